@@ -1,0 +1,52 @@
+# Rooms: one static library per folder of src/, with explicit links. See docs/design/house.md.
+
+add_library(berth_flags INTERFACE)
+target_compile_options(berth_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual -Wcast-align
+  -Wdouble-promotion -Wformat=2 -Wimplicit-fallthrough -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(berth_flags INTERFACE -Wthread-safety)
+endif()
+if(BERTH_SANITIZE)
+  target_compile_options(berth_flags INTERFACE -fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)
+  target_link_options(berth_flags INTERFACE -fsanitize=${BERTH_SANITIZE})
+endif()
+
+# berth_room(NAME [DEPS rooms...] [LIBS libraries...] [TEST_LIBS libraries...])
+# Sources: every .cc below the folder; *_test.cc become berth_NAME_test.
+function(berth_room name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS;TEST_LIBS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(TRANSFORM ARG_DEPS PREPEND berth_ OUTPUT_VARIABLE deps)
+  if(sources)
+    add_library(berth_${name} STATIC ${sources})
+    target_link_libraries(berth_${name} PUBLIC ${deps} PRIVATE berth_flags ${ARG_LIBS})
+    target_include_directories(berth_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
+      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/berth>)
+    set_target_properties(berth_${name} PROPERTIES EXPORT_NAME ${name})
+  endif()
+  if(BERTH_TESTS AND tests)
+    berth_test(berth_${name}_test SOURCES ${tests} LINK berth_${name} ${ARG_TEST_LIBS})
+  endif()
+endfunction()
+
+# berth_test(NAME SOURCES files... [LINK targets...] [LABELS labels...] [TIMEOUT seconds])
+# One ctest test per GoogleTest case. BERTH_SOURCE_DIR points at the checkout.
+function(berth_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} berth_flags GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" BERTH_BUILD_DIR="${PROJECT_BINARY_DIR}")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
+endfunction()

@@ -1,0 +1,101 @@
+// Berth's cgroup tree on this host: discovery, directories, values. v1, v2 and hybrid behind one interface.
+//
+// Names: a cgroup is a path below Berth's root, e.g. "kubepods/burstable/pod<uid>/<container>"; components are checked
+// (letters, digits, '-', '.', '_'; no "..", no "/"). Every operation is idempotent: "already so" and "already gone" are
+// success.
+#ifndef BERTH_CGROUP_CGROUP_H_
+#define BERTH_CGROUP_CGROUP_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/cgroup_values.h"
+#include "model/pod.h"
+#include "os/fs.h"
+
+namespace berth::cgroup {
+
+enum class Version { kV1, kV2, kHybrid };
+std::string_view Name(Version version);
+
+/// Where a controller lives. v2: all share one mount.
+struct ControllerMount {
+  std::string controller;  ///< "cpuset", "cpu", "memory", "pids", "hugetlb", "freezer"
+  std::string mount;       ///< absolute mount point, e.g. "/sys/fs/cgroup/cpuset"
+  bool v2 = false;
+  friend bool operator==(const ControllerMount&, const ControllerMount&) = default;
+};
+
+/// What the host offers: read from /proc/self/mountinfo and /proc/cgroups, not assumed.
+struct Layout {
+  Version version = Version::kV2;
+  std::vector<ControllerMount> controllers;
+  friend bool operator==(const Layout&, const Layout&) = default;
+};
+
+/// Pure half of discovery. Errors: kUnsupported when there is no cpuset controller anywhere; the message says what to do.
+Result<Layout> ParseLayout(std::string_view mountinfo, std::string_view v2_controllers);
+/// Reads `root_fs` ("/"): proc/self/mountinfo and cgroup.controllers of the v2 mount.
+Result<Layout> DiscoverLayout(os::Fs& root_fs);
+
+/// Milli-CPU to shares, shares to weight, milli-CPU to quota: the kubelet's roundings (spec devices-cgroups 1.2).
+std::uint64_t SharesOf(MilliCpu request);
+std::uint64_t WeightOfShares(std::uint64_t shares);
+std::optional<std::chrono::microseconds> QuotaOf(MilliCpu limit, std::chrono::microseconds period);
+
+/// "kubepods", "kubepods/burstable", "kubepods/besteffort"; pod and container below.
+std::string QosPath(QosClass qos);
+std::string PodPath(QosClass qos, std::string_view uid);
+
+/// Values of a pod's cgroup and of a container's, as the kubelet computes them (spec devices-cgroups 1.7, 6.2).
+struct ValueOptions {
+  bool cpu_cfs_quota = true;
+  std::chrono::microseconds period{100'000};
+  std::int64_t pod_pids_limit = -1;
+};
+CgroupValues PodValues(const Pod& pod, bool has_exclusive_cpus, const ValueOptions& options);
+/// `cpus`, `mems`: where it may run; nullopt leaves them inherited.
+CgroupValues ContainerValues(const Pod& pod, const Container& container, bool exclusive, std::optional<CpuSet> cpus,
+                             std::optional<NodeSet> mems, const ValueOptions& options);
+
+/// The tree below one root cgroup of this host. Not thread-safe: owned by the daemon's loop.
+class Tree {
+ public:
+  /// `root`: path of Berth's root cgroup below each mount, e.g. "/" or "/berth-test-123"; created when missing, with
+  /// cpuset.cpus/mems inherited on v1 and subtree_control set on v2.
+  /// Errors: kPermission (read-only mount, no root) and kUnsupported (controller missing), with the cure.
+  static Result<std::unique_ptr<Tree>> Open(std::unique_ptr<os::Fs> root_fs, Layout layout, std::string root);
+
+  virtual ~Tree() = default;
+  virtual const Layout& layout() const = 0;
+  /// Makes `path` in every controller it needs, parents first; on v1 with the parent's cpuset.cpus and mems.
+  virtual Result<void> Create(std::string_view path) = 0;
+  /// Writes what differs from the kernel's current values, in an order the kernel accepts (mems before cpus, memory
+  /// before swap). Returns the number of writes made.
+  virtual Result<int> Write(std::string_view path, const CgroupValues& values) = 0;
+  /// What the kernel says now; cpus and mems are the effective ones.
+  virtual Result<CgroupValues> Read(std::string_view path) = 0;
+  /// Pids in the cgroup and everything below it, over all controllers; gone: empty.
+  virtual Result<std::vector<int>> Pids(std::string_view path) = 0;
+  /// SIGKILL to everything below (cgroup.kill on v2, else repeated passes); success when empty or gone.
+  virtual Result<void> Kill(std::string_view path) = 0;
+  /// Removes `path` with everything below, retrying EBUSY for up to 2 s. Errors: kBusy when processes remain.
+  virtual Result<void> Remove(std::string_view path) = 0;
+  /// Names of the child cgroups, sorted; gone: empty.
+  virtual Result<std::vector<std::string>> Children(std::string_view path) = 0;
+  /// Absolute directories for a process that starts in `path`.
+  virtual CgroupDirs Dirs(std::string_view path) const = 0;
+  /// Number of file writes so far (for tests, metrics and the claim "no writes when nothing changed").
+  virtual std::uint64_t writes() const = 0;
+};
+
+/// Sets the CPUs of many containers without ever overlapping: shrinking sets first, then growing ones; parents are grown
+/// before and shrunk after their children. `wanted`: path -> CPUs. Returns the number of writes.
+Result<int> ApplyCpus(Tree& tree, const std::vector<std::pair<std::string, CpuSet>>& wanted);
+
+}  // namespace berth::cgroup
+
+#endif  // BERTH_CGROUP_CGROUP_H_

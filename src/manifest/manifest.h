@@ -1,0 +1,71 @@
+// Manifests: YAML or JSON text -> model values, with messages a user of kubectl expects.
+#ifndef BERTH_MANIFEST_MANIFEST_H_
+#define BERTH_MANIFEST_MANIFEST_H_
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/kubelet_config.h"
+#include "model/pod.h"
+
+namespace berth::manifest {
+
+struct Warning {
+  std::string where;    ///< "pod.yaml: document 2: spec.containers[0].resourcs"
+  std::string message;  ///< "unknown field"
+  friend bool operator==(const Warning&, const Warning&) = default;
+};
+
+struct ParsedPods {
+  std::vector<Pod> pods;
+  std::vector<Warning> warnings;
+};
+
+/// One or more documents (YAML "---", or JSON), each a v1.Pod, v1.PodList or v1.List of pods. Defaults are applied and
+/// every pod is validated. `file` is only used in messages.
+/// Errors: kInvalid with all problems found, one a line: file, document, field path, what is wrong and the cure.
+Result<ParsedPods> ParsePods(std::string_view text, std::string_view file);
+
+/// API defaults in place (spec devices-cgroups 7, Kubernetes API conventions): limits become requests, restart policy,
+/// grace period, image pull policy. Idempotent.
+void ApplyDefaults(Pod& pod);
+
+/// Problems of one pod, field path first ("spec.containers[1].name: Duplicate value: \"a\""); empty: fine.
+std::vector<std::string> ValidatePod(const Pod& pod);
+
+struct ParsedKubeletConfiguration {
+  KubeletConfiguration config;
+  std::vector<Warning> warnings;
+};
+/// Unknown and duplicate fields are warnings, wrong types and failed validations errors (spec devices-cgroups 9).
+Result<ParsedKubeletConfiguration> ParseKubeletConfiguration(std::string_view text, std::string_view file);
+
+/// Berth's own settings (berth.dev/v1alpha1, kind BerthConfiguration), same style as the kubelet's.
+struct BerthConfiguration {
+  std::string kubelet_config;               ///< path of a KubeletConfiguration; relative to this file; "" for defaults
+  std::string state_dir = "/var/lib/berth";
+  std::string run_dir = "/run/berth";       ///< shims, sockets
+  std::string socket = "/run/berth/berth.sock";
+  std::string socket_group;                 ///< group of the socket; "" for root's
+  std::string log_dir = "/var/log/berth";
+  std::string node_name;                    ///< "" for the host name
+  std::string runtime = "process";
+  std::string log_level = "info";           ///< debug, info, warning, error
+  bool node_fit = true;                     ///< also reject what exceeds node allocatable
+  bool stop_containers_on_exit = false;
+  std::chrono::milliseconds reconcile_period{10'000};
+  std::int32_t max_events = 10'000;
+  friend bool operator==(const BerthConfiguration&, const BerthConfiguration&) = default;
+};
+struct ParsedBerthConfiguration {
+  BerthConfiguration config;
+  std::vector<Warning> warnings;
+};
+Result<ParsedBerthConfiguration> ParseBerthConfiguration(std::string_view text, std::string_view file);
+
+}  // namespace berth::manifest
+
+#endif  // BERTH_MANIFEST_MANIFEST_H_

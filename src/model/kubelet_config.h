@@ -1,0 +1,100 @@
+// KubeletConfiguration (kubelet.config.k8s.io/v1beta1): the fields that bear on resources, with the kubelet's defaults.
+//
+// A plain value, made by manifest::ParseKubeletConfiguration (field types, file validation) and checked against a
+// machine by engine::Node::Make (what the kubelet finds out only at construction). Spec devices-cgroups 9.
+#ifndef BERTH_MODEL_KUBELET_CONFIG_H_
+#define BERTH_MODEL_KUBELET_CONFIG_H_
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/id_set.h"
+#include "base/quantity.h"
+
+namespace berth {
+
+struct MemoryReservation {
+  NumaId node{};
+  ResourceList limits;
+  friend bool operator==(const MemoryReservation&, const MemoryReservation&) = default;
+};
+
+struct KubeletConfiguration {
+  using Options = std::map<std::string, std::string>;
+  using Milliseconds = std::chrono::milliseconds;
+
+  std::string cpu_manager_policy = "none";
+  Options cpu_manager_policy_options;
+  Milliseconds cpu_manager_reconcile_period{10'000};
+  std::string memory_manager_policy = "None";
+  std::vector<MemoryReservation> reserved_memory;
+  std::string topology_manager_policy = "none";
+  std::string topology_manager_scope = "container";
+  Options topology_manager_policy_options;
+  std::string reserved_system_cpus;  ///< list text, parsed and checked against the machine by engine::Node::Make
+  ResourceList system_reserved;
+  ResourceList kube_reserved;
+  std::string system_reserved_cgroup;
+  std::string kube_reserved_cgroup;
+  std::vector<std::string> enforce_node_allocatable{"pods"};
+  std::map<std::string, std::string> qos_reserved;
+
+  std::optional<std::map<std::string, std::string>> eviction_hard;  ///< nullopt: the defaults (spec 3.1)
+  std::map<std::string, std::string> eviction_soft;
+  std::map<std::string, std::string> eviction_soft_grace_period;
+  std::map<std::string, std::string> eviction_minimum_reclaim;
+  Milliseconds eviction_pressure_transition_period{300'000};
+  std::int32_t eviction_max_pod_grace_period = 0;
+  bool merge_default_eviction_settings = false;
+  bool kernel_memcg_notification = false;
+
+  std::string cgroup_root;  ///< "" means "/"
+  bool cgroups_per_qos = true;
+  std::string cgroup_driver = "cgroupfs";
+  std::string system_cgroups;
+  std::string kubelet_cgroups;
+  bool fail_cgroup_v1 = true;
+  std::optional<bool> single_process_oom_kill;
+  bool cpu_cfs_quota = true;
+  Milliseconds cpu_cfs_quota_period{100};
+  std::int64_t pod_pids_limit = -1;
+  std::int32_t max_pods = 110;
+  std::int32_t pods_per_core = 0;
+  std::int32_t oom_score_adj = -999;
+  double memory_throttling_factor = 0.9;
+  std::string memory_reservation_policy = "None";
+  bool fail_swap_on = true;
+  std::string swap_behavior;
+  bool protect_kernel_defaults = false;
+  bool local_storage_capacity_isolation = true;
+
+  std::string static_pod_path;
+  std::string static_pod_url;
+  std::map<std::string, std::vector<std::string>> static_pod_url_header;
+  Milliseconds file_check_frequency{20'000};
+  Milliseconds http_check_frequency{20'000};
+  Milliseconds sync_frequency{60'000};
+  std::string container_runtime_endpoint = "unix:///run/containerd/containerd.sock";
+  std::string image_service_endpoint;
+  Milliseconds runtime_request_timeout{120'000};
+  Milliseconds max_container_restart_period{300'000};  ///< crashLoopBackOff.maxContainerRestartPeriod
+  std::string pod_logs_dir = "/var/log/pods";
+  std::string container_log_max_size = "10Mi";
+  std::int32_t container_log_max_files = 5;
+  Milliseconds shutdown_grace_period{0};
+  Milliseconds shutdown_grace_period_critical_pods{0};
+  std::map<std::string, bool> feature_gates;
+
+  friend bool operator==(const KubeletConfiguration&, const KubeletConfiguration&) = default;
+};
+
+/// The gate's configured value, or its default in 1.36 (spec 0.2). Unknown gates are false.
+bool FeatureEnabled(const KubeletConfiguration& config, std::string_view gate);
+
+}  // namespace berth
+
+#endif  // BERTH_MODEL_KUBELET_CONFIG_H_

@@ -1,0 +1,94 @@
+// The ledger: all placements in force on a node, and the pools they were taken from. A plain value.
+//
+// One decision changes it by one LedgerDelta, which is saved as one durable record before anything is applied.
+#ifndef BERTH_MODEL_LEDGER_H_
+#define BERTH_MODEL_LEDGER_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/id_set.h"
+#include "base/quantity.h"
+#include "base/units.h"
+#include "model/placement.h"
+#include "model/pod.h"
+
+namespace berth {
+
+/// Counters of one memory type on one node (spec cpu-topology-memory 4.3). total = reserved for system + allocatable
+/// (+ huge pages, for "memory"); allocatable = reserved + free.
+struct MemoryTable {
+  Bytes total{};
+  Bytes system_reserved{};
+  Bytes allocatable{};
+  Bytes reserved{};
+  Bytes free{};
+  friend bool operator==(const MemoryTable&, const MemoryTable&) = default;
+};
+
+struct MemoryNodeState {
+  int assignments = 0;  ///< number of blocks on this node
+  NodeSet cells;        ///< the group the node belongs to; itself when single or unused
+  std::map<std::string, MemoryTable, std::less<>> types;
+  friend bool operator==(const MemoryNodeState&, const MemoryNodeState&) = default;
+};
+
+/// What ordinary init containers of the pod being admitted leave for the ones after them (spec 2.15, 4.7, device 4.4).
+/// The kubelet keeps one pod's entry at a time and only in memory; here it lives with the pod.
+struct Reusable {
+  CpuSet cpus;
+  std::map<std::pair<NodeSet, std::string>, Bytes> memory;
+  std::map<std::string, std::vector<std::string>> devices;  ///< resource -> ids, sorted
+  friend bool operator==(const Reusable&, const Reusable&) = default;
+};
+
+/// One admitted pod.
+struct PodRecord {
+  std::string uid;
+  std::string namespace_;
+  std::string name;
+  QosClass qos = QosClass::kBestEffort;
+  std::uint64_t sequence = 0;  ///< order of admission, from Ledger::next_sequence
+  ResourceList requests;       ///< of the whole pod, for the node-level fit check and for explanations
+  std::vector<Placement> placements;  ///< every container, init containers first, in spec order
+  Reusable reusable;
+  friend bool operator==(const PodRecord&, const PodRecord&) = default;
+};
+
+struct Ledger {
+  std::uint64_t revision = 0;       ///< number of deltas applied
+  std::uint64_t next_sequence = 1;
+  std::string cpu_policy;           ///< policy it was made under ("none", "static")
+  std::string memory_policy;        ///< "None", "Static"
+  CpuSet shared;                    ///< shared pool ("default set"); empty only under CPU policy none
+  std::map<NumaId, MemoryNodeState> memory;  ///< empty under memory policy None
+  std::map<std::string, PodRecord, std::less<>> pods;  ///< by uid
+  friend bool operator==(const Ledger&, const Ledger&) = default;
+};
+
+/// The difference one decision makes.
+struct LedgerDelta {
+  std::optional<PodRecord> put;        ///< this pod's record as it is now
+  std::optional<std::string> removed;  ///< uid of the pod that is gone
+  CpuSet shared;                       ///< the shared pool afterwards
+  std::map<NumaId, MemoryNodeState> memory;  ///< nodes that changed, as they are now
+  friend bool operator==(const LedgerDelta&, const LedgerDelta&) = default;
+};
+
+/// Applies a delta made from exactly this ledger; revision grows by one.
+void Apply(Ledger& ledger, const LedgerDelta& delta);
+
+/// Union of all exclusive CPUs of a pod.
+CpuSet ExclusiveCpus(const PodRecord& pod);
+/// Union of all exclusive CPUs of all pods.
+CpuSet ExclusiveCpus(const Ledger& ledger);
+/// The pod's placement of that container; nullptr if none.
+const Placement* FindPlacement(const PodRecord& pod, std::string_view container);
+
+}  // namespace berth
+
+#endif  // BERTH_MODEL_LEDGER_H_

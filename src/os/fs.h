@@ -1,0 +1,44 @@
+// One narrow door to files: kernel files, captured trees and Berth's own state go through it.
+//
+// Paths are relative to the root an Fs was opened with ("/", "/sys/fs/cgroup", a fixture tree); a leading "/" is
+// ignored. ".." as a component is refused (kInvalid). Real trees may hold symbolic links (sysfs does); they are followed.
+#ifndef BERTH_OS_FS_H_
+#define BERTH_OS_FS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "os/unique_fd.h"
+
+namespace berth::os {
+
+/// Errors everywhere: Code derived from errno (CodeOf), errno kept, message with verb and path.
+/// Thread: implementations may be used from several threads on different paths.
+class Fs {
+ public:
+  /// Files larger than this are refused (kInvalid): nothing Berth reads is that big.
+  static constexpr std::size_t kMaxFileSize = std::size_t{64} << 20;
+
+  virtual ~Fs() = default;
+  virtual Result<std::string> Read(std::string_view path) = 0;                 ///< the whole file
+  virtual Result<void> Write(std::string_view path, std::string_view s) = 0;   ///< one write(2); never creates
+  virtual Result<std::vector<std::string>> List(std::string_view path) = 0;    ///< sorted bytewise, no dot entries
+  virtual Result<void> MakeDir(std::string_view path) = 0;                     ///< exists already: success; 0755
+  virtual Result<void> RemoveDir(std::string_view path) = 0;                   ///< gone already: success
+  /// Atomic and durable: temporary file (0600) in the same directory, fsync, rename, fsync of the directory.
+  virtual Result<void> Replace(std::string_view path, std::string_view s) = 0;
+  virtual Result<void> RemoveFile(std::string_view path) = 0;                  ///< gone already: success
+  virtual Result<bool> Exists(std::string_view path) = 0;                      ///< file or directory
+  virtual Result<std::string> ReadLink(std::string_view path) = 0;             ///< target of a symbolic link
+};
+
+/// The real file system below `root`. Errors: as open(2) of the root.
+Result<std::unique_ptr<Fs>> OpenFs(const std::string& root);
+
+}  // namespace berth::os
+
+#endif  // BERTH_OS_FS_H_

@@ -1,0 +1,51 @@
+// Where pods come from. A source says which pods it wants now; the daemon works out what that changes.
+#ifndef BERTH_SOURCE_SOURCE_H_
+#define BERTH_SOURCE_SOURCE_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/pod.h"
+#include "os/clock.h"
+
+namespace berth::source {
+
+struct SourceProblem {
+  std::string file;
+  std::string message;  ///< file, document, field path, what is wrong
+  friend bool operator==(const SourceProblem&, const SourceProblem&) = default;
+};
+
+/// All pods of one source as of now.
+struct Snapshot {
+  bool ready = false;  ///< false until the source could be read once; a source that is not ready removes nothing
+  std::vector<Pod> pods;  ///< by namespace/name; static pod naming and uids applied (spec devices-cgroups 7.1)
+  std::vector<SourceProblem> problems;  ///< the last good pod of a broken file stays in `pods`
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual std::string name() const = 0;     ///< "file", "http", "api"
+  virtual int event_fd() const = 0;         ///< readable when Poll may find something new
+  /// Time of the next look that does not wait for an event.
+  virtual os::MonoTime next_due() const = 0;
+  /// A new snapshot if anything changed since the last one; nullopt otherwise.
+  virtual std::optional<Snapshot> Poll(os::MonoTime now) = 0;
+};
+
+struct FolderOptions {
+  std::string path;
+  std::string node_name;
+  os::Millis period{20'000};
+};
+/// A folder (or one file) of manifests, watched with inotify and re-listed every period. A missing path is not an
+/// error: it is looked for again.
+Result<std::unique_ptr<Source>> OpenFolder(FolderOptions options);
+
+}  // namespace berth::source
+
+#endif  // BERTH_SOURCE_SOURCE_H_

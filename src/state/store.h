@@ -1,0 +1,47 @@
+// The ledger on disk: one record per decision, before or after but never between.
+//
+// Layout, versions and checksum: docs/formats/ledger.md.
+#ifndef BERTH_STATE_STORE_H_
+#define BERTH_STATE_STORE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/ledger.h"
+#include "os/fs.h"
+
+namespace berth::state {
+
+inline constexpr int kLedgerVersion = 1;
+
+/// What is saved beside the ledger so that a start can tell what changed while Berth was away.
+struct Saved {
+  Ledger ledger;
+  std::string boot_id;
+  std::string machine_fingerprint;  ///< of CPUs, nodes and memory sizes; see MachineFingerprint in the daemon
+  friend bool operator==(const Saved&, const Saved&) = default;
+};
+
+/// Bytes <-> value, pure. Decode errors: kCorrupt (checksum, truncated, junk), kUnsupported (newer version).
+std::string EncodeSaved(const Saved& saved);
+Result<Saved> DecodeSaved(std::string_view bytes);
+
+/// Owns a state directory: holds a lock on it for as long as it lives.
+class Store {
+ public:
+  /// Errors: kBusy when another berthd has the directory (the message names its pid), kPermission, kIo.
+  static Result<std::unique_ptr<Store>> Open(const std::string& directory);
+  virtual ~Store() = default;
+  /// nullopt: a fresh directory. A damaged current file falls back to the last good copy; `warnings` says so.
+  virtual Result<std::optional<Saved>> Load(std::vector<std::string>* warnings) = 0;
+  /// Durable when it returns: one file sync and one folder sync. On error the previous state stands.
+  virtual Result<void> Save(const Saved& saved) = 0;
+};
+
+}  // namespace berth::state
+
+#endif  // BERTH_STATE_STORE_H_
