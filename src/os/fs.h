@@ -31,6 +31,9 @@ class Fs {
   virtual Result<void> RemoveDir(std::string_view path) = 0;                   ///< gone already: success
   /// Atomic and durable: temporary file (0600) in the same directory, fsync, rename, fsync of the directory.
   virtual Result<void> Replace(std::string_view path, std::string_view s) = 0;
+  /// Makes `to` another name of the file `from`, in one step, whatever `to` named before. Durable with the next Replace
+  /// in that directory. Errors: kNotFound when there is no `from`.
+  virtual Result<void> Link(std::string_view from, std::string_view to) = 0;
   virtual Result<void> RemoveFile(std::string_view path) = 0;                  ///< gone already: success
   virtual Result<bool> Exists(std::string_view path) = 0;                      ///< file or directory
   virtual Result<std::string> ReadLink(std::string_view path) = 0;             ///< target of a symbolic link

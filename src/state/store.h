@@ -35,10 +35,13 @@ class Store {
  public:
   /// Errors: kBusy when another berthd has the directory (the message names its pid), kPermission, kIo.
   static Result<std::unique_ptr<Store>> Open(const std::string& directory);
+  /// A store on any Fs, without a lock.
+  static std::unique_ptr<Store> Make(std::unique_ptr<os::Fs> fs);
   virtual ~Store() = default;
   /// nullopt: a fresh directory. A damaged current file falls back to the last good copy; `warnings` says so.
   virtual Result<std::optional<Saved>> Load(std::vector<std::string>* warnings) = 0;
-  /// Durable when it returns: one file sync and one folder sync. On error the previous state stands.
+  /// Durable when it returns: one file sync and one folder sync; the state before stays as the last good copy. On error
+  /// the previous state stands.
   virtual Result<void> Save(const Saved& saved) = 0;
 };
 

@@ -1,0 +1,56 @@
+#include "os/folder_watch.h"
+
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+namespace berth::os {
+namespace {
+
+constexpr std::uint32_t kMask = IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO |
+                                IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+
+void Note(const inotify_event& event, const char* name, FolderWatch::Changes& out) {
+  if ((event.mask & IN_Q_OVERFLOW) != 0) out.lost = true;
+  if ((event.mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0) out.lost = out.gone = true;
+  if (event.len > 0) out.names.emplace(name);
+}
+
+}  // namespace
+
+Result<FolderWatch> FolderWatch::Open(const std::string& folder) {
+  UniqueFd fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (!fd.valid()) return FailErrno("start watching", folder, errno);
+  if (::inotify_add_watch(fd.get(), folder.c_str(), kMask) < 0) return FailErrno("watch folder", folder, errno);
+  return FolderWatch(std::move(fd));
+}
+
+FolderWatch::Changes FolderWatch::Take() {
+  Changes out;
+  alignas(inotify_event) char buffer[16 * 1024];
+  for (;;) {
+    const ssize_t n = ::read(fd_.get(), buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return out;
+    for (std::size_t at = 0; at + sizeof(inotify_event) <= static_cast<std::size_t>(n);) {
+      inotify_event event;
+      std::memcpy(&event, buffer + at, sizeof event);
+      Note(event, buffer + at + sizeof event, out);
+      at += sizeof event + event.len;
+    }
+  }
+}
+
+bool IsOpenForWriting(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return false;
+  if (::fcntl(fd.get(), F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN;
+  ::fcntl(fd.get(), F_SETLEASE, F_UNLCK);
+  return false;
+}
+
+}  // namespace berth::os

@@ -1,0 +1,39 @@
+// Tells which files of a folder changed (inotify), and whether somebody is still writing to one.
+#ifndef BERTH_OS_FOLDER_WATCH_H_
+#define BERTH_OS_FOLDER_WATCH_H_
+
+#include <set>
+#include <string>
+
+#include "base/result.h"
+#include "os/unique_fd.h"
+
+namespace berth::os {
+
+class FolderWatch {
+ public:
+  /// Watches the entries of `folder`, not its sub-folders. Errors: as inotify_add_watch(2) (kNotFound: no folder).
+  static Result<FolderWatch> Open(const std::string& folder);
+
+  int fd() const { return fd_.get(); }  ///< readable when Take has something
+
+  struct Changes {
+    std::set<std::string> names;  ///< entries made, written, renamed or removed
+    bool lost = false;            ///< events were dropped or the folder itself went away: look at everything again
+    bool gone = false;            ///< the folder was removed or renamed: this watch is dead
+  };
+  /// All changes since the last call; empty when there were none.
+  Changes Take();
+
+ private:
+  explicit FolderWatch(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
+};
+
+/// True when some process has `path` open for writing (a read lease cannot be had). False also where the file system
+/// has no leases: then only the end of writing is seen.
+bool IsOpenForWriting(const std::string& path);
+
+}  // namespace berth::os
+
+#endif  // BERTH_OS_FOLDER_WATCH_H_

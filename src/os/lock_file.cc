@@ -1,0 +1,46 @@
+#include "os/lock_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/text.h"
+
+namespace berth::os {
+namespace {
+
+std::string OwnerOf(int fd) {
+  char text[32];
+  const ssize_t n = ::pread(fd, text, sizeof text, 0);
+  return n > 0 ? Printable(Trim(std::string_view(text, static_cast<std::size_t>(n)))) : "unknown";
+}
+
+}  // namespace
+
+Result<LockFile> LockFile::Take(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd.valid()) return FailErrno("open lock file", path, errno);
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return FailErrno("lock", path, errno);
+    return Fail(Code::kBusy, path + " is held by another process (pid " + OwnerOf(fd.get()) + ")");
+  }
+  const std::string pid = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), pid.data(), pid.size(), 0) < 0)
+    return FailErrno("write pid to", path, errno);
+  return LockFile(std::move(fd));
+}
+
+Result<void> MakeDirs(const std::string& path, unsigned mode) {
+  for (std::size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
+    const bool last = at == std::string::npos;
+    const std::string part = path.substr(0, at);
+    if (::mkdir(part.c_str(), last ? mode : 0755U) != 0 && errno != EEXIST)
+      return FailErrno("make directory", part, errno);
+    if (last) return {};
+  }
+}
+
+}  // namespace berth::os

@@ -1,0 +1,30 @@
+// A lock that one process holds at a time and the kernel gives back when it dies.
+#ifndef BERTH_OS_LOCK_FILE_H_
+#define BERTH_OS_LOCK_FILE_H_
+
+#include <string>
+
+#include "base/result.h"
+#include "os/unique_fd.h"
+
+namespace berth::os {
+
+/// Holds flock(2) on a file for as long as it lives. The file holds the owner's pid, for people; it is never removed
+/// (removing it would let two processes lock two different files of one name).
+class LockFile {
+ public:
+  /// Creates `path` (0600) if needed.
+  /// Errors: kBusy when another process holds it (message names its pid), else from open(2).
+  static Result<LockFile> Take(const std::string& path);
+
+ private:
+  explicit LockFile(UniqueFd fd) : fd_(std::move(fd)) {}
+  UniqueFd fd_;
+};
+
+/// Makes a directory and its missing parents; the last one gets `mode`, parents 0755. Exists already: success.
+Result<void> MakeDirs(const std::string& path, unsigned mode);
+
+}  // namespace berth::os
+
+#endif  // BERTH_OS_LOCK_FILE_H_
