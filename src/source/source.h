@@ -22,6 +22,9 @@ struct SourceProblem {
 /// All pods of one source as of now.
 struct Snapshot {
   bool ready = false;  ///< false until the source could be read once; a source that is not ready removes nothing
+  /// False while some file was never read well since the start: its pods are not known, so a pod that only the ledger
+  /// knows must not be taken for removed.
+  bool complete = true;
   std::vector<Pod> pods;  ///< by namespace/name; static pod naming and uids applied (spec devices-cgroups 7.1)
   std::vector<SourceProblem> problems;  ///< the last good pod of a broken file stays in `pods`
 };
@@ -29,8 +32,8 @@ struct Snapshot {
 class Source {
  public:
   virtual ~Source() = default;
-  virtual std::string name() const = 0;     ///< "file", "http", "api"
-  virtual int event_fd() const = 0;         ///< readable when Poll may find something new
+  virtual std::string name() const = 0;  ///< "file", "http", "api"
+  virtual int event_fd() const = 0;      ///< readable when Poll may find something new
   /// Time of the next look that does not wait for an event.
   virtual os::MonoTime next_due() const = 0;
   /// A new snapshot if anything changed since the last one; nullopt otherwise.

@@ -1,0 +1,213 @@
+// Pods from a folder of manifests.
+//
+// A file is read when nobody writes to it any more: after its last event it has to be quiet for kSettle, and while some
+// process has it open for writing it is left alone, with its last good pods in force. The same holds for a file that
+// cannot be parsed and for a folder that is missing: only a file that is gone from a readable folder takes its pods
+// away.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "manifest/manifest.h"
+#include "os/folder_watch.h"
+#include "os/fs.h"
+#include "source/source.h"
+#include "source/static_pod.h"
+
+namespace berth::source {
+namespace {
+
+using os::MonoTime;
+
+constexpr os::Millis kSettle{100};
+constexpr os::Millis kRetryMissing{1'000};
+/// How long the first snapshot waits for files that somebody is writing to.
+constexpr os::Millis kFirstWait{5'000};
+
+/// Leftovers of editors and tools that lie beside the real file for a while.
+bool IsManifestName(std::string_view name) {
+  if (name.empty() || name.front() == '.' || name.front() == '#') return false;
+  for (std::string_view end : {"~", ".swp", ".swx", ".tmp", ".bak", ".orig", ".rej", ".part"})
+    if (name.ends_with(end)) return false;
+  return true;
+}
+
+struct FileState {
+  std::optional<std::string> content;  ///< what was parsed last
+  std::string parse_problem;           ///< of that content; empty: fine
+  std::string read_problem;            ///< why it cannot be read now; empty: it can
+  std::vector<Pod> pods;               ///< last good ones
+  bool good = false;                   ///< there was a good content once
+
+  const std::string& problem() const { return read_problem.empty() ? parse_problem : read_problem; }
+};
+
+class FolderSource final : public Source {
+ public:
+  explicit FolderSource(FolderOptions options) : options_(std::move(options)) { Rewatch(); }
+
+  std::string name() const override { return "file"; }
+  int event_fd() const override { return watch_ ? watch_->fd() : -1; }
+  MonoTime next_due() const override {
+    MonoTime due = next_list_;
+    for (const auto& [name, at] : settling_) due = std::min(due, at);
+    return due;
+  }
+
+  std::optional<Snapshot> Poll(MonoTime now) override {
+    TakeEvents(now);
+    bool changed = false;
+    if (now >= next_list_) changed |= ListAll(now);
+    changed |= ReadSettled(now);
+    changed |= BecomeReady(now);
+    if (!changed || (!ready_ && folder_problem_.empty())) return std::nullopt;
+    return MakeSnapshot();
+  }
+
+ private:
+  void Rewatch() {
+    watch_.reset();
+    auto watch = os::FolderWatch::Open(WatchedFolder());
+    if (watch) watch_.emplace(*std::move(watch));
+  }
+
+  bool IsSingleFile() const {
+    struct stat st{};
+    return ::stat(options_.path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
+  }
+  std::string WatchedFolder() const {
+    if (!IsSingleFile()) return options_.path;
+    const std::size_t slash = options_.path.rfind('/');
+    return slash == std::string::npos ? "." : slash == 0 ? "/" : options_.path.substr(0, slash);
+  }
+  std::string PathOf(const std::string& name) const { return WatchedFolder() + "/" + name; }
+
+  void TakeEvents(MonoTime now) {
+    if (!watch_) return;
+    const os::FolderWatch::Changes changes = watch_->Take();
+    for (const std::string& name : changes.names)
+      if (IsManifestName(name)) settling_[name] = now + kSettle;
+    if (changes.lost) next_list_ = now;
+    if (changes.gone) Rewatch();
+  }
+
+  /// Names of manifests now; error when the folder cannot be read.
+  Result<std::vector<std::string>> Names() const {
+    const std::string folder = WatchedFolder();
+    BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(folder));
+    if (IsSingleFile()) return std::vector<std::string>{options_.path.substr(options_.path.rfind('/') + 1)};
+    BERTH_TRY(std::vector<std::string> names, fs->List(""));
+    std::erase_if(names, [](const std::string& name) { return !IsManifestName(name); });
+    return names;
+  }
+
+  /// Looks at everything: new files settle, vanished ones go, content that changed without an event is seen.
+  bool ListAll(MonoTime now) {
+    auto names = Names();
+    if (!names) {
+      next_list_ = now + kRetryMissing;
+      const std::string problem =
+          "cannot read the pod folder: " + names.error().message + "; pods that came from it stay until it is back";
+      return std::exchange(folder_problem_, problem) != problem;
+    }
+    if (!watch_) Rewatch();
+    next_list_ = now + options_.period;
+    bool changed = !std::exchange(folder_problem_, "").empty();
+    if (!first_listed_) first_listed_ = now;
+    changed |= std::erase_if(files_, [&](const auto& f) { return !std::ranges::binary_search(*names, f.first); }) > 0;
+    for (const std::string& name : *names) settling_.try_emplace(name, now);
+    return changed;
+  }
+
+  /// Ready once every file of the first listing was read, or has kept us waiting long enough.
+  bool BecomeReady(MonoTime now) {
+    if (ready_ || !first_listed_ || (!settling_.empty() && now < *first_listed_ + kFirstWait)) return false;
+    ready_ = true;
+    return true;
+  }
+
+  bool ReadSettled(MonoTime now) {
+    bool changed = false;
+    for (auto it = settling_.begin(); it != settling_.end();) {
+      if (it->second > now) {
+        ++it;
+      } else if (os::IsOpenForWriting(PathOf(it->first))) {
+        it->second = now + kSettle;
+        ++it;
+      } else {
+        changed |= ReadOne(it->first);
+        it = settling_.erase(it);
+      }
+    }
+    return changed;
+  }
+
+  /// True when the pods or the problem of the file changed.
+  bool ReadOne(const std::string& name) {
+    struct stat st{};
+    if (::stat(PathOf(name).c_str(), &st) != 0 && errno == ENOENT) return files_.erase(name) > 0;
+    if (S_ISDIR(st.st_mode)) return false;
+    FileState& file = files_[name];
+    if (!S_ISREG(st.st_mode))
+      return Note(file.read_problem, PathOf(name) + ": not a regular file; remove it from the folder");
+    auto fs = os::OpenFs(WatchedFolder());
+    auto content = fs ? (*fs)->Read(name) : Result<std::string>(std::unexpected(fs.error()));
+    if (!content) return Note(file.read_problem, content.error().message);
+    const bool was_unreadable = Note(file.read_problem, "");
+    if (file.content == *content) return was_unreadable;
+    return Parse(name, file, *std::move(content));
+  }
+
+  bool Parse(const std::string& name, FileState& file, std::string content) {
+    auto parsed = manifest::ParsePods(content, PathOf(name));
+    file.content = std::move(content);
+    if (!parsed) return Note(file.parse_problem, parsed.error().message);
+    file.parse_problem.clear();
+    file.good = true;
+    file.pods = std::move(parsed->pods);
+    for (Pod& pod : file.pods) MakeStatic(pod, options_.node_name, "file:" + PathOf(name), "file");
+    return true;
+  }
+
+  static bool Note(std::string& slot, const std::string& text) { return std::exchange(slot, text) != text; }
+
+  Snapshot MakeSnapshot() const {
+    Snapshot out{.ready = ready_, .complete = true, .pods = {}, .problems = {}};
+    if (!folder_problem_.empty()) out.problems.push_back({options_.path, folder_problem_});
+    std::map<std::string, std::pair<Pod, std::string>> by_name;  // the last file in order wins, as in the kubelet
+    for (const auto& [name, file] : files_) {
+      if (!file.problem().empty()) out.problems.push_back({PathOf(name), file.problem()});
+      out.complete = out.complete && file.good;
+      for (const Pod& pod : file.pods) {
+        auto [it, added] = by_name.insert_or_assign(FullName(pod), std::pair(pod, name));
+        if (!added)
+          out.problems.push_back(
+              {PathOf(name), FullName(pod) + " stands in more than one place of the folder; the last one wins"});
+      }
+    }
+    for (auto& [name, entry] : by_name) out.pods.push_back(std::move(entry.first));
+    return out;
+  }
+
+  FolderOptions options_;
+  std::optional<os::FolderWatch> watch_;
+  std::map<std::string, FileState> files_;    // by file name
+  std::map<std::string, MonoTime> settling_;  // files to read, and when
+  MonoTime next_list_{};
+  std::string folder_problem_;
+  std::optional<MonoTime> first_listed_;
+  bool ready_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> OpenFolder(FolderOptions options) {
+  if (options.path.empty()) return Fail(Code::kInvalid, "no pod folder is set; give staticPodPath or --pod-dir");
+  return std::unique_ptr<Source>(std::make_unique<FolderSource>(std::move(options)));
+}
+
+}  // namespace berth::source

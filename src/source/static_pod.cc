@@ -1,0 +1,45 @@
+#include "source/static_pod.h"
+
+#include <cstdint>
+
+#include "codec/codec.h"
+
+namespace berth::source {
+namespace {
+
+__extension__ using Uint128 = unsigned __int128;
+
+std::string Fnv128(std::string_view text) {
+  constexpr Uint128 kPrime = (Uint128{1} << 88) + 0x13b;
+  Uint128 hash = (Uint128{0x6c62272e07bb0142} << 64) + 0x62b821756295c58d;
+  for (const char c : text) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= kPrime;
+  }
+  std::string out(32, '0');
+  for (std::size_t i = 0; i < 32; ++i) out[31 - i] = "0123456789abcdef"[static_cast<unsigned>(hash >> (4 * i)) & 15U];
+  return out;
+}
+
+std::string Lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+}  // namespace
+
+void MakeStatic(Pod& pod, std::string_view node_name, std::string_view origin, std::string_view source) {
+  const std::string node = Lower(node_name);
+  if (pod.uid.empty()) {
+    const std::string content = codec::ToJson(pod).dump(-1, ' ', false, codec::Json::error_handler_t::replace);
+    pod.uid = Fnv128(content + "\nhost:" + node + "\n" + std::string(origin));
+  }
+  pod.name += "-" + node;
+  pod.node_name = node;
+  pod.annotations["kubernetes.io/config.hash"] = pod.uid;
+  pod.annotations["kubernetes.io/config.source"] = source;
+}
+
+}  // namespace berth::source

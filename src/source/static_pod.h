@@ -1,0 +1,20 @@
+// What a pod from a file (or later HTTP) is called and how it is told apart (spec devices-cgroups 7.1).
+#ifndef BERTH_SOURCE_STATIC_POD_H_
+#define BERTH_SOURCE_STATIC_POD_H_
+
+#include <string>
+#include <string_view>
+
+#include "model/pod.h"
+
+namespace berth::source {
+
+/// Name becomes "<name>-<lower(node)>", nodeName the node, the annotations kubernetes.io/config.hash and .source are
+/// set, and an empty uid becomes a 128-bit hash (32 hex digits) of the pod, the node and `origin` ("file:/path"): the
+/// same pod in the same place keeps its uid over restarts, any change of the pod makes a new one.
+/// The hash is FNV-1a over Berth's own JSON of the pod, so uids differ from the kubelet's (docs/differences.md).
+void MakeStatic(Pod& pod, std::string_view node_name, std::string_view origin, std::string_view source);
+
+}  // namespace berth::source
+
+#endif  // BERTH_SOURCE_STATIC_POD_H_
