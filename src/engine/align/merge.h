@@ -1,0 +1,46 @@
+// Merging the topology hints of all resources of a container (or pod) into one: spec cpu-topology-memory 3.4 and 3.5.
+//
+// The rules are the kubelet's; the cross product of the hint lists is never walked. See docs/design/alignment.md.
+#ifndef BERTH_ENGINE_ALIGN_MERGE_H_
+#define BERTH_ENGINE_ALIGN_MERGE_H_
+
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/id_set.h"
+#include "model/placement.h"
+
+namespace berth::engine {
+
+enum class TopologyPolicy { kNone, kBestEffort, kRestricted, kSingleNumaNode };
+
+/// "none", "best-effort", "restricted", "single-numa-node"; nullopt for anything else.
+std::optional<TopologyPolicy> ParseTopologyPolicy(std::string_view name);
+std::string_view Name(TopologyPolicy policy);
+
+struct MergeInput {
+  NodeSet nodes;  ///< all nodes of the machine; at most 64
+  /// Row per node: one distance per node of `nodes`, in ascending id order (not indexed by id: a difference from the
+  /// kubelet on sparse ids). Only read when prefer_closest; a missing row or entry counts as unknown, worse than any.
+  std::map<NumaId, std::vector<unsigned>> distances;
+  TopologyPolicy policy = TopologyPolicy::kBestEffort;
+  bool prefer_closest = false;  ///< ignored by single-numa-node
+  /// One list per provider and resource; a provider without any resource adds one nullopt. nullopt: no preference;
+  /// empty: impossible. Masks may only name nodes of `nodes`; others are dropped.
+  std::vector<Hints> lists;
+};
+
+struct MergeResult {
+  TopologyHint hint;
+  bool admit = false;
+  friend bool operator==(const MergeResult&, const MergeResult&) = default;
+};
+
+/// Merges. Under policy none the answer is "any node, not preferred", admitted.
+MergeResult MergeHints(const MergeInput& input);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_ALIGN_MERGE_H_
