@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -50,6 +51,20 @@ class IdSet {
   using Id = IdT;
 
   constexpr IdSet() = default;
+  IdSet(const IdSet&) = default;
+  IdSet& operator=(const IdSet&) = default;
+  /// The set moved from is empty.
+  IdSet(IdSet&& o) noexcept
+      : inline_(std::exchange(o.inline_, {})), heap_(std::exchange(o.heap_, {})), size_(std::exchange(o.size_, 0)) {}
+  IdSet& operator=(IdSet&& o) noexcept {
+    if (this != &o) {
+      inline_ = std::exchange(o.inline_, {});
+      heap_ = std::exchange(o.heap_, {});
+      size_ = std::exchange(o.size_, 0);
+    }
+    return *this;
+  }
+  ~IdSet() = default;
   IdSet(std::initializer_list<Id> ids) {
     for (Id id : ids) Insert(id);
   }

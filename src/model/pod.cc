@@ -1,0 +1,134 @@
+#include "model/pod.h"
+
+#include <algorithm>
+#include <array>
+
+namespace berth {
+namespace {
+
+constexpr std::string_view kHugepagesPrefix = "hugepages-";
+
+/// Cpu and memory decide the QoS class, nothing else does.
+constexpr std::array<std::string_view, 2> kQosResources{"cpu", "memory"};
+
+void Add(ResourceList& sum, const ResourceList& list) {
+  for (const auto& [name, amount] : list) sum[name] += amount;
+}
+
+void RaiseTo(ResourceList& sum, const ResourceList& floor) {
+  for (const auto& [name, amount] : floor) {
+    const auto [it, added] = sum.try_emplace(name, amount);
+    if (!added) it->second = std::max(it->second, amount);
+  }
+}
+
+bool CountsAtPodLevel(std::string_view resource) {
+  return resource == "cpu" || resource == "memory" || resource.starts_with(kHugepagesPrefix);
+}
+
+/// One side (requests or limits) of the whole pod, without overhead.
+ResourceList Aggregate(const Pod& pod, ResourceList Resources::* side) {
+  ResourceList total;
+  for (const Container& c : pod.containers) Add(total, c.resources.*side);
+  ResourceList sidecars;
+  ResourceList init_peak;
+  for (const Container& c : pod.init_containers) {
+    ResourceList running = sidecars;
+    Add(running, c.resources.*side);
+    RaiseTo(init_peak, running);
+    if (c.restartable_init) sidecars = std::move(running);
+  }
+  Add(total, sidecars);
+  RaiseTo(total, init_peak);
+  if (pod.resources)
+    for (const auto& [name, amount] : (*pod.resources).*side)
+      if (CountsAtPodLevel(name)) total.insert_or_assign(name, amount);
+  return total;
+}
+
+/// Adds what is positive of cpu and memory.
+void AddQosResources(ResourceList& sum, const ResourceList& list) {
+  for (const std::string_view name : kQosResources)
+    if (const auto it = list.find(name); it != list.end() && it->second.Sign() > 0) sum[it->first] += it->second;
+}
+
+bool HasAllQosResources(const ResourceList& list) {
+  return std::ranges::all_of(kQosResources, [&](std::string_view name) {
+    const auto it = list.find(name);
+    return it != list.end() && it->second.Sign() > 0;
+  });
+}
+
+/// Positive cpu and memory of what decides the class; `limited`: each part of it has a limit for both.
+struct QosInput {
+  Resources sum;
+  bool limited = true;
+};
+
+QosInput QosInputOf(const Pod& pod) {
+  QosInput out;
+  const auto consider = [&](const Resources& resources) {
+    AddQosResources(out.sum.requests, resources.requests);
+    AddQosResources(out.sum.limits, resources.limits);
+    out.limited = out.limited && HasAllQosResources(resources.limits);
+  };
+  if (pod.resources) {
+    consider(*pod.resources);
+  } else {
+    ForEachContainer(pod, [&](const Container& c, ContainerKind) { consider(c.resources); });
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view Name(QosClass qos) {
+  switch (qos) {
+    case QosClass::kGuaranteed: return "Guaranteed";
+    case QosClass::kBurstable: return "Burstable";
+    case QosClass::kBestEffort: return "BestEffort";
+  }
+  return "BestEffort";
+}
+
+std::string_view Name(RestartPolicy policy) {
+  switch (policy) {
+    case RestartPolicy::kAlways: return "Always";
+    case RestartPolicy::kOnFailure: return "OnFailure";
+    case RestartPolicy::kNever: return "Never";
+  }
+  return "Always";
+}
+
+std::string_view Name(ContainerKind kind) {
+  switch (kind) {
+    case ContainerKind::kInit: return "init";
+    case ContainerKind::kSidecar: return "sidecar";
+    case ContainerKind::kApp: return "app";
+  }
+  return "app";
+}
+
+std::string FullName(const Pod& pod) { return pod.namespace_ + "/" + pod.name; }
+
+QosClass QosOf(const Pod& pod) {
+  if (pod.status_qos) return *pod.status_qos;
+  const QosInput in = QosInputOf(pod);
+  if (in.sum.requests.empty() && in.sum.limits.empty()) return QosClass::kBestEffort;
+  return in.limited && in.sum.requests == in.sum.limits ? QosClass::kGuaranteed : QosClass::kBurstable;
+}
+
+ResourceList PodRequests(const Pod& pod) {
+  ResourceList out = Aggregate(pod, &Resources::requests);
+  Add(out, pod.overhead);
+  return out;
+}
+
+ResourceList PodLimits(const Pod& pod) {
+  ResourceList out = Aggregate(pod, &Resources::limits);
+  for (const auto& [name, amount] : pod.overhead)
+    if (const auto it = out.find(name); it != out.end() && !it->second.IsZero()) it->second += amount;
+  return out;
+}
+
+}  // namespace berth
