@@ -1,0 +1,223 @@
+#include <string>
+
+#include "codec/codec.h"
+#include "codec/reader.h"
+
+namespace berth::codec {
+namespace {
+
+template <class Enum, std::size_t N>
+Enum ReadName(const Reader& reader, const Enum (&values)[N]) {
+  const std::string name = reader.String();
+  for (const Enum value : values)
+    if (name == Name(value)) return value;
+  reader.Note("unknown value \"" + name + "\"");
+  return values[0];
+}
+
+QosClass ReadQos(const Reader& reader) {
+  return ReadName(reader, {QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort});
+}
+
+Json BlocksJson(const std::vector<MemoryBlock>& blocks) {
+  Json out = Json::array();
+  for (const MemoryBlock& b : blocks)
+    out.push_back({{"nodes", FormatIds(b.nodes)}, {"type", b.type}, {"size", b.size.v}});
+  return out;
+}
+
+std::vector<MemoryBlock> ReadBlocks(const Reader& reader) {
+  std::vector<MemoryBlock> out;
+  for (const Reader& b : reader.Items())
+    out.push_back({b.Field("nodes").Ids<NodeSet>(), b.Field("type").String(), b.Field("size").Size()});
+  return out;
+}
+
+TopologyHint ReadHint(const Reader& reader) {
+  TopologyHint hint;
+  if (const Reader nodes = reader.Field("nodes"); !nodes.IsNull()) hint.nodes = nodes.Ids<NodeSet>();
+  hint.preferred = reader.Field("preferred").Bool();
+  return hint;
+}
+
+Placement ReadPlacement(const Reader& reader) {
+  Placement p;
+  p.container = reader.Field("container").String();
+  p.kind = ReadName(reader.Field("kind"), {ContainerKind::kInit, ContainerKind::kSidecar, ContainerKind::kApp});
+  if (const Reader hint = reader.Field("hint"); !hint.IsNull()) p.hint = ReadHint(hint);
+  if (const Reader cpus = reader.Field("cpus"); !cpus.IsNull()) p.cpus = cpus.Ids<CpuSet>();
+  if (const Reader memory = reader.Field("memory"); !memory.IsNull()) p.memory = ReadBlocks(memory);
+  for (const Reader& d : reader.Field("devices").Items())
+    p.devices.push_back({d.Field("resource").String(), d.Field("ids").Strings()});
+  return p;
+}
+
+Json ReusableJson(const Reusable& reusable) {
+  Json memory = Json::array();
+  for (const auto& [key, size] : reusable.memory)
+    memory.push_back({{"nodes", FormatIds(key.first)}, {"type", key.second}, {"size", size.v}});
+  Json devices = Json::object();
+  for (const auto& [resource, ids] : reusable.devices) devices[resource] = ids;
+  return {{"cpus", FormatIds(reusable.cpus)}, {"memory", std::move(memory)}, {"devices", std::move(devices)}};
+}
+
+Reusable ReadReusable(const Reader& reader) {
+  Reusable out;
+  out.cpus = reader.Field("cpus").Ids<CpuSet>();
+  for (const Reader& m : reader.Field("memory").Items())
+    out.memory[{m.Field("nodes").Ids<NodeSet>(), m.Field("type").String()}] = m.Field("size").Size();
+  for (const auto& [resource, ids] : reader.Field("devices").Members()) out.devices[resource] = ids.Strings();
+  return out;
+}
+
+PodRecord ReadPod(const Reader& reader) {
+  PodRecord pod;
+  pod.uid = reader.Field("uid").String();
+  pod.namespace_ = reader.Field("namespace").String();
+  pod.name = reader.Field("name").String();
+  pod.qos = ReadQos(reader.Field("qosClass"));
+  pod.sequence = reader.Field("sequence").Integer<std::uint64_t>();
+  pod.requests = reader.Field("requests").Resources();
+  for (const Reader& p : reader.Field("placements").Items()) pod.placements.push_back(ReadPlacement(p));
+  pod.reusable = ReadReusable(reader.Field("reusable"));
+  return pod;
+}
+
+Json MemoryJson(const std::map<NumaId, MemoryNodeState>& memory) {
+  Json out = Json::array();
+  for (const auto& [node, state] : memory) {
+    Json types = Json::object();
+    for (const auto& [type, table] : state.types)
+      types[type] = {{"total", table.total.v},
+                     {"systemReserved", table.system_reserved.v},
+                     {"allocatable", table.allocatable.v},
+                     {"reserved", table.reserved.v},
+                     {"free", table.free.v}};
+    out.push_back({{"node", Raw(node)},
+                   {"assignments", state.assignments},
+                   {"cells", FormatIds(state.cells)},
+                   {"types", std::move(types)}});
+  }
+  return out;
+}
+
+MemoryNodeState ReadMemoryNode(const Reader& reader) {
+  MemoryNodeState state;
+  state.assignments = reader.Field("assignments").Integer<int>();
+  state.cells = reader.Field("cells").Ids<NodeSet>();
+  for (const auto& [type, t] : reader.Field("types").Members())
+    state.types[type] = {t.Field("total").Size(), t.Field("systemReserved").Size(), t.Field("allocatable").Size(),
+                         t.Field("reserved").Size(), t.Field("free").Size()};
+  return state;
+}
+
+}  // namespace
+
+Json ToJson(const ResourceList& list) {
+  Json out = Json::object();
+  for (const auto& [name, amount] : list) out[name] = amount.ToString();
+  return out;
+}
+
+Json ToJson(const TopologyHint& hint) {
+  return {{"nodes", hint.nodes ? Json(FormatIds(*hint.nodes)) : Json()}, {"preferred", hint.preferred}};
+}
+
+Json ToJson(const Placement& placement) {
+  Json devices = Json::array();
+  for (const DeviceAssignment& d : placement.devices) devices.push_back({{"resource", d.resource}, {"ids", d.ids}});
+  return {{"container", placement.container},
+          {"kind", Name(placement.kind)},
+          {"hint", placement.hint ? ToJson(*placement.hint) : Json()},
+          {"cpus", placement.cpus ? Json(FormatIds(*placement.cpus)) : Json()},
+          {"memory", placement.memory ? BlocksJson(*placement.memory) : Json()},
+          {"devices", std::move(devices)}};
+}
+
+Json ToJson(const PodRecord& pod) {
+  Json placements = Json::array();
+  for (const Placement& p : pod.placements) placements.push_back(ToJson(p));
+  return {{"uid", pod.uid},
+          {"namespace", pod.namespace_},
+          {"name", pod.name},
+          {"qosClass", Name(pod.qos)},
+          {"sequence", pod.sequence},
+          {"requests", ToJson(pod.requests)},
+          {"placements", std::move(placements)},
+          {"reusable", ReusableJson(pod.reusable)}};
+}
+
+Json ToJson(const Ledger& ledger) {
+  Json pods = Json::array();
+  for (const auto& [uid, pod] : ledger.pods) pods.push_back(ToJson(pod));
+  return {{"revision", ledger.revision},
+          {"nextSequence", ledger.next_sequence},
+          {"cpuPolicy", ledger.cpu_policy},
+          {"memoryPolicy", ledger.memory_policy},
+          {"shared", FormatIds(ledger.shared)},
+          {"memory", MemoryJson(ledger.memory)},
+          {"pods", std::move(pods)}};
+}
+
+Result<Ledger> LedgerFromJson(const Json& json) {
+  Reader::Problem problem{.code = Code::kCorrupt, .error = {}};
+  const Reader reader(json, "", problem);
+  Ledger ledger;
+  ledger.revision = reader.Field("revision").Integer<std::uint64_t>();
+  ledger.next_sequence = reader.Field("nextSequence").Integer<std::uint64_t>();
+  ledger.cpu_policy = reader.Field("cpuPolicy").String();
+  ledger.memory_policy = reader.Field("memoryPolicy").String();
+  ledger.shared = reader.Field("shared").Ids<CpuSet>();
+  for (const Reader& node : reader.Field("memory").Items())
+    if (!ledger.memory.emplace(node.Field("node").IdInSet<NumaId>(), ReadMemoryNode(node)).second)
+      node.Note("this node is listed twice");
+  for (const Reader& item : reader.Field("pods").Items()) {
+    PodRecord pod = ReadPod(item);
+    std::string uid = pod.uid;
+    if (!ledger.pods.emplace(std::move(uid), std::move(pod)).second) item.Note("this pod's uid is listed twice");
+  }
+  if (problem.error) return Wrap(*std::move(problem.error), "ledger");
+  return ledger;
+}
+
+Result<ResourceList> ResourceListFromJson(const Json& json) {
+  Reader::Problem problem{.code = Code::kInvalid, .error = {}};
+  ResourceList list = Reader(json, "", problem).Resources();
+  if (problem.error) return std::unexpected(*std::move(problem.error));
+  return list;
+}
+
+Json ToJson(const Decision& decision) {
+  if (const auto* no = std::get_if<Reject>(&decision))
+    return {{"admitted", false},
+            {"reason", no->reason},
+            {"message", no->message},
+            {"container", no->container.empty() ? Json() : Json(no->container)},
+            {"details", no->details}};
+  const LedgerDelta& delta = std::get<Admit>(decision).delta;
+  return {{"admitted", true},
+          {"pod", delta.put ? ToJson(*delta.put) : Json()},
+          {"removed", delta.removed ? Json(*delta.removed) : Json()},
+          {"shared", FormatIds(delta.shared)},
+          {"memory", MemoryJson(delta.memory)}};
+}
+
+Json ToJson(const Trace& trace) {
+  Json out = Json::array();
+  for (const TraceStep& step : trace.steps())
+    out.push_back(
+        {{"stage", step.stage}, {"container", step.container}, {"resource", step.resource}, {"text", step.text}});
+  return out;
+}
+
+Json ToJson(const DeviceInventory& devices) {
+  Json out = Json::object();
+  for (const auto& [resource, list] : devices) {
+    Json items = Json::array();
+    for (const Device& d : list) items.push_back({{"id", d.id}, {"nodes", FormatIds(d.nodes)}, {"healthy", d.healthy}});
+    out[resource] = std::move(items);
+  }
+  return out;
+}
+
+}  // namespace berth::codec
