@@ -24,7 +24,7 @@ function(berth_room name)
   list(TRANSFORM ARG_DEPS PREPEND berth_ OUTPUT_VARIABLE deps)
   if(sources)
     add_library(berth_${name} STATIC ${sources})
-    target_link_libraries(berth_${name} PUBLIC ${deps} PRIVATE berth_flags ${ARG_LIBS})
+    target_link_libraries(berth_${name} PUBLIC ${deps} PRIVATE $<BUILD_INTERFACE:berth_flags> ${ARG_LIBS})
     target_include_directories(berth_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
       $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/berth>)
     set_target_properties(berth_${name} PROPERTIES EXPORT_NAME ${name})
