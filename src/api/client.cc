@@ -1,0 +1,79 @@
+#include "api/client.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include <httplib.h>
+
+#include "api/wire.h"
+
+namespace berth::api {
+namespace {
+
+std::unexpected<Error> NotReached(const std::string& socket) {
+  const Error probe = ProbeSocket(socket);
+  if (probe.code == Code::kNotFound || probe.sys == ECONNREFUSED)
+    return Fail(Code::kNotFound, "berthd is not running: nobody answers on " + socket +
+                                     "; start it, or name its socket with --socket");
+  if (probe.code == Code::kPermission)
+    return Fail(Code::kPermission,
+                probe.message + "; run as root or as a member of the group named by socketGroup in Berth's settings");
+  if (probe.code == Code::kBusy)
+    return Fail(Code::kBusy, "berthd does not answer on " + socket + "; see its log (journalctl -u berthd)");
+  return std::unexpected(probe);
+}
+
+Result<codec::Json> ReadAnswer(const std::string& socket, int status, const std::string& body) {
+  if (body.empty()) return codec::Json::object();
+  auto json = codec::ParseJson(body, "answer of berthd on " + socket);
+  if (!json) return json;
+  if (status >= 400) {
+    if (auto error = ErrorIn(*json)) return std::unexpected(*std::move(error));
+    return Fail(Code::kInternal, "berthd answered with HTTP status " + std::to_string(status));
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string EncodeQuery(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                       c == '.' || c == '_' || c == '~';
+    if (plain) {
+      out += c;
+    } else {
+      out += '%';
+      out += kHex[byte >> 4];
+      out += kHex[byte & 15];
+    }
+  }
+  return out;
+}
+
+Result<codec::Json> Call(const std::string& socket, std::string_view method, const std::string& path,
+                         const std::string& body, std::chrono::seconds timeout) {
+  if (const Error probe = ProbeSocket(socket); probe.code == Code::kInvalid) return std::unexpected(probe);
+  httplib::Client client(socket, 80);  // the port is not used with unix sockets
+  client.set_address_family(AF_UNIX);
+  client.set_connection_timeout(timeout.count());
+  client.set_read_timeout(timeout.count());
+  client.set_write_timeout(timeout.count());
+  httplib::Request request;
+  request.method = method;
+  request.path = path;
+  request.headers = {{"Host", "localhost"}, {"Connection", "close"}};
+  if (method == "POST") {
+    request.body = body;
+    request.headers.emplace("Content-Type", "application/yaml");
+  }
+  const httplib::Result result = client.send(request);
+  if (!result) return NotReached(socket);
+  return ReadAnswer(socket, result->status, result->body);
+}
+
+}  // namespace berth::api

@@ -1,0 +1,219 @@
+#include "api/server.h"
+
+#include <grp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <functional>
+#include <thread>
+
+#include <httplib.h>
+
+#include "api/wire.h"
+#include "base/text.h"
+
+namespace berth::api {
+namespace {
+
+constexpr int kWorkers = 3;
+constexpr std::chrono::seconds kTimeout{10};
+constexpr const char* kJson = "application/json";
+
+void Answer(const Result<codec::Json>& result, httplib::Response& response, int status = 200) {
+  response.status = result ? status : HttpStatusOf(result.error().code);
+  response.set_content(result ? FormatBody(*result) : FormatError(result.error()), kJson);
+}
+
+/// A whole number from a query parameter; absent: nullopt.
+Result<std::optional<std::size_t>> Count(const httplib::Request& request, const char* name) {
+  if (!request.has_param(name)) return std::nullopt;
+  const std::string text = request.get_param_value(name);
+  const auto value = ParseDecimal<std::size_t>(text);
+  if (!value) return Fail(Code::kInvalid, std::string(name) + "=" + Printable(text) + ": must be a whole number");
+  return value;
+}
+
+Result<codec::Json> GetEvents(const httplib::Request& request, Backend& backend) {
+  EventQuery query{request.get_param_value("since"), request.get_param_value("pod"), std::nullopt};
+  BERTH_TRY(query.limit, Count(request, "limit"));
+  return backend.Events(query);
+}
+
+Result<codec::Json> GetLogs(const httplib::Request& request, Backend& backend) {
+  LogQuery query;
+  query.namespace_ = request.matches[1];
+  query.pod = request.matches[2];
+  query.container = request.matches[3];
+  const std::string previous = request.get_param_value("previous");
+  query.previous = previous == "1" || previous == "true";
+  BERTH_TRY(query.tail, Count(request, "tail"));
+  return backend.Logs(query);
+}
+
+/// Reads a body without interpreting it (a form's content type would be cut at 8 KiB otherwise).
+std::optional<std::string> ReadBody(const httplib::ContentReader& reader, httplib::Response& response) {
+  std::string body;
+  const bool ok = reader([&](const char* data, std::size_t size) {
+    body.append(data, size);
+    return true;
+  });
+  if (ok) return body;
+  if (response.status < 400) response.status = 400;
+  return std::nullopt;
+}
+
+class HttpServer final : public Server {
+ public:
+  HttpServer(const ServerOptions& options, Backend& backend) : options_(options), backend_(backend) { Configure(); }
+
+  ~HttpServer() override {
+    if (!thread_.joinable()) return;
+    http_.stop();
+    thread_.join();
+    ::unlink(options_.socket.c_str());
+  }
+
+  Result<void> Listen() {
+    BERTH_RETURN_IF_ERROR(ReplaceStaleSocket());
+    const mode_t mask = ::umask(0117);  // the socket is 0660 from its first moment
+    errno = 0;
+    const bool bound = http_.bind_to_port(options_.socket, 80);
+    const int error = errno;
+    ::umask(mask);
+    if (!bound) return FailErrno("listen on socket", options_.socket, error != 0 ? error : EIO);
+    if (auto group = SetGroup(); !group) {
+      ::unlink(options_.socket.c_str());
+      return group;
+    }
+    thread_ = std::thread([this] { http_.listen_after_bind(); });
+    while (!http_.is_running()) std::this_thread::yield();  // stop() before that would be lost
+    return {};
+  }
+
+ private:
+  Result<void> ReplaceStaleSocket() {
+    const Error probe = ProbeSocket(options_.socket);
+    if (probe.code == Code::kInvalid) return std::unexpected(probe);
+    if (probe.code == Code::kBusy)
+      return Fail(Code::kBusy, probe.message + "; stop that program or choose another socket with --socket");
+    struct stat info {};
+    if (::lstat(options_.socket.c_str(), &info) != 0) return {};
+    if (!S_ISSOCK(info.st_mode))
+      return Fail(Code::kInvalid, options_.socket + " exists and is not a socket; remove it or choose another socket");
+    if (::unlink(options_.socket.c_str()) != 0 && errno != ENOENT)
+      return FailErrno("remove stale socket", options_.socket, errno);
+    return {};
+  }
+
+  Result<void> SetGroup() {
+    if (options_.group.empty()) return {};
+    group entry{};
+    group* found = nullptr;
+    std::array<char, 16384> buffer{};
+    const int error = ::getgrnam_r(options_.group.c_str(), &entry, buffer.data(), buffer.size(), &found);
+    if (found == nullptr)
+      return Fail(Code::kInvalid, "socketGroup: no group '" + Printable(options_.group) + "' on this host" +
+                                      (error != 0 ? " (" + std::to_string(error) + ")" : ""));
+    if (::chown(options_.socket.c_str(), static_cast<uid_t>(-1), found->gr_gid) != 0)
+      return FailErrno("give to group " + options_.group + " the socket", options_.socket, errno);
+    return {};
+  }
+
+  void Configure() {
+    http_.set_address_family(AF_UNIX);
+    http_.new_task_queue = [] { return new httplib::ThreadPool(kWorkers); };  // httplib deletes it
+    http_.set_payload_max_length(options_.max_body_bytes);
+    http_.set_read_timeout(kTimeout);
+    http_.set_write_timeout(kTimeout);
+    http_.set_keep_alive_max_count(1);  // one call a connection: idle connections would need polling
+    http_.set_error_handler([this](const httplib::Request& request, httplib::Response& response) {
+      if (!response.body.empty()) return;
+      response.set_content(FormatError(DescribeStatus(request, response.status)), kJson);
+    });
+    http_.set_exception_handler([](const httplib::Request&, httplib::Response& response, const std::exception_ptr&) {
+      response.status = 500;
+      response.set_content(FormatError({Code::kInternal, 0, "the call failed inside berthd"}), kJson);
+    });
+    RouteReads();
+    RouteWrites();
+  }
+
+  Error DescribeStatus(const httplib::Request& request, int status) const {
+    if (status == 413)
+      return {Code::kInvalid, 0,
+              "request body is larger than " + std::to_string(options_.max_body_bytes) + " bytes; send fewer manifests"};
+    if (status == 404)
+      return {Code::kNotFound, 0,
+              "no call " + Printable(request.method) + " " + Printable(request.path) + "; see docs/reference/api.md"};
+    return {Code::kInvalid, 0, "bad HTTP request (status " + std::to_string(status) + ")"};
+  }
+
+  using Read = Result<codec::Json> (Backend::*)();
+  void RouteReads() {
+    constexpr std::array<std::pair<const char*, Read>, 5> kReads = {{{"/v1/status", &Backend::Status},
+                                                                     {"/v1/machine", &Backend::Machine},
+                                                                     {"/v1/node", &Backend::Node},
+                                                                     {"/v1/ledger", &Backend::Ledger},
+                                                                     {"/v1/pods", &Backend::Pods}}};
+    for (const auto& [path, read] : kReads)
+      http_.Get(path, [this, read = read](const httplib::Request&, httplib::Response& response) {
+        Answer((backend_.*read)(), response);
+      });
+    http_.Get("/v1/pods/([^/]+)/([^/]+)", [this](const httplib::Request& request, httplib::Response& response) {
+      Answer(backend_.Pod(request.matches[1], request.matches[2]), response);
+    });
+    http_.Get("/v1/events", [this](const httplib::Request& request, httplib::Response& response) {
+      Answer(GetEvents(request, backend_), response);
+    });
+    http_.Get("/v1/logs/([^/]+)/([^/]+)/([^/]*)", [this](const httplib::Request& request, httplib::Response& response) {
+      Answer(GetLogs(request, backend_), response);
+    });
+  }
+
+  void RouteWrites() {
+    http_.Post("/v1/pods",
+               [this](const httplib::Request&, httplib::Response& response, const httplib::ContentReader& reader) {
+                 if (auto body = ReadBody(reader, response)) Answer(backend_.ApplyPods(*body), response);
+               });
+    http_.Post("/v1/explain",
+               [this](const httplib::Request&, httplib::Response& response, const httplib::ContentReader& reader) {
+                 if (auto body = ReadBody(reader, response)) Answer(backend_.Explain(*body), response);
+               });
+    http_.Delete("/v1/pods/([^/]+)/([^/]+)", [this](const httplib::Request& request, httplib::Response& response) {
+      Answer(backend_.DeletePod(request.matches[1], request.matches[2]), response, 202);
+    });
+  }
+
+  ServerOptions options_;
+  Backend& backend_;
+  httplib::Server http_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+int HttpStatusOf(Code code) {
+  switch (code) {
+    case Code::kInvalid: return 400;
+    case Code::kPermission: return 403;
+    case Code::kNotFound: return 404;
+    case Code::kBusy: return 409;
+    case Code::kExhausted:
+    case Code::kUnsupported: return 422;
+    case Code::kCorrupt:
+    case Code::kIo:
+    case Code::kInternal: return 500;
+  }
+  return 500;
+}
+
+Result<std::unique_ptr<Server>> Server::Start(const ServerOptions& options, Backend& backend) {
+  auto server = std::make_unique<HttpServer>(options, backend);
+  if (auto listening = server->Listen(); !listening) return std::unexpected(std::move(listening).error());
+  return server;
+}
+
+}  // namespace berth::api

@@ -1,0 +1,26 @@
+// Bodies and statuses shared by server and client of the local API.
+#ifndef BERTH_API_WIRE_H_
+#define BERTH_API_WIRE_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "codec/codec.h"
+
+namespace berth::api {
+
+/// {"error":{"code":"not-found","message":"…"}}
+std::string FormatError(const Error& error);
+/// The error in such a body; nullopt when it holds none.
+std::optional<Error> ErrorIn(const codec::Json& body);
+/// JSON as text; bytes that are not UTF-8 become U+FFFD.
+std::string FormatBody(const codec::Json& body);
+/// kBusy when a server answers on the unix socket `path`, kNotFound when there is no file, kPermission when it may not
+/// be opened, kIo otherwise (a stale socket gives ECONNREFUSED in `sys`); kInvalid when the path is too long.
+Error ProbeSocket(const std::string& path);
+
+}  // namespace berth::api
+
+#endif  // BERTH_API_WIRE_H_
