@@ -47,13 +47,21 @@ struct ContainerStatus {
   std::string message;          ///< why it could not start, e.g. "exec /bin/nope: No such file or directory"
   std::string started_at;       ///< RFC 3339
   std::string finished_at;
+  std::string log_path;         ///< as asked for in the StartRequest
+  std::vector<std::string> warnings;  ///< what could not be done as asked though it runs (oom_score_adj, lost output)
+  friend bool operator==(const ContainerStatus&, const ContainerStatus&) = default;
 };
+
+/// Exit code of a container whose program could not be executed at all, as containerd reports it.
+inline constexpr int kStartErrorExitCode = 128;
 
 class Runtime {
  public:
   virtual ~Runtime() = default;
-  /// Starts a container; returns its status (running, or exited at once with a message).
-  /// Errors: kInvalid (no command), kNotFound (program), kPermission, kExhausted...; nothing is left behind.
+  /// Starts a container; returns its status. What the container itself got wrong (no such program, not executable, bad
+  /// working directory) is no error but an exited container: exit_code kStartErrorExitCode and a message.
+  /// Errors: kInvalid (no command, bad name), kNotFound (cgroup gone), kPermission, kExhausted, kIo...: the node's fault,
+  /// worth a retry; nothing is left behind.
   virtual Result<ContainerStatus> Start(const StartRequest& request) = 0;
   /// Sends `signal` to the container's main process, by a handle that cannot hit another process. Gone: success.
   virtual Result<void> Signal(std::string_view id, int signal) = 0;

@@ -1,0 +1,147 @@
+// What to do next with the containers of one pod: the kubelet's rules, as pure logic.
+//
+// The caller reports what it sees (Recover, Observe, StartFailed, Terminate) and asks Next what to do; no clock, no
+// I/O.
+//
+//   Next -> kStart c  -> Runtime::Start -> Observe(status) or StartFailed(error)
+//        -> kTerm c   -> Runtime::Signal(id, SIGTERM)
+//        -> kKill c   -> SIGKILL to everything in the container's cgroup; success when that is empty already
+//   Runtime::Poll -> Observe(status) -> Next ...
+//
+// Rules: init containers one after another; a sidecar counts as started once it runs, and the next one follows; apps
+// start together after the last init container. Sidecars are always restarted; init containers after a failure unless
+// restartPolicy is Never; apps as restartPolicy says; all with back-off. When no app will run again the sidecars are
+// terminated. A container ends with its main process: what it left in its cgroup is killed (kKill after each exit), as
+// the end of a PID namespace would do. preStop hooks are not run.
+//
+// Termination: SIGTERM to apps and init containers at once, to a sidecar when all apps and all later sidecars ended (or
+// the grace period did), in reverse order; SIGKILL after the grace period, but never less than 2 s after SIGTERM.
+#ifndef BERTH_RUNTIME_POD_LIFECYCLE_H_
+#define BERTH_RUNTIME_POD_LIFECYCLE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/pod.h"
+#include "os/clock.h"
+#include "runtime/backoff.h"
+#include "runtime/runtime.h"
+
+namespace berth::runtime {
+
+enum class PodPhase { kPending, kRunning, kSucceeded, kFailed };
+std::string_view Name(PodPhase phase);  ///< "Pending", "Running", "Succeeded", "Failed"
+
+/// One step for the caller. Steps of one list are to be done in order.
+struct Action {
+  enum class Kind { kKill, kTerm, kStart };
+  Kind kind = Kind::kStart;
+  std::string container;
+  int attempt = 0;  ///< kStart: StartRequest::attempt; else the attempt meant
+  std::string id;   ///< kTerm, kKill: Runtime's id of the attempt
+  friend bool operator==(const Action&, const Action&) = default;
+};
+
+struct Steps {
+  std::vector<Action> actions;
+  std::optional<os::MonoTime> wake_at;  ///< call Next again then, even if nothing was observed
+};
+
+/// How a container looks to people.
+struct ContainerView {
+  enum class State { kWaiting, kRunning, kExited };
+  std::string name;
+  ContainerKind kind = ContainerKind::kApp;
+  State state = State::kWaiting;
+  /// Waiting: PodInitializing, ContainerCreating, CrashLoopBackOff, CreateContainerError.
+  /// Exited: Completed, Error, OOMKilled, StartError, ContainerStatusUnknown.
+  std::string reason;
+  std::string message;
+  int restarts = 0;
+  std::optional<ContainerStatus> last;  ///< newest attempt seen; also while waiting to be restarted
+};
+
+/// Name of a view's state: "waiting", "running", "exited".
+std::string_view Name(ContainerView::State state);
+
+/// Value type: copies are independent. Not thread-safe.
+class PodLifecycle {
+ public:
+  /// `pod` is copied. Times given to one object must not go backwards.
+  explicit PodLifecycle(const Pod& pod, const BackoffOptions& backoff = {});
+
+  /// A status found when the daemon started: also recovers the back-off from attempt and start time. `wall` is the wall
+  /// clock at `now`. Unknown containers are ignored; the newest attempt counts.
+  void Recover(const ContainerStatus& status, os::MonoTime now, os::WallTime wall);
+  /// A status seen now (answer of Start, or Poll). Older attempts and unknown containers are ignored. kUnknown counts
+  /// as ended by failure.
+  void Observe(const ContainerStatus& status, os::MonoTime now);
+  /// Start answered with an error: nothing runs. Retried with back-off, whatever restartPolicy says.
+  void StartFailed(std::string_view container, const Error& error, os::MonoTime now);
+  /// The pod has to go. `grace_s`: instead of the pod's own; a later call can only make it shorter.
+  void Terminate(os::MonoTime now, std::optional<std::int64_t> grace_s = std::nullopt);
+
+  /// What to do now. TERM and the KILL of leftovers are named once; KILL at the deadline again every second until the
+  /// container is seen to have ended. A start is named until its result is reported.
+  Steps Next(os::MonoTime now);
+
+  PodPhase phase() const;
+  /// Nothing runs and nothing will be started again.
+  bool finished() const;
+  /// Terminate was called, or the pod is done and its sidecars are being ended.
+  bool terminating() const { return terminate_at_.has_value(); }
+  /// Init containers (sidecars among them) in order, then apps.
+  std::vector<ContainerView> containers() const;
+
+ private:
+  struct Entry {
+    std::string name;
+    ContainerKind kind = ContainerKind::kApp;
+    std::optional<ContainerStatus> last;
+    os::MonoTime ended_at{};  // when the end of `last` was seen
+    bool swept = true;        // leftovers of `last` were killed
+    Backoff backoff;
+    std::optional<int> counted_attempt;    // restart already entered into `backoff`
+    int start_failures = 0;                // Start errors in a row
+    std::optional<os::MonoTime> retry_at;  // after a Start error
+    std::string start_error;
+    std::optional<os::MonoTime> term_at;
+    std::optional<os::MonoTime> kill_at;  // last KILL named
+
+    bool started() const { return last.has_value(); }
+    bool running() const { return last && last->state == ContainerState::kRunning; }
+    bool ended() const { return last && last->state != ContainerState::kRunning; }
+    bool succeeded() const { return ended() && last->exit_code == 0; }
+  };
+
+  Entry* Find(std::string_view name);
+  void Take(Entry& entry, const ContainerStatus& status, os::MonoTime now);
+  bool MayRestart(const Entry& entry) const;
+  bool InitFailed() const;
+  bool AppsDone() const;
+  bool AppsStarted() const;
+  bool Initialized() const;
+  void NextStarts(os::MonoTime now, Steps& out);
+  bool NextInit(os::MonoTime now, Steps& out);
+  void StartOrWait(Entry& entry, os::MonoTime now, Steps& out);
+  void NextTermination(os::MonoTime now, Steps& out);
+  bool TermDue(std::size_t index, os::MonoTime now) const;
+  os::MonoTime RetryAt(const Entry& entry) const;
+  ContainerView View(const Entry& entry) const;
+
+  RestartPolicy policy_;
+  os::Millis grace_;
+  BackoffOptions options_;
+  std::vector<Entry> entries_;  // init containers in order, then apps
+  std::size_t init_count_ = 0;
+  std::optional<os::MonoTime> terminate_at_;
+  os::MonoTime deadline_{};
+};
+
+}  // namespace berth::runtime
+
+#endif  // BERTH_RUNTIME_POD_LIFECYCLE_H_
