@@ -54,7 +54,8 @@ void Emit(YAML::Emitter& out, const Json& json) {
       out << YAML::EndSeq;
       break;
     case Json::value_t::string: EmitString(out, json.get_ref<const std::string&>()); break;
-    default: out << FormatJson(json); break;  // numbers, booleans and null are written alike in JSON and YAML
+    case Json::value_t::null: out << YAML::LowerNull << YAML::Null; break;
+    default: out << FormatJson(json); break;  // numbers and booleans are written alike in JSON and YAML
   }
 }
 
