@@ -176,7 +176,7 @@ class FolderSource final : public Source {
   static bool Note(std::string& slot, const std::string& text) { return std::exchange(slot, text) != text; }
 
   Snapshot MakeSnapshot() const {
-    Snapshot out{.ready = ready_, .complete = true, .pods = {}, .problems = {}};
+    Snapshot out{.ready = ready_, .complete = true, .pods = {}, .files = {}, .problems = {}};
     if (!folder_problem_.empty()) out.problems.push_back({options_.path, folder_problem_});
     std::map<std::string, std::pair<Pod, std::string>> by_name;  // the last file in order wins, as in the kubelet
     for (const auto& [name, file] : files_) {
@@ -189,7 +189,10 @@ class FolderSource final : public Source {
               {PathOf(name), FullName(pod) + " stands in more than one place of the folder; the last one wins"});
       }
     }
-    for (auto& [name, entry] : by_name) out.pods.push_back(std::move(entry.first));
+    for (auto& [name, entry] : by_name) {
+      out.files.emplace(name, PathOf(entry.second));
+      out.pods.push_back(std::move(entry.first));
+    }
     return out;
   }
 

@@ -26,6 +26,7 @@ struct Snapshot {
   /// knows must not be taken for removed.
   bool complete = true;
   std::vector<Pod> pods;  ///< by namespace/name; static pod naming and uids applied (spec devices-cgroups 7.1)
+  std::map<std::string, std::string> files;  ///< full name of a pod -> path of the file it came from
   std::vector<SourceProblem> problems;  ///< the last good pod of a broken file stays in `pods`
 };
 
