@@ -1,0 +1,33 @@
+// The textual dump that the checksums of the kubelet's state files are computed over (spec cpu-topology-memory 5.5).
+// Works on the file's JSON, so that a reader hashes what the file says, in the file's order. Private to this room.
+#ifndef BERTH_STATE_KUBELET_DUMP_H_
+#define BERTH_STATE_KUBELET_DUMP_H_
+
+#include <string>
+#include <string_view>
+
+#include "codec/codec.h"
+
+namespace berth::state {
+
+/// What the dump depends on beside the fields.
+struct CpuDump {
+  std::string_view type = "CPUManagerCheckpoint";
+  bool entries_by_id = false;  ///< V1: container id -> CPUs
+  bool pod_entries = false;    ///< V3
+};
+struct MemoryDump {
+  std::string_view type = "MemoryManagerCheckpoint";
+  bool pod_entries = false;  ///< V2
+};
+
+/// Member of an object by the reader's rule: any case, the last one wins. nullptr: absent.
+const codec::Json* Member(const codec::Json& object, std::string_view name);
+
+/// The text to hash. Requires: `file` has the types of the version that is asked for (CheckShape in kubelet_files.cc).
+std::string Dump(const codec::Json& file, const CpuDump& how);
+std::string Dump(const codec::Json& file, const MemoryDump& how);
+
+}  // namespace berth::state
+
+#endif  // BERTH_STATE_KUBELET_DUMP_H_
