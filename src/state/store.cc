@@ -74,10 +74,8 @@ class FsStore final : public Store {
       if (!bytes) return Wrap(std::move(bytes).error(), "load the ledger");
       any = true;
       auto saved = DecodeSaved(*bytes);
-      if (saved) {
-        if (name == kPrevious) Warn(warnings, kPrevious, "using the last good copy; the newest decision may be missing");
-        return std::optional(*std::move(saved));
-      }
+      if (saved && name == kPrevious) Restore(*bytes, warnings);
+      if (saved) return std::optional(*std::move(saved));
       Warn(warnings, name, saved.error().message);
       KeepAside(name, *bytes, warnings);
     }
@@ -97,6 +95,12 @@ class FsStore final : public Store {
  private:
   void Warn(std::vector<std::string>* warnings, std::string_view name, std::string_view what) const {
     if (warnings != nullptr) warnings->push_back(directory_ + "/" + std::string(name) + ": " + std::string(what));
+  }
+
+  /// The last good copy becomes the current file again, so that the next save cannot push it out with a damaged one.
+  void Restore(std::string_view bytes, std::vector<std::string>* warnings) {
+    Warn(warnings, kPrevious, "using the last good copy; the newest decision may be missing");
+    if (auto restored = fs_->Replace(kCurrent, bytes); !restored) Warn(warnings, kCurrent, restored.error().message);
   }
 
   /// A file that cannot be read is never overwritten silently: it is kept for people beside the new one.

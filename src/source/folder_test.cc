@@ -1,0 +1,225 @@
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "os/unique_fd.h"
+#include "source/source.h"
+#include "testing/fixtures.h"
+
+namespace berth::source {
+namespace {
+
+using os::MonoTime;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+std::string PodYaml(const std::string& name, const std::string& command = "sleep") {
+  return "apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name +
+         "\nspec:\n  containers:\n  - name: app\n    image: local\n    command: [\"" + command + "\"]\n";
+}
+
+class FolderSourceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::create_directory(path_);
+    Open();
+  }
+  void Open() {
+    auto source = OpenFolder({.path = path_, .node_name = "Node1", .period = os::Millis(20'000)});
+    ASSERT_TRUE(source) << source.error().message;
+    source_ = *std::move(source);
+  }
+  void Put(const std::string& name, const std::string& text) { std::ofstream(path_ + "/" + name) << text; }
+
+  /// Polls with time moving past the settling time; the last snapshot, if any.
+  std::optional<Snapshot> Settle() {
+    std::optional<Snapshot> last;
+    for (int i = 0; i < 4; ++i) {
+      if (auto s = source_->Poll(now_)) last = std::move(s);
+      now_ += os::Millis(150);
+    }
+    return last;
+  }
+  static std::vector<std::string> NamesOf(const std::optional<Snapshot>& snapshot) {
+    std::vector<std::string> out;
+    if (snapshot)
+      for (const Pod& pod : snapshot->pods) out.push_back(FullName(pod));
+    return out;
+  }
+
+  testkit::TempDir dir_;
+  std::string path_ = dir_ / "pods";
+  MonoTime now_{std::chrono::hours(1)};
+  std::unique_ptr<Source> source_;
+};
+
+TEST_F(FolderSourceTest, AnEmptyFolderIsReadyWithoutPods) {
+  const auto snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  EXPECT_TRUE(snapshot->ready);
+  EXPECT_TRUE(snapshot->complete);
+  EXPECT_THAT(snapshot->pods, IsEmpty());
+  EXPECT_EQ(Settle(), std::nullopt) << "nothing changed";
+}
+
+TEST_F(FolderSourceTest, NamesPodsAfterTheNodeAndGivesThemAStableUid) {
+  Put("a.yaml", PodYaml("web"));
+  const auto first = Settle();
+  ASSERT_THAT(NamesOf(first), ElementsAre("default/web-node1"));
+  const Pod& pod = first->pods[0];
+  EXPECT_EQ(pod.uid.size(), 32U);
+  EXPECT_EQ(pod.node_name, "node1");
+  EXPECT_EQ(pod.annotations.at("kubernetes.io/config.hash"), pod.uid);
+  EXPECT_EQ(pod.annotations.at("kubernetes.io/config.source"), "file");
+  Open();
+  const auto again = Settle();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->pods[0].uid, pod.uid);
+}
+
+TEST_F(FolderSourceTest, AChangeOfThePodOrOfItsFileNameMakesANewUidButACommentDoesNot) {
+  Put("a.yaml", PodYaml("web"));
+  const std::string uid = Settle()->pods[0].uid;
+  Put("a.yaml", "# a comment\n" + PodYaml("web"));
+  const auto commented = Settle();
+  ASSERT_TRUE(commented);
+  EXPECT_EQ(commented->pods[0].uid, uid);
+  Put("a.yaml", PodYaml("web", "true"));
+  const std::string changed = Settle()->pods[0].uid;
+  EXPECT_NE(changed, uid);
+  std::filesystem::rename(path_ + "/a.yaml", path_ + "/b.yaml");
+  EXPECT_NE(Settle()->pods[0].uid, changed);
+}
+
+TEST_F(FolderSourceTest, FollowsAddChangeRemoveByEvents) {
+  ASSERT_TRUE(Settle());
+  Put("a.yaml", PodYaml("a"));
+  pollfd poll{.fd = source_->event_fd(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&poll, 1, 5'000), 1) << "inotify wakes the loop";
+  EXPECT_THAT(NamesOf(Settle()), ElementsAre("default/a-node1"));
+  Put("b.yaml", PodYaml("b") + "---\n" + PodYaml("c"));
+  EXPECT_THAT(NamesOf(Settle()), ElementsAre("default/a-node1", "default/b-node1", "default/c-node1"));
+  std::filesystem::remove(path_ + "/a.yaml");
+  EXPECT_THAT(NamesOf(Settle()), ElementsAre("default/b-node1", "default/c-node1"));
+}
+
+TEST_F(FolderSourceTest, ABrokenFileKeepsItsLastGoodPodsAndTheOthersGoOn) {
+  Put("a.yaml", PodYaml("a"));
+  Put("b.yaml", PodYaml("b"));
+  ASSERT_TRUE(Settle());
+  Put("a.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: []}\n");
+  Put("c.yaml", PodYaml("c"));
+  const auto snapshot = Settle();
+  EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/a-node1", "default/b-node1", "default/c-node1"));
+  ASSERT_EQ(snapshot->problems.size(), 1U);
+  EXPECT_THAT(snapshot->problems[0].file, HasSubstr("a.yaml"));
+  EXPECT_THAT(snapshot->problems[0].message, HasSubstr("spec.containers"));
+  EXPECT_TRUE(snapshot->complete);
+  Put("a.yaml", PodYaml("a"));
+  EXPECT_THAT(Settle()->problems, IsEmpty());
+}
+
+TEST_F(FolderSourceTest, AFileThatWasNeverReadWellMakesTheSnapshotIncomplete) {
+  Put("a.yaml", "{{{");
+  const auto snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  EXPECT_TRUE(snapshot->ready);
+  EXPECT_FALSE(snapshot->complete);
+  std::filesystem::remove(path_ + "/a.yaml");
+  EXPECT_TRUE(Settle()->complete);
+}
+
+TEST_F(FolderSourceTest, AHalfWrittenFileIsLeftAloneUntilItIsClosed) {
+  ASSERT_TRUE(Settle());
+  const os::UniqueFd fd(::open((path_ + "/a.yaml").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  ASSERT_TRUE(fd.valid());
+  const std::string text = PodYaml("a");
+  ASSERT_EQ(::write(fd.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  EXPECT_EQ(Settle(), std::nullopt) << "somebody still writes";
+  {
+    os::UniqueFd closing(::dup(fd.get()));
+  }
+  ::close(const_cast<os::UniqueFd&>(fd).release());
+  EXPECT_THAT(NamesOf(Settle()), ElementsAre("default/a-node1"));
+}
+
+TEST_F(FolderSourceTest, TheFirstSnapshotWaitsForFilesBeingWrittenButNotForEver) {
+  const os::UniqueFd fd(::open((path_ + "/a.yaml").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  EXPECT_EQ(Settle(), std::nullopt);
+  now_ += os::Millis(6'000);
+  const auto late = Settle();
+  ASSERT_TRUE(late);
+  EXPECT_TRUE(late->ready);
+}
+
+TEST_F(FolderSourceTest, EditorsLeftoversAreIgnored) {
+  ASSERT_TRUE(Settle());
+  for (const char* name : {".a.yaml.swp", "a.yaml~", "#a.yaml#", ".#a.yaml", "a.yaml.bak", "a.yaml.tmp"})
+    Put(name, PodYaml("x"));
+  std::filesystem::create_directory(path_ + "/sub");
+  EXPECT_THAT(NamesOf(Settle()), IsEmpty());
+  Put(".new", PodYaml("a"));
+  std::filesystem::rename(path_ + "/.new", path_ + "/a.yaml");  // how editors and kubectl-like tools replace a file
+  const auto snapshot = Settle();
+  EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/a-node1"));
+  EXPECT_THAT(snapshot->problems, IsEmpty());
+}
+
+TEST_F(FolderSourceTest, AMissingFolderFreesNothingAndIsFoundAgain) {
+  Put("a.yaml", PodYaml("a"));
+  ASSERT_TRUE(Settle());
+  std::filesystem::rename(path_, path_ + ".away");
+  now_ += os::Millis(20'000);
+  const auto gone = Settle();
+  ASSERT_TRUE(gone);
+  EXPECT_THAT(NamesOf(gone), ElementsAre("default/a-node1"));
+  ASSERT_EQ(gone->problems.size(), 1U);
+  EXPECT_THAT(gone->problems[0].message, HasSubstr("stay"));
+  std::filesystem::rename(path_ + ".away", path_);
+  now_ += os::Millis(2'000);
+  const auto back = Settle();
+  ASSERT_TRUE(back);
+  EXPECT_THAT(back->problems, IsEmpty());
+  Put("b.yaml", PodYaml("b"));
+  EXPECT_THAT(NamesOf(Settle()), ElementsAre("default/a-node1", "default/b-node1")) << "watched again";
+}
+
+TEST_F(FolderSourceTest, TheSamePodInTwoFilesIsOnePodAndAProblem) {
+  Put("a.yaml", PodYaml("x", "one"));
+  Put("b.yaml", PodYaml("x", "two"));
+  const auto snapshot = Settle();
+  ASSERT_THAT(NamesOf(snapshot), ElementsAre("default/x-node1"));
+  EXPECT_THAT(snapshot->pods[0].containers[0].command, ElementsAre("two"));
+  ASSERT_EQ(snapshot->problems.size(), 1U);
+  EXPECT_THAT(snapshot->problems[0].file, HasSubstr("b.yaml"));
+}
+
+TEST_F(FolderSourceTest, ASymbolicLinkIsFollowedAndAPipeIsAProblem) {
+  std::ofstream(dir_ / "target.yaml") << PodYaml("linked");
+  std::filesystem::create_symlink(dir_ / "target.yaml", path_ + "/a.yaml");
+  ASSERT_EQ(::mkfifo((path_ + "/pipe.yaml").c_str(), 0600), 0);
+  const auto snapshot = Settle();
+  EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/linked-node1"));
+  ASSERT_EQ(snapshot->problems.size(), 1U);
+  EXPECT_THAT(snapshot->problems[0].message, HasSubstr("not a regular file"));
+}
+
+TEST_F(FolderSourceTest, ReadsASingleFileToo) {
+  Put("a.yaml", PodYaml("a"));
+  Put("b.yaml", PodYaml("b"));
+  path_ += "/a.yaml";
+  Open();
+  EXPECT_THAT(NamesOf(Settle()), ElementsAre("default/a-node1"));
+}
+
+}  // namespace
+}  // namespace berth::source
