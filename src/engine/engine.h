@@ -59,9 +59,9 @@ struct Inputs {
   std::map<std::string, std::vector<std::string>, std::less<>> preferred_devices;
 };
 
-/// Decides one pod. Idempotent for a pod that is already in the ledger (re-admission after a restart keeps what it has).
-/// Requires: `ledger` was made from node.EmptyLedger() by deltas of this node (or adopted by state).
-/// On Reject nothing is taken.
+/// Decides one pod. Idempotent for a pod that is already in the ledger (re-admission after a restart keeps what it
+/// has). Requires: `ledger` was made from node.EmptyLedger() by deltas of this node (or adopted by state). On Reject
+/// nothing is taken.
 Decision Decide(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs, Trace* trace);
 
 /// What comes back when a pod is gone: its CPUs, memory and devices. A pod that is not in the ledger gives a delta that

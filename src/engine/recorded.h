@@ -19,7 +19,7 @@ class RecordedNode {
  public:
   struct Step {
     bool admit = true;
-    std::string reason;   ///< code, when not admitted
+    std::string reason;  ///< code, when not admitted
     std::string message;
     std::map<std::string, TopologyHint> hints;  ///< container -> hint; empty under policy none and when not admitted
   };

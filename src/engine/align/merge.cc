@@ -1,0 +1,57 @@
+#include "engine/align/merge.h"
+
+#include <array>
+#include <utility>
+
+#include "engine/align/aligner.h"
+
+namespace berth::engine {
+namespace {
+
+constexpr std::array<std::pair<TopologyPolicy, std::string_view>, 4> kPolicies{{
+    {TopologyPolicy::kNone, "none"},
+    {TopologyPolicy::kBestEffort, "best-effort"},
+    {TopologyPolicy::kRestricted, "restricted"},
+    {TopologyPolicy::kSingleNumaNode, "single-numa-node"},
+}};
+
+HintList ToList(const NodeIndex& index, const Hints& hints) {
+  HintList out;
+  if (!hints) return out;
+  out.kind = HintList::Kind::kHints;
+  for (const TopologyHint& hint : *hints)
+    out.hints.push_back({hint.nodes ? index.ToMask(*hint.nodes) : 0, !hint.nodes, hint.preferred});
+  return out;
+}
+
+}  // namespace
+
+std::optional<TopologyPolicy> ParseTopologyPolicy(std::string_view name) {
+  for (const auto& [policy, text] : kPolicies)
+    if (text == name) return policy;
+  return std::nullopt;
+}
+
+std::string_view Name(TopologyPolicy policy) {
+  for (const auto& [known, text] : kPolicies)
+    if (known == policy) return text;
+  return "";
+}
+
+MergeResult MergeHints(const MergeInput& input) {
+  const NodeIndex index(input.nodes);
+  std::vector<std::vector<unsigned>> distances(index.size());
+  for (std::size_t i = 0; i < index.size(); ++i)
+    if (const auto row = input.distances.find(index.id(i)); row != input.distances.end()) distances[i] = row->second;
+  const Aligner aligner(index.size(), input.policy, input.prefer_closest, std::move(distances));
+  std::vector<HintList> lists;
+  for (const Hints& hints : input.lists) lists.push_back(ToList(index, hints));
+  const Merged merged = aligner.Merge(lists);
+  MergeResult out;
+  if (!merged.hint.any) out.hint.nodes = index.ToNodes(merged.hint.mask);
+  out.hint.preferred = merged.hint.preferred;
+  out.admit = merged.admit;
+  return out;
+}
+
+}  // namespace berth::engine

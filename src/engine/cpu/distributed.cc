@@ -1,0 +1,196 @@
+#include "engine/cpu/distributed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "engine/cpu/combinations.h"
+#include "engine/cpu/packed.h"
+
+namespace berth::engine {
+namespace {
+
+constexpr double kNoBalance = std::numeric_limits<double>::infinity();
+
+/// Evaluated combinations after which the search gives up and the packed algorithm answers. The kubelet has no such
+/// bound; it needs seconds for a fraction of this.
+constexpr int kMaxCombinations = 1 << 20;
+
+int CeilDiv(int a, int b) { return (a + b - 1) / b; }
+
+double RoundToThousandths(double x) { return std::round(x * 1000) / 1000; }
+
+/// Spread of the free CPUs that would be left per node (population standard deviation around the rounded mean).
+double Balance(const std::vector<int>& left) {
+  double sum = 0;
+  for (int x : left) sum += x;
+  const double mean = RoundToThousandths(sum / static_cast<double>(left.size()));
+  double squares = 0;
+  for (int x : left) squares += (x - mean) * (x - mean);
+  return RoundToThousandths(std::sqrt(squares / static_cast<double>(left.size())));
+}
+
+/// The search for the set of nodes to spread over. Nodes are dense positions of those that have free CPUs.
+class Spread {
+ public:
+  struct Choice {
+    SharedList nodes;      ///< NUMA unit indexes
+    SharedList remainder;  ///< those that get one more group each
+    double balance = kNoBalance;
+  };
+
+  Spread(const Pool& pool, int num, int group)
+      : num_(num),
+        group_(group),
+        nodes_(pool.Order(Level::kNuma)),
+        position_(pool.topology().units(Level::kNuma).size()) {
+    std::vector<std::uint32_t> unique = nodes_;
+    std::sort(unique.begin(), unique.end());
+    unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
+    for (std::uint32_t node : unique) {
+      position_[node] = free_.size();
+      free_.push_back(pool.FreeIn(Level::kNuma, node));
+    }
+  }
+
+  int NodeCount() const { return static_cast<int>(free_.size()); }
+  /// CPUs each of `k` nodes gives before the remainder.
+  int PerNode(int k) const { return num_ / k / group_ * group_; }
+
+  /// The best set of k nodes; nullopt if none can hold the request.
+  std::optional<Choice> Best(int k) {
+    Choice best;
+    bool found = false;
+    ForEachCombination(nodes_, static_cast<std::size_t>(k), [&](const SharedList& nodes) {
+      if (best.balance == 0 || Exceeded()) return false;
+      ++evaluated_;
+      SharedList remainder;
+      const double balance = Evaluate(nodes, remainder);
+      if (balance < best.balance) {
+        best = {nodes, remainder, balance};
+        found = true;
+      }
+      return true;
+    });
+    if (!found) return std::nullopt;
+    return best;
+  }
+  bool Exceeded() const { return evaluated_ > kMaxCombinations; }
+
+ private:
+  int Free(const std::vector<int>& free, std::uint32_t node) const { return free[position_[node]]; }
+
+  double Evaluate(const SharedList& nodes, SharedList& remainder) {
+    int sum = 0;
+    int groups = 0;
+    const int per_node = PerNode(static_cast<int>(nodes.size()));
+    bool enough = true;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const int free = Free(free_, nodes[i]);
+      sum += free;
+      groups += free / group_;
+      enough = enough && free >= per_node;
+    }
+    if (sum < num_ || groups * group_ < num_ || !enough) return kNoBalance;
+    std::vector<int> left = free_;
+    for (std::size_t i = 0; i < nodes.size(); ++i) left[position_[nodes[i]]] -= per_node;
+    const int rest = num_ - per_node * static_cast<int>(nodes.size());
+    if (rest == 0) return Balance(left);
+    return BestRemainder(nodes, left, rest, remainder);
+  }
+
+  double BestRemainder(const SharedList& nodes, const std::vector<int>& left, int rest, SharedList& remainder) {
+    std::vector<std::uint32_t> candidates;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (Free(left, nodes[i]) >= group_) candidates.push_back(nodes[i]);
+    double best = kNoBalance;
+    for (std::size_t j = candidates.size(); j >= 1; --j) {
+      ForEachCombination(candidates, j, [&](const SharedList& subset) {
+        ++evaluated_;
+        const double balance = EvaluateRemainder(subset, left, rest);
+        if (balance < best) best = balance, remainder = subset;
+        return !Exceeded();
+      });
+    }
+    return best;
+  }
+
+  double EvaluateRemainder(const SharedList& subset, std::vector<int> left, int rest) const {
+    int sum = 0;
+    for (std::size_t i = 0; i < subset.size(); ++i) sum += Free(left, subset[i]);
+    if (sum < rest) return kNoBalance;
+    while (rest > 0) {
+      const int before = rest;
+      for (std::size_t i = 0; i < subset.size() && rest > 0; ++i) {
+        int& free = left[position_[subset[i]]];
+        if (free < group_) continue;
+        free -= group_;
+        rest -= group_;
+      }
+      // Only parts of groups are left: the kubelet never returns from here (docs/differences.md).
+      if (rest == before) return kNoBalance;
+    }
+    return Balance(left);
+  }
+
+  int num_;
+  int group_;
+  std::vector<std::uint32_t> nodes_;   // in filling order; a node may appear twice
+  std::vector<std::size_t> position_;  // NUMA unit index -> position in free_
+  std::vector<int> free_;              // by ascending node id
+  int evaluated_ = 0;
+};
+
+/// Takes up to `num` CPUs of one node; nothing if it has fewer, as the kubelet ignores that error (W-C1b).
+void TakeFromNode(Pool& pool, std::uint32_t node, int num, Strategy strategy) {
+  const Topology& topology = pool.topology();
+  auto cpus = TakePacked(topology, topology.units(Level::kNuma)[node].cpus & pool.free(), num, strategy, false);
+  if (cpus) pool.Take(*cpus);
+}
+
+/// nullopt: the remainder found no place, which keeps the kubelet in an endless loop.
+std::optional<Result<CpuSet>> TakeChoice(Pool& pool, const Spread::Choice& choice, int per_node, int rest, int group,
+                                         Strategy strategy) {
+  for (std::size_t i = 0; i < choice.nodes.size(); ++i) TakeFromNode(pool, choice.nodes[i], per_node, strategy);
+  while (rest > 0) {
+    const int before = rest;
+    for (std::size_t i = 0; i < choice.remainder.size() && rest > 0; ++i) {
+      if (pool.FreeIn(Level::kNuma, choice.remainder[i]) < group) continue;
+      TakeFromNode(pool, choice.remainder[i], group, strategy);
+      rest -= group;
+    }
+    if (rest == before) return std::nullopt;
+  }
+  const std::string left = ", remaining: " + std::to_string(pool.need());
+  if (pool.need() > 0) return Fail(Code::kExhausted, "accounting error, not enough CPUs allocated" + left);
+  if (pool.need() < 0) return Fail(Code::kExhausted, "accounting error, too many CPUs allocated" + left);
+  return pool.result();
+}
+
+}  // namespace
+
+Result<CpuSet> TakeDistributed(const Topology& topology, const CpuSet& available, int num, int group,
+                               Strategy strategy) {
+  if (num % group != 0) return TakePacked(topology, available, num, strategy, false);
+  Pool pool(topology, available, num);
+  if (pool.Done()) return CpuSet();
+  if (num > pool.free().Count()) return NotEnoughCpus(num, available.Count());
+
+  Spread spread(pool, num, group);
+  const int groups_per_node = CeilDiv(CeilDiv(topology.cpus().Count(), group), topology.num_numa());
+  const int groups_needed = CeilDiv(num, group);
+  const int most = std::min(groups_needed, spread.NodeCount());
+  for (int k = CeilDiv(groups_needed, groups_per_node); k <= most && !spread.Exceeded(); ++k) {
+    const std::optional<Spread::Choice> choice = spread.Best(k);
+    if (!choice) continue;
+    const int per_node = spread.PerNode(k);
+    auto taken = TakeChoice(pool, *choice, per_node, num - per_node * k, group, strategy);
+    if (taken) return *std::move(taken);
+    break;
+  }
+  return TakePacked(topology, available, num, strategy, false);
+}
+
+}  // namespace berth::engine
