@@ -65,6 +65,9 @@ struct ContainerView {
   std::optional<ContainerStatus> last;  ///< newest attempt seen; also while waiting to be restarted
 };
 
+/// Longer grace periods are cut to this (about 31 years).
+inline constexpr std::int64_t kLongestGraceS = 1'000'000'000;
+
 /// Name of a view's state: "waiting", "running", "exited".
 std::string_view Name(ContainerView::State state);
 
@@ -119,18 +122,14 @@ class PodLifecycle {
   };
 
   Entry* Find(std::string_view name);
-  void Take(Entry& entry, const ContainerStatus& status, os::MonoTime now);
+  static bool Take(Entry& entry, const ContainerStatus& status, os::MonoTime now);
   bool MayRestart(const Entry& entry) const;
-  bool InitFailed() const;
-  bool AppsDone() const;
   bool AppsStarted() const;
-  bool Initialized() const;
-  void NextStarts(os::MonoTime now, Steps& out);
+  bool Done() const;
   bool NextInit(os::MonoTime now, Steps& out);
-  void StartOrWait(Entry& entry, os::MonoTime now, Steps& out);
-  void NextTermination(os::MonoTime now, Steps& out);
+  static void StartOrWait(Entry& entry, os::MonoTime now, Steps& out);
   bool TermDue(std::size_t index, os::MonoTime now) const;
-  os::MonoTime RetryAt(const Entry& entry) const;
+  void NextTermination(os::MonoTime now, Steps& out);
   ContainerView View(const Entry& entry) const;
 
   RestartPolicy policy_;

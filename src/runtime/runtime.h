@@ -22,12 +22,12 @@ struct StartRequest {
   std::string pod_uid;
   std::string pod_namespace;
   std::string pod_name;
-  Container container;          ///< command, args, working_dir; env already resolved into `env`
+  Container container;  ///< command, args, working_dir; env already resolved into `env`
   std::vector<std::pair<std::string, std::string>> env;
-  int attempt = 0;              ///< restart count
+  int attempt = 0;  ///< restart count
   CgroupDirs cgroup;
   int oom_score_adj = 0;
-  std::string log_path;         ///< absolute; CRI log format; rotated by size
+  std::string log_path;  ///< absolute; CRI log format; rotated by size
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
 };
@@ -35,19 +35,19 @@ struct StartRequest {
 enum class ContainerState { kRunning, kExited, kUnknown };
 
 struct ContainerStatus {
-  std::string id;               ///< unique over all attempts
+  std::string id;  ///< unique over all attempts
   std::string pod_uid;
   std::string container;
   int attempt = 0;
   ContainerState state = ContainerState::kUnknown;
-  int pid = 0;                  ///< for people and /proc only; never used to signal
-  std::optional<int> exit_code; ///< 128 + signal when killed by one; nullopt while running or unknown
+  int pid = 0;                   ///< for people and /proc only; never used to signal
+  std::optional<int> exit_code;  ///< 128 + signal when killed by one; nullopt while running or unknown
   std::optional<int> signal;
   bool oom_killed = false;
-  std::string message;          ///< why it could not start, e.g. "exec /bin/nope: No such file or directory"
-  std::string started_at;       ///< RFC 3339
+  std::string message;     ///< why it could not start, e.g. "exec /bin/nope: No such file or directory"
+  std::string started_at;  ///< RFC 3339
   std::string finished_at;
-  std::string log_path;         ///< as asked for in the StartRequest
+  std::string log_path;               ///< as asked for in the StartRequest
   std::vector<std::string> warnings;  ///< what could not be done as asked though it runs (oom_score_adj, lost output)
   friend bool operator==(const ContainerStatus&, const ContainerStatus&) = default;
 };
@@ -60,8 +60,8 @@ class Runtime {
   virtual ~Runtime() = default;
   /// Starts a container; returns its status. What the container itself got wrong (no such program, not executable, bad
   /// working directory) is no error but an exited container: exit_code kStartErrorExitCode and a message.
-  /// Errors: kInvalid (no command, bad name), kNotFound (cgroup gone), kPermission, kExhausted, kIo...: the node's fault,
-  /// worth a retry; nothing is left behind.
+  /// Errors: kInvalid (no command, bad name), kNotFound (cgroup gone), kPermission, kExhausted, kIo...: the node's
+  /// fault, worth a retry; nothing is left behind.
   virtual Result<ContainerStatus> Start(const StartRequest& request) = 0;
   /// Sends `signal` to the container's main process, by a handle that cannot hit another process. Gone: success.
   virtual Result<void> Signal(std::string_view id, int signal) = 0;

@@ -1,0 +1,279 @@
+#include "runtime/pod_lifecycle.h"
+
+#include <algorithm>
+
+#include "runtime/time_text.h"
+
+namespace berth::runtime {
+namespace {
+
+constexpr os::Millis kLeastTermTime{2'000};  // between SIGTERM and SIGKILL, however short the grace period
+constexpr os::Millis kKillAgain{1'000};
+
+void WakeAt(Steps& steps, os::MonoTime t) { steps.wake_at = steps.wake_at ? std::min(*steps.wake_at, t) : t; }
+
+// The moment `text` (a wall clock time) stands for on the monotonic clock; `now` when unknown or in the future.
+os::MonoTime Earlier(const std::string& text, os::MonoTime now, os::WallTime wall) {
+  const std::optional<os::WallTime> t = ParseTime(text);
+  return t && *t < wall ? now - (wall - *t) : now;
+}
+
+std::string EndReason(const ContainerStatus& status) {
+  if (status.state == ContainerState::kUnknown || !status.exit_code) return "ContainerStatusUnknown";
+  if (status.oom_killed) return "OOMKilled";
+  if (*status.exit_code == 0) return "Completed";
+  return *status.exit_code == kStartErrorExitCode && !status.message.empty() ? "StartError" : "Error";
+}
+
+}  // namespace
+
+std::string_view Name(PodPhase phase) {
+  switch (phase) {
+    case PodPhase::kPending: return "Pending";
+    case PodPhase::kRunning: return "Running";
+    case PodPhase::kSucceeded: return "Succeeded";
+    case PodPhase::kFailed: return "Failed";
+  }
+  return "Pending";
+}
+
+std::string_view Name(ContainerView::State state) {
+  switch (state) {
+    case ContainerView::State::kWaiting: return "waiting";
+    case ContainerView::State::kRunning: return "running";
+    case ContainerView::State::kExited: return "exited";
+  }
+  return "waiting";
+}
+
+PodLifecycle::PodLifecycle(const Pod& pod, const BackoffOptions& backoff)
+    : policy_(pod.restart_policy),
+      grace_(std::chrono::seconds(std::clamp<std::int64_t>(pod.termination_grace_s, 0, kLongestGraceS))),
+      options_(backoff),
+      init_count_(pod.init_containers.size()) {
+  ForEachContainer(pod, [&](const Container& container, ContainerKind kind) {
+    Entry entry;
+    entry.name = container.name;
+    entry.kind = kind;
+    entry.backoff = Backoff(backoff);
+    entries_.push_back(std::move(entry));
+  });
+}
+
+PodLifecycle::Entry* PodLifecycle::Find(std::string_view name) {
+  const auto it = std::ranges::find(entries_, name, &Entry::name);
+  return it == entries_.end() ? nullptr : &*it;
+}
+
+// False when `status` is older than what is known.
+bool PodLifecycle::Take(Entry& entry, const ContainerStatus& status, os::MonoTime now) {
+  if (entry.last && status.attempt < entry.last->attempt) return false;
+  if (!entry.last || status.attempt > entry.last->attempt) {
+    entry.start_failures = 0;
+    entry.retry_at.reset();
+    entry.start_error.clear();
+    entry.term_at.reset();
+    entry.kill_at.reset();
+    entry.last.reset();
+  }
+  const bool ended_before = entry.ended();
+  entry.last = status;
+  if (entry.ended() && !ended_before) {
+    entry.ended_at = now;
+    entry.swept = false;
+  }
+  return true;
+}
+
+void PodLifecycle::Recover(const ContainerStatus& status, os::MonoTime now, os::WallTime wall) {
+  Entry* entry = Find(status.container);
+  if (entry == nullptr || !Take(*entry, status, now)) return;
+  if (entry->ended()) entry->ended_at = Earlier(status.finished_at, now, wall);
+  if (status.attempt > 0) entry->backoff.Recover(status.attempt, Earlier(status.started_at, now, wall));
+}
+
+void PodLifecycle::Observe(const ContainerStatus& status, os::MonoTime now) {
+  if (Entry* entry = Find(status.container); entry != nullptr) Take(*entry, status, now);
+}
+
+void PodLifecycle::StartFailed(std::string_view container, const Error& error, os::MonoTime now) {
+  Entry* entry = Find(container);
+  if (entry == nullptr || entry->running()) return;
+  ++entry->start_failures;
+  entry->retry_at = now + BackoffDelay(entry->start_failures, options_);
+  entry->start_error = error.message;
+}
+
+void PodLifecycle::Terminate(os::MonoTime now, std::optional<std::int64_t> grace_s) {
+  const os::Millis grace =
+      grace_s ? os::Millis(std::chrono::seconds(std::clamp<std::int64_t>(*grace_s, 0, kLongestGraceS))) : grace_;
+  deadline_ = terminate_at_ ? std::min(deadline_, now + grace) : now + grace;
+  if (!terminate_at_) terminate_at_ = now;
+}
+
+bool PodLifecycle::MayRestart(const Entry& entry) const {
+  switch (entry.kind) {
+    case ContainerKind::kSidecar: return true;
+    case ContainerKind::kInit: return !entry.succeeded() && policy_ != RestartPolicy::kNever;
+    case ContainerKind::kApp: break;
+  }
+  return policy_ == RestartPolicy::kAlways || (policy_ == RestartPolicy::kOnFailure && !entry.succeeded());
+}
+
+bool PodLifecycle::AppsStarted() const {
+  return std::any_of(entries_.begin() + static_cast<std::ptrdiff_t>(init_count_), entries_.end(),
+                     [](const Entry& e) { return e.started(); });
+}
+
+// Nothing of the pod's own work will run again: apps ended for good, or an init container failed for good.
+bool PodLifecycle::Done() const {
+  bool apps_done = true;
+  for (const Entry& entry : entries_) {
+    if (entry.kind == ContainerKind::kInit && entry.ended() && !entry.succeeded() && !MayRestart(entry)) return true;
+    if (entry.kind == ContainerKind::kApp) apps_done = apps_done && entry.ended() && !MayRestart(entry);
+  }
+  return apps_done;
+}
+
+Steps PodLifecycle::Next(os::MonoTime now) {
+  Steps out;
+  for (Entry& entry : entries_) {
+    if (!entry.ended() || entry.swept) continue;
+    entry.swept = true;
+    out.actions.push_back({Action::Kind::kKill, entry.name, entry.last->attempt, entry.last->id});
+  }
+  if (!terminate_at_ && Done()) Terminate(now);
+  if (terminate_at_) {
+    NextTermination(now, out);
+  } else if (NextInit(now, out)) {
+    for (std::size_t i = init_count_; i < entries_.size(); ++i) {
+      Entry& app = entries_[i];
+      if (!app.started() || (app.ended() && MayRestart(app))) StartOrWait(app, now, out);
+    }
+  }
+  return out;
+}
+
+// Starts what is due among the init containers; true when apps may start.
+bool PodLifecycle::NextInit(os::MonoTime now, Steps& out) {
+  std::size_t reached = 0;  // init containers before this one were started (or, records lost, apps were)
+  for (std::size_t i = 0; i < init_count_; ++i)
+    if (entries_[i].started()) reached = i + 1;
+  const bool apps_started = AppsStarted();
+  if (apps_started) reached = init_count_;
+  for (std::size_t i = 0; i < reached; ++i) {
+    Entry& entry = entries_[i];
+    const bool newest = i + 1 == reached && !apps_started;
+    if (entry.kind == ContainerKind::kSidecar) {
+      if (!entry.running()) StartOrWait(entry, now, out);
+      if (!entry.running() && newest) return false;
+    } else if (newest && !entry.succeeded()) {
+      if (entry.ended()) StartOrWait(entry, now, out);
+      return false;
+    }
+  }
+  if (reached == init_count_) return true;
+  StartOrWait(entries_[reached], now, out);
+  return false;
+}
+
+void PodLifecycle::StartOrWait(Entry& entry, os::MonoTime now, Steps& out) {
+  const int attempt = entry.last ? entry.last->attempt + 1 : 0;
+  const bool counted = entry.counted_attempt == attempt;
+  os::MonoTime at = now;
+  if (entry.retry_at) {
+    at = *entry.retry_at;
+  } else if (entry.last && !counted) {
+    at = entry.backoff.RestartAt(entry.ended_at);
+  }
+  if (at > now) return WakeAt(out, at);
+  if (entry.last && !counted) {
+    entry.backoff.Restarted(entry.ended_at, now);
+    entry.counted_attempt = attempt;
+  }
+  out.actions.push_back({Action::Kind::kStart, entry.name, attempt, {}});
+}
+
+bool PodLifecycle::TermDue(std::size_t index, os::MonoTime now) const {
+  if (entries_[index].kind != ContainerKind::kSidecar || now >= deadline_) return true;
+  for (std::size_t i = index + 1; i < entries_.size(); ++i)
+    if (entries_[i].running() && entries_[i].kind != ContainerKind::kInit) return false;
+  return true;
+}
+
+void PodLifecycle::NextTermination(os::MonoTime now, Steps& out) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    if (!entry.running()) continue;
+    if (!entry.term_at && !TermDue(i, now)) {
+      WakeAt(out, deadline_);
+      continue;
+    }
+    if (!entry.term_at) {
+      entry.term_at = now;
+      out.actions.push_back({Action::Kind::kTerm, entry.name, entry.last->attempt, entry.last->id});
+    }
+    const os::MonoTime first = std::max(deadline_, *entry.term_at + kLeastTermTime);
+    os::MonoTime kill = entry.kill_at ? *entry.kill_at + kKillAgain : first;
+    if (now >= kill) {
+      out.actions.push_back({Action::Kind::kKill, entry.name, entry.last->attempt, entry.last->id});
+      entry.kill_at = now;
+      kill = now + kKillAgain;
+    }
+    WakeAt(out, kill);
+  }
+}
+
+bool PodLifecycle::finished() const {
+  return terminate_at_ && std::ranges::none_of(entries_, [](const Entry& e) { return e.running() || !e.swept; });
+}
+
+PodPhase PodLifecycle::phase() const {
+  bool succeeded = true;
+  bool waiting = false;
+  for (const Entry& entry : entries_) {
+    if (entry.kind != ContainerKind::kApp) continue;
+    succeeded = succeeded && entry.succeeded();
+    waiting = waiting || !entry.started();
+  }
+  if (finished()) return succeeded ? PodPhase::kSucceeded : PodPhase::kFailed;
+  return waiting ? PodPhase::kPending : PodPhase::kRunning;
+}
+
+ContainerView PodLifecycle::View(const Entry& entry) const {
+  ContainerView view;
+  view.name = entry.name;
+  view.kind = entry.kind;
+  view.last = entry.last;
+  view.restarts = entry.last ? entry.last->attempt : 0;
+  const bool will_start = !terminate_at_ && (!entry.last || (entry.ended() && MayRestart(entry)));
+  if (entry.running()) {
+    view.state = ContainerView::State::kRunning;
+  } else if (will_start && entry.retry_at) {
+    view.reason = "CreateContainerError";
+    view.message = entry.start_error;
+  } else if (will_start && entry.last && entry.backoff.Delay(entry.ended_at) > os::Millis(0)) {
+    const auto delay = std::chrono::round<std::chrono::seconds>(entry.backoff.Delay(entry.ended_at));
+    view.reason = "CrashLoopBackOff";
+    view.message = "back-off " + std::to_string(delay.count()) + "s restarting failed container";
+  } else if (entry.last) {
+    view.state = ContainerView::State::kExited;
+    view.reason = EndReason(*entry.last);
+    view.message = entry.last->message;
+  } else {
+    const bool init_left = !AppsStarted() && std::any_of(entries_.begin(), entries_.end(), [](const Entry& e) {
+      return e.kind == ContainerKind::kInit ? !e.succeeded() : e.kind == ContainerKind::kSidecar && !e.running();
+    });
+    view.reason = init_left ? "PodInitializing" : "ContainerCreating";
+  }
+  return view;
+}
+
+std::vector<ContainerView> PodLifecycle::containers() const {
+  std::vector<ContainerView> out;
+  out.reserve(entries_.size());
+  for (const Entry& entry : entries_) out.push_back(View(entry));
+  return out;
+}
+
+}  // namespace berth::runtime
