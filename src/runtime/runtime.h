@@ -30,6 +30,7 @@ struct StartRequest {
   std::string log_path;  ///< absolute; CRI log format; rotated by size
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
+  ContainerKind kind = ContainerKind::kApp;  ///< for runtimes that only pretend: an init container has to end
 };
 
 enum class ContainerState { kRunning, kExited, kUnknown };
