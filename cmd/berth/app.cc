@@ -1,0 +1,178 @@
+#include "berth/app.h"
+
+#include <algorithm>
+
+#include "api/client.h"
+#include "berth/registry.h"
+#include "berth/suggest.h"
+
+namespace berth::cli {
+namespace {
+
+void AddCommonOptions(const Command& command, CLI::App& app, CommonOptions& common) {
+  if (command.prints_data)
+    AddChoice(app, "-o,--output", common.output, "table|wide|json|yaml", "How to print the answer")
+        ->default_str("table");
+  if (command.asks_daemon)
+    app.add_option("--socket", common.socket, "berthd's socket (environment: BERTH_SOCKET)")
+        ->type_name("FILE")
+        ->default_str(std::string(api::kDefaultSocket));
+  AddChoice(app, "--color", common.color, "auto|always|never", "Colours; auto: on a terminal unless NO_COLOR is set")
+      ->default_str("auto");
+}
+
+std::vector<std::string> Names(const std::vector<Command>& commands) {
+  std::vector<std::string> out;
+  for (const Command& c : commands) out.push_back(c.name);
+  return out;
+}
+
+const Command* FindCommand(const Parser& parser, const CLI::App& app) {
+  for (std::size_t i = 0; i < parser.apps.size(); ++i)
+    if (parser.apps[i] == &app) return &parser.commands[i];
+  return nullptr;
+}
+
+std::vector<std::string> OptionNames(const CLI::App& app) {
+  std::vector<std::string> out;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
+  return out;
+}
+
+/// The sentence for a command line that could not be read.
+std::string UsageProblem(const Parser& parser, const CLI::ParseError& problem) {
+  const auto used = parser.root->get_subcommands();
+  const CLI::App& app = used.empty() ? *parser.root : *used.front();
+  const std::vector<std::string> extra = app.remaining(true);
+  if (problem.get_name() != "ExtrasError" || extra.empty()) return problem.what();
+  const std::string& word = extra.front();
+  const bool option = word.starts_with('-');
+  std::string text = option         ? "unknown option " + word
+                     : used.empty() ? "unknown command '" + word + "'"
+                                    : "unexpected argument '" + word + "'";
+  std::string nearest;
+  if (option)
+    nearest = Nearest(word.substr(0, word.find('=')), OptionNames(app));
+  else if (used.empty())
+    nearest = Nearest(word, Names(parser.commands));
+  return nearest.empty() ? text : text + ", did you mean " + nearest + "?";
+}
+
+int ReportUsage(const Parser& parser, const CLI::ParseError& problem, std::ostream& err) {
+  const auto used = parser.root->get_subcommands();
+  const std::string name = used.empty() ? "berth" : "berth " + used.front()->get_name();
+  err << name << ": " << UsageProblem(parser, problem) << "\nSee '" << name << " --help'.\n";
+  return kUsage;
+}
+
+int PrintHelp(const Parser& parser, std::ostream& out) {
+  const auto used = parser.root->get_subcommands();
+  const Command* command = used.empty() ? nullptr : FindCommand(parser, *used.front());
+  out << (command == nullptr ? FormatOverview(parser) : FormatHelp(*command, *used.front()));
+  return kOk;
+}
+
+Command HelpCommand() {
+  Command help{.name = "help",
+               .group = "Help",
+               .summary = "Show this overview, or what one command does",
+               .details = "",
+               .examples = {{"help pods", "the same as `berth pods --help`"}},
+               .statuses = "",
+               .asks_daemon = false,
+               .prints_data = false,
+               .bind = {}};
+  return help;
+}
+
+/// `help` needs the finished parser, so it is bound after all others.
+void BindHelp(Parser& parser) {
+  auto topic = std::make_shared<std::string>();
+  parser.apps.back()->add_option("command", *topic, "The command to explain")->type_name("COMMAND");
+  parser.runners.back() = [&parser, topic](const Session& session) -> int {
+    if (topic->empty()) return session.out() << FormatOverview(parser), kOk;
+    for (std::size_t i = 0; i < parser.commands.size(); ++i)
+      if (parser.commands[i].name == *topic)
+        return session.out() << FormatHelp(parser.commands[i], *parser.apps[i]), kOk;
+    const std::string nearest = Nearest(*topic, Names(parser.commands));
+    session.err() << "berth help: no command '" << *topic << "'"
+                  << (nearest.empty() ? "" : ", did you mean " + nearest + "?") << '\n';
+    return kUsage;
+  };
+}
+
+}  // namespace
+
+std::vector<std::string> Choices(const std::string& type_name) {
+  std::vector<std::string> out;
+  if (type_name.find('|') == std::string::npos) return out;
+  std::size_t start = 0;
+  for (std::size_t end = 0; end != std::string::npos; start = end + 1) {
+    end = type_name.find('|', start);
+    out.push_back(type_name.substr(start, end - start));
+  }
+  return out;
+}
+
+CLI::Option* AddChoice(CLI::App& app, const std::string& name, std::string& value, const std::string& choices,
+                       const std::string& text) {
+  CLI::Option* option = app.add_option(name, value, text)->type_name(choices);
+  const auto check = [words = Choices(choices), choices](const std::string& given) {
+    if (std::ranges::find(words, given) != words.end()) return std::string();
+    const std::string nearest = Nearest(given, words);
+    return "'" + given + "' is none of " + choices + (nearest.empty() ? "" : ", did you mean " + nearest + "?");
+  };
+  return option->check(check, "", "choice");
+}
+
+std::vector<Command> AllCommands() {
+  std::vector<Command> out = PodCommands();
+  for (auto& more : {NodeCommands(), OfflineCommands()}) out.insert(out.end(), more.begin(), more.end());
+  out.push_back(HelpCommand());
+  return out;
+}
+
+std::unique_ptr<Parser> MakeParser(const std::string& socket) {
+  auto parser = std::make_unique<Parser>();
+  parser->commands = AllCommands();
+  parser->common.socket = socket.empty() ? std::string(api::kDefaultSocket) : socket;
+  parser->root = std::make_unique<CLI::App>("", "berth");
+  parser->root->set_help_flag("-h,--help", "Show help");
+  parser->root->add_flag("-V,--version", parser->version, "Show the version");
+  parser->root->require_subcommand(0, 1);
+  for (const Command& command : parser->commands) {
+    CLI::App* app = parser->root->add_subcommand(command.name, command.summary);
+    parser->apps.push_back(app);
+    parser->runners.push_back(command.bind ? command.bind(*app) : Runner());
+    AddCommonOptions(command, *app, parser->common);
+  }
+  BindHelp(*parser);
+  return parser;
+}
+
+int RunBerth(const std::vector<std::string>& arguments, const Surroundings& around, std::ostream& out,
+             std::ostream& err) {
+  const std::unique_ptr<Parser> parser = MakeParser(around.socket);
+  if (!arguments.empty() && arguments.front() == "__complete") {
+    out << Complete(*parser, {arguments.begin() + 1, arguments.end()});
+    return kOk;
+  }
+  try {
+    parser->root->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  } catch (const CLI::CallForHelp&) {
+    return PrintHelp(*parser, out);
+  } catch (const CLI::ParseError& problem) {
+    return ReportUsage(*parser, problem, err);
+  }
+  if (parser->version) {
+    out << "berth " BERTH_VERSION "\n";
+    return kOk;
+  }
+  const auto used = parser->root->get_subcommands();
+  if (used.empty()) return PrintHelp(*parser, out);
+  const auto at = std::ranges::find(parser->apps, used.front()) - parser->apps.begin();
+  return parser->runners[static_cast<std::size_t>(at)](Session(parser->common, around, out, err));
+}
+
+}  // namespace berth::cli

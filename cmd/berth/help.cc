@@ -1,0 +1,127 @@
+// Help texts, made from the table of commands and the options bound to it.
+#include <algorithm>
+#include <string>
+
+#include "berth/registry.h"
+#include "view/style.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr int kTextWidth = 96;
+
+/// "text" broken at blanks, every line after the first behind `indent` blanks. Newlines in the text are kept.
+std::string Wrap(const std::string& text, int indent) {
+  std::string out;
+  int column = indent;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
+    const std::string word = text.substr(at, end - at);
+    const int width = view::DisplayWidth(word);
+    if (column + width > kTextWidth && column > indent) {
+      while (out.ends_with(' ')) out.pop_back();
+      out += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
+      column = indent;
+    }
+    out += word;
+    column += width;
+    if (end == text.size()) break;
+    if (text[end] == '\n') {
+      out += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
+      column = indent;
+    } else {
+      out += ' ';
+      ++column;
+    }
+    at = end + 1;
+  }
+  return out;
+}
+
+bool TakesValue(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
+
+/// "-o, --output table|json" or "POD".
+std::string OptionHead(const CLI::Option& option) {
+  if (option.get_positional()) return option.get_type_name();
+  std::string out;
+  for (const std::string& name : option.get_snames()) out += "-" + name + ", ";
+  for (const std::string& name : option.get_lnames()) out += "--" + name + ", ";
+  out.resize(out.size() - 2);
+  if (option.get_snames().empty()) out.insert(0, "    ");
+  if (TakesValue(option)) out += " " + option.get_type_name();
+  return out;
+}
+
+std::string OptionLine(const CLI::Option& option) {
+  constexpr int kIndent = 32;
+  const std::string head = "  " + OptionHead(option);
+  std::string text = option.get_description();
+  if (!option.get_positional() && !option.get_default_str().empty())
+    text += " (default: " + option.get_default_str() + ")";
+  std::string out = view::PadRight(head, kIndent);
+  if (view::DisplayWidth(head) >= kIndent) out = head + "\n" + std::string(kIndent, ' ');
+  return out + Wrap(text, kIndent) + "\n";
+}
+
+std::string Usage(const Command& command, const CLI::App& app) {
+  std::string out = "berth " + command.name;
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_positional()) continue;
+    std::string word = option->get_type_name();
+    if (option->get_items_expected_max() > 1) word += "...";
+    out += option->get_required() ? " " + word : " [" + word + "]";
+  }
+  return out + " [options]";
+}
+
+std::string Section(const std::string& title, const CLI::App& app, bool positional) {
+  std::string lines;
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_positional() == positional && !option->get_group().empty()) lines += OptionLine(*option);
+  return lines.empty() ? lines : "\n" + title + ":\n" + lines;
+}
+
+std::string StatusLines(const Command& command) {
+  std::string out = "\nExit status:\n  0 done, 1 failed, 2 wrong usage";
+  if (!command.statuses.empty()) out += ", " + command.statuses;
+  if (command.asks_daemon) out += ", 4 berthd is not reachable";
+  return Wrap(out, 2) + "\n";
+}
+
+}  // namespace
+
+std::string FormatHelp(const Command& command, const CLI::App& app) {
+  std::string out = command.summary + ".\n\nUsage: " + Usage(command, app) + "\n";
+  if (!command.details.empty()) out += "\n" + Wrap(command.details, 0) + "\n";
+  out += Section("Arguments", app, true) + Section("Options", app, false);
+  if (!command.examples.empty()) out += "\nExamples:\n";
+  std::size_t longest = 0;
+  for (const Example& e : command.examples) longest = std::max(longest, e.line.size());
+  for (const Example& e : command.examples) {
+    const int indent = static_cast<int>(longest) + 12;
+    out += view::PadRight("  berth " + e.line, indent - 2) + "  " + Wrap(e.what, indent) + "\n";
+  }
+  return out + StatusLines(command);
+}
+
+std::string FormatOverview(const Parser& parser) {
+  std::string out =
+      "berth gives every container on this node its CPUs, memory nodes and devices, and shows who holds what.\n\n"
+      "Usage: berth COMMAND [options]\n";
+  std::string group;
+  for (const Command& command : parser.commands) {
+    if (command.group != group) out += "\n" + command.group + ":\n";
+    group = command.group;
+    out += "  " + view::PadRight(command.name, 12) + command.summary + "\n";
+  }
+  out +=
+      "\nStart with:\n"
+      "  berth machine             what this host is made of; needs no daemon\n"
+      "  berth apply -f pod.yaml   hand a pod to berthd\n"
+      "  berth map                 see where it runs\n"
+      "\n'berth COMMAND --help' explains a command with examples.\n";
+  return out;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,74 @@
+// The table of commands: one record each. Parsing, help and completion all come from it.
+#ifndef BERTH_CMD_BERTH_REGISTRY_H_
+#define BERTH_CMD_BERTH_REGISTRY_H_
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/session.h"
+
+namespace berth::cli {
+
+struct Example {
+  std::string line;  ///< without "berth "
+  std::string what;
+};
+
+/// Runs a command whose options have been read; gives its exit status.
+using Runner = std::function<int(const Session&)>;
+
+struct Command {
+  std::string name;
+  std::string group;    ///< heading in the overview
+  std::string summary;  ///< one line
+  std::string details;  ///< what a person should know; may be empty
+  std::vector<Example> examples;
+  std::string statuses;     ///< when it gives statuses other than 0, 1 and 2; may be empty
+  bool asks_daemon = true;  ///< has --socket
+  bool prints_data = true;  ///< has -o
+  /// Adds the options to `app`; the runner holds what they were set to. An option's type name says what completes it:
+  /// POD, CONTAINER, COMMAND, FILE, or words separated by "|".
+  std::function<Runner(CLI::App& app)> bind;
+};
+
+/// Every command, in the order of the overview.
+std::vector<Command> AllCommands();
+
+std::vector<Command> PodCommands();      ///< pods, describe, apply, delete, logs
+std::vector<Command> NodeCommands();     ///< map, node, status, events
+std::vector<Command> OfflineCommands();  ///< machine, simulate, explain, replay
+
+/// The parser with all commands bound; `runners[i]` belongs to `commands[i]`.
+struct Parser {
+  std::vector<Command> commands;
+  CommonOptions common;
+  bool version = false;
+  std::unique_ptr<CLI::App> root;
+  std::vector<CLI::App*> apps;
+  std::vector<Runner> runners;
+};
+/// `socket`: where berthd is asked unless --socket says otherwise; "" for the usual place.
+std::unique_ptr<Parser> MakeParser(const std::string& socket);
+
+/// Words of a type name "a|b|c"; empty when it is not a list.
+std::vector<std::string> Choices(const std::string& type_name);
+/// Adds an option that takes one of `choices` ("a|b|c").
+CLI::Option* AddChoice(CLI::App& app, const std::string& name, std::string& value, const std::string& choices,
+                       const std::string& text);
+
+std::string FormatOverview(const Parser& parser);
+std::string FormatHelp(const Command& command, const CLI::App& app);
+
+/// Candidates for the last of `words` (what stands on the command line after "berth"), one a line, a tab before its
+/// description; the line ":files" asks the shell to complete file names. Asks berthd for pods when it answers.
+std::string Complete(const Parser& parser, std::vector<std::string> words);
+/// The script that makes a shell call `berth __complete`. Requires: shell is bash, zsh or fish.
+std::string_view CompletionScript(std::string_view shell);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_CMD_BERTH_REGISTRY_H_

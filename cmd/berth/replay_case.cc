@@ -1,0 +1,201 @@
+#include "replay_case.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "codec/reader.h"
+#include "machine/load.h"
+#include "manifest/manifest.h"
+
+namespace berth::cli {
+namespace {
+
+using codec::Json;
+using codec::Reader;
+
+/// The member `key` of an object, nullptr if it is absent.
+const Json* Find(const Json& object, const char* key) {
+  const auto it = object.find(key);
+  return it == object.end() ? nullptr : &*it;
+}
+
+std::unexpected<Error> Bad(const std::string& field, const std::string& what) {
+  return Fail(Code::kInvalid, field + ": " + what);
+}
+
+/// Text for a parser that wants a whole document: the fields of `json` behind apiVersion and kind.
+std::string Document(const Json& json, const char* api_version, const char* kind) {
+  Json document = {{"apiVersion", api_version}, {"kind", kind}};
+  for (const auto& [key, value] : json.items()) document[key] = value;
+  return codec::FormatJson(document);
+}
+
+Result<Machine> ReadMachine(const Json& json) {
+  const Json* machine = Find(json, "machine");
+  if (machine == nullptr || !machine->is_object()) return Bad("case.machine", "expected a MachineInfo object");
+  return machine::ParseMachineInfo(codec::FormatJson(*machine), "case.machine");
+}
+
+// ---- trace ----
+
+/// Outer error: malformed. Inner error: a configuration that is refused.
+Result<Result<KubeletConfiguration>> ReadConfig(const Json& json) {
+  const Json* config = Find(json, "config");
+  if (config != nullptr && !config->is_object()) return Bad("case.config", "expected an object");
+  const std::string text =
+      Document(config == nullptr ? Json::object() : *config, "kubelet.config.k8s.io/v1beta1", "KubeletConfiguration");
+  auto parsed = manifest::ParseKubeletConfiguration(text, "case.config");
+  if (!parsed) return Result<KubeletConfiguration>(std::unexpected(std::move(parsed).error()));
+  return Result<KubeletConfiguration>(std::move(parsed->config));
+}
+
+DeviceInventory ReadDevices(const Reader& list) {
+  DeviceInventory out;
+  for (const Reader& item : list.Items()) {
+    Device device{.id = item.Field("id").String()};
+    if (item.Has("numa"))
+      for (const Reader& node : item.Field("numa").Items()) device.nodes.Insert(node.IdInSet<NumaId>());
+    if (item.Has("healthy")) device.healthy = item.Field("healthy").Bool();
+    out[item.Field("resource").String()].push_back(std::move(device));
+  }
+  for (auto& [resource, devices] : out) {
+    std::ranges::sort(devices, {}, &Device::id);
+    const auto twice = std::ranges::adjacent_find(devices, {}, &Device::id);
+    if (twice != devices.end()) list.Note("the device \"" + twice->id + "\" of " + resource + " is listed twice");
+  }
+  return out;
+}
+
+Result<Pod> ReadPod(const Json& json, const std::string& where) {
+  if (!json.is_object()) return Bad(where, "expected a v1.Pod object");
+  auto parsed = manifest::ParsePods(Document(json, "v1", "Pod"), where);
+  if (!parsed) return std::unexpected(std::move(parsed).error());
+  if (parsed->pods.size() != 1) return Bad(where, "expected one pod");
+  if (parsed->pods.front().uid.empty()) return Bad(where + ".metadata.uid", "the field is missing");
+  return std::move(parsed->pods.front());
+}
+
+Result<ReplayStep> ReadStep(const Json& json, const std::string& where) {
+  if (!json.is_object()) return Bad(where, "expected an object");
+  const Json* op = Find(json, "op");
+  if (op == nullptr || !op->is_string()) return Bad(where + ".op", "expected \"add\", \"remove\" or \"restart\"");
+  const auto& name = op->get_ref<const std::string&>();
+  if (name == "add") {
+    const Json* pod = Find(json, "pod");
+    if (pod == nullptr) return Bad(where + ".pod", "the field is missing");
+    BERTH_TRY(Pod value, ReadPod(*pod, where + ".pod"));
+    return AddPod{std::move(value)};
+  }
+  if (name == "remove") {
+    const Json* uid = Find(json, "uid");
+    if (uid == nullptr || !uid->is_string()) return Bad(where + ".uid", "expected a string");
+    return RemovePod{uid->get<std::string>()};
+  }
+  if (name == "restart") return RestartManagers{};
+  return Bad(where + ".op", "unknown operation \"" + Printable(name) + "\"; use add, remove or restart");
+}
+
+Result<TraceCase> ReadTrace(const Json& json) {
+  BERTH_TRY(Machine machine, ReadMachine(json));
+  BERTH_TRY(auto config, ReadConfig(json));
+  TraceCase out{.machine = std::move(machine), .config = std::move(config), .inputs = {}, .steps = {}};
+  Reader::Problem problem;
+  const Reader reader(json, "case", problem);
+  if (reader.Has("devices")) out.inputs.devices = ReadDevices(reader.Field("devices"));
+  if (problem.error) return std::unexpected(*std::move(problem.error));
+  const Json* steps = Find(json, "steps");
+  if (steps == nullptr || !steps->is_array()) return Bad("case.steps", "expected an array");
+  for (const Json& step : *steps) {
+    BERTH_TRY(ReplayStep value, ReadStep(step, "case.steps[" + std::to_string(out.steps.size()) + "]"));
+    out.steps.push_back(std::move(value));
+  }
+  return out;
+}
+
+// ---- merge ----
+
+Hints ReadHints(const Reader& list) {
+  if (list.IsNull()) return std::nullopt;
+  std::vector<TopologyHint> out;
+  for (const Reader& item : list.Items()) {
+    TopologyHint hint{.preferred = item.Field("preferred").Bool()};
+    if (const Reader nodes = item.Field("nodes"); !nodes.IsNull()) {
+      hint.nodes.emplace();
+      for (const Reader& node : nodes.Items()) hint.nodes->Insert(node.IdInSet<NumaId>());
+    }
+    out.push_back(std::move(hint));
+  }
+  return out;
+}
+
+Result<MergeCase> ReadMerge(const Json& json) {
+  Reader::Problem problem;
+  const Reader merge = Reader(json, "case", problem).Field("merge");
+  MergeCase out;
+  for (const Reader& node : merge.Field("nodes").Items()) out.input.nodes.Insert(node.IdInSet<NumaId>());
+  if (const Reader policy = merge.Field("policy"); const auto known = engine::ParseTopologyPolicy(policy.String()))
+    out.input.policy = *known;
+  else
+    policy.Note("unknown policy; use none, best-effort, restricted or single-numa-node");
+  if (merge.Has("preferClosest")) out.input.prefer_closest = merge.Field("preferClosest").Bool();
+  if (merge.Has("distances")) {
+    for (const auto& [key, row] : merge.Field("distances").Members()) {
+      const auto id = ParseDecimal<std::uint32_t>(key);
+      if (!id || *id > kMaxId) row.Note("the key is no NUMA node id");
+      auto& distances = out.input.distances[NumaId{id.value_or(0)}];
+      for (const Reader& d : row.Items()) distances.push_back(d.Integer<unsigned>());
+    }
+  }
+  for (const Reader& provider : merge.Field("providers").Items()) {
+    const auto resources = provider.Members();
+    if (resources.empty()) out.input.lists.emplace_back(std::nullopt);
+    for (const auto& [resource, list] : resources) out.input.lists.push_back(ReadHints(list));
+  }
+  if (problem.error) return std::unexpected(*std::move(problem.error));
+  return out;
+}
+
+// ---- take ----
+
+Result<TakeCase> ReadTake(const Json& json) {
+  BERTH_TRY(Machine machine, ReadMachine(json));
+  TakeCase out{.machine = std::move(machine), .takes = {}};
+  Reader::Problem problem;
+  for (const Reader& item : Reader(json, "case", problem).Field("takes").Items()) {
+    engine::TakeRequest take{.available = item.Field("available").Ids<CpuSet>(),
+                             .num = item.Field("num").Integer<int>()};
+    if (item.Has("distributed")) take.distributed = item.Field("distributed").Bool();
+    if (item.Has("group")) take.group = item.Field("group").Integer<int>();
+    if (item.Has("uncore")) take.uncore = item.Field("uncore").Bool();
+    if (item.Has("spread")) take.spread = item.Field("spread").Bool();
+    if (take.group < 1) item.Field("group").Note("must be at least 1");
+    out.takes.push_back(std::move(take));
+  }
+  if (problem.error) return std::unexpected(*std::move(problem.error));
+  return out;
+}
+
+template <class T>
+Result<ReplayCase> Named(std::string name, Result<T> what) {
+  if (!what) return std::unexpected(std::move(what).error());
+  return ReplayCase{.name = std::move(name), .what = *std::move(what)};
+}
+
+}  // namespace
+
+Result<ReplayCase> ParseReplayCase(const codec::Json& json) {
+  if (!json.is_object()) return Bad("case", "expected an object");
+  Reader::Problem problem;
+  const Reader reader(json, "case", problem);
+  std::string name = reader.Field("name").String();
+  const std::string kind = reader.Field("kind").String();
+  if (problem.error) return std::unexpected(*std::move(problem.error));
+  if (kind == "trace") return Named(std::move(name), ReadTrace(json));
+  if (kind == "merge") return Named(std::move(name), ReadMerge(json));
+  if (kind == "take") return Named(std::move(name), ReadTake(json));
+  return Bad("case.kind", "unknown kind \"" + Printable(kind) + "\"; use trace, merge or take");
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,58 @@
+// A recorded case of `berth replay` as a value: docs/reference/replay.md has the schema.
+#ifndef BERTH_CMD_BERTH_REPLAY_CASE_H_
+#define BERTH_CMD_BERTH_REPLAY_CASE_H_
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "codec/codec.h"
+#include "engine/align/merge.h"
+#include "engine/cpu/take.h"
+#include "engine/engine.h"
+#include "model/kubelet_config.h"
+#include "model/machine.h"
+#include "model/pod.h"
+
+namespace berth::cli {
+
+struct AddPod {
+  Pod pod;
+};
+struct RemovePod {
+  std::string uid;
+};
+struct RestartManagers {};
+using ReplayStep = std::variant<AddPod, RemovePod, RestartManagers>;
+
+/// Pods coming and going on one node.
+struct TraceCase {
+  Machine machine;
+  Result<KubeletConfiguration> config;  ///< the error: refused by its own validation, as the kubelet may have done
+  engine::Inputs inputs;
+  std::vector<ReplayStep> steps;
+};
+
+/// One merge of topology hints.
+struct MergeCase {
+  engine::MergeInput input;
+};
+
+/// CPUs taken out of free ones, each request on its own.
+struct TakeCase {
+  Machine machine;
+  std::vector<engine::TakeRequest> takes;
+};
+
+struct ReplayCase {
+  std::string name;
+  std::variant<TraceCase, MergeCase, TakeCase> what;
+};
+
+/// Reads the `case` of a line. Errors: kInvalid, "<field>: <what is wrong>", the field as a path from `case`.
+Result<ReplayCase> ParseReplayCase(const codec::Json& json);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_CMD_BERTH_REPLAY_CASE_H_

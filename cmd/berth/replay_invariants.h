@@ -1,0 +1,65 @@
+// The promises of a node, checked on the outside: on states as plain facts, by code that knows nothing of the engine.
+#ifndef BERTH_CMD_BERTH_REPLAY_INVARIANTS_H_
+#define BERTH_CMD_BERTH_REPLAY_INVARIANTS_H_
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/id_set.h"
+#include "base/units.h"
+#include "model/device.h"
+#include "model/kubelet_config.h"
+#include "model/ledger.h"
+#include "model/machine.h"
+
+namespace berth::cli {
+
+/// What does not change on a node.
+struct NodeFacts {
+  CpuSet cpus;               ///< online CPUs that belong to a core
+  CpuSet reserved;           ///< never given to a container exclusively
+  bool static_cpus = false;  ///< CPU manager policy static: there is a shared pool
+  bool strict = false;       ///< reserved CPUs are not in the shared pool either
+  std::map<NumaId, std::map<std::string, Bytes, std::less<>>> allocatable;  ///< memory by type; empty: policy None
+  DeviceInventory devices;
+};
+
+/// One container and what it holds.
+struct HolderFacts {
+  std::string pod;
+  std::string container;
+  ContainerKind kind = ContainerKind::kApp;
+  int position = 0;  ///< in the order of starting: init containers and sidecars as written, then the rest
+  CpuSet cpus;       ///< exclusive
+  std::vector<MemoryBlock> memory;
+  std::map<std::string, std::vector<std::string>> devices;  ///< resource -> ids
+};
+
+struct StateFacts {
+  CpuSet shared;
+  std::vector<HolderFacts> holders;
+  std::map<NumaId, MemoryNodeState> memory;  ///< the counters; empty: not known
+  std::set<std::string> pods;                ///< uids that may hold something
+};
+
+/// Facts of a machine and configuration. `reserved` is what the node says it keeps back.
+NodeFacts FactsOf(const Machine& machine, const KubeletConfiguration& config, const CpuSet& reserved,
+                  const DeviceInventory& devices);
+
+/// The first promise a state breaks, in words; nullopt: it keeps all.
+///  - an exclusive CPU is online, not reserved, not in the shared pool;
+///  - no CPU and no device is held by two pods, or by two containers of a pod that run at the same time;
+///  - shared pool and exclusive CPUs are together all CPUs (without the reserved ones when `strict`), and the shared
+///  pool
+///    is not empty unless `strict` leaves nothing;
+///  - memory: no counter is negative, reserved + free = allocatable on each node, blocks of a type add up to what is
+///    reserved, on nodes that exist;
+///  - a device exists; only pods of `pods` hold anything.
+std::optional<std::string> BrokenPromise(const NodeFacts& node, const StateFacts& state);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_CMD_BERTH_REPLAY_INVARIANTS_H_
