@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/id_set.h"
@@ -92,8 +94,24 @@ struct KubeletConfiguration {
   friend bool operator==(const KubeletConfiguration&, const KubeletConfiguration&) = default;
 };
 
-/// The gate's configured value, or its default in 1.36 (spec 0.2). Unknown gates are false.
+/// The gate's configured value, else what AllAlpha or AllBeta say for its stage, else its default in 1.36 (spec 0.2).
+/// Unknown gates are false.
 bool FeatureEnabled(const KubeletConfiguration& config, std::string_view gate);
+
+/// A feature gate that bears on what Berth does.
+struct FeatureGate {
+  enum class Stage { kAlpha, kBeta, kStable };
+  std::string_view name;
+  Stage stage;
+  bool on;      ///< default
+  bool locked;  ///< cannot be set to anything but the default
+};
+
+/// nullptr: not a gate that bears on what Berth does.
+const FeatureGate* FindFeatureGate(std::string_view name);
+
+/// Every gate a kubelet knows, those without a meaning for Berth included; sorted.
+std::span<const std::string_view> KnownFeatureGates();
 
 }  // namespace berth
 
