@@ -1,0 +1,48 @@
+#include "daemon/events.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace berth::daemon {
+namespace {
+
+/// How far back an equal event is looked for: repetitions are bumped, not listed again.
+constexpr std::ptrdiff_t kRepeatWindow = 64;
+
+bool SameHappening(const Event& a, const Event& b) {
+  return a.type == b.type && a.reason == b.reason && a.object == b.object && a.message == b.message;
+}
+
+}  // namespace
+
+std::string_view Name(EventType type) { return type == EventType::kNormal ? "Normal" : "Warning"; }
+
+void EventLog::Normal(std::string reason, std::string object, std::string message) {
+  Add({clock_.Wall(), EventType::kNormal, std::move(reason), std::move(object), std::move(message)});
+}
+
+void EventLog::Warning(std::string reason, std::string object, std::string message) {
+  Add({clock_.Wall(), EventType::kWarning, std::move(reason), std::move(object), std::move(message)});
+}
+
+void EventLog::SetCapacity(std::size_t capacity) {
+  capacity_ = capacity;
+  while (events_.size() > capacity_) events_.pop_front();
+}
+
+void EventLog::Add(Event event) {
+  const auto end = events_.rend();
+  const auto limit = std::distance(events_.rbegin(), end) > kRepeatWindow ? events_.rbegin() + kRepeatWindow : end;
+  const auto it = std::find_if(events_.rbegin(), limit, [&](const Event& old) { return SameHappening(old, event); });
+  if (it != limit) {
+    event.count = it->count + 1;
+    events_.erase(std::next(it).base());
+  } else if (log_ != nullptr) {
+    const std::string line = event.object + ": " + event.reason + ": " + event.message;
+    event.type == EventType::kNormal ? log_->Info(line) : log_->Warning(line);
+  }
+  events_.push_back(std::move(event));
+  if (events_.size() > capacity_) events_.pop_front();
+}
+
+}  // namespace berth::daemon

@@ -1,0 +1,181 @@
+// PodManager: decisions, the ledger and the pools they change.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/adopt.h"
+#include "daemon/pod_manager.h"
+
+namespace berth::daemon {
+namespace {
+
+constexpr os::Millis kFirstRetry{1'000};
+constexpr os::Millis kLastRetry{30'000};
+constexpr os::Millis kPoolRetry{1'000};
+
+std::string DescribeAdmission(const PodRecord& record, const CpuSet& shared) {
+  std::string out;
+  for (const Placement& placement : record.placements) {
+    if (!placement.cpus) continue;
+    out += fmt::format("{} has CPUs {} for itself, ", placement.container, FormatIds(*placement.cpus));
+  }
+  return out + (out.empty() ? "runs in the shared pool " : "the shared pool is ") + FormatIds(shared);
+}
+
+}  // namespace
+
+Result<void> PodManager::SaveAndTake(Ledger next) {
+  state::Saved saved{std::move(next), options_.boot_id, options_.machine_fingerprint};
+  BERTH_RETURN_IF_ERROR(parts_.store.Save(saved));
+  ledger_ = std::move(saved.ledger);
+  pool_dirty_ = true;
+  pool_retry_.reset();
+  if (!save_problem_.empty())
+    parts_.events.Normal("LedgerSaved", "node/" + options_.node_name, "the ledger can be saved again");
+  save_problem_.clear();
+  save_retry_.reset();
+  save_delay_ = os::Millis(0);
+  return {};
+}
+
+bool PodManager::FinishedEarlier(ManagedPod& managed, os::MonoTime now) {
+  if (!statuses_.contains(managed.pod.uid)) return false;
+  managed.lifecycle.emplace(managed.pod,
+                            runtime::BackoffOptions{.max = node_.config().max_container_restart_period});
+  RecoverStatuses(managed, now);
+  runtime::PodLifecycle probe = *managed.lifecycle;
+  // Only what the rules say counts here: leftovers in its groups are killed when these are removed.
+  [[maybe_unused]] const runtime::Steps steps = probe.Next(now);
+  if (!probe.finished()) return false;
+  managed.lifecycle = std::move(probe);
+  managed.stage = ManagedPod::Stage::kAdmitted;
+  return true;
+}
+
+void PodManager::Reject(ManagedPod& managed, const berth::Reject& reject) {
+  const bool others_are_ending = std::ranges::any_of(pods_, [&](const auto& entry) {
+    return &entry.second != &managed && entry.second.ending && ledger_.pods.contains(entry.first);
+  });
+  managed.message = reject.message;
+  managed.details = reject.details;
+  if (others_are_ending) {  // decided again with what they give back
+    managed.reason = "WaitingForRelease";
+    return;
+  }
+  managed.reason = reject.reason;
+  managed.stage = ManagedPod::Stage::kRejected;
+  std::string text = reject.message;
+  for (const std::string& detail : reject.details) text += "; " + detail;
+  parts_.events.Warning(reject.reason, ObjectOf(managed.pod), std::move(text));
+}
+
+void PodManager::Admit(ManagedPod& managed, os::MonoTime now) {
+  if (save_retry_ && now < *save_retry_) {
+    if (managed.reason.empty()) {
+      managed.reason = "LedgerNotSaved";
+      managed.message = save_problem_;
+    }
+    return WakeAt(*save_retry_);
+  }
+  if (FinishedEarlier(managed, now)) return;
+  managed.trace = Trace();
+  Decision decision = engine::Decide(node_, ledger_, managed.pod, {}, &managed.trace);
+  if (const auto* reject = std::get_if<berth::Reject>(&decision)) {
+    Reject(managed, *reject);
+    if (managed.stage != ManagedPod::Stage::kRejected) return;
+    if (managed.lifecycle) managed.lifecycle->Terminate(now);  // something of it runs without a place
+    return;
+  }
+  Ledger next = ledger_;
+  Apply(next, std::get<berth::Admit>(decision).delta);
+  if (auto saved = SaveAndTake(std::move(next)); !saved) {
+    save_delay_ = std::clamp(save_delay_ * 2, kFirstRetry, kLastRetry);
+    save_retry_ = now + save_delay_;
+    save_problem_ = saved.error().message + "; no pod is started before the ledger can be saved";
+    managed.reason = "LedgerNotSaved";
+    managed.message = save_problem_;
+    managed.lifecycle.reset();
+    parts_.events.Warning("LedgerNotSaved", ObjectOf(managed.pod), save_problem_);
+    return WakeAt(*save_retry_);
+  }
+  managed.stage = ManagedPod::Stage::kAdmitted;
+  managed.reason.clear();
+  managed.message.clear();
+  managed.details.clear();
+  managed.admitted_at = os::FormatTime(parts_.clock.Wall());
+  if (!managed.lifecycle)
+    managed.lifecycle.emplace(managed.pod,
+                              runtime::BackoffOptions{.max = node_.config().max_container_restart_period});
+  const auto record = ledger_.pods.find(managed.pod.uid);
+  if (record != ledger_.pods.end())
+    parts_.events.Normal("Admitted", ObjectOf(managed.pod),
+                         DescribeAdmission(record->second, SharedCpus(node_, ledger_)));
+}
+
+bool PodManager::ReleasePlace(ManagedPod& managed, os::MonoTime now) {
+  if (!ledger_.pods.contains(managed.pod.uid)) return true;
+  if (save_retry_ && now < *save_retry_) {
+    WakeAt(*save_retry_);
+    return false;
+  }
+  Ledger next = ledger_;
+  Apply(next, engine::Release(node_, ledger_, managed.pod.uid, nullptr));
+  if (auto saved = SaveAndTake(std::move(next)); !saved) {
+    save_delay_ = std::clamp(save_delay_ * 2, kFirstRetry, kLastRetry);
+    save_retry_ = now + save_delay_;
+    save_problem_ = saved.error().message + "; the pod's CPUs are not given back before the ledger can be saved";
+    parts_.events.Warning("LedgerNotSaved", ObjectOf(managed.pod), save_problem_);
+    WakeAt(*save_retry_);
+    return false;
+  }
+  return true;
+}
+
+void PodManager::ApplyPool(os::MonoTime now) {
+  if (!pool_dirty_ || (pool_retry_ && now < *pool_retry_)) return;
+  auto applied = groups_.ApplyCpus(ledger_);
+  if (applied)
+    if (auto tiers = groups_.UpdateTiers(ledger_); !tiers) applied = std::unexpected(std::move(tiers).error());
+  if (applied) {
+    pool_dirty_ = false;
+    pool_retry_.reset();
+    pool_problem_.clear();
+    return;
+  }
+  pool_retry_ = now + kPoolRetry;
+  pool_problem_ = applied.error().message + "; no container with CPUs of its own is started before that works";
+  parts_.events.Warning("FailedCgroupUpdate", "node/" + options_.node_name, pool_problem_);
+}
+
+void PodManager::Reconcile(os::MonoTime now) {
+  next_reconcile_ = now + options_.reconcile_period;
+  auto repairs = groups_.RepairCpus(ledger_);
+  if (!repairs) {
+    parts_.events.Warning("FailedCgroupUpdate", "node/" + options_.node_name, repairs.error().message);
+    pool_dirty_ = true;
+    pool_retry_ = now + kPoolRetry;
+    return;
+  }
+  for (const Repair& repair : *repairs)
+    parts_.events.Warning("CgroupRepaired", "cgroup/" + repair.path, repair.what + "; put right");
+  if (!source_ready_ || !source_complete_) return;
+  for (auto it = statuses_.begin(); it != statuses_.end();) {
+    const std::string uid = (it++)->first;
+    if (!pods_.contains(uid)) ForgetRecords(uid);
+  }
+  const std::map<std::string, std::string> groups = groups_.pods();
+  for (const auto& [uid, path] : groups) {
+    if (pods_.contains(uid) || reported_groups_.contains(path)) continue;
+    Pod pod;
+    pod.uid = uid;
+    const auto removed = groups_.RemovePod(pod);
+    if (removed && *removed) continue;
+    reported_groups_.insert(path);
+    parts_.events.Warning("UnknownGroup", "cgroup/" + path,
+                          removed ? "processes run here that Berth did not start; they are left alone"
+                                  : removed.error().message);
+  }
+}
+
+}  // namespace berth::daemon

@@ -1,0 +1,189 @@
+// All pods of this node, from manifest to removal: the loop's logic without the loop. Design: docs/design/daemon.md.
+//
+// Level-triggered: whatever happened, Sync compares what is wanted, what the ledger holds and what runs, and does the
+// next steps. Everything that fails is tried again by a later Sync, so that the order below holds through any failure:
+//
+//   admit    decide -> ledger saved -> shared pool shrunk -> cgroups made and checked -> containers started
+//   release  containers ended -> their cgroups seen empty, removed -> ledger saved -> shared pool grown
+#ifndef BERTH_DAEMON_POD_MANAGER_H_
+#define BERTH_DAEMON_POD_MANAGER_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/events.h"
+#include "daemon/node_cgroups.h"
+#include "engine/engine.h"
+#include "model/decision.h"
+#include "model/ledger.h"
+#include "model/pod.h"
+#include "model/trace.h"
+#include "os/clock.h"
+#include "runtime/env.h"
+#include "runtime/pod_lifecycle.h"
+#include "runtime/runtime.h"
+#include "source/source.h"
+#include "state/store.h"
+
+namespace berth::daemon {
+
+struct ManagerOptions {
+  std::string node_name;
+  std::string log_dir;  ///< containers log to <log_dir>/<namespace>_<name>_<uid>/<container>/<attempt>.log
+  std::uint64_t log_max_bytes = 10U << 20;
+  int log_max_files = 5;
+  os::Millis reconcile_period{10'000};
+  std::string boot_id;
+  std::string machine_fingerprint;
+};
+
+/// The parts a manager works with; all outlive it.
+struct ManagerParts {
+  state::Store& store;
+  cgroup::Tree& tree;
+  runtime::Runtime& runtime;
+  EventLog& events;
+  const os::Clock& clock;
+};
+
+/// What is known about one pod.
+struct ManagedPod {
+  enum class Stage {
+    kWaiting,   ///< not decided yet, or its decision could not be saved
+    kRejected,  ///< the engine said no; stays so until the manifest changes
+    kAdmitted,  ///< holds its place in the ledger
+    kDone,      ///< all containers ended for good, place given back
+  };
+  Pod pod;
+  /// False: no manifest is known (yet) for what ledger or runtime hold; `pod` is made up from these. Nothing of it is
+  /// started.
+  bool claimed = false;
+  Stage stage = Stage::kWaiting;
+  std::string file;                  ///< manifest
+  std::string reason;                ///< of kWaiting and kRejected
+  std::string message;
+  std::vector<std::string> details;  ///< in an operator's words
+  Trace trace;                       ///< of the last decision
+  std::string admitted_at;           ///< RFC 3339
+  std::optional<runtime::PodLifecycle> lifecycle;  ///< from admission on
+  bool ending = false;               ///< has to go: no manifest wants it any more
+  std::optional<os::MonoTime> retry_at;  ///< of the removal of its groups
+};
+
+/// Thread: the loop's only. Times given must not go backwards.
+class PodManager {
+ public:
+  PodManager(const ManagerParts& parts, const engine::Node& node, ManagerOptions options);
+
+  /// Takes over `saved` (nullopt: a fresh node) and what runs: adopts the ledger, finds groups and containers again,
+  /// makes the tiers and brings the shared pool in force. Nothing is started or removed before the first snapshot.
+  /// Errors: only what makes running pods impossible (no cgroups, no runtime).
+  Result<void> Start(const std::optional<state::Saved>& saved, os::MonoTime now);
+
+  /// The source has something new.
+  void OnSnapshot(source::Snapshot snapshot, os::MonoTime now);
+  /// The runtime has something new (asks Poll).
+  void OnRuntime(os::MonoTime now);
+  /// Does all that is due.
+  void Sync(os::MonoTime now);
+  /// When Sync has to be called even if nothing happens.
+  os::MonoTime next_due() const { return next_due_; }
+
+  /// Ends every pod, as if all manifests were gone. idle() tells when it is done.
+  void StopAll(os::MonoTime now);
+  /// No pod holds anything and nothing runs.
+  bool idle() const;
+  void SetReconcilePeriod(os::Millis period) { options_.reconcile_period = period; }
+
+  const engine::Node& node() const { return node_; }
+  const Ledger& ledger() const { return ledger_; }
+  const std::map<std::string, ManagedPod>& pods() const { return pods_; }  ///< by uid
+  const std::map<std::string, std::string>& files() const { return files_; }  ///< full name -> manifest file
+  const NodeCgroups& groups() const { return groups_; }
+  NodeCgroups& groups() { return groups_; }
+  const ManagerOptions& options() const { return options_; }
+  /// Things an operator should know now (ledger not saved, cgroups not written), a sentence each.
+  std::vector<std::string> Warnings() const;
+
+ private:
+  using Statuses = std::map<std::string, runtime::ContainerStatus, std::less<>>;  // by container name, newest attempt
+
+  // pod_manager.cc: start, sources, sync
+  void TakeLedger(const std::optional<state::Saved>& saved);
+  void TakeRunning(std::vector<runtime::ContainerStatus> statuses, os::MonoTime now);
+  ManagedPod& AddUnclaimed(Pod pod);
+  void ReportProblems(const std::vector<source::SourceProblem>& problems);
+  void Claim(ManagedPod& managed, const Pod& pod, os::MonoTime now);
+  void MatchWithManifests(os::MonoTime now);
+  void End(ManagedPod& managed, os::MonoTime now);
+  void AdmitNew(os::MonoTime now);
+  void ComputeNextDue(os::MonoTime now);
+  void WakeAt(os::MonoTime when);
+
+  // pod_admission.cc: decisions and the ledger
+  void Admit(ManagedPod& managed, os::MonoTime now);
+  void Reject(ManagedPod& managed, const berth::Reject& reject);
+  bool FinishedEarlier(ManagedPod& managed, os::MonoTime now);
+  Result<void> SaveAndTake(Ledger next);
+  bool ReleasePlace(ManagedPod& managed, os::MonoTime now);
+  void ApplyPool(os::MonoTime now);
+  void Reconcile(os::MonoTime now);
+
+  // pod_running.cc: containers
+  void Drive(ManagedPod& managed, os::MonoTime now);
+  void Perform(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
+  void StartContainer(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
+  Result<runtime::ContainerStatus> TryStart(const ManagedPod& managed, const Container& container, ContainerKind kind,
+                                            int attempt);
+  void Take(const runtime::ContainerStatus& status, os::MonoTime now);
+  void ReportEnd(const ManagedPod& managed, const runtime::ContainerStatus& status);
+  bool Finish(ManagedPod& managed, os::MonoTime now);
+  void ForgetRecords(const std::string& uid);
+  void RecoverStatuses(ManagedPod& managed, os::MonoTime now);
+
+  static std::string ObjectOf(const Pod& pod);
+  std::string LogFolder(const Pod& pod) const;
+  void RemoveOldLogs(const std::string& folder, int attempt) const;
+
+  ManagerParts parts_;
+  engine::Node node_;
+  ManagerOptions options_;
+  NodeCgroups groups_;
+
+  Ledger ledger_;
+  std::map<std::string, ManagedPod> pods_;          // by uid
+  std::map<std::string, Statuses> statuses_;        // by uid; all records the runtime has
+  std::map<std::string, std::vector<std::string>> record_ids_;  // uid -> runtime ids
+
+  bool source_ready_ = false;
+  bool source_complete_ = false;
+  bool stopping_ = false;
+  std::map<std::string, Pod> wanted_;               // by full name
+  std::map<std::string, std::string> files_;        // full name -> path
+  std::set<std::pair<std::string, std::string>> problems_;  // file, message already reported
+  std::set<std::string> reported_groups_;           // unknown groups already reported
+
+  bool pool_dirty_ = true;        // the kernel's shared pool may differ from the ledger's
+  std::string pool_problem_;      // why, when the last attempt failed
+  std::string save_problem_;      // why the ledger could not be saved last
+  std::optional<os::MonoTime> pool_retry_;
+  std::optional<os::MonoTime> save_retry_;
+  os::Millis save_delay_{0};
+  os::MonoTime next_reconcile_{};
+  os::MonoTime next_due_{};
+};
+
+/// A pod as far as its ledger record tells: names of containers, QoS class, no commands.
+Pod PodFromRecord(const PodRecord& record);
+/// True when the record was made for a pod of this shape: name, QoS class, containers.
+bool RecordFits(const PodRecord& record, const Pod& pod);
+
+}  // namespace berth::daemon
+
+#endif  // BERTH_DAEMON_POD_MANAGER_H_

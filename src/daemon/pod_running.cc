@@ -1,0 +1,222 @@
+// PodManager: containers, from their start to the removal of their groups.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "daemon/oom_score.h"
+#include "daemon/pod_manager.h"
+
+namespace berth::daemon {
+namespace {
+
+constexpr os::Millis kLookAgain{200};
+
+struct Found {
+  const Container* container = nullptr;
+  ContainerKind kind = ContainerKind::kApp;
+};
+
+Found FindContainer(const Pod& pod, std::string_view name) {
+  Found out;
+  ForEachContainer(pod, [&](const Container& container, ContainerKind kind) {
+    if (container.name == name) out = {&container, kind};
+  });
+  return out;
+}
+
+bool HasExclusiveCpus(const Ledger& ledger, const std::string& uid, std::string_view container) {
+  const auto record = ledger.pods.find(uid);
+  if (record == ledger.pods.end()) return false;
+  const Placement* placement = FindPlacement(record->second, container);
+  return placement != nullptr && placement->cpus.has_value();
+}
+
+}  // namespace
+
+std::string PodManager::LogFolder(const Pod& pod) const {
+  return fmt::format("{}/{}_{}_{}", options_.log_dir, pod.namespace_, pod.name, pod.uid);
+}
+
+void PodManager::RecoverStatuses(ManagedPod& managed, os::MonoTime now) {
+  const auto it = statuses_.find(managed.pod.uid);
+  if (it == statuses_.end() || !managed.lifecycle) return;
+  for (const auto& [name, status] : it->second) managed.lifecycle->Recover(status, now, parts_.clock.Wall());
+}
+
+void PodManager::OnRuntime(os::MonoTime now) {
+  for (const runtime::ContainerStatus& status : parts_.runtime.Poll()) Take(status, now);
+  Sync(now);
+}
+
+void PodManager::Take(const runtime::ContainerStatus& status, os::MonoTime now) {
+  std::vector<std::string>& ids = record_ids_[status.pod_uid];
+  if (std::ranges::find(ids, status.id) == ids.end()) ids.push_back(status.id);
+  auto [it, added] = statuses_[status.pod_uid].try_emplace(status.container, status);
+  if (!added && it->second.attempt <= status.attempt) it->second = status;
+  const auto pod = pods_.find(status.pod_uid);
+  if (pod == pods_.end() || !pod->second.lifecycle) return;
+  pod->second.lifecycle->Observe(status, now);
+  for (const std::string& warning : status.warnings)
+    parts_.events.Warning("ContainerWarning", ObjectOf(pod->second.pod),
+                          fmt::format("container {}: {}", status.container, warning));
+  if (status.state != runtime::ContainerState::kRunning) ReportEnd(pod->second, status);
+}
+
+void PodManager::ReportEnd(const ManagedPod& managed, const runtime::ContainerStatus& status) {
+  const std::string object = ObjectOf(managed.pod);
+  if (!status.message.empty() && status.exit_code == runtime::kStartErrorExitCode) {
+    parts_.events.Warning("Failed", object, fmt::format("container {}: {}", status.container, status.message));
+  } else if (status.exit_code == 0 || managed.ending) {
+    parts_.events.Normal("Completed", object,
+                         fmt::format("container {} ended with exit code {}", status.container,
+                                     status.exit_code ? std::to_string(*status.exit_code) : "unknown"));
+  } else {
+    parts_.events.Warning(status.oom_killed ? "OOMKilled" : "ContainerDied", object,
+                          fmt::format("container {} ended with exit code {}", status.container,
+                                      status.exit_code ? std::to_string(*status.exit_code) : "unknown"));
+  }
+  for (const runtime::ContainerView& view : managed.lifecycle->containers())
+    if (view.name == status.container && view.reason == "CrashLoopBackOff")
+      parts_.events.Warning("BackOff", object, fmt::format("container {}: {}", view.name, view.message));
+}
+
+void PodManager::Drive(ManagedPod& managed, os::MonoTime now) {
+  // What no manifest stands behind is only watched, until it has to go.
+  if (!managed.lifecycle || managed.stage == ManagedPod::Stage::kDone) return;
+  if (!managed.claimed && !managed.ending) return;
+  if (managed.stage == ManagedPod::Stage::kWaiting) return;
+  constexpr int kMaxSteps = 100;  // containers that end at once lead to new steps
+  for (int step = 0; step < kMaxSteps; ++step) {
+    const runtime::Steps steps = managed.lifecycle->Next(now);
+    if (steps.wake_at) WakeAt(*steps.wake_at);
+    bool worked = false;
+    for (const runtime::Action& action : steps.actions) {
+      const bool postponed = action.kind == runtime::Action::Kind::kStart && pool_dirty_ &&
+                             HasExclusiveCpus(ledger_, managed.pod.uid, action.container);
+      if (postponed) continue;  // the kernel may still let others onto these CPUs
+      Perform(managed, action, now);
+      worked = true;
+    }
+    if (!worked) return;
+  }
+}
+
+void PodManager::Perform(ManagedPod& managed, const runtime::Action& action, os::MonoTime now) {
+  const std::string object = ObjectOf(managed.pod);
+  switch (action.kind) {
+    case runtime::Action::Kind::kStart: StartContainer(managed, action, now); return;
+    case runtime::Action::Kind::kTerm:
+      parts_.events.Normal("Killing", object, "stopping container " + action.container);
+      if (auto sent = parts_.runtime.Signal(action.id, SIGTERM); !sent)
+        parts_.events.Warning("FailedKillPod", object, sent.error().message);
+      return;
+    case runtime::Action::Kind::kKill:
+      if (auto killed = groups_.KillContainer(managed.pod, action.container); !killed)
+        parts_.events.Warning("FailedKillPod", object, killed.error().message);
+      return;
+  }
+}
+
+void PodManager::StartContainer(ManagedPod& managed, const runtime::Action& action, os::MonoTime now) {
+  const auto [container, kind] = FindContainer(managed.pod, action.container);
+  if (container == nullptr) return;
+  const std::string object = ObjectOf(managed.pod);
+  auto status = TryStart(managed, *container, kind, action.attempt);
+  if (!status) {
+    managed.lifecycle->StartFailed(action.container, status.error(), now);
+    parts_.events.Warning("FailedCreatePodContainer", object,
+                          fmt::format("container {}: {}", action.container, status.error().message));
+    return;
+  }
+  if (status->state == runtime::ContainerState::kRunning)
+    parts_.events.Normal("Started", object, fmt::format("started container {}", action.container));
+  if (const auto earlier = statuses_[managed.pod.uid].find(action.container);
+      earlier != statuses_[managed.pod.uid].end() && earlier->second.id != status->id) {
+    // One ended attempt is kept in the logs, none in the records.
+    if (auto forgotten = parts_.runtime.Forget(earlier->second.id); !forgotten)
+      parts_.events.Warning("ContainerWarning", object, forgotten.error().message);
+    std::erase(record_ids_[managed.pod.uid], earlier->second.id);
+  }
+  RemoveOldLogs(fmt::format("{}/{}", LogFolder(managed.pod), action.container), action.attempt - 2);
+  Take(*status, now);
+}
+
+/// The logs of an attempt and its rotated parts; those of the newest two attempts are kept.
+void PodManager::RemoveOldLogs(const std::string& folder, int attempt) const {
+  if (attempt < 0) return;
+  std::error_code error;  // a log that cannot be removed only takes room
+  std::filesystem::remove(fmt::format("{}/{}.log", folder, attempt), error);
+  for (int part = 1; part <= options_.log_max_files; ++part)
+    std::filesystem::remove(fmt::format("{}/{}.log.{}", folder, attempt, part), error);
+}
+
+Result<runtime::ContainerStatus> PodManager::TryStart(const ManagedPod& managed, const Container& container,
+                                                      ContainerKind kind, int attempt) {
+  const Pod& pod = managed.pod;
+  BERTH_TRY(runtime::Environment env, runtime::ResolveEnv(pod, container, {.node_name = options_.node_name}));
+  runtime::StartRequest request;
+  request.pod_uid = pod.uid;
+  request.pod_namespace = pod.namespace_;
+  request.pod_name = pod.name;
+  request.container = runtime::ExpandCommand(container, env);
+  request.env = std::move(env);
+  request.attempt = attempt;
+  request.oom_score_adj = OomScoreAdj(pod, container, node_.machine().memory);
+  request.log_path = fmt::format("{}/{}/{}.log", LogFolder(pod), container.name, attempt);
+  request.log_max_bytes = options_.log_max_bytes;
+  request.log_max_files = options_.log_max_files;
+  request.kind = kind;
+  // What an earlier attempt left behind, or somebody put there, does not go on beside the new one.
+  BERTH_RETURN_IF_ERROR(groups_.KillContainer(pod, container.name));
+  BERTH_TRY(request.cgroup, groups_.MakeContainer(pod, container, ledger_));
+  return parts_.runtime.Start(request);
+}
+
+void PodManager::ForgetRecords(const std::string& uid) {
+  if (const auto ids = record_ids_.find(uid); ids != record_ids_.end()) {
+    for (const std::string& id : ids->second)
+      if (auto forgotten = parts_.runtime.Forget(id); !forgotten)
+        parts_.events.Warning("ContainerWarning", "node/" + options_.node_name, forgotten.error().message);
+    record_ids_.erase(ids);
+  }
+  statuses_.erase(uid);
+}
+
+/// Gives back what a pod held once nothing of it runs. True when nothing is left to know about it.
+bool PodManager::Finish(ManagedPod& managed, os::MonoTime now) {
+  if (managed.lifecycle && managed.stage != ManagedPod::Stage::kDone) {
+    if (!managed.lifecycle->finished()) return false;
+    if (managed.retry_at && now < *managed.retry_at) {
+      WakeAt(*managed.retry_at);
+      return false;
+    }
+    auto removed = groups_.RemovePod(managed.pod);
+    if (removed && !*removed) {  // something was left, or is dying: a kill that was sent takes a moment
+      auto killed = groups_.KillPod(managed.pod);
+      removed = killed ? groups_.RemovePod(managed.pod) : Result<bool>(std::unexpected(killed.error()));
+    }
+    if (!removed || !*removed) {
+      if (!removed) parts_.events.Warning("FailedKillPod", ObjectOf(managed.pod), removed.error().message);
+      managed.retry_at = now + kLookAgain;
+      WakeAt(*managed.retry_at);
+      return false;
+    }
+    if (!ReleasePlace(managed, now)) return false;
+    if (managed.stage == ManagedPod::Stage::kRejected) {
+      managed.lifecycle.reset();
+    } else {
+      managed.stage = ManagedPod::Stage::kDone;
+    }
+  }
+  if (!managed.ending) return false;
+  ForgetRecords(managed.pod.uid);
+  std::error_code error;  // logs of a removed pod: of no use to anybody if they cannot be removed
+  std::filesystem::remove_all(LogFolder(managed.pod), error);
+  return true;
+}
+
+}  // namespace berth::daemon
