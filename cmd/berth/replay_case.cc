@@ -1,4 +1,4 @@
-#include "replay_case.h"
+#include "berth/replay_case.h"
 
 #include <algorithm>
 #include <optional>

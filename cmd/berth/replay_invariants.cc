@@ -1,4 +1,4 @@
-#include "replay_invariants.h"
+#include "berth/replay_invariants.h"
 
 #include <algorithm>
 

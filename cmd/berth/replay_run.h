@@ -3,30 +3,32 @@
 #define BERTH_CMD_BERTH_REPLAY_RUN_H_
 
 #include <optional>
-#include <string>
 #include <vector>
 
+#include "berth/replay_case.h"
+#include "berth/replay_invariants.h"
 #include "codec/codec.h"
 #include "os/clock.h"
-#include "replay_case.h"
-#include "replay_invariants.h"
 
 namespace berth::cli {
 
 /// What a case came to.
 struct ReplayResult {
-  codec::Json json;                 ///< the fields of `expect` (docs/reference/replay.md), behind `name`
-  std::optional<NodeFacts> node;    ///< trace that started: what the invariants are checked against
-  std::vector<StateFacts> states;   ///< trace: after each step
-  std::vector<codec::Json> shapes;  ///< trace: devices per resource -> id -> "0", "0+1" or "any", for counting
+  codec::Json json;                ///< `name`, then the fields of `expect` (docs/reference/replay.md)
+  std::optional<NodeFacts> node;   ///< trace that started: what promises are checked against
+  std::vector<StateFacts> states;  ///< trace: after each step
 };
 
-struct ReplayRunOptions {
-  const os::Clock* clock = nullptr;  ///< adds `ns` to steps (trace), takes (take) and the merge; nullptr: no timings
-};
+/// Never fails: what the engine refuses is a result. `clock` adds `ns` to the steps of a trace, to a merge and (a list)
+/// to takes; nullptr: no timings.
+ReplayResult RunReplayCase(const ReplayCase& replay, const os::Clock* clock);
 
-/// Never fails: what the engine refuses is a result.
-ReplayResult RunReplayCase(const ReplayCase& replay, const ReplayRunOptions& options);
+/// The same trace on a node of Berth's own: no habits of the recorder, nothing left after a rejection. Gives the state
+/// after each step; empty when the configuration is refused.
+std::vector<StateFacts> RunOnOwnNode(const TraceCase& trace);
+
+/// What a ledger says, as facts. `pods`: uids that may hold something.
+StateFacts FactsOf(const Ledger& ledger, std::set<std::string> pods);
 
 }  // namespace berth::cli
 

@@ -1,0 +1,107 @@
+#include "berth/replay.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "berth/replay_case.h"
+#include "berth/replay_compare.h"
+#include "berth/replay_lines.h"
+#include "berth/replay_run.h"
+#include "codec/codec.h"
+#include "os/clock.h"
+
+namespace berth::cli {
+namespace {
+
+using codec::Json;
+
+struct Line {
+  ReplayCase replay;
+  Json expect;  ///< null for a bare case
+};
+
+Result<Line> ParseLine(const std::string& text) {
+  BERTH_TRY(Json json, codec::ParseJson(text, "the line"));
+  if (!json.is_object()) return Fail(Code::kInvalid, "expected an object");
+  const bool bare = json.contains("kind");
+  if (!bare && !json.contains("case"))
+    return Fail(Code::kInvalid, "case: the field is missing (a line is a case, or {\"case\": …, \"expect\": …})");
+  BERTH_TRY(ReplayCase replay, ParseReplayCase(bare ? json : json["case"]));
+  return Line{.replay = std::move(replay), .expect = !bare && json.contains("expect") ? json["expect"] : Json()};
+}
+
+class Replayer {
+ public:
+  Replayer(const ReplayOptions& options, std::ostream& out, std::ostream& err)
+      : options_(options), out_(out), err_(err) {}
+
+  void File(const std::string& file) {
+    auto lines = LineReader::Open(file);
+    if (!lines) return Unreadable(lines.error());
+    for (;;) {
+      const auto text = lines->Next();
+      if (!text) return Unreadable(text.error());
+      if (!*text) return;
+      if (Trim(**text).empty()) continue;
+      auto line = ParseLine(**text);
+      if (line) {
+        Case(*line);
+      } else {
+        ++failed_;
+        err_ << "berth: " << (file == "-" ? "standard input" : file) << ":" << lines->line() << ": "
+             << line.error().message << "\n";
+      }
+    }
+  }
+
+  int Finish() {
+    if (options_.check) {
+      if (promises_only_ > 0)
+        out_ << promises_only_ << " traces held to their promises alone from some step on: the record refuses its own "
+             << "state or breaks a promise there\n";
+      out_ << passed_ << " passed, " << failed_ << " failed\n";
+    }
+    return failed_ > 0 || unreadable_ ? 1 : 0;
+  }
+
+ private:
+  void Unreadable(const Error& error) {
+    unreadable_ = true;
+    err_ << "berth: " << error.message << "\n";
+  }
+
+  void Case(const Line& line) {
+    ReplayResult result = RunReplayCase(line.replay, options_.timings ? &os::SystemClock() : nullptr);
+    Verdict verdict;
+    if (options_.check) {
+      verdict = line.expect.is_null() ? Verdict{.difference = "expect: the field is missing: nothing to compare with"}
+                                      : CheckReplay(line.replay, result, line.expect);
+      ++(verdict.difference ? failed_ : passed_);
+      if (verdict.promises_only_from) {
+        ++promises_only_;
+        result.json["promisesOnlyFrom"] = *verdict.promises_only_from;
+        result.json["promisesOnlyBecause"] = verdict.excuse;
+      }
+    }
+    if (!options_.check || options_.timings) out_ << codec::FormatJson(result.json) << "\n";
+    if (verdict.difference) out_ << line.replay.name << ": " << *verdict.difference << "\n";
+  }
+
+  const ReplayOptions& options_;
+  std::ostream& out_;
+  std::ostream& err_;
+  int passed_ = 0;
+  int failed_ = 0;
+  int promises_only_ = 0;
+  bool unreadable_ = false;
+};
+
+}  // namespace
+
+int RunReplay(const ReplayOptions& options, std::ostream& out, std::ostream& err) {
+  Replayer replayer(options, out, err);
+  for (const std::string& file : options.files) replayer.File(file);
+  return replayer.Finish();
+}
+
+}  // namespace berth::cli

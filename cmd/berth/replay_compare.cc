@@ -1,0 +1,227 @@
+#include "berth/replay_compare.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "base/text.h"
+#include "state/kubelet_files.h"
+
+namespace berth::cli {
+namespace {
+
+using codec::Json;
+using Difference = std::optional<std::string>;
+
+const Json& At(const Json& object, const char* key) {
+  static const Json null;
+  const auto it = object.is_object() ? object.find(key) : object.end();
+  return it == object.end() ? null : *it;
+}
+
+std::string Show(const Json& value) { return value.is_null() ? "nothing" : Printable(codec::FormatJson(value), 300); }
+
+std::string Expected(const std::string& path, const Json& expected, const Json& got) {
+  return path + ": expected " + Show(expected) + ", got " + Show(got);
+}
+
+/// The same value, whatever the order of keys.
+bool Same(const Json& a, const Json& b) {
+  if (!a.is_object() || !b.is_object()) {
+    if (a.is_array() && b.is_array())
+      return std::ranges::equal(a, b, [](const Json& x, const Json& y) { return Same(x, y); });
+    return a == b;
+  }
+  if (a.size() != b.size()) return false;
+  for (const auto& [key, value] : a.items())
+    if (const auto it = b.find(key); it == b.end() || !Same(value, *it)) return false;
+  return true;
+}
+
+/// The deepest place where two values differ first.
+Difference FirstDifference(const std::string& path, const Json& expected, const Json& got) {
+  if (Same(expected, got)) return std::nullopt;
+  if (!expected.is_object() || !got.is_object()) return Expected(path, expected, got);
+  for (const auto& [key, value] : expected.items())
+    if (Difference d = FirstDifference(path + "." + key, value, At(got, key.c_str()))) return d;
+  for (const auto& [key, value] : got.items())
+    if (!expected.contains(key)) return Expected(path + "." + key, nullptr, value);
+  return Expected(path, expected, got);
+}
+
+// ---- take, merge ----
+
+bool IsError(const Json& take) { return take.is_string() && take.get_ref<const std::string&>().starts_with("error:"); }
+
+Difference CompareTake(const std::string& path, const engine::TakeRequest& request, const Json& expected,
+                       const Json& got) {
+  if (IsError(expected) && IsError(got)) return std::nullopt;
+  if (!expected.is_null()) return Same(expected, got) ? Difference() : Expected(path, expected, got);
+  // The record is no sound answer: any sound one is right.
+  if (IsError(got)) return std::nullopt;
+  const auto cpus = CpuSet::Parse(got.get_ref<const std::string&>());
+  if (cpus && cpus->IsSubsetOf(request.available) && cpus->Count() == std::max(0, request.num)) return std::nullopt;
+  return path + ": expected " + std::to_string(request.num) + " CPUs of " + FormatIds(request.available) + ", got " +
+         Show(got);
+}
+
+Difference Compare(const TakeCase& take, const ReplayResult& result, const Json& expect) {
+  const Json& expected = At(expect, "takes");
+  const Json& got = At(result.json, "takes");
+  if (!expected.is_array() || !got.is_array()) return FirstDifference("takes", expected, got);
+  if (expected.size() != got.size()) return Expected("takes", expected, got);
+  for (std::size_t i = 0; i < take.takes.size(); ++i)
+    if (Difference d = CompareTake("takes[" + std::to_string(i) + "]", take.takes[i], expected[i], got[i])) return d;
+  return std::nullopt;
+}
+
+Difference Compare(const MergeCase&, const ReplayResult& result, const Json& expect) {
+  for (const char* field : {"hint", "admit"})
+    if (Difference d = FirstDifference(field, At(expect, field), At(result.json, field))) return d;
+  return std::nullopt;
+}
+
+// ---- trace: the record as facts ----
+
+ContainerKind KindOf(const Pod& pod, const std::string& container, int& position) {
+  ContainerKind found = ContainerKind::kApp;
+  int at = 0;
+  ForEachContainer(pod, [&](const Container& c, ContainerKind kind) {
+    if (c.name == container) found = kind, position = at;
+    ++at;
+  });
+  return found;
+}
+
+/// CPUs and shared pool of a recorded step; memory counters and device ids are not in the record.
+StateFacts RecordedFacts(const Json& step, const std::map<std::string, const Pod*>& pods) {
+  StateFacts out;
+  if (const Json& shared = At(step, "shared"); shared.is_string())
+    if (auto cpus = CpuSet::Parse(shared.get_ref<const std::string&>())) out.shared = *std::move(cpus);
+  const Json& entries = At(step, "cpus");
+  if (!entries.is_object()) return out;
+  for (const auto& [uid, containers] : entries.items()) {
+    out.pods.insert(uid);
+    for (const auto& [name, list] : containers.items()) {
+      HolderFacts holder{.pod = uid, .container = name};
+      if (const auto pod = pods.find(uid); pod != pods.end()) holder.kind = KindOf(*pod->second, name, holder.position);
+      if (list.is_string())
+        if (auto cpus = CpuSet::Parse(list.get_ref<const std::string&>())) holder.cpus = *std::move(cpus);
+      out.holders.push_back(std::move(holder));
+    }
+  }
+  return out;
+}
+
+/// Where the record stops being a model: a refused restart, or a promise broken by the kubelet itself.
+void FindExcuse(const TraceCase& trace, const NodeFacts& node, const Json& steps, Verdict& verdict) {
+  std::map<std::string, const Pod*> pods;
+  for (std::size_t i = 0; i < steps.size() && i < trace.steps.size(); ++i) {
+    if (const auto* add = std::get_if<AddPod>(&trace.steps[i])) pods[add->pod.uid] = &add->pod;
+    std::optional<std::string> broken;
+    if (const Json& error = At(steps[i], "error"); !error.is_null())
+      broken = "the kubelet refused its own state: " + Show(error);
+    else if (auto promise = BrokenPromise(node, RecordedFacts(steps[i], pods)))
+      broken = "the kubelet broke a promise: " + *promise;
+    if (!broken) continue;
+    verdict.promises_only_from = i;
+    verdict.excuse = *std::move(broken);
+    return;
+  }
+}
+
+Difference CompareStep(const std::string& path, const Json& expected, const Json& got) {
+  static constexpr std::array kFields{"admit", "reason", "hints", "cpus", "shared", "memory", "devices"};
+  for (const char* field : kFields)
+    if (Difference d = FirstDifference(path + "." + field, At(expected, field), At(got, field))) return d;
+  return std::nullopt;
+}
+
+// ---- trace: state files ----
+
+/// The blocks of a container are written in any order by the kubelet, and the checksum covers the order: takes over the
+/// recorded order where both hold the same blocks.
+void AdoptBlockOrder(const state::KubeletMemoryState& recorded, state::KubeletMemoryState& ours) {
+  const auto same_blocks = [](auto a, auto b) {
+    const auto by_type = [](const MemoryBlock& x, const MemoryBlock& y) {
+      return std::tuple(x.type, x.nodes, x.size) < std::tuple(y.type, y.nodes, y.size);
+    };
+    std::ranges::sort(a, by_type);
+    std::ranges::sort(b, by_type);
+    return a == b;
+  };
+  for (auto& [uid, containers] : ours.entries) {
+    const auto pod = recorded.entries.find(uid);
+    if (pod == recorded.entries.end()) continue;
+    for (auto& [name, blocks] : containers)
+      if (const auto other = pod->second.find(name); other != pod->second.end() && same_blocks(blocks, other->second))
+        blocks = other->second;
+  }
+}
+
+Difference CompareMemoryFile(const Json& expected, const Json& got) {
+  const char* path = "memory_manager_state";
+  if (Same(expected, got)) return std::nullopt;
+  const auto recorded = state::ParseKubeletMemoryState(codec::FormatJson(expected));
+  auto ours = state::ParseKubeletMemoryState(codec::FormatJson(got));
+  if (!recorded) return std::string(path) + ": the recorded file: " + recorded.error().message;
+  if (!ours) return std::string(path) + ": our file: " + ours.error().message;
+  AdoptBlockOrder(*recorded, *ours);
+  const auto rewritten = codec::ParseJson(state::FormatKubeletState(*ours), path);
+  return FirstDifference(path, expected, rewritten ? *rewritten : got);
+}
+
+Difference CompareFiles(const Json& expect, const Json& got) {
+  if (const Json& file = At(expect, "cpu_manager_state"); !file.is_null())
+    if (Difference d = FirstDifference("cpu_manager_state", file, At(got, "cpu_manager_state"))) return d;
+  if (const Json& file = At(expect, "memory_manager_state"); !file.is_null())
+    return CompareMemoryFile(file, At(got, "memory_manager_state"));
+  return std::nullopt;
+}
+
+// ---- trace ----
+
+Difference BrokenSteps(const NodeFacts& node, const std::vector<StateFacts>& states, const std::string& where) {
+  for (std::size_t i = 0; i < states.size(); ++i)
+    if (const auto broken = BrokenPromise(node, states[i]))
+      return "steps[" + std::to_string(i) + "]" + where + ": broken promise: " + *broken;
+  return std::nullopt;
+}
+
+Difference CompareTrace(const TraceCase& trace, const ReplayResult& result, const Json& expect, Verdict& verdict) {
+  const Json& error = At(result.json, "error");
+  if (!At(expect, "error").is_null())
+    return error.is_null() ? Difference("error: expected a refused configuration, but it was accepted") : Difference();
+  if (!error.is_null()) return "error: expected steps, but the configuration was refused: " + Show(error);
+  const Json& expected = At(expect, "steps");
+  const Json& got = At(result.json, "steps");
+  if (!expected.is_array()) return "steps: not in `expect`";
+  FindExcuse(trace, *result.node, expected, verdict);
+  if (!verdict.promises_only_from && expected.size() != got.size())
+    return "steps: expected " + std::to_string(expected.size()) + ", got " + std::to_string(got.size());
+  const std::size_t compared = verdict.promises_only_from.value_or(expected.size());
+  for (std::size_t i = 0; i < compared; ++i)
+    if (Difference d = CompareStep("steps[" + std::to_string(i) + "]", expected[i], got[i])) return d;
+  if (!verdict.promises_only_from)
+    if (Difference d = CompareFiles(expect, result.json)) return d;
+  if (Difference d = BrokenSteps(*result.node, result.states, "")) return d;
+  return BrokenSteps(*result.node, RunOnOwnNode(trace), " on a node of Berth's own");
+}
+
+}  // namespace
+
+Verdict CheckReplay(const ReplayCase& replay, const ReplayResult& result, const codec::Json& expect) {
+  Verdict verdict;
+  if (!expect.is_object()) {
+    verdict.difference = "expect: expected an object";
+  } else if (const auto* trace = std::get_if<TraceCase>(&replay.what)) {
+    verdict.difference = CompareTrace(*trace, result, expect, verdict);
+  } else if (const auto* take = std::get_if<TakeCase>(&replay.what)) {
+    verdict.difference = Compare(*take, result, expect);
+  } else if (const auto* merge = std::get_if<MergeCase>(&replay.what)) {
+    verdict.difference = Compare(*merge, result, expect);
+  }
+  return verdict;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,28 @@
+// Compares what a case came to with what was recorded.
+#ifndef BERTH_CMD_BERTH_REPLAY_COMPARE_H_
+#define BERTH_CMD_BERTH_REPLAY_COMPARE_H_
+
+#include <optional>
+#include <string>
+
+#include "berth/replay_case.h"
+#include "berth/replay_run.h"
+#include "codec/codec.h"
+
+namespace berth::cli {
+
+struct Verdict {
+  std::optional<std::string> difference;  ///< the first one: "<path>: expected …, got …"; nullopt: passed
+  /// Trace: from this step on (0-based) the record itself refused its state or broke a promise, and only promises are
+  /// asked for; `excuse` says which.
+  std::optional<std::size_t> promises_only_from;
+  std::string excuse;
+};
+
+/// Never fails: an `expect` that can't be read is a difference. Checks the promises of every step of a trace too, on
+/// the recorded node and on a node of Berth's own.
+Verdict CheckReplay(const ReplayCase& replay, const ReplayResult& result, const codec::Json& expect);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_CMD_BERTH_REPLAY_COMPARE_H_

@@ -1,0 +1,202 @@
+#include "berth/replay_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/recorded.h"
+#include "state/kubelet_files.h"
+
+namespace berth::cli {
+namespace {
+
+using codec::Json;
+
+/// Nanoseconds that `work` took; nullopt without a clock.
+template <class Work>
+std::optional<std::int64_t> Timed(const os::Clock* clock, Work&& work) {
+  if (clock == nullptr) {
+    work();
+    return std::nullopt;
+  }
+  const os::MonoTime start = clock->Now();
+  work();
+  return (clock->Now() - start).count();
+}
+
+Json NodesJson(const std::optional<NodeSet>& nodes) {
+  if (!nodes) return nullptr;
+  Json out = Json::array();
+  for (NumaId id : *nodes) out.push_back(Raw(id));
+  return out;
+}
+
+Json HintJson(const TopologyHint& hint) { return {{"nodes", NodesJson(hint.nodes)}, {"preferred", hint.preferred}}; }
+
+/// "gpu@0", "gpu@0+1", "gpu@any".
+std::string DeviceLabel(const DeviceInventory& inventory, const std::string& resource, const std::string& id) {
+  std::string nodes;
+  if (const auto devices = inventory.find(resource); devices != inventory.end()) {
+    const auto device = std::ranges::find(devices->second, id, &Device::id);
+    if (device != devices->second.end())
+      for (NumaId node : device->nodes) nodes += (nodes.empty() ? "" : "+") + std::to_string(Raw(node));
+  }
+  return resource + "@" + (nodes.empty() ? "any" : nodes);
+}
+
+Json BlocksJson(std::vector<MemoryBlock> blocks) {
+  std::ranges::stable_sort(blocks, {}, &MemoryBlock::type);
+  Json out = Json::array();
+  for (const MemoryBlock& block : blocks)
+    out.push_back({{"numaAffinity", NodesJson(block.nodes)}, {"type", block.type}, {"size", block.size.v}});
+  return out;
+}
+
+/// Adds cpus, shared, memory and devices as they are after a step.
+void AddState(const Ledger& ledger, const DeviceInventory& inventory, Json& step) {
+  Json cpus = Json::object();
+  Json memory = Json::object();
+  Json devices = Json::object();
+  for (const auto& [uid, pod] : ledger.pods) {
+    for (const Placement& p : pod.placements) {
+      if (p.cpus) cpus[uid][p.container] = FormatIds(*p.cpus);
+      if (p.memory) memory[uid][p.container] = BlocksJson(*p.memory);
+      std::map<std::string, int> counts;
+      for (const DeviceAssignment& assigned : p.devices)
+        for (const std::string& id : assigned.ids) ++counts[DeviceLabel(inventory, assigned.resource, id)];
+      for (const auto& [label, count] : counts) devices[uid][p.container][label] = count;
+    }
+  }
+  if (!cpus.empty()) step["cpus"] = std::move(cpus);
+  step["shared"] = FormatIds(ledger.shared);
+  if (!memory.empty()) step["memory"] = std::move(memory);
+  if (!devices.empty()) step["devices"] = std::move(devices);
+}
+
+/// A step of the trace on the recorded node: the answer without the state.
+Json RunStep(const ReplayStep& step, engine::RecordedNode& node, const os::Clock* clock) {
+  Json out = {{"admit", true}};
+  std::optional<std::int64_t> ns;
+  if (const auto* add = std::get_if<AddPod>(&step)) {
+    engine::RecordedNode::Step answer;
+    ns = Timed(clock, [&] { answer = node.Add(add->pod, nullptr); });
+    out["admit"] = answer.admit;
+    if (!answer.admit) out["reason"] = answer.reason;
+    for (const auto& [container, hint] : answer.hints) out["hints"][container] = HintJson(hint);
+  } else if (const auto* remove = std::get_if<RemovePod>(&step)) {
+    ns = Timed(clock, [&] { node.Remove(remove->uid); });
+  } else {
+    ns = Timed(clock, [&] { node.Restart(); });
+  }
+  if (ns) out["ns"] = *ns;
+  return out;
+}
+
+/// The file as JSON again: it is compared and printed as such.
+Json FileJson(const std::string& text) {
+  auto json = codec::ParseJson(text, "state file");
+  return json ? *std::move(json) : Json();
+}
+
+Result<engine::Node> MakeNode(const TraceCase& trace) {
+  if (!trace.config) return std::unexpected(trace.config.error());
+  return engine::Node::Make(trace.machine, *trace.config, {.node_fit = false});
+}
+
+/// Uids that may hold something, step by step. A rejected pod may, on the recorded node, until the next sweep.
+void FollowPods(const ReplayStep& step, std::set<std::string>& pods) {
+  if (const auto* add = std::get_if<AddPod>(&step)) pods.insert(add->pod.uid);
+  if (const auto* remove = std::get_if<RemovePod>(&step)) pods.erase(remove->uid);
+}
+
+void Run(const TraceCase& trace, const os::Clock* clock, ReplayResult& result) {
+  const auto made = MakeNode(trace);
+  if (!made) {
+    result.json["error"] = made.error().message;
+    return;
+  }
+  result.node = FactsOf(made->machine(), made->config(), made->reserved_cpus(), trace.inputs.devices);
+  engine::RecordedNode node(*made, trace.inputs);
+  std::set<std::string> pods;
+  Json& steps = result.json["steps"] = Json::array();
+  for (const ReplayStep& step : trace.steps) {
+    Json answer = RunStep(step, node, clock);
+    AddState(node.ledger(), trace.inputs.devices, answer);
+    steps.push_back(std::move(answer));
+    FollowPods(step, pods);
+    result.states.push_back(FactsOf(node.ledger(), pods));
+  }
+  result.json["cpu_manager_state"] = FileJson(state::FormatKubeletState(state::ExportCpuState(node.ledger())));
+  result.json["memory_manager_state"] = FileJson(state::FormatKubeletState(state::ExportMemoryState(node.ledger())));
+}
+
+void Run(const MergeCase& merge, const os::Clock* clock, ReplayResult& result) {
+  engine::MergeResult merged;
+  const auto ns = Timed(clock, [&] { merged = engine::MergeHints(merge.input); });
+  result.json["hint"] = HintJson(merged.hint);
+  result.json["admit"] = merged.admit;
+  if (ns) result.json["ns"] = *ns;
+}
+
+void Run(const TakeCase& take, const os::Clock* clock, ReplayResult& result) {
+  const auto topology = engine::Topology::Make(take.machine);
+  if (!topology) {
+    result.json["error"] = topology.error().message;
+    return;
+  }
+  Json& takes = result.json["takes"] = Json::array();
+  Json times = Json::array();
+  for (const engine::TakeRequest& request : take.takes) {
+    Result<CpuSet> taken;
+    if (const auto ns = Timed(clock, [&] { taken = engine::TakeCpus(*topology, request); })) times.push_back(*ns);
+    takes.push_back(taken ? FormatIds(*taken) : "error: " + taken.error().message);
+  }
+  if (clock != nullptr) result.json["ns"] = std::move(times);
+}
+
+}  // namespace
+
+ReplayResult RunReplayCase(const ReplayCase& replay, const os::Clock* clock) {
+  ReplayResult result;
+  result.json["name"] = replay.name;
+  std::visit([&](const auto& what) { Run(what, clock, result); }, replay.what);
+  return result;
+}
+
+std::vector<StateFacts> RunOnOwnNode(const TraceCase& trace) {
+  std::vector<StateFacts> states;
+  const auto node = MakeNode(trace);
+  if (!node) return states;
+  Ledger ledger = node->EmptyLedger();
+  std::set<std::string> pods;
+  for (const ReplayStep& step : trace.steps) {
+    if (const auto* add = std::get_if<AddPod>(&step)) {
+      const Decision decision = engine::Decide(*node, ledger, add->pod, trace.inputs, nullptr);
+      if (const auto* admit = std::get_if<Admit>(&decision)) {
+        Apply(ledger, admit->delta);
+        pods.insert(add->pod.uid);
+      }
+    } else if (const auto* remove = std::get_if<RemovePod>(&step)) {
+      Apply(ledger, engine::Release(*node, ledger, remove->uid, nullptr));
+      pods.erase(remove->uid);
+    }
+    states.push_back(FactsOf(ledger, pods));
+  }
+  return states;
+}
+
+StateFacts FactsOf(const Ledger& ledger, std::set<std::string> pods) {
+  StateFacts out{.shared = ledger.shared, .holders = {}, .memory = ledger.memory, .pods = std::move(pods)};
+  for (const auto& [uid, pod] : ledger.pods) {
+    int position = 0;
+    for (const Placement& p : pod.placements) {
+      HolderFacts holder{.pod = uid, .container = p.container, .kind = p.kind, .position = position++};
+      if (p.cpus) holder.cpus = *p.cpus;
+      if (p.memory) holder.memory = *p.memory;
+      for (const DeviceAssignment& assigned : p.devices) holder.devices[assigned.resource] = assigned.ids;
+      out.holders.push_back(std::move(holder));
+    }
+  }
+  return out;
+}
+
+}  // namespace berth::cli
