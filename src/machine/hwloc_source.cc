@@ -1,0 +1,339 @@
+#include "machine/hwloc_source.h"
+
+#include <hwloc.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "machine/derive.h"
+#include "machine/load.h"
+#include "machine/quiet_stderr.h"
+
+namespace berth::machine {
+namespace {
+
+struct TopologyCloser {
+  void operator()(hwloc_topology_t topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, TopologyCloser>;
+
+/// hwloc does not know an index (synthetic caches, old XML): its logical number stands in.
+std::uint32_t IndexOf(hwloc_obj_t obj) {
+  return obj->os_index == HWLOC_UNKNOWN_INDEX ? obj->logical_index : obj->os_index;
+}
+
+/// Reads one loaded topology into a Machine.
+class Importer {
+ public:
+  explicit Importer(hwloc_topology_t topology) : topology_(topology) {}
+
+  Result<Machine> Run() {
+    BERTH_RETURN_IF_ERROR(ReadCpus());
+    BERTH_RETURN_IF_ERROR(ReadNodes());
+    BERTH_RETURN_IF_ERROR(ReadCores());
+    ReadL3();
+    ReadUncore();
+    ReadDistances();
+    ReadKinds();
+    ReadPci();
+    if (Result<void> sound = CheckNodes(machine_.nodes); !sound) return std::unexpected(std::move(sound).error());
+    ReadTotals();
+    SortViews(machine_);
+    return std::move(machine_);
+  }
+
+ private:
+  /// Errors: kInvalid for ids above kMaxId and for endless sets.
+  Result<CpuSet> Cpus(hwloc_const_bitmap_t bitmap) const {
+    CpuSet out;
+    if (bitmap == nullptr) return out;
+    const int last = hwloc_bitmap_last(bitmap);
+    if (hwloc_bitmap_weight(bitmap) < 0 || last > static_cast<int>(kMaxId))
+      return Fail(Code::kInvalid, "CPU ids above " + std::to_string(kMaxId) + " are not supported");
+    for (int id = hwloc_bitmap_first(bitmap); id >= 0; id = hwloc_bitmap_next(bitmap, id))
+      out.Insert(CpuId{static_cast<std::uint32_t>(id)});
+    return out;
+  }
+  template <class Visit>
+  void EachOf(hwloc_obj_type_t type, Visit visit) const {
+    for (hwloc_obj_t obj = nullptr; (obj = hwloc_get_next_obj_by_type(topology_, type, obj)) != nullptr;) visit(obj);
+  }
+  hwloc_obj_t Above(hwloc_obj_type_t type, hwloc_obj_t obj) const {
+    return hwloc_get_ancestor_obj_by_type(topology_, type, obj);
+  }
+
+  Result<void> ReadCpus() {
+    const hwloc_obj_t root = hwloc_get_root_obj(topology_);
+    BERTH_TRY(machine_.present, Cpus(root->complete_cpuset));
+    EachOf(HWLOC_OBJ_PU, [&](hwloc_obj_t pu) {
+      if (pu->os_index <= kMaxId) machine_.online.Insert(CpuId{pu->os_index});
+    });
+    if (machine_.online.empty()) return Fail(Code::kNotFound, "it describes no CPU");
+    machine_.present |= machine_.online;
+    return {};
+  }
+
+  Result<void> ReadNodes() {
+    Result<void> result;
+    EachOf(HWLOC_OBJ_NUMANODE, [&](hwloc_obj_t obj) {
+      if (obj->os_index > kMaxId) {
+        result = Fail(Code::kInvalid, "NUMA node ids above " + std::to_string(kMaxId) + " are not supported");
+        return;
+      }
+      NumaNode node;
+      node.id = NumaId{obj->os_index};
+      const auto& attr = obj->attr->numanode;
+      node.memory = Amount(attr.local_memory, 1);
+      for (unsigned i = 1; attr.page_types != nullptr && i < attr.page_types_len; ++i) {
+        const Bytes page = Amount(attr.page_types[i].size, 1);
+        if (page.v == 0 || Amount(attr.page_types[i].count, page.v).v == kTooMuch) continue;
+        node.hugepages.push_back({page, static_cast<std::int64_t>(attr.page_types[i].count)});
+      }
+      std::ranges::sort(node.hugepages, {}, [](const HugePages& p) { return std::to_string(p.page_size.v >> 10); });
+      machine_.nodes.push_back(std::move(node));
+    });
+    std::ranges::sort(machine_.nodes, {}, [](const NumaNode& node) { return std::to_string(Raw(node.id)); });
+    return result;
+  }
+  static constexpr std::int64_t kTooMuch = std::numeric_limits<std::int64_t>::max();
+  /// amount * unit in bytes, kTooMuch when that does not fit.
+  static Bytes Amount(std::uint64_t amount, std::int64_t unit) {
+    return {amount > static_cast<std::uint64_t>(kTooMuch / unit) ? kTooMuch : static_cast<std::int64_t>(amount) * unit};
+  }
+
+  /// The node whose folder would hold this CPU: the closest one, then the lowest id. (Nodes without CPUs of their own
+  /// - device memory, high-bandwidth memory - have the locality of larger or equal parts of the machine.)
+  NumaNode* HomeOf(hwloc_obj_t pu) {
+    hwloc_obj_t best = nullptr;
+    EachOf(HWLOC_OBJ_NUMANODE, [&](hwloc_obj_t obj) {
+      if (obj->cpuset == nullptr || !hwloc_bitmap_isset(obj->cpuset, pu->os_index)) return;
+      const auto rank = [](hwloc_obj_t o) { return std::pair(hwloc_bitmap_weight(o->cpuset), o->os_index); };
+      if (best == nullptr || rank(obj) < rank(best)) best = obj;
+    });
+    if (best == nullptr) return nullptr;
+    return &*std::ranges::find(machine_.nodes, NumaId{best->os_index}, &NumaNode::id);
+  }
+
+  Result<void> ReadCores() {
+    std::vector<hwloc_obj_t> pus;
+    EachOf(HWLOC_OBJ_PU, [&](hwloc_obj_t pu) { pus.push_back(pu); });
+    std::ranges::sort(pus, {}, [](hwloc_obj_t pu) { return std::to_string(pu->os_index); });
+    std::map<std::pair<NumaNode*, hwloc_obj_t>, std::size_t> known;  // position of the core in its node
+    for (const hwloc_obj_t pu : pus) {
+      if (pu->os_index > kMaxId)
+        return Fail(Code::kInvalid, "CPU ids above " + std::to_string(kMaxId) + " are not supported");
+      NumaNode* node = HomeOf(pu);
+      if (node == nullptr) return Fail(Code::kInvalid, "CPU " + std::to_string(pu->os_index) + " is on no NUMA node");
+      const hwloc_obj_t parent = Above(HWLOC_OBJ_CORE, pu);
+      const std::pair<NumaNode*, hwloc_obj_t> owner(node, parent == nullptr ? pu : parent);
+      const auto [core, fresh] = known.try_emplace(owner, node->cores.size());
+      if (fresh) node->cores.push_back(MakeCore(owner.second));
+      node->cores[core->second].threads.push_back(CpuId{pu->os_index});
+    }
+    return {};
+  }
+  Core MakeCore(hwloc_obj_t obj) const {
+    Core core;
+    core.core_id = IndexOf(obj);
+    if (const hwloc_obj_t package = Above(HWLOC_OBJ_PACKAGE, obj)) core.socket = SocketId{IndexOf(package)};
+    if (const hwloc_obj_t die = Above(HWLOC_OBJ_DIE, obj)) core.die = DieId{IndexOf(die)};
+    return core;
+  }
+
+  void ReadL3() {
+    EachOf(HWLOC_OBJ_L3CACHE, [&](hwloc_obj_t obj) {
+      Result<CpuSet> cpus = Cpus(obj->cpuset);
+      if (!cpus) return;
+      machine_.l3.push_back({CacheId{IndexOf(obj)}, Amount(obj->attr->cache.size, 1), *cpus & machine_.online});
+    });
+  }
+
+  /// Spec 1.3: an L3 that is not exactly a node is an uncore cache of its cores.
+  void ReadUncore() {
+    for (NumaNode& node : machine_.nodes) {
+      for (Core& core : node.cores) {
+        const std::size_t node_threads = node.cores.size() * core.threads.size();
+        for (const L3Group& group : machine_.l3) {
+          if (!group.cpus.Contains(core.threads.front())) continue;
+          if (static_cast<std::size_t>(group.cpus.Count()) == node_threads) continue;
+          core.uncore.push_back({.id = group.id, .size = group.size, .type = "Unified", .level = 3});
+        }
+      }
+    }
+  }
+
+  void ReadDistances() {
+    unsigned count = 1;
+    hwloc_distances_s* matrix = nullptr;
+    if (hwloc_distances_get_by_name(topology_, "NUMALatency", &count, &matrix, 0) != 0 || count == 0 ||
+        matrix == nullptr)
+      return;
+    std::vector<std::pair<std::uint32_t, unsigned>> order;  // node id, row
+    for (unsigned i = 0; i < matrix->nbobjs; ++i)
+      if (matrix->objs[i] != nullptr && matrix->objs[i]->type == HWLOC_OBJ_NUMANODE)
+        order.emplace_back(matrix->objs[i]->os_index, i);
+    std::ranges::sort(order);
+    for (NumaNode& node : machine_.nodes) {
+      const auto row = std::ranges::find(order, Raw(node.id), &std::pair<std::uint32_t, unsigned>::first);
+      if (row == order.end() || order.size() != machine_.nodes.size()) continue;
+      for (const auto& [id, column] : order) {
+        const std::uint64_t distance = matrix->values[std::size_t{row->second} * matrix->nbobjs + column];
+        node.distances.push_back(static_cast<unsigned>(std::min<std::uint64_t>(distance, 0xffffffff)));
+      }
+    }
+    hwloc_distances_release(topology_, matrix);
+  }
+
+  struct Kind {
+    CpuSet cpus;
+    std::string core_type;
+    std::int64_t capacity = -1;
+    int efficiency = -1;
+  };
+  std::vector<Kind> Kinds() const {
+    std::vector<Kind> out;
+    const int count = hwloc_cpukinds_get_nr(topology_, 0);
+    const std::unique_ptr<hwloc_bitmap_s, void (*)(hwloc_bitmap_t)> cpus(hwloc_bitmap_alloc(), &hwloc_bitmap_free);
+    for (int i = 0; i < count && cpus != nullptr; ++i) {
+      Kind kind;
+      unsigned infos = 0;
+      hwloc_info_s* info = nullptr;
+      if (hwloc_cpukinds_get_info(topology_, static_cast<unsigned>(i), cpus.get(), &kind.efficiency, &infos, &info,
+                                  0) != 0)
+        continue;
+      for (unsigned k = 0; k < infos; ++k) {
+        if (std::string_view(info[k].name) == "CoreType") kind.core_type = info[k].value;
+        if (std::string_view(info[k].name) == "LinuxCapacity")
+          kind.capacity = ParseDecimal<std::int64_t>(info[k].value).value_or(-1);
+      }
+      if (Result<CpuSet> set = Cpus(cpus.get())) kind.cpus = *std::move(set);
+      out.push_back(std::move(kind));
+    }
+    return out;
+  }
+  void ReadKinds() {
+    const std::vector<Kind> kinds = Kinds();
+    std::int64_t strongest = -1;
+    int best = -1;
+    for (const Kind& kind : kinds) {
+      strongest = std::max(strongest, kind.capacity);
+      best = std::max(best, kind.efficiency);
+    }
+    CpuSet efficient;
+    for (const Kind& kind : kinds) {
+      bool small = kind.efficiency >= 0 && kind.efficiency < best;
+      if (kind.capacity >= 0) small = kind.capacity < strongest - strongest / 5;
+      if (!kind.core_type.empty()) small = kind.core_type == "IntelAtom";
+      if (small) efficient |= kind.cpus;
+    }
+    if (efficient.empty()) return;
+    for (NumaNode& node : machine_.nodes)
+      for (Core& core : node.cores)
+        core.kind = efficient.Contains(core.threads.front()) ? CoreKind::kEfficiency : CoreKind::kPerformance;
+  }
+
+  void ReadPci() {
+    EachOf(HWLOC_OBJ_PCI_DEVICE, [&](hwloc_obj_t obj) {
+      const auto& pci = obj->attr->pcidev;
+      PciDevice device;
+      char address[32];
+      std::snprintf(address, sizeof address, "%04x:%02x:%02x.%01x", static_cast<unsigned>(pci.domain),
+                    static_cast<unsigned>(pci.bus), static_cast<unsigned>(pci.dev), static_cast<unsigned>(pci.func));
+      device.address = address;
+      device.class_id = static_cast<std::uint32_t>(pci.class_id) << 8;
+      device.vendor = pci.vendor_id;
+      device.device = pci.device_id;
+      std::vector<std::string> names;
+      for (hwloc_obj_t child = obj->io_first_child; child != nullptr; child = child->next_sibling)
+        if (child->type == HWLOC_OBJ_OS_DEVICE && child->name != nullptr) names.emplace_back(child->name);
+      device.name = Join(names, ",");
+      if (const hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(topology_, obj)) {
+        if (near->nodeset != nullptr && hwloc_bitmap_weight(near->nodeset) == 1)
+          device.node = NumaId{static_cast<std::uint32_t>(hwloc_bitmap_first(near->nodeset))};
+        if (Result<CpuSet> cpus = Cpus(near->cpuset)) device.local_cpus = *std::move(cpus) & machine_.online;
+      }
+      machine_.pci.push_back(std::move(device));
+    });
+  }
+
+  void ReadTotals() {
+    machine_.reported_cpus = CountThreads(machine_.nodes);
+    machine_.reported_cores = CountPhysicalCores(machine_.nodes);
+    machine_.reported_sockets = CountSockets(machine_.nodes);
+    for (const NumaNode& node : machine_.nodes) {
+      machine_.memory = node.memory.v > kTooMuch - machine_.memory.v ? Bytes{kTooMuch} : machine_.memory + node.memory;
+      AddHugePages(machine_.hugepages, node.hugepages);
+    }
+  }
+
+  hwloc_topology_t topology_;
+  Machine machine_;
+};
+
+using SetSource = std::function<int(hwloc_topology_t)>;
+
+/// Loads a topology from what `set` chooses (empty: this host). `why` is what to say when hwloc refuses it.
+Result<Machine> Import(const SetSource& set, const std::string& why) {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return FailErrno("start hwloc", "", errno);
+  const Topology topology(raw);
+  hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
+  {
+    const QuietStderr quiet;
+    if ((set && set(raw) != 0) || hwloc_topology_load(raw) != 0) return Fail(Code::kInvalid, why);
+  }
+  if (!set && hwloc_topology_is_thissystem(raw) == 0)
+    return Fail(Code::kIo, "hwloc looks at another machine (unset HWLOC_FSROOT, HWLOC_XMLFILE and HWLOC_SYNTHETIC)");
+  return Importer(raw).Run();
+}
+
+}  // namespace
+
+Result<Machine> ParseHwlocXml(std::string_view xml, std::string source) {
+  const std::string what = "hwloc XML " + source;
+  if (xml.size() > os::Fs::kMaxFileSize) return Fail(Code::kInvalid, what + ": too large");
+  if (xml.find("<topology") == std::string_view::npos)
+    return Fail(Code::kInvalid, what + ": no <topology> element (written with 'lstopo --of xml'?)");
+  const std::string text(xml.substr(0, xml.find('\0')));
+  Result<Machine> machine = Import(
+      [&](hwloc_topology_t t) {
+        return hwloc_topology_set_xmlbuffer(t, text.c_str(), static_cast<int>(text.size()) + 1);
+      },
+      "hwloc cannot read it: it is damaged, or describes no CPU");
+  if (!machine) return Wrap(std::move(machine).error(), what);
+  machine->source = std::move(source);
+  return machine;
+}
+
+Result<Machine> ParseSynthetic(std::string_view text) {
+  const std::string description(Trim(text.substr(0, text.find('\0'))));
+  const std::string what = "synthetic machine '" + Printable(description, 200) + "'";
+  if (description.empty()) return Fail(Code::kInvalid, "synthetic machine: the text is empty");
+  Result<Machine> machine =
+      Import([&](hwloc_topology_t t) { return hwloc_topology_set_synthetic(t, description.c_str()); },
+             "hwloc does not understand it; levels are written as type:count, outermost first and ending in pu, "
+             "for example 'pack:2 numa:1 l3:2 core:8 pu:2'");
+  if (!machine) return Wrap(std::move(machine).error(), what);
+  machine->source = "synthetic machine '" + description + "'";
+  return machine;
+}
+
+Result<Machine> HwlocThisHost(std::string source) {
+  Result<Machine> machine = Import(nullptr, "hwloc finds no CPU on this host");
+  if (!machine) return machine;
+  machine->source = std::move(source);
+  return machine;
+}
+
+}  // namespace berth::machine

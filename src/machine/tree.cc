@@ -1,0 +1,31 @@
+#include <utility>
+
+#include "machine/derive.h"
+#include "machine/load.h"
+#include "machine/tree_files.h"
+#include "machine/tree_nodes.h"
+#include "machine/tree_views.h"
+
+namespace berth::machine {
+
+Result<Machine> LoadTree(os::Fs& fs, std::string source) {
+  TreeFiles files(fs);
+  CacheReader caches(files);
+  Machine machine;
+  machine.source = std::move(source);
+  const auto read = [&]() -> Result<void> {
+    BERTH_RETURN_IF_ERROR(ReadCpuSets(files, machine));
+    if (machine.online.empty())
+      return Fail(Code::kNotFound, "no online CPU in sys/devices/system/cpu (files online, present and folders cpu*)");
+    BERTH_RETURN_IF_ERROR(ReadNodes(files, caches, machine));
+    machine.l3 = ReadL3(files, machine.online);
+    BERTH_RETURN_IF_ERROR(ReadCoreKinds(files, machine.nodes));
+    BERTH_TRY(machine.pci, ReadPci(files));
+    return {};
+  };
+  if (Result<void> done = read(); !done) return Wrap(std::move(done).error(), machine.source);
+  SortViews(machine);
+  return machine;
+}
+
+}  // namespace berth::machine
