@@ -28,7 +28,7 @@ std::string TextIn(const codec::Json& object, const char* key) {
 }  // namespace
 
 std::string FormatBody(const codec::Json& body) {
-  return body.dump(-1, ' ', false, codec::Json::error_handler_t::replace) + "\n";
+  return codec::FormatJson(body) + "\n";
 }
 
 std::string FormatError(const Error& error) {

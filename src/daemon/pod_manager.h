@@ -107,6 +107,7 @@ class PodManager {
   const std::map<std::string, std::string>& files() const { return files_; }  ///< full name -> manifest file
   const NodeCgroups& groups() const { return groups_; }
   NodeCgroups& groups() { return groups_; }
+  const cgroup::Tree& tree() const { return parts_.tree; }
   const ManagerOptions& options() const { return options_; }
   /// Things an operator should know now (ledger not saved, cgroups not written), a sentence each.
   std::vector<std::string> Warnings() const;

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "daemon/oom_score.h"
+#include "cgroup/oom_score.h"
 #include "daemon/pod_manager.h"
 
 namespace berth::daemon {
@@ -165,7 +165,7 @@ Result<runtime::ContainerStatus> PodManager::TryStart(const ManagedPod& managed,
   request.container = runtime::ExpandCommand(container, env);
   request.env = std::move(env);
   request.attempt = attempt;
-  request.oom_score_adj = OomScoreAdj(pod, container, node_.machine().memory);
+  request.oom_score_adj = cgroup::OomScoreAdj(pod, container, node_.machine().memory);
   request.log_path = fmt::format("{}/{}/{}.log", LogFolder(pod), container.name, attempt);
   request.log_max_bytes = options_.log_max_bytes;
   request.log_max_files = options_.log_max_files;

@@ -1,0 +1,135 @@
+#include "daemon/dry_run.h"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace berth::daemon {
+namespace {
+
+std::string_view ParentOf(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+/// Takes over a value that is given and differs; counts it.
+template <class T>
+void Update(std::optional<T>& have, const std::optional<T>& want, int& writes) {
+  if (!want || have == want) return;
+  have = want;
+  ++writes;
+}
+
+}  // namespace
+
+DryRunTree::DryRunTree(const Machine& machine) {
+  CgroupValues root;
+  root.cpus = UsableCpus(machine);
+  root.mems = NodeIds(machine);
+  groups_.emplace("", root);
+}
+
+Result<void> DryRunTree::Create(std::string_view path) {
+  if (path.empty() || groups_.contains(path)) return {};
+  BERTH_RETURN_IF_ERROR(Create(ParentOf(path)));
+  const CgroupValues& parent = groups_.find(ParentOf(path))->second;
+  CgroupValues values;
+  values.cpus = parent.cpus;
+  values.mems = parent.mems;
+  groups_.emplace(path, std::move(values));
+  return {};
+}
+
+Result<int> DryRunTree::Write(std::string_view path, const CgroupValues& values) {
+  const auto it = groups_.find(path);
+  if (it == groups_.end()) return Fail(Code::kNotFound, fmt::format("cgroup {}: not there", path));
+  int writes = 0;
+  Update(it->second.cpus, values.cpus, writes);
+  Update(it->second.mems, values.mems, writes);
+  Update(it->second.shares, values.shares, writes);
+  Update(it->second.cpu_max, values.cpu_max, writes);
+  Update(it->second.memory_max, values.memory_max, writes);
+  Update(it->second.pids_max, values.pids_max, writes);
+  writes_ += static_cast<std::uint64_t>(writes);
+  return writes;
+}
+
+Result<CgroupValues> DryRunTree::Read(std::string_view path) {
+  const auto it = groups_.find(path);
+  if (it == groups_.end()) return Fail(Code::kNotFound, fmt::format("cgroup {}: not there", path));
+  return it->second;
+}
+
+Result<void> DryRunTree::Remove(std::string_view path) {
+  const std::string below = std::string(path) + "/";
+  std::erase_if(groups_, [&](const auto& group) { return group.first == path || group.first.starts_with(below); });
+  return {};
+}
+
+Result<std::vector<std::string>> DryRunTree::Children(std::string_view path) {
+  std::vector<std::string> out;
+  for (const auto& [name, values] : groups_)
+    if (!name.empty() && ParentOf(name) == path) out.push_back(name.substr(path.empty() ? 0 : path.size() + 1));
+  return out;
+}
+
+Result<std::unique_ptr<DryRunRuntime>> DryRunRuntime::Open(const os::Clock& clock) {
+  os::UniqueFd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!fd.valid()) return FailErrno("create an eventfd", "", errno);
+  return std::unique_ptr<DryRunRuntime>(new DryRunRuntime(clock, std::move(fd)));
+}
+
+Result<runtime::ContainerStatus> DryRunRuntime::Start(const runtime::StartRequest& request) {
+  runtime::ContainerStatus status;
+  status.id = fmt::format("{}_{}_{}", request.pod_uid, request.container.name, request.attempt);
+  status.pod_uid = request.pod_uid;
+  status.container = request.container.name;
+  status.attempt = request.attempt;
+  status.started_at = os::FormatTime(clock_.Wall());
+  status.state = runtime::ContainerState::kRunning;
+  if (request.kind == ContainerKind::kInit) {
+    status.state = runtime::ContainerState::kExited;
+    status.exit_code = 0;
+    status.finished_at = status.started_at;
+  }
+  containers_.insert_or_assign(status.id, status);
+  return status;
+}
+
+Result<void> DryRunRuntime::Signal(std::string_view id, int signal) {
+  const auto it = containers_.find(id);
+  if (it == containers_.end() || it->second.state != runtime::ContainerState::kRunning) return {};
+  it->second.state = runtime::ContainerState::kExited;
+  it->second.exit_code = 128 + signal;
+  it->second.signal = signal;
+  it->second.finished_at = os::FormatTime(clock_.Wall());
+  changed_.push_back(it->first);
+  const std::uint64_t one = 1;
+  if (::write(fd_.get(), &one, sizeof one) < 0) return FailErrno("write to an eventfd", "", errno);
+  return {};
+}
+
+Result<std::vector<runtime::ContainerStatus>> DryRunRuntime::List() {
+  std::vector<runtime::ContainerStatus> out;
+  for (const auto& [id, status] : containers_) out.push_back(status);
+  return out;
+}
+
+std::vector<runtime::ContainerStatus> DryRunRuntime::Poll() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t got = ::read(fd_.get(), &count, sizeof count);  // empty: nothing to clear
+  std::vector<runtime::ContainerStatus> out;
+  for (const std::string& id : changed_)
+    if (const auto it = containers_.find(id); it != containers_.end()) out.push_back(it->second);
+  changed_.clear();
+  return out;
+}
+
+Result<void> DryRunRuntime::Forget(std::string_view id) {
+  if (const auto it = containers_.find(id); it != containers_.end()) containers_.erase(it);
+  return {};
+}
+
+}  // namespace berth::daemon

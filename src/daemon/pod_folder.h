@@ -1,0 +1,48 @@
+// Manifests that come through the API, stored as files in the pod folder (where the folder source finds them).
+#ifndef BERTH_DAEMON_POD_FOLDER_H_
+#define BERTH_DAEMON_POD_FOLDER_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/pod.h"
+
+namespace berth::daemon {
+
+/// Full name of a pod on the node -> path of the manifest it came from.
+using ManifestFiles = std::map<std::string, std::string>;
+
+struct StoredPod {
+  std::string namespace_;
+  std::string name;    ///< as on the node: with the node's name appended
+  std::string file;    ///< path
+  std::string action;  ///< "created", "configured", "unchanged"
+};
+
+/// Thread: any; the functions keep nothing.
+class PodFolder {
+ public:
+  PodFolder(std::string path, std::string node_name) : path_(std::move(path)), node_name_(std::move(node_name)) {}
+
+  /// Writes each pod into a file of its own, atomically: where it came from, if it is known, else
+  /// "<namespace>_<name>.yaml". All or, when one cannot be stored for a reason that shows beforehand, none.
+  /// Requires: pods were validated. Errors: kInvalid (a pod twice, a name that is no file name), kBusy (the pod's file
+  /// holds other pods too), kPermission, kIo.
+  Result<std::vector<StoredPod>> Store(const std::vector<Pod>& pods, const ManifestFiles& files) const;
+  /// Removes the file a pod came from and returns its path. Errors: kNotFound, kBusy (the file holds other pods).
+  Result<std::string> Remove(const std::string& full_name, const ManifestFiles& files) const;
+
+  const std::string& path() const { return path_; }
+  /// Name of a pod of that name on this node.
+  std::string NameOnNode(const std::string& name) const;
+
+ private:
+  std::string path_;
+  std::string node_name_;
+};
+
+}  // namespace berth::daemon
+
+#endif  // BERTH_DAEMON_POD_FOLDER_H_

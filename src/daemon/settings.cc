@@ -1,0 +1,179 @@
+#include "daemon/settings.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <utility>
+
+#include "base/text.h"
+#include "machine/load.h"
+#include "os/fs.h"
+
+namespace berth::daemon {
+namespace {
+
+Result<std::string> ReadWhole(const std::string& path) {
+  BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
+  return fs->Read(path);
+}
+
+bool IsFile(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
+}
+
+/// `path` seen from `folder`.
+std::string Absolute(const std::string& path, const std::string& folder) {
+  if (path.empty() || path.front() == '/') return path;
+  return (folder == "/" ? "" : folder) + "/" + path;
+}
+
+Result<std::string> WorkingFolder() {
+  std::array<char, PATH_MAX> buffer{};
+  if (::getcwd(buffer.data(), buffer.size()) == nullptr) return FailErrno("find the working directory", "", errno);
+  return std::string(buffer.data());
+}
+
+std::string FolderOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+void Keep(std::vector<std::string>& out, const std::vector<manifest::Warning>& warnings) {
+  for (const manifest::Warning& warning : warnings) out.push_back(warning.where + ": " + warning.message);
+}
+
+Result<void> LoadBerth(Settings& settings, const CommandLine& line, const std::string& cwd) {
+  if (line.config) {
+    settings.config_file = Absolute(*line.config, cwd);
+  } else if (IsFile(kDefaultConfig)) {
+    settings.config_file = kDefaultConfig;
+  }
+  if (settings.config_file.empty()) return {};
+  BERTH_TRY(const std::string text, ReadWhole(settings.config_file));
+  BERTH_TRY(manifest::ParsedBerthConfiguration parsed, manifest::ParseBerthConfiguration(text, settings.config_file));
+  Keep(settings.warnings, parsed.warnings);
+  settings.berth = std::move(parsed.config);
+  return {};
+}
+
+Result<void> LoadKubelet(Settings& settings, const CommandLine& line, const std::string& cwd) {
+  if (line.kubelet_config) {
+    settings.kubelet_file = Absolute(*line.kubelet_config, cwd);
+  } else if (!settings.berth.kubelet_config.empty()) {
+    settings.kubelet_file = Absolute(settings.berth.kubelet_config, FolderOf(settings.config_file));
+  }
+  if (settings.kubelet_file.empty()) return {};
+  BERTH_TRY(const std::string text, ReadWhole(settings.kubelet_file));
+  BERTH_TRY(manifest::ParsedKubeletConfiguration parsed,
+            manifest::ParseKubeletConfiguration(text, settings.kubelet_file));
+  Keep(settings.warnings, parsed.warnings);
+  settings.kubelet = std::move(parsed.config);
+  return {};
+}
+
+Result<std::string> NodeName(const std::string& given) {
+  std::string name = given;
+  if (name.empty()) {
+    std::array<char, HOST_NAME_MAX + 1> host{};
+    if (::gethostname(host.data(), host.size() - 1) != 0) return FailErrno("find the host name", "", errno);
+    name = host.data();
+  }
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  for (const char c : name)
+    if ((c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.')
+      return Fail(Code::kInvalid, fmt::format("node name '{}': only letters, digits, '-' and '.' are allowed; give "
+                                              "another one with --node-name",
+                                              Printable(name)));
+  if (name.empty() || name.size() > 253) return Fail(Code::kInvalid, "the node has no usable name; give --node-name");
+  return name;
+}
+
+std::string BesideOwnProgram() {
+  std::array<char, PATH_MAX> buffer{};
+  const ssize_t size = ::readlink("/proc/self/exe", buffer.data(), buffer.size());
+  const std::string folder = size > 0 ? FolderOf(std::string(buffer.data(), static_cast<std::size_t>(size))) : "/usr/bin";
+  for (const std::string& path : {folder + "/berth-shim", folder + "/../berth-shim/berth-shim",
+                                  FolderOf(folder) + "/libexec/berth/berth-shim"})
+    if (IsFile(path)) return path;
+  return folder + "/berth-shim";
+}
+
+void Override(std::string& value, const std::optional<std::string>& given, const std::string& cwd) {
+  if (given) value = *given;
+  value = Absolute(value, cwd);
+}
+
+Result<void> CheckRange(const Settings& settings) {
+  if (settings.berth.runtime != "process")
+    return Fail(Code::kInvalid, fmt::format("runtime: '{}' is not known; this version has \"process\"",
+                                            Printable(settings.berth.runtime)));
+  if (settings.berth.max_events <= 0) return Fail(Code::kInvalid, "maxEvents must be at least 1");
+  if (settings.berth.reconcile_period < std::chrono::milliseconds(100))
+    return Fail(Code::kInvalid, "reconcilePeriod must be at least 100ms");
+  return {};
+}
+
+}  // namespace
+
+Result<Settings> LoadSettings(const CommandLine& line) {
+  Settings out;
+  BERTH_TRY(const std::string cwd, WorkingFolder());
+  BERTH_RETURN_IF_ERROR(LoadBerth(out, line, cwd));
+  BERTH_RETURN_IF_ERROR(LoadKubelet(out, line, cwd));
+  Override(out.berth.state_dir, line.state_dir, cwd);
+  Override(out.berth.log_dir, line.log_dir, cwd);
+  Override(out.berth.run_dir, line.run_dir, cwd);
+  if (line.run_dir && !line.socket && out.config_file.empty()) out.berth.socket = out.berth.run_dir + "/berth.sock";
+  Override(out.berth.socket, line.socket, cwd);
+  BERTH_TRY(out.berth.node_name, NodeName(line.node_name.value_or(out.berth.node_name)));
+  if (line.log_level) out.berth.log_level = *line.log_level;
+  const auto level = ParseLogLevel(out.berth.log_level);
+  if (!level)
+    return Fail(Code::kInvalid, fmt::format("log level '{}': must be debug, info, warning or error",
+                                            Printable(out.berth.log_level)));
+  out.log_level = *level;
+  out.berth.stop_containers_on_exit = out.berth.stop_containers_on_exit || line.stop_containers;
+  out.machine = line.machine.value_or("host");
+  out.dry_run = line.dry_run;
+  out.pod_dir = out.kubelet.static_pod_path.empty() ? kDefaultPodDir : out.kubelet.static_pod_path;
+  Override(out.pod_dir, line.pod_dir, cwd);
+  out.cgroup_root = line.cgroup_root.value_or(out.kubelet.cgroup_root);
+  if (out.cgroup_root.empty()) out.cgroup_root = "/";
+  out.shim = line.shim ? Absolute(*line.shim, cwd) : BesideOwnProgram();
+  BERTH_RETURN_IF_ERROR(CheckRange(out));
+  const bool elsewhere = out.dry_run || out.machine != "host";
+  if (elsewhere && !line.state_dir)
+    return Fail(Code::kInvalid, "a dry run keeps its ledger apart from the node's own: give --state-dir and --run-dir");
+  return out;
+}
+
+Result<NodeParts> LoadNode(const Settings& settings) {
+  BERTH_TRY(Machine machine, machine::Load(settings.machine));
+  const bool dry_run = settings.dry_run || !machine.this_host;
+  BERTH_TRY(engine::Node node,
+            engine::Node::Make(std::move(machine), settings.kubelet, {.node_fit = settings.berth.node_fit}));
+  return NodeParts{std::move(node), dry_run};
+}
+
+std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now) {
+  manifest::BerthConfiguration& berth = settings.berth;
+  berth.log_level = now.berth.log_level;
+  settings.log_level = now.log_level;
+  berth.max_events = now.berth.max_events;
+  berth.reconcile_period = now.berth.reconcile_period;
+  berth.stop_containers_on_exit = now.berth.stop_containers_on_exit;
+  std::vector<std::string> out;
+  if (berth != now.berth) out.emplace_back("Berth's own settings");
+  if (settings.kubelet != now.kubelet) out.emplace_back("the kubelet's settings");
+  if (settings.pod_dir != now.pod_dir) out.emplace_back("the pod folder");
+  if (settings.cgroup_root != now.cgroup_root) out.emplace_back("the cgroup root");
+  return out;
+}
+
+}  // namespace berth::daemon

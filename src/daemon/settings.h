@@ -1,0 +1,72 @@
+// Everything berthd is told: command line, Berth's settings, the kubelet's settings, defaults. In that order of weight.
+#ifndef BERTH_DAEMON_SETTINGS_H_
+#define BERTH_DAEMON_SETTINGS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/log.h"
+#include "engine/engine.h"
+#include "manifest/manifest.h"
+#include "model/kubelet_config.h"
+#include "model/machine.h"
+
+namespace berth::daemon {
+
+/// What the command line says; nullopt: not given.
+struct CommandLine {
+  std::optional<std::string> config;          ///< Berth's settings
+  std::optional<std::string> kubelet_config;
+  std::optional<std::string> machine;         ///< anything machine::Load takes; this host by default
+  std::optional<std::string> pod_dir;
+  std::optional<std::string> state_dir;
+  std::optional<std::string> run_dir;
+  std::optional<std::string> log_dir;
+  std::optional<std::string> socket;
+  std::optional<std::string> cgroup_root;
+  std::optional<std::string> node_name;
+  std::optional<std::string> log_level;
+  std::optional<std::string> shim;
+  bool dry_run = false;
+  bool stop_containers = false;
+};
+
+/// Where Berth's settings are looked for when none are named; missing is fine.
+inline constexpr const char* kDefaultConfig = "/etc/berth/berth.yaml";
+/// Pod folder when neither staticPodPath nor --pod-dir names one.
+inline constexpr const char* kDefaultPodDir = "/etc/berth/pods";
+
+struct Settings {
+  manifest::BerthConfiguration berth;  ///< with the command line's values in place, all paths absolute
+  KubeletConfiguration kubelet;
+  std::string machine = "host";
+  std::string pod_dir;
+  std::string cgroup_root;
+  std::string shim;
+  bool dry_run = false;       ///< asked for; a machine that is not this host has it in any case
+  std::string config_file;    ///< files read; "" for none
+  std::string kubelet_file;
+  std::vector<std::string> warnings;  ///< unknown fields and the like
+  LogLevel log_level = LogLevel::kInfo;
+};
+
+/// Errors: kInvalid (settings wrong, all problems in the message), kNotFound (a file that was named is missing),
+/// kPermission, kIo.
+Result<Settings> LoadSettings(const CommandLine& line);
+
+struct NodeParts {
+  engine::Node node;
+  bool dry_run = false;
+};
+/// Loads the machine and checks the settings against it. Errors: kInvalid naming the setting, or from machine::Load.
+Result<NodeParts> LoadNode(const Settings& settings);
+
+/// Takes what may change without a restart from `now` into `settings`; returns the names of settings that differ but
+/// need one.
+std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now);
+
+}  // namespace berth::daemon
+
+#endif  // BERTH_DAEMON_SETTINGS_H_
