@@ -1,0 +1,52 @@
+// Files that grow at their end, are rotated by number and read from their end: logs.
+#ifndef BERTH_OS_APPEND_FILE_H_
+#define BERTH_OS_APPEND_FILE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "os/unique_fd.h"
+
+namespace berth::os {
+
+class AppendFile {
+ public:
+  /// Opens or creates (0640) `path`; a symbolic link there is refused. Errors: as open(2).
+  static Result<AppendFile> Open(const std::string& path);
+
+  /// All of `bytes` or, after an error, nothing of it (what was written is cut off again).
+  /// Errors: kExhausted (disk full), kIo.
+  Result<void> Append(std::string_view bytes);
+  std::uint64_t size() const { return size_; }
+
+ private:
+  AppendFile(UniqueFd fd, std::string path, std::uint64_t size)
+      : fd_(std::move(fd)), path_(std::move(path)), size_(size) {}
+  UniqueFd fd_;
+  std::string path_;
+  std::uint64_t size_;
+};
+
+/// "name" of generation 0 is path, of generation n path.n.
+std::string GenerationPath(const std::string& path, int generation);
+
+/// Renames path to path.1, path.1 to path.2 ...; of `files` generations (path included) the oldest is removed. Missing
+/// ones are skipped. Requires: files >= 1. Errors: as rename(2), with the older ones renamed already.
+Result<void> RotateFiles(const std::string& path, int files);
+
+/// The end of a file.
+struct FileTail {
+  std::string bytes;
+  bool whole = false;  ///< bytes is the whole file
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+};
+/// At most the last `limit` bytes. nullopt when there is no such file. Errors: as open(2), read(2).
+Result<std::optional<FileTail>> ReadTail(const std::string& path, std::size_t limit);
+
+}  // namespace berth::os
+
+#endif  // BERTH_OS_APPEND_FILE_H_

@@ -1,0 +1,79 @@
+// Starts a program in its place: in its cgroup, on its CPUs, with exactly the environment and descriptors given, from
+// its first instruction on.
+#ifndef BERTH_OS_PROCESS_H_
+#define BERTH_OS_PROCESS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "os/unique_fd.h"
+
+namespace berth::os {
+
+struct ProcessSpec {
+  std::vector<std::string> argv;  ///< argv[0] is the program; without "/" it is looked up in search_path
+  std::vector<std::string> env;   ///< "NAME=value", nothing is added
+  std::string search_path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+  std::string working_dir;  ///< "": the caller's
+  /// Absolute directories of cgroups to start in. `cgroup_v2`: exactly one, entered by clone3(CLONE_INTO_CGROUP); else
+  /// the child enters them one by one. Either way it is in all of them before its program is executed, may run on
+  /// every CPU they allow (an inherited affinity is dropped) and on no other (checked).
+  std::vector<std::string> cgroup_dirs;
+  bool cgroup_v2 = false;
+  std::optional<int> oom_score_adj;  ///< best effort: failing is a warning
+  int stdin_fd = -1;                 ///< -1: /dev/null
+  int stdout_fd = -1;
+  int stderr_fd = -1;
+  int extra_fd = -1;  ///< becomes descriptor 3; -1: none
+};
+
+struct Process {
+  int pid = 0;
+  UniqueFd pidfd;
+  std::uint64_t start_ticks = 0;  ///< as os::StartTicksOf
+  std::vector<std::string> warnings;
+  /// Set when the spec's own words are at fault (program missing or not executable, working directory): nothing runs.
+  std::optional<Error> refused;
+};
+
+/// Starts a process: own session, no terminal, umask 022, default signal dispositions, nothing blocked, no descriptors
+/// but the ones given. Returns when the program is executing. Requires: argv is not empty. The caller's other threads
+/// may do anything meanwhile. Errors: kNotFound, kPermission, kExhausted, ... when it cannot be put in place; nothing
+/// is left behind. Ownership: the process is the caller's child and has to be reaped; it outlives the caller.
+Result<Process> Spawn(const ProcessSpec& spec);
+
+/// An ended child: how it ended. Signals that killed it count as 128 + signal.
+struct ChildEnd {
+  int pid = 0;
+  int exit_code = 0;
+  std::optional<int> signal;
+};
+/// The next ended child, not reaped yet; nullopt when none has ended.
+std::optional<ChildEnd> PeekEndedChild();
+/// Reaps the ended child `pid`.
+void ReapChild(int pid);
+
+/// For supervisors: orphans below become our children; SIGHUP, SIGINT, SIGTERM and SIGPIPE are ignored (Spawn resets
+/// that for its children); SIGCHLD is blocked and makes the returned descriptor readable.
+Result<UniqueFd> BecomeSupervisor();
+
+/// A pipe; both ends close on exec, the reading end does not block.
+struct Pipe {
+  UniqueFd read_end;
+  UniqueFd write_end;
+};
+Result<Pipe> MakePipe();
+
+/// A pair of connected sockets that carry whole messages (SOCK_SEQPACKET), closed on exec.
+struct SocketPair {
+  UniqueFd ours;
+  UniqueFd theirs;
+};
+Result<SocketPair> MakeSocketPair();
+
+}  // namespace berth::os
+
+#endif  // BERTH_OS_PROCESS_H_

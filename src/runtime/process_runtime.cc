@@ -1,0 +1,447 @@
+#include "runtime/process_runtime.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "os/fs.h"
+#include "os/lock_file.h"
+#include "os/message.h"
+#include "os/pidfd.h"
+#include "os/process.h"
+#include "runtime/record.h"
+#include "runtime/shim.h"
+
+namespace berth::runtime {
+namespace {
+
+constexpr os::Millis kSettleLimit{2'000};  // for supervisors caught in the middle of a start
+constexpr os::Millis kSettleStep{10};
+constexpr std::size_t kMaxId = 200;  // a directory name
+constexpr std::string_view kContainers = "containers";
+
+// One container known to this runtime.
+struct Held {
+  ShimRequest request;
+  ShimState state;
+  ContainerStatus status;   // as last returned or reported
+  os::UniqueFd shim;        // not valid once the supervisor has ended
+  os::UniqueFd main;        // not valid once the process has ended
+  std::uint64_t token = 0;  // in the set of watched handles
+};
+
+bool IsSafeName(std::string_view name) {
+  return !name.empty() && name[0] != '.' && name.size() <= kMaxId && std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+           c == '_';
+  });
+}
+
+Result<void> CheckRequest(const StartRequest& request) {
+  const std::string who =
+      "container '" + Printable(request.container.name) + "' of pod '" + Printable(request.pod_uid) + "'";
+  if (!IsSafeName(request.pod_uid) || !IsSafeName(request.container.name) || request.attempt < 0)
+    return Fail(Code::kInvalid, who + ": pod uid and container name must consist of letters, digits, '-', '.' and '_'");
+  if (request.container.command.empty() && request.container.args.empty())
+    return Fail(Code::kInvalid, who + " has no command: set spec.containers[].command (processes have no image)");
+  if (!request.log_path.starts_with('/') || request.log_max_files < 1)
+    return Fail(Code::kInvalid, who + ": the log path must be absolute and keep at least one file");
+  if (request.cgroup.v2 && request.cgroup.dirs.size() != 1)
+    return Fail(Code::kInvalid, who + ": exactly one cgroup directory is needed on cgroup v2");
+  for (const auto& [name, value] : request.env) {
+    if (name.empty() || name.find('=') != std::string::npos || (name + value).find('\0') != std::string::npos)
+      return Fail(Code::kInvalid, who + ": '" + Printable(name) + "' cannot be an environment variable");
+  }
+  return {};
+}
+
+// Unique over all attempts, also when a pod comes back with the same uid.
+std::string MakeId(const StartRequest& request) {
+  char moment[24];
+  std::snprintf(moment, sizeof moment, "%llx",
+                static_cast<unsigned long long>(os::SystemClock().Wall().time_since_epoch().count()));
+  return request.pod_uid + "." + request.container.name + "." + std::to_string(request.attempt) + "." + moment;
+}
+
+ShimRequest MakeShimRequest(const StartRequest& request, std::string id) {
+  ShimRequest out;
+  out.id = std::move(id);
+  out.pod_uid = request.pod_uid;
+  out.pod_namespace = request.pod_namespace;
+  out.pod_name = request.pod_name;
+  out.container = request.container.name;
+  out.attempt = request.attempt;
+  out.argv = request.container.command;
+  out.argv.insert(out.argv.end(), request.container.args.begin(), request.container.args.end());
+  for (const auto& [name, value] : request.env) out.env.push_back(name + "=" + value);
+  out.working_dir = request.container.working_dir;
+  out.cgroup = request.cgroup;
+  out.oom_score_adj = request.oom_score_adj;
+  out.log_path = request.log_path;
+  out.log_max_bytes = request.log_max_bytes;
+  out.log_max_files = request.log_max_files;
+  return out;
+}
+
+// The process of a record, if it is still that very process.
+os::UniqueFd Find(int pid, std::uint64_t start, const std::vector<std::string>& cgroups) {
+  Result<os::UniqueFd> fd = os::OpenPidfd(pid, start);
+  if (!fd) return os::UniqueFd();
+  if (cgroups.empty()) return *std::move(fd);
+  const Result<std::vector<std::string>> lines = os::CgroupLinesOf(pid);
+  if (!lines || !IsInCgroups(*lines, cgroups) || os::HasEnded(fd->get())) return os::UniqueFd();
+  return *std::move(fd);
+}
+
+class ProcessRuntime final : public Runtime {
+ public:
+  ProcessRuntime(ProcessRuntimeOptions options, os::LockFile lock, std::unique_ptr<os::Fs> fs, os::PidfdSet watched)
+      : options_(std::move(options)), lock_(std::move(lock)), fs_(std::move(fs)), watched_(std::move(watched)) {}
+
+  /// Takes over what earlier runtimes left in the directory.
+  Result<void> Recover();
+
+  Result<ContainerStatus> Start(const StartRequest& request) override;
+  Result<void> Signal(std::string_view id, int signal) override;
+  Result<std::vector<ContainerStatus>> List() override;
+  int event_fd() const override { return watched_.fd(); }
+  std::vector<ContainerStatus> Poll() override;
+  Result<void> Forget(std::string_view id) override;
+
+ private:
+  static std::string DirOf(std::string_view id) { return std::string(kContainers) + "/" + std::string(id); }
+  static std::string StatePath(std::string_view id) { return DirOf(id) + "/" + std::string(kStateFile); }
+
+  Result<os::Process> StartShim(const std::string& id, int socket);
+  Result<Held> Launch(const ShimRequest& request, os::MonoTime deadline);
+  Result<Held> TalkToShim(const ShimRequest& request, os::Process& shim, int socket, os::MonoTime deadline);
+  void StopShim(const std::string& id, os::Process& shim);
+  void RecoverOne(const std::string& id);
+  bool Settle(const std::string& id, Held& held);
+  void Adopt(Held held);
+  void Lose(Held& held, std::string message);
+  Result<ShimState> ReadState(std::string_view id);
+  void Refresh(Held& held);
+  void Watch(Held& held);
+  static ContainerStatus StatusOf(const Held& held);
+  Result<void> RemoveRecord(std::string_view id);
+
+  ProcessRuntimeOptions options_;
+  os::LockFile lock_;
+  std::unique_ptr<os::Fs> fs_;  // the run directory
+  os::PidfdSet watched_;
+  std::map<std::string, Held, std::less<>> held_;
+  std::map<std::uint64_t, std::string> by_token_;
+  std::uint64_t next_token_ = 1;
+};
+
+// ---- status ----
+
+ContainerStatus ProcessRuntime::StatusOf(const Held& held) {
+  ContainerStatus status;
+  status.id = held.request.id;
+  status.pod_uid = held.request.pod_uid;
+  status.container = held.request.container;
+  status.attempt = held.request.attempt;
+  status.log_path = held.request.log_path;
+  status.pid = held.state.pid;
+  status.message = held.state.message;
+  status.started_at = held.state.started_at;
+  status.finished_at = held.state.finished_at;
+  status.warnings = held.state.warnings;
+  switch (held.state.phase) {
+    case ShimPhase::kRunning: status.state = ContainerState::kRunning; break;
+    case ShimPhase::kExited:
+      status.state = ContainerState::kExited;
+      status.exit_code = held.state.exit_code;
+      status.signal = held.state.signal;
+      status.oom_killed = held.state.oom_killed;
+      break;
+    case ShimPhase::kReady:
+    case ShimPhase::kStarting:
+    case ShimPhase::kFailed: status.state = ContainerState::kUnknown; break;
+  }
+  return status;
+}
+
+Result<ShimState> ProcessRuntime::ReadState(std::string_view id) {
+  BERTH_TRY(const std::string text, fs_->Read(StatePath(id)));
+  return ParseState(text);
+}
+
+// The end of a container nobody saw.
+void ProcessRuntime::Lose(Held& held, std::string message) {
+  held.shim.reset();
+  held.main.reset();
+  held.state.phase = ShimPhase::kFailed;
+  held.state.message = std::move(message);
+  held.state.finished_at = os::FormatTime(os::SystemClock().Wall());
+}
+
+// Puts the next thing to wait for into the watched set: the supervisor, without one the process itself.
+void ProcessRuntime::Watch(Held& held) {
+  const int fd = held.shim.valid() ? held.shim.get() : held.main.get();
+  if (fd < 0) return;
+  held.token = next_token_++;
+  if (Result<void> added = watched_.Add(fd, held.token); !added) {
+    held.state.warnings.push_back("its end will not be noticed: " + added.error().message);
+    return;
+  }
+  by_token_.emplace(held.token, held.request.id);
+}
+
+// A watched handle became readable: takes over what happened.
+void ProcessRuntime::Refresh(Held& held) {
+  by_token_.erase(held.token);
+  const bool shim_ended = held.shim.valid() && os::HasEnded(held.shim.get());
+  if (shim_ended) {
+    os::Reap(held.shim.get());
+    held.shim.reset();
+    if (Result<ShimState> state = ReadState(held.request.id); state) held.state = *std::move(state);
+  }
+  const bool main_lives = held.main.valid() && !os::HasEnded(held.main.get());
+  if (held.state.phase == ShimPhase::kExited) {
+    held.main.reset();
+  } else if (!held.shim.valid() && main_lives) {
+    held.state.warnings.push_back("its supervisor has ended: output is not logged, the exit code will be unknown");
+    Watch(held);
+  } else if (!held.shim.valid()) {
+    Lose(held, "its supervisor ended before it: exit code unknown");
+  }
+}
+
+// ---- start ----
+
+Result<os::Process> ProcessRuntime::StartShim(const std::string& id, int socket) {
+  os::ProcessSpec spec;
+  spec.argv = {options_.shim_path, options_.run_dir + "/" + DirOf(id)};
+  spec.working_dir = "/";
+  spec.cgroup_dirs = options_.shim_cgroup.dirs;
+  spec.cgroup_v2 = options_.shim_cgroup.v2;
+  spec.extra_fd = socket;
+  BERTH_TRY(os::Process shim, os::Spawn(spec));
+  if (shim.refused) return Wrap(*std::move(shim.refused), "start the supervisor");
+  return shim;
+}
+
+// Ends a start that went wrong: nothing of it runs afterwards.
+void ProcessRuntime::StopShim(const std::string& id, os::Process& shim) {
+  // Errors below mean "gone already"; a handle cannot hit anything else.
+  static_cast<void>(os::SendSignal(shim.pidfd.get(), SIGKILL).has_value());
+  os::WaitEnd(shim.pidfd.get(), kSettleLimit);
+  os::Reap(shim.pidfd.get());
+  const Result<ShimState> state = ReadState(id);
+  if (!state || state->phase != ShimPhase::kRunning) return;
+  const os::UniqueFd main = Find(state->pid, state->start, state->cgroups);
+  if (main.valid()) static_cast<void>(os::SendSignal(main.get(), SIGKILL).has_value());
+}
+
+Result<Held> ProcessRuntime::TalkToShim(const ShimRequest& request, os::Process& shim, int socket,
+                                        os::MonoTime deadline) {
+  BERTH_TRY(std::optional<os::Message> answer, os::ReceiveMessage(socket, deadline));
+  if (answer && answer->text == kMessageReady) {
+    BERTH_RETURN_IF_ERROR(os::SendMessage(socket, kMessageGo));
+    BERTH_TRY(answer, os::ReceiveMessage(socket, deadline));
+  }
+  if (!answer) return Fail(Code::kInternal, "the supervisor ended without an answer");
+  if (answer->text != kMessageRunning && answer->text != kMessageRefused)
+    return std::unexpected(ParseFailure(answer->text));
+  BERTH_TRY(ShimState state, ReadState(request.id));
+  Held held;
+  held.request = request;
+  held.state = std::move(state);
+  held.shim = std::move(shim.pidfd);
+  held.main = std::move(answer->fd);
+  return held;
+}
+
+Result<Held> ProcessRuntime::Launch(const ShimRequest& request, os::MonoTime deadline) {
+  BERTH_TRY(os::SocketPair sockets, os::MakeSocketPair());
+  BERTH_TRY(os::Process shim, StartShim(request.id, sockets.theirs.get()));
+  sockets.theirs.reset();
+  Result<Held> held = TalkToShim(request, shim, sockets.ours.get(), deadline);
+  if (!held) StopShim(request.id, shim);
+  return held;
+}
+
+Result<ContainerStatus> ProcessRuntime::Start(const StartRequest& request) {
+  BERTH_RETURN_IF_ERROR(CheckRequest(request));
+  const os::MonoTime deadline = os::SystemClock().Now() + options_.start_deadline;
+  const std::string doing =
+      "start container " + request.container.name + " of pod " + request.pod_namespace + "/" + request.pod_name;
+  std::string id = MakeId(request);
+  if (id.size() > kMaxId) return Fail(Code::kInvalid, doing + ": pod uid and container name are too long");
+  const std::string log_dir = request.log_path.substr(0, request.log_path.rfind('/'));
+  if (Result<void> made = os::MakeDirs(log_dir.empty() ? "/" : log_dir, 0755); !made)
+    return Wrap(std::move(made).error(), doing);
+  const ShimRequest shim_request = MakeShimRequest(request, std::move(id));
+  Result<void> written = fs_->MakeDir(DirOf(shim_request.id));
+  if (written)
+    written = fs_->Replace(DirOf(shim_request.id) + "/" + std::string(kRequestFile), FormatRequest(shim_request));
+  Result<Held> held = written ? Launch(shim_request, deadline) : std::unexpected(std::move(written).error());
+  if (!held) {
+    if (Result<void> removed = RemoveRecord(shim_request.id); !removed)
+      held.error().message += "; " + removed.error().message;
+    return Wrap(std::move(held).error(), doing);
+  }
+  held->status = StatusOf(*held);
+  ContainerStatus status = held->status;
+  Adopt(*std::move(held));
+  return status;
+}
+
+void ProcessRuntime::Adopt(Held held) {
+  const std::string id = held.request.id;
+  Watch(held);
+  held_.insert_or_assign(id, std::move(held));
+}
+
+// ---- recovery ----
+
+// Waits until a supervisor found in the middle of its start has got further or ended. False: nothing was started.
+bool ProcessRuntime::Settle(const std::string& id, Held& held) {
+  const os::MonoTime end = os::SystemClock().Now() + kSettleLimit;
+  while (held.state.phase == ShimPhase::kReady || held.state.phase == ShimPhase::kStarting) {
+    const bool ended = !held.shim.valid() || os::WaitEnd(held.shim.get(), kSettleStep);
+    if (Result<ShimState> state = ReadState(id); state) held.state = *std::move(state);
+    if (ended) break;
+    if (os::SystemClock().Now() < end) continue;
+    static_cast<void>(os::SendSignal(held.shim.get(), SIGKILL).has_value());
+    os::WaitEnd(held.shim.get(), kSettleLimit);
+    held.state.phase = ShimPhase::kStarting;  // how far it got is not known
+    break;
+  }
+  if (held.state.phase == ShimPhase::kReady || held.state.phase == ShimPhase::kFailed) return false;
+  if (held.state.phase == ShimPhase::kStarting) Lose(held, "its supervisor ended while it was started");
+  return true;
+}
+
+void ProcessRuntime::RecoverOne(const std::string& id) {
+  Held held;
+  const Result<std::string> text = fs_->Read(DirOf(id) + "/" + std::string(kRequestFile));
+  Result<ShimRequest> request = text ? ParseRequest(*text) : std::unexpected(text.error());
+  const Result<bool> has_state = fs_->Exists(StatePath(id));
+  // Without a readable request nothing was started, and without a state its supervisor never got the word to go: its
+  // socket ended with the daemon that made it.
+  if (!request || request->id != id || (has_state && !*has_state)) {
+    static_cast<void>(RemoveRecord(id).has_value());  // tried again at the next opening
+    return;
+  }
+  held.request = *std::move(request);
+  Result<ShimState> state = ReadState(id);
+  if (!state) {
+    Lose(held, state.error().message);
+  } else {
+    held.state = *std::move(state);
+    const bool this_boot = held.state.boot_id == os::BootId();
+    if (this_boot) held.shim = Find(held.state.shim_pid, held.state.shim_start, {});
+    if (!Settle(id, held)) {
+      static_cast<void>(RemoveRecord(id).has_value());
+      return;
+    }
+    if (held.state.phase == ShimPhase::kRunning) {
+      if (this_boot) held.main = Find(held.state.pid, held.state.start, held.state.cgroups);
+      if (!held.shim.valid()) {  // it may have ended, with a last word, between the two looks
+        if (Result<ShimState> last = ReadState(id); last) held.state = *std::move(last);
+      }
+      if (held.state.phase == ShimPhase::kRunning && !held.shim.valid() && !held.main.valid())
+        Lose(held, this_boot ? "it ended without a supervisor: exit code unknown"
+                             : "the host was restarted: exit code unknown");
+    }
+  }
+  held.status = StatusOf(held);
+  Adopt(std::move(held));
+}
+
+Result<void> ProcessRuntime::Recover() {
+  BERTH_TRY(const std::vector<std::string> ids, fs_->List(kContainers));
+  for (const std::string& id : ids) RecoverOne(id);
+  return {};
+}
+
+// ---- the rest of the interface ----
+
+Result<void> ProcessRuntime::Signal(std::string_view id, int signal) {
+  const auto it = held_.find(id);
+  if (it == held_.end()) return Fail(Code::kNotFound, "there is no container " + Printable(id));
+  if (!it->second.main.valid()) return {};
+  if (Result<void> sent = os::SendSignal(it->second.main.get(), signal); !sent)
+    return Wrap(std::move(sent).error(), "container " + it->first);
+  return {};
+}
+
+Result<std::vector<ContainerStatus>> ProcessRuntime::List() {
+  std::vector<ContainerStatus> out;
+  for (const auto& [id, held] : held_) out.push_back(StatusOf(held));
+  return out;
+}
+
+std::vector<ContainerStatus> ProcessRuntime::Poll() {
+  std::vector<ContainerStatus> out;
+  for (const std::uint64_t token : watched_.Ready()) {
+    const auto name = by_token_.find(token);
+    const auto it = name == by_token_.end() ? held_.end() : held_.find(name->second);
+    if (it == held_.end()) continue;
+    Refresh(it->second);
+    ContainerStatus status = StatusOf(it->second);
+    if (status == it->second.status) continue;  // a refused container was reported by Start
+    it->second.status = status;
+    out.push_back(std::move(status));
+  }
+  return out;
+}
+
+Result<void> ProcessRuntime::RemoveRecord(std::string_view id) {
+  // Without its state a record counts as never started: a crash between these steps is finished at the next opening.
+  const std::string dir = DirOf(id);
+  BERTH_RETURN_IF_ERROR(fs_->RemoveFile(StatePath(id)));
+  BERTH_RETURN_IF_ERROR(fs_->RemoveFile(dir + "/" + std::string(kRequestFile)));
+  BERTH_TRY(const bool exists, fs_->Exists(dir));
+  if (!exists) return {};
+  BERTH_TRY(const std::vector<std::string> rest, fs_->List(dir));
+  for (const std::string& name : rest) BERTH_RETURN_IF_ERROR(fs_->RemoveFile(dir + "/" + name));  // temporaries
+  return fs_->RemoveDir(dir);
+}
+
+Result<void> ProcessRuntime::Forget(std::string_view id) {
+  const auto it = held_.find(id);
+  if (it == held_.end()) return {};
+  Held& held = it->second;
+  if (held.state.phase == ShimPhase::kRunning)
+    return Fail(Code::kBusy, "container " + it->first + " runs: it cannot be forgotten");
+  if (held.shim.valid()) {  // its last word is written, it is about to end
+    if (!os::WaitEnd(held.shim.get(), kSettleLimit))
+      return Fail(Code::kBusy, "the supervisor of " + it->first + " lives");
+    os::Reap(held.shim.get());
+  }
+  BERTH_RETURN_IF_ERROR(RemoveRecord(id));
+  by_token_.erase(held.token);
+  held_.erase(it);
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Runtime>> OpenProcessRuntime(const ProcessRuntimeOptions& options) {
+  if (!options.run_dir.starts_with('/') || !options.shim_path.starts_with('/'))
+    return Fail(Code::kInvalid, "the run directory and the path of berth-shim must be absolute");
+  BERTH_TRY(auto root, os::OpenFs("/"));
+  BERTH_TRY(const bool has_shim, root->Exists(options.shim_path));
+  if (!has_shim)
+    return Fail(Code::kNotFound, "the supervisor program " + options.shim_path + " is missing: install berth-shim");
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(options.run_dir, 0700));
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(options.run_dir + "/" + std::string(kContainers), 0700));
+  BERTH_TRY(os::LockFile lock, os::LockFile::Take(options.run_dir + "/lock"));
+  BERTH_TRY(auto fs, os::OpenFs(options.run_dir));
+  BERTH_TRY(auto watched, os::PidfdSet::Open());
+  auto runtime = std::make_unique<ProcessRuntime>(options, std::move(lock), std::move(fs), std::move(watched));
+  BERTH_RETURN_IF_ERROR(runtime->Recover());
+  return runtime;
+}
+
+}  // namespace berth::runtime
