@@ -45,8 +45,9 @@ std::string UsageProblem(const Parser& parser, const CLI::ParseError& problem) {
   const auto used = parser.root->get_subcommands();
   const CLI::App& app = used.empty() ? *parser.root : *used.front();
   const std::vector<std::string> extra = app.remaining(true);
-  if (problem.get_name() != "ExtrasError" || extra.empty()) return problem.what();
-  const std::string& word = extra.front();
+  if (dynamic_cast<const CLI::ExtrasError*>(&problem) == nullptr || extra.empty()) return problem.what();
+  const auto dashed = std::ranges::find_if(extra, [](const std::string& w) { return w.starts_with('-'); });
+  const std::string& word = dashed == extra.end() ? extra.front() : *dashed;
   const bool option = word.starts_with('-');
   std::string text = option         ? "unknown option " + word
                      : used.empty() ? "unknown command '" + word + "'"

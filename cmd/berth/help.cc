@@ -54,13 +54,13 @@ std::string OptionHead(const CLI::Option& option) {
 }
 
 std::string OptionLine(const CLI::Option& option) {
-  constexpr int kIndent = 32;
+  constexpr int kIndent = 34;
   const std::string head = "  " + OptionHead(option);
   std::string text = option.get_description();
   if (!option.get_positional() && !option.get_default_str().empty())
     text += " (default: " + option.get_default_str() + ")";
   std::string out = view::PadRight(head, kIndent);
-  if (view::DisplayWidth(head) >= kIndent) out = head + "\n" + std::string(kIndent, ' ');
+  if (view::DisplayWidth(head) >= kIndent - 1) out = head + "\n" + std::string(kIndent, ' ');
   return out + Wrap(text, kIndent) + "\n";
 }
 
@@ -83,10 +83,10 @@ std::string Section(const std::string& title, const CLI::App& app, bool position
 }
 
 std::string StatusLines(const Command& command) {
-  std::string out = "\nExit status:\n  0 done, 1 failed, 2 wrong usage";
+  std::string out = "0 done, 1 failed, 2 wrong usage";
   if (!command.statuses.empty()) out += ", " + command.statuses;
   if (command.asks_daemon) out += ", 4 berthd is not reachable";
-  return Wrap(out, 2) + "\n";
+  return "\nExit status:\n  " + Wrap(out, 2) + "\n";
 }
 
 }  // namespace

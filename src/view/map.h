@@ -14,7 +14,8 @@ namespace berth::view {
 struct MapOptions {
   int width = 100;      ///< columns to use, 40 at least; lines are never longer
   bool color = false;   ///< ANSI colours; without them letters tell holders apart
-  bool unicode = true;  ///< line drawing and bars; false: plain ASCII
+  bool unicode = true;  ///< bars and dots as drawn characters; false: plain ASCII
+  int lines = 120;      ///< detail is lowered while the picture is longer than this
 };
 
 /// What a CPU is used for. A shared CPU that is reserved for the system is kReserved; a CPU held exclusively is
@@ -32,8 +33,9 @@ struct CpuState {
 /// Every present or online CPU, in ascending order.
 std::vector<CpuState> DescribeCpus(const Machine& machine, const Ledger& ledger, const CpuSet& reserved);
 
-/// The picture, ending in a newline. Machines too large for `width` are drawn by core, then as runs of CPUs with one
-/// holder. A ledger without a shared pool (CPU policy none, nothing recorded) shows all CPUs as shared.
+/// The picture, ending in a newline: a column is a core, its threads stand below each other, every CPU has its number
+/// and the mark of its holder. Larger machines lose the numbers, then the threads. Pods with CPUs of their own have
+/// letters, in order of admission. A ledger without a shared pool (CPU policy none) shows all usable CPUs as shared.
 std::string RenderMap(const Machine& machine, const Ledger& ledger, const CpuSet& reserved,
                       const MapOptions& options = {});
 

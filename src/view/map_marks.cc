@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <array>
+
+#include "view/map_parts.h"
+#include "view/style.h"
+
+namespace berth::view {
+namespace {
+
+constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+constexpr std::array<const char*, 10> kColors = {"1;36", "1;32", "1;35", "1;34", "1;33", "36", "32", "35", "34", "33"};
+
+std::string Letter(std::size_t n, bool two) {
+  if (!two) return std::string(1, kLetters[n % kLetters.size()]);
+  const std::size_t high = n / kLetters.size();
+  if (high >= kLetters.size()) return "**";
+  return {kLetters[high], kLetters[n % kLetters.size()]};
+}
+
+std::vector<const PodRecord*> HoldersInOrder(const Ledger& ledger) {
+  std::vector<const PodRecord*> out;
+  for (const auto& [uid, pod] : ledger.pods)
+    if (!ExclusiveCpus(pod).empty()) out.push_back(&pod);
+  std::ranges::stable_sort(out, {}, &PodRecord::sequence);
+  return out;
+}
+
+}  // namespace
+
+std::string_view Name(CpuUse use) {
+  switch (use) {
+    case CpuUse::kOffline: return "offline";
+    case CpuUse::kReserved: return "reserved";
+    case CpuUse::kShared: return "shared";
+    case CpuUse::kExclusive: return "exclusive";
+    case CpuUse::kIdle: return "idle";
+  }
+  return "idle";
+}
+
+Marks::Marks(const Ledger& ledger, const std::vector<CpuState>& cpus, const MapOptions& options)
+    : color_(options.color), unicode_(options.unicode) {
+  const auto holders = HoldersInOrder(ledger);
+  const bool two = holders.size() > kLetters.size();
+  width_ = two ? 2 : 1;
+  for (const CpuState& state : cpus) looks_[state.cpu] = OfUse(state.use);
+  CpuSet seen;
+  for (std::size_t i = 0; i < holders.size(); ++i) {
+    const Look look{Letter(i, two), kColors[i % kColors.size()]};
+    pods_.emplace_back(holders[i], look);
+    for (const CpuId cpu : ExclusiveCpus(*holders[i])) {
+      const bool twice = seen.Contains(cpu);
+      conflict_ = conflict_ || twice;
+      looks_[cpu] = twice ? Look{Fit("!"), "1;31"} : look;
+      seen.Insert(cpu);
+    }
+  }
+}
+
+Marks::Look Marks::OfUse(CpuUse use) const {
+  switch (use) {
+    case CpuUse::kOffline: return {Fit("x"), "2"};
+    case CpuUse::kReserved: return {Fit("#"), "33"};
+    case CpuUse::kShared: return {Fit(unicode_ ? "·" : "."), ""};
+    case CpuUse::kExclusive: return {Fit("?"), "1;31"};
+    case CpuUse::kIdle: return {Fit("-"), "2"};
+  }
+  return {Fit("?"), ""};
+}
+
+Marks::Look Marks::Of(CpuId cpu) const {
+  const auto it = looks_.find(cpu);
+  return it == looks_.end() ? OfUse(CpuUse::kOffline) : it->second;
+}
+
+Marks::Look Marks::OfCore(const std::vector<CpuId>& threads) const {
+  const Look first = Of(threads.front());
+  for (const CpuId cpu : threads)
+    if (Of(cpu).mark != first.mark) return Mixed();
+  return first;
+}
+
+std::string Marks::Fit(std::string_view mark) const { return PadRight(mark, width_); }
+
+std::string Marks::Paint(const std::string& text, const Look& look) const {
+  if (!color_ || look.code.empty()) return text;
+  return "\x1b[" + look.code + "m" + text + "\x1b[0m";
+}
+
+}  // namespace berth::view

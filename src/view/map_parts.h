@@ -1,0 +1,83 @@
+// The pieces RenderMap is put together from. Private to this room.
+#ifndef BERTH_VIEW_MAP_PARTS_H_
+#define BERTH_VIEW_MAP_PARTS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "view/map.h"
+
+namespace berth::view {
+
+/// How much one CPU gets: its number and mark; only the mark; one mark for a whole core.
+enum class Detail { kNumbers, kThreads, kCores };
+
+/// Marks and colours of everything a CPU can be.
+class Marks {
+ public:
+  Marks(const Ledger& ledger, const std::vector<CpuState>& cpus, const MapOptions& options);
+
+  struct Look {
+    std::string mark;  ///< as wide as every other
+    std::string code;  ///< ANSI colour, "" for none
+  };
+  /// What stands for one CPU.
+  Look Of(CpuId cpu) const;
+  /// What stands for a core: its threads' mark, or "+" when they differ.
+  Look OfCore(const std::vector<CpuId>& threads) const;
+  Look OfUse(CpuUse use) const;
+  Look Mixed() const { return {Fit("+"), "1"}; }
+
+  /// Pods with exclusive CPUs and their marks, in order of admission.
+  const std::vector<std::pair<const PodRecord*, Look>>& pods() const { return pods_; }
+  /// True when a CPU is held by two pods, which must never be.
+  bool conflict() const { return conflict_; }
+  /// "text" in the colours of `look`.
+  std::string Paint(const std::string& text, const Look& look) const;
+
+ private:
+  std::string Fit(std::string_view mark) const;
+
+  bool color_;
+  bool unicode_;
+  int width_ = 1;
+  bool conflict_ = false;
+  std::vector<std::pair<const PodRecord*, Look>> pods_;
+  std::map<CpuId, Look> looks_;
+};
+
+/// Cores drawn side by side.
+struct CoreGroup {
+  std::string label;  ///< "L3 4"; may be empty
+  std::vector<const Core*> cores;
+};
+
+/// One node's part of one socket.
+struct NodePart {
+  const NumaNode* node = nullptr;
+  CpuSet cpus;                    ///< of this part
+  std::vector<CoreGroup> groups;  ///< empty: memory only
+  bool first = true;              ///< the node's first part: where its memory is told
+};
+
+struct SocketPart {
+  std::string title;  ///< "socket 0", "no CPUs"
+  std::vector<NodePart> nodes;
+};
+
+/// The machine sorted for drawing: sockets and nodes by id, groups by L3 and kind of core, cores as discovered.
+std::vector<SocketPart> Arrange(const Machine& machine);
+
+/// "64 GiB [####....] 16 GiB assigned"; "" when nothing is known. `bar` = 0 leaves the bar out.
+std::string MemoryText(const NumaNode& node, const Ledger& ledger, int bar, bool unicode);
+/// One text per huge page size of the node that has pages.
+std::vector<std::string> HugePageTexts(const NumaNode& node, const Ledger& ledger);
+
+/// Who holds what, below the picture.
+std::vector<std::string> LegendLines(const Machine& machine, const Ledger& ledger, const std::vector<CpuState>& cpus,
+                                     const Marks& marks, const MapOptions& options);
+
+}  // namespace berth::view
+
+#endif  // BERTH_VIEW_MAP_PARTS_H_
