@@ -1,0 +1,78 @@
+#include "berth/explain.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/text.h"
+#include "berth/explanation.h"
+#include "engine/explain.h"
+
+namespace berth::cli {
+namespace {
+
+using codec::Json;
+
+std::unexpected<Error> Refuse(const std::string& what) { return Fail(Code::kInvalid, what); }
+
+Result<Pod> ChoosePod(const ExplainOptions& options, std::ostream& err) {
+  BERTH_TRY(std::vector<Pod> pods, LoadPods(options.file, err));
+  if (options.pod.empty()) {
+    if (pods.size() == 1) return std::move(pods.front());
+    return Refuse(options.file + " holds " + std::to_string(pods.size()) +
+                  " pods; choose one with --pod NAMESPACE/NAME");
+  }
+  const std::string wanted = options.pod.contains('/') ? options.pod : "default/" + options.pod;
+  const auto found = std::ranges::find(pods, wanted, FullName);
+  if (found == pods.end()) return Refuse(options.file + " holds no pod " + Printable(wanted));
+  return std::move(*found);
+}
+
+/// Takes a pod of the same name off the node, so that the answer is the one it would get now. True: there was one.
+bool TakeOff(const std::string& full_name, OfflineNode& node) {
+  for (const auto& [uid, pod] : node.ledger.pods) {
+    if (pod.namespace_ + "/" + pod.name != full_name) continue;
+    Apply(node.ledger, engine::Release(node.node, node.ledger, std::string(uid), nullptr));
+    return true;
+  }
+  return false;
+}
+
+bool NothingNamed(const OfflineOptions& options) {
+  return options.machine.empty() && options.config.empty() && options.ledger.empty();
+}
+
+}  // namespace
+
+int RunExplain(const ExplainOptions& options, const Session& session) {
+  OfflineOptions where = options.node;
+  const bool running_node = NothingNamed(where);
+  if (running_node) where.ledger = session.socket();
+  const auto fail = [&](const Error& error) -> int {
+    session.err() << "berth: " << error.message << "\n";
+    return kFailed;
+  };
+  if (std::error_code ignored; running_node && !std::filesystem::is_socket(where.ledger, ignored)) {
+    session.err() << "berth: no berthd listens on " << where.ledger
+                  << "; start one, name its socket with --socket, or explain offline with --machine and --config\n";
+    return kUnreachable;
+  }
+  auto pod = ChoosePod(options, session.err());
+  if (!pod) return fail(pod.error());
+  auto node = LoadOfflineNode(where, session.err());
+  if (!node) return running_node ? session.Report(node.error()) : fail(node.error());
+
+  const bool was_there = TakeOff(FullName(*pod), *node);
+  if (pod->uid.empty() || node->ledger.pods.contains(pod->uid)) pod->uid = "explained";
+  const engine::Explanation explanation = engine::Explain(node->node, node->ledger, *pod, node->inputs);
+  if (session.for_people()) {
+    if (was_there) session.out() << "(explained as if " << FullName(*pod) << " were not on the node yet)\n";
+    session.out() << FormatExplanation(explanation, *pod, {.table = session.table(), .trace = session.wide()});
+  } else {
+    Json data = {{"pod", FullName(*pod)}, {"qosClass", Name(QosOf(*pod))}, {"machine", node->node.machine().source}};
+    data.update(ToJson(explanation));
+    session.PrintData(data);
+  }
+  return std::holds_alternative<Reject>(explanation.decision) ? kRejected : kOk;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,156 @@
+#include <algorithm>
+
+#include "base/text.h"
+#include "berth/explanation.h"
+#include "berth/placement_text.h"
+
+namespace berth::cli {
+namespace {
+
+using engine::Shortage;
+
+bool IsBytes(std::string_view resource) { return resource == "memory" || resource.starts_with("hugepages-"); }
+
+/// An amount in the unit of a shortage: "6", "1500m", "12Gi", "2".
+std::string Amount(std::int64_t amount, std::string_view resource, bool thousandths) {
+  if (IsBytes(resource)) return Quantity::FromBytes({amount}).ToString();
+  if (resource == "cpu" && thousandths) return Quantity::FromMilli(amount).ToString();
+  return std::to_string(amount);
+}
+
+std::string What(std::string_view resource) { return resource == "cpu" ? "CPUs" : std::string(resource); }
+
+std::string Nodes(const NodeSet& nodes) { return (nodes.Count() == 1 ? "node " : "nodes ") + FormatIds(nodes); }
+
+std::string Who(const std::string& container) { return container.empty() ? "the whole pod" : container; }
+
+// ---- hints ----
+
+/// "0, 1; not preferred: 0-1". Long lists are cut: the narrowest come first.
+std::string HintListText(const Hints& hints) {
+  if (!hints) return "no preference";
+  if (hints->empty()) return "impossible";
+  constexpr std::size_t kShown = 8;
+  std::string text;
+  bool preferred = true;
+  for (std::size_t i = 0; i < hints->size() && i < kShown; ++i) {
+    const TopologyHint& hint = (*hints)[i];
+    const bool turn = preferred && !hint.preferred;
+    if (i > 0) text += turn ? "; " : ", ";
+    if (turn) text += "not preferred: ";
+    preferred = preferred && hint.preferred;
+    const std::string nodes = hint.nodes ? FormatIds(*hint.nodes) : "any";
+    text += nodes.contains(',') ? "{" + nodes + "}" : nodes;
+  }
+  if (hints->size() > kShown) text += " and " + std::to_string(hints->size() - kShown) + " more";
+  return text;
+}
+
+void AddHints(const engine::Explanation& e, const ExplanationStyle& style, std::string& out) {
+  if (e.hints.empty() && e.merges.empty()) {
+    out += "\nNo hints: the topology manager's policy is none.\n";
+    return;
+  }
+  view::Table table({{"CONTAINER"}, {"RESOURCE"}, {"NODES THAT WOULD DO", view::Align::kLeft, true}});
+  for (const engine::ResourceHints& h : e.hints) table.AddRow({Who(h.container), h.resource, HintListText(h.hints)});
+  if (!table.empty()) out += "\n" + table.Format(style.table);
+  view::Table merges({{"MERGED FOR"}, {"NODES"}, {"ADMITTED"}, {"RULE THAT DECIDED", view::Align::kLeft, true}});
+  for (const engine::MergeStep& m : e.merges)
+    merges.AddRow({Who(m.container), HintText(m.merged), m.admit ? "yes" : "no", m.rule});
+  if (!merges.empty()) out += "\n" + merges.Format(style.table);
+}
+
+// ---- admitted ----
+
+void AddPlacements(const Admit& admit, const ExplanationStyle& style, std::string& out) {
+  if (!admit.delta.put) return;
+  view::Table table({{"CONTAINER"}, {"CPUS"}, {"MEMORY"}, {"DEVICES", view::Align::kLeft, true}, {"HINT"}});
+  for (const Placement& p : admit.delta.put->placements)
+    table.AddRow({ContainerLabel(p), CpuText(p), MemoryText(p), DeviceText(p), HintText(p.hint)});
+  if (!table.empty()) out += "\n" + table.Format(style.table);
+}
+
+// ---- rejected ----
+
+std::string ShortageText(const Shortage& s) {
+  const bool fit = s.scope == Shortage::Scope::kNodeFit;
+  const auto amount = [&](std::int64_t n) { return Amount(n, s.resource, fit); };
+  std::string where;
+  switch (s.scope) {
+    case Shortage::Scope::kNodes: where = "on " + Nodes(s.nodes); break;
+    case Shortage::Scope::kMachine: where = "on the whole machine"; break;
+    case Shortage::Scope::kNodeFit: where = "of what the node may promise"; break;
+  }
+  return Who(s.container) + " asks for " + amount(s.requested) + " " + What(s.resource) + "; " + where + " " +
+         amount(s.free) + " of " + amount(s.capacity) + (s.free == 1 ? " is free: " : " are free: ") +
+         amount(s.missing) + " short";
+}
+
+/// Holders of a resource have their amounts in the unit of its shortage.
+bool InThousandths(const engine::Explanation& e, std::string_view resource) {
+  return std::ranges::any_of(
+      e.shortages, [&](const Shortage& s) { return s.resource == resource && s.scope == Shortage::Scope::kNodeFit; });
+}
+
+void AddShortages(const engine::Explanation& e, const ExplanationStyle& style, std::string& out) {
+  if (!e.shortages.empty()) {
+    out += "\nWhat is short:\n";
+    for (const Shortage& s : e.shortages) out += "  " + ShortageText(s) + "\n";
+  }
+  if (e.holders.empty()) return;
+  view::Table table({{"HELD BY"}, {"CONTAINER"}, {"RESOURCE"}, {"AMOUNT", view::Align::kRight}, {"NODES"}});
+  for (const engine::Holder& h : e.holders)
+    table.AddRow({h.pod, h.container, h.resource, Amount(h.amount, h.resource, InThousandths(e, h.resource)),
+                  FormatIds(h.nodes)});
+  out += "\n" + table.Format(style.table);
+}
+
+void AddCures(const engine::Explanation& e, std::string& out) {
+  if (e.nearest) {
+    out += "\nIt would be admitted now with:\n";
+    for (const engine::RequestChange& c : e.nearest->changes)
+      out += "  " + Who(c.container) + ": " + c.resource + " " + c.to.ToString() + " instead of " + c.from.ToString() +
+             "\n";
+  } else {
+    out += "\nNo smaller request of this shape would be admitted now.\n";
+  }
+  if (!e.removal) {
+    out += "\nRemoving pods does not help: an empty node would not admit it either.\n";
+  } else if (!e.removal->pods.empty()) {
+    std::vector<std::string> names;
+    for (const engine::PodRef& pod : e.removal->pods) names.push_back(pod.pod);
+    out += std::string("\nIt would be admitted after removing ") +
+           (e.removal->smallest ? "(no smaller set does): " : "(a smaller set may do): ") + Join(names, ", ") + "\n";
+  }
+}
+
+void AddTrace(const engine::Explanation& e, std::string& out) {
+  out += "\nStep by step:\n";
+  for (const TraceStep& step : e.steps) {
+    std::string where = step.container;
+    if (!step.resource.empty()) where += (where.empty() ? "" : " ") + step.resource;
+    out += "  " + step.stage + ": " + (where.empty() ? "" : where + ": ") + step.text + "\n";
+  }
+}
+
+}  // namespace
+
+std::string FormatExplanation(const engine::Explanation& e, const Pod& pod, const ExplanationStyle& style) {
+  std::string out = "pod " + FullName(pod) + " (" + std::string(Name(QosOf(pod))) + "): ";
+  if (const auto* reject = std::get_if<Reject>(&e.decision)) {
+    out += view::Paint("rejected", view::Style::kBad, style.table.color) + ", " + reject->reason;
+    if (!reject->container.empty()) out += " at container " + reject->container;
+    out += "\n" + reject->message + "\n";
+    AddHints(e, style, out);
+    AddShortages(e, style, out);
+    AddCures(e, out);
+  } else {
+    out += view::Paint("admitted", view::Style::kGood, style.table.color) + "\n";
+    AddPlacements(std::get<Admit>(e.decision), style, out);
+    AddHints(e, style, out);
+  }
+  if (style.trace) AddTrace(e, out);
+  return out;
+}
+
+}  // namespace berth::cli

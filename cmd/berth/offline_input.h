@@ -1,0 +1,48 @@
+// What `berth simulate` and `berth explain` decide on: a node made from files (or a running node's ledger), and pods.
+#ifndef BERTH_CMD_BERTH_OFFLINE_INPUT_H_
+#define BERTH_CMD_BERTH_OFFLINE_INPUT_H_
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "model/device.h"
+#include "model/ledger.h"
+#include "model/pod.h"
+
+namespace berth::cli {
+
+struct OfflineOptions {
+  std::string machine;   ///< as machine::Load takes it; "": the ledger's node if that is a socket, else this host
+  std::string config;    ///< KubeletConfiguration file; "": the running node's, or the kubelet's defaults
+  std::string devices;   ///< device inventory file; "": no devices
+  std::string ledger;    ///< ledger file, or the socket of a berthd; "": an empty node
+  bool node_fit = true;  ///< also reject what exceeds node allocatable
+};
+
+/// A node, what is placed on it, and the devices it has.
+struct OfflineNode {
+  engine::Node node;
+  Ledger ledger;
+  engine::Inputs inputs;
+};
+
+/// Loads and checks all of it; warnings go to `err`.
+/// Errors: as the parts; kInvalid when the ledger does not fit the machine and configuration.
+Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream& err);
+
+/// Pods of a manifest file, "-" for standard input; warnings go to `err`. Pods without a uid get none here.
+Result<std::vector<Pod>> LoadPods(const std::string& file, std::ostream& err);
+
+/// A device inventory, YAML or JSON: resource -> list of {id, numa (ids), healthy}. Errors: kInvalid with the path.
+Result<DeviceInventory> ParseDeviceInventory(std::string_view text, const std::string& file);
+
+/// A ledger as berthd keeps it (docs/formats/ledger.md) or as `GET /v1/ledger` gives it.
+/// Errors: as state::DecodeSaved and codec::LedgerFromJson.
+Result<Ledger> ParseLedger(std::string_view text, const std::string& file);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_CMD_BERTH_OFFLINE_INPUT_H_

@@ -1,0 +1,26 @@
+// `berth simulate`: what a node would answer to pods that come and go, with no root and no daemon.
+#ifndef BERTH_CMD_BERTH_SIMULATE_H_
+#define BERTH_CMD_BERTH_SIMULATE_H_
+
+#include <string>
+#include <vector>
+
+#include "berth/offline_input.h"
+#include "berth/session.h"
+
+namespace berth::cli {
+
+struct SimulateOptions {
+  OfflineOptions node;
+  /// In order: a manifest file ("-": standard input), or "remove:NAMESPACE/NAME" ("remove:NAME": namespace default).
+  std::vector<std::string> steps;
+  bool map = false;  ///< draw the machine after each step; for people only
+};
+
+/// Gives kOk when all pods were admitted, kRejected when one was not, kFailed when something could not be read.
+/// All input is read before the first step is taken.
+int RunSimulate(const SimulateOptions& options, const Session& session);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_CMD_BERTH_SIMULATE_H_
