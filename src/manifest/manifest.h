@@ -24,16 +24,27 @@ struct ParsedPods {
   std::vector<Warning> warnings;
 };
 
+struct PodOptions {
+  /// Refuse what only an API server can resolve (environment from secrets and configmaps); false: warn, for pods that
+  /// are only looked at, as in a simulation.
+  bool to_be_run = true;
+};
+
 /// One or more documents (YAML "---", or JSON), each a v1.Pod, v1.PodList or v1.List of pods. Defaults are applied and
-/// every pod is validated. `file` is only used in messages.
+/// every pod is validated. `file` is only used in messages. Documents count from 1, empty ones not at all.
 /// Errors: kInvalid with all problems found, one a line: file, document, field path, what is wrong and the cure.
-Result<ParsedPods> ParsePods(std::string_view text, std::string_view file);
+Result<ParsedPods> ParsePods(std::string_view text, std::string_view file, const PodOptions& options = {});
+
+/// One v1.Pod as JSON, for recorded cases: apiVersion and kind may be absent; unknown fields are ignored; defaults and
+/// validation as above. `where` is used in messages instead of file and document.
+Result<Pod> ParsePodJson(std::string_view json, std::string_view where);
 
 /// API defaults in place (spec devices-cgroups 7, Kubernetes API conventions): limits become requests, restart policy,
-/// grace period, image pull policy. Idempotent.
+/// grace period, image pull policy, pod-level requests and hugepage limits. Idempotent.
 void ApplyDefaults(Pod& pod);
 
-/// Problems of one pod, field path first ("spec.containers[1].name: Duplicate value: \"a\""); empty: fine.
+/// Problems of one pod with defaults in place, field path first ("spec.containers[1].name: Duplicate value: \"a\"");
+/// empty: fine. An empty uid is fine: the source makes one.
 std::vector<std::string> ValidatePod(const Pod& pod);
 
 struct ParsedKubeletConfiguration {
@@ -41,20 +52,28 @@ struct ParsedKubeletConfiguration {
   std::vector<Warning> warnings;
 };
 /// Unknown and duplicate fields are warnings, wrong types and failed validations errors (spec devices-cgroups 9).
+/// Exactly one document with apiVersion and kind. Relative staticPodPath and podLogsDir are resolved against the folder
+/// of `file`. Not checked here, because the kubelet finds it out only at construction: policies, policy options,
+/// eviction texts, sums of reservedMemory (engine::Node::Make).
+/// Errors: kInvalid with all problems found, one a line.
 Result<ParsedKubeletConfiguration> ParseKubeletConfiguration(std::string_view text, std::string_view file);
+
+/// The same for the fields alone, as JSON, apiVersion and kind optional (recorded cases). Relative paths stay as they
+/// are. `where` is used in messages instead of file and document.
+Result<ParsedKubeletConfiguration> ParseKubeletConfigurationFields(std::string_view json, std::string_view where);
 
 /// Berth's own settings (berth.dev/v1alpha1, kind BerthConfiguration), same style as the kubelet's.
 struct BerthConfiguration {
-  std::string kubelet_config;               ///< path of a KubeletConfiguration; relative to this file; "" for defaults
+  std::string kubelet_config;  ///< path of a KubeletConfiguration, already resolved; "" for defaults
   std::string state_dir = "/var/lib/berth";
-  std::string run_dir = "/run/berth";       ///< shims, sockets
+  std::string run_dir = "/run/berth";  ///< shims, sockets
   std::string socket = "/run/berth/berth.sock";
-  std::string socket_group;                 ///< group of the socket; "" for root's
+  std::string socket_group;  ///< group of the socket; "" for root's
   std::string log_dir = "/var/log/berth";
-  std::string node_name;                    ///< "" for the host name
+  std::string node_name;  ///< "" for the host name
   std::string runtime = "process";
-  std::string log_level = "info";           ///< debug, info, warning, error
-  bool node_fit = true;                     ///< also reject what exceeds node allocatable
+  std::string log_level = "info";  ///< debug, info, warning, error
+  bool node_fit = true;            ///< also reject what exceeds node allocatable
   bool stop_containers_on_exit = false;
   std::chrono::milliseconds reconcile_period{10'000};
   std::int32_t max_events = 10'000;
@@ -64,6 +83,9 @@ struct ParsedBerthConfiguration {
   BerthConfiguration config;
   std::vector<Warning> warnings;
 };
+/// Exactly one document with apiVersion and kind. A relative kubeletConfig is resolved against the folder of `file`;
+/// the other paths must be absolute. The socket is <runDir>/berth.sock unless it is given.
+/// Errors: kInvalid with all problems found, one a line; unknown and duplicate fields are warnings.
 Result<ParsedBerthConfiguration> ParseBerthConfiguration(std::string_view text, std::string_view file);
 
 }  // namespace berth::manifest

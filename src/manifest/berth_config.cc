@@ -1,0 +1,95 @@
+// BerthConfiguration: Berth's own settings.
+#include <algorithm>
+
+#include "base/text.h"
+#include "manifest/config_file.h"
+#include "manifest/manifest.h"
+#include "manifest/names.h"
+
+namespace berth::manifest {
+namespace {
+
+constexpr TypeMeta kTypeMeta{.api_version = "berth.dev/v1alpha1", .kind = "BerthConfiguration"};
+constexpr std::string_view kLogLevels[] = {"debug", "info", "warning", "error"};
+constexpr std::string_view kRuntimes[] = {"process"};
+constexpr std::size_t kLongestSocketPath = 107;  // sun_path less the final NUL
+constexpr std::int32_t kMostEvents = 1'000'000;
+constexpr std::chrono::milliseconds kShortestReconcile{100};
+
+void CheckAbsolute(Object& object, std::string_view field, const std::string& path) {
+  const std::vector<std::string_view> parts = Split(path, '/');
+  const bool climbs = std::ranges::find(parts, "..") != parts.end();
+  if (path.starts_with('/') && !climbs) return;
+  object.report().Problem(object.PathOf(field),
+                          "Invalid value: \"" + Printable(path, 80) + "\": must be an absolute path without \"..\"");
+}
+
+template <std::size_t N>
+void CheckOneOf(Object& object, std::string_view field, const std::string& value, const std::string_view (&words)[N]) {
+  if (std::ranges::find(words, value) != std::end(words)) return;
+  std::string supported;
+  for (const std::string_view word : words)
+    supported.append(supported.empty() ? "\"" : ", \"").append(word).append("\"");
+  object.report().Problem(object.PathOf(field),
+                          "Unsupported value: \"" + Printable(value, 60) + "\": supported values: " + supported);
+}
+
+void Check(Object& object, const BerthConfiguration& c) {
+  CheckAbsolute(object, "stateDir", c.state_dir);
+  CheckAbsolute(object, "runDir", c.run_dir);
+  CheckAbsolute(object, "logDir", c.log_dir);
+  CheckAbsolute(object, "socket", c.socket);
+  if (c.socket.size() > kLongestSocketPath)
+    object.report().Problem(object.PathOf("socket"), "Invalid value: \"" + Printable(c.socket, 80) +
+                                                         "\": the kernel takes no more than " +
+                                                         std::to_string(kLongestSocketPath) + " bytes");
+  if (!c.node_name.empty())
+    if (std::string bad = CheckSubdomainName(c.node_name); !bad.empty())
+      object.report().Problem(object.PathOf("nodeName"), std::move(bad));
+  CheckOneOf(object, "logLevel", c.log_level, kLogLevels);
+  CheckOneOf(object, "runtime", c.runtime, kRuntimes);
+  if (c.reconcile_period < kShortestReconcile)
+    object.report().Problem(
+        object.PathOf("reconcilePeriod"),
+        "Invalid value: " + std::to_string(c.reconcile_period.count()) + "ms: must be at least 100ms");
+  if (c.max_events < 1 || c.max_events > kMostEvents)
+    object.report().Problem(object.PathOf("maxEvents"), "Invalid value: " + std::to_string(c.max_events) +
+                                                            ": must be between 1 and " + std::to_string(kMostEvents));
+}
+
+void ReadFields(Object& object, BerthConfiguration& c) {
+  object.Read("kubeletConfig", c.kubelet_config);
+  object.Read("stateDir", c.state_dir);
+  object.Read("runDir", c.run_dir);
+  c.socket = c.run_dir + "/berth.sock";
+  object.Read("socket", c.socket);
+  object.Read("socketGroup", c.socket_group);
+  object.Read("logDir", c.log_dir);
+  object.Read("nodeName", c.node_name);
+  object.Read("runtime", c.runtime);
+  object.Read("logLevel", c.log_level);
+  object.Read("nodeFit", c.node_fit);
+  object.Read("stopContainersOnExit", c.stop_containers_on_exit);
+  object.Read("reconcilePeriod", c.reconcile_period);
+  object.Read("maxEvents", c.max_events);
+  object.Finish();
+}
+
+}  // namespace
+
+Result<ParsedBerthConfiguration> ParseBerthConfiguration(std::string_view text, std::string_view file) {
+  BERTH_TRY(const Document document, ReadOnlyDocument(text, file));
+  Report report;
+  const Path top;
+  Object object(document.root, top, report);
+  CheckTypeMeta(object, kTypeMeta, /*required=*/true);
+  ParsedBerthConfiguration out;
+  ReadFields(object, out.config);
+  Check(object, out.config);
+  out.config.kubelet_config = ResolveBeside(file, out.config.kubelet_config);
+  BERTH_RETURN_IF_ERROR(ErrorOf(report, file));
+  out.warnings = WarningsOf(report, document, file);
+  return out;
+}
+
+}  // namespace berth::manifest

@@ -1,0 +1,37 @@
+// What the two settings files have in common: one document, apiVersion and kind, messages, paths.
+#ifndef BERTH_MANIFEST_CONFIG_FILE_H_
+#define BERTH_MANIFEST_CONFIG_FILE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "manifest/manifest.h"
+#include "manifest/object.h"
+
+namespace berth::manifest {
+
+/// The only document of a settings file. Errors: kInvalid: unreadable, none, more than one.
+Result<Document> ReadOnlyDocument(std::string_view text, std::string_view file);
+
+struct TypeMeta {
+  std::string_view api_version;
+  std::string_view kind;
+};
+
+/// Reads apiVersion and kind. `required`: absent is a problem; given but different always is.
+void CheckTypeMeta(Object& object, const TypeMeta& expected, bool required);
+
+/// The report's warnings with `file` in front; duplicate keys are warnings too.
+std::vector<Warning> WarningsOf(const Report& report, const Document& document, std::string_view file);
+
+/// All problems of a report as one error, one a line with `file` in front; success if there are none.
+Result<void> ErrorOf(const Report& report, std::string_view file);
+
+/// `path` itself if absolute or empty, else inside the folder of `file`.
+std::string ResolveBeside(std::string_view file, const std::string& path);
+
+}  // namespace berth::manifest
+
+#endif  // BERTH_MANIFEST_CONFIG_FILE_H_

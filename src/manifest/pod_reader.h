@@ -1,0 +1,17 @@
+// Tree -> Pod: field types and names. Values are checked by ValidatePod.
+#ifndef BERTH_MANIFEST_POD_READER_H_
+#define BERTH_MANIFEST_POD_READER_H_
+
+#include "manifest/manifest.h"
+#include "manifest/object.h"
+#include "model/pod.h"
+
+namespace berth::manifest {
+
+/// Reads a v1.Pod, apiVersion and kind left to the caller. Defaults are not applied. Problems go to `report`; what is
+/// wrong keeps the value of an empty Pod.
+Pod ReadPod(const Node& node, const Path& path, const PodOptions& options, Report& report);
+
+}  // namespace berth::manifest
+
+#endif  // BERTH_MANIFEST_POD_READER_H_

@@ -1,0 +1,110 @@
+#include "manifest/pod_validation.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/text.h"
+#include "manifest/manifest.h"
+#include "manifest/names.h"
+#include "manifest/resource_validation.h"
+
+namespace berth::manifest {
+namespace {
+
+constexpr std::string_view kFieldPaths[] = {"metadata.name", "metadata.namespace", "metadata.uid",
+                                            "spec.nodeName", "status.hostIP",      "status.hostIPs",
+                                            "status.podIP",  "status.podIPs",      "spec.serviceAccountName"};
+constexpr std::string_view kPullPolicies[] = {"Always", "IfNotPresent", "Never"};
+
+void CheckName(std::string message, const Path& path, Report& report) {
+  if (!message.empty()) report.Problem(path, std::move(message));
+}
+
+/// "metadata.labels['app']" and the same of annotations.
+bool IsSubscriptedField(std::string_view path) {
+  return (path.starts_with("metadata.labels['") || path.starts_with("metadata.annotations['")) && path.ends_with("']");
+}
+
+void CheckEnv(const std::vector<EnvVar>& env, const Path& container, Report& report) {
+  const Path list{.parent = &container, .key = "env"};
+  for (std::size_t i = 0; i < env.size(); ++i) {
+    const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
+    CheckName(CheckEnvName(env[i].name), Path{.parent = &item, .key = "name"}, report);
+    const std::string& field = env[i].field_path;
+    if (field.empty() || IsSubscriptedField(field) || std::ranges::find(kFieldPaths, field) != std::end(kFieldPaths))
+      continue;
+    const Path from{.parent = &item, .key = "valueFrom"};
+    const Path ref{.parent = &from, .key = "fieldRef"};
+    report.Problem(Path{.parent = &ref, .key = "fieldPath"},
+                   "Unsupported value: \"" + Printable(field, 80) +
+                       "\": use for example metadata.name, metadata.labels['<key>'] or status.hostIP");
+  }
+}
+
+void CheckImage(const Container& c, const Path& path, Report& report) {
+  if (c.image.empty() && c.command.empty())
+    report.Problem(Path{.parent = &path, .key = "image"},
+                   "Required value: give an image, or a command to run without one");
+  if (!c.image_pull_policy.empty() && std::ranges::find(kPullPolicies, c.image_pull_policy) == std::end(kPullPolicies))
+    report.Problem(Path{.parent = &path, .key = "imagePullPolicy"},
+                   "Unsupported value: \"" + Printable(c.image_pull_policy, 40) +
+                       "\": supported values: \"Always\", \"IfNotPresent\", \"Never\"");
+}
+
+void CheckContainer(const Container& c, const Path& path, std::set<std::string_view>& names, Report& report) {
+  const Path name{.parent = &path, .key = "name"};
+  CheckName(CheckLabelName(c.name), name, report);
+  if (!c.name.empty() && !names.insert(c.name).second)
+    report.Problem(name, "Duplicate value: \"" + Printable(c.name, 80) +
+                             "\": names are unique among all containers of a pod, init containers included");
+  CheckImage(c, path, report);
+  if (!c.working_dir.empty() && !c.working_dir.starts_with('/'))
+    report.Problem(Path{.parent = &path, .key = "workingDir"},
+                   "Invalid value: \"" + Printable(c.working_dir, 80) + "\": must be an absolute path");
+  CheckEnv(c.env, path, report);
+  CheckContainerResources(c.resources, Path{.parent = &path, .key = "resources"}, report);
+}
+
+void CheckContainers(const std::vector<Container>& containers, const Path& list, std::set<std::string_view>& names,
+                     Report& report) {
+  for (std::size_t i = 0; i < containers.size(); ++i)
+    CheckContainer(containers[i], Path{.parent = &list, .key = {}, .index = static_cast<int>(i)}, names, report);
+}
+
+void CheckMetadata(const Pod& pod, const Path& root, Report& report) {
+  const Path metadata{.parent = &root, .key = "metadata"};
+  CheckName(CheckSubdomainName(pod.name), Path{.parent = &metadata, .key = "name"}, report);
+  CheckName(CheckLabelName(pod.namespace_), Path{.parent = &metadata, .key = "namespace"}, report);
+  if (!pod.uid.empty()) CheckName(CheckUid(pod.uid), Path{.parent = &metadata, .key = "uid"}, report);
+}
+
+}  // namespace
+
+void CheckPod(const Pod& pod, const Path& root, Report& report) {
+  CheckMetadata(pod, root, report);
+  const Path spec{.parent = &root, .key = "spec"};
+  const Path containers{.parent = &spec, .key = "containers"};
+  const Path init_containers{.parent = &spec, .key = "initContainers"};
+  if (pod.containers.empty()) report.Problem(containers, "Required value: a pod needs at least one container");
+  std::set<std::string_view> names;
+  CheckContainers(pod.containers, containers, names, report);
+  CheckContainers(pod.init_containers, init_containers, names, report);
+  if (pod.termination_grace_s < 0)
+    report.Problem(
+        Path{.parent = &spec, .key = "terminationGracePeriodSeconds"},
+        "Invalid value: " + std::to_string(pod.termination_grace_s) + ": must be greater than or equal to 0");
+  if (!pod.node_name.empty())
+    CheckName(CheckSubdomainName(pod.node_name), Path{.parent = &spec, .key = "nodeName"}, report);
+  CheckOverhead(pod.overhead, Path{.parent = &spec, .key = "overhead"}, report);
+  if (pod.resources) CheckPodResources(pod, Path{.parent = &spec, .key = "resources"}, report);
+}
+
+std::vector<std::string> ValidatePod(const Pod& pod) {
+  Report report;
+  CheckPod(pod, Path{}, report);
+  std::vector<std::string> out;
+  for (const Report::Entry& entry : report.problems) out.push_back(entry.path + ": " + entry.text);
+  return out;
+}
+
+}  // namespace berth::manifest

@@ -1,0 +1,15 @@
+// ValidatePod's findings with their paths kept apart.
+#ifndef BERTH_MANIFEST_POD_VALIDATION_H_
+#define BERTH_MANIFEST_POD_VALIDATION_H_
+
+#include "manifest/object.h"
+#include "model/pod.h"
+
+namespace berth::manifest {
+
+/// As ValidatePod; `root` is the path of the pod in its document.
+void CheckPod(const Pod& pod, const Path& root, Report& report);
+
+}  // namespace berth::manifest
+
+#endif  // BERTH_MANIFEST_POD_VALIDATION_H_

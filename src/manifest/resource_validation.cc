@@ -1,0 +1,164 @@
+#include "manifest/resource_validation.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+#include "manifest/names.h"
+#include "manifest/suggest.h"
+
+namespace berth::manifest {
+namespace {
+
+constexpr std::string_view kHugepagesPrefix = "hugepages-";
+constexpr std::string_view kNativeNames[] = {"cpu", "memory", "ephemeral-storage"};
+
+bool IsHugepages(std::string_view name) { return name.starts_with(kHugepagesPrefix); }
+bool IsExtended(std::string_view name) { return name.find('/') != std::string_view::npos; }
+bool IsNative(std::string_view name) { return std::ranges::find(kNativeNames, name) != std::end(kNativeNames); }
+bool HasPodLevel(std::string_view name) { return name == "cpu" || name == "memory" || IsHugepages(name); }
+/// Nobody can have a part of one, so a request below the limit means nothing.
+bool IsIndivisible(std::string_view name) { return IsHugepages(name) || IsExtended(name); }
+
+std::string Invalid(std::string_view value, std::string_view why) {
+  return "Invalid value: \"" + Printable(value, 80) + "\": " + std::string(why);
+}
+
+std::string BadName(std::string_view name) {
+  if (IsExtended(name))
+    return Invalid(name,
+                   "an extended resource needs a name such as vendor.example/gpu: a lowercase domain, '/', then "
+                   "letters, digits, '-', '_' and '.'");
+  std::string why =
+      "must be cpu, memory, ephemeral-storage, hugepages-<size> or a name with a domain such as "
+      "vendor.example/gpu";
+  if (const std::string_view nearest = Nearest(name, kNativeNames); !nearest.empty())
+    why += "; did you mean \"" + std::string(nearest) + "\"?";
+  return Invalid(name, why);
+}
+
+/// The page size of "hugepages-2Mi"; nullopt if it is no positive whole amount.
+std::optional<std::int64_t> PageSize(std::string_view name) {
+  const Result<Quantity> size = Quantity::Parse(name.substr(kHugepagesPrefix.size()));
+  if (!size || size->Sign() <= 0 || !size->IsInteger()) return std::nullopt;
+  return size->Value();
+}
+
+void CheckHugepagesAmount(std::string_view name, const Quantity& amount, const Path& path, Report& report) {
+  const std::optional<std::int64_t> page = PageSize(name);
+  if (!page) return report.Problem(path, Invalid(name, "needs a page size, as in hugepages-2Mi"));
+  if (!amount.IsInteger() || amount.Value() % *page != 0)
+    report.Problem(path, Invalid(amount.ToString(), "must be a multiple of the page size " +
+                                                        std::string(name.substr(kHugepagesPrefix.size()))));
+}
+
+void CheckAmount(std::string_view name, const Quantity& amount, const Path& path, Report& report) {
+  if (!IsNative(name) && !IsHugepages(name) && !IsQualifiedName(name)) return report.Problem(path, BadName(name));
+  if (amount.Sign() < 0) return report.Problem(path, Invalid(amount.ToString(), "must be greater than or equal to 0"));
+  if (IsHugepages(name)) return CheckHugepagesAmount(name, amount, path, report);
+  if (IsExtended(name) && !amount.IsInteger())
+    report.Problem(path, Invalid(amount.ToString(), "must be an integer: such a device cannot be divided"));
+}
+
+Path Entry(const Path& list, std::string_view name) {
+  return Path{.parent = &list, .key = name, .index = -1, .entry = true};
+}
+
+void CheckAmounts(const ResourceList& list, const Path& path, Report& report) {
+  for (const auto& [name, amount] : list) CheckAmount(name, amount, Entry(path, name), report);
+}
+
+void CheckAgainstLimit(const std::string& name, const Quantity& request, const Resources& resources, const Path& path,
+                       Report& report) {
+  const auto limit = resources.limits.find(name);
+  if (limit == resources.limits.end()) {
+    if (IsIndivisible(name))
+      report.Problem(path, "Required value: a limit must be set for " + Printable(name, 80) +
+                               ", equal to the request: it cannot be overcommitted");
+    return;
+  }
+  const std::string text = limit->second.ToString();
+  if (IsIndivisible(name) && request != limit->second) {
+    report.Problem(path, Invalid(request.ToString(), "must be equal to " + Printable(name, 80) + " limit of " + text));
+  } else if (request > limit->second) {
+    report.Problem(path, Invalid(request.ToString(),
+                                 "must be less than or equal to " + Printable(name, 80) + " limit of " + text));
+  }
+}
+
+/// Both lists, and each request against its limit.
+void CheckResources(const Resources& resources, const Path& path, Report& report) {
+  const Path limits{.parent = &path, .key = "limits"};
+  const Path requests{.parent = &path, .key = "requests"};
+  CheckAmounts(resources.limits, limits, report);
+  CheckAmounts(resources.requests, requests, report);
+  for (const auto& [name, request] : resources.requests)
+    CheckAgainstLimit(name, request, resources, Entry(requests, name), report);
+}
+
+bool Names(const Resources& resources, std::string_view name) {
+  return resources.requests.contains(name) || resources.limits.contains(name);
+}
+
+bool NamesHugepages(const Resources& resources) {
+  const auto huge = [](const auto& entry) { return IsHugepages(entry.first); };
+  return std::ranges::any_of(resources.limits, huge) || std::ranges::any_of(resources.requests, huge);
+}
+
+void CheckPodLevelNames(const ResourceList& list, const Path& path, Report& report) {
+  for (const auto& [name, amount] : list)
+    if (!HasPodLevel(name))
+      report.Problem(
+          Entry(path, name),
+          Invalid(name, "pods as a whole take cpu, memory and hugepages-<size> only; move it to a container"));
+}
+
+/// Totals of the containers alone.
+Resources ContainerTotals(const Pod& pod) {
+  Pod bare = pod;
+  bare.resources.reset();
+  bare.overhead.clear();
+  return {.requests = PodRequests(bare), .limits = PodLimits(bare)};
+}
+
+}  // namespace
+
+void CheckContainerResources(const Resources& resources, const Path& path, Report& report) {
+  CheckResources(resources, path, report);
+  if (NamesHugepages(resources) && !Names(resources, "cpu") && !Names(resources, "memory"))
+    report.Problem(path, "Forbidden: HugePages require cpu or memory; ask for one of them too");
+}
+
+void CheckPodResources(const Pod& pod, const Path& path, Report& report) {
+  const Resources& own = *pod.resources;
+  const Path limits{.parent = &path, .key = "limits"};
+  const Path requests{.parent = &path, .key = "requests"};
+  CheckPodLevelNames(own.limits, limits, report);
+  CheckPodLevelNames(own.requests, requests, report);
+  CheckResources(own, path, report);
+  for (const auto& [name, total] : ContainerTotals(pod).requests)
+    if (const auto it = own.requests.find(name); it != own.requests.end() && it->second < total)
+      report.Problem(Entry(requests, name),
+                     Invalid(it->second.ToString(),
+                             "must be greater than or equal to aggregate container requests of " + total.ToString()));
+  const auto check_limits = [&](const std::vector<Container>& containers, std::string_view list) {
+    const Path list_path{.parent = path.parent, .key = list};
+    for (std::size_t i = 0; i < containers.size(); ++i) {
+      const Path item{.parent = &list_path, .key = {}, .index = static_cast<int>(i)};
+      const Path resources{.parent = &item, .key = "resources"};
+      const Path at{.parent = &resources, .key = "limits"};
+      for (const auto& [name, limit] : containers[i].resources.limits)
+        if (const auto it = own.limits.find(name); it != own.limits.end() && limit > it->second)
+          report.Problem(Entry(at, name), Invalid(limit.ToString(), "must be less than or equal to pod limit of " +
+                                                                        it->second.ToString()));
+    }
+  };
+  check_limits(pod.init_containers, "initContainers");
+  check_limits(pod.containers, "containers");
+}
+
+void CheckOverhead(const ResourceList& overhead, const Path& path, Report& report) {
+  CheckAmounts(overhead, path, report);
+}
+
+}  // namespace berth::manifest

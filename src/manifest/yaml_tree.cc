@@ -1,0 +1,143 @@
+// YAML text -> Documents. The only file that knows yaml-cpp. Its events are used and not its nodes, because the nodes
+// forget duplicate keys, and because aliases must be bounded while they are expanded.
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "base/text.h"
+#include "manifest/tree.h"
+#include "manifest/tree_builder.h"
+
+namespace berth::manifest {
+namespace {
+
+constexpr std::string_view kQuoted = "!";
+constexpr std::string_view kPlain = "?";
+constexpr std::string_view kStringTag = "tag:yaml.org,2002:str";
+
+bool OneOf(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, text) != words.end();
+}
+
+/// Numbers of YAML 1.1 in all their notations; whoever reads them takes plain decimals only and refuses the rest.
+bool LooksLikeNumber(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  if (OneOf(text, {".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"})) return true;
+  if (text.starts_with("0x") || text.starts_with("0o") || text.starts_with("0b"))
+    return text.size() > 2 && text.find_first_not_of("0123456789abcdefABCDEF_", 2) == std::string_view::npos;
+  std::string_view mantissa = text;
+  if (const std::size_t e = text.find_first_of("eE"); e != std::string_view::npos) {
+    std::string_view exponent = text.substr(e + 1);
+    if (exponent.starts_with('-') || exponent.starts_with('+')) exponent.remove_prefix(1);
+    if (exponent.empty() || exponent.find_first_not_of("0123456789") != std::string_view::npos) return false;
+    mantissa = text.substr(0, e);
+  }
+  return mantissa.find_first_of("0123456789") != std::string_view::npos && !mantissa.starts_with('_') &&
+         mantissa.find_first_not_of("0123456789._") == std::string_view::npos && std::ranges::count(mantissa, '.') <= 1;
+}
+
+/// What Kubernetes' YAML reader (YAML 1.1) takes a plain scalar for.
+Node::Kind PlainKind(std::string_view text) {
+  if (OneOf(text, {"", "~", "null", "Null", "NULL"})) return Node::Kind::kNull;
+  if (OneOf(text, {"true", "True", "TRUE", "false", "False", "FALSE", "yes", "Yes", "YES", "no", "No",
+                   "NO",   "on",   "On",   "ON",    "off",   "Off",   "OFF", "y",   "Y",   "n",  "N"}))
+    return Node::Kind::kBool;
+  return LooksLikeNumber(text) ? Node::Kind::kNumber : Node::Kind::kString;
+}
+
+std::string BoolText(std::string_view text) {
+  return OneOf(text, {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y"}) ? "true" : "false";
+}
+
+class Events final : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { Scalar(mark, "", kPlain, anchor); }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
+    Scalar(mark, value, tag, anchor);
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    RefuseAsKey();
+    builder_.Alias(anchor);
+    Note(mark);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    RefuseAsKey();
+    builder_.BeginList(anchor);
+    Note(mark);
+  }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    RefuseAsKey();
+    builder_.BeginMap(anchor);
+    Note(mark);
+  }
+  void OnSequenceEnd() override { builder_.End(); }
+  void OnMapEnd() override { builder_.End(); }
+
+  TreeBuilder& builder() { return builder_; }
+  const YAML::Mark& failed_at() const { return failed_at_; }
+
+ private:
+  void Scalar(const YAML::Mark& mark, const std::string& text, std::string_view tag, YAML::anchor_t anchor) {
+    const bool plain = tag == kPlain || tag.empty();
+    if (!plain && tag != kQuoted && tag != kStringTag) {
+      builder_.Fail("the tag '" + Printable(tag, 40) + "' is not supported; remove it");
+    } else if (builder_.WantsKey()) {
+      builder_.Key(text, plain && text == "<<");
+    } else {
+      const Node::Kind kind = plain ? PlainKind(text) : Node::Kind::kString;
+      builder_.Scalar(kind, kind == Node::Kind::kBool ? BoolText(text) : kind == Node::Kind::kNull ? "" : text, anchor);
+    }
+    Note(mark);
+  }
+  void RefuseAsKey() {
+    if (builder_.WantsKey()) builder_.Fail("a key must be plain text");
+  }
+  void Note(const YAML::Mark& mark) {
+    if (failed_at_.is_null() && !builder_.error().empty()) failed_at_ = mark;
+  }
+
+  TreeBuilder builder_;
+  YAML::Mark failed_at_ = YAML::Mark::null_mark();
+};
+
+std::string Place(const YAML::Mark& mark, int first_line) {
+  if (mark.is_null()) return "";
+  return "line " + std::to_string(mark.line + first_line) + ", column " + std::to_string(mark.column + 1) + ": ";
+}
+
+Result<std::vector<Document>> ReadAll(std::istream& in, int first_line) {
+  YAML::Parser parser(in);
+  std::vector<Document> out;
+  for (;;) {
+    Events events;
+    if (!parser.HandleNextDocument(events)) return out;
+    if (!events.builder().error().empty())
+      return Fail(Code::kInvalid, Place(events.failed_at(), first_line) + events.builder().error());
+    Document document = events.builder().Take();
+    if (document.root.kind != Node::Kind::kNull) out.push_back(std::move(document));
+  }
+}
+
+}  // namespace
+
+Result<std::vector<Document>> ReadYaml(std::string_view text, int first_line) {
+  if (text.size() > kMaxTextBytes) return Fail(Code::kInvalid, "larger than 10 MiB");
+  try {
+    std::istringstream in{std::string(text)};
+    return ReadAll(in, first_line);
+  } catch (const YAML::Exception& e) {
+    return Fail(Code::kInvalid, Place(e.mark, first_line) + "not valid YAML: " + Printable(e.msg, 200));
+  } catch (const std::exception& e) {
+    return Fail(Code::kInvalid, std::string("not valid YAML: ") + e.what());
+  }
+}
+
+}  // namespace berth::manifest
