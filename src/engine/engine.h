@@ -68,6 +68,15 @@ Decision Decide(const Node& node, const Ledger& ledger, const Pod& pod, const In
 /// changes nothing.
 LedgerDelta Release(const Node& node, const Ledger& ledger, std::string_view uid, Trace* trace);
 
+/// A container of an admitted pod is about to start: the ordinary init containers before it are over and their memory
+/// (not their CPUs) comes back, as in the kubelet (spec 4.7). A delta that changes nothing if there is nothing to give.
+LedgerDelta ContainerStarted(const Node& node, const Ledger& ledger, std::string_view uid, std::string_view container,
+                             Trace* trace);
+
+/// Refuses devices on NUMA nodes the machine does not have, without an id, or listed twice. Decide ignores such nodes.
+/// Errors: kInvalid naming resource and device.
+Result<void> CheckDevices(const Node& node, const DeviceInventory& devices);
+
 }  // namespace berth::engine
 
 #endif  // BERTH_ENGINE_ENGINE_H_

@@ -1,15 +1,17 @@
 // A node kept the way the kubelet that recorded the golden traces kept its books, for `berth replay` of kind "trace".
 //
-// Same rules as Decide, but three habits of the recorder that a node of ours must not have are reproduced here and
-// nowhere else: the pod being admitted is not yet known to the stale-state sweep, so what an earlier container of the
-// same pod got is swept away as soon as a later one asks; a rejected pod's last allocation stays on the books until the
-// next sweep; and starting a container gives back the memory of the init containers before it.
+// Same rules as Decide, but the habits of the recorder that a node of ours must not have are reproduced here and nowhere
+// else: the pod being admitted is not yet known to the stale-state sweep, so what an earlier container of the same pod
+// got is swept away as soon as a later one asks the same manager; a rejected pod's last allocation stays on the books
+// until the next sweep; and a restart brings back devices that were swept away but are still in the checkpoint, which is
+// only written when devices are given.
 #ifndef BERTH_ENGINE_RECORDED_H_
 #define BERTH_ENGINE_RECORDED_H_
 
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/engine.h"
 
@@ -37,9 +39,16 @@ class RecordedNode {
   const Ledger& ledger() const { return ledger_; }
 
  private:
+  using DevicesByContainer = std::map<std::string, std::vector<DeviceAssignment>>;
+
+  void Sweep();
+  void WriteDeviceCheckpoint(const Pod& pod, const Placement& placement);
+
   Node node_;
   Inputs inputs_;
   Ledger ledger_;
+  std::map<std::string, DevicesByContainer, std::less<>> device_checkpoint_;  // by pod uid
+  std::string rejected_;  // uid of the pod whose leftovers are still on the books; empty: none
 };
 
 }  // namespace berth::engine

@@ -1,0 +1,204 @@
+#include "engine/admission.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "engine/cpu/static_policy.h"
+#include "engine/device/policy.h"
+#include "engine/failure.h"
+#include "engine/memory/policy.h"
+#include "engine/shortage.h"
+
+namespace berth::engine {
+namespace {
+
+TopologyHint ToHint(const NodeIndex& nodes, const MaskHint& hint) {
+  TopologyHint out;
+  if (!hint.any) out.nodes = nodes.ToNodes(hint.mask);
+  out.preferred = hint.preferred;
+  return out;
+}
+
+void Append(std::vector<HintList>& lists, std::vector<HintList> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(lists));
+}
+
+}  // namespace
+
+Admission::Admission(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs, Log log,
+                     Habits habits)
+    : tables_(node.tables()),
+      pod_(pod),
+      log_(log),
+      habits_(habits),
+      demand_(DemandOf(tables_, pod)),
+      books_(tables_, ledger, inputs) {
+  books_.record.uid = pod.uid;
+  books_.record.namespace_ = pod.namespace_;
+  books_.record.name = pod.name;
+  books_.record.qos = demand_.qos;
+  books_.record.sequence = ledger.next_sequence;
+  books_.record.requests = PodRequests(pod);
+}
+
+std::optional<Reject> Admission::Run() {
+  if (log_) LogDemand();
+  std::optional<Reject> reject;
+  if (tables_.settings.topology_policy == TopologyPolicy::kNone) {
+    reject = RunUnaligned();
+  } else if (tables_.settings.scope == Scope::kPod) {
+    reject = RunPodScope();
+  } else {
+    reject = RunContainerScope();
+  }
+  if (!reject && habits_ == Habits::kBerth) reject = CheckSharedPool();
+  if (reject && log_) log_.Add("reject", reject->container, "", reject->reason + ": " + reject->message);
+  return reject;
+}
+
+std::optional<Reject> Admission::RunUnaligned() {
+  for (const ContainerDemand& c : demand_.containers)
+    if (auto reject = Place(c, std::nullopt)) return reject;
+  return std::nullopt;
+}
+
+std::optional<Reject> Admission::RunContainerScope() {
+  for (const ContainerDemand& c : demand_.containers) {
+    SweepAsRecorder();
+    std::vector<HintList> lists = DeviceHints(books_, c.devices, true);
+    if (c.cpus > 0) lists.push_back(CpuHints(books_, c.cpus));
+    Append(lists, MemoryHints(books_, c.memory));
+    const Merged merged = tables_.aligner.Merge(lists);
+    if (log_) log_.AddHints(tables_.nodes, c.container->name, lists, merged);
+    if (!merged.admit) return Misaligned(c.container->name, c.cpus, c.memory, c.devices, lists);
+    if (auto reject = Place(c, merged.hint)) return reject;
+  }
+  return std::nullopt;
+}
+
+std::optional<Reject> Admission::RunPodScope() {
+  SweepAsRecorder();
+  std::vector<HintList> lists = DeviceHints(books_, demand_.devices, false);
+  if (demand_.cpus > 0) lists.push_back(CpuHints(books_, demand_.cpus));
+  Append(lists, MemoryHints(books_, demand_.memory));
+  const Merged merged = tables_.aligner.Merge(lists);
+  if (log_) log_.AddHints(tables_.nodes, "", lists, merged);
+  if (!merged.admit) return Misaligned("", demand_.cpus, demand_.memory, demand_.devices, lists);
+  for (const ContainerDemand& c : demand_.containers)
+    if (auto reject = Place(c, merged.hint)) return reject;
+  return std::nullopt;
+}
+
+std::optional<Reject> Admission::Place(const ContainerDemand& demand, const std::optional<MaskHint>& hint) {
+  // Without alignment every manager is told "any node, not preferred".
+  const MaskHint affinity = hint.value_or(MaskHint{0, true, false});
+  Placement placement;
+  placement.container = demand.container->name;
+  placement.kind = demand.kind;
+  if (hint) placement.hint = ToHint(tables_.nodes, *hint);
+  if (AsksForDevices(demand)) SweepDevicesAsRecorder();
+  std::optional<Reject> reject = AllocateDevices(books_, demand, affinity, placement, log_);
+  if (!placement.devices.empty()) last_with_devices_ = placement;
+  if (!reject) SweepCpusAsRecorder(), reject = AllocateCpus(books_, demand, affinity, placement, log_);
+  if (!reject) SweepMemoryAsRecorder(), reject = AllocateMemory(books_, demand, affinity, placement, log_);
+  if (reject) Explain(*reject, demand);
+  books_.record.placements.push_back(std::move(placement));
+  return reject;
+}
+
+// The kubelet hands out the last shared CPU under strict reservation and then starts shared containers without any
+// cpuset, that is on everybody's CPUs (docs/differences.md).
+std::optional<Reject> Admission::CheckSharedPool() const {
+  const CpuSet exclusive = ExclusiveCpus(books_.record);
+  if (exclusive.empty() || !books_.shared.empty()) return std::nullopt;
+  Reject out = Unexpected("", "exclusive CPUs " + FormatIds(exclusive) + " would leave no CPU for the shared pool");
+  out.details.push_back("cpu: all CPUs but the reserved ones would be exclusive, and shared containers may not use "
+                        "reserved CPUs (strict-cpu-reservation); ask for one CPU less");
+  return out;
+}
+
+Reject Admission::Misaligned(std::string_view container, int cpus, const std::vector<MemoryNeed>& memory,
+                             const std::vector<DeviceNeed>& devices, const std::vector<HintList>& lists) {
+  Reject out;
+  out.reason = kTopologyAffinity;
+  out.message = "Resources cannot be allocated with Topology locality";
+  out.container = container;
+  for (const Shortage& shortage : ShortagesOf(books_, {container, cpus, &memory, &devices}))
+    out.details.push_back(ShortageText(shortage));
+  if (!out.details.empty()) return out;
+  for (const HintList& list : lists) {
+    std::string where;
+    for (const MaskHint& hint : list.hints)
+      if (hint.preferred) where += (where.empty() ? "" : " or ") + NodesText(tables_.nodes, hint.mask);
+    if (list.kind == HintList::Kind::kHints)
+      out.details.push_back(list.resource + ": " + (where.empty() ? "no set of nodes is preferred" : "prefers " + where));
+  }
+  out.details.push_back("policy " + std::string(Name(tables_.settings.topology_policy)) +
+                        " wants one set of nodes that all resources prefer");
+  return out;
+}
+
+void Admission::Explain(Reject& reject, const ContainerDemand& demand) {
+  for (const Shortage& shortage :
+       ShortagesOf(books_, {demand.container->name, demand.cpus, &demand.memory, &demand.devices}))
+    reject.details.push_back(ShortageText(shortage));
+}
+
+bool Admission::AsksForDevices(const ContainerDemand& demand) {
+  return std::any_of(demand.devices.begin(), demand.devices.end(),
+                     [&](const DeviceNeed& need) { return books_.devices.Find(need.resource) != nullptr; });
+}
+
+void Admission::SweepDevicesAsRecorder() {
+  if (habits_ != Habits::kRecorder) return;
+  for (Placement& earlier : books_.record.placements) {
+    for (const DeviceAssignment& given : earlier.devices) books_.devices.SetTaken(given.resource, given.ids, false);
+    earlier.devices.clear();
+  }
+}
+
+void Admission::SweepCpusAsRecorder() {
+  if (habits_ != Habits::kRecorder) return;
+  for (Placement& earlier : books_.record.placements) {
+    ReleaseCpus(books_, books_.record, earlier);
+    earlier.cpus.reset();
+  }
+}
+
+void Admission::SweepMemoryAsRecorder() {
+  if (habits_ != Habits::kRecorder) return;
+  for (Placement& earlier : books_.record.placements) {
+    ReleaseMemory(books_, earlier);
+    earlier.memory.reset();
+  }
+}
+
+void Admission::SweepAsRecorder() {
+  SweepDevicesAsRecorder();
+  SweepCpusAsRecorder();
+  SweepMemoryAsRecorder();
+}
+
+void Admission::LogDemand() const {
+  log_.Add("qos", "", "", "the pod is " + std::string(Name(demand_.qos)));
+  for (const ContainerDemand& c : demand_.containers)
+    log_.Add("cpu", c.container->name, "cpu",
+             c.cpus > 0 ? "gets " + CountText(c.cpus, "exclusive CPU")
+                        : std::string(!tables_.StaticCpus()                     ? "runs on all CPUs: CPU policy none"
+                                      : demand_.qos != QosClass::kGuaranteed ? "runs in the shared pool: not Guaranteed"
+                                                                             : "runs in the shared pool: no whole number of CPUs"));
+}
+
+LedgerDelta Admission::Delta() const {
+  LedgerDelta out;
+  out.shared = books_.shared;
+  out.memory = books_.memory.Changed();
+  out.put = books_.record;
+  for (const ReusableMemory& entry : books_.reusable_memory)
+    if (entry.bytes > 0)
+      out.put->reusable.memory[{tables_.nodes.ToNodes(entry.nodes), entry.type}] = Bytes{entry.bytes};
+  return out;
+}
+
+}  // namespace berth::engine

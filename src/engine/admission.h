@@ -1,0 +1,60 @@
+// Walking a pod through the managers, container by container: spec cpu-topology-memory 3.6.
+#ifndef BERTH_ENGINE_ADMISSION_H_
+#define BERTH_ENGINE_ADMISSION_H_
+
+#include <optional>
+#include <string_view>
+
+#include "engine/books.h"
+#include "engine/demand.h"
+#include "engine/log.h"
+
+namespace berth::engine {
+
+/// Whose habits the books follow. kRecorder: engine/recorded.h says which and why.
+enum class Habits { kBerth, kRecorder };
+
+/// One pod's way through none, container or pod scope. Used once.
+class Admission {
+ public:
+  /// Everything is held by reference. Requires: the pod is not in the ledger.
+  Admission(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs, Log log, Habits habits);
+
+  /// nullopt: every container is placed.
+  std::optional<Reject> Run();
+
+  /// What has been taken so far. Valid after Run, whatever it said.
+  LedgerDelta Delta() const;
+  const Books& books() const { return books_; }
+  const PodDemand& demand() const { return demand_; }
+  /// The placement of the last container that was given devices, as it was then; nullopt: none was.
+  const std::optional<Placement>& last_with_devices() const { return last_with_devices_; }
+
+ private:
+  std::optional<Reject> RunUnaligned();
+  std::optional<Reject> RunContainerScope();
+  std::optional<Reject> RunPodScope();
+  std::optional<Reject> Place(const ContainerDemand& demand, const std::optional<MaskHint>& hint);
+  std::optional<Reject> CheckSharedPool() const;
+  Reject Misaligned(std::string_view container, int cpus, const std::vector<MemoryNeed>& memory,
+                    const std::vector<DeviceNeed>& devices, const std::vector<HintList>& lists);
+  void Explain(Reject& reject, const ContainerDemand& demand);
+  void SweepAsRecorder();
+  void SweepDevicesAsRecorder();
+  void SweepCpusAsRecorder();
+  void SweepMemoryAsRecorder();
+  bool AsksForDevices(const ContainerDemand& demand);
+  void LogDemand() const;
+
+  const NodeTables& tables_;
+  const Pod& pod_;
+  Log log_;
+  Habits habits_;
+  PodDemand demand_;
+  Books books_;
+  std::optional<Placement> last_with_devices_;
+};
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_ADMISSION_H_

@@ -1,0 +1,50 @@
+// One pod's admission in progress: the ledger's pools as they change, and the pod's record as it grows.
+#ifndef BERTH_ENGINE_BOOKS_H_
+#define BERTH_ENGINE_BOOKS_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/device/books.h"
+#include "engine/memory/books.h"
+#include "engine/tables.h"
+#include "model/ledger.h"
+#include "model/pod.h"
+
+namespace berth::engine {
+
+/// Memory that ordinary init containers leave for later containers, by exact set of nodes (spec 4.7).
+struct ReusableMemory {
+  Mask nodes = 0;
+  std::string type;
+  std::int64_t bytes = 0;
+};
+
+struct Books {
+  Books(const NodeTables& node_tables, const Ledger& base_ledger, const Inputs& inputs)
+      : tables(&node_tables),
+        ledger(&base_ledger),
+        shared(base_ledger.shared),
+        memory(node_tables.memory, node_tables.nodes, base_ledger.memory),
+        devices(node_tables.nodes, base_ledger, inputs) {}
+
+  const NodeTables* tables;
+  const Ledger* ledger;
+  CpuSet shared;
+  MemoryBooks memory;
+  DeviceBooks devices;
+  PodRecord record;                             ///< placements of the containers that were placed so far
+  std::vector<ReusableMemory> reusable_memory;  ///< ascending by (nodes, type)
+
+  std::int64_t ReusableBytes(Mask nodes, std::string_view type) const {
+    for (const ReusableMemory& entry : reusable_memory)
+      if (entry.nodes == nodes && entry.type == type) return entry.bytes;
+    return 0;
+  }
+};
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_BOOKS_H_

@@ -1,0 +1,189 @@
+#include "engine/cpu/static_policy.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/cpu/take.h"
+#include "engine/failure.h"
+
+namespace berth::engine {
+namespace {
+
+/// The nodes with CPUs, in dense form, and sums over sets of them.
+struct CpuNodes {
+  explicit CpuNodes(const NodeTables& tables) {
+    ForEachBit(tables.cpu_nodes, [&](std::size_t node) { positions.push_back(node); });
+  }
+  Mask Spread(std::size_t dense) const {
+    Mask out = 0;
+    ForEachBit(dense, [&](std::size_t i) { out |= Mask{1} << positions[i]; });
+    return out;
+  }
+  std::vector<std::size_t> positions;
+};
+
+std::vector<int> CountPerNode(const NodeTables& tables, const CpuNodes& nodes, const CpuSet& cpus) {
+  std::vector<int> out;
+  for (std::size_t node : nodes.positions) out.push_back(tables.node_cpus[node].CountCommon(cpus));
+  return out;
+}
+
+/// align-by-socket also prefers wider sets, as long as they touch no more sockets than the narrowest needs (spec 2.16).
+bool FewSockets(const NodeTables& tables, Mask mask, int narrowest) {
+  const Topology& topology = tables.topology;
+  const int per_socket = topology.num_sockets() == 0 ? 0 : topology.num_numa() / topology.num_sockets();
+  if (!tables.settings.cpu.align_by_socket || per_socket == 0) return false;
+  int sockets = 0;
+  for (const Unit& socket : topology.units(Level::kSocket)) {
+    bool touched = false;
+    ForEachBit(mask, [&](std::size_t node) { touched = touched || tables.node_cpus[node].Intersects(socket.cpus); });
+    if (touched) ++sockets;
+  }
+  return sockets == (narrowest + per_socket - 1) / per_socket;
+}
+
+TakeRequest RequestFor(const NodeTables& tables, CpuSet available, int num) {
+  const CpuOptions& options = tables.settings.cpu;
+  TakeRequest out;
+  out.available = std::move(available);
+  out.num = num;
+  out.distributed = options.distribute_numa;
+  out.group = options.full_pcpus_only ? tables.topology.cpus_per_core() : 1;
+  out.uncore = options.align_uncore;
+  out.spread = options.distribute_cores;
+  return out;
+}
+
+/// Free CPUs in the hinted nodes; with align-by-socket in all sockets these nodes have CPUs of.
+CpuSet AlignedCpus(const NodeTables& tables, const CpuSet& allocatable, Mask mask) {
+  CpuSet near;
+  ForEachBit(mask, [&](std::size_t node) { near |= tables.node_cpus[node]; });
+  if (!tables.settings.cpu.align_by_socket) return near & allocatable;
+  CpuSet sockets;
+  for (const Unit& socket : tables.topology.units(Level::kSocket))
+    if (socket.cpus.Intersects(near)) sockets |= socket.cpus;
+  return sockets & allocatable;
+}
+
+/// Hinted nodes first, anywhere for the rest: a hint is a wish, not a fence (spec 2.10).
+Result<CpuSet> Choose(const Books& books, int num, const MaskHint& hint) {
+  const NodeTables& tables = *books.tables;
+  const CpuSet allocatable = AvailableCpus(books) | books.record.reusable.cpus;
+  CpuSet result;
+  if (!hint.any) {
+    CpuSet aligned = AlignedCpus(tables, allocatable, hint.mask);
+    const int part = std::min(num, aligned.Count());
+    BERTH_TRY(result, TakeCpus(tables.topology, RequestFor(tables, std::move(aligned), part)));
+  }
+  BERTH_TRY(const CpuSet rest,
+            TakeCpus(tables.topology, RequestFor(tables, allocatable - result, num - result.Count())));
+  return result | rest;
+}
+
+std::optional<std::string> SmtError(const Books& books, int cpus) {
+  const NodeTables& tables = *books.tables;
+  if (!tables.settings.cpu.full_pcpus_only) return std::nullopt;
+  const int per_core = tables.topology.cpus_per_core();
+  const std::string start = "SMT Alignment Error: ";
+  if (per_core > 0 && cpus % per_core != 0)
+    return start + "requested " + std::to_string(cpus) + " cpus not multiple cpus per core = " + std::to_string(per_core);
+  // Oddity: counts CPUs, not cores, and neither what init containers left (spec 2.9, 6.22).
+  const int free = (books.shared - tables.reserved_cores).Count();
+  if (cpus <= free) return std::nullopt;
+  return start + "not enough free physical CPUs: available physical CPUs = " + std::to_string(free) +
+         ", requested CPUs = " + std::to_string(cpus) + ", CPUs per core = " + std::to_string(per_core);
+}
+
+Reject SmtReject(const Books& books, const ContainerDemand& demand, std::string message) {
+  Reject out;
+  out.reason = kSmtAlignment;
+  out.message = std::move(message);
+  out.container = demand.container->name;
+  const int per_core = books.tables->topology.cpus_per_core();
+  if (per_core > 0 && demand.cpus % per_core != 0)
+    out.details.push_back("cpu: " + std::to_string(demand.cpus) + " CPUs are no whole number of cores; ask for a multiple of " +
+                          std::to_string(per_core));
+  return out;
+}
+
+/// What init containers leave, later containers may take over; app containers and sidecars keep theirs (spec 2.15).
+void UpdateReuse(Books& books, ContainerKind kind, const CpuSet& cpus) {
+  if (kind == ContainerKind::kInit) {
+    books.record.reusable.cpus |= cpus;
+  } else {
+    books.record.reusable.cpus -= cpus;
+  }
+}
+
+}  // namespace
+
+CpuSet AvailableCpus(const Books& books) { return books.shared - books.tables->settings.reserved_cpus; }
+
+int NarrowestCpuNodes(const NodeTables& tables, int cpus) {
+  std::vector<int> sizes = CountPerNode(tables, CpuNodes(tables), tables.all_cpus);
+  std::sort(sizes.begin(), sizes.end(), std::greater<>());
+  int sum = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if ((sum += sizes[i]) >= cpus) return static_cast<int>(i) + 1;
+  return static_cast<int>(sizes.size());
+}
+
+HintList CpuHints(const Books& books, int cpus) {
+  HintList out;
+  out.resource = "cpu";
+  if (cpus == 0) return out;
+  out.kind = HintList::Kind::kHints;
+  const NodeTables& tables = *books.tables;
+  const CpuNodes nodes(tables);
+  const CpuSet& reuse = books.record.reusable.cpus;
+  const std::vector<int> free = CountPerNode(tables, nodes, AvailableCpus(books));
+  const int narrowest = NarrowestCpuNodes(tables, cpus);
+  // Reusable CPUs are counted apart from the free ones; one that is both counts twice (spec 2.15, 6.20).
+  const int reusable = reuse.Count();
+  Mask must = 0;
+  for (std::size_t i = 0; i < nodes.positions.size(); ++i)
+    if (tables.node_cpus[nodes.positions[i]].Intersects(reuse)) must |= Mask{1} << i;
+  const std::size_t sets = std::size_t{1} << nodes.positions.size();
+  std::vector<int> sum(sets);
+  for (std::size_t dense = 1; dense < sets; ++dense) {
+    sum[dense] = sum[dense & (dense - 1)] + free[static_cast<std::size_t>(std::countr_zero(dense))];
+    if ((must & ~dense) != 0 || reusable + sum[dense] < cpus) continue;
+    const Mask mask = nodes.Spread(dense);
+    out.hints.push_back({mask, false, CountOf(mask) == narrowest || FewSockets(tables, mask, narrowest)});
+  }
+  return out;
+}
+
+std::optional<Reject> AllocateCpus(Books& books, const ContainerDemand& demand, const MaskHint& hint,
+                                   Placement& placement, const Log& log) {
+  if (demand.cpus == 0) return std::nullopt;
+  const std::string& name = demand.container->name;
+  if (auto smt = SmtError(books, demand.cpus)) return SmtReject(books, demand, *std::move(smt));
+  auto cpus = Choose(books, demand.cpus, hint);
+  if (!cpus) return Unexpected(name, cpus.error().message);
+  const CpuSet reused = *cpus & books.record.reusable.cpus;
+  books.shared -= *cpus;
+  UpdateReuse(books, demand.kind, *cpus);
+  if (log) {
+    std::string text = CountText(demand.cpus, "exclusive CPU") + " taken: " + FormatIds(*cpus);
+    if (!reused.empty()) text += " (" + FormatIds(reused) + " left by an init container)";
+    text += "; the shared pool is " + FormatIds(books.shared);
+    log.Add("allocate", name, "cpu", std::move(text));
+  }
+  placement.cpus = *std::move(cpus);
+  return std::nullopt;
+}
+
+void ReleaseCpus(Books& books, const PodRecord& record, const Placement& placement) {
+  if (!placement.cpus) return;
+  CpuSet back = *placement.cpus;
+  for (const Placement& other : record.placements)
+    if (&other != &placement && other.cpus) back -= *other.cpus;
+  // Reserved CPUs under strict reservation never join the pool, whatever an adopted ledger says.
+  if (books.tables->settings.cpu.strict_reservation) back -= books.tables->settings.reserved_cpus;
+  books.shared |= back & books.tables->all_cpus;
+}
+
+}  // namespace berth::engine

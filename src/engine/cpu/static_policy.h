@@ -1,0 +1,32 @@
+// Exclusive CPUs for containers: hints, SMT check, allocation, reuse, release. Spec cpu-topology-memory 2.8 to 2.18.
+#ifndef BERTH_ENGINE_CPU_STATIC_POLICY_H_
+#define BERTH_ENGINE_CPU_STATIC_POLICY_H_
+
+#include <optional>
+
+#include "engine/books.h"
+#include "engine/demand.h"
+#include "engine/log.h"
+
+namespace berth::engine {
+
+/// CPUs that may be given exclusively now: the shared pool without the reserved ones.
+CpuSet AvailableCpus(const Books& books);
+
+/// Hints for `cpus` exclusive CPUs (of a container or a whole pod). 0: no preference.
+HintList CpuHints(const Books& books, int cpus);
+
+/// Smallest number of nodes whose CPUs, taken or not, are enough for `cpus`; the number of nodes with CPUs if all of
+/// them are not enough.
+int NarrowestCpuNodes(const NodeTables& tables, int cpus);
+
+/// Gives the container its CPUs and puts them into `placement`. nullopt: done (or nothing asked).
+std::optional<Reject> AllocateCpus(Books& books, const ContainerDemand& demand, const MaskHint& hint,
+                                   Placement& placement, const Log& log);
+
+/// The CPUs of a placement go back to the shared pool, but for those another container of the record still holds.
+void ReleaseCpus(Books& books, const PodRecord& record, const Placement& placement);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_CPU_STATIC_POLICY_H_

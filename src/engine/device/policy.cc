@@ -1,0 +1,205 @@
+#include "engine/device/policy.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "engine/failure.h"
+
+namespace berth::engine {
+namespace {
+
+/// How near devices are to the hinted nodes, in the order in which they are taken.
+enum class Nearness { kAligned, kUnaligned, kNoAffinity };
+using ByNearness = std::array<std::vector<std::size_t>, 3>;
+
+std::vector<std::size_t>& At(ByNearness& groups, Nearness nearness) { return groups[static_cast<std::size_t>(nearness)]; }
+
+/// Available devices by nearness, each group by ascending id (the kubelet's order among equals is arbitrary).
+ByNearness Sort(const DevicePool& pool, const MaskHint& hint) {
+  ByNearness out;
+  for (std::size_t i = 0; i < pool.devices.size(); ++i) {
+    if (!pool.Available(i)) continue;
+    Nearness nearness = Nearness::kNoAffinity;
+    if (!hint.any && pool.nodes[i] != 0)
+      nearness = (pool.nodes[i] & hint.mask) != 0 ? Nearness::kAligned : Nearness::kUnaligned;
+    At(out, nearness).push_back(i);
+  }
+  return out;
+}
+
+/// Puts the devices a plugin prefers first; the rest keeps its order.
+void PreferredFirst(const DevicePool& pool, const std::vector<std::string>* preferred, std::vector<std::size_t>& group) {
+  if (preferred == nullptr) return;
+  const auto rank = [&](std::size_t i) {
+    return std::find(preferred->begin(), preferred->end(), pool.devices[i]->id) - preferred->begin();
+  };
+  std::stable_sort(group.begin(), group.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
+}
+
+/// The available devices in the order in which they are taken (spec 4.4 steps 7 and 8).
+std::vector<std::size_t> TakingOrder(const DevicePool& pool, const MaskHint& hint, std::int64_t needed,
+                                     const std::vector<std::string>* preferred) {
+  ByNearness groups = Sort(pool, hint);
+  std::vector<std::size_t>& aligned = At(groups, Nearness::kAligned);
+  if (needed < static_cast<std::int64_t>(aligned.size())) {
+    PreferredFirst(pool, preferred, aligned);
+    return aligned;
+  }
+  std::vector<std::size_t> rest = At(groups, Nearness::kUnaligned);
+  rest.insert(rest.end(), At(groups, Nearness::kNoAffinity).begin(), At(groups, Nearness::kNoAffinity).end());
+  if (preferred != nullptr) {
+    // The plugin's choice among all that is available goes before unaligned and unplaced ones, whatever they are.
+    const auto chosen = [&](std::size_t i) {
+      return std::find(preferred->begin(), preferred->end(), pool.devices[i]->id) != preferred->end();
+    };
+    const auto end = std::stable_partition(rest.begin(), rest.end(), chosen);
+    std::vector<std::size_t> named(rest.begin(), end);
+    PreferredFirst(pool, preferred, named);
+    std::copy(named.begin(), named.end(), rest.begin());
+  }
+  std::vector<std::size_t> out = aligned;
+  out.insert(out.end(), rest.begin(), rest.end());
+  return out;
+}
+
+/// Spec 4.4 steps 3 and 6; "" if the devices can be chosen.
+std::string ShortageOf(const DevicePool& pool, const DeviceNeed& need, std::int64_t left) {
+  if (!pool.registered) return "cannot allocate unregistered device " + need.resource;
+  if (pool.Healthy() == 0)
+    return "no healthy devices present; cannot allocate unhealthy devices " + need.resource;
+  std::int64_t available = 0;
+  for (std::size_t i = 0; i < pool.devices.size(); ++i) available += pool.Available(i) ? 1 : 0;
+  if (left <= available) return "";
+  return "requested number of devices unavailable for " + need.resource + ". Requested: " + std::to_string(left) +
+         ", Available: " + std::to_string(available);
+}
+
+struct Choice {
+  std::vector<std::size_t> devices;
+  std::size_t reused = 0;
+  std::string error;
+};
+
+/// Marks what it takes over from init containers as taken, so that it does not count as available too.
+Choice Choose(DevicePool& pool, const DeviceNeed& need, const MaskHint& hint,
+              const std::vector<std::string>* preferred) {
+  Choice out;
+  // Left by init containers of this pod: taken first, whatever their health and nodes (spec 4.4 step 5).
+  for (std::size_t i = 0; i < pool.devices.size() && out.reused < static_cast<std::size_t>(need.count); ++i)
+    if (pool.registered && pool.reusable[i] != 0) out.devices.push_back(i), pool.taken[i] = 1, ++out.reused;
+  const std::int64_t left = need.count - static_cast<std::int64_t>(out.reused);
+  // The first two errors come before looking at the number, so that even zero devices of a dead plugin are refused.
+  out.error = ShortageOf(pool, need, left);
+  if (!out.error.empty() || left == 0) return out;
+  for (std::size_t i : TakingOrder(pool, hint, left, preferred)) {
+    if (static_cast<std::int64_t>(out.devices.size()) == need.count) break;
+    out.devices.push_back(i);
+  }
+  if (static_cast<std::int64_t>(out.devices.size()) < need.count)
+    out.error = "unexpectedly allocated less resources than required. Requested: " + std::to_string(need.count) +
+                ", Got: " + std::to_string(out.devices.size());
+  return out;
+}
+
+std::string IdsText(const std::vector<std::string>& ids) {
+  std::string out;
+  for (const std::string& id : ids) out += (out.empty() ? "" : ", ") + id;
+  return out;
+}
+
+/// Counts devices that touch a set of nodes; one on two nodes counts once.
+class Touching {
+ public:
+  explicit Touching(const DevicePool& pool) : pool_(pool) {}
+  template <class Counts>
+  int Count(Mask mask, const Counts& counts) const {
+    int n = 0;
+    for (std::size_t i = 0; i < pool_.devices.size(); ++i)
+      if ((pool_.nodes[i] & mask) != 0 && counts(i)) ++n;
+    return n;
+  }
+
+ private:
+  const DevicePool& pool_;
+};
+
+/// Masks over the nodes that have devices of the resource (spec 4.5).
+std::vector<MaskHint> MasksFor(const DevicePool& pool, std::int64_t request, bool reuse, std::size_t all_nodes) {
+  Mask hosts = 0;
+  for (Mask nodes : pool.nodes) hosts |= nodes;
+  std::vector<std::size_t> positions;
+  ForEachBit(hosts, [&](std::size_t node) { positions.push_back(node); });
+  const Touching touching(pool);
+  int narrowest = static_cast<int>(all_nodes);
+  std::vector<MaskHint> out;
+  for (std::size_t dense = 1; dense < std::size_t{1} << positions.size(); ++dense) {
+    Mask mask = 0;
+    ForEachBit(dense, [&](std::size_t i) { mask |= Mask{1} << positions[i]; });
+    if (touching.Count(mask, [](std::size_t) { return true; }) >= request) narrowest = std::min(narrowest, CountOf(mask));
+    bool holds_reusable = true;
+    for (std::size_t i = 0; reuse && i < pool.devices.size(); ++i)
+      if (pool.reusable[i] != 0 && pool.nodes[i] != 0 && (pool.nodes[i] & mask) == 0) holds_reusable = false;
+    if (!holds_reusable) continue;
+    // Counted apart: a device that is both reusable and available counts twice, as the kubelet counts it.
+    std::int64_t matching = touching.Count(mask, [&](std::size_t i) { return pool.Available(i); });
+    if (reuse) matching += touching.Count(mask, [&](std::size_t i) { return pool.reusable[i] != 0; });
+    if (matching >= request) out.push_back({mask, false, false});
+  }
+  for (MaskHint& hint : out) hint.preferred = CountOf(hint.mask) == narrowest;
+  return out;
+}
+
+}  // namespace
+
+std::vector<HintList> DeviceHints(Books& books, const std::vector<DeviceNeed>& needs, bool reuse) {
+  std::vector<HintList> out;
+  for (const DeviceNeed& need : needs) {
+    const DevicePool* pool = books.devices.Find(need.resource);
+    if (pool == nullptr) continue;
+    HintList& list = out.emplace_back();
+    list.resource = need.resource;
+    if (!pool->topology) continue;
+    list.kind = HintList::Kind::kHints;
+    std::int64_t usable = 0;
+    for (std::size_t i = 0; i < pool->devices.size(); ++i)
+      if (pool->Available(i) || (reuse && pool->reusable[i] != 0)) ++usable;
+    if (usable >= need.count) list.hints = MasksFor(*pool, need.count, reuse, books.tables->nodes.size());
+  }
+  return out;
+}
+
+std::optional<Reject> AllocateDevices(Books& books, const ContainerDemand& demand, const MaskHint& hint,
+                                      Placement& placement, const Log& log) {
+  const std::string& name = demand.container->name;
+  for (const DeviceNeed& need : demand.devices) {
+    DevicePool* pool = books.devices.Find(need.resource);
+    if (pool == nullptr) continue;
+    const Choice choice = Choose(*pool, need, hint, books.devices.Preferred(need.resource));
+    if (!choice.error.empty()) return Unexpected(name, choice.error);
+    if (choice.devices.empty()) continue;
+    DeviceAssignment& given = placement.devices.emplace_back();
+    given.resource = need.resource;
+    for (std::size_t i : choice.devices) {
+      given.ids.push_back(pool->devices[i]->id);
+      pool->taken[i] = 1;
+    }
+    std::sort(given.ids.begin(), given.ids.end());
+    if (log) log.Add("allocate", name, need.resource, CountText(need.count, "device") + " taken: " + IdsText(given.ids));
+  }
+  // Only now, so that one container's resources do not meet its own leftovers.
+  for (const DeviceAssignment& given : placement.devices) {
+    DevicePool* pool = books.devices.Find(given.resource);
+    std::vector<std::string>& left = books.record.reusable.devices[given.resource];
+    for (std::size_t i = 0; i < pool->devices.size(); ++i)
+      if (std::binary_search(given.ids.begin(), given.ids.end(), pool->devices[i]->id))
+        pool->reusable[i] = demand.kind == ContainerKind::kInit ? 1 : 0;
+    left.clear();
+    for (std::size_t i = 0; i < pool->devices.size(); ++i)
+      if (pool->reusable[i] != 0) left.push_back(pool->devices[i]->id);
+    if (left.empty()) books.record.reusable.devices.erase(given.resource);
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::engine

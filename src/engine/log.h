@@ -1,0 +1,56 @@
+// Where the reasons of a decision go: the caller's trace and, for Explain, the hints and merges as values.
+#ifndef BERTH_ENGINE_LOG_H_
+#define BERTH_ENGINE_LOG_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/align/aligner.h"
+#include "engine/align/mask.h"
+#include "engine/explain.h"
+#include "model/trace.h"
+
+namespace berth::engine {
+
+/// Hints and merges as values, for Explain.
+struct Observation {
+  std::vector<ResourceHints> hints;
+  std::vector<MergeStep> merges;
+};
+
+/// Cheap to copy. Test it before building text: a log without takers costs nothing.
+class Log {
+ public:
+  Log() = default;
+  explicit Log(Trace* trace, Observation* observation = nullptr) : trace_(trace), observation_(observation) {}
+
+  explicit operator bool() const { return trace_ != nullptr || observation_ != nullptr; }
+
+  void Add(std::string_view stage, std::string_view container, std::string_view resource, std::string text) const {
+    if (trace_ != nullptr)
+      trace_->Add(std::string(stage), std::string(container), std::string(resource), std::move(text));
+  }
+  /// The hints of all resources of a container (or pod: empty) and what came out of merging them.
+  void AddHints(const NodeIndex& nodes, std::string_view container, const std::vector<HintList>& lists,
+                const Merged& merged) const;
+
+ private:
+  Trace* trace_ = nullptr;
+  Observation* observation_ = nullptr;
+};
+
+/// "node 3", "nodes 0-1", "any node".
+std::string NodesText(const NodeSet& nodes);
+std::string NodesText(const NodeIndex& nodes, Mask mask);
+std::string HintText(const NodeIndex& nodes, const MaskHint& hint);
+/// "5Gi" for memory and huge pages.
+std::string BytesText(std::int64_t bytes);
+/// "1 CPU", "2 CPUs".
+std::string CountText(std::int64_t count, std::string_view noun);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_LOG_H_

@@ -1,0 +1,27 @@
+// Pinned memory for containers: hints, allocation, reuse, release. Spec cpu-topology-memory 4.5 to 4.8.
+#ifndef BERTH_ENGINE_MEMORY_POLICY_H_
+#define BERTH_ENGINE_MEMORY_POLICY_H_
+
+#include <optional>
+#include <vector>
+
+#include "engine/books.h"
+#include "engine/demand.h"
+#include "engine/log.h"
+
+namespace berth::engine {
+
+/// One list per type, all with the same masks. Oddity: where no set of nodes fits, the kubelet says "no preference"
+/// instead of "impossible", so that such a pod passes the alignment and fails at allocation (W-T7); kept.
+std::vector<HintList> MemoryHints(const Books& books, const std::vector<MemoryNeed>& needs);
+
+/// Books the container's memory and puts the blocks into `placement`. nullopt: done (or nothing asked).
+std::optional<Reject> AllocateMemory(Books& books, const ContainerDemand& demand, const MaskHint& hint,
+                                     Placement& placement, const Log& log);
+
+/// The container's blocks are given back.
+void ReleaseMemory(Books& books, const Placement& placement);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_MEMORY_POLICY_H_

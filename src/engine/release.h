@@ -1,0 +1,18 @@
+// Giving back: spec cpu-topology-memory 2.18, 4.7 (AddContainer), 4.8.
+#ifndef BERTH_ENGINE_RELEASE_H_
+#define BERTH_ENGINE_RELEASE_H_
+
+#include "engine/engine.h"
+#include "engine/log.h"
+
+namespace berth::engine {
+
+/// Everything the pod holds. Requires: `record` is in the ledger.
+LedgerDelta ReleasePod(const Node& node, const Ledger& ledger, const PodRecord& record, const Log& log);
+
+/// Decide with a log instead of a trace.
+Decision DecideLogged(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs, const Log& log);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_RELEASE_H_

@@ -1,0 +1,55 @@
+// The kubelet's settings that bear on decisions, parsed and checked against the machine: spec cpu-topology-memory 2.1,
+// 2.2, 3.3, 4.1, 4.2 and devices-cgroups 2.3, 9. Messages start with the setting's name.
+#ifndef BERTH_ENGINE_SETTINGS_H_
+#define BERTH_ENGINE_SETTINGS_H_
+
+#include <map>
+#include <string>
+
+#include "base/id_set.h"
+#include "base/quantity.h"
+#include "base/result.h"
+#include "engine/align/merge.h"
+#include "engine/topology.h"
+#include "model/kubelet_config.h"
+#include "model/machine.h"
+
+namespace berth::engine {
+
+enum class CpuPolicy { kNone, kStatic };
+enum class MemoryPolicy { kNone, kStatic };
+enum class Scope { kContainer, kPod };
+
+struct CpuOptions {
+  bool full_pcpus_only = false;
+  bool strict_reservation = false;
+  bool align_uncore = false;
+  bool distribute_numa = false;
+  bool align_by_socket = false;
+  bool distribute_cores = false;
+};
+
+/// Checked settings. A plain value.
+struct Settings {
+  CpuPolicy cpu_policy = CpuPolicy::kNone;
+  CpuOptions cpu;
+  MemoryPolicy memory_policy = MemoryPolicy::kNone;
+  std::map<NumaId, std::map<std::string, Bytes, std::less<>>> reserved_memory;
+  TopologyPolicy topology_policy = TopologyPolicy::kNone;
+  Scope scope = Scope::kContainer;
+  bool prefer_closest = false;
+  ResourceList capacity;     ///< cpu, memory, hugepages-*, pods
+  ResourceList reservation;  ///< system + kube + hard eviction; no zero entries
+  ResourceList allocatable;
+  CpuSet reserved_cpus;  ///< listed or chosen by count; {} under CPU policy none
+};
+
+/// Errors: kInvalid in the kubelet's words, in the order in which it would find them.
+Result<Settings> CheckSettings(const Machine& machine, const KubeletConfiguration& config, const Topology& topology);
+
+/// "hugepages-2Mi".
+std::string HugePagesName(Bytes page_size);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_SETTINGS_H_

@@ -1,0 +1,163 @@
+#include "engine/shortage.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+
+#include "engine/cpu/static_policy.h"
+#include "engine/log.h"
+
+namespace berth::engine {
+namespace {
+
+/// One resource, node by node.
+struct Stock {
+  std::string resource;
+  std::int64_t requested = 0;
+  std::vector<std::int64_t> free;      // by position of the node
+  std::vector<std::int64_t> capacity;  // if nothing ran
+  std::int64_t free_in_all = 0;        // differs from the sum where something belongs to several nodes or to none
+  std::int64_t capacity_in_all = 0;
+};
+
+Shortage On(const Stock& stock, Shortage::Scope scope, NodeSet nodes, std::int64_t free, std::int64_t capacity) {
+  Shortage out;
+  out.resource = stock.resource;
+  out.scope = scope;
+  out.nodes = std::move(nodes);
+  out.requested = stock.requested;
+  out.free = free;
+  out.capacity = capacity;
+  out.missing = stock.requested - free;
+  return out;
+}
+
+/// Positions of the `count` nodes with the most of `by`, lowest first among equals.
+std::vector<std::size_t> Fullest(const std::vector<std::int64_t>& by, std::size_t count) {
+  std::vector<std::size_t> order(by.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return by[a] > by[b]; });
+  order.resize(std::min(count, order.size()));
+  return order;
+}
+
+/// Fewest nodes that would be enough if nothing ran; nullopt: all of them are not.
+std::optional<std::size_t> Fewest(const Stock& stock) {
+  std::vector<std::int64_t> sizes = stock.capacity;
+  std::sort(sizes.begin(), sizes.end(), std::greater<>());
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if ((sum += sizes[i]) >= stock.requested) return i + 1;
+  return std::nullopt;
+}
+
+std::vector<Shortage> ShortOf(const NodeIndex& nodes, const Stock& stock) {
+  if (stock.requested > stock.free_in_all)
+    return {On(stock, Shortage::Scope::kMachine, nodes.nodes(), stock.free_in_all, stock.capacity_in_all)};
+  const std::optional<std::size_t> fewest = Fewest(stock);
+  if (!fewest) return {};
+  std::vector<Shortage> out;
+  if (*fewest == 1) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (stock.capacity[i] == 0) continue;
+      if (stock.free[i] >= stock.requested) return {};
+      out.push_back(On(stock, Shortage::Scope::kNodes, {nodes.id(i)}, stock.free[i], stock.capacity[i]));
+    }
+    return out;
+  }
+  NodeSet best;
+  std::int64_t free = 0;
+  std::int64_t capacity = 0;
+  for (std::size_t i : Fullest(stock.free, *fewest)) {
+    best.Insert(nodes.id(i));
+    free += stock.free[i];
+    capacity += stock.capacity[i];
+  }
+  if (free >= stock.requested) return {};
+  return {On(stock, Shortage::Scope::kNodes, std::move(best), free, capacity)};
+}
+
+Stock CpuStock(const Books& books, int cpus) {
+  const NodeTables& tables = *books.tables;
+  Stock out;
+  out.resource = "cpu";
+  out.requested = cpus;
+  const CpuSet free = AvailableCpus(books) | books.record.reusable.cpus;
+  const CpuSet all = tables.all_cpus - tables.settings.reserved_cpus;
+  for (const CpuSet& node : tables.node_cpus) {
+    out.free.push_back(node.CountCommon(free));
+    out.capacity.push_back(node.CountCommon(all));
+  }
+  out.free_in_all = free.Count();
+  out.capacity_in_all = all.Count();
+  return out;
+}
+
+Stock MemoryStock(const Books& books, const MemoryNeed& need) {
+  Stock out;
+  out.resource = need.type;
+  out.requested = need.bytes;
+  const auto type = books.memory.layout().Find(need.type);
+  for (std::size_t node = 0; node < books.tables->nodes.size(); ++node) {
+    const MemoryTable table = type ? books.memory.Table(node, *type) : MemoryTable{};
+    out.free.push_back(table.free.v + books.ReusableBytes(Mask{1} << node, need.type));
+    out.capacity.push_back(table.allocatable.v);
+    out.free_in_all += out.free.back();
+    out.capacity_in_all += out.capacity.back();
+  }
+  return out;
+}
+
+Stock DeviceStock(const Books& books, const DevicePool& pool, const DeviceNeed& need) {
+  Stock out;
+  out.resource = need.resource;
+  out.requested = need.count;
+  out.free.resize(books.tables->nodes.size());
+  out.capacity.resize(out.free.size());
+  for (std::size_t i = 0; i < pool.devices.size(); ++i) {
+    const bool free = pool.Available(i) || pool.reusable[i] != 0;
+    out.free_in_all += free ? 1 : 0;
+    out.capacity_in_all += 1;
+    ForEachBit(pool.nodes[i], [&](std::size_t node) {
+      out.free[node] += free ? 1 : 0;
+      out.capacity[node] += 1;
+    });
+  }
+  return out;
+}
+
+std::string AmountText(std::string_view resource, Shortage::Scope scope, std::int64_t amount) {
+  if (resource == "cpu")
+    return scope == Shortage::Scope::kNodeFit ? std::to_string(amount) + "m" : CountText(amount, "CPU");
+  return IsMemoryType(resource) ? BytesText(amount) : CountText(amount, "device");
+}
+
+}  // namespace
+
+std::vector<Shortage> ShortagesOf(Books& books, const Request& request) {
+  std::vector<Stock> stocks;
+  if (request.cpus > 0) stocks.push_back(CpuStock(books, request.cpus));
+  for (const MemoryNeed& need : *request.memory) stocks.push_back(MemoryStock(books, need));
+  for (const DeviceNeed& need : *request.devices)
+    if (const DevicePool* pool = books.devices.Find(need.resource)) stocks.push_back(DeviceStock(books, *pool, need));
+  std::vector<Shortage> out;
+  for (const Stock& stock : stocks) {
+    for (Shortage& shortage : ShortOf(books.tables->nodes, stock)) {
+      shortage.container = request.container;
+      out.push_back(std::move(shortage));
+    }
+  }
+  return out;
+}
+
+std::string ShortageText(const Shortage& shortage) {
+  const auto text = [&](std::int64_t amount) { return AmountText(shortage.resource, shortage.scope, amount); };
+  std::string where = "in node allocatable";
+  if (shortage.scope == Shortage::Scope::kMachine) where = "on the whole machine";
+  if (shortage.scope == Shortage::Scope::kNodes) where = "on " + NodesText(shortage.nodes);
+  return shortage.resource + ": " + text(shortage.requested) + " asked, " + text(shortage.free) + " of " +
+         text(shortage.capacity) + " free " + where + " (" + text(shortage.missing) + " short)";
+}
+
+}  // namespace berth::engine

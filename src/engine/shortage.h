@@ -1,0 +1,32 @@
+// Which resource of a request is short, where and by how much, on the books as they are.
+#ifndef BERTH_ENGINE_SHORTAGE_H_
+#define BERTH_ENGINE_SHORTAGE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/books.h"
+#include "engine/demand.h"
+#include "engine/explain.h"
+
+namespace berth::engine {
+
+/// A request of one container or of a whole pod (container: "").
+struct Request {
+  std::string_view container;
+  int cpus = 0;
+  const std::vector<MemoryNeed>* memory = nullptr;
+  const std::vector<DeviceNeed>* devices = nullptr;
+};
+
+/// The machine as a whole if it is short; else the nodes that together would be enough if they were free: every single
+/// node, or the fullest-stocked ones where one node could never do.
+std::vector<Shortage> ShortagesOf(Books& books, const Request& request);
+
+/// "cpu: 4 CPUs asked, 2 free on node 0 (2 short)".
+std::string ShortageText(const Shortage& shortage);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_SHORTAGE_H_
