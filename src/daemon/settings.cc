@@ -98,8 +98,7 @@ std::string BesideOwnProgram() {
   std::array<char, PATH_MAX> buffer{};
   const ssize_t size = ::readlink("/proc/self/exe", buffer.data(), buffer.size());
   const std::string folder = size > 0 ? FolderOf(std::string(buffer.data(), static_cast<std::size_t>(size))) : "/usr/bin";
-  for (const std::string& path : {folder + "/berth-shim", folder + "/../berth-shim/berth-shim",
-                                  FolderOf(folder) + "/libexec/berth/berth-shim"})
+  for (const std::string& path : {folder + "/berth-shim", FolderOf(folder) + "/libexec/berth/berth-shim"})
     if (IsFile(path)) return path;
   return folder + "/berth-shim";
 }

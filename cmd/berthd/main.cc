@@ -1,0 +1,148 @@
+// berthd: reads the command line and hands over to the daemon. docs/reference/berthd.md.
+#include <malloc.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "daemon/daemon.h"
+#include "daemon/log.h"
+#include "daemon/notify.h"
+#include "daemon/settings.h"
+
+namespace berth::daemon {
+namespace {
+
+constexpr int kFailed = 1;  // settings are wrong, or something berthd needs is missing
+constexpr int kUsage = 2;   // the command line is wrong
+constexpr int kInUse = 3;   // another berthd has the state, the run directory or the socket
+
+constexpr const char* kAbout =
+    "Runs pods on this node and gives their containers CPUs, memory nodes and devices of their own.\n"
+    "\n"
+    "berthd reads pod manifests from a folder, decides as the kubelet would, keeps the decisions on disk,\n"
+    "and runs the containers as processes in cgroups. `berth` talks to it.";
+
+constexpr const char* kMore =
+    "Examples:\n"
+    "  berthd --pod-dir /etc/berth/pods                 run what lies in that folder\n"
+    "  berthd --kubelet-config kubelet.yaml --check-config\n"
+    "  berthd --machine m.tar.bz2 --state-dir /tmp/x/state --run-dir /tmp/x/run --pod-dir pods\n"
+    "                                                   what would happen on that machine (a dry run)\n"
+    "\n"
+    "Signals: HUP reads the settings again; TERM and INT stop berthd, containers go on (see --stop-containers).\n"
+    "Exit status: 0 stopped on request, 1 failed, 2 wrong command line, 3 another berthd is in the way.\n";
+
+struct Arguments {
+  CommandLine line;
+  bool check = false;
+};
+
+void AddOptions(CLI::App& app, Arguments& args) {
+  CommandLine& line = args.line;
+  app.add_option("--config", line.config, std::string("Berth's settings (BerthConfiguration); default ") +
+                                              kDefaultConfig + " if it is there")
+      ->type_name("FILE");
+  app.add_option("--kubelet-config", line.kubelet_config, "the kubelet's settings (KubeletConfiguration)")
+      ->type_name("FILE");
+  app.add_option("--pod-dir", line.pod_dir,
+                 std::string("folder of pod manifests; default staticPodPath, else ") + kDefaultPodDir)
+      ->type_name("DIR");
+  app.add_option("--state-dir", line.state_dir, "where the ledger is kept; default /var/lib/berth")->type_name("DIR");
+  app.add_option("--run-dir", line.run_dir, "records of running containers and the socket; default /run/berth")
+      ->type_name("DIR");
+  app.add_option("--log-dir", line.log_dir, "output of containers; default /var/log/berth")->type_name("DIR");
+  app.add_option("--socket", line.socket, "unix socket of the API; default berth.sock in the run directory")
+      ->type_name("PATH");
+  app.add_option("--cgroup-root", line.cgroup_root, "cgroup below which Berth works; default cgroupRoot, else /")
+      ->type_name("PATH");
+  app.add_option("--node-name", line.node_name, "name of this node; default the host's")->type_name("NAME");
+  app.add_option("--machine", line.machine,
+                 "decide for another machine: a captured tree or tarball, hwloc XML, MachineInfo JSON or hwloc\n"
+                 "synthetic text. Implies --dry-run")
+      ->type_name("FROM");
+  app.add_option("--shim", line.shim, "the program berth-shim; default beside berthd")->type_name("FILE");
+  app.add_option("--log-level", line.log_level, "debug, info, warning or error")->type_name("LEVEL");
+  app.add_flag("--dry-run", line.dry_run, "decide and keep a ledger, but touch no cgroup and start nothing");
+  app.add_flag("--stop-containers", line.stop_containers, "end all containers before berthd stops");
+  app.add_flag("--check-config", args.check, "check settings and machine, say what is wrong, and exit");
+}
+
+int CheckConfig(const CommandLine& line) {
+  auto settings = LoadSettings(line);
+  if (!settings) {
+    std::fprintf(stderr, "berthd: %s\n", settings.error().message.c_str());
+    return kFailed;
+  }
+  for (const std::string& warning : settings->warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  auto parts = LoadNode(*settings);
+  if (!parts) {
+    std::fprintf(stderr, "berthd: %s\n", parts.error().message.c_str());
+    return kFailed;
+  }
+  const KubeletConfiguration& config = parts->node.config();
+  std::printf("settings are fine\n");
+  std::printf("  settings         %s\n", settings->config_file.empty() ? "(defaults)" : settings->config_file.c_str());
+  std::printf("  kubelet settings %s\n", settings->kubelet_file.empty() ? "(defaults)" : settings->kubelet_file.c_str());
+  std::printf("  node             %s\n", settings->berth.node_name.c_str());
+  std::printf("  machine          %s%s\n", parts->node.machine().source.c_str(), parts->dry_run ? " (dry run)" : "");
+  std::printf("  CPUs             %s, reserved %s\n", FormatIds(parts->node.all_cpus()).c_str(),
+              parts->node.reserved_cpus().empty() ? "none" : FormatIds(parts->node.reserved_cpus()).c_str());
+  std::printf("  policies         CPU %s, memory %s, topology %s (%s)\n", config.cpu_manager_policy.c_str(),
+              config.memory_manager_policy.c_str(), config.topology_manager_policy.c_str(),
+              config.topology_manager_scope.c_str());
+  std::printf("  pod folder       %s\n", settings->pod_dir.c_str());
+  return 0;
+}
+
+int Serve(const CommandLine& line) {
+  Log log(LogLevel::kInfo);
+  auto settings = LoadSettings(line);
+  if (!settings) {
+    log.Error(settings.error().message);
+    return kFailed;
+  }
+  log.SetLevel(settings->log_level);
+  auto daemon = Daemon::Make(line, *std::move(settings), BERTH_VERSION, Notifier::FromEnvironment(), log);
+  if (!daemon) {
+    log.Error(daemon.error().message);
+    return daemon.error().code == Code::kBusy ? kInUse : kFailed;
+  }
+  if (auto done = (*daemon)->Run(); !done) {
+    log.Error(done.error().message);
+    return kFailed;
+  }
+  return 0;
+}
+
+int Main(int argc, char** argv) {
+  ::mallopt(M_ARENA_MAX, 2);  // few threads: more arenas would only cost memory
+  PrepareSignals();
+  Arguments args;
+  CLI::App app(kAbout, "berthd");
+  app.set_version_flag("--version", std::string("berthd ") + BERTH_VERSION);
+  app.footer(kMore);
+  app.get_formatter()->column_width(26);
+  try {
+    AddOptions(app, args);
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int status = app.exit(error);
+    return status == 0 ? 0 : kUsage;
+  }
+  return args.check ? CheckConfig(args.line) : Serve(args.line);
+}
+
+}  // namespace
+}  // namespace berth::daemon
+
+int main(int argc, char** argv) {
+  try {
+    return berth::daemon::Main(argc, argv);
+  } catch (const std::exception& error) {  // out of memory and the like: nothing else throws up to here
+    std::fprintf(stderr, "berthd: %s\n", error.what());
+    return 1;
+  }
+}

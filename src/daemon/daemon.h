@@ -1,0 +1,99 @@
+// The loop: one thread that owns all state and waits for sources, containers, API calls, signals and the clock.
+#ifndef BERTH_DAEMON_DAEMON_H_
+#define BERTH_DAEMON_DAEMON_H_
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/server.h"
+#include "base/result.h"
+#include "cgroup/cgroup.h"
+#include "daemon/events.h"
+#include "daemon/local_api.h"
+#include "daemon/log.h"
+#include "daemon/mailbox.h"
+#include "daemon/notify.h"
+#include "daemon/pod_manager.h"
+#include "daemon/settings.h"
+#include "os/fs.h"
+#include "os/unique_fd.h"
+#include "runtime/runtime.h"
+#include "source/source.h"
+#include "state/store.h"
+
+namespace berth::daemon {
+
+/// Blocks the signals the loop reads (HUP, TERM, INT) and ignores SIGPIPE. Call before any thread is started.
+void PrepareSignals();
+
+/// Thread: Make and Run from one thread, which becomes the loop's.
+class Daemon {
+ public:
+  /// Opens everything, takes over what runs, and serves the API. `line` is kept for reloads; `log` outlives the daemon.
+  /// Errors: one sentence with the cure: kBusy (another berthd), kInvalid (settings), kPermission, kUnsupported
+  /// (cgroups), kIo. Nothing that runs was touched then.
+  static Result<std::unique_ptr<Daemon>> Make(CommandLine line, Settings settings, std::string version,
+                                              Notifier notifier, Log& log);
+  ~Daemon();
+
+  /// Until SIGTERM or SIGINT. Errors: only of the loop's own descriptors.
+  Result<void> Run();
+
+ private:
+  Daemon(CommandLine line, Settings settings, Notifier notifier, Log& log);
+
+  // daemon_start.cc
+  Result<void> OpenAll(const std::string& version);
+  void MakePodFolder();
+  Result<void> OpenCgroups(const Machine& machine);
+  Result<void> OpenRuntime();
+  Result<void> OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved);
+  Result<void> OpenDescriptors();
+
+  // daemon.cc
+  Result<void> Watch(int fd);
+  Result<void> WatchSource();
+  Result<void> WaitForSomething();
+  void TakeSignals();
+  void Reload();
+  void BeginStop();
+  bool Stopped() const;
+  void Arm();
+  void Notify(os::MonoTime now);
+  void RemoveGroups();
+
+  CommandLine line_;
+  Settings settings_;
+  Notifier notifier_;
+  Log& log_;
+  bool dry_run_ = false;
+  std::vector<std::string> start_warnings_;
+
+  // Destroyed in reverse order: the API first, the state directory's lock last.
+  std::unique_ptr<state::Store> store_;
+  std::unique_ptr<os::Fs> root_fs_;
+  std::unique_ptr<cgroup::Tree> tree_;
+  std::vector<std::string> home_groups_;  // where berthd was started
+  std::unique_ptr<runtime::Runtime> runtime_;
+  std::unique_ptr<source::Source> source_;
+  std::unique_ptr<EventLog> events_;
+  std::unique_ptr<PodManager> manager_;
+  std::unique_ptr<Mailbox> mailbox_;
+  std::unique_ptr<LocalApi> api_;
+  std::unique_ptr<api::Server> server_;
+
+  os::UniqueFd epoll_;
+  os::UniqueFd signals_;
+  os::UniqueFd timer_;
+  std::optional<os::MonoTime> next_watchdog_;
+  std::string last_status_;
+  bool stopping_ = false;       // a signal came
+  bool ending_pods_ = false;    // stopping, and containers are to be stopped first
+};
+
+}  // namespace berth::daemon
+
+#endif  // BERTH_DAEMON_DAEMON_H_

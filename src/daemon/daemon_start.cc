@@ -1,0 +1,160 @@
+// Daemon: opening everything in an order in which nothing is touched before all that can fail beforehand was tried.
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include "base/quantity.h"
+#include "daemon/daemon.h"
+#include "daemon/dry_run.h"
+#include "daemon/fingerprint.h"
+#include "daemon/own_group.h"
+#include "os/lock_file.h"
+#include "runtime/process_runtime.h"
+
+namespace berth::daemon {
+namespace {
+
+constexpr unsigned kPublic = 0755;
+
+std::string FolderOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+sigset_t LoopSignals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGHUP, SIGTERM, SIGINT}) ::sigaddset(&set, signal);
+  return set;
+}
+
+ManagerOptions OptionsOf(const Settings& settings, const Machine& machine) {
+  ManagerOptions out;
+  out.node_name = settings.berth.node_name;
+  out.log_dir = settings.berth.log_dir + "/pods";
+  if (const auto size = Quantity::Parse(settings.kubelet.container_log_max_size); size && size->Value() > 0)
+    out.log_max_bytes = static_cast<std::uint64_t>(size->Value());
+  out.log_max_files = settings.kubelet.container_log_max_files;
+  out.reconcile_period = settings.berth.reconcile_period;
+  out.boot_id = machine.boot_id;
+  out.machine_fingerprint = MachineFingerprint(machine);
+  return out;
+}
+
+}  // namespace
+
+void PrepareSignals() {
+  const sigset_t set = LoopSignals();
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+Daemon::Daemon(CommandLine line, Settings settings, Notifier notifier, Log& log)
+    : line_(std::move(line)), settings_(std::move(settings)), notifier_(std::move(notifier)), log_(log) {}
+
+Daemon::~Daemon() {
+  if (mailbox_) mailbox_->Close();  // the server's threads must not wait for a loop that is gone
+}
+
+Result<std::unique_ptr<Daemon>> Daemon::Make(CommandLine line, Settings settings, std::string version,
+                                             Notifier notifier, Log& log) {
+  std::unique_ptr<Daemon> out(new Daemon(std::move(line), std::move(settings), std::move(notifier), log));
+  BERTH_RETURN_IF_ERROR(out->OpenAll(version));
+  return out;
+}
+
+Result<void> Daemon::OpenAll(const std::string& version) {
+  BERTH_TRY(NodeParts parts, LoadNode(settings_));
+  dry_run_ = parts.dry_run;
+  start_warnings_ = settings_.warnings;
+  BERTH_TRY(store_, state::Store::Open(settings_.berth.state_dir));
+  BERTH_TRY(const std::optional<state::Saved> saved, store_->Load(&start_warnings_));
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(settings_.berth.run_dir, kPublic));
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(FolderOf(settings_.berth.socket), kPublic));
+  MakePodFolder();
+  BERTH_RETURN_IF_ERROR(OpenDescriptors());
+  BERTH_RETURN_IF_ERROR(OpenCgroups(parts.node.machine()));
+  BERTH_RETURN_IF_ERROR(OpenRuntime());
+  BERTH_TRY(source_, source::OpenFolder({.path = settings_.pod_dir,
+                                         .node_name = settings_.berth.node_name,
+                                         .period = settings_.kubelet.file_check_frequency}));
+  BERTH_RETURN_IF_ERROR(OpenManager(parts.node, saved));
+
+  BERTH_TRY(mailbox_, Mailbox::Open());
+  DaemonFacts facts{.version = version,
+                    .started_at = os::FormatTime(os::SystemClock().Wall()),
+                    .runtime = dry_run_ ? "dry-run" : "process",
+                    .warnings = start_warnings_};
+  api_ = std::make_unique<LocalApi>(*mailbox_, *manager_, *events_,
+                                    PodFolder(settings_.pod_dir, settings_.berth.node_name), std::move(facts));
+  BERTH_TRY(server_, api::Server::Start({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
+  for (const int fd : {signals_.get(), timer_.get(), mailbox_->fd(), runtime_->event_fd()})
+    BERTH_RETURN_IF_ERROR(Watch(fd));
+  return {};
+}
+
+/// A folder that cannot be made is looked for again by the source.
+void Daemon::MakePodFolder() {
+  struct stat info {};
+  if (::stat(settings_.pod_dir.c_str(), &info) == 0) return;
+  if (auto made = os::MakeDirs(settings_.pod_dir, kPublic); !made) start_warnings_.push_back(made.error().message);
+}
+
+Result<void> Daemon::OpenCgroups(const Machine& machine) {
+  if (dry_run_) {
+    tree_ = std::make_unique<DryRunTree>(machine);
+    return {};
+  }
+  BERTH_TRY(root_fs_, os::OpenFs("/"));
+  BERTH_TRY(std::unique_ptr<os::Fs> tree_fs, os::OpenFs("/"));
+  BERTH_TRY(cgroup::Layout layout, cgroup::DiscoverLayout(*root_fs_));
+  for (const std::string& warning : layout.warnings) start_warnings_.push_back(warning);
+  BERTH_TRY(const std::string own, root_fs_->Read("proc/self/cgroup"));
+  home_groups_ = CurrentGroups(layout, own);
+  BERTH_TRY(tree_, cgroup::Tree::Open(std::move(tree_fs), std::move(layout), settings_.cgroup_root));
+  // Before anything else: a group left by an earlier berthd keeps us off exclusive CPUs from here on.
+  BERTH_RETURN_IF_ERROR(tree_->Create(kOwnGroup));
+  return MoveSelf(*root_fs_, tree_->Dirs(kOwnGroup).dirs);
+}
+
+Result<void> Daemon::OpenRuntime() {
+  if (dry_run_) {
+    BERTH_TRY(runtime_, DryRunRuntime::Open(os::SystemClock()));
+    return {};
+  }
+  BERTH_TRY(runtime_, runtime::OpenProcessRuntime({.run_dir = settings_.berth.run_dir,
+                                                   .shim_path = settings_.shim,
+                                                   .shim_cgroup = tree_->Dirs(kOwnGroup)}));
+  return {};
+}
+
+Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved) {
+  const auto capacity = static_cast<std::size_t>(settings_.berth.max_events);
+  events_ = std::make_unique<EventLog>(os::SystemClock(), &log_, capacity);
+  manager_ = std::make_unique<PodManager>(ManagerParts{.store = *store_,
+                                                       .tree = *tree_,
+                                                       .runtime = *runtime_,
+                                                       .events = *events_,
+                                                       .clock = os::SystemClock()},
+                                          node, OptionsOf(settings_, node.machine()));
+  for (const std::string& warning : start_warnings_) log_.Warning(warning);
+  return manager_->Start(saved, os::SystemClock().Now());
+}
+
+Result<void> Daemon::OpenDescriptors() {
+  epoll_ = os::UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll_.valid()) return FailErrno("create an epoll descriptor", "", errno);
+  const sigset_t set = LoopSignals();
+  signals_ = os::UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_.valid()) return FailErrno("create a signalfd", "", errno);
+  timer_ = os::UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!timer_.valid()) return FailErrno("create a timerfd", "", errno);
+  return {};
+}
+
+}  // namespace berth::daemon
