@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "manifest/manifest.h"
@@ -154,8 +156,8 @@ class FolderSource final : public Source {
     FileState& file = files_[name];
     if (!S_ISREG(st.st_mode))
       return Note(file.read_problem, PathOf(name) + ": not a regular file; remove it from the folder");
-    auto fs = os::OpenFs(WatchedFolder());
-    auto content = fs ? (*fs)->Read(name) : Result<std::string>(std::unexpected(fs.error()));
+    auto fs = os::OpenFs("/");  // a link may lead out of the folder
+    auto content = fs ? (*fs)->Read(PathOf(name)) : Result<std::string>(std::unexpected(fs.error()));
     if (!content) return Note(file.read_problem, content.error().message);
     const bool was_unreadable = Note(file.read_problem, "");
     if (file.content == *content) return was_unreadable;
@@ -210,6 +212,9 @@ class FolderSource final : public Source {
 
 Result<std::unique_ptr<Source>> OpenFolder(FolderOptions options) {
   if (options.path.empty()) return Fail(Code::kInvalid, "no pod folder is set; give staticPodPath or --pod-dir");
+  std::error_code error;
+  options.path = std::filesystem::absolute(options.path, error).lexically_normal();
+  if (error) return FailErrno("find folder", options.path, error.value());
   return std::unique_ptr<Source>(std::make_unique<FolderSource>(std::move(options)));
 }
 
