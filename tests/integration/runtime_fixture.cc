@@ -1,0 +1,134 @@
+#include "runtime_fixture.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/text.h"
+
+namespace berth::runtime {
+
+std::unique_ptr<TestCgroup> TestCgroup::Make(const std::string& mount, const std::string& name) {
+  const std::string relative = "berth-test-" + std::to_string(::getpid()) + "-" + name;
+  Result<std::unique_ptr<os::Fs>> fs = os::OpenFs(mount);
+  if (!fs || !(*fs)->MakeDir(relative)) return nullptr;
+  Result<std::unique_ptr<os::Fs>> own = os::OpenFs(mount + "/" + relative);
+  if (!own) return nullptr;
+  return std::unique_ptr<TestCgroup>(new TestCgroup(*std::move(own), mount + "/" + relative));
+}
+
+std::string TestCgroup::Read(const std::string& file) const { return fs_->Read(file).value_or(""); }
+
+void TestCgroup::Write(const std::string& file, const std::string& value) const {
+  const Result<void> done = fs_->Write(file, value);
+  EXPECT_TRUE(done) << done.error().message;
+}
+
+std::vector<int> TestCgroup::Pids() const {
+  std::vector<int> pids;
+  const std::string text = Read("cgroup.procs");
+  for (const std::string_view word : SplitWords(text))
+    pids.push_back(ParseDecimal<int>(word).value_or(0));
+  return pids;
+}
+
+void TestCgroup::Kill() const {
+  for (int round = 0; round < kPatienceMs; ++round) {
+    const std::vector<int> pids = Pids();
+    if (pids.empty()) return;
+    for (const int pid : pids)
+      if (pid > 0) ::kill(pid, SIGKILL);
+    ::poll(nullptr, 0, 1);
+  }
+  ADD_FAILURE() << dir_ << " does not get empty";
+}
+
+TestCgroup::~TestCgroup() {
+  Kill();
+  for (int round = 0; round < kPatienceMs && ::rmdir(dir_.c_str()) != 0 && errno == EBUSY; ++round)
+    ::poll(nullptr, 0, 1);
+}
+
+void RuntimeTest::SetUp() {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  cgroup_ = TestCgroup::Make("/sys/fs/cgroup/cpuset", "app");
+  if (cgroup_) {
+    cgroup_->Write("cpuset.cpus", "0");
+    cgroup_->Write("cpuset.mems", "0");
+  }
+  Open();
+}
+
+void RuntimeTest::TearDown() {
+  if (runtime_) {
+    for (const ContainerStatus& status : runtime_->List().value_or(std::vector<ContainerStatus>()))
+      EXPECT_TRUE(runtime_->Signal(status.id, SIGKILL));
+  }
+  runtime_.reset();
+  cgroup_.reset();
+  while (::waitpid(-1, nullptr, 0) > 0) {  // supervisors whose end nobody waited for
+  }
+}
+
+ProcessRuntimeOptions RuntimeTest::Options() const {
+  return {.run_dir = temp_ / "run", .shim_path = BERTH_SHIM, .shim_cgroup = {}};
+}
+
+void RuntimeTest::Open() {
+  runtime_.reset();
+  Result<std::unique_ptr<Runtime>> runtime = OpenProcessRuntime(Options());
+  ASSERT_TRUE(runtime) << runtime.error().message;
+  runtime_ = *std::move(runtime);
+}
+
+StartRequest RuntimeTest::Request(std::vector<std::string> command) const {
+  StartRequest request;
+  request.pod_uid = "uid-1";
+  request.pod_namespace = "default";
+  request.pod_name = "pod";
+  request.container.name = "app";
+  request.container.command = std::move(command);
+  if (cgroup_) request.cgroup.dirs = {cgroup_->dir()};
+  request.log_path = temp_ / "logs/app/0.log";
+  return request;
+}
+
+ContainerStatus RuntimeTest::WaitEnd(const std::string& id) {
+  for (;;) {
+    const std::optional<ContainerStatus> status = Listed(id);
+    if (!status || status->state != ContainerState::kRunning) return status.value_or(ContainerStatus{});
+    pollfd event{.fd = runtime_->event_fd(), .events = POLLIN, .revents = 0};
+    if (::poll(&event, 1, kPatienceMs) <= 0) {
+      ADD_FAILURE() << "no event for " << id;
+      return *status;
+    }
+    runtime_->Poll();
+  }
+}
+
+ContainerStatus RuntimeTest::Run(const StartRequest& request) {
+  const Result<ContainerStatus> started = runtime_->Start(request);
+  if (!started) {
+    ADD_FAILURE() << started.error().message;
+    return {};
+  }
+  return WaitEnd(started->id);
+}
+
+std::string RuntimeTest::Output(const StartRequest& request, std::string_view stream) const {
+  const Result<std::vector<LogEntry>> entries = TailLog(request.log_path, {});
+  if (!entries) return entries.error().message;
+  std::string out;
+  for (const LogEntry& entry : *entries)
+    if (entry.stream == stream) out += entry.text + "\n";
+  return out;
+}
+
+std::optional<ContainerStatus> RuntimeTest::Listed(const std::string& id) {
+  const Result<std::vector<ContainerStatus>> all = runtime_->List();
+  if (!all) return std::nullopt;
+  for (const ContainerStatus& status : *all)
+    if (status.id == id) return status;
+  return std::nullopt;
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,70 @@
+// A process runtime in a temporary directory, and a cgroup of this host's cpuset hierarchy, for the tests beside it.
+#ifndef BERTH_TESTS_INTEGRATION_RUNTIME_FIXTURE_H_
+#define BERTH_TESTS_INTEGRATION_RUNTIME_FIXTURE_H_
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "os/fs.h"
+#include "runtime/log_reader.h"
+#include "runtime/process_runtime.h"
+#include "testing/fixtures.h"
+
+namespace berth::runtime {
+
+/// Longest wait for anything; a test that needs it has failed.
+inline constexpr int kPatienceMs = 30'000;
+
+/// A cgroup below a root of its own, removed at the end with whatever still runs in it.
+class TestCgroup {
+ public:
+  /// `mount`: e.g. "/sys/fs/cgroup/cpuset". nullopt when it cannot be made here.
+  static std::unique_ptr<TestCgroup> Make(const std::string& mount, const std::string& name);
+  ~TestCgroup();
+  TestCgroup(const TestCgroup&) = delete;
+  TestCgroup& operator=(const TestCgroup&) = delete;
+  const std::string& dir() const { return dir_; }
+  std::string Read(const std::string& file) const;
+  void Write(const std::string& file, const std::string& value) const;
+  std::vector<int> Pids() const;
+  /// SIGKILL to all in it until it is empty.
+  void Kill() const;
+
+ private:
+  TestCgroup(std::unique_ptr<os::Fs> fs, std::string dir) : fs_(std::move(fs)), dir_(std::move(dir)) {}
+  std::unique_ptr<os::Fs> fs_;  // the cgroup's directory
+  std::string dir_;
+};
+
+class RuntimeTest : public testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  ProcessRuntimeOptions Options() const;
+  void Open();
+  /// A request that runs `command` as pod "uid-1", container "app".
+  StartRequest Request(std::vector<std::string> command) const;
+  /// Waits for the end of `id`.
+  ContainerStatus WaitEnd(const std::string& id);
+  /// Starts and waits for the end.
+  ContainerStatus Run(const StartRequest& request);
+  std::string Output(const StartRequest& request, std::string_view stream = "stdout") const;
+  /// Status of `id` in List(), if it is there.
+  std::optional<ContainerStatus> Listed(const std::string& id);
+
+  testkit::TempDir temp_;
+  std::unique_ptr<TestCgroup> cgroup_;  // cpuset of CPU 0; null where this host has no v1 cpuset
+  std::unique_ptr<Runtime> runtime_;
+};
+
+}  // namespace berth::runtime
+
+#endif  // BERTH_TESTS_INTEGRATION_RUNTIME_FIXTURE_H_
