@@ -1,8 +1,9 @@
 // Berth's cgroup tree on this host: discovery, directories, values. v1, v2 and hybrid behind one interface.
 //
 // Names: a cgroup is a path below Berth's root, e.g. "kubepods/burstable/pod<uid>/<container>"; components are checked
-// (letters, digits, '-', '.', '_'; no "..", no "/"). Every operation is idempotent: "already so" and "already gone" are
-// success.
+// (letters, digits, '-', '.', '_'; no "..", no "/", none that looks like a control file). Every operation is
+// idempotent: "already so" and "already gone" are success. A failed operation may have done a part; repeating it
+// completes it.
 #ifndef BERTH_CGROUP_CGROUP_H_
 #define BERTH_CGROUP_CGROUP_H_
 
@@ -26,24 +27,32 @@ struct ControllerMount {
   std::string controller;  ///< "cpuset", "cpu", "memory", "pids", "hugetlb", "freezer"
   std::string mount;       ///< absolute mount point, e.g. "/sys/fs/cgroup/cpuset"
   bool v2 = false;
+  std::string root = "/";  ///< the cgroup the mount point shows; other than "/" in a container or after a bind mount
+  bool read_only = false;
   friend bool operator==(const ControllerMount&, const ControllerMount&) = default;
 };
 
-/// What the host offers: read from /proc/self/mountinfo and /proc/cgroups, not assumed.
+/// What the host offers: read from /proc/self/mountinfo, not assumed.
 struct Layout {
   Version version = Version::kV2;
-  std::vector<ControllerMount> controllers;
+  std::vector<ControllerMount> controllers;  ///< those Berth can use, in the order it writes them
+  std::vector<std::string> warnings;         ///< what is missing and what that means, for people
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-/// Pure half of discovery. Errors: kUnsupported when there is no cpuset controller anywhere; the message says what to do.
+/// Pure half of discovery. Errors: kUnsupported when there is no cpuset controller anywhere; the message says what to
+/// do.
 Result<Layout> ParseLayout(std::string_view mountinfo, std::string_view v2_controllers);
 /// Reads `root_fs` ("/"): proc/self/mountinfo and cgroup.controllers of the v2 mount.
 Result<Layout> DiscoverLayout(os::Fs& root_fs);
 
-/// Milli-CPU to shares, shares to weight, milli-CPU to quota: the kubelet's roundings (spec devices-cgroups 1.2).
+/// 2 .. 262144 (spec devices-cgroups 1.2, here and below).
 std::uint64_t SharesOf(MilliCpu request);
+/// cpu.weight of a container: the runtimes' current formula (1024 shares -> 100). 0 shares: 0.
 std::uint64_t WeightOfShares(std::uint64_t shares);
+/// cpu.weight of the levels above containers: the kubelet's linear formula (1024 shares -> 39).
+std::uint64_t TierWeightOfShares(std::uint64_t shares);
+/// At least 1 ms; nullopt: no limit asked for.
 std::optional<std::chrono::microseconds> QuotaOf(MilliCpu limit, std::chrono::microseconds period);
 
 /// "kubepods", "kubepods/burstable", "kubepods/besteffort"; pod and container below.
@@ -66,7 +75,8 @@ class Tree {
  public:
   /// `root`: path of Berth's root cgroup below each mount, e.g. "/" or "/berth-test-123"; created when missing, with
   /// cpuset.cpus/mems inherited on v1 and subtree_control set on v2.
-  /// Errors: kPermission (read-only mount, no root) and kUnsupported (controller missing), with the cure.
+  /// Errors: kPermission (read-only mount, no root), kUnsupported (controller missing), kBusy (v2: the parent holds
+  /// processes), kInvalid (`root` is no such path), all with the cure.
   static Result<std::unique_ptr<Tree>> Open(std::unique_ptr<os::Fs> root_fs, Layout layout, std::string root);
 
   virtual ~Tree() = default;
@@ -74,15 +84,22 @@ class Tree {
   /// Makes `path` in every controller it needs, parents first; on v1 with the parent's cpuset.cpus and mems.
   virtual Result<void> Create(std::string_view path) = 0;
   /// Writes what differs from the kernel's current values, in an order the kernel accepts (mems before cpus, memory
-  /// before swap). Returns the number of writes made.
+  /// before swap). Returns the number of writes made. v1: ancestors below Berth's root that lack CPUs or nodes asked
+  /// for are widened first (they hold no processes). v2: the effective CPUs are checked afterwards, because the kernel
+  /// takes any value and silently runs the cgroup on its parent's CPUs instead. Errors: kNotFound (no such cgroup),
+  /// kUnsupported (controller not enabled), kBusy (v1 memory below usage), kInvalid (value out of range, v2 CPUs the
+  /// parent does not have), kPermission.
   virtual Result<int> Write(std::string_view path, const CgroupValues& values) = 0;
-  /// What the kernel says now; cpus and mems are the effective ones.
+  /// What the kernel says now; cpus and mems are the effective ones; values without controller stay nullopt.
+  /// Errors: kNotFound.
   virtual Result<CgroupValues> Read(std::string_view path) = 0;
   /// Pids in the cgroup and everything below it, over all controllers; gone: empty.
   virtual Result<std::vector<int>> Pids(std::string_view path) = 0;
   /// SIGKILL to everything below (cgroup.kill on v2, else repeated passes); success when empty or gone.
+  /// Errors: kBusy when processes are still there after 2 s; the message names them.
   virtual Result<void> Kill(std::string_view path) = 0;
-  /// Removes `path` with everything below, retrying EBUSY for up to 2 s. Errors: kBusy when processes remain.
+  /// Removes `path` with everything below, retrying EBUSY for up to 2 s. Errors: kBusy when processes remain (then
+  /// nothing is removed); kInvalid for Berth's root itself.
   virtual Result<void> Remove(std::string_view path) = 0;
   /// Names of the child cgroups, sorted; gone: empty.
   virtual Result<std::vector<std::string>> Children(std::string_view path) = 0;
@@ -92,8 +109,12 @@ class Tree {
   virtual std::uint64_t writes() const = 0;
 };
 
-/// Sets the CPUs of many containers without ever overlapping: shrinking sets first, then growing ones; parents are grown
-/// before and shrunk after their children. `wanted`: path -> CPUs. Returns the number of writes.
+/// Sets the CPUs of many cgroups without an overlap on the way: every set first gives up what it may not keep, then
+/// sets grow into what is free. `wanted`: path -> CPUs, not empty; a path above another one must contain its CPUs and
+/// is grown before and shrunk after it. Two sets share a CPU at a moment only if they shared it before or shall share
+/// it in the end. Gone cgroups are skipped. Returns the number of writes: one per cgroup that changes, two when it
+/// gives and takes. Errors: kInvalid (empty or contradicting sets), kBusy (sets that can only be exchanged through an
+/// overlap: nothing is left overlapping), else those of Tree::Write.
 Result<int> ApplyCpus(Tree& tree, const std::vector<std::pair<std::string, CpuSet>>& wanted);
 
 }  // namespace berth::cgroup

@@ -1,6 +1,7 @@
 #include "os/clock.h"
 
 #include <cstdio>
+#include <thread>
 
 namespace berth::os {
 namespace {
@@ -17,6 +18,8 @@ const Clock& SystemClock() {
   static const RealClock clock;
   return clock;
 }
+
+void SleepFor(Millis time) { std::this_thread::sleep_for(time); }
 
 std::string FormatTime(WallTime t) {
   const auto day = std::chrono::floor<std::chrono::days>(t);

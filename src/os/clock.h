@@ -21,6 +21,9 @@ class Clock {
 /// The system's clocks.
 const Clock& SystemClock();
 
+/// Blocks the calling thread; for short waits on the kernel, never for timers.
+void SleepFor(Millis time);
+
 /// RFC 3339 in UTC with microseconds: "2026-01-02T03:04:05.123456Z".
 std::string FormatTime(WallTime t);
 

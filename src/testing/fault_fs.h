@@ -10,6 +10,7 @@
 #define BERTH_TESTING_FAULT_FS_H_
 
 #include <cerrno>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,8 @@ namespace berth::testkit {
 class FsWrapper : public os::Fs {
  public:
   explicit FsWrapper(os::Fs& target) : target_(target) {}
+  FsWrapper(const FsWrapper&) = delete;
+  FsWrapper& operator=(const FsWrapper&) = delete;
   Result<std::string> Read(std::string_view path) override { return target_.Read(path); }
   Result<void> Write(std::string_view path, std::string_view s) override { return target_.Write(path, s); }
   Result<std::vector<std::string>> List(std::string_view path) override { return target_.List(path); }
@@ -39,6 +42,9 @@ class FsWrapper : public os::Fs {
  private:
   os::Fs& target_;
 };
+
+/// For code that owns its Fs: an owned handle to `fs`, which the test keeps and which must outlive it.
+inline std::unique_ptr<os::Fs> Share(os::Fs& fs) { return std::make_unique<FsWrapper>(fs); }
 
 /// Thread: one.
 class FaultFs final : public FsWrapper {

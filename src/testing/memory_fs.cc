@@ -32,8 +32,9 @@ MemoryFs::MemoryFs(std::initializer_list<std::pair<std::string_view, std::string
 
 void MemoryFs::AddDir(std::string_view path) {
   const std::lock_guard lock(mutex_);
+  const std::string normal = Plain(path);
   std::string at;
-  for (const std::string_view part : Split(Plain(path), '/')) {
+  for (const std::string_view part : Split(normal, '/')) {
     if (part.empty()) continue;
     at += (at.empty() ? "" : "/") + std::string(part);
     nodes_.try_emplace(at, Node{Kind::kDir, ""});

@@ -1,0 +1,343 @@
+#include "cgroup/tree.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "cgroup/control_files.h"
+#include "cgroup/hierarchy.h"
+#include "os/pidfd.h"
+
+namespace berth::cgroup {
+namespace {
+
+constexpr os::Millis kPatience{2000};  ///< how long Kill and Remove wait for the kernel
+constexpr std::size_t kMaxName = 255;
+constexpr std::array<std::string_view, 12> kFilePrefixes = {"cgroup.",  "cpu.",     "cpuset.", "memory.",
+                                                            "pids.",    "hugetlb.", "io.",     "cpuacct.",
+                                                            "freezer.", "rdma.",    "misc.",   "blkio."};
+
+/// Control files by their names; cgroups never have such a name (CheckComponent refuses them).
+bool LooksLikeFile(std::string_view name) {
+  if (name == "tasks" || name == "notify_on_release" || name == "release_agent") return true;
+  return std::any_of(kFilePrefixes.begin(), kFilePrefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+/// Waits 1, 2, 4, ... ms, until kPatience is used up.
+class Backoff {
+ public:
+  explicit Backoff(const std::function<void(os::Millis)>& wait) : wait_(wait) {}
+  /// false: no time left, not waited.
+  bool Wait() {
+    if (waited_ >= kPatience) return false;
+    const os::Millis now = std::min(next_, kPatience - waited_);
+    wait_(now);
+    waited_ += now;
+    next_ *= 2;
+    return true;
+  }
+
+ private:
+  const std::function<void(os::Millis)>& wait_;
+  os::Millis next_{1};
+  os::Millis waited_{0};
+};
+
+std::string PidList(const std::vector<int>& pids) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < pids.size() && i < kShown; ++i) out.push_back(std::to_string(pids[i]));
+  return Join(out, ", ") + (pids.size() > kShown ? ", ..." : "");
+}
+
+class HostTree final : public Tree {
+ public:
+  HostTree(std::unique_ptr<os::Fs> fs, Layout layout, std::string root, TreeDoors doors)
+      : fs_(std::move(fs)),
+        files_(*fs_),
+        layout_(std::move(layout)),
+        root_(std::move(root)),
+        doors_(std::move(doors)) {}
+
+  Result<void> Start();
+
+  const Layout& layout() const override { return layout_; }
+  Result<void> Create(std::string_view path) override;
+  Result<int> Write(std::string_view path, const CgroupValues& values) override;
+  Result<CgroupValues> Read(std::string_view path) override;
+  Result<std::vector<int>> Pids(std::string_view path) override;
+  Result<void> Kill(std::string_view path) override;
+  Result<void> Remove(std::string_view path) override;
+  Result<std::vector<std::string>> Children(std::string_view path) override;
+  CgroupDirs Dirs(std::string_view path) const override;
+  std::uint64_t writes() const override { return files_.writes(); }
+
+ private:
+  /// The path relative to each mount, checked component by component; the root for "".
+  Result<std::string> Checked(std::string_view path) const;
+  Result<void> CheckAsked(const CgroupValues& values) const;
+  bool Has(std::string_view controller) const;
+  Result<std::vector<std::string>> ChildrenOf(const std::string& dir);
+  Result<void> AddPids(const std::string& dir, std::set<int>& out);
+  Result<std::vector<int>> PidsOf(const std::string& path);
+  Result<bool> KillAtOnce(const std::string& path);
+  Result<void> RemoveTree(const std::string& dir, Backoff& backoff);
+
+  std::unique_ptr<os::Fs> fs_;
+  ControlFiles files_;
+  Layout layout_;
+  std::string root_;  ///< without leading "/"; empty: the mount itself
+  TreeDoors doors_;
+  std::vector<std::unique_ptr<Hierarchy>> hierarchies_;
+};
+
+Result<void> HostTree::Start() {
+  std::vector<std::pair<const ControllerMount*, std::vector<std::string>>> mounts;
+  for (const ControllerMount& c : layout_.controllers) {
+    if (c.read_only) {
+      return Fail(Code::kPermission, "cgroup mount " + c.mount + " is read-only; remount it ('mount -o remount,rw " +
+                                         c.mount + "'), or in a container run it with a writable cgroup mount");
+    }
+    const auto same =
+        std::find_if(mounts.begin(), mounts.end(), [&](const auto& m) { return m.first->mount == c.mount; });
+    if (same == mounts.end()) {
+      mounts.push_back({&c, {c.controller}});
+    } else {
+      same->second.push_back(c.controller);
+    }
+  }
+  for (auto& [mount, names] : mounts) {
+    hierarchies_.push_back(mount->v2 ? MakeV2Hierarchy(files_, mount->mount, std::move(names))
+                                     : MakeV1Hierarchy(files_, mount->mount, std::move(names)));
+  }
+  if (!Has("cpuset")) return Fail(Code::kUnsupported, "no cgroup hierarchy with the cpuset controller");
+  auto made = Create("");
+  if (made || made.error().code != Code::kPermission) return made;
+  return Wrap(std::move(made).error(),
+              "create the cgroups below '/" + root_ + "' (run as root, or have this part of the tree delegated)");
+}
+
+bool HostTree::Has(std::string_view controller) const {
+  return std::any_of(hierarchies_.begin(), hierarchies_.end(), [&](const auto& h) { return h->Has(controller); });
+}
+
+Result<std::string> HostTree::Checked(std::string_view path) const {
+  std::string out = root_;
+  if (path.empty()) return out;
+  for (const std::string_view part : Split(path, '/')) {
+    if (auto ok = CheckComponent(part); !ok)
+      return Wrap(std::move(ok).error(), "cgroup path '" + Printable(path) + "'");
+    if (!out.empty()) out += '/';
+    out += part;
+  }
+  return out;
+}
+
+Result<void> HostTree::CheckAsked(const CgroupValues& values) const {
+  const auto check = [&](bool asked, std::string_view controller) -> Result<void> {
+    if (!asked || Has(controller)) return {};
+    return Fail(Code::kUnsupported, "controller '" + std::string(controller) +
+                                        "' is not enabled on this host; enable it (kernel command line, cgroup mounts) "
+                                        "or ask for no such value");
+  };
+  BERTH_RETURN_IF_ERROR(check(values.shares || values.weight || values.cpu_max, "cpu"));
+  BERTH_RETURN_IF_ERROR(check(values.memory_max.has_value(), "memory"));
+  return check(values.pids_max.has_value(), "pids");
+}
+
+Result<void> HostTree::Create(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  for (const auto& h : hierarchies_) BERTH_RETURN_IF_ERROR(h->Create(full));
+  return {};
+}
+
+Result<int> HostTree::Write(std::string_view path, const CgroupValues& values) {
+  BERTH_TRY(const std::string full, Checked(path));
+  BERTH_RETURN_IF_ERROR(CheckAsked(values));
+  const std::uint64_t before = files_.writes();
+  for (const auto& h : hierarchies_) BERTH_RETURN_IF_ERROR(h->Write(full, root_.size(), values));
+  return static_cast<int>(files_.writes() - before);
+}
+
+Result<CgroupValues> HostTree::Read(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  CgroupValues out;
+  bool found = false;
+  for (const auto& h : hierarchies_) {
+    BERTH_TRY(const bool exists, fs_->Exists(h->Dir(full)));
+    if (!exists) continue;
+    found = true;
+    BERTH_RETURN_IF_ERROR(h->Read(full, out));
+  }
+  if (!found) return FailErrno("read cgroup", hierarchies_.front()->Dir(full), ENOENT);
+  return out;
+}
+
+Result<std::vector<std::string>> HostTree::ChildrenOf(const std::string& dir) {
+  const auto names = fs_->List(dir);
+  if (!names) {
+    if (names.error().code == Code::kNotFound) return std::vector<std::string>();
+    return std::unexpected(names.error());
+  }
+  std::vector<std::string> out;
+  for (const std::string& name : *names) {
+    if (LooksLikeFile(name)) continue;
+    BERTH_TRY(const bool is_cgroup, fs_->Exists(dir + "/" + name + "/cgroup.procs"));
+    if (is_cgroup) out.push_back(name);
+  }
+  return out;
+}
+
+Result<void> HostTree::AddPids(const std::string& dir, std::set<int>& out) {
+  BERTH_TRY(const auto pids, files_.Parsed(dir + "/cgroup.procs", ParsePids));
+  if (pids) out.insert(pids->begin(), pids->end());
+  BERTH_TRY(const auto children, ChildrenOf(dir));
+  for (const std::string& child : children) BERTH_RETURN_IF_ERROR(AddPids(dir + "/" + child, out));
+  return {};
+}
+
+Result<std::vector<int>> HostTree::PidsOf(const std::string& path) {
+  std::set<int> out;
+  for (const auto& h : hierarchies_) BERTH_RETURN_IF_ERROR(AddPids(h->Dir(path), out));
+  return std::vector<int>(out.begin(), out.end());
+}
+
+Result<std::vector<int>> HostTree::Pids(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  return PidsOf(full);
+}
+
+/// cgroup.kill (Linux 5.14) leaves nobody behind, however fast they fork. false: not everything is on such a hierarchy.
+Result<bool> HostTree::KillAtOnce(const std::string& path) {
+  bool all = true;
+  for (const auto& h : hierarchies_) {
+    const std::string file = h->Dir(path) + "/cgroup.kill";
+    if (!h->v2()) {
+      all = false;
+      continue;
+    }
+    if (auto done = files_.Write(file, "1"); !done) {
+      if (done.error().code != Code::kNotFound) return std::unexpected(std::move(done).error());
+      all = false;
+    }
+  }
+  return all;
+}
+
+Result<void> HostTree::Kill(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  if (full == root_ && root_.empty()) return Fail(Code::kInvalid, "will not kill every process of the host");
+  Backoff backoff(doors_.wait);
+  for (;;) {
+    BERTH_TRY(const std::vector<int> pids, PidsOf(full));
+    if (pids.empty()) return {};
+    BERTH_TRY(const bool done, KillAtOnce(full));
+    if (!done) BERTH_RETURN_IF_ERROR(doors_.kill(pids, [&] { return PidsOf(full); }));
+    if (!backoff.Wait()) return Fail(Code::kBusy, "processes of cgroup " + full + " survive SIGKILL: " + PidList(pids));
+  }
+}
+
+Result<void> HostTree::RemoveTree(const std::string& dir, Backoff& backoff) {
+  for (;;) {
+    BERTH_TRY(const auto children, ChildrenOf(dir));
+    for (const std::string& child : children) BERTH_RETURN_IF_ERROR(RemoveTree(dir + "/" + child, backoff));
+    auto done = fs_->RemoveDir(dir);
+    if (done || done.error().code != Code::kBusy || !backoff.Wait()) return done;
+  }
+}
+
+Result<void> HostTree::Remove(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  if (full == root_) return Fail(Code::kInvalid, "will not remove the root '/" + root_ + "' of Berth's cgroups");
+  BERTH_TRY(const std::vector<int> pids, PidsOf(full));
+  if (!pids.empty()) {
+    return Fail(Code::kBusy, "remove cgroup " + full + ": processes are still in it: " + PidList(pids));
+  }
+  Backoff backoff(doors_.wait);
+  for (const auto& h : hierarchies_) BERTH_RETURN_IF_ERROR(RemoveTree(h->Dir(full), backoff));
+  return {};
+}
+
+Result<std::vector<std::string>> HostTree::Children(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  std::set<std::string> out;
+  for (const auto& h : hierarchies_) {
+    BERTH_TRY(const auto names, ChildrenOf(h->Dir(full)));
+    out.insert(names.begin(), names.end());
+  }
+  return std::vector<std::string>(out.begin(), out.end());
+}
+
+CgroupDirs HostTree::Dirs(std::string_view path) const {
+  CgroupDirs out;
+  const auto full = Checked(path);
+  if (!full) return out;
+  out.v2 = hierarchies_.size() == 1 && hierarchies_.front()->v2();
+  for (const auto& h : hierarchies_) out.dirs.push_back(h->Dir(*full));
+  return out;
+}
+
+/// Handles are opened first, then the list is read again: a pid that is still listed is the process of the handle, or
+/// that one is dead and the signal goes nowhere. A reused pid is never hit.
+Result<void> KillListed(const std::vector<int>& pids, const std::function<Result<std::vector<int>>()>& still_there) {
+  std::vector<std::pair<int, os::UniqueFd>> handles;
+  for (const int pid : pids) {
+    const auto start = os::StartTicksOf(pid);
+    auto handle = start ? os::OpenPidfd(pid, *start) : Result<os::UniqueFd>(std::unexpected(start.error()));
+    if (handle) {
+      handles.emplace_back(pid, *std::move(handle));
+    } else if (handle.error().code != Code::kNotFound) {
+      return std::unexpected(std::move(handle).error());
+    }
+  }
+  BERTH_TRY(const std::vector<int> there, still_there());
+  for (const auto& [pid, handle] : handles)
+    if (std::binary_search(there.begin(), there.end(), pid)) {
+      BERTH_RETURN_IF_ERROR(os::SendSignal(handle.get(), SIGKILL));
+    }
+  return {};
+}
+
+}  // namespace
+
+Result<void> CheckComponent(std::string_view name) {
+  const auto bad = [&](std::string_view why) {
+    return Fail(Code::kInvalid, "'" + Printable(name, 80) + "' cannot be the name of a cgroup: " + std::string(why));
+  };
+  if (name.empty()) return bad("it is empty");
+  if (name == "." || name == "..") return bad("it would lead elsewhere");
+  if (name.size() > kMaxName) return bad("it is longer than 255 bytes");
+  for (const char c : name) {
+    const bool fine =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
+    if (!fine) return bad("only letters, digits, '-', '.' and '_' are allowed");
+  }
+  if (LooksLikeFile(name)) return bad("the kernel keeps such names for its control files");
+  return {};
+}
+
+Result<std::unique_ptr<Tree>> OpenTree(std::unique_ptr<os::Fs> root_fs, Layout layout, std::string root,
+                                       TreeDoors doors) {
+  std::vector<std::string> parts;
+  for (const std::string_view part : Split(root, '/')) {
+    if (part.empty()) continue;
+    if (auto ok = CheckComponent(part); !ok)
+      return Wrap(std::move(ok).error(), "cgroup root '" + Printable(root) + "'");
+    parts.emplace_back(part);
+  }
+  auto tree = std::make_unique<HostTree>(std::move(root_fs), std::move(layout), Join(parts, "/"), std::move(doors));
+  BERTH_RETURN_IF_ERROR(tree->Start());
+  return tree;
+}
+
+Result<std::unique_ptr<Tree>> Tree::Open(std::unique_ptr<os::Fs> root_fs, Layout layout, std::string root) {
+  return OpenTree(std::move(root_fs), std::move(layout), std::move(root), {.kill = KillListed, .wait = os::SleepFor});
+}
+
+}  // namespace berth::cgroup

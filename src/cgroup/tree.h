@@ -1,0 +1,33 @@
+// How a tree reaches processes and time, apart from files: so that tests neither kill nor wait. Internal to the room.
+#ifndef BERTH_CGROUP_TREE_H_
+#define BERTH_CGROUP_TREE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cgroup/cgroup.h"
+#include "os/clock.h"
+
+namespace berth::cgroup {
+
+struct TreeDoors {
+  /// Sends SIGKILL to those of `pids` that `still_there` (asked after a handle to each was opened) still names.
+  std::function<Result<void>(const std::vector<int>& pids,
+                             const std::function<Result<std::vector<int>>()>& still_there)>
+      kill;
+  /// Waits that long.
+  std::function<void(os::Millis)> wait;
+};
+
+/// As Tree::Open, with the doors given.
+Result<std::unique_ptr<Tree>> OpenTree(std::unique_ptr<os::Fs> root_fs, Layout layout, std::string root,
+                                       TreeDoors doors);
+
+/// Whether `name` may be a component of a cgroup path. Errors: kInvalid, naming it and the reason.
+Result<void> CheckComponent(std::string_view name);
+
+}  // namespace berth::cgroup
+
+#endif  // BERTH_CGROUP_TREE_H_

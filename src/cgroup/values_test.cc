@@ -1,0 +1,261 @@
+// Values of pods and containers. The numbers come from the kubelet (spec devices-cgroups 1.2, 1.7, 6.2).
+#include <gtest/gtest.h>
+
+#include "cgroup/cgroup.h"
+
+namespace berth::cgroup {
+namespace {
+
+using std::chrono::microseconds;
+
+struct Amounts {
+  std::string cpu, memory, huge_2mi;
+};
+
+ResourceList List(const Amounts& a) {
+  ResourceList out;
+  const auto put = [&](const char* name, const std::string& text) {
+    if (text.empty()) return;
+    const auto q = Quantity::Parse(text);
+    ASSERT_TRUE(q) << text;
+    out[name] = *q;
+  };
+  put("cpu", a.cpu), put("memory", a.memory), put("hugepages-2Mi", a.huge_2mi);
+  return out;
+}
+
+Container Make(const std::string& name, const Amounts& requests, const Amounts& limits) {
+  Container c;
+  c.name = name;
+  c.resources = {.requests = List(requests), .limits = List(limits)};
+  return c;
+}
+
+Pod MakePod(std::vector<Container> containers, std::vector<Container> init = {}) {
+  Pod pod;
+  pod.name = "p";
+  pod.uid = "u";
+  pod.containers = std::move(containers);
+  pod.init_containers = std::move(init);
+  return pod;
+}
+
+/// The pod with limits on parts of its containers that several examples build on.
+Pod Partly() {
+  return MakePod({Make("a", {"250m", "128Mi", ""}, {"1", "", ""}), Make("b", {"100m", "", ""}, {"2", "1Gi", ""})});
+}
+
+CpuMax Quota(std::int64_t us) { return {.quota = microseconds(us), .period = microseconds(100'000)}; }
+constexpr CpuMax kNoQuota{.quota = std::nullopt, .period = microseconds(100'000)};
+
+TEST(ConversionTest, SharesOfMilliCpu) {
+  const std::pair<std::int64_t, std::uint64_t> cases[] = {
+      {0, 2},      {1, 2},       {9, 9},       {15, 15},     {100, 102},         {250, 256},
+      {999, 1022}, {1000, 1024}, {7250, 7424}, {2600, 2662}, {300'000, 262'144}, {-5, 2}};
+  for (const auto& [milli, shares] : cases) EXPECT_EQ(shares, SharesOf({milli})) << milli;
+  EXPECT_EQ(262'144u, SharesOf({std::numeric_limits<std::int64_t>::max()}));
+}
+
+TEST(ConversionTest, QuotaOfMilliCpu) {
+  const auto at = [](std::int64_t milli, std::int64_t period_us) {
+    const auto quota = QuotaOf({milli}, microseconds(period_us));
+    return quota ? quota->count() : -1;
+  };
+  EXPECT_EQ(-1, at(0, 100'000));
+  EXPECT_EQ(1000, at(1, 100'000));
+  EXPECT_EQ(1000, at(9, 100'000));
+  EXPECT_EQ(1500, at(15, 100'000));
+  EXPECT_EQ(99'900, at(999, 100'000));
+  EXPECT_EQ(30'000'000, at(300'000, 100'000));
+  EXPECT_EQ(1000, at(100, 10'000));
+  EXPECT_EQ(2500, at(250, 10'000));
+  EXPECT_EQ(15'000, at(1500, 10'000));
+}
+
+TEST(ConversionTest, WeightOfSharesForContainersAndForTheLevelsAbove) {
+  struct Row {
+    std::uint64_t shares, tier, container;
+  };
+  const Row rows[] = {{2, 1, 1},
+                      {3, 1, 2},
+                      {10, 1, 4},
+                      {102, 4, 17},
+                      {256, 10, 35},
+                      {512, 20, 59},
+                      {614, 24, 67},
+                      {1024, 39, 100},
+                      {1536, 59, 138},
+                      {2048, 79, 174},
+                      {4096, 157, 303},
+                      {10240, 391, 639},
+                      {65536, 2500, 3023},
+                      {131072, 5000, 5478},
+                      {262144, 10000, 10000},
+                      {7424, 284, 0},
+                      {2662, 102, 0},
+                      {0, 0, 0},
+                      {1, 1, 1},
+                      {300000, 10000, 10000}};
+  for (const Row& row : rows) {
+    EXPECT_EQ(row.tier, TierWeightOfShares(row.shares)) << row.shares;
+    if (row.container != 0 || row.shares == 0) {
+      EXPECT_EQ(row.container, WeightOfShares(row.shares)) << row.shares;
+    }
+  }
+}
+
+TEST(ConversionTest, WeightNeverFallsWhenSharesGrow) {
+  for (std::uint64_t s = 3; s <= 262'144; ++s) {
+    ASSERT_LE(WeightOfShares(s - 1), WeightOfShares(s)) << s;
+    ASSERT_LE(TierWeightOfShares(s - 1), TierWeightOfShares(s)) << s;
+  }
+}
+
+TEST(PathTest, PodsLieBelowTheirClass) {
+  EXPECT_EQ("kubepods/podu-1", PodPath(QosClass::kGuaranteed, "u-1"));
+  EXPECT_EQ("kubepods/burstable/podu-1", PodPath(QosClass::kBurstable, "u-1"));
+  EXPECT_EQ("kubepods/besteffort/podu-1", PodPath(QosClass::kBestEffort, "u-1"));
+}
+
+TEST(PodValuesTest, GuaranteedPodHasAllThree) {
+  const Pod pod = MakePod(
+      {Make("a", {"1500m", "1Gi", ""}, {"1500m", "1Gi", ""}), Make("b", {"500m", "256Mi", ""}, {"500m", "256Mi", ""})});
+  const CgroupValues v = PodValues(pod, false, {});
+  EXPECT_EQ(2048u, v.shares);
+  EXPECT_EQ(Quota(200'000), v.cpu_max);
+  EXPECT_EQ(Bytes{1342177280}, v.memory_max);
+  EXPECT_FALSE(v.cpus || v.mems || v.pids_max);
+}
+
+TEST(PodValuesTest, ExclusiveCpusOrSwitchedOffQuotasLiftThePodsQuota) {
+  const Pod pod = MakePod({Make("a", {"2", "1Gi", ""}, {"2", "1Gi", ""})});
+  EXPECT_EQ(kNoQuota, PodValues(pod, true, {}).cpu_max);
+  EXPECT_EQ(kNoQuota, PodValues(pod, false, {.cpu_cfs_quota = false}).cpu_max);
+}
+
+TEST(PodValuesTest, OneContainerWithoutMemoryLimitLeavesThePodWithoutOne) {
+  const CgroupValues v = PodValues(Partly(), false, {});
+  EXPECT_EQ(358u, v.shares);
+  EXPECT_EQ(Quota(300'000), v.cpu_max);
+  EXPECT_EQ(std::nullopt, v.memory_max);
+}
+
+TEST(PodValuesTest, OverheadCountsForBoth) {
+  Pod pod = Partly();
+  pod.overhead = List({"250m", "120Mi", ""});
+  const CgroupValues v = PodValues(pod, false, {});
+  EXPECT_EQ(614u, v.shares);
+  EXPECT_EQ(Quota(325'000), v.cpu_max);
+}
+
+TEST(PodValuesTest, AnInitContainerWithoutLimitLiftsTheQuota) {
+  Pod pod = Partly();
+  pod.init_containers = {Make("i", {"2", "", ""}, {})};
+  const CgroupValues v = PodValues(pod, false, {});
+  EXPECT_EQ(2048u, v.shares);
+  EXPECT_EQ(std::nullopt, v.cpu_max);
+}
+
+TEST(PodValuesTest, SidecarsAddToInitContainersAfterThem) {
+  Pod pod = Partly();
+  pod.init_containers = {Make("s", {"300m", "64Mi", ""}, {"400m", "64Mi", ""}),
+                         Make("i", {"500m", "", ""}, {"4", "", ""})};
+  pod.init_containers[0].restartable_init = true;
+  const CgroupValues v = PodValues(pod, false, {});
+  EXPECT_EQ(819u, v.shares);
+  EXPECT_EQ(Quota(440'000), v.cpu_max);
+}
+
+TEST(PodValuesTest, ASidecarsLimitStandsForInitContainersWithoutOne) {
+  Pod pod = MakePod({Make("a", {"100m", "", ""}, {"1", "", ""})},
+                    {Make("s", {"100m", "", ""}, {"1", "", ""}), Make("i", {"100m", "", ""}, {})});
+  pod.init_containers[0].restartable_init = true;
+  EXPECT_EQ(Quota(200'000), PodValues(pod, false, {}).cpu_max);
+  std::swap(pod.init_containers[0], pod.init_containers[1]);
+  EXPECT_EQ(std::nullopt, PodValues(pod, false, {}).cpu_max) << "before it, nothing stands for it";
+}
+
+TEST(PodValuesTest, PodLevelResourcesReplaceTheContainers) {
+  Pod pod = MakePod({Make("a", {"100m", "", ""}, {}), Make("b", {}, {})});
+  pod.resources = Resources{.requests = List({"1", "1Gi", ""}), .limits = List({"2", "2Gi", ""})};
+  const CgroupValues v = PodValues(pod, false, {});
+  EXPECT_EQ(1024u, v.shares);
+  EXPECT_EQ(Quota(200'000), v.cpu_max);
+  EXPECT_EQ(Bytes{2147483648}, v.memory_max);
+}
+
+TEST(PodValuesTest, EmptyPodLevelResourcesMakeItBestEffort) {
+  Pod pod = MakePod({Make("a", {"100m", "1Gi", ""}, {"100m", "1Gi", ""})});
+  pod.resources = Resources{};
+  const CgroupValues v = PodValues(pod, false, {});
+  EXPECT_EQ(2u, v.shares);
+  EXPECT_FALSE(v.cpu_max || v.memory_max);
+}
+
+TEST(PodValuesTest, HugePagesComeFromRequests) {
+  const Pod pod = MakePod({Make("a", {"1", "1Gi", "100Mi"}, {"1", "1Gi", "100Mi"})});
+  const CgroupValues v = PodValues(pod, false, {});
+  EXPECT_EQ((std::map<Bytes, Bytes>{{MiB(2), Bytes{104857600}}}), v.hugetlb);
+}
+
+TEST(PodValuesTest, TheSmallestQuotaIsTenMillis) {
+  const CgroupValues v = PodValues(MakePod({Make("a", {"1m", "1Mi", ""}, {"1m", "1Mi", ""})}), false, {});
+  EXPECT_EQ(2u, v.shares);
+  EXPECT_EQ(Quota(1000), v.cpu_max);
+  EXPECT_EQ(Bytes{1048576}, v.memory_max);
+}
+
+TEST(PodValuesTest, PidsLimitOnlyWhenSet) {
+  const Pod pod = MakePod({Make("a", {}, {})});
+  EXPECT_EQ(std::nullopt, PodValues(pod, false, {}).pids_max);
+  EXPECT_EQ(100, PodValues(pod, false, {.pod_pids_limit = 100}).pids_max);
+}
+
+TEST(ContainerValuesTest, LimitsAndRequestsBecomeValues) {
+  const Pod pod = Partly();
+  const CgroupValues a = ContainerValues(pod, pod.containers[0], false, CpuSet{CpuId{1}}, NodeSet{NumaId{0}}, {});
+  EXPECT_EQ(256u, a.shares);
+  EXPECT_EQ(35u, a.weight);
+  EXPECT_EQ(Quota(100'000), a.cpu_max);
+  EXPECT_EQ(std::nullopt, a.memory_max);
+  EXPECT_EQ(CpuSet{CpuId{1}}, a.cpus);
+  EXPECT_EQ(NodeSet{NumaId{0}}, a.mems);
+  const CgroupValues b = ContainerValues(pod, pod.containers[1], false, std::nullopt, std::nullopt, {});
+  EXPECT_EQ(102u, b.shares);
+  EXPECT_EQ(GiB(1), b.memory_max);
+  EXPECT_EQ(Bytes{0}, b.swap_max);
+  EXPECT_FALSE(b.cpus || b.mems);
+}
+
+TEST(ContainerValuesTest, ExclusiveCpusHaveNoQuota) {
+  const Pod pod = MakePod({Make("a", {"2", "1Gi", ""}, {"2", "1Gi", ""})});
+  EXPECT_EQ(kNoQuota, ContainerValues(pod, pod.containers[0], true, std::nullopt, std::nullopt, {}).cpu_max);
+  EXPECT_EQ(
+      std::nullopt,
+      ContainerValues(pod, pod.containers[0], true, std::nullopt, std::nullopt, {.cpu_cfs_quota = false}).cpu_max);
+}
+
+TEST(ContainerValuesTest, SharesFallBackToTheLimitAndLimitsToThePod) {
+  Pod pod = MakePod({Make("a", {}, {"500m", "", ""}), Make("b", {}, {})});
+  pod.resources = Resources{.requests = {}, .limits = List({"2", "2Gi", ""})};
+  const CgroupValues a = ContainerValues(pod, pod.containers[0], false, std::nullopt, std::nullopt, {});
+  EXPECT_EQ(512u, a.shares);
+  EXPECT_EQ(Quota(50'000), a.cpu_max);
+  EXPECT_EQ(GiB(2), a.memory_max);
+  EXPECT_EQ(Quota(200'000), ContainerValues(pod, pod.containers[1], false, std::nullopt, std::nullopt, {}).cpu_max);
+  pod.resources.reset();
+  EXPECT_EQ(2u, ContainerValues(pod, pod.containers[1], false, std::nullopt, std::nullopt, {}).shares);
+}
+
+TEST(ContainerValuesTest, HugePageLimitsOfTheContainerOverrideThePods) {
+  Pod pod = MakePod({Make("a", {}, {"", "", "64Mi"}), Make("b", {}, {})});
+  pod.resources = Resources{.requests = {}, .limits = List({"", "", "128Mi"})};
+  const auto pages = [&](std::size_t i) {
+    return *ContainerValues(pod, pod.containers[i], false, std::nullopt, std::nullopt, {}).hugetlb;
+  };
+  EXPECT_EQ((std::map<Bytes, Bytes>{{MiB(2), MiB(64)}}), pages(0));
+  EXPECT_EQ((std::map<Bytes, Bytes>{{MiB(2), MiB(128)}}), pages(1));
+}
+
+}  // namespace
+}  // namespace berth::cgroup
