@@ -1,0 +1,283 @@
+// A node for tests of the manager: store, cgroups and runtime in memory that write down every step, check the promises
+// of the house after each, and can die at any of them.
+#ifndef BERTH_DAEMON_FAKE_NODE_TEST_H_
+#define BERTH_DAEMON_FAKE_NODE_TEST_H_
+
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/dry_run.h"
+#include "daemon/pod_manager.h"
+#include "state/store.h"
+#include "testing/fixtures.h"
+
+namespace berth::daemon {
+
+/// berthd is gone at this point; thrown by fakes, caught by tests.
+struct Died {};
+
+/// What all fakes share: the log of steps and the hook after each.
+class Steps {
+ public:
+  /// Dies in place of step number `n` (0 first); nullopt: never.
+  void DieAt(std::optional<int> n) { die_at_ = n, count_ = 0; }
+  /// Called after each step.
+  void set_check(std::function<void()> check) { check_ = std::move(check); }
+  void Before() {
+    if (die_at_ && count_ >= *die_at_) throw Died{};
+    ++count_;
+  }
+  void After(std::string step) {
+    log_.push_back(std::move(step));
+    if (check_) check_();
+  }
+  const std::vector<std::string>& log() const { return log_; }
+  void ClearLog() { log_.clear(); }
+  int count() const { return count_; }
+  /// Position of the first step that starts with `prefix`, at `from` or later; -1: none.
+  int Find(std::string_view prefix, int from = 0) const {
+    for (std::size_t i = static_cast<std::size_t>(from); i < log_.size(); ++i)
+      if (log_[i].starts_with(prefix)) return static_cast<int>(i);
+    return -1;
+  }
+
+ private:
+  std::vector<std::string> log_;
+  std::function<void()> check_;
+  std::optional<int> die_at_;
+  int count_ = 0;
+};
+
+class FakeStore final : public state::Store {
+ public:
+  explicit FakeStore(Steps& steps) : steps_(steps) {}
+  Result<std::optional<state::Saved>> Load(std::vector<std::string>*) override { return saved; }
+  Result<void> Save(const state::Saved& value) override {
+    if (full) return Fail(Code::kExhausted, "save the ledger to /state/ledger: No space left on device");
+    steps_.Before();
+    saved = value;
+    steps_.After("save");
+    return {};
+  }
+  std::optional<state::Saved> saved;
+  bool full = false;
+
+ private:
+  Steps& steps_;
+};
+
+/// Containers that run until the test or a signal ends them. Their processes are known to the tree.
+class FakeRuntime final : public runtime::Runtime {
+ public:
+  explicit FakeRuntime(Steps& steps) : steps_(steps), fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+  Result<runtime::ContainerStatus> Start(const runtime::StartRequest& request) override {
+    if (refuse) return Fail(Code::kIo, *refuse);
+    steps_.Before();
+    runtime::ContainerStatus status;
+    status.id = request.pod_uid + "_" + request.container.name + "_" + std::to_string(request.attempt);
+    status.pod_uid = request.pod_uid;
+    status.container = request.container.name;
+    status.attempt = request.attempt;
+    status.state = runtime::ContainerState::kRunning;
+    status.started_at = "2026-01-02T00:00:00.000000Z";
+    status.log_path = request.log_path;
+    status.pid = next_pid++;
+    containers.insert_or_assign(status.id, status);
+    steps_.After("start " + request.container.name);
+    return status;
+  }
+  Result<void> Signal(std::string_view id, int signal) override {
+    steps_.Before();
+    steps_.After("signal " + std::string(id));
+    if (!deaf) Exit(std::string(id), 128 + signal);
+    return {};
+  }
+  Result<std::vector<runtime::ContainerStatus>> List() override {
+    std::vector<runtime::ContainerStatus> out;
+    for (const auto& [id, status] : containers) out.push_back(status);
+    changed.clear();
+    return out;
+  }
+  int event_fd() const override { return fd_.get(); }
+  std::vector<runtime::ContainerStatus> Poll() override {
+    std::vector<runtime::ContainerStatus> out;
+    for (const std::string& id : std::exchange(changed, {})) out.push_back(containers[id]);
+    return out;
+  }
+  Result<void> Forget(std::string_view id) override {
+    steps_.Before();
+    containers.erase(std::string(id));
+    steps_.After("forget " + std::string(id));
+    return {};
+  }
+
+  void Exit(const std::string& id, int code) {
+    const auto it = containers.find(id);
+    if (it == containers.end() || it->second.state != runtime::ContainerState::kRunning) return;
+    it->second.state = runtime::ContainerState::kExited;
+    it->second.exit_code = code;
+    it->second.finished_at = it->second.started_at;
+    changed.push_back(id);
+  }
+  bool Runs(std::string_view uid, std::string_view container) const {
+    for (const auto& [id, status] : containers)
+      if (status.pod_uid == uid && status.container == container && status.state == runtime::ContainerState::kRunning)
+        return true;
+    return false;
+  }
+
+  std::map<std::string, runtime::ContainerStatus> containers;  // by id
+  std::vector<std::string> changed;
+  std::optional<std::string> refuse;
+  bool deaf = false;  // SIGTERM is ignored
+  int next_pid = 100;
+
+ private:
+  Steps& steps_;
+  os::UniqueFd fd_;
+};
+
+/// Cgroups in memory. A container's processes are in its group as long as the runtime says so, or `stuck` names it.
+class FakeTree final : public cgroup::Tree {
+ public:
+  FakeTree(const Machine& machine, Steps& steps, FakeRuntime& runtime)
+      : steps_(steps), runtime_(runtime), tree_(machine) {}
+
+  const cgroup::Layout& layout() const override { return tree_.layout(); }
+  Result<void> Create(std::string_view path) override {
+    if (tree_.Read(path)) return {};
+    steps_.Before();
+    auto made = tree_.Create(path);
+    steps_.After("mkdir " + std::string(path));
+    return made;
+  }
+  Result<int> Write(std::string_view path, const CgroupValues& values) override {
+    if (refuse_writes.contains(std::string(path))) return Fail(Code::kIo, "set cpuset of " + std::string(path));
+    auto now = tree_.Read(path);
+    if (!now) return std::unexpected(now.error());
+    if (values.cpus && now->cpus != values.cpus) steps_.Before();
+    const bool cpus = values.cpus && now->cpus != values.cpus;
+    auto written = tree_.Write(path, values);
+    if (cpus) steps_.After("cpus " + std::string(path) + " " + FormatIds(*values.cpus));
+    return written;
+  }
+  Result<CgroupValues> Read(std::string_view path) override { return tree_.Read(path); }
+  Result<std::vector<int>> Pids(std::string_view path) override {
+    std::vector<int> out;
+    for (const auto& [id, status] : runtime_.containers)
+      if (status.state == runtime::ContainerState::kRunning && PathOf(status).starts_with(path))
+        out.push_back(status.pid);
+    for (const std::string& group : stuck)
+      if (group.starts_with(path)) out.push_back(7);
+    return out;
+  }
+  Result<void> Kill(std::string_view path) override {
+    for (const auto& [id, status] : std::map(runtime_.containers))
+      if (PathOf(status).starts_with(path)) runtime_.Exit(id, 137);
+    if (auto pids = Pids(path); pids && !pids->empty()) return Fail(Code::kBusy, "kill: processes are still there");
+    return {};
+  }
+  Result<void> Remove(std::string_view path) override {
+    if (auto pids = Pids(path); pids && !pids->empty()) return Fail(Code::kBusy, "remove: processes are still there");
+    if (!tree_.Read(path)) return {};
+    steps_.Before();
+    auto removed = tree_.Remove(path);
+    steps_.After("rmdir " + std::string(path));
+    return removed;
+  }
+  Result<std::vector<std::string>> Children(std::string_view path) override { return tree_.Children(path); }
+  CgroupDirs Dirs(std::string_view path) const override { return tree_.Dirs(path); }
+  std::uint64_t writes() const override { return tree_.writes(); }
+
+  /// Where the container's group is, over all tiers; "" when nowhere.
+  std::string PathOf(const runtime::ContainerStatus& status) {
+    for (const QosClass qos : {QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort}) {
+      std::string path = cgroup::PodPath(qos, status.pod_uid) + "/" + status.container;
+      if (tree_.Read(path)) return path;
+    }
+    return "";
+  }
+  /// A write by somebody else: no step of ours.
+  void ForeignWrite(std::string_view path, const CpuSet& cpus) {
+    CgroupValues values;
+    values.cpus = cpus;
+    ASSERT_TRUE(tree_.Write(path, values));
+  }
+
+  std::set<std::string> stuck;          // groups with a process that does not die
+  std::set<std::string> refuse_writes;  // groups the kernel refuses to change
+
+ private:
+  Steps& steps_;
+  FakeRuntime& runtime_;
+  DryRunTree tree_;
+};
+
+/// Everything that outlives a berthd.
+struct FakeNode {
+  explicit FakeNode(engine::Node node_)
+      : node(std::move(node_)), store(steps), runtime(steps), tree(node.machine(), steps, runtime) {
+    steps.set_check([this] { CheckPromises(); });
+  }
+
+  /// What holds after every step: no running container is allowed on a CPU that a saved record gives to another one
+  /// alone, Berth's own group neither; what runs has a record; every container has a CPU.
+  void CheckPromises() {
+    for (const auto& [id, status] : runtime.containers)
+      if (status.state == runtime::ContainerState::kRunning) CheckContainer(status, steps.log().back());
+  }
+
+  void CheckContainer(const runtime::ContainerStatus& status, const std::string& step) {
+    ASSERT_TRUE(store.saved) << step;
+    const auto record = store.saved->ledger.pods.find(status.pod_uid);
+    ASSERT_NE(record, store.saved->ledger.pods.end()) << status.container << " runs without a record: " << step;
+    const Placement* placement = FindPlacement(record->second, status.container);
+    ASSERT_NE(placement, nullptr);
+    const std::string path = tree.PathOf(status);
+    ASSERT_FALSE(path.empty()) << status.container << " runs without a group: " << step;
+    const CpuSet mine = *tree.Read(path)->cpus;
+    EXPECT_FALSE(mine.empty()) << step;
+    if (!placement->cpus) return;
+    EXPECT_EQ(mine, *placement->cpus) << step;
+    EXPECT_FALSE(tree.Read(kOwnGroup)->cpus->Intersects(mine)) << "berthd is on exclusive CPUs: " << step;
+    for (const auto& [id, other] : runtime.containers) {
+      if (id == status.id || other.state != runtime::ContainerState::kRunning) continue;
+      EXPECT_FALSE(tree.Read(tree.PathOf(other))->cpus->Intersects(mine))
+          << other.container << " is allowed on CPUs of " << status.container << ": " << step;
+    }
+  }
+
+  /// A new berthd on what the last one left.
+  std::unique_ptr<PodManager> Boot() {
+    steps.DieAt(std::nullopt);
+    return MakeManager();
+  }
+  std::unique_ptr<PodManager> MakeManager() {
+    return std::make_unique<PodManager>(
+        ManagerParts{.store = store, .tree = tree, .runtime = runtime, .events = events, .clock = clock}, node,
+        ManagerOptions{.node_name = "n1", .log_dir = logs.path(), .boot_id = "boot", .machine_fingerprint = "m"});
+  }
+
+  testkit::TempDir logs;
+  testkit::ManualClock clock;
+  Steps steps;
+  engine::Node node;
+  FakeStore store;
+  FakeRuntime runtime;
+  FakeTree tree;
+  EventLog events{clock, nullptr, 1000};
+};
+
+}  // namespace berth::daemon
+
+#endif  // BERTH_DAEMON_FAKE_NODE_TEST_H_

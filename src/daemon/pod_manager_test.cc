@@ -1,0 +1,355 @@
+#include "daemon/pod_manager.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "daemon/adopt.h"
+#include "daemon/fake_node_test.h"
+#include "machine/load.h"
+
+namespace berth::daemon {
+namespace {
+
+engine::Node MakeNode() {
+  auto machine = machine::ParseSynthetic("pack:1 core:4 pu:1");
+  EXPECT_TRUE(machine) << machine.error().message;
+  KubeletConfiguration config;
+  config.cpu_manager_policy = "static";
+  config.reserved_system_cpus = "0";
+  auto node = engine::Node::Make(*machine, config);
+  EXPECT_TRUE(node) << node.error().message;
+  return *node;
+}
+
+Pod MakePod(const std::string& name, std::string_view cpu, QosClass qos = QosClass::kGuaranteed) {
+  Pod pod;
+  pod.name = name;
+  pod.uid = "uid-" + name;
+  Container& container = pod.containers.emplace_back();
+  container.name = name;
+  container.command = {"/bin/true"};
+  if (qos == QosClass::kBestEffort) return pod;
+  container.resources.requests.emplace("cpu", *Quantity::Parse(cpu));
+  container.resources.requests.emplace("memory", *Quantity::Parse("1Mi"));
+  if (qos == QosClass::kGuaranteed) container.resources.limits = container.resources.requests;
+  return pod;
+}
+
+source::Snapshot Wanting(std::vector<Pod> pods) {
+  source::Snapshot out;
+  out.ready = true;
+  for (const Pod& pod : pods) out.files.emplace(FullName(pod), "/pods/" + pod.name + ".yaml");
+  out.pods = std::move(pods);
+  return out;
+}
+
+struct PodManagerTest : testing::Test {
+  PodManagerTest() : world(MakeNode()) {}
+
+  std::unique_ptr<PodManager> Boot() {
+    auto manager = world.Boot();
+    const auto started = manager->Start(world.store.saved, Now());
+    EXPECT_TRUE(started) << started.error().message;
+    return manager;
+  }
+  os::MonoTime Now() { return world.clock.Now(); }
+  void Advance(PodManager& manager, os::Millis by) {
+    world.clock.Advance(by);
+    manager.Sync(Now());
+  }
+  CpuSet CpusAt(const std::string& path) {
+    const auto values = world.tree.Read(path);
+    return values && values->cpus ? *values->cpus : CpuSet();
+  }
+  bool HasEvent(std::string_view reason) {
+    return std::ranges::any_of(world.events.events(), [&](const Event& e) { return e.reason == reason; });
+  }
+
+  FakeNode world;
+};
+
+TEST_F(PodManagerTest, SavesThenShrinksThenStarts) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort)}), Now());
+  ASSERT_TRUE(world.runtime.Runs("uid-back", "back"));
+  world.steps.ClearLog();
+  manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")}), Now());
+  const int saved = world.steps.Find("save");
+  const int shrunk = world.steps.Find("cpus kubepods/besteffort/poduid-back/back");
+  const int own = world.steps.Find("cpus berth");
+  const int started = world.steps.Find("start web");
+  EXPECT_EQ(saved, 0);
+  EXPECT_LT(saved, shrunk);
+  EXPECT_LT(saved, own);
+  EXPECT_LT(shrunk, started);
+  EXPECT_LT(own, started);
+  EXPECT_EQ(FormatIds(CpusAt("kubepods/poduid-web/web")), "1-2");
+  EXPECT_EQ(FormatIds(CpusAt("berth")), "0,3");
+}
+
+TEST_F(PodManagerTest, GrowsThePoolOnlyAfterTheEndWasSeenAndSaved) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")}), Now());
+  world.steps.ClearLog();
+  world.tree.stuck.insert("kubepods/poduid-web/web");
+  manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort)}), Now());
+  manager->OnRuntime(Now());
+  EXPECT_EQ(world.steps.Find("save"), -1) << "a container whose end is not confirmed keeps its CPUs";
+  EXPECT_EQ(FormatIds(CpusAt("berth")), "0,3");
+  world.tree.stuck.clear();
+  Advance(*manager, os::Millis(1000));
+  const int removed = world.steps.Find("rmdir kubepods/poduid-web");
+  const int saved = world.steps.Find("save");
+  const int grown = world.steps.Find("cpus berth 0-3");
+  ASSERT_GE(removed, 0);
+  EXPECT_LT(removed, saved);
+  EXPECT_LT(saved, grown);
+  EXPECT_TRUE(manager->ledger().pods.contains("uid-back"));
+  EXPECT_FALSE(manager->ledger().pods.contains("uid-web"));
+}
+
+TEST_F(PodManagerTest, RefusesThePodWhenTheLedgerCannotBeSavedAndTriesAgain) {
+  auto manager = Boot();
+  const Ledger before = manager->ledger();
+  world.store.full = true;
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+  EXPECT_EQ(manager->ledger(), before);
+  EXPECT_FALSE(world.runtime.Runs("uid-web", "web"));
+  EXPECT_EQ(manager->pods().find("uid-web")->second.reason, "LedgerNotSaved");
+  EXPECT_TRUE(HasEvent("LedgerNotSaved"));
+  EXPECT_EQ(world.steps.Find("mkdir kubepods/poduid-web"), -1);
+  world.store.full = false;
+  world.clock.Advance(os::Millis(5000));
+  ASSERT_LE(manager->next_due(), Now());
+  manager->Sync(Now());
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+}
+
+TEST_F(PodManagerTest, KeepsCpusWhenTheReleaseCannotBeSaved) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+  world.store.full = true;
+  manager->OnSnapshot(Wanting({}), Now());
+  manager->OnRuntime(Now());
+  EXPECT_EQ(FormatIds(CpusAt("berth")), "0,3");
+  world.store.full = false;
+  Advance(*manager, os::Millis(5000));
+  EXPECT_TRUE(manager->pods().empty());
+  EXPECT_EQ(FormatIds(CpusAt("berth")), "0-3");
+}
+
+TEST_F(PodManagerTest, StartsNothingExclusiveWhileThePoolCannotShrink) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort)}), Now());
+  world.tree.refuse_writes.insert("kubepods/besteffort/poduid-back/back");
+  manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")}), Now());
+  EXPECT_FALSE(world.runtime.Runs("uid-web", "web"));
+  EXPECT_TRUE(HasEvent("FailedCgroupUpdate"));
+  EXPECT_FALSE(manager->Warnings().empty());
+  world.tree.refuse_writes.clear();
+  Advance(*manager, os::Millis(1500));
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+  EXPECT_TRUE(manager->Warnings().empty());
+}
+
+TEST_F(PodManagerTest, RejectedPodTakesNothingAndStaysFailedUntilItsManifestGoes) {
+  auto manager = Boot();
+  const Ledger before = manager->ledger();
+  manager->OnSnapshot(Wanting({MakePod("big", "4")}), Now());
+  const ManagedPod& pod = manager->pods().find("uid-big")->second;
+  EXPECT_EQ(pod.stage, ManagedPod::Stage::kRejected);
+  EXPECT_FALSE(pod.reason.empty());
+  EXPECT_FALSE(pod.message.empty());
+  EXPECT_EQ(manager->ledger(), before);
+  Advance(*manager, std::chrono::minutes(10));
+  EXPECT_EQ(manager->pods().find("uid-big")->second.stage, ManagedPod::Stage::kRejected);
+  manager->OnSnapshot(Wanting({}), Now());
+  EXPECT_TRUE(manager->pods().empty());
+  EXPECT_TRUE(manager->idle());
+}
+
+TEST_F(PodManagerTest, APodThatDoesNotFitWaitsForOnesThatAreEnding) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("old", "3")}), Now());
+  world.runtime.deaf = true;
+  manager->OnSnapshot(Wanting({MakePod("new", "3")}), Now());
+  EXPECT_EQ(manager->pods().find("uid-new")->second.reason, "WaitingForRelease");
+  Advance(*manager, std::chrono::seconds(31));  // the grace period is over: KILL
+  manager->OnRuntime(Now());
+  EXPECT_TRUE(world.runtime.Runs("uid-new", "new"));
+  EXPECT_FALSE(manager->pods().contains("uid-old"));
+}
+
+TEST_F(PodManagerTest, ANewVersionStartsWhenTheOldOneIsGone) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+  Pod changed = MakePod("web", "3");
+  changed.uid = "uid-web2";
+  manager->OnSnapshot(Wanting({changed}), Now());
+  EXPECT_FALSE(world.runtime.Runs("uid-web2", "web"));
+  manager->OnRuntime(Now());
+  EXPECT_TRUE(world.runtime.Runs("uid-web2", "web"));
+  EXPECT_FALSE(manager->pods().contains("uid-web"));
+  EXPECT_EQ(FormatIds(CpusAt("kubepods/poduid-web2/web")), "1-3");
+}
+
+TEST_F(PodManagerTest, ANewBerthdFindsEverythingAgainAndStartsNothing) {
+  const std::vector<Pod> pods = {MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")};
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting(pods), Now());
+  const Ledger before = manager->ledger();
+  const auto containers = world.runtime.containers;
+  world.steps.ClearLog();
+  manager.reset();
+  manager = Boot();
+  EXPECT_EQ(manager->ledger(), before);
+  manager->OnSnapshot(Wanting(pods), Now());
+  EXPECT_EQ(manager->ledger(), before);
+  EXPECT_EQ(world.runtime.containers, containers);
+  EXPECT_TRUE(world.steps.log().empty()) << world.steps.log().front();
+}
+
+TEST_F(PodManagerTest, NothingIsRemovedBeforeTheSourceIsReadyOrWhileItIsIncomplete) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+  manager = Boot();
+  Advance(*manager, std::chrono::minutes(1));
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+  source::Snapshot partial = Wanting({});
+  partial.complete = false;
+  manager->OnSnapshot(std::move(partial), Now());
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+  manager->OnSnapshot(Wanting({}), Now());
+  manager->OnRuntime(Now());
+  EXPECT_FALSE(world.runtime.Runs("uid-web", "web"));
+  EXPECT_TRUE(manager->ledger().pods.empty());
+}
+
+TEST_F(PodManagerTest, AFinishedPodIsNotRunAgainAfterARestartOfBerthd) {
+  Pod job = MakePod("job", "1");
+  job.restart_policy = RestartPolicy::kNever;
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({job}), Now());
+  world.runtime.Exit("uid-job_job_0", 0);
+  manager->OnRuntime(Now());
+  EXPECT_EQ(manager->pods().find("uid-job")->second.stage, ManagedPod::Stage::kDone);
+  EXPECT_TRUE(manager->ledger().pods.empty());
+  manager = Boot();
+  manager->OnSnapshot(Wanting({job}), Now());
+  EXPECT_EQ(manager->pods().find("uid-job")->second.stage, ManagedPod::Stage::kDone);
+  EXPECT_EQ(world.runtime.containers.size(), 1U);
+  EXPECT_EQ(world.runtime.containers.begin()->second.attempt, 0);
+}
+
+TEST_F(PodManagerTest, RepairsOnlyWhatSomebodyElseChanged) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")}), Now());
+  const std::uint64_t writes = world.tree.writes();
+  Advance(*manager, std::chrono::seconds(10));
+  EXPECT_EQ(world.tree.writes(), writes) << "nothing differed, nothing is written";
+  world.tree.ForeignWrite("kubepods/besteffort/poduid-back/back", CpuSet::Range(0, 3));
+  const std::uint64_t after_foreign = world.tree.writes();
+  Advance(*manager, std::chrono::seconds(10));
+  EXPECT_EQ(world.tree.writes(), after_foreign + 1);
+  EXPECT_EQ(FormatIds(CpusAt("kubepods/besteffort/poduid-back/back")), "0,3");
+  EXPECT_TRUE(HasEvent("CgroupRepaired"));
+}
+
+TEST_F(PodManagerTest, ReportsEachSourceProblemOnce) {
+  auto manager = Boot();
+  source::Snapshot broken = Wanting({MakePod("web", "1")});
+  broken.problems.push_back({"/pods/bad.yaml", "/pods/bad.yaml: spec.containers: Required value"});
+  manager->OnSnapshot(broken, Now());
+  manager->OnSnapshot(broken, Now());
+  const auto count = std::ranges::count_if(world.events.events(),
+                                           [](const Event& e) { return e.reason == "FailedValidation" && e.count == 1; });
+  EXPECT_EQ(count, 1);
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web")) << "the rest goes on";
+}
+
+TEST_F(PodManagerTest, RuntimeErrorsAreTriedAgainWithBackOff) {
+  auto manager = Boot();
+  world.runtime.refuse = "fork: Resource temporarily unavailable";
+  manager->OnSnapshot(Wanting({MakePod("web", "1")}), Now());
+  EXPECT_TRUE(HasEvent("FailedCreatePodContainer"));
+  world.runtime.refuse.reset();
+  Advance(*manager, std::chrono::seconds(11));
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+}
+
+TEST_F(PodManagerTest, ContainersWithoutRecordInTheLedgerAreTakenInOrEnded) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("web", "2"), MakePod("stray", "1")}), Now());
+  world.store.saved->ledger = world.node.EmptyLedger();  // as if an older copy had been restored
+  world.steps.set_check(nullptr);
+  manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+  manager->OnRuntime(Now());
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+  EXPECT_FALSE(world.runtime.Runs("uid-stray", "stray"));
+  EXPECT_TRUE(manager->ledger().pods.contains("uid-web"));
+  EXPECT_FALSE(manager->pods().contains("uid-stray"));
+  EXPECT_EQ(CpusAt("kubepods/poduid-web/web"), ExclusiveCpus(manager->ledger()));
+}
+
+TEST_F(PodManagerTest, StopAllLeavesNothing) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")}), Now());
+  manager->StopAll(Now());
+  manager->OnRuntime(Now());
+  EXPECT_TRUE(manager->idle());
+  EXPECT_TRUE(manager->ledger().pods.empty());
+  EXPECT_EQ(manager->ledger().shared, world.node.all_cpus());
+  ASSERT_TRUE(manager->groups().RemoveAll());
+  EXPECT_TRUE(world.tree.Children("")->empty());
+}
+
+/// berthd dies in place of step n, for every n of a day's work; a new one takes over. The promises are checked after
+/// every step, and in the end everything is as if nothing had happened.
+TEST_F(PodManagerTest, DyingAtAnyStepLosesNothing) {
+  const Pod back = MakePod("back", "", QosClass::kBestEffort);
+  const Pod web = MakePod("web", "2");
+  const Pod other = MakePod("other", "1");
+  const std::vector<std::vector<Pod>> day = {{back}, {back, web}, {back, web, other}, {back, other}, {other}, {}};
+  int deaths = 0;
+  for (int n = 0;; ++n) {
+    FakeNode fresh(MakeNode());
+    const int deaths_before = deaths;
+    bool died = false;
+    std::unique_ptr<PodManager> manager = fresh.MakeManager();
+    fresh.steps.DieAt(n);
+    try {
+      ASSERT_TRUE(manager->Start(std::nullopt, fresh.clock.Now()));
+    } catch (const Died&) {
+      died = true;
+    }
+    for (const std::vector<Pod>& wanted : day) {
+      try {
+        if (!died) {
+          manager->OnSnapshot(Wanting(wanted), fresh.clock.Now());
+          manager->OnRuntime(fresh.clock.Now());
+        }
+      } catch (const Died&) {
+        died = true;
+      }
+      if (!died) continue;
+      ++deaths;
+      died = false;
+      manager = fresh.Boot();
+      ASSERT_TRUE(manager->Start(fresh.store.saved, fresh.clock.Now()));
+      manager->OnSnapshot(Wanting(wanted), fresh.clock.Now());
+      manager->OnRuntime(fresh.clock.Now());
+      for (const Pod& pod : wanted) EXPECT_TRUE(fresh.runtime.Runs(pod.uid, pod.name)) << n << " " << pod.name;
+      EXPECT_EQ(manager->ledger().pods.size(), wanted.size()) << n;
+    }
+    EXPECT_EQ(manager->ledger().shared, fresh.node.all_cpus()) << n;
+    EXPECT_TRUE(manager->ledger().pods.empty()) << n;
+    EXPECT_TRUE(fresh.runtime.containers.empty()) << n;
+    if (deaths == deaths_before) break;  // it lived through the whole day
+  }
+  EXPECT_GT(deaths, 20);
+}
+
+}  // namespace
+}  // namespace berth::daemon
