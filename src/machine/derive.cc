@@ -37,10 +37,9 @@ void AddHugePages(std::vector<HugePages>& totals, const std::vector<HugePages>& 
 }
 
 int CountPhysicalCores(const std::vector<NumaNode>& nodes) {
-  std::set<std::pair<SocketId, std::uint32_t>> seen;
-  for (const NumaNode& node : nodes)
-    for (const Core& core : node.cores) seen.insert({core.socket, core.core_id});
-  return static_cast<int>(seen.size());
+  std::size_t cores = 0;
+  for (const NumaNode& node : nodes) cores += node.cores.size();
+  return static_cast<int>(cores);
 }
 
 int CountSockets(const std::vector<NumaNode>& nodes) {

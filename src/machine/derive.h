@@ -16,7 +16,7 @@ std::vector<L3Group> L3FromUncore(const std::vector<NumaNode>& nodes);
 /// Adds `more` to `totals`, size by size; new sizes go to the end.
 void AddHugePages(std::vector<HugePages>& totals, const std::vector<HugePages>& more);
 
-/// Distinct (socket, core_id) pairs over all nodes: cAdvisor's num_physical_cores.
+/// Cores of all nodes.
 int CountPhysicalCores(const std::vector<NumaNode>& nodes);
 /// Distinct sockets of all cores.
 int CountSockets(const std::vector<NumaNode>& nodes);

@@ -133,7 +133,7 @@ class Importer {
       if (pu->os_index > kMaxId)
         return Fail(Code::kInvalid, "CPU ids above " + std::to_string(kMaxId) + " are not supported");
       NumaNode* node = HomeOf(pu);
-      if (node == nullptr) return Fail(Code::kInvalid, "CPU " + std::to_string(pu->os_index) + " is on no NUMA node");
+      if (node == nullptr) continue;  // on no node: nothing can be placed there
       const hwloc_obj_t parent = Above(HWLOC_OBJ_CORE, pu);
       const std::pair<NumaNode*, hwloc_obj_t> owner(node, parent == nullptr ? pu : parent);
       const auto [core, fresh] = known.try_emplace(owner, node->cores.size());

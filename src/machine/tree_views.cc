@@ -24,7 +24,7 @@ std::optional<L3Group> ReadL3Of(TreeFiles& files, CpuId cpu) {
     const auto type = files.Text(at + "type");
     if (!level || *level != 3 || !type || *type != "Unified") continue;
     auto shared = files.CpuMask(at + "shared_cpu_map");
-    if (!shared || !*shared) return std::nullopt;
+    if (!shared || !*shared || !(*shared)->Contains(cpu)) return std::nullopt;
     L3Group group{.id = CacheId{Raw(cpu)}, .size = {}, .cpus = **std::move(shared)};
     if (const auto id = files.Number(at + "id"); id && *id && **id >= 0 && **id <= UINT32_MAX)
       group.id = CacheId{static_cast<std::uint32_t>(**id)};

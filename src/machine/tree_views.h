@@ -12,7 +12,8 @@ namespace berth::machine {
 /// online, none is isolated. Errors: kInvalid naming the file.
 Result<void> ReadCpuSets(TreeFiles& files, Machine& machine);
 
-/// Groups of online CPUs that share a unified cache of level 3. A CPU whose cache files cannot be read is in no group.
+/// Groups of online CPUs that share a unified cache of level 3. A CPU whose cache files cannot be read,
+/// or whose shared_cpu_map does not hold itself, is in no group.
 /// A cache without an id file is named by its smallest CPU.
 std::vector<L3Group> ReadL3(TreeFiles& files, const CpuSet& online);
 

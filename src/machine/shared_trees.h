@@ -1,0 +1,37 @@
+// Captured machines that lie beside the checkout, for this room's tests.
+#ifndef BERTH_MACHINE_SHARED_TREES_H_
+#define BERTH_MACHINE_SHARED_TREES_H_
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "testing/fixtures.h"
+
+namespace berth::machine {
+
+inline constexpr std::string_view kTreeEnding = ".tar.bz2";
+
+/// Every tarball of captured machines, by name; empty when there are none beside the checkout: skip, and say so.
+inline std::vector<std::string> SharedTrees() {
+  std::vector<std::string> out;
+  const std::optional<std::string> folder = testkit::SharedPath("machines");
+  std::error_code error;
+  if (folder)
+    for (const auto& entry : std::filesystem::directory_iterator(*folder, error))
+      if (entry.path().native().ends_with(kTreeEnding)) out.push_back(entry.path());
+  std::ranges::sort(out);
+  return out;
+}
+
+/// "a/b.tar.bz2" -> "b".
+inline std::string TreeName(const std::string& tarball) {
+  const std::string name = std::filesystem::path(tarball).filename();
+  return name.substr(0, name.size() - kTreeEnding.size());
+}
+
+}  // namespace berth::machine
+
+#endif  // BERTH_MACHINE_SHARED_TREES_H_
