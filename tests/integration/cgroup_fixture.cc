@@ -1,0 +1,164 @@
+#include "cgroup_fixture.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/text.h"
+
+namespace berth::testkit {
+namespace {
+
+constexpr unsigned kLifetimeSeconds = 60;
+
+std::unique_ptr<os::Fs> Host() {
+  auto fs = os::OpenFs("/");
+  return fs ? *std::move(fs) : nullptr;
+}
+
+/// In the child, between fork and the end: only async-signal-safe calls.
+[[noreturn]] void SleepIn(const std::vector<std::string>& files, RealCgroups::Sleeper what, int ready) {
+  char status = 0;
+  for (const std::string& file : files) {
+    const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || ::write(fd, "0", 1) != 1) status = static_cast<char>(errno);
+    if (fd >= 0) ::close(fd);
+  }
+  for (int i = 0; i < what.children; ++i) {
+    if (::fork() == 0) break;
+  }
+  if (const std::size_t size = what.touch_mib << 20; size != 0) {
+    void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+      status = static_cast<char>(errno);
+    } else {
+      std::memset(memory, 1, size);
+    }
+  }
+  ::alarm(kLifetimeSeconds);
+  [[maybe_unused]] const auto told = ::write(ready, &status, 1);
+  for (;;) ::pause();
+}
+
+}  // namespace
+
+std::optional<std::string> RealCgroups::WhyNot() {
+  if (::geteuid() != 0) return "not root";
+  const auto fs = Host();
+  if (fs == nullptr) return "/ cannot be opened";
+  const auto layout = cgroup::DiscoverLayout(*fs);
+  if (!layout) return layout.error().message;
+  for (const cgroup::ControllerMount& c : layout->controllers)
+    if (c.read_only) return c.mount + " is mounted read-only";
+  return std::nullopt;
+}
+
+RealCgroups::RealCgroups() : fs_(Host()) {
+  static int count = 0;
+  root_ = "berth-test-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+  auto layout = cgroup::DiscoverLayout(*fs_);
+  if (!layout) {
+    ADD_FAILURE() << layout.error().message;
+    return;
+  }
+  layout_ = *std::move(layout);
+  auto tree = cgroup::Tree::Open(Host(), layout_, root_);
+  if (!tree) {
+    ADD_FAILURE() << tree.error().message;
+    return;
+  }
+  tree_ = *std::move(tree);
+}
+
+RealCgroups::~RealCgroups() {
+  const auto whole = cgroup::Tree::Open(Host(), layout_, "/");
+  if (!whole) {
+    ADD_FAILURE() << whole.error().message;
+    return;
+  }
+  if (const auto killed = (*whole)->Kill(root_); !killed) ADD_FAILURE() << killed.error().message;
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+  if (const auto removed = (*whole)->Remove(root_); !removed) ADD_FAILURE() << removed.error().message;
+}
+
+bool RealCgroups::v2(std::string_view controller) const {
+  for (const cgroup::ControllerMount& c : layout_.controllers)
+    if (c.controller == controller) return c.v2;
+  return false;
+}
+
+bool RealCgroups::SwapIsOn() {
+  const auto swaps = fs_->Read("proc/swaps");
+  return swaps && Split(Trim(*swaps), '\n').size() > 1;
+}
+
+std::string RealCgroups::File(std::string_view controller, std::string_view path, std::string_view file) const {
+  for (const cgroup::ControllerMount& c : layout_.controllers) {
+    if (c.controller != controller) continue;
+    return c.mount + "/" + root_ + "/" + std::string(path) + "/" + std::string(file);
+  }
+  ADD_FAILURE() << "no controller " << controller;
+  return "";
+}
+
+std::string RealCgroups::Value(std::string_view controller, std::string_view path, std::string_view file) {
+  const auto text = fs_->Read(File(controller, path, file));
+  if (text) return std::string(Trim(*text));
+  ADD_FAILURE() << text.error().message;
+  return "";
+}
+
+void RealCgroups::ForeignWrite(std::string_view controller, std::string_view path, std::string_view file,
+                               std::string_view value) {
+  const auto done = fs_->Write(File(controller, path, file), value);
+  if (!done) ADD_FAILURE() << done.error().message;
+}
+
+int RealCgroups::StartSleeper(std::string_view path, Sleeper what) {
+  std::vector<std::string> files;
+  for (const std::string& dir : tree_->Dirs(path).dirs) files.push_back(dir + "/cgroup.procs");
+  std::array<int, 2> ready{};
+  if (::pipe2(ready.data(), O_CLOEXEC) != 0) {
+    ADD_FAILURE() << "pipe: " << std::strerror(errno);
+    return -1;
+  }
+  const int pid = ::fork();
+  if (pid == 0) SleepIn(files, what, ready[1]);
+  ::close(ready[1]);
+  for (int told = 0; told <= what.children; ++told) {
+    char status = 0;
+    if (::read(ready[0], &status, 1) != 1 || status != 0) ADD_FAILURE() << "child: " << std::strerror(status);
+  }
+  ::close(ready[0]);
+  return pid;
+}
+
+void RealCgroups::Reap(int pid) {
+  if (pid > 0) ::waitpid(pid, nullptr, 0);
+}
+
+CpuSet RealCgroups::AllowedCpus(int pid) {
+  constexpr std::string_view kKey = "Cpus_allowed_list:";
+  const auto status = fs_->Read("proc/" + std::to_string(pid) + "/status");
+  if (!status) {
+    ADD_FAILURE() << status.error().message;
+    return {};
+  }
+  for (const std::string_view line : Split(*status, '\n')) {
+    if (!line.starts_with(kKey)) continue;
+    const auto set = CpuSet::Parse(Trim(line.substr(kKey.size())));
+    if (set) return *set;
+  }
+  ADD_FAILURE() << "no " << kKey;
+  return {};
+}
+
+}  // namespace berth::testkit
