@@ -147,7 +147,7 @@ Result<Pod> ParsePodJson(std::string_view json, std::string_view where) {
   const Path top;
   Pod pod = ReadPod(document->root, top, PodOptions{.to_be_run = false}, report);
   ApplyDefaults(pod);
-  if (report.problems.empty()) CheckPod(pod, top, report);
+  CheckRecordedPod(pod, top, report);
   for (const std::string& path : document->duplicates)
     report.problems.push_back({path, "the key is given more than once; remove all but one"});
   if (report.problems.empty()) return pod;

@@ -35,8 +35,9 @@ struct PodOptions {
 /// Errors: kInvalid with all problems found, one a line: file, document, field path, what is wrong and the cure.
 Result<ParsedPods> ParsePods(std::string_view text, std::string_view file, const PodOptions& options = {});
 
-/// One v1.Pod as JSON, for recorded cases: apiVersion and kind may be absent; unknown fields are ignored; defaults and
-/// validation as above. `where` is used in messages instead of file and document.
+/// One v1.Pod as JSON, for recorded cases: apiVersion and kind may be absent, unknown fields are ignored, defaults are
+/// applied. Only what decisions rest on is checked: types, container names, no negative amounts. `where` is used in
+/// messages instead of file and document. Errors: kInvalid as above.
 Result<Pod> ParsePodJson(std::string_view json, std::string_view where);
 
 /// API defaults in place (spec devices-cgroups 7, Kubernetes API conventions): limits become requests, restart policy,

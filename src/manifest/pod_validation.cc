@@ -51,12 +51,16 @@ void CheckImage(const Container& c, const Path& path, Report& report) {
                        "\": supported values: \"Always\", \"IfNotPresent\", \"Never\"");
 }
 
-void CheckContainer(const Container& c, const Path& path, std::set<std::string_view>& names, Report& report) {
-  const Path name{.parent = &path, .key = "name"};
-  CheckName(CheckLabelName(c.name), name, report);
+void CheckUnique(const Container& c, const Path& name, std::set<std::string_view>& names, Report& report) {
   if (!c.name.empty() && !names.insert(c.name).second)
     report.Problem(name, "Duplicate value: \"" + Printable(c.name, 80) +
                              "\": names are unique among all containers of a pod, init containers included");
+}
+
+void CheckContainer(const Container& c, const Path& path, std::set<std::string_view>& names, Report& report) {
+  const Path name{.parent = &path, .key = "name"};
+  CheckName(CheckLabelName(c.name), name, report);
+  CheckUnique(c, name, names, report);
   CheckImage(c, path, report);
   if (!c.working_dir.empty() && !c.working_dir.starts_with('/'))
     report.Problem(Path{.parent = &path, .key = "workingDir"},
@@ -78,7 +82,37 @@ void CheckMetadata(const Pod& pod, const Path& root, Report& report) {
   if (!pod.uid.empty()) CheckName(CheckUid(pod.uid), Path{.parent = &metadata, .key = "uid"}, report);
 }
 
+void CheckNotNegative(const Resources& resources, const Path& path, Report& report) {
+  const auto check = [&](const ResourceList& list, std::string_view key) {
+    const Path at{.parent = &path, .key = key};
+    for (const auto& [name, amount] : list)
+      if (amount.Sign() < 0)
+        report.Problem(Path{.parent = &at, .key = name, .index = -1, .entry = true},
+                       "Invalid value: \"" + amount.ToString() + "\": must be greater than or equal to 0");
+  };
+  check(resources.requests, "requests");
+  check(resources.limits, "limits");
+}
+
 }  // namespace
+
+void CheckRecordedPod(const Pod& pod, const Path& root, Report& report) {
+  const Path spec{.parent = &root, .key = "spec"};
+  if (pod.resources) CheckNotNegative(*pod.resources, Path{.parent = &spec, .key = "resources"}, report);
+  std::set<std::string_view> names;
+  const auto check = [&](const std::vector<Container>& containers, std::string_view key) {
+    const Path list{.parent = &spec, .key = key};
+    for (std::size_t i = 0; i < containers.size(); ++i) {
+      const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
+      const Path name{.parent = &item, .key = "name"};
+      if (containers[i].name.empty()) report.Problem(name, "Required value");
+      CheckUnique(containers[i], name, names, report);
+      CheckNotNegative(containers[i].resources, Path{.parent = &item, .key = "resources"}, report);
+    }
+  };
+  check(pod.containers, "containers");
+  check(pod.init_containers, "initContainers");
+}
 
 void CheckPod(const Pod& pod, const Path& root, Report& report) {
   CheckMetadata(pod, root, report);

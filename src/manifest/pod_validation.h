@@ -10,6 +10,10 @@ namespace berth::manifest {
 /// As ValidatePod; `root` is the path of the pod in its document.
 void CheckPod(const Pod& pod, const Path& root, Report& report);
 
+/// The part of it that decisions rest on: container names are there and unique, no amount is negative. For recorded
+/// cases, which need not have passed an API server.
+void CheckRecordedPod(const Pod& pod, const Path& root, Report& report);
+
 }  // namespace berth::manifest
 
 #endif  // BERTH_MANIFEST_POD_VALIDATION_H_

@@ -11,20 +11,23 @@ constexpr std::size_t kLongestName = 64;
 
 char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-/// Edit distance (insert, delete, replace), case ignored.
+/// Edit distance (insert, delete, replace, swap two neighbours), case ignored.
 std::size_t Distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  std::vector<std::size_t> before;  // the row before `above`
+  std::vector<std::size_t> above(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) above[j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    std::vector<std::size_t> row(b.size() + 1);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (Lower(a[i - 1]) == Lower(b[j - 1]) ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+      const auto same = [&](std::size_t x, std::size_t y) { return Lower(a[i - x]) == Lower(b[j - y]); };
+      row[j] = std::min({row[j - 1] + 1, above[j] + 1, above[j - 1] + (same(1, 1) ? 0 : 1)});
+      if (i > 1 && j > 1 && same(1, 2) && same(2, 1)) row[j] = std::min(row[j], before[j - 2] + 1);
     }
+    before = std::move(above);
+    above = std::move(row);
   }
-  return row[b.size()];
+  return above[b.size()];
 }
 
 }  // namespace

@@ -131,7 +131,10 @@ Result<std::vector<Document>> ReadAll(std::istream& in, int first_line) {
 Result<std::vector<Document>> ReadYaml(std::string_view text, int first_line) {
   if (text.size() > kMaxTextBytes) return Fail(Code::kInvalid, "larger than 10 MiB");
   try {
-    std::istringstream in{std::string(text)};
+    std::string closed(text);
+    if (closed.ends_with('\n'))
+      closed += "...\n";  // else yaml-cpp closes an open quote at the end of the file silently
+    std::istringstream in(std::move(closed));
     return ReadAll(in, first_line);
   } catch (const YAML::Exception& e) {
     return Fail(Code::kInvalid, Place(e.mark, first_line) + "not valid YAML: " + Printable(e.msg, 200));

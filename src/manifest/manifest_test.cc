@@ -1,0 +1,309 @@
+#include "manifest/manifest.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth::manifest {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+constexpr std::string_view kHead = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n";
+
+ParsedPods Parse(std::string_view text) {
+  Result<ParsedPods> pods = ParsePods(text, "pod.yaml");
+  EXPECT_TRUE(pods) << (pods ? "" : pods.error().message);
+  return pods ? *std::move(pods) : ParsedPods();
+}
+
+Pod ParseOne(std::string_view text) {
+  ParsedPods parsed = Parse(text);
+  EXPECT_THAT(parsed.pods, SizeIs(1));
+  return parsed.pods.empty() ? Pod() : std::move(parsed.pods.front());
+}
+
+/// The messages for a pod with the spec given as YAML flow text.
+std::string ErrorOfSpec(const std::string& spec) {
+  const Result<ParsedPods> pods = ParsePods(std::string(kHead) + "spec: " + spec + "\n", "pod.yaml");
+  if (pods) return "accepted";
+  EXPECT_EQ(pods.error().code, Code::kInvalid);
+  return pods.error().message;
+}
+
+std::string ErrorOf(std::string_view text) {
+  const Result<ParsedPods> pods = ParsePods(text, "pod.yaml");
+  return pods ? "accepted" : pods.error().message;
+}
+
+std::vector<std::string> WarningsOfSpec(const std::string& spec) {
+  std::vector<std::string> out;
+  for (const Warning& warning : Parse(std::string(kHead) + "spec: " + spec + "\n").warnings)
+    out.push_back(warning.where + ": " + warning.message);
+  return out;
+}
+
+Quantity Q(std::string_view text) { return *Quantity::Parse(text); }
+
+constexpr std::string_view kFullPod = R"(
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  namespace: shop
+  uid: 0a-1
+  labels: {app: web}
+  annotations: {note: "1"}
+  creationTimestamp: "2026-01-01T00:00:00Z"
+spec:
+  restartPolicy: OnFailure
+  terminationGracePeriodSeconds: 5
+  nodeName: node-1
+  priority: 7
+  priorityClassName: high
+  hostNetwork: true
+  overhead: {cpu: 10m}
+  initContainers:
+  - name: migrate
+    image: registry:5000/migrate:v2
+    command: [/bin/migrate]
+  - name: proxy
+    image: proxy@sha256:0123
+    restartPolicy: Always
+    resources: {limits: {cpu: 200m}}
+  containers:
+  - name: app
+    image: app
+    imagePullPolicy: Never
+    command: ["/bin/app"]
+    args: ["--port", "80"]
+    workingDir: /srv
+    env:
+    - {name: A, value: "1"}
+    - name: NODE
+      valueFrom: {fieldRef: {apiVersion: v1, fieldPath: spec.nodeName}}
+    ports: [{containerPort: 80}]
+    resources:
+      requests: {cpu: 1, memory: 1.5Gi}
+      limits: {memory: 2Gi, vendor.example/gpu: 2, hugepages-2Mi: 4Mi}
+    lifecycle: {preStop: {exec: {command: [/bin/drain]}}}
+status: {phase: Running, qosClass: Guaranteed, somethingNew: 1}
+)";
+
+TEST(ParsePodsTest, ReadsEveryFieldBerthUses) {
+  const Pod pod = ParseOne(kFullPod);
+  EXPECT_EQ(pod.name, "web");
+  EXPECT_EQ(pod.namespace_, "shop");
+  EXPECT_EQ(pod.uid, "0a-1");
+  EXPECT_THAT(pod.labels, ElementsAre(std::pair("app", "web")));
+  EXPECT_THAT(pod.annotations, ElementsAre(std::pair("note", "1")));
+  EXPECT_EQ(pod.creation_timestamp, "2026-01-01T00:00:00Z");
+  EXPECT_EQ(pod.restart_policy, RestartPolicy::kOnFailure);
+  EXPECT_EQ(pod.termination_grace_s, 5);
+  EXPECT_EQ(pod.node_name, "node-1");
+  EXPECT_EQ(pod.priority, 7);
+  EXPECT_EQ(pod.priority_class, "high");
+  EXPECT_TRUE(pod.host_network);
+  EXPECT_EQ(pod.overhead, (ResourceList{{"cpu", Q("10m")}}));
+  EXPECT_EQ(pod.status_qos, QosClass::kGuaranteed);
+  EXPECT_EQ(pod.phase, "Running");
+  EXPECT_EQ(pod.resources, std::nullopt);
+}
+
+TEST(ParsePodsTest, ReadsContainers) {
+  const Pod pod = ParseOne(kFullPod);
+  ASSERT_THAT(pod.init_containers, SizeIs(2));
+  EXPECT_FALSE(pod.init_containers[0].restartable_init);
+  EXPECT_TRUE(pod.init_containers[1].restartable_init);
+  ASSERT_THAT(pod.containers, SizeIs(1));
+  const Container& app = pod.containers[0];
+  EXPECT_EQ(app.name, "app");
+  EXPECT_EQ(app.image, "app");
+  EXPECT_EQ(app.image_pull_policy, "Never");
+  EXPECT_THAT(app.command, ElementsAre("/bin/app"));
+  EXPECT_THAT(app.args, ElementsAre("--port", "80"));
+  EXPECT_EQ(app.working_dir, "/srv");
+  EXPECT_THAT(app.env, ElementsAre(EnvVar{"A", "1", ""}, EnvVar{"NODE", "", "spec.nodeName"}));
+  EXPECT_EQ(app.resources.requests.at("cpu"), Q("1"));
+  EXPECT_EQ(app.resources.requests.at("memory").ToString(), "1536Mi");
+  EXPECT_THAT(app.pre_stop_exec, ElementsAre("/bin/drain"));
+}
+
+TEST(ParsePodsTest, AKnownFieldIsNeverCalledUnknown) {
+  EXPECT_THAT(Parse(kFullPod).warnings, IsEmpty());
+  EXPECT_THAT(WarningsOfSpec("{containers: [{name: a, image: a, volumeMounts: [], livenessProbe: {x: 1}}], "
+                             "volumes: [], affinity: {}, tolerations: [], serviceAccountName: x, dnsPolicy: Default}"),
+              IsEmpty());
+}
+
+TEST(ParsePodsTest, JsonGivesTheSamePod) {
+  const Pod yaml = ParseOne(std::string(kHead) +
+                            "spec: {containers: [{name: a, image: a, resources: "
+                            "{limits: {cpu: 2, memory: 1e9}}}]}\n");
+  const Pod json = ParseOne(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[
+      {"name":"a","image":"a","resources":{"limits":{"cpu":2,"memory":1e9}}}]}})");
+  EXPECT_EQ(yaml, json);
+  const Result<Pod> bare = ParsePodJson(R"({"metadata":{"name":"web"},"spec":{"containers":[
+      {"name":"a","image":"a","resources":{"limits":{"cpu":2,"memory":1e9}}}]}})",
+                                        "case 1");
+  ASSERT_TRUE(bare);
+  EXPECT_EQ(*bare, yaml);
+}
+
+TEST(ParsePodsTest, ReadsListsAndManyDocuments) {
+  const std::string item = "{metadata: {name: b}, spec: {containers: [{name: a, image: a}]}}";
+  const std::string typed =
+      "{apiVersion: v1, kind: Pod, metadata: {name: c}, spec: {containers: [{name: a, image: a}]}}";
+  const ParsedPods parsed = Parse("apiVersion: v1\nkind: PodList\nmetadata: {resourceVersion: \"\"}\nitems: [" + item +
+                                  "]\n---\n" + std::string(kHead) + "spec: {containers: [{name: a, image: a}]}\n---\n" +
+                                  "apiVersion: v1\nkind: List\nitems: [" + typed + "]\n");
+  ASSERT_THAT(parsed.pods, SizeIs(3));
+  EXPECT_EQ(parsed.pods[0].name, "b");
+  EXPECT_EQ(parsed.pods[1].name, "web");
+  EXPECT_EQ(parsed.pods[2].name, "c");
+  EXPECT_THAT(parsed.warnings, IsEmpty());
+}
+
+TEST(ParsePodsTest, AnEmptyFileHoldsNoPods) { EXPECT_THAT(Parse("# nothing yet\n").pods, IsEmpty()); }
+
+TEST(ParsePodsTest, OtherKindsAreRefused) {
+  EXPECT_THAT(ErrorOf("apiVersion: apps/v1\nkind: Deployment\n"),
+              HasSubstr("pod.yaml: document 1: kind: Unsupported value: \"Deployment\""));
+  EXPECT_THAT(ErrorOf("metadata: {name: a}\n"), HasSubstr("kind: Required value"));
+  EXPECT_THAT(ErrorOf("apiVersion: v2\nkind: Pod\n"), HasSubstr("apiVersion: Unsupported value: \"v2\""));
+  EXPECT_THAT(ErrorOf("kind: Pod\n"), HasSubstr("apiVersion: Required value"));
+  EXPECT_THAT(ErrorOf("apiVersion: v1\nkind: List\nitems: [{kind: Service}]\n"),
+              HasSubstr("items[0].kind: Unsupported value: \"Service\""));
+  EXPECT_THAT(ErrorOf("[1, 2]"), HasSubstr("expected a Pod, PodList or List, got a list"));
+  EXPECT_THAT(ErrorOf("just text"), HasSubstr("expected a Pod, PodList or List, got a string"));
+}
+
+TEST(ParsePodsTest, AllProblemsOfAFileAreReportedTogether) {
+  const std::string text = std::string(kHead) +
+                           "spec: {containers: [{name: A, image: a, resources: {limits: {cpu: 1.5.2Gi}}}]}\n---\n" +
+                           "a: [\n---\n" + "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: {containers: []}\n";
+  EXPECT_THAT(ErrorOf(text),
+              AllOf(HasSubstr("pod.yaml: document 1: spec.containers[0].resources.limits[cpu]: Invalid value: bad "
+                              "quantity \"1.5.2Gi\""),
+                    HasSubstr("pod.yaml: document 1: spec.containers[0].name: Invalid value: \"A\""),
+                    HasSubstr("pod.yaml: document 2: line "),
+                    HasSubstr("pod.yaml: document 3: spec.containers: Required value")));
+}
+
+TEST(ParsePodsTest, UnknownFieldsAreWarningsWithAHint) {
+  EXPECT_THAT(WarningsOfSpec("{containers: [{name: a, image: a, resourcs: {}}], zzz: 1}"),
+              ElementsAre("pod.yaml: document 1: spec.containers[0].resourcs: unknown field, ignored; did you mean "
+                          "\"resources\"?",
+                          "pod.yaml: document 1: spec.zzz: unknown field, ignored"));
+}
+
+TEST(ParsePodsTest, DuplicateKeysAreErrors) {
+  EXPECT_THAT(ErrorOfSpec("{containers: [{name: a, name: b, image: a}]}"),
+              HasSubstr("document 1: spec.containers[0].name: the key is given more than once"));
+}
+
+TEST(ParsePodsTest, WrongTypesNameTheCure) {
+  EXPECT_THAT(ErrorOfSpec("{containers: [{name: 5, image: a}]}"),
+              AllOf(HasSubstr("spec.containers[0].name: Invalid value: 5: expected a string; put it in quotes"),
+                    Not(HasSubstr("Required value"))));
+  EXPECT_THAT(ErrorOfSpec("{containers: [{name: a, image: a, env: [{name: X, value: on}]}]}"),
+              HasSubstr("env[0].value: Invalid value: true: expected a string; put it in quotes"));
+  EXPECT_THAT(ErrorOfSpec("{containers: {name: a}}"),
+              HasSubstr("spec.containers: Invalid value: an object: expected a list"));
+  EXPECT_THAT(ErrorOfSpec("{containers: [a]}"),
+              HasSubstr("spec.containers[0]: Invalid value: \"a\": expected an object"));
+  EXPECT_THAT(ErrorOfSpec("{containers: [{name: a, image: a}], terminationGracePeriodSeconds: 1.5}"),
+              HasSubstr("Invalid value: 1.5: expected a whole number"));
+  EXPECT_THAT(ErrorOfSpec("{containers: [{name: a, image: a}], priority: 99999999999}"),
+              HasSubstr("must be between -2147483648 and 2147483647"));
+  EXPECT_THAT(ErrorOfSpec("{containers: [{name: a, image: a, resources: {limits: {cpu: 010}}}]}"),
+              HasSubstr("leading zeros"));
+  EXPECT_THAT(ErrorOfSpec("{containers: [{name: a, image: a, resources: {limits: {cpu: true}}}]}"),
+              HasSubstr("expected a quantity"));
+  EXPECT_THAT(ErrorOfSpec("{containers: [{name: a, image: a}], hostNetwork: \"yes\"}"),
+              HasSubstr("spec.hostNetwork: Invalid value: \"yes\": expected true or false"));
+}
+
+TEST(ParsePodsTest, ChoicesListWhatIsSupported) {
+  EXPECT_THAT(
+      ErrorOfSpec("{containers: [{name: a, image: a}], restartPolicy: Sometimes}"),
+      HasSubstr("spec.restartPolicy: Unsupported value: \"Sometimes\": supported values: \"Always\", \"Never\", "
+                "\"OnFailure\""));
+  EXPECT_THAT(ErrorOfSpec("{containers: [{name: a, image: a}], initContainers: [{name: i, image: a, "
+                          "restartPolicy: Never}]}"),
+              HasSubstr("spec.initContainers[0].restartPolicy: Unsupported value: \"Never\": supported values: "
+                        "\"Always\""));
+  EXPECT_THAT(WarningsOfSpec("{containers: [{name: a, image: a, restartPolicy: Always}]}"),
+              ElementsAre(HasSubstr("spec.containers[0].restartPolicy: ignored")));
+}
+
+TEST(ParsePodsTest, ReferencesToApiObjectsStopPodsThatAreToRun) {
+  const std::string spec =
+      "{containers: [{name: a, image: a, env: [{name: X, valueFrom: {secretKeyRef: {name: s, key: k}}}], "
+      "envFrom: [{configMapRef: {name: c}}]}]}";
+  EXPECT_THAT(ErrorOfSpec(spec),
+              AllOf(HasSubstr("env[0].valueFrom.secretKeyRef: Forbidden: static pods may not reference secrets"),
+                    HasSubstr("envFrom[0].configMapRef: Forbidden: static pods may not reference configmaps")));
+  const Result<ParsedPods> looked_at =
+      ParsePods(std::string(kHead) + "spec: " + spec, "pod.yaml", {.to_be_run = false});
+  ASSERT_TRUE(looked_at) << looked_at.error().message;
+  EXPECT_THAT(looked_at->warnings, SizeIs(2));
+}
+
+TEST(ParsePodsTest, EnvSourcesAreChecked) {
+  const auto env = [](const std::string& var) {
+    return ErrorOfSpec("{containers: [{name: a, image: a, env: [" + var + "]}]}");
+  };
+  EXPECT_THAT(env("{value: x}"), HasSubstr("env[0].name: Required value"));
+  EXPECT_THAT(env("{name: a=b}"), HasSubstr("env[0].name: Invalid value: \"a=b\""));
+  EXPECT_THAT(env("{name: A, valueFrom: {}}"), HasSubstr("env[0].valueFrom: Invalid value: must name a source"));
+  EXPECT_THAT(env("{name: A, value: x, valueFrom: {fieldRef: {fieldPath: metadata.name}}}"),
+              HasSubstr("may not be given beside a value"));
+  EXPECT_THAT(env("{name: A, valueFrom: {fieldRef: {}}}"), HasSubstr("fieldRef.fieldPath: Required value"));
+  EXPECT_THAT(env("{name: A, valueFrom: {fieldRef: {fieldPath: spec.secret}}}"),
+              HasSubstr("fieldRef.fieldPath: Unsupported value: \"spec.secret\""));
+  EXPECT_EQ(env("{name: A, valueFrom: {fieldRef: {fieldPath: \"metadata.labels['app']\"}}}"), "accepted");
+}
+
+TEST(ParsePodsTest, MemoryInFractionsOfAByteIsAWarning) {
+  EXPECT_THAT(WarningsOfSpec("{containers: [{name: a, image: a, resources: {limits: {memory: 100m}}}]}"),
+              testing::Contains(HasSubstr("memory limit of 100m is a fraction of a byte")));
+}
+
+TEST(ParsePodsTest, TheSamePodTwiceInAFileIsAnError) {
+  const std::string pod = std::string(kHead) + "spec: {containers: [{name: a, image: a}]}\n";
+  EXPECT_THAT(ErrorOf(pod + "---\n" + pod), HasSubstr("pod \"default/web\" is given more than once"));
+}
+
+TEST(ParsePodsTest, AThousandUnknownFieldsAreNotAThousandWarnings) {
+  std::string spec = "{containers: [{name: a, image: a}]";
+  for (int i = 0; i < 1000; ++i) spec += ", unknown" + std::to_string(i) + ": 1";
+  EXPECT_THAT(WarningsOfSpec(spec + "}"), SizeIs(201));
+}
+
+TEST(ParsePodJsonTest, ChecksOnlyWhatDecisionsRestOn) {
+  EXPECT_TRUE(ParsePodJson(R"({"metadata":{"name":"NOT A NAME"},"spec":{"containers":[{"name":"c_0"}]}})", "x"));
+  const auto error = [](std::string_view json) {
+    const Result<Pod> pod = ParsePodJson(json, "line 3");
+    return pod ? "accepted" : pod.error().message;
+  };
+  EXPECT_THAT(error("{"), HasSubstr("line 3: line 1, column"));
+  EXPECT_THAT(error("[]"), HasSubstr("line 3: "));
+  EXPECT_THAT(error("{}"), HasSubstr("metadata: Required value"));
+  EXPECT_THAT(error(R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c"},{"name":"c"}]}})"),
+              HasSubstr("spec.containers[1].name: Duplicate value: \"c\""));
+  EXPECT_THAT(error(R"({"metadata":{"name":"a"},"spec":{"containers":[{}]}})"),
+              HasSubstr("spec.containers[0].name: Required value"));
+  EXPECT_THAT(
+      error(R"({"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","resources":{"requests":{"cpu":-1}}}]}})"),
+      HasSubstr("line 3: spec.containers[0].resources.requests[cpu]: Invalid value: \"-1\""));
+  EXPECT_THAT(error(R"({"metadata":{"name":"a","name":"b"},"spec":{"containers":[{"name":"c"}]}})"),
+              HasSubstr("metadata.name: the key is given more than once"));
+}
+
+}  // namespace
+}  // namespace berth::manifest

@@ -1,0 +1,27 @@
+#include "manifest/suggest.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace berth::manifest {
+namespace {
+
+constexpr std::string_view kNames[] = {"containers", "initContainers", "restartPolicy", "resources", "env"};
+
+TEST(SuggestTest, NamesTheNearest) {
+  EXPECT_EQ(Nearest("contaners", kNames), "containers");
+  EXPECT_EQ(Nearest("initcontainers", kNames), "initContainers");
+  EXPECT_EQ(Nearest("resourcs", kNames), "resources");
+  EXPECT_EQ(Nearest("envs", kNames), "env");
+}
+
+TEST(SuggestTest, SaysNothingWhenNothingIsNear) {
+  EXPECT_EQ(Nearest("volumes", kNames), "");
+  EXPECT_EQ(Nearest("x", kNames), "");
+  EXPECT_EQ(Nearest("", kNames), "");
+  EXPECT_EQ(Nearest(std::string(1000, 'a'), kNames), "");
+}
+
+}  // namespace
+}  // namespace berth::manifest
