@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/text.h"
@@ -14,6 +15,7 @@
 #include "os/message.h"
 #include "os/pidfd.h"
 #include "os/process.h"
+#include "os/volatile_file.h"
 #include "runtime/record.h"
 #include "runtime/shim.h"
 
@@ -115,6 +117,9 @@ class ProcessRuntime final : public Runtime {
 
  private:
   static std::string DirOf(std::string_view id) { return std::string(kContainers) + "/" + std::string(id); }
+  std::string PathOf(std::string_view id, std::string_view file) const {
+    return options_.run_dir + "/" + DirOf(id) + "/" + std::string(file);
+  }
   static std::string StatePath(std::string_view id) { return DirOf(id) + "/" + std::string(kStateFile); }
 
   Result<os::Process> StartShim(const std::string& id, int socket);
@@ -281,8 +286,7 @@ Result<ContainerStatus> ProcessRuntime::Start(const StartRequest& request) {
     return Wrap(std::move(made).error(), doing);
   const ShimRequest shim_request = MakeShimRequest(request, std::move(id));
   Result<void> written = fs_->MakeDir(DirOf(shim_request.id));
-  if (written)
-    written = fs_->Replace(DirOf(shim_request.id) + "/" + std::string(kRequestFile), FormatRequest(shim_request));
+  if (written) written = os::ReplaceVolatile(PathOf(shim_request.id, kRequestFile), FormatRequest(shim_request));
   Result<Held> held = written ? Launch(shim_request, deadline) : std::unexpected(std::move(written).error());
   if (!held) {
     if (Result<void> removed = RemoveRecord(shim_request.id); !removed)
@@ -425,6 +429,17 @@ Result<void> ProcessRuntime::Forget(std::string_view id) {
   return {};
 }
 
+// The lock of the directory. A child of a daemon that was killed while it started one holds a copy until it executes its
+// program: a busy lock is tried again for a moment.
+Result<os::LockFile> TakeLock(const std::string& path) {
+  const os::MonoTime end = os::SystemClock().Now() + kSettleLimit;
+  for (;;) {
+    Result<os::LockFile> lock = os::LockFile::Take(path);
+    if (lock || lock.error().code != Code::kBusy || os::SystemClock().Now() >= end) return lock;
+    std::this_thread::sleep_for(kSettleStep);
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Runtime>> OpenProcessRuntime(const ProcessRuntimeOptions& options) {
@@ -436,7 +451,7 @@ Result<std::unique_ptr<Runtime>> OpenProcessRuntime(const ProcessRuntimeOptions&
     return Fail(Code::kNotFound, "the supervisor program " + options.shim_path + " is missing: install berth-shim");
   BERTH_RETURN_IF_ERROR(os::MakeDirs(options.run_dir, 0700));
   BERTH_RETURN_IF_ERROR(os::MakeDirs(options.run_dir + "/" + std::string(kContainers), 0700));
-  BERTH_TRY(os::LockFile lock, os::LockFile::Take(options.run_dir + "/lock"));
+  BERTH_TRY(os::LockFile lock, TakeLock(options.run_dir + "/lock"));
   BERTH_TRY(auto fs, os::OpenFs(options.run_dir));
   BERTH_TRY(auto watched, os::PidfdSet::Open());
   auto runtime = std::make_unique<ProcessRuntime>(options, std::move(lock), std::move(fs), std::move(watched));

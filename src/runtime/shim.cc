@@ -15,6 +15,7 @@
 #include "os/message.h"
 #include "os/pidfd.h"
 #include "os/process.h"
+#include "os/volatile_file.h"
 #include "runtime/log_writer.h"
 #include "runtime/record.h"
 
@@ -42,7 +43,8 @@ std::uint64_t OomKills(const std::vector<std::string>& dirs) {
 
 class Shim {
  public:
-  Shim(std::unique_ptr<os::Fs> fs, os::UniqueFd socket) : fs_(std::move(fs)), socket_(std::move(socket)) {}
+  Shim(std::string dir, std::unique_ptr<os::Fs> fs, os::UniqueFd socket)
+      : dir_(std::move(dir)), fs_(std::move(fs)), socket_(std::move(socket)) {}
 
   /// Up to the container's first instruction. False: nothing runs, the shim is done.
   Result<bool> Start();
@@ -50,7 +52,9 @@ class Shim {
   void Supervise();
 
  private:
-  Result<void> Save() { return fs_->Replace(kStateFile, FormatState(state_)); }
+  /// What only matters while this boot lasts; the end itself is made durable.
+  Result<void> Save() { return os::ReplaceVolatile(dir_ + "/" + std::string(kStateFile), FormatState(state_)); }
+  Result<void> SaveDurably() { return fs_->Replace(kStateFile, FormatState(state_)); }
   Result<bool> WaitForGo();
   Result<bool> StartProcess();
   Result<void> RecordRunning(const os::Process& process);
@@ -58,7 +62,8 @@ class Shim {
   bool ReapUntilMain();
   void RecordEnd();
 
-  std::unique_ptr<os::Fs> fs_;
+  std::string dir_;
+  std::unique_ptr<os::Fs> fs_;  // dir_
   os::UniqueFd socket_;
   os::UniqueFd child_events_;
   std::array<os::UniqueFd, 2> output_;  // stdout, stderr; closed at their end
@@ -204,7 +209,11 @@ void Shim::RecordEnd() {
   if (log_->lost_bytes() > 0) {
     state_.warnings.push_back(std::to_string(log_->lost_bytes()) + " bytes of output were lost: " + log_->last_error());
   }
-  for (int i = 0; i < kSaveTries && !Save(); ++i) ::poll(nullptr, 0, 1000);
+  for (int i = 0; i < kSaveTries; ++i) {
+    const Result<void> saved = SaveDurably();
+    if (saved || saved.error().code == Code::kNotFound) return;  // not found: the record was thrown away
+    ::poll(nullptr, 0, 1000);
+  }
 }
 
 }  // namespace
@@ -232,7 +241,7 @@ int RunShim(const std::string& dir, int socket) {
     return os::SendMessage(connection.get(), FormatFailure(fs.error())) ? 1 : 2;
   }
   const int peer = connection.get();
-  Shim shim(*std::move(fs), std::move(connection));
+  Shim shim(dir, *std::move(fs), std::move(connection));
   const Result<bool> running = shim.Start();
   if (!running) return os::SendMessage(peer, FormatFailure(running.error())) ? 1 : 2;
   if (*running) shim.Supervise();

@@ -26,8 +26,7 @@ void TestCgroup::Write(const std::string& file, const std::string& value) const 
 std::vector<int> TestCgroup::Pids() const {
   std::vector<int> pids;
   const std::string text = Read("cgroup.procs");
-  for (const std::string_view word : SplitWords(text))
-    pids.push_back(ParseDecimal<int>(word).value_or(0));
+  for (const std::string_view word : SplitWords(text)) pids.push_back(ParseDecimal<int>(word).value_or(0));
   return pids;
 }
 

@@ -1,0 +1,37 @@
+#include "os/volatile_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "os/unique_fd.h"
+
+namespace berth::os {
+namespace {
+
+Result<void> WriteTemp(const std::string& temp, std::string_view bytes) {
+  const UniqueFd fd(::open(temp.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd.valid()) return FailErrno("create", temp, errno);
+  while (!bytes.empty()) {
+    const ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return FailErrno("write", temp, n < 0 ? errno : EIO);
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> ReplaceVolatile(const std::string& path, std::string_view bytes) {
+  const std::size_t slash = path.rfind('/') + 1;  // npos + 1 is 0
+  const std::string temp = path.substr(0, slash) + "." + path.substr(slash) + ".tmp";
+  Result<void> done = WriteTemp(temp, bytes);
+  if (done && ::rename(temp.c_str(), path.c_str()) != 0) done = FailErrno("replace", path, errno);
+  if (!done) ::unlink(temp.c_str());
+  return done;
+}
+
+}  // namespace berth::os

@@ -1,0 +1,19 @@
+// Files that must survive the death of any program but not of the machine: replaced as a whole, without waiting for
+// disks.
+#ifndef BERTH_OS_VOLATILE_FILE_H_
+#define BERTH_OS_VOLATILE_FILE_H_
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace berth::os {
+
+/// Atomic for every reader (temporary file 0600 in the same directory, rename), not synced: after a power failure the
+/// file may be missing, old or empty. Errors: as open(2), write(2), rename(2), with the old file untouched.
+Result<void> ReplaceVolatile(const std::string& path, std::string_view bytes);
+
+}  // namespace berth::os
+
+#endif  // BERTH_OS_VOLATILE_FILE_H_
