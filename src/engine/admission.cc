@@ -27,11 +27,11 @@ void Append(std::vector<HintList>& lists, std::vector<HintList> more) {
 }  // namespace
 
 Admission::Admission(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs, Log log,
-                     Habits habits)
+                     RecorderState* recorder)
     : tables_(node.tables()),
       pod_(pod),
       log_(log),
-      habits_(habits),
+      recorder_(recorder),
       demand_(DemandOf(tables_, pod)),
       books_(tables_, ledger, inputs) {
   books_.record.uid = pod.uid;
@@ -40,6 +40,7 @@ Admission::Admission(const Node& node, const Ledger& ledger, const Pod& pod, con
   books_.record.qos = demand_.qos;
   books_.record.sequence = ledger.next_sequence;
   books_.record.requests = PodRequests(pod);
+  if (recorder_ != nullptr) OpenAsRecorder();
 }
 
 std::optional<Reject> Admission::Run() {
@@ -52,7 +53,7 @@ std::optional<Reject> Admission::Run() {
   } else {
     reject = RunContainerScope();
   }
-  if (!reject && habits_ == Habits::kBerth) reject = CheckSharedPool();
+  if (!reject && recorder_ == nullptr) reject = CheckSharedPool();
   if (reject && log_) log_.Add("reject", reject->container, "", reject->reason + ": " + reject->message);
   return reject;
 }
@@ -102,6 +103,10 @@ std::optional<Reject> Admission::Place(const ContainerDemand& demand, const std:
   if (!placement.devices.empty()) last_with_devices_ = placement;
   if (!reject) SweepCpusAsRecorder(), reject = AllocateCpus(books_, demand, affinity, placement, log_);
   if (!reject) SweepMemoryAsRecorder(), reject = AllocateMemory(books_, demand, affinity, placement, log_);
+  if (recorder_ != nullptr) {
+    recorder_->leaked.insert(recorder_->leaked.end(), books_.leaked.begin(), books_.leaked.end());
+    books_.leaked.clear();
+  }
   if (reject) Explain(*reject, demand);
   books_.record.placements.push_back(std::move(placement));
   return reject;
@@ -113,8 +118,9 @@ std::optional<Reject> Admission::CheckSharedPool() const {
   const CpuSet exclusive = ExclusiveCpus(books_.record);
   if (exclusive.empty() || !books_.shared.empty()) return std::nullopt;
   Reject out = Unexpected("", "exclusive CPUs " + FormatIds(exclusive) + " would leave no CPU for the shared pool");
-  out.details.push_back("cpu: all CPUs but the reserved ones would be exclusive, and shared containers may not use "
-                        "reserved CPUs (strict-cpu-reservation); ask for one CPU less");
+  out.details.push_back(
+      "cpu: all CPUs but the reserved ones would be exclusive, and shared containers may not use "
+      "reserved CPUs (strict-cpu-reservation); ask for one CPU less");
   return out;
 }
 
@@ -132,7 +138,8 @@ Reject Admission::Misaligned(std::string_view container, int cpus, const std::ve
     for (const MaskHint& hint : list.hints)
       if (hint.preferred) where += (where.empty() ? "" : " or ") + NodesText(tables_.nodes, hint.mask);
     if (list.kind == HintList::Kind::kHints)
-      out.details.push_back(list.resource + ": " + (where.empty() ? "no set of nodes is preferred" : "prefers " + where));
+      out.details.push_back(list.resource + ": " +
+                            (where.empty() ? "no set of nodes is preferred" : "prefers " + where));
   }
   out.details.push_back("policy " + std::string(Name(tables_.settings.topology_policy)) +
                         " wants one set of nodes that all resources prefer");
@@ -150,24 +157,45 @@ bool Admission::AsksForDevices(const ContainerDemand& demand) {
                      [&](const DeviceNeed& need) { return books_.devices.Find(need.resource) != nullptr; });
 }
 
+void Admission::OpenAsRecorder() {
+  recorder_->cpus_swept = recorder_->memory_swept = false;
+  for (const DeviceAssignment& leaked : recorder_->leaked) books_.devices.SetTaken(leaked.resource, leaked.ids, true);
+  books_.wishes = recorder_->wishes;
+  OpenReservedAsRecorder();
+}
+
+void Admission::OpenReservedAsRecorder() {
+  if (recorder_->loose_reserved) books_.loose_reserved = tables_.settings.reserved_cpus - ExclusiveCpus(*books_.ledger);
+}
+
 void Admission::SweepDevicesAsRecorder() {
-  if (habits_ != Habits::kRecorder) return;
+  if (recorder_ == nullptr) return;
+  bool dropped = recorder_->stale_devices;
   for (Placement& earlier : books_.record.placements) {
+    dropped = dropped || !earlier.devices.empty();
     for (const DeviceAssignment& given : earlier.devices) books_.devices.SetTaken(given.resource, given.ids, false);
     earlier.devices.clear();
   }
+  // Only if an entry was dropped does the recorder work out anew which devices are taken.
+  if (!dropped) return;
+  recorder_->stale_devices = false;
+  for (const DeviceAssignment& leaked : recorder_->leaked) books_.devices.SetTaken(leaked.resource, leaked.ids, false);
+  recorder_->leaked.clear();
 }
 
 void Admission::SweepCpusAsRecorder() {
-  if (habits_ != Habits::kRecorder) return;
+  if (recorder_ == nullptr) return;
+  recorder_->cpus_swept = true;
   for (Placement& earlier : books_.record.placements) {
     ReleaseCpus(books_, books_.record, earlier);
     earlier.cpus.reset();
   }
+  OpenReservedAsRecorder();
 }
 
 void Admission::SweepMemoryAsRecorder() {
-  if (habits_ != Habits::kRecorder) return;
+  if (recorder_ == nullptr) return;
+  recorder_->memory_swept = true;
   for (Placement& earlier : books_.record.placements) {
     ReleaseMemory(books_, earlier);
     earlier.memory.reset();
@@ -185,9 +213,10 @@ void Admission::LogDemand() const {
   for (const ContainerDemand& c : demand_.containers)
     log_.Add("cpu", c.container->name, "cpu",
              c.cpus > 0 ? "gets " + CountText(c.cpus, "exclusive CPU")
-                        : std::string(!tables_.StaticCpus()                     ? "runs on all CPUs: CPU policy none"
-                                      : demand_.qos != QosClass::kGuaranteed ? "runs in the shared pool: not Guaranteed"
-                                                                             : "runs in the shared pool: no whole number of CPUs"));
+                        : std::string(!tables_.StaticCpus() ? "runs on all CPUs: CPU policy none"
+                                      : demand_.qos != QosClass::kGuaranteed
+                                          ? "runs in the shared pool: not Guaranteed"
+                                          : "runs in the shared pool: no whole number of CPUs"));
 }
 
 LedgerDelta Admission::Delta() const {

@@ -8,17 +8,27 @@
 #include "engine/books.h"
 #include "engine/demand.h"
 #include "engine/log.h"
+#include "engine/recorded.h"
 
 namespace berth::engine {
 
-/// Whose habits the books follow. kRecorder: engine/recorded.h says which and why.
-enum class Habits { kBerth, kRecorder };
+/// What a RecordedNode keeps between pods, and what one pod's admission reports back; engine/recorded.h says why.
+struct RecorderState {
+  bool loose_reserved = false;           ///< RecordedNode::Reserved::kAsRecorded
+  bool stale_devices = false;            ///< the device table still has entries of pods that are gone
+  std::vector<DeviceAssignment> leaked;  ///< marked as taken, though nobody holds them
+  bool cpus_swept = false;               ///< out: the CPU manager was asked
+  bool memory_swept = false;             ///< out: the memory manager was asked
+  const DeviceWishes* wishes = nullptr;
+};
 
 /// One pod's way through none, container or pod scope. Used once.
 class Admission {
  public:
   /// Everything is held by reference. Requires: the pod is not in the ledger.
-  Admission(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs, Log log, Habits habits);
+  /// `recorder`: nullptr for a node of ours.
+  Admission(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs, Log log,
+            RecorderState* recorder = nullptr);
 
   /// nullopt: every container is placed.
   std::optional<Reject> Run();
@@ -39,6 +49,8 @@ class Admission {
   Reject Misaligned(std::string_view container, int cpus, const std::vector<MemoryNeed>& memory,
                     const std::vector<DeviceNeed>& devices, const std::vector<HintList>& lists);
   void Explain(Reject& reject, const ContainerDemand& demand);
+  void OpenAsRecorder();
+  void OpenReservedAsRecorder();
   void SweepAsRecorder();
   void SweepDevicesAsRecorder();
   void SweepCpusAsRecorder();
@@ -49,7 +61,7 @@ class Admission {
   const NodeTables& tables_;
   const Pod& pod_;
   Log log_;
-  Habits habits_;
+  RecorderState* recorder_;
   PodDemand demand_;
   Books books_;
   std::optional<Placement> last_with_devices_;

@@ -71,7 +71,9 @@ Result<Quantity> HardMemoryEviction(const KubeletConfiguration& config, const Qu
   return *amount;
 }
 
-Result<void> CheckAgainstCapacity(const ResourceList& capacity, const ResourceList& reservation) {
+}  // namespace
+
+Result<void> CheckReservation(const ResourceList& capacity, const ResourceList& reservation) {
   for (const auto& [name, amount] : reservation) {
     const auto it = capacity.find(name);
     if (it == capacity.end() || amount <= it->second) continue;
@@ -82,8 +84,6 @@ Result<void> CheckAgainstCapacity(const ResourceList& capacity, const ResourceLi
   }
   return {};
 }
-
-}  // namespace
 
 ResourceList NodeCapacity(const Machine& machine, const KubeletConfiguration& config) {
   ResourceList out;
@@ -110,7 +110,6 @@ Result<ResourceList> NodeReservation(const KubeletConfiguration& config, const R
             HardMemoryEviction(config, memory == capacity.end() ? Quantity() : memory->second));
   out["memory"] += eviction;
   std::erase_if(out, [](const auto& entry) { return entry.second.IsZero(); });
-  BERTH_RETURN_IF_ERROR(CheckAgainstCapacity(capacity, out));
   return out;
 }
 

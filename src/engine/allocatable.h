@@ -15,8 +15,11 @@ ResourceList NodeCapacity(const Machine& machine, const KubeletConfiguration& co
 /// What is kept from pods; zero sums are left out. `listed_cpus` >= 0: size of reservedSystemCPUs, which replaces the
 /// cpu entries of systemReserved and kubeReserved.
 /// Errors: kInvalid for other resources than cpu, memory, ephemeral-storage and pid, for negative amounts, for an
-/// unreadable eviction threshold, and for a reservation above `capacity`.
+/// unreadable eviction threshold.
 Result<ResourceList> NodeReservation(const KubeletConfiguration& config, const ResourceList& capacity, int listed_cpus);
+
+/// Errors: kInvalid for a reservation above capacity.
+Result<void> CheckReservation(const ResourceList& capacity, const ResourceList& reservation);
 
 ResourceList NodeAllocatable(const ResourceList& capacity, const ResourceList& reservation);
 

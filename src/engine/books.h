@@ -9,6 +9,7 @@
 
 #include "engine/device/books.h"
 #include "engine/memory/books.h"
+#include "engine/recorded.h"
 #include "engine/tables.h"
 #include "model/ledger.h"
 #include "model/pod.h"
@@ -35,8 +36,15 @@ struct Books {
   CpuSet shared;
   MemoryBooks memory;
   DeviceBooks devices;
+  /// Reserved CPUs that may be taken as part of a whole core. Empty but for RecordedNode: the kubelet hands such CPUs
+  /// out on machines with cores of different sizes (docs/differences.md).
+  CpuSet loose_reserved;
   PodRecord record;                             ///< placements of the containers that were placed so far
   std::vector<ReusableMemory> reusable_memory;  ///< ascending by (nodes, type)
+
+  const DeviceWishes* wishes = nullptr;
+  /// Devices taken over from an init container before the container's allocation failed.
+  std::vector<DeviceAssignment> leaked;
 
   std::int64_t ReusableBytes(Mask nodes, std::string_view type) const {
     for (const ReusableMemory& entry : reusable_memory)

@@ -26,9 +26,9 @@ struct DeviceNeed {
 struct ContainerDemand {
   const Container* container = nullptr;
   ContainerKind kind = ContainerKind::kApp;
-  int cpus = 0;                      ///< exclusive CPUs; 0: shared pool
-  std::vector<MemoryNeed> memory;    ///< by type; empty: not pinned
-  std::vector<DeviceNeed> devices;   ///< limits that may be devices, by resource
+  int cpus = 0;                     ///< exclusive CPUs; 0: shared pool
+  std::vector<MemoryNeed> memory;   ///< by type; empty: not pinned
+  std::vector<DeviceNeed> devices;  ///< limits that may be devices, by resource
 };
 
 /// Names in it point into the pod.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/admission.h"
+#include "engine/allocatable.h"
 #include "engine/failure.h"
 #include "engine/fit.h"
 #include "engine/log.h"
@@ -41,6 +42,8 @@ Result<Node> Node::Make(Machine machine, KubeletConfiguration config, EngineOpti
   auto tables = std::make_shared<NodeTables>();
   BERTH_TRY(tables->topology, Topology::Make(machine));
   BERTH_TRY(tables->settings, CheckSettings(machine, config, tables->topology));
+  if (options.node_fit)
+    BERTH_RETURN_IF_ERROR(CheckReservation(tables->settings.capacity, tables->settings.reservation));
   tables->nodes = NodeIndex(NodeIds(machine));
   tables->all_cpus = tables->topology.cpus();
   for (std::size_t i = 0; i < tables->nodes.size(); ++i) {
@@ -86,10 +89,9 @@ Result<void> CheckDevices(const Node& node, const DeviceInventory& devices) {
       const std::string where = "device " + device.id + " of " + resource + ": ";
       if (device.id.empty()) return Fail(Code::kInvalid, "a device of " + resource + " has no id");
       if (!device.nodes.IsSubsetOf(node.tables().nodes.nodes()))
-        return Fail(Code::kInvalid, where + "NUMA node " +
-                                        FormatIds(device.nodes - node.tables().nodes.nodes()) +
-                                        " does not exist on this machine (nodes: " +
-                                        FormatIds(node.tables().nodes.nodes()) + ")");
+        return Fail(Code::kInvalid,
+                    where + "NUMA node " + FormatIds(device.nodes - node.tables().nodes.nodes()) +
+                        " does not exist on this machine (nodes: " + FormatIds(node.tables().nodes.nodes()) + ")");
       ids.push_back(device.id);
     }
     std::sort(ids.begin(), ids.end());
@@ -108,7 +110,7 @@ Decision DecideLogged(const Node& node, const Ledger& ledger, const Pod& pod, co
     if (log) log.Add("allocate", "", "", "the pod is already placed and keeps what it has");
     return Kept(ledger, known->second);
   }
-  Admission admission(node, ledger, pod, inputs, log, Habits::kBerth);
+  Admission admission(node, ledger, pod, inputs, log);
   if (auto reject = admission.Run()) return *std::move(reject);
   LedgerDelta delta = admission.Delta();
   if (node.options().node_fit) {

@@ -1,6 +1,7 @@
 #include "engine/recorded.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "engine/admission.h"
@@ -20,14 +21,41 @@ Placement& PlacementOf(PodRecord& pod, const std::string& container) {
 
 }  // namespace
 
-RecordedNode::RecordedNode(Node node, Inputs inputs)
-    : node_(std::move(node)), inputs_(std::move(inputs)), ledger_(node_.EmptyLedger()) {}
+RecordedNode::RecordedNode(Node node, Inputs inputs, Reserved reserved)
+    : node_(std::move(node)),
+      inputs_(std::move(inputs)),
+      ledger_(node_.EmptyLedger()),
+      state_(std::make_unique<RecorderState>()) {
+  state_->loose_reserved = reserved == Reserved::kAsRecorded;
+}
+RecordedNode::~RecordedNode() = default;
+RecordedNode::RecordedNode(RecordedNode&&) noexcept = default;
+RecordedNode& RecordedNode::operator=(RecordedNode&&) noexcept = default;
 
-void RecordedNode::Sweep() {
-  if (rejected_.empty()) return;
-  if (const auto known = ledger_.pods.find(rejected_); known != ledger_.pods.end())
-    Apply(ledger_, ReleasePod(node_, ledger_, known->second, Log()));
-  rejected_.clear();
+/// The books as they are once every manager has swept away what pods left that were not admitted.
+Ledger RecordedNode::Swept() const {
+  Ledger out = ledger_;
+  for (const std::string& uid : rejected_) Apply(out, Release(node_, out, uid, nullptr));
+  return out;
+}
+
+/// Puts back what a manager that was not asked has not swept. It was not asked, so its part of the books has not
+/// changed.
+void RecordedNode::KeepUnswept(const Ledger& before) {
+  if (!state_->memory_swept) ledger_.memory = before.memory;
+  for (const std::string& uid : rejected_) {
+    const auto known = before.pods.find(uid);
+    if (known == before.pods.end()) continue;
+    PodRecord left = known->second;
+    for (Placement& placement : left.placements) {
+      if (state_->cpus_swept) placement.cpus.reset();
+      if (state_->memory_swept) placement.memory.reset();
+      if (placement.cpus) ledger_.shared -= *placement.cpus;
+    }
+    std::erase_if(left.placements, [](const Placement& p) { return !p.cpus && !p.memory; });
+    if (!left.placements.empty()) ledger_.pods.insert_or_assign(uid, std::move(left));
+  }
+  std::erase_if(rejected_, [&](const std::string& uid) { return !ledger_.pods.contains(uid); });
 }
 
 void RecordedNode::WriteDeviceCheckpoint(const Pod& pod, const Placement& placement) {
@@ -38,9 +66,10 @@ void RecordedNode::WriteDeviceCheckpoint(const Pod& pod, const Placement& placem
   device_checkpoint_[pod.uid][placement.container] = placement.devices;
 }
 
-RecordedNode::Step RecordedNode::Add(const Pod& pod, Trace* trace) {
-  Sweep();
-  Admission admission(node_, ledger_, pod, inputs_, Log(trace), Habits::kRecorder);
+RecordedNode::Step RecordedNode::Add(const Pod& pod, Trace* trace, const DeviceWishes* wishes) {
+  const Ledger before = std::exchange(ledger_, Swept());
+  state_->wishes = wishes;
+  Admission admission(node_, ledger_, pod, inputs_, Log(trace), state_.get());
   std::optional<Reject> reject = admission.Run();
   if (const auto& given = admission.last_with_devices()) WriteDeviceCheckpoint(pod, *given);
   LedgerDelta delta = admission.Delta();
@@ -51,26 +80,40 @@ RecordedNode::Step RecordedNode::Add(const Pod& pod, Trace* trace) {
     out.admit = false;
     out.reason = std::move(reject->reason);
     out.message = std::move(reject->message);
-    rejected_ = pod.uid;
-    for (Placement& placement : delta.put->placements) placement.devices.clear();
+    for (Placement& placement : delta.put->placements) {
+      state_->stale_devices = state_->stale_devices || !placement.devices.empty();
+      placement.devices.clear();
+    }
   }
-  std::erase_if(delta.put->placements,
-                [](const Placement& p) { return !p.cpus && !p.memory && p.devices.empty(); });
+  std::erase_if(delta.put->placements, [](const Placement& p) { return !p.cpus && !p.memory && p.devices.empty(); });
   Apply(ledger_, delta);
+  KeepUnswept(before);
+  if (reject) rejected_.insert(pod.uid);
   return out;
 }
 
 void RecordedNode::Remove(std::string_view uid) {
-  Sweep();
+  ledger_ = Swept();
+  rejected_.clear();
+  if (const auto known = ledger_.pods.find(uid); known != ledger_.pods.end())
+    for (const Placement& placement : known->second.placements)
+      state_->stale_devices = state_->stale_devices || !placement.devices.empty();
   Apply(ledger_, Release(node_, ledger_, uid, nullptr));
 }
 
-void RecordedNode::Restart() {
+void RecordedNode::Restart(bool cpus_swept) {
+  const Ledger before = std::exchange(ledger_, Swept());
+  state_->cpus_swept = cpus_swept;
+  state_->memory_swept = false;
+  KeepUnswept(before);
+  state_->leaked.clear();
+  state_->stale_devices = true;
+  for (const std::string& uid : rejected_) device_checkpoint_.erase(uid);
   for (auto& [uid, pod] : ledger_.pods) {
     pod.reusable = Reusable();
     for (Placement& placement : pod.placements) placement.devices.clear();
     const auto known = device_checkpoint_.find(uid);
-    if (known == device_checkpoint_.end() || uid == rejected_) continue;
+    if (known == device_checkpoint_.end()) continue;
     for (const auto& [container, devices] : known->second) PlacementOf(pod, container).devices = devices;
   }
 }

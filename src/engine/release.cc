@@ -41,8 +41,9 @@ LedgerDelta ReleasePod(const Node& node, const Ledger& ledger, const PodRecord& 
   out.memory = books.memory.Changed();
   if (log) {
     const CpuSet back = books.shared - before;
-    log.Add("release", "", "", record.namespace_ + "/" + record.name + " is gone" +
-                                   (back.empty() ? "" : "; CPUs " + FormatIds(back) + " return to the shared pool"));
+    log.Add("release", "", "",
+            record.namespace_ + "/" + record.name + " is gone" +
+                (back.empty() ? "" : "; CPUs " + FormatIds(back) + " return to the shared pool"));
   }
   return out;
 }
@@ -68,7 +69,8 @@ LedgerDelta ContainerStarted(const Node& node, const Ledger& ledger, std::string
   }
   if (!changed) return out;
   if (trace != nullptr)
-    trace->Add("release", std::string(container), "memory", "started; the init containers before it give their memory back");
+    trace->Add("release", std::string(container), "memory",
+               "started; the init containers before it give their memory back");
   out.memory = books.memory.Changed();
   out.put = std::move(record);
   return out;

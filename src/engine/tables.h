@@ -22,8 +22,8 @@ struct NodeTables {
   NodeIndex nodes;                ///< all nodes of the machine, memory-only ones too
   std::vector<CpuSet> node_cpus;  ///< by position in `nodes`
   CpuSet all_cpus;
-  CpuSet reserved_cores;          ///< all CPUs of every core that has a reserved CPU
-  Mask cpu_nodes = 0;             ///< nodes that own a CPU
+  CpuSet reserved_cores;  ///< all CPUs of every core that has a reserved CPU
+  Mask cpu_nodes = 0;     ///< nodes that own a CPU
   MemoryLayout memory;
   Aligner aligner;
 

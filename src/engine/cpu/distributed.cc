@@ -146,7 +146,8 @@ class Spread {
 /// Takes up to `num` CPUs of one node; nothing if it has fewer, as the kubelet ignores that error (W-C1b).
 void TakeFromNode(Pool& pool, std::uint32_t node, int num, Strategy strategy) {
   const Topology& topology = pool.topology();
-  auto cpus = TakePacked(topology, topology.units(Level::kNuma)[node].cpus & pool.free(), num, strategy, false);
+  auto cpus =
+      TakePacked(topology, topology.units(Level::kNuma)[node].cpus & pool.free(), pool.AllFree(), num, strategy, false);
   if (cpus) pool.Take(*cpus);
 }
 
@@ -171,10 +172,10 @@ std::optional<Result<CpuSet>> TakeChoice(Pool& pool, const Spread::Choice& choic
 
 }  // namespace
 
-Result<CpuSet> TakeDistributed(const Topology& topology, const CpuSet& available, int num, int group,
-                               Strategy strategy) {
-  if (num % group != 0) return TakePacked(topology, available, num, strategy, false);
-  Pool pool(topology, available, num);
+Result<CpuSet> TakeDistributed(const Topology& topology, const CpuSet& available, const CpuSet& also_free, int num,
+                               int group, Strategy strategy) {
+  if (num % group != 0) return TakePacked(topology, available, also_free, num, strategy, false);
+  Pool pool(topology, available, also_free, num);
   if (pool.Done()) return CpuSet();
   if (num > pool.free().Count()) return NotEnoughCpus(num, available.Count());
 
@@ -190,7 +191,7 @@ Result<CpuSet> TakeDistributed(const Topology& topology, const CpuSet& available
     if (taken) return *std::move(taken);
     break;
   }
-  return TakePacked(topology, available, num, strategy, false);
+  return TakePacked(topology, available, also_free, num, strategy, false);
 }
 
 }  // namespace berth::engine

@@ -10,8 +10,8 @@ namespace berth::engine {
 /// Errors: kExhausted as TakePacked, and "accounting error, ..." where the kubelet's choice of nodes does not hold the
 /// CPUs (spec W-C1b).
 /// Requires: group >= 1.
-Result<CpuSet> TakeDistributed(const Topology& topology, const CpuSet& available, int num, int group,
-                               Strategy strategy);
+Result<CpuSet> TakeDistributed(const Topology& topology, const CpuSet& available, const CpuSet& also_free, int num,
+                               int group, Strategy strategy);
 
 }  // namespace berth::engine
 

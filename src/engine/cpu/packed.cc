@@ -47,8 +47,9 @@ std::unexpected<Error> NotEnoughCpus(int requested, int available) {
                                     ", available=" + std::to_string(available));
 }
 
-Result<CpuSet> TakePacked(const Topology& topology, const CpuSet& available, int num, Strategy strategy, bool uncore) {
-  Pool pool(topology, available, num);
+Result<CpuSet> TakePacked(const Topology& topology, const CpuSet& available, const CpuSet& also_free, int num,
+                          Strategy strategy, bool uncore) {
+  Pool pool(topology, available, also_free, num);
   if (pool.Done()) return CpuSet();
   if (num > pool.free().Count()) return NotEnoughCpus(num, available.Count());
 

@@ -9,7 +9,8 @@ namespace berth::engine {
 
 /// Whole nodes, sockets, (L3 groups,) cores, then single CPUs.
 /// Errors: kExhausted when `available` has fewer than `num` CPUs.
-Result<CpuSet> TakePacked(const Topology& topology, const CpuSet& available, int num, Strategy strategy, bool uncore);
+Result<CpuSet> TakePacked(const Topology& topology, const CpuSet& available, const CpuSet& also_free, int num,
+                          Strategy strategy, bool uncore);
 
 /// Error for a request that is larger than what is there, in the kubelet's words.
 [[nodiscard]] std::unexpected<Error> NotEnoughCpus(int requested, int available);

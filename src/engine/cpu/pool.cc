@@ -7,6 +7,7 @@ namespace berth::engine {
 void Pool::Take(const CpuSet& cpus) {
   result_ |= cpus;
   free_ -= cpus;
+  also_free_ -= cpus;
   need_ -= cpus.Count();
 }
 
@@ -80,7 +81,7 @@ void Pool::TakeFull(Level level) {
     const CpuSet& cpus = topology_.units(level)[index].cpus;
     if (need_ < cpus.Count()) continue;
     // The kubelet takes all CPUs of the unit here even if some are in use or reserved (docs/differences.md).
-    if (cpus.IsSubsetOf(free_)) Take(cpus);
+    if (cpus.IsSubsetOf(AllFree())) Take(cpus);
   }
 }
 

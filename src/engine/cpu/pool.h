@@ -16,8 +16,12 @@ enum class Strategy : std::uint8_t { kPacked, kSpread };
 /// Free CPUs, what is still needed, what was taken. Not kept beyond one selection.
 class Pool {
  public:
-  Pool(const Topology& topology, const CpuSet& available, int need)
-      : topology_(topology), free_(available & topology.cpus()), need_(need) {}
+  /// also_free: TakeRequest::also_free.
+  Pool(const Topology& topology, const CpuSet& available, const CpuSet& also_free, int need)
+      : topology_(topology),
+        free_(available & topology.cpus()),
+        also_free_((also_free & topology.cpus()) - available),
+        need_(need) {}
 
   const Topology& topology() const { return topology_; }
   const CpuSet& free() const { return free_; }
@@ -25,7 +29,10 @@ class Pool {
   int need() const { return need_; }
   bool Done() const { return need_ < 1; }
 
-  /// Requires: cpus is a subset of free().
+  /// Free, meant or not.
+  CpuSet AllFree() const { return free_ | also_free_; }
+
+  /// Requires: cpus is a subset of AllFree().
   void Take(const CpuSet& cpus);
 
   /// NUMA nodes are at least as large as sockets (one node or more sockets per node).
@@ -49,6 +56,7 @@ class Pool {
 
   const Topology& topology_;
   CpuSet free_;
+  CpuSet also_free_;
   CpuSet result_;
   int need_;
 };

@@ -75,10 +75,13 @@ Result<CpuSet> Choose(const Books& books, int num, const MaskHint& hint) {
   if (!hint.any) {
     CpuSet aligned = AlignedCpus(tables, allocatable, hint.mask);
     const int part = std::min(num, aligned.Count());
-    BERTH_TRY(result, TakeCpus(tables.topology, RequestFor(tables, std::move(aligned), part)));
+    TakeRequest request = RequestFor(tables, std::move(aligned), part);
+    request.also_free = allocatable | books.loose_reserved;
+    BERTH_TRY(result, TakeCpus(tables.topology, request));
   }
-  BERTH_TRY(const CpuSet rest,
-            TakeCpus(tables.topology, RequestFor(tables, allocatable - result, num - result.Count())));
+  TakeRequest request = RequestFor(tables, allocatable - result, num - result.Count());
+  request.also_free = books.loose_reserved - result;
+  BERTH_TRY(const CpuSet rest, TakeCpus(tables.topology, request));
   return result | rest;
 }
 
@@ -88,7 +91,8 @@ std::optional<std::string> SmtError(const Books& books, int cpus) {
   const int per_core = tables.topology.cpus_per_core();
   const std::string start = "SMT Alignment Error: ";
   if (per_core > 0 && cpus % per_core != 0)
-    return start + "requested " + std::to_string(cpus) + " cpus not multiple cpus per core = " + std::to_string(per_core);
+    return start + "requested " + std::to_string(cpus) +
+           " cpus not multiple cpus per core = " + std::to_string(per_core);
   // Oddity: counts CPUs, not cores, and neither what init containers left (spec 2.9, 6.22).
   const int free = (books.shared - tables.reserved_cores).Count();
   if (cpus <= free) return std::nullopt;
@@ -103,8 +107,8 @@ Reject SmtReject(const Books& books, const ContainerDemand& demand, std::string 
   out.container = demand.container->name;
   const int per_core = books.tables->topology.cpus_per_core();
   if (per_core > 0 && demand.cpus % per_core != 0)
-    out.details.push_back("cpu: " + std::to_string(demand.cpus) + " CPUs are no whole number of cores; ask for a multiple of " +
-                          std::to_string(per_core));
+    out.details.push_back("cpu: " + std::to_string(demand.cpus) +
+                          " CPUs are no whole number of cores; ask for a multiple of " + std::to_string(per_core));
   return out;
 }
 
@@ -165,6 +169,7 @@ std::optional<Reject> AllocateCpus(Books& books, const ContainerDemand& demand, 
   if (!cpus) return Unexpected(name, cpus.error().message);
   const CpuSet reused = *cpus & books.record.reusable.cpus;
   books.shared -= *cpus;
+  books.loose_reserved -= *cpus;
   UpdateReuse(books, demand.kind, *cpus);
   if (log) {
     std::string text = CountText(demand.cpus, "exclusive CPU") + " taken: " + FormatIds(*cpus);
@@ -181,8 +186,6 @@ void ReleaseCpus(Books& books, const PodRecord& record, const Placement& placeme
   CpuSet back = *placement.cpus;
   for (const Placement& other : record.placements)
     if (&other != &placement && other.cpus) back -= *other.cpus;
-  // Reserved CPUs under strict reservation never join the pool, whatever an adopted ledger says.
-  if (books.tables->settings.cpu.strict_reservation) back -= books.tables->settings.reserved_cpus;
   books.shared |= back & books.tables->all_cpus;
 }
 

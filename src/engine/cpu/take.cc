@@ -10,8 +10,9 @@ namespace berth::engine {
 Result<CpuSet> TakeCpus(const Topology& topology, const TakeRequest& request) {
   const Strategy strategy = request.spread ? Strategy::kSpread : Strategy::kPacked;
   if (request.distributed)
-    return TakeDistributed(topology, request.available, request.num, std::max(1, request.group), strategy);
-  return TakePacked(topology, request.available, request.num, strategy, request.uncore);
+    return TakeDistributed(topology, request.available, request.also_free, request.num, std::max(1, request.group),
+                           strategy);
+  return TakePacked(topology, request.available, request.also_free, request.num, strategy, request.uncore);
 }
 
 }  // namespace berth::engine

@@ -9,7 +9,10 @@
 namespace berth::engine {
 
 struct TakeRequest {
-  CpuSet available;          ///< CPUs the machine does not know are ignored
+  CpuSet available;  ///< CPUs the machine does not know are ignored
+  /// CPUs that are free too but not meant: they do not count, and are taken only as part of a whole socket, L3 group or
+  /// core that counts as free (the kubelet takes whole units wherever their CPUs are, spec 2.11).
+  CpuSet also_free;
   int num = 0;               ///< < 1 takes nothing
   bool distributed = false;  ///< spread evenly over NUMA nodes (distribute-cpus-across-numa)
   int group = 1;             ///< distributed only: CPUs handed out together; >= 1
@@ -17,7 +20,7 @@ struct TakeRequest {
   bool spread = false;       ///< one CPU per core as far as possible (distribute-cpus-across-cores)
 };
 
-/// Exactly `num` CPUs of `available`.
+/// Exactly `num` CPUs of `available` (and `also_free`).
 /// Errors: kExhausted with the kubelet's words ("not enough cpus available to satisfy request: ...", "accounting error,
 /// ...").
 Result<CpuSet> TakeCpus(const Topology& topology, const TakeRequest& request);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 
 #include "engine/failure.h"
@@ -13,7 +14,9 @@ namespace {
 enum class Nearness { kAligned, kUnaligned, kNoAffinity };
 using ByNearness = std::array<std::vector<std::size_t>, 3>;
 
-std::vector<std::size_t>& At(ByNearness& groups, Nearness nearness) { return groups[static_cast<std::size_t>(nearness)]; }
+std::vector<std::size_t>& At(ByNearness& groups, Nearness nearness) {
+  return groups[static_cast<std::size_t>(nearness)];
+}
 
 /// Available devices by nearness, each group by ascending id (the kubelet's order among equals is arbitrary).
 ByNearness Sort(const DevicePool& pool, const MaskHint& hint) {
@@ -29,7 +32,8 @@ ByNearness Sort(const DevicePool& pool, const MaskHint& hint) {
 }
 
 /// Puts the devices a plugin prefers first; the rest keeps its order.
-void PreferredFirst(const DevicePool& pool, const std::vector<std::string>* preferred, std::vector<std::size_t>& group) {
+void PreferredFirst(const DevicePool& pool, const std::vector<std::string>* preferred,
+                    std::vector<std::size_t>& group) {
   if (preferred == nullptr) return;
   const auto rank = [&](std::size_t i) {
     return std::find(preferred->begin(), preferred->end(), pool.devices[i]->id) - preferred->begin();
@@ -37,10 +41,28 @@ void PreferredFirst(const DevicePool& pool, const std::vector<std::string>* pref
   std::stable_sort(group.begin(), group.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
 }
 
+std::string PlaceOf(const DeviceNeed& need, const Device& device) {
+  std::string out;
+  for (NumaId node : device.nodes) out += (out.empty() ? "" : "+") + std::to_string(Raw(node));
+  return need.resource + "@" + (out.empty() ? "any" : out);
+}
+
+/// Puts the wished ones among equals first; the rest keeps its order.
+void WishedFirst(const DevicePool& pool, const DeviceNeed& need, std::map<std::string, int>& wishes,
+                 std::vector<std::size_t>& group) {
+  std::stable_partition(group.begin(), group.end(), [&](std::size_t i) {
+    const auto wish = wishes.find(PlaceOf(need, *pool.devices[i]));
+    return wish != wishes.end() && wish->second-- > 0;
+  });
+}
+
 /// The available devices in the order in which they are taken (spec 4.4 steps 7 and 8).
-std::vector<std::size_t> TakingOrder(const DevicePool& pool, const MaskHint& hint, std::int64_t needed,
-                                     const std::vector<std::string>* preferred) {
+std::vector<std::size_t> TakingOrder(const DevicePool& pool, const DeviceNeed& need, const MaskHint& hint,
+                                     std::int64_t needed, const std::vector<std::string>* preferred,
+                                     std::map<std::string, int> wishes) {
   ByNearness groups = Sort(pool, hint);
+  if (!wishes.empty())
+    for (std::vector<std::size_t>& group : groups) WishedFirst(pool, need, wishes, group);
   std::vector<std::size_t>& aligned = At(groups, Nearness::kAligned);
   if (needed < static_cast<std::int64_t>(aligned.size())) {
     PreferredFirst(pool, preferred, aligned);
@@ -66,8 +88,7 @@ std::vector<std::size_t> TakingOrder(const DevicePool& pool, const MaskHint& hin
 /// Spec 4.4 steps 3 and 6; "" if the devices can be chosen.
 std::string ShortageOf(const DevicePool& pool, const DeviceNeed& need, std::int64_t left) {
   if (!pool.registered) return "cannot allocate unregistered device " + need.resource;
-  if (pool.Healthy() == 0)
-    return "no healthy devices present; cannot allocate unhealthy devices " + need.resource;
+  if (pool.Healthy() == 0) return "no healthy devices present; cannot allocate unhealthy devices " + need.resource;
   std::int64_t available = 0;
   for (std::size_t i = 0; i < pool.devices.size(); ++i) available += pool.Available(i) ? 1 : 0;
   if (left <= available) return "";
@@ -82,8 +103,8 @@ struct Choice {
 };
 
 /// Marks what it takes over from init containers as taken, so that it does not count as available too.
-Choice Choose(DevicePool& pool, const DeviceNeed& need, const MaskHint& hint,
-              const std::vector<std::string>* preferred) {
+Choice Choose(DevicePool& pool, const DeviceNeed& need, const MaskHint& hint, const std::vector<std::string>* preferred,
+              const std::map<std::string, int>& wishes) {
   Choice out;
   // Left by init containers of this pod: taken first, whatever their health and nodes (spec 4.4 step 5).
   for (std::size_t i = 0; i < pool.devices.size() && out.reused < static_cast<std::size_t>(need.count); ++i)
@@ -92,13 +113,21 @@ Choice Choose(DevicePool& pool, const DeviceNeed& need, const MaskHint& hint,
   // The first two errors come before looking at the number, so that even zero devices of a dead plugin are refused.
   out.error = ShortageOf(pool, need, left);
   if (!out.error.empty() || left == 0) return out;
-  for (std::size_t i : TakingOrder(pool, hint, left, preferred)) {
+  for (std::size_t i : TakingOrder(pool, need, hint, left, preferred, wishes)) {
     if (static_cast<std::int64_t>(out.devices.size()) == need.count) break;
     out.devices.push_back(i);
   }
   if (static_cast<std::int64_t>(out.devices.size()) < need.count)
     out.error = "unexpectedly allocated less resources than required. Requested: " + std::to_string(need.count) +
                 ", Got: " + std::to_string(out.devices.size());
+  return out;
+}
+
+DeviceAssignment AssignmentOf(const DevicePool& pool, const DeviceNeed& need, const std::vector<std::size_t>& devices) {
+  DeviceAssignment out;
+  out.resource = need.resource;
+  for (std::size_t i : devices) out.ids.push_back(pool.devices[i]->id);
+  std::sort(out.ids.begin(), out.ids.end());
   return out;
 }
 
@@ -136,7 +165,8 @@ std::vector<MaskHint> MasksFor(const DevicePool& pool, std::int64_t request, boo
   for (std::size_t dense = 1; dense < std::size_t{1} << positions.size(); ++dense) {
     Mask mask = 0;
     ForEachBit(dense, [&](std::size_t i) { mask |= Mask{1} << positions[i]; });
-    if (touching.Count(mask, [](std::size_t) { return true; }) >= request) narrowest = std::min(narrowest, CountOf(mask));
+    if (touching.Count(mask, [](std::size_t) { return true; }) >= request)
+      narrowest = std::min(narrowest, CountOf(mask));
     bool holds_reusable = true;
     for (std::size_t i = 0; reuse && i < pool.devices.size(); ++i)
       if (pool.reusable[i] != 0 && pool.nodes[i] != 0 && (pool.nodes[i] & mask) == 0) holds_reusable = false;
@@ -172,20 +202,22 @@ std::vector<HintList> DeviceHints(Books& books, const std::vector<DeviceNeed>& n
 std::optional<Reject> AllocateDevices(Books& books, const ContainerDemand& demand, const MaskHint& hint,
                                       Placement& placement, const Log& log) {
   const std::string& name = demand.container->name;
+  std::map<std::string, int> wishes;
+  if (books.wishes != nullptr)
+    if (const auto wished = books.wishes->find(name); wished != books.wishes->end()) wishes = wished->second;
   for (const DeviceNeed& need : demand.devices) {
     DevicePool* pool = books.devices.Find(need.resource);
     if (pool == nullptr) continue;
-    const Choice choice = Choose(*pool, need, hint, books.devices.Preferred(need.resource));
-    if (!choice.error.empty()) return Unexpected(name, choice.error);
-    if (choice.devices.empty()) continue;
-    DeviceAssignment& given = placement.devices.emplace_back();
-    given.resource = need.resource;
-    for (std::size_t i : choice.devices) {
-      given.ids.push_back(pool->devices[i]->id);
-      pool->taken[i] = 1;
+    const Choice choice = Choose(*pool, need, hint, books.devices.Preferred(need.resource), wishes);
+    if (!choice.error.empty()) {
+      if (choice.reused > 0) books.leaked.push_back(AssignmentOf(*pool, need, choice.devices));
+      return Unexpected(name, choice.error);
     }
-    std::sort(given.ids.begin(), given.ids.end());
-    if (log) log.Add("allocate", name, need.resource, CountText(need.count, "device") + " taken: " + IdsText(given.ids));
+    if (choice.devices.empty()) continue;
+    for (std::size_t i : choice.devices) pool->taken[i] = 1;
+    const DeviceAssignment& given = placement.devices.emplace_back(AssignmentOf(*pool, need, choice.devices));
+    if (log)
+      log.Add("allocate", name, need.resource, CountText(need.count, "device") + " taken: " + IdsText(given.ids));
   }
   // Only now, so that one container's resources do not meet its own leftovers.
   for (const DeviceAssignment& given : placement.devices) {

@@ -65,7 +65,8 @@ bool MemoryFit::FreeWithReuse(Mask mask) const {
 
 bool MemoryFit::Admissible(Mask mask) const {
   if (mask == 0 || !allocatable_.Enough(mask) || Violates(mask)) return false;
-  if (CountOf(mask) == 1 && CountOf(books_.memory.Cells(static_cast<std::size_t>(std::countr_zero(mask)))) > 1) return false;
+  if (CountOf(mask) == 1 && CountOf(books_.memory.Cells(static_cast<std::size_t>(std::countr_zero(mask)))) > 1)
+    return false;
   return FreeWithReuse(mask);
 }
 

@@ -24,7 +24,8 @@ Target ChooseNodes(const MemoryFit& fit, const MaskHint& hint) {
   MaskHint best = hint;
   if (hint.any) {
     const auto found = fit.Best(0);
-    if (!found) return NoTarget("failed to get the default NUMA affinity, no NUMA nodes with enough memory is available");
+    if (!found)
+      return NoTarget("failed to get the default NUMA affinity, no NUMA nodes with enough memory is available");
     if (hint.preferred && !found->preferred) return NoTarget("failed to find the default preferred hint");
     best = *found;
   }
@@ -51,8 +52,8 @@ void UpdateReuse(Books& books, ContainerKind kind, Mask mask, const MemoryNeed& 
   }
 }
 
-/// What a later container takes over no longer counts as an init container's, so that the blocks of a pod add up to what
-/// is booked (spec 4.7, shrinkInitBlocks).
+/// What a later container takes over no longer counts as an init container's, so that the blocks of a pod add up to
+/// what is booked (spec 4.7, shrinkInitBlocks).
 void ShrinkInitBlocks(PodRecord& record, const NodeSet& nodes, const MemoryNeed& need) {
   std::int64_t left = need.bytes;
   for (Placement& earlier : record.placements) {
