@@ -1,0 +1,128 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "manifest/manifest.h"
+
+namespace berth::manifest {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using namespace std::chrono_literals;
+
+constexpr std::string_view kHead = "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n";
+
+std::string ErrorOf(const std::string& fields) {
+  const auto parsed = ParseBerthConfiguration(std::string(kHead) + fields, "/etc/berth/berth.yaml");
+  return parsed ? "accepted" : parsed.error().message;
+}
+
+TEST(BerthConfigurationTest, AnEmptyOneIsAllDefaults) {
+  const auto parsed = ParseBerthConfiguration(kHead, "berth.yaml");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->config, BerthConfiguration());
+  EXPECT_THAT(parsed->warnings, IsEmpty());
+}
+
+TEST(BerthConfigurationTest, ReadsEveryField) {
+  const auto parsed = ParseBerthConfiguration(std::string(kHead) + R"(
+kubeletConfig: kubelet.yaml
+stateDir: /s
+runDir: /r
+socketGroup: wheel
+logDir: /l
+nodeName: n1
+runtime: process
+logLevel: debug
+nodeFit: false
+stopContainersOnExit: true
+reconcilePeriod: 1s
+maxEvents: 5
+)",
+                                              "/etc/berth/berth.yaml");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  const BerthConfiguration& c = parsed->config;
+  EXPECT_EQ(c.kubelet_config, "/etc/berth/kubelet.yaml");
+  EXPECT_EQ(c.state_dir, "/s");
+  EXPECT_EQ(c.run_dir, "/r");
+  EXPECT_EQ(c.socket, "/r/berth.sock") << "beside the rest of the run folder unless it is given";
+  EXPECT_EQ(c.socket_group, "wheel");
+  EXPECT_EQ(c.log_dir, "/l");
+  EXPECT_EQ(c.node_name, "n1");
+  EXPECT_EQ(c.log_level, "debug");
+  EXPECT_FALSE(c.node_fit);
+  EXPECT_TRUE(c.stop_containers_on_exit);
+  EXPECT_EQ(c.reconcile_period, 1s);
+  EXPECT_EQ(c.max_events, 5);
+}
+
+TEST(BerthConfigurationTest, RelativeSettingsPathsAreBesideTheFile) {
+  const std::string text = std::string(kHead) + "kubeletConfig: kubelet.yaml\n";
+  EXPECT_EQ(ParseBerthConfiguration(text, "examples/berth.yaml")->config.kubelet_config, "examples/kubelet.yaml");
+  EXPECT_EQ(ParseBerthConfiguration(text, "berth.yaml")->config.kubelet_config, "kubelet.yaml");
+}
+
+TEST(BerthConfigurationTest, BadValuesNameTheField) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"stateDir: state\n", "stateDir: Invalid value: \"state\": must be an absolute path"},
+      {"runDir: /a/../b\n", "runDir: Invalid value"},
+      {"logDir: \"\"\n", "logDir: Invalid value"},
+      {"socket: berth.sock\n", "socket: Invalid value"},
+      {"nodeName: Node_1\n", "nodeName: Invalid value: \"Node_1\""},
+      {"logLevel: loud\n", "logLevel: Unsupported value: \"loud\": supported values: \"debug\", \"info\""},
+      {"runtime: docker\n", "runtime: Unsupported value: \"docker\": supported values: \"process\""},
+      {"reconcilePeriod: 10ms\n", "reconcilePeriod: Invalid value: 10ms"},
+      {"reconcilePeriod: 10\n", "reconcilePeriod: Invalid value: 10: expected a duration"},
+      {"maxEvents: 0\n", "maxEvents: Invalid value: 0"},
+      {"nodeFit: \"true\"\n", "nodeFit: Invalid value: \"true\": expected true or false"},
+  };
+  for (const auto& [fields, message] : cases) EXPECT_THAT(ErrorOf(fields), HasSubstr(message)) << fields;
+  EXPECT_THAT(ErrorOf("socket: /" + std::string(107, 'a') + "\n"), HasSubstr("no more than 107 bytes"));
+}
+
+TEST(BerthConfigurationTest, UnknownFieldsAreWarnings) {
+  const auto parsed = ParseBerthConfiguration(std::string(kHead) + "stateDirr: /s\n", "b.yaml");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  ASSERT_THAT(parsed->warnings, SizeIs(1));
+  EXPECT_THAT(parsed->warnings[0].message, HasSubstr("did you mean \"stateDir\"?"));
+}
+
+std::string ReadExample(const std::string& name) {
+  std::ifstream in(std::string(BERTH_SOURCE_DIR) + "/examples/" + name);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+TEST(ExamplesTest, SettingsAreValidAndWarnOfNothing) {
+  const auto berth = ParseBerthConfiguration(ReadExample("berth.yaml"), "berth.yaml");
+  ASSERT_TRUE(berth) << berth.error().message;
+  EXPECT_THAT(berth->warnings, IsEmpty());
+  const auto kubelet = ParseKubeletConfiguration(ReadExample("kubelet.yaml"), "/x/kubelet.yaml");
+  ASSERT_TRUE(kubelet) << kubelet.error().message;
+  EXPECT_THAT(kubelet->warnings, IsEmpty());
+  EXPECT_EQ(kubelet->config.cpu_manager_policy, "static");
+}
+
+TEST(ExamplesTest, PodsHaveTheClassesTheyAreNamedFor) {
+  const std::pair<const char*, QosClass> pods[] = {{"latency", QosClass::kGuaranteed},
+                                                   {"web", QosClass::kBurstable},
+                                                   {"batch", QosClass::kBestEffort},
+                                                   {"toobig", QosClass::kGuaranteed}};
+  for (const auto& [name, qos] : pods) {
+    const auto parsed = ParsePods(ReadExample(std::string("pods/") + name + ".yaml"), name);
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_THAT(parsed->warnings, IsEmpty());
+    ASSERT_THAT(parsed->pods, SizeIs(1));
+    EXPECT_EQ(parsed->pods[0].name, name);
+    EXPECT_EQ(QosOf(parsed->pods[0]), qos) << name;
+    for (const Container& c : parsed->pods[0].containers) EXPECT_THAT(c.command, testing::Not(IsEmpty()));
+  }
+}
+
+}  // namespace
+}  // namespace berth::manifest
