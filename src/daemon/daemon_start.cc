@@ -89,6 +89,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   DaemonFacts facts{.version = version,
                     .started_at = os::FormatTime(os::SystemClock().Wall()),
                     .runtime = dry_run_ ? "dry-run" : "process",
+                    .kubelet_text = settings_.kubelet_text,
                     .warnings = start_warnings_};
   api_ = std::make_unique<LocalApi>(*mailbox_, *manager_, *events_,
                                     PodFolder(settings_.pod_dir, settings_.berth.node_name), std::move(facts));

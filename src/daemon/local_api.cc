@@ -95,7 +95,9 @@ Result<Json> LocalApi::Node() {
                 {"cpuPolicy", config.cpu_manager_policy},
                 {"memoryPolicy", config.memory_manager_policy},
                 {"topologyPolicy", config.topology_manager_policy},
-                {"topologyScope", config.topology_manager_scope}};
+                {"topologyScope", config.topology_manager_scope},
+                {"nodeFit", node.options().node_fit},
+                {"kubeletConfiguration", facts_.kubelet_text}};
   });
 }
 

@@ -21,6 +21,7 @@ struct DaemonFacts {
   std::string version;
   std::string started_at;
   std::string runtime;                ///< "process", "dry-run"
+  std::string kubelet_text;           ///< the KubeletConfiguration it was started with; "" for the defaults
   std::vector<std::string> warnings;  ///< found at the start
 };
 

@@ -73,6 +73,7 @@ Result<void> LoadKubelet(Settings& settings, const CommandLine& line, const std:
             manifest::ParseKubeletConfiguration(text, settings.kubelet_file));
   Keep(settings.warnings, parsed.warnings);
   settings.kubelet = std::move(parsed.config);
+  settings.kubelet_text = text;
   return {};
 }
 

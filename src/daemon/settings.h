@@ -48,6 +48,7 @@ struct Settings {
   bool dry_run = false;       ///< asked for; a machine that is not this host has it in any case
   std::string config_file;    ///< files read; "" for none
   std::string kubelet_file;
+  std::string kubelet_text;           ///< what stood in kubelet_file
   std::vector<std::string> warnings;  ///< unknown fields and the like
   LogLevel log_level = LogLevel::kInfo;
 };
