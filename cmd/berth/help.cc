@@ -8,7 +8,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr int kTextWidth = 96;
+constexpr int kTextWidth = 100;
 
 /// "text" broken at blanks, every line after the first behind `indent` blanks. Newlines in the text are kept.
 std::string Wrap(const std::string& text, int indent) {
@@ -41,20 +41,25 @@ std::string Wrap(const std::string& text, int indent) {
 
 bool TakesValue(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 
+/// "FILE", or "FILE..." when there may be several.
+std::string Value(const CLI::Option& option) {
+  return option.get_type_name() + (option.get_items_expected_max() > 1 ? "..." : "");
+}
+
 /// "-o, --output table|json" or "POD".
 std::string OptionHead(const CLI::Option& option) {
-  if (option.get_positional()) return option.get_type_name();
+  if (option.get_positional()) return Value(option);
   std::string out;
   for (const std::string& name : option.get_snames()) out += "-" + name + ", ";
   for (const std::string& name : option.get_lnames()) out += "--" + name + ", ";
   out.resize(out.size() - 2);
   if (option.get_snames().empty()) out.insert(0, "    ");
-  if (TakesValue(option)) out += " " + option.get_type_name();
+  if (TakesValue(option)) out += " " + Value(option);
   return out;
 }
 
 std::string OptionLine(const CLI::Option& option) {
-  constexpr int kIndent = 34;
+  constexpr int kIndent = 38;
   const std::string head = "  " + OptionHead(option);
   std::string text = option.get_description();
   if (!option.get_positional() && !option.get_default_str().empty())
@@ -67,9 +72,9 @@ std::string OptionLine(const CLI::Option& option) {
 std::string Usage(const Command& command, const CLI::App& app) {
   std::string out = "berth " + command.name;
   for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_positional()) continue;
-    std::string word = option->get_type_name();
-    if (option->get_items_expected_max() > 1) word += "...";
+    if (!option->get_positional() && !option->get_required()) continue;
+    std::string word =
+        option->get_positional() ? OptionHead(*option) : "-" + option->get_snames().front() + " " + Value(*option);
     out += option->get_required() ? " " + word : " [" + word + "]";
   }
   return out + " [options]";

@@ -1,8 +1,79 @@
 // The commands about the node, bound to their options.
+#include "berth/events.h"
+#include "berth/node.h"
 #include "berth/registry.h"
 
 namespace berth::cli {
+namespace {
 
-std::vector<Command> NodeCommands() { return {}; }
+Command MapCommand() {
+  return {.name = "map",
+          .group = "Node",
+          .summary = "Draw the machine: sockets, NUMA nodes, L3, cores, threads, and who holds what",
+          .details =
+              "Every CPU has its number and a mark: a letter for the pod that owns it, a dot for the shared pool, # "
+              "for CPUs reserved for the system. Below the picture the letters are explained. Large machines are "
+              "drawn with less detail. -o json gives every CPU with its place and holders.",
+          .examples = {{"map", "this node as berthd sees it"},
+                       {"map --from host", "this host, without a daemon and without pods"},
+                       {"map --from \"pack:2 numa:2 core:8 pu:2\"", "a machine described in words"},
+                       {"map --color always | less -R", "in colour, page by page"}},
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<MapCommandOptions>();
+            app.add_option(
+                   "--from", options->from,
+                   "Draw this machine without pods: host, a captured tree, hwloc XML or synthetic text, MachineInfo")
+                ->type_name("FILE");
+            app.add_option("--width", options->width, "Columns to use")
+                ->type_name("COLUMNS")
+                ->check(CLI::Range(40, 1000).description(""))
+                ->default_str("the terminal's, else 100");
+            app.add_flag("--ascii", options->ascii, "No characters beyond ASCII");
+            return [options](const Session& session) { return RunMap(*options, session); };
+          }};
+}
+
+Command NodeCommand() {
+  return {.name = "node",
+          .group = "Node",
+          .summary = "Show policies, reserved CPUs, capacity and what is allocatable",
+          .details = "",
+          .examples = {{"node", "as a table"}, {"node -o json", "for a program"}},
+          .bind = [](CLI::App&) -> Runner { return [](const Session& session) { return RunNode(session); }; }};
+}
+
+Command StatusCommand() {
+  return {.name = "status",
+          .group = "Node",
+          .summary = "Show how berthd is doing",
+          .details = "Warnings are what berthd found at its start and could not put right by itself.",
+          .examples = {{"status", "version, runtime, ledger, warnings"}},
+          .bind = [](CLI::App&) -> Runner { return [](const Session& session) { return RunStatus(session); }; }};
+}
+
+Command EventsCommand() {
+  return {.name = "events",
+          .group = "Node",
+          .summary = "Show what happened on the node",
+          .details = "",
+          .examples = {{"events --since 10m", "of the last ten minutes"},
+                       {"events --pod web", "of one pod, also when it is gone"},
+                       {"events -f", "and all that follows, until Ctrl-C"}},
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<EventsOptions>();
+            app.add_option("--since", options->since, "A duration back (90s, 10m, 2h) or a time (RFC 3339)")
+                ->type_name("TIME");
+            app.add_option("--pod", options->pod, "Only events of this pod")->type_name("POD");
+            app.add_option("--limit", options->limit, "Only the newest")
+                ->type_name("EVENTS")
+                ->check(CLI::Range(1, 1'000'000).description(""));
+            app.add_flag("-f,--follow", options->follow, "Go on with what happens next");
+            return [options](const Session& session) { return RunEvents(*options, session); };
+          }};
+}
+
+}  // namespace
+
+std::vector<Command> NodeCommands() { return {MapCommand(), EventsCommand(), NodeCommand(), StatusCommand()}; }
 
 }  // namespace berth::cli

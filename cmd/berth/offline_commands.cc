@@ -1,8 +1,121 @@
 // The commands that need no daemon.
+#include "berth/explain.h"
+#include "berth/machine.h"
 #include "berth/registry.h"
+#include "berth/replay.h"
+#include "berth/simulate.h"
 
 namespace berth::cli {
 namespace {
+
+constexpr const char* kMachineText =
+    "host, a captured tree or tarball, hwloc XML (.xml), MachineInfo (.json), or synthetic text";
+
+void AddNodeOptions(CLI::App& app, OfflineOptions& node) {
+  app.add_option("-m,--machine", node.machine, std::string("The machine: ") + kMachineText)->type_name("FILE");
+  app.add_option("-c,--config", node.config, "KubeletConfiguration; without it the kubelet's defaults")
+      ->type_name("FILE");
+  app.add_option("-d,--devices", node.devices, "Device inventory: resource, ids, NUMA nodes, health")
+      ->type_name("FILE");
+  app.add_option("-l,--ledger", node.ledger, "What is placed already: a ledger file or the socket of a running berthd")
+      ->type_name("FILE");
+  app.add_flag("!--no-node-fit", node.node_fit, "Do not reject what exceeds the node's allocatable resources");
+}
+
+Command MachineCommand() {
+  return {.name = "machine",
+          .group = "Without a daemon",
+          .summary = "Show what a machine is made of, or capture this host for others",
+          .details = "",
+          .examples = {{"machine", "this host"},
+                       {"machine --from \"pack:2 numa:2 core:8 pu:2\"", "a machine described in words"},
+                       {"machine --from topo.xml -o machineinfo", "hwloc XML as the kubelet would see it"},
+                       {"machine --capture host.tar.gz", "save this host's tree to send it to somebody"}},
+          .statuses = "",
+          .asks_daemon = false,
+          .prints_data = false,
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<MachineOptions>();
+            app.add_option("--from", options->from, kMachineText)->type_name("FILE")->default_str("host");
+            AddChoice(app, "-o,--output", options->output, "table|wide|json|yaml|machineinfo", "How to print it")
+                ->default_str("table");
+            app.add_option("--capture", options->capture, "Save the tree to this tar file instead (.gz: compressed)")
+                ->type_name("FILE");
+            return [options](const Session& session) {
+              options->table = session.table();
+              return RunMachine(*options, session.out(), session.err());
+            };
+          }};
+}
+
+Command SimulateCommand() {
+  return {.name = "simulate",
+          .group = "Without a daemon",
+          .summary = "Try pods on a machine on paper: what would be placed where, what rejected",
+          .details = "Steps are taken in order: a manifest admits its pods, remove:NAMESPACE/NAME takes one away.",
+          .examples = {{"simulate -m \"pack:2 core:8 pu:2\" -c kubelet.yaml web.yaml db.yaml", "two pods, one table"},
+                       {"simulate --map -m host web.yaml remove:web db.yaml", "with the map after each step"},
+                       {"simulate -l /run/berth/berth.sock new.yaml", "on top of what runs on this node"}},
+          .statuses = "3 a pod was not admitted",
+          .asks_daemon = false,
+          .prints_data = true,
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<SimulateOptions>();
+            app.add_option("steps", options->steps, "Manifests (- for standard input) and remove:[NAMESPACE/]NAME")
+                ->type_name("FILE")
+                ->required();
+            AddNodeOptions(app, options->node);
+            app.add_flag("--map", options->map, "Draw the machine after each step");
+            return [options](const Session& session) { return RunSimulate(*options, session); };
+          }};
+}
+
+Command ExplainCommand() {
+  return {.name = "explain",
+          .group = "Without a daemon",
+          .summary = "Say why a pod would be placed where it is, or what stands in its way",
+          .details =
+              "For a rejection: what is short where, who holds it, the nearest request that would be admitted, and "
+              "the fewest containers whose removal would admit it. Without -m, -c, -d and -l the running node is "
+              "asked; nothing is changed.",
+          .examples = {{"explain -f pod.yaml", "on this node"},
+                       {"explain -m \"pack:2 core:8 pu:2\" -c kubelet.yaml -f pod.yaml", "on a machine on paper"},
+                       {"explain -f pods.yaml --pod edge/web -o json", "one of several pods, for a program"}},
+          .statuses = "3 the pod would not be admitted",
+          .asks_daemon = true,
+          .prints_data = true,
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<ExplainOptions>();
+            app.add_option("-f,--filename", options->file, "Manifest of the pod; - for standard input")
+                ->type_name("FILE")
+                ->required();
+            app.add_option("--pod", options->pod, "Which pod, when the manifest has several")->type_name("NAME");
+            AddNodeOptions(app, options->node);
+            return [options](const Session& session) { return RunExplain(*options, session); };
+          }};
+}
+
+Command ReplayCommand() {
+  return {.name = "replay",
+          .group = "Without a daemon",
+          .summary = "Run recorded cases through the engine and compare",
+          .details = "One JSON object a line; see docs/reference/replay.md.",
+          .examples = {{"replay trace.jsonl.gz", "one JSON result a line"},
+                       {"replay --check cases/*.jsonl.gz", "compare with what was recorded"},
+                       {"replay --timings trace.jsonl", "with nanoseconds spent deciding"}},
+          .statuses = "",
+          .asks_daemon = false,
+          .prints_data = false,
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<ReplayOptions>();
+            app.add_option("files", options->files, "JSON lines, plain or gzip; - for standard input")
+                ->type_name("FILE")
+                ->required();
+            app.add_flag("--check", options->check, "Compare with what each case expects; status 1 if any differs");
+            app.add_flag("--timings", options->timings, "Add ns: nanoseconds spent deciding");
+            return [options](const Session& session) { return RunReplay(*options, session.out(), session.err()); };
+          }};
+}
 
 Command CompletionCommand() {
   return {.name = "completion",
@@ -45,6 +158,9 @@ Command VersionCommand() {
 
 }  // namespace
 
-std::vector<Command> OfflineCommands() { return {CompletionCommand(), VersionCommand()}; }
+std::vector<Command> OfflineCommands() {
+  return {MachineCommand(), SimulateCommand(),   ExplainCommand(),
+          ReplayCommand(),  CompletionCommand(), VersionCommand()};
+}
 
 }  // namespace berth::cli

@@ -1,8 +1,129 @@
 // The commands about pods, bound to their options.
+#include "berth/apply.h"
+#include "berth/logs.h"
+#include "berth/pods.h"
 #include "berth/registry.h"
 
 namespace berth::cli {
+namespace {
 
-std::vector<Command> PodCommands() { return {}; }
+constexpr const char* kPodText = "NAME or NAMESPACE/NAME; the beginning is enough when only one pod has it";
+
+CLI::Option* AddPod(CLI::App& app, std::string& pod) {
+  return app.add_option("pod", pod, kPodText)->type_name("POD")->required();
+}
+
+void AddWait(CLI::App& app, WaitOptions& wait, const std::string& until) {
+  app.add_flag("-w,--wait", wait.wait, "Wait until " + until);
+  app.add_option("--timeout", wait.timeout_s, "Seconds to wait at most")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1, 86'400).description(""))
+      ->default_str("60");
+}
+
+Command PodsCommand() {
+  return {
+      .name = "pods",
+      .group = "Pods",
+      .summary = "List the pods of this node and what they hold",
+      .details = "CPUS are a pod's own CPUs, or \"shared\" when it runs in the shared pool.",
+      .examples = {{"pods", "all pods"},
+                   {"pods -o wide", "with requests, UID and manifest"},
+                   {"pods -n edge -o json", "one namespace, for a program"}},
+      .bind = [](CLI::App& app) -> Runner {
+        auto options = std::make_shared<PodsOptions>();
+        app.add_option("-n,--namespace", options->namespace_, "Only pods of this namespace")->type_name("NAMESPACE");
+        return [options](const Session& session) { return RunPods(*options, session); };
+      }};
+}
+
+Command DescribeCommand() {
+  return {
+      .name = "describe",
+      .group = "Pods",
+      .summary = "Show one pod: its containers, where they run and why",
+      .details = "For a rejected pod it says what was short. With -o json it has the trace and the manifest as well.",
+      .examples = {{"describe web", "the pod web, or the only one whose name begins with web"},
+                   {"describe edge/web -o yaml", "of namespace edge, as YAML"}},
+      .bind = [](CLI::App& app) -> Runner {
+        auto options = std::make_shared<DescribeOptions>();
+        AddPod(app, options->pod);
+        return [options](const Session& session) { return RunDescribe(*options, session); };
+      }};
+}
+
+Command LogsCommand() {
+  return {.name = "logs",
+          .group = "Pods",
+          .summary = "Print what a container wrote",
+          .details = "",
+          .examples = {{"logs web", "of the pod's only container"},
+                       {"logs web -c proxy --tail 20", "the last lines of one container"},
+                       {"logs web --previous", "of the attempt before the last restart"},
+                       {"logs web -f", "and all that follows, until Ctrl-C"}},
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<LogsOptions>();
+            AddPod(app, options->pod);
+            app.add_option("-c,--container", options->container, "The container; needed when the pod has several")
+                ->type_name("CONTAINER");
+            app.add_option("--tail", options->tail, "Only the last lines")
+                ->type_name("LINES")
+                ->check(CLI::Range(0, 1'000'000).description(""));
+            auto* previous = app.add_flag("-p,--previous", options->previous, "Of the attempt before the current one");
+            app.add_flag("-f,--follow", options->follow, "Go on with what is written next")->excludes(previous);
+            app.add_flag("-t,--timestamps", options->timestamps, "Put the time before each line");
+            return [options](const Session& session) { return RunLogs(*options, session); };
+          }};
+}
+
+Command ApplyCommand() {
+  return {.name = "apply",
+          .group = "Pods",
+          .summary = "Hand pods to berthd, or change them",
+          .details =
+              "Manifests are checked, then stored in berthd's folder of manifests; from there the pods run until "
+              "they are deleted, also after a restart. A wrong file is reported and the others are taken.",
+          .examples = {{"apply -f pod.yaml", "create or change what the file says"},
+                       {"apply -f pods/ --wait", "every manifest in a folder; wait until all run"},
+                       {"apply -f - < pod.yaml", "from standard input"}},
+          .statuses = "3 a pod was not admitted (with --wait)",
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<ApplyOptions>();
+            app.add_option("-f,--filename", options->files,
+                           "Manifests, YAML or JSON; folders of them; - for standard input")
+                ->type_name("FILE")
+                ->required();
+            AddWait(app, options->wait, "the pods run, ended, or were rejected");
+            return [options](const Session& session) { return RunApply(*options, session); };
+          }};
+}
+
+Command DeleteCommand() {
+  return {.name = "delete",
+          .group = "Pods",
+          .summary = "Stop pods and forget them",
+          .details = "The manifest is removed; the containers get their grace period, then all they held comes back.",
+          .examples = {{"delete web", "one pod"},
+                       {"delete -f pod.yaml", "the pods of a manifest"},
+                       {"delete web db --wait", "two, and wait until they are gone"}},
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<DeleteOptions>();
+            auto* pods = app.add_option("pods", options->pods, kPodText)->type_name("POD");
+            auto* files =
+                app.add_option("-f,--filename", options->files, "Manifests whose pods to delete")->type_name("FILE");
+            AddWait(app, options->wait, "the pods are gone");
+            app.callback([pods, files] {
+              if (pods->count() == 0 && files->count() == 0)
+                throw CLI::RequiredError("a POD or -f FILE");  // the parser's own way to say so
+            });
+            return [options](const Session& session) { return RunDelete(*options, session); };
+          }};
+}
+
+}  // namespace
+
+std::vector<Command> PodCommands() {
+  return {ApplyCommand(), PodsCommand(), DescribeCommand(), LogsCommand(), DeleteCommand()};
+}
 
 }  // namespace berth::cli

@@ -28,9 +28,11 @@ int Session::PrintData(const codec::Json& data) const {
   return kOk;
 }
 
+bool Session::Reachable() const { return api::ProbeSocket(options_.socket).code == Code::kBusy; }
+
 int Session::Report(const Error& error) const {
   err_ << "berth: " << error.message << '\n';
-  return api::ProbeSocket(options_.socket).code == Code::kBusy ? kFailed : kUnreachable;
+  return Reachable() ? kFailed : kUnreachable;
 }
 
 const codec::Json& Member(const codec::Json& object, const char* key) {

@@ -55,6 +55,8 @@ class Session {
 
   /// Prints a value as JSON or YAML. Requires: !for_people().
   int PrintData(const codec::Json& data) const;
+  /// True when somebody answers on the socket.
+  bool Reachable() const;
   /// Prints "berth: <message>" to the error stream; kUnreachable when no berthd answers on the socket, else kFailed.
   int Report(const Error& error) const;
 

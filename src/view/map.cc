@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 
+#include "base/text.h"
 #include "view/map_parts.h"
 #include "view/style.h"
 
@@ -187,15 +188,16 @@ std::vector<std::string> HeadLines(const Machine& machine, const std::vector<Cpu
     cores += node.cores.size();
     for (const Core& core : node.cores) sockets.insert(core.socket);
   }
-  std::string shape = machine.source.empty() ? "" : machine.source + ": ";
-  shape += Plural(sockets.size(), "socket") + ", " + Plural(machine.nodes.size(), "NUMA node") + ", " +
-           Plural(cores, "core") + ", " + Plural(cpus.size(), "CPU");
+  const std::string shape = Plural(sockets.size(), "socket") + ", " + Plural(machine.nodes.size(), "NUMA node") + ", " +
+                            Plural(cores, "core") + ", " + Plural(cpus.size(), "CPU");
   std::string use;
   for (const CpuUse kind : {CpuUse::kExclusive, CpuUse::kShared, CpuUse::kReserved, CpuUse::kIdle, CpuUse::kOffline}) {
     const auto n = std::ranges::count(cpus, kind, &CpuState::use);
     if (n > 0) use += (use.empty() ? "" : ", ") + std::to_string(n) + " " + std::string(Name(kind));
   }
-  return {shape, use};
+  std::vector<std::string> out = {shape, use};
+  if (!machine.source.empty()) out.insert(out.begin(), Printable(machine.source, machine.source.size()));
+  return out;
 }
 
 std::string HowToRead(Detail detail) {

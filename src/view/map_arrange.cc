@@ -47,13 +47,16 @@ class Labels {
 NodePart MakePart(const NumaNode& node, SocketId socket, const Labels& labels) {
   NodePart part;
   part.node = &node;
-  for (const Core& core : node.cores) {
-    if (core.socket != socket || core.threads.empty()) continue;
-    for (const CpuId cpu : core.threads) part.cpus.Insert(cpu);
-    const std::string label = labels.Of(core);
+  std::vector<const Core*> cores;
+  for (const Core& core : node.cores)
+    if (core.socket == socket && !core.threads.empty()) cores.push_back(&core);
+  std::ranges::stable_sort(cores, {}, [](const Core* core) { return IdOf(*core); });
+  for (const Core* core : cores) {
+    for (const CpuId cpu : core->threads) part.cpus.Insert(cpu);
+    const std::string label = labels.Of(*core);
     auto at = std::ranges::find(part.groups, label, &CoreGroup::label);
     if (at == part.groups.end()) at = part.groups.insert(at, CoreGroup{label, {}});
-    at->cores.push_back(&core);
+    at->cores.push_back(core);
   }
   return part;
 }

@@ -66,7 +66,7 @@ struct SocketPart {
   std::vector<NodePart> nodes;
 };
 
-/// The machine sorted for drawing: sockets and nodes by id, groups by L3 and kind of core, cores as discovered.
+/// The machine sorted for drawing: sockets, nodes and cores by id, groups by L3 and kind of core.
 std::vector<SocketPart> Arrange(const Machine& machine);
 
 /// "64 GiB [####....] 16 GiB assigned"; "" when nothing is known. `bar` = 0 leaves the bar out.

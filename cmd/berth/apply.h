@@ -1,0 +1,33 @@
+// `berth apply` and `berth delete`: manifests to berthd and away again.
+#ifndef BERTH_CMD_BERTH_APPLY_H_
+#define BERTH_CMD_BERTH_APPLY_H_
+
+#include <string>
+#include <vector>
+
+#include "berth/session.h"
+
+namespace berth::cli {
+
+struct WaitOptions {
+  bool wait = false;
+  int timeout_s = 60;
+};
+
+struct ApplyOptions {
+  std::vector<std::string> files;  ///< manifests or folders of them; "-": standard input
+  WaitOptions wait;                ///< until every pod runs or is rejected
+};
+/// A file that is wrong is reported and the others are taken. kRejected when a pod that was waited for was rejected.
+int RunApply(const ApplyOptions& options, const Session& session);
+
+struct DeleteOptions {
+  std::vector<std::string> pods;   ///< as PickPod
+  std::vector<std::string> files;  ///< their pods
+  WaitOptions wait;                ///< until the pods are gone
+};
+int RunDelete(const DeleteOptions& options, const Session& session);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_CMD_BERTH_APPLY_H_

@@ -1,0 +1,24 @@
+// `berth logs`: what a container wrote.
+#ifndef BERTH_CMD_BERTH_LOGS_H_
+#define BERTH_CMD_BERTH_LOGS_H_
+
+#include <string>
+
+#include "berth/session.h"
+
+namespace berth::cli {
+
+struct LogsOptions {
+  std::string pod;        ///< as PickPod
+  std::string container;  ///< "": the only container
+  int tail = -1;          ///< last so many lines; < 0: all
+  bool previous = false;  ///< of the attempt before the current one
+  bool follow = false;
+  bool timestamps = false;
+};
+/// With `follow` it goes on until it is killed or berthd goes away.
+int RunLogs(const LogsOptions& options, const Session& session);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_CMD_BERTH_LOGS_H_

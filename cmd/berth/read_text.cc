@@ -1,0 +1,35 @@
+#include "berth/read_text.h"
+
+#include <filesystem>
+#include <iostream>
+#include <iterator>
+
+#include "os/fs.h"
+
+namespace berth::cli {
+
+Result<std::string> ReadText(const std::string& file) {
+  if (file == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  const std::filesystem::path path(file);
+  const std::string folder = path.parent_path().empty() ? "." : path.parent_path().string();
+  auto fs = os::OpenFs(folder);
+  if (!fs) return Wrap(std::move(fs).error(), file);
+  auto text = (*fs)->Read(path.filename().string());
+  if (!text) return Wrap(std::move(text).error(), file);
+  return *std::move(text);
+}
+
+Result<std::vector<std::string>> ManifestsAt(const std::string& name) {
+  std::error_code ignored;
+  if (name == "-" || !std::filesystem::is_directory(name, ignored)) return std::vector{name};
+  BERTH_TRY(const auto fs, os::OpenFs(name));
+  BERTH_TRY(const std::vector<std::string> entries, fs->List("."));
+  std::vector<std::string> out;
+  for (const std::string& entry : entries)
+    for (const std::string_view end : {".yaml", ".yml", ".json"})
+      if (entry.ends_with(end)) out.push_back((std::filesystem::path(name) / entry).string());
+  if (out.empty()) return Fail(Code::kNotFound, name + ": no .yaml, .yml or .json file in this folder");
+  return out;
+}
+
+}  // namespace berth::cli
