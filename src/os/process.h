@@ -50,6 +50,7 @@ struct ChildEnd {
   int pid = 0;
   int exit_code = 0;
   std::optional<int> signal;
+  friend bool operator==(const ChildEnd&, const ChildEnd&) = default;
 };
 /// The next ended child, not reaped yet; nullopt when none has ended.
 std::optional<ChildEnd> PeekEndedChild();

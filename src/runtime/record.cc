@@ -11,15 +11,16 @@ namespace {
 
 constexpr std::string_view kRequestKind = "berth-request 1";
 constexpr std::string_view kStateKind = "berth-state 1";
-constexpr std::string_view kSum = "sum ";
 constexpr std::array kPhases = {ShimPhase::kReady, ShimPhase::kStarting, ShimPhase::kRunning, ShimPhase::kExited,
                                 ShimPhase::kFailed};
 
-// FNV-1a, 64 bits: against torn and edited files, not against malice.
-std::uint64_t Sum(std::string_view text) {
+// The checksum line of `text`: FNV-1a, 64 bits. Against torn and edited files, not against malice.
+std::string SumLine(std::string_view text) {
   std::uint64_t sum = 0xcbf29ce484222325;
   for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return sum;
+  std::array<char, 32> line;
+  std::snprintf(line.data(), line.size(), "sum %016llx\n", static_cast<unsigned long long>(sum));
+  return line.data();
 }
 
 std::string Escape(std::string_view text) {
@@ -75,11 +76,7 @@ class Writer {
   void Number(std::string_view key, Int value) {
     Text(key, std::to_string(value));
   }
-  std::string Finish() {
-    std::array<char, 24> sum;
-    std::snprintf(sum.data(), sum.size(), "%016llx\n", static_cast<unsigned long long>(Sum(text_)));
-    return text_ + std::string(kSum) + sum.data();
-  }
+  std::string Finish() const { return text_ + SumLine(text_); }
 
  private:
   std::string text_;
@@ -89,19 +86,17 @@ class Writer {
 class Reader {
  public:
   Reader(std::string_view text, std::string_view kind) {
-    const std::size_t at = text.rfind(kSum);
-    if (at == std::string_view::npos || (at > 0 && text[at - 1] != '\n') || !text.ends_with('\n')) {
+    const std::size_t at = text.rfind("sum ");
+    if (at == std::string_view::npos) {
       Bad("no checksum line");
       return;
     }
-    std::uint64_t sum = 0;
-    const std::string_view hex = text.substr(at + kSum.size(), text.size() - at - kSum.size() - 1);
-    const auto [ptr, ec] = std::from_chars(hex.data(), hex.data() + hex.size(), sum, 16);
-    if (ec != std::errc() || ptr != hex.data() + hex.size() || hex.size() != 16 || sum != Sum(text.substr(0, at))) {
+    if (text.substr(at) != SumLine(text.substr(0, at))) {
       Bad("the checksum does not fit");
       return;
     }
     std::vector<std::string_view> lines = Split(text.substr(0, at), '\n');
+    if (!lines.back().empty()) Bad("its last line is torn");
     lines.pop_back();
     if (lines.empty() || lines[0] != kind) {
       Bad("it does not start with '" + std::string(kind) + "'");

@@ -1,0 +1,228 @@
+// Writer and reader of container logs together.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "runtime/log_reader.h"
+#include "runtime/log_writer.h"
+#include "testing/fixtures.h"
+
+namespace berth::runtime {
+namespace {
+
+const os::WallTime kNow = std::chrono::sys_days{std::chrono::year{2026} / 1 / 2};
+constexpr std::string_view kTime = "2026-01-02T00:00:00.000000000Z";
+
+std::string Line(std::string_view stream, char tag, std::string_view text) {
+  return std::string(kTime) + " " + std::string(stream) + " " + tag + " " + std::string(text) + "\n";
+}
+
+TEST(LogLineTest, ParsesTheFormatAndNothingElse) {
+  const std::optional<LogLine> full = ParseLogLine("2026-01-02T03:04:05.678901234Z stdout F hello world");
+  ASSERT_TRUE(full);
+  EXPECT_EQ(full->entry, (LogEntry{"2026-01-02T03:04:05.678901234Z", "stdout", "hello world"}));
+  EXPECT_FALSE(full->partial);
+  EXPECT_TRUE(ParseLogLine("2026-01-02T03:04:05+01:00 stderr P x")->partial);
+  EXPECT_EQ(ParseLogLine("2026-01-02T03:04:05Z stderr F ")->entry.text, "");
+  EXPECT_EQ(ParseLogLine("2026-01-02T03:04:05Z stderr F:tag  two ")->entry.text, " two ");
+  for (const char* junk :
+       {"", " ", "hello", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z stdout", "2026-01-02T03:04:05Z stdout F",
+        "2026-01-02T03:04:05Z stdin F x", "2026-01-02T03:04:05Z stdout X x", "2026-01-02T03:04:05Z stdout FP x",
+        "yesterday stdout F x", "2026-01-02T03:04:05Z  stdout F x", "{\"log\":\"x\"}"}) {
+    EXPECT_FALSE(ParseLogLine(junk)) << junk;
+  }
+}
+
+TEST(LogTextTest, PiecesAreJoinedPerStream) {
+  const std::string text = Line("stdout", 'P', "a") + Line("stderr", 'P', "x") + "junk\n" + Line("stdout", 'P', "b") +
+                           Line("stderr", 'F', "y") + Line("stdout", 'F', "c") + Line("stdout", 'P', "open") +
+                           "2026-01-02T00:00:00Z stdout F cut off";
+  const std::vector<LogEntry> entries = ParseLog(text);
+  ASSERT_EQ(entries.size(), 3U);
+  EXPECT_EQ(entries[0].text, "xy");
+  EXPECT_EQ(entries[1].text, "abc");
+  EXPECT_EQ(entries[2].text, "open");
+}
+
+class LogTest : public testing::Test {
+ protected:
+  LogWriter Writer(std::uint64_t max_bytes = 10U << 20, int max_files = 5) const {
+    return LogWriter({.path = path_, .max_bytes = max_bytes, .max_files = max_files});
+  }
+  std::vector<LogEntry> Tail(TailOptions options = {}) const {
+    const Result<std::vector<LogEntry>> entries = TailLog(path_, options);
+    if (!entries) ADD_FAILURE() << entries.error().message;
+    return entries.value_or(std::vector<LogEntry>());
+  }
+  std::size_t Files() const {
+    return static_cast<std::size_t>(
+        std::distance(std::filesystem::directory_iterator(temp_.path()), std::filesystem::directory_iterator()));
+  }
+  testkit::TempDir temp_;
+  std::string path_ = temp_ / "0.log";
+};
+
+TEST_F(LogTest, LinesArriveWholeWhateverTheChunks) {
+  LogWriter writer = Writer();
+  writer.Write(Stream::kStdout, "one\ntw", kNow);
+  EXPECT_EQ(testkit::ReadText(path_), Line("stdout", 'F', "one"));
+  writer.Write(Stream::kStderr, "oops\n", kNow);
+  writer.Write(Stream::kStdout, "o\n\nend", kNow);
+  writer.Finish(kNow);
+  EXPECT_EQ(testkit::ReadText(path_), Line("stdout", 'F', "one") + Line("stderr", 'F', "oops") +
+                                          Line("stdout", 'F', "two") + Line("stdout", 'F', "") +
+                                          Line("stdout", 'P', "end"));
+  EXPECT_EQ(writer.lost_bytes(), 0U);
+}
+
+TEST_F(LogTest, LongLinesAreWrittenInPieces) {
+  LogWriter writer = Writer();
+  const std::string exact(LogWriter::kMaxLine, 'e');
+  const std::string longer(LogWriter::kMaxLine * 2 + 1, 'l');
+  writer.Write(Stream::kStdout, exact + "\n" + longer + "\n", kNow);
+  EXPECT_EQ(testkit::ReadText(path_),
+            Line("stdout", 'F', exact) + Line("stdout", 'P', longer.substr(0, LogWriter::kMaxLine)) +
+                Line("stdout", 'P', longer.substr(0, LogWriter::kMaxLine)) + Line("stdout", 'F', "l"));
+  ASSERT_EQ(Tail().size(), 2U);
+  EXPECT_EQ(Tail()[1].text, longer);
+}
+
+TEST_F(LogTest, RandomOutputInRandomChunksReadsBack) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
+    std::filesystem::remove(path_);
+    LogWriter writer = Writer();
+    std::string all;
+    std::vector<std::string> lines;
+    for (int i = 0; i < 60; ++i) {
+      std::string line(random() % 4 == 0 ? random() % 60'000 : random() % 50, static_cast<char>('a' + random() % 26));
+      lines.push_back(line);
+      all += line + "\n";
+    }
+    for (std::size_t at = 0; at < all.size();) {
+      const std::size_t size = 1 + random() % 20'000;
+      writer.Write(Stream::kStdout, std::string_view(all).substr(at, size), kNow);
+      at += size;
+    }
+    writer.Finish(kNow);
+    const std::vector<LogEntry> entries = Tail();
+    ASSERT_EQ(entries.size(), lines.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) ASSERT_EQ(entries[i].text, lines[i]) << i;
+  }
+}
+
+TEST_F(LogTest, FilesAreRotatedBySizeAndTheOldestGoes) {
+  LogWriter writer = Writer(1000, 3);
+  for (int i = 0; i < 100; ++i) writer.Write(Stream::kStdout, "line " + std::to_string(i) + "\n", kNow);
+  EXPECT_EQ(Files(), 3U);
+  for (const char* suffix : {"", ".1", ".2"}) EXPECT_LE(testkit::ReadText(path_ + suffix).size(), 1000U);
+  const std::vector<LogEntry> entries = Tail();
+  EXPECT_EQ(entries.back().text, "line 99");
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    EXPECT_EQ(entries[i].text, "line " + std::to_string(100 - entries.size() + i));
+  EXPECT_GT(entries.size(), 40U);
+}
+
+TEST_F(LogTest, OneFileMayBeAllThereIs) {
+  LogWriter writer = Writer(100, 1);
+  for (int i = 0; i < 10; ++i) writer.Write(Stream::kStdout, std::to_string(i) + "\n", kNow);
+  EXPECT_EQ(Files(), 1U);
+  EXPECT_EQ(Tail().back().text, "9");
+}
+
+TEST_F(LogTest, EntryLargerThanTheLimitStillGetsAFile) {
+  LogWriter writer = Writer(10, 2);
+  writer.Write(Stream::kStdout, "this is more than ten bytes\nand this\n", kNow);
+  EXPECT_EQ(Tail().size(), 2U);
+  EXPECT_EQ(writer.lost_bytes(), 0U);
+}
+
+TEST_F(LogTest, ExistingFileIsContinued) {
+  Writer().Write(Stream::kStdout, "before\n", kNow);
+  LogWriter writer = Writer();
+  writer.Write(Stream::kStdout, "after\n", kNow);
+  ASSERT_EQ(Tail().size(), 2U);
+  EXPECT_EQ(Tail()[0].text, "before");
+}
+
+TEST_F(LogTest, TailIsBoundedInEntriesAndBytes) {
+  LogWriter writer = Writer(2000, 10);
+  for (int i = 0; i < 200; ++i) writer.Write(Stream::kStdout, "line " + std::to_string(i) + "\n", kNow);
+  ASSERT_EQ(Tail({.entries = 3}).size(), 3U);
+  EXPECT_EQ(Tail({.entries = 3})[0].text, "line 197");
+  EXPECT_EQ(Tail({.entries = 150}).size(), 150U) << "over several files";
+  EXPECT_EQ(Tail({.entries = 1000}).size(), 200U);
+  EXPECT_TRUE(Tail({.entries = 0}).empty());
+  const std::vector<LogEntry> few = Tail({.entries = 1000, .bytes = 500});
+  EXPECT_GT(few.size(), 5U);
+  EXPECT_LE(few.size(), 500U / 40);
+  EXPECT_EQ(few.back().text, "line 199");
+}
+
+TEST_F(LogTest, PieceAcrossARotationIsJoined) {
+  std::ofstream(path_ + ".1") << Line("stdout", 'F', "old") << Line("stdout", 'P', "first ");
+  std::ofstream(path_) << Line("stdout", 'F', "second");
+  ASSERT_EQ(Tail().size(), 2U);
+  EXPECT_EQ(Tail()[1].text, "first second");
+}
+
+TEST_F(LogTest, LogRotatedAwayThisMomentIsStillFound) {
+  std::ofstream(path_ + ".1") << Line("stdout", 'F', "old");
+  ASSERT_EQ(Tail().size(), 1U);
+}
+
+TEST_F(LogTest, MissingLogIsNotFound) {
+  const Result<std::vector<LogEntry>> entries = TailLog(path_, {});
+  ASSERT_FALSE(entries);
+  EXPECT_EQ(entries.error().code, Code::kNotFound);
+}
+
+TEST_F(LogTest, OutputThatDoesNotFitOnTheDiskIsCountedAndTheGapIsNamed) {
+  LogWriter writer = Writer();
+  writer.Write(Stream::kStdout, "before\n", kNow);
+  // A file size limit stands in for the full disk: the write fails half-way, as it would there.
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit old_limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old_limit), 0);
+  rlimit limit = old_limit;
+  limit.rlim_cur = 60;
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  writer.Write(Stream::kStdout, "lost\n", kNow);
+  writer.Write(Stream::kStderr, "lost too\n", kNow);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old_limit), 0);
+  EXPECT_EQ(writer.lost_bytes(), 14U);
+  EXPECT_EQ(writer.last_error(), "write " + path_ + ": File too large");
+  writer.Write(Stream::kStdout, "after\n", kNow);
+  EXPECT_EQ(testkit::ReadText(path_),
+            Line("stdout", 'F', "before") +
+                Line("stderr", 'F', "[berth: 14 bytes of output are missing here: " + writer.last_error() + "]") +
+                Line("stdout", 'F', "after"));
+  EXPECT_EQ(writer.lost_bytes(), 14U);
+}
+
+TEST_F(LogTest, MissingDirectoryLosesOutputUntilItIsThere) {
+  LogWriter writer({.path = temp_ / "later/0.log", .max_bytes = 1000, .max_files = 2});
+  writer.Write(Stream::kStdout, "lost\n", kNow);
+  EXPECT_EQ(writer.lost_bytes(), 5U);
+  ASSERT_TRUE(std::filesystem::create_directory(temp_ / "later"));
+  writer.Write(Stream::kStdout, "kept\n", kNow);
+  EXPECT_TRUE(testkit::ReadText(temp_ / "later/0.log").ends_with(Line("stdout", 'F', "kept")));
+}
+
+TEST_F(LogTest, SymbolicLinkInPlaceOfTheLogIsNotFollowed) {
+  std::ofstream(temp_ / "victim") << "precious";
+  std::filesystem::create_symlink(temp_ / "victim", path_);
+  LogWriter writer = Writer();
+  writer.Write(Stream::kStdout, "x\n", kNow);
+  EXPECT_EQ(testkit::ReadText(temp_ / "victim"), "precious");
+  EXPECT_EQ(writer.lost_bytes(), 2U);
+}
+
+}  // namespace
+}  // namespace berth::runtime
