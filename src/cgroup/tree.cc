@@ -322,7 +322,7 @@ Result<void> CheckComponent(std::string_view name) {
   return {};
 }
 
-Result<std::unique_ptr<Tree>> OpenTree(std::unique_ptr<os::Fs> root_fs, Layout layout, std::string root,
+Result<std::unique_ptr<Tree>> OpenTree(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root,
                                        TreeDoors doors) {
   std::vector<std::string> parts;
   for (const std::string_view part : Split(root, '/')) {
@@ -337,7 +337,7 @@ Result<std::unique_ptr<Tree>> OpenTree(std::unique_ptr<os::Fs> root_fs, Layout l
 }
 
 Result<std::unique_ptr<Tree>> Tree::Open(std::unique_ptr<os::Fs> root_fs, Layout layout, std::string root) {
-  return OpenTree(std::move(root_fs), std::move(layout), std::move(root), {.kill = KillListed, .wait = os::SleepFor});
+  return OpenTree(std::move(root_fs), std::move(layout), root, {.kill = KillListed, .wait = os::SleepFor});
 }
 
 }  // namespace berth::cgroup

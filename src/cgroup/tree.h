@@ -22,7 +22,7 @@ struct TreeDoors {
 };
 
 /// As Tree::Open, with the doors given.
-Result<std::unique_ptr<Tree>> OpenTree(std::unique_ptr<os::Fs> root_fs, Layout layout, std::string root,
+Result<std::unique_ptr<Tree>> OpenTree(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root,
                                        TreeDoors doors);
 
 /// Whether `name` may be a component of a cgroup path. Errors: kInvalid, naming it and the reason.
