@@ -184,12 +184,12 @@ Result<int> ApplyCpus(Tree& tree, const std::vector<std::pair<std::string, CpuSe
       return Fail(Code::kInvalid, "cgroup " + below->first + " cannot have CPUs " + FormatIds(below->second) +
                                       " below " + path + " with " + FormatIds(cpus));
     }
-    const auto now = tree.Read(path);
+    const auto now = tree.ReadCpus(path);
     if (!now) {
       if (now.error().code == Code::kNotFound) continue;
       return std::unexpected(now.error());
     }
-    (upper ? uppers : leaves).push_back({.path = &path, .want = cpus, .now = now->cpus ? *now->cpus : CpuSet()});
+    (upper ? uppers : leaves).push_back({.path = &path, .want = cpus, .now = *now});
   }
 
   int writes = 0;

@@ -93,6 +93,11 @@ class Tree {
   /// What the kernel says now; cpus and mems are the effective ones; values without controller stay nullopt.
   /// Errors: kNotFound.
   virtual Result<CgroupValues> Read(std::string_view path) = 0;
+  /// Only Read(path).cpus: the effective CPUs; empty without a value. Errors: kNotFound.
+  virtual Result<CpuSet> ReadCpus(std::string_view path) {
+    BERTH_TRY(const CgroupValues values, Read(path));
+    return values.cpus.value_or(CpuSet());
+  }
   /// Pids in the cgroup and everything below it, over all controllers; gone: empty.
   virtual Result<std::vector<int>> Pids(std::string_view path) = 0;
   /// SIGKILL to everything below (cgroup.kill on v2, else repeated passes); success when empty or gone.

@@ -62,7 +62,6 @@ class ControlFiles {
 /// Directories are absolute; a `path` argument is relative to the mount ("berth/kubepods/podx"), already checked.
 class Hierarchy {
  public:
-  /// `top`: number of leading components of paths that are not Berth's to widen (the parents of its root).
   Hierarchy(ControlFiles& files, std::string mount, std::vector<std::string> controllers)
       : files_(files), mount_(std::move(mount)), controllers_(std::move(controllers)) {}
   virtual ~Hierarchy() = default;
@@ -80,6 +79,8 @@ class Hierarchy {
   /// Writes what differs and belongs to this hierarchy's controllers. `owned`: length of the part of `path` that is
   /// Berth's root; ancestors from there down may be changed.
   virtual Result<void> Write(std::string_view path, std::size_t owned, const CgroupValues& values) = 0;
+  /// The effective CPUs; nullopt: no such cgroup or file. Requires: Has("cpuset").
+  virtual Result<std::optional<CpuSet>> ReadCpus(std::string_view path) = 0;
   /// Fills in what this hierarchy knows. Requires: the cgroup exists.
   virtual Result<void> Read(std::string_view path, CgroupValues& out) = 0;
 

@@ -71,6 +71,7 @@ class HostTree final : public Tree {
   Result<void> Create(std::string_view path) override;
   Result<int> Write(std::string_view path, const CgroupValues& values) override;
   Result<CgroupValues> Read(std::string_view path) override;
+  Result<CpuSet> ReadCpus(std::string_view path) override;
   Result<std::vector<int>> Pids(std::string_view path) override;
   Result<void> Kill(std::string_view path) override;
   Result<void> Remove(std::string_view path) override;
@@ -177,6 +178,17 @@ Result<CgroupValues> HostTree::Read(std::string_view path) {
   }
   if (!found) return FailErrno("read cgroup", hierarchies_.front()->Dir(full), ENOENT);
   return out;
+}
+
+Result<CpuSet> HostTree::ReadCpus(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  for (const auto& h : hierarchies_) {
+    if (!h->Has("cpuset")) continue;
+    BERTH_TRY(const auto cpus, h->ReadCpus(full));
+    if (!cpus) return FailErrno("read cgroup", h->Dir(full), ENOENT);
+    return *cpus;
+  }
+  return CpuSet();
 }
 
 Result<std::vector<std::string>> HostTree::ChildrenOf(const std::string& dir) {

@@ -23,6 +23,9 @@ class V1Hierarchy final : public Hierarchy {
   bool v2() const override { return false; }
   Result<void> Create(std::string_view path) override;
   Result<void> Write(std::string_view path, std::size_t owned, const CgroupValues& values) override;
+  Result<std::optional<CpuSet>> ReadCpus(std::string_view path) override {
+    return ReadSet<CpuSet>(Dir(path), "cpuset.effective_cpus", "cpuset.cpus");
+  }
   Result<void> Read(std::string_view path, CgroupValues& out) override;
 
  private:
@@ -35,8 +38,7 @@ class V1Hierarchy final : public Hierarchy {
   Result<void> WriteMemory(const std::string& dir, const CgroupValues& values);
   Result<void> SetLimit(const std::string& dir, Bytes limit);
   template <class Set>
-  Result<void> ReadSet(const std::string& dir, std::string_view effective, std::string_view plain,
-                       std::optional<Set>& out);
+  Result<std::optional<Set>> ReadSet(const std::string& dir, std::string_view effective, std::string_view plain);
   Result<void> ReadCpu(const std::string& dir, CgroupValues& out);
 };
 
@@ -192,13 +194,11 @@ Result<void> V1Hierarchy::SetLimit(const std::string& dir, Bytes limit) {
 }
 
 template <class Set>
-Result<void> V1Hierarchy::ReadSet(const std::string& dir, std::string_view effective, std::string_view plain,
-                                  std::optional<Set>& out) {
-  BERTH_TRY(out, files().Parsed(dir + "/" + std::string(effective), Set::Parse));
-  if (!out) {
-    BERTH_TRY(out, files().Parsed(dir + "/" + std::string(plain), Set::Parse));
-  }
-  return {};
+Result<std::optional<Set>> V1Hierarchy::ReadSet(const std::string& dir, std::string_view effective,
+                                                std::string_view plain) {
+  BERTH_TRY(auto set, files().Parsed(dir + "/" + std::string(effective), Set::Parse));
+  if (set) return set;
+  return files().Parsed(dir + "/" + std::string(plain), Set::Parse);  // before Linux 3.17
 }
 
 Result<void> V1Hierarchy::ReadCpu(const std::string& dir, CgroupValues& out) {
@@ -215,8 +215,8 @@ Result<void> V1Hierarchy::ReadCpu(const std::string& dir, CgroupValues& out) {
 Result<void> V1Hierarchy::Read(std::string_view path, CgroupValues& out) {
   const std::string dir = Dir(path);
   if (Has("cpuset")) {
-    BERTH_RETURN_IF_ERROR(ReadSet(dir, "cpuset.effective_cpus", "cpuset.cpus", out.cpus));
-    BERTH_RETURN_IF_ERROR(ReadSet(dir, "cpuset.effective_mems", "cpuset.mems", out.mems));
+    BERTH_TRY(out.cpus, ReadCpus(path));
+    BERTH_TRY(out.mems, ReadSet<NodeSet>(dir, "cpuset.effective_mems", "cpuset.mems"));
   }
   if (Has("cpu")) BERTH_RETURN_IF_ERROR(ReadCpu(dir, out));
   if (Has("memory")) {

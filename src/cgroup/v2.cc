@@ -16,6 +16,9 @@ class V2Hierarchy final : public Hierarchy {
   bool v2() const override { return true; }
   Result<void> Create(std::string_view path) override;
   Result<void> Write(std::string_view path, std::size_t owned, const CgroupValues& values) override;
+  Result<std::optional<CpuSet>> ReadCpus(std::string_view path) override {
+    return files().Parsed(Dir(path) + "/cpuset.cpus.effective", CpuSet::Parse);
+  }
   Result<void> Read(std::string_view path, CgroupValues& out) override;
 
  private:
@@ -126,7 +129,7 @@ Result<void> V2Hierarchy::WriteCpu(const std::string& dir, const CgroupValues& v
 Result<void> V2Hierarchy::Read(std::string_view path, CgroupValues& out) {
   const std::string dir = Dir(path);
   if (Has("cpuset")) {
-    BERTH_TRY(out.cpus, files().Parsed(dir + "/cpuset.cpus.effective", CpuSet::Parse));
+    BERTH_TRY(out.cpus, ReadCpus(path));
     BERTH_TRY(out.mems, files().Parsed(dir + "/cpuset.mems.effective", NodeSet::Parse));
   }
   if (Has("cpu")) {
