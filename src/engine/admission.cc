@@ -92,10 +92,11 @@ std::optional<Reject> Admission::RunPodScope() {
 }
 
 std::optional<Reject> Admission::Place(const ContainerDemand& demand, const std::optional<MaskHint>& hint) {
+  const std::string& name = demand.container->name;
   // Without alignment every manager is told "any node, not preferred".
   const MaskHint affinity = hint.value_or(MaskHint{0, true, false});
   Placement placement;
-  placement.container = demand.container->name;
+  placement.container = name;
   placement.kind = demand.kind;
   if (hint) placement.hint = ToHint(tables_.nodes, *hint);
   if (AsksForDevices(demand)) SweepDevicesAsRecorder();
@@ -107,7 +108,7 @@ std::optional<Reject> Admission::Place(const ContainerDemand& demand, const std:
     recorder_->leaked.insert(recorder_->leaked.end(), books_.leaked.begin(), books_.leaked.end());
     books_.leaked.clear();
   }
-  if (reject) Explain(*reject, demand);
+  if (reject) AddShortages(*reject, {name, demand.cpus, &demand.memory, &demand.devices});
   books_.record.placements.push_back(std::move(placement));
   return reject;
 }
@@ -130,8 +131,7 @@ Reject Admission::Misaligned(std::string_view container, int cpus, const std::ve
   out.reason = kTopologyAffinity;
   out.message = "Resources cannot be allocated with Topology locality";
   out.container = container;
-  for (const Shortage& shortage : ShortagesOf(books_, {container, cpus, &memory, &devices}))
-    out.details.push_back(ShortageText(shortage));
+  AddShortages(out, {container, cpus, &memory, &devices});
   if (!out.details.empty()) return out;
   for (const HintList& list : lists) {
     std::string where;
@@ -146,10 +146,11 @@ Reject Admission::Misaligned(std::string_view container, int cpus, const std::ve
   return out;
 }
 
-void Admission::Explain(Reject& reject, const ContainerDemand& demand) {
-  for (const Shortage& shortage :
-       ShortagesOf(books_, {demand.container->name, demand.cpus, &demand.memory, &demand.devices}))
+void Admission::AddShortages(Reject& reject, const Request& request) {
+  for (const Shortage& shortage : ShortagesOf(books_, request)) {
     reject.details.push_back(ShortageText(shortage));
+    log_.AddShortage(shortage);
+  }
 }
 
 bool Admission::AsksForDevices(const ContainerDemand& demand) {

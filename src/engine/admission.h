@@ -9,6 +9,7 @@
 #include "engine/demand.h"
 #include "engine/log.h"
 #include "engine/recorded.h"
+#include "engine/shortage.h"
 
 namespace berth::engine {
 
@@ -48,7 +49,7 @@ class Admission {
   std::optional<Reject> CheckSharedPool() const;
   Reject Misaligned(std::string_view container, int cpus, const std::vector<MemoryNeed>& memory,
                     const std::vector<DeviceNeed>& devices, const std::vector<HintList>& lists);
-  void Explain(Reject& reject, const ContainerDemand& demand);
+  void AddShortages(Reject& reject, const Request& request);
   void OpenAsRecorder();
   void OpenReservedAsRecorder();
   void SweepAsRecorder();

@@ -7,6 +7,7 @@
 
 #include "engine/admission.h"
 #include "engine/allocatable.h"
+#include "engine/decide.h"
 #include "engine/failure.h"
 #include "engine/fit.h"
 #include "engine/log.h"
@@ -115,10 +116,7 @@ Decision DecideLogged(const Node& node, const Ledger& ledger, const Pod& pod, co
   LedgerDelta delta = admission.Delta();
   if (node.options().node_fit) {
     Books books(node.tables(), ledger, inputs);
-    if (auto reject = CheckNodeFit(books, delta.put->requests)) {
-      if (log) log.Add("reject", "", "", reject->reason + ": " + reject->message);
-      return *std::move(reject);
-    }
+    if (auto reject = CheckNodeFit(books, delta.put->requests, log)) return *std::move(reject);
   }
   return Admit{std::move(delta)};
 }

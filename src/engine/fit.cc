@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/demand.h"
+#include "engine/shortage.h"
 
 namespace berth::engine {
 namespace {
@@ -34,16 +35,22 @@ std::optional<std::int64_t> AllocatableOf(Books& books, const std::string& resou
   return std::max<std::int64_t>(pool->Healthy(), used);
 }
 
-Reject OutOf(const std::string& resource, std::int64_t requested, std::int64_t used, std::int64_t capacity) {
+Reject OutOf(const std::string& resource, std::int64_t requested, std::int64_t used, std::int64_t capacity,
+             const Log& log) {
+  Shortage shortage;
+  shortage.resource = resource;
+  shortage.scope = Shortage::Scope::kNodeFit;
+  shortage.requested = requested;
+  shortage.free = std::max<std::int64_t>(0, capacity - used);
+  shortage.capacity = capacity;
+  shortage.missing = requested - shortage.free;
+  log.AddShortage(shortage);
   Reject out;
   out.reason = "OutOf" + resource;
   out.message = "Node didn't have enough resource: " + resource + ", requested: " + std::to_string(requested) +
                 ", used: " + std::to_string(used) + ", capacity: " + std::to_string(capacity);
-  const std::string unit = resource == "cpu" ? "m" : "";
-  out.details.push_back(resource + ": " + std::to_string(requested) + unit + " asked, " +
-                        std::to_string(std::max<std::int64_t>(0, capacity - used)) + unit + " of " +
-                        std::to_string(capacity) + unit + " allocatable are free (" +
-                        std::to_string(requested - (capacity - used)) + unit + " short)");
+  out.details.push_back(ShortageText(shortage));
+  if (log) log.Add("reject", "", resource, out.reason + ": " + out.message);
   return out;
 }
 
@@ -58,17 +65,17 @@ std::vector<std::string> InKubeletOrder(const ResourceList& requests) {
 
 }  // namespace
 
-std::optional<Reject> CheckNodeFit(Books& books, const ResourceList& requests) {
+std::optional<Reject> CheckNodeFit(Books& books, const ResourceList& requests, const Log& log) {
   const ResourceList& allocatable = books.tables->settings.allocatable;
   const auto pods = static_cast<std::int64_t>(books.ledger->pods.size());
   if (const auto it = allocatable.find("pods"); it != allocatable.end() && pods + 1 > it->second.Value())
-    return OutOf("pods", 1, pods, it->second.Value());
+    return OutOf("pods", 1, pods, it->second.Value(), log);
   for (const std::string& resource : InKubeletOrder(requests)) {
     const std::int64_t requested = Amount(resource, requests.find(resource)->second);
     if (requested <= 0) continue;
     const std::int64_t used = UsedBy(*books.ledger, resource);
     const auto capacity = AllocatableOf(books, resource, used);
-    if (capacity && requested > *capacity - used) return OutOf(resource, requested, used, *capacity);
+    if (capacity && requested > *capacity - used) return OutOf(resource, requested, used, *capacity, log);
   }
   return std::nullopt;
 }

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/books.h"
+#include "engine/log.h"
 #include "model/decision.h"
 #include "model/pod.h"
 
@@ -12,7 +13,7 @@ namespace berth::engine {
 
 /// The first resource that does not fit, in the kubelet's order (pods, cpu, memory, others by name) and words.
 /// nullopt: all fit. Resources the node does not know are passed over unless they are huge pages.
-std::optional<Reject> CheckNodeFit(Books& books, const ResourceList& requests);
+std::optional<Reject> CheckNodeFit(Books& books, const ResourceList& requests, const Log& log);
 
 }  // namespace berth::engine
 

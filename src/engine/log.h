@@ -15,10 +15,11 @@
 
 namespace berth::engine {
 
-/// Hints and merges as values, for Explain.
+/// Hints, merges and shortages as values, for Explain.
 struct Observation {
   std::vector<ResourceHints> hints;
   std::vector<MergeStep> merges;
+  std::vector<Shortage> shortages;
 };
 
 /// Cheap to copy. Test it before building text: a log without takers costs nothing.
@@ -36,6 +37,10 @@ class Log {
   /// The hints of all resources of a container (or pod: empty) and what came out of merging them.
   void AddHints(const NodeIndex& nodes, std::string_view container, const std::vector<HintList>& lists,
                 const Merged& merged) const;
+  /// What is short when a request is refused.
+  void AddShortage(const Shortage& shortage) const {
+    if (observation_ != nullptr) observation_->shortages.push_back(shortage);
+  }
 
  private:
   Trace* trace_ = nullptr;

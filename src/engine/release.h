@@ -10,9 +10,6 @@ namespace berth::engine {
 /// Everything the pod holds. Requires: `record` is in the ledger.
 LedgerDelta ReleasePod(const Node& node, const Ledger& ledger, const PodRecord& record, const Log& log);
 
-/// Decide with a log instead of a trace.
-Decision DecideLogged(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs, const Log& log);
-
 }  // namespace berth::engine
 
 #endif  // BERTH_ENGINE_RELEASE_H_

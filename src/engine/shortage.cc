@@ -130,7 +130,8 @@ Stock DeviceStock(const Books& books, const DevicePool& pool, const DeviceNeed& 
 std::string AmountText(std::string_view resource, Shortage::Scope scope, std::int64_t amount) {
   if (resource == "cpu")
     return scope == Shortage::Scope::kNodeFit ? std::to_string(amount) + "m" : CountText(amount, "CPU");
-  return IsMemoryType(resource) ? BytesText(amount) : CountText(amount, "device");
+  if (IsMemoryType(resource)) return BytesText(amount);
+  return CountText(amount, resource == "pods" ? "pod" : "device");
 }
 
 }  // namespace

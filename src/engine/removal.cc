@@ -1,0 +1,84 @@
+#include "engine/removal.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace berth::engine {
+namespace {
+
+/// Decisions spent on looking for the smallest set before a small one has to do.
+constexpr int kMostAttempts = 3000;
+
+class Search {
+ public:
+  Search(const Attempt& attempt, const Pod& pod) : attempt_(attempt), pod_(pod) {
+    for (const auto& [uid, record] : attempt.ledger().pods) uids_.push_back(uid);
+    // Pods that were admitted last are tried first: the node was fuller with them.
+    std::stable_sort(uids_.begin(), uids_.end(), [&](const std::string& a, const std::string& b) {
+      return attempt.ledger().pods.find(a)->second.sequence > attempt.ledger().pods.find(b)->second.sequence;
+    });
+  }
+
+  const std::vector<std::string>& uids() const { return uids_; }
+  bool Exceeded() const { return attempts_ >= kMostAttempts; }
+
+  /// Sets of exactly `size` pods.
+  bool Find(std::size_t size, std::size_t start, std::vector<std::string>& chosen) {
+    if (chosen.size() == size) return Try(chosen);
+    for (std::size_t i = start; i < uids_.size() && !Exceeded(); ++i) {
+      chosen.push_back(uids_[i]);
+      if (Find(size, i + 1, chosen)) return true;
+      chosen.pop_back();
+    }
+    return false;
+  }
+
+  /// Everybody goes, then whoever need not go comes back: no member of the result can be left out.
+  std::vector<std::string> Minimal() const {
+    std::vector<std::string> out = uids_;
+    for (const std::string& uid : uids_) {
+      std::vector<std::string> fewer = out;
+      std::erase(fewer, uid);
+      if (attempt_.AdmitsWithout(pod_, fewer)) out = std::move(fewer);
+    }
+    return out;
+  }
+
+ private:
+  bool Try(const std::vector<std::string>& chosen) {
+    ++attempts_;
+    return attempt_.AdmitsWithout(pod_, chosen);
+  }
+
+  const Attempt& attempt_;
+  const Pod& pod_;
+  std::vector<std::string> uids_;
+  int attempts_ = 0;
+};
+
+Removal ToRemoval(const Ledger& ledger, const std::vector<std::string>& uids, bool smallest) {
+  Removal out;
+  out.smallest = smallest;
+  for (const std::string& uid : uids) {
+    const PodRecord& record = ledger.pods.find(uid)->second;
+    out.pods.push_back({uid, record.namespace_ + "/" + record.name});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Removal> SmallestRemoval(const Attempt& attempt, const Pod& pod) {
+  Search search(attempt, pod);
+  if (search.uids().empty() || !attempt.AdmitsWithout(pod, search.uids())) return std::nullopt;
+  const std::vector<std::string> minimal = search.Minimal();
+  for (std::size_t size = 1; size < minimal.size() && !search.Exceeded(); ++size) {
+    std::vector<std::string> chosen;
+    if (search.Find(size, 0, chosen)) return ToRemoval(attempt.ledger(), chosen, true);
+  }
+  return ToRemoval(attempt.ledger(), minimal, !search.Exceeded());
+}
+
+}  // namespace berth::engine

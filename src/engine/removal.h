@@ -1,0 +1,17 @@
+// The smallest set of pods whose end would let another one in.
+#ifndef BERTH_ENGINE_REMOVAL_H_
+#define BERTH_ENGINE_REMOVAL_H_
+
+#include <optional>
+
+#include "engine/attempt.h"
+#include "engine/explain.h"
+
+namespace berth::engine {
+
+/// nullopt: not even without all other pods. Requires: the pod is not admitted now.
+std::optional<Removal> SmallestRemoval(const Attempt& attempt, const Pod& pod);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_REMOVAL_H_
