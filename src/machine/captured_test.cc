@@ -132,6 +132,7 @@ TEST_F(OddMachineTest, DiesAreKeptPerSocket) {
   Read("fakecpuid1f-64intel64-2p4d2n2c2t");
   if (IsSkipped()) return;
   EXPECT_THAT(machine_.nodes, SizeIs(16));
+  for (std::uint32_t socket = 0; socket < 4; ++socket) EXPECT_THAT(Dies(SocketId{socket}), ElementsAre(0u, 1u));
   EXPECT_EQ(64, UsableCpus(machine_).Count());
   for (const NumaNode& node : machine_.nodes)
     for (const Core& core : node.cores) EXPECT_THAT(core.threads, SizeIs(2));

@@ -80,6 +80,7 @@ Result<void> CollectNames(TreeFiles& files, std::string_view cls,
   for (const std::string& name : names) {
     const std::optional<std::string> link = files.Link(dir + "/" + name);
     if (!link) continue;
+    if (cls == "drm" && name.starts_with("control")) continue;  // an alias of the card
     const std::vector<std::string_view> parts = Split(*link, '/');
     const std::string_view device = DeviceIn(parts);
     const bool partition = parts.size() > 1 && std::ranges::find(names, parts[parts.size() - 2]) != names.end();
