@@ -1,0 +1,245 @@
+#include "engine/align/merge.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+#include <string>
+
+#include "base/text.h"
+
+namespace berth::engine {
+namespace {
+
+NodeSet Nodes(std::string_view text) { return *NodeSet::Parse(text); }
+TopologyHint Hint(std::string_view nodes, bool preferred) { return {Nodes(nodes), preferred}; }
+
+/// Four nodes: 10 local, 11 inside {0,1} and {2,3}, 12 across.
+MergeInput FourNodes(TopologyPolicy policy, std::vector<Hints> lists) {
+  MergeInput out;
+  out.nodes = Nodes("0-3");
+  for (unsigned i = 0; i < 4; ++i)
+    for (unsigned j = 0; j < 4; ++j) out.distances[NumaId{i}].push_back(i == j ? 10 : i / 2 == j / 2 ? 11 : 12);
+  out.policy = policy;
+  out.lists = std::move(lists);
+  return out;
+}
+
+MergeResult BestEffort(std::vector<Hints> lists) {
+  return MergeHints(FourNodes(TopologyPolicy::kBestEffort, std::move(lists)));
+}
+
+// The slow, obvious twin: every tuple of hints, compared one by one as the rules are written.
+class Twin {
+ public:
+  explicit Twin(const MergeInput& input) : in_(input) {
+    for (const Hints& hints : in_.lists) lists_.push_back(Expand(hints));
+  }
+
+  MergeResult Run() {
+    if (in_.policy == TopologyPolicy::kNone) return {{std::nullopt, false}, true};
+    const bool single = in_.policy == TopologyPolicy::kSingleNumaNode;
+    if (single)
+      for (auto& list : lists_)
+        std::erase_if(list, [](const TopologyHint& h) { return !h.preferred || (h.nodes && h.nodes->Count() != 1); });
+    for (const auto& list : lists_) {
+      std::optional<NodeSet> narrowest;
+      for (const TopologyHint& hint : list)
+        if (hint.nodes && (!narrowest || Narrower(*hint.nodes, *narrowest))) narrowest = hint.nodes;
+      if (narrowest) bnp_ = std::max(bnp_, narrowest->Count());
+    }
+    std::vector<TopologyHint> tuple;
+    Walk(tuple);
+    MergeResult out;
+    out.hint = best_ ? *best_ : TopologyHint{in_.nodes, false};
+    if (single && out.hint.nodes == in_.nodes) out.hint.nodes.reset();
+    out.admit = in_.policy == TopologyPolicy::kBestEffort || out.hint.preferred;
+    return out;
+  }
+
+ private:
+  static std::vector<TopologyHint> Expand(const Hints& hints) {
+    if (!hints) return {{std::nullopt, true}};
+    if (hints->empty()) return {{std::nullopt, false}};
+    return *hints;
+  }
+  static bool Narrower(const NodeSet& a, const NodeSet& b) {
+    return a.Count() != b.Count() ? a.Count() < b.Count() : a < b;
+  }
+
+  void Walk(std::vector<TopologyHint>& tuple) {
+    if (tuple.size() < lists_.size()) {
+      for (const TopologyHint& hint : lists_[tuple.size()]) {
+        tuple.push_back(hint);
+        Walk(tuple);
+        tuple.pop_back();
+      }
+      return;
+    }
+    TopologyHint merged{in_.nodes, true};
+    std::optional<NodeSet> first;
+    for (const TopologyHint& hint : tuple) {
+      merged.preferred = merged.preferred && hint.preferred;
+      if (!hint.nodes) continue;
+      *merged.nodes &= *hint.nodes;
+      if (!first) first = hint.nodes;
+      if (*first != *hint.nodes) merged.preferred = false;
+    }
+    Compare(merged);
+  }
+
+  void Compare(const TopologyHint& cand) {
+    if (cand.nodes->empty()) return;
+    if (!best_ || (cand.preferred && !best_->preferred)) {
+      best_ = cand;
+    } else if (best_->preferred == cand.preferred) {
+      const int a = best_->nodes->Count();
+      const int b = cand.nodes->Count();
+      const bool by_fitness = cand.preferred || a > bnp_ || a == b;
+      if (by_fitness ? Fitter(*cand.nodes, *best_->nodes) : a < bnp_ && b <= bnp_ && (b == bnp_ || b > a)) best_ = cand;
+    }
+  }
+
+  bool Fitter(const NodeSet& x, const NodeSet& y) const {
+    if (x == y) return false;
+    if (!in_.prefer_closest || in_.policy == TopologyPolicy::kSingleNumaNode || x.Count() != y.Count())
+      return Narrower(x, y);
+    const double ax = Average(x);
+    const double ay = Average(y);
+    return ax != ay ? ax < ay : x < y;
+  }
+  double Average(const NodeSet& nodes) const {
+    double sum = 0;
+    for (NumaId i : nodes)
+      for (NumaId j : nodes)
+        sum += in_.distances.at(i)[static_cast<std::size_t>(
+            std::distance(in_.nodes.begin(), std::find(in_.nodes.begin(), in_.nodes.end(), j)))];
+    return sum / (static_cast<double>(nodes.Count()) * nodes.Count());
+  }
+
+  const MergeInput& in_;
+  std::vector<std::vector<TopologyHint>> lists_;
+  int bnp_ = 0;
+  std::optional<TopologyHint> best_;
+};
+
+MergeInput RandomInput(std::mt19937_64& rng) {
+  const auto roll = [&](unsigned n) { return static_cast<unsigned>(rng() % n); };
+  MergeInput out;
+  const unsigned nodes = 1 + roll(5);
+  const unsigned stride = roll(4) == 0 ? 40 : 1;  // sparse ids, beyond 63 too
+  for (unsigned i = 0; i < nodes; ++i) out.nodes.Insert(NumaId{i * stride});
+  for (NumaId i : out.nodes)
+    for (NumaId j : out.nodes) out.distances[i].push_back(i == j ? 10 : 11 + roll(3) * 5);
+  out.policy =
+      std::array{TopologyPolicy::kBestEffort, TopologyPolicy::kRestricted, TopologyPolicy::kSingleNumaNode}[roll(3)];
+  out.prefer_closest = roll(2) == 0;
+  for (unsigned lists = roll(5); lists > 0; --lists) {
+    Hints& hints = out.lists.emplace_back();
+    if (roll(6) == 0) continue;
+    hints.emplace();
+    for (unsigned count = roll(7); count > 0; --count) {
+      TopologyHint& hint = hints->emplace_back();
+      hint.preferred = roll(2) == 0;
+      if (roll(12) == 0) continue;
+      hint.nodes.emplace();
+      while (hint.nodes->empty())
+        for (NumaId node : out.nodes)
+          if (roll(2) == 0) hint.nodes->Insert(node);
+    }
+  }
+  return out;
+}
+
+TEST(MergeHintsTest, EqualsTheWalkOverAllTuples) {
+  const char* const steps = std::getenv("BERTH_PROPERTY_STEPS");
+  const int rounds = steps == nullptr ? 20000 : ParseDecimal<int>(steps).value_or(20000);
+  std::mt19937_64 rng(20240611);
+  for (int round = 0; round < rounds; ++round) {
+    const MergeInput input = RandomInput(rng);
+    ASSERT_EQ(MergeHints(input), Twin(input).Run()) << "seed 20240611, round " << round;
+  }
+}
+
+TEST(MergeHintsTest, GivesAllNodesWhenNobodyHasAPreference) {
+  const TopologyHint all = Hint("0-3", true);
+  EXPECT_EQ(BestEffort({}).hint, all);
+  EXPECT_EQ(BestEffort({std::nullopt, std::nullopt}).hint, all);
+  const MergeResult single = MergeHints(FourNodes(TopologyPolicy::kSingleNumaNode, {std::nullopt}));
+  EXPECT_EQ(single.hint, (TopologyHint{std::nullopt, true}));
+  EXPECT_TRUE(single.admit);
+}
+
+TEST(MergeHintsTest, TreatsAnEmptyListAsImpossible) {
+  using List = std::vector<TopologyHint>;
+  EXPECT_EQ(BestEffort({List{}}).hint, Hint("0-3", false));
+  EXPECT_EQ(BestEffort({List{}, List{Hint("1", true)}}).hint, Hint("1", false));
+  EXPECT_FALSE(MergeHints(FourNodes(TopologyPolicy::kRestricted, {List{}})).admit);
+  EXPECT_FALSE(MergeHints(FourNodes(TopologyPolicy::kSingleNumaNode, {List{}})).admit);
+}
+
+TEST(MergeHintsTest, FallsBackToAllNodesWhenNothingIsInCommon) {
+  using List = std::vector<TopologyHint>;
+  const std::vector<Hints> lists{List{Hint("0", true)}, List{Hint("1", true)}};
+  EXPECT_EQ(BestEffort(lists).hint, Hint("0-3", false));
+  EXPECT_FALSE(MergeHints(FourNodes(TopologyPolicy::kRestricted, lists)).admit);
+  EXPECT_FALSE(MergeHints(FourNodes(TopologyPolicy::kSingleNumaNode, lists)).admit);
+}
+
+TEST(MergeHintsTest, PicksTheCountNearestToTheWidestMinimumWhenNothingIsPreferred) {
+  using List = std::vector<TopologyHint>;
+  EXPECT_EQ(BestEffort({List{Hint("0", true), Hint("0-1", false)}, List{Hint("1", true), Hint("0-1", false)}}).hint,
+            Hint("0", false));
+  EXPECT_EQ(
+      BestEffort({List{Hint("0-1", false), Hint("2-3", false), Hint("0-3", false)},
+                  List{Hint("0", false), Hint("1", false), Hint("0-1", false), Hint("2-3", false), Hint("0-3", false)}})
+          .hint,
+      Hint("0-1", false));
+  EXPECT_EQ(BestEffort({List{Hint("0-2", true), Hint("0-3", false)},
+                        List{Hint("0", true), Hint("3", true), Hint("0,3", false), Hint("0-1,3", false)}})
+                .hint,
+            Hint("0-1,3", false));
+}
+
+TEST(MergeHintsTest, NeverPrefersAResultOfDifferentMasks) {
+  using List = std::vector<TopologyHint>;
+  EXPECT_EQ(BestEffort({List{Hint("0-1", true)}, List{Hint("0", true), Hint("1", true)}}).hint, Hint("0", false));
+}
+
+TEST(MergeHintsTest, PrefersCloseNodesOnlyWhenAsked) {
+  using List = std::vector<TopologyHint>;
+  MergeInput input = FourNodes(TopologyPolicy::kRestricted,
+                               {List{Hint("0,2", true), Hint("0,3", true), Hint("1,2", true), Hint("2-3", true)}});
+  EXPECT_EQ(MergeHints(input).hint, Hint("0,2", true));
+  input.prefer_closest = true;
+  EXPECT_EQ(MergeHints(input).hint, Hint("2-3", true));
+  input.lists = {List{Hint("2-3", true), Hint("0-1", true)}};
+  EXPECT_EQ(MergeHints(input).hint, Hint("0-1", true));
+}
+
+TEST(MergeHintsTest, AdmitsAWideHintUnderRestrictedButNotUnderSingleNode) {
+  using List = std::vector<TopologyHint>;
+  const std::vector<Hints> lists{List{Hint("0-3", true)}};
+  EXPECT_TRUE(MergeHints(FourNodes(TopologyPolicy::kRestricted, lists)).admit);
+  const MergeResult single = MergeHints(FourNodes(TopologyPolicy::kSingleNumaNode, lists));
+  EXPECT_EQ(single, (MergeResult{{std::nullopt, false}, false}));
+}
+
+TEST(MergeHintsTest, TakesTheOnlyNodeOfAMachineAsAnyNode) {
+  MergeInput input;
+  input.nodes = Nodes("0");
+  input.policy = TopologyPolicy::kSingleNumaNode;
+  input.lists = {std::vector<TopologyHint>{Hint("0", true)}};
+  EXPECT_EQ(MergeHints(input), (MergeResult{{std::nullopt, true}, true}));
+}
+
+TEST(MergeHintsTest, HoldsNodeIdsAboveSixtyThree) {
+  MergeInput input;
+  input.nodes = Nodes("2,700");
+  input.lists = {std::vector<TopologyHint>{Hint("700", true), Hint("2,700", false)}};
+  EXPECT_EQ(MergeHints(input).hint, Hint("700", true));
+}
+
+}  // namespace
+}  // namespace berth::engine
