@@ -110,7 +110,7 @@ void PodManager::TakeRunning(std::vector<runtime::ContainerStatus> statuses, os:
 // ---- what is wanted ----------------------------------------------------------------------------------------------
 
 void PodManager::OnSnapshot(source::Snapshot snapshot, os::MonoTime now) {
-  ReportProblems(snapshot.problems);
+  ReportProblems(snapshot);
   if (snapshot.ready) {
     source_ready_ = true;
     source_complete_ = snapshot.complete;
@@ -124,14 +124,18 @@ void PodManager::OnSnapshot(source::Snapshot snapshot, os::MonoTime now) {
   Sync(now);
 }
 
-void PodManager::ReportProblems(const std::vector<source::SourceProblem>& problems) {
-  std::set<std::pair<std::string, std::string>> current;
-  for (const source::SourceProblem& problem : problems) {
-    if (!problems_.contains({problem.file, problem.message}))
-      parts_.events.Warning("FailedValidation", "file/" + problem.file, problem.message);
-    current.emplace(problem.file, problem.message);
-  }
-  problems_ = std::move(current);
+void PodManager::ReportProblems(const source::Snapshot& snapshot) {
+  const auto report = [&](const std::vector<source::SourceProblem>& list, ReportedProblems& known, const char* reason) {
+    ReportedProblems current;
+    for (const source::SourceProblem& problem : list) {
+      if (!known.contains({problem.file, problem.message}))
+        parts_.events.Warning(reason, "file/" + problem.file, problem.message);
+      current.emplace(problem.file, problem.message);
+    }
+    known = std::move(current);
+  };
+  report(snapshot.problems, problems_, "FailedValidation");
+  report(snapshot.warnings, manifest_warnings_, "ManifestWarning");
 }
 
 void PodManager::Claim(ManagedPod& managed, const Pod& pod, os::MonoTime now) {

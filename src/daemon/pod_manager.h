@@ -113,13 +113,14 @@ class PodManager {
   std::vector<std::string> Warnings() const;
 
  private:
+  using ReportedProblems = std::set<std::pair<std::string, std::string>>;  // file, message
   using Statuses = std::map<std::string, runtime::ContainerStatus, std::less<>>;  // by container name, newest attempt
 
   // pod_manager.cc: start, sources, sync
   void TakeLedger(const std::optional<state::Saved>& saved);
   void TakeRunning(std::vector<runtime::ContainerStatus> statuses, os::MonoTime now);
   ManagedPod& AddUnclaimed(Pod pod);
-  void ReportProblems(const std::vector<source::SourceProblem>& problems);
+  void ReportProblems(const source::Snapshot& snapshot);
   void Claim(ManagedPod& managed, const Pod& pod, os::MonoTime now);
   void MatchWithManifests(os::MonoTime now);
   void End(ManagedPod& managed, os::MonoTime now);
@@ -167,7 +168,8 @@ class PodManager {
   bool stopping_ = false;
   std::map<std::string, Pod> wanted_;               // by full name
   std::map<std::string, std::string> files_;        // full name -> path
-  std::set<std::pair<std::string, std::string>> problems_;  // file, message already reported
+  ReportedProblems problems_;
+  ReportedProblems manifest_warnings_;
   std::set<std::string> reported_groups_;           // unknown groups already reported
 
   bool pool_dirty_ = true;        // the kernel's shared pool may differ from the ledger's

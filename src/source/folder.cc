@@ -39,11 +39,12 @@ bool IsManifestName(std::string_view name) {
 }
 
 struct FileState {
-  std::optional<std::string> content;  ///< what was parsed last
-  std::string parse_problem;           ///< of that content; empty: fine
-  std::string read_problem;            ///< why it cannot be read now; empty: it can
-  std::vector<Pod> pods;               ///< last good ones
-  bool good = false;                   ///< there was a good content once
+  std::optional<std::string> content;   ///< what was parsed last
+  std::string parse_problem;            ///< of that content; empty: fine
+  std::string read_problem;             ///< why it cannot be read now; empty: it can
+  std::vector<Pod> pods;                ///< last good ones
+  std::vector<SourceProblem> warnings;  ///< of these
+  bool good = false;                    ///< there was a good content once
 
   const std::string& problem() const { return read_problem.empty() ? parse_problem : read_problem; }
 };
@@ -171,6 +172,9 @@ class FolderSource final : public Source {
     file.parse_problem.clear();
     file.good = true;
     file.pods = std::move(parsed->pods);
+    file.warnings.clear();
+    for (const manifest::Warning& warning : parsed->warnings)
+      file.warnings.push_back({PathOf(name), warning.where + ": " + warning.message});
     for (Pod& pod : file.pods) MakeStatic(pod, options_.node_name, "file:" + PathOf(name), "file");
     return true;
   }
@@ -178,12 +182,13 @@ class FolderSource final : public Source {
   static bool Note(std::string& slot, const std::string& text) { return std::exchange(slot, text) != text; }
 
   Snapshot MakeSnapshot() const {
-    Snapshot out{.ready = ready_, .complete = true, .pods = {}, .files = {}, .problems = {}};
+    Snapshot out{.ready = ready_, .complete = true, .pods = {}, .files = {}, .warnings = {}, .problems = {}};
     if (!folder_problem_.empty()) out.problems.push_back({options_.path, folder_problem_});
     std::map<std::string, std::pair<Pod, std::string>> by_name;  // the last file in order wins, as in the kubelet
     for (const auto& [name, file] : files_) {
       if (!file.problem().empty()) out.problems.push_back({PathOf(name), file.problem()});
       out.complete = out.complete && file.good;
+      out.warnings.insert(out.warnings.end(), file.warnings.begin(), file.warnings.end());
       for (const Pod& pod : file.pods) {
         auto [it, added] = by_name.insert_or_assign(FullName(pod), std::pair(pod, name));
         if (!added)

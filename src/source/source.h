@@ -27,7 +27,8 @@ struct Snapshot {
   bool complete = true;
   std::vector<Pod> pods;  ///< by namespace/name; static pod naming and uids applied (spec devices-cgroups 7.1)
   std::map<std::string, std::string> files;  ///< full name of a pod -> path of the file it came from
-  std::vector<SourceProblem> problems;  ///< the last good pod of a broken file stays in `pods`
+  std::vector<SourceProblem> warnings;       ///< what works but is probably not meant (unknown fields)
+  std::vector<SourceProblem> problems;       ///< the last good pod of a broken file stays in `pods`
 };
 
 class Source {

@@ -1,0 +1,210 @@
+// What berthd says and does when something is wrong: one clear sentence, the rest goes on, nothing is lost.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "api/client.h"
+#include "daemon_fixture.h"
+
+namespace berth::testkit {
+namespace {
+
+struct DaemonBadInputTest : testing::Test {
+  void SetUp() override {
+    if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+  }
+  DaemonFixture node;
+};
+
+/// A small file system of its own, unmounted by the destructor.
+class SmallDisk {
+ public:
+  SmallDisk(std::string path, const char* options, unsigned long flags = 0) : path_(std::move(path)) {
+    ::mkdir(path_.c_str(), 0700);
+    mounted_ = ::mount("berth-test", path_.c_str(), "tmpfs", flags, options) == 0;
+  }
+  ~SmallDisk() {
+    if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
+  }
+  bool mounted() const { return mounted_; }
+  void Fill() {
+    std::ofstream out(path_ + "/filler");
+    const std::string block(4096, 'x');
+    while (out.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
+    }
+  }
+  void Free() { ::unlink((path_ + "/filler").c_str()); }
+
+ private:
+  std::string path_;
+  bool mounted_ = false;
+};
+
+std::string Manifest(const std::string& name, const std::string& containers, const std::string& more = "") {
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: \"" + name + "\"}\nspec:\n" + more + "  containers: " + containers +
+         "\n";
+}
+
+struct BadFile {
+  const char* file;
+  std::string text;
+  const char* reason;   // of the event
+  const char* message;  // part of it
+};
+
+TEST_F(DaemonBadInputTest, EachBadManifestGivesOneClearEventAndTheRestRuns) {
+  const std::vector<BadFile> files = {
+      {"broken.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: broken\n", "FailedValidation", "broken.yaml"},
+      {"field.yaml", Manifest("field", "[{name: a, image: none, command: [sleep, \"60\"], imagee: x}]"),
+       "ManifestWarning", "imagee"},
+      {"quantity.yaml",
+       Manifest("quantity", "[{name: a, image: none, command: [sleep], resources: {limits: {memory: 1.5.2Gi}}}]"),
+       "FailedValidation", "1.5.2Gi"},
+      {"empty.yaml", Manifest("empty", "[]"), "FailedValidation", "spec.containers"},
+      {"twice.yaml", Manifest("twice", "[{name: a, image: none, command: [sleep]}, {name: a, image: none, command: [sleep]}]"),
+       "FailedValidation", "Duplicate value"},
+      {"dots.yaml", Manifest("../dots", "[{name: a, image: none, command: [sleep]}]"), "FailedValidation", "../dots"},
+      {"dots2.yaml", Manifest("dots2", "[{name: ../a, image: none, command: [sleep]}]"), "FailedValidation", "../a"},
+      {"big.yaml", SpinnerManifest("big", "4096"), "OutOfcpu", "cpu"},
+  };
+  for (const BadFile& file : files) node.AddPod(file.file, file.text);
+  node.AddPod("good.yaml", SpinnerManifest("good", ""));
+  node.Start();
+  ASSERT_TRUE(node.Until("the good pod runs", [&] { return node.Runs("good"); }));
+  for (const BadFile& file : files) {
+    EXPECT_EQ(node.CountEvents(file.reason, file.message), 1)
+        << file.file << ": " << node.Get("/v1/events").dump(1);
+  }
+  EXPECT_EQ(node.PodNamed("big")["phase"], "Failed");
+  EXPECT_TRUE(node.Runs("field")) << "an unknown field is a warning";
+  EXPECT_EQ(node.Get("/v1/ledger")["pods"].size(), 2U);
+  node.AddPod("empty.yaml", SpinnerManifest("empty", "1"));
+  EXPECT_TRUE(node.Until("the mended pod runs", [&] { return node.Runs("empty"); }));
+}
+
+TEST_F(DaemonBadInputTest, ASecondBerthdOnTheSameStateSaysWhoHasIt) {
+  node.Start();
+  const DaemonFixture::Outcome second = node.RunToEnd();
+  EXPECT_EQ(second.status, 3) << second.output;
+  EXPECT_NE(second.output.find(std::to_string(node.pid())), std::string::npos) << second.output;
+  EXPECT_EQ(std::ranges::count(second.output, '\n'), 1) << second.output;
+  EXPECT_TRUE(node.Get("/v1/status").is_object());
+}
+
+TEST_F(DaemonBadInputTest, ASecondBerthdOnTheSameSocketSaysSo) {
+  node.Start();
+  const DaemonFixture::Outcome second =
+      node.RunToEnd({"--machine", "pack:1 core:2 pu:1", "--state-dir", node.Dir("state2"), "--run-dir",
+                     node.Dir("run2"), "--socket", node.socket()});
+  EXPECT_EQ(second.status, 3) << second.output;
+  EXPECT_NE(second.output.find(node.socket()), std::string::npos) << second.output;
+}
+
+TEST_F(DaemonBadInputTest, AFullDiskRefusesThePodAndLosesNothing) {
+  SmallDisk disk(node.Dir("disk"), "size=256k,mode=0700");
+  ASSERT_TRUE(disk.mounted());
+  node.state_dir = node.Dir("disk") + "/state";
+  node.AddPod("first.yaml", SpinnerManifest("first", ""));
+  node.Start();
+  ASSERT_TRUE(node.Until("first runs", [&] { return node.Runs("first"); }));
+  const codec::Json ledger = node.Get("/v1/ledger");
+  disk.Fill();
+  node.AddPod("own.yaml", SpinnerManifest("own", "1"));
+  ASSERT_TRUE(node.Until("own is refused", [&] {
+    const codec::Json pod = node.PodNamed("own");
+    return pod.is_object() && pod["reason"] == "LedgerNotSaved";
+  }));
+  EXPECT_NE(node.PodNamed("own")["message"].get<std::string>().find("No space left"), std::string::npos);
+  EXPECT_EQ(node.Get("/v1/ledger"), ledger);
+  EXPECT_TRUE(node.Runs("first"));
+  for (const SeenProcess& p : node.Processes()) EXPECT_EQ(FormatIds(p.allowed), "0-1") << p.cgroup;
+  disk.Free();
+  ASSERT_TRUE(node.Until("own runs when there is room again", [&] { return node.Runs("own"); }));
+  const codec::Json after = node.Get("/v1/ledger");
+  node.Kill();
+  node.Start();
+  EXPECT_EQ(node.Get("/v1/ledger"), after);
+  node.Kill();
+}
+
+TEST_F(DaemonBadInputTest, AReadOnlyStateDirectoryIsNamedAtTheStart) {
+  SmallDisk disk(node.Dir("disk"), "size=64k,mode=0700", MS_RDONLY);
+  ASSERT_TRUE(disk.mounted());
+  node.state_dir = node.Dir("disk") + "/state";
+  const DaemonFixture::Outcome outcome = node.RunToEnd();
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.output.find(node.state_dir), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("Read-only file system"), std::string::npos) << outcome.output;
+}
+
+TEST_F(DaemonBadInputTest, AReadOnlyCgroupMountIsNamedAtTheStart) {
+  const DaemonFixture::Outcome outcome = node.RunToEnd({}, [] {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) ::_exit(99);
+    const char* mount = ::access("/sys/fs/cgroup/cpuset", F_OK) == 0 ? "/sys/fs/cgroup/cpuset" : "/sys/fs/cgroup";
+    if (::mount(mount, mount, nullptr, MS_BIND, nullptr) != 0) ::_exit(98);
+    if (::mount(nullptr, mount, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) != 0) ::_exit(97);
+  });
+  EXPECT_EQ(outcome.status, 1) << outcome.output;
+  EXPECT_NE(outcome.output.find("read-only"), std::string::npos) << outcome.output;
+}
+
+TEST_F(DaemonBadInputTest, AMissingCgroupMountIsNamedAtTheStart) {
+  const DaemonFixture::Outcome outcome = node.RunToEnd({}, [] {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) ::_exit(99);
+    if (::umount2("/sys/fs/cgroup/cpuset", MNT_DETACH) != 0 && ::umount2("/sys/fs/cgroup", MNT_DETACH) != 0) ::_exit(98);
+  });
+  EXPECT_EQ(outcome.status, 1) << outcome.output;
+  EXPECT_NE(outcome.output.find("cpuset"), std::string::npos) << outcome.output;
+}
+
+TEST_F(DaemonBadInputTest, PodsThroughTheApiAreCheckedAndStored) {
+  node.Start();
+  const auto bad = api::Call(node.socket(), "POST", "/v1/pods", Manifest("../x", "[{name: a, image: i}]"));
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().code, Code::kInvalid);
+  const auto good = api::Call(node.socket(), "POST", "/v1/pods",
+                              SpinnerManifest("one", "1") + "---\n" + SpinnerManifest("two", ""));
+  ASSERT_TRUE(good) << good.error().message;
+  EXPECT_EQ((*good)["results"].size(), 2U);
+  EXPECT_EQ((*good)["results"][0]["action"], "created");
+  ASSERT_TRUE(node.Until("both run", [&] { return node.Runs("one") && node.Runs("two"); }));
+  const auto again = api::Call(node.socket(), "POST", "/v1/pods", SpinnerManifest("two", ""));
+  ASSERT_TRUE(again);
+  EXPECT_EQ((*again)["results"][0]["action"], "unchanged");
+  const auto removed = api::Call(node.socket(), "DELETE", "/v1/pods/default/one");
+  ASSERT_TRUE(removed) << removed.error().message;
+  ASSERT_TRUE(node.Until("one is gone", [&] { return node.PodNamed("one").is_null(); }));
+  EXPECT_TRUE(node.Runs("two"));
+  const auto unknown = api::Call(node.socket(), "DELETE", "/v1/pods/default/one");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, Code::kNotFound);
+}
+
+TEST_F(DaemonBadInputTest, CheckConfigNamesTheSetting) {
+  std::ofstream(node.Dir("kubelet.yaml")) << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+                                             "cpuManagerPolicy: nonsense\n";
+  const DaemonFixture::Outcome outcome = node.RunToEnd({"--check-config"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.output.find("nonsense"), std::string::npos) << outcome.output;
+}
+
+TEST_F(DaemonBadInputTest, ACapturedMachineNeverReachesTheKernel) {
+  node.AddPod("own.yaml", SpinnerManifest("own", "8"));
+  node.Start({"--machine", "pack:2 numa:1 core:8 pu:2"});
+  ASSERT_TRUE(node.Until("own pretends to run", [&] { return node.Runs("own"); }));
+  EXPECT_EQ(node.PodNamed("own")["containers"][0]["exclusive"], true);
+  EXPECT_EQ(node.Get("/v1/status")["runtime"], "dry-run");
+  EXPECT_TRUE(node.Groups().empty());
+  EXPECT_EQ(node.Stop(), 0);
+}
+
+}  // namespace
+}  // namespace berth::testkit

@@ -1,0 +1,319 @@
+#include "daemon_fixture.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "api/client.h"
+#include "base/text.h"
+
+namespace berth::testkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMounts = "/sys/fs/cgroup";
+constexpr int kLookMs = 20;
+constexpr int kPatienceMs = 30'000;
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream in(path);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+/// Mount points below /sys/fs/cgroup (v1, hybrid), or that itself (v2).
+std::vector<std::string> Mounts() {
+  std::vector<std::string> out;
+  std::error_code error;
+  if (fs::exists(std::string(kMounts) + "/cgroup.controllers", error)) return {kMounts};
+  for (const auto& entry : fs::directory_iterator(kMounts, error))
+    if (entry.is_directory(error) && !entry.is_symlink(error)) out.push_back(entry.path().string());
+  std::ranges::sort(out);
+  return out;
+}
+
+std::vector<std::string> GroupsBelow(const std::string& top) {
+  std::vector<std::string> out;
+  std::error_code error;
+  if (!fs::is_directory(top, error)) return out;
+  out.push_back(top);
+  for (auto it = fs::recursive_directory_iterator(top, error); !error && it != fs::recursive_directory_iterator();
+       it.increment(error))
+    if (it->is_directory(error)) out.push_back(it->path().string());
+  return out;
+}
+
+std::vector<int> PidsIn(const std::string& group) {
+  std::vector<int> out;
+  const std::string text = ReadAll(group + "/cgroup.procs");
+  for (const std::string_view word : SplitWords(text))
+    if (const auto pid = ParseDecimal<int>(word)) out.push_back(*pid);
+  return out;
+}
+
+std::string CpusetMount() {
+  for (const std::string& mount : Mounts())
+    if (fs::exists(mount + "/cpuset.cpus") || fs::exists(mount + "/cpuset.cpus.effective")) return mount;
+  return kMounts;
+}
+
+/// nullopt: it ended meanwhile.
+std::optional<SeenProcess> Look(int pid, const std::string& cgroup) {
+  SeenProcess out;
+  out.pid = pid;
+  out.cgroup = cgroup;
+  const std::string folder = "/proc/" + std::to_string(pid);
+  const std::string stat = ReadAll(folder + "/stat");
+  const std::string status = ReadAll(folder + "/status");
+  const std::size_t open = stat.find('(');
+  const std::size_t close = stat.rfind(')');
+  const std::size_t allowed = status.find("Cpus_allowed_list:");
+  if (close == std::string::npos || allowed == std::string::npos) return std::nullopt;
+  out.name = stat.substr(open + 1, close - open - 1);
+  const std::vector<std::string_view> fields = SplitWords(std::string_view(stat).substr(close + 1));
+  if (fields.size() < 37 || fields[0] == "Z" || fields[0] == "X") return std::nullopt;
+  out.on_cpu = fields[0] == "R";
+  out.processor = CpuId{ParseDecimal<std::uint32_t>(fields[36]).value_or(0)};
+  std::string_view line = std::string_view(status).substr(allowed + 18);
+  line = Trim(line.substr(0, line.find('\n')));
+  if (auto cpus = CpuSet::Parse(line)) out.allowed = *std::move(cpus);
+  return out;
+}
+
+void Pause() { ::poll(nullptr, 0, kLookMs); }
+
+}  // namespace
+
+std::string SpinnerManifest(const std::string& name, const std::string& cpu, int grace_s) {
+  std::string out = "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+                    "}\nspec:\n  terminationGracePeriodSeconds: " + std::to_string(grace_s) +
+                    "\n  containers:\n  - name: spin\n    image: none\n"
+                    "    command: [\"/bin/sh\", \"-c\", \"grep Cpus_allowed_list /proc/self/status; while :; do :; done\"]\n";
+  if (!cpu.empty()) out += "    resources: {limits: {cpu: \"" + cpu + "\", memory: 32Mi}}\n";
+  return out;
+}
+
+std::optional<std::string> DaemonFixture::WhyNot() {
+  if (::geteuid() != 0) return "needs root";
+  if (::access((CpusetMount() + "/cgroup.procs").c_str(), W_OK) != 0) return "no writable cpuset hierarchy";
+  return std::nullopt;
+}
+
+DaemonFixture::DaemonFixture() {
+  static int count = 0;
+  root_ = "/berth-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
+  state_dir = Dir("state");
+  socket_ = Dir("run/berth.sock");
+  fs::create_directories(Dir("pods"));
+  std::ofstream(Dir("kubelet.yaml")) << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+                                        "cpuManagerPolicy: static\nreservedSystemCPUs: \"0\"\n";
+}
+
+DaemonFixture::~DaemonFixture() {
+  Kill();
+  KillGroups();
+  for (const std::string& mount : Mounts()) {
+    std::vector<std::string> groups = GroupsBelow(mount + root_);
+    std::ranges::reverse(groups);
+    for (const std::string& group : groups) ::rmdir(group.c_str());
+  }
+}
+
+void DaemonFixture::KillGroups() {
+  for (int round = 0; round < 200; ++round) {
+    bool any = false;
+    for (const std::string& mount : Mounts())
+      for (const std::string& group : GroupsBelow(mount + root_))
+        for (const int pid : PidsIn(group)) {
+          any = true;
+          ::kill(pid, SIGKILL);
+        }
+    if (!any) return;
+    Pause();
+  }
+}
+
+std::vector<std::string> DaemonFixture::Arguments(const std::vector<std::string>& more) const {
+  std::vector<std::string> out = {BERTHD,          "--kubelet-config", Dir("kubelet.yaml"), "--pod-dir",
+                                  Dir("pods"),     "--state-dir",      state_dir,           "--run-dir",
+                                  Dir("run"),      "--log-dir",        Dir("log"),          "--cgroup-root",
+                                  root_,           "--node-name",      "n1"};
+  out.insert(out.end(), more.begin(), more.end());
+  return out;
+}
+
+int DaemonFixture::Spawn(const std::vector<std::string>& more, const std::function<void()>& before_exec,
+                         const std::string& log) {
+  const std::vector<std::string> arguments = Arguments(more);
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  const int pid = ::fork();
+  if (pid != 0) return pid;
+  const int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  ::dup2(fd, STDOUT_FILENO);
+  ::dup2(fd, STDERR_FILENO);
+  if (before_exec) before_exec();
+  ::execv(argv[0], argv.data());
+  ::_exit(127);
+}
+
+void DaemonFixture::Start(std::vector<std::string> more_arguments, const std::function<void()>& before_exec) {
+  pid_ = Spawn(more_arguments, before_exec, Dir("berthd.log"));
+  ASSERT_GT(pid_, 0);
+  int status = 0;
+  const auto ended = [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; };
+  for (int waited = 0; waited < kPatienceMs; waited += kLookMs) {
+    if (api::Call(socket_, "GET", "/v1/status")) return;
+    if (ended()) {
+      pid_ = -1;
+      FAIL() << "berthd ended with wait status " << status << ": " << output();
+    }
+    Pause();
+  }
+  FAIL() << "berthd does not answer: " << output();
+}
+
+DaemonFixture::Outcome DaemonFixture::RunToEnd(std::vector<std::string> more_arguments,
+                                               const std::function<void()>& before_exec) {
+  const std::string log = Dir("other.log");
+  std::error_code error;
+  fs::remove(log, error);
+  const int pid = Spawn(more_arguments, before_exec, log);
+  Outcome out;
+  int status = 0;
+  for (int waited = 0; waited < kPatienceMs; waited += kLookMs) {
+    if (::waitpid(pid, &status, WNOHANG) == pid) {
+      out.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      out.output = ReadAll(log);
+      return out;
+    }
+    Pause();
+  }
+  ::kill(pid, SIGKILL);
+  ::waitpid(pid, &status, 0);
+  ADD_FAILURE() << "berthd did not end: " << ReadAll(log);
+  return out;
+}
+
+void DaemonFixture::Kill() {
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+int DaemonFixture::Stop() {
+  if (pid_ <= 0) return -1;
+  ::kill(pid_, SIGTERM);
+  int status = 0;
+  for (int waited = 0; waited < kPatienceMs; waited += kLookMs) {
+    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+      pid_ = -1;
+      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+    Pause();
+  }
+  ADD_FAILURE() << "berthd does not stop: " << output();
+  return -1;
+}
+
+std::string DaemonFixture::output() const { return ReadAll(Dir("berthd.log")); }
+
+void DaemonFixture::AddPod(const std::string& file, std::string_view text) {
+  const std::string path = Dir("pods/" + file);
+  {
+    std::ofstream out(path + ".tmp");
+    out << text;
+  }
+  fs::rename(path + ".tmp", path);
+}
+
+void DaemonFixture::RemovePod(const std::string& file) { fs::remove(Dir("pods/" + file)); }
+
+codec::Json DaemonFixture::Get(const std::string& path) {
+  auto answer = api::Call(socket_, "GET", path);
+  if (answer) return *std::move(answer);
+  return nullptr;
+}
+
+bool DaemonFixture::Until(const std::string& what, const std::function<bool()>& done) {
+  for (int waited = 0; waited < kPatienceMs && pid_ > 0; waited += kLookMs) {
+    if (done()) return true;
+    Pause();
+  }
+  ADD_FAILURE() << "never came true: " << what << "\nberthd said:\n" << output() << "pods: " << Get("/v1/pods").dump(1);
+  return false;
+}
+
+codec::Json DaemonFixture::PodNamed(const std::string& name) {
+  const codec::Json pods = Get("/v1/pods");
+  if (!pods.is_object()) return nullptr;
+  for (const codec::Json& pod : pods["pods"])
+    if (pod["name"] == name + "-n1") return pod;
+  return nullptr;
+}
+
+bool DaemonFixture::Runs(const std::string& name) {
+  const codec::Json pod = PodNamed(name);
+  if (!pod.is_object()) return false;
+  return std::ranges::all_of(pod["containers"], [](const codec::Json& c) { return c["state"] == "running"; });
+}
+
+std::map<std::string, int> DaemonFixture::Pids() {
+  std::map<std::string, int> out;
+  const codec::Json pods = Get("/v1/pods");
+  if (!pods.is_object()) return out;
+  for (const codec::Json& pod : pods["pods"])
+    for (const codec::Json& container : pod["containers"])
+      if (container.contains("pid"))
+        out[pod["name"].get<std::string>() + "/" + container["name"].get<std::string>()] = container["pid"].get<int>();
+  return out;
+}
+
+int DaemonFixture::CountEvents(const std::string& reason, const std::string& text) {
+  int count = 0;
+  const codec::Json events = Get("/v1/events");
+  if (!events.is_object()) return 0;
+  for (const codec::Json& event : events["events"])
+    if (event["reason"] == reason && event["message"].get<std::string>().find(text) != std::string::npos)
+      count += event["count"].get<int>();
+  return count;
+}
+
+std::vector<SeenProcess> DaemonFixture::Processes() const {
+  std::vector<SeenProcess> out;
+  const std::string top = CpusetMount() + root_;
+  for (const std::string& group : GroupsBelow(top))
+    for (const int pid : PidsIn(group))
+      if (auto seen = Look(pid, group.size() > top.size() ? group.substr(top.size() + 1) : "")) out.push_back(*seen);
+  return out;
+}
+
+std::vector<std::string> DaemonFixture::Groups() const {
+  std::vector<std::string> out;
+  for (const std::string& mount : Mounts())
+    for (std::string& group : GroupsBelow(mount + root_)) out.push_back(std::move(group));
+  return out;
+}
+
+std::string DaemonFixture::GroupFile(std::string_view controller, std::string_view group, std::string_view file) const {
+  const std::string mount = fs::exists(std::string(kMounts) + "/" + std::string(controller))
+                                ? std::string(kMounts) + "/" + std::string(controller)
+                                : kMounts;
+  return mount + root_ + "/" + std::string(group) + "/" + std::string(file);
+}
+
+}  // namespace berth::testkit

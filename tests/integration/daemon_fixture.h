@@ -1,0 +1,94 @@
+// The real berthd with directories and a root cgroup of its own, for tests on this host's real cgroups.
+//
+// Everything is ended and removed by the destructor, also when the test failed: berthd, containers, supervisors, groups,
+// files.
+#ifndef BERTH_TESTS_INTEGRATION_DAEMON_FIXTURE_H_
+#define BERTH_TESTS_INTEGRATION_DAEMON_FIXTURE_H_
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/id_set.h"
+#include "codec/codec.h"
+#include "testing/fixtures.h"
+
+namespace berth::testkit {
+
+/// A process as /proc shows it.
+struct SeenProcess {
+  int pid = 0;
+  std::string name;
+  std::string cgroup;  ///< below Berth's root: "kubepods/pod…/app", "berth"
+  CpuSet allowed;
+  bool on_cpu = false;  ///< runs or wants to at this moment
+  CpuId processor{};    ///< where it ran last
+};
+
+class DaemonFixture {
+ public:
+  /// Why berthd cannot be tested here; nullopt: it can.
+  static std::optional<std::string> WhyNot();
+
+  DaemonFixture();
+  ~DaemonFixture();
+  DaemonFixture(const DaemonFixture&) = delete;
+  DaemonFixture& operator=(const DaemonFixture&) = delete;
+
+  /// Starts berthd and waits until it answers. `before_exec` runs in the child.
+  void Start(std::vector<std::string> more_arguments = {}, const std::function<void()>& before_exec = nullptr);
+  /// Runs another berthd with the same arguments to its end: exit status and what it said.
+  struct Outcome {
+    int status = -1;
+    std::string output;
+  };
+  Outcome RunToEnd(std::vector<std::string> more_arguments = {}, const std::function<void()>& before_exec = nullptr);
+  void Kill();          ///< SIGKILL
+  int Stop();           ///< SIGTERM; exit status
+  int pid() const { return pid_; }
+  std::string output() const;  ///< all that berthd wrote so far
+
+  void AddPod(const std::string& file, std::string_view text);
+  void RemovePod(const std::string& file);
+  codec::Json Get(const std::string& path);
+  /// Waits until `done`, looking again whenever something may have changed; a test failure naming `what` after a while.
+  bool Until(const std::string& what, const std::function<bool()>& done);
+  /// The pod's status; null when there is none.
+  codec::Json PodNamed(const std::string& name);
+  bool Runs(const std::string& name);
+  /// "pid" of each running container by "pod/container".
+  std::map<std::string, int> Pids();
+  int CountEvents(const std::string& reason, const std::string& text = "");
+
+  /// All processes in Berth's groups, supervisors and berthd among them.
+  std::vector<SeenProcess> Processes() const;
+  /// Groups below Berth's root, over all hierarchies, as absolute directories.
+  std::vector<std::string> Groups() const;
+  std::string GroupFile(std::string_view controller, std::string_view group, std::string_view file) const;
+
+  std::string Dir(std::string_view name) const { return temp_ / name; }
+  const std::string& socket() const { return socket_; }
+  const std::string& cgroup_root() const { return root_; }
+  std::string state_dir;  ///< may be changed before Start
+
+ private:
+  std::vector<std::string> Arguments(const std::vector<std::string>& more) const;
+  int Spawn(const std::vector<std::string>& more, const std::function<void()>& before_exec, const std::string& log);
+  void KillGroups();
+
+  TempDir temp_;
+  std::string root_;
+  std::string socket_;
+  int pid_ = -1;
+};
+
+/// A manifest of one container that spins: `cpu` "" for BestEffort, else a limit (Guaranteed).
+std::string SpinnerManifest(const std::string& name, const std::string& cpu, int grace_s = 1);
+
+}  // namespace berth::testkit
+
+#endif  // BERTH_TESTS_INTEGRATION_DAEMON_FIXTURE_H_

@@ -1,0 +1,177 @@
+// berthd on this host's real cgroups: nobody on anybody's exclusive CPUs, restarts, idling, removal.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "daemon_fixture.h"
+
+namespace berth::testkit {
+namespace {
+
+struct DaemonNodeTest : testing::Test {
+  void SetUp() override {
+    if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+    if (::sysconf(_SC_NPROCESSORS_ONLN) < 2) GTEST_SKIP() << "needs two CPUs";
+  }
+  DaemonFixture node;
+};
+
+/// Processes in the group of a container with CPUs of its own ("exclusive" by the pod's QoS tier and name).
+bool IsExclusive(const SeenProcess& process) { return process.cgroup.starts_with("kubepods/pod"); }
+
+std::set<int> PidsOf(const std::vector<SeenProcess>& processes, bool exclusive) {
+  std::set<int> out;
+  for (const SeenProcess& p : processes)
+    if (IsExclusive(p) == exclusive) out.insert(p.pid);
+  return out;
+}
+
+/// One look at the whole tree. What ran exclusively before and after the look ran so during it.
+int LookForOverlap(const DaemonFixture& node) {
+  const std::vector<SeenProcess> before = node.Processes();
+  const std::vector<SeenProcess> during = node.Processes();
+  const std::set<int> after = PidsOf(node.Processes(), true);
+  int exclusive = 0;
+  for (const SeenProcess& owner : before) {
+    if (!IsExclusive(owner) || !after.contains(owner.pid)) continue;
+    ++exclusive;
+    for (const SeenProcess& other : during) {
+      if (IsExclusive(other)) continue;
+      EXPECT_FALSE(other.allowed.Intersects(owner.allowed))
+          << other.name << " (" << other.cgroup << ") is allowed on " << FormatIds(other.allowed) << ", "
+          << owner.cgroup << " has " << FormatIds(owner.allowed);
+      EXPECT_FALSE(other.on_cpu && owner.allowed.Contains(other.processor))
+          << other.name << " (" << other.cgroup << ") was seen running on a CPU of " << owner.cgroup;
+    }
+  }
+  return exclusive;
+}
+
+TEST_F(DaemonNodeTest, NobodyIsEverAllowedOnExclusiveCpus) {
+  node.AddPod("burst.yaml", SpinnerManifest("burst", ""));
+  node.Start();
+  ASSERT_TRUE(node.Until("burst runs", [&] { return node.Runs("burst"); }));
+  int seen = 0;
+  for (int round = 0; round < 6; ++round) {
+    node.AddPod("own.yaml", SpinnerManifest("own", "1"));
+    if (round % 2 == 1) node.AddPod("late.yaml", SpinnerManifest("late", ""));
+    ASSERT_TRUE(node.Until("own runs", [&] { return seen += LookForOverlap(node), node.Runs("own"); }));
+    for (int i = 0; i < 20; ++i) seen += LookForOverlap(node);
+    for (const SeenProcess& p : node.Processes())
+      EXPECT_EQ(FormatIds(p.allowed), IsExclusive(p) ? "1" : "0") << p.name << " " << p.cgroup;
+    node.RemovePod("own.yaml");
+    if (round % 2 == 1) node.RemovePod("late.yaml");
+    ASSERT_TRUE(node.Until("own is gone", [&] {
+      return seen += LookForOverlap(node), node.PodNamed("own").is_null() && node.PodNamed("late").is_null();
+    }));
+    ASSERT_TRUE(node.Until("the pool has grown again", [&] {
+      return std::ranges::all_of(node.Processes(), [](const SeenProcess& p) { return FormatIds(p.allowed) == "0-1"; });
+    }));
+  }
+  EXPECT_GT(seen, 100) << "too few looks met an exclusive container";
+}
+
+TEST_F(DaemonNodeTest, AContainerIsPinnedFromItsFirstInstruction) {
+  node.AddPod("own.yaml", SpinnerManifest("own", "1"));
+  node.Start();
+  ASSERT_TRUE(node.Until("own has said where it runs", [&] {
+    const codec::Json logs = node.Get("/v1/logs/default/own/spin");
+    return logs.is_object() && !logs["entries"].empty();
+  }));
+  EXPECT_EQ(node.Get("/v1/logs/default/own/spin")["entries"][0]["text"], "Cpus_allowed_list:\t1");
+}
+
+TEST_F(DaemonNodeTest, KilledAndStartedAgainNothingMoves) {
+  node.AddPod("own.yaml", SpinnerManifest("own", "1"));
+  node.AddPod("burst.yaml", SpinnerManifest("burst", ""));
+  node.Start();
+  ASSERT_TRUE(node.Until("both run", [&] { return node.Runs("own") && node.Runs("burst"); }));
+  const std::map<std::string, int> pids = node.Pids();
+  const codec::Json ledger = node.Get("/v1/ledger");
+  for (int round = 0; round < 3; ++round) {
+    node.Kill();
+    node.Start();
+    ASSERT_TRUE(node.Until("the manifests were read", [&] { return !node.PodNamed("own")["file"].empty(); }));
+    EXPECT_EQ(node.Pids(), pids);
+    EXPECT_EQ(node.Get("/v1/ledger"), ledger);
+    EXPECT_EQ(node.CountEvents("Started"), 0);
+    LookForOverlap(node);
+    for (const auto& [name, container] : node.Pids())
+      EXPECT_EQ(node.PodNamed(name.substr(0, name.find("-n1")))["containers"][0]["restarts"], 0);
+  }
+}
+
+TEST_F(DaemonNodeTest, ContainersThatEndedWhileBerthdWasDeadAreStartedAgain) {
+  node.AddPod("own.yaml", SpinnerManifest("own", "1"));
+  node.Start();
+  ASSERT_TRUE(node.Until("own runs", [&] { return node.Runs("own"); }));
+  const int pid = node.Pids().begin()->second;
+  node.Kill();
+  ::kill(pid, SIGKILL);
+  node.Start();
+  ASSERT_TRUE(node.Until("own runs again", [&] {
+    return node.Runs("own") && node.Pids().begin()->second != pid;
+  }));
+  EXPECT_EQ(node.PodNamed("own")["containers"][0]["restarts"], 1);
+  EXPECT_EQ(node.PodNamed("own")["containers"][0]["cpus"], "1");
+}
+
+TEST_F(DaemonNodeTest, IdleBerthdIsSmallAndWritesNothing) {
+  node.AddPod("own.yaml", SpinnerManifest("own", "1"));
+  node.AddPod("burst.yaml", SpinnerManifest("burst", ""));
+  std::ofstream(node.Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
+                                           "reconcilePeriod: 200ms\n";
+  node.Start({"--config", node.Dir("berth.yaml"), "--socket", node.socket()});
+  ASSERT_TRUE(node.Until("both run", [&] { return node.Runs("own") && node.Runs("burst"); }));
+  const auto writes = node.Get("/v1/status")["cgroupWrites"].get<std::uint64_t>();
+  // A foreign write that is repaired proves that reconciling went on in between.
+  std::ofstream(node.GroupFile("cpuset", "berth", "cpuset.cpus")) << "0-1";
+  ASSERT_TRUE(node.Until("the foreign write was put right", [&] { return node.CountEvents("CgroupRepaired") == 1; }));
+  EXPECT_EQ(node.Get("/v1/status")["cgroupWrites"].get<std::uint64_t>(), writes + 1);
+  std::ifstream status("/proc/" + std::to_string(node.pid()) + "/status");
+  std::string line;
+  while (std::getline(status, line)) {
+    if (!line.starts_with("VmRSS:")) continue;
+    const auto kib = ParseDecimal<int>(SplitWords(line)[1]);
+    ASSERT_TRUE(kib);
+    EXPECT_LE(*kib, 20 * 1024);
+    RecordProperty("rss_kib", *kib);
+  }
+}
+
+TEST_F(DaemonNodeTest, LeavesNothingBehind) {
+  node.AddPod("own.yaml", SpinnerManifest("own", "1"));
+  node.AddPod("burst.yaml", SpinnerManifest("burst", ""));
+  node.Start({"--stop-containers"});
+  ASSERT_TRUE(node.Until("both run", [&] { return node.Runs("own") && node.Runs("burst"); }));
+  std::vector<int> pids;
+  for (const SeenProcess& p : node.Processes())
+    if (p.pid != node.pid()) pids.push_back(p.pid);
+  EXPECT_GE(pids.size(), 4U) << "two spinners and their supervisors";
+  EXPECT_EQ(node.Stop(), 0) << node.output();
+  EXPECT_TRUE(node.Groups().empty()) << node.Groups().front();
+  node.Until("supervisors and containers are gone", [&] {
+    return std::ranges::none_of(pids, [](int pid) { return ::kill(pid, 0) == 0; });
+  });
+}
+
+TEST_F(DaemonNodeTest, StoppedWithoutBeingToldMoreItLeavesContainersRunning) {
+  node.AddPod("own.yaml", SpinnerManifest("own", "1"));
+  node.Start();
+  ASSERT_TRUE(node.Until("own runs", [&] { return node.Runs("own"); }));
+  const int pid = node.Pids().begin()->second;
+  EXPECT_EQ(node.Stop(), 0);
+  EXPECT_EQ(::kill(pid, 0), 0);
+  node.Start({"--stop-containers"});
+  EXPECT_EQ(node.Pids().begin()->second, pid);
+}
+
+}  // namespace
+}  // namespace berth::testkit
