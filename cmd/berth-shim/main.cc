@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kSocket = 3;  // set up by the daemon
 
-constexpr std::string_view kHelp =
+constexpr const char* kHelp =
     "usage: berth-shim DIRECTORY\n"
     "\n"
     "Supervises one container for berthd: starts its process in its cgroup, writes its log, records how it ended.\n"
@@ -21,7 +21,7 @@ constexpr std::string_view kHelp =
 int main(int argc, char** argv) {
   const std::string_view word = argc == 2 ? argv[1] : "";
   if (word == "--help" || word == "-h") {
-    std::fputs(kHelp.data(), stdout);
+    std::fputs(kHelp, stdout);
     return 0;
   }
   if (word == "--version") {
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (argc != 2 || ::fcntl(kSocket, F_GETFD) < 0) {
-    std::fputs(kHelp.data(), stderr);
+    std::fputs(kHelp, stderr);
     return 2;
   }
   return berth::runtime::RunShim(argv[1], kSocket);

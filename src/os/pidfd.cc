@@ -115,8 +115,6 @@ Result<void> PidfdSet::Add(int pidfd, std::uint64_t token) {
   return {};
 }
 
-void PidfdSet::Remove(int pidfd) { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, pidfd, nullptr); }
-
 std::vector<std::uint64_t> PidfdSet::Ready() {
   std::vector<std::uint64_t> out;
   std::array<epoll_event, 64> events;

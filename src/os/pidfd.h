@@ -48,7 +48,6 @@ class PidfdSet {
   int fd() const { return epoll_.get(); }  ///< readable while Ready() is not empty
   /// `token` is what Ready returns for it. Closing the last copy of `pidfd` removes it.
   Result<void> Add(int pidfd, std::uint64_t token);
-  void Remove(int pidfd);
   std::vector<std::uint64_t> Ready();  ///< does not block
 
  private:

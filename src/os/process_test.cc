@@ -120,7 +120,7 @@ TEST(PidfdTest, HandleIsGivenForTheRightStartTimeOnly) {
 TEST(PidfdTest, EndedProcessIsNoticedAndSignalsToItAreNoError) {
   Result<PidfdSet> set = PidfdSet::Open();
   ASSERT_TRUE(set);
-  const Result<Process> process = Spawn({.argv = {"/bin/sleep", "600"}});
+  Result<Process> process = Spawn({.argv = {"/bin/sleep", "600"}});
   ASSERT_TRUE(process);
   ASSERT_TRUE(set->Add(process->pidfd.get(), 42));
   EXPECT_FALSE(HasEnded(process->pidfd.get()));
@@ -132,7 +132,7 @@ TEST(PidfdTest, EndedProcessIsNoticedAndSignalsToItAreNoError) {
   Reap(process->pidfd.get());
   EXPECT_TRUE(SendSignal(process->pidfd.get(), SIGKILL));
   EXPECT_FALSE(PeekEndedChild());
-  set->Remove(process->pidfd.get());
+  process->pidfd.reset();
   EXPECT_TRUE(set->Ready().empty());
 }
 

@@ -55,6 +55,11 @@ Result<void> CheckRequest(const StartRequest& request) {
     return Fail(Code::kInvalid, who + ": the log path must be absolute and keep at least one file");
   if (request.cgroup.v2 && request.cgroup.dirs.size() != 1)
     return Fail(Code::kInvalid, who + ": exactly one cgroup directory is needed on cgroup v2");
+  std::string words = request.container.working_dir;
+  for (const std::string& word : request.container.command) words += word;
+  for (const std::string& word : request.container.args) words += word;
+  if (words.find('\0') != std::string::npos)
+    return Fail(Code::kInvalid, who + ": command, args and workingDir cannot hold a zero byte");
   for (const auto& [name, value] : request.env) {
     if (name.empty() || name.find('=') != std::string::npos || (name + value).find('\0') != std::string::npos)
       return Fail(Code::kInvalid, who + ": '" + Printable(name) + "' cannot be an environment variable");
@@ -429,8 +434,8 @@ Result<void> ProcessRuntime::Forget(std::string_view id) {
   return {};
 }
 
-// The lock of the directory. A child of a daemon that was killed while it started one holds a copy until it executes its
-// program: a busy lock is tried again for a moment.
+// The lock of the directory. A child of a daemon that was killed while it started one holds a copy until it executes
+// its program: a busy lock is tried again for a moment.
 Result<os::LockFile> TakeLock(const std::string& path) {
   const os::MonoTime end = os::SystemClock().Now() + kSettleLimit;
   for (;;) {

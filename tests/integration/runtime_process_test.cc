@@ -124,6 +124,10 @@ TEST_F(RuntimeTest, WhatTheNodeCannotDoIsAnErrorAndLeavesNothing) {
   StartRequest evil = Request({"/bin/true"});
   evil.pod_uid = "../../etc";
   EXPECT_EQ(runtime_->Start(evil).error().code, Code::kInvalid);
+  EXPECT_EQ(runtime_->Start(Request({"/bin/echo", std::string("a\0b", 3)})).error().code, Code::kInvalid);
+  StartRequest bad_env = Request({"/bin/true"});
+  bad_env.env = {{"A=B", "c"}};
+  EXPECT_EQ(runtime_->Start(bad_env).error().code, Code::kInvalid);
   EXPECT_EQ(CountEntries(temp_ / "run/containers"), 0U);
 }
 
@@ -274,6 +278,21 @@ TEST_F(RuntimeTest, MissingSupervisorProgramIsNamed) {
   options.shim_path = "/nope/berth-shim";
   EXPECT_EQ(OpenProcessRuntime(options).error().message,
             "the supervisor program /nope/berth-shim is missing: install berth-shim");
+}
+
+TEST_F(RuntimeTest, OomKillIsReported) {
+  const std::unique_ptr<TestCgroup> memory = TestCgroup::Make("/sys/fs/cgroup/memory", "oom");
+  if (!memory || memory->Read("memory.oom_control").empty()) GTEST_SKIP() << "this host has no cgroup v1 memory";
+  memory->Write("memory.limit_in_bytes", "16777216");
+  StartRequest request = Request({"/usr/bin/tail", "/dev/zero"});
+  request.cgroup.dirs.push_back(memory->dir());
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const ContainerStatus status = Run(request);
+    EXPECT_EQ(status.exit_code, 137);
+    EXPECT_TRUE(status.oom_killed);
+  }
+  request.container.command = {"/bin/sh", "-c", "kill -9 $$"};
+  EXPECT_FALSE(Run(request).oom_killed) << "earlier kills in the same cgroup do not count";
 }
 
 TEST_F(RuntimeTest, Version2ContainerStartsInsideItsCgroup) {
