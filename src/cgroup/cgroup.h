@@ -77,7 +77,7 @@ class Tree {
   /// cpuset.cpus/mems inherited on v1 and subtree_control set on v2.
   /// Errors: kPermission (read-only mount, no root), kUnsupported (controller missing), kBusy (v2: the parent holds
   /// processes), kInvalid (`root` is no such path), all with the cure.
-  static Result<std::unique_ptr<Tree>> Open(std::unique_ptr<os::Fs> root_fs, Layout layout, std::string root);
+  static Result<std::unique_ptr<Tree>> Open(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root);
 
   virtual ~Tree() = default;
   virtual const Layout& layout() const = 0;

@@ -348,7 +348,7 @@ Result<std::unique_ptr<Tree>> OpenTree(std::unique_ptr<os::Fs> root_fs, Layout l
   return tree;
 }
 
-Result<std::unique_ptr<Tree>> Tree::Open(std::unique_ptr<os::Fs> root_fs, Layout layout, std::string root) {
+Result<std::unique_ptr<Tree>> Tree::Open(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root) {
   return OpenTree(std::move(root_fs), std::move(layout), root, {.kill = KillListed, .wait = os::SleepFor});
 }
 

@@ -36,14 +36,14 @@ CgroupValues CpusOnly(std::string_view text) {
 
 /// A host with its tree; the doors record instead of killing and waiting.
 struct Host {
-  explicit Host(FakeCgroups::Options options, std::string root = "berth") : kernel(fs, std::move(options)) {
-    tree = Open(testkit::Share(fs), std::move(root));
+  explicit Host(FakeCgroups::Options options, const std::string& root = "berth") : kernel(fs, std::move(options)) {
+    tree = Open(testkit::Share(fs), root);
     BERTH_CHECK(tree != nullptr);
   }
-  std::unique_ptr<Tree> Open(std::unique_ptr<os::Fs> through, std::string root = "berth") {
+  std::unique_ptr<Tree> Open(std::unique_ptr<os::Fs> through, const std::string& root = "berth") {
     auto layout = DiscoverLayout(fs);
     EXPECT_TRUE(layout) << layout.error().message;
-    auto opened = OpenTree(std::move(through), *layout, std::move(root), Doors());
+    auto opened = OpenTree(std::move(through), *layout, root, Doors());
     if (opened) return *std::move(opened);
     error = opened.error();
     return nullptr;
