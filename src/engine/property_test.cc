@@ -1,0 +1,201 @@
+// Random machines and pod sequences: what must hold after every step.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/explain.h"
+#include "engine/recorded.h"
+#include "engine/testing/random_node.h"
+
+namespace berth::engine {
+namespace {
+
+using testing::PropertySteps;
+using testing::RandomNode;
+
+/// "" if no CPU is in two pods' exclusive sets, none is reserved, none is lost and the shared pool is not empty.
+std::string CpuFault(const Node& node, const Ledger& ledger) {
+  CpuSet exclusive;
+  for (const auto& [uid, pod] : ledger.pods) {
+    const CpuSet own = ExclusiveCpus(pod);
+    if (own.Intersects(exclusive))
+      return "CPUs " + FormatIds(own & exclusive) + " of " + uid + " are somebody else's too";
+    exclusive |= own;
+    CpuSet kept;  // of containers that run side by side
+    for (const Placement& placement : pod.placements) {
+      if (!placement.cpus || placement.kind == ContainerKind::kInit) continue;
+      if (placement.cpus->Intersects(kept)) return "two containers of " + uid + " share CPUs";
+      kept |= *placement.cpus;
+    }
+  }
+  if (exclusive.Intersects(node.reserved_cpus())) return "reserved CPUs were handed out";
+  if (exclusive.Intersects(ledger.shared)) return "exclusive CPUs are in the shared pool";
+  if ((exclusive | ledger.shared) != node.EmptyLedger().shared) return "CPUs are lost";
+  return ledger.shared.empty() ? "the shared pool is empty" : "";
+}
+
+/// "" if what is reserved is what the placements hold, type by type, and nothing is negative.
+std::string MemoryFault(const Ledger& ledger) {
+  std::map<std::string, std::int64_t> held;
+  std::map<NumaId, int> assignments;
+  for (const auto& [uid, pod] : ledger.pods)
+    for (const Placement& placement : pod.placements)
+      if (placement.memory)
+        for (const MemoryBlock& block : *placement.memory) {
+          held[block.type] += block.size.v;
+          for (NumaId id : block.nodes) ++assignments[id];
+        }
+  std::map<std::string, std::int64_t> booked;
+  for (const auto& [id, state] : ledger.memory) {
+    if (state.assignments != assignments[id]) return "assignments of node " + std::to_string(Raw(id));
+    for (const auto& [type, table] : state.types) {
+      if (table.free.v < 0 || table.reserved.v < 0) return "negative " + type;
+      if (table.free + table.reserved != table.allocatable) return type + " does not add up";
+      booked[type] += table.reserved.v;
+    }
+  }
+  for (const auto& [type, sum] : held)
+    if (booked[type] != sum)
+      return type + ": " + std::to_string(booked[type]) + " booked, " + std::to_string(sum) + " held";
+  return "";
+}
+
+std::string DeviceFault(const Ledger& ledger) {
+  std::set<std::pair<std::string, std::string>> taken;
+  for (const auto& [uid, pod] : ledger.pods) {
+    std::set<std::pair<std::string, std::string>> own;
+    for (const Placement& placement : pod.placements)
+      for (const DeviceAssignment& given : placement.devices)
+        for (const std::string& id : given.ids) own.emplace(given.resource, id);
+    for (const auto& device : own)
+      if (!taken.insert(device).second) return device.first + " " + device.second + " is held by two pods";
+  }
+  return "";
+}
+
+std::string Fault(const Node& node, const Ledger& ledger) {
+  for (const std::string& fault : {CpuFault(node, ledger), MemoryFault(ledger), DeviceFault(ledger)})
+    if (!fault.empty()) return fault;
+  return "";
+}
+
+/// One node's life: pods come and go, and in the end all are gone. Returns the number of steps.
+int Live(std::uint64_t seed) {
+  RandomNode random(seed);
+  const std::optional<Node> node = random.MakeNode();
+  if (!node) return 0;
+  const Inputs inputs = random.MakeInputs(*node);
+  Ledger ledger = node->EmptyLedger();
+  int steps = 0;
+  std::vector<std::string> running;
+  for (; steps < 25; ++steps) {
+    if (!running.empty() && random.OneIn(3)) {
+      const std::size_t i = random.Roll(static_cast<unsigned>(running.size()));
+      Apply(ledger, Release(*node, ledger, running[i], nullptr));
+      running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      const Pod pod = random.MakePod();
+      Decision decision = Decide(*node, ledger, pod, inputs, nullptr);
+      EXPECT_EQ(decision, Decide(*node, ledger, pod, inputs, nullptr)) << "seed " << seed;
+      if (const auto* const admit = std::get_if<Admit>(&decision)) {
+        Apply(ledger, admit->delta);
+        running.push_back(pod.uid);
+      }
+    }
+    const std::string fault = Fault(*node, ledger);
+    EXPECT_EQ(fault, "") << "seed " << seed << " step " << steps;
+    if (!fault.empty()) return steps;
+  }
+  for (const std::string& uid : running) Apply(ledger, Release(*node, ledger, uid, nullptr));
+  EXPECT_EQ(ledger.shared, node->EmptyLedger().shared) << "seed " << seed;
+  EXPECT_EQ(ledger.memory, node->EmptyLedger().memory) << "seed " << seed;
+  EXPECT_TRUE(ledger.pods.empty()) << "seed " << seed;
+  return steps;
+}
+
+TEST(EnginePropertyTest, KeepsEveryInvariantWhilePodsComeAndGo) {
+  const int steps = PropertySteps(6000);
+  int done = 0;
+  for (std::uint64_t seed = 1; done < steps; ++seed) {
+    done += Live(seed);
+    if (HasFailure()) break;
+  }
+}
+
+TEST(EnginePropertyTest, ClaimsInExplanationsAreTrue) {
+  const int rejections = PropertySteps(6000) / 30;
+  int seen = 0;
+  int with_nearest = 0;
+  int with_removal = 0;
+  for (std::uint64_t seed = 1; seen < rejections && !HasFailure(); ++seed) {
+    RandomNode random(seed);
+    const std::optional<Node> node = random.MakeNode();
+    if (!node) continue;
+    const Inputs inputs = random.MakeInputs(*node);
+    Ledger ledger = node->EmptyLedger();
+    for (int step = 0; step < 12; ++step) {
+      const Pod pod = random.MakePod();
+      const Decision decision = Decide(*node, ledger, pod, inputs, nullptr);
+      if (const auto* const admit = std::get_if<Admit>(&decision)) {
+        Apply(ledger, admit->delta);
+        continue;
+      }
+      ++seen;
+      const Explanation explanation = Explain(*node, ledger, pod, inputs);
+      ASSERT_EQ(explanation.decision, decision) << "seed " << seed;
+      for (const Shortage& shortage : explanation.shortages) {
+        ASSERT_GT(shortage.missing, 0) << "seed " << seed;
+        ASSERT_EQ(shortage.missing, shortage.requested - shortage.free) << "seed " << seed;
+      }
+      if (explanation.nearest) {
+        ++with_nearest;
+        ASSERT_FALSE(explanation.nearest->changes.empty()) << "seed " << seed;
+        ASSERT_TRUE(std::holds_alternative<Admit>(Decide(*node, ledger, explanation.nearest->pod, inputs, nullptr)))
+            << "seed " << seed;
+      }
+      if (explanation.removal) {
+        ++with_removal;
+        Ledger left = ledger;
+        for (const PodRef& holder : explanation.removal->pods) Apply(left, Release(*node, left, holder.uid, nullptr));
+        ASSERT_TRUE(std::holds_alternative<Admit>(Decide(*node, left, pod, inputs, nullptr))) << "seed " << seed;
+      } else {
+        ASSERT_TRUE(std::holds_alternative<Reject>(Decide(*node, node->EmptyLedger(), pod, inputs, nullptr)))
+            << "seed " << seed;
+      }
+    }
+  }
+  EXPECT_GT(with_nearest, seen / 3);
+  EXPECT_GT(with_removal, seen / 10);
+}
+
+TEST(EnginePropertyTest, KeepsEveryInvariantOnTheRecordersBooks) {
+  for (std::uint64_t seed = 1; seed <= 150 && !HasFailure(); ++seed) {
+    RandomNode random(seed);
+    const std::optional<Node> node = random.MakeNode();
+    if (!node) continue;
+    RecordedNode recorded(*node, random.MakeInputs(*node));
+    std::vector<std::string> pods;
+    for (int step = 0; step < 15; ++step) {
+      if (!pods.empty() && random.OneIn(3)) {
+        recorded.Remove(pods.back());
+        pods.pop_back();
+      } else if (random.OneIn(8)) {
+        recorded.Restart(random.OneIn(2));
+      } else {
+        const Pod pod = random.MakePod();
+        recorded.Add(pod, nullptr);
+        pods.push_back(pod.uid);
+      }
+      const std::string fault = CpuFault(*node, recorded.ledger());
+      ASSERT_TRUE(fault.empty() || fault == "the shared pool is empty")
+          << fault << ", seed " << seed << " step " << step;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace berth::engine

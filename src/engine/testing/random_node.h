@@ -1,0 +1,122 @@
+// Random machines, settings and pods for the engine's property tests.
+#ifndef BERTH_ENGINE_TESTING_RANDOM_NODE_H_
+#define BERTH_ENGINE_TESTING_RANDOM_NODE_H_
+
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+
+#include "base/text.h"
+#include "engine/testing/builders.h"
+
+namespace berth::engine::testing {
+
+/// BERTH_PROPERTY_STEPS, or `standard` where it is not set.
+inline int PropertySteps(int standard) {
+  const char* const text = std::getenv("BERTH_PROPERTY_STEPS");
+  return text == nullptr ? standard : ParseDecimal<int>(text).value_or(standard);
+}
+
+class RandomNode {
+ public:
+  explicit RandomNode(std::uint64_t seed) : rng_(seed) {}
+
+  unsigned Roll(unsigned n) { return static_cast<unsigned>(rng_() % n); }
+  bool OneIn(unsigned n) { return Roll(n) == 0; }
+
+  /// nullopt: the settings do not fit the machine; draw again.
+  std::optional<Node> MakeNode() {
+    Shape shape{.sockets = 1 + static_cast<int>(Roll(2)), .nodes_per_socket = 1 + static_cast<int>(Roll(2))};
+    shape.cores_per_node = 1 + static_cast<int>(Roll(5));
+    shape.threads = 1 + static_cast<int>(Roll(2));
+    shape.adjacent = OneIn(2);
+    shape.node_memory = GiB(4 + Roll(8));
+    shape.cores_per_uncore = static_cast<int>(Roll(3));
+    if (OneIn(2)) shape.hugepages = {{MiB(2), 256}};
+    for (unsigned cpu = 0; cpu < 40; ++cpu)
+      if (OneIn(3) && OneIn(6)) shape.offline.Insert(CpuId{cpu});
+    const Machine machine = MakeMachine(shape);
+    if (machine.online.Count() < 2) return std::nullopt;
+    auto node = Node::Make(machine, Config(machine), {.node_fit = OneIn(2)});
+    if (!node) return std::nullopt;
+    return *std::move(node);
+  }
+
+  Inputs MakeInputs(const Node& node) {
+    Inputs out;
+    const unsigned nodes = static_cast<unsigned>(node.machine().nodes.size());
+    for (const char* resource : {"a.com/gpu", "b.com/nic"}) {
+      if (OneIn(3)) continue;
+      std::vector<Device>& devices = out.devices[resource];
+      const bool placed = !OneIn(4);
+      for (unsigned count = Roll(7), i = 0; i < count; ++i) {
+        Device& device = devices.emplace_back();
+        device.id = "d" + std::to_string(i);
+        device.healthy = !OneIn(8);
+        if (placed) device.nodes.Insert(NumaId{Roll(nodes)});
+        if (placed && OneIn(6)) device.nodes.Insert(NumaId{Roll(nodes)});
+      }
+    }
+    return out;
+  }
+
+  Pod MakePod() {
+    Pod out;
+    out.uid = "u" + std::to_string(next_pod_++);
+    out.name = "pod-" + out.uid;
+    const bool guaranteed = !OneIn(4);
+    for (unsigned count = OneIn(3) ? 1 + Roll(2) : 0; count > 0; --count) {
+      Container init = RandomContainer("i" + std::to_string(count), guaranteed);
+      init.restartable_init = OneIn(3);
+      out.init_containers.push_back(std::move(init));
+    }
+    for (unsigned count = 1 + Roll(2); count > 0; --count)
+      out.containers.push_back(RandomContainer("c" + std::to_string(count), guaranteed));
+    return out;
+  }
+
+ private:
+  KubeletConfiguration Config(const Machine& machine) {
+    KubeletConfiguration out = StaticConfig(FormatIds(CpuSet{*machine.online.First()}));
+    if (OneIn(2)) {
+      out.reserved_system_cpus.clear();
+      out.system_reserved["cpu"] = Q(OneIn(2) ? "1" : "1500m");
+    }
+    out.feature_gates["CPUManagerPolicyAlphaOptions"] = true;
+    constexpr std::array kOptions{"full-pcpus-only",
+                                  "strict-cpu-reservation",
+                                  "prefer-align-cpus-by-uncorecache",
+                                  "distribute-cpus-across-numa",
+                                  "align-by-socket",
+                                  "distribute-cpus-across-cores"};
+    for (const char* option : kOptions)
+      if (OneIn(5)) out.cpu_manager_policy_options[option] = "true";
+    out.topology_manager_policy = std::array{"none", "best-effort", "restricted", "single-numa-node"}[Roll(4)];
+    out.topology_manager_scope = OneIn(3) ? "pod" : "container";
+    if (OneIn(4)) out.topology_manager_policy_options["prefer-closest-numa-nodes"] = "true";
+    if (!OneIn(3)) PinMemory(out, "512Mi");
+    return out;
+  }
+
+  Container RandomContainer(std::string name, bool guaranteed) {
+    std::map<std::string, std::string> amounts;
+    amounts["cpu"] = OneIn(5) ? "500m" : std::to_string(1 + Roll(OneIn(3) ? 8 : 3));
+    amounts["memory"] = std::to_string(128 + Roll(OneIn(4) ? 9000 : 1500)) + "Mi";
+    if (OneIn(6)) amounts["hugepages-2Mi"] = std::to_string(2 * (1 + Roll(200))) + "Mi";
+    if (OneIn(4)) amounts["a.com/gpu"] = std::to_string(1 + Roll(3));
+    if (OneIn(5)) amounts["b.com/nic"] = std::to_string(1 + Roll(2));
+    Container out = MakeContainer(std::move(name), amounts);
+    if (!guaranteed) out.resources.requests["cpu"] = Q("50m");
+    return out;
+  }
+
+  std::mt19937_64 rng_;
+  unsigned next_pod_ = 0;
+};
+
+}  // namespace berth::engine::testing
+
+#endif  // BERTH_ENGINE_TESTING_RANDOM_NODE_H_
