@@ -19,8 +19,8 @@ Result<void> Save(const MachineOptions& options, std::ostream& out) {
   BERTH_RETURN_IF_ERROR(machine::Capture(**root, options.capture));
   Result<Machine> back = machine::Load(options.capture);
   if (!back) return Wrap(std::move(back).error(), "the capture was written but cannot be read back");
-  out << "saved " << options.capture << " (" << UsableCpus(*back).Count() << " CPUs, " << back->nodes.size()
-      << " NUMA nodes); berth machine --from " << options.capture << " shows it\n";
+  out << "saved " << options.capture << ": CPUs " << FormatIds(UsableCpus(*back)) << " on NUMA nodes "
+      << FormatIds(NodeIds(*back)) << "; berth machine --from " << options.capture << " shows it\n";
   return {};
 }
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "machine/describe.h"
 #include "machine/load.h"
@@ -44,6 +46,51 @@ std::string TestName(const testing::TestParamInfo<std::string>& info) {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CapturedTest);
 INSTANTIATE_TEST_SUITE_P(All, CapturedTest, testing::ValuesIn(SharedTrees()), TestName);
+
+/// Tarballs in the checkout, made with `berth machine --capture`.
+std::vector<std::string> OwnCaptures() {
+  std::vector<std::string> out;
+  std::error_code error;
+  const std::filesystem::path folder = testkit::SourcePath("tests/golden/machine/captures");
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+    if (entry.path().native().ends_with(".tar.gz")) out.push_back(entry.path());
+  std::ranges::sort(out);
+  return out;
+}
+
+TEST(OwnCaptureTest, LooksLikeItsGoldenText) {
+  ASSERT_FALSE(OwnCaptures().empty());
+  for (const std::string& file : OwnCaptures()) {
+    const Result<Machine> machine = Load(file);
+    ASSERT_TRUE(machine) << machine.error().message;
+    std::string name = std::filesystem::path(file).filename();
+    name.resize(name.size() - std::string_view(".tar.gz").size());
+    testkit::ExpectGolden("tests/golden/machine/captures/" + name + ".txt", Describe(*machine));
+  }
+}
+
+/// What a synthetic text can say of a machine.
+Machine Bare(Machine machine) {
+  machine.source.clear();
+  machine.memory = {};
+  machine.hugepages.clear();
+  machine.pci.clear();
+  for (NumaNode& node : machine.nodes) {
+    node.memory = {};
+    node.hugepages.clear();
+    node.distances.clear();
+  }
+  for (L3Group& group : machine.l3) group.size = {};
+  return machine;
+}
+
+TEST(OwnCaptureTest, AgreesWithItsSyntheticTwin) {
+  const Result<Machine> captured = Load(testkit::SourcePath("tests/golden/machine/captures/2amd64-1s2c-vm.tar.gz"));
+  ASSERT_TRUE(captured) << captured.error().message;
+  const Result<Machine> twin = ParseSynthetic("pack:1 numa:1 l3:1 core:2 pu:1");
+  ASSERT_TRUE(twin) << twin.error().message;
+  EXPECT_EQ(Bare(*twin), Bare(*captured));
+}
 
 /// Machines that need care. Skips when the tarballs are not beside the checkout.
 class OddMachineTest : public testing::Test {
