@@ -12,9 +12,10 @@ struct Piece {
   int first_line = 1;
 };
 
-/// A line that ends a document and starts the next: "---" at its start, then nothing or white space.
-bool IsSeparator(std::string_view line) {
-  return line.starts_with("---") && (line.size() == 3 || line[3] == ' ' || line[3] == '\t' || line[3] == '\r');
+/// "---" starts a document, "..." ends one: at the start of a line, then nothing or white space. No scalar can hold
+/// such a line.
+bool IsMarker(std::string_view line, std::string_view marker) {
+  return line.starts_with(marker) && (line.size() == 3 || line[3] == ' ' || line[3] == '\t' || line[3] == '\r');
 }
 
 /// Only blank lines, comments and directives (which belong to the document after the separator).
@@ -29,19 +30,22 @@ bool IsPreamble(std::string_view piece) {
 /// Separators stay at the head of their piece: they may carry the document's first value.
 std::vector<Piece> SplitDocuments(std::string_view text) {
   std::vector<Piece> out;
+  int first_line = 1;
   std::size_t start = 0;
-  int start_line = 1;
-  int line = 1;
-  for (std::size_t at = 0; at < text.size(); ++line) {
+  int line_number = 1;
+  for (std::size_t at = 0; at < text.size(); ++line_number) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    if (at != start && IsSeparator(text.substr(at, end - at)) && !IsPreamble(text.substr(start, at - start))) {
-      out.push_back({text.substr(start, at - start), start_line});
-      start = at;
-      start_line = line;
+    const std::string_view line = text.substr(at, end - at);
+    const std::string_view before = text.substr(start, at - start);
+    const bool ends = IsMarker(line, "...");
+    if (ends || (IsMarker(line, "---") && !IsPreamble(before))) {
+      out.push_back({before, first_line});
+      start = ends ? std::min(end + 1, text.size()) : at;
+      first_line = line_number + (ends ? 1 : 0);
     }
     at = end + 1;
   }
-  if (start < text.size()) out.push_back({text.substr(start), start_line});
+  out.push_back({text.substr(start), first_line});
   return out;
 }
 
@@ -90,13 +94,27 @@ Result<std::vector<Document>> ReadJsonValues(Piece piece) {
   return out;
 }
 
-/// JSON first; YAML's own bracket notation looks the same and is tried next. The JSON error is the one to show.
+Result<std::vector<Document>> ReadYamlPiece(const Piece& piece) {
+  BERTH_TRY(Document document, ReadYaml(piece.text, piece.first_line));
+  std::vector<Document> out;
+  if (document.root.kind != Node::Kind::kNull) out.push_back(std::move(document));
+  return out;
+}
+
+/// JSON objects have quoted keys; what else starts with a bracket may be YAML's own bracket notation.
+bool LooksLikeJson(std::string_view text) {
+  if (!text.starts_with('{')) return text.starts_with('[');
+  const std::string_view inside = Trim(text.substr(1, 1000));
+  return inside.starts_with('"') || inside.starts_with('}');
+}
+
+/// JSON first, then YAML, which takes more; the JSON error is the one to show.
 Result<std::vector<Document>> ReadPiece(const Piece& piece) {
   const Piece content = Content(piece);
-  if (!content.text.starts_with('{') && !content.text.starts_with('[')) return ReadYaml(piece.text, piece.first_line);
+  if (!LooksLikeJson(content.text)) return ReadYamlPiece(piece);
   Result<std::vector<Document>> documents = ReadJsonValues(content);
   if (documents) return documents;
-  Result<std::vector<Document>> yaml = ReadYaml(piece.text, piece.first_line);
+  Result<std::vector<Document>> yaml = ReadYamlPiece(piece);
   return yaml ? std::move(yaml) : std::move(documents);
 }
 

@@ -36,7 +36,7 @@ std::string_view Describe(Node::Kind kind);
 
 struct Document {
   int number = 0;                       ///< 1 for the first that is not empty
-  Node root;                            ///< never null
+  Node root;                            ///< of ReadDocuments: never null
   std::vector<std::string> duplicates;  ///< paths of keys given more than once; the last one counts
 };
 
@@ -45,16 +45,17 @@ struct Documents {
   std::vector<std::string> errors;  ///< "document 2: line 3, column 4: ..." for each document that cannot be read
 };
 
-/// Splits at lines that start with "---" and reads each piece as JSON values, one after another (if it starts with '{'
-/// or '['), or as YAML. Empty documents are skipped. A broken document does not keep the others from being read.
+/// Splits at lines that start with "---" or "..." and reads each piece as JSON values, one after another (if it starts
+/// with '{' or '['), or as YAML. Empty documents are skipped. A broken document does not keep the others from being
+/// read.
 Documents ReadDocuments(std::string_view text);
 
 /// One JSON value, nothing after it. `first_line` as below. Errors: kInvalid with line and column.
 Result<Document> ReadJson(std::string_view text, int first_line = 1);
 
-/// The YAML documents of `text` (usually one). `first_line` is the line of the file `text` starts at, 1 for the first.
-/// Errors: kInvalid with line and column.
-Result<std::vector<Document>> ReadYaml(std::string_view text, int first_line);
+/// One YAML document, nothing after it; its root is null if the text is empty. `first_line` is the line of the file
+/// `text` starts at, 1 for the first. Errors: kInvalid with line and column.
+Result<Document> ReadYaml(std::string_view text, int first_line = 1);
 
 }  // namespace berth::manifest
 

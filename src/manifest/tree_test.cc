@@ -115,6 +115,16 @@ TEST(TreeTest, HalfWrittenTextIsAnError) {
   EXPECT_EQ(ShowOnly("a: |+\n  x\n\n"), "{a=s:x\n\n}");
 }
 
+TEST(TreeTest, TextAfterTheEndOfADocumentIsAnError) {
+  EXPECT_THAT(ErrorOf("a: {b: 1}, c\n"), HasSubstr("document 1: line 1, column"));
+  EXPECT_THAT(ErrorOf("--- {a: 1} {b: 2}\n"), HasSubstr("unexpected text after the end"));
+  EXPECT_THAT(ErrorOf("- a\n]\n"), HasSubstr("document 1: line"));
+  EXPECT_THAT(ErrorOf("{\"a\": 1}, \"b\": 2}\n"), HasSubstr("document 1: line 1, column"));
+  EXPECT_THAT(ErrorOf("{}]"), HasSubstr("document 1: line 1"));
+  EXPECT_EQ(ShowOnly("a: 1\n...\nb: 2\n"), "2 documents");
+  EXPECT_EQ(ShowOnly("...\n...\na: 1\n...\n"), "{a=n:1}");
+}
+
 TEST(TreeTest, DuplicateKeysAreNamedAndTheLastOneCounts) {
   for (const std::string_view text : {"a: {x: 1}\nb:\n- c: 1\n- c: 1\n  c: 2\na: 3\n",
                                       R"({"a": {"x": 1}, "b": [{"c": 1}, {"c": 1, "c": 2}], "a": 3})"}) {

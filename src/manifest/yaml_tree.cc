@@ -54,7 +54,7 @@ std::string BoolText(std::string_view text) {
 
 class Events final : public YAML::EventHandler {
  public:
-  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override { started_at_ = mark; }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { Scalar(mark, "", kPlain, anchor); }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -82,6 +82,7 @@ class Events final : public YAML::EventHandler {
   void OnMapEnd() override { builder_.End(); }
 
   TreeBuilder& builder() { return builder_; }
+  const YAML::Mark& started_at() const { return started_at_; }
   const YAML::Mark& failed_at() const { return failed_at_; }
 
  private:
@@ -105,6 +106,7 @@ class Events final : public YAML::EventHandler {
   }
 
   TreeBuilder builder_;
+  YAML::Mark started_at_ = YAML::Mark::null_mark();
   YAML::Mark failed_at_ = YAML::Mark::null_mark();
 };
 
@@ -113,29 +115,31 @@ std::string Place(const YAML::Mark& mark, int first_line) {
   return "line " + std::to_string(mark.line + first_line) + ", column " + std::to_string(mark.column + 1) + ": ";
 }
 
-Result<std::vector<Document>> ReadAll(std::istream& in, int first_line) {
+/// One document and nothing after it: yaml-cpp takes stray text for further documents, and a stray bracket for an
+/// endless row of empty ones.
+Result<Document> ReadOne(std::istream& in, int first_line) {
   YAML::Parser parser(in);
-  std::vector<Document> out;
-  for (;;) {
-    Events events;
-    if (!parser.HandleNextDocument(events)) return out;
-    if (!events.builder().error().empty())
-      return Fail(Code::kInvalid, Place(events.failed_at(), first_line) + events.builder().error());
-    Document document = events.builder().Take();
-    if (document.root.kind != Node::Kind::kNull) out.push_back(std::move(document));
-  }
+  Events events;
+  if (!parser.HandleNextDocument(events)) return Document();
+  if (!events.builder().error().empty())
+    return Fail(Code::kInvalid, Place(events.failed_at(), first_line) + events.builder().error());
+  if (Events more; parser.HandleNextDocument(more))
+    return Fail(Code::kInvalid, Place(more.started_at(), first_line) +
+                                    "not valid YAML: unexpected text after the end of the document; is a bracket, a "
+                                    "quote or a \"---\" line missing?");
+  return events.builder().Take();
 }
 
 }  // namespace
 
-Result<std::vector<Document>> ReadYaml(std::string_view text, int first_line) {
+Result<Document> ReadYaml(std::string_view text, int first_line) {
   if (text.size() > kMaxTextBytes) return Fail(Code::kInvalid, "larger than 10 MiB");
   try {
     std::string closed(text);
     if (closed.ends_with('\n'))
       closed += "...\n";  // else yaml-cpp closes an open quote at the end of the file silently
     std::istringstream in(std::move(closed));
-    return ReadAll(in, first_line);
+    return ReadOne(in, first_line);
   } catch (const YAML::Exception& e) {
     return Fail(Code::kInvalid, Place(e.mark, first_line) + "not valid YAML: " + Printable(e.msg, 200));
   } catch (const std::exception& e) {
