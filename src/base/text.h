@@ -30,8 +30,9 @@ std::string Printable(std::string_view text, std::size_t limit = 120);
 template <std::integral Int>
 std::optional<Int> ParseDecimal(std::string_view text) {
   Int value{};
-  const char* end = text.data() + text.size();
-  const auto [ptr, ec] = std::from_chars(text.data(), end, value);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto [ptr, ec] = std::from_chars(begin, end, value);
   if (text.empty() || ec != std::errc() || ptr != end) return std::nullopt;
   return value;
 }
