@@ -29,7 +29,6 @@ void Append(std::vector<HintList>& lists, std::vector<HintList> more) {
 Admission::Admission(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs, Log log,
                      RecorderState* recorder)
     : tables_(node.tables()),
-      pod_(pod),
       log_(log),
       recorder_(recorder),
       demand_(DemandOf(tables_, pod)),

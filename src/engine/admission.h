@@ -60,7 +60,6 @@ class Admission {
   void LogDemand() const;
 
   const NodeTables& tables_;
-  const Pod& pod_;
   Log log_;
   RecorderState* recorder_;
   PodDemand demand_;

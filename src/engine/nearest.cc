@@ -1,7 +1,6 @@
 #include "engine/nearest.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -74,8 +73,7 @@ std::vector<T> Thin(const std::vector<T>& values) {
 
 std::vector<Quantity> SmallerCounts(const Quantity& from, bool to_zero) {
   std::vector<std::int64_t> counts;
-  const std::int64_t top = from.IsInteger() ? from.Value() - 1 : from.Value() - 1;
-  const std::int64_t most = std::min<std::int64_t>(top, 4096);
+  const std::int64_t most = std::min<std::int64_t>(from.Value() - 1, 4096);
   for (std::int64_t n = most; n >= 1; --n) counts.push_back(n);
   std::vector<Quantity> out;
   for (std::int64_t n : Thin(counts)) out.push_back(Quantity::FromUnits(n));
@@ -131,8 +129,9 @@ std::vector<Quantity> Values(const Attempt& attempt, const Pod& pod, const Knob&
   }
   if (const auto step = FitStep(attempt, pod, knob)) out.push_back(*step);
   const auto distance = [&](const Quantity& q) { return q > knob.from ? q - knob.from : knob.from - q; };
-  std::stable_sort(out.begin(), out.end(),
-                   [&](const Quantity& a, const Quantity& b) { return distance(a) < distance(b); });
+  std::sort(out.begin(), out.end(), [&](const Quantity& a, const Quantity& b) {
+    return distance(a) != distance(b) ? distance(a) < distance(b) : a < b;
+  });
   return out;
 }
 
@@ -168,6 +167,18 @@ NearestRequest ToResult(const Pod& pod, Pod changed, const std::vector<Knob>& kn
   return out;
 }
 
+/// `least` with one amount as in `pod`.
+Pod Restored(Pod least, const Pod& pod, const Knob& knob) {
+  Pod original = pod;
+  const Resources& before = ContainerAt(original, knob.container).resources;
+  Resources& after = ContainerAt(least, knob.container).resources;
+  if (const auto it = before.requests.find(knob.resource); it != before.requests.end())
+    after.requests.insert_or_assign(knob.resource, it->second);
+  if (const auto it = before.limits.find(knob.resource); it != before.limits.end())
+    after.limits.insert_or_assign(knob.resource, it->second);
+  return least;
+}
+
 /// The least of every amount, if that is admitted, then each raised again as far as it goes.
 std::optional<Pod> ChangeMany(const Attempt& attempt, const Pod& pod, const std::vector<Knob>& knobs) {
   Pod least = pod;
@@ -180,17 +191,7 @@ std::optional<Pod> ChangeMany(const Attempt& attempt, const Pod& pod, const std:
     std::vector<Quantity> values = Values(attempt, pod, knob);
     values.insert(values.begin(), knob.from);
     for (const Quantity& value : values) {
-      // A resource that went to zero is gone from the lists; it is put back from the original pod.
-      Pod raised = least;
-      ContainerAt(raised, knob.container).resources.requests = ContainerAt(least, knob.container).resources.requests;
-      Pod original = pod;
-      const Resources& before = ContainerAt(original, knob.container).resources;
-      Resources& after = ContainerAt(raised, knob.container).resources;
-      if (const auto it = before.requests.find(knob.resource); it != before.requests.end())
-        after.requests[knob.resource] = it->second;
-      if (const auto it = before.limits.find(knob.resource); it != before.limits.end())
-        after.limits[knob.resource] = it->second;
-      raised = With(raised, knob, value);
+      Pod raised = With(Restored(least, pod, knob), knob, value);
       if (!attempt.Admits(raised)) continue;
       least = std::move(raised);
       break;

@@ -14,11 +14,13 @@ constexpr int kMostAttempts = 3000;
 class Search {
  public:
   Search(const Attempt& attempt, const Pod& pod) : attempt_(attempt), pod_(pod) {
-    for (const auto& [uid, record] : attempt.ledger().pods) uids_.push_back(uid);
-    // Pods that were admitted last are tried first: the node was fuller with them.
-    std::stable_sort(uids_.begin(), uids_.end(), [&](const std::string& a, const std::string& b) {
-      return attempt.ledger().pods.find(a)->second.sequence > attempt.ledger().pods.find(b)->second.sequence;
+    // Pods that were admitted last are tried first.
+    std::vector<const PodRecord*> records;
+    for (const auto& [uid, record] : attempt.ledger().pods) records.push_back(&record);
+    std::sort(records.begin(), records.end(), [](const PodRecord* a, const PodRecord* b) {
+      return a->sequence != b->sequence ? a->sequence > b->sequence : a->uid < b->uid;
     });
+    for (const PodRecord* record : records) uids_.push_back(record->uid);
   }
 
   const std::vector<std::string>& uids() const { return uids_; }

@@ -216,6 +216,11 @@ Result<void> ReadCpuSettings(const KubeletConfiguration& config, const Topology&
   BERTH_TRY(out.cpu, ParseCpuOptions(config));
   BERTH_RETURN_IF_ERROR(CheckAlignBySocket(topology, out));
   BERTH_TRY(out.reserved_cpus, ChooseReserved(topology, out, listed));
+  // The kubelet starts, and pods then run without a cpuset, on the reserved CPUs (docs/differences.md).
+  if (out.cpu.strict_reservation && topology.cpus().IsSubsetOf(out.reserved_cpus))
+    return Bad(
+        "cpuManagerPolicyOptions.strict-cpu-reservation",
+        "all CPUs (" + FormatIds(out.reserved_cpus) + ") are reserved, none would be left for pods (reserve fewer)");
   return {};
 }
 

@@ -196,6 +196,13 @@ TEST(SettingsTest, KeepsReservedCpusOutOfTheSharedPoolOnlyWhenStrict) {
   EXPECT_EQ(FormatIds(Node::Make(TwoNodes(), config)->EmptyLedger().shared), "2-7");
 }
 
+TEST(SettingsTest, RefusesAStrictReservationOfAllCpus) {
+  KubeletConfiguration config = StaticConfig("0-7");
+  EXPECT_EQ(Refusal(TwoNodes(), config), "");
+  config.cpu_manager_policy_options = {{"strict-cpu-reservation", "true"}};
+  EXPECT_THAT(Refusal(TwoNodes(), config), HasSubstr("all CPUs (0-7) are reserved"));
+}
+
 TEST(SettingsTest, RefusesDevicesOnUnknownNodes) {
   const auto node = Node::Make(TwoNodes(), StaticConfig());
   EXPECT_TRUE(CheckDevices(*node, {{"a.com/gpu", {{"g0", {NumaId{1}}, true}}}}).has_value());

@@ -37,7 +37,8 @@ Shortage On(const Stock& stock, Shortage::Scope scope, NodeSet nodes, std::int64
 std::vector<std::size_t> Fullest(const std::vector<std::int64_t>& by, std::size_t count) {
   std::vector<std::size_t> order(by.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return by[a] > by[b]; });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return by[a] != by[b] ? by[a] > by[b] : a < b; });
   order.resize(std::min(count, order.size()));
   return order;
 }

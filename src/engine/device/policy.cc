@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "engine/failure.h"
 
@@ -31,14 +32,17 @@ ByNearness Sort(const DevicePool& pool, const MaskHint& hint) {
   return out;
 }
 
-/// Puts the devices a plugin prefers first; the rest keeps its order.
+/// Puts the devices a plugin prefers first, in its order; the rest keeps its own.
 void PreferredFirst(const DevicePool& pool, const std::vector<std::string>* preferred,
                     std::vector<std::size_t>& group) {
   if (preferred == nullptr) return;
-  const auto rank = [&](std::size_t i) {
-    return std::find(preferred->begin(), preferred->end(), pool.devices[i]->id) - preferred->begin();
-  };
-  std::stable_sort(group.begin(), group.end(), [&](std::size_t a, std::size_t b) { return rank(a) < rank(b); });
+  std::vector<std::size_t> out;
+  for (const std::string& id : *preferred)
+    for (std::size_t i : group)
+      if (pool.devices[i]->id == id && std::find(out.begin(), out.end(), i) == out.end()) out.push_back(i);
+  for (std::size_t i : group)
+    if (std::find(out.begin(), out.end(), i) == out.end()) out.push_back(i);
+  group = std::move(out);
 }
 
 std::string PlaceOf(const DeviceNeed& need, const Device& device) {
@@ -50,10 +54,14 @@ std::string PlaceOf(const DeviceNeed& need, const Device& device) {
 /// Puts the wished ones among equals first; the rest keeps its order.
 void WishedFirst(const DevicePool& pool, const DeviceNeed& need, std::map<std::string, int>& wishes,
                  std::vector<std::size_t>& group) {
-  std::stable_partition(group.begin(), group.end(), [&](std::size_t i) {
+  std::vector<std::size_t> wished;
+  std::vector<std::size_t> others;
+  for (std::size_t i : group) {
     const auto wish = wishes.find(PlaceOf(need, *pool.devices[i]));
-    return wish != wishes.end() && wish->second-- > 0;
-  });
+    (wish != wishes.end() && wish->second-- > 0 ? wished : others).push_back(i);
+  }
+  wished.insert(wished.end(), others.begin(), others.end());
+  group = std::move(wished);
 }
 
 /// The available devices in the order in which they are taken (spec 4.4 steps 7 and 8).
@@ -70,16 +78,8 @@ std::vector<std::size_t> TakingOrder(const DevicePool& pool, const DeviceNeed& n
   }
   std::vector<std::size_t> rest = At(groups, Nearness::kUnaligned);
   rest.insert(rest.end(), At(groups, Nearness::kNoAffinity).begin(), At(groups, Nearness::kNoAffinity).end());
-  if (preferred != nullptr) {
-    // The plugin's choice among all that is available goes before unaligned and unplaced ones, whatever they are.
-    const auto chosen = [&](std::size_t i) {
-      return std::find(preferred->begin(), preferred->end(), pool.devices[i]->id) != preferred->end();
-    };
-    const auto end = std::stable_partition(rest.begin(), rest.end(), chosen);
-    std::vector<std::size_t> named(rest.begin(), end);
-    PreferredFirst(pool, preferred, named);
-    std::copy(named.begin(), named.end(), rest.begin());
-  }
+  // The plugin's choice goes before unaligned and unplaced devices, whatever it is.
+  PreferredFirst(pool, preferred, rest);
   std::vector<std::size_t> out = aligned;
   out.insert(out.end(), rest.begin(), rest.end());
   return out;
