@@ -8,8 +8,8 @@ namespace berth {
 namespace {
 
 std::unexpected<Error> BadField(std::string_view what, std::string_view field, std::string_view why) {
-  return Fail(Code::kInvalid, "bad " + std::string(what) + " list field '" + Printable(field, 40) + "': " +
-                                  std::string(why));
+  return Fail(Code::kInvalid,
+              "bad " + std::string(what) + " list field '" + Printable(field, 40) + "': " + std::string(why));
 }
 
 template <class Set>

@@ -63,22 +63,22 @@ Code CodeOf(int sys);
 
 }  // namespace berth
 
-#define BERTH_CHECK(cond)                                          \
-  do {                                                             \
+#define BERTH_CHECK(cond)                                         \
+  do {                                                            \
     if (!(cond)) ::berth::CheckFailed(__FILE__, __LINE__, #cond); \
   } while (false)
 
 /// BERTH_TRY(auto x, Expr()): binds the value of a Result or returns its error from this function.
 #define BERTH_TRY(decl, expr) BERTH_TRY_IMPL_(decl, expr, BERTH_CONCAT_(berth_result_, __LINE__))
 /// BERTH_RETURN_IF_ERROR(Expr()): returns the error of a Result<void> from this function.
-#define BERTH_RETURN_IF_ERROR(expr) \
-  do {                              \
+#define BERTH_RETURN_IF_ERROR(expr)                                                             \
+  do {                                                                                          \
     if (auto berth_r_ = (expr); !berth_r_) return std::unexpected(std::move(berth_r_).error()); \
   } while (false)
 #define BERTH_CONCAT_(a, b) BERTH_CONCAT2_(a, b)
 #define BERTH_CONCAT2_(a, b) a##b
-#define BERTH_TRY_IMPL_(decl, expr, tmp)                       \
-  auto tmp = (expr);                                           \
+#define BERTH_TRY_IMPL_(decl, expr, tmp)                    \
+  auto tmp = (expr);                                        \
   if (!tmp) return std::unexpected(std::move(tmp).error()); \
   decl = *std::move(tmp)
 

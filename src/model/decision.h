@@ -17,10 +17,10 @@ struct Admit {
 
 /// No is an answer, not an error. Nothing is taken.
 struct Reject {
-  std::string reason;     ///< code as in pod status: "TopologyAffinityError", "SMTAlignmentError",
-                          ///< "UnexpectedAdmissionError", "OutOfcpu", ...
-  std::string message;    ///< the kubelet's words
-  std::string container;  ///< the container that could not be placed; empty if it is the pod as a whole
+  std::string reason;                ///< code as in pod status: "TopologyAffinityError", "SMTAlignmentError",
+                                     ///< "UnexpectedAdmissionError", "OutOfcpu", ...
+  std::string message;               ///< the kubelet's words
+  std::string container;             ///< the container that could not be placed; empty if it is the pod as a whole
   std::vector<std::string> details;  ///< in an operator's words: what is short, where, by how much
   friend bool operator==(const Reject&, const Reject&) = default;
 };

@@ -52,19 +52,19 @@ struct PodRecord {
   std::string namespace_;
   std::string name;
   QosClass qos = QosClass::kBestEffort;
-  std::uint64_t sequence = 0;  ///< order of admission, from Ledger::next_sequence
-  ResourceList requests;       ///< of the whole pod, for the node-level fit check and for explanations
+  std::uint64_t sequence = 0;         ///< order of admission, from Ledger::next_sequence
+  ResourceList requests;              ///< of the whole pod, for the node-level fit check and for explanations
   std::vector<Placement> placements;  ///< every container, init containers first, in spec order
   Reusable reusable;
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };
 
 struct Ledger {
-  std::uint64_t revision = 0;       ///< number of deltas applied
+  std::uint64_t revision = 0;  ///< number of deltas applied
   std::uint64_t next_sequence = 1;
-  std::string cpu_policy;           ///< policy it was made under ("none", "static")
-  std::string memory_policy;        ///< "None", "Static"
-  CpuSet shared;                    ///< shared pool ("default set"); empty only under CPU policy none
+  std::string cpu_policy;                    ///< policy it was made under ("none", "static")
+  std::string memory_policy;                 ///< "None", "Static"
+  CpuSet shared;                             ///< shared pool ("default set"); empty only under CPU policy none
   std::map<NumaId, MemoryNodeState> memory;  ///< empty under memory policy None
   std::map<std::string, PodRecord, std::less<>> pods;  ///< by uid
   friend bool operator==(const Ledger&, const Ledger&) = default;
@@ -72,9 +72,9 @@ struct Ledger {
 
 /// The difference one decision makes.
 struct LedgerDelta {
-  std::optional<PodRecord> put;        ///< this pod's record as it is now
-  std::optional<std::string> removed;  ///< uid of the pod that is gone
-  CpuSet shared;                       ///< the shared pool afterwards
+  std::optional<PodRecord> put;              ///< this pod's record as it is now
+  std::optional<std::string> removed;        ///< uid of the pod that is gone
+  CpuSet shared;                             ///< the shared pool afterwards
   std::map<NumaId, MemoryNodeState> memory;  ///< nodes that changed, as they are now
   friend bool operator==(const LedgerDelta&, const LedgerDelta&) = default;
 };

@@ -63,13 +63,13 @@ struct NumaNode {
 };
 
 struct PciDevice {
-  std::string address;        ///< "0000:3b:00.0"
-  std::uint32_t class_id = 0; ///< 24 bits, as in sysfs `class`
+  std::string address;         ///< "0000:3b:00.0"
+  std::uint32_t class_id = 0;  ///< 24 bits, as in sysfs `class`
   std::uint16_t vendor = 0;
   std::uint16_t device = 0;
-  std::string name;           ///< kernel names behind it ("eth0", "nvme0n1"), comma separated; may be empty
-  std::optional<NumaId> node; ///< nullopt: the kernel names none (-1)
-  CpuSet local_cpus;          ///< empty: not named
+  std::string name;            ///< kernel names behind it ("eth0", "nvme0n1"), comma separated; may be empty
+  std::optional<NumaId> node;  ///< nullopt: the kernel names none (-1)
+  CpuSet local_cpus;           ///< empty: not named
   friend bool operator==(const PciDevice&, const PciDevice&) = default;
 };
 
@@ -79,16 +79,16 @@ struct Machine {
   std::vector<NumaNode> nodes;  ///< every node, in the kubelet's discovery order (bytewise by directory name)
   CpuSet present;               ///< CPUs the kernel knows, offline ones included
   CpuSet online;
-  CpuSet isolated;              ///< isolcpus
+  CpuSet isolated;  ///< isolcpus
   CpuSet nohz_full;
-  std::vector<L3Group> l3;      ///< by smallest CPU
-  std::vector<PciDevice> pci;   ///< by address
-  Bytes memory{};               ///< memory_capacity: the machine's total
+  std::vector<L3Group> l3;           ///< by smallest CPU
+  std::vector<PciDevice> pci;        ///< by address
+  Bytes memory{};                    ///< memory_capacity: the machine's total
   std::vector<HugePages> hugepages;  ///< machine-wide totals per size
-  int reported_cpus = 0;        ///< cAdvisor's num_cores (spec 1.1); 0: discovery failed
-  int reported_sockets = 0;     ///< cAdvisor's num_sockets: distinct "physical id" lines, not derived from the cores
-  int reported_cores = 0;       ///< cAdvisor's num_physical_cores
-  std::string boot_id;          ///< empty unless this_host
+  int reported_cpus = 0;             ///< cAdvisor's num_cores (spec 1.1); 0: discovery failed
+  int reported_sockets = 0;  ///< cAdvisor's num_sockets: distinct "physical id" lines, not derived from the cores
+  int reported_cores = 0;    ///< cAdvisor's num_physical_cores
+  std::string boot_id;       ///< empty unless this_host
   friend bool operator==(const Machine&, const Machine&) = default;
 };
 

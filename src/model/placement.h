@@ -40,8 +40,8 @@ struct DeviceAssignment {
 struct Placement {
   std::string container;
   ContainerKind kind = ContainerKind::kApp;
-  std::optional<TopologyHint> hint;   ///< nullopt: topology policy none
-  std::optional<CpuSet> cpus;         ///< exclusive CPUs; nullopt: runs in the shared pool
+  std::optional<TopologyHint> hint;                ///< nullopt: topology policy none
+  std::optional<CpuSet> cpus;                      ///< exclusive CPUs; nullopt: runs in the shared pool
   std::optional<std::vector<MemoryBlock>> memory;  ///< nullopt: not pinned
   std::vector<DeviceAssignment> devices;           ///< by resource
   friend bool operator==(const Placement&, const Placement&) = default;

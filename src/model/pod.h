@@ -86,7 +86,8 @@ QosClass QosOf(const Pod& pod);
 /// Calls visit(container, kind) for init containers (sidecars included) in order, then app containers.
 template <class Visit>
 void ForEachContainer(const Pod& pod, Visit&& visit) {
-  for (const Container& c : pod.init_containers) visit(c, c.restartable_init ? ContainerKind::kSidecar : ContainerKind::kInit);
+  for (const Container& c : pod.init_containers)
+    visit(c, c.restartable_init ? ContainerKind::kSidecar : ContainerKind::kInit);
   for (const Container& c : pod.containers) visit(c, ContainerKind::kApp);
 }
 
