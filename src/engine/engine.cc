@@ -43,8 +43,10 @@ Result<Node> Node::Make(Machine machine, KubeletConfiguration config, EngineOpti
   auto tables = std::make_shared<NodeTables>();
   BERTH_TRY(tables->topology, Topology::Make(machine));
   BERTH_TRY(tables->settings, CheckSettings(machine, config, tables->topology));
-  if (options.node_fit)
+  if (options.node_fit) {
     BERTH_RETURN_IF_ERROR(CheckReservation(tables->settings.capacity, tables->settings.reservation));
+    BERTH_RETURN_IF_ERROR(CheckSharedCpus(tables->settings, tables->topology));
+  }
   tables->nodes = NodeIndex(NodeIds(machine));
   tables->all_cpus = tables->topology.cpus();
   for (std::size_t i = 0; i < tables->nodes.size(); ++i) {

@@ -22,7 +22,7 @@ struct NodeTables;  // indexes built once per machine and configuration; private
 /// Berth's own settings of the engine, beside the kubelet's.
 struct EngineOptions {
   bool node_fit = true;  ///< also reject what exceeds node allocatable (OutOfcpu, OutOfmemory, OutOfpods, OutOf<res>),
-                         ///< and Make refuses a reservation above capacity
+                         ///< and Make refuses a reservation above capacity or, strict, of all CPUs
   friend bool operator==(const EngineOptions&, const EngineOptions&) = default;
 };
 

@@ -216,11 +216,6 @@ Result<void> ReadCpuSettings(const KubeletConfiguration& config, const Topology&
   BERTH_TRY(out.cpu, ParseCpuOptions(config));
   BERTH_RETURN_IF_ERROR(CheckAlignBySocket(topology, out));
   BERTH_TRY(out.reserved_cpus, ChooseReserved(topology, out, listed));
-  // The kubelet starts, and pods then run without a cpuset, on the reserved CPUs (docs/differences.md).
-  if (out.cpu.strict_reservation && topology.cpus().IsSubsetOf(out.reserved_cpus))
-    return Bad(
-        "cpuManagerPolicyOptions.strict-cpu-reservation",
-        "all CPUs (" + FormatIds(out.reserved_cpus) + ") are reserved, none would be left for pods (reserve fewer)");
   return {};
 }
 
@@ -294,6 +289,13 @@ Result<void> CheckMachine(const Machine& machine, const KubeletConfiguration& co
 }
 
 }  // namespace
+
+Result<void> CheckSharedCpus(const Settings& settings, const Topology& topology) {
+  if (!settings.cpu.strict_reservation || !topology.cpus().IsSubsetOf(settings.reserved_cpus)) return {};
+  return Bad(
+      "cpuManagerPolicyOptions.strict-cpu-reservation",
+      "all CPUs (" + FormatIds(settings.reserved_cpus) + ") are reserved, none would be left for pods (reserve fewer)");
+}
 
 std::string HugePagesName(Bytes page_size) { return "hugepages-" + Quantity::FromBytes(page_size).ToString(); }
 

@@ -47,6 +47,10 @@ struct Settings {
 /// Errors: kInvalid in the kubelet's words, in the order in which it would find them.
 Result<Settings> CheckSettings(const Machine& machine, const KubeletConfiguration& config, const Topology& topology);
 
+/// Refuses a strict reservation of all CPUs. The kubelet starts, and pods then run without a cpuset, on the reserved
+/// CPUs (docs/differences.md).
+Result<void> CheckSharedCpus(const Settings& settings, const Topology& topology);
+
 /// "hugepages-2Mi".
 std::string HugePagesName(Bytes page_size);
 

@@ -41,7 +41,7 @@ class RandomNode {
     const Machine machine = MakeMachine(shape);
     if (machine.online.Count() < 2) return std::nullopt;
     auto node = Node::Make(machine, Config(machine), {.node_fit = OneIn(2)});
-    if (!node) return std::nullopt;
+    if (!node || node->EmptyLedger().shared.empty()) return std::nullopt;
     return *std::move(node);
   }
 
