@@ -12,6 +12,8 @@
 namespace berth::os {
 namespace {
 
+constexpr Millis kRetryStep{20};
+
 std::string OwnerOf(int fd) {
   char text[32];
   const ssize_t n = ::pread(fd, text, sizeof text, 0);
@@ -20,12 +22,16 @@ std::string OwnerOf(int fd) {
 
 }  // namespace
 
-Result<LockFile> LockFile::Take(const std::string& path) {
+Result<LockFile> LockFile::Take(const std::string& path, Millis patience) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.valid()) return FailErrno("open lock file", path, errno);
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+  const MonoTime end = SystemClock().Now() + patience;
+  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return FailErrno("lock", path, errno);
-    return Fail(Code::kBusy, path + " is held by another process (pid " + OwnerOf(fd.get()) + ")");
+    if (SystemClock().Now() >= end)
+      return Fail(Code::kBusy, path + " is held by another process (pid " + OwnerOf(fd.get()) + ")");
+    SleepFor(kRetryStep);
   }
   const std::string pid = std::to_string(::getpid()) + "\n";
   if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), pid.data(), pid.size(), 0) < 0)

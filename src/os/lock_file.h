@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "os/clock.h"
 #include "os/unique_fd.h"
 
 namespace berth::os {
@@ -14,8 +15,10 @@ namespace berth::os {
 class LockFile {
  public:
   /// Creates `path` (0600) if needed.
+  /// A busy lock is tried again for up to `patience`: a child of an owner that was killed while it started one holds a
+  /// copy until it executes its program.
   /// Errors: kBusy when another process holds it (message names its pid), else from open(2).
-  static Result<LockFile> Take(const std::string& path);
+  static Result<LockFile> Take(const std::string& path, Millis patience);
 
  private:
   explicit LockFile(UniqueFd fd) : fd_(std::move(fd)) {}

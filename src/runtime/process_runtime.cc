@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <map>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "base/text.h"
@@ -434,17 +433,6 @@ Result<void> ProcessRuntime::Forget(std::string_view id) {
   return {};
 }
 
-// The lock of the directory. A child of a daemon that was killed while it started one holds a copy until it executes
-// its program: a busy lock is tried again for a moment.
-Result<os::LockFile> TakeLock(const std::string& path) {
-  const os::MonoTime end = os::SystemClock().Now() + kSettleLimit;
-  for (;;) {
-    Result<os::LockFile> lock = os::LockFile::Take(path);
-    if (lock || lock.error().code != Code::kBusy || os::SystemClock().Now() >= end) return lock;
-    std::this_thread::sleep_for(kSettleStep);
-  }
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Runtime>> OpenProcessRuntime(const ProcessRuntimeOptions& options) {
@@ -456,7 +444,7 @@ Result<std::unique_ptr<Runtime>> OpenProcessRuntime(const ProcessRuntimeOptions&
     return Fail(Code::kNotFound, "the supervisor program " + options.shim_path + " is missing: install berth-shim");
   BERTH_RETURN_IF_ERROR(os::MakeDirs(options.run_dir, 0700));
   BERTH_RETURN_IF_ERROR(os::MakeDirs(options.run_dir + "/" + std::string(kContainers), 0700));
-  BERTH_TRY(os::LockFile lock, TakeLock(options.run_dir + "/lock"));
+  BERTH_TRY(os::LockFile lock, os::LockFile::Take(options.run_dir + "/lock", kSettleLimit));
   BERTH_TRY(auto fs, os::OpenFs(options.run_dir));
   BERTH_TRY(auto watched, os::PidfdSet::Open());
   auto runtime = std::make_unique<ProcessRuntime>(options, std::move(lock), std::move(fs), std::move(watched));

@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kMagic = "berth-ledger";
 constexpr std::string_view kCurrent = "ledger";
 constexpr std::string_view kPrevious = "ledger.prev";
+constexpr os::Millis kLockPatience{1'000};
 
 std::uint32_t Checksum(std::string_view covered_header, std::string_view body) {
   uLong crc = crc32_z(0, nullptr, 0);
@@ -143,7 +144,7 @@ Result<Saved> DecodeSaved(std::string_view bytes) {
 Result<std::unique_ptr<Store>> Store::Open(const std::string& directory) {
   auto made = os::MakeDirs(directory, 0700);
   if (!made) return Wrap(std::move(made).error(), "open the state directory");
-  auto lock = os::LockFile::Take(directory + "/lock");
+  auto lock = os::LockFile::Take(directory + "/lock", kLockPatience);
   if (!lock) return Wrap(std::move(lock).error(), "open the state directory");
   BERTH_TRY(std::unique_ptr<os::Fs> fs, os::OpenFs(directory));
   return std::unique_ptr<Store>(std::make_unique<FsStore>(std::move(fs), directory, *std::move(lock)));
