@@ -42,8 +42,9 @@ struct Arguments {
 
 void AddOptions(CLI::App& app, Arguments& args) {
   CommandLine& line = args.line;
-  app.add_option("--config", line.config, std::string("Berth's settings (BerthConfiguration); default ") +
-                                              kDefaultConfig + " if it is there")
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app.add_option("--config", line.config,
+                 std::string("Berth's settings (BerthConfiguration); default ") + kDefaultConfig + " if it is there")
       ->type_name("FILE");
   app.add_option("--kubelet-config", line.kubelet_config, "the kubelet's settings (KubeletConfiguration)")
       ->type_name("FILE");
@@ -85,7 +86,8 @@ int CheckConfig(const CommandLine& line) {
   const KubeletConfiguration& config = parts->node.config();
   std::printf("settings are fine\n");
   std::printf("  settings         %s\n", settings->config_file.empty() ? "(defaults)" : settings->config_file.c_str());
-  std::printf("  kubelet settings %s\n", settings->kubelet_file.empty() ? "(defaults)" : settings->kubelet_file.c_str());
+  std::printf("  kubelet settings %s\n",
+              settings->kubelet_file.empty() ? "(defaults)" : settings->kubelet_file.c_str());
   std::printf("  node             %s\n", settings->berth.node_name.c_str());
   std::printf("  machine          %s%s\n", parts->node.machine().source.c_str(), parts->dry_run ? " (dry run)" : "");
   std::printf("  CPUs             %s, reserved %s\n", FormatIds(parts->node.all_cpus()).c_str(),

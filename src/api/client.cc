@@ -1,10 +1,9 @@
 #include "api/client.h"
 
+#include <httplib.h>
 #include <sys/socket.h>
 
 #include <cerrno>
-
-#include <httplib.h>
 
 #include "api/wire.h"
 
@@ -14,8 +13,8 @@ namespace {
 std::unexpected<Error> NotReached(const std::string& socket) {
   const Error probe = ProbeSocket(socket);
   if (probe.code == Code::kNotFound || probe.sys == ECONNREFUSED)
-    return Fail(Code::kNotFound, "berthd is not running: nobody answers on " + socket +
-                                     "; start it, or name its socket with --socket");
+    return Fail(Code::kNotFound,
+                "berthd is not running: nobody answers on " + socket + "; start it, or name its socket with --socket");
   if (probe.code == Code::kPermission)
     return Fail(Code::kPermission,
                 probe.message + "; run as root or as a member of the group named by socketGroup in Berth's settings");

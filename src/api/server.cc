@@ -1,6 +1,7 @@
 #include "api/server.h"
 
 #include <grp.h>
+#include <httplib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,8 +10,6 @@
 #include <cerrno>
 #include <functional>
 #include <thread>
-
-#include <httplib.h>
 
 #include "api/wire.h"
 #include "base/text.h"
@@ -99,7 +98,7 @@ class HttpServer final : public Server {
     if (probe.code == Code::kInvalid) return std::unexpected(probe);
     if (probe.code == Code::kBusy)
       return Fail(Code::kBusy, probe.message + "; stop that program or choose another socket with --socket");
-    struct stat info {};
+    struct stat info{};
     if (::lstat(options_.socket.c_str(), &info) != 0) return {};
     if (!S_ISSOCK(info.st_mode))
       return Fail(Code::kInvalid, options_.socket + " exists and is not a socket; remove it or choose another socket");
@@ -143,8 +142,9 @@ class HttpServer final : public Server {
 
   Error DescribeStatus(const httplib::Request& request, int status) const {
     if (status == 413)
-      return {Code::kInvalid, 0,
-              "request body is larger than " + std::to_string(options_.max_body_bytes) + " bytes; send fewer manifests"};
+      return {
+          Code::kInvalid, 0,
+          "request body is larger than " + std::to_string(options_.max_body_bytes) + " bytes; send fewer manifests"};
     if (status == 404)
       return {Code::kNotFound, 0,
               "no call " + Printable(request.method) + " " + Printable(request.path) + "; see docs/reference/api.md"};

@@ -12,8 +12,8 @@
 namespace berth::api {
 namespace {
 
-constexpr std::array kCodes = {Code::kNotFound, Code::kInvalid,     Code::kExhausted,  Code::kCorrupt, Code::kBusy,
-                               Code::kUnsupported, Code::kPermission, Code::kIo,       Code::kInternal};
+constexpr std::array kCodes = {Code::kNotFound,    Code::kInvalid,    Code::kExhausted, Code::kCorrupt, Code::kBusy,
+                               Code::kUnsupported, Code::kPermission, Code::kIo,        Code::kInternal};
 
 Code CodeNamed(std::string_view name) {
   const auto* it = std::ranges::find_if(kCodes, [&](Code code) { return Name(code) == name; });
@@ -27,9 +27,7 @@ std::string TextIn(const codec::Json& object, const char* key) {
 
 }  // namespace
 
-std::string FormatBody(const codec::Json& body) {
-  return codec::FormatJson(body) + "\n";
-}
+std::string FormatBody(const codec::Json& body) { return codec::FormatJson(body) + "\n"; }
 
 std::string FormatError(const Error& error) {
   return FormatBody({{"error", {{"code", std::string(Name(error.code))}, {"message", error.message}}}});

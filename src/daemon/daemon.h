@@ -90,8 +90,8 @@ class Daemon {
   os::UniqueFd timer_;
   std::optional<os::MonoTime> next_watchdog_;
   std::string last_status_;
-  bool stopping_ = false;       // a signal came
-  bool ending_pods_ = false;    // stopping, and containers are to be stopped first
+  bool stopping_ = false;     // a signal came
+  bool ending_pods_ = false;  // stopping, and containers are to be stopped first
 };
 
 }  // namespace berth::daemon

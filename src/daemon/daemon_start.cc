@@ -93,7 +93,8 @@ Result<void> Daemon::OpenAll(const std::string& version) {
                     .warnings = start_warnings_};
   api_ = std::make_unique<LocalApi>(*mailbox_, *manager_, *events_,
                                     PodFolder(settings_.pod_dir, settings_.berth.node_name), std::move(facts));
-  BERTH_TRY(server_, api::Server::Start({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
+  BERTH_TRY(server_,
+            api::Server::Start({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
   for (const int fd : {signals_.get(), timer_.get(), mailbox_->fd(), runtime_->event_fd()})
     BERTH_RETURN_IF_ERROR(Watch(fd));
   return {};
@@ -101,7 +102,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
 
 /// A folder that cannot be made is looked for again by the source.
 void Daemon::MakePodFolder() {
-  struct stat info {};
+  struct stat info{};
   if (::stat(settings_.pod_dir.c_str(), &info) == 0) return;
   if (auto made = os::MakeDirs(settings_.pod_dir, kPublic); !made) start_warnings_.push_back(made.error().message);
 }
@@ -137,12 +138,10 @@ Result<void> Daemon::OpenRuntime() {
 Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved) {
   const auto capacity = static_cast<std::size_t>(settings_.berth.max_events);
   events_ = std::make_unique<EventLog>(os::SystemClock(), &log_, capacity);
-  manager_ = std::make_unique<PodManager>(ManagerParts{.store = *store_,
-                                                       .tree = *tree_,
-                                                       .runtime = *runtime_,
-                                                       .events = *events_,
-                                                       .clock = os::SystemClock()},
-                                          node, OptionsOf(settings_, node.machine()));
+  manager_ = std::make_unique<PodManager>(
+      ManagerParts{
+          .store = *store_, .tree = *tree_, .runtime = *runtime_, .events = *events_, .clock = os::SystemClock()},
+      node, OptionsOf(settings_, node.machine()));
   for (const std::string& warning : start_warnings_) log_.Warning(warning);
   return manager_->Start(saved, os::SystemClock().Now());
 }

@@ -17,7 +17,7 @@ enum class EventType { kNormal, kWarning };
 std::string_view Name(EventType type);  ///< "Normal", "Warning"
 
 struct Event {
-  os::WallTime time{};      ///< of the last occurrence
+  os::WallTime time{};  ///< of the last occurrence
   EventType type = EventType::kNormal;
   std::string reason;       ///< "Started", "BackOff", "TopologyAffinityError", ...
   std::string object;       ///< "pod/<namespace>/<name>", "file/<name>", "node/<name>"
@@ -29,8 +29,7 @@ struct Event {
 class EventLog {
  public:
   /// `log` may be null (tests). Requires: capacity > 0.
-  EventLog(const os::Clock& clock, Log* log, std::size_t capacity)
-      : clock_(clock), log_(log), capacity_(capacity) {}
+  EventLog(const os::Clock& clock, Log* log, std::size_t capacity) : clock_(clock), log_(log), capacity_(capacity) {}
 
   void Normal(std::string reason, std::string object, std::string message);
   void Warning(std::string reason, std::string object, std::string message);

@@ -44,9 +44,8 @@ std::optional<std::chrono::seconds> ParseDuration(std::string_view text) {
 bool ConcernsPod(const Event& event, const std::string& pod, const PodFolder& folder) {
   if (pod.empty()) return true;
   const auto object_is = [&](const std::string& name) {
-    return event.object == "pod/" + name ||
-           (name.find('/') == std::string::npos && event.object.starts_with("pod/") &&
-            event.object.ends_with("/" + name));
+    return event.object == "pod/" + name || (name.find('/') == std::string::npos && event.object.starts_with("pod/") &&
+                                             event.object.ends_with("/" + name));
   };
   return object_is(pod) || object_is(folder.NameOnNode(pod));
 }
@@ -120,8 +119,8 @@ Result<const ManagedPod*> LocalApi::Find(const std::string& namespace_, const st
   for (const std::string& candidate : {name, folder_.NameOnNode(name)})
     for (const auto& [uid, managed] : manager_.pods())
       if (managed.pod.namespace_ == namespace_ && managed.pod.name == candidate) return &managed;
-  return Fail(Code::kNotFound, fmt::format("no pod '{}' in namespace '{}'; see berth pods", Printable(name),
-                                           Printable(namespace_)));
+  return Fail(Code::kNotFound,
+              fmt::format("no pod '{}' in namespace '{}'; see berth pods", Printable(name), Printable(namespace_)));
 }
 
 Result<Json> LocalApi::Pod(const std::string& namespace_, const std::string& name) {
@@ -139,8 +138,7 @@ Result<Json> LocalApi::ApplyPods(const std::string& manifests) {
   BERTH_TRY(const std::vector<StoredPod> stored, folder_.Store(parsed.pods, files));
   Json results = Json::array();
   for (const StoredPod& pod : stored)
-    results.push_back(
-        {{"namespace", pod.namespace_}, {"name", pod.name}, {"file", pod.file}, {"action", pod.action}});
+    results.push_back({{"namespace", pod.namespace_}, {"name", pod.name}, {"file", pod.file}, {"action", pod.action}});
   Json warnings = Json::array();
   for (const manifest::Warning& warning : parsed.warnings) warnings.push_back(warning.where + ": " + warning.message);
   return Json{{"results", std::move(results)}, {"warnings", std::move(warnings)}};
@@ -196,8 +194,8 @@ Result<std::string> LocalApi::LogPath(const api::LogQuery& query) const {
   if (std::ranges::find(names, container) == names.end())
     return Fail(Code::kInvalid, fmt::format("pod {} has no container '{}'; it has: {}", FullName(managed->pod),
                                             Printable(container), Join(names, ", ")));
-  const auto not_started = Fail(Code::kNotFound, fmt::format("container {} of pod {} was not started yet", container,
-                                                             FullName(managed->pod)));
+  const auto not_started = Fail(
+      Code::kNotFound, fmt::format("container {} of pod {} was not started yet", container, FullName(managed->pod)));
   if (!managed->lifecycle) return not_started;
   for (const runtime::ContainerView& view : managed->lifecycle->containers()) {
     if (view.name != container) continue;

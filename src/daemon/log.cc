@@ -21,7 +21,7 @@ constexpr std::size_t kMaxLine = 4096;
 /// JOURNAL_STREAM is "device:inode" of the stream systemd gave us; stderr may have been redirected since.
 bool StderrIsJournal() {
   const char* stream = std::getenv("JOURNAL_STREAM");
-  struct stat info {};
+  struct stat info{};
   if (stream == nullptr || ::fstat(STDERR_FILENO, &info) != 0) return false;
   return stream == std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino);
 }

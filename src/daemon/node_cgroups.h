@@ -86,8 +86,8 @@ class NodeCgroups {
   cgroup::Tree& tree_;
   engine::Node node_;
   cgroup::ValueOptions options_;
-  std::map<std::string, std::string> pods_;             // uid -> path
-  std::map<std::string, ContainerGroup> containers_;    // by path
+  std::map<std::string, std::string> pods_;           // uid -> path
+  std::map<std::string, ContainerGroup> containers_;  // by path
   bool own_group_ = false;
 };
 

@@ -41,8 +41,8 @@ void Notifier::Send(std::string_view lines) const {
   if (!fd.valid()) return;
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + socket_.size());
   // The socket API takes every address family through this one pointer type.
-  [[maybe_unused]] const ssize_t sent = ::sendto(fd.get(), lines.data(), lines.size(), MSG_NOSIGNAL,
-                                                 reinterpret_cast<const sockaddr*>(&address), size);
+  [[maybe_unused]] const ssize_t sent =
+      ::sendto(fd.get(), lines.data(), lines.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address), size);
 }
 
 }  // namespace berth::daemon

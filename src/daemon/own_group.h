@@ -12,8 +12,8 @@
 
 namespace berth::daemon {
 
-/// Directories of the cgroups this process is in now, one per hierarchy Berth uses; pure half: `proc_self_cgroup` is the
-/// text of /proc/self/cgroup. A hierarchy that cannot be told gives its mount point.
+/// Directories of the cgroups this process is in now, one per hierarchy Berth uses; pure half: `proc_self_cgroup` is
+/// the text of /proc/self/cgroup. A hierarchy that cannot be told gives its mount point.
 std::vector<std::string> CurrentGroups(const cgroup::Layout& layout, std::string_view proc_self_cgroup);
 
 /// Moves this process with all its threads into each of these directories. `root` is the file system "/".

@@ -41,8 +41,7 @@ Result<void> PodManager::SaveAndTake(Ledger next) {
 
 bool PodManager::FinishedEarlier(ManagedPod& managed, os::MonoTime now) {
   if (!statuses_.contains(managed.pod.uid)) return false;
-  managed.lifecycle.emplace(managed.pod,
-                            runtime::BackoffOptions{.max = node_.config().max_container_restart_period});
+  managed.lifecycle.emplace(managed.pod, runtime::BackoffOptions{.max = node_.config().max_container_restart_period});
   RecoverStatuses(managed, now);
   runtime::PodLifecycle probe = *managed.lifecycle;
   // Only what the rules say counts here: leftovers in its groups are killed when these are removed.
@@ -105,8 +104,7 @@ void PodManager::Admit(ManagedPod& managed, os::MonoTime now) {
   managed.details.clear();
   managed.admitted_at = os::FormatTime(parts_.clock.Wall());
   if (!managed.lifecycle)
-    managed.lifecycle.emplace(managed.pod,
-                              runtime::BackoffOptions{.max = node_.config().max_container_restart_period});
+    managed.lifecycle.emplace(managed.pod, runtime::BackoffOptions{.max = node_.config().max_container_restart_period});
   const auto record = ledger_.pods.find(managed.pod.uid);
   if (record != ledger_.pods.end())
     parts_.events.Normal("Admitted", ObjectOf(managed.pod),
@@ -172,9 +170,9 @@ void PodManager::Reconcile(os::MonoTime now) {
     const auto removed = groups_.RemovePod(pod);
     if (removed && *removed) continue;
     reported_groups_.insert(path);
-    parts_.events.Warning("UnknownGroup", "cgroup/" + path,
-                          removed ? "processes run here that Berth did not start; they are left alone"
-                                  : removed.error().message);
+    parts_.events.Warning(
+        "UnknownGroup", "cgroup/" + path,
+        removed ? "processes run here that Berth did not start; they are left alone" : removed.error().message);
   }
 }
 

@@ -37,7 +37,8 @@ bool RecordFits(const PodRecord& record, const Pod& pod) {
   std::vector<std::pair<std::string, ContainerKind>> have;
   std::vector<std::pair<std::string, ContainerKind>> want;
   for (const Placement& placement : record.placements) have.emplace_back(placement.container, placement.kind);
-  ForEachContainer(pod, [&](const Container& container, ContainerKind kind) { want.emplace_back(container.name, kind); });
+  ForEachContainer(pod,
+                   [&](const Container& container, ContainerKind kind) { want.emplace_back(container.name, kind); });
   return have == want;
 }
 
@@ -72,7 +73,8 @@ void PodManager::TakeLedger(const std::optional<state::Saved>& saved) {
   if (!saved->boot_id.empty() && saved->boot_id != options_.boot_id)
     parts_.events.Normal("Rebooted", object, "the node was booted since berthd ran last; pods keep their places");
   if (saved->machine_fingerprint != options_.machine_fingerprint)
-    parts_.events.Warning("MachineChanged", object, "CPUs, nodes or memory are not what they were when berthd ran last");
+    parts_.events.Warning("MachineChanged", object,
+                          "CPUs, nodes or memory are not what they were when berthd ran last");
   Adoption adoption = Adopt(node_, saved->ledger);
   for (const std::string& note : adoption.notes) parts_.events.Warning("LedgerAdapted", object, note);
   ledger_ = std::move(adoption.ledger);
@@ -220,8 +222,8 @@ void PodManager::AdmitNew(os::MonoTime now) {
     auto it = pods_.find(pod->uid);
     if (it == pods_.end()) {
       // A new version of a pod waits until the old one is gone.
-      const bool old_version = std::ranges::any_of(
-          pods_, [&](const auto& entry) { return FullName(entry.second.pod) == FullName(*pod); });
+      const bool old_version =
+          std::ranges::any_of(pods_, [&](const auto& entry) { return FullName(entry.second.pod) == FullName(*pod); });
       if (old_version) continue;
       ManagedPod managed;
       managed.pod = *pod;

@@ -65,15 +65,15 @@ struct ManagedPod {
   /// started.
   bool claimed = false;
   Stage stage = Stage::kWaiting;
-  std::string file;                  ///< manifest
-  std::string reason;                ///< of kWaiting and kRejected
+  std::string file;    ///< manifest
+  std::string reason;  ///< of kWaiting and kRejected
   std::string message;
-  std::vector<std::string> details;  ///< in an operator's words
-  Trace trace;                       ///< of the last decision
-  std::string admitted_at;           ///< RFC 3339
+  std::vector<std::string> details;                ///< in an operator's words
+  Trace trace;                                     ///< of the last decision
+  std::string admitted_at;                         ///< RFC 3339
   std::optional<runtime::PodLifecycle> lifecycle;  ///< from admission on
-  bool ending = false;               ///< has to go: no manifest wants it any more
-  std::optional<os::MonoTime> retry_at;  ///< of the removal of its groups
+  bool ending = false;                             ///< has to go: no manifest wants it any more
+  std::optional<os::MonoTime> retry_at;            ///< of the removal of its groups
 };
 
 /// Thread: the loop's only. Times given must not go backwards.
@@ -103,7 +103,7 @@ class PodManager {
 
   const engine::Node& node() const { return node_; }
   const Ledger& ledger() const { return ledger_; }
-  const std::map<std::string, ManagedPod>& pods() const { return pods_; }  ///< by uid
+  const std::map<std::string, ManagedPod>& pods() const { return pods_; }     ///< by uid
   const std::map<std::string, std::string>& files() const { return files_; }  ///< full name -> manifest file
   const NodeCgroups& groups() const { return groups_; }
   NodeCgroups& groups() { return groups_; }
@@ -113,7 +113,7 @@ class PodManager {
   std::vector<std::string> Warnings() const;
 
  private:
-  using ReportedProblems = std::set<std::pair<std::string, std::string>>;  // file, message
+  using ReportedProblems = std::set<std::pair<std::string, std::string>>;         // file, message
   using Statuses = std::map<std::string, runtime::ContainerStatus, std::less<>>;  // by container name, newest attempt
 
   // pod_manager.cc: start, sources, sync
@@ -159,22 +159,22 @@ class PodManager {
   NodeCgroups groups_;
 
   Ledger ledger_;
-  std::map<std::string, ManagedPod> pods_;          // by uid
-  std::map<std::string, Statuses> statuses_;        // by uid; all records the runtime has
+  std::map<std::string, ManagedPod> pods_;                      // by uid
+  std::map<std::string, Statuses> statuses_;                    // by uid; all records the runtime has
   std::map<std::string, std::vector<std::string>> record_ids_;  // uid -> runtime ids
 
   bool source_ready_ = false;
   bool source_complete_ = false;
   bool stopping_ = false;
-  std::map<std::string, Pod> wanted_;               // by full name
-  std::map<std::string, std::string> files_;        // full name -> path
+  std::map<std::string, Pod> wanted_;         // by full name
+  std::map<std::string, std::string> files_;  // full name -> path
   ReportedProblems problems_;
   ReportedProblems manifest_warnings_;
-  std::set<std::string> reported_groups_;           // unknown groups already reported
+  std::set<std::string> reported_groups_;  // unknown groups already reported
 
-  bool pool_dirty_ = true;        // the kernel's shared pool may differ from the ledger's
-  std::string pool_problem_;      // why, when the last attempt failed
-  std::string save_problem_;      // why the ledger could not be saved last
+  bool pool_dirty_ = true;    // the kernel's shared pool may differ from the ledger's
+  std::string pool_problem_;  // why, when the last attempt failed
+  std::string save_problem_;  // why the ledger could not be saved last
   std::optional<os::MonoTime> pool_retry_;
   std::optional<os::MonoTime> save_retry_;
   os::Millis save_delay_{0};

@@ -262,8 +262,8 @@ TEST_F(PodManagerTest, ReportsEachSourceProblemOnce) {
   broken.problems.push_back({"/pods/bad.yaml", "/pods/bad.yaml: spec.containers: Required value"});
   manager->OnSnapshot(broken, Now());
   manager->OnSnapshot(broken, Now());
-  const auto count = std::ranges::count_if(world.events.events(),
-                                           [](const Event& e) { return e.reason == "FailedValidation" && e.count == 1; });
+  const auto count = std::ranges::count_if(
+      world.events.events(), [](const Event& e) { return e.reason == "FailedValidation" && e.count == 1; });
   EXPECT_EQ(count, 1);
   EXPECT_TRUE(world.runtime.Runs("uid-web", "web")) << "the rest goes on";
 }

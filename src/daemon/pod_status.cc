@@ -78,12 +78,8 @@ std::string PhaseOf(const ManagedPod& managed) {
 
 Json PodStatus(const PodManager& manager, const ManagedPod& managed) {
   const Pod& pod = managed.pod;
-  Json out = {{"namespace", pod.namespace_},
-              {"name", pod.name},
-              {"uid", pod.uid},
-              {"source", SourceOf(pod)},
-              {"file", managed.file},
-              {"qosClass", std::string(Name(QosOf(pod)))},
+  Json out = {{"namespace", pod.namespace_}, {"name", pod.name},     {"uid", pod.uid},
+              {"source", SourceOf(pod)},     {"file", managed.file}, {"qosClass", std::string(Name(QosOf(pod)))},
               {"phase", PhaseOf(managed)}};
   out["reason"] = managed.ending ? "Terminating" : managed.reason;
   out["message"] = managed.message;
@@ -92,7 +88,8 @@ Json PodStatus(const PodManager& manager, const ManagedPod& managed) {
   const auto record = manager.ledger().pods.find(pod.uid);
   out["requests"] = codec::ToJson(record != manager.ledger().pods.end() ? record->second.requests : PodRequests(pod));
   Json containers = Json::array();
-  for (const runtime::ContainerView& view : ViewsOf(managed)) containers.push_back(ContainerJson(manager, managed, view));
+  for (const runtime::ContainerView& view : ViewsOf(managed))
+    containers.push_back(ContainerJson(manager, managed, view));
   out["containers"] = std::move(containers);
   return out;
 }
@@ -109,8 +106,12 @@ Json PodDetails(const PodManager& manager, const ManagedPod& managed, const Even
 }
 
 Json ToJson(const Event& event) {
-  return {{"time", os::FormatTime(event.time)}, {"type", std::string(Name(event.type))}, {"reason", event.reason},
-          {"object", event.object},             {"message", event.message},              {"count", event.count}};
+  return {{"time", os::FormatTime(event.time)},
+          {"type", std::string(Name(event.type))},
+          {"reason", event.reason},
+          {"object", event.object},
+          {"message", event.message},
+          {"count", event.count}};
 }
 
 }  // namespace berth::daemon

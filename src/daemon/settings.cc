@@ -22,7 +22,7 @@ Result<std::string> ReadWhole(const std::string& path) {
 }
 
 bool IsFile(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
@@ -98,7 +98,8 @@ Result<std::string> NodeName(const std::string& given) {
 std::string BesideOwnProgram() {
   std::array<char, PATH_MAX> buffer{};
   const ssize_t size = ::readlink("/proc/self/exe", buffer.data(), buffer.size());
-  const std::string folder = size > 0 ? FolderOf(std::string(buffer.data(), static_cast<std::size_t>(size))) : "/usr/bin";
+  const std::string folder =
+      size > 0 ? FolderOf(std::string(buffer.data(), static_cast<std::size_t>(size))) : "/usr/bin";
   for (const std::string& path : {folder + "/berth-shim", FolderOf(folder) + "/libexec/berth/berth-shim"})
     if (IsFile(path)) return path;
   return folder + "/berth-shim";
@@ -135,8 +136,8 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   if (line.log_level) out.berth.log_level = *line.log_level;
   const auto level = ParseLogLevel(out.berth.log_level);
   if (!level)
-    return Fail(Code::kInvalid, fmt::format("log level '{}': must be debug, info, warning or error",
-                                            Printable(out.berth.log_level)));
+    return Fail(Code::kInvalid,
+                fmt::format("log level '{}': must be debug, info, warning or error", Printable(out.berth.log_level)));
   out.log_level = *level;
   out.berth.stop_containers_on_exit = out.berth.stop_containers_on_exit || line.stop_containers;
   out.machine = line.machine.value_or("host");

@@ -17,9 +17,9 @@ namespace berth::daemon {
 
 /// What the command line says; nullopt: not given.
 struct CommandLine {
-  std::optional<std::string> config;          ///< Berth's settings
+  std::optional<std::string> config;  ///< Berth's settings
   std::optional<std::string> kubelet_config;
-  std::optional<std::string> machine;         ///< anything machine::Load takes; this host by default
+  std::optional<std::string> machine;  ///< anything machine::Load takes; this host by default
   std::optional<std::string> pod_dir;
   std::optional<std::string> state_dir;
   std::optional<std::string> run_dir;
@@ -45,8 +45,8 @@ struct Settings {
   std::string pod_dir;
   std::string cgroup_root;
   std::string shim;
-  bool dry_run = false;       ///< asked for; a machine that is not this host has it in any case
-  std::string config_file;    ///< files read; "" for none
+  bool dry_run = false;     ///< asked for; a machine that is not this host has it in any case
+  std::string config_file;  ///< files read; "" for none
   std::string kubelet_file;
   std::string kubelet_text;           ///< what stood in kubelet_file
   std::vector<std::string> warnings;  ///< unknown fields and the like

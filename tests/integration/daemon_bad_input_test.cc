@@ -49,8 +49,8 @@ class SmallDisk {
 };
 
 std::string Manifest(const std::string& name, const std::string& containers, const std::string& more = "") {
-  return "apiVersion: v1\nkind: Pod\nmetadata: {name: \"" + name + "\"}\nspec:\n" + more + "  containers: " + containers +
-         "\n";
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: \"" + name + "\"}\nspec:\n" + more +
+         "  containers: " + containers + "\n";
 }
 
 struct BadFile {
@@ -68,20 +68,20 @@ TEST_F(DaemonBadInputTest, EachBadManifestGivesOneClearEventAndTheRestRuns) {
       {"quantity.yaml",
        Manifest("quantity", "[{name: a, image: none, command: [sleep], resources: {limits: {memory: 1.5.2Gi}}}]"),
        "FailedValidation", "1.5.2Gi"},
-      {"empty.yaml", Manifest("empty", "[]"), "FailedValidation", "spec.containers"},
-      {"twice.yaml", Manifest("twice", "[{name: a, image: none, command: [sleep]}, {name: a, image: none, command: [sleep]}]"),
+      {"empty.yaml", Manifest("empty", "[]"), "FailedValidation", "spec.containers: Required"},
+      {"twice.yaml",
+       Manifest("twice", "[{name: a, image: none, command: [sleep]}, {name: a, image: none, command: [sleep]}]"),
        "FailedValidation", "Duplicate value"},
       {"dots.yaml", Manifest("../dots", "[{name: a, image: none, command: [sleep]}]"), "FailedValidation", "../dots"},
       {"dots2.yaml", Manifest("dots2", "[{name: ../a, image: none, command: [sleep]}]"), "FailedValidation", "../a"},
-      {"big.yaml", SpinnerManifest("big", "4096"), "OutOfcpu", "cpu"},
+      {"big.yaml", SpinnerManifest("big", "4096"), "UnexpectedAdmissionError", "requested=4096"},
   };
   for (const BadFile& file : files) node.AddPod(file.file, file.text);
   node.AddPod("good.yaml", SpinnerManifest("good", ""));
   node.Start();
   ASSERT_TRUE(node.Until("the good pod runs", [&] { return node.Runs("good"); }));
   for (const BadFile& file : files) {
-    EXPECT_EQ(node.CountEvents(file.reason, file.message), 1)
-        << file.file << ": " << node.Get("/v1/events").dump(1);
+    EXPECT_EQ(node.CountEvents(file.reason, file.message), 1) << file.file << ": " << node.Get("/v1/events").dump(1);
   }
   EXPECT_EQ(node.PodNamed("big")["phase"], "Failed");
   EXPECT_TRUE(node.Runs("field")) << "an unknown field is a warning";
@@ -159,7 +159,8 @@ TEST_F(DaemonBadInputTest, AReadOnlyCgroupMountIsNamedAtTheStart) {
 TEST_F(DaemonBadInputTest, AMissingCgroupMountIsNamedAtTheStart) {
   const DaemonFixture::Outcome outcome = node.RunToEnd({}, [] {
     if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) ::_exit(99);
-    if (::umount2("/sys/fs/cgroup/cpuset", MNT_DETACH) != 0 && ::umount2("/sys/fs/cgroup", MNT_DETACH) != 0) ::_exit(98);
+    if (::umount2("/sys/fs/cgroup/cpuset", MNT_DETACH) != 0 && ::umount2("/sys/fs/cgroup", MNT_DETACH) != 0)
+      ::_exit(98);
   });
   EXPECT_EQ(outcome.status, 1) << outcome.output;
   EXPECT_NE(outcome.output.find("cpuset"), std::string::npos) << outcome.output;
@@ -170,8 +171,8 @@ TEST_F(DaemonBadInputTest, PodsThroughTheApiAreCheckedAndStored) {
   const auto bad = api::Call(node.socket(), "POST", "/v1/pods", Manifest("../x", "[{name: a, image: i}]"));
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().code, Code::kInvalid);
-  const auto good = api::Call(node.socket(), "POST", "/v1/pods",
-                              SpinnerManifest("one", "1") + "---\n" + SpinnerManifest("two", ""));
+  const auto good =
+      api::Call(node.socket(), "POST", "/v1/pods", SpinnerManifest("one", "1") + "---\n" + SpinnerManifest("two", ""));
   ASSERT_TRUE(good) << good.error().message;
   EXPECT_EQ((*good)["results"].size(), 2U);
   EXPECT_EQ((*good)["results"][0]["action"], "created");

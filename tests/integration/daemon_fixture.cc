@@ -97,10 +97,11 @@ void Pause() { ::poll(nullptr, 0, kLookMs); }
 }  // namespace
 
 std::string SpinnerManifest(const std::string& name, const std::string& cpu, int grace_s) {
-  std::string out = "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
-                    "}\nspec:\n  terminationGracePeriodSeconds: " + std::to_string(grace_s) +
-                    "\n  containers:\n  - name: spin\n    image: none\n"
-                    "    command: [\"/bin/sh\", \"-c\", \"grep Cpus_allowed_list /proc/self/status; while :; do :; done\"]\n";
+  std::string out =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+      "}\nspec:\n  terminationGracePeriodSeconds: " + std::to_string(grace_s) +
+      "\n  containers:\n  - name: spin\n    image: none\n"
+      "    command: [\"/bin/sh\", \"-c\", \"grep Cpus_allowed_list /proc/self/status; while :; do :; done\"]\n";
   if (!cpu.empty()) out += "    resources: {limits: {cpu: \"" + cpu + "\", memory: 32Mi}}\n";
   return out;
 }
@@ -146,10 +147,10 @@ void DaemonFixture::KillGroups() {
 }
 
 std::vector<std::string> DaemonFixture::Arguments(const std::vector<std::string>& more) const {
-  std::vector<std::string> out = {BERTHD,          "--kubelet-config", Dir("kubelet.yaml"), "--pod-dir",
-                                  Dir("pods"),     "--state-dir",      state_dir,           "--run-dir",
-                                  Dir("run"),      "--log-dir",        Dir("log"),          "--cgroup-root",
-                                  root_,           "--node-name",      "n1"};
+  std::vector<std::string> out = {
+      BERTHD,      "--kubelet-config", Dir("kubelet.yaml"), "--pod-dir", Dir("pods"),     "--state-dir", state_dir,
+      "--run-dir", Dir("run"),         "--log-dir",         Dir("log"),  "--cgroup-root", root_,         "--node-name",
+      "n1"};
   out.insert(out.end(), more.begin(), more.end());
   return out;
 }
@@ -250,8 +251,12 @@ codec::Json DaemonFixture::Get(const std::string& path) {
 }
 
 bool DaemonFixture::Until(const std::string& what, const std::function<bool()>& done) {
-  for (int waited = 0; waited < kPatienceMs && pid_ > 0; waited += kLookMs) {
+  for (int waited = 0; waited < kPatienceMs; waited += kLookMs) {
     if (done()) return true;
+    if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) {
+      pid_ = -1;
+      break;  // berthd died: nothing more will happen
+    }
     Pause();
   }
   ADD_FAILURE() << "never came true: " << what << "\nberthd said:\n" << output() << "pods: " << Get("/v1/pods").dump(1);

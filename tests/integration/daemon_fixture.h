@@ -1,7 +1,7 @@
 // The real berthd with directories and a root cgroup of its own, for tests on this host's real cgroups.
 //
-// Everything is ended and removed by the destructor, also when the test failed: berthd, containers, supervisors, groups,
-// files.
+// Everything is ended and removed by the destructor, also when the test failed: berthd, containers, supervisors,
+// groups, files.
 #ifndef BERTH_TESTS_INTEGRATION_DAEMON_FIXTURE_H_
 #define BERTH_TESTS_INTEGRATION_DAEMON_FIXTURE_H_
 
@@ -47,8 +47,8 @@ class DaemonFixture {
     std::string output;
   };
   Outcome RunToEnd(std::vector<std::string> more_arguments = {}, const std::function<void()>& before_exec = nullptr);
-  void Kill();          ///< SIGKILL
-  int Stop();           ///< SIGTERM; exit status
+  void Kill();  ///< SIGKILL
+  int Stop();   ///< SIGTERM; exit status
   int pid() const { return pid_; }
   std::string output() const;  ///< all that berthd wrote so far
 

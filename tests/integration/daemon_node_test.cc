@@ -116,9 +116,7 @@ TEST_F(DaemonNodeTest, ContainersThatEndedWhileBerthdWasDeadAreStartedAgain) {
   node.Kill();
   ::kill(pid, SIGKILL);
   node.Start();
-  ASSERT_TRUE(node.Until("own runs again", [&] {
-    return node.Runs("own") && node.Pids().begin()->second != pid;
-  }));
+  ASSERT_TRUE(node.Until("own runs again", [&] { return node.Runs("own") && node.Pids().begin()->second != pid; }));
   EXPECT_EQ(node.PodNamed("own")["containers"][0]["restarts"], 1);
   EXPECT_EQ(node.PodNamed("own")["containers"][0]["cpus"], "1");
 }
@@ -157,9 +155,8 @@ TEST_F(DaemonNodeTest, LeavesNothingBehind) {
   EXPECT_GE(pids.size(), 4U) << "two spinners and their supervisors";
   EXPECT_EQ(node.Stop(), 0) << node.output();
   EXPECT_TRUE(node.Groups().empty()) << node.Groups().front();
-  node.Until("supervisors and containers are gone", [&] {
-    return std::ranges::none_of(pids, [](int pid) { return ::kill(pid, 0) == 0; });
-  });
+  node.Until("supervisors and containers are gone",
+             [&] { return std::ranges::none_of(pids, [](int pid) { return ::kill(pid, 0) == 0; }); });
 }
 
 TEST_F(DaemonNodeTest, StoppedWithoutBeingToldMoreItLeavesContainersRunning) {

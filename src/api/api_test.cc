@@ -1,0 +1,151 @@
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "api/client.h"
+#include "api/server.h"
+#include "testing/fixtures.h"
+
+namespace berth::api {
+namespace {
+
+using codec::Json;
+
+/// Answers with what it was asked.
+class EchoBackend final : public Backend {
+ public:
+  Result<Json> Status() override { return Json{{"pods", ++calls}}; }
+  Result<Json> Machine() override { return Fail(Code::kCorrupt, "no machine"); }
+  Result<Json> Node() override { return Json::object(); }
+  Result<Json> Ledger() override { return Json::object(); }
+  Result<Json> Pods() override { return Json{{"text", "caf\xe9"}}; }
+  Result<Json> Pod(const std::string& namespace_, const std::string& name) override {
+    if (name == "none") return Fail(Code::kNotFound, "no pod 'none'");
+    return Json{{"namespace", namespace_}, {"name", name}};
+  }
+  Result<Json> ApplyPods(const std::string& manifests) override { return Json{{"size", manifests.size()}}; }
+  Result<Json> DeletePod(const std::string&, const std::string& name) override { return Json{{"name", name}}; }
+  Result<Json> Explain(const std::string&) override { return Fail(Code::kInvalid, "two pods"); }
+  Result<Json> Events(const EventQuery& query) override {
+    return Json{{"since", query.since}, {"pod", query.pod}, {"limit", query.limit.value_or(0)}};
+  }
+  Result<Json> Logs(const LogQuery& query) override {
+    return Json{{"container", query.container}, {"tail", query.tail.value_or(0)}, {"previous", query.previous}};
+  }
+  std::atomic<int> calls = 0;
+};
+
+struct ApiTest : testing::Test {
+  void Serve(std::size_t max_body = 1000) {
+    auto started = Server::Start({.socket = socket, .group = "", .max_body_bytes = max_body}, backend);
+    ASSERT_TRUE(started) << started.error().message;
+    server = *std::move(started);
+  }
+  testkit::TempDir temp;
+  std::string socket = temp / "s.sock";
+  EchoBackend backend;
+  std::unique_ptr<Server> server;
+};
+
+TEST_F(ApiTest, TheSocketIsForOwnerAndGroupOnly) {
+  Serve();
+  struct stat info{};
+  ASSERT_EQ(::stat(socket.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0660U);
+  server.reset();
+  EXPECT_NE(::stat(socket.c_str(), &info), 0) << "the socket goes with the server";
+}
+
+TEST_F(ApiTest, PathsAndQueriesReachTheBackend) {
+  Serve();
+  EXPECT_EQ((*Call(socket, "GET", "/v1/pods/default/web"))["name"], "web");
+  const auto events = Call(socket, "GET", "/v1/events?since=10m&limit=5&pod=" + EncodeQuery("default/a b"));
+  ASSERT_TRUE(events) << events.error().message;
+  EXPECT_EQ((*events)["pod"], "default/a b");
+  EXPECT_EQ((*events)["limit"], 5);
+  EXPECT_EQ((*Call(socket, "GET", "/v1/logs/default/web/app?tail=7&previous=1"))["previous"], true);
+  EXPECT_EQ((*Call(socket, "GET", "/v1/logs/default/web/?tail=7"))["container"], "");
+  EXPECT_EQ((*Call(socket, "DELETE", "/v1/pods/default/web"))["name"], "web");
+}
+
+TEST_F(ApiTest, ErrorsKeepCodeAndMessage) {
+  Serve();
+  const auto missing = Call(socket, "GET", "/v1/pods/default/none");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error(), (Error{Code::kNotFound, 0, "no pod 'none'"}));
+  EXPECT_EQ(Call(socket, "GET", "/v1/machine").error().code, Code::kCorrupt);
+  EXPECT_EQ(Call(socket, "GET", "/v1/nothing").error().code, Code::kNotFound);
+  EXPECT_EQ(Call(socket, "GET", "/v1/events?limit=-1").error().code, Code::kInvalid);
+  EXPECT_EQ(Call(socket, "POST", "/v1/explain", "x").error().message, "two pods");
+}
+
+TEST_F(ApiTest, BytesThatAreNotUtf8AreReplaced) {
+  Serve();
+  EXPECT_EQ((*Call(socket, "GET", "/v1/pods"))["text"], "caf\xef\xbf\xbd");
+}
+
+TEST_F(ApiTest, BodiesAreBounded) {
+  Serve(1000);
+  EXPECT_EQ((*Call(socket, "POST", "/v1/pods", std::string(1000, 'x')))["size"], 1000);
+  const auto large = Call(socket, "POST", "/v1/pods", std::string(1001, 'x'));
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().code, Code::kInvalid) << large.error().message;
+}
+
+TEST_F(ApiTest, SeveralCallersAreServedAtOnce) {
+  Serve();
+  std::vector<std::thread> threads;
+  std::atomic<int> good = 0;
+  for (int i = 0; i < 8; ++i)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 20; ++k) good += Call(socket, "GET", "/v1/status").has_value() ? 1 : 0;
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(good, 160);
+  EXPECT_EQ(backend.calls, 160);
+}
+
+TEST_F(ApiTest, NobodyThereSaysThatBerthdIsNotRunning) {
+  const auto call = Call(socket, "GET", "/v1/status");
+  ASSERT_FALSE(call);
+  EXPECT_EQ(call.error().code, Code::kNotFound);
+  EXPECT_NE(call.error().message.find(socket), std::string::npos);
+}
+
+TEST_F(ApiTest, ASocketInUseIsNotTakenAndAStaleOneIsReplaced) {
+  Serve();
+  EchoBackend other;
+  const auto second = Server::Start({.socket = socket, .group = ""}, other);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kBusy);
+  server.reset();
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);  // a server that died leaves its file behind
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socket.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ::close(fd);
+  Serve();
+  EXPECT_TRUE(Call(socket, "GET", "/v1/status"));
+}
+
+TEST_F(ApiTest, WhatIsNoSocketIsLeftAlone) {
+  testkit::TempDir dir;
+  const auto started = Server::Start({.socket = dir.path(), .group = ""}, backend);
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code, Code::kInvalid);
+  const auto unknown_group = Server::Start({.socket = socket, .group = "no-such-group-here"}, backend);
+  ASSERT_FALSE(unknown_group);
+  EXPECT_EQ(unknown_group.error().code, Code::kInvalid);
+}
+
+TEST(EncodeQueryTest, KeepsUnreservedCharactersOnly) { EXPECT_EQ(EncodeQuery("a-Z0._~/ é"), "a-Z0._~%2F%20%C3%A9"); }
+
+}  // namespace
+}  // namespace berth::api

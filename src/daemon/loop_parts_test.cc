@@ -1,0 +1,177 @@
+// Small parts of the loop: mailbox, events, notification, own group, pod folder, times.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "daemon/dry_run.h"
+#include "daemon/events.h"
+#include "daemon/fingerprint.h"
+#include "daemon/local_api.h"
+#include "daemon/mailbox.h"
+#include "daemon/notify.h"
+#include "daemon/own_group.h"
+#include "daemon/pod_folder.h"
+#include "machine/load.h"
+#include "testing/fixtures.h"
+
+namespace berth::daemon {
+namespace {
+
+TEST(MailboxTest, WorkRunsOnTheLoopAndItsAnswerComesBack) {
+  auto mailbox = Mailbox::Open();
+  ASSERT_TRUE(mailbox);
+  std::atomic<int> running = 4;
+  std::atomic<int> sum = 0;
+  std::vector<std::thread> askers;
+  for (int i = 0; i < 4; ++i)
+    askers.emplace_back([&, i] {
+      for (int k = 0; k < 50; ++k) {
+        const auto answer = (*mailbox)->Ask<int>([i]() -> Result<int> { return i; });
+        if (answer) sum += *answer;
+      }
+      --running;
+    });
+  while (running > 0) (*mailbox)->RunAll();
+  for (std::thread& asker : askers) asker.join();
+  EXPECT_EQ(sum, 50 * (0 + 1 + 2 + 3));
+}
+
+TEST(MailboxTest, ClosingAnswersThoseWhoWait) {
+  auto mailbox = Mailbox::Open();
+  ASSERT_TRUE(mailbox);
+  std::thread asker([&] {
+    const auto answer = (*mailbox)->Ask<int>([]() -> Result<int> { return 1; });
+    EXPECT_TRUE(!answer && answer.error().code == Code::kBusy);
+  });
+  (*mailbox)->Close();
+  asker.join();
+  EXPECT_FALSE((*mailbox)->Ask<int>([]() -> Result<int> { return 1; }));
+}
+
+TEST(EventLogTest, RepetitionsAreCountedAndTheListIsBounded) {
+  testkit::ManualClock clock;
+  EventLog events(clock, nullptr, 3);
+  events.Normal("Started", "pod/a", "one");
+  events.Warning("BackOff", "pod/a", "again");
+  events.Warning("BackOff", "pod/a", "again");
+  ASSERT_EQ(events.events().size(), 2U);
+  EXPECT_EQ(events.events().back().count, 2U);
+  for (int i = 0; i < 5; ++i) events.Normal("Started", "pod/a", std::to_string(i));
+  EXPECT_EQ(events.events().size(), 3U);
+  EXPECT_EQ(events.events().front().message, "2");
+}
+
+TEST(NotifierTest, SendsToTheSocketAndIsSilentWithoutOne) {
+  testkit::TempDir temp;
+  const std::string path = temp / "notify";
+  const os::UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  const Notifier notifier(path, os::Millis(5000));
+  notifier.Send("READY=1");
+  std::array<char, 64> buffer{};
+  const ssize_t size = ::recv(fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  ASSERT_GT(size, 0);
+  EXPECT_EQ(std::string(buffer.data(), static_cast<std::size_t>(size)), "READY=1");
+  EXPECT_EQ(notifier.watchdog_period(), os::Millis(5000));
+  Notifier().Send("READY=1");
+  EXPECT_FALSE(Notifier("", os::Millis(5000)).watchdog_period());
+}
+
+TEST(OwnGroupTest, FindsTheGroupInEachHierarchy) {
+  cgroup::Layout layout;
+  layout.controllers = {{.controller = "cpuset", .mount = "/c/cpuset"},
+                        {.controller = "cpu", .mount = "/c/cpu"},
+                        {.controller = "memory", .mount = "/c/memory"},
+                        {.controller = "hugetlb", .mount = "/c/unified", .v2 = true}};
+  const std::string text = "4:cpuset:/\n3:cpu,cpuacct:/system/a:b\n0::/user.slice\n";
+  EXPECT_EQ(CurrentGroups(layout, text),
+            (std::vector<std::string>{"/c/cpuset", "/c/cpu/system/a:b", "/c/memory", "/c/unified/user.slice"}));
+}
+
+Pod Named(const std::string& name) {
+  Pod pod;
+  pod.name = name;
+  pod.containers.emplace_back().name = "app";
+  return pod;
+}
+
+TEST(PodFolderTest, StoresReplacesAndRemovesFiles) {
+  testkit::TempDir temp;
+  const PodFolder folder(temp.path(), "n1");
+  const auto created = folder.Store({Named("web"), Named("db")}, {});
+  ASSERT_TRUE(created) << created.error().message;
+  EXPECT_EQ((*created)[0].file, temp / "default_web.yaml");
+  EXPECT_EQ((*created)[0].name, "web-n1");
+  EXPECT_EQ((*created)[0].action, "created");
+  const ManifestFiles files = {{"default/web-n1", temp / "default_web.yaml"}};
+  EXPECT_EQ((*folder.Store({Named("web")}, files))[0].action, "unchanged");
+  Pod changed = Named("web");
+  changed.termination_grace_s = 1;
+  EXPECT_EQ((*folder.Store({changed}, files))[0].action, "configured");
+  ASSERT_TRUE(folder.Remove("default/web-n1", files));
+  EXPECT_NE(::access((temp / "default_web.yaml").c_str(), F_OK), 0);
+}
+
+TEST(PodFolderTest, RefusesWhatWouldHitOthers) {
+  testkit::TempDir temp;
+  const PodFolder folder(temp.path(), "n1");
+  const ManifestFiles shared = {{"default/web-n1", temp / "all.yaml"}, {"default/db-n1", temp / "all.yaml"}};
+  EXPECT_EQ(folder.Store({Named("web")}, shared).error().code, Code::kBusy);
+  EXPECT_EQ(folder.Remove("default/web-n1", shared).error().code, Code::kBusy);
+  EXPECT_EQ(folder.Remove("default/none-n1", shared).error().code, Code::kNotFound);
+  EXPECT_EQ(folder.Store({Named("../x")}, {}).error().code, Code::kInvalid);
+  EXPECT_EQ(folder.Store({Named("a"), Named("a")}, {}).error().code, Code::kInvalid);
+  EXPECT_NE(::access((temp / "default_a.yaml").c_str(), F_OK), 0) << "all or none";
+}
+
+TEST(ParseSinceTest, TakesTimesAndDurations) {
+  const os::WallTime now = testkit::ManualClock().Wall();
+  EXPECT_EQ(*ParseSince("10m", now), now - std::chrono::minutes(10));
+  EXPECT_EQ(*ParseSince("1h30m", now), now - std::chrono::minutes(90));
+  EXPECT_EQ(*ParseSince("2026-01-02T00:00:00Z", now), now);
+  for (const char* bad : {"", "10", "m", "-5m", "10y", "yesterday", "99999999999s"})
+    EXPECT_FALSE(ParseSince(bad, now)) << bad;
+}
+
+TEST(FingerprintTest, ChangesWithCpusAndMemoryOnly) {
+  auto machine = machine::ParseSynthetic("pack:1 core:4 pu:1");
+  ASSERT_TRUE(machine);
+  const std::string before = MachineFingerprint(*machine);
+  machine->source = "elsewhere";
+  machine->boot_id = "another";
+  EXPECT_EQ(MachineFingerprint(*machine), before);
+  machine->nodes.front().memory += MiB(1);
+  EXPECT_NE(MachineFingerprint(*machine), before);
+}
+
+TEST(DryRunTest, InitContainersEndAndOthersRunUntilSignalled) {
+  auto runtime = DryRunRuntime::Open(os::SystemClock());
+  ASSERT_TRUE(runtime);
+  runtime::StartRequest request;
+  request.pod_uid = "u";
+  request.container.name = "prepare";
+  request.kind = ContainerKind::kInit;
+  EXPECT_EQ((*runtime)->Start(request)->exit_code, 0);
+  request.container.name = "app";
+  request.kind = ContainerKind::kApp;
+  const auto app = (*runtime)->Start(request);
+  ASSERT_TRUE(app);
+  EXPECT_EQ(app->state, runtime::ContainerState::kRunning);
+  ASSERT_TRUE((*runtime)->Signal(app->id, 15));
+  const auto changed = (*runtime)->Poll();
+  ASSERT_EQ(changed.size(), 1U);
+  EXPECT_EQ(changed.front().exit_code, 143);
+  EXPECT_TRUE((*runtime)->Poll().empty());
+}
+
+}  // namespace
+}  // namespace berth::daemon
