@@ -19,7 +19,8 @@ namespace {
 
 /// Links are written as "path\t->target".
 std::string TarOf(std::string_view lines) {
-  std::string out(std::size_t{1} << 20, '\0');
+  const std::size_t entries = berth::Split(lines, '\n').size();
+  std::string out(lines.size() + 2048 * entries + 65536, '\0');
   std::size_t used = 0;
   const std::unique_ptr<archive, int (*)(archive*)> tar(archive_write_new(), &archive_write_free);
   archive_write_set_format_ustar(tar.get());

@@ -18,6 +18,7 @@
 #include "machine/derive.h"
 #include "machine/load.h"
 #include "machine/quiet_stderr.h"
+#include "machine/trial.h"
 
 namespace berth::machine {
 namespace {
@@ -280,6 +281,25 @@ class Importer {
   Machine machine_;
 };
 
+/// Product of the counts of all levels ("pack:2 core:4 pu:2" has 16), kMaxId + 2 when it is larger than any machine
+/// Berth knows: hwloc would build it whatever its size. Attributes in brackets do not count.
+std::uint64_t CountThreadsOf(std::string_view text) {
+  constexpr std::uint64_t kTooMany = std::uint64_t{kMaxId} + 2;
+  std::uint64_t product = 1;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '(') ++depth;
+    if (text[i] == ')') --depth;
+    if (depth > 0 || text[i] != ':') continue;
+    const std::size_t end = std::min(text.find_first_not_of("0123456789", i + 1), text.size());
+    const std::string_view digits = text.substr(i + 1, end - i - 1);
+    if (digits.empty()) continue;
+    product *= std::min(ParseDecimal<std::uint64_t>(digits).value_or(kTooMany), kTooMany);
+    if (product >= kTooMany) return kTooMany;
+  }
+  return product;
+}
+
 using SetSource = std::function<int(hwloc_topology_t)>;
 
 /// Loads a topology from what `set` chooses (empty: this host). `why` is what to say when hwloc refuses it.
@@ -298,6 +318,29 @@ Result<Machine> Import(const SetSource& set, const std::string& why) {
   return Importer(raw).Run();
 }
 
+/// As Import, for text from strangers: hwloc 2.9 crashes on some damaged XML and leaks when it refuses some, so a child
+/// goes first.
+Result<Machine> ImportForeign(const SetSource& set, const std::string& why) {
+  BERTH_TRY(const bool safe, ComesBack([&] {
+              const Result<Machine> machine = Import(set, why);
+              return machine || machine.error().message != why;
+            }));
+  if (!safe) return Fail(Code::kInvalid, why);
+  return Import(set, why);
+}
+
+/// hwloc makes bit masks as long as the largest index: an absurd one costs gigabytes.
+bool HasAbsurdIndex(std::string_view xml) {
+  constexpr std::string_view kKey = "os_index=\"";
+  constexpr std::uint64_t kLargest = 1 << 24;
+  for (std::size_t at = 0; (at = xml.find(kKey, at)) != std::string_view::npos;) {
+    at += kKey.size();
+    const std::string_view digits = xml.substr(at, std::min(xml.find_first_not_of("0123456789", at), xml.size()) - at);
+    if (!digits.empty() && ParseDecimal<std::uint64_t>(digits).value_or(kLargest + 1) > kLargest) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<Machine> ParseHwlocXml(std::string_view xml, std::string source) {
@@ -305,8 +348,9 @@ Result<Machine> ParseHwlocXml(std::string_view xml, std::string source) {
   if (xml.size() > os::Fs::kMaxFileSize) return Fail(Code::kInvalid, what + ": too large");
   if (xml.find("<topology") == std::string_view::npos)
     return Fail(Code::kInvalid, what + ": no <topology> element (written with 'lstopo --of xml'?)");
+  if (HasAbsurdIndex(xml)) return Fail(Code::kInvalid, what + ": an os_index is larger than any machine's");
   const std::string text(xml.substr(0, xml.find('\0')));
-  Result<Machine> machine = Import(
+  Result<Machine> machine = ImportForeign(
       [&](hwloc_topology_t t) {
         return hwloc_topology_set_xmlbuffer(t, text.c_str(), static_cast<int>(text.size()) + 1);
       },
@@ -320,10 +364,12 @@ Result<Machine> ParseSynthetic(std::string_view text) {
   const std::string description(Trim(text.substr(0, text.find('\0'))));
   const std::string what = "synthetic machine '" + Printable(description, 200) + "'";
   if (description.empty()) return Fail(Code::kInvalid, "synthetic machine: the text is empty");
+  if (CountThreadsOf(description) > kMaxId + 1)
+    return Fail(Code::kInvalid, what + ": it has more than " + std::to_string(kMaxId + 1) + " CPUs");
   Result<Machine> machine =
-      Import([&](hwloc_topology_t t) { return hwloc_topology_set_synthetic(t, description.c_str()); },
-             "hwloc does not understand it; levels are written as type:count, outermost first and ending in pu, "
-             "for example 'pack:2 numa:1 l3:2 core:8 pu:2'");
+      ImportForeign([&](hwloc_topology_t t) { return hwloc_topology_set_synthetic(t, description.c_str()); },
+                    "hwloc does not understand it; levels are written as type:count, outermost first and ending in pu, "
+                    "for example 'pack:2 numa:1 l3:2 core:8 pu:2'");
   if (!machine) return Wrap(std::move(machine).error(), what);
   machine->source = "synthetic machine '" + description + "'";
   return machine;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hwloc.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <map>
 #include <random>
@@ -11,12 +13,12 @@
 
 #include "machine/derive.h"
 #include "machine/load.h"
+#include "machine/trial.h"
 #include "testing/memory_fs.h"
 
 namespace berth::machine {
 namespace {
 
-using testing::Each;
 using testing::HasSubstr;
 using testing::SizeIs;
 
@@ -93,7 +95,8 @@ TEST(SyntheticTest, RefusesJunkWithItsText) {
     EXPECT_THAT(machine.error().message, HasSubstr("synthetic machine '")) << text;
   }
   EXPECT_THAT(ParseSynthetic("  ").error().message, HasSubstr("the text is empty"));
-  EXPECT_THAT(ParseSynthetic("pu:8193").error().message, HasSubstr("above 8191"));
+  EXPECT_THAT(ParseSynthetic("pu:8193").error().message, HasSubstr("more than 8192 CPUs"));
+  EXPECT_THAT(ParseSynthetic("pack:4000000000 core:4000000000 pu:2").error().message, HasSubstr("more than 8192 CPUs"));
 }
 
 /// The same regular machine as a tree of kernel files.
@@ -175,6 +178,37 @@ TEST(HwlocXmlTest, RefusesDamageQuietly) {
     EXPECT_THAT(machine.error().message, HasSubstr("hwloc XML bad.xml: "));
   }
   EXPECT_EQ("", testing::internal::GetCapturedStderr());
+}
+
+TEST(HwlocXmlTest, SurvivesWhatCrashesHwloc) {
+  // Without its complete_cpuset an object of this kind makes hwloc 2.9 follow a null pointer.
+  const std::string sets = R"( nodeset="0x1" complete_nodeset="0x1" gp_index=")";
+  const std::string all = R"( cpuset="0x1" complete_cpuset="0x1")" + sets;
+  const std::string xml = R"(<?xml version="1.0"?><topology version="2.0"><object type="Machine" os_index="0")"
+                          R"( allowed_cpuset="0x1" allowed_nodeset="0x1")" +
+                          all + R"(1"><object type="L3Cache" cpuset="0x1")" + sets +
+                          R"(2" cache_size="1" depth="3" cache_linesize="64" cache_associativity="0" cache_type="0">)"
+                          R"(<object type="NUMANode" os_index="0")" +
+                          all +
+                          R"(3" local_memory="1"/>)"
+                          R"(<object type="PU" os_index="0")" +
+                          all + R"(4"/></object></object></topology>)";
+  const Result<Machine> machine = ParseHwlocXml(xml, "bad.xml");
+  const std::string message = machine ? "hwloc XML bad.xml: a later hwloc accepts it" : machine.error().message;
+  EXPECT_THAT(message, HasSubstr("hwloc XML bad.xml: "));
+}
+
+TEST(HwlocXmlTest, RefusesAbsurdIndexes) {
+  const Result<Machine> machine = ParseHwlocXml(R"(<topology><object os_index="4000000000"/></topology>)", "bad.xml");
+  ASSERT_FALSE(machine);
+  EXPECT_THAT(machine.error().message, HasSubstr("an os_index is larger"));
+}
+
+TEST(TrialTest, TellsWhoComesBack) {
+  EXPECT_TRUE(ComesBack([] { return true; }).value_or(false));
+  EXPECT_FALSE(ComesBack([] { return false; }).value_or(true));
+  EXPECT_FALSE(ComesBack([]() -> bool { ::_exit(0); }).value_or(true));
+  EXPECT_FALSE(ComesBack([] { return ::raise(SIGKILL) == 0; }).value_or(true));
 }
 
 TEST(HwlocSourceTest, EnvironmentDoesNotTurnFilesElsewhere) {
