@@ -7,7 +7,8 @@ target_compile_options(berth_flags INTERFACE
   # Designated initialisers name what differs from the defaults; the rest is meant to be left out.
   -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  target_compile_options(berth_flags INTERFACE -Wthread-safety)
+  # libstdc++ 12's own stable_sort calls what it calls deprecated.
+  target_compile_options(berth_flags INTERFACE -Wthread-safety -Wno-deprecated-declarations)
 endif()
 if(BERTH_SANITIZE)
   target_compile_options(berth_flags INTERFACE -fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer
