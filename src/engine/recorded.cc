@@ -19,6 +19,11 @@ Placement& PlacementOf(PodRecord& pod, const std::string& container) {
   return added;
 }
 
+void Forget(const Node& node, Ledger& ledger, std::string_view uid) {
+  if (const auto known = ledger.pods.find(uid); known != ledger.pods.end())
+    Apply(ledger, ReleasePod(node, ledger, known->second, Log(), Missing::kLose));
+}
+
 }  // namespace
 
 RecordedNode::RecordedNode(Node node, Inputs inputs, Reserved reserved)
@@ -35,7 +40,7 @@ RecordedNode& RecordedNode::operator=(RecordedNode&&) noexcept = default;
 /// The books as they are once every manager has swept away what pods left that were not admitted.
 Ledger RecordedNode::Swept() const {
   Ledger out = ledger_;
-  for (const std::string& uid : rejected_) Apply(out, Release(node_, out, uid, nullptr));
+  for (const std::string& uid : rejected_) Forget(node_, out, uid);
   return out;
 }
 
@@ -98,7 +103,7 @@ void RecordedNode::Remove(std::string_view uid) {
   if (const auto known = ledger_.pods.find(uid); known != ledger_.pods.end())
     for (const Placement& placement : known->second.placements)
       state_->stale_devices = state_->stale_devices || !placement.devices.empty();
-  Apply(ledger_, Release(node_, ledger_, uid, nullptr));
+  Forget(node_, ledger_, uid);
 }
 
 void RecordedNode::Restart(bool cpus_swept) {

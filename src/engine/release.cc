@@ -22,7 +22,8 @@ CpuSet OwnCpus(const Ledger& ledger, const PodRecord& record) {
 
 }  // namespace
 
-LedgerDelta ReleasePod(const Node& node, const Ledger& ledger, const PodRecord& record, const Log& log) {
+LedgerDelta ReleasePod(const Node& node, const Ledger& ledger, const PodRecord& record, const Log& log,
+                       Missing missing) {
   const Inputs no_inputs;
   Books books(node.tables(), ledger, no_inputs);
   const CpuSet before = books.shared;
@@ -34,7 +35,7 @@ LedgerDelta ReleasePod(const Node& node, const Ledger& ledger, const PodRecord& 
       ReleaseCpus(books, PodRecord(), mine);
     }
   if (node.tables().StaticMemory())
-    for (const Placement& placement : record.placements) ReleaseMemory(books, placement);
+    for (const Placement& placement : record.placements) ReleaseMemory(books, placement, missing);
   LedgerDelta out;
   out.removed = record.uid;
   out.shared = books.shared;

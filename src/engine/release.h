@@ -4,11 +4,13 @@
 
 #include "engine/engine.h"
 #include "engine/log.h"
+#include "engine/memory/policy.h"
 
 namespace berth::engine {
 
 /// Everything the pod holds. Requires: `record` is in the ledger.
-LedgerDelta ReleasePod(const Node& node, const Ledger& ledger, const PodRecord& record, const Log& log);
+LedgerDelta ReleasePod(const Node& node, const Ledger& ledger, const PodRecord& record, const Log& log,
+                       Missing missing = Missing::kSettle);
 
 }  // namespace berth::engine
 

@@ -102,17 +102,29 @@ void MemoryBooks::Book(Mask group, std::optional<std::size_t> type, std::int64_t
   });
 }
 
-void MemoryBooks::Release(Mask group, std::optional<std::size_t> type, std::int64_t bytes) {
+void MemoryBooks::GiveBack(std::size_t node, std::size_t type, std::int64_t& bytes) {
+  MemoryTable& table = tables_[layout_->Slot(node, type)];
+  const Bytes part{std::min(table.reserved.v, bytes)};
+  table.free += part;
+  table.reserved -= part;
+  bytes -= part.v;
+}
+
+std::int64_t MemoryBooks::Release(Mask group, std::optional<std::size_t> type, std::int64_t bytes) {
   changed_ |= group;
   ForEachBit(group, [&](std::size_t node) {
     if (--assignments_[node] <= 0) assignments_[node] = 0, cells_[node] = Mask{1} << node;
-    if (!type) return;
-    MemoryTable& table = tables_[layout_->Slot(node, *type)];
-    const Bytes part{std::min(table.reserved.v, bytes)};
-    table.free += part;
-    table.reserved -= part;
-    bytes -= part.v;
+    if (type) GiveBack(node, *type, bytes);
   });
+  return type ? bytes : 0;
+}
+
+void MemoryBooks::Settle(std::optional<std::size_t> type, std::int64_t bytes) {
+  for (std::size_t node = 0; type && bytes > 0 && node < layout_->nodes(); ++node) {
+    const std::int64_t before = bytes;
+    GiveBack(node, *type, bytes);
+    if (bytes != before) changed_ |= Mask{1} << node;
+  }
 }
 
 std::map<NumaId, MemoryNodeState> MemoryBooks::Changed() const {

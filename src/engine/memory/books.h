@@ -52,8 +52,11 @@ class MemoryBooks {
   /// Books `bytes` of a type on a group, lowest node first, and ties the nodes together. A type of nullopt (no node has
   /// it) only counts the assignment.
   void Book(Mask group, std::optional<std::size_t> type, std::int64_t bytes);
-  /// Gives back; inside a group it may come from another node than it was booked on (spec 4.8).
-  void Release(Mask group, std::optional<std::size_t> type, std::int64_t bytes);
+  /// Gives back; inside a group it may come from another node than it was booked on (spec 4.8). Returns what the group
+  /// no longer had, because an overlapping block was given back from it before.
+  std::int64_t Release(Mask group, std::optional<std::size_t> type, std::int64_t bytes);
+  /// Gives back from whatever nodes still have it, lowest first.
+  void Settle(std::optional<std::size_t> type, std::int64_t bytes);
 
   /// Nodes that differ from what the books were opened with.
   std::map<NumaId, MemoryNodeState> Changed() const;
@@ -65,6 +68,8 @@ class MemoryBooks {
   std::vector<int> assignments_;
   std::vector<Mask> cells_;
   Mask changed_ = 0;
+
+  void GiveBack(std::size_t node, std::size_t type, std::int64_t& bytes);
 };
 
 }  // namespace berth::engine

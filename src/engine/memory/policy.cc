@@ -110,10 +110,13 @@ std::optional<Reject> AllocateMemory(Books& books, const ContainerDemand& demand
   return std::nullopt;
 }
 
-void ReleaseMemory(Books& books, const Placement& placement) {
+void ReleaseMemory(Books& books, const Placement& placement, Missing missing) {
   if (!placement.memory) return;
-  for (const MemoryBlock& block : *placement.memory)
-    books.memory.Release(books.tables->nodes.ToMask(block.nodes), books.memory.layout().Find(block.type), block.size.v);
+  for (const MemoryBlock& block : *placement.memory) {
+    const auto type = books.memory.layout().Find(block.type);
+    const std::int64_t left = books.memory.Release(books.tables->nodes.ToMask(block.nodes), type, block.size.v);
+    if (missing == Missing::kSettle) books.memory.Settle(type, left);
+  }
 }
 
 }  // namespace berth::engine

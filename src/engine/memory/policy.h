@@ -19,8 +19,12 @@ std::vector<HintList> MemoryHints(const Books& books, const std::vector<MemoryNe
 std::optional<Reject> AllocateMemory(Books& books, const ContainerDemand& demand, const MaskHint& hint,
                                      Placement& placement, const Log& log);
 
+/// What happens to memory that a block's nodes no longer have when it is given back, because a group and a block on one
+/// of its nodes overlapped. kLose: the kubelet's leak, for RecordedNode. kSettle: other nodes give it back.
+enum class Missing { kSettle, kLose };
+
 /// The container's blocks are given back.
-void ReleaseMemory(Books& books, const Placement& placement);
+void ReleaseMemory(Books& books, const Placement& placement, Missing missing = Missing::kSettle);
 
 }  // namespace berth::engine
 
