@@ -18,6 +18,7 @@ namespace berth::api {
 namespace {
 
 constexpr int kWorkers = 3;
+constexpr int kBacklog = 128;
 constexpr std::chrono::seconds kTimeout{10};
 constexpr const char* kJson = "application/json";
 
@@ -82,6 +83,8 @@ class HttpServer final : public Server {
     const bool bound = http_.bind_to_port(options_.socket, 80);
     const int error = errno;
     ::umask(mask);
+    // The library's queue of five callers would refuse the sixth at once; asking again makes it longer.
+    if (bound && ::listen(listener_, kBacklog) != 0) return FailErrno("listen on socket", options_.socket, errno);
     if (!bound) return FailErrno("listen on socket", options_.socket, error != 0 ? error : EIO);
     if (auto group = SetGroup(); !group) {
       ::unlink(options_.socket.c_str());
@@ -123,6 +126,7 @@ class HttpServer final : public Server {
 
   void Configure() {
     http_.set_address_family(AF_UNIX);
+    http_.set_socket_options([this](int fd) { listener_ = fd; });
     http_.new_task_queue = [] { return new httplib::ThreadPool(kWorkers); };  // httplib deletes it
     http_.set_payload_max_length(options_.max_body_bytes);
     http_.set_read_timeout(kTimeout);
@@ -190,6 +194,7 @@ class HttpServer final : public Server {
   ServerOptions options_;
   Backend& backend_;
   httplib::Server http_;
+  int listener_ = -1;  // owned by http_
   std::thread thread_;
 };
 
