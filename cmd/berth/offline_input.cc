@@ -50,8 +50,14 @@ Result<Machine> LoadMachine(const OfflineOptions& options) {
   return machine::Load(options.machine.empty() ? "host" : options.machine);
 }
 
-/// Settings of the node: from the file, from the running node whose ledger is used, or the defaults.
-Result<KubeletConfiguration> LoadConfig(const OfflineOptions& options, std::ostream& err) {
+struct NodeSettings {
+  KubeletConfiguration config;
+  bool node_fit = true;
+};
+
+/// From the file, from the running node whose ledger is used, or the defaults.
+Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, std::ostream& err) {
+  NodeSettings out{.config = {}, .node_fit = options.node_fit};
   std::string text;
   std::string name = options.config;
   if (!options.config.empty()) {
@@ -64,11 +70,13 @@ Result<KubeletConfiguration> LoadConfig(const OfflineOptions& options, std::ostr
                   "the berthd on " + options.ledger + " does not tell its configuration; give the file with --config");
     text = served->get<std::string>();
     name = "configuration of the running node";
+    out.node_fit = out.node_fit && !(node.contains("nodeFit") && node["nodeFit"] == false);
   }
-  if (Trim(text).empty()) return KubeletConfiguration();
+  if (Trim(text).empty()) return out;
   BERTH_TRY(auto parsed, manifest::ParseKubeletConfiguration(text, name));
   Print(parsed.warnings, err);
-  return std::move(parsed.config);
+  out.config = std::move(parsed.config);
+  return out;
 }
 
 Result<Ledger> LoadLedger(const std::string& from) {
@@ -202,7 +210,7 @@ Result<Ledger> ParseLedger(std::string_view text, const std::string& file) {
 
 Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream& err) {
   BERTH_TRY(Machine machine, LoadMachine(options));
-  BERTH_TRY(KubeletConfiguration config, LoadConfig(options, err));
+  BERTH_TRY(NodeSettings settings, LoadNodeSettings(options, err));
   engine::Inputs inputs;
   if (!options.devices.empty()) {
     BERTH_TRY(const std::string text, ReadText(options.devices));
@@ -210,7 +218,7 @@ Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream&
     BERTH_RETURN_IF_ERROR(CheckDevices(inputs.devices, machine, options.devices));
   }
   BERTH_TRY(engine::Node node,
-            engine::Node::Make(std::move(machine), std::move(config), {.node_fit = options.node_fit}));
+            engine::Node::Make(std::move(machine), std::move(settings.config), {.node_fit = settings.node_fit}));
   Ledger ledger = node.EmptyLedger();
   OfflineNode out{.node = std::move(node), .ledger = std::move(ledger), .inputs = std::move(inputs)};
   if (options.ledger.empty()) return out;
@@ -221,7 +229,7 @@ Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream&
 
 Result<std::vector<Pod>> LoadPods(const std::string& file, std::ostream& err) {
   BERTH_TRY(const std::string text, ReadText(file));
-  BERTH_TRY(auto parsed, manifest::ParsePods(text, file == "-" ? "standard input" : file));
+  BERTH_TRY(auto parsed, manifest::ParsePods(text, file == "-" ? "standard input" : file, {.to_be_run = false}));
   Print(parsed.warnings, err);
   if (parsed.pods.empty()) return Fail(Code::kInvalid, file + ": there is no pod in it");
   return std::move(parsed.pods);

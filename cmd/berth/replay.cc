@@ -57,8 +57,8 @@ class Replayer {
   int Finish() {
     if (options_.check) {
       if (promises_only_ > 0)
-        out_ << promises_only_ << " traces held to their promises alone from some step on: the record refuses its own "
-             << "state or breaks a promise there\n";
+        out_ << "traces held to promises alone from some step on, where the record refuses its own state or breaks a "
+             << "promise: " << promises_only_ << "\n";
       out_ << passed_ << " passed, " << failed_ << " failed\n";
     }
     return failed_ > 0 || unreadable_ ? 1 : 0;
@@ -71,11 +71,12 @@ class Replayer {
   }
 
   void Case(const Line& line) {
-    ReplayResult result = RunReplayCase(line.replay, options_.timings ? &os::SystemClock() : nullptr);
+    const TraceGuide guide = options_.check ? GuideOf(line.replay, line.expect) : TraceGuide();
+    ReplayResult result = RunReplayCase(line.replay, options_.timings ? &os::SystemClock() : nullptr, guide);
     Verdict verdict;
     if (options_.check) {
       verdict = line.expect.is_null() ? Verdict{.difference = "expect: the field is missing: nothing to compare with"}
-                                      : CheckReplay(line.replay, result, line.expect);
+                                      : CheckReplay(line.replay, guide, result, line.expect);
       ++(verdict.difference ? failed_ : passed_);
       if (verdict.promises_only_from) {
         ++promises_only_;

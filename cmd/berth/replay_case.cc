@@ -25,13 +25,6 @@ std::unexpected<Error> Bad(const std::string& field, const std::string& what) {
   return Fail(Code::kInvalid, field + ": " + what);
 }
 
-/// Text for a parser that wants a whole document: the fields of `json` behind apiVersion and kind.
-std::string Document(const Json& json, const char* api_version, const char* kind) {
-  Json document = {{"apiVersion", api_version}, {"kind", kind}};
-  for (const auto& [key, value] : json.items()) document[key] = value;
-  return codec::FormatJson(document);
-}
-
 Result<Machine> ReadMachine(const Json& json) {
   const Json* machine = Find(json, "machine");
   if (machine == nullptr || !machine->is_object()) return Bad("case.machine", "expected a MachineInfo object");
@@ -44,9 +37,8 @@ Result<Machine> ReadMachine(const Json& json) {
 Result<Result<KubeletConfiguration>> ReadConfig(const Json& json) {
   const Json* config = Find(json, "config");
   if (config != nullptr && !config->is_object()) return Bad("case.config", "expected an object");
-  const std::string text =
-      Document(config == nullptr ? Json::object() : *config, "kubelet.config.k8s.io/v1beta1", "KubeletConfiguration");
-  auto parsed = manifest::ParseKubeletConfiguration(text, "case.config");
+  auto parsed =
+      manifest::ParseKubeletConfigurationFields(config == nullptr ? "{}" : codec::FormatJson(*config), "case.config");
   if (!parsed) return Result<KubeletConfiguration>(std::unexpected(std::move(parsed).error()));
   return Result<KubeletConfiguration>(std::move(parsed->config));
 }
@@ -70,11 +62,9 @@ DeviceInventory ReadDevices(const Reader& list) {
 
 Result<Pod> ReadPod(const Json& json, const std::string& where) {
   if (!json.is_object()) return Bad(where, "expected a v1.Pod object");
-  auto parsed = manifest::ParsePods(Document(json, "v1", "Pod"), where);
-  if (!parsed) return std::unexpected(std::move(parsed).error());
-  if (parsed->pods.size() != 1) return Bad(where, "expected one pod");
-  if (parsed->pods.front().uid.empty()) return Bad(where + ".metadata.uid", "the field is missing");
-  return std::move(parsed->pods.front());
+  BERTH_TRY(Pod pod, manifest::ParsePodJson(codec::FormatJson(json), where));
+  if (pod.uid.empty()) return Bad(where + ".metadata.uid", "the field is missing");
+  return pod;
 }
 
 Result<ReplayStep> ReadStep(const Json& json, const std::string& where) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <tuple>
 
 #include "base/text.h"
@@ -113,21 +114,47 @@ StateFacts RecordedFacts(const Json& step, const std::map<std::string, const Pod
   return out;
 }
 
+struct Excuse {
+  std::size_t step = 0;
+  std::string why;
+};
+
 /// Where the record stops being a model: a refused restart, or a promise broken by the kubelet itself.
-void FindExcuse(const TraceCase& trace, const NodeFacts& node, const Json& steps, Verdict& verdict) {
+std::optional<Excuse> FindExcuse(const TraceCase& trace, const NodeFacts& node, const Json& steps) {
   std::map<std::string, const Pod*> pods;
   for (std::size_t i = 0; i < steps.size() && i < trace.steps.size(); ++i) {
     if (const auto* add = std::get_if<AddPod>(&trace.steps[i])) pods[add->pod.uid] = &add->pod;
-    std::optional<std::string> broken;
     if (const Json& error = At(steps[i], "error"); !error.is_null())
-      broken = "the kubelet refused its own state: " + Show(error);
-    else if (auto promise = BrokenPromise(node, RecordedFacts(steps[i], pods)))
-      broken = "the kubelet broke a promise: " + *promise;
-    if (!broken) continue;
-    verdict.promises_only_from = i;
-    verdict.excuse = *std::move(broken);
-    return;
+      return Excuse{i, "the kubelet refused its own state: " + Show(error)};
+    if (const auto promise = BrokenPromise(node, RecordedFacts(steps[i], pods)))
+      return Excuse{i, "the kubelet broke a promise: " + *promise};
   }
+  return std::nullopt;
+}
+
+/// The reserved CPUs that anybody can name from the configuration alone; those reserved by amount are chosen by the
+/// node.
+NodeFacts FactsWithoutChoice(const TraceCase& trace) {
+  const auto listed = CpuSet::Parse(trace.config->reserved_system_cpus);
+  return FactsOf(trace.machine, *trace.config, listed ? *listed : CpuSet(), trace.inputs.devices);
+}
+
+engine::DeviceWishes WishesOf(const Json& step, const std::string& uid) {
+  engine::DeviceWishes out;
+  const Json& containers = At(At(step, "devices"), uid.c_str());
+  if (!containers.is_object()) return out;
+  for (const auto& [container, counts] : containers.items()) {
+    if (!counts.is_object()) continue;
+    for (const auto& [label, count] : counts.items())
+      if (count.is_number_unsigned()) out[container][label] = count.get<int>();
+  }
+  return out;
+}
+
+/// After a restart: a pod that was rejected still holds CPUs.
+bool LeftoverCpus(const Json& step, const std::set<std::string>& rejected) {
+  const Json& cpus = At(step, "cpus");
+  return cpus.is_object() && std::ranges::any_of(rejected, [&](const auto& uid) { return cpus.contains(uid); });
 }
 
 Difference CompareStep(const std::string& path, const Json& expected, const Json& got) {
@@ -188,34 +215,65 @@ Difference BrokenSteps(const NodeFacts& node, const std::vector<StateFacts>& sta
   return std::nullopt;
 }
 
-Difference CompareTrace(const TraceCase& trace, const ReplayResult& result, const Json& expect, Verdict& verdict) {
-  const Json& error = At(result.json, "error");
-  if (!At(expect, "error").is_null())
-    return error.is_null() ? Difference("error: expected a refused configuration, but it was accepted") : Difference();
-  if (!error.is_null()) return "error: expected steps, but the configuration was refused: " + Show(error);
+Difference CompareSteps(const ReplayResult& result, const Json& expect, const Verdict& verdict) {
   const Json& expected = At(expect, "steps");
   const Json& got = At(result.json, "steps");
-  if (!expected.is_array()) return "steps: not in `expect`";
-  FindExcuse(trace, *result.node, expected, verdict);
   if (!verdict.promises_only_from && expected.size() != got.size())
     return "steps: expected " + std::to_string(expected.size()) + ", got " + std::to_string(got.size());
   const std::size_t compared = verdict.promises_only_from.value_or(expected.size());
   for (std::size_t i = 0; i < compared; ++i)
     if (Difference d = CompareStep("steps[" + std::to_string(i) + "]", expected[i], got[i])) return d;
-  if (!verdict.promises_only_from)
-    if (Difference d = CompareFiles(expect, result.json)) return d;
-  if (Difference d = BrokenSteps(*result.node, result.states, "")) return d;
+  return verdict.promises_only_from ? Difference() : CompareFiles(expect, result.json);
+}
+
+Difference CompareTrace(const TraceCase& trace, const TraceGuide& guide, const ReplayResult& result, const Json& expect,
+                        Verdict& verdict) {
+  const Json& error = At(result.json, "error");
+  if (!At(expect, "error").is_null())
+    return error.is_null() ? Difference("error: expected a refused configuration, but it was accepted") : Difference();
+  if (!error.is_null()) return "error: expected steps, but the configuration was refused: " + Show(error);
+  if (!At(expect, "steps").is_array()) return "steps: not in `expect`";
+  const bool as_recorded = guide.reserved == engine::RecordedNode::Reserved::kAsRecorded;
+  if (!as_recorded) {
+    if (auto excuse = FindExcuse(trace, *result.node, At(expect, "steps"))) {
+      verdict.promises_only_from = excuse->step;
+      verdict.excuse = std::move(excuse->why);
+    }
+  }
+  if (Difference d = CompareSteps(result, expect, verdict)) return d;
+  const NodeFacts books = as_recorded ? FactsWithoutChoice(trace) : *result.node;
+  if (Difference d = BrokenSteps(books, result.states, "")) return d;
   return BrokenSteps(*result.node, RunOnOwnNode(trace), " on a node of Berth's own");
 }
 
 }  // namespace
 
-Verdict CheckReplay(const ReplayCase& replay, const ReplayResult& result, const codec::Json& expect) {
+TraceGuide GuideOf(const ReplayCase& replay, const codec::Json& expect) {
+  TraceGuide guide;
+  const auto* trace = std::get_if<TraceCase>(&replay.what);
+  const Json& steps = At(expect, "steps");
+  if (trace == nullptr || !trace->config || !steps.is_array()) return guide;
+  if (!FindExcuse(*trace, FactsWithoutChoice(*trace), steps))
+    guide.reserved = engine::RecordedNode::Reserved::kAsRecorded;
+  std::set<std::string> rejected;
+  for (std::size_t i = 0; i < steps.size() && i < trace->steps.size(); ++i) {
+    guide.wishes.emplace_back();
+    guide.cpus_swept.push_back(!LeftoverCpus(steps[i], rejected));
+    const auto* add = std::get_if<AddPod>(&trace->steps[i]);
+    if (add == nullptr) continue;
+    guide.wishes.back() = WishesOf(steps[i], add->pod.uid);
+    if (At(steps[i], "admit") == false) rejected.insert(add->pod.uid);
+  }
+  return guide;
+}
+
+Verdict CheckReplay(const ReplayCase& replay, const TraceGuide& guide, const ReplayResult& result,
+                    const codec::Json& expect) {
   Verdict verdict;
   if (!expect.is_object()) {
     verdict.difference = "expect: expected an object";
   } else if (const auto* trace = std::get_if<TraceCase>(&replay.what)) {
-    verdict.difference = CompareTrace(*trace, result, expect, verdict);
+    verdict.difference = CompareTrace(*trace, guide, result, expect, verdict);
   } else if (const auto* take = std::get_if<TakeCase>(&replay.what)) {
     verdict.difference = Compare(*take, result, expect);
   } else if (const auto* merge = std::get_if<MergeCase>(&replay.what)) {

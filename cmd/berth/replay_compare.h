@@ -19,9 +19,13 @@ struct Verdict {
   std::string excuse;
 };
 
-/// Never fails: an `expect` that can't be read is a difference. Checks the promises of every step of a trace too, on
-/// the recorded node and on a node of Berth's own.
-Verdict CheckReplay(const ReplayCase& replay, const ReplayResult& result, const codec::Json& expect);
+/// How to run `replay` so that it can be compared with `expect`: where the rules leave a choice open, as recorded.
+TraceGuide GuideOf(const ReplayCase& replay, const codec::Json& expect);
+
+/// Never fails: an `expect` that can't be read is a difference. Requires: `result` was run with `guide`, from GuideOf.
+/// Checks the promises of every step of a trace too, on the recorder's books and on a node of Berth's own.
+Verdict CheckReplay(const ReplayCase& replay, const TraceGuide& guide, const ReplayResult& result,
+                    const codec::Json& expect);
 
 }  // namespace berth::cli
 

@@ -88,6 +88,7 @@ Broken BrokenMemory(const NodeFacts& node, const StateFacts& state) {
   }
   if (state.memory.empty()) return std::nullopt;
   if (Broken broken = BrokenMemoryTables(node, state)) return broken;
+  if (!state.exact_books) return std::nullopt;
   std::map<std::string, Bytes> reserved;
   for (const auto& [id, counters] : state.memory)
     for (const auto& [type, table] : counters.types) reserved[type] += table.reserved;

@@ -43,6 +43,7 @@ struct StateFacts {
   std::vector<HolderFacts> holders;
   std::map<NumaId, MemoryNodeState> memory;  ///< the counters; empty: not known
   std::set<std::string> pods;                ///< uids that may hold something
+  bool exact_books = true;  ///< blocks add up to what is booked; not on a recorder's books (docs/reference/replay.md)
 };
 
 /// Facts of a machine and configuration. `reserved` is what the node says it keeps back.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/recorded.h"
 #include "state/kubelet_files.h"
 
 namespace berth::cli {
@@ -73,19 +72,22 @@ void AddState(const Ledger& ledger, const DeviceInventory& inventory, Json& step
 }
 
 /// A step of the trace on the recorded node: the answer without the state.
-Json RunStep(const ReplayStep& step, engine::RecordedNode& node, const os::Clock* clock) {
+Json RunStep(const TraceCase& trace, std::size_t i, const TraceGuide& guide, engine::RecordedNode& node,
+             const os::Clock* clock) {
   Json out = {{"admit", true}};
   std::optional<std::int64_t> ns;
-  if (const auto* add = std::get_if<AddPod>(&step)) {
+  if (const auto* add = std::get_if<AddPod>(&trace.steps[i])) {
     engine::RecordedNode::Step answer;
-    ns = Timed(clock, [&] { answer = node.Add(add->pod, nullptr); });
+    const engine::DeviceWishes* wishes = i < guide.wishes.size() ? &guide.wishes[i] : nullptr;
+    ns = Timed(clock, [&] { answer = node.Add(add->pod, nullptr, wishes); });
     out["admit"] = answer.admit;
     if (!answer.admit) out["reason"] = answer.reason;
     for (const auto& [container, hint] : answer.hints) out["hints"][container] = HintJson(hint);
-  } else if (const auto* remove = std::get_if<RemovePod>(&step)) {
+  } else if (const auto* remove = std::get_if<RemovePod>(&trace.steps[i])) {
     ns = Timed(clock, [&] { node.Remove(remove->uid); });
   } else {
-    ns = Timed(clock, [&] { node.Restart(); });
+    const bool swept = i >= guide.cpus_swept.size() || guide.cpus_swept[i];
+    ns = Timed(clock, [&] { node.Restart(swept); });
   }
   if (ns) out["ns"] = *ns;
   return out;
@@ -108,28 +110,29 @@ void FollowPods(const ReplayStep& step, std::set<std::string>& pods) {
   if (const auto* remove = std::get_if<RemovePod>(&step)) pods.erase(remove->uid);
 }
 
-void Run(const TraceCase& trace, const os::Clock* clock, ReplayResult& result) {
+void Run(const TraceCase& trace, const os::Clock* clock, const TraceGuide& guide, ReplayResult& result) {
   const auto made = MakeNode(trace);
   if (!made) {
     result.json["error"] = made.error().message;
     return;
   }
   result.node = FactsOf(made->machine(), made->config(), made->reserved_cpus(), trace.inputs.devices);
-  engine::RecordedNode node(*made, trace.inputs);
+  engine::RecordedNode node(*made, trace.inputs, guide.reserved);
   std::set<std::string> pods;
   Json& steps = result.json["steps"] = Json::array();
-  for (const ReplayStep& step : trace.steps) {
-    Json answer = RunStep(step, node, clock);
+  for (std::size_t i = 0; i < trace.steps.size(); ++i) {
+    Json answer = RunStep(trace, i, guide, node, clock);
     AddState(node.ledger(), trace.inputs.devices, answer);
     steps.push_back(std::move(answer));
-    FollowPods(step, pods);
+    FollowPods(trace.steps[i], pods);
     result.states.push_back(FactsOf(node.ledger(), pods));
+    result.states.back().exact_books = false;
   }
   result.json["cpu_manager_state"] = FileJson(state::FormatKubeletState(state::ExportCpuState(node.ledger())));
   result.json["memory_manager_state"] = FileJson(state::FormatKubeletState(state::ExportMemoryState(node.ledger())));
 }
 
-void Run(const MergeCase& merge, const os::Clock* clock, ReplayResult& result) {
+void Run(const MergeCase& merge, const os::Clock* clock, const TraceGuide&, ReplayResult& result) {
   engine::MergeResult merged;
   const auto ns = Timed(clock, [&] { merged = engine::MergeHints(merge.input); });
   result.json["hint"] = HintJson(merged.hint);
@@ -137,7 +140,7 @@ void Run(const MergeCase& merge, const os::Clock* clock, ReplayResult& result) {
   if (ns) result.json["ns"] = *ns;
 }
 
-void Run(const TakeCase& take, const os::Clock* clock, ReplayResult& result) {
+void Run(const TakeCase& take, const os::Clock* clock, const TraceGuide&, ReplayResult& result) {
   const auto topology = engine::Topology::Make(take.machine);
   if (!topology) {
     result.json["error"] = topology.error().message;
@@ -155,10 +158,10 @@ void Run(const TakeCase& take, const os::Clock* clock, ReplayResult& result) {
 
 }  // namespace
 
-ReplayResult RunReplayCase(const ReplayCase& replay, const os::Clock* clock) {
+ReplayResult RunReplayCase(const ReplayCase& replay, const os::Clock* clock, const TraceGuide& guide) {
   ReplayResult result;
   result.json["name"] = replay.name;
-  std::visit([&](const auto& what) { Run(what, clock, result); }, replay.what);
+  std::visit([&](const auto& what) { Run(what, clock, guide, result); }, replay.what);
   return result;
 }
 

@@ -1,0 +1,171 @@
+#include "berth/replay_invariants.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth::cli {
+namespace {
+
+using testing::HasSubstr;
+
+CpuSet Cpus(std::string_view list) { return CpuSet::Parse(list).value_or(CpuSet{}); }
+
+class PromisesTest : public testing::Test {
+ protected:
+  PromisesTest() {
+    node_.cpus = Cpus("0-7");
+    node_.reserved = Cpus("0");
+    node_.static_cpus = true;
+    node_.allocatable[NumaId{0}] = {{"memory", GiB(4)}};
+    node_.devices["v.example/gpu"] = {{.id = "a"}, {.id = "b"}};
+    state_.shared = Cpus("0-1,4-7");
+    state_.pods = {"u1", "u2"};
+    state_.memory[NumaId{0}].types["memory"] = {
+        .total = GiB(4), .allocatable = GiB(4), .reserved = GiB(1), .free = GiB(3)};
+    HolderFacts holder{.pod = "u1", .container = "app"};
+    holder.cpus = Cpus("2-3");
+    holder.memory = {{{NumaId{0}}, "memory", GiB(1)}};
+    holder.devices["v.example/gpu"] = {"a"};
+    state_.holders = {holder};
+  }
+
+  HolderFacts& app() { return state_.holders.front(); }
+  MemoryTable& memory() { return state_.memory[NumaId{0}].types["memory"]; }
+  HolderFacts& Another(const std::string& pod, ContainerKind kind, int position) {
+    HolderFacts holder{.pod = pod, .container = "other", .kind = kind, .position = position};
+    state_.holders.push_back(holder);
+    return state_.holders.back();
+  }
+  void ExpectBroken(const std::string& words) {
+    const auto broken = BrokenPromise(node_, state_);
+    ASSERT_TRUE(broken) << "expected: " << words;
+    EXPECT_THAT(*broken, HasSubstr(words));
+  }
+  void ExpectKept() { EXPECT_EQ(BrokenPromise(node_, state_).value_or(""), ""); }
+
+  NodeFacts node_;
+  StateFacts state_;
+};
+
+TEST_F(PromisesTest, ASoundStateKeepsThemAll) { ExpectKept(); }
+
+TEST_F(PromisesTest, ExclusiveCpusAreOnline) {
+  app().cpus = Cpus("2-3,9");
+  ExpectBroken("u1/app holds CPUs that are not online: 9");
+}
+
+TEST_F(PromisesTest, ExclusiveCpusAreNotReserved) {
+  app().cpus = Cpus("0,2-3");
+  ExpectBroken("reserved CPUs: 0");
+}
+
+TEST_F(PromisesTest, ExclusiveCpusAreNotShared) {
+  state_.shared = Cpus("0-2,4-7");
+  ExpectBroken("in the shared pool: 2");
+}
+
+TEST_F(PromisesTest, NoCpuIsLost) {
+  state_.shared = Cpus("0-1,4-6");
+  ExpectBroken("are 0-6, not 0-7");
+}
+
+TEST_F(PromisesTest, StrictReservationKeepsReservedCpusOutOfTheSharedPool) {
+  node_.strict = true;
+  ExpectBroken("are 0-7, not 1-7");
+  state_.shared = Cpus("1,4-7");
+  ExpectKept();
+}
+
+TEST_F(PromisesTest, TheSharedPoolIsNeverEmptyUnlessStrict) {
+  node_.reserved = CpuSet();
+  app().cpus = Cpus("0-7");
+  state_.shared = CpuSet();
+  ExpectBroken("shared pool is empty");
+  node_.strict = true;
+  ExpectKept();
+}
+
+TEST_F(PromisesTest, PolicyNoneHasNoExclusiveCpus) {
+  node_.static_cpus = false;
+  state_.shared = CpuSet();
+  ExpectBroken("policy none");
+}
+
+TEST_F(PromisesTest, TwoPodsNeverShareACpu) {
+  Another("u2", ContainerKind::kApp, 0).cpus = Cpus("3");
+  ExpectBroken("u1/app and u2/other both hold CPUs 3");
+}
+
+TEST_F(PromisesTest, OnlyAnInitContainerMayLeaveItsCpusToLaterOnes) {
+  app().position = 2;
+  HolderFacts& other = Another("u1", ContainerKind::kInit, 1);
+  other.cpus = Cpus("3");
+  ExpectKept();
+  other.kind = ContainerKind::kSidecar;
+  ExpectBroken("both hold CPUs 3");
+  other.kind = ContainerKind::kApp;
+  ExpectBroken("both hold CPUs 3");
+}
+
+TEST_F(PromisesTest, AnInitContainerMayNotTakeFromASidecarThatStillRuns) {
+  app().kind = ContainerKind::kSidecar;
+  Another("u1", ContainerKind::kInit, 1).cpus = Cpus("3");
+  ExpectBroken("both hold CPUs 3");
+}
+
+TEST_F(PromisesTest, ADeviceHasOneHolder) {
+  Another("u2", ContainerKind::kApp, 0).devices["v.example/gpu"] = {"a"};
+  ExpectBroken("both hold v.example/gpu a");
+}
+
+TEST_F(PromisesTest, ADeviceExistsAndIsCountedOnce) {
+  app().devices["v.example/gpu"] = {"a", "a"};
+  ExpectBroken("twice");
+  app().devices["v.example/gpu"] = {"c"};
+  ExpectBroken("does not exist");
+}
+
+TEST_F(PromisesTest, MemoryCountersAddUp) {
+  memory().free = GiB(2);
+  ExpectBroken("reserved and free");
+  memory() = {.total = GiB(4), .allocatable = GiB(4), .reserved = GiB(5), .free = GiB(-1)};
+  ExpectBroken("negative");
+  memory() = {.total = GiB(4), .allocatable = GiB(5), .reserved = GiB(1), .free = GiB(4)};
+  ExpectBroken("allocatable has changed");
+  memory() = {.total = GiB(4), .allocatable = GiB(4), .reserved = GiB(2), .free = GiB(2)};
+  ExpectBroken("are booked");
+  state_.memory.emplace(NumaId{5}, MemoryNodeState());
+  ExpectBroken("every node");
+}
+
+TEST_F(PromisesTest, MemoryIsHeldOnNodesThatExist) {
+  app().memory = {{{NumaId{3}}, "memory", GiB(1)}};
+  ExpectBroken("unknown node");
+  app().memory = {{{NumaId{0}}, "memory", GiB(-1)}};
+  ExpectBroken("negative");
+}
+
+TEST_F(PromisesTest, APodThatIsGoneHoldsNothing) {
+  state_.pods = {"u2"};
+  ExpectBroken("u1/app holds something although its pod is gone");
+}
+
+TEST(NodeFactsTest, AllocatableMemoryIsWhatReservationsAndHugePagesLeave) {
+  Machine machine;
+  NumaNode node{.id = NumaId{1}, .memory = GiB(8)};
+  node.hugepages = {{.page_size = MiB(2), .count = 512}};
+  machine.nodes = {node};
+  KubeletConfiguration config;
+  config.memory_manager_policy = "Static";
+  config.reserved_memory = {
+      {.node = NumaId{1},
+       .limits = {{"memory", Quantity::FromBytes(GiB(1))}, {"hugepages-2Mi", Quantity::FromBytes(MiB(4))}}}};
+  const NodeFacts facts = FactsOf(machine, config, CpuSet(), {});
+  ASSERT_EQ(facts.allocatable.size(), 1U);
+  const auto& types = facts.allocatable.begin()->second;
+  EXPECT_EQ(types.find("memory")->second, GiB(6));
+  EXPECT_EQ(types.find("hugepages-2Mi")->second, MiB(1020));
+}
+
+}  // namespace
+}  // namespace berth::cli

@@ -1,0 +1,31 @@
+// Runs the real `berth` program, as a user would.
+#ifndef BERTH_TESTS_REPLAY_RUN_BERTH_H_
+#define BERTH_TESTS_REPLAY_RUN_BERTH_H_
+
+#include <string>
+#include <vector>
+
+namespace berth {
+
+struct Ran {
+  int status = -1;  ///< exit status; -1: did not start or ended by a signal
+  std::string out;
+  std::string err;
+};
+
+/// Waits for the end. `input` is standard input. The environment holds PATH and nothing else.
+Ran RunBerth(const std::vector<std::string>& arguments, const std::string& input = {});
+
+/// Lines without their ends; nothing after the last newline.
+std::vector<std::string> Lines(const std::string& text);
+
+/// Writes a file; a test failure when it cannot.
+void WriteText(const std::string& path, const std::string& text);
+/// The same, gzipped.
+void WriteGzip(const std::string& path, const std::string& text);
+/// Lines of a gzipped file; a test failure when it cannot be read.
+std::vector<std::string> GzipLines(const std::string& path);
+
+}  // namespace berth
+
+#endif  // BERTH_TESTS_REPLAY_RUN_BERTH_H_

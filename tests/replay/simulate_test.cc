@@ -1,0 +1,185 @@
+// `berth simulate` from the outside.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "codec/codec.h"
+#include "replay/run_berth.h"
+#include "testing/fixtures.h"
+
+namespace berth {
+namespace {
+
+using codec::Json;
+using testing::HasSubstr;
+
+constexpr const char* kMachine = "numa:2(memory=8GB) core:4 pu:2";
+
+std::string Input(const std::string& name) { return testkit::SourcePath("tests/golden/simulate/" + name); }
+
+std::vector<std::string> Simulate(std::vector<std::string> rest) {
+  std::vector<std::string> out{"simulate",  "--machine",          kMachine, "--config", Input("kubelet.yaml"),
+                               "--devices", Input("devices.yaml")};
+  out.insert(out.end(), rest.begin(), rest.end());
+  return out;
+}
+
+std::string Shown(const Ran& ran) { return ran.out + ran.err + "(exit status " + std::to_string(ran.status) + ")\n"; }
+
+/// A Guaranteed pod.
+std::string Pod(const std::string& name, const std::string& cpus) {
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec: {containers: [{name: c, image: i, " +
+         "resources: {limits: {cpu: \"" + cpus + "\", memory: 64Mi}}}]}\n";
+}
+
+Json ParseOut(const Ran& ran) {
+  auto json = codec::ParseJson(ran.out, "output");
+  EXPECT_TRUE(json) << ran.out << ran.err;
+  return json ? *std::move(json) : Json();
+}
+
+TEST(SimulateTest, PodsComeAndGoInTheOrderGiven) {
+  testkit::ExpectGolden(
+      "tests/golden/simulate/steps.txt",
+      Shown(RunBerth(Simulate({Input("pods.yaml"), Input("more.yaml"), "remove:shop/web", "remove:batch"}))));
+}
+
+TEST(SimulateTest, TheMapIsDrawnAfterEachStep) {
+  testkit::ExpectGolden("tests/golden/simulate/map.txt",
+                        Shown(RunBerth(Simulate({"--map", Input("more.yaml"), "remove:cache"}))));
+}
+
+TEST(SimulateTest, JsonHoldsEveryStepAndTheLedger) {
+  testkit::ExpectGolden("tests/golden/simulate/steps.json",
+                        Shown(RunBerth(Simulate({"-o", "json", Input("pods.yaml"), "remove:shop/web"}))));
+}
+
+TEST(SimulateTest, YamlSaysTheSameAsJson) {
+  const Ran yaml = RunBerth(Simulate({"-o", "yaml", Input("more.yaml")}));
+  EXPECT_THAT(yaml.out, HasSubstr("action: add\n"));
+  EXPECT_THAT(yaml.out, HasSubstr("pod: default/cache\n"));
+}
+
+TEST(SimulateTest, StatusTellsWhetherAllWereAdmitted) {
+  EXPECT_EQ(RunBerth({"simulate", "-m", "core:4", "-"}, Pod("a", "1")).status, 0);
+  EXPECT_EQ(RunBerth({"simulate", "-m", "core:4", "-"}, Pod("a", "9")).status, 3);
+  EXPECT_EQ(RunBerth({"simulate", "-m", "core:4", "/nonexistent/pods.yaml"}).status, 1);
+}
+
+TEST(SimulateTest, NodeFitCanBeLeftOut) {
+  const Ran fit = RunBerth({"simulate", "-m", "core:4", "-"}, Pod("a", "9"));
+  EXPECT_THAT(fit.out, HasSubstr("OutOfcpu"));
+  EXPECT_EQ(RunBerth({"simulate", "-m", "core:4", "--no-node-fit", "-"}, Pod("a", "9")).status, 0);
+}
+
+TEST(SimulateTest, GoesOnFromASavedLedger) {
+  const testkit::TempDir temp;
+  const Ran first = RunBerth(Simulate({"-o", "json", Input("pods.yaml")}));
+  WriteText(temp / "ledger.json", codec::FormatJson(ParseOut(first)["ledger"]));
+  const Json both = ParseOut(RunBerth(Simulate({"-o", "json", Input("pods.yaml"), Input("more.yaml")})));
+  const Json later = ParseOut(RunBerth(Simulate({"-o", "json", "--ledger", temp / "ledger.json", Input("more.yaml")})));
+  EXPECT_EQ(both["ledger"]["shared"], later["ledger"]["shared"]);
+  EXPECT_EQ(both["ledger"]["memory"], later["ledger"]["memory"]);
+  EXPECT_EQ(both["steps"].back()["admitted"], later["steps"].back()["admitted"]);
+}
+
+TEST(SimulateTest, ALedgerOfAnotherMachineIsRefused) {
+  const testkit::TempDir temp;
+  const Ran first = RunBerth(Simulate({"-o", "json", Input("pods.yaml")}));
+  WriteText(temp / "ledger.json", codec::FormatJson(ParseOut(first)["ledger"]));
+  const Ran other = RunBerth({"simulate", "-m", "numa:2(memory=8GB) core:8 pu:2", "-c", Input("kubelet.yaml"), "-l",
+                              temp / "ledger.json", Input("more.yaml")});
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.err, HasSubstr("does not fit this machine and configuration"));
+  const Ran settings = RunBerth({"simulate", "-m", kMachine, "-l", temp / "ledger.json", Input("more.yaml")});
+  EXPECT_EQ(settings.status, 1);
+  EXPECT_THAT(settings.err, HasSubstr("CPU manager policy"));
+}
+
+TEST(SimulateTest, BadInputIsNamedBeforeAnythingIsDone) {
+  const testkit::TempDir temp;
+  WriteText(temp / "pod.yaml", Pod("a", "1"));
+  WriteText(temp / "twin.yaml", Pod("a", "2"));
+  WriteText(temp / "empty.yaml", "---\n");
+  WriteText(temp / "broken.json", "{");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases{
+      {{temp / "pod.yaml", temp / "twin.yaml"}, "default/a is there already"},
+      {{"remove:a"}, "remove:default/a: there is no such pod"},
+      {{temp / "pod.yaml", "remove:a", "remove:a"}, "there is no such pod"},
+      {{temp / "empty.yaml"}, "no pod"},
+      {{"-l", temp / "broken.json", temp / "pod.yaml"}, "broken.json"},
+      {{"-c", temp / "broken.json", temp / "pod.yaml"}, "broken.json"},
+      {{"-d", temp / "broken.json", temp / "pod.yaml"}, "broken.json"}};
+  for (const auto& [rest, words] : cases) {
+    std::vector<std::string> arguments{"simulate", "-m", "core:4"};
+    arguments.insert(arguments.end(), rest.begin(), rest.end());
+    const Ran ran = RunBerth(arguments);
+    EXPECT_EQ(ran.status, 1) << words;
+    EXPECT_EQ(ran.out, "") << words;
+    EXPECT_THAT(ran.err, HasSubstr(words));
+  }
+}
+
+TEST(SimulateTest, BadDevicesAreNamedByPath) {
+  const testkit::TempDir temp;
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"[]", "expected resource names"},
+      {"gpu: []", "gpu: not a device resource"},
+      {"v.example/gpu: 7", "v.example/gpu: expected a list"},
+      {"v.example/gpu: [7]", "v.example/gpu[0]: expected"},
+      {"v.example/gpu: [{numa: [0]}]", "v.example/gpu[0].id: the field is missing"},
+      {"v.example/gpu: [{id: a, healthy: maybe}]", "v.example/gpu[0].healthy"},
+      {"v.example/gpu: [{id: a, node: 1}]", "v.example/gpu[0].node"},
+      {"v.example/gpu: [{id: a, numa: [x]}]", "v.example/gpu[0].numa"},
+      {"v.example/gpu: [{id: a}, {id: a}]", "the device \"a\" is listed twice"},
+      {"v.example/gpu: [{id: a, numa: 9}]", "is on NUMA node 9; the machine has 0-1"}};
+  for (const auto& [text, words] : cases) {
+    WriteText(temp / "devices.yaml", text);
+    const Ran ran = RunBerth({"simulate", "-m", kMachine, "-d", temp / "devices.yaml", Input("more.yaml")});
+    EXPECT_EQ(ran.status, 1) << text;
+    EXPECT_THAT(ran.err, HasSubstr(words));
+  }
+}
+
+/// MachineInfo of 2 sockets, each one node of 24 cores; CPUs c and c + 48 are threads of core c.
+std::string NinetySixCpus() {
+  Json machine = {{"num_cores", 96},
+                  {"num_physical_cores", 48},
+                  {"num_sockets", 2},
+                  {"memory_capacity", 17179869184},
+                  {"topology", Json::array()}};
+  for (int node = 0; node < 2; ++node) {
+    Json cores = Json::array();
+    for (int core = 0; core < 24; ++core)
+      cores.push_back(
+          {{"core_id", core}, {"thread_ids", {node * 24 + core, node * 24 + core + 48}}, {"socket_id", node}});
+    machine["topology"].push_back({{"node_id", node}, {"memory", 8589934592}, {"cores", cores}});
+  }
+  return codec::FormatJson(machine);
+}
+
+TEST(SimulateTest, InitContainersLeaveTheirCpusToTheApp) {
+  const testkit::TempDir temp;
+  WriteText(temp / "machine.json", NinetySixCpus());
+  const std::string forty = "{image: i, resources: {limits: {cpu: \"40\", memory: 1Gi}}, name: ";
+  WriteText(temp / "pods.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: big}\nspec: {initContainers: [" + forty +
+                                    "init}], containers: [" + forty + "app}]}\n---\n" + Pod("next", "40"));
+  for (const char* policy : {"best-effort", "restricted"}) {
+    WriteText(temp / "kubelet.yaml",
+              "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+              "cpuManagerPolicy: static\nreservedSystemCPUs: 0-3\ntopologyManagerPolicy: " +
+                  std::string(policy) + "\n");
+    const Ran ran = RunBerth(
+        {"simulate", "-m", temp / "machine.json", "-c", temp / "kubelet.yaml", "-o", "json", temp / "pods.yaml"});
+    EXPECT_EQ(ran.status, 0) << policy << ran.err;
+    const Json steps = ParseOut(ran)["steps"];
+    EXPECT_EQ(steps[0]["containers"][0]["cpus"], "4-23,52-71") << policy;
+    EXPECT_EQ(steps[0]["containers"][1]["cpus"], "4-23,52-71") << policy;
+    EXPECT_EQ(steps[1]["containers"][0]["cpus"], "24-43,72-91") << policy;
+  }
+}
+
+}  // namespace
+}  // namespace berth
