@@ -14,7 +14,7 @@
 #include "machine/describe.h"
 #include "machine/hwloc_source.h"
 #include "machine/load.h"
-#include "machine/shared_trees.h"
+#include "machine/shared_trees_test.h"
 
 namespace berth::machine {
 namespace {

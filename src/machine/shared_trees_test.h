@@ -1,6 +1,6 @@
 // Captured machines that lie beside the checkout, for this room's tests.
-#ifndef BERTH_MACHINE_SHARED_TREES_H_
-#define BERTH_MACHINE_SHARED_TREES_H_
+#ifndef BERTH_MACHINE_SHARED_TREES_TEST_H_
+#define BERTH_MACHINE_SHARED_TREES_TEST_H_
 
 #include <algorithm>
 #include <filesystem>
@@ -34,4 +34,4 @@ inline std::string TreeName(const std::string& tarball) {
 
 }  // namespace berth::machine
 
-#endif  // BERTH_MACHINE_SHARED_TREES_H_
+#endif  // BERTH_MACHINE_SHARED_TREES_TEST_H_
