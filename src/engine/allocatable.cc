@@ -44,8 +44,8 @@ std::optional<std::string> HardMemoryThreshold(const KubeletConfiguration& confi
 Result<Quantity> Percentage(std::string_view text, const Quantity& capacity) {
   const std::string where = "evictionHard[\"memory.available\"]: ";
   float percent = 0;
-  const char* end = text.data() + text.size() - 1;
-  const auto [ptr, ec] = std::from_chars(text.data(), end, percent);
+  const char* const end = text.end() - 1;
+  const auto [ptr, ec] = std::from_chars(text.begin(), end, percent);
   if (ec != std::errc() || ptr != end)
     return Fail(Code::kInvalid, where + "\"" + Printable(text) + "\" is not a percentage like \"10%\"");
   if (percent < 0 || percent > 100)
