@@ -1,0 +1,1 @@
+google_test berth_cgroup_integration_test 150

@@ -1,0 +1,1 @@
+google_test berth_cgroup_v2_test 150

@@ -1,0 +1,48 @@
+# For the suites; sourced by init. Results go to descriptor 7.
+pass() { echo "pass $suite/$1" >&7; }
+fail() {
+  echo "fail $suite/$1" >&7
+  shift
+  echo "FAILED: $*"
+}
+# check NAME COMMAND...: one case.
+check() {
+  name=$1
+  shift
+  if "$@"; then pass "$name"; else fail "$name" "$name: $*"; fi
+}
+# equal NAME EXPECTED SEEN
+equal() {
+  if [ "$2" = "$3" ]; then pass "$1"; else fail "$1" "$1: expected '$2', saw '$3'"; fi
+}
+# wait_for SECONDS COMMAND...: looks again and again.
+wait_for() {
+  end=$(($(cut -d. -f1 /proc/uptime) + $1))
+  shift
+  until "$@"; do
+    [ "$(cut -d. -f1 /proc/uptime)" -lt "$end" ] || return 1
+    usleep 200000
+  done
+}
+
+# google_test PROGRAM SECONDS [FILTER]: each of its tests is a case. Skipping is failing: the guests are made to have it all.
+google_test() {
+  timeout -s KILL "$2" "$1" --gtest_color=no --gtest_filter="${3:-*}" >"/tmp/$suite.log" 2>&1
+  status=$?
+  cat "/tmp/$suite.log"
+  sed -n "s#^\[       OK \] \([^ ]*\) (.*#pass $suite/\1#p; s#^\[  FAILED  \] \([^ ]*\) (.*#fail $suite/\1#p
+    s#^\[  SKIPPED \] \([^ ]*\) (.*#fail $suite/\1 (skipped)#p" "/tmp/$suite.log" >&7
+  if [ $status -ne 0 ] && ! grep -q '^\[  FAILED  \]' "/tmp/$suite.log"; then
+    fail "whole" "$1 ended with status $status in $(grep '^\[ RUN' "/tmp/$suite.log" | tail -1)"
+  fi
+  grep -q '^\[==========\] Running' "/tmp/$suite.log" || fail "whole" "$1 ran nothing"
+}
+
+# "0-2,5" -> lines 0 1 2 5
+expand() {
+  echo "$1" | tr , '\n' | while IFS=- read -r first last; do
+    [ -z "$first" ] || seq "$first" "${last:-$first}"
+  done
+}
+# meets SET SET: whether they have a CPU in common.
+meets() { [ -n "$(for cpu in $(expand "$1"); do expand "$2" | grep -x "$cpu"; done)" ]; }

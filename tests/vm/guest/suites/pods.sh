@@ -1,0 +1,87 @@
+# The real berthd with the example pods, in a cgroup of its own and at the very root.
+. /opt/berth/suites/node.sh
+all=$(cat /sys/fs/cgroup/cpuset.cpus.effective)
+
+check starts node_start /opt/berth/examples/kubelet.yaml /berth-vm
+for pod in latency web batch toobig; do berth apply -f /opt/berth/examples/pods/$pod.yaml; done
+check settles wait_for 60 settled
+check latency-runs wait_for 30 runs latency
+check web-runs wait_for 30 runs web
+check batch-runs wait_for 30 runs batch
+berth pods
+berth map
+
+latency=$(group_of loop)
+cpus=$(cat "$latency/cpuset.cpus.effective")
+equal exclusive-count 1 "$(expand "$cpus" | wc -l)"
+equal first-words "round 1 on CPU $cpus" "$(wait_for 20 sh -c 'berth logs latency-vm | grep -q round' && berth logs latency-vm | grep -o 'round 1 on.*')"
+equal main-allowed "$cpus" "$(allowed "$(head -1 "$latency/cgroup.procs")")"
+check others-kept-off kept_off "$latency" "$cpus"
+check reserved-cpu-stays-shared sh -c "[ '$cpus' != 0 ]"
+check toobig-is-explained sh -c 'berth describe toobig-vm | grep -Eq "OutOfcpu|TopologyAffinityError|UnexpectedAdmissionError"'
+
+# 1 CPU: 1024 shares, weight 100 for the container and 39 for the levels above; no quota for exclusive CPUs.
+equal latency-weight 100 "$(cat "$latency/cpu.weight")"
+equal latency-pod-weight 39 "$(cat "$(dirname "$latency")/cpu.weight")"
+equal latency-quota "max 100000" "$(cat "$latency/cpu.max")"
+equal latency-memory 67108864 "$(cat "$latency/memory.max")"
+equal latency-pod-memory 67108864 "$(cat "$(dirname "$latency")/memory.max")"
+web=$(group_of app)
+equal web-quota "50000 100000" "$(cat "$web/cpu.max")"
+equal web-memory 134217728 "$(cat "$web/memory.max")"
+equal besteffort-weight 1 "$(cat "$node_top/kubepods/besteffort/cpu.weight")"
+for group in "" /kubepods /kubepods/burstable; do
+  equal "controllers$(echo "$group" | tr / -)" "$(cat /sys/fs/cgroup/cgroup.subtree_control)" \
+    "$(cat "$node_top$group/cgroup.subtree_control")"
+done
+equal controllers-not-on-a-leaf "" "$(cat "$latency/cgroup.subtree_control")"
+
+before=$(pids)
+for round in 1 2; do
+  kill -KILL $node_pid
+  wait $node_pid
+  check killed-$round-starts-again node_start /opt/berth/examples/kubelet.yaml /berth-vm
+  equal killed-$round-same-processes "$before" "$(pids)"
+  equal killed-$round-same-cpus "$cpus" "$(cat "$latency/cpuset.cpus.effective")"
+  check killed-$round-others-kept-off kept_off "$latency" "$cpus"
+done
+
+berth delete latency-vm
+check latency-goes wait_for 30 gone latency
+check latency-leaves-no-group sh -c "[ ! -e '$(dirname "$latency")' ]"
+pool_is_whole() {
+  for pid in $(others_than /nowhere); do [ "$(allowed "$pid")" = "$all" ] || [ ! -e "/proc/$pid" ] || return 1; done
+}
+check pool-grows wait_for 20 pool_is_whole
+
+node_stop
+equal stops 0 $?
+equal leaves-no-groups "" "$(find /sys/fs/cgroup -mindepth 1 -type d)"
+equal leaves-no-processes "" "$(pidof berthd berth-shim)"
+rm -rf /tmp/node
+
+check root-starts node_start /opt/berth/examples/kubelet.yaml /
+berth apply -f /opt/berth/examples/pods/latency.yaml
+check root-latency-runs wait_for 30 runs latency
+equal root-count 1 "$(expand "$(cat "$(group_of loop)/cpuset.cpus.effective")" | wc -l)"
+node_stop
+equal root-stops 0 $?
+equal root-leaves-no-groups "" "$(find /sys/fs/cgroup -mindepth 1 -type d)"
+rm -rf /tmp/node
+
+# Somebody else's processes sit where Berth's groups shall be: the kernel allows no children with controllers there.
+mkdir /sys/fs/cgroup/taken
+sleep 600 &
+sleeper=$!
+echo $sleeper >/sys/fs/cgroup/taken/cgroup.procs
+mkdir -p /tmp/node/pods
+timeout 20 berthd --kubelet-config /opt/berth/examples/kubelet.yaml --pod-dir /tmp/node/pods --state-dir /tmp/node/state \
+  --run-dir /tmp/node/run --log-dir /tmp/node/log --socket "$BERTH_SOCKET" --node-name vm --cgroup-root /taken \
+  >/tmp/taken.log 2>&1
+equal taken-ends 1 $?
+cat /tmp/taken.log
+check taken-is-explained grep -q 'processes live in /sys/fs/cgroup/taken' /tmp/taken.log
+kill $sleeper
+wait $sleeper
+rmdir /sys/fs/cgroup/taken || find /sys/fs/cgroup/taken -depth -type d -exec rmdir {} \;
+rm -rf /tmp/node

@@ -1,0 +1,1 @@
+google_test berth_runtime_integration_test 240
