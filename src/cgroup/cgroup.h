@@ -86,7 +86,8 @@ class Tree {
   /// Writes what differs from the kernel's current values, in an order the kernel accepts (mems before cpus, memory
   /// before swap). Returns the number of writes made. v1: ancestors below Berth's root that lack CPUs or nodes asked
   /// for are widened first (they hold no processes). v2: the effective CPUs are checked afterwards, because the kernel
-  /// takes any value and silently runs the cgroup on its parent's CPUs instead. Errors: kNotFound (no such cgroup),
+  /// takes any value and silently runs the cgroup on its parent's CPUs instead; levels below Berth's root that took
+  /// them away are widened. Errors: kNotFound (no such cgroup),
   /// kUnsupported (controller not enabled), kBusy (v1 memory below usage), kInvalid (value out of range, v2 CPUs the
   /// parent does not have), kPermission.
   virtual Result<int> Write(std::string_view path, const CgroupValues& values) = 0;

@@ -453,16 +453,34 @@ TEST(V2TreeTest, TiersHaveTheLinearWeightUnlessOneIsGiven) {
   EXPECT_EQ(Code::kInvalid, host.tree->Write("kubepods", v).error().code);
 }
 
-TEST(V2TreeTest, SeesThatTheParentTookTheCpusAway) {
+TEST(V2TreeTest, GivesCpusBackThatALevelOfItsOwnTookAway) {
   Host host({.v2 = true});
   ASSERT_TRUE(host.tree->Create(kContainer));
   ASSERT_TRUE(host.tree->Write(kContainer, CpusOnly("2-3")));
   ASSERT_TRUE(host.kernel.ForeignWrite("cpuset", "berth/kubepods", "cpuset.cpus", "0-1"));
   EXPECT_EQ(Cpus("0-1"), host.tree->Read(kContainer)->cpus) << "what counts is where it runs";
+  EXPECT_EQ(1, *host.tree->Write(kContainer, CpusOnly("2-3")));
+  EXPECT_EQ(Cpus("2-3"), host.tree->Read(kContainer)->cpus);
+  EXPECT_EQ("0-3", host.kernel.Value("cpuset", "berth/kubepods", "cpuset.cpus")) << "others keep what they had";
+  EXPECT_EQ("", host.kernel.Value("cpuset", "berth/kubepods/burstable", "cpuset.cpus")) << "it inherits";
+
+  ASSERT_TRUE(host.kernel.ForeignWrite("cpuset", std::string("berth/") + std::string(kPod), "cpuset.cpus", "2"));
+  EXPECT_EQ(1, *host.tree->Write(kContainer, CpusOnly("2-3"))) << "a part of them is missing";
+  EXPECT_EQ(Cpus("2-3"), host.tree->Read(kContainer)->cpus);
+  EXPECT_EQ(0, *host.tree->Write(kContainer, CpusOnly("2-3")));
+}
+
+TEST(V2TreeTest, SeesThatTheRootHasNoneOfTheCpus) {
+  Host host({.v2 = true});
+  ASSERT_TRUE(host.tree->Create(kContainer));
+  ASSERT_TRUE(host.kernel.ForeignWrite("cpuset", "berth", "cpuset.cpus", "0-1"));
   const auto lost = host.tree->Write(kContainer, CpusOnly("2-3"));
   ASSERT_FALSE(lost);
   EXPECT_EQ(Code::kInvalid, lost.error().code);
   EXPECT_THAT(lost.error().message, HasSubstr("run on 0-1"));
+  EXPECT_EQ("0-1", host.kernel.Value("cpuset", "berth", "cpuset.cpus")) << "what Berth may use is for others to say";
+  EXPECT_EQ(1, *host.tree->Write(kContainer, CpusOnly("1-2"))) << "a part of them is there";
+  EXPECT_EQ(Cpus("1"), host.tree->Read(kContainer)->cpus);
 }
 
 TEST(OpenTest, AReadOnlyMountComesWithTheCure) {

@@ -23,9 +23,11 @@ class V2Hierarchy final : public Hierarchy {
 
  private:
   Result<void> EnableBelow(const std::string& parent);
-  Result<void> WriteCpuset(const std::string& dir, const CgroupValues& values);
+  Result<void> WriteCpuset(std::string_view path, std::size_t owned, const CgroupValues& values);
   template <class Set>
-  Result<void> WriteSet(const std::string& dir, std::string_view file, const Set& wanted);
+  Result<void> WriteSet(std::string_view path, std::size_t owned, std::string_view file, const Set& wanted);
+  template <class Set>
+  Result<void> Widen(std::string_view path, std::size_t owned, std::string_view file, const Set& wanted);
   Result<void> WriteMemory(const std::string& dir, const CgroupValues& values);
   Result<void> WriteCpu(const std::string& dir, const CgroupValues& values);
 };
@@ -65,7 +67,7 @@ Result<void> V2Hierarchy::EnableBelow(const std::string& parent) {
                                            "their own below it, or choose another cgroup root");
 }
 
-Result<void> V2Hierarchy::Write(std::string_view path, std::size_t, const CgroupValues& values) {
+Result<void> V2Hierarchy::Write(std::string_view path, std::size_t owned, const CgroupValues& values) {
   const std::string dir = Dir(path);
   if (Has("pids") && values.pids_max) {
     const std::string text = FormatPidsMax(*values.pids_max);
@@ -74,26 +76,44 @@ Result<void> V2Hierarchy::Write(std::string_view path, std::size_t, const Cgroup
   }
   if (Has("memory")) BERTH_RETURN_IF_ERROR(WriteMemory(dir, values));
   if (Has("cpu")) BERTH_RETURN_IF_ERROR(WriteCpu(dir, values));
-  if (Has("cpuset")) BERTH_RETURN_IF_ERROR(WriteCpuset(dir, values));
+  if (Has("cpuset")) BERTH_RETURN_IF_ERROR(WriteCpuset(path, owned, values));
   return WriteHugePages(dir, "max", values);
 }
 
-Result<void> V2Hierarchy::WriteCpuset(const std::string& dir, const CgroupValues& values) {
-  if (values.mems) BERTH_RETURN_IF_ERROR(WriteSet(dir, "cpuset.mems", *values.mems));
-  if (values.cpus) BERTH_RETURN_IF_ERROR(WriteSet(dir, "cpuset.cpus", *values.cpus));
+Result<void> V2Hierarchy::WriteCpuset(std::string_view path, std::size_t owned, const CgroupValues& values) {
+  if (values.mems) BERTH_RETURN_IF_ERROR(WriteSet(path, owned, "cpuset.mems", *values.mems));
+  if (values.cpus) BERTH_RETURN_IF_ERROR(WriteSet(path, owned, "cpuset.cpus", *values.cpus));
   return {};
 }
 
-/// The kernel accepts sets the parent lacks and then uses the parent's: only the effective set tells.
+/// The kernel accepts sets the parent lacks and then uses the parent's: only the effective set tells. A part of what is
+/// wanted is fine once our own levels give it all: the rest is offline, or not for this root.
 template <class Set>
-Result<void> V2Hierarchy::WriteSet(const std::string& dir, std::string_view file, const Set& wanted) {
-  const std::string name = dir + "/" + std::string(file);
+Result<void> V2Hierarchy::WriteSet(std::string_view path, std::size_t owned, std::string_view file, const Set& wanted) {
+  const std::string name = Dir(path) + "/" + std::string(file);
   if (wanted.empty()) return Fail(Code::kInvalid, "set " + name + ": an empty set would mean the parent's whole set");
   BERTH_RETURN_IF_ERROR(files().Put(name, wanted, FormatIds(wanted), Set::Parse));
-  BERTH_TRY(const auto effective, files().Parsed(name + ".effective", Set::Parse));
+  BERTH_TRY(auto effective, files().Parsed(name + ".effective", Set::Parse));
+  if (!effective || *effective == wanted) return {};
+  BERTH_RETURN_IF_ERROR(Widen(path, owned, file, wanted));
+  BERTH_TRY(effective, files().Parsed(name + ".effective", Set::Parse));
   if (!effective || (!effective->empty() && effective->IsSubsetOf(wanted))) return {};
   return Fail(Code::kInvalid, "set " + name + " to " + FormatIds(wanted) + ": its processes run on " +
                                   FormatIds(*effective) + ", because the cgroup above has none of these");
+}
+
+/// Gives the levels between Berth's root and `path` what they lack; those that inherit lack nothing.
+template <class Set>
+Result<void> V2Hierarchy::Widen(std::string_view path, std::size_t owned, std::string_view file, const Set& wanted) {
+  for (const std::string& level : Levels(path)) {
+    if (level.size() <= owned || level.size() == path.size()) continue;
+    const std::string above = Dir(level) + "/" + std::string(file);
+    BERTH_TRY(const auto now, files().Parsed(above, Set::Parse));
+    if (!now || now->empty() || wanted.IsSubsetOf(*now)) continue;
+    auto widened = files().Write(above, FormatIds(wanted | *now));
+    if (!widened) return Wrap(std::move(widened).error(), "make room for " + FormatIds(wanted) + " in " + Dir(path));
+  }
+  return {};
 }
 
 Result<void> V2Hierarchy::WriteMemory(const std::string& dir, const CgroupValues& values) {

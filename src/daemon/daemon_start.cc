@@ -26,6 +26,13 @@ std::string FolderOf(const std::string& path) {
   return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
 }
 
+/// A cgroup that holds somebody's processes is no second berthd, which callers know by kBusy.
+Result<void> PrepareOwnGroup(cgroup::Tree& tree) {
+  auto made = tree.Create(kOwnGroup);
+  if (!made && made.error().code == Code::kBusy) made.error().code = Code::kUnsupported;
+  return made;
+}
+
 sigset_t LoopSignals() {
   sigset_t set;
   ::sigemptyset(&set);
@@ -120,7 +127,7 @@ Result<void> Daemon::OpenCgroups(const Machine& machine) {
   home_groups_ = CurrentGroups(layout, own);
   BERTH_TRY(tree_, cgroup::Tree::Open(std::move(tree_fs), std::move(layout), settings_.cgroup_root));
   // Before anything else: a group left by an earlier berthd keeps us off exclusive CPUs from here on.
-  BERTH_RETURN_IF_ERROR(tree_->Create(kOwnGroup));
+  BERTH_RETURN_IF_ERROR(PrepareOwnGroup(*tree_));
   return MoveSelf(*root_fs_, tree_->Dirs(kOwnGroup).dirs);
 }
 
