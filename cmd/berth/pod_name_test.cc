@@ -1,0 +1,100 @@
+#include "berth/pod_name.h"
+
+#include <gtest/gtest.h>
+
+#include "berth/age.h"
+#include "berth/follow.h"
+#include "berth/suggest.h"
+
+namespace berth::cli {
+namespace {
+
+codec::Json Pods(const std::vector<std::string>& names) {
+  codec::Json out = codec::Json::array();
+  for (const std::string& name : names) {
+    const std::size_t slash = name.find('/');
+    out.push_back({{"namespace", name.substr(0, slash)}, {"name", name.substr(slash + 1)}});
+  }
+  return out;
+}
+
+/// The full name that was picked, or the message.
+std::string Pick(const std::vector<std::string>& pods, const std::string& given) {
+  const auto pod = PickPod(Pods(pods), given, "n1");
+  return pod ? FullName(*pod) : pod.error().message;
+}
+
+TEST(PickPodTest, TakesExactNamesBeforeBeginnings) {
+  const std::vector<std::string> pods = {"default/web-n1", "default/web-db-n1", "edge/cache-n1"};
+  EXPECT_EQ("default/web-n1", Pick(pods, "web"));
+  EXPECT_EQ("default/web-n1", Pick(pods, "web-n1"));
+  EXPECT_EQ("default/web-n1", Pick(pods, "default/web"));
+  EXPECT_EQ("default/web-db-n1", Pick(pods, "web-d"));
+  EXPECT_EQ("edge/cache-n1", Pick(pods, "edge/"));
+}
+
+TEST(PickPodTest, AsksForMoreWhenSeveralFit) {
+  EXPECT_EQ("'web' may be any of default/web-n1, edge/web-n1; give more of the name, or NAMESPACE/NAME",
+            Pick({"default/web-n1", "edge/web-n1"}, "web"));
+  EXPECT_EQ("'a' may be any of d/a1, d/a2, d/a3, d/a4, d/a5, and 2 more; give more of the name, or NAMESPACE/NAME",
+            Pick({"d/a1", "d/a2", "d/a3", "d/a4", "d/a5", "d/a6", "d/a7"}, "a"));
+}
+
+TEST(PickPodTest, SuggestsTheNearestName) {
+  EXPECT_EQ("no pod 'wbe' on this node, did you mean web?", Pick({"default/web-n1"}, "wbe"));
+  EXPECT_EQ("no pod 'zzz' on this node; 'berth pods' lists them", Pick({"default/web-n1"}, "zzz"));
+  EXPECT_EQ("no pod '' on this node; 'berth pods' lists them", Pick({"default/web-n1"}, ""));
+}
+
+TEST(NearestTest, KnowsSlipsFromOtherWords) {
+  const std::vector<std::string> words = {"pods", "map", "machine", "describe"};
+  EXPECT_EQ("pods", Nearest("pdos", words));
+  EXPECT_EQ("pods", Nearest("pod", words));
+  EXPECT_EQ("describe", Nearest("descrbie", words));
+  EXPECT_EQ("map", Nearest("mp", words));
+  EXPECT_EQ("", Nearest("start", words));
+  EXPECT_EQ("", Nearest("", {}));
+  EXPECT_EQ("", Nearest(std::string(100'000, 'x'), words));
+}
+
+TEST(FormatAgeTest, IsShortAndNeverNegative) {
+  const os::WallTime noon = std::chrono::sys_days{std::chrono::year{2026} / 1 / 2} + std::chrono::hours(12);
+  EXPECT_EQ("0s", FormatAge("2026-01-02T12:00:00Z", noon));
+  EXPECT_EQ("0s", FormatAge("2026-01-02T12:00:09Z", noon));
+  EXPECT_EQ("119s", FormatAge("2026-01-02T11:58:01Z", noon));
+  EXPECT_EQ("2m", FormatAge("2026-01-02T11:58:00Z", noon));
+  EXPECT_EQ("2h", FormatAge("2026-01-02T10:00:00Z", noon));
+  EXPECT_EQ("3h20m", FormatAge("2026-01-02T08:40:00Z", noon));
+  EXPECT_EQ("12h", FormatAge("2026-01-01T23:30:00Z", noon));
+  EXPECT_EQ("2d", FormatAge("2025-12-31T12:00:00Z", noon));
+  EXPECT_EQ("", FormatAge("soon", noon));
+}
+
+codec::Json Entries(const std::vector<std::string>& times) {
+  codec::Json out = codec::Json::array();
+  for (const std::string& time : times) out.push_back({{"time", time}});
+  return out;
+}
+
+TEST(FollowerTest, GivesEachEntryOnce) {
+  Follower follower;
+  const auto count = [&](const std::vector<std::string>& times) { return follower.New(Entries(times)).size(); };
+  EXPECT_EQ(0U, count({}));
+  EXPECT_EQ(3U, count({"1", "2", "2"}));
+  EXPECT_EQ(0U, count({"1", "2", "2"}));
+  EXPECT_EQ(2U, count({"2", "2", "2", "3"}));  // one more of the newest time, and a newer one
+  EXPECT_EQ(1U, count({"3", "3"}));
+  EXPECT_EQ("3", follower.newest());
+}
+
+TEST(FollowerTest, NoticesAListThatBeginsTooLate) {
+  Follower follower;
+  EXPECT_FALSE(follower.MayHaveGap(Entries({"5"})));
+  follower.New(Entries({"1", "2"}));
+  EXPECT_FALSE(follower.MayHaveGap(Entries({"2", "3"})));
+  EXPECT_FALSE(follower.MayHaveGap(Entries({})));
+  EXPECT_TRUE(follower.MayHaveGap(Entries({"3", "4"})));
+}
+
+}  // namespace
+}  // namespace berth::cli

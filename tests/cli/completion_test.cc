@@ -1,0 +1,75 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "berthd_fixture.h"
+#include "process.h"
+
+namespace berth {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string Complete(std::vector<std::string> words) {
+  words.insert(words.begin(), "__complete");
+  return Berth(words).out;
+}
+
+TEST(CompletionTest, KnowsCommandsOptionsAndValues) {
+  EXPECT_EQ("pods\tList the pods of this node and what they hold\n", Complete({"po"}));
+  EXPECT_THAT(Complete({""}), AllOf(HasSubstr("apply\t"), HasSubstr("replay\t"), Not(HasSubstr("__complete"))));
+  EXPECT_THAT(Complete({"logs", "--t"}), AllOf(HasSubstr("--tail\t"), HasSubstr("--timestamps\t")));
+  EXPECT_EQ("json\n", Complete({"pods", "-o", "j"}));
+  EXPECT_EQ("--output=json\n", Complete({"pods", "--output=j"}));  // zsh and fish: one word
+  EXPECT_EQ("json\n", Complete({"pods", "--output", "=", "j"}));   // bash: three
+  EXPECT_EQ("bash\nzsh\nfish\n", Complete({"completion", ""}));
+  EXPECT_EQ(":files\n", Complete({"apply", "-f", ""}));
+  EXPECT_EQ(":files\n", Complete({"replay", "a.jsonl", ""}));
+  EXPECT_THAT(Complete({"help", "ma"}), AllOf(HasSubstr("map\t"), HasSubstr("machine\t")));
+  EXPECT_EQ("", Complete({"node", ""}));
+}
+
+TEST(CompletionTest, IsSilentWithoutADaemon) {
+  const Ran ran = Berth({"__complete", "describe", "--socket", "/nonexistent/x", ""});
+  EXPECT_EQ(0, ran.status);
+  EXPECT_EQ("", ran.out + ran.err);
+}
+
+TEST(CompletionTest, ScriptsAreAcceptedByTheirShells) {
+  for (const std::string shell : {"bash", "zsh", "fish"}) {
+    const Ran script = Berth({"completion", shell});
+    EXPECT_EQ(0, script.status);
+    EXPECT_THAT(script.out, HasSubstr("__complete"));
+    if (RunProgram("/bin/sh", {"-c", "command -v " + shell}).status != 0) {
+      std::printf("%s is not installed: its script was not tried\n", shell.c_str());
+      continue;
+    }
+    const Ran checked = RunProgram(shell, {"-n"}, {.environment = {}, .input = script.out});
+    EXPECT_EQ(0, checked.status) << checked.err;
+  }
+}
+
+TEST(CompletionTest, WorksInsideBash) {
+  const std::string script = "source <(" BERTH
+                             " completion bash)\n"
+                             "COMP_WORDS=(" BERTH
+                             " pods -o wi); COMP_CWORD=3; _berth\n"
+                             "printf '%s,' \"${COMPREPLY[@]}\"\n";
+  const Ran ran = RunProgram("bash", {"-c", script});
+  EXPECT_EQ("wide,", ran.out) << ran.err;
+}
+
+using PodCompletionTest = BerthdTest;
+
+TEST_F(PodCompletionTest, AsksBerthdForPodsAndContainers) {
+  AddPod("web", "2");
+  const std::vector<std::string> socket = {"__complete", "describe", "--socket", BerthdTest::socket(), "w"};
+  EXPECT_EQ("web-n1\tGuaranteed, Running\n", Berth(socket).out);
+  EXPECT_EQ("app\tapp\n", Berth({"__complete", "logs", "--socket", BerthdTest::socket(), "web", "-c", ""}).out);
+  const RunOptions environment{.environment = {"BERTH_SOCKET=" + BerthdTest::socket()}, .input = {}};
+  EXPECT_EQ("default/web-n1\tGuaranteed, Running\n", Berth({"__complete", "delete", "def"}, environment).out);
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,63 @@
+#include <gmock/gmock.h>
+
+#include "berthd_fixture.h"
+
+namespace berth {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using NodeCommandTest = BerthdTest;
+
+TEST_F(NodeCommandTest, MapShowsWhoHoldsWhat) {
+  AddPod("web", "2");
+  AddPod("logger", "");
+  const Ran ran = Ask({"map", "--width", "100"});
+  EXPECT_EQ(0, ran.status) << ran.err;
+  for (const std::string text :
+       {"2 sockets, 2 NUMA nodes, 8 cores, 16 CPUs", "2 exclusive, 12 shared, 2 reserved", " 2 A",
+        "A  default/web-n1  app 2-3", "shared pool 0-1,4-15; 1 pod: default/logger-n1", "reserved for the system 0-1"})
+    EXPECT_THAT(ran.out, HasSubstr(text));
+  const codec::Json cpus = AskJson({"map"})["cpus"];
+  ASSERT_EQ(16U, cpus.size());
+  EXPECT_EQ("exclusive", cpus[2]["use"].get<std::string>());
+  EXPECT_EQ("default/web-n1/app", cpus[2]["holders"][0].get<std::string>());
+  EXPECT_EQ("reserved", cpus[0]["use"].get<std::string>());
+}
+
+TEST_F(NodeCommandTest, NodeShowsPoliciesAndResources) {
+  const Ran ran = Ask({"node"});
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("CPU policy:      static"), HasSubstr("Reserved CPUs:   0-1"), HasSubstr("cpu"),
+                             HasSubstr("14")));
+  EXPECT_EQ("static", AskJson({"node"})["cpuPolicy"].get<std::string>());
+}
+
+TEST_F(NodeCommandTest, StatusShowsTheDaemon) {
+  const Ran ran = Ask({"status"});
+  EXPECT_THAT(ran.out,
+              AllOf(HasSubstr("berthd:"), HasSubstr("Node:          n1"), HasSubstr("Runtime:       dry-run")));
+  EXPECT_EQ("n1", AskJson({"status"})["nodeName"].get<std::string>());
+}
+
+TEST_F(NodeCommandTest, EventsCanBeNarrowed) {
+  AddPod("web", "2");
+  AddPod("db", "1");
+  const Ran all = Ask({"events"});
+  EXPECT_THAT(all.out, AllOf(HasSubstr("pod/default/web-n1"), HasSubstr("pod/default/db-n1")));
+  const Ran one = Ask({"events", "--pod", "web"});
+  EXPECT_THAT(one.out, AllOf(HasSubstr("pod/default/web-n1"), testing::Not(HasSubstr("db-n1"))));
+  EXPECT_EQ(1U, AskJson({"events", "--limit", "1"})["events"].size());
+  const Ran wrong = Ask({"events", "--since", "yesterday"});
+  EXPECT_EQ(1, wrong.status);
+  EXPECT_THAT(wrong.err, HasSubstr("yesterday"));
+}
+
+TEST_F(NodeCommandTest, FollowingEventsEndsWithTheDaemon) {
+  AddPod("web", "2");
+  StopBerthd();
+  const Ran ran = Ask({"events", "-f"});
+  EXPECT_EQ(4, ran.status);
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,111 @@
+#include <gmock/gmock.h>
+
+#include "base/text.h"
+#include "berthd_fixture.h"
+
+namespace berth {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+using PodsCommandTest = BerthdTest;
+
+TEST_F(PodsCommandTest, ShowsWhatEachPodHolds) {
+  AddPod("web", "2");
+  AddPod("logger", "");
+  const Ran ran = Ask({"pods"});
+  EXPECT_EQ(0, ran.status) << ran.err;
+  const auto lines = Split(ran.out, '\n');
+  ASSERT_EQ(4U, lines.size()) << ran.out;
+  EXPECT_THAT(SplitWords(lines[0]), testing::Contains("CPUS"));
+  EXPECT_THAT(std::string(lines[1]), AllOf(HasSubstr("logger-n1"), HasSubstr("shared"), HasSubstr("BestEffort")));
+  EXPECT_THAT(std::string(lines[2]), AllOf(HasSubstr("web-n1"), HasSubstr("2-3"), HasSubstr("Guaranteed")));
+  EXPECT_EQ(lines[0].find("CPUS"), lines[2].find("2-3"));  // columns line up
+  EXPECT_THAT(Ask({"pods", "-o", "wide"}).out, HasSubstr("web.yaml"));
+  EXPECT_EQ("2-3", AskJson({"pods"})["pods"][1]["containers"][0]["cpus"].get<std::string>());
+  EXPECT_THAT(Ask({"pods", "-o", "yaml"}).out, HasSubstr("cpus: \"2-3\""));
+  EXPECT_EQ(0U, AskJson({"pods", "-n", "other"})["pods"].size());
+}
+
+TEST_F(PodsCommandTest, AnEmptyNodeSaysHowToBeginAndPrintsNoTable) {
+  const Ran ran = Ask({"pods"});
+  EXPECT_EQ(0, ran.status);
+  EXPECT_EQ("", ran.out);
+  EXPECT_THAT(ran.err, HasSubstr("berth apply -f FILE"));
+}
+
+TEST_F(PodsCommandTest, FindsAPodByWhatAPersonCallsIt) {
+  AddPod("web", "1");
+  AddPod("web-db", "1");
+  AddPod("cache", "");
+  for (const std::string name : {"web", "web-n1", "default/web", "default/web-n1"})
+    EXPECT_EQ("web-n1", AskJson({"describe", name})["name"].get<std::string>()) << name;
+  for (const std::string name : {"web-d", "web-db", "default/web-db"})
+    EXPECT_EQ("web-db-n1", AskJson({"describe", name})["name"].get<std::string>()) << name;
+  const Ran several = Ask({"describe", "we"});
+  EXPECT_EQ(1, several.status);
+  EXPECT_THAT(several.err, HasSubstr("'we' may be any of default/web-db-n1, default/web-n1"));
+  EXPECT_THAT(Ask({"describe", "cahce"}).err, HasSubstr("no pod 'cahce' on this node, did you mean cache?"));
+  EXPECT_THAT(Ask({"describe", "zzz"}).err, HasSubstr("'berth pods' lists them"));
+}
+
+TEST_F(PodsCommandTest, DescribesPlacementReasonsAndEvents) {
+  AddPod("web", "2");
+  const Ran ran = Ask({"describe", "web"});
+  EXPECT_EQ(0, ran.status) << ran.err;
+  EXPECT_THAT(ran.out, StartsWith("Name:            web-n1\n"));
+  for (const std::string text : {"QoS class:       Guaranteed", "\nContainers:\n  app (app)\n", "2-3 (its own)",
+                                 "\nWhy:\n", "\nEvents:\n", "kubepods"})
+    EXPECT_THAT(ran.out, HasSubstr(text));
+}
+
+TEST_F(PodsCommandTest, ARejectedPodGivesStatus3AndItsReason) {
+  const Ran ran = Ask({"apply", "--wait", "-f", Manifest("huge", "64")});
+  EXPECT_EQ(3, ran.status) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("default/huge-n1 created"));
+  EXPECT_THAT(ran.err, HasSubstr("default/huge-n1: UnexpectedAdmissionError: Allocate failed"));
+  EXPECT_THAT(Ask({"describe", "huge"}).out,
+              AllOf(HasSubstr("UnexpectedAdmissionError"), HasSubstr("Phase:           Failed")));
+  EXPECT_THAT(Ask({"pods"}).out, HasSubstr("UnexpectedAdmissionError"));
+}
+
+TEST_F(PodsCommandTest, AppliesManyFilesAndReportsTheWrongOnes) {
+  const std::string good = Manifest("web", "1");
+  const std::string bad = File("bad.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: {containers: []}\n");
+  const Ran ran = Ask({"apply", "-f", bad, good, "/nonexistent.yaml"});
+  EXPECT_EQ(1, ran.status);
+  EXPECT_THAT(ran.out, HasSubstr("default/web-n1 created\n"));
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("bad.yaml"), HasSubstr("spec.containers"), HasSubstr("/nonexistent.yaml")));
+  EXPECT_EQ(0, Ask({"apply", "--wait", "-f", good}).status);
+  EXPECT_THAT(Ask({"apply", "-f", good}).out, HasSubstr("unchanged"));
+}
+
+TEST_F(PodsCommandTest, AppliesFromStandardInputAndFolders) {
+  const RunOptions input{.environment = {}, .input = testkit::ReadText(Manifest("piped", ""))};
+  EXPECT_EQ("default/piped-n1 created\n", Ask({"apply", "-f", "-"}, input).out);
+  EXPECT_EQ(1, Ask({"apply", "-f", "/proc/self/task"}).status);  // a folder without manifests
+}
+
+TEST_F(PodsCommandTest, DeletesByNameAndByManifest) {
+  AddPod("web", "2");
+  AddPod("db", "1");
+  const std::string manifest = Manifest("db", "1");
+  EXPECT_EQ("default/web-n1 deleted\n", Ask({"delete", "web", "--wait"}).out);
+  const Ran by_file = Ask({"delete", "-f", manifest, "--wait"});
+  EXPECT_EQ("default/db-n1 deleted\n", by_file.out) << by_file.err;
+  EXPECT_EQ(0U, AskJson({"pods"})["pods"].size());
+  const Ran again = Ask({"delete", "web"});
+  EXPECT_EQ(1, again.status);
+  EXPECT_THAT(again.err, HasSubstr("no pod 'web'"));
+}
+
+TEST_F(PodsCommandTest, LogsWantAContainerThatExists) {
+  AddPod("web", "1");
+  const Ran ran = Ask({"logs", "web", "-c", "ap"});
+  EXPECT_EQ(1, ran.status);
+  EXPECT_THAT(ran.err, HasSubstr("pod default/web-n1 has no container 'ap', did you mean app?"));
+}
+
+}  // namespace
+}  // namespace berth
