@@ -58,8 +58,7 @@ TEST(CapturedMachinesTest, PodsArePlacedAsReviewed) {
     if (end == std::string::npos) continue;
     const Ran ran = RunBerth({"simulate", "--machine", entry.path().string(), "--config", input("kubelet.yaml"),
                               input("pods.yaml"), "remove:one", input("more.yaml")});
-    testkit::ExpectGolden("tests/golden/machines-sim/" + name.substr(0, end) + ".txt",
-                          ran.out + ran.err + "(exit status " + std::to_string(ran.status) + ")\n");
+    testkit::ExpectGolden("tests/golden/machines-sim/" + name.substr(0, end) + ".txt", Shown(ran));
     ++machines;
   }
   EXPECT_GT(machines, 0);

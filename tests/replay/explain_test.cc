@@ -39,9 +39,6 @@ class ExplainTest : public testing::Test {
     if (json) WriteText(temp_ / "ledger.json", codec::FormatJson((*json)["ledger"]));
     return temp_ / "ledger.json";
   }
-  static std::string Shown(const Ran& ran) {
-    return ran.out + ran.err + "(exit status " + std::to_string(ran.status) + ")\n";
-  }
   testkit::TempDir temp_;
 };
 

@@ -57,6 +57,13 @@ Ran RunBerth(const std::vector<std::string>& arguments, const std::string& input
   return ran;
 }
 
+std::string Shown(const Ran& ran) {
+  std::string text = ran.out + ran.err + "(exit status " + std::to_string(ran.status) + ")\n";
+  const std::string checkout = testkit::SourcePath("");
+  for (std::size_t at = 0; (at = text.find(checkout, at)) != std::string::npos;) text.erase(at, checkout.size());
+  return text;
+}
+
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> out;
   for (const std::string_view line : Split(text, '\n')) out.emplace_back(line);

@@ -16,6 +16,9 @@ struct Ran {
 /// Waits for the end. `input` is standard input. The environment holds PATH and nothing else.
 Ran RunBerth(const std::vector<std::string>& arguments, const std::string& input = {});
 
+/// Output, errors and "(exit status N)", fit to be stored: paths of the checkout are relative to it.
+std::string Shown(const Ran& ran);
+
 /// Lines without their ends; nothing after the last newline.
 std::vector<std::string> Lines(const std::string& text);
 

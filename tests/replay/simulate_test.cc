@@ -26,8 +26,6 @@ std::vector<std::string> Simulate(std::vector<std::string> rest) {
   return out;
 }
 
-std::string Shown(const Ran& ran) { return ran.out + ran.err + "(exit status " + std::to_string(ran.status) + ")\n"; }
-
 /// A Guaranteed pod.
 std::string Pod(const std::string& name, const std::string& cpus) {
   return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec: {containers: [{name: c, image: i, " +
@@ -63,15 +61,15 @@ TEST(SimulateTest, YamlSaysTheSameAsJson) {
 }
 
 TEST(SimulateTest, StatusTellsWhetherAllWereAdmitted) {
-  EXPECT_EQ(RunBerth({"simulate", "-m", "core:4", "-"}, Pod("a", "1")).status, 0);
-  EXPECT_EQ(RunBerth({"simulate", "-m", "core:4", "-"}, Pod("a", "9")).status, 3);
-  EXPECT_EQ(RunBerth({"simulate", "-m", "core:4", "/nonexistent/pods.yaml"}).status, 1);
+  EXPECT_EQ(RunBerth({"simulate", "-m", "core:4 pu:1", "-"}, Pod("a", "1")).status, 0);
+  EXPECT_EQ(RunBerth({"simulate", "-m", "core:4 pu:1", "-"}, Pod("a", "9")).status, 3);
+  EXPECT_EQ(RunBerth({"simulate", "-m", "core:4 pu:1", "/nonexistent/pods.yaml"}).status, 1);
 }
 
 TEST(SimulateTest, NodeFitCanBeLeftOut) {
-  const Ran fit = RunBerth({"simulate", "-m", "core:4", "-"}, Pod("a", "9"));
+  const Ran fit = RunBerth({"simulate", "-m", "core:4 pu:1", "-"}, Pod("a", "9"));
   EXPECT_THAT(fit.out, HasSubstr("OutOfcpu"));
-  EXPECT_EQ(RunBerth({"simulate", "-m", "core:4", "--no-node-fit", "-"}, Pod("a", "9")).status, 0);
+  EXPECT_EQ(RunBerth({"simulate", "-m", "core:4 pu:1", "--no-node-fit", "-"}, Pod("a", "9")).status, 0);
 }
 
 TEST(SimulateTest, GoesOnFromASavedLedger) {
@@ -113,7 +111,7 @@ TEST(SimulateTest, BadInputIsNamedBeforeAnythingIsDone) {
       {{"-c", temp / "broken.json", temp / "pod.yaml"}, "broken.json"},
       {{"-d", temp / "broken.json", temp / "pod.yaml"}, "broken.json"}};
   for (const auto& [rest, words] : cases) {
-    std::vector<std::string> arguments{"simulate", "-m", "core:4"};
+    std::vector<std::string> arguments{"simulate", "-m", "core:4 pu:1"};
     arguments.insert(arguments.end(), rest.begin(), rest.end());
     const Ran ran = RunBerth(arguments);
     EXPECT_EQ(ran.status, 1) << words;
