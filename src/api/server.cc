@@ -163,8 +163,8 @@ class HttpServer final : public Server {
                                                                      {"/v1/ledger", &Backend::Ledger},
                                                                      {"/v1/pods", &Backend::Pods}}};
     for (const auto& [path, read] : kReads)
-      http_.Get(path, [this, read = read](const httplib::Request&, httplib::Response& response) {
-        Answer((backend_.*read)(), response);
+      http_.Get(path, [this, call = read](const httplib::Request&, httplib::Response& response) {
+        Answer((backend_.*call)(), response);
       });
     http_.Get("/v1/pods/([^/]+)/([^/]+)", [this](const httplib::Request& request, httplib::Response& response) {
       Answer(backend_.Pod(request.matches[1], request.matches[2]), response);

@@ -68,7 +68,7 @@ Daemon::~Daemon() {
   if (mailbox_) mailbox_->Close();  // the server's threads must not wait for a loop that is gone
 }
 
-Result<std::unique_ptr<Daemon>> Daemon::Make(CommandLine line, Settings settings, std::string version,
+Result<std::unique_ptr<Daemon>> Daemon::Make(CommandLine line, Settings settings, const std::string& version,
                                              Notifier notifier, Log& log) {
   std::unique_ptr<Daemon> out(new Daemon(std::move(line), std::move(settings), std::move(notifier), log));
   BERTH_RETURN_IF_ERROR(out->OpenAll(version));

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "codec/codec.h"
+#include "manifest/manifest.h"
 #include "os/fs.h"
 
 namespace berth::daemon {
@@ -40,7 +41,14 @@ Result<std::string> OwnFile(const std::string& full_name, const ManifestFiles& f
 struct Planned {
   StoredPod pod;
   std::string content;
+  Pod value;
 };
+
+/// True when a file says the same as `pod`, in whatever words: it is left alone then, comments and all.
+bool Says(const std::string& text, const Pod& pod, const std::string& file) {
+  const auto parsed = manifest::ParsePods(text, file);
+  return parsed && parsed->pods.size() == 1 && parsed->pods.front() == pod;
+}
 
 }  // namespace
 
@@ -58,7 +66,8 @@ Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, co
     if (!IsFileNamePart(pod.namespace_) || !IsFileNamePart(pod.name))
       return Fail(Code::kInvalid, fmt::format("pod '{}' cannot be stored under its name", Printable(FullName(pod))));
     Planned item{{pod.namespace_, on_node.name, fmt::format("{}/{}_{}.yaml", path_, pod.namespace_, pod.name), ""},
-                 codec::ToYaml(codec::ToJson(pod))};
+                 codec::ToYaml(codec::ToJson(pod)),
+                 pod};
     if (files.contains(full_name)) {
       BERTH_TRY(item.pod.file, OwnFile(full_name, files));
     }
@@ -71,7 +80,7 @@ Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, co
     BERTH_TRY(const bool exists, fs->Exists(name));
     item.pod.action = exists ? "configured" : "created";
     const auto before = exists ? fs->Read(name) : Result<std::string>(std::string());
-    if (exists && before && *before == item.content) {
+    if (exists && before && Says(*before, item.value, item.pod.file)) {
       item.pod.action = "unchanged";
     } else {
       BERTH_RETURN_IF_ERROR(fs->Replace(name, item.content));

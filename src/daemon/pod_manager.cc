@@ -217,7 +217,7 @@ void PodManager::Sync(os::MonoTime now) {
 void PodManager::AdmitNew(os::MonoTime now) {
   std::vector<const Pod*> order;
   for (const auto& [name, pod] : wanted_) order.push_back(&pod);
-  std::ranges::stable_sort(order, {}, [](const Pod* pod) -> const std::string& { return pod->creation_timestamp; });
+  std::ranges::sort(order, {}, [](const Pod* pod) { return std::pair(pod->creation_timestamp, FullName(*pod)); });
   for (const Pod* pod : order) {
     auto it = pods_.find(pod->uid);
     if (it == pods_.end()) {

@@ -171,7 +171,7 @@ int DaemonFixture::Spawn(const std::vector<std::string>& more, const std::functi
   ::_exit(127);
 }
 
-void DaemonFixture::Start(std::vector<std::string> more_arguments, const std::function<void()>& before_exec) {
+void DaemonFixture::Start(const std::vector<std::string>& more_arguments, const std::function<void()>& before_exec) {
   pid_ = Spawn(more_arguments, before_exec, Dir("berthd.log"));
   ASSERT_GT(pid_, 0);
   int status = 0;
@@ -187,7 +187,7 @@ void DaemonFixture::Start(std::vector<std::string> more_arguments, const std::fu
   FAIL() << "berthd does not answer: " << output();
 }
 
-DaemonFixture::Outcome DaemonFixture::RunToEnd(std::vector<std::string> more_arguments,
+DaemonFixture::Outcome DaemonFixture::RunToEnd(const std::vector<std::string>& more_arguments,
                                                const std::function<void()>& before_exec) {
   const std::string log = Dir("other.log");
   std::error_code error;

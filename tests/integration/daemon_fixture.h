@@ -40,13 +40,14 @@ class DaemonFixture {
   DaemonFixture& operator=(const DaemonFixture&) = delete;
 
   /// Starts berthd and waits until it answers. `before_exec` runs in the child.
-  void Start(std::vector<std::string> more_arguments = {}, const std::function<void()>& before_exec = nullptr);
+  void Start(const std::vector<std::string>& more_arguments = {}, const std::function<void()>& before_exec = nullptr);
   /// Runs another berthd with the same arguments to its end: exit status and what it said.
   struct Outcome {
     int status = -1;
     std::string output;
   };
-  Outcome RunToEnd(std::vector<std::string> more_arguments = {}, const std::function<void()>& before_exec = nullptr);
+  Outcome RunToEnd(const std::vector<std::string>& more_arguments = {},
+                   const std::function<void()>& before_exec = nullptr);
   void Kill();  ///< SIGKILL
   int Stop();   ///< SIGTERM; exit status
   int pid() const { return pid_; }
