@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "api/client.h"
 #include "berth/pod_name.h"
@@ -114,17 +115,25 @@ void DeleteOne(const std::string& name, const Session& session, Outcome& outcome
   deleted.push_back(*pod);
 }
 
-/// One manifest to berthd; what berthd did with each pod goes to `results`.
-void ApplyOne(const std::string& file, const Session& session, Outcome& outcome, Json& results) {
+/// What was handed over so far.
+struct Applied {
+  Json results = Json::array();    ///< what berthd did with each pod
+  std::set<std::string> own_uids;  ///< uids that manifests name themselves: they stay when the pod changes
+};
+
+/// One manifest to berthd.
+void ApplyOne(const std::string& file, const Session& session, Outcome& outcome, Applied& applied) {
   const auto loaded = LoadManifest(file, session);
   if (!loaded) {
     session.err() << "berth: " << loaded.error().message << '\n';
     return outcome.Add(kFailed);
   }
+  for (const Pod& pod : loaded->pods)
+    if (!pod.uid.empty()) applied.own_uids.insert(pod.uid);
   const auto answer = session.Call("POST", "/v1/pods", loaded->text);
   if (!answer) return outcome.Fail(session, answer.error());
   for (const Json& result : Member(*answer, "results")) {
-    results.push_back(result);
+    applied.results.push_back(result);
     if (session.for_people()) session.out() << FullName(result) << ' ' << Text(result, "action") << '\n' << std::flush;
   }
 }
@@ -135,18 +144,19 @@ int RunApply(const ApplyOptions& options, const Session& session) {
   Outcome outcome;
   const auto before = Uids(session);
   if (!before) return session.Report(before.error());
-  Json results = Json::array();
+  Applied applied;
   for (const std::string& file : Expand(options.files, session, outcome)) {
-    ApplyOne(file, session, outcome, results);
+    ApplyOne(file, session, outcome, applied);
     if (outcome.hopeless()) return outcome.status();
   }
-  for (const Json& result : results) {
+  for (const Json& result : applied.results) {
     if (!options.wait.wait || outcome.hopeless()) break;
     const auto old = before->find(FullName(result));
-    const bool replaces = Text(result, "action") == "configured" && old != before->end();
+    const bool replaces =
+        Text(result, "action") == "configured" && old != before->end() && !applied.own_uids.contains(old->second);
     outcome.Add(AwaitStart(result, replaces ? old->second : "", options.wait, session));
   }
-  if (!session.for_people()) session.PrintData({{"results", results}});
+  if (!session.for_people()) session.PrintData({{"results", applied.results}});
   return outcome.status();
 }
 

@@ -79,6 +79,18 @@ TEST_F(PodsCommandTest, AppliesManyFilesAndReportsTheWrongOnes) {
   EXPECT_THAT(ran.err, AllOf(HasSubstr("bad.yaml"), HasSubstr("spec.containers"), HasSubstr("/nonexistent.yaml")));
   EXPECT_EQ(0, Ask({"apply", "--wait", "-f", good}).status);
   EXPECT_THAT(Ask({"apply", "-f", good}).out, HasSubstr("unchanged"));
+  const std::string again = File("again.yaml", "# the same in other words\n" + testkit::ReadText(good));
+  EXPECT_EQ("default/web-n1 unchanged\n", Ask({"apply", "--wait", "-f", again}).out);
+}
+
+TEST_F(PodsCommandTest, WaitsForTheNewPodWhenAManifestChanged) {
+  AddPod("web", "1");
+  const std::string before = AskJson({"describe", "web"})["uid"].get<std::string>();
+  const Ran ran = Ask({"apply", "--wait", "-f", Manifest("web", "2")});
+  EXPECT_EQ("default/web-n1 configured\n", ran.out) << ran.err;
+  const codec::Json after = AskJson({"describe", "web"});
+  EXPECT_NE(before, after["uid"].get<std::string>());
+  EXPECT_EQ("2-3", after["containers"][0]["cpus"].get<std::string>());
 }
 
 TEST_F(PodsCommandTest, AppliesFromStandardInputAndFolders) {
