@@ -168,9 +168,9 @@ Result<TakeCase> ReadTake(const Json& json) {
 }
 
 template <class T>
-Result<ReplayCase> Named(std::string name, Result<T> what) {
+Result<ReplayCase> Named(const std::string& name, Result<T> what) {
   if (!what) return std::unexpected(std::move(what).error());
-  return ReplayCase{.name = std::move(name), .what = *std::move(what)};
+  return ReplayCase{.name = name, .what = *std::move(what)};
 }
 
 }  // namespace
@@ -179,12 +179,12 @@ Result<ReplayCase> ParseReplayCase(const codec::Json& json) {
   if (!json.is_object()) return Bad("case", "expected an object");
   Reader::Problem problem;
   const Reader reader(json, "case", problem);
-  std::string name = reader.Field("name").String();
+  const std::string name = reader.Field("name").String();
   const std::string kind = reader.Field("kind").String();
   if (problem.error) return std::unexpected(*std::move(problem.error));
-  if (kind == "trace") return Named(std::move(name), ReadTrace(json));
-  if (kind == "merge") return Named(std::move(name), ReadMerge(json));
-  if (kind == "take") return Named(std::move(name), ReadTake(json));
+  if (kind == "trace") return Named(name, ReadTrace(json));
+  if (kind == "merge") return Named(name, ReadMerge(json));
+  if (kind == "take") return Named(name, ReadTake(json));
   return Bad("case.kind", "unknown kind \"" + Printable(kind) + "\"; use trace, merge or take");
 }
 

@@ -43,7 +43,7 @@ std::string DeviceLabel(const DeviceInventory& inventory, const std::string& res
 }
 
 Json BlocksJson(std::vector<MemoryBlock> blocks) {
-  std::ranges::stable_sort(blocks, {}, &MemoryBlock::type);
+  std::ranges::sort(blocks, {}, &MemoryBlock::type);
   Json out = Json::array();
   for (const MemoryBlock& block : blocks)
     out.push_back({{"numaAffinity", NodesJson(block.nodes)}, {"type", block.type}, {"size", block.size.v}});

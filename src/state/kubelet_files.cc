@@ -368,7 +368,7 @@ KubeletMemoryState ExportMemoryState(const Ledger& ledger) {
     for (const Placement& p : pod.placements) {
       if (!p.memory) continue;
       auto& blocks = out.entries[uid][p.container] = *p.memory;
-      std::ranges::stable_sort(blocks, {}, &MemoryBlock::type);
+      std::ranges::sort(blocks, {}, &MemoryBlock::type);
     }
   }
   return out;
