@@ -10,34 +10,7 @@ namespace {
 
 constexpr int kTextWidth = 100;
 
-/// "text" broken at blanks, every line after the first behind `indent` blanks. Newlines in the text are kept.
-std::string Wrap(const std::string& text, int indent) {
-  std::string out;
-  int column = indent;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
-    const std::string word = text.substr(at, end - at);
-    const int width = view::DisplayWidth(word);
-    if (column + width > kTextWidth && column > indent) {
-      while (out.ends_with(' ')) out.pop_back();
-      out += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
-      column = indent;
-    }
-    out += word;
-    column += width;
-    if (end == text.size()) break;
-    if (text[end] == '\n') {
-      out += "\n" + std::string(static_cast<std::size_t>(indent), ' ');
-      column = indent;
-    } else {
-      out += ' ';
-      ++column;
-    }
-    at = end + 1;
-  }
-  return out;
-}
+std::string Wrap(const std::string& text, int indent) { return view::WrapText(text, indent, kTextWidth); }
 
 bool TakesValue(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
 

@@ -180,7 +180,9 @@ void DescribePod(const Json& pod, const Session& session) {
   for (const Json& container : Member(pod, "containers")) DescribeContainer(container, now, out);
 }
 
-void DescribeWhy(const Json& pod, std::ostream& out) {
+void DescribeWhy(const Json& pod, const Session& session) {
+  constexpr int kIndent = 27;
+  std::ostream& out = session.out();
   const Json& trace = Member(pod, "trace");
   if (!trace.is_array() || trace.empty()) return;
   out << "\nWhy:\n";
@@ -188,7 +190,8 @@ void DescribeWhy(const Json& pod, std::ostream& out) {
     std::string head = Text(step, "stage");
     for (const char* key : {"container", "resource"})
       if (const std::string text = Text(step, key); !text.empty()) head += " " + text;
-    out << "  " << view::PadRight(head, 24) << ' ' << Text(step, "text") << '\n';
+    out << view::PadRight("  " + head, kIndent - 1) << ' '
+        << view::WrapText(Text(step, "text"), kIndent, session.around().width) << '\n';
   }
 }
 
@@ -231,7 +234,7 @@ int RunDescribe(const DescribeOptions& options, const Session& session) {
   if (!pod) return session.Report(pod.error());
   if (!session.for_people()) return session.PrintData(*pod);
   DescribePod(*pod, session);
-  DescribeWhy(*pod, session.out());
+  DescribeWhy(*pod, session);
   DescribeEvents(*pod, session);
   return kOk;
 }

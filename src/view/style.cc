@@ -94,6 +94,30 @@ std::string CutToWidth(std::string_view text, int width) {
   return out + "…";
 }
 
+std::string WrapText(std::string_view text, int indent, int width) {
+  std::string out;
+  int column = indent;
+  const auto new_line = [&] {
+    out.erase(out.find_last_not_of(' ') + 1);
+    out += "\n" + Blanks(indent);
+    column = indent;
+  };
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
+    const std::string_view word = text.substr(0, end);
+    const int columns = DisplayWidth(word);
+    if (width > indent && column + columns > width && column > indent) new_line();
+    out += word;
+    column += columns;
+    if (end < text.size() && text[end] == '\n')
+      new_line();
+    else if (end < text.size())
+      out += ' ', ++column;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
 std::string PadRight(std::string_view text, int width) {
   return std::string(text) + Blanks(width - DisplayWidth(text));
 }

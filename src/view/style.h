@@ -20,6 +20,11 @@ int DisplayWidth(std::string_view text);
 /// `text` cut to at most `width` columns, with "…" as the last one when something was cut. Requires: width >= 1.
 std::string CutToWidth(std::string_view text, int width);
 
+/// `text` broken at blanks so that no line is wider than `width` (a longer word stands alone), every line after the
+/// first behind `indent` blanks; the first is taken to begin at that column. Newlines in the text are kept. `width` <=
+/// indent: nothing is broken.
+std::string WrapText(std::string_view text, int indent, int width);
+
 /// `text` followed by blanks up to `width` columns; never cut.
 std::string PadRight(std::string_view text, int width);
 std::string PadLeft(std::string_view text, int width);

@@ -29,6 +29,15 @@ TEST(PaintTest, AddsEscapesOnlyWhenAsked) {
   EXPECT_EQ("x", Paint("x", Style::kPlain, true));
 }
 
+TEST(WrapTextTest, BreaksAtBlanksBehindTheIndent) {
+  EXPECT_EQ("", WrapText("", 2, 10));
+  EXPECT_EQ("one two", WrapText("one two", 2, 10));
+  EXPECT_EQ("one two\n  three", WrapText("one two three", 2, 10));
+  EXPECT_EQ("unbreakable\n  x", WrapText("unbreakable x", 2, 8));
+  EXPECT_EQ("a\n  b", WrapText("a\nb", 2, 10));
+  EXPECT_EQ("one two three", WrapText("one two three", 2, 0));
+}
+
 TEST(TableTest, LinesUpColumnsInAnyLanguage) {
   Table table({{"NAME"}, {"CPUS", Align::kRight}, {"NOTE"}});
   table.AddRow({"größer", "12", "日本"});
