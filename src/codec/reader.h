@@ -1,4 +1,5 @@
-// Strict reading of JSON values, field by field, with the path in every error. For this room and recorded cases of the command line.
+// Strict reading of JSON values, field by field, with the path in every error. For this room and recorded cases of the
+// command line.
 #ifndef BERTH_CODEC_READER_H_
 #define BERTH_CODEC_READER_H_
 
