@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "base/text.h"
 #include "view/map_parts.h"
@@ -217,7 +218,7 @@ std::vector<CpuState> DescribeCpus(const Machine& machine, const Ledger& ledger,
   std::map<CpuId, std::vector<std::string>> holders;
   std::vector<const PodRecord*> pods;
   for (const auto& [uid, pod] : ledger.pods) pods.push_back(&pod);
-  std::ranges::stable_sort(pods, {}, &PodRecord::sequence);
+  std::ranges::sort(pods, {}, [](const PodRecord* pod) { return std::tie(pod->sequence, pod->uid); });
   for (const PodRecord* pod : pods)
     for (const Placement& p : pod->placements)
       if (p.cpus)

@@ -50,7 +50,7 @@ NodePart MakePart(const NumaNode& node, SocketId socket, const Labels& labels) {
   std::vector<const Core*> cores;
   for (const Core& core : node.cores)
     if (core.socket == socket && !core.threads.empty()) cores.push_back(&core);
-  std::ranges::stable_sort(cores, {}, [](const Core* core) { return IdOf(*core); });
+  std::ranges::sort(cores, {}, [](const Core* core) { return IdOf(*core); });
   for (const Core* core : cores) {
     for (const CpuId cpu : core->threads) part.cpus.Insert(cpu);
     const std::string label = labels.Of(*core);

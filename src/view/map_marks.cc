@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "view/map_parts.h"
 #include "view/style.h"
@@ -21,7 +22,7 @@ std::vector<const PodRecord*> HoldersInOrder(const Ledger& ledger) {
   std::vector<const PodRecord*> out;
   for (const auto& [uid, pod] : ledger.pods)
     if (!ExclusiveCpus(pod).empty()) out.push_back(&pod);
-  std::ranges::stable_sort(out, {}, &PodRecord::sequence);
+  std::ranges::sort(out, {}, [](const PodRecord* pod) { return std::tie(pod->sequence, pod->uid); });
   return out;
 }
 
