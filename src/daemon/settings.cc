@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "machine/load.h"
 #include "os/fs.h"
+#include "os/path.h"
 
 namespace berth::daemon {
 namespace {
@@ -38,11 +39,6 @@ Result<std::string> WorkingFolder() {
   return std::string(buffer.data());
 }
 
-std::string FolderOf(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
-
 void Keep(std::vector<std::string>& out, const std::vector<manifest::Warning>& warnings) {
   for (const manifest::Warning& warning : warnings) out.push_back(warning.where + ": " + warning.message);
 }
@@ -65,7 +61,7 @@ Result<void> LoadKubelet(Settings& settings, const CommandLine& line, const std:
   if (line.kubelet_config) {
     settings.kubelet_file = Absolute(*line.kubelet_config, cwd);
   } else if (!settings.berth.kubelet_config.empty()) {
-    settings.kubelet_file = Absolute(settings.berth.kubelet_config, FolderOf(settings.config_file));
+    settings.kubelet_file = Absolute(settings.berth.kubelet_config, os::FolderOf(settings.config_file));
   }
   if (settings.kubelet_file.empty()) return {};
   BERTH_TRY(const std::string text, ReadWhole(settings.kubelet_file));
@@ -99,8 +95,8 @@ std::string BesideOwnProgram() {
   std::array<char, PATH_MAX> buffer{};
   const ssize_t size = ::readlink("/proc/self/exe", buffer.data(), buffer.size());
   const std::string folder =
-      size > 0 ? FolderOf(std::string(buffer.data(), static_cast<std::size_t>(size))) : "/usr/bin";
-  for (const std::string& path : {folder + "/berth-shim", FolderOf(folder) + "/libexec/berth/berth-shim"})
+      size > 0 ? os::FolderOf(std::string(buffer.data(), static_cast<std::size_t>(size))) : "/usr/bin";
+  for (const std::string& path : {folder + "/berth-shim", os::FolderOf(folder) + "/libexec/berth/berth-shim"})
     if (IsFile(path)) return path;
   return folder + "/berth-shim";
 }

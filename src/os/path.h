@@ -1,0 +1,20 @@
+// Paths as text: nothing is looked up.
+#ifndef BERTH_OS_PATH_H_
+#define BERTH_OS_PATH_H_
+
+#include <string>
+
+namespace berth::os {
+
+/// The folder a path names its last part in: "/a/b" gives "/a", "/a" gives "/", "a" gives ".".
+inline std::string FolderOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
+}
+
+/// The last part: "/a/b" gives "b", "a" gives "a".
+inline std::string FileNameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace berth::os
+
+#endif  // BERTH_OS_PATH_H_
