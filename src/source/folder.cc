@@ -2,8 +2,8 @@
 //
 // A file is read when nobody writes to it any more: after its last event it has to be quiet for kSettle, and while some
 // process has it open for writing it is left alone, with its last good pods in force. The same holds for a file that
-// cannot be parsed and for a folder that is missing: only a file that is gone from a readable folder takes its pods
-// away.
+// cannot be parsed, a link that leads nowhere and a folder that is missing: only a file that is gone from a readable
+// folder, and still is after the quiet time, takes its pods away.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include "manifest/manifest.h"
 #include "os/folder_watch.h"
 #include "os/fs.h"
+#include "os/path.h"
 #include "source/source.h"
 #include "source/static_pod.h"
 
@@ -67,8 +68,11 @@ class FolderSource final : public Source {
     if (now >= next_list_) changed |= ListAll(now);
     changed |= ReadSettled(now);
     changed |= BecomeReady(now);
+    changed |= !told_complete_ && Complete();
     if (!changed || (!ready_ && folder_problem_.empty())) return std::nullopt;
-    return MakeSnapshot();
+    Snapshot out = MakeSnapshot();
+    told_complete_ = out.complete;
+    return out;
   }
 
  private:
@@ -82,11 +86,7 @@ class FolderSource final : public Source {
     struct stat st{};
     return ::stat(options_.path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
   }
-  std::string WatchedFolder() const {
-    if (!IsSingleFile()) return options_.path;
-    const std::size_t slash = options_.path.rfind('/');
-    return slash == std::string::npos ? "." : slash == 0 ? "/" : options_.path.substr(0, slash);
-  }
+  std::string WatchedFolder() const { return IsSingleFile() ? os::FolderOf(options_.path) : options_.path; }
   std::string PathOf(const std::string& name) const { return WatchedFolder() + "/" + name; }
 
   void TakeEvents(MonoTime now) {
@@ -102,13 +102,14 @@ class FolderSource final : public Source {
   Result<std::vector<std::string>> Names() const {
     const std::string folder = WatchedFolder();
     BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(folder));
-    if (IsSingleFile()) return std::vector<std::string>{options_.path.substr(options_.path.rfind('/') + 1)};
+    if (IsSingleFile()) return std::vector<std::string>{os::FileNameOf(options_.path)};
     BERTH_TRY(std::vector<std::string> names, fs->List(""));
     std::erase_if(names, [](const std::string& name) { return !IsManifestName(name); });
     return names;
   }
 
-  /// Looks at everything: new files settle, vanished ones go, content that changed without an event is seen.
+  /// Looks at everything: new files settle, vanished ones too (a listing may miss a file that is being replaced),
+  /// content that changed without an event is seen.
   bool ListAll(MonoTime now) {
     auto names = Names();
     if (!names) {
@@ -119,11 +120,22 @@ class FolderSource final : public Source {
     }
     if (!watch_) Rewatch();
     next_list_ = now + options_.period;
-    bool changed = !std::exchange(folder_problem_, "").empty();
+    const bool changed = !std::exchange(folder_problem_, "").empty();
     if (!first_listed_) first_listed_ = now;
-    changed |= std::erase_if(files_, [&](const auto& f) { return !std::ranges::binary_search(*names, f.first); }) > 0;
+    for (const auto& [name, file] : files_)
+      if (!std::ranges::binary_search(*names, name)) settling_.try_emplace(name, now + kSettle);
     for (const std::string& name : *names) settling_.try_emplace(name, now);
     return changed;
+  }
+
+  /// False while the pods of some file are not known because it was never read well.
+  bool Complete() const {
+    const auto good = [&](const std::string& name) {
+      const auto it = files_.find(name);
+      return it != files_.end() && it->second.good;
+    };
+    return std::ranges::all_of(files_, [](const auto& file) { return file.second.good; }) &&
+           std::ranges::all_of(settling_, [&](const auto& file) { return good(file.first); });
   }
 
   /// Ready once every file of the first listing was read, or has kept us waiting long enough.
@@ -142,7 +154,7 @@ class FolderSource final : public Source {
         it->second = now + kSettle;
         ++it;
       } else {
-        changed |= ReadOne(it->first);
+        changed |= ReadOne(it->first, now);
         it = settling_.erase(it);
       }
     }
@@ -150,19 +162,33 @@ class FolderSource final : public Source {
   }
 
   /// True when the pods or the problem of the file changed.
-  bool ReadOne(const std::string& name) {
+  bool ReadOne(const std::string& name, MonoTime now) {
+    const std::string path = PathOf(name);
     struct stat st{};
-    if (::stat(PathOf(name).c_str(), &st) != 0 && errno == ENOENT) return files_.erase(name) > 0;
-    if (S_ISDIR(st.st_mode)) return false;
+    if (::lstat(path.c_str(), &st) != 0 && errno == ENOENT) return Drop(name, now);
+    const bool is_link = S_ISLNK(st.st_mode);
+    const int error = ::stat(path.c_str(), &st) == 0 ? 0 : errno;
+    if (error == 0 && S_ISDIR(st.st_mode)) return false;
     FileState& file = files_[name];
-    if (!S_ISREG(st.st_mode))
-      return Note(file.read_problem, PathOf(name) + ": not a regular file; remove it from the folder");
+    if (error == ENOENT && is_link)
+      return Note(file.read_problem, path +
+                                         ": this link leads to a file that is missing; put that file back, or remove "
+                                         "the link from the folder");
+    if (error != 0) return Note(file.read_problem, FailErrno("look at", path, error).error().message);
+    if (!S_ISREG(st.st_mode)) return Note(file.read_problem, path + ": not a regular file; remove it from the folder");
     auto fs = os::OpenFs("/");  // a link may lead out of the folder
-    auto content = fs ? (*fs)->Read(PathOf(name)) : Result<std::string>(std::unexpected(fs.error()));
+    auto content = fs ? (*fs)->Read(path) : Result<std::string>(std::unexpected(fs.error()));
     if (!content) return Note(file.read_problem, content.error().message);
     const bool was_unreadable = Note(file.read_problem, "");
     if (file.content == *content) return was_unreadable;
     return Parse(name, file, *std::move(content));
+  }
+
+  /// The file is gone. Together with its folder it is only missing, which the next listing will say.
+  bool Drop(const std::string& name, MonoTime now) {
+    if (Names()) return files_.erase(name) > 0;
+    next_list_ = now;
+    return false;
   }
 
   bool Parse(const std::string& name, FileState& file, std::string content) {
@@ -181,13 +207,14 @@ class FolderSource final : public Source {
 
   static bool Note(std::string& slot, const std::string& text) { return std::exchange(slot, text) != text; }
 
+  using Entry = std::pair<Pod, std::string>;  // and the name of its file
+
   Snapshot MakeSnapshot() const {
-    Snapshot out{.ready = ready_, .complete = true, .pods = {}, .files = {}, .warnings = {}, .problems = {}};
+    Snapshot out{.ready = ready_, .complete = Complete(), .pods = {}, .files = {}, .warnings = {}, .problems = {}};
     if (!folder_problem_.empty()) out.problems.push_back({options_.path, folder_problem_});
-    std::map<std::string, std::pair<Pod, std::string>> by_name;  // the last file in order wins, as in the kubelet
+    std::map<std::string, Entry> by_name;  // the last file in order wins, as in the kubelet
     for (const auto& [name, file] : files_) {
       if (!file.problem().empty()) out.problems.push_back({PathOf(name), file.problem()});
-      out.complete = out.complete && file.good;
       out.warnings.insert(out.warnings.end(), file.warnings.begin(), file.warnings.end());
       for (const Pod& pod : file.pods) {
         auto [it, added] = by_name.insert_or_assign(FullName(pod), std::pair(pod, name));
@@ -196,11 +223,31 @@ class FolderSource final : public Source {
               {PathOf(name), FullName(pod) + " stands in more than one place of the folder; the last one wins"});
       }
     }
+    DropSharedUids(by_name, out.problems);
     for (auto& [name, entry] : by_name) {
       out.files.emplace(name, PathOf(entry.second));
       out.pods.push_back(std::move(entry.first));
     }
     return out;
+  }
+
+  /// A uid names one pod: of several that were given the same, the one in the first file stays.
+  void DropSharedUids(std::map<std::string, Entry>& by_name, std::vector<SourceProblem>& problems) const {
+    std::map<std::string, Entry> first;
+    for (const auto& [name, entry] : by_name) {
+      const auto [it, added] = first.try_emplace(entry.first.uid, entry);
+      if (!added && entry.second < it->second.second) it->second = entry;
+    }
+    std::erase_if(by_name, [&](const auto& item) {
+      const auto& [pod, file] = item.second;
+      const Entry& kept = first.find(pod.uid)->second;
+      if (FullName(kept.first) == item.first) return false;
+      problems.push_back({PathOf(file), item.first + " has the uid \"" + pod.uid + "\" of " + FullName(kept.first) +
+                                            " in " + PathOf(kept.second) +
+                                            " and is left out; remove metadata.uid from " + PathOf(file) +
+                                            ", or give it one of its own"});
+      return true;
+    });
   }
 
   FolderOptions options_;
@@ -211,6 +258,7 @@ class FolderSource final : public Source {
   std::string folder_problem_;
   std::optional<MonoTime> first_listed_;
   bool ready_ = false;
+  bool told_complete_ = true;  // by the last snapshot
 };
 
 }  // namespace

@@ -159,6 +159,68 @@ TEST_F(FolderSourceTest, TheFirstSnapshotWaitsForFilesBeingWrittenButNotForEver)
   const auto late = Settle();
   ASSERT_TRUE(late);
   EXPECT_TRUE(late->ready);
+  EXPECT_FALSE(late->complete) << "its pods may run: nobody knows yet that they are not wanted";
+  std::filesystem::remove(path_ + "/a.yaml");
+  const auto gone = Settle();
+  ASSERT_TRUE(gone) << "that nothing is missing any more is news";
+  EXPECT_TRUE(gone->complete);
+}
+
+TEST_F(FolderSourceTest, AFileThatOneListingMissesKeepsItsPods) {
+  Put("a.yaml", PodYaml("a"));
+  ASSERT_TRUE(Settle());
+  std::filesystem::rename(path_ + "/a.yaml", dir_ / "aside");
+  now_ += os::Millis(20'000);
+  EXPECT_EQ(source_->Poll(now_), std::nullopt) << "listed without a.yaml, which is not quiet yet";
+  std::filesystem::rename(dir_ / "aside", path_ + "/a.yaml");
+  EXPECT_EQ(Settle(), std::nullopt) << "as if nothing had happened";
+  std::filesystem::remove(path_ + "/a.yaml");
+  EXPECT_THAT(NamesOf(Settle()), IsEmpty());
+}
+
+TEST_F(FolderSourceTest, ALinkThatLeadsNowhereIsAProblemAndFreesNothing) {
+  const std::string target = dir_ / "target.yaml";
+  std::ofstream(target) << PodYaml("linked");
+  std::filesystem::create_symlink(target, path_ + "/a.yaml");
+  ASSERT_THAT(NamesOf(Settle()), ElementsAre("default/linked-node1"));
+  std::filesystem::remove(target);
+  now_ += os::Millis(20'000);
+  const auto dangling = Settle();
+  ASSERT_THAT(NamesOf(dangling), ElementsAre("default/linked-node1"));
+  ASSERT_EQ(dangling->problems.size(), 1U);
+  EXPECT_THAT(dangling->problems[0].message, HasSubstr("link"));
+  EXPECT_TRUE(dangling->complete);
+  Open();
+  const auto fresh = Settle();
+  ASSERT_TRUE(fresh);
+  EXPECT_FALSE(fresh->complete) << "never read well";
+}
+
+TEST_F(FolderSourceTest, AFileThatGoesTogetherWithItsFolderFreesNothing) {
+  Put("a.yaml", PodYaml("a"));
+  ASSERT_TRUE(Settle());
+  Put("a.yaml", PodYaml("a", "true"));
+  EXPECT_EQ(source_->Poll(now_), std::nullopt) << "not quiet yet";
+  std::filesystem::rename(path_, path_ + ".away");
+  const auto gone = Settle();
+  ASSERT_THAT(NamesOf(gone), ElementsAre("default/a-node1"));
+  ASSERT_EQ(gone->problems.size(), 1U);
+  EXPECT_THAT(gone->problems[0].message, HasSubstr("stay"));
+}
+
+TEST_F(FolderSourceTest, OneUidForTwoPodsIsAProblemAndTheFirstFileKeepsIt) {
+  const auto with_uid = [](const std::string& name) {
+    return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+           ", uid: same-1}\nspec: {containers: [{name: app, image: local}]}\n";
+  };
+  Put("a.yaml", with_uid("zebra"));
+  Put("b.yaml", with_uid("ant"));
+  const auto snapshot = Settle();
+  ASSERT_THAT(NamesOf(snapshot), ElementsAre("default/zebra-node1"));
+  EXPECT_EQ(snapshot->files.size(), 1U);
+  ASSERT_EQ(snapshot->problems.size(), 1U);
+  EXPECT_THAT(snapshot->problems[0].file, HasSubstr("b.yaml"));
+  EXPECT_THAT(snapshot->problems[0].message, testing::AllOf(HasSubstr("a.yaml"), HasSubstr("b.yaml")));
 }
 
 TEST_F(FolderSourceTest, EditorsLeftoversAreIgnored) {
