@@ -62,25 +62,40 @@ Result<std::string> StringField(const codec::Json& json, const char* name) {
   return it->get<std::string>();
 }
 
+/// A ledger file that is there but cannot be used.
+struct Unusable {
+  std::string name;
+  std::string bytes;
+  Error why;
+};
+
 class FsStore final : public Store {
  public:
   FsStore(std::unique_ptr<os::Fs> fs, std::string directory, std::optional<os::LockFile> lock)
       : fs_(std::move(fs)), directory_(std::move(directory)), lock_(std::move(lock)) {}
 
   Result<std::optional<Saved>> Load(std::vector<std::string>* warnings) override {
-    bool any = false;
+    std::vector<Unusable> unusable;
     for (std::string_view name : {kCurrent, kPrevious}) {
       auto bytes = fs_->Read(name);
       if (!bytes && bytes.error().code == Code::kNotFound) continue;
       if (!bytes) return Wrap(std::move(bytes).error(), "load the ledger");
-      any = true;
       auto saved = DecodeSaved(*bytes);
-      if (saved && name == kPrevious) Restore(*bytes, warnings);
-      if (saved) return std::optional(*std::move(saved));
-      Warn(warnings, name, saved.error().message);
-      KeepAside(name, *bytes, warnings);
+      if (!saved) {
+        unusable.push_back({std::string(name), *std::move(bytes), std::move(saved).error()});
+        continue;
+      }
+      GoOnWithout(unusable, warnings);
+      if (name == kPrevious) Restore(*bytes, warnings);
+      return std::optional(*std::move(saved));
     }
-    if (any) Warn(warnings, kCurrent, "no copy is readable; starting from what is running on the node");
+    for (const Unusable& file : unusable)
+      if (file.why.code == Code::kUnsupported)
+        return Fail(Code::kUnsupported,
+                    "load the ledger " + directory_ + "/" + file.name + ": " + file.why.message +
+                        "; run the newer version of berthd, or move the file away to start from what is running");
+    GoOnWithout(unusable, warnings);
+    if (!unusable.empty()) Warn(warnings, kCurrent, "no copy is readable; starting from what is running on the node");
     return std::nullopt;
   }
 
@@ -104,10 +119,13 @@ class FsStore final : public Store {
     if (auto restored = fs_->Replace(kCurrent, bytes); !restored) Warn(warnings, kCurrent, restored.error().message);
   }
 
-  /// A file that cannot be read is never overwritten silently: it is kept for people beside the new one.
-  void KeepAside(std::string_view name, std::string_view bytes, std::vector<std::string>* warnings) {
-    const std::string aside = std::string(name) + ".damaged";
-    if (auto kept = fs_->Replace(aside, bytes); !kept) Warn(warnings, aside, kept.error().message);
+  /// A file that cannot be used is never overwritten silently: it is kept for people beside the new one.
+  void GoOnWithout(const std::vector<Unusable>& files, std::vector<std::string>* warnings) {
+    for (const Unusable& file : files) {
+      Warn(warnings, file.name, file.why.message);
+      const std::string aside = file.name + ".damaged";
+      if (auto kept = fs_->Replace(aside, file.bytes); !kept) Warn(warnings, aside, kept.error().message);
+    }
   }
 
   std::unique_ptr<os::Fs> fs_;

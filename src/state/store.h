@@ -38,7 +38,9 @@ class Store {
   /// A store on any Fs, without a lock.
   static std::unique_ptr<Store> Make(std::unique_ptr<os::Fs> fs);
   virtual ~Store() = default;
-  /// nullopt: a fresh directory. A damaged current file falls back to the last good copy; `warnings` says so.
+  /// nullopt: a fresh directory, or no copy is readable. A damaged current file falls back to the last good copy;
+  /// `warnings` says so. Errors: kUnsupported when there is no usable copy but one of a newer format, which is left as
+  /// it is: nothing may start over what a newer version promised; or from reading the files.
   virtual Result<std::optional<Saved>> Load(std::vector<std::string>* warnings) = 0;
   /// Durable when it returns: one file sync and one folder sync; the state before stays as the last good copy. On error
   /// the previous state stands.

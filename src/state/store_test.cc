@@ -94,14 +94,42 @@ TEST(StoreTest, EveryFlippedBitIsRecognised) {
     }
 }
 
-TEST(StoreTest, NamesANewerFormatAndKeepsTheFileAside) {
+// Made by hand with the checksum of another program version.
+constexpr const char* kNewerFormat = "berth-ledger 2 3 024882b5\n{}\n";
+
+TEST(StoreTest, ANewerFormatAloneIsAnErrorAndStaysAsItIs) {
+  for (const bool damaged_copy : {false, true}) {
+    MemoryFs disk;
+    disk.AddFile("ledger", kNewerFormat);
+    if (damaged_copy) disk.AddFile("ledger.prev", "junk");
+    const auto loaded = OnFs(disk)->Load(nullptr);
+    ASSERT_FALSE(loaded) << "going on would lose every placement of the newer version";
+    EXPECT_EQ(loaded.error().code, Code::kUnsupported);
+    for (const char* part : {"state/ledger", "written in format 2", "newer version", "move the file away"})
+      EXPECT_THAT(loaded.error().message, HasSubstr(part));
+    EXPECT_EQ(disk.Content("ledger"), kNewerFormat);
+    EXPECT_FALSE(disk.Content("ledger.damaged"));
+  }
+}
+
+TEST(StoreTest, ANewerFormatWithAUsableCopyIsKeptAside) {
   MemoryFs disk;
-  // Made by hand with the checksum of another program version.
-  disk.AddFile("ledger", "berth-ledger 2 3 024882b5\n{}\n");
+  ASSERT_TRUE(OnFs(disk)->Save(SavedNumber(1)));
+  ASSERT_TRUE(OnFs(disk)->Save(SavedNumber(2)));
+  disk.AddFile("ledger", kNewerFormat);
+  std::vector<std::string> warnings;
+  EXPECT_EQ(LoadFrom(disk, &warnings), SavedNumber(1));
+  EXPECT_EQ(disk.Content("ledger.damaged"), kNewerFormat);
+  EXPECT_THAT(warnings, testing::Contains(HasSubstr("written in format 2")));
+}
+
+TEST(StoreTest, DamageAloneIsAWarning) {
+  MemoryFs disk;
+  disk.AddFile("ledger", "junk");
   std::vector<std::string> warnings;
   EXPECT_EQ(LoadFrom(disk, &warnings), std::nullopt);
-  EXPECT_TRUE(disk.Content("ledger.damaged"));
-  EXPECT_THAT(warnings, testing::Contains(HasSubstr("written in format 2")));
+  EXPECT_EQ(disk.Content("ledger.damaged"), "junk");
+  EXPECT_THAT(warnings, testing::Contains(HasSubstr("no copy is readable")));
 }
 
 TEST(StoreTest, ACrashAfterFallingBackStillLeavesAGoodCopy) {
