@@ -122,6 +122,12 @@ void RealCgroups::ForeignWrite(std::string_view controller, std::string_view pat
   if (!done) ADD_FAILURE() << done.error().message;
 }
 
+int RealCgroups::ForeignMove(std::string_view path, int pid) {
+  for (const std::string& dir : tree_->Dirs(path).dirs)
+    if (const auto moved = fs_->Write(dir + "/cgroup.procs", std::to_string(pid)); !moved) return moved.error().sys;
+  return 0;
+}
+
 int RealCgroups::StartSleeper(std::string_view path, Sleeper what) {
   std::vector<std::string> files;
   for (const std::string& dir : tree_->Dirs(path).dirs) files.push_back(dir + "/cgroup.procs");

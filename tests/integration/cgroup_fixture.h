@@ -33,6 +33,8 @@ class RealCgroups {
   std::string Value(std::string_view controller, std::string_view path, std::string_view file);
   /// Writes past the tree, as a foreign program would.
   void ForeignWrite(std::string_view controller, std::string_view path, std::string_view file, std::string_view value);
+  /// Moves a process past the tree; the errno of the refusal, 0 when it was moved.
+  int ForeignMove(std::string_view path, int pid);
   struct Sleeper {
     int children = 0;           ///< how many more processes it starts
     std::size_t touch_mib = 0;  ///< memory each of them uses

@@ -161,7 +161,6 @@ TEST_F(CgroupRealTest, TheSharedPoolMakesRoomForAnExclusiveContainerAndGrowsAfte
 
 TEST_F(CgroupRealTest, LevelsThatAForeignProgramNarrowedAreWidenedAgain) {
   ASSERT_TRUE(tree().Create(kContainer));
-  if (host_->v2("cpuset")) GTEST_SKIP() << "needs v1: on v2 the levels above are left to inherit";
   for (const std::string_view level : {kContainer, kPod})
     host_->ForeignWrite("cpuset", level, "cpuset.cpus", FormatIds(one_));
   EXPECT_EQ(2, *tree().Write(kContainer, Only(rest_)));
@@ -187,17 +186,23 @@ TEST_F(CgroupRealTest, RefusalsOfTheKernelNameFileValueAndErrno) {
   EXPECT_EQ(EINVAL, more.error().sys);
 }
 
-TEST_F(CgroupRealTest, MemoryBelowUsageIsBusyOnV1) {
+TEST_F(CgroupRealTest, MemoryBelowUsageIsBusyOnV1AndEndsTheProcessOnV2) {
   ASSERT_TRUE(tree().Create(kContainer));
-  if (host_->v2("memory")) GTEST_SKIP() << "needs v1: v2 takes the limit and reclaims";
   if (host_->SwapIsOn()) GTEST_SKIP() << "needs a host without swap";
   const int pid = host_->StartSleeper(kContainer, {.touch_mib = 16});
   CgroupValues v;
   v.memory_max = MiB(4), v.swap_max = Bytes{0};
-  const auto busy = tree().Write(kContainer, v);
-  ASSERT_FALSE(busy);
-  EXPECT_EQ(Code::kBusy, busy.error().code);
-  EXPECT_THAT(busy.error().message, HasSubstr("to 4194304 (current usage: "));
+  const auto low = tree().Write(kContainer, v);
+  if (host_->v2("memory")) {
+    EXPECT_TRUE(low) << low.error().message;
+    RealCgroups::Reap(pid);
+    EXPECT_THAT(*tree().Pids(kContainer), IsEmpty()) << "there is nothing to reclaim but the process";
+    EXPECT_THAT(host_->Value("memory", kContainer, "memory.events"), HasSubstr("oom_kill 1"));
+    return;
+  }
+  ASSERT_FALSE(low);
+  EXPECT_EQ(Code::kBusy, low.error().code);
+  EXPECT_THAT(low.error().message, HasSubstr("to 4194304 (current usage: "));
   v.memory_max = MiB(64);
   EXPECT_TRUE(tree().Write(kContainer, v)) << "nothing is half-set";
   ASSERT_TRUE(tree().Kill(kContainer));

@@ -3,17 +3,42 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
+
 #include "base/text.h"
+#include "cgroup/cgroup.h"
 
 namespace berth::runtime {
 
-std::unique_ptr<TestCgroup> TestCgroup::Make(const std::string& mount, const std::string& name) {
+std::unique_ptr<TestCgroup> TestCgroup::Below(const std::string& mount, bool v2, const std::string& name) {
   const std::string relative = "berth-test-" + std::to_string(::getpid()) + "-" + name;
   Result<std::unique_ptr<os::Fs>> fs = os::OpenFs(mount);
   if (!fs || !(*fs)->MakeDir(relative)) return nullptr;
   Result<std::unique_ptr<os::Fs>> own = os::OpenFs(mount + "/" + relative);
   if (!own) return nullptr;
-  return std::unique_ptr<TestCgroup>(new TestCgroup(*std::move(own), mount + "/" + relative));
+  return std::unique_ptr<TestCgroup>(new TestCgroup(*std::move(own), mount + "/" + relative, v2));
+}
+
+std::unique_ptr<TestCgroup> TestCgroup::Make(std::string_view controller, const std::string& name) {
+  Result<std::unique_ptr<os::Fs>> host = os::OpenFs("/");
+  const Result<cgroup::Layout> layout = host ? cgroup::DiscoverLayout(**host) : std::unexpected(host.error());
+  if (!layout) return nullptr;
+  const auto mount = std::ranges::find(layout->controllers, controller, &cgroup::ControllerMount::controller);
+  if (mount == layout->controllers.end()) return nullptr;
+  if (mount->v2 && !(*host)->Write(mount->mount + "/cgroup.subtree_control", "+" + std::string(controller)))
+    return nullptr;
+  return Below(mount->mount, mount->v2, name);
+}
+
+std::unique_ptr<TestCgroup> TestCgroup::MakeUnified(const std::string& name) {
+  for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"})
+    if (::access((std::string(mount) + "/cgroup.controllers").c_str(), F_OK) == 0) return Below(mount, true, name);
+  return nullptr;
+}
+
+std::string TestCgroup::AllCpus() const {
+  const std::string mount = dir_.substr(0, dir_.rfind('/'));
+  return std::string(Trim(testkit::ReadText(mount + (v2_ ? "/cpuset.cpus.effective" : "/cpuset.cpus"))));
 }
 
 std::string TestCgroup::Read(const std::string& file) const { return fs_->Read(file).value_or(""); }
@@ -49,7 +74,7 @@ TestCgroup::~TestCgroup() {
 
 void RuntimeTest::SetUp() {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root";
-  cgroup_ = TestCgroup::Make("/sys/fs/cgroup/cpuset", "app");
+  cgroup_ = TestCgroup::Make("cpuset", "app");
   if (cgroup_) {
     cgroup_->Write("cpuset.cpus", "0");
     cgroup_->Write("cpuset.mems", "0");
@@ -86,7 +111,7 @@ StartRequest RuntimeTest::Request(std::vector<std::string> command) const {
   request.pod_name = "pod";
   request.container.name = "app";
   request.container.command = std::move(command);
-  if (cgroup_) request.cgroup.dirs = {cgroup_->dir()};
+  if (cgroup_) request.cgroup = cgroup_->dirs();
   request.log_path = temp_ / "logs/app/0.log";
   return request;
 }

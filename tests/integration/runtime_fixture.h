@@ -1,4 +1,5 @@
-// A process runtime in a temporary directory, and a cgroup of this host's cpuset hierarchy, for the tests beside it.
+// A process runtime in a temporary directory, and a cgroup with this host's cpuset controller, v1 or v2, for the tests
+// beside it.
 #ifndef BERTH_TESTS_INTEGRATION_RUNTIME_FIXTURE_H_
 #define BERTH_TESTS_INTEGRATION_RUNTIME_FIXTURE_H_
 
@@ -9,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,12 +27,18 @@ inline constexpr int kPatienceMs = 30'000;
 /// A cgroup below a root of its own, removed at the end with whatever still runs in it.
 class TestCgroup {
  public:
-  /// `mount`: e.g. "/sys/fs/cgroup/cpuset". nullopt when it cannot be made here.
-  static std::unique_ptr<TestCgroup> Make(const std::string& mount, const std::string& name);
+  /// Where this host has `controller` ("cpuset", "memory"). nullptr when it cannot be made here.
+  static std::unique_ptr<TestCgroup> Make(std::string_view controller, const std::string& name);
+  /// In the unified hierarchy, whichever controllers it has. nullptr: none is mounted.
+  static std::unique_ptr<TestCgroup> MakeUnified(const std::string& name);
   ~TestCgroup();
   TestCgroup(const TestCgroup&) = delete;
   TestCgroup& operator=(const TestCgroup&) = delete;
   const std::string& dir() const { return dir_; }
+  bool v2() const { return v2_; }
+  CgroupDirs dirs() const { return {.v2 = v2_, .dirs = {dir_}}; }
+  /// CPUs of the whole hierarchy.
+  std::string AllCpus() const;
   std::string Read(const std::string& file) const;
   void Write(const std::string& file, const std::string& value) const;
   std::vector<int> Pids() const;
@@ -38,9 +46,12 @@ class TestCgroup {
   void Kill() const;
 
  private:
-  TestCgroup(std::unique_ptr<os::Fs> fs, std::string dir) : fs_(std::move(fs)), dir_(std::move(dir)) {}
+  TestCgroup(std::unique_ptr<os::Fs> fs, std::string dir, bool v2)
+      : fs_(std::move(fs)), dir_(std::move(dir)), v2_(v2) {}
+  static std::unique_ptr<TestCgroup> Below(const std::string& mount, bool v2, const std::string& name);
   std::unique_ptr<os::Fs> fs_;  // the cgroup's directory
   std::string dir_;
+  bool v2_ = false;
 };
 
 class RuntimeTest : public testing::Test {
@@ -61,7 +72,7 @@ class RuntimeTest : public testing::Test {
   std::optional<ContainerStatus> Listed(const std::string& id);
 
   testkit::TempDir temp_;
-  std::unique_ptr<TestCgroup> cgroup_;  // cpuset of CPU 0; null where this host has no v1 cpuset
+  std::unique_ptr<TestCgroup> cgroup_;  // cpuset of CPU 0; null where this host has no cpuset
   std::unique_ptr<Runtime> runtime_;
 };
 

@@ -22,7 +22,7 @@ std::size_t CountEntries(const std::string& dir) {
 }
 
 TEST_F(RuntimeTest, ProcessIsPinnedAtItsFirstInstruction) {
-  if (!cgroup_) GTEST_SKIP() << "this host has no cgroup v1 cpuset";
+  if (!cgroup_) GTEST_SKIP() << "this host has no cpuset controller";
   // An affinity inherited from the daemon must not matter.
   cpu_set_t before;
   ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
@@ -38,10 +38,10 @@ TEST_F(RuntimeTest, ProcessIsPinnedAtItsFirstInstruction) {
 }
 
 TEST_F(RuntimeTest, WideningTheCpusetWidensARunningProcess) {
-  if (!cgroup_) GTEST_SKIP() << "this host has no cgroup v1 cpuset";
+  if (!cgroup_) GTEST_SKIP() << "this host has no cpuset controller";
   const Result<ContainerStatus> status = runtime_->Start(Request({"/bin/sleep", "600"}));
   ASSERT_TRUE(status) << status.error().message;
-  const std::string all(Trim(testkit::ReadText("/sys/fs/cgroup/cpuset/cpuset.cpus")));
+  const std::string all = cgroup_->AllCpus();
   cgroup_->Write("cpuset.cpus", all);
   const std::string proc = testkit::ReadText("/proc/" + std::to_string(status->pid) + "/status");
   EXPECT_NE(proc.find("Cpus_allowed_list:\t" + all + "\n"), std::string::npos) << proc;
@@ -131,11 +131,16 @@ TEST_F(RuntimeTest, WhatTheNodeCannotDoIsAnErrorAndLeavesNothing) {
   EXPECT_EQ(CountEntries(temp_ / "run/containers"), 0U);
 }
 
-TEST_F(RuntimeTest, EmptyCpusetIsNamedAsTheReason) {
-  const std::unique_ptr<TestCgroup> empty = TestCgroup::Make("/sys/fs/cgroup/cpuset", "empty");
-  if (!empty) GTEST_SKIP() << "this host has no cgroup v1 cpuset";
-  StartRequest request = Request({"/bin/true"});
-  request.cgroup.dirs = {empty->dir()};
+TEST_F(RuntimeTest, EmptyCpusetIsNamedAsTheReasonOnV1AndInheritsOnV2) {
+  const std::unique_ptr<TestCgroup> empty = TestCgroup::Make("cpuset", "empty");
+  if (!empty) GTEST_SKIP() << "this host has no cpuset controller";
+  StartRequest request = Request({"/bin/grep", "Cpus_allowed_list", "/proc/self/status"});
+  request.cgroup = empty->dirs();
+  if (empty->v2()) {
+    EXPECT_EQ(Run(request).exit_code, 0);
+    EXPECT_EQ(Output(request), "Cpus_allowed_list:\t" + empty->AllCpus() + "\n");
+    return;
+  }
   const Result<ContainerStatus> status = runtime_->Start(request);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Code::kExhausted);
@@ -204,7 +209,7 @@ TEST_F(RuntimeTest, TenMegabytesOfOutputAreRotated) {
 }
 
 TEST_F(RuntimeTest, LeftoversDoNotKeepAContainerAlive) {
-  if (!cgroup_) GTEST_SKIP() << "this host has no cgroup v1 cpuset";
+  if (!cgroup_) GTEST_SKIP() << "this host has no cpuset controller";
   const StartRequest request = Request({"/bin/sh", "-c", "sleep 600 & echo main; exit 4"});
   EXPECT_EQ(Run(request).exit_code, 4);
   EXPECT_EQ(Output(request), "main\n");
@@ -240,13 +245,13 @@ TEST_F(RuntimeTest, HundredStartsLeaveNoZombiesDescriptorsOrFiles) {
 }
 
 TEST_F(RuntimeTest, SupervisorIsSmallAndStandsApart) {
-  const std::unique_ptr<TestCgroup> home = TestCgroup::Make("/sys/fs/cgroup/cpuset", "shims");
-  if (!home) GTEST_SKIP() << "this host has no cgroup v1 cpuset";
+  const std::unique_ptr<TestCgroup> home = TestCgroup::Make("cpuset", "shims");
+  if (!home) GTEST_SKIP() << "this host has no cpuset controller";
   home->Write("cpuset.cpus", "0");
   home->Write("cpuset.mems", "0");
   runtime_.reset();
   ProcessRuntimeOptions options = Options();
-  options.shim_cgroup.dirs = {home->dir()};
+  options.shim_cgroup = home->dirs();
   Result<std::unique_ptr<Runtime>> opened = OpenProcessRuntime(options);
   ASSERT_TRUE(opened) << opened.error().message;
   runtime_ = *std::move(opened);
@@ -281,11 +286,15 @@ TEST_F(RuntimeTest, MissingSupervisorProgramIsNamed) {
 }
 
 TEST_F(RuntimeTest, OomKillIsReported) {
-  const std::unique_ptr<TestCgroup> memory = TestCgroup::Make("/sys/fs/cgroup/memory", "oom");
-  if (!memory || memory->Read("memory.oom_control").empty()) GTEST_SKIP() << "this host has no cgroup v1 memory";
-  memory->Write("memory.limit_in_bytes", "16777216");
+  const std::unique_ptr<TestCgroup> memory = TestCgroup::Make("memory", "oom");
+  if (!memory) GTEST_SKIP() << "this host has no memory controller";
+  memory->Write(memory->v2() ? "memory.max" : "memory.limit_in_bytes", "16777216");
   StartRequest request = Request({"/usr/bin/tail", "/dev/zero"});
-  request.cgroup.dirs.push_back(memory->dir());
+  if (memory->v2()) {
+    request.cgroup = memory->dirs();
+  } else {
+    request.cgroup.dirs.push_back(memory->dir());
+  }
   for (int attempt = 0; attempt < 2; ++attempt) {
     const ContainerStatus status = Run(request);
     EXPECT_EQ(status.exit_code, 137);
@@ -296,20 +305,16 @@ TEST_F(RuntimeTest, OomKillIsReported) {
 }
 
 TEST_F(RuntimeTest, Version2ContainerStartsInsideItsCgroup) {
-  for (const char* mount : {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"}) {
-    const std::unique_ptr<TestCgroup> cgroup = TestCgroup::Make(mount, "v2");
-    if (!cgroup || cgroup->Read("cgroup.events").empty()) continue;
-    StartRequest request = Request({"/bin/grep", "^0::", "/proc/self/cgroup"});
-    request.cgroup = {.v2 = true, .dirs = {cgroup->dir()}};
-    const ContainerStatus status = Run(request);
-    EXPECT_EQ(status.exit_code, 0) << status.message;
-    const std::string name = cgroup->dir().substr(cgroup->dir().rfind('/'));
-    EXPECT_TRUE(Output(request).ends_with(name + "\n")) << Output(request);
-    request.cgroup.dirs = {cgroup->dir() + "/never-made"};
-    EXPECT_EQ(runtime_->Start(request).error().code, Code::kNotFound);
-    return;
-  }
-  GTEST_SKIP() << "no cgroup2 mount";
+  const std::unique_ptr<TestCgroup> cgroup = TestCgroup::MakeUnified("v2");
+  if (!cgroup) GTEST_SKIP() << "no cgroup2 mount";
+  StartRequest request = Request({"/bin/grep", "^0::", "/proc/self/cgroup"});
+  request.cgroup = cgroup->dirs();
+  const ContainerStatus status = Run(request);
+  EXPECT_EQ(status.exit_code, 0) << status.message;
+  const std::string name = cgroup->dir().substr(cgroup->dir().rfind('/'));
+  EXPECT_TRUE(Output(request).ends_with(name + "\n")) << Output(request);
+  request.cgroup.dirs = {cgroup->dir() + "/never-made"};
+  EXPECT_EQ(runtime_->Start(request).error().code, Code::kNotFound);
 }
 
 }  // namespace

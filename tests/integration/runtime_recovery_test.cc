@@ -22,7 +22,7 @@ class RuntimeRecoveryTest : public RuntimeTest {
   void SetUp() override {
     RuntimeTest::SetUp();
     if (IsSkipped()) return;
-    if (!cgroup_) GTEST_SKIP() << "this host has no cgroup v1 cpuset";
+    if (!cgroup_) GTEST_SKIP() << "this host has no cpuset controller";
   }
 
   std::string RecordDir(const std::string& id) const { return temp_ / "run/containers/" + id; }
