@@ -30,12 +30,13 @@ google_test() {
   timeout -s KILL "$2" "$1" --gtest_color=no --gtest_filter="${3:-*}" >"/tmp/$suite.log" 2>&1
   status=$?
   cat "/tmp/$suite.log"
-  sed -n "s#^\[       OK \] \([^ ]*\) (.*#pass $suite/\1#p; s#^\[  FAILED  \] \([^ ]*\) (.*#fail $suite/\1#p
-    s#^\[  SKIPPED \] \([^ ]*\) (.*#fail $suite/\1 (skipped)#p" "/tmp/$suite.log" >&7
-  if [ $status -ne 0 ] && ! grep -q '^\[  FAILED  \]' "/tmp/$suite.log"; then
-    fail "whole" "$1 ended with status $status in $(grep '^\[ RUN' "/tmp/$suite.log" | tail -1)"
+  sed -n "s#^\[       OK \] \([^ ,]*\).* ([0-9]* ms)#pass $suite/\1#p; s#^\[  FAILED  \] \([^ ,]*\).* ([0-9]* ms)#fail $suite/\1#p
+    s#^\[  SKIPPED \] \([^ ,]*\).* ([0-9]* ms)#fail $suite/\1 (skipped)#p" "/tmp/$suite.log" >"/tmp/$suite.results"
+  cat "/tmp/$suite.results" >&7
+  if [ $status -ne 0 ] && ! grep -q '^fail' "/tmp/$suite.results"; then
+    fail "whole" "$1 ended with status $status in $(grep '^\[ RUN' "/tmp/$suite.log" | tail -n 1)"
   fi
-  grep -q '^\[==========\] Running' "/tmp/$suite.log" || fail "whole" "$1 ran nothing"
+  [ -s "/tmp/$suite.results" ] || fail "nothing" "$1 ran no test"
 }
 
 # "0-2,5" -> lines 0 1 2 5
