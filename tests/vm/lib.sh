@@ -25,9 +25,18 @@ vm_add() {
   done < <(ldd "$1" 2>/dev/null | grep -o '/[^ ]*')
 }
 
+vm_programs=(bin/berthd bin/berth bin/berth-shim tests/integration/berth_cgroup_integration_test
+  tests/integration/berth_cgroup_v2_test tests/integration/berth_runtime_integration_test
+  tests/integration/berth_daemon_integration_test)
+
 # Makes the initramfs: busybox, the tools the tests start, Berth's programs and tests, the suites.
 vm_make_image() {
   local root=$vm_dir/root name build
+  for name in "${vm_programs[@]}"; do
+    [[ -x $vm_build/$name ]] && continue
+    echo "$vm_build/$name is missing; build it first: cmake --preset release && cmake --build build/release" >&2
+    return 1
+  done
   rm -rf "$root"
   mkdir -p "$root"/{usr/bin,usr/sbin,usr/lib,usr/lib64,dev,proc,sys,tmp,run,var,root,etc,opt/berth}
   for name in bin sbin lib lib64; do ln -s "usr/$name" "$root/$name"; done
@@ -38,8 +47,7 @@ vm_make_image() {
     rm -f "$root/usr/bin/$name"
     vm_add "$(readlink -f "$(type -P "$name")")" "usr/bin/$name"
   done
-  for name in berthd berth berth-shim; do vm_add "$vm_build/bin/$name" "opt/berth/bin/$name"; done
-  for name in "$vm_build"/tests/integration/berth_*_test; do vm_add "$name" "opt/berth/tests/$(basename "$name")"; done
+  for name in "${vm_programs[@]}"; do vm_add "$vm_build/$name" "opt/berth/${name/integration\//}"; done
   # The tests have the programs' absolute paths compiled in.
   build=$(realpath "$vm_build")
   mkdir -p "$root$build"
