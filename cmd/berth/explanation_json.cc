@@ -68,6 +68,7 @@ codec::Json ToJson(const engine::Explanation& e) {
     out["shortages"] = ListJson(e.shortages, ShortageJson);
     out["holders"] = ListJson(e.holders, HolderJson);
     out["nearest"] = e.nearest ? NearestJson(*e.nearest) : Json();
+    out["nearestExhaustive"] = e.nearest_exhaustive;
     out["removal"] = e.removal ? RemovalJson(*e.removal) : Json();
   }
   Trace trace;

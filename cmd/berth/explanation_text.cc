@@ -111,8 +111,11 @@ void AddCures(const engine::Explanation& e, std::string& out) {
     for (const engine::RequestChange& c : e.nearest->changes)
       out += "  " + Who(c.container) + ": " + c.resource + " " + c.to.ToString() + " instead of " + c.from.ToString() +
              "\n";
-  } else {
+    if (!e.nearest_exhaustive) out += "There may be a nearer one: not all were tried.\n";
+  } else if (e.nearest_exhaustive) {
     out += "\nNo smaller request of this shape would be admitted now.\n";
+  } else {
+    out += "\nNo smaller request was found that would be admitted now; not all were tried.\n";
   }
   if (!e.removal) {
     out += "\nRemoving pods does not help: an empty node would not admit it either.\n";

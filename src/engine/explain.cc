@@ -15,6 +15,9 @@
 namespace berth::engine {
 namespace {
 
+/// Decisions tried for one explanation; what the nearest request leaves is for the removal.
+constexpr int kTries = 3000;
+
 /// What a placement holds of a resource on some nodes; amount 0: nothing.
 Holder HeldBy(const NodeTables& tables, const Inputs& inputs, const Placement& placement, const Shortage& shortage) {
   Holder out;
@@ -95,8 +98,12 @@ Explanation Explain(const Node& node, const Ledger& ledger, const Pod& pod, cons
     for (Holder& holder : HoldersOf(node, ledger, inputs, shortage))
       if (std::find(out.holders.begin(), out.holders.end(), holder) == out.holders.end())
         out.holders.push_back(std::move(holder));
-  const Attempt attempt(node, ledger, inputs);
-  out.nearest = FindNearest(attempt, pod);
+  Attempt attempt(node, ledger, inputs);
+  attempt.Allow(kTries / 2);
+  NearestSearch found = FindNearest(attempt, pod);
+  out.nearest = std::move(found.nearest);
+  out.nearest_exhaustive = found.exhaustive;
+  attempt.Allow(kTries / 2);
   out.removal = SmallestRemoval(attempt, pod);
   return out;
 }

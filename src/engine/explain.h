@@ -89,8 +89,11 @@ struct Explanation {
   // On rejection only:
   std::vector<Shortage> shortages;
   std::vector<Holder> holders;
-  std::optional<NearestRequest> nearest;  ///< nullopt: no smaller request of this shape is admitted
-  std::optional<Removal> removal;         ///< nullopt: not even an empty node admits it
+  std::optional<NearestRequest> nearest;  ///< nullopt: none found
+  /// With `nearest`: the tries lasted to the end. Without: every smaller request in whole steps (CPUs or cores, MiB,
+  /// huge pages, devices) was tried, and none is admitted.
+  bool nearest_exhaustive = false;
+  std::optional<Removal> removal;  ///< nullopt: not even an empty node admits it
 };
 
 /// Decides `pod` as Decide does and explains it. Requires: as Decide.

@@ -8,9 +8,6 @@
 namespace berth::engine {
 namespace {
 
-/// Decisions spent on looking for the smallest set before a small one has to do.
-constexpr int kMostAttempts = 3000;
-
 class Search {
  public:
   Search(const Attempt& attempt, const Pod& pod) : attempt_(attempt), pod_(pod) {
@@ -24,11 +21,11 @@ class Search {
   }
 
   const std::vector<std::string>& uids() const { return uids_; }
-  bool Exceeded() const { return attempts_ >= kMostAttempts; }
+  bool Exceeded() const { return attempt_.left() == 0; }
 
   /// Sets of exactly `size` pods.
   bool Find(std::size_t size, std::size_t start, std::vector<std::string>& chosen) {
-    if (chosen.size() == size) return Try(chosen);
+    if (chosen.size() == size) return attempt_.AdmitsWithout(pod_, chosen);
     for (std::size_t i = start; i < uids_.size() && !Exceeded(); ++i) {
       chosen.push_back(uids_[i]);
       if (Find(size, i + 1, chosen)) return true;
@@ -49,15 +46,9 @@ class Search {
   }
 
  private:
-  bool Try(const std::vector<std::string>& chosen) {
-    ++attempts_;
-    return attempt_.AdmitsWithout(pod_, chosen);
-  }
-
   const Attempt& attempt_;
   const Pod& pod_;
   std::vector<std::string> uids_;
-  int attempts_ = 0;
 };
 
 Removal ToRemoval(const Ledger& ledger, const std::vector<std::string>& uids, bool smallest) {

@@ -9,7 +9,8 @@
 
 namespace berth::engine {
 
-/// nullopt: not even without all other pods. Requires: the pod is not admitted now.
+/// nullopt: not even without all other pods. Spends tries of `attempt`; when they run out, the set is marked as maybe
+/// not the smallest. Requires: the pod is not admitted now, at least one try is left.
 std::optional<Removal> SmallestRemoval(const Attempt& attempt, const Pod& pod);
 
 }  // namespace berth::engine
