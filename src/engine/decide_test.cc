@@ -96,6 +96,16 @@ TEST(DecideTest, GivesExclusiveCpusOnlyToWholeNumbersOfGuaranteedPods) {
   EXPECT_EQ(bench.Shared(), "0,2-4,6-7");
 }
 
+TEST(DecideTest, RoundsRequestsToThousandthsBeforeItCallsThemWhole) {
+  Bench bench(kT1, StaticConfig());
+  EXPECT_EQ(bench.Add(MakePod("up", {C("c", "1.9999")})), "");
+  EXPECT_EQ(bench.CpusOf("up", "c"), "1,5");
+  EXPECT_EQ(bench.Add(MakePod("fraction", {C("c", "1.999")})), "");
+  EXPECT_EQ(bench.CpusOf("fraction", "c"), "shared");
+  EXPECT_EQ(bench.Add(MakePod("above", {C("c", "1.0001")})), "");
+  EXPECT_EQ(bench.CpusOf("above", "c"), "shared");
+}
+
 TEST(DecideTest, LeavesPodsWithPodLevelResourcesInTheSharedPool) {
   Bench bench(kT1, StaticConfig("0"));
   Pod pod = MakePod("a", {C("c", "2")});

@@ -20,10 +20,12 @@ bool HasPodLevelResources(const Pod& pod) {
          std::any_of(pod.resources->limits.begin(), pod.resources->limits.end(), counts);
 }
 
+/// Whole to the thousandth: "1.9999" is rounded up to 2 CPUs (spec 2.6).
 int WholeCpus(const Container& container) {
   const auto it = container.resources.requests.find("cpu");
-  if (it == container.resources.requests.end() || !it->second.IsInteger() || it->second.Sign() <= 0) return 0;
-  return static_cast<int>(std::min(it->second.Value(), kMostCpus));
+  if (it == container.resources.requests.end() || it->second.Sign() <= 0) return 0;
+  if (it->second.Value() >= kMostCpus) return it->second.IsInteger() ? static_cast<int>(kMostCpus) : 0;
+  return it->second.Value() * 1000 == it->second.MilliValue() ? static_cast<int>(it->second.Value()) : 0;
 }
 
 std::vector<MemoryNeed> MemoryOf(const Container& container) {
