@@ -152,7 +152,7 @@ MergeInput RandomInput(std::mt19937_64& rng) {
   return out;
 }
 
-TEST(MergeHintsTest, EqualsTheWalkOverAllTuples) {
+TEST(MergeHintsTwinTest, EqualsTheWalkOverAllTuples) {
   const char* const steps = std::getenv("BERTH_PROPERTY_STEPS");
   const int rounds = steps == nullptr ? 20000 : ParseDecimal<int>(steps).value_or(20000);
   std::mt19937_64 rng(20240611);

@@ -243,7 +243,7 @@ class PackedTwin {
   int need_;
 };
 
-TEST(TakeCpusTest, EqualsThePackedTwinOnRandomMachines) {
+TEST(TakeCpusTwinTest, EqualsThePackedTwinOnRandomMachines) {
   std::mt19937_64 rng(77);
   const auto roll = [&](int n) { return static_cast<int>(rng() % static_cast<unsigned>(n)); };
   for (int round = 0; round < 400; ++round) {
@@ -268,7 +268,7 @@ TEST(TakeCpusTest, EqualsThePackedTwinOnRandomMachines) {
   }
 }
 
-TEST(TakeCpusTest, AlwaysTakesExactlyWhatIsAskedOutOfWhatIsFree) {
+TEST(TakeCpusPropertyTest, AlwaysTakesExactlyWhatIsAskedOutOfWhatIsFree) {
   std::mt19937_64 rng(78);
   const auto roll = [&](int n) { return static_cast<int>(rng() % static_cast<unsigned>(n)); };
   for (int round = 0; round < 2000; ++round) {
