@@ -11,6 +11,7 @@
 #include "daemon/log.h"
 #include "daemon/notify.h"
 #include "daemon/settings.h"
+#include "os/process.h"
 
 namespace berth::daemon {
 namespace {
@@ -122,6 +123,7 @@ int Serve(const CommandLine& line) {
 int Main(int argc, char** argv) {
   ::mallopt(M_ARENA_MAX, 2);  // few threads: more arenas would only cost memory
   PrepareSignals();
+  os::RaiseOpenFiles();  // two descriptors per container
   Arguments args;
   CLI::App app(kAbout, "berthd");
   app.set_version_flag("--version", std::string("berthd ") + BERTH_VERSION);

@@ -20,22 +20,36 @@ std::string OwnerOf(int fd) {
   return n > 0 ? Printable(Trim(std::string_view(text, static_cast<std::size_t>(n)))) : "unknown";
 }
 
+/// False: somebody else holds it, even after `patience`.
+Result<bool> Lock(int fd, const std::string& path, Millis patience) {
+  const MonoTime end = SystemClock().Now() + patience;
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) return FailErrno("lock", path, errno);
+    if (SystemClock().Now() >= end) return false;
+    SleepFor(kRetryStep);
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<LockFile> LockFile::Take(const std::string& path, Millis patience) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.valid()) return FailErrno("open lock file", path, errno);
-  const MonoTime end = SystemClock().Now() + patience;
-  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) return FailErrno("lock", path, errno);
-    if (SystemClock().Now() >= end)
-      return Fail(Code::kBusy, path + " is held by another process (pid " + OwnerOf(fd.get()) + ")");
-    SleepFor(kRetryStep);
-  }
+  BERTH_TRY(const bool locked, Lock(fd.get(), path, patience));
+  if (!locked) return Fail(Code::kBusy, path + " is held by another process (pid " + OwnerOf(fd.get()) + ")");
   const std::string pid = std::to_string(::getpid()) + "\n";
   if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), pid.data(), pid.size(), 0) < 0)
     return FailErrno("write pid to", path, errno);
+  return LockFile(std::move(fd));
+}
+
+Result<LockFile> LockFile::TakeDirectory(const std::string& path, Millis patience) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return FailErrno("open directory", path, errno);
+  BERTH_TRY(const bool locked, Lock(fd.get(), path, patience));
+  if (!locked) return Fail(Code::kBusy, path + " is held by another process");
   return LockFile(std::move(fd));
 }
 

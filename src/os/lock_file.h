@@ -10,8 +10,8 @@
 
 namespace berth::os {
 
-/// Holds flock(2) on a file for as long as it lives. The file holds the owner's pid, for people; it is never removed
-/// (removing it would let two processes lock two different files of one name).
+/// Holds flock(2) on a file or directory for as long as it lives. A file holds the owner's pid, for people; it is never
+/// removed (removing it would let two processes lock two different files of one name).
 class LockFile {
  public:
   /// Creates `path` (0600) if needed.
@@ -19,6 +19,8 @@ class LockFile {
   /// copy until it executes its program.
   /// Errors: kBusy when another process holds it (message names its pid), else from open(2).
   static Result<LockFile> Take(const std::string& path, Millis patience);
+  /// The same on a directory that is there: for places where no file can be made (cgroups). Nobody knows its owner.
+  static Result<LockFile> TakeDirectory(const std::string& path, Millis patience);
 
  private:
   explicit LockFile(UniqueFd fd) : fd_(std::move(fd)) {}

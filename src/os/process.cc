@@ -135,6 +135,14 @@ void CloseOnExecFrom(unsigned first) {
   for (unsigned fd = first; fd < limit.rlim_cur; ++fd) ::fcntl(static_cast<int>(fd), F_SETFD, FD_CLOEXEC);
 }
 
+/// The limit of open files before RaiseOpenFiles; no soft limit is above its hard one, so this one means "not raised".
+rlimit original_open_files{.rlim_cur = RLIM_INFINITY, .rlim_max = 0};
+
+void RestoreOpenFiles() {
+  if (original_open_files.rlim_cur <= original_open_files.rlim_max)
+    ::setrlimit(RLIMIT_NOFILE, &original_open_files);  // lowering is always allowed
+}
+
 void EnterCgroups(Plan& plan) {
   AllowAllCpus();
   for (std::size_t i = 0; i < plan.join.size(); ++i)
@@ -174,6 +182,7 @@ void Execute(const Plan& plan) {
   ::umask(022);
   ResetSignals();
   CloseOnExecFrom(3);
+  RestoreOpenFiles();
   for (std::size_t i = 0; i < plan.fds.size(); ++i) {
     if (plan.fds[i].valid() && ::dup2(plan.fds[i].get(), static_cast<int>(i)) < 0) GiveUp(plan, Step::kFds, 0, errno);
   }
@@ -352,6 +361,13 @@ void WaitChild(int pid) {
 }
 
 }  // namespace
+
+void RaiseOpenFiles() {
+  rlimit now{};
+  if (::getrlimit(RLIMIT_NOFILE, &now) != 0 || now.rlim_cur >= now.rlim_max) return;
+  const rlimit most{.rlim_cur = now.rlim_max, .rlim_max = now.rlim_max};
+  if (::setrlimit(RLIMIT_NOFILE, &most) == 0) original_open_files = now;
+}
 
 Result<Process> Spawn(const ProcessSpec& spec) {
   BERTH_CHECK(!spec.argv.empty());

@@ -45,6 +45,9 @@ struct Process {
 /// is left behind. Ownership: the process is the caller's child and has to be reaped; it outlives the caller.
 Result<Process> Spawn(const ProcessSpec& spec);
 
+/// Raises this process's own limit of open files to the most it may have. What Spawn starts gets the old limit back.
+void RaiseOpenFiles();
+
 /// An ended child: how it ended. Signals that killed it count as 128 + signal.
 struct ChildEnd {
   int pid = 0;

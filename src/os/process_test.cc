@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <string>
 
 #include "os/message.h"
 #include "os/pidfd.h"
@@ -34,6 +37,19 @@ std::string Output(ProcessSpec spec) {
   ::close(fds[0]);
   if (process && !process->refused) ReapChild(process->pid);
   return out;
+}
+
+TEST(SpawnTest, ChildrenGetTheLimitOfOpenFilesBackThatWasRaisedForUs) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit low{.rlim_cur = std::min<rlim_t>(200, before.rlim_max), .rlim_max = before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  RaiseOpenFiles();
+  rlimit raised{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &raised), 0);
+  EXPECT_EQ(raised.rlim_cur, before.rlim_max);
+  EXPECT_EQ(Output({.argv = {"/bin/sh", "-c", "ulimit -Sn"}}), std::to_string(low.rlim_cur) + "\n");
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 TEST(SpawnTest, EnvironmentArgumentsAndDirectoryAreExactlyThoseGiven) {

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -94,14 +95,21 @@ ShimRequest MakeShimRequest(const StartRequest& request, std::string id) {
   return out;
 }
 
-// The process of a record, if it is still that very process.
-os::UniqueFd Find(int pid, std::uint64_t start, const std::vector<std::string>& cgroups) {
+// The process of a record, if it is still that very process; else a handle that is not valid.
+// Errors: it cannot be told (no descriptors left, no memory).
+Result<os::UniqueFd> Find(int pid, std::uint64_t start, const std::vector<std::string>& cgroups) {
   Result<os::UniqueFd> fd = os::OpenPidfd(pid, start);
-  if (!fd) return os::UniqueFd();
-  if (cgroups.empty()) return *std::move(fd);
+  if (!fd && fd.error().code == Code::kNotFound) return os::UniqueFd();
+  if (!fd || cgroups.empty()) return fd;
   const Result<std::vector<std::string>> lines = os::CgroupLinesOf(pid);
+  if (!lines && lines.error().code != Code::kNotFound) return std::unexpected(lines.error());
   if (!lines || !IsInCgroups(*lines, cgroups) || os::HasEnded(fd->get())) return os::UniqueFd();
-  return *std::move(fd);
+  return fd;
+}
+
+// Whether a record that cannot be used is lost for good: trying again would not help.
+bool IsGone(const Error& error) {
+  return error.code == Code::kNotFound || error.code == Code::kCorrupt || error.sys == ENOTDIR;
 }
 
 class ProcessRuntime final : public Runtime {
@@ -130,7 +138,8 @@ class ProcessRuntime final : public Runtime {
   Result<Held> Launch(const ShimRequest& request, os::MonoTime deadline);
   Result<Held> TalkToShim(const ShimRequest& request, os::Process& shim, int socket, os::MonoTime deadline);
   void StopShim(const std::string& id, os::Process& shim);
-  void RecoverOne(const std::string& id);
+  Result<void> RecoverOne(const std::string& id);
+  Result<void> RecoverRunning(Held& held, bool this_boot);
   bool Settle(const std::string& id, Held& held);
   void Adopt(Held held);
   void Lose(Held& held, std::string message);
@@ -246,8 +255,8 @@ void ProcessRuntime::StopShim(const std::string& id, os::Process& shim) {
   os::Reap(shim.pidfd.get());
   const Result<ShimState> state = ReadState(id);
   if (!state || state->phase != ShimPhase::kRunning) return;
-  const os::UniqueFd main = Find(state->pid, state->start, state->cgroups);
-  if (main.valid()) static_cast<void>(os::SendSignal(main.get(), SIGKILL).has_value());
+  const Result<os::UniqueFd> main = Find(state->pid, state->start, state->cgroups);
+  if (main && main->valid()) static_cast<void>(os::SendSignal(main->get(), SIGKILL).has_value());
 }
 
 Result<Held> ProcessRuntime::TalkToShim(const ShimRequest& request, os::Process& shim, int socket,
@@ -329,46 +338,62 @@ bool ProcessRuntime::Settle(const std::string& id, Held& held) {
   return true;
 }
 
-void ProcessRuntime::RecoverOne(const std::string& id) {
+// An error means that it cannot be told what became of the container: its record stays as it is.
+Result<void> ProcessRuntime::RecoverOne(const std::string& id) {
   Held held;
   const Result<std::string> text = fs_->Read(DirOf(id) + "/" + std::string(kRequestFile));
+  if (!text && !IsGone(text.error())) return std::unexpected(text.error());
   Result<ShimRequest> request = text ? ParseRequest(*text) : std::unexpected(text.error());
-  const Result<bool> has_state = fs_->Exists(StatePath(id));
+  BERTH_TRY(const bool has_state, fs_->Exists(StatePath(id)));
   // Without a readable request nothing was started, and without a state its supervisor never got the word to go: its
   // socket ended with the daemon that made it.
-  if (!request || request->id != id || (has_state && !*has_state)) {
+  if (!request || request->id != id || !has_state) {
     static_cast<void>(RemoveRecord(id).has_value());  // tried again at the next opening
-    return;
+    return {};
   }
   held.request = *std::move(request);
   Result<ShimState> state = ReadState(id);
+  if (!state && !IsGone(state.error())) return std::unexpected(std::move(state).error());
   if (!state) {
     Lose(held, state.error().message);
   } else {
     held.state = *std::move(state);
     const bool this_boot = held.state.boot_id == os::BootId();
-    if (this_boot) held.shim = Find(held.state.shim_pid, held.state.shim_start, {});
+    if (this_boot) {
+      BERTH_TRY(held.shim, Find(held.state.shim_pid, held.state.shim_start, {}));
+    }
     if (!Settle(id, held)) {
       static_cast<void>(RemoveRecord(id).has_value());
-      return;
+      return {};
     }
-    if (held.state.phase == ShimPhase::kRunning) {
-      if (this_boot) held.main = Find(held.state.pid, held.state.start, held.state.cgroups);
-      if (!held.shim.valid()) {  // it may have ended, with a last word, between the two looks
-        if (Result<ShimState> last = ReadState(id); last) held.state = *std::move(last);
-      }
-      if (held.state.phase == ShimPhase::kRunning && !held.shim.valid() && !held.main.valid())
-        Lose(held, this_boot ? "it ended without a supervisor: exit code unknown"
-                             : "the host was restarted: exit code unknown");
-    }
+    if (held.state.phase == ShimPhase::kRunning) BERTH_RETURN_IF_ERROR(RecoverRunning(held, this_boot));
   }
   held.status = StatusOf(held);
   Adopt(std::move(held));
+  return {};
+}
+
+// Finds the process of a container that ran when its record was written last.
+Result<void> ProcessRuntime::RecoverRunning(Held& held, bool this_boot) {
+  if (this_boot) {
+    BERTH_TRY(held.main, Find(held.state.pid, held.state.start, held.state.cgroups));
+  }
+  if (!held.shim.valid()) {  // it may have ended, with a last word, between the two looks
+    Result<ShimState> last = ReadState(held.request.id);
+    if (!last && !IsGone(last.error())) return std::unexpected(std::move(last).error());
+    if (last) held.state = *std::move(last);
+  }
+  if (held.state.phase == ShimPhase::kRunning && !held.shim.valid() && !held.main.valid())
+    Lose(held,
+         this_boot ? "it ended without a supervisor: exit code unknown" : "the host was restarted: exit code unknown");
+  return {};
 }
 
 Result<void> ProcessRuntime::Recover() {
   BERTH_TRY(const std::vector<std::string> ids, fs_->List(kContainers));
-  for (const std::string& id : ids) RecoverOne(id);
+  for (const std::string& id : ids)
+    if (Result<void> done = RecoverOne(id); !done)
+      return Wrap(std::move(done).error(), "find container " + id + " again");
   return {};
 }
 
