@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "daemon/pod_status.h"
+#include "manifest/duration.h"
 #include "manifest/manifest.h"
 #include "runtime/log_reader.h"
 #include "runtime/time_text.h"
@@ -20,26 +21,6 @@ namespace {
 using codec::Json;
 
 constexpr std::string_view kRequest = "request";
-
-/// Seconds in "1h30m"; nullopt for anything else.
-std::optional<std::chrono::seconds> ParseDuration(std::string_view text) {
-  std::chrono::seconds total{0};
-  while (!text.empty()) {
-    const std::size_t digits = text.find_first_not_of("0123456789");
-    if (digits == 0 || digits == std::string_view::npos) return std::nullopt;
-    const auto count = ParseDecimal<std::int32_t>(text.substr(0, digits));
-    if (!count) return std::nullopt;
-    switch (text[digits]) {
-      case 's': total += std::chrono::seconds(*count); break;
-      case 'm': total += std::chrono::minutes(*count); break;
-      case 'h': total += std::chrono::hours(*count); break;
-      case 'd': total += std::chrono::days(*count); break;
-      default: return std::nullopt;
-    }
-    text.remove_prefix(digits + 1);
-  }
-  return total;
-}
 
 bool ConcernsPod(const Event& event, const std::string& pod, const PodFolder& folder) {
   if (pod.empty()) return true;
@@ -53,7 +34,7 @@ bool ConcernsPod(const Event& event, const std::string& pod, const PodFolder& fo
 }  // namespace
 
 Result<os::WallTime> ParseSince(std::string_view text, os::WallTime now) {
-  if (const auto duration = ParseDuration(text); duration && !text.empty()) return now - *duration;
+  if (const auto duration = manifest::ParseDuration(text); duration && !text.starts_with('-')) return now - *duration;
   if (const auto time = runtime::ParseTime(text)) return *time;
   return Fail(Code::kInvalid, fmt::format("since={}: must be a time like 2026-01-02T03:04:05Z or a duration like 10m",
                                           Printable(text)));

@@ -104,11 +104,10 @@ void PodLifecycle::StartFailed(std::string_view container, const Error& error, o
   entry->start_error = error.message;
 }
 
-void PodLifecycle::Terminate(os::MonoTime now, std::optional<std::int64_t> grace_s) {
-  const os::Millis grace =
-      grace_s ? os::Millis(std::chrono::seconds(std::clamp<std::int64_t>(*grace_s, 0, kLongestGraceS))) : grace_;
-  deadline_ = terminate_at_ ? std::min(deadline_, now + grace) : now + grace;
-  if (!terminate_at_) terminate_at_ = now;
+void PodLifecycle::Terminate(os::MonoTime now) {
+  if (terminate_at_) return;
+  terminate_at_ = now;
+  deadline_ = now + grace_;
 }
 
 bool PodLifecycle::MayRestart(const Entry& entry) const {

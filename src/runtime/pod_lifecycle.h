@@ -85,8 +85,8 @@ class PodLifecycle {
   void Observe(const ContainerStatus& status, os::MonoTime now);
   /// Start answered with an error: nothing runs. Retried with back-off, whatever restartPolicy says.
   void StartFailed(std::string_view container, const Error& error, os::MonoTime now);
-  /// The pod has to go. `grace_s`: instead of the pod's own; a later call can only make it shorter.
-  void Terminate(os::MonoTime now, std::optional<std::int64_t> grace_s = std::nullopt);
+  /// The pod has to go, after its grace period at the latest; called again: nothing changes.
+  void Terminate(os::MonoTime now);
 
   /// What to do now. TERM and the KILL of leftovers are named once; KILL at the deadline again every second until the
   /// container is seen to have ended. A start is named until its result is reported.

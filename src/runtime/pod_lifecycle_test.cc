@@ -269,23 +269,32 @@ TEST(PodLifecycleTest, SidecarsGetTheirTurnAtTheDeadlineAtTheLatest) {
 }
 
 TEST(PodLifecycleTest, ShortGraceStillLeavesTwoSeconds) {
-  Driver d(MakePod(RestartPolicy::kAlways, {}, {"a"}));
+  Pod pod = MakePod(RestartPolicy::kAlways, {}, {"a"});
+  pod.termination_grace_s = 0;
+  Driver d(pod);
   d.Runs("a", 0);
-  d.life.Terminate(At(0), 0);
+  d.life.Terminate(At(0));
   EXPECT_EQ(d.Next(0), "term a/0; wake 2");
   EXPECT_EQ(d.Next(2), "kill a/0; wake 3");
 }
 
-TEST(PodLifecycleTest, SecondTerminateCanOnlyShortenTheGrace) {
-  Driver d(MakePod(RestartPolicy::kAlways, {}, {"a"}));
+TEST(PodLifecycleTest, TerminatedTwiceTheFirstGraceCounts) {
+  Pod pod = MakePod(RestartPolicy::kAlways, {}, {"a"});
+  pod.termination_grace_s = 20;
+  Driver d(pod);
   d.Runs("a", 0);
-  d.life.Terminate(At(0), 20);
-  d.life.Terminate(At(1), 100);
+  d.life.Terminate(At(0));
+  d.life.Terminate(At(1));
   EXPECT_EQ(d.Next(1), "term a/0; wake 20");
-  d.life.Terminate(At(2), 3);
-  EXPECT_EQ(d.Next(2), "; wake 5");
-  d.life.Terminate(At(3), std::numeric_limits<std::int64_t>::max());
-  EXPECT_EQ(d.Next(3), "; wake 5");
+}
+
+TEST(PodLifecycleTest, AnEndlessGraceIsCut) {
+  Pod pod = MakePod(RestartPolicy::kAlways, {}, {"a"});
+  pod.termination_grace_s = std::numeric_limits<std::int64_t>::max();
+  Driver d(pod);
+  d.Runs("a", 0);
+  d.life.Terminate(At(0));
+  EXPECT_EQ(d.Next(0), "term a/0; wake 1e+09");
 }
 
 TEST(PodLifecycleTest, TerminatedBeforeAnythingStartedIsFinishedAtOnce) {
