@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace berth::daemon {
 namespace {
@@ -66,6 +71,76 @@ void KeepCpus(PodRecord& pod, const CpuSet& all, CpuSet& free, std::vector<std::
   pod.reusable.cpus &= before - free;
 }
 
+using Nodes = std::map<NumaId, MemoryNodeState>;
+
+/// A node and a type of memory on which more is booked than there is now.
+bool IsShort(const Nodes& now, const Nodes& booked, NumaId node, const std::string& type) {
+  const auto state = booked.find(node);
+  if (state == booked.end()) return true;
+  const auto table = state->second.types.find(type);
+  if (table == state->second.types.end()) return false;  // nobody had any: nothing is booked
+  const auto here = now.find(node);
+  if (here == now.end()) return true;
+  const auto room = here->second.types.find(type);
+  return table->second.reserved > (room == here->second.types.end() ? Bytes{0} : room->second.allocatable);
+}
+
+/// Gives back what a block holds, as a release does: from the lowest of its nodes that still has some.
+void GiveBack(Nodes& booked, const MemoryBlock& block) {
+  Bytes left = block.size;
+  for (const NumaId node : block.nodes) {
+    const auto state = booked.find(node);
+    if (state == booked.end()) continue;
+    if (--state->second.assignments <= 0) {
+      state->second.assignments = 0;
+      state->second.cells = {node};
+    }
+    const auto table = state->second.types.find(block.type);
+    if (table == state->second.types.end()) continue;
+    const Bytes part = std::min(table->second.reserved, left);
+    table->second.reserved -= part;
+    left -= part;
+  }
+}
+
+bool HoldsShort(const PodRecord& pod, const Nodes& now, const Nodes& booked) {
+  return std::ranges::any_of(pod.placements, [&](const Placement& placement) {
+    return placement.memory && std::ranges::any_of(*placement.memory, [&](const MemoryBlock& block) {
+             for (const NumaId node : block.nodes)
+               if (!now.contains(node) || IsShort(now, booked, node, block.type)) return true;
+             return false;
+           });
+  });
+}
+
+/// Moves the bookings of `saved` into the tables of `now`. Uids of pods whose bookings have no room go to `dropped`.
+Nodes MoveBookings(const Nodes& now, const Ledger& saved, std::set<std::string>& dropped) {
+  Nodes booked = saved.memory;
+  std::vector<const PodRecord*> pods = InOrderOfAdmission(saved);
+  std::ranges::reverse(pods);
+  for (const PodRecord* pod : pods) {
+    if (!HoldsShort(*pod, now, booked)) continue;
+    dropped.insert(pod->uid);
+    for (const Placement& placement : pod->placements)
+      if (placement.memory)
+        for (const MemoryBlock& block : *placement.memory) GiveBack(booked, block);
+  }
+  Nodes out = now;
+  for (auto& [node, state] : out) {
+    const auto before = booked.find(node);
+    if (before == booked.end()) continue;
+    state.assignments = before->second.assignments;
+    state.cells = before->second.cells;
+    for (auto& [type, table] : state.types) {
+      const auto held = before->second.types.find(type);
+      if (held == before->second.types.end()) continue;
+      table.reserved = std::min(held->second.reserved, table.allocatable);
+      table.free = table.allocatable - table.reserved;
+    }
+  }
+  return out;
+}
+
 void DropMemory(PodRecord& pod, std::vector<std::string>& notes) {
   bool had = !pod.reusable.memory.empty();
   for (Placement& placement : pod.placements) had |= std::exchange(placement.memory, std::nullopt).has_value();
@@ -89,13 +164,15 @@ Adoption Adopt(const engine::Node& node, const Ledger& saved) {
     out.notes.push_back(fmt::format("CPU policy changed from {} to {}", saved.cpu_policy, empty.cpu_policy));
   if (saved.memory_policy != empty.memory_policy)
     out.notes.push_back(fmt::format("memory policy changed from {} to {}", saved.memory_policy, empty.memory_policy));
-  if (memory_fits) out.ledger.memory = saved.memory;
+  const bool same_policy = saved.memory_policy == empty.memory_policy;
+  std::set<std::string> dropped;  // uids of pods without memory bookings from now on
+  if (same_policy) out.ledger.memory = MoveBookings(empty.memory, saved, dropped);
 
   CpuSet free = node.all_cpus();
   for (const PodRecord* record : InOrderOfAdmission(saved)) {
     PodRecord pod = *record;
     KeepCpus(pod, node.all_cpus(), free, out.notes);
-    if (!memory_fits) DropMemory(pod, out.notes);
+    if (!same_policy || dropped.contains(pod.uid)) DropMemory(pod, out.notes);
     out.ledger.pods.insert_or_assign(pod.uid, std::move(pod));
   }
   if (KeepsCpuPool(empty)) out.ledger.shared = free;

@@ -17,8 +17,9 @@ struct Adoption {
 
 /// Pure. A ledger that fits `node` (same policies, its pools add up to the node's CPUs and memory) comes back as it is.
 /// Otherwise every pod keeps its place in the order of admission: exclusive CPUs are kept as long as they exist, meet
-/// nobody else's and leave the shared pool a CPU; the shared pool is computed anew; memory bookings are kept only while
-/// the memory tables are the same. The result always fits.
+/// nobody else's and leave the shared pool a CPU; the shared pool is computed anew. Memory bookings are kept as long as
+/// their nodes and types exist and have room; where they have not, the pods admitted last lose theirs. The result
+/// always fits.
 Adoption Adopt(const engine::Node& node, const Ledger& saved);
 
 /// CPUs of everything without exclusive CPUs: the ledger's shared pool, or all CPUs no container has for itself where

@@ -78,6 +78,70 @@ TEST(AdoptTest, TheSharedPoolNeverBecomesEmpty) {
   EXPECT_EQ(FormatIds(out.ledger.shared), "2-3");
 }
 
+engine::Node MakeMemoryNode(const char* machine_text) {
+  auto machine = machine::ParseSynthetic(machine_text);
+  EXPECT_TRUE(machine) << machine.error().message;
+  KubeletConfiguration config;
+  config.cpu_manager_policy = "static";
+  config.reserved_system_cpus = "0";
+  config.memory_manager_policy = "Static";
+  config.eviction_hard.emplace();
+  config.system_reserved["memory"] = *Quantity::Parse("100Mi");
+  config.reserved_memory = {{NumaId{0}, {{"memory", *Quantity::Parse("100Mi")}}}};
+  auto node = engine::Node::Make(*machine, config);
+  EXPECT_TRUE(node) << node.error().message;
+  return *node;
+}
+
+/// Books `size` of ordinary memory on node 0 for each of `count` pods.
+Ledger Booking(const engine::Node& node, int count, Bytes size) {
+  Ledger out = node.EmptyLedger();
+  for (int i = 0; i < count; ++i) {
+    PodRecord pod;
+    pod.sequence = out.next_sequence++;
+    pod.uid = "uid" + std::to_string(pod.sequence);
+    pod.namespace_ = "default";
+    pod.name = "pod" + std::to_string(pod.sequence);
+    pod.placements.push_back({.container = "app"});
+    pod.placements.back().memory.emplace().push_back({.nodes = {NumaId{0}}, .type = "memory", .size = size});
+    out.pods.emplace(pod.uid, pod);
+    MemoryNodeState& state = out.memory.find(NumaId{0})->second;
+    ++state.assignments;
+    MemoryTable& table = state.types.find("memory")->second;
+    table.reserved += size;
+    table.free -= size;
+  }
+  return out;
+}
+
+TEST(AdoptTest, BookingsStayWhenTheMachineHasALittleLessMemory) {
+  const engine::Node before = MakeMemoryNode("numa:1(memory=4GiB) core:4 pu:1");
+  const engine::Node after = MakeMemoryNode("numa:1(memory=4190000KiB) core:4 pu:1");
+  const Adoption out = Adopt(after, Booking(before, 2, GiB(1)));
+  const MemoryTable& fresh = after.EmptyLedger().memory.find(NumaId{0})->second.types.find("memory")->second;
+  const MemoryNodeState& state = out.ledger.memory.find(NumaId{0})->second;
+  const MemoryTable& table = state.types.find("memory")->second;
+  EXPECT_EQ(state.assignments, 2);
+  EXPECT_EQ(table.total, fresh.total);
+  EXPECT_EQ(table.reserved, GiB(2));
+  EXPECT_EQ(table.free, fresh.allocatable - GiB(2));
+  for (const auto& [uid, pod] : out.ledger.pods) EXPECT_TRUE(pod.placements.front().memory) << uid;
+  EXPECT_FALSE(out.notes.empty());
+}
+
+TEST(AdoptTest, BookingsWithoutRoomAreDroppedFromTheLastAdmittedAndNamed) {
+  const engine::Node before = MakeMemoryNode("numa:1(memory=4GiB) core:4 pu:1");
+  const engine::Node after = MakeMemoryNode("numa:1(memory=2500MiB) core:4 pu:1");
+  const Adoption out = Adopt(after, Booking(before, 3, GiB(1)));
+  const MemoryNodeState& state = out.ledger.memory.find(NumaId{0})->second;
+  EXPECT_EQ(state.assignments, 2);
+  EXPECT_EQ(state.types.find("memory")->second.reserved, GiB(2));
+  EXPECT_TRUE(out.ledger.pods.find("uid2")->second.placements.front().memory);
+  EXPECT_FALSE(out.ledger.pods.find("uid3")->second.placements.front().memory);
+  ASSERT_EQ(out.notes.size(), 1U);
+  EXPECT_NE(out.notes.front().find("default/pod3"), std::string::npos) << out.notes.front();
+}
+
 TEST(AdoptTest, WithoutStaticPolicyExclusiveCpusStayOutOfThePool) {
   const engine::Node before = MakeNode("core:4 pu:1", "static", "0");
   const engine::Node after = MakeNode("core:4 pu:1", "none", "");
