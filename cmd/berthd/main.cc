@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kFailed = 1;  // settings are wrong, or something berthd needs is missing
 constexpr int kUsage = 2;   // the command line is wrong
-constexpr int kInUse = 3;   // another berthd has the state, the run directory or the socket
+constexpr int kInUse = 3;   // another berthd has the state, the run directory, the cgroup root or the socket
 
 constexpr const char* kAbout =
     "Runs pods on this node and gives their containers CPUs, memory nodes and devices of their own.\n"

@@ -8,6 +8,7 @@
 #define BERTH_CGROUP_CGROUP_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "base/result.h"
 #include "model/cgroup_values.h"
 #include "model/pod.h"
+#include "os/clock.h"
 #include "os/fs.h"
 
 namespace berth::cgroup {
@@ -99,11 +101,18 @@ class Tree {
     BERTH_TRY(const CgroupValues values, Read(path));
     return values.cpus.value_or(CpuSet());
   }
+  /// Memory charged to the cgroup and everything below; nullopt: not counted here.
+  virtual Result<std::optional<Bytes>> MemoryUsage(std::string_view) { return std::nullopt; }
+  /// CPUs that are online now; nullopt: not known.
+  virtual Result<std::optional<CpuSet>> OnlineCpus() { return std::nullopt; }
   /// Pids in the cgroup and everything below it, over all controllers; gone: empty.
   virtual Result<std::vector<int>> Pids(std::string_view path) = 0;
   /// SIGKILL to everything below (cgroup.kill on v2, else repeated passes); success when empty or gone.
-  /// Errors: kBusy when processes are still there after 2 s; the message names them.
-  virtual Result<void> Kill(std::string_view path) = 0;
+  /// Looks at least once and signals what is there, then waits up to `patience` for the end.
+  /// Errors: kBusy when processes may still be there then; the message names them.
+  virtual Result<void> Kill(std::string_view path, os::Millis patience) = 0;
+  /// With 2 s of patience.
+  Result<void> Kill(std::string_view path) { return Kill(path, os::Millis(2000)); }
   /// Removes `path` with everything below, retrying EBUSY for up to 2 s. Errors: kBusy when processes remain (then
   /// nothing is removed); kInvalid for Berth's root itself.
   virtual Result<void> Remove(std::string_view path) = 0;

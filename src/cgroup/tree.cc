@@ -16,7 +16,7 @@
 namespace berth::cgroup {
 namespace {
 
-constexpr os::Millis kPatience{2000};  ///< how long Kill and Remove wait for the kernel
+constexpr os::Millis kPatience{2000};  ///< how long Remove waits for the kernel
 constexpr std::size_t kMaxName = 255;
 constexpr std::array<std::string_view, 12> kFilePrefixes = {"cgroup.",  "cpu.",     "cpuset.", "memory.",
                                                             "pids.",    "hugetlb.", "io.",     "cpuacct.",
@@ -29,14 +29,14 @@ bool LooksLikeFile(std::string_view name) {
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-/// Waits 1, 2, 4, ... ms, until kPatience is used up.
+/// Waits 1, 2, 4, ... ms, until the patience is used up.
 class Backoff {
  public:
-  explicit Backoff(const std::function<void(os::Millis)>& wait) : wait_(wait) {}
+  Backoff(const std::function<void(os::Millis)>& wait, os::Millis patience) : wait_(wait), patience_(patience) {}
   /// false: no time left, not waited.
   bool Wait() {
-    if (waited_ >= kPatience) return false;
-    const os::Millis now = std::min(next_, kPatience - waited_);
+    if (waited_ >= patience_) return false;
+    const os::Millis now = std::min(next_, patience_ - waited_);
     wait_(now);
     waited_ += now;
     next_ *= 2;
@@ -45,6 +45,7 @@ class Backoff {
 
  private:
   const std::function<void(os::Millis)>& wait_;
+  os::Millis patience_;
   os::Millis next_{1};
   os::Millis waited_{0};
 };
@@ -73,7 +74,10 @@ class HostTree final : public Tree {
   Result<CgroupValues> Read(std::string_view path) override;
   Result<CpuSet> ReadCpus(std::string_view path) override;
   Result<std::vector<int>> Pids(std::string_view path) override;
-  Result<void> Kill(std::string_view path) override;
+  Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override;
+  Result<std::optional<CpuSet>> OnlineCpus() override;
+  using Tree::Kill;
+  Result<void> Kill(std::string_view path, os::Millis patience) override;
   Result<void> Remove(std::string_view path) override;
   Result<std::vector<std::string>> Children(std::string_view path) override;
   CgroupDirs Dirs(std::string_view path) const override;
@@ -242,15 +246,39 @@ Result<bool> HostTree::KillAtOnce(const std::string& path) {
   return all;
 }
 
-Result<void> HostTree::Kill(std::string_view path) {
+Result<std::optional<Bytes>> HostTree::MemoryUsage(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  for (const auto& h : hierarchies_) {
+    if (!h->Has("memory")) continue;
+    BERTH_TRY(const auto text, files_.Read(h->Dir(full) + (h->v2() ? "/memory.current" : "/memory.usage_in_bytes")));
+    if (!text) return std::nullopt;
+    const auto bytes = ParseDecimal<std::int64_t>(Trim(*text));
+    if (!bytes) return Fail(Code::kInvalid, "memory usage of cgroup " + full + " is '" + Printable(*text) + "'");
+    return Bytes{*bytes};
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<CpuSet>> HostTree::OnlineCpus() {
+  BERTH_TRY(const auto text, files_.Read("/sys/devices/system/cpu/online"));
+  if (!text) return std::nullopt;
+  BERTH_TRY(CpuSet cpus, CpuSet::Parse(Trim(*text)));
+  return cpus;
+}
+
+Result<void> HostTree::Kill(std::string_view path, os::Millis patience) {
   BERTH_TRY(const std::string full, Checked(path));
   if (full == root_ && root_.empty()) return Fail(Code::kInvalid, "will not kill every process of the host");
-  Backoff backoff(doors_.wait);
+  Backoff backoff(doors_.wait, patience);
+  std::vector<int> told;  // reached by cgroup.kill: they only need time to die
   for (;;) {
     BERTH_TRY(const std::vector<int> pids, PidsOf(full));
     if (pids.empty()) return {};
-    BERTH_TRY(const bool done, KillAtOnce(full));
-    if (!done) BERTH_RETURN_IF_ERROR(doors_.kill(pids, [&] { return PidsOf(full); }));
+    if (!std::includes(told.begin(), told.end(), pids.begin(), pids.end())) {
+      BERTH_TRY(const bool done, KillAtOnce(full));
+      if (!done) BERTH_RETURN_IF_ERROR(doors_.kill(pids, [&] { return PidsOf(full); }));
+      if (done) told = pids;
+    }
     if (!backoff.Wait()) return Fail(Code::kBusy, "processes of cgroup " + full + " survive SIGKILL: " + PidList(pids));
   }
 }
@@ -271,7 +299,7 @@ Result<void> HostTree::Remove(std::string_view path) {
   if (!pids.empty()) {
     return Fail(Code::kBusy, "remove cgroup " + full + ": processes are still in it: " + PidList(pids));
   }
-  Backoff backoff(doors_.wait);
+  Backoff backoff(doors_.wait, kPatience);
   for (const auto& h : hierarchies_) BERTH_RETURN_IF_ERROR(RemoveTree(h->Dir(full), backoff));
   return {};
 }

@@ -39,6 +39,7 @@ Result<void> Daemon::Run() {
                         manager_->node().all_cpus().Count(), FormatIds(manager_->node().all_cpus()), settings_.pod_dir,
                         settings_.berth.socket));
   ::malloc_trim(0);  // what reading machine and settings took is not needed again
+  manager_->set_sign_of_life([this] { Notify(os::SystemClock().Now()); });
   while (!Stopped()) {
     const os::MonoTime now = os::SystemClock().Now();
     if (auto snapshot = source_->Poll(now)) manager_->OnSnapshot(*std::move(snapshot), now);

@@ -27,7 +27,7 @@ class DryRunTree final : public cgroup::Tree {
   Result<int> Write(std::string_view path, const CgroupValues& values) override;
   Result<CgroupValues> Read(std::string_view path) override;
   Result<std::vector<int>> Pids(std::string_view) override { return std::vector<int>{}; }
-  Result<void> Kill(std::string_view) override { return {}; }
+  Result<void> Kill(std::string_view, os::Millis) override { return {}; }
   Result<void> Remove(std::string_view path) override;
   Result<std::vector<std::string>> Children(std::string_view path) override;
   CgroupDirs Dirs(std::string_view) const override { return {}; }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -163,6 +164,8 @@ class FakeTree final : public cgroup::Tree {
   }
   Result<int> Write(std::string_view path, const CgroupValues& values) override {
     if (refuse_writes.contains(std::string(path))) return Fail(Code::kIo, "set cpuset of " + std::string(path));
+    if (refuse_memory && path == "kubepods" && values.memory_max)
+      return Fail(Code::kBusy, "set memory of " + std::string(path));
     auto now = tree_.Read(path);
     if (!now) return std::unexpected(now.error());
     if (values.cpus && now->cpus != values.cpus) steps_.Before();
@@ -181,7 +184,10 @@ class FakeTree final : public cgroup::Tree {
       if (group.starts_with(path)) out.push_back(7);
     return out;
   }
-  Result<void> Kill(std::string_view path) override {
+  Result<std::optional<Bytes>> MemoryUsage(std::string_view) override { return memory_used; }
+  Result<std::optional<CpuSet>> OnlineCpus() override { return online; }
+  Result<void> Kill(std::string_view path, os::Millis patience) override {
+    longest_wait = std::max(longest_wait, patience);
     for (const auto& [id, status] : std::map(runtime_.containers))
       if (PathOf(status).starts_with(path)) runtime_.Exit(id, 137);
     if (auto pids = Pids(path); pids && !pids->empty()) return Fail(Code::kBusy, "kill: processes are still there");
@@ -214,6 +220,10 @@ class FakeTree final : public cgroup::Tree {
     ASSERT_TRUE(tree_.Write(path, values));
   }
 
+  bool refuse_memory = false;
+  std::optional<Bytes> memory_used;
+  std::optional<CpuSet> online;
+  os::Millis longest_wait{0};           // that Kill was asked for
   std::set<std::string> stuck;          // groups with a process that does not die
   std::set<std::string> refuse_writes;  // groups the kernel refuses to change
 

@@ -13,6 +13,7 @@ namespace berth::daemon {
 namespace {
 
 constexpr std::string_view kPodPrefix = "pod";
+constexpr os::Millis kLockPatience{2'000};
 
 cgroup::ValueOptions OptionsOf(const KubeletConfiguration& config) {
   return {.cpu_cfs_quota = config.cpu_cfs_quota,
@@ -35,13 +36,6 @@ std::int64_t ForPods(const engine::Node& node, std::string_view resource, bool m
   return std::max<std::int64_t>(0, left);
 }
 
-CgroupValues AllPodsValues(const engine::Node& node) {
-  CgroupValues values;
-  values.shares = cgroup::SharesOf({ForPods(node, "cpu", true)});
-  if (const std::int64_t memory = ForPods(node, "memory", false); memory > 0) values.memory_max = Bytes{memory};
-  return values;
-}
-
 constexpr std::array kTiers = {QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort};
 
 }  // namespace
@@ -49,13 +43,54 @@ constexpr std::array kTiers = {QosClass::kGuaranteed, QosClass::kBurstable, QosC
 NodeCgroups::NodeCgroups(cgroup::Tree& tree, const engine::Node& node)
     : tree_(tree), node_(node), options_(OptionsOf(node.config())) {}
 
-Result<void> NodeCgroups::Prepare(const Ledger& ledger) {
+Result<void> NodeCgroups::Prepare(const Ledger& ledger, const std::set<std::string>& known) {
+  auto made = tree_.Create(kOwnGroup);
+  if (made) {
+    own_group_ = true;
+    BERTH_RETURN_IF_ERROR(TakeRoot());
+    made = MakeTiers(ledger);
+  }
+  if (made) made = Discover([&](const std::string& uid) { return ledger.pods.contains(uid) || known.contains(uid); });
+  // Callers know a second berthd by kBusy.
+  if (!made && made.error().code == Code::kBusy) made.error().code = Code::kUnsupported;
+  return made;
+}
+
+Result<void> NodeCgroups::TakeRoot() {
+  const CgroupDirs own = tree_.Dirs(kOwnGroup);
+  if (lock_ || own.dirs.empty()) return {};
+  auto lock = os::LockFile::TakeDirectory(own.dirs.front(), kLockPatience);
+  if (lock) {
+    lock_ = *std::move(lock);
+    return {};
+  }
+  if (lock.error().code == Code::kBusy)
+    lock.error().message += ": another berthd uses this cgroup root; stop it, or give this one its own (--cgroup-root)";
+  return std::unexpected(std::move(lock).error());
+}
+
+Result<void> NodeCgroups::MakeTiers(const Ledger& ledger) {
   for (const QosClass qos : kTiers) BERTH_RETURN_IF_ERROR(tree_.Create(cgroup::QosPath(qos)));
-  BERTH_TRY([[maybe_unused]] const int all, tree_.Write(cgroup::QosPath(QosClass::kGuaranteed), AllPodsValues(node_)));
-  BERTH_RETURN_IF_ERROR(UpdateTiers(ledger));
-  BERTH_RETURN_IF_ERROR(tree_.Create(kOwnGroup));
-  own_group_ = true;
-  return Discover();
+  CgroupValues values;
+  values.shares = cgroup::SharesOf({ForPods(node_, "cpu", true)});
+  BERTH_TRY([[maybe_unused]] const int all, tree_.Write(cgroup::QosPath(QosClass::kGuaranteed), values));
+  return UpdateTiers(ledger);
+}
+
+std::string NodeCgroups::LimitAllPods() {
+  const Bytes limit{ForPods(node_, "memory", false)};
+  if (limit <= Bytes{0}) return "";
+  const std::string all = cgroup::QosPath(QosClass::kGuaranteed);
+  const auto used = tree_.MemoryUsage(all);
+  std::string why = used ? "" : used.error().message;
+  if (used && *used && **used > limit) {
+    why = fmt::format("the pods use more memory than the {} bytes that are not reserved", limit.v);
+  } else if (used) {
+    CgroupValues values;
+    values.memory_max = limit;
+    if (const auto written = tree_.Write(all, values); !written) why = written.error().message;
+  }
+  return why.empty() ? why : why + "; the memory limit of all pods stays as it was";
 }
 
 Result<void> NodeCgroups::UpdateTiers(const Ledger& ledger) {
@@ -70,13 +105,18 @@ Result<void> NodeCgroups::UpdateTiers(const Ledger& ledger) {
   return {};
 }
 
-Result<void> NodeCgroups::Discover() {
+Result<void> NodeCgroups::Discover(const std::function<bool(const std::string&)>& ours) {
+  foreign_.clear();
   for (const QosClass qos : kTiers) {
     BERTH_TRY(const std::vector<std::string> pods, tree_.Children(cgroup::QosPath(qos)));
     for (const std::string& name : pods) {
       if (!name.starts_with(kPodPrefix)) continue;
       const std::string uid = name.substr(kPodPrefix.size());
       const std::string path = cgroup::QosPath(qos) + "/" + name;
+      if (!ours(uid)) {
+        foreign_.push_back(path);
+        continue;
+      }
       pods_.insert_or_assign(uid, path);
       BERTH_TRY(const std::vector<std::string> containers, tree_.Children(path));
       for (const std::string& container : containers) {
@@ -96,14 +136,23 @@ CpuSet NodeCgroups::CpusOf(const ContainerGroup& group, const Ledger& ledger) co
   return SharedCpus(node_, ledger);
 }
 
-std::vector<std::pair<std::string, CpuSet>> NodeCgroups::Wanted(const Ledger& ledger) const {
+/// CPUs that are offline are left out: the kernel refuses them or takes them away. A group with no other is left alone.
+Result<std::vector<std::pair<std::string, CpuSet>>> NodeCgroups::Wanted(const Ledger& ledger) const {
+  BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
   std::vector<std::pair<std::string, CpuSet>> out;
-  if (own_group_) out.emplace_back(kOwnGroup, SharedCpus(node_, ledger));
-  for (const auto& [path, group] : containers_) out.emplace_back(path, CpusOf(group, ledger));
+  const auto add = [&](const std::string& path, CpuSet cpus) {
+    if (online) cpus &= *online;
+    if (!cpus.empty()) out.emplace_back(path, std::move(cpus));
+  };
+  if (own_group_) add(std::string(kOwnGroup), SharedCpus(node_, ledger));
+  for (const auto& [path, group] : containers_) add(path, CpusOf(group, ledger));
   return out;
 }
 
-Result<int> NodeCgroups::ApplyCpus(const Ledger& ledger) { return cgroup::ApplyCpus(tree_, Wanted(ledger)); }
+Result<int> NodeCgroups::ApplyCpus(const Ledger& ledger) {
+  BERTH_TRY(const auto wanted, Wanted(ledger));
+  return cgroup::ApplyCpus(tree_, wanted);
+}
 
 std::string NodeCgroups::PodPathOf(const Pod& pod) const {
   const auto it = pods_.find(pod.uid);
@@ -148,7 +197,8 @@ Result<CgroupDirs> NodeCgroups::MakeContainer(const Pod& pod, const Container& c
 Result<std::vector<Repair>> NodeCgroups::RepairCpus(const Ledger& ledger) {
   std::vector<Repair> out;
   std::vector<std::pair<std::string, CpuSet>> differing;
-  for (auto& [path, cpus] : Wanted(ledger)) {
+  BERTH_TRY(const auto wanted, Wanted(ledger));
+  for (const auto& [path, cpus] : wanted) {
     auto now = tree_.Read(path);
     if (!now) {
       if (now.error().code == Code::kNotFound) continue;  // its end is noticed elsewhere
@@ -163,11 +213,11 @@ Result<std::vector<Repair>> NodeCgroups::RepairCpus(const Ledger& ledger) {
   return out;
 }
 
-Result<void> NodeCgroups::KillContainer(const Pod& pod, std::string_view container) {
-  return tree_.Kill(ContainerPathOf(pod, container));
+Result<void> NodeCgroups::KillContainer(const Pod& pod, std::string_view container, os::Millis patience) {
+  return tree_.Kill(ContainerPathOf(pod, container), patience);
 }
 
-Result<void> NodeCgroups::KillPod(const Pod& pod) { return tree_.Kill(PodPathOf(pod)); }
+Result<void> NodeCgroups::KillPod(const Pod& pod) { return tree_.Kill(PodPathOf(pod), os::Millis(0)); }
 
 Result<bool> NodeCgroups::RemovePod(const Pod& pod) {
   const std::string path = PodPathOf(pod);

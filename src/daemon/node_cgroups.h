@@ -23,6 +23,8 @@
 #include "engine/engine.h"
 #include "model/ledger.h"
 #include "model/pod.h"
+#include "os/clock.h"
+#include "os/lock_file.h"
 
 namespace berth::daemon {
 
@@ -48,9 +50,14 @@ class NodeCgroups {
   /// `tree` must outlive this.
   NodeCgroups(cgroup::Tree& tree, const engine::Node& node);
 
-  /// Makes the tiers and Berth's own group, writes their values, and finds the groups of pods and containers that are
-  /// there already. Errors: the first that occurred; may be called again.
-  Result<void> Prepare(const Ledger& ledger);
+  /// Takes the cgroup root for this process, makes the tiers and Berth's own group, writes their values, and finds the
+  /// groups of pods and containers that are there already. Only groups of pods in `ledger` or `known` (uids) are
+  /// Berth's; others are never written or removed. Errors: kBusy when another berthd uses this cgroup root, else the
+  /// first that occurred (never kBusy); may be called again.
+  Result<void> Prepare(const Ledger& ledger, const std::set<std::string>& known);
+  /// Limits the memory of all pods together to what is not reserved. What pods use already is not taken from them: the
+  /// old limit stays then, and when the kernel refuses. Returns why; empty: done.
+  std::string LimitAllPods();
   /// Writes the shares of the tiers as the pods of the ledger ask for.
   Result<void> UpdateTiers(const Ledger& ledger);
 
@@ -62,12 +69,15 @@ class NodeCgroups {
   /// Compares the kernel's cpusets with the ledger and writes only what differs. Errors: as ApplyCpus.
   Result<std::vector<Repair>> RepairCpus(const Ledger& ledger);
 
-  Result<void> KillContainer(const Pod& pod, std::string_view container);
+  /// SIGKILL to everything in the container's group. Errors: kBusy when something is left after `patience`.
+  Result<void> KillContainer(const Pod& pod, std::string_view container, os::Millis patience);
   /// True when no process is left in the pod's groups; they are removed then. False: somebody still runs there.
   Result<bool> RemovePod(const Pod& pod);
-  /// SIGKILL to everything in the pod's groups.
+  /// SIGKILL to everything in the pod's groups, without waiting. Errors: kBusy when they were not empty.
   Result<void> KillPod(const Pod& pod);
 
+  /// Groups of pods found at the start that Berth did not make.
+  const std::vector<std::string>& foreign() const { return foreign_; }
   /// Uids of pods that have a group.
   const std::map<std::string, std::string>& pods() const { return pods_; }  ///< uid -> path
   /// Removes tiers and Berth's own group; with processes in them it fails and leaves them.
@@ -79,15 +89,19 @@ class NodeCgroups {
   cgroup::Tree& tree() { return tree_; }
 
  private:
-  Result<void> Discover();
+  Result<void> TakeRoot();
+  Result<void> MakeTiers(const Ledger& ledger);
+  Result<void> Discover(const std::function<bool(const std::string&)>& ours);
   CpuSet CpusOf(const ContainerGroup& group, const Ledger& ledger) const;
-  std::vector<std::pair<std::string, CpuSet>> Wanted(const Ledger& ledger) const;
+  Result<std::vector<std::pair<std::string, CpuSet>>> Wanted(const Ledger& ledger) const;
 
   cgroup::Tree& tree_;
   engine::Node node_;
   cgroup::ValueOptions options_;
   std::map<std::string, std::string> pods_;           // uid -> path
   std::map<std::string, ContainerGroup> containers_;  // by path
+  std::vector<std::string> foreign_;                  // paths
+  std::optional<os::LockFile> lock_;                  // on Berth's own group
   bool own_group_ = false;
 };
 

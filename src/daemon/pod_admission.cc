@@ -29,6 +29,7 @@ Result<void> PodManager::SaveAndTake(Ledger next) {
   state::Saved saved{std::move(next), options_.boot_id, options_.machine_fingerprint};
   BERTH_RETURN_IF_ERROR(parts_.store.Save(saved));
   ledger_ = std::move(saved.ledger);
+  adopted_ = false;
   pool_dirty_ = true;
   pool_retry_.reset();
   if (!save_problem_.empty())
@@ -94,7 +95,7 @@ void PodManager::Admit(ManagedPod& managed, os::MonoTime now) {
     save_problem_ = saved.error().message + "; no pod is started before the ledger can be saved";
     managed.reason = "LedgerNotSaved";
     managed.message = save_problem_;
-    managed.lifecycle.reset();
+    if (!RunsSomething(managed.pod.uid)) managed.lifecycle.reset();
     parts_.events.Warning("LedgerNotSaved", ObjectOf(managed.pod), save_problem_);
     return WakeAt(*save_retry_);
   }
@@ -130,8 +131,20 @@ bool PodManager::ReleasePlace(ManagedPod& managed, os::MonoTime now) {
   return true;
 }
 
+/// Saves a ledger that was changed to fit the node: the kernel never follows one that is not on disk.
+bool PodManager::SaveAdopted(os::MonoTime now) {
+  if (!adopted_) return true;
+  auto saved = SaveAndTake(ledger_);
+  if (saved) return true;
+  save_problem_ = saved.error().message + "; the shared pool stays as it was before the ledger can be saved";
+  parts_.events.Warning("LedgerNotSaved", "node/" + options_.node_name, save_problem_);
+  pool_retry_ = now + kPoolRetry;
+  return false;
+}
+
 void PodManager::ApplyPool(os::MonoTime now) {
   if (!pool_dirty_ || (pool_retry_ && now < *pool_retry_)) return;
+  if (!SaveAdopted(now)) return;
   auto applied = groups_.ApplyCpus(ledger_);
   if (applied)
     if (auto tiers = groups_.UpdateTiers(ledger_); !tiers) applied = std::unexpected(std::move(tiers).error());
@@ -157,12 +170,31 @@ void PodManager::Reconcile(os::MonoTime now) {
   }
   for (const Repair& repair : *repairs)
     parts_.events.Warning("CgroupRepaired", "cgroup/" + repair.path, repair.what + "; put right");
+  if (!limit_problem_.empty()) LimitAllPods();
   if (!source_ready_ || !source_complete_) return;
   for (auto it = statuses_.begin(); it != statuses_.end();) {
     const std::string uid = (it++)->first;
     if (!pods_.contains(uid)) ForgetRecords(uid);
   }
+  RemoveUnusedGroups();
+}
+
+void PodManager::LimitAllPods() {
+  const std::string object = "node/" + options_.node_name;
+  std::string problem = groups_.LimitAllPods();
+  if (!problem.empty() && limit_problem_.empty())
+    parts_.events.Warning("FailedNodeAllocatableEnforcement", object, problem);
+  if (problem.empty() && !limit_problem_.empty())
+    parts_.events.Normal("NodeAllocatableEnforced", object, "the memory limit of all pods is in force");
+  limit_problem_ = std::move(problem);
+}
+
+/// Groups of pods that nothing knows any more: left by a berthd that died, or by pods whose end was not seen.
+void PodManager::RemoveUnusedGroups() {
   const std::map<std::string, std::string> groups = groups_.pods();
+  std::erase_if(reported_groups_, [&](const std::string& path) {
+    return std::ranges::none_of(groups, [&](const auto& group) { return group.second == path; });
+  });
   for (const auto& [uid, path] : groups) {
     if (pods_.contains(uid) || reported_groups_.contains(path)) continue;
     Pod pod;

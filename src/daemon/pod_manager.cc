@@ -55,8 +55,14 @@ Result<void> PodManager::Start(const std::optional<state::Saved>& saved, os::Mon
   TakeLedger(saved);
   auto statuses = parts_.runtime.List();
   if (!statuses) return Wrap(std::move(statuses).error(), "look for containers that run");
-  if (auto prepared = groups_.Prepare(ledger_); !prepared)
+  std::set<std::string> known;
+  for (const runtime::ContainerStatus& status : *statuses) known.insert(status.pod_uid);
+  if (auto prepared = groups_.Prepare(ledger_, known); !prepared)
     return Wrap(std::move(prepared).error(), "prepare Berth's cgroups");
+  for (const std::string& path : groups_.foreign())
+    parts_.events.Warning("UnknownGroup", "cgroup/" + path,
+                          "Berth did not make this group and leaves it alone; what runs there may use any CPU");
+  LimitAllPods();
   TakeRunning(*std::move(statuses), now);
   next_reconcile_ = now + options_.reconcile_period;
   ApplyPool(now);
@@ -77,6 +83,7 @@ void PodManager::TakeLedger(const std::optional<state::Saved>& saved) {
                           "CPUs, nodes or memory are not what they were when berthd ran last");
   Adoption adoption = Adopt(node_, saved->ledger);
   for (const std::string& note : adoption.notes) parts_.events.Warning("LedgerAdapted", object, note);
+  adopted_ = !adoption.notes.empty();
   ledger_ = std::move(adoption.ledger);
 }
 
@@ -143,12 +150,11 @@ void PodManager::ReportProblems(const source::Snapshot& snapshot) {
 void PodManager::Claim(ManagedPod& managed, const Pod& pod, os::MonoTime now) {
   managed.pod = pod;
   managed.claimed = true;
-  managed.lifecycle.reset();
   if (!ledger_.pods.contains(pod.uid)) {
     managed.stage = ManagedPod::Stage::kWaiting;  // it runs, but its place has to be decided again
-    return;
+  } else {
+    managed.admitted_at = os::FormatTime(parts_.clock.Wall());
   }
-  managed.admitted_at = os::FormatTime(parts_.clock.Wall());
   managed.lifecycle.emplace(pod, runtime::BackoffOptions{.max = node_.config().max_container_restart_period});
   RecoverStatuses(managed, now);
 }
@@ -179,6 +185,7 @@ void PodManager::MatchWithManifests(os::MonoTime now) {
 void PodManager::End(ManagedPod& managed, os::MonoTime now) {
   managed.ending = true;
   managed.retry_at.reset();
+  managed.retry_delay = os::Millis(0);
   if (managed.lifecycle) managed.lifecycle->Terminate(now);
 }
 
@@ -204,7 +211,10 @@ void PodManager::Sync(os::MonoTime now) {
     next_due_ = now + kLongAway;
     if (source_ready_ || stopping_) MatchWithManifests(now);
     ApplyPool(now);
-    for (auto& [uid, managed] : pods_) Drive(managed, now);
+    for (auto& [uid, managed] : pods_) {
+      Drive(managed, now);
+      sign_of_life_();
+    }
     for (auto it = pods_.begin(); it != pods_.end();) it = Finish(it->second, now) ? pods_.erase(it) : std::next(it);
     if (source_ready_ && !stopping_) AdmitNew(now);
     if (progress_key() == before && !pool_dirty_) break;
@@ -245,6 +255,7 @@ std::vector<std::string> PodManager::Warnings() const {
   std::vector<std::string> out;
   if (!save_problem_.empty()) out.push_back(save_problem_);
   if (!pool_problem_.empty()) out.push_back(pool_problem_);
+  if (!limit_problem_.empty()) out.push_back(limit_problem_);
   for (const auto& [file, message] : problems_) out.push_back(message);
   return out;
 }

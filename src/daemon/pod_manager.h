@@ -9,6 +9,7 @@
 #define BERTH_DAEMON_POD_MANAGER_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -74,6 +75,7 @@ struct ManagedPod {
   std::optional<runtime::PodLifecycle> lifecycle;  ///< from admission on
   bool ending = false;                             ///< has to go: no manifest wants it any more
   std::optional<os::MonoTime> retry_at;            ///< of the removal of its groups
+  os::Millis retry_delay{0};                       ///< from the last try to that; zero before the first
 };
 
 /// Thread: the loop's only. Times given must not go backwards.
@@ -99,6 +101,8 @@ class PodManager {
   void StopAll(os::MonoTime now);
   /// No pod holds anything and nothing runs.
   bool idle() const;
+  /// `sign` is called between pods, so that a supervisor sees life while many are worked on.
+  void set_sign_of_life(std::function<void()> sign) { sign_of_life_ = std::move(sign); }
   void SetReconcilePeriod(os::Millis period) { options_.reconcile_period = period; }
 
   const engine::Node& node() const { return node_; }
@@ -134,8 +138,11 @@ class PodManager {
   bool FinishedEarlier(ManagedPod& managed, os::MonoTime now);
   Result<void> SaveAndTake(Ledger next);
   bool ReleasePlace(ManagedPod& managed, os::MonoTime now);
+  bool SaveAdopted(os::MonoTime now);
   void ApplyPool(os::MonoTime now);
+  void LimitAllPods();
   void Reconcile(os::MonoTime now);
+  void RemoveUnusedGroups();
 
   // pod_running.cc: containers
   void Drive(ManagedPod& managed, os::MonoTime now);
@@ -145,6 +152,8 @@ class PodManager {
                                             int attempt);
   void Take(const runtime::ContainerStatus& status, os::MonoTime now);
   void ReportEnd(const ManagedPod& managed, const runtime::ContainerStatus& status);
+  bool RunsSomething(const std::string& uid) const;
+  bool RemoveGroups(ManagedPod& managed);
   bool Finish(ManagedPod& managed, os::MonoTime now);
   void ForgetRecords(const std::string& uid);
   void RecoverStatuses(ManagedPod& managed, os::MonoTime now);
@@ -170,11 +179,14 @@ class PodManager {
   std::map<std::string, std::string> files_;  // full name -> path
   ReportedProblems problems_;
   ReportedProblems manifest_warnings_;
-  std::set<std::string> reported_groups_;  // unknown groups already reported
+  std::set<std::string> reported_groups_;  // paths of unused groups that cannot be removed
+  std::function<void()> sign_of_life_ = [] {};
 
-  bool pool_dirty_ = true;    // the kernel's shared pool may differ from the ledger's
-  std::string pool_problem_;  // why, when the last attempt failed
-  std::string save_problem_;  // why the ledger could not be saved last
+  bool adopted_ = false;       // the ledger was changed to fit the node and not saved since
+  bool pool_dirty_ = true;     // the kernel's shared pool may differ from the ledger's
+  std::string pool_problem_;   // why, when the last attempt failed
+  std::string limit_problem_;  // why the memory limit of all pods is not what the settings say
+  std::string save_problem_;   // why the ledger could not be saved last
   std::optional<os::MonoTime> pool_retry_;
   std::optional<os::MonoTime> save_retry_;
   os::Millis save_delay_{0};

@@ -278,6 +278,23 @@ TEST_F(PodManagerTest, RuntimeErrorsAreTriedAgainWithBackOff) {
   EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
 }
 
+TEST_F(PodManagerTest, APodWhoseRequestsWereEditedWhileBerthdWasDownIsAdmittedAnew) {
+  {
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({MakePod("web", "1")}), Now());
+    ASSERT_TRUE(world.runtime.Runs("uid-web", "web"));
+  }
+  auto manager = Boot();
+  world.steps.ClearLog();
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());  // the same uid, given by the manifest
+  manager->OnRuntime(Now());
+  Advance(*manager, os::Millis(1000));
+  EXPECT_GE(world.steps.Find("signal uid-web_web_0"), 0) << "it ran with what it asked for before";
+  ASSERT_TRUE(manager->ledger().pods.contains("uid-web"));
+  EXPECT_EQ(ExclusiveCpus(manager->ledger().pods.find("uid-web")->second).Count(), 2);
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+}
+
 TEST_F(PodManagerTest, ContainersWithoutRecordInTheLedgerAreTakenInOrEnded) {
   auto manager = Boot();
   manager->OnSnapshot(Wanting({MakePod("web", "2"), MakePod("stray", "1")}), Now());
@@ -291,6 +308,130 @@ TEST_F(PodManagerTest, ContainersWithoutRecordInTheLedgerAreTakenInOrEnded) {
   EXPECT_TRUE(manager->ledger().pods.contains("uid-web"));
   EXPECT_FALSE(manager->pods().contains("uid-stray"));
   EXPECT_EQ(CpusAt("kubepods/poduid-web/web"), ExclusiveCpus(manager->ledger()));
+}
+
+TEST_F(PodManagerTest, AContainerWithoutPlaceIsEndedWhenItsManifestGoes) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+  world.store.saved->ledger = world.node.EmptyLedger();
+  world.store.full = true;
+  world.steps.set_check(nullptr);
+  manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+  EXPECT_EQ(manager->pods().find("uid-web")->second.stage, ManagedPod::Stage::kWaiting);
+  EXPECT_FALSE(manager->idle()) << "it runs, though without a place";
+  manager->OnSnapshot(Wanting({}), Now());
+  manager->OnRuntime(Now());
+  EXPECT_FALSE(world.runtime.Runs("uid-web", "web"));
+  EXPECT_TRUE(manager->pods().empty());
+}
+
+TEST_F(PodManagerTest, StopAllEndsAContainerWithoutPlaceThatIgnoresTerm) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+  world.store.saved->ledger = world.node.EmptyLedger();
+  world.store.full = true;
+  world.steps.set_check(nullptr);
+  manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+  Advance(*manager, std::chrono::minutes(1));  // the place is decided again, and cannot be saved again
+  world.runtime.deaf = true;
+  manager->StopAll(Now());
+  EXPECT_FALSE(manager->idle());
+  Advance(*manager, std::chrono::seconds(31));
+  manager->OnRuntime(Now());
+  EXPECT_TRUE(manager->idle());
+  EXPECT_FALSE(world.runtime.Runs("uid-web", "web"));
+}
+
+TEST_F(PodManagerTest, GroupsThatBerthDidNotMakeAreReportedOnceAndLeftAlone) {
+  const std::string group = "kubepods/burstable/podother/app";
+  world.steps.set_check(nullptr);
+  ASSERT_TRUE(world.tree.Create(group));
+  world.tree.ForeignWrite(group, CpuSet::Range(0, 3));
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+  Advance(*manager, std::chrono::seconds(11));
+  Advance(*manager, std::chrono::seconds(11));
+  EXPECT_EQ(FormatIds(CpusAt(group)), "0-3");
+  const auto reported =
+      std::ranges::count_if(world.events.events(), [](const Event& e) { return e.reason == "UnknownGroup"; });
+  EXPECT_EQ(reported, 1);
+  EXPECT_EQ(world.steps.Find("rmdir"), -1);
+}
+
+TEST_F(PodManagerTest, AMemoryLimitBelowPresentUseWaitsUntilItFits) {
+  world.tree.memory_used = Bytes{std::int64_t{1} << 50};
+  auto manager = Boot();
+  EXPECT_FALSE(world.tree.Read("kubepods")->memory_max);
+  EXPECT_TRUE(HasEvent("FailedNodeAllocatableEnforcement"));
+  EXPECT_FALSE(manager->Warnings().empty());
+  world.tree.memory_used = Bytes{0};
+  Advance(*manager, std::chrono::seconds(11));
+  EXPECT_TRUE(world.tree.Read("kubepods")->memory_max);
+  EXPECT_TRUE(HasEvent("NodeAllocatableEnforced"));
+  EXPECT_TRUE(manager->Warnings().empty());
+}
+
+TEST_F(PodManagerTest, AMemoryLimitTheKernelRefusesIsAWarning) {
+  world.tree.refuse_memory = true;
+  auto manager = Boot();
+  EXPECT_TRUE(HasEvent("FailedNodeAllocatableEnforcement"));
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+}
+
+TEST_F(PodManagerTest, TheLoopNeverWaitsLongForProcessesThatDoNotDie) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+  world.tree.stuck.insert("kubepods/poduid-web/web");
+  int signs = 0;
+  manager->set_sign_of_life([&] { ++signs; });
+  manager->OnSnapshot(Wanting({}), Now());
+  manager->OnRuntime(Now());
+  EXPECT_GT(signs, 0);
+  for (int i = 0; i < 20; ++i) {
+    Advance(*manager, std::chrono::ceil<os::Millis>(manager->next_due() - Now()));
+  }
+  EXPECT_LE(world.tree.longest_wait, os::Millis(100));
+  EXPECT_TRUE(HasEvent("FailedKillPod"));
+  EXPECT_TRUE(manager->ledger().pods.contains("uid-web"));
+  world.tree.stuck.clear();
+  Advance(*manager, std::chrono::seconds(11));
+  EXPECT_TRUE(manager->pods().empty());
+}
+
+TEST_F(PodManagerTest, ACpuTakenOfflineIsNotRepairedAgainAndAgain) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")}), Now());
+  world.tree.online = CpuSet::Range(0, 2);
+  world.tree.ForeignWrite("kubepods/besteffort/poduid-back/back", CpuSet::Range(0, 0));
+  world.tree.ForeignWrite("berth", CpuSet::Range(0, 0));
+  const std::uint64_t writes = world.tree.writes();
+  Advance(*manager, std::chrono::seconds(11));
+  EXPECT_EQ(world.tree.writes(), writes);
+  EXPECT_FALSE(HasEvent("CgroupRepaired"));
+  world.tree.online = CpuSet::Range(0, 3);
+  Advance(*manager, std::chrono::seconds(11));
+  EXPECT_EQ(FormatIds(CpusAt("berth")), "0,3");
+}
+
+TEST_F(PodManagerTest, ALedgerFittedToTheNodeIsSavedBeforeThePoolFollowsIt) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")}), Now());
+  Ledger& saved = world.store.saved->ledger;
+  saved.pods.find("uid-web")->second.placements.front().cpus = CpuSet::Range(7, 8);  // as on a bigger machine
+  world.steps.set_check(nullptr);
+  world.store.full = true;
+  manager = Boot();
+  EXPECT_EQ(FormatIds(CpusAt("berth")), "0,3");
+  EXPECT_TRUE(HasEvent("LedgerNotSaved"));
+  world.store.full = false;
+  world.steps.ClearLog();
+  Advance(*manager, std::chrono::seconds(2));
+  EXPECT_EQ(world.steps.Find("save"), 0);
+  EXPECT_EQ(FormatIds(CpusAt("berth")), "0-3");
+  EXPECT_EQ(saved, manager->ledger());
 }
 
 TEST_F(PodManagerTest, StopAllLeavesNothing) {

@@ -13,7 +13,10 @@
 namespace berth::daemon {
 namespace {
 
-constexpr os::Millis kLookAgain{200};
+constexpr os::Millis kLookAgain{200};  // after a kill; doubled each time
+constexpr os::Millis kLongestLook{10'000};
+constexpr os::Millis kNoticeable{1'000};  // what dies more slowly than that is reported
+constexpr os::Millis kBriefly{100};       // the loop may wait that long for the death of leftovers
 
 struct Found {
   const Container* container = nullptr;
@@ -88,7 +91,7 @@ void PodManager::Drive(ManagedPod& managed, os::MonoTime now) {
   // What no manifest stands behind is only watched, until it has to go.
   if (!managed.lifecycle || managed.stage == ManagedPod::Stage::kDone) return;
   if (!managed.claimed && !managed.ending) return;
-  if (managed.stage == ManagedPod::Stage::kWaiting) return;
+  if (managed.stage == ManagedPod::Stage::kWaiting && !managed.ending) return;
   constexpr int kMaxSteps = 100;  // containers that end at once lead to new steps
   for (int step = 0; step < kMaxSteps; ++step) {
     const runtime::Steps steps = managed.lifecycle->Next(now);
@@ -115,7 +118,8 @@ void PodManager::Perform(ManagedPod& managed, const runtime::Action& action, os:
         parts_.events.Warning("FailedKillPod", object, sent.error().message);
       return;
     case runtime::Action::Kind::kKill:
-      if (auto killed = groups_.KillContainer(managed.pod, action.container); !killed)
+      if (auto killed = groups_.KillContainer(managed.pod, action.container, os::Millis(0));
+          !killed && killed.error().code != Code::kBusy)  // dying; looked at again before anything else
         parts_.events.Warning("FailedKillPod", object, killed.error().message);
       return;
   }
@@ -171,7 +175,7 @@ Result<runtime::ContainerStatus> PodManager::TryStart(const ManagedPod& managed,
   request.log_max_files = options_.log_max_files;
   request.kind = kind;
   // What an earlier attempt left behind, or somebody put there, does not go on beside the new one.
-  BERTH_RETURN_IF_ERROR(groups_.KillContainer(pod, container.name));
+  BERTH_RETURN_IF_ERROR(groups_.KillContainer(pod, container.name, kBriefly));
   BERTH_TRY(request.cgroup, groups_.MakeContainer(pod, container, ledger_));
   return parts_.runtime.Start(request);
 }
@@ -186,6 +190,30 @@ void PodManager::ForgetRecords(const std::string& uid) {
   statuses_.erase(uid);
 }
 
+bool PodManager::RunsSomething(const std::string& uid) const {
+  const auto it = statuses_.find(uid);
+  return it != statuses_.end() && std::ranges::any_of(it->second, [](const auto& c) {
+           return c.second.state == runtime::ContainerState::kRunning;
+         });
+}
+
+/// Kills what is left in the pod's groups and removes them; false: has to be tried again at retry_at.
+bool PodManager::RemoveGroups(ManagedPod& managed) {
+  auto removed = groups_.RemovePod(managed.pod);
+  std::string left;
+  if (removed && !*removed) {  // something was left, or is dying: a kill that was sent takes a moment
+    if (auto killed = groups_.KillPod(managed.pod); !killed) left = killed.error().message;
+    removed = groups_.RemovePod(managed.pod);
+  }
+  if (removed && *removed) return true;
+  if (!removed || managed.retry_delay >= kNoticeable)
+    parts_.events.Warning("FailedKillPod", ObjectOf(managed.pod), removed ? left : removed.error().message);
+  managed.retry_delay = std::clamp(managed.retry_delay * 2, kLookAgain, kLongestLook);
+  managed.retry_at = parts_.clock.Now() + managed.retry_delay;  // what went before may have taken long
+  WakeAt(*managed.retry_at);
+  return false;
+}
+
 /// Gives back what a pod held once nothing of it runs. True when nothing is left to know about it.
 bool PodManager::Finish(ManagedPod& managed, os::MonoTime now) {
   if (managed.lifecycle && managed.stage != ManagedPod::Stage::kDone) {
@@ -194,17 +222,7 @@ bool PodManager::Finish(ManagedPod& managed, os::MonoTime now) {
       WakeAt(*managed.retry_at);
       return false;
     }
-    auto removed = groups_.RemovePod(managed.pod);
-    if (removed && !*removed) {  // something was left, or is dying: a kill that was sent takes a moment
-      auto killed = groups_.KillPod(managed.pod);
-      removed = killed ? groups_.RemovePod(managed.pod) : Result<bool>(std::unexpected(killed.error()));
-    }
-    if (!removed || !*removed) {
-      if (!removed) parts_.events.Warning("FailedKillPod", ObjectOf(managed.pod), removed.error().message);
-      managed.retry_at = now + kLookAgain;
-      WakeAt(*managed.retry_at);
-      return false;
-    }
+    if (!RemoveGroups(managed)) return false;
     if (!ReleasePlace(managed, now)) return false;
     if (managed.stage == ManagedPod::Stage::kRejected) {
       managed.lifecycle.reset();

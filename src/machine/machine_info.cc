@@ -186,8 +186,7 @@ void ReadTotals(Reader& in, const Json& top, Machine& machine) {
   in.Member(top, "hugepages", [&](const Json& v) { machine.hugepages = ReadHugePages(in, v); });
 }
 
-/// Sums of node memory and of huge pages, in bytes, must stay countable; checked before they are added up. Bytes of one
-/// entry are (ReadHugePages).
+/// Sums of node memory must stay countable; checked before they are added up.
 bool SumsFit(const Machine& machine) {
   std::int64_t room = kMaxInt64;
   std::int64_t page_room = kMaxInt64;
@@ -195,9 +194,8 @@ bool SumsFit(const Machine& machine) {
     if (node.memory.v > room) return false;
     room -= node.memory.v;
     for (const HugePages& pages : node.hugepages) {
-      const std::int64_t bytes = pages.page_size.v * pages.count;
-      if (bytes > page_room) return false;
-      page_room -= bytes;
+      if (pages.count > page_room) return false;
+      page_room -= pages.count;
     }
   }
   return true;

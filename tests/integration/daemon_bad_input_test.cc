@@ -99,6 +99,20 @@ TEST_F(DaemonBadInputTest, ASecondBerthdOnTheSameStateSaysWhoHasIt) {
   EXPECT_TRUE(node.Get("/v1/status").is_object());
 }
 
+TEST_F(DaemonBadInputTest, ASecondBerthdOnTheSameCgroupRootSaysSoAndTouchesNothing) {
+  node.AddPod("own.yaml", SpinnerManifest("own", ""));
+  node.Start();
+  ASSERT_TRUE(node.Until("own runs", [&] { return node.Runs("own"); }));
+  const auto pids = node.Pids();
+  const std::vector<std::string> groups = node.Groups();
+  const DaemonFixture::Outcome second = node.RunToEnd(
+      {"--state-dir", node.Dir("state2"), "--run-dir", node.Dir("run2"), "--socket", node.Dir("run2/berth.sock")});
+  EXPECT_EQ(second.status, 3) << second.output;
+  EXPECT_NE(second.output.find("--cgroup-root"), std::string::npos) << second.output;
+  EXPECT_EQ(node.Pids(), pids);
+  EXPECT_EQ(node.Groups(), groups);
+}
+
 TEST_F(DaemonBadInputTest, ASecondBerthdOnTheSameSocketSaysSo) {
   node.Start();
   const DaemonFixture::Outcome second =
