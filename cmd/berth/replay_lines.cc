@@ -4,11 +4,13 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 
 namespace berth::cli {
 namespace {
+
+constexpr unsigned kChunk = 1U << 16;
 
 gzFile Gz(void* file) { return static_cast<gzFile>(file); }
 
@@ -29,25 +31,39 @@ Result<LineReader> LineReader::Open(const std::string& file) {
   return LineReader(name, gz);
 }
 
+Result<bool> LineReader::Fill(const std::string& where) {
+  if (failed_) return std::unexpected(*failed_);
+  buffer_.resize(kChunk);
+  at_ = 0;
+  const int got = gzread(Gz(file_.get()), buffer_.data(), kChunk);
+  const int error = errno;
+  buffer_.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  int code = Z_OK;
+  const char* message = gzerror(Gz(file_.get()), &code);
+  if (code == Z_ERRNO)
+    failed_ = FailErrno("read", where, error).error();
+  else if (code != Z_OK && code != Z_STREAM_END)
+    failed_ = Error{Code::kCorrupt, 0, where + ": the gzip data are damaged or cut off: " + message};
+  if (buffer_.empty() && failed_) return std::unexpected(*failed_);
+  return !buffer_.empty();
+}
+
 Result<std::optional<std::string>> LineReader::Next() {
-  std::array<char, 1 << 16> buffer;
   std::string out;
   ++line_;
   const std::string where = name_ + ":" + std::to_string(line_);
   for (;;) {
-    const char* part = gzgets(Gz(file_.get()), buffer.data(), static_cast<int>(buffer.size()));
-    int code = Z_OK;
-    const char* message = gzerror(Gz(file_.get()), &code);
-    if (code == Z_ERRNO) return FailErrno("read", where, errno);
-    if (code != Z_OK && code != Z_STREAM_END)
-      return Fail(Code::kCorrupt, where + ": the gzip data are damaged or cut off: " + message);
-    if (part == nullptr) break;
-    out += part;
-    if (out.ends_with('\n')) {
-      out.pop_back();
+    const std::size_t end = buffer_.find('\n', at_);
+    const std::size_t stop = std::min(end, buffer_.size());
+    if (out.size() + (stop - at_) > kMaxLine) return Fail(Code::kInvalid, where + ": the line is longer than 64 MiB");
+    out.append(buffer_, at_, stop - at_);
+    at_ = stop;
+    if (end != std::string::npos) {
+      ++at_;
       return std::optional(std::move(out));
     }
-    if (out.size() > kMaxLine) return Fail(Code::kInvalid, where + ": the line is longer than 64 MiB");
+    BERTH_TRY(const bool more, Fill(where));
+    if (!more) break;
   }
   if (out.empty()) return std::optional<std::string>();
   return std::optional(std::move(out));

@@ -10,7 +10,8 @@
 
 namespace berth::cli {
 
-/// Reads a file, or standard input for "-". What is not gzip is read as it is. Thread: one.
+/// Reads a file, or standard input for "-". What is not gzip is read as it is; a NUL byte is a character like any
+/// other. Thread: one.
 class LineReader {
  public:
   /// A longer line is an error: no case is that large.
@@ -30,10 +31,16 @@ class LineReader {
   struct Closer {
     void operator()(void* file) const;
   };
+  /// Reads on into the empty buffer; false at the end. Errors: as Next, but for the long line.
+  Result<bool> Fill(const std::string& where);
+
   LineReader(std::string name, void* file) : name_(std::move(name)), file_(file) {}
 
   std::string name_;
   std::unique_ptr<void, Closer> file_;  // gzFile, which zlib.h makes a pointer
+  std::string buffer_;                  // text read and not yet given starts at `at_`
+  std::size_t at_ = 0;
+  std::optional<Error> failed_;  // given once the text read before it is
   int line_ = 0;
 };
 

@@ -172,6 +172,61 @@ TEST_F(ReplayTest, AMalformedCaseIsNamedByLineAndFieldAndTheNextOneIsRun) {
   }
 }
 
+/// A merge of `nodes` nodes and `lists` lists of `hints` hints, of every other node each.
+std::string LargeMerge(int nodes, int lists, int hints) {
+  Json merge = {{"nodes", Json::array()}, {"policy", "best-effort"}, {"providers", Json::array()}};
+  for (int node = 0; node < nodes; ++node) merge["nodes"].push_back(node);
+  Json list = Json::array();
+  for (int hint = 0; hint < hints; ++hint) {
+    Json set = Json::array();
+    for (int bit = 0; bit < 17; ++bit)
+      if (((hint + 1) >> bit & 1) != 0) set.push_back(bit);
+    list.push_back({{"nodes", std::move(set)}, {"preferred", false}});
+  }
+  for (int i = 0; i < lists; ++i) merge["providers"].push_back({{"r" + std::to_string(i), list}});
+  return codec::FormatJson({{"name", "large"}, {"kind", "merge"}, {"merge", std::move(merge)}});
+}
+
+TEST_F(ReplayTest, AMergeThatIsTooLargeIsRefusedByFieldAndTheNextOneIsRun) {
+  const std::string good = Expect(kMerge, kMergeAnswer);
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {LargeMerge(65, 1, 1), ":2: case.merge.nodes: 65 nodes; a merge is of 64 at most"},
+      {LargeMerge(17, 2, 4097), ":2: case.merge.providers[0].r0: 4097 hints; a list may hold 4096"},
+      {LargeMerge(2, 65, 1), ":2: case.merge.providers[64]: more than 64 lists"},
+      {LargeMerge(17, 3, 4096), ":2: case.merge.providers[2].r2: more than 16777216 combinations"}};
+  for (const auto& [text, words] : cases) {
+    const std::string file = File(good + text + "\n" + good);
+    const Ran ran = RunBerth({"replay", "--check", file});
+    EXPECT_EQ(ran.status, 1) << words;
+    EXPECT_EQ(ran.out, "2 passed, 1 failed\n") << words;
+    EXPECT_THAT(ran.err, HasSubstr(file + words));
+  }
+  for (const std::string& text : {LargeMerge(64, 64, 1), LargeMerge(16, 4, 300), LargeMerge(17, 2, 300)})
+    EXPECT_EQ(RunBerth({"replay", "-"}, text).status, 0);
+}
+
+TEST_F(ReplayTest, ANulByteSpoilsItsOwnLineOnly) {
+  const std::string good = Expect(kMerge, kMergeAnswer);
+  const std::string nul(1, '\0');
+  const std::string file = File(good + nul + "\n" + good + "{" + nul + "}\n" + good.substr(0, good.size() - 1));
+  const Ran ran = RunBerth({"replay", "--check", file});
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.out, "3 passed, 2 failed\n");
+  EXPECT_THAT(ran.err, HasSubstr(file + ":2:"));
+  EXPECT_THAT(ran.err, HasSubstr(file + ":4:"));
+}
+
+TEST_F(ReplayTest, LongLinesAreReadUpToABound) {
+  const std::string good = Expect(kMerge, kMergeAnswer);
+  const std::string file = File(good + std::string(1 << 20, ' ') + good);
+  EXPECT_EQ(RunBerth({"replay", "--check", file}).out, "2 passed, 0 failed\n");
+  WriteGzip(temp_ / "long.gz", good + std::string((std::size_t{64} << 20) + 1, ' ') + "\n" + good);
+  const Ran ran = RunBerth({"replay", "--check", temp_ / "long.gz"});
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.out, "1 passed, 0 failed\n");
+  EXPECT_THAT(ran.err, HasSubstr("long.gz:2: the line is longer than 64 MiB"));
+}
+
 TEST_F(ReplayTest, ACaseWithoutExpectationCannotBeChecked) {
   const Ran ran = RunBerth({"replay", "--check", File(std::string(kMerge) + "\n")});
   EXPECT_EQ(ran.status, 1);
@@ -227,7 +282,8 @@ TEST_F(ReplayTest, AfterARefusedRestartOnlyPromisesAreAskedFor) {
   const std::string expect = R"({"steps":[)" + first + R"(,{"admit":false,"error":"could not restore","shared":""}]})";
   const Ran ran = RunBerth({"replay", "--check", "-"}, Expect(Trace(steps), expect));
   EXPECT_EQ(ran.status, 0) << ran.out;
-  EXPECT_THAT(Lines(ran.out), ElementsAre(HasSubstr("held to promises alone"), "1 passed, 0 failed"));
+  EXPECT_THAT(Lines(ran.out), ElementsAre(HasSubstr("held to promises alone"), "own node: 1 of 3 steps compared",
+                                          "1 passed, 0 failed"));
 }
 
 TEST_F(ReplayTest, WhereTheRecordBreaksAPromiseItIsNoModel) {
