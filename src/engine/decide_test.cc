@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "engine/engine.h"
+#include "engine/explain.h"
 #include "engine/testing/builders.h"
 
 namespace berth::engine {
@@ -104,6 +105,27 @@ TEST(DecideTest, RoundsRequestsToThousandthsBeforeItCallsThemWhole) {
   EXPECT_EQ(bench.CpusOf("fraction", "c"), "shared");
   EXPECT_EQ(bench.Add(MakePod("above", {C("c", "1.0001")})), "");
   EXPECT_EQ(bench.CpusOf("above", "c"), "shared");
+}
+
+TEST(DecideTest, NamesTheShortageWithTheNumberOfTheSmtCheck) {
+  Bench bench(kT1, WithOption(StaticConfig("0"), "full-pcpus-only"));
+  const Pod pod = MakePod("a", {C("app", "4")}, {C("init", "4")});
+  const Explanation e = Explain(bench.node(), bench.ledger(), pod, bench.inputs);
+  ASSERT_EQ(e.shortages.size(), 1U);
+  EXPECT_EQ(e.shortages[0].container, "app");
+  EXPECT_EQ(e.shortages[0].free, 2);  // without what the init container left
+  EXPECT_EQ(e.shortages[0].missing, 2);
+}
+
+TEST(DecideTest, CallsNoMemoryShortThatAnInitContainerLeft) {
+  KubeletConfiguration config = Aligned(StaticConfig(), "restricted");
+  PinMemory(config, "1Gi");
+  Bench bench(kM2, config);
+  // 19 of 20 GiB on both nodes are left by the init container; only the CPUs are short.
+  const Pod pod = MakePod("a", {C("app", "9", "18Gi")}, {C("init", "1", "18Gi")});
+  const Explanation e = Explain(bench.node(), bench.ledger(), pod, bench.inputs);
+  ASSERT_TRUE(std::holds_alternative<Reject>(e.decision));
+  for (const Shortage& shortage : e.shortages) EXPECT_NE(shortage.resource, "memory");
 }
 
 TEST(DecideTest, LeavesPodsWithPodLevelResourcesInTheSharedPool) {

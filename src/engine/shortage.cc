@@ -4,9 +4,11 @@
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "engine/cpu/static_policy.h"
 #include "engine/log.h"
+#include "engine/memory/fit.h"
 
 namespace berth::engine {
 namespace {
@@ -79,7 +81,8 @@ std::vector<Shortage> ShortOf(const NodeIndex& nodes, const Stock& stock) {
   return {On(stock, Shortage::Scope::kNodes, std::move(best), free, capacity)};
 }
 
-Stock CpuStock(const Books& books, int cpus) {
+/// container: the request is one container's, which the SMT check looks at.
+Stock CpuStock(const Books& books, int cpus, bool container) {
   const NodeTables& tables = *books.tables;
   Stock out;
   out.resource = "cpu";
@@ -92,10 +95,20 @@ Stock CpuStock(const Books& books, int cpus) {
   }
   out.free_in_all = free.Count();
   out.capacity_in_all = all.Count();
+  // The SMT check comes first; where it says no, its number is the one that counts.
+  if (const int smt = FreeForSmtCheck(books); tables.settings.cpu.full_pcpus_only && container && cpus > smt) {
+    out.free_in_all = smt;
+    out.capacity_in_all = (tables.all_cpus - tables.reserved_cores).Count();
+  }
   return out;
 }
 
-Stock MemoryStock(const Books& books, const MemoryNeed& need) {
+/// nullopt: the type alone fits on as few nodes as it ever could. What init containers left counts only on exactly
+/// their nodes, so sums over nodes cannot tell.
+std::optional<Stock> MemoryStock(const Books& books, const MemoryNeed& need) {
+  const std::vector<MemoryNeed> alone{need};
+  const std::optional<MaskHint> fits = MemoryFit(books, alone).Best(0);
+  if (fits && fits->preferred) return std::nullopt;
   Stock out;
   out.resource = need.type;
   out.requested = need.bytes;
@@ -107,6 +120,7 @@ Stock MemoryStock(const Books& books, const MemoryNeed& need) {
     out.free_in_all += out.free.back();
     out.capacity_in_all += out.capacity.back();
   }
+  if (fits) out.free_in_all = std::max(out.free_in_all, need.bytes);
   return out;
 }
 
@@ -139,8 +153,9 @@ std::string AmountText(std::string_view resource, Shortage::Scope scope, std::in
 
 std::vector<Shortage> ShortagesOf(Books& books, const Request& request) {
   std::vector<Stock> stocks;
-  if (request.cpus > 0) stocks.push_back(CpuStock(books, request.cpus));
-  for (const MemoryNeed& need : *request.memory) stocks.push_back(MemoryStock(books, need));
+  if (request.cpus > 0) stocks.push_back(CpuStock(books, request.cpus, !request.container.empty()));
+  for (const MemoryNeed& need : *request.memory)
+    if (auto stock = MemoryStock(books, need)) stocks.push_back(*std::move(stock));
   for (const DeviceNeed& need : *request.devices)
     if (const DevicePool* pool = books.devices.Find(need.resource)) stocks.push_back(DeviceStock(books, *pool, need));
   std::vector<Shortage> out;

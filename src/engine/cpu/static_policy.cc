@@ -93,8 +93,7 @@ std::optional<std::string> SmtError(const Books& books, int cpus) {
   if (per_core > 0 && cpus % per_core != 0)
     return start + "requested " + std::to_string(cpus) +
            " cpus not multiple cpus per core = " + std::to_string(per_core);
-  // Oddity: counts CPUs, not cores, and neither what init containers left (spec 2.9, 6.22).
-  const int free = (books.shared - tables.reserved_cores).Count();
+  const int free = FreeForSmtCheck(books);
   if (cpus <= free) return std::nullopt;
   return start + "not enough free physical CPUs: available physical CPUs = " + std::to_string(free) +
          ", requested CPUs = " + std::to_string(cpus) + ", CPUs per core = " + std::to_string(per_core);
@@ -124,6 +123,9 @@ void UpdateReuse(Books& books, ContainerKind kind, const CpuSet& cpus) {
 }  // namespace
 
 CpuSet AvailableCpus(const Books& books) { return books.shared - books.tables->settings.reserved_cpus; }
+
+// Oddity: counts CPUs, not cores, and not what init containers left (spec 2.9, 6.22).
+int FreeForSmtCheck(const Books& books) { return (books.shared - books.tables->reserved_cores).Count(); }
 
 int NarrowestCpuNodes(const NodeTables& tables, int cpus) {
   std::vector<int> sizes = CountPerNode(tables, CpuNodes(tables), tables.all_cpus);

@@ -13,6 +13,10 @@ namespace berth::engine {
 /// CPUs that may be given exclusively now: the shared pool without the reserved ones.
 CpuSet AvailableCpus(const Books& books);
 
+/// What the SMT check of full-pcpus-only counts as free, which is not what may be given: without what init containers
+/// left, without every CPU of a reserved core (spec 2.9).
+int FreeForSmtCheck(const Books& books);
+
 /// Hints for `cpus` exclusive CPUs (of a container or a whole pod). 0: no preference.
 HintList CpuHints(const Books& books, int cpus);
 
