@@ -14,7 +14,12 @@ class Search {
     ForEachBit(allowed, [&](std::size_t node) { nodes_.push_back(node); });
     best_.resize(amounts.needs.size());
     for (std::size_t type = 0; type < best_.size(); ++type) best_[type] = BestSums(type);
+    for (std::size_t n = 0; n < nodes_.size(); ++n) kinds_.push_back(KindOf(n));
+    taken_.resize(nodes_.size());
   }
+
+  std::int64_t steps() const { return steps_; }
+  bool Exceeded() const { return steps_ >= kMostNarrowestSteps; }
 
   std::optional<Mask> Exactly(int count) {
     std::vector<std::int64_t> missing = amounts_.needs;
@@ -41,6 +46,17 @@ class Search {
     return out;
   }
 
+  /// The first of the nodes that is exchangeable with this one.
+  std::size_t KindOf(std::size_t n) const {
+    const auto required = [&](std::size_t i) { return (required_ >> nodes_[i] & 1) != 0; };
+    for (std::size_t other = 0; other < n; ++other) {
+      const bool equal = std::all_of(amounts_.amounts.begin(), amounts_.amounts.end(),
+                                     [&](const auto& row) { return row[nodes_[other]] == row[nodes_[n]]; });
+      if (equal && required(other) == required(n)) return other;
+    }
+    return n;
+  }
+
   bool Hopeless(std::size_t n, int left, const std::vector<std::int64_t>& missing) const {
     if (left < 0 || left > static_cast<int>(n)) return true;
     for (std::size_t type = 0; type < missing.size(); ++type)
@@ -49,14 +65,19 @@ class Search {
   }
 
   bool Walk(std::size_t n, int left, std::vector<std::int64_t>& missing, Mask& mask) {
-    if (Hopeless(n, left, missing)) return false;
+    if (Exceeded() || Hopeless(n, left, missing)) return false;
+    ++steps_;
     if (n == 0) return true;
     const std::size_t node = nodes_[n - 1];
     const Mask bit = Mask{1} << node;
-    if ((required_ & bit) == 0 && Walk(n - 1, left, missing, mask)) return true;
+    // Leaving this one out after an equal, higher one was taken gives no numerically smallest mask.
+    int& taken = taken_[kinds_[n - 1]];
+    if ((required_ & bit) == 0 && taken == 0 && Walk(n - 1, left, missing, mask)) return true;
     for (std::size_t type = 0; type < missing.size(); ++type) missing[type] -= amounts_.amounts[type][node];
     mask |= bit;
+    ++taken;
     if (Walk(n - 1, left - 1, missing, mask)) return true;
+    --taken;
     mask &= ~bit;
     for (std::size_t type = 0; type < missing.size(); ++type) missing[type] += amounts_.amounts[type][node];
     return false;
@@ -65,8 +86,20 @@ class Search {
   const Amounts& amounts_;
   Mask required_;
   std::vector<std::size_t> nodes_;
-  std::vector<Sums> best_;  // by type
+  std::vector<Sums> best_;          // by type
+  std::vector<std::size_t> kinds_;  // by position in nodes_
+  std::vector<int> taken_;          // by kind
+  std::int64_t steps_ = 0;
 };
+
+/// `mask` without every node that can be left out, highest first.
+Mask Shrunk(const Amounts& amounts, Mask mask, Mask required, int min_nodes) {
+  for (std::size_t node = kMaskNodes; node-- > 0;) {
+    const Mask fewer = mask & ~(Mask{1} << node);
+    if ((required & ~fewer) == 0 && CountOf(fewer) >= min_nodes && amounts.Enough(fewer)) mask = fewer;
+  }
+  return mask;
+}
 
 }  // namespace
 
@@ -79,12 +112,16 @@ bool Amounts::Enough(Mask mask) const {
   return true;
 }
 
-std::optional<Mask> NarrowestEnough(const Amounts& amounts, Mask allowed, Mask required, int min_nodes) {
-  if ((required & ~allowed) != 0 || !amounts.Enough(allowed)) return std::nullopt;
+std::optional<Mask> NarrowestEnough(const Amounts& amounts, Mask allowed, Mask required, int min_nodes,
+                                    std::int64_t* steps) {
+  const int fewest = std::max({min_nodes, CountOf(required), 1});
+  if ((required & ~allowed) != 0 || CountOf(allowed) < fewest || !amounts.Enough(allowed)) return std::nullopt;
   Search search(amounts, allowed, required);
-  for (int count = std::max({min_nodes, CountOf(required), 1}); count <= CountOf(allowed); ++count)
-    if (auto mask = search.Exactly(count)) return mask;
-  return std::nullopt;
+  std::optional<Mask> out;
+  for (int count = fewest; count <= CountOf(allowed) && !out && !search.Exceeded(); ++count)
+    out = search.Exactly(count);
+  if (steps != nullptr) *steps = search.steps();
+  return out ? out : Shrunk(amounts, allowed, required, fewest);
 }
 
 }  // namespace berth::engine
