@@ -183,7 +183,8 @@ Result<CpuSet> ChooseReserved(const Topology& topology, const Settings& settings
   if (amount == settings.reservation.end())
     return Bad(kSetting,
                "[cpumanager] unable to determine reserved CPU resources for static policy (reserve at least one CPU)");
-  const int count = static_cast<int>((amount->second.MilliValue() + 999) / 1000);
+  constexpr std::int64_t kMostMilli = 1'000'000'000;  // more than any machine has
+  const int count = static_cast<int>((std::min(amount->second.MilliValue(), kMostMilli) + 999) / 1000);
   CpuSet cpus;
   if (listed) {
     cpus = *listed;
