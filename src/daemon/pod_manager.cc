@@ -39,7 +39,7 @@ bool RecordFits(const PodRecord& record, const Pod& pod) {
   for (const Placement& placement : record.placements) have.emplace_back(placement.container, placement.kind);
   ForEachContainer(pod,
                    [&](const Container& container, ContainerKind kind) { want.emplace_back(container.name, kind); });
-  return have == want;
+  return have == want && record.requests == PodRequests(pod);
 }
 
 PodManager::PodManager(const ManagerParts& parts, const engine::Node& node, ManagerOptions options)

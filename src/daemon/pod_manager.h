@@ -196,7 +196,7 @@ class PodManager {
 
 /// A pod as far as its ledger record tells: names of containers, QoS class, no commands.
 Pod PodFromRecord(const PodRecord& record);
-/// True when the record was made for a pod of this shape: name, QoS class, containers.
+/// True when the record was made for a pod of this shape: name, QoS class, containers, requests.
 bool RecordFits(const PodRecord& record, const Pod& pod);
 
 }  // namespace berth::daemon
