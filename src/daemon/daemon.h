@@ -47,7 +47,7 @@ class Daemon {
 
   // daemon_start.cc
   Result<void> OpenAll(const std::string& version);
-  void MakePodFolder();
+  Result<void> MakePodFolder(const std::optional<state::Saved>& saved);
   Result<void> OpenCgroups(const Machine& machine);
   Result<void> OpenRuntime();
   Result<void> OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved);

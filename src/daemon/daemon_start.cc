@@ -14,17 +14,13 @@
 #include "daemon/fingerprint.h"
 #include "daemon/own_group.h"
 #include "os/lock_file.h"
+#include "os/path.h"
 #include "runtime/process_runtime.h"
 
 namespace berth::daemon {
 namespace {
 
 constexpr unsigned kPublic = 0755;
-
-std::string FolderOf(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
-}
 
 /// A cgroup that holds somebody's processes is no second berthd, which callers know by kBusy.
 Result<void> PrepareOwnGroup(cgroup::Tree& tree) {
@@ -82,11 +78,11 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_TRY(store_, state::Store::Open(settings_.berth.state_dir));
   BERTH_TRY(const std::optional<state::Saved> saved, store_->Load(&start_warnings_));
   BERTH_RETURN_IF_ERROR(os::MakeDirs(settings_.berth.run_dir, kPublic));
-  BERTH_RETURN_IF_ERROR(os::MakeDirs(FolderOf(settings_.berth.socket), kPublic));
-  MakePodFolder();
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(os::FolderOf(settings_.berth.socket), kPublic));
   BERTH_RETURN_IF_ERROR(OpenDescriptors());
   BERTH_RETURN_IF_ERROR(OpenCgroups(parts.node.machine()));
   BERTH_RETURN_IF_ERROR(OpenRuntime());
+  BERTH_RETURN_IF_ERROR(MakePodFolder(saved));
   BERTH_TRY(source_, source::OpenFolder({.path = settings_.pod_dir,
                                          .node_name = settings_.berth.node_name,
                                          .period = settings_.kubelet.file_check_frequency}));
@@ -107,11 +103,20 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   return {};
 }
 
-/// A folder that cannot be made is looked for again by the source.
-void Daemon::MakePodFolder() {
+/// A folder that cannot be made is looked for again by the source. While pods are held it is not made: an empty folder
+/// would end them all, and it may only have been moved away, or not be mounted yet.
+Result<void> Daemon::MakePodFolder(const std::optional<state::Saved>& saved) {
   struct stat info{};
-  if (::stat(settings_.pod_dir.c_str(), &info) == 0) return;
+  if (::stat(settings_.pod_dir.c_str(), &info) == 0) return {};
+  BERTH_TRY(const std::vector<runtime::ContainerStatus> records, runtime_->List());
+  if ((saved && !saved->ledger.pods.empty()) || !records.empty()) {
+    start_warnings_.push_back("the pod folder " + settings_.pod_dir +
+                              " is missing although pods of this node are known; they stay until it is back. If they "
+                              "are to end, make an empty folder");
+    return {};
+  }
   if (auto made = os::MakeDirs(settings_.pod_dir, kPublic); !made) start_warnings_.push_back(made.error().message);
+  return {};
 }
 
 Result<void> Daemon::OpenCgroups(const Machine& machine) {

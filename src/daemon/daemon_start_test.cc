@@ -1,0 +1,57 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "daemon/daemon.h"
+#include "testing/fixtures.h"
+
+namespace berth::daemon {
+namespace {
+
+/// A dry run with all its folders below one temporary folder.
+struct DaemonStartTest : testing::Test {
+  Result<std::unique_ptr<Daemon>> Start() {
+    CommandLine line;
+    line.machine = "pack:1 core:4 pu:1";
+    line.pod_dir = pods;
+    line.state_dir = temp / "state";
+    line.run_dir = temp / "run";
+    line.log_dir = temp / "log";
+    line.socket = temp / "berth.sock";
+    line.node_name = "n1";
+    auto settings = LoadSettings(line);
+    if (!settings) return std::unexpected(settings.error());
+    return Daemon::Make(line, *std::move(settings), "test", Notifier(), log);
+  }
+  void SaveLedgerWith(const PodRecord& record) {
+    state::Saved saved;
+    saved.ledger.cpu_policy = "none";
+    saved.ledger.memory_policy = "None";
+    saved.ledger.pods.emplace(record.uid, record);
+    auto store = state::Store::Open(temp / "state");
+    ASSERT_TRUE(store) << store.error().message;
+    ASSERT_TRUE((*store)->Save(saved));
+  }
+  bool HasPodFolder() const { return ::access(pods.c_str(), F_OK) == 0; }
+
+  testkit::TempDir temp;
+  std::string pods = temp / "pods";
+  Log log{LogLevel::kError};
+};
+
+TEST_F(DaemonStartTest, MakesAMissingPodFolderOnAFreshNode) {
+  const auto daemon = Start();
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  EXPECT_TRUE(HasPodFolder());
+}
+
+TEST_F(DaemonStartTest, DoesNotMakeAMissingPodFolderWhilePodsAreHeld) {
+  PodRecord record{.uid = "u1", .namespace_ = "default", .name = "web-n1"};
+  record.placements.push_back({.container = "app"});
+  SaveLedgerWith(record);
+  const auto daemon = Start();
+  ASSERT_TRUE(daemon) << daemon.error().message;
+  EXPECT_FALSE(HasPodFolder()) << "an empty folder would end the pods of one that was only moved away";
+}
+
+}  // namespace
+}  // namespace berth::daemon
