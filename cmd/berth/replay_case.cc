@@ -106,10 +106,22 @@ Result<TraceCase> ReadTrace(const Json& json) {
 
 // ---- merge ----
 
+// A merge of lists as a node makes them stays far below these. Above 16 nodes its memory grows with the combinations.
+constexpr std::size_t kMaxMergeNodes = 64;
+constexpr std::size_t kMaxMergeLists = 64;
+constexpr std::size_t kMaxListHints = 4096;
+constexpr std::size_t kTableNodes = 16;
+constexpr std::size_t kMaxCombinations = std::size_t{1} << 24;
+
 Hints ReadHints(const Reader& list) {
   if (list.IsNull()) return std::nullopt;
   std::vector<TopologyHint> out;
-  for (const Reader& item : list.Items()) {
+  const std::vector<Reader> items = list.Items();
+  if (items.size() > kMaxListHints) {
+    list.Note(std::to_string(items.size()) + " hints; a list may hold " + std::to_string(kMaxListHints));
+    return out;
+  }
+  for (const Reader& item : items) {
     TopologyHint hint{.preferred = item.Field("preferred").Bool()};
     if (const Reader nodes = item.Field("nodes"); !nodes.IsNull()) {
       hint.nodes.emplace();
@@ -120,11 +132,40 @@ Hints ReadHints(const Reader& list) {
   return out;
 }
 
+std::vector<Hints> ReadLists(const Reader& providers, std::size_t nodes) {
+  std::vector<Hints> out;
+  std::size_t combinations = 1;
+  for (const Reader& provider : providers.Items()) {
+    const auto resources = provider.Members();
+    if (out.size() + std::max<std::size_t>(resources.size(), 1) > kMaxMergeLists) {
+      provider.Note("more than " + std::to_string(kMaxMergeLists) + " lists of hints in all");
+      return out;
+    }
+    if (resources.empty()) out.emplace_back(std::nullopt);
+    for (const auto& [resource, list] : resources) {
+      out.push_back(ReadHints(list));
+      if (out.back()) combinations *= std::max<std::size_t>(out.back()->size(), 1);
+      if (nodes > kTableNodes && combinations > kMaxCombinations) {
+        list.Note("more than " + std::to_string(kMaxCombinations) +
+                  " combinations of hints up to here; with more than " + std::to_string(kTableNodes) +
+                  " nodes that is too many");
+        return out;
+      }
+      combinations = std::min(combinations, kMaxCombinations + 1);
+    }
+  }
+  return out;
+}
+
 Result<MergeCase> ReadMerge(const Json& json) {
   Reader::Problem problem;
   const Reader merge = Reader(json, "case", problem).Field("merge");
   MergeCase out;
-  for (const Reader& node : merge.Field("nodes").Items()) out.input.nodes.Insert(node.IdInSet<NumaId>());
+  const Reader nodes = merge.Field("nodes");
+  for (const Reader& node : nodes.Items()) out.input.nodes.Insert(node.IdInSet<NumaId>());
+  if (out.input.nodes.Count() > static_cast<int>(kMaxMergeNodes))
+    nodes.Note(std::to_string(out.input.nodes.Count()) + " nodes; a merge is of " + std::to_string(kMaxMergeNodes) +
+               " at most");
   if (const Reader policy = merge.Field("policy"); const auto known = engine::ParseTopologyPolicy(policy.String()))
     out.input.policy = *known;
   else
@@ -138,11 +179,7 @@ Result<MergeCase> ReadMerge(const Json& json) {
       for (const Reader& d : row.Items()) distances.push_back(d.Integer<unsigned>());
     }
   }
-  for (const Reader& provider : merge.Field("providers").Items()) {
-    const auto resources = provider.Members();
-    if (resources.empty()) out.input.lists.emplace_back(std::nullopt);
-    for (const auto& [resource, list] : resources) out.input.lists.push_back(ReadHints(list));
-  }
+  out.input.lists = ReadLists(merge.Field("providers"), static_cast<std::size_t>(out.input.nodes.Count()));
   if (problem.error) return std::unexpected(*std::move(problem.error));
   return out;
 }

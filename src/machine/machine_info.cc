@@ -186,7 +186,8 @@ void ReadTotals(Reader& in, const Json& top, Machine& machine) {
   in.Member(top, "hugepages", [&](const Json& v) { machine.hugepages = ReadHugePages(in, v); });
 }
 
-/// Sums of node memory must stay countable; checked before they are added up.
+/// Sums of node memory and of huge pages, in bytes, must stay countable; checked before they are added up. Bytes of one
+/// entry are (ReadHugePages).
 bool SumsFit(const Machine& machine) {
   std::int64_t room = kMaxInt64;
   std::int64_t page_room = kMaxInt64;
@@ -194,8 +195,9 @@ bool SumsFit(const Machine& machine) {
     if (node.memory.v > room) return false;
     room -= node.memory.v;
     for (const HugePages& pages : node.hugepages) {
-      if (pages.count > page_room) return false;
-      page_room -= pages.count;
+      const std::int64_t bytes = pages.page_size.v * pages.count;
+      if (bytes > page_room) return false;
+      page_room -= bytes;
     }
   }
   return true;

@@ -118,6 +118,10 @@ TEST(MachineInfoTest, RefusesMachinesThatContradictThemselves) {
   EXPECT_THAT(
       ErrorOf(R"({"topology": [{"node_id": 0, "hugepages": [{"page_size": 4, "num_pages": 9000000000000000000}]}]})"),
       HasSubstr("too large"));
+  EXPECT_THAT(ErrorOf(R"({"topology": [
+                  {"node_id": 0, "hugepages": [{"page_size": 4, "num_pages": 2000000000000000}]},
+                  {"node_id": 1, "hugepages": [{"page_size": 8, "num_pages": 1000000000000000}]}]})"),
+              HasSubstr("too large"));
 }
 
 TEST(MachineInfoTest, SurvivesDeepNesting) {
