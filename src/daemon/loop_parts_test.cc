@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <fstream>
 #include <thread>
 #include <vector>
 
@@ -100,7 +101,10 @@ TEST(OwnGroupTest, FindsTheGroupInEachHierarchy) {
 Pod Named(const std::string& name) {
   Pod pod;
   pod.name = name;
-  pod.containers.emplace_back().name = "app";
+  Container& container = pod.containers.emplace_back();
+  container.name = "app";
+  container.image = "i";
+  container.image_pull_policy = "Always";
   return pod;
 }
 
@@ -131,6 +135,51 @@ TEST(PodFolderTest, RefusesWhatWouldHitOthers) {
   EXPECT_EQ(folder.Store({Named("../x")}, {}).error().code, Code::kInvalid);
   EXPECT_EQ(folder.Store({Named("a"), Named("a")}, {}).error().code, Code::kInvalid);
   EXPECT_NE(::access((temp / "default_a.yaml").c_str(), F_OK), 0) << "all or none";
+}
+
+TEST(PodFolderTest, DoesNotReplaceAFileThatHoldsAnythingElse) {
+  testkit::TempDir temp;
+  const PodFolder folder(temp.path(), "n1");
+  const std::string file = temp / "default_web.yaml";
+  const ManifestFiles known = {{"default/web-n1", file}};
+  const auto pod = [](const std::string& name) {
+    return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec: {containers: [{name: app, image: i}]}\n";
+  };
+  for (const std::string& text :
+       {pod("other"), pod("web") + "---\n" + pod("other"), std::string("a: ["), std::string()}) {
+    std::ofstream(file) << text;
+    for (const ManifestFiles& files : {ManifestFiles(), known}) {
+      const auto stored = folder.Store({Named("db"), Named("web")}, files);
+      ASSERT_FALSE(stored) << text;
+      EXPECT_EQ(stored.error().code, Code::kBusy);
+      EXPECT_NE(stored.error().message.find(file), std::string::npos) << stored.error().message;
+      EXPECT_NE(stored.error().message.find("move it"), std::string::npos) << stored.error().message;
+    }
+    EXPECT_NE(::access((temp / "default_db.yaml").c_str(), F_OK), 0) << "all or none";
+  }
+  std::ofstream(file) << pod("web");
+  Pod changed = Named("web");
+  changed.termination_grace_s = 1;
+  EXPECT_EQ((*folder.Store({changed}, {}))[0].action, "configured") << "exactly this pod, though not known yet";
+  ASSERT_EQ(::unlink(file.c_str()), 0);
+  ASSERT_EQ(::symlink("nowhere", file.c_str()), 0);
+  EXPECT_EQ(folder.Store({Named("web")}, {}).error().code, Code::kBusy);
+}
+
+TEST(PodFolderTest, ManyMayStoreTheSamePodAtOnce) {
+  testkit::TempDir temp;
+  const PodFolder folder(temp.path(), "n1");
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 4; ++i)
+    callers.emplace_back([&, i] {
+      Pod pod = Named("web");
+      for (int k = 0; k < 25; ++k) {
+        pod.termination_grace_s = 100 * i + k;
+        const auto stored = folder.Store({pod}, {});
+        EXPECT_TRUE(stored) << stored.error().message;
+      }
+    });
+  for (std::thread& caller : callers) caller.join();
 }
 
 TEST(ParseSinceTest, TakesTimesAndDurations) {

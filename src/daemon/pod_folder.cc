@@ -10,6 +10,7 @@
 #include "codec/codec.h"
 #include "manifest/manifest.h"
 #include "os/fs.h"
+#include "os/path.h"
 
 namespace berth::daemon {
 namespace {
@@ -18,12 +19,6 @@ namespace {
 bool IsFileNamePart(const std::string& text) {
   const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; };
   return !text.empty() && text.size() <= 253 && text.front() != '.' && std::ranges::all_of(text, plain);
-}
-
-std::pair<std::string, std::string> SplitPath(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return {".", path};
-  return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
 /// The file of a pod, checked to hold nothing else.
@@ -41,13 +36,30 @@ Result<std::string> OwnFile(const std::string& full_name, const ManifestFiles& f
 struct Planned {
   StoredPod pod;
   std::string content;
-  Pod value;
 };
 
-/// True when a file says the same as `pod`, in whatever words: it is left alone then, comments and all.
-bool Says(const std::string& text, const Pod& pod, const std::string& file) {
-  const auto parsed = manifest::ParsePods(text, file);
-  return parsed && parsed->pods.size() == 1 && parsed->pods.front() == pod;
+/// What storing a pod in its file does: "created", "unchanged" (the file says the same already, in whatever words: it
+/// is left alone then, comments and all) or "configured". A file that is there is only replaced when it holds exactly
+/// this pod now, whatever was known of it before.
+Result<std::string> ActionOn(const std::string& file, const Pod& pod) {
+  BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(file)));
+  const std::string name = os::FileNameOf(file);
+  BERTH_TRY(const bool exists, fs->Exists(name));
+  if (!exists && !fs->ReadLink(name)) return std::string("created");
+  const auto refuse = [&](std::string_view why) {
+    return Fail(Code::kBusy,
+                fmt::format("{} is there already and {}, so it is not replaced by pod {}; change that file "
+                            "by hand, or move it out of the folder and apply again",
+                            file, why, FullName(pod)));
+  };
+  const auto text = fs->Read(name);
+  if (!text) return refuse("cannot be read (" + text.error().message + ")");
+  const auto parsed = manifest::ParsePods(*text, file);
+  if (!parsed) return refuse("is not a valid manifest (" + parsed.error().message + ")");
+  if (parsed->pods.size() != 1) return refuse(fmt::format("holds {} pods", parsed->pods.size()));
+  const Pod& there = parsed->pods.front();
+  if (FullName(there) != FullName(pod)) return refuse("holds pod " + FullName(there));
+  return std::string(there == pod ? "unchanged" : "configured");
 }
 
 }  // namespace
@@ -55,6 +67,7 @@ bool Says(const std::string& text, const Pod& pod, const std::string& file) {
 std::string PodFolder::NameOnNode(const std::string& name) const { return name + "-" + node_name_; }
 
 Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, const ManifestFiles& files) const {
+  const MutexLock lock(*changing_);
   std::vector<Planned> plan;
   std::set<std::string> seen;
   for (const Pod& pod : pods) {
@@ -66,24 +79,18 @@ Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, co
     if (!IsFileNamePart(pod.namespace_) || !IsFileNamePart(pod.name))
       return Fail(Code::kInvalid, fmt::format("pod '{}' cannot be stored under its name", Printable(FullName(pod))));
     Planned item{{pod.namespace_, on_node.name, fmt::format("{}/{}_{}.yaml", path_, pod.namespace_, pod.name), ""},
-                 codec::ToYaml(codec::ToJson(pod)),
-                 pod};
+                 codec::ToYaml(codec::ToJson(pod))};
     if (files.contains(full_name)) {
       BERTH_TRY(item.pod.file, OwnFile(full_name, files));
     }
+    BERTH_TRY(item.pod.action, ActionOn(item.pod.file, pod));
     plan.push_back(std::move(item));
   }
   std::vector<StoredPod> out;
   for (Planned& item : plan) {
-    const auto [folder, name] = SplitPath(item.pod.file);
-    BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(folder));
-    BERTH_TRY(const bool exists, fs->Exists(name));
-    item.pod.action = exists ? "configured" : "created";
-    const auto before = exists ? fs->Read(name) : Result<std::string>(std::string());
-    if (exists && before && Says(*before, item.value, item.pod.file)) {
-      item.pod.action = "unchanged";
-    } else {
-      BERTH_RETURN_IF_ERROR(fs->Replace(name, item.content));
+    if (item.pod.action != "unchanged") {
+      BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(item.pod.file)));
+      BERTH_RETURN_IF_ERROR(fs->Replace(os::FileNameOf(item.pod.file), item.content));
     }
     out.push_back(std::move(item.pod));
   }
@@ -91,10 +98,10 @@ Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, co
 }
 
 Result<std::string> PodFolder::Remove(const std::string& full_name, const ManifestFiles& files) const {
+  const MutexLock lock(*changing_);
   BERTH_TRY(std::string file, OwnFile(full_name, files));
-  const auto [folder, name] = SplitPath(file);
-  BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(folder));
-  BERTH_RETURN_IF_ERROR(fs->RemoveFile(name));
+  BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(file)));
+  BERTH_RETURN_IF_ERROR(fs->RemoveFile(os::FileNameOf(file)));
   return file;
 }
 

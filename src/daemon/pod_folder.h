@@ -3,9 +3,11 @@
 #define BERTH_DAEMON_POD_FOLDER_H_
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "model/pod.h"
 
@@ -21,15 +23,15 @@ struct StoredPod {
   std::string action;  ///< "created", "configured", "unchanged"
 };
 
-/// Thread: any; the functions keep nothing.
+/// Thread: any; one change at a time.
 class PodFolder {
  public:
   PodFolder(std::string path, std::string node_name) : path_(std::move(path)), node_name_(std::move(node_name)) {}
 
   /// Writes each pod into a file of its own, atomically: where it came from, if it is known, else
   /// "<namespace>_<name>.yaml". All or, when one cannot be stored for a reason that shows beforehand, none.
-  /// Requires: pods were validated. Errors: kInvalid (a pod twice, a name that is no file name), kBusy (the pod's file
-  /// holds other pods too), kPermission, kIo.
+  /// Requires: pods were validated. Errors: kInvalid (a pod twice, a name that is no file name), kBusy (the file is
+  /// there and holds anything but exactly this pod), kPermission, kIo.
   Result<std::vector<StoredPod>> Store(const std::vector<Pod>& pods, const ManifestFiles& files) const;
   /// Removes the file a pod came from and returns its path. Errors: kNotFound, kBusy (the file holds other pods).
   Result<std::string> Remove(const std::string& full_name, const ManifestFiles& files) const;
@@ -41,6 +43,7 @@ class PodFolder {
  private:
   std::string path_;
   std::string node_name_;
+  std::unique_ptr<Mutex> changing_ = std::make_unique<Mutex>();  // held while files are looked at and changed
 };
 
 }  // namespace berth::daemon
