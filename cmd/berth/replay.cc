@@ -59,6 +59,7 @@ class Replayer {
       if (promises_only_ > 0)
         out_ << "traces held to promises alone from some step on, where the record refuses its own state or breaks a "
              << "promise: " << promises_only_ << "\n";
+      if (steps_ > 0) out_ << "own node: " << compared_on_own_node_ << " of " << steps_ << " steps compared\n";
       out_ << passed_ << " passed, " << failed_ << " failed\n";
     }
     return failed_ > 0 || unreadable_ ? 1 : 0;
@@ -78,6 +79,8 @@ class Replayer {
       verdict = line.expect.is_null() ? Verdict{.difference = "expect: the field is missing: nothing to compare with"}
                                       : CheckReplay(line.replay, guide, result, line.expect);
       ++(verdict.difference ? failed_ : passed_);
+      steps_ += verdict.steps;
+      compared_on_own_node_ += verdict.compared_on_own_node;
       if (verdict.promises_only_from) {
         ++promises_only_;
         result.json["promisesOnlyFrom"] = *verdict.promises_only_from;
@@ -94,6 +97,8 @@ class Replayer {
   int passed_ = 0;
   int failed_ = 0;
   int promises_only_ = 0;
+  std::size_t steps_ = 0;
+  std::size_t compared_on_own_node_ = 0;
   bool unreadable_ = false;
 };
 

@@ -17,6 +17,9 @@ struct Verdict {
   /// asked for; `excuse` says which.
   std::optional<std::size_t> promises_only_from;
   std::string excuse;
+  /// Trace: steps, and how many of them were compared on a node of Berth's own too (replay_run.h, OwnStep).
+  std::size_t steps = 0;
+  std::size_t compared_on_own_node = 0;
 };
 
 /// How to run `replay` so that it can be compared with `expect`: where the rules leave a choice open, as recorded.

@@ -156,6 +156,67 @@ void Run(const TakeCase& take, const os::Clock* clock, const TraceGuide&, Replay
   if (clock != nullptr) result.json["ns"] = std::move(times);
 }
 
+// ---- the same trace on a node of our own ----
+
+/// The answer without the state. `pods`: uids that may hold something afterwards.
+Json RunOwnStep(const TraceCase& trace, const ReplayStep& step, const engine::Node& node, Ledger& ledger,
+                std::set<std::string>& pods) {
+  Json out = {{"admit", true}};
+  if (const auto* remove = std::get_if<RemovePod>(&step)) {
+    Apply(ledger, engine::Release(node, ledger, remove->uid, nullptr));
+    pods.erase(remove->uid);
+  }
+  const auto* add = std::get_if<AddPod>(&step);
+  if (add == nullptr) return out;
+  const Decision decision = engine::Decide(node, ledger, add->pod, trace.inputs, nullptr);
+  if (const auto* reject = std::get_if<Reject>(&decision)) {
+    out["admit"] = false;
+    out["reason"] = reject->reason;
+    return out;
+  }
+  const LedgerDelta& delta = std::get<Admit>(decision).delta;
+  const std::string& policy = node.config().topology_manager_policy;
+  if (delta.put && !policy.empty() && policy != "none")
+    for (const Placement& p : delta.put->placements)
+      if (p.hint) out["hints"][p.container] = HintJson(*p.hint);
+  Apply(ledger, delta);
+  StartContainers(node, ledger, add->pod.uid);
+  pods.insert(add->pod.uid);
+  return out;
+}
+
+/// Whether both say the same about who holds what, and about what is left.
+bool SameBooks(const StateFacts& a, const StateFacts& b) {
+  const auto held = [](const StateFacts& state) {
+    std::map<std::pair<std::string, std::string>, Json> out;
+    for (const HolderFacts& h : state.holders) {
+      Json devices = Json::object();
+      for (auto [resource, ids] : h.devices) {
+        std::ranges::sort(ids);
+        if (!ids.empty()) devices[resource] = ids;
+      }
+      if (h.cpus.empty() && h.memory.empty() && devices.empty()) continue;
+      out[{h.pod, h.container}] = {FormatIds(h.cpus), BlocksJson(h.memory), std::move(devices)};
+    }
+    return out;
+  };
+  return a.shared == b.shared && a.memory == b.memory && held(a) == held(b);
+}
+
+bool FreeOfHabits(const ReplayStep& step, const DeviceInventory& devices) {
+  const auto* add = std::get_if<AddPod>(&step);
+  if (add == nullptr) return std::holds_alternative<RemovePod>(step);
+  const bool guaranteed = QosOf(add->pod) == QosClass::kGuaranteed;
+  int containers = 0;
+  bool managed = guaranteed;
+  ForEachContainer(add->pod, [&](const Container& c, ContainerKind) {
+    ++containers;
+    managed =
+        managed || std::ranges::any_of(c.resources.limits, [&](const auto& e) { return devices.contains(e.first); });
+  });
+  return containers == 1 || !managed;
+}
+
 }  // namespace
 
 ReplayResult RunReplayCase(const ReplayCase& replay, const os::Clock* clock, const TraceGuide& guide) {
@@ -165,26 +226,36 @@ ReplayResult RunReplayCase(const ReplayCase& replay, const os::Clock* clock, con
   return result;
 }
 
-std::vector<StateFacts> RunOnOwnNode(const TraceCase& trace) {
-  std::vector<StateFacts> states;
+std::vector<OwnStep> RunOnOwnNode(const TraceCase& trace, const std::vector<StateFacts>& recorded) {
+  std::vector<OwnStep> out;
   const auto node = MakeNode(trace);
-  if (!node) return states;
+  if (!node) return out;
+  engine::RecordedNode unguided(*node, trace.inputs);
   Ledger ledger = node->EmptyLedger();
   std::set<std::string> pods;
-  for (const ReplayStep& step : trace.steps) {
-    if (const auto* add = std::get_if<AddPod>(&step)) {
-      const Decision decision = engine::Decide(*node, ledger, add->pod, trace.inputs, nullptr);
-      if (const auto* admit = std::get_if<Admit>(&decision)) {
-        Apply(ledger, admit->delta);
-        pods.insert(add->pod.uid);
-      }
-    } else if (const auto* remove = std::get_if<RemovePod>(&step)) {
-      Apply(ledger, engine::Release(*node, ledger, remove->uid, nullptr));
-      pods.erase(remove->uid);
-    }
-    states.push_back(FactsOf(ledger, pods));
+  bool same_books = true;
+  for (std::size_t i = 0; i < trace.steps.size() && i < recorded.size(); ++i) {
+    const ReplayStep& step = trace.steps[i];
+    RunStep(trace, i, {}, unguided, nullptr);
+    OwnStep own{.answer = RunOwnStep(trace, step, *node, ledger, pods), .state = {}, .comparable = false};
+    AddState(ledger, trace.inputs.devices, own.answer);
+    own.state = FactsOf(ledger, pods);
+    const bool no_guide_needed = SameBooks(FactsOf(unguided.ledger(), {}), recorded[i]);
+    own.comparable = same_books && no_guide_needed && FreeOfHabits(step, trace.inputs.devices);
+    same_books = no_guide_needed && SameBooks(own.state, recorded[i]);
+    out.push_back(std::move(own));
   }
-  return states;
+  return out;
+}
+
+void StartContainers(const engine::Node& node, Ledger& ledger, const std::string& uid) {
+  const auto pod = ledger.pods.find(uid);
+  if (pod == ledger.pods.end()) return;
+  std::vector<std::string> containers;
+  for (const Placement& p : pod->second.placements) containers.push_back(p.container);
+  for (const std::string& container : containers)
+    if (const LedgerDelta delta = engine::ContainerStarted(node, ledger, uid, container, nullptr); delta.put)
+      Apply(ledger, delta);
 }
 
 StateFacts FactsOf(const Ledger& ledger, std::set<std::string> pods) {

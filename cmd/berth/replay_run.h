@@ -31,9 +31,22 @@ struct TraceGuide {
 /// to takes; nullptr: no timings.
 ReplayResult RunReplayCase(const ReplayCase& replay, const os::Clock* clock, const TraceGuide& guide = {});
 
-/// The same trace on a node of Berth's own: no habits of the recorder, nothing left after a rejection. Gives the state
-/// after each step; empty when the configuration is refused.
-std::vector<StateFacts> RunOnOwnNode(const TraceCase& trace);
+/// A step of a trace on a node of Berth's own.
+struct OwnStep {
+  codec::Json answer;  ///< as a step of ReplayResult::json
+  StateFacts state;    ///< after it
+  /// No habit of the recorder has had an effect: the answer must be the recorded one. The books were the same before;
+  /// the step is not a restart; the pod has one container or none that is given anything (between containers the
+  /// recorder sweeps); and a recorder that knows nothing of the record comes to the same books.
+  bool comparable = false;
+};
+
+/// The same trace by Decide and Release: no habits of the recorder, nothing left after a rejection. Empty when the
+/// configuration is refused. `recorded`: the states of the trace, run with the record's guide.
+std::vector<OwnStep> RunOnOwnNode(const TraceCase& trace, const std::vector<StateFacts>& recorded);
+
+/// Starts all containers of an admitted pod in order, as the kubelet would: what init containers leave comes back.
+void StartContainers(const engine::Node& node, Ledger& ledger, const std::string& uid);
 
 /// What a ledger says, as facts. `pods`: uids that may hold something.
 StateFacts FactsOf(const Ledger& ledger, std::set<std::string> pods);

@@ -24,6 +24,9 @@ void ExpectAllPass(const std::string& file) {
   ASSERT_FALSE(lines.empty()) << ran.err;
   EXPECT_THAT(lines.back(), ContainsRegex("^[1-9][0-9]* passed, 0 failed$"));
   EXPECT_EQ(ran.status, 0) << lines.front() << "\n" << ran.err;
+  if (std::filesystem::path(file).filename().string().starts_with("trace")) {
+    EXPECT_THAT(lines, testing::Contains(ContainsRegex("^own node: [1-9][0-9]* of [1-9][0-9]* steps compared$")));
+  }
 }
 
 class RecordedTest : public testing::TestWithParam<const char*> {};
