@@ -14,7 +14,17 @@ using codec::Json;
 
 std::unexpected<Error> Refuse(const std::string& what) { return Fail(Code::kInvalid, what); }
 
-Result<Pod> ChoosePod(const ExplainOptions& options, std::ostream& err) {
+/// The names a pod may have on the node and in a manifest: static pods get "-<node>" at the end.
+std::vector<std::string> NamesOf(const std::string& full_name, const std::string& node_name) {
+  std::vector<std::string> out{full_name};
+  if (node_name.empty()) return out;
+  const std::string suffix = "-" + node_name;
+  out.push_back(full_name + suffix);
+  if (full_name.ends_with(suffix)) out.push_back(full_name.substr(0, full_name.size() - suffix.size()));
+  return out;
+}
+
+Result<Pod> ChoosePod(const ExplainOptions& options, const std::string& node_name, std::ostream& err) {
   BERTH_TRY(std::vector<Pod> pods, LoadPods(options.file, err));
   if (options.pod.empty()) {
     if (pods.size() == 1) return std::move(pods.front());
@@ -22,17 +32,21 @@ Result<Pod> ChoosePod(const ExplainOptions& options, std::ostream& err) {
                   " pods; choose one with --pod NAMESPACE/NAME");
   }
   const std::string wanted = options.pod.contains('/') ? options.pod : "default/" + options.pod;
-  const auto found = std::ranges::find(pods, wanted, FullName);
-  if (found == pods.end()) return Refuse(options.file + " holds no pod " + Printable(wanted));
-  return std::move(*found);
+  for (const std::string& name : NamesOf(wanted, node_name)) {
+    const auto found = std::ranges::find_if(pods, [&](const Pod& pod) { return FullName(pod) == name; });
+    if (found != pods.end()) return std::move(*found);
+  }
+  return Refuse(options.file + " holds no pod " + Printable(wanted));
 }
 
 /// Takes a pod of the same name off the node, so that the answer is the one it would get now. True: there was one.
 bool TakeOff(const std::string& full_name, OfflineNode& node) {
-  for (const auto& [uid, pod] : node.ledger.pods) {
-    if (pod.namespace_ + "/" + pod.name != full_name) continue;
-    Apply(node.ledger, engine::Release(node.node, node.ledger, std::string(uid), nullptr));
-    return true;
+  for (const std::string& name : NamesOf(full_name, node.node_name)) {
+    for (const auto& [uid, pod] : node.ledger.pods) {
+      if (pod.namespace_ + "/" + pod.name != name) continue;
+      Apply(node.ledger, engine::Release(node.node, node.ledger, std::string(uid), nullptr));
+      return true;
+    }
   }
   return false;
 }
@@ -56,10 +70,10 @@ int RunExplain(const ExplainOptions& options, const Session& session) {
                   << "; start one, name its socket with --socket, or explain offline with --machine and --config\n";
     return kUnreachable;
   }
-  auto pod = ChoosePod(options, session.err());
-  if (!pod) return fail(pod.error());
   auto node = LoadOfflineNode(where, session.err());
   if (!node) return running_node ? session.Report(node.error()) : fail(node.error());
+  auto pod = ChoosePod(options, node->node_name, session.err());
+  if (!pod) return fail(pod.error());
 
   const bool was_there = TakeOff(FullName(*pod), *node);
   if (pod->uid.empty() || node->ledger.pods.contains(pod->uid)) pod->uid = "explained";

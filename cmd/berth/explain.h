@@ -15,7 +15,8 @@ struct ExplainOptions {
   std::string pod;      ///< NAMESPACE/NAME or NAME when the manifest holds several; "": the only one
 };
 
-/// A pod of the same name that is on the node already is taken off first: the answer is the one it would get now.
+/// A pod of the same name (on a running node: with or without "-<node>" at the end, as --pod too) that is on the node
+/// already is taken off first: the answer is the one it would get now.
 /// Gives kOk when the pod would be admitted, kRejected when not, kFailed (kUnreachable) when it could not be found out.
 int RunExplain(const ExplainOptions& options, const Session& session);
 

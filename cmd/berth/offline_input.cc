@@ -88,8 +88,19 @@ Result<Ledger> LoadLedger(const std::string& from) {
   return ParseLedger(text, from);
 }
 
-/// A ledger made on another machine or under other settings would only give nonsense.
-Result<void> CheckFits(const OfflineNode& node, const std::string& from) {
+/// The node as it was if only its reserved CPUs were others when the ledger was made.
+NodeFacts WithOtherReserved(NodeFacts node, const StateFacts& state) {
+  node.reserved = CpuSet();
+  if (!node.strict) return node;
+  CpuSet known = state.shared;
+  for (const HolderFacts& holder : state.holders) known |= holder.cpus;
+  node.reserved = node.cpus - known;
+  return node;
+}
+
+/// A ledger made on another machine or under other settings would only give nonsense. Other reserved CPUs are no reason
+/// to refuse: pods that run keep what they have when they change.
+Result<void> CheckFits(const OfflineNode& node, const std::string& from, std::ostream& err) {
   const Ledger empty = node.node.EmptyLedger();
   std::string problem;
   if (node.ledger.cpu_policy != empty.cpu_policy) {
@@ -101,10 +112,15 @@ Result<void> CheckFits(const OfflineNode& node, const std::string& from) {
   } else {
     std::set<std::string> pods;
     for (const auto& [uid, pod] : node.ledger.pods) pods.insert(uid);
-    NodeFacts facts = FactsOf(node.node.machine(), node.node.config(), node.node.reserved_cpus(), node.inputs.devices);
+    const NodeFacts facts =
+        FactsOf(node.node.machine(), node.node.config(), node.node.reserved_cpus(), node.inputs.devices);
     StateFacts state = FactsOf(node.ledger, std::move(pods));
     for (HolderFacts& holder : state.holders) holder.devices.clear();  // the inventory of another day may lack some
     problem = BrokenPromise(facts, state).value_or("");
+    if (!problem.empty() && !BrokenPromise(WithOtherReserved(facts, state), state)) {
+      err << "berth: warning: the ledger " << from << " was made with other reserved CPUs: " << problem << "\n";
+      return {};
+    }
   }
   if (problem.empty()) return {};
   return Fail(Code::kInvalid, "the ledger " + from + " does not fit this machine and configuration: " + problem +
@@ -220,10 +236,15 @@ Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream&
   BERTH_TRY(engine::Node node,
             engine::Node::Make(std::move(machine), std::move(settings.config), {.node_fit = settings.node_fit}));
   Ledger ledger = node.EmptyLedger();
-  OfflineNode out{.node = std::move(node), .ledger = std::move(ledger), .inputs = std::move(inputs)};
+  OfflineNode out{.node = std::move(node), .ledger = std::move(ledger), .inputs = std::move(inputs), .node_name = {}};
   if (options.ledger.empty()) return out;
+  if (IsSocket(options.ledger)) {
+    BERTH_TRY(const codec::Json status, api::Call(options.ledger, "GET", "/v1/status"));
+    if (const auto name = status.find("nodeName"); name != status.end() && name->is_string())
+      out.node_name = name->get<std::string>();
+  }
   BERTH_TRY(out.ledger, LoadLedger(options.ledger));
-  BERTH_RETURN_IF_ERROR(CheckFits(out, options.ledger));
+  BERTH_RETURN_IF_ERROR(CheckFits(out, options.ledger, err));
   return out;
 }
 

@@ -27,10 +27,12 @@ struct OfflineNode {
   engine::Node node;
   Ledger ledger;
   engine::Inputs inputs;
+  std::string node_name;  ///< of a running node; "": not known
 };
 
 /// Loads and checks all of it; warnings go to `err`.
-/// Errors: as the parts; kInvalid when the ledger does not fit the machine and configuration.
+/// Errors: as the parts; kInvalid when the ledger does not fit the machine and configuration. That only the reserved
+/// CPUs were others when it was made is a warning.
 Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream& err);
 
 /// Pods of a manifest file, "-" for standard input; warnings go to `err`. Pods without a uid get none here.

@@ -135,10 +135,10 @@ std::map<std::string, Bytes, std::less<>> AllocatableMemory(const NumaNode& node
   for (const HugePages& huge : node.hugepages) {
     const std::string type = "hugepages-" + Quantity::FromBytes(huge.page_size).ToString();
     const Bytes total{huge.page_size.v * huge.count};
-    out[type] = total - Reserved(config, node.id, type);
+    out[type] = std::max(Bytes{}, total - Reserved(config, node.id, type));
     pages += total;
   }
-  out["memory"] = node.memory - Reserved(config, node.id, "memory") - pages;
+  out["memory"] = std::max(Bytes{}, std::max(Bytes{}, node.memory - Reserved(config, node.id, "memory")) - pages);
   return out;
 }
 

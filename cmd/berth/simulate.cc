@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "berth/placement_text.h"
+#include "berth/replay_run.h"
 #include "view/map.h"
 
 namespace berth::cli {
@@ -100,7 +101,10 @@ Outcome Take(const Step& step, int number, OfflineNode& node) {
   if (const auto* add = std::get_if<AddStep>(&step)) {
     Outcome out{.number = number, .pod = FullName(add->pod), .added = *add};
     out.decision = engine::Decide(node.node, node.ledger, add->pod, node.inputs, nullptr);
-    if (const auto* admit = std::get_if<Admit>(&*out.decision)) Apply(node.ledger, admit->delta);
+    if (const auto* admit = std::get_if<Admit>(&*out.decision)) {
+      Apply(node.ledger, admit->delta);
+      StartContainers(node.node, node.ledger, add->pod.uid);
+    }
     return out;
   }
   const auto& remove = std::get<RemoveStep>(step);

@@ -60,6 +60,21 @@ TEST_F(PodsCommandTest, DescribesPlacementReasonsAndEvents) {
     EXPECT_THAT(ran.out, HasSubstr(text));
 }
 
+TEST_F(PodsCommandTest, ExplainsAPodOfTheNodeByItsNameWithOrWithoutTheNode) {
+  AddPod("web", "12");
+  const std::string manifest = Manifest("web", "12");
+  const std::vector<std::vector<std::string>> calls{
+      {}, {"--pod", "web"}, {"--pod", "web-n1"}, {"--pod", "default/web"}, {"--pod", "default/web-n1"}};
+  for (const auto& more : calls) {
+    std::vector<std::string> arguments{"explain", "-f", manifest};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ran ran = Ask(arguments);
+    EXPECT_EQ(0, ran.status) << ran.out << ran.err;  // twice 12 CPUs would not fit
+    EXPECT_THAT(ran.out, HasSubstr("were not on the node yet"));
+  }
+  EXPECT_EQ(1, Ask({"explain", "-f", manifest, "--pod", "web-n2"}).status);
+}
+
 TEST_F(PodsCommandTest, ARejectedPodGivesStatus3AndItsReason) {
   const Ran ran = Ask({"apply", "--wait", "-f", Manifest("huge", "64")});
   EXPECT_EQ(3, ran.status) << ran.out << ran.err;

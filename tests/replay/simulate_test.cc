@@ -96,6 +96,74 @@ TEST(SimulateTest, ALedgerOfAnotherMachineIsRefused) {
   EXPECT_THAT(settings.err, HasSubstr("CPU manager policy"));
 }
 
+TEST(SimulateTest, InitContainersGiveTheirMemoryBackOnceTheAppRuns) {
+  const testkit::TempDir temp;
+  WriteText(temp / "kubelet.yaml",
+            "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmemoryManagerPolicy: Static\n"
+            "evictionHard: {memory.available: 100Mi}\nreservedMemory: [{numaNode: 0, limits: {memory: 100Mi}}]\n");
+  const auto with = [](const std::string& memory) {
+    return "image: i, resources: {limits: {cpu: \"1\", memory: " + memory + "}}}]";
+  };
+  WriteText(temp / "pods.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: first}\nspec: {initContainers: [{name: i, " + with("8Gi") +
+                ", containers: [{name: c, " + with("2Gi") +
+                "}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: next}\nspec: {containers: "
+                "[{name: c, " +
+                with("6Gi") + "}\n");
+  const Ran ran = RunBerth({"simulate", "-m", "numa:1(memory=12GB) core:4 pu:1", "-c", temp / "kubelet.yaml",
+                            "--no-node-fit", "-o", "json", temp / "pods.yaml"});
+  EXPECT_EQ(ran.status, 0) << ran.out << ran.err;
+  const Json out = ParseOut(ran);
+  EXPECT_EQ(out["steps"][0]["containers"][0]["memory"][0]["size"], std::int64_t{6} << 30);  // the app has 2 of its 8
+  EXPECT_EQ(out["steps"][1]["admitted"], true);
+}
+
+/// Ledger of a node with `first` as settings, then one more pod on it with `second`.
+Ran WithOtherSettings(const testkit::TempDir& temp, const std::string& first, const std::string& second) {
+  const std::string head =
+      "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n";
+  WriteText(temp / "first.yaml", head + first);
+  WriteText(temp / "second.yaml", head + second);
+  const Ran ran =
+      RunBerth({"simulate", "-m", "core:8 pu:1", "-c", temp / "first.yaml", "-o", "json", "-"}, Pod("a", "2"));
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  WriteText(temp / "ledger.json", codec::FormatJson(ParseOut(ran)["ledger"]));
+  return RunBerth({"simulate", "-m", "core:8 pu:1", "-c", temp / "second.yaml", "-l", temp / "ledger.json", "-"},
+                  Pod("b", "1"));
+}
+
+TEST(SimulateTest, ALedgerMadeWithOtherReservedCpusIsTakenWithAWarning) {
+  const testkit::TempDir temp;
+  const std::string strict = "cpuManagerPolicyOptions: {strict-cpu-reservation: \"true\"}\n";
+  for (const std::string& more : {std::string(), strict}) {
+    const Ran ran = WithOtherSettings(temp, more + "reservedSystemCPUs: \"0\"\n", more + "reservedSystemCPUs: 0-1\n");
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("was made with other reserved CPUs"));
+    EXPECT_THAT(ran.err, testing::StartsWith("berth: warning: "));
+  }
+}
+
+TEST(SimulateTest, ALedgerOfANodeReservedToTheLastByteFits) {
+  const testkit::TempDir temp;
+  WriteText(temp / "kubelet.yaml",
+            "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmemoryManagerPolicy: Static\n"
+            "evictionHard: {memory.available: 100Mi}\nkubeReserved: {memory: 8Gi}\n"
+            "reservedMemory: [{numaNode: 0, limits: {memory: 6Gi}}, {numaNode: 1, limits: {memory: 2148Mi}}]\n");
+  const std::vector<std::string> node{
+      "simulate", "-m", "numa:2(memory=4GB) core:4 pu:1", "-c", temp / "kubelet.yaml", "--no-node-fit"};
+  const std::string pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: i}]}\n";
+  std::vector<std::string> first = node;
+  first.insert(first.end(), {"-o", "json", "-"});
+  const Ran ran = RunBerth(first, pod);
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  WriteText(temp / "ledger.json", codec::FormatJson(ParseOut(ran)["ledger"]));
+  std::vector<std::string> second = node;
+  second.insert(second.end(), {"-l", temp / "ledger.json", "remove:a"});
+  const Ran again = RunBerth(second);
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(again.err, "");
+}
+
 TEST(SimulateTest, BadInputIsNamedBeforeAnythingIsDone) {
   const testkit::TempDir temp;
   WriteText(temp / "pod.yaml", Pod("a", "1"));
