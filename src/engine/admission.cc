@@ -197,7 +197,7 @@ void Admission::SweepMemoryAsRecorder() {
   if (recorder_ == nullptr) return;
   recorder_->memory_swept = true;
   for (Placement& earlier : books_.record.placements) {
-    ReleaseMemory(books_, earlier, Missing::kLose);
+    ReleaseMemory(books_, earlier);
     earlier.memory.reset();
   }
 }

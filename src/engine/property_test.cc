@@ -38,6 +38,34 @@ std::string CpuFault(const Node& node, const Ledger& ledger) {
   return ledger.shared.empty() ? "the shared pool is empty" : "";
 }
 
+/// "" if every set of up to two nodes has at least reserved what only it can hold, and at most what it may hold at all.
+std::string SeatFault(const Ledger& ledger) {
+  std::vector<NumaId> ids;
+  for (const auto& [id, state] : ledger.memory) ids.push_back(id);
+  for (NumaId a : ids) {
+    for (NumaId b : ids) {
+      const NodeSet nodes{a, b};
+      std::map<std::string, std::pair<std::int64_t, std::int64_t>> bounds;
+      for (const auto& [uid, pod] : ledger.pods)
+        for (const Placement& placement : pod.placements)
+          for (const MemoryBlock& block : placement.memory.value_or(std::vector<MemoryBlock>())) {
+            auto& [least, most] = bounds[block.type];
+            if (block.nodes.IsSubsetOf(nodes)) least += block.size.v;
+            if (block.nodes.Intersects(nodes)) most += block.size.v;
+          }
+      for (const auto& [type, table] : ledger.memory.find(a)->second.types) {
+        std::int64_t reserved = table.reserved.v;
+        if (const auto& types = ledger.memory.find(b)->second.types; a != b && types.contains(type))
+          reserved += types.find(type)->second.reserved.v;
+        if (reserved < bounds[type].first || reserved > bounds[type].second)
+          return type + " on " + FormatIds(nodes) + ": " + std::to_string(reserved) + " reserved, not " +
+                 std::to_string(bounds[type].first) + " to " + std::to_string(bounds[type].second);
+      }
+    }
+  }
+  return "";
+}
+
 /// "" if what is reserved is what the placements hold, type by type, and nothing is negative.
 std::string MemoryFault(const Ledger& ledger) {
   std::map<std::string, std::int64_t> held;
@@ -78,7 +106,7 @@ std::string DeviceFault(const Ledger& ledger) {
 }
 
 std::string Fault(const Node& node, const Ledger& ledger) {
-  for (const std::string& fault : {CpuFault(node, ledger), MemoryFault(ledger), DeviceFault(ledger)})
+  for (const std::string& fault : {CpuFault(node, ledger), MemoryFault(ledger), SeatFault(ledger), DeviceFault(ledger)})
     if (!fault.empty()) return fault;
   return "";
 }

@@ -35,7 +35,12 @@ LedgerDelta ReleasePod(const Node& node, const Ledger& ledger, const PodRecord& 
       ReleaseCpus(books, PodRecord(), mine);
     }
   if (node.tables().StaticMemory())
-    for (const Placement& placement : record.placements) ReleaseMemory(books, placement, missing);
+    for (const Placement& placement : record.placements) ReleaseMemory(books, placement);
+  if (node.tables().StaticMemory() && missing == Missing::kSettle) {
+    PodRecord gone;
+    gone.uid = record.uid;
+    SettleMemory(books, gone);
+  }
   LedgerDelta out;
   out.removed = record.uid;
   out.shared = books.shared;
@@ -69,6 +74,7 @@ LedgerDelta ContainerStarted(const Node& node, const Ledger& ledger, std::string
     changed = true;
   }
   if (!changed) return out;
+  SettleMemory(books, record);
   if (trace != nullptr)
     trace->Add("release", std::string(container), "memory",
                "started; the init containers before it give their memory back");

@@ -4,9 +4,12 @@
 
 #include "engine/engine.h"
 #include "engine/log.h"
-#include "engine/memory/policy.h"
 
 namespace berth::engine {
+
+/// What happens to memory that was booked where the blocks that are left cannot hold it (SettleMemory). kLose: nothing,
+/// which is the kubelet's leak, for RecordedNode.
+enum class Missing { kSettle, kLose };
 
 /// Everything the pod holds. Requires: `record` is in the ledger.
 LedgerDelta ReleasePod(const Node& node, const Ledger& ledger, const PodRecord& record, const Log& log,

@@ -110,20 +110,29 @@ void MemoryBooks::GiveBack(std::size_t node, std::size_t type, std::int64_t& byt
   bytes -= part.v;
 }
 
-std::int64_t MemoryBooks::Release(Mask group, std::optional<std::size_t> type, std::int64_t bytes) {
+void MemoryBooks::Release(Mask group, std::optional<std::size_t> type, std::int64_t bytes) {
   changed_ |= group;
   ForEachBit(group, [&](std::size_t node) {
     if (--assignments_[node] <= 0) assignments_[node] = 0, cells_[node] = Mask{1} << node;
     if (type) GiveBack(node, *type, bytes);
   });
-  return type ? bytes : 0;
 }
 
-void MemoryBooks::Settle(std::optional<std::size_t> type, std::int64_t bytes) {
-  for (std::size_t node = 0; type && bytes > 0 && node < layout_->nodes(); ++node) {
-    const std::int64_t before = bytes;
-    GiveBack(node, *type, bytes);
-    if (bytes != before) changed_ |= Mask{1} << node;
+void MemoryBooks::Settle(std::size_t type, const std::vector<HeldMemory>& held) {
+  std::vector<std::int64_t> reserved;
+  std::vector<std::int64_t> capacity;
+  for (std::size_t node = 0; node < layout_->nodes(); ++node) {
+    const MemoryTable& table = Table(node, type);
+    reserved.push_back(table.reserved.v);
+    capacity.push_back(table.reserved.v + table.free.v);
+  }
+  const std::vector<std::int64_t> settled = SettledReserve(held, reserved, capacity);
+  for (std::size_t node = 0; node < layout_->nodes(); ++node) {
+    if (settled[node] == reserved[node]) continue;
+    MemoryTable& table = tables_[layout_->Slot(node, type)];
+    table.reserved = Bytes{settled[node]};
+    table.free = Bytes{capacity[node] - settled[node]};
+    changed_ |= Mask{1} << node;
   }
 }
 

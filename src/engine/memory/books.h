@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/align/mask.h"
+#include "engine/memory/settle.h"
 #include "engine/settings.h"
 #include "model/ledger.h"
 
@@ -52,11 +53,11 @@ class MemoryBooks {
   /// Books `bytes` of a type on a group, lowest node first, and ties the nodes together. A type of nullopt (no node has
   /// it) only counts the assignment.
   void Book(Mask group, std::optional<std::size_t> type, std::int64_t bytes);
-  /// Gives back; inside a group it may come from another node than it was booked on (spec 4.8). Returns what the group
-  /// no longer had, because an overlapping block was given back from it before.
-  std::int64_t Release(Mask group, std::optional<std::size_t> type, std::int64_t bytes);
-  /// Gives back from whatever nodes still have it, lowest first.
-  void Settle(std::optional<std::size_t> type, std::int64_t bytes);
+  /// Gives back; inside a group it may come from another node than it was booked on (spec 4.8).
+  void Release(Mask group, std::optional<std::size_t> type, std::int64_t bytes);
+  /// Moves what is reserved of a type to where the blocks that are left can hold it, and gives back what none holds
+  /// (after a group and a block on one of its nodes overlapped). Blocks that never overlapped move nothing.
+  void Settle(std::size_t type, const std::vector<HeldMemory>& held);
 
   /// Nodes that differ from what the books were opened with.
   std::map<NumaId, MemoryNodeState> Changed() const;

@@ -110,13 +110,27 @@ std::optional<Reject> AllocateMemory(Books& books, const ContainerDemand& demand
   return std::nullopt;
 }
 
-void ReleaseMemory(Books& books, const Placement& placement, Missing missing) {
+void ReleaseMemory(Books& books, const Placement& placement) {
   if (!placement.memory) return;
-  for (const MemoryBlock& block : *placement.memory) {
-    const auto type = books.memory.layout().Find(block.type);
-    const std::int64_t left = books.memory.Release(books.tables->nodes.ToMask(block.nodes), type, block.size.v);
-    if (missing == Missing::kSettle) books.memory.Settle(type, left);
-  }
+  for (const MemoryBlock& block : *placement.memory)
+    books.memory.Release(books.tables->nodes.ToMask(block.nodes), books.memory.layout().Find(block.type), block.size.v);
+}
+
+void SettleMemory(Books& books, const PodRecord& record) {
+  const MemoryLayout& layout = books.memory.layout();
+  std::vector<std::vector<HeldMemory>> held(layout.types().size());
+  const auto add = [&](const PodRecord& pod) {
+    for (const Placement& placement : pod.placements) {
+      if (!placement.memory) continue;
+      for (const MemoryBlock& block : *placement.memory)
+        if (const auto type = layout.Find(block.type))
+          held[*type].push_back({books.tables->nodes.ToMask(block.nodes), block.size.v});
+    }
+  };
+  for (const auto& [uid, pod] : books.ledger->pods)
+    if (uid != record.uid) add(pod);
+  add(record);
+  for (std::size_t type = 0; type < held.size(); ++type) books.memory.Settle(type, held[type]);
 }
 
 }  // namespace berth::engine

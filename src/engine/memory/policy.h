@@ -19,12 +19,13 @@ std::vector<HintList> MemoryHints(const Books& books, const std::vector<MemoryNe
 std::optional<Reject> AllocateMemory(Books& books, const ContainerDemand& demand, const MaskHint& hint,
                                      Placement& placement, const Log& log);
 
-/// What happens to memory that a block's nodes no longer have when it is given back, because a group and a block on one
-/// of its nodes overlapped. kLose: the kubelet's leak, for RecordedNode. kSettle: other nodes give it back.
-enum class Missing { kSettle, kLose };
+/// The container's blocks are given back, from the lowest nodes of their groups as in the kubelet. Where a group and a
+/// block on one of its nodes overlapped, what is left may then be booked on nodes whose blocks cannot hold it.
+void ReleaseMemory(Books& books, const Placement& placement);
 
-/// The container's blocks are given back.
-void ReleaseMemory(Books& books, const Placement& placement, Missing missing = Missing::kSettle);
+/// Undoes that: every block that `ledger` and `record` (of the pod at hand, in place of the ledger's) still hold is
+/// booked on its own nodes, and nothing else is. Without it the kubelet's leak stays, for RecordedNode.
+void SettleMemory(Books& books, const PodRecord& record);
 
 }  // namespace berth::engine
 
