@@ -115,8 +115,9 @@ class TakeTwin {
           level == kNode || level == kUncoreOf ? all.size() : static_cast<std::size_t>(Average(level));
       if (In(s.free, level, id).size() == size) full.push_back(all);
     }
+    // Ours, not the rules': a unit that spans two groups is listed twice, and taken once (docs/differences.md).
     for (const Ids& cpus : full)
-      if (s.need >= static_cast<int>(cpus.size())) s.Take(cpus);
+      if (s.need >= static_cast<int>(cpus.size()) && In(s.free, level, At(cpus[0], level)) == cpus) s.Take(cpus);
   }
   void UncoreStep(State& s) const {
     const int per_core = Average(kCoreOf);
