@@ -29,9 +29,9 @@ struct CgroupValues {
   /// cpu.weight (1 .. 10000), v2 only. nullopt: from `shares` by the kubelet's linear formula; containers differ.
   std::optional<std::uint64_t> weight;
   std::optional<CpuMax> cpu_max;
-  std::optional<Bytes> memory_max;      ///< memory.limit_in_bytes / memory.max; -1: no limit
-  std::optional<Bytes> swap_max;        ///< swap beyond memory_max, skipped where the kernel counts none; -1: no limit
-  std::optional<std::int64_t> pids_max; ///< -1: no limit
+  std::optional<Bytes> memory_max;       ///< memory.limit_in_bytes / memory.max; -1: no limit
+  std::optional<Bytes> swap_max;         ///< swap beyond memory_max, skipped where the kernel counts none; -1: no limit
+  std::optional<std::int64_t> pids_max;  ///< -1: no limit
   /// Page size -> limit. When present, sizes of the host that are not listed get 0 (spec devices-cgroups 1.3).
   std::optional<std::map<Bytes, Bytes>> hugetlb;
   friend bool operator==(const CgroupValues&, const CgroupValues&) = default;
