@@ -141,11 +141,17 @@ TEST_F(RuntimeRecoveryTest, FoundAgainProcessCanBeSignalled) {
 
 TEST_F(RuntimeRecoveryTest, OtherProcessUnderARecordedPidIsNotTouched) {
   const std::string id = StartAndDie(Request({"/bin/sleep", "600"}));
-  const pid_t bystander = ::fork();
-  if (bystander == 0) {
-    for (;;) ::pause();
-  }
   const ShimState good = ReadState(id);
+  pid_t bystander = 0;
+  for (bool same_tick = true; same_tick;) {  // start times count in ticks of 10 ms: a later one is wanted
+    bystander = ::fork();
+    if (bystander == 0) {
+      for (;;) ::pause();
+    }
+    const auto start = os::StartTicksOf(bystander).value_or(0);
+    same_tick = start == good.start || start == good.shim_start;
+    if (same_tick) ::kill(bystander, SIGKILL), ::waitpid(bystander, nullptr, 0);
+  }
   ShimState reused = good;  // as if supervisor and process had ended and their pids belonged to somebody else by now
   reused.pid = reused.shim_pid = bystander;
   ShimState moved = good;  // pid and start time fit, but it is not in the container's cgroup
