@@ -156,8 +156,8 @@ TEST_F(RuntimeRecoveryTest, OtherProcessUnderARecordedPidIsNotTouched) {
   reused.pid = reused.shim_pid = bystander;
   ShimState moved = good;  // pid and start time fit, but it is not in the container's cgroup
   moved.shim_pid = moved.pid = bystander;
-  moved.shim_start += 1;
   moved.start = os::StartTicksOf(bystander).value_or(0);
+  moved.shim_start = moved.start + 1;
   ShimState old_boot = good;
   old_boot.boot_id = "another";
   for (const ShimState& state : {reused, moved, old_boot}) {
