@@ -70,8 +70,4 @@ std::string HintText(const NodeIndex& nodes, const MaskHint& hint) {
 
 std::string BytesText(std::int64_t bytes) { return Quantity::FromBytes({bytes}).ToString(); }
 
-std::string CountText(std::int64_t count, std::string_view noun) {
-  return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
-
 }  // namespace berth::engine

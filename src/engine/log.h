@@ -53,8 +53,6 @@ std::string NodesText(const NodeIndex& nodes, Mask mask);
 std::string HintText(const NodeIndex& nodes, const MaskHint& hint);
 /// "5Gi" for memory and huge pages.
 std::string BytesText(std::int64_t bytes);
-/// "1 CPU", "2 CPUs".
-std::string CountText(std::int64_t count, std::string_view noun);
 
 }  // namespace berth::engine
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/words.h"
 #include "engine/cpu/static_policy.h"
 #include "engine/log.h"
 #include "engine/memory/fit.h"
@@ -144,9 +145,9 @@ Stock DeviceStock(const Books& books, const DevicePool& pool, const DeviceNeed& 
 
 std::string AmountText(std::string_view resource, Shortage::Scope scope, std::int64_t amount) {
   if (resource == "cpu")
-    return scope == Shortage::Scope::kNodeFit ? std::to_string(amount) + "m" : CountText(amount, "CPU");
+    return scope == Shortage::Scope::kNodeFit ? std::to_string(amount) + "m" : Counted(amount, "CPU");
   if (IsMemoryType(resource)) return BytesText(amount);
-  return CountText(amount, resource == "pods" ? "pod" : "device");
+  return Counted(amount, resource == "pods" ? "pod" : "device");
 }
 
 }  // namespace

@@ -10,16 +10,13 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/words.h"
 #include "view/size.h"
 
 namespace berth::view {
 namespace {
 
 constexpr std::size_t kMatrixNodes = 16;  // a wider matrix does not fit 100 columns
-
-std::string Counted(std::size_t count, std::string_view one, std::string_view many) {
-  return std::to_string(count) + " " + std::string(count == 1 ? one : many);
-}
 
 std::string HugePagesText(const std::vector<HugePages>& list) {
   std::string out;
@@ -62,13 +59,13 @@ Shape ShapeOf(const Machine& machine) {
 }
 
 std::string CoresText(const Shape& shape) {
-  std::string out = Counted(shape.cores, "core", "cores") + " in " + Counted(shape.sockets.size(), "socket", "sockets");
-  if (shape.dies.size() > shape.sockets.size()) out += ", " + Counted(shape.dies.size(), "die", "dies");
+  std::string out = Counted(shape.cores, "core") + " in " + Counted(shape.sockets.size(), "socket");
+  if (shape.dies.size() > shape.sockets.size()) out += ", " + Counted(shape.dies.size(), "die");
   if (shape.threads.empty()) return out;
   const std::size_t low = *shape.threads.begin();
   const std::size_t high = *shape.threads.rbegin();
   if (low != high) return out + ", " + std::to_string(low) + " to " + std::to_string(high) + " threads each";
-  return out + ", " + Counted(low, "thread", "threads") + " each";
+  return out + ", " + Counted(low, "thread") + " each";
 }
 
 std::string L3Text(const Machine& machine) {
@@ -76,7 +73,7 @@ std::string L3Text(const Machine& machine) {
   for (const L3Group& group : machine.l3) ++sizes[group.size];
   std::string out;
   for (const auto& [size, count] : sizes)
-    out += (out.empty() ? "" : ", ") + Counted(count, "group", "groups") + " of " + FormatSize(size);
+    out += (out.empty() ? "" : ", ") + Counted(count, "group") + " of " + FormatSize(size);
   return out;
 }
 
@@ -189,7 +186,7 @@ std::string PciTable(const Machine& machine, const TableOptions& options) {
                   FormatIds(device.local_cpus)});
   }
   std::string out = table.empty() ? "" : "\n" + table.Format(options);
-  if (hidden != 0) out += "\n" + Counted(hidden, "PCI function", "PCI functions") + " more (-o json lists them)\n";
+  if (hidden != 0) out += "\n" + Counted(hidden, "PCI function") + " more (-o json lists them)\n";
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "base/words.h"
 #include "view/map_parts.h"
 #include "view/style.h"
 
@@ -14,10 +15,6 @@ namespace {
 
 constexpr int kGridIndent = 4;
 constexpr int kWidestCpus = 32;  // lists longer than this do not push everybody's memory to the right
-
-std::string Plural(std::size_t n, const std::string& what) {
-  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-}
 
 /// Draws one level of detail. Collects lines; none is wider than options.width.
 class Painter {
@@ -189,8 +186,8 @@ std::vector<std::string> HeadLines(const Machine& machine, const std::vector<Cpu
     cores += node.cores.size();
     for (const Core& core : node.cores) sockets.insert(core.socket);
   }
-  const std::string shape = Plural(sockets.size(), "socket") + ", " + Plural(machine.nodes.size(), "NUMA node") + ", " +
-                            Plural(cores, "core") + ", " + Plural(cpus.size(), "CPU");
+  const std::string shape = Counted(sockets.size(), "socket") + ", " + Counted(machine.nodes.size(), "NUMA node") +
+                            ", " + Counted(cores, "core") + ", " + Counted(cpus.size(), "CPU");
   std::string use;
   for (const CpuUse kind : {CpuUse::kExclusive, CpuUse::kShared, CpuUse::kReserved, CpuUse::kIdle, CpuUse::kOffline}) {
     const auto n = std::ranges::count(cpus, kind, &CpuState::use);

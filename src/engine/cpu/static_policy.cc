@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/words.h"
 #include "engine/cpu/take.h"
 #include "engine/failure.h"
 
@@ -174,7 +175,7 @@ std::optional<Reject> AllocateCpus(Books& books, const ContainerDemand& demand, 
   books.loose_reserved -= *cpus;
   UpdateReuse(books, demand.kind, *cpus);
   if (log) {
-    std::string text = CountText(demand.cpus, "exclusive CPU") + " taken: " + FormatIds(*cpus);
+    std::string text = Counted(demand.cpus, "exclusive CPU") + " taken: " + FormatIds(*cpus);
     if (!reused.empty()) text += " (" + FormatIds(reused) + " left by an init container)";
     text += "; the shared pool is " + FormatIds(books.shared);
     log.Add("allocate", name, "cpu", std::move(text));

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/words.h"
 #include "engine/failure.h"
 
 namespace berth::engine {
@@ -216,8 +217,7 @@ std::optional<Reject> AllocateDevices(Books& books, const ContainerDemand& deman
     if (choice.devices.empty()) continue;
     for (std::size_t i : choice.devices) pool->taken[i] = 1;
     const DeviceAssignment& given = placement.devices.emplace_back(AssignmentOf(*pool, need, choice.devices));
-    if (log)
-      log.Add("allocate", name, need.resource, CountText(need.count, "device") + " taken: " + IdsText(given.ids));
+    if (log) log.Add("allocate", name, need.resource, Counted(need.count, "device") + " taken: " + IdsText(given.ids));
   }
   // Only now, so that one container's resources do not meet its own leftovers.
   for (const DeviceAssignment& given : placement.devices) {
