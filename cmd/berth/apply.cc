@@ -5,10 +5,11 @@
 #include <set>
 
 #include "api/client.h"
+#include "berth/manifests_at.h"
 #include "berth/pod_name.h"
-#include "berth/read_text.h"
 #include "manifest/manifest.h"
 #include "os/clock.h"
+#include "os/input.h"
 
 namespace berth::cli {
 namespace {
@@ -64,7 +65,7 @@ struct Manifest {
 
 /// Reads and checks a manifest here, so that messages name the file. Warnings go to the error stream.
 Result<Manifest> LoadManifest(const std::string& file, const Session& session) {
-  BERTH_TRY(std::string text, ReadText(file));
+  BERTH_TRY(std::string text, os::ReadInput(file));
   BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, file == "-" ? "standard input" : file));
   for (const manifest::Warning& w : parsed.warnings)
     session.err() << "berth: warning: " << w.where << ": " << w.message << '\n';

@@ -4,13 +4,15 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "berth/explanation.h"
 #include "engine/explain.h"
+#include "offline/explanation.h"
 
 namespace berth::cli {
 namespace {
 
 using codec::Json;
+using offline::OfflineNode;
+using offline::OfflineOptions;
 
 std::unexpected<Error> Refuse(const std::string& what) { return Fail(Code::kInvalid, what); }
 
@@ -25,7 +27,7 @@ std::vector<std::string> NamesOf(const std::string& full_name, const std::string
 }
 
 Result<Pod> ChoosePod(const ExplainOptions& options, const std::string& node_name, std::ostream& err) {
-  BERTH_TRY(std::vector<Pod> pods, LoadPods(options.file, err));
+  BERTH_TRY(std::vector<Pod> pods, offline::LoadPods(options.file, err));
   if (options.pod.empty()) {
     if (pods.size() == 1) return std::move(pods.front());
     return Refuse(options.file + " holds " + std::to_string(pods.size()) +
@@ -70,7 +72,7 @@ int RunExplain(const ExplainOptions& options, const Session& session) {
                   << "; start one, name its socket with --socket, or explain offline with --machine and --config\n";
     return kUnreachable;
   }
-  auto node = LoadOfflineNode(where, session.err());
+  auto node = offline::LoadOfflineNode(where, session.err());
   if (!node) return running_node ? session.Report(node.error()) : fail(node.error());
   auto pod = ChoosePod(options, node->node_name, session.err());
   if (!pod) return fail(pod.error());
@@ -80,10 +82,10 @@ int RunExplain(const ExplainOptions& options, const Session& session) {
   const engine::Explanation explanation = engine::Explain(node->node, node->ledger, *pod, node->inputs);
   if (session.for_people()) {
     if (was_there) session.out() << "(explained as if " << FullName(*pod) << " were not on the node yet)\n";
-    session.out() << FormatExplanation(explanation, *pod, {.table = session.table(), .trace = session.wide()});
+    session.out() << offline::FormatExplanation(explanation, *pod, {.table = session.table(), .trace = session.wide()});
   } else {
     Json data = {{"pod", FullName(*pod)}, {"qosClass", Name(QosOf(*pod))}, {"machine", node->node.machine().source}};
-    data.update(ToJson(explanation));
+    data.update(offline::ToJson(explanation));
     session.PrintData(data);
   }
   return std::holds_alternative<Reject>(explanation.decision) ? kRejected : kOk;

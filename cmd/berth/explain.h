@@ -4,15 +4,15 @@
 
 #include <string>
 
-#include "berth/offline_input.h"
 #include "berth/session.h"
+#include "offline/node.h"
 
 namespace berth::cli {
 
 struct ExplainOptions {
-  OfflineOptions node;  ///< all empty: the running node behind the session's socket answers
-  std::string file;     ///< manifest; "-": standard input
-  std::string pod;      ///< NAMESPACE/NAME or NAME when the manifest holds several; "": the only one
+  offline::OfflineOptions node;  ///< all empty: the running node behind the session's socket answers
+  std::string file;              ///< manifest; "-": standard input
+  std::string pod;               ///< NAMESPACE/NAME or NAME when the manifest holds several; "": the only one
 };
 
 /// A pod of the same name (on a running node: with or without "-<node>" at the end, as --pod too) that is on the node

@@ -1,9 +1,10 @@
 // The commands that need no daemon.
+#include "api/client.h"
 #include "berth/explain.h"
 #include "berth/machine.h"
 #include "berth/registry.h"
-#include "berth/replay.h"
 #include "berth/simulate.h"
+#include "offline/replay.h"
 
 namespace berth::cli {
 namespace {
@@ -11,7 +12,8 @@ namespace {
 constexpr const char* kMachineText =
     "host, a captured tree or tarball, hwloc XML (.xml), MachineInfo (.json), or synthetic text";
 
-void AddNodeOptions(CLI::App& app, OfflineOptions& node) {
+void AddNodeOptions(CLI::App& app, offline::OfflineOptions& node) {
+  node.ask = [](const std::string& socket, const std::string& path) { return api::Call(socket, "GET", path, {}); };
   app.add_option("-m,--machine", node.machine, std::string("The machine: ") + kMachineText)->type_name("FILE");
   app.add_option("-c,--config", node.config, "KubeletConfiguration; without it the kubelet's defaults")
       ->type_name("FILE");
@@ -107,13 +109,15 @@ Command ReplayCommand() {
           .asks_daemon = false,
           .prints_data = false,
           .bind = [](CLI::App& app) -> Runner {
-            auto options = std::make_shared<ReplayOptions>();
+            auto options = std::make_shared<offline::ReplayOptions>();
             app.add_option("files", options->files, "JSON lines, plain or gzip; - for standard input")
                 ->type_name("FILE")
                 ->required();
             app.add_flag("--check", options->check, "Compare with what each case expects; status 1 if any differs");
             app.add_flag("--timings", options->timings, "Add ns: nanoseconds spent deciding");
-            return [options](const Session& session) { return RunReplay(*options, session.out(), session.err()); };
+            return [options](const Session& session) {
+              return offline::RunReplay(*options, session.out(), session.err());
+            };
           }};
 }
 

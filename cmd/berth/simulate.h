@@ -5,16 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "berth/offline_input.h"
 #include "berth/session.h"
+#include "offline/node.h"
 
 namespace berth::cli {
 
 struct SimulateOptions {
-  OfflineOptions node;
-  /// In order: a manifest file ("-": standard input), or "remove:NAMESPACE/NAME" ("remove:NAME": namespace default).
-  std::vector<std::string> steps;
-  bool map = false;  ///< draw the machine after each step; for people only
+  offline::OfflineOptions node;
+  std::vector<std::string> steps;  ///< as offline::ReadSteps
+  bool map = false;                ///< draw the machine after each step; for people only
 };
 
 /// Gives kOk when all pods were admitted, kRejected when one was not, kFailed when something could not be read.

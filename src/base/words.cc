@@ -34,4 +34,9 @@ std::string Counted(std::int64_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
+std::string NodesText(const NodeSet& nodes) {
+  if (nodes.empty()) return "no node";
+  return (nodes.Count() == 1 ? "node " : "nodes ") + FormatIds(nodes);
+}
+
 }  // namespace berth

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/id_set.h"
+
 namespace berth {
 
 enum class LetterCase { kMatters, kIgnored };  ///< ASCII letters
@@ -17,6 +19,9 @@ std::size_t EditDistance(std::string_view a, std::string_view b, LetterCase lett
 
 /// "1 pod", "2 pods"; nouns that take an "s".
 std::string Counted(std::int64_t count, std::string_view noun);
+
+/// "node 3", "nodes 0-1", "no node".
+std::string NodesText(const NodeSet& nodes);
 
 }  // namespace berth
 

@@ -213,7 +213,7 @@ void Admission::LogDemand() const {
   log_.Add("qos", "", "", "the pod is " + std::string(Name(demand_.qos)));
   for (const ContainerDemand& c : demand_.containers)
     log_.Add("cpu", c.container->name, "cpu",
-             c.cpus > 0 ? "gets " + Counted(c.cpus, "exclusive CPU")
+             c.cpus > 0 ? "asks for " + Counted(c.cpus, "exclusive CPU")
                         : std::string(!tables_.StaticCpus() ? "runs on all CPUs: CPU policy none"
                                       : demand_.qos != QosClass::kGuaranteed
                                           ? "runs in the shared pool: not Guaranteed"

@@ -399,7 +399,7 @@ TEST(DecideTest, SaysWhyStepByStep) {
   std::string text;
   for (const TraceStep& step : trace.steps()) text += step.stage + ": " + step.text + "\n";
   EXPECT_THAT(text, HasSubstr("qos: the pod is Guaranteed"));
-  EXPECT_THAT(text, HasSubstr("cpu: gets 2 exclusive CPUs"));
+  EXPECT_THAT(text, HasSubstr("cpu: asks for 2 exclusive CPUs"));
   EXPECT_THAT(text, HasSubstr("hints: fits on node 0 (preferred); node 1 (preferred); nodes 0-1 (not preferred)"));
   EXPECT_THAT(text, HasSubstr("merge: node 0 (preferred): all resources prefer the same nodes"));
   EXPECT_THAT(text, HasSubstr("allocate: 2 exclusive CPUs taken: 1,5; the shared pool is 0,2-4,6-7"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/quantity.h"
+#include "base/words.h"
 
 namespace berth::engine {
 namespace {
@@ -56,12 +57,7 @@ void Log::AddHints(const NodeIndex& nodes, std::string_view container, const std
         {std::string(container), ToHint(nodes, merged.hint), merged.admit, std::string(merged.rule)});
 }
 
-std::string NodesText(const NodeSet& nodes) {
-  if (nodes.empty()) return "any node";
-  return (nodes.Count() == 1 ? "node " : "nodes ") + FormatIds(nodes);
-}
-
-std::string NodesText(const NodeIndex& nodes, Mask mask) { return NodesText(nodes.ToNodes(mask)); }
+std::string NodesText(const NodeIndex& nodes, Mask mask) { return berth::NodesText(nodes.ToNodes(mask)); }
 
 std::string HintText(const NodeIndex& nodes, const MaskHint& hint) {
   const std::string where = hint.any ? "any node" : NodesText(nodes, hint.mask);

@@ -47,8 +47,6 @@ class Log {
   Observation* observation_ = nullptr;
 };
 
-/// "node 3", "nodes 0-1", "any node".
-std::string NodesText(const NodeSet& nodes);
 std::string NodesText(const NodeIndex& nodes, Mask mask);
 std::string HintText(const NodeIndex& nodes, const MaskHint& hint);
 /// "5Gi" for memory and huge pages.

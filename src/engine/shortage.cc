@@ -173,7 +173,7 @@ std::string ShortageText(const Shortage& shortage) {
   const auto text = [&](std::int64_t amount) { return AmountText(shortage.resource, shortage.scope, amount); };
   std::string where = "in node allocatable";
   if (shortage.scope == Shortage::Scope::kMachine) where = "on the whole machine";
-  if (shortage.scope == Shortage::Scope::kNodes) where = "on " + NodesText(shortage.nodes);
+  if (shortage.scope == Shortage::Scope::kNodes) where = "on " + berth::NodesText(shortage.nodes);
   return shortage.resource + ": " + text(shortage.requested) + " asked, " + text(shortage.free) + " of " +
          text(shortage.capacity) + " free " + where + " (" + text(shortage.missing) + " short)";
 }

@@ -200,7 +200,8 @@ TEST(SimulateTest, BadDevicesAreNamedByPath) {
       {"v.example/gpu: [{id: a, node: 1}]", "v.example/gpu[0].node"},
       {"v.example/gpu: [{id: a, numa: [x]}]", "v.example/gpu[0].numa"},
       {"v.example/gpu: [{id: a}, {id: a}]", "the device \"a\" is listed twice"},
-      {"v.example/gpu: [{id: a, numa: 9}]", "is on NUMA node 9; the machine has 0-1"}};
+      {"v.example/gpu: [{id: a, numa: 9}]",
+       "device a of v.example/gpu: NUMA node 9 does not exist on this machine (nodes: 0-1)"}};
   for (const auto& [text, words] : cases) {
     WriteText(temp / "devices.yaml", text);
     const Ran ran = RunBerth({"simulate", "-m", kMachine, "-d", temp / "devices.yaml", Input("more.yaml")});

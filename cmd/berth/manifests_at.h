@@ -1,6 +1,6 @@
-// Files named on the command line.
-#ifndef BERTH_CMD_BERTH_READ_TEXT_H_
-#define BERTH_CMD_BERTH_READ_TEXT_H_
+// Manifest files named on the command line.
+#ifndef BERTH_CMD_BERTH_MANIFESTS_AT_H_
+#define BERTH_CMD_BERTH_MANIFESTS_AT_H_
 
 #include <string>
 #include <vector>
@@ -9,13 +9,10 @@
 
 namespace berth::cli {
 
-/// The whole of a file, or of standard input for "-". Errors: as os::Fs::Read; the message names the file.
-Result<std::string> ReadText(const std::string& file);
-
 /// `name` itself, or, when it is a folder, the .yaml, .yml and .json files in it, sorted.
 /// Errors: as os::Fs::List; kNotFound when a folder holds none.
 Result<std::vector<std::string>> ManifestsAt(const std::string& name);
 
 }  // namespace berth::cli
 
-#endif  // BERTH_CMD_BERTH_READ_TEXT_H_
+#endif  // BERTH_CMD_BERTH_MANIFESTS_AT_H_

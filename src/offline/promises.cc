@@ -1,10 +1,10 @@
-#include "berth/replay_invariants.h"
+#include "offline/promises.h"
 
 #include <algorithm>
 
 #include "base/quantity.h"
 
-namespace berth::cli {
+namespace berth::offline {
 namespace {
 
 using Broken = std::optional<std::string>;
@@ -166,4 +166,4 @@ std::optional<std::string> BrokenPromise(const NodeFacts& node, const StateFacts
   return BrokenHolders(node, state);
 }
 
-}  // namespace berth::cli
+}  // namespace berth::offline

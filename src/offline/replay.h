@@ -1,12 +1,12 @@
 // `berth replay`: recorded cases through the engine, compared with what was recorded.
-#ifndef BERTH_CMD_BERTH_REPLAY_H_
-#define BERTH_CMD_BERTH_REPLAY_H_
+#ifndef BERTH_OFFLINE_REPLAY_H_
+#define BERTH_OFFLINE_REPLAY_H_
 
 #include <ostream>
 #include <string>
 #include <vector>
 
-namespace berth::cli {
+namespace berth::offline {
 
 struct ReplayOptions {
   std::vector<std::string> files;  ///< JSON lines, plain or gzip; "-": standard input
@@ -19,6 +19,6 @@ struct ReplayOptions {
 /// Gives 0, or 1 when a case failed or was malformed or a file could not be read.
 int RunReplay(const ReplayOptions& options, std::ostream& out, std::ostream& err);
 
-}  // namespace berth::cli
+}  // namespace berth::offline
 
-#endif  // BERTH_CMD_BERTH_REPLAY_H_
+#endif  // BERTH_OFFLINE_REPLAY_H_

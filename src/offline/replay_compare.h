@@ -1,15 +1,15 @@
 // Compares what a case came to with what was recorded.
-#ifndef BERTH_CMD_BERTH_REPLAY_COMPARE_H_
-#define BERTH_CMD_BERTH_REPLAY_COMPARE_H_
+#ifndef BERTH_OFFLINE_REPLAY_COMPARE_H_
+#define BERTH_OFFLINE_REPLAY_COMPARE_H_
 
 #include <optional>
 #include <string>
 
-#include "berth/replay_case.h"
-#include "berth/replay_run.h"
 #include "codec/codec.h"
+#include "offline/replay_case.h"
+#include "offline/replay_run.h"
 
-namespace berth::cli {
+namespace berth::offline {
 
 struct Verdict {
   std::optional<std::string> difference;  ///< the first one: "<path>: expected …, got …"; nullopt: passed
@@ -30,6 +30,6 @@ TraceGuide GuideOf(const ReplayCase& replay, const codec::Json& expect);
 Verdict CheckReplay(const ReplayCase& replay, const TraceGuide& guide, const ReplayResult& result,
                     const codec::Json& expect);
 
-}  // namespace berth::cli
+}  // namespace berth::offline
 
-#endif  // BERTH_CMD_BERTH_REPLAY_COMPARE_H_
+#endif  // BERTH_OFFLINE_REPLAY_COMPARE_H_

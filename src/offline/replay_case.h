@@ -1,6 +1,6 @@
 // A recorded case of `berth replay` as a value: docs/reference/replay.md has the schema.
-#ifndef BERTH_CMD_BERTH_REPLAY_CASE_H_
-#define BERTH_CMD_BERTH_REPLAY_CASE_H_
+#ifndef BERTH_OFFLINE_REPLAY_CASE_H_
+#define BERTH_OFFLINE_REPLAY_CASE_H_
 
 #include <string>
 #include <variant>
@@ -15,7 +15,7 @@
 #include "model/machine.h"
 #include "model/pod.h"
 
-namespace berth::cli {
+namespace berth::offline {
 
 struct AddPod {
   Pod pod;
@@ -53,6 +53,6 @@ struct ReplayCase {
 /// Reads the `case` of a line. Errors: kInvalid, "<field>: <what is wrong>", the field as a path from `case`.
 Result<ReplayCase> ParseReplayCase(const codec::Json& json);
 
-}  // namespace berth::cli
+}  // namespace berth::offline
 
-#endif  // BERTH_CMD_BERTH_REPLAY_CASE_H_
+#endif  // BERTH_OFFLINE_REPLAY_CASE_H_

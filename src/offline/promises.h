@@ -1,6 +1,6 @@
 // The promises of a node, checked on the outside: on states as plain facts, by code that knows nothing of the engine.
-#ifndef BERTH_CMD_BERTH_REPLAY_INVARIANTS_H_
-#define BERTH_CMD_BERTH_REPLAY_INVARIANTS_H_
+#ifndef BERTH_OFFLINE_PROMISES_H_
+#define BERTH_OFFLINE_PROMISES_H_
 
 #include <map>
 #include <optional>
@@ -15,7 +15,7 @@
 #include "model/ledger.h"
 #include "model/machine.h"
 
-namespace berth::cli {
+namespace berth::offline {
 
 /// What does not change on a node.
 struct NodeFacts {
@@ -61,6 +61,6 @@ NodeFacts FactsOf(const Machine& machine, const KubeletConfiguration& config, co
 ///  - a device exists; only pods of `pods` hold anything.
 std::optional<std::string> BrokenPromise(const NodeFacts& node, const StateFacts& state);
 
-}  // namespace berth::cli
+}  // namespace berth::offline
 
-#endif  // BERTH_CMD_BERTH_REPLAY_INVARIANTS_H_
+#endif  // BERTH_OFFLINE_PROMISES_H_

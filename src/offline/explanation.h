@@ -1,6 +1,6 @@
 // An explanation in words and as JSON.
-#ifndef BERTH_CMD_BERTH_EXPLANATION_H_
-#define BERTH_CMD_BERTH_EXPLANATION_H_
+#ifndef BERTH_OFFLINE_EXPLANATION_H_
+#define BERTH_OFFLINE_EXPLANATION_H_
 
 #include <string>
 
@@ -9,7 +9,7 @@
 #include "model/pod.h"
 #include "view/table.h"
 
-namespace berth::cli {
+namespace berth::offline {
 
 /// docs/how-to/explain.md lists the fields.
 codec::Json ToJson(const engine::Explanation& explanation);
@@ -21,6 +21,6 @@ struct ExplanationStyle {
 };
 std::string FormatExplanation(const engine::Explanation& explanation, const Pod& pod, const ExplanationStyle& style);
 
-}  // namespace berth::cli
+}  // namespace berth::offline
 
-#endif  // BERTH_CMD_BERTH_EXPLANATION_H_
+#endif  // BERTH_OFFLINE_EXPLANATION_H_

@@ -1,16 +1,16 @@
-#include "berth/replay.h"
+#include "offline/replay.h"
 
 #include <utility>
 
 #include "base/text.h"
-#include "berth/replay_case.h"
-#include "berth/replay_compare.h"
-#include "berth/replay_lines.h"
-#include "berth/replay_run.h"
 #include "codec/codec.h"
+#include "offline/replay_case.h"
+#include "offline/replay_compare.h"
+#include "offline/replay_lines.h"
+#include "offline/replay_run.h"
 #include "os/clock.h"
 
-namespace berth::cli {
+namespace berth::offline {
 namespace {
 
 using codec::Json;
@@ -110,4 +110,4 @@ int RunReplay(const ReplayOptions& options, std::ostream& out, std::ostream& err
   return replayer.Finish();
 }
 
-}  // namespace berth::cli
+}  // namespace berth::offline

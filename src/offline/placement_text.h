@@ -1,13 +1,13 @@
 // Placements in the words of tables and sentences.
-#ifndef BERTH_CMD_BERTH_PLACEMENT_TEXT_H_
-#define BERTH_CMD_BERTH_PLACEMENT_TEXT_H_
+#ifndef BERTH_OFFLINE_PLACEMENT_TEXT_H_
+#define BERTH_OFFLINE_PLACEMENT_TEXT_H_
 
 #include <optional>
 #include <string>
 
 #include "model/placement.h"
 
-namespace berth::cli {
+namespace berth::offline {
 
 std::string ContainerLabel(const Placement& placement);         ///< "app", "setup (init)", "proxy (sidecar)"
 std::string CpuText(const Placement& placement);                ///< "4-7" or "shared"
@@ -16,6 +16,6 @@ std::string DeviceText(const Placement& placement);             ///< "vendor.exa
 std::string HintText(const TopologyHint& hint);                 ///< "0-1", "any"; with ", not preferred"
 std::string HintText(const std::optional<TopologyHint>& hint);  ///< "" for none
 
-}  // namespace berth::cli
+}  // namespace berth::offline
 
-#endif  // BERTH_CMD_BERTH_PLACEMENT_TEXT_H_
+#endif  // BERTH_OFFLINE_PLACEMENT_TEXT_H_

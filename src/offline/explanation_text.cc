@@ -1,10 +1,11 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "berth/explanation.h"
-#include "berth/placement_text.h"
+#include "base/words.h"
+#include "offline/explanation.h"
+#include "offline/placement_text.h"
 
-namespace berth::cli {
+namespace berth::offline {
 namespace {
 
 using engine::Shortage;
@@ -19,8 +20,6 @@ std::string Amount(std::int64_t amount, std::string_view resource, bool thousand
 }
 
 std::string What(std::string_view resource) { return resource == "cpu" ? "CPUs" : std::string(resource); }
-
-std::string Nodes(const NodeSet& nodes) { return (nodes.Count() == 1 ? "node " : "nodes ") + FormatIds(nodes); }
 
 std::string Who(const std::string& container) { return container.empty() ? "the whole pod" : container; }
 
@@ -77,7 +76,7 @@ std::string ShortageText(const Shortage& s) {
   const auto amount = [&](std::int64_t n) { return Amount(n, s.resource, fit); };
   std::string where;
   switch (s.scope) {
-    case Shortage::Scope::kNodes: where = "on " + Nodes(s.nodes); break;
+    case Shortage::Scope::kNodes: where = "on " + NodesText(s.nodes); break;
     case Shortage::Scope::kMachine: where = "on the whole machine"; break;
     case Shortage::Scope::kNodeFit: where = "of what the node may promise"; break;
   }
@@ -156,4 +155,4 @@ std::string FormatExplanation(const engine::Explanation& e, const Pod& pod, cons
   return out;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::offline

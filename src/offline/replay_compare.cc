@@ -1,4 +1,4 @@
-#include "berth/replay_compare.h"
+#include "offline/replay_compare.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "state/kubelet_files.h"
 
-namespace berth::cli {
+namespace berth::offline {
 namespace {
 
 using codec::Json;
@@ -307,4 +307,4 @@ Verdict CheckReplay(const ReplayCase& replay, const TraceGuide& guide, const Rep
   return verdict;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::offline

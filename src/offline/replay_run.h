@@ -1,17 +1,17 @@
 // Runs recorded cases through the engine.
-#ifndef BERTH_CMD_BERTH_REPLAY_RUN_H_
-#define BERTH_CMD_BERTH_REPLAY_RUN_H_
+#ifndef BERTH_OFFLINE_REPLAY_RUN_H_
+#define BERTH_OFFLINE_REPLAY_RUN_H_
 
 #include <optional>
 #include <vector>
 
-#include "berth/replay_case.h"
-#include "berth/replay_invariants.h"
 #include "codec/codec.h"
 #include "engine/recorded.h"
+#include "offline/promises.h"
+#include "offline/replay_case.h"
 #include "os/clock.h"
 
-namespace berth::cli {
+namespace berth::offline {
 
 /// What a case came to.
 struct ReplayResult {
@@ -51,6 +51,6 @@ void StartContainers(const engine::Node& node, Ledger& ledger, const std::string
 /// What a ledger says, as facts. `pods`: uids that may hold something.
 StateFacts FactsOf(const Ledger& ledger, std::set<std::string> pods);
 
-}  // namespace berth::cli
+}  // namespace berth::offline
 
-#endif  // BERTH_CMD_BERTH_REPLAY_RUN_H_
+#endif  // BERTH_OFFLINE_REPLAY_RUN_H_

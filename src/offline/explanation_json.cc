@@ -1,8 +1,8 @@
 #include <string_view>
 
-#include "berth/explanation.h"
+#include "offline/explanation.h"
 
-namespace berth::cli {
+namespace berth::offline {
 namespace {
 
 using codec::Json;
@@ -77,4 +77,4 @@ codec::Json ToJson(const engine::Explanation& e) {
   return out;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::offline

@@ -1,23 +1,10 @@
-#include "berth/read_text.h"
+#include "berth/manifests_at.h"
 
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 
 #include "os/fs.h"
 
 namespace berth::cli {
-
-Result<std::string> ReadText(const std::string& file) {
-  if (file == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  const std::filesystem::path path(file);
-  const std::string folder = path.parent_path().empty() ? "." : path.parent_path().string();
-  auto fs = os::OpenFs(folder);
-  if (!fs) return Wrap(std::move(fs).error(), file);
-  auto text = (*fs)->Read(path.filename().string());
-  if (!text) return Wrap(std::move(text).error(), file);
-  return *std::move(text);
-}
 
 Result<std::vector<std::string>> ManifestsAt(const std::string& name) {
   std::error_code ignored;

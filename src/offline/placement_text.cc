@@ -1,8 +1,8 @@
-#include "berth/placement_text.h"
+#include "offline/placement_text.h"
 
 #include "base/text.h"
 
-namespace berth::cli {
+namespace berth::offline {
 
 std::string ContainerLabel(const Placement& placement) {
   if (placement.kind == ContainerKind::kApp) return placement.container;
@@ -26,4 +26,4 @@ std::string HintText(const TopologyHint& hint) {
 
 std::string HintText(const std::optional<TopologyHint>& hint) { return hint ? HintText(*hint) : ""; }
 
-}  // namespace berth::cli
+}  // namespace berth::offline

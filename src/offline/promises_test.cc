@@ -1,9 +1,9 @@
-#include "berth/replay_invariants.h"
+#include "offline/promises.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace berth::cli {
+namespace berth::offline {
 namespace {
 
 using testing::HasSubstr;
@@ -168,4 +168,4 @@ TEST(NodeFactsTest, AllocatableMemoryIsWhatReservationsAndHugePagesLeave) {
 }
 
 }  // namespace
-}  // namespace berth::cli
+}  // namespace berth::offline

@@ -1,37 +1,19 @@
-#include "berth/offline_input.h"
+#include "offline/node.h"
 
-#include <algorithm>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 #include <set>
 
-#include "api/client.h"
 #include "base/text.h"
-#include "berth/replay_invariants.h"
-#include "berth/replay_run.h"
-#include "codec/codec.h"
 #include "machine/load.h"
 #include "manifest/manifest.h"
-#include "manifest/tree.h"
-#include "os/fs.h"
+#include "offline/device_inventory.h"
+#include "offline/promises.h"
+#include "offline/replay_run.h"
+#include "os/input.h"
 #include "state/store.h"
 
-namespace berth::cli {
+namespace berth::offline {
 namespace {
-
-using Tree = manifest::Node;
-
-Result<std::string> ReadText(const std::string& file) {
-  if (file == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  const std::filesystem::path path(file);
-  const std::string folder = path.parent_path().empty() ? "." : path.parent_path().string();
-  auto fs = os::OpenFs(folder);
-  if (!fs) return Wrap(std::move(fs).error(), "read " + file);
-  auto text = (*fs)->Read(path.filename().string());
-  if (!text) return Wrap(std::move(text).error(), "read " + file);
-  return *std::move(text);
-}
 
 bool IsSocket(const std::string& path) {
   std::error_code ignored;
@@ -44,7 +26,7 @@ void Print(const std::vector<manifest::Warning>& warnings, std::ostream& err) {
 
 Result<Machine> LoadMachine(const OfflineOptions& options) {
   if (options.machine.empty() && IsSocket(options.ledger)) {
-    BERTH_TRY(const codec::Json json, api::Call(options.ledger, "GET", "/v1/machine"));
+    BERTH_TRY(const codec::Json json, options.ask(options.ledger, "/v1/machine"));
     return codec::MachineFromJson(json);
   }
   return machine::Load(options.machine.empty() ? "host" : options.machine);
@@ -61,9 +43,9 @@ Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, std::ostrea
   std::string text;
   std::string name = options.config;
   if (!options.config.empty()) {
-    BERTH_TRY(text, ReadText(options.config));
+    BERTH_TRY(text, os::ReadInput(options.config));
   } else if (IsSocket(options.ledger)) {
-    BERTH_TRY(const codec::Json node, api::Call(options.ledger, "GET", "/v1/node"));
+    BERTH_TRY(const codec::Json node, options.ask(options.ledger, "/v1/node"));
     const auto served = node.find("kubeletConfiguration");
     if (served == node.end() || !served->is_string())
       return Fail(Code::kUnsupported,
@@ -79,12 +61,13 @@ Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, std::ostrea
   return out;
 }
 
-Result<Ledger> LoadLedger(const std::string& from) {
+Result<Ledger> LoadLedger(const OfflineOptions& options) {
+  const std::string& from = options.ledger;
   if (IsSocket(from)) {
-    BERTH_TRY(const codec::Json json, api::Call(from, "GET", "/v1/ledger"));
+    BERTH_TRY(const codec::Json json, options.ask(from, "/v1/ledger"));
     return codec::LedgerFromJson(json);
   }
-  BERTH_TRY(const std::string text, ReadText(from));
+  BERTH_TRY(const std::string text, os::ReadInput(from));
   return ParseLedger(text, from);
 }
 
@@ -127,90 +110,7 @@ Result<void> CheckFits(const OfflineNode& node, const std::string& from, std::os
                                   "; give the --machine and --config it was made with");
 }
 
-// ---- device inventory ----
-
-std::unexpected<Error> Bad(const std::string& file, const std::string& path, const std::string& what) {
-  return Fail(Code::kInvalid, file + ": " + path + ": " + what);
-}
-
-Result<NumaId> ReadNode(const Tree& node, const std::string& file, const std::string& path) {
-  const auto id = node.kind == Tree::Kind::kNumber ? ParseDecimal<std::uint32_t>(node.text) : std::nullopt;
-  if (!id || *id > kMaxId) return Bad(file, path, "expected NUMA node ids, e.g. [0]");
-  return NumaId{*id};
-}
-
-Result<Device> ReadDevice(const Tree& item, const std::string& file, const std::string& path) {
-  if (item.kind != Tree::Kind::kMap) return Bad(file, path, "expected {id: …, numa: […], healthy: true}");
-  Device out;
-  for (std::size_t i = 0; i < item.keys.size(); ++i) {
-    const std::string& key = item.keys[i];
-    const Tree& value = item.items[i];
-    if (key == "id" && (value.kind == Tree::Kind::kString || value.kind == Tree::Kind::kNumber)) {
-      out.id = value.text;
-    } else if (key == "healthy" && value.kind == Tree::Kind::kBool) {
-      out.healthy = value.text == "true";
-    } else if (key == "numa" && value.kind == Tree::Kind::kList) {
-      for (const Tree& node : value.items) {
-        BERTH_TRY(const NumaId id, ReadNode(node, file, path + ".numa"));
-        out.nodes.Insert(id);
-      }
-    } else if (key == "numa" && value.kind != Tree::Kind::kNull) {
-      BERTH_TRY(const NumaId id, ReadNode(value, file, path + ".numa"));
-      out.nodes.Insert(id);
-    } else if (key != "numa") {
-      return Bad(file, path + "." + Printable(key),
-                 "not a field of a device, or a value of the wrong kind; "
-                 "use id (text), numa (node ids), healthy (true or false)");
-    }
-  }
-  if (out.id.empty()) return Bad(file, path + ".id", "the field is missing");
-  return out;
-}
-
-Result<std::vector<Device>> ReadDevices(const Tree& list, const std::string& file, const std::string& resource) {
-  std::vector<Device> out;
-  if (list.kind == Tree::Kind::kNull) return out;
-  if (list.kind != Tree::Kind::kList) return Bad(file, resource, "expected a list of devices");
-  for (const Tree& item : list.items) {
-    BERTH_TRY(Device device, ReadDevice(item, file, resource + "[" + std::to_string(out.size()) + "]"));
-    out.push_back(std::move(device));
-  }
-  std::ranges::sort(out, {}, &Device::id);
-  if (const auto twice = std::ranges::adjacent_find(out, {}, &Device::id); twice != out.end())
-    return Bad(file, resource, "the device \"" + twice->id + "\" is listed twice");
-  return out;
-}
-
-/// Devices on nodes that the machine does not have.
-Result<void> CheckDevices(const DeviceInventory& devices, const Machine& machine, const std::string& file) {
-  const NodeSet nodes = NodeIds(machine);
-  for (const auto& [resource, list] : devices)
-    for (const Device& device : list)
-      if (!device.nodes.IsSubsetOf(nodes))
-        return Bad(file, resource,
-                   "the device \"" + device.id + "\" is on NUMA node " + FormatIds(device.nodes - nodes) +
-                       "; the machine has " + FormatIds(nodes));
-  return {};
-}
-
 }  // namespace
-
-Result<DeviceInventory> ParseDeviceInventory(std::string_view text, const std::string& file) {
-  const manifest::Documents read = manifest::ReadDocuments(text);
-  if (!read.errors.empty()) return Fail(Code::kInvalid, file + ": " + read.errors.front());
-  DeviceInventory out;
-  for (const manifest::Document& document : read.documents) {
-    if (document.root.kind != Tree::Kind::kMap)
-      return Bad(file, "document", "expected resource names with lists of devices");
-    for (std::size_t i = 0; i < document.root.keys.size(); ++i) {
-      const std::string& resource = document.root.keys[i];
-      if (!resource.contains('/'))
-        return Bad(file, Printable(resource), "not a device resource; they are named like vendor.example/gpu");
-      BERTH_TRY(out[resource], ReadDevices(document.root.items[i], file, resource));
-    }
-  }
-  return out;
-}
 
 Result<Ledger> ParseLedger(std::string_view text, const std::string& file) {
   if (text.starts_with("berth-ledger")) {
@@ -229,31 +129,32 @@ Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream&
   BERTH_TRY(NodeSettings settings, LoadNodeSettings(options, err));
   engine::Inputs inputs;
   if (!options.devices.empty()) {
-    BERTH_TRY(const std::string text, ReadText(options.devices));
+    BERTH_TRY(const std::string text, os::ReadInput(options.devices));
     BERTH_TRY(inputs.devices, ParseDeviceInventory(text, options.devices));
-    BERTH_RETURN_IF_ERROR(CheckDevices(inputs.devices, machine, options.devices));
   }
   BERTH_TRY(engine::Node node,
             engine::Node::Make(std::move(machine), std::move(settings.config), {.node_fit = settings.node_fit}));
+  if (auto known = engine::CheckDevices(node, inputs.devices); !known)
+    return Wrap(std::move(known).error(), options.devices);
   Ledger ledger = node.EmptyLedger();
   OfflineNode out{.node = std::move(node), .ledger = std::move(ledger), .inputs = std::move(inputs), .node_name = {}};
   if (options.ledger.empty()) return out;
   if (IsSocket(options.ledger)) {
-    BERTH_TRY(const codec::Json status, api::Call(options.ledger, "GET", "/v1/status"));
+    BERTH_TRY(const codec::Json status, options.ask(options.ledger, "/v1/status"));
     if (const auto name = status.find("nodeName"); name != status.end() && name->is_string())
       out.node_name = name->get<std::string>();
   }
-  BERTH_TRY(out.ledger, LoadLedger(options.ledger));
+  BERTH_TRY(out.ledger, LoadLedger(options));
   BERTH_RETURN_IF_ERROR(CheckFits(out, options.ledger, err));
   return out;
 }
 
 Result<std::vector<Pod>> LoadPods(const std::string& file, std::ostream& err) {
-  BERTH_TRY(const std::string text, ReadText(file));
+  BERTH_TRY(const std::string text, os::ReadInput(file));
   BERTH_TRY(auto parsed, manifest::ParsePods(text, file == "-" ? "standard input" : file, {.to_be_run = false}));
   Print(parsed.warnings, err);
   if (parsed.pods.empty()) return Fail(Code::kInvalid, file + ": there is no pod in it");
   return std::move(parsed.pods);
 }
 
-}  // namespace berth::cli
+}  // namespace berth::offline

@@ -1,4 +1,4 @@
-#include "berth/replay_lines.h"
+#include "offline/replay_lines.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace berth::cli {
+namespace berth::offline {
 namespace {
 
 constexpr unsigned kChunk = 1U << 16;
@@ -69,4 +69,4 @@ Result<std::optional<std::string>> LineReader::Next() {
   return std::optional(std::move(out));
 }
 
-}  // namespace berth::cli
+}  // namespace berth::offline

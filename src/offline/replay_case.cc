@@ -1,4 +1,4 @@
-#include "berth/replay_case.h"
+#include "offline/replay_case.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,7 +9,7 @@
 #include "machine/load.h"
 #include "manifest/manifest.h"
 
-namespace berth::cli {
+namespace berth::offline {
 namespace {
 
 using codec::Json;
@@ -225,4 +225,4 @@ Result<ReplayCase> ParseReplayCase(const codec::Json& json) {
   return Bad("case.kind", "unknown kind \"" + Printable(kind) + "\"; use trace, merge or take");
 }
 
-}  // namespace berth::cli
+}  // namespace berth::offline

@@ -1,18 +1,22 @@
 // What `berth simulate` and `berth explain` decide on: a node made from files (or a running node's ledger), and pods.
-#ifndef BERTH_CMD_BERTH_OFFLINE_INPUT_H_
-#define BERTH_CMD_BERTH_OFFLINE_INPUT_H_
+#ifndef BERTH_OFFLINE_NODE_H_
+#define BERTH_OFFLINE_NODE_H_
 
+#include <functional>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "codec/codec.h"
 #include "engine/engine.h"
-#include "model/device.h"
 #include "model/ledger.h"
 #include "model/pod.h"
 
-namespace berth::cli {
+namespace berth::offline {
+
+/// Asks a running berthd: (socket, path of a GET) -> the answer.
+using AskNode = std::function<Result<codec::Json>(const std::string& socket, const std::string& path)>;
 
 struct OfflineOptions {
   std::string machine;   ///< as machine::Load takes it; "": the ledger's node if that is a socket, else this host
@@ -20,6 +24,7 @@ struct OfflineOptions {
   std::string devices;   ///< device inventory file; "": no devices
   std::string ledger;    ///< ledger file, or the socket of a berthd; "": an empty node
   bool node_fit = true;  ///< also reject what exceeds node allocatable
+  AskNode ask;           ///< used when `ledger` is a socket, and required then
 };
 
 /// A node, what is placed on it, and the devices it has.
@@ -38,13 +43,10 @@ Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream&
 /// Pods of a manifest file, "-" for standard input; warnings go to `err`. Pods without a uid get none here.
 Result<std::vector<Pod>> LoadPods(const std::string& file, std::ostream& err);
 
-/// A device inventory, YAML or JSON: resource -> list of {id, numa (ids), healthy}. Errors: kInvalid with the path.
-Result<DeviceInventory> ParseDeviceInventory(std::string_view text, const std::string& file);
-
 /// A ledger as berthd keeps it (docs/formats/ledger.md) or as `GET /v1/ledger` gives it.
 /// Errors: as state::DecodeSaved and codec::LedgerFromJson.
 Result<Ledger> ParseLedger(std::string_view text, const std::string& file);
 
-}  // namespace berth::cli
+}  // namespace berth::offline
 
-#endif  // BERTH_CMD_BERTH_OFFLINE_INPUT_H_
+#endif  // BERTH_OFFLINE_NODE_H_

@@ -1,11 +1,11 @@
-#include "berth/replay_run.h"
+#include "offline/replay_run.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "state/kubelet_files.h"
 
-namespace berth::cli {
+namespace berth::offline {
 namespace {
 
 using codec::Json;
@@ -273,4 +273,4 @@ StateFacts FactsOf(const Ledger& ledger, std::set<std::string> pods) {
   return out;
 }
 
-}  // namespace berth::cli
+}  // namespace berth::offline
