@@ -192,6 +192,8 @@ Result<std::string> LocalApi::LogPath(const api::LogQuery& query) const {
 }
 
 Result<Json> LocalApi::Logs(const api::LogQuery& query) {
+  if (facts_.runtime == "dry-run")
+    return Fail(Code::kUnsupported, "this berthd plays a machine (--machine): nothing runs, so there are no logs");
   BERTH_TRY(const std::string path, mailbox_.Ask<std::string>([&] { return LogPath(query); }));
   runtime::TailOptions options;
   if (query.tail) options.entries = *query.tail;

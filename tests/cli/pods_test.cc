@@ -134,5 +134,12 @@ TEST_F(PodsCommandTest, LogsWantAContainerThatExists) {
   EXPECT_THAT(ran.err, HasSubstr("pod default/web-n1 has no container 'ap', did you mean app?"));
 }
 
+TEST_F(PodsCommandTest, APlayedMachineSaysWhyItHasNoLogs) {
+  AddPod("web", "1");
+  const Ran ran = Ask({"logs", "web"});
+  EXPECT_EQ(1, ran.status);
+  EXPECT_THAT(ran.err, HasSubstr("plays a machine (--machine): nothing runs, so there are no logs"));
+}
+
 }  // namespace
 }  // namespace berth
