@@ -12,7 +12,7 @@ target_link_libraries(berth_all INTERFACE ${libberth_targets})
 install(TARGETS ${libberth_targets} berth_all EXPORT berthTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/berth)
 foreach(room IN LISTS libberth)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/${room}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/berth/${room}
-    FILES_MATCHING PATTERN "*.h")
+    FILES_MATCHING PATTERN "*.h" PATTERN "*_test.h" EXCLUDE PATTERN "testing" EXCLUDE)
 endforeach()
 install(EXPORT berthTargets NAMESPACE berth:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/berth)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/berthConfig.cmake.in ${PROJECT_BINARY_DIR}/berthConfig.cmake

@@ -45,6 +45,24 @@ class RandomNode {
     return *std::move(node);
   }
 
+  /// Cores, L3 groups and sockets of one size each, as the kubelet's averages want them; some nodes without CPUs, and
+  /// memory that differs from node to node. nullopt: as MakeNode.
+  std::optional<Node> MakeRegularNode() {
+    Shape shape{.sockets = 1 + static_cast<int>(Roll(2)), .nodes_per_socket = 1 + static_cast<int>(Roll(2))};
+    shape.cores_per_node = 2 + 2 * static_cast<int>(Roll(3));
+    shape.threads = 1 + static_cast<int>(Roll(2));
+    shape.adjacent = OneIn(2);
+    shape.cores_per_uncore = OneIn(2) ? 0 : 2;
+    if (OneIn(2)) shape.hugepages = {{MiB(2), 256}};
+    Machine machine = MakeMachine(shape);
+    for (NumaNode& node : machine.nodes) node.memory = GiB(2 + Roll(8));
+    if (OneIn(4)) AddMemoryNode(machine);
+    AddTotals(machine);
+    auto node = Node::Make(machine, Config(machine), {.node_fit = false});
+    if (!node || node->EmptyLedger().shared.empty()) return std::nullopt;
+    return *std::move(node);
+  }
+
   Inputs MakeInputs(const Node& node) {
     Inputs out;
     const unsigned nodes = static_cast<unsigned>(node.machine().nodes.size());
@@ -78,7 +96,35 @@ class RandomNode {
     return out;
   }
 
+  /// As MakePod, and some with pod-level resources, a class from their status, or odd amounts.
+  Pod MakePodOfAnyKind() {
+    Pod out = MakePod();
+    if (OneIn(10)) out.status_qos = OneIn(2) ? QosClass::kGuaranteed : QosClass::kBurstable;
+    if (OneIn(10)) {
+      out.resources.emplace();
+      if (!OneIn(3)) out.resources->limits = {{"cpu", Q("4")}, {"memory", Q("1Gi")}};
+      if (OneIn(2)) out.resources->requests = out.resources->limits;
+    }
+    if (OneIn(10)) out.containers.front().resources.limits["a.com/gpu"] = Q("0");
+    if (OneIn(10)) out.containers.front().resources.requests["cpu"] = Q("1999.5m");
+    if (OneIn(10)) out.containers.front().resources.limits["c.com/unknown"] = Q("1");
+    return out;
+  }
+
  private:
+  static void AddMemoryNode(Machine& machine) {
+    const auto id = static_cast<unsigned>(machine.nodes.size());
+    NumaNode& added = machine.nodes.emplace_back();
+    added.id = NumaId{id};
+    added.memory = GiB(4);
+    for (NumaNode& node : machine.nodes) {
+      if (node.id == added.id) continue;
+      node.distances.push_back(17);
+      added.distances.push_back(17);
+    }
+    added.distances.push_back(10);
+  }
+
   KubeletConfiguration Config(const Machine& machine) {
     KubeletConfiguration out = StaticConfig(FormatIds(CpuSet{*machine.online.First()}));
     if (OneIn(2)) {
