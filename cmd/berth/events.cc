@@ -79,6 +79,10 @@ int RunEvents(const EventsOptions& options, const Session& session) {
         {Text(event, "time"), TypeCell(event), Text(event, "reason"), Text(event, "object"), Text(event, "message")});
   view::TableOptions layout = session.table();
   if (session.wide()) layout.width = 0;
+  if (const std::string problem = Text(*answer, "problem"); !problem.empty())
+    session.err() << "berth: only the newest events: " << problem << '\n';
+  if (options.limit == 0 && Flag(*answer, "leftOut"))
+    session.err() << "berth: older events are left out; ask for more with --limit, or for a time with --since\n";
   if (table.empty())
     session.err() << "No events" << (options.since.empty() ? "" : " in that time") << ".\n";
   else

@@ -60,6 +60,12 @@ Json MapJson(const Picture& picture) {
   return {{"machine", picture.machine.source}, {"cpus", std::move(cpus)}};
 }
 
+/// ", 3 lost" when there are some.
+std::string HistoryLoss(const Json& history) {
+  const auto lost = Number(history, "lost");
+  return lost > 0 ? ", " + std::to_string(lost) + " lost since the start" : "";
+}
+
 int MapWidth(int asked, const Session& session) {
   constexpr int kDefault = 100;
   constexpr int kWidest = 200;  // longer lines are hard to follow, however wide the terminal
@@ -117,6 +123,8 @@ int RunStatus(const Session& session) {
       << "Pods:          " << Number(*status, "pods") << '\n'
       << "Ledger:        revision " << Number(*status, "ledgerRevision") << '\n'
       << "Cgroup writes: " << Number(*status, "cgroupWrites") << " since the start\n";
+  if (const Json& history = Member(*status, "history"); history.is_object())
+    out << "History:       " << Number(history, "kept") << " events" << HistoryLoss(history) << '\n';
   for (const Json& warning : Member(*status, "warnings"))
     if (warning.is_string())
       out << view::Paint("Warning:       " + warning.get<std::string>(), view::Style::kWarn, session.color()) << '\n';

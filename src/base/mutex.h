@@ -3,6 +3,7 @@
 #ifndef BERTH_BASE_MUTEX_H_
 #define BERTH_BASE_MUTEX_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -50,6 +51,12 @@ class CondVar {
   void Wait(Mutex& mutex) BERTH_REQUIRES(mutex) {
     std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
     condition_.wait(lock);
+    lock.release();
+  }
+  /// Returns at `deadline` at the latest.
+  void WaitUntil(Mutex& mutex, std::chrono::steady_clock::time_point deadline) BERTH_REQUIRES(mutex) {
+    std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
+    condition_.wait_until(lock, deadline);
     lock.release();
   }
   void NotifyAll() { condition_.notify_all(); }

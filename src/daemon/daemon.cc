@@ -66,6 +66,7 @@ Result<void> Daemon::WaitForSomething() {
     if (fd == signals_.get()) TakeSignals();
     if (fd == mailbox_->fd()) mailbox_->RunAll();
     if (fd == runtime_->event_fd()) manager_->OnRuntime(os::SystemClock().Now());
+    if (fd == history_->event_fd()) TakeHistoryNotes();
     if (fd == timer_.get()) {
       std::uint64_t expirations = 0;
       [[maybe_unused]] const ssize_t got = ::read(fd, &expirations, sizeof expirations);
@@ -110,6 +111,16 @@ void Daemon::BeginStop() {
 
 bool Daemon::Stopped() const { return stopping_ && (!ending_pods_ || manager_->idle()); }
 
+void Daemon::TakeHistoryNotes() {
+  const std::string object = "node/" + settings_.berth.node_name;
+  for (history::Note& note : history_->TakeNotes()) {
+    if (note.warning)
+      events_->Warning(std::move(note.reason), object, std::move(note.message));
+    else
+      events_->Normal(std::move(note.reason), object, std::move(note.message));
+  }
+}
+
 void Daemon::Reload() {
   const auto monotonic_us =
       std::chrono::duration_cast<std::chrono::microseconds>(os::SystemClock().Now().time_since_epoch()).count();
@@ -121,7 +132,9 @@ void Daemon::Reload() {
     for (const std::string& warning : loaded->warnings) log_.Warning(warning);
     const std::vector<std::string> waiting = TakeReloadable(settings_, *loaded);
     log_.SetLevel(settings_.log_level);
-    events_->SetCapacity(static_cast<std::size_t>(settings_.berth.max_events));
+    const auto kept = static_cast<std::size_t>(settings_.berth.max_events);
+    events_->SetCapacity(std::min(kept, kEventsInMemory));
+    history_->SetMaxEntries(kept);
     manager_->SetReconcilePeriod(settings_.berth.reconcile_period);
     if (waiting.empty())
       events_->Normal("Reloaded", object, "settings were read again");

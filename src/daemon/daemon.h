@@ -18,6 +18,7 @@
 #include "daemon/notify.h"
 #include "daemon/pod_manager.h"
 #include "daemon/settings.h"
+#include "history/history.h"
 #include "os/fs.h"
 #include "os/unique_fd.h"
 #include "runtime/runtime.h"
@@ -50,6 +51,7 @@ class Daemon {
   Result<void> MakePodFolder(const std::optional<state::Saved>& saved);
   Result<void> OpenCgroups(const Machine& machine);
   Result<void> OpenRuntime();
+  Result<void> OpenEvents();
   Result<void> OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved);
   Result<void> OpenDescriptors();
 
@@ -64,6 +66,7 @@ class Daemon {
   void Arm();
   void Notify(os::MonoTime now);
   void RemoveGroups();
+  void TakeHistoryNotes();
 
   CommandLine line_;
   Settings settings_;
@@ -79,6 +82,7 @@ class Daemon {
   std::vector<std::string> home_groups_;  // where berthd was started
   std::unique_ptr<runtime::Runtime> runtime_;
   std::unique_ptr<source::Source> source_;
+  std::unique_ptr<history::History> history_;
   std::unique_ptr<EventLog> events_;
   std::unique_ptr<PodManager> manager_;
   std::unique_ptr<Mailbox> mailbox_;

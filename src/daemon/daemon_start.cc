@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "base/quantity.h"
 #include "daemon/daemon.h"
 #include "daemon/dry_run.h"
+#include "daemon/event_list.h"
 #include "daemon/fingerprint.h"
 #include "daemon/own_group.h"
 #include "os/lock_file.h"
@@ -72,6 +74,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Make(CommandLine line, Settings settings
 }
 
 Result<void> Daemon::OpenAll(const std::string& version) {
+  const std::string started_at = os::FormatTime(os::SystemClock().Wall());
   BERTH_TRY(NodeParts parts, LoadNode(settings_));
   dry_run_ = parts.dry_run;
   start_warnings_ = settings_.warnings;
@@ -90,15 +93,15 @@ Result<void> Daemon::OpenAll(const std::string& version) {
 
   BERTH_TRY(mailbox_, Mailbox::Open());
   DaemonFacts facts{.version = version,
-                    .started_at = os::FormatTime(os::SystemClock().Wall()),
+                    .started_at = started_at,
                     .runtime = dry_run_ ? "dry-run" : "process",
                     .kubelet_text = settings_.kubelet_text,
                     .warnings = start_warnings_};
-  api_ = std::make_unique<LocalApi>(*mailbox_, *manager_, *events_,
+  api_ = std::make_unique<LocalApi>(*mailbox_, *manager_, *events_, history_.get(),
                                     PodFolder(settings_.pod_dir, settings_.berth.node_name), std::move(facts));
   BERTH_TRY(server_,
             api::Server::Start({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
-  for (const int fd : {signals_.get(), timer_.get(), mailbox_->fd(), runtime_->event_fd()})
+  for (const int fd : {signals_.get(), timer_.get(), mailbox_->fd(), runtime_->event_fd(), history_->event_fd()})
     BERTH_RETURN_IF_ERROR(Watch(fd));
   return {};
 }
@@ -147,9 +150,16 @@ Result<void> Daemon::OpenRuntime() {
   return {};
 }
 
+Result<void> Daemon::OpenEvents() {
+  const auto kept = static_cast<std::size_t>(settings_.berth.max_events);
+  BERTH_TRY(history_, history::History::Start({.folder = settings_.berth.state_dir + "/history", .max_entries = kept}));
+  events_ = std::make_unique<EventLog>(os::SystemClock(), &log_, std::min(kept, kEventsInMemory));
+  events_->set_sink([this](const Event& event) { history_->Record(ToEntry(event)); });
+  return {};
+}
+
 Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved) {
-  const auto capacity = static_cast<std::size_t>(settings_.berth.max_events);
-  events_ = std::make_unique<EventLog>(os::SystemClock(), &log_, capacity);
+  BERTH_RETURN_IF_ERROR(OpenEvents());
   manager_ = std::make_unique<PodManager>(
       ManagerParts{
           .store = *store_, .tree = *tree_, .runtime = *runtime_, .events = *events_, .clock = os::SystemClock()},

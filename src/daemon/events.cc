@@ -18,11 +18,19 @@ bool SameHappening(const Event& a, const Event& b) {
 std::string_view Name(EventType type) { return type == EventType::kNormal ? "Normal" : "Warning"; }
 
 void EventLog::Normal(std::string reason, std::string object, std::string message) {
-  Add({clock_.Wall(), EventType::kNormal, std::move(reason), std::move(object), std::move(message)});
+  Add({.time = clock_.Wall(),
+       .type = EventType::kNormal,
+       .reason = std::move(reason),
+       .object = std::move(object),
+       .message = std::move(message)});
 }
 
 void EventLog::Warning(std::string reason, std::string object, std::string message) {
-  Add({clock_.Wall(), EventType::kWarning, std::move(reason), std::move(object), std::move(message)});
+  Add({.time = clock_.Wall(),
+       .type = EventType::kWarning,
+       .reason = std::move(reason),
+       .object = std::move(object),
+       .message = std::move(message)});
 }
 
 void EventLog::SetCapacity(std::size_t capacity) {
@@ -35,12 +43,18 @@ void EventLog::Add(Event event) {
   const auto limit = std::distance(events_.rbegin(), end) > kRepeatWindow ? events_.rbegin() + kRepeatWindow : end;
   const auto it = std::find_if(events_.rbegin(), limit, [&](const Event& old) { return SameHappening(old, event); });
   if (it != limit) {
+    event.id = it->id;
     event.count = it->count + 1;
     events_.erase(std::next(it).base());
-  } else if (log_ != nullptr) {
-    const std::string line = event.object + ": " + event.reason + ": " + event.message;
-    event.type == EventType::kNormal ? log_->Info(line) : log_->Warning(line);
+  } else {
+    last_id_ = std::max(last_id_ + 1, std::int64_t{event.time.time_since_epoch().count()});
+    event.id = last_id_;
+    if (log_ != nullptr) {
+      const std::string line = event.object + ": " + event.reason + ": " + event.message;
+      event.type == EventType::kNormal ? log_->Info(line) : log_->Warning(line);
+    }
   }
+  sink_(event);
   events_.push_back(std::move(event));
   if (events_.size() > capacity_) events_.pop_front();
 }

@@ -21,15 +21,7 @@ namespace {
 using codec::Json;
 
 constexpr std::string_view kRequest = "request";
-
-bool ConcernsPod(const Event& event, const std::string& pod, const PodFolder& folder) {
-  if (pod.empty()) return true;
-  const auto object_is = [&](const std::string& name) {
-    return event.object == "pod/" + name || (name.find('/') == std::string::npos && event.object.starts_with("pod/") &&
-                                             event.object.ends_with("/" + name));
-  };
-  return object_is(pod) || object_is(folder.NameOnNode(pod));
-}
+constexpr std::size_t kMostEvents = 100'000;  // in one answer
 
 }  // namespace
 
@@ -44,6 +36,9 @@ Result<Json> LocalApi::Status() {
   return mailbox_.Ask<Json>([this]() -> Result<Json> {
     Json warnings = facts_.warnings;
     for (const std::string& warning : manager_.Warnings()) warnings.push_back(warning);
+    if (history_ != nullptr)
+      if (const history::State state = history_->state(); !state.problem.empty())
+        warnings.push_back(fmt::format("{}; events wait: {}, lost: {}", state.problem, state.waiting, state.lost));
     const cgroup::Tree& tree = manager_.tree();
     return Json{{"version", facts_.version},
                 {"nodeName", manager_.options().node_name},
@@ -56,6 +51,7 @@ Result<Json> LocalApi::Status() {
                 {"pods", manager_.pods().size()},
                 {"cgroupWrites", tree.writes()},
                 {"podFolder", folder_.path()},
+                {"history", history_ == nullptr ? Json() : ToJson(history_->state())},
                 {"warnings", std::move(warnings)}};
   });
 }
@@ -105,10 +101,17 @@ Result<const ManagedPod*> LocalApi::Find(const std::string& namespace_, const st
 }
 
 Result<Json> LocalApi::Pod(const std::string& namespace_, const std::string& name) {
-  return mailbox_.Ask<Json>([&]() -> Result<Json> {
+  EventFilter filter;
+  std::vector<Event> recent;
+  BERTH_TRY(Json out, mailbox_.Ask<Json>([&]() -> Result<Json> {
     BERTH_TRY(const ManagedPod* managed, Find(namespace_, name));
-    return PodDetails(manager_, *managed, events_);
-  });
+    filter.objects = {EventObject(managed->pod)};
+    recent = Recent(events_, filter);
+    return PodDetails(manager_, *managed);
+  }));
+  Json& list = out["events"] = Json::array();
+  for (const Event& event : WithHistory(std::move(recent), filter, history_).events) list.push_back(ToJson(event));
+  return out;
 }
 
 Result<Json> LocalApi::ApplyPods(const std::string& manifests) {
@@ -151,19 +154,21 @@ Result<Json> LocalApi::Explain(const std::string& manifest) {
 }
 
 Result<Json> LocalApi::Events(const api::EventQuery& query) {
-  return mailbox_.Ask<Json>([&]() -> Result<Json> {
-    os::WallTime since{};
-    if (!query.since.empty()) {
-      BERTH_TRY(since, ParseSince(query.since, os::SystemClock().Wall()));
-    }
-    std::vector<const Event*> found;
-    for (const Event& event : events_.events())
-      if (event.time >= since && ConcernsPod(event, query.pod, folder_)) found.push_back(&event);
-    const std::size_t skip = query.limit && found.size() > *query.limit ? found.size() - *query.limit : 0;
-    Json list = Json::array();
-    for (std::size_t i = skip; i < found.size(); ++i) list.push_back(ToJson(*found[i]));
-    return Json{{"events", std::move(list)}};
-  });
+  EventFilter filter;
+  if (query.limit) filter.limit = std::min(*query.limit, kMostEvents);
+  if (!query.since.empty()) {
+    BERTH_TRY(filter.since, ParseSince(query.since, os::SystemClock().Wall()));
+  }
+  if (query.pod.contains('/'))
+    filter.objects = {"pod/" + query.pod, "pod/" + folder_.NameOnNode(query.pod)};
+  else if (!query.pod.empty())
+    filter.pod_names = {query.pod, folder_.NameOnNode(query.pod)};
+  BERTH_TRY(std::vector<Event> recent,
+            mailbox_.Ask<std::vector<Event>>([&]() -> Result<std::vector<Event>> { return Recent(events_, filter); }));
+  const EventList found = WithHistory(std::move(recent), filter, history_);
+  Json list = Json::array();
+  for (const Event& event : found.events) list.push_back(ToJson(event));
+  return Json{{"events", std::move(list)}, {"leftOut", found.left_out}, {"problem", found.problem}};
 }
 
 Result<std::string> LocalApi::LogPath(const api::LogQuery& query) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/backend.h"
+#include "daemon/event_list.h"
 #include "daemon/events.h"
 #include "daemon/mailbox.h"
 #include "daemon/pod_folder.h"
@@ -25,11 +26,18 @@ struct DaemonFacts {
   std::vector<std::string> warnings;  ///< found at the start
 };
 
-/// Thread: the functions from any thread but the loop's; `manager` and `events` are only touched by the loop.
+/// Thread: the functions from any thread but the loop's; `manager` and `events` are only touched by the loop. `history`
+/// may be null.
 class LocalApi final : public api::Backend {
  public:
-  LocalApi(Mailbox& mailbox, const PodManager& manager, const EventLog& events, PodFolder folder, DaemonFacts facts)
-      : mailbox_(mailbox), manager_(manager), events_(events), folder_(std::move(folder)), facts_(std::move(facts)) {}
+  LocalApi(Mailbox& mailbox, const PodManager& manager, const EventLog& events, history::History* history,
+           PodFolder folder, DaemonFacts facts)
+      : mailbox_(mailbox),
+        manager_(manager),
+        events_(events),
+        history_(history),
+        folder_(std::move(folder)),
+        facts_(std::move(facts)) {}
 
   Result<codec::Json> Status() override;
   Result<codec::Json> Machine() override;
@@ -51,6 +59,7 @@ class LocalApi final : public api::Backend {
   Mailbox& mailbox_;
   const PodManager& manager_;
   const EventLog& events_;
+  history::History* history_;
   PodFolder folder_;
   DaemonFacts facts_;
 };

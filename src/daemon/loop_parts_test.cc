@@ -6,11 +6,13 @@
 
 #include <array>
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 #include <vector>
 
 #include "daemon/dry_run.h"
+#include "daemon/event_list.h"
 #include "daemon/events.h"
 #include "daemon/fingerprint.h"
 #include "daemon/local_api.h"
@@ -66,6 +68,59 @@ TEST(EventLogTest, RepetitionsAreCountedAndTheListIsBounded) {
   for (int i = 0; i < 5; ++i) events.Normal("Started", "pod/a", std::to_string(i));
   EXPECT_EQ(events.events().size(), 3U);
   EXPECT_EQ(events.events().front().message, "2");
+}
+
+Event Numbered(std::int64_t id, const std::string& object, int second) {
+  return {.id = id, .time = os::WallTime(std::chrono::seconds(second)), .reason = "Started", .object = object};
+}
+
+TEST(EventLogTest, IdsGrowAndRepetitionsKeepTheirs) {
+  testkit::ManualClock clock;
+  EventLog events(clock, nullptr, 3);
+  std::vector<Event> sunk;
+  events.set_sink([&](const Event& event) { sunk.push_back(event); });
+  events.Normal("Started", "pod/a", "one");
+  events.Normal("Started", "pod/a", "two");
+  events.Normal("Started", "pod/a", "one");
+  ASSERT_EQ(sunk.size(), 3U);
+  EXPECT_EQ(sunk[0].id, clock.Wall().time_since_epoch().count());
+  EXPECT_EQ(sunk[1].id, sunk[0].id + 1) << "the clock stood still";
+  EXPECT_EQ(sunk[2].id, sunk[0].id);
+  EXPECT_EQ(sunk[2].count, 2U);
+}
+
+TEST(EventListTest, MemoryAndHistoryBecomeOneList) {
+  testkit::TempDir temp;
+  auto history = history::History::Start({.folder = temp / "history"});
+  ASSERT_TRUE(history);
+  Event old = Numbered(1, "pod/default/web-n1", 1);
+  const Event other = Numbered(2, "pod/default/db-n1", 2);
+  const Event recent = Numbered(3, "pod/default/web-n1", 3);
+  for (const Event& event : {old, other, recent}) (*history)->Record(ToEntry(event));
+  ASSERT_TRUE((*history)->Drain(os::Millis(20'000)));
+  old.count = 5;  // repeated since, and not written yet
+  old.time = os::WallTime(std::chrono::seconds(4));
+  const EventFilter web{.pod_names = {"web-n1"}};
+  const EventList found = WithHistory({old}, web, history->get());
+  ASSERT_EQ(found.events.size(), 2U);
+  EXPECT_EQ(found.events[0].id, 3);
+  EXPECT_EQ(found.events[1].count, 5U);
+  EXPECT_FALSE(found.left_out);
+  const EventList newest = WithHistory({}, {.limit = 1}, history->get());
+  ASSERT_EQ(newest.events.size(), 1U);
+  EXPECT_EQ(newest.events[0].id, 3);
+  EXPECT_TRUE(newest.left_out);
+  EXPECT_EQ(WithHistory({old}, web, nullptr).events.size(), 1U);
+}
+
+TEST(EventListTest, WithoutADatabaseMemoryAnswers) {
+  testkit::TempDir temp;
+  std::filesystem::create_directories(temp / "history/events.db");  // a folder in its place
+  auto history = history::History::Start({.folder = temp / "history"});
+  ASSERT_TRUE(history);
+  const EventList found = WithHistory({Numbered(2, "pod/a/b", 2)}, {}, history->get());
+  EXPECT_EQ(found.events.size(), 1U);
+  EXPECT_NE(found.problem.find("events.db"), std::string::npos) << found.problem;
 }
 
 TEST(NotifierTest, SendsToTheSocketAndIsSilentWithoutOne) {

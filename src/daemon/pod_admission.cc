@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "daemon/adopt.h"
 #include "daemon/pod_manager.h"
 
@@ -17,10 +18,16 @@ constexpr os::Millis kPoolRetry{1'000};
 std::string DescribeAdmission(const PodRecord& record, const CpuSet& shared) {
   std::string out;
   for (const Placement& placement : record.placements) {
-    if (!placement.cpus) continue;
-    out += fmt::format("{} has CPUs {} for itself, ", placement.container, FormatIds(*placement.cpus));
+    std::vector<std::string> parts;
+    if (placement.cpus) parts.push_back(fmt::format("CPUs {} for itself", FormatIds(*placement.cpus)));
+    if (const NodeSet nodes = MemoryNodes(placement); !nodes.empty())
+      parts.push_back(fmt::format("memory of {} {}", nodes.Count() == 1 ? "node" : "nodes", FormatIds(nodes)));
+    for (const DeviceAssignment& device : placement.devices)
+      parts.push_back(fmt::format("{} {}", device.resource, Join(device.ids, ",")));
+    if (!parts.empty()) out += fmt::format("{} has {}, ", placement.container, Join(parts, " and "));
   }
-  return out + (out.empty() ? "runs in the shared pool " : "the shared pool is ") + FormatIds(shared);
+  const bool exclusive = !ExclusiveCpus(record).empty();
+  return out + (exclusive ? "the shared pool is " : "runs in the shared pool ") + FormatIds(shared);
 }
 
 }  // namespace
@@ -128,6 +135,8 @@ bool PodManager::ReleasePlace(ManagedPod& managed, os::MonoTime now) {
     WakeAt(*save_retry_);
     return false;
   }
+  parts_.events.Normal("Released", ObjectOf(managed.pod),
+                       "its place is free, the shared pool is " + FormatIds(SharedCpus(node_, ledger_)));
   return true;
 }
 

@@ -94,14 +94,10 @@ Json PodStatus(const PodManager& manager, const ManagedPod& managed) {
   return out;
 }
 
-Json PodDetails(const PodManager& manager, const ManagedPod& managed, const EventLog& events) {
+Json PodDetails(const PodManager& manager, const ManagedPod& managed) {
   Json out = PodStatus(manager, managed);
   out["trace"] = codec::ToJson(managed.trace);
   out["manifest"] = codec::ToJson(managed.pod);
-  Json list = Json::array();
-  for (const Event& event : events.events())
-    if (event.object == EventObject(managed.pod)) list.push_back(ToJson(event));
-  out["events"] = std::move(list);
   return out;
 }
 

@@ -14,8 +14,8 @@ namespace berth::daemon {
 std::string PhaseOf(const ManagedPod& managed);
 
 codec::Json PodStatus(const PodManager& manager, const ManagedPod& managed);
-/// PodStatus with trace, manifest and the pod's events.
-codec::Json PodDetails(const PodManager& manager, const ManagedPod& managed, const EventLog& events);
+/// PodStatus with trace and manifest.
+codec::Json PodDetails(const PodManager& manager, const ManagedPod& managed);
 codec::Json ToJson(const Event& event);
 /// Object of a pod's events.
 std::string EventObject(const Pod& pod);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "api/client.h"
 #include "daemon_fixture.h"
+#include "small_disk.h"
 
 namespace berth::testkit {
 namespace {
@@ -22,30 +22,6 @@ struct DaemonBadInputTest : testing::Test {
     if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
   }
   DaemonFixture node;
-};
-
-/// A small file system of its own, unmounted by the destructor.
-class SmallDisk {
- public:
-  SmallDisk(std::string path, const char* options, unsigned long flags = 0) : path_(std::move(path)) {
-    ::mkdir(path_.c_str(), 0700);
-    mounted_ = ::mount("berth-test", path_.c_str(), "tmpfs", flags, options) == 0;
-  }
-  ~SmallDisk() {
-    if (mounted_) ::umount2(path_.c_str(), MNT_DETACH);
-  }
-  bool mounted() const { return mounted_; }
-  void Fill() {
-    std::ofstream out(path_ + "/filler");
-    const std::string block(4096, 'x');
-    while (out.write(block.data(), static_cast<std::streamsize>(block.size())).flush()) {
-    }
-  }
-  void Free() { ::unlink((path_ + "/filler").c_str()); }
-
- private:
-  std::string path_;
-  bool mounted_ = false;
 };
 
 std::string Manifest(const std::string& name, const std::string& containers, const std::string& more = "") {

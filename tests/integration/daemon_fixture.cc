@@ -290,7 +290,9 @@ std::map<std::string, int> DaemonFixture::Pids() {
 
 int DaemonFixture::CountEvents(const std::string& reason, const std::string& text) {
   int count = 0;
-  const codec::Json events = Get("/v1/events");
+  const codec::Json status = Get("/v1/status");
+  if (!status.is_object()) return 0;
+  const codec::Json events = Get("/v1/events?since=" + status["startedAt"].get<std::string>());
   if (!events.is_object()) return 0;
   for (const codec::Json& event : events["events"])
     if (event["reason"] == reason && event["message"].get<std::string>().find(text) != std::string::npos)

@@ -63,6 +63,7 @@ class DaemonFixture {
   bool Runs(const std::string& name);
   /// "pid" of each running container by "pod/container".
   std::map<std::string, int> Pids();
+  /// Since this berthd was started.
   int CountEvents(const std::string& reason, const std::string& text = "");
 
   /// All processes in Berth's groups, supervisors and berthd among them.
