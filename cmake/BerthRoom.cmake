@@ -24,6 +24,7 @@ endif()
 set(berth_precompiled <algorithm> <array> <chrono> <compare> <cstdint> <expected> <map> <memory> <optional> <set> <span>
   <string> <string_view> <utility> <variant> <vector>)
 if(BERTH_TESTS)
+  add_custom_target(berth_unit_tests)
   # Test programs share one more: GoogleTest takes a second to parse. A program, because its flags have to be theirs.
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_precompiled.cc CONTENT "int main() { return 0; }\n")
   add_executable(berth_test_precompiled EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/test_precompiled.cc)
@@ -67,6 +68,9 @@ function(berth_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LINK} berth_flags GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" BERTH_BUILD_DIR="${PROJECT_BINARY_DIR}")
   target_precompile_headers(${name} REUSE_FROM berth_test_precompiled)
+  if("unit" IN_LIST ARG_LABELS)
+    add_dependencies(berth_unit_tests ${name})
+  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
 endfunction()

@@ -118,7 +118,8 @@ TEST(AdoptTest, BookingsStayWhenTheMachineHasALittleLessMemory) {
   const engine::Node before = MakeMemoryNode("numa:1(memory=4GiB) core:4 pu:1");
   const engine::Node after = MakeMemoryNode("numa:1(memory=4190000KiB) core:4 pu:1");
   const Adoption out = Adopt(after, Booking(before, 2, GiB(1)));
-  const MemoryTable& fresh = after.EmptyLedger().memory.find(NumaId{0})->second.types.find("memory")->second;
+  const Ledger empty = after.EmptyLedger();
+  const MemoryTable& fresh = empty.memory.find(NumaId{0})->second.types.find("memory")->second;
   const MemoryNodeState& state = out.ledger.memory.find(NumaId{0})->second;
   const MemoryTable& table = state.types.find("memory")->second;
   EXPECT_EQ(state.assignments, 2);

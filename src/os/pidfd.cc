@@ -119,7 +119,10 @@ std::vector<std::uint64_t> PidfdSet::Ready() {
   std::vector<std::uint64_t> out;
   std::array<epoll_event, 64> events;
   const int n = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
-  for (int i = 0; i < n; ++i) out.push_back(events[static_cast<std::size_t>(i)].data.u64);
+  for (int i = 0; i < n; ++i) {
+    const std::uint64_t token = events[static_cast<std::size_t>(i)].data.u64;  // a copy: epoll_event is packed
+    out.push_back(token);
+  }
   return out;
 }
 
