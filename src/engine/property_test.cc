@@ -155,7 +155,7 @@ TEST(EnginePropertyTest, KeepsEveryInvariantWhilePodsComeAndGo) {
 }
 
 TEST(EnginePropertyTest, ClaimsInExplanationsAreTrue) {
-  const int rejections = PropertySteps(6000) / 30;
+  const int rejections = PropertySteps(60000) / 300;  // each is worth hundreds of decisions
   int seen = 0;
   int with_nearest = 0;
   int with_removal = 0;
