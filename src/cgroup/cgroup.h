@@ -15,7 +15,6 @@
 
 #include "base/result.h"
 #include "model/cgroup_values.h"
-#include "model/pod.h"
 #include "os/clock.h"
 #include "os/fs.h"
 
@@ -48,30 +47,6 @@ Result<Layout> ParseLayout(std::string_view mountinfo, std::string_view v2_contr
 /// Reads `root_fs` ("/"): proc/self/mountinfo and cgroup.controllers of the v2 mount.
 Result<Layout> DiscoverLayout(os::Fs& root_fs);
 
-/// 2 .. 262144 (spec devices-cgroups 1.2, here and below).
-std::uint64_t SharesOf(MilliCpu request);
-/// cpu.weight of a container: the runtimes' current formula (1024 shares -> 100). 0 shares: 0.
-std::uint64_t WeightOfShares(std::uint64_t shares);
-/// cpu.weight of the levels above containers: the kubelet's linear formula (1024 shares -> 39).
-std::uint64_t TierWeightOfShares(std::uint64_t shares);
-/// At least 1 ms; nullopt: no limit asked for.
-std::optional<std::chrono::microseconds> QuotaOf(MilliCpu limit, std::chrono::microseconds period);
-
-/// "kubepods", "kubepods/burstable", "kubepods/besteffort"; pod and container below.
-std::string QosPath(QosClass qos);
-std::string PodPath(QosClass qos, std::string_view uid);
-
-/// Values of a pod's cgroup and of a container's, as the kubelet computes them (spec devices-cgroups 1.7, 6.2).
-struct ValueOptions {
-  bool cpu_cfs_quota = true;
-  std::chrono::microseconds period{100'000};
-  std::int64_t pod_pids_limit = -1;
-};
-CgroupValues PodValues(const Pod& pod, bool has_exclusive_cpus, const ValueOptions& options);
-/// `cpus`, `mems`: where it may run; nullopt leaves them inherited.
-CgroupValues ContainerValues(const Pod& pod, const Container& container, bool exclusive, std::optional<CpuSet> cpus,
-                             std::optional<NodeSet> mems, const ValueOptions& options);
-
 /// The tree below one root cgroup of this host. Not thread-safe: owned by the daemon's loop.
 class Tree {
  public:
@@ -103,6 +78,9 @@ class Tree {
   }
   /// Memory charged to the cgroup and everything below; nullopt: not counted here.
   virtual Result<std::optional<Bytes>> MemoryUsage(std::string_view) { return std::nullopt; }
+  /// Most processes the kernel allows at a time: the smaller of kernel.pid_max and kernel.threads-max; nullopt: not
+  /// known.
+  virtual Result<std::optional<std::int64_t>> PidCapacity() { return std::nullopt; }
   /// CPUs that are online now; nullopt: not known.
   virtual Result<std::optional<CpuSet>> OnlineCpus() { return std::nullopt; }
   /// Pids in the cgroup and everything below it, over all controllers; gone: empty.

@@ -62,7 +62,8 @@ Result<void> Hierarchy::WriteHugePages(const std::string& dir, std::string_view 
   if (!Has("hugetlb") || !values.hugetlb) return {};
   for (const Bytes size : files().HugePageSizes()) {
     const auto it = values.hugetlb->find(size);
-    const Bytes limit{it == values.hugetlb->end() ? 0 : it->second.v / size.v * size.v};
+    const Bytes asked = it == values.hugetlb->end() ? values.hugetlb_others : it->second;
+    const Bytes limit{asked.v / size.v * size.v};
     for (const std::string_view kind : {".", ".rsvd."}) {
       const std::string file = dir + "/hugetlb." + HugePageName(size) + std::string(kind) + std::string(suffix);
       BERTH_TRY(const auto now, files().Parsed(file, ParseLimit));
@@ -70,6 +71,18 @@ Result<void> Hierarchy::WriteHugePages(const std::string& dir, std::string_view 
       if (!now || *now == limit) continue;
       BERTH_RETURN_IF_ERROR(files().Write(file, std::to_string(limit.v)));
     }
+  }
+  return {};
+}
+
+Result<void> Hierarchy::ReadHugePages(const std::string& dir, std::string_view suffix, CgroupValues& out) {
+  if (!Has("hugetlb")) return {};
+  for (const Bytes size : files().HugePageSizes()) {
+    const std::string file = dir + "/hugetlb." + HugePageName(size) + "." + std::string(suffix);
+    BERTH_TRY(const auto limit, files().Parsed(file, ParseLimit));
+    if (!limit) continue;
+    if (!out.hugetlb) out.hugetlb.emplace();
+    out.hugetlb->insert_or_assign(size, *limit);
   }
   return {};
 }

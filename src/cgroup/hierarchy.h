@@ -90,6 +90,8 @@ class Hierarchy {
   static std::int64_t PageSize();
   /// hugetlb.<size>.<suffix> for every page size of the host; a missing ".rsvd" file is no error.
   Result<void> WriteHugePages(const std::string& dir, std::string_view suffix, const CgroupValues& values);
+  /// The same back, without ".rsvd".
+  Result<void> ReadHugePages(const std::string& dir, std::string_view suffix, CgroupValues& out);
 
  private:
   ControlFiles& files_;

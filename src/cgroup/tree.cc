@@ -75,6 +75,7 @@ class HostTree final : public Tree {
   Result<CpuSet> ReadCpus(std::string_view path) override;
   Result<std::vector<int>> Pids(std::string_view path) override;
   Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override;
+  Result<std::optional<std::int64_t>> PidCapacity() override;
   Result<std::optional<CpuSet>> OnlineCpus() override;
   using Tree::Kill;
   Result<void> Kill(std::string_view path, os::Millis patience) override;
@@ -152,7 +153,7 @@ Result<void> HostTree::CheckAsked(const CgroupValues& values) const {
                                         "or ask for no such value");
   };
   BERTH_RETURN_IF_ERROR(check(values.shares || values.weight || values.cpu_max, "cpu"));
-  BERTH_RETURN_IF_ERROR(check(values.memory_max.has_value(), "memory"));
+  BERTH_RETURN_IF_ERROR(check(values.memory_max || values.memory_min || values.memory_low, "memory"));
   return check(values.pids_max.has_value(), "pids");
 }
 
@@ -257,6 +258,15 @@ Result<std::optional<Bytes>> HostTree::MemoryUsage(std::string_view path) {
     return Bytes{*bytes};
   }
   return std::nullopt;
+}
+
+Result<std::optional<std::int64_t>> HostTree::PidCapacity() {
+  std::optional<std::int64_t> out;
+  for (const char* file : {"/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"}) {
+    BERTH_TRY(const auto number, files_.Parsed(file, ParseNumber));
+    if (number) out = std::min(out.value_or(*number), *number);
+  }
+  return out;
 }
 
 Result<std::optional<CpuSet>> HostTree::OnlineCpus() {

@@ -229,7 +229,7 @@ Result<void> V1Hierarchy::Read(std::string_view path, CgroupValues& out) {
   if (Has("pids")) {
     BERTH_TRY(out.pids_max, files().Parsed(dir + "/pids.max", ParsePidsMax));
   }
-  return {};
+  return ReadHugePages(dir, "limit_in_bytes", out);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "cgroup/cgroup.h"
 #include "cgroup/control_files.h"
 #include "cgroup/hierarchy.h"
+#include "cgroup/values.h"
 
 namespace berth::cgroup {
 namespace {
@@ -125,6 +126,16 @@ Result<void> V2Hierarchy::WriteMemory(const std::string& dir, const CgroupValues
     if (*now == wanted) return {};
     return files().Write(name, FormatLimit(wanted, true));
   };
+  // What protects comes before what limits.
+  if (values.memory_min) BERTH_RETURN_IF_ERROR(put("memory.min", *values.memory_min, false));
+  if (values.memory_low) BERTH_RETURN_IF_ERROR(put("memory.low", *values.memory_low, false));
+  if (values.oom_group) {
+    const std::string name = dir + "/memory.oom.group";
+    BERTH_TRY(const auto now, files().Parsed(name, ParseNumber));  // missing before Linux 4.19
+    if (now && (*now != 0) != *values.oom_group)
+      BERTH_RETURN_IF_ERROR(files().Write(name, *values.oom_group ? "1" : "0"));
+  }
+  if (values.memory_high) BERTH_RETURN_IF_ERROR(put("memory.high", *values.memory_high, false));
   if (values.memory_max) BERTH_RETURN_IF_ERROR(put("memory.max", *values.memory_max, false));
   if (values.swap_max) BERTH_RETURN_IF_ERROR(put("memory.swap.max", *values.swap_max, true));
   return {};
@@ -160,11 +171,16 @@ Result<void> V2Hierarchy::Read(std::string_view path, CgroupValues& out) {
   if (Has("memory")) {
     BERTH_TRY(out.memory_max, files().Parsed(dir + "/memory.max", ParseLimit));
     BERTH_TRY(out.swap_max, files().Parsed(dir + "/memory.swap.max", ParseLimit));
+    BERTH_TRY(out.memory_min, files().Parsed(dir + "/memory.min", ParseLimit));
+    BERTH_TRY(out.memory_low, files().Parsed(dir + "/memory.low", ParseLimit));
+    BERTH_TRY(out.memory_high, files().Parsed(dir + "/memory.high", ParseLimit));
+    BERTH_TRY(const auto group, files().Parsed(dir + "/memory.oom.group", ParseNumber));
+    if (group) out.oom_group = *group != 0;
   }
   if (Has("pids")) {
     BERTH_TRY(out.pids_max, files().Parsed(dir + "/pids.max", ParsePidsMax));
   }
-  return {};
+  return ReadHugePages(dir, "max", out);
 }
 
 }  // namespace

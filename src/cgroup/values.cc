@@ -1,10 +1,12 @@
-// What the kubelet would put into a pod's and a container's cgroup (spec devices-cgroups 1.2, 1.6, 1.7, 6.2).
+#include "cgroup/values.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string_view>
-
-#include "cgroup/cgroup.h"
+#include <utility>
 
 namespace berth::cgroup {
 namespace {
@@ -64,19 +66,89 @@ bool LimitDeclared(const Pod& pod, std::string_view name) {
   return (pod.resources && NonZero(pod.resources->limits, name)) || EveryContainerLimits(pod, name);
 }
 
-void AddHugePages(const ResourceList& list, std::map<Bytes, Bytes>& out) {
-  for (const auto& [name, amount] : list) {
-    if (!name.starts_with(kHugePagePrefix)) continue;
-    const auto size = Quantity::Parse(std::string_view(name).substr(kHugePagePrefix.size()));
-    if (size && size->Sign() > 0) out[Bytes{size->Value()}] = Bytes{amount.Value()};
-  }
-}
-
 /// The container's own limit, else the pod's.
 const Quantity* EffectiveLimit(const Pod& pod, const Container& container, std::string_view name) {
   if (NonZero(container.resources.limits, name)) return Find(container.resources.limits, name);
   if (pod.resources && NonZero(pod.resources->limits, name)) return Find(pod.resources->limits, name);
   return nullptr;
+}
+
+/// Collects reasons, if somebody wants them.
+class Note {
+ public:
+  explicit Note(Reasons* why) : why_(why) {}
+  template <class Text>
+  void operator()(const char* value, Text text) const {
+    if (why_ != nullptr) why_->insert_or_assign(value, text());
+  }
+
+ private:
+  Reasons* why_;
+};
+
+std::string Text(const ResourceList& list, std::string_view name) {
+  const Quantity* q = Find(list, name);
+  return q == nullptr ? "0" : q->ToString();
+}
+
+std::string_view Origin(const Container& container, std::string_view name) {
+  return NonZero(container.resources.limits, name) ? "" : " (the pod's)";
+}
+
+enum class Lift { kNone, kSwitchedOff, kExclusive };
+
+std::string ReasonForQuota(std::string_view what, MilliCpu limit, microseconds period, Lift lift) {
+  if (lift == Lift::kSwitchedOff) return "no quota: cpuCFSQuota is off";
+  if (lift == Lift::kExclusive) return "no quota: it has CPUs of its own";
+  if (limit.v <= 0) return "no CPU limit";
+  const std::int64_t exact = MulDiv(limit.v, period.count(), kMilliPerCpu);
+  std::string out = fmt::format("{} {}m × {} / {} = {} µs", what, limit.v, period.count(), kMilliPerCpu, exact);
+  return exact < kMinQuotaUs ? out + fmt::format(", at least {} µs", kMinQuotaUs) : out;
+}
+
+void SetCpu(const Pod& pod, const Container& container, bool exclusive, const ValueOptions& options, const Note& note,
+            CgroupValues& out) {
+  const Quantity* request = Find(container.resources.requests, "cpu");
+  const Quantity* given = EffectiveLimit(pod, container, "cpu");
+  const MilliCpu limit{given == nullptr ? 0 : given->MilliValue()};
+  const MilliCpu counted = request != nullptr ? MilliCpu{request->MilliValue()} : limit;
+  out.shares = SharesOf(counted);
+  out.weight = WeightOfShares(*out.shares);
+  note("shares", [&] { return ReasonForShares(request != nullptr ? "CPU request" : "CPU limit", counted); });
+  note("weight", [&] { return fmt::format("{} shares by the runtimes' formula", *out.shares); });
+  if (!options.cpu_cfs_quota) return;
+  const Lift lift = exclusive && options.lift_exclusive_quota ? Lift::kExclusive : Lift::kNone;
+  out.cpu_max =
+      CpuMax{.quota = lift == Lift::kNone ? QuotaOf(limit, options.period) : std::nullopt, .period = options.period};
+  note("cpu_max", [&] { return ReasonForQuota("CPU limit", limit, options.period, lift); });
+}
+
+/// memory.min, low and high of a container (spec devices-cgroups 6.2).
+void SetMemoryQos(const Pod& pod, const Container& container, const ValueOptions& options, const Note& note,
+                  CgroupValues& out) {
+  const Bytes request = MemoryOf(container.resources.requests);
+  const Bytes limit = MemoryOf(container.resources.limits);
+  out.memory_min = Bytes{0};
+  out.memory_low = Bytes{0};
+  std::string why = "memoryReservationPolicy None";
+  if (options.tiered_reservation && request.v != 0) {
+    const bool guaranteed = QosOf(pod) == QosClass::kGuaranteed;
+    (guaranteed ? out.memory_min : out.memory_low) = request;
+    (guaranteed ? out.memory_low : out.memory_min).reset();
+    why = fmt::format("memoryReservationPolicy TieredReservation: memory request {}", request.v);
+  }
+  if (out.memory_min) note("memory_min", [&] { return why; });
+  if (out.memory_low) note("memory_low", [&] { return why; });
+  if (request == limit) return;
+  const Bytes top = limit.v > 0 ? limit : options.node_memory;
+  const double exact =
+      static_cast<double>(request.v) + static_cast<double>(top.v - request.v) * options.throttling_factor;
+  const Bytes high{static_cast<std::int64_t>(exact / static_cast<double>(options.page.v)) * options.page.v};
+  if (high <= request || high.v == 0) return;
+  out.memory_high = high;
+  note("memory_high", [&] {
+    return fmt::format("{} + ({} - {}) × {}, down to a page", request.v, top.v, request.v, options.throttling_factor);
+  });
 }
 
 }  // namespace
@@ -105,59 +177,100 @@ std::optional<microseconds> QuotaOf(MilliCpu limit, microseconds period) {
   return microseconds(std::max(MulDiv(limit.v, period.count(), kMilliPerCpu), kMinQuotaUs));
 }
 
-std::string QosPath(QosClass qos) {
-  switch (qos) {
-    case QosClass::kGuaranteed: return "kubepods";
-    case QosClass::kBurstable: return "kubepods/burstable";
-    case QosClass::kBestEffort: return "kubepods/besteffort";
+void AddHugePages(const ResourceList& list, std::map<Bytes, Bytes>& out) {
+  for (const auto& [name, amount] : list) {
+    if (!name.starts_with(kHugePagePrefix)) continue;
+    const auto size = Quantity::Parse(std::string_view(name).substr(kHugePagePrefix.size()));
+    if (size && size->Sign() > 0) out[Bytes{size->Value()}] = Bytes{amount.Value()};
   }
-  return "kubepods";
 }
 
-std::string PodPath(QosClass qos, std::string_view uid) { return QosPath(qos) + "/pod" + std::string(uid); }
+std::string ReasonForShares(std::string_view what, MilliCpu request) {
+  const auto shares = static_cast<std::int64_t>(SharesOf(request));
+  if (request.v <= 0) return fmt::format("{}: none, so the least: {}", what, kMinShares);
+  std::string out = fmt::format("{} {}m × {} / {} = ", what, request.v, kSharesPerCpu, kMilliPerCpu);
+  const std::int64_t exact = MulDiv(request.v, kSharesPerCpu, kMilliPerCpu);
+  if (exact == shares) return out + std::to_string(shares);
+  return out + fmt::format("{}, {}: {}", exact, exact < shares ? "at least" : "at most", shares);
+}
 
-CgroupValues PodValues(const Pod& pod, bool has_exclusive_cpus, const ValueOptions& options) {
+ValueOptions OptionsOf(const KubeletConfiguration& config, bool v2, Bytes node_memory) {
+  return {.cpu_cfs_quota = config.cpu_cfs_quota,
+          .period = std::chrono::duration_cast<microseconds>(config.cpu_cfs_quota_period),
+          .pod_pids_limit = config.pod_pids_limit,
+          .lift_exclusive_quota = FeatureEnabled(config, "DisableCPUQuotaWithExclusiveCPUs"),
+          .oom_group = v2 && !config.single_process_oom_kill.value_or(false),
+          .memory_qos = v2 && FeatureEnabled(config, "MemoryQoS"),
+          .tiered_reservation = config.memory_reservation_policy == "TieredReservation",
+          .throttling_factor = config.memory_throttling_factor,
+          .node_memory = node_memory};
+}
+
+CgroupValues PodValues(const Pod& pod, bool has_exclusive_cpus, const ValueOptions& options, Reasons* why) {
   const QosClass qos = QosOf(pod);
   const ResourceList requests = PodRequests(pod);
   const ResourceList limits = PodLimits(pod);
+  const Note note(why);
   CgroupValues out;
-  out.shares = SharesOf(qos == QosClass::kBestEffort ? MilliCpu{0} : CpuOf(requests));
+  const MilliCpu cpu = qos == QosClass::kBestEffort ? MilliCpu{0} : CpuOf(requests);
+  out.shares = SharesOf(cpu);
+  note("shares", [&] { return ReasonForShares("the pod's CPU request", cpu); });
 
   const bool guaranteed = qos == QosClass::kGuaranteed;
   if (guaranteed || (qos == QosClass::kBurstable && LimitDeclared(pod, "cpu"))) {
-    const bool unlimited = !options.cpu_cfs_quota || has_exclusive_cpus;
-    out.cpu_max =
-        CpuMax{.quota = unlimited ? std::nullopt : QuotaOf(CpuOf(limits), options.period), .period = options.period};
+    const Lift lift = !options.cpu_cfs_quota                               ? Lift::kSwitchedOff
+                      : has_exclusive_cpus && options.lift_exclusive_quota ? Lift::kExclusive
+                                                                           : Lift::kNone;
+    out.cpu_max = CpuMax{.quota = lift == Lift::kNone ? QuotaOf(CpuOf(limits), options.period) : std::nullopt,
+                         .period = options.period};
+    note("cpu_max", [&] { return ReasonForQuota("the pod's CPU limit", CpuOf(limits), options.period, lift); });
   }
   if (guaranteed || (qos == QosClass::kBurstable && LimitDeclared(pod, "memory")))
-    if (const Bytes memory = MemoryOf(limits); memory.v > 0) out.memory_max = memory;
-  if (options.pod_pids_limit > 0) out.pids_max = options.pod_pids_limit;
+    if (const Bytes memory = MemoryOf(limits); memory.v > 0) {
+      out.memory_max = memory;
+      note("memory_max", [&] { return "the pod's memory limit " + Text(limits, "memory"); });
+    }
+  if (options.pod_pids_limit > 0) {
+    out.pids_max = options.pod_pids_limit;
+    note("pids_max", [&] { return fmt::format("podPidsLimit {}", options.pod_pids_limit); });
+  }
+  if (options.memory_qos && options.tiered_reservation && MemoryOf(requests).v > 0) {
+    (guaranteed ? out.memory_min : out.memory_low) = MemoryOf(requests);
+    note(guaranteed ? "memory_min" : "memory_low", [&] {
+      return fmt::format("memoryReservationPolicy TieredReservation: the pod's memory request {}",
+                         Text(requests, "memory"));
+    });
+  }
   AddHugePages(requests, out.hugetlb.emplace());
+  note("hugetlb", [] { return std::string("the pod's requests; sizes not asked for: 0"); });
   return out;
 }
 
 CgroupValues ContainerValues(const Pod& pod, const Container& container, bool exclusive, std::optional<CpuSet> cpus,
-                             std::optional<NodeSet> mems, const ValueOptions& options) {
-  const Quantity* cpu_request = Find(container.resources.requests, "cpu");
-  const Quantity* cpu_limit = EffectiveLimit(pod, container, "cpu");
-  const Quantity* memory_limit = EffectiveLimit(pod, container, "memory");
-  const MilliCpu limit{cpu_limit == nullptr ? 0 : cpu_limit->MilliValue()};
-
+                             std::optional<NodeSet> mems, const ValueOptions& options, Reasons* why) {
+  const Note note(why);
   CgroupValues out;
+  note("cpus", [&] { return std::string(exclusive ? "CPUs of its own" : "the shared pool"); });
+  if (mems) note("mems", [] { return std::string("memory nodes it was placed on"); });
   out.cpus = std::move(cpus);
   out.mems = std::move(mems);
-  out.shares = SharesOf(cpu_request != nullptr ? MilliCpu{cpu_request->MilliValue()} : limit);
-  out.weight = WeightOfShares(*out.shares);
-  if (options.cpu_cfs_quota) {
-    out.cpu_max = CpuMax{.quota = exclusive ? std::nullopt : QuotaOf(limit, options.period), .period = options.period};
-  }
-  if (memory_limit != nullptr && memory_limit->Sign() > 0) {
-    out.memory_max = Bytes{memory_limit->Value()};
+  SetCpu(pod, container, exclusive, options, note, out);
+  if (const Quantity* limit = EffectiveLimit(pod, container, "memory"); limit != nullptr && limit->Sign() > 0) {
+    out.memory_max = Bytes{limit->Value()};
     out.swap_max = Bytes{0};
+    note("memory_max",
+         [&] { return fmt::format("memory limit {}{}", limit->ToString(), Origin(container, "memory")); });
+    note("swap_max", [] { return std::string("no swap"); });
   }
+  if (options.oom_group) {
+    out.oom_group = true;
+    note("oom_group", [] { return std::string("singleProcessOOMKill is off: its processes end together"); });
+  }
+  if (options.memory_qos) SetMemoryQos(pod, container, options, note, out);
   auto& pages = out.hugetlb.emplace();
   if (pod.resources) AddHugePages(pod.resources->limits, pages);
   AddHugePages(container.resources.limits, pages);
+  note("hugetlb", [] { return std::string("its limits, else the pod's; sizes without: 0"); });
   return out;
 }
 

@@ -1,7 +1,7 @@
 // Values of pods and containers. The numbers come from the kubelet (spec devices-cgroups 1.2, 1.7, 6.2).
-#include <gtest/gtest.h>
+#include "cgroup/values.h"
 
-#include "cgroup/cgroup.h"
+#include <gtest/gtest.h>
 
 namespace berth::cgroup {
 namespace {
@@ -109,12 +109,6 @@ TEST(ConversionTest, WeightNeverFallsWhenSharesGrow) {
     ASSERT_LE(WeightOfShares(s - 1), WeightOfShares(s)) << s;
     ASSERT_LE(TierWeightOfShares(s - 1), TierWeightOfShares(s)) << s;
   }
-}
-
-TEST(PathTest, PodsLieBelowTheirClass) {
-  EXPECT_EQ("kubepods/podu-1", PodPath(QosClass::kGuaranteed, "u-1"));
-  EXPECT_EQ("kubepods/burstable/podu-1", PodPath(QosClass::kBurstable, "u-1"));
-  EXPECT_EQ("kubepods/besteffort/podu-1", PodPath(QosClass::kBestEffort, "u-1"));
 }
 
 TEST(PodValuesTest, GuaranteedPodHasAllThree) {
@@ -255,6 +249,71 @@ TEST(ContainerValuesTest, HugePageLimitsOfTheContainerOverrideThePods) {
   };
   EXPECT_EQ((std::map<Bytes, Bytes>{{MiB(2), MiB(64)}}), pages(0));
   EXPECT_EQ((std::map<Bytes, Bytes>{{MiB(2), MiB(128)}}), pages(1));
+}
+
+ValueOptions MemoryQos(bool tiered) {
+  ValueOptions options;
+  options.memory_qos = true;
+  options.tiered_reservation = tiered;
+  options.node_memory = GiB(8);
+  return options;
+}
+
+TEST(MemoryQosTest, PodsKeepTheirRequestUnderTieredReservation) {
+  const Pod burstable = Partly();
+  EXPECT_EQ(Bytes{134217728}, PodValues(burstable, false, MemoryQos(true)).memory_low);
+  EXPECT_EQ(std::nullopt, PodValues(burstable, false, MemoryQos(true)).memory_min);
+  EXPECT_EQ(std::nullopt, PodValues(burstable, false, MemoryQos(false)).memory_low);
+  const Pod guaranteed = MakePod(
+      {Make("a", {"1500m", "1Gi", ""}, {"1500m", "1Gi", ""}), Make("b", {"500m", "256Mi", ""}, {"500m", "256Mi", ""})});
+  EXPECT_EQ(Bytes{1342177280}, PodValues(guaranteed, false, MemoryQos(true)).memory_min);
+}
+
+TEST(MemoryQosTest, ContainersAreSlowedDownBetweenRequestAndLimit) {
+  const Pod pod = MakePod({Make("a", {"1", "1Gi", ""}, {"1", "2Gi", ""})});
+  Reasons why;
+  const CgroupValues values = ContainerValues(pod, pod.containers[0], false, {}, {}, MemoryQos(true), &why);
+  EXPECT_EQ(Bytes{2040107008}, values.memory_high);
+  EXPECT_EQ(GiB(1), values.memory_low);
+  EXPECT_EQ(std::nullopt, values.memory_min);
+  EXPECT_EQ("1073741824 + (2147483648 - 1073741824) × 0.9, down to a page", why["memory_high"]);
+}
+
+TEST(MemoryQosTest, WithoutALimitTheNodesMemoryCountsAndEqualAmountsSetNone) {
+  const Pod open = MakePod({Make("a", {"1", "1Gi", ""}, {})});
+  const CgroupValues values = ContainerValues(open, open.containers[0], false, {}, {}, MemoryQos(false));
+  EXPECT_EQ(Bytes{7838314496}, values.memory_high) << "1Gi + 7Gi * 0.9, down to a page";
+  EXPECT_EQ(Bytes{0}, values.memory_min);
+  EXPECT_EQ(Bytes{0}, values.memory_low);
+  const Pod equal = MakePod({Make("a", {"1", "1Gi", ""}, {"1", "1Gi", ""})});
+  EXPECT_EQ(std::nullopt, ContainerValues(equal, equal.containers[0], false, {}, {}, MemoryQos(false)).memory_high);
+}
+
+TEST(OptionsTest, FollowSettingsAndVersion) {
+  KubeletConfiguration config;
+  config.feature_gates = {{"MemoryQoS", true}, {"DisableCPUQuotaWithExclusiveCPUs", false}};
+  EXPECT_TRUE(OptionsOf(config, true, GiB(1)).memory_qos);
+  EXPECT_FALSE(OptionsOf(config, false, GiB(1)).memory_qos) << "v1";
+  EXPECT_TRUE(OptionsOf(config, true, GiB(1)).oom_group) << "v2 ends all processes of a container together";
+  EXPECT_FALSE(OptionsOf(config, false, GiB(1)).oom_group);
+  config.single_process_oom_kill = true;
+  EXPECT_FALSE(OptionsOf(config, true, GiB(1)).oom_group);
+  const Pod pod = MakePod({Make("a", {"1", "1Gi", ""}, {"1", "1Gi", ""})});
+  EXPECT_EQ(Quota(100'000), PodValues(pod, true, OptionsOf(config, true, GiB(1))).cpu_max) << "the gate is off";
+}
+
+TEST(ReasonsTest, EachValueHasItsFormulaWithTheNumbers) {
+  Reasons why;
+  const Pod pod = Partly();
+  PodValues(pod, false, {}, &why);
+  EXPECT_EQ("the pod's CPU request 350m × 1024 / 1000 = 358", why["shares"]);
+  EXPECT_EQ("the pod's CPU limit 3000m × 100000 / 1000 = 300000 µs", why["cpu_max"]);
+  const Pod tiny = MakePod({Make("a", {"1m", "1Mi", ""}, {"1m", "1Mi", ""})});
+  PodValues(tiny, false, {}, &why);
+  EXPECT_EQ("the pod's CPU request 1m × 1024 / 1000 = 1, at least: 2", why["shares"]);
+  EXPECT_EQ("the pod's CPU limit 1m × 100000 / 1000 = 100 µs, at least 1000 µs", why["cpu_max"]);
+  PodValues(tiny, true, {}, &why);
+  EXPECT_EQ("no quota: it has CPUs of its own", why["cpu_max"]);
 }
 
 }  // namespace

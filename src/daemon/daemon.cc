@@ -161,7 +161,7 @@ void Daemon::Notify(os::MonoTime now) {
 /// Leaves nothing behind where nothing runs any more; otherwise the groups wait for the next berthd.
 void Daemon::RemoveGroups() {
   if (dry_run_ || !manager_->idle()) return;
-  const auto root = tree_->Dirs("kubepods");
+  const CgroupDirs own = tree_->Dirs(names_.Own());
   auto moved = MoveSelf(*root_fs_, home_groups_);
   if (moved) moved = manager_->groups().RemoveAll();
   if (!moved) {
@@ -169,7 +169,7 @@ void Daemon::RemoveGroups() {
     return;
   }
   if (settings_.cgroup_root == "/") return;
-  for (const std::string& dir : root.dirs) {  // not empty when somebody else uses it: then it stays
+  for (const std::string& dir : own.dirs) {  // not empty when somebody else uses it: then it stays
     [[maybe_unused]] const auto removed = root_fs_->RemoveDir(dir.substr(0, dir.rfind('/')));
   }
 }

@@ -53,6 +53,7 @@ class Daemon {
   Result<void> OpenRuntime();
   Result<void> OpenEvents();
   Result<void> OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved);
+  Result<void> EnforceReservations();
   Result<void> OpenDescriptors();
 
   // daemon.cc
@@ -79,6 +80,7 @@ class Daemon {
   std::unique_ptr<state::Store> store_;
   std::unique_ptr<os::Fs> root_fs_;
   std::unique_ptr<cgroup::Tree> tree_;
+  cgroup::Names names_;
   std::vector<std::string> home_groups_;  // where berthd was started
   std::unique_ptr<runtime::Runtime> runtime_;
   std::unique_ptr<source::Source> source_;

@@ -15,6 +15,7 @@
 #include "daemon/event_list.h"
 #include "daemon/fingerprint.h"
 #include "daemon/own_group.h"
+#include "daemon/reserved_groups.h"
 #include "os/lock_file.h"
 #include "os/path.h"
 #include "runtime/process_runtime.h"
@@ -25,8 +26,8 @@ namespace {
 constexpr unsigned kPublic = 0755;
 
 /// A cgroup that holds somebody's processes is no second berthd, which callers know by kBusy.
-Result<void> PrepareOwnGroup(cgroup::Tree& tree) {
-  auto made = tree.Create(kOwnGroup);
+Result<void> PrepareOwnGroup(cgroup::Tree& tree, const cgroup::Names& names) {
+  auto made = tree.Create(names.Own());
   if (!made && made.error().code == Code::kBusy) made.error().code = Code::kUnsupported;
   return made;
 }
@@ -38,8 +39,9 @@ sigset_t LoopSignals() {
   return set;
 }
 
-ManagerOptions OptionsOf(const Settings& settings, const Machine& machine) {
+ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const cgroup::Names& names) {
   ManagerOptions out;
+  out.cgroup_names = names;
   out.node_name = settings.berth.node_name;
   out.log_dir = settings.berth.log_dir + "/pods";
   if (const auto size = Quantity::Parse(settings.kubelet.container_log_max_size); size && size->Value() > 0)
@@ -133,10 +135,12 @@ Result<void> Daemon::OpenCgroups(const Machine& machine) {
   for (const std::string& warning : layout.warnings) start_warnings_.push_back(warning);
   BERTH_TRY(const std::string own, root_fs_->Read("proc/self/cgroup"));
   home_groups_ = CurrentGroups(layout, own);
-  BERTH_TRY(tree_, cgroup::Tree::Open(std::move(tree_fs), std::move(layout), settings_.cgroup_root));
+  BERTH_TRY(names_,
+            cgroup::Names::Make(cgroup::Driver::kCgroupfs, settings_.cgroup_root, settings_.kubelet.cgroups_per_qos));
+  BERTH_TRY(tree_, cgroup::Tree::Open(std::move(tree_fs), std::move(layout), names_.root()));
   // Before anything else: a group left by an earlier berthd keeps us off exclusive CPUs from here on.
-  BERTH_RETURN_IF_ERROR(PrepareOwnGroup(*tree_));
-  return MoveSelf(*root_fs_, tree_->Dirs(kOwnGroup).dirs);
+  BERTH_RETURN_IF_ERROR(PrepareOwnGroup(*tree_, names_));
+  return MoveSelf(*root_fs_, tree_->Dirs(names_.Own()).dirs);
 }
 
 Result<void> Daemon::OpenRuntime() {
@@ -146,7 +150,7 @@ Result<void> Daemon::OpenRuntime() {
   }
   BERTH_TRY(runtime_, runtime::OpenProcessRuntime({.run_dir = settings_.berth.run_dir,
                                                    .shim_path = settings_.shim,
-                                                   .shim_cgroup = tree_->Dirs(kOwnGroup)}));
+                                                   .shim_cgroup = tree_->Dirs(names_.Own())}));
   return {};
 }
 
@@ -163,9 +167,20 @@ Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<s
   manager_ = std::make_unique<PodManager>(
       ManagerParts{
           .store = *store_, .tree = *tree_, .runtime = *runtime_, .events = *events_, .clock = os::SystemClock()},
-      node, OptionsOf(settings_, node.machine()));
+      node, OptionsOf(settings_, node.machine(), names_));
   for (const std::string& warning : start_warnings_) log_.Warning(warning);
-  return manager_->Start(saved, os::SystemClock().Now());
+  BERTH_RETURN_IF_ERROR(manager_->Start(saved, os::SystemClock().Now()));
+  return dry_run_ ? Result<void>() : EnforceReservations();
+}
+
+Result<void> Daemon::EnforceReservations() {
+  BERTH_TRY(const auto groups, manager_->groups().ReservedGroups());
+  for (const cgroup::ReservedGroup& group : groups) {
+    BERTH_RETURN_IF_ERROR(EnforceReserved("/", tree_->layout(), names_.driver(), group));
+    events_->Normal("NodeAllocatableEnforced", "node/" + settings_.berth.node_name,
+                    "updated limits on " + group.what + " cgroup " + group.group);
+  }
+  return {};
 }
 
 Result<void> Daemon::OpenDescriptors() {

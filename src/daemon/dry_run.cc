@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "cgroup/values.h"
+
 namespace berth::daemon {
 namespace {
 
@@ -28,6 +30,8 @@ DryRunTree::DryRunTree(const Machine& machine) {
   CgroupValues root;
   root.cpus = UsableCpus(machine);
   root.mems = NodeIds(machine);
+  for (const char* controller : {"cpuset", "cpu", "memory", "pids"})
+    layout_.controllers.push_back({.controller = controller, .mount = "", .v2 = true, .root = "/", .read_only = false});
   groups_.emplace("", root);
 }
 
@@ -49,8 +53,16 @@ Result<int> DryRunTree::Write(std::string_view path, const CgroupValues& values)
   Update(it->second.cpus, values.cpus, writes);
   Update(it->second.mems, values.mems, writes);
   Update(it->second.shares, values.shares, writes);
+  std::optional<std::uint64_t> weight = values.weight;
+  if (!weight && values.shares) weight = cgroup::TierWeightOfShares(*values.shares);
+  it->second.weight = weight ? weight : it->second.weight;
   Update(it->second.cpu_max, values.cpu_max, writes);
   Update(it->second.memory_max, values.memory_max, writes);
+  Update(it->second.swap_max, values.swap_max, writes);
+  Update(it->second.memory_min, values.memory_min, writes);
+  Update(it->second.memory_low, values.memory_low, writes);
+  Update(it->second.memory_high, values.memory_high, writes);
+  Update(it->second.oom_group, values.oom_group, writes);
   Update(it->second.pids_max, values.pids_max, writes);
   writes_ += static_cast<std::uint64_t>(writes);
   return writes;

@@ -208,7 +208,7 @@ class FakeTree final : public cgroup::Tree {
   /// Where the container's group is, over all tiers; "" when nowhere.
   std::string PathOf(const runtime::ContainerStatus& status) {
     for (const QosClass qos : {QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort}) {
-      std::string path = cgroup::PodPath(qos, status.pod_uid) + "/" + status.container;
+      std::string path = cgroup::Names().Pod(qos, status.pod_uid) + "/" + status.container;
       if (tree_.Read(path)) return path;
     }
     return "";

@@ -1,11 +1,13 @@
 // Berth's cgroups on this node: the tiers, Berth's own group, and one group per pod and container, with the CPUs the
 // ledger says. All writes to the tree go through here.
 //
-//   kubepods            cpu.shares and memory limit of all pods together
-//   kubepods/<tier>     burstable, besteffort: cpu.shares
+//   kubepods            limits of all pods together
+//   kubepods/<tier>     burstable, besteffort: what follows from their pods
 //   …/pod<uid>          values of the pod
 //   …/pod<uid>/<name>   cpuset and values of a container
 //   berth               berthd and the supervisors of containers, in the shared pool
+//
+// With the systemd driver the same levels are slices and scopes (cgroup/names.h).
 #ifndef BERTH_DAEMON_NODE_CGROUPS_H_
 #define BERTH_DAEMON_NODE_CGROUPS_H_
 
@@ -20,6 +22,9 @@
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
+#include "cgroup/names.h"
+#include "cgroup/node_values.h"
+#include "cgroup/values.h"
 #include "engine/engine.h"
 #include "model/ledger.h"
 #include "model/pod.h"
@@ -28,7 +33,7 @@
 
 namespace berth::daemon {
 
-/// Group of berthd itself.
+/// Group of berthd itself with the usual names.
 inline constexpr std::string_view kOwnGroup = "berth";
 
 /// A container's group found or made.
@@ -44,11 +49,19 @@ struct Repair {
   std::string what;  ///< "cpuset.cpus was 0-3, must be 2"
 };
 
+/// What one group of Berth's should hold, and why.
+struct PlannedGroup {
+  std::string path;  ///< below the cgroup root
+  std::string what;  ///< "all pods", "pod default/web", "container main of default/web"
+  CgroupValues values;
+  cgroup::Reasons why;
+};
+
 /// Thread: the loop's only.
 class NodeCgroups {
  public:
-  /// `tree` must outlive this.
-  NodeCgroups(cgroup::Tree& tree, const engine::Node& node);
+  /// `tree` must outlive this; `names` are those of its root.
+  NodeCgroups(cgroup::Tree& tree, const engine::Node& node, cgroup::Names names = {});
 
   /// Takes the cgroup root for this process, makes the tiers and Berth's own group, writes their values, and finds the
   /// groups of pods and containers that are there already. Only groups of pods in `ledger` or `known` (uids) are
@@ -58,8 +71,18 @@ class NodeCgroups {
   /// Limits the memory of all pods together to what is not reserved. What pods use already is not taken from them: the
   /// old limit stays then, and when the kernel refuses. Returns why; empty: done.
   std::string LimitAllPods();
-  /// Writes the shares of the tiers as the pods of the ledger ask for.
+  /// Writes what the levels above pods should hold for the pods of the ledger, but for the memory limit of all pods.
+  /// A class's memory limit never goes below what it uses.
   Result<void> UpdateTiers(const Ledger& ledger);
+  /// Groups of the host that shall hold what is reserved for them. Requires: Prepare succeeded.
+  Result<std::vector<cgroup::ReservedGroup>> ReservedGroups() const {
+    return cgroup::ReservedGroups(node_.config(), shares_);
+  }
+  /// All groups of Berth's that exist, from the top, each with all its values. `pods`: those whose manifests are known;
+  /// of the others only the CPUs are.
+  std::vector<PlannedGroup> Plan(const Ledger& ledger, const std::vector<const Pod*>& pods) const;
+  /// Puts values right that somebody else changed, CPUs excepted (RepairCpus). Errors: the first; the rest was tried.
+  Result<std::vector<Repair>> RepairValues(const Ledger& ledger, const std::vector<const Pod*>& pods);
 
   /// Gives every container group and Berth's own the CPUs `ledger` says, shrinking before growing. After an error some
   /// groups may still have more than they should: nothing with exclusive CPUs may be started then.
@@ -87,17 +110,28 @@ class NodeCgroups {
   std::string PodPathOf(const Pod& pod) const;
   std::string ContainerPathOf(const Pod& pod, std::string_view container) const;
   cgroup::Tree& tree() { return tree_; }
+  const cgroup::Names& names() const { return names_; }
 
  private:
+  Result<void> ReadSettings();
   Result<void> TakeRoot();
   Result<void> MakeTiers(const Ledger& ledger);
+  Result<void> DiscoverTier(QosClass qos, const std::function<bool(const std::string&)>& ours);
+  Result<void> UpdateTier(QosClass qos, const Ledger& ledger);
+  CgroupValues PodValuesOf(const Pod& pod, const Ledger& ledger, cgroup::Reasons* why) const;
+  CgroupValues ContainerValuesOf(const Pod& pod, const Container& container, const Ledger& ledger,
+                                 cgroup::Reasons* why) const;
+  void PlanTiers(const Ledger& ledger, std::vector<PlannedGroup>& out) const;
+  void PlanPod(const Pod& pod, const Ledger& ledger, std::vector<PlannedGroup>& out) const;
   Result<void> Discover(const std::function<bool(const std::string&)>& ours);
   CpuSet CpusOf(const ContainerGroup& group, const Ledger& ledger) const;
   Result<std::vector<std::pair<std::string, CpuSet>>> Wanted(const Ledger& ledger) const;
 
   cgroup::Tree& tree_;
   engine::Node node_;
+  cgroup::Names names_;
   cgroup::ValueOptions options_;
+  cgroup::NodeShares shares_;
   std::map<std::string, std::string> pods_;           // uid -> path
   std::map<std::string, ContainerGroup> containers_;  // by path
   std::vector<std::string> foreign_;                  // paths

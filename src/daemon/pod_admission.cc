@@ -14,6 +14,7 @@ namespace {
 constexpr os::Millis kFirstRetry{1'000};
 constexpr os::Millis kLastRetry{30'000};
 constexpr os::Millis kPoolRetry{1'000};
+constexpr os::Millis kValuePeriod{60'000};  // values other than CPUs are looked at less often
 
 std::string DescribeAdmission(const PodRecord& record, const CpuSet& shared) {
   std::string out;
@@ -180,12 +181,35 @@ void PodManager::Reconcile(os::MonoTime now) {
   for (const Repair& repair : *repairs)
     parts_.events.Warning("CgroupRepaired", "cgroup/" + repair.path, repair.what + "; put right");
   if (!limit_problem_.empty()) LimitAllPods();
+  RepairValues(now);
   if (!source_ready_ || !source_complete_) return;
   for (auto it = statuses_.begin(); it != statuses_.end();) {
     const std::string uid = (it++)->first;
     if (!pods_.contains(uid)) ForgetRecords(uid);
   }
   RemoveUnusedGroups();
+}
+
+std::vector<PlannedGroup> PodManager::PlanGroups() const {
+  std::vector<const Pod*> pods;
+  for (const auto& [uid, managed] : pods_)
+    if (managed.claimed) pods.push_back(&managed.pod);
+  return groups_.Plan(ledger_, pods);
+}
+
+void PodManager::RepairValues(os::MonoTime now) {
+  if (now < next_value_repair_) return;
+  next_value_repair_ = now + kValuePeriod;
+  std::vector<const Pod*> pods;
+  for (const auto& [uid, managed] : pods_)
+    if (managed.claimed && !managed.ending) pods.push_back(&managed.pod);
+  auto repairs = groups_.RepairValues(ledger_, pods);
+  if (!repairs) {
+    parts_.events.Warning("FailedCgroupUpdate", "node/" + options_.node_name, repairs.error().message);
+    return;
+  }
+  for (const Repair& repair : *repairs)
+    parts_.events.Warning("CgroupRepaired", "cgroup/" + repair.path, repair.what + "; put right");
 }
 
 void PodManager::LimitAllPods() {

@@ -43,7 +43,7 @@ bool RecordFits(const PodRecord& record, const Pod& pod) {
 }
 
 PodManager::PodManager(const ManagerParts& parts, const engine::Node& node, ManagerOptions options)
-    : parts_(parts), node_(node), options_(std::move(options)), groups_(parts.tree, node) {}
+    : parts_(parts), node_(node), options_(std::move(options)), groups_(parts.tree, node, options_.cgroup_names) {}
 
 std::string PodManager::ObjectOf(const Pod& pod) { return "pod/" + FullName(pod); }
 

@@ -42,6 +42,7 @@ struct ManagerOptions {
   os::Millis reconcile_period{10'000};
   std::string boot_id;
   std::string machine_fingerprint;
+  cgroup::Names cgroup_names;  ///< of the tree's root
 };
 
 /// The parts a manager works with; all outlive it.
@@ -113,6 +114,8 @@ class PodManager {
   NodeCgroups& groups() { return groups_; }
   const cgroup::Tree& tree() const { return parts_.tree; }
   const ManagerOptions& options() const { return options_; }
+  /// What every group should hold for the pods of now.
+  std::vector<PlannedGroup> PlanGroups() const;
   /// Things an operator should know now (ledger not saved, cgroups not written), a sentence each.
   std::vector<std::string> Warnings() const;
 
@@ -143,6 +146,7 @@ class PodManager {
   void LimitAllPods();
   void Reconcile(os::MonoTime now);
   void RemoveUnusedGroups();
+  void RepairValues(os::MonoTime now);
 
   // pod_running.cc: containers
   void Drive(ManagedPod& managed, os::MonoTime now);
@@ -191,6 +195,7 @@ class PodManager {
   std::optional<os::MonoTime> save_retry_;
   os::Millis save_delay_{0};
   os::MonoTime next_reconcile_{};
+  os::MonoTime next_value_repair_{};
   os::MonoTime next_due_{};
 };
 

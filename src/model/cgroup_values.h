@@ -32,8 +32,14 @@ struct CgroupValues {
   std::optional<Bytes> memory_max;       ///< memory.limit_in_bytes / memory.max; -1: no limit
   std::optional<Bytes> swap_max;         ///< swap beyond memory_max, skipped where the kernel counts none; -1: no limit
   std::optional<std::int64_t> pids_max;  ///< -1: no limit
-  /// Page size -> limit. When present, sizes of the host that are not listed get 0 (spec devices-cgroups 1.3).
+  /// v2 only, ignored on v1: memory.min (kept in any case), memory.low (kept while there is other memory to take),
+  /// memory.high (slowed down above it; -1: never), memory.oom.group (all processes end together).
+  std::optional<Bytes> memory_min, memory_low, memory_high;
+  std::optional<bool> oom_group;
+  /// Page size -> limit. When present, sizes of the host that are not listed get `hugetlb_others` (spec devices-cgroups
+  /// 1.3).
   std::optional<std::map<Bytes, Bytes>> hugetlb;
+  Bytes hugetlb_others{0};
   friend bool operator==(const CgroupValues&, const CgroupValues&) = default;
 };
 

@@ -124,7 +124,8 @@ void FakeCgroups::Populate(const std::string& dir) {
     if (has("cpuset")) add("cpuset.cpus", "\n"), add("cpuset.mems", "\n");
     if (has("cpuset")) add("cpuset.cpus.effective", ""), add("cpuset.mems.effective", "");
     if (has("cpu")) add("cpu.weight", "100\n"), add("cpu.max", "max 100000\n");
-    if (has("memory")) add("memory.max", "max\n");
+    if (has("memory")) add("memory.max", "max\n"), add("memory.high", "max\n"), add("memory.oom.group", "0\n");
+    if (has("memory")) add("memory.min", "0\n"), add("memory.low", "0\n");
     if (has("memory") && options_.swap) add("memory.swap.max", "max\n");
     if (has("pids")) add("pids.max", "max\n");
     return;

@@ -26,7 +26,8 @@ vm_add() {
 }
 
 vm_programs=(bin/berthd bin/berth bin/berth-shim tests/integration/berth_cgroup_integration_test
-  tests/integration/berth_cgroup_v2_test tests/integration/berth_runtime_integration_test
+  tests/integration/berth_cgroup_example_test tests/integration/berth_cgroup_v2_test
+  tests/integration/berth_runtime_integration_test
   tests/integration/berth_daemon_integration_test)
 
 # Makes the initramfs: busybox, the tools the tests start, Berth's programs and tests, the suites.

@@ -1,0 +1,51 @@
+#include "daemon/reserved_groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "cgroup/value_lines.h"
+#include "os/fs.h"
+
+namespace berth::daemon {
+namespace {
+
+/// A tree opened at a path would make it: first it must be there in every hierarchy.
+Result<void> CheckExists(os::Fs& fs, const cgroup::Layout& layout, const std::string& path) {
+  std::vector<std::string> missing;
+  for (const cgroup::ControllerMount& mount : layout.controllers) {
+    BERTH_TRY(const bool there, fs.Exists(mount.mount + path));
+    if (!there && std::ranges::find(missing, mount.mount + path) == missing.end())
+      missing.push_back(mount.mount + path);
+  }
+  if (missing.empty()) return {};
+  return Fail(Code::kInvalid,
+              fmt::format("cgroup {} has some missing paths: {}; make it before berthd starts, or take it out of "
+                          "enforceNodeAllocatable",
+                          path, Join(missing, ", ")));
+}
+
+Result<void> Enforce(const std::string& root, const cgroup::Layout& layout, cgroup::Driver driver,
+                     const cgroup::ReservedGroup& group) {
+  BERTH_TRY(const std::string path, cgroup::PathOf(driver, cgroup::ComponentsOf(driver, group.group)));
+  BERTH_TRY(std::unique_ptr<os::Fs> fs, os::OpenFs(root));
+  BERTH_RETURN_IF_ERROR(CheckExists(*fs, layout, path));
+  BERTH_TRY(const std::unique_ptr<cgroup::Tree> tree, cgroup::Tree::Open(std::move(fs), layout, path));
+  BERTH_TRY([[maybe_unused]] const int writes, tree->Write("", cgroup::WithControllersOf(layout, group.values)));
+  return {};
+}
+
+}  // namespace
+
+Result<void> EnforceReserved(const std::string& root, const cgroup::Layout& layout, cgroup::Driver driver,
+                             const cgroup::ReservedGroup& group) {
+  auto done = Enforce(root, layout, driver, group);
+  if (done) return done;
+  return Wrap(std::move(done).error(),
+              fmt::format("Failed to enforce {} Cgroup Limits on \"{}\"", group.what, group.group));
+}
+
+}  // namespace berth::daemon
