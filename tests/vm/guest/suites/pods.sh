@@ -26,15 +26,11 @@ equal latency-quota "max 100000" "$(cat "$latency/cpu.max")"
 equal latency-memory 67108864 "$(cat "$latency/memory.max")"
 equal latency-pod-memory 67108864 "$(cat "$(dirname "$latency")/memory.max")"
 levels="/ /kubepods"
-if [ "$(nproc)" -gt 2 ]; then
-  check web-runs wait_for 30 runs web
-  web=$(group_of app)
-  equal web-quota "50000 100000" "$(cat "$web/cpu.max")"
-  equal web-memory 134217728 "$(cat "$web/memory.max")"
-  levels="$levels /kubepods/burstable"
-else # one CPU is reserved, the other one is latency's: nothing is left that could be requested
-  check web-is-out-of-cpu sh -c 'berth describe web-vm | grep -q OutOfcpu'
-fi
+check web-runs wait_for 30 runs web
+web=$(group_of app)
+equal web-quota "50000 100000" "$(cat "$web/cpu.max")"
+equal web-memory 134217728 "$(cat "$web/memory.max")"
+levels="$levels /kubepods/burstable"
 equal besteffort-weight 1 "$(cat "$node_top/kubepods/besteffort/cpu.weight")"
 for group in $levels; do
   equal "controllers$(echo "${group%/}" | tr / -)" "$(cat /sys/fs/cgroup/cgroup.subtree_control)" \
