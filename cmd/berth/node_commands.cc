@@ -2,6 +2,7 @@
 #include "berth/events.h"
 #include "berth/node.h"
 #include "berth/registry.h"
+#include "berth/tree.h"
 
 namespace berth::cli {
 namespace {
@@ -51,6 +52,25 @@ Command StatusCommand() {
           .bind = [](CLI::App&) -> Runner { return [](const Session& session) { return RunStatus(session); }; }};
 }
 
+Command TreeCommand() {
+  return {
+      .name = "tree",
+      .group = "Node",
+      .summary = "Show the cgroup tree: each value, what it should be, and why",
+      .details =
+          "Values are read from the kernel at that moment, with the names of its files. SHOULD BE is empty where the "
+          "value is right; WHY is the formula with its numbers. Containers' CPUs on cgroup v2 are the effective ones.",
+      .examples = {{"tree", "all levels with their values"},
+                   {"tree --wrong", "only what differs; status 1 when something does"},
+                   {"tree -o json", "for a program"}},
+      .statuses = "With --wrong: 1 when a value differs.",
+      .bind = [](CLI::App& app) -> Runner {
+        auto options = std::make_shared<TreeOptions>();
+        app.add_flag("--wrong", options->wrong, "Only values that are not what they should be");
+        return [options](const Session& session) { return RunTree(*options, session); };
+      }};
+}
+
 Command EventsCommand() {
   return {.name = "events",
           .group = "Node",
@@ -74,6 +94,8 @@ Command EventsCommand() {
 
 }  // namespace
 
-std::vector<Command> NodeCommands() { return {MapCommand(), EventsCommand(), NodeCommand(), StatusCommand()}; }
+std::vector<Command> NodeCommands() {
+  return {MapCommand(), TreeCommand(), EventsCommand(), NodeCommand(), StatusCommand()};
+}
 
 }  // namespace berth::cli

@@ -39,7 +39,7 @@ struct Command {
 std::vector<Command> AllCommands();
 
 std::vector<Command> PodCommands();      ///< pods, describe, apply, delete, logs
-std::vector<Command> NodeCommands();     ///< map, node, status, events
+std::vector<Command> NodeCommands();     ///< map, tree, events, node, status
 std::vector<Command> OfflineCommands();  ///< machine, simulate, explain, replay
 
 /// The parser with all commands bound; `runners[i]` belongs to `commands[i]`.

@@ -20,6 +20,7 @@ using codec::Json;
 /// Answers with what it was asked.
 class EchoBackend final : public Backend {
  public:
+  Result<Json> Tree() override { return Json{{"groups", Json::array()}}; }
   Result<Json> Status() override { return Json{{"pods", ++calls}}; }
   Result<Json> Machine() override { return Fail(Code::kCorrupt, "no machine"); }
   Result<Json> Node() override { return Json::object(); }

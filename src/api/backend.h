@@ -36,6 +36,7 @@ class Backend {
   virtual Result<codec::Json> Node() = 0;
   virtual Result<codec::Json> Ledger() = 0;
   virtual Result<codec::Json> Pods() = 0;
+  virtual Result<codec::Json> Tree() = 0;
   virtual Result<codec::Json> Pod(const std::string& namespace_, const std::string& name) = 0;
   virtual Result<codec::Json> ApplyPods(const std::string& manifests) = 0;
   virtual Result<codec::Json> DeletePod(const std::string& namespace_, const std::string& name) = 0;

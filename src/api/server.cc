@@ -157,10 +157,11 @@ class HttpServer final : public Server {
 
   using Read = Result<codec::Json> (Backend::*)();
   void RouteReads() {
-    constexpr std::array<std::pair<const char*, Read>, 5> kReads = {{{"/v1/status", &Backend::Status},
+    constexpr std::array<std::pair<const char*, Read>, 6> kReads = {{{"/v1/status", &Backend::Status},
                                                                      {"/v1/machine", &Backend::Machine},
                                                                      {"/v1/node", &Backend::Node},
                                                                      {"/v1/ledger", &Backend::Ledger},
+                                                                     {"/v1/tree", &Backend::Tree},
                                                                      {"/v1/pods", &Backend::Pods}}};
     for (const auto& [path, read] : kReads)
       http_.Get(path, [this, call = read](const httplib::Request&, httplib::Response& response) {

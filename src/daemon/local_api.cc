@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "daemon/pod_status.h"
+#include "daemon/tree_status.h"
 #include "manifest/duration.h"
 #include "manifest/manifest.h"
 #include "runtime/log_reader.h"
@@ -90,6 +91,10 @@ Result<Json> LocalApi::Pods() {
     for (const ManagedPod* managed : order) pods.push_back(PodStatus(manager_, *managed));
     return Json{{"pods", std::move(pods)}};
   });
+}
+
+Result<Json> LocalApi::Tree() {
+  return mailbox_.Ask<Json>([this]() -> Result<Json> { return TreeStatus(manager_); });
 }
 
 Result<const ManagedPod*> LocalApi::Find(const std::string& namespace_, const std::string& name) const {

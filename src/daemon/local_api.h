@@ -44,6 +44,7 @@ class LocalApi final : public api::Backend {
   Result<codec::Json> Node() override;
   Result<codec::Json> Ledger() override;
   Result<codec::Json> Pods() override;
+  Result<codec::Json> Tree() override;
   Result<codec::Json> Pod(const std::string& namespace_, const std::string& name) override;
   Result<codec::Json> ApplyPods(const std::string& manifests) override;
   Result<codec::Json> DeletePod(const std::string& namespace_, const std::string& name) override;

@@ -24,6 +24,7 @@
 #include "cgroup/cgroup.h"
 #include "cgroup/names.h"
 #include "cgroup/node_values.h"
+#include "cgroup/value_lines.h"
 #include "cgroup/values.h"
 #include "engine/engine.h"
 #include "model/ledger.h"
@@ -57,6 +58,13 @@ struct PlannedGroup {
   cgroup::Reasons why;
 };
 
+/// A group as it is.
+struct GroupState {
+  PlannedGroup plan;
+  std::vector<cgroup::ValueLine> values;
+  std::string problem;  ///< why it could not be read; empty otherwise
+};
+
 /// Thread: the loop's only.
 class NodeCgroups {
  public:
@@ -81,6 +89,8 @@ class NodeCgroups {
   /// All groups of Berth's that exist, from the top, each with all its values. `pods`: those whose manifests are known;
   /// of the others only the CPUs are.
   std::vector<PlannedGroup> Plan(const Ledger& ledger, const std::vector<const Pod*>& pods) const;
+  /// The same beside what the kernel says now.
+  std::vector<GroupState> Inspect(const Ledger& ledger, const std::vector<const Pod*>& pods) const;
   /// Puts values right that somebody else changed, CPUs excepted (RepairCpus). Errors: the first; the rest was tried.
   Result<std::vector<Repair>> RepairValues(const Ledger& ledger, const std::vector<const Pod*>& pods);
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "cgroup/value_lines.h"
 #include "daemon/adopt.h"
 #include "daemon/node_cgroups.h"
 #include "os/host.h"
@@ -147,6 +146,20 @@ std::vector<PlannedGroup> NodeCgroups::Plan(const Ledger& ledger, const std::vec
   }
   for (PlannedGroup& group : out) group.values = cgroup::WithControllersOf(tree_.layout(), std::move(group.values));
   std::ranges::sort(out, {}, &PlannedGroup::path);
+  return out;
+}
+
+std::vector<GroupState> NodeCgroups::Inspect(const Ledger& ledger, const std::vector<const Pod*>& pods) const {
+  std::vector<GroupState> out;
+  for (PlannedGroup& plan : Plan(ledger, pods)) {
+    GroupState state{.plan = std::move(plan), .values = {}, .problem = {}};
+    if (const auto found = tree_.Read(state.plan.path)) {
+      state.values = cgroup::Compare(state.plan.values, *found, tree_.layout(), state.plan.why, options_.page);
+    } else {
+      state.problem = found.error().message;
+    }
+    out.push_back(std::move(state));
+  }
   return out;
 }
 

@@ -190,11 +190,11 @@ void PodManager::Reconcile(os::MonoTime now) {
   RemoveUnusedGroups();
 }
 
-std::vector<PlannedGroup> PodManager::PlanGroups() const {
+std::vector<GroupState> PodManager::InspectGroups() const {
   std::vector<const Pod*> pods;
   for (const auto& [uid, managed] : pods_)
     if (managed.claimed) pods.push_back(&managed.pod);
-  return groups_.Plan(ledger_, pods);
+  return groups_.Inspect(ledger_, pods);
 }
 
 void PodManager::RepairValues(os::MonoTime now) {

@@ -114,8 +114,8 @@ class PodManager {
   NodeCgroups& groups() { return groups_; }
   const cgroup::Tree& tree() const { return parts_.tree; }
   const ManagerOptions& options() const { return options_; }
-  /// What every group should hold for the pods of now.
-  std::vector<PlannedGroup> PlanGroups() const;
+  /// What every group holds, and should hold for the pods of now.
+  std::vector<GroupState> InspectGroups() const;
   /// Things an operator should know now (ledger not saved, cgroups not written), a sentence each.
   std::vector<std::string> Warnings() const;
 

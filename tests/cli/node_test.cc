@@ -39,6 +39,25 @@ TEST_F(NodeCommandTest, StatusShowsTheDaemon) {
   EXPECT_EQ("n1", AskJson({"status"})["nodeName"].get<std::string>());
 }
 
+TEST_F(NodeCommandTest, TreeShowsEachValueAndItsFormula) {
+  AddPod("web", "2");
+  const Ran ran = Ask({"tree"});
+  EXPECT_EQ(0, ran.status) << ran.err;
+  for (const std::string text :
+       {"cgroup v2, driver cgroupfs", "pod default/web-n1", "container app of default/web-n1", "CPUs of its own",
+        "the pod's CPU request 2000m × 1024 / 1000 = 2048 shares; weight 1 + (2048 - 2) × 9999 / 262142 = 79",
+        "no quota: it has CPUs of its own"})
+    EXPECT_THAT(ran.out, HasSubstr(text));
+  const codec::Json groups = AskJson({"tree"})["groups"];
+  ASSERT_FALSE(groups.empty());
+  for (const codec::Json& group : groups)
+    for (const codec::Json& value : group["values"]) EXPECT_TRUE(value["same"].get<bool>()) << value.dump();
+  const Ran wrong = Ask({"tree", "--wrong"});
+  EXPECT_EQ(0, wrong.status);
+  EXPECT_EQ("", wrong.out);
+  EXPECT_THAT(wrong.err, HasSubstr("Every value is what it should be"));
+}
+
 TEST_F(NodeCommandTest, EventsCanBeNarrowed) {
   AddPod("web", "2");
   AddPod("db", "1");

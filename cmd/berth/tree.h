@@ -1,0 +1,16 @@
+// `berth tree`: the cgroup tree, value by value.
+#ifndef BERTH_CMD_BERTH_TREE_H_
+#define BERTH_CMD_BERTH_TREE_H_
+
+#include "berth/session.h"
+
+namespace berth::cli {
+
+struct TreeOptions {
+  bool wrong = false;  ///< only values that differ
+};
+int RunTree(const TreeOptions& options, const Session& session);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_CMD_BERTH_TREE_H_
