@@ -43,12 +43,17 @@ Result<Result<KubeletConfiguration>> ReadConfig(const Json& json) {
   return Result<KubeletConfiguration>(std::move(parsed->config));
 }
 
-DeviceInventory ReadDevices(const Reader& list) {
+DeviceInventory ReadDevices(const Reader& list, const NodeSet& nodes) {
   DeviceInventory out;
   for (const Reader& item : list.Items()) {
     Device device{.id = item.Field("id").String()};
+    if (device.id.empty()) item.Field("id").Note("a device needs an id");
     if (item.Has("numa"))
-      for (const Reader& node : item.Field("numa").Items()) device.nodes.Insert(node.IdInSet<NumaId>());
+      for (const Reader& node : item.Field("numa").Items()) {
+        const NumaId id = node.IdInSet<NumaId>();
+        if (!nodes.Contains(id)) node.Note("the machine has no such NUMA node; it has " + FormatIds(nodes));
+        device.nodes.Insert(id);
+      }
     if (item.Has("healthy")) device.healthy = item.Field("healthy").Bool();
     out[item.Field("resource").String()].push_back(std::move(device));
   }
@@ -93,7 +98,7 @@ Result<TraceCase> ReadTrace(const Json& json) {
   TraceCase out{.machine = std::move(machine), .config = std::move(config), .inputs = {}, .steps = {}};
   Reader::Problem problem;
   const Reader reader(json, "case", problem);
-  if (reader.Has("devices")) out.inputs.devices = ReadDevices(reader.Field("devices"));
+  if (reader.Has("devices")) out.inputs.devices = ReadDevices(reader.Field("devices"), NodeIds(out.machine));
   if (problem.error) return std::unexpected(*std::move(problem.error));
   const Json* steps = Find(json, "steps");
   if (steps == nullptr || !steps->is_array()) return Bad("case.steps", "expected an array");

@@ -114,22 +114,55 @@ StateFacts RecordedFacts(const Json& step, const std::map<std::string, const Pod
   return out;
 }
 
+/// Some core or socket is not of the size that the kubelet takes all of them to be. Only there does it hand out CPUs
+/// that are taken or reserved (docs/differences.md); a record that breaks a promise on another machine is wrong.
+bool Irregular(const Machine& machine) {
+  int cores = 0;
+  std::map<SocketId, int> sockets;
+  for (const NumaNode& node : machine.nodes)
+    for (const Core& core : node.cores) ++cores, sockets[core.socket] += static_cast<int>(core.threads.size());
+  const int per_core = machine.reported_cpus / std::max(1, cores);
+  const int per_socket = machine.reported_cpus / std::max(1, machine.reported_sockets);
+  return std::ranges::any_of(sockets, [&](const auto& socket) { return socket.second != per_socket; }) ||
+         std::ranges::any_of(machine.nodes, [&](const NumaNode& node) {
+           return std::ranges::any_of(
+               node.cores, [&](const Core& core) { return static_cast<int>(core.threads.size()) != per_core; });
+         });
+}
+
 struct Excuse {
   std::size_t step = 0;
   std::string why;
+  bool refused_state = false;  ///< else a promise was broken
 };
 
-/// Where the record stops being a model: a refused restart, or a promise broken by the kubelet itself.
-std::optional<Excuse> FindExcuse(const TraceCase& trace, const NodeFacts& node, const Json& steps) {
+/// The first step of the record that refuses its own state or breaks a promise.
+std::optional<Excuse> FirstBroken(const TraceCase& trace, const NodeFacts& node, const Json& steps) {
   std::map<std::string, const Pod*> pods;
   for (std::size_t i = 0; i < steps.size() && i < trace.steps.size(); ++i) {
     if (const auto* add = std::get_if<AddPod>(&trace.steps[i])) pods[add->pod.uid] = &add->pod;
     if (const Json& error = At(steps[i], "error"); !error.is_null())
-      return Excuse{i, "the kubelet refused its own state: " + Show(error)};
+      return Excuse{i, "the kubelet refused its own state: " + Show(error), true};
     if (const auto promise = BrokenPromise(node, RecordedFacts(steps[i], pods)))
       return Excuse{i, "the kubelet broke a promise: " + *promise};
   }
   return std::nullopt;
+}
+
+/// Shared and exclusive CPUs are those of the node: the kubelet loses and invents none, whatever it hands out.
+bool KnowsAllCpus(const NodeFacts& node, const Json& step) {
+  const StateFacts facts = RecordedFacts(step, {});
+  CpuSet known = facts.shared;
+  for (const HolderFacts& holder : facts.holders) known |= holder.cpus;
+  return (node.strict ? node.cpus - node.reserved : node.cpus).IsSubsetOf(known) && known.IsSubsetOf(node.cpus);
+}
+
+/// Where the record stops being a model. nullopt: nowhere, or it is wrong in a way the kubelet never is.
+std::optional<Excuse> FindExcuse(const TraceCase& trace, const NodeFacts& node, const Json& steps) {
+  auto out = FirstBroken(trace, node, steps);
+  if (!out || out->refused_state) return out;
+  if (!Irregular(trace.machine) || !KnowsAllCpus(node, steps[out->step])) return std::nullopt;
+  return out;
 }
 
 /// The reserved CPUs that anybody can name from the configuration alone; those reserved by amount are chosen by the
@@ -278,7 +311,7 @@ TraceGuide GuideOf(const ReplayCase& replay, const codec::Json& expect) {
   const auto* trace = std::get_if<TraceCase>(&replay.what);
   const Json& steps = At(expect, "steps");
   if (trace == nullptr || !trace->config || !steps.is_array()) return guide;
-  if (!FindExcuse(*trace, FactsWithoutChoice(*trace), steps))
+  if (Irregular(trace->machine) && !FirstBroken(*trace, FactsWithoutChoice(*trace), steps))
     guide.reserved = engine::RecordedNode::Reserved::kAsRecorded;
   std::set<std::string> rejected;
   for (std::size_t i = 0; i < steps.size() && i < trace->steps.size(); ++i) {

@@ -14,6 +14,12 @@ constexpr unsigned kChunk = 1U << 16;
 
 gzFile Gz(void* file) { return static_cast<gzFile>(file); }
 
+/// zlib's "<fd:3>: " in front of a message says nothing to a reader.
+std::string WithoutName(std::string_view message) {
+  const std::size_t colon = message.find(": ");
+  return std::string(colon == std::string_view::npos ? message : message.substr(colon + 2));
+}
+
 }  // namespace
 
 void LineReader::Closer::operator()(void* file) const { gzclose_r(Gz(file)); }
@@ -43,7 +49,7 @@ Result<bool> LineReader::Fill(const std::string& where) {
   if (code == Z_ERRNO)
     failed_ = FailErrno("read", where, error).error();
   else if (code != Z_OK && code != Z_STREAM_END)
-    failed_ = Error{Code::kCorrupt, 0, where + ": the gzip data are damaged or cut off: " + message};
+    failed_ = Error{Code::kCorrupt, 0, where + ": the gzip data are damaged or cut off: " + WithoutName(message)};
   if (buffer_.empty() && failed_) return std::unexpected(*failed_);
   return !buffer_.empty();
 }
