@@ -146,6 +146,11 @@ std::optional<Quantity> FitStep(const Attempt& attempt, const Pod& pod, const Kn
   return left;
 }
 
+/// Huge pages and devices; a container without CPU time or memory is no answer.
+bool MayBeLeftOut(std::string_view resource) {
+  return IsMemoryType(resource) ? resource != "memory" : !IsNativeResource(resource);
+}
+
 /// Smaller values to try first, nearest first. Amounts that are whole stay whole.
 std::vector<Quantity> Values(const Attempt& attempt, const Pod& pod, const Knob& knob) {
   const bool memory = IsMemoryType(knob.resource);
@@ -165,8 +170,8 @@ std::vector<Quantity> Values(const Attempt& attempt, const Pod& pod, const Knob&
   for (std::int64_t mark : marks)
     if (const std::int64_t whole = mark / step * step; whole > 0) out.push_back(ToQuantity(knob, whole));
   if (cpu && knob.from <= Quantity::FromUnits(1)) out.push_back(Quantity::FromMilli(knob.from.MilliValue() / 2));
-  if (!memory && !cpu && !IsNativeResource(knob.resource)) out.emplace_back();
-  std::erase_if(out, [&](const Quantity& q) { return q >= knob.from || (q.IsZero() && (memory || cpu)); });
+  if (MayBeLeftOut(knob.resource)) out.emplace_back();
+  std::erase_if(out, [&](const Quantity& q) { return q >= knob.from || (q.IsZero() && !MayBeLeftOut(knob.resource)); });
   std::sort(out.begin(), out.end(), std::greater<>());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;

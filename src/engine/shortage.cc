@@ -14,6 +14,12 @@
 namespace berth::engine {
 namespace {
 
+/// The policy refuses what is not as narrow as it could be.
+bool Aligned(const Books& books) {
+  const TopologyPolicy policy = books.tables->settings.topology_policy;
+  return policy == TopologyPolicy::kRestricted || policy == TopologyPolicy::kSingleNumaNode;
+}
+
 /// One resource, node by node.
 struct Stock {
   std::string resource;
@@ -56,11 +62,12 @@ std::optional<std::size_t> Fewest(const Stock& stock) {
   return std::nullopt;
 }
 
-std::vector<Shortage> ShortOf(const NodeIndex& nodes, const Stock& stock) {
+/// aligned: a request that is spread over more nodes than it needs is refused.
+std::vector<Shortage> ShortOf(const NodeIndex& nodes, const Stock& stock, bool aligned) {
   if (stock.requested > stock.free_in_all)
     return {On(stock, Shortage::Scope::kMachine, nodes.nodes(), stock.free_in_all, stock.capacity_in_all)};
   const std::optional<std::size_t> fewest = Fewest(stock);
-  if (!fewest) return {};
+  if (!fewest || !aligned) return {};
   std::vector<Shortage> out;
   if (*fewest == 1) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -104,12 +111,26 @@ Stock CpuStock(const Books& books, int cpus, bool container) {
   return out;
 }
 
+std::vector<Mask> BookableSets(const Books& books, bool single) {
+  std::vector<Mask> out;
+  Mask unused = 0;
+  for (std::size_t node = 0; node < books.tables->nodes.size(); ++node) {
+    const Mask alone = Mask{1} << node;
+    const bool used = books.memory.Assignments(node) > 0;
+    const Mask set = used ? books.memory.Cells(node) : alone;
+    if (!used && !single) unused |= alone;
+    if ((used || single) && std::find(out.begin(), out.end(), set) == out.end()) out.push_back(set);
+  }
+  if (unused != 0) out.push_back(unused);
+  return out;
+}
+
 /// nullopt: the type alone fits on as few nodes as it ever could. What init containers left counts only on exactly
 /// their nodes, so sums over nodes cannot tell.
 std::optional<Stock> MemoryStock(const Books& books, const MemoryNeed& need) {
   const std::vector<MemoryNeed> alone{need};
   const std::optional<MaskHint> fits = MemoryFit(books, alone).Best(0);
-  if (fits && fits->preferred) return std::nullopt;
+  if (fits && (fits->preferred || !Aligned(books))) return std::nullopt;
   Stock out;
   out.resource = need.type;
   out.requested = need.bytes;
@@ -122,6 +143,32 @@ std::optional<Stock> MemoryStock(const Books& books, const MemoryNeed& need) {
     out.capacity_in_all += out.capacity.back();
   }
   if (fits) out.free_in_all = std::max(out.free_in_all, need.bytes);
+  return out;
+}
+
+/// Amounts of several types that no one set of nodes has, though each type alone would find one, or nodes that are
+/// enough together but may not be tied together: the sets of nodes that may be booked (a group in use, a node in use
+/// alone, the unused nodes together; single nodes where one could do), with what is short on each.
+std::vector<Shortage> ShortTogether(const Books& books, const std::vector<MemoryNeed>& needs) {
+  const MemoryFit fit(books, needs);
+  const std::optional<MaskHint> best = fit.Best(0);
+  if (needs.empty() || (best && (best->preferred || !Aligned(books)))) return {};
+  const NodeIndex& nodes = books.tables->nodes;
+  const MemoryLayout& layout = books.memory.layout();
+  std::vector<Shortage> out;
+  for (Mask set : BookableSets(books, fit.narrowest() == 1)) {
+    for (const MemoryNeed& need : needs) {
+      Stock stock{.resource = need.type, .requested = need.bytes};
+      const auto type = layout.Find(need.type);
+      std::int64_t free = books.ReusableBytes(set, need.type);
+      std::int64_t capacity = 0;
+      ForEachBit(set, [&](std::size_t node) {
+        free += type ? books.memory.Table(node, *type).free.v : 0;
+        capacity += type ? books.memory.Table(node, *type).allocatable.v : 0;
+      });
+      if (free < need.bytes) out.push_back(On(stock, Shortage::Scope::kNodes, nodes.ToNodes(set), free, capacity));
+    }
+  }
   return out;
 }
 
@@ -160,12 +207,16 @@ std::vector<Shortage> ShortagesOf(Books& books, const Request& request) {
   for (const DeviceNeed& need : *request.devices)
     if (const DevicePool* pool = books.devices.Find(need.resource)) stocks.push_back(DeviceStock(books, *pool, need));
   std::vector<Shortage> out;
+  bool memory_is_short = false;
   for (const Stock& stock : stocks) {
-    for (Shortage& shortage : ShortOf(books.tables->nodes, stock)) {
-      shortage.container = request.container;
+    for (Shortage& shortage : ShortOf(books.tables->nodes, stock, Aligned(books))) {
+      memory_is_short = memory_is_short || IsMemoryType(stock.resource);
       out.push_back(std::move(shortage));
     }
   }
+  if (!memory_is_short)
+    for (Shortage& shortage : ShortTogether(books, *request.memory)) out.push_back(std::move(shortage));
+  for (Shortage& shortage : out) shortage.container = request.container;
   return out;
 }
 

@@ -22,6 +22,8 @@ class MemoryFit {
   std::optional<MaskHint> Best(Mask required) const;
   /// Free memory of the set is enough, without what init containers left.
   bool Free(Mask mask) const { return free_.Enough(mask); }
+  /// Nodes of the narrowest set that would do if nothing were taken; all nodes if none would.
+  int narrowest() const { return narrowest_; }
   /// A set of several nodes that would tie in a node which is in use alone or in another group.
   bool Violates(Mask mask) const;
 
