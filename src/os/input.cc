@@ -1,22 +1,34 @@
 #include "os/input.h"
 
-#include <filesystem>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <iostream>
 #include <iterator>
 
 #include "os/fs.h"
+#include "os/unique_fd.h"
 
 namespace berth::os {
 
 Result<std::string> ReadInput(const std::string& file) {
   if (file == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  const std::filesystem::path path(file);
-  const std::string folder = path.parent_path().empty() ? "." : path.parent_path().string();
-  auto fs = OpenFs(folder);
-  if (!fs) return Wrap(std::move(fs).error(), file);
-  auto text = (*fs)->Read(path.filename().string());
-  if (!text) return Wrap(std::move(text).error(), file);
-  return *std::move(text);
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return FailErrno("open", file, errno);
+  std::string out;
+  for (;;) {
+    constexpr std::size_t kChunk = std::size_t{1} << 16;
+    const std::size_t end = out.size();
+    out.resize(end + kChunk);
+    const ssize_t got = ::read(fd.get(), out.data() + end, kChunk);
+    const int error = errno;
+    out.resize(end + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got == 0) return out;
+    if (got < 0 && error != EINTR) return FailErrno("read", file, error);
+    if (out.size() > Fs::kMaxFileSize) return Fail(Code::kInvalid, file + ": larger than 64 MiB");
+  }
 }
 
 }  // namespace berth::os

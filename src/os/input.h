@@ -8,8 +8,8 @@
 
 namespace berth::os {
 
-/// The whole of a file, or of standard input for "-". Relative paths start at the working directory.
-/// Errors: as OpenFs and Fs::Read; the message starts with the file's name.
+/// The whole of a file or pipe, or of standard input for "-", up to Fs::kMaxFileSize.
+/// Errors: as open(2) and read(2), naming the file; kInvalid when it is larger.
 Result<std::string> ReadInput(const std::string& file);
 
 }  // namespace berth::os
