@@ -84,10 +84,11 @@ std::optional<std::int64_t> ParseExponent(std::string_view suffix) {
 }
 
 std::string WhyBadSuffix(std::string_view suffix) {
-  if (suffix.find_first_of(" \t\r\n") != std::string_view::npos) return "white space is not allowed";
-  if (suffix.starts_with('.')) return "a second decimal point";
+  if (suffix.find_first_of(" \t\r\n") != std::string_view::npos)
+    return "white space is not allowed; write a number such as 2, 500m or 1.5Gi";
+  if (suffix.starts_with('.')) return "a second decimal point; write a number such as 2, 500m or 1.5Gi";
   if (suffix.starts_with('e') || (suffix.starts_with('E') && suffix.size() > 1))
-    return "the exponent '" + Printable(suffix, 20) + "' is not a whole number";
+    return "the exponent '" + Printable(suffix, 20) + "' is not a whole number; write one such as e3 or E-6";
   return "unknown suffix '" + Printable(suffix, 20) +
          "'; use one of n u m k M G T P E, Ki Mi Gi Ti Pi Ei, an exponent such as e3, or none";
 }

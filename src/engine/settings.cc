@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/words.h"
 #include "engine/align/mask.h"
 #include "engine/allocatable.h"
 #include "engine/cpu/take.h"
@@ -55,6 +56,12 @@ constexpr std::array<CpuOption, 6> kCpuOptions{{
 /// Refused together, in the order in which they are tested.
 constexpr std::array<std::pair<std::size_t, std::size_t>, 4> kRefusedPairs{{{0, 5}, {3, 5}, {2, 5}, {2, 3}}};
 
+std::string OptionNames() {
+  std::string out;
+  for (const CpuOption& option : kCpuOptions) out += (out.empty() ? "" : ", ") + std::string(option.name);
+  return out;
+}
+
 Result<void> CheckMaturity(const CpuOption& option, const KubeletConfiguration& config, std::string_view setting) {
   if (option.maturity == Maturity::kStable) return {};
   const bool alpha = option.maturity == Maturity::kAlpha;
@@ -72,7 +79,8 @@ Result<CpuOptions> ParseCpuOptions(const KubeletConfiguration& config) {
     const auto* const option =
         std::find_if(kCpuOptions.begin(), kCpuOptions.end(), [&](const CpuOption& o) { return o.name == name; });
     if (option == kCpuOptions.end())
-      return Bad(setting, "new static policy error: unknown CPU Manager Policy option: \"" + Printable(name) + "\"");
+      return Bad(setting, "new static policy error: unknown CPU Manager Policy option: \"" + Printable(name) +
+                              "\" (use " + OptionNames() + ")");
     BERTH_RETURN_IF_ERROR(CheckMaturity(*option, config, setting));
     const std::optional<bool> on = ParseBool(value);
     if (!on)
@@ -82,9 +90,9 @@ Result<CpuOptions> ParseCpuOptions(const KubeletConfiguration& config) {
   }
   for (const auto& [a, b] : kRefusedPairs) {
     if (!(out.*(kCpuOptions[a].field)) || !(out.*(kCpuOptions[b].field))) continue;
-    return Bad("cpuManagerPolicyOptions", "new static policy error: static policy options " +
-                                              std::string(kCpuOptions[a].name) + " and " +
-                                              std::string(kCpuOptions[b].name) + " can not be used at the same time");
+    return Bad("cpuManagerPolicyOptions",
+               "new static policy error: static policy options " + std::string(kCpuOptions[a].name) + " and " +
+                   std::string(kCpuOptions[b].name) + " can not be used at the same time (turn one of them off)");
   }
   return out;
 }
@@ -95,8 +103,8 @@ Result<std::optional<CpuSet>> ListedCpus(const KubeletConfiguration& config, con
   auto cpus = CpuSet::Parse(config.reserved_system_cpus);
   if (!cpus) return Wrap(std::move(cpus).error(), "reservedSystemCPUs");
   if (!cpus->IsSubsetOf(topology.cpus()))
-    return Bad("reservedSystemCPUs",
-               "reserved-cpus: " + FormatIds(*cpus) + " is not a subset of online-cpus: " + FormatIds(topology.cpus()));
+    return Bad("reservedSystemCPUs", "reserved-cpus: " + FormatIds(*cpus) + " is not a subset of online-cpus: " +
+                                         FormatIds(topology.cpus()) + " (name CPUs that are online)");
   if (!config.system_reserved_cgroup.empty() || !config.kube_reserved_cgroup.empty())
     return Bad("reservedSystemCPUs",
                "can't be combined with systemReservedCgroup or kubeReservedCgroup (leave one of them out)");
@@ -114,12 +122,16 @@ Result<void> ReadTopologyOptions(const KubeletConfiguration& config, Settings& o
       out.prefer_closest = *on;
     } else if (name == "max-allowable-numa-nodes") {
       const auto most = ParseDecimal<int>(value);
-      if (!most) return Bad(setting, "unable to convert policy option to integer: \"" + Printable(value) + "\"");
+      if (!most)
+        return Bad(setting, "unable to convert policy option to integer: \"" + Printable(value) +
+                                "\" (write a whole number from 8 up)");
       if (*most < kDefaultNumaNodes)
-        return Bad(setting, "the minimum value of \"max-allowable-numa-nodes\" should not be less than 8");
+        return Bad(setting, "the minimum value of \"max-allowable-numa-nodes\" should not be less than 8 (this says " +
+                                std::to_string(*most) + ")");
       most_nodes = *most;
     } else {
-      return Bad(setting, "unknown Topology Manager Policy option: \"" + Printable(name) + "\"");
+      return Bad(setting, "unknown Topology Manager Policy option: \"" + Printable(name) +
+                              "\" (use prefer-closest-numa-nodes or max-allowable-numa-nodes)");
     }
   }
   return {};
@@ -168,11 +180,11 @@ Result<void> CheckAlignBySocket(const Topology& topology, const Settings& settin
   if (settings.topology_policy == TopologyPolicy::kSingleNumaNode)
     return Bad(kSetting,
                "new static policy error: Topolgy manager single-numa-node policy is incompatible with CPUManager "
-               "align-by-socket policy option");
+               "align-by-socket policy option (turn it off, or use another topologyManagerPolicy)");
   if (topology.num_sockets() > topology.num_numa())
     return Bad(kSetting,
                "new static policy error: Align by socket is not compatible with hardware where number of sockets are "
-               "more than number of NUMA");
+               "more than number of NUMA (turn it off)");
   return {};
 }
 
@@ -199,7 +211,8 @@ Result<CpuSet> ChooseReserved(const Topology& topology, const Settings& settings
   if (cpus.Count() != count)
     return Bad(kSetting,
                "new static policy error: [cpumanager] unable to reserve the required amount of CPUs (size of " +
-                   FormatIds(cpus) + " did not equal " + std::to_string(count) + ")");
+                   FormatIds(cpus) + " did not equal " + std::to_string(count) + "; this machine has " +
+                   Counted(topology.cpus().Count(), "CPU") + ", reserve at most as many)");
   return cpus;
 }
 
@@ -272,7 +285,9 @@ Result<void> ReadMemorySettings(const Machine& machine, const KubeletConfigurati
   BERTH_RETURN_IF_ERROR(CheckReservedSums(out));
   for (const auto& [node, types] : out.reserved_memory)
     if (types.contains("memory")) return {};
-  return Bad("reservedMemory", "[memorymanager] you should specify the system reserved memory");
+  return Bad("reservedMemory",
+             "[memorymanager] you should specify the system reserved memory (reserve some of "
+             "type memory on a node)");
 }
 
 Result<void> CheckMachine(const Machine& machine, const KubeletConfiguration& config) {

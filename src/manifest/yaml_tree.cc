@@ -1,5 +1,6 @@
 // YAML text -> Documents. The only file that knows yaml-cpp. Its events are used and not its nodes, because the nodes
 // forget duplicate keys, and because aliases must be bounded while they are expanded.
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
@@ -140,6 +141,8 @@ Result<Document> ReadYaml(std::string_view text, int first_line) {
       closed += "...\n";  // else yaml-cpp closes an open quote at the end of the file silently
     std::istringstream in(std::move(closed));
     return ReadOne(in, first_line);
+  } catch (const YAML::DeepRecursion& e) {
+    return Fail(Code::kInvalid, Place(e.mark, first_line) + "too many levels of nesting");
   } catch (const YAML::Exception& e) {
     return Fail(Code::kInvalid, Place(e.mark, first_line) + "not valid YAML: " + Printable(e.msg, 200));
   } catch (const std::exception& e) {
