@@ -82,6 +82,8 @@ int AwaitStart(const Json& result, const std::string& old_uid, const WaitOptions
       if (Text(*pod, "phase") != "Failed") return kOk;
       session.err() << "berth: " << FullName(result) << ": " << Text(*pod, "reason") << ": " << Text(*pod, "message")
                     << '\n';
+      for (const Json& detail : Member(*pod, "details"))
+        if (detail.is_string()) session.err() << "  " << detail.get<std::string>() << '\n';
       return Text(*pod, "admittedAt").empty() ? kRejected : kFailed;
     }
     if (TimeIsUp(start, options)) {

@@ -211,8 +211,8 @@ Result<CpuSet> ChooseReserved(const Topology& topology, const Settings& settings
   if (cpus.Count() != count)
     return Bad(kSetting,
                "new static policy error: [cpumanager] unable to reserve the required amount of CPUs (size of " +
-                   FormatIds(cpus) + " did not equal " + std::to_string(count) + "; this machine has " +
-                   Counted(topology.cpus().Count(), "CPU") + ", reserve at most as many)");
+                   (cpus.empty() ? "{}" : FormatIds(cpus)) + " did not equal " + std::to_string(count) +
+                   "; this machine has " + Counted(topology.cpus().Count(), "CPU") + ", reserve at most as many)");
   return cpus;
 }
 

@@ -116,6 +116,16 @@ std::string Place(const YAML::Mark& mark, int first_line) {
   return "line " + std::to_string(mark.line + first_line) + ", column " + std::to_string(mark.column + 1) + ": ";
 }
 
+/// What yaml-cpp says, with the cure where there is one.
+std::string InOurWords(const std::string& message) {
+  if (message == YAML::ErrorMsg::END_OF_MAP_FLOW) return "a '{' is not closed; is a '}' or a comma missing?";
+  if (message == YAML::ErrorMsg::END_OF_SEQ_FLOW) return "a '[' is not closed; is a ']' or a comma missing?";
+  if (message == YAML::ErrorMsg::END_OF_MAP || message == YAML::ErrorMsg::END_OF_SEQ)
+    return message + "; is this line indented as the ones above it?";
+  if (message == "illegal map value") return message + "; put a value that holds ': ' in quotes";
+  return Printable(message, 200);
+}
+
 /// One document and nothing after it: yaml-cpp takes stray text for further documents, and a stray bracket for an
 /// endless row of empty ones.
 Result<Document> ReadOne(std::istream& in, int first_line) {
@@ -144,7 +154,7 @@ Result<Document> ReadYaml(std::string_view text, int first_line) {
   } catch (const YAML::DeepRecursion& e) {
     return Fail(Code::kInvalid, Place(e.mark, first_line) + "too many levels of nesting");
   } catch (const YAML::Exception& e) {
-    return Fail(Code::kInvalid, Place(e.mark, first_line) + "not valid YAML: " + Printable(e.msg, 200));
+    return Fail(Code::kInvalid, Place(e.mark, first_line) + "not valid YAML: " + InOurWords(e.msg));
   } catch (const std::exception& e) {
     return Fail(Code::kInvalid, std::string("not valid YAML: ") + e.what());
   }

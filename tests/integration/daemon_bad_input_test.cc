@@ -32,32 +32,49 @@ std::string Manifest(const std::string& name, const std::string& containers, con
 struct BadFile {
   const char* file;
   std::string text;
-  const char* reason;   // of the event
-  const char* message;  // part of it
+  const char* reason;              // of the event
+  std::vector<const char*> words;  // parts of it: file, field, cure
 };
 
 TEST_F(DaemonBadInputTest, EachBadManifestGivesOneClearEventAndTheRestRuns) {
   const std::vector<BadFile> files = {
-      {"broken.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: broken\n", "FailedValidation", "broken.yaml"},
-      {"field.yaml", Manifest("field", "[{name: a, image: none, command: [sleep, \"60\"], imagee: x}]"),
-       "ManifestWarning", "imagee"},
+      {"broken.yaml",
+       "apiVersion: v1\nkind: Pod\nmetadata: {name: broken\n",
+       "FailedValidation",
+       {"broken.yaml", "line 4", "is a '}' or a comma missing?"}},
+      {"field.yaml",
+       Manifest("field", "[{name: a, image: none, command: [sleep, \"60\"], imagee: x}]"),
+       "ManifestWarning",
+       {"field.yaml", "spec.containers[0].imagee", "did you mean \"image\"?"}},
       {"quantity.yaml",
        Manifest("quantity", "[{name: a, image: none, command: [sleep], resources: {limits: {memory: 1.5.2Gi}}}]"),
-       "FailedValidation", "1.5.2Gi"},
-      {"empty.yaml", Manifest("empty", "[]"), "FailedValidation", "spec.containers: Required"},
+       "FailedValidation",
+       {"quantity.yaml", "spec.containers[0].resources.limits[memory]", "write a number such as 2, 500m or 1.5Gi"}},
+      {"empty.yaml",
+       Manifest("empty", "[]"),
+       "FailedValidation",
+       {"empty.yaml", "spec.containers: Required", "needs at least one container"}},
       {"twice.yaml",
        Manifest("twice", "[{name: a, image: none, command: [sleep]}, {name: a, image: none, command: [sleep]}]"),
-       "FailedValidation", "Duplicate value"},
-      {"dots.yaml", Manifest("../dots", "[{name: a, image: none, command: [sleep]}]"), "FailedValidation", "../dots"},
-      {"dots2.yaml", Manifest("dots2", "[{name: ../a, image: none, command: [sleep]}]"), "FailedValidation", "../a"},
-      {"big.yaml", SpinnerManifest("big", "4096"), "UnexpectedAdmissionError", "requested=4096"},
+       "FailedValidation",
+       {"twice.yaml", "spec.containers[1].name: Duplicate value", "names are unique"}},
+      {"dots.yaml",
+       Manifest("../dots", "[{name: a, image: none, command: [sleep]}]"),
+       "FailedValidation",
+       {"dots.yaml", "metadata.name: Invalid value: \"../dots\"", "for example to \"dots\""}},
+      {"dots2.yaml",
+       Manifest("dots2", "[{name: ../a, image: none, command: [sleep]}]"),
+       "FailedValidation",
+       {"dots2.yaml", "spec.containers[0].name: Invalid value: \"../a\"", "for example to \"a\""}},
+      {"big.yaml", SpinnerManifest("big", "4096"), "UnexpectedAdmissionError", {"requested=4096", "CPUs short"}},
   };
   for (const BadFile& file : files) node.AddPod(file.file, file.text);
   node.AddPod("good.yaml", SpinnerManifest("good", ""));
   node.Start();
   ASSERT_TRUE(node.Until("the good pod runs", [&] { return node.Runs("good"); }));
   for (const BadFile& file : files) {
-    EXPECT_EQ(node.CountEvents(file.reason, file.message), 1) << file.file << ": " << node.Get("/v1/events").dump(1);
+    for (const char* word : file.words)
+      EXPECT_EQ(node.CountEvents(file.reason, word), 1) << file.file << ": " << node.Get("/v1/events").dump(1);
   }
   EXPECT_EQ(node.PodNamed("big")["phase"], "Failed");
   EXPECT_TRUE(node.Runs("field")) << "an unknown field is a warning";
