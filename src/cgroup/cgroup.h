@@ -47,6 +47,13 @@ Result<Layout> ParseLayout(std::string_view mountinfo, std::string_view v2_contr
 /// Reads `root_fs` ("/"): proc/self/mountinfo and cgroup.controllers of the v2 mount.
 Result<Layout> DiscoverLayout(os::Fs& root_fs);
 
+/// The effective set of a cgroup; empty where there is no value.
+struct Cpuset {
+  CpuSet cpus;
+  NodeSet mems;
+  friend bool operator==(const Cpuset&, const Cpuset&) = default;
+};
+
 /// The tree below one root cgroup of this host. Not thread-safe: owned by the daemon's loop.
 class Tree {
  public:
@@ -75,6 +82,11 @@ class Tree {
   virtual Result<CpuSet> ReadCpus(std::string_view path) {
     BERTH_TRY(const CgroupValues values, Read(path));
     return values.cpus.value_or(CpuSet());
+  }
+  /// Only the CPUs and memory nodes of Read(path). Errors: kNotFound.
+  virtual Result<Cpuset> ReadCpuset(std::string_view path) {
+    BERTH_TRY(const CgroupValues values, Read(path));
+    return Cpuset{values.cpus.value_or(CpuSet()), values.mems.value_or(NodeSet())};
   }
   /// Memory charged to the cgroup and everything below; nullopt: not counted here.
   virtual Result<std::optional<Bytes>> MemoryUsage(std::string_view) { return std::nullopt; }

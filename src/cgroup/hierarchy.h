@@ -81,6 +81,8 @@ class Hierarchy {
   virtual Result<void> Write(std::string_view path, std::size_t owned, const CgroupValues& values) = 0;
   /// The effective CPUs; nullopt: no such cgroup or file. Requires: Has("cpuset").
   virtual Result<std::optional<CpuSet>> ReadCpus(std::string_view path) = 0;
+  /// The effective memory nodes, likewise.
+  virtual Result<std::optional<NodeSet>> ReadMems(std::string_view path) = 0;
   /// Fills in what this hierarchy knows. Requires: the cgroup exists.
   virtual Result<void> Read(std::string_view path, CgroupValues& out) = 0;
 

@@ -73,6 +73,7 @@ class HostTree final : public Tree {
   Result<int> Write(std::string_view path, const CgroupValues& values) override;
   Result<CgroupValues> Read(std::string_view path) override;
   Result<CpuSet> ReadCpus(std::string_view path) override;
+  Result<Cpuset> ReadCpuset(std::string_view path) override;
   Result<std::vector<int>> Pids(std::string_view path) override;
   Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override;
   Result<std::optional<std::int64_t>> PidCapacity() override;
@@ -122,7 +123,11 @@ Result<void> HostTree::Start() {
     hierarchies_.push_back(mount->v2 ? MakeV2Hierarchy(files_, mount->mount, std::move(names))
                                      : MakeV1Hierarchy(files_, mount->mount, std::move(names)));
   }
-  if (!Has("cpuset")) return Fail(Code::kUnsupported, "no cgroup hierarchy with the cpuset controller");
+  if (!Has("cpuset"))
+    return Fail(Code::kUnsupported,
+                "no cgroup hierarchy with the cpuset controller; mount one ('mount -t cgroup2 none "
+                "/sys/fs/cgroup', or v1: 'mount -t cgroup -o cpuset none "
+                "/sys/fs/cgroup/cpuset'), or enable the controller in the kernel");
   auto made = Create("");
   if (made || made.error().code != Code::kPermission) return made;
   return Wrap(std::move(made).error(),
@@ -194,6 +199,18 @@ Result<CpuSet> HostTree::ReadCpus(std::string_view path) {
     return *cpus;
   }
   return CpuSet();
+}
+
+Result<Cpuset> HostTree::ReadCpuset(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  for (const auto& h : hierarchies_) {
+    if (!h->Has("cpuset")) continue;
+    BERTH_TRY(auto cpus, h->ReadCpus(full));
+    if (!cpus) return FailErrno("read cgroup", h->Dir(full), ENOENT);
+    BERTH_TRY(auto mems, h->ReadMems(full));
+    return Cpuset{*std::move(cpus), std::move(mems).value_or(NodeSet())};
+  }
+  return Cpuset();
 }
 
 Result<std::vector<std::string>> HostTree::ChildrenOf(const std::string& dir) {

@@ -26,6 +26,9 @@ class V1Hierarchy final : public Hierarchy {
   Result<std::optional<CpuSet>> ReadCpus(std::string_view path) override {
     return ReadSet<CpuSet>(Dir(path), "cpuset.effective_cpus", "cpuset.cpus");
   }
+  Result<std::optional<NodeSet>> ReadMems(std::string_view path) override {
+    return ReadSet<NodeSet>(Dir(path), "cpuset.effective_mems", "cpuset.mems");
+  }
   Result<void> Read(std::string_view path, CgroupValues& out) override;
 
  private:
@@ -216,7 +219,7 @@ Result<void> V1Hierarchy::Read(std::string_view path, CgroupValues& out) {
   const std::string dir = Dir(path);
   if (Has("cpuset")) {
     BERTH_TRY(out.cpus, ReadCpus(path));
-    BERTH_TRY(out.mems, ReadSet<NodeSet>(dir, "cpuset.effective_mems", "cpuset.mems"));
+    BERTH_TRY(out.mems, ReadMems(path));
   }
   if (Has("cpu")) BERTH_RETURN_IF_ERROR(ReadCpu(dir, out));
   if (Has("memory")) {

@@ -20,6 +20,9 @@ class V2Hierarchy final : public Hierarchy {
   Result<std::optional<CpuSet>> ReadCpus(std::string_view path) override {
     return files().Parsed(Dir(path) + "/cpuset.cpus.effective", CpuSet::Parse);
   }
+  Result<std::optional<NodeSet>> ReadMems(std::string_view path) override {
+    return files().Parsed(Dir(path) + "/cpuset.mems.effective", NodeSet::Parse);
+  }
   Result<void> Read(std::string_view path, CgroupValues& out) override;
 
  private:
@@ -161,7 +164,7 @@ Result<void> V2Hierarchy::Read(std::string_view path, CgroupValues& out) {
   const std::string dir = Dir(path);
   if (Has("cpuset")) {
     BERTH_TRY(out.cpus, ReadCpus(path));
-    BERTH_TRY(out.mems, files().Parsed(dir + "/cpuset.mems.effective", NodeSet::Parse));
+    BERTH_TRY(out.mems, ReadMems(path));
   }
   if (Has("cpu")) {
     BERTH_TRY(const auto weight, files().Parsed(dir + "/cpu.weight", ParseNumber));

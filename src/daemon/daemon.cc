@@ -43,7 +43,7 @@ Result<void> Daemon::Run() {
   while (!Stopped()) {
     const os::MonoTime now = os::SystemClock().Now();
     if (auto snapshot = source_->Poll(now)) manager_->OnSnapshot(*std::move(snapshot), now);
-    if (now >= manager_->next_due()) manager_->Sync(now);
+    if (now >= manager_->next_due()) manager_->Tick(now);
     if (Stopped()) break;
     Notify(now);
     BERTH_RETURN_IF_ERROR(WatchSource());
@@ -67,6 +67,7 @@ Result<void> Daemon::WaitForSomething() {
     if (fd == mailbox_->fd()) mailbox_->RunAll();
     if (fd == runtime_->event_fd()) manager_->OnRuntime(os::SystemClock().Now());
     if (fd == history_->event_fd()) TakeHistoryNotes();
+    if (writers_ && fd == writers_->fd()) TakeForeignWrites();
     if (fd == timer_.get()) {
       std::uint64_t expirations = 0;
       [[maybe_unused]] const ssize_t got = ::read(fd, &expirations, sizeof expirations);
@@ -111,6 +112,18 @@ void Daemon::BeginStop() {
 
 bool Daemon::Stopped() const { return stopping_ && (!ending_pods_ || manager_->idle()); }
 
+/// Only cpusets are put right; other values somebody writes are his.
+void Daemon::TakeForeignWrites() {
+  const os::MonoTime now = os::SystemClock().Now();
+  os::WriteWatch::Writes writes = writers_->Take();
+  for (os::FileWrite& write : writes.list) {
+    const std::size_t slash = write.path.rfind('/');
+    if (slash == std::string::npos || !write.path.substr(slash + 1).starts_with("cpuset.")) continue;
+    manager_->OnForeignWrite(write.path.substr(0, slash), std::move(write.who), now);
+  }
+  if (writes.lost) manager_->CheckSoon(now);
+}
+
 void Daemon::TakeHistoryNotes() {
   const std::string object = "node/" + settings_.berth.node_name;
   for (history::Note& note : history_->TakeNotes()) {
@@ -136,6 +149,7 @@ void Daemon::Reload() {
     events_->SetCapacity(std::min(kept, kEventsInMemory));
     history_->SetMaxEntries(kept);
     manager_->SetReconcilePeriod(settings_.berth.reconcile_period);
+    manager_->SetAdoptUnknown(settings_.berth.unknown_pods == "adopt");
     if (waiting.empty())
       events_->Normal("Reloaded", object, "settings were read again");
     else

@@ -21,6 +21,7 @@
 #include "history/history.h"
 #include "os/fs.h"
 #include "os/unique_fd.h"
+#include "os/write_watch.h"
 #include "runtime/runtime.h"
 #include "source/source.h"
 #include "state/store.h"
@@ -68,6 +69,8 @@ class Daemon {
   void Notify(os::MonoTime now);
   void RemoveGroups();
   void TakeHistoryNotes();
+  void TakeForeignWrites();
+  void WatchWriters();
 
   CommandLine line_;
   Settings settings_;
@@ -86,6 +89,7 @@ class Daemon {
   std::unique_ptr<source::Source> source_;
   std::unique_ptr<history::History> history_;
   std::unique_ptr<EventLog> events_;
+  std::optional<os::WriteWatch> writers_;  // nullopt: foreign writers are not named, their writes seen a little later
   std::unique_ptr<PodManager> manager_;
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<LocalApi> api_;

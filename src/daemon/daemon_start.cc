@@ -48,6 +48,12 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
     out.log_max_bytes = static_cast<std::uint64_t>(size->Value());
   out.log_max_files = settings.kubelet.container_log_max_files;
   out.reconcile_period = settings.berth.reconcile_period;
+  out.adopt_unknown = settings.berth.unknown_pods == "adopt";
+  if (machine.this_host)
+    out.look_at_node = [settings]() -> Result<engine::Node> {
+      BERTH_TRY(NodeParts parts, LoadNode(settings));
+      return std::move(parts.node);
+    };
   out.boot_id = machine.boot_id;
   out.machine_fingerprint = MachineFingerprint(machine);
   return out;
@@ -162,12 +168,29 @@ Result<void> Daemon::OpenEvents() {
   return {};
 }
 
+/// Without it (in a container, say) cpusets are looked at all the same, only a little later.
+void Daemon::WatchWriters() {
+  if (dry_run_) return;
+  auto watch = os::WriteWatch::Open();
+  if (watch)
+    if (auto watched = Watch(watch->fd()); !watched) watch = std::unexpected(std::move(watched).error());
+  if (!watch) {
+    log_.Info(watch.error().message + "; who writes to cgroups of pods will not be named");
+    return;
+  }
+  writers_ = *std::move(watch);
+  manager_->groups().set_watch([this](const std::string& dir) {
+    if (auto added = writers_->Add(dir); !added) log_.Debug(added.error().message);
+  });
+}
+
 Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved) {
   BERTH_RETURN_IF_ERROR(OpenEvents());
   manager_ = std::make_unique<PodManager>(
       ManagerParts{
           .store = *store_, .tree = *tree_, .runtime = *runtime_, .events = *events_, .clock = os::SystemClock()},
       node, OptionsOf(settings_, node.machine(), names_));
+  WatchWriters();
   for (const std::string& warning : start_warnings_) log_.Warning(warning);
   BERTH_RETURN_IF_ERROR(manager_->Start(saved, os::SystemClock().Now()));
   return dry_run_ ? Result<void>() : EnforceReservations();

@@ -3,6 +3,7 @@
 #ifndef BERTH_DAEMON_FAKE_NODE_TEST_H_
 #define BERTH_DAEMON_FAKE_NODE_TEST_H_
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
@@ -18,6 +19,7 @@
 
 #include "daemon/dry_run.h"
 #include "daemon/pod_manager.h"
+#include "machine/load.h"
 #include "state/store.h"
 #include "testing/fixtures.h"
 
@@ -152,9 +154,11 @@ class FakeRuntime final : public runtime::Runtime {
 class FakeTree final : public cgroup::Tree {
  public:
   FakeTree(const Machine& machine, Steps& steps, FakeRuntime& runtime)
-      : steps_(steps), runtime_(runtime), tree_(machine) {}
+      : steps_(steps), runtime_(runtime), tree_(machine), layout_(tree_.layout()) {
+    for (cgroup::ControllerMount& controller : layout_.controllers) controller.mount = "/cg";
+  }
 
-  const cgroup::Layout& layout() const override { return tree_.layout(); }
+  const cgroup::Layout& layout() const override { return layout_; }
   Result<void> Create(std::string_view path) override {
     if (tree_.Read(path)) return {};
     steps_.Before();
@@ -202,7 +206,10 @@ class FakeTree final : public cgroup::Tree {
     return removed;
   }
   Result<std::vector<std::string>> Children(std::string_view path) override { return tree_.Children(path); }
-  CgroupDirs Dirs(std::string_view path) const override { return tree_.Dirs(path); }
+  CgroupDirs Dirs(std::string_view path) const override {
+    if (!has_dirs) return {};
+    return {.v2 = true, .dirs = {path.empty() ? "/cg" : "/cg/" + std::string(path)}};
+  }
   std::uint64_t writes() const override { return tree_.writes(); }
 
   /// Where the container's group is, over all tiers; "" when nowhere.
@@ -217,10 +224,12 @@ class FakeTree final : public cgroup::Tree {
   void ForeignWrite(std::string_view path, const CpuSet& cpus) {
     CgroupValues values;
     values.cpus = cpus;
-    ASSERT_TRUE(tree_.Write(path, values));
+    ForeignWrite(path, values);
   }
+  void ForeignWrite(std::string_view path, const CgroupValues& values) { ASSERT_TRUE(tree_.Write(path, values)); }
 
   bool refuse_memory = false;
+  bool has_dirs = false;  // groups are below /cg
   std::optional<Bytes> memory_used;
   std::optional<CpuSet> online;
   os::Millis longest_wait{0};           // that Kill was asked for
@@ -231,6 +240,7 @@ class FakeTree final : public cgroup::Tree {
   Steps& steps_;
   FakeRuntime& runtime_;
   DryRunTree tree_;
+  cgroup::Layout layout_;
 };
 
 /// Everything that outlives a berthd.
@@ -273,19 +283,82 @@ struct FakeNode {
     return MakeManager();
   }
   std::unique_ptr<PodManager> MakeManager() {
+    options.log_dir = logs.path();
     return std::make_unique<PodManager>(
         ManagerParts{.store = store, .tree = tree, .runtime = runtime, .events = events, .clock = clock}, node,
-        ManagerOptions{.node_name = "n1", .log_dir = logs.path(), .boot_id = "boot", .machine_fingerprint = "m"});
+        options);
   }
 
   testkit::TempDir logs;
   testkit::ManualClock clock;
+  ManagerOptions options{.node_name = "n1", .boot_id = "boot", .machine_fingerprint = "m"};
   Steps steps;
   engine::Node node;
   FakeStore store;
   FakeRuntime runtime;
   FakeTree tree;
   EventLog events{clock, nullptr, 1000};
+};
+
+// ---- what tests of the manager share ----
+
+/// `cores` CPUs on `nodes` NUMA nodes, CPU policy static, CPU 0 reserved.
+inline engine::Node MakeNode(int cores = 4, int nodes = 1) {
+  auto machine = machine::ParseSynthetic(fmt::format("numa:{} core:{} pu:1", nodes, cores / nodes));
+  EXPECT_TRUE(machine) << machine.error().message;
+  KubeletConfiguration config;
+  config.cpu_manager_policy = "static";
+  config.reserved_system_cpus = "0";
+  auto node = engine::Node::Make(*machine, config);
+  EXPECT_TRUE(node) << node.error().message;
+  return *node;
+}
+
+inline Pod MakePod(const std::string& name, std::string_view cpu, QosClass qos = QosClass::kGuaranteed) {
+  Pod pod;
+  pod.name = name;
+  pod.uid = "uid-" + name;
+  Container& container = pod.containers.emplace_back();
+  container.name = name;
+  container.command = {"/bin/true"};
+  if (qos == QosClass::kBestEffort) return pod;
+  container.resources.requests.emplace("cpu", *Quantity::Parse(cpu));
+  container.resources.requests.emplace("memory", *Quantity::Parse("1Mi"));
+  if (qos == QosClass::kGuaranteed) container.resources.limits = container.resources.requests;
+  return pod;
+}
+
+inline source::Snapshot Wanting(std::vector<Pod> pods) {
+  source::Snapshot out;
+  out.ready = true;
+  for (const Pod& pod : pods) out.files.emplace(FullName(pod), "/pods/" + pod.name + ".yaml");
+  out.pods = std::move(pods);
+  return out;
+}
+
+struct PodManagerTest : testing::Test {
+  PodManagerTest() : world(MakeNode()) {}
+
+  std::unique_ptr<PodManager> Boot() {
+    auto manager = world.Boot();
+    const auto started = manager->Start(world.store.saved, Now());
+    EXPECT_TRUE(started) << started.error().message;
+    return manager;
+  }
+  os::MonoTime Now() { return world.clock.Now(); }
+  void Advance(PodManager& manager, os::Millis by) {
+    world.clock.Advance(by);
+    manager.Sync(Now());
+  }
+  CpuSet CpusAt(const std::string& path) {
+    const auto values = world.tree.Read(path);
+    return values && values->cpus ? *values->cpus : CpuSet();
+  }
+  bool HasEvent(std::string_view reason) {
+    return std::ranges::any_of(world.events.events(), [&](const Event& e) { return e.reason == reason; });
+  }
+
+  FakeNode world;
 };
 
 }  // namespace berth::daemon

@@ -26,6 +26,7 @@ Result<void> NodeCgroups::Prepare(const Ledger& ledger, const std::set<std::stri
   auto made = tree_.Create(names_.Own());
   if (made) {
     own_group_ = true;
+    watch_(CpusetDir(names_.Own()));
     BERTH_RETURN_IF_ERROR(TakeRoot());
     made = MakeTiers(ledger);
   }
@@ -33,6 +34,11 @@ Result<void> NodeCgroups::Prepare(const Ledger& ledger, const std::set<std::stri
   // Callers know a second berthd by kBusy.
   if (!made && made.error().code == Code::kBusy) made.error().code = Code::kUnsupported;
   return made;
+}
+
+Result<void> NodeCgroups::SetNode(const engine::Node& node) {
+  node_ = node;
+  return ReadSettings();
 }
 
 Result<void> NodeCgroups::TakeRoot() {
@@ -50,35 +56,93 @@ Result<void> NodeCgroups::TakeRoot() {
 
 Result<void> NodeCgroups::MakeTiers(const Ledger& ledger) {
   if (!names_.per_qos()) return {};
-  for (const QosClass qos : kTiers) BERTH_RETURN_IF_ERROR(tree_.Create(names_.Qos(qos)));
+  for (const QosClass qos : kTiers) {
+    BERTH_RETURN_IF_ERROR(tree_.Create(names_.Qos(qos)));
+    watch_(CpusetDir(names_.Qos(qos)));
+  }
   return UpdateTiers(ledger);
 }
 
+/// All groups that are named as a pod's: path -> uid.
+Result<std::map<std::string, std::string>> NodeCgroups::PodGroups() {
+  std::map<std::string, std::string> out;
+  const auto add = [&](const std::string& tier) -> Result<void> {
+    BERTH_TRY(const std::vector<std::string> groups, tree_.Children(tier));
+    for (const std::string& name : groups)
+      if (std::optional<std::string> uid = names_.PodUid(name))
+        out.emplace(tier.empty() ? name : tier + "/" + name, *std::move(uid));
+    return {};
+  };
+  if (!names_.per_qos()) BERTH_RETURN_IF_ERROR(add(names_.Qos(QosClass::kGuaranteed)));
+  if (names_.per_qos())
+    for (const QosClass qos : kTiers) BERTH_RETURN_IF_ERROR(add(names_.Qos(qos)));
+  return out;
+}
+
 Result<void> NodeCgroups::Discover(const std::function<bool(const std::string&)>& ours) {
-  foreign_.clear();
-  if (!names_.per_qos()) return DiscoverTier(QosClass::kGuaranteed, ours);
-  for (const QosClass qos : kTiers) BERTH_RETURN_IF_ERROR(DiscoverTier(qos, ours));
+  BERTH_TRY(const auto groups, PodGroups());
+  for (const auto& [path, uid] : groups) {
+    if (!ours(uid)) continue;
+    pods_.insert_or_assign(uid, path);
+    watch_(CpusetDir(path));
+    BERTH_RETURN_IF_ERROR(KnowContainers(path, uid));
+  }
   return {};
 }
 
-Result<void> NodeCgroups::DiscoverTier(QosClass qos, const std::function<bool(const std::string&)>& ours) {
-  const std::string tier = names_.Qos(qos);
-  BERTH_TRY(const std::vector<std::string> pods, tree_.Children(tier));
-  for (const std::string& name : pods) {
-    const std::optional<std::string> uid = names_.PodUid(name);
-    if (!uid) continue;
-    const std::string path = tier.empty() ? name : tier + "/" + name;
-    if (!ours(*uid)) {
-      foreign_.push_back(path);
-      continue;
-    }
-    pods_.insert_or_assign(*uid, path);
-    BERTH_TRY(const std::vector<std::string> containers, tree_.Children(path));
-    for (const std::string& group : containers)
-      if (const auto container = names_.ContainerName(*uid, group))
-        containers_.insert_or_assign(fmt::format("{}/{}", path, group), ContainerGroup{*uid, *container});
-  }
+Result<void> NodeCgroups::KnowContainers(const std::string& pod_path, const std::string& uid) {
+  BERTH_TRY(const std::vector<std::string> groups, tree_.Children(pod_path));
+  for (const std::string& group : groups)
+    if (auto container = names_.ContainerName(uid, group))
+      Know(fmt::format("{}/{}", pod_path, group), {uid, *std::move(container)});
   return {};
+}
+
+void NodeCgroups::Know(const std::string& path, ContainerGroup group) {
+  containers_.insert_or_assign(path, std::move(group));
+  watch_(CpusetDir(path));
+}
+
+Result<std::vector<std::string>> NodeCgroups::FindForeign() {
+  BERTH_TRY(const auto groups, PodGroups());
+  std::erase_if(taken_over_, [&](const std::string& path) {
+    if (groups.contains(path)) return false;
+    std::erase_if(containers_, [&](const auto& entry) { return entry.first.starts_with(path + "/"); });
+    return true;
+  });
+  std::vector<std::string> out;
+  for (const auto& [path, uid] : groups) {
+    const auto known = pods_.find(uid);
+    if ((known == pods_.end() || known->second != path) && !taken_over_.contains(path)) out.push_back(path);
+  }
+  return out;
+}
+
+Result<void> NodeCgroups::TakeOver(const std::string& pod_path) {
+  const std::optional<std::string> uid = names_.PodUid(pod_path.substr(pod_path.rfind('/') + 1));
+  if (!uid) return {};
+  BERTH_TRY(const std::vector<std::string> groups, tree_.Children(pod_path));
+  for (const std::string& group : groups) Know(fmt::format("{}/{}", pod_path, group), {*uid, group});
+  taken_over_.insert(pod_path);
+  return {};
+}
+
+/// Where the kernel keeps the cpuset of a group; "" where there is no kernel.
+std::string NodeCgroups::CpusetDir(std::string_view path) const {
+  const std::vector<cgroup::ControllerMount>& mounts = tree_.layout().controllers;
+  const auto cpuset = std::ranges::find(mounts, "cpuset", &cgroup::ControllerMount::controller);
+  if (cpuset == mounts.end()) return "";
+  for (std::string& dir : tree_.Dirs(path).dirs)
+    if (dir == cpuset->mount || dir.starts_with(cpuset->mount + "/")) return std::move(dir);
+  return "";
+}
+
+std::optional<std::string> NodeCgroups::GroupOf(std::string_view dir) const {
+  const std::string root = CpusetDir("");
+  if (root.empty() || !dir.starts_with(root)) return std::nullopt;
+  dir.remove_prefix(root.size());
+  if (dir.empty()) return "";
+  return dir.front() == '/' ? std::optional(std::string(dir.substr(1))) : std::nullopt;
 }
 
 CpuSet NodeCgroups::CpusOf(const ContainerGroup& group, const Ledger& ledger) const {
@@ -89,16 +153,34 @@ CpuSet NodeCgroups::CpusOf(const ContainerGroup& group, const Ledger& ledger) co
   return SharedCpus(node_, ledger);
 }
 
-/// CPUs that are offline are left out: the kernel refuses them or takes them away. A group with no other is left alone.
+/// CPUs that are offline are left out: the kernel refuses them or takes them away. A container that lost all of its own
+/// runs in the shared pool: left alone, the kernel would let it onto every CPU of the group above.
+CpuSet NodeCgroups::CpusNow(const ContainerGroup& group, const Ledger& ledger,
+                            const std::optional<CpuSet>& online) const {
+  CpuSet cpus = CpusOf(group, ledger);
+  if (!online) return cpus;
+  cpus &= *online;
+  return cpus.empty() ? SharedCpus(node_, ledger) & *online : cpus;
+}
+
+std::optional<NodeSet> NodeCgroups::NodesOf(const ContainerGroup& group, const Ledger& ledger) const {
+  const auto pod = ledger.pods.find(group.uid);
+  if (pod == ledger.pods.end()) return std::nullopt;
+  const Placement* placement = FindPlacement(pod->second, group.container);
+  if (placement == nullptr) return std::nullopt;
+  NodeSet nodes = MemoryNodes(*placement);
+  return nodes.empty() ? std::nullopt : std::optional(std::move(nodes));
+}
+
+/// A group for which no CPU is online is left alone.
 Result<std::vector<std::pair<std::string, CpuSet>>> NodeCgroups::Wanted(const Ledger& ledger) const {
   BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
   std::vector<std::pair<std::string, CpuSet>> out;
   const auto add = [&](const std::string& path, CpuSet cpus) {
-    if (online) cpus &= *online;
     if (!cpus.empty()) out.emplace_back(path, std::move(cpus));
   };
-  if (own_group_) add(names_.Own(), SharedCpus(node_, ledger));
-  for (const auto& [path, group] : containers_) add(path, CpusOf(group, ledger));
+  if (own_group_) add(names_.Own(), CpusNow({}, ledger, online));
+  for (const auto& [path, group] : containers_) add(path, CpusNow(group, ledger, online));
   return out;
 }
 
@@ -118,15 +200,19 @@ std::string NodeCgroups::ContainerPathOf(const Pod& pod, std::string_view contai
 
 Result<CgroupDirs> NodeCgroups::MakeContainer(const Pod& pod, const Container& container, const Ledger& ledger) {
   const ContainerGroup group{pod.uid, container.name};
-  const CpuSet cpus = CpusOf(group, ledger);
+  BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
+  const CpuSet cpus = CpusNow(group, ledger, online);
   const std::string pod_path = PodPathOf(pod);
   BERTH_RETURN_IF_ERROR(tree_.Create(pod_path));
   pods_.insert_or_assign(pod.uid, pod_path);
+  watch_(CpusetDir(pod_path));
   if (names_.per_qos()) BERTH_RETURN_IF_ERROR(tree_.Write(pod_path, PodValuesOf(pod, ledger, nullptr)));
   const std::string path = ContainerPathOf(pod, container.name);
   BERTH_RETURN_IF_ERROR(tree_.Create(path));
-  containers_.insert_or_assign(path, group);
-  BERTH_RETURN_IF_ERROR(tree_.Write(path, ContainerValuesOf(pod, container, ledger, nullptr)));
+  Know(path, group);
+  CgroupValues values = ContainerValuesOf(pod, container, ledger, nullptr);
+  values.cpus = cpus;
+  BERTH_RETURN_IF_ERROR(tree_.Write(path, values));
   // The kernel has the last word: on v2 a set outside the parent's is accepted and something else takes effect.
   BERTH_TRY(const CgroupValues now, tree_.Read(path));
   if (now.cpus && *now.cpus != cpus)
@@ -136,22 +222,39 @@ Result<CgroupDirs> NodeCgroups::MakeContainer(const Pod& pod, const Container& c
   return tree_.Dirs(path);
 }
 
-Result<std::vector<Repair>> NodeCgroups::RepairCpus(const Ledger& ledger) {
+Result<std::vector<Repair>> NodeCgroups::RepairCpusets(const Ledger& ledger) {
   std::vector<Repair> out;
-  std::vector<std::pair<std::string, CpuSet>> differing;
+  std::vector<std::pair<std::string, CpuSet>> cpus_differ;
+  std::vector<std::pair<std::string, NodeSet>> mems_differ;
   BERTH_TRY(const auto wanted, Wanted(ledger));
+  BERTH_TRY(const cgroup::Cpuset root, tree_.ReadCpuset(""));
   for (const auto& [path, cpus] : wanted) {
-    auto now = tree_.Read(path);
+    auto now = tree_.ReadCpuset(path);
     if (!now) {
       if (now.error().code == Code::kNotFound) continue;  // its end is noticed elsewhere
       return std::unexpected(std::move(now).error());
     }
-    if (!now->cpus || *now->cpus == cpus) continue;
-    out.push_back({path, fmt::format("CPUs were {}, must be {}", FormatIds(*now->cpus), FormatIds(cpus))});
-    differing.emplace_back(path, cpus);
+    if (!now->cpus.empty() && now->cpus != cpus) {
+      out.push_back({path, fmt::format("CPUs were {}, must be {}", FormatIds(now->cpus), FormatIds(cpus))});
+      cpus_differ.emplace_back(path, cpus);
+    }
+    const auto group = containers_.find(path);
+    const NodeSet mems =
+        (group == containers_.end() ? std::nullopt : NodesOf(group->second, ledger)).value_or(root.mems);
+    if (!now->mems.empty() && !mems.empty() && now->mems != mems) {
+      out.push_back({path, fmt::format("memory nodes were {}, must be {}", FormatIds(now->mems), FormatIds(mems))});
+      mems_differ.emplace_back(path, mems);
+    }
   }
-  if (differing.empty()) return out;
-  BERTH_TRY([[maybe_unused]] const int writes, cgroup::ApplyCpus(tree_, differing));
+  if (!cpus_differ.empty()) {
+    BERTH_TRY([[maybe_unused]] const int writes, cgroup::ApplyCpus(tree_, cpus_differ));
+  }
+  for (const auto& [path, mems] : mems_differ) {
+    CgroupValues values;
+    values.mems = mems;
+    if (auto written = tree_.Write(path, values); !written && written.error().code != Code::kNotFound)
+      return std::unexpected(std::move(written).error());
+  }
   return out;
 }
 

@@ -44,10 +44,10 @@ struct ContainerGroup {
   friend bool operator==(const ContainerGroup&, const ContainerGroup&) = default;
 };
 
-/// What Repair put right.
+/// What RepairCpusets put right.
 struct Repair {
   std::string path;
-  std::string what;  ///< "cpuset.cpus was 0-3, must be 2"
+  std::string what;  ///< "CPUs were 0-3, must be 2"
 };
 
 /// What one group of Berth's should hold, and why.
@@ -71,6 +71,16 @@ class NodeCgroups {
   /// `tree` must outlive this; `names` are those of its root.
   NodeCgroups(cgroup::Tree& tree, const engine::Node& node, cgroup::Names names = {});
 
+  /// `watch` is called with the cpuset directory of each group when it is made or found, to see who writes there.
+  void set_watch(std::function<void(const std::string& dir)> watch) { watch_ = std::move(watch); }
+  /// The group whose cpuset directory this is; nullopt: none below the root.
+  std::optional<std::string> GroupOf(std::string_view dir) const;
+
+  /// The node has other CPUs now. Errors: of reading what else values depend on.
+  Result<void> SetNode(const engine::Node& node);
+  /// CPUs that are online now; nullopt: not known.
+  Result<std::optional<CpuSet>> OnlineCpus() { return tree_.OnlineCpus(); }
+
   /// Takes the cgroup root for this process, makes the tiers and Berth's own group, writes their values, and finds the
   /// groups of pods and containers that are there already. Only groups of pods in `ledger` or `known` (uids) are
   /// Berth's; others are never written or removed. Errors: kBusy when another berthd uses this cgroup root, else the
@@ -91,7 +101,8 @@ class NodeCgroups {
   std::vector<PlannedGroup> Plan(const Ledger& ledger, const std::vector<const Pod*>& pods) const;
   /// The same beside what the kernel says now.
   std::vector<GroupState> Inspect(const Ledger& ledger, const std::vector<const Pod*>& pods) const;
-  /// Puts values right that somebody else changed, CPUs excepted (RepairCpus). Errors: the first; the rest was tried.
+  /// Puts values right that somebody else changed, except CPUs and memory nodes (RepairCpusets) and the CPU quota of
+  /// pods and containers: who edits that by hand means it. Errors: the first; the rest was tried.
   Result<std::vector<Repair>> RepairValues(const Ledger& ledger, const std::vector<const Pod*>& pods);
 
   /// Gives every container group and Berth's own the CPUs `ledger` says, shrinking before growing. After an error some
@@ -99,8 +110,9 @@ class NodeCgroups {
   Result<int> ApplyCpus(const Ledger& ledger);
   /// Makes the groups of a container (and its pod) with all their values and checks that the kernel took its CPUs.
   Result<CgroupDirs> MakeContainer(const Pod& pod, const Container& container, const Ledger& ledger);
-  /// Compares the kernel's cpusets with the ledger and writes only what differs. Errors: as ApplyCpus.
-  Result<std::vector<Repair>> RepairCpus(const Ledger& ledger);
+  /// Compares CPUs and memory nodes of the kernel's cpusets with the ledger and writes only what differs; other values
+  /// are not looked at. Errors: as ApplyCpus.
+  Result<std::vector<Repair>> RepairCpusets(const Ledger& ledger);
 
   /// SIGKILL to everything in the container's group. Errors: kBusy when something is left after `patience`.
   Result<void> KillContainer(const Pod& pod, std::string_view container, os::Millis patience);
@@ -109,8 +121,11 @@ class NodeCgroups {
   /// SIGKILL to everything in the pod's groups, without waiting. Errors: kBusy when they were not empty.
   Result<void> KillPod(const Pod& pod);
 
-  /// Groups of pods found at the start that Berth did not make.
-  const std::vector<std::string>& foreign() const { return foreign_; }
+  /// Groups of pods that Berth neither made nor took over; those taken over that are gone are forgotten.
+  Result<std::vector<std::string>> FindForeign();
+  /// From now on the containers below a foreign group are kept in the shared pool like Berth's own. Nothing is ever
+  /// killed or removed there.
+  Result<void> TakeOver(const std::string& pod_path);
   /// Uids of pods that have a group.
   const std::map<std::string, std::string>& pods() const { return pods_; }  ///< uid -> path
   /// Removes tiers and Berth's own group; with processes in them it fails and leaves them.
@@ -126,7 +141,6 @@ class NodeCgroups {
   Result<void> ReadSettings();
   Result<void> TakeRoot();
   Result<void> MakeTiers(const Ledger& ledger);
-  Result<void> DiscoverTier(QosClass qos, const std::function<bool(const std::string&)>& ours);
   Result<void> UpdateTier(QosClass qos, const Ledger& ledger);
   CgroupValues PodValuesOf(const Pod& pod, const Ledger& ledger, cgroup::Reasons* why) const;
   CgroupValues ContainerValuesOf(const Pod& pod, const Container& container, const Ledger& ledger,
@@ -135,7 +149,13 @@ class NodeCgroups {
   void PlanPod(const Pod& pod, const Ledger& ledger, std::vector<PlannedGroup>& out) const;
   Result<void> Discover(const std::function<bool(const std::string&)>& ours);
   CpuSet CpusOf(const ContainerGroup& group, const Ledger& ledger) const;
+  CpuSet CpusNow(const ContainerGroup& group, const Ledger& ledger, const std::optional<CpuSet>& online) const;
+  std::optional<NodeSet> NodesOf(const ContainerGroup& group, const Ledger& ledger) const;
   Result<std::vector<std::pair<std::string, CpuSet>>> Wanted(const Ledger& ledger) const;
+  std::string CpusetDir(std::string_view path) const;
+  void Know(const std::string& path, ContainerGroup group);
+  Result<std::map<std::string, std::string>> PodGroups();
+  Result<void> KnowContainers(const std::string& pod_path, const std::string& uid);
 
   cgroup::Tree& tree_;
   engine::Node node_;
@@ -144,8 +164,9 @@ class NodeCgroups {
   cgroup::NodeShares shares_;
   std::map<std::string, std::string> pods_;           // uid -> path
   std::map<std::string, ContainerGroup> containers_;  // by path
-  std::vector<std::string> foreign_;                  // paths
-  std::optional<os::LockFile> lock_;                  // on Berth's own group
+  std::set<std::string> taken_over_;                  // paths of foreign pods
+  std::function<void(const std::string&)> watch_ = [](const std::string&) {};
+  std::optional<os::LockFile> lock_;  // on Berth's own group
   bool own_group_ = false;
 };
 

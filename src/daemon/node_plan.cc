@@ -84,15 +84,13 @@ CgroupValues NodeCgroups::PodValuesOf(const Pod& pod, const Ledger& ledger, cgro
 
 CgroupValues NodeCgroups::ContainerValuesOf(const Pod& pod, const Container& container, const Ledger& ledger,
                                             cgroup::Reasons* why) const {
-  std::optional<NodeSet> mems;
   bool exclusive = false;
   if (const auto record = ledger.pods.find(pod.uid); record != ledger.pods.end())
-    if (const Placement* placement = FindPlacement(record->second, container.name); placement != nullptr) {
+    if (const Placement* placement = FindPlacement(record->second, container.name); placement != nullptr)
       exclusive = placement->cpus.has_value();
-      if (NodeSet nodes = MemoryNodes(*placement); !nodes.empty()) mems = std::move(nodes);
-    }
-  return cgroup::ContainerValues(pod, container, exclusive, CpusOf({pod.uid, container.name}, ledger), std::move(mems),
-                                 options_, why);
+  const ContainerGroup group{pod.uid, container.name};
+  return cgroup::ContainerValues(pod, container, exclusive, CpusOf(group, ledger), NodesOf(group, ledger), options_,
+                                 why);
 }
 
 void NodeCgroups::PlanTiers(const Ledger& ledger, std::vector<PlannedGroup>& out) const {
@@ -178,6 +176,8 @@ Result<std::vector<Repair>> NodeCgroups::RepairValues(const Ledger& ledger, cons
     });
     if (above_pods) continue;
     group.values.cpus.reset();
+    group.values.mems.reset();
+    group.values.cpu_max.reset();
     auto before = tree_.Read(group.path);
     auto written = before ? tree_.Write(group.path, group.values) : Result<int>(std::unexpected(before.error()));
     keep(written);

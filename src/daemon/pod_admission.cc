@@ -14,7 +14,6 @@ namespace {
 constexpr os::Millis kFirstRetry{1'000};
 constexpr os::Millis kLastRetry{30'000};
 constexpr os::Millis kPoolRetry{1'000};
-constexpr os::Millis kValuePeriod{60'000};  // values other than CPUs are looked at less often
 
 std::string DescribeAdmission(const PodRecord& record, const CpuSet& shared) {
   std::string out;
@@ -34,6 +33,7 @@ std::string DescribeAdmission(const PodRecord& record, const CpuSet& shared) {
 }  // namespace
 
 Result<void> PodManager::SaveAndTake(Ledger next) {
+  next.shared = PoolOf(next);
   state::Saved saved{std::move(next), options_.boot_id, options_.machine_fingerprint};
   BERTH_RETURN_IF_ERROR(parts_.store.Save(saved));
   ledger_ = std::move(saved.ledger);
@@ -46,6 +46,15 @@ Result<void> PodManager::SaveAndTake(Ledger next) {
   save_retry_.reset();
   save_delay_ = os::Millis(0);
   return {};
+}
+
+/// Nothing is started and nothing given back meanwhile; tried again with growing delays.
+void PodManager::LedgerNotSaved(const Error& error, const std::string& object, os::MonoTime now) {
+  save_delay_ = std::clamp(save_delay_ * 2, kFirstRetry, kLastRetry);
+  save_retry_ = now + save_delay_;
+  save_problem_ = error.message + "; no pod is started and no CPUs are given back before the ledger can be saved";
+  parts_.events.Warning("LedgerNotSaved", object, save_problem_);
+  WakeAt(*save_retry_);
 }
 
 bool PodManager::FinishedEarlier(ManagedPod& managed, os::MonoTime now) {
@@ -98,14 +107,11 @@ void PodManager::Admit(ManagedPod& managed, os::MonoTime now) {
   Ledger next = ledger_;
   Apply(next, std::get<berth::Admit>(decision).delta);
   if (auto saved = SaveAndTake(std::move(next)); !saved) {
-    save_delay_ = std::clamp(save_delay_ * 2, kFirstRetry, kLastRetry);
-    save_retry_ = now + save_delay_;
-    save_problem_ = saved.error().message + "; no pod is started before the ledger can be saved";
+    LedgerNotSaved(saved.error(), ObjectOf(managed.pod), now);
     managed.reason = "LedgerNotSaved";
     managed.message = save_problem_;
     if (!RunsSomething(managed.pod.uid)) managed.lifecycle.reset();
-    parts_.events.Warning("LedgerNotSaved", ObjectOf(managed.pod), save_problem_);
-    return WakeAt(*save_retry_);
+    return;
   }
   managed.stage = ManagedPod::Stage::kAdmitted;
   managed.reason.clear();
@@ -129,11 +135,7 @@ bool PodManager::ReleasePlace(ManagedPod& managed, os::MonoTime now) {
   Ledger next = ledger_;
   Apply(next, engine::Release(node_, ledger_, managed.pod.uid, nullptr));
   if (auto saved = SaveAndTake(std::move(next)); !saved) {
-    save_delay_ = std::clamp(save_delay_ * 2, kFirstRetry, kLastRetry);
-    save_retry_ = now + save_delay_;
-    save_problem_ = saved.error().message + "; the pod's CPUs are not given back before the ledger can be saved";
-    parts_.events.Warning("LedgerNotSaved", ObjectOf(managed.pod), save_problem_);
-    WakeAt(*save_retry_);
+    LedgerNotSaved(saved.error(), ObjectOf(managed.pod), now);
     return false;
   }
   parts_.events.Normal("Released", ObjectOf(managed.pod),
@@ -167,78 +169,6 @@ void PodManager::ApplyPool(os::MonoTime now) {
   pool_retry_ = now + kPoolRetry;
   pool_problem_ = applied.error().message + "; no container with CPUs of its own is started before that works";
   parts_.events.Warning("FailedCgroupUpdate", "node/" + options_.node_name, pool_problem_);
-}
-
-void PodManager::Reconcile(os::MonoTime now) {
-  next_reconcile_ = now + options_.reconcile_period;
-  auto repairs = groups_.RepairCpus(ledger_);
-  if (!repairs) {
-    parts_.events.Warning("FailedCgroupUpdate", "node/" + options_.node_name, repairs.error().message);
-    pool_dirty_ = true;
-    pool_retry_ = now + kPoolRetry;
-    return;
-  }
-  for (const Repair& repair : *repairs)
-    parts_.events.Warning("CgroupRepaired", "cgroup/" + repair.path, repair.what + "; put right");
-  if (!limit_problem_.empty()) LimitAllPods();
-  RepairValues(now);
-  if (!source_ready_ || !source_complete_) return;
-  for (auto it = statuses_.begin(); it != statuses_.end();) {
-    const std::string uid = (it++)->first;
-    if (!pods_.contains(uid)) ForgetRecords(uid);
-  }
-  RemoveUnusedGroups();
-}
-
-std::vector<GroupState> PodManager::InspectGroups() const {
-  std::vector<const Pod*> pods;
-  for (const auto& [uid, managed] : pods_)
-    if (managed.claimed) pods.push_back(&managed.pod);
-  return groups_.Inspect(ledger_, pods);
-}
-
-void PodManager::RepairValues(os::MonoTime now) {
-  if (now < next_value_repair_) return;
-  next_value_repair_ = now + kValuePeriod;
-  std::vector<const Pod*> pods;
-  for (const auto& [uid, managed] : pods_)
-    if (managed.claimed && !managed.ending) pods.push_back(&managed.pod);
-  auto repairs = groups_.RepairValues(ledger_, pods);
-  if (!repairs) {
-    parts_.events.Warning("FailedCgroupUpdate", "node/" + options_.node_name, repairs.error().message);
-    return;
-  }
-  for (const Repair& repair : *repairs)
-    parts_.events.Warning("CgroupRepaired", "cgroup/" + repair.path, repair.what + "; put right");
-}
-
-void PodManager::LimitAllPods() {
-  const std::string object = "node/" + options_.node_name;
-  std::string problem = groups_.LimitAllPods();
-  if (!problem.empty() && limit_problem_.empty())
-    parts_.events.Warning("FailedNodeAllocatableEnforcement", object, problem);
-  if (problem.empty() && !limit_problem_.empty())
-    parts_.events.Normal("NodeAllocatableEnforced", object, "the memory limit of all pods is in force");
-  limit_problem_ = std::move(problem);
-}
-
-/// Groups of pods that nothing knows any more: left by a berthd that died, or by pods whose end was not seen.
-void PodManager::RemoveUnusedGroups() {
-  const std::map<std::string, std::string> groups = groups_.pods();
-  std::erase_if(reported_groups_, [&](const std::string& path) {
-    return std::ranges::none_of(groups, [&](const auto& group) { return group.second == path; });
-  });
-  for (const auto& [uid, path] : groups) {
-    if (pods_.contains(uid) || reported_groups_.contains(path)) continue;
-    Pod pod;
-    pod.uid = uid;
-    const auto removed = groups_.RemovePod(pod);
-    if (removed && *removed) continue;
-    reported_groups_.insert(path);
-    parts_.events.Warning(
-        "UnknownGroup", "cgroup/" + path,
-        removed ? "processes run here that Berth did not start; they are left alone" : removed.error().message);
-  }
 }
 
 }  // namespace berth::daemon

@@ -59,12 +59,12 @@ Result<void> PodManager::Start(const std::optional<state::Saved>& saved, os::Mon
   for (const runtime::ContainerStatus& status : *statuses) known.insert(status.pod_uid);
   if (auto prepared = groups_.Prepare(ledger_, known); !prepared)
     return Wrap(std::move(prepared).error(), "prepare Berth's cgroups");
-  for (const std::string& path : groups_.foreign())
-    parts_.events.Warning("UnknownGroup", "cgroup/" + path,
-                          "Berth did not make this group and leaves it alone; what runs there may use any CPU");
+  FollowCpus(now);
+  LookForForeignGroups();
   LimitAllPods();
   TakeRunning(*std::move(statuses), now);
   next_reconcile_ = now + options_.reconcile_period;
+  next_check_ = now;
   ApplyPool(now);
   ComputeNextDue(now);
   return {};
@@ -204,6 +204,7 @@ bool PodManager::idle() const {
 // ---- doing what is due -------------------------------------------------------------------------------------------
 
 void PodManager::Sync(os::MonoTime now) {
+  if (now >= next_check_) Check(now);
   next_due_ = now + kLongAway;
   const auto progress_key = [&] { return std::pair(ledger_.revision, pods_.size()); };
   for (int round = 0; round < kMaxRounds; ++round) {

@@ -40,6 +40,10 @@ struct ManagerOptions {
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
   os::Millis reconcile_period{10'000};
+  /// Keep groups of pods that Berth did not make in the shared pool, instead of reporting them only.
+  bool adopt_unknown = false;
+  /// Looks at the machine again, for CPUs that did not exist at the start; null: they wait for a restart.
+  std::function<Result<engine::Node>()> look_at_node;
   std::string boot_id;
   std::string machine_fingerprint;
   cgroup::Names cgroup_names;  ///< of the tree's root
@@ -93,10 +97,16 @@ class PodManager {
   void OnSnapshot(source::Snapshot snapshot, os::MonoTime now);
   /// The runtime has something new (asks Poll).
   void OnRuntime(os::MonoTime now);
-  /// Does all that is due.
+  /// Somebody else wrote to a file of this cpuset directory; `who` describes him, "" when he is not known.
+  void OnForeignWrite(std::string_view cpuset_dir, std::string who, os::MonoTime now);
+  /// Somebody wrote somewhere: all cpusets are looked at soon.
+  void CheckSoon(os::MonoTime now);
+  /// Does what is due at `now`; cheap when that is only a look at the kernel's cpusets.
+  void Tick(os::MonoTime now);
+  /// Does all there is to do.
   void Sync(os::MonoTime now);
-  /// When Sync has to be called even if nothing happens.
-  os::MonoTime next_due() const { return next_due_; }
+  /// When Tick has to be called even if nothing happens.
+  os::MonoTime next_due() const { return std::min(next_due_, next_check_); }
 
   /// Ends every pod, as if all manifests were gone. idle() tells when it is done.
   void StopAll(os::MonoTime now);
@@ -105,6 +115,7 @@ class PodManager {
   /// `sign` is called between pods, so that a supervisor sees life while many are worked on.
   void set_sign_of_life(std::function<void()> sign) { sign_of_life_ = std::move(sign); }
   void SetReconcilePeriod(os::Millis period) { options_.reconcile_period = period; }
+  void SetAdoptUnknown(bool adopt) { options_.adopt_unknown = adopt; }
 
   const engine::Node& node() const { return node_; }
   const Ledger& ledger() const { return ledger_; }
@@ -143,8 +154,19 @@ class PodManager {
   bool ReleasePlace(ManagedPod& managed, os::MonoTime now);
   bool SaveAdopted(os::MonoTime now);
   void ApplyPool(os::MonoTime now);
-  void LimitAllPods();
+  void LedgerNotSaved(const Error& error, const std::string& object, os::MonoTime now);
+
+  // pod_repair.cc: what the world did meanwhile
+  void Check(os::MonoTime now);
+  std::string WriterOf(std::string_view path) const;
+  CpuSet PoolOf(const Ledger& ledger) const;
+  void FollowCpus(os::MonoTime now);
+  void TakeNewCpus();
+  void ReportCpus(const CpuSet& before);
   void Reconcile(os::MonoTime now);
+  void CompareWithRuntime(os::MonoTime now);
+  void LookForForeignGroups();
+  void LimitAllPods();
   void RemoveUnusedGroups();
   void RepairValues(os::MonoTime now);
 
@@ -194,6 +216,11 @@ class PodManager {
   std::optional<os::MonoTime> pool_retry_;
   std::optional<os::MonoTime> save_retry_;
   os::Millis save_delay_{0};
+  std::optional<CpuSet> online_;                // CPUs seen online last; nullopt: not looked at, or not known
+  std::map<std::string, std::string> writers_;  // group -> who wrote there since the last look
+  std::set<std::string> foreign_groups_;        // paths that were reported
+  os::MonoTime last_check_{};
+  os::MonoTime next_check_{};
   os::MonoTime next_reconcile_{};
   os::MonoTime next_value_repair_{};
   os::MonoTime next_due_{};

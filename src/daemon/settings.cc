@@ -164,6 +164,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   settings.log_level = now.log_level;
   berth.max_events = now.berth.max_events;
   berth.reconcile_period = now.berth.reconcile_period;
+  berth.unknown_pods = now.berth.unknown_pods;
   berth.stop_containers_on_exit = now.berth.stop_containers_on_exit;
   std::vector<std::string> out;
   if (berth != now.berth) out.emplace_back("Berth's own settings");

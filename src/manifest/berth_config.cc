@@ -12,6 +12,7 @@ namespace {
 constexpr TypeMeta kTypeMeta{.api_version = "berth.dev/v1alpha1", .kind = "BerthConfiguration"};
 constexpr std::string_view kLogLevels[] = {"debug", "info", "warning", "error"};
 constexpr std::string_view kRuntimes[] = {"process"};
+constexpr std::string_view kUnknownPods[] = {"report", "adopt"};
 constexpr std::size_t kLongestSocketPath = 107;  // sun_path less the final NUL
 constexpr std::int32_t kMostEvents = 1'000'000;
 constexpr std::chrono::milliseconds kShortestReconcile{100};
@@ -48,6 +49,7 @@ void Check(Object& object, const BerthConfiguration& c) {
       object.report().Problem(object.PathOf("nodeName"), std::move(bad));
   CheckOneOf(object, "logLevel", c.log_level, kLogLevels);
   CheckOneOf(object, "runtime", c.runtime, kRuntimes);
+  CheckOneOf(object, "unknownPods", c.unknown_pods, kUnknownPods);
   if (c.reconcile_period < kShortestReconcile)
     object.report().Problem(
         object.PathOf("reconcilePeriod"),
@@ -72,6 +74,7 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("stopContainersOnExit", c.stop_containers_on_exit);
   object.Read("reconcilePeriod", c.reconcile_period);
   object.Read("maxEvents", c.max_events);
+  object.Read("unknownPods", c.unknown_pods);
   object.Finish();
 }
 

@@ -42,6 +42,7 @@ nodeFit: false
 stopContainersOnExit: true
 reconcilePeriod: 1s
 maxEvents: 5
+unknownPods: adopt
 )",
                                               "/etc/berth/berth.yaml");
   ASSERT_TRUE(parsed) << parsed.error().message;
@@ -58,6 +59,7 @@ maxEvents: 5
   EXPECT_TRUE(c.stop_containers_on_exit);
   EXPECT_EQ(c.reconcile_period, 1s);
   EXPECT_EQ(c.max_events, 5);
+  EXPECT_EQ(c.unknown_pods, "adopt");
 }
 
 TEST(BerthConfigurationTest, RelativeSettingsPathsAreBesideTheFile) {
@@ -77,6 +79,7 @@ TEST(BerthConfigurationTest, BadValuesNameTheField) {
       {"runtime: docker\n", "runtime: Unsupported value: \"docker\": supported values: \"process\""},
       {"reconcilePeriod: 10ms\n", "reconcilePeriod: Invalid value: 10ms"},
       {"reconcilePeriod: 10\n", "reconcilePeriod: Invalid value: 10: expected a duration"},
+      {"unknownPods: kill\n", "unknownPods: Unsupported value: \"kill\": supported values: \"report\", \"adopt\""},
       {"maxEvents: 0\n", "maxEvents: Invalid value: 0"},
       {"nodeFit: \"true\"\n", "nodeFit: Invalid value: \"true\": expected true or false"},
   };

@@ -144,6 +144,30 @@ TEST_F(DaemonNodeTest, IdleBerthdIsSmallAndWritesNothing) {
   }
 }
 
+TEST_F(DaemonNodeTest, ACpusetEditedByHandIsPutBackItsWriterNamedAndAQuotaLeftAlone) {
+  node.AddPod("own.yaml", SpinnerManifest("own", "1"));
+  node.Start();
+  ASSERT_TRUE(node.Until("own runs", [&] { return node.Runs("own"); }));
+  const std::string group = node.PodNamed("own")["containers"][0]["cgroup"].get<std::string>();
+  const auto write = [&](const std::string& file, const char* value) { return (std::ofstream(file) << value).good(); };
+  const std::string v1_quota = node.GroupFile("cpu", group, "cpu.cfs_quota_us");
+  const bool v1 = ::access(v1_quota.c_str(), F_OK) == 0;
+  const std::string quota = v1 ? v1_quota : node.GroupFile("cpu", group, "cpu.max");
+  ASSERT_TRUE(write(quota, v1 ? "50000" : "50000 100000"));
+  const std::string edited = ReadText(quota);
+  // Berth's own group may be widened and narrowed at any time: its processes are the supervisors and berthd.
+  ASSERT_TRUE(write(node.GroupFile("cpuset", "berth", "cpuset.cpus"), "0-1"));
+  ASSERT_TRUE(node.Until("the writer is named", [&] {
+    return node.CountEvents("CgroupRepaired", "(pid " + std::to_string(::getpid())) == 1;
+  }));
+  EXPECT_EQ(Trim(ReadText(node.GroupFile("cpuset", "berth", "cpuset.cpus"))), "0");
+  ASSERT_TRUE(write(node.GroupFile("cpuset", group, "cpuset.cpus"), "0"));
+  ASSERT_TRUE(node.Until("the container has its CPU again",
+                         [&] { return Trim(ReadText(node.GroupFile("cpuset", group, "cpuset.cpus"))) == "1"; }));
+  EXPECT_EQ(ReadText(quota), edited);
+  EXPECT_EQ(node.Pids().size(), 1U);
+}
+
 TEST_F(DaemonNodeTest, LeavesNothingBehind) {
   node.AddPod("own.yaml", SpinnerManifest("own", "1"));
   node.AddPod("burst.yaml", SpinnerManifest("burst", ""));

@@ -1,0 +1,289 @@
+// What the manager does about what others did: cpusets, CPUs, containers and groups.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "daemon/fake_node_test.h"
+
+namespace berth::daemon {
+namespace {
+
+constexpr os::Millis kLook{500};
+constexpr const char* kWeb = "kubepods/poduid-web/web";
+constexpr const char* kBack = "kubepods/besteffort/poduid-back/back";
+
+struct PodRepairTest : PodManagerTest {
+  std::unique_ptr<PodManager> BootWith(const std::vector<Pod>& pods) {
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting(pods), Now());
+    world.steps.ClearLog();
+    return manager;
+  }
+  const Event* FindEvent(std::string_view reason, std::string_view object = "") {
+    for (const Event& event : world.events.events())
+      if (event.reason == reason && (object.empty() || event.object == object)) return &event;
+    return nullptr;
+  }
+  std::string Said(std::string_view reason, std::string_view object = "") {
+    const Event* event = FindEvent(reason, object);
+    return event == nullptr ? "" : event->message;
+  }
+  const std::vector<Pod> both = {MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")};
+};
+
+TEST_F(PodRepairTest, ACpusetEditedByHandIsPutBackWithinASecond) {
+  world.steps.set_check(nullptr);  // what somebody else wrote breaks the promises until it is put right
+  auto manager = BootWith(both);
+  const std::uint64_t writes = world.tree.writes();
+  world.tree.ForeignWrite(kWeb, CpuSet::Range(0, 3));
+  world.tree.ForeignWrite(kBack, CpuSet::Range(0, 3));
+  EXPECT_LE(manager->next_due() - Now(), kLook);
+  world.clock.Advance(kLook);
+  manager->Tick(Now());
+  EXPECT_EQ(FormatIds(CpusAt(kWeb)), "1-2");
+  EXPECT_EQ(FormatIds(CpusAt(kBack)), "0,3");
+  EXPECT_EQ(world.tree.writes(), writes + 4) << "two of them were the foreign ones";
+  EXPECT_EQ(Said("CgroupRepaired", "cgroup/" + std::string(kWeb)), "CPUs were 0-3, must be 1-2; put right");
+}
+
+TEST_F(PodRepairTest, MemoryNodesEditedByHandArePutBackToo) {
+  FakeNode fresh(MakeNode(4, 2));
+  auto manager = fresh.Boot();
+  ASSERT_TRUE(manager->Start(std::nullopt, fresh.clock.Now()));
+  manager->OnSnapshot(Wanting(both), fresh.clock.Now());
+  CgroupValues values;
+  values.mems = NodeSet::Range(0, 0);
+  fresh.tree.ForeignWrite(kBack, values);
+  fresh.clock.Advance(kLook);
+  manager->Tick(fresh.clock.Now());
+  EXPECT_EQ(FormatIds(*fresh.tree.Read(kBack)->mems), "0-1");
+  EXPECT_EQ(fresh.events.events().back().message, "memory nodes were 0, must be 0-1; put right");
+}
+
+TEST_F(PodRepairTest, AQuotaEditedByHandIsLeftAlone) {
+  auto manager = BootWith(both);
+  CgroupValues values;
+  values.cpu_max = CpuMax{.quota = std::chrono::microseconds(50'000)};
+  world.tree.ForeignWrite(kWeb, values);
+  const std::uint64_t writes = world.tree.writes();
+  Advance(*manager, std::chrono::seconds(30));
+  EXPECT_EQ(world.tree.Read(kWeb)->cpu_max, values.cpu_max);
+  EXPECT_EQ(world.tree.writes(), writes);
+}
+
+TEST_F(PodRepairTest, NothingIsWrittenWhileNothingDiffers) {
+  auto manager = BootWith(both);
+  const std::uint64_t writes = world.tree.writes();
+  const std::uint64_t revision = manager->ledger().revision;
+  for (int i = 0; i < 200; ++i) {
+    world.clock.Advance(kLook);
+    manager->Tick(Now());
+  }
+  EXPECT_EQ(world.tree.writes(), writes);
+  EXPECT_TRUE(world.steps.log().empty());
+  EXPECT_EQ(manager->ledger().revision, revision);
+}
+
+TEST_F(PodRepairTest, AForeignWriterIsNamedAndHisWritePutRightAtOnce) {
+  auto manager = BootWith(both);
+  world.tree.has_dirs = true;
+  world.clock.Advance(std::chrono::milliseconds(100));
+  world.tree.ForeignWrite(kWeb, CpuSet::Range(0, 3));
+  manager->OnForeignWrite("/cg/" + std::string(kWeb), "kubelet (pid 812, /usr/bin/kubelet)", Now());
+  EXPECT_EQ(manager->next_due(), Now());
+  manager->Tick(Now());
+  EXPECT_EQ(Said("CgroupRepaired"),
+            "CPUs were 0-3, must be 1-2; written by kubelet (pid 812, /usr/bin/kubelet); put right");
+  world.tree.ForeignWrite(kWeb, CpuSet::Range(0, 2));
+  manager->OnForeignWrite("/cg/" + std::string(kWeb), "sh (pid 9)", Now());
+  EXPECT_GT(manager->next_due(), Now()) << "who writes all the time does not keep the loop busy";
+  EXPECT_LE(manager->next_due() - Now(), std::chrono::milliseconds(20));
+  world.clock.Advance(std::chrono::milliseconds(20));
+  manager->Tick(Now());
+  EXPECT_EQ(FormatIds(CpusAt(kWeb)), "1-2");
+  manager->OnForeignWrite("/elsewhere/kubepods", "sh (pid 9)", Now());
+  EXPECT_GT(manager->next_due() - Now(), std::chrono::milliseconds(100));
+}
+
+// ---- CPUs that come and go ----
+
+TEST_F(PodRepairTest, PoolAndLedgerFollowACpuThatGoesOfflineAndComesBack) {
+  auto manager = BootWith(both);
+  world.tree.online = CpuSet::Range(0, 2);
+  world.clock.Advance(kLook);
+  manager->Tick(Now());
+  EXPECT_EQ(FormatIds(manager->ledger().shared), "0");
+  EXPECT_EQ(world.store.saved->ledger, manager->ledger());
+  EXPECT_EQ(FormatIds(CpusAt(kBack)), "0");
+  EXPECT_EQ(FormatIds(CpusAt("berth")), "0");
+  EXPECT_EQ(FormatIds(CpusAt(kWeb)), "1-2");
+  EXPECT_EQ(Said("CpusOffline"), "CPUs 3 went offline");
+  manager->OnSnapshot(Wanting({both[0], both[1], MakePod("third", "1")}), Now());
+  EXPECT_FALSE(world.runtime.Runs("uid-third", "third")) << "the CPU that is left is not there";
+  manager->OnSnapshot(Wanting(both), Now());
+  world.tree.online = CpuSet::Range(0, 3);
+  world.clock.Advance(kLook);
+  manager->Tick(Now());
+  EXPECT_EQ(FormatIds(manager->ledger().shared), "0,3");
+  EXPECT_EQ(FormatIds(CpusAt(kBack)), "0,3");
+  EXPECT_EQ(Said("CpusOnline"), "CPUs 3 came online");
+}
+
+TEST_F(PodRepairTest, APinnedContainerKeepsWhatIsLeftAndGetsTheRestBack) {
+  world.steps.set_check(nullptr);
+  auto manager = BootWith(both);
+  world.tree.online = *CpuSet::Parse("0-1,3");
+  world.clock.Advance(kLook);
+  manager->Tick(Now());
+  EXPECT_EQ(FormatIds(CpusAt(kWeb)), "1");
+  EXPECT_EQ(FormatIds(CpusAt(kBack)), "0,3");
+  EXPECT_EQ(Said("CpusOffline", "pod/default/web"), "container web lost CPUs 2 of 1-2; it keeps 1");
+  EXPECT_EQ(FormatIds(ExclusiveCpus(manager->ledger())), "1-2") << "they are still promised to it";
+  world.tree.online = CpuSet::Range(0, 3);
+  world.clock.Advance(kLook);
+  manager->Tick(Now());
+  EXPECT_EQ(FormatIds(CpusAt(kWeb)), "1-2");
+  EXPECT_EQ(Said("CpusOnline", "pod/default/web"), "container web has CPUs 2 back");
+  EXPECT_FALSE(HasEvent("CgroupRepaired"));
+}
+
+TEST_F(PodRepairTest, AContainerWithoutAnyCpuLeftRunsInTheSharedPoolAndOnNobodysCpus) {
+  world.steps.set_check(nullptr);
+  auto manager = BootWith({both[0], both[1], MakePod("xy", "1")});
+  ASSERT_EQ(FormatIds(CpusAt("kubepods/poduid-xy/xy")), "3");
+  world.tree.online = CpuSet::Range(0, 2);
+  world.tree.ForeignWrite("kubepods/poduid-xy/xy", CpuSet::Range(0, 2));  // v2: the parent's take effect
+  world.clock.Advance(kLook);
+  manager->Tick(Now());
+  EXPECT_EQ(FormatIds(CpusAt("kubepods/poduid-xy/xy")), "0");
+  EXPECT_EQ(Said("CpusOffline", "pod/default/xy"),
+            "container xy lost CPUs 3 of 3; it runs in the shared pool until they are back");
+  world.tree.online = CpuSet::Range(0, 3);
+  world.clock.Advance(kLook);
+  manager->Tick(Now());
+  EXPECT_EQ(FormatIds(CpusAt("kubepods/poduid-xy/xy")), "3");
+}
+
+TEST_F(PodRepairTest, CpusGivenBackWhileOfflineEnterThePoolWhenTheyAreThere) {
+  world.steps.set_check(nullptr);
+  auto manager = BootWith(both);
+  world.tree.online = *CpuSet::Parse("0-1,3");
+  world.clock.Advance(kLook);
+  manager->Tick(Now());
+  manager->OnSnapshot(Wanting({both[0]}), Now());
+  manager->OnRuntime(Now());
+  ASSERT_FALSE(manager->ledger().pods.contains("uid-web"));
+  EXPECT_EQ(FormatIds(manager->ledger().shared), "0-1,3");
+  world.tree.online = CpuSet::Range(0, 3);
+  world.clock.Advance(kLook);
+  manager->Tick(Now());
+  EXPECT_EQ(FormatIds(manager->ledger().shared), "0-3");
+}
+
+TEST_F(PodRepairTest, ThePoolNeverBecomesEmpty) {
+  world.steps.set_check(nullptr);
+  auto manager = BootWith({both[0], MakePod("web", "3")});
+  world.tree.online = CpuSet::Range(1, 3);
+  world.clock.Advance(kLook);
+  manager->Tick(Now());
+  EXPECT_EQ(FormatIds(manager->ledger().shared), "0");
+  EXPECT_EQ(FormatIds(CpusAt(kWeb)), "1-3");
+}
+
+TEST_F(PodRepairTest, ALedgerThatCannotBeSavedFollowsLater) {
+  auto manager = BootWith(both);
+  world.store.full = true;
+  world.tree.online = CpuSet::Range(0, 2);
+  Advance(*manager, kLook);
+  EXPECT_EQ(FormatIds(manager->ledger().shared), "0,3");
+  EXPECT_EQ(FormatIds(CpusAt(kBack)), "0") << "the kernel takes no CPU that is offline";
+  world.store.full = false;
+  Advance(*manager, std::chrono::seconds(2));
+  EXPECT_EQ(FormatIds(manager->ledger().shared), "0");
+}
+
+TEST_F(PodRepairTest, CpusThatDidNotExistAtTheStartAreUsed) {
+  world.options.look_at_node = [] { return Result<engine::Node>(MakeNode(6)); };
+  world.tree.online = CpuSet::Range(0, 3);
+  auto manager = BootWith(both);
+  world.tree.online = CpuSet::Range(0, 5);
+  Advance(*manager, kLook);
+  EXPECT_EQ(FormatIds(manager->ledger().shared), "0,3-5");
+  EXPECT_EQ(FormatIds(CpusAt(kBack)), "0,3-5");
+  manager->OnSnapshot(Wanting({both[0], both[1], MakePod("third", "3")}), Now());
+  EXPECT_TRUE(world.runtime.Runs("uid-third", "third"));
+}
+
+TEST_F(PodRepairTest, NewCpusThatNeedARestartSaySo) {
+  world.options.look_at_node = [] {
+    return Result<engine::Node>(Fail(Code::kInvalid, "reservedSystemCPUs: CPU 7 does not exist"));
+  };
+  world.tree.online = CpuSet::Range(0, 3);
+  auto manager = BootWith(both);
+  world.tree.online = CpuSet::Range(0, 5);
+  Advance(*manager, kLook);
+  EXPECT_EQ(Said("RestartNeeded"),
+            "CPUs 4-5 are new; they are used when berthd is restarted: reservedSystemCPUs: CPU 7 does not exist");
+  EXPECT_EQ(FormatIds(manager->ledger().shared), "0,3");
+}
+
+// ---- containers and groups ----
+
+TEST_F(PodRepairTest, AContainerTheRuntimeLostIsReleased) {
+  Pod once = both[1];
+  once.restart_policy = RestartPolicy::kNever;
+  auto manager = BootWith({both[0], once});
+  world.runtime.containers.clear();
+  Advance(*manager, std::chrono::seconds(11));
+  manager->Tick(Now());
+  EXPECT_TRUE(HasEvent("ContainerLost"));
+  EXPECT_FALSE(manager->ledger().pods.contains("uid-web"));
+  EXPECT_EQ(FormatIds(manager->ledger().shared), "0-3");
+  EXPECT_TRUE(world.runtime.Runs("uid-back", "back")) << "its restart policy says so";
+}
+
+TEST_F(PodRepairTest, AnEndThatWasNotReportedIsSeen) {
+  auto manager = BootWith(both);
+  world.runtime.Exit("uid-web_web_0", 3);
+  world.runtime.changed.clear();
+  Advance(*manager, std::chrono::seconds(11));
+  manager->Tick(Now());
+  EXPECT_NE(Said("ContainerLost", "pod/default/web"), "");
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+}
+
+TEST_F(PodRepairTest, GroupsOfOthersAreReportedOnceOrTakenOver) {
+  for (const bool adopt : {false, true}) {
+    FakeNode fresh(MakeNode());
+    fresh.options.adopt_unknown = adopt;
+    auto manager = fresh.Boot();
+    ASSERT_TRUE(manager->Start(std::nullopt, fresh.clock.Now()));
+    manager->OnSnapshot(Wanting(both), fresh.clock.Now());
+    const std::string group = "kubepods/burstable/podstranger/c1";
+    ASSERT_TRUE(fresh.tree.Create(group));
+    fresh.tree.ForeignWrite(group, CpuSet::Range(0, 3));
+    fresh.tree.stuck.insert(group);
+    for (int i = 0; i < 3; ++i) {
+      fresh.clock.Advance(std::chrono::seconds(11));
+      manager->Tick(fresh.clock.Now());
+      manager->Tick(fresh.clock.Now());
+    }
+    EXPECT_EQ(FormatIds(*fresh.tree.Read(group)->cpus), adopt ? "0,3" : "0-3");
+    const auto reported =
+        std::ranges::count_if(fresh.events.events(), [](const Event& e) { return e.reason == "UnknownGroup"; });
+    EXPECT_EQ(reported, 1);
+    EXPECT_TRUE(fresh.tree.Read(group)) << "never removed";
+    if (!adopt) continue;
+    manager->OnSnapshot(Wanting({both[0]}), fresh.clock.Now());
+    manager->OnRuntime(fresh.clock.Now());
+    EXPECT_EQ(FormatIds(*fresh.tree.Read(group)->cpus), "0-3") << "it grows with the pool";
+    fresh.tree.stuck.clear();
+    ASSERT_TRUE(fresh.tree.Remove("kubepods/burstable/podstranger"));
+    fresh.clock.Advance(std::chrono::seconds(11));
+    manager->Tick(fresh.clock.Now());
+    EXPECT_FALSE(HasEvent("FailedCgroupUpdate"));
+  }
+}
+
+}  // namespace
+}  // namespace berth::daemon
