@@ -90,9 +90,10 @@ bool CompareOnOneNode(std::uint64_t seed, Count& count) {
   RandomNode random(seed);
   const auto node = random.MakeRegularNode();
   if (!node) return false;
-  const Inputs inputs = random.MakeInputs(*node);
+  Inputs inputs = random.MakeInputs(*node);
   Ledger ledger = node->EmptyLedger();
   for (int i = 0; i < 6; ++i) {
+    random.ChangeDevices(inputs);
     const Pod pod = random.MakePodOfAnyKind();
     SlowAdmission slow(*node, ledger, pod, inputs);
     const std::string expected = slow.Run();

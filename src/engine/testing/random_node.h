@@ -81,6 +81,22 @@ class RandomNode {
     return out;
   }
 
+  /// What plugins may do between two admissions: a device goes, a resource goes, an answer of GetPreferredAllocation.
+  void ChangeDevices(Inputs& inputs) {
+    if (!OneIn(3) || inputs.devices.empty()) return;
+    const auto changed = std::next(inputs.devices.begin(), Roll(static_cast<unsigned>(inputs.devices.size())));
+    std::vector<Device>& devices = changed->second;
+    if (OneIn(2) && !devices.empty()) {
+      std::vector<std::string>& preferred = inputs.preferred_devices[changed->first];
+      preferred.clear();
+      for (unsigned i = 0; i < 4; ++i) preferred.push_back("d" + std::to_string(Roll(7)));
+    } else if (OneIn(2) && !devices.empty()) {
+      devices.erase(devices.begin() + Roll(static_cast<unsigned>(devices.size())));
+    } else if (OneIn(4)) {
+      inputs.devices.erase(changed);
+    }
+  }
+
   Pod MakePod() {
     Pod out;
     out.uid = "u" + std::to_string(next_pod_++);

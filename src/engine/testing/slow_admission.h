@@ -481,9 +481,17 @@ class SlowAdmission {
       if (available < needed)
         return Fail("requested number of devices unavailable for " + resource +
                     ". Requested: " + std::to_string(needed) + ", Available: " + std::to_string(available));
-      for (const auto& group : groups)
-        for (const std::string& id : group)
-          if (static_cast<std::int64_t>(mine.size()) < count) mine.insert(id);
+      const auto take = [&](const std::string& id) {
+        if (static_cast<std::int64_t>(mine.size()) < count) mine.insert(id);
+      };
+      // The plugin chooses among the aligned ones if they are enough, else among all once the aligned ones are taken.
+      const bool enough_aligned = needed < static_cast<std::int64_t>(groups[0].size());
+      if (!enough_aligned) std::ranges::for_each(groups[0], take);
+      if (const auto answer = inputs_.preferred_devices.find(resource); answer != inputs_.preferred_devices.end())
+        for (const std::string& id : answer->second)
+          for (std::size_t group = 0; group < (enough_aligned ? 1U : 3U); ++group)
+            if (std::ranges::find(groups[group], id) != groups[group].end()) take(id);
+      for (const auto& group : groups) std::ranges::for_each(group, take);
       taken_[resource].insert(mine.begin(), mine.end());
     }
     for (const auto& [resource, ids] : got) {
