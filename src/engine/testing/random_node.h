@@ -121,6 +121,10 @@ class RandomNode {
       if (!OneIn(3)) out.resources->limits = {{"cpu", Q("4")}, {"memory", Q("1Gi")}};
       if (OneIn(2)) out.resources->requests = out.resources->limits;
     }
+    if (!out.init_containers.empty() && OneIn(3)) {  // more than one node has
+      Resources& first = out.init_containers.front().resources;
+      first.requests["hugepages-2Mi"] = first.limits["hugepages-2Mi"] = Q("600Mi");
+    }
     if (OneIn(10)) out.containers.front().resources.limits["a.com/gpu"] = Q("0");
     if (OneIn(10)) out.containers.front().resources.requests["cpu"] = Q("1999.5m");
     if (OneIn(10)) out.containers.front().resources.limits["c.com/unknown"] = Q("1");
