@@ -10,8 +10,10 @@
 #include "base/text.h"
 #include "daemon/pod_status.h"
 #include "daemon/tree_status.h"
+#include "engine/explain.h"
 #include "manifest/duration.h"
 #include "manifest/manifest.h"
+#include "offline/explanation.h"
 #include "runtime/log_reader.h"
 #include "runtime/time_text.h"
 #include "source/static_pod.h"
@@ -150,12 +152,26 @@ Result<Json> LocalApi::Explain(const std::string& manifest) {
   if (parsed.pods.size() != 1)
     return Fail(Code::kInvalid, fmt::format("the request holds {} pods; give exactly one", parsed.pods.size()));
   berth::Pod pod = std::move(parsed.pods.front());
-  return mailbox_.Ask<Json>([&]() -> Result<Json> {
-    source::MakeStatic(pod, manager_.options().node_name, kRequest, "api");
-    Trace trace;
-    const Decision decision = engine::Decide(manager_.node(), manager_.ledger(), pod, {}, &trace);
-    return Json{{"decision", codec::ToJson(decision)}, {"trace", codec::ToJson(trace)}};
-  });
+  // What the loop knows now; trying what would help takes a while and is done here.
+  struct Known {
+    engine::Node node;
+    berth::Ledger ledger;
+    std::string node_name;
+  };
+  BERTH_TRY(Known known, mailbox_.Ask<Known>([&]() -> Result<Known> {
+    return Known{manager_.node(), manager_.ledger(), manager_.options().node_name};
+  }));
+  source::MakeStatic(pod, known.node_name, kRequest, "api");
+  const std::string name = FullName(pod);
+  const auto same_name = [&](const auto& entry) { return entry.second.namespace_ + "/" + entry.second.name == name; };
+  const auto there = std::ranges::find_if(known.ledger.pods, same_name);
+  const bool was_there = there != known.ledger.pods.end();
+  if (was_there)
+    berth::Apply(known.ledger, engine::Release(known.node, known.ledger, std::string(there->first), nullptr));
+  Json out = {
+      {"pod", name}, {"qosClass", Name(QosOf(pod))}, {"machine", known.node.machine().source}, {"wasThere", was_there}};
+  out.update(offline::ToJson(engine::Explain(known.node, known.ledger, pod, {})));
+  return out;
 }
 
 Result<Json> LocalApi::Events(const api::EventQuery& query) {

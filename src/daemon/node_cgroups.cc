@@ -16,6 +16,14 @@ constexpr os::Millis kLockPatience{2'000};
 
 constexpr std::array kTiers = {QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort};
 
+/// An init container that has ended: its group keeps the nodes it had.
+bool GaveMemoryBack(const ContainerGroup& group, const Ledger& ledger) {
+  const auto pod = ledger.pods.find(group.uid);
+  if (pod == ledger.pods.end()) return false;
+  const Placement* placement = FindPlacement(pod->second, group.container);
+  return placement != nullptr && placement->kind == ContainerKind::kInit && !placement->memory;
+}
+
 }  // namespace
 
 NodeCgroups::NodeCgroups(cgroup::Tree& tree, const engine::Node& node, cgroup::Names names)
@@ -239,6 +247,7 @@ Result<std::vector<Repair>> NodeCgroups::RepairCpusets(const Ledger& ledger) {
       cpus_differ.emplace_back(path, cpus);
     }
     const auto group = containers_.find(path);
+    if (group != containers_.end() && GaveMemoryBack(group->second, ledger)) continue;
     const NodeSet mems =
         (group == containers_.end() ? std::nullopt : NodesOf(group->second, ledger)).value_or(root.mems);
     if (!now->mems.empty() && !mems.empty() && now->mems != mems) {

@@ -216,7 +216,10 @@ void PodManager::Sync(os::MonoTime now) {
       Drive(managed, now);
       sign_of_life_();
     }
-    for (auto it = pods_.begin(); it != pods_.end();) it = Finish(it->second, now) ? pods_.erase(it) : std::next(it);
+    for (auto it = pods_.begin(); it != pods_.end();) {
+      it = Finish(it->second, now) ? pods_.erase(it) : std::next(it);
+      sign_of_life_();
+    }
     if (source_ready_ && !stopping_) AdmitNew(now);
     if (progress_key() == before && !pool_dirty_) break;
     if (progress_key() == before && pool_retry_) break;
@@ -244,6 +247,7 @@ void PodManager::AdmitNew(os::MonoTime now) {
     }
     ManagedPod& managed = it->second;
     if (managed.stage == ManagedPod::Stage::kWaiting && !managed.ending) Admit(managed, now);
+    sign_of_life_();
   }
 }
 

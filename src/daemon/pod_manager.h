@@ -173,6 +173,7 @@ class PodManager {
   // pod_running.cc: containers
   void Drive(ManagedPod& managed, os::MonoTime now);
   void Perform(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
+  void TakeBackInitMemory(const Pod& pod, const std::string& container, os::MonoTime now);
   void StartContainer(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
   Result<runtime::ContainerStatus> TryStart(const ManagedPod& managed, const Container& container, ContainerKind kind,
                                             int attempt);

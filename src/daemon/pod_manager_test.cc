@@ -375,6 +375,69 @@ TEST_F(PodManagerTest, ALedgerFittedToTheNodeIsSavedBeforeThePoolFollowsIt) {
   EXPECT_EQ(saved, manager->ledger());
 }
 
+TEST_F(PodManagerTest, ThereAreSignsOfLifeWhileManyPodsComeAndGo) {
+  auto manager = Boot();
+  std::vector<Pod> many;
+  for (int i = 0; i < 40; ++i) many.push_back(MakePod("p" + std::to_string(i), "", QosClass::kBestEffort));
+  // Steps between two signs: what one pod needs, not what all of them do.
+  int most = 0;
+  int last = 0;
+  world.steps.set_check(nullptr);
+  manager->set_sign_of_life([&] {
+    const int now = static_cast<int>(world.steps.log().size());
+    most = std::max(most, now - last);
+    last = now;
+  });
+  manager->OnSnapshot(Wanting(many), Now());
+  manager->OnSnapshot(Wanting({}), Now());
+  manager->OnRuntime(Now());
+  EXPECT_TRUE(manager->pods().empty());
+  EXPECT_LE(most, 8);
+  EXPECT_GT(last, 200);
+}
+
+TEST_F(PodManagerTest, InitContainersGiveTheirMemoryBackWhenTheNextContainerStarts) {
+  auto machine = machine::ParseSynthetic("numa:2(memory=4GB) core:2 pu:1");
+  ASSERT_TRUE(machine);
+  KubeletConfiguration config;
+  config.cpu_manager_policy = "static";
+  config.reserved_system_cpus = "0";
+  config.memory_manager_policy = "Static";
+  config.reserved_memory = {{NumaId{0}, {{"memory", *Quantity::Parse("100Mi")}}}};
+  auto node = engine::Node::Make(*machine, config);
+  ASSERT_TRUE(node) << node.error().message;
+  FakeNode fresh(*node);
+  Pod pod = MakePod("web", "1");
+  pod.containers.front().resources.limits["memory"] = *Quantity::Parse("1Gi");
+  pod.containers.front().resources.requests["memory"] = *Quantity::Parse("1Gi");
+  Container init = pod.containers.front();
+  init.name = "prepare";
+  init.resources.limits["memory"] = *Quantity::Parse("2Gi");
+  init.resources.requests["memory"] = *Quantity::Parse("2Gi");
+  pod.init_containers.push_back(init);
+  const auto booked = [&] {
+    Bytes sum{0};
+    for (const auto& [id, state] : fresh.store.saved->ledger.memory) sum += state.types.find("memory")->second.reserved;
+    return sum;
+  };
+  auto manager = fresh.Boot();
+  ASSERT_TRUE(manager->Start(std::nullopt, fresh.clock.Now()));
+  manager->OnSnapshot(Wanting({pod}), fresh.clock.Now());
+  ASSERT_TRUE(fresh.runtime.Runs("uid-web", "prepare"));
+  EXPECT_EQ(booked(), MiB(2048));
+  fresh.runtime.Exit("uid-web_prepare_0", 0);
+  manager->OnRuntime(fresh.clock.Now());
+  ASSERT_TRUE(fresh.runtime.Runs("uid-web", "web"));
+  EXPECT_EQ(booked(), MiB(1024)) << "saved, too";
+  const std::uint64_t writes = fresh.tree.writes();
+  fresh.clock.Advance(std::chrono::seconds(1));
+  manager->Tick(fresh.clock.Now());
+  EXPECT_EQ(fresh.tree.writes(), writes) << "the ended one's group is left as it is";
+  manager->OnSnapshot(Wanting({}), fresh.clock.Now());
+  manager->OnRuntime(fresh.clock.Now());
+  EXPECT_EQ(booked(), Bytes{0});
+}
+
 TEST_F(PodManagerTest, StopAllLeavesNothing) {
   auto manager = Boot();
   manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")}), Now());

@@ -125,10 +125,21 @@ void PodManager::Perform(ManagedPod& managed, const runtime::Action& action, os:
   }
 }
 
+/// The ordinary init containers before this one are over: their memory is free from here on.
+void PodManager::TakeBackInitMemory(const Pod& pod, const std::string& container, os::MonoTime now) {
+  if (save_retry_ && now < *save_retry_) return;  // kept a little longer
+  const LedgerDelta delta = engine::ContainerStarted(node_, ledger_, pod.uid, container, nullptr);
+  if (!delta.put) return;
+  Ledger next = ledger_;
+  Apply(next, delta);
+  if (auto saved = SaveAndTake(std::move(next)); !saved) LedgerNotSaved(saved.error(), ObjectOf(pod), now);
+}
+
 void PodManager::StartContainer(ManagedPod& managed, const runtime::Action& action, os::MonoTime now) {
   const auto [container, kind] = FindContainer(managed.pod, action.container);
   if (container == nullptr) return;
   const std::string object = ObjectOf(managed.pod);
+  TakeBackInitMemory(managed.pod, action.container, now);
   auto status = TryStart(managed, *container, kind, action.attempt);
   if (!status) {
     managed.lifecycle->StartFailed(action.container, status.error(), now);

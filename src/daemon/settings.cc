@@ -167,7 +167,19 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   berth.unknown_pods = now.berth.unknown_pods;
   berth.stop_containers_on_exit = now.berth.stop_containers_on_exit;
   std::vector<std::string> out;
-  if (berth != now.berth) out.emplace_back("Berth's own settings");
+  const auto note = [&](const char* name, bool same) {
+    if (!same) out.emplace_back(name);
+  };
+  note("kubeletConfig", berth.kubelet_config == now.berth.kubelet_config);
+  note("logDir", berth.log_dir == now.berth.log_dir);
+  note("nodeFit", berth.node_fit == now.berth.node_fit);
+  note("nodeName", berth.node_name == now.berth.node_name);
+  note("runDir", berth.run_dir == now.berth.run_dir);
+  note("runtime", berth.runtime == now.berth.runtime);
+  note("socket", berth.socket == now.berth.socket);
+  note("socketGroup", berth.socket_group == now.berth.socket_group);
+  note("stateDir", berth.state_dir == now.berth.state_dir);
+  if (out.empty() && berth != now.berth) out.emplace_back("Berth's own settings");
   if (settings.kubelet != now.kubelet) out.emplace_back("the kubelet's settings");
   if (settings.pod_dir != now.pod_dir) out.emplace_back("the pod folder");
   if (settings.cgroup_root != now.cgroup_root) out.emplace_back("the cgroup root");
