@@ -153,8 +153,8 @@ class FakeRuntime final : public runtime::Runtime {
 /// Cgroups in memory. A container's processes are in its group as long as the runtime says so, or `stuck` names it.
 class FakeTree final : public cgroup::Tree {
  public:
-  FakeTree(const Machine& machine, Steps& steps, FakeRuntime& runtime)
-      : steps_(steps), runtime_(runtime), tree_(machine), layout_(tree_.layout()) {
+  FakeTree(const Machine& machine, Steps& steps, FakeRuntime& runtime, testkit::ManualClock& clock)
+      : steps_(steps), runtime_(runtime), clock_(clock), tree_(machine), layout_(tree_.layout()) {
     for (cgroup::ControllerMount& controller : layout_.controllers) controller.mount = "/cg";
   }
 
@@ -179,6 +179,10 @@ class FakeTree final : public cgroup::Tree {
     return written;
   }
   Result<CgroupValues> Read(std::string_view path) override { return tree_.Read(path); }
+  Result<cgroup::Cpuset> ReadCpuset(std::string_view path) override {
+    if (look_takes > os::Millis(0)) clock_.Advance(look_takes);
+    return cgroup::Tree::ReadCpuset(path);
+  }
   Result<std::vector<int>> Pids(std::string_view path) override {
     std::vector<int> out;
     for (const auto& [id, status] : runtime_.containers)
@@ -228,6 +232,7 @@ class FakeTree final : public cgroup::Tree {
   }
   void ForeignWrite(std::string_view path, const CgroupValues& values) { ASSERT_TRUE(tree_.Write(path, values)); }
 
+  os::Millis look_takes{0};  // time that passes in a look at one group
   bool refuse_memory = false;
   bool has_dirs = false;  // groups are below /cg
   std::optional<Bytes> memory_used;
@@ -239,6 +244,7 @@ class FakeTree final : public cgroup::Tree {
  private:
   Steps& steps_;
   FakeRuntime& runtime_;
+  testkit::ManualClock& clock_;
   DryRunTree tree_;
   cgroup::Layout layout_;
 };
@@ -246,7 +252,7 @@ class FakeTree final : public cgroup::Tree {
 /// Everything that outlives a berthd.
 struct FakeNode {
   explicit FakeNode(engine::Node node_)
-      : node(std::move(node_)), store(steps), runtime(steps), tree(node.machine(), steps, runtime) {
+      : node(std::move(node_)), store(steps), runtime(steps), tree(node.machine(), steps, runtime, clock) {
     steps.set_check([this] { CheckPromises(); });
   }
 

@@ -158,7 +158,7 @@ class PodManager {
 
   // pod_repair.cc: what the world did meanwhile
   void Check(os::MonoTime now);
-  std::string WriterOf(std::string_view path) const;
+  void RepairCpusets(os::MonoTime now);
   CpuSet PoolOf(const Ledger& ledger) const;
   void FollowCpus(os::MonoTime now);
   void TakeNewCpus();
@@ -222,6 +222,7 @@ class PodManager {
   std::set<std::string> foreign_groups_;        // paths that were reported
   os::MonoTime last_check_{};
   os::MonoTime next_check_{};
+  os::MonoTime next_look_{};
   os::MonoTime next_reconcile_{};
   os::MonoTime next_value_repair_{};
   os::MonoTime next_due_{};

@@ -14,7 +14,8 @@ namespace {
 
 constexpr os::Millis kPoolRetry{1'000};
 constexpr os::Millis kValuePeriod{60'000};  // values other than CPUs and memory nodes are looked at less often
-/// Between two looks at all cpusets; more when one takes longer than a thousandth of that.
+/// Between two looks at the CPUs that are online and at all cpusets; the latter are looked at less often when that
+/// takes longer than a thousandth of this time.
 constexpr os::Millis kCheckPeriod{500};
 constexpr std::int64_t kCheckShare = 1'000;
 /// Between two looks that foreign writes ask for: somebody who writes all the time must not keep the loop busy.
@@ -22,6 +23,16 @@ constexpr os::Millis kAfterWrite{20};
 
 bool SameMemory(const engine::Node& a, const engine::Node& b) {
   return std::ranges::equal(a.EmptyLedger().memory, b.EmptyLedger().memory);
+}
+
+/// Who wrote to the group or one above it; "" when that is not known.
+std::string WriterOf(const std::map<std::string, std::string>& writers, std::string_view path) {
+  for (;;) {
+    if (const auto it = writers.find(std::string(path)); it != writers.end()) return it->second;
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string_view::npos) return "";
+    path = path.substr(0, slash);
+  }
 }
 
 }  // namespace
@@ -40,40 +51,35 @@ void PodManager::OnForeignWrite(std::string_view cpuset_dir, std::string who, os
 
 void PodManager::CheckSoon(os::MonoTime now) {
   next_check_ = std::min(next_check_, std::max(now, last_check_ + kAfterWrite));
-}
-
-/// Who wrote to the group or one above it; "" when that is not known.
-std::string PodManager::WriterOf(std::string_view path) const {
-  for (;;) {
-    if (const auto it = writers_.find(std::string(path)); it != writers_.end()) return it->second;
-    const std::size_t slash = path.rfind('/');
-    if (slash == std::string_view::npos) return "";
-    path = path.substr(0, slash);
-  }
+  next_look_ = std::min(next_look_, next_check_);
 }
 
 void PodManager::Check(os::MonoTime now) {
+  const os::Millis period = std::min(kCheckPeriod, options_.reconcile_period);
   last_check_ = now;
-  const os::MonoTime begin = parts_.clock.Now();
+  next_check_ = now + period;
   FollowCpus(now);
-  if (!pool_dirty_) {  // otherwise the whole pool is about to be written anyway
-    auto repairs = groups_.RepairCpusets(ledger_);
-    if (!repairs) {
-      parts_.events.Warning("FailedCgroupUpdate", "node/" + options_.node_name, repairs.error().message);
-      pool_dirty_ = true;
-      pool_retry_ = now + kPoolRetry;
-    } else {
-      for (const Repair& repair : *repairs) {
-        const std::string who = WriterOf(repair.path);
-        parts_.events.Warning(
-            "CgroupRepaired", "cgroup/" + repair.path,
-            fmt::format("{}; {}put right", repair.what, who.empty() ? "" : "written by " + who + "; "));
-      }
-    }
-  }
-  writers_.clear();
+  if (pool_dirty_ || now < next_look_) return;  // with a dirty pool all cpusets are about to be written anyway
+  const os::MonoTime begin = parts_.clock.Now();
+  RepairCpusets(now);
   const auto cost = std::chrono::duration_cast<os::Millis>((parts_.clock.Now() - begin) * kCheckShare);
-  next_check_ = now + std::clamp(cost, std::min(kCheckPeriod, options_.reconcile_period), options_.reconcile_period);
+  next_look_ = now + std::clamp(cost, period, options_.reconcile_period);
+}
+
+void PodManager::RepairCpusets(os::MonoTime now) {
+  const std::map<std::string, std::string> writers = std::exchange(writers_, {});
+  auto repairs = groups_.RepairCpusets(ledger_);
+  if (!repairs) {
+    parts_.events.Warning("FailedCgroupUpdate", "node/" + options_.node_name, repairs.error().message);
+    pool_dirty_ = true;
+    pool_retry_ = now + kPoolRetry;
+    return;
+  }
+  for (const Repair& repair : *repairs) {
+    const std::string who = WriterOf(writers, repair.path);
+    parts_.events.Warning("CgroupRepaired", "cgroup/" + repair.path,
+                          fmt::format("{}; {}put right", repair.what, who.empty() ? "" : "written by " + who + "; "));
+  }
 }
 
 // ---- CPUs that come and go ---------------------------------------------------------------------------------------

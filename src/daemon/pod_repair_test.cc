@@ -71,6 +71,24 @@ TEST_F(PodRepairTest, AQuotaEditedByHandIsLeftAlone) {
   EXPECT_EQ(world.tree.writes(), writes);
 }
 
+TEST_F(PodRepairTest, LooksThatTakeLongAreTakenLessOften) {
+  world.steps.set_check(nullptr);
+  auto manager = BootWith(both);
+  world.clock.Advance(std::chrono::seconds(10));
+  world.tree.look_takes = std::chrono::milliseconds(2);
+  manager->Tick(Now());
+  world.tree.ForeignWrite(kBack, CpuSet::Range(0, 3));
+  world.clock.Advance(kLook);
+  world.tree.online = CpuSet::Range(0, 3);
+  manager->Tick(Now());
+  EXPECT_EQ(FormatIds(CpusAt(kBack)), "0-3") << "one thousandth of a CPU is used up";
+  for (int i = 0; i < 40; ++i) {
+    world.clock.Advance(kLook);
+    manager->Tick(Now());
+  }
+  EXPECT_EQ(FormatIds(CpusAt(kBack)), "0,3");
+}
+
 TEST_F(PodRepairTest, NothingIsWrittenWhileNothingDiffers) {
   auto manager = BootWith(both);
   const std::uint64_t writes = world.tree.writes();
