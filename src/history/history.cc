@@ -317,7 +317,7 @@ bool HistoryThread::Drain(os::Millis patience) {
 
 }  // namespace
 
-Result<std::unique_ptr<History>> History::Start(Options options) {
+Result<std::unique_ptr<History>> History::Start(const Options& options) {
   auto shared = std::make_shared<Shared>();
   shared->folder = options.folder;
   shared->path = options.folder + "/events.db";

@@ -64,7 +64,7 @@ struct Note {
 class History {
  public:
   /// Starts the thread; the database is opened there. Errors: only when there can be no thread or descriptor.
-  static Result<std::unique_ptr<History>> Start(Options options);
+  static Result<std::unique_ptr<History>> Start(const Options& options);
   /// Gives what waits two more seconds to be written. A thread that hangs in a system call is left behind.
   virtual ~History() = default;
 
