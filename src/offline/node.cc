@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "machine/load.h"
 #include "manifest/manifest.h"
+#include "model/promises.h"
 #include "offline/device_inventory.h"
-#include "offline/promises.h"
 #include "offline/replay_run.h"
 #include "os/input.h"
 #include "state/store.h"
@@ -99,8 +99,8 @@ Result<void> CheckFits(const OfflineNode& node, const std::string& from, std::os
         FactsOf(node.node.machine(), node.node.config(), node.node.reserved_cpus(), node.inputs.devices);
     StateFacts state = FactsOf(node.ledger, std::move(pods));
     for (HolderFacts& holder : state.holders) holder.devices.clear();  // the inventory of another day may lack some
-    problem = BrokenPromise(facts, state).value_or("");
-    if (!problem.empty() && !BrokenPromise(WithOtherReserved(facts, state), state)) {
+    if (const auto broken = BrokenPromises(facts, state); !broken.empty()) problem = broken.front();
+    if (!problem.empty() && BrokenPromises(WithOtherReserved(facts, state), state).empty()) {
       err << "berth: warning: the ledger " << from << " was made with other reserved CPUs: " << problem << "\n";
       return {};
     }

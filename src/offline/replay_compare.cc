@@ -143,8 +143,8 @@ std::optional<Excuse> FirstBroken(const TraceCase& trace, const NodeFacts& node,
     if (const auto* add = std::get_if<AddPod>(&trace.steps[i])) pods[add->pod.uid] = &add->pod;
     if (const Json& error = At(steps[i], "error"); !error.is_null())
       return Excuse{i, "the kubelet refused its own state: " + Show(error), true};
-    if (const auto promise = BrokenPromise(node, RecordedFacts(steps[i], pods)))
-      return Excuse{i, "the kubelet broke a promise: " + *promise};
+    if (const auto broken = BrokenPromises(node, RecordedFacts(steps[i], pods)); !broken.empty())
+      return Excuse{i, "the kubelet broke a promise: " + broken.front()};
   }
   return std::nullopt;
 }
@@ -243,8 +243,8 @@ Difference CompareFiles(const Json& expect, const Json& got) {
 
 Difference BrokenSteps(const NodeFacts& node, const std::vector<StateFacts>& states) {
   for (std::size_t i = 0; i < states.size(); ++i)
-    if (const auto broken = BrokenPromise(node, states[i]))
-      return "steps[" + std::to_string(i) + "]: broken promise: " + *broken;
+    if (const auto broken = BrokenPromises(node, states[i]); !broken.empty())
+      return "steps[" + std::to_string(i) + "]: broken promise: " + broken.front();
   return std::nullopt;
 }
 
@@ -270,8 +270,8 @@ Difference CompareOwnNode(const TraceCase& trace, const ReplayResult& result, co
   verdict.steps = steps.size();
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const std::string path = "steps[" + std::to_string(i) + "]";
-    if (const auto broken = BrokenPromise(*result.node, steps[i].state))
-      return path + kWhere + ": broken promise: " + *broken;
+    if (const auto broken = BrokenPromises(*result.node, steps[i].state); !broken.empty())
+      return path + kWhere + ": broken promise: " + broken.front();
     if (i >= model || !steps[i].comparable || EmptiesSharedPool(expected[i])) continue;
     ++verdict.compared_on_own_node;
     // What a rejected pod leaves behind is the recorder's habit too: then the answer alone.

@@ -258,19 +258,4 @@ void StartContainers(const engine::Node& node, Ledger& ledger, const std::string
       Apply(ledger, delta);
 }
 
-StateFacts FactsOf(const Ledger& ledger, std::set<std::string> pods) {
-  StateFacts out{.shared = ledger.shared, .holders = {}, .memory = ledger.memory, .pods = std::move(pods)};
-  for (const auto& [uid, pod] : ledger.pods) {
-    int position = 0;
-    for (const Placement& p : pod.placements) {
-      HolderFacts holder{.pod = uid, .container = p.container, .kind = p.kind, .position = position++};
-      if (p.cpus) holder.cpus = *p.cpus;
-      if (p.memory) holder.memory = *p.memory;
-      for (const DeviceAssignment& assigned : p.devices) holder.devices[assigned.resource] = assigned.ids;
-      out.holders.push_back(std::move(holder));
-    }
-  }
-  return out;
-}
-
 }  // namespace berth::offline

@@ -7,7 +7,7 @@
 
 #include "codec/codec.h"
 #include "engine/recorded.h"
-#include "offline/promises.h"
+#include "model/promises.h"
 #include "offline/replay_case.h"
 #include "os/clock.h"
 
@@ -47,9 +47,6 @@ std::vector<OwnStep> RunOnOwnNode(const TraceCase& trace, const std::vector<Stat
 
 /// Starts all containers of an admitted pod in order, as the kubelet would: what init containers leave comes back.
 void StartContainers(const engine::Node& node, Ledger& ledger, const std::string& uid);
-
-/// What a ledger says, as facts. `pods`: uids that may hold something.
-StateFacts FactsOf(const Ledger& ledger, std::set<std::string> pods);
 
 }  // namespace berth::offline
 

@@ -1,9 +1,8 @@
 // The promises of a node, checked on the outside: on states as plain facts, by code that knows nothing of the engine.
-#ifndef BERTH_OFFLINE_PROMISES_H_
-#define BERTH_OFFLINE_PROMISES_H_
+#ifndef BERTH_MODEL_PROMISES_H_
+#define BERTH_MODEL_PROMISES_H_
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,7 +14,7 @@
 #include "model/ledger.h"
 #include "model/machine.h"
 
-namespace berth::offline {
+namespace berth {
 
 /// What does not change on a node.
 struct NodeFacts {
@@ -50,7 +49,10 @@ struct StateFacts {
 NodeFacts FactsOf(const Machine& machine, const KubeletConfiguration& config, const CpuSet& reserved,
                   const DeviceInventory& devices);
 
-/// The first promise a state breaks, in words; nullopt: it keeps all.
+/// What a ledger says, as facts. `pods`: uids that may hold something.
+StateFacts FactsOf(const Ledger& ledger, std::set<std::string> pods);
+
+/// Every promise a state breaks, a sentence each; empty: it keeps all.
 ///  - an exclusive CPU is online, not reserved, not in the shared pool;
 ///  - no CPU and no device is held by two pods, or by two containers of a pod that run at the same time;
 ///  - shared pool and exclusive CPUs are together all CPUs (without the reserved ones when `strict`), and the shared
@@ -59,8 +61,15 @@ NodeFacts FactsOf(const Machine& machine, const KubeletConfiguration& config, co
 ///  - memory: no counter is negative, reserved + free = allocatable on each node, blocks of a type add up to what is
 ///    reserved, on nodes that exist;
 ///  - a device exists; only pods of `pods` hold anything.
-std::optional<std::string> BrokenPromise(const NodeFacts& node, const StateFacts& state);
+std::vector<std::string> BrokenPromises(const NodeFacts& node, const StateFacts& state);
 
-}  // namespace berth::offline
+/// Where a ledger contradicts itself, whatever the node: the promises above as far as they need no machine, and
+///  - a record is filed under its own uid, its place in the order of admission is its own and below the next one;
+///  - a container has one placement, and what it has for itself is not an empty set;
+///  - a node counts as many assignments as there are blocks on it.
+/// A shared pool may be empty under CPU policy none only.
+std::vector<std::string> Contradictions(const Ledger& ledger);
 
-#endif  // BERTH_OFFLINE_PROMISES_H_
+}  // namespace berth
+
+#endif  // BERTH_MODEL_PROMISES_H_

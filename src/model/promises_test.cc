@@ -1,9 +1,11 @@
-#include "offline/promises.h"
+#include "model/promises.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace berth::offline {
+#include <limits>
+
+namespace berth {
 namespace {
 
 using testing::HasSubstr;
@@ -37,11 +39,9 @@ class PromisesTest : public testing::Test {
     return state_.holders.back();
   }
   void ExpectBroken(const std::string& words) {
-    const auto broken = BrokenPromise(node_, state_);
-    ASSERT_TRUE(broken) << "expected: " << words;
-    EXPECT_THAT(*broken, HasSubstr(words));
+    EXPECT_THAT(BrokenPromises(node_, state_), testing::Contains(HasSubstr(words)));
   }
-  void ExpectKept() { EXPECT_EQ(BrokenPromise(node_, state_).value_or(""), ""); }
+  void ExpectKept() { EXPECT_THAT(BrokenPromises(node_, state_), testing::IsEmpty()); }
 
   NodeFacts node_;
   StateFacts state_;
@@ -150,6 +150,80 @@ TEST_F(PromisesTest, APodThatIsGoneHoldsNothing) {
   ExpectBroken("u1/app holds something although its pod is gone");
 }
 
+TEST_F(PromisesTest, EveryBrokenPromiseIsNamed) {
+  app().cpus = Cpus("0,9");
+  EXPECT_THAT(BrokenPromises(node_, state_),
+              testing::IsSupersetOf(
+                  {HasSubstr("not online: 9"), HasSubstr("reserved CPUs: 0"), HasSubstr("in the shared pool: 0")}));
+}
+
+/// One pod that holds something of everything.
+Ledger SoundLedger() {
+  Ledger out{.revision = 3, .next_sequence = 2, .cpu_policy = "static", .memory_policy = "Static"};
+  out.shared = Cpus("0-1,4-7");
+  out.memory[NumaId{0}] = {
+      .assignments = 1,
+      .cells = {NumaId{0}},
+      .types = {{"memory", {.total = GiB(5), .allocatable = GiB(4), .reserved = GiB(1), .free = GiB(3)}}}};
+  PodRecord pod{.uid = "u1", .sequence = 1};
+  pod.placements.push_back({.container = "app",
+                            .cpus = Cpus("2-3"),
+                            .memory = {{{.nodes = {NumaId{0}}, .type = "memory", .size = GiB(1)}}},
+                            .devices = {{.resource = "v.example/gpu", .ids = {"a"}}}});
+  out.pods.emplace("u1", std::move(pod));
+  return out;
+}
+
+struct ContradictionsTest : testing::Test {
+  PodRecord& pod() { return ledger.pods.begin()->second; }
+  Placement& app() { return pod().placements.front(); }
+  void ExpectSaid(const std::string& words) {
+    EXPECT_THAT(Contradictions(ledger), testing::Contains(HasSubstr(words)));
+    ledger = SoundLedger();
+  }
+  Ledger ledger = SoundLedger();
+};
+
+TEST_F(ContradictionsTest, ASoundLedgerHasNone) {
+  EXPECT_THAT(Contradictions(ledger), testing::IsEmpty());
+  EXPECT_THAT(Contradictions(Ledger{.cpu_policy = "none", .memory_policy = "None"}), testing::IsEmpty());
+}
+
+TEST_F(ContradictionsTest, EachIsFound) {
+  ledger.shared |= Cpus("2");
+  ExpectSaid("in the shared pool: 2");
+  ledger.shared = {};
+  ExpectSaid("the shared pool is empty");
+  pod().uid = "u2";
+  ExpectSaid("the record of pod u1 says uid u2");
+  pod().sequence = 2;
+  ExpectSaid("the next one is 2");
+  ledger.pods.emplace("u2", PodRecord{.uid = "u2", .sequence = 1});
+  ExpectSaid("both admitted as number 1");
+  pod().placements.push_back({.container = "app"});
+  ExpectSaid("u1/app is placed twice");
+  app().cpus = CpuSet();
+  ExpectSaid("an empty set of CPUs");
+  ledger.memory[NumaId{0}].assignments = 2;
+  ExpectSaid("node 0 counts 2 assignments of memory, there are 1");
+  app().memory->front().size = GiB(2);
+  ExpectSaid("the containers hold 2147483648");
+  app().memory->front().nodes = {NumaId{3}};
+  ExpectSaid("unknown node");
+  app().memory->front().size = Bytes{std::numeric_limits<std::int64_t>::max()};
+  ExpectSaid("are booked");
+  ledger.memory[NumaId{0}].types["memory"].free = GiB(9);
+  ExpectSaid("reserved and free");
+  app().devices.front().ids = {"a", "a"};
+  ExpectSaid("twice");
+}
+
+TEST_F(ContradictionsTest, WhatStayedExclusiveWhenThePolicyBecameNoneIsNone) {
+  ledger.cpu_policy = "none";
+  ledger.shared = {};
+  EXPECT_THAT(Contradictions(ledger), testing::IsEmpty());
+}
+
 TEST(NodeFactsTest, AllocatableMemoryIsWhatReservationsAndHugePagesLeave) {
   Machine machine;
   NumaNode node{.id = NumaId{1}, .memory = GiB(8)};
@@ -168,4 +242,4 @@ TEST(NodeFactsTest, AllocatableMemoryIsWhatReservationsAndHugePagesLeave) {
 }
 
 }  // namespace
-}  // namespace berth::offline
+}  // namespace berth
