@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "daemon/adopt_memory.h"
+#include "model/promises.h"
 
 namespace berth::daemon {
 namespace {
@@ -16,15 +18,9 @@ bool KeepsCpuPool(const Ledger& empty) { return !empty.shared.empty(); }
 
 bool CpusFit(const engine::Node& node, const Ledger& empty, const Ledger& saved) {
   if (saved.cpu_policy != empty.cpu_policy) return false;
-  CpuSet taken;
-  for (const auto& [uid, pod] : saved.pods) {
-    const CpuSet cpus = ExclusiveCpus(pod);
-    if (cpus.Intersects(taken)) return false;
-    taken |= cpus;
-  }
-  if (!KeepsCpuPool(empty)) return taken.empty() && saved.shared.empty();
-  if (saved.shared.empty() || saved.shared.Intersects(taken)) return false;
-  return (saved.shared | taken) == node.all_cpus() && node.reserved_cpus().IsSubsetOf(saved.shared);
+  const CpuSet taken = ExclusiveCpus(saved);
+  if (!KeepsCpuPool(empty)) return taken.IsSubsetOf(node.all_cpus()) && saved.shared.empty();
+  return saved.shared == empty.shared - taken && taken.IsSubsetOf(node.all_cpus());
 }
 
 /// The same nodes with the same totals; what is booked on them may differ.
@@ -42,144 +38,185 @@ bool MemoryFits(const Ledger& empty, const Ledger& saved) {
 std::vector<const PodRecord*> InOrderOfAdmission(const Ledger& ledger) {
   std::vector<const PodRecord*> out;
   for (const auto& [uid, pod] : ledger.pods) out.push_back(&pod);
-  std::ranges::sort(out, {}, [](const PodRecord* pod) { return pod->sequence; });
+  std::ranges::stable_sort(out, {}, [](const PodRecord* pod) { return pod->sequence; });
   return out;
 }
 
-/// Why these CPUs cannot stay with their pod; empty: they can. `open`: free before this pod's turn, `free`: now.
-std::string WhyNotKept(const CpuSet& cpus, const CpuSet& all, const CpuSet& open, const CpuSet& free) {
-  if (!cpus.IsSubsetOf(all)) return fmt::format("CPUs {} do not exist any more", FormatIds(cpus - all));
-  if (!cpus.IsSubsetOf(open)) return fmt::format("CPUs {} are held by another pod", FormatIds(cpus - open));
-  if ((free - cpus).empty()) return "the shared pool would be empty";
-  return "";
-}
+/// Builds the new ledger, pod by pod.
+class Fitting {
+ public:
+  Fitting(const engine::Node& node, const Ledger& saved, Since since)
+      : node_(node), empty_(node.EmptyLedger()), saved_(saved), since_(since), memory_(empty_.memory, saved.memory) {}
 
-/// Drops exclusive CPUs that cannot be kept from one pod and takes the rest out of `free`.
-void KeepCpus(PodRecord& pod, const CpuSet& all, CpuSet& free, std::vector<std::string>& notes) {
-  const CpuSet before = free;  // containers of one pod may share: an init container's CPUs go on to the next
-  for (Placement& placement : pod.placements) {
-    if (!placement.cpus) continue;
-    const std::string why = WhyNotKept(*placement.cpus, all, before, free);
-    if (why.empty()) {
-      free -= *placement.cpus;
-      continue;
+  Adoption Run() {
+    out_.ledger = empty_;
+    out_.ledger.revision = saved_.revision;
+    out_.ledger.next_sequence = std::max<std::uint64_t>(1, saved_.next_sequence);
+    NotePolicies();
+    free_ = node_.all_cpus();
+    for (const PodRecord* record : InOrderOfAdmission(saved_)) Keep(*record);
+    if (KeepsCpuPool(empty_)) out_.ledger.shared = PoolOf(free_);
+    out_.ledger.memory = memory_.Counters();
+    NotePool();
+    if (out_.notes.empty()) Note("", "reserved CPUs or memory changed; all placements were kept");
+    return std::move(out_);
+  }
+
+ private:
+  void Note(std::string pod, std::string text) { out_.notes.push_back({std::move(pod), std::move(text)}); }
+
+  void NotePolicies() {
+    if (saved_.cpu_policy != empty_.cpu_policy)
+      Note("", fmt::format("CPU policy changed from {} to {}", saved_.cpu_policy, empty_.cpu_policy));
+    if (saved_.memory_policy != empty_.memory_policy)
+      Note("", fmt::format("memory policy changed from {} to {}", saved_.memory_policy, empty_.memory_policy));
+    for (const std::string& problem : Contradictions(saved_)) Note("", "the ledger contradicted itself: " + problem);
+  }
+
+  void NotePool() {
+    const CpuSet now = KeepsCpuPool(empty_) ? out_.ledger.shared : free_;
+    const CpuSet before = saved_.shared.empty() ? node_.all_cpus() - ExclusiveCpus(saved_) : saved_.shared;
+    if (now != before) Note("", fmt::format("the shared pool is now {} (was {})", FormatIds(now), FormatIds(before)));
+  }
+
+  /// What of `free` is shared: under strict reservation not the reserved CPUs.
+  CpuSet PoolOf(const CpuSet& free) const { return KeepsCpuPool(empty_) ? free & empty_.shared : free; }
+
+  void Keep(const PodRecord& record) {
+    PodRecord pod = record;
+    const CpuSet free_before = free_;
+    const auto devices_before = devices_;
+    const std::size_t memory_before = memory_.Mark();
+    const std::size_t notes_before = out_.notes.size();
+    lost_.clear();
+    PutInOrder(pod);
+    KeepCpus(pod);
+    KeepDevices(pod);
+    KeepMemory(pod);
+    if (since_ == Since::kSameBoot || lost_.empty()) {
+      out_.ledger.pods.insert_or_assign(pod.uid, std::move(pod));
+      return;
     }
-    notes.push_back(fmt::format("{}/{} container {} loses its exclusive CPUs {} and moves to the shared pool: {}",
-                                pod.namespace_, pod.name, placement.container, FormatIds(*placement.cpus), why));
-    placement.cpus.reset();
+    free_ = free_before;
+    devices_ = devices_before;
+    memory_.BackTo(memory_before);
+    out_.notes.resize(notes_before);
+    Note(NameOf(pod), "does not run since the reboot and cannot keep all it had, so it is placed anew: " + lost_);
   }
-  pod.reusable.cpus &= before - free;
-}
 
-using Nodes = std::map<NumaId, MemoryNodeState>;
+  static std::string NameOf(const PodRecord& pod) { return pod.namespace_ + "/" + pod.name; }
 
-/// A node and a type of memory on which more is booked than there is now.
-bool IsShort(const Nodes& now, const Nodes& booked, NumaId node, const std::string& type) {
-  const auto state = booked.find(node);
-  if (state == booked.end()) return true;
-  const auto table = state->second.types.find(type);
-  if (table == state->second.types.end()) return false;  // nobody had any: nothing is booked
-  const auto here = now.find(node);
-  if (here == now.end()) return true;
-  const auto room = here->second.types.find(type);
-  return table->second.reserved > (room == here->second.types.end() ? Bytes{0} : room->second.allocatable);
-}
+  void Lose(const PodRecord& pod, const std::string& text) {
+    Note(NameOf(pod), text);
+    lost_ += (lost_.empty() ? "" : "; ") + text;
+  }
 
-/// Gives back what a block holds, as a release does: from the lowest of its nodes that still has some.
-void GiveBack(Nodes& booked, const MemoryBlock& block) {
-  Bytes left = block.size;
-  for (const NumaId node : block.nodes) {
-    const auto state = booked.find(node);
-    if (state == booked.end()) continue;
-    if (--state->second.assignments <= 0) {
-      state->second.assignments = 0;
-      state->second.cells = {node};
+  /// Uid, number and placements as a ledger promises them.
+  void PutInOrder(PodRecord& pod) {
+    for (const auto& [uid, record] : saved_.pods)
+      if (record == pod) pod.uid = uid;
+    if (pod.sequence >= out_.ledger.next_sequence || !numbers_.insert(pod.sequence).second) {
+      pod.sequence = out_.ledger.next_sequence++;
+      numbers_.insert(pod.sequence);
     }
-    const auto table = state->second.types.find(block.type);
-    if (table == state->second.types.end()) continue;
-    const Bytes part = std::min(table->second.reserved, left);
-    table->second.reserved -= part;
-    left -= part;
+    std::set<std::string> names;
+    std::erase_if(pod.placements, [&](const Placement& p) { return !names.insert(p.container).second; });
+    for (Placement& placement : pod.placements)
+      if (placement.cpus && placement.cpus->empty()) placement.cpus.reset();
   }
-}
 
-bool HoldsShort(const PodRecord& pod, const Nodes& now, const Nodes& booked) {
-  return std::ranges::any_of(pod.placements, [&](const Placement& placement) {
-    return placement.memory && std::ranges::any_of(*placement.memory, [&](const MemoryBlock& block) {
-             for (const NumaId node : block.nodes)
-               if (!now.contains(node) || IsShort(now, booked, node, block.type)) return true;
-             return false;
-           });
-  });
-}
-
-/// Moves the bookings of `saved` into the tables of `now`. Uids of pods whose bookings have no room go to `dropped`.
-Nodes MoveBookings(const Nodes& now, const Ledger& saved, std::set<std::string>& dropped) {
-  Nodes booked = saved.memory;
-  std::vector<const PodRecord*> pods = InOrderOfAdmission(saved);
-  std::ranges::reverse(pods);
-  for (const PodRecord* pod : pods) {
-    if (!HoldsShort(*pod, now, booked)) continue;
-    dropped.insert(pod->uid);
-    for (const Placement& placement : pod->placements)
-      if (placement.memory)
-        for (const MemoryBlock& block : *placement.memory) GiveBack(booked, block);
-  }
-  Nodes out = now;
-  for (auto& [node, state] : out) {
-    const auto before = booked.find(node);
-    if (before == booked.end()) continue;
-    state.assignments = before->second.assignments;
-    state.cells = before->second.cells;
-    for (auto& [type, table] : state.types) {
-      const auto held = before->second.types.find(type);
-      if (held == before->second.types.end()) continue;
-      table.reserved = std::min(held->second.reserved, table.allocatable);
-      table.free = table.allocatable - table.reserved;
+  void KeepCpus(PodRecord& pod) {
+    const CpuSet before = free_;
+    CpuSet beside;  // of containers of this pod that go on running when the next one starts
+    for (Placement& placement : pod.placements) {
+      if (!placement.cpus) continue;
+      const CpuSet had = *placement.cpus;
+      const CpuSet kept = (had & before) - beside;
+      const bool all_of_pool = (PoolOf(free_) - kept).empty();
+      if (kept == had && !all_of_pool) {
+        free_ -= kept;
+      } else if (kept.empty() || all_of_pool) {
+        Lose(pod, fmt::format("container {} loses its exclusive CPUs {} and moves to the shared pool: {}",
+                              placement.container, FormatIds(had), WhyNot(had, kept, before)));
+        placement.cpus.reset();
+      } else {
+        Lose(pod, fmt::format("container {} keeps only {} of its exclusive CPUs {}: {}", placement.container,
+                              FormatIds(kept), FormatIds(had), WhyNot(had, kept, before)));
+        placement.cpus = kept;
+        free_ -= kept;
+      }
+      if (placement.cpus && placement.kind != ContainerKind::kInit) beside |= *placement.cpus;
     }
+    pod.reusable.cpus &= before - free_;
   }
-  return out;
-}
 
-void DropMemory(PodRecord& pod, std::vector<std::string>& notes) {
-  bool had = !pod.reusable.memory.empty();
-  for (Placement& placement : pod.placements) had |= std::exchange(placement.memory, std::nullopt).has_value();
-  pod.reusable.memory.clear();
-  if (had)
-    notes.push_back(fmt::format("{}/{} keeps its memory nodes while it runs, but they are not booked any more",
-                                pod.namespace_, pod.name));
-}
+  std::string WhyNot(const CpuSet& had, const CpuSet& kept, const CpuSet& before) const {
+    if (const CpuSet gone = had - node_.all_cpus(); !gone.empty())
+      return fmt::format("CPUs {} do not exist any more", FormatIds(gone));
+    if (const CpuSet others = had - before; !others.empty())
+      return fmt::format("CPUs {} are held by another pod", FormatIds(others));
+    if (kept != had) return fmt::format("CPUs {} are held by another container of the pod", FormatIds(had - kept));
+    return "the shared pool would be empty";
+  }
+
+  void KeepDevices(PodRecord& pod) {
+    std::set<std::pair<std::string, std::string>> own;
+    for (Placement& placement : pod.placements) {
+      for (DeviceAssignment& given : placement.devices) {
+        std::set<std::string> seen;
+        std::erase_if(given.ids, [&](const std::string& id) {
+          if (!seen.insert(id).second) return true;
+          if (!devices_.contains({given.resource, id})) {
+            own.emplace(given.resource, id);
+            return false;
+          }
+          Lose(pod,
+               fmt::format("container {} loses {} {}: another pod holds it", placement.container, given.resource, id));
+          return true;
+        });
+      }
+      std::erase_if(placement.devices, [](const DeviceAssignment& given) { return given.ids.empty(); });
+    }
+    devices_.merge(own);
+  }
+
+  void KeepMemory(PodRecord& pod) {
+    const bool had = std::ranges::any_of(pod.placements, [](const Placement& p) { return p.memory.has_value(); });
+    MemoryAdoption::Outcome outcome{false, "the memory policy was changed"};
+    if (saved_.memory_policy == empty_.memory_policy) {
+      outcome = memory_.Take(pod);
+    } else {
+      MemoryAdoption::Drop(pod);
+    }
+    if (!had || outcome.lost.empty()) return;
+    Lose(pod, (outcome.kept ? "keeps its memory bookings on the nodes that are left only: "
+                            : "keeps its memory nodes while it runs, but they are not booked any more: ") +
+                  outcome.lost);
+  }
+
+  const engine::Node& node_;
+  const Ledger empty_;
+  const Ledger& saved_;
+  const Since since_;
+  MemoryAdoption memory_;
+  Adoption out_;
+  CpuSet free_;
+  std::set<std::uint64_t> numbers_;
+  std::set<std::pair<std::string, std::string>> devices_;  // resource, id
+  std::string lost_;                                       // by the pod in hand
+};
 
 }  // namespace
 
-Adoption Adopt(const engine::Node& node, const Ledger& saved) {
+Adoption Adopt(const engine::Node& node, const Ledger& saved, Since since) {
   const Ledger empty = node.EmptyLedger();
-  const bool memory_fits = MemoryFits(empty, saved);
-  if (memory_fits && CpusFit(node, empty, saved)) return {saved, {}};
-
-  Adoption out{empty, {}};
-  out.ledger.revision = saved.revision;
-  out.ledger.next_sequence = saved.next_sequence;
-  if (saved.cpu_policy != empty.cpu_policy)
-    out.notes.push_back(fmt::format("CPU policy changed from {} to {}", saved.cpu_policy, empty.cpu_policy));
-  if (saved.memory_policy != empty.memory_policy)
-    out.notes.push_back(fmt::format("memory policy changed from {} to {}", saved.memory_policy, empty.memory_policy));
-  const bool same_policy = saved.memory_policy == empty.memory_policy;
-  std::set<std::string> dropped;  // uids of pods without memory bookings from now on
-  if (same_policy) out.ledger.memory = MoveBookings(empty.memory, saved, dropped);
-
-  CpuSet free = node.all_cpus();
-  for (const PodRecord* record : InOrderOfAdmission(saved)) {
-    PodRecord pod = *record;
-    KeepCpus(pod, node.all_cpus(), free, out.notes);
-    if (!same_policy || dropped.contains(pod.uid)) DropMemory(pod, out.notes);
-    out.ledger.pods.insert_or_assign(pod.uid, std::move(pod));
-  }
-  if (KeepsCpuPool(empty)) out.ledger.shared = free;
-  const CpuSet before = saved.shared.empty() ? node.all_cpus() : saved.shared;
-  if (free != before)
-    out.notes.push_back(fmt::format("the shared pool is now {} (was {})", FormatIds(free), FormatIds(before)));
-  if (out.notes.empty()) out.notes.emplace_back("reserved CPUs or memory changed; all placements were kept");
+  const bool fits = MemoryFits(empty, saved) && CpusFit(node, empty, saved) && Contradictions(saved).empty();
+  Adoption out = fits ? Adoption{saved, {}} : Fitting(node, saved, since).Run();
+  for (const auto& [uid, pod] : out.ledger.pods)
+    if (const CpuSet both = ExclusiveCpus(pod) & node.reserved_cpus(); !both.empty())
+      out.notes.push_back(
+          {pod.namespace_ + "/" + pod.name,
+           fmt::format("keeps CPUs {} until it ends, although they are reserved now", FormatIds(both))});
   return out;
 }
 

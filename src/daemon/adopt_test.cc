@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "machine/load.h"
+#include "model/promises.h"
 
 namespace berth::daemon {
 namespace {
@@ -59,15 +60,62 @@ TEST(AdoptTest, CpusThatAreGoneAreNamedAndTheirContainerSharesThePool) {
   EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger)), "2");
   EXPECT_EQ(FormatIds(out.ledger.shared), "0-1,3");
   ASSERT_FALSE(out.notes.empty());
-  EXPECT_NE(out.notes.front().find("6-7"), std::string::npos);
+  EXPECT_NE(out.notes.front().text.find("6-7"), std::string::npos);
   EXPECT_EQ(out.ledger.pods.size(), 2U);
 }
 
 TEST(AdoptTest, TheFirstAdmittedKeepsCpusThatTwoPodsClaim) {
   const engine::Node node = MakeNode("core:4 pu:1", "static", "0");
   const Adoption out = Adopt(node, Holding(node, {CpuSet::Range(1, 2), CpuSet::Range(2, 3)}));
-  EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger)), "1-2");
-  EXPECT_EQ(FormatIds(out.ledger.shared), "0,3");
+  EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger.pods.find("uid1")->second)), "1-2");
+  EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger.pods.find("uid2")->second)), "3") << "what nobody else claims";
+  EXPECT_EQ(FormatIds(out.ledger.shared), "0");
+}
+
+TEST(AdoptTest, AContainerKeepsThoseOfItsCpusThatStillExist) {
+  const engine::Node before = MakeNode("core:8 pu:1", "static", "0");
+  const engine::Node after = MakeNode("core:4 pu:1", "static", "0");
+  const Adoption out = Adopt(after, Holding(before, {CpuSet::Range(2, 5)}));
+  EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger)), "2-3");
+  ASSERT_FALSE(out.notes.empty());
+  EXPECT_EQ(out.notes.front().pod, "default/pod1");
+  EXPECT_NE(out.notes.front().text.find("CPUs 4-5 do not exist"), std::string::npos) << out.notes.front().text;
+}
+
+TEST(AdoptTest, AfterARebootAPodThatLostSomethingIsPlacedAnew) {
+  const engine::Node before = MakeNode("core:8 pu:1", "static", "0");
+  const engine::Node after = MakeNode("core:4 pu:1", "static", "0");
+  const Adoption out = Adopt(after, Holding(before, {CpuSet::Range(2, 5), CpuSet::Range(1, 1)}), Since::kReboot);
+  EXPECT_FALSE(out.ledger.pods.contains("uid1"));
+  EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger)), "1");
+  EXPECT_EQ(FormatIds(out.ledger.shared), "0,2-3");
+}
+
+TEST(AdoptTest, StrictReservationKeepsReservedCpusOutOfThePool) {
+  auto machine = machine::ParseSynthetic("core:8 pu:1");
+  ASSERT_TRUE(machine);
+  KubeletConfiguration config;
+  config.cpu_manager_policy = "static";
+  config.reserved_system_cpus = "0-1";
+  config.cpu_manager_policy_options["strict-cpu-reservation"] = "true";
+  const auto strict = engine::Node::Make(*machine, config);
+  ASSERT_TRUE(strict) << strict.error().message;
+  const Ledger saved = Holding(*strict, {CpuSet::Range(2, 3)});
+  EXPECT_EQ(Adopt(*strict, saved).ledger, saved);
+  const engine::Node loose = MakeNode("core:8 pu:1", "static", "0");
+  EXPECT_EQ(FormatIds(Adopt(*strict, Holding(loose, {CpuSet::Range(2, 3)})).ledger.shared), "4-7");
+  EXPECT_EQ(FormatIds(Adopt(loose, saved).ledger.shared), "0-1,4-7");
+}
+
+TEST(AdoptTest, ALedgerThatContradictsItselfIsPutRightAndSaysSo) {
+  const engine::Node node = MakeNode("core:8 pu:1", "static", "0");
+  Ledger saved = Holding(node, {CpuSet::Range(2, 3), CpuSet::Range(4, 5)});
+  saved.shared |= CpuSet::Range(2, 2);
+  saved.pods.find("uid2")->second.sequence = 1;
+  const Adoption out = Adopt(node, saved);
+  EXPECT_TRUE(Contradictions(out.ledger).empty());
+  EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger)), "2-5");
+  EXPECT_GE(out.notes.size(), 2U);
 }
 
 TEST(AdoptTest, TheSharedPoolNeverBecomesEmpty) {
@@ -140,7 +188,7 @@ TEST(AdoptTest, BookingsWithoutRoomAreDroppedFromTheLastAdmittedAndNamed) {
   EXPECT_TRUE(out.ledger.pods.find("uid2")->second.placements.front().memory);
   EXPECT_FALSE(out.ledger.pods.find("uid3")->second.placements.front().memory);
   ASSERT_EQ(out.notes.size(), 1U);
-  EXPECT_NE(out.notes.front().find("default/pod3"), std::string::npos) << out.notes.front();
+  EXPECT_EQ(out.notes.front().pod, "default/pod3") << out.notes.front().text;
 }
 
 TEST(AdoptTest, WithoutStaticPolicyExclusiveCpusStayOutOfThePool) {

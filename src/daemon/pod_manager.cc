@@ -76,14 +76,16 @@ void PodManager::TakeLedger(const std::optional<state::Saved>& saved) {
     return;
   }
   const std::string object = "node/" + options_.node_name;
-  if (!saved->boot_id.empty() && saved->boot_id != options_.boot_id)
+  const bool rebooted = !saved->boot_id.empty() && saved->boot_id != options_.boot_id;
+  if (rebooted)
     parts_.events.Normal("Rebooted", object, "the node was booted since berthd ran last; pods keep their places");
   if (saved->machine_fingerprint != options_.machine_fingerprint)
     parts_.events.Warning("MachineChanged", object,
                           "CPUs, nodes or memory are not what they were when berthd ran last");
-  Adoption adoption = Adopt(node_, saved->ledger);
-  for (const std::string& note : adoption.notes) parts_.events.Warning("LedgerAdapted", object, note);
-  adopted_ = !adoption.notes.empty();
+  Adoption adoption = Adopt(node_, saved->ledger, rebooted ? Since::kReboot : Since::kSameBoot);
+  for (AdoptionNote& note : adoption.notes)
+    parts_.events.Warning("LedgerAdapted", note.pod.empty() ? object : "pod/" + note.pod, std::move(note.text));
+  adopted_ = adoption.ledger != saved->ledger;
   ledger_ = std::move(adoption.ledger);
 }
 
