@@ -86,6 +86,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_TRY(NodeParts parts, LoadNode(settings_));
   dry_run_ = parts.dry_run;
   start_warnings_ = settings_.warnings;
+  start_warnings_.insert(start_warnings_.end(), parts.warnings.begin(), parts.warnings.end());
   BERTH_TRY(store_, state::Store::Open(settings_.berth.state_dir));
   BERTH_TRY(const std::optional<state::Saved> saved, store_->Load(&start_warnings_));
   BERTH_RETURN_IF_ERROR(os::MakeDirs(settings_.berth.run_dir, kPublic));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "daemon/fit_config.h"
 #include "machine/load.h"
 #include "os/fs.h"
 #include "os/path.h"
@@ -153,9 +154,16 @@ Result<Settings> LoadSettings(const CommandLine& line) {
 Result<NodeParts> LoadNode(const Settings& settings) {
   BERTH_TRY(Machine machine, machine::Load(settings.machine));
   const bool dry_run = settings.dry_run || !machine.this_host;
-  BERTH_TRY(engine::Node node,
-            engine::Node::Make(std::move(machine), settings.kubelet, {.node_fit = settings.berth.node_fit}));
-  return NodeParts{std::move(node), dry_run};
+  const engine::EngineOptions options{.node_fit = settings.berth.node_fit};
+  auto node = engine::Node::Make(machine, settings.kubelet, options);
+  if (node) return NodeParts{*std::move(node), dry_run, {}};
+  KubeletConfiguration fitted = settings.kubelet;
+  std::vector<std::string> changes;
+  if (IsFile(settings.berth.state_dir + "/ledger")) changes = FitToMachine(fitted, machine);
+  if (changes.empty()) return std::unexpected(std::move(node).error());
+  auto again = engine::Node::Make(std::move(machine), std::move(fitted), options);
+  if (!again) return std::unexpected(std::move(node).error());
+  return NodeParts{*std::move(again), dry_run, std::move(changes)};
 }
 
 std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now) {

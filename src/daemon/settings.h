@@ -60,8 +60,11 @@ Result<Settings> LoadSettings(const CommandLine& line);
 struct NodeParts {
   engine::Node node;
   bool dry_run = false;
+  std::vector<std::string> warnings;  ///< reservations that had to be fitted to the machine
 };
-/// Loads the machine and checks the settings against it. Errors: kInvalid naming the setting, or from machine::Load.
+/// Loads the machine and checks the settings against it. Settings that name CPUs or nodes the machine does not have are
+/// refused on a node that is new, and fitted on one that has a ledger: it ran with them before.
+/// Errors: kInvalid naming the setting, or from machine::Load.
 Result<NodeParts> LoadNode(const Settings& settings);
 
 /// Takes what may change without a restart from `now` into `settings`; returns the names of settings that differ but

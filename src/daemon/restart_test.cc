@@ -1,0 +1,361 @@
+// What a restart of berthd leaves as it was: on the same node everything, on a changed one everything that still can
+// be.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "daemon/adopt.h"
+#include "daemon/fake_node_test.h"
+#include "daemon/fit_config.h"
+#include "engine/testing/random_node.h"
+#include "model/promises.h"
+
+namespace berth::daemon {
+namespace {
+
+using engine::testing::PropertySteps;
+
+/// Pods of a ledger, admitted and running, each container's group as Berth would have made it.
+void LetRun(FakeNode& world, const Ledger& ledger, const std::vector<Pod>& pods) {
+  world.steps.set_check(nullptr);
+  const CpuSet shared = SharedCpus(world.node, ledger);
+  const auto make = [&](const std::string& path, const CpuSet& cpus, const NodeSet& mems) {
+    ASSERT_TRUE(world.tree.Create(path));
+    CgroupValues values;
+    values.cpus = cpus;
+    if (!mems.empty()) values.mems = mems;
+    ASSERT_TRUE(world.tree.Write(path, values));
+  };
+  make(std::string(kOwnGroup), shared, {});
+  for (const Pod& pod : pods) {
+    const PodRecord& record = ledger.pods.find(pod.uid)->second;
+    for (const Placement& placement : record.placements) {
+      if (placement.kind == ContainerKind::kInit) continue;  // ended long ago
+      make(cgroup::PodPath(record.qos, pod.uid) + "/" + placement.container, placement.cpus.value_or(shared),
+           MemoryNodes(placement));
+      runtime::ContainerStatus status;
+      status.id = pod.uid + "_" + placement.container + "_0";
+      status.pod_uid = pod.uid;
+      status.container = placement.container;
+      status.state = runtime::ContainerState::kRunning;
+      status.pid = world.runtime.next_pid++;
+      world.runtime.containers.insert_or_assign(status.id, status);
+    }
+  }
+  world.store.saved = state::Saved{ledger, "boot", "m"};
+}
+
+using Places = std::map<std::string, std::pair<CpuSet, NodeSet>>;
+
+/// Where every running container is, as the kernel says.
+Places WhereTheyRun(FakeNode& world) {
+  Places out;
+  for (const auto& [id, status] : world.runtime.containers) {
+    if (status.state != runtime::ContainerState::kRunning) continue;
+    const auto values = world.tree.Read(world.tree.PathOf(status));
+    out.emplace(id, std::pair(values->cpus.value_or(CpuSet()), values->mems.value_or(NodeSet())));
+  }
+  return out;
+}
+
+source::Snapshot Wanting(const std::vector<Pod>& pods) {
+  source::Snapshot out;
+  out.ready = true;
+  out.pods = pods;
+  return out;
+}
+
+TEST(RestartTest, RandomLedgersComeBackAndNobodyMoves) {
+  const int wanted = PropertySteps(1000);
+  int ledgers = 0;
+  int containers = 0;
+  for (std::uint64_t seed = 1; ledgers < wanted; ++seed) {
+    engine::testing::RandomNode random(seed);
+    const auto node = random.MakeNode();
+    if (!node) continue;
+    Ledger ledger = node->EmptyLedger();
+    std::vector<Pod> pods;
+    for (unsigned tries = 1 + random.Roll(8); tries > 0; --tries) {
+      Pod pod = random.MakePod();
+      const Decision decision = engine::Decide(*node, ledger, pod, {}, nullptr);
+      if (const auto* admitted = std::get_if<Admit>(&decision)) {
+        Apply(ledger, admitted->delta);
+        pods.push_back(std::move(pod));
+      }
+      if (!pods.empty() && random.OneIn(4)) {
+        Apply(ledger, engine::Release(*node, ledger, pods.front().uid, nullptr));
+        pods.erase(pods.begin());
+      }
+    }
+    ASSERT_TRUE(Contradictions(ledger).empty()) << "seed " << seed << ": " << Contradictions(ledger).front();
+    FakeNode world(*node);
+    LetRun(world, ledger, pods);
+    const Places before = WhereTheyRun(world);
+    world.steps.ClearLog();
+    const auto manager = world.Boot();
+    ASSERT_TRUE(manager->Start(world.store.saved, world.clock.Now())) << "seed " << seed;
+    EXPECT_EQ(manager->ledger(), ledger) << "seed " << seed;
+    manager->OnSnapshot(Wanting(pods), world.clock.Now());
+    manager->OnRuntime(world.clock.Now());
+    EXPECT_EQ(WhereTheyRun(world), before) << "seed " << seed;
+    EXPECT_EQ(world.steps.Find("signal"), -1) << "seed " << seed;
+    EXPECT_EQ(world.steps.Find("cpus"), -1) << "seed " << seed << ": " << world.steps.log().front();
+    EXPECT_EQ(world.steps.Find("save"), -1) << "seed " << seed;
+    ++ledgers;
+    containers += static_cast<int>(before.size());
+  }
+  std::printf("%d ledgers with %d running containers: all where they were\n", ledgers, containers);
+}
+
+// ---- the change matrix -------------------------------------------------------------------------------------------
+
+/// One way a node can be set up.
+struct Shape {
+  const char* cpu_policy = "static";
+  const char* memory_policy = "Static";
+  const char* option = "";
+  const char* reserved = "0";
+  const char* topology = "best-effort";
+  const char* scope = "container";
+  int nodes = 2;
+  int cores = 4;  // of a node
+  CpuSet offline;
+  std::int64_t memory_change = 0;  // MiB of a node
+  bool huge_pages = false;
+};
+
+std::string Text(const Shape& s) {
+  return std::string(s.cpu_policy) + "/" + s.memory_policy + " option '" + s.option + "' reserved " + s.reserved + " " +
+         s.topology + "/" + s.scope + " nodes " + std::to_string(s.nodes) + " cores " + std::to_string(s.cores) +
+         " offline '" + FormatIds(s.offline) + "' memory " + std::to_string(s.memory_change) +
+         (s.huge_pages ? " huge pages" : "");
+}
+
+/// CPUs keep their numbers when cores or nodes go: the last ones of a node and the last node do.
+Machine MachineOf(const Shape& s) {
+  constexpr int kCores = 4;
+  engine::testing::Shape full{.sockets = 1, .nodes_per_socket = 2, .cores_per_node = kCores, .threads = 2};
+  full.adjacent = true;
+  full.node_memory = GiB(8) + MiB(s.memory_change);
+  if (s.huge_pages) full.hugepages = {{MiB(2), 256}};
+  full.offline = s.offline;
+  for (int node = 0; node < 2; ++node)
+    for (int cpu = (node < s.nodes ? s.cores : 0) * 2; cpu < kCores * 2; ++cpu)
+      full.offline.Insert(CpuId{static_cast<unsigned>(node * kCores * 2 + cpu)});
+  Machine out = engine::testing::MakeMachine(full);
+  if (s.nodes == 1) {
+    out.nodes.pop_back();
+    engine::testing::AddTotals(out);
+  }
+  return out;
+}
+
+std::optional<engine::Node> NodeOf(const Shape& s) {
+  KubeletConfiguration config = engine::testing::StaticConfig(s.reserved);
+  config.cpu_manager_policy = s.cpu_policy;
+  if (*s.option != 0 && config.cpu_manager_policy == "static") config.cpu_manager_policy_options[s.option] = "true";
+  config.topology_manager_policy = s.topology;
+  config.topology_manager_scope = s.scope;
+  if (std::string_view(s.memory_policy) == "Static") engine::testing::PinMemory(config, "1Gi");
+  Machine machine = MachineOf(s);
+  FitToMachine(config, machine);
+  auto node = engine::Node::Make(std::move(machine), config);
+  if (!node) return std::nullopt;
+  return *std::move(node);
+}
+
+/// Two CPUs and 2 GiB each for three pods over both nodes, and one pod in the shared pool.
+std::vector<Pod> MatrixPods() {
+  std::vector<Pod> out;
+  for (const char* name : {"a", "b", "c"})
+    out.push_back(
+        engine::testing::MakePod(name, {engine::testing::MakeContainer("app", {{"cpu", "2"}, {"memory", "2Gi"}})}));
+  Pod& shared = out.emplace_back();
+  shared.uid = "d";
+  shared.name = "pod-d";
+  shared.containers.emplace_back().name = "app";
+  return out;
+}
+
+/// Admits what fits.
+std::pair<Ledger, std::vector<Pod>> Admitted(const engine::Node& node) {
+  std::pair<Ledger, std::vector<Pod>> out{node.EmptyLedger(), {}};
+  for (const Pod& pod : MatrixPods()) {
+    const Decision decision = engine::Decide(node, out.first, pod, {}, nullptr);
+    if (const auto* admitted = std::get_if<Admit>(&decision)) {
+      Apply(out.first, admitted->delta);
+      out.second.push_back(pod);
+    }
+  }
+  return out;
+}
+
+std::vector<Shape> Before() {
+  std::vector<Shape> out;
+  for (const char* cpu : {"static", "none"})
+    for (const char* memory : {"Static", "None"})
+      for (const char* option : {"", "full-pcpus-only", "strict-cpu-reservation"})
+        if (std::string_view(cpu) == "static" || *option == 0)
+          out.push_back({.cpu_policy = cpu, .memory_policy = memory, .option = option, .reserved = "0-1"});
+  return out;
+}
+
+std::vector<Shape> After() {
+  std::vector<Shape> out;
+  for (const Shape& base : Before()) {
+    for (const char* reserved : {"0", "0-1", "0-3"}) {
+      for (const std::int64_t memory : {0, -3, 3, -4096}) {
+        Shape s = base;
+        s.reserved = reserved;
+        s.memory_change = memory;
+        out.push_back(s);
+        s.cores = 2;
+        out.push_back(s);
+        s.cores = 4;
+        s.nodes = 1;
+        out.push_back(s);
+        s.nodes = 2;
+        s.offline = engine::testing::Cpus("3,9");
+        s.huge_pages = true;
+        out.push_back(s);
+        s.offline = {};
+        s.huge_pages = false;
+        s.topology = "restricted";
+        s.scope = "pod";
+        out.push_back(s);
+      }
+    }
+  }
+  return out;
+}
+
+class Change {
+ public:
+  Change(const engine::Node& before, const engine::Node& after, bool reboot)
+      : world_(before), after_(after), reboot_(reboot) {
+    std::tie(ledger_, pods_) = Admitted(before);
+    LetRun(world_, ledger_, pods_);
+    was_ = WhereTheyRun(world_);
+    world_.node = after;
+    world_.tree.online = after.all_cpus();
+    if (!reboot) return;
+    world_.runtime.containers.clear();
+    world_.store.saved->boot_id = "the boot before";
+    for (const std::string& path : {std::string("kubepods"), std::string(kOwnGroup)})
+      EXPECT_TRUE(world_.tree.Remove(path));
+  }
+
+  void Check() {
+    auto manager = world_.Boot();
+    const auto started = manager->Start(world_.store.saved, world_.clock.Now());
+    ASSERT_TRUE(started) << started.error().message;
+    const Ledger& now = manager->ledger();
+    for (const std::string& problem : Contradictions(now)) ADD_FAILURE() << problem;
+    EXPECT_TRUE(now.shared.IsSubsetOf(after_.all_cpus()));
+    EXPECT_EQ(now, world_.store.saved->ledger) << "what is in force is on disk";
+    for (const Pod& pod : pods_) CheckPod(pod, now);
+    CheckRunning(now);
+    CheckAgain(now);
+  }
+
+ private:
+  bool Named(const Pod& pod) const {
+    return std::ranges::any_of(world_.events.events(), [&](const Event& event) {
+      return event.object == "pod/" + FullName(pod) && event.reason == "LedgerAdapted" && !event.message.empty();
+    });
+  }
+
+  /// What is left of a pod's place is the same place, and what is not is named.
+  void CheckPod(const Pod& pod, const Ledger& now) {
+    const PodRecord& had = ledger_.pods.find(pod.uid)->second;
+    const auto record = now.pods.find(pod.uid);
+    if (record == now.pods.end()) {
+      EXPECT_TRUE(reboot_) << "only what does not run may lose its place as a whole";
+      EXPECT_TRUE(Named(pod));
+      return;
+    }
+    for (const Placement& old : had.placements) {
+      const Placement* placement = FindPlacement(record->second, old.container);
+      ASSERT_NE(placement, nullptr);
+      if (old.cpus) {
+        const CpuSet left = *old.cpus & after_.all_cpus();
+        if (!placement->cpus) {
+          EXPECT_TRUE(left.empty() || (after_.all_cpus() - ExclusiveCpus(now) - left).empty() || Strict())
+              << pod.uid << " could have kept " << FormatIds(left);
+        } else {
+          EXPECT_EQ(*placement->cpus, left) << pod.uid;
+        }
+        EXPECT_TRUE(placement->cpus == old.cpus || Named(pod)) << pod.uid;
+      }
+      EXPECT_TRUE(placement->memory == old.memory || Named(pod)) << pod.uid;
+      const bool node_there = MemoryNodes(old).IsSubsetOf(NodeIds(after_.machine()));
+      const bool room = after_.machine().nodes.front().memory > GiB(7);
+      if (old.memory && now.memory_policy == "Static" && node_there && room) {
+        EXPECT_EQ(placement->memory, old.memory) << pod.uid;
+      }
+    }
+  }
+
+  bool Strict() const { return after_.config().cpu_manager_policy_options.contains("strict-cpu-reservation"); }
+
+  /// The kernel lets every container run where the ledger says, and nobody onto exclusive CPUs.
+  void CheckRunning(const Ledger& now) {
+    const Places places = WhereTheyRun(world_);
+    EXPECT_EQ(places.size(), reboot_ ? 0U : was_.size());
+    for (const auto& [id, place] : places) {
+      const runtime::ContainerStatus& status = world_.runtime.containers[id];
+      const Placement* placement = FindPlacement(now.pods.find(status.pod_uid)->second, status.container);
+      EXPECT_EQ(place.first, placement->cpus ? *placement->cpus : SharedCpus(after_, now)) << id;
+      EXPECT_EQ(place.second, was_.find(id)->second.second) << id << ": memory nodes are never changed";
+    }
+  }
+
+  /// The next restart finds everything as it should be.
+  void CheckAgain(const Ledger& now) {
+    const Ledger settled = now;
+    world_.steps.ClearLog();
+    auto manager = world_.Boot();
+    ASSERT_TRUE(manager->Start(world_.store.saved, world_.clock.Now()));
+    EXPECT_EQ(manager->ledger(), settled);
+    EXPECT_EQ(world_.steps.Find("save"), -1);
+    EXPECT_EQ(world_.steps.Find("cpus"), -1);
+  }
+
+  FakeNode world_;
+  const engine::Node& after_;
+  bool reboot_;
+  Ledger ledger_;
+  std::vector<Pod> pods_;
+  Places was_;
+};
+
+/// Policy x options x scope x reserved CPUs x CPUs x memory x nodes x reboot: every combination starts.
+TEST(RestartTest, TheChangeMatrixAlwaysStarts) {
+  const std::vector<Shape> after = After();
+  const std::size_t stride = std::max<std::size_t>(1, 7 / static_cast<std::size_t>(std::max(1, PropertySteps(1))));
+  std::size_t number = 0;
+  int starts = 0;
+  for (const Shape& old : Before()) {
+    const auto before = NodeOf(old);
+    ASSERT_TRUE(before) << Text(old);
+    for (const Shape& fresh : after) {
+      if (number++ % stride != 0) continue;
+      const auto node = NodeOf(fresh);
+      ASSERT_TRUE(node) << Text(fresh);
+      for (const bool reboot : {false, true}) {
+        SCOPED_TRACE(Text(old) + " -> " + Text(fresh) + (reboot ? " rebooted" : ""));
+        Change(*before, *node, reboot).Check();
+        ++starts;
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+  std::printf("%d changes: all started\n", starts);
+}
+
+}  // namespace
+}  // namespace berth::daemon
