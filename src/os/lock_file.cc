@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/text.h"
+#include "os/path.h"
 
 namespace berth::os {
 namespace {
@@ -32,6 +33,15 @@ Result<bool> Lock(int fd, const std::string& path, Millis patience) {
   return true;
 }
 
+/// Makes a new entry of a folder durable.
+Result<void> SyncFolder(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return FailErrno("open directory", path, errno);
+  if (::fsync(fd.get()) != 0 && errno != EINVAL)  // EINVAL: a file system that has nothing to sync
+    return FailErrno("fsync directory", path, errno);
+  return {};
+}
+
 }  // namespace
 
 Result<LockFile> LockFile::Take(const std::string& path, Millis patience) {
@@ -40,8 +50,8 @@ Result<LockFile> LockFile::Take(const std::string& path, Millis patience) {
   BERTH_TRY(const bool locked, Lock(fd.get(), path, patience));
   if (!locked) return Fail(Code::kBusy, path + " is held by another process (pid " + OwnerOf(fd.get()) + ")");
   const std::string pid = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(fd.get(), 0) != 0 || ::pwrite(fd.get(), pid.data(), pid.size(), 0) < 0)
-    return FailErrno("write pid to", path, errno);
+  // For people only: a full disk is no reason not to start.
+  if (::ftruncate(fd.get(), 0) == 0) static_cast<void>(::pwrite(fd.get(), pid.data(), pid.size(), 0));
   return LockFile(std::move(fd));
 }
 
@@ -57,8 +67,11 @@ Result<void> MakeDirs(const std::string& path, unsigned mode) {
   for (std::size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
     const bool last = at == std::string::npos;
     const std::string part = path.substr(0, at);
-    if (::mkdir(part.c_str(), last ? mode : 0755U) != 0 && errno != EEXIST)
+    if (::mkdir(part.c_str(), last ? mode : 0755U) == 0) {
+      BERTH_RETURN_IF_ERROR(SyncFolder(FolderOf(part)));
+    } else if (errno != EEXIST) {
       return FailErrno("make directory", part, errno);
+    }
     if (last) return {};
   }
 }

@@ -27,7 +27,7 @@ class LockFile {
   UniqueFd fd_;
 };
 
-/// Makes a directory and its missing parents; the last one gets `mode`, parents 0755. Exists already: success.
+/// Makes a directory and its missing parents, durably; the last one gets `mode`, parents 0755. Exists already: success.
 Result<void> MakeDirs(const std::string& path, unsigned mode);
 
 }  // namespace berth::os

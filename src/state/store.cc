@@ -15,6 +15,7 @@ constexpr std::string_view kMagic = "berth-ledger";
 constexpr std::string_view kCurrent = "ledger";
 constexpr std::string_view kPrevious = "ledger.prev";
 constexpr os::Millis kLockPatience{1'000};
+constexpr int kMostKept = 9;  ///< files of a kind that are kept aside; the last one gives way to newer ones
 
 std::uint32_t Checksum(std::string_view covered_header, std::string_view body) {
   uLong crc = crc32_z(0, nullptr, 0);
@@ -65,7 +66,7 @@ Result<std::string> StringField(const codec::Json& json, const char* name) {
 /// A ledger file that is there but cannot be used.
 struct Unusable {
   std::string name;
-  std::string bytes;
+  std::optional<std::string> bytes;  ///< nullopt: it cannot even be read
   Error why;
 };
 
@@ -79,33 +80,35 @@ class FsStore final : public Store {
     for (std::string_view name : {kCurrent, kPrevious}) {
       auto bytes = fs_->Read(name);
       if (!bytes && bytes.error().code == Code::kNotFound) continue;
-      if (!bytes) return Wrap(std::move(bytes).error(), "load the ledger");
+      if (!bytes) {
+        unusable.push_back({std::string(name), std::nullopt, std::move(bytes).error()});
+        continue;
+      }
       auto saved = DecodeSaved(*bytes);
       if (!saved) {
         unusable.push_back({std::string(name), *std::move(bytes), std::move(saved).error()});
         continue;
       }
-      GoOnWithout(unusable, warnings);
+      for (const Unusable& file : unusable) KeepAside(file, warnings);
       if (name == kPrevious) Restore(*bytes, warnings);
       return std::optional(*std::move(saved));
     }
-    for (const Unusable& file : unusable)
-      if (file.why.code == Code::kUnsupported)
-        return Fail(Code::kUnsupported,
-                    "load the ledger " + directory_ + "/" + file.name + ": " + file.why.message +
-                        "; run the newer version of berthd, or move the file away to start from what is running");
-    GoOnWithout(unusable, warnings);
-    if (!unusable.empty()) Warn(warnings, kCurrent, "no copy is readable; starting from what is running on the node");
+    for (const Unusable& file : unusable) KeepAside(file, warnings);
+    if (!unusable.empty()) Warn(warnings, kCurrent, "no copy can be used; starting from what is running on the node");
     return std::nullopt;
   }
 
   Result<void> Save(const Saved& saved) override {
     const std::string bytes = EncodeSaved(saved);
-    if (auto link = fs_->Link(kCurrent, kPrevious); !link && link.error().code != Code::kNotFound)
+    auto link = fs_->Link(kCurrent, kPrevious);
+    if (!link && link.error().code != Code::kNotFound)
       return Wrap(std::move(link).error(), "keep the previous ledger in " + directory_);
     auto written = fs_->Replace(kCurrent, bytes);
-    if (!written) return Wrap(std::move(written).error(), "save the ledger in " + directory_);
-    return {};
+    if (written) return {};
+    // It may be in place without being durable. A decision that is refused must not come back with the next start.
+    const auto undone = link ? fs_->Link(kPrevious, kCurrent) : fs_->RemoveFile(kCurrent);
+    if (!undone) written.error().message += "; and the ledger before cannot be put back: " + undone.error().message;
+    return Wrap(std::move(written).error(), "save the ledger in " + directory_);
   }
 
  private:
@@ -120,11 +123,22 @@ class FsStore final : public Store {
   }
 
   /// A file that cannot be used is never overwritten silently: it is kept for people beside the new one.
-  void GoOnWithout(const std::vector<Unusable>& files, std::vector<std::string>* warnings) {
-    for (const Unusable& file : files) {
-      Warn(warnings, file.name, file.why.message);
-      const std::string aside = file.name + ".damaged";
-      if (auto kept = fs_->Replace(aside, file.bytes); !kept) Warn(warnings, aside, kept.error().message);
+  void KeepAside(const Unusable& file, std::vector<std::string>* warnings) {
+    const bool newer = file.why.code == Code::kUnsupported;
+    Warn(warnings, file.name, file.why.message + (newer ? "; the version of berthd that wrote it understands it" : ""));
+    if (!file.bytes) return;
+    const std::string base = file.name + (newer ? ".newer" : ".damaged");
+    for (int number = 0; number <= kMostKept; ++number) {
+      const std::string aside = number == 0 ? base : base + "." + std::to_string(number);
+      const auto there = fs_->Read(aside);
+      if (there && *there == *file.bytes) return;
+      if (there && number < kMostKept) continue;
+      if (auto kept = fs_->Replace(aside, *file.bytes); !kept) {
+        Warn(warnings, aside, kept.error().message);
+      } else {
+        Warn(warnings, aside, "holds what could not be used");
+      }
+      return;
     }
   }
 
