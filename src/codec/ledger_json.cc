@@ -80,6 +80,7 @@ PodRecord ReadPod(const Reader& reader) {
   pod.requests = reader.Field("requests").Resources();
   for (const Reader& p : reader.Field("placements").Items()) pod.placements.push_back(ReadPlacement(p));
   pod.reusable = ReadReusable(reader.Field("reusable"));
+  if (reader.Has("partial")) pod.partial = reader.Field("partial").Bool();
   return pod;
 }
 
@@ -137,14 +138,16 @@ Json ToJson(const Placement& placement) {
 Json ToJson(const PodRecord& pod) {
   Json placements = Json::array();
   for (const Placement& p : pod.placements) placements.push_back(ToJson(p));
-  return {{"uid", pod.uid},
-          {"namespace", pod.namespace_},
-          {"name", pod.name},
-          {"qosClass", Name(pod.qos)},
-          {"sequence", pod.sequence},
-          {"requests", ToJson(pod.requests)},
-          {"placements", std::move(placements)},
-          {"reusable", ReusableJson(pod.reusable)}};
+  Json out = {{"uid", pod.uid},
+              {"namespace", pod.namespace_},
+              {"name", pod.name},
+              {"qosClass", Name(pod.qos)},
+              {"sequence", pod.sequence},
+              {"requests", ToJson(pod.requests)},
+              {"placements", std::move(placements)},
+              {"reusable", ReusableJson(pod.reusable)}};
+  if (pod.partial) out["partial"] = true;  // others never were: files stay as they are
+  return out;
 }
 
 Json ToJson(const Ledger& ledger) {

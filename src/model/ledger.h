@@ -56,6 +56,8 @@ struct PodRecord {
   ResourceList requests;              ///< of the whole pod, for the node-level fit check and for explanations
   std::vector<Placement> placements;  ///< every container, init containers first, in spec order
   Reusable reusable;
+  /// Made from what ran or from a kubelet's files: names, requests and containers that hold nothing may be missing.
+  bool partial = false;
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };
 

@@ -1,6 +1,7 @@
 #include "state/kubelet_dump.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdint>
 #include <map>
@@ -105,6 +106,23 @@ bool SameName(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+std::string EscapeLikeTheKubelet(std::string_view json) {
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kEscapes{
+      {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}, {"\xe2\x80\xa8", "\\u2028"}, {"\xe2\x80\xa9", "\\u2029"}}};
+  std::string out;
+  for (std::size_t at = 0; at < json.size();) {
+    const auto escape =
+        std::ranges::find_if(kEscapes, [&](const auto& e) { return json.substr(at).starts_with(e.first); });
+    if (escape == kEscapes.end()) {
+      out += json[at++];
+    } else {
+      out += escape->second;
+      at += escape->first.size();
+    }
+  }
+  return out;
+}
 
 const codec::Json* Member(const codec::Json& object, std::string_view name) {
   const codec::Json* found = nullptr;

@@ -24,6 +24,10 @@ struct MemoryDump {
 /// Member of an object by the reader's rule: any case, the last one wins. nullptr: absent.
 const codec::Json* Member(const codec::Json& object, std::string_view name);
 
+/// JSON text with the characters escaped that the kubelet's writer escapes beyond what JSON asks for. They only occur
+/// inside strings.
+std::string EscapeLikeTheKubelet(std::string_view json);
+
 /// The text to hash. Requires: `file` has the types of the version that is asked for (CheckShape in kubelet_files.cc).
 std::string Dump(const codec::Json& file, const CpuDump& how);
 std::string Dump(const codec::Json& file, const MemoryDump& how);

@@ -20,24 +20,6 @@ std::unexpected<Error> Damaged(const std::string& what) {
 
 bool AbsentOrNull(const Json* value) { return value == nullptr || value->is_null(); }
 
-/// The characters that the kubelet's JSON writer escapes beyond what JSON asks for. They only occur inside strings.
-std::string EscapeLikeTheKubelet(std::string_view json) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kEscapes{
-      {{"<", "\\u003c"}, {">", "\\u003e"}, {"&", "\\u0026"}, {"\xe2\x80\xa8", "\\u2028"}, {"\xe2\x80\xa9", "\\u2029"}}};
-  std::string out;
-  for (std::size_t at = 0; at < json.size();) {
-    const auto escape =
-        std::ranges::find_if(kEscapes, [&](const auto& e) { return json.substr(at).starts_with(e.first); });
-    if (escape == kEscapes.end()) {
-      out += json[at++];
-    } else {
-      out += escape->second;
-      at += escape->first.size();
-    }
-  }
-  return out;
-}
-
 std::string Finish(Json file, const std::string& dump) {
   file["checksum"] = Fnv1a(dump);
   return EscapeLikeTheKubelet(codec::FormatJson(file));

@@ -1,0 +1,26 @@
+// What runs on a node, for those who have to go by it: a ledger made anew, a check from outside.
+#ifndef BERTH_MODEL_RUNNING_H_
+#define BERTH_MODEL_RUNNING_H_
+
+#include <string>
+
+#include "base/id_set.h"
+#include "model/pod.h"
+
+namespace berth {
+
+/// A container's cgroup as the kernel shows it.
+struct RunningGroup {
+  std::string path;  ///< below the cgroup root: "kubepods/burstable/pod<uid>/<name>"
+  std::string uid;   ///< of the pod
+  std::string name;  ///< last part of the path: the container's name, or the id a container runtime gave it
+  QosClass qos = QosClass::kBestEffort;  ///< of the tier it is in
+  CpuSet cpus;                           ///< effective
+  NodeSet mems;                          ///< effective
+  bool busy = false;                     ///< has processes
+  friend bool operator==(const RunningGroup&, const RunningGroup&) = default;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_MODEL_RUNNING_H_

@@ -1,0 +1,169 @@
+#include "state/takeover.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "model/promises.h"
+
+namespace berth::state {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+CpuSet Cpus(std::string_view list) { return CpuSet::Parse(list).value_or(CpuSet()); }
+
+RunningGroup Group(QosClass qos, const std::string& uid, const std::string& name, std::string_view cpus) {
+  const std::string tier = qos == QosClass::kGuaranteed  ? "kubepods"
+                           : qos == QosClass::kBurstable ? "kubepods/burstable"
+                                                         : "kubepods/besteffort";
+  return {.path = tier + "/pod" + uid + "/" + name,
+          .uid = uid,
+          .name = name,
+          .qos = qos,
+          .cpus = Cpus(cpus),
+          .mems = {},
+          .busy = true};
+}
+
+const Placement& Of(const Ledger& ledger, const std::string& uid, std::string_view container) {
+  return *FindPlacement(ledger.pods.find(uid)->second, container);
+}
+
+TEST(ImportKubeletTest, TakesTheFileOfARealNode) {
+  auto cpu = ParseKubeletCpuState(
+      R"({"policyName":"static","defaultCpuSet":"0-3,44-51,92-95","entries":{"d47c51cb-c5a2-4910-a92b-60a399dcc581":{"nginx":"24-43,72-91","test":"4-23,52-71"}},"checksum":2366120229})");
+  ASSERT_TRUE(cpu) << cpu.error().message;
+  const Takeover out = ImportKubelet({.cpu = *cpu, .memory = {}, .devices = {}}, {});
+  EXPECT_THAT(Contradictions(out.ledger), IsEmpty());
+  EXPECT_EQ(out.ledger.shared, Cpus("0-3,44-51,92-95"));
+  EXPECT_EQ(Of(out.ledger, "d47c51cb-c5a2-4910-a92b-60a399dcc581", "nginx").cpus, Cpus("24-43,72-91"));
+  EXPECT_TRUE(out.ledger.pods.begin()->second.partial);
+  EXPECT_EQ(FormatKubeletState(ExportCpuState(out.ledger)), FormatKubeletState(*cpu)) << "and gives it back";
+}
+
+TEST(ImportKubeletTest, JoinsCpusMemoryAndDevicesOfAContainer) {
+  KubeletFiles files;
+  files.cpu =
+      KubeletCpuState{.policy = "static", .default_cpus = Cpus("0-1"), .entries = {{"u", {{"app", Cpus("2-3")}}}}};
+  files.memory = KubeletMemoryState{.policy = "Static"};
+  files.memory->nodes[NumaId{0}] = {
+      .assignments = 1,
+      .cells = {NumaId{0}},
+      .types = {{"memory", {.total = GiB(4), .allocatable = GiB(4), .reserved = GiB(1), .free = GiB(3)}}}};
+  files.memory->entries["u"]["app"] = {{.nodes = {NumaId{0}}, .type = "memory", .size = GiB(1)}};
+  files.devices.emplace();
+  files.devices->entries.emplace().push_back({"u", "app", "v/gpu", {{{"0", {{"b"}}}, {"1", {{"a"}}}}}, {}});
+  const Takeover out = ImportKubelet(files, {});
+  EXPECT_THAT(Contradictions(out.ledger), IsEmpty());
+  const Placement& app = Of(out.ledger, "u", "app");
+  EXPECT_EQ(app.cpus, Cpus("2-3"));
+  ASSERT_TRUE(app.memory);
+  EXPECT_EQ(app.devices, (std::vector<DeviceAssignment>{{"v/gpu", {"a", "b"}}}));
+  EXPECT_EQ(out.ledger.pods.begin()->second.qos, QosClass::kGuaranteed);
+}
+
+TEST(ImportKubeletTest, TheOldestFormatIsReadWithTheHelpOfWhatRuns) {
+  KubeletFiles files;
+  files.cpu = KubeletCpuState{.version = KubeletCpuVersion::kV1,
+                              .policy = "static",
+                              .default_cpus = Cpus("0-1"),
+                              .by_container_id = {{"cid-a", Cpus("2-3")}, {"cid-gone", Cpus("4-5")}}};
+  const Takeover out = ImportKubelet(files, {Group(QosClass::kGuaranteed, "u", "cid-a", "2-3")});
+  EXPECT_THAT(Contradictions(out.ledger), IsEmpty());
+  EXPECT_EQ(Of(out.ledger, "u", "cid-a").cpus, Cpus("2-3"));
+  EXPECT_EQ(out.ledger.shared, Cpus("0-1,4-5"));
+  EXPECT_THAT(out.notes, testing::ElementsAre(HasSubstr("cid-gone")));
+}
+
+TEST(ImportKubeletTest, CpusOfAPodAsAWholeStayItsOwn) {
+  KubeletFiles files;
+  files.cpu = KubeletCpuState{.version = KubeletCpuVersion::kV3,
+                              .policy = "static",
+                              .default_cpus = Cpus("0-1"),
+                              .entries = {{"u", {{"app", Cpus("2")}}}},
+                              .pods = {{"u", Cpus("2-4")}}};
+  const Takeover out = ImportKubelet(files, {});
+  EXPECT_THAT(Contradictions(out.ledger), IsEmpty());
+  EXPECT_EQ(ExclusiveCpus(out.ledger), Cpus("2-4"));
+  EXPECT_EQ(out.ledger.shared, Cpus("0-1"));
+}
+
+TEST(ImportKubeletTest, PodsThatShareThePoolComeFromWhatRuns) {
+  KubeletFiles files;
+  files.cpu = KubeletCpuState{.policy = "static", .default_cpus = Cpus("0-3")};
+  RunningGroup empty = Group(QosClass::kBurstable, "old", "x", "0-3");
+  empty.busy = false;
+  const Takeover out = ImportKubelet(files, {Group(QosClass::kBurstable, "b", "id", "0-3"), empty});
+  ASSERT_EQ(out.ledger.pods.size(), 1U);
+  EXPECT_EQ(out.ledger.pods.find("b")->second.qos, QosClass::kBurstable);
+  EXPECT_FALSE(Of(out.ledger, "b", "id").cpus);
+}
+
+Ledger EmptyNode() {
+  Ledger out;
+  out.cpu_policy = "static";
+  out.memory_policy = "None";
+  out.shared = Cpus("0-7");
+  return out;
+}
+
+TEST(RebuildLedgerTest, WhoRunsAloneKeepsItsCpus) {
+  const Takeover out = RebuildLedger(
+      EmptyNode(), Cpus("0"), Cpus("0-1,6-7"),
+      {Group(QosClass::kGuaranteed, "a", "app", "2-3"), Group(QosClass::kGuaranteed, "b", "app", "4-5"),
+       Group(QosClass::kGuaranteed, "s", "app", "0-1,6-7"), Group(QosClass::kBurstable, "c", "app", "0-1,6-7")});
+  EXPECT_THAT(Contradictions(out.ledger), IsEmpty());
+  EXPECT_EQ(Of(out.ledger, "a", "app").cpus, Cpus("2-3"));
+  EXPECT_EQ(Of(out.ledger, "b", "app").cpus, Cpus("4-5"));
+  EXPECT_FALSE(Of(out.ledger, "s", "app").cpus);
+  EXPECT_FALSE(Of(out.ledger, "c", "app").cpus);
+  EXPECT_EQ(out.ledger.shared, Cpus("0-1,6-7"));
+  EXPECT_EQ(out.ledger.pods.size(), 4U);
+}
+
+TEST(RebuildLedgerTest, WithoutBerthsOwnGroupTheReservedCpusTellThePool) {
+  const std::vector<RunningGroup> running = {Group(QosClass::kGuaranteed, "a", "app", "2-3"),
+                                             Group(QosClass::kGuaranteed, "s", "app", "0-1,4-7")};
+  for (const CpuSet& own : {CpuSet(), Cpus("0-7")}) {
+    const Takeover out = RebuildLedger(EmptyNode(), Cpus("0"), own, running);
+    EXPECT_EQ(ExclusiveCpus(out.ledger), Cpus("2-3"));
+  }
+}
+
+TEST(RebuildLedgerTest, CpusThatTwoPodsUseBelongToNobody) {
+  const Takeover out =
+      RebuildLedger(EmptyNode(), Cpus("0"), {},
+                    {Group(QosClass::kGuaranteed, "a", "app", "2-3"), Group(QosClass::kBestEffort, "b", "app", "3-4")});
+  EXPECT_TRUE(ExclusiveCpus(out.ledger).empty());
+  EXPECT_EQ(out.ledger.shared, Cpus("0-7"));
+}
+
+TEST(RebuildLedgerTest, TheSharedPoolStaysNotEmpty) {
+  const Takeover out =
+      RebuildLedger(EmptyNode(), {}, {},
+                    {Group(QosClass::kGuaranteed, "a", "app", "0-3"), Group(QosClass::kGuaranteed, "b", "app", "4-7")});
+  EXPECT_FALSE(out.ledger.shared.empty());
+  EXPECT_THAT(Contradictions(out.ledger), IsEmpty());
+}
+
+TEST(RebuildLedgerTest, UnderPolicyNoneNobodyHasCpusForItself) {
+  Ledger empty;
+  empty.cpu_policy = "none";
+  empty.memory_policy = "None";
+  const Takeover out = RebuildLedger(empty, {}, {}, {Group(QosClass::kGuaranteed, "a", "app", "2-3")});
+  EXPECT_TRUE(ExclusiveCpus(out.ledger).empty());
+  EXPECT_EQ(out.ledger.pods.size(), 1U);
+}
+
+TEST(PlacementOfTest, FindsAGroupByNameElseByItsCpus) {
+  PodRecord record{.uid = "u"};
+  record.placements = {{.container = "a", .cpus = Cpus("2-3")}, {.container = "b", .cpus = Cpus("4-5")}};
+  EXPECT_EQ(PlacementOf(record, "a", Cpus("4"))->container, "a");
+  EXPECT_EQ(PlacementOf(record, "some-id", Cpus("4-5"))->container, "b");
+  EXPECT_EQ(PlacementOf(record, "some-id", Cpus("0-1")), nullptr);
+  EXPECT_EQ(PlacementOf(record, "some-id", {}), nullptr);
+}
+
+}  // namespace
+}  // namespace berth::state
