@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace berth::cgroup {
 namespace {
 
-constexpr std::string_view kPodPrefix = "pod";
 constexpr std::array kTiers = {QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort};
 
 /// The group of one container; nothing is added when it is gone.
@@ -25,23 +24,28 @@ Result<void> Add(Tree& tree, RunningGroup group, std::vector<RunningGroup>& out)
   return {};
 }
 
-}  // namespace
-
-Result<std::vector<RunningGroup>> ObserveRunning(Tree& tree) {
-  std::vector<RunningGroup> out;
-  for (const QosClass qos : kTiers) {
-    const std::string tier = QosPath(qos);
-    BERTH_TRY(const std::vector<std::string> pods, tree.Children(tier));
-    for (const std::string& pod : pods) {
-      if (!pod.starts_with(kPodPrefix)) continue;
-      const std::string path = tier + "/" + pod;
-      BERTH_TRY(const std::vector<std::string> containers, tree.Children(path));
-      for (const std::string& name : containers) {
-        RunningGroup group{.path = path + "/" + name, .uid = pod.substr(kPodPrefix.size()), .name = name, .qos = qos};
-        BERTH_RETURN_IF_ERROR(Add(tree, std::move(group), out));
-      }
+Result<void> AddTier(Tree& tree, const Names& names, QosClass qos, std::vector<RunningGroup>& out) {
+  const std::string tier = names.Qos(qos);
+  BERTH_TRY(const std::vector<std::string> pods, tree.Children(tier));
+  for (const std::string& pod : pods) {
+    const std::optional<std::string> uid = names.PodUid(pod);
+    if (!uid) continue;
+    const std::string path = tier.empty() ? pod : tier + "/" + pod;
+    BERTH_TRY(const std::vector<std::string> containers, tree.Children(path));
+    for (const std::string& group : containers) {
+      const std::string name = names.ContainerName(*uid, group).value_or(group);
+      BERTH_RETURN_IF_ERROR(Add(tree, {.path = path + "/" + group, .uid = *uid, .name = name, .qos = qos}, out));
     }
   }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<RunningGroup>> ObserveRunning(Tree& tree, const Names& names) {
+  std::vector<RunningGroup> out;
+  for (const QosClass qos : kTiers)
+    if (names.per_qos() || qos == QosClass::kGuaranteed) BERTH_RETURN_IF_ERROR(AddTier(tree, names, qos, out));
   std::ranges::sort(out, {}, &RunningGroup::path);
   return out;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "daemon/adopt.h"
+#include "state/takeover.h"
 
 namespace berth::daemon {
 namespace {
@@ -16,12 +17,16 @@ constexpr os::Millis kLockPatience{2'000};
 
 constexpr std::array kTiers = {QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort};
 
-/// An init container that has ended: its group keeps the nodes it had.
-bool GaveMemoryBack(const ContainerGroup& group, const Ledger& ledger) {
+/// A group without booked memory that keeps the nodes it had: of an init container that has ended, and of pods whose
+/// booking may have been lost while they ran.
+bool KeepsItsNodes(const ContainerGroup& group, const Ledger& ledger) {
   const auto pod = ledger.pods.find(group.uid);
   if (pod == ledger.pods.end()) return false;
   const Placement* placement = FindPlacement(pod->second, group.container);
-  return placement != nullptr && placement->kind == ContainerKind::kInit && !placement->memory;
+  if (placement != nullptr && placement->memory) return false;
+  if (pod->second.partial) return true;
+  if (placement == nullptr) return false;
+  return placement->kind == ContainerKind::kInit || pod->second.qos == QosClass::kGuaranteed;
 }
 
 }  // namespace
@@ -38,7 +43,7 @@ Result<void> NodeCgroups::Prepare(const Ledger& ledger, const std::set<std::stri
     BERTH_RETURN_IF_ERROR(TakeRoot());
     made = MakeTiers(ledger);
   }
-  if (made) made = Discover([&](const std::string& uid) { return ledger.pods.contains(uid) || known.contains(uid); });
+  if (made) made = Discover(ledger, known);
   // Callers know a second berthd by kBusy.
   if (!made && made.error().code == Code::kBusy) made.error().code = Code::kUnsupported;
   return made;
@@ -87,13 +92,28 @@ Result<std::map<std::string, std::string>> NodeCgroups::PodGroups() {
   return out;
 }
 
-Result<void> NodeCgroups::Discover(const std::function<bool(const std::string&)>& ours) {
+Result<void> NodeCgroups::Discover(const Ledger& ledger, const std::set<std::string>& known) {
   BERTH_TRY(const auto groups, PodGroups());
   for (const auto& [path, uid] : groups) {
-    if (!ours(uid)) continue;
+    const auto record = ledger.pods.find(uid);
+    if (record == ledger.pods.end() && !known.contains(uid)) continue;
     pods_.insert_or_assign(uid, path);
     watch_(CpusetDir(path));
-    BERTH_RETURN_IF_ERROR(KnowContainers(path, uid));
+    const bool partial = record != ledger.pods.end() && record->second.partial;
+    BERTH_RETURN_IF_ERROR(partial ? KnowPartial(path, record->second) : KnowContainers(path, uid));
+  }
+  return {};
+}
+
+/// Groups of pods taken over from elsewhere are called as their runtime called them.
+Result<void> NodeCgroups::KnowPartial(const std::string& pod_path, const PodRecord& record) {
+  BERTH_TRY(const std::vector<std::string> groups, tree_.Children(pod_path));
+  for (const std::string& group : groups) {
+    const std::string path = fmt::format("{}/{}", pod_path, group);
+    const std::string name = names_.ContainerName(record.uid, group).value_or(group);
+    const auto cpus = tree_.ReadCpus(path);
+    const Placement* placement = state::PlacementOf(record, name, cpus ? *cpus : CpuSet());
+    Know(path, {record.uid, placement == nullptr ? name : placement->container});
   }
   return {};
 }
@@ -247,7 +267,7 @@ Result<std::vector<Repair>> NodeCgroups::RepairCpusets(const Ledger& ledger) {
       cpus_differ.emplace_back(path, cpus);
     }
     const auto group = containers_.find(path);
-    if (group != containers_.end() && GaveMemoryBack(group->second, ledger)) continue;
+    if (group != containers_.end() && KeepsItsNodes(group->second, ledger)) continue;
     const NodeSet mems =
         (group == containers_.end() ? std::nullopt : NodesOf(group->second, ledger)).value_or(root.mems);
     if (!now->mems.empty() && !mems.empty() && now->mems != mems) {

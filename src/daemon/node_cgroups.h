@@ -147,7 +147,7 @@ class NodeCgroups {
                                  cgroup::Reasons* why) const;
   void PlanTiers(const Ledger& ledger, std::vector<PlannedGroup>& out) const;
   void PlanPod(const Pod& pod, const Ledger& ledger, std::vector<PlannedGroup>& out) const;
-  Result<void> Discover(const std::function<bool(const std::string&)>& ours);
+  Result<void> Discover(const Ledger& ledger, const std::set<std::string>& known);
   CpuSet CpusOf(const ContainerGroup& group, const Ledger& ledger) const;
   CpuSet CpusNow(const ContainerGroup& group, const Ledger& ledger, const std::optional<CpuSet>& online) const;
   std::optional<NodeSet> NodesOf(const ContainerGroup& group, const Ledger& ledger) const;
@@ -156,6 +156,7 @@ class NodeCgroups {
   void Know(const std::string& path, ContainerGroup group);
   Result<std::map<std::string, std::string>> PodGroups();
   Result<void> KnowContainers(const std::string& pod_path, const std::string& uid);
+  Result<void> KnowPartial(const std::string& pod_path, const PodRecord& record);
 
   cgroup::Tree& tree_;
   engine::Node node_;

@@ -52,9 +52,9 @@ void PodManager::WakeAt(os::MonoTime when) { next_due_ = std::min(next_due_, whe
 // ---- start -------------------------------------------------------------------------------------------------------
 
 Result<void> PodManager::Start(const std::optional<state::Saved>& saved, os::MonoTime now) {
-  TakeLedger(saved);
   auto statuses = parts_.runtime.List();
   if (!statuses) return Wrap(std::move(statuses).error(), "look for containers that run");
+  TakeLedger(saved, *statuses);
   std::set<std::string> known;
   for (const runtime::ContainerStatus& status : *statuses) known.insert(status.pod_uid);
   if (auto prepared = groups_.Prepare(ledger_, known); !prepared)
@@ -68,25 +68,6 @@ Result<void> PodManager::Start(const std::optional<state::Saved>& saved, os::Mon
   ApplyPool(now);
   ComputeNextDue(now);
   return {};
-}
-
-void PodManager::TakeLedger(const std::optional<state::Saved>& saved) {
-  if (!saved) {
-    ledger_ = node_.EmptyLedger();
-    return;
-  }
-  const std::string object = "node/" + options_.node_name;
-  const bool rebooted = !saved->boot_id.empty() && saved->boot_id != options_.boot_id;
-  if (rebooted)
-    parts_.events.Normal("Rebooted", object, "the node was booted since berthd ran last; pods keep their places");
-  if (saved->machine_fingerprint != options_.machine_fingerprint)
-    parts_.events.Warning("MachineChanged", object,
-                          "CPUs, nodes or memory are not what they were when berthd ran last");
-  Adoption adoption = Adopt(node_, saved->ledger, rebooted ? Since::kReboot : Since::kSameBoot);
-  for (AdoptionNote& note : adoption.notes)
-    parts_.events.Warning("LedgerAdapted", note.pod.empty() ? object : "pod/" + note.pod, std::move(note.text));
-  adopted_ = adoption.ledger != saved->ledger;
-  ledger_ = std::move(adoption.ledger);
 }
 
 ManagedPod& PodManager::AddUnclaimed(Pod pod) {
@@ -104,7 +85,7 @@ void PodManager::TakeRunning(std::vector<runtime::ContainerStatus> statuses, os:
     auto [it, added] = statuses_[status.pod_uid].try_emplace(status.container, status);
     if (!added && it->second.attempt < status.attempt) it->second = std::move(status);
   }
-  for (const auto& [uid, record] : ledger_.pods) RecoverStatuses(AddUnclaimed(PodFromRecord(record)), now);
+  for (const auto& [uid, record] : ledger_.pods) AddRecorded(record, now);
   for (const auto& [uid, containers] : statuses_) {
     const bool running = std::ranges::any_of(
         containers, [](const auto& c) { return c.second.state == runtime::ContainerState::kRunning; });
@@ -163,7 +144,7 @@ void PodManager::Claim(ManagedPod& managed, const Pod& pod, os::MonoTime now) {
 
 void PodManager::MatchWithManifests(os::MonoTime now) {
   for (auto& [uid, managed] : pods_) {
-    if (managed.ending) continue;
+    if (managed.ending || managed.stage == ManagedPod::Stage::kForeign) continue;
     // What neither ledger nor manifest names has only its uid for a name.
     const auto by_name = wanted_.find(FullName(managed.pod));
     const auto wanted = managed.claimed || by_name != wanted_.end()
@@ -175,6 +156,8 @@ void PodManager::MatchWithManifests(os::MonoTime now) {
       if (managed.claimed || source_complete_ || stopping_) End(managed, now);
     } else if (managed.claimed) {
       if (managed.pod != wanted->second) End(managed, now);
+    } else if (record != ledger_.pods.end() && record->second.partial) {
+      CompleteAndClaim(managed, wanted->second, now);
     } else if (record == ledger_.pods.end() || RecordFits(record->second, wanted->second)) {
       Claim(managed, wanted->second, now);
     } else {

@@ -65,6 +65,7 @@ struct ManagedPod {
     kRejected,  ///< the engine said no; stays so until the manifest changes
     kAdmitted,  ///< holds its place in the ledger
     kDone,      ///< all containers ended for good, place given back
+    kForeign,   ///< holds its place in the ledger for containers another program started; only watched
   };
   Pod pod;
   /// False: no manifest is known (yet) for what ledger or runtime hold; `pod` is made up from these. Nothing of it is
@@ -88,9 +89,9 @@ class PodManager {
  public:
   PodManager(const ManagerParts& parts, const engine::Node& node, ManagerOptions options);
 
-  /// Takes over `saved` (nullopt: a fresh node) and what runs: adopts the ledger, finds groups and containers again,
-  /// makes the tiers and brings the shared pool in force. Nothing is started or removed before the first snapshot.
-  /// Errors: only what makes running pods impossible (no cgroups, no runtime).
+  /// Takes over `saved` (nullopt: no ledger, made from what runs) and what runs: adopts the ledger, finds groups and
+  /// containers again, makes the tiers and brings the shared pool in force. Nothing is started or removed before the
+  /// first snapshot. Errors: only what makes running pods impossible (no cgroups, no runtime).
   Result<void> Start(const std::optional<state::Saved>& saved, os::MonoTime now);
 
   /// The source has something new.
@@ -135,7 +136,6 @@ class PodManager {
   using Statuses = std::map<std::string, runtime::ContainerStatus, std::less<>>;  // by container name, newest attempt
 
   // pod_manager.cc: start, sources, sync
-  void TakeLedger(const std::optional<state::Saved>& saved);
   void TakeRunning(std::vector<runtime::ContainerStatus> statuses, os::MonoTime now);
   ManagedPod& AddUnclaimed(Pod pod);
   void ReportProblems(const source::Snapshot& snapshot);
@@ -145,6 +145,14 @@ class PodManager {
   void AdmitNew(os::MonoTime now);
   void ComputeNextDue(os::MonoTime now);
   void WakeAt(os::MonoTime when);
+
+  // pod_takeover.cc: what a start finds
+  void TakeLedger(const std::optional<state::Saved>& saved, const std::vector<runtime::ContainerStatus>& statuses);
+  void MakeLedgerAnew(const std::vector<runtime::ContainerStatus>& statuses);
+  bool IsForeign(const PodRecord& record);
+  void AddRecorded(const PodRecord& record, os::MonoTime now);
+  void EndForeign(os::MonoTime now);
+  void CompleteAndClaim(ManagedPod& managed, const Pod& pod, os::MonoTime now);
 
   // pod_admission.cc: decisions and the ledger
   void Admit(ManagedPod& managed, os::MonoTime now);

@@ -159,6 +159,7 @@ void PodManager::Reconcile(os::MonoTime now) {
   if (!limit_problem_.empty()) LimitAllPods();
   RepairValues(now);
   CompareWithRuntime(now);
+  EndForeign(now);
   LookForForeignGroups();
   if (!source_ready_ || !source_complete_) return;
   for (auto it = statuses_.begin(); it != statuses_.end();) {

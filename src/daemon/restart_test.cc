@@ -30,12 +30,12 @@ void LetRun(FakeNode& world, const Ledger& ledger, const std::vector<Pod>& pods)
     if (!mems.empty()) values.mems = mems;
     ASSERT_TRUE(world.tree.Write(path, values));
   };
-  make(std::string(kOwnGroup), shared, {});
+  make(cgroup::Names().Own(), shared, {});
   for (const Pod& pod : pods) {
     const PodRecord& record = ledger.pods.find(pod.uid)->second;
     for (const Placement& placement : record.placements) {
       if (placement.kind == ContainerKind::kInit) continue;  // ended long ago
-      make(cgroup::PodPath(record.qos, pod.uid) + "/" + placement.container, placement.cpus.value_or(shared),
+      make(cgroup::Names().Pod(record.qos, pod.uid) + "/" + placement.container, placement.cpus.value_or(shared),
            MemoryNodes(placement));
       runtime::ContainerStatus status;
       status.id = pod.uid + "_" + placement.container + "_0";
@@ -245,7 +245,7 @@ class Change {
     if (!reboot) return;
     world_.runtime.containers.clear();
     world_.store.saved->boot_id = "the boot before";
-    for (const std::string& path : {std::string("kubepods"), std::string(kOwnGroup)})
+    for (const std::string& path : {std::string("kubepods"), cgroup::Names().Own()})
       EXPECT_TRUE(world_.tree.Remove(path));
   }
 
