@@ -2,6 +2,7 @@
 #include "berth/events.h"
 #include "berth/node.h"
 #include "berth/registry.h"
+#include "berth/state.h"
 #include "berth/tree.h"
 
 namespace berth::cli {
@@ -92,10 +93,44 @@ Command EventsCommand() {
           }};
 }
 
+Command StateCommand() {
+  return {
+      .name = "state",
+      .group = "Node",
+      .summary = "Show, check, import and export what is written down about the node",
+      .details =
+          "show prints a ledger or a state file of a kubelet; verify checks every promise on files, or on the "
+          "running node with its cgroups when none is named; import makes a ledger from a kubelet's files, "
+          "keeping its running containers where they are (berthd must not run); export writes the files a "
+          "kubelet would have.",
+      .examples = {{"state verify", "is every promise kept on this node?"},
+                   {"state verify /var/lib/berth", "are the files sound?"},
+                   {"state show /var/lib/kubelet/cpu_manager_state", "who holds what, checksum verified"},
+                   {"state import --from /var/lib/kubelet", "take over a node that ran a kubelet"},
+                   {"state export --to /tmp/kubelet", "what a kubelet would have written"}},
+      .statuses = "1 also when a promise is broken or a file is damaged (verify)",
+      .bind = [](CLI::App& app) -> Runner {
+        auto options = std::make_shared<StateOptions>();
+        AddChoice(app, "action", options->action, "show|verify|import|export", "What to do")->required();
+        app.add_option("files", options->files, "State files, or folders with them (show, verify)")->type_name("FILE");
+        app.add_option("--state-dir", options->state_dir, "berthd's state folder, instead of asking berthd")
+            ->type_name("FILE");
+        app.add_option("--from", options->kubelet_dir, "The kubelet's root folder (import)")
+            ->type_name("FILE")
+            ->default_str("/var/lib/kubelet");
+        app.add_option("--to", options->to, "Where to write (export)")->type_name("FILE");
+        app.add_option("--cgroup-root", options->cgroup_root, "Where pods run; none: do not look (import)")
+            ->type_name("CGROUP")
+            ->default_str("/");
+        app.add_flag("--force", options->force, "Replace a ledger that has pods (import)");
+        return [options](const Session& session) { return RunState(*options, session); };
+      }};
+}
+
 }  // namespace
 
 std::vector<Command> NodeCommands() {
-  return {MapCommand(), TreeCommand(), EventsCommand(), NodeCommand(), StatusCommand()};
+  return {MapCommand(), TreeCommand(), EventsCommand(), NodeCommand(), StatusCommand(), StateCommand()};
 }
 
 }  // namespace berth::cli

@@ -63,6 +63,11 @@ class Tree {
   /// processes), kInvalid (`root` is no such path), all with the cure.
   static Result<std::unique_ptr<Tree>> Open(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root);
 
+  /// The same for somebody who only looks: makes and changes nothing, and works without root. Requires: nothing is
+  /// created or written through it. Errors: kUnsupported, kInvalid.
+  static Result<std::unique_ptr<Tree>> OpenToLook(std::unique_ptr<os::Fs> root_fs, Layout layout,
+                                                  const std::string& root);
+
   virtual ~Tree() = default;
   virtual const Layout& layout() const = 0;
   /// Makes `path` in every controller it needs, parents first; on v1 with the parent's cpuset.cpus and mems.

@@ -66,7 +66,8 @@ class HostTree final : public Tree {
         root_(std::move(root)),
         doors_(std::move(doors)) {}
 
-  Result<void> Start();
+  /// Finds the hierarchies; `root_too`: and makes the root in them.
+  Result<void> Start(bool root_too);
 
   const Layout& layout() const override { return layout_; }
   Result<void> Create(std::string_view path) override;
@@ -104,10 +105,10 @@ class HostTree final : public Tree {
   std::vector<std::unique_ptr<Hierarchy>> hierarchies_;
 };
 
-Result<void> HostTree::Start() {
+Result<void> HostTree::Start(bool root_too) {
   std::vector<std::pair<const ControllerMount*, std::vector<std::string>>> mounts;
   for (const ControllerMount& c : layout_.controllers) {
-    if (c.read_only) {
+    if (c.read_only && root_too) {
       return Fail(Code::kPermission, "cgroup mount " + c.mount + " is read-only; remount it ('mount -o remount,rw " +
                                          c.mount + "'), or in a container run it with a writable cgroup mount");
     }
@@ -128,6 +129,7 @@ Result<void> HostTree::Start() {
                 "no cgroup hierarchy with the cpuset controller; mount one ('mount -t cgroup2 none "
                 "/sys/fs/cgroup', or v1: 'mount -t cgroup -o cpuset none "
                 "/sys/fs/cgroup/cpuset'), or enable the controller in the kernel");
+  if (!root_too) return {};
   auto made = Create("");
   if (made || made.error().code != Code::kPermission) return made;
   return Wrap(std::move(made).error(),
@@ -389,8 +391,10 @@ Result<void> CheckComponent(std::string_view name) {
   return {};
 }
 
-Result<std::unique_ptr<Tree>> OpenTree(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root,
-                                       TreeDoors doors) {
+namespace {
+
+Result<std::unique_ptr<Tree>> MakeTree(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root,
+                                       TreeDoors doors, bool root_too) {
   std::vector<std::string> parts;
   for (const std::string_view part : Split(root, '/')) {
     if (part.empty()) continue;
@@ -399,8 +403,20 @@ Result<std::unique_ptr<Tree>> OpenTree(std::unique_ptr<os::Fs> root_fs, Layout l
     parts.emplace_back(part);
   }
   auto tree = std::make_unique<HostTree>(std::move(root_fs), std::move(layout), Join(parts, "/"), std::move(doors));
-  BERTH_RETURN_IF_ERROR(tree->Start());
+  BERTH_RETURN_IF_ERROR(tree->Start(root_too));
   return tree;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Tree>> OpenTree(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root,
+                                       TreeDoors doors) {
+  return MakeTree(std::move(root_fs), std::move(layout), root, std::move(doors), true);
+}
+
+Result<std::unique_ptr<Tree>> Tree::OpenToLook(std::unique_ptr<os::Fs> root_fs, Layout layout,
+                                               const std::string& root) {
+  return MakeTree(std::move(root_fs), std::move(layout), root, {.kill = KillListed, .wait = os::SleepFor}, false);
 }
 
 Result<std::unique_ptr<Tree>> Tree::Open(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root) {

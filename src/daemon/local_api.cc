@@ -54,6 +54,7 @@ Result<Json> LocalApi::Status() {
                 {"pods", manager_.pods().size()},
                 {"cgroupWrites", tree.writes()},
                 {"podFolder", folder_.path()},
+                {"cgroupRoot", manager_.options().cgroup_names.root()},
                 {"history", history_ == nullptr ? Json() : ToJson(history_->state())},
                 {"warnings", std::move(warnings)}};
   });

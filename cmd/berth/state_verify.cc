@@ -1,0 +1,168 @@
+// berth state verify: every promise, on files and on a running node. Knows nothing of how decisions are made.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "berth/state.h"
+#include "cgroup/observe.h"
+#include "codec/codec.h"
+#include "model/machine.h"
+#include "model/promises.h"
+#include "os/clock.h"
+#include "os/fs.h"
+#include "state/verify.h"
+#include "view/style.h"
+
+namespace berth::cli {
+namespace {
+
+using codec::Json;
+
+/// What was looked at and what is wrong with it.
+struct Checked {
+  std::string what;
+  std::string summary;              ///< when all is in order
+  std::vector<std::string> broken;  ///< a sentence each
+};
+
+std::string Size(const Ledger& ledger) {
+  return "revision " + std::to_string(ledger.revision) + ", " + std::to_string(ledger.pods.size()) +
+         (ledger.pods.size() == 1 ? " pod" : " pods");
+}
+
+Checked CheckFile(const std::string& file) {
+  const auto ledger = ReadStateFile(file);
+  if (ledger) return {file, Size(*ledger) + ": sound", Contradictions(*ledger)};
+  const char* kind = ledger.error().code == Code::kCorrupt       ? "damaged: "
+                     : ledger.error().code == Code::kUnsupported ? "of another version: "
+                                                                 : "";
+  return {file, "", {kind + ledger.error().message}};
+}
+
+bool Exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+/// A folder stands for every copy in it.
+std::vector<Checked> CheckPath(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) return {CheckFile(path)};
+  std::vector<Checked> out;
+  for (const char* name : {"ledger", "ledger.prev", "cpu_manager_state", "memory_manager_state",
+                           "kubelet_internal_checkpoint", "device-plugins/kubelet_internal_checkpoint"})
+    if (Exists(path + "/" + name)) out.push_back(CheckFile(path + "/" + name));
+  if (out.empty()) out.push_back({path, "", {"holds no ledger and no state file of a kubelet"}});
+  return out;
+}
+
+// ---- a running node ----
+
+/// What berthd says, taken together.
+struct Node {
+  Ledger ledger;
+  Machine machine;
+  std::set<std::string> pods;  ///< uids
+  std::string cgroup_root;     ///< "": cgroups are only played
+};
+
+Result<Node> AskNode(const Session& session) {
+  Node out;
+  BERTH_TRY(const Json pods, session.Get("/v1/pods"));
+  for (const Json& pod : Member(pods, "pods")) out.pods.insert(Text(pod, "uid"));
+  BERTH_TRY(const Json ledger, session.Get("/v1/ledger"));
+  BERTH_TRY(out.ledger, codec::LedgerFromJson(ledger));
+  BERTH_TRY(const Json machine, session.Get("/v1/machine"));
+  BERTH_TRY(out.machine, codec::MachineFromJson(machine));
+  BERTH_TRY(const Json status, session.Get("/v1/status"));
+  if (Text(status, "runtime") != "dry-run") out.cgroup_root = Text(status, "cgroupRoot");
+  return out;
+}
+
+/// The ledger against itself and the machine.
+Checked CheckLedger(const Node& node) {
+  Checked out{"the ledger of berthd", Size(node.ledger) + ": every promise is kept", Contradictions(node.ledger)};
+  const CpuSet known = node.ledger.shared | ExclusiveCpus(node.ledger);
+  if (const CpuSet odd = known - node.machine.present; !odd.empty())
+    out.broken.push_back("the ledger hands out CPUs that the machine does not have: " + FormatIds(odd));
+  for (const auto& [uid, pod] : node.ledger.pods)
+    if (!node.pods.contains(uid)) out.broken.push_back("pod " + uid + " has a place although berthd knows no such pod");
+  return out;
+}
+
+Result<std::vector<RunningGroup>> LookAtCgroups(const std::string& root) {
+  BERTH_TRY(std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
+  BERTH_TRY(cgroup::Layout layout, cgroup::DiscoverLayout(*fs));
+  BERTH_TRY(const cgroup::Names names, cgroup::Names::Make(cgroup::Driver::kCgroupfs, root, true));
+  BERTH_TRY(const auto tree, cgroup::Tree::OpenToLook(std::move(fs), std::move(layout), names.root()));
+  return cgroup::ObserveRunning(*tree, names);
+}
+
+Result<Checked> CheckCgroups(const Node& node) {
+  BERTH_TRY(const std::vector<RunningGroup> running, LookAtCgroups(node.cgroup_root));
+  Checked out{"the cgroups below " + node.cgroup_root, "", {}};
+  out.broken = state::VerifyRunning(node.ledger, node.machine.online, running, node.pods);
+  const auto busy = std::ranges::count_if(running, &RunningGroup::busy);
+  out.summary = std::to_string(busy) + (busy == 1 ? " container runs" : " containers run") + " where the ledger says";
+  return out;
+}
+
+Result<std::vector<Checked>> LookAtNode(const Session& session) {
+  BERTH_TRY(const Node node, AskNode(session));
+  std::vector<Checked> out = {CheckLedger(node)};
+  if (node.cgroup_root.empty()) return out;
+  BERTH_TRY(out.emplace_back(), CheckCgroups(node));
+  return out;
+}
+
+/// A node changes while it is looked at: what is broken must be so at a second look.
+Result<std::vector<Checked>> CheckNode(const Session& session) {
+  constexpr os::Millis kApart{300};
+  BERTH_TRY(std::vector<Checked> first, LookAtNode(session));
+  if (std::ranges::all_of(first, [](const Checked& c) { return c.broken.empty(); })) return first;
+  os::SleepFor(kApart);
+  BERTH_TRY(const std::vector<Checked> second, LookAtNode(session));
+  for (Checked& checked : first) {
+    const auto again = std::ranges::find(second, checked.what, &Checked::what);
+    std::erase_if(checked.broken, [&](const std::string& problem) {
+      return again == second.end() || std::ranges::find(again->broken, problem) == again->broken.end();
+    });
+  }
+  return first;
+}
+
+int Print(const std::vector<Checked>& all, const Session& session) {
+  const bool sound = std::ranges::all_of(all, [](const Checked& c) { return c.broken.empty(); });
+  if (!session.for_people()) {
+    Json list = Json::array();
+    for (const Checked& checked : all) list.push_back({{"what", checked.what}, {"broken", checked.broken}});
+    const int printed = session.PrintData({{"sound", sound}, {"checked", std::move(list)}});
+    return printed != kOk ? printed : sound ? kOk : kFailed;
+  }
+  for (const Checked& checked : all) {
+    if (checked.broken.empty()) session.out() << checked.what << ": " << checked.summary << '\n';
+    for (const std::string& problem : checked.broken)
+      session.out() << view::Paint(checked.what + ": " + problem, view::Style::kWarn, session.color()) << '\n';
+  }
+  return sound ? kOk : kFailed;
+}
+
+}  // namespace
+
+int RunStateVerify(const StateOptions& options, const Session& session) {
+  std::vector<std::string> paths = options.files;
+  if (!options.state_dir.empty()) paths.push_back(options.state_dir);
+  std::vector<Checked> all;
+  for (const std::string& path : paths)
+    for (Checked& checked : CheckPath(path)) all.push_back(std::move(checked));
+  if (paths.empty()) {
+    auto node = CheckNode(session);
+    if (!node) return session.Report(node.error());
+    all = *std::move(node);
+  }
+  return Print(all, session);
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,38 @@
+// State files of a kubelet, as anybody might have written them: read or refused with a reason, and what was read is
+// written so that it reads the same.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "model/promises.h"
+#include "state/kubelet_devices.h"
+#include "state/kubelet_files.h"
+#include "state/takeover.h"
+
+namespace {
+
+using namespace berth;
+
+template <class Parse>
+auto ReadTwice(std::string_view text, Parse parse) -> std::optional<typename decltype(parse(text))::value_type> {
+  const auto state = parse(text);
+  if (!state) {
+    BERTH_CHECK(!state.error().message.empty());
+    return std::nullopt;
+  }
+  const auto again = parse(state::FormatKubeletState(*state));
+  BERTH_CHECK(again && *again == *state);
+  return *state;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  state::KubeletFiles files;
+  files.cpu = ReadTwice(text, state::ParseKubeletCpuState);
+  files.memory = ReadTwice(text, state::ParseKubeletMemoryState);
+  files.devices = ReadTwice(text, state::ParseKubeletDeviceState);
+  static_cast<void>(Contradictions(state::ImportKubelet(files, {}).ledger));
+  return 0;
+}

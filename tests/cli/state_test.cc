@@ -1,0 +1,82 @@
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "berthd_fixture.h"
+#include "testing/fixtures.h"
+
+namespace berth {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kRealNode =
+    R"({"policyName":"static","defaultCpuSet":"0-3,44-51,92-95","entries":{"d47c51cb-c5a2-4910-a92b-60a399dcc581":{"nginx":"24-43,72-91","test":"4-23,52-71"}},"checksum":2366120229})";
+
+struct StateCommandTest : BerthdTest {
+  static std::string Read(const std::string& path) { return testkit::ReadText(path); }
+};
+
+TEST_F(StateCommandTest, ARunningNodeKeepsItsPromises) {
+  AddPod("web", "2");
+  AddPod("logger", "");
+  const Ran ran = Ask({"state", "verify"});
+  EXPECT_EQ(0, ran.status) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("every promise is kept"));
+  EXPECT_TRUE(AskJson({"state", "verify"})["sound"].get<bool>());
+  EXPECT_THAT(Ask({"state", "show"}).out, AllOf(HasSubstr("Shared pool:   0-1,4-15"), HasSubstr("default/web-n1")));
+}
+
+TEST_F(StateCommandTest, FilesAreToldSoundDamagedOrForeign) {
+  const Ran sound = Berth({"state", "verify", File("cpu_manager_state", kRealNode)});
+  EXPECT_EQ(0, sound.status) << sound.out << sound.err;
+  std::string text = kRealNode;
+  text.replace(text.find("24-43"), 5, "24-42");
+  const Ran damaged = Berth({"state", "verify", File("damaged", text)});
+  EXPECT_EQ(1, damaged.status);
+  EXPECT_THAT(damaged.out, HasSubstr("damaged: "));
+  text.insert(1, R"("sockets":[],)");
+  const Ran foreign = Berth({"state", "verify", File("foreign", text)});
+  EXPECT_EQ(1, foreign.status);
+  EXPECT_THAT(foreign.out, AllOf(HasSubstr("of another version: "), HasSubstr("sockets")));
+  const Ran missing = Berth({"state", "verify", "/nonexistent/ledger"});
+  EXPECT_EQ(1, missing.status);
+  EXPECT_THAT(missing.out, HasSubstr("/nonexistent"));
+}
+
+TEST_F(StateCommandTest, AKubeletsFilesGoInAndComeBackByteForByte) {
+  const testkit::TempDir folder;
+  std::filesystem::create_directory(folder / "kubelet");
+  std::ofstream(folder / "kubelet/cpu_manager_state") << kRealNode;
+  const std::vector<std::string> import = {"state",       "import",         "--from",        folder / "kubelet",
+                                           "--state-dir", folder / "state", "--cgroup-root", "none"};
+  const Ran imported = Berth(import);
+  EXPECT_EQ(0, imported.status) << imported.err;
+  EXPECT_THAT(imported.out, AllOf(HasSubstr("nginx"), HasSubstr("24-43,72-91")));
+  EXPECT_EQ(0, Berth({"state", "verify", folder / "state"}).status);
+  const Ran exported = Berth({"state", "export", "--state-dir", folder / "state", "--to", folder / "out"});
+  EXPECT_EQ(0, exported.status) << exported.err;
+  EXPECT_EQ(kRealNode, Read(folder / "out/cpu_manager_state"));
+  EXPECT_EQ(0, Berth({"state", "verify", folder / "out"}).status);
+  const Ran again = Berth(import);
+  EXPECT_EQ(1, again.status) << "a ledger with pods is not replaced unasked";
+  EXPECT_THAT(again.err, HasSubstr("--force"));
+  std::vector<std::string> forced = import;
+  forced.emplace_back("--force");
+  EXPECT_EQ(0, Berth(forced).status);
+}
+
+TEST_F(StateCommandTest, WhatIsMissingIsSaid) {
+  EXPECT_EQ(2, Berth({"state"}).status);
+  EXPECT_EQ(2, Berth({"state", "export", "--state-dir", "/nonexistent"}).status);
+  const Ran import = Berth({"state", "import", "--from", "/nonexistent", "--cgroup-root", "none"});
+  EXPECT_EQ(1, import.status);
+  EXPECT_THAT(import.err, HasSubstr("/nonexistent"));
+  EXPECT_EQ(4, Berth({"state", "verify", "--socket", "/nonexistent/x"}).status);
+}
+
+}  // namespace
+}  // namespace berth
