@@ -88,7 +88,8 @@ void PodManager::RepairCpusets(os::MonoTime now) {
 /// would be left, under a CPU policy without a pool, and where the CPUs that are online are not known.
 CpuSet PodManager::PoolOf(const Ledger& ledger) const {
   if (ledger.shared.empty() || !online_) return ledger.shared;
-  CpuSet pool = (node_.all_cpus() - ExclusiveCpus(ledger)) & *online_;
+  // Under strict reservation the pool of an empty node has no reserved CPUs.
+  CpuSet pool = (node_.EmptyLedger().shared - ExclusiveCpus(ledger)) & *online_;
   return pool.empty() ? ledger.shared : pool;
 }
 
