@@ -21,6 +21,18 @@ TopologyHint ToHint(const NodeIndex& nodes, const MaskHint& hint) {
   return out;
 }
 
+/// Which sets of nodes a resource prefers, in words.
+std::string PreferredText(const NodeIndex& nodes, const HintList& list) {
+  const ListedHints listed = ListHints(list);
+  if (!listed.complete)
+    return "prefers " + Counted(list.family->preferred_count, "node") + " of " +
+           NodesText(nodes, list.family->family.universe);
+  std::string where;
+  for (const MaskHint& hint : listed.hints)
+    if (hint.preferred) where += (where.empty() ? "" : " or ") + NodesText(nodes, hint.mask);
+  return where.empty() ? "no set of nodes is preferred" : "prefers " + where;
+}
+
 void Append(std::vector<HintList>& lists, std::vector<HintList> more) {
   std::move(more.begin(), more.end(), std::back_inserter(lists));
 }
@@ -94,7 +106,7 @@ std::optional<Reject> Admission::RunPodScope() {
 std::optional<Reject> Admission::Place(const ContainerDemand& demand, const std::optional<MaskHint>& hint) {
   const std::string& name = demand.container->name;
   // Without alignment every manager is told "any node, not preferred".
-  const MaskHint affinity = hint.value_or(MaskHint{0, true, false});
+  const MaskHint affinity = hint.value_or(MaskHint{{}, true, false});
   Placement placement;
   placement.container = name;
   placement.kind = demand.kind;
@@ -134,12 +146,9 @@ Reject Admission::Misaligned(std::string_view container, int cpus, const std::ve
   AddShortages(out, {container, cpus, &memory, &devices});
   if (!out.details.empty()) return out;
   for (const HintList& list : lists) {
-    std::string where;
-    for (const MaskHint& hint : list.hints)
-      if (hint.preferred) where += (where.empty() ? "" : " or ") + NodesText(tables_.nodes, hint.mask);
-    if (list.kind == HintList::Kind::kHints)
-      out.details.push_back(list.resource + ": " +
-                            (where.empty() ? "no set of nodes is preferred" : "prefers " + where));
+    if (list.kind != HintList::Kind::kHints) continue;
+    const std::string text = PreferredText(tables_.nodes, list);
+    for (const std::string& resource : list.resources) out.details.push_back(resource + ": " + text);
   }
   out.details.push_back("policy " + std::string(Name(tables_.settings.topology_policy)) +
                         " wants one set of nodes that all resources prefer");

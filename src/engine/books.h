@@ -18,7 +18,7 @@ namespace berth::engine {
 
 /// Memory that ordinary init containers leave for later containers, by exact set of nodes (spec 4.7).
 struct ReusableMemory {
-  Mask nodes = 0;
+  Mask nodes;
   std::string type;
   std::int64_t bytes = 0;
 };

@@ -51,7 +51,7 @@ Result<Node> Node::Make(Machine machine, KubeletConfiguration config, EngineOpti
   tables->all_cpus = tables->topology.cpus();
   for (std::size_t i = 0; i < tables->nodes.size(); ++i) {
     tables->node_cpus.push_back(CpusOfNode(machine, tables->nodes.id(i)) & tables->all_cpus);
-    if (!tables->node_cpus.back().empty()) tables->cpu_nodes |= Mask{1} << i;
+    if (!tables->node_cpus.back().empty()) tables->cpu_nodes.Add(i);
   }
   tables->reserved_cores = CoresOf(tables->topology, tables->settings.reserved_cpus);
   tables->memory = MemoryLayout(machine, tables->nodes, tables->settings);

@@ -15,7 +15,8 @@ namespace berth::engine {
 struct ResourceHints {
   std::string container;
   std::string resource;
-  Hints hints;  ///< nullopt: no preference; empty list: impossible. Narrowest first
+  Hints hints;           ///< nullopt: no preference; empty list: impossible. Narrowest first
+  bool complete = true;  ///< false: there are too many sets to list; the narrowest, lowest one stands for them
   friend bool operator==(const ResourceHints&, const ResourceHints&) = default;
 };
 

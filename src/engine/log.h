@@ -47,7 +47,7 @@ class Log {
   Observation* observation_ = nullptr;
 };
 
-std::string NodesText(const NodeIndex& nodes, Mask mask);
+std::string NodesText(const NodeIndex& nodes, const Mask& mask);
 std::string HintText(const NodeIndex& nodes, const MaskHint& hint);
 /// "5Gi" for memory and huge pages.
 std::string BytesText(std::int64_t bytes);

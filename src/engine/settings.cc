@@ -18,10 +18,8 @@
 namespace berth::engine {
 namespace {
 
-/// Nodes the topology manager accepts without max-allowable-numa-nodes, and the least that option may say.
-constexpr int kDefaultNumaNodes = 8;
-/// Berth lists every set of nodes a resource could use; above this the lists no longer fit a decision's time.
-constexpr int kMostAlignedNodes = 16;
+/// The least that max-allowable-numa-nodes may say. Without it the kubelet accepts that many nodes, Berth any number.
+constexpr int kLeastNumaNodes = 8;
 
 [[nodiscard]] std::unexpected<Error> Bad(std::string_view setting, std::string_view message) {
   return Fail(Code::kInvalid, std::string(setting) + ": " + std::string(message));
@@ -111,7 +109,7 @@ Result<std::optional<CpuSet>> ListedCpus(const KubeletConfiguration& config, con
   return std::optional<CpuSet>(*std::move(cpus));
 }
 
-Result<void> ReadTopologyOptions(const KubeletConfiguration& config, Settings& out, int& most_nodes) {
+Result<void> ReadTopologyOptions(const KubeletConfiguration& config, Settings& out, std::optional<int>& most_nodes) {
   for (const auto& [name, value] : config.topology_manager_policy_options) {
     const std::string setting = "topologyManagerPolicyOptions." + Printable(name);
     if (name == "prefer-closest-numa-nodes") {
@@ -125,7 +123,7 @@ Result<void> ReadTopologyOptions(const KubeletConfiguration& config, Settings& o
       if (!most)
         return Bad(setting, "unable to convert policy option to integer: \"" + Printable(value) +
                                 "\" (write a whole number from 8 up)");
-      if (*most < kDefaultNumaNodes)
+      if (*most < kLeastNumaNodes)
         return Bad(setting, "the minimum value of \"max-allowable-numa-nodes\" should not be less than 8 (this says " +
                                 std::to_string(*most) + ")");
       most_nodes = *most;
@@ -137,17 +135,12 @@ Result<void> ReadTopologyOptions(const KubeletConfiguration& config, Settings& o
   return {};
 }
 
-Result<void> CheckNodeCount(const Machine& machine, int most_nodes) {
+Result<void> CheckNodeCount(const Machine& machine, std::optional<int> most_nodes) {
   const int nodes = static_cast<int>(machine.nodes.size());
-  if (nodes > most_nodes)
-    return Bad("topologyManagerPolicyOptions.max-allowable-numa-nodes",
-               "unsupported on machines with more than " + std::to_string(most_nodes) + " NUMA Nodes: this one has " +
-                   std::to_string(nodes) + " (raise the option, or set topologyManagerPolicy to none)");
-  if (nodes > kMostAlignedNodes)
-    return Bad("topologyManagerPolicy", "aligning over more than " + std::to_string(kMostAlignedNodes) +
-                                            " NUMA nodes is not supported: this machine has " + std::to_string(nodes) +
-                                            " (set it to none)");
-  return {};
+  if (!most_nodes || nodes <= *most_nodes) return {};
+  return Bad("topologyManagerPolicyOptions.max-allowable-numa-nodes",
+             "unsupported on machines with more than " + std::to_string(*most_nodes) + " NUMA Nodes: this one has " +
+                 std::to_string(nodes) + " (raise the option or leave it out, or set topologyManagerPolicy to none)");
 }
 
 Result<void> ReadTopologySettings(const Machine& machine, const KubeletConfiguration& config, Settings& out) {
@@ -162,7 +155,7 @@ Result<void> ReadTopologySettings(const Machine& machine, const KubeletConfigura
   out.scope = scope == "pod" ? Scope::kPod : Scope::kContainer;
   // Under policy none nothing is aligned, and the kubelet looks at neither options nor node count.
   if (*policy == TopologyPolicy::kNone) return {};
-  int most_nodes = kDefaultNumaNodes;
+  std::optional<int> most_nodes;
   BERTH_RETURN_IF_ERROR(ReadTopologyOptions(config, out, most_nodes));
   BERTH_RETURN_IF_ERROR(CheckNodeCount(machine, most_nodes));
   if (!out.prefer_closest) return {};
@@ -295,9 +288,9 @@ Result<void> CheckMachine(const Machine& machine, const KubeletConfiguration& co
   for (const NumaNode& node : machine.nodes)
     if (!seen.insert(node.id).second)
       return Fail(Code::kInvalid, "machine: NUMA node " + std::to_string(Raw(node.id)) + " is listed twice");
-  if (machine.nodes.size() > kMaskNodes)
+  if (machine.nodes.size() > Mask::kNodes)
     return Fail(Code::kUnsupported, "machine: " + std::to_string(machine.nodes.size()) +
-                                        " NUMA nodes are more than the supported " + std::to_string(kMaskNodes));
+                                        " NUMA nodes are more than the supported " + std::to_string(Mask::kNodes));
   if (FeatureEnabled(config, "PodLevelResourceManagers"))
     return Fail(Code::kUnsupported,
                 "featureGates.PodLevelResourceManagers: this alpha feature is not supported (leave it off)");

@@ -119,11 +119,13 @@ TEST(SettingsTest, RefusesAlignBySocketWhereItCannotWork) {
   EXPECT_EQ(Refusal(TwoNodes(), config), "");
 }
 
-TEST(SettingsTest, LimitsTheNumberOfNodesUnlessToldOtherwise) {
+TEST(SettingsTest, LimitsTheNumberOfNodesOnlyWhenTold) {
   const Machine nine = MakeMachine({.sockets = 9, .cores_per_node = 1});
   KubeletConfiguration config = StaticConfig();
   EXPECT_EQ(Refusal(nine, config), "");
   config.topology_manager_policy = "best-effort";
+  EXPECT_EQ(Refusal(nine, config), "");
+  config.topology_manager_policy_options = {{"max-allowable-numa-nodes", "8"}};
   EXPECT_THAT(Refusal(nine, config), AllOf(HasSubstr("max-allowable-numa-nodes"),
                                            HasSubstr("unsupported on machines with more than 8 NUMA Nodes")));
   config.topology_manager_policy_options = {{"max-allowable-numa-nodes", "9"}};

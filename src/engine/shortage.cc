@@ -113,15 +113,15 @@ Stock CpuStock(const Books& books, int cpus, bool container) {
 
 std::vector<Mask> BookableSets(const Books& books, bool single) {
   std::vector<Mask> out;
-  Mask unused = 0;
+  Mask unused;
   for (std::size_t node = 0; node < books.tables->nodes.size(); ++node) {
-    const Mask alone = Mask{1} << node;
+    const Mask alone = Mask::Of(node);
     const bool used = books.memory.Assignments(node) > 0;
     const Mask set = used ? books.memory.Cells(node) : alone;
     if (!used && !single) unused |= alone;
     if ((used || single) && std::find(out.begin(), out.end(), set) == out.end()) out.push_back(set);
   }
-  if (unused != 0) out.push_back(unused);
+  if (!unused.empty()) out.push_back(unused);
   return out;
 }
 
@@ -129,7 +129,7 @@ std::vector<Mask> BookableSets(const Books& books, bool single) {
 /// their nodes, so sums over nodes cannot tell.
 std::optional<Stock> MemoryStock(const Books& books, const MemoryNeed& need) {
   const std::vector<MemoryNeed> alone{need};
-  const std::optional<MaskHint> fits = MemoryFit(books, alone).Best(0);
+  const std::optional<MaskHint> fits = MemoryFit(books, alone).Best({});
   if (fits && (fits->preferred || !Aligned(books))) return std::nullopt;
   Stock out;
   out.resource = need.type;
@@ -137,7 +137,7 @@ std::optional<Stock> MemoryStock(const Books& books, const MemoryNeed& need) {
   const auto type = books.memory.layout().Find(need.type);
   for (std::size_t node = 0; node < books.tables->nodes.size(); ++node) {
     const MemoryTable table = type ? books.memory.Table(node, *type) : MemoryTable{};
-    out.free.push_back(table.free.v + books.ReusableBytes(Mask{1} << node, need.type));
+    out.free.push_back(table.free.v + books.ReusableBytes(Mask::Of(node), need.type));
     out.capacity.push_back(table.allocatable.v);
     out.free_in_all += out.free.back();
     out.capacity_in_all += out.capacity.back();
@@ -151,18 +151,18 @@ std::optional<Stock> MemoryStock(const Books& books, const MemoryNeed& need) {
 /// alone, the unused nodes together; single nodes where one could do), with what is short on each.
 std::vector<Shortage> ShortTogether(const Books& books, const std::vector<MemoryNeed>& needs) {
   const MemoryFit fit(books, needs);
-  const std::optional<MaskHint> best = fit.Best(0);
+  const std::optional<MaskHint> best = fit.Best({});
   if (needs.empty() || (best && (best->preferred || !Aligned(books)))) return {};
   const NodeIndex& nodes = books.tables->nodes;
   const MemoryLayout& layout = books.memory.layout();
   std::vector<Shortage> out;
-  for (Mask set : BookableSets(books, fit.narrowest() == 1)) {
+  for (const Mask& set : BookableSets(books, fit.narrowest() == 1)) {
     for (const MemoryNeed& need : needs) {
       Stock stock{.resource = need.type, .requested = need.bytes};
       const auto type = layout.Find(need.type);
       std::int64_t free = books.ReusableBytes(set, need.type);
       std::int64_t capacity = 0;
-      ForEachBit(set, [&](std::size_t node) {
+      set.ForEach([&](std::size_t node) {
         free += type ? books.memory.Table(node, *type).free.v : 0;
         capacity += type ? books.memory.Table(node, *type).allocatable.v : 0;
       });
@@ -182,7 +182,7 @@ Stock DeviceStock(const Books& books, const DevicePool& pool, const DeviceNeed& 
     const bool free = pool.Available(i) || pool.reusable[i] != 0;
     out.free_in_all += free ? 1 : 0;
     out.capacity_in_all += 1;
-    ForEachBit(pool.nodes[i], [&](std::size_t node) {
+    pool.nodes[i].ForEach([&](std::size_t node) {
       out.free[node] += free ? 1 : 0;
       out.capacity[node] += 1;
     });

@@ -23,7 +23,7 @@ struct NodeTables {
   std::vector<CpuSet> node_cpus;  ///< by position in `nodes`
   CpuSet all_cpus;
   CpuSet reserved_cores;  ///< all CPUs of every core that has a reserved CPU
-  Mask cpu_nodes = 0;     ///< nodes that own a CPU
+  Mask cpu_nodes;         ///< nodes that own a CPU
   MemoryLayout memory;
   Aligner aligner;
 

@@ -59,7 +59,8 @@ Json ListJson(const std::vector<Item>& items, Convert convert) {
 codec::Json ToJson(const engine::Explanation& e) {
   Json out = {{"decision", codec::ToJson(e.decision)}};
   out["hints"] = ListJson(e.hints, [](const engine::ResourceHints& h) {
-    return Json{{"container", h.container}, {"resource", h.resource}, {"hints", HintsJson(h.hints)}};
+    return Json{
+        {"container", h.container}, {"resource", h.resource}, {"hints", HintsJson(h.hints)}, {"complete", h.complete}};
   });
   out["merges"] = ListJson(e.merges, [](const engine::MergeStep& m) {
     return Json{{"container", m.container}, {"hint", codec::ToJson(m.merged)}, {"admit", m.admit}, {"rule", m.rule}};

@@ -26,7 +26,8 @@ std::string Who(const std::string& container) { return container.empty() ? "the 
 // ---- hints ----
 
 /// "0, 1; not preferred: 0-1". Long lists are cut: the narrowest come first.
-std::string HintListText(const Hints& hints) {
+std::string HintListText(const engine::ResourceHints& list) {
+  const Hints& hints = list.hints;
   if (!hints) return "no preference";
   if (hints->empty()) return "impossible";
   constexpr std::size_t kShown = 8;
@@ -42,6 +43,7 @@ std::string HintListText(const Hints& hints) {
     text += nodes.contains(',') ? "{" + nodes + "}" : nodes;
   }
   if (hints->size() > kShown) text += " and " + std::to_string(hints->size() - kShown) + " more";
+  if (!list.complete) text += " and others, too many to list";
   return text;
 }
 
@@ -51,7 +53,7 @@ void AddHints(const engine::Explanation& e, const ExplanationStyle& style, std::
     return;
   }
   view::Table table({{"CONTAINER"}, {"RESOURCE"}, {"NODES THAT WOULD DO", view::Align::kLeft, true}});
-  for (const engine::ResourceHints& h : e.hints) table.AddRow({Who(h.container), h.resource, HintListText(h.hints)});
+  for (const engine::ResourceHints& h : e.hints) table.AddRow({Who(h.container), h.resource, HintListText(h)});
   if (!table.empty()) out += "\n" + table.Format(style.table);
   view::Table merges({{"MERGED FOR"}, {"NODES"}, {"ADMITTED"}, {"RULE THAT DECIDED", view::Align::kLeft, true}});
   for (const engine::MergeStep& m : e.merges)

@@ -111,12 +111,10 @@ Result<TraceCase> ReadTrace(const Json& json) {
 
 // ---- merge ----
 
-// A merge of lists as a node makes them stays far below these. Above 16 nodes its memory grows with the combinations.
+// A merge of lists as a node makes them stays far below these.
 constexpr std::size_t kMaxMergeNodes = 64;
 constexpr std::size_t kMaxMergeLists = 64;
 constexpr std::size_t kMaxListHints = 4096;
-constexpr std::size_t kTableNodes = 16;
-constexpr std::size_t kMaxCombinations = std::size_t{1} << 24;
 
 Hints ReadHints(const Reader& list) {
   if (list.IsNull()) return std::nullopt;
@@ -137,9 +135,8 @@ Hints ReadHints(const Reader& list) {
   return out;
 }
 
-std::vector<Hints> ReadLists(const Reader& providers, std::size_t nodes) {
+std::vector<Hints> ReadLists(const Reader& providers) {
   std::vector<Hints> out;
-  std::size_t combinations = 1;
   for (const Reader& provider : providers.Items()) {
     const auto resources = provider.Members();
     if (out.size() + std::max<std::size_t>(resources.size(), 1) > kMaxMergeLists) {
@@ -147,17 +144,7 @@ std::vector<Hints> ReadLists(const Reader& providers, std::size_t nodes) {
       return out;
     }
     if (resources.empty()) out.emplace_back(std::nullopt);
-    for (const auto& [resource, list] : resources) {
-      out.push_back(ReadHints(list));
-      if (out.back()) combinations *= std::max<std::size_t>(out.back()->size(), 1);
-      if (nodes > kTableNodes && combinations > kMaxCombinations) {
-        list.Note("more than " + std::to_string(kMaxCombinations) +
-                  " combinations of hints up to here; with more than " + std::to_string(kTableNodes) +
-                  " nodes that is too many");
-        return out;
-      }
-      combinations = std::min(combinations, kMaxCombinations + 1);
-    }
+    for (const auto& [resource, list] : resources) out.push_back(ReadHints(list));
   }
   return out;
 }
@@ -184,7 +171,7 @@ Result<MergeCase> ReadMerge(const Json& json) {
       for (const Reader& d : row.Items()) distances.push_back(d.Integer<unsigned>());
     }
   }
-  out.input.lists = ReadLists(merge.Field("providers"), static_cast<std::size_t>(out.input.nodes.Count()));
+  out.input.lists = ReadLists(merge.Field("providers"));
   if (problem.error) return std::unexpected(*std::move(problem.error));
   return out;
 }

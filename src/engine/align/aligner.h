@@ -2,61 +2,44 @@
 #ifndef BERTH_ENGINE_ALIGN_ALIGNER_H_
 #define BERTH_ENGINE_ALIGN_ALIGNER_H_
 
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/align/hints.h"
 #include "engine/align/mask.h"
 #include "engine/align/merge.h"
+#include "engine/align/search.h"
 
 namespace berth::engine {
-
-struct MaskHint {
-  Mask mask = 0;
-  bool any = false;  ///< no mask: any node will do; mask is 0
-  bool preferred = false;
-  friend bool operator==(const MaskHint&, const MaskHint&) = default;
-};
-
-/// What a provider says about one resource.
-struct HintList {
-  enum class Kind { kNoPreference, kHints };  ///< kHints with an empty list: impossible
-  std::string resource;
-  Kind kind = Kind::kNoPreference;
-  std::vector<MaskHint> hints;
-};
 
 struct Merged {
   MaskHint hint;
   bool admit = false;
   std::string_view rule;  ///< which rule decided, for the trace
+  bool exact = true;      ///< false: a search ended at its limit, and the stand-in of docs/design/alignment.md answered
+  std::int64_t steps = 0;  ///< of all searches together
 };
 
 /// Immutable; made once per machine and settings.
 class Aligner {
  public:
   Aligner() = default;
+  /// distances: by position.
   Aligner(std::size_t nodes, TopologyPolicy policy, bool prefer_closest,
-          std::vector<std::vector<unsigned>> distances = {})
-      : all_(LowBits(nodes)),
-        nodes_(nodes),
+          const std::vector<std::vector<unsigned>>& distances = {})
+      : all_(Mask::Low(nodes)),
         policy_(policy),
         closest_(prefer_closest && policy != TopologyPolicy::kSingleNumaNode),
-        distances_(std::move(distances)) {}
+        distances_(closest_ ? nodes : 0, distances) {}
 
   TopologyPolicy policy() const { return policy_; }
   Merged Merge(const std::vector<HintList>& lists) const;
 
  private:
-  bool Fitter(Mask a, Mask b) const;
-  bool BetterUnpreferred(Mask a, Mask b, int best_not_preferred) const;
-  double AverageDistance(Mask mask) const;
-
-  Mask all_ = 0;
-  std::size_t nodes_ = 0;
+  Mask all_;
   TopologyPolicy policy_ = TopologyPolicy::kNone;
   bool closest_ = false;
-  std::vector<std::vector<unsigned>> distances_;  // by position
+  Distances distances_;
 };
 
 }  // namespace berth::engine

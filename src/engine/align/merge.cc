@@ -20,7 +20,7 @@ HintList ToList(const NodeIndex& index, const Hints& hints) {
   if (!hints) return out;
   out.kind = HintList::Kind::kHints;
   for (const TopologyHint& hint : *hints)
-    out.hints.push_back({hint.nodes ? index.ToMask(*hint.nodes) : 0, !hint.nodes, hint.preferred});
+    out.hints.push_back({hint.nodes ? index.ToMask(*hint.nodes) : Mask(), !hint.nodes, hint.preferred});
   return out;
 }
 
@@ -43,7 +43,7 @@ MergeResult MergeHints(const MergeInput& input) {
   std::vector<std::vector<unsigned>> distances(index.size());
   for (std::size_t i = 0; i < index.size(); ++i)
     if (const auto row = input.distances.find(index.id(i)); row != input.distances.end()) distances[i] = row->second;
-  const Aligner aligner(index.size(), input.policy, input.prefer_closest, std::move(distances));
+  const Aligner aligner(index.size(), input.policy, input.prefer_closest, distances);
   std::vector<HintList> lists;
   for (const Hints& hints : input.lists) lists.push_back(ToList(index, hints));
   const Merged merged = aligner.Merge(lists);

@@ -21,7 +21,7 @@ std::optional<TopologyPolicy> ParseTopologyPolicy(std::string_view name);
 std::string_view Name(TopologyPolicy policy);
 
 struct MergeInput {
-  NodeSet nodes;  ///< all nodes of the machine; at most 64
+  NodeSet nodes;  ///< all nodes of the machine; at most Mask::kNodes
   /// Row per node: one distance per node of `nodes`, in ascending id order (not indexed by id: a difference from the
   /// kubelet on sparse ids). Only read when prefer_closest; a missing row or entry counts as unknown, worse than any.
   std::map<NumaId, std::vector<unsigned>> distances;

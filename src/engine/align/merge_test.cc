@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <random>
 #include <string>
 
-#include "base/text.h"
+#include "engine/testing/merge_twin.h"
+#include "engine/testing/random_node.h"
 
 namespace berth::engine {
 namespace {
@@ -30,99 +30,28 @@ MergeResult BestEffort(std::vector<Hints> lists) {
   return MergeHints(FourNodes(TopologyPolicy::kBestEffort, std::move(lists)));
 }
 
-// The slow, obvious twin: every tuple of hints, compared one by one as the rules are written.
-class Twin {
- public:
-  explicit Twin(const MergeInput& input) : in_(input) {
-    for (const Hints& hints : in_.lists) lists_.push_back(Expand(hints));
+// The twin walks tuples of masks; this hands it lists of node sets.
+MergeResult TwinOf(const MergeInput& in) {
+  const NodeIndex index(in.nodes);
+  testing::MergeTwin::Case out;
+  out.nodes = index.size();
+  out.policy = in.policy;
+  out.closest = in.prefer_closest;
+  for (const auto& [node, row] : in.distances) out.distances.push_back(row);
+  for (const Hints& hints : in.lists) {
+    HintList& list = out.lists.emplace_back();
+    if (!hints) continue;
+    list.kind = HintList::Kind::kHints;
+    for (const TopologyHint& hint : *hints)
+      list.hints.push_back({hint.nodes ? index.ToMask(*hint.nodes) : Mask(), !hint.nodes, hint.preferred});
   }
-
-  MergeResult Run() {
-    if (in_.policy == TopologyPolicy::kNone) return {{std::nullopt, false}, true};
-    const bool single = in_.policy == TopologyPolicy::kSingleNumaNode;
-    if (single)
-      for (auto& list : lists_)
-        std::erase_if(list, [](const TopologyHint& h) { return !h.preferred || (h.nodes && h.nodes->Count() != 1); });
-    for (const auto& list : lists_) {
-      std::optional<NodeSet> narrowest;
-      for (const TopologyHint& hint : list)
-        if (hint.nodes && (!narrowest || Narrower(*hint.nodes, *narrowest))) narrowest = hint.nodes;
-      if (narrowest) bnp_ = std::max(bnp_, narrowest->Count());
-    }
-    std::vector<TopologyHint> tuple;
-    Walk(tuple);
-    MergeResult out;
-    out.hint = best_ ? *best_ : TopologyHint{in_.nodes, false};
-    if (single && out.hint.nodes == in_.nodes) out.hint.nodes.reset();
-    out.admit = in_.policy == TopologyPolicy::kBestEffort || out.hint.preferred;
-    return out;
-  }
-
- private:
-  static std::vector<TopologyHint> Expand(const Hints& hints) {
-    if (!hints) return {{std::nullopt, true}};
-    if (hints->empty()) return {{std::nullopt, false}};
-    return *hints;
-  }
-  static bool Narrower(const NodeSet& a, const NodeSet& b) {
-    return a.Count() != b.Count() ? a.Count() < b.Count() : a < b;
-  }
-
-  void Walk(std::vector<TopologyHint>& tuple) {
-    if (tuple.size() < lists_.size()) {
-      for (const TopologyHint& hint : lists_[tuple.size()]) {
-        tuple.push_back(hint);
-        Walk(tuple);
-        tuple.pop_back();
-      }
-      return;
-    }
-    TopologyHint merged{in_.nodes, true};
-    std::optional<NodeSet> first;
-    for (const TopologyHint& hint : tuple) {
-      merged.preferred = merged.preferred && hint.preferred;
-      if (!hint.nodes) continue;
-      *merged.nodes &= *hint.nodes;
-      if (!first) first = hint.nodes;
-      if (*first != *hint.nodes) merged.preferred = false;
-    }
-    Compare(merged);
-  }
-
-  void Compare(const TopologyHint& cand) {
-    if (cand.nodes->empty()) return;
-    if (!best_ || (cand.preferred && !best_->preferred)) {
-      best_ = cand;
-    } else if (best_->preferred == cand.preferred) {
-      const int a = best_->nodes->Count();
-      const int b = cand.nodes->Count();
-      const bool by_fitness = cand.preferred || a > bnp_ || a == b;
-      if (by_fitness ? Fitter(*cand.nodes, *best_->nodes) : a < bnp_ && b <= bnp_ && (b == bnp_ || b > a)) best_ = cand;
-    }
-  }
-
-  bool Fitter(const NodeSet& x, const NodeSet& y) const {
-    if (x == y) return false;
-    if (!in_.prefer_closest || in_.policy == TopologyPolicy::kSingleNumaNode || x.Count() != y.Count())
-      return Narrower(x, y);
-    const double ax = Average(x);
-    const double ay = Average(y);
-    return ax != ay ? ax < ay : x < y;
-  }
-  double Average(const NodeSet& nodes) const {
-    double sum = 0;
-    for (NumaId i : nodes)
-      for (NumaId j : nodes)
-        sum += in_.distances.at(i)[static_cast<std::size_t>(
-            std::distance(in_.nodes.begin(), std::find(in_.nodes.begin(), in_.nodes.end(), j)))];
-    return sum / (static_cast<double>(nodes.Count()) * nodes.Count());
-  }
-
-  const MergeInput& in_;
-  std::vector<std::vector<TopologyHint>> lists_;
-  int bnp_ = 0;
-  std::optional<TopologyHint> best_;
-};
+  const auto [hint, admit] = testing::MergeTwin(out).Run();
+  MergeResult result;
+  if (!hint.any) result.hint.nodes = index.ToNodes(hint.mask);
+  result.hint.preferred = hint.preferred;
+  result.admit = admit;
+  return result;
+}
 
 MergeInput RandomInput(std::mt19937_64& rng) {
   const auto roll = [&](unsigned n) { return static_cast<unsigned>(rng() % n); };
@@ -153,12 +82,11 @@ MergeInput RandomInput(std::mt19937_64& rng) {
 }
 
 TEST(MergeHintsTwinTest, EqualsTheWalkOverAllTuples) {
-  const char* const steps = std::getenv("BERTH_PROPERTY_STEPS");
-  const int rounds = steps == nullptr ? 20000 : ParseDecimal<int>(steps).value_or(20000);
+  const int rounds = testing::PropertySteps(20000);
   std::mt19937_64 rng(20240611);
   for (int round = 0; round < rounds; ++round) {
     const MergeInput input = RandomInput(rng);
-    ASSERT_EQ(MergeHints(input), Twin(input).Run()) << "seed 20240611, round " << round;
+    ASSERT_EQ(MergeHints(input), TwinOf(input)) << "seed 20240611, round " << round;
   }
 }
 

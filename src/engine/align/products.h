@@ -8,9 +8,13 @@
 
 namespace berth::engine {
 
-/// The non-zero elements of { x & y : x in a, y in b }, ascending. Cost: min(|a|*|b|, nodes * 2^nodes).
-/// Requires: no bits at or above `nodes`.
-std::vector<Mask> AndProducts(const std::vector<Mask>& a, const std::vector<Mask>& b, std::size_t nodes);
+/// Masks that are kept between two lists where there are too many nodes for a table.
+inline constexpr std::size_t kMostProducts = 1024;
+
+/// The non-empty elements of { x & y : x in a, y in b }, ascending. Cost: min(|a|*|b|, n * 2^n) for the n nodes that
+/// occur in both lists. With more than kExactNodes such nodes at most kMostProducts elements, those with the most
+/// nodes, the numerically smaller ones first; `complete` becomes false if that left any out.
+std::vector<Mask> AndProducts(const std::vector<Mask>& a, const std::vector<Mask>& b, bool& complete);
 
 }  // namespace berth::engine
 

@@ -1,51 +1,42 @@
 #include "engine/cpu/distributed.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
 
 #include "engine/cpu/combinations.h"
 #include "engine/cpu/packed.h"
+#include "engine/cpu/spread_search.h"
 
 namespace berth::engine {
 namespace {
 
 constexpr double kNoBalance = std::numeric_limits<double>::infinity();
 
-/// Evaluated combinations after which the search gives up and the packed algorithm answers. The kubelet has no such
-/// bound; it needs seconds for a fraction of this.
-constexpr int kMaxCombinations = 1 << 20;
+/// Evaluated combinations after which EveryCombination gives up and the packed algorithm answers.
+constexpr int kMostCombinations = 1 << 14;
 
 int CeilDiv(int a, int b) { return (a + b - 1) / b; }
 
-double RoundToThousandths(double x) { return std::round(x * 1000) / 1000; }
+/// NUMA unit indexes: the nodes to spread over, and those that get one more group each.
+struct Choice {
+  std::vector<std::uint32_t> nodes;
+  std::vector<std::uint32_t> remainder;
+};
 
-/// Spread of the free CPUs that would be left per node (population standard deviation around the rounded mean).
-double Balance(const std::vector<int>& left) {
-  double sum = 0;
-  for (int x : left) sum += x;
-  const double mean = RoundToThousandths(sum / static_cast<double>(left.size()));
-  double squares = 0;
-  for (int x : left) squares += (x - mean) * (x - mean);
-  return RoundToThousandths(std::sqrt(squares / static_cast<double>(left.size())));
+std::vector<std::uint32_t> ToVector(const SharedList& list) {
+  std::vector<std::uint32_t> out;
+  for (std::size_t i = 0; i < list.size(); ++i) out.push_back(list[i]);
+  return out;
 }
 
-/// The search for the set of nodes to spread over. Nodes are dense positions of those that have free CPUs.
-class Spread {
+/// The search for the set of nodes to spread over as the kubelet does it. Only for machines on which a node comes up
+/// twice in the filling order, because it spans two sockets: spread_search.h has the way for all others.
+class EveryCombination {
  public:
-  struct Choice {
-    SharedList nodes;      ///< NUMA unit indexes
-    SharedList remainder;  ///< those that get one more group each
-    double balance = kNoBalance;
-  };
-
-  Spread(const Pool& pool, int num, int group)
-      : num_(num),
-        group_(group),
-        nodes_(pool.Order(Level::kNuma)),
-        position_(pool.topology().units(Level::kNuma).size()) {
+  EveryCombination(const Pool& pool, std::vector<std::uint32_t> order, int num, int group)
+      : num_(num), group_(group), nodes_(std::move(order)), position_(pool.topology().units(Level::kNuma).size()) {
     std::vector<std::uint32_t> unique = nodes_;
     std::sort(unique.begin(), unique.end());
     unique.erase(std::unique(unique.begin(), unique.end()), unique.end());
@@ -55,29 +46,26 @@ class Spread {
     }
   }
 
-  int NodeCount() const { return static_cast<int>(free_.size()); }
   /// CPUs each of `k` nodes gives before the remainder.
   int PerNode(int k) const { return num_ / k / group_ * group_; }
 
   /// The best set of k nodes; nullopt if none can hold the request.
   std::optional<Choice> Best(int k) {
-    Choice best;
-    bool found = false;
+    double best = kNoBalance;
+    SharedList best_nodes;
+    SharedList best_remainder;
     ForEachCombination(nodes_, static_cast<std::size_t>(k), [&](const SharedList& nodes) {
-      if (best.balance == 0 || Exceeded()) return false;
+      if (best == 0 || Exceeded()) return false;
       ++evaluated_;
       SharedList remainder;
       const double balance = Evaluate(nodes, remainder);
-      if (balance < best.balance) {
-        best = {nodes, remainder, balance};
-        found = true;
-      }
+      if (balance < best) best = balance, best_nodes = nodes, best_remainder = remainder;
       return true;
     });
-    if (!found) return std::nullopt;
-    return best;
+    if (best == kNoBalance) return std::nullopt;
+    return Choice{ToVector(best_nodes), ToVector(best_remainder)};
   }
-  bool Exceeded() const { return evaluated_ > kMaxCombinations; }
+  bool Exceeded() const { return evaluated_ > kMostCombinations; }
 
  private:
   int Free(const std::vector<int>& free, std::uint32_t node) const { return free[position_[node]]; }
@@ -97,7 +85,7 @@ class Spread {
     std::vector<int> left = free_;
     for (std::size_t i = 0; i < nodes.size(); ++i) left[position_[nodes[i]]] -= per_node;
     const int rest = num_ - per_node * static_cast<int>(nodes.size());
-    if (rest == 0) return Balance(left);
+    if (rest == 0) return SpreadBalance(left);
     return BestRemainder(nodes, left, rest, remainder);
   }
 
@@ -132,7 +120,7 @@ class Spread {
       // Only parts of groups are left: the kubelet never returns from here (docs/differences.md).
       if (rest == before) return kNoBalance;
     }
-    return Balance(left);
+    return SpreadBalance(left);
   }
 
   int num_;
@@ -143,6 +131,22 @@ class Spread {
   int evaluated_ = 0;
 };
 
+int CountDistinct(std::vector<std::uint32_t> units) {
+  std::sort(units.begin(), units.end());
+  return static_cast<int>(std::unique(units.begin(), units.end()) - units.begin());
+}
+
+std::optional<Choice> SpreadOver(const Pool& pool, const std::vector<std::uint32_t>& order, int num, int group, int k) {
+  SpreadRequest request{.free = {}, .num = num, .group = group};
+  for (std::uint32_t node : order) request.free.push_back(pool.FreeIn(Level::kNuma, node));
+  const SpreadChoice best = BestSpread(request, static_cast<std::size_t>(k));
+  if (best.nodes.empty()) return std::nullopt;
+  Choice out;
+  for (std::size_t i : best.nodes) out.nodes.push_back(order[i]);
+  for (std::size_t i : best.remainder) out.remainder.push_back(order[i]);
+  return out;
+}
+
 /// Takes up to `num` CPUs of one node; nothing if it has fewer, as the kubelet ignores that error (W-C1b).
 void TakeFromNode(Pool& pool, std::uint32_t node, int num, Strategy strategy) {
   const Topology& topology = pool.topology();
@@ -152,9 +156,9 @@ void TakeFromNode(Pool& pool, std::uint32_t node, int num, Strategy strategy) {
 }
 
 /// nullopt: the remainder found no place, which keeps the kubelet in an endless loop.
-std::optional<Result<CpuSet>> TakeChoice(Pool& pool, const Spread::Choice& choice, int per_node, int rest, int group,
+std::optional<Result<CpuSet>> TakeChoice(Pool& pool, const Choice& choice, int per_node, int rest, int group,
                                          Strategy strategy) {
-  for (std::size_t i = 0; i < choice.nodes.size(); ++i) TakeFromNode(pool, choice.nodes[i], per_node, strategy);
+  for (std::uint32_t node : choice.nodes) TakeFromNode(pool, node, per_node, strategy);
   while (rest > 0) {
     const int before = rest;
     for (std::size_t i = 0; i < choice.remainder.size() && rest > 0; ++i) {
@@ -179,14 +183,18 @@ Result<CpuSet> TakeDistributed(const Topology& topology, const CpuSet& available
   if (pool.Done()) return CpuSet();
   if (num > pool.free().Count()) return NotEnoughCpus(num, available.Count());
 
-  Spread spread(pool, num, group);
+  const std::vector<std::uint32_t> order = pool.Order(Level::kNuma);
+  const int nodes = CountDistinct(order);
+  const bool repeated = nodes < static_cast<int>(order.size());
+  std::optional<EveryCombination> every;
+  if (repeated) every.emplace(pool, order, num, group);
   const int groups_per_node = CeilDiv(CeilDiv(topology.cpus().Count(), group), topology.num_numa());
   const int groups_needed = CeilDiv(num, group);
-  const int most = std::min(groups_needed, spread.NodeCount());
-  for (int k = CeilDiv(groups_needed, groups_per_node); k <= most && !spread.Exceeded(); ++k) {
-    const std::optional<Spread::Choice> choice = spread.Best(k);
+  const int most = std::min(groups_needed, nodes);
+  for (int k = CeilDiv(groups_needed, groups_per_node); k <= most; ++k) {
+    const std::optional<Choice> choice = every ? every->Best(k) : SpreadOver(pool, order, num, group, k);
     if (!choice) continue;
-    const int per_node = spread.PerNode(k);
+    const int per_node = num / k / group * group;
     auto taken = TakeChoice(pool, *choice, per_node, num - per_node * k, group, strategy);
     if (taken) return *std::move(taken);
     break;

@@ -12,37 +12,20 @@
 namespace berth::engine {
 namespace {
 
-/// The nodes with CPUs, in dense form, and sums over sets of them.
-struct CpuNodes {
-  explicit CpuNodes(const NodeTables& tables) {
-    ForEachBit(tables.cpu_nodes, [&](std::size_t node) { positions.push_back(node); });
-  }
-  Mask Spread(std::size_t dense) const {
-    Mask out = 0;
-    ForEachBit(dense, [&](std::size_t i) { out |= Mask{1} << positions[i]; });
-    return out;
-  }
-  std::vector<std::size_t> positions;
-};
-
-std::vector<int> CountPerNode(const NodeTables& tables, const CpuNodes& nodes, const CpuSet& cpus) {
-  std::vector<int> out;
-  for (std::size_t node : nodes.positions) out.push_back(tables.node_cpus[node].CountCommon(cpus));
-  return out;
-}
-
 /// align-by-socket also prefers wider sets, as long as they touch no more sockets than the narrowest needs (spec 2.16).
-bool FewSockets(const NodeTables& tables, Mask mask, int narrowest) {
+std::optional<TouchRule> FewSockets(const NodeTables& tables, int narrowest) {
   const Topology& topology = tables.topology;
   const int per_socket = topology.num_sockets() == 0 ? 0 : topology.num_numa() / topology.num_sockets();
-  if (!tables.settings.cpu.align_by_socket || per_socket == 0) return false;
-  int sockets = 0;
+  if (!tables.settings.cpu.align_by_socket || per_socket == 0) return std::nullopt;
+  TouchRule out;
+  out.wanted = (narrowest + per_socket - 1) / per_socket;
   for (const Unit& socket : topology.units(Level::kSocket)) {
-    bool touched = false;
-    ForEachBit(mask, [&](std::size_t node) { touched = touched || tables.node_cpus[node].Intersects(socket.cpus); });
-    if (touched) ++sockets;
+    Mask& nodes = out.groups.emplace_back();
+    tables.cpu_nodes.ForEach([&](std::size_t node) {
+      if (tables.node_cpus[node].Intersects(socket.cpus)) nodes.Add(node);
+    });
   }
-  return sockets == (narrowest + per_socket - 1) / per_socket;
+  return out;
 }
 
 TakeRequest RequestFor(const NodeTables& tables, CpuSet available, int num) {
@@ -58,9 +41,9 @@ TakeRequest RequestFor(const NodeTables& tables, CpuSet available, int num) {
 }
 
 /// Free CPUs in the hinted nodes; with align-by-socket in all sockets these nodes have CPUs of.
-CpuSet AlignedCpus(const NodeTables& tables, const CpuSet& allocatable, Mask mask) {
+CpuSet AlignedCpus(const NodeTables& tables, const CpuSet& allocatable, const Mask& mask) {
   CpuSet near;
-  ForEachBit(mask, [&](std::size_t node) { near |= tables.node_cpus[node]; });
+  mask.ForEach([&](std::size_t node) { near |= tables.node_cpus[node]; });
   if (!tables.settings.cpu.align_by_socket) return near & allocatable;
   CpuSet sockets;
   for (const Unit& socket : tables.topology.units(Level::kSocket))
@@ -129,7 +112,8 @@ CpuSet AvailableCpus(const Books& books) { return books.shared - books.tables->s
 int FreeForSmtCheck(const Books& books) { return (books.shared - books.tables->reserved_cores).Count(); }
 
 int NarrowestCpuNodes(const NodeTables& tables, int cpus) {
-  std::vector<int> sizes = CountPerNode(tables, CpuNodes(tables), tables.all_cpus);
+  std::vector<int> sizes;
+  tables.cpu_nodes.ForEach([&](std::size_t node) { sizes.push_back(tables.node_cpus[node].Count()); });
   std::sort(sizes.begin(), sizes.end(), std::greater<>());
   int sum = 0;
   for (std::size_t i = 0; i < sizes.size(); ++i)
@@ -139,27 +123,24 @@ int NarrowestCpuNodes(const NodeTables& tables, int cpus) {
 
 HintList CpuHints(const Books& books, int cpus) {
   HintList out;
-  out.resource = "cpu";
+  out.resources = {"cpu"};
   if (cpus == 0) return out;
   out.kind = HintList::Kind::kHints;
   const NodeTables& tables = *books.tables;
-  const CpuNodes nodes(tables);
   const CpuSet& reuse = books.record.reusable.cpus;
-  const std::vector<int> free = CountPerNode(tables, nodes, AvailableCpus(books));
+  const CpuSet available = AvailableCpus(books);
   const int narrowest = NarrowestCpuNodes(tables, cpus);
+  HintFamily hints{.family = {.universe = tables.cpu_nodes, .must = {}, .needs = {}},
+                   .preferred_count = narrowest,
+                   .preferred_touch = FewSockets(tables, narrowest)};
   // Reusable CPUs are counted apart from the free ones; one that is both counts twice (spec 2.15, 6.20).
-  const int reusable = reuse.Count();
-  Mask must = 0;
-  for (std::size_t i = 0; i < nodes.positions.size(); ++i)
-    if (tables.node_cpus[nodes.positions[i]].Intersects(reuse)) must |= Mask{1} << i;
-  const std::size_t sets = std::size_t{1} << nodes.positions.size();
-  std::vector<int> sum(sets);
-  for (std::size_t dense = 1; dense < sets; ++dense) {
-    sum[dense] = sum[dense & (dense - 1)] + free[static_cast<std::size_t>(std::countr_zero(dense))];
-    if ((must & ~dense) != 0 || reusable + sum[dense] < cpus) continue;
-    const Mask mask = nodes.Spread(dense);
-    out.hints.push_back({mask, false, CountOf(mask) == narrowest || FewSockets(tables, mask, narrowest)});
-  }
+  Need free{.amount = cpus - reuse.Count(), .on = std::vector<std::int64_t>(tables.nodes.size())};
+  tables.cpu_nodes.ForEach([&](std::size_t node) {
+    free.on[node] = tables.node_cpus[node].CountCommon(available);
+    if (tables.node_cpus[node].Intersects(reuse)) hints.family.must.Add(node);
+  });
+  if (free.amount > 0) hints.family.needs.push_back(std::move(free));
+  if (!hints.family.Impossible()) out.family = std::move(hints);
   return out;
 }
 

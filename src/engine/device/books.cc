@@ -45,7 +45,7 @@ DevicePool DeviceBooks::Open(std::string_view resource) const {
   out.reusable.resize(out.devices.size());
   for (const Device* device : out.devices) {
     out.nodes.push_back(nodes_->ToMask(device->nodes));
-    out.topology = out.topology || out.nodes.back() != 0;
+    out.topology = out.topology || !out.nodes.back().empty();
   }
   ForEachAssignment(*ledger_, resource, [&](const std::vector<std::string>& ids) { Mark(out, ids, true); });
   return out;

@@ -18,7 +18,7 @@ struct DevicePool {
   bool registered = false;  ///< reported by a plugin or configuration; false: only taken ones are known
   bool topology = false;    ///< some device names nodes
   std::vector<const Device*> devices;
-  std::vector<Mask> nodes;     ///< by device; 0: none
+  std::vector<Mask> nodes;     ///< by device; empty: none
   std::vector<char> taken;     ///< by device
   std::vector<char> reusable;  ///< by device; left by an init container of this pod
 

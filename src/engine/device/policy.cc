@@ -26,8 +26,8 @@ ByNearness Sort(const DevicePool& pool, const MaskHint& hint) {
   for (std::size_t i = 0; i < pool.devices.size(); ++i) {
     if (!pool.Available(i)) continue;
     Nearness nearness = Nearness::kNoAffinity;
-    if (!hint.any && pool.nodes[i] != 0)
-      nearness = (pool.nodes[i] & hint.mask) != 0 ? Nearness::kAligned : Nearness::kUnaligned;
+    if (!hint.any && !pool.nodes[i].empty())
+      nearness = pool.nodes[i].Meets(hint.mask) ? Nearness::kAligned : Nearness::kUnaligned;
     At(out, nearness).push_back(i);
   }
   return out;
@@ -138,46 +138,52 @@ std::string IdsText(const std::vector<std::string>& ids) {
   return out;
 }
 
-/// Counts devices that touch a set of nodes; one on two nodes counts once.
-class Touching {
- public:
-  explicit Touching(const DevicePool& pool) : pool_(pool) {}
-  template <class Counts>
-  int Count(Mask mask, const Counts& counts) const {
-    int n = 0;
-    for (std::size_t i = 0; i < pool_.devices.size(); ++i)
-      if ((pool_.nodes[i] & mask) != 0 && counts(i)) ++n;
-    return n;
+/// Adds devices that sit on these nodes to what a need counts.
+void Count(const Mask& nodes, std::int64_t devices, Need& need) {
+  if (nodes.Count() == 1) {
+    need.on[nodes.First()] += devices;
+    return;
   }
+  const auto same =
+      std::find_if(need.shared.begin(), need.shared.end(), [&](const Shared& part) { return part.nodes == nodes; });
+  if (same == need.shared.end()) {
+    need.shared.push_back({nodes, devices});
+  } else {
+    same->amount += devices;
+  }
+}
 
- private:
-  const DevicePool& pool_;
-};
+/// The least number of nodes whose devices, taken or not, are enough; all of the machine's if they never are.
+int NarrowestFor(const DevicePool& pool, const Mask& hosts, std::int64_t request, std::size_t all_nodes, bool& exact) {
+  Need need{.amount = request, .on = std::vector<std::int64_t>(all_nodes)};
+  for (const Mask& nodes : pool.nodes)
+    if (!nodes.empty()) Count(nodes, 1, need);
+  if (need.Of(hosts) < request) return static_cast<int>(all_nodes);
+  const Cover::Request wanted{.needs = {&need}, .allowed = hosts, .must = {}};
+  Steps steps = Steps::For(hosts);
+  Cover cover(wanted, steps);
+  std::optional<Mask> mask = cover.Fewest(1);
+  if (!mask) exact = false, mask = cover.Shrunk(1);
+  return mask->Count();
+}
 
-/// Masks over the nodes that have devices of the resource (spec 4.5).
-std::vector<MaskHint> MasksFor(const DevicePool& pool, std::int64_t request, bool reuse, std::size_t all_nodes) {
-  Mask hosts = 0;
-  for (Mask nodes : pool.nodes) hosts |= nodes;
-  std::vector<std::size_t> positions;
-  ForEachBit(hosts, [&](std::size_t node) { positions.push_back(node); });
-  const Touching touching(pool);
-  int narrowest = static_cast<int>(all_nodes);
-  std::vector<MaskHint> out;
-  for (std::size_t dense = 1; dense < std::size_t{1} << positions.size(); ++dense) {
-    Mask mask = 0;
-    ForEachBit(dense, [&](std::size_t i) { mask |= Mask{1} << positions[i]; });
-    if (touching.Count(mask, [](std::size_t) { return true; }) >= request)
-      narrowest = std::min(narrowest, CountOf(mask));
-    bool holds_reusable = true;
-    for (std::size_t i = 0; reuse && i < pool.devices.size(); ++i)
-      if (pool.reusable[i] != 0 && pool.nodes[i] != 0 && (pool.nodes[i] & mask) == 0) holds_reusable = false;
-    if (!holds_reusable) continue;
+/// Sets of the nodes that have devices of the resource (spec 4.5).
+HintFamily SetsFor(const DevicePool& pool, std::int64_t request, bool reuse, std::size_t all_nodes, bool& exact) {
+  HintFamily out;
+  for (const Mask& nodes : pool.nodes) out.family.universe |= nodes;
+  out.preferred_count = NarrowestFor(pool, out.family.universe, request, all_nodes, exact);
+  Need need{.amount = request, .on = std::vector<std::int64_t>(all_nodes)};
+  for (std::size_t i = 0; i < pool.devices.size(); ++i) {
+    const Mask& nodes = pool.nodes[i];
+    if (nodes.empty()) continue;
+    const bool reused = reuse && pool.reusable[i] != 0;
     // Counted apart: a device that is both reusable and available counts twice, as the kubelet counts it.
-    std::int64_t matching = touching.Count(mask, [&](std::size_t i) { return pool.Available(i); });
-    if (reuse) matching += touching.Count(mask, [&](std::size_t i) { return pool.reusable[i] != 0; });
-    if (matching >= request) out.push_back({mask, false, false});
+    Count(nodes, (pool.Available(i) ? 1 : 0) + (reused ? 1 : 0), need);
+    if (reused && nodes.Count() == 1) out.family.must |= nodes;
+    if (reused && nodes.Count() > 1)
+      out.family.needs.push_back({.amount = 1, .on = std::vector<std::int64_t>(all_nodes), .shared = {{nodes, 1}}});
   }
-  for (MaskHint& hint : out) hint.preferred = CountOf(hint.mask) == narrowest;
+  if (request > 0) out.family.needs.push_back(std::move(need));
   return out;
 }
 
@@ -189,13 +195,15 @@ std::vector<HintList> DeviceHints(Books& books, const std::vector<DeviceNeed>& n
     const DevicePool* pool = books.devices.Find(need.resource);
     if (pool == nullptr) continue;
     HintList& list = out.emplace_back();
-    list.resource = need.resource;
+    list.resources = {need.resource};
     if (!pool->topology) continue;
     list.kind = HintList::Kind::kHints;
     std::int64_t usable = 0;
     for (std::size_t i = 0; i < pool->devices.size(); ++i)
       if (pool->Available(i) || (reuse && pool->reusable[i] != 0)) ++usable;
-    if (usable >= need.count) list.hints = MasksFor(*pool, need.count, reuse, books.tables->nodes.size());
+    if (usable < need.count) continue;
+    HintFamily sets = SetsFor(*pool, need.count, reuse, books.tables->nodes.size(), list.exact);
+    if (!sets.family.Impossible()) list.family = std::move(sets);
   }
   return out;
 }

@@ -78,7 +78,7 @@ MemoryBooks::MemoryBooks(const MemoryLayout& layout, const NodeIndex& index,
     : layout_(&layout), index_(&index), assignments_(layout.nodes()), cells_(layout.nodes()) {
   tables_.resize(layout.nodes() * layout.types().size());
   for (std::size_t node = 0; node < layout.nodes(); ++node) {
-    cells_[node] = Mask{1} << node;
+    cells_[node] = Mask::Of(node);
     const auto known = state.find(index.id(node));
     if (known == state.end()) continue;
     assignments_[node] = known->second.assignments;
@@ -90,7 +90,7 @@ MemoryBooks::MemoryBooks(const MemoryLayout& layout, const NodeIndex& index,
 
 void MemoryBooks::Book(Mask group, std::optional<std::size_t> type, std::int64_t bytes) {
   changed_ |= group;
-  ForEachBit(group, [&](std::size_t node) {
+  group.ForEach([&](std::size_t node) {
     ++assignments_[node];
     cells_[node] = group;
     if (!type) return;
@@ -112,8 +112,8 @@ void MemoryBooks::GiveBack(std::size_t node, std::size_t type, std::int64_t& byt
 
 void MemoryBooks::Release(Mask group, std::optional<std::size_t> type, std::int64_t bytes) {
   changed_ |= group;
-  ForEachBit(group, [&](std::size_t node) {
-    if (--assignments_[node] <= 0) assignments_[node] = 0, cells_[node] = Mask{1} << node;
+  group.ForEach([&](std::size_t node) {
+    if (--assignments_[node] <= 0) assignments_[node] = 0, cells_[node] = Mask::Of(node);
     if (type) GiveBack(node, *type, bytes);
   });
 }
@@ -132,13 +132,13 @@ void MemoryBooks::Settle(std::size_t type, const std::vector<HeldMemory>& held) 
     MemoryTable& table = tables_[layout_->Slot(node, type)];
     table.reserved = Bytes{settled[node]};
     table.free = Bytes{capacity[node] - settled[node]};
-    changed_ |= Mask{1} << node;
+    changed_ |= Mask::Of(node);
   }
 }
 
 std::map<NumaId, MemoryNodeState> MemoryBooks::Changed() const {
   std::map<NumaId, MemoryNodeState> out;
-  ForEachBit(changed_, [&](std::size_t node) {
+  changed_.ForEach([&](std::size_t node) {
     MemoryNodeState& state = out[index_->id(node)];
     state.assignments = assignments_[node];
     state.cells = index_->ToNodes(cells_[node]);

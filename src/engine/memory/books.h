@@ -68,7 +68,7 @@ class MemoryBooks {
   std::vector<MemoryTable> tables_;
   std::vector<int> assignments_;
   std::vector<Mask> cells_;
-  Mask changed_ = 0;
+  Mask changed_;
 
   void GiveBack(std::size_t node, std::size_t type, std::int64_t& bytes);
 };

@@ -14,16 +14,16 @@ constexpr std::string_view kPrefix = "[memorymanager] ";
 
 /// The set of nodes to book on, or why there is none (spec 4.6).
 struct Target {
-  Mask mask = 0;
+  Mask mask;
   std::string error;
 };
 
-Target NoTarget(std::string_view error) { return {0, std::string(kPrefix) + std::string(error)}; }
+Target NoTarget(std::string_view error) { return {{}, std::string(kPrefix) + std::string(error)}; }
 
 Target ChooseNodes(const MemoryFit& fit, const MaskHint& hint) {
   MaskHint best = hint;
   if (hint.any) {
-    const auto found = fit.Best(0);
+    const auto found = fit.Best({});
     if (!found)
       return NoTarget("failed to get the default NUMA affinity, no NUMA nodes with enough memory is available");
     if (hint.preferred && !found->preferred) return NoTarget("failed to find the default preferred hint");
@@ -79,14 +79,8 @@ std::string BookedText(const NodeIndex& nodes, Mask mask, const MemoryNeed& need
 std::vector<HintList> MemoryHints(const Books& books, const std::vector<MemoryNeed>& needs) {
   std::vector<HintList> out;
   if (needs.empty()) return out;
-  std::vector<MaskHint> hints = MemoryFit(books, needs).All();
-  for (const MemoryNeed& need : needs) {
-    HintList& list = out.emplace_back();
-    list.resource = need.type;
-    if (hints.empty()) continue;
-    list.kind = HintList::Kind::kHints;
-    list.hints = hints;
-  }
+  HintList& list = out.emplace_back(MemoryFit(books, needs).All());
+  for (const MemoryNeed& need : needs) list.resources.push_back(need.type);
   return out;
 }
 

@@ -11,8 +11,9 @@
 
 namespace berth::engine {
 
-/// One list per type, all with the same masks. Oddity: where no set of nodes fits, the kubelet says "no preference"
-/// instead of "impossible", so that such a pod passes the alignment and fails at allocation (W-T7); kept.
+/// One list for all types, as they have the same sets; none without needs. Oddity: where no set of nodes fits, the
+/// kubelet says "no preference" instead of "impossible", so that such a pod passes the alignment and fails at
+/// allocation (W-T7); kept.
 std::vector<HintList> MemoryHints(const Books& books, const std::vector<MemoryNeed>& needs);
 
 /// Books the container's memory and puts the blocks into `placement`. nullopt: done (or nothing asked).

@@ -17,7 +17,7 @@ class Flow {
   void Place(const std::vector<std::int64_t>& room) {
     for (std::size_t block = 0; block < blocks_.size(); ++block) {
       while (missing_[block] > 0) {
-        Mask seen = 0;
+        Mask seen;
         const std::int64_t placed = Push(block, missing_[block], room, seen);
         if (placed == 0) break;
         missing_[block] -= placed;
@@ -30,9 +30,9 @@ class Flow {
  private:
   /// Finds room for up to `want` of a block, moving others out of the way. Returns how much it found.
   std::int64_t Push(std::size_t block, std::int64_t want, const std::vector<std::int64_t>& room, Mask& seen) {
-    for (Mask left = blocks_[block].nodes & ~seen; left != 0; left = blocks_[block].nodes & ~seen) {
-      const auto node = static_cast<std::size_t>(std::countr_zero(left));
-      seen |= Mask{1} << node;
+    for (Mask left = blocks_[block].nodes - seen; !left.empty(); left = blocks_[block].nodes - seen) {
+      const std::size_t node = left.First();
+      seen.Add(node);
       std::int64_t found = std::min(want, room[node] - used_[node]);
       if (found > 0) {
         used_[node] += found;

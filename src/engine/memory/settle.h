@@ -11,7 +11,7 @@ namespace berth::engine {
 
 /// Memory of one type that may sit on any of some nodes.
 struct HeldMemory {
-  Mask nodes = 0;
+  Mask nodes;
   std::int64_t bytes = 0;
 };
 

@@ -22,14 +22,16 @@ inline int PropertySteps(int standard) {
 
 class RandomNode {
  public:
-  explicit RandomNode(std::uint64_t seed) : rng_(seed) {}
+  /// most_nodes: 4 to 8; above 4 machines have up to so many nodes.
+  explicit RandomNode(std::uint64_t seed, unsigned most_nodes = 4) : rng_(seed), most_nodes_(most_nodes) {}
 
   unsigned Roll(unsigned n) { return static_cast<unsigned>(rng_() % n); }
   bool OneIn(unsigned n) { return Roll(n) == 0; }
 
   /// nullopt: the settings do not fit the machine; draw again.
   std::optional<Node> MakeNode() {
-    Shape shape{.sockets = 1 + static_cast<int>(Roll(2)), .nodes_per_socket = 1 + static_cast<int>(Roll(2))};
+    Shape shape{.sockets = 1 + static_cast<int>(Roll(2)),
+                .nodes_per_socket = 1 + static_cast<int>(Roll(most_nodes_ / 2))};
     shape.cores_per_node = 1 + static_cast<int>(Roll(5));
     shape.threads = 1 + static_cast<int>(Roll(2));
     shape.adjacent = OneIn(2);
@@ -180,6 +182,7 @@ class RandomNode {
   }
 
   std::mt19937_64 rng_;
+  unsigned most_nodes_;
   unsigned next_pod_ = 0;
 };
 

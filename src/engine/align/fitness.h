@@ -1,0 +1,34 @@
+// Which of two merged masks is the better one: spec cpu-topology-memory 3.4 and 3.5. Both orders are total, so that a
+// merge may look at candidates in any order.
+#ifndef BERTH_ENGINE_ALIGN_FITNESS_H_
+#define BERTH_ENGINE_ALIGN_FITNESS_H_
+
+#include "engine/align/mask.h"
+#include "engine/align/search.h"
+
+namespace berth::engine {
+
+struct Fitness {
+  const Distances* distances = nullptr;  ///< not null: equally many nodes are compared by their distances
+
+  bool Fitter(const Mask& a, const Mask& b) const {
+    if (distances == nullptr || a.Count() != b.Count()) return Narrower(a, b);
+    const std::int64_t ax = distances->Sum(a);
+    const std::int64_t bx = distances->Sum(b);
+    return ax != bx ? ax < bx : a < b;
+  }
+
+  /// Of two results that are not preferred: exactly `bnp` nodes first, then the most below it, then whatever fits best
+  /// above.
+  bool BetterUnpreferred(const Mask& a, const Mask& b, int bnp) const {
+    const int ca = a.Count();
+    const int cb = b.Count();
+    if ((ca > bnp) != (cb > bnp)) return cb > bnp;
+    if (ca > bnp || ca == cb) return Fitter(a, b);
+    return ca > cb;
+  }
+};
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_ALIGN_FITNESS_H_

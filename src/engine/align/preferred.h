@@ -1,0 +1,25 @@
+// The best set of nodes that all lists of hints prefer: docs/design/alignment.md.
+#ifndef BERTH_ENGINE_ALIGN_PREFERRED_H_
+#define BERTH_ENGINE_ALIGN_PREFERRED_H_
+
+#include <optional>
+#include <vector>
+
+#include "engine/align/fitness.h"
+#include "engine/align/hints.h"
+
+namespace berth::engine {
+
+struct Found {
+  std::optional<Mask> mask;
+  bool exact = true;  ///< false: a search ended at its limit
+  std::int64_t steps = 0;
+};
+
+/// The fittest set that every list prefers (or has a preferred "any"); the whole machine if no list names any.
+/// `single`: only sets of one node and "any" count.
+Found BestPreferred(const std::vector<HintList>& lists, const Mask& all, const Fitness& fitness, bool single);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_ALIGN_PREFERRED_H_
