@@ -57,7 +57,7 @@ std::map<NumaId, std::int64_t> MemoryAdoption::Seats(const std::string& type) co
     if (block.type != type) continue;
     engine::HeldMemory& one = held.emplace_back();
     one.bytes = block.size.v;
-    for (const NumaId node : block.nodes) one.nodes |= engine::Mask{1} << position.find(node)->second;
+    for (const NumaId node : block.nodes) one.nodes.Add(position.find(node)->second);
   }
   const std::vector<std::int64_t> used = engine::SettledReserve(held, reserved, room);
   std::map<NumaId, std::int64_t> out;
