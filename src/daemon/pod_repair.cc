@@ -15,9 +15,9 @@ namespace {
 constexpr os::Millis kPoolRetry{1'000};
 constexpr os::Millis kValuePeriod{60'000};  // values other than CPUs and memory nodes are looked at less often
 /// Between two looks at the CPUs that are online and at all cpusets; the latter are looked at less often when that
-/// takes longer than a thousandth of this time.
+/// takes longer than a two-thousandth of this time.
 constexpr os::Millis kCheckPeriod{500};
-constexpr std::int64_t kCheckShare = 1'000;
+constexpr std::int64_t kCheckShare = 2'000;
 /// Between two looks that foreign writes ask for: somebody who writes all the time must not keep the loop busy.
 constexpr os::Millis kAfterWrite{20};
 

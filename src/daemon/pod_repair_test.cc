@@ -81,7 +81,7 @@ TEST_F(PodRepairTest, LooksThatTakeLongAreTakenLessOften) {
   world.clock.Advance(kLook);
   world.tree.online = CpuSet::Range(0, 3);
   manager->Tick(Now());
-  EXPECT_EQ(FormatIds(CpusAt(kBack)), "0-3") << "one thousandth of a CPU is used up";
+  EXPECT_EQ(FormatIds(CpusAt(kBack)), "0-3") << "a two-thousandth of a CPU is used up";
   for (int i = 0; i < 40; ++i) {
     world.clock.Advance(kLook);
     manager->Tick(Now());
