@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <tuple>
 
 namespace berth::engine {
 namespace {
@@ -88,8 +89,8 @@ void Pack::FillRatios() {
   }
   hardest_.resize(nodes_.size());
   std::iota(hardest_.begin(), hardest_.end(), 0);
-  std::stable_sort(hardest_.begin(), hardest_.end(), [&](std::size_t a, std::size_t b) {
-    return ratio_[a] != ratio_[b] ? ratio_[a] > ratio_[b] : kinds_[a] < kinds_[b];
+  std::sort(hardest_.begin(), hardest_.end(), [&](std::size_t a, std::size_t b) {
+    return std::tuple(ratio_[b], kinds_[a], a) < std::tuple(ratio_[a], kinds_[b], b);
   });
 }
 

@@ -33,7 +33,7 @@ List Split(const HintList& hints) {
 /// Sets that all lists prefer through their families: the search for each size that may be preferred.
 class FamilySearch {
  public:
-  FamilySearch(const std::vector<List>& lists, const Fitness& fitness) : fitness_(fitness) {
+  FamilySearch(const std::vector<List>& lists, const Fitness& fitness) {
     request_.allowed = Mask::Low(Mask::kNodes);
     for (const List& list : lists) {
       if (list.any) continue;
@@ -82,7 +82,6 @@ class FamilySearch {
     return mask;
   }
 
-  const Fitness& fitness_;
   Cover::Request request_;
   std::vector<const HintFamily*> families_;
 };

@@ -121,7 +121,8 @@ class Search {
   Positions Fullest() const {
     Positions order(in_.free.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return Free(a) > Free(b); });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return Free(a) != Free(b) ? Free(a) > Free(b) : a < b; });
     order.resize(k_);
     std::sort(order.begin(), order.end());
     return order;
