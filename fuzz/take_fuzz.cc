@@ -1,4 +1,5 @@
-// Spreading over nodes takes no more steps than its bound, and whatever is taken is what was asked for and free.
+// Spreading over nodes takes no more steps than its bound, whatever is taken is what was asked for and free, and on few
+// nodes it is what the slow twin takes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include "engine/cpu/spread_search.h"
 #include "engine/cpu/take.h"
 #include "engine/testing/builders.h"
+#include "engine/testing/take_twin.h"
 
 namespace {
 
@@ -47,12 +49,15 @@ void CheckSpread(Input& in) {
   BERTH_CHECK(nodes.size() == k && *nodes.rbegin() < request.free.size());
 }
 
+constexpr std::size_t kMostTwinNodes = 6;
+
 void CheckTake(Input& in) {
   testing::Shape shape;
   shape.sockets = 1 + in.Below(4);
   shape.nodes_per_socket = 1 + in.Below(8);
   shape.cores_per_node = 1 + in.Below(6);
   shape.threads = 1 + in.Below(2);
+  shape.cores_per_uncore = in.Below(4);
   const Machine machine = testing::MakeMachine(shape);
   const auto topology = Topology::Make(machine);
   BERTH_CHECK(topology.has_value());
@@ -66,8 +71,14 @@ void CheckTake(Input& in) {
     if (in.Below(busy + 1) != 0) request.available.Insert(cpu);
   request.num = in.Below(1 + request.available.Count());
   const auto taken = TakeCpus(*topology, request);
-  if (!taken) return;
-  BERTH_CHECK(taken->Count() == request.num && taken->IsSubsetOf(request.available));
+  if (taken) BERTH_CHECK(taken->Count() == request.num && taken->IsSubsetOf(request.available));
+  if (machine.nodes.size() > kMostTwinNodes) return;
+  const auto twin = testing::TakeTwin(machine, request).Run();
+  BERTH_CHECK(twin.has_value() == taken.has_value());
+  if (!twin) return;
+  CpuSet expected;
+  for (unsigned cpu : *twin) expected.Insert(CpuId{cpu});
+  BERTH_CHECK(*taken == expected);
 }
 
 }  // namespace
