@@ -1,16 +1,19 @@
 // berthd killed, or refused by the disk or the kernel, at every call that changes a file: of the ledger and of cgroups.
 // Store and cgroup tree are the real ones, on a disk and a kernel in memory.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cgroup/tree.h"
 #include "daemon/adopt.h"
 #include "daemon/fake_node_test.h"
-#include "engine/testing/builders.h"
+#include "engine/testing/random_node.h"
 #include "model/promises.h"
 #include "state/takeover.h"
 #include "state/verify.h"
@@ -21,6 +24,7 @@ namespace berth::daemon {
 namespace {
 
 using testkit::FakeCgroups;
+using testkit::FaultFs;
 using testkit::MemoryFs;
 
 constexpr const char* kRoot = "berth";
@@ -83,6 +87,8 @@ class HiddenTree final : public cgroup::Tree {
   Result<int> Write(std::string_view path, const CgroupValues& values) override { return tree_->Write(path, values); }
   Result<CgroupValues> Read(std::string_view path) override { return tree_->Read(path); }
   Result<CpuSet> ReadCpus(std::string_view path) override { return tree_->ReadCpus(path); }
+  Result<cgroup::Cpuset> ReadCpuset(std::string_view path) override { return tree_->ReadCpuset(path); }
+  Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override { return tree_->MemoryUsage(path); }
   Result<std::vector<int>> Pids(std::string_view path) override { return tree_->Pids(path); }
   Result<void> Kill(std::string_view path, os::Millis patience) override { return tree_->Kill(path, patience); }
   Result<void> Remove(std::string_view path) override { return tree_->Remove(path); }
@@ -284,84 +290,286 @@ void Disturb(Host& host) {
   ASSERT_TRUE(host.kernel.ForeignWrite("cpuset", host.runtime.paths["s_app_0"], "cpuset.cpus", "0"));
 }
 
-class CrashTest : public testing::TestWithParam<bool> {};
+class CrashPropertyTest : public testing::TestWithParam<bool> {};
 
-TEST_P(CrashTest, KilledAtAnyCallBerthdLosesNothing) {
-  int kills = 0;
-  std::map<std::string, int> by_step;
-  for (int at = 0;; ++at) {
-    Host host(GetParam());
-    KillingFs killing(host.disk, at);
-    bool died = false;
-    std::optional<Life> life;
+/// The calls at which a test kills or fails: every one when BERTH_PROPERTY_STEPS is set, else some of them.
+struct Sample {
+  Sample(int standard_stride, int first_of_some)
+      : stride(engine::testing::PropertySteps(0) > 0 ? 1 : standard_stride), first(first_of_some % stride) {}
+  int stride;
+  int first;
+};
+
+/// The calls of a day on which nothing goes wrong, by step.
+std::vector<std::pair<std::string, int>> CallsOfDay(bool v2) {
+  Host host(v2);
+  KillingFs counting(host.disk, -1);
+  Life life(host, counting);
+  EXPECT_TRUE(life.started()) << life.why();
+  std::vector<std::pair<std::string, int>> out{{"start", counting.calls()}};
+  int before = counting.calls();
+  for (const Step& step : Day()) {
+    if (step.repair) Disturb(host);
+    step.repair ? life.Later() : life.Want(step.wanted);
+    out.emplace_back(step.what, counting.calls() - before);
+    before = counting.calls();
+  }
+  return out;
+}
+
+/// A day with a kill at the n-th call, and a new berthd after it.
+void KillAt(bool v2, int at) {
+  SCOPED_TRACE(fmt::format("call {}", at));
+  Host host(v2);
+  KillingFs killing(host.disk, at);
+  int deaths = 0;
+  bool died = false;
+  std::optional<Life> life;
+  const auto survive = [&](const auto& work) {
     try {
-      life.emplace(host, killing);
+      work();
     } catch (const Died&) {
       died = true;
+      ++deaths;
     }
-    for (const Step& step : Day()) {
-      try {
-        if (!died && step.repair) Disturb(host);
-        if (!died) step.repair ? life->Later() : life->Want(step.wanted);
-      } catch (const Died&) {
-        died = true;
-      }
-      if (!died) continue;
-      ++kills;
-      ++by_step[step.what];
-      died = false;
-      host.CheckAll();
-      life.emplace(host, host.disk);
-      ASSERT_TRUE(life->started()) << "call " << at;
-      host.CheckAll();
-      life->Want(step.wanted);
-      if (step.repair) life->Later();
-      for (const Pod& pod : step.wanted) ASSERT_TRUE(host.fake.Runs(pod.uid, "app")) << "call " << at << " " << pod.uid;
-      ASSERT_EQ(life->manager().ledger().pods.size(), step.wanted.size()) << "call " << at;
-      host.CheckAll();
-    }
-    life->Later();
-    ASSERT_EQ(life->manager().ledger().shared, host.node->all_cpus()) << "call " << at;
-    ASSERT_TRUE(host.fake.containers.empty()) << "call " << at;
-    if (HasFailure() || killing.calls() <= at) break;
+  };
+  survive([&] { life.emplace(host, killing); });
+  for (const Step& step : Day()) {
+    if (!died && step.repair) Disturb(host);
+    if (!died) survive([&] { step.repair ? life->Later() : life->Want(step.wanted); });
+    if (!std::exchange(died, false)) continue;
+    host.CheckAll();
+    life.emplace(host, host.disk);
+    ASSERT_TRUE(life->started()) << life->why();
+    host.CheckAll();
+    life->Want(step.wanted);
+    if (step.repair) life->Later();
+    for (const Pod& pod : step.wanted) ASSERT_TRUE(host.fake.Runs(pod.uid, "app")) << pod.uid;
+    ASSERT_EQ(life->manager().ledger().pods.size(), step.wanted.size());
+    host.CheckAll();
   }
-  std::printf("killed at %d calls:", kills);
-  for (const auto& [what, count] : by_step) std::printf(" %s %d,", what.c_str(), count);
-  std::printf(" every promise kept\n");
-  EXPECT_GT(kills, 100);
+  life->Later();
+  ASSERT_EQ(life->manager().ledger().shared, host.node->all_cpus());
+  ASSERT_TRUE(host.fake.containers.empty());
+  ASSERT_EQ(deaths, 1);
 }
+
+TEST_P(CrashPropertyTest, KilledAtAnyCallBerthdLosesNothing) {
+  int calls = 0;
+  std::string by_step;
+  for (const auto& [what, count] : CallsOfDay(GetParam())) {
+    calls += count;
+    by_step += fmt::format("{}{} {}", by_step.empty() ? "" : ", ", what, count);
+  }
+  const Sample sample(3, 1);
+  int kills = 0;
+  for (int at = sample.first; at < calls; at += sample.stride, ++kills) {
+    KillAt(GetParam(), at);
+    if (HasFailure()) return;
+  }
+  std::printf("%d calls (%s), killed at %d of them (stride %d, first %d): every promise kept\n", calls, by_step.c_str(),
+              kills, sample.stride, sample.first);
+  EXPECT_GT(calls, 100);
+}
+
+// ---- writes that fail --------------------------------------------------------------------------------------------
+
+/// Once; once although the change was made; for a while; in half.
+std::vector<FaultFs::Plan> FailureKinds() {
+  using Kind = FaultFs::Kind;
+  return {{.kind = Kind::kFail, .sys = ENOSPC},
+          {.kind = Kind::kFailAfter, .sys = EIO},
+          {.kind = Kind::kFailOn, .sys = EROFS},
+          {.kind = Kind::kShortWrite, .sys = EIO}};
+}
+
+/// A day on which the disk or the kernel refuses something.
+class FailingDay {
+ public:
+  FailingDay(bool v2, const FaultFs::Plan& plan) : host_(v2), faulty_(host_.disk, plan) {}
+
+  /// False: it needs fewer changes than that.
+  bool Run() {
+    Start();
+    for (const Step& step : Day()) {
+      if (testing::Test::HasFatalFailure()) return false;
+      SCOPED_TRACE(step.what);
+      Do(step);
+    }
+    if (testing::Test::HasFatalFailure()) return false;
+    TryAgain();
+    EXPECT_EQ(life_->manager().ledger().shared, host_.node->all_cpus());
+    EXPECT_TRUE(host_.fake.containers.empty());
+    return faulty_.fired();
+  }
+  int changes() const { return faulty_.changes(); }
+  int refused() const { return refused_; }
+
+ private:
+  /// A start that fails says why, and the next one works.
+  void Start() {
+    life_.emplace(host_, faulty_);
+    if (life_->started()) return;
+    EXPECT_NE(life_->why().find("injected fault"), std::string::npos) << life_->why();
+    faulty_.Heal();
+    healed_ = true;
+    life_.emplace(host_, faulty_);
+    ASSERT_TRUE(life_->started()) << life_->why();
+  }
+
+  void Do(const Step& step) {
+    const std::size_t pods_before = life_->manager().ledger().pods.size();
+    if (step.repair) Disturb(host_);
+    step.repair ? life_->Later() : life_->Want(step.wanted);
+    for (const auto& [uid, managed] : life_->manager().pods())
+      if (managed.reason == "LedgerNotSaved") {
+        CheckRefused(managed);
+        EXPECT_FALSE(healed_);
+        EXPECT_EQ(life_->manager().ledger().pods.size(), pods_before);
+      }
+    host_.CheckAll();
+    if (faulty_.fired() && !healed_) life_->Later();  // it may last
+    host_.CheckAll();
+    HealIfFailed();
+    TryAgain();
+    for (const Pod& pod : step.wanted) ASSERT_TRUE(host_.fake.Runs(pod.uid, "app")) << pod.uid << "\n" << Events();
+    ASSERT_EQ(life_->manager().ledger().pods.size(), step.wanted.size()) << Events();
+    host_.CheckAll();
+  }
+
+  void HealIfFailed() {
+    if (!faulty_.fired() || healed_) return;
+    CheckReported();
+    faulty_.Heal();
+    healed_ = true;
+  }
+
+  /// As often as it takes after a failure.
+  void TryAgain() {
+    for (int tries = 0; tries < 3; ++tries) {
+      const bool healed_before = healed_;
+      life_->Later();
+      HealIfFailed();
+      if (healed_ != healed_before) tries = 0;
+    }
+  }
+
+  /// It has the reason, nothing in the ledger, in memory and on disk, and does not run.
+  void CheckRefused(const ManagedPod& managed) {
+    ++refused_;
+    const std::string& uid = managed.pod.uid;
+    EXPECT_NE(managed.message.find("injected fault"), std::string::npos) << managed.message;
+    EXPECT_FALSE(life_->manager().ledger().pods.contains(uid));
+    EXPECT_FALSE(host_.fake.Runs(uid, "app"));
+    const auto saved = host_.Load();
+    EXPECT_EQ(saved ? saved->ledger.pods : Ledger().pods, life_->manager().ledger().pods);
+  }
+
+  void CheckReported() {
+    EXPECT_TRUE(std::ranges::any_of(
+        host_.events.events(),
+        [](const Event& event) { return event.message.find("injected fault") != std::string::npos; }))
+        << "nobody is told\n"
+        << Events();
+  }
+
+  std::string Events() const {
+    std::string out;
+    for (const Event& event : host_.events.events())
+      out += fmt::format("{} {}: {}\n", event.reason, event.object, event.message);
+    return out;
+  }
+
+  Host host_;
+  FaultFs faulty_;
+  std::optional<Life> life_;
+  bool healed_ = false;
+  int refused_ = 0;
+};
+
+/// The n-th change fails. A pod whose record could not be saved is refused with the reason and the ledger stays as it
+/// was; whatever else failed is reported and tried again until it works.
+TEST_P(CrashPropertyTest, AFailureAtAnyChangeIsReportedAndOvercome) {
+  int failures = 0;
+  int refused = 0;
+  int changes = 0;
+  const std::vector<FaultFs::Plan> kinds = FailureKinds();
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    const Sample sample(9, static_cast<int>(2 * k));  // each kind at other changes
+    for (int at = sample.first;; at += sample.stride, ++failures) {
+      SCOPED_TRACE(fmt::format("change {}, kind {}", at, k));
+      FailingDay day(GetParam(), {.at = at, .kind = kinds[k].kind, .sys = kinds[k].sys});
+      const bool fired = day.Run();
+      if (HasFailure()) return;
+      refused += day.refused();
+      if (!fired) changes = day.changes();
+      if (!fired) break;
+    }
+  }
+  std::printf("%d changes; %d failures overcome, %d times a pod was refused for the ledger\n", changes, failures,
+              refused);
+  EXPECT_GT(refused, engine::testing::PropertySteps(0) > 0 ? 5 : 0);
+}
+
+// ---- import ------------------------------------------------------------------------------------------------------
+
+/// A disk with a ledger, and what a kubelet's file makes of it.
+struct ImportCase {
+  ImportCase() { EXPECT_TRUE(state::Store::Make(testkit::Share(disk))->Save(before)); }
+  Result<void> Import(os::Fs& fs) const {
+    const auto store = state::Store::Make(testkit::Share(fs));
+    BERTH_TRY([[maybe_unused]] const auto now, store->Load(nullptr));
+    return store->Save(imported);
+  }
+  std::optional<state::Saved> OnDisk() {
+    const auto saved = state::Store::Make(testkit::Share(disk))->Load(nullptr);
+    return saved ? *saved : std::nullopt;
+  }
+
+  MemoryFs disk;
+  state::KubeletFiles files{.cpu = state::KubeletCpuState{.policy = "static",
+                                                          .default_cpus = engine::testing::Cpus("0-1"),
+                                                          .entries = {{"u", {{"app", engine::testing::Cpus("2-3")}}}}},
+                            .memory = {},
+                            .devices = {}};
+  state::Saved imported{state::ImportKubelet(files, {}).ledger, "", ""};
+  state::Saved before{Ledger{.cpu_policy = "static", .shared = engine::testing::Cpus("0-3")}, "boot", "m"};
+};
 
 /// An import is one save: killed anywhere, there is the ledger of before or the imported one.
-TEST_P(CrashTest, AnImportKilledAtAnyCallIsDoneOrNot) {
-  const state::KubeletFiles files{
-      .cpu = state::KubeletCpuState{.policy = "static",
-                                    .default_cpus = engine::testing::Cpus("0-1"),
-                                    .entries = {{"u", {{"app", engine::testing::Cpus("2-3")}}}}},
-      .memory = {},
-      .devices = {}};
-  const state::Saved imported{state::ImportKubelet(files, {}).ledger, "", ""};
-  int kills = 0;
+TEST(CrashTest, AnImportKilledAtAnyCallIsDoneOrNot) {
   for (int at = 0;; ++at) {
-    MemoryFs disk;
-    const state::Saved before{Ledger{.cpu_policy = "static", .shared = engine::testing::Cpus("0-3")}, "boot", "m"};
-    ASSERT_TRUE(state::Store::Make(testkit::Share(disk))->Save(before));
-    KillingFs killing(disk, at);
+    ImportCase it;
+    KillingFs killing(it.disk, at);
     bool done = false;
     try {
-      const auto store = state::Store::Make(testkit::Share(killing));
-      done = store->Load(nullptr) && store->Save(imported);
+      done = it.Import(killing).has_value();
     } catch (const Died&) {
-      ++kills;
+      ASSERT_TRUE(it.OnDisk() == it.before || it.OnDisk() == it.imported) << at;
+      continue;
     }
-    const auto after = state::Store::Make(testkit::Share(disk))->Load(nullptr);
-    ASSERT_TRUE(after && *after);
-    ASSERT_TRUE(**after == imported || (!done && **after == before)) << at;
-    if (done) break;
+    ASSERT_TRUE(done && it.OnDisk() == it.imported);
+    std::printf("import killed at %d calls\n", at);
+    return;
   }
-  std::printf("import killed at %d calls\n", kills);
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, CrashTest, testing::Bool(),
+TEST(CrashTest, AnImportThatCannotBeSavedLeavesTheLedgerOfBefore) {
+  int failures = 0;
+  for (const FaultFs::Plan& kind : FailureKinds())
+    for (int at = 0;; ++at, ++failures) {
+      ImportCase it;
+      FaultFs faulty(it.disk, {.at = at, .kind = kind.kind, .sys = kind.sys});
+      const auto done = it.Import(faulty);
+      ASSERT_EQ(done.has_value(), !faulty.fired());
+      ASSERT_TRUE(it.OnDisk() == (done ? it.imported : it.before)) << "change " << at;
+      if (done) break;
+      ASSERT_NE(done.error().message.find("injected fault"), std::string::npos) << done.error().message;
+    }
+  std::printf("import failed at %d changes\n", failures);
+}
+
+INSTANTIATE_TEST_SUITE_P(Versions, CrashPropertyTest, testing::Bool(),
                          [](const auto& v) { return std::string(v.param ? "V2" : "V1"); });
 
 }  // namespace

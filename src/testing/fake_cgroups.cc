@@ -25,6 +25,22 @@ std::optional<std::int64_t> Amount(std::string_view text) {
   return ParseDecimal<std::int64_t>(Trim(text));
 }
 
+/// The text of such a file is a number, or "max".
+bool TakesNumber(std::string_view name) {
+  return name == "cpu.weight" || name == "cpu.shares" || name == "pids.max" || name.starts_with("memory.");
+}
+
+/// Quota and period; without a period the one before stays.
+bool GoodCpuMax(std::string_view text) {
+  constexpr std::int64_t kLeast = 1'000;
+  constexpr std::int64_t kLongestPeriod = 1'000'000;
+  const auto words = SplitWords(text);
+  if (words.empty() || words.size() > 2) return false;
+  const auto quota = Amount(words[0]);
+  const auto period = words.size() == 2 ? ParseDecimal<std::int64_t>(words[1]) : std::optional(kLeast);
+  return quota && *quota >= kLeast && period && *period >= kLeast && *period <= kLongestPeriod;
+}
+
 }  // namespace
 
 FakeCgroups::FakeCgroups(MemoryFs& fs, Options options) : fs_(fs), options_(std::move(options)) {
@@ -174,6 +190,8 @@ Result<void> FakeCgroups::Check(const std::string& file, std::string_view text) 
   if (name == "memory.limit_in_bytes" || name == "memory.memsw.limit_in_bytes") return CheckMemory(dir, name, text);
   if (name == "cpu.cfs_quota_us" || name == "cpu.cfs_period_us") return CheckQuota(dir, name, text);
   if (name == "cgroup.subtree_control") return CheckControllers(dir, text);
+  if (name == "cpu.max") return GoodCpuMax(text) ? Result<void>() : Refuse(file, EINVAL);
+  if (TakesNumber(name)) return Amount(text) ? Result<void>() : Refuse(file, EINVAL);
   if (name != "cgroup.procs") return {};
   if (options_.v2 && dir != MountOf(dir) && !enabled_[dir].empty()) return Refuse(file, EBUSY);
   const bool cpuset = fs_.Content(dir + "/cpuset.cpus").has_value();
@@ -264,6 +282,11 @@ void FakeCgroups::Settle(const std::string& file) {
     for (const std::string_view word : SplitWords(text))
       enabled_[dir] += (enabled_[dir].empty() ? "" : " ") + std::string(word.substr(1));
     kept.clear();
+  } else if (name == "cpu.max") {
+    const auto words = SplitWords(text);
+    std::string& period = periods_.try_emplace(file, "100000").first->second;
+    if (words.size() == 2) period = words[1];
+    kept = std::string(words[0]) + " " + period;
   } else if (name.starts_with("cpuset.")) {
     kept = FormatIds(*CpuSet::Parse(text));
   } else if ((name.ends_with(".max") || name.ends_with("limit_in_bytes")) && name.starts_with("memory.") &&

@@ -1,7 +1,7 @@
 // The part of a kernel that cgroup code depends on, played on a MemoryFs: directories fill with control files, values
-// are rounded, and writes are refused in the order rules the real one has (v1: child within parent, no process in an
-// empty cpuset, swap limit not below memory limit, quota within the parent's; v2: subtree_control and "no internal
-// processes", effective sets).
+// are rounded, and writes are refused that are no value of their file or break the order the real one wants (v1: child
+// within parent, no process in an empty cpuset, swap limit not below memory limit, quota within the parent's; v2:
+// subtree_control and "no internal processes", effective sets).
 #ifndef BERTH_TESTING_FAKE_CGROUPS_H_
 #define BERTH_TESTING_FAKE_CGROUPS_H_
 
@@ -67,6 +67,7 @@ class FakeCgroups {
   std::map<std::string, std::string> mounts_;       ///< controller -> mount, without leading "/"
   std::map<std::string, std::set<int>> processes_;  ///< by directory
   std::map<std::string, std::string> enabled_;      ///< v2: directory -> cgroup.subtree_control
+  std::map<std::string, std::string> periods_;      ///< v2: of each cpu.max that was written
 };
 
 }  // namespace berth::testkit

@@ -21,10 +21,12 @@ std::unexpected<Error> FaultFs::Dead(std::string_view doing, std::string_view pa
 template <class Do, class Half>
 Result<void> FaultFs::Change(std::string_view doing, std::string_view path, Do change, Half half) {
   if (crashed_) return Dead(doing, path);
-  if (changes_++ != plan_.at) return change();
+  const bool chosen = changes_++ == plan_.at || (plan_.kind == Kind::kFailOn && fired_);
+  if (healed_ || !chosen) return change();
   fired_ = true;
   crashed_ = plan_.kind == Kind::kCrash || plan_.kind == Kind::kCrashAfter;
-  if (plan_.kind == Kind::kFailAfter || plan_.kind == Kind::kCrashAfter) BERTH_RETURN_IF_ERROR(change());
+  const bool done_first = plan_.kind == Kind::kFailAfter || plan_.kind == Kind::kCrashAfter;
+  [[maybe_unused]] const Result<void> done = done_first ? change() : Result<void>();
   if (plan_.kind == Kind::kShortWrite || plan_.kind == Kind::kCrash) half();
   return FailErrno("injected fault: " + std::string(doing), path, plan_.sys);
 }

@@ -51,7 +51,8 @@ class FaultFs final : public FsWrapper {
  public:
   enum class Kind {
     kFail,        ///< the change is not made, `sys` is reported; later ones work
-    kFailAfter,   ///< the change is made, yet `sys` is reported; later ones work
+    kFailAfter,   ///< the change is made as far as it can be, yet `sys` is reported; later ones work
+    kFailOn,      ///< neither this change nor a later one is made, `sys` is reported, until Heal
     kShortWrite,  ///< Write leaves the first half behind and reports kIo; other changes as kFail
     kCrash,       ///< the change is not made (Replace leaves half a temporary file); from then on everything fails
     kCrashAfter,  ///< the change is made; from then on everything fails
@@ -63,6 +64,9 @@ class FaultFs final : public FsWrapper {
   };
 
   FaultFs(os::Fs& target, Plan plan) : FsWrapper(target), plan_(plan) {}
+
+  /// What is asked for from now on works.
+  void Heal() { healed_ = true; }
 
   bool fired() const { return fired_; }
   bool crashed() const { return crashed_; }
@@ -87,6 +91,7 @@ class FaultFs final : public FsWrapper {
   Plan plan_;
   int changes_ = 0;
   bool fired_ = false;
+  bool healed_ = false;
   bool crashed_ = false;
 };
 

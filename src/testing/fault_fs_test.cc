@@ -20,6 +20,18 @@ TEST(FaultFsTest, FailsOnlyTheChosenChange) {
   EXPECT_EQ(3, fs.changes());
 }
 
+TEST(FaultFsTest, FailsOnUntilItIsHealed) {
+  MemoryFs disk{{"a", "old"}};
+  FaultFs fs(disk, {.at = 1, .kind = FaultFs::Kind::kFailOn, .sys = EROFS});
+  EXPECT_TRUE(fs.Write("a", "1"));
+  EXPECT_EQ(EROFS, fs.Write("a", "2").error().sys);
+  EXPECT_EQ(EROFS, fs.RemoveFile("a").error().sys);
+  EXPECT_EQ("1", *fs.Read("a"));
+  fs.Heal();
+  EXPECT_TRUE(fs.Write("a", "3"));
+  EXPECT_EQ("3", *disk.Content("a"));
+}
+
 TEST(FaultFsTest, NothingWorksAfterACrash) {
   MemoryFs disk({{"a", "1"}});
   FaultFs fs(disk, {.at = 0, .kind = FaultFs::Kind::kCrashAfter});

@@ -80,6 +80,7 @@ class MemoryFs final : public os::Fs {
 
   mutable std::recursive_mutex mutex_;
   std::map<std::string, Node> nodes_;  ///< by normal path; the root is implied
+  bool has_links_ = false;             ///< or had
   std::vector<std::string> log_;
   Hooks hooks_;
 };
