@@ -155,13 +155,20 @@ TEST(BadSettingsTest, EachIsRefusedAtTheDoorWithItsNameAndTheCure) {
 
 TEST(BadSettingsTest, MoreNumaNodesThanAllowedAreRefused) {
   const testkit::TempDir folder;
-  std::ofstream(folder / "pod.yaml") << Pod("x", "[{name: a, image: i}]");
-  std::ofstream(folder / "kubelet.yaml") << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
-                                            "topologyManagerPolicy: best-effort\n";
-  const Ran ran = Berth({"simulate", "-m", "numa:9 core:2 pu:1", "-c", folder / "kubelet.yaml", folder / "pod.yaml"});
+  const std::string config = folder / "kubelet.yaml";
+  const std::string pod = folder / "pod.yaml";
+  std::ofstream(pod) << Pod("x", "[{name: a, image: i}]");
+  const auto simulate = [&](const std::string& options) {
+    std::ofstream(config) << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+                             "topologyManagerPolicy: best-effort\n"
+                          << options;
+    return Berth({"simulate", "-m", "numa:9 core:2 pu:1", "-c", config, pod});
+  };
+  EXPECT_EQ(simulate("").status, 0) << "no limit of Berth's own";
+  const Ran ran = simulate("topologyManagerPolicyOptions: {max-allowable-numa-nodes: \"8\"}\n");
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.err, HasSubstr("max-allowable-numa-nodes: unsupported on machines with more than 8 NUMA Nodes: this "
-                                 "one has 9 (raise the option, or set topologyManagerPolicy to none)"));
+                                 "one has 9 (raise the option or leave it out, or set topologyManagerPolicy to none)"));
 }
 
 }  // namespace
