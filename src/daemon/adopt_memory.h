@@ -18,7 +18,7 @@ class MemoryAdoption {
   using Nodes = std::map<NumaId, MemoryNodeState>;
 
   /// `empty`: the node without pods. `saved`: the counters as they were; what was booked on a node stays booked there
-  /// as far as the blocks allow. Requires: at most 64 nodes.
+  /// as far as the blocks allow. Requires: no more nodes than an engine::Mask holds, as of every Node.
   MemoryAdoption(const Nodes& empty, const Nodes& saved) : empty_(empty), saved_(saved) {}
 
   struct Outcome {
