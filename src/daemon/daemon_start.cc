@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "base/text.h"
 #include "daemon/daemon.h"
 #include "daemon/dry_run.h"
 #include "daemon/event_list.h"
@@ -30,6 +31,16 @@ Result<void> PrepareOwnGroup(cgroup::Tree& tree, const cgroup::Names& names) {
   auto made = tree.Create(names.Own());
   if (!made && made.error().code == Code::kBusy) made.error().code = Code::kUnsupported;
   return made;
+}
+
+/// The tree is made of directories; a kubelet's setting for another driver must not be taken in silence.
+Result<void> CheckDriver(const KubeletConfiguration& config) {
+  if (config.cgroup_driver == cgroup::Name(cgroup::Driver::kCgroupfs)) return {};
+  return Fail(
+      Code::kUnsupported,
+      "cgroupDriver: " + Printable(config.cgroup_driver, 60) +
+          ": berthd makes its cgroups itself; set 'cgroupDriver: cgroupfs', and on a host with systemd give it a "
+          "part of the tree of its own: a cgroupRoot below a unit with Delegate=yes");
 }
 
 sigset_t LoopSignals() {
@@ -136,6 +147,7 @@ Result<void> Daemon::OpenCgroups(const Machine& machine) {
     tree_ = std::make_unique<DryRunTree>(machine);
     return {};
   }
+  BERTH_RETURN_IF_ERROR(CheckDriver(settings_.kubelet));
   BERTH_TRY(root_fs_, os::OpenFs("/"));
   BERTH_TRY(std::unique_ptr<os::Fs> tree_fs, os::OpenFs("/"));
   BERTH_TRY(cgroup::Layout layout, cgroup::DiscoverLayout(*root_fs_));

@@ -196,6 +196,13 @@ TEST_F(DaemonBadInputTest, PodsThroughTheApiAreCheckedAndStored) {
   EXPECT_EQ(unknown.error().code, Code::kNotFound);
 }
 
+TEST_F(DaemonBadInputTest, AnotherCgroupDriverIsAnErrorWithTheCure) {
+  node.Configure("cgroupDriver: systemd\n");
+  const auto outcome = node.RunToEnd();
+  EXPECT_NE(0, outcome.status);
+  EXPECT_NE(outcome.output.find("set 'cgroupDriver: cgroupfs'"), std::string::npos) << outcome.output;
+}
+
 TEST_F(DaemonBadInputTest, CheckConfigNamesTheSetting) {
   std::ofstream(node.Dir("kubelet.yaml")) << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
                                              "cpuManagerPolicy: nonsense\n";

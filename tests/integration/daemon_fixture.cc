@@ -233,6 +233,8 @@ int DaemonFixture::Stop() {
 
 std::string DaemonFixture::output() const { return ReadAll(Dir("berthd.log")); }
 
+void DaemonFixture::Configure(std::string_view yaml) { std::ofstream(Dir("kubelet.yaml"), std::ios::app) << yaml; }
+
 void DaemonFixture::AddPod(const std::string& file, std::string_view text) {
   const std::string path = Dir("pods/" + file);
   {

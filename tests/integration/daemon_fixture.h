@@ -39,6 +39,8 @@ class DaemonFixture {
   DaemonFixture(const DaemonFixture&) = delete;
   DaemonFixture& operator=(const DaemonFixture&) = delete;
 
+  /// Adds lines to the KubeletConfiguration; before Start.
+  void Configure(std::string_view yaml);
   /// Starts berthd and waits until it answers. `before_exec` runs in the child.
   void Start(const std::vector<std::string>& more_arguments = {}, const std::function<void()>& before_exec = nullptr);
   /// Runs another berthd with the same arguments to its end: exit status and what it said.
