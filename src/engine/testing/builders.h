@@ -102,7 +102,7 @@ inline void PinMemory(KubeletConfiguration& config, std::string_view reserved = 
 }
 
 /// A container whose requests and limits are equal.
-inline Container MakeContainer(std::string name, std::map<std::string, std::string> amounts) {
+inline Container MakeContainer(std::string name, const std::map<std::string, std::string>& amounts) {
   Container out;
   out.name = std::move(name);
   for (const auto& [resource, amount] : amounts) out.resources.requests[resource] = Q(amount);
