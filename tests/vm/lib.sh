@@ -32,7 +32,7 @@ vm_programs=(bin/berthd bin/berth bin/berth-shim tests/integration/berth_cgroup_
 
 # Makes the initramfs: busybox, the tools the tests start, Berth's programs and tests, the suites.
 vm_make_image() {
-  local root=$vm_dir/root name build
+  local root=$vm_dir/root name
   for name in "${vm_programs[@]}"; do
     [[ -x $vm_build/$name ]] && continue
     echo "$vm_build/$name is missing; build it first: cmake --preset release && cmake --build build/release" >&2
@@ -49,10 +49,7 @@ vm_make_image() {
     vm_add "$(readlink -f "$(type -P "$name")")" "usr/bin/$name"
   done
   for name in "${vm_programs[@]}"; do vm_add "$vm_build/$name" "opt/berth/${name/integration\//}"; done
-  # The tests have the programs' absolute paths compiled in.
-  build=$(realpath "$vm_build")
-  mkdir -p "$root$build"
-  ln -s /opt/berth/bin "$root$build/bin"
+  realpath "$vm_build" >"$root/opt/berth/built_at"
   cp -r tests/vm/guest/suites tests/vm/guest/settings examples "$root/opt/berth/"
   install -m 755 tests/vm/guest/init "$root/init"
   echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"

@@ -35,7 +35,7 @@ node_field() {
 }
 runs() { case "$(state "$1")" in *running*) true ;; *) false ;; esac; }
 settled() { ! berth pods -o json | grep -q '"phase": *"Pending"'; }
-gone() { ! berth pods | grep -q "^$1-vm "; }
+gone() { pods=$(berth pods -o json) && ! echo "$pods" | grep -q "\"name\": *\"$1-vm\""; }
 pids() { berth pods -o json | grep '"pid":' | sort; }
 
 # Empty for a process that is gone.
