@@ -44,11 +44,10 @@ Result<Pod> ChoosePod(const ExplainOptions& options, const std::string& node_nam
 /// Takes a pod of the same name off the node, so that the answer is the one it would get now. True: there was one.
 bool TakeOff(const std::string& full_name, OfflineNode& node) {
   for (const std::string& name : NamesOf(full_name, node.node_name)) {
-    for (const auto& [uid, pod] : node.ledger.pods) {
-      if (pod.namespace_ + "/" + pod.name != name) continue;
-      Apply(node.ledger, engine::Release(node.node, node.ledger, std::string(uid), nullptr));
-      return true;
-    }
+    const PodRecord* const pod = FindPod(node.ledger, name);
+    if (pod == nullptr) continue;
+    Apply(node.ledger, engine::Release(node.node, node.ledger, pod->uid, nullptr));
+    return true;
   }
   return false;
 }

@@ -92,7 +92,7 @@ void PrintLedger(const Ledger& ledger, const Session& session) {
   view::Table table({{"POD"}, {"CONTAINER"}, {"CPUS"}, {"MEMORY NODES"}, {"DEVICES", view::Align::kLeft, true}});
   for (const auto& [uid, pod] : ledger.pods)
     for (const Placement& placement : pod.placements)
-      table.AddRow({pod.partial ? uid : pod.namespace_ + "/" + pod.name, placement.container,
+      table.AddRow({pod.partial ? uid : FullName(pod), placement.container,
                     placement.cpus ? FormatIds(*placement.cpus) : "shared", FormatIds(MemoryNodes(placement)),
                     DevicesText(placement)});
   if (!table.empty()) session.out() << '\n' << table.Format(session.table());

@@ -89,6 +89,11 @@ std::string Names::Below(const std::vector<std::string>& components) const {
   return Slices(all, root_components_.size()).substr(1);
 }
 
+std::vector<QosClass> Names::Tiers() const {
+  if (!per_qos_) return {QosClass::kGuaranteed};
+  return {QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort};
+}
+
 std::string Names::Qos(QosClass qos) const {
   if (!per_qos_) return "";
   switch (qos) {

@@ -37,6 +37,8 @@ class Names {
   bool per_qos() const { return per_qos_; }
   /// On-disk path of the root: what Tree::Open takes.
   const std::string& root() const { return root_; }
+  /// The classes whose Qos() is a group that pods are made in, the group of all pods first.
+  std::vector<QosClass> Tiers() const;
   /// Group of all pods (kGuaranteed) or of a class; "" without levels per QoS.
   std::string Qos(QosClass qos) const;
   std::string Pod(QosClass qos, std::string_view uid) const;

@@ -1,15 +1,12 @@
 #include "cgroup/observe.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
 
 namespace berth::cgroup {
 namespace {
-
-constexpr std::array kTiers = {QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort};
 
 /// The group of one container; nothing is added when it is gone.
 Result<void> Add(Tree& tree, RunningGroup group, std::vector<RunningGroup>& out) {
@@ -24,28 +21,32 @@ Result<void> Add(Tree& tree, RunningGroup group, std::vector<RunningGroup>& out)
   return {};
 }
 
-Result<void> AddTier(Tree& tree, const Names& names, QosClass qos, std::vector<RunningGroup>& out) {
-  const std::string tier = names.Qos(qos);
-  BERTH_TRY(const std::vector<std::string> pods, tree.Children(tier));
-  for (const std::string& pod : pods) {
-    const std::optional<std::string> uid = names.PodUid(pod);
-    if (!uid) continue;
-    const std::string path = tier.empty() ? pod : tier + "/" + pod;
-    BERTH_TRY(const std::vector<std::string> containers, tree.Children(path));
-    for (const std::string& group : containers) {
-      const std::string name = names.ContainerName(*uid, group).value_or(group);
-      BERTH_RETURN_IF_ERROR(Add(tree, {.path = path + "/" + group, .uid = *uid, .name = name, .qos = qos}, out));
-    }
-  }
-  return {};
-}
-
 }  // namespace
+
+Result<std::vector<PodGroup>> FindPodGroups(Tree& tree, const Names& names) {
+  std::vector<PodGroup> out;
+  for (const QosClass qos : names.Tiers()) {
+    const std::string tier = names.Qos(qos);
+    BERTH_TRY(const std::vector<std::string> groups, tree.Children(tier));
+    for (const std::string& group : groups)
+      if (std::optional<std::string> uid = names.PodUid(group))
+        out.push_back({tier.empty() ? group : tier + "/" + group, *std::move(uid), qos});
+  }
+  std::ranges::sort(out, {}, &PodGroup::path);
+  return out;
+}
 
 Result<std::vector<RunningGroup>> ObserveRunning(Tree& tree, const Names& names) {
   std::vector<RunningGroup> out;
-  for (const QosClass qos : kTiers)
-    if (names.per_qos() || qos == QosClass::kGuaranteed) BERTH_RETURN_IF_ERROR(AddTier(tree, names, qos, out));
+  BERTH_TRY(const std::vector<PodGroup> pods, FindPodGroups(tree, names));
+  for (const PodGroup& pod : pods) {
+    BERTH_TRY(const std::vector<std::string> containers, tree.Children(pod.path));
+    for (const std::string& group : containers) {
+      const std::string name = names.ContainerName(pod.uid, group).value_or(group);
+      BERTH_RETURN_IF_ERROR(
+          Add(tree, {.path = pod.path + "/" + group, .uid = pod.uid, .name = name, .qos = pod.qos}, out));
+    }
+  }
   std::ranges::sort(out, {}, &RunningGroup::path);
   return out;
 }

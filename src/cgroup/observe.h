@@ -2,6 +2,7 @@
 #ifndef BERTH_CGROUP_OBSERVE_H_
 #define BERTH_CGROUP_OBSERVE_H_
 
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -10,6 +11,16 @@
 #include "model/running.h"
 
 namespace berth::cgroup {
+
+/// A group that is called like a pod's.
+struct PodGroup {
+  std::string path;
+  std::string uid;
+  QosClass qos = QosClass::kGuaranteed;  ///< of the tier it is in
+};
+
+/// All groups where pods have theirs that are called like a pod's, sorted by path. Errors: from reading.
+Result<std::vector<PodGroup>> FindPodGroups(Tree& tree, const Names& names);
 
 /// All groups below groups that are called like a pod's, sorted by path; groups that go meanwhile are left out.
 /// Errors: from reading.

@@ -35,18 +35,12 @@ bool MemoryFits(const Ledger& empty, const Ledger& saved) {
   });
 }
 
-std::vector<const PodRecord*> InOrderOfAdmission(const Ledger& ledger) {
-  std::vector<const PodRecord*> out;
-  for (const auto& [uid, pod] : ledger.pods) out.push_back(&pod);
-  std::ranges::stable_sort(out, {}, [](const PodRecord* pod) { return pod->sequence; });
-  return out;
-}
-
 /// Builds the new ledger, pod by pod.
 class Fitting {
  public:
-  Fitting(const engine::Node& node, const Ledger& saved, Since since)
-      : node_(node), empty_(node.EmptyLedger()), saved_(saved), since_(since), memory_(empty_.memory, saved.memory) {}
+  /// `empty`: node.EmptyLedger(). All must outlive it.
+  Fitting(const engine::Node& node, const Ledger& empty, const Ledger& saved, Since since)
+      : node_(node), empty_(empty), saved_(saved), since_(since), memory_(empty_.memory, saved.memory) {}
 
   Adoption Run() {
     out_.ledger = empty_;
@@ -54,7 +48,7 @@ class Fitting {
     out_.ledger.next_sequence = std::max<std::uint64_t>(1, saved_.next_sequence);
     NotePolicies();
     free_ = node_.all_cpus();
-    for (const PodRecord* record : InOrderOfAdmission(saved_)) Keep(*record);
+    for (const PodEntry* entry : InOrderOfAdmission(saved_)) Keep(entry->first, entry->second);
     if (KeepsCpuPool(empty_)) out_.ledger.shared = PoolOf(free_);
     out_.ledger.memory = memory_.Counters();
     NotePool();
@@ -82,8 +76,8 @@ class Fitting {
   /// What of `free` is shared: under strict reservation not the reserved CPUs.
   CpuSet PoolOf(const CpuSet& free) const { return KeepsCpuPool(empty_) ? free & empty_.shared : free; }
 
-  void Keep(const PodRecord& record) {
-    PodRecord pod = record;
+  void Keep(const std::string& uid, PodRecord pod) {
+    pod.uid = uid;
     const CpuSet free_before = free_;
     const auto devices_before = devices_;
     const std::size_t memory_before = memory_.Mark();
@@ -101,20 +95,16 @@ class Fitting {
     devices_ = devices_before;
     memory_.BackTo(memory_before);
     out_.notes.resize(notes_before);
-    Note(NameOf(pod), "does not run since the reboot and cannot keep all it had, so it is placed anew: " + lost_);
+    Note(FullName(pod), "does not run since the reboot and cannot keep all it had, so it is placed anew: " + lost_);
   }
 
-  static std::string NameOf(const PodRecord& pod) { return pod.namespace_ + "/" + pod.name; }
-
   void Lose(const PodRecord& pod, const std::string& text) {
-    Note(NameOf(pod), text);
+    Note(FullName(pod), text);
     lost_ += (lost_.empty() ? "" : "; ") + text;
   }
 
-  /// Uid, number and placements as a ledger promises them.
+  /// Number and placements as a ledger promises them.
   void PutInOrder(PodRecord& pod) {
-    for (const auto& [uid, record] : saved_.pods)
-      if (record == pod) pod.uid = uid;
     if (pod.sequence >= out_.ledger.next_sequence || !numbers_.insert(pod.sequence).second) {
       pod.sequence = out_.ledger.next_sequence++;
       numbers_.insert(pod.sequence);
@@ -195,7 +185,7 @@ class Fitting {
   }
 
   const engine::Node& node_;
-  const Ledger empty_;
+  const Ledger& empty_;
   const Ledger& saved_;
   const Since since_;
   MemoryAdoption memory_;
@@ -211,12 +201,11 @@ class Fitting {
 Adoption Adopt(const engine::Node& node, const Ledger& saved, Since since) {
   const Ledger empty = node.EmptyLedger();
   const bool fits = MemoryFits(empty, saved) && CpusFit(node, empty, saved) && Contradictions(saved).empty();
-  Adoption out = fits ? Adoption{saved, {}} : Fitting(node, saved, since).Run();
+  Adoption out = fits ? Adoption{saved, {}} : Fitting(node, empty, saved, since).Run();
   for (const auto& [uid, pod] : out.ledger.pods)
     if (const CpuSet both = ExclusiveCpus(pod) & node.reserved_cpus(); !both.empty())
       out.notes.push_back(
-          {pod.namespace_ + "/" + pod.name,
-           fmt::format("keeps CPUs {} until it ends, although they are reserved now", FormatIds(both))});
+          {FullName(pod), fmt::format("keeps CPUs {} until it ends, although they are reserved now", FormatIds(both))});
   return out;
 }
 

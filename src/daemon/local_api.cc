@@ -164,11 +164,9 @@ Result<Json> LocalApi::Explain(const std::string& manifest) {
   }));
   source::MakeStatic(pod, known.node_name, kRequest, "api");
   const std::string name = FullName(pod);
-  const auto same_name = [&](const auto& entry) { return entry.second.namespace_ + "/" + entry.second.name == name; };
-  const auto there = std::ranges::find_if(known.ledger.pods, same_name);
-  const bool was_there = there != known.ledger.pods.end();
-  if (was_there)
-    berth::Apply(known.ledger, engine::Release(known.node, known.ledger, std::string(there->first), nullptr));
+  const PodRecord* const there = FindPod(known.ledger, name);
+  const bool was_there = there != nullptr;
+  if (was_there) berth::Apply(known.ledger, engine::Release(known.node, known.ledger, there->uid, nullptr));
   Json out = {
       {"pod", name}, {"qosClass", Name(QosOf(pod))}, {"machine", known.node.machine().source}, {"wasThere", was_there}};
   out.update(offline::ToJson(engine::Explain(known.node, known.ledger, pod, {})));

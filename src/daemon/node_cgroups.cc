@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <utility>
 
+#include "cgroup/observe.h"
 #include "daemon/adopt.h"
 #include "state/takeover.h"
 
@@ -14,8 +14,6 @@ namespace berth::daemon {
 namespace {
 
 constexpr os::Millis kLockPatience{2'000};
-
-constexpr std::array kTiers = {QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort};
 
 /// A group without booked memory that keeps the nodes it had: of an init container that has ended, and of pods whose
 /// booking may have been lost while they ran.
@@ -69,32 +67,16 @@ Result<void> NodeCgroups::TakeRoot() {
 
 Result<void> NodeCgroups::MakeTiers(const Ledger& ledger) {
   if (!names_.per_qos()) return {};
-  for (const QosClass qos : kTiers) {
+  for (const QosClass qos : names_.Tiers()) {
     BERTH_RETURN_IF_ERROR(tree_.Create(names_.Qos(qos)));
     watch_(CpusetDir(names_.Qos(qos)));
   }
   return UpdateTiers(ledger);
 }
 
-/// All groups that are named as a pod's: path -> uid.
-Result<std::map<std::string, std::string>> NodeCgroups::PodGroups() {
-  std::map<std::string, std::string> out;
-  const auto add = [&](const std::string& tier) -> Result<void> {
-    BERTH_TRY(const std::vector<std::string> groups, tree_.Children(tier));
-    for (const std::string& name : groups)
-      if (std::optional<std::string> uid = names_.PodUid(name))
-        out.emplace(tier.empty() ? name : tier + "/" + name, *std::move(uid));
-    return {};
-  };
-  if (!names_.per_qos()) BERTH_RETURN_IF_ERROR(add(names_.Qos(QosClass::kGuaranteed)));
-  if (names_.per_qos())
-    for (const QosClass qos : kTiers) BERTH_RETURN_IF_ERROR(add(names_.Qos(qos)));
-  return out;
-}
-
 Result<void> NodeCgroups::Discover(const Ledger& ledger, const std::set<std::string>& known) {
-  BERTH_TRY(const auto groups, PodGroups());
-  for (const auto& [path, uid] : groups) {
+  BERTH_TRY(const std::vector<cgroup::PodGroup> groups, cgroup::FindPodGroups(tree_, names_));
+  for (const auto& [path, uid, qos] : groups) {
     const auto record = ledger.pods.find(uid);
     if (record == ledger.pods.end() && !known.contains(uid)) continue;
     pods_.insert_or_assign(uid, path);
@@ -132,14 +114,14 @@ void NodeCgroups::Know(const std::string& path, ContainerGroup group) {
 }
 
 Result<std::vector<std::string>> NodeCgroups::FindForeign() {
-  BERTH_TRY(const auto groups, PodGroups());
+  BERTH_TRY(const std::vector<cgroup::PodGroup> groups, cgroup::FindPodGroups(tree_, names_));
   std::erase_if(taken_over_, [&](const std::string& path) {
-    if (groups.contains(path)) return false;
+    if (std::ranges::binary_search(groups, path, {}, &cgroup::PodGroup::path)) return false;
     std::erase_if(containers_, [&](const auto& entry) { return entry.first.starts_with(path + "/"); });
     return true;
   });
   std::vector<std::string> out;
-  for (const auto& [path, uid] : groups) {
+  for (const auto& [path, uid, qos] : groups) {
     const auto known = pods_.find(uid);
     if ((known == pods_.end() || known->second != path) && !taken_over_.contains(path)) out.push_back(path);
   }

@@ -154,7 +154,6 @@ class NodeCgroups {
   Result<std::vector<std::pair<std::string, CpuSet>>> Wanted(const Ledger& ledger) const;
   std::string CpusetDir(std::string_view path) const;
   void Know(const std::string& path, ContainerGroup group);
-  Result<std::map<std::string, std::string>> PodGroups();
   Result<void> KnowContainers(const std::string& pod_path, const std::string& uid);
   Result<void> KnowPartial(const std::string& pod_path, const PodRecord& record);
 

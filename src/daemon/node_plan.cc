@@ -53,8 +53,7 @@ std::string NodeCgroups::LimitAllPods() {
 
 Result<void> NodeCgroups::UpdateTiers(const Ledger& ledger) {
   if (!names_.per_qos()) return {};
-  for (const QosClass qos : {QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort})
-    BERTH_RETURN_IF_ERROR(UpdateTier(qos, ledger));
+  for (const QosClass qos : names_.Tiers()) BERTH_RETURN_IF_ERROR(UpdateTier(qos, ledger));
   return {};
 }
 

@@ -10,6 +10,19 @@
 namespace berth::daemon {
 namespace {
 
+/// A container that runs though the ledger does not know it, and the ledger cannot be written.
+struct NoPlaceTest : PodManagerTest {
+  std::unique_ptr<PodManager> BootWithoutPlace() {
+    Boot()->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+    world.store.saved->ledger = world.node.EmptyLedger();
+    world.store.full = true;
+    world.steps.set_check(nullptr);
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+    return manager;
+  }
+};
+
 TEST_F(PodManagerTest, SavesThenShrinksThenStarts) {
   auto manager = Boot();
   manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort)}), Now());
@@ -251,14 +264,8 @@ TEST_F(PodManagerTest, ContainersWithoutRecordInTheLedgerAreTakenInOrEnded) {
   EXPECT_EQ(CpusAt("kubepods/poduid-web/web"), ExclusiveCpus(manager->ledger()));
 }
 
-TEST_F(PodManagerTest, AContainerWithoutPlaceIsEndedWhenItsManifestGoes) {
-  auto manager = Boot();
-  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
-  world.store.saved->ledger = world.node.EmptyLedger();
-  world.store.full = true;
-  world.steps.set_check(nullptr);
-  manager = Boot();
-  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+TEST_F(NoPlaceTest, AContainerWithoutPlaceIsEndedWhenItsManifestGoes) {
+  auto manager = BootWithoutPlace();
   EXPECT_EQ(manager->pods().find("uid-web")->second.stage, ManagedPod::Stage::kWaiting);
   EXPECT_FALSE(manager->idle()) << "it runs, though without a place";
   manager->OnSnapshot(Wanting({}), Now());
@@ -267,14 +274,8 @@ TEST_F(PodManagerTest, AContainerWithoutPlaceIsEndedWhenItsManifestGoes) {
   EXPECT_TRUE(manager->pods().empty());
 }
 
-TEST_F(PodManagerTest, StopAllEndsAContainerWithoutPlaceThatIgnoresTerm) {
-  auto manager = Boot();
-  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
-  world.store.saved->ledger = world.node.EmptyLedger();
-  world.store.full = true;
-  world.steps.set_check(nullptr);
-  manager = Boot();
-  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+TEST_F(NoPlaceTest, StopAllEndsAContainerWithoutPlaceThatIgnoresTerm) {
+  auto manager = BootWithoutPlace();
   Advance(*manager, std::chrono::minutes(1));  // the place is decided again, and cannot be saved again
   world.runtime.deaf = true;
   manager->StopAll(Now());

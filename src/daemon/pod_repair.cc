@@ -89,7 +89,7 @@ void PodManager::RepairCpusets(os::MonoTime now) {
 CpuSet PodManager::PoolOf(const Ledger& ledger) const {
   if (ledger.shared.empty() || !online_) return ledger.shared;
   // Under strict reservation the pool of an empty node has no reserved CPUs.
-  CpuSet pool = (node_.EmptyLedger().shared - ExclusiveCpus(ledger)) & *online_;
+  CpuSet pool = (node_.pool_cpus() - ExclusiveCpus(ledger)) & *online_;
   return pool.empty() ? ledger.shared : pool;
 }
 
@@ -138,7 +138,7 @@ void PodManager::ReportCpus(const CpuSet& before) {
   for (const auto& [uid, pod] : ledger_.pods)
     for (const Placement& placement : pod.placements) {
       if (!placement.cpus) continue;
-      const std::string who = "pod/" + pod.namespace_ + "/" + pod.name;
+      const std::string who = "pod/" + FullName(pod);
       const CpuSet left = *placement.cpus & *online_;
       if (placement.cpus->Intersects(gone))
         parts_.events.Warning("CpusOffline", who,

@@ -28,6 +28,11 @@ struct PodRepairTest : PodManagerTest {
     const Event* event = FindEvent(reason, object);
     return event == nullptr ? "" : event->message;
   }
+  /// Lets the time to the next look pass, and looks.
+  void Look(PodManager& manager) {
+    world.clock.Advance(kLook);
+    manager.Tick(Now());
+  }
   const std::vector<Pod> both = {MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")};
 };
 
@@ -38,8 +43,7 @@ TEST_F(PodRepairTest, ACpusetEditedByHandIsPutBackWithinASecond) {
   world.tree.ForeignWrite(kWeb, CpuSet::Range(0, 3));
   world.tree.ForeignWrite(kBack, CpuSet::Range(0, 3));
   EXPECT_LE(manager->next_due() - Now(), kLook);
-  world.clock.Advance(kLook);
-  manager->Tick(Now());
+  Look(*manager);
   EXPECT_EQ(FormatIds(CpusAt(kWeb)), "1-2");
   EXPECT_EQ(FormatIds(CpusAt(kBack)), "0,3");
   EXPECT_EQ(world.tree.writes(), writes + 4) << "two of them were the foreign ones";
@@ -83,8 +87,7 @@ TEST_F(PodRepairTest, LooksThatTakeLongAreTakenLessOften) {
   manager->Tick(Now());
   EXPECT_EQ(FormatIds(CpusAt(kBack)), "0-3") << "a two-thousandth of a CPU is used up";
   for (int i = 0; i < 40; ++i) {
-    world.clock.Advance(kLook);
-    manager->Tick(Now());
+    Look(*manager);
   }
   EXPECT_EQ(FormatIds(CpusAt(kBack)), "0,3");
 }
@@ -94,8 +97,7 @@ TEST_F(PodRepairTest, NothingIsWrittenWhileNothingDiffers) {
   const std::uint64_t writes = world.tree.writes();
   const std::uint64_t revision = manager->ledger().revision;
   for (int i = 0; i < 200; ++i) {
-    world.clock.Advance(kLook);
-    manager->Tick(Now());
+    Look(*manager);
   }
   EXPECT_EQ(world.tree.writes(), writes);
   EXPECT_TRUE(world.steps.log().empty());
@@ -128,8 +130,7 @@ TEST_F(PodRepairTest, AForeignWriterIsNamedAndHisWritePutRightAtOnce) {
 TEST_F(PodRepairTest, PoolAndLedgerFollowACpuThatGoesOfflineAndComesBack) {
   auto manager = BootWith(both);
   world.tree.online = CpuSet::Range(0, 2);
-  world.clock.Advance(kLook);
-  manager->Tick(Now());
+  Look(*manager);
   EXPECT_EQ(FormatIds(manager->ledger().shared), "0");
   EXPECT_EQ(world.store.saved->ledger, manager->ledger());
   EXPECT_EQ(FormatIds(CpusAt(kBack)), "0");
@@ -140,8 +141,7 @@ TEST_F(PodRepairTest, PoolAndLedgerFollowACpuThatGoesOfflineAndComesBack) {
   EXPECT_FALSE(world.runtime.Runs("uid-third", "third")) << "the CPU that is left is not there";
   manager->OnSnapshot(Wanting(both), Now());
   world.tree.online = CpuSet::Range(0, 3);
-  world.clock.Advance(kLook);
-  manager->Tick(Now());
+  Look(*manager);
   EXPECT_EQ(FormatIds(manager->ledger().shared), "0,3");
   EXPECT_EQ(FormatIds(CpusAt(kBack)), "0,3");
   EXPECT_EQ(Said("CpusOnline"), "CPUs 3 came online");
@@ -151,15 +151,13 @@ TEST_F(PodRepairTest, APinnedContainerKeepsWhatIsLeftAndGetsTheRestBack) {
   world.steps.set_check(nullptr);
   auto manager = BootWith(both);
   world.tree.online = *CpuSet::Parse("0-1,3");
-  world.clock.Advance(kLook);
-  manager->Tick(Now());
+  Look(*manager);
   EXPECT_EQ(FormatIds(CpusAt(kWeb)), "1");
   EXPECT_EQ(FormatIds(CpusAt(kBack)), "0,3");
   EXPECT_EQ(Said("CpusOffline", "pod/default/web"), "container web lost CPUs 2 of 1-2; it keeps 1");
   EXPECT_EQ(FormatIds(ExclusiveCpus(manager->ledger())), "1-2") << "they are still promised to it";
   world.tree.online = CpuSet::Range(0, 3);
-  world.clock.Advance(kLook);
-  manager->Tick(Now());
+  Look(*manager);
   EXPECT_EQ(FormatIds(CpusAt(kWeb)), "1-2");
   EXPECT_EQ(Said("CpusOnline", "pod/default/web"), "container web has CPUs 2 back");
   EXPECT_FALSE(HasEvent("CgroupRepaired"));
@@ -171,14 +169,12 @@ TEST_F(PodRepairTest, AContainerWithoutAnyCpuLeftRunsInTheSharedPoolAndOnNobodys
   ASSERT_EQ(FormatIds(CpusAt("kubepods/poduid-xy/xy")), "3");
   world.tree.online = CpuSet::Range(0, 2);
   world.tree.ForeignWrite("kubepods/poduid-xy/xy", CpuSet::Range(0, 2));  // v2: the parent's take effect
-  world.clock.Advance(kLook);
-  manager->Tick(Now());
+  Look(*manager);
   EXPECT_EQ(FormatIds(CpusAt("kubepods/poduid-xy/xy")), "0");
   EXPECT_EQ(Said("CpusOffline", "pod/default/xy"),
             "container xy lost CPUs 3 of 3; it runs in the shared pool until they are back");
   world.tree.online = CpuSet::Range(0, 3);
-  world.clock.Advance(kLook);
-  manager->Tick(Now());
+  Look(*manager);
   EXPECT_EQ(FormatIds(CpusAt("kubepods/poduid-xy/xy")), "3");
 }
 
@@ -186,15 +182,13 @@ TEST_F(PodRepairTest, CpusGivenBackWhileOfflineEnterThePoolWhenTheyAreThere) {
   world.steps.set_check(nullptr);
   auto manager = BootWith(both);
   world.tree.online = *CpuSet::Parse("0-1,3");
-  world.clock.Advance(kLook);
-  manager->Tick(Now());
+  Look(*manager);
   manager->OnSnapshot(Wanting({both[0]}), Now());
   manager->OnRuntime(Now());
   ASSERT_FALSE(manager->ledger().pods.contains("uid-web"));
   EXPECT_EQ(FormatIds(manager->ledger().shared), "0-1,3");
   world.tree.online = CpuSet::Range(0, 3);
-  world.clock.Advance(kLook);
-  manager->Tick(Now());
+  Look(*manager);
   EXPECT_EQ(FormatIds(manager->ledger().shared), "0-3");
 }
 
@@ -202,8 +196,7 @@ TEST_F(PodRepairTest, ThePoolNeverBecomesEmpty) {
   world.steps.set_check(nullptr);
   auto manager = BootWith({both[0], MakePod("web", "3")});
   world.tree.online = CpuSet::Range(1, 3);
-  world.clock.Advance(kLook);
-  manager->Tick(Now());
+  Look(*manager);
   EXPECT_EQ(FormatIds(manager->ledger().shared), "0");
   EXPECT_EQ(FormatIds(CpusAt(kWeb)), "1-3");
 }

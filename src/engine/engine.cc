@@ -73,14 +73,18 @@ const CpuSet& Node::reserved_cpus() const { return tables_->settings.reserved_cp
 const ResourceList& Node::capacity() const { return tables_->settings.capacity; }
 const ResourceList& Node::allocatable() const { return tables_->settings.allocatable; }
 
+CpuSet Node::pool_cpus() const {
+  if (!tables_->StaticCpus()) return {};
+  CpuSet out = tables_->all_cpus;
+  if (tables_->settings.cpu.strict_reservation) out -= tables_->settings.reserved_cpus;
+  return out;
+}
+
 Ledger Node::EmptyLedger() const {
   Ledger out;
   out.cpu_policy = tables_->StaticCpus() ? "static" : "none";
   out.memory_policy = tables_->StaticMemory() ? "Static" : "None";
-  if (tables_->StaticCpus()) {
-    out.shared = tables_->all_cpus;
-    if (tables_->settings.cpu.strict_reservation) out.shared -= tables_->settings.reserved_cpus;
-  }
+  out.shared = pool_cpus();
   if (tables_->StaticMemory()) out.memory = tables_->memory.InitialState(tables_->nodes);
   return out;
 }

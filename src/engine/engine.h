@@ -42,6 +42,9 @@ class Node {
 
   const CpuSet& all_cpus() const;       ///< every CPU the engine may hand out or share
   const CpuSet& reserved_cpus() const;  ///< reserved by list or count; {} under CPU policy none
+  /// The shared pool while no container has CPUs for itself: under strict reservation without the reserved ones, {}
+  /// under CPU policy none.
+  CpuSet pool_cpus() const;
   /// What pods may ask for in sum (spec devices-cgroups 2.3): cpu, memory, hugepages-*, pods.
   const ResourceList& capacity() const;
   const ResourceList& allocatable() const;

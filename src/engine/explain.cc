@@ -58,7 +58,7 @@ std::vector<Holder> HoldersOfAllocatable(const Ledger& ledger, const Shortage& s
     if (shortage.resource == "pods") holder.amount = 1;
     if (holder.amount == 0) continue;
     holder.uid = uid;
-    holder.pod = record.namespace_ + "/" + record.name;
+    holder.pod = FullName(record);
     holder.resource = shortage.resource;
     out.push_back(std::move(holder));
   }
@@ -73,7 +73,7 @@ std::vector<Holder> HoldersOf(const Node& node, const Ledger& ledger, const Inpu
       Holder holder = HeldBy(node.tables(), inputs, placement, shortage);
       if (holder.amount == 0) continue;
       holder.uid = uid;
-      holder.pod = record.namespace_ + "/" + record.name;
+      holder.pod = FullName(record);
       holder.container = placement.container;
       holder.resource = shortage.resource;
       out.push_back(std::move(holder));

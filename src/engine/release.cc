@@ -48,7 +48,7 @@ LedgerDelta ReleasePod(const Node& node, const Ledger& ledger, const PodRecord& 
   if (log) {
     const CpuSet back = books.shared - before;
     log.Add("release", "", "",
-            record.namespace_ + "/" + record.name + " is gone" +
+            FullName(record) + " is gone" +
                 (back.empty() ? "" : "; CPUs " + FormatIds(back) + " return to the shared pool"));
   }
   return out;

@@ -56,7 +56,7 @@ Removal ToRemoval(const Ledger& ledger, const std::vector<std::string>& uids, bo
   out.smallest = smallest;
   for (const std::string& uid : uids) {
     const PodRecord& record = ledger.pods.find(uid)->second;
-    out.pods.push_back({uid, record.namespace_ + "/" + record.name});
+    out.pods.push_back({uid, FullName(record)});
   }
   return out;
 }

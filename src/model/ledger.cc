@@ -1,5 +1,7 @@
 #include "model/ledger.h"
 
+#include <algorithm>
+
 namespace berth {
 
 void Apply(Ledger& ledger, const LedgerDelta& delta) {
@@ -23,6 +25,21 @@ CpuSet ExclusiveCpus(const PodRecord& pod) {
 CpuSet ExclusiveCpus(const Ledger& ledger) {
   CpuSet out;
   for (const auto& [uid, pod] : ledger.pods) out |= ExclusiveCpus(pod);
+  return out;
+}
+
+std::string FullName(const PodRecord& pod) { return pod.namespace_ + "/" + pod.name; }
+
+const PodRecord* FindPod(const Ledger& ledger, std::string_view full_name) {
+  for (const auto& [uid, pod] : ledger.pods)
+    if (FullName(pod) == full_name) return &pod;
+  return nullptr;
+}
+
+std::vector<const PodEntry*> InOrderOfAdmission(const Ledger& ledger) {
+  std::vector<const PodEntry*> out;
+  for (const PodEntry& entry : ledger.pods) out.push_back(&entry);
+  std::ranges::stable_sort(out, {}, [](const PodEntry* entry) { return entry->second.sequence; });
   return out;
 }
 

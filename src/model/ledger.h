@@ -72,6 +72,8 @@ struct Ledger {
   friend bool operator==(const Ledger&, const Ledger&) = default;
 };
 
+using PodEntry = decltype(Ledger::pods)::value_type;  ///< uid and record
+
 /// The difference one decision makes.
 struct LedgerDelta {
   std::optional<PodRecord> put;              ///< this pod's record as it is now
@@ -88,6 +90,13 @@ void Apply(Ledger& ledger, const LedgerDelta& delta);
 CpuSet ExclusiveCpus(const PodRecord& pod);
 /// Union of all exclusive CPUs of all pods.
 CpuSet ExclusiveCpus(const Ledger& ledger);
+/// "namespace/name".
+std::string FullName(const PodRecord& pod);
+/// The pod called "namespace/name"; nullptr if none.
+const PodRecord* FindPod(const Ledger& ledger, std::string_view full_name);
+/// Every pod with its uid, by sequence; by uid among equal ones, which only a damaged ledger has. The entries are the
+/// ledger's.
+std::vector<const PodEntry*> InOrderOfAdmission(const Ledger& ledger);
 /// The pod's placement of that container; nullptr if none.
 const Placement* FindPlacement(const PodRecord& pod, std::string_view container);
 

@@ -12,19 +12,13 @@ namespace {
 
 std::unexpected<Error> Refuse(const std::string& what) { return Fail(Code::kInvalid, what); }
 
-const PodRecord* FindPod(const Ledger& ledger, std::string_view full_name) {
-  for (const auto& [uid, pod] : ledger.pods)
-    if (pod.namespace_ + "/" + pod.name == full_name) return &pod;
-  return nullptr;
-}
-
 /// Follows which pods are there, to find steps that make no sense before the first one is taken.
 class StepReader {
  public:
   StepReader(const Ledger& ledger, std::ostream& err) : err_(err) {
     for (const auto& [uid, pod] : ledger.pods) {
       uids_.insert(uid);
-      present_.insert(pod.namespace_ + "/" + pod.name);
+      present_.insert(FullName(pod));
     }
   }
 

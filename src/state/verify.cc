@@ -9,7 +9,7 @@ namespace {
 
 using Broken = std::vector<std::string>;
 
-std::string PodName(const PodRecord& pod) { return pod.partial ? "pod " + pod.uid : pod.namespace_ + "/" + pod.name; }
+std::string PodName(const PodRecord& pod) { return pod.partial ? "pod " + pod.uid : FullName(pod); }
 
 bool HoldsSomething(const PodRecord& pod) {
   return std::ranges::any_of(pod.placements,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 #include <string>
-#include <tuple>
 
 #include "base/text.h"
 #include "base/words.h"
@@ -213,13 +212,10 @@ std::vector<CpuState> DescribeCpus(const Machine& machine, const Ledger& ledger,
   const CpuSet usable = UsableCpus(machine);
   const CpuSet shared = ledger.shared.empty() ? usable - ExclusiveCpus(ledger) : ledger.shared;
   std::map<CpuId, std::vector<std::string>> holders;
-  std::vector<const PodRecord*> pods;
-  for (const auto& [uid, pod] : ledger.pods) pods.push_back(&pod);
-  std::ranges::sort(pods, {}, [](const PodRecord* pod) { return std::tie(pod->sequence, pod->uid); });
-  for (const PodRecord* pod : pods)
-    for (const Placement& p : pod->placements)
+  for (const PodEntry* entry : InOrderOfAdmission(ledger))
+    for (const Placement& p : entry->second.placements)
       if (p.cpus)
-        for (const CpuId cpu : *p.cpus) holders[cpu].push_back(pod->namespace_ + "/" + pod->name + "/" + p.container);
+        for (const CpuId cpu : *p.cpus) holders[cpu].push_back(FullName(entry->second) + "/" + p.container);
   std::vector<CpuState> out;
   for (const CpuId cpu : machine.present | machine.online | usable) {
     CpuState state;

@@ -15,8 +15,6 @@ CpuSet WithUse(const std::vector<CpuState>& cpus, CpuUse use) {
   return out;
 }
 
-std::string FullName(const PodRecord& pod) { return pod.namespace_ + "/" + pod.name; }
-
 /// "app 2-3, memory node 0; init 2-3"
 std::string Holdings(const PodRecord& pod) {
   std::string out;

@@ -1,6 +1,4 @@
-#include <algorithm>
 #include <array>
-#include <tuple>
 
 #include "view/map_parts.h"
 #include "view/style.h"
@@ -20,9 +18,8 @@ std::string Letter(std::size_t n, bool two) {
 
 std::vector<const PodRecord*> HoldersInOrder(const Ledger& ledger) {
   std::vector<const PodRecord*> out;
-  for (const auto& [uid, pod] : ledger.pods)
-    if (!ExclusiveCpus(pod).empty()) out.push_back(&pod);
-  std::ranges::sort(out, {}, [](const PodRecord* pod) { return std::tie(pod->sequence, pod->uid); });
+  for (const PodEntry* entry : InOrderOfAdmission(ledger))
+    if (!ExclusiveCpus(entry->second).empty()) out.push_back(&entry->second);
   return out;
 }
 
