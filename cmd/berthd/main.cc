@@ -97,6 +97,8 @@ int CheckConfig(const CommandLine& line) {
               config.memory_manager_policy.c_str(), config.topology_manager_policy.c_str(),
               config.topology_manager_scope.c_str());
   std::printf("  pod folder       %s\n", settings->pod_dir.c_str());
+  if (!settings->kubelet.static_pod_url.empty())
+    std::printf("  pod URL          %s\n", settings->kubelet.static_pod_url.c_str());
   return 0;
 }
 

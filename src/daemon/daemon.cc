@@ -27,12 +27,6 @@ Result<void> Daemon::Watch(int fd) {
   return {};
 }
 
-/// The source's descriptor may have been closed and made anew, under the same number too: closing removed it then.
-Result<void> Daemon::WatchSource() {
-  const int fd = source_->event_fd();
-  return fd >= 0 ? Watch(fd) : Result<void>();
-}
-
 Result<void> Daemon::Run() {
   notifier_.Send("READY=1");
   log_.Info(fmt::format("ready: node {}, {} CPUs ({}), pod folder {}, socket {}", settings_.berth.node_name,
@@ -46,7 +40,6 @@ Result<void> Daemon::Run() {
     if (now >= manager_->next_due()) manager_->Tick(now);
     if (Stopped()) break;
     Notify(now);
-    BERTH_RETURN_IF_ERROR(WatchSource());
     Arm();
     BERTH_RETURN_IF_ERROR(WaitForSomething());
   }

@@ -49,6 +49,7 @@ class Daemon {
 
   // daemon_start.cc
   Result<void> OpenAll(const std::string& version);
+  Result<void> OpenSources();
   Result<void> MakePodFolder(const std::optional<state::Saved>& saved);
   Result<void> OpenCgroups(const Machine& machine);
   Result<void> OpenRuntime();
@@ -59,7 +60,6 @@ class Daemon {
 
   // daemon.cc
   Result<void> Watch(int fd);
-  Result<void> WatchSource();
   Result<void> WaitForSomething();
   void TakeSignals();
   void Reload();

@@ -106,9 +106,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_RETURN_IF_ERROR(OpenCgroups(parts.node.machine()));
   BERTH_RETURN_IF_ERROR(OpenRuntime());
   BERTH_RETURN_IF_ERROR(MakePodFolder(saved));
-  BERTH_TRY(source_, source::OpenFolder({.path = settings_.pod_dir,
-                                         .node_name = settings_.berth.node_name,
-                                         .period = settings_.kubelet.file_check_frequency}));
+  BERTH_RETURN_IF_ERROR(OpenSources());
   BERTH_RETURN_IF_ERROR(OpenManager(parts.node, saved));
 
   BERTH_TRY(mailbox_, Mailbox::Open());
@@ -124,6 +122,19 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   for (const int fd : {signals_.get(), timer_.get(), mailbox_->fd(), runtime_->event_fd(), history_->event_fd()})
     BERTH_RETURN_IF_ERROR(Watch(fd));
   return {};
+}
+
+/// The folder is there in any case: the API stores its manifests in it.
+Result<void> Daemon::OpenSources() {
+  std::vector<std::unique_ptr<source::Source>> sources(1);
+  BERTH_TRY(sources.front(), source::OpenFolder({.path = settings_.pod_dir,
+                                                 .node_name = settings_.berth.node_name,
+                                                 .period = settings_.kubelet.file_check_frequency}));
+  if (!settings_.kubelet.static_pod_url.empty()) {
+    BERTH_TRY(sources.emplace_back(), source::OpenHttp(UrlOptions(settings_)));
+  }
+  BERTH_TRY(source_, source::JoinSources(std::move(sources)));
+  return Watch(source_->event_fd());
 }
 
 /// A folder that cannot be made is looked for again by the source. While pods are held it is not made: an empty folder

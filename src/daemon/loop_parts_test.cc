@@ -163,6 +163,19 @@ Pod Named(const std::string& name) {
   return pod;
 }
 
+TEST(PodFolderTest, APodOfAUrlIsChangedThereAndNotHere) {
+  testkit::TempDir temp;
+  const PodFolder folder(temp.path(), "n1");
+  const ManifestFiles files = {{"default/web-n1", "http://host/pods"}};
+  const auto stored = folder.Store({Named("web")}, files);
+  ASSERT_FALSE(stored);
+  EXPECT_EQ(stored.error().code, Code::kBusy);
+  EXPECT_NE(stored.error().message.find("comes from http://host/pods; change it there"), std::string::npos);
+  const auto removed = folder.Remove("default/web-n1", files);
+  ASSERT_FALSE(removed);
+  EXPECT_EQ(removed.error().code, Code::kBusy);
+}
+
 TEST(PodFolderTest, StoresReplacesAndRemovesFiles) {
   testkit::TempDir temp;
   const PodFolder folder(temp.path(), "n1");

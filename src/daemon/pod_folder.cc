@@ -21,10 +21,12 @@ bool IsFileNamePart(const std::string& text) {
   return !text.empty() && text.size() <= 253 && text.front() != '.' && std::ranges::all_of(text, plain);
 }
 
-/// The file of a pod, checked to hold nothing else.
+/// The file of a pod, checked to be one and to hold nothing else.
 Result<std::string> OwnFile(const std::string& full_name, const ManifestFiles& files) {
   const auto it = files.find(full_name);
   if (it == files.end()) return Fail(Code::kNotFound, fmt::format("no manifest of pod {} is known", full_name));
+  if (!it->second.starts_with('/'))
+    return Fail(Code::kBusy, fmt::format("pod {} comes from {}; change it there", full_name, it->second));
   std::vector<std::string> others;
   for (const auto& [name, file] : files)
     if (file == it->second && name != full_name) others.push_back(name);

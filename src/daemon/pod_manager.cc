@@ -121,7 +121,7 @@ void PodManager::ReportProblems(const source::Snapshot& snapshot) {
     ReportedProblems current;
     for (const source::SourceProblem& problem : list) {
       if (!known.contains({problem.file, problem.message}))
-        parts_.events.Warning(reason, "file/" + problem.file, problem.message);
+        parts_.events.Warning(reason, problem.source + "/" + problem.file, problem.message);
       current.emplace(problem.file, problem.message);
     }
     known = std::move(current);

@@ -145,10 +145,21 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   if (out.cgroup_root.empty()) out.cgroup_root = "/";
   out.shim = line.shim ? Absolute(*line.shim, cwd) : BesideOwnProgram();
   BERTH_RETURN_IF_ERROR(CheckRange(out));
+  if (!out.kubelet.static_pod_url.empty()) {
+    if (auto checked = source::CheckHttp(UrlOptions(out)); !checked)
+      return Wrap(std::move(checked).error(), out.kubelet_file);
+  }
   const bool elsewhere = out.dry_run || out.machine != "host";
   if (elsewhere && !line.state_dir)
     return Fail(Code::kInvalid, "a dry run keeps its ledger apart from the node's own: give --state-dir and --run-dir");
   return out;
+}
+
+source::HttpOptions UrlOptions(const Settings& settings) {
+  return {.url = settings.kubelet.static_pod_url,
+          .headers = settings.kubelet.static_pod_url_header,
+          .node_name = settings.berth.node_name,
+          .period = settings.kubelet.http_check_frequency};
 }
 
 Result<NodeParts> LoadNode(const Settings& settings) {

@@ -12,6 +12,7 @@
 #include "manifest/manifest.h"
 #include "model/kubelet_config.h"
 #include "model/machine.h"
+#include "source/source.h"
 
 namespace berth::daemon {
 
@@ -56,6 +57,9 @@ struct Settings {
 /// Errors: kInvalid (settings wrong, all problems in the message), kNotFound (a file that was named is missing),
 /// kPermission, kIo.
 Result<Settings> LoadSettings(const CommandLine& line);
+
+/// Of staticPodURL. Requires: it is set.
+source::HttpOptions UrlOptions(const Settings& settings);
 
 struct NodeParts {
   engine::Node node;

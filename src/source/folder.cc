@@ -18,6 +18,7 @@
 #include "os/folder_watch.h"
 #include "os/fs.h"
 #include "os/path.h"
+#include "source/gather.h"
 #include "source/source.h"
 #include "source/static_pod.h"
 
@@ -207,47 +208,17 @@ class FolderSource final : public Source {
 
   static bool Note(std::string& slot, const std::string& text) { return std::exchange(slot, text) != text; }
 
-  using Entry = std::pair<Pod, std::string>;  // and the name of its file
-
   Snapshot MakeSnapshot() const {
     Snapshot out{.ready = ready_, .complete = Complete(), .pods = {}, .files = {}, .warnings = {}, .problems = {}};
     if (!folder_problem_.empty()) out.problems.push_back({options_.path, folder_problem_});
-    std::map<std::string, Entry> by_name;  // the last file in order wins, as in the kubelet
+    std::vector<FoundPod> found;
     for (const auto& [name, file] : files_) {
       if (!file.problem().empty()) out.problems.push_back({PathOf(name), file.problem()});
       out.warnings.insert(out.warnings.end(), file.warnings.begin(), file.warnings.end());
-      for (const Pod& pod : file.pods) {
-        auto [it, added] = by_name.insert_or_assign(FullName(pod), std::pair(pod, name));
-        if (!added)
-          out.problems.push_back(
-              {PathOf(name), FullName(pod) + " stands in more than one place of the folder; the last one wins"});
-      }
+      for (const Pod& pod : file.pods) found.push_back({pod, PathOf(name)});
     }
-    DropSharedUids(by_name, out.problems);
-    for (auto& [name, entry] : by_name) {
-      out.files.emplace(name, PathOf(entry.second));
-      out.pods.push_back(std::move(entry.first));
-    }
+    Gather(found, out);
     return out;
-  }
-
-  /// A uid names one pod: of several that were given the same, the one in the first file stays.
-  void DropSharedUids(std::map<std::string, Entry>& by_name, std::vector<SourceProblem>& problems) const {
-    std::map<std::string, Entry> first;
-    for (const auto& [name, entry] : by_name) {
-      const auto [it, added] = first.try_emplace(entry.first.uid, entry);
-      if (!added && entry.second < it->second.second) it->second = entry;
-    }
-    std::erase_if(by_name, [&](const auto& item) {
-      const auto& [pod, file] = item.second;
-      const Entry& kept = first.find(pod.uid)->second;
-      if (FullName(kept.first) == item.first) return false;
-      problems.push_back({PathOf(file), item.first + " has the uid \"" + pod.uid + "\" of " + FullName(kept.first) +
-                                            " in " + PathOf(kept.second) +
-                                            " and is left out; remove metadata.uid from " + PathOf(file) +
-                                            ", or give it one of its own"});
-      return true;
-    });
   }
 
   FolderOptions options_;

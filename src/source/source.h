@@ -14,19 +14,20 @@
 namespace berth::source {
 
 struct SourceProblem {
-  std::string file;
-  std::string message;  ///< file, document, field path, what is wrong
+  std::string file;             ///< path or URL
+  std::string message;          ///< file, document, field path, what is wrong
+  std::string source = "file";  ///< Source::name() of where it stands
   friend bool operator==(const SourceProblem&, const SourceProblem&) = default;
 };
 
 /// All pods of one source as of now.
 struct Snapshot {
   bool ready = false;  ///< false until the source could be read once; a source that is not ready removes nothing
-  /// False while some file was never read well since the start: its pods are not known, so a pod that only the ledger
-  /// knows must not be taken for removed.
+  /// False while some file was never read well since the start, or some source is not ready: pods are not known then,
+  /// so one that only the ledger knows must not be taken for removed.
   bool complete = true;
   std::vector<Pod> pods;  ///< by namespace/name; static pod naming and uids applied (spec devices-cgroups 7.1)
-  std::map<std::string, std::string> files;  ///< full name of a pod -> path of the file it came from
+  std::map<std::string, std::string> files;  ///< full name of a pod -> path of the file, or URL, it came from
   std::vector<SourceProblem> warnings;       ///< what works but is probably not meant (unknown fields)
   std::vector<SourceProblem> problems;       ///< the last good pod of a broken file stays in `pods`
 };
@@ -50,6 +51,26 @@ struct FolderOptions {
 /// A folder (or one file) of manifests, watched with inotify and re-listed every period. A missing path is not an
 /// error: it is looked for again.
 Result<std::unique_ptr<Source>> OpenFolder(FolderOptions options);
+
+struct HttpOptions {
+  std::string url;                                          ///< http:// or https://, without user and password
+  std::map<std::string, std::vector<std::string>> headers;  ///< sent with each request
+  std::string node_name;
+  os::Millis period{20'000};
+  os::Millis timeout{10'000};  ///< of one request, from the connection to the last byte
+};
+/// A Pod or PodList behind a URL, asked for every period by a thread of its own (spec devices-cgroups 7.2). Only an
+/// answer with status 200 counts. An empty one means no pods, and is a problem; one that cannot be read leaves the last
+/// good pods in force. Until the first good answer it is asked again sooner, after 1 s and twice as long each time.
+/// Redirections are not followed: headers may hold secrets. The destructor waits for a request that is under way.
+/// Errors: as CheckHttp.
+Result<std::unique_ptr<Source>> OpenHttp(HttpOptions options);
+/// Errors: kInvalid for a URL or header that cannot be used, with the kubelet's field and the cure.
+Result<void> CheckHttp(const HttpOptions& options);
+
+/// Several sources as one, in order of weight: of pods with one full name or uid in two of them the one of the earlier
+/// source counts. Ready as soon as one is; complete when all are. Errors: as epoll_create(2).
+Result<std::unique_ptr<Source>> JoinSources(std::vector<std::unique_ptr<Source>> sources);
 
 }  // namespace berth::source
 

@@ -1,0 +1,43 @@
+#include "source/gather.h"
+
+#include <map>
+
+namespace berth::source {
+namespace {
+
+using ByName = std::map<std::string, const FoundPod*>;
+
+/// A uid names one pod: of several that were given the same, the one in the first place stays.
+void DropSharedUids(ByName& by_name, std::vector<SourceProblem>& problems) {
+  std::map<std::string, const FoundPod*> first;
+  for (const auto& [name, found] : by_name) {
+    const auto [it, added] = first.try_emplace(found->pod.uid, found);
+    if (!added && found->place < it->second->place) it->second = found;
+  }
+  std::erase_if(by_name, [&](const auto& item) {
+    const auto& [name, found] = item;
+    const FoundPod& kept = *first.find(found->pod.uid)->second;
+    if (&kept == found) return false;
+    problems.push_back({found->place, name + " has the uid \"" + found->pod.uid + "\" of " + FullName(kept.pod) +
+                                          " in " + kept.place + " and is left out; remove metadata.uid from " +
+                                          found->place + ", or give it one of its own"});
+    return true;
+  });
+}
+
+}  // namespace
+
+void Gather(const std::vector<FoundPod>& found, Snapshot& out) {
+  ByName by_name;
+  for (const FoundPod& item : found) {
+    auto [it, added] = by_name.insert_or_assign(FullName(item.pod), &item);
+    if (!added) out.problems.push_back({item.place, it->first + " stands in more than one place; the last one wins"});
+  }
+  DropSharedUids(by_name, out.problems);
+  for (const auto& [name, item] : by_name) {
+    out.files.emplace(name, item->place);
+    out.pods.push_back(item->pod);
+  }
+}
+
+}  // namespace berth::source

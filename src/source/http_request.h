@@ -1,0 +1,46 @@
+// One HTTP request that can be ended from outside. Internal to the room.
+#ifndef BERTH_SOURCE_HTTP_REQUEST_H_
+#define BERTH_SOURCE_HTTP_REQUEST_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "os/clock.h"
+
+namespace berth::source {
+
+using Headers = std::map<std::string, std::vector<std::string>>;
+
+struct Url {
+  bool tls = false;
+  std::string host;  ///< without the brackets of an IPv6 address
+  int port = 80;
+  std::string target;  ///< path and query, starts with '/'
+};
+/// Errors: kInvalid, naming `field` and what is expected.
+Result<Url> ParseUrl(std::string_view text, std::string_view field);
+/// Errors: kInvalid for a name or value that HTTP cannot carry, naming `field`.
+Result<void> CheckHeaders(const Headers& headers, std::string_view field);
+
+/// Asks one server again and again.
+class HttpGetter {
+ public:
+  static constexpr std::size_t kMaxBody = std::size_t{64} << 20;
+
+  virtual ~HttpGetter() = default;
+  /// The body of an answer with status 200. Errors: kIo for anything else; the message names the URL and the cure.
+  virtual Result<std::string> Get() = 0;
+  /// Thread: any. Ends a Get that is under way.
+  virtual void Stop() = 0;
+};
+/// `timeout`: of connecting, and of each wait for more of the answer. `shown`: what messages call the URL.
+std::unique_ptr<HttpGetter> MakeHttpGetter(const Url& url, const Headers& headers, os::Millis timeout,
+                                           std::string shown);
+
+}  // namespace berth::source
+
+#endif  // BERTH_SOURCE_HTTP_REQUEST_H_
