@@ -54,6 +54,15 @@ struct Cpuset {
   friend bool operator==(const Cpuset&, const Cpuset&) = default;
 };
 
+/// Figures of the whole host.
+struct HostFigures {
+  Bytes memory{};       ///< there is
+  Bytes working_set{};  ///< in use, without file pages nobody has used lately
+  std::int64_t processes = 0;
+  std::int64_t most_processes = 0;  ///< that the kernel allows; 0: not known
+  friend bool operator==(const HostFigures&, const HostFigures&) = default;
+};
+
 /// The tree below one root cgroup of this host. Not thread-safe: owned by the daemon's loop.
 class Tree {
  public:
@@ -95,6 +104,11 @@ class Tree {
   }
   /// Memory charged to the cgroup and everything below; nullopt: not counted here.
   virtual Result<std::optional<Bytes>> MemoryUsage(std::string_view) { return std::nullopt; }
+  /// Memory usage less file pages that were not used lately (inactive_file), never below zero; nullopt: not counted
+  /// here.
+  virtual Result<std::optional<Bytes>> WorkingSet(std::string_view) { return std::nullopt; }
+  /// nullopt: not known.
+  virtual Result<std::optional<HostFigures>> Figures() { return std::nullopt; }
   /// Most processes the kernel allows at a time: the smaller of kernel.pid_max and kernel.threads-max; nullopt: not
   /// known.
   virtual Result<std::optional<std::int64_t>> PidCapacity() { return std::nullopt; }

@@ -85,6 +85,14 @@ Result<std::vector<int>> ParsePids(std::string_view text) {
   return out;
 }
 
+std::optional<std::int64_t> ParseField(std::string_view text, std::string_view name) {
+  for (const std::string_view line : Split(text, '\n')) {
+    const auto words = SplitWords(line);
+    if (words.size() >= 2 && words[0] == name) return ParseDecimal<std::int64_t>(words[1]);
+  }
+  return std::nullopt;
+}
+
 std::string HugePageName(Bytes size) {
   constexpr std::int64_t kKb = 1 << 10;
   constexpr std::int64_t kMb = 1 << 20;

@@ -3,6 +3,7 @@
 #define BERTH_CGROUP_CONTROL_FILES_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,9 @@ Result<std::vector<int>> ParsePids(std::string_view text);
 std::string HugePageName(Bytes size);
 /// Inverse for /sys/kernel/mm/hugepages: "hugepages-2048kB". Errors: kInvalid.
 Result<Bytes> ParseHugePageDir(std::string_view name);
+
+/// The number after `name` in lines "name number ..."; nullopt: no such line.
+std::optional<std::int64_t> ParseField(std::string_view text, std::string_view name);
 
 }  // namespace berth::cgroup
 

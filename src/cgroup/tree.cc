@@ -77,6 +77,8 @@ class HostTree final : public Tree {
   Result<Cpuset> ReadCpuset(std::string_view path) override;
   Result<std::vector<int>> Pids(std::string_view path) override;
   Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override;
+  Result<std::optional<Bytes>> WorkingSet(std::string_view path) override;
+  Result<std::optional<HostFigures>> Figures() override;
   Result<std::optional<std::int64_t>> PidCapacity() override;
   Result<std::optional<CpuSet>> OnlineCpus() override;
   using Tree::Kill;
@@ -277,6 +279,42 @@ Result<std::optional<Bytes>> HostTree::MemoryUsage(std::string_view path) {
     return Bytes{*bytes};
   }
   return std::nullopt;
+}
+
+Result<std::optional<Bytes>> HostTree::WorkingSet(std::string_view path) {
+  BERTH_TRY(const auto usage, MemoryUsage(path));
+  if (!usage) return std::nullopt;
+  BERTH_TRY(const std::string full, Checked(path));
+  for (const auto& h : hierarchies_) {
+    if (!h->Has("memory")) continue;
+    BERTH_TRY(const auto stat, files_.Read(h->Dir(full) + "/memory.stat"));
+    const auto idle = stat ? ParseField(*stat, h->v2() ? "inactive_file" : "total_inactive_file") : std::nullopt;
+    return Bytes{std::max<std::int64_t>(0, usage->v - idle.value_or(0))};
+  }
+  return usage;
+}
+
+Result<std::optional<HostFigures>> HostTree::Figures() {
+  constexpr std::int64_t kKib = 1024;
+  BERTH_TRY(const auto memory, files_.Read("/proc/meminfo"));
+  BERTH_TRY(const auto load, files_.Read("/proc/loadavg"));
+  if (!memory || !load) return std::nullopt;
+  const auto total = ParseField(*memory, "MemTotal:");
+  const auto free = ParseField(*memory, "MemFree:");
+  const auto idle = ParseField(*memory, "Inactive(file):");
+  if (!total || !free || !idle) return Fail(Code::kInvalid, "/proc/meminfo lacks MemTotal, MemFree or Inactive(file)");
+  HostFigures out;
+  out.memory = Bytes{*total * kKib};
+  out.working_set = Bytes{std::max<std::int64_t>(0, *total - *free - *idle) * kKib};
+  const auto words = SplitWords(*load);  // "0.1 0.2 0.3 running/all last-pid"
+  const std::string_view counts = words.size() > 3 ? words[3] : std::string_view();
+  const auto processes = ParseDecimal<std::int64_t>(counts.substr(counts.find('/') + 1));
+  if (!processes)
+    return Fail(Code::kInvalid, "/proc/loadavg has no number of processes: '" + Printable(*load, 60) + "'");
+  out.processes = *processes;
+  BERTH_TRY(const auto most, PidCapacity());
+  out.most_processes = most.value_or(0);
+  return out;
 }
 
 Result<std::optional<std::int64_t>> HostTree::PidCapacity() {

@@ -61,6 +61,7 @@ Result<void> Daemon::WaitForSomething() {
     if (fd == runtime_->event_fd()) manager_->OnRuntime(os::SystemClock().Now());
     if (fd == history_->event_fd()) TakeHistoryNotes();
     if (writers_ && fd == writers_->fd()) TakeForeignWrites();
+    if (fd == pressure_.get()) manager_->OnMemoryPressure(os::SystemClock().Now());
     if (fd == timer_.get()) {
       std::uint64_t expirations = 0;
       [[maybe_unused]] const ssize_t got = ::read(fd, &expirations, sizeof expirations);

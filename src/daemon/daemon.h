@@ -57,6 +57,7 @@ class Daemon {
   Result<void> OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved);
   Result<void> EnforceReservations();
   Result<void> OpenDescriptors();
+  Result<void> WatchPressure();
 
   // daemon.cc
   Result<void> Watch(int fd);
@@ -98,6 +99,7 @@ class Daemon {
   os::UniqueFd epoll_;
   os::UniqueFd signals_;
   os::UniqueFd timer_;
+  os::UniqueFd pressure_;  // not valid where the kernel does not tell
   std::optional<os::MonoTime> next_watchdog_;
   std::string last_status_;
   bool stopping_ = false;     // a signal came

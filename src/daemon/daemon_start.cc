@@ -19,6 +19,7 @@
 #include "daemon/reserved_groups.h"
 #include "os/lock_file.h"
 #include "os/path.h"
+#include "os/pressure.h"
 #include "runtime/process_runtime.h"
 
 namespace berth::daemon {
@@ -121,6 +122,22 @@ Result<void> Daemon::OpenAll(const std::string& version) {
             api::Server::Start({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
   for (const int fd : {signals_.get(), timer_.get(), mailbox_->fd(), runtime_->event_fd(), history_->event_fd()})
     BERTH_RETURN_IF_ERROR(Watch(fd));
+  return WatchPressure();
+}
+
+/// Without it the figures are still looked at, only less often.
+Result<void> Daemon::WatchPressure() {
+  constexpr os::Millis kStall{150};
+  constexpr os::Millis kWindow{1'000};
+  if (dry_run_) return {};
+  auto trigger = os::OpenPressureTrigger("/proc/pressure/memory", kStall, kWindow);
+  if (!trigger) return {};
+  epoll_event event{};
+  event.events = EPOLLPRI;
+  event.data.fd = trigger->get();
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, trigger->get(), &event) != 0)
+    return FailErrno("watch memory pressure", "", errno);
+  pressure_ = *std::move(trigger);
   return {};
 }
 

@@ -39,8 +39,7 @@ Result<void> DryRunTree::Create(std::string_view path) {
   if (path.empty() || groups_.contains(path)) return {};
   BERTH_RETURN_IF_ERROR(Create(ParentOf(path)));
   const CgroupValues& parent = groups_.find(ParentOf(path))->second;
-  CgroupValues values;
-  values.cpus = parent.cpus;
+  CgroupValues values;  // CPUs are inherited as on v2: for as long as it has none of its own
   values.mems = parent.mems;
   groups_.emplace(path, std::move(values));
   return {};
@@ -71,7 +70,17 @@ Result<int> DryRunTree::Write(std::string_view path, const CgroupValues& values)
 Result<CgroupValues> DryRunTree::Read(std::string_view path) {
   const auto it = groups_.find(path);
   if (it == groups_.end()) return Fail(Code::kNotFound, fmt::format("cgroup {}: not there", path));
-  return it->second;
+  CgroupValues values = it->second;
+  values.cpus = EffectiveCpus(path);
+  return values;
+}
+
+CpuSet DryRunTree::EffectiveCpus(std::string_view path) const {
+  const auto it = groups_.find(path);
+  const CpuSet own = it->second.cpus.value_or(CpuSet());
+  if (path.empty()) return own;
+  const CpuSet above = EffectiveCpus(ParentOf(path));
+  return own.Intersects(above) ? own & above : above;
 }
 
 Result<void> DryRunTree::Remove(std::string_view path) {

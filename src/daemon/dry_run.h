@@ -34,6 +34,8 @@ class DryRunTree final : public cgroup::Tree {
   std::uint64_t writes() const override { return writes_; }
 
  private:
+  CpuSet EffectiveCpus(std::string_view path) const;
+
   cgroup::Layout layout_;
   std::map<std::string, CgroupValues, std::less<>> groups_;  // by path; "" is the root
   std::uint64_t writes_ = 0;

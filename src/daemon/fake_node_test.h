@@ -193,6 +193,11 @@ class FakeTree final : public cgroup::Tree {
     return out;
   }
   Result<std::optional<Bytes>> MemoryUsage(std::string_view) override { return memory_used; }
+  Result<std::optional<Bytes>> WorkingSet(std::string_view path) override {
+    const auto used = working_sets.find(path);
+    return used == working_sets.end() ? std::optional<Bytes>() : used->second;
+  }
+  Result<std::optional<cgroup::HostFigures>> Figures() override { return figures; }
   Result<std::optional<CpuSet>> OnlineCpus() override { return online; }
   Result<void> Kill(std::string_view path, os::Millis patience) override {
     longest_wait = std::max(longest_wait, patience);
@@ -237,9 +242,11 @@ class FakeTree final : public cgroup::Tree {
   bool has_dirs = false;  // groups are below /cg
   std::optional<Bytes> memory_used;
   std::optional<CpuSet> online;
-  os::Millis longest_wait{0};           // that Kill was asked for
-  std::set<std::string> stuck;          // groups with a process that does not die
-  std::set<std::string> refuse_writes;  // groups the kernel refuses to change
+  std::optional<cgroup::HostFigures> figures;
+  std::map<std::string, Bytes, std::less<>> working_sets;  // by path
+  os::Millis longest_wait{0};                              // that Kill was asked for
+  std::set<std::string> stuck;                             // groups with a process that does not die
+  std::set<std::string> refuse_writes;                     // groups the kernel refuses to change
 
  private:
   Steps& steps_;

@@ -182,21 +182,37 @@ std::optional<NodeSet> NodeCgroups::NodesOf(const ContainerGroup& group, const L
   return nodes.empty() ? std::nullopt : std::optional(std::move(nodes));
 }
 
+bool NodeCgroups::BelowPoolTier(std::string_view path) const {
+  if (!names_.per_qos() || tree_.layout().version != cgroup::Version::kV2) return false;
+  return path.starts_with(names_.Qos(QosClass::kBurstable) + "/") ||
+         path.starts_with(names_.Qos(QosClass::kBestEffort) + "/");
+}
+
 /// A group for which no CPU is online is left alone.
-Result<std::vector<std::pair<std::string, CpuSet>>> NodeCgroups::Wanted(const Ledger& ledger) const {
+Result<NodeCgroups::WantedCpus> NodeCgroups::Wanted(const Ledger& ledger) const {
   BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
-  std::vector<std::pair<std::string, CpuSet>> out;
-  const auto add = [&](const std::string& path, CpuSet cpus) {
-    if (!cpus.empty()) out.emplace_back(path, std::move(cpus));
+  WantedCpus out;
+  const auto add = [](WantedSets& to, const std::string& path, CpuSet cpus) {
+    if (!cpus.empty()) to.emplace_back(path, std::move(cpus));
   };
-  if (own_group_) add(names_.Own(), CpusNow({}, ledger, online));
-  for (const auto& [path, group] : containers_) add(path, CpusNow(group, ledger, online));
+  const CpuSet shared = CpusNow({}, ledger, online);
+  const bool at_tiers = std::ranges::all_of(containers_, [&](const auto& entry) {
+    return !BelowPoolTier(entry.first) || CpusNow(entry.second, ledger, online) == shared;
+  });
+  if (own_group_) add(out.first, names_.Own(), shared);
+  for (const auto& [path, group] : containers_)
+    add(at_tiers && BelowPoolTier(path) ? out.inherited : out.first, path, CpusNow(group, ledger, online));
+  if (!at_tiers) return out;
+  for (const QosClass qos : {QosClass::kBurstable, QosClass::kBestEffort})
+    if (const std::string tier = names_.Qos(qos); BelowPoolTier(tier + "/")) add(out.first, tier, shared);
   return out;
 }
 
 Result<int> NodeCgroups::ApplyCpus(const Ledger& ledger) {
-  BERTH_TRY(const auto wanted, Wanted(ledger));
-  return cgroup::ApplyCpus(tree_, wanted);
+  BERTH_TRY(const WantedCpus wanted, Wanted(ledger));
+  BERTH_TRY(const int writes, cgroup::ApplyCpus(tree_, wanted.first));
+  BERTH_TRY(const int more, cgroup::ApplyCpus(tree_, wanted.inherited));
+  return writes + more;
 }
 
 std::string NodeCgroups::PodPathOf(const Pod& pod) const {
@@ -222,6 +238,10 @@ Result<CgroupDirs> NodeCgroups::MakeContainer(const Pod& pod, const Container& c
   Know(path, group);
   CgroupValues values = ContainerValuesOf(pod, container, ledger, nullptr);
   values.cpus = cpus;
+  if (BelowPoolTier(path)) {  // one write to the class moves all that inherit its CPUs
+    BERTH_TRY(const CpuSet inherited, tree_.ReadCpus(path));
+    if (inherited == cpus) values.cpus.reset();
+  }
   BERTH_RETURN_IF_ERROR(tree_.Write(path, values));
   // The kernel has the last word: on v2 a set outside the parent's is accepted and something else takes effect.
   BERTH_TRY(const CgroupValues now, tree_.Read(path));
@@ -234,10 +254,17 @@ Result<CgroupDirs> NodeCgroups::MakeContainer(const Pod& pod, const Container& c
 
 Result<std::vector<Repair>> NodeCgroups::RepairCpusets(const Ledger& ledger) {
   std::vector<Repair> out;
-  std::vector<std::pair<std::string, CpuSet>> cpus_differ;
-  std::vector<std::pair<std::string, NodeSet>> mems_differ;
-  BERTH_TRY(const auto wanted, Wanted(ledger));
+  BERTH_TRY(const WantedCpus wanted, Wanted(ledger));
   BERTH_TRY(const cgroup::Cpuset root, tree_.ReadCpuset(""));
+  BERTH_RETURN_IF_ERROR(RepairSets(wanted.first, root.mems, ledger, out));
+  BERTH_RETURN_IF_ERROR(RepairSets(wanted.inherited, root.mems, ledger, out));
+  return out;
+}
+
+Result<void> NodeCgroups::RepairSets(const WantedSets& wanted, const NodeSet& all_mems, const Ledger& ledger,
+                                     std::vector<Repair>& out) {
+  WantedSets cpus_differ;
+  std::vector<std::pair<std::string, NodeSet>> mems_differ;
   for (const auto& [path, cpus] : wanted) {
     auto now = tree_.ReadCpuset(path);
     if (!now) {
@@ -251,7 +278,7 @@ Result<std::vector<Repair>> NodeCgroups::RepairCpusets(const Ledger& ledger) {
     const auto group = containers_.find(path);
     if (group != containers_.end() && KeepsItsNodes(group->second, ledger)) continue;
     const NodeSet mems =
-        (group == containers_.end() ? std::nullopt : NodesOf(group->second, ledger)).value_or(root.mems);
+        (group == containers_.end() ? std::nullopt : NodesOf(group->second, ledger)).value_or(all_mems);
     if (!now->mems.empty() && !mems.empty() && now->mems != mems) {
       out.push_back({path, fmt::format("memory nodes were {}, must be {}", FormatIds(now->mems), FormatIds(mems))});
       mems_differ.emplace_back(path, mems);
@@ -266,7 +293,7 @@ Result<std::vector<Repair>> NodeCgroups::RepairCpusets(const Ledger& ledger) {
     if (auto written = tree_.Write(path, values); !written && written.error().code != Code::kNotFound)
       return std::unexpected(std::move(written).error());
   }
-  return out;
+  return {};
 }
 
 Result<void> NodeCgroups::KillContainer(const Pod& pod, std::string_view container, os::Millis patience) {

@@ -151,7 +151,16 @@ class NodeCgroups {
   CpuSet CpusOf(const ContainerGroup& group, const Ledger& ledger) const;
   CpuSet CpusNow(const ContainerGroup& group, const Ledger& ledger, const std::optional<CpuSet>& online) const;
   std::optional<NodeSet> NodesOf(const ContainerGroup& group, const Ledger& ledger) const;
-  Result<std::vector<std::pair<std::string, CpuSet>>> Wanted(const Ledger& ledger) const;
+  using WantedSets = std::vector<std::pair<std::string, CpuSet>>;
+  struct WantedCpus {
+    WantedSets first;
+    WantedSets inherited;  ///< what follows by itself from a class in `first`, unless it has a set of its own
+  };
+  Result<WantedCpus> Wanted(const Ledger& ledger) const;
+  Result<void> RepairSets(const WantedSets& wanted, const NodeSet& all_mems, const Ledger& ledger,
+                          std::vector<Repair>& out);
+  /// Whether the group lies below a class that holds the shared pool for its containers: v2, where they inherit it.
+  bool BelowPoolTier(std::string_view path) const;
   std::string CpusetDir(std::string_view path) const;
   void Know(const std::string& path, ContainerGroup group);
   Result<void> KnowContainers(const std::string& pod_path, const std::string& uid);

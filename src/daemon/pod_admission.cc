@@ -96,6 +96,13 @@ void PodManager::Admit(ManagedPod& managed, os::MonoTime now) {
     return WakeAt(*save_retry_);
   }
   if (FinishedEarlier(managed, now)) return;
+  if (eviction_ && !ledger_.pods.contains(managed.pod.uid) && !RunsSomething(managed.pod.uid)) {
+    if (std::string why = eviction_->WhyNotAdmit(managed.pod); !why.empty()) {
+      managed.reason = "NodeUnderPressure";
+      managed.message = std::move(why);
+      return WakeAt(next_eviction_);
+    }
+  }
   managed.trace = Trace();
   Decision decision = engine::Decide(node_, ledger_, managed.pod, {}, &managed.trace);
   if (const auto* reject = std::get_if<berth::Reject>(&decision)) {

@@ -62,6 +62,8 @@ Result<void> PodManager::Start(const std::optional<state::Saved>& saved, os::Mon
   FollowCpus(now);
   LookForForeignGroups();
   LimitAllPods();
+  BERTH_TRY(Eviction eviction, Eviction::Make(node_.config(), groups_));
+  eviction_.emplace(std::move(eviction));
   TakeRunning(*std::move(statuses), now);
   next_reconcile_ = now + options_.reconcile_period;
   next_check_ = now;
@@ -209,6 +211,7 @@ void PodManager::Sync(os::MonoTime now) {
     if (progress_key() == before && !pool_dirty_) break;
     if (progress_key() == before && pool_retry_) break;
   }
+  CheckPressure(now);
   if (now >= next_reconcile_) Reconcile(now);
   ComputeNextDue(now);
 }
@@ -237,7 +240,7 @@ void PodManager::AdmitNew(os::MonoTime now) {
 }
 
 void PodManager::ComputeNextDue(os::MonoTime now) {
-  WakeAt(std::max(now, next_reconcile_));
+  WakeAt(std::max(now, std::min(next_reconcile_, next_eviction_)));
   if (pool_dirty_) WakeAt(pool_retry_.value_or(now));
 }
 

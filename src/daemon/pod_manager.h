@@ -19,6 +19,7 @@
 
 #include "base/result.h"
 #include "daemon/events.h"
+#include "daemon/eviction.h"
 #include "daemon/node_cgroups.h"
 #include "engine/engine.h"
 #include "model/decision.h"
@@ -104,6 +105,8 @@ class PodManager {
   void CheckSoon(os::MonoTime now);
   /// Does what is due at `now`; cheap when that is only a look at the kernel's cpusets.
   void Tick(os::MonoTime now);
+  /// The kernel says that memory runs short.
+  void OnMemoryPressure(os::MonoTime now);
   /// Does all there is to do.
   void Sync(os::MonoTime now);
   /// When Tick has to be called even if nothing happens.
@@ -178,6 +181,11 @@ class PodManager {
   void RemoveUnusedGroups();
   void RepairValues(os::MonoTime now);
 
+  // pod_eviction.cc: pressure
+  void CheckPressure(os::MonoTime now);
+  void ReportPressure(std::string_view what, bool before, bool now);
+  void Evict(const EvictionLook& look, os::MonoTime now);
+
   // pod_running.cc: containers
   void Drive(ManagedPod& managed, os::MonoTime now);
   void Perform(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
@@ -201,6 +209,8 @@ class PodManager {
   engine::Node node_;
   ManagerOptions options_;
   NodeCgroups groups_;
+
+  std::optional<Eviction> eviction_;  // from Start on
 
   Ledger ledger_;
   std::map<std::string, ManagedPod> pods_;                      // by uid
@@ -232,6 +242,7 @@ class PodManager {
   os::MonoTime next_check_{};
   os::MonoTime next_look_{};
   os::MonoTime next_reconcile_{};
+  os::MonoTime next_eviction_{};
   os::MonoTime next_value_repair_{};
   os::MonoTime next_due_{};
 };

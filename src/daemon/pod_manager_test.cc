@@ -30,7 +30,7 @@ TEST_F(PodManagerTest, SavesThenShrinksThenStarts) {
   world.steps.ClearLog();
   manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")}), Now());
   const int saved = world.steps.Find("save");
-  const int shrunk = world.steps.Find("cpus kubepods/besteffort/poduid-back/back");
+  const int shrunk = world.steps.Find("cpus kubepods/besteffort");
   const int own = world.steps.Find("cpus berth");
   const int started = world.steps.Find("start web");
   EXPECT_EQ(saved, 0);
@@ -96,7 +96,7 @@ TEST_F(PodManagerTest, KeepsCpusWhenTheReleaseCannotBeSaved) {
 TEST_F(PodManagerTest, StartsNothingExclusiveWhileThePoolCannotShrink) {
   auto manager = Boot();
   manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort)}), Now());
-  world.tree.refuse_writes.insert("kubepods/besteffort/poduid-back/back");
+  world.tree.refuse_writes.insert("kubepods/besteffort");
   manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")}), Now());
   EXPECT_FALSE(world.runtime.Runs("uid-web", "web"));
   EXPECT_TRUE(HasEvent("FailedCgroupUpdate"));
@@ -202,7 +202,7 @@ TEST_F(PodManagerTest, RepairsOnlyWhatSomebodyElseChanged) {
   const std::uint64_t writes = world.tree.writes();
   Advance(*manager, std::chrono::seconds(10));
   EXPECT_EQ(world.tree.writes(), writes) << "nothing differed, nothing is written";
-  world.tree.ForeignWrite("kubepods/besteffort/poduid-back/back", CpuSet::Range(0, 3));
+  world.tree.ForeignWrite("kubepods/besteffort/poduid-back/back", CpuSet::Range(0, 0));
   const std::uint64_t after_foreign = world.tree.writes();
   Advance(*manager, std::chrono::seconds(10));
   EXPECT_EQ(world.tree.writes(), after_foreign + 1);
@@ -295,7 +295,7 @@ TEST_F(PodManagerTest, GroupsThatBerthDidNotMakeAreReportedOnceAndLeftAlone) {
   manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
   Advance(*manager, std::chrono::seconds(11));
   Advance(*manager, std::chrono::seconds(11));
-  EXPECT_EQ(FormatIds(CpusAt(group)), "0-3");
+  EXPECT_EQ(FormatIds(CpusAt(group)), "0,3") << "kept off exclusive CPUs by its class; its own set is not touched";
   const auto reported =
       std::ranges::count_if(world.events.events(), [](const Event& e) { return e.reason == "UnknownGroup"; });
   EXPECT_EQ(reported, 1);
@@ -343,12 +343,62 @@ TEST_F(PodManagerTest, TheLoopNeverWaitsLongForProcessesThatDoNotDie) {
   EXPECT_TRUE(manager->pods().empty());
 }
 
+TEST_F(PodManagerTest, ThePodThatUsesMostAboveItsRequestIsEvictedAndOnlyOneAtATime) {
+  auto manager = Boot();
+  const std::vector<Pod> pods = {MakePod("calm", "", QosClass::kBestEffort),
+                                 MakePod("hungry", "100m", QosClass::kBurstable), MakePod("web", "1")};
+  manager->OnSnapshot(Wanting(pods), Now());
+  ASSERT_TRUE(world.runtime.Runs("uid-hungry", "hungry"));
+  world.runtime.deaf = true;
+  world.tree.working_sets = {{"kubepods/besteffort/poduid-calm", MiB(5)},
+                             {"kubepods/burstable/poduid-hungry", MiB(900)},
+                             {"kubepods/poduid-web", MiB(1)}};
+  world.tree.figures = cgroup::HostFigures{.memory = MiB(1000), .working_set = MiB(950)};
+  Advance(*manager, std::chrono::seconds(11));
+  const ManagedPod& hungry = manager->pods().find("uid-hungry")->second;
+  EXPECT_EQ("Evicted", hungry.reason);
+  EXPECT_EQ(
+      "The node was low on resource: memory. Threshold quantity: 104857600, available: 52428800. The pod was using "
+      "943718400, request is 1048576, has larger consumption of memory.",
+      hungry.message);
+  EXPECT_TRUE(HasEvent("EvictionThresholdMet"));
+  EXPECT_TRUE(HasEvent("NodeHasMemoryPressure"));
+  EXPECT_TRUE(world.runtime.Runs("uid-hungry", "hungry")) << "asked to end";
+  Advance(*manager, std::chrono::milliseconds(1500));
+  EXPECT_NE("Evicted", manager->pods().find("uid-calm")->second.reason) << "the first one is still ending";
+  Advance(*manager, std::chrono::seconds(2));
+  EXPECT_FALSE(world.runtime.Runs("uid-hungry", "hungry")) << "killed after its short grace period";
+  manager->OnRuntime(Now());
+  world.tree.figures->working_set = MiB(100);
+  Advance(*manager, std::chrono::seconds(11));
+  EXPECT_FALSE(manager->ledger().pods.contains("uid-hungry"));
+  EXPECT_TRUE(world.runtime.Runs("uid-calm", "calm"));
+}
+
+TEST_F(PodManagerTest, UnderPressureBestEffortPodsWaitAndNobodyIsEvictedWhoCannotHelp) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("web", "1")}), Now());
+  world.tree.working_sets = {{"kubepods/poduid-web", Bytes{0}}};
+  world.tree.figures = cgroup::HostFigures{.memory = MiB(1000), .working_set = MiB(950)};
+  Advance(*manager, std::chrono::seconds(11));
+  EXPECT_TRUE(HasEvent("EvictionThresholdMet"));
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+  manager->OnSnapshot(Wanting({MakePod("web", "1"), MakePod("late", "", QosClass::kBestEffort)}), Now());
+  EXPECT_EQ("NodeUnderPressure", manager->pods().find("uid-late")->second.reason);
+  world.tree.figures->working_set = MiB(100);
+  Advance(*manager, std::chrono::seconds(11));
+  EXPECT_EQ("NodeUnderPressure", manager->pods().find("uid-late")->second.reason) << "for the transition period";
+  Advance(*manager, std::chrono::seconds(301));
+  Advance(*manager, std::chrono::seconds(11));
+  EXPECT_TRUE(world.runtime.Runs("uid-late", "late"));
+}
+
 TEST_F(PodManagerTest, ACpuTakenOfflineIsNotRepairedAgainAndAgain) {
   auto manager = Boot();
   manager->OnSnapshot(Wanting({MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")}), Now());
   world.tree.online = CpuSet::Range(0, 2);
-  world.tree.ForeignWrite("kubepods/besteffort/poduid-back/back", CpuSet::Range(0, 0));
-  world.tree.ForeignWrite("berth", CpuSet::Range(0, 0));
+  for (const char* group : {"kubepods/besteffort", "kubepods/burstable", "berth"})
+    world.tree.ForeignWrite(group, CpuSet::Range(0, 0));  // as the kernel takes them away
   const std::uint64_t writes = world.tree.writes();
   Advance(*manager, std::chrono::seconds(11));
   EXPECT_EQ(world.tree.writes(), writes);

@@ -104,10 +104,10 @@ void PodLifecycle::StartFailed(std::string_view container, const Error& error, o
   entry->start_error = error.message;
 }
 
-void PodLifecycle::Terminate(os::MonoTime now) {
+void PodLifecycle::Terminate(os::MonoTime now, std::optional<os::Millis> grace) {
   if (terminate_at_) return;
   terminate_at_ = now;
-  deadline_ = now + grace_;
+  deadline_ = now + std::min(grace_, grace.value_or(grace_));
 }
 
 bool PodLifecycle::MayRestart(const Entry& entry) const {

@@ -85,8 +85,9 @@ class PodLifecycle {
   void Observe(const ContainerStatus& status, os::MonoTime now);
   /// Start answered with an error: nothing runs. Retried with back-off, whatever restartPolicy says.
   void StartFailed(std::string_view container, const Error& error, os::MonoTime now);
-  /// The pod has to go, after its grace period at the latest; called again: nothing changes.
-  void Terminate(os::MonoTime now);
+  /// The pod has to go, after its grace period at the latest, or after `grace` if that is shorter; called again:
+  /// nothing changes.
+  void Terminate(os::MonoTime now, std::optional<os::Millis> grace = std::nullopt);
 
   /// What to do now. TERM and the KILL of leftovers are named once; KILL at the deadline again every second until the
   /// container is seen to have ended. A start is named until its result is reported.

@@ -10,8 +10,9 @@ pool_is() { [ "$(shared)" = "$1" ] && is_effective "$node_top/berth" "$1"; }
 said() { berth events | grep -q "$1"; }
 
 check starts node_start /opt/berth/settings/numa.yaml /berth-vm
-berth apply -f /opt/berth/settings/pinned.yaml
-check runs wait_for 30 runs pinned
+berth apply -f /opt/berth/settings/pinned.yaml -f /opt/berth/settings/spin.yaml
+check runs wait_for 60 runs pinned
+check pool-is-busy wait_for 60 runs spin
 check ready wait_for 30 sh -c 'berth logs pinned-vm | grep -q ready'
 group=$(group_of app)
 cpus=$(effective "$group")

@@ -1,0 +1,95 @@
+// What a change of the shared pool costs in writes, with many containers, on this host's cgroups.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <iostream>
+
+#include "cgroup_fixture.h"
+#include "daemon/node_cgroups.h"
+#include "engine/engine.h"
+#include "machine/load.h"
+
+namespace berth::daemon {
+namespace {
+
+using testkit::RealCgroups;
+
+engine::Node StaticNode() {
+  auto machine = machine::Load("host");
+  EXPECT_TRUE(machine) << machine.error().message;
+  KubeletConfiguration config;
+  config.cpu_manager_policy = "static";
+  config.reserved_system_cpus = FormatIds(CpuSet{*UsableCpus(*machine).First()});
+  auto node = engine::Node::Make(*machine, config);
+  EXPECT_TRUE(node) << node.error().message;
+  return *node;
+}
+
+Pod BestEffort(int number) {
+  Pod pod;
+  pod.name = pod.uid = "p" + std::to_string(number);
+  pod.containers.emplace_back().name = "c";
+  return pod;
+}
+
+class CgroupPoolTest : public ::testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    if (const auto why = RealCgroups::WhyNot()) GTEST_SKIP() << "needs real cgroups: " << *why;
+    host_.emplace();
+    node_.emplace(StaticNode());
+    if (node_->all_cpus().Count() < 2) GTEST_SKIP() << "needs two CPUs";
+    groups_.emplace(host_->tree(), *node_);
+    ledger_ = node_->EmptyLedger();
+    ASSERT_TRUE(groups_->Prepare(ledger_, {}));
+    ASSERT_TRUE(groups_->ApplyCpus(ledger_));
+    for (int i = 0; i < GetParam(); ++i) {
+      const Pod pod = BestEffort(i);
+      const auto made = groups_->MakeContainer(pod, pod.containers.front(), ledger_);
+      ASSERT_TRUE(made) << made.error().message;
+    }
+  }
+  /// Gives the pool `shared` and says how many writes and how long it took.
+  int Change(const CpuSet& shared) {
+    ledger_.shared = shared;
+    const auto began = std::chrono::steady_clock::now();
+    const auto writes = groups_->ApplyCpus(ledger_);
+    const auto took = std::chrono::steady_clock::now() - began;
+    EXPECT_TRUE(writes) << writes.error().message;
+    std::cout << GetParam() << " containers, shared pool " << FormatIds(shared) << ": " << writes.value_or(-1)
+              << " writes, " << std::chrono::duration_cast<std::chrono::microseconds>(took).count() << " us\n";
+    return writes.value_or(-1);
+  }
+
+  std::optional<RealCgroups> host_;
+  std::optional<engine::Node> node_;
+  std::optional<NodeCgroups> groups_;
+  Ledger ledger_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Containers, CgroupPoolTest, ::testing::Values(1, 10, 100, 500));
+
+TEST_P(CgroupPoolTest, AChangeOfThePoolCostsOneWriteAGroupThatChanges) {
+  const CpuSet all = node_->all_cpus();
+  const CpuSet fewer = all - CpuSet{*(all - node_->reserved_cpus()).First()};
+  // v2: the group of each class, and Berth's own. v1 has no inheritance: each container, and Berth's own.
+  const int expected = host_->v2("cpuset") ? 3 : GetParam() + 1;
+  EXPECT_EQ(expected, Change(fewer));
+  EXPECT_EQ(fewer, *host_->tree().ReadCpus("kubepods/besteffort/podp0/c"));
+  EXPECT_EQ(0, Change(fewer)) << "nothing changed";
+  EXPECT_EQ(expected, Change(all));
+  EXPECT_EQ(all, *host_->tree().ReadCpus("kubepods/besteffort/podp0/c"));
+}
+
+TEST_P(CgroupPoolTest, AContainerThatWasTakenFromThePoolComesBack) {
+  const CpuSet one{*node_->all_cpus().First()};
+  host_->ForeignWrite("cpuset", "kubepods/besteffort/podp0/c", "cpuset.cpus", FormatIds(one));
+  const auto repaired = groups_->RepairCpusets(ledger_);
+  ASSERT_TRUE(repaired) << repaired.error().message;
+  ASSERT_EQ(1U, repaired->size());
+  EXPECT_EQ("kubepods/besteffort/podp0/c", repaired->front().path);
+  EXPECT_EQ(node_->all_cpus(), *host_->tree().ReadCpus("kubepods/besteffort/podp0/c"));
+}
+
+}  // namespace
+}  // namespace berth::daemon
