@@ -65,7 +65,6 @@ void PodManager::Evict(const EvictionLook& look, os::MonoTime now) {
   managed.lifecycle->Terminate(now, look.victim->grace);
   parts_.events.Warning(std::string(kEvicted), ObjectOf(managed.pod), look.victim->message);
   next_eviction_ = now + kWhileOneGoes;
-  Drive(managed, now);
 }
 
 }  // namespace berth::daemon

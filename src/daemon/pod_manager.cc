@@ -193,6 +193,7 @@ bool PodManager::idle() const {
 void PodManager::Sync(os::MonoTime now) {
   if (now >= next_check_) Check(now);
   next_due_ = now + kLongAway;
+  CheckPressure(now);  // before anything is admitted
   const auto progress_key = [&] { return std::pair(ledger_.revision, pods_.size()); };
   for (int round = 0; round < kMaxRounds; ++round) {
     const auto before = progress_key();
@@ -211,7 +212,6 @@ void PodManager::Sync(os::MonoTime now) {
     if (progress_key() == before && !pool_dirty_) break;
     if (progress_key() == before && pool_retry_) break;
   }
-  CheckPressure(now);
   if (now >= next_reconcile_) Reconcile(now);
   ComputeNextDue(now);
 }

@@ -223,8 +223,9 @@ void PodManager::LookForForeignGroups() {
       pool_dirty_ = true;
       next_due_ = os::MonoTime();
     } else if (foreign_groups_.insert(path).second) {
-      parts_.events.Warning("UnknownGroup", "cgroup/" + path,
-                            "Berth did not make this group and leaves it alone; what runs there may use any CPU");
+      parts_.events.Warning(
+          "UnknownGroup", "cgroup/" + path,
+          "Berth did not make this group and leaves it alone; it may use every CPU of the group above");
     }
   }
 }

@@ -168,6 +168,32 @@ TEST_F(DaemonNodeTest, ACpusetEditedByHandIsPutBackItsWriterNamedAndAQuotaLeftAl
   EXPECT_EQ(node.Pids().size(), 1U);
 }
 
+TEST_F(DaemonNodeTest, UnderMemoryPressureAPodGoesWithItsFiguresAndACriticalOneStays) {
+  node.Configure("evictionHard: {memory.available: \"99%\"}\n");  // so pressure is there from the start
+  const auto manifest = [](const std::string& name, const std::string& priority) {
+    return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + "}\nspec:\n  " + priority +
+           "\n  terminationGracePeriodSeconds: 60\n  containers:\n  - name: c\n    image: none\n"
+           "    command: [\"/bin/sh\", \"-c\", \"trap '' TERM; while :; do sleep 1; done\"]\n"
+           "    resources: {requests: {memory: 64Ki}}\n";
+  };
+  node.AddPod("vital.yaml", manifest("vital", "priority: 2000000000"));
+  node.AddPod("hog.yaml", manifest("hog", "priority: 0"));
+  node.AddPod("idle.yaml", SpinnerManifest("idle", ""));
+  node.Start();
+  ASSERT_TRUE(node.Until("vital runs", [&] { return node.Runs("vital"); }));
+  ASSERT_TRUE(node.Until("hog is evicted", [&] {
+    const codec::Json pod = node.PodNamed("hog");
+    return !pod.is_null() && pod["reason"] == "Evicted" && !node.Runs("hog");
+  }));
+  const std::string message = node.PodNamed("hog")["message"].get<std::string>();
+  EXPECT_TRUE(message.starts_with("The node was low on resource: memory. Threshold quantity: ")) << message;
+  EXPECT_NE(message.find("request is 65536"), std::string::npos) << message;
+  EXPECT_TRUE(node.Runs("vital"));
+  EXPECT_EQ("NodeUnderPressure", node.PodNamed("idle")["reason"].get<std::string>());
+  EXPECT_GE(node.CountEvents("EvictionThresholdMet"), 1);
+  EXPECT_EQ(node.CountEvents("NodeHasMemoryPressure"), 1);
+}
+
 TEST_F(DaemonNodeTest, LeavesNothingBehind) {
   node.AddPod("own.yaml", SpinnerManifest("own", "1"));
   node.AddPod("burst.yaml", SpinnerManifest("burst", ""));
