@@ -31,6 +31,7 @@ void LetRun(FakeNode& world, const Ledger& ledger, const std::vector<Pod>& pods)
     ASSERT_TRUE(world.tree.Write(path, values));
   };
   make(cgroup::Names().Own(), shared, {});
+  for (const QosClass qos : {QosClass::kBurstable, QosClass::kBestEffort}) make(cgroup::Names().Qos(qos), shared, {});
   for (const Pod& pod : pods) {
     const PodRecord& record = ledger.pods.find(pod.uid)->second;
     for (const Placement& placement : record.placements) {
