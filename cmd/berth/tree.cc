@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "base/units.h"
+#include "view/size.h"
 #include "view/table.h"
 
 namespace berth::cli {
@@ -47,6 +49,20 @@ void AddGroup(const Json& group, view::Table& table) {
   }
 }
 
+std::string Counted(std::int64_t processes) {
+  return std::to_string(processes) + (processes == 1 ? " process" : " processes");
+}
+
+/// Who lives outside of pods, and what he uses.
+void AddHostGroup(const Json& group, view::Table& table) {
+  const std::string problem = Text(group, "problem");
+  const Json& memory = Member(group, "memory");
+  std::string what = Text(group, "setting");
+  if (memory.is_number()) what += ", working set " + view::FormatSize(Bytes{memory.get<std::int64_t>()});
+  table.AddRow({Cell(Text(group, "path"), Style::kBold), Counted(Number(group, "processes")), " ",
+                problem.empty() ? Cell(what) : Cell(problem, Style::kWarn)});
+}
+
 }  // namespace
 
 int RunTree(const TreeOptions& options, const Session& session) {
@@ -69,6 +85,8 @@ int RunTree(const TreeOptions& options, const Session& session) {
                      {"WHY", view::Align::kLeft, true}});
   table.AddRow({Cell(Text(shown, "root"), Style::kBold), " ", " ",
                 "cgroup " + Text(shown, "cgroupVersion") + ", driver " + Text(shown, "driver")});
+  if (!options.wrong)
+    for (const Json& group : Member(shown, "hostGroups")) AddHostGroup(group, table);
   for (const Json& group : groups) AddGroup(group, table);
   view::TableOptions layout = session.table();
   if (session.wide()) layout.width = 0;

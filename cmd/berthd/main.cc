@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "daemon/daemon.h"
+#include "daemon/host_groups.h"
 #include "daemon/log.h"
 #include "daemon/notify.h"
 #include "daemon/settings.h"
@@ -82,6 +83,10 @@ int CheckConfig(const CommandLine& line) {
   auto parts = LoadNode(*settings);
   if (!parts) {
     std::fprintf(stderr, "berthd: %s\n", parts.error().message.c_str());
+    return kFailed;
+  }
+  if (auto names = NamesOf(*settings); !names) {
+    std::fprintf(stderr, "berthd: %s\n", names.error().message.c_str());
     return kFailed;
   }
   const KubeletConfiguration& config = parts->node.config();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cgroup/tree.h"
 
 namespace berth::cgroup {
 namespace {
@@ -120,7 +121,32 @@ std::string Names::Container(std::string_view pod_path, std::string_view name) c
   return out + std::string(kScopePrefix) + uid + "-" + std::string(name) + std::string(kScope);
 }
 
+/// `path` as seen from the root.
+Result<std::string> Names::BelowRoot(std::string_view path) const {
+  const std::vector<std::string> parts = ComponentsOf(Driver::kCgroupfs, path);
+  for (const std::string& part : parts) BERTH_RETURN_IF_ERROR(CheckComponent(part));
+  const std::vector<std::string> root = ComponentsOf(Driver::kCgroupfs, root_);
+  if (parts.size() <= root.size() || !std::equal(root.begin(), root.end(), parts.begin()))
+    return Fail(Code::kInvalid, "'" + Printable(path) + "' is no group below the cgroup root " + root_ +
+                                    ": name one there, or choose another cgroupRoot");
+  const std::string& first = parts[root.size()];
+  if (per_qos_ ? first == Qos(QosClass::kGuaranteed) : PodUid(first).has_value())
+    return Fail(Code::kInvalid, "'" + Printable(path) + "' lies where the groups of pods are: name another group");
+  return Join(std::vector(parts.begin() + static_cast<std::ptrdiff_t>(root.size()), parts.end()), "/");
+}
+
+Result<void> Names::NameOwn(std::string_view path) {
+  BERTH_TRY(own_, BelowRoot(path));
+  return {};
+}
+
+Result<void> Names::NameRuntime(std::string_view path) {
+  BERTH_TRY(runtime_, BelowRoot(path));
+  return {};
+}
+
 std::string Names::Own() const {
+  if (!own_.empty()) return own_;
   if (driver_ == Driver::kCgroupfs) return "berth";
   // Units have one name space: two roots need two names.
   std::string name = "berth";

@@ -44,8 +44,15 @@ class Names {
   std::string Pod(QosClass qos, std::string_view uid) const;
   /// `pod_path`: as returned by Pod or found on disk.
   std::string Container(std::string_view pod_path, std::string_view name) const;
-  /// Group of berthd and the supervisors.
+  /// Group of berthd, and of the supervisors unless Runtime() is another.
   std::string Own() const;
+  /// Group of the supervisors of containers.
+  std::string Runtime() const { return runtime_.empty() ? Own() : runtime_; }
+  /// Settings name these groups by their path from the top of the hierarchy. Such a group is its operator's: never
+  /// removed. Errors: kInvalid when it cannot be Berth's: outside of the root, or where pods are.
+  Result<void> NameOwn(std::string_view path);
+  Result<void> NameRuntime(std::string_view path);
+  bool own_is_named() const { return !own_.empty(); }
   /// Uid of the pod whose group is called `group` (last component); nullopt: not a pod's.
   std::optional<std::string> PodUid(std::string_view group) const;
   /// Name of the container whose group is called `group`, below the group of pod `uid`; nullopt: not a container's.
@@ -53,10 +60,13 @@ class Names {
 
  private:
   std::string Below(const std::vector<std::string>& components) const;
+  Result<std::string> BelowRoot(std::string_view path) const;
 
   Driver driver_ = Driver::kCgroupfs;
   std::vector<std::string> root_components_;
   std::string root_ = "/";
+  std::string own_;      // "": the usual one
+  std::string runtime_;  // "": berthd's
   bool per_qos_ = true;
 };
 

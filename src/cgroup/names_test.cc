@@ -56,6 +56,30 @@ TEST(NamesTest, WithoutLevelsPerQosPodsLieBelowTheRoot) {
   EXPECT_EQ("foo-podu.slice", Make(Driver::kSystemd, "/foo", false).Pod(QosClass::kGuaranteed, "u"));
 }
 
+TEST(NamesTest, SettingsNameTheGroupsOfBerthdAndSupervisorsByTheirWholePath) {
+  Names names = Make(Driver::kCgroupfs, "/a/b");
+  EXPECT_FALSE(names.own_is_named());
+  ASSERT_TRUE(names.NameOwn("/a/b/system/kubelet"));
+  EXPECT_EQ("system/kubelet", names.Own());
+  EXPECT_EQ("system/kubelet", names.Runtime());
+  EXPECT_TRUE(names.own_is_named());
+  ASSERT_TRUE(names.NameRuntime("a/b/runtime/"));
+  EXPECT_EQ("runtime", names.Runtime());
+  EXPECT_EQ("system/kubelet", names.Own());
+}
+
+TEST(NamesTest, GroupsThatCannotBeBerthsAreRefusedWithTheCure) {
+  Names below = Make(Driver::kCgroupfs, "/a");
+  EXPECT_THAT(below.NameOwn("/kubelet").error().message, HasSubstr("below the cgroup root /a"));
+  EXPECT_THAT(below.NameOwn("/a").error().message, HasSubstr("name one there"));
+  EXPECT_THAT(below.NameOwn("/a/kubepods/x").error().message, HasSubstr("groups of pods"));
+  EXPECT_THAT(below.NameOwn("/a/../b").error().message, HasSubstr("lead elsewhere"));
+  EXPECT_EQ("berth", below.Own());
+  Names flat = Make(Driver::kCgroupfs, "/", false);
+  EXPECT_THAT(flat.NameRuntime("/pod1").error().message, HasSubstr("groups of pods"));
+  EXPECT_TRUE(flat.NameRuntime("/kubepods"));
+}
+
 TEST(NamesTest, NamesFoundOnDiskAreReadBack) {
   const Names files = Make(Driver::kCgroupfs);
   EXPECT_EQ("u-1", files.PodUid("podu-1"));

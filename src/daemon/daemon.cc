@@ -39,6 +39,7 @@ Result<void> Daemon::Run() {
     if (auto snapshot = source_->Poll(now)) manager_->OnSnapshot(*std::move(snapshot), now);
     if (now >= manager_->next_due()) manager_->Tick(now);
     if (Stopped()) break;
+    if (now >= next_places_) KeepPlaces(now);
     Notify(now);
     Arm();
     BERTH_RETURN_IF_ERROR(WaitForSomething());
@@ -72,7 +73,7 @@ Result<void> Daemon::WaitForSomething() {
 
 /// One timer for whatever comes first: pods, source, watchdog.
 void Daemon::Arm() {
-  os::MonoTime due = std::min(manager_->next_due(), source_->next_due());
+  os::MonoTime due = std::min({manager_->next_due(), source_->next_due(), next_places_});
   if (next_watchdog_) due = std::min(due, *next_watchdog_);
   const auto since_start = std::max<std::int64_t>(1, due.time_since_epoch().count());
   itimerspec spec{};

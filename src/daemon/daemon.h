@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "cgroup/cgroup.h"
 #include "daemon/events.h"
+#include "daemon/host_groups.h"
 #include "daemon/local_api.h"
 #include "daemon/log.h"
 #include "daemon/mailbox.h"
@@ -52,12 +53,18 @@ class Daemon {
   Result<void> OpenSources();
   Result<void> MakePodFolder(const std::optional<state::Saved>& saved);
   Result<void> OpenCgroups(const Machine& machine);
+  Result<void> OpenSystemGroup();
   Result<void> OpenRuntime();
   Result<void> OpenEvents();
   Result<void> OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved);
   Result<void> EnforceReservations();
   Result<void> OpenDescriptors();
   Result<void> WatchPressure();
+
+  // daemon_groups.cc
+  void KeepPlaces(os::MonoTime now);
+  void ReturnToOwnGroup();
+  void ClearRootGroup(int passes);
 
   // daemon.cc
   Result<void> Watch(int fd);
@@ -85,7 +92,10 @@ class Daemon {
   std::unique_ptr<os::Fs> root_fs_;
   std::unique_ptr<cgroup::Tree> tree_;
   cgroup::Names names_;
-  std::vector<std::string> home_groups_;  // where berthd was started
+  std::vector<std::string> home_groups_;   // where berthd was started
+  std::optional<SystemProcesses> system_;  // nullopt: systemCgroups is not set
+  std::string system_problem_;             // who could not be moved there last
+  os::MonoTime next_places_{};
   std::unique_ptr<runtime::Runtime> runtime_;
   std::unique_ptr<source::Source> source_;
   std::unique_ptr<history::History> history_;

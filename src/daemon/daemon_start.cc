@@ -15,6 +15,7 @@
 #include "daemon/dry_run.h"
 #include "daemon/event_list.h"
 #include "daemon/fingerprint.h"
+#include "daemon/host_groups.h"
 #include "daemon/own_group.h"
 #include "daemon/reserved_groups.h"
 #include "os/lock_file.h"
@@ -30,6 +31,7 @@ constexpr unsigned kPublic = 0755;
 /// A cgroup that holds somebody's processes is no second berthd, which callers know by kBusy.
 Result<void> PrepareOwnGroup(cgroup::Tree& tree, const cgroup::Names& names) {
   auto made = tree.Create(names.Own());
+  if (made) made = tree.Create(names.Runtime());
   if (!made && made.error().code == Code::kBusy) made.error().code = Code::kUnsupported;
   return made;
 }
@@ -51,9 +53,10 @@ sigset_t LoopSignals() {
   return set;
 }
 
-ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const cgroup::Names& names) {
+ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const cgroup::Names& names, bool dry_run) {
   ManagerOptions out;
   out.cgroup_names = names;
+  if (!dry_run) out.host_groups = HostGroupsOf(settings, names);
   out.node_name = settings.berth.node_name;
   out.log_dir = settings.berth.log_dir + "/pods";
   if (const auto size = Quantity::Parse(settings.kubelet.container_log_max_size); size && size->Value() > 0)
@@ -182,12 +185,12 @@ Result<void> Daemon::OpenCgroups(const Machine& machine) {
   for (const std::string& warning : layout.warnings) start_warnings_.push_back(warning);
   BERTH_TRY(const std::string own, root_fs_->Read("proc/self/cgroup"));
   home_groups_ = CurrentGroups(layout, own);
-  BERTH_TRY(names_,
-            cgroup::Names::Make(cgroup::Driver::kCgroupfs, settings_.cgroup_root, settings_.kubelet.cgroups_per_qos));
+  BERTH_TRY(names_, NamesOf(settings_));
   BERTH_TRY(tree_, cgroup::Tree::Open(std::move(tree_fs), std::move(layout), names_.root()));
   // Before anything else: a group left by an earlier berthd keeps us off exclusive CPUs from here on.
   BERTH_RETURN_IF_ERROR(PrepareOwnGroup(*tree_, names_));
-  return MoveSelf(*root_fs_, tree_->Dirs(names_.Own()).dirs);
+  BERTH_RETURN_IF_ERROR(MoveSelf(*root_fs_, tree_->Dirs(names_.Own()).dirs));
+  return OpenSystemGroup();
 }
 
 Result<void> Daemon::OpenRuntime() {
@@ -197,7 +200,7 @@ Result<void> Daemon::OpenRuntime() {
   }
   BERTH_TRY(runtime_, runtime::OpenProcessRuntime({.run_dir = settings_.berth.run_dir,
                                                    .shim_path = settings_.shim,
-                                                   .shim_cgroup = tree_->Dirs(names_.Own())}));
+                                                   .shim_cgroup = tree_->Dirs(names_.Runtime())}));
   return {};
 }
 
@@ -230,7 +233,7 @@ Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<s
   manager_ = std::make_unique<PodManager>(
       ManagerParts{
           .store = *store_, .tree = *tree_, .runtime = *runtime_, .events = *events_, .clock = os::SystemClock()},
-      node, OptionsOf(settings_, node.machine(), names_));
+      node, OptionsOf(settings_, node.machine(), names_, dry_run_));
   WatchWriters();
   for (const std::string& warning : start_warnings_) log_.Warning(warning);
   BERTH_RETURN_IF_ERROR(manager_->Start(saved, os::SystemClock().Now()));

@@ -34,10 +34,13 @@ NodeCgroups::NodeCgroups(cgroup::Tree& tree, const engine::Node& node, cgroup::N
 
 Result<void> NodeCgroups::Prepare(const Ledger& ledger, const std::set<std::string>& known) {
   BERTH_RETURN_IF_ERROR(ReadSettings());
-  auto made = tree_.Create(names_.Own());
+  Result<void> made;
+  for (const std::string& path : OwnGroups()) {
+    if (made) made = tree_.Create(path);
+    if (made) watch_(CpusetDir(path));
+  }
   if (made) {
     own_group_ = true;
-    watch_(CpusetDir(names_.Own()));
     BERTH_RETURN_IF_ERROR(TakeRoot());
     made = MakeTiers(ledger);
   }
@@ -199,7 +202,8 @@ Result<NodeCgroups::WantedCpus> NodeCgroups::Wanted(const Ledger& ledger) const 
   const bool at_tiers = std::ranges::all_of(containers_, [&](const auto& entry) {
     return !BelowPoolTier(entry.first) || CpusNow(entry.second, ledger, online) == shared;
   });
-  if (own_group_) add(out.first, names_.Own(), shared);
+  if (own_group_)
+    for (const std::string& path : OwnGroups()) add(out.first, path, shared);
   for (const auto& [path, group] : containers_)
     add(at_tiers && BelowPoolTier(path) ? out.inherited : out.first, path, CpusNow(group, ledger, online));
   if (!at_tiers) return out;
@@ -315,7 +319,13 @@ Result<bool> NodeCgroups::RemovePod(const Pod& pod) {
 Result<void> NodeCgroups::RemoveAll() {
   own_group_ = false;
   if (names_.per_qos()) BERTH_RETURN_IF_ERROR(tree_.Remove(names_.Qos(QosClass::kGuaranteed)));
-  return tree_.Remove(names_.Own());
+  return names_.own_is_named() ? Result<void>() : tree_.Remove(names_.Own());
+}
+
+std::vector<std::string> NodeCgroups::OwnGroups() const {
+  std::vector<std::string> out{names_.Own()};
+  if (names_.Runtime() != names_.Own()) out.push_back(names_.Runtime());
+  return out;
 }
 
 }  // namespace berth::daemon

@@ -128,7 +128,7 @@ class NodeCgroups {
   Result<void> TakeOver(const std::string& pod_path);
   /// Uids of pods that have a group.
   const std::map<std::string, std::string>& pods() const { return pods_; }  ///< uid -> path
-  /// Removes tiers and Berth's own group; with processes in them it fails and leaves them.
+  /// Removes tiers and Berth's own group (unless settings name it); with processes in them it fails and leaves them.
   Result<void> RemoveAll();
 
   /// Path of a pod's group: where it was found, else where it belongs.
@@ -139,6 +139,7 @@ class NodeCgroups {
 
  private:
   Result<void> ReadSettings();
+  std::vector<std::string> OwnGroups() const;  ///< of berthd and of the supervisors
   Result<void> TakeRoot();
   Result<void> MakeTiers(const Ledger& ledger);
   Result<void> UpdateTier(QosClass qos, const Ledger& ledger);

@@ -135,8 +135,9 @@ std::vector<PlannedGroup> NodeCgroups::Plan(const Ledger& ledger, const std::vec
     only_cpus.values.cpus = CpusOf(group, ledger);
     out.push_back(std::move(only_cpus));
   }
-  if (own_group_) {
-    PlannedGroup own{.path = names_.Own(), .what = "berthd and supervisors", .values = {}, .why = {}};
+  for (const std::string& path : own_group_ ? OwnGroups() : std::vector<std::string>()) {
+    PlannedGroup own{.path = path, .what = "berthd and supervisors", .values = {}, .why = {}};
+    if (names_.Runtime() != names_.Own()) own.what = path == names_.Own() ? "berthd" : "supervisors";
     own.values.cpus = SharedCpus(node_, ledger);
     own.why["cpus"] = "the shared pool";
     out.push_back(std::move(own));

@@ -48,6 +48,8 @@ struct ManagerOptions {
   std::string boot_id;
   std::string machine_fingerprint;
   cgroup::Names cgroup_names;  ///< of the tree's root
+  /// Groups of the host to show beside the tree, by setting: path from the top of the hierarchy.
+  std::vector<std::pair<std::string, std::string>> host_groups;
 };
 
 /// The parts a manager works with; all outlive it.

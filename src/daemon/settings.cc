@@ -195,6 +195,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("nodeName", berth.node_name == now.berth.node_name);
   note("runDir", berth.run_dir == now.berth.run_dir);
   note("runtime", berth.runtime == now.berth.runtime);
+  note("runtimeCgroups", berth.runtime_cgroups == now.berth.runtime_cgroups);
   note("socket", berth.socket == now.berth.socket);
   note("socketGroup", berth.socket_group == now.berth.socket_group);
   note("stateDir", berth.state_dir == now.berth.state_dir);

@@ -74,6 +74,7 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("stopContainersOnExit", c.stop_containers_on_exit);
   object.Read("reconcilePeriod", c.reconcile_period);
   object.Read("maxEvents", c.max_events);
+  object.Read("runtimeCgroups", c.runtime_cgroups);
   object.Read("unknownPods", c.unknown_pods);
   object.Finish();
 }

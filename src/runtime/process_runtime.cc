@@ -139,6 +139,7 @@ class ProcessRuntime final : public Runtime {
   Result<Held> TalkToShim(const ShimRequest& request, os::Process& shim, int socket, os::MonoTime deadline);
   void StopShim(const std::string& id, os::Process& shim);
   Result<void> RecoverOne(const std::string& id);
+  void Rehome(int shim);
   Result<void> RecoverRunning(Held& held, bool this_boot);
   bool Settle(const std::string& id, Held& held);
   void Adopt(Held held);
@@ -338,6 +339,14 @@ bool ProcessRuntime::Settle(const std::string& id, Held& held) {
   return true;
 }
 
+// The group of supervisors may be another one than when this one started. One that ends meanwhile is not missed.
+void ProcessRuntime::Rehome(int shim) {
+  auto root = os::OpenFs("/");
+  if (!root) return;
+  for (const std::string& dir : options_.shim_cgroup.dirs)
+    static_cast<void>((*root)->Write(dir + "/cgroup.procs", std::to_string(shim)).has_value());
+}
+
 // An error means that it cannot be told what became of the container: its record stays as it is.
 Result<void> ProcessRuntime::RecoverOne(const std::string& id) {
   Held held;
@@ -361,6 +370,7 @@ Result<void> ProcessRuntime::RecoverOne(const std::string& id) {
     const bool this_boot = held.state.boot_id == os::BootId();
     if (this_boot) {
       BERTH_TRY(held.shim, Find(held.state.shim_pid, held.state.shim_start, {}));
+      if (held.shim.valid()) Rehome(held.state.shim_pid);
     }
     if (!Settle(id, held)) {
       static_cast<void>(RemoveRecord(id).has_value());

@@ -104,6 +104,45 @@ TEST_F(DaemonServiceTest, HangupReadsTheSettingsAgainAndSaysWhatHasToWait) {
   EXPECT_EQ(node.Pids(), pids);
 }
 
+TEST_F(DaemonServiceTest, NamedGroupsHoldBerthdAndSupervisorsAndTheseFollowTheSettings) {
+  const auto in = [&](const std::string& group, std::string_view name) {
+    return std::ranges::count_if(node.Processes(),
+                                 [&](const SeenProcess& p) { return p.cgroup == group && p.name == name; });
+  };
+  node.Configure("kubeletCgroups: " + node.cgroup_root() + "/host/kubelet\n");
+  WriteConfig("runtimeCgroups: " + node.cgroup_root() + "/host/runtime\n");
+  node.AddPod("own.yaml", SpinnerManifest("own", "1"));
+  node.AddPod("shared.yaml", SpinnerManifest("shared", ""));
+  StartWithConfig();
+  ASSERT_TRUE(node.Until("both run", [&] { return node.Runs("own") && node.Runs("shared"); }));
+  const auto pids = node.Pids();
+  EXPECT_EQ(1, in("host/kubelet", "berthd"));
+  EXPECT_EQ(2, in("host/runtime", "berth-shim"));
+  const codec::Json tree = node.Get("/v1/tree");
+  ASSERT_EQ(2U, tree["hostGroups"].size());
+  EXPECT_EQ("runtimeCgroups", tree["hostGroups"][1]["setting"]);
+  EXPECT_EQ(node.cgroup_root() + "/host/runtime", tree["hostGroups"][1]["path"]);
+  EXPECT_EQ(2, tree["hostGroups"][1]["processes"]);
+  EXPECT_GT(tree["hostGroups"][1]["memory"], 0);
+  CpuSet exclusive;
+  CpuSet host;
+  for (const SeenProcess& p : node.Processes()) {
+    if (p.cgroup.starts_with("kubepods/pod")) exclusive |= p.allowed;
+    if (p.cgroup.starts_with("host/")) host |= p.allowed;
+  }
+  EXPECT_FALSE(exclusive.empty());
+  EXPECT_FALSE(host.Intersects(exclusive)) << FormatIds(host);
+
+  node.Kill();
+  std::ofstream(node.Dir("kubelet.yaml"), std::ios::app) << "kubeletCgroups: \"\"\n";
+  WriteConfig("runtimeCgroups: \"\"\n");
+  StartWithConfig();
+  EXPECT_EQ(1, in("berth", "berthd"));
+  EXPECT_EQ(2, in("berth", "berth-shim"));
+  EXPECT_EQ(0, in("host/runtime", "berth-shim"));
+  EXPECT_EQ(pids, node.Pids());
+}
+
 TEST_F(DaemonServiceTest, ExplainsARejectionAsTheCommandDoes) {
   node.AddPod("own.yaml", SpinnerManifest("own", "1"));
   node.Start();

@@ -1,14 +1,18 @@
 # A node with berthd for a suite: start, stop, look. Sourced by suites.
 export BERTH_SOCKET=/tmp/node/berth.sock
 
-# node_start KUBELET-CONFIG CGROUP-ROOT: starts berthd, or starts it again.
+own_groups=berth # where berthd and the supervisors are, below the cgroup root
+
+# node_start KUBELET-CONFIG CGROUP-ROOT [OPTION...]: starts berthd, or starts it again.
 node_start() {
   mkdir -p /tmp/node/pods
-  berthd --kubelet-config "$1" --pod-dir /tmp/node/pods --state-dir /tmp/node/state --run-dir /tmp/node/run \
-    --log-dir /tmp/node/log --socket "$BERTH_SOCKET" --node-name vm --cgroup-root "$2" --stop-containers \
-    >>/tmp/node/berthd.log 2>&1 &
+  settings=$1 root=$2
+  shift 2
+  berthd --kubelet-config "$settings" --pod-dir /tmp/node/pods --state-dir /tmp/node/state --run-dir /tmp/node/run \
+    --log-dir /tmp/node/log --socket "$BERTH_SOCKET" --node-name vm --cgroup-root "$root" --stop-containers \
+    "$@" >>/tmp/node/berthd.log 2>&1 &
   node_pid=$!
-  node_top=/sys/fs/cgroup/${2#/}
+  node_top=/sys/fs/cgroup/${root#/}
   node_top=${node_top%/}
   wait_for 30 answers
 }
@@ -43,7 +47,7 @@ allowed() { awk '/^Cpus_allowed_list/ {print $2}' "/proc/$1/status" 2>/dev/null;
 # The group of a container: "kubepods*/pod*/NAME".
 group_of() { find "$node_top" -type d -path "*/kubepods/*" -name "$1"; }
 # All processes that Berth started outside of DIR, and berthd.
-others_than() { find "$node_top/kubepods" "$node_top/berth" -name cgroup.procs ! -path "$1/*" -exec cat {} + | sort -nu; }
+others_than() { find "$node_top/kubepods" $(printf "$node_top/%s " $own_groups) -name cgroup.procs ! -path "$1/*" -exec cat {} + | sort -nu; }
 kept_off() {
   for pid in $(others_than "$1"); do
     on=$(allowed "$pid")

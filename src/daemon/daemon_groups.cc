@@ -1,0 +1,77 @@
+// Daemon: berthd and the host's processes, each in the group that settings name for them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "daemon/daemon.h"
+#include "daemon/own_group.h"
+
+namespace berth::daemon {
+namespace {
+
+constexpr os::Millis kPlacePeriod{60'000};
+constexpr int kFirstPasses = 11;  // as often as the kubelet tries when it starts
+constexpr std::size_t kMostNamed = 5;
+
+}  // namespace
+
+/// After berthd has left the root cgroup itself.
+Result<void> Daemon::OpenSystemGroup() {
+  const std::string score = std::to_string(settings_.kubelet.oom_score_adj);
+  if (auto set = root_fs_->Write("/proc/self/oom_score_adj", score); !set)
+    log_.Info("oomScoreAdj: " + set.error().message + "; berthd keeps the one it was started with");
+  const std::string& group = settings_.kubelet.system_cgroups;
+  if (group.empty()) return {};
+  BERTH_TRY(std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
+  if (auto made = cgroup::Tree::Open(std::move(fs), tree_->layout(), group); !made)
+    return Wrap(std::move(made).error(), "systemCgroups: make " + group);
+  BERTH_TRY(system_, SystemProcesses::Make(*root_fs_, tree_->layout(), group));
+  return {};
+}
+
+void Daemon::KeepPlaces(os::MonoTime now) {
+  const bool first = next_places_ == os::MonoTime();
+  next_places_ = now + kPlacePeriod;
+  if (dry_run_) return;
+  ReturnToOwnGroup();
+  if (system_) ClearRootGroup(first ? kFirstPasses : 1);
+}
+
+/// Whoever moved berthd elsewhere may have put it onto CPUs of containers.
+void Daemon::ReturnToOwnGroup() {
+  const auto text = root_fs_->Read("proc/self/cgroup");
+  if (!text) return;
+  std::vector<std::string> now = CurrentGroups(tree_->layout(), *text);
+  std::vector<std::string> own = tree_->Dirs(names_.Own()).dirs;
+  std::ranges::sort(now);
+  std::ranges::sort(own);
+  if (std::ranges::includes(own, now)) return;
+  const std::string object = "cgroup/" + names_.Own();
+  if (auto moved = MoveSelf(*root_fs_, tree_->Dirs(names_.Own()).dirs); !moved) {
+    events_->Warning("FailedCgroupUpdate", object, "berthd was moved out of its group: " + moved.error().message);
+  } else {
+    events_->Warning("CgroupRepaired", object, fmt::format("berthd was in {}; put right", Join(now, ", ")));
+  }
+}
+
+void Daemon::ClearRootGroup(int passes) {
+  const std::string object =
+      "cgroup" + (settings_.kubelet.system_cgroups.starts_with('/') ? settings_.kubelet.system_cgroups
+                                                                    : "/" + settings_.kubelet.system_cgroups);
+  std::string problem;
+  if (auto moved = system_->Move(passes); !moved) {
+    problem = moved.error().message;
+  } else {
+    if (moved->count > 0)
+      events_->Normal("SystemProcessesMoved", object,
+                      fmt::format("{} processes were moved here from the root cgroup", moved->count));
+    const std::size_t count = moved->refused.size();
+    moved->refused.resize(std::min(count, kMostNamed));
+    if (count > 0) problem = fmt::format("{} processes stay in the root cgroup: {}", count, Join(moved->refused, "; "));
+  }
+  if (!problem.empty() && problem != system_problem_) events_->Warning("SystemProcessesNotMoved", object, problem);
+  system_problem_ = std::move(problem);
+}
+
+}  // namespace berth::daemon

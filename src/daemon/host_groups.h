@@ -1,0 +1,64 @@
+// Groups of the host that settings name: kubeletCgroups for berthd, runtimeCgroups for the supervisors of containers,
+// systemCgroups for every process that would stay in the root cgroup (spec devices-cgroups 1.5).
+#ifndef BERTH_DAEMON_HOST_GROUPS_H_
+#define BERTH_DAEMON_HOST_GROUPS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "cgroup/cgroup.h"
+#include "cgroup/names.h"
+#include "daemon/settings.h"
+#include "os/fs.h"
+
+namespace berth::daemon {
+
+/// Names of Berth's groups under these settings. Errors: kInvalid naming the setting that contradicts another.
+Result<cgroup::Names> NamesOf(const Settings& settings);
+
+/// Moves processes out of the root cgroup of each hierarchy. Kernel threads and pid 1 stay.
+class SystemProcesses {
+ public:
+  /// `root`: the file system "/", outlives this. `group`: from the top of the hierarchy, exists. Errors: kInvalid when
+  /// it cannot hold processes, because on v2 its children have controllers.
+  static Result<SystemProcesses> Make(os::Fs& root, const cgroup::Layout& layout, const std::string& group);
+
+  struct Moved {
+    int count = 0;
+    std::vector<std::string> refused;  ///< "4711: why"; they stay where they are
+  };
+  /// Looks again, up to `passes` times, as long as somebody was moved: processes fork meanwhile.
+  /// Errors: of reading who is in the root cgroup.
+  Result<Moved> Move(int passes);
+
+ private:
+  explicit SystemProcesses(os::Fs& root) : root_(&root) {}
+  Result<bool> MoveFrom(const std::string& top, const std::string& dir, Moved& out);
+  bool Stays(int pid) const;
+
+  os::Fs* root_;
+  std::vector<std::pair<std::string, std::string>> dirs_;  // root cgroup of a hierarchy -> the group there
+};
+
+/// What a group of the host holds and uses.
+struct HostGroup {
+  std::string setting;  ///< "kubeletCgroups"
+  std::string path;     ///< from the top of the hierarchy
+  std::int64_t processes = 0;
+  std::optional<Bytes> memory;  ///< working set; nullopt: not counted
+  std::string problem;          ///< why it could not be looked at
+};
+/// The groups that settings name and Berth's own, by setting: path from the top of the hierarchy.
+std::vector<std::pair<std::string, std::string>> HostGroupsOf(const Settings& settings, const cgroup::Names& names);
+/// Looks at them, changing nothing.
+std::vector<HostGroup> LookAt(const std::vector<std::pair<std::string, std::string>>& groups,
+                              const cgroup::Layout& layout);
+
+}  // namespace berth::daemon
+
+#endif  // BERTH_DAEMON_HOST_GROUPS_H_

@@ -1,0 +1,61 @@
+# Groups of the host that settings name: systemCgroups, kubeletCgroups, runtimeCgroups.
+. /opt/berth/suites/node.sh
+own_groups="kubelet runtime"
+place() { cat "/proc/$1/cgroup"; }
+is_in() { [ "$(place "$1")" = "0::$2" ]; }
+supervisor() { head -n 1 "$node_top/$1/cgroup.procs"; }
+
+sleep 600 &
+outsider=$!
+equal outsider-in-the-root 0::/ "$(place $outsider)"
+check starts node_start /opt/berth/settings/groups.yaml /berth-vm --config /opt/berth/settings/groups-berth.yaml
+check outsider-moves wait_for 30 is_in $outsider /system
+check said-so wait_for 30 sh -c 'berth events | grep -q "processes were moved here from the root cgroup"'
+equal first-process-stays 0::/ "$(place 1)"
+equal kernel-threads-stay 0::/ "$(place 2)"
+equal berthd-in-its-group 0::/berth-vm/kubelet "$(place $node_pid)"
+
+berth apply -f /opt/berth/examples/pods/latency.yaml
+check runs wait_for 60 runs latency
+equal supervisor-in-its-group berth-shim "$(cat /proc/$(supervisor runtime)/comm)"
+group=$(group_of loop)
+cpus=$(cat "$group/cpuset.cpus.effective")
+check others-kept-off kept_off "$group" "$cpus"
+berth tree | head -n 8
+check tree-shows-them sh -c 'berth tree | grep "^/system .*process.*systemCgroups"'
+equal nothing-wrong 0 "$(berth tree --wrong >/dev/null 2>&1; echo $?)"
+
+# Without the settings: berthd and its supervisors go home, containers stay where they are.
+before=$(pids)
+kill -KILL $node_pid
+wait $node_pid
+check starts-without-names node_start /opt/berth/settings/spread.yaml /berth-vm
+equal same-processes "$before" "$(pids)"
+equal berthd-at-home 0::/berth-vm/berth "$(place $node_pid)"
+equal supervisors-follow "" "$(cat "$node_top/runtime/cgroup.procs")"
+own_groups=berth
+check others-kept-off-again kept_off "$group" "$cpus"
+node_stop
+equal stops 0 $?
+rmdir "$node_top/kubelet" "$node_top/runtime" "$node_top"
+
+# Settings that contradict each other: refused before anything is touched.
+refused() { # NAME WORDS SETTING...
+  name=$1 words=$2
+  shift 2
+  { sed '/Cgroups:/d; /cgroupRoot/d' /opt/berth/settings/groups.yaml; printf '%s\n' "$@"; } >/tmp/bad.yaml
+  out=$(berthd --check-config --node-name vm --kubelet-config /tmp/bad.yaml 2>&1)
+  equal "$name-status" 1 $?
+  check "$name" sh -c "echo \"$out\" | grep -q '$words'"
+}
+refused system-is-the-root "name a group such as /system" "cgroupRoot: /" "systemCgroups: /"
+refused system-is-berthds "name another one" "cgroupRoot: /" "systemCgroups: /k" "kubeletCgroups: /k"
+refused kubelet-elsewhere "below the cgroup root" "cgroupRoot: /berth-vm" "kubeletCgroups: /k"
+
+kill $outsider
+wait $outsider
+echo $$ >/sys/fs/cgroup/cgroup.procs
+for pid in $(cat /sys/fs/cgroup/system/cgroup.procs); do echo "$pid" >/sys/fs/cgroup/cgroup.procs; done
+rmdir /sys/fs/cgroup/system
+rm -rf /tmp/node
+equal leaves-no-groups "" "$(find /sys/fs/cgroup -mindepth 1 -type d)"
