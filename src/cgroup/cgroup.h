@@ -63,6 +63,13 @@ struct HostFigures {
   friend bool operator==(const HostFigures&, const HostFigures&) = default;
 };
 
+/// Whether the kernel keeps the CPUs of a cgroup for its processes alone; v2 only.
+struct PartitionState {
+  std::string kind;                 ///< cpuset.cpus.partition: "member", "root", "isolated", "isolated invalid (why)"
+  std::optional<CpuSet> exclusive;  ///< cpuset.cpus.exclusive; nullopt: the kernel has no such file (before Linux 6.7)
+  friend bool operator==(const PartitionState&, const PartitionState&) = default;
+};
+
 /// The tree below one root cgroup of this host. Not thread-safe: owned by the daemon's loop.
 class Tree {
  public:
@@ -102,6 +109,12 @@ class Tree {
     BERTH_TRY(const CgroupValues values, Read(path));
     return Cpuset{values.cpus.value_or(CpuSet()), values.mems.value_or(NodeSet())};
   }
+  /// nullopt: no partitions here (v1, or the top of the hierarchy). Errors: kNotFound.
+  virtual Result<std::optional<PartitionState>> ReadPartition(std::string_view) { return std::nullopt; }
+  /// Writes cpuset.cpus.exclusive; empty: none. Requires: ReadPartition has it.
+  virtual Result<void> WriteExclusive(std::string_view, const CpuSet&) { return {}; }
+  /// Writes cpuset.cpus.partition; what came of it is in the file. Requires: ReadPartition has it.
+  virtual Result<void> WritePartition(std::string_view, std::string_view) { return {}; }
   /// Memory charged to the cgroup and everything below; nullopt: not counted here.
   virtual Result<std::optional<Bytes>> MemoryUsage(std::string_view) { return std::nullopt; }
   /// Memory usage less file pages that were not used lately (inactive_file), never below zero; nullopt: not counted

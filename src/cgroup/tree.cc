@@ -75,6 +75,9 @@ class HostTree final : public Tree {
   Result<CgroupValues> Read(std::string_view path) override;
   Result<CpuSet> ReadCpus(std::string_view path) override;
   Result<Cpuset> ReadCpuset(std::string_view path) override;
+  Result<std::optional<PartitionState>> ReadPartition(std::string_view path) override;
+  Result<void> WriteExclusive(std::string_view path, const CpuSet& cpus) override;
+  Result<void> WritePartition(std::string_view path, std::string_view kind) override;
   Result<std::vector<int>> Pids(std::string_view path) override;
   Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override;
   Result<std::optional<Bytes>> WorkingSet(std::string_view path) override;
@@ -93,6 +96,8 @@ class HostTree final : public Tree {
   Result<std::string> Checked(std::string_view path) const;
   Result<void> CheckAsked(const CgroupValues& values) const;
   bool Has(std::string_view controller) const;
+  /// Directory of the cgroup in the v2 hierarchy with the cpuset controller; "" without one.
+  std::string PartitionDir(const std::string& full) const;
   Result<std::vector<std::string>> ChildrenOf(const std::string& dir);
   Result<void> AddPids(const std::string& dir, std::set<int>& out);
   Result<std::vector<int>> PidsOf(const std::string& path);
@@ -215,6 +220,35 @@ Result<Cpuset> HostTree::ReadCpuset(std::string_view path) {
     return Cpuset{*std::move(cpus), std::move(mems).value_or(NodeSet())};
   }
   return Cpuset();
+}
+
+std::string HostTree::PartitionDir(const std::string& full) const {
+  for (const auto& h : hierarchies_)
+    if (h->v2() && h->Has("cpuset")) return h->Dir(full);
+  return "";
+}
+
+Result<std::optional<PartitionState>> HostTree::ReadPartition(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  const std::string dir = PartitionDir(full);
+  if (dir.empty()) return std::nullopt;
+  BERTH_TRY(const bool exists, fs_->Exists(dir));
+  if (!exists) return FailErrno("read cgroup", dir, ENOENT);
+  BERTH_TRY(const auto kind, files_.Read(dir + "/cpuset.cpus.partition"));
+  if (!kind) return std::nullopt;
+  PartitionState out{.kind = std::string(Trim(*kind)), .exclusive = {}};
+  BERTH_TRY(out.exclusive, files_.Parsed(dir + "/cpuset.cpus.exclusive", CpuSet::Parse));
+  return out;
+}
+
+Result<void> HostTree::WriteExclusive(std::string_view path, const CpuSet& cpus) {
+  BERTH_TRY(const std::string full, Checked(path));
+  return files_.Write(PartitionDir(full) + "/cpuset.cpus.exclusive", cpus.empty() ? "\n" : FormatIds(cpus));
+}
+
+Result<void> HostTree::WritePartition(std::string_view path, std::string_view kind) {
+  BERTH_TRY(const std::string full, Checked(path));
+  return files_.Write(PartitionDir(full) + "/cpuset.cpus.partition", kind);
 }
 
 Result<std::vector<std::string>> HostTree::ChildrenOf(const std::string& dir) {

@@ -56,6 +56,7 @@ sigset_t LoopSignals() {
 ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const cgroup::Names& names, bool dry_run) {
   ManagerOptions out;
   out.cgroup_names = names;
+  out.cpu_partition = settings.berth.cpu_partition;
   if (!dry_run) out.host_groups = HostGroupsOf(settings, names);
   out.node_name = settings.berth.node_name;
   out.log_dir = settings.berth.log_dir + "/pods";

@@ -214,8 +214,10 @@ Result<NodeCgroups::WantedCpus> NodeCgroups::Wanted(const Ledger& ledger) const 
 
 Result<int> NodeCgroups::ApplyCpus(const Ledger& ledger) {
   BERTH_TRY(const WantedCpus wanted, Wanted(ledger));
+  BERTH_RETURN_IF_ERROR(EndPartitions(ledger));
   BERTH_TRY(const int writes, cgroup::ApplyCpus(tree_, wanted.first));
   BERTH_TRY(const int more, cgroup::ApplyCpus(tree_, wanted.inherited));
+  BERTH_TRY([[maybe_unused]] const auto changed, SettlePartitions(ledger));
   return writes + more;
 }
 
@@ -253,6 +255,7 @@ Result<CgroupDirs> NodeCgroups::MakeContainer(const Pod& pod, const Container& c
     return Fail(Code::kIo, fmt::format("cgroup {}: asked for CPUs {}, the kernel gives {}; look for a parent cgroup "
                                        "with fewer CPUs",
                                        path, FormatIds(cpus), FormatIds(*now.cpus)));
+  BERTH_TRY([[maybe_unused]] const auto changed, SettlePartitions(ledger));
   return tree_.Dirs(path);
 }
 
@@ -262,6 +265,9 @@ Result<std::vector<Repair>> NodeCgroups::RepairCpusets(const Ledger& ledger) {
   BERTH_TRY(const cgroup::Cpuset root, tree_.ReadCpuset(""));
   BERTH_RETURN_IF_ERROR(RepairSets(wanted.first, root.mems, ledger, out));
   BERTH_RETURN_IF_ERROR(RepairSets(wanted.inherited, root.mems, ledger, out));
+  BERTH_TRY(const std::vector<std::string> partitions, SettlePartitions(ledger));
+  for (const std::string& path : partitions)
+    out.push_back({path, "it was no partition with CPUs of its own any more, must be " + partition_});
   return out;
 }
 
@@ -312,6 +318,7 @@ Result<bool> NodeCgroups::RemovePod(const Pod& pod) {
   if (!pids.empty()) return false;
   BERTH_RETURN_IF_ERROR(tree_.Remove(path));
   std::erase_if(containers_, [&](const auto& entry) { return entry.second.uid == pod.uid; });
+  std::erase_if(partition_problems_, [&](const auto& entry) { return entry.first.starts_with(path + "/"); });
   pods_.erase(pod.uid);
   return true;
 }

@@ -24,6 +24,7 @@
 #include "cgroup/cgroup.h"
 #include "cgroup/names.h"
 #include "cgroup/node_values.h"
+#include "cgroup/partitions.h"
 #include "cgroup/value_lines.h"
 #include "cgroup/values.h"
 #include "engine/engine.h"
@@ -114,6 +115,12 @@ class NodeCgroups {
   /// are not looked at. Errors: as ApplyCpus.
   Result<std::vector<Repair>> RepairCpusets(const Ledger& ledger);
 
+  /// From now on containers with CPUs of their own are partitions of `kind` ("root", "isolated"; "none": they are not).
+  /// Returns why the kernel cannot do that; empty: it can. Requires: Prepare succeeded.
+  Result<std::string> UsePartitions(const std::string& kind, const Ledger& ledger);
+  /// Containers that the kernel refused as partitions since UsePartitions, and why. They have their CPUs all the same.
+  const std::map<std::string, std::string>& partition_problems() const { return partition_problems_; }
+
   /// SIGKILL to everything in the container's group. Errors: kBusy when something is left after `patience`.
   Result<void> KillContainer(const Pod& pod, std::string_view container, os::Millis patience);
   /// True when no process is left in the pod's groups; they are removed then. False: somebody still runs there.
@@ -162,6 +169,9 @@ class NodeCgroups {
                           std::vector<Repair>& out);
   /// Whether the group lies below a class that holds the shared pool for its containers: v2, where they inherit it.
   bool BelowPoolTier(std::string_view path) const;
+  cgroup::PartitionPlan PartitionsOf(const Ledger& ledger, const std::optional<CpuSet>& online) const;
+  Result<void> EndPartitions(const Ledger& ledger);
+  Result<std::vector<std::string>> SettlePartitions(const Ledger& ledger);
   std::string CpusetDir(std::string_view path) const;
   void Know(const std::string& path, ContainerGroup group);
   Result<void> KnowContainers(const std::string& pod_path, const std::string& uid);
@@ -178,6 +188,8 @@ class NodeCgroups {
   std::function<void(const std::string&)> watch_ = [](const std::string&) {};
   std::optional<os::LockFile> lock_;  // on Berth's own group
   bool own_group_ = false;
+  std::string partition_ = "none";
+  std::map<std::string, std::string> partition_problems_;  // path -> why
 };
 
 }  // namespace berth::daemon

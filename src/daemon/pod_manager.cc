@@ -59,6 +59,7 @@ Result<void> PodManager::Start(const std::optional<state::Saved>& saved, os::Mon
   for (const runtime::ContainerStatus& status : *statuses) known.insert(status.pod_uid);
   if (auto prepared = groups_.Prepare(ledger_, known); !prepared)
     return Wrap(std::move(prepared).error(), "prepare Berth's cgroups");
+  UsePartitions();
   FollowCpus(now);
   LookForForeignGroups();
   LimitAllPods();

@@ -47,7 +47,8 @@ struct ManagerOptions {
   std::function<Result<engine::Node>()> look_at_node;
   std::string boot_id;
   std::string machine_fingerprint;
-  cgroup::Names cgroup_names;  ///< of the tree's root
+  cgroup::Names cgroup_names;          ///< of the tree's root
+  std::string cpu_partition = "none";  ///< of containers with exclusive CPUs: none, root, isolated
   /// Groups of the host to show beside the tree, by setting: path from the top of the hierarchy.
   std::vector<std::pair<std::string, std::string>> host_groups;
 };
@@ -182,6 +183,8 @@ class PodManager {
   void LimitAllPods();
   void RemoveUnusedGroups();
   void RepairValues(os::MonoTime now);
+  void UsePartitions();
+  void ReportPartitions();
 
   // pod_eviction.cc: pressure
   void CheckPressure(os::MonoTime now);
@@ -239,6 +242,7 @@ class PodManager {
   os::Millis save_delay_{0};
   std::optional<CpuSet> online_;                // CPUs seen online last; nullopt: not looked at, or not known
   std::map<std::string, std::string> writers_;  // group -> who wrote there since the last look
+  std::set<std::string> no_partition_;          // paths of containers that were reported to have none
   std::set<std::string> foreign_groups_;        // paths that were reported
   os::MonoTime last_check_{};
   os::MonoTime next_check_{};

@@ -59,6 +59,7 @@ void PodManager::Check(os::MonoTime now) {
   last_check_ = now;
   next_check_ = now + period;
   FollowCpus(now);
+  ReportPartitions();
   if (pool_dirty_ || now < next_look_) return;  // with a dirty pool all cpusets are about to be written anyway
   const os::MonoTime begin = parts_.clock.Now();
   RepairCpusets(now);
@@ -80,6 +81,28 @@ void PodManager::RepairCpusets(os::MonoTime now) {
     parts_.events.Warning("CgroupRepaired", "cgroup/" + repair.path,
                           fmt::format("{}; {}put right", repair.what, who.empty() ? "" : "written by " + who + "; "));
   }
+}
+
+// ---- exclusive CPUs as partitions of the kernel's ------------------------------------------------------------------
+
+/// A kernel that cannot is no reason to run nothing: the cpusets keep containers apart all the same.
+void PodManager::UsePartitions() {
+  auto why = groups_.UsePartitions(options_.cpu_partition, ledger_);
+  if (why && why->empty()) return;
+  parts_.events.Warning("CpuPartitionUnavailable", "node/" + options_.node_name,
+                        fmt::format("cpuPartition: {}: {}; containers have their CPUs by cpusets alone, which keeps "
+                                    "other pods off them but not other processes of the host",
+                                    options_.cpu_partition, why ? *why : why.error().message));
+}
+
+void PodManager::ReportPartitions() {
+  std::erase_if(no_partition_, [&](const std::string& path) { return !groups_.partition_problems().contains(path); });
+  for (const auto& [path, why] : groups_.partition_problems())
+    if (no_partition_.insert(path).second)
+      parts_.events.Warning("CpuPartitionUnavailable", "cgroup/" + path,
+                            fmt::format("the kernel makes it no partition of kind {}: {}; it has its CPUs by its "
+                                        "cpuset alone",
+                                        options_.cpu_partition, why));
 }
 
 // ---- CPUs that come and go ---------------------------------------------------------------------------------------

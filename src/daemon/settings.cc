@@ -189,6 +189,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   const auto note = [&](const char* name, bool same) {
     if (!same) out.emplace_back(name);
   };
+  note("cpuPartition", berth.cpu_partition == now.berth.cpu_partition);
   note("kubeletConfig", berth.kubelet_config == now.berth.kubelet_config);
   note("logDir", berth.log_dir == now.berth.log_dir);
   note("nodeFit", berth.node_fit == now.berth.node_fit);

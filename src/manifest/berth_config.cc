@@ -11,6 +11,7 @@ namespace {
 
 constexpr TypeMeta kTypeMeta{.api_version = "berth.dev/v1alpha1", .kind = "BerthConfiguration"};
 constexpr std::string_view kLogLevels[] = {"debug", "info", "warning", "error"};
+constexpr std::string_view kCpuPartitions[] = {"none", "root", "isolated"};
 constexpr std::string_view kRuntimes[] = {"process"};
 constexpr std::string_view kUnknownPods[] = {"report", "adopt"};
 constexpr std::size_t kLongestSocketPath = 107;  // sun_path less the final NUL
@@ -49,6 +50,7 @@ void Check(Object& object, const BerthConfiguration& c) {
       object.report().Problem(object.PathOf("nodeName"), std::move(bad));
   CheckOneOf(object, "logLevel", c.log_level, kLogLevels);
   CheckOneOf(object, "runtime", c.runtime, kRuntimes);
+  CheckOneOf(object, "cpuPartition", c.cpu_partition, kCpuPartitions);
   CheckOneOf(object, "unknownPods", c.unknown_pods, kUnknownPods);
   if (c.reconcile_period < kShortestReconcile)
     object.report().Problem(
@@ -74,6 +76,7 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("stopContainersOnExit", c.stop_containers_on_exit);
   object.Read("reconcilePeriod", c.reconcile_period);
   object.Read("maxEvents", c.max_events);
+  object.Read("cpuPartition", c.cpu_partition);
   object.Read("runtimeCgroups", c.runtime_cgroups);
   object.Read("unknownPods", c.unknown_pods);
   object.Finish();

@@ -139,6 +139,8 @@ void FakeCgroups::Populate(const std::string& dir) {
     if (root) return;
     if (has("cpuset")) add("cpuset.cpus", "\n"), add("cpuset.mems", "\n");
     if (has("cpuset")) add("cpuset.cpus.effective", ""), add("cpuset.mems.effective", "");
+    if (has("cpuset") && options_.partitions)
+      add("cpuset.cpus.partition", "member\n"), add("cpuset.cpus.exclusive", "\n");
     if (has("cpu")) add("cpu.weight", "100\n"), add("cpu.max", "max 100000\n");
     if (has("memory")) add("memory.max", "max\n"), add("memory.high", "max\n"), add("memory.oom.group", "0\n");
     if (has("memory")) add("memory.min", "0\n"), add("memory.low", "0\n");
@@ -169,12 +171,26 @@ CpuSet FakeCgroups::Effective(const std::string& dir, const std::string& name) {
   return both.empty() ? parent : both;
 }
 
+/// Valid while each level above lists all its CPUs; a level that stops doing so ends it for good.
+std::string FakeCgroups::Partition(const std::string& dir) {
+  const std::string kind(Trim(Text(dir + "/cpuset.cpus.partition")));
+  if (kind == "member") return kind;
+  const auto own = CpuSet::Parse(Trim(Text(dir + "/cpuset.cpus.exclusive")));
+  bool listed = own && !own->empty();
+  for (std::string up = SplitFile(dir).first; listed && up != MountOf(dir); up = SplitFile(up).first) {
+    const auto above = CpuSet::Parse(Trim(Text(up + "/cpuset.cpus.exclusive")));
+    listed = above && own->IsSubsetOf(*above);
+  }
+  return listed ? kind : kind + " invalid (Invalid cpu list in cpuset.cpus.exclusive)";
+}
+
 std::optional<std::string> FakeCgroups::Computed(const std::string& file) {
   const auto [dir, name] = SplitFile(file);
   if (name == "cpuset.effective_cpus" || name == "cpuset.cpus.effective")
     return FormatIds(Effective(dir, "cpuset.cpus")) + "\n";
   if (name == "cpuset.effective_mems" || name == "cpuset.mems.effective")
     return FormatIds(Effective(dir, "cpuset.mems")) + "\n";
+  if (name == "cpuset.cpus.partition") return Partition(dir) + "\n";
   if (name == "cgroup.subtree_control") return enabled_[dir] + "\n";
   if (name == "cgroup.controllers" && dir != MountOf(dir)) return enabled_[SplitFile(dir).first] + "\n";
   if (name != "cgroup.procs") return std::nullopt;
@@ -287,7 +303,7 @@ void FakeCgroups::Settle(const std::string& file) {
     std::string& period = periods_.try_emplace(file, "100000").first->second;
     if (words.size() == 2) period = words[1];
     kept = std::string(words[0]) + " " + period;
-  } else if (name.starts_with("cpuset.")) {
+  } else if (name.starts_with("cpuset.") && name != "cpuset.cpus.partition") {
     kept = FormatIds(*CpuSet::Parse(text));
   } else if ((name.ends_with(".max") || name.ends_with("limit_in_bytes")) && name.starts_with("memory.") &&
              text != "max") {

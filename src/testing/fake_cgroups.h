@@ -26,6 +26,7 @@ class FakeCgroups {
     std::string cpus = "0-3";
     std::string mems = "0-1";
     bool swap = true;
+    bool partitions = false;  ///< v2: cpuset.cpus.partition and cpuset.cpus.exclusive, as from Linux 6.7 on
   };
   /// Adds mounts below sys/fs/cgroup and proc/self/mountinfo to `fs`, which must outlive this, and takes its hooks.
   FakeCgroups(MemoryFs& fs, Options options);
@@ -56,6 +57,7 @@ class FakeCgroups {
   Result<void> CheckControllers(const std::string& dir, std::string_view text);
   void Settle(const std::string& file);
   void MoveTo(const std::string& dir, int pid);
+  std::string Partition(const std::string& dir);
   std::optional<std::string> Computed(const std::string& file);
   CpuSet Effective(const std::string& dir, const std::string& name);
   std::string MountOf(const std::string& dir) const;

@@ -5,10 +5,11 @@ vm_image=$vm_dir/initramfs
 
 vm_machines() { basename -a tests/vm/machines/*; }
 
-# vm_load MACHINE: sets smp, memory, qemu, suites and boot (more words for the kernel).
+# vm_load MACHINE: sets smp, memory, qemu, suites, boot (more words for the kernel) and kernel (stable or new).
 vm_load() {
   [[ -f tests/vm/machines/$1 ]] || { echo "no machine '$1'; there are: $(vm_machines | xargs)" >&2; return 1; }
   boot=
+  kernel=stable
   # shellcheck source=/dev/null
   source "tests/vm/machines/$1"
 }
@@ -62,7 +63,7 @@ vm_make_image() {
 vm_command() {
   # As an AMD processor, which max is by default, the emulated one does not tell which threads share a core.
   command=(qemu-system-x86_64 -accel tcg,thread=multi -cpu max,vendor=GenuineIntel -smp "$smp" -m "$memory" "${qemu[@]}"
-    -nodefaults -no-user-config -no-reboot -display none -kernel "$vm_dir/kernel/vmlinuz" -initrd "$vm_image"
+    -nodefaults -no-user-config -no-reboot -display none -kernel "$vm_dir/kernel/$kernel" -initrd "$vm_image"
     # Without lpj= the kernel measures the delay loop of each CPU, which takes minutes under emulation.
     -append "console=ttyS0 lpj=4000000 tsc=reliable clocksource=acpi_pm no_timer_check nowatchdog mitigations=off nokaslr quiet panic=-1 $boot $1")
 }
