@@ -68,6 +68,11 @@ EvictionLook Eviction::Look(const std::vector<const Pod*>& pods, os::MonoTime no
   return out;
 }
 
+std::optional<os::MonoTime> Eviction::next_act() const {
+  if (!pressure_.next_act()) return std::nullopt;
+  return os::MonoTime(std::chrono::duration_cast<os::MonoTime::duration>(*pressure_.next_act()));
+}
+
 std::string Eviction::WhyNotAdmit(const Pod& pod) const {
   if (Critical(pod)) return "";
   if (pressure_.pid_pressure()) return "the node had condition: [PIDPressure]";

@@ -39,6 +39,8 @@ class Eviction {
   EvictionLook Look(const std::vector<const Pod*>& pods, os::MonoTime now);
   /// Why a pod of that class may not be admitted now; empty: it may.
   std::string WhyNotAdmit(const Pod& pod) const;
+  /// When a threshold has to be looked at again, because its grace period is over then.
+  std::optional<os::MonoTime> next_act() const;
   bool memory_pressure() const { return pressure_.memory_pressure(); }
   bool pid_pressure() const { return pressure_.pid_pressure(); }
 

@@ -32,6 +32,7 @@ void PodManager::CheckPressure(os::MonoTime now) {
   const bool memory = eviction_->memory_pressure();
   const bool pids = eviction_->pid_pressure();
   const EvictionLook look = eviction_->Look(pods, now);
+  if (const auto act = eviction_->next_act()) next_eviction_ = std::min(next_eviction_, *act);
   ReportPressure("Memory", memory, eviction_->memory_pressure());
   ReportPressure("PID", pids, eviction_->pid_pressure());
   if (look.met && going) {  // what is going may be enough

@@ -16,6 +16,7 @@ Pressure::Pressure(std::vector<Threshold> thresholds, std::chrono::milliseconds 
 std::optional<Met> Pressure::Look(const Observations& seen, Time now) {
   std::optional<Met> out;
   memory_ = pids_ = false;
+  next_act_.reset();
   for (std::size_t i = 0; i < thresholds_.size(); ++i) {
     const Threshold& threshold = thresholds_[i];
     State& state = states_[i];
@@ -27,8 +28,9 @@ std::optional<Met> Pressure::Look(const Observations& seen, Time now) {
       if (available < enough) {
         if (!state.since) state.since = now;
         state.last = now;
-        if (!out && now - *state.since >= threshold.grace)
-          out = Met{.threshold = threshold, .least = least, .available = available};
+        const Time act = *state.since + threshold.grace;
+        if (act > now) next_act_ = std::min(next_act_.value_or(act), act);
+        if (!out && act <= now) out = Met{.threshold = threshold, .least = least, .available = available};
       } else {
         state.since.reset();
       }

@@ -37,6 +37,8 @@ class Pressure {
   /// Takes new figures. The first threshold to act on: met, and for as long as its grace period; memory before pids.
   /// nullopt: none.
   std::optional<Met> Look(const Observations& seen, Time now);
+  /// When a threshold that is met now will have been met for its grace period; nullopt: none is waiting for that.
+  std::optional<Time> next_act() const { return next_act_; }
   /// MemoryPressure, PIDPressure: some threshold was met within the transition period. Kept from the last Look.
   bool memory_pressure() const { return memory_; }
   bool pid_pressure() const { return pids_; }
@@ -50,6 +52,7 @@ class Pressure {
   std::vector<Threshold> thresholds_;
   std::vector<State> states_;
   Time transition_;
+  std::optional<Time> next_act_;
   bool memory_ = false;
   bool pids_ = false;
 };

@@ -107,7 +107,9 @@ TEST(PressureTest, ASoftThresholdActsWhenItWasMetForItsGracePeriodWithoutABreak)
   EXPECT_FALSE(pressure.Look({{Signal::kMemory, {50, 1000}}}, seconds(0)));
   EXPECT_TRUE(pressure.memory_pressure()) << "the condition does not wait";
   EXPECT_FALSE(pressure.Look({{Signal::kMemory, {150, 1000}}}, seconds(30)));
+  EXPECT_FALSE(pressure.next_act()) << "nothing is met";
   EXPECT_FALSE(pressure.Look({{Signal::kMemory, {50, 1000}}}, seconds(60)));
+  EXPECT_EQ(seconds(120), pressure.next_act()) << "to be looked at then";
   EXPECT_FALSE(pressure.Look({{Signal::kMemory, {50, 1000}}}, seconds(119)));
   EXPECT_TRUE(pressure.Look({{Signal::kMemory, {50, 1000}}}, seconds(120)));
 }
