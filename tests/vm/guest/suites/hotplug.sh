@@ -10,14 +10,17 @@ pool_is() { [ "$(shared)" = "$1" ] && is_effective "$node_top/berth" "$1"; }
 said() { berth events | grep -q "$1"; }
 
 check starts node_start /opt/berth/settings/numa.yaml /berth-vm
-berth apply -f /opt/berth/settings/pinned.yaml -f /opt/berth/settings/spin.yaml
-check runs wait_for 60 runs pinned
+berth apply -f /opt/berth/settings/busy.yaml -f /opt/berth/settings/spin.yaml
+check runs wait_for 60 runs busy
+check neighbour-runs wait_for 60 runs neighbour
 check pool-is-busy wait_for 60 runs spin
-check ready wait_for 30 sh -c 'berth logs pinned-vm | grep -q ready'
+check ready wait_for 30 sh -c 'berth logs busy-vm | grep -q ready'
 group=$(group_of app)
 cpus=$(effective "$group")
 first=$(expand "$cpus" | head -n 1)
 second=$(expand "$cpus" | tail -n 1)
+neighbour=$(group_of alone)
+its_cpu=$(effective "$neighbour")
 before=$(shared)
 spare=$(expand "$before" | tail -n 1)
 process=$(pids)
@@ -30,24 +33,42 @@ check pool-follows wait_for 30 pool_has_only_the_rest
 check pool-loss-is-said wait_for 30 said "CPUs $spare went offline"
 check pinned-untouched is_effective "$group" "$cpus"
 check others-kept-off-1 kept_off "$group" "$cpus"
+check neighbour-alone-1 kept_off "$neighbour" "$its_cpu"
 
 switch 0 "$second"
 check keeps-what-is-left wait_for 30 is_effective "$group" "$first"
 check loss-is-said wait_for 30 said "lost CPUs $second of $cpus; it keeps $first"
 check others-kept-off-2 kept_off "$group" "$cpus"
+check neighbour-alone-2 kept_off "$neighbour" "$its_cpu"
 berth pods -o json | grep '"cpus"'
 check still-promised sh -c "berth pods -o json | grep -q '\"cpus\": *\"$cpus\"'"
 
 switch 0 "$first"
 check without-any-cpu-in-the-pool wait_for 30 is_effective "$group" "$(shared)"
 check that-is-said wait_for 30 said "it runs in the shared pool until they are back"
+check neighbour-alone-without kept_off "$neighbour" "$its_cpu"
 
 switch 1 "$first"
 switch 1 "$second"
 check gets-its-own-back wait_for 30 is_effective "$group" "$cpus"
 check others-kept-off-3 kept_off "$group" "$cpus"
+check neighbour-alone-3 kept_off "$neighbour" "$its_cpu"
 switch 1 "$spare"
 check pool-is-whole-again wait_for 30 pool_is "$before"
+
+# In quick turns, without waiting for anything: nobody is on the neighbour's CPU at any look.
+for round in 1 2 3; do
+  for cpu in $first $spare $second; do
+    switch 0 "$cpu"
+    check "turn-$round-off-$cpu" kept_off "$neighbour" "$its_cpu"
+  done
+  for cpu in $second $first $spare; do switch 1 "$cpu"; done
+  check "turn-$round-on" kept_off "$neighbour" "$its_cpu"
+done
+check busy-has-its-own-again wait_for 30 is_effective "$group" "$cpus"
+check pool-is-whole-after-the-turns wait_for 30 pool_is "$before"
+check others-kept-off-after-the-turns kept_off "$group" "$cpus"
+equal neighbour-never-moved "$its_cpu" "$(effective "$neighbour")"
 equal same-process "$process" "$(pids)"
 check nothing-was-called-a-repair sh -c '! berth events | grep CgroupRepaired'
 berth events
