@@ -20,6 +20,9 @@ bool Aligned(const Books& books) {
   return policy == TopologyPolicy::kRestricted || policy == TopologyPolicy::kSingleNumaNode;
 }
 
+/// The policy refuses what no single node has.
+bool OnOneNode(const Books& books) { return books.tables->settings.topology_policy == TopologyPolicy::kSingleNumaNode; }
+
 /// One resource, node by node.
 struct Stock {
   std::string resource;
@@ -62,14 +65,14 @@ std::optional<std::size_t> Fewest(const Stock& stock) {
   return std::nullopt;
 }
 
-/// aligned: a request that is spread over more nodes than it needs is refused.
-std::vector<Shortage> ShortOf(const NodeIndex& nodes, const Stock& stock, bool aligned) {
+std::vector<Shortage> ShortOf(const Books& books, const Stock& stock) {
+  const NodeIndex& nodes = books.tables->nodes;
   if (stock.requested > stock.free_in_all)
     return {On(stock, Shortage::Scope::kMachine, nodes.nodes(), stock.free_in_all, stock.capacity_in_all)};
   const std::optional<std::size_t> fewest = Fewest(stock);
-  if (!fewest || !aligned) return {};
+  if (!fewest || !Aligned(books)) return {};
   std::vector<Shortage> out;
-  if (*fewest == 1) {
+  if (*fewest == 1 || OnOneNode(books)) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (stock.capacity[i] == 0) continue;
       if (stock.free[i] >= stock.requested) return {};
@@ -130,7 +133,8 @@ std::vector<Mask> BookableSets(const Books& books, bool single) {
 std::optional<Stock> MemoryStock(const Books& books, const MemoryNeed& need) {
   const std::vector<MemoryNeed> alone{need};
   const std::optional<MaskHint> fits = MemoryFit(books, alone).Best({});
-  if (fits && (fits->preferred || !Aligned(books))) return std::nullopt;
+  const bool spread = fits && !fits->any && fits->mask.Count() > 1 && OnOneNode(books);
+  if (fits && !spread && (fits->preferred || !Aligned(books))) return std::nullopt;
   Stock out;
   out.resource = need.type;
   out.requested = need.bytes;
@@ -209,7 +213,7 @@ std::vector<Shortage> ShortagesOf(Books& books, const Request& request) {
   std::vector<Shortage> out;
   bool memory_is_short = false;
   for (const Stock& stock : stocks) {
-    for (Shortage& shortage : ShortOf(books.tables->nodes, stock, Aligned(books))) {
+    for (Shortage& shortage : ShortOf(books, stock)) {
       memory_is_short = memory_is_short || IsMemoryType(stock.resource);
       out.push_back(std::move(shortage));
     }

@@ -21,8 +21,9 @@ struct Request {
 };
 
 /// The machine as a whole if it is short; else the nodes that together would be enough if they were free: every single
-/// node, or the fullest-stocked ones where one node could never do. Memory that is short by neither (nodes that may not
-/// be tied together, types that are free on different nodes): every set of nodes that may be booked.
+/// node (under single-numa-node in any case), or the fullest-stocked ones where one node could never do. Memory that is
+/// short by neither (nodes that may not be tied together, types that are free on different nodes): every set of nodes
+/// that may be booked.
 std::vector<Shortage> ShortagesOf(Books& books, const Request& request);
 
 /// "cpu: 4 CPUs asked, 2 free on node 0 (2 short)".

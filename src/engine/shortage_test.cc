@@ -78,6 +78,11 @@ TEST_F(ShortageTest, NamesEveryNodeWhereOneWouldDo) {
   EXPECT_EQ(ShortFor({{"memory", "6Gi"}}), "memory on 0: 4608 of 8704, memory on 1: 1536 of 9728");
 }
 
+TEST_F(ShortageTest, NamesEveryNodeWhereOneCouldNeverDoButMust) {
+  Align("single-numa-node");
+  EXPECT_EQ(ShortFor({{"memory", "12Gi"}}), "memory on 0: 8704 of 8704, memory on 1: 9728 of 9728");
+}
+
 TEST_F(ShortageTest, NamesNodesThatAreEnoughTogetherButMayNotBeTiedTogether) {
   Place("a", {{"memory", "1Gi"}, {"v.example/gpu", "1"}});
   Place("b", {{"memory", "1Gi"}, {"v.example/gpu", "1"}});

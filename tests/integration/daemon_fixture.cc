@@ -106,6 +106,12 @@ std::string SpinnerManifest(const std::string& name, const std::string& cpu, int
   return out;
 }
 
+CpuSet OnlineCpus() {
+  const auto cpus = CpuSet::Parse(Trim(ReadText("/sys/devices/system/cpu/online")));
+  EXPECT_TRUE(cpus);
+  return cpus ? *cpus : CpuSet();
+}
+
 std::optional<std::string> DaemonFixture::WhyNot() {
   if (::geteuid() != 0) return "needs root";
   if (::access((CpusetMount() + "/cgroup.procs").c_str(), W_OK) != 0) return "no writable cpuset hierarchy";

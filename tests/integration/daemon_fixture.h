@@ -19,6 +19,9 @@
 
 namespace berth::testkit {
 
+/// CPUs of this host that are online.
+CpuSet OnlineCpus();
+
 /// A process as /proc shows it.
 struct SeenProcess {
   int pid = 0;

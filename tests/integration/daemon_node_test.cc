@@ -23,6 +23,9 @@ struct DaemonNodeTest : testing::Test {
   DaemonFixture node;
 };
 
+/// What a container that asks for one CPU gets on a node with CPU 0 reserved.
+const CpuSet kOwn{CpuId{1}};
+
 /// Processes in the group of a container with CPUs of its own ("exclusive" by the pod's QoS tier and name).
 bool IsExclusive(const SeenProcess& process) { return process.cgroup.starts_with("kubepods/pod"); }
 
@@ -55,6 +58,7 @@ int LookForOverlap(const DaemonFixture& node) {
 }
 
 TEST_F(DaemonNodeTest, NobodyIsEverAllowedOnExclusiveCpus) {
+  const CpuSet all = OnlineCpus();
   node.AddPod("burst.yaml", SpinnerManifest("burst", ""));
   node.Start();
   ASSERT_TRUE(node.Until("burst runs", [&] { return node.Runs("burst"); }));
@@ -65,14 +69,14 @@ TEST_F(DaemonNodeTest, NobodyIsEverAllowedOnExclusiveCpus) {
     ASSERT_TRUE(node.Until("own runs", [&] { return seen += LookForOverlap(node), node.Runs("own"); }));
     for (int i = 0; i < 20; ++i) seen += LookForOverlap(node);
     for (const SeenProcess& p : node.Processes())
-      EXPECT_EQ(FormatIds(p.allowed), IsExclusive(p) ? "1" : "0") << p.name << " " << p.cgroup;
+      EXPECT_EQ(p.allowed, IsExclusive(p) ? kOwn : all - kOwn) << p.name << " " << p.cgroup;
     node.RemovePod("own.yaml");
     if (round % 2 == 1) node.RemovePod("late.yaml");
     ASSERT_TRUE(node.Until("own is gone", [&] {
       return seen += LookForOverlap(node), node.PodNamed("own").is_null() && node.PodNamed("late").is_null();
     }));
     ASSERT_TRUE(node.Until("the pool has grown again", [&] {
-      return std::ranges::all_of(node.Processes(), [](const SeenProcess& p) { return FormatIds(p.allowed) == "0-1"; });
+      return std::ranges::all_of(node.Processes(), [&](const SeenProcess& p) { return p.allowed == all; });
     }));
   }
   EXPECT_GT(seen, 100) << "too few looks met an exclusive container";
@@ -156,11 +160,12 @@ TEST_F(DaemonNodeTest, ACpusetEditedByHandIsPutBackItsWriterNamedAndAQuotaLeftAl
   ASSERT_TRUE(write(quota, v1 ? "50000" : "50000 100000"));
   const std::string edited = ReadText(quota);
   // Berth's own group may be widened and narrowed at any time: its processes are the supervisors and berthd.
-  ASSERT_TRUE(write(node.GroupFile("cpuset", "berth", "cpuset.cpus"), "0-1"));
+  const std::string all = FormatIds(OnlineCpus());
+  ASSERT_TRUE(write(node.GroupFile("cpuset", "berth", "cpuset.cpus"), all.c_str()));
   ASSERT_TRUE(node.Until("the writer is named", [&] {
     return node.CountEvents("CgroupRepaired", "(pid " + std::to_string(::getpid())) == 1;
   }));
-  EXPECT_EQ(Trim(ReadText(node.GroupFile("cpuset", "berth", "cpuset.cpus"))), "0");
+  EXPECT_EQ(Trim(ReadText(node.GroupFile("cpuset", "berth", "cpuset.cpus"))), FormatIds(OnlineCpus() - kOwn));
   ASSERT_TRUE(write(node.GroupFile("cpuset", group, "cpuset.cpus"), "0"));
   ASSERT_TRUE(node.Until("the container has its CPU again",
                          [&] { return Trim(ReadText(node.GroupFile("cpuset", group, "cpuset.cpus"))) == "1"; }));

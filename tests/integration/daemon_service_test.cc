@@ -148,7 +148,8 @@ TEST_F(DaemonServiceTest, ExplainsARejectionAsTheCommandDoes) {
   node.Start();
   ASSERT_TRUE(node.Until("own runs", [&] { return node.Runs("own"); }));
   const codec::Json ledger = node.Get("/v1/ledger");
-  const auto no = api::Call(node.socket(), "POST", "/v1/explain", SpinnerManifest("second", "1"));
+  const std::string rest = std::to_string(OnlineCpus().Count() - 1);  // all that is not reserved
+  const auto no = api::Call(node.socket(), "POST", "/v1/explain", SpinnerManifest("second", rest));
   ASSERT_TRUE(no) << no.error().message;
   EXPECT_EQ((*no)["pod"], "default/second-n1");
   EXPECT_EQ((*no)["qosClass"], "Guaranteed");
