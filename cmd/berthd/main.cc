@@ -6,20 +6,23 @@
 #include <exception>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "daemon/daemon.h"
 #include "daemon/host_groups.h"
 #include "daemon/log.h"
 #include "daemon/notify.h"
 #include "daemon/settings.h"
+#include "daemon/start_check.h"
 #include "os/process.h"
 
 namespace berth::daemon {
 namespace {
 
-constexpr int kFailed = 1;  // settings are wrong, or something berthd needs is missing
-constexpr int kUsage = 2;   // the command line is wrong
-constexpr int kInUse = 3;   // another berthd has the state, the run directory, the cgroup root or the socket
+constexpr int kFailed = 1;   // settings are wrong, or something berthd needs is missing
+constexpr int kUsage = 2;    // the command line is wrong
+constexpr int kInUse = 3;    // another berthd has the state, the run directory, the cgroup root or the socket
+constexpr int kMissing = 4;  // rights, cgroup controllers or delegation that berthd needs
 
 constexpr const char* kAbout =
     "Runs pods on this node and gives their containers CPUs, memory nodes and devices of their own.\n"
@@ -35,7 +38,8 @@ constexpr const char* kMore =
     "                                                   what would happen on that machine (a dry run)\n"
     "\n"
     "Signals: HUP reads the settings again; TERM and INT stop berthd, containers go on (see --stop-containers).\n"
-    "Exit status: 0 stopped on request, 1 failed, 2 wrong command line, 3 another berthd is in the way.\n";
+    "Exit status: 0 stopped on request, 1 failed, 2 wrong command line, 3 another berthd is in the way,\n"
+    "4 rights, cgroup controllers or delegation are missing.\n";
 
 struct Arguments {
   CommandLine line;
@@ -115,6 +119,10 @@ int Serve(const CommandLine& line) {
     return kFailed;
   }
   log.SetLevel(settings->log_level);
+  if (const std::vector<std::string> missing = WhatIsMissing(*settings); !missing.empty()) {
+    for (const std::string& what : missing) log.Error(what);
+    return kMissing;
+  }
   auto daemon = Daemon::Make(line, *std::move(settings), BERTH_VERSION, Notifier::FromEnvironment(), log);
   if (!daemon) {
     log.Error(daemon.error().message);

@@ -1,8 +1,10 @@
 // What berthd says and does when something is wrong: one clear sentence, the rest goes on, nothing is lost.
 #include <fcntl.h>
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,6 +37,22 @@ struct BadFile {
   const char* reason;              // of the event
   std::vector<const char*> words;  // parts of it: file, field, cure
 };
+
+TEST_F(DaemonBadInputTest, WithoutRightsItNamesAllThatIsMissingWithTheCure) {
+  constexpr unsigned kNobody = 65534;
+  const auto as_nobody = [] {
+    if (::setgroups(0, nullptr) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(126);
+  };
+  ::chmod(node.Dir(".").c_str(), 0755);
+  const auto outcome = node.RunToEnd({}, as_nobody);
+  if (outcome.status == 127) GTEST_SKIP() << "an ordinary user may not execute berthd where it was built";
+  EXPECT_EQ(outcome.status, 4) << outcome.output;
+  for (const char* words : {"state directory", "--state-dir", "run directory", "log directory", "cgroups of",
+                            "may not write", "run berthd as root", "--cgroup-root"})
+    EXPECT_NE(outcome.output.find(words), std::string::npos) << words << " in: " << outcome.output;
+  EXPECT_TRUE(node.Groups().empty());
+  EXPECT_NE(::access(node.state_dir.c_str(), F_OK), 0) << "nothing was made";
+}
 
 TEST_F(DaemonBadInputTest, EachBadManifestGivesOneClearEventAndTheRestRuns) {
   const std::vector<BadFile> files = {
@@ -132,7 +150,7 @@ TEST_F(DaemonBadInputTest, AFullDiskRefusesThePodAndLosesNothing) {
   EXPECT_NE(node.PodNamed("own")["message"].get<std::string>().find("No space left"), std::string::npos);
   EXPECT_EQ(node.Get("/v1/ledger"), ledger);
   EXPECT_TRUE(node.Runs("first"));
-  for (const SeenProcess& p : node.Processes()) EXPECT_EQ(FormatIds(p.allowed), "0-1") << p.cgroup;
+  for (const SeenProcess& p : node.Processes()) EXPECT_EQ(p.allowed, OnlineCpus()) << p.cgroup;
   disk.Free();
   ASSERT_TRUE(node.Until("own runs when there is room again", [&] { return node.Runs("own"); }));
   const codec::Json after = node.Get("/v1/ledger");
@@ -147,7 +165,7 @@ TEST_F(DaemonBadInputTest, AReadOnlyStateDirectoryIsNamedAtTheStart) {
   ASSERT_TRUE(disk.mounted());
   node.state_dir = node.Dir("disk") + "/state";
   const DaemonFixture::Outcome outcome = node.RunToEnd();
-  EXPECT_EQ(outcome.status, 1);
+  EXPECT_EQ(outcome.status, 4);
   EXPECT_NE(outcome.output.find(node.state_dir), std::string::npos) << outcome.output;
   EXPECT_NE(outcome.output.find("Read-only file system"), std::string::npos) << outcome.output;
 }
@@ -159,7 +177,7 @@ TEST_F(DaemonBadInputTest, AReadOnlyCgroupMountIsNamedAtTheStart) {
     if (::mount(mount, mount, nullptr, MS_BIND, nullptr) != 0) ::_exit(98);
     if (::mount(nullptr, mount, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) != 0) ::_exit(97);
   });
-  EXPECT_EQ(outcome.status, 1) << outcome.output;
+  EXPECT_EQ(outcome.status, 4) << outcome.output;
   EXPECT_NE(outcome.output.find("read-only"), std::string::npos) << outcome.output;
 }
 
@@ -169,7 +187,7 @@ TEST_F(DaemonBadInputTest, AMissingCgroupMountIsNamedAtTheStart) {
     if (::umount2("/sys/fs/cgroup/cpuset", MNT_DETACH) != 0 && ::umount2("/sys/fs/cgroup", MNT_DETACH) != 0)
       ::_exit(98);
   });
-  EXPECT_EQ(outcome.status, 1) << outcome.output;
+  EXPECT_EQ(outcome.status, 4) << outcome.output;
   EXPECT_NE(outcome.output.find("cpuset"), std::string::npos) << outcome.output;
 }
 
