@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text.h"
 #include "berth/state.h"
 #include "cgroup/observe.h"
 #include "codec/codec.h"
@@ -66,6 +67,7 @@ struct Node {
   Machine machine;
   std::set<std::string> pods;  ///< uids
   std::string cgroup_root;     ///< "": cgroups are only played
+  cgroup::Driver driver = cgroup::Driver::kCgroupfs;
 };
 
 Result<Node> AskNode(const Session& session) {
@@ -78,6 +80,7 @@ Result<Node> AskNode(const Session& session) {
   BERTH_TRY(out.machine, codec::MachineFromJson(machine));
   BERTH_TRY(const Json status, session.Get("/v1/status"));
   if (Text(status, "runtime") != "dry-run") out.cgroup_root = Text(status, "cgroupRoot");
+  if (Text(status, "cgroupDriver") == cgroup::Name(cgroup::Driver::kSystemd)) out.driver = cgroup::Driver::kSystemd;
   return out;
 }
 
@@ -92,16 +95,17 @@ Checked CheckLedger(const Node& node) {
   return out;
 }
 
-Result<std::vector<RunningGroup>> LookAtCgroups(const std::string& root) {
+Result<std::vector<RunningGroup>> LookAtCgroups(const std::string& root, cgroup::Driver driver) {
   BERTH_TRY(std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
   BERTH_TRY(cgroup::Layout layout, cgroup::DiscoverLayout(*fs));
-  BERTH_TRY(const cgroup::Names names, cgroup::Names::Make(cgroup::Driver::kCgroupfs, root, true));
+  BERTH_TRY(const cgroup::Names names,
+            cgroup::Names::Make(driver, Join(cgroup::ComponentsOf(driver, root), "/"), true));
   BERTH_TRY(const auto tree, cgroup::Tree::OpenToLook(std::move(fs), std::move(layout), names.root()));
   return cgroup::ObserveRunning(*tree, names);
 }
 
 Result<Checked> CheckCgroups(const Node& node) {
-  BERTH_TRY(const std::vector<RunningGroup> running, LookAtCgroups(node.cgroup_root));
+  BERTH_TRY(const std::vector<RunningGroup> running, LookAtCgroups(node.cgroup_root, node.driver));
   Checked out{"the cgroups below " + node.cgroup_root, "", {}};
   out.broken = state::VerifyRunning(node.ledger, node.machine.online, running, node.pods);
   const auto busy = std::ranges::count_if(running, &RunningGroup::busy);

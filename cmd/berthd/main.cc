@@ -4,10 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "daemon/cgroup_driver.h"
 #include "daemon/daemon.h"
 #include "daemon/host_groups.h"
 #include "daemon/log.h"
@@ -89,7 +91,16 @@ int CheckConfig(const CommandLine& line) {
     std::fprintf(stderr, "berthd: %s\n", parts.error().message.c_str());
     return kFailed;
   }
-  if (auto names = NamesOf(*settings); !names) {
+  std::optional<cgroup::Driver> driver;
+  if (!parts->dry_run) {
+    auto found = FindDriver(*settings);
+    if (!found) {
+      std::fprintf(stderr, "berthd: %s\n", found.error().message.c_str());
+      return kFailed;
+    }
+    driver = *found;
+  }
+  if (auto names = NamesOf(*settings, driver.value_or(cgroup::Driver::kCgroupfs)); !names) {
     std::fprintf(stderr, "berthd: %s\n", names.error().message.c_str());
     return kFailed;
   }
@@ -105,6 +116,7 @@ int CheckConfig(const CommandLine& line) {
   std::printf("  policies         CPU %s, memory %s, topology %s (%s)\n", config.cpu_manager_policy.c_str(),
               config.memory_manager_policy.c_str(), config.topology_manager_policy.c_str(),
               config.topology_manager_scope.c_str());
+  if (driver) std::printf("  cgroup driver    %s\n", std::string(cgroup::Name(*driver)).c_str());
   std::printf("  pod folder       %s\n", settings->pod_dir.c_str());
   if (!settings->kubelet.static_pod_url.empty())
     std::printf("  pod URL          %s\n", settings->kubelet.static_pod_url.c_str());

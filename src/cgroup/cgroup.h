@@ -142,6 +142,13 @@ class Tree {
   virtual Result<std::vector<std::string>> Children(std::string_view path) = 0;
   /// Absolute directories for a process that starts in `path`.
   virtual CgroupDirs Dirs(std::string_view path) const = 0;
+  /// The process that `path` was made for is in it, or will not come: from here on nothing keeps an empty group. Only
+  /// some drivers need that. Requires: called after Create of a group for processes, on every way.
+  virtual void LetGo(std::string_view) {}
+  /// Removes Berth's root itself when nothing is in it any more; otherwise, and when it is "/", it stays.
+  virtual void RemoveRoot() {}
+  /// The caller is about to wait for something: what pays only while there is work is given up.
+  virtual void Rest() {}
   /// Number of file writes so far (for tests, metrics and the claim "no writes when nothing changed").
   virtual std::uint64_t writes() const = 0;
 };

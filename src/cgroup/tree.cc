@@ -87,6 +87,7 @@ class HostTree final : public Tree {
   using Tree::Kill;
   Result<void> Kill(std::string_view path, os::Millis patience) override;
   Result<void> Remove(std::string_view path) override;
+  void RemoveRoot() override;
   Result<std::vector<std::string>> Children(std::string_view path) override;
   CgroupDirs Dirs(std::string_view path) const override;
   std::uint64_t writes() const override { return files_.writes(); }
@@ -113,12 +114,9 @@ class HostTree final : public Tree {
 };
 
 Result<void> HostTree::Start(bool root_too) {
+  if (root_too) BERTH_RETURN_IF_ERROR(CheckWritable(layout_));
   std::vector<std::pair<const ControllerMount*, std::vector<std::string>>> mounts;
   for (const ControllerMount& c : layout_.controllers) {
-    if (c.read_only && root_too) {
-      return Fail(Code::kPermission, "cgroup mount " + c.mount + " is read-only; remount it ('mount -o remount,rw " +
-                                         c.mount + "'), or in a container run it with a writable cgroup mount");
-    }
     const auto same =
         std::find_if(mounts.begin(), mounts.end(), [&](const auto& m) { return m.first->mount == c.mount; });
     if (same == mounts.end()) {
@@ -405,6 +403,13 @@ Result<void> HostTree::Remove(std::string_view path) {
   return {};
 }
 
+/// A directory that somebody else uses is not empty and stays.
+void HostTree::RemoveRoot() {
+  if (root_.empty()) return;
+  for (const auto& h : hierarchies_) [[maybe_unused]]
+    const auto removed = fs_->RemoveDir(h->Dir(root_));
+}
+
 Result<std::vector<std::string>> HostTree::Children(std::string_view path) {
   BERTH_TRY(const std::string full, Checked(path));
   std::set<std::string> out;
@@ -486,13 +491,29 @@ Result<std::unique_ptr<Tree>> OpenTree(std::unique_ptr<os::Fs> root_fs, Layout l
   return MakeTree(std::move(root_fs), std::move(layout), root, std::move(doors), true);
 }
 
+Result<void> CheckWritable(const Layout& layout) {
+  for (const ControllerMount& c : layout.controllers) {
+    if (!c.read_only) continue;
+    return Fail(Code::kPermission, "cgroup mount " + c.mount + " is read-only; remount it ('mount -o remount,rw " +
+                                       c.mount + "'), or in a container run it with a writable cgroup mount");
+  }
+  return {};
+}
+
+TreeDoors HostDoors() { return {.kill = KillListed, .wait = os::SleepFor}; }
+
+Result<std::unique_ptr<Tree>> OpenTreeToLook(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root,
+                                             TreeDoors doors) {
+  return MakeTree(std::move(root_fs), std::move(layout), root, std::move(doors), false);
+}
+
 Result<std::unique_ptr<Tree>> Tree::OpenToLook(std::unique_ptr<os::Fs> root_fs, Layout layout,
                                                const std::string& root) {
-  return MakeTree(std::move(root_fs), std::move(layout), root, {.kill = KillListed, .wait = os::SleepFor}, false);
+  return OpenTreeToLook(std::move(root_fs), std::move(layout), root, HostDoors());
 }
 
 Result<std::unique_ptr<Tree>> Tree::Open(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root) {
-  return OpenTree(std::move(root_fs), std::move(layout), root, {.kill = KillListed, .wait = os::SleepFor});
+  return OpenTree(std::move(root_fs), std::move(layout), root, HostDoors());
 }
 
 }  // namespace berth::cgroup

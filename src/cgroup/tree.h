@@ -21,9 +21,19 @@ struct TreeDoors {
   std::function<void(os::Millis)> wait;
 };
 
+/// The real ones.
+TreeDoors HostDoors();
+
 /// As Tree::Open, with the doors given.
 Result<std::unique_ptr<Tree>> OpenTree(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root,
                                        TreeDoors doors);
+
+/// As Tree::OpenToLook, with the doors given; what it makes and writes, it does in earnest.
+Result<std::unique_ptr<Tree>> OpenTreeToLook(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root,
+                                             TreeDoors doors);
+
+/// Errors: kPermission for a mount that cannot be written to, with the cure.
+Result<void> CheckWritable(const Layout& layout);
 
 /// Whether `name` may be a component of a cgroup path. Errors: kInvalid, naming it and the reason.
 Result<void> CheckComponent(std::string_view name);

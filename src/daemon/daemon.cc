@@ -53,6 +53,7 @@ Result<void> Daemon::Run() {
 
 Result<void> Daemon::WaitForSomething() {
   std::array<epoll_event, 8> ready{};
+  tree_->Rest();
   const int count = ::epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), -1);
   if (count < 0 && errno != EINTR) return FailErrno("wait for events", "", errno);
   for (int i = 0; i < count; ++i) {
@@ -107,12 +108,14 @@ void Daemon::BeginStop() {
 
 bool Daemon::Stopped() const { return stopping_ && (!ending_pods_ || manager_->idle()); }
 
-/// Only cpusets are put right; other values somebody writes are his.
+/// Only cpusets are put right; other values somebody writes are his, unless it was systemd that wrote them.
 void Daemon::TakeForeignWrites() {
   const os::MonoTime now = os::SystemClock().Now();
   os::WriteWatch::Writes writes = writers_->Take();
   for (os::FileWrite& write : writes.list) {
     const std::size_t slash = write.path.rfind('/');
+    if (slash != std::string::npos && write.pid == 1 && names_.driver() == cgroup::Driver::kSystemd)
+      manager_->OnSystemdWrite(write.path.substr(0, slash), now);
     if (slash == std::string::npos || !write.path.substr(slash + 1).starts_with("cpuset.")) continue;
     manager_->OnForeignWrite(write.path.substr(0, slash), std::move(write.who), now);
   }
@@ -170,17 +173,13 @@ void Daemon::Notify(os::MonoTime now) {
 /// Leaves nothing behind where nothing runs any more; otherwise the groups wait for the next berthd.
 void Daemon::RemoveGroups() {
   if (dry_run_ || !manager_->idle()) return;
-  const CgroupDirs own = tree_->Dirs(names_.Own());
   auto moved = MoveSelf(*root_fs_, home_groups_);
   if (moved) moved = manager_->groups().RemoveAll();
   if (!moved) {
     log_.Warning("remove Berth's cgroups: " + moved.error().message);
     return;
   }
-  if (settings_.cgroup_root == "/") return;
-  for (const std::string& dir : own.dirs) {  // not empty when somebody else uses it: then it stays
-    [[maybe_unused]] const auto removed = root_fs_->RemoveDir(dir.substr(0, dir.rfind('/')));
-  }
+  tree_->RemoveRoot();
 }
 
 }  // namespace berth::daemon

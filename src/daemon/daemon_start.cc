@@ -10,7 +10,8 @@
 #include <utility>
 
 #include "base/quantity.h"
-#include "base/text.h"
+#include "cgroup/systemd.h"
+#include "daemon/cgroup_driver.h"
 #include "daemon/daemon.h"
 #include "daemon/dry_run.h"
 #include "daemon/event_list.h"
@@ -34,16 +35,6 @@ Result<void> PrepareOwnGroup(cgroup::Tree& tree, const cgroup::Names& names) {
   if (made) made = tree.Create(names.Runtime());
   if (!made && made.error().code == Code::kBusy) made.error().code = Code::kUnsupported;
   return made;
-}
-
-/// The tree is made of directories; a kubelet's setting for another driver must not be taken in silence.
-Result<void> CheckDriver(const KubeletConfiguration& config) {
-  if (config.cgroup_driver == cgroup::Name(cgroup::Driver::kCgroupfs)) return {};
-  return Fail(
-      Code::kUnsupported,
-      "cgroupDriver: " + Printable(config.cgroup_driver, 60) +
-          ": berthd makes its cgroups itself; set 'cgroupDriver: cgroupfs', and on a host with systemd give it a "
-          "part of the tree of its own: a cgroupRoot below a unit with Delegate=yes");
 }
 
 sigset_t LoopSignals() {
@@ -179,18 +170,20 @@ Result<void> Daemon::OpenCgroups(const Machine& machine) {
     tree_ = std::make_unique<DryRunTree>(machine);
     return {};
   }
-  BERTH_RETURN_IF_ERROR(CheckDriver(settings_.kubelet));
   BERTH_TRY(root_fs_, os::OpenFs("/"));
   BERTH_TRY(std::unique_ptr<os::Fs> tree_fs, os::OpenFs("/"));
   BERTH_TRY(cgroup::Layout layout, cgroup::DiscoverLayout(*root_fs_));
+  BERTH_TRY(const cgroup::Driver driver, FindDriver(*root_fs_, layout, settings_));
   for (const std::string& warning : layout.warnings) start_warnings_.push_back(warning);
   BERTH_TRY(const std::string own, root_fs_->Read("proc/self/cgroup"));
   home_groups_ = CurrentGroups(layout, own);
-  BERTH_TRY(names_, NamesOf(settings_));
-  BERTH_TRY(tree_, cgroup::Tree::Open(std::move(tree_fs), std::move(layout), names_.root()));
+  BERTH_TRY(names_, NamesOf(settings_, driver));
+  BERTH_TRY(tree_, cgroup::OpenTree(driver, std::move(tree_fs), std::move(layout), names_.root()));
   // Before anything else: a group left by an earlier berthd keeps us off exclusive CPUs from here on.
   BERTH_RETURN_IF_ERROR(PrepareOwnGroup(*tree_, names_));
-  BERTH_RETURN_IF_ERROR(MoveSelf(*root_fs_, tree_->Dirs(names_.Own()).dirs));
+  auto moved = MoveSelf(*root_fs_, tree_->Dirs(names_.Own()).dirs);
+  tree_->LetGo(names_.Own());  // a group for the supervisors alone is kept until berthd ends
+  BERTH_RETURN_IF_ERROR(moved);
   return OpenSystemGroup();
 }
 

@@ -59,9 +59,8 @@ std::optional<bool> IsKernelThread(os::Fs& root, int pid) {
 
 }  // namespace
 
-Result<cgroup::Names> NamesOf(const Settings& settings) {
-  BERTH_TRY(cgroup::Names names,
-            cgroup::Names::Make(cgroup::Driver::kCgroupfs, settings.cgroup_root, settings.kubelet.cgroups_per_qos));
+Result<cgroup::Names> NamesOf(const Settings& settings, cgroup::Driver driver) {
+  BERTH_TRY(cgroup::Names names, cgroup::Names::Make(driver, settings.cgroup_root, settings.kubelet.cgroups_per_qos));
   if (const std::string& own = settings.kubelet.kubelet_cgroups; !own.empty())
     if (auto named = names.NameOwn(own); !named) return Named(std::move(named).error(), "kubeletCgroups");
   if (const std::string& runtime = settings.berth.runtime_cgroups; !runtime.empty())

@@ -19,7 +19,7 @@
 namespace berth::daemon {
 
 /// Names of Berth's groups under these settings. Errors: kInvalid naming the setting that contradicts another.
-Result<cgroup::Names> NamesOf(const Settings& settings);
+Result<cgroup::Names> NamesOf(const Settings& settings, cgroup::Driver driver);
 
 /// Moves processes out of the root cgroup of each hierarchy. Kernel threads and pid 1 stay.
 class SystemProcesses {

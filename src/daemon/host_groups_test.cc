@@ -24,13 +24,13 @@ Settings With(std::string system, std::string kubelet, std::string runtime, std:
 }
 
 std::string WhyNot(const Settings& settings) {
-  const auto names = NamesOf(settings);
+  const auto names = NamesOf(settings, cgroup::Driver::kCgroupfs);
   return names ? "" : names.error().message;
 }
 
 TEST(HostGroupsTest, UsualNamesWithoutSettings) {
   const Settings settings = With("", "", "");
-  const auto names = NamesOf(settings);
+  const auto names = NamesOf(settings, cgroup::Driver::kCgroupfs);
   ASSERT_TRUE(names);
   EXPECT_THAT(HostGroupsOf(settings, *names),
               ElementsAre(std::pair("kubeletCgroups", "/berth"), std::pair("runtimeCgroups", "/berth")));
@@ -38,7 +38,7 @@ TEST(HostGroupsTest, UsualNamesWithoutSettings) {
 
 TEST(HostGroupsTest, NamedGroupsAreSeenFromTheTop) {
   const Settings settings = With("system", "/a/kubelet", "/a/runtime", "/a");
-  const auto names = NamesOf(settings);
+  const auto names = NamesOf(settings, cgroup::Driver::kCgroupfs);
   ASSERT_TRUE(names) << names.error().message;
   EXPECT_THAT(HostGroupsOf(settings, *names),
               ElementsAre(std::pair("kubeletCgroups", "/a/kubelet"), std::pair("runtimeCgroups", "/a/runtime"),

@@ -55,6 +55,7 @@ Result<Json> LocalApi::Status() {
                 {"cgroupWrites", tree.writes()},
                 {"podFolder", folder_.path()},
                 {"cgroupRoot", manager_.options().cgroup_names.root()},
+                {"cgroupDriver", std::string(cgroup::Name(manager_.options().cgroup_names.driver()))},
                 {"history", history_ == nullptr ? Json() : ToJson(history_->state())},
                 {"warnings", std::move(warnings)}};
   });

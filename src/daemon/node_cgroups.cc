@@ -39,6 +39,7 @@ Result<void> NodeCgroups::Prepare(const Ledger& ledger, const std::set<std::stri
     if (made) made = tree_.Create(path);
     if (made) watch_(CpusetDir(path));
   }
+  tree_.LetGo(names_.Own());  // berthd is in it
   if (made) {
     own_group_ = true;
     BERTH_RETURN_IF_ERROR(TakeRoot());
@@ -232,14 +233,21 @@ std::string NodeCgroups::ContainerPathOf(const Pod& pod, std::string_view contai
 
 Result<CgroupDirs> NodeCgroups::MakeContainer(const Pod& pod, const Container& container, const Ledger& ledger) {
   const ContainerGroup group{pod.uid, container.name};
-  BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
-  const CpuSet cpus = CpusNow(group, ledger, online);
   const std::string pod_path = PodPathOf(pod);
   BERTH_RETURN_IF_ERROR(tree_.Create(pod_path));
   pods_.insert_or_assign(pod.uid, pod_path);
   watch_(CpusetDir(pod_path));
   if (names_.per_qos()) BERTH_RETURN_IF_ERROR(tree_.Write(pod_path, PodValuesOf(pod, ledger, nullptr)));
   const std::string path = ContainerPathOf(pod, container.name);
+  auto dirs = MakeContainerGroup(path, group, pod, container, ledger);
+  if (!dirs) tree_.LetGo(path);
+  return dirs;
+}
+
+Result<CgroupDirs> NodeCgroups::MakeContainerGroup(const std::string& path, const ContainerGroup& group, const Pod& pod,
+                                                   const Container& container, const Ledger& ledger) {
+  BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
+  const CpuSet cpus = CpusNow(group, ledger, online);
   BERTH_RETURN_IF_ERROR(tree_.Create(path));
   Know(path, group);
   CgroupValues values = ContainerValuesOf(pod, container, ledger, nullptr);

@@ -104,13 +104,17 @@ class NodeCgroups {
   std::vector<GroupState> Inspect(const Ledger& ledger, const std::vector<const Pod*>& pods) const;
   /// Puts values right that somebody else changed, except CPUs and memory nodes (RepairCpusets) and the CPU quota of
   /// pods and containers: who edits that by hand means it. Errors: the first; the rest was tried.
-  Result<std::vector<Repair>> RepairValues(const Ledger& ledger, const std::vector<const Pod*>& pods);
+  /// A quota that systemd has rounded is not somebody's edit. `only`: the groups to look at; empty: all.
+  Result<std::vector<Repair>> RepairValues(const Ledger& ledger, const std::vector<const Pod*>& pods,
+                                           const std::set<std::string>& only = {});
 
   /// Gives every container group and Berth's own the CPUs `ledger` says, shrinking before growing. After an error some
   /// groups may still have more than they should: nothing with exclusive CPUs may be started then.
   Result<int> ApplyCpus(const Ledger& ledger);
   /// Makes the groups of a container (and its pod) with all their values and checks that the kernel took its CPUs.
   Result<CgroupDirs> MakeContainer(const Pod& pod, const Container& container, const Ledger& ledger);
+  /// The container is in its group, or could not be started. To be called after MakeContainer.
+  void LetGo(const Pod& pod, std::string_view container) { tree_.LetGo(ContainerPathOf(pod, container)); }
   /// Compares CPUs and memory nodes of the kernel's cpusets with the ledger and writes only what differs; other values
   /// are not looked at. Errors: as ApplyCpus.
   Result<std::vector<Repair>> RepairCpusets(const Ledger& ledger);
@@ -146,6 +150,8 @@ class NodeCgroups {
 
  private:
   Result<void> ReadSettings();
+  Result<CgroupDirs> MakeContainerGroup(const std::string& path, const ContainerGroup& group, const Pod& pod,
+                                        const Container& container, const Ledger& ledger);
   std::vector<std::string> OwnGroups() const;  ///< of berthd and of the supervisors
   Result<void> TakeRoot();
   Result<void> MakeTiers(const Ledger& ledger);

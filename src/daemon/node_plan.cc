@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cgroup/systemd.h"
 #include "daemon/adopt.h"
 #include "daemon/node_cgroups.h"
 #include "os/host.h"
@@ -14,6 +15,11 @@ namespace {
 Bytes AllocatableMemory(const engine::Node& node) {
   const auto it = node.allocatable().find("memory");
   return {it == node.allocatable().end() ? 0 : it->second.Value()};
+}
+
+/// systemd before 253 writes it whenever something of a scope or of its neighbours changes, and has no property for it.
+bool IsSystemdsDefault(cgroup::Driver driver, const cgroup::ValueLine& line) {
+  return driver == cgroup::Driver::kSystemd && line.file == "memory.oom.group" && line.found == "0";
 }
 
 int ListedCpus(const KubeletConfiguration& config) {
@@ -151,7 +157,11 @@ std::vector<GroupState> NodeCgroups::Inspect(const Ledger& ledger, const std::ve
   std::vector<GroupState> out;
   for (PlannedGroup& plan : Plan(ledger, pods)) {
     GroupState state{.plan = std::move(plan), .values = {}, .problem = {}};
-    if (const auto found = tree_.Read(state.plan.path)) {
+    const auto found = tree_.Read(state.plan.path);
+    if (!found && found.error().code == Code::kNotFound && containers_.contains(state.plan.path) &&
+        names_.driver() == cgroup::Driver::kSystemd)
+      continue;  // a scope ends with its last process
+    if (found) {
       state.values = cgroup::Compare(state.plan.values, *found, tree_.layout(), state.plan.why, options_.page);
     } else {
       state.problem = found.error().message;
@@ -161,7 +171,8 @@ std::vector<GroupState> NodeCgroups::Inspect(const Ledger& ledger, const std::ve
   return out;
 }
 
-Result<std::vector<Repair>> NodeCgroups::RepairValues(const Ledger& ledger, const std::vector<const Pod*>& pods) {
+Result<std::vector<Repair>> NodeCgroups::RepairValues(const Ledger& ledger, const std::vector<const Pod*>& pods,
+                                                      const std::set<std::string>& only) {
   std::vector<Repair> out;
   Result<void> first;
   const auto keep = [&](auto& done) {
@@ -174,17 +185,19 @@ Result<std::vector<Repair>> NodeCgroups::RepairValues(const Ledger& ledger, cons
       const auto path = pods_.find(pod->uid);
       return path != pods_.end() && group.path.starts_with(path->second);
     });
-    if (above_pods) continue;
+    if (above_pods || (!only.empty() && !only.contains(group.path))) continue;
     group.values.cpus.reset();
     group.values.mems.reset();
-    group.values.cpu_max.reset();
     auto before = tree_.Read(group.path);
+    const bool rounded = before && before->cpu_max && group.values.cpu_max &&
+                         cgroup::IsRoundedBySystemd(*group.values.cpu_max, *before->cpu_max);
+    if (!rounded || names_.driver() != cgroup::Driver::kSystemd) group.values.cpu_max.reset();
     auto written = before ? tree_.Write(group.path, group.values) : Result<int>(std::unexpected(before.error()));
     keep(written);
     if (!written || *written == 0) continue;
     for (const cgroup::ValueLine& line :
          cgroup::Compare(group.values, *before, tree_.layout(), group.why, options_.page))
-      if (!line.Same())
+      if (!line.Same() && !(rounded && line.file == "cpu.max") && !IsSystemdsDefault(names_.driver(), line))
         out.push_back({group.path, fmt::format("{} was {}, must be {}", line.file, line.found, line.wanted)});
   }
   if (!first) return std::unexpected(std::move(first).error());

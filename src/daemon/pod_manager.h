@@ -105,6 +105,9 @@ class PodManager {
   /// Somebody else wrote to a file of this cpuset directory; `who` describes him, "" when he is not known.
   void OnForeignWrite(std::string_view cpuset_dir, std::string who, os::MonoTime now);
   /// Somebody wrote somewhere: all cpusets are looked at soon.
+  /// systemd wrote to the group with this cpuset directory: not on our behalf, perhaps, and whatever somebody told it,
+  /// it writes all values it knows. The group's are looked at soon.
+  void OnSystemdWrite(std::string_view cpuset_dir, os::MonoTime now);
   void CheckSoon(os::MonoTime now);
   /// Does what is due at `now`; cheap when that is only a look at the kernel's cpusets.
   void Tick(os::MonoTime now);
@@ -185,6 +188,7 @@ class PodManager {
   void RepairValues(os::MonoTime now);
   void UsePartitions();
   void ReportPartitions();
+  void RepairValuesOf(const std::set<std::string>& only);
 
   // pod_eviction.cc: pressure
   void CheckPressure(os::MonoTime now);
@@ -241,6 +245,7 @@ class PodManager {
   std::optional<os::MonoTime> save_retry_;
   os::Millis save_delay_{0};
   std::optional<CpuSet> online_;                // CPUs seen online last; nullopt: not looked at, or not known
+  std::set<std::string> retold_;                // groups that systemd wrote to since the last look
   std::map<std::string, std::string> writers_;  // group -> who wrote there since the last look
   std::set<std::string> no_partition_;          // paths of containers that were reported to have none
   std::set<std::string> foreign_groups_;        // paths that were reported

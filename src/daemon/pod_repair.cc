@@ -49,6 +49,13 @@ void PodManager::OnForeignWrite(std::string_view cpuset_dir, std::string who, os
   CheckSoon(now);
 }
 
+void PodManager::OnSystemdWrite(std::string_view cpuset_dir, os::MonoTime now) {
+  auto group = groups_.GroupOf(cpuset_dir);
+  if (!group || group->empty()) return;
+  retold_.insert(*std::move(group));
+  CheckSoon(now);
+}
+
 void PodManager::CheckSoon(os::MonoTime now) {
   next_check_ = std::min(next_check_, std::max(now, last_check_ + kAfterWrite));
   next_look_ = std::min(next_look_, next_check_);
@@ -60,6 +67,7 @@ void PodManager::Check(os::MonoTime now) {
   next_check_ = now + period;
   FollowCpus(now);
   ReportPartitions();
+  if (!retold_.empty()) RepairValuesOf(std::exchange(retold_, {}));
   if (pool_dirty_ || now < next_look_) return;  // with a dirty pool all cpusets are about to be written anyway
   const os::MonoTime begin = parts_.clock.Now();
   RepairCpusets(now);
@@ -263,10 +271,15 @@ std::vector<GroupState> PodManager::InspectGroups() const {
 void PodManager::RepairValues(os::MonoTime now) {
   if (now < next_value_repair_) return;
   next_value_repair_ = now + kValuePeriod;
+  RepairValuesOf({});
+}
+
+/// Of all groups when none are named.
+void PodManager::RepairValuesOf(const std::set<std::string>& only) {
   std::vector<const Pod*> pods;
   for (const auto& [uid, managed] : pods_)
     if (managed.claimed && !managed.ending) pods.push_back(&managed.pod);
-  auto repairs = groups_.RepairValues(ledger_, pods);
+  auto repairs = groups_.RepairValues(ledger_, pods, only);
   if (!repairs) {
     parts_.events.Warning("FailedCgroupUpdate", "node/" + options_.node_name, repairs.error().message);
     return;

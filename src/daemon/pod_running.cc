@@ -188,7 +188,9 @@ Result<runtime::ContainerStatus> PodManager::TryStart(const ManagedPod& managed,
   // What an earlier attempt left behind, or somebody put there, does not go on beside the new one.
   BERTH_RETURN_IF_ERROR(groups_.KillContainer(pod, container.name, kBriefly));
   BERTH_TRY(request.cgroup, groups_.MakeContainer(pod, container, ledger_));
-  return parts_.runtime.Start(request);
+  auto started = parts_.runtime.Start(request);
+  groups_.LetGo(pod, container.name);
+  return started;
 }
 
 void PodManager::ForgetRecords(const std::string& uid) {

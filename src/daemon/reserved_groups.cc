@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "cgroup/systemd.h"
 #include "cgroup/value_lines.h"
 #include "os/fs.h"
 
@@ -33,7 +34,7 @@ Result<void> Enforce(const std::string& root, const cgroup::Layout& layout, cgro
   BERTH_TRY(const std::string path, cgroup::PathOf(driver, cgroup::ComponentsOf(driver, group.group)));
   BERTH_TRY(std::unique_ptr<os::Fs> fs, os::OpenFs(root));
   BERTH_RETURN_IF_ERROR(CheckExists(*fs, layout, path));
-  BERTH_TRY(const std::unique_ptr<cgroup::Tree> tree, cgroup::Tree::Open(std::move(fs), layout, path));
+  BERTH_TRY(const std::unique_ptr<cgroup::Tree> tree, cgroup::OpenTree(driver, std::move(fs), layout, path));
   BERTH_TRY([[maybe_unused]] const int writes, tree->Write("", cgroup::WithControllersOf(layout, group.values)));
   return {};
 }

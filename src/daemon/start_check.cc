@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "cgroup/cgroup.h"
+#include "daemon/cgroup_driver.h"
 #include "daemon/host_groups.h"
 #include "os/fs.h"
 #include "os/path.h"
@@ -99,18 +100,22 @@ std::vector<std::string> WhatIsMissing(const Settings& settings) {
   CheckFolder("folder of the socket", "--socket", os::FolderOf(settings.berth.socket), out);
   if (settings.dry_run || settings.machine != "host") return out;
   CheckFolder("log directory", "--log-dir", settings.berth.log_dir, out);
-  const auto names = NamesOf(settings);
   auto fs = os::OpenFs("/");
-  if (!names || !fs) return out;  // told by whoever needs them
+  if (!fs) return out;  // told by whoever needs it
   const auto layout = cgroup::DiscoverLayout(**fs);
   if (!layout) {
     out.push_back(layout.error().message);
     return out;
   }
+  const auto driver = FindDriver(**fs, *layout, settings);
+  const auto names = driver ? NamesOf(settings, *driver) : std::unexpected(driver.error());
+  if (!names) return out;  // likewise
+  // systemd makes its groups, and hands them what they need.
+  const std::string root = *driver == cgroup::Driver::kSystemd ? "/" : names->root();
   std::set<std::string> seen;
   for (const cgroup::ControllerMount& mount : layout->controllers)
-    if (seen.insert(mount.mount).second) CheckHierarchy(mount, names->root(), out);
-  CheckControllers(**fs, *layout, names->root(), out);
+    if (seen.insert(mount.mount).second) CheckHierarchy(mount, root, out);
+  CheckControllers(**fs, *layout, root, out);
   return out;
 }
 

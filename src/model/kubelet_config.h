@@ -56,7 +56,7 @@ struct KubeletConfiguration {
 
   std::string cgroup_root;  ///< "" means "/"
   bool cgroups_per_qos = true;
-  std::string cgroup_driver = "cgroupfs";
+  std::string cgroup_driver;  ///< "": the one this host needs
   std::string system_cgroups;
   std::string kubelet_cgroups;
   bool fail_cgroup_v1 = true;

@@ -1,13 +1,19 @@
-// Constants of the running kernel.
+// Constants of the running kernel, and what it keeps beside files.
 #ifndef BERTH_OS_HOST_H_
 #define BERTH_OS_HOST_H_
 
+#include <string>
+
+#include "base/result.h"
 #include "base/units.h"
 
 namespace berth::os {
 
 /// Size of a page of memory.
 Bytes PageSize();
+
+/// The extended attribute `name` of the file or folder `path` (absolute). Errors: kNotFound when there is none.
+Result<std::string> ReadAttribute(const std::string& path, const std::string& name);
 
 }  // namespace berth::os
 

@@ -122,16 +122,18 @@ std::vector<std::string> FakeCgroups::Below(const std::string& dir) const {
   return out;
 }
 
-/// Control files of a new directory (or of a mount's root).
+/// Control files of a new directory (or of a mount's root), or those that came with more controllers.
 void FakeCgroups::Populate(const std::string& dir) {
   const std::string mount = MountOf(dir);
-  if (mount.empty() || fs_.Content(dir + "/cgroup.procs")) return;
+  if (mount.empty()) return;
   const bool root = dir == mount;
   const auto has = [&](const std::string& controller) {
     if (!mounts_.contains(controller) || mounts_[controller] != mount) return false;
     return !options_.v2 || root || enabled_[SplitFile(dir).first].find(controller) != std::string::npos;
   };
-  const auto add = [&](const std::string& name, std::string_view text) { fs_.AddFile(dir + "/" + name, text); };
+  const auto add = [&](const std::string& name, std::string_view text) {
+    if (!fs_.Content(dir + "/" + name)) fs_.AddFile(dir + "/" + name, text);
+  };
   add("cgroup.procs", "");
   if (options_.v2) {
     add("cgroup.subtree_control", "");
@@ -297,6 +299,8 @@ void FakeCgroups::Settle(const std::string& file) {
   } else if (name == "cgroup.subtree_control") {
     for (const std::string_view word : SplitWords(text))
       enabled_[dir] += (enabled_[dir].empty() ? "" : " ") + std::string(word.substr(1));
+    for (const std::string& child : Below(dir))
+      if (SplitFile(child).first == dir) Populate(child);
     kept.clear();
   } else if (name == "cpu.max") {
     const auto words = SplitWords(text);

@@ -12,6 +12,8 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "cgroup/names.h"
+#include "cgroup/systemd.h"
 
 namespace berth::testkit {
 namespace {
@@ -47,6 +49,77 @@ std::unique_ptr<os::Fs> Host() {
   for (;;) ::pause();
 }
 
+bool ManagedBySystemd(const cgroup::Layout& layout) {
+  return layout.version == cgroup::Version::kV2 && ::access("/run/systemd/system", F_OK) == 0;
+}
+
+/// Group of pods and classes, as opposed to containers.
+bool IsAbovePods(std::string_view name) {
+  return name == "kubepods" || name == "burstable" || name == "besteffort" || name.starts_with("pod");
+}
+
+/// Calls cgroups as the cgroupfs driver does, where systemd manages them: "kubepods/podx/c" stands for slices and a
+/// scope.
+class PlainlyNamed final : public cgroup::Tree {
+ public:
+  PlainlyNamed(std::unique_ptr<Tree> units, std::string root) : units_(std::move(units)), root_(std::move(root)) {}
+
+  std::string Named(std::string_view path) const {
+    std::vector<std::string> slices{root_};
+    std::string scope;
+    for (const std::string_view part : Split(path, '/')) {
+      if (part.empty()) continue;
+      if (IsAbovePods(part))
+        slices.emplace_back(part);
+      else
+        scope += "-" + std::string(part);
+    }
+    const std::string all = *cgroup::PathOf(cgroup::Driver::kSystemd, slices);
+    std::string out = all.substr(std::min(all.find('/', 1), all.size()));
+    if (!scope.empty()) out += "/" + Join(slices, "-") + scope + ".scope";
+    return out.empty() ? out : out.substr(1);
+  }
+
+  const cgroup::Layout& layout() const override { return units_->layout(); }
+  Result<void> Create(std::string_view path) override { return units_->Create(Named(path)); }
+  Result<int> Write(std::string_view path, const CgroupValues& values) override {
+    return units_->Write(Named(path), values);
+  }
+  Result<CgroupValues> Read(std::string_view path) override { return units_->Read(Named(path)); }
+  Result<std::vector<int>> Pids(std::string_view path) override { return units_->Pids(Named(path)); }
+  using Tree::Kill;
+  Result<void> Kill(std::string_view path, os::Millis patience) override { return units_->Kill(Named(path), patience); }
+  Result<void> Remove(std::string_view path) override { return units_->Remove(Named(path)); }
+  void LetGo(std::string_view path) override { units_->LetGo(Named(path)); }
+  Result<std::vector<std::string>> Children(std::string_view path) override {
+    BERTH_TRY(auto names, units_->Children(Named(path)));
+    for (std::string& name : names) {
+      name.resize(name.rfind('.'));
+      name.erase(0, name.rfind('-') + 1);  // npos + 1 is 0
+    }
+    return names;
+  }
+  CgroupDirs Dirs(std::string_view path) const override { return units_->Dirs(Named(path)); }
+  std::uint64_t writes() const override { return units_->writes(); }
+  Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override { return units_->MemoryUsage(Named(path)); }
+  Result<std::optional<CpuSet>> OnlineCpus() override { return units_->OnlineCpus(); }
+  Result<std::optional<std::int64_t>> PidCapacity() override { return units_->PidCapacity(); }
+
+ private:
+  std::unique_ptr<Tree> units_;
+  std::string root_;
+};
+
+/// The tree at `root`, with the driver that this host needs.
+Result<std::unique_ptr<cgroup::Tree>> OpenAt(const cgroup::Layout& layout, const std::string& root) {
+  if (!ManagedBySystemd(layout)) return cgroup::Tree::Open(Host(), layout, root);
+  const auto path = cgroup::PathOf(cgroup::Driver::kSystemd, {root});
+  if (!path) return std::unexpected(path.error());
+  auto units = cgroup::OpenTree(cgroup::Driver::kSystemd, Host(), layout, *path);
+  if (!units) return units;
+  return std::make_unique<PlainlyNamed>(*std::move(units), root);
+}
+
 }  // namespace
 
 std::optional<std::string> RealCgroups::WhyNot() {
@@ -69,7 +142,7 @@ RealCgroups::RealCgroups() : fs_(Host()) {
     return;
   }
   layout_ = *std::move(layout);
-  auto tree = cgroup::Tree::Open(Host(), layout_, root_);
+  auto tree = OpenAt(layout_, root_);
   if (!tree) {
     ADD_FAILURE() << tree.error().message;
     return;
@@ -78,16 +151,23 @@ RealCgroups::RealCgroups() : fs_(Host()) {
 }
 
 RealCgroups::~RealCgroups() {
-  const auto whole = cgroup::Tree::Open(Host(), layout_, "/");
-  if (!whole) {
-    ADD_FAILURE() << whole.error().message;
+  const bool systemd = ManagedBySystemd(layout_);
+  const auto driver = systemd ? cgroup::Driver::kSystemd : cgroup::Driver::kCgroupfs;
+  const auto root = cgroup::PathOf(driver, {root_});
+  tree_.reset();
+  const auto whole = cgroup::OpenTree(driver, Host(), layout_, "/");
+  if (!whole || !root) {
+    ADD_FAILURE() << "cannot open the cgroups of this host";
     return;
   }
-  if (const auto killed = (*whole)->Kill(root_); !killed) ADD_FAILURE() << killed.error().message;
+  const std::string path = root->substr(1);
+  if (const auto killed = (*whole)->Kill(path); !killed) ADD_FAILURE() << killed.error().message;
   while (::waitpid(-1, nullptr, WNOHANG) > 0) {
   }
-  if (const auto removed = (*whole)->Remove(root_); !removed) ADD_FAILURE() << removed.error().message;
+  if (const auto removed = (*whole)->Remove(path); !removed) ADD_FAILURE() << removed.error().message;
 }
+
+bool RealCgroups::systemd() const { return ManagedBySystemd(layout_); }
 
 bool RealCgroups::v2(std::string_view controller) const {
   for (const cgroup::ControllerMount& c : layout_.controllers)
@@ -103,7 +183,8 @@ bool RealCgroups::SwapIsOn() {
 std::string RealCgroups::File(std::string_view controller, std::string_view path, std::string_view file) const {
   for (const cgroup::ControllerMount& c : layout_.controllers) {
     if (c.controller != controller) continue;
-    return c.mount + "/" + root_ + "/" + std::string(path) + "/" + std::string(file);
+    for (const std::string& dir : tree_->Dirs(path).dirs)
+      if (dir == c.mount || dir.starts_with(c.mount + "/")) return dir + "/" + std::string(file);
   }
   ADD_FAILURE() << "no controller " << controller;
   return "";
@@ -125,6 +206,7 @@ void RealCgroups::ForeignWrite(std::string_view controller, std::string_view pat
 int RealCgroups::ForeignMove(std::string_view path, int pid) {
   for (const std::string& dir : tree_->Dirs(path).dirs)
     if (const auto moved = fs_->Write(dir + "/cgroup.procs", std::to_string(pid)); !moved) return moved.error().sys;
+  tree_->LetGo(path);
   return 0;
 }
 
@@ -144,6 +226,7 @@ int RealCgroups::StartSleeper(std::string_view path, Sleeper what) {
     if (::read(ready[0], &status, 1) != 1 || status != 0) ADD_FAILURE() << "child: " << std::strerror(status);
   }
   ::close(ready[0]);
+  tree_->LetGo(path);
   return pid;
 }
 

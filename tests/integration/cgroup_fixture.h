@@ -27,6 +27,8 @@ class RealCgroups {
   cgroup::Tree& tree() { return *tree_; }
   const cgroup::Layout& layout() const { return layout_; }
   bool v2(std::string_view controller) const;
+  /// Whether the tree's groups are units of systemd: then they are called as with cgroupfs here all the same.
+  bool systemd() const;
   /// Whether /proc/swaps lists anything.
   bool SwapIsOn();
   /// Content of a control file without the newline; a test failure when it cannot be read.

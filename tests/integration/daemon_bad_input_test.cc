@@ -215,10 +215,15 @@ TEST_F(DaemonBadInputTest, PodsThroughTheApiAreCheckedAndStored) {
 }
 
 TEST_F(DaemonBadInputTest, AnotherCgroupDriverIsAnErrorWithTheCure) {
-  node.Configure("cgroupDriver: systemd\n");
-  const auto outcome = node.RunToEnd();
-  EXPECT_NE(0, outcome.status);
-  EXPECT_NE(outcome.output.find("set 'cgroupDriver: cgroupfs'"), std::string::npos) << outcome.output;
+  const bool systemd = ::access("/run/systemd/system", F_OK) == 0;
+  node.Configure(systemd ? "cgroupDriver: cgroupfs\n" : "cgroupDriver: systemd\n");
+  for (const bool only_check : {true, false}) {
+    const auto outcome =
+        node.RunToEnd(only_check ? std::vector<std::string>{"--check-config"} : std::vector<std::string>());
+    EXPECT_EQ(1, outcome.status);
+    const char* cure = systemd ? "set 'cgroupDriver: systemd'" : "set 'cgroupDriver: cgroupfs'";
+    EXPECT_NE(outcome.output.find(cure), std::string::npos) << outcome.output;
+  }
 }
 
 TEST_F(DaemonBadInputTest, CheckConfigNamesTheSetting) {

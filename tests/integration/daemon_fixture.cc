@@ -16,6 +16,7 @@
 
 #include "api/client.h"
 #include "base/text.h"
+#include "cgroup/systemd.h"
 
 namespace berth::testkit {
 namespace {
@@ -92,6 +93,8 @@ std::optional<SeenProcess> Look(int pid, const std::string& cgroup) {
   return out;
 }
 
+bool HasSystemd() { return ::access("/run/systemd/system", F_OK) == 0; }
+
 void Pause() { ::poll(nullptr, 0, kLookMs); }
 
 }  // namespace
@@ -121,6 +124,9 @@ std::optional<std::string> DaemonFixture::WhyNot() {
 DaemonFixture::DaemonFixture() {
   static int count = 0;
   root_ = "/berth-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
+  const bool v2 = fs::exists(std::string(kMounts) + "/cgroup.controllers");
+  const auto driver = HasSystemd() && v2 ? cgroup::Driver::kSystemd : cgroup::Driver::kCgroupfs;
+  if (auto names = cgroup::Names::Make(driver, root_, true)) names_ = *std::move(names);
   state_dir = Dir("state");
   socket_ = Dir("run/berth.sock");
   fs::create_directories(Dir("pods"));
@@ -131,18 +137,54 @@ DaemonFixture::DaemonFixture() {
 DaemonFixture::~DaemonFixture() {
   Kill();
   KillGroups();
+  RemoveGroups();
+}
+
+void DaemonFixture::RemoveGroups() {
+  if (names_.driver() == cgroup::Driver::kSystemd && !Groups().empty()) {
+    auto host = os::OpenFs("/");
+    auto layout = host ? cgroup::DiscoverLayout(**host) : std::unexpected(host.error());
+    auto tree = layout ? cgroup::OpenTree(names_.driver(), *std::move(host), *std::move(layout), names_.root())
+                       : std::unexpected(layout.error());
+    if (!tree) {
+      ADD_FAILURE() << tree.error().message;
+      return;
+    }
+    for (const std::string& group : {names_.Qos(QosClass::kGuaranteed), names_.Own()})
+      if (auto removed = (*tree)->Remove(group); !removed) ADD_FAILURE() << removed.error().message;
+    (*tree)->RemoveRoot();
+  }
   for (const std::string& mount : Mounts()) {
-    std::vector<std::string> groups = GroupsBelow(mount + root_);
+    std::vector<std::string> groups = GroupsBelow(mount + names_.root());
     std::ranges::reverse(groups);
     for (const std::string& group : groups) ::rmdir(group.c_str());
   }
+}
+
+/// The last words of slices' names, and containers without what makes their scopes' names unique.
+std::string DaemonFixture::Plainly(std::string_view group) const {
+  if (names_.driver() == cgroup::Driver::kCgroupfs) return std::string(group);
+  std::vector<std::string> out;
+  std::string uid;
+  for (const std::string_view part : Split(group, '/')) {
+    if (part == names_.Own()) {
+      out.emplace_back("berth");
+    } else if (auto container = names_.ContainerName(uid, part)) {
+      out.push_back(*std::move(container));
+    } else {
+      const auto words = cgroup::ComponentsOf(cgroup::Driver::kSystemd, part);
+      out.push_back(words.empty() ? std::string(part) : words.back());
+    }
+    uid = names_.PodUid(part).value_or("");
+  }
+  return Join(out, "/");
 }
 
 void DaemonFixture::KillGroups() {
   for (int round = 0; round < 200; ++round) {
     bool any = false;
     for (const std::string& mount : Mounts())
-      for (const std::string& group : GroupsBelow(mount + root_))
+      for (const std::string& group : GroupsBelow(mount + names_.root()))
         for (const int pid : PidsIn(group)) {
           any = true;
           ::kill(pid, SIGKILL);
@@ -310,17 +352,18 @@ int DaemonFixture::CountEvents(const std::string& reason, const std::string& tex
 
 std::vector<SeenProcess> DaemonFixture::Processes() const {
   std::vector<SeenProcess> out;
-  const std::string top = CpusetMount() + root_;
+  const std::string top = CpusetMount() + names_.root();
   for (const std::string& group : GroupsBelow(top))
     for (const int pid : PidsIn(group))
-      if (auto seen = Look(pid, group.size() > top.size() ? group.substr(top.size() + 1) : "")) out.push_back(*seen);
+      if (auto seen = Look(pid, group.size() > top.size() ? Plainly(group.substr(top.size() + 1)) : ""))
+        out.push_back(*seen);
   return out;
 }
 
 std::vector<std::string> DaemonFixture::Groups() const {
   std::vector<std::string> out;
   for (const std::string& mount : Mounts())
-    for (std::string& group : GroupsBelow(mount + root_)) out.push_back(std::move(group));
+    for (std::string& group : GroupsBelow(mount + names_.root())) out.push_back(std::move(group));
   return out;
 }
 
@@ -328,7 +371,7 @@ std::string DaemonFixture::GroupFile(std::string_view controller, std::string_vi
   const std::string mount = fs::exists(std::string(kMounts) + "/" + std::string(controller))
                                 ? std::string(kMounts) + "/" + std::string(controller)
                                 : kMounts;
-  return mount + root_ + "/" + std::string(group) + "/" + std::string(file);
+  return mount + names_.root() + "/" + (group == "berth" ? names_.Own() : std::string(group)) + "/" + std::string(file);
 }
 
 }  // namespace berth::testkit

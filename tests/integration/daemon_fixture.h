@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/id_set.h"
+#include "cgroup/names.h"
 #include "codec/codec.h"
 #include "testing/fixtures.h"
 
@@ -26,7 +27,7 @@ CpuSet OnlineCpus();
 struct SeenProcess {
   int pid = 0;
   std::string name;
-  std::string cgroup;  ///< below Berth's root: "kubepods/pod…/app", "berth"
+  std::string cgroup;  ///< below Berth's root, as cgroupfs calls it: "kubepods/pod…/app", "berth"
   CpuSet allowed;
   bool on_cpu = false;  ///< runs or wants to at this moment
   CpuId processor{};    ///< where it ran last
@@ -75,6 +76,7 @@ class DaemonFixture {
   std::vector<SeenProcess> Processes() const;
   /// Groups below Berth's root, over all hierarchies, as absolute directories.
   std::vector<std::string> Groups() const;
+  /// `group`: as berthd reports it, or "berth" for its own.
   std::string GroupFile(std::string_view controller, std::string_view group, std::string_view file) const;
 
   std::string Dir(std::string_view name) const { return temp_ / name; }
@@ -86,9 +88,12 @@ class DaemonFixture {
   std::vector<std::string> Arguments(const std::vector<std::string>& more) const;
   int Spawn(const std::vector<std::string>& more, const std::function<void()>& before_exec, const std::string& log);
   void KillGroups();
+  void RemoveGroups();
+  std::string Plainly(std::string_view group) const;
 
   TempDir temp_;
-  std::string root_;
+  std::string root_;     // as configured
+  cgroup::Names names_;  // with the driver that this host needs
   std::string socket_;
   int pid_ = -1;
 };

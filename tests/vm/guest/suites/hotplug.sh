@@ -6,7 +6,7 @@ shared() { sed -n 's/.*"shared": *"\([^"]*\)".*/\1/p' /tmp/node/state/ledger; }
 switch() { echo "$1" >"/sys/devices/system/cpu/cpu$2/online"; }
 effective() { cat "$1/cpuset.cpus.effective"; }
 is_effective() { [ "$(effective "$1")" = "$2" ]; }
-pool_is() { [ "$(shared)" = "$1" ] && is_effective "$node_top/berth" "$1"; }
+pool_is() { [ "$(shared)" = "$1" ] && is_effective "$node_own" "$1"; }
 said() { berth events | grep -q "$1"; }
 
 check starts node_start /opt/berth/settings/numa.yaml /berth-vm
@@ -74,5 +74,5 @@ check nothing-was-called-a-repair sh -c '! berth events | grep CgroupRepaired'
 berth events
 node_stop
 equal stops 0 $?
-equal leaves-no-groups "" "$(find /sys/fs/cgroup -mindepth 1 -type d)"
+equal leaves-no-groups "" "$(groups)"
 rm -rf /tmp/node

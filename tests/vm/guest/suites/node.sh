@@ -12,10 +12,28 @@ node_start() {
     --log-dir /tmp/node/log --socket "$BERTH_SOCKET" --node-name vm --cgroup-root "$root" --stop-containers \
     "$@" >>/tmp/node/berthd.log 2>&1 &
   node_pid=$!
-  node_top=/sys/fs/cgroup/${root#/}
-  node_top=${node_top%/}
+  node_names "${root#/}"
   wait_for 30 answers
 }
+# node_names CGROUP-ROOT: how the groups are called, by the driver that this guest needs.
+node_names() {
+  if [ -d /run/systemd/system ]; then
+    slice=$(echo "$1" | tr - _)
+    node_top=/sys/fs/cgroup${slice:+/$slice.slice}
+    node_pods=$node_top/${slice:+$slice-}kubepods.slice
+    node_own=$node_top/berth${slice:+-$slice}.scope
+    node_tier() { echo "$node_pods/${slice:+$slice-}kubepods-$1.slice"; }
+  else
+    node_top=/sys/fs/cgroup${1:+/$1}
+    node_pods=$node_top/kubepods
+    node_own=$node_top/berth
+    node_tier() { echo "$node_pods/$1"; }
+  fi
+}
+node_own_groups() { if [ "$own_groups" = berth ]; then echo "$node_own"; else printf "$node_top/%s " $own_groups; fi; }
+# All groups but those the guest had before any suite.
+groups() { find /sys/fs/cgroup -mindepth 1 -type d | grep -vxF -f /tmp/groups_at_start; }
+find /sys/fs/cgroup -mindepth 0 -type d >/tmp/groups_at_start
 answers() { berth status >/dev/null 2>&1; }
 node_stop() {
   kill -TERM "$node_pid"
@@ -45,9 +63,11 @@ pids() { berth pods -o json | grep '"pid":' | sort; }
 # Empty for a process that is gone.
 allowed() { awk '/^Cpus_allowed_list/ {print $2}' "/proc/$1/status" 2>/dev/null; }
 # The group of a container: "kubepods*/pod*/NAME".
-group_of() { find "$node_top" -type d -path "*/kubepods/*" -name "$1"; }
+group_of() { find "$node_pods" -type d \( -name "$1" -o -name "berth-*-$1.scope" \); }
 # All processes that Berth started outside of DIR, and berthd.
-others_than() { find "$node_top/kubepods" $(printf "$node_top/%s " $own_groups) -name cgroup.procs ! -path "$1/*" -exec cat {} + | sort -nu; }
+others_than() {
+  find "$node_pods" $(node_own_groups) -name cgroup.procs ! -path "$1/*" -exec cat {} + | sort -nu
+}
 kept_off() {
   for pid in $(others_than "$1"); do
     on=$(allowed "$pid")
