@@ -39,6 +39,24 @@ std::string Slices(const std::vector<std::string>& components, std::size_t skip)
   return path;
 }
 
+/// systemd keeps processes in scopes, and each scope in a slice that is named after the slices above it.
+Result<void> CheckScope(std::string_view path, const std::vector<std::string>& parts) {
+  std::string above;
+  bool good = parts.back().ends_with(kScope) && parts.back().size() > kScope.size();
+  for (std::size_t i = 0; good && i + 1 < parts.size(); ++i) {
+    const std::string_view part = parts[i];
+    good = part.ends_with(kSlice) && part.starts_with(above);
+    if (!good) break;
+    const std::string_view own = part.substr(above.size(), part.size() - above.size() - kSlice.size());
+    good = !own.empty() && own.find('-') == std::string_view::npos;
+    above = std::string(part.substr(0, part.size() - kSlice.size())) + "-";
+  }
+  if (good) return {};
+  return Fail(Code::kInvalid, "'" + Printable(path) +
+                                  "' is no scope, and with the systemd driver this has to be one: " +
+                                  "name it with its slices, as in /host.slice/host-berth.slice/berthd.scope");
+}
+
 }  // namespace
 
 std::string_view Name(Driver driver) { return driver == Driver::kSystemd ? "systemd" : "cgroupfs"; }
@@ -132,6 +150,7 @@ Result<std::string> Names::BelowRoot(std::string_view path) const {
   const std::string& first = parts[root.size()];
   if (per_qos_ ? first == Qos(QosClass::kGuaranteed) : PodUid(first).has_value())
     return Fail(Code::kInvalid, "'" + Printable(path) + "' lies where the groups of pods are: name another group");
+  if (driver_ == Driver::kSystemd) BERTH_RETURN_IF_ERROR(CheckScope(path, parts));
   return Join(std::vector(parts.begin() + static_cast<std::ptrdiff_t>(root.size()), parts.end()), "/");
 }
 

@@ -49,7 +49,8 @@ class Names {
   /// Group of the supervisors of containers.
   std::string Runtime() const { return runtime_.empty() ? Own() : runtime_; }
   /// Settings name these groups by their path from the top of the hierarchy. Such a group is its operator's: never
-  /// removed. Errors: kInvalid when it cannot be Berth's: outside of the root, or where pods are.
+  /// removed. Errors: kInvalid when it cannot be Berth's: outside of the root, where pods are, or no scope though the
+  /// driver is systemd.
   Result<void> NameOwn(std::string_view path);
   Result<void> NameRuntime(std::string_view path);
   bool own_is_named() const { return !own_.empty(); }

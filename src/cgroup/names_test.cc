@@ -68,6 +68,20 @@ TEST(NamesTest, SettingsNameTheGroupsOfBerthdAndSupervisorsByTheirWholePath) {
   EXPECT_EQ("system/kubelet", names.Own());
 }
 
+TEST(NamesTest, UnderSystemdAGroupOfBerthsOwnIsAScopeInItsSlices) {
+  Names names = Make(Driver::kSystemd, "/");
+  ASSERT_TRUE(names.NameOwn("/berthd.scope"));
+  EXPECT_EQ("berthd.scope", names.Own());
+  Names below = Make(Driver::kSystemd, "/a");
+  ASSERT_TRUE(below.NameRuntime("/a.slice/a-host.slice/shims.scope"));
+  EXPECT_EQ("a-host.slice/shims.scope", below.Runtime());
+  for (const char* path : {"/kubelet", "/host.slice", "/host.slice/kubelet.service", "/host/kubelet.scope",
+                           "/host.slice/other.slice/x.scope", "/host-x.slice/x.scope",
+                           "/host.slice/host-.slice/x.scope", "/host.slice/.scope"})
+    EXPECT_THAT(names.NameOwn(path).error().message, HasSubstr("is no scope")) << path;
+  EXPECT_THAT(below.NameOwn("/b.slice/x.scope").error().message, HasSubstr("below the cgroup root /a.slice"));
+}
+
 TEST(NamesTest, GroupsThatCannotBeBerthsAreRefusedWithTheCure) {
   Names below = Make(Driver::kCgroupfs, "/a");
   EXPECT_THAT(below.NameOwn("/kubelet").error().message, HasSubstr("below the cgroup root /a"));

@@ -57,9 +57,9 @@ Result<void> NodeCgroups::SetNode(const engine::Node& node) {
 }
 
 Result<void> NodeCgroups::TakeRoot() {
-  const CgroupDirs own = tree_.Dirs(names_.Own());
-  if (lock_ || own.dirs.empty()) return {};
-  auto lock = os::LockFile::TakeDirectory(own.dirs.front(), kLockPatience);
+  const CgroupDirs root = tree_.Dirs("");
+  if (lock_ || root.dirs.empty()) return {};
+  auto lock = os::LockFile::TakeDirectory(root.dirs.front(), kLockPatience);
   if (lock) {
     lock_ = *std::move(lock);
     return {};

@@ -192,7 +192,7 @@ class NodeCgroups {
   std::map<std::string, ContainerGroup> containers_;  // by path
   std::set<std::string> taken_over_;                  // paths of foreign pods
   std::function<void(const std::string&)> watch_ = [](const std::string&) {};
-  std::optional<os::LockFile> lock_;  // on Berth's own group
+  std::optional<os::LockFile> lock_;  // on the cgroup root
   bool own_group_ = false;
   std::string partition_ = "none";
   std::map<std::string, std::string> partition_problems_;  // path -> why

@@ -116,12 +116,18 @@ TEST_F(DaemonBadInputTest, ASecondBerthdOnTheSameCgroupRootSaysSoAndTouchesNothi
   ASSERT_TRUE(node.Until("own runs", [&] { return node.Runs("own"); }));
   const auto pids = node.Pids();
   const std::vector<std::string> groups = node.Groups();
-  const DaemonFixture::Outcome second = node.RunToEnd(
-      {"--state-dir", node.Dir("state2"), "--run-dir", node.Dir("run2"), "--socket", node.Dir("run2/berth.sock")});
+  const std::vector<std::string> elsewhere = {"--state-dir",    node.Dir("state2"), "--run-dir",
+                                              node.Dir("run2"), "--socket",         node.Dir("run2/berth.sock")};
+  const DaemonFixture::Outcome second = node.RunToEnd(elsewhere);
   EXPECT_EQ(second.status, 3) << second.output;
   EXPECT_NE(second.output.find("--cgroup-root"), std::string::npos) << second.output;
   EXPECT_EQ(node.Pids(), pids);
   EXPECT_EQ(node.Groups(), groups);
+  node.Configure("kubeletCgroups: " + node.HostGroup("other") + "\n");
+  const DaemonFixture::Outcome third = node.RunToEnd(elsewhere);  // its own group is another one
+  EXPECT_EQ(third.status, 3) << third.output;
+  EXPECT_NE(third.output.find("--cgroup-root"), std::string::npos) << third.output;
+  EXPECT_EQ(node.Pids(), pids);
 }
 
 TEST_F(DaemonBadInputTest, ASecondBerthdOnTheSameSocketSaysSo) {

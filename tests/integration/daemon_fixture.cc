@@ -162,6 +162,14 @@ void DaemonFixture::RemoveGroups() {
 }
 
 /// The last words of slices' names, and containers without what makes their scopes' names unique.
+std::string DaemonFixture::HostGroup(const std::string& name) const {
+  const std::string& root = names_.root();
+  if (names_.driver() == cgroup::Driver::kCgroupfs) return root + "/host/" + name;
+  const std::string_view slice = std::string_view(root).substr(root.rfind('/') + 1);
+  const std::string stem(slice.substr(0, slice.size() - std::string_view(".slice").size()));
+  return root + "/" + stem + "-host.slice/" + stem + "-" + name + ".scope";  // units have one name space
+}
+
 std::string DaemonFixture::Plainly(std::string_view group) const {
   if (names_.driver() == cgroup::Driver::kCgroupfs) return std::string(group);
   std::vector<std::string> out;

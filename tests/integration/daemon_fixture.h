@@ -82,6 +82,10 @@ class DaemonFixture {
   std::string Dir(std::string_view name) const { return temp_ / name; }
   const std::string& socket() const { return socket_; }
   const std::string& cgroup_root() const { return root_; }
+  /// Path of a group of the host below the root, as settings name it.
+  std::string HostGroup(const std::string& name) const;
+  /// A path below the root as the cgroupfs driver would write it: what SeenProcess::cgroup says.
+  std::string Plainly(std::string_view group) const;
   std::string state_dir;  ///< may be changed before Start
 
  private:
@@ -89,7 +93,6 @@ class DaemonFixture {
   int Spawn(const std::vector<std::string>& more, const std::function<void()>& before_exec, const std::string& log);
   void KillGroups();
   void RemoveGroups();
-  std::string Plainly(std::string_view group) const;
 
   TempDir temp_;
   std::string root_;     // as configured

@@ -105,24 +105,31 @@ TEST_F(DaemonServiceTest, HangupReadsTheSettingsAgainAndSaysWhatHasToWait) {
 }
 
 TEST_F(DaemonServiceTest, NamedGroupsHoldBerthdAndSupervisorsAndTheseFollowTheSettings) {
+  const std::string kubelet = node.HostGroup("kubelet");
+  const std::string runtime = node.HostGroup("runtime");
+  const auto below_root = [&](const std::string& path) {
+    return path[0] == '/' ? node.Plainly(path.substr(path.find('/', 1) + 1)) : path;
+  };
   const auto in = [&](const std::string& group, std::string_view name) {
     return std::ranges::count_if(node.Processes(),
-                                 [&](const SeenProcess& p) { return p.cgroup == group && p.name == name; });
+                                 [&](const SeenProcess& p) { return p.cgroup == below_root(group) && p.name == name; });
   };
-  node.Configure("kubeletCgroups: " + node.cgroup_root() + "/host/kubelet\n");
-  WriteConfig("runtimeCgroups: " + node.cgroup_root() + "/host/runtime\n");
+  node.Configure("kubeletCgroups: " + kubelet + "\n");
+  WriteConfig("runtimeCgroups: " + runtime + "\n");
   node.AddPod("own.yaml", SpinnerManifest("own", "1"));
   node.AddPod("shared.yaml", SpinnerManifest("shared", ""));
   StartWithConfig();
   ASSERT_TRUE(node.Until("both run", [&] { return node.Runs("own") && node.Runs("shared"); }));
   const auto pids = node.Pids();
-  EXPECT_EQ(1, in("host/kubelet", "berthd"));
-  EXPECT_EQ(2, in("host/runtime", "berth-shim"));
+  EXPECT_EQ(1, in(kubelet, "berthd"));
+  EXPECT_EQ(2, in(runtime, "berth-shim"));
   const codec::Json tree = node.Get("/v1/tree");
   ASSERT_EQ(2U, tree["hostGroups"].size());
   EXPECT_EQ("runtimeCgroups", tree["hostGroups"][1]["setting"]);
-  EXPECT_EQ(node.cgroup_root() + "/host/runtime", tree["hostGroups"][1]["path"]);
-  EXPECT_EQ(2, tree["hostGroups"][1]["processes"]);
+  EXPECT_EQ(runtime, tree["hostGroups"][1]["path"]);
+  // Under systemd a third one keeps the scope alive.
+  EXPECT_EQ(std::ranges::count(node.Processes(), below_root(runtime), &SeenProcess::cgroup),
+            tree["hostGroups"][1]["processes"]);
   EXPECT_GT(tree["hostGroups"][1]["memory"], 0);
   CpuSet exclusive;
   CpuSet host;
@@ -139,7 +146,7 @@ TEST_F(DaemonServiceTest, NamedGroupsHoldBerthdAndSupervisorsAndTheseFollowTheSe
   StartWithConfig();
   EXPECT_EQ(1, in("berth", "berthd"));
   EXPECT_EQ(2, in("berth", "berth-shim"));
-  EXPECT_EQ(0, in("host/runtime", "berth-shim"));
+  EXPECT_EQ(0, in(runtime, "berth-shim"));
   EXPECT_EQ(pids, node.Pids());
 }
 
