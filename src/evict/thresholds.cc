@@ -38,8 +38,9 @@ Result<void> CheckSignal(std::string_view setting, std::string_view name) {
 /// nullopt: 0% or 100%, which the kubelet drops.
 Result<std::optional<Amount>> ParsePercent(const std::string& where, std::string_view name, std::string_view text) {
   float percent = 0;
-  const char* const end = text.data() + text.size() - 1;
-  const auto [ptr, ec] = std::from_chars(text.data(), end, percent);
+  const char* const begin = text.data();
+  const char* const end = begin + text.size() - 1;  // without the sign
+  const auto [ptr, ec] = std::from_chars(begin, end, percent);
   if (ec != std::errc() || ptr != end)
     return Fail(Code::kInvalid, fmt::format("{}\"{}\" is not a percentage like \"10%\"", where, Printable(text, 60)));
   if (!(percent >= 0) || percent > 100)
