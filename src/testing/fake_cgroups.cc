@@ -222,7 +222,10 @@ Result<void> FakeCgroups::CheckSet(const std::string& dir, const std::string& na
   const std::string file = dir + "/" + name;
   const auto set = CpuSet::Parse(text);
   if (!set) return Refuse(file, EINVAL);
-  if (set->empty() && !processes_[dir].empty()) return Refuse(file, ENOSPC);
+  const auto has_processes = [&](const std::string& at) { return !processes_[at].empty(); };
+  // v2 counts who is anywhere below; on v1 the sets below hold nothing that this one does not.
+  if (set->empty() && (has_processes(dir) || (options_.v2 && std::ranges::any_of(Below(dir), has_processes))))
+    return Refuse(file, ENOSPC);
   if (options_.v2) return {};
   if (dir == MountOf(dir)) return Refuse(file, EACCES);
   if (!set->IsSubsetOf(Effective(MountOf(dir), name))) return Refuse(file, EINVAL);

@@ -96,6 +96,19 @@ TEST_F(CgroupV2Test, ASetTheParentLacksIsNoticedByWhereTheProcessRuns) {
   RealCgroups::Reap(pid);
 }
 
+TEST_F(CgroupV2Test, ALevelWithProcessesBelowItCannotLoseAllItsCpus) {
+  ASSERT_TRUE(tree().Write(kContainer, Only(rest_)));
+  ASSERT_TRUE(tree().Write("kubepods", Only(rest_)));
+  const int pid = host_->StartSleeper(kContainer);
+  const std::unique_ptr<os::Fs> fs = *os::OpenFs("/");
+  const auto cleared = fs->Write(tree().Dirs("kubepods").dirs.front() + "/cpuset.cpus", "\n");
+  ASSERT_FALSE(cleared) << "the pool may be held at a level: nothing below it could be trusted then";
+  EXPECT_EQ(ENOSPC, cleared.error().sys);
+  EXPECT_EQ(rest_, host_->AllowedCpus(pid));
+  ASSERT_TRUE(tree().Kill(kContainer));
+  RealCgroups::Reap(pid);
+}
+
 TEST_F(CgroupV2Test, CpusTheRootLacksAreAnError) {
   host_->ForeignWrite("cpuset", "", "cpuset.cpus", FormatIds(one_));
   const auto lost = tree().Write(kContainer, Only(rest_));
