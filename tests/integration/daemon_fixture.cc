@@ -150,7 +150,9 @@ void DaemonFixture::RemoveGroups() {
       ADD_FAILURE() << tree.error().message;
       return;
     }
-    for (const std::string& group : {names_.Qos(QosClass::kGuaranteed), names_.Own()})
+    const auto groups = (*tree)->Children("");
+    if (!groups) ADD_FAILURE() << groups.error().message;
+    for (const std::string& group : groups.value_or(std::vector<std::string>()))
       if (auto removed = (*tree)->Remove(group); !removed) ADD_FAILURE() << removed.error().message;
     (*tree)->RemoveRoot();
   }
