@@ -39,24 +39,6 @@ std::string Slices(const std::vector<std::string>& components, std::size_t skip)
   return path;
 }
 
-/// systemd keeps processes in scopes, and each scope in a slice that is named after the slices above it.
-Result<void> CheckScope(std::string_view path, const std::vector<std::string>& parts) {
-  std::string above;
-  bool good = parts.back().ends_with(kScope) && parts.back().size() > kScope.size();
-  for (std::size_t i = 0; good && i + 1 < parts.size(); ++i) {
-    const std::string_view part = parts[i];
-    good = part.ends_with(kSlice) && part.starts_with(above);
-    if (!good) break;
-    const std::string_view own = part.substr(above.size(), part.size() - above.size() - kSlice.size());
-    good = !own.empty() && own.find('-') == std::string_view::npos;
-    above = std::string(part.substr(0, part.size() - kSlice.size())) + "-";
-  }
-  if (good) return {};
-  return Fail(Code::kInvalid, "'" + Printable(path) +
-                                  "' is no scope, and with the systemd driver this has to be one: " +
-                                  "name it with its slices, as in /host.slice/host-berth.slice/berthd.scope");
-}
-
 }  // namespace
 
 std::string_view Name(Driver driver) { return driver == Driver::kSystemd ? "systemd" : "cgroupfs"; }
@@ -138,6 +120,23 @@ std::string Names::Container(std::string_view pod_path, std::string_view name) c
   const std::string uid = PodUid(LastPart(pod_path)).value_or("");
   return out + std::string(kScopePrefix) + uid + "-" + std::string(name) + std::string(kScope);
 }
+
+namespace {
+
+/// systemd keeps processes in scopes, and each scope in a slice that lies in those it is named after.
+Result<void> CheckScope(std::string_view path, std::vector<std::string> parts) {
+  const std::string scope = std::move(parts.back());
+  parts.pop_back();
+  const std::string slices = "/" + Join(parts, "/");
+  const bool top = parts.empty();
+  const auto named = PathOf(Driver::kSystemd, ComponentsOf(Driver::kSystemd, slices));
+  if (scope.ends_with(kScope) && scope.size() > kScope.size() && (top || (named && *named == slices))) return {};
+  return Fail(Code::kInvalid, "'" + Printable(path) +
+                                  "' is no scope, and with the systemd driver this has to be one: " +
+                                  "name it with its slices, as in /host.slice/host-berth.slice/berthd.scope");
+}
+
+}  // namespace
 
 /// `path` as seen from the root.
 Result<std::string> Names::BelowRoot(std::string_view path) const {

@@ -200,13 +200,20 @@ Result<NodeCgroups::WantedCpus> NodeCgroups::Wanted(const Ledger& ledger) const 
     if (!cpus.empty()) to.emplace_back(path, std::move(cpus));
   };
   const CpuSet shared = CpusNow({}, ledger, online);
-  const bool at_tiers = std::ranges::all_of(containers_, [&](const auto& entry) {
-    return !BelowPoolTier(entry.first) || CpusNow(entry.second, ledger, online) == shared;
-  });
+  struct Container {
+    const std::string& path;
+    CpuSet cpus;
+    bool inherits;
+  };
+  std::vector<Container> containers;
+  bool at_tiers = true;
+  for (const auto& [path, group] : containers_) {
+    const Container& c = containers.emplace_back(path, CpusNow(group, ledger, online), BelowPoolTier(path));
+    at_tiers = at_tiers && (!c.inherits || c.cpus == shared);
+  }
   if (own_group_)
     for (const std::string& path : OwnGroups()) add(out.first, path, shared);
-  for (const auto& [path, group] : containers_)
-    add(at_tiers && BelowPoolTier(path) ? out.inherited : out.first, path, CpusNow(group, ledger, online));
+  for (Container& c : containers) add(at_tiers && c.inherits ? out.inherited : out.first, c.path, std::move(c.cpus));
   if (!at_tiers) return out;
   for (const QosClass qos : {QosClass::kBurstable, QosClass::kBestEffort})
     if (const std::string tier = names_.Qos(qos); BelowPoolTier(tier + "/")) add(out.first, tier, shared);

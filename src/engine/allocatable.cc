@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,13 +9,13 @@
 
 #include "base/text.h"
 #include "engine/settings.h"
+#include "model/eviction_threshold.h"
 
 namespace berth::engine {
 namespace {
 
 constexpr std::array<std::string_view, 4> kReservable{"cpu", "memory", "ephemeral-storage", "pid"};
-constexpr std::string_view kMemoryAvailable = "memory.available";
-constexpr std::string_view kDefaultMemoryAvailable = "100Mi";
+constexpr const char* kMemoryAvailable = "memory.available";
 
 Result<void> CheckReserved(std::string_view setting, const ResourceList& list) {
   for (const auto& [name, amount] : list) {
@@ -31,44 +30,14 @@ Result<void> CheckReserved(std::string_view setting, const ResourceList& list) {
   return {};
 }
 
-/// The hard threshold as written; nullopt: none.
-std::optional<std::string> HardMemoryThreshold(const KubeletConfiguration& config) {
-  if (!config.eviction_hard) return std::string(kDefaultMemoryAvailable);
-  const auto it = config.eviction_hard->find(std::string(kMemoryAvailable));
-  if (it != config.eviction_hard->end()) return it->second;
-  if (config.merge_default_eviction_settings) return std::string(kDefaultMemoryAvailable);
-  return std::nullopt;
-}
-
-/// "12.5%" of capacity. The kubelet keeps the share as a 32-bit float, which shows in the result (spec E28).
-Result<Quantity> Percentage(std::string_view text, const Quantity& capacity) {
-  const std::string where = "evictionHard[\"memory.available\"]: ";
-  float percent = 0;
-  const char* const end = text.end() - 1;
-  const auto [ptr, ec] = std::from_chars(text.begin(), end, percent);
-  if (ec != std::errc() || ptr != end)
-    return Fail(Code::kInvalid, where + "\"" + Printable(text) + "\" is not a percentage like \"10%\"");
-  if (percent < 0 || percent > 100)
-    return Fail(Code::kInvalid, where + "eviction percentage threshold memory.available must be " +
-                                    (percent < 0 ? ">= 0%: " : "<= 100%: ") + Printable(text));
-  if (percent == 0.0F || percent == 100.0F) return Quantity();  // the threshold is dropped
-  const float share = percent / 100;
-  return Quantity::FromUnits(
-      static_cast<std::int64_t>(static_cast<double>(capacity.Value()) * static_cast<double>(share)),
-      Quantity::Format::kBinarySi);
-}
-
 Result<Quantity> HardMemoryEviction(const KubeletConfiguration& config, const Quantity& capacity) {
-  const std::optional<std::string> text = HardMemoryThreshold(config);
-  if (!text) return Quantity();
-  if (text->ends_with('%')) return Percentage(*text, capacity);
-  auto amount = Quantity::Parse(*text);
-  if (!amount) return Wrap(std::move(amount).error(), "evictionHard[\"memory.available\"]");
-  if (amount->Sign() <= 0)
-    return Fail(Code::kInvalid,
-                "evictionHard[\"memory.available\"]: eviction threshold memory.available must be positive: " +
-                    amount->ToString());
-  return *amount;
+  const auto hard = HardEviction(config);
+  const auto it = hard.find(kMemoryAvailable);
+  if (it == hard.end()) return Quantity();
+  BERTH_TRY(const auto threshold, ParseEvictionThreshold("evictionHard", it->first, it->second));
+  if (!threshold) return Quantity();  // it is dropped
+  if (!threshold->share) return threshold->amount;
+  return Quantity::FromUnits(ShareOf(*threshold->share, capacity.Value()), Quantity::Format::kBinarySi);
 }
 
 }  // namespace

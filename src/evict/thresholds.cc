@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <map>
 #include <utility>
 
 #include "base/quantity.h"
 #include "base/text.h"
 #include "manifest/duration.h"
+#include "model/eviction_threshold.h"
 
 namespace berth::evict {
 namespace {
@@ -20,7 +20,6 @@ constexpr std::array<std::string_view, 9> kSignals = {
     "memory.available",   "allocatableMemory.available", "pid.available",
     "nodefs.available",   "nodefs.inodesFree",           "imagefs.available",
     "imagefs.inodesFree", "containerfs.available",       "containerfs.inodesFree"};
-constexpr std::string_view kDefaultMemory = "100Mi";
 
 /// nullopt: a signal Berth does not watch.
 std::optional<Signal> Watched(std::string_view name) {
@@ -36,29 +35,10 @@ Result<void> CheckSignal(std::string_view setting, std::string_view name) {
 }
 
 /// nullopt: 0% or 100%, which the kubelet drops.
-Result<std::optional<Amount>> ParsePercent(const std::string& where, std::string_view name, std::string_view text) {
-  float percent = 0;
-  const char* const begin = text.data();
-  const char* const end = begin + text.size() - 1;  // without the sign
-  const auto [ptr, ec] = std::from_chars(begin, end, percent);
-  if (ec != std::errc() || ptr != end)
-    return Fail(Code::kInvalid, fmt::format("{}\"{}\" is not a percentage like \"10%\"", where, Printable(text, 60)));
-  if (!(percent >= 0) || percent > 100)
-    return Fail(Code::kInvalid, fmt::format("{}eviction percentage threshold {} must be {}: {}", where, name,
-                                            percent > 100 ? "<= 100%" : ">= 0%", Printable(text, 60)));
-  if (percent == 0.0F || percent == 100.0F) return std::optional<Amount>();
-  return std::optional(Amount{.units = 0, .share = percent / 100});
-}
-
 Result<std::optional<Amount>> ParseAmount(std::string_view setting, std::string_view name, std::string_view text) {
-  const std::string where = fmt::format("{}[\"{}\"]: ", setting, name);
-  if (text.ends_with('%')) return ParsePercent(where, name, text);
-  const auto amount = Quantity::Parse(text);
-  if (!amount) return Wrap(amount.error(), where.substr(0, where.size() - 2));
-  if (amount->Sign() <= 0)
-    return Fail(Code::kInvalid,
-                fmt::format("{}eviction threshold {} must be positive: {}", where, name, amount->ToString()));
-  return std::optional(Amount{.units = amount->Value(), .share = std::nullopt});
+  BERTH_TRY(const auto threshold, ParseEvictionThreshold(setting, name, text));
+  if (!threshold) return std::nullopt;
+  return Amount{.units = threshold->amount.Value(), .share = threshold->share};
 }
 
 /// Minimum reclaims may be zero.
@@ -81,13 +61,6 @@ Result<std::chrono::milliseconds> GraceOf(const KubeletConfiguration& config, co
   if (grace->count() <= 0)
     return Fail(Code::kInvalid, fmt::format("evictionSoftGracePeriod[\"{}\"]: must be positive: {}", name, it->second));
   return std::chrono::duration_cast<std::chrono::milliseconds>(*grace);
-}
-
-Settings HardSettings(const KubeletConfiguration& config) {
-  Settings out = config.eviction_hard.value_or(Settings());
-  if (!config.eviction_hard || config.merge_default_eviction_settings)
-    out.emplace(Name(Signal::kMemory), kDefaultMemory);
-  return out;
 }
 
 Result<void> Add(const KubeletConfiguration& config, bool hard, const Settings& settings, std::vector<Threshold>& out) {
@@ -122,14 +95,11 @@ std::string_view Name(Signal signal) {
 
 std::string_view Resource(Signal signal) { return signal == Signal::kPids ? "pids" : "memory"; }
 
-std::int64_t Amount::Of(std::int64_t capacity) const {
-  if (!share) return units;
-  return static_cast<std::int64_t>(static_cast<double>(capacity) * static_cast<double>(*share));
-}
+std::int64_t Amount::Of(std::int64_t capacity) const { return share ? ShareOf(*share, capacity) : units; }
 
 Result<std::vector<Threshold>> ReadThresholds(const KubeletConfiguration& config) {
   std::vector<Threshold> out;
-  BERTH_RETURN_IF_ERROR(Add(config, true, HardSettings(config), out));
+  BERTH_RETURN_IF_ERROR(Add(config, true, HardEviction(config), out));
   for (const std::string& enforced : config.enforce_node_allocatable) {
     if (enforced != "pods") continue;
     const std::vector<Threshold> hard = out;

@@ -14,13 +14,11 @@
 #include <system_error>
 #include <utility>
 
-#include "manifest/manifest.h"
 #include "os/folder_watch.h"
 #include "os/fs.h"
 #include "os/path.h"
 #include "source/gather.h"
 #include "source/source.h"
-#include "source/static_pod.h"
 
 namespace berth::source {
 namespace {
@@ -193,20 +191,15 @@ class FolderSource final : public Source {
   }
 
   bool Parse(const std::string& name, FileState& file, std::string content) {
-    auto parsed = manifest::ParsePods(content, PathOf(name));
+    auto parsed = ReadStaticPods(content, PathOf(name), "file", this->name(), options_.node_name);
     file.content = std::move(content);
     if (!parsed) return Note(file.parse_problem, parsed.error().message);
     file.parse_problem.clear();
     file.good = true;
     file.pods = std::move(parsed->pods);
-    file.warnings.clear();
-    for (const manifest::Warning& warning : parsed->warnings)
-      file.warnings.push_back({PathOf(name), warning.where + ": " + warning.message});
-    for (Pod& pod : file.pods) MakeStatic(pod, options_.node_name, "file:" + PathOf(name), "file");
+    file.warnings = std::move(parsed->warnings);
     return true;
   }
-
-  static bool Note(std::string& slot, const std::string& text) { return std::exchange(slot, text) != text; }
 
   Snapshot MakeSnapshot() const {
     Snapshot out{.ready = ready_, .complete = Complete(), .pods = {}, .files = {}, .warnings = {}, .problems = {}};

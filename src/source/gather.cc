@@ -1,6 +1,10 @@
 #include "source/gather.h"
 
 #include <map>
+#include <utility>
+
+#include "manifest/manifest.h"
+#include "source/static_pod.h"
 
 namespace berth::source {
 namespace {
@@ -39,5 +43,17 @@ void Gather(const std::vector<FoundPod>& found, Snapshot& out) {
     out.pods.push_back(item->pod);
   }
 }
+
+Result<ReadPods> ReadStaticPods(std::string_view text, const std::string& place, std::string_view scheme,
+                                const std::string& source, std::string_view node_name) {
+  BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, place));
+  ReadPods out{.pods = std::move(parsed.pods), .warnings = {}};
+  for (const manifest::Warning& warning : parsed.warnings)
+    out.warnings.push_back({place, warning.where + ": " + warning.message, source});
+  for (Pod& pod : out.pods) MakeStatic(pod, node_name, std::string(scheme) + ":" + place, source);
+  return out;
+}
+
+bool Note(std::string& slot, const std::string& text) { return std::exchange(slot, text) != text; }
 
 }  // namespace berth::source

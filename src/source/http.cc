@@ -9,12 +9,10 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "manifest/manifest.h"
 #include "os/unique_fd.h"
 #include "source/gather.h"
 #include "source/http_request.h"
 #include "source/source.h"
-#include "source/static_pod.h"
 
 namespace berth::source {
 namespace {
@@ -154,19 +152,14 @@ class HttpSource final : public Source {
           options_.url + ": the answer is empty, which means no pods; an empty PodList says so without this";
       return true;
     }
-    auto parsed = manifest::ParsePods(body, options_.url);
+    auto parsed = ReadStaticPods(body, options_.url, "url", name(), options_.node_name);
     if (!parsed) return Note(body_problem_, parsed.error().message + "; pods that came from it stay as they are");
     ready_ = true;
     body_problem_.clear();
     pods_ = std::move(parsed->pods);
-    warnings_.clear();
-    for (const manifest::Warning& warning : parsed->warnings)
-      warnings_.push_back({options_.url, warning.where + ": " + warning.message, name()});
-    for (Pod& pod : pods_) MakeStatic(pod, options_.node_name, "url:" + options_.url, name());
+    warnings_ = std::move(parsed->warnings);
     return true;
   }
-
-  static bool Note(std::string& slot, const std::string& text) { return std::exchange(slot, text) != text; }
 
   Snapshot MakeSnapshot() const {
     Snapshot out{.ready = ready_, .complete = ready_, .pods = {}, .files = {}, .warnings = warnings_, .problems = {}};
