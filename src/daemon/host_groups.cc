@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "cgroup/control_files.h"
+#include "os/pidfd.h"
 
 namespace berth::daemon {
 namespace {
@@ -43,16 +44,12 @@ Result<void> CheckSystemGroup(const std::string& group, const cgroup::Names& nam
   return {};
 }
 
-/// PF_KTHREAD in the flags of /proc/<pid>/stat: "4711 (name) S ppid pgrp session tty tpgid flags …". nullopt: gone.
+/// PF_KTHREAD in the flags of /proc/<pid>/stat. nullopt: gone.
 std::optional<bool> IsKernelThread(os::Fs& root, int pid) {
-  constexpr std::size_t kFlags = 6;
+  constexpr std::size_t kFlags = 9;
   constexpr std::uint64_t kKernelThread = 0x00200000;
   const auto stat = root.Read(fmt::format("/proc/{}/stat", pid));
-  if (!stat) return std::nullopt;
-  const std::size_t name = stat->rfind(')');
-  const auto words =
-      SplitWords(name == std::string::npos ? std::string_view() : std::string_view(*stat).substr(name + 1));
-  const auto flags = words.size() > kFlags ? ParseDecimal<std::uint64_t>(words[kFlags]) : std::nullopt;
+  const auto flags = stat ? os::StatField(*stat, kFlags) : std::nullopt;
   if (!flags) return std::nullopt;
   return (*flags & kKernelThread) != 0;
 }

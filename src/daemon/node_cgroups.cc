@@ -200,20 +200,20 @@ Result<NodeCgroups::WantedCpus> NodeCgroups::Wanted(const Ledger& ledger) const 
     if (!cpus.empty()) to.emplace_back(path, std::move(cpus));
   };
   const CpuSet shared = CpusNow({}, ledger, online);
-  struct Container {
+  struct Wish {
     const std::string& path;
     CpuSet cpus;
     bool inherits;
   };
-  std::vector<Container> containers;
+  std::vector<Wish> wishes;
   bool at_tiers = true;
   for (const auto& [path, group] : containers_) {
-    const Container& c = containers.emplace_back(path, CpusNow(group, ledger, online), BelowPoolTier(path));
-    at_tiers = at_tiers && (!c.inherits || c.cpus == shared);
+    const Wish& w = wishes.emplace_back(path, CpusNow(group, ledger, online), BelowPoolTier(path));
+    at_tiers = at_tiers && (!w.inherits || w.cpus == shared);
   }
   if (own_group_)
     for (const std::string& path : OwnGroups()) add(out.first, path, shared);
-  for (Container& c : containers) add(at_tiers && c.inherits ? out.inherited : out.first, c.path, std::move(c.cpus));
+  for (Wish& w : wishes) add(at_tiers && w.inherits ? out.inherited : out.first, w.path, std::move(w.cpus));
   if (!at_tiers) return out;
   for (const QosClass qos : {QosClass::kBurstable, QosClass::kBestEffort})
     if (const std::string tier = names_.Qos(qos); BelowPoolTier(tier + "/")) add(out.first, tier, shared);

@@ -56,8 +56,9 @@ struct Shared {
   std::size_t max_entries BERTH_GUARDED_BY(mutex) = 0;
   std::uint64_t kept BERTH_GUARDED_BY(mutex) = 0;
   std::uint64_t lost BERTH_GUARDED_BY(mutex) = 0;
-  std::uint64_t told_lost BERTH_GUARDED_BY(mutex) = 0;  // of those, already in a note
-  std::uint64_t failures BERTH_GUARDED_BY(mutex) = 0;
+  std::uint64_t told_lost BERTH_GUARDED_BY(mutex) = 0;    // of those, already in a note
+  std::uint64_t attempts BERTH_GUARDED_BY(mutex) = 0;     // to write, begun
+  std::uint64_t last_failed BERTH_GUARDED_BY(mutex) = 0;  // the number of one
   std::string problem BERTH_GUARDED_BY(mutex);
   std::vector<Note> notes BERTH_GUARDED_BY(mutex);
   bool hurry BERTH_GUARDED_BY(mutex) = false;    // try again now
@@ -120,6 +121,7 @@ std::optional<std::vector<Entry>> Writer::NextBatch() {
     return std::nullopt;
   }
   s.hurry = false;
+  ++s.attempts;
   if (std::exchange(s.suspect, false)) database_.reset();
   s.in_flight = std::min(s.waiting.size(), kBatch);
   return std::vector<Entry>(s.waiting.begin(), s.waiting.begin() + static_cast<std::ptrdiff_t>(s.in_flight));
@@ -193,7 +195,7 @@ void Writer::Done(const Result<void>& done) {
       s.Tell({true, "HistoryUnavailable",
               done.error().message + "; decisions go on, events that cannot be kept are counted"});
     s.problem = done.error().message;
-    ++s.failures;
+    s.last_failed = s.attempts;
     for (; s.waiting.size() > s.max_waiting; s.waiting.pop_front()) ++s.lost;
     delay_ = std::clamp(delay_ * 2, kFirstRetry, kLastRetry);
     retry_ = After(delay_);
@@ -307,10 +309,10 @@ bool HistoryThread::Drain(os::Millis patience) {
   Shared& s = *shared_;
   const MutexLock lock(s.mutex);
   const TimePoint deadline = After(patience);
-  const std::uint64_t failures = s.failures;
+  const std::uint64_t begun = s.attempts;  // one of these may fail for what was mended since
   s.hurry = true;
   s.changed.NotifyAll();
-  while (!s.waiting.empty() && s.failures == failures && std::chrono::steady_clock::now() < deadline)
+  while (!s.waiting.empty() && s.last_failed <= begun && std::chrono::steady_clock::now() < deadline)
     s.changed.WaitUntil(s.mutex, deadline);
   return s.waiting.empty();
 }

@@ -79,7 +79,7 @@ class History {
   virtual int event_fd() const = 0;
   virtual std::vector<Note> TakeNotes() = 0;
 
-  /// Waits until nothing waits for the disk, a write failed after this call, or `patience` is over. True: all is
+  /// Waits until nothing waits for the disk, a write begun after this call failed, or `patience` is over. True: all is
   /// written.
   virtual bool Drain(os::Millis patience) = 0;
 };

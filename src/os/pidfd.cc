@@ -34,15 +34,17 @@ Result<std::string> ReadProc(const std::string& path) {
 
 }  // namespace
 
-Result<std::uint64_t> ParseStartTicks(std::string_view stat) {
+std::optional<std::uint64_t> StatField(std::string_view stat, std::size_t field) {
+  constexpr std::size_t kFirst = 3;              // of those after the name
   const std::size_t name_end = stat.rfind(')');  // the name may hold blanks and parentheses
-  if (name_end != std::string_view::npos) {
-    const std::vector<std::string_view> fields = SplitWords(stat.substr(name_end + 1));
-    constexpr std::size_t kStartTime = 22 - 3;  // the first field after the name is field 3
-    if (fields.size() > kStartTime) {
-      if (const auto ticks = ParseDecimal<std::uint64_t>(fields[kStartTime])) return *ticks;
-    }
-  }
+  if (name_end == std::string_view::npos) return std::nullopt;
+  const auto fields = SplitWords(stat.substr(name_end + 1));
+  return fields.size() > field - kFirst ? ParseDecimal<std::uint64_t>(fields[field - kFirst]) : std::nullopt;
+}
+
+Result<std::uint64_t> ParseStartTicks(std::string_view stat) {
+  constexpr std::size_t kStartTime = 22;
+  if (const auto ticks = StatField(stat, kStartTime)) return *ticks;
   return Fail(Code::kCorrupt, "no start time in process status '" + Printable(stat) + "'");
 }
 

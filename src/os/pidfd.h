@@ -2,8 +2,11 @@
 #ifndef BERTH_OS_PIDFD_H_
 #define BERTH_OS_PIDFD_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -15,6 +18,10 @@ namespace berth::os {
 /// Start of process `pid` in clock ticks since boot (field 22 of /proc/PID/stat): with the pid and the boot it names
 /// one process for ever. Errors: kNotFound when there is no such process.
 Result<std::uint64_t> StartTicksOf(int pid);
+
+/// Number in field `field` (as proc(5) counts, at least 4) of the text of /proc/PID/stat, whatever the program's name
+/// holds; nullopt when there is none.
+std::optional<std::uint64_t> StatField(std::string_view stat, std::size_t field);
 
 /// Field 22 of the text of /proc/PID/stat, whatever the program's name holds. Errors: kCorrupt.
 Result<std::uint64_t> ParseStartTicks(std::string_view stat);
