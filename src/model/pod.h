@@ -35,6 +35,45 @@ struct EnvVar {
   friend bool operator==(const EnvVar&, const EnvVar&) = default;
 };
 
+/// v1.SecurityContext, of a container or of a pod (what a container does not say, its pod does).
+struct SecurityContext {
+  std::optional<std::int64_t> run_as_user;
+  std::optional<std::int64_t> run_as_group;
+  std::optional<bool> run_as_non_root;
+  std::optional<bool> privileged;
+  std::optional<bool> read_only_root;
+  std::optional<bool> allow_privilege_escalation;
+  std::vector<std::string> add_capabilities;
+  std::vector<std::string> drop_capabilities;
+  std::string seccomp;            ///< "", "RuntimeDefault", "Unconfined", "Localhost"
+  std::string seccomp_localhost;  ///< profile file, for "Localhost"
+  friend bool operator==(const SecurityContext&, const SecurityContext&) = default;
+};
+
+/// A directory or file a pod's containers may mount.
+struct Volume {
+  enum class Kind {
+    kHostPath,  ///< of the host
+    kEmptyDir,  ///< made for the pod and removed with it
+    kOther,     ///< a kind Berth cannot provide; `type` says which
+  };
+  std::string name;
+  Kind kind = Kind::kEmptyDir;
+  std::string host_path;
+  std::string type;        ///< hostPath.type ("", "DirectoryOrCreate", ...); of kOther: the source's name
+  bool in_memory = false;  ///< emptyDir.medium Memory
+  friend bool operator==(const Volume&, const Volume&) = default;
+};
+
+struct VolumeMount {
+  std::string name;  ///< of the volume
+  std::string mount_path;
+  std::string sub_path;
+  bool read_only = false;
+  std::string propagation;  ///< "", "None", "HostToContainer", "Bidirectional"
+  friend bool operator==(const VolumeMount&, const VolumeMount&) = default;
+};
+
 struct Container {
   std::string name;
   std::string image;
@@ -46,6 +85,8 @@ struct Container {
   Resources resources;
   bool restartable_init = false;  ///< init container with restartPolicy Always: a sidecar
   std::vector<std::string> pre_stop_exec;
+  std::vector<VolumeMount> mounts;
+  SecurityContext security;
   friend bool operator==(const Container&, const Container&) = default;
 };
 
@@ -70,6 +111,9 @@ struct Pod {
   std::int32_t priority = 0;
   std::string priority_class;
   bool host_network = false;
+  std::string hostname;  ///< "": the pod's name
+  std::vector<Volume> volumes;
+  SecurityContext security;  ///< of containers that do not say otherwise
 
   std::optional<QosClass> status_qos;  ///< status.qosClass, used verbatim when present
   std::string phase;                   ///< status.phase; "" if absent

@@ -1,0 +1,230 @@
+#include "containerd_fixture.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/text.h"
+
+namespace berth::testkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMounts = "/sys/fs/cgroup";
+constexpr const char* kRuncState = "/run/containerd/runc/k8s.io/";
+constexpr int kLookMs = 20;
+constexpr int kPatienceMs = 30'000;
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream in(path);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+std::vector<std::string> Hierarchies() {
+  std::vector<std::string> out;
+  std::error_code error;
+  if (fs::exists(std::string(kMounts) + "/cgroup.controllers", error)) return {kMounts};
+  for (const auto& entry : fs::directory_iterator(kMounts, error))
+    if (entry.is_directory(error) && !entry.is_symlink(error)) out.push_back(entry.path().string());
+  std::ranges::sort(out);
+  return out;
+}
+
+/// Parents before children.
+std::vector<std::string> GroupsBelow(const std::string& top) {
+  std::vector<std::string> out;
+  std::error_code error;
+  if (!fs::is_directory(top, error)) return out;
+  out.push_back(top);
+  for (auto it = fs::recursive_directory_iterator(top, error); !error && it != fs::recursive_directory_iterator();
+       it.increment(error))
+    if (it->is_directory(error)) out.push_back(it->path().string());
+  return out;
+}
+
+std::vector<int> PidsBelow(const std::string& top) {
+  std::vector<int> out;
+  for (const std::string& group : GroupsBelow(top)) {
+    const std::string text = ReadAll(group + "/cgroup.procs");
+    for (const std::string_view word : SplitWords(text))
+      if (const auto pid = ParseDecimal<int>(word); pid && *pid > 1) out.push_back(*pid);
+  }
+  return out;
+}
+
+void Pause() { ::poll(nullptr, 0, kLookMs); }
+
+bool Found(const char* program) {
+  for (const char* const folder : {"/usr/local/sbin/", "/usr/local/bin/", "/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/"})
+    if (::access((std::string(folder) + program).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
+/// Exit status of a program run to its end, its words in `log`.
+int RunProgram(const std::vector<std::string>& words, const std::string& log) {
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  const int pid = ::fork();
+  if (pid == 0) {
+    const int fd = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    ::dup2(fd, STDOUT_FILENO);
+    ::dup2(fd, STDERR_FILENO);
+    ::execvp(argv[0], argv.data());
+    ::_exit(127);
+  }
+  int status = -1;
+  ::waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+}  // namespace
+
+std::optional<std::string> ContainerdFixture::WhyNot() {
+  if (::geteuid() != 0) return "needs root";
+  for (const char* const program : {"containerd", "ctr", "runc", "busybox", "python3"})
+    if (!Found(program)) return std::string("needs ") + program + ": tools/install_packages test";
+  return std::nullopt;
+}
+
+ContainerdFixture::ContainerdFixture() {
+  static int count = 0;
+  const std::string name = "berth-test-" + std::to_string(::getpid()) + "-cri" + std::to_string(count++);
+  root_ = "/" + name;
+  const std::vector<std::string> hierarchies = Hierarchies();
+  const auto freezer = std::ranges::find(hierarchies, std::string(kMounts) + "/freezer");
+  own_group_ = (freezer != hierarchies.end() ? *freezer : kMounts) + "/" + name + "-containerd";
+  fs::create_directory(own_group_);
+}
+
+ContainerdFixture::~ContainerdFixture() {
+  KillEverything();
+  for (const std::string& mount : Mounts()) ::umount2(mount.c_str(), MNT_DETACH);
+  RemoveRuncState();
+  for (const std::string& hierarchy : Hierarchies()) {
+    std::vector<std::string> groups = GroupsBelow(hierarchy + root_);
+    std::ranges::reverse(groups);
+    for (const std::string& group : groups) ::rmdir(group.c_str());
+  }
+  ::rmdir(own_group_.c_str());
+}
+
+void ContainerdFixture::KillEverything() {
+  for (int round = 0; round < 250; ++round) {
+    std::vector<int> pids = PidsBelow(own_group_);
+    for (const std::string& hierarchy : Hierarchies())
+      for (const int pid : PidsBelow(hierarchy + root_)) pids.push_back(pid);
+    if (pid_ > 0) ::waitpid(pid_, nullptr, WNOHANG);
+    if (pids.empty()) break;
+    for (const int pid : pids) ::kill(pid, SIGKILL);
+    Pause();
+  }
+  if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+/// What runc and shims keep outside of our folders; only left when a test failed.
+void ContainerdFixture::RemoveRuncState() {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(Dir("state/io.containerd.runtime.v2.task/k8s.io"), error)) {
+    const std::string address = ReadAll(entry.path() / "address");
+    constexpr std::string_view kScheme = "unix://";
+    if (address.starts_with(kScheme)) fs::remove(std::string(Trim(address.substr(kScheme.size()))), error);
+    fs::remove_all(kRuncState + entry.path().filename().string(), error);
+  }
+}
+
+void ContainerdFixture::Start(bool with_cri) {
+  const std::string tool = std::string(BERTH_SOURCE_DIR) + "/tools/private_containerd";
+  const std::string folder = Dir("");
+  const std::string dir = folder.ends_with('/') ? folder.substr(0, folder.size() - 1) : folder;
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    std::ofstream(own_group_ + "/cgroup.procs") << ::getpid() << std::flush;
+    const int fd = ::open(Dir("containerd.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    ::dup2(fd, STDOUT_FILENO);
+    ::dup2(fd, STDERR_FILENO);
+    ::execl(tool.c_str(), tool.c_str(), dir.c_str(), with_cri ? nullptr : "without-cri", nullptr);
+    ::_exit(127);
+  }
+  ASSERT_GT(pid_, 0);
+  const auto answers = [&] { return RunProgram({"ctr", "-a", socket(), "version"}, Dir("ctr.log")) == 0; };
+  ASSERT_TRUE(Until("containerd answers", answers));
+  if (with_cri && !imported_) ImportImages();
+}
+
+void ContainerdFixture::ImportImages() {
+  const std::string archive = Dir("images.tar");
+  ASSERT_EQ(0, RunProgram({std::string(BERTH_SOURCE_DIR) + "/tools/make_image", archive}, Dir("ctr.log")))
+      << ReadAll(Dir("ctr.log"));
+  ASSERT_EQ(0, RunProgram({"ctr", "-a", socket(), "-n", "k8s.io", "images", "import", archive}, Dir("ctr.log")))
+      << ReadAll(Dir("ctr.log"));
+  imported_ = true;
+}
+
+void ContainerdFixture::Kill() {
+  if (pid_ <= 0) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+void ContainerdFixture::Freeze(bool on) { ::kill(pid_, on ? SIGSTOP : SIGCONT); }
+
+std::vector<std::string> ContainerdFixture::Groups() const {
+  std::vector<std::string> out;
+  for (const std::string& hierarchy : Hierarchies())
+    for (std::string& group : GroupsBelow(hierarchy + root_)) out.push_back(std::move(group));
+  return out;
+}
+
+/// The deepest first.
+std::vector<std::string> ContainerdFixture::Mounts() const {
+  std::vector<std::string> out;
+  std::ifstream mounts("/proc/self/mounts");
+  for (std::string line; std::getline(mounts, line);) {
+    const std::vector<std::string_view> words = SplitWords(line);
+    if (words.size() > 1 && words[1].starts_with(Dir("state"))) out.emplace_back(words[1]);
+  }
+  std::ranges::sort(out, std::greater());
+  return out;
+}
+
+int ContainerdFixture::Shims() const {
+  return static_cast<int>(std::ranges::count_if(PidsBelow(own_group_), [&](int pid) {
+    return ReadAll("/proc/" + std::to_string(pid) + "/comm").starts_with("containerd-shim");
+  }));
+}
+
+std::string ContainerdFixture::Value(std::string_view controller, std::string_view suffix,
+                                     std::string_view file) const {
+  const std::string named = std::string(kMounts) + "/" + std::string(controller);
+  for (const std::string& group : GroupsBelow((fs::exists(named) ? named : kMounts) + root_))
+    if (group.ends_with(suffix)) return std::string(Trim(ReadAll(group + "/" + std::string(file))));
+  return "";
+}
+
+std::string ContainerdFixture::output() const { return ReadAll(Dir("containerd.log")); }
+
+bool ContainerdFixture::Until(const std::string& what, const std::function<bool()>& done) const {
+  for (int waited = 0; waited < kPatienceMs; waited += kLookMs) {
+    if (done()) return true;
+    Pause();
+  }
+  ADD_FAILURE() << "never came true: " << what << "\ncontainerd said:\n" << output();
+  return false;
+}
+
+}  // namespace berth::testkit

@@ -1,0 +1,63 @@
+// A real containerd for one test: own root, state, socket and cgroup, with the images of tools/make_image.
+//
+// Everything is ended and removed by the destructor, also when the test failed: containers, shims, mounts, groups,
+// files.
+#ifndef BERTH_TESTS_INTEGRATION_CONTAINERD_FIXTURE_H_
+#define BERTH_TESTS_INTEGRATION_CONTAINERD_FIXTURE_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "testing/fixtures.h"
+
+namespace berth::testkit {
+
+/// Image that tools/make_image makes for containers.
+inline constexpr const char* kTestImage = "localhost/berth/busybox:1";
+
+class ContainerdFixture {
+ public:
+  /// Why containerd cannot be run here; nullopt: it can.
+  static std::optional<std::string> WhyNot();
+
+  ContainerdFixture();
+  ~ContainerdFixture();
+  ContainerdFixture(const ContainerdFixture&) = delete;
+  ContainerdFixture& operator=(const ContainerdFixture&) = delete;
+
+  /// Starts it (again); a test failure when it does not answer.
+  void Start(bool with_cri = true);
+  void Kill();           ///< SIGKILL; containers go on
+  void Freeze(bool on);  ///< SIGSTOP, SIGCONT: a runtime that does not answer
+  std::string Dir(std::string_view name) const { return temp_ / name; }
+  std::string socket() const { return temp_ / "containerd.sock"; }
+  /// For cgroup_parent: a group of this test's, removed at the end.
+  const std::string& cgroup_root() const { return root_; }
+  /// Everything below cgroup_root in all hierarchies, as absolute directories.
+  std::vector<std::string> Groups() const;
+  /// Mount points below this containerd's folders.
+  std::vector<std::string> Mounts() const;
+  /// Shims of this containerd that run.
+  int Shims() const;
+  /// A control file of the first group below cgroup_root whose path ends with `suffix`, without newline; "": none.
+  std::string Value(std::string_view controller, std::string_view suffix, std::string_view file) const;
+  std::string output() const;
+  bool Until(const std::string& what, const std::function<bool()>& done) const;
+
+ private:
+  void ImportImages();
+  void KillEverything();
+  void RemoveRuncState();
+
+  TempDir temp_;
+  std::string root_;
+  std::string own_group_;  // where containerd and its shims are
+  int pid_ = -1;
+  bool imported_ = false;
+};
+
+}  // namespace berth::testkit
+
+#endif  // BERTH_TESTS_INTEGRATION_CONTAINERD_FIXTURE_H_
