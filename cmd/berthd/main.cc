@@ -72,6 +72,12 @@ void AddOptions(CLI::App& app, Arguments& args) {
                  "decide for another machine: a captured tree or tarball, hwloc XML, MachineInfo JSON or hwloc\n"
                  "synthetic text. Implies --dry-run")
       ->type_name("FROM");
+  app.add_option("--runtime", line.runtime, "what runs containers: process, or cri; default the setting runtime")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"process", "cri"}));
+  app.add_option("--runtime-endpoint", line.runtime_endpoint,
+                 "socket of the container runtime; default containerRuntimeEndpoint")
+      ->type_name("SOCKET");
   app.add_option("--shim", line.shim, "the program berth-shim; default beside berthd")->type_name("FILE");
   app.add_option("--log-level", line.log_level, "debug, info, warning or error")->type_name("LEVEL");
   app.add_flag("--dry-run", line.dry_run, "decide and keep a ledger, but touch no cgroup and start nothing");

@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "daemon/adopt.h"
+#include "daemon/leftover_groups.h"
 #include "daemon/own_group.h"
 
 namespace berth::daemon {
@@ -173,13 +174,17 @@ void Daemon::Notify(os::MonoTime now) {
 /// Leaves nothing behind where nothing runs any more; otherwise the groups wait for the next berthd.
 void Daemon::RemoveGroups() {
   if (dry_run_ || !manager_->idle()) return;
+  const std::string all = names_.Qos(QosClass::kGuaranteed);
+  const std::string tier = all.empty() ? "" : (names_.root() == "/" ? "" : names_.root()) + "/" + all;
   auto moved = MoveSelf(*root_fs_, home_groups_);
   if (moved) moved = manager_->groups().RemoveAll();
   if (!moved) {
     log_.Warning("remove Berth's cgroups: " + moved.error().message);
     return;
   }
+  if (runtime_->makes_groups()) RemoveLeftoverGroups(*root_fs_, tier);
   tree_->RemoveRoot();
+  if (runtime_->makes_groups()) RemoveLeftoverGroups(*root_fs_, names_.root());
 }
 
 }  // namespace berth::daemon

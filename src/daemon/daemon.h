@@ -55,6 +55,7 @@ class Daemon {
   Result<void> OpenCgroups(const Machine& machine);
   Result<void> OpenSystemGroup();
   Result<void> OpenRuntime();
+  Result<void> OpenCriRuntime();
   Result<void> OpenEvents();
   Result<void> OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved);
   Result<void> EnforceReservations();
@@ -86,6 +87,7 @@ class Daemon {
   Log& log_;
   bool dry_run_ = false;
   std::vector<std::string> start_warnings_;
+  std::string runtime_name_ = "process";
 
   // Destroyed in reverse order: the API first, the state directory's lock last.
   std::unique_ptr<state::Store> store_;

@@ -11,12 +11,14 @@
 
 #include "base/quantity.h"
 #include "cgroup/systemd.h"
+#include "cri/cri_runtime.h"
 #include "daemon/cgroup_driver.h"
 #include "daemon/daemon.h"
 #include "daemon/dry_run.h"
 #include "daemon/event_list.h"
 #include "daemon/fingerprint.h"
 #include "daemon/host_groups.h"
+#include "daemon/leftover_groups.h"
 #include "daemon/own_group.h"
 #include "daemon/reserved_groups.h"
 #include "os/lock_file.h"
@@ -51,6 +53,8 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   if (!dry_run) out.host_groups = HostGroupsOf(settings, names);
   out.node_name = settings.berth.node_name;
   out.log_dir = settings.berth.log_dir + "/pods";
+  out.volume_dir = settings.berth.state_dir + "/volumes";
+  out.memory_volume_dir = settings.berth.run_dir + "/volumes";
   if (const auto size = Quantity::Parse(settings.kubelet.container_log_max_size); size && size->Value() > 0)
     out.log_max_bytes = static_cast<std::uint64_t>(size->Value());
   out.log_max_files = settings.kubelet.container_log_max_files;
@@ -108,7 +112,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_TRY(mailbox_, Mailbox::Open());
   DaemonFacts facts{.version = version,
                     .started_at = started_at,
-                    .runtime = dry_run_ ? "dry-run" : "process",
+                    .runtime = dry_run_ ? "dry-run" : runtime_name_,
                     .kubelet_text = settings_.kubelet_text,
                     .warnings = start_warnings_};
   api_ = std::make_unique<LocalApi>(*mailbox_, *manager_, *events_, history_.get(),
@@ -192,9 +196,25 @@ Result<void> Daemon::OpenRuntime() {
     BERTH_TRY(runtime_, DryRunRuntime::Open(os::SystemClock()));
     return {};
   }
+  if (settings_.berth.runtime == "cri") return OpenCriRuntime();
   BERTH_TRY(runtime_, runtime::OpenProcessRuntime({.run_dir = settings_.berth.run_dir,
                                                    .shim_path = settings_.shim,
                                                    .shim_cgroup = tree_->Dirs(names_.Runtime())}));
+  return {};
+}
+
+Result<void> Daemon::OpenCriRuntime() {
+  if (names_.driver() != cgroup::Driver::kCgroupfs)
+    return Fail(Code::kUnsupported, "runtime: cri works with 'cgroupDriver: cgroupfs' only, here and in the runtime");
+  BERTH_TRY(const std::string socket, cri::SocketOf(settings_.kubelet.container_runtime_endpoint));
+  BERTH_TRY(cri::OpenedRuntime opened,
+            cri::OpenCriRuntime({.socket = socket,
+                                 .owner = settings_.cgroup_root,
+                                 .timeouts = {.usual = settings_.kubelet.runtime_request_timeout}}));
+  runtime_ = std::move(opened.runtime);
+  runtime_name_ = opened.version.name + " " + opened.version.version;
+  for (const std::string& problem : opened.not_ready)
+    start_warnings_.push_back("the container runtime is not ready: " + problem);
   return {};
 }
 
@@ -229,6 +249,11 @@ Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<s
           .store = *store_, .tree = *tree_, .runtime = *runtime_, .events = *events_, .clock = os::SystemClock()},
       node, OptionsOf(settings_, node.machine(), names_, dry_run_));
   WatchWriters();
+  if (runtime_->makes_groups())
+    manager_->groups().set_on_removed([this](const std::string& path) {
+      const std::string& root = names_.root();
+      RemoveLeftoverGroups(*root_fs_, root == "/" ? "/" + path : root + "/" + path);
+    });
   for (const std::string& warning : start_warnings_) log_.Warning(warning);
   BERTH_RETURN_IF_ERROR(manager_->Start(saved, os::SystemClock().Now()));
   return dry_run_ ? Result<void>() : EnforceReservations();

@@ -14,6 +14,8 @@ namespace berth::daemon {
 namespace {
 
 constexpr os::Millis kLockPatience{2'000};
+constexpr int kLooks = 10;  // at groups a runtime is making
+constexpr os::Millis kBetweenLooks{5};
 
 /// A group without booked memory that keeps the nodes it had: of an init container that has ended, and of pods whose
 /// booking may have been lost while they ran.
@@ -86,13 +88,14 @@ Result<void> NodeCgroups::Discover(const Ledger& ledger, const std::set<std::str
     pods_.insert_or_assign(uid, path);
     watch_(CpusetDir(path));
     const bool partial = record != ledger.pods.end() && record->second.partial;
-    BERTH_RETURN_IF_ERROR(partial ? KnowPartial(path, record->second) : KnowContainers(path, uid));
+    BERTH_RETURN_IF_ERROR(partial ? KnowPartial(path, record->second, ledger) : KnowContainers(path, uid, ledger));
   }
   return {};
 }
 
 /// Groups of pods taken over from elsewhere are called as their runtime called them.
-Result<void> NodeCgroups::KnowPartial(const std::string& pod_path, const PodRecord& record) {
+Result<void> NodeCgroups::KnowPartial(const std::string& pod_path, const PodRecord& record, const Ledger& ledger) {
+  if (runtime_makes_groups_ && ids_.contains(record.uid)) return FindRuntimeGroups(record.uid, ledger);
   BERTH_TRY(const std::vector<std::string> groups, tree_.Children(pod_path));
   for (const std::string& group : groups) {
     const std::string path = fmt::format("{}/{}", pod_path, group);
@@ -104,7 +107,8 @@ Result<void> NodeCgroups::KnowPartial(const std::string& pod_path, const PodReco
   return {};
 }
 
-Result<void> NodeCgroups::KnowContainers(const std::string& pod_path, const std::string& uid) {
+Result<void> NodeCgroups::KnowContainers(const std::string& pod_path, const std::string& uid, const Ledger& ledger) {
+  if (runtime_makes_groups_) return FindRuntimeGroups(uid, ledger);
   BERTH_TRY(const std::vector<std::string> groups, tree_.Children(pod_path));
   for (const std::string& group : groups)
     if (auto container = names_.ContainerName(uid, group))
@@ -213,6 +217,8 @@ Result<NodeCgroups::WantedCpus> NodeCgroups::Wanted(const Ledger& ledger) const 
   }
   if (own_group_)
     for (const std::string& path : OwnGroups()) add(out.first, path, shared);
+  if (runtime_makes_groups_)
+    for (const auto& [uid, path] : pods_) add(out.first, path, CpusOfPod(uid, ledger, online));
   for (Wish& w : wishes) add(at_tiers && w.inherits ? out.inherited : out.first, w.path, std::move(w.cpus));
   if (!at_tiers) return out;
   for (const QosClass qos : {QosClass::kBurstable, QosClass::kBestEffort})
@@ -221,12 +227,42 @@ Result<NodeCgroups::WantedCpus> NodeCgroups::Wanted(const Ledger& ledger) const 
 }
 
 Result<int> NodeCgroups::ApplyCpus(const Ledger& ledger) {
-  BERTH_TRY(const WantedCpus wanted, Wanted(ledger));
-  BERTH_RETURN_IF_ERROR(EndPartitions(ledger));
-  BERTH_TRY(const int writes, cgroup::ApplyCpus(tree_, wanted.first));
-  BERTH_TRY(const int more, cgroup::ApplyCpus(tree_, wanted.inherited));
-  BERTH_TRY([[maybe_unused]] const auto changed, SettlePartitions(ledger));
-  return writes + more;
+  // The runtime may be making a group at this moment: it holds up its pod's until it is known.
+  for (int look = 1;; ++look) {
+    if (runtime_makes_groups_)
+      for (const auto& [uid, path] : std::map(pods_)) BERTH_RETURN_IF_ERROR(FindRuntimeGroups(uid, ledger));
+    BERTH_TRY(const WantedCpus wanted, Wanted(ledger));
+    BERTH_RETURN_IF_ERROR(EndPartitions(ledger));
+    auto writes = cgroup::ApplyCpus(tree_, wanted.first);
+    if (writes) {
+      BERTH_TRY(const int more, cgroup::ApplyCpus(tree_, wanted.inherited));
+      BERTH_TRY([[maybe_unused]] const auto changed, SettlePartitions(ledger));
+      return *writes + more;
+    }
+    if (writes.error().code != Code::kBusy || !runtime_makes_groups_ || look == kLooks) return writes;
+    BERTH_RETURN_IF_ERROR(NarrowUnknownGroups(ledger));
+    os::SleepFor(kBetweenLooks);
+  }
+}
+
+/// Groups a runtime is making, or left half made: whatever they are, they get nothing their pod does not have.
+Result<void> NodeCgroups::NarrowUnknownGroups(const Ledger& ledger) {
+  BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
+  for (const auto& [uid, pod_path] : pods_) {
+    const CpuSet most = CpusOfPod(uid, ledger, online);
+    BERTH_TRY(const std::vector<std::string> groups, tree_.Children(pod_path));
+    for (const std::string& group : groups) {
+      const std::string path = fmt::format("{}/{}", pod_path, group);
+      if (containers_.contains(path)) continue;
+      const auto now = tree_.ReadCpus(path);
+      if (!now || now->IsSubsetOf(most)) continue;
+      CgroupValues values;
+      values.cpus = now->Intersects(most) ? *now & most : most;
+      const auto written = tree_.Write(path, values);
+      if (!written && written.error().code != Code::kNotFound) return std::unexpected(written.error());
+    }
+  }
+  return {};
 }
 
 std::string NodeCgroups::PodPathOf(const Pod& pod) const {
@@ -235,6 +271,9 @@ std::string NodeCgroups::PodPathOf(const Pod& pod) const {
 }
 
 std::string NodeCgroups::ContainerPathOf(const Pod& pod, std::string_view container) const {
+  if (runtime_makes_groups_)
+    for (const auto& [path, group] : containers_)
+      if (group.uid == pod.uid && group.container == container) return path;
   return names_.Container(PodPathOf(pod), container);
 }
 
@@ -272,6 +311,77 @@ Result<CgroupDirs> NodeCgroups::MakeContainerGroup(const std::string& path, cons
                                        path, FormatIds(cpus), FormatIds(*now.cpus)));
   BERTH_TRY([[maybe_unused]] const auto changed, SettlePartitions(ledger));
   return tree_.Dirs(path);
+}
+
+Result<std::string> NodeCgroups::MakePod(const Pod& pod, const Ledger& ledger) {
+  BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
+  const std::string path = PodPathOf(pod);
+  BERTH_RETURN_IF_ERROR(tree_.Create(path));
+  pods_.insert_or_assign(pod.uid, path);
+  watch_(CpusetDir(path));
+  CgroupValues values = names_.per_qos() ? PodValuesOf(pod, ledger, nullptr) : CgroupValues();
+  values.cpus = CpusOfPod(pod.uid, ledger, online);
+  BERTH_TRY([[maybe_unused]] const int writes, tree_.Write(path, values));
+  return names_.root() == "/" ? "/" + path : names_.root() + "/" + path;
+}
+
+Result<CgroupValues> NodeCgroups::ValuesNow(const Pod& pod, const Container& container, const Ledger& ledger) {
+  BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
+  CgroupValues values = ContainerValuesOf(pod, container, ledger, nullptr);
+  values.cpus = CpusNow({pod.uid, container.name}, ledger, online);
+  return cgroup::WithControllersOf(tree_.layout(), std::move(values));
+}
+
+Result<std::vector<runtime::ContainerCpus>> NodeCgroups::ContainerCpusNow(const Ledger& ledger) {
+  BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
+  std::vector<runtime::ContainerCpus> out;
+  for (const auto& [uid, pod] : ledger.pods)
+    for (const Placement& placement : pod.placements)
+      out.push_back({.pod_uid = uid,
+                     .container = placement.container,
+                     .cpus = CpusNow({uid, placement.container}, ledger, online)});
+  return out;
+}
+
+/// What a pod's containers may use together; its sandbox is in the shared pool.
+CpuSet NodeCgroups::CpusOfPod(const std::string& uid, const Ledger& ledger, const std::optional<CpuSet>& online) const {
+  CpuSet cpus = CpusNow({}, ledger, online);
+  if (const auto pod = ledger.pods.find(uid); pod != ledger.pods.end()) cpus |= ExclusiveCpus(pod->second);
+  return online ? cpus & *online : cpus;
+}
+
+bool NodeCgroups::KnowId(const std::string& uid, const std::string& container, const std::string& id) {
+  return ids_[uid].insert_or_assign(id, container).second;
+}
+
+Result<void> NodeCgroups::MoveToPool(const std::string& path, const Ledger& ledger) {
+  BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
+  CgroupValues values;
+  values.cpus = CpusNow({}, ledger, online);
+  const auto written = tree_.Write(path, values);
+  if (!written && written.error().code != Code::kNotFound) return std::unexpected(written.error());
+  return {};
+}
+
+/// Runtimes call a container's group "<id>", "crio-<id>" or "cri-containerd-<id>.scope".
+Result<void> NodeCgroups::FindRuntimeGroups(const std::string& uid, const Ledger& ledger) {
+  const auto pod = pods_.find(uid);
+  if (pod == pods_.end()) return {};
+  BERTH_TRY(const std::vector<std::string> groups, tree_.Children(pod->second));
+  std::set<std::string> found;
+  for (const std::string& group : groups) {
+    std::string path = pod->second + "/" + group;
+    const auto& ids = ids_[uid];
+    const auto name = std::ranges::find_if(ids, [&](const auto& id) { return group.find(id.first) != group.npos; });
+    if (name == ids.end()) continue;
+    if (!containers_.contains(path)) {
+      Know(path, {uid, name->second});
+      if (name->second.empty()) BERTH_RETURN_IF_ERROR(MoveToPool(path, ledger));
+    }
+    found.insert(std::move(path));
+  }
+  std::erase_if(containers_, [&](const auto& c) { return c.second.uid == uid && !found.contains(c.first); });
+  return {};
 }
 
 Result<std::vector<Repair>> NodeCgroups::RepairCpusets(const Ledger& ledger) {
@@ -332,9 +442,11 @@ Result<bool> NodeCgroups::RemovePod(const Pod& pod) {
   BERTH_TRY(const std::vector<int> pids, tree_.Pids(path));
   if (!pids.empty()) return false;
   BERTH_RETURN_IF_ERROR(tree_.Remove(path));
+  on_removed_(path);
   std::erase_if(containers_, [&](const auto& entry) { return entry.second.uid == pod.uid; });
   std::erase_if(partition_problems_, [&](const auto& entry) { return entry.first.starts_with(path + "/"); });
   pods_.erase(pod.uid);
+  ids_.erase(pod.uid);
   return true;
 }
 

@@ -32,6 +32,7 @@
 #include "model/pod.h"
 #include "os/clock.h"
 #include "os/lock_file.h"
+#include "runtime/runtime.h"
 
 namespace berth::daemon {
 
@@ -77,6 +78,17 @@ class NodeCgroups {
   /// The group whose cpuset directory this is; nullopt: none below the root.
   std::optional<std::string> GroupOf(std::string_view dir) const;
 
+  /// For runtimes that make containers' groups themselves, below a pod's and named after ids: a pod's group is kept to
+  /// the CPUs its containers may have, so that nothing the runtime writes late lets one of them onto others, and its
+  /// sandbox is kept in the shared pool. Before Prepare.
+  void set_runtime_makes_groups() { runtime_makes_groups_ = true; }
+  /// `id` is a container of ours, or with container "" the pod's sandbox. Its group is found when it is there.
+  /// True: that is new.
+  bool KnowId(const std::string& uid, const std::string& container, const std::string& id);
+  /// Called with the path of each pod's group that was removed: the runtime leaves it in hierarchies Berth does not
+  /// use.
+  void set_on_removed(std::function<void(const std::string& path)> removed) { on_removed_ = std::move(removed); }
+
   /// The node has other CPUs now. Errors: of reading what else values depend on.
   Result<void> SetNode(const engine::Node& node);
   /// CPUs that are online now; nullopt: not known.
@@ -115,6 +127,15 @@ class NodeCgroups {
   Result<CgroupDirs> MakeContainer(const Pod& pod, const Container& container, const Ledger& ledger);
   /// The container is in its group, or could not be started. To be called after MakeContainer.
   void LetGo(const Pod& pod, std::string_view container) { tree_.LetGo(ContainerPathOf(pod, container)); }
+  /// Makes the pod's group alone, for a runtime that makes those of containers. Returns its path below each hierarchy.
+  Result<std::string> MakePod(const Pod& pod, const Ledger& ledger);
+  /// What the group of a container shall hold now.
+  Result<CgroupValues> ValuesNow(const Pod& pod, const Container& container, const Ledger& ledger);
+  /// CPUs of every container of the ledger, as they shall be now.
+  Result<std::vector<runtime::ContainerCpus>> ContainerCpusNow(const Ledger& ledger);
+  /// Looks which groups the runtime has made for a pod. The sandbox's goes to the shared pool: it was made with all
+  /// CPUs of its pod. Groups whose id is not known (yet) are left as they are.
+  Result<void> FindRuntimeGroups(const std::string& uid, const Ledger& ledger);
   /// Compares CPUs and memory nodes of the kernel's cpusets with the ledger and writes only what differs; other values
   /// are not looked at. Errors: as ApplyCpus.
   Result<std::vector<Repair>> RepairCpusets(const Ledger& ledger);
@@ -162,6 +183,7 @@ class NodeCgroups {
   void PlanTiers(const Ledger& ledger, std::vector<PlannedGroup>& out) const;
   void PlanPod(const Pod& pod, const Ledger& ledger, std::vector<PlannedGroup>& out) const;
   Result<void> Discover(const Ledger& ledger, const std::set<std::string>& known);
+  CpuSet CpusOfPod(const std::string& uid, const Ledger& ledger, const std::optional<CpuSet>& online) const;
   CpuSet CpusOf(const ContainerGroup& group, const Ledger& ledger) const;
   CpuSet CpusNow(const ContainerGroup& group, const Ledger& ledger, const std::optional<CpuSet>& online) const;
   std::optional<NodeSet> NodesOf(const ContainerGroup& group, const Ledger& ledger) const;
@@ -178,10 +200,12 @@ class NodeCgroups {
   cgroup::PartitionPlan PartitionsOf(const Ledger& ledger, const std::optional<CpuSet>& online) const;
   Result<void> EndPartitions(const Ledger& ledger);
   Result<std::vector<std::string>> SettlePartitions(const Ledger& ledger);
+  Result<void> NarrowUnknownGroups(const Ledger& ledger);
+  Result<void> MoveToPool(const std::string& path, const Ledger& ledger);
   std::string CpusetDir(std::string_view path) const;
   void Know(const std::string& path, ContainerGroup group);
-  Result<void> KnowContainers(const std::string& pod_path, const std::string& uid);
-  Result<void> KnowPartial(const std::string& pod_path, const PodRecord& record);
+  Result<void> KnowContainers(const std::string& pod_path, const std::string& uid, const Ledger& ledger);
+  Result<void> KnowPartial(const std::string& pod_path, const PodRecord& record, const Ledger& ledger);
 
   cgroup::Tree& tree_;
   engine::Node node_;
@@ -196,6 +220,9 @@ class NodeCgroups {
   bool own_group_ = false;
   std::string partition_ = "none";
   std::map<std::string, std::string> partition_problems_;  // path -> why
+  bool runtime_makes_groups_ = false;
+  std::map<std::string, std::map<std::string, std::string>> ids_;  // uid -> id -> container
+  std::function<void(const std::string&)> on_removed_ = [](const std::string&) {};
 };
 
 }  // namespace berth::daemon

@@ -114,9 +114,13 @@ void NodeCgroups::PlanPod(const Pod& pod, const Ledger& ledger, std::vector<Plan
   const std::string path = PodPathOf(pod);
   PlannedGroup group{.path = path, .what = "pod " + FullName(pod), .values = {}, .why = {}};
   if (names_.per_qos()) group.values = PodValuesOf(pod, ledger, &group.why);
+  if (runtime_makes_groups_) {
+    group.values.cpus = CpusOfPod(pod.uid, ledger, std::nullopt);
+    group.why["cpus"] = "what its containers may use";
+  }
   out.push_back(std::move(group));
   ForEachContainer(pod, [&](const Container& container, ContainerKind) {
-    const std::string below = names_.Container(path, container.name);
+    const std::string below = ContainerPathOf(pod, container.name);
     if (!containers_.contains(below)) return;
     PlannedGroup made{.path = below,
                       .what = fmt::format("container {} of {}", container.name, FullName(pod)),

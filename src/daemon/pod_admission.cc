@@ -167,6 +167,12 @@ void PodManager::ApplyPool(os::MonoTime now) {
   auto applied = groups_.ApplyCpus(ledger_);
   if (applied)
     if (auto tiers = groups_.UpdateTiers(ledger_); !tiers) applied = std::unexpected(std::move(tiers).error());
+  if (applied && parts_.runtime.makes_groups()) {
+    if (auto cpus = groups_.ContainerCpusNow(ledger_); cpus)
+      parts_.runtime.SetCpus(*cpus);
+    else
+      applied = std::unexpected(std::move(cpus).error());
+  }
   if (applied) {
     pool_dirty_ = false;
     pool_retry_.reset();

@@ -56,7 +56,12 @@ Result<void> PodManager::Start(const std::optional<state::Saved>& saved, os::Mon
   if (!statuses) return Wrap(std::move(statuses).error(), "look for containers that run");
   TakeLedger(saved, *statuses);
   std::set<std::string> known;
-  for (const runtime::ContainerStatus& status : *statuses) known.insert(status.pod_uid);
+  if (parts_.runtime.makes_groups()) groups_.set_runtime_makes_groups();
+  for (const runtime::ContainerStatus& status : *statuses) {
+    known.insert(status.pod_uid);
+    groups_.KnowId(status.pod_uid, status.container, status.id);
+  }
+  for (const auto& [id, uid] : parts_.runtime.Sandboxes()) groups_.KnowId(uid, "", id);
   if (auto prepared = groups_.Prepare(ledger_, known); !prepared)
     return Wrap(std::move(prepared).error(), "prepare Berth's cgroups");
   UsePartitions();

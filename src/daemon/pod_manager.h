@@ -37,7 +37,9 @@ namespace berth::daemon {
 
 struct ManagerOptions {
   std::string node_name;
-  std::string log_dir;  ///< containers log to <log_dir>/<namespace>_<name>_<uid>/<container>/<attempt>.log
+  std::string volume_dir;         ///< emptyDir volumes: <volume_dir>/<uid>/<volume>
+  std::string memory_volume_dir;  ///< the same for medium Memory; on a tmpfs
+  std::string log_dir;            ///< containers log to <log_dir>/<namespace>_<name>_<uid>/<container>/<attempt>.log
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
   os::Millis reconcile_period{10'000};
@@ -202,7 +204,11 @@ class PodManager {
   void StartContainer(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
   Result<runtime::ContainerStatus> TryStart(const ManagedPod& managed, const Container& container, ContainerKind kind,
                                             int attempt);
+  Result<void> FillPlace(const Pod& pod, const Container& container, runtime::StartRequest& request);
   void Take(const runtime::ContainerStatus& status, os::MonoTime now);
+  void TakeStart(ManagedPod& managed, const runtime::ContainerStatus& status);
+  void StartCameToNothing(ManagedPod& managed, const runtime::ContainerStatus& status, os::MonoTime now);
+  void StopContainer(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
   void ReportEnd(const ManagedPod& managed, const runtime::ContainerStatus& status);
   bool RunsSomething(const std::string& uid) const;
   bool RemoveGroups(ManagedPod& managed);

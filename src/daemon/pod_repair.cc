@@ -198,6 +198,9 @@ void PodManager::Reconcile(os::MonoTime now) {
     const std::string uid = (it++)->first;
     if (!pods_.contains(uid)) ForgetRecords(uid);
   }
+  std::set<std::string> uids;
+  for (const auto& [uid, managed] : pods_) uids.insert(uid);
+  parts_.runtime.Retain(uids);
   RemoveUnusedGroups();
 }
 

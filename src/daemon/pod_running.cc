@@ -9,6 +9,7 @@
 
 #include "cgroup/oom_score.h"
 #include "daemon/pod_manager.h"
+#include "daemon/pod_volumes.h"
 
 namespace berth::daemon {
 namespace {
@@ -52,21 +53,70 @@ void PodManager::RecoverStatuses(ManagedPod& managed, os::MonoTime now) {
 
 void PodManager::OnRuntime(os::MonoTime now) {
   for (const runtime::ContainerStatus& status : parts_.runtime.Poll()) Take(status, now);
+  for (std::string& warning : parts_.runtime.TakeWarnings())
+    parts_.events.Warning("RuntimeWarning", "node/" + options_.node_name, std::move(warning));
+  if (parts_.runtime.makes_groups()) {
+    for (const auto& [id, uid] : parts_.runtime.Sandboxes()) {
+      if (!groups_.KnowId(uid, "", id)) continue;
+      if (auto found = groups_.FindRuntimeGroups(uid, ledger_); !found)
+        parts_.events.Warning("FailedCgroupUpdate", "pod/" + uid, found.error().message);
+    }
+    CheckSoon(now);  // it may have written to groups: the kernel has the last word
+  }
   Sync(now);
 }
 
 void PodManager::Take(const runtime::ContainerStatus& status, os::MonoTime now) {
+  const auto pod = pods_.find(status.pod_uid);
+  const bool driven = pod != pods_.end() && pod->second.lifecycle;
+  if (status.state == runtime::ContainerState::kCreating) {
+    if (driven) pod->second.lifecycle->Observe(status, now);
+    return;
+  }
+  if (status.state == runtime::ContainerState::kNotStarted) {
+    if (driven) StartCameToNothing(pod->second, status, now);
+    return;
+  }
+  if (driven) TakeStart(pod->second, status);
   std::vector<std::string>& ids = record_ids_[status.pod_uid];
   if (std::ranges::find(ids, status.id) == ids.end()) ids.push_back(status.id);
   auto [it, added] = statuses_[status.pod_uid].try_emplace(status.container, status);
   if (!added && it->second.attempt <= status.attempt) it->second = status;
-  const auto pod = pods_.find(status.pod_uid);
-  if (pod == pods_.end() || !pod->second.lifecycle) return;
+  if (!driven) return;
   pod->second.lifecycle->Observe(status, now);
   for (const std::string& warning : status.warnings)
     parts_.events.Warning("ContainerWarning", ObjectOf(pod->second.pod),
                           fmt::format("container {}: {}", status.container, warning));
   if (status.state != runtime::ContainerState::kRunning) ReportEnd(pod->second, status);
+}
+
+/// The first word of a new attempt.
+void PodManager::TakeStart(ManagedPod& managed, const runtime::ContainerStatus& status) {
+  const std::string object = ObjectOf(managed.pod);
+  const Statuses& statuses = statuses_[managed.pod.uid];
+  const auto earlier = statuses.find(status.container);
+  if (earlier != statuses.end() && (earlier->second.id == status.id || earlier->second.attempt > status.attempt))
+    return;
+  if (status.state == runtime::ContainerState::kRunning)
+    parts_.events.Normal("Started", object, fmt::format("started container {}", status.container));
+  groups_.KnowId(managed.pod.uid, status.container, status.id);
+  if (parts_.runtime.makes_groups())
+    if (auto found = groups_.FindRuntimeGroups(managed.pod.uid, ledger_); !found)
+      parts_.events.Warning("FailedCgroupUpdate", object, found.error().message);
+  if (earlier != statuses.end()) {
+    // One ended attempt is kept in the logs, none in the records.
+    if (auto forgotten = parts_.runtime.Forget(earlier->second.id); !forgotten)
+      parts_.events.Warning("ContainerWarning", object, forgotten.error().message);
+    std::erase(record_ids_[managed.pod.uid], earlier->second.id);
+  }
+  RemoveOldLogs(fmt::format("{}/{}", LogFolder(managed.pod), status.container), status.attempt - 2);
+}
+
+void PodManager::StartCameToNothing(ManagedPod& managed, const runtime::ContainerStatus& status, os::MonoTime now) {
+  const Error error{.code = Code::kIo, .message = status.message};
+  managed.lifecycle->StartFailed(status.container, error, now);
+  parts_.events.Warning(status.reason, ObjectOf(managed.pod),
+                        fmt::format("container {}: {}", status.container, status.message));
 }
 
 void PodManager::ReportEnd(const ManagedPod& managed, const runtime::ContainerStatus& status) {
@@ -112,17 +162,23 @@ void PodManager::Perform(ManagedPod& managed, const runtime::Action& action, os:
   const std::string object = ObjectOf(managed.pod);
   switch (action.kind) {
     case runtime::Action::Kind::kStart: StartContainer(managed, action, now); return;
-    case runtime::Action::Kind::kTerm:
-      parts_.events.Normal("Killing", object, "stopping container " + action.container);
-      if (auto sent = parts_.runtime.Signal(action.id, SIGTERM); !sent)
-        parts_.events.Warning("FailedKillPod", object, sent.error().message);
-      return;
+    case runtime::Action::Kind::kTerm: StopContainer(managed, action, now); return;
     case runtime::Action::Kind::kKill:
       if (auto killed = groups_.KillContainer(managed.pod, action.container, os::Millis(0));
           !killed && killed.error().code != Code::kBusy)  // dying; looked at again before anything else
         parts_.events.Warning("FailedKillPod", object, killed.error().message);
       return;
   }
+}
+
+void PodManager::StopContainer(ManagedPod& managed, const runtime::Action& action, os::MonoTime now) {
+  const std::string object = ObjectOf(managed.pod);
+  parts_.events.Normal("Killing", object, "stopping container " + action.container);
+  runtime::StopRequest request{.id = action.id, .grace = managed.lifecycle->GraceLeft(now), .pre_stop_exec = {}};
+  if (const Found found = FindContainer(managed.pod, action.container); found.container != nullptr)
+    request.pre_stop_exec = found.container->pre_stop_exec;
+  if (auto sent = parts_.runtime.Stop(request); !sent)
+    parts_.events.Warning("FailedKillPod", object, sent.error().message);
 }
 
 /// The ordinary init containers before this one are over: their memory is free from here on.
@@ -147,16 +203,6 @@ void PodManager::StartContainer(ManagedPod& managed, const runtime::Action& acti
                           fmt::format("container {}: {}", action.container, status.error().message));
     return;
   }
-  if (status->state == runtime::ContainerState::kRunning)
-    parts_.events.Normal("Started", object, fmt::format("started container {}", action.container));
-  if (const auto earlier = statuses_[managed.pod.uid].find(action.container);
-      earlier != statuses_[managed.pod.uid].end() && earlier->second.id != status->id) {
-    // One ended attempt is kept in the logs, none in the records.
-    if (auto forgotten = parts_.runtime.Forget(earlier->second.id); !forgotten)
-      parts_.events.Warning("ContainerWarning", object, forgotten.error().message);
-    std::erase(record_ids_[managed.pod.uid], earlier->second.id);
-  }
-  RemoveOldLogs(fmt::format("{}/{}", LogFolder(managed.pod), action.container), action.attempt - 2);
   Take(*status, now);
 }
 
@@ -185,12 +231,33 @@ Result<runtime::ContainerStatus> PodManager::TryStart(const ManagedPod& managed,
   request.log_max_bytes = options_.log_max_bytes;
   request.log_max_files = options_.log_max_files;
   request.kind = kind;
+  if (parts_.runtime.makes_groups()) {
+    BERTH_RETURN_IF_ERROR(FillPlace(pod, container, request));
+    return parts_.runtime.Start(request);
+  }
   // What an earlier attempt left behind, or somebody put there, does not go on beside the new one.
   BERTH_RETURN_IF_ERROR(groups_.KillContainer(pod, container.name, kBriefly));
   BERTH_TRY(request.cgroup, groups_.MakeContainer(pod, container, ledger_));
   auto started = parts_.runtime.Start(request);
   groups_.LetGo(pod, container.name);
   return started;
+}
+
+/// What a runtime that makes groups has to know.
+Result<void> PodManager::FillPlace(const Pod& pod, const Container& container, runtime::StartRequest& request) {
+  runtime::Place& place = request.place;
+  BERTH_TRY(place.mounts, MountsOf(pod, container, options_.volume_dir, options_.memory_volume_dir));
+  BERTH_TRY(place.pod_group, groups_.MakePod(pod, ledger_));
+  BERTH_TRY(place.values, groups_.ValuesNow(pod, container, ledger_));
+  place.v2 = parts_.tree.layout().version == cgroup::Version::kV2;
+  place.hostname = pod.hostname.empty() ? pod.name : pod.hostname;
+  place.log_folder = LogFolder(pod);
+  place.host_network = pod.host_network;
+  request.container.security = WithPodDefaults(container.security, pod.security);
+  ForEachContainer(pod, [&](const Container& other, ContainerKind) {
+    place.privileged_pod = place.privileged_pod || other.security.privileged.value_or(false);
+  });
+  return {};
 }
 
 void PodManager::ForgetRecords(const std::string& uid) {
@@ -200,6 +267,7 @@ void PodManager::ForgetRecords(const std::string& uid) {
         parts_.events.Warning("ContainerWarning", "node/" + options_.node_name, forgotten.error().message);
     record_ids_.erase(ids);
   }
+  parts_.runtime.ForgetPod(uid);
   statuses_.erase(uid);
 }
 
@@ -212,6 +280,12 @@ bool PodManager::RunsSomething(const std::string& uid) const {
 
 /// Kills what is left in the pod's groups and removes them; false: has to be tried again at retry_at.
 bool PodManager::RemoveGroups(ManagedPod& managed) {
+  const auto stopped = parts_.runtime.StopPod(managed.pod.uid);
+  if (stopped && !*stopped) {  // the runtime tells when it is done; asked again in any case
+    managed.retry_at = parts_.clock.Now() + kLookAgain;
+    WakeAt(*managed.retry_at);
+    return false;
+  }
   auto removed = groups_.RemovePod(managed.pod);
   std::string left;
   if (removed && !*removed) {  // something was left, or is dying: a kill that was sent takes a moment
@@ -247,6 +321,7 @@ bool PodManager::Finish(ManagedPod& managed, os::MonoTime now) {
   ForgetRecords(managed.pod.uid);
   std::error_code error;  // logs of a removed pod: of no use to anybody if they cannot be removed
   std::filesystem::remove_all(LogFolder(managed.pod), error);
+  RemoveVolumes(managed.pod.uid, options_.volume_dir, options_.memory_volume_dir);
   return true;
 }
 

@@ -25,6 +25,19 @@ void NameByLog(PodRecord& record, const runtime::ContainerStatus& status) {
   record.name = folder.substr(first + 1, folder.size() - end.size() - first - 1);
 }
 
+/// Groups a runtime made are called after ids; those without a container of ours (sandboxes) are left out.
+void NameByIds(std::vector<RunningGroup>& groups, const std::vector<runtime::ContainerStatus>& statuses) {
+  std::erase_if(groups, [&](RunningGroup& group) {
+    const std::string name = os::FileNameOf(group.path);
+    for (const runtime::ContainerStatus& status : statuses) {
+      if (status.pod_uid != group.uid || name.find(status.id) == std::string::npos) continue;
+      group.name = status.container;
+      return false;
+    }
+    return true;
+  });
+}
+
 }  // namespace
 
 void PodManager::TakeLedger(const std::optional<state::Saved>& saved,
@@ -48,6 +61,7 @@ void PodManager::MakeLedgerAnew(const std::vector<runtime::ContainerStatus>& sta
   const std::string object = "node/" + options_.node_name;
   auto running = cgroup::ObserveRunning(parts_.tree, options_.cgroup_names);
   if (!running) parts_.events.Warning("LedgerRebuilt", object, "cannot see what runs: " + running.error().message);
+  if (running && parts_.runtime.makes_groups()) NameByIds(*running, statuses);
   const auto own = parts_.tree.ReadCpus(options_.cgroup_names.Own());
   state::Takeover made = state::RebuildLedger(node_.EmptyLedger(), node_.reserved_cpus(), own ? *own : CpuSet(),
                                               running ? *std::move(running) : std::vector<RunningGroup>());

@@ -108,9 +108,6 @@ void Override(std::string& value, const std::optional<std::string>& given, const
 }
 
 Result<void> CheckRange(const Settings& settings) {
-  if (settings.berth.runtime != "process")
-    return Fail(Code::kInvalid, fmt::format("runtime: '{}' is not known; this version has \"process\"",
-                                            Printable(settings.berth.runtime)));
   if (settings.berth.max_events <= 0) return Fail(Code::kInvalid, "maxEvents must be at least 1");
   if (settings.berth.reconcile_period < std::chrono::milliseconds(100))
     return Fail(Code::kInvalid, "reconcilePeriod must be at least 100ms");
@@ -143,6 +140,8 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   Override(out.pod_dir, line.pod_dir, cwd);
   out.cgroup_root = line.cgroup_root.value_or(out.kubelet.cgroup_root);
   if (out.cgroup_root.empty()) out.cgroup_root = "/";
+  if (line.runtime) out.berth.runtime = *line.runtime;
+  if (line.runtime_endpoint) out.kubelet.container_runtime_endpoint = *line.runtime_endpoint;
   out.shim = line.shim ? Absolute(*line.shim, cwd) : BesideOwnProgram();
   BERTH_RETURN_IF_ERROR(CheckRange(out));
   if (!out.kubelet.static_pod_url.empty()) {

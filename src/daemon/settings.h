@@ -30,6 +30,8 @@ struct CommandLine {
   std::optional<std::string> node_name;
   std::optional<std::string> log_level;
   std::optional<std::string> shim;
+  std::optional<std::string> runtime;           ///< "process" or "cri"
+  std::optional<std::string> runtime_endpoint;  ///< socket of the container runtime
   bool dry_run = false;
   bool stop_containers = false;
 };

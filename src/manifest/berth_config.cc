@@ -12,7 +12,7 @@ namespace {
 constexpr TypeMeta kTypeMeta{.api_version = "berth.dev/v1alpha1", .kind = "BerthConfiguration"};
 constexpr std::string_view kLogLevels[] = {"debug", "info", "warning", "error"};
 constexpr std::string_view kCpuPartitions[] = {"none", "root", "isolated"};
-constexpr std::string_view kRuntimes[] = {"process"};
+constexpr std::string_view kRuntimes[] = {"process", "cri"};
 constexpr std::string_view kUnknownPods[] = {"report", "adopt"};
 constexpr std::size_t kLongestSocketPath = 107;  // sun_path less the final NUL
 constexpr std::int32_t kMostEvents = 1'000'000;

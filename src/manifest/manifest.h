@@ -71,10 +71,10 @@ struct BerthConfiguration {
   std::string socket = "/run/berth/berth.sock";
   std::string socket_group;  ///< group of the socket; "" for root's
   std::string log_dir = "/var/log/berth";
-  std::string node_name;  ///< "" for the host name
-  std::string runtime = "process";
-  std::string log_level = "info";  ///< debug, info, warning, error
-  bool node_fit = true;            ///< also reject what exceeds node allocatable
+  std::string node_name;            ///< "" for the host name
+  std::string runtime = "process";  ///< "process", or "cri": the kubelet's containerRuntimeEndpoint
+  std::string log_level = "info";   ///< debug, info, warning, error
+  bool node_fit = true;             ///< also reject what exceeds node allocatable
   bool stop_containers_on_exit = false;
   std::chrono::milliseconds reconcile_period{10'000};
   std::int32_t max_events = 10'000;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "manifest/pod_extras_reader.h"
 
 namespace berth::manifest {
 namespace {
@@ -33,7 +34,6 @@ constexpr std::string_view kSpecUnused[] = {"activeDeadlineSeconds",
                                             "hostIPC",
                                             "hostPID",
                                             "hostUsers",
-                                            "hostname",
                                             "hostnameOverride",
                                             "imagePullSecrets",
                                             "nodeSelector",
@@ -45,7 +45,6 @@ constexpr std::string_view kSpecUnused[] = {"activeDeadlineSeconds",
                                             "schedulerName",
                                             "schedulingGates",
                                             "schedulingGroup",
-                                            "securityContext",
                                             "serviceAccount",
                                             "serviceAccountName",
                                             "setHostnameAsFQDN",
@@ -53,22 +52,11 @@ constexpr std::string_view kSpecUnused[] = {"activeDeadlineSeconds",
                                             "subdomain",
                                             "tolerations",
                                             "topologySpreadConstraints",
-                                            "volumes",
                                             "workloadRef"};
-constexpr std::string_view kContainerUnused[] = {"livenessProbe",
-                                                 "ports",
-                                                 "readinessProbe",
-                                                 "resizePolicy",
-                                                 "restartPolicyRules",
-                                                 "securityContext",
-                                                 "startupProbe",
-                                                 "stdin",
-                                                 "stdinOnce",
-                                                 "terminationMessagePath",
-                                                 "terminationMessagePolicy",
-                                                 "tty",
-                                                 "volumeDevices",
-                                                 "volumeMounts"};
+constexpr std::string_view kContainerUnused[] = {
+    "livenessProbe", "ports",        "readinessProbe", "resizePolicy",           "restartPolicyRules",
+    "startupProbe",  "stdin",        "stdinOnce",      "terminationMessagePath", "terminationMessagePolicy",
+    "tty",           "volumeDevices"};
 constexpr std::string_view kResourcesUnused[] = {"claims"};
 constexpr std::string_view kLifecycleUnused[] = {"postStart", "stopSignal"};
 constexpr std::string_view kHandlerUnused[] = {"httpGet", "sleep", "tcpSocket"};
@@ -140,6 +128,10 @@ class PodReader {
     spec.Read("priority", pod.priority);
     spec.Read("priorityClassName", pod.priority_class);
     spec.Read("hostNetwork", pod.host_network);
+    spec.Read("hostname", pod.hostname);
+    spec.Each("volumes",
+              [&](const Node& node, const Path& path) { ReadVolume(node, path, report_, pod.volumes.emplace_back()); });
+    spec.Within("securityContext", [&](Object& security) { ReadSecurityContext(security, pod.security); });
     spec.Finish(kSpecUnused);
   }
 
@@ -161,6 +153,9 @@ class PodReader {
     object.Each("envFrom", [&](const Node& item, const Path& at) { ReadEnvFrom(item, at); });
     object.Within("resources", [&](Object& resources) { ReadResources(resources, c.resources); });
     object.Within("lifecycle", [&](Object& lifecycle) { ReadLifecycle(lifecycle, c); });
+    object.Each("volumeMounts",
+                [&](const Node& item, const Path& at) { ReadVolumeMount(item, at, report_, c.mounts.emplace_back()); });
+    object.Within("securityContext", [&](Object& security) { ReadSecurityContext(security, c.security); });
     ReadContainerRestartPolicy(object, init, c);
     object.Finish(kContainerUnused);
   }

@@ -67,6 +67,11 @@ PodLifecycle::Entry* PodLifecycle::Find(std::string_view name) {
 
 // False when `status` is older than what is known.
 bool PodLifecycle::Take(Entry& entry, const ContainerStatus& status, os::MonoTime now) {
+  if (status.state == ContainerState::kCreating) {
+    entry.creating = status.attempt;
+    return true;
+  }
+  if (entry.creating && status.attempt >= *entry.creating) entry.creating.reset();
   if (entry.last && status.attempt < entry.last->attempt) return false;
   if (!entry.last || status.attempt > entry.last->attempt) {
     entry.start_failures = 0;
@@ -99,6 +104,7 @@ void PodLifecycle::Observe(const ContainerStatus& status, os::MonoTime now) {
 void PodLifecycle::StartFailed(std::string_view container, const Error& error, os::MonoTime now) {
   Entry* entry = Find(container);
   if (entry == nullptr || entry->running()) return;
+  entry->creating.reset();
   ++entry->start_failures;
   entry->retry_at = now + BackoffDelay(entry->start_failures, options_);
   entry->start_error = error.message;
@@ -177,6 +183,7 @@ bool PodLifecycle::NextInit(os::MonoTime now, Steps& out) {
 }
 
 void PodLifecycle::StartOrWait(Entry& entry, os::MonoTime now, Steps& out) {
+  if (entry.creating) return;
   const int attempt = entry.last ? entry.last->attempt + 1 : 0;
   const bool counted = entry.counted_attempt == attempt;
   os::MonoTime at = now;
@@ -196,7 +203,7 @@ void PodLifecycle::StartOrWait(Entry& entry, os::MonoTime now, Steps& out) {
 bool PodLifecycle::TermDue(std::size_t index, os::MonoTime now) const {
   if (entries_[index].kind != ContainerKind::kSidecar || now >= deadline_) return true;
   for (std::size_t i = index + 1; i < entries_.size(); ++i)
-    if (entries_[i].running() && entries_[i].kind != ContainerKind::kInit) return false;
+    if (!entries_[i].idle() && entries_[i].kind != ContainerKind::kInit) return false;
   return true;
 }
 
@@ -224,7 +231,16 @@ void PodLifecycle::NextTermination(os::MonoTime now, Steps& out) {
 }
 
 bool PodLifecycle::finished() const {
-  return terminate_at_ && std::ranges::none_of(entries_, [](const Entry& e) { return e.running() || !e.swept; });
+  return terminate_at_ && std::ranges::none_of(entries_, [](const Entry& e) { return !e.idle() || !e.swept; });
+}
+
+bool PodLifecycle::creating() const {
+  return std::ranges::any_of(entries_, [](const Entry& e) { return e.creating.has_value(); });
+}
+
+std::chrono::seconds PodLifecycle::GraceLeft(os::MonoTime now) const {
+  const os::MonoTime end = std::max(terminate_at_ ? deadline_ : now, now + kLeastTermTime);
+  return std::chrono::ceil<std::chrono::seconds>(end - now);
 }
 
 PodPhase PodLifecycle::phase() const {
@@ -246,7 +262,9 @@ ContainerView PodLifecycle::View(const Entry& entry) const {
   view.last = entry.last;
   view.restarts = entry.last ? entry.last->attempt : 0;
   const bool will_start = !terminate_at_ && (!entry.last || (entry.ended() && MayRestart(entry)));
-  if (entry.running()) {
+  if (entry.creating) {
+    view.reason = "ContainerCreating";
+  } else if (entry.running()) {
     view.state = ContainerView::State::kRunning;
   } else if (will_start && entry.retry_at) {
     view.reason = "CreateContainerError";

@@ -4,7 +4,7 @@
 // I/O.
 //
 //   Next -> kStart c  -> Runtime::Start -> Observe(status) or StartFailed(error)
-//        -> kTerm c   -> Runtime::Signal(id, SIGTERM)
+//        -> kTerm c   -> Runtime::Stop(id, GraceLeft)
 //        -> kKill c   -> SIGKILL to everything in the container's cgroup; success when that is empty already
 //   Runtime::Poll -> Observe(status) -> Next ...
 //
@@ -12,7 +12,8 @@
 // start together after the last init container. Sidecars are always restarted; init containers after a failure unless
 // restartPolicy is Never; apps as restartPolicy says; all with back-off. When no app will run again the sidecars are
 // terminated. A container ends with its main process: what it left in its cgroup is killed (kKill after each exit), as
-// the end of a PID namespace would do. preStop hooks are not run.
+// the end of a PID namespace would do. A start that goes on in the background (kCreating) is waited for, also by the
+// end of the pod.
 //
 // Termination: SIGTERM to apps and init containers at once, to a sidecar when all apps and all later sidecars ended (or
 // the grace period did), in reverse order; SIGKILL after the grace period, but never less than 2 s after SIGTERM.
@@ -83,7 +84,8 @@ class PodLifecycle {
   /// A status seen now (answer of Start, or Poll). Older attempts and unknown containers are ignored. kUnknown counts
   /// as ended by failure.
   void Observe(const ContainerStatus& status, os::MonoTime now);
-  /// Start answered with an error: nothing runs. Retried with back-off, whatever restartPolicy says.
+  /// Start answered with an error, or came to nothing later: nothing runs. Retried with back-off, whatever
+  /// restartPolicy says.
   void StartFailed(std::string_view container, const Error& error, os::MonoTime now);
   /// The pod has to go, after its grace period at the latest, or after `grace` if that is shorter; called again:
   /// nothing changes.
@@ -92,6 +94,11 @@ class PodLifecycle {
   /// What to do now. TERM and the KILL of leftovers are named once; KILL at the deadline again every second until the
   /// container is seen to have ended. A start is named until its result is reported.
   Steps Next(os::MonoTime now);
+
+  /// Time until SIGKILL, for a container that is asked to end now.
+  std::chrono::seconds GraceLeft(os::MonoTime now) const;
+  /// A start goes on in the background.
+  bool creating() const;
 
   PodPhase phase() const;
   /// Nothing runs and nothing will be started again.
@@ -110,6 +117,7 @@ class PodLifecycle {
     bool swept = true;        // leftovers of `last` were killed
     Backoff backoff;
     std::optional<int> counted_attempt;    // restart already entered into `backoff`
+    std::optional<int> creating;           // attempt being started in the background
     int start_failures = 0;                // Start errors in a row
     std::optional<os::MonoTime> retry_at;  // after a Start error
     std::string start_error;
@@ -119,6 +127,7 @@ class PodLifecycle {
     bool started() const { return last.has_value(); }
     bool running() const { return last && last->state == ContainerState::kRunning; }
     bool ended() const { return last && last->state != ContainerState::kRunning; }
+    bool idle() const { return !running() && !creating; }
     bool succeeded() const { return ended() && last->exit_code == 0; }
   };
 

@@ -4,8 +4,12 @@
 #ifndef BERTH_RUNTIME_RUNTIME_H_
 #define BERTH_RUNTIME_RUNTIME_H_
 
+#include <chrono>
+#include <csignal>
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +21,27 @@
 
 namespace berth::runtime {
 
-/// What to start. The cgroup exists and has its final values before Start is called.
+/// A file or directory of the host inside a container.
+struct BoundMount {
+  std::string container_path;
+  std::string host_path;
+  bool read_only = false;
+  std::string propagation;  ///< as VolumeMount
+};
+
+/// What a runtime that makes containers' cgroups itself has to know beside.
+struct Place {
+  std::string pod_group;  ///< the pod's group below each hierarchy; exists and has its final values
+  CgroupValues values;    ///< of the container's group
+  bool v2 = false;
+  std::string hostname;
+  std::string log_folder;  ///< of the pod; log_path is below it
+  bool host_network = false;
+  bool privileged_pod = false;  ///< one of its containers is
+  std::vector<BoundMount> mounts;
+};
+
+/// What to start. The cgroup exists and has its final values before Start is called, unless the runtime makes it.
 struct StartRequest {
   std::string pod_uid;
   std::string pod_namespace;
@@ -31,9 +55,31 @@ struct StartRequest {
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
   ContainerKind kind = ContainerKind::kApp;  ///< for runtimes that only pretend: an init container has to end
+  Place place;                               ///< for runtimes that make groups; `cgroup` is empty then
 };
 
-enum class ContainerState { kRunning, kExited, kUnknown };
+enum class ContainerState {
+  kCreating,  ///< Start goes on in the background; Poll tells what became of it
+  kRunning,
+  kExited,
+  kUnknown,     ///< ended, nobody knows how
+  kNotStarted,  ///< what was kCreating came to nothing, by the node's fault: nothing of this attempt is left
+};
+
+/// To end a container in good order.
+struct StopRequest {
+  std::string id;
+  std::chrono::seconds grace{0};           ///< until the caller kills what is left
+  std::vector<std::string> pre_stop_exec;  ///< command to run in it first; part of the grace period
+};
+
+/// CPUs and memory nodes a container shall have, started or not.
+struct ContainerCpus {
+  std::string pod_uid;
+  std::string container;
+  CpuSet cpus;
+  friend bool operator==(const ContainerCpus&, const ContainerCpus&) = default;
+};
 
 struct ContainerStatus {
   std::string id;  ///< unique over all attempts
@@ -45,6 +91,7 @@ struct ContainerStatus {
   std::optional<int> exit_code;  ///< 128 + signal when killed by one; nullopt while running or unknown
   std::optional<int> signal;
   bool oom_killed = false;
+  std::string reason;      ///< of kNotStarted: "ErrImagePull", "CreateContainerError", ...
   std::string message;     ///< why it could not start, e.g. "exec /bin/nope: No such file or directory"
   std::string started_at;  ///< RFC 3339
   std::string finished_at;
@@ -59,11 +106,15 @@ inline constexpr int kStartErrorExitCode = 128;
 class Runtime {
  public:
   virtual ~Runtime() = default;
-  /// Starts a container; returns its status. What the container itself got wrong (no such program, not executable, bad
-  /// working directory) is no error but an exited container: exit_code kStartErrorExitCode and a message.
-  /// Errors: kInvalid (no command, bad name), kNotFound (cgroup gone), kPermission, kExhausted, kIo...: the node's
-  /// fault, worth a retry; nothing is left behind.
+  /// True: the runtime makes containers' cgroups below Place::pod_group itself and names them after their ids.
+  virtual bool makes_groups() const { return false; }
+  /// Starts a container; returns its status, kCreating when that takes long. What the container itself got wrong (no
+  /// such program, not executable, bad working directory) is no error but an exited container: exit_code
+  /// kStartErrorExitCode and a message. Errors: kInvalid (no command, bad name), kNotFound (cgroup gone), kPermission,
+  /// kExhausted, kIo...: the node's fault, worth a retry; nothing is left behind.
   virtual Result<ContainerStatus> Start(const StartRequest& request) = 0;
+  /// Asks the container to end; returns at once. Gone: success.
+  virtual Result<void> Stop(const StopRequest& request) { return Signal(request.id, SIGTERM); }
   /// Sends `signal` to the container's main process, by a handle that cannot hit another process. Gone: success.
   virtual Result<void> Signal(std::string_view id, int signal) = 0;
   /// All containers known, also those found again after a restart of the daemon.
@@ -74,6 +125,21 @@ class Runtime {
   virtual std::vector<ContainerStatus> Poll() = 0;
   /// Forgets an exited container (its record, not its logs). Unknown: success.
   virtual Result<void> Forget(std::string_view id) = 0;
+
+  // For runtimes that keep more than containers; they answer at once, and make event_fd readable when there is more.
+
+  /// The CPUs containers shall have; already so in the kernel for those that run. The runtime's record follows.
+  virtual void SetCpus(const std::vector<ContainerCpus>&) {}
+  /// Ends what the runtime itself keeps running for a pod without containers. False: under way, ask again.
+  virtual Result<bool> StopPod(std::string_view) { return true; }
+  /// Groups of such things by id -> uid of the pod; named as containers' groups are.
+  virtual std::map<std::string, std::string> Sandboxes() { return {}; }
+  /// Forgets a pod with all its containers.
+  virtual void ForgetPod(std::string_view) {}
+  /// Forgets all pods but these (uids).
+  virtual void Retain(const std::set<std::string>&) {}
+  /// What went wrong in the background and is tried again, a sentence each.
+  virtual std::vector<std::string> TakeWarnings() { return {}; }
 };
 
 }  // namespace berth::runtime

@@ -1,0 +1,43 @@
+// A container runtime behind CRI (containerd, CRI-O) as Berth's Runtime. Design: docs/design/cri.md.
+//
+// Nothing blocks the caller: calls of the runtime run on threads of their own, what comes of them comes through Poll.
+// What is known about containers is what the runtime said last; while it does not answer, nothing is taken to have
+// ended.
+#ifndef BERTH_CRI_CRI_RUNTIME_H_
+#define BERTH_CRI_CRI_RUNTIME_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "cri/client.h"
+#include "os/clock.h"
+#include "runtime/runtime.h"
+
+namespace berth::cri {
+
+struct CriOptions {
+  std::string socket;
+  /// Marks sandboxes and containers as this berthd's (its cgroup root): two on one runtime keep apart.
+  std::string owner;
+  Timeouts timeouts;
+  os::Millis patience{5'000};   ///< for a runtime that is being started
+  os::Millis look{1'000};       ///< between two looks at the containers
+  std::size_t most_calls = 16;  ///< starts, removals and updates at a time
+};
+
+struct OpenedRuntime {
+  std::unique_ptr<runtime::Runtime> runtime;
+  Version version;
+  std::vector<std::string> not_ready;  ///< as Client::NotReady
+};
+
+/// Speaks to the runtime and finds its containers again. Containers that were made and never started are removed.
+/// Errors: as Client::Handshake; kUnsupported when the runtime uses another cgroup driver than `cgroupfs`.
+/// Ownership: containers go on when the Runtime is destroyed; that waits for calls under way to be given up.
+Result<OpenedRuntime> OpenCriRuntime(const CriOptions& options);
+
+}  // namespace berth::cri
+
+#endif  // BERTH_CRI_CRI_RUNTIME_H_

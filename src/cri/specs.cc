@@ -1,0 +1,132 @@
+#include "cri/specs.h"
+
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include "runtime/time_text.h"
+
+namespace berth::cri {
+namespace {
+
+/// "2MB", "1GB": how runtimes name sizes of huge pages.
+std::string PageSizeName(Bytes size) {
+  constexpr std::array<std::pair<int, const char*>, 3> kUnits{{{30, "GB"}, {20, "MB"}, {10, "KB"}}};
+  for (const auto& [shift, unit] : kUnits)
+    if (size.v >> shift > 0) return std::to_string(size.v >> shift) + unit;
+  return std::to_string(size.v) + "B";
+}
+
+void PutUnified(const CgroupValues& values, Resources& out) {
+  const auto put = [&](const char* file, const std::optional<Bytes>& value) {
+    if (value) out.unified[file] = value->v < 0 ? "max" : std::to_string(value->v);
+  };
+  put("memory.min", values.memory_min);
+  put("memory.low", values.memory_low);
+  put("memory.high", values.memory_high);
+  put("memory.swap.max", values.swap_max);
+  if (values.oom_group) out.unified["memory.oom.group"] = *values.oom_group ? "1" : "0";
+}
+
+std::string TimeOf(std::int64_t ns) {
+  return ns <= 0 ? "" : runtime::FormatNanoTime(os::WallTime(std::chrono::nanoseconds(ns)));
+}
+
+Labels LabelsOf(const runtime::StartRequest& request, std::string_view owner) {
+  return {{kPodName, request.pod_name},
+          {kPodNamespace, request.pod_namespace},
+          {kPodUid, request.pod_uid},
+          {kOwner, std::string(owner)}};
+}
+
+}  // namespace
+
+Resources ResourcesOf(const CgroupValues& values, int oom_score_adj, bool v2) {
+  Resources out;
+  out.oom_score_adj = oom_score_adj;
+  if (values.cpus) out.cpus = FormatIds(*values.cpus);
+  if (values.mems) out.mems = FormatIds(*values.mems);
+  if (values.shares) out.cpu_shares = static_cast<std::int64_t>(*values.shares);
+  if (values.cpu_max) {
+    out.cpu_period_us = values.cpu_max->period.count();
+    out.cpu_quota_us = values.cpu_max->quota ? values.cpu_max->quota->count() : -1;
+  }
+  if (values.memory_max && values.memory_max->v > 0) out.memory_limit = values.memory_max->v;
+  if (values.hugetlb)
+    for (const auto& [size, limit] : *values.hugetlb)
+      out.hugepages[PageSizeName(size)] = static_cast<std::uint64_t>(std::max<std::int64_t>(limit.v, 0));
+  if (v2) PutUnified(values, out);
+  return out;
+}
+
+SandboxSpec SandboxOf(const runtime::StartRequest& request, std::string_view owner, std::uint32_t attempt) {
+  SandboxSpec out;
+  out.name = request.pod_name;
+  out.namespace_ = request.pod_namespace;
+  out.uid = request.pod_uid;
+  out.attempt = attempt;
+  out.hostname = request.place.hostname;
+  out.log_directory = request.place.log_folder;
+  out.cgroup_parent = request.place.pod_group;
+  out.labels = LabelsOf(request, owner);
+  out.host_network = request.place.host_network;
+  out.privileged = request.place.privileged_pod;
+  return out;
+}
+
+ContainerSpec ContainerOf(const runtime::StartRequest& request, std::string_view owner) {
+  ContainerSpec out;
+  out.name = request.container.name;
+  out.attempt = static_cast<std::uint32_t>(request.attempt);
+  out.user_image = request.container.image;
+  out.command = request.container.command;
+  out.args = request.container.args;
+  out.working_dir = request.container.working_dir;
+  out.env = request.env;
+  for (const runtime::BoundMount& mount : request.place.mounts)
+    out.mounts.push_back({.container_path = mount.container_path,
+                          .host_path = mount.host_path,
+                          .read_only = mount.read_only,
+                          .propagation = mount.propagation});
+  out.labels = LabelsOf(request, owner);
+  out.labels[kContainerName] = request.container.name;
+  out.annotations[kAttempt] = std::to_string(request.attempt);
+  const std::string& folder = request.place.log_folder;
+  if (request.log_path.starts_with(folder + "/")) out.log_path = request.log_path.substr(folder.size() + 1);
+  out.security = request.container.security;
+  out.host_network = request.place.host_network;
+  return out;
+}
+
+std::optional<runtime::ContainerStatus> StatusOf(const ContainerEntry& entry) {
+  const auto uid = entry.labels.find(kPodUid);
+  const auto name = entry.labels.find(kContainerName);
+  if (uid == entry.labels.end() || name == entry.labels.end()) return std::nullopt;
+  runtime::ContainerStatus out;
+  out.id = entry.id;
+  out.pod_uid = uid->second;
+  out.container = name->second;
+  out.attempt = static_cast<int>(entry.attempt);
+  out.pid = entry.pid;
+  out.log_path = entry.log_path;
+  out.started_at = TimeOf(entry.started_at_ns);
+  switch (entry.state) {
+    case ContainerEntry::State::kCreated: out.state = runtime::ContainerState::kCreating; return out;
+    case ContainerEntry::State::kRunning: out.state = runtime::ContainerState::kRunning; return out;
+    case ContainerEntry::State::kUnknown: out.state = runtime::ContainerState::kUnknown; return out;
+    case ContainerEntry::State::kExited: break;
+  }
+  out.state = runtime::ContainerState::kExited;
+  out.pid = 0;
+  out.exit_code = entry.exit_code;
+  constexpr int kFirstSignal = 128;
+  constexpr int kLastSignal = 64;
+  if (entry.exit_code > kFirstSignal && entry.exit_code <= kFirstSignal + kLastSignal)
+    out.signal = entry.exit_code - kFirstSignal;
+  out.oom_killed = entry.reason == "OOMKilled";
+  out.message = entry.message;
+  out.finished_at = TimeOf(entry.finished_at_ns);
+  return out;
+}
+
+}  // namespace berth::cri

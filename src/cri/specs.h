@@ -1,0 +1,33 @@
+// What a StartRequest becomes in the interface's words. Pure.
+#ifndef BERTH_CRI_SPECS_H_
+#define BERTH_CRI_SPECS_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cri/client.h"
+#include "model/cgroup_values.h"
+#include "runtime/runtime.h"
+
+namespace berth::cri {
+
+// Labels as the kubelet writes them, and ours.
+inline constexpr const char* kPodName = "io.kubernetes.pod.name";
+inline constexpr const char* kPodNamespace = "io.kubernetes.pod.namespace";
+inline constexpr const char* kPodUid = "io.kubernetes.pod.uid";
+inline constexpr const char* kContainerName = "io.kubernetes.container.name";
+inline constexpr const char* kOwner = "berth.dev/owner";
+inline constexpr const char* kAttempt = "io.kubernetes.container.restartCount";  // an annotation
+
+/// `v2`: where values that only v2 has are said too. Values that are not set are left to the runtime.
+Resources ResourcesOf(const CgroupValues& values, int oom_score_adj, bool v2);
+SandboxSpec SandboxOf(const runtime::StartRequest& request, std::string_view owner, std::uint32_t attempt);
+/// Without image and resources.
+ContainerSpec ContainerOf(const runtime::StartRequest& request, std::string_view owner);
+/// nullopt: not one of ours (labels missing).
+std::optional<runtime::ContainerStatus> StatusOf(const ContainerEntry& entry);
+
+}  // namespace berth::cri
+
+#endif  // BERTH_CRI_SPECS_H_

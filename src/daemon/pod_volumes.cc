@@ -1,0 +1,92 @@
+#include "daemon/pod_volumes.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "base/text.h"
+#include "os/lock_file.h"
+
+namespace berth::daemon {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr unsigned kPublic = 0755;
+constexpr mode_t kForEverybody = 0777;  // as the kubelet makes emptyDir: the container's user is not known
+
+Result<void> CheckHostPath(const Volume& volume) {
+  const std::string& path = volume.host_path;
+  if (volume.type == "DirectoryOrCreate") return os::MakeDirs(path, kPublic);
+  if (volume.type.empty() || volume.type == "FileOrCreate") return {};
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  const bool fits = (volume.type == "Directory" && fs::is_directory(status)) ||
+                    (volume.type == "File" && fs::is_regular_file(status)) ||
+                    (volume.type == "Socket" && fs::is_socket(status)) ||
+                    (volume.type == "CharDevice" && fs::is_character_file(status)) ||
+                    (volume.type == "BlockDevice" && fs::is_block_file(status));
+  if (fits) return {};
+  return Fail(Code::kInvalid, "volume " + volume.name + ": hostPath type check failed: " + Printable(path) +
+                                  " is not a " + Printable(volume.type, 40) + "; make it, or change hostPath.type");
+}
+
+Result<std::string> SourceOf(const Pod& pod, const Volume& volume, const std::string& volume_dir,
+                             const std::string& memory_dir) {
+  if (volume.kind == Volume::Kind::kOther)
+    return Fail(Code::kUnsupported,
+                "volume " + volume.name + " is a " + Printable(volume.type, 60) + "; Berth has hostPath and emptyDir");
+  if (volume.kind == Volume::Kind::kHostPath) {
+    BERTH_RETURN_IF_ERROR(CheckHostPath(volume));
+    return volume.host_path;
+  }
+  std::string folder = (volume.in_memory ? memory_dir : volume_dir) + "/" + pod.uid + "/" + volume.name;
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(folder, kPublic));
+  if (::chmod(folder.c_str(), kForEverybody) != 0) return FailErrno("open to everybody", folder, errno);
+  return folder;
+}
+
+}  // namespace
+
+Result<std::vector<runtime::BoundMount>> MountsOf(const Pod& pod, const Container& container,
+                                                  const std::string& volume_dir, const std::string& memory_dir) {
+  std::vector<runtime::BoundMount> out;
+  for (const VolumeMount& mount : container.mounts) {
+    const auto volume = std::ranges::find(pod.volumes, mount.name, &Volume::name);
+    if (volume == pod.volumes.end())
+      return Fail(Code::kInvalid, "container " + container.name + " mounts volume " + Printable(mount.name, 80) +
+                                      ", which is not in spec.volumes");
+    BERTH_TRY(std::string source, SourceOf(pod, *volume, volume_dir, memory_dir));
+    if (!mount.sub_path.empty()) {
+      source += "/" + mount.sub_path;
+      if (volume->kind == Volume::Kind::kEmptyDir) BERTH_RETURN_IF_ERROR(os::MakeDirs(source, kPublic));
+    }
+    out.push_back({.container_path = mount.mount_path,
+                   .host_path = std::move(source),
+                   .read_only = mount.read_only,
+                   .propagation = mount.propagation});
+  }
+  return out;
+}
+
+void RemoveVolumes(const std::string& uid, const std::string& volume_dir, const std::string& memory_dir) {
+  std::error_code error;
+  for (const std::string& dir : {volume_dir, memory_dir})
+    if (!dir.empty() && !uid.empty()) fs::remove_all(dir + "/" + uid, error);
+}
+
+SecurityContext WithPodDefaults(SecurityContext container, const SecurityContext& pod) {
+  if (!container.run_as_user) container.run_as_user = pod.run_as_user;
+  if (!container.run_as_group) container.run_as_group = pod.run_as_group;
+  if (!container.run_as_non_root) container.run_as_non_root = pod.run_as_non_root;
+  if (container.seccomp.empty()) {
+    container.seccomp = pod.seccomp;
+    container.seccomp_localhost = pod.seccomp_localhost;
+  }
+  return container;
+}
+
+}  // namespace berth::daemon

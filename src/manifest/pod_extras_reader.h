@@ -1,0 +1,20 @@
+// Tree -> what only a container runtime needs of a pod: volumes, mounts, security contexts.
+#ifndef BERTH_MANIFEST_POD_EXTRAS_READER_H_
+#define BERTH_MANIFEST_POD_EXTRAS_READER_H_
+
+#include "manifest/object.h"
+#include "model/pod.h"
+
+namespace berth::manifest {
+
+/// An item of spec.volumes. Kinds Berth cannot provide are kept as such: only a container that mounts one is refused,
+/// and only by a runtime that mounts.
+void ReadVolume(const Node& node, const Path& path, Report& report, Volume& out);
+/// An item of spec.containers[].volumeMounts.
+void ReadVolumeMount(const Node& node, const Path& path, Report& report, VolumeMount& out);
+/// A securityContext, of a pod or a container.
+void ReadSecurityContext(Object& object, SecurityContext& out);
+
+}  // namespace berth::manifest
+
+#endif  // BERTH_MANIFEST_POD_EXTRAS_READER_H_
