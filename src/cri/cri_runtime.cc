@@ -29,6 +29,7 @@ constexpr os::Millis kLookWhileBusy{200};
 constexpr os::Millis kBusyFor{3'000};  // after a call that is about to change something
 constexpr os::Millis kAgain{1'000};    // between tries to hear events
 constexpr std::size_t kMostStops = 512;
+constexpr int kLooksAfterStop = 10;
 constexpr int kRefusalsToTell = 5;  // of updates, in a row
 constexpr int kCreations = 4;       // of one attempt, each with newer CPUs
 constexpr std::chrono::seconds kLeastGrace{2};
@@ -108,6 +109,7 @@ class CriRuntime final : public runtime::Runtime {
                                                                          const std::string& id,
                                                                          const std::string& cpus);
   void StopJob(const runtime::StopRequest& request);
+  bool EndsSoon(const std::string& id) const;
   void StopPodJob(const std::string& uid);
   void ForgetPodJob(const std::string& uid);
   void UpdateJob(const std::string& id);
@@ -530,12 +532,19 @@ void CriRuntime::StopJob(const runtime::StopRequest& request) {
   Poke();
   const auto done =
       client_.Stop(request.id, at_once ? std::chrono::seconds(0) : std::max(request.grace - taken, kLeastGrace));
-  if (!done) {  // it may have ended just before
-    const auto now = client_.Status(request.id);
-    if (!now || now->state != ContainerEntry::State::kExited)
-      Warn("container " + request.id.substr(0, 12) + ": " + done.error().message);
-  }
+  if (!done && !EndsSoon(request.id)) Warn("container " + request.id.substr(0, 12) + ": " + done.error().message);
   Poke();
+}
+
+/// The runtime fails to stop what ends at the same moment, and learns of the end a little later.
+bool CriRuntime::EndsSoon(const std::string& id) const {
+  for (int look = 0; look < kLooksAfterStop; ++look) {
+    const auto now = client_.Status(id);
+    if (now && now->state == ContainerEntry::State::kExited) return true;
+    if (!now) return now.error().code == Code::kNotFound;
+    os::SleepFor(kLookWhileBusy);
+  }
+  return false;
 }
 
 Result<bool> CriRuntime::StopPod(std::string_view uid) {

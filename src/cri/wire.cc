@@ -251,8 +251,8 @@ Result<void> Exchange::Receive() {
   std::array<std::uint8_t, kReadAtOnce> buffer{};
   const ssize_t n = ::recv(socket_.get(), buffer.data(), buffer.size(), 0);
   if (n < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) return {};
-  if (n < 0) return NoAnswer(std::string("the connection broke: ") + std::strerror(errno));
-  if (n == 0) return NoAnswer("the connection was closed without an answer; is this a container runtime?");
+  if (n < 0 && errno != ECONNRESET) return NoAnswer(std::string("the connection broke: ") + std::strerror(errno));
+  if (n <= 0) return NoAnswer("the connection was closed without an answer; is this a container runtime?");
   const ssize_t taken = nghttp2_session_mem_recv(session_.get(), buffer.data(), static_cast<std::size_t>(n));
   if (taken < 0) return NoAnswer(std::string("this is no gRPC server: ") + nghttp2_strerror(static_cast<int>(taken)));
   return {};
