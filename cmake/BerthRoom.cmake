@@ -18,6 +18,8 @@ if(BERTH_SANITIZE)
   target_compile_options(berth_flags INTERFACE -fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   target_link_options(berth_flags INTERFACE -fsanitize=${BERTH_SANITIZE})
+  # What a test program itself does is not under test, and is a third of the time to build.
+  target_compile_options(berth_flags INTERFACE $<$<BOOL:$<TARGET_PROPERTY:BERTH_TEST_PROGRAM>>:-fno-sanitize=undefined>)
 endif()
 
 # The standard headers every room uses, parsed once. Rooms still include what they need.
@@ -29,6 +31,7 @@ if(BERTH_TESTS)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_precompiled.cc CONTENT "int main() { return 0; }\n")
   add_executable(berth_test_precompiled EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/test_precompiled.cc)
   target_link_libraries(berth_test_precompiled PRIVATE berth_flags GTest::gmock GTest::gtest)
+  set_target_properties(berth_test_precompiled PROPERTIES BERTH_TEST_PROGRAM ON)
   target_precompile_headers(berth_test_precompiled PRIVATE <gmock/gmock.h> <gtest/gtest.h> ${berth_precompiled})
 endif()
 
@@ -67,6 +70,7 @@ function(berth_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} berth_flags GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" BERTH_BUILD_DIR="${PROJECT_BINARY_DIR}")
+  set_target_properties(${name} PROPERTIES BERTH_TEST_PROGRAM ON)
   target_precompile_headers(${name} REUSE_FROM berth_test_precompiled)
   if("unit" IN_LIST ARG_LABELS)
     add_dependencies(berth_unit_tests ${name})
