@@ -1,4 +1,8 @@
+#include <concepts>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "codec/codec.h"
 
@@ -14,6 +18,69 @@ void PutIf(Json& out, const char* key, const std::vector<std::string>& values) {
 }
 void PutIf(Json& out, const char* key, const std::map<std::string, std::string>& values) {
   if (!values.empty()) out[key] = values;
+}
+
+void PutIf(Json& out, const char* key, std::same_as<bool> auto value) {
+  if (value) out[key] = true;
+}
+void PutIf(Json& out, const char* key, const std::optional<bool>& value) {
+  if (value) out[key] = *value;
+}
+void PutIf(Json& out, const char* key, const std::optional<std::int64_t>& value) {
+  if (value) out[key] = *value;
+}
+void PutIf(Json& out, const char* key, Json object) {
+  if (!object.empty()) out[key] = std::move(object);
+}
+
+Json SecurityJson(const SecurityContext& security) {
+  Json capabilities = Json::object();
+  PutIf(capabilities, "add", security.add_capabilities);
+  PutIf(capabilities, "drop", security.drop_capabilities);
+  Json seccomp = Json::object();
+  PutIf(seccomp, "type", security.seccomp);
+  PutIf(seccomp, "localhostProfile", security.seccomp_localhost);
+  Json out = Json::object();
+  PutIf(out, "runAsUser", security.run_as_user);
+  PutIf(out, "runAsGroup", security.run_as_group);
+  PutIf(out, "runAsNonRoot", security.run_as_non_root);
+  PutIf(out, "privileged", security.privileged);
+  PutIf(out, "readOnlyRootFilesystem", security.read_only_root);
+  PutIf(out, "allowPrivilegeEscalation", security.allow_privilege_escalation);
+  PutIf(out, "capabilities", std::move(capabilities));
+  PutIf(out, "seccompProfile", std::move(seccomp));
+  return out;
+}
+
+/// A kind that Berth cannot provide keeps its name and nothing else.
+Json VolumeJson(const Volume& volume) {
+  Json source = Json::object();
+  std::string key = "emptyDir";
+  if (volume.kind == Volume::Kind::kEmptyDir) {
+    PutIf(source, "medium", std::string(volume.in_memory ? "Memory" : ""));
+  } else if (volume.kind == Volume::Kind::kHostPath) {
+    key = "hostPath";
+    source["path"] = volume.host_path;
+    PutIf(source, "type", volume.type);
+  } else {
+    key = volume.type;
+  }
+  return {{"name", volume.name}, {key, std::move(source)}};
+}
+
+Json MountJson(const VolumeMount& mount) {
+  Json out = {{"name", mount.name}, {"mountPath", mount.mount_path}};
+  PutIf(out, "subPath", mount.sub_path);
+  PutIf(out, "readOnly", mount.read_only);
+  PutIf(out, "mountPropagation", mount.propagation);
+  return out;
+}
+
+template <class Value, class Write>
+Json ListJson(const std::vector<Value>& values, Write&& write) {
+  Json out = Json::array();
+  for (const Value& value : values) out.push_back(write(value));
+  return out;
 }
 
 Json ResourcesJson(const Resources& resources) {
@@ -45,12 +112,8 @@ Json ContainerJson(const Container& c) {
   out["resources"] = ResourcesJson(c.resources);
   if (c.restartable_init) out["restartPolicy"] = "Always";
   if (!c.pre_stop_exec.empty()) out["lifecycle"]["preStop"]["exec"]["command"] = c.pre_stop_exec;
-  return out;
-}
-
-Json ContainersJson(const std::vector<Container>& containers) {
-  Json out = Json::array();
-  for (const Container& c : containers) out.push_back(ContainerJson(c));
+  PutIf(out, "volumeMounts", ListJson(c.mounts, MountJson));
+  PutIf(out, "securityContext", SecurityJson(c.security));
   return out;
 }
 
@@ -68,13 +131,16 @@ Json SpecJson(const Pod& pod) {
   PutIf(out, "nodeName", pod.node_name);
   if (pod.priority != 0) out["priority"] = pod.priority;
   PutIf(out, "priorityClassName", pod.priority_class);
-  if (pod.host_network) out["hostNetwork"] = true;
+  PutIf(out, "hostNetwork", pod.host_network);
+  PutIf(out, "hostname", pod.hostname);
   out["restartPolicy"] = Name(pod.restart_policy);
   out["terminationGracePeriodSeconds"] = pod.termination_grace_s;
   if (!pod.overhead.empty()) out["overhead"] = ToJson(pod.overhead);
   if (pod.resources) out["resources"] = ResourcesJson(*pod.resources);
-  if (!pod.init_containers.empty()) out["initContainers"] = ContainersJson(pod.init_containers);
-  out["containers"] = ContainersJson(pod.containers);
+  PutIf(out, "securityContext", SecurityJson(pod.security));
+  PutIf(out, "volumes", ListJson(pod.volumes, VolumeJson));
+  PutIf(out, "initContainers", ListJson(pod.init_containers, ContainerJson));
+  out["containers"] = ListJson(pod.containers, ContainerJson);
   return out;
 }
 
