@@ -18,8 +18,4 @@ std::vector<const codec::Json*> Follower::New(const codec::Json& list) {
   return out;
 }
 
-bool Follower::MayHaveGap(const codec::Json& list) const {
-  return !newest_.empty() && !list.empty() && Text(list.front(), "time") > newest_;
-}
-
 }  // namespace berth::cli

@@ -19,8 +19,6 @@ class Follower {
  public:
   /// The entries of `list` that were in no earlier list.
   std::vector<const codec::Json*> New(const codec::Json& list);
-  /// True when entries may be missing between the lists seen so far and this one, which is the end of a longer list.
-  bool MayHaveGap(const codec::Json& list) const;
   /// Time of the newest entry seen; "" before any.
   const std::string& newest() const { return newest_; }
 

@@ -1,68 +1,72 @@
 #include "berth/logs.h"
 
 #include "api/client.h"
-#include "base/text.h"
 #include "berth/follow.h"
 #include "berth/pod_name.h"
-#include "berth/suggest.h"
 
 namespace berth::cli {
 namespace {
 
 using codec::Json;
 
-/// The container that is meant: the one asked for, or the only one that is not an init container.
-Result<std::string> PickContainer(const Json& pod, const std::string& asked) {
-  std::vector<std::string> all;
-  std::vector<std::string> apps;
-  for (const Json& container : Member(pod, "containers")) {
-    all.push_back(Text(container, "name"));
-    if (Text(container, "kind") == "app") apps.push_back(all.back());
-    if (all.back() == asked) return asked;
-  }
-  if (asked.empty() && apps.size() == 1) return apps.front();
-  if (asked.empty())
-    return Fail(Code::kInvalid,
-                "pod " + FullName(pod) + " has several containers; name one with -c: " + Join(all, ", "));
-  const std::string nearest = Nearest(asked, all);
-  return Fail(Code::kNotFound,
-              "pod " + FullName(pod) + " has no container '" + Printable(asked) + "'" +
-                  (nearest.empty() ? "; it has " + Join(all, ", ") : ", did you mean " + nearest + "?"));
-}
-
-std::string LogsPath(const Json& pod, const std::string& container, int tail, bool previous) {
-  std::string path = PodPath("logs", pod) + "/" + api::EncodeQuery(container);
+std::string FirstPath(const LogsOptions& options, const std::string& log) {
+  std::string path = log;
   char separator = '?';
-  if (tail >= 0) path += separator + ("tail=" + std::to_string(tail)), separator = '&';
-  if (previous) path += separator + std::string("previous=1");
+  const auto add = [&](const char* key, const std::string& value) {
+    path += separator + (key + ("=" + api::EncodeQuery(value)));
+    separator = '&';
+  };
+  if (options.tail >= 0) add("tail", std::to_string(options.tail));
+  if (!options.since.empty()) add("since", options.since);
+  if (options.previous) add("previous", "1");
+  if (options.follow) add("follow", "1");
   return path;
 }
 
-void PrintEntry(const Json& entry, const LogsOptions& options, const Session& session) {
-  if (!session.for_people()) {
-    session.out() << codec::FormatJson(entry) << '\n';
-    return;
-  }
-  if (options.timestamps) session.out() << Text(entry, "time") << ' ';
-  session.out() << Text(entry, "text") << '\n';
-}
+/// Prints entries one below the other, pieces of a line beside each other.
+class Printer {
+ public:
+  Printer(const LogsOptions& options, const Session& session) : options_(options), session_(session) {}
 
-/// Asks for the end of the log, for more of it when that does not reach back to what was printed last.
-int Follow(const LogsOptions& options, const Json& pod, const std::string& container, const Session& session) {
-  constexpr int kFirst = 1000;
-  constexpr int kMost = 1 << 20;
-  Follower follower;
-  int tail = options.tail;
-  for (;; os::SleepFor(kFollowPeriod)) {
-    auto answer = session.Get(LogsPath(pod, container, tail, false));
-    for (int more = kFirst * 2; answer && more <= kMost && follower.MayHaveGap(Member(*answer, "entries")); more *= 2)
-      answer = session.Get(LogsPath(pod, container, more, false));
-    if (!answer) return session.Report(answer.error());
-    for (const Json* entry : follower.New(Member(*answer, "entries"))) PrintEntry(*entry, options, session);
+  void Print(const Json& entry) {
+    if (!session_.for_people()) {
+      session_.out() << codec::FormatJson(entry) << '\n';
+      return;
+    }
+    if (options_.timestamps && !open_) session_.out() << Text(entry, "time") << ' ';
+    session_.out() << Text(entry, "text");
+    open_ = options_.follow && Flag(entry, "partial");
+    if (!open_) session_.out() << '\n';
+  }
+  void Finish() {
+    if (open_) session_.out() << '\n';
+    session_.out().flush();
+  }
+
+ private:
+  const LogsOptions& options_;
+  const Session& session_;
+  bool open_ = false;  // what was printed last goes on
+};
+
+/// Goes on from `answer` until the container has ended and all it wrote is printed.
+int Follow(const std::string& log, Json answer, Printer& printer, const Session& session) {
+  for (;;) {
+    if (Flag(answer, "gap")) session.err() << "berth: lines are missing here: the log was rotated away or cut\n";
+    for (const Json& entry : Member(answer, "entries")) printer.Print(entry);
     session.out().flush();
     if (!session.out().good()) return kFailed;
-    tail = kFirst;
+    const bool more = Flag(answer, "more");
+    if (!more && !Flag(answer, "running")) break;
+    if (!more) os::SleepFor(kFollowPeriod);
+    auto next = session.Get(log + "?log=" + api::EncodeQuery(Text(answer, "path")) +
+                            "&after=" + api::EncodeQuery(Text(answer, "next")));
+    if (!next && next.error().code == Code::kNotFound && session.Reachable()) break;  // the pod is gone
+    if (!next) return session.Report(next.error());
+    answer = *std::move(next);
   }
+  printer.Finish();
+  return kOk;
 }
 
 }  // namespace
@@ -72,11 +76,13 @@ int RunLogs(const LogsOptions& options, const Session& session) {
   if (!pod) return session.Report(pod.error());
   const auto container = PickContainer(*pod, options.container);
   if (!container) return session.Report(container.error());
-  if (options.follow && !options.previous) return Follow(options, *pod, *container, session);
-  const auto answer = session.Get(LogsPath(*pod, *container, options.tail, options.previous));
+  const std::string log = PodPath("logs", *pod) + "/" + api::EncodeQuery(*container);
+  auto answer = session.Get(FirstPath(options, log));
   if (!answer) return session.Report(answer.error());
+  Printer printer(options, session);
+  if (options.follow) return Follow(log, *std::move(answer), printer, session);
   if (!session.for_people()) return session.PrintData(*answer);
-  for (const Json& entry : Member(*answer, "entries")) PrintEntry(entry, options, session);
+  for (const Json& entry : Member(*answer, "entries")) printer.Print(entry);
   return kOk;
 }
 

@@ -11,12 +11,13 @@ namespace berth::cli {
 struct LogsOptions {
   std::string pod;        ///< as PickPod
   std::string container;  ///< "": the only container
-  int tail = -1;          ///< last so many lines; < 0: all
+  int tail = -1;          ///< last so many lines; < 0: as many as berthd gives
+  std::string since;      ///< a duration back or a time; "": all
   bool previous = false;  ///< of the attempt before the current one
   bool follow = false;
   bool timestamps = false;
 };
-/// With `follow` it goes on until it is killed or berthd goes away.
+/// With `follow` it goes on until the container has ended or its pod is gone.
 int RunLogs(const LogsOptions& options, const Session& session);
 
 }  // namespace berth::cli

@@ -119,7 +119,9 @@ int RunStatus(const Session& session) {
   out << "berthd:        " << Text(*status, "version") << ", pid " << Number(*status, "pid") << ", up "
       << (age.empty() ? "?" : age) << " (since " << started << ")\n"
       << "Node:          " << Text(*status, "nodeName") << ", " << Text(*status, "machineSource") << '\n'
-      << "Runtime:       " << Text(*status, "runtime") << ", cgroups " << Text(*status, "cgroupVersion") << '\n'
+      << "Runtime:       " << Text(*status, "runtime")
+      << (Text(*status, "runtimeEndpoint").empty() ? "" : " at " + Text(*status, "runtimeEndpoint")) << ", cgroups "
+      << Text(*status, "cgroupVersion") << '\n'
       << "Pods:          " << Number(*status, "pods") << '\n'
       << "Ledger:        revision " << Number(*status, "ledgerRevision") << '\n'
       << "Cgroup writes: " << Number(*status, "cgroupWrites") << " since the start\n";

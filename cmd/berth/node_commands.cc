@@ -1,5 +1,6 @@
 // The commands about the node, bound to their options.
 #include "berth/events.h"
+#include "berth/images.h"
 #include "berth/node.h"
 #include "berth/registry.h"
 #include "berth/state.h"
@@ -93,6 +94,28 @@ Command EventsCommand() {
           }};
 }
 
+Command ImagesCommand() {
+  return {.name = "images",
+          .group = "Node",
+          .summary = "List the images of the container runtime, or import some from a file",
+          .details =
+              "import hands an archive (of docker save, podman save or skopeo; - for standard input) to containerd's "
+              "own tool ctr, because the container interface itself has no import, and prints the names that came in.",
+          .examples = {{"images", "name, tag, id and size"},
+                       {"images import app.tar", "no registry needed"},
+                       {"images -o json", "for a program, with digests"}},
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<ImagesOptions>();
+            AddChoice(app, "action", options->action, "list|import", "What to do")->default_str("list");
+            auto* file = app.add_option("file", options->file, "The archive (import)")->type_name("FILE");
+            app.callback([options, file] {
+              if (options->action == "import" && file->count() == 0) throw CLI::RequiredError("FILE");
+              if (options->action == "list" && file->count() > 0) throw CLI::ExtrasError({options->file});
+            });
+            return [options](const Session& session) { return RunImages(*options, session); };
+          }};
+}
+
 Command StateCommand() {
   return {
       .name = "state",
@@ -130,7 +153,8 @@ Command StateCommand() {
 }  // namespace
 
 std::vector<Command> NodeCommands() {
-  return {MapCommand(), TreeCommand(), EventsCommand(), NodeCommand(), StatusCommand(), StateCommand()};
+  return {MapCommand(),    TreeCommand(),   EventsCommand(), NodeCommand(),
+          StatusCommand(), ImagesCommand(), StateCommand()};
 }
 
 }  // namespace berth::cli

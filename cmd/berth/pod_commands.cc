@@ -1,5 +1,6 @@
 // The commands about pods, bound to their options.
 #include "berth/apply.h"
+#include "berth/exec.h"
 #include "berth/logs.h"
 #include "berth/pods.h"
 #include "berth/registry.h"
@@ -56,11 +57,12 @@ Command LogsCommand() {
   return {.name = "logs",
           .group = "Pods",
           .summary = "Print what a container wrote",
-          .details = "",
+          .details = "Without --tail or --since: the last 1000 lines. With -f it ends when the container has ended.",
           .examples = {{"logs web", "of the pod's only container"},
                        {"logs web -c proxy --tail 20", "the last lines of one container"},
                        {"logs web --previous", "of the attempt before the last restart"},
-                       {"logs web -f", "and all that follows, until Ctrl-C"}},
+                       {"logs web --since 10m", "of the last ten minutes"},
+                       {"logs web -f", "and all that follows, until the container ends or Ctrl-C"}},
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<LogsOptions>();
             AddPod(app, options->pod);
@@ -69,11 +71,44 @@ Command LogsCommand() {
             app.add_option("--tail", options->tail, "Only the last lines")
                 ->type_name("LINES")
                 ->check(CLI::Range(0, 1'000'000).description(""));
+            app.add_option("--since", options->since,
+                           "Only newer lines: a duration back (90s, 10m) or a time (RFC 3339)")
+                ->type_name("TIME");
             auto* previous = app.add_flag("-p,--previous", options->previous, "Of the attempt before the current one");
             app.add_flag("-f,--follow", options->follow, "Go on with what is written next")->excludes(previous);
             app.add_flag("-t,--timestamps", options->timestamps, "Put the time before each line");
             return [options](const Session& session) { return RunLogs(*options, session); };
           }};
+}
+
+Command ExecCommand() {
+  return {
+      .name = "exec",
+      .group = "Pods",
+      .summary = "Run a command in a container",
+      .details =
+          "For containers of a container runtime (containerd, CRI-O). What the command wrote is printed when it has "
+          "ended, at most 16 MiB. It has no standard input and no terminal: the interface's ExecSync has none.",
+      .examples = {{"exec web -- ps", "in the pod's only container"},
+                   {"exec web -c proxy -- sh -c 'ls | wc -l'", "a shell's line, in one of several"},
+                   {"exec web --timeout 5m -- make check", "it is killed after that time; 60s unless given"}},
+      .statuses =
+          "else the command's own: 124 it was killed after --timeout, 126 it cannot be executed, 127 it was "
+          "not found",
+      .prints_data = false,
+      .bind = [](CLI::App& app) -> Runner {
+        auto options = std::make_shared<ExecOptions>();
+        AddPod(app, options->pod);
+        app.add_option("command", options->command, "The command and its arguments, after --")
+            ->type_name("WORD")
+            ->required();
+        app.add_option("-c,--container", options->container, "The container; needed when the pod has several")
+            ->type_name("CONTAINER");
+        app.add_option("--timeout", options->timeout, "How long the command may last: 30s, 5m")
+            ->type_name("TIME")
+            ->default_str("60s");
+        return [options](const Session& session) { return RunExec(*options, session); };
+      }};
 }
 
 Command ApplyCommand() {
@@ -123,7 +158,7 @@ Command DeleteCommand() {
 }  // namespace
 
 std::vector<Command> PodCommands() {
-  return {ApplyCommand(), PodsCommand(), DescribeCommand(), LogsCommand(), DeleteCommand()};
+  return {ApplyCommand(), PodsCommand(), DescribeCommand(), LogsCommand(), ExecCommand(), DeleteCommand()};
 }
 
 }  // namespace berth::cli

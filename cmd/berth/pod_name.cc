@@ -70,4 +70,22 @@ Result<Json> FindPod(const Session& session, const std::string& given) {
   return PickPod(Member(answer, "pods"), given, Text(status, "nodeName"));
 }
 
+Result<std::string> PickContainer(const Json& pod, const std::string& asked) {
+  std::vector<std::string> all;
+  std::vector<std::string> apps;
+  for (const Json& container : Member(pod, "containers")) {
+    all.push_back(Text(container, "name"));
+    if (Text(container, "kind") == "app") apps.push_back(all.back());
+    if (all.back() == asked) return asked;
+  }
+  if (asked.empty() && apps.size() == 1) return apps.front();
+  if (asked.empty())
+    return Fail(Code::kInvalid,
+                "pod " + FullName(pod) + " has several containers; name one with -c: " + Join(all, ", "));
+  const std::string nearest = Nearest(asked, all);
+  return Fail(Code::kNotFound,
+              "pod " + FullName(pod) + " has no container '" + Printable(asked) + "'" +
+                  (nearest.empty() ? "; it has " + Join(all, ", ") : ", did you mean " + nearest + "?"));
+}
+
 }  // namespace berth::cli

@@ -19,6 +19,10 @@ Result<codec::Json> PickPod(const codec::Json& pods, std::string_view given, std
 /// Asks berthd for its pods and picks. Errors: as PickPod and api::Call.
 Result<codec::Json> FindPod(const Session& session, const std::string& given);
 
+/// The container of a pod (PodStatus) that is meant: the one asked for, or the only one that is not an init container.
+/// Errors: kInvalid, kNotFound with what there is.
+Result<std::string> PickContainer(const codec::Json& pod, const std::string& asked);
+
 /// "namespace/name" of a PodStatus.
 std::string FullName(const codec::Json& pod);
 /// "/v1/<what>/namespace/name" with both encoded.

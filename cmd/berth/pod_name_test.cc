@@ -87,14 +87,5 @@ TEST(FollowerTest, GivesEachEntryOnce) {
   EXPECT_EQ("3", follower.newest());
 }
 
-TEST(FollowerTest, NoticesAListThatBeginsTooLate) {
-  Follower follower;
-  EXPECT_FALSE(follower.MayHaveGap(Entries({"5"})));
-  follower.New(Entries({"1", "2"}));
-  EXPECT_FALSE(follower.MayHaveGap(Entries({"2", "3"})));
-  EXPECT_FALSE(follower.MayHaveGap(Entries({})));
-  EXPECT_TRUE(follower.MayHaveGap(Entries({"3", "4"})));
-}
-
 }  // namespace
 }  // namespace berth::cli

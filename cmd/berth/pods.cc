@@ -128,8 +128,8 @@ std::string StateText(const Json& container, os::WallTime now) {
     const std::string age = FormatAge(Text(container, "startedAt"), now);
     if (!age.empty()) out += ", for " + age;
   }
-  if (!Member(container, "exitCode").is_null() && Text(container, "state") != "running")
-    out += ", last exit code " + std::to_string(Number(container, "exitCode"));
+  if (!Member(container, "exitCode").is_null() && Text(container, "state") == "exited")
+    out += ", exit code " + std::to_string(Number(container, "exitCode"));
   for (const char* key : {"reason", "message"})
     if (const std::string text = Text(container, key); !text.empty()) out += ", " + text;
   return out;
@@ -148,9 +148,23 @@ std::string DevicesText(const Json& container) {
   return Join(parts, "; ");
 }
 
+/// How the newest attempt ended, for a container that does not say so by its state.
+std::string LastEndText(const Json& container) {
+  const Json& end = Member(container, "lastEnd");
+  if (!end.is_object() || Text(container, "state") == "exited") return {};
+  std::string out = Text(end, "reason");
+  if (!Member(end, "exitCode").is_null()) out += ", exit code " + std::to_string(Number(end, "exitCode"));
+  for (const char* key : {"finishedAt", "message"})
+    if (const std::string text = Text(end, key); !text.empty()) out += ", " + text;
+  return out;
+}
+
 void DescribeContainer(const Json& container, os::WallTime now, std::ostream& out) {
   out << "  " << Text(container, "name") << " (" << Text(container, "kind") << ")\n";
+  Line(out, 4, "Image", Text(container, "image"));
+  Line(out, 4, "Id", Text(container, "image").empty() ? "" : Text(container, "id"));
   Line(out, 4, "State", StateText(container, now));
+  Line(out, 4, "Last end", LastEndText(container));
   Line(out, 4, "Restarts", std::to_string(Number(container, "restarts")));
   if (const std::string cpus = Text(container, "cpus"); !cpus.empty())
     Line(out, 4, "CPUs", cpus + (Flag(container, "exclusive") ? " (its own)" : " (shared pool)"));

@@ -38,8 +38,8 @@ struct Command {
 /// Every command, in the order of the overview.
 std::vector<Command> AllCommands();
 
-std::vector<Command> PodCommands();      ///< pods, describe, apply, delete, logs
-std::vector<Command> NodeCommands();     ///< map, tree, events, node, status
+std::vector<Command> PodCommands();      ///< pods, describe, apply, delete, logs, exec
+std::vector<Command> NodeCommands();     ///< map, tree, events, node, status, images, state
 std::vector<Command> OfflineCommands();  ///< machine, simulate, explain, replay
 
 /// The parser with all commands bound; `runners[i]` belongs to `commands[i]`.

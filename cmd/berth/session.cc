@@ -16,8 +16,9 @@ bool Session::color() const {
   return options_.color == "always";
 }
 
-Result<codec::Json> Session::Call(std::string_view method, const std::string& path, const std::string& body) const {
-  return api::Call(options_.socket, method, path, body);
+Result<codec::Json> Session::Call(std::string_view method, const std::string& path, const std::string& body,
+                                  std::chrono::seconds timeout) const {
+  return api::Call(options_.socket, method, path, body, timeout);
 }
 
 int Session::PrintData(const codec::Json& data) const {

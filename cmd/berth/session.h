@@ -2,6 +2,7 @@
 #ifndef BERTH_CMD_BERTH_SESSION_H_
 #define BERTH_CMD_BERTH_SESSION_H_
 
+#include <chrono>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -51,7 +52,8 @@ class Session {
 
   /// Asks berthd. Errors: as api::Call.
   Result<codec::Json> Get(const std::string& path) const { return Call("GET", path, {}); }
-  Result<codec::Json> Call(std::string_view method, const std::string& path, const std::string& body) const;
+  Result<codec::Json> Call(std::string_view method, const std::string& path, const std::string& body,
+                           std::chrono::seconds timeout = std::chrono::seconds(30)) const;
 
   /// Prints a value as JSON or YAML. Requires: !for_people().
   int PrintData(const codec::Json& data) const;

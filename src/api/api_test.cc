@@ -37,9 +37,22 @@ class EchoBackend final : public Backend {
     return Json{{"since", query.since}, {"pod", query.pod}, {"limit", query.limit.value_or(0)}};
   }
   Result<Json> Logs(const LogQuery& query) override {
-    return Json{{"container", query.container}, {"tail", query.tail.value_or(0)}, {"previous", query.previous}};
+    return Json{{"container", query.container}, {"tail", query.tail.value_or(0)}, {"previous", query.previous},
+                {"since", query.since},         {"follow", query.follow},         {"log", query.log},
+                {"after", query.after}};
+  }
+  Result<Json> Images() override { return Json{{"images", Json::array()}}; }
+  /// "wait" is held up until `go`.
+  Result<Json> Exec(const ExecQuery& query) override {
+    ++commands;
+    while (query.command.front() == "wait" && !go) std::this_thread::yield();
+    return Json{{"pod", query.namespace_ + "/" + query.pod + "/" + query.container},
+                {"command", query.command},
+                {"limit", query.limit.count()}};
   }
   std::atomic<int> calls = 0;
+  std::atomic<int> commands = 0;
+  std::atomic<bool> go = false;
 };
 
 struct ApiTest : testing::Test {
@@ -72,7 +85,45 @@ TEST_F(ApiTest, PathsAndQueriesReachTheBackend) {
   EXPECT_EQ((*events)["limit"], 5);
   EXPECT_EQ((*Call(socket, "GET", "/v1/logs/default/web/app?tail=7&previous=1"))["previous"], true);
   EXPECT_EQ((*Call(socket, "GET", "/v1/logs/default/web/?tail=7"))["container"], "");
+  const auto logs =
+      Call(socket, "GET", "/v1/logs/a/b/c?follow=1&since=5m&log=" + EncodeQuery("/x/0.log") + "&after=1:2");
+  ASSERT_TRUE(logs) << logs.error().message;
+  EXPECT_EQ((*logs)["follow"], true);
+  EXPECT_EQ((*logs)["since"], "5m");
+  EXPECT_EQ((*logs)["log"], "/x/0.log");
+  EXPECT_EQ((*logs)["after"], "1:2");
   EXPECT_EQ((*Call(socket, "DELETE", "/v1/pods/default/web"))["name"], "web");
+}
+
+TEST_F(ApiTest, ACommandReachesTheBackendWordByWord) {
+  Serve();
+  const auto ran =
+      Call(socket, "POST", "/v1/exec/default/web/app", R"({"command":["ls","-l","a b"],"timeoutSeconds":5})");
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_EQ((*ran)["pod"], "default/web/app");
+  EXPECT_EQ((*ran)["command"], (Json{"ls", "-l", "a b"}));
+  EXPECT_EQ((*ran)["limit"], 5);
+  EXPECT_EQ((*Call(socket, "POST", "/v1/exec/default/web/", R"({"command":["ls"]})"))["limit"], 60);
+  for (const char* const wrong :
+       {"", "ls", "[]", "{}", R"({"command":[]})", R"({"command":[""]})", R"({"command":"ls"})", R"({"command":[1]})",
+        R"({"command":["ls"],"timeoutSeconds":0})", R"({"command":["ls"],"timeoutSeconds":"5"})",
+        R"({"command":["ls"],"tty":true})"}) {
+    const auto refused = Call(socket, "POST", "/v1/exec/default/web/app", wrong);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(refused.error().code, Code::kInvalid) << wrong;
+  }
+}
+
+TEST_F(ApiTest, CallsThatLastHoldUpNoOther) {
+  Serve();
+  constexpr int kHeld = 10;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kHeld; ++i)
+    threads.emplace_back([&] { EXPECT_TRUE(Call(socket, "POST", "/v1/exec/a/b/c", R"({"command":["wait"]})")); });
+  while (backend.commands < kHeld) std::this_thread::yield();
+  EXPECT_TRUE(Call(socket, "GET", "/v1/status"));
+  backend.go = true;
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_F(ApiTest, ErrorsKeepCodeAndMessage) {

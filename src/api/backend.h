@@ -4,9 +4,11 @@
 #ifndef BERTH_API_BACKEND_H_
 #define BERTH_API_BACKEND_H_
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "codec/codec.h"
@@ -25,6 +27,19 @@ struct LogQuery {
   std::string container;  ///< "" when the pod has only one
   std::optional<std::size_t> tail;
   bool previous = false;  ///< of the attempt before the current one
+  std::string since;      ///< as EventQuery::since
+  // To go on reading: the answer's "path" and "next".
+  bool follow = false;  ///< whoever asks will
+  std::string log;
+  std::string after;
+};
+
+struct ExecQuery {
+  std::string namespace_;
+  std::string pod;
+  std::string container;  ///< "" when the pod has only one
+  std::vector<std::string> command;
+  std::chrono::seconds limit{60};
 };
 
 /// Answers are the JSON documents of docs/reference/api.md. Errors become HTTP statuses by their code.
@@ -43,6 +58,9 @@ class Backend {
   virtual Result<codec::Json> Explain(const std::string& manifest) = 0;
   virtual Result<codec::Json> Events(const EventQuery& query) = 0;
   virtual Result<codec::Json> Logs(const LogQuery& query) = 0;
+  /// Takes as long as the command.
+  virtual Result<codec::Json> Exec(const ExecQuery& query) = 0;
+  virtual Result<codec::Json> Images() = 0;
 };
 
 }  // namespace berth::api

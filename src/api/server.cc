@@ -8,16 +8,23 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "api/wire.h"
+#include "base/mutex.h"
 #include "base/text.h"
 
 namespace berth::api {
 namespace {
 
-constexpr int kWorkers = 3;
+constexpr std::size_t kWorkers = 3;
+constexpr std::size_t kMostWorkers = 16;  // more than commands run in containers at a time
 constexpr int kBacklog = 128;
 constexpr std::chrono::seconds kTimeout{10};
 constexpr const char* kJson = "application/json";
@@ -36,6 +43,11 @@ Result<std::optional<std::size_t>> Count(const httplib::Request& request, const 
   return value;
 }
 
+bool IsSet(const httplib::Request& request, const char* name) {
+  const std::string text = request.get_param_value(name);
+  return text == "1" || text == "true";
+}
+
 Result<codec::Json> GetEvents(const httplib::Request& request, Backend& backend) {
   EventQuery query{request.get_param_value("since"), request.get_param_value("pod"), std::nullopt};
   BERTH_TRY(query.limit, Count(request, "limit"));
@@ -47,10 +59,45 @@ Result<codec::Json> GetLogs(const httplib::Request& request, Backend& backend) {
   query.namespace_ = request.matches[1];
   query.pod = request.matches[2];
   query.container = request.matches[3];
-  const std::string previous = request.get_param_value("previous");
-  query.previous = previous == "1" || previous == "true";
+  query.previous = IsSet(request, "previous");
+  query.since = request.get_param_value("since");
+  query.follow = IsSet(request, "follow");
+  query.log = request.get_param_value("log");
+  query.after = request.get_param_value("after");
   BERTH_TRY(query.tail, Count(request, "tail"));
   return backend.Logs(query);
+}
+
+/// {"command": ["ls", "-l"], "timeoutSeconds": 60}
+Result<ExecQuery> ReadExec(const httplib::Request& request, const std::string& body) {
+  constexpr std::int64_t kLongest = 86'400;
+  ExecQuery query;
+  query.namespace_ = request.matches[1];
+  query.pod = request.matches[2];
+  query.container = request.matches[3];
+  BERTH_TRY(const codec::Json json, codec::ParseJson(body, "request"));
+  const auto fail = [](const char* what) { return Fail(Code::kInvalid, std::string("request: ") + what); };
+  if (!json.is_object()) return fail("must be an object with \"command\"");
+  for (const auto& [key, value] : json.items()) {
+    if (key == "command" && value.is_array()) {
+      for (const codec::Json& word : value) {
+        if (!word.is_string()) return fail("\"command\" must be a list of words");
+        query.command.push_back(word.get<std::string>());
+      }
+    } else if (key == "timeoutSeconds" && value.is_number_integer()) {
+      query.limit = std::chrono::seconds(value.get<std::int64_t>());
+    } else {
+      return fail(("unknown field, or of another type: " + Printable(key, 40)).c_str());
+    }
+  }
+  if (query.command.empty() || query.command.front().empty()) return fail("\"command\" names no program");
+  if (query.limit.count() < 1 || query.limit.count() > kLongest) return fail("timeoutSeconds must be 1 to 86400");
+  return query;
+}
+
+Result<codec::Json> PostExec(const httplib::Request& request, const std::string& body, Backend& backend) {
+  BERTH_TRY(const ExecQuery query, ReadExec(request, body));
+  return backend.Exec(query);
 }
 
 /// Reads a body without interpreting it (a form's content type would be cut at 8 KiB otherwise).
@@ -64,6 +111,69 @@ std::optional<std::string> ReadBody(const httplib::ContentReader& reader, httpli
   if (response.status < 400) response.status = 400;
   return std::nullopt;
 }
+
+/// Threads that answer calls: a few, and one more whenever all of them are held up, so that calls that last (commands
+/// in containers) hold up no other.
+class Workers final : public httplib::TaskQueue {
+ public:
+  Workers(std::size_t few, std::size_t most) : most_(most) {
+    const MutexLock lock(mutex_);
+    for (std::size_t i = 0; i < few; ++i) threads_.emplace_back([this] { Work(); });
+  }
+
+  void enqueue(std::function<void()> task) override {
+    const MutexLock lock(mutex_);
+    tasks_.push_back(std::move(task));
+    GrowIfShort();
+    changed_.NotifyAll();
+  }
+
+  /// What was left is done first.
+  void shutdown() override {
+    std::vector<std::thread> threads;
+    {
+      const MutexLock lock(mutex_);
+      stop_ = true;
+      threads.swap(threads_);
+      changed_.NotifyAll();
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+ private:
+  /// One at a time: a thread that was just started may be all that is needed.
+  void GrowIfShort() BERTH_REQUIRES(mutex_) {
+    if (tasks_.size() > idle_ && started_ == threads_.size() && threads_.size() < most_ && !stop_)
+      threads_.emplace_back([this] { Work(); });
+  }
+
+  void Work() {
+    for (bool first = true;; first = false) {
+      std::function<void()> task;
+      {
+        const MutexLock lock(mutex_);
+        if (first) ++started_;
+        ++idle_;
+        while (tasks_.empty() && !stop_) changed_.Wait(mutex_);
+        --idle_;
+        if (tasks_.empty()) return;
+        task = std::move(tasks_.front());
+        tasks_.pop_front();
+        GrowIfShort();
+      }
+      task();
+    }
+  }
+
+  const std::size_t most_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<std::function<void()>> tasks_ BERTH_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_ BERTH_GUARDED_BY(mutex_);
+  std::size_t started_ BERTH_GUARDED_BY(mutex_) = 0;  // threads that have come to look for tasks
+  std::size_t idle_ BERTH_GUARDED_BY(mutex_) = 0;
+  bool stop_ BERTH_GUARDED_BY(mutex_) = false;
+};
 
 class HttpServer final : public Server {
  public:
@@ -127,7 +237,7 @@ class HttpServer final : public Server {
   void Configure() {
     http_.set_address_family(AF_UNIX);
     http_.set_socket_options([this](int fd) { listener_ = fd; });
-    http_.new_task_queue = [] { return new httplib::ThreadPool(kWorkers); };  // httplib deletes it
+    http_.new_task_queue = [] { return new Workers(kWorkers, kMostWorkers); };  // httplib deletes it
     http_.set_payload_max_length(options_.max_body_bytes);
     http_.set_read_timeout(kTimeout);
     http_.set_write_timeout(kTimeout);
@@ -157,11 +267,12 @@ class HttpServer final : public Server {
 
   using Read = Result<codec::Json> (Backend::*)();
   void RouteReads() {
-    constexpr std::array<std::pair<const char*, Read>, 6> kReads = {{{"/v1/status", &Backend::Status},
+    constexpr std::array<std::pair<const char*, Read>, 7> kReads = {{{"/v1/status", &Backend::Status},
                                                                      {"/v1/machine", &Backend::Machine},
                                                                      {"/v1/node", &Backend::Node},
                                                                      {"/v1/ledger", &Backend::Ledger},
                                                                      {"/v1/tree", &Backend::Tree},
+                                                                     {"/v1/images", &Backend::Images},
                                                                      {"/v1/pods", &Backend::Pods}}};
     for (const auto& [path, read] : kReads)
       http_.Get(path, [this, call = read](const httplib::Request&, httplib::Response& response) {
@@ -187,6 +298,10 @@ class HttpServer final : public Server {
                [this](const httplib::Request&, httplib::Response& response, const httplib::ContentReader& reader) {
                  if (auto body = ReadBody(reader, response)) Answer(backend_.Explain(*body), response);
                });
+    http_.Post("/v1/exec/([^/]+)/([^/]+)/([^/]*)", [this](const httplib::Request& request, httplib::Response& response,
+                                                          const httplib::ContentReader& reader) {
+      if (auto body = ReadBody(reader, response)) Answer(PostExec(request, *body, backend_), response);
+    });
     http_.Delete("/v1/pods/([^/]+)/([^/]+)", [this](const httplib::Request& request, httplib::Response& response) {
       Answer(backend_.DeletePod(request.matches[1], request.matches[2]), response, 202);
     });

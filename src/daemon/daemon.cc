@@ -45,11 +45,17 @@ Result<void> Daemon::Run() {
     Arm();
     BERTH_RETURN_IF_ERROR(WaitForSomething());
   }
-  mailbox_->Close();
+  EndCalls();
   server_.reset();
   RemoveGroups();
   log_.Info(manager_->idle() ? "stopped" : "stopped; containers go on");
   return {};
+}
+
+/// The server's threads must not wait for a loop that is gone, nor for commands in containers.
+void Daemon::EndCalls() {
+  if (mailbox_) mailbox_->Close();
+  if (calls_) calls_->GiveUp();
 }
 
 Result<void> Daemon::WaitForSomething() {

@@ -11,6 +11,7 @@
 #include "api/server.h"
 #include "base/result.h"
 #include "cgroup/cgroup.h"
+#include "daemon/container_calls.h"
 #include "daemon/events.h"
 #include "daemon/host_groups.h"
 #include "daemon/local_api.h"
@@ -73,6 +74,7 @@ class Daemon {
   void TakeSignals();
   void Reload();
   void BeginStop();
+  void EndCalls();
   bool Stopped() const;
   void Arm();
   void Notify(os::MonoTime now);
@@ -105,6 +107,7 @@ class Daemon {
   std::optional<os::WriteWatch> writers_;  // nullopt: foreign writers are not named, their writes seen a little later
   std::unique_ptr<PodManager> manager_;
   std::unique_ptr<Mailbox> mailbox_;
+  std::unique_ptr<ContainerCalls> calls_;  // null: no container runtime
   std::unique_ptr<LocalApi> api_;
   std::unique_ptr<api::Server> server_;
 

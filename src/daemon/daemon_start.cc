@@ -81,9 +81,7 @@ void PrepareSignals() {
 Daemon::Daemon(CommandLine line, Settings settings, Notifier notifier, Log& log)
     : line_(std::move(line)), settings_(std::move(settings)), notifier_(std::move(notifier)), log_(log) {}
 
-Daemon::~Daemon() {
-  if (mailbox_) mailbox_->Close();  // the server's threads must not wait for a loop that is gone
-}
+Daemon::~Daemon() { EndCalls(); }
 
 Result<std::unique_ptr<Daemon>> Daemon::Make(CommandLine line, Settings settings, const std::string& version,
                                              Notifier notifier, Log& log) {
@@ -115,7 +113,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
                     .runtime = dry_run_ ? "dry-run" : runtime_name_,
                     .kubelet_text = settings_.kubelet_text,
                     .warnings = start_warnings_};
-  api_ = std::make_unique<LocalApi>(*mailbox_, *manager_, *events_, history_.get(),
+  api_ = std::make_unique<LocalApi>(*mailbox_, *manager_, *events_, history_.get(), calls_.get(),
                                     PodFolder(settings_.pod_dir, settings_.berth.node_name), std::move(facts));
   BERTH_TRY(server_,
             api::Server::Start({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
@@ -212,6 +210,7 @@ Result<void> Daemon::OpenCriRuntime() {
                                  .owner = settings_.cgroup_root,
                                  .timeouts = {.usual = settings_.kubelet.runtime_request_timeout}}));
   runtime_ = std::move(opened.runtime);
+  BERTH_TRY(calls_, ContainerCalls::Open(socket));
   runtime_name_ = opened.version.name + " " + opened.version.version;
   for (const std::string& problem : opened.not_ready)
     start_warnings_.push_back("the container runtime is not ready: " + problem);

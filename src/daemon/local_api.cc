@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "daemon/pod_status.h"
 #include "daemon/tree_status.h"
@@ -24,7 +25,28 @@ namespace {
 using codec::Json;
 
 constexpr std::string_view kRequest = "request";
-constexpr std::size_t kMostEvents = 100'000;  // in one answer
+constexpr std::size_t kMostEvents = 100'000;        // in one answer
+constexpr std::size_t kMostLogEntries = 1'000'000;  // likewise
+
+/// The container that is meant: the one named, or the only one. Errors: kInvalid.
+Result<std::string> ContainerOf(const Pod& pod, const std::string& named) {
+  std::vector<std::string> names;
+  ForEachContainer(pod, [&](const Container& c, ContainerKind) { names.push_back(c.name); });
+  if (named.empty() && names.size() == 1) return names.front();
+  if (std::ranges::find(names, named) != names.end()) return named;
+  return Fail(Code::kInvalid, fmt::format("pod {} has no container '{}'; it has: {}", FullName(pod), Printable(named),
+                                          Join(names, ", ")));
+}
+
+Json LogJson(const std::string& path, bool running, const runtime::LogPart& part) {
+  Json list = Json::array();
+  for (const runtime::LogEntry& entry : part.entries) {
+    Json& put = list.emplace_back(Json{{"time", entry.time}, {"stream", entry.stream}, {"text", entry.text}});
+    if (entry.partial) put["partial"] = true;
+  }
+  return Json{{"path", path},      {"running", running}, {"entries", std::move(list)}, {"next", FormatPlace(part.next)},
+              {"more", part.more}, {"gap", part.gap}};
+}
 
 }  // namespace
 
@@ -49,6 +71,7 @@ Result<Json> LocalApi::Status() {
                 {"startedAt", facts_.started_at},
                 {"cgroupVersion", std::string(cgroup::Name(tree.layout().version))},
                 {"runtime", facts_.runtime},
+                {"runtimeEndpoint", calls_ != nullptr ? calls_->socket() : ""},
                 {"machineSource", manager_.node().machine().source},
                 {"ledgerRevision", manager_.ledger().revision},
                 {"pods", manager_.pods().size()},
@@ -192,42 +215,105 @@ Result<Json> LocalApi::Events(const api::EventQuery& query) {
   return Json{{"events", std::move(list)}, {"leftOut", found.left_out}, {"problem", found.problem}};
 }
 
-Result<std::string> LocalApi::LogPath(const api::LogQuery& query) const {
+Result<std::string> LocalApi::FindRunning(const api::ExecQuery& query) const {
   BERTH_TRY(const ManagedPod* managed, Find(query.namespace_, query.pod));
-  std::vector<std::string> names;
-  ForEachContainer(managed->pod, [&](const Container& c, ContainerKind) { names.push_back(c.name); });
-  std::string container = query.container;
-  if (container.empty() && names.size() == 1) container = names.front();
-  if (std::ranges::find(names, container) == names.end())
-    return Fail(Code::kInvalid, fmt::format("pod {} has no container '{}'; it has: {}", FullName(managed->pod),
-                                            Printable(container), Join(names, ", ")));
+  BERTH_TRY(const std::string container, ContainerOf(managed->pod, query.container));
+  std::string state = "waiting";
+  std::string why = managed->reason;
+  if (managed->lifecycle)
+    for (const runtime::ContainerView& view : managed->lifecycle->containers()) {
+      if (view.name != container) continue;
+      if (view.state == runtime::ContainerView::State::kRunning && view.last) return view.last->id;
+      state = Name(view.state);
+      why = view.reason;
+    }
+  return Fail(Code::kBusy, fmt::format("container {} of pod {} does not run: it is {}{}", container,
+                                       FullName(managed->pod), state, why.empty() ? "" : " (" + why + ")"));
+}
+
+Result<ContainerCalls*> LocalApi::Calls(const std::string& what) const {
+  if (calls_ != nullptr) return calls_;
+  if (facts_.runtime == "dry-run")
+    return Fail(Code::kUnsupported, "this berthd plays a machine (--machine): nothing runs, so there are no " + what);
+  return Fail(Code::kUnsupported, "this berthd runs containers as plain processes (runtime: process): there are no " +
+                                      what +
+                                      "; what a container sees is this host, where a command can be run as it is");
+}
+
+Result<Json> LocalApi::Exec(const api::ExecQuery& query) {
+  BERTH_TRY(ContainerCalls* const calls, Calls("containers to run a command in"));
+  BERTH_TRY(const std::string id, mailbox_.Ask<std::string>([&] { return FindRunning(query); }));
+  BERTH_TRY(const CommandEnd end, calls->Exec(id, query.command, query.limit));
+  return Json{{"exitCode", end.exit_code},
+              {"stdout", ToBase64(end.out)},
+              {"stderr", ToBase64(end.err)},
+              {"message", end.message}};
+}
+
+Result<Json> LocalApi::Images() {
+  BERTH_TRY(ContainerCalls* const calls, Calls("images"));
+  BERTH_TRY(const std::vector<cri::Image> images, calls->Images());
+  Json list = Json::array();
+  for (const cri::Image& image : images)
+    list.push_back({{"id", image.id}, {"tags", image.tags}, {"digests", image.digests}, {"size", image.size}});
+  return Json{{"runtime", facts_.runtime}, {"endpoint", calls->socket()}, {"images", std::move(list)}};
+}
+
+Result<LocalApi::FoundLog> LocalApi::FindLog(const api::LogQuery& query) const {
+  BERTH_TRY(const ManagedPod* managed, Find(query.namespace_, query.pod));
+  BERTH_TRY(const std::string container, ContainerOf(managed->pod, query.container));
   const auto not_started = Fail(
       Code::kNotFound, fmt::format("container {} of pod {} was not started yet", container, FullName(managed->pod)));
   if (!managed->lifecycle) return not_started;
   for (const runtime::ContainerView& view : managed->lifecycle->containers()) {
     if (view.name != container) continue;
     if (!view.last) return not_started;
+    const std::string& newest = view.last->log_path;
+    const bool running = view.state == runtime::ContainerView::State::kRunning;
+    const std::string folder = newest.substr(0, newest.rfind('/') + 1);
+    if (!query.log.empty()) {  // of this very pod, and of this attempt or one before it
+      if (query.log.substr(0, query.log.rfind('/') + 1) != folder) return Fail(Code::kNotFound, "its pod is gone");
+      return FoundLog{.path = query.log, .running = running && query.log == newest};
+    }
     const int attempt = view.last->attempt - (query.previous ? 1 : 0);
     if (attempt < 0)
       return Fail(Code::kNotFound, fmt::format("container {} of pod {} was never restarted: it has no previous log",
                                                container, FullName(managed->pod)));
-    const std::string& path = view.last->log_path;
-    return path.substr(0, path.rfind('/') + 1) + std::to_string(attempt) + ".log";
+    return FoundLog{.path = folder + std::to_string(attempt) + ".log", .running = running && !query.previous};
   }
   return not_started;
+}
+
+/// The next part of a log that was asked for before. Whether its container runs is known before the log is read: what
+/// one that has ended wrote is in this part, or there is more.
+Result<Json> LocalApi::FollowLog(const api::LogQuery& query) {
+  const auto place = runtime::ParsePlace(query.after);
+  if (!place) return Fail(Code::kInvalid, "after=" + Printable(query.after) + ": must be \"next\" of the last answer");
+  const auto found = mailbox_.Ask<FoundLog>([&] { return FindLog(query); });
+  if (!found && found.error().code != Code::kNotFound) return std::unexpected(found.error());
+  BERTH_TRY(const runtime::LogPart part, found ? followed_.Read(found->path, *place, os::SystemClock().Now())
+                                               : followed_.ReadRemoved(query.log, *place));
+  return LogJson(query.log, found && found->running, part);
 }
 
 Result<Json> LocalApi::Logs(const api::LogQuery& query) {
   if (facts_.runtime == "dry-run")
     return Fail(Code::kUnsupported, "this berthd plays a machine (--machine): nothing runs, so there are no logs");
-  BERTH_TRY(const std::string path, mailbox_.Ask<std::string>([&] { return LogPath(query); }));
+  if (!query.log.empty()) return FollowLog(query);
+  BERTH_TRY(const FoundLog found, mailbox_.Ask<FoundLog>([&] { return FindLog(query); }));
+  if (query.follow) followed_.Keep(found.path, os::SystemClock().Now());
   runtime::TailOptions options;
+  std::optional<os::WallTime> since;
+  if (!query.since.empty()) {
+    BERTH_TRY(since, ParseSince(query.since, os::SystemClock().Wall()));
+    options.entries = kMostLogEntries;
+  }
   if (query.tail) options.entries = *query.tail;
-  BERTH_TRY(const std::vector<runtime::LogEntry> entries, runtime::TailLog(path, options));
-  Json list = Json::array();
-  for (const runtime::LogEntry& entry : entries)
-    list.push_back({{"time", entry.time}, {"stream", entry.stream}, {"text", entry.text}});
-  return Json{{"path", path}, {"entries", std::move(list)}};
+  auto part = runtime::TailLog(found.path, options);
+  if (!part && part.error().code == Code::kNotFound && query.follow) part = runtime::LogPart();  // it wrote nothing yet
+  if (!part) return std::unexpected(std::move(part).error());
+  if (since) std::erase_if(part->entries, [&](const auto& e) { return runtime::ParseTime(e.time) < *since; });
+  return LogJson(found.path, found.running, *part);
 }
 
 }  // namespace berth::daemon

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "api/backend.h"
+#include "daemon/container_calls.h"
 #include "daemon/event_list.h"
 #include "daemon/events.h"
+#include "daemon/followed_logs.h"
 #include "daemon/mailbox.h"
 #include "daemon/pod_folder.h"
 #include "daemon/pod_manager.h"
@@ -21,21 +23,22 @@ namespace berth::daemon {
 struct DaemonFacts {
   std::string version;
   std::string started_at;
-  std::string runtime;                ///< "process", "dry-run"
+  std::string runtime;                ///< "process", "dry-run", or name and version of a container runtime
   std::string kubelet_text;           ///< the KubeletConfiguration it was started with; "" for the defaults
   std::vector<std::string> warnings;  ///< found at the start
 };
 
 /// Thread: the functions from any thread but the loop's; `manager` and `events` are only touched by the loop. `history`
-/// may be null.
+/// may be null, `calls` is where there is no container runtime.
 class LocalApi final : public api::Backend {
  public:
   LocalApi(Mailbox& mailbox, const PodManager& manager, const EventLog& events, history::History* history,
-           PodFolder folder, DaemonFacts facts)
+           ContainerCalls* calls, PodFolder folder, DaemonFacts facts)
       : mailbox_(mailbox),
         manager_(manager),
         events_(events),
         history_(history),
+        calls_(calls),
         folder_(std::move(folder)),
         facts_(std::move(facts)) {}
 
@@ -51,18 +54,33 @@ class LocalApi final : public api::Backend {
   Result<codec::Json> Explain(const std::string& manifest) override;
   Result<codec::Json> Events(const api::EventQuery& query) override;
   Result<codec::Json> Logs(const api::LogQuery& query) override;
+  Result<codec::Json> Exec(const api::ExecQuery& query) override;
+  Result<codec::Json> Images() override;
 
  private:
   /// The pod of that name, or of that name with the node's appended. Loop's thread.
   Result<const ManagedPod*> Find(const std::string& namespace_, const std::string& name) const;
-  Result<std::string> LogPath(const api::LogQuery& query) const;
+  /// The runtime's id of a container that runs. Loop's thread.
+  Result<std::string> FindRunning(const api::ExecQuery& query) const;
+  /// Errors: kUnsupported: there is no container runtime, and so no `what`.
+  Result<ContainerCalls*> Calls(const std::string& what) const;
+  /// Log of one attempt of a container.
+  struct FoundLog {
+    std::string path;
+    bool running = false;
+  };
+  /// Loop's thread.
+  Result<FoundLog> FindLog(const api::LogQuery& query) const;
+  Result<codec::Json> FollowLog(const api::LogQuery& query);
 
   Mailbox& mailbox_;
   const PodManager& manager_;
   const EventLog& events_;
   history::History* history_;
+  ContainerCalls* calls_;
   PodFolder folder_;
   DaemonFacts facts_;
+  FollowedLogs followed_;
 };
 
 /// RFC 3339, or a duration back from `now`: "90s", "10m", "2h", "1h30m". Errors: kInvalid.

@@ -114,7 +114,7 @@ void PodManager::TakeStart(ManagedPod& managed, const runtime::ContainerStatus& 
 
 void PodManager::StartCameToNothing(ManagedPod& managed, const runtime::ContainerStatus& status, os::MonoTime now) {
   const Error error{.code = Code::kIo, .message = status.message};
-  managed.lifecycle->StartFailed(status.container, error, now);
+  managed.lifecycle->StartFailed(status.container, error, now, status.reason);
   parts_.events.Warning(status.reason, ObjectOf(managed.pod),
                         fmt::format("container {}: {}", status.container, status.message));
 }

@@ -31,9 +31,30 @@ void AddPlacement(Json& out, const PodManager& manager, const ManagedPod& manage
   out["cgroup"] = manager.groups().ContainerPathOf(managed.pod, container);
 }
 
+const Container* FindContainer(const Pod& pod, const std::string& name) {
+  const Container* found = nullptr;
+  ForEachContainer(pod, [&](const Container& container, ContainerKind) {
+    if (container.name == name) found = &container;
+  });
+  return found;
+}
+
+/// The newest attempt, once it has ended; null before.
+Json LastEndJson(const runtime::ContainerView& view) {
+  if (view.last_end.empty()) return nullptr;
+  return {{"attempt", view.last->attempt},
+          {"exitCode", view.last->exit_code ? Json(*view.last->exit_code) : Json(nullptr)},
+          {"reason", view.last_end},
+          {"message", view.last->message},
+          {"finishedAt", view.last->finished_at}};
+}
+
 Json ContainerJson(const PodManager& manager, const ManagedPod& managed, const runtime::ContainerView& view) {
+  const Container* const container = FindContainer(managed.pod, view.name);
   Json out = {{"name", view.name},
               {"kind", std::string(Name(view.kind))},
+              {"image", container != nullptr ? container->image : ""},
+              {"id", view.last ? view.last->id : ""},
               {"state", std::string(Name(view.state))},
               {"reason", view.reason},
               {"message", view.message}};
@@ -45,6 +66,7 @@ Json ContainerJson(const PodManager& manager, const ManagedPod& managed, const r
     out["logPath"] = view.last->log_path;
   }
   out["restarts"] = view.restarts;
+  out["lastEnd"] = LastEndJson(view);
   AddPlacement(out, manager, managed, view.name);
   return out;
 }

@@ -54,28 +54,45 @@ Result<void> RotateFiles(const std::string& path, int files) {
   return {};
 }
 
-Result<std::optional<FileTail>> ReadTail(const std::string& path, std::size_t limit) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid() && errno == ENOENT) return std::optional<FileTail>();
+Result<std::optional<OpenedFile>> OpenedFile::Open(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid() && errno == ENOENT) return std::optional<OpenedFile>();
   if (!fd.valid()) return FailErrno("read", path, errno);
   struct stat st{};
   if (::fstat(fd.get(), &st) != 0) return FailErrno("read", path, errno);
   if (!S_ISREG(st.st_mode)) return Fail(Code::kInvalid, "read " + path + ": not a regular file");
-  const auto size = static_cast<std::size_t>(st.st_size);
-  FileTail tail{.bytes = std::string(std::min(size, limit), '\0'),
-                .whole = size <= limit,
-                .device = st.st_dev,
-                .inode = st.st_ino};
+  return OpenedFile(std::move(fd), path, st.st_dev, st.st_ino);
+}
+
+Result<std::string> OpenedFile::Read(std::uint64_t offset, std::size_t limit) const {
+  std::string bytes(limit, '\0');
   std::size_t used = 0;
-  while (used < tail.bytes.size()) {
-    const ssize_t n = ::pread(fd.get(), tail.bytes.data() + used, tail.bytes.size() - used,
-                              static_cast<off_t>(size - tail.bytes.size() + used));
+  while (used < limit) {
+    const ssize_t n = ::pread(fd_.get(), bytes.data() + used, limit - used, static_cast<off_t>(offset + used));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return FailErrno("read", path, errno);
-    if (n == 0) break;  // cut meanwhile
+    if (n < 0) return FailErrno("read", path_, errno);
+    if (n == 0) break;
     used += static_cast<std::size_t>(n);
   }
-  tail.bytes.resize(used);
+  bytes.resize(used);
+  return bytes;
+}
+
+Result<std::uint64_t> OpenedFile::Size() const {
+  struct stat st{};
+  if (::fstat(fd_.get(), &st) != 0) return FailErrno("read", path_, errno);
+  return static_cast<std::uint64_t>(st.st_size);
+}
+
+Result<std::optional<FileTail>> ReadTail(const std::string& path, std::size_t limit) {
+  BERTH_TRY(const std::optional<OpenedFile> file, OpenedFile::Open(path));
+  if (!file) return std::optional<FileTail>();
+  BERTH_TRY(const std::uint64_t size, file->Size());
+  FileTail tail{.bytes = {},
+                .offset = size - std::min<std::uint64_t>(size, limit),
+                .device = file->device(),
+                .inode = file->inode()};
+  BERTH_TRY(tail.bytes, file->Read(tail.offset, static_cast<std::size_t>(size - tail.offset)));
   return tail;
 }
 

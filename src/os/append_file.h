@@ -37,14 +37,36 @@ std::string GenerationPath(const std::string& path, int generation);
 /// ones are skipped. Requires: files >= 1. Errors: as rename(2), with the older ones renamed already.
 Result<void> RotateFiles(const std::string& path, int files);
 
+/// A regular file, readable at any place, also after it was renamed or removed.
+class OpenedFile {
+ public:
+  /// nullopt when there is no such file. Errors: as open(2); kInvalid when it is no regular file.
+  static Result<std::optional<OpenedFile>> Open(const std::string& path);
+
+  /// At most `limit` bytes from `offset` on; fewer only at the end. Errors: as read(2).
+  Result<std::string> Read(std::uint64_t offset, std::size_t limit) const;
+  /// Errors: as fstat(2).
+  Result<std::uint64_t> Size() const;
+  std::uint64_t device() const { return device_; }
+  std::uint64_t inode() const { return inode_; }
+
+ private:
+  OpenedFile(UniqueFd fd, std::string path, std::uint64_t device, std::uint64_t inode)
+      : fd_(std::move(fd)), path_(std::move(path)), device_(device), inode_(inode) {}
+  UniqueFd fd_;
+  std::string path_;
+  std::uint64_t device_;
+  std::uint64_t inode_;
+};
+
 /// The end of a file.
 struct FileTail {
   std::string bytes;
-  bool whole = false;  ///< bytes is the whole file
+  std::uint64_t offset = 0;  ///< of the first of them; 0: bytes is the whole file
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
 };
-/// At most the last `limit` bytes. nullopt when there is no such file. Errors: as open(2), read(2).
+/// At most the last `limit` bytes. nullopt when there is no such file. Errors: as OpenedFile.
 Result<std::optional<FileTail>> ReadTail(const std::string& path, std::size_t limit);
 
 }  // namespace berth::os

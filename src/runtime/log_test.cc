@@ -23,13 +23,12 @@ std::string Line(std::string_view stream, char tag, std::string_view text) {
 }
 
 TEST(LogLineTest, ParsesTheFormatAndNothingElse) {
-  const std::optional<LogLine> full = ParseLogLine("2026-01-02T03:04:05.678901234Z stdout F hello world");
+  const std::optional<LogEntry> full = ParseLogLine("2026-01-02T03:04:05.678901234Z stdout F hello world");
   ASSERT_TRUE(full);
-  EXPECT_EQ(full->entry, (LogEntry{"2026-01-02T03:04:05.678901234Z", "stdout", "hello world"}));
-  EXPECT_FALSE(full->partial);
+  EXPECT_EQ(*full, (LogEntry{"2026-01-02T03:04:05.678901234Z", "stdout", "hello world", false}));
   EXPECT_TRUE(ParseLogLine("2026-01-02T03:04:05+01:00 stderr P x")->partial);
-  EXPECT_EQ(ParseLogLine("2026-01-02T03:04:05Z stderr F ")->entry.text, "");
-  EXPECT_EQ(ParseLogLine("2026-01-02T03:04:05Z stderr F:tag  two ")->entry.text, " two ");
+  EXPECT_EQ(ParseLogLine("2026-01-02T03:04:05Z stderr F ")->text, "");
+  EXPECT_EQ(ParseLogLine("2026-01-02T03:04:05Z stderr F:tag  two ")->text, " two ");
   for (const char* junk :
        {"", " ", "hello", "2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z stdout", "2026-01-02T03:04:05Z stdout F",
         "2026-01-02T03:04:05Z stdin F x", "2026-01-02T03:04:05Z stdout X x", "2026-01-02T03:04:05Z stdout FP x",
@@ -55,9 +54,9 @@ class LogTest : public testing::Test {
     return LogWriter({.path = path_, .max_bytes = max_bytes, .max_files = max_files});
   }
   std::vector<LogEntry> Tail(TailOptions options = {}) const {
-    const Result<std::vector<LogEntry>> entries = TailLog(path_, options);
-    if (!entries) ADD_FAILURE() << entries.error().message;
-    return entries.value_or(std::vector<LogEntry>());
+    Result<LogPart> tail = TailLog(path_, options);
+    if (!tail) ADD_FAILURE() << tail.error().message;
+    return tail.value_or(LogPart()).entries;
   }
   std::size_t Files() const {
     return static_cast<std::size_t>(
@@ -178,9 +177,110 @@ TEST_F(LogTest, LogRotatedAwayThisMomentIsStillFound) {
 }
 
 TEST_F(LogTest, MissingLogIsNotFound) {
-  const Result<std::vector<LogEntry>> entries = TailLog(path_, {});
+  const Result<LogPart> entries = TailLog(path_, {});
   ASSERT_FALSE(entries);
   EXPECT_EQ(entries.error().code, Code::kNotFound);
+}
+
+/// All that a reader sees who goes on from `place` in parts of `bytes`; the place where it stopped.
+std::string ReadOn(const std::string& path, LogPlace& place, std::size_t bytes = 1U << 20) {
+  std::string out;
+  for (bool more = true; more;) {
+    const Result<LogPart> part = ReadLog(path, place, bytes);
+    if (!part) return part.error().message;
+    EXPECT_FALSE(part->gap);
+    for (const LogEntry& entry : part->entries) out += entry.text + (entry.partial ? "" : "\n");
+    place = part->next;
+    more = part->more;
+  }
+  return out;
+}
+
+TEST_F(LogTest, AReaderThatGoesOnMissesNothingOverRotations) {
+  std::mt19937_64 random(7);
+  const auto below = [&](std::uint64_t n) { return std::uniform_int_distribution<std::uint64_t>(0, n - 1)(random); };
+  LogWriter writer = Writer(2000, 20);
+  writer.Write(Stream::kStdout, "before\n", kNow);
+  LogPlace place = TailLog(path_, {})->next;
+  std::string wrote;
+  std::string read;
+  for (int i = 0; i < 300; ++i) {
+    const std::string line(below(120), static_cast<char>('a' + below(26)));
+    wrote += line + "\n";
+    writer.Write(Stream::kStdout, line + "\n", kNow);
+    if (below(6) == 0) read += ReadOn(path_, place, 200 + below(2000));
+  }
+  read += ReadOn(path_, place, 300);
+  EXPECT_EQ(read, wrote);
+  EXPECT_EQ(ReadOn(path_, place), "") << "nothing new";
+}
+
+TEST_F(LogTest, FromTheBeginningMeansTheOldestFile) {
+  LogWriter writer = Writer(100, 3);
+  for (int i = 0; i < 10; ++i) writer.Write(Stream::kStdout, std::to_string(i) + "\n", kNow);
+  LogPlace place;
+  EXPECT_EQ(ReadOn(path_, place), "4\n5\n6\n7\n8\n9\n");
+}
+
+TEST_F(LogTest, PiecesAreGivenAsTheyCome) {
+  std::ofstream(path_) << Line("stdout", 'P', "long ") << Line("stdout", 'F', "line") << "2026-01-02T00:00:00Z stdo";
+  const Result<LogPart> part = ReadLog(path_, {}, 1000);
+  ASSERT_TRUE(part) << part.error().message;
+  ASSERT_EQ(part->entries.size(), 2U);
+  EXPECT_TRUE(part->entries[0].partial);
+  EXPECT_FALSE(part->entries[1].partial);
+  EXPECT_FALSE(part->more);
+  EXPECT_EQ(part->next, TailLog(path_, {})->next) << "before the line that is being written";
+}
+
+TEST_F(LogTest, AReaderThatIsTooSlowIsToldOfTheGap) {
+  LogWriter writer = Writer(100, 2);
+  writer.Write(Stream::kStdout, "0\n", kNow);
+  const LogPlace place = TailLog(path_, {})->next;
+  const auto first = *os::OpenedFile::Open(path_);  // its inode is not given to another file
+  for (int i = 1; i < 10; ++i) writer.Write(Stream::kStdout, std::to_string(i) + "\n", kNow);
+  const Result<LogPart> part = ReadLog(path_, place, 1000);
+  ASSERT_TRUE(part);
+  EXPECT_TRUE(part->gap);
+  EXPECT_EQ(part->entries.front().text, "6");
+}
+
+TEST_F(LogTest, AFileThatWasCutIsReadFromItsBeginning) {
+  std::ofstream(path_) << Line("stdout", 'F', "a long first line") << Line("stdout", 'F', "second");
+  const LogPlace place = TailLog(path_, {})->next;
+  std::ofstream(path_) << Line("stdout", 'F', "new");
+  const Result<LogPart> part = ReadLog(path_, place, 1000);
+  ASSERT_TRUE(part);
+  EXPECT_TRUE(part->gap);
+  ASSERT_EQ(part->entries.size(), 1U);
+  EXPECT_EQ(part->entries[0].text, "new");
+}
+
+TEST_F(LogTest, ARemovedLogIsReadToItsEnd) {
+  LogWriter writer = Writer();
+  writer.Write(Stream::kStdout, "one\n", kNow);
+  const LogPlace place = TailLog(path_, {})->next;
+  const auto file = *os::OpenedFile::Open(path_);
+  ASSERT_TRUE(file);
+  writer.Write(Stream::kStdout, "two\n", kNow);
+  std::filesystem::remove(path_);
+  const Result<LogPart> part = ReadLog(*file, place, 1000);
+  ASSERT_TRUE(part);
+  ASSERT_EQ(part->entries.size(), 1U);
+  EXPECT_EQ(part->entries[0].text, "two");
+}
+
+TEST_F(LogTest, ALineLongerThanAPartIsSkipped) {
+  std::ofstream(path_) << std::string(1000, 'x') << "\n" << Line("stdout", 'F', "after");
+  LogPlace place;
+  EXPECT_EQ(ReadOn(path_, place, 128), "after\n");
+}
+
+TEST(LogPlaceTest, IsWrittenAndRead) {
+  const LogPlace place{.inode = 12, .offset = 345};
+  EXPECT_EQ(ParsePlace(FormatPlace(place)), place);
+  for (const char* const junk : {"", ":", "1", "1:", ":1", "1:2:3", "-1:2", "1:x"})
+    EXPECT_FALSE(ParsePlace(junk)) << junk;
 }
 
 TEST_F(LogTest, OutputThatDoesNotFitOnTheDiskIsCountedAndTheGapIsNamed) {

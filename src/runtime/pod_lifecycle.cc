@@ -101,12 +101,14 @@ void PodLifecycle::Observe(const ContainerStatus& status, os::MonoTime now) {
   if (Entry* entry = Find(status.container); entry != nullptr) Take(*entry, status, now);
 }
 
-void PodLifecycle::StartFailed(std::string_view container, const Error& error, os::MonoTime now) {
+void PodLifecycle::StartFailed(std::string_view container, const Error& error, os::MonoTime now,
+                               std::string_view reason) {
   Entry* entry = Find(container);
   if (entry == nullptr || entry->running()) return;
   entry->creating.reset();
   ++entry->start_failures;
   entry->retry_at = now + BackoffDelay(entry->start_failures, options_);
+  entry->start_reason = reason;
   entry->start_error = error.message;
 }
 
@@ -261,13 +263,14 @@ ContainerView PodLifecycle::View(const Entry& entry) const {
   view.kind = entry.kind;
   view.last = entry.last;
   view.restarts = entry.last ? entry.last->attempt : 0;
+  if (entry.ended()) view.last_end = EndReason(*entry.last);
   const bool will_start = !terminate_at_ && (!entry.last || (entry.ended() && MayRestart(entry)));
   if (entry.creating) {
     view.reason = "ContainerCreating";
   } else if (entry.running()) {
     view.state = ContainerView::State::kRunning;
   } else if (will_start && entry.retry_at) {
-    view.reason = "CreateContainerError";
+    view.reason = entry.start_reason;
     view.message = entry.start_error;
   } else if (will_start && entry.last && entry.backoff.Delay(entry.ended_at) > os::Millis(0)) {
     const auto delay = std::chrono::round<std::chrono::seconds>(entry.backoff.Delay(entry.ended_at));
@@ -275,7 +278,7 @@ ContainerView PodLifecycle::View(const Entry& entry) const {
     view.message = "back-off " + std::to_string(delay.count()) + "s restarting failed container";
   } else if (entry.last) {
     view.state = ContainerView::State::kExited;
-    view.reason = EndReason(*entry.last);
+    view.reason = view.last_end;
     view.message = entry.last->message;
   } else {
     const bool init_left = !AppsStarted() && std::any_of(entries_.begin(), entries_.end(), [](const Entry& e) {

@@ -58,12 +58,13 @@ struct ContainerView {
   std::string name;
   ContainerKind kind = ContainerKind::kApp;
   State state = State::kWaiting;
-  /// Waiting: PodInitializing, ContainerCreating, CrashLoopBackOff, CreateContainerError.
+  /// Waiting: PodInitializing, ContainerCreating, CrashLoopBackOff, CreateContainerError or what StartFailed was told.
   /// Exited: Completed, Error, OOMKilled, StartError, ContainerStatusUnknown.
   std::string reason;
   std::string message;
   int restarts = 0;
   std::optional<ContainerStatus> last;  ///< newest attempt seen; also while waiting to be restarted
+  std::string last_end;                 ///< how `last` ended, a reason as of kExited; "": it did not
 };
 
 /// Longer grace periods are cut to this (about 31 years).
@@ -85,8 +86,9 @@ class PodLifecycle {
   /// as ended by failure.
   void Observe(const ContainerStatus& status, os::MonoTime now);
   /// Start answered with an error, or came to nothing later: nothing runs. Retried with back-off, whatever
-  /// restartPolicy says.
-  void StartFailed(std::string_view container, const Error& error, os::MonoTime now);
+  /// restartPolicy says. `reason`: why it waits until then.
+  void StartFailed(std::string_view container, const Error& error, os::MonoTime now,
+                   std::string_view reason = "CreateContainerError");
   /// The pod has to go, after its grace period at the latest, or after `grace` if that is shorter; called again:
   /// nothing changes.
   void Terminate(os::MonoTime now, std::optional<os::Millis> grace = std::nullopt);
@@ -120,6 +122,7 @@ class PodLifecycle {
     std::optional<int> creating;           // attempt being started in the background
     int start_failures = 0;                // Start errors in a row
     std::optional<os::MonoTime> retry_at;  // after a Start error
+    std::string start_reason;
     std::string start_error;
     std::optional<os::MonoTime> term_at;
     std::optional<os::MonoTime> kill_at;  // last KILL named

@@ -314,7 +314,9 @@ TEST(PodLifecycleTest, StartErrorsAreRetriedEvenIfNothingElseWouldBe) {
   EXPECT_EQ(d.View("a").message, "disk full");
   EXPECT_EQ(d.life.phase(), PodPhase::kPending);
   EXPECT_EQ(d.Next(10), "start a/0");
-  d.life.StartFailed("a", {Code::kExhausted, 0, "disk full"}, At(10));
+  d.life.StartFailed("a", {Code::kIo, 0, "no such image"}, At(10), "ErrImagePull");
+  EXPECT_EQ(d.View("a").reason, "ErrImagePull");
+  EXPECT_EQ(d.View("a").last_end, "");
   EXPECT_EQ(d.Next(10), "; wake 30");
   EXPECT_EQ(d.Next(30), "start a/0");
   d.Runs("a", 30);

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "codec/codec.h"
 #include "state/kubelet_dump.h"
@@ -20,33 +21,6 @@ using Entry = KubeletDeviceState::Entry;
 
 std::unexpected<Error> Damaged(const std::string& what) {
   return Fail(Code::kCorrupt, "not a sound device checkpoint of a kubelet: " + what);
-}
-
-std::optional<int> Digit(char c) {
-  if (c >= 'A' && c <= 'Z') return c - 'A';
-  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-  if (c >= '0' && c <= '9') return c - '0' + 52;
-  if (c == '+') return 62;
-  if (c == '/') return 63;
-  return std::nullopt;
-}
-
-/// The bytes behind base64 with padding; nullopt: it is none.
-std::optional<std::string> FromBase64(std::string_view text) {
-  if (text.size() % 4 != 0) return std::nullopt;
-  const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
-  std::string out;
-  std::uint32_t bits = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto digit = i < text.size() - padding ? Digit(text[i]) : std::optional(0);
-    if (!digit) return std::nullopt;
-    bits = bits << 6 | static_cast<std::uint32_t>(*digit);
-    if (i % 4 != 3) continue;
-    for (const unsigned shift : {16U, 8U, 0U}) out += static_cast<char>(bits >> shift & 0xffU);
-    bits = 0;
-  }
-  out.resize(out.size() - padding);
-  return out;
 }
 
 // ---- what the checksum covers ----

@@ -19,6 +19,9 @@ std::string Complete(std::vector<std::string> words) {
 TEST(CompletionTest, KnowsCommandsOptionsAndValues) {
   EXPECT_EQ("pods\tList the pods of this node and what they hold\n", Complete({"po"}));
   EXPECT_THAT(Complete({""}), AllOf(HasSubstr("apply\t"), HasSubstr("replay\t"), Not(HasSubstr("__complete"))));
+  EXPECT_EQ("import\n", Complete({"images", "im"}));
+  EXPECT_EQ(":files\n", Complete({"images", "import", ""}));
+  EXPECT_THAT(Complete({"exec", "--ti"}), HasSubstr("--timeout\t"));
   EXPECT_THAT(Complete({"logs", "--t"}), AllOf(HasSubstr("--tail\t"), HasSubstr("--timestamps\t")));
   EXPECT_EQ("json\n", Complete({"pods", "-o", "j"}));
   EXPECT_EQ("--output=json\n", Complete({"pods", "--output=j"}));  // zsh and fish: one word
@@ -66,6 +69,7 @@ TEST_F(PodCompletionTest, AsksBerthdForPodsAndContainers) {
   AddPod("web", "2");
   const std::vector<std::string> socket = {"__complete", "describe", "--socket", BerthdTest::socket(), "w"};
   EXPECT_EQ("web-n1\tGuaranteed, Running\n", Berth(socket).out);
+  EXPECT_EQ("app\tapp\n", Berth({"__complete", "exec", "--socket", BerthdTest::socket(), "web", "-c", ""}).out);
   EXPECT_EQ("app\tapp\n", Berth({"__complete", "logs", "--socket", BerthdTest::socket(), "web", "-c", ""}).out);
   const RunOptions environment{.environment = {"BERTH_SOCKET=" + BerthdTest::socket()}, .input = {}};
   EXPECT_EQ("default/web-n1\tGuaranteed, Running\n", Berth({"__complete", "delete", "def"}, environment).out);

@@ -11,9 +11,9 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr const char* kCommands[] = {"apply",  "pods",       "describe", "logs",    "delete",   "map",
-                                     "events", "node",       "status",   "machine", "simulate", "explain",
-                                     "replay", "completion", "version",  "help"};
+constexpr const char* kCommands[] = {"apply",    "pods",    "describe", "logs",       "delete",  "map",
+                                     "events",   "node",    "status",   "exec",       "images",  "machine",
+                                     "simulate", "explain", "replay",   "completion", "version", "help"};
 
 TEST(BerthHelpTest, NoArgumentsPrintTheOverview) {
   const Ran ran = Berth({});
@@ -65,6 +65,10 @@ TEST(BerthUsageTest, NamesTheMistakeAndTheNearestWord) {
   ExpectUsageError({"map", "--width", "7"}, "--width");
   ExpectUsageError({"logs", "web", "--tail", "many"}, "--tail");
   ExpectUsageError({"logs", "web", "-f", "-p"}, "--previous excludes --follow");
+  ExpectUsageError({"exec", "web"}, "command is required");
+  ExpectUsageError({"exec", "web", "ls", "-l"}, "unknown option -l");
+  ExpectUsageError({"images", "imprt"}, "'imprt' is none of list|import, did you mean import?");
+  ExpectUsageError({"images", "import"}, "FILE is required");
 }
 
 TEST(BerthSocketTest, AnAbsentDaemonGivesStatus4AndTheCure) {
@@ -73,12 +77,15 @@ TEST(BerthSocketTest, AnAbsentDaemonGivesStatus4AndTheCure) {
                                                   {"map"},
                                                   {"events"},
                                                   {"logs", "web"},
+                                                  {"exec", "web", "--", "ls", "-l"},
+                                                  {"images"},
+                                                  {"images", "import", "app.tar"},
                                                   {"status"},
                                                   {"node"},
                                                   {"delete", "web"},
                                                   {"apply", "-f", "/nonexistent.yaml"}}) {
     std::vector<std::string> arguments = command;
-    arguments.insert(arguments.end(), {"--socket", "/nonexistent/berth.sock"});
+    arguments.insert(arguments.begin() + 1, {"--socket", "/nonexistent/berth.sock"});
     const Ran ran = Berth(arguments);
     EXPECT_EQ(4, ran.status) << command.front();
     EXPECT_EQ("", ran.out) << command.front();

@@ -134,6 +134,24 @@ TEST_F(PodsCommandTest, LogsWantAContainerThatExists) {
   EXPECT_THAT(ran.err, HasSubstr("pod default/web-n1 has no container 'ap', did you mean app?"));
 }
 
+TEST_F(PodsCommandTest, APlayedMachineSaysWhyItRunsNoCommandsAndHasNoImages) {
+  AddPod("web", "2");
+  const std::string socket = PodsCommandTest::socket();
+  const Ran ran = Berth({"exec", "--socket", socket, "web", "--", "ls", "-l"});
+  EXPECT_EQ(1, ran.status);
+  EXPECT_EQ("", ran.out);
+  EXPECT_THAT(ran.err, HasSubstr("plays a machine (--machine): nothing runs, so there are no containers to run"));
+  EXPECT_THAT(Ask({"images"}).err, HasSubstr("nothing runs, so there are no images"));
+  EXPECT_EQ(1, Ask({"images", "import", "/nonexistent.tar"}).status);
+  EXPECT_THAT(Berth({"exec", "--socket", socket, "none", "--", "ls"}).err, HasSubstr("no pod 'none' on this node"));
+  EXPECT_THAT(Berth({"exec", "--socket", socket, "web", "-c", "ap", "--", "ls"}).err, HasSubstr("did you mean app?"));
+  for (const char* const wrong : {"soon", "0", "-1s", "25h"})
+    EXPECT_THAT(Berth({"exec", "--socket", socket, std::string("--timeout=") + wrong, "web", "--", "ls"}).err,
+                HasSubstr("must be a time like 30s or 5m, at most 24h"))
+        << wrong;
+  EXPECT_THAT(Berth({"exec", "--socket", socket, "web", "--", "ls", "caf\xe9"}).err, HasSubstr("not UTF-8"));
+}
+
 TEST_F(PodsCommandTest, APlayedMachineSaysWhyItHasNoLogs) {
   AddPod("web", "1");
   const Ran ran = Ask({"logs", "web"});

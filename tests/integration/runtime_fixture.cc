@@ -139,10 +139,10 @@ ContainerStatus RuntimeTest::Run(const StartRequest& request) {
 }
 
 std::string RuntimeTest::Output(const StartRequest& request, std::string_view stream) const {
-  const Result<std::vector<LogEntry>> entries = TailLog(request.log_path, {});
-  if (!entries) return entries.error().message;
+  const Result<LogPart> tail = TailLog(request.log_path, {});
+  if (!tail) return tail.error().message;
   std::string out;
-  for (const LogEntry& entry : *entries)
+  for (const LogEntry& entry : tail->entries)
     if (entry.stream == stream) out += entry.text + "\n";
   return out;
 }

@@ -201,11 +201,11 @@ TEST_F(RuntimeTest, TenMegabytesOfOutputAreRotated) {
     ASSERT_EQ(::stat((temp_ / name).c_str(), &st), 0) << name;
     EXPECT_LE(st.st_size, 2 << 20) << name;
   }
-  const Result<std::vector<LogEntry>> tail = TailLog(request.log_path, {.entries = 20'000, .bytes = 8U << 20});
+  const Result<LogPart> tail = TailLog(request.log_path, {.entries = 20'000, .bytes = 8U << 20});
   ASSERT_TRUE(tail);
-  ASSERT_EQ(tail->size(), 20'000U);
-  for (std::size_t i = 0; i < tail->size(); ++i)
-    ASSERT_EQ(ParseDecimal<std::size_t>((*tail)[i].text), 80'001 + i) << "lines are missing or out of order";
+  ASSERT_EQ(tail->entries.size(), 20'000U);
+  for (std::size_t i = 0; i < tail->entries.size(); ++i)
+    ASSERT_EQ(ParseDecimal<std::size_t>(tail->entries[i].text), 80'001 + i) << "lines are missing or out of order";
 }
 
 TEST_F(RuntimeTest, LeftoversDoNotKeepAContainerAlive) {

@@ -1,0 +1,23 @@
+// `berth exec`: a command in a container that runs.
+#ifndef BERTH_CMD_BERTH_EXEC_H_
+#define BERTH_CMD_BERTH_EXEC_H_
+
+#include <string>
+#include <vector>
+
+#include "berth/session.h"
+
+namespace berth::cli {
+
+struct ExecOptions {
+  std::string pod;        ///< as PickPod
+  std::string container;  ///< "": the only container
+  std::string timeout = "60s";
+  std::vector<std::string> command;
+};
+/// Prints what the command wrote and gives its exit status.
+int RunExec(const ExecOptions& options, const Session& session);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_CMD_BERTH_EXEC_H_

@@ -1,0 +1,63 @@
+// What people ask of a container runtime themselves: on the caller's thread, for as long as it takes, beside the loop.
+#ifndef BERTH_DAEMON_CONTAINER_CALLS_H_
+#define BERTH_DAEMON_CONTAINER_CALLS_H_
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cri/client.h"
+#include "os/unique_fd.h"
+
+namespace berth::daemon {
+
+/// How a command in a container ended.
+struct CommandEnd {
+  std::string out;
+  std::string err;
+  /// The command's own, or what a shell would say: kEndedLateExit, kNotFoundExit, kNotExecutableExit.
+  int exit_code = 0;
+  std::string message;  ///< what is to be known beside; "": nothing
+};
+inline constexpr int kEndedLateExit = 124;
+inline constexpr int kNotExecutableExit = 126;
+inline constexpr int kNotFoundExit = 127;
+
+/// Of the text a runtime gives when it could not start a command: kNotFoundExit, kNotExecutableExit, or 0 when it is no
+/// such text. Pure.
+int StartExitCode(std::string_view text);
+
+/// Thread: any.
+class ContainerCalls {
+ public:
+  /// Commands at a time; each waits on a thread of the local API.
+  static constexpr int kMostCommands = 8;
+
+  /// `socket` of the container runtime. Errors: as eventfd(2).
+  static Result<std::unique_ptr<ContainerCalls>> Open(const std::string& socket);
+
+  const std::string& socket() const { return client_.socket(); }
+
+  /// Runs a command in a running container, without standard input, and waits for its end; after `limit` the runtime
+  /// kills it. Errors: kBusy (kMostCommands run, berthd stops, the runtime does not answer), kExhausted (more output
+  /// than the runtime passes on), else as cri::Client.
+  Result<CommandEnd> Exec(const std::string& id, const std::vector<std::string>& command, std::chrono::seconds limit);
+  Result<std::vector<cri::Image>> Images() const { return client_.Images(); }
+  /// Calls under way come back at once, as do all that follow.
+  void GiveUp();
+
+ private:
+  ContainerCalls(const std::string& socket, os::UniqueFd cancel)
+      : cancel_(std::move(cancel)), client_(socket, {}, cancel_.get()) {}
+
+  const os::UniqueFd cancel_;
+  const cri::Client client_;
+  std::atomic<int> commands_ = 0;
+};
+
+}  // namespace berth::daemon
+
+#endif  // BERTH_DAEMON_CONTAINER_CALLS_H_

@@ -1,0 +1,268 @@
+// `berth` beside a real berthd: what it says about containers that really run, as processes and behind CRI.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "containerd_fixture.h"
+#include "daemon_fixture.h"
+#include "process.h"
+
+namespace berth {
+namespace {
+
+using testing::HasSubstr;
+using testkit::ContainerdFixture;
+using testkit::DaemonFixture;
+
+/// A pod of one container named app; `more`: lines of its spec.
+std::string PodText(const std::string& name, const std::string& script, const std::string& more = "") {
+  return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+         "}\nspec:\n  hostNetwork: true\n  terminationGracePeriodSeconds: 5\n" + more +
+         "  containers:\n  - name: app\n    image: localhost/berth/busybox:1\n    command:\n    - /bin/sh\n    - -c\n"
+         "    - |\n      " +
+         script + "\n";
+}
+
+std::string FileText(const std::string& path) {
+  std::ifstream in(path);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+std::string Numbered(int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += "line " + std::to_string(i) + "\n";
+  return out;
+}
+
+/// What both runtimes have to do alike.
+class CommandsTest : public testing::Test {
+ protected:
+  Ran Ask(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin() + 1, {"--socket", berthd->socket()});
+    return Berth(arguments);
+  }
+  /// `berth` in the background, its output in the file `log`.
+  int Follow(std::vector<std::string> arguments, const std::string& log) const {
+    arguments.insert(arguments.begin() + 1, {"--socket", berthd->socket()});
+    return Spawn(BERTH, arguments, {}, berthd->Dir(log));
+  }
+  static int StatusOf(int pid) {
+    int status = -1;
+    ::waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  bool Started(const std::string& name) {
+    const codec::Json pod = berthd->PodNamed(name);
+    return pod.is_object() && pod["containers"][0].contains("logPath");
+  }
+  bool Gone(const std::string& name) { return !berthd->PodNamed(name).is_object(); }
+
+  void FollowsOverRotationsToTheEnd();
+  void PrintsTheLastWordsOfARemovedPod();
+
+  std::optional<DaemonFixture> berthd;
+};
+
+void CommandsTest::FollowsOverRotationsToTheEnd() {
+  constexpr int kLines = 3000;
+  berthd->AddPod("talk.yaml", PodText("talk",
+                                      "i=0; while [ $i -lt 3000 ]; do echo line $i; i=$((i+1)); "
+                                      "[ $((i % 300)) -ne 0 ] || sleep 0.1; done; printf end",
+                                      "  restartPolicy: Never\n"));
+  ASSERT_TRUE(berthd->Until("it has begun", [&] { return Started("talk"); }));
+  const int follower = Follow({"logs", "talk", "-f", "--tail", "100000"}, "talk.out");
+  EXPECT_EQ(0, StatusOf(follower)) << FileText(berthd->Dir("talk.out"));
+  EXPECT_EQ(Numbered(kLines) + "end\n", FileText(berthd->Dir("talk.out")));
+  EXPECT_EQ("line 2999\nend\n", Ask({"logs", "talk", "--tail", "2"}).out);
+  EXPECT_EQ("end\n", Ask({"logs", "talk", "-f", "--tail", "1"}).out) << "it has ended: so does this";
+  EXPECT_EQ("", Ask({"logs", "talk", "--since", "2099-01-01T00:00:00Z"}).out);
+  EXPECT_THAT(Ask({"logs", "talk", "--since", "1h"}).out, HasSubstr("line 2999\nend\n"));
+  EXPECT_THAT(Ask({"logs", "talk", "--since", "yesterday"}).err, HasSubstr("must be a time like"));
+}
+
+void CommandsTest::PrintsTheLastWordsOfARemovedPod() {
+  berthd->AddPod("polite.yaml", PodText("polite", "trap 'echo goodbye; exit 0' TERM; echo hello; sleep 1000 & wait"));
+  const std::string log = berthd->Dir("polite.out");
+  ASSERT_TRUE(berthd->Until("it has begun", [&] { return Started("polite"); }));
+  const int follower = Follow({"logs", "polite", "-f"}, "polite.out");
+  ASSERT_TRUE(berthd->Until("its word has arrived", [&] { return FileText(log) == "hello\n"; }));
+  berthd->RemovePod("polite.yaml");
+  EXPECT_EQ(0, StatusOf(follower));
+  EXPECT_EQ("hello\ngoodbye\n", FileText(log));
+  ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone("polite"); }));
+}
+
+class ProcessCommandsTest : public CommandsTest {
+ protected:
+  void SetUp() override {
+    if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+    berthd.emplace();
+    berthd->Configure("containerLogMaxSize: 20Ki\n");
+    berthd->Start();
+  }
+};
+
+TEST_F(ProcessCommandsTest, LogsAreFollowedToTheEndOfContainerAndPod) {
+  FollowsOverRotationsToTheEnd();
+  PrintsTheLastWordsOfARemovedPod();
+}
+
+TEST_F(ProcessCommandsTest, SaysWhyThereAreNeitherExecNorImages) {
+  berthd->AddPod("idle.yaml", PodText("idle", "sleep 1000"));
+  ASSERT_TRUE(berthd->Until("it runs", [&] { return berthd->Runs("idle"); }));
+  const Ran ran = Ask({"exec", "idle", "--", "ls"});
+  EXPECT_EQ(1, ran.status);
+  EXPECT_THAT(ran.err, HasSubstr("runs containers as plain processes (runtime: process)"));
+  EXPECT_THAT(ran.err, HasSubstr("is this host, where a command can be run as it is"));
+  EXPECT_THAT(Ask({"images"}).err, HasSubstr("there are no images"));
+}
+
+class CriCommandsTest : public CommandsTest {
+ protected:
+  void SetUp() override {
+    for (const auto& why : {ContainerdFixture::WhyNot(), DaemonFixture::WhyNot()})
+      if (why) GTEST_SKIP() << *why;
+    containerd.emplace();
+    containerd->Start();
+    berthd.emplace();
+    berthd->Start({"--runtime", "cri", "--runtime-endpoint", "unix://" + containerd->socket()});
+  }
+  void TearDown() override { berthd.reset(); }
+  void RunIdle() {
+    berthd->AddPod("idle.yaml", PodText("idle", "trap 'exit 0' TERM; sleep 1000 & wait"));
+    ASSERT_TRUE(berthd->Until("it runs", [&] { return berthd->Runs("idle"); }));
+  }
+  Ran Exec(std::vector<std::string> command, std::vector<std::string> options = {}) const {
+    options.insert(options.begin(), {"exec", "idle"});
+    options.emplace_back("--");
+    options.insert(options.end(), command.begin(), command.end());
+    return Ask(options);
+  }
+
+  std::optional<ContainerdFixture> containerd;
+};
+
+TEST_F(CriCommandsTest, LogsAreFollowedToTheEndOfContainerAndPod) {
+  FollowsOverRotationsToTheEnd();
+  PrintsTheLastWordsOfARemovedPod();
+}
+
+TEST_F(CriCommandsTest, ACommandsOutputAndExitCodeComeThrough) {
+  RunIdle();
+  const Ran ran = Exec({"/bin/sh", "-c", "echo out; echo wrong >&2; cat; printf '\\377\\000x'; exit 7"});
+  EXPECT_EQ(7, ran.status);
+  EXPECT_EQ(std::string("out\n\377\000x", 7), ran.out);
+  EXPECT_EQ("wrong\n", ran.err);
+  EXPECT_EQ("a b\n", Exec({"/bin/echo", "a b"}).out);
+
+  const Ran missing = Exec({"/no/such/program"});
+  EXPECT_EQ(127, missing.status);
+  EXPECT_THAT(missing.err, HasSubstr("/no/such/program"));
+  const Ran forbidden = Exec({"/etc"});
+  EXPECT_EQ(126, forbidden.status) << forbidden.err;
+  const Ran late = Exec({"/bin/sleep", "100"}, {"--timeout", "1"});
+  EXPECT_EQ(124, late.status);
+  EXPECT_THAT(late.err, HasSubstr("did not end within 1 s and was killed"));
+
+  const Ran large = Exec({"/bin/sh", "-c", "head -c 4000000 /dev/zero"});
+  EXPECT_EQ(0, large.status) << large.err;
+  EXPECT_EQ(4'000'000U, large.out.size());
+  const Ran huge = Exec({"/bin/sh", "-c", "head -c 20000000 /dev/zero"});
+  EXPECT_THAT(huge.err, HasSubstr("16 MiB")) << huge.status;
+
+  EXPECT_THAT(Exec({"ls"}, {"-c", "ap"}).err, HasSubstr("did you mean app?"));
+  EXPECT_THAT(Ask({"exec", "none", "--", "ls"}).err, HasSubstr("no pod 'none'"));
+  berthd->AddPod("over.yaml", PodText("over", "exit 3", "  restartPolicy: Never\n"));
+  ASSERT_TRUE(berthd->Until("it has ended", [&] { return berthd->PodNamed("over")["phase"] == "Failed"; }));
+  const Ran over = Ask({"exec", "over", "--", "ls"});
+  EXPECT_EQ(1, over.status);
+  EXPECT_THAT(over.err, HasSubstr("does not run: it is exited"));
+}
+
+TEST_F(CriCommandsTest, ACommandHoldsUpNeitherBerthdNorItsEnd) {
+  constexpr int kMost = 8;
+  std::filesystem::create_directory(berthd->Dir("begun"));
+  std::string text = PodText("idle", "trap 'exit 0' TERM; sleep 1000 & wait",
+                             "  volumes: [{name: begun, hostPath: {path: " + berthd->Dir("begun") + "}}]\n");
+  text.replace(text.find("busybox:1"), 9, "busybox:1\n    volumeMounts: [{name: begun, mountPath: /begun}]");
+  berthd->AddPod("idle.yaml", text);
+  ASSERT_TRUE(berthd->Until("it runs", [&] { return berthd->Runs("idle"); }));
+  std::vector<int> commands;
+  for (int i = 0; i < kMost; ++i)
+    commands.push_back(Follow({"exec", "idle", "--timeout", "10m", "--", "/bin/sh", "-c",
+                               "touch /begun/" + std::to_string(i) + "; exec sleep 600"},
+                              "exec.out"));
+  ASSERT_TRUE(berthd->Until("all have begun", [&] {
+    using Files = std::filesystem::directory_iterator;
+    return std::distance(Files(berthd->Dir("begun")), Files()) == kMost;
+  }));
+  const Ran ninth = Exec({"/bin/true"});
+  EXPECT_EQ(1, ninth.status);
+  EXPECT_THAT(ninth.err, HasSubstr("8 commands run in containers already"));
+  EXPECT_EQ(0, Ask({"status"}).status);
+  berthd->AddPod("more.yaml", PodText("more", "sleep 1000"));
+  ASSERT_TRUE(berthd->Until("another pod runs", [&] { return berthd->Runs("more"); }));
+  EXPECT_EQ(0, berthd->Stop());
+  for (const int pid : commands) EXPECT_NE(0, StatusOf(pid));
+}
+
+TEST_F(CriCommandsTest, APodShowsImageIdAndHowItsLastAttemptEnded) {
+  std::string text = PodText("lost", "sleep 1");
+  text.replace(text.find("busybox:1"), 9, "none:1\n    imagePullPolicy: Never");
+  std::ofstream(berthd->Dir("lost.yaml")) << text;
+  std::ofstream(berthd->Dir("fails.yaml")) << PodText("fails", "exit 3",
+                                                      "  volumes: [{name: work, emptyDir: {}}]\n"
+                                                      "  securityContext: {runAsUser: 65534}\n");
+  ASSERT_EQ(0, Ask({"apply", "-f", berthd->Dir("lost.yaml"), berthd->Dir("fails.yaml")}).status);
+  ASSERT_TRUE(berthd->Until("both are told", [&] {
+    const std::string pods = Ask({"pods"}).out;
+    return pods.contains("ErrImageNeverPull") && pods.contains("CrashLoopBackOff");
+  }));
+  const Ran lost = Ask({"describe", "lost"});
+  EXPECT_THAT(lost.out, HasSubstr("    Image:       localhost/berth/none:1\n"));
+  EXPECT_THAT(lost.out, HasSubstr("waiting, ErrImageNeverPull, "));
+  const Ran fails = Ask({"describe", "fails"});
+  EXPECT_THAT(fails.out, HasSubstr("    Last end:    Error, exit code 3, 20"));
+  EXPECT_THAT(fails.out, HasSubstr("    Id:          "));
+  const auto json = codec::ParseJson(Ask({"describe", "fails", "-o", "json"}).out, "describe");
+  ASSERT_TRUE(json);
+  EXPECT_EQ(64U, (*json)["containers"][0]["id"].get<std::string>().size());
+  EXPECT_EQ(3, (*json)["containers"][0]["lastEnd"]["exitCode"].get<int>());
+  EXPECT_EQ(65534, (*json)["manifest"]["spec"]["securityContext"]["runAsUser"].get<int>()) << "apply keeps all of it";
+  EXPECT_EQ("work", (*json)["manifest"]["spec"]["volumes"][0]["name"].get<std::string>());
+}
+
+TEST_F(CriCommandsTest, ImagesAreListedAndImported) {
+  const Ran list = Ask({"images"});
+  EXPECT_EQ(0, list.status) << list.err;
+  EXPECT_THAT(list.out, HasSubstr("localhost/berth/busybox  1 "));
+  const std::string archive = berthd->Dir("one.tar");
+  const Ran made = RunProgram(std::string(BERTH_SOURCE_DIR) + "/tools/make_image", {archive});
+  ASSERT_EQ(0, made.status) << made.err;
+  const Ran again = Ask({"images", "import", archive});
+  EXPECT_EQ(0, again.status) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("localhost/berth/busybox  1 ")) << "also when it was there";
+
+  const std::string name = "localhost/berth/busybox:1";
+  ASSERT_EQ(0, RunProgram("ctr", {"-a", containerd->socket(), "-n", "k8s.io", "images", "rm", name}).status);
+  ASSERT_TRUE(berthd->Until("it is gone", [&] { return !Ask({"images", "-o", "json"}).out.contains(name); }));
+  EXPECT_THAT(Ask({"images", "import", archive, "-o", "json"}).out, HasSubstr(name));
+  std::ofstream(berthd->Dir("wrong.tar")) << "no archive";
+  const Ran wrong = Ask({"images", "import", berthd->Dir("wrong.tar")});
+  EXPECT_EQ(1, wrong.status);
+  EXPECT_THAT(wrong.err, HasSubstr("ctr could not import"));
+  EXPECT_THAT(Ask({"images", "import", "/no/such.tar"}).err, HasSubstr("read /no/such.tar: No such file"));
+  const Ran without =
+      Berth({"images", "import", archive, "--socket", berthd->socket()}, {.environment = {"PATH=/nowhere"}});
+  EXPECT_EQ(1, without.status);
+  EXPECT_THAT(without.err, HasSubstr("there is no ctr in PATH"));
+}
+
+}  // namespace
+}  // namespace berth
