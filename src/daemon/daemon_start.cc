@@ -194,7 +194,12 @@ Result<void> Daemon::OpenRuntime() {
     BERTH_TRY(runtime_, DryRunRuntime::Open(os::SystemClock()));
     return {};
   }
-  if (settings_.berth.runtime == "cri") return OpenCriRuntime();
+  if (settings_.berth.runtime == "cri") {
+    auto opened = OpenCriRuntime();
+    // One that does not answer is no second berthd, which callers know by kBusy.
+    if (!opened && opened.error().code == Code::kBusy) opened.error().code = Code::kIo;
+    return opened;
+  }
   BERTH_TRY(runtime_, runtime::OpenProcessRuntime({.run_dir = settings_.berth.run_dir,
                                                    .shim_path = settings_.shim,
                                                    .shim_cgroup = tree_->Dirs(names_.Runtime())}));

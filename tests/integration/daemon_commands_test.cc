@@ -1,11 +1,15 @@
 // `berth` beside a real berthd: what it says about containers that really run, as processes and behind CRI.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "containerd_fixture.h"
 #include "daemon_fixture.h"
@@ -121,6 +125,25 @@ TEST_F(ProcessCommandsTest, SaysWhyThereAreNeitherExecNorImages) {
   EXPECT_THAT(ran.err, HasSubstr("runs containers as plain processes (runtime: process)"));
   EXPECT_THAT(ran.err, HasSubstr("is this host, where a command can be run as it is"));
   EXPECT_THAT(Ask({"images"}).err, HasSubstr("there are no images"));
+}
+
+TEST(ContainerRuntimeTest, OneThatDoesNotAnswerIsNotTakenForASecondBerthd) {
+  if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+  DaemonFixture berthd;
+  const std::string path = berthd.Dir("web.sock");
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(0, ::bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address));
+  ASSERT_EQ(0, ::listen(listener, 1));
+  std::jthread hangs_up([listener] { ::close(::accept(listener, nullptr, nullptr)); });
+  const auto ended = berthd.RunToEnd({"--runtime", "cri", "--runtime-endpoint", path});
+  EXPECT_EQ(1, ended.status);
+  EXPECT_THAT(ended.output, HasSubstr("is this a container runtime?"));
+  ::shutdown(listener, SHUT_RDWR);
+  hangs_up.join();
+  ::close(listener);
 }
 
 class CriCommandsTest : public CommandsTest {
