@@ -53,8 +53,9 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   if (!dry_run) out.host_groups = HostGroupsOf(settings, names);
   out.node_name = settings.berth.node_name;
   out.log_dir = settings.berth.log_dir + "/pods";
-  out.volume_dir = settings.berth.state_dir + "/volumes";
-  out.memory_volume_dir = settings.berth.run_dir + "/volumes";
+  out.volumes = {.disk = settings.berth.state_dir + "/volumes",
+                 .memory = settings.berth.run_dir + "/volumes",
+                 .pins = settings.berth.run_dir + "/subpaths"};
   if (const auto size = Quantity::Parse(settings.kubelet.container_log_max_size); size && size->Value() > 0)
     out.log_max_bytes = static_cast<std::uint64_t>(size->Value());
   out.log_max_files = settings.kubelet.container_log_max_files;

@@ -21,6 +21,7 @@
 #include "daemon/events.h"
 #include "daemon/eviction.h"
 #include "daemon/node_cgroups.h"
+#include "daemon/pod_volumes.h"
 #include "engine/engine.h"
 #include "model/decision.h"
 #include "model/ledger.h"
@@ -37,8 +38,7 @@ namespace berth::daemon {
 
 struct ManagerOptions {
   std::string node_name;
-  std::string volume_dir;         ///< emptyDir volumes: <volume_dir>/<uid>/<volume>
-  std::string memory_volume_dir;  ///< the same for medium Memory; on a tmpfs
+  VolumeFolders volumes;
   std::string log_dir;            ///< containers log to <log_dir>/<namespace>_<name>_<uid>/<container>/<attempt>.log
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;

@@ -246,7 +246,7 @@ Result<runtime::ContainerStatus> PodManager::TryStart(const ManagedPod& managed,
 /// What a runtime that makes groups has to know.
 Result<void> PodManager::FillPlace(const Pod& pod, const Container& container, runtime::StartRequest& request) {
   runtime::Place& place = request.place;
-  BERTH_TRY(place.mounts, MountsOf(pod, container, options_.volume_dir, options_.memory_volume_dir));
+  BERTH_TRY(place.mounts, MountsOf(pod, container, options_.volumes));
   BERTH_TRY(place.pod_group, groups_.MakePod(pod, ledger_));
   BERTH_TRY(place.values, groups_.ValuesNow(pod, container, ledger_));
   place.v2 = parts_.tree.layout().version == cgroup::Version::kV2;
@@ -321,7 +321,7 @@ bool PodManager::Finish(ManagedPod& managed, os::MonoTime now) {
   ForgetRecords(managed.pod.uid);
   std::error_code error;  // logs of a removed pod: of no use to anybody if they cannot be removed
   std::filesystem::remove_all(LogFolder(managed.pod), error);
-  RemoveVolumes(managed.pod.uid, options_.volume_dir, options_.memory_volume_dir);
+  RemoveVolumes(managed.pod.uid, options_.volumes);
   return true;
 }
 

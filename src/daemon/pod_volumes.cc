@@ -1,5 +1,7 @@
 #include "daemon/pod_volumes.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 #include <system_error>
 
 #include "base/text.h"
+#include "os/beneath.h"
 #include "os/lock_file.h"
 
 namespace berth::daemon {
@@ -16,12 +19,21 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr unsigned kPublic = 0755;
+constexpr mode_t kFile = 0644;
 constexpr mode_t kForEverybody = 0777;  // as the kubelet makes emptyDir: the container's user is not known
+
+/// An empty one, unless it is there.
+Result<void> MakeFile(const std::string& path) {
+  const os::UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kFile));
+  if (!file.valid() && errno != EEXIST) return FailErrno("make the file of a volume", path, errno);
+  return {};
+}
 
 Result<void> CheckHostPath(const Volume& volume) {
   const std::string& path = volume.host_path;
   if (volume.type == "DirectoryOrCreate") return os::MakeDirs(path, kPublic);
-  if (volume.type.empty() || volume.type == "FileOrCreate") return {};
+  if (volume.type.empty()) return {};
+  if (volume.type == "FileOrCreate") return MakeFile(path);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   const bool fits = (volume.type == "Directory" && fs::is_directory(status)) ||
@@ -34,8 +46,7 @@ Result<void> CheckHostPath(const Volume& volume) {
                                   " is not a " + Printable(volume.type, 40) + "; make it, or change hostPath.type");
 }
 
-Result<std::string> SourceOf(const Pod& pod, const Volume& volume, const std::string& volume_dir,
-                             const std::string& memory_dir) {
+Result<std::string> SourceOf(const Pod& pod, const Volume& volume, const VolumeFolders& folders) {
   if (volume.kind == Volume::Kind::kOther)
     return Fail(Code::kUnsupported,
                 "volume " + volume.name + " is a " + Printable(volume.type, 60) + "; Berth has hostPath and emptyDir");
@@ -43,26 +54,35 @@ Result<std::string> SourceOf(const Pod& pod, const Volume& volume, const std::st
     BERTH_RETURN_IF_ERROR(CheckHostPath(volume));
     return volume.host_path;
   }
-  std::string folder = (volume.in_memory ? memory_dir : volume_dir) + "/" + pod.uid + "/" + volume.name;
+  std::string folder = fmt::format("{}/{}/{}", volume.in_memory ? folders.memory : folders.disk, pod.uid, volume.name);
   BERTH_RETURN_IF_ERROR(os::MakeDirs(folder, kPublic));
   if (::chmod(folder.c_str(), kForEverybody) != 0) return FailErrno("open to everybody", folder, errno);
   return folder;
 }
 
+/// Holds a path of a volume at `pin`, which nobody but us can change.
+Result<void> Pin(const std::string& volume, const std::string& sub_path, const std::string& pin) {
+  auto found = os::OpenBeneath(volume, sub_path);
+  if (!found && found.error().code == Code::kNotFound) found = os::MakeDirsBeneath(volume, sub_path, kPublic);
+  if (!found) return std::unexpected(std::move(found).error());
+  return os::BindAt(*found, pin);
+}
+
 }  // namespace
 
 Result<std::vector<runtime::BoundMount>> MountsOf(const Pod& pod, const Container& container,
-                                                  const std::string& volume_dir, const std::string& memory_dir) {
+                                                  const VolumeFolders& folders) {
   std::vector<runtime::BoundMount> out;
   for (const VolumeMount& mount : container.mounts) {
     const auto volume = std::ranges::find(pod.volumes, mount.name, &Volume::name);
     if (volume == pod.volumes.end())
       return Fail(Code::kInvalid, "container " + container.name + " mounts volume " + Printable(mount.name, 80) +
                                       ", which is not in spec.volumes");
-    BERTH_TRY(std::string source, SourceOf(pod, *volume, volume_dir, memory_dir));
+    BERTH_TRY(std::string source, SourceOf(pod, *volume, folders));
     if (!mount.sub_path.empty()) {
-      source += "/" + mount.sub_path;
-      if (volume->kind == Volume::Kind::kEmptyDir) BERTH_RETURN_IF_ERROR(os::MakeDirs(source, kPublic));
+      std::string pin = fmt::format("{}/{}/{}-{}", folders.pins, pod.uid, container.name, out.size());
+      BERTH_RETURN_IF_ERROR(Pin(source, mount.sub_path, pin));
+      source = std::move(pin);
     }
     out.push_back({.container_path = mount.mount_path,
                    .host_path = std::move(source),
@@ -72,10 +92,14 @@ Result<std::vector<runtime::BoundMount>> MountsOf(const Pod& pod, const Containe
   return out;
 }
 
-void RemoveVolumes(const std::string& uid, const std::string& volume_dir, const std::string& memory_dir) {
+void RemoveVolumes(const std::string& uid, const VolumeFolders& folders) {
   std::error_code error;
-  for (const std::string& dir : {volume_dir, memory_dir})
-    if (!dir.empty() && !uid.empty()) fs::remove_all(dir + "/" + uid, error);
+  // One by one, and only what is not mounted any more: what is behind a pin is not ours to remove.
+  const std::string pins = folders.pins + "/" + uid;
+  for (fs::directory_iterator entry(pins, error), end; !error && entry != end; entry.increment(error)) [[maybe_unused]]
+    const auto removed = os::Unbind(entry->path().string());
+  fs::remove(pins, error);
+  for (const std::string& dir : {folders.disk, folders.memory}) fs::remove_all(dir + "/" + uid, error);
 }
 
 SecurityContext WithPodDefaults(SecurityContext container, const SecurityContext& pod) {

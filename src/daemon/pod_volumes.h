@@ -11,13 +11,21 @@
 
 namespace berth::daemon {
 
-/// What a container mounts; makes the directories of emptyDir volumes: <volume_dir>/<uid>/<volume>, for medium Memory
-/// <memory_dir>/<uid>/<volume>. Errors: kInvalid with the cure for a volume that is missing, of a kind Berth does not
-/// have, or whose host path is not what its type says.
+/// Where volumes live.
+struct VolumeFolders {
+  std::string disk;    ///< emptyDir: <disk>/<uid>/<volume>
+  std::string memory;  ///< the same for medium Memory; on a tmpfs
+  std::string pins;    ///< of subPath: <pins>/<uid>/<container>-<n>
+};
+
+/// What a container mounts; makes the directories of emptyDir volumes. A subPath is looked up without leaving its
+/// volume, made if it is missing, and held by a mount below `pins`: a container that swaps it for a link gains nothing.
+/// Errors: kInvalid with the cure for a volume that is missing, of a kind Berth does not have, or whose host path is
+/// not what its type says; kPermission for a subPath that leads out of its volume.
 Result<std::vector<runtime::BoundMount>> MountsOf(const Pod& pod, const Container& container,
-                                                  const std::string& volume_dir, const std::string& memory_dir);
-/// Removes the emptyDir volumes of a pod. What cannot be removed is left.
-void RemoveVolumes(const std::string& uid, const std::string& volume_dir, const std::string& memory_dir);
+                                                  const VolumeFolders& folders);
+/// Takes off the mounts of a pod and removes its emptyDir volumes. What cannot be removed is left.
+void RemoveVolumes(const std::string& uid, const VolumeFolders& folders);
 
 /// What a container says about its security, completed by what its pod says.
 SecurityContext WithPodDefaults(SecurityContext container, const SecurityContext& pod);

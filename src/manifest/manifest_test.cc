@@ -194,6 +194,20 @@ TEST(ParsePodsTest, AllProblemsOfAFileAreReportedTogether) {
                     HasSubstr("pod.yaml: document 3: spec.containers: Required value")));
 }
 
+TEST(ParsePodsTest, NamesOfVolumesBecomePathsAndAreChecked) {
+  const auto error_with = [](const std::string& volume) {
+    return ErrorOfSpec("{containers: [{name: a, image: a}], volumes: [" + volume + "]}");
+  };
+  EXPECT_THAT(error_with("{name: ../../etc, emptyDir: {}}"),
+              HasSubstr("spec.volumes[0].name: Invalid value: \"../../etc\""));
+  EXPECT_THAT(error_with("{name: a/b, emptyDir: {}}"), HasSubstr("spec.volumes[0].name: Invalid value: \"a/b\""));
+  EXPECT_THAT(error_with("{emptyDir: {}}"), HasSubstr("spec.volumes[0].name: Required value"));
+  EXPECT_THAT(error_with("{name: v, hostPath: {path: /a/../etc}}"), HasSubstr("spec.volumes[0].hostPath.path"));
+  EXPECT_THAT(
+      ErrorOfSpec("{containers: [{name: a, image: a, volumeMounts: [{name: v, mountPath: /m, subPath: ../x}]}]}"),
+      HasSubstr("volumeMounts[0].subPath: Invalid value: \"/../x\""));
+}
+
 TEST(ParsePodsTest, UnknownFieldsAreWarningsWithAHint) {
   EXPECT_THAT(WarningsOfSpec("{containers: [{name: a, image: a, resourcs: {}}], zzz: 1}"),
               ElementsAre("pod.yaml: document 1: spec.containers[0].resourcs: unknown field, ignored; did you mean "

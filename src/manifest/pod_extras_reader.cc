@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "manifest/names.h"
 
 namespace berth::manifest {
 namespace {
@@ -68,7 +69,8 @@ void ReadOptional(Object& object, std::string_view key, std::optional<Value>& ou
 void ReadVolume(const Node& node, const Path& path, Report& report, Volume& out) {
   Object object(node, path, report);
   object.Read("name", out.name);
-  if (out.name.empty()) report.Problem(object.PathOf("name"), "Required value: give the volume a name");
+  if (const std::string wrong = CheckLabelName(out.name); !wrong.empty())  // it becomes part of a path
+    report.Problem(object.PathOf("name"), wrong);
   object.Within("hostPath", [&](Object& source) {
     out.kind = Volume::Kind::kHostPath;
     source.Read("path", out.host_path);
@@ -97,6 +99,7 @@ void ReadVolumeMount(const Node& node, const Path& path, Report& report, VolumeM
   object.Read("subPath", out.sub_path);
   object.Read("readOnly", out.read_only);
   object.Read("mountPropagation", out.propagation);
+  if (out.name.empty()) report.Problem(object.PathOf("name"), "Required value: name one of spec.volumes");
   CheckPath(object, "mountPath", out.mount_path);
   if (!out.sub_path.empty()) CheckPath(object, "subPath", "/" + out.sub_path);
   object.Finish(kMountUnused);

@@ -161,6 +161,43 @@ TEST_F(DaemonCriTest, RunsAPodThroughItsLife) {
   EXPECT_TRUE(std::filesystem::is_empty(berthd->state_dir + "/volumes"));
 }
 
+/// A container that replaces the directory of a subPath by a link gets neither its next attempt nor anybody else out of
+/// the volume.
+TEST_F(DaemonCriTest, ASubPathNeverLeadsOutOfItsVolume) {
+  Start();
+  std::filesystem::create_directories(berthd->Dir("secret"));
+  std::ofstream(berthd->Dir("secret") + "/key") << "outside\n";
+  const std::string volumes = "  volumes: [{name: work, emptyDir: {}}]\n";
+  const auto with = [](std::string manifest, const std::string& mount) {
+    return manifest + "    volumeMounts: [{name: work, mountPath: /all}" + mount + "]\n";
+  };
+  berthd->AddPod("good.yaml",
+                 with(Manifest("good", "", "echo here > /part/file; cat /all/a/b/file; " + std::string(kIdle), volumes),
+                      ", {name: work, mountPath: /part, subPath: a/b}"));
+  ASSERT_TRUE(berthd->Until("good runs", [&] { return berthd->Runs("good"); }));
+  ASSERT_TRUE(berthd->Until("good says so", [&] { return LogOf("good").find("stdout F here") != std::string::npos; }));
+  EXPECT_FALSE(std::filesystem::is_empty(berthd->Dir("run") + "/subpaths"));
+
+  // The first attempt finds an empty directory, swaps it for a link and ends.
+  berthd->AddPod(
+      "bad.yaml",
+      with(Manifest("bad", "", "ls /part; rmdir /all/part; ln -s " + berthd->Dir("secret") + " /all/part; exit 1",
+                    volumes),
+           ", {name: work, mountPath: /part, subPath: part}"));
+  ASSERT_TRUE(berthd->Until("the link is refused", [&] {
+    return berthd->output().find("it leads out of there") != std::string::npos;
+  })) << berthd->output();
+  EXPECT_EQ(std::string::npos, LogOf("bad").find("key")) << LogOf("bad");
+
+  berthd->RemovePod("good.yaml");
+  berthd->RemovePod("bad.yaml");
+  ASSERT_TRUE(berthd->Until("both are gone", [&] { return Gone("good") && Gone("bad"); }));
+  ExpectNothingLeft();
+  EXPECT_TRUE(std::filesystem::is_empty(berthd->Dir("run") + "/subpaths"));
+  EXPECT_EQ(std::string::npos, FileText("/proc/self/mountinfo").find(berthd->Dir("run"))) << "a mount was left";
+  EXPECT_EQ("outside\n", FileText(berthd->Dir("secret") + "/key"));
+}
+
 TEST_F(DaemonCriTest, RestartsWithBackOffAndKeepsOneDeadContainer) {
   Start();
   berthd->AddPod("fails.yaml", Manifest("fails", "", "exit 3", "  restartPolicy: OnFailure\n"));
