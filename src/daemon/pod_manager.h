@@ -39,7 +39,7 @@ namespace berth::daemon {
 struct ManagerOptions {
   std::string node_name;
   VolumeFolders volumes;
-  std::string log_dir;            ///< containers log to <log_dir>/<namespace>_<name>_<uid>/<container>/<attempt>.log
+  std::string log_dir;  ///< containers log to <log_dir>/<namespace>_<name>_<uid>/<container>/<attempt>.log
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
   os::Millis reconcile_period{10'000};
