@@ -23,7 +23,7 @@ std::string_view TakeWord(std::string_view& text) {
 Result<bool> BetweenLines(const os::OpenedFile& file, std::uint64_t offset) {
   if (offset == 0) return true;
   BERTH_TRY(const std::string before, file.Read(offset - 1, 1));
-  return before == "\n";
+  return before.starts_with('\n');
 }
 
 }  // namespace
