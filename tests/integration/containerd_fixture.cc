@@ -9,11 +9,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "base/text.h"
+#include "cri/client.h"
 
 namespace berth::testkit {
 namespace {
@@ -22,6 +25,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kMounts = "/sys/fs/cgroup";
 constexpr const char* kRuncState = "/run/containerd/runc/k8s.io/";
+constexpr const char* kSandboxImage = "localhost/berth/pause:1";
 constexpr int kLookMs = 20;
 constexpr int kPatienceMs = 30'000;
 
@@ -66,9 +70,16 @@ std::vector<int> PidsBelow(const std::string& top) {
 
 void Pause() { ::poll(nullptr, 0, kLookMs); }
 
-bool Found(const char* program) {
+/// Of a containerd other than Debian's: BERTH_CONTAINERD, a folder as tools/get_containerd makes it.
+std::string OwnProgram(const std::string& name) {
+  const char* const folder = std::getenv("BERTH_CONTAINERD");
+  return folder == nullptr ? name : std::string(folder) + "/" + name;
+}
+
+bool Found(const std::string& program) {
+  if (program.starts_with('/')) return ::access(program.c_str(), X_OK) == 0;
   for (const char* const folder : {"/usr/local/sbin/", "/usr/local/bin/", "/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/"})
-    if (::access((std::string(folder) + program).c_str(), X_OK) == 0) return true;
+    if (::access((folder + program).c_str(), X_OK) == 0) return true;
   return false;
 }
 
@@ -94,8 +105,9 @@ int RunProgram(const std::vector<std::string>& words, const std::string& log) {
 
 std::optional<std::string> ContainerdFixture::WhyNot() {
   if (::geteuid() != 0) return "needs root";
-  for (const char* const program : {"containerd", "ctr", "runc", "busybox", "python3"})
-    if (!Found(program)) return std::string("needs ") + program + ": tools/install_packages test";
+  for (const std::string& program : {OwnProgram("containerd"), OwnProgram("ctr"), std::string("runc"),
+                                     std::string("busybox"), std::string("python3")})
+    if (!Found(program)) return "needs " + program + ": tools/install_packages test";
   return std::nullopt;
 }
 
@@ -160,7 +172,7 @@ void ContainerdFixture::Start(bool with_cri) {
     ::_exit(127);
   }
   ASSERT_GT(pid_, 0);
-  const auto answers = [&] { return RunProgram({"ctr", "-a", socket(), "version"}, Dir("ctr.log")) == 0; };
+  const auto answers = [&] { return RunProgram({OwnProgram("ctr"), "-a", socket(), "version"}, Dir("ctr.log")) == 0; };
   ASSERT_TRUE(Until("containerd answers", answers));
   if (with_cri && !imported_) ImportImages();
 }
@@ -169,9 +181,18 @@ void ContainerdFixture::ImportImages() {
   const std::string archive = Dir("images.tar");
   ASSERT_EQ(0, RunProgram({std::string(BERTH_SOURCE_DIR) + "/tools/make_image", archive}, Dir("ctr.log")))
       << ReadAll(Dir("ctr.log"));
-  ASSERT_EQ(0, RunProgram({"ctr", "-a", socket(), "-n", "k8s.io", "images", "import", archive}, Dir("ctr.log")))
+  ASSERT_EQ(
+      0, RunProgram({OwnProgram("ctr"), "-a", socket(), "-n", "k8s.io", "images", "import", archive}, Dir("ctr.log")))
       << ReadAll(Dir("ctr.log"));
   imported_ = true;
+  // What ctr imported the CRI plug-in hears of a moment later.
+  const cri::Client client(socket());
+  EXPECT_TRUE(Until("the images are known", [&] {
+    return std::ranges::all_of(std::array{kTestImage, kSandboxImage}, [&](const char* image) {
+      const auto found = client.FindImage(image);
+      return found && *found;
+    });
+  }));
 }
 
 void ContainerdFixture::Kill() {
@@ -181,7 +202,12 @@ void ContainerdFixture::Kill() {
   pid_ = -1;
 }
 
-void ContainerdFixture::Freeze(bool on) { ::kill(pid_, on ? SIGSTOP : SIGCONT); }
+void ContainerdFixture::Freeze(bool on) {
+  ::kill(pid_, on ? SIGSTOP : SIGCONT);
+  siginfo_t info{};
+  // Its threads stop one after another.
+  if (on) ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT);
+}
 
 std::vector<std::string> ContainerdFixture::Groups() const {
   std::vector<std::string> out;
