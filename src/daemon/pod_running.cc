@@ -53,8 +53,11 @@ void PodManager::RecoverStatuses(ManagedPod& managed, os::MonoTime now) {
 
 void PodManager::OnRuntime(os::MonoTime now) {
   for (const runtime::ContainerStatus& status : parts_.runtime.Poll()) Take(status, now);
-  for (std::string& warning : parts_.runtime.TakeWarnings())
-    parts_.events.Warning("RuntimeWarning", "node/" + options_.node_name, std::move(warning));
+  for (const runtime::Notice& notice : parts_.runtime.TakeNotices()) {
+    const auto pod = pods_.find(notice.pod_uid);
+    parts_.events.Warning(notice.reason, pod != pods_.end() ? ObjectOf(pod->second.pod) : "node/" + options_.node_name,
+                          notice.message);
+  }
   if (parts_.runtime.makes_groups()) {
     for (const auto& [id, uid] : parts_.runtime.Sandboxes()) {
       if (!groups_.KnowId(uid, "", id)) continue;

@@ -100,6 +100,13 @@ struct ContainerStatus {
   friend bool operator==(const ContainerStatus&, const ContainerStatus&) = default;
 };
 
+/// Something that happened in the background and people should know.
+struct Notice {
+  std::string reason = "RuntimeWarning";  ///< of the event
+  std::string pod_uid;                    ///< "": it is about the node
+  std::string message;
+};
+
 /// Exit code of a container whose program could not be executed at all, as containerd reports it.
 inline constexpr int kStartErrorExitCode = 128;
 
@@ -138,8 +145,8 @@ class Runtime {
   virtual void ForgetPod(std::string_view) {}
   /// Forgets all pods but these (uids).
   virtual void Retain(const std::set<std::string>&) {}
-  /// What went wrong in the background and is tried again, a sentence each.
-  virtual std::vector<std::string> TakeWarnings() { return {}; }
+  /// What went wrong in the background since the last call.
+  virtual std::vector<Notice> TakeNotices() { return {}; }
 };
 
 }  // namespace berth::runtime

@@ -1,0 +1,127 @@
+#include "cri/ender.h"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "base/text.h"
+#include "os/clock.h"
+
+namespace berth::cri {
+namespace {
+
+constexpr std::chrono::seconds kLeastGrace{2};
+constexpr int kLooksAfterStop = 10;
+constexpr os::Millis kBetweenLooks{200};
+
+}  // namespace
+
+os::Millis Ender::RunPreStop(const runtime::StopRequest& request) {
+  if (request.pre_stop_exec.empty()) return os::Millis(0);
+  runtime::Notice notice{.reason = "FailedPreStopHook", .pod_uid = "", .message = ""};
+  std::string who = request.id.substr(0, 12);
+  {
+    const MutexLock lock(shared_.mutex);
+    if (const auto* status = shared_.containers.Find(request.id)) {
+      notice.pod_uid = status->pod_uid;
+      who = status->container;
+    }
+  }
+  const os::MonoTime begin = os::SystemClock().Now();
+  const auto ran =
+      shared_.client.Exec(request.id, request.pre_stop_exec, std::max(request.grace, std::chrono::seconds(1)));
+  if (!ran) {
+    notice.message = "container " + who + ": preStop: " + ran.error().message;
+    shared_.Notify(std::move(notice));
+  } else if (ran->exit_code != 0) {
+    notice.message = "container " + who + ": preStop ended with exit code " + std::to_string(ran->exit_code) + ": " +
+                     Printable(Trim(ran->err), 200);
+    shared_.Notify(std::move(notice));
+  }
+  return std::chrono::floor<os::Millis>(os::SystemClock().Now() - begin);
+}
+
+void Ender::StopContainer(const runtime::StopRequest& request) {
+  const auto taken = std::chrono::floor<std::chrono::seconds>(RunPreStop(request));
+  const bool at_once = request.grace.count() == 0 && request.pre_stop_exec.empty();
+  shared_.LookSoon();
+  const auto done =
+      shared_.client.Stop(request.id, at_once ? std::chrono::seconds(0) : std::max(request.grace - taken, kLeastGrace));
+  if (!done && !EndsSoon(request.id)) shared_.WarnOf("container " + request.id.substr(0, 12), done.error());
+  shared_.LookSoon();
+}
+
+/// The runtime fails to stop what ends at the same moment, and learns of the end a little later.
+bool Ender::EndsSoon(const std::string& id) const {
+  for (int look = 0; look < kLooksAfterStop; ++look) {
+    const auto now = shared_.client.Status(id);
+    if (now && now->state == ContainerEntry::State::kExited) return true;
+    if (!now) return now.error().code == Code::kNotFound;
+    os::SleepFor(kBetweenLooks);
+  }
+  return false;
+}
+
+Result<void> Ender::TryStopPod(const std::string& uid) {
+  BERTH_TRY(const std::vector<ContainerEntry> containers, shared_.client.Containers(shared_.LabelsOfPod(uid)));
+  for (const ContainerEntry& entry : containers)
+    if (entry.state == ContainerEntry::State::kCreated) BERTH_RETURN_IF_ERROR(shared_.client.Remove(entry.id));
+  BERTH_TRY(const std::vector<Sandbox> sandboxes, shared_.client.Sandboxes(shared_.LabelsOfPod(uid)));
+  for (const Sandbox& sandbox : sandboxes) BERTH_RETURN_IF_ERROR(shared_.client.StopSandbox(sandbox.id));
+  return {};
+}
+
+void Ender::StopPod(const std::string& uid) {
+  const auto done = TryStopPod(uid);
+  if (!done) shared_.WarnOf("pod " + uid, done.error());
+  const MutexLock lock(shared_.mutex);
+  if (done) {
+    shared_.sandboxes.Stopped(uid);
+  } else {
+    shared_.sandboxes.NotStopped(uid, os::SystemClock().Now());
+  }
+  shared_.WakeLoop();
+}
+
+void Ender::RemoveContainer(const std::string& id) {
+  const auto done = shared_.client.Remove(id);
+  bool is_new = false;
+  {
+    const MutexLock lock(shared_.mutex);
+    if (done) {
+      shared_.containers.Removed(id);
+    } else {
+      is_new = shared_.containers.Doom(id);
+    }
+  }
+  if (is_new) shared_.WarnOf("container " + id.substr(0, 12), done.error());
+}
+
+Result<void> Ender::TryRemovePod(const std::string& uid) {
+  BERTH_TRY(const std::vector<Sandbox> sandboxes, shared_.client.Sandboxes(shared_.LabelsOfPod(uid)));
+  for (const Sandbox& sandbox : sandboxes) {
+    BERTH_RETURN_IF_ERROR(shared_.client.StopSandbox(sandbox.id));
+    BERTH_RETURN_IF_ERROR(shared_.client.RemoveSandbox(sandbox.id));
+  }
+  return {};
+}
+
+void Ender::RemovePod(const std::string& uid) {
+  {
+    const MutexLock lock(shared_.mutex);
+    if (shared_.sandboxes.Wanted(uid)) return;  // its start removes what is of no use
+  }
+  const auto done = TryRemovePod(uid);
+  bool is_new = false;
+  {
+    const MutexLock lock(shared_.mutex);
+    if (done) {
+      shared_.sandboxes.Removed(uid);
+    } else {
+      is_new = shared_.sandboxes.Doom(uid);
+    }
+  }
+  if (is_new) shared_.WarnOf("pod " + uid, done.error());
+}
+
+}  // namespace berth::cri

@@ -1,0 +1,129 @@
+#include "cri/known_containers.h"
+
+#include <algorithm>
+
+#include "cri/specs.h"
+
+namespace berth::cri {
+namespace {
+
+using runtime::ContainerState;
+using runtime::ContainerStatus;
+
+constexpr int kRefusalsToTell = 5;  // of updates, in a row
+
+std::string LabelOf(const ContainerEntry& entry, const char* name) {
+  const auto it = entry.labels.find(name);
+  return it == entry.labels.end() ? "" : it->second;
+}
+
+}  // namespace
+
+void KnownContainers::Take(const ContainerStatus& status, const std::optional<std::string>& recorded) {
+  Known& known = known_[status.id];
+  known.status = status;
+  if (recorded) known.recorded = recorded;
+  known.since = looks_;
+}
+
+Seen KnownContainers::Compare(const std::vector<ContainerEntry>& list, std::uint64_t look) const {
+  std::map<std::string_view, ContainerEntry::State> states;
+  for (const ContainerEntry& entry : list) states.emplace(entry.id, entry.state);
+  Seen out;
+  for (const auto& [id, known] : known_) {
+    if (known.status.state != ContainerState::kRunning || known.since >= look) continue;
+    const auto found = states.find(id);
+    if (found == states.end()) {
+      ContainerStatus& gone = out.vanished.emplace_back(known.status);
+      gone.state = ContainerState::kUnknown;
+      gone.message = "the runtime does not know it any more";
+    } else if (found->second != ContainerEntry::State::kRunning) {
+      out.ended.push_back(id);
+    }
+  }
+  return out;
+}
+
+std::vector<ContainerStatus> KnownContainers::List() const {
+  std::vector<ContainerStatus> out;
+  for (const auto& [id, known] : known_) out.push_back(known.status);
+  return out;
+}
+
+const ContainerStatus* KnownContainers::Find(std::string_view id) const {
+  const auto it = known_.find(id);
+  return it == known_.end() ? nullptr : &it->second.status;
+}
+
+Result<std::optional<std::string>> KnownContainers::Forget(std::string_view id) {
+  const auto it = known_.find(id);
+  if (it == known_.end()) return std::nullopt;
+  if (it->second.status.state == ContainerState::kRunning)
+    return Fail(Code::kBusy, "container " + it->first.substr(0, 12) + " runs: it cannot be forgotten");
+  std::string uid = it->second.status.pod_uid;
+  known_.erase(it);
+  return uid;
+}
+
+void KnownContainers::ForgetPod(std::string_view uid) {
+  std::erase_if(wanted_cpus_, [&](const auto& entry) { return entry.first.first == uid; });
+}
+
+void KnownContainers::Want(const std::string& uid, const std::string& container, std::string cpus) {
+  wanted_cpus_[{uid, container}] = std::move(cpus);
+}
+
+std::string KnownContainers::Wanted(const std::string& uid, const std::string& container) const {
+  const auto it = wanted_cpus_.find({uid, container});
+  return it == wanted_cpus_.end() ? "" : it->second;
+}
+
+std::vector<std::string> KnownContainers::UpdatesDue() {
+  std::vector<std::string> out;
+  for (auto& [id, known] : known_) {
+    if (known.updating || known.status.state != ContainerState::kRunning) continue;
+    const std::string wanted = Wanted(known.status.pod_uid, known.status.container);
+    if (wanted.empty() || known.recorded == wanted) continue;
+    known.updating = true;
+    out.push_back(id);
+  }
+  return out;
+}
+
+std::optional<std::string> KnownContainers::UpdateBegins(std::string_view id) const {
+  const auto it = known_.find(id);
+  if (it == known_.end()) return std::nullopt;
+  return Wanted(it->second.status.pod_uid, it->second.status.container);
+}
+
+std::optional<std::string> KnownContainers::UpdateEnded(std::string_view id, const std::string& cpus,
+                                                        const Result<void>& done) {
+  const auto it = known_.find(id);
+  if (it == known_.end()) return std::nullopt;
+  Known& known = it->second;
+  known.updating = false;
+  known.recorded = done ? std::optional(cpus) : std::nullopt;
+  known.refused = done || done.error().code == Code::kNotFound ? 0 : known.refused + 1;
+  // CPUs it shall not have any more are refused by its pod's group, which is narrowed first. The next try has the new
+  // ones, so that a few refusals say nothing.
+  if (known.refused != kRefusalsToTell) return std::nullopt;
+  return "container " + it->first.substr(0, 12) + ": " + done.error().message + "; tried again";
+}
+
+std::vector<ContainerEntry> OfNoUse(const std::vector<ContainerEntry>& found) {
+  std::map<std::pair<std::string, std::string>, std::uint32_t> newest;
+  for (const ContainerEntry& entry : found) {
+    if (entry.state == ContainerEntry::State::kCreated) continue;
+    std::uint32_t& attempt = newest[{LabelOf(entry, kPodUid), LabelOf(entry, kContainerName)}];
+    attempt = std::max(attempt, entry.attempt);
+  }
+  std::vector<ContainerEntry> out;
+  std::ranges::copy_if(found, std::back_inserter(out), [&](const ContainerEntry& entry) {
+    if (entry.state == ContainerEntry::State::kCreated) return true;
+    return entry.state == ContainerEntry::State::kExited &&
+           entry.attempt < newest[{LabelOf(entry, kPodUid), LabelOf(entry, kContainerName)}];
+  });
+  return out;
+}
+
+}  // namespace berth::cri

@@ -1,0 +1,117 @@
+#include "cri/known_sandboxes.h"
+
+#include <algorithm>
+
+#include "runtime/backoff.h"
+
+namespace berth::cri {
+namespace {
+
+constexpr runtime::BackoffOptions kStopAgain{.initial = os::Millis(500), .max = os::Millis(10'000)};
+
+}  // namespace
+
+void KnownSandboxes::Recover(const std::vector<Sandbox>& found) {
+  for (const Sandbox& sandbox : found) {
+    State& pod = pods_[sandbox.uid];
+    pod.uncertain = true;
+    pod.attempts = std::max(pod.attempts, sandbox.attempt + 1);
+    if (pod.current.empty() || sandbox.ready) pod.current = sandbox.id;
+    pod.ready = pod.ready || sandbox.ready;
+  }
+}
+
+void KnownSandboxes::Want(const std::string& uid) {
+  pods_.try_emplace(uid);
+  doomed_.erase(uid);
+}
+
+std::optional<std::string> KnownSandboxes::Usable(const std::string& uid) {
+  State& pod = pods_[uid];
+  pod.stopping = false;
+  if (!pod.ready || pod.uncertain) return std::nullopt;
+  return pod.current;
+}
+
+SandboxPlan KnownSandboxes::Plan(std::string_view uid, const std::vector<Sandbox>& found) const {
+  SandboxPlan out;
+  if (const auto pod = pods_.find(uid); pod != pods_.end()) out.attempt = pod->second.attempts;
+  for (const Sandbox& sandbox : found) {
+    out.attempt = std::max(out.attempt, sandbox.attempt + 1);
+    if (sandbox.ready && out.use.empty()) {
+      out.use = sandbox.id;
+    } else {
+      out.remove.push_back(sandbox.id);
+    }
+  }
+  return out;
+}
+
+void KnownSandboxes::Made(const std::string& uid, const std::string& id, std::uint32_t attempt) {
+  State& pod = pods_[uid];
+  pod.current = id;
+  pod.ready = true;
+  pod.attempts = std::max(pod.attempts, attempt + 1);
+}
+
+void KnownSandboxes::NotMade(const std::string& uid, std::uint32_t attempt) {
+  State& pod = pods_[uid];
+  pod.attempts = std::max(pod.attempts, attempt + 1);
+}
+
+void KnownSandboxes::Lost(const std::string& uid) { pods_[uid].ready = false; }
+
+void KnownSandboxes::DoubtAll() {
+  for (auto& [uid, pod] : pods_) pod.uncertain = true;
+}
+
+bool KnownSandboxes::doubtful(std::string_view uid) const {
+  const auto pod = pods_.find(uid);
+  return pod != pods_.end() && pod->second.uncertain;
+}
+
+StopStep KnownSandboxes::NextStop(std::string_view uid, bool busy, os::MonoTime now) {
+  const auto it = pods_.find(uid);
+  if (it == pods_.end() || (!it->second.ready && !it->second.uncertain)) return StopStep::kDone;
+  State& pod = it->second;
+  if (pod.stopping && (busy || now < pod.stop_again)) return StopStep::kWait;
+  pod.stopping = true;
+  return StopStep::kBegin;
+}
+
+void KnownSandboxes::Stopped(std::string_view uid) {
+  const auto it = pods_.find(uid);
+  if (it == pods_.end()) return;
+  it->second.ready = false;
+  it->second.uncertain = false;
+  it->second.stop_failures = 0;
+}
+
+void KnownSandboxes::NotStopped(std::string_view uid, os::MonoTime now) {
+  const auto it = pods_.find(uid);
+  if (it == pods_.end()) return;
+  it->second.stop_again = now + runtime::BackoffDelay(++it->second.stop_failures, kStopAgain);
+}
+
+std::map<std::string, std::string> KnownSandboxes::Ready() const {
+  std::map<std::string, std::string> out;
+  for (const auto& [uid, pod] : pods_)
+    if (pod.ready) out.emplace(pod.current, uid);
+  return out;
+}
+
+bool KnownSandboxes::Forget(std::string_view uid) {
+  const auto it = pods_.find(uid);
+  if (it == pods_.end()) return false;
+  pods_.erase(it);
+  return true;
+}
+
+std::vector<std::string> KnownSandboxes::AllBut(const std::set<std::string>& uids) const {
+  std::vector<std::string> out;
+  for (const auto& [uid, pod] : pods_)
+    if (!uids.contains(uid)) out.push_back(uid);
+  return out;
+}
+
+}  // namespace berth::cri

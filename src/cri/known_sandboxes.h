@@ -1,0 +1,88 @@
+// What is known about the sandboxes of pods. Decisions only: no calls, no threads; time comes in as an argument.
+#ifndef BERTH_CRI_KNOWN_SANDBOXES_H_
+#define BERTH_CRI_KNOWN_SANDBOXES_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cri/client.h"
+#include "os/clock.h"
+
+namespace berth::cri {
+
+/// What to do about the sandboxes of a pod before a container of it is made.
+struct SandboxPlan {
+  std::string use;                  ///< id; "": a new one has to be made
+  std::vector<std::string> remove;  ///< ids
+  std::uint32_t attempt = 0;        ///< of the new one: no name that was used before
+};
+
+enum class StopStep {
+  kDone,   ///< nothing of the pod is kept running
+  kBegin,  ///< to be stopped now
+  kWait,   ///< that goes on, or has failed and is tried again later
+};
+
+/// Not thread-safe.
+class KnownSandboxes {
+ public:
+  /// What an earlier berthd left. Its last calls may have gone unanswered.
+  void Recover(const std::vector<Sandbox>& found);
+  /// Containers of this pod are to be started: it is not forgotten, whatever was asked for before.
+  void Want(const std::string& uid);
+  bool Wanted(std::string_view uid) const { return pods_.contains(uid); }
+
+  /// A container of the pod is being started: the sandbox to use without asking the runtime, if one is known.
+  std::optional<std::string> Usable(const std::string& uid);
+  /// With the runtime's answer which sandboxes there are.
+  SandboxPlan Plan(std::string_view uid, const std::vector<Sandbox>& found) const;
+  void Made(const std::string& uid, const std::string& id, std::uint32_t attempt);
+  void NotMade(const std::string& uid, std::uint32_t attempt);  ///< its name may stay taken
+  void Lost(const std::string& uid);                            ///< the runtime does not know it
+
+  /// A call of the pod went unanswered: what there is has to be asked for before anything is made.
+  void Doubt(const std::string& uid) { pods_[uid].uncertain = true; }
+  void DoubtAll();
+  void Sure(const std::string& uid) { pods_[uid].uncertain = false; }
+  bool doubtful(std::string_view uid) const;
+
+  /// The pod has to end; `busy`: a call for it is under way. kBegin is followed by Stopped or NotStopped.
+  StopStep NextStop(std::string_view uid, bool busy, os::MonoTime now);
+  void Stopped(std::string_view uid);
+  void NotStopped(std::string_view uid, os::MonoTime now);
+
+  /// Sandboxes that are there: id -> uid.
+  std::map<std::string, std::string> Ready() const;
+  /// False: it was not known.
+  bool Forget(std::string_view uid);
+  std::vector<std::string> AllBut(const std::set<std::string>& uids) const;
+
+  // Pods that were forgotten and could not be removed.
+  bool Doom(const std::string& uid) { return doomed_.insert(uid).second; }  ///< false: known already
+  void Removed(const std::string& uid) { doomed_.erase(uid); }
+  const std::set<std::string>& doomed() const { return doomed_; }
+
+ private:
+  struct State {
+    std::string current;     // id; "": none
+    bool ready = false;      // the current one may run
+    bool uncertain = false;  // a call went unanswered
+    bool stopping = false;   // a stop was begun
+    int stop_failures = 0;   // in a row
+    os::MonoTime stop_again{};
+    std::uint32_t attempts = 0;
+  };
+
+  std::map<std::string, State, std::less<>> pods_;  // by uid
+  std::set<std::string> doomed_;
+};
+
+}  // namespace berth::cri
+
+#endif  // BERTH_CRI_KNOWN_SANDBOXES_H_

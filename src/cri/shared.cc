@@ -1,0 +1,59 @@
+#include "cri/shared.h"
+
+#include <unistd.h>
+
+#include <cstdint>
+
+#include "cri/specs.h"
+#include "os/clock.h"
+
+namespace berth::cri {
+
+void Shared::WakeLoop() const {
+  const std::uint64_t one = 1;
+  // Fails only when it is readable already.
+  [[maybe_unused]] const ssize_t n = ::write(events.get(), &one, sizeof one);
+}
+
+void Shared::Took(const runtime::ContainerStatus& status, const std::optional<std::string>& recorded) {
+  const MutexLock lock(mutex);
+  containers.Take(status, recorded);
+  news.push_back(status);
+  WakeLoop();
+}
+
+void Shared::Tell(runtime::ContainerStatus status) {
+  const MutexLock lock(mutex);
+  news.push_back(std::move(status));
+  WakeLoop();
+}
+
+void Shared::Notify(runtime::Notice notice) {
+  const MutexLock lock(mutex);
+  notices.push_back(std::move(notice));
+  WakeLoop();
+}
+
+void Shared::WarnOf(const std::string& what, const Error& error) {
+  if (error.code == Code::kIo) return LookSoon();
+  Warn(what + ": " + error.message + "; tried again");
+}
+
+void Shared::LookSoon() {
+  const MutexLock lock(mutex);
+  pace.Expect(os::SystemClock().Now());
+  pace.Hear();
+  changed.NotifyAll();
+}
+
+void Shared::DoubtAfter(const std::string& uid, const Error& error) {
+  if (error.code != Code::kBusy) return;
+  const MutexLock lock(mutex);
+  sandboxes.Doubt(uid);
+}
+
+Labels Shared::OwnLabels() const { return {{kOwner, options.owner}}; }
+
+Labels Shared::LabelsOfPod(const std::string& uid) const { return {{kOwner, options.owner}, {kPodUid, uid}}; }
+
+}  // namespace berth::cri

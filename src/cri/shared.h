@@ -1,0 +1,65 @@
+// What the parts of a CRI runtime work with: the client, and under one lock what is known and what there is to tell.
+#ifndef BERTH_CRI_SHARED_H_
+#define BERTH_CRI_SHARED_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "cri/client.h"
+#include "cri/cri_runtime.h"
+#include "cri/known_containers.h"
+#include "cri/known_sandboxes.h"
+#include "cri/look_pace.h"
+#include "os/unique_fd.h"
+#include "runtime/runtime.h"
+
+namespace berth::cri {
+
+/// Thread: any; nobody calls the runtime with the lock held.
+struct Shared {
+  Shared(CriOptions options_, os::UniqueFd events_, os::UniqueFd cancel_)
+      : options(std::move(options_)),
+        events(std::move(events_)),
+        cancel(std::move(cancel_)),
+        client(options.socket, options.timeouts, cancel.get()),
+        pace(options.look) {}
+
+  /// A container's newest state, for List and for the loop.
+  void Took(const runtime::ContainerStatus& status, const std::optional<std::string>& recorded) BERTH_EXCLUDES(mutex);
+  /// Something for the loop that is no container's state any more (kNotStarted).
+  void Tell(runtime::ContainerStatus status) BERTH_EXCLUDES(mutex);
+  void Notify(runtime::Notice notice) BERTH_EXCLUDES(mutex);
+  void Warn(std::string text) { Notify({.pod_uid = "", .message = std::move(text)}); }
+  /// A job failed and is tried again. That the runtime does not answer is said once, by whoever looks.
+  void WarnOf(const std::string& what, const Error& error) BERTH_EXCLUDES(mutex);
+  /// Makes the loop ask: groups may have come or changed.
+  void WakeLoop() const;
+  /// Something is about to change, or has: look soon, and often for a while.
+  void LookSoon() BERTH_EXCLUDES(mutex);
+  /// Remembers that nobody knows what a call has done, when that is so.
+  void DoubtAfter(const std::string& uid, const Error& error) BERTH_EXCLUDES(mutex);
+
+  Labels OwnLabels() const;
+  Labels LabelsOfPod(const std::string& uid) const;
+
+  const CriOptions options;
+  const os::UniqueFd events;  ///< readable: there is news
+  const os::UniqueFd cancel;  ///< readable: all calls are given up
+  const Client client;
+
+  Mutex mutex;
+  CondVar changed;  ///< pace or stop
+  KnownContainers containers BERTH_GUARDED_BY(mutex);
+  KnownSandboxes sandboxes BERTH_GUARDED_BY(mutex);
+  LookPace pace BERTH_GUARDED_BY(mutex);
+  std::vector<runtime::ContainerStatus> news BERTH_GUARDED_BY(mutex);
+  std::vector<runtime::Notice> notices BERTH_GUARDED_BY(mutex);
+  bool stop BERTH_GUARDED_BY(mutex) = false;
+};
+
+}  // namespace berth::cri
+
+#endif  // BERTH_CRI_SHARED_H_

@@ -1,0 +1,191 @@
+#include "cri/starter.h"
+
+#include <utility>
+
+#include "base/text.h"
+#include "cri/specs.h"
+#include "os/lock_file.h"
+
+namespace berth::cri {
+namespace {
+
+using runtime::ContainerState;
+using runtime::ContainerStatus;
+using runtime::StartRequest;
+
+constexpr int kCreations = 4;  // of one attempt, each with newer CPUs
+
+ContainerStatus StatusFor(const StartRequest& request, ContainerState state) {
+  ContainerStatus out;
+  out.pod_uid = request.pod_uid;
+  out.container = request.container.name;
+  out.attempt = request.attempt;
+  out.state = state;
+  return out;
+}
+
+}  // namespace
+
+std::unexpected<Starter::NotStarted> Starter::Failed(const char* reason, Error error) {
+  return std::unexpected(NotStarted{.reason = reason, .error = std::move(error)});
+}
+
+void Starter::Run(const StartRequest& request) {
+  auto done = Try(request);
+  shared_.LookSoon();
+  if (done) return;
+  shared_.DoubtAfter(request.pod_uid, done.error().error);
+  ContainerStatus status = StatusFor(request, ContainerState::kNotStarted);
+  status.reason = std::move(done.error().reason);
+  status.message = std::move(done.error().error.message);
+  shared_.Tell(std::move(status));
+}
+
+Starter::Outcome<ContainerStatus> Starter::Try(const StartRequest& request) {
+  const std::string log_folder = request.log_path.substr(0, request.log_path.rfind('/'));
+  if (auto made = os::MakeDirs(log_folder, 0755); !made) return Failed("CreateContainerError", made.error());
+  auto sandbox = EnsureSandbox(request);
+  if (!sandbox) return Failed("FailedCreatePodSandBox", sandbox.error());
+  auto earlier = EarlierTry(request);
+  if (!earlier) return Failed("CreateContainerError", earlier.error());
+  if (*earlier) return **earlier;
+  auto image = EnsureImage(request.container);
+  if (!image) return std::unexpected(std::move(image).error());
+  return CreateAndStart(request, *sandbox, *image);
+}
+
+/// The newest CPUs of a container: they may have changed since it was asked for.
+std::string Starter::CpusFor(const StartRequest& request) {
+  const MutexLock lock(shared_.mutex);
+  return shared_.containers.Wanted(request.pod_uid, request.container.name);
+}
+
+/// The pod's sandbox; a new one when there is none that is ready. What other sandboxes there are is removed.
+Result<std::string> Starter::EnsureSandbox(const StartRequest& request) {
+  const std::string& uid = request.pod_uid;
+  const Client& client = shared_.client;
+  {
+    const MutexLock lock(shared_.mutex);
+    if (auto usable = shared_.sandboxes.Usable(uid)) return *std::move(usable);
+  }
+  BERTH_TRY(const std::vector<Sandbox> found, client.Sandboxes(shared_.LabelsOfPod(uid)));
+  SandboxPlan plan;
+  {
+    const MutexLock lock(shared_.mutex);
+    plan = shared_.sandboxes.Plan(uid, found);
+  }
+  for (const std::string& id : plan.remove) {
+    BERTH_RETURN_IF_ERROR(client.StopSandbox(id));
+    BERTH_RETURN_IF_ERROR(client.RemoveSandbox(id));
+  }
+  if (plan.use.empty()) {
+    auto made = client.RunSandbox(SandboxOf(request, shared_.options.owner, plan.attempt));
+    if (!made) {
+      const MutexLock lock(shared_.mutex);
+      shared_.sandboxes.NotMade(uid, plan.attempt);
+      return made;
+    }
+    plan.use = *std::move(made);
+  }
+  const MutexLock lock(shared_.mutex);
+  shared_.sandboxes.Made(uid, plan.use, plan.attempt);
+  shared_.WakeLoop();  // the sandbox has a group now
+  return plan.use;
+}
+
+/// What an earlier try of the same attempt has come to, when its answer is missing. What was only created is removed.
+Result<std::optional<ContainerStatus>> Starter::EarlierTry(const StartRequest& request) {
+  const Client& client = shared_.client;
+  {
+    const MutexLock lock(shared_.mutex);
+    if (!shared_.sandboxes.doubtful(request.pod_uid)) return std::nullopt;
+  }
+  BERTH_TRY(const std::vector<ContainerEntry> list, client.Containers(shared_.LabelsOfPod(request.pod_uid)));
+  std::optional<ContainerStatus> out;
+  for (const ContainerEntry& listed : list) {
+    if (listed.name != request.container.name || static_cast<int>(listed.attempt) != request.attempt) continue;
+    if (listed.state == ContainerEntry::State::kCreated) {
+      BERTH_RETURN_IF_ERROR(client.Remove(listed.id));
+      continue;
+    }
+    BERTH_TRY(const ContainerEntry entry, client.Status(listed.id));
+    out = StatusOf(entry);
+    if (out) shared_.Took(*out, entry.resources ? std::optional(entry.resources->cpus) : std::nullopt);
+  }
+  const MutexLock lock(shared_.mutex);
+  shared_.sandboxes.Sure(request.pod_uid);
+  return out;
+}
+
+Starter::Outcome<std::string> Starter::EnsureImage(const Container& container) {
+  if (container.image_pull_policy != "Always") {
+    auto found = shared_.client.FindImage(container.image);
+    if (!found) return Failed("ImageInspectError", found.error());
+    if (*found) return (*found)->id;
+    if (container.image_pull_policy == "Never")
+      return Failed("ErrImageNeverPull", {.code = Code::kNotFound,
+                                          .message = "image " + Printable(container.image) +
+                                                     " is not present with pull policy of Never; import it, or set "
+                                                     "imagePullPolicy: IfNotPresent"});
+  }
+  auto pulled = shared_.client.Pull(container.image);
+  if (!pulled) return Failed("ErrImagePull", pulled.error());
+  return pulled->empty() ? container.image : *std::move(pulled);
+}
+
+Starter::Outcome<ContainerStatus> Starter::CreateAndStart(const StartRequest& request, const std::string& sandbox,
+                                                          const std::string& image) {
+  const SandboxSpec of = SandboxOf(request, shared_.options.owner, 0);
+  ContainerSpec spec = ContainerOf(request, shared_.options.owner);
+  spec.image = image;
+  for (int creation = 1;; ++creation) {
+    const std::string cpus = CpusFor(request);
+    spec.resources = ResourcesOf(request.place.values, request.oom_score_adj, request.place.v2);
+    spec.resources.cpus = cpus;
+    auto id = shared_.client.Create(sandbox, spec, of);
+    if (!id) {
+      const MutexLock lock(shared_.mutex);
+      if (id.error().code == Code::kNotFound) shared_.sandboxes.Lost(request.pod_uid);
+      return Failed("CreateContainerError", std::move(id).error());
+    }
+    auto started = StartCreated(request, *id, cpus);
+    if (!started) return std::unexpected(std::move(started).error());
+    if (*started) return **std::move(started);
+    if (creation == kCreations)
+      return Failed("RunContainerError", {.code = Code::kBusy, .message = "its CPUs change all the time"});
+  }
+}
+
+/// nullopt: it could not be started on CPUs it shall not have any more; nothing of it is left.
+Starter::Outcome<std::optional<ContainerStatus>> Starter::StartCreated(const StartRequest& request,
+                                                                       const std::string& id, const std::string& cpus) {
+  const auto started = shared_.client.Start(id);
+  const auto entry = shared_.client.Status(id);
+  std::optional<ContainerStatus> status = entry ? StatusOf(*entry) : std::nullopt;
+  const bool ran = status && status->state != ContainerState::kCreating;
+  if (!started && !(ran && status->state == ContainerState::kRunning)) {
+    const bool stale = started.error().code != Code::kBusy && CpusFor(request) != cpus;
+    if (!ran || stale) {
+      const auto removed = shared_.client.Remove(id);
+      if (stale && removed) return std::nullopt;
+      return Failed("RunContainerError", started.error());
+    }
+    if (status->message.empty() || status->exit_code == runtime::kStartErrorExitCode)
+      status->message = started.error().message;
+  }
+  if (!status) status = Presumed(request, id);
+  status->log_path = request.log_path;
+  shared_.Took(*status, cpus);
+  return status;
+}
+
+/// It was started and cannot be asked for: the next look tells more.
+ContainerStatus Starter::Presumed(const StartRequest& request, const std::string& id) {
+  const MutexLock lock(shared_.mutex);
+  shared_.sandboxes.Doubt(request.pod_uid);
+  ContainerStatus out = StatusFor(request, ContainerState::kRunning);
+  out.id = id;
+  return out;
+}
+
+}  // namespace berth::cri

@@ -1,0 +1,136 @@
+#include "cri/watcher.h"
+
+#include <optional>
+
+#include "cri/specs.h"
+#include "os/clock.h"
+
+namespace berth::cri {
+namespace {
+
+using runtime::ContainerState;
+
+constexpr os::Millis kListenAgain{1'000};
+
+}  // namespace
+
+Watcher::~Watcher() {
+  if (watching_.joinable()) watching_.join();
+  if (listening_.joinable()) listening_.join();
+}
+
+void Watcher::Begin() {
+  watching_ = std::thread([this] { Watch(); });
+  listening_ = std::thread([this] { Listen(); });
+}
+
+void Watcher::Watch() {
+  while (const std::uint64_t number = WaitForTurn()) Look(number);
+}
+
+std::uint64_t Watcher::WaitForTurn() {
+  const MutexLock lock(shared_.mutex);
+  while (!shared_.stop && os::SystemClock().Now() < shared_.pace.next())
+    shared_.changed.WaitUntil(shared_.mutex, shared_.pace.next());
+  if (shared_.stop) return 0;
+  shared_.pace.Begin();
+  return shared_.containers.BeginLook();
+}
+
+void Watcher::Look(std::uint64_t number) {
+  const auto list = shared_.client.Containers(shared_.OwnLabels());
+  if (!TakeOutcome(list)) return;
+  TakeList(*list, number);
+  TryAgain();
+}
+
+/// True: it answered. That it goes and that it comes back is said once each.
+bool Watcher::TakeOutcome(const Result<std::vector<ContainerEntry>>& list) {
+  const MutexLock lock(shared_.mutex);
+  const bool failing = shared_.pace.failing();
+  if (shared_.stop) return false;
+  if (!list) {
+    shared_.pace.Failed(os::SystemClock().Now());
+    if (failing) return false;
+    shared_.notices.push_back(
+        {.pod_uid = "",
+         .message = list.error().message + "; containers go on, nothing is started or taken to have ended meanwhile"});
+    shared_.WakeLoop();
+    return false;
+  }
+  shared_.pace.Answered(os::SystemClock().Now());
+  if (!failing) return true;
+  shared_.notices.push_back({.pod_uid = "", .message = "the container runtime answers again"});
+  shared_.sandboxes.DoubtAll();  // it may have been restarted
+  shared_.changed.NotifyAll();
+  shared_.WakeLoop();
+  return true;
+}
+
+void Watcher::TakeList(const std::vector<ContainerEntry>& list, std::uint64_t number) {
+  Seen seen;
+  {
+    const MutexLock lock(shared_.mutex);
+    seen = shared_.containers.Compare(list, number);
+  }
+  for (const runtime::ContainerStatus& status : seen.vanished) shared_.Took(status, std::nullopt);
+  for (const std::string& id : seen.ended) {
+    const auto entry = shared_.client.Status(id);
+    if (!entry) continue;  // looked at again
+    if (const auto status = StatusOf(*entry); status && status->state != ContainerState::kRunning)
+      shared_.Took(*status, std::nullopt);
+  }
+}
+
+/// What failed in the background, and the record of CPUs: from looks only, so that what changes and changes back in
+/// between costs no call.
+void Watcher::TryAgain() {
+  const MutexLock lock(shared_.mutex);
+  for (const std::string& id : shared_.containers.UpdatesDue())
+    workers_.Post("update/" + id, [this, id] { UpdateRecord(id); });
+  for (const std::string& id : shared_.containers.doomed())
+    if (const std::string key = "remove/" + id; !workers_.Busy(key))
+      workers_.Post(key, [this, id] { ender_.RemoveContainer(id); });
+  for (const std::string& uid : shared_.sandboxes.doomed())
+    if (!workers_.Busy(uid)) workers_.Post(uid, [this, uid] { ender_.RemovePod(uid); });
+}
+
+/// One call at a time for each container, always with the newest value: an older one never comes after a newer one.
+void Watcher::UpdateRecord(const std::string& id) {
+  Resources asked;
+  {
+    const MutexLock lock(shared_.mutex);
+    const auto cpus = shared_.containers.UpdateBegins(id);
+    if (!cpus) return;
+    asked.cpus = *cpus;
+  }
+  const auto done = shared_.client.Update(id, asked);
+  std::optional<std::string> words;
+  {
+    const MutexLock lock(shared_.mutex);
+    words = shared_.containers.UpdateEnded(id, asked.cpus, done);
+  }
+  if (words) shared_.Warn(*std::move(words));
+  shared_.WakeLoop();  // the kernel's value is looked at again
+}
+
+void Watcher::Listen() {
+  do {
+    const auto heard = shared_.client.Events([this](const std::string&) {
+      shared_.LookSoon();
+      return true;
+    });
+    if (!heard && heard.error().code == Code::kUnsupported) return;  // looks do
+  } while (PauseListening());
+}
+
+/// While the runtime does not answer, looks find out when it does again. False: the end has come.
+bool Watcher::PauseListening() {
+  const MutexLock lock(shared_.mutex);
+  const os::MonoTime least = os::SystemClock().Now() + kListenAgain;
+  while (!shared_.stop && os::SystemClock().Now() < least) shared_.changed.WaitUntil(shared_.mutex, least);
+  while (!shared_.stop && shared_.pace.failing()) shared_.changed.Wait(shared_.mutex);
+  return !shared_.stop;
+}
+
+}  // namespace berth::cri

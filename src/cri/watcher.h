@@ -1,0 +1,48 @@
+// Looks at all containers again and again, listens to the runtime where it tells of changes, and sees to what failed in
+// the background and to the runtime's record of CPUs.
+#ifndef BERTH_CRI_WATCHER_H_
+#define BERTH_CRI_WATCHER_H_
+
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cri/ender.h"
+#include "cri/keyed_workers.h"
+#include "cri/shared.h"
+
+namespace berth::cri {
+
+class Watcher {
+ public:
+  /// All outlive it.
+  Watcher(Shared& shared, Ender& ender, KeyedWorkers& workers) : shared_(shared), ender_(ender), workers_(workers) {}
+  /// Requires: shared.stop is set and shared.cancel readable, if Begin was called.
+  ~Watcher();
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+
+  void Begin();
+
+ private:
+  void Watch();
+  std::uint64_t WaitForTurn();  ///< 0: the end has come
+  void Look(std::uint64_t number);
+  bool TakeOutcome(const Result<std::vector<ContainerEntry>>& list);
+  void TakeList(const std::vector<ContainerEntry>& list, std::uint64_t number);
+  void TryAgain();
+  void UpdateRecord(const std::string& id);
+  void Listen();
+  bool PauseListening();
+
+  Shared& shared_;
+  Ender& ender_;
+  KeyedWorkers& workers_;
+  std::thread watching_;
+  std::thread listening_;
+};
+
+}  // namespace berth::cri
+
+#endif  // BERTH_CRI_WATCHER_H_
