@@ -1,0 +1,129 @@
+#include "cri/known_sandboxes.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace berth::cri {
+namespace {
+
+using Ids = std::vector<std::string>;
+
+const os::MonoTime kStart{};
+constexpr os::Millis kSecond{1'000};
+
+Sandbox Found(const std::string& id, bool ready, std::uint32_t attempt = 0) {
+  return {.id = id, .uid = "pod", .attempt = attempt, .ready = ready};
+}
+
+TEST(KnownSandboxesTest, MakesTheFirstSandboxAndUsesItFromThenOn) {
+  KnownSandboxes known;
+  known.Want("pod");
+  EXPECT_EQ(std::nullopt, known.Usable("pod"));
+  const SandboxPlan plan = known.Plan("pod", {});
+  EXPECT_EQ("", plan.use);
+  EXPECT_EQ(0U, plan.attempt);
+  known.Made("pod", "s", plan.attempt);
+  EXPECT_EQ("s", known.Usable("pod"));
+  EXPECT_EQ((std::map<std::string, std::string>{{"s", "pod"}}), known.Ready());
+}
+
+TEST(KnownSandboxesTest, UsesNoNameTwice) {
+  KnownSandboxes known;
+  known.Want("pod");
+  known.NotMade("pod", 0);
+  EXPECT_EQ(1U, known.Plan("pod", {}).attempt);
+  EXPECT_EQ(8U, known.Plan("pod", {Found("old", false, 7)}).attempt);
+}
+
+TEST(KnownSandboxesTest, UsesOneThatIsReadyAndRemovesTheOthers) {
+  KnownSandboxes known;
+  known.Want("pod");
+  const SandboxPlan plan =
+      known.Plan("pod", {Found("dead", false), Found("a", true, 1), Found("b", true, 2), Found("dead2", false, 3)});
+  EXPECT_EQ("a", plan.use);
+  EXPECT_EQ((Ids{"dead", "b", "dead2"}), plan.remove);
+}
+
+TEST(KnownSandboxesTest, AsksAfterACallWithoutAnAnswer) {
+  KnownSandboxes known;
+  known.Made("pod", "s", 0);
+  known.Doubt("pod");
+  EXPECT_TRUE(known.doubtful("pod"));
+  EXPECT_EQ(std::nullopt, known.Usable("pod"));
+  known.Sure("pod");
+  EXPECT_EQ("s", known.Usable("pod"));
+  known.DoubtAll();
+  EXPECT_EQ(std::nullopt, known.Usable("pod"));
+  known.Sure("pod");
+  known.Lost("pod");
+  EXPECT_EQ(std::nullopt, known.Usable("pod"));
+}
+
+TEST(KnownSandboxesTest, AsksAboutWhatItFindsAtTheStart) {
+  KnownSandboxes known;
+  known.Recover({Found("new", true, 4), Found("old", false, 2)});
+  EXPECT_EQ(std::nullopt, known.Usable("pod"));
+  EXPECT_EQ((std::map<std::string, std::string>{{"new", "pod"}}), known.Ready());
+  EXPECT_EQ(5U, known.Plan("pod", {}).attempt);
+}
+
+TEST(KnownSandboxesTest, StopsWhatMayRunAndSaysWhenItIsDone) {
+  KnownSandboxes known;
+  EXPECT_EQ(StopStep::kDone, known.NextStop("pod", false, kStart)) << "never heard of";
+  known.Want("pod");
+  EXPECT_EQ(StopStep::kDone, known.NextStop("pod", false, kStart)) << "nothing was made";
+  known.Made("pod", "s", 0);
+  EXPECT_EQ(StopStep::kBegin, known.NextStop("pod", true, kStart)) << "after what is under way";
+  EXPECT_EQ(StopStep::kWait, known.NextStop("pod", true, kStart));
+  known.Stopped("pod");
+  EXPECT_EQ(StopStep::kDone, known.NextStop("pod", false, kStart));
+  EXPECT_TRUE(known.Ready().empty());
+}
+
+TEST(KnownSandboxesTest, StopsAlsoWhereACallWentUnanswered) {
+  KnownSandboxes known;
+  known.Want("pod");
+  known.Doubt("pod");
+  EXPECT_EQ(StopStep::kBegin, known.NextStop("pod", false, kStart));
+  known.Stopped("pod");
+  EXPECT_EQ(StopStep::kDone, known.NextStop("pod", false, kStart));
+}
+
+TEST(KnownSandboxesTest, TriesAFailedStopAgainWithGrowingPauses) {
+  KnownSandboxes known;
+  known.Made("pod", "s", 0);
+  os::MonoTime now = kStart;
+  os::Millis longest{0};
+  int tries = 0;
+  for (os::Millis pause{0}; now < kStart + 120 * kSecond; now += os::Millis(100), pause += os::Millis(100)) {
+    if (known.NextStop("pod", false, now) != StopStep::kBegin) continue;
+    EXPECT_GE(pause, longest) << "try " << tries;
+    longest = std::exchange(pause, os::Millis(0));
+    ++tries;
+    known.NotStopped("pod", now);
+  }
+  EXPECT_EQ(10 * kSecond, longest);
+  EXPECT_LT(tries, 20);
+}
+
+TEST(KnownSandboxesTest, ForgetsAllButThoseWanted) {
+  KnownSandboxes known;
+  for (const char* const uid : {"a", "b", "c"}) known.Want(uid);
+  EXPECT_EQ((Ids{"a", "c"}), known.AllBut({"b", "d"}));
+  EXPECT_TRUE(known.Forget("a"));
+  EXPECT_FALSE(known.Forget("a"));
+  EXPECT_FALSE(known.Wanted("a"));
+}
+
+TEST(KnownSandboxesTest, LeavesAPodThatIsWantedAgain) {
+  KnownSandboxes known;
+  EXPECT_TRUE(known.Doom("pod"));
+  EXPECT_FALSE(known.Doom("pod"));
+  known.Want("pod");
+  EXPECT_TRUE(known.doomed().empty());
+}
+
+}  // namespace
+}  // namespace berth::cri

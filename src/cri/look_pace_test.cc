@@ -1,0 +1,72 @@
+#include "cri/look_pace.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace berth::cri {
+namespace {
+
+const os::MonoTime kStart = os::MonoTime(std::chrono::hours(1));
+constexpr os::Millis kUsual{1'000};
+
+/// Looks that take no time, over `time`; `hear` is called before each millisecond.
+template <class Hear>
+std::vector<os::MonoTime> LooksIn(LookPace& pace, os::Millis time, bool answers, Hear hear) {
+  std::vector<os::MonoTime> out;
+  for (os::MonoTime now = kStart; now < kStart + time; now += os::Millis(1)) {
+    hear(now);
+    if (now < pace.next()) continue;
+    pace.Begin();
+    answers ? pace.Answered(now) : pace.Failed(now);
+    out.push_back(now);
+  }
+  return out;
+}
+
+TEST(LookPaceTest, LooksOnceASecondWhenNothingGoesOn) {
+  LookPace pace(kUsual);
+  EXPECT_EQ(10U, LooksIn(pace, os::Millis(10'000), true, [](os::MonoTime) {}).size());
+}
+
+TEST(LookPaceTest, LooksOftenForAWhileWhenSomethingIsExpected) {
+  LookPace pace(kUsual);
+  const auto looks = LooksIn(pace, os::Millis(10'000), true, [&](os::MonoTime now) {
+    if (now == kStart) pace.Expect(now);
+  });
+  EXPECT_EQ(os::Millis(200), looks[1] - looks[0]);
+  EXPECT_EQ(15U + 7U, looks.size());
+}
+
+TEST(LookPaceTest, LooksAtOnceWhenItHearsOfAChange) {
+  LookPace pace(kUsual);
+  pace.Answered(kStart);
+  pace.Hear();
+  EXPECT_LE(pace.next(), kStart + os::Millis(50));
+  pace.Begin();
+  pace.Answered(kStart + os::Millis(50));
+  EXPECT_EQ(kStart + os::Millis(50) + kUsual, pace.next());
+}
+
+TEST(LookPaceTest, MakesNoCrowdOfLooksOfACrowdOfWords) {
+  LookPace pace(kUsual);
+  const auto looks = LooksIn(pace, os::Millis(1'000), true, [&](os::MonoTime) { pace.Hear(); });
+  EXPECT_LE(looks.size(), 50U);
+}
+
+TEST(LookPaceTest, BacksOffWhileThereIsNoAnswerWhateverItHears) {
+  LookPace pace(kUsual);
+  const auto looks = LooksIn(pace, os::Millis(60'000), false, [&](os::MonoTime now) {
+    pace.Hear();
+    pace.Expect(now);
+  });
+  ASSERT_GE(looks.size(), 6U);
+  for (std::size_t i = 2; i < looks.size(); ++i) EXPECT_GE(looks[i] - looks[i - 1], looks[i - 1] - looks[i - 2]) << i;
+  EXPECT_LE(looks.size(), 13U);
+  EXPECT_TRUE(pace.failing());
+  pace.Answered(kStart);
+  EXPECT_FALSE(pace.failing());
+}
+
+}  // namespace
+}  // namespace berth::cri
