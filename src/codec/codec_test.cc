@@ -237,13 +237,18 @@ TEST(CodecTest, PodsAreWrittenAsKubernetesDoes) {
   Container sidecar;
   sidecar.name = "side";
   sidecar.restartable_init = true;
+  sidecar.post_start_exec = {"warm"};
   sidecar.pre_stop_exec = {"true"};
+  sidecar.pre_stop_sleep_s = 3;
   pod.init_containers.push_back(sidecar);
   const Json json = ToJson(pod);
   EXPECT_EQ("v1", json["apiVersion"].get<std::string>());
   EXPECT_EQ("1500m", json["spec"]["containers"][0]["resources"]["requests"]["cpu"].get<std::string>());
   EXPECT_EQ("Always", json["spec"]["initContainers"][0]["restartPolicy"].get<std::string>());
-  EXPECT_EQ("true", json["spec"]["initContainers"][0]["lifecycle"]["preStop"]["exec"]["command"][0].get<std::string>());
+  const Json& lifecycle = json["spec"]["initContainers"][0]["lifecycle"];
+  EXPECT_EQ("true", lifecycle["preStop"]["exec"]["command"][0].get<std::string>());
+  EXPECT_EQ(3, lifecycle["preStop"]["sleep"]["seconds"].get<int>());
+  EXPECT_EQ("warm", lifecycle["postStart"]["exec"]["command"][0].get<std::string>());
   EXPECT_FALSE(json.contains("status"));
   EXPECT_FALSE(json["spec"].contains("overhead"));
 }

@@ -111,6 +111,8 @@ Json ContainerJson(const Container& c) {
   if (!c.env.empty()) out["env"] = EnvJson(c.env);
   out["resources"] = ResourcesJson(c.resources);
   if (c.restartable_init) out["restartPolicy"] = "Always";
+  if (!c.post_start_exec.empty()) out["lifecycle"]["postStart"]["exec"]["command"] = c.post_start_exec;
+  if (c.pre_stop_sleep_s > 0) out["lifecycle"]["preStop"]["sleep"]["seconds"] = c.pre_stop_sleep_s;
   if (!c.pre_stop_exec.empty()) out["lifecycle"]["preStop"]["exec"]["command"] = c.pre_stop_exec;
   PutIf(out, "volumeMounts", ListJson(c.mounts, MountJson));
   PutIf(out, "securityContext", SecurityJson(c.security));

@@ -19,6 +19,7 @@ namespace pb = ::runtime::v1;
 constexpr std::string_view kRuntimeService = "RuntimeService";
 constexpr std::string_view kImageService = "ImageService";
 constexpr std::string_view kApiVersion = "v1";
+constexpr os::Millis kLongestList{30'000};  // what is asked again and again has to be given up sooner
 constexpr os::Millis kBeyondGrace{10'000};  // for a runtime to notice that what it killed has ended
 
 Result<void> GoneIsFine(Result<void> done) {
@@ -159,6 +160,8 @@ Image TakeImage(const pb::Image& from) {
   Image out{.id = from.id(), .tags = {}, .digests = {}, .size = from.size()};
   out.tags.assign(from.repo_tags().begin(), from.repo_tags().end());
   out.digests.assign(from.repo_digests().begin(), from.repo_digests().end());
+  if (from.has_uid()) out.uid = from.uid().value();
+  out.user = from.username();
   return out;
 }
 
@@ -205,11 +208,24 @@ Result<Answer> Client::Ask(std::string_view service, std::string_view method, co
   if (!request.SerializeToString(&bytes) || bytes.size() > kLongestMessage)
     return Fail(Code::kInvalid, std::string(doing) + ": the request is no valid message (text must be UTF-8)");
   auto text = Call(target, bytes, os::SystemClock().Now() + limit);
+  Count(method, text.has_value());
   if (!text) return Wrap(std::move(text).error(), doing);
   Answer answer;
   if (!answer.ParseFromString(*text))
     return Fail(Code::kBusy, std::string(doing) + ": the runtime's answer cannot be read");
   return answer;
+}
+
+void Client::Count(std::string_view method, bool answered) const {
+  const MutexLock lock(mutex_);
+  runtime::CallCount& count = calls_[std::string(method)];
+  ++count.calls;
+  if (!answered) ++count.failed;
+}
+
+std::map<std::string, runtime::CallCount> Client::Calls() const {
+  const MutexLock lock(mutex_);
+  return {calls_.begin(), calls_.end()};
 }
 
 // ---- the runtime itself ----
@@ -291,8 +307,9 @@ Result<void> Client::RemoveSandbox(std::string_view id) const {
 Result<std::vector<Sandbox>> Client::Sandboxes(const Labels& labels) const {
   pb::ListPodSandboxRequest request;
   PutMap(labels, *request.mutable_filter()->mutable_label_selector());
-  BERTH_TRY(const auto answer, Ask<pb::ListPodSandboxResponse>(kRuntimeService, "ListPodSandbox", request,
-                                                               timeouts_.usual, "list sandboxes"));
+  BERTH_TRY(const auto answer,
+            Ask<pb::ListPodSandboxResponse>(kRuntimeService, "ListPodSandbox", request,
+                                            std::min(timeouts_.usual, kLongestList), "list sandboxes"));
   std::vector<Sandbox> out;
   for (const pb::PodSandbox& item : answer.items())
     out.push_back({.id = item.id(),
@@ -340,8 +357,9 @@ Result<void> Client::Remove(std::string_view id) const {
 Result<std::vector<ContainerEntry>> Client::Containers(const Labels& labels) const {
   pb::ListContainersRequest request;
   PutMap(labels, *request.mutable_filter()->mutable_label_selector());
-  BERTH_TRY(const auto answer, Ask<pb::ListContainersResponse>(kRuntimeService, "ListContainers", request,
-                                                               timeouts_.usual, "list containers"));
+  BERTH_TRY(const auto answer,
+            Ask<pb::ListContainersResponse>(kRuntimeService, "ListContainers", request,
+                                            std::min(timeouts_.usual, kLongestList), "list containers"));
   std::vector<ContainerEntry> out;
   for (const pb::Container& item : answer.containers()) {
     ContainerEntry& entry = out.emplace_back();
@@ -385,6 +403,13 @@ Result<void> Client::Update(std::string_view id, const Resources& resources) con
   Put(resources, *request.mutable_linux());
   return Drop(Ask<pb::UpdateContainerResourcesResponse>(kRuntimeService, "UpdateContainerResources", request,
                                                         timeouts_.usual, "update the container's resources"));
+}
+
+Result<void> Client::ReopenLog(std::string_view id) const {
+  pb::ReopenContainerLogRequest request;
+  request.set_container_id(std::string(id));
+  return GoneIsFine(Drop(Ask<pb::ReopenContainerLogResponse>(kRuntimeService, "ReopenContainerLog", request,
+                                                             timeouts_.usual, "open the container's log anew")));
 }
 
 Result<ExecResult> Client::Exec(std::string_view id, const std::vector<std::string>& command,

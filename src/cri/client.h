@@ -13,10 +13,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "model/pod.h"
 #include "os/clock.h"
+#include "runtime/runtime.h"
 
 namespace berth::cri {
 
@@ -108,6 +110,8 @@ struct Image {
   std::vector<std::string> tags;
   std::vector<std::string> digests;
   std::uint64_t size = 0;
+  std::optional<std::int64_t> uid;  ///< its containers run as this user if nothing else is said,
+  std::string user;                 ///< or as this one, where the image has a name; else as root
 };
 
 struct Version {
@@ -128,13 +132,15 @@ struct Timeouts {
   os::Millis pull{600'000};
 };
 
-/// Thread: any number at a time; the object itself never changes.
+/// Thread: any number at a time.
 class Client {
  public:
   /// `socket`: path or "unix://" and a path. `cancel_fd` as in CallTarget.
   explicit Client(std::string_view socket, const Timeouts& timeouts = {}, int cancel_fd = -1);
 
   const std::string& socket() const { return socket_; }
+  /// Calls made so far, by their names in the interface.
+  std::map<std::string, runtime::CallCount> Calls() const BERTH_EXCLUDES(mutex_);
 
   /// Looks at the socket and asks for the version: the first thing to do.
   /// Errors, each with the cure: kNotFound (no such socket), kInvalid (not a socket, or no container runtime behind
@@ -159,6 +165,7 @@ class Client {
   Result<std::vector<ContainerEntry>> Containers(const Labels& labels) const;
   Result<ContainerEntry> Status(std::string_view id) const;
   Result<void> Update(std::string_view id, const Resources& resources) const;
+  Result<void> ReopenLog(std::string_view id) const;
   /// Runs a command in a container; it is ended after `limit`.
   Result<ExecResult> Exec(std::string_view id, const std::vector<std::string>& command,
                           std::chrono::seconds limit) const;
@@ -174,10 +181,13 @@ class Client {
   template <class Answer, class Request>
   Result<Answer> Ask(std::string_view service, std::string_view method, const Request& request, os::Millis limit,
                      std::string_view doing) const;
+  void Count(std::string_view method, bool answered) const BERTH_EXCLUDES(mutex_);
 
   std::string socket_;
   Timeouts timeouts_;
   int cancel_fd_;
+  mutable Mutex mutex_;
+  mutable std::map<std::string, runtime::CallCount, std::less<>> calls_ BERTH_GUARDED_BY(mutex_);
 };
 
 /// Path of a socket from an endpoint as KubeletConfiguration names it ("unix:///run/x.sock", "/run/x.sock").

@@ -36,11 +36,11 @@ class CriRuntime final : public runtime::Runtime {
  public:
   CriRuntime(const CriOptions& options, os::UniqueFd events, os::UniqueFd cancel)
       : shared_(options, std::move(events), std::move(cancel)),
-        starter_(shared_),
         ender_(shared_),
+        starter_(shared_, ender_),
+        watcher_(shared_, ender_, workers_),
         workers_(options.most_calls),
-        stops_(kMostStops),
-        watcher_(shared_, ender_, workers_) {}
+        stops_(kMostStops) {}
   ~CriRuntime() override;
 
   Result<void> Recover();
@@ -61,22 +61,26 @@ class CriRuntime final : public runtime::Runtime {
   void ForgetPod(std::string_view uid) override;
   void Retain(const std::set<std::string>& uids) override;
   std::vector<runtime::Notice> TakeNotices() override;
+  std::map<std::string, runtime::CallCount> Calls() const override { return client().Calls(); }
 
  private:
   Shared shared_;
-  Starter starter_;
   Ender ender_;
-  KeyedWorkers workers_;
+  Starter starter_;
+  Watcher watcher_;
+  KeyedWorkers workers_;  // their jobs use all of the above
   KeyedWorkers stops_;
-  Watcher watcher_;  // ends first: it posts to the workers
 };
 
 CriRuntime::~CriRuntime() {
-  const MutexLock lock(shared_.mutex);
-  shared_.stop = true;
-  shared_.changed.NotifyAll();
+  {
+    const MutexLock lock(shared_.mutex);
+    shared_.stop = true;
+    shared_.changed.NotifyAll();
+  }
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t n = ::write(shared_.cancel.get(), &one, sizeof one);
+  watcher_.End();  // it posts to the workers
 }
 
 /// What an earlier berthd left.

@@ -7,6 +7,7 @@
 #define BERTH_CRI_CRI_RUNTIME_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,9 @@ struct CriOptions {
   os::Millis patience{5'000};   ///< for a runtime that is being started
   os::Millis look{1'000};       ///< between two looks at the containers
   std::size_t most_calls = 16;  ///< starts, removals and updates at a time
+  std::uint64_t log_max_bytes = 10U << 20;
+  int log_max_files = 5;  ///< the current one included
+  os::Millis log_check{10'000};
 };
 
 struct OpenedRuntime {

@@ -16,8 +16,9 @@ constexpr os::Millis kBetweenLooks{200};
 
 }  // namespace
 
-os::Millis Ender::RunPreStop(const runtime::StopRequest& request) {
-  if (request.pre_stop_exec.empty()) return os::Millis(0);
+void Ender::RunPreStop(const runtime::StopRequest& request) {
+  if (request.pre_stop_sleep.count() > 0) SleepBeforeStop(request.id, std::min(request.pre_stop_sleep, request.grace));
+  if (request.pre_stop_exec.empty()) return;
   runtime::Notice notice{.reason = "FailedPreStopHook", .pod_uid = "", .message = ""};
   std::string who = request.id.substr(0, 12);
   {
@@ -27,7 +28,6 @@ os::Millis Ender::RunPreStop(const runtime::StopRequest& request) {
       who = status->container;
     }
   }
-  const os::MonoTime begin = os::SystemClock().Now();
   const auto ran =
       shared_.client.Exec(request.id, request.pre_stop_exec, std::max(request.grace, std::chrono::seconds(1)));
   if (!ran) {
@@ -38,11 +38,23 @@ os::Millis Ender::RunPreStop(const runtime::StopRequest& request) {
                      Printable(Trim(ran->err), 200);
     shared_.Notify(std::move(notice));
   }
-  return std::chrono::floor<os::Millis>(os::SystemClock().Now() - begin);
+}
+
+/// No longer than the container runs, and berthd.
+void Ender::SleepBeforeStop(const std::string& id, os::Millis time) {
+  const os::MonoTime end = os::SystemClock().Now() + time;
+  const MutexLock lock(shared_.mutex);
+  for (os::MonoTime now = os::SystemClock().Now(); now < end && !shared_.stop; now = os::SystemClock().Now()) {
+    const auto* status = shared_.containers.Find(id);
+    if (status == nullptr || status->state != runtime::ContainerState::kRunning) return;
+    shared_.changed.WaitUntil(shared_.mutex, std::min(end, now + kBetweenLooks));
+  }
 }
 
 void Ender::StopContainer(const runtime::StopRequest& request) {
-  const auto taken = std::chrono::floor<std::chrono::seconds>(RunPreStop(request));
+  const os::MonoTime begin = os::SystemClock().Now();
+  RunPreStop(request);
+  const auto taken = std::chrono::floor<std::chrono::seconds>(os::SystemClock().Now() - begin);
   const bool at_once = request.grace.count() == 0 && request.pre_stop_exec.empty();
   shared_.LookSoon();
   const auto done =

@@ -25,8 +25,8 @@ class Ender {
   void RemovePod(const std::string& uid);
 
  private:
-  /// Returns the time it took.
-  os::Millis RunPreStop(const runtime::StopRequest& request);
+  void RunPreStop(const runtime::StopRequest& request);
+  void SleepBeforeStop(const std::string& id, os::Millis time);
   bool EndsSoon(const std::string& id) const;
   Result<void> TryStopPod(const std::string& uid);
   Result<void> TryRemovePod(const std::string& uid);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/text.h"
 #include "runtime/time_text.h"
 
 namespace berth::cri {
@@ -96,6 +97,15 @@ ContainerSpec ContainerOf(const runtime::StartRequest& request, std::string_view
   out.security = request.container.security;
   out.host_network = request.place.host_network;
   return out;
+}
+
+std::string RootProblem(const SecurityContext& security, const Image& image) {
+  if (!security.run_as_non_root.value_or(false)) return "";
+  if (security.run_as_user) return *security.run_as_user == 0 ? "runAsNonRoot is set, and runAsUser is root" : "";
+  if (image.uid) return *image.uid == 0 ? "runAsNonRoot is set, and the image runs as root; set runAsUser" : "";
+  if (image.user.empty()) return "runAsNonRoot is set, and the image, which names no user, runs as root; set runAsUser";
+  return "runAsNonRoot is set, and nobody knows whether the image's user " + Printable(image.user, 80) +
+         ", who is no number, is root; set runAsUser";
 }
 
 std::optional<runtime::ContainerStatus> StatusOf(const ContainerEntry& entry) {

@@ -25,6 +25,8 @@ Resources ResourcesOf(const CgroupValues& values, int oom_score_adj, bool v2);
 SandboxSpec SandboxOf(const runtime::StartRequest& request, std::string_view owner, std::uint32_t attempt);
 /// Without image and resources.
 ContainerSpec ContainerOf(const runtime::StartRequest& request, std::string_view owner);
+/// Why a container that must not run as root cannot be known to do so; "": it may be made.
+std::string RootProblem(const SecurityContext& security, const Image& image);
 /// nullopt: not one of ours (labels missing).
 std::optional<runtime::ContainerStatus> StatusOf(const ContainerEntry& entry);
 

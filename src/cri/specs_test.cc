@@ -109,6 +109,28 @@ TEST(CriSpecsTest, MakesAContainerOfARequest) {
   EXPECT_EQ(1000, spec.security.run_as_user);
 }
 
+TEST(CriSpecsTest, TrustsNoImageToRunAsSomebodyElseThanRoot) {
+  const auto problem = [](std::optional<bool> non_root, std::optional<std::int64_t> user, const Image& image) {
+    SecurityContext security;
+    security.run_as_non_root = non_root;
+    security.run_as_user = user;
+    return RootProblem(security, image);
+  };
+  const Image of_root{.uid = 0};
+  const Image of_nobody{.uid = 65534};
+  const Image of_name{.user = "nobody"};
+  for (const Image& image : {of_root, of_nobody, of_name, Image{}}) {
+    EXPECT_EQ("", problem(std::nullopt, std::nullopt, image));
+    EXPECT_EQ("", problem(false, 0, image));
+    EXPECT_EQ("", problem(true, 1000, image)) << "runAsUser decides";
+    EXPECT_NE("", problem(true, 0, image));
+  }
+  EXPECT_EQ("", problem(true, std::nullopt, of_nobody));
+  EXPECT_NE("", problem(true, std::nullopt, of_root));
+  EXPECT_NE("", problem(true, std::nullopt, Image{})) << "an image without a user runs as root";
+  EXPECT_NE(std::string::npos, problem(true, std::nullopt, of_name).find("nobody"));
+}
+
 ContainerEntry Ours(ContainerEntry::State state) {
   return {.id = "abc",
           .attempt = 2,

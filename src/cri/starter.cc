@@ -1,5 +1,6 @@
 #include "cri/starter.h"
 
+#include <chrono>
 #include <utility>
 
 #include "base/text.h"
@@ -13,7 +14,8 @@ using runtime::ContainerState;
 using runtime::ContainerStatus;
 using runtime::StartRequest;
 
-constexpr int kCreations = 4;  // of one attempt, each with newer CPUs
+constexpr int kCreations = 4;                      // of one attempt, each with newer CPUs
+constexpr std::chrono::seconds kLongestHook{600};  // every call has a deadline
 
 ContainerStatus StatusFor(const StartRequest& request, ContainerState state) {
   ContainerStatus out;
@@ -51,7 +53,29 @@ Starter::Outcome<ContainerStatus> Starter::Try(const StartRequest& request) {
   if (*earlier) return **earlier;
   auto image = EnsureImage(request.container);
   if (!image) return std::unexpected(std::move(image).error());
-  return CreateAndStart(request, *sandbox, *image);
+  if (std::string problem = RootProblem(request.container.security, *image); !problem.empty())
+    return Failed("CreateContainerConfigError", {.code = Code::kInvalid, .message = std::move(problem)});
+  auto started = CreateAndStart(request, *sandbox, image->id);
+  if (started && started->state == ContainerState::kRunning) RunPostStart(request, started->id);
+  return started;
+}
+
+/// The container runs already and is told so; other containers of the pod wait, as with the kubelet.
+void Starter::RunPostStart(const StartRequest& request, const std::string& id) {
+  if (request.container.post_start_exec.empty()) return;
+  const auto ran = shared_.client.Exec(id, request.container.post_start_exec, kLongestHook);
+  if (ran && ran->exit_code == 0) return;
+  shared_.Notify({.reason = "FailedPostStartHook",
+                  .pod_uid = request.pod_uid,
+                  .message = "container " + request.container.name + ": postStart " +
+                             (ran ? "ended with exit code " + std::to_string(ran->exit_code) + ": " +
+                                        Printable(Trim(ran->err), 200)
+                                  : "failed: " + ran.error().message) +
+                             "; the container is ended"});
+  ender_.StopContainer({.id = id,
+                        .grace = request.grace,
+                        .pre_stop_exec = request.container.pre_stop_exec,
+                        .pre_stop_sleep = std::chrono::seconds(request.container.pre_stop_sleep_s)});
 }
 
 /// The newest CPUs of a container: they may have changed since it was asked for.
@@ -117,20 +141,27 @@ Result<std::optional<ContainerStatus>> Starter::EarlierTry(const StartRequest& r
   return out;
 }
 
-Starter::Outcome<std::string> Starter::EnsureImage(const Container& container) {
-  if (container.image_pull_policy != "Always") {
-    auto found = shared_.client.FindImage(container.image);
-    if (!found) return Failed("ImageInspectError", found.error());
-    if (*found) return (*found)->id;
-    if (container.image_pull_policy == "Never")
-      return Failed("ErrImageNeverPull", {.code = Code::kNotFound,
-                                          .message = "image " + Printable(container.image) +
-                                                     " is not present with pull policy of Never; import it, or set "
-                                                     "imagePullPolicy: IfNotPresent"});
-  }
+Starter::Outcome<Image> Starter::EnsureImage(const Container& container) {
+  if (container.image_pull_policy == "Always") return Pull(container);
+  auto found = shared_.client.FindImage(container.image);
+  if (!found) return Failed("ImageInspectError", found.error());
+  if (*found) return **std::move(found);
+  if (container.image_pull_policy == "Never")
+    return Failed("ErrImageNeverPull", {.code = Code::kNotFound,
+                                        .message = "image " + Printable(container.image) +
+                                                   " is not present with pull policy of Never; import it, or set "
+                                                   "imagePullPolicy: IfNotPresent"});
+  return Pull(container);
+}
+
+Starter::Outcome<Image> Starter::Pull(const Container& container) {
   auto pulled = shared_.client.Pull(container.image);
   if (!pulled) return Failed("ErrImagePull", pulled.error());
-  return pulled->empty() ? container.image : *std::move(pulled);
+  Image out{.id = pulled->empty() ? container.image : *std::move(pulled)};
+  if (!container.security.run_as_non_root.value_or(false)) return out;
+  auto found = shared_.client.FindImage(out.id);  // for its user
+  if (!found) return Failed("ImageInspectError", found.error());
+  return *found ? **std::move(found) : out;
 }
 
 Starter::Outcome<ContainerStatus> Starter::CreateAndStart(const StartRequest& request, const std::string& sandbox,

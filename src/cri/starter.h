@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cri/ender.h"
 #include "cri/shared.h"
 #include "runtime/runtime.h"
 
@@ -15,7 +16,7 @@ namespace berth::cri {
 /// Thread: any number at a time, for one pod one after another.
 class Starter {
  public:
-  explicit Starter(Shared& shared) : shared_(shared) {}
+  Starter(Shared& shared, Ender& ender) : shared_(shared), ender_(ender) {}
 
   /// Blocks until the container runs or came to nothing; what became of it is news.
   void Run(const runtime::StartRequest& request);
@@ -32,7 +33,9 @@ class Starter {
   Outcome<runtime::ContainerStatus> Try(const runtime::StartRequest& request);
   Result<std::string> EnsureSandbox(const runtime::StartRequest& request);
   Result<std::optional<runtime::ContainerStatus>> EarlierTry(const runtime::StartRequest& request);
-  Outcome<std::string> EnsureImage(const Container& container);
+  Outcome<Image> EnsureImage(const Container& container);
+  Outcome<Image> Pull(const Container& container);
+  void RunPostStart(const runtime::StartRequest& request, const std::string& id);
   Outcome<runtime::ContainerStatus> CreateAndStart(const runtime::StartRequest& request, const std::string& sandbox,
                                                    const std::string& image);
   Outcome<std::optional<runtime::ContainerStatus>> StartCreated(const runtime::StartRequest& request,
@@ -41,6 +44,7 @@ class Starter {
   std::string CpusFor(const runtime::StartRequest& request);
 
   Shared& shared_;
+  Ender& ender_;
 };
 
 }  // namespace berth::cri

@@ -11,10 +11,11 @@ namespace {
 using runtime::ContainerState;
 
 constexpr os::Millis kListenAgain{1'000};
+constexpr const char* kLogs = "logs";  // a key of the workers
 
 }  // namespace
 
-Watcher::~Watcher() {
+void Watcher::End() {
   if (watching_.joinable()) watching_.join();
   if (listening_.joinable()) listening_.join();
 }
@@ -42,6 +43,7 @@ void Watcher::Look(std::uint64_t number) {
   if (!TakeOutcome(list)) return;
   TakeList(*list, number);
   TryAgain();
+  CheckLogs();
 }
 
 /// True: it answered. That it goes and that it comes back is said once each.
@@ -93,6 +95,13 @@ void Watcher::TryAgain() {
       workers_.Post(key, [this, id] { ender_.RemoveContainer(id); });
   for (const std::string& uid : shared_.sandboxes.doomed())
     if (!workers_.Busy(uid)) workers_.Post(uid, [this, uid] { ender_.RemovePod(uid); });
+}
+
+void Watcher::CheckLogs() {
+  const os::MonoTime now = os::SystemClock().Now();
+  if (now < next_log_check_ || workers_.Busy(kLogs)) return;
+  next_log_check_ = now + shared_.options.log_check;
+  workers_.Post(kLogs, [this] { logs_.Check(); });
 }
 
 /// One call at a time for each container, always with the newest value: an older one never comes after a newer one.

@@ -10,20 +10,23 @@
 
 #include "cri/ender.h"
 #include "cri/keyed_workers.h"
+#include "cri/log_keeper.h"
 #include "cri/shared.h"
 
 namespace berth::cri {
 
 class Watcher {
  public:
-  /// All outlive it.
-  Watcher(Shared& shared, Ender& ender, KeyedWorkers& workers) : shared_(shared), ender_(ender), workers_(workers) {}
-  /// Requires: shared.stop is set and shared.cancel readable, if Begin was called.
-  ~Watcher();
+  /// All outlive its threads; jobs it posts use it.
+  Watcher(Shared& shared, Ender& ender, KeyedWorkers& workers)
+      : shared_(shared), ender_(ender), workers_(workers), logs_(shared) {}
+  ~Watcher() = default;
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
 
   void Begin();
+  /// Waits for its threads. Requires: shared.stop is set and shared.cancel readable.
+  void End();
 
  private:
   void Watch();
@@ -32,6 +35,7 @@ class Watcher {
   bool TakeOutcome(const Result<std::vector<ContainerEntry>>& list);
   void TakeList(const std::vector<ContainerEntry>& list, std::uint64_t number);
   void TryAgain();
+  void CheckLogs();
   void UpdateRecord(const std::string& id);
   void Listen();
   bool PauseListening();
@@ -39,6 +43,8 @@ class Watcher {
   Shared& shared_;
   Ender& ender_;
   KeyedWorkers& workers_;
+  LogKeeper logs_;
+  os::MonoTime next_log_check_{};  // of the watching thread
   std::thread watching_;
   std::thread listening_;
 };

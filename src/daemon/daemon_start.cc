@@ -46,6 +46,11 @@ sigset_t LoopSignals() {
   return set;
 }
 
+std::uint64_t LongestLog(const Settings& settings) {
+  const auto size = Quantity::Parse(settings.kubelet.container_log_max_size);
+  return size && size->Value() > 0 ? static_cast<std::uint64_t>(size->Value()) : ManagerOptions().log_max_bytes;
+}
+
 ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const cgroup::Names& names, bool dry_run) {
   ManagerOptions out;
   out.cgroup_names = names;
@@ -56,8 +61,7 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   out.volumes = {.disk = settings.berth.state_dir + "/volumes",
                  .memory = settings.berth.run_dir + "/volumes",
                  .pins = settings.berth.run_dir + "/subpaths"};
-  if (const auto size = Quantity::Parse(settings.kubelet.container_log_max_size); size && size->Value() > 0)
-    out.log_max_bytes = static_cast<std::uint64_t>(size->Value());
+  out.log_max_bytes = LongestLog(settings);
   out.log_max_files = settings.kubelet.container_log_max_files;
   out.reconcile_period = settings.berth.reconcile_period;
   out.adopt_unknown = settings.berth.unknown_pods == "adopt";
@@ -214,7 +218,10 @@ Result<void> Daemon::OpenCriRuntime() {
   BERTH_TRY(cri::OpenedRuntime opened,
             cri::OpenCriRuntime({.socket = socket,
                                  .owner = settings_.cgroup_root,
-                                 .timeouts = {.usual = settings_.kubelet.runtime_request_timeout}}));
+                                 .timeouts = {.usual = settings_.kubelet.runtime_request_timeout},
+                                 .log_max_bytes = LongestLog(settings_),
+                                 .log_max_files = settings_.kubelet.container_log_max_files,
+                                 .log_check = settings_.kubelet.container_log_monitor_interval}));
   runtime_ = std::move(opened.runtime);
   BERTH_TRY(calls_, ContainerCalls::Open(socket));
   runtime_name_ = opened.version.name + " " + opened.version.version;

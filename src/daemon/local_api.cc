@@ -65,6 +65,9 @@ Result<Json> LocalApi::Status() {
       if (const history::State state = history_->state(); !state.problem.empty())
         warnings.push_back(fmt::format("{}; events wait: {}, lost: {}", state.problem, state.waiting, state.lost));
     const cgroup::Tree& tree = manager_.tree();
+    Json calls = Json::object();
+    for (const auto& [name, count] : manager_.runtime().Calls())
+      calls[name] = {{"calls", count.calls}, {"failed", count.failed}};
     return Json{{"version", facts_.version},
                 {"nodeName", manager_.options().node_name},
                 {"pid", ::getpid()},
@@ -76,6 +79,7 @@ Result<Json> LocalApi::Status() {
                 {"ledgerRevision", manager_.ledger().revision},
                 {"pods", manager_.pods().size()},
                 {"cgroupWrites", tree.writes()},
+                {"runtimeCalls", std::move(calls)},
                 {"podFolder", folder_.path()},
                 {"cgroupRoot", manager_.options().cgroup_names.root()},
                 {"cgroupDriver", std::string(cgroup::Name(manager_.options().cgroup_names.driver()))},

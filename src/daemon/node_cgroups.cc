@@ -384,6 +384,17 @@ Result<void> NodeCgroups::FindRuntimeGroups(const std::string& uid, const Ledger
   return {};
 }
 
+Result<std::map<std::string, std::string>> NodeCgroups::FindUnknownContainers() {
+  std::map<std::string, std::string> out;
+  if (!runtime_makes_groups_) return out;
+  for (const auto& [uid, pod_path] : pods_) {
+    BERTH_TRY(const std::vector<std::string> groups, tree_.Children(pod_path));
+    for (const std::string& group : groups)
+      if (std::string path = pod_path + "/" + group; !containers_.contains(path)) out.emplace(std::move(path), uid);
+  }
+  return out;
+}
+
 Result<std::vector<Repair>> NodeCgroups::RepairCpusets(const Ledger& ledger) {
   std::vector<Repair> out;
   BERTH_TRY(const WantedCpus wanted, Wanted(ledger));

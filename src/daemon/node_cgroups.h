@@ -136,6 +136,9 @@ class NodeCgroups {
   /// Looks which groups the runtime has made for a pod. The sandbox's goes to the shared pool: it was made with all
   /// CPUs of its pod. Groups whose id is not known (yet) are left as they are.
   Result<void> FindRuntimeGroups(const std::string& uid, const Ledger& ledger);
+  /// Groups below those of our pods that are of no container or sandbox known by now: path -> uid. The runtime may be
+  /// making them. Only where the runtime makes groups.
+  Result<std::map<std::string, std::string>> FindUnknownContainers();
   /// Compares CPUs and memory nodes of the kernel's cpusets with the ledger and writes only what differs; other values
   /// are not looked at. Errors: as ApplyCpus.
   Result<std::vector<Repair>> RepairCpusets(const Ledger& ledger);

@@ -137,6 +137,7 @@ class PodManager {
   NodeCgroups& groups() { return groups_; }
   const cgroup::Tree& tree() const { return parts_.tree; }
   const ManagerOptions& options() const { return options_; }
+  const runtime::Runtime& runtime() const { return parts_.runtime; }
   /// What every group holds, and should hold for the pods of now.
   std::vector<GroupState> InspectGroups() const;
   /// Things an operator should know now (ledger not saved, cgroups not written), a sentence each.
@@ -185,6 +186,7 @@ class PodManager {
   void Reconcile(os::MonoTime now);
   void CompareWithRuntime(os::MonoTime now);
   void LookForForeignGroups();
+  void LookForForeignContainers();
   void LimitAllPods();
   void RemoveUnusedGroups();
   void RepairValues(os::MonoTime now);
@@ -250,11 +252,12 @@ class PodManager {
   std::optional<os::MonoTime> pool_retry_;
   std::optional<os::MonoTime> save_retry_;
   os::Millis save_delay_{0};
-  std::optional<CpuSet> online_;                // CPUs seen online last; nullopt: not looked at, or not known
-  std::set<std::string> retold_;                // groups that systemd wrote to since the last look
-  std::map<std::string, std::string> writers_;  // group -> who wrote there since the last look
-  std::set<std::string> no_partition_;          // paths of containers that were reported to have none
-  std::set<std::string> foreign_groups_;        // paths that were reported
+  std::optional<CpuSet> online_;                    // CPUs seen online last; nullopt: not looked at, or not known
+  std::set<std::string> retold_;                    // groups that systemd wrote to since the last look
+  std::map<std::string, std::string> writers_;      // group -> who wrote there since the last look
+  std::set<std::string> no_partition_;              // paths of containers that were reported to have none
+  std::set<std::string> foreign_groups_;            // paths that were reported
+  std::map<std::string, bool> foreign_containers_;  // paths seen at the last look -> reported
   os::MonoTime last_check_{};
   os::MonoTime next_check_{};
   os::MonoTime next_look_{};

@@ -117,8 +117,8 @@ class Pods {
 
   Container OneContainer(const std::string& container_name, bool init) {
     Container out;
-    auto& [name, image, pull_policy, command, args, working_dir, env, resources, sidecar, pre_stop, mounts, security] =
-        out;
+    auto& [name, image, pull_policy, command, args, working_dir, env, resources, sidecar, post_start, pre_stop, sleep,
+           mounts, security] = out;
     name = container_name;
     if (Coin()) image = "registry:5000/" + Name() + ":" + Name();
     if (!image.empty()) pull_policy = Pick<std::string>({"Always", "IfNotPresent", "Never"});
@@ -129,7 +129,9 @@ class Pods {
     if (Coin()) resources.limits = {{"cpu", Quantity::FromMilli(1500)}, {"memory", Quantity::FromBytes(MiB(64))}};
     resources.requests = resources.limits;
     sidecar = init && Coin();
+    if (Coin()) post_start = {"/bin/sh", Text()};
     if (Coin()) pre_stop = {"/bin/sh", Text()};
+    if (Coin()) sleep = static_cast<std::int64_t>(Below(100));
     mounts = Several([&](int i) { return OneMount(i); });
     security = OneSecurity();
     return out;

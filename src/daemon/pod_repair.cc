@@ -193,6 +193,7 @@ void PodManager::Reconcile(os::MonoTime now) {
   CompareWithRuntime(now);
   EndForeign(now);
   LookForForeignGroups();
+  LookForForeignContainers();
   if (!source_ready_ || !source_complete_) return;
   for (auto it = statuses_.begin(); it != statuses_.end();) {
     const std::string uid = (it++)->first;
@@ -262,6 +263,29 @@ void PodManager::LookForForeignGroups() {
           "Berth did not make this group and leaves it alone; it may use every CPU of the group above");
     }
   }
+}
+
+/// Containers somebody else has put into the groups of our pods. A group that is there at two looks is no container of
+/// ours that is just being made.
+void PodManager::LookForForeignContainers() {
+  const auto unknown = groups_.FindUnknownContainers();
+  if (!unknown)
+    return parts_.events.Warning("FailedCgroupUpdate", "node/" + options_.node_name, unknown.error().message);
+  std::map<std::string, bool> seen;
+  for (const auto& [path, uid] : *unknown) {
+    const auto pod = pods_.find(uid);
+    const bool settled = pod != pods_.end() && pod->second.lifecycle && !pod->second.lifecycle->creating();
+    const auto before = foreign_containers_.find(path);
+    bool& reported = seen[path];
+    reported = before != foreign_containers_.end() && before->second;
+    if (reported || !settled || before == foreign_containers_.end()) continue;
+    reported = true;
+    parts_.events.Warning("UnknownContainer", "cgroup/" + path,
+                          fmt::format("no container of {} that Berth made, though in its group; it is left alone, on "
+                                      "the CPUs of that pod at most, until the pod ends",
+                                      ObjectOf(pod->second.pod)));
+  }
+  foreign_containers_ = std::move(seen);
 }
 
 std::vector<GroupState> PodManager::InspectGroups() const {

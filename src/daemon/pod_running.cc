@@ -178,8 +178,11 @@ void PodManager::StopContainer(ManagedPod& managed, const runtime::Action& actio
   const std::string object = ObjectOf(managed.pod);
   parts_.events.Normal("Killing", object, "stopping container " + action.container);
   runtime::StopRequest request{.id = action.id, .grace = managed.lifecycle->GraceLeft(now), .pre_stop_exec = {}};
-  if (const Found found = FindContainer(managed.pod, action.container); found.container != nullptr)
+  if (const Found found = FindContainer(managed.pod, action.container); found.container != nullptr) {
     request.pre_stop_exec = found.container->pre_stop_exec;
+    request.pre_stop_sleep =
+        std::chrono::seconds(std::clamp<std::int64_t>(found.container->pre_stop_sleep_s, 0, runtime::kLongestGraceS));
+  }
   if (auto sent = parts_.runtime.Stop(request); !sent)
     parts_.events.Warning("FailedKillPod", object, sent.error().message);
 }
@@ -229,6 +232,7 @@ Result<runtime::ContainerStatus> PodManager::TryStart(const ManagedPod& managed,
   request.container = runtime::ExpandCommand(container, env);
   request.env = std::move(env);
   request.attempt = attempt;
+  request.grace = std::chrono::seconds(std::clamp<std::int64_t>(pod.termination_grace_s, 0, runtime::kLongestGraceS));
   request.oom_score_adj = cgroup::OomScoreAdj(pod, container, node_.machine().memory);
   request.log_path = fmt::format("{}/{}/{}.log", LogFolder(pod), container.name, attempt);
   request.log_max_bytes = options_.log_max_bytes;

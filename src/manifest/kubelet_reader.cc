@@ -18,7 +18,6 @@ constexpr std::string_view kUnused[] = {"address",
                                         "clusterDNS",
                                         "clusterDomain",
                                         "configMapAndSecretChangeDetectionStrategy",
-                                        "containerLogMonitorInterval",
                                         "contentType",
                                         "enableContentionProfiling",
                                         "enableControllerAttachDetach",
@@ -207,6 +206,7 @@ void ReadSourcesAndRuntime(Object& o, KubeletConfiguration& c) {
   ReadOrDefault(o, "podLogsDir", c.pod_logs_dir);
   ReadOrDefault(o, "containerLogMaxSize", c.container_log_max_size);
   o.Read("containerLogMaxFiles", c.container_log_max_files);
+  ReadOrDefault(o, "containerLogMonitorInterval", c.container_log_monitor_interval);
   o.Read("shutdownGracePeriod", c.shutdown_grace_period);
   o.Read("shutdownGracePeriodCriticalPods", c.shutdown_grace_period_critical_pods);
 }

@@ -135,6 +135,7 @@ shutdownGracePeriod: 30s
 shutdownGracePeriodCriticalPods: 10s
 containerLogMaxSize: 1Mi
 containerLogMaxFiles: 3
+containerLogMonitorInterval: 4s
 )")
                                      .config;
   EXPECT_EQ(c.static_pod_path, "/etc/k/pods");
@@ -145,6 +146,7 @@ containerLogMaxFiles: 3
   EXPECT_EQ(c.shutdown_grace_period, 30s);
   EXPECT_EQ(c.container_log_max_size, "1Mi");
   EXPECT_EQ(c.container_log_max_files, 3);
+  EXPECT_EQ(c.container_log_monitor_interval, std::chrono::seconds(4));
 }
 
 TEST(KubeletConfigurationTest, AnEmptyEvictionMapIsNotTheDefaultOne) {
@@ -217,6 +219,7 @@ TEST(KubeletConfigurationTest, TheRulesOfTheFileAreKept) {
       {"podLogsDir: /var/../log\n", "podLogsDir: Invalid value"},
       {"podLogsDir: /var/log/\n", "podLogsDir: Invalid value"},
       {"containerLogMaxFiles: 1\n", "must be greater than 1"},
+      {"containerLogMonitorInterval: 2s\n", "containerLogMonitorInterval: Invalid value: 2000ms: must be at least 3s"},
       {"containerLogMaxSize: lots\n", "containerLogMaxSize: Invalid value: bad quantity"},
       {"shutdownGracePeriod: 500ms\n", "must be 0 or at least 1s"},
       {"shutdownGracePeriod: 5s\nshutdownGracePeriodCriticalPods: 6s\n", "must not exceed shutdownGracePeriod"},

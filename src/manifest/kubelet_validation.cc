@@ -88,6 +88,8 @@ class Checker {
       if (value != milliseconds(0) && value < milliseconds(1000))
         Invalid(field, Text(value), "must be 0 or at least 1s");
     };
+    if (c_.container_log_monitor_interval < milliseconds(3000))
+      Invalid("containerLogMonitorInterval", Text(c_.container_log_monitor_interval), "must be at least 3s");
     zero_or_second("shutdownGracePeriod", c_.shutdown_grace_period);
     zero_or_second("shutdownGracePeriodCriticalPods", c_.shutdown_grace_period_critical_pods);
     if (c_.shutdown_grace_period_critical_pods > c_.shutdown_grace_period)

@@ -90,7 +90,7 @@ spec:
     resources:
       requests: {cpu: 1, memory: 1.5Gi}
       limits: {memory: 2Gi, vendor.example/gpu: 2, hugepages-2Mi: 4Mi}
-    lifecycle: {preStop: {exec: {command: [/bin/drain]}}}
+    lifecycle: {postStart: {exec: {command: [/bin/warm, up]}}, preStop: {exec: {command: [/bin/drain]}, sleep: {seconds: 3}}}
 status: {phase: Running, qosClass: Guaranteed, somethingNew: 1}
 )";
 
@@ -130,7 +130,9 @@ TEST(ParsePodsTest, ReadsContainers) {
   EXPECT_THAT(app.env, ElementsAre(EnvVar{"A", "1", ""}, EnvVar{"NODE", "", "spec.nodeName"}));
   EXPECT_EQ(app.resources.requests.at("cpu"), Q("1"));
   EXPECT_EQ(app.resources.requests.at("memory").ToString(), "1536Mi");
+  EXPECT_THAT(app.post_start_exec, ElementsAre("/bin/warm", "up"));
   EXPECT_THAT(app.pre_stop_exec, ElementsAre("/bin/drain"));
+  EXPECT_EQ(app.pre_stop_sleep_s, 3);
 }
 
 TEST(ParsePodsTest, AKnownFieldIsNeverCalledUnknown) {

@@ -58,8 +58,9 @@ constexpr std::string_view kContainerUnused[] = {
     "startupProbe",  "stdin",        "stdinOnce",      "terminationMessagePath", "terminationMessagePolicy",
     "tty",           "volumeDevices"};
 constexpr std::string_view kResourcesUnused[] = {"claims"};
-constexpr std::string_view kLifecycleUnused[] = {"postStart", "stopSignal"};
-constexpr std::string_view kHandlerUnused[] = {"httpGet", "sleep", "tcpSocket"};
+constexpr std::string_view kLifecycleUnused[] = {"stopSignal"};
+constexpr std::string_view kPostStartUnused[] = {"httpGet", "sleep", "tcpSocket"};
+constexpr std::string_view kPreStopUnused[] = {"httpGet", "tcpSocket"};
 constexpr std::string_view kFieldRefUnused[] = {"apiVersion"};
 
 /// What a reference names and how to say that it cannot be resolved here.
@@ -183,12 +184,25 @@ class PodReader {
   }
 
   static void ReadLifecycle(Object& lifecycle, Container& c) {
-    lifecycle.Within("preStop", [&](Object& handler) {
+    const auto read_command = [](Object& handler, std::vector<std::string>& command) {
       handler.Within("exec", [&](Object& exec) {
-        exec.Read("command", c.pre_stop_exec);
+        exec.Read("command", command);
         exec.Finish();
       });
-      handler.Finish(kHandlerUnused);
+    };
+    lifecycle.Within("postStart", [&](Object& handler) {
+      read_command(handler, c.post_start_exec);
+      handler.Finish(kPostStartUnused);
+    });
+    lifecycle.Within("preStop", [&](Object& handler) {
+      read_command(handler, c.pre_stop_exec);
+      handler.Within("sleep", [&](Object& sleep) {
+        sleep.Read("seconds", c.pre_stop_sleep_s);
+        if (c.pre_stop_sleep_s < 0)
+          sleep.report().Problem(sleep.PathOf("seconds"), "Invalid value: must not be negative");
+        sleep.Finish();
+      });
+      handler.Finish(kPreStopUnused);
     });
     lifecycle.Finish(kLifecycleUnused);
   }

@@ -87,6 +87,7 @@ struct KubeletConfiguration {
   std::string pod_logs_dir = "/var/log/pods";
   std::string container_log_max_size = "10Mi";
   std::int32_t container_log_max_files = 5;
+  Milliseconds container_log_monitor_interval{10'000};
   Milliseconds shutdown_grace_period{0};
   Milliseconds shutdown_grace_period_critical_pods{0};
   std::map<std::string, bool> feature_gates;

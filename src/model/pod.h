@@ -84,7 +84,9 @@ struct Container {
   std::vector<EnvVar> env;
   Resources resources;
   bool restartable_init = false;  ///< init container with restartPolicy Always: a sidecar
+  std::vector<std::string> post_start_exec;
   std::vector<std::string> pre_stop_exec;
+  std::int64_t pre_stop_sleep_s = 0;  ///< instead of a command
   std::vector<VolumeMount> mounts;
   SecurityContext security;
   friend bool operator==(const Container&, const Container&) = default;

@@ -51,7 +51,8 @@ struct StartRequest {
   int attempt = 0;  ///< restart count
   CgroupDirs cgroup;
   int oom_score_adj = 0;
-  std::string log_path;  ///< absolute; CRI log format; rotated by size
+  std::chrono::seconds grace{30};  ///< for its end, should its postStart command fail
+  std::string log_path;            ///< absolute; CRI log format; rotated by size
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
   ContainerKind kind = ContainerKind::kApp;  ///< for runtimes that only pretend: an init container has to end
@@ -71,6 +72,7 @@ struct StopRequest {
   std::string id;
   std::chrono::seconds grace{0};           ///< until the caller kills what is left
   std::vector<std::string> pre_stop_exec;  ///< command to run in it first; part of the grace period
+  std::chrono::seconds pre_stop_sleep{0};  ///< to wait first; the same
 };
 
 /// CPUs and memory nodes a container shall have, started or not.
@@ -105,6 +107,13 @@ struct Notice {
   std::string reason = "RuntimeWarning";  ///< of the event
   std::string pod_uid;                    ///< "": it is about the node
   std::string message;
+};
+
+/// How often a call was made, and how often it failed or went unanswered.
+struct CallCount {
+  std::uint64_t calls = 0;
+  std::uint64_t failed = 0;
+  friend bool operator==(const CallCount&, const CallCount&) = default;
 };
 
 /// Exit code of a container whose program could not be executed at all, as containerd reports it.
@@ -145,6 +154,8 @@ class Runtime {
   virtual void ForgetPod(std::string_view) {}
   /// Forgets all pods but these (uids).
   virtual void Retain(const std::set<std::string>&) {}
+  /// Calls it made to whatever runs containers, by name, for people.
+  virtual std::map<std::string, CallCount> Calls() const { return {}; }
   /// What went wrong in the background since the last call.
   virtual std::vector<Notice> TakeNotices() { return {}; }
 };

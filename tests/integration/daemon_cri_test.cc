@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "containerd_fixture.h"
+#include "cri/client.h"
 #include "daemon_fixture.h"
 
 namespace berth {
@@ -67,13 +68,25 @@ struct DaemonCriTest : testing::Test {
     return out;
   }
   bool Gone(const std::string& name) { return !berthd->PodNamed(name).is_object(); }
+  std::vector<std::filesystem::directory_entry> LogEntries() {
+    std::error_code none_yet;
+    std::vector<std::filesystem::directory_entry> out;
+    for (auto it = std::filesystem::recursive_directory_iterator(berthd->Dir("log"), none_yet);
+         !none_yet && it != std::filesystem::recursive_directory_iterator(); it.increment(none_yet))
+      out.push_back(*it);
+    return out;
+  }
   std::string LogOf(const std::string& name, const std::string& container = "app") {
     std::string out;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(berthd->Dir("log")))
+    for (const auto& entry : LogEntries())
       if (entry.path().string().find("_" + name + "-n1_") != std::string::npos &&
           entry.path().parent_path().filename() == container)
         out += FileText(entry.path());
     return out;
+  }
+  int Calls(const std::string& name) {
+    const codec::Json calls = berthd->Get("/v1/status")["runtimeCalls"];
+    return calls.contains(name) ? calls[name]["calls"].get<int>() : 0;
   }
   void ExpectNothingLeft() {
     EXPECT_TRUE(berthd->Until("no shim is left", [&] { return containerd->Shims() == 0; }));
@@ -101,10 +114,14 @@ TEST_F(DaemonCriTest, GivesCpusFromTheFirstInstructionAndTakesAllBack) {
   ASSERT_TRUE(berthd->Until("its log begins", [&] { return !LogOf("alone").empty(); }));
   EXPECT_NE(std::string::npos, LogOf("alone").find("stdout F Cpus_allowed_list:\t1\n")) << LogOf("alone");
   EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired"));
+  EXPECT_TRUE(berthd->Until("the record follows", [&] { return Calls("UpdateContainerResources") > 0; }));
 
   berthd->RemovePod("alone.yaml");
   ASSERT_TRUE(berthd->Until("alone is gone", [&] { return Gone("alone"); }));
   EXPECT_TRUE(berthd->Until("the pool grows", [&] { return FormatIds(CpusOf("shared")) == "0-1"; }));
+  EXPECT_TRUE(berthd->Until("the record follows", [&] { return Calls("UpdateContainerResources") > 1; }));
+  EXPECT_EQ(2, Calls("UpdateContainerResources")) << "one for each change of the container that changed";
+  EXPECT_EQ(2, Calls("CreateContainer"));
   berthd->RemovePod("shared.yaml");
   ASSERT_TRUE(berthd->Until("shared is gone", [&] { return Gone("shared"); }));
   ExpectNothingLeft();
@@ -278,6 +295,85 @@ TEST_F(DaemonCriTest, SaysWhatIsWrongWithAPodAndGoesOn) {
   for (const char* const name : {"never", "refused", "command", "mount", "good"})
     berthd->RemovePod(std::string(name) + ".yaml");
   ASSERT_TRUE(berthd->Until("all are gone", [&] { return berthd->Get("/v1/pods")["pods"].empty(); }));
+  ExpectNothingLeft();
+}
+
+TEST_F(DaemonCriTest, RunsHooksAndMakesNoRootWhereThereShallBeNone) {
+  Start();
+  const auto with = [](const std::string& name, const std::string& of_pod, const std::string& of_container) {
+    return Manifest(name, "", kIdle, of_pod) + of_container;
+  };
+  const auto hook = [](const std::string& script) {
+    return "    lifecycle: {postStart: {exec: {command: [/bin/sh, -c, \"" + script + "\"]}}}\n";
+  };
+  berthd->AddPod("hook.yaml", with("hook", "", hook("echo warm > /proc/1/fd/1")));
+  berthd->AddPod("bad.yaml", with("bad", "  restartPolicy: Never\n", hook("echo why >&2; exit 4")));
+  berthd->AddPod("root.yaml", with("root", "  securityContext: {runAsNonRoot: true}\n", ""));
+  berthd->AddPod("nobody.yaml", with("nobody", "  securityContext: {runAsNonRoot: true}\n",
+                                     "    securityContext: {runAsUser: 65534}\n"));
+  EXPECT_TRUE(berthd->Until("the hook ran", [&] { return LogOf("hook").find("stdout F warm") != std::string::npos; }));
+  EXPECT_TRUE(berthd->Until("the others are judged", [&] {
+    const codec::Json bad = berthd->PodNamed("bad");
+    return bad.is_object() && bad["phase"] != "Running" && bad["phase"] != "Pending" && berthd->Runs("nobody") &&
+           berthd->CountEvents("CreateContainerConfigError", "runs as root") >= 1;
+  }));
+  EXPECT_EQ(1, berthd->CountEvents("FailedPostStartHook", "ended with exit code 4: why"));
+  EXPECT_FALSE(berthd->Runs("root"));
+  for (const char* const name : {"hook", "bad", "root", "nobody"}) berthd->RemovePod(std::string(name) + ".yaml");
+  ASSERT_TRUE(berthd->Until("all are gone", [&] { return berthd->Get("/v1/pods")["pods"].empty(); }));
+  ExpectNothingLeft();
+}
+
+TEST_F(DaemonCriTest, KeepsLogsBelowTheirSizeAndLosesNoLine) {
+  berthd->Configure("containerLogMaxSize: 2Ki\ncontainerLogMonitorInterval: 3s\n");
+  Start();
+  berthd->AddPod("talks.yaml", Manifest("talks", "", "i=0; while :; do i=$((i+1)); echo line $i; sleep 0.02; done"));
+  std::string folder;
+  ASSERT_TRUE(berthd->Until("its log is rotated", [&] {
+    for (const auto& entry : LogEntries())
+      if (entry.path().filename() == "0.log.1") folder = entry.path().parent_path();
+    return !folder.empty() && FileText(folder + "/0.log").find("line") != std::string::npos;
+  }));
+  std::istringstream log(FileText(folder + "/0.log.1") + FileText(folder + "/0.log"));
+  int count = 0;
+  for (std::string line; std::getline(log, line) && !log.eof();)
+    EXPECT_TRUE(line.ends_with(" line " + std::to_string(++count))) << line << " after " << count - 1;
+  EXPECT_GT(count, 20);
+  EXPECT_EQ(0, berthd->CountEvents("RuntimeWarning")) << berthd->output();
+}
+
+TEST_F(DaemonCriTest, ReportsAContainerOfSomebodyElseInAPodOnceAndLeavesIt) {
+  std::ofstream(berthd->Dir("berth.yaml"))
+      << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nruntime: cri\nreconcilePeriod: 500ms\nsocket: "
+      << berthd->socket() << "\n";
+  berthd->Start({"--config", berthd->Dir("berth.yaml"), "--runtime-endpoint", "unix://" + containerd->socket()});
+  berthd->AddPod("host.yaml", Manifest("host", "", kIdle));
+  ASSERT_TRUE(berthd->Until("host runs", [&] { return berthd->Runs("host"); }));
+  const cri::Client other(containerd->socket());
+  const auto sandboxes = other.Sandboxes({});
+  ASSERT_TRUE(sandboxes && sandboxes->size() == 1);
+  const cri::SandboxSpec of{
+      .name = "host-n1",
+      .namespace_ = "default",
+      .uid = sandboxes->front().uid,
+      .log_directory = berthd->Dir("log"),
+      .cgroup_parent = berthd->cgroup_root() + "/kubepods/besteffort/pod" + sandboxes->front().uid,
+      .host_network = true};
+  const cri::ContainerSpec guest{.name = "guest",
+                                 .image = testkit::kTestImage,
+                                 .command = {"/bin/sh", "-c", "sleep 1000"},
+                                 .log_path = "guest.log",
+                                 .host_network = true};
+  const auto id = other.Create(sandboxes->front().id, guest, of);
+  ASSERT_TRUE(id) << id.error().message;
+  ASSERT_TRUE(other.Start(*id));
+  ASSERT_TRUE(berthd->Until("it is reported", [&] { return berthd->CountEvents("UnknownContainer", "host-n1") > 0; }));
+  const int lists = Calls("ListContainers");
+  ASSERT_TRUE(berthd->Until("it is looked at again", [&] { return Calls("ListContainers") > lists + 3; }));
+  EXPECT_EQ(1, berthd->CountEvents("UnknownContainer"));
+  EXPECT_EQ(cri::ContainerEntry::State::kRunning, other.Status(*id)->state);
+  berthd->RemovePod("host.yaml");
+  ASSERT_TRUE(berthd->Until("all is gone", [&] { return Gone("host"); }));
   ExpectNothingLeft();
 }
 

@@ -1,0 +1,313 @@
+// A CRI runtime against one that misbehaves. What a real one does is in tests/integration.
+#include "cri/cri_runtime.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cri.pb.h"
+#include "testing/fixtures.h"
+#include "testing/grpc_server.h"
+
+namespace berth::cri {
+namespace {
+
+namespace pb = ::runtime::v1;
+
+using runtime::ContainerState;
+using runtime::ContainerStatus;
+using runtime::Notice;
+using testkit::GrpcAnswer;
+using testkit::GrpcFrame;
+using testkit::GrpcRequest;
+
+/// Containers and sandboxes in memory, and what a test wants to go wrong with the calls.
+class FakeRuntime {
+ public:
+  explicit FakeRuntime(std::string path) : path_(std::move(path)) {}
+
+  void Serve() {
+    server_.emplace(path_, [this](const GrpcRequest& request) { return Answer(request); });
+  }
+  void Vanish() {
+    server_.reset();
+    std::filesystem::remove(path_);
+  }
+
+  /// The next call of `method` is done, and goes unanswered.
+  void LoseAnswerOf(const std::string& method) {
+    const std::lock_guard lock(mutex_);
+    lost_.insert(method);
+  }
+  void set_events(int count) {
+    const std::lock_guard lock(mutex_);
+    events_ = count;
+  }
+  void Drop(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    containers_.erase(id);
+  }
+  std::map<std::string, pb::ContainerState> containers() const {
+    const std::lock_guard lock(mutex_);
+    std::map<std::string, pb::ContainerState> out;
+    for (const auto& [id, container] : containers_) out.emplace(id, container.state());
+    return out;
+  }
+  std::size_t sandboxes() const {
+    const std::lock_guard lock(mutex_);
+    return sandboxes_.size();
+  }
+  int calls(const std::string& method) const {
+    const std::lock_guard lock(mutex_);
+    const auto it = calls_.find(method);
+    return it == calls_.end() ? 0 : it->second;
+  }
+
+ private:
+  template <class Message>
+  static Message Read(const GrpcRequest& request) {
+    Message out;
+    EXPECT_TRUE(out.ParseFromString(request.message)) << request.method;
+    return out;
+  }
+  static GrpcAnswer Say(const google::protobuf::MessageLite& message) {
+    return {.body = GrpcFrame(message.SerializeAsString())};
+  }
+
+  GrpcAnswer Answer(const GrpcRequest& request) {
+    const std::string method = request.method.substr(request.method.rfind('/') + 1);
+    const std::lock_guard lock(mutex_);
+    ++calls_[method];
+    GrpcAnswer out = method.contains("Sandbox") ? OfSandboxes(method, request) : OfContainers(method, request);
+    if (lost_.erase(method) > 0) out.end = GrpcAnswer::End::kSilence;
+    return out;
+  }
+
+  GrpcAnswer OfSandboxes(const std::string& method, const GrpcRequest& request) {
+    if (method == "RunPodSandbox") {
+      const auto asked = Read<pb::RunPodSandboxRequest>(request);
+      const std::string id = "sandbox" + std::to_string(++made_);
+      pb::PodSandbox& sandbox = sandboxes_[id];
+      sandbox.set_id(id);
+      *sandbox.mutable_metadata() = asked.config().metadata();
+      pb::RunPodSandboxResponse answer;
+      answer.set_pod_sandbox_id(id);
+      return Say(answer);
+    }
+    if (method == "StopPodSandbox")
+      sandboxes_[Read<pb::StopPodSandboxRequest>(request).pod_sandbox_id()].set_state(pb::SANDBOX_NOTREADY);
+    if (method == "RemovePodSandbox") sandboxes_.erase(Read<pb::RemovePodSandboxRequest>(request).pod_sandbox_id());
+    pb::ListPodSandboxResponse answer;
+    if (method == "ListPodSandbox")
+      for (const auto& [id, sandbox] : sandboxes_) *answer.add_items() = sandbox;
+    return Say(answer);
+  }
+
+  GrpcAnswer OfContainers(const std::string& method, const GrpcRequest& request) {
+    if (method == "Version") {
+      pb::VersionResponse answer;
+      answer.set_runtime_api_version("v1");
+      return Say(answer);
+    }
+    if (method == "ListContainers") {
+      pb::ListContainersResponse answer;
+      for (const auto& [id, container] : containers_) *answer.add_containers() = container;
+      return Say(answer);
+    }
+    if (method == "CreateContainer") return Create(Read<pb::CreateContainerRequest>(request));
+    if (method == "StartContainer")
+      containers_[Read<pb::StartContainerRequest>(request).container_id()].set_state(pb::CONTAINER_RUNNING);
+    if (method == "StopContainer")
+      containers_[Read<pb::StopContainerRequest>(request).container_id()].set_state(pb::CONTAINER_EXITED);
+    if (method == "RemoveContainer") containers_.erase(Read<pb::RemoveContainerRequest>(request).container_id());
+    if (method == "ContainerStatus") return Status(Read<pb::ContainerStatusRequest>(request).container_id());
+    if (method == "GetContainerEvents") return Events();
+    if (method == "RuntimeConfig") return {.status = "12"};
+    if (method == "ImageStatus") {
+      pb::ImageStatusResponse answer;
+      answer.mutable_image()->set_id("image");
+      return Say(answer);
+    }
+    return Say(pb::StopContainerResponse());  // empty
+  }
+
+  GrpcAnswer Create(const pb::CreateContainerRequest& asked) {
+    const std::string id = "container" + std::to_string(++made_);
+    pb::Container& container = containers_[id];
+    container.set_id(id);
+    container.set_pod_sandbox_id(asked.pod_sandbox_id());
+    *container.mutable_metadata() = asked.config().metadata();
+    *container.mutable_labels() = asked.config().labels();
+    pb::CreateContainerResponse answer;
+    answer.set_container_id(id);
+    return Say(answer);
+  }
+
+  GrpcAnswer Status(const std::string& id) {
+    const auto it = containers_.find(id);
+    if (it == containers_.end()) return {.status = "5", .message = "no such container"};
+    pb::ContainerStatusResponse answer;
+    answer.mutable_status()->set_id(id);
+    *answer.mutable_status()->mutable_metadata() = it->second.metadata();
+    *answer.mutable_status()->mutable_labels() = it->second.labels();
+    answer.mutable_status()->set_state(it->second.state());
+    return Say(answer);
+  }
+
+  /// All at once, and never again.
+  GrpcAnswer Events() {
+    if (events_ == 0) return {.status = "12"};
+    GrpcAnswer out;
+    for (; events_ > 0; --events_) out.body += GrpcFrame(pb::ContainerEventResponse().SerializeAsString());
+    return out;
+  }
+
+  const std::string path_;
+  mutable std::mutex mutex_;
+  std::map<std::string, pb::PodSandbox> sandboxes_;
+  std::map<std::string, pb::Container> containers_;
+  std::map<std::string, int> calls_;
+  std::multiset<std::string> lost_;
+  int made_ = 0;
+  int events_ = 0;
+  std::optional<testkit::GrpcServer> server_;  // ends first
+};
+
+struct CriRuntimeTest : testing::Test {
+  void Open(os::Millis look = os::Millis(20), os::Millis usual = os::Millis(20'000)) {
+    fake.Serve();
+    auto opened = OpenCriRuntime({.socket = temp / "cri", .owner = "test", .timeouts = {.usual = usual}, .look = look});
+    ASSERT_TRUE(opened) << opened.error().message;
+    cri = std::move(opened->runtime);
+  }
+
+  runtime::StartRequest Request(int attempt = 0) const {
+    runtime::StartRequest out;
+    out.pod_uid = "pod";
+    out.pod_name = "web";
+    out.container.name = "app";
+    out.container.image = "image";
+    out.attempt = attempt;
+    out.place.log_folder = temp / "log";
+    out.log_path = temp / "log/app/0.log";
+    return out;
+  }
+
+  /// Takes what there is to tell until `done`.
+  bool Until(const std::function<bool()>& done) {
+    for (int i = 0; i < 1'000; ++i) {
+      pollfd fd{.fd = cri->event_fd(), .events = POLLIN, .revents = 0};
+      ::poll(&fd, 1, 20);
+      for (ContainerStatus& status : cri->Poll()) news.push_back(std::move(status));
+      for (Notice& notice : cri->TakeNotices()) notices.push_back(std::move(notice));
+      if (done()) return true;
+    }
+    return false;
+  }
+  int Count(ContainerState state) const {
+    return static_cast<int>(std::ranges::count(news, state, &ContainerStatus::state));
+  }
+  bool StartOne() {
+    return cri->Start(Request()) && Until([&] { return Count(ContainerState::kRunning) == 1; });
+  }
+
+  testkit::TempDir temp;
+  FakeRuntime fake{temp / "cri"};
+  std::unique_ptr<runtime::Runtime> cri;
+  std::vector<ContainerStatus> news;
+  std::vector<Notice> notices;
+};
+
+TEST_F(CriRuntimeTest, StartsStopsAndForgets) {
+  Open();
+  ASSERT_TRUE(StartOne());
+  EXPECT_EQ(1U, cri->Sandboxes().size());
+  ASSERT_TRUE(cri->Stop({.id = news.back().id}));
+  ASSERT_TRUE(Until([&] { return Count(ContainerState::kExited) == 1; }));
+  EXPECT_TRUE(Until([&] { return *cri->StopPod("pod"); }));
+  EXPECT_TRUE(cri->Sandboxes().empty());
+  EXPECT_TRUE(cri->Forget(news.back().id));
+  cri->ForgetPod("pod");
+  EXPECT_TRUE(Until([&] { return fake.containers().empty() && fake.sandboxes() == 0; }));
+  EXPECT_TRUE(notices.empty()) << notices.front().message;
+}
+
+TEST_F(CriRuntimeTest, MakesNothingTwiceWhenAnAnswerIsLost) {
+  for (const char* const method : {"RunPodSandbox", "CreateContainer", "StartContainer"}) {
+    cri.reset();
+    fake.Vanish();
+    for (const auto& [id, state] : fake.containers()) fake.Drop(id);
+    news.clear();
+    Open(os::Millis(20), os::Millis(300));
+    fake.LoseAnswerOf(method);
+    int tries = 0;
+    for (; Count(ContainerState::kRunning) == 0 && tries < 5; ++tries) {
+      const std::size_t before = news.size();
+      ASSERT_TRUE(cri->Start(Request()));
+      ASSERT_TRUE(Until([&] { return news.size() > before; })) << method;
+    }
+    EXPECT_LE(tries, 2) << method;
+    EXPECT_EQ(1U, fake.containers().size()) << method;
+    EXPECT_EQ(1U, fake.sandboxes()) << method;
+    cri->ForgetPod("pod");
+    EXPECT_TRUE(Until([&] { return fake.sandboxes() == 0; }));
+  }
+}
+
+TEST_F(CriRuntimeTest, SaysOnceThatARuntimeWentAndOnceThatItIsBack) {
+  Open();
+  ASSERT_TRUE(StartOne());
+  fake.Vanish();
+  ASSERT_TRUE(Until([&] { return !notices.empty(); }));
+  EXPECT_NE(std::string::npos, notices[0].message.find("nothing is started or taken to have ended"));
+  ASSERT_TRUE(cri->Stop({.id = news.back().id}));
+  EXPECT_FALSE(*cri->StopPod("pod"));
+  EXPECT_EQ(ContainerState::kRunning, cri->List()->front().state);
+  fake.Serve();
+  ASSERT_TRUE(Until([&] { return notices.size() >= 2; }));
+  ASSERT_EQ(2U, notices.size()) << notices[1].message;
+  EXPECT_EQ("the container runtime answers again", notices[1].message);
+  EXPECT_EQ(0, Count(ContainerState::kUnknown));
+}
+
+TEST_F(CriRuntimeTest, ReleasesAContainerThatVanishedOnce) {
+  Open();
+  ASSERT_TRUE(StartOne());
+  fake.Drop(news.back().id);
+  ASSERT_TRUE(Until([&] { return Count(ContainerState::kUnknown) == 1; }));
+  const int lists = fake.calls("ListContainers");
+  ASSERT_TRUE(Until([&] { return fake.calls("ListContainers") > lists + 3; }));
+  EXPECT_EQ(1, Count(ContainerState::kUnknown));
+}
+
+TEST_F(CriRuntimeTest, MakesNoCrowdOfCallsOfAnOldCrowdOfEvents) {
+  fake.set_events(10'000);
+  Open(os::Millis(60'000));
+  ASSERT_TRUE(StartOne());
+  EXPECT_LT(fake.calls("ListContainers"), 200);
+}
+
+TEST_F(CriRuntimeTest, KeepsOfAnEarlierBerthdWhatRuns) {
+  Open();
+  ASSERT_TRUE(StartOne());
+  const std::string id = news.back().id;
+  cri.reset();
+  fake.Vanish();
+  Open();
+  ASSERT_EQ(1U, cri->List()->size());
+  EXPECT_EQ(id, cri->List()->front().id);
+  EXPECT_EQ(ContainerState::kRunning, cri->List()->front().state);
+}
+
+}  // namespace
+}  // namespace berth::cri
