@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -68,6 +69,13 @@ std::vector<int> PidsBelow(const std::string& top) {
   return out;
 }
 
+bool HasChildren(int pid) {
+  std::error_code error;
+  for (const auto& thread : fs::directory_iterator("/proc/" + std::to_string(pid) + "/task", error))
+    if (!Trim(ReadAll(thread.path() / "children")).empty()) return true;
+  return false;
+}
+
 void Pause() { ::poll(nullptr, 0, kLookMs); }
 
 /// Of a containerd other than Debian's: BERTH_CONTAINERD, a folder as tools/get_containerd makes it.
@@ -83,7 +91,8 @@ bool Found(const std::string& program) {
   return false;
 }
 
-/// Exit status of a program run to its end, its words in `log`.
+}  // namespace
+
 int RunProgram(const std::vector<std::string>& words, const std::string& log) {
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -100,8 +109,6 @@ int RunProgram(const std::vector<std::string>& words, const std::string& log) {
   ::waitpid(pid, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
-
-}  // namespace
 
 std::optional<std::string> ContainerdFixture::WhyNot() {
   if (::geteuid() != 0) return "needs root";
@@ -130,7 +137,8 @@ ContainerdFixture::~ContainerdFixture() {
     std::ranges::reverse(groups);
     for (const std::string& group : groups) ::rmdir(group.c_str());
   }
-  ::rmdir(own_group_.c_str());
+  // What was killed takes a moment to leave it.
+  for (int round = 0; ::rmdir(own_group_.c_str()) != 0 && errno == EBUSY && round < 100; ++round) Pause();
 }
 
 void ContainerdFixture::KillEverything() {
@@ -200,6 +208,7 @@ void ContainerdFixture::Kill() {
   ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
   pid_ = -1;
+  killed_ = true;
 }
 
 void ContainerdFixture::Freeze(bool on) {
@@ -222,16 +231,70 @@ std::vector<std::string> ContainerdFixture::Mounts() const {
   std::ifstream mounts("/proc/self/mounts");
   for (std::string line; std::getline(mounts, line);) {
     const std::vector<std::string_view> words = SplitWords(line);
-    if (words.size() > 1 && words[1].starts_with(Dir("state"))) out.emplace_back(words[1]);
+    if (words.size() > 1 && words[1].starts_with(Dir(""))) out.emplace_back(words[1]);
   }
   std::ranges::sort(out, std::greater());
   return out;
 }
 
-int ContainerdFixture::Shims() const {
-  return static_cast<int>(std::ranges::count_if(PidsBelow(own_group_), [&](int pid) {
-    return ReadAll("/proc/" + std::to_string(pid) + "/comm").starts_with("containerd-shim");
-  }));
+/// By their command lines: "containerd-shim-runc-v2 -namespace N -id ID -address SOCKET".
+std::map<std::string, int> ContainerdFixture::Shims() const {
+  std::map<std::string, int> out;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator("/proc", error)) {
+    const auto pid = ParseDecimal<int>(entry.path().filename().string());
+    if (!pid) continue;
+    const std::string line = ReadAll(entry.path() / "cmdline");
+    const std::vector<std::string_view> words = Split(line, '\0');
+    if (words.front().find("containerd-shim") == std::string_view::npos) continue;
+    if (std::ranges::find(words, socket()) == words.end()) continue;
+    const auto id = std::ranges::find(words, "-id");
+    out[id == words.end() || id + 1 == words.end() ? line : std::string(*(id + 1))] = *pid;
+  }
+  return out;
+}
+
+/// runc keeps them outside of our folders.
+std::vector<std::string> ContainerdFixture::RuncRecords() const {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(kRuncState, error))
+    if (ReadAll(entry.path() / "state.json").find("\"" + Dir("")) != std::string::npos)
+      out.push_back(entry.path().string());
+  return out;
+}
+
+std::vector<std::string> ContainerdFixture::Leftovers() const {
+  std::vector<std::string> out;
+  const cri::Client client(socket());
+  const auto sandboxes = client.Sandboxes({});
+  const auto containers = client.Containers({});
+  if (!sandboxes || !containers) return {(sandboxes ? containers.error() : sandboxes.error()).message};
+  for (const cri::Sandbox& sandbox : *sandboxes) out.push_back("sandbox " + sandbox.id + " of pod " + sandbox.uid);
+  for (const cri::ContainerEntry& container : *containers)
+    out.push_back("container " + container.id + " called " + container.name);
+  if (!out.empty()) return out;  // the rest follows from these
+  const auto listed = [&](const std::string& what, const std::vector<std::string>& words, const auto& wanted) {
+    const std::string file = Dir("list.txt");
+    std::error_code error;
+    fs::remove(file, error);
+    std::vector<std::string> all = {OwnProgram("ctr"), "-a", socket(), "-n", "k8s.io"};
+    all.insert(all.end(), words.begin(), words.end());
+    if (RunProgram(all, file) != 0) out.push_back(what + ": " + ReadAll(file));
+    std::istringstream lines(ReadAll(file));
+    for (std::string line; std::getline(lines, line);)
+      if (wanted(line)) out.push_back(what + " " + line);
+  };
+  const auto any = [](const std::string&) { return true; };
+  listed("containerd's container", {"containers", "ls", "-q"}, any);
+  listed("task", {"tasks", "ls", "-q"}, any);
+  listed("snapshot", {"snapshots", "ls"}, [](const std::string& line) { return line.ends_with("Active"); });
+  for (const auto& [id, pid] : Shims())
+    if (!killed_ || HasChildren(pid)) out.push_back("shim " + std::to_string(pid) + " of " + id);
+  for (const std::string& mount : Mounts()) out.push_back("mount " + mount);
+  for (const std::string& group : Groups()) out.push_back("group " + group);
+  for (const std::string& record : RuncRecords()) out.push_back("record " + record);
+  return out;
 }
 
 std::string ContainerdFixture::Value(std::string_view controller, std::string_view suffix,

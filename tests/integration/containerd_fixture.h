@@ -7,6 +7,7 @@
 #define BERTH_TESTS_INTEGRATION_CONTAINERD_FIXTURE_H_
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@ namespace berth::testkit {
 
 /// Image that tools/make_image makes for containers.
 inline constexpr const char* kTestImage = "localhost/berth/busybox:1";
+
+/// Exit status of a program run to its end, its words appended to `log`.
+int RunProgram(const std::vector<std::string>& words, const std::string& log);
 
 class ContainerdFixture {
  public:
@@ -32,6 +36,7 @@ class ContainerdFixture {
   void Start(bool with_cri = true);
   void Kill();           ///< SIGKILL; containers go on
   void Freeze(bool on);  ///< SIGSTOP, SIGCONT: a runtime that does not answer
+  int pid() const { return pid_; }
   std::string Dir(std::string_view name) const { return temp_ / name; }
   std::string socket() const { return temp_ / "containerd.sock"; }
   /// For cgroup_parent: a group of this test's, removed at the end.
@@ -40,8 +45,13 @@ class ContainerdFixture {
   std::vector<std::string> Groups() const;
   /// Mount points below this containerd's folders.
   std::vector<std::string> Mounts() const;
-  /// Shims of this containerd that run.
-  int Shims() const;
+  /// Pids of this containerd's shims by the id they were started for.
+  std::map<std::string, int> Shims() const;
+  /// All that containers and sandboxes have left, a line each: in the runtime (which has to answer), shims, mounts,
+  /// groups below cgroup_root, runc's records. Not counted: a shim without children once containerd was killed. When it
+  /// dies between starting a shim and writing that down it knows nothing of that shim afterwards, and nobody can ask
+  /// it to end.
+  std::vector<std::string> Leftovers() const;
   /// A control file of the first group below cgroup_root whose path ends with `suffix`, without newline; "": none.
   std::string Value(std::string_view controller, std::string_view suffix, std::string_view file) const;
   std::string output() const;
@@ -51,12 +61,14 @@ class ContainerdFixture {
   void ImportImages();
   void KillEverything();
   void RemoveRuncState();
+  std::vector<std::string> RuncRecords() const;
 
   TempDir temp_;
   std::string root_;
   std::string own_group_;  // where containerd and its shims are
   int pid_ = -1;
   bool imported_ = false;
+  bool killed_ = false;
 };
 
 }  // namespace berth::testkit

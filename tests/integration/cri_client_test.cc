@@ -205,7 +205,7 @@ TEST_F(CriContainerdTest, RunsAContainerWithItsResourcesAndLeavesNothing) {
     EXPECT_TRUE(again) << again.error().message;  // gone already
   EXPECT_TRUE(client.Sandboxes({})->empty());
   EXPECT_EQ(Code::kNotFound, client.Status(*id).error().code);
-  EXPECT_TRUE(containerd->Until("no shim is left", [&] { return containerd->Shims() == 0; }));
+  EXPECT_TRUE(containerd->Until("no shim is left", [&] { return containerd->Shims().empty(); }));
   EXPECT_TRUE(containerd->Mounts().empty());
 }
 

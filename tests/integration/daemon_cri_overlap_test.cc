@@ -1,88 +1,60 @@
 // No overlap, ever: containers with CPUs of their own come and go beside spinners of every class, while the runtime is
 // slow, is stopped and goes on, is killed, and while berthd is killed at any moment.
 #include <gtest/gtest.h>
-#include <signal.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <memory>
+#include <mutex>
 #include <random>
-#include <sstream>
 
-#include "base/text.h"
-#include "containerd_fixture.h"
-#include "daemon_fixture.h"
+#include "cri_node.h"
 #include "os/clock.h"
 
 namespace berth {
 namespace {
 
-using testkit::ContainerdFixture;
-using testkit::DaemonFixture;
+using testkit::kTestImage;
+using testkit::Rounds;
 using testkit::SeenProcess;
 
-/// Rounds of a long test: `usual`, or BERTH_CRI_ROUNDS.
-int Rounds(int usual) {
-  const char* const text = std::getenv("BERTH_CRI_ROUNDS");
-  return text == nullptr ? usual : ParseDecimal<int>(text).value_or(usual);
-}
+const char* const kSpin = "while :; do :; done";
 
-std::string Pod(const std::string& name, const std::string& command, const std::string& resources,
-                const std::string& mounts = "", const std::string& volumes = "") {
-  return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
-         "}\nspec:\n  hostNetwork: true\n  terminationGracePeriodSeconds: 2\n" + volumes +
-         "  containers:\n  - name: app\n    image: localhost/berth/busybox:1\n    command: " + command + "\n" + mounts +
-         resources;
-}
-
-const char* const kSpin = "[/bin/sh, -c, \"while :; do :; done\"]";
-
-struct DaemonCriOverlapTest : testing::Test {
-  void SetUp() override {
-    for (const auto& why : {ContainerdFixture::WhyNot(), DaemonFixture::WhyNot()})
-      if (why) GTEST_SKIP() << *why;
-    containerd.emplace();
-    containerd->Start();
-    berthd.emplace();
-    std::filesystem::copy_file(BERTH_OVERLAP_PROBE, berthd->Dir("overlap_probe"));
+/// Thread: any.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : random_(seed) {}
+  int Of(int most) {
+    const std::lock_guard lock(mutex_);
+    return std::uniform_int_distribution<int>(0, most)(random_);
   }
-  void Start() {
-    // More is asked for than the one CPU that is not reserved.
-    std::ofstream(berthd->Dir("berth.yaml"))
-        << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nruntime: cri\nnodeFit: false\n";
-    berthd->Start({"--config", berthd->Dir("berth.yaml"), "--socket", berthd->socket(), "--runtime-endpoint",
-                   "unix://" + containerd->socket()});
+
+ private:
+  std::mutex mutex_;
+  std::mt19937_64 random_;
+};
+
+struct DaemonCriOverlapTest : testkit::CriNodeTest {
+  void SetUp() override {
+    CriNodeTest::SetUp();
+    if (IsSkipped()) return;
+    std::filesystem::copy_file(BERTH_OVERLAP_PROBE, berthd->Dir("overlap_probe"));
+    settings = "nodeFit: false\n";  // more is asked for than the one CPU that is not reserved
   }
 
   void AddSpinners() {
-    berthd->AddPod("best.yaml", Pod("best", kSpin, ""));
-    berthd->AddPod("burst.yaml", Pod("burst", kSpin, "    resources: {requests: {cpu: 100m, memory: 16Mi}}\n"));
-    berthd->AddPod("guar.yaml", Pod("guar", kSpin, "    resources: {limits: {cpu: 100m, memory: 16Mi}}\n"));
+    Add({.name = "best", .script = kSpin});
+    Add({.name = "burst", .script = kSpin, .container = "    resources: {requests: {cpu: 100m, memory: 16Mi}}\n"});
+    Add({.name = "guar", .script = kSpin, .cpu = "100m"});
   }
-  void AddProbe(const std::string& name = "probe") {
-    berthd->AddPod(
-        name + ".yaml",
-        Pod(name, "[/overlap_probe, /hostproc, " + berthd->cgroup_root() + "]",
-            "    resources: {limits: {cpu: 1, memory: 16Mi}}\n",
-            "    volumeMounts: [{name: proc, mountPath: /hostproc, readOnly: true}, {name: probe, mountPath: "
-            "/overlap_probe, readOnly: true}]\n",
-            "  volumes: [{name: proc, hostPath: {path: /proc}}, {name: probe, hostPath: {path: " +
-                berthd->Dir("overlap_probe") + "}}]\n"));
+  void AddProbe() {
+    Add({.name = "probe",
+         .cpu = "1",
+         .spec = "  volumes: [{name: proc, hostPath: {path: /proc}}, {name: probe, hostPath: {path: " +
+                 berthd->Dir("overlap_probe") + "}}]\n",
+         .container = "    volumeMounts: [{name: proc, mountPath: /hostproc, readOnly: true}, "
+                      "{name: probe, mountPath: /overlap_probe, readOnly: true}]\n",
+         .command = "[/overlap_probe, /hostproc, " + berthd->cgroup_root() + "]"});
   }
-  std::string LogOf(const std::string& name) {
-    std::string out;
-    std::error_code error;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(berthd->Dir("log"), error))
-      if (entry.is_regular_file(error) && entry.path().string().find("_" + name + "-n1_") != std::string::npos) {
-        std::ifstream in(entry.path());
-        std::ostringstream text;
-        text << in.rdbuf();
-        out += text.str();
-      }
-    return out;
-  }
-  bool Gone(const std::string& name) { return !berthd->PodNamed(name).is_object(); }
   /// Starts a probe, takes its word, removes it. False after a failure.
   bool Probe() {
     AddProbe();
@@ -92,27 +64,14 @@ struct DaemonCriOverlapTest : testing::Test {
       return word.find("overlaps") != std::string::npos;
     });
     EXPECT_NE(std::string::npos, word.find("cpus 1 overlaps 0")) << word;
-    berthd->RemovePod("probe.yaml");
+    Remove("probe");
     return said && berthd->Until("the probe is gone", [&] { return Gone("probe"); }) && !HasFailure();
   }
   bool SpinnersRun() { return berthd->Runs("best") && berthd->Runs("burst") && berthd->Runs("guar"); }
-  /// `shims`: the runtime has to be rid of its helpers too; one that was killed may have left some behind.
-  void EndAll(bool shims = true) {
-    for (const char* const name : {"best", "burst", "guar", "probe", "alone"})
-      std::filesystem::remove(berthd->Dir(std::string("pods/") + name + ".yaml"));
-    EXPECT_TRUE(berthd->Until("all are gone", [&] {
-      const codec::Json pods = berthd->Get("/v1/pods");
-      return pods.is_object() && pods["pods"].empty();
-    }));
-    if (shims) {
-      EXPECT_TRUE(berthd->Until("no shim is left", [&] { return containerd->Shims() == 0; }));
-      EXPECT_TRUE(containerd->Mounts().empty());
-    }
-    for (const std::string& group : berthd->Groups()) EXPECT_EQ(std::string::npos, group.find("/pod")) << group;
+  void EndAll() {
+    for (const char* const name : {"best", "burst", "guar", "probe"}) Remove(name);
+    EXPECT_TRUE(berthd->Until("all are gone", [&] { return NoPods(); }));
   }
-
-  std::optional<ContainerdFixture> containerd;
-  std::optional<DaemonFixture> berthd;  // ends first
 };
 
 TEST_F(DaemonCriOverlapTest, StartsAndStopsBesideSpinnersOfEveryClass) {
@@ -122,6 +81,7 @@ TEST_F(DaemonCriOverlapTest, StartsAndStopsBesideSpinnersOfEveryClass) {
   for (int round = 0; round < Rounds(10); ++round) ASSERT_TRUE(Probe()) << "round " << round;
   EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
   EndAll();
+  ExpectNothingLeft();
 }
 
 TEST_F(DaemonCriOverlapTest, ARuntimeThatStopsInBetweenLetsNobodyOntoOthersCpus) {
@@ -140,6 +100,28 @@ TEST_F(DaemonCriOverlapTest, ARuntimeThatStopsInBetweenLetsNobodyOntoOthersCpus)
     ASSERT_TRUE(Probe()) << "round " << round;
   }
   EndAll();
+  ExpectNothingLeft();
+}
+
+/// Each call may wait before the runtime hears of it or before berthd hears of its end, for longer than berthd waits
+/// now and then, and may be lost on either way.
+TEST_F(DaemonCriOverlapTest, ARuntimeThatIsSlowLateOrLosesWordsLetsNobodyOntoOthersCpus) {
+  const std::uint64_t seed = 20260104;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  PutRelayBetween();
+  berthd->Configure("crashLoopBackOff: {maxContainerRestartPeriod: 1s}\nruntimeRequestTimeout: 5s\n");
+  Start();
+  AddSpinners();
+  ASSERT_TRUE(berthd->Until("spinners run", [&] { return SpinnersRun(); }));
+  relay->SetJudge([dice = std::make_shared<Dice>(seed)](const testkit::RelayedCall&, testkit::CriRelay::Moment) {
+    if (dice->Of(199) == 0) return testkit::CriRelay::Fate{.delay = os::Millis(5'500), .lost = false};
+    const os::Millis delay(dice->Of(9) < 7 ? 0 : dice->Of(150));
+    return testkit::CriRelay::Fate{.delay = delay, .lost = dice->Of(24) == 0};
+  });
+  for (int round = 0; round < Rounds(5); ++round) ASSERT_TRUE(Probe()) << "round " << round;
+  relay->SetJudge(nullptr);
+  EndAll();
+  ExpectNothingLeft();
 }
 
 /// After SIGKILL of either at any moment of starts and stops: everything ends up as the manifests say.
@@ -152,7 +134,7 @@ TEST_F(DaemonCriOverlapTest, KillsAtAnyMomentAreOvercome) {
     SCOPED_TRACE("seed " + std::to_string(seed) + " round " + std::to_string(round));
     const bool adding = round % 2 == 0;
     if (adding) AddProbe();
-    if (!adding) berthd->RemovePod("probe.yaml");
+    if (!adding) Remove("probe");
     os::SleepFor(os::Millis(std::uniform_int_distribution<int>(0, 900)(random)));
     if (round % 3 == 2) {
       containerd->Kill();
@@ -174,7 +156,8 @@ TEST_F(DaemonCriOverlapTest, KillsAtAnyMomentAreOvercome) {
       EXPECT_EQ("0", FormatIds(process.allowed)) << process.name << " in " << process.cgroup;
     }
   }
-  EndAll(/*shims=*/false);
+  EndAll();
+  ExpectNothingLeft();
 }
 
 }  // namespace

@@ -377,6 +377,24 @@ std::vector<std::string> DaemonFixture::Groups() const {
   return out;
 }
 
+std::vector<std::string> DaemonFixture::Leftovers() {
+  std::vector<std::string> out;
+  for (const char* const path : {"/v1/pods", "/v1/ledger"}) {
+    const codec::Json answer = Get(path);
+    if (!answer.is_object()) return {std::string(path) + ": no answer"};
+    for (const codec::Json& pod : answer["pods"]) out.push_back(std::string(path) + " " + pod["name"].dump());
+  }
+  for (const std::string& group : Groups())
+    if (group.find("/pod") != std::string::npos) out.push_back("group " + group);
+  std::error_code error;
+  for (const std::string& folder : {state_dir + "/volumes", Dir("run/volumes"), Dir("log/pods")})
+    for (const auto& entry : fs::directory_iterator(folder, error)) out.push_back("folder " + entry.path().string());
+  std::ifstream mounts("/proc/self/mounts");
+  for (std::string line; std::getline(mounts, line);)
+    if (line.find(" " + temp_.path() + "/") != std::string::npos) out.push_back("mount " + line);
+  return out;
+}
+
 std::string DaemonFixture::GroupFile(std::string_view controller, std::string_view group, std::string_view file) const {
   const std::string mount = fs::exists(std::string(kMounts) + "/" + std::string(controller))
                                 ? std::string(kMounts) + "/" + std::string(controller)

@@ -76,6 +76,8 @@ class DaemonFixture {
   std::vector<SeenProcess> Processes() const;
   /// Groups below Berth's root, over all hierarchies, as absolute directories.
   std::vector<std::string> Groups() const;
+  /// All that pods have left, a line each: pods, ledger entries, groups, directories, mounts. For when all are gone.
+  std::vector<std::string> Leftovers();
   /// `group`: as berthd reports it, or "berth" for its own.
   std::string GroupFile(std::string_view controller, std::string_view group, std::string_view file) const;
 

@@ -1,0 +1,49 @@
+// Images by policy, from a registry on the loopback.
+#include <gtest/gtest.h>
+
+#include "cri_node.h"
+#include "image_registry.h"
+
+namespace berth {
+namespace {
+
+using testkit::ImageRegistry;
+
+class DaemonCriImageTest : public testkit::CriNodeTest {
+ protected:
+  /// Runs a pod to its end and removes it.
+  void Once(const std::string& name, const std::string& policy, const std::string& image) {
+    Add({.name = name,
+         .script = "echo ran",
+         .spec = "  restartPolicy: Never\n",
+         .container = "    imagePullPolicy: " + policy + "\n",
+         .image = image});
+    EXPECT_TRUE(berthd->Until(name + " has run", [&] { return Phase(name, "Succeeded"); }));
+    EXPECT_EQ("ran\n", WordsOf(name));
+    Remove(name);
+    EXPECT_TRUE(berthd->Until(name + " is gone", [&] { return Gone(name); }));
+  }
+};
+
+TEST_F(DaemonCriImageTest, PullsAsThePolicySays) {
+  PutRelayBetween();
+  ImageRegistry registry(containerd->Dir("images.tar"), berthd->Dir("registry"));
+  Start();
+  const std::string image = registry.Name("berth/busybox:1");
+  Once("missing", "IfNotPresent", image);
+  EXPECT_EQ(1U, relay->Count("PullImage"));
+  EXPECT_GT(registry.manifests_served(), 0);
+  Once("present", "IfNotPresent", image);
+  Once("never", "Never", image);
+  EXPECT_EQ(1U, relay->Count("PullImage"));
+  Once("always", "Always", image);
+  EXPECT_EQ(2U, relay->Count("PullImage"));
+  registry.Answer(503);
+  Once("without", "IfNotPresent", image);
+  EXPECT_EQ(2U, relay->Count("PullImage"));
+  ExpectNothingLeft();
+  EXPECT_EQ(0, berthd->CountEvents("RuntimeWarning")) << berthd->output();
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,170 @@
+// SIGKILL of berthd or of containerd at each call of a pod's start and end: before the runtime hears of the call, and
+// after it was done but nobody was told. Whatever was killed is started again, and everything ends up as the manifests
+// say: no overlap, nothing restarted or moved that ran, nothing left behind.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "cri_node.h"
+
+namespace berth {
+namespace {
+
+using testkit::CriRelay;
+using testkit::RelayedCall;
+using testkit::SeenProcess;
+using Moment = CriRelay::Moment;
+
+enum class Victim { kBerthd, kContainerd };
+
+constexpr const char* kUpdate = "UpdateContainerResources";
+
+/// One life of a pod: a kill at a call of its start, and one at a call of its end.
+struct Life {
+  const char* start;
+  const char* end;
+};
+constexpr std::array<Life, 5> kLives{{{.start = "RunPodSandbox", .end = "StopContainer"},
+                                      {.start = "ImageStatus", .end = "StopPodSandbox"},
+                                      {.start = "CreateContainer", .end = "RemoveContainer"},
+                                      {.start = "StartContainer", .end = "RemovePodSandbox"},
+                                      {.start = kUpdate, .end = kUpdate}}};
+
+class DaemonCriKillTest : public testkit::CriNodeTest, public testing::WithParamInterface<std::tuple<Victim, Moment>> {
+ protected:
+  void SetUp() override {
+    CriNodeTest::SetUp();
+    if (IsSkipped()) return;
+    PutRelayBetween();
+    berthd->Configure("crashLoopBackOff: {maxContainerRestartPeriod: 1s}\n");
+    Start();
+    Add({.name = "shared", .script = testkit::kSpin});
+    ASSERT_TRUE(berthd->Until("shared runs", [&] { return berthd->Runs("shared"); }));
+    shared_pid_ = berthd->Pids()["shared-n1/app"];
+  }
+
+  /// The next call of `method` is the victim's last moment.
+  void Arm(const std::string& method) {
+    const auto [victim, moment] = GetParam();
+    const int pid = victim == Victim::kBerthd ? berthd->pid() : containerd->pid();
+    killed_ = false;
+    relay->SetJudge([this, method, moment = moment, pid](const RelayedCall& call, Moment now) {
+      CriRelay::Fate fate;
+      if (call.method != method || now != moment || killed_.exchange(true)) return fate;
+      ::kill(pid, SIGKILL);
+      fate.lost = true;
+      return fate;
+    });
+  }
+  /// Waits for the kill and starts again what was killed.
+  void Overcome() {
+    ASSERT_TRUE(containerd->Until("the call comes", [&] { return killed_.load(); })) << berthd->output();
+    if (std::get<0>(GetParam()) == Victim::kBerthd) {
+      berthd->Kill();
+      Start();
+    } else {
+      containerd->Kill();
+      containerd->Start();
+    }
+  }
+  bool UntilWithoutOverlap(const std::string& what, const std::function<bool()>& done) {
+    return berthd->Until(what, [&] {
+      ExpectNoOverlap();
+      return done();
+    });
+  }
+
+  /// Pids of shells in the Guaranteed pod: these are past their first instruction.
+  static std::vector<int> Owners(const std::vector<SeenProcess>& processes) {
+    std::vector<int> out;
+    for (const SeenProcess& process : processes)
+      if (process.cgroup.starts_with("kubepods/pod") && process.name == "sh") out.push_back(process.pid);
+    return out;
+  }
+  /// Looked at one after another: an overlap is one only with an owner that was there before and after.
+  void ExpectNoOverlap() {
+    const std::vector<int> before = Owners(berthd->Processes());
+    if (before.empty()) return;
+    const std::vector<SeenProcess> others = berthd->Processes();
+    const std::vector<int> after = Owners(berthd->Processes());
+    if (std::ranges::none_of(before, [&](int pid) { return std::ranges::find(after, pid) != after.end(); })) return;
+    for (const SeenProcess& process : others) {
+      if (process.cgroup.starts_with("kubepods/pod") && process.name != "sh") continue;  // its sandbox, its sleep
+      const bool owner = std::ranges::find(before, process.pid) != before.end();
+      if (!owner && std::ranges::find(after, process.pid) != after.end()) continue;
+      EXPECT_EQ(owner ? "1" : "0", FormatIds(process.allowed)) << process.name << " in " << process.cgroup;
+    }
+  }
+  /// The CPUs the runtime was told last.
+  bool Told(const std::string& cpus) {
+    const std::vector<RelayedCall> calls = relay->Calls();
+    const auto last =
+        std::find_if(calls.rbegin(), calls.rend(), [](const auto& call) { return call.method == kUpdate; });
+    const std::string field = std::string("\x32") + static_cast<char>(cpus.size()) + cpus;  // cpuset_cpus
+    return last != calls.rend() && last->request.find(field) != std::string::npos;
+  }
+  /// The pod in the shared pool has these CPUs, the runtime knows, and it is what it was.
+  void ExpectShared(const std::string& cpus) {
+    EXPECT_TRUE(berthd->Until("shared is on " + cpus, [&] { return FormatIds(CpusOf("shared")) == cpus; }));
+    EXPECT_TRUE(berthd->Until("the runtime knows", [&] { return Told(cpus); }));
+    EXPECT_EQ(shared_pid_, berthd->Pids()["shared-n1/app"]);
+    const codec::Json pod = berthd->PodNamed("shared");
+    EXPECT_TRUE(pod.is_object() && pod["containers"][0]["restarts"] == 0) << pod.dump(1);
+  }
+
+  void KillWhileItStarts(const std::string& method) {
+    SCOPED_TRACE("killed in its start at " + method);
+    Arm(method);
+    Add({.name = "alone", .script = std::string("echo began; ") + testkit::kIdle, .cpu = "1"});
+    Overcome();
+    ASSERT_TRUE(UntilWithoutOverlap("alone runs", [&] { return berthd->Runs("alone") && !LogOf("alone").empty(); }));
+    EXPECT_EQ("began\n", WordsOf("alone")) << "it was started twice";
+    EXPECT_EQ("1", FormatIds(CpusOf("alone")));
+    ExpectShared("0");
+  }
+  void KillWhileItEnds(const std::string& method) {
+    SCOPED_TRACE("killed in its end at " + method);
+    const int pid = berthd->Pids()["alone-n1/app"];
+    EXPECT_GT(pid, 1);
+    Arm(method);
+    Remove("alone");
+    Overcome();
+    ASSERT_TRUE(UntilWithoutOverlap("alone is gone", [&] { return Gone("alone"); }));
+    for (const SeenProcess& process : berthd->Processes()) EXPECT_NE(pid, process.pid) << "it still runs";
+    ExpectShared("0-1");
+  }
+
+  std::atomic<bool> killed_ = false;
+  int shared_pid_ = 0;
+};
+
+TEST_P(DaemonCriKillTest, EveryPodEndsUpAsItsManifestSays) {
+  for (const Life& life : kLives) {
+    KillWhileItStarts(life.start);
+    if (HasFailure()) break;
+    KillWhileItEnds(life.end);
+    if (HasFailure()) break;
+  }
+  relay->SetJudge(nullptr);
+  Remove("shared");
+  Remove("alone");
+  ASSERT_TRUE(berthd->Until("all are gone", [&] { return NoPods(); }));
+  ExpectNothingLeft();
+}
+
+std::string NameOf(const testing::TestParamInfo<std::tuple<Victim, Moment>>& info) {
+  const auto [victim, moment] = info.param;
+  return std::string(victim == Victim::kBerthd ? "Berthd" : "Containerd") +
+         (moment == Moment::kAsked ? "BeforeTheCall" : "AfterTheCall");
+}
+
+INSTANTIATE_TEST_SUITE_P(Killed, DaemonCriKillTest,
+                         testing::Combine(testing::Values(Victim::kBerthd, Victim::kContainerd),
+                                          testing::Values(Moment::kAsked, Moment::kAnswered)),
+                         NameOf);
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,100 @@
+// Security contexts, networks and volumes as the container itself sees them.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "cri_node.h"
+
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPlugins = "/usr/lib/cni";
+
+class DaemonCriSecurityTest : public testkit::CriNodeTest {
+ protected:
+  /// A pod that tells who it is and ends.
+  void Tell(const std::string& name, const std::string& security) {
+    Add({.name = name,
+         .script = "cat /proc/self/status; touch /made && echo 'Root: writable'; "
+                   "test -r /proc/kcore && test -s /proc/kcore && echo 'Kcore: shown'; echo 'Done: yes'",
+         .spec = "  restartPolicy: Never\n",
+         .container = "    securityContext: " + security + "\n"});
+  }
+  /// "Seccomp" -> "2"; what it told.
+  std::map<std::string, std::string> Told(const std::string& name) {
+    EXPECT_TRUE(berthd->Until(name + " has told", [&] { return Phase(name, "Succeeded"); }));
+    std::map<std::string, std::string> out;
+    std::istringstream words(WordsOf(name));
+    for (std::string line; std::getline(words, line);)
+      if (const std::size_t at = line.find(':'); at != std::string::npos)
+        out[line.substr(0, at)] = line.substr(line.find_first_not_of(" \t", at + 1));
+    EXPECT_EQ("yes", out["Done"]) << LogOf(name);
+    return out;
+  }
+};
+
+TEST_F(DaemonCriSecurityTest, ContainersAreWhatTheirSecurityContextSays) {
+  Start();
+  Tell("plain", "{}");
+  Tell("bound",
+       "{seccompProfile: {type: RuntimeDefault}, allowPrivilegeEscalation: false, capabilities: {drop: [ALL], "
+       "add: [NET_BIND_SERVICE]}}");
+  Tell("open", "{seccompProfile: {type: Unconfined}}");
+  Tell("mighty", "{privileged: true}");
+  Tell("somebody", "{runAsUser: 1234, runAsGroup: 5678, readOnlyRootFilesystem: true}");
+  auto plain = Told("plain");
+  EXPECT_EQ("0\t0\t0\t0", plain["Uid"]);
+  EXPECT_EQ("0", plain["NoNewPrivs"]);
+  EXPECT_EQ("writable", plain["Root"]);
+  EXPECT_EQ("", plain["Kcore"]) << "masked";
+  auto bound = Told("bound");
+  EXPECT_EQ("2", bound["Seccomp"]) << "a filter";
+  EXPECT_EQ("1", bound["NoNewPrivs"]);
+  EXPECT_EQ("0000000000000400", bound["CapEff"]);
+  EXPECT_EQ("0000000000000400", bound["CapBnd"]);
+  EXPECT_EQ("0", Told("open")["Seccomp"]);
+  auto mighty = Told("mighty");
+  EXPECT_EQ("0", mighty["Seccomp"]);
+  EXPECT_LT(plain["CapEff"], mighty["CapEff"]);
+  auto somebody = Told("somebody");
+  EXPECT_EQ("1234\t1234\t1234\t1234", somebody["Uid"]);
+  EXPECT_EQ("5678\t5678\t5678\t5678", somebody["Gid"]);
+  EXPECT_EQ("", somebody["Root"]);
+  for (const char* const name : {"plain", "bound", "open", "mighty", "somebody"}) Remove(name);
+  ASSERT_TRUE(berthd->Until("all are gone", [&] { return NoPods(); }));
+  ExpectNothingLeft();
+}
+
+TEST_F(DaemonCriSecurityTest, APodGetsANetworkOfItsOwnFromTheRuntimesPlugins) {
+  if (::access((std::string(kPlugins) + "/ptp").c_str(), X_OK) != 0)
+    GTEST_SKIP() << "needs CNI plug-ins: tools/install_packages test";
+  fs::create_directories(containerd->Dir("cni/conf"));
+  fs::create_directory_symlink(kPlugins, containerd->Dir("cni/bin"));
+  std::ofstream(containerd->Dir("cni/conf/10-test.conflist"))
+      << R"({"cniVersion": "0.4.0", "name": "berth-test", "plugins": [{"type": "ptp", "ipMasq": false, "ipam":
+        {"type": "host-local", "ranges": [[{"subnet": "198.18.77.0/24"}]], "dataDir": ")" +
+             containerd->Dir("addresses") + R"("}}]})";
+  containerd->Kill();
+  containerd->Start();
+  Start();
+  Add({.name = "net",
+       .script = "hostname; ip -4 -o addr show eth0; trap 'exit 0' TERM; sleep 1000 & wait",
+       .host_network = false});
+  ASSERT_TRUE(berthd->Until("net has an address", [&] { return WordsOf("net").find("inet ") != std::string::npos; }));
+  EXPECT_EQ(0U, WordsOf("net").find("net-n1\n")) << WordsOf("net");
+  EXPECT_NE(std::string::npos, WordsOf("net").find("inet 198.18.77.")) << WordsOf("net");
+  EXPECT_TRUE(fs::exists(containerd->Dir("addresses/berth-test/198.18.77.2")));
+  Remove("net");
+  ASSERT_TRUE(berthd->Until("net is gone", [&] { return Gone("net"); }));
+  ExpectNothingLeft();
+  EXPECT_FALSE(fs::exists(containerd->Dir("addresses/berth-test/198.18.77.2"))) << "its address is free again";
+}
+
+}  // namespace
+}  // namespace berth
