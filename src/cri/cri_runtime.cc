@@ -105,8 +105,9 @@ Result<void> CriRuntime::Recover() {
     if (!entry) return std::unexpected(std::move(entry).error());
     const auto status = StatusOf(*entry);
     if (!status) continue;
+    // Its record of CPUs may change yet, by a call of the last berthd that is still under way: it is told once more.
     const MutexLock lock(shared_.mutex);
-    shared_.containers.Take(*status, entry->resources ? std::optional(entry->resources->cpus) : std::nullopt);
+    shared_.containers.Take(*status, std::nullopt);
   }
   return {};
 }
