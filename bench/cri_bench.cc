@@ -148,9 +148,8 @@ class Bench {
     Print("all of berthd", added);
     fmt::print("calls per pod start:");
     for (const char* const step : kSteps) fmt::print(" {} {:.2f}", step, static_cast<double>(calls_[step]) / pods);
-    fmt::print(
-        "\nUpdateContainerResources per life of a pod that takes a CPU from 3 others and gives it back: {:.2f}\n",
-        static_cast<double>(updates_) / pods);
+    fmt::print("\nUpdateContainerResources from a manifest until the pod is gone, 3 others losing a CPU: {:.2f}\n",
+               static_cast<double>(updates_) / pods);
   }
 
   testkit::ContainerdFixture containerd_;
