@@ -26,6 +26,8 @@ void PutUnified(const CgroupValues& values, Resources& out) {
   put("memory.low", values.memory_low);
   put("memory.high", values.memory_high);
   put("memory.swap.max", values.swap_max);
+  // Runtimes make a weight of the shares by one of two formulas; runc before 1.3.2 by the older one.
+  if (values.weight) out.unified["cpu.weight"] = std::to_string(*values.weight);
   if (values.oom_group) out.unified["memory.oom.group"] = *values.oom_group ? "1" : "0";
 }
 

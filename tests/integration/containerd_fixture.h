@@ -1,5 +1,5 @@
 // A real containerd for one test: own root, state, socket and cgroup, with the images of tools/make_image. Debian's, or
-// the one in the folder that BERTH_CONTAINERD names (tools/get_containerd).
+// the one in the folder that BERTH_CONTAINERD names (tools/get_containerd). BERTH_IMAGES: the archive, made before.
 //
 // Everything is ended and removed by the destructor, also when the test failed: containers, shims, mounts, groups,
 // files.

@@ -171,7 +171,8 @@ TEST_F(CriContainerdTest, RunsAContainerWithItsResourcesAndLeavesNothing) {
   EXPECT_EQ(State::kRunning, status->state);
   EXPECT_GT(status->pid, 1);
   EXPECT_EQ("0", containerd->Value("cpuset", *id, "cpuset.cpus"));
-  EXPECT_EQ("67108864", containerd->Value("memory", *id, "memory.limit_in_bytes"));
+  const std::string limit = containerd->Value("memory", *id, "memory.limit_in_bytes");  // cgroup v1
+  EXPECT_EQ("67108864", limit.empty() ? containerd->Value("memory", *id, "memory.max") : limit);
 
   const auto updated = client.Update(*id, {.cpus = "0-1"});
   ASSERT_TRUE(updated) << updated.error().message;

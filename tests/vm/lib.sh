@@ -5,7 +5,7 @@ vm_root=$vm_dir/root  # of the image that is being made
 
 vm_machines() { basename -a tests/vm/machines/*; }
 
-# vm_load MACHINE: sets guest (plain or systemd), smp, memory, qemu, suites, boot (more words for the kernel) and kernel
+# vm_load MACHINE: sets guest (plain, systemd or containers), smp, memory, qemu, suites, boot (more words for the kernel) and kernel
 # (stable or new).
 vm_load() {
   [[ -f tests/vm/machines/$1 ]] || { echo "no machine '$1'; there are: $(vm_machines | xargs)" >&2; return 1; }
@@ -34,12 +34,17 @@ vm_programs=(bin/berthd bin/berth bin/berth-shim tests/integration/berth_cgroup_
   tests/integration/berth_runtime_integration_test
   tests/integration/berth_daemon_integration_test)
 
+# What runs in the guest with containers.
+vm_container_programs=(bin/berthd bin/berth bin/berth-shim tests/integration/overlap_probe
+  tests/integration/berth_cri_integration_test tests/integration/berth_daemon_cri_test)
+
 vm_image() { echo "$vm_dir/initramfs-$guest"; }
 
 # Makes the image of a guest of the kind that was loaded: what all have, on its own system.
 vm_make_image() {
-  local name
-  for name in "${vm_programs[@]}"; do
+  local name programs=("${vm_programs[@]}")
+  [[ $guest != containers ]] || programs=("${vm_container_programs[@]}")
+  for name in "${programs[@]}"; do
     [[ -x $vm_build/$name ]] && continue
     echo "$vm_build/$name is missing; build it first: cmake --preset release && cmake --build build/release" >&2
     return 1
@@ -48,8 +53,9 @@ vm_make_image() {
   mkdir -p "$vm_root"/usr/{bin,sbin,lib,lib64} "$vm_root/opt/berth/busybox"
   for name in bin sbin lib lib64; do ln -s "usr/$name" "$vm_root/$name"; done
   "vm_make_$guest"
-  for name in "${vm_programs[@]}"; do vm_add "$vm_build/$name" "opt/berth/${name/integration\//}"; done
+  for name in "${programs[@]}"; do vm_add "$vm_build/$name" "opt/berth/${name/integration\//}"; done
   realpath "$vm_build" >"$vm_root/opt/berth/built_at"
+  pwd >"$vm_root/opt/berth/source_at"
   cp -r tests/vm/guest/suites tests/vm/guest/settings tests/vm/guest/main.sh examples packaging "$vm_root/opt/berth/"
   (cd "$vm_root" && find . -print0 | sort -z | cpio --quiet -0 -o -H newc) >"$(vm_image).part"
   # The kernel unpacks several archives one after the other.
@@ -71,6 +77,20 @@ vm_make_plain() {
   install -m 755 tests/vm/guest/init "$vm_root/init"
   echo 'root:x:0:0:root:/root:/bin/sh' >"$vm_root/etc/passwd"
   echo 'root:x:0:' >"$vm_root/etc/group"
+}
+
+# The same with containerd and runc, and the images for them.
+vm_make_containers() {
+  local name
+  vm_make_plain
+  for name in build/containerd/forky/bin/{containerd,containerd-shim-runc-v2,ctr} "$(command -v runc)" "$(command -v bash)"; do
+    vm_add "$name" "usr/bin/$(basename "$name")"
+  done
+  echo '127.0.0.1 localhost' >"$vm_root/etc/hosts"  # containerd copies both to pods
+  : >"$vm_root/etc/resolv.conf"
+  cp "$vm_dir/kernel/$kernel.overlay.ko" "$vm_root/overlay.ko"
+  cp -r tools "$vm_root/opt/berth/"
+  tools/make_image "$vm_root/opt/berth/images.tar"
 }
 
 # Debian is there already (tests/vm/systemd_root): only a unit that runs the suites, and what busybox alone has.

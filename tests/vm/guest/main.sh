@@ -6,8 +6,10 @@
 export PATH=/opt/berth/bin:/opt/berth/tests:/usr/bin:/usr/sbin:/opt/berth/busybox HOME=/root
 mkdir -p /var/lib /var/log /tmp/out
 # The tests have the programs' absolute paths compiled in.
-mkdir -p "$(cat /opt/berth/built_at)"
+mkdir -p "$(cat /opt/berth/built_at)/tests"
 ln -s /opt/berth/bin "$(cat /opt/berth/built_at)/bin"
+ln -s /opt/berth/tests "$(cat /opt/berth/built_at)/tests/integration"
+[ ! -d /opt/berth/tools ] || ln -s /opt/berth/tools "$(cat /opt/berth/source_at)/tools"
 
 word() { sed -n "s/.*berth\.$1=\([^ ]*\).*/\1/p" /proc/cmdline; }
 end_guest() { if [ -d /run/systemd/system ]; then systemctl reboot -ff; else reboot -f; fi; }

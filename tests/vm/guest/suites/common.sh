@@ -15,13 +15,14 @@ check() {
 equal() {
   if [ "$2" = "$3" ]; then pass "$1"; else fail "$1" "$1: expected '$2', saw '$3'"; fi
 }
-# wait_for SECONDS COMMAND...: looks again and again.
+# wait_for SECONDS COMMAND...: looks again and again, with `pause` microseconds in between.
+pause=200000
 wait_for() {
   end=$(($(cut -d. -f1 /proc/uptime) + $1))
   shift
   until "$@"; do
     [ "$(cut -d. -f1 /proc/uptime)" -lt "$end" ] || return 1
-    usleep 200000
+    usleep $pause
   done
 }
 
