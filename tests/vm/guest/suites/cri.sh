@@ -125,6 +125,7 @@ equal stops 0 $?
 kill -TERM $runtime_pid
 wait $runtime_pid
 equal leaves-no-groups "" "$(groups)"
-tail -40 /tmp/node/berthd.log
+cat /tmp/node/berthd.log
+grep -vE "level=(info|debug)" /tmp/containerd.log
 rm -rf /tmp/node $runtime
 pause=200000
