@@ -37,6 +37,7 @@ CgroupValues Values() {
   out.cpus = CpuSet{CpuId{2}, CpuId{3}, CpuId{7}};
   out.mems = NodeSet{NumaId{1}};
   out.shares = 2048;
+  out.weight = 80;
   out.cpu_max = CpuMax{.quota = std::chrono::microseconds(150'000)};
   out.memory_max = Bytes{1 << 20};
   out.hugetlb = {{Bytes{2 << 20}, Bytes{4 << 20}}, {Bytes{1 << 30}, Bytes{0}}};
@@ -62,7 +63,11 @@ TEST(CriSpecsTest, SaysResourcesInTheInterfacesWords) {
 
 TEST(CriSpecsTest, SaysInFilesWhatOnlyV2Has) {
   Resources want = ResourcesOf(Values(), 0, false);
-  want.unified = {{"memory.min", "4096"}, {"memory.high", "max"}, {"memory.swap.max", "0"}, {"memory.oom.group", "1"}};
+  want.unified = {{"memory.min", "4096"},
+                  {"memory.high", "max"},
+                  {"memory.swap.max", "0"},
+                  {"cpu.weight", "80"},
+                  {"memory.oom.group", "1"}};
   EXPECT_EQ(want, ResourcesOf(Values(), 0, true));
   EXPECT_TRUE(ResourcesOf({}, 0, true).unified.empty());
 }

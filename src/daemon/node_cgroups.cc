@@ -384,6 +384,21 @@ Result<void> NodeCgroups::FindRuntimeGroups(const std::string& uid, const Ledger
   return {};
 }
 
+Result<void> NodeCgroups::FinishRuntimeGroup(const Pod& pod, const Container& container, std::string_view id,
+                                             const Ledger& ledger) {
+  const auto group = std::ranges::find_if(containers_, [&](const auto& entry) {
+    return entry.second.uid == pod.uid && entry.first.find(id) != std::string::npos;
+  });
+  if (group == containers_.end()) return {};
+  CgroupValues all = ContainerValuesOf(pod, container, ledger, nullptr);
+  CgroupValues values;
+  values.hugetlb = std::move(all.hugetlb);
+  values.hugetlb_others = all.hugetlb_others;
+  const auto written = tree_.Write(group->first, values);
+  if (!written && written.error().code != Code::kNotFound) return std::unexpected(written.error());
+  return {};
+}
+
 Result<std::map<std::string, std::string>> NodeCgroups::FindUnknownContainers() {
   std::map<std::string, std::string> out;
   if (!runtime_makes_groups_) return out;

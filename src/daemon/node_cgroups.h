@@ -136,6 +136,10 @@ class NodeCgroups {
   /// Looks which groups the runtime has made for a pod. The sandbox's goes to the shared pool: it was made with all
   /// CPUs of its pod. Groups whose id is not known (yet) are left as they are.
   Result<void> FindRuntimeGroups(const std::string& uid, const Ledger& ledger);
+  /// Writes into the group the runtime made for container `id` what it is not told or leaves out: limits on huge pages,
+  /// of all sizes. No group (any more): success. Requires: FindRuntimeGroups after the container's id was known.
+  Result<void> FinishRuntimeGroup(const Pod& pod, const Container& container, std::string_view id,
+                                  const Ledger& ledger);
   /// Groups below those of our pods that are of no container or sandbox known by now: path -> uid. The runtime may be
   /// making them. Only where the runtime makes groups.
   Result<std::map<std::string, std::string>> FindUnknownContainers();

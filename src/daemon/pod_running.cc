@@ -103,9 +103,12 @@ void PodManager::TakeStart(ManagedPod& managed, const runtime::ContainerStatus& 
   if (status.state == runtime::ContainerState::kRunning)
     parts_.events.Normal("Started", object, fmt::format("started container {}", status.container));
   groups_.KnowId(managed.pod.uid, status.container, status.id);
-  if (parts_.runtime.makes_groups())
-    if (auto found = groups_.FindRuntimeGroups(managed.pod.uid, ledger_); !found)
-      parts_.events.Warning("FailedCgroupUpdate", object, found.error().message);
+  if (parts_.runtime.makes_groups()) {
+    auto done = groups_.FindRuntimeGroups(managed.pod.uid, ledger_);
+    if (const Found found = FindContainer(managed.pod, status.container); done && found.container != nullptr)
+      done = groups_.FinishRuntimeGroup(managed.pod, *found.container, status.id, ledger_);
+    if (!done) parts_.events.Warning("FailedCgroupUpdate", object, done.error().message);
+  }
   if (earlier != statuses.end()) {
     // One ended attempt is kept in the logs, none in the records.
     if (auto forgotten = parts_.runtime.Forget(earlier->second.id); !forgotten)
