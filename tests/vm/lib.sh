@@ -5,8 +5,8 @@ vm_root=$vm_dir/root  # of the image that is being made
 
 vm_machines() { basename -a tests/vm/machines/*; }
 
-# vm_load MACHINE: sets guest (plain, systemd or containers), smp, memory, qemu, suites, boot (more words for the kernel) and kernel
-# (stable or new).
+# vm_load MACHINE: sets guest (plain, systemd or containers), smp, memory, qemu, suites, boot (more words for the
+# kernel) and kernel (stable or new).
 vm_load() {
   [[ -f tests/vm/machines/$1 ]] || { echo "no machine '$1'; there are: $(vm_machines | xargs)" >&2; return 1; }
   guest=plain
@@ -36,7 +36,7 @@ vm_programs=(bin/berthd bin/berth bin/berth-shim tests/integration/berth_cgroup_
 
 # What runs in the guest with containers.
 vm_container_programs=(bin/berthd bin/berth bin/berth-shim tests/integration/overlap_probe
-  tests/integration/berth_cri_integration_test tests/integration/berth_daemon_cri_test)
+  tests/integration/berth_newer_containerd_test tests/integration/berth_daemon_cri_test)
 
 vm_image() { echo "$vm_dir/initramfs-$guest"; }
 
