@@ -18,61 +18,31 @@
 
 #include "base/text.h"
 #include "cri/client.h"
+#include "testing/seen_groups.h"
 
 namespace berth::testkit {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kMounts = "/sys/fs/cgroup";
 constexpr const char* kRuncState = "/run/containerd/runc/k8s.io/";
 constexpr const char* kSandboxImage = "localhost/berth/pause:1";
 constexpr int kLookMs = 20;
 constexpr int kPatienceMs = 120'000;  // emulated machines and busy ones are slow
 
-std::string ReadAll(const std::string& path) {
-  std::ifstream in(path);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
-
-std::vector<std::string> Hierarchies() {
-  std::vector<std::string> out;
-  std::error_code error;
-  if (fs::exists(std::string(kMounts) + "/cgroup.controllers", error)) return {kMounts};
-  for (const auto& entry : fs::directory_iterator(kMounts, error))
-    if (entry.is_directory(error) && !entry.is_symlink(error)) out.push_back(entry.path().string());
-  std::ranges::sort(out);
-  return out;
-}
-
-/// Parents before children.
-std::vector<std::string> GroupsBelow(const std::string& top) {
-  std::vector<std::string> out;
-  std::error_code error;
-  if (!fs::is_directory(top, error)) return out;
-  out.push_back(top);
-  for (auto it = fs::recursive_directory_iterator(top, error); !error && it != fs::recursive_directory_iterator();
-       it.increment(error))
-    if (it->is_directory(error)) out.push_back(it->path().string());
-  return out;
-}
-
+/// Those of this host, without its first process.
 std::vector<int> PidsBelow(const std::string& top) {
   std::vector<int> out;
-  for (const std::string& group : GroupsBelow(top)) {
-    const std::string text = ReadAll(group + "/cgroup.procs");
-    for (const std::string_view word : SplitWords(text))
-      if (const auto pid = ParseDecimal<int>(word); pid && *pid > 1) out.push_back(*pid);
-  }
+  for (const std::string& group : GroupsBelow(top))
+    for (const int pid : PidsIn(group))
+      if (pid > 1) out.push_back(pid);
   return out;
 }
 
 bool HasChildren(int pid) {
   std::error_code error;
   for (const auto& thread : fs::directory_iterator("/proc/" + std::to_string(pid) + "/task", error))
-    if (!Trim(ReadAll(thread.path() / "children")).empty()) return true;
+    if (!Trim(ReadIfThere(thread.path() / "children")).empty()) return true;
   return false;
 }
 
@@ -123,9 +93,9 @@ ContainerdFixture::ContainerdFixture() {
   static int count = 0;
   const std::string name = "berth-test-" + std::to_string(::getpid()) + "-cri" + std::to_string(count++);
   root_ = "/" + name;
-  const std::vector<std::string> hierarchies = Hierarchies();
-  const auto freezer = std::ranges::find(hierarchies, std::string(kMounts) + "/freezer");
-  own_group_ = (freezer != hierarchies.end() ? *freezer : kMounts) + "/" + name + "-containerd";
+  const std::vector<std::string> hierarchies = CgroupMounts();
+  const auto freezer = std::ranges::find(hierarchies, std::string(kCgroupMounts) + "/freezer");
+  own_group_ = (freezer != hierarchies.end() ? *freezer : kCgroupMounts) + "/" + name + "-containerd";
   fs::create_directory(own_group_);
 }
 
@@ -133,7 +103,7 @@ ContainerdFixture::~ContainerdFixture() {
   KillEverything();
   for (const std::string& mount : Mounts()) ::umount2(mount.c_str(), MNT_DETACH);
   RemoveRuncState();
-  for (const std::string& hierarchy : Hierarchies()) {
+  for (const std::string& hierarchy : CgroupMounts()) {
     std::vector<std::string> groups = GroupsBelow(hierarchy + root_);
     std::ranges::reverse(groups);
     for (const std::string& group : groups) ::rmdir(group.c_str());
@@ -145,7 +115,7 @@ ContainerdFixture::~ContainerdFixture() {
 void ContainerdFixture::KillEverything() {
   for (int round = 0; round < 250; ++round) {
     std::vector<int> pids = PidsBelow(own_group_);
-    for (const std::string& hierarchy : Hierarchies())
+    for (const std::string& hierarchy : CgroupMounts())
       for (const int pid : PidsBelow(hierarchy + root_)) pids.push_back(pid);
     if (pid_ > 0) ::waitpid(pid_, nullptr, WNOHANG);
     if (pids.empty()) break;
@@ -160,7 +130,7 @@ void ContainerdFixture::KillEverything() {
 void ContainerdFixture::RemoveRuncState() {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(Dir("state/io.containerd.runtime.v2.task/k8s.io"), error)) {
-    const std::string address = ReadAll(entry.path() / "address");
+    const std::string address = ReadIfThere(entry.path() / "address");
     constexpr std::string_view kScheme = "unix://";
     if (address.starts_with(kScheme)) fs::remove(std::string(Trim(address.substr(kScheme.size()))), error);
     fs::remove_all(kRuncState + entry.path().filename().string(), error);
@@ -191,11 +161,11 @@ void ContainerdFixture::ImportImages() {
   const std::string archive = made == nullptr ? Dir("images.tar") : made;
   if (made == nullptr) {
     ASSERT_EQ(0, RunProgram({std::string(BERTH_SOURCE_DIR) + "/tools/make_image", archive}, Dir("ctr.log")))
-        << ReadAll(Dir("ctr.log"));
+        << ReadIfThere(Dir("ctr.log"));
   }
   ASSERT_EQ(
       0, RunProgram({OwnProgram("ctr"), "-a", socket(), "-n", "k8s.io", "images", "import", archive}, Dir("ctr.log")))
-      << ReadAll(Dir("ctr.log"));
+      << ReadIfThere(Dir("ctr.log"));
   imported_ = true;
   // What ctr imported the CRI plug-in hears of a moment later.
   const cri::Client client(socket());
@@ -224,7 +194,7 @@ void ContainerdFixture::Freeze(bool on) {
 
 std::vector<std::string> ContainerdFixture::Groups() const {
   std::vector<std::string> out;
-  for (const std::string& hierarchy : Hierarchies())
+  for (const std::string& hierarchy : CgroupMounts())
     for (std::string& group : GroupsBelow(hierarchy + root_)) out.push_back(std::move(group));
   return out;
 }
@@ -248,7 +218,7 @@ std::map<std::string, int> ContainerdFixture::Shims() const {
   for (const auto& entry : fs::directory_iterator("/proc", error)) {
     const auto pid = ParseDecimal<int>(entry.path().filename().string());
     if (!pid) continue;
-    const std::string line = ReadAll(entry.path() / "cmdline");
+    const std::string line = ReadIfThere(entry.path() / "cmdline");
     const std::vector<std::string_view> words = Split(line, '\0');
     if (words.front().find("containerd-shim") == std::string_view::npos) continue;
     if (std::ranges::find(words, socket()) == words.end()) continue;
@@ -263,7 +233,7 @@ std::vector<std::string> ContainerdFixture::RuncRecords() const {
   std::vector<std::string> out;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(kRuncState, error))
-    if (ReadAll(entry.path() / "state.json").find("\"" + Dir("")) != std::string::npos)
+    if (ReadIfThere(entry.path() / "state.json").find("\"" + Dir("")) != std::string::npos)
       out.push_back(entry.path().string());
   return out;
 }
@@ -284,8 +254,8 @@ std::vector<std::string> ContainerdFixture::Leftovers() const {
     fs::remove(file, error);
     std::vector<std::string> all = {OwnProgram("ctr"), "-a", socket(), "-n", "k8s.io"};
     all.insert(all.end(), words.begin(), words.end());
-    if (RunProgram(all, file) != 0) out.push_back(what + ": " + ReadAll(file));
-    std::istringstream lines(ReadAll(file));
+    if (RunProgram(all, file) != 0) out.push_back(what + ": " + ReadIfThere(file));
+    std::istringstream lines(ReadIfThere(file));
     for (std::string line; std::getline(lines, line);)
       if (wanted(line)) out.push_back(what + " " + line);
   };
@@ -303,13 +273,13 @@ std::vector<std::string> ContainerdFixture::Leftovers() const {
 
 std::string ContainerdFixture::Value(std::string_view controller, std::string_view suffix,
                                      std::string_view file) const {
-  const std::string named = std::string(kMounts) + "/" + std::string(controller);
-  for (const std::string& group : GroupsBelow((fs::exists(named) ? named : kMounts) + root_))
-    if (group.ends_with(suffix)) return std::string(Trim(ReadAll(group + "/" + std::string(file))));
+  const std::string named = std::string(kCgroupMounts) + "/" + std::string(controller);
+  for (const std::string& group : GroupsBelow((fs::exists(named) ? named : kCgroupMounts) + root_))
+    if (group.ends_with(suffix)) return std::string(Trim(ReadIfThere(group + "/" + std::string(file))));
   return "";
 }
 
-std::string ContainerdFixture::output() const { return ReadAll(Dir("containerd.log")); }
+std::string ContainerdFixture::output() const { return ReadIfThere(Dir("containerd.log")); }
 
 bool ContainerdFixture::Until(const std::string& what, const std::function<bool()>& done) const {
   for (int waited = 0; waited < kPatienceMs; waited += kLookMs) {

@@ -12,62 +12,24 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "api/client.h"
 #include "base/text.h"
 #include "cgroup/systemd.h"
+#include "testing/seen_groups.h"
 
 namespace berth::testkit {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kMounts = "/sys/fs/cgroup";
 constexpr int kLookMs = 20;
 constexpr int kPatienceMs = 30'000;
 
-std::string ReadAll(const std::string& path) {
-  std::ifstream in(path);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
-
-/// Mount points below /sys/fs/cgroup (v1, hybrid), or that itself (v2).
-std::vector<std::string> Mounts() {
-  std::vector<std::string> out;
-  std::error_code error;
-  if (fs::exists(std::string(kMounts) + "/cgroup.controllers", error)) return {kMounts};
-  for (const auto& entry : fs::directory_iterator(kMounts, error))
-    if (entry.is_directory(error) && !entry.is_symlink(error)) out.push_back(entry.path().string());
-  std::ranges::sort(out);
-  return out;
-}
-
-std::vector<std::string> GroupsBelow(const std::string& top) {
-  std::vector<std::string> out;
-  std::error_code error;
-  if (!fs::is_directory(top, error)) return out;
-  out.push_back(top);
-  for (auto it = fs::recursive_directory_iterator(top, error); !error && it != fs::recursive_directory_iterator();
-       it.increment(error))
-    if (it->is_directory(error)) out.push_back(it->path().string());
-  return out;
-}
-
-std::vector<int> PidsIn(const std::string& group) {
-  std::vector<int> out;
-  const std::string text = ReadAll(group + "/cgroup.procs");
-  for (const std::string_view word : SplitWords(text))
-    if (const auto pid = ParseDecimal<int>(word)) out.push_back(*pid);
-  return out;
-}
-
 std::string CpusetMount() {
-  for (const std::string& mount : Mounts())
+  for (const std::string& mount : CgroupMounts())
     if (fs::exists(mount + "/cpuset.cpus") || fs::exists(mount + "/cpuset.cpus.effective")) return mount;
-  return kMounts;
+  return kCgroupMounts;
 }
 
 /// nullopt: it ended meanwhile.
@@ -76,8 +38,8 @@ std::optional<SeenProcess> Look(int pid, const std::string& cgroup) {
   out.pid = pid;
   out.cgroup = cgroup;
   const std::string folder = "/proc/" + std::to_string(pid);
-  const std::string stat = ReadAll(folder + "/stat");
-  const std::string status = ReadAll(folder + "/status");
+  const std::string stat = ReadIfThere(folder + "/stat");
+  const std::string status = ReadIfThere(folder + "/status");
   const std::size_t open = stat.find('(');
   const std::size_t close = stat.rfind(')');
   const std::size_t allowed = status.find("Cpus_allowed_list:");
@@ -110,7 +72,7 @@ std::string SpinnerManifest(const std::string& name, const std::string& cpu, int
 }
 
 CpuSet OnlineCpus() {
-  const auto cpus = CpuSet::Parse(Trim(ReadText("/sys/devices/system/cpu/online")));
+  const auto cpus = CpuSet::Parse(Trim(ReadIfThere("/sys/devices/system/cpu/online")));
   EXPECT_TRUE(cpus);
   return cpus ? *cpus : CpuSet();
 }
@@ -124,7 +86,7 @@ std::optional<std::string> DaemonFixture::WhyNot() {
 DaemonFixture::DaemonFixture() {
   static int count = 0;
   root_ = "/berth-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
-  const bool v2 = fs::exists(std::string(kMounts) + "/cgroup.controllers");
+  const bool v2 = fs::exists(std::string(kCgroupMounts) + "/cgroup.controllers");
   const auto driver = HasSystemd() && v2 ? cgroup::Driver::kSystemd : cgroup::Driver::kCgroupfs;
   if (auto names = cgroup::Names::Make(driver, root_, true)) names_ = *std::move(names);
   state_dir = Dir("state");
@@ -156,7 +118,7 @@ void DaemonFixture::RemoveGroups() {
       if (auto removed = (*tree)->Remove(group); !removed) ADD_FAILURE() << removed.error().message;
     (*tree)->RemoveRoot();
   }
-  for (const std::string& mount : Mounts()) {
+  for (const std::string& mount : CgroupMounts()) {
     std::vector<std::string> groups = GroupsBelow(mount + names_.root());
     std::ranges::reverse(groups);
     for (const std::string& group : groups) ::rmdir(group.c_str());
@@ -193,7 +155,7 @@ std::string DaemonFixture::Plainly(std::string_view group) const {
 void DaemonFixture::KillGroups() {
   for (int round = 0; round < 200; ++round) {
     bool any = false;
-    for (const std::string& mount : Mounts())
+    for (const std::string& mount : CgroupMounts())
       for (const std::string& group : GroupsBelow(mount + names_.root()))
         for (const int pid : PidsIn(group)) {
           any = true;
@@ -256,14 +218,14 @@ DaemonFixture::Outcome DaemonFixture::RunToEnd(const std::vector<std::string>& m
   for (int waited = 0; waited < kPatienceMs; waited += kLookMs) {
     if (::waitpid(pid, &status, WNOHANG) == pid) {
       out.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-      out.output = ReadAll(log);
+      out.output = ReadIfThere(log);
       return out;
     }
     Pause();
   }
   ::kill(pid, SIGKILL);
   ::waitpid(pid, &status, 0);
-  ADD_FAILURE() << "berthd did not end: " << ReadAll(log);
+  ADD_FAILURE() << "berthd did not end: " << ReadIfThere(log);
   return out;
 }
 
@@ -289,7 +251,7 @@ int DaemonFixture::Stop() {
   return -1;
 }
 
-std::string DaemonFixture::output() const { return ReadAll(Dir("berthd.log")); }
+std::string DaemonFixture::output() const { return ReadIfThere(Dir("berthd.log")); }
 
 void DaemonFixture::Configure(std::string_view yaml) { std::ofstream(Dir("kubelet.yaml"), std::ios::app) << yaml; }
 
@@ -372,7 +334,7 @@ std::vector<SeenProcess> DaemonFixture::Processes() const {
 
 std::vector<std::string> DaemonFixture::Groups() const {
   std::vector<std::string> out;
-  for (const std::string& mount : Mounts())
+  for (const std::string& mount : CgroupMounts())
     for (std::string& group : GroupsBelow(mount + names_.root())) out.push_back(std::move(group));
   return out;
 }
@@ -396,9 +358,9 @@ std::vector<std::string> DaemonFixture::Leftovers() {
 }
 
 std::string DaemonFixture::GroupFile(std::string_view controller, std::string_view group, std::string_view file) const {
-  const std::string mount = fs::exists(std::string(kMounts) + "/" + std::string(controller))
-                                ? std::string(kMounts) + "/" + std::string(controller)
-                                : kMounts;
+  const std::string mount = fs::exists(std::string(kCgroupMounts) + "/" + std::string(controller))
+                                ? std::string(kCgroupMounts) + "/" + std::string(controller)
+                                : kCgroupMounts;
   return mount + names_.root() + "/" + (group == "berth" ? names_.Own() : std::string(group)) + "/" + std::string(file);
 }
 
