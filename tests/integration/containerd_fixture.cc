@@ -46,6 +46,17 @@ bool HasChildren(int pid) {
   return false;
 }
 
+/// Whether the first process of a container that runc has on record is there.
+bool MainProcessLives(const std::string& record) {
+  constexpr std::string_view kField = "\"init_process_pid\":";
+  const std::string state = ReadIfThere(record + "/state.json");
+  const std::size_t at = state.find(kField);
+  if (at == std::string::npos) return true;  // as far as anybody can tell
+  const std::string_view rest = std::string_view(state).substr(at + kField.size());
+  const auto pid = ParseDecimal<int>(rest.substr(0, rest.find_first_not_of("0123456789")));
+  return pid && fs::exists("/proc/" + std::to_string(*pid));
+}
+
 void Pause() { ::poll(nullptr, 0, kLookMs); }
 
 /// Of a containerd other than Debian's: BERTH_CONTAINERD, a folder as tools/get_containerd makes it.
@@ -267,7 +278,8 @@ std::vector<std::string> ContainerdFixture::Leftovers() const {
     if (!killed_ || HasChildren(pid)) out.push_back("shim " + std::to_string(pid) + " of " + id);
   for (const std::string& mount : Mounts()) out.push_back("mount " + mount);
   for (const std::string& group : Groups()) out.push_back("group " + group);
-  for (const std::string& record : RuncRecords()) out.push_back("record " + record);
+  for (const std::string& record : RuncRecords())
+    if (!killed_ || MainProcessLives(record)) out.push_back("record " + record);
   return out;
 }
 

@@ -98,11 +98,15 @@ class DaemonCriKillTest : public testkit::CriNodeTest, public testing::WithParam
       EXPECT_EQ(owner ? "1" : "0", FormatIds(process.allowed)) << process.name << " in " << process.cgroup;
     }
   }
-  /// The CPUs the runtime was told last.
+  /// The CPUs the runtime was told last for the container of the pod in the shared pool.
   bool Told(const std::string& cpus) {
+    const codec::Json pod = berthd->PodNamed("shared");
+    if (!pod.is_object()) return false;
+    const std::string id = pod["containers"][0]["id"];
     const std::vector<RelayedCall> calls = relay->Calls();
-    const auto last =
-        std::find_if(calls.rbegin(), calls.rend(), [](const auto& call) { return call.method == kUpdate; });
+    const auto last = std::find_if(calls.rbegin(), calls.rend(), [&](const auto& call) {
+      return call.method == kUpdate && call.request.find(id) != std::string::npos;
+    });
     const std::string field = std::string("\x32") + static_cast<char>(cpus.size()) + cpus;  // cpuset_cpus
     return last != calls.rend() && last->request.find(field) != std::string::npos;
   }
