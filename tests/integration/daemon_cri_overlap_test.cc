@@ -78,7 +78,7 @@ TEST_F(DaemonCriOverlapTest, StartsAndStopsBesideSpinnersOfEveryClass) {
   Start();
   AddSpinners();
   ASSERT_TRUE(berthd->Until("spinners run", [&] { return SpinnersRun(); }));
-  for (int round = 0; round < Rounds(10); ++round) ASSERT_TRUE(Probe()) << "round " << round;
+  for (int round = 0; round < Rounds(6); ++round) ASSERT_TRUE(Probe()) << "round " << round;
   EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
   EndAll();
   ExpectNothingLeft();
@@ -89,7 +89,7 @@ TEST_F(DaemonCriOverlapTest, ARuntimeThatStopsInBetweenLetsNobodyOntoOthersCpus)
   AddSpinners();
   ASSERT_TRUE(berthd->Until("spinners run", [&] { return SpinnersRun(); }));
   std::mt19937_64 random(20260102);
-  for (int round = 0; round < Rounds(6); ++round) {
+  for (int round = 0; round < Rounds(4); ++round) {
     AddProbe();
     for (int stop = 0; stop < 3; ++stop) {
       os::SleepFor(os::Millis(std::uniform_int_distribution<int>(0, 120)(random)));
@@ -130,7 +130,7 @@ TEST_F(DaemonCriOverlapTest, KillsAtAnyMomentAreOvercome) {
   AddSpinners();
   const std::uint64_t seed = 20260103;
   std::mt19937_64 random(seed);
-  for (int round = 0; round < Rounds(6); ++round) {
+  for (int round = 0; round < Rounds(3); ++round) {
     SCOPED_TRACE("seed " + std::to_string(seed) + " round " + std::to_string(round));
     const bool adding = round % 2 == 0;
     if (adding) AddProbe();
