@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -56,48 +57,60 @@ bool Meet(const std::vector<bool>& a, const std::vector<bool>& b) {
 
 /// The cpuset group of a process below ROOT; "" when it is elsewhere.
 std::string GroupOf(const std::string& cgroups, const std::string& root) {
-  const std::size_t at = cgroups.find(root + "/");
-  return at == std::string::npos ? "" : cgroups.substr(at, cgroups.find('\n', at) - at);
+  std::istringstream lines(cgroups);
+  for (std::string line; std::getline(lines, line);)
+    if (line.rfind("0::", 0) == 0 || line.find(":cpuset:") != std::string::npos)
+      if (const std::size_t at = line.find(root + "/"); at != std::string::npos) return line.substr(at);
+  return "";
+}
+
+/// A process as it is out there, if it may run on one of our CPUs.
+struct Seen {
+  std::string pid;
+  std::string name;
+  std::string group;
+};
+
+std::vector<Seen> Look(const std::string& proc, const std::string& root, const std::vector<bool>& cpus) {
+  std::vector<Seen> out;
+  DIR* const dir = ::opendir(proc.c_str());
+  if (dir == nullptr) return out;
+  while (const dirent* entry = ::readdir(dir)) {
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+    const std::string pid = entry->d_name;
+    std::string group = GroupOf(ReadAll(proc + "/" + pid + "/cgroup"), root);
+    if (group.empty()) continue;
+    const std::string status = ReadAll(proc + "/" + pid + "/status");
+    if (Meet(cpus, Parse(LineOf(status, "Cpus_allowed_list:")))) out.push_back({pid, LineOf(status, "Name:"), group});
+  }
+  ::closedir(dir);
+  return out;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  const std::string proc = argv[1];
-  const std::string root = argv[2];
   const std::string mine = LineOf(ReadAll("/proc/self/status"), "Cpus_allowed_list:");
   const std::vector<bool> cpus = Parse(mine);
-  std::vector<std::string> found;
-  std::string own_group;
+  const std::vector<Seen> found = Look(argv[1], argv[2], cpus);
+  // runc puts what it starts into its group while it is called runc: its CPUs follow a moment after its group.
+  const std::vector<Seen> again = Look(argv[1], argv[2], cpus);
   // Our own pid out there is not known in here: the process called as we are, with our CPUs alone.
-  DIR* const dir = ::opendir(proc.c_str());
-  if (dir == nullptr) return 3;
-  std::vector<std::string> pids;
-  while (const dirent* entry = ::readdir(dir))
-    if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9') pids.emplace_back(entry->d_name);
-  ::closedir(dir);
-  for (const std::string& pid : pids) {
-    const std::string status = ReadAll(proc + "/" + pid + "/status");
-    const std::string group = GroupOf(ReadAll(proc + "/" + pid + "/cgroup"), root);
-    const std::string name = LineOf(status, "Name:");
-    if (group.empty() || name.rfind("runc", 0) == 0) continue;  // runc is on its way to becoming a container
-    if (!Meet(cpus, Parse(LineOf(status, "Cpus_allowed_list:")))) continue;
-    if (name == "overlap_probe" && own_group.empty()) {
-      own_group = group;
-      continue;
-    }
-    found.push_back(pid + " " + name + " " + group);
-  }
-  const std::string pod = own_group.substr(0, own_group.rfind('/'));
+  std::string pod;
+  for (const Seen& seen : found)
+    if (pod.empty() && seen.name == "overlap_probe") pod = seen.group.substr(0, seen.group.rfind('/') + 1);
   std::string lines;
   int overlaps = 0;
-  for (const std::string& line : found) {
-    const bool sandbox =
-        !pod.empty() && line.find(pod + "/") != std::string::npos && line.find(" sleep ") != std::string::npos;
-    if (sandbox) continue;
+  for (const Seen& seen : found) {
+    const bool ours = !pod.empty() && seen.group.rfind(pod, 0) == 0;
+    const bool runc = seen.name.rfind("runc", 0) == 0;
+    if (ours && (runc || seen.name == "overlap_probe" || seen.name == "sleep")) continue;  // sleep: the sandbox
+    const bool stays = std::any_of(again.begin(), again.end(),
+                                   [&](const Seen& other) { return other.pid == seen.pid && other.name == seen.name; });
+    if (runc && !stays) continue;
     ++overlaps;
-    lines += line + "\n";
+    lines += seen.pid + " " + seen.name + " " + seen.group + "\n";
   }
   std::printf("cpus %s overlaps %d\n%s", mine.c_str(), overlaps, lines.c_str());
   std::fflush(stdout);
