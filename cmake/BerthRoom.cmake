@@ -18,10 +18,12 @@ if(BERTH_SANITIZE)
   target_compile_options(berth_flags INTERFACE -fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   target_link_options(berth_flags INTERFACE -fsanitize=${BERTH_SANITIZE})
-  # What a test program itself does is not under test: it need only be built fast.
-  target_compile_options(berth_flags INTERFACE
-    "$<$<BOOL:$<TARGET_PROPERTY:BERTH_TEST_PROGRAM>>:-fno-sanitize=undefined;-O0>")
+  set(berth_fast -fno-sanitize=undefined -O0)
+else()
+  set(berth_fast $<$<CONFIG:RelWithDebInfo>:-O1>)
 endif()
+# What a test program itself does is not under test: it need only be built fast.
+target_compile_options(berth_flags INTERFACE "$<$<BOOL:$<TARGET_PROPERTY:BERTH_TEST_PROGRAM>>:${berth_fast}>")
 
 # The standard headers every room uses, parsed once. Rooms still include what they need.
 set(berth_precompiled <algorithm> <array> <chrono> <compare> <cstdint> <expected> <map> <memory> <optional> <set> <span>
