@@ -1,12 +1,7 @@
 #include "cri/cri_runtime.h"
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdint>
 #include <map>
 #include <set>
 #include <utility>
@@ -17,7 +12,7 @@
 #include "cri/specs.h"
 #include "cri/starter.h"
 #include "cri/watcher.h"
-#include "os/unique_fd.h"
+#include "os/event_fd.h"
 
 namespace berth::cri {
 namespace {
@@ -29,12 +24,10 @@ using runtime::StartRequest;
 constexpr std::size_t kMostStops = 512;
 constexpr std::chrono::seconds kTermGrace{2};
 
-os::UniqueFd MakeEventFd() { return os::UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)); }
-
 /// The loop's side: everything is handed to threads, and what is known is answered.
 class CriRuntime final : public runtime::Runtime {
  public:
-  CriRuntime(const CriOptions& options, os::UniqueFd events, os::UniqueFd cancel)
+  CriRuntime(const CriOptions& options, os::EventFd events, os::EventFd cancel)
       : shared_(options, std::move(events), std::move(cancel)),
         ender_(shared_),
         starter_(shared_, ender_),
@@ -78,8 +71,7 @@ CriRuntime::~CriRuntime() {
     shared_.stop = true;
     shared_.changed.NotifyAll();
   }
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const ssize_t n = ::write(shared_.cancel.get(), &one, sizeof one);
+  shared_.cancel.Signal();
   watcher_.End();  // it posts to the workers
 }
 
@@ -94,9 +86,8 @@ Result<void> CriRuntime::Recover() {
   std::set<std::string> of_no_use;
   for (const ContainerEntry& entry : OfNoUse(containers)) {
     of_no_use.insert(entry.id);
-    const auto uid = entry.labels.find(kPodUid);
-    workers_.Post(uid == entry.labels.end() ? entry.id : uid->second,
-                  [this, id = entry.id] { ender_.RemoveContainer(id); });
+    const std::string uid = LabelOf(entry, kPodUid);
+    workers_.Post(uid.empty() ? entry.id : uid, [this, id = entry.id] { ender_.RemoveContainer(id); });
   }
   for (const ContainerEntry& listed : containers) {
     if (of_no_use.contains(listed.id)) continue;
@@ -148,8 +139,7 @@ Result<std::vector<ContainerStatus>> CriRuntime::List() {
 }
 
 std::vector<ContainerStatus> CriRuntime::Poll() {
-  std::uint64_t count = 0;
-  [[maybe_unused]] const ssize_t n = ::read(shared_.events.get(), &count, sizeof count);
+  shared_.events.Clear();
   const MutexLock lock(shared_.mutex);
   return std::exchange(shared_.news, {});
 }
@@ -222,17 +212,19 @@ Result<Version> ShakeHands(const Client& client, os::Millis patience) {
 }  // namespace
 
 Result<OpenedRuntime> OpenCriRuntime(const CriOptions& options) {
-  os::UniqueFd events = MakeEventFd();
-  os::UniqueFd cancel = MakeEventFd();
-  if (!events.valid() || !cancel.valid()) return FailErrno("create an eventfd", "", errno);
+  BERTH_TRY(os::EventFd events, os::EventFd::Open());
+  BERTH_TRY(os::EventFd cancel, os::EventFd::Open());
   auto made = std::make_unique<CriRuntime>(options, std::move(events), std::move(cancel));
   OpenedRuntime out;
   BERTH_TRY(out.version, ShakeHands(made->client(), options.patience));
   BERTH_TRY(out.not_ready, made->client().NotReady());
   BERTH_TRY(const std::optional<std::string> driver, made->client().CgroupDriver());
-  if (driver && *driver != "cgroupfs")
+  if (driver && *driver != options.cgroup_driver)
     return Fail(Code::kUnsupported, "the container runtime at " + options.socket + " uses the cgroup driver " +
-                                        *driver + "; Berth drives it with cgroupfs: set SystemdCgroup = false there");
+                                        *driver + ", berthd on this host " + options.cgroup_driver +
+                                        ": set SystemdCgroup = " + (*driver == "systemd" ? "false" : "true") +
+                                        " in containerd's configuration, or cgroup_manager = \"" +
+                                        options.cgroup_driver + "\" in CRI-O's");
   BERTH_RETURN_IF_ERROR(made->Recover());
   made->Begin();
   out.runtime = std::move(made);

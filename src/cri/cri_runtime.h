@@ -20,6 +20,7 @@ namespace berth::cri {
 
 struct CriOptions {
   std::string socket;
+  std::string cgroup_driver = "cgroupfs";  ///< the runtime's has to be the same; or "systemd"
   /// Marks sandboxes and containers as this berthd's (its cgroup root): two on one runtime keep apart.
   std::string owner;
   Timeouts timeouts;
@@ -38,7 +39,7 @@ struct OpenedRuntime {
 };
 
 /// Speaks to the runtime and finds its containers again. Containers that were made and never started are removed.
-/// Errors: as Client::Handshake; kUnsupported when the runtime uses another cgroup driver than `cgroupfs`.
+/// Errors: as Client::Handshake; kUnsupported when the runtime says that it uses another cgroup driver.
 /// Ownership: containers go on when the Runtime is destroyed; that waits for calls under way to be given up.
 Result<OpenedRuntime> OpenCriRuntime(const CriOptions& options);
 

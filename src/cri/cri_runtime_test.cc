@@ -53,6 +53,10 @@ class FakeRuntime {
     const std::lock_guard lock(mutex_);
     events_ = count;
   }
+  void set_driver(pb::CgroupDriver driver) {
+    const std::lock_guard lock(mutex_);
+    driver_ = driver;
+  }
   void Drop(const std::string& id) {
     const std::lock_guard lock(mutex_);
     containers_.erase(id);
@@ -132,7 +136,7 @@ class FakeRuntime {
     if (method == "RemoveContainer") containers_.erase(Read<pb::RemoveContainerRequest>(request).container_id());
     if (method == "ContainerStatus") return Status(Read<pb::ContainerStatusRequest>(request).container_id());
     if (method == "GetContainerEvents") return Events();
-    if (method == "RuntimeConfig") return {.status = "12"};
+    if (method == "RuntimeConfig") return Config();
     if (method == "ImageStatus") {
       pb::ImageStatusResponse answer;
       answer.mutable_image()->set_id("image");
@@ -164,6 +168,13 @@ class FakeRuntime {
     return Say(answer);
   }
 
+  GrpcAnswer Config() const {
+    if (!driver_) return {.status = "12"};
+    pb::RuntimeConfigResponse answer;
+    answer.mutable_linux()->set_cgroup_driver(*driver_);
+    return Say(answer);
+  }
+
   /// All at once, and never again.
   GrpcAnswer Events() {
     if (events_ == 0) return {.status = "12"};
@@ -180,6 +191,7 @@ class FakeRuntime {
   std::multiset<std::string> lost_;
   int made_ = 0;
   int events_ = 0;
+  std::optional<pb::CgroupDriver> driver_;
   std::optional<testkit::GrpcServer> server_;  // ends first
 };
 
@@ -240,6 +252,22 @@ TEST_F(CriRuntimeTest, StartsStopsAndForgets) {
   cri->ForgetPod("pod");
   EXPECT_TRUE(Until([&] { return fake.containers().empty() && fake.sandboxes() == 0; }));
   EXPECT_TRUE(notices.empty()) << notices.front().message;
+}
+
+TEST_F(CriRuntimeTest, RefusesARuntimeWithAnotherCgroupDriverAndNamesTheCure) {
+  fake.Serve();
+  for (const pb::CgroupDriver driver : {pb::SYSTEMD, pb::CGROUPFS}) {
+    fake.set_driver(driver);
+    for (const std::string own : {"systemd", "cgroupfs"}) {
+      const auto opened = OpenCriRuntime({.socket = temp / "cri", .cgroup_driver = own, .owner = "test"});
+      const bool same = (driver == pb::SYSTEMD) == (own == "systemd");
+      ASSERT_EQ(same, opened.has_value()) << own;
+      if (same) continue;
+      EXPECT_EQ(Code::kUnsupported, opened.error().code);
+      const std::string cure = std::string("set SystemdCgroup = ") + (own == "systemd" ? "true" : "false");
+      EXPECT_NE(std::string::npos, opened.error().message.find(cure)) << opened.error().message;
+    }
+  }
 }
 
 TEST_F(CriRuntimeTest, MakesNothingTwiceWhenAnAnswerIsLost) {

@@ -95,6 +95,11 @@ void Ender::StopPod(const std::string& uid) {
   shared_.WakeLoop();
 }
 
+Result<void> Ender::RemoveSandbox(const std::string& id) const {
+  BERTH_RETURN_IF_ERROR(shared_.client.StopSandbox(id));
+  return shared_.client.RemoveSandbox(id);
+}
+
 void Ender::RemoveContainer(const std::string& id) {
   const auto done = shared_.client.Remove(id);
   bool is_new = false;
@@ -111,10 +116,7 @@ void Ender::RemoveContainer(const std::string& id) {
 
 Result<void> Ender::TryRemovePod(const std::string& uid) {
   BERTH_TRY(const std::vector<Sandbox> sandboxes, shared_.client.Sandboxes(shared_.LabelsOfPod(uid)));
-  for (const Sandbox& sandbox : sandboxes) {
-    BERTH_RETURN_IF_ERROR(shared_.client.StopSandbox(sandbox.id));
-    BERTH_RETURN_IF_ERROR(shared_.client.RemoveSandbox(sandbox.id));
-  }
+  for (const Sandbox& sandbox : sandboxes) BERTH_RETURN_IF_ERROR(RemoveSandbox(sandbox.id));
   return {};
 }
 

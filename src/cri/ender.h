@@ -20,6 +20,8 @@ class Ender {
   /// Stops the pod's sandboxes. Containers that were made and never started are removed first: no call that comes late
   /// shall start them.
   void StopPod(const std::string& uid);
+  /// Stops a sandbox and removes it with all its containers. Errors: as Client.
+  Result<void> RemoveSandbox(const std::string& id) const;
   void RemoveContainer(const std::string& id);
   /// Removes the pod's sandboxes with all containers, unless it is wanted again.
   void RemovePod(const std::string& uid);

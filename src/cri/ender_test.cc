@@ -20,7 +20,7 @@ TEST(EnderTest, SleepsBeforeAStopNoLongerThanTheContainerRuns) {
     if (request.method.ends_with("/StopContainer")) ++stops;
     return testkit::GrpcAnswer{.body = testkit::GrpcFrame("")};
   });
-  Shared shared({.socket = temp / "cri"}, os::UniqueFd(), os::UniqueFd());
+  Shared shared({.socket = temp / "cri"}, *os::EventFd::Open(), *os::EventFd::Open());
   Ender ender(shared);
   runtime::ContainerStatus status{.id = "a", .pod_uid = "pod", .container = "app"};
   status.state = runtime::ContainerState::kRunning;

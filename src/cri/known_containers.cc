@@ -12,11 +12,6 @@ using runtime::ContainerStatus;
 
 constexpr int kRefusalsToTell = 5;  // of updates, in a row
 
-std::string LabelOf(const ContainerEntry& entry, const char* name) {
-  const auto it = entry.labels.find(name);
-  return it == entry.labels.end() ? "" : it->second;
-}
-
 }  // namespace
 
 void KnownContainers::Take(const ContainerStatus& status, const std::optional<std::string>& recorded) {

@@ -1,19 +1,9 @@
 #include "cri/shared.h"
 
-#include <unistd.h>
-
-#include <cstdint>
-
 #include "cri/specs.h"
 #include "os/clock.h"
 
 namespace berth::cri {
-
-void Shared::WakeLoop() const {
-  const std::uint64_t one = 1;
-  // Fails only when it is readable already.
-  [[maybe_unused]] const ssize_t n = ::write(events.get(), &one, sizeof one);
-}
 
 void Shared::Took(const runtime::ContainerStatus& status, const std::optional<std::string>& recorded) {
   const MutexLock lock(mutex);

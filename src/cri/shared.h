@@ -13,14 +13,14 @@
 #include "cri/known_containers.h"
 #include "cri/known_sandboxes.h"
 #include "cri/look_pace.h"
-#include "os/unique_fd.h"
+#include "os/event_fd.h"
 #include "runtime/runtime.h"
 
 namespace berth::cri {
 
 /// Thread: any; nobody calls the runtime with the lock held.
 struct Shared {
-  Shared(CriOptions options_, os::UniqueFd events_, os::UniqueFd cancel_)
+  Shared(CriOptions options_, os::EventFd events_, os::EventFd cancel_)
       : options(std::move(options_)),
         events(std::move(events_)),
         cancel(std::move(cancel_)),
@@ -36,7 +36,7 @@ struct Shared {
   /// A job failed and is tried again. That the runtime does not answer is said once, by whoever looks.
   void WarnOf(const std::string& what, const Error& error) BERTH_EXCLUDES(mutex);
   /// Makes the loop ask: groups may have come or changed.
-  void WakeLoop() const;
+  void WakeLoop() const { events.Signal(); }
   /// Something is about to change, or has: look soon, and often for a while.
   void LookSoon() BERTH_EXCLUDES(mutex);
   /// Remembers that nobody knows what a call has done, when that is so.
@@ -46,8 +46,8 @@ struct Shared {
   Labels LabelsOfPod(const std::string& uid) const;
 
   const CriOptions options;
-  const os::UniqueFd events;  ///< readable: there is news
-  const os::UniqueFd cancel;  ///< readable: all calls are given up
+  const os::EventFd events;  ///< readable: there is news
+  const os::EventFd cancel;  ///< readable: all calls are given up
   const Client client;
 
   Mutex mutex;

@@ -44,6 +44,11 @@ Labels LabelsOf(const runtime::StartRequest& request, std::string_view owner) {
 
 }  // namespace
 
+std::string LabelOf(const ContainerEntry& entry, const char* name) {
+  const auto it = entry.labels.find(name);
+  return it == entry.labels.end() ? "" : it->second;
+}
+
 Resources ResourcesOf(const CgroupValues& values, int oom_score_adj, bool v2) {
   Resources out;
   out.oom_score_adj = oom_score_adj;

@@ -20,6 +20,9 @@ inline constexpr const char* kContainerName = "io.kubernetes.container.name";
 inline constexpr const char* kOwner = "berth.dev/owner";
 inline constexpr const char* kAttempt = "io.kubernetes.container.restartCount";  // an annotation
 
+/// "": it has no such label.
+std::string LabelOf(const ContainerEntry& entry, const char* name);
+
 /// `v2`: where values that only v2 has are said too. Values that are not set are left to the runtime.
 Resources ResourcesOf(const CgroupValues& values, int oom_score_adj, bool v2);
 SandboxSpec SandboxOf(const runtime::StartRequest& request, std::string_view owner, std::uint32_t attempt);

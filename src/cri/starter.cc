@@ -98,10 +98,7 @@ Result<std::string> Starter::EnsureSandbox(const StartRequest& request) {
     const MutexLock lock(shared_.mutex);
     plan = shared_.sandboxes.Plan(uid, found);
   }
-  for (const std::string& id : plan.remove) {
-    BERTH_RETURN_IF_ERROR(client.StopSandbox(id));
-    BERTH_RETURN_IF_ERROR(client.RemoveSandbox(id));
-  }
+  for (const std::string& id : plan.remove) BERTH_RETURN_IF_ERROR(ender_.RemoveSandbox(id));
   if (plan.use.empty()) {
     auto made = client.RunSandbox(SandboxOf(request, shared_.options.owner, plan.attempt));
     if (!made) {
@@ -169,9 +166,9 @@ Starter::Outcome<ContainerStatus> Starter::CreateAndStart(const StartRequest& re
   const SandboxSpec of = SandboxOf(request, shared_.options.owner, 0);
   ContainerSpec spec = ContainerOf(request, shared_.options.owner);
   spec.image = image;
+  spec.resources = ResourcesOf(request.place.values, request.oom_score_adj, request.place.v2);
   for (int creation = 1;; ++creation) {
     const std::string cpus = CpusFor(request);
-    spec.resources = ResourcesOf(request.place.values, request.oom_score_adj, request.place.v2);
     spec.resources.cpus = cpus;
     auto id = shared_.client.Create(sandbox, spec, of);
     if (!id) {

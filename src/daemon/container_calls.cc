@@ -1,12 +1,8 @@
 #include "daemon/container_calls.h"
 
 #include <fmt/format.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdint>
 
 #include "cri/wire.h"
 #include "os/clock.h"
@@ -37,15 +33,8 @@ int StartExitCode(std::string_view text) {
 }
 
 Result<std::unique_ptr<ContainerCalls>> ContainerCalls::Open(const std::string& socket) {
-  os::UniqueFd cancel(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!cancel.valid()) return FailErrno("create an eventfd", "", errno);
+  BERTH_TRY(os::EventFd cancel, os::EventFd::Open());
   return std::unique_ptr<ContainerCalls>(new ContainerCalls(socket, std::move(cancel)));
-}
-
-void ContainerCalls::GiveUp() {
-  const std::uint64_t one = 1;
-  // Fails only when it is readable already.
-  [[maybe_unused]] const ssize_t n = ::write(cancel_.get(), &one, sizeof one);
 }
 
 Result<CommandEnd> ContainerCalls::Exec(const std::string& id, const std::vector<std::string>& command,

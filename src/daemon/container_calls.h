@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "cri/client.h"
-#include "os/unique_fd.h"
+#include "os/event_fd.h"
 
 namespace berth::daemon {
 
@@ -47,13 +47,13 @@ class ContainerCalls {
   Result<CommandEnd> Exec(const std::string& id, const std::vector<std::string>& command, std::chrono::seconds limit);
   Result<std::vector<cri::Image>> Images() const { return client_.Images(); }
   /// Calls under way come back at once, as do all that follow.
-  void GiveUp();
+  void GiveUp() { cancel_.Signal(); }
 
  private:
-  ContainerCalls(const std::string& socket, os::UniqueFd cancel)
+  ContainerCalls(const std::string& socket, os::EventFd cancel)
       : cancel_(std::move(cancel)), client_(socket, {}, cancel_.get()) {}
 
-  const os::UniqueFd cancel_;
+  const os::EventFd cancel_;
   const cri::Client client_;
   std::atomic<int> commands_ = 0;
 };

@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cgroup/leftover_groups.h"
 #include "daemon/adopt.h"
-#include "daemon/leftover_groups.h"
 #include "daemon/own_group.h"
 
 namespace berth::daemon {
@@ -181,16 +181,16 @@ void Daemon::Notify(os::MonoTime now) {
 void Daemon::RemoveGroups() {
   if (dry_run_ || !manager_->idle()) return;
   const std::string all = names_.Qos(QosClass::kGuaranteed);
-  const std::string tier = all.empty() ? "" : (names_.root() == "/" ? "" : names_.root()) + "/" + all;
+  const std::string tier = all.empty() ? "" : names_.FromTop(all);
   auto moved = MoveSelf(*root_fs_, home_groups_);
   if (moved) moved = manager_->groups().RemoveAll();
   if (!moved) {
     log_.Warning("remove Berth's cgroups: " + moved.error().message);
     return;
   }
-  if (runtime_->makes_groups()) RemoveLeftoverGroups(*root_fs_, tier);
+  if (runtime_->makes_groups()) cgroup::RemoveLeftoverGroups(*root_fs_, tier);
   tree_->RemoveRoot();
-  if (runtime_->makes_groups()) RemoveLeftoverGroups(*root_fs_, names_.root());
+  if (runtime_->makes_groups()) cgroup::RemoveLeftoverGroups(*root_fs_, names_.root());
 }
 
 }  // namespace berth::daemon

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "cgroup/leftover_groups.h"
 #include "cgroup/systemd.h"
 #include "cri/cri_runtime.h"
 #include "daemon/cgroup_driver.h"
@@ -18,7 +19,6 @@
 #include "daemon/event_list.h"
 #include "daemon/fingerprint.h"
 #include "daemon/host_groups.h"
-#include "daemon/leftover_groups.h"
 #include "daemon/own_group.h"
 #include "daemon/reserved_groups.h"
 #include "os/lock_file.h"
@@ -212,11 +212,10 @@ Result<void> Daemon::OpenRuntime() {
 }
 
 Result<void> Daemon::OpenCriRuntime() {
-  if (names_.driver() != cgroup::Driver::kCgroupfs)
-    return Fail(Code::kUnsupported, "runtime: cri works with 'cgroupDriver: cgroupfs' only, here and in the runtime");
   BERTH_TRY(const std::string socket, cri::SocketOf(settings_.kubelet.container_runtime_endpoint));
   BERTH_TRY(cri::OpenedRuntime opened,
             cri::OpenCriRuntime({.socket = socket,
+                                 .cgroup_driver = std::string(cgroup::Name(names_.driver())),
                                  .owner = settings_.cgroup_root,
                                  .timeouts = {.usual = settings_.kubelet.runtime_request_timeout},
                                  .log_max_bytes = LongestLog(settings_),
@@ -262,10 +261,8 @@ Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<s
       node, OptionsOf(settings_, node.machine(), names_, dry_run_));
   WatchWriters();
   if (runtime_->makes_groups())
-    manager_->groups().set_on_removed([this](const std::string& path) {
-      const std::string& root = names_.root();
-      RemoveLeftoverGroups(*root_fs_, root == "/" ? "/" + path : root + "/" + path);
-    });
+    manager_->groups().set_on_removed(
+        [this](const std::string& path) { cgroup::RemoveLeftoverGroups(*root_fs_, names_.FromTop(path)); });
   for (const std::string& warning : start_warnings_) log_.Warning(warning);
   BERTH_RETURN_IF_ERROR(manager_->Start(saved, os::SystemClock().Now()));
   return dry_run_ ? Result<void>() : EnforceReservations();

@@ -1,7 +1,6 @@
 #include "daemon/dry_run.h"
 
 #include <fmt/format.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -97,8 +96,7 @@ Result<std::vector<std::string>> DryRunTree::Children(std::string_view path) {
 }
 
 Result<std::unique_ptr<DryRunRuntime>> DryRunRuntime::Open(const os::Clock& clock) {
-  os::UniqueFd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!fd.valid()) return FailErrno("create an eventfd", "", errno);
+  BERTH_TRY(os::EventFd fd, os::EventFd::Open());
   return std::unique_ptr<DryRunRuntime>(new DryRunRuntime(clock, std::move(fd)));
 }
 
@@ -127,8 +125,7 @@ Result<void> DryRunRuntime::Signal(std::string_view id, int signal) {
   it->second.signal = signal;
   it->second.finished_at = os::FormatTime(clock_.Wall());
   changed_.push_back(it->first);
-  const std::uint64_t one = 1;
-  if (::write(fd_.get(), &one, sizeof one) < 0) return FailErrno("write to an eventfd", "", errno);
+  fd_.Signal();
   return {};
 }
 
@@ -139,8 +136,7 @@ Result<std::vector<runtime::ContainerStatus>> DryRunRuntime::List() {
 }
 
 std::vector<runtime::ContainerStatus> DryRunRuntime::Poll() {
-  std::uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = ::read(fd_.get(), &count, sizeof count);  // empty: nothing to clear
+  fd_.Clear();
   std::vector<runtime::ContainerStatus> out;
   for (const std::string& id : changed_)
     if (const auto it = containers_.find(id); it != containers_.end()) out.push_back(it->second);

@@ -12,7 +12,7 @@
 #include "cgroup/cgroup.h"
 #include "model/machine.h"
 #include "os/clock.h"
-#include "os/unique_fd.h"
+#include "os/event_fd.h"
 #include "runtime/runtime.h"
 
 namespace berth::daemon {
@@ -55,10 +55,10 @@ class DryRunRuntime final : public runtime::Runtime {
   Result<void> Forget(std::string_view id) override;
 
  private:
-  DryRunRuntime(const os::Clock& clock, os::UniqueFd fd) : clock_(clock), fd_(std::move(fd)) {}
+  DryRunRuntime(const os::Clock& clock, os::EventFd fd) : clock_(clock), fd_(std::move(fd)) {}
 
   const os::Clock& clock_;
-  os::UniqueFd fd_;
+  os::EventFd fd_;
   std::map<std::string, runtime::ContainerStatus, std::less<>> containers_;  // by id
   std::vector<std::string> changed_;
 };

@@ -18,10 +18,6 @@ std::string Normal(std::string_view path) {
   return "/" + Join(cgroup::ComponentsOf(cgroup::Driver::kCgroupfs, path), "/");
 }
 
-std::string FromTop(const cgroup::Names& names, const std::string& path) {
-  return names.root() == "/" ? "/" + path : names.root() + "/" + path;
-}
-
 bool Inside(const std::string& path, const std::string& group) {
   return path == group || path.starts_with(group == "/" ? group : group + "/");
 }
@@ -36,11 +32,11 @@ Result<void> CheckSystemGroup(const std::string& group, const cgroup::Names& nam
   };
   if (group == "/") return refuse("is the root cgroup, which processes are to leave; name a group such as /system");
   for (const std::string& own : {names.Own(), names.Runtime()})
-    if (Inside(group, FromTop(names, own)))
+    if (Inside(group, names.FromTop(own)))
       return refuse("is the group of berthd or its supervisors, which only has the shared pool; name another one");
   const std::string pods = names.Qos(QosClass::kGuaranteed);
-  if (!pods.empty() && Inside(group, FromTop(names, pods)))
-    return refuse("lies where the groups of pods are; name a group beside " + FromTop(names, pods));
+  if (!pods.empty() && Inside(group, names.FromTop(pods)))
+    return refuse("lies where the groups of pods are; name a group beside " + names.FromTop(pods));
   return {};
 }
 
@@ -62,8 +58,8 @@ Result<cgroup::Names> NamesOf(const Settings& settings, cgroup::Driver driver) {
     if (auto named = names.NameOwn(own); !named) return Named(std::move(named).error(), "kubeletCgroups");
   if (const std::string& runtime = settings.berth.runtime_cgroups; !runtime.empty())
     if (auto named = names.NameRuntime(runtime); !named) return Named(std::move(named).error(), "runtimeCgroups");
-  const std::string own = FromTop(names, names.Own());
-  const std::string runtime = FromTop(names, names.Runtime());
+  const std::string own = names.FromTop(names.Own());
+  const std::string runtime = names.FromTop(names.Runtime());
   if (own != runtime && (Inside(own, runtime) || Inside(runtime, own)))
     return Fail(Code::kInvalid, fmt::format("runtimeCgroups: '{}' and the group of berthd, '{}', lie in each other; a "
                                             "group with processes has no children: name groups beside each other",
@@ -126,8 +122,8 @@ Result<SystemProcesses::Moved> SystemProcesses::Move(int passes) {
 }
 
 std::vector<std::pair<std::string, std::string>> HostGroupsOf(const Settings& settings, const cgroup::Names& names) {
-  std::vector<std::pair<std::string, std::string>> out{{"kubeletCgroups", FromTop(names, names.Own())},
-                                                       {"runtimeCgroups", FromTop(names, names.Runtime())}};
+  std::vector<std::pair<std::string, std::string>> out{{"kubeletCgroups", names.FromTop(names.Own())},
+                                                       {"runtimeCgroups", names.FromTop(names.Runtime())}};
   if (!settings.kubelet.system_cgroups.empty())
     out.emplace_back("systemCgroups", Normal(settings.kubelet.system_cgroups));
   return out;

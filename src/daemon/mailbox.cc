@@ -1,16 +1,11 @@
 #include "daemon/mailbox.h"
 
-#include <sys/eventfd.h>
-
-#include <cerrno>
-#include <cstdint>
 #include <utility>
 
 namespace berth::daemon {
 
 Result<std::unique_ptr<Mailbox>> Mailbox::Open() {
-  os::UniqueFd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!fd.valid()) return FailErrno("create an eventfd", "", errno);
+  BERTH_TRY(os::EventFd fd, os::EventFd::Open());
   return std::unique_ptr<Mailbox>(new Mailbox(std::move(fd)));
 }
 
@@ -20,15 +15,12 @@ void Mailbox::Run(std::function<void()> work) {
   const MutexLock lock(mutex_);
   if (closed_) return;
   letters_.push_back(letter);
-  const std::uint64_t one = 1;
-  // Cannot fail: the counter would have to be near 2^64.
-  [[maybe_unused]] const ssize_t written = ::write(fd_.get(), &one, sizeof one);
+  fd_.Signal();
   while (!letter->done) answered_.Wait(mutex_);
 }
 
 void Mailbox::RunAll() {
-  std::uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = ::read(fd_.get(), &count, sizeof count);
+  fd_.Clear();
   std::vector<std::shared_ptr<Letter>> batch;
   {
     const MutexLock lock(mutex_);

@@ -8,7 +8,7 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
-#include "os/unique_fd.h"
+#include "os/event_fd.h"
 
 namespace berth::daemon {
 
@@ -40,11 +40,11 @@ class Mailbox {
     bool done = false;  ///< guarded by the mailbox's mutex
   };
 
-  explicit Mailbox(os::UniqueFd fd) : fd_(std::move(fd)) {}
+  explicit Mailbox(os::EventFd fd) : fd_(std::move(fd)) {}
   /// Returns when `work` has run, or never will.
   void Run(std::function<void()> work) BERTH_EXCLUDES(mutex_);
 
-  os::UniqueFd fd_;
+  os::EventFd fd_;
   Mutex mutex_;
   CondVar answered_;
   std::vector<std::shared_ptr<Letter>> letters_ BERTH_GUARDED_BY(mutex_);

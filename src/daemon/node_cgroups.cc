@@ -227,10 +227,7 @@ Result<NodeCgroups::WantedCpus> NodeCgroups::Wanted(const Ledger& ledger) const 
 }
 
 Result<int> NodeCgroups::ApplyCpus(const Ledger& ledger) {
-  // The runtime may be making a group at this moment: it holds up its pod's until it is known.
   for (int look = 1;; ++look) {
-    if (runtime_makes_groups_)
-      for (const auto& [uid, path] : std::map(pods_)) BERTH_RETURN_IF_ERROR(FindRuntimeGroups(uid, ledger));
     BERTH_TRY(const WantedCpus wanted, Wanted(ledger));
     BERTH_RETURN_IF_ERROR(EndPartitions(ledger));
     auto writes = cgroup::ApplyCpus(tree_, wanted.first);
@@ -240,9 +237,18 @@ Result<int> NodeCgroups::ApplyCpus(const Ledger& ledger) {
       return *writes + more;
     }
     if (writes.error().code != Code::kBusy || !runtime_makes_groups_ || look == kLooks) return writes;
+    // The runtime is making a group, which holds up its pod's until it is known.
     BERTH_RETURN_IF_ERROR(NarrowUnknownGroups(ledger));
     os::SleepFor(kBetweenLooks);
+    for (const auto& [uid, path] : std::map(pods_)) BERTH_RETURN_IF_ERROR(FindRuntimeGroups(uid, ledger));
   }
+}
+
+/// A group that is gone needs no values: success.
+Result<void> NodeCgroups::WriteUnlessGone(const std::string& path, const CgroupValues& values) {
+  auto written = tree_.Write(path, values);
+  if (!written && written.error().code != Code::kNotFound) return std::unexpected(std::move(written).error());
+  return {};
 }
 
 /// Groups a runtime is making, or left half made: whatever they are, they get nothing their pod does not have.
@@ -258,8 +264,7 @@ Result<void> NodeCgroups::NarrowUnknownGroups(const Ledger& ledger) {
       if (!now || now->IsSubsetOf(most)) continue;
       CgroupValues values;
       values.cpus = now->Intersects(most) ? *now & most : most;
-      const auto written = tree_.Write(path, values);
-      if (!written && written.error().code != Code::kNotFound) return std::unexpected(written.error());
+      BERTH_RETURN_IF_ERROR(WriteUnlessGone(path, values));
     }
   }
   return {};
@@ -322,7 +327,7 @@ Result<std::string> NodeCgroups::MakePod(const Pod& pod, const Ledger& ledger) {
   CgroupValues values = names_.per_qos() ? PodValuesOf(pod, ledger, nullptr) : CgroupValues();
   values.cpus = CpusOfPod(pod.uid, ledger, online);
   BERTH_TRY([[maybe_unused]] const int writes, tree_.Write(path, values));
-  return names_.root() == "/" ? "/" + path : names_.root() + "/" + path;
+  return names_.FromTop(path);
 }
 
 Result<CgroupValues> NodeCgroups::ValuesNow(const Pod& pod, const Container& container, const Ledger& ledger) {
@@ -358,9 +363,7 @@ Result<void> NodeCgroups::MoveToPool(const std::string& path, const Ledger& ledg
   BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
   CgroupValues values;
   values.cpus = CpusNow({}, ledger, online);
-  const auto written = tree_.Write(path, values);
-  if (!written && written.error().code != Code::kNotFound) return std::unexpected(written.error());
-  return {};
+  return WriteUnlessGone(path, values);
 }
 
 /// Runtimes call a container's group "<id>", "crio-<id>" or "cri-containerd-<id>.scope".
@@ -394,9 +397,7 @@ Result<void> NodeCgroups::FinishRuntimeGroup(const Pod& pod, const Container& co
   CgroupValues values;
   values.hugetlb = std::move(all.hugetlb);
   values.hugetlb_others = all.hugetlb_others;
-  const auto written = tree_.Write(group->first, values);
-  if (!written && written.error().code != Code::kNotFound) return std::unexpected(written.error());
-  return {};
+  return WriteUnlessGone(group->first, values);
 }
 
 Result<std::map<std::string, std::string>> NodeCgroups::FindUnknownContainers() {
@@ -451,8 +452,7 @@ Result<void> NodeCgroups::RepairSets(const WantedSets& wanted, const NodeSet& al
   for (const auto& [path, mems] : mems_differ) {
     CgroupValues values;
     values.mems = mems;
-    if (auto written = tree_.Write(path, values); !written && written.error().code != Code::kNotFound)
-      return std::unexpected(std::move(written).error());
+    BERTH_RETURN_IF_ERROR(WriteUnlessGone(path, values));
   }
   return {};
 }

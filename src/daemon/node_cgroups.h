@@ -208,6 +208,7 @@ class NodeCgroups {
   Result<void> EndPartitions(const Ledger& ledger);
   Result<std::vector<std::string>> SettlePartitions(const Ledger& ledger);
   Result<void> NarrowUnknownGroups(const Ledger& ledger);
+  Result<void> WriteUnlessGone(const std::string& path, const CgroupValues& values);
   Result<void> MoveToPool(const std::string& path, const Ledger& ledger);
   std::string CpusetDir(std::string_view path) const;
   void Know(const std::string& path, ContainerGroup group);

@@ -1,7 +1,6 @@
 #include "history/history.h"
 
 #include <fmt/format.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,8 +14,8 @@
 
 #include "base/mutex.h"
 #include "history/database.h"
+#include "os/event_fd.h"
 #include "os/lock_file.h"
-#include "os/unique_fd.h"
 
 namespace berth::history {
 namespace {
@@ -44,10 +43,12 @@ TimePoint After(os::Millis time) { return std::chrono::steady_clock::now() + tim
 
 /// What the thread and the object share; the thread may outlive the object when it hangs in a system call.
 struct Shared {
+  explicit Shared(os::EventFd wake_) : wake(std::move(wake_)) {}
+
   std::string folder;
   std::string path;
   std::size_t max_waiting = 0;
-  os::UniqueFd wake;  // of TakeNotes
+  os::EventFd wake;  // of TakeNotes
 
   Mutex mutex;
   CondVar changed;
@@ -70,8 +71,7 @@ struct Shared {
   void Tell(Note note) BERTH_REQUIRES(mutex) {
     if (notes.size() >= kMaxNotes) notes.erase(notes.begin());
     notes.push_back(std::move(note));
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(wake.get(), &one, sizeof one);  // full: it is readable already
+    wake.Signal();
   }
 };
 
@@ -300,8 +300,7 @@ void HistoryThread::SetMaxEntries(std::size_t max_entries) {
 
 std::vector<Note> HistoryThread::TakeNotes() {
   const MutexLock lock(shared_->mutex);
-  std::uint64_t count = 0;
-  [[maybe_unused]] const ssize_t got = ::read(shared_->wake.get(), &count, sizeof count);
+  shared_->wake.Clear();
   return std::exchange(shared_->notes, {});
 }
 
@@ -320,7 +319,8 @@ bool HistoryThread::Drain(os::Millis patience) {
 }  // namespace
 
 Result<std::unique_ptr<History>> History::Start(const Options& options) {
-  auto shared = std::make_shared<Shared>();
+  BERTH_TRY(os::EventFd wake, os::EventFd::Open());
+  auto shared = std::make_shared<Shared>(std::move(wake));
   shared->folder = options.folder;
   shared->path = options.folder + "/events.db";
   shared->max_waiting = options.max_waiting;
@@ -328,8 +328,6 @@ Result<std::unique_ptr<History>> History::Start(const Options& options) {
     const MutexLock lock(shared->mutex);
     shared->max_entries = options.max_entries;
   }
-  shared->wake = os::UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!shared->wake.valid()) return FailErrno("create an eventfd", "", errno);
   auto out = std::make_unique<HistoryThread>(std::move(shared));
   BERTH_RETURN_IF_ERROR(out->Start());
   return out;

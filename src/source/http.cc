@@ -1,6 +1,4 @@
 // Pods from a URL. A thread asks, the owner's thread reads: what they share is one answer at a time.
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,7 +7,7 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "os/unique_fd.h"
+#include "os/event_fd.h"
 #include "source/gather.h"
 #include "source/http_request.h"
 #include "source/source.h"
@@ -26,7 +24,7 @@ constexpr std::string_view kUrlField = "staticPodURL";
 /// Runs one request at a time on a thread of its own.
 class Asker {
  public:
-  Asker(std::unique_ptr<HttpGetter> getter, os::UniqueFd done)
+  Asker(std::unique_ptr<HttpGetter> getter, os::EventFd done)
       : getter_(std::move(getter)), done_(std::move(done)), thread_([this] { Work(); }) {}
   ~Asker() {
     End();
@@ -45,8 +43,7 @@ class Asker {
   /// Ends the request under way: its answer comes soon, and is an error unless it was complete already.
   void Stop() { getter_->Stop(); }
   std::optional<Result<std::string>> Take() BERTH_EXCLUDES(mutex_) {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const ssize_t got = ::read(done_.get(), &count, sizeof count);
+    done_.Clear();
     const MutexLock lock(mutex_);
     return std::exchange(answer_, std::nullopt);
   }
@@ -68,9 +65,7 @@ class Asker {
       Result<std::string> answer = getter_->Get();
       const MutexLock lock(mutex_);
       answer_ = std::move(answer);
-      const std::uint64_t one = 1;
-      // Cannot fail: the counter would have to be near 2^64.
-      [[maybe_unused]] const ssize_t written = ::write(done_.get(), &one, sizeof one);
+      done_.Signal();
     }
   }
   /// False: there will be none.
@@ -84,7 +79,7 @@ class Asker {
   }
 
   std::unique_ptr<HttpGetter> getter_;
-  os::UniqueFd done_;
+  os::EventFd done_;
   Mutex mutex_;
   CondVar changed_;
   bool asked_ BERTH_GUARDED_BY(mutex_) = false;
@@ -96,7 +91,7 @@ class Asker {
 
 class HttpSource final : public Source {
  public:
-  HttpSource(HttpOptions options, std::unique_ptr<HttpGetter> getter, os::UniqueFd done)
+  HttpSource(HttpOptions options, std::unique_ptr<HttpGetter> getter, os::EventFd done)
       : options_(std::move(options)), asker_(std::move(getter), std::move(done)) {}
 
   std::string name() const override { return "http"; }
@@ -195,8 +190,7 @@ Result<void> CheckHttp(const HttpOptions& options) {
 Result<std::unique_ptr<Source>> OpenHttp(HttpOptions options) {
   BERTH_RETURN_IF_ERROR(CheckHttp(options));
   BERTH_TRY(const Url url, ParseUrl(options.url, kUrlField));
-  os::UniqueFd done(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!done.valid()) return FailErrno("create an eventfd", "", errno);
+  BERTH_TRY(os::EventFd done, os::EventFd::Open());
   auto getter = MakeHttpGetter(url, options.headers, options.timeout, options.url);
   return std::unique_ptr<Source>(std::make_unique<HttpSource>(std::move(options), std::move(getter), std::move(done)));
 }

@@ -30,6 +30,11 @@ std::vector<std::string> CgroupMounts() {
   return out;
 }
 
+bool SystemdMakesGroups() {
+  std::error_code error;
+  return fs::exists("/run/systemd/system", error) && CgroupMounts() == std::vector<std::string>{kCgroupMounts};
+}
+
 std::vector<std::string> GroupsBelow(const std::string& top) {
   std::vector<std::string> out;
   std::error_code error;

@@ -13,6 +13,8 @@ inline constexpr const char* kCgroupMounts = "/sys/fs/cgroup";
 std::string ReadIfThere(const std::string& path);
 /// Mount points of the hierarchies below kCgroupMounts (v1, hybrid), or that itself (v2).
 std::vector<std::string> CgroupMounts();
+/// Whether groups are systemd's units here, so that both berthd and runtimes work with the systemd driver.
+bool SystemdMakesGroups();
 /// `top` and all groups below it, parents before children; nothing when there is no `top`.
 std::vector<std::string> GroupsBelow(const std::string& top);
 /// Processes of one group.

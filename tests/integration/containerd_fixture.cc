@@ -26,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kRuncState = "/run/containerd/runc/k8s.io/";
+constexpr const char* kSlice = ".slice";
 constexpr const char* kSandboxImage = "localhost/berth/pause:1";
 constexpr int kLookMs = 20;
 constexpr int kPatienceMs = 120'000;  // emulated machines and busy ones are slow
@@ -104,6 +105,10 @@ ContainerdFixture::ContainerdFixture() {
   static int count = 0;
   const std::string name = "berth-test-" + std::to_string(::getpid()) + "-cri" + std::to_string(count++);
   root_ = "/" + name;
+  if (SystemdMakesGroups()) {
+    std::ranges::replace(root_, '-', '_');  // one level
+    root_ += kSlice;
+  }
   const std::vector<std::string> hierarchies = CgroupMounts();
   const auto freezer = std::ranges::find(hierarchies, std::string(kCgroupMounts) + "/freezer");
   own_group_ = (freezer != hierarchies.end() ? *freezer : kCgroupMounts) + "/" + name + "-containerd";
@@ -201,6 +206,11 @@ void ContainerdFixture::Freeze(bool on) {
   siginfo_t info{};
   // Its threads stop one after another.
   if (on) ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT);
+}
+
+std::string ContainerdFixture::GroupOfPod(const std::string& uid) const {
+  if (!root_.ends_with(kSlice)) return root_ + "/pod" + uid;
+  return root_ + root_.substr(0, root_.size() - std::string_view(kSlice).size()) + "-pod" + uid + kSlice;
 }
 
 std::vector<std::string> ContainerdFixture::Groups() const {

@@ -41,6 +41,8 @@ class ContainerdFixture {
   std::string socket() const { return temp_ / "containerd.sock"; }
   /// For cgroup_parent: a group of this test's, removed at the end.
   const std::string& cgroup_root() const { return root_; }
+  /// The same for one pod, as the cgroup driver of this host wants it.
+  std::string GroupOfPod(const std::string& uid) const;
   /// Everything below cgroup_root in all hierarchies, as absolute directories.
   std::vector<std::string> Groups() const;
   /// Mount points below this containerd's folders.

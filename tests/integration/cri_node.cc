@@ -8,20 +8,11 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "testing/seen_groups.h"
 
 namespace berth::testkit {
-namespace {
 
 namespace fs = std::filesystem;
-
-std::string FileText(const fs::path& path) {
-  std::ifstream in(path);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
-
-}  // namespace
 
 std::string Yaml(const PodText& pod) {
   const std::string command = pod.command.empty() ? "[\"/bin/sh\", \"-c\", \"" + pod.script + "\"]" : pod.command;
@@ -105,7 +96,7 @@ std::string CriNodeTest::LogOf(const std::string& pod, const std::string& contai
   for (const fs::path& file : LogFiles())
     if (file.string().find("_" + pod + "-n1_") != std::string::npos &&
         (container.empty() || file.parent_path().filename() == container))
-      out += FileText(file);
+      out += ReadIfThere(file);
   return out;
 }
 

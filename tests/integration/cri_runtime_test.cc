@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "containerd_fixture.h"
+#include "testing/seen_groups.h"
 
 namespace berth::cri {
 namespace {
@@ -22,14 +23,17 @@ TEST(CriRuntimeTest, HearsOfAnExitWithoutLooking) {
   ASSERT_TRUE(version) << version.error().message;
   if (version->version.starts_with("1.6.")) GTEST_SKIP() << "containerd 1.6 has no events; tools/get_containerd";
 
-  auto opened = OpenCriRuntime({.socket = containerd.socket(), .owner = "/test", .look = std::chrono::hours(1)});
+  auto opened = OpenCriRuntime({.socket = containerd.socket(),
+                                .cgroup_driver = testkit::SystemdMakesGroups() ? "systemd" : "cgroupfs",
+                                .owner = "/test",
+                                .look = std::chrono::hours(1)});
   ASSERT_TRUE(opened) << opened.error().message;
   runtime::StartRequest request{.pod_uid = "u", .pod_namespace = "default", .pod_name = "short"};
   request.container.name = "app";
   request.container.image = testkit::kTestImage;
   request.container.command = {"/bin/sh", "-c", "sleep 5; exit 3"};  // longer than a start is looked after
   request.log_path = containerd.Dir("logs/app/0.log");
-  request.place.pod_group = containerd.cgroup_root() + "/podu";
+  request.place.pod_group = containerd.GroupOfPod("u");
   request.place.log_folder = containerd.Dir("logs");
   request.place.host_network = true;
   ASSERT_TRUE(opened->runtime->Start(request));

@@ -8,12 +8,12 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "containerd_fixture.h"
 #include "daemon_fixture.h"
 #include "process.h"
+#include "testing/seen_groups.h"
 
 namespace berth {
 namespace {
@@ -21,6 +21,7 @@ namespace {
 using testing::HasSubstr;
 using testkit::ContainerdFixture;
 using testkit::DaemonFixture;
+using testkit::ReadIfThere;
 
 /// A pod of one container named app; `more`: lines of its spec.
 std::string PodText(const std::string& name, const std::string& script, const std::string& more = "") {
@@ -29,13 +30,6 @@ std::string PodText(const std::string& name, const std::string& script, const st
          "  containers:\n  - name: app\n    image: localhost/berth/busybox:1\n    command:\n    - /bin/sh\n    - -c\n"
          "    - |\n      " +
          script + "\n";
-}
-
-std::string FileText(const std::string& path) {
-  std::ifstream in(path);
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
 }
 
 std::string Numbered(int count) {
@@ -81,8 +75,8 @@ void CommandsTest::FollowsOverRotationsToTheEnd() {
                                       "  restartPolicy: Never\n"));
   ASSERT_TRUE(berthd->Until("it has begun", [&] { return Started("talk"); }));
   const int follower = Follow({"logs", "talk", "-f", "--tail", "100000"}, "talk.out");
-  EXPECT_EQ(0, StatusOf(follower)) << FileText(berthd->Dir("talk.out"));
-  EXPECT_EQ(Numbered(kLines) + "end\n", FileText(berthd->Dir("talk.out")));
+  EXPECT_EQ(0, StatusOf(follower)) << ReadIfThere(berthd->Dir("talk.out"));
+  EXPECT_EQ(Numbered(kLines) + "end\n", ReadIfThere(berthd->Dir("talk.out")));
   EXPECT_EQ("line 2999\nend\n", Ask({"logs", "talk", "--tail", "2"}).out);
   EXPECT_EQ("end\n", Ask({"logs", "talk", "-f", "--tail", "1"}).out) << "it has ended: so does this";
   EXPECT_EQ("", Ask({"logs", "talk", "--since", "2099-01-01T00:00:00Z"}).out);
@@ -95,10 +89,10 @@ void CommandsTest::PrintsTheLastWordsOfARemovedPod() {
   const std::string log = berthd->Dir("polite.out");
   ASSERT_TRUE(berthd->Until("it has begun", [&] { return Started("polite"); }));
   const int follower = Follow({"logs", "polite", "-f"}, "polite.out");
-  ASSERT_TRUE(berthd->Until("its word has arrived", [&] { return FileText(log) == "hello\n"; }));
+  ASSERT_TRUE(berthd->Until("its word has arrived", [&] { return ReadIfThere(log) == "hello\n"; }));
   berthd->RemovePod("polite.yaml");
   EXPECT_EQ(0, StatusOf(follower));
-  EXPECT_EQ("hello\ngoodbye\n", FileText(log));
+  EXPECT_EQ("hello\ngoodbye\n", ReadIfThere(log));
   ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone("polite"); }));
 }
 

@@ -83,7 +83,9 @@ class DaemonFixture {
 
   std::string Dir(std::string_view name) const { return temp_ / name; }
   const std::string& socket() const { return socket_; }
-  const std::string& cgroup_root() const { return root_; }
+  /// Below each hierarchy.
+  const std::string& cgroup_root() const { return names_.root(); }
+  std::string GroupOfPod(QosClass qos, const std::string& uid) const { return names_.FromTop(names_.Pod(qos, uid)); }
   /// Path of a group of the host below the root, as settings name it.
   std::string HostGroup(const std::string& name) const;
   /// A path below the root as the cgroupfs driver would write it: what SeenProcess::cgroup says.

@@ -1,18 +1,18 @@
 // Groups a container runtime leaves in hierarchies Berth does not use (devices, blkio, ...): empty directories that
 // nobody else would remove.
-#ifndef BERTH_DAEMON_LEFTOVER_GROUPS_H_
-#define BERTH_DAEMON_LEFTOVER_GROUPS_H_
+#ifndef BERTH_CGROUP_LEFTOVER_GROUPS_H_
+#define BERTH_CGROUP_LEFTOVER_GROUPS_H_
 
 #include <string>
 
 #include "os/fs.h"
 
-namespace berth::daemon {
+namespace berth::cgroup {
 
 /// Removes the empty groups at `path` and below it from every cgroup hierarchy of the host. A group that is not empty
 /// stays, with those above it. `path`: absolute, below the hierarchies' roots; not "/".
 void RemoveLeftoverGroups(os::Fs& root_fs, const std::string& path);
 
-}  // namespace berth::daemon
+}  // namespace berth::cgroup
 
-#endif  // BERTH_DAEMON_LEFTOVER_GROUPS_H_
+#endif  // BERTH_CGROUP_LEFTOVER_GROUPS_H_
