@@ -44,6 +44,7 @@ vm_image() { echo "$vm_dir/initramfs-$guest"; }
 vm_make_image() {
   local name programs=("${vm_programs[@]}")
   [[ $guest != containers ]] || programs=("${vm_container_programs[@]}")
+  [[ $guest != systemd ]] || programs+=("${vm_container_programs[@]}")
   for name in "${programs[@]}"; do
     [[ -x $vm_build/$name ]] && continue
     echo "$vm_build/$name is missing; build it first: cmake --preset release && cmake --build build/release" >&2
@@ -56,7 +57,7 @@ vm_make_image() {
   for name in "${programs[@]}"; do vm_add "$vm_build/$name" "opt/berth/${name/integration\//}"; done
   realpath "$vm_build" >"$vm_root/opt/berth/built_at"
   pwd >"$vm_root/opt/berth/source_at"
-  cp -r tests/vm/guest/suites tests/vm/guest/settings tests/vm/guest/main.sh examples packaging "$vm_root/opt/berth/"
+  cp -r tests/vm/guest/suites tests/vm/guest/settings tests/vm/guest/main.sh tests/demo/verify examples packaging "$vm_root/opt/berth/"
   (cd "$vm_root" && find . -print0 | sort -z | cpio --quiet -0 -o -H newc) >"$(vm_image).part"
   # The kernel unpacks several archives one after the other.
   if [[ $guest == systemd ]]; then cat "$vm_dir/systemd.cpio" "$(vm_image).part" >"$(vm_image)"; else cp "$(vm_image).part" "$(vm_image)"; fi
@@ -79,13 +80,20 @@ vm_make_plain() {
   echo 'root:x:0:' >"$vm_root/etc/group"
 }
 
-# The same with containerd and runc, and the images for them.
+# The same with containerd.
 vm_make_containers() {
-  local name
   vm_make_plain
-  for name in build/containerd/forky/bin/{containerd,containerd-shim-runc-v2,ctr} "$(command -v runc)" "$(command -v bash)"; do
+  vm_add "$(command -v bash)" usr/bin/bash
+  vm_add_containerd
+}
+
+# containerd and runc, and the images for them.
+vm_add_containerd() {
+  local name
+  for name in build/containerd/forky/bin/{containerd,containerd-shim-runc-v2,ctr} "$(command -v runc)"; do
     vm_add "$name" "usr/bin/$(basename "$name")"
   done
+  mkdir -p "$vm_root/etc"
   echo '127.0.0.1 localhost' >"$vm_root/etc/hosts"  # containerd copies both to pods
   : >"$vm_root/etc/resolv.conf"
   cp "$vm_dir/kernel/$kernel.overlay.ko" "$vm_root/overlay.ko"
@@ -93,7 +101,8 @@ vm_make_containers() {
   tools/make_image "$vm_root/opt/berth/images.tar"
 }
 
-# Debian is there already (tests/vm/systemd_root): only a unit that runs the suites, and what busybox alone has.
+# Debian is there already (tests/vm/systemd_root): only containerd, a unit that runs the suites, and what busybox alone
+# has.
 vm_make_systemd() {
   local units=$vm_root/etc/systemd/system
   mkdir -p "$units/multi-user.target.wants"
@@ -101,6 +110,9 @@ vm_make_systemd() {
   ln -s ../berth-suites.service "$units/multi-user.target.wants/"
   cp "$(command -v busybox)" "$vm_root/opt/berth/busybox/"
   ln -s busybox "$vm_root/opt/berth/busybox/usleep"
+  ln -s busybox "$vm_root/opt/berth/busybox/insmod"
+  install -m 755 tests/vm/guest/init "$vm_root/init"
+  vm_add_containerd
 }
 
 # vm_command WORDS-FOR-THE-KERNEL: fills the array `command` for the machine that was loaded; serial ports are the caller's.

@@ -5,6 +5,7 @@
 # /dev/ttyS2, a tar stream of /tmp/out.
 export PATH=/opt/berth/bin:/opt/berth/tests:/usr/bin:/usr/sbin:/opt/berth/busybox HOME=/root
 mkdir -p /var/lib /var/log /tmp/out
+[ ! -e /overlay.ko ] || insmod /overlay.ko
 # The tests have the programs' absolute paths compiled in.
 mkdir -p "$(cat /opt/berth/built_at)/tests"
 ln -s /opt/berth/bin "$(cat /opt/berth/built_at)/bin"

@@ -96,13 +96,32 @@ END
 words_of() { cat /tmp/node/log/pods/*_probe-"$1"-*/app/0.log 2>/dev/null; }
 all_looked() { [ "$(words_of "$1" | grep -c ' overlaps ')" -eq "$2" ]; }
 batch_gone() { pods=$(berth pods -o json) && ! echo "$pods" | grep -q "\"probe-$1-"; }
+# A runtime that stands still now and then: every second round.
+stutter() {
+  while :; do
+    usleep 700000
+    kill -STOP $runtime_pid
+    usleep 500000
+    kill -CONT $runtime_pid
+  done
+}
 rounds=$(word cri_rounds)
 round=0 clean=0
 began=$(now)
 while [ $round -lt "$rounds" ]; do
   round=$((round + 1))
+  stutter=
+  if [ $((round % 2)) -eq 0 ]; then
+    stutter &
+    stutter=$!
+  fi
   batch $round >/tmp/node/pods/probes.yaml
   wait_for 200 all_looked $round 4 || break
+  if [ -n "$stutter" ]; then
+    kill $stutter
+    wait $stutter
+    kill -CONT $runtime_pid
+  fi
   words_of $round
   clean=$((clean + $(words_of $round | grep -c ' overlaps 0$')))
   rm /tmp/node/pods/probes.yaml
