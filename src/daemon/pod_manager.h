@@ -42,6 +42,7 @@ struct ManagerOptions {
   std::string log_dir;  ///< containers log to <log_dir>/<namespace>_<name>_<uid>/<container>/<attempt>.log
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
+  bool remove_orphans = true;  ///< nobody else has pods below log_dir and `volumes`
   os::Millis reconcile_period{10'000};
   /// Keep groups of pods that Berth did not make in the shared pool, instead of reporting them only.
   bool adopt_unknown = false;
@@ -189,6 +190,7 @@ class PodManager {
   void LookForForeignContainers();
   void LimitAllPods();
   void RemoveUnusedGroups();
+  void RemoveOrphans(const std::set<std::string>& uids);
   void RepairValues(os::MonoTime now);
   void UsePartitions();
   void ReportPartitions();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "daemon/adopt.h"
 #include "daemon/fake_node_test.h"
@@ -178,6 +180,27 @@ TEST_F(PodManagerTest, NothingIsRemovedBeforeTheSourceIsReadyOrWhileItIsIncomple
   manager->OnRuntime(Now());
   EXPECT_FALSE(world.runtime.Runs("uid-web", "web"));
   EXPECT_TRUE(manager->ledger().pods.empty());
+}
+
+TEST_F(PodManagerTest, WhatPodsOfAKilledBerthdLeftOnDiskIsRemovedWhenAllManifestsAreKnown) {
+  testkit::TempDir work;
+  world.options.volumes = {.disk = work / "disk", .memory = work / "memory", .pins = work / "pins"};
+  const std::vector<std::string> of_gone = {world.logs / "default_gone_uid-gone", work / "disk/uid-gone",
+                                            work / "memory/uid-gone", work / "pins/uid-gone"};
+  const std::vector<std::string> of_web = {world.logs / "default_web_uid-web", work / "disk/uid-web"};
+  for (const auto& folders : {of_gone, of_web})
+    for (const std::string& folder : folders) std::filesystem::create_directories(folder);
+  std::ofstream(of_gone[0] + "/0.log") << "words\n";
+  std::ofstream(of_gone[1] + "/file") << "data\n";
+  const auto there = [](const std::string& folder) { return std::filesystem::exists(folder); };
+
+  auto manager = Boot();
+  Advance(*manager, world.options.reconcile_period);
+  EXPECT_TRUE(std::ranges::all_of(of_gone, there)) << "it may be one whose manifest is not read yet";
+  manager->OnSnapshot(Wanting({MakePod("web", "1")}), Now());
+  Advance(*manager, world.options.reconcile_period);
+  EXPECT_TRUE(std::ranges::none_of(of_gone, there));
+  EXPECT_TRUE(std::ranges::all_of(of_web, there));
 }
 
 TEST_F(PodManagerTest, AFinishedPodIsNotRunAgainAfterARestartOfBerthd) {

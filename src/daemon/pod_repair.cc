@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "daemon/adopt.h"
@@ -203,6 +204,22 @@ void PodManager::Reconcile(os::MonoTime now) {
   for (const auto& [uid, managed] : pods_) uids.insert(uid);
   parts_.runtime.Retain(uids);
   RemoveUnusedGroups();
+  if (options_.remove_orphans) RemoveOrphans(uids);
+}
+
+/// What pods that are not there any more have left on disk: whoever was to remove it was killed before.
+void PodManager::RemoveOrphans(const std::set<std::string>& uids) {
+  RemoveVolumesBut(uids, options_.volumes);
+  std::set<std::string> wanted;
+  for (const auto& [uid, managed] : pods_) wanted.insert(LogFolder(managed.pod));
+  std::vector<std::string> others;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(options_.log_dir, error), end; !error && entry != end;
+       entry.increment(error))
+    if (entry->symlink_status(error).type() == std::filesystem::file_type::directory &&
+        !wanted.contains(entry->path().string()))
+      others.push_back(entry->path().string());
+  for (const std::string& folder : others) std::filesystem::remove_all(folder, error);
 }
 
 /// Containers that ended without a word of the runtime, or that it does not know any more.

@@ -102,6 +102,15 @@ void RemoveVolumes(const std::string& uid, const VolumeFolders& folders) {
   for (const std::string& dir : {folders.disk, folders.memory}) fs::remove_all(dir + "/" + uid, error);
 }
 
+void RemoveVolumesBut(const std::set<std::string>& uids, const VolumeFolders& folders) {
+  std::error_code error;
+  std::set<std::string> others;
+  for (const std::string& dir : {folders.disk, folders.memory, folders.pins})
+    for (fs::directory_iterator entry(dir, error), end; !error && entry != end; entry.increment(error))
+      if (std::string name = entry->path().filename().string(); !uids.contains(name)) others.insert(std::move(name));
+  for (const std::string& uid : others) RemoveVolumes(uid, folders);
+}
+
 SecurityContext WithPodDefaults(SecurityContext container, const SecurityContext& pod) {
   if (!container.run_as_user) container.run_as_user = pod.run_as_user;
   if (!container.run_as_group) container.run_as_group = pod.run_as_group;

@@ -2,6 +2,7 @@
 #ifndef BERTH_DAEMON_POD_VOLUMES_H_
 #define BERTH_DAEMON_POD_VOLUMES_H_
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ Result<std::vector<runtime::BoundMount>> MountsOf(const Pod& pod, const Containe
                                                   const VolumeFolders& folders);
 /// Takes off the mounts of a pod and removes its emptyDir volumes. What cannot be removed is left.
 void RemoveVolumes(const std::string& uid, const VolumeFolders& folders);
+/// The same for all pods but these: those of an earlier daemon that was killed before it was through with them.
+void RemoveVolumesBut(const std::set<std::string>& uids, const VolumeFolders& folders);
 
 /// What a container says about its security, completed by what its pod says.
 SecurityContext WithPodDefaults(SecurityContext container, const SecurityContext& pod);

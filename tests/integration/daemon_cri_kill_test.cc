@@ -121,28 +121,31 @@ class DaemonCriKillTest : public testkit::CriNodeTest, public testing::WithParam
 
   void KillWhileItStarts(const std::string& method) {
     SCOPED_TRACE("killed in its start at " + method);
+    alone_ = "alone" + std::to_string(++lives_);  // what is left of another life is none of its own
     Arm(method);
-    Add({.name = "alone", .script = std::string("echo began; ") + testkit::kIdle, .cpu = "1"});
+    Add({.name = alone_, .script = std::string("echo began; ") + testkit::kIdle, .cpu = "1"});
     Overcome();
-    ASSERT_TRUE(UntilWithoutOverlap("alone runs", [&] { return berthd->Runs("alone") && !LogOf("alone").empty(); }));
-    EXPECT_EQ("began\n", WordsOf("alone")) << "it was started twice\n" << berthd->output();
-    EXPECT_EQ("1", FormatIds(CpusOf("alone")));
+    ASSERT_TRUE(UntilWithoutOverlap("alone runs", [&] { return berthd->Runs(alone_) && !LogOf(alone_).empty(); }));
+    EXPECT_EQ("began\n", WordsOf(alone_)) << "it was started twice\n" << berthd->output();
+    EXPECT_EQ("1", FormatIds(CpusOf(alone_)));
     ExpectShared("0");
   }
   void KillWhileItEnds(const std::string& method) {
     SCOPED_TRACE("killed in its end at " + method);
-    const int pid = berthd->Pids()["alone-n1/app"];
+    const int pid = berthd->Pids()[alone_ + "-n1/app"];
     EXPECT_GT(pid, 1);
     Arm(method);
-    Remove("alone");
+    Remove(alone_);
     Overcome();
-    ASSERT_TRUE(UntilWithoutOverlap("alone is gone", [&] { return Gone("alone"); }));
+    ASSERT_TRUE(UntilWithoutOverlap("alone is gone", [&] { return Gone(alone_); }));
     for (const SeenProcess& process : berthd->Processes()) EXPECT_NE(pid, process.pid) << "it still runs";
     ExpectShared("0-1");
   }
 
   std::atomic<bool> killed_ = false;
   int shared_pid_ = 0;
+  std::string alone_;  // the pod whose life it is
+  int lives_ = 0;
 };
 
 TEST_P(DaemonCriKillTest, EveryPodEndsUpAsItsManifestSays) {
@@ -154,7 +157,7 @@ TEST_P(DaemonCriKillTest, EveryPodEndsUpAsItsManifestSays) {
   }
   relay->SetJudge(nullptr);
   Remove("shared");
-  Remove("alone");
+  Remove(alone_);
   ASSERT_TRUE(berthd->Until("all are gone", [&] { return NoPods(); }));
   ExpectNothingLeft();
 }
