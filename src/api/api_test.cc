@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -42,9 +43,11 @@ class EchoBackend final : public Backend {
                 {"after", query.after}};
   }
   Result<Json> Images() override { return Json{{"images", Json::array()}}; }
-  /// "wait" is held up until `go`.
+  /// "wait" is held up until `go`, "stay" until the caller is gone.
   Result<Json> Exec(const ExecQuery& query) override {
     ++commands;
+    pollfd caller{.fd = query.caller_fd, .events = 0, .revents = 0};
+    if (query.command.front() == "stay") gone = ::poll(&caller, 1, kLong) == 1;
     while (query.command.front() == "wait" && !go) std::this_thread::yield();
     return Json{{"pod", query.namespace_ + "/" + query.pod + "/" + query.container},
                 {"command", query.command},
@@ -53,6 +56,10 @@ class EchoBackend final : public Backend {
   std::atomic<int> calls = 0;
   std::atomic<int> commands = 0;
   std::atomic<bool> go = false;
+  std::atomic<bool> gone = false;
+
+ private:
+  static constexpr int kLong = 60'000;
 };
 
 struct ApiTest : testing::Test {
@@ -124,6 +131,32 @@ TEST_F(ApiTest, CallsThatLastHoldUpNoOther) {
   EXPECT_TRUE(Call(socket, "GET", "/v1/status"));
   backend.go = true;
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(ApiTest, ACommandLearnsThatItsCallerIsGone) {
+  Serve();
+  constexpr std::string_view kRequest =
+      "POST /v1/exec/a/b/c HTTP/1.1\r\nHost: localhost\r\nContent-Length: 20\r\n\r\n{\"command\":[\"stay\"]}";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socket.copy(address.sun_path, sizeof address.sun_path - 1);
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::send(fd, kRequest.data(), kRequest.size(), MSG_NOSIGNAL), static_cast<ssize_t>(kRequest.size()));
+  ::shutdown(fd, SHUT_WR);  // all is said, and the answer is waited for
+  while (backend.commands == 0) std::this_thread::yield();
+  EXPECT_FALSE(backend.gone);
+  ::close(fd);
+  server.reset();  // waits for it
+  EXPECT_TRUE(backend.gone);
+}
+
+TEST_F(ApiTest, AnswersAreWholeHoweverLargeTheyAre) {
+  const std::string word(3'000'000, 'x');
+  Serve(word.size() + 100);
+  const auto ran = Call(socket, "POST", "/v1/exec/a/b/c", R"({"command":[")" + word + R"("]})");
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_EQ((*ran)["command"][0].get<std::string>(), word);
 }
 
 TEST_F(ApiTest, ErrorsKeepCodeAndMessage) {

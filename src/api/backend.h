@@ -40,6 +40,8 @@ struct ExecQuery {
   std::string container;  ///< "" when the pod has only one
   std::vector<std::string> command;
   std::chrono::seconds limit{60};
+  /// Connection of whoever asked: when its other side closes it, nobody waits any more. -1: there is none.
+  int caller_fd = -1;
 };
 
 /// Answers are the JSON documents of docs/reference/api.md. Errors become HTTP statuses by their code.
@@ -58,7 +60,7 @@ class Backend {
   virtual Result<codec::Json> Explain(const std::string& manifest) = 0;
   virtual Result<codec::Json> Events(const EventQuery& query) = 0;
   virtual Result<codec::Json> Logs(const LogQuery& query) = 0;
-  /// Takes as long as the command.
+  /// Takes as long as the command, which ends with its caller.
   virtual Result<codec::Json> Exec(const ExecQuery& query) = 0;
   virtual Result<codec::Json> Images() = 0;
 };

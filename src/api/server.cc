@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/unix_http_server.h"
 #include "api/wire.h"
 #include "base/mutex.h"
 #include "base/text.h"
@@ -75,6 +76,7 @@ Result<ExecQuery> ReadExec(const httplib::Request& request, const std::string& b
   query.namespace_ = request.matches[1];
   query.pod = request.matches[2];
   query.container = request.matches[3];
+  query.caller_fd = request.remote_port;
   BERTH_TRY(const codec::Json json, codec::ParseJson(body, "request"));
   const auto fail = [](const char* what) { return Fail(Code::kInvalid, std::string("request: ") + what); };
   if (!json.is_object()) return fail("must be an object with \"command\"");
@@ -241,7 +243,6 @@ class HttpServer final : public Server {
     http_.set_payload_max_length(options_.max_body_bytes);
     http_.set_read_timeout(kTimeout);
     http_.set_write_timeout(kTimeout);
-    http_.set_keep_alive_max_count(1);  // one call a connection: idle connections would need polling
     http_.set_error_handler([this](const httplib::Request& request, httplib::Response& response) {
       if (!response.body.empty()) return;
       response.set_content(FormatError(DescribeStatus(request, response.status)), kJson);
@@ -309,7 +310,7 @@ class HttpServer final : public Server {
 
   ServerOptions options_;
   Backend& backend_;
-  httplib::Server http_;
+  UnixHttpServer http_;
   int listener_ = -1;  // owned by http_
   std::thread thread_;
 };

@@ -20,6 +20,7 @@ constexpr std::string_view kRuntimeService = "RuntimeService";
 constexpr std::string_view kImageService = "ImageService";
 constexpr std::string_view kApiVersion = "v1";
 constexpr os::Millis kLongestList{30'000};  // what is asked again and again has to be given up sooner
+constexpr os::Millis kLongestExecStart{2'000};
 constexpr os::Millis kBeyondGrace{10'000};  // for a runtime to notice that what it killed has ended
 
 Result<void> GoneIsFine(Result<void> done) {
@@ -201,8 +202,12 @@ Client::Client(std::string_view socket, const Timeouts& timeouts, int cancel_fd)
 
 template <class Answer, class Request>
 Result<Answer> Client::Ask(std::string_view service, std::string_view method, const Request& request, os::Millis limit,
-                           std::string_view doing) const {
-  CallTarget target{.socket = socket_, .method = "/runtime.v1.", .cancel_fd = cancel_fd_};
+                           std::string_view doing, const Caller& caller) const {
+  CallTarget target{.socket = socket_,
+                    .method = "/runtime.v1.",
+                    .cancel_fd = cancel_fd_,
+                    .caller_fd = caller.fd,
+                    .give_up_from = caller.counts_from};
   target.method.append(service).append("/").append(method);
   std::string bytes;
   if (!request.SerializeToString(&bytes) || bytes.size() > kLongestMessage)
@@ -413,13 +418,16 @@ Result<void> Client::ReopenLog(std::string_view id) const {
 }
 
 Result<ExecResult> Client::Exec(std::string_view id, const std::vector<std::string>& command,
-                                std::chrono::seconds limit) const {
+                                std::chrono::seconds limit, int caller_fd) const {
   pb::ExecSyncRequest request;
   request.set_container_id(std::string(id));
   for (const std::string& word : command) request.add_cmd(word);
   request.set_timeout(limit.count());
-  BERTH_TRY(const auto answer, Ask<pb::ExecSyncResponse>(kRuntimeService, "ExecSync", request, limit + kBeyondGrace,
-                                                         "run a command in the container"));
+  // Given up during the start, containerd 1.6 leaves the command running and its shim stuck for half a minute.
+  BERTH_TRY(const auto answer,
+            Ask<pb::ExecSyncResponse>(kRuntimeService, "ExecSync", request, limit + kBeyondGrace,
+                                      "run a command in the container",
+                                      {.fd = caller_fd, .counts_from = os::SystemClock().Now() + kLongestExecStart}));
   return ExecResult{.out = answer.stdout(), .err = answer.stderr(), .exit_code = answer.exit_code()};
 }
 

@@ -132,6 +132,12 @@ struct Timeouts {
   os::Millis pull{600'000};
 };
 
+/// Whoever waits for a call: as caller_fd and give_up_from of CallTarget.
+struct Caller {
+  int fd = -1;
+  os::MonoTime counts_from{};
+};
+
 /// Thread: any number at a time.
 class Client {
  public:
@@ -166,9 +172,11 @@ class Client {
   Result<ContainerEntry> Status(std::string_view id) const;
   Result<void> Update(std::string_view id, const Resources& resources) const;
   Result<void> ReopenLog(std::string_view id) const;
-  /// Runs a command in a container; it is ended after `limit`.
-  Result<ExecResult> Exec(std::string_view id, const std::vector<std::string>& command,
-                          std::chrono::seconds limit) const;
+  /// Runs a command in a container; the runtime kills it after `limit`, and when the call is given up (`caller_fd` as
+  /// in CallTarget). It is not given up in its first two seconds: a containerd that is left while it starts a command
+  /// loses sight of it.
+  Result<ExecResult> Exec(std::string_view id, const std::vector<std::string>& command, std::chrono::seconds limit,
+                          int caller_fd = -1) const;
   /// Calls `changed` with the id of each container that started or ended, until the runtime ends it, the call is given
   /// up or `changed` returns false. Errors: kUnsupported for runtimes without events.
   Result<void> Events(const std::function<bool(const std::string& id)>& changed) const;
@@ -180,7 +188,7 @@ class Client {
  private:
   template <class Answer, class Request>
   Result<Answer> Ask(std::string_view service, std::string_view method, const Request& request, os::Millis limit,
-                     std::string_view doing) const;
+                     std::string_view doing, const Caller& caller = {}) const;
   void Count(std::string_view method, bool answered) const BERTH_EXCLUDES(mutex_);
 
   std::string socket_;

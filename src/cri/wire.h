@@ -22,6 +22,10 @@ struct CallTarget {
   std::string method;  ///< "/runtime.v1.RuntimeService/Version"
   /// Readable: the call is given up. -1: none. The descriptor stays the caller's.
   int cancel_fd = -1;
+  /// A connection: the call is given up when its other side closes it. -1: none. Likewise.
+  int caller_fd = -1;
+  /// Neither of these counts before then.
+  os::MonoTime give_up_from{};
 };
 
 /// Sends `request` (an encoded message) and waits for the one message of the answer.

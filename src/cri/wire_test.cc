@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -127,6 +131,46 @@ TEST_F(CriWireTest, GivesUpWhenAskedTo) {
   ASSERT_FALSE(said);
   EXPECT_EQ(Code::kBusy, said.error().code);
   EXPECT_NE(std::string::npos, said.error().message.find("given up")) << said.error().message;
+}
+
+TEST_F(CriWireTest, GivesUpWhenTheCallerClosesItsConnectionAndNotBefore) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(0, ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()));
+  const os::UniqueFd caller(ends[0]);
+  os::UniqueFd other(ends[1]);
+  const CallTarget target{.socket = Path(), .method = "/s/M", .caller_fd = caller.get()};
+  ASSERT_EQ(0, ::shutdown(other.get(), SHUT_WR)) << "it may say that it has said all";
+  std::optional<GrpcServer> server;
+  server.emplace(Path(), [](const GrpcRequest&) { return GrpcAnswer{.body = GrpcFrame("x")}; });
+  EXPECT_TRUE(Call(target, "", In(kLong)));
+  server.reset();
+  std::filesystem::remove(Path());
+  server.emplace(Path(), [&](const GrpcRequest&) {
+    other.reset();
+    return GrpcAnswer{.end = End::kSilence};
+  });
+  const auto said = Call(target, "", In(kLong));
+  ASSERT_FALSE(said);
+  EXPECT_EQ(Code::kBusy, said.error().code);
+  EXPECT_NE(std::string::npos, said.error().message.find("whoever asked for it is gone")) << said.error().message;
+}
+
+TEST_F(CriWireTest, IsNotGivenUpTooEarly) {
+  const os::UniqueFd cancel(::eventfd(1, EFD_CLOEXEC));
+  CallTarget target{.socket = Path(), .method = "/s/M", .cancel_fd = cancel.get(), .give_up_from = In(kLong)};
+  std::optional<GrpcServer> server;
+  server.emplace(Path(), [](const GrpcRequest&) { return GrpcAnswer{.body = GrpcFrame("x")}; });
+  EXPECT_TRUE(Call(target, "", In(kLong)));
+  server.reset();
+  std::filesystem::remove(Path());
+  server.emplace(Path(), [](const GrpcRequest&) { return GrpcAnswer{.end = End::kSilence}; });
+  target.give_up_from = In(os::Millis(30));
+  const auto said = Call(target, "", In(kLong));
+  ASSERT_FALSE(said);
+  EXPECT_NE(std::string::npos, said.error().message.find("given up")) << said.error().message;
+  EXPECT_GE(os::SystemClock().Now(), target.give_up_from);
+  target.give_up_from = In(kLong);
+  EXPECT_NE(std::string::npos, Call(target, "", In(os::Millis(30))).error().message.find("no answer in time"));
 }
 
 TEST_F(CriWireTest, KnowsThatNothingWasSentWhereNobodyListens) {

@@ -38,13 +38,13 @@ Result<std::unique_ptr<ContainerCalls>> ContainerCalls::Open(const std::string& 
 }
 
 Result<CommandEnd> ContainerCalls::Exec(const std::string& id, const std::vector<std::string>& command,
-                                        std::chrono::seconds limit) {
+                                        std::chrono::seconds limit, int caller_fd) {
   const Turn turn(commands_);
   if (turn.taken() > kMostCommands)
     return Fail(Code::kBusy, fmt::format("{} commands run in containers already; try again when one of them has ended",
                                          kMostCommands));
   const os::MonoTime start = os::SystemClock().Now();
-  auto ran = client_.Exec(id, command, limit);
+  auto ran = client_.Exec(id, command, limit, caller_fd);
   if (ran) {
     CommandEnd end{.out = std::move(ran->out), .err = std::move(ran->err), .exit_code = ran->exit_code, .message = {}};
     if (std::max(end.out.size(), end.err.size()) >= cri::kLongestMessage)

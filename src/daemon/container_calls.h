@@ -41,12 +41,14 @@ class ContainerCalls {
 
   const std::string& socket() const { return client_.socket(); }
 
-  /// Runs a command in a running container, without standard input, and waits for its end; after `limit` the runtime
-  /// kills it. Errors: kBusy (kMostCommands run, berthd stops, the runtime does not answer), kExhausted (more output
+  /// Runs a command in a running container, without standard input, and waits for its end. The runtime kills it after
+  /// `limit`, when the other side of the connection `caller_fd` (-1: none) is closed, and when berthd stops. Errors:
+  /// kBusy (kMostCommands run, the caller is gone, berthd stops, the runtime does not answer), kExhausted (more output
   /// than the runtime passes on), else as cri::Client.
-  Result<CommandEnd> Exec(const std::string& id, const std::vector<std::string>& command, std::chrono::seconds limit);
+  Result<CommandEnd> Exec(const std::string& id, const std::vector<std::string>& command, std::chrono::seconds limit,
+                          int caller_fd);
   Result<std::vector<cri::Image>> Images() const { return client_.Images(); }
-  /// Calls under way come back at once, as do all that follow.
+  /// Calls under way come back at once (Exec as cri::Client says), as do all that follow.
   void GiveUp() { cancel_.Signal(); }
 
  private:

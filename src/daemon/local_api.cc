@@ -247,7 +247,7 @@ Result<ContainerCalls*> LocalApi::Calls(const std::string& what) const {
 Result<Json> LocalApi::Exec(const api::ExecQuery& query) {
   BERTH_TRY(ContainerCalls* const calls, Calls("containers to run a command in"));
   BERTH_TRY(const std::string id, mailbox_.Ask<std::string>([&] { return FindRunning(query); }));
-  BERTH_TRY(const CommandEnd end, calls->Exec(id, query.command, query.limit));
+  BERTH_TRY(const CommandEnd end, calls->Exec(id, query.command, query.limit, query.caller_fd));
   return Json{{"exitCode", end.exit_code},
               {"stdout", ToBase64(end.out)},
               {"stderr", ToBase64(end.err)},

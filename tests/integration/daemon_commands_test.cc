@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -200,6 +202,31 @@ TEST_F(CriCommandsTest, ACommandsOutputAndExitCodeComeThrough) {
   const Ran over = Ask({"exec", "over", "--", "ls"});
   EXPECT_EQ(1, over.status);
   EXPECT_THAT(over.err, HasSubstr("does not run: it is exited"));
+}
+
+TEST_F(CriCommandsTest, ACommandEndsWithWhoeverAskedForIt) {
+  constexpr const char* kMarker = "31536001";
+  const auto runs = [&] {
+    return std::ranges::any_of(berthd->Processes(), [&](const testkit::SeenProcess& process) {
+      return FileText("/proc/" + std::to_string(process.pid) + "/cmdline").contains(kMarker);
+    });
+  };
+  RunIdle();
+  ::signal(SIGINT, SIG_DFL);  // a shell's background job ignores it, and so would its children
+  const std::vector<std::string> forever = {"exec", "idle", "--timeout", "10m", "--", "/bin/sleep", kMarker};
+  int pid = Follow(forever, "exec.out");
+  ASSERT_TRUE(berthd->Until("the command runs", runs)) << FileText(berthd->Dir("exec.out"));
+  ::kill(pid, SIGINT);
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) << "130 for a shell";
+  EXPECT_TRUE(berthd->Until("the command has ended", [&] { return !runs(); }));
+
+  pid = Follow(forever, "exec.out");
+  ASSERT_TRUE(berthd->Until("the command runs", runs));
+  EXPECT_EQ(0, berthd->Stop());
+  EXPECT_NE(0, StatusOf(pid));
+  EXPECT_TRUE(containerd->Until("the command has ended", [&] { return !runs(); })) << "berthd asked for it";
 }
 
 TEST_F(CriCommandsTest, ACommandHoldsUpNeitherBerthdNorItsEnd) {
