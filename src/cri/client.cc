@@ -319,6 +319,7 @@ Result<std::vector<Sandbox>> Client::Sandboxes(const Labels& labels) const {
   for (const pb::PodSandbox& item : answer.items())
     out.push_back({.id = item.id(),
                    .uid = item.metadata().uid(),
+                   .pod = item.metadata().namespace_() + "/" + item.metadata().name(),
                    .attempt = item.metadata().attempt(),
                    .ready = item.state() == pb::SANDBOX_READY,
                    .created_at_ns = item.created_at()});

@@ -56,6 +56,7 @@ struct SandboxSpec {
 struct Sandbox {
   std::string id;
   std::string uid;
+  std::string pod;  ///< "namespace/name"
   std::uint32_t attempt = 0;
   bool ready = false;
   std::int64_t created_at_ns = 0;

@@ -49,6 +49,16 @@ class FakeRuntime {
     const std::lock_guard lock(mutex_);
     lost_.insert(method);
   }
+  /// Sandboxes end when they are asked to, and what they leave is not removed.
+  void set_refuses(bool refuses) {
+    const std::lock_guard lock(mutex_);
+    refuses_ = refuses;
+  }
+  /// Nor do they end.
+  void set_stuck(bool stuck) {
+    const std::lock_guard lock(mutex_);
+    stuck_ = stuck;
+  }
   void set_events(int count) {
     const std::lock_guard lock(mutex_);
     events_ = count;
@@ -104,12 +114,15 @@ class FakeRuntime {
       pb::PodSandbox& sandbox = sandboxes_[id];
       sandbox.set_id(id);
       *sandbox.mutable_metadata() = asked.config().metadata();
+      if (refuses_) sandbox.set_state(pb::SANDBOX_NOTREADY);
+      if (refuses_) return {.status = "2", .message = "no network"};
       pb::RunPodSandboxResponse answer;
       answer.set_pod_sandbox_id(id);
       return Say(answer);
     }
-    if (method == "StopPodSandbox")
+    if (method == "StopPodSandbox" && !stuck_)
       sandboxes_[Read<pb::StopPodSandboxRequest>(request).pod_sandbox_id()].set_state(pb::SANDBOX_NOTREADY);
+    if (method != "ListPodSandbox" && (stuck_ || refuses_)) return {.status = "2", .message = "no network"};
     if (method == "RemovePodSandbox") sandboxes_.erase(Read<pb::RemovePodSandboxRequest>(request).pod_sandbox_id());
     pb::ListPodSandboxResponse answer;
     if (method == "ListPodSandbox")
@@ -192,6 +205,8 @@ class FakeRuntime {
   int made_ = 0;
   int events_ = 0;
   std::optional<pb::CgroupDriver> driver_;
+  bool refuses_ = false;
+  bool stuck_ = false;
   std::optional<testkit::GrpcServer> server_;  // ends first
 };
 
@@ -206,6 +221,7 @@ struct CriRuntimeTest : testing::Test {
   runtime::StartRequest Request(int attempt = 0) const {
     runtime::StartRequest out;
     out.pod_uid = "pod";
+    out.pod_namespace = "default";
     out.pod_name = "web";
     out.container.name = "app";
     out.container.image = "image";
@@ -306,6 +322,59 @@ TEST_F(CriRuntimeTest, SaysOnceThatARuntimeWentAndOnceThatItIsBack) {
   ASSERT_EQ(2U, notices.size()) << notices[1].message;
   EXPECT_EQ("the container runtime answers again", notices[1].message);
   EXPECT_EQ(0, Count(ContainerState::kUnknown));
+}
+
+TEST_F(CriRuntimeTest, APodEndsThoughTheRuntimeKeepsItsSandboxUntilItIsMended) {
+  Open();
+  ASSERT_TRUE(StartOne());
+  fake.set_refuses(true);
+  ASSERT_TRUE(cri->Stop({.id = news.back().id}));
+  ASSERT_TRUE(Until([&] { return Count(ContainerState::kExited) == 1; }));
+  ASSERT_TRUE(Until([&] { return *cri->StopPod("pod"); }));
+  EXPECT_TRUE(cri->Forget(news.back().id));
+  cri->ForgetPod("pod");
+  const int stops = fake.calls("StopPodSandbox");
+  ASSERT_TRUE(Until([&] { return fake.calls("StopPodSandbox") > stops; }));
+  EXPECT_EQ(1U, fake.sandboxes());
+  ASSERT_EQ(1U, notices.size());
+  EXPECT_EQ("FailedRemovePodSandBox", notices[0].reason);
+  EXPECT_NE(std::string::npos, notices[0].message.find("pod default/web: stop the pod's sandbox: no network;"))
+      << notices[0].message;
+  fake.set_refuses(false);
+  ASSERT_TRUE(Until([&] { return notices.size() == 2; }));
+  EXPECT_TRUE(notices[1].normal) << notices[1].message;
+  EXPECT_EQ(0U, fake.sandboxes());
+}
+
+TEST_F(CriRuntimeTest, ASandboxThatStillRunsHoldsItsPodUp) {
+  Open();
+  ASSERT_TRUE(StartOne());
+  fake.set_stuck(true);
+  ASSERT_TRUE(cri->Stop({.id = news.back().id}));
+  ASSERT_TRUE(Until([&] { return Count(ContainerState::kExited) == 1; }));
+  for (int stops = fake.calls("StopPodSandbox"); stops < 2; stops = fake.calls("StopPodSandbox"))
+    ASSERT_TRUE(Until([&] {
+      EXPECT_FALSE(*cri->StopPod("pod"));
+      return fake.calls("StopPodSandbox") > stops;
+    }));
+  fake.set_stuck(false);
+  EXPECT_TRUE(Until([&] { return *cri->StopPod("pod"); }));
+}
+
+TEST_F(CriRuntimeTest, StartsAPodAnewBesideASandboxThatIsNotRemovedAFewTimes) {
+  constexpr std::size_t kMost = 3;
+  Open();
+  fake.set_refuses(true);  // nor can any be made, and each try leaves something
+  for (int attempt = 0; notices.empty() || !news.back().message.contains("no more are made"); ++attempt) {
+    ASSERT_LT(attempt, 10);
+    const std::size_t before = news.size();
+    ASSERT_TRUE(cri->Start(Request(attempt)));
+    ASSERT_TRUE(Until([&] { return news.size() > before; }));
+  }
+  EXPECT_EQ(kMost, fake.sandboxes());
+  fake.set_refuses(false);
+  ASSERT_TRUE(Until([&] { return fake.sandboxes() == 0; }));
+  EXPECT_TRUE(StartOne());
 }
 
 TEST_F(CriRuntimeTest, ReleasesAContainerThatVanishedOnce) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -74,12 +75,64 @@ bool Ender::EndsSoon(const std::string& id) const {
   return false;
 }
 
+/// As the runtime sees it. Containers that never started are removed on the way: they would be started by a late call.
+Result<bool> Ender::NothingRunsOf(const Sandbox& sandbox) const {
+  const Labels pod = shared_.LabelsOfPod(sandbox.uid);
+  BERTH_TRY(const std::vector<Sandbox> sandboxes, shared_.client.Sandboxes(pod));
+  if (std::ranges::any_of(sandboxes, [&](const Sandbox& s) { return s.id == sandbox.id && s.ready; })) return false;
+  BERTH_TRY(const std::vector<ContainerEntry> containers, shared_.client.Containers(pod));
+  for (const ContainerEntry& entry : containers) {
+    if (entry.sandbox_id != sandbox.id || entry.state == ContainerEntry::State::kExited) continue;
+    if (entry.state != ContainerEntry::State::kCreated) return false;
+    BERTH_RETURN_IF_ERROR(shared_.client.Remove(entry.id));
+  }
+  return true;
+}
+
+/// As RemoveSandbox. A runtime ends what runs before it gives back the rest: when it fails, that may be about the
+/// sandbox's network only.
+Result<std::string> Ender::StopSandbox(const Sandbox& sandbox) {
+  const auto stopped = shared_.client.StopSandbox(sandbox.id);
+  if (stopped) return std::string();
+  BERTH_TRY(const bool over, NothingRunsOf(sandbox));
+  if (!over) return std::unexpected(stopped.error());
+  return stopped.error().message;
+}
+
+Result<std::string> Ender::RemoveSandbox(const Sandbox& sandbox) {
+  BERTH_TRY(std::string words, StopSandbox(sandbox));
+  if (!words.empty()) return words;
+  const auto removed = shared_.client.RemoveSandbox(sandbox.id);
+  if (removed) return std::string();
+  if (removed.error().code == Code::kBusy || removed.error().code == Code::kIo) return std::unexpected(removed.error());
+  return removed.error().message;
+}
+
+void Ender::TakeRefusals(const std::vector<Refusal>& of_pod) {
+  if (of_pod.empty()) return;
+  const auto& [sandbox, words] = of_pod.front();
+  {
+    const MutexLock lock(shared_.mutex);
+    if (!shared_.sandboxes.Refuse(sandbox.uid, sandbox.pod, os::SystemClock().Now())) return;
+  }
+  shared_.Notify({.reason = "FailedRemovePodSandBox",
+                  .pod_uid = sandbox.uid,
+                  .message = "pod " + sandbox.pod + ": " + words +
+                             "; nothing of it runs and it holds no CPUs; where the words name the network, mend the "
+                             "runtime's CNI configuration or plug-in; tried again until the runtime does it"});
+}
+
 Result<void> Ender::TryStopPod(const std::string& uid) {
   BERTH_TRY(const std::vector<ContainerEntry> containers, shared_.client.Containers(shared_.LabelsOfPod(uid)));
   for (const ContainerEntry& entry : containers)
     if (entry.state == ContainerEntry::State::kCreated) BERTH_RETURN_IF_ERROR(shared_.client.Remove(entry.id));
   BERTH_TRY(const std::vector<Sandbox> sandboxes, shared_.client.Sandboxes(shared_.LabelsOfPod(uid)));
-  for (const Sandbox& sandbox : sandboxes) BERTH_RETURN_IF_ERROR(shared_.client.StopSandbox(sandbox.id));
+  std::vector<Refusal> refused;
+  for (const Sandbox& sandbox : sandboxes) {
+    BERTH_TRY(std::string words, StopSandbox(sandbox));
+    if (!words.empty()) refused.push_back({sandbox, std::move(words)});
+  }
+  TakeRefusals(refused);
   return {};
 }
 
@@ -93,11 +146,6 @@ void Ender::StopPod(const std::string& uid) {
     shared_.sandboxes.NotStopped(uid, os::SystemClock().Now());
   }
   shared_.WakeLoop();
-}
-
-Result<void> Ender::RemoveSandbox(const std::string& id) const {
-  BERTH_RETURN_IF_ERROR(shared_.client.StopSandbox(id));
-  return shared_.client.RemoveSandbox(id);
 }
 
 void Ender::RemoveContainer(const std::string& id) {
@@ -114,28 +162,45 @@ void Ender::RemoveContainer(const std::string& id) {
   if (is_new) shared_.WarnOf("container " + id.substr(0, 12), done.error());
 }
 
-Result<void> Ender::TryRemovePod(const std::string& uid) {
+/// False: the runtime refuses something, which is noted.
+Result<bool> Ender::TryRemovePod(const std::string& uid) {
+  bool wanted = false;
+  std::string current;
+  {
+    const MutexLock lock(shared_.mutex);
+    wanted = shared_.sandboxes.Wanted(uid);
+    current = shared_.sandboxes.Current(uid);
+  }
   BERTH_TRY(const std::vector<Sandbox> sandboxes, shared_.client.Sandboxes(shared_.LabelsOfPod(uid)));
-  for (const Sandbox& sandbox : sandboxes) BERTH_RETURN_IF_ERROR(RemoveSandbox(sandbox.id));
-  return {};
+  std::vector<Refusal> refused;
+  for (const Sandbox& sandbox : sandboxes) {
+    if (wanted && sandbox.ready) continue;
+    const bool kept = wanted && sandbox.id == current;  // with the ended containers it has
+    BERTH_TRY(std::string words, kept ? StopSandbox(sandbox) : RemoveSandbox(sandbox));
+    if (!words.empty()) refused.push_back({sandbox, std::move(words)});
+  }
+  TakeRefusals(refused);
+  return refused.empty();
 }
 
 void Ender::RemovePod(const std::string& uid) {
-  {
-    const MutexLock lock(shared_.mutex);
-    if (shared_.sandboxes.Wanted(uid)) return;  // its start removes what is of no use
-  }
   const auto done = TryRemovePod(uid);
   bool is_new = false;
+  std::string told;
   {
     const MutexLock lock(shared_.mutex);
-    if (done) {
-      shared_.sandboxes.Removed(uid);
-    } else {
-      is_new = shared_.sandboxes.Doom(uid);
+    if (!done) {
+      is_new = shared_.sandboxes.Doom(uid, os::SystemClock().Now());
+    } else if (*done) {
+      told = shared_.sandboxes.Removed(uid);
     }
   }
   if (is_new) shared_.WarnOf("pod " + uid, done.error());
+  if (told.empty()) return;
+  shared_.Notify({.reason = "RemovedPodSandBox",
+                  .pod_uid = uid,
+                  .message = "pod " + told + ": the runtime gave back what it had left of its sandboxes",
+                  .normal = true});
 }
 
 }  // namespace berth::cri

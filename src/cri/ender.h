@@ -3,6 +3,7 @@
 #define BERTH_CRI_ENDER_H_
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cri/shared.h"
@@ -20,18 +21,26 @@ class Ender {
   /// Stops the pod's sandboxes. Containers that were made and never started are removed first: no call that comes late
   /// shall start them.
   void StopPod(const std::string& uid);
-  /// Stops a sandbox and removes it with all its containers. Errors: as Client.
-  Result<void> RemoveSandbox(const std::string& id) const;
   void RemoveContainer(const std::string& id);
-  /// Removes the pod's sandboxes with all containers, unless it is wanted again.
+  /// Removes the pod's sandboxes with all containers; of one that is wanted (again) those of no use.
   void RemovePod(const std::string& uid);
+  /// Removes one sandbox. What the runtime refuses with, "" when it is gone; nothing of it runs in either case.
+  Result<std::string> RemoveSandbox(const Sandbox& sandbox);
+  struct Refusal {
+    Sandbox sandbox;
+    std::string words;
+  };
+  /// What RemoveSandbox answered for sandboxes of one pod: told once, and tried again until the runtime does it.
+  void TakeRefusals(const std::vector<Refusal>& of_pod);
 
  private:
   void RunPreStop(const runtime::StopRequest& request);
   void SleepBeforeStop(const std::string& id, os::Millis time);
   bool EndsSoon(const std::string& id) const;
+  Result<std::string> StopSandbox(const Sandbox& sandbox);
+  Result<bool> NothingRunsOf(const Sandbox& sandbox) const;
   Result<void> TryStopPod(const std::string& uid);
-  Result<void> TryRemovePod(const std::string& uid);
+  Result<bool> TryRemovePod(const std::string& uid);
 
   Shared& shared_;
 };

@@ -1,6 +1,7 @@
 #include "cri/known_sandboxes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/backoff.h"
 
@@ -8,6 +9,7 @@ namespace berth::cri {
 namespace {
 
 constexpr runtime::BackoffOptions kStopAgain{.initial = os::Millis(500), .max = os::Millis(10'000)};
+constexpr runtime::BackoffOptions kRemoveAgain{.initial = os::Millis(500), .max = os::Millis(60'000)};
 
 }  // namespace
 
@@ -21,10 +23,7 @@ void KnownSandboxes::Recover(const std::vector<Sandbox>& found) {
   }
 }
 
-void KnownSandboxes::Want(const std::string& uid) {
-  pods_.try_emplace(uid);
-  doomed_.erase(uid);
-}
+void KnownSandboxes::Want(const std::string& uid) { pods_.try_emplace(uid); }
 
 std::optional<std::string> KnownSandboxes::Usable(const std::string& uid) {
   State& pod = pods_[uid];
@@ -41,7 +40,7 @@ SandboxPlan KnownSandboxes::Plan(std::string_view uid, const std::vector<Sandbox
     if (sandbox.ready && out.use.empty()) {
       out.use = sandbox.id;
     } else {
-      out.remove.push_back(sandbox.id);
+      out.remove.push_back(sandbox);
     }
   }
   return out;
@@ -63,6 +62,7 @@ void KnownSandboxes::Lost(const std::string& uid) { pods_[uid].ready = false; }
 
 void KnownSandboxes::DoubtAll() {
   for (auto& [uid, pod] : pods_) pod.uncertain = true;
+  for (auto& [uid, doomed] : doomed_) doomed = {.refused = doomed.refused};
 }
 
 bool KnownSandboxes::doubtful(std::string_view uid) const {
@@ -93,6 +93,11 @@ void KnownSandboxes::NotStopped(std::string_view uid, os::MonoTime now) {
   it->second.stop_again = now + runtime::BackoffDelay(++it->second.stop_failures, kStopAgain);
 }
 
+std::string KnownSandboxes::Current(std::string_view uid) const {
+  const auto pod = pods_.find(uid);
+  return pod == pods_.end() ? std::string() : pod->second.current;
+}
+
 std::map<std::string, std::string> KnownSandboxes::Ready() const {
   std::map<std::string, std::string> out;
   for (const auto& [uid, pod] : pods_)
@@ -112,6 +117,34 @@ std::vector<std::string> KnownSandboxes::AllBut(const std::set<std::string>& uid
   for (const auto& [uid, pod] : pods_)
     if (!uids.contains(uid)) out.push_back(uid);
   return out;
+}
+
+KnownSandboxes::Doomed& KnownSandboxes::FailRemoval(const std::string& uid, os::MonoTime now) {
+  Doomed& doomed = doomed_[uid];
+  doomed.again = now + runtime::BackoffDelay(++doomed.failures, kRemoveAgain);
+  return doomed;
+}
+
+bool KnownSandboxes::Doom(const std::string& uid, os::MonoTime now) {
+  const bool is_new = !doomed_.contains(uid);
+  FailRemoval(uid, now);
+  return is_new;
+}
+
+bool KnownSandboxes::Refuse(const std::string& uid, const std::string& pod, os::MonoTime now) {
+  return std::exchange(FailRemoval(uid, now).refused, pod).empty();
+}
+
+std::vector<std::string> KnownSandboxes::RemovalsDue(os::MonoTime now) const {
+  std::vector<std::string> out;
+  for (const auto& [uid, doomed] : doomed_)
+    if (doomed.again <= now) out.push_back(uid);
+  return out;
+}
+
+std::string KnownSandboxes::Removed(const std::string& uid) {
+  auto taken = doomed_.extract(uid);
+  return taken.empty() ? std::string() : std::move(taken.mapped().refused);
 }
 
 }  // namespace berth::cri

@@ -18,9 +18,9 @@ namespace berth::cri {
 
 /// What to do about the sandboxes of a pod before a container of it is made.
 struct SandboxPlan {
-  std::string use;                  ///< id; "": a new one has to be made
-  std::vector<std::string> remove;  ///< ids
-  std::uint32_t attempt = 0;        ///< of the new one: no name that was used before
+  std::string use;  ///< id; "": a new one has to be made
+  std::vector<Sandbox> remove;
+  std::uint32_t attempt = 0;  ///< of the new one: no name that was used before
 };
 
 enum class StopStep {
@@ -57,16 +57,23 @@ class KnownSandboxes {
   void Stopped(std::string_view uid);
   void NotStopped(std::string_view uid, os::MonoTime now);
 
+  /// The one that the pod's containers are in, or were in last; "": none is known.
+  std::string Current(std::string_view uid) const;
   /// Sandboxes that are there: id -> uid.
   std::map<std::string, std::string> Ready() const;
   /// False: it was not known.
   bool Forget(std::string_view uid);
   std::vector<std::string> AllBut(const std::set<std::string>& uids) const;
 
-  // Pods that were forgotten and could not be removed.
-  bool Doom(const std::string& uid) { return doomed_.insert(uid).second; }  ///< false: known already
-  void Removed(const std::string& uid) { doomed_.erase(uid); }
-  const std::set<std::string>& doomed() const { return doomed_; }
+  // Pods of which the runtime has something that nobody needs and that could not be removed.
+  /// True: that is to be told.
+  bool Doom(const std::string& uid, os::MonoTime now);
+  /// The same where nothing of it runs and the runtime refuses to remove it. `pod`: as people know it.
+  bool Refuse(const std::string& uid, const std::string& pod, os::MonoTime now);
+  /// To be tried again now.
+  std::vector<std::string> RemovalsDue(os::MonoTime now) const;
+  /// The pod's name where a refusal was told, else "".
+  std::string Removed(const std::string& uid);
 
  private:
   struct State {
@@ -79,8 +86,15 @@ class KnownSandboxes {
     std::uint32_t attempts = 0;
   };
 
+  struct Doomed {
+    std::string refused;  // the pod's name; "": nobody refused
+    int failures = 0;
+    os::MonoTime again{};
+  };
+  Doomed& FailRemoval(const std::string& uid, os::MonoTime now);
+
   std::map<std::string, State, std::less<>> pods_;  // by uid
-  std::set<std::string> doomed_;
+  std::map<std::string, Doomed> doomed_;            // by uid
 };
 
 }  // namespace berth::cri

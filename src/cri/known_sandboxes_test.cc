@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace berth::cri {
@@ -43,7 +44,9 @@ TEST(KnownSandboxesTest, UsesOneThatIsReadyAndRemovesTheOthers) {
   const SandboxPlan plan =
       known.Plan("pod", {Found("dead", false), Found("a", true, 1), Found("b", true, 2), Found("dead2", false, 3)});
   EXPECT_EQ("a", plan.use);
-  EXPECT_EQ((Ids{"dead", "b", "dead2"}), plan.remove);
+  Ids removed;
+  for (const Sandbox& sandbox : plan.remove) removed.push_back(sandbox.id);
+  EXPECT_EQ((Ids{"dead", "b", "dead2"}), removed);
 }
 
 TEST(KnownSandboxesTest, AsksAfterACallWithoutAnAnswer) {
@@ -117,12 +120,34 @@ TEST(KnownSandboxesTest, ForgetsAllButThoseWanted) {
   EXPECT_FALSE(known.Wanted("a"));
 }
 
-TEST(KnownSandboxesTest, LeavesAPodThatIsWantedAgain) {
+TEST(KnownSandboxesTest, TriesAFailedRemovalAgainWithGrowingPauses) {
   KnownSandboxes known;
-  EXPECT_TRUE(known.Doom("pod"));
-  EXPECT_FALSE(known.Doom("pod"));
-  known.Want("pod");
-  EXPECT_TRUE(known.doomed().empty());
+  EXPECT_TRUE(known.Doom("pod", kStart)) << "told";
+  os::MonoTime now = kStart;
+  os::Millis longest{0};
+  int tries = 0;
+  for (os::Millis pause{0}; now < kStart + 600 * kSecond; now += os::Millis(100), pause += os::Millis(100)) {
+    if (known.RemovalsDue(now).empty()) continue;
+    EXPECT_GE(pause, longest) << "try " << tries;
+    longest = std::exchange(pause, os::Millis(0));
+    ++tries;
+    EXPECT_FALSE(known.Doom("pod", now)) << "once";
+  }
+  EXPECT_EQ(60 * kSecond, longest);
+  EXPECT_LT(tries, 20);
+  known.DoubtAll();
+  EXPECT_EQ((Ids{"pod"}), known.RemovalsDue(now)) << "a runtime that is back may have been mended";
+}
+
+TEST(KnownSandboxesTest, TellsARefusalOnceAndKnowsThatItWasTold) {
+  KnownSandboxes known;
+  EXPECT_TRUE(known.Doom("pod", kStart)) << "no answer first";
+  EXPECT_TRUE(known.Refuse("pod", "default/web", kStart));
+  EXPECT_FALSE(known.Refuse("pod", "default/web", kStart));
+  EXPECT_FALSE(known.Doom("pod", kStart));
+  EXPECT_EQ("default/web", known.Removed("pod"));
+  EXPECT_EQ("", known.Removed("pod"));
+  EXPECT_TRUE(known.RemovalsDue(kStart + 600 * kSecond).empty());
 }
 
 }  // namespace

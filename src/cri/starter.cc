@@ -16,6 +16,7 @@ using runtime::StartRequest;
 
 constexpr int kCreations = 4;                      // of one attempt, each with newer CPUs
 constexpr std::chrono::seconds kLongestHook{600};  // every call has a deadline
+constexpr std::size_t kMostRefused = 3;            // sandboxes of a pod
 
 ContainerStatus StatusFor(const StartRequest& request, ContainerState state) {
   ContainerStatus out;
@@ -98,7 +99,7 @@ Result<std::string> Starter::EnsureSandbox(const StartRequest& request) {
     const MutexLock lock(shared_.mutex);
     plan = shared_.sandboxes.Plan(uid, found);
   }
-  for (const std::string& id : plan.remove) BERTH_RETURN_IF_ERROR(ender_.RemoveSandbox(id));
+  BERTH_RETURN_IF_ERROR(RemoveOthers(plan));
   if (plan.use.empty()) {
     auto made = client.RunSandbox(SandboxOf(request, shared_.options.owner, plan.attempt));
     if (!made) {
@@ -112,6 +113,22 @@ Result<std::string> Starter::EnsureSandbox(const StartRequest& request) {
   shared_.sandboxes.Made(uid, plan.use, plan.attempt);
   shared_.WakeLoop();  // the sandbox has a group now
   return plan.use;
+}
+
+/// What the runtime refuses to remove stays beside the new one: nothing of it runs. Not so many times, each may hold an
+/// address of the node's network.
+Result<void> Starter::RemoveOthers(const SandboxPlan& plan) {
+  std::vector<Ender::Refusal> refused;
+  for (const Sandbox& sandbox : plan.remove) {
+    BERTH_TRY(std::string words, ender_.RemoveSandbox(sandbox));
+    if (!words.empty()) refused.push_back({sandbox, std::move(words)});
+  }
+  ender_.TakeRefusals(refused);
+  if (refused.size() < kMostRefused || !plan.use.empty()) return {};
+  return Fail(Code::kInternal, std::to_string(refused.size()) +
+                                   " earlier sandboxes of the pod are not removed by the runtime, and no more are made "
+                                   "before that: " +
+                                   refused.back().words);
 }
 
 /// What an earlier try of the same attempt has come to, when its answer is missing. What was only created is removed.

@@ -32,6 +32,7 @@ class Starter {
 
   Outcome<runtime::ContainerStatus> Try(const runtime::StartRequest& request);
   Result<std::string> EnsureSandbox(const runtime::StartRequest& request);
+  Result<void> RemoveOthers(const SandboxPlan& plan);
   Result<std::optional<runtime::ContainerStatus>> EarlierTry(const runtime::StartRequest& request);
   Outcome<Image> EnsureImage(const Container& container);
   Outcome<Image> Pull(const Container& container);

@@ -93,7 +93,7 @@ void Watcher::TryAgain() {
   for (const std::string& id : shared_.containers.doomed())
     if (const std::string key = "remove/" + id; !workers_.Busy(key))
       workers_.Post(key, [this, id] { ender_.RemoveContainer(id); });
-  for (const std::string& uid : shared_.sandboxes.doomed())
+  for (const std::string& uid : shared_.sandboxes.RemovalsDue(os::SystemClock().Now()))
     if (!workers_.Busy(uid)) workers_.Post(uid, [this, uid] { ender_.RemovePod(uid); });
 }
 

@@ -55,8 +55,12 @@ void PodManager::OnRuntime(os::MonoTime now) {
   for (const runtime::ContainerStatus& status : parts_.runtime.Poll()) Take(status, now);
   for (const runtime::Notice& notice : parts_.runtime.TakeNotices()) {
     const auto pod = pods_.find(notice.pod_uid);
-    parts_.events.Warning(notice.reason, pod != pods_.end() ? ObjectOf(pod->second.pod) : "node/" + options_.node_name,
-                          notice.message);
+    const std::string object = pod != pods_.end() ? ObjectOf(pod->second.pod) : "node/" + options_.node_name;
+    if (notice.normal) {
+      parts_.events.Normal(notice.reason, object, notice.message);
+    } else {
+      parts_.events.Warning(notice.reason, object, notice.message);
+    }
   }
   if (parts_.runtime.makes_groups()) {
     for (const auto& [id, uid] : parts_.runtime.Sandboxes()) {

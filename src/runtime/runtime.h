@@ -107,6 +107,7 @@ struct Notice {
   std::string reason = "RuntimeWarning";  ///< of the event
   std::string pod_uid;                    ///< "": it is about the node
   std::string message;
+  bool normal = false;  ///< nothing is wrong (any more)
 };
 
 /// How often a call was made, and how often it failed or went unanswered.

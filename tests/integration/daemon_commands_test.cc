@@ -208,14 +208,14 @@ TEST_F(CriCommandsTest, ACommandEndsWithWhoeverAskedForIt) {
   constexpr const char* kMarker = "31536001";
   const auto runs = [&] {
     return std::ranges::any_of(berthd->Processes(), [&](const testkit::SeenProcess& process) {
-      return FileText("/proc/" + std::to_string(process.pid) + "/cmdline").contains(kMarker);
+      return ReadIfThere("/proc/" + std::to_string(process.pid) + "/cmdline").contains(kMarker);
     });
   };
   RunIdle();
   ::signal(SIGINT, SIG_DFL);  // a shell's background job ignores it, and so would its children
   const std::vector<std::string> forever = {"exec", "idle", "--timeout", "10m", "--", "/bin/sleep", kMarker};
   int pid = Follow(forever, "exec.out");
-  ASSERT_TRUE(berthd->Until("the command runs", runs)) << FileText(berthd->Dir("exec.out"));
+  ASSERT_TRUE(berthd->Until("the command runs", runs)) << ReadIfThere(berthd->Dir("exec.out"));
   ::kill(pid, SIGINT);
   int status = 0;
   ::waitpid(pid, &status, 0);
