@@ -9,12 +9,16 @@
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "os/clock.h"
 #include "os/unique_fd.h"
 
 namespace berth::api {
 namespace {
+
+// What is overridden and called below is not part of the library's interface.
+static_assert(std::string_view(CPPHTTPLIB_VERSION).starts_with("0.11."), "look at httplib::Server of this version");
 
 /// Waits for `events` or the connection's end.
 bool WaitFor(int fd, short events, os::Millis limit) {

@@ -15,6 +15,9 @@ constexpr std::chrono::seconds kLeastGrace{2};
 constexpr int kLooksAfterStop = 10;
 constexpr os::Millis kBetweenLooks{200};
 
+/// Whether the runtime said no. Else nobody knows what it did, or it heard nothing.
+bool WasAnswered(const Error& error) { return error.code != Code::kBusy && error.code != Code::kIo; }
+
 }  // namespace
 
 void Ender::RunPreStop(const runtime::StopRequest& request) {
@@ -96,7 +99,7 @@ Result<std::string> Ender::StopSandbox(const Sandbox& sandbox) {
   if (stopped) return std::string();
   BERTH_TRY(const bool over, NothingRunsOf(sandbox));
   if (!over) return std::unexpected(stopped.error());
-  return stopped.error().message;
+  return WasAnswered(stopped.error()) ? stopped.error().message : std::string();
 }
 
 Result<std::string> Ender::RemoveSandbox(const Sandbox& sandbox) {
@@ -104,7 +107,7 @@ Result<std::string> Ender::RemoveSandbox(const Sandbox& sandbox) {
   if (!words.empty()) return words;
   const auto removed = shared_.client.RemoveSandbox(sandbox.id);
   if (removed) return std::string();
-  if (removed.error().code == Code::kBusy || removed.error().code == Code::kIo) return std::unexpected(removed.error());
+  if (!WasAnswered(removed.error())) return std::unexpected(removed.error());
   return removed.error().message;
 }
 
@@ -118,7 +121,7 @@ void Ender::TakeRefusals(const std::vector<Refusal>& of_pod) {
   shared_.Notify({.reason = "FailedRemovePodSandBox",
                   .pod_uid = sandbox.uid,
                   .message = "pod " + sandbox.pod + ": " + words +
-                             "; nothing of it runs and it holds no CPUs; where the words name the network, mend the "
+                             "; nothing of that sandbox runs; where the words name the network, mend the "
                              "runtime's CNI configuration or plug-in; tried again until the runtime does it"});
 }
 
@@ -129,6 +132,10 @@ Result<void> Ender::TryStopPod(const std::string& uid) {
   BERTH_TRY(const std::vector<Sandbox> sandboxes, shared_.client.Sandboxes(shared_.LabelsOfPod(uid)));
   std::vector<Refusal> refused;
   for (const Sandbox& sandbox : sandboxes) {
+    if (!sandbox.ready) {  // what the runtime has left of it is removed later: asking now may take long
+      BERTH_TRY(const bool over, NothingRunsOf(sandbox));
+      if (over) continue;
+    }
     BERTH_TRY(std::string words, StopSandbox(sandbox));
     if (!words.empty()) refused.push_back({sandbox, std::move(words)});
   }

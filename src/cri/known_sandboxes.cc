@@ -16,9 +16,10 @@ constexpr runtime::BackoffOptions kRemoveAgain{.initial = os::Millis(500), .max 
 void KnownSandboxes::Recover(const std::vector<Sandbox>& found) {
   for (const Sandbox& sandbox : found) {
     State& pod = pods_[sandbox.uid];
+    const bool newest = sandbox.attempt >= pod.attempts;
     pod.uncertain = true;
     pod.attempts = std::max(pod.attempts, sandbox.attempt + 1);
-    if (pod.current.empty() || sandbox.ready) pod.current = sandbox.id;
+    if (pod.current.empty() || sandbox.ready || (!pod.ready && newest)) pod.current = sandbox.id;
     pod.ready = pod.ready || sandbox.ready;
   }
 }

@@ -72,6 +72,16 @@ TEST(KnownSandboxesTest, AsksAboutWhatItFindsAtTheStart) {
   EXPECT_EQ(5U, known.Plan("pod", {}).attempt);
 }
 
+TEST(KnownSandboxesTest, TakesTheNewestForThePodsWhereNoneIsReady) {
+  for (const bool newest_first : {true, false}) {
+    KnownSandboxes known;
+    std::vector<Sandbox> found = {Found("refused", false, 0), Found("ran", false, 1)};
+    if (newest_first) std::swap(found[0], found[1]);
+    known.Recover(found);
+    EXPECT_EQ("ran", known.Current("pod")) << newest_first;
+  }
+}
+
 TEST(KnownSandboxesTest, StopsWhatMayRunAndSaysWhenItIsDone) {
   KnownSandboxes known;
   EXPECT_EQ(StopStep::kDone, known.NextStop("pod", false, kStart)) << "never heard of";

@@ -11,6 +11,7 @@ namespace {
 using runtime::ContainerState;
 
 constexpr os::Millis kListenAgain{1'000};
+constexpr int kMostRemovals = 3;
 constexpr const char* kLogs = "logs";  // a key of the workers
 
 }  // namespace
@@ -93,8 +94,11 @@ void Watcher::TryAgain() {
   for (const std::string& id : shared_.containers.doomed())
     if (const std::string key = "remove/" + id; !workers_.Busy(key))
       workers_.Post(key, [this, id] { ender_.RemoveContainer(id); });
-  for (const std::string& uid : shared_.sandboxes.RemovalsDue(os::SystemClock().Now()))
+  int removals = 0;  // a few at a time: each may hang, and others need the threads
+  for (const std::string& uid : shared_.sandboxes.RemovalsDue(os::SystemClock().Now())) {
+    if (++removals > kMostRemovals) break;
     if (!workers_.Busy(uid)) workers_.Post(uid, [this, uid] { ender_.RemovePod(uid); });
+  }
 }
 
 void Watcher::CheckLogs() {

@@ -95,6 +95,7 @@ class Exchange {
   Result<void> Send();
   Result<void> Receive();
   int TimeLeft(os::MonoTime now) const;
+  bool IsUnwanted() const;
   Result<bool> WaitFor(short events, short& happened);
   Result<void> TakeMessages(const std::function<bool(std::string_view)>& take);
   Result<void> Judge() const;
@@ -214,6 +215,12 @@ Result<void> Exchange::SubmitRequest() {
   return {};
 }
 
+bool Exchange::IsUnwanted() const {
+  std::array<pollfd, 2> fds{pollfd{.fd = target_.cancel_fd, .events = POLLIN, .revents = 0},
+                            pollfd{.fd = target_.caller_fd, .events = 0, .revents = 0}};
+  return ::poll(fds.data(), fds.size(), 0) > 0;
+}
+
 /// For poll(2): until the deadline, or until the call may be given up.
 int Exchange::TimeLeft(os::MonoTime now) const {
   constexpr std::int64_t kLongest = 1'000'000;
@@ -306,6 +313,7 @@ Result<void> Exchange::Judge() const {
 }
 
 Result<void> Exchange::Run(const std::function<bool(std::string_view)>& take) {
+  if (IsUnwanted()) return Fail(Code::kIo, "call " + target_.method + ": given up before it was made");
   BERTH_RETURN_IF_ERROR(Open());
   while (!closed_ && !enough_) {
     BERTH_RETURN_IF_ERROR(Turn());

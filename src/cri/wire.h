@@ -24,7 +24,7 @@ struct CallTarget {
   int cancel_fd = -1;
   /// A connection: the call is given up when its other side closes it. -1: none. Likewise.
   int caller_fd = -1;
-  /// Neither of these counts before then.
+  /// Neither of these counts before then once the call is made. One that is given up already is not made at all.
   os::MonoTime give_up_from{};
 };
 

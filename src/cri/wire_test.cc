@@ -1,16 +1,17 @@
 #include "cri/wire.h"
 
 #include <gtest/gtest.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "os/event_fd.h"
 #include "os/unique_fd.h"
 #include "testing/fixtures.h"
 #include "testing/grpc_server.h"
@@ -125,9 +126,13 @@ TEST_F(CriWireTest, EndsWithTheDeadlineOfACallThatHangs) {
 }
 
 TEST_F(CriWireTest, GivesUpWhenAskedTo) {
-  const os::UniqueFd cancel(::eventfd(1, EFD_CLOEXEC));
-  const GrpcServer server(Path(), [](const GrpcRequest&) { return GrpcAnswer{.end = End::kSilence}; });
-  const auto said = Call({.socket = Path(), .method = "/s/M", .cancel_fd = cancel.get()}, "", In(kLong));
+  const auto cancel = os::EventFd::Open();
+  ASSERT_TRUE(cancel);
+  const GrpcServer server(Path(), [&](const GrpcRequest&) {
+    cancel->Signal();
+    return GrpcAnswer{.end = End::kSilence};
+  });
+  const auto said = Call({.socket = Path(), .method = "/s/M", .cancel_fd = cancel->get()}, "", In(kLong));
   ASSERT_FALSE(said);
   EXPECT_EQ(Code::kBusy, said.error().code);
   EXPECT_NE(std::string::npos, said.error().message.find("given up")) << said.error().message;
@@ -156,19 +161,31 @@ TEST_F(CriWireTest, GivesUpWhenTheCallerClosesItsConnectionAndNotBefore) {
 }
 
 TEST_F(CriWireTest, IsNotGivenUpTooEarly) {
-  const os::UniqueFd cancel(::eventfd(1, EFD_CLOEXEC));
-  CallTarget target{.socket = Path(), .method = "/s/M", .cancel_fd = cancel.get(), .give_up_from = In(kLong)};
-  std::optional<GrpcServer> server;
-  server.emplace(Path(), [](const GrpcRequest&) { return GrpcAnswer{.body = GrpcFrame("x")}; });
+  const auto cancel = os::EventFd::Open();
+  ASSERT_TRUE(cancel);
+  CallTarget target{.socket = Path(), .method = "/s/M", .cancel_fd = cancel->get(), .give_up_from = In(kLong)};
+  std::atomic<int> calls = 0;
+  std::atomic<bool> silent = false;
+  const GrpcServer server(Path(), [&](const GrpcRequest&) {
+    ++calls;
+    cancel->Signal();
+    return silent ? GrpcAnswer{.end = End::kSilence} : GrpcAnswer{.body = GrpcFrame("x")};
+  });
   EXPECT_TRUE(Call(target, "", In(kLong)));
-  server.reset();
-  std::filesystem::remove(Path());
-  server.emplace(Path(), [](const GrpcRequest&) { return GrpcAnswer{.end = End::kSilence}; });
+  const auto late = Call(target, "", In(kLong));
+  ASSERT_FALSE(late);
+  EXPECT_EQ(Code::kIo, late.error().code) << "it was given up before it was made: " << late.error().message;
+  EXPECT_EQ(1, calls);
+
+  silent = true;
+  cancel->Clear();
   target.give_up_from = In(os::Millis(30));
   const auto said = Call(target, "", In(kLong));
   ASSERT_FALSE(said);
+  EXPECT_EQ(Code::kBusy, said.error().code);
   EXPECT_NE(std::string::npos, said.error().message.find("given up")) << said.error().message;
   EXPECT_GE(os::SystemClock().Now(), target.give_up_from);
+  cancel->Clear();
   target.give_up_from = In(kLong);
   EXPECT_NE(std::string::npos, Call(target, "", In(os::Millis(30))).error().message.find("no answer in time"));
 }

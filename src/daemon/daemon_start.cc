@@ -61,7 +61,7 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   out.volumes = {.disk = settings.berth.state_dir + "/volumes",
                  .memory = settings.berth.run_dir + "/volumes",
                  .pins = settings.berth.run_dir + "/subpaths"};
-  out.remove_orphans = !dry_run;
+  if (!dry_run) out.notes = settings.berth.state_dir + "/pods";
   out.log_max_bytes = LongestLog(settings);
   out.log_max_files = settings.kubelet.container_log_max_files;
   out.reconcile_period = settings.berth.reconcile_period;

@@ -400,10 +400,11 @@ Result<void> NodeCgroups::FinishRuntimeGroup(const Pod& pod, const Container& co
   return WriteUnlessGone(group->first, values);
 }
 
-Result<std::map<std::string, std::string>> NodeCgroups::FindUnknownContainers() {
+Result<std::map<std::string, std::string>> NodeCgroups::FindUnknownContainers(const Ledger& ledger) {
   std::map<std::string, std::string> out;
   if (!runtime_makes_groups_) return out;
   for (const auto& [uid, pod_path] : pods_) {
+    BERTH_RETURN_IF_ERROR(FindRuntimeGroups(uid, ledger));
     BERTH_TRY(const std::vector<std::string> groups, tree_.Children(pod_path));
     for (const std::string& group : groups)
       if (std::string path = pod_path + "/" + group; !containers_.contains(path)) out.emplace(std::move(path), uid);

@@ -122,6 +122,8 @@ class NodeCgroups {
 
   /// Gives every container group and Berth's own the CPUs `ledger` says, shrinking before growing. After an error some
   /// groups may still have more than they should: nothing with exclusive CPUs may be started then.
+  /// Groups of a runtime are those found so far (FindRuntimeGroups); others are within their pod's, and are looked for
+  /// when the kernel refuses a pod's CPUs for their sake (v1).
   Result<int> ApplyCpus(const Ledger& ledger);
   /// Makes the groups of a container (and its pod) with all their values and checks that the kernel took its CPUs.
   Result<CgroupDirs> MakeContainer(const Pod& pod, const Container& container, const Ledger& ledger);
@@ -140,9 +142,10 @@ class NodeCgroups {
   /// of all sizes. No group (any more): success. Requires: FindRuntimeGroups after the container's id was known.
   Result<void> FinishRuntimeGroup(const Pod& pod, const Container& container, std::string_view id,
                                   const Ledger& ledger);
-  /// Groups below those of our pods that are of no container or sandbox known by now: path -> uid. The runtime may be
+  /// Groups below those of our pods that are of no container or sandbox known by now: path -> uid. Finds those that
+  /// were not there, or could not be looked at, when their id came to be known. The runtime may be
   /// making them. Only where the runtime makes groups.
-  Result<std::map<std::string, std::string>> FindUnknownContainers();
+  Result<std::map<std::string, std::string>> FindUnknownContainers(const Ledger& ledger);
   /// Compares CPUs and memory nodes of the kernel's cpusets with the ledger and writes only what differs; other values
   /// are not looked at. Errors: as ApplyCpus.
   Result<std::vector<Repair>> RepairCpusets(const Ledger& ledger);

@@ -21,6 +21,7 @@
 #include "daemon/events.h"
 #include "daemon/eviction.h"
 #include "daemon/node_cgroups.h"
+#include "daemon/pod_notes.h"
 #include "daemon/pod_volumes.h"
 #include "engine/engine.h"
 #include "model/decision.h"
@@ -42,7 +43,7 @@ struct ManagerOptions {
   std::string log_dir;  ///< containers log to <log_dir>/<namespace>_<name>_<uid>/<container>/<attempt>.log
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
-  bool remove_orphans = true;  ///< nobody else has pods below log_dir and `volumes`
+  std::string notes;  ///< folder of daemon/pod_notes.h; "": nothing is noted, and nothing of earlier pods removed
   os::Millis reconcile_period{10'000};
   /// Keep groups of pods that Berth did not make in the shared pool, instead of reporting them only.
   bool adopt_unknown = false;
@@ -190,7 +191,8 @@ class PodManager {
   void LookForForeignContainers();
   void LimitAllPods();
   void RemoveUnusedGroups();
-  void RemoveOrphans(const std::set<std::string>& uids);
+  void RemoveOrphan(const std::set<std::string>& uids);
+  Result<void> RemoveFolders(const NotedPod& pod);
   void RepairValues(os::MonoTime now);
   void UsePartitions();
   void ReportPartitions();

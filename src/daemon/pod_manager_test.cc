@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 
 #include "daemon/adopt.h"
 #include "daemon/fake_node_test.h"
@@ -184,23 +183,33 @@ TEST_F(PodManagerTest, NothingIsRemovedBeforeTheSourceIsReadyOrWhileItIsIncomple
 
 TEST_F(PodManagerTest, WhatPodsOfAKilledBerthdLeftOnDiskIsRemovedWhenAllManifestsAreKnown) {
   testkit::TempDir work;
+  world.options.notes = work / "pods";
   world.options.volumes = {.disk = work / "disk", .memory = work / "memory", .pins = work / "pins"};
-  const std::vector<std::string> of_gone = {world.logs / "default_gone_uid-gone", work / "disk/uid-gone",
-                                            work / "memory/uid-gone", work / "pins/uid-gone"};
-  const std::vector<std::string> of_web = {world.logs / "default_web_uid-web", work / "disk/uid-web"};
-  for (const auto& folders : {of_gone, of_web})
-    for (const std::string& folder : folders) std::filesystem::create_directories(folder);
-  std::ofstream(of_gone[0] + "/0.log") << "words\n";
-  std::ofstream(of_gone[1] + "/file") << "data\n";
+  const auto make = [&](const std::string& name) {
+    std::vector<std::string> out = {world.logs / ("default_" + name + "_uid-" + name), work / ("disk/uid-" + name),
+                                    work / ("memory/uid-" + name), work / ("pins/uid-" + name)};
+    for (const std::string& folder : out) std::filesystem::create_directories(folder + "/below");
+    return out;
+  };
   const auto there = [](const std::string& folder) { return std::filesystem::exists(folder); };
-
   auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("gone", "1")}), Now());
+  const std::vector<std::string> of_gone = make("gone");
+  std::filesystem::remove(of_gone[3] + "/below");
+  world.runtime.containers.clear();  // berthd and it end here, and its place was given back
+  world.store.saved->ledger = world.node.EmptyLedger();
+  const std::vector<std::string> of_others = make("others");  // that another program made
+
+  manager = Boot();
   Advance(*manager, world.options.reconcile_period);
   EXPECT_TRUE(std::ranges::all_of(of_gone, there)) << "it may be one whose manifest is not read yet";
   manager->OnSnapshot(Wanting({MakePod("web", "1")}), Now());
+  const std::vector<std::string> of_web = make("web");
   Advance(*manager, world.options.reconcile_period);
   EXPECT_TRUE(std::ranges::none_of(of_gone, there));
   EXPECT_TRUE(std::ranges::all_of(of_web, there));
+  EXPECT_TRUE(std::ranges::all_of(of_others, there));
+  EXPECT_EQ(1U, NotedPods(world.options.notes).size());
 }
 
 TEST_F(PodManagerTest, AFinishedPodIsNotRunAgainAfterARestartOfBerthd) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "daemon/adopt.h"
@@ -204,22 +203,18 @@ void PodManager::Reconcile(os::MonoTime now) {
   for (const auto& [uid, managed] : pods_) uids.insert(uid);
   parts_.runtime.Retain(uids);
   RemoveUnusedGroups();
-  if (options_.remove_orphans) RemoveOrphans(uids);
+  RemoveOrphan(uids);
 }
 
-/// What pods that are not there any more have left on disk: whoever was to remove it was killed before.
-void PodManager::RemoveOrphans(const std::set<std::string>& uids) {
-  RemoveVolumesBut(uids, options_.volumes);
-  std::set<std::string> wanted;
-  for (const auto& [uid, managed] : pods_) wanted.insert(LogFolder(managed.pod));
-  std::vector<std::string> others;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry(options_.log_dir, error), end; !error && entry != end;
-       entry.increment(error))
-    if (entry->symlink_status(error).type() == std::filesystem::file_type::directory &&
-        !wanted.contains(entry->path().string()))
-      others.push_back(entry->path().string());
-  for (const std::string& folder : others) std::filesystem::remove_all(folder, error);
+/// What a pod that is not there any more has left on disk: whoever was to remove it was killed before. One at a time,
+/// because the loop waits for it.
+void PodManager::RemoveOrphan(const std::set<std::string>& uids) {
+  for (const NotedPod& noted : NotedPods(options_.notes)) {
+    if (uids.contains(noted.uid)) continue;
+    const auto removed = RemoveFolders(noted);
+    sign_of_life_();
+    if (removed) return;
+  }
 }
 
 /// Containers that ended without a word of the runtime, or that it does not know any more.
@@ -285,7 +280,7 @@ void PodManager::LookForForeignGroups() {
 /// Containers somebody else has put into the groups of our pods. A group that is there at two looks is no container of
 /// ours that is just being made.
 void PodManager::LookForForeignContainers() {
-  const auto unknown = groups_.FindUnknownContainers();
+  const auto unknown = groups_.FindUnknownContainers(ledger_);
   if (!unknown)
     return parts_.events.Warning("FailedCgroupUpdate", "node/" + options_.node_name, unknown.error().message);
   std::map<std::string, bool> seen;

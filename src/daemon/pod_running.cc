@@ -10,6 +10,7 @@
 #include "cgroup/oom_score.h"
 #include "daemon/pod_manager.h"
 #include "daemon/pod_volumes.h"
+#include "os/remove_tree.h"
 
 namespace berth::daemon {
 namespace {
@@ -232,6 +233,8 @@ Result<runtime::ContainerStatus> PodManager::TryStart(const ManagedPod& managed,
                                                       ContainerKind kind, int attempt) {
   const Pod& pod = managed.pod;
   BERTH_TRY(runtime::Environment env, runtime::ResolveEnv(pod, container, {.node_name = options_.node_name}));
+  if (!options_.notes.empty())
+    BERTH_RETURN_IF_ERROR(NotePod(options_.notes, {.uid = pod.uid, .log_folder = LogFolder(pod)}));
   runtime::StartRequest request;
   request.pod_uid = pod.uid;
   request.pod_namespace = pod.namespace_;
@@ -333,10 +336,17 @@ bool PodManager::Finish(ManagedPod& managed, os::MonoTime now) {
   }
   if (!managed.ending) return false;
   ForgetRecords(managed.pod.uid);
-  std::error_code error;  // logs of a removed pod: of no use to anybody if they cannot be removed
-  std::filesystem::remove_all(LogFolder(managed.pod), error);
-  RemoveVolumes(managed.pod.uid, options_.volumes);
+  if (auto removed = RemoveFolders({.uid = managed.pod.uid, .log_folder = LogFolder(managed.pod)}); !removed)
+    parts_.events.Warning("FailedRemovePodFolders", ObjectOf(managed.pod), removed.error().message);
   return true;
+}
+
+/// Logs and volumes; the note of what could not be removed stays.
+Result<void> PodManager::RemoveFolders(const NotedPod& pod) {
+  auto logs = os::RemoveTree(pod.log_folder);
+  BERTH_RETURN_IF_ERROR(RemoveVolumes(pod.uid, options_.volumes));
+  if (logs && !options_.notes.empty()) ForgetNote(options_.notes, pod.uid);
+  return logs;
 }
 
 }  // namespace berth::daemon

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "os/beneath.h"
 #include "os/lock_file.h"
+#include "os/remove_tree.h"
 
 namespace berth::daemon {
 namespace {
@@ -92,23 +93,16 @@ Result<std::vector<runtime::BoundMount>> MountsOf(const Pod& pod, const Containe
   return out;
 }
 
-void RemoveVolumes(const std::string& uid, const VolumeFolders& folders) {
+Result<void> RemoveVolumes(const std::string& uid, const VolumeFolders& folders) {
   std::error_code error;
   // One by one, and only what is not mounted any more: what is behind a pin is not ours to remove.
   const std::string pins = folders.pins + "/" + uid;
   for (fs::directory_iterator entry(pins, error), end; !error && entry != end; entry.increment(error)) [[maybe_unused]]
     const auto removed = os::Unbind(entry->path().string());
   fs::remove(pins, error);
-  for (const std::string& dir : {folders.disk, folders.memory}) fs::remove_all(dir + "/" + uid, error);
-}
-
-void RemoveVolumesBut(const std::set<std::string>& uids, const VolumeFolders& folders) {
-  std::error_code error;
-  std::set<std::string> others;
-  for (const std::string& dir : {folders.disk, folders.memory, folders.pins})
-    for (fs::directory_iterator entry(dir, error), end; !error && entry != end; entry.increment(error))
-      if (std::string name = entry->path().filename().string(); !uids.contains(name)) others.insert(std::move(name));
-  for (const std::string& uid : others) RemoveVolumes(uid, folders);
+  auto disk = os::RemoveTree(folders.disk + "/" + uid);
+  auto memory = os::RemoveTree(folders.memory + "/" + uid);
+  return disk ? std::move(memory) : std::move(disk);
 }
 
 SecurityContext WithPodDefaults(SecurityContext container, const SecurityContext& pod) {

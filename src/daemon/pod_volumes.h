@@ -2,7 +2,6 @@
 #ifndef BERTH_DAEMON_POD_VOLUMES_H_
 #define BERTH_DAEMON_POD_VOLUMES_H_
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -25,10 +24,9 @@ struct VolumeFolders {
 /// not what its type says; kPermission for a subPath that leads out of its volume.
 Result<std::vector<runtime::BoundMount>> MountsOf(const Pod& pod, const Container& container,
                                                   const VolumeFolders& folders);
-/// Takes off the mounts of a pod and removes its emptyDir volumes. What cannot be removed is left.
-void RemoveVolumes(const std::string& uid, const VolumeFolders& folders);
-/// The same for all pods but these: those of an earlier daemon that was killed before it was through with them.
-void RemoveVolumesBut(const std::set<std::string>& uids, const VolumeFolders& folders);
+/// Takes off the mounts of a pod and removes its emptyDir volumes. Errors: as os::RemoveTree; what a container has
+/// mounted in a volume is left.
+Result<void> RemoveVolumes(const std::string& uid, const VolumeFolders& folders);
 
 /// What a container says about its security, completed by what its pod says.
 SecurityContext WithPodDefaults(SecurityContext container, const SecurityContext& pod);

@@ -1,5 +1,6 @@
 // berthd with a real containerd: pods from manifest to removal, and nothing left behind.
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -140,6 +141,29 @@ TEST_F(DaemonCriTest, ASubPathNeverLeadsOutOfItsVolume) {
   EXPECT_EQ(std::string::npos, testkit::ReadText("/proc/self/mountinfo").find(berthd->Dir("run")))
       << "a mount was left";
   EXPECT_EQ("outside\n", testkit::ReadText(berthd->Dir("secret") + "/key"));
+}
+
+TEST_F(DaemonCriTest, WhatIsMountedInAVolumeIsNotRemovedWithIt) {
+  settings = "reconcilePeriod: 500ms\n";
+  Start();
+  Add({.name = "host",
+       .spec = "  volumes: [{name: work, emptyDir: {}}]\n",
+       .container = "    volumeMounts: [{name: work, mountPath: /work}]\n"});
+  ASSERT_TRUE(berthd->Until("host runs", [&] { return berthd->Runs("host"); }));
+  const std::filesystem::directory_iterator folders(berthd->state_dir + "/volumes");
+  const std::string volume = folders->path() / "work";
+  std::filesystem::create_directory(volume + "/mounted");
+  std::ofstream(volume + "/own") << "own\n";
+  ASSERT_EQ(0, ::mount("tmpfs", (volume + "/mounted").c_str(), "tmpfs", 0, nullptr));
+  std::ofstream(volume + "/mounted/key") << "somebody else's\n";
+  Remove("host");
+  EXPECT_TRUE(berthd->Until("it is said", [&] { return berthd->CountEvents("FailedRemovePodFolders") > 0; }));
+  EXPECT_TRUE(std::filesystem::exists(volume + "/mounted/key"));
+  EXPECT_FALSE(std::filesystem::exists(volume + "/own"));
+  EXPECT_EQ(0, ::umount2((volume + "/mounted").c_str(), MNT_DETACH));
+  EXPECT_TRUE(berthd->Until("the rest is removed", [&] { return !std::filesystem::exists(volume); }));
+  EXPECT_EQ(1, berthd->CountEvents("FailedRemovePodFolders"));
+  ExpectNothingLeft();
 }
 
 TEST_F(DaemonCriTest, RestartsWithBackOffAndKeepsOneDeadContainer) {

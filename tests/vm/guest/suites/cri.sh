@@ -88,13 +88,20 @@ spec:
   - name: app
     image: localhost/berth/busybox:1
     command: [/overlap_probe, /hostproc, /berth-vm]
+    securityContext: {privileged: true} # in the host's cgroup namespace: the probe sees which groups there are
     volumeMounts: [{name: proc, mountPath: /hostproc, readOnly: true}, {name: probe, mountPath: /overlap_probe, readOnly: true}]
     resources: {limits: {cpu: 3, memory: 64Mi}}
 END
   done
 }
 words_of() { cat /tmp/node/log/pods/*_probe-"$1"-*/app/0.log 2>/dev/null; }
-all_looked() { [ "$(words_of "$1" | grep -c ' overlaps ')" -eq "$2" ]; }
+all_looked() { [ "$(words_of "$1" | grep -cE ' overlaps | saw not ')" -eq "$2" ]; }
+# clean_starts ROUND: how many had three CPUs and met nobody.
+clean_starts() {
+  words_of "$1" | sed -n 's/.* cpus \([0-9,-]*\) overlaps 0$/\1/p' | while read -r cpus; do
+    [ "$(expand "$cpus" | wc -l)" -ne 3 ] || echo "$cpus"
+  done | wc -l
+}
 batch_gone() { pods=$(berth pods -o json) && ! echo "$pods" | grep -q "\"probe-$1-"; }
 # A runtime that stands still now and then: every second round.
 stutter() {
@@ -116,14 +123,16 @@ while [ $round -lt "$rounds" ]; do
     stutter=$!
   fi
   batch $round >/tmp/node/pods/probes.yaml
-  wait_for 200 all_looked $round 4 || break
+  wait_for 200 all_looked $round 4
+  looked=$?
   if [ -n "$stutter" ]; then
     kill $stutter
     wait $stutter
     kill -CONT $runtime_pid
   fi
   words_of $round
-  clean=$((clean + $(words_of $round | grep -c ' overlaps 0$')))
+  [ $looked -eq 0 ] || break
+  clean=$((clean + $(clean_starts $round)))
   rm /tmp/node/pods/probes.yaml
   wait_for 120 batch_gone $round || break
 done

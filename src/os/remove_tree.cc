@@ -1,0 +1,90 @@
+#include "os/remove_tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string_view>
+#include <vector>
+
+#include "os/path.h"
+#include "os/unique_fd.h"
+
+namespace berth::os {
+namespace {
+
+constexpr int kDeepest = 200;  // each level holds a descriptor
+
+class Remover {
+ public:
+  explicit Remover(const std::string& path) : path_(path) {}
+
+  Result<void> Run() {
+    const UniqueFd folder(::open(FolderOf(path_).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (folder.valid()) {
+      Remove(folder.get(), FileNameOf(path_), 0);
+    } else if (errno != ENOENT) {
+      Note(FailErrno("open the folder of", path_, errno));
+    }
+    return std::move(first_);
+  }
+
+ private:
+  void Note(std::unexpected<Error> error) {
+    if (first_) first_ = std::move(error);
+  }
+
+  void Remove(int folder, const std::string& name, int depth) {
+    if (::unlinkat(folder, name.c_str(), 0) == 0 || errno == ENOENT) return;
+    if (errno != EISDIR && errno != EPERM) return Note(FailErrno("remove '" + name + "' of", path_, errno));
+    if (depth == kDeepest) return Note(Fail(Code::kInvalid, "remove " + path_ + ": its directories lie too deep"));
+    if (!RemoveBelow(folder, name, depth)) return;
+    if (::unlinkat(folder, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT)
+      Note(FailErrno("remove '" + name + "' of", path_, errno));
+  }
+
+  /// False: it is not to be removed.
+  bool RemoveBelow(int folder, const std::string& name, int depth) {
+    open_how how{};
+    how.flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    how.resolve = RESOLVE_NO_XDEV | RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+    const UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, folder, name.c_str(), &how, sizeof how)));
+    if (!fd.valid()) {
+      if (errno == EXDEV) {
+        Note(Fail(Code::kBusy, "remove " + path_ + ": something is mounted at '" + name + "' in it"));
+      } else if (errno != ENOENT) {
+        Note(FailErrno("open '" + name + "' of", path_, errno));
+      }
+      return false;
+    }
+    for (const std::string& below : NamesIn(fd.get())) Remove(fd.get(), below, depth + 1);
+    return true;
+  }
+
+  std::vector<std::string> NamesIn(int fd) {
+    std::vector<std::string> out;
+    DIR* const dir = ::fdopendir(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (dir == nullptr) {
+      Note(FailErrno("list", path_, errno));
+      return out;
+    }
+    while (const dirent* entry = ::readdir(dir)) {
+      const std::string_view name = entry->d_name;
+      if (name != "." && name != "..") out.emplace_back(name);
+    }
+    ::closedir(dir);
+    return out;
+  }
+
+  const std::string& path_;
+  Result<void> first_;
+};
+
+}  // namespace
+
+Result<void> RemoveTree(const std::string& path) { return Remover(path).Run(); }
+
+}  // namespace berth::os

@@ -1,0 +1,19 @@
+// Removal of a whole directory by somebody who must not remove what others have mounted in it.
+#ifndef BERTH_OS_REMOVE_TREE_H_
+#define BERTH_OS_REMOVE_TREE_H_
+
+#include <string>
+
+#include "base/result.h"
+
+namespace berth::os {
+
+/// Removes `path` with everything below. Links are removed, never followed; a place where something is mounted stays
+/// with what is mounted there and with the directories above it (openat2(2), RESOLVE_NO_XDEV). Not there: success.
+/// Errors: the first (kBusy: something is mounted; kInvalid: more than 200 directories in each other); the rest was
+/// tried.
+Result<void> RemoveTree(const std::string& path);
+
+}  // namespace berth::os
+
+#endif  // BERTH_OS_REMOVE_TREE_H_
