@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "os/clock.h"
+#include "os/poll.h"
 #include "os/unique_fd.h"
 
 namespace berth::api {
@@ -22,13 +22,8 @@ static_assert(std::string_view(CPPHTTPLIB_VERSION).starts_with("0.11."), "look a
 
 /// Waits for `events` or the connection's end.
 bool WaitFor(int fd, short events, os::Millis limit) {
-  const os::MonoTime end = os::SystemClock().Now() + limit;
-  for (;;) {
-    const auto left = std::chrono::ceil<os::Millis>(end - os::SystemClock().Now());
-    pollfd one{.fd = fd, .events = events, .revents = 0};
-    const int n = ::poll(&one, 1, static_cast<int>(std::max(left, os::Millis(0)).count()));
-    if (n >= 0 || errno != EINTR) return n > 0;
-  }
+  const auto happened = os::WaitFor(fd, events, os::SystemClock().Now() + limit);
+  return happened && *happened;
 }
 
 /// Bytes of one connection; each wait for the other side is limited.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "os/poll.h"
 #include "os/unique_fd.h"
 
 namespace berth::cri {
@@ -94,7 +95,6 @@ class Exchange {
   Result<void> Turn();
   Result<void> Send();
   Result<void> Receive();
-  int TimeLeft(os::MonoTime now) const;
   bool IsUnwanted() const;
   Result<bool> WaitFor(short events, short& happened);
   Result<void> TakeMessages(const std::function<bool(std::string_view)>& take);
@@ -221,25 +221,18 @@ bool Exchange::IsUnwanted() const {
   return ::poll(fds.data(), fds.size(), 0) > 0;
 }
 
-/// For poll(2): until the deadline, or until the call may be given up.
-int Exchange::TimeLeft(os::MonoTime now) const {
-  constexpr std::int64_t kLongest = 1'000'000;
-  std::optional<os::MonoTime> end = deadline_;
-  if (now < target_.give_up_from) end = std::min(end.value_or(target_.give_up_from), target_.give_up_from);
-  if (!end) return -1;
-  return static_cast<int>(std::min(std::chrono::ceil<std::chrono::milliseconds>(*end - now).count(), kLongest));
-}
-
 /// False: the deadline passed. Errors: kBusy when the call was given up.
 Result<bool> Exchange::WaitFor(short events, short& happened) {
   for (;;) {
     const os::MonoTime now = os::SystemClock().Now();
     if (deadline_ && now >= *deadline_) return false;
     const bool firm = now < target_.give_up_from;
+    std::optional<os::MonoTime> end = deadline_;
+    if (firm) end = std::min(end.value_or(target_.give_up_from), target_.give_up_from);
     std::array<pollfd, 3> fds{pollfd{.fd = socket_.get(), .events = events, .revents = 0},
                               pollfd{.fd = firm ? -1 : target_.cancel_fd, .events = POLLIN, .revents = 0},
                               pollfd{.fd = firm ? -1 : target_.caller_fd, .events = 0, .revents = 0}};
-    const int n = ::poll(fds.data(), fds.size(), TimeLeft(now));
+    const int n = ::poll(fds.data(), fds.size(), os::PollTime(now, end));
     if (n < 0 && errno != EINTR) return FailErrno("wait for the container runtime", "", errno);
     if (n <= 0) continue;
     if (fds[1].revents != 0) return NoAnswer("given up");

@@ -3,10 +3,11 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+
+#include "os/poll.h"
 
 namespace berth::os {
 namespace {
@@ -18,18 +19,9 @@ union Control {
 
 // Errors: kBusy when `deadline` passed.
 Result<void> WaitReadable(int socket, std::optional<MonoTime> deadline) {
-  for (;;) {
-    pollfd entry{.fd = socket, .events = POLLIN, .revents = 0};
-    int wait = -1;
-    if (deadline) {
-      const auto left = std::chrono::ceil<Millis>(*deadline - SystemClock().Now());
-      wait = static_cast<int>(std::clamp<Millis::rep>(left.count(), 0, 60'000));
-    }
-    const int n = ::poll(&entry, 1, wait);
-    if (n > 0) return {};
-    if (n < 0 && errno != EINTR) return FailErrno("wait for a message", "", errno);
-    if (deadline && SystemClock().Now() >= *deadline) return Fail(Code::kBusy, "no answer in time");
-  }
+  const auto came = WaitFor(socket, POLLIN, deadline);
+  if (!came) return Wrap(came.error(), "wait for a message");
+  return *came ? Result<void>() : Fail(Code::kBusy, "no answer in time");
 }
 
 UniqueFd TakeFd(msghdr& header) {

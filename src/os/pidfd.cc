@@ -6,11 +6,11 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 
 #include "base/text.h"
+#include "os/poll.h"
 
 namespace berth::os {
 namespace {
@@ -86,15 +86,8 @@ Result<void> SendSignal(int pidfd, int signal) {
 bool HasEnded(int pidfd) { return WaitEnd(pidfd, Millis(0)); }
 
 bool WaitEnd(int pidfd, Millis limit) {
-  const MonoTime end = SystemClock().Now() + limit;
-  for (;;) {
-    pollfd entry{.fd = pidfd, .events = POLLIN, .revents = 0};
-    const auto left = std::chrono::ceil<Millis>(end - SystemClock().Now());
-    const int n = ::poll(&entry, 1, static_cast<int>(std::clamp<Millis::rep>(left.count(), 0, 60'000)));
-    if (n > 0) return true;
-    if (n < 0 && errno != EINTR) return false;
-    if (SystemClock().Now() >= end) return false;
-  }
+  const auto ended = WaitFor(pidfd, POLLIN, SystemClock().Now() + limit);
+  return ended && *ended;
 }
 
 void Reap(int pidfd) {
