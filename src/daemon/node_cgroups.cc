@@ -190,10 +190,13 @@ std::optional<NodeSet> NodeCgroups::NodesOf(const ContainerGroup& group, const L
   return nodes.empty() ? std::nullopt : std::optional(std::move(nodes));
 }
 
+bool NodeCgroups::BelowTier(std::string_view path) const {
+  return names_.per_qos() && (path.starts_with(names_.Qos(QosClass::kBurstable) + "/") ||
+                              path.starts_with(names_.Qos(QosClass::kBestEffort) + "/"));
+}
+
 bool NodeCgroups::BelowPoolTier(std::string_view path) const {
-  if (!names_.per_qos() || tree_.layout().version != cgroup::Version::kV2) return false;
-  return path.starts_with(names_.Qos(QosClass::kBurstable) + "/") ||
-         path.starts_with(names_.Qos(QosClass::kBestEffort) + "/");
+  return tree_.layout().version == cgroup::Version::kV2 && BelowTier(path);
 }
 
 /// A group for which no CPU is online is left alone.
@@ -217,8 +220,8 @@ Result<NodeCgroups::WantedCpus> NodeCgroups::Wanted(const Ledger& ledger) const 
   }
   if (own_group_)
     for (const std::string& path : OwnGroups()) add(out.first, path, shared);
-  if (runtime_makes_groups_)
-    for (const auto& [uid, path] : pods_) add(out.first, path, CpusOfPod(uid, ledger, online));
+  for (const auto& [uid, path] : pods_)
+    if (KeepsPodToItsCpus(path)) add(out.first, path, CpusOfPod(uid, ledger, online));
   for (Wish& w : wishes) add(at_tiers && w.inherits ? out.inherited : out.first, w.path, std::move(w.cpus));
   if (!at_tiers) return out;
   for (const QosClass qos : {QosClass::kBurstable, QosClass::kBestEffort})
@@ -236,9 +239,10 @@ Result<int> NodeCgroups::ApplyCpus(const Ledger& ledger) {
       BERTH_TRY([[maybe_unused]] const auto changed, SettlePartitions(ledger));
       return *writes + more;
     }
-    if (writes.error().code != Code::kBusy || !runtime_makes_groups_ || look == kLooks) return writes;
-    // The runtime is making a group, which holds up its pod's until it is known.
+    if (writes.error().code != Code::kBusy || look == kLooks) return writes;
+    // Somebody's group holds up the pod's it is in: the runtime may be making it, and then it is known soon.
     BERTH_RETURN_IF_ERROR(NarrowUnknownGroups(ledger));
+    if (!runtime_makes_groups_) continue;
     os::SleepFor(kBetweenLooks);
     for (const auto& [uid, path] : std::map(pods_)) BERTH_RETURN_IF_ERROR(FindRuntimeGroups(uid, ledger));
   }
@@ -251,7 +255,8 @@ Result<void> NodeCgroups::WriteUnlessGone(const std::string& path, const CgroupV
   return {};
 }
 
-/// Groups a runtime is making, or left half made: whatever they are, they get nothing their pod does not have.
+/// Groups a runtime is making, or left half made, or somebody else's: whatever they are, they get nothing their pod
+/// does not have.
 Result<void> NodeCgroups::NarrowUnknownGroups(const Ledger& ledger) {
   BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
   for (const auto& [uid, pod_path] : pods_) {
@@ -284,11 +289,7 @@ std::string NodeCgroups::ContainerPathOf(const Pod& pod, std::string_view contai
 
 Result<CgroupDirs> NodeCgroups::MakeContainer(const Pod& pod, const Container& container, const Ledger& ledger) {
   const ContainerGroup group{pod.uid, container.name};
-  const std::string pod_path = PodPathOf(pod);
-  BERTH_RETURN_IF_ERROR(tree_.Create(pod_path));
-  pods_.insert_or_assign(pod.uid, pod_path);
-  watch_(CpusetDir(pod_path));
-  if (names_.per_qos()) BERTH_RETURN_IF_ERROR(tree_.Write(pod_path, PodValuesOf(pod, ledger, nullptr)));
+  BERTH_RETURN_IF_ERROR(MakePodGroup(pod, ledger));
   const std::string path = ContainerPathOf(pod, container.name);
   auto dirs = MakeContainerGroup(path, group, pod, container, ledger);
   if (!dirs) tree_.LetGo(path);
@@ -318,16 +319,21 @@ Result<CgroupDirs> NodeCgroups::MakeContainerGroup(const std::string& path, cons
   return tree_.Dirs(path);
 }
 
-Result<std::string> NodeCgroups::MakePod(const Pod& pod, const Ledger& ledger) {
+Result<void> NodeCgroups::MakePodGroup(const Pod& pod, const Ledger& ledger) {
   BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
   const std::string path = PodPathOf(pod);
   BERTH_RETURN_IF_ERROR(tree_.Create(path));
   pods_.insert_or_assign(pod.uid, path);
   watch_(CpusetDir(path));
   CgroupValues values = names_.per_qos() ? PodValuesOf(pod, ledger, nullptr) : CgroupValues();
-  values.cpus = CpusOfPod(pod.uid, ledger, online);
+  if (KeepsPodToItsCpus(path)) values.cpus = CpusOfPod(pod.uid, ledger, online);
   BERTH_TRY([[maybe_unused]] const int writes, tree_.Write(path, values));
-  return names_.FromTop(path);
+  return {};
+}
+
+Result<std::string> NodeCgroups::MakePod(const Pod& pod, const Ledger& ledger) {
+  BERTH_RETURN_IF_ERROR(MakePodGroup(pod, ledger));
+  return names_.FromTop(PodPathOf(pod));
 }
 
 Result<CgroupValues> NodeCgroups::ValuesNow(const Pod& pod, const Container& container, const Ledger& ledger) {
@@ -346,6 +352,12 @@ Result<std::vector<runtime::ContainerCpus>> NodeCgroups::ContainerCpusNow(const 
                      .container = placement.container,
                      .cpus = CpusNow({uid, placement.container}, ledger, online)});
   return out;
+}
+
+/// Guaranteed pods: when the last of a container's own CPUs goes offline, the kernel lets it onto those of the group
+/// above at once, on v1 by moving its processes there. These must be nobody else's.
+bool NodeCgroups::KeepsPodToItsCpus(std::string_view pod_path) const {
+  return runtime_makes_groups_ || !BelowTier(pod_path);
 }
 
 /// What a pod's containers may use together; its sandbox is in the shared pool.

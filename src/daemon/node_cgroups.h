@@ -193,6 +193,9 @@ class NodeCgroups {
   void PlanTiers(const Ledger& ledger, std::vector<PlannedGroup>& out) const;
   void PlanPod(const Pod& pod, const Ledger& ledger, std::vector<PlannedGroup>& out) const;
   Result<void> Discover(const Ledger& ledger, const std::set<std::string>& known);
+  Result<void> MakePodGroup(const Pod& pod, const Ledger& ledger);
+  /// Whether the pod's group has a cpuset of its own (CpusOfPod).
+  bool KeepsPodToItsCpus(std::string_view pod_path) const;
   CpuSet CpusOfPod(const std::string& uid, const Ledger& ledger, const std::optional<CpuSet>& online) const;
   CpuSet CpusOf(const ContainerGroup& group, const Ledger& ledger) const;
   CpuSet CpusNow(const ContainerGroup& group, const Ledger& ledger, const std::optional<CpuSet>& online) const;
@@ -205,7 +208,9 @@ class NodeCgroups {
   Result<WantedCpus> Wanted(const Ledger& ledger) const;
   Result<void> RepairSets(const WantedSets& wanted, const NodeSet& all_mems, const Ledger& ledger,
                           std::vector<Repair>& out);
-  /// Whether the group lies below a class that holds the shared pool for its containers: v2, where they inherit it.
+  /// Whether the group lies below the class Burstable or BestEffort.
+  bool BelowTier(std::string_view path) const;
+  /// Whether that class holds the shared pool for its containers: v2, where they inherit it.
   bool BelowPoolTier(std::string_view path) const;
   cgroup::PartitionPlan PartitionsOf(const Ledger& ledger, const std::optional<CpuSet>& online) const;
   Result<void> EndPartitions(const Ledger& ledger);

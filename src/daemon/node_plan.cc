@@ -114,7 +114,7 @@ void NodeCgroups::PlanPod(const Pod& pod, const Ledger& ledger, std::vector<Plan
   const std::string path = PodPathOf(pod);
   PlannedGroup group{.path = path, .what = "pod " + FullName(pod), .values = {}, .why = {}};
   if (names_.per_qos()) group.values = PodValuesOf(pod, ledger, &group.why);
-  if (runtime_makes_groups_) {
+  if (KeepsPodToItsCpus(path)) {
     group.values.cpus = CpusOfPod(pod.uid, ledger, std::nullopt);
     group.why["cpus"] = "what its containers may use";
   }

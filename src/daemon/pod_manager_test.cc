@@ -431,6 +431,7 @@ TEST_F(PodManagerTest, ACpuTakenOfflineIsNotRepairedAgainAndAgain) {
   world.tree.online = CpuSet::Range(0, 2);
   for (const char* group : {"kubepods/besteffort", "kubepods/burstable", "berth"})
     world.tree.ForeignWrite(group, CpuSet::Range(0, 0));  // as the kernel takes them away
+  world.tree.ForeignWrite("kubepods/poduid-web", CpuSet::Range(0, 2));
   const std::uint64_t writes = world.tree.writes();
   Advance(*manager, std::chrono::seconds(11));
   EXPECT_EQ(world.tree.writes(), writes);

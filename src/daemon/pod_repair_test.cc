@@ -10,6 +10,7 @@ namespace {
 
 constexpr os::Millis kLook{500};
 constexpr const char* kWeb = "kubepods/poduid-web/web";
+constexpr const char* kBackPod = "kubepods/besteffort/poduid-back";
 constexpr const char* kBack = "kubepods/besteffort/poduid-back/back";
 
 struct PodRepairTest : PodManagerTest {
@@ -176,6 +177,16 @@ TEST_F(PodRepairTest, AContainerWithoutAnyCpuLeftRunsInTheSharedPoolAndOnNobodys
   world.tree.online = CpuSet::Range(0, 3);
   Look(*manager);
   EXPECT_EQ(FormatIds(CpusAt("kubepods/poduid-xy/xy")), "3");
+}
+
+TEST_F(PodRepairTest, APodWithCpusOfItsOwnIsKeptToTheseAndTheSharedPoolForWhenTheKernelLetsItsContainersOntoAllItHas) {
+  auto manager = BootWith({both[0], both[1], MakePod("xy", "1")});
+  EXPECT_EQ(FormatIds(CpusAt("kubepods/poduid-web")), "0-2");
+  EXPECT_EQ(FormatIds(CpusAt("kubepods/poduid-xy")), "0,3");
+  EXPECT_EQ(world.steps.Find("cpus " + std::string(kBackPod) + " "), -1) << "its class holds the shared pool";
+  manager->OnSnapshot(Wanting({both[0], both[1]}), Now());
+  manager->OnRuntime(Now());
+  EXPECT_EQ(FormatIds(CpusAt("kubepods/poduid-web")), "0-3") << "grows with the shared pool";
 }
 
 TEST_F(PodRepairTest, CpusGivenBackWhileOfflineEnterThePoolWhenTheyAreThere) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 
 #include "cgroup_fixture.h"
@@ -32,7 +33,7 @@ Pod BestEffort(int number) {
   return pod;
 }
 
-class CgroupPoolTest : public ::testing::TestWithParam<int> {
+class CgroupPoolTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (const auto why = RealCgroups::WhyNot()) GTEST_SKIP() << "needs real cgroups: " << *why;
@@ -43,11 +44,28 @@ class CgroupPoolTest : public ::testing::TestWithParam<int> {
     ledger_ = node_->EmptyLedger();
     ASSERT_TRUE(groups_->Prepare(ledger_, {}));
     ASSERT_TRUE(groups_->ApplyCpus(ledger_));
-    for (int i = 0; i < GetParam(); ++i) {
-      const Pod pod = BestEffort(i);
-      const auto made = groups_->MakeContainer(pod, pod.containers.front(), ledger_);
-      ASSERT_TRUE(made) << made.error().message;
-    }
+  }
+  void Make(const Pod& pod) {
+    const auto made = groups_->MakeContainer(pod, pod.containers.front(), ledger_);
+    ASSERT_TRUE(made) << made.error().message;
+  }
+  /// All but the first that is not reserved.
+  CpuSet Fewer() const {
+    const CpuSet all = node_->all_cpus();
+    return all - CpuSet{*(all - node_->reserved_cpus()).First()};
+  }
+
+  std::optional<RealCgroups> host_;
+  std::optional<engine::Node> node_;
+  std::optional<NodeCgroups> groups_;
+  Ledger ledger_;
+};
+
+class CgroupPoolTestOfSize : public CgroupPoolTest, public ::testing::WithParamInterface<int> {
+ protected:
+  void SetUp() override {
+    CgroupPoolTest::SetUp();
+    for (int i = 0; !IsSkipped() && !HasFailure() && i < GetParam(); ++i) Make(BestEffort(i));
   }
   /// Gives the pool `shared` and says how many writes and how long it took.
   int Change(const CpuSet& shared) {
@@ -60,18 +78,13 @@ class CgroupPoolTest : public ::testing::TestWithParam<int> {
               << " writes, " << std::chrono::duration_cast<std::chrono::microseconds>(took).count() << " us\n";
     return writes.value_or(-1);
   }
-
-  std::optional<RealCgroups> host_;
-  std::optional<engine::Node> node_;
-  std::optional<NodeCgroups> groups_;
-  Ledger ledger_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Containers, CgroupPoolTest, ::testing::Values(1, 10, 100, 500));
+INSTANTIATE_TEST_SUITE_P(Containers, CgroupPoolTestOfSize, ::testing::Values(1, 10, 100, 500));
 
-TEST_P(CgroupPoolTest, AChangeOfThePoolCostsOneWriteAGroupThatChanges) {
+TEST_P(CgroupPoolTestOfSize, AChangeOfThePoolCostsOneWriteAGroupThatChanges) {
   const CpuSet all = node_->all_cpus();
-  const CpuSet fewer = all - CpuSet{*(all - node_->reserved_cpus()).First()};
+  const CpuSet fewer = Fewer();
   // v2: the group of each class, and Berth's own. v1 has no inheritance: each container, and Berth's own.
   const int expected = host_->v2("cpuset") ? 3 : GetParam() + 1;
   EXPECT_EQ(expected, Change(fewer));
@@ -81,7 +94,7 @@ TEST_P(CgroupPoolTest, AChangeOfThePoolCostsOneWriteAGroupThatChanges) {
   EXPECT_EQ(all, *host_->tree().ReadCpus("kubepods/besteffort/podp0/c"));
 }
 
-TEST_P(CgroupPoolTest, AContainerThatWasTakenFromThePoolComesBack) {
+TEST_P(CgroupPoolTestOfSize, AContainerThatWasTakenFromThePoolComesBack) {
   const CpuSet one{*node_->all_cpus().First()};
   host_->ForeignWrite("cpuset", "kubepods/besteffort/podp0/c", "cpuset.cpus", FormatIds(one));
   const auto repaired = groups_->RepairCpusets(ledger_);
@@ -89,6 +102,25 @@ TEST_P(CgroupPoolTest, AContainerThatWasTakenFromThePoolComesBack) {
   ASSERT_EQ(1U, repaired->size());
   EXPECT_EQ("kubepods/besteffort/podp0/c", repaired->front().path);
   EXPECT_EQ(node_->all_cpus(), *host_->tree().ReadCpus("kubepods/besteffort/podp0/c"));
+}
+
+TEST_F(CgroupPoolTest, AGroupSomebodyMadeInAGuaranteedPodIsNoObstacleAndGetsNoMoreThanThePod) {
+  Pod pod = BestEffort(1);
+  pod.containers.front().resources.limits = pod.containers.front().resources.requests = {
+      {"cpu", *Quantity::Parse("100m")}, {"memory", *Quantity::Parse("32Mi")}};
+  ASSERT_EQ(QosOf(pod), QosClass::kGuaranteed);
+  Make(pod);
+  const std::string theirs = "kubepods/podp1/theirs";
+  for (const std::string& dir : host_->tree().Dirs(theirs).dirs)
+    ASSERT_TRUE(std::filesystem::create_directory(dir)) << dir;
+  if (!host_->v2("cpuset"))  // v1: empty until somebody fills it; then the kernel refuses to take CPUs from the pod's
+    host_->ForeignWrite("cpuset", theirs, "cpuset.cpus", FormatIds(node_->all_cpus()));
+  ledger_.shared = Fewer();
+  const auto writes = groups_->ApplyCpus(ledger_);
+  ASSERT_TRUE(writes) << writes.error().message;
+  EXPECT_EQ(Fewer(), *host_->tree().ReadCpus("kubepods/podp1"));
+  EXPECT_EQ(Fewer(), *host_->tree().ReadCpus("kubepods/podp1/c"));
+  EXPECT_EQ(Fewer(), *host_->tree().ReadCpus(theirs));
 }
 
 }  // namespace

@@ -56,6 +56,18 @@ check neighbour-alone-3 kept_off "$neighbour" "$its_cpu"
 switch 1 "$spare"
 check pool-is-whole-again wait_for 30 pool_is "$before"
 
+# What the kernel does before berthd can: it gives a container that has lost all of its own the CPUs of the group above.
+kill -STOP "$node_pid"
+switch 0 "$first"
+switch 0 "$second"
+check the-kernel-moved-it kept_off /nowhere "$cpus"
+check neighbour-alone-while-berthd-stands-still kept_off "$neighbour" "$its_cpu"
+kill -CONT "$node_pid"
+switch 1 "$first"
+switch 1 "$second"
+check gets-its-own-back-after-that wait_for 30 is_effective "$group" "$cpus"
+check pool-is-whole-after-that wait_for 30 pool_is "$before"
+
 # In quick turns, without waiting for anything: nobody is on the neighbour's CPU at any look.
 for round in 1 2 3; do
   for cpu in $first $spare $second; do
