@@ -6,12 +6,13 @@ vm_root=$vm_dir/root  # of the image that is being made
 vm_machines() { basename -a tests/vm/machines/*; }
 
 # vm_load MACHINE: sets guest (plain, systemd or containers), smp, memory, qemu, suites, boot (more words for the
-# kernel) and kernel (stable or new).
+# kernel), kernel (stable or new) and seconds (what its suites take on a host with two CPUs, about).
 vm_load() {
   [[ -f tests/vm/machines/$1 ]] || { echo "no machine '$1'; there are: $(vm_machines | xargs)" >&2; return 1; }
   guest=plain
   boot=
   kernel=stable
+  seconds=40
   # shellcheck source=/dev/null
   source "tests/vm/machines/$1"
 }

@@ -29,7 +29,8 @@ stty -F /dev/ttyS2 raw -echo
 exec 7>/dev/ttyS1
 . /opt/berth/suites/common.sh
 for suite in $(word suites | tr , ' '); do
-  echo "=== $suite"
+  now
+  echo "$now s: === $suite"
   . "/opt/berth/suites/$suite.sh"
 done
 tar -C /tmp/out -cf /dev/ttyS2 .

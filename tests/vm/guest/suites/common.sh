@@ -1,9 +1,19 @@
-# For the suites; sourced by init. Results go to descriptor 7.
-pass() { echo "pass $suite/$1" >&7; }
+# For the suites; sourced by init. Results go to descriptor 7, and to the console with the guest's second.
+pass() {
+  echo "pass $suite/$1" >&7
+  now
+  echo "$now s: $1"
+}
 fail() {
   echo "fail $suite/$1" >&7
   shift
-  echo "FAILED: $*"
+  now
+  echo "$now s: FAILED: $*"
+}
+# Sets `now`, the seconds since the guest's start. Without a process: a suite asks often.
+now() {
+  read -r now _ </proc/uptime
+  now=${now%.*}
 }
 # check NAME COMMAND...: one case.
 check() {
@@ -18,10 +28,12 @@ equal() {
 # wait_for SECONDS COMMAND...: looks again and again, with `pause` microseconds in between.
 pause=200000
 wait_for() {
-  end=$(($(cut -d. -f1 /proc/uptime) + $1))
+  now
+  end=$((now + $1))
   shift
   until "$@"; do
-    [ "$(cut -d. -f1 /proc/uptime)" -lt "$end" ] || return 1
+    now
+    [ "$now" -lt "$end" ] || return 1
     usleep $pause
   done
 }
@@ -41,10 +53,22 @@ google_test() {
 }
 
 # "0-2,5" -> lines 0 1 2 5
-expand() {
-  echo "$1" | tr , '\n' | while IFS=- read -r first last; do
-    [ -z "$first" ] || seq "$first" "${last:-$first}"
+expand() (
+  IFS=,
+  for range in $1; do
+    id=${range%-*}
+    while [ "$id" -le "${range#*-}" ]; do
+      echo "$id"
+      id=$((id + 1))
+    done
   done
-}
+)
 # meets SET SET: whether they have a CPU in common.
-meets() { [ -n "$(for cpu in $(expand "$1"); do expand "$2" | grep -x "$cpu"; done)" ]; }
+meets() (
+  others=$(expand "$2")
+  for id in $(expand "$1"); do
+    for other in $others; do [ "$id" != "$other" ] || exit 0; done
+  done
+  exit 1
+)
+differ() { ! meets "$1" "$2"; }

@@ -26,7 +26,7 @@ else
   check nothing-to-say sh -c '! berth events | grep -q CpuPartitionUnavailable'
   check taken-from-everybody top_has_the_rest
   equal isolated-for-the-kernel "$cpus" "$(top cpuset.cpus.isolated)"
-  check own-shell-kept-off sh -c "! meets '$(allowed $$)' '$cpus'"
+  check own-shell-kept-off differ "$(allowed $$)" "$cpus"
   equal runs-there "$cpus" "$(allowed "$(head -n 1 "$group/cgroup.procs")")"
   equal nothing-wrong 0 "$(berth tree --wrong >/dev/null 2>&1; echo $?)"
 

@@ -23,8 +23,8 @@ said() { berth events 2>/dev/null | grep -q "$1"; }
 values() {
   find "$node_pods" "$node_own" -type f \( -name 'cpuset.cpus*' -o -name 'cpuset.mems*' -o -name cpu.weight -o -name cpu.max \
     -o -name 'memory.m*' -o -name memory.low -o -name memory.high -o -name memory.swap.max -o -name memory.oom.group \
-    -o -name pids.max -o -name 'hugetlb.*max' -o -name cgroup.subtree_control \) ! -name 'memory.m*.peak' |
-    sort | while read -r file; do echo "$file $(cat "$file")"; done
+    -o -name pids.max -o -name 'hugetlb.*max' -o -name cgroup.subtree_control \) ! -name 'memory.m*.peak' \
+    -exec grep -H '' {} + | sort
 }
 units() { systemctl list-units --all --plain --no-legend 'kubepods*' 'berth*.scope' | awk '{print $1}'; }
 
@@ -57,15 +57,19 @@ check nothing-wrong wait_for 5 berth tree --wrong
 check promises-are-kept berth state verify
 
 # ---- what others do to units ----
+# systemd has no property for the one, and rounds the other to hundredths of a CPU: Berth puts them back.
+told() { values | grep -v -e /memory.oom.group: -e /cpu.max:; }
+same_values() { [ "$before" = "$(values)" ]; }
 before=$(values)
+told_before=$(told)
 systemctl daemon-reload
-equal survives-daemon-reload "$before" "$(values)"
+equal survives-daemon-reload "$told_before" "$(told)"
+check exact-values-are-put-back-after-it wait_for 5 same_values
 systemd-run --quiet --unit=other --slice=kubepods-burstable.slice sleep 600
 systemd-run --quiet --unit=other2 sleep 600
-equal survives-other-units "$before" "$(values | grep -v other)"
+equal survives-other-units "$told_before" "$(told | grep -v /other)"
 systemctl stop other other2
 systemctl set-property --runtime "$(unit_of "$latency")" IOWeight=50
-same_values() { [ "$before" = "$(values)" ]; }
 check survives-a-property-of-its-unit wait_for 5 same_values
 systemctl set-property --runtime kubepods.slice IOWeight=50
 check survives-a-property-of-the-slice wait_for 5 same_values
@@ -170,7 +174,7 @@ berth apply -f /opt/berth/examples/pods/latency.yaml
 check latency-runs-beside-it wait_for 40 runs latency
 latency=$(group_of loop)
 cpus=$(value "$latency" cpuset.cpus.effective)
-kept() { ! meets "$(value "$theirs" cpuset.cpus.effective)" "$cpus"; }
+kept() { differ "$(value "$theirs" cpuset.cpus.effective)" "$cpus"; }
 check theirs-is-kept-off wait_for 20 kept
 equal theirs-is-told "$(value "$theirs" cpuset.cpus)" "$(property $cri AllowedCPUs)"
 systemctl daemon-reload
