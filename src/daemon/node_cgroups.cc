@@ -241,7 +241,8 @@ Result<int> NodeCgroups::ApplyCpus(const Ledger& ledger) {
     }
     if (writes.error().code != Code::kBusy || look == kLooks) return writes;
     // Somebody's group holds up the pod's it is in: the runtime may be making it, and then it is known soon.
-    BERTH_RETURN_IF_ERROR(NarrowUnknownGroups(ledger));
+    BERTH_TRY(const int narrowed, NarrowUnknownGroups(ledger));
+    if (!runtime_makes_groups_ && narrowed == 0) return writes;
     if (!runtime_makes_groups_) continue;
     os::SleepFor(kBetweenLooks);
     for (const auto& [uid, path] : std::map(pods_)) BERTH_RETURN_IF_ERROR(FindRuntimeGroups(uid, ledger));
@@ -256,21 +257,29 @@ Result<void> NodeCgroups::WriteUnlessGone(const std::string& path, const CgroupV
 }
 
 /// Groups a runtime is making, or left half made, or somebody else's: whatever they are, they get nothing their pod
-/// does not have.
-Result<void> NodeCgroups::NarrowUnknownGroups(const Ledger& ledger) {
+/// does not have. Returns how many had more.
+Result<int> NodeCgroups::NarrowUnknownGroups(const Ledger& ledger) {
   BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
-  for (const auto& [uid, pod_path] : pods_) {
-    const CpuSet most = CpusOfPod(uid, ledger, online);
-    BERTH_TRY(const std::vector<std::string> groups, tree_.Children(pod_path));
-    for (const std::string& group : groups) {
-      const std::string path = fmt::format("{}/{}", pod_path, group);
-      if (containers_.contains(path)) continue;
-      const auto now = tree_.ReadCpus(path);
-      if (!now || now->IsSubsetOf(most)) continue;
-      CgroupValues values;
-      values.cpus = now->Intersects(most) ? *now & most : most;
-      BERTH_RETURN_IF_ERROR(WriteUnlessGone(path, values));
-    }
+  int narrowed = 0;
+  for (const auto& [uid, pod_path] : pods_)
+    if (KeepsPodToItsCpus(pod_path))
+      BERTH_RETURN_IF_ERROR(NarrowBelow(pod_path, CpusOfPod(uid, ledger, online), narrowed));
+  return narrowed;
+}
+
+/// From the bottom: a group that is to have less must not be above one with more.
+Result<void> NodeCgroups::NarrowBelow(const std::string& above, const CpuSet& most, int& narrowed) {
+  BERTH_TRY(const std::vector<std::string> groups, tree_.Children(above));
+  for (const std::string& group : groups) {
+    const std::string path = fmt::format("{}/{}", above, group);
+    if (containers_.contains(path)) continue;
+    BERTH_RETURN_IF_ERROR(NarrowBelow(path, most, narrowed));
+    const auto now = tree_.ReadCpus(path);
+    if (!now || now->IsSubsetOf(most)) continue;
+    CgroupValues values;
+    values.cpus = now->Intersects(most) ? *now & most : most;
+    BERTH_RETURN_IF_ERROR(WriteUnlessGone(path, values));
+    ++narrowed;
   }
   return {};
 }
@@ -322,11 +331,14 @@ Result<CgroupDirs> NodeCgroups::MakeContainerGroup(const std::string& path, cons
 Result<void> NodeCgroups::MakePodGroup(const Pod& pod, const Ledger& ledger) {
   BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
   const std::string path = PodPathOf(pod);
+  const bool was_there = tree_.ReadCpus(path).has_value();
   BERTH_RETURN_IF_ERROR(tree_.Create(path));
   pods_.insert_or_assign(pod.uid, path);
   watch_(CpusetDir(path));
   CgroupValues values = names_.per_qos() ? PodValuesOf(pod, ledger, nullptr) : CgroupValues();
-  if (KeepsPodToItsCpus(path)) values.cpus = CpusOfPod(pod.uid, ledger, online);
+  // What is there has the CPUs of containers that run; ApplyCpus knows in which order they change.
+  if (runtime_makes_groups_ || (KeepsPodToItsCpus(path) && !was_there))
+    values.cpus = CpusOfPod(pod.uid, ledger, online);
   BERTH_TRY([[maybe_unused]] const int writes, tree_.Write(path, values));
   return {};
 }
@@ -354,8 +366,8 @@ Result<std::vector<runtime::ContainerCpus>> NodeCgroups::ContainerCpusNow(const 
   return out;
 }
 
-/// Guaranteed pods: when the last of a container's own CPUs goes offline, the kernel lets it onto those of the group
-/// above at once, on v1 by moving its processes there. These must be nobody else's.
+/// Pods that may have CPUs of their own: when the last of a container's own CPUs goes offline, the kernel lets it onto
+/// those of the group above at once, on v1 by moving its processes there. These must be nobody else's.
 bool NodeCgroups::KeepsPodToItsCpus(std::string_view pod_path) const {
   return runtime_makes_groups_ || !BelowTier(pod_path);
 }
@@ -446,6 +458,7 @@ Result<void> NodeCgroups::RepairSets(const WantedSets& wanted, const NodeSet& al
       if (now.error().code == Code::kNotFound) continue;  // its end is noticed elsewhere
       return std::unexpected(std::move(now).error());
     }
+    BERTH_RETURN_IF_ERROR(AddPartitioned(path, cpus, now->cpus));
     if (!now->cpus.empty() && now->cpus != cpus) {
       out.push_back({path, fmt::format("CPUs were {}, must be {}", FormatIds(now->cpus), FormatIds(cpus))});
       cpus_differ.emplace_back(path, cpus);

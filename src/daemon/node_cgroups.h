@@ -3,7 +3,7 @@
 //
 //   kubepods            limits of all pods together
 //   kubepods/<tier>     burstable, besteffort: what follows from their pods
-//   …/pod<uid>          values of the pod
+//   …/pod<uid>          values of the pod; cpuset of one that may have CPUs of its own: these and the shared pool
 //   …/pod<uid>/<name>   cpuset and values of a container
 //   berth               berthd and the supervisors of containers, in the shared pool
 //
@@ -78,8 +78,8 @@ class NodeCgroups {
   /// The group whose cpuset directory this is; nullopt: none below the root.
   std::optional<std::string> GroupOf(std::string_view dir) const;
 
-  /// For runtimes that make containers' groups themselves, below a pod's and named after ids: a pod's group is kept to
-  /// the CPUs its containers may have, so that nothing the runtime writes late lets one of them onto others, and its
+  /// For runtimes that make containers' groups themselves, below a pod's and named after ids: each pod's group is kept
+  /// to the CPUs its containers may have, so that nothing the runtime writes late lets one of them onto others, and its
   /// sandbox is kept in the shared pool. Before Prepare.
   void set_runtime_makes_groups() { runtime_makes_groups_ = true; }
   /// `id` is a container of ours, or with container "" the pod's sandbox. Its group is found when it is there.
@@ -122,8 +122,9 @@ class NodeCgroups {
 
   /// Gives every container group and Berth's own the CPUs `ledger` says, shrinking before growing. After an error some
   /// groups may still have more than they should: nothing with exclusive CPUs may be started then.
-  /// Groups of a runtime are those found so far (FindRuntimeGroups); others are within their pod's, and are looked for
-  /// when the kernel refuses a pod's CPUs for their sake (v1).
+  /// Groups of a runtime are those found so far (FindRuntimeGroups); others are within their pod's. When the kernel
+  /// refuses a pod's CPUs for their sake, or for a group somebody else made there (v1), they are looked for and
+  /// narrowed.
   Result<int> ApplyCpus(const Ledger& ledger);
   /// Makes the groups of a container (and its pod) with all their values and checks that the kernel took its CPUs.
   Result<CgroupDirs> MakeContainer(const Pod& pod, const Container& container, const Ledger& ledger);
@@ -215,7 +216,9 @@ class NodeCgroups {
   cgroup::PartitionPlan PartitionsOf(const Ledger& ledger, const std::optional<CpuSet>& online) const;
   Result<void> EndPartitions(const Ledger& ledger);
   Result<std::vector<std::string>> SettlePartitions(const Ledger& ledger);
-  Result<void> NarrowUnknownGroups(const Ledger& ledger);
+  Result<void> AddPartitioned(const std::string& path, const CpuSet& wanted, CpuSet& cpus) const;
+  Result<int> NarrowUnknownGroups(const Ledger& ledger);
+  Result<void> NarrowBelow(const std::string& above, const CpuSet& most, int& narrowed);
   Result<void> WriteUnlessGone(const std::string& path, const CgroupValues& values);
   Result<void> MoveToPool(const std::string& path, const Ledger& ledger);
   std::string CpusetDir(std::string_view path) const;

@@ -55,4 +55,13 @@ Result<std::vector<std::string>> NodeCgroups::SettlePartitions(const Ledger& led
   return std::move(outcome.changed);
 }
 
+/// What partitions below a level take is not among its effective CPUs (`cpus`), and still its own.
+Result<void> NodeCgroups::AddPartitioned(const std::string& path, const CpuSet& wanted, CpuSet& cpus) const {
+  if (partition_ == kNone || containers_.contains(path)) return {};
+  const auto state = tree_.ReadPartition(path);
+  if (!state) return state.error().code == Code::kNotFound ? Result<void>() : std::unexpected(state.error());
+  if (*state && (*state)->exclusive) cpus |= *(*state)->exclusive & wanted;
+  return {};
+}
+
 }  // namespace berth::daemon

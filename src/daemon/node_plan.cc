@@ -161,7 +161,10 @@ std::vector<GroupState> NodeCgroups::Inspect(const Ledger& ledger, const std::ve
   std::vector<GroupState> out;
   for (PlannedGroup& plan : Plan(ledger, pods)) {
     GroupState state{.plan = std::move(plan), .values = {}, .problem = {}};
-    const auto found = tree_.Read(state.plan.path);
+    auto found = tree_.Read(state.plan.path);
+    if (found && found->cpus && state.plan.values.cpus)
+      if (const auto added = AddPartitioned(state.plan.path, *state.plan.values.cpus, *found->cpus); !added)
+        found = std::unexpected(added.error());
     if (!found && found.error().code == Code::kNotFound && containers_.contains(state.plan.path) &&
         names_.driver() == cgroup::Driver::kSystemd)
       continue;  // a scope ends with its last process

@@ -111,10 +111,13 @@ TEST_F(CgroupPoolTest, AGroupSomebodyMadeInAGuaranteedPodIsNoObstacleAndGetsNoMo
   ASSERT_EQ(QosOf(pod), QosClass::kGuaranteed);
   Make(pod);
   const std::string theirs = "kubepods/podp1/theirs";
-  for (const std::string& dir : host_->tree().Dirs(theirs).dirs)
-    ASSERT_TRUE(std::filesystem::create_directory(dir)) << dir;
-  if (!host_->v2("cpuset"))  // v1: empty until somebody fills it; then the kernel refuses to take CPUs from the pod's
-    host_->ForeignWrite("cpuset", theirs, "cpuset.cpus", FormatIds(node_->all_cpus()));
+  for (const std::string& made : {theirs, theirs + "/below"}) {
+    for (const std::string& dir : host_->tree().Dirs(made).dirs)
+      ASSERT_TRUE(std::filesystem::create_directory(dir)) << dir;
+    if (!host_->v2(
+            "cpuset"))  // v1: empty until somebody fills it; then the kernel refuses to take CPUs from those above
+      host_->ForeignWrite("cpuset", made, "cpuset.cpus", FormatIds(node_->all_cpus()));
+  }
   ledger_.shared = Fewer();
   const auto writes = groups_->ApplyCpus(ledger_);
   ASSERT_TRUE(writes) << writes.error().message;

@@ -30,6 +30,21 @@ else
   equal runs-there "$cpus" "$(allowed "$(head -n 1 "$group/cgroup.procs")")"
   equal nothing-wrong 0 "$(berth tree --wrong >/dev/null 2>&1; echo $?)"
 
+  # The pool shrinks and grows beside it.
+  awk 'found; /^---/ { found = 1 }' /opt/berth/settings/busy.yaml >/tmp/neighbour.yaml
+  berth apply -f /tmp/neighbour.yaml
+  check neighbour-runs wait_for 60 runs neighbour
+  neighbour=$(group_of alone)
+  equal neighbour-is-isolated isolated "$(cat "$neighbour/cpuset.cpus.partition")"
+  check neighbour-alone kept_off "$neighbour" "$(cat "$neighbour/cpuset.cpus.effective")"
+  check isolated-beside-it partition_is isolated
+  equal nothing-wrong-beside-it 0 "$(berth tree --wrong >/dev/null 2>&1; echo $?)"
+  berth delete neighbour-vm
+  check neighbour-goes wait_for 30 gone neighbour
+  check taken-from-everybody-still wait_for 10 top_has_the_rest
+  equal isolated-still "$cpus" "$(top cpuset.cpus.isolated)"
+  check nothing-was-put-right sh -c '! berth events | grep CgroupRepaired'
+
   echo member >"$group/cpuset.cpus.partition"
   check put-right wait_for 20 partition_is isolated
   check put-right-is-said wait_for 20 said 'CgroupRepaired.*must be isolated'
