@@ -129,6 +129,10 @@ class Tree {
   virtual Result<std::optional<CpuSet>> OnlineCpus() { return std::nullopt; }
   /// Pids in the cgroup and everything below it, over all controllers; gone: empty.
   virtual Result<std::vector<int>> Pids(std::string_view path) = 0;
+  /// v1: a cpuset that loses all its CPUs loses its processes too; the kernel moves them into the one above and leaves
+  /// them there (cgroup-v1/cpusets). Moves those that are in `path` by their other controllers, and by their cpuset
+  /// right above it, back into it. Returns how many. Where processes are in one hierarchy only, there are none.
+  virtual Result<int> ReturnStrays(std::string_view) { return 0; }
   /// SIGKILL to everything below (cgroup.kill on v2, else repeated passes); success when empty or gone.
   /// Looks at least once and signals what is there, then waits up to `patience` for the end.
   /// Errors: kBusy when processes may still be there then; the message names them.

@@ -79,6 +79,7 @@ class HostTree final : public Tree {
   Result<void> WriteExclusive(std::string_view path, const CpuSet& cpus) override;
   Result<void> WritePartition(std::string_view path, std::string_view kind) override;
   Result<std::vector<int>> Pids(std::string_view path) override;
+  Result<int> ReturnStrays(std::string_view path) override;
   Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override;
   Result<std::optional<Bytes>> WorkingSet(std::string_view path) override;
   Result<std::optional<HostFigures>> Figures() override;
@@ -281,6 +282,26 @@ Result<std::vector<int>> HostTree::PidsOf(const std::string& path) {
 Result<std::vector<int>> HostTree::Pids(std::string_view path) {
   BERTH_TRY(const std::string full, Checked(path));
   return PidsOf(full);
+}
+
+Result<int> HostTree::ReturnStrays(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  const auto cpuset = std::ranges::find_if(hierarchies_, [](const auto& h) { return !h->v2() && h->Has("cpuset"); });
+  const auto other = std::ranges::find_if(hierarchies_, [](const auto& h) { return !h->Has("cpuset"); });
+  const std::size_t slash = full.rfind('/');
+  if (cpuset == hierarchies_.end() || other == hierarchies_.end() || slash == std::string::npos) return 0;
+  BERTH_TRY(const auto above, files_.Parsed((*cpuset)->Dir(full.substr(0, slash)) + "/cgroup.procs", ParsePids));
+  if (!above || above->empty()) return 0;
+  std::set<int> own;
+  BERTH_RETURN_IF_ERROR(AddPids((*other)->Dir(full), own));
+  int returned = 0;
+  for (const int pid : *above) {
+    if (!own.contains(pid)) continue;
+    const auto moved = files_.Write((*cpuset)->Dir(full) + "/cgroup.procs", std::to_string(pid));
+    if (!moved && moved.error().sys != ESRCH) return std::unexpected(moved.error());
+    if (moved) ++returned;
+  }
+  return returned;
 }
 
 /// cgroup.kill (Linux 5.14) leaves nobody behind, however fast they fork. false: not everything is on such a hierarchy.

@@ -298,6 +298,22 @@ TEST(V1TreeTest, WidensItsOwnLevelsWhenAChildNeedsMore) {
   EXPECT_EQ("3", host.kernel.Value("cpuset", kContainer, "cpuset.cpus"));
 }
 
+TEST(V1TreeTest, ReturnsProcessesThatTheKernelMovedOutOfTheirCpuset) {
+  Host host({}, "");
+  const std::string pod = "kubepods/burstable/podu1";
+  ASSERT_TRUE(host.tree->Create(pod + "/web"));
+  ASSERT_TRUE(host.tree->Create(pod + "/log"));
+  for (const int pid : {5, 6}) ASSERT_TRUE(host.kernel.AddProcess(pod + "/web", pid));
+  ASSERT_TRUE(host.kernel.AddProcess(pod + "/log", 7));
+  for (const char* pid : {"5", "7"}) ASSERT_TRUE(host.kernel.ForeignWrite("cpuset", pod, "cgroup.procs", pid));
+  ASSERT_EQ("5\n7", host.kernel.Value("cpuset", pod, "cgroup.procs"));
+  EXPECT_EQ(1, *host.tree->ReturnStrays(pod + "/web"));
+  EXPECT_EQ("7", host.kernel.Value("cpuset", pod, "cgroup.procs")) << "of another container";
+  EXPECT_EQ("5\n6", host.kernel.Value("cpuset", pod + "/web", "cgroup.procs"));
+  EXPECT_EQ(0, *host.tree->ReturnStrays(pod + "/web"));
+  EXPECT_EQ(0, *host.tree->ReturnStrays(pod + "/gone"));
+}
+
 TEST(V1TreeTest, DoesNotWidenWhatIsNotItsOwn) {
   Host host({}, "site/berth");
   ASSERT_TRUE(host.tree->Create("kubepods"));

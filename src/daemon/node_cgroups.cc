@@ -237,6 +237,7 @@ Result<int> NodeCgroups::ApplyCpus(const Ledger& ledger) {
     if (writes) {
       BERTH_TRY(const int more, cgroup::ApplyCpus(tree_, wanted.inherited));
       BERTH_TRY([[maybe_unused]] const auto changed, SettlePartitions(ledger));
+      BERTH_TRY([[maybe_unused]] const auto strays, ReturnStrays(ledger));
       return *writes + more;
     }
     if (writes.error().code != Code::kBusy || look == kLooks) return writes;
@@ -442,6 +443,10 @@ Result<std::vector<Repair>> NodeCgroups::RepairCpusets(const Ledger& ledger) {
   BERTH_TRY(const cgroup::Cpuset root, tree_.ReadCpuset(""));
   BERTH_RETURN_IF_ERROR(RepairSets(wanted.first, root.mems, ledger, out));
   BERTH_RETURN_IF_ERROR(RepairSets(wanted.inherited, root.mems, ledger, out));
+  BERTH_TRY(const auto strays, ReturnStrays(ledger));
+  for (const auto& [path, count] : strays)
+    out.push_back(
+        {path, fmt::format("{} of its processes {} in the cpuset of its pod", count, count == 1 ? "was" : "were")});
   BERTH_TRY(const std::vector<std::string> partitions, SettlePartitions(ledger));
   for (const std::string& path : partitions)
     out.push_back({path, "it was no partition with CPUs of its own any more, must be " + partition_});
@@ -481,6 +486,19 @@ Result<void> NodeCgroups::RepairSets(const WantedSets& wanted, const NodeSet& al
     BERTH_RETURN_IF_ERROR(WriteUnlessGone(path, values));
   }
   return {};
+}
+
+/// path -> how many processes. Of containers with CPUs of their own: others lose theirs only together with everybody.
+Result<std::map<std::string, int>> NodeCgroups::ReturnStrays(const Ledger& ledger) {
+  std::map<std::string, int> out;
+  for (const auto& [path, group] : containers_) {
+    const auto pod = ledger.pods.find(group.uid);
+    const Placement* placement = pod == ledger.pods.end() ? nullptr : FindPlacement(pod->second, group.container);
+    if (placement == nullptr || !placement->cpus || placement->cpus->empty()) continue;
+    BERTH_TRY(const int returned, tree_.ReturnStrays(path));
+    if (returned > 0) out.emplace(path, returned);
+  }
+  return out;
 }
 
 Result<void> NodeCgroups::KillContainer(const Pod& pod, std::string_view container, os::Millis patience) {

@@ -216,6 +216,7 @@ class NodeCgroups {
   cgroup::PartitionPlan PartitionsOf(const Ledger& ledger, const std::optional<CpuSet>& online) const;
   Result<void> EndPartitions(const Ledger& ledger);
   Result<std::vector<std::string>> SettlePartitions(const Ledger& ledger);
+  Result<std::map<std::string, int>> ReturnStrays(const Ledger& ledger);
   Result<void> AddPartitioned(const std::string& path, const CpuSet& wanted, CpuSet& cpus) const;
   Result<int> NarrowUnknownGroups(const Ledger& ledger);
   Result<void> NarrowBelow(const std::string& above, const CpuSet& most, int& narrowed);
