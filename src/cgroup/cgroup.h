@@ -129,10 +129,12 @@ class Tree {
   virtual Result<std::optional<CpuSet>> OnlineCpus() { return std::nullopt; }
   /// Pids in the cgroup and everything below it, over all controllers; gone: empty.
   virtual Result<std::vector<int>> Pids(std::string_view path) = 0;
-  /// v1: a cpuset that loses all its CPUs loses its processes too; the kernel moves them into the one above and leaves
-  /// them there (cgroup-v1/cpusets). Moves those that are in `path` by their other controllers, and by their cpuset
-  /// right above it, back into it. Returns how many. Where processes are in one hierarchy only, there are none.
-  virtual Result<int> ReturnStrays(std::string_view) { return 0; }
+  /// v1: pids right in the cpuset of `path`, not below. A cpuset that loses all its CPUs loses its processes too: the
+  /// kernel moves them into the next one above that has CPUs, and leaves them there (cgroup-v1/cpusets). v2: empty.
+  virtual Result<std::vector<int>> CpusetPids(std::string_view) { return std::vector<int>(); }
+  /// Moves those of `pids` that are in `path` by its other controllers into its cpuset. Returns how many. Errors: the
+  /// first that is not about a process or group that has ended; the rest was tried.
+  virtual Result<int> ReturnToCpuset(std::string_view, const std::vector<int>&) { return 0; }
   /// SIGKILL to everything below (cgroup.kill on v2, else repeated passes); success when empty or gone.
   /// Looks at least once and signals what is there, then waits up to `patience` for the end.
   /// Errors: kBusy when processes may still be there then; the message names them.

@@ -79,7 +79,8 @@ class HostTree final : public Tree {
   Result<void> WriteExclusive(std::string_view path, const CpuSet& cpus) override;
   Result<void> WritePartition(std::string_view path, std::string_view kind) override;
   Result<std::vector<int>> Pids(std::string_view path) override;
-  Result<int> ReturnStrays(std::string_view path) override;
+  Result<std::vector<int>> CpusetPids(std::string_view path) override;
+  Result<int> ReturnToCpuset(std::string_view path, const std::vector<int>& pids) override;
   Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override;
   Result<std::optional<Bytes>> WorkingSet(std::string_view path) override;
   Result<std::optional<HostFigures>> Figures() override;
@@ -100,6 +101,8 @@ class HostTree final : public Tree {
   bool Has(std::string_view controller) const;
   /// Directory of the cgroup in the v2 hierarchy with the cpuset controller; "" without one.
   std::string PartitionDir(const std::string& full) const;
+  /// The same of v1.
+  std::string OldCpusetDir(const std::string& full) const;
   Result<std::vector<std::string>> ChildrenOf(const std::string& dir);
   Result<void> AddPids(const std::string& dir, std::set<int>& out);
   Result<std::vector<int>> PidsOf(const std::string& path);
@@ -284,24 +287,39 @@ Result<std::vector<int>> HostTree::Pids(std::string_view path) {
   return PidsOf(full);
 }
 
-Result<int> HostTree::ReturnStrays(std::string_view path) {
+std::string HostTree::OldCpusetDir(const std::string& full) const {
+  for (const auto& h : hierarchies_)
+    if (!h->v2() && h->Has("cpuset")) return h->Dir(full);
+  return "";
+}
+
+Result<std::vector<int>> HostTree::CpusetPids(std::string_view path) {
   BERTH_TRY(const std::string full, Checked(path));
-  const auto cpuset = std::ranges::find_if(hierarchies_, [](const auto& h) { return !h->v2() && h->Has("cpuset"); });
+  const std::string dir = OldCpusetDir(full);
+  if (dir.empty()) return std::vector<int>();
+  BERTH_TRY(auto pids, files_.Parsed(dir + "/cgroup.procs", ParsePids));
+  return std::move(pids).value_or(std::vector<int>());
+}
+
+Result<int> HostTree::ReturnToCpuset(std::string_view path, const std::vector<int>& pids) {
+  BERTH_TRY(const std::string full, Checked(path));
+  const std::string dir = OldCpusetDir(full);
   const auto other = std::ranges::find_if(hierarchies_, [](const auto& h) { return !h->Has("cpuset"); });
-  const std::size_t slash = full.rfind('/');
-  if (cpuset == hierarchies_.end() || other == hierarchies_.end() || slash == std::string::npos) return 0;
-  BERTH_TRY(const auto above, files_.Parsed((*cpuset)->Dir(full.substr(0, slash)) + "/cgroup.procs", ParsePids));
-  if (!above || above->empty()) return 0;
+  if (dir.empty() || other == hierarchies_.end()) return 0;
   std::set<int> own;
   BERTH_RETURN_IF_ERROR(AddPids((*other)->Dir(full), own));
   int returned = 0;
-  for (const int pid : *above) {
+  Result<void> first;
+  for (const int pid : pids) {
     if (!own.contains(pid)) continue;
-    const auto moved = files_.Write((*cpuset)->Dir(full) + "/cgroup.procs", std::to_string(pid));
-    if (!moved && moved.error().sys != ESRCH) return std::unexpected(moved.error());
-    if (moved) ++returned;
+    auto moved = files_.Write(dir + "/cgroup.procs", std::to_string(pid));
+    if (moved) {
+      ++returned;
+    } else if (moved.error().sys != ESRCH && moved.error().code != Code::kNotFound && first) {
+      first = std::move(moved);
+    }
   }
-  return returned;
+  return first ? Result<int>(returned) : std::unexpected(std::move(first).error());
 }
 
 /// cgroup.kill (Linux 5.14) leaves nobody behind, however fast they fork. false: not everything is on such a hierarchy.

@@ -307,11 +307,36 @@ TEST(V1TreeTest, ReturnsProcessesThatTheKernelMovedOutOfTheirCpuset) {
   ASSERT_TRUE(host.kernel.AddProcess(pod + "/log", 7));
   for (const char* pid : {"5", "7"}) ASSERT_TRUE(host.kernel.ForeignWrite("cpuset", pod, "cgroup.procs", pid));
   ASSERT_EQ("5\n7", host.kernel.Value("cpuset", pod, "cgroup.procs"));
-  EXPECT_EQ(1, *host.tree->ReturnStrays(pod + "/web"));
-  EXPECT_EQ("7", host.kernel.Value("cpuset", pod, "cgroup.procs")) << "of another container";
+  EXPECT_THAT(*host.tree->CpusetPids(pod), ElementsAre(5, 7));
+  EXPECT_EQ(1, *host.tree->ReturnToCpuset(pod + "/web", {5, 7}));
+  EXPECT_THAT(*host.tree->CpusetPids(pod), ElementsAre(7)) << "of another container";
   EXPECT_EQ("5\n6", host.kernel.Value("cpuset", pod + "/web", "cgroup.procs"));
-  EXPECT_EQ(0, *host.tree->ReturnStrays(pod + "/web"));
-  EXPECT_EQ(0, *host.tree->ReturnStrays(pod + "/gone"));
+  EXPECT_EQ(0, *host.tree->ReturnToCpuset(pod + "/gone", {7}));
+  EXPECT_THAT(*host.tree->CpusetPids(pod + "/gone"), IsEmpty());
+}
+
+/// Moves no process with an odd pid.
+struct OddOnesStay : testkit::FsWrapper {
+  using FsWrapper::FsWrapper;
+  Result<void> Write(std::string_view path, std::string_view s) override {
+    if (path.ends_with("/cgroup.procs") && (s.back() - '0') % 2 == 1) return FailErrno("write", path, EINVAL);
+    return FsWrapper::Write(path, s);
+  }
+};
+
+TEST(V1TreeTest, AProcessThatCannotBeMovedBackKeepsNoOtherOut) {
+  Host host({}, "");
+  const std::string pod = "kubepods/burstable/podu1";
+  ASSERT_TRUE(host.tree->Create(pod + "/web"));
+  for (const int pid : {5, 8}) {
+    ASSERT_TRUE(host.kernel.AddProcess(pod + "/web", pid));
+    ASSERT_TRUE(host.kernel.ForeignWrite("cpuset", pod, "cgroup.procs", std::to_string(pid)));
+  }
+  const auto tree = host.Open(std::make_unique<OddOnesStay>(host.fs), "");
+  const auto returned = tree->ReturnToCpuset(pod + "/web", {5, 8});
+  ASSERT_FALSE(returned);
+  EXPECT_EQ(EINVAL, returned.error().sys);
+  EXPECT_EQ("8", host.kernel.Value("cpuset", pod + "/web", "cgroup.procs"));
 }
 
 TEST(V1TreeTest, DoesNotWidenWhatIsNotItsOwn) {

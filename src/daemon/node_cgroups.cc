@@ -237,12 +237,12 @@ Result<int> NodeCgroups::ApplyCpus(const Ledger& ledger) {
     if (writes) {
       BERTH_TRY(const int more, cgroup::ApplyCpus(tree_, wanted.inherited));
       BERTH_TRY([[maybe_unused]] const auto changed, SettlePartitions(ledger));
-      BERTH_TRY([[maybe_unused]] const auto strays, ReturnStrays(ledger));
+      ReturnStrays();
       return *writes + more;
     }
     if (writes.error().code != Code::kBusy || look == kLooks) return writes;
     // Somebody's group holds up the pod's it is in: the runtime may be making it, and then it is known soon.
-    BERTH_TRY(const int narrowed, NarrowUnknownGroups(ledger));
+    BERTH_TRY(const int narrowed, NarrowForeignGroups(ledger));
     if (!runtime_makes_groups_ && narrowed == 0) return writes;
     if (!runtime_makes_groups_) continue;
     os::SleepFor(kBetweenLooks);
@@ -257,32 +257,34 @@ Result<void> NodeCgroups::WriteUnlessGone(const std::string& path, const CgroupV
   return {};
 }
 
-/// Groups a runtime is making, or left half made, or somebody else's: whatever they are, they get nothing their pod
-/// does not have. Returns how many had more.
-Result<int> NodeCgroups::NarrowUnknownGroups(const Ledger& ledger) {
+/// Groups a runtime is making, or left half made, or somebody else's, also below containers: whatever they are, they
+/// get nothing that the pod or container above does not have. Returns how many had more.
+Result<int> NodeCgroups::NarrowForeignGroups(const Ledger& ledger) {
   BERTH_TRY(const std::optional<CpuSet> online, tree_.OnlineCpus());
   int narrowed = 0;
-  for (const auto& [uid, pod_path] : pods_)
-    if (KeepsPodToItsCpus(pod_path))
-      BERTH_RETURN_IF_ERROR(NarrowBelow(pod_path, CpusOfPod(uid, ledger, online), narrowed));
+  for (const auto& [path, group] : containers_) narrowed += NarrowBelow(path, CpusNow(group, ledger, online));
+  for (const auto& [uid, path] : pods_)
+    if (KeepsPodToItsCpus(path)) narrowed += NarrowBelow(path, CpusOfPod(uid, ledger, online));
   return narrowed;
 }
 
-/// From the bottom: a group that is to have less must not be above one with more.
-Result<void> NodeCgroups::NarrowBelow(const std::string& above, const CpuSet& most, int& narrowed) {
-  BERTH_TRY(const std::vector<std::string> groups, tree_.Children(above));
-  for (const std::string& group : groups) {
+/// From the bottom: a group that is to have less must not be above one with more. What cannot be read or written is
+/// left; the kernel says again who is in the way.
+int NodeCgroups::NarrowBelow(const std::string& above, const CpuSet& most) {
+  const auto groups = tree_.Children(above);
+  if (!groups || most.empty()) return 0;
+  int narrowed = 0;
+  for (const std::string& group : *groups) {
     const std::string path = fmt::format("{}/{}", above, group);
     if (containers_.contains(path)) continue;
-    BERTH_RETURN_IF_ERROR(NarrowBelow(path, most, narrowed));
+    narrowed += NarrowBelow(path, most);
     const auto now = tree_.ReadCpus(path);
     if (!now || now->IsSubsetOf(most)) continue;
     CgroupValues values;
     values.cpus = now->Intersects(most) ? *now & most : most;
-    BERTH_RETURN_IF_ERROR(WriteUnlessGone(path, values));
-    ++narrowed;
+    if (tree_.Write(path, values)) ++narrowed;
   }
-  return {};
+  return narrowed;
 }
 
 std::string NodeCgroups::PodPathOf(const Pod& pod) const {
@@ -443,10 +445,9 @@ Result<std::vector<Repair>> NodeCgroups::RepairCpusets(const Ledger& ledger) {
   BERTH_TRY(const cgroup::Cpuset root, tree_.ReadCpuset(""));
   BERTH_RETURN_IF_ERROR(RepairSets(wanted.first, root.mems, ledger, out));
   BERTH_RETURN_IF_ERROR(RepairSets(wanted.inherited, root.mems, ledger, out));
-  BERTH_TRY(const auto strays, ReturnStrays(ledger));
-  for (const auto& [path, count] : strays)
+  for (const auto& [path, count] : ReturnStrays())
     out.push_back(
-        {path, fmt::format("{} of its processes {} in the cpuset of its pod", count, count == 1 ? "was" : "were")});
+        {path, fmt::format("{} of its processes {} in the cpuset above", count, count == 1 ? "was" : "were")});
   BERTH_TRY(const std::vector<std::string> partitions, SettlePartitions(ledger));
   for (const std::string& path : partitions)
     out.push_back({path, "it was no partition with CPUs of its own any more, must be " + partition_});
@@ -463,9 +464,12 @@ Result<void> NodeCgroups::RepairSets(const WantedSets& wanted, const NodeSet& al
       if (now.error().code == Code::kNotFound) continue;  // its end is noticed elsewhere
       return std::unexpected(std::move(now).error());
     }
-    BERTH_RETURN_IF_ERROR(AddPartitioned(path, cpus, now->cpus));
-    if (!now->cpus.empty() && now->cpus != cpus) {
-      out.push_back({path, fmt::format("CPUs were {}, must be {}", FormatIds(now->cpus), FormatIds(cpus))});
+    if (now->cpus != cpus) BERTH_RETURN_IF_ERROR(AddPartitioned(path, cpus, now->cpus));
+    // On v1 a set is empty when all its CPUs went offline, and stays so when they are back.
+    const bool to_be_filled = now->cpus.empty() && tree_.layout().version == cgroup::Version::kV1;
+    if (now->cpus != cpus && (!now->cpus.empty() || to_be_filled)) {
+      out.push_back({path, fmt::format("CPUs were {}, must be {}", now->cpus.empty() ? "none" : FormatIds(now->cpus),
+                                       FormatIds(cpus))});
       cpus_differ.emplace_back(path, cpus);
     }
     const auto group = containers_.find(path);
@@ -488,15 +492,30 @@ Result<void> NodeCgroups::RepairSets(const WantedSets& wanted, const NodeSet& al
   return {};
 }
 
-/// path -> how many processes. Of containers with CPUs of their own: others lose theirs only together with everybody.
-Result<std::map<std::string, int>> NodeCgroups::ReturnStrays(const Ledger& ledger) {
+/// v1; path -> how many processes. No reason to stop anything: where they are, they are among their pod's CPUs.
+std::map<std::string, int> NodeCgroups::ReturnStrays() {
   std::map<std::string, int> out;
+  stray_problems_.clear();
+  if (tree_.layout().version != cgroup::Version::kV1) return out;
+  std::vector<int> above;
+  const auto add = [&](const std::string& path, std::vector<int>& to) {
+    const auto pids = tree_.CpusetPids(path);
+    if (pids) to.insert(to.end(), pids->begin(), pids->end());
+  };
+  if (names_.per_qos())
+    for (const QosClass qos : names_.Tiers()) add(names_.Qos(qos), above);
+  std::map<std::string, std::vector<int>> strays;  // by uid
+  for (const auto& [uid, path] : pods_) {
+    std::vector<int> pids = above;
+    add(path, pids);
+    if (!pids.empty()) strays.emplace(uid, std::move(pids));
+  }
   for (const auto& [path, group] : containers_) {
-    const auto pod = ledger.pods.find(group.uid);
-    const Placement* placement = pod == ledger.pods.end() ? nullptr : FindPlacement(pod->second, group.container);
-    if (placement == nullptr || !placement->cpus || placement->cpus->empty()) continue;
-    BERTH_TRY(const int returned, tree_.ReturnStrays(path));
-    if (returned > 0) out.emplace(path, returned);
+    const auto pids = strays.find(group.uid);
+    if (pids == strays.end()) continue;
+    const auto returned = tree_.ReturnToCpuset(path, pids->second);
+    if (!returned) stray_problems_.emplace(path, returned.error().message);
+    if (returned && *returned > 0) out.emplace(path, *returned);
   }
   return out;
 }

@@ -123,8 +123,8 @@ class NodeCgroups {
   /// Gives every container group and Berth's own the CPUs `ledger` says, shrinking before growing. After an error some
   /// groups may still have more than they should: nothing with exclusive CPUs may be started then.
   /// Groups of a runtime are those found so far (FindRuntimeGroups); others are within their pod's. When the kernel
-  /// refuses a pod's CPUs for their sake, or for a group somebody else made there (v1), they are looked for and
-  /// narrowed.
+  /// refuses CPUs for their sake, or for a group somebody else made below a pod or container (v1), they are looked for
+  /// and narrowed.
   Result<int> ApplyCpus(const Ledger& ledger);
   /// Makes the groups of a container (and its pod) with all their values and checks that the kernel took its CPUs.
   Result<CgroupDirs> MakeContainer(const Pod& pod, const Container& container, const Ledger& ledger);
@@ -154,6 +154,9 @@ class NodeCgroups {
   /// From now on containers with CPUs of their own are partitions of `kind` ("root", "isolated"; "none": they are not).
   /// Returns why the kernel cannot do that; empty: it can. Requires: Prepare succeeded.
   Result<std::string> UsePartitions(const std::string& kind, const Ledger& ledger);
+  /// Containers some of whose processes could not be moved back into their cpuset (v1) at the last ApplyCpus or
+  /// RepairCpusets, and why.
+  const std::map<std::string, std::string>& stray_problems() const { return stray_problems_; }
   /// Containers that the kernel refused as partitions since UsePartitions, and why. They have their CPUs all the same.
   const std::map<std::string, std::string>& partition_problems() const { return partition_problems_; }
 
@@ -216,10 +219,10 @@ class NodeCgroups {
   cgroup::PartitionPlan PartitionsOf(const Ledger& ledger, const std::optional<CpuSet>& online) const;
   Result<void> EndPartitions(const Ledger& ledger);
   Result<std::vector<std::string>> SettlePartitions(const Ledger& ledger);
-  Result<std::map<std::string, int>> ReturnStrays(const Ledger& ledger);
+  std::map<std::string, int> ReturnStrays();
   Result<void> AddPartitioned(const std::string& path, const CpuSet& wanted, CpuSet& cpus) const;
-  Result<int> NarrowUnknownGroups(const Ledger& ledger);
-  Result<void> NarrowBelow(const std::string& above, const CpuSet& most, int& narrowed);
+  Result<int> NarrowForeignGroups(const Ledger& ledger);
+  int NarrowBelow(const std::string& above, const CpuSet& most);
   Result<void> WriteUnlessGone(const std::string& path, const CgroupValues& values);
   Result<void> MoveToPool(const std::string& path, const Ledger& ledger);
   std::string CpusetDir(std::string_view path) const;
@@ -240,6 +243,7 @@ class NodeCgroups {
   bool own_group_ = false;
   std::string partition_ = "none";
   std::map<std::string, std::string> partition_problems_;  // path -> why
+  std::map<std::string, std::string> stray_problems_;      // likewise
   bool runtime_makes_groups_ = false;
   std::map<std::string, std::map<std::string, std::string>> ids_;  // uid -> id -> container
   std::function<void(const std::string&)> on_removed_ = [](const std::string&) {};

@@ -196,6 +196,7 @@ class PodManager {
   void RepairValues(os::MonoTime now);
   void UsePartitions();
   void ReportPartitions();
+  void ReportStrays();
   void RepairValuesOf(const std::set<std::string>& only);
 
   // pod_eviction.cc: pressure
@@ -260,6 +261,7 @@ class PodManager {
   std::set<std::string> retold_;                    // groups that systemd wrote to since the last look
   std::map<std::string, std::string> writers_;      // group -> who wrote there since the last look
   std::set<std::string> no_partition_;              // paths of containers that were reported to have none
+  std::set<std::string> has_strays_;                // likewise, to have processes out of their cpuset
   std::set<std::string> foreign_groups_;            // paths that were reported
   std::map<std::string, bool> foreign_containers_;  // paths seen at the last look -> reported
   os::MonoTime last_check_{};

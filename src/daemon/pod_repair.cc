@@ -67,6 +67,7 @@ void PodManager::Check(os::MonoTime now) {
   next_check_ = now + period;
   FollowCpus(now);
   ReportPartitions();
+  ReportStrays();
   if (!retold_.empty()) RepairValuesOf(std::exchange(retold_, {}));
   if (pool_dirty_ || now < next_look_) return;  // with a dirty pool all cpusets are about to be written anyway
   const os::MonoTime begin = parts_.clock.Now();
@@ -111,6 +112,17 @@ void PodManager::ReportPartitions() {
                             fmt::format("the kernel makes it no partition of kind {}: {}; it has its CPUs by its "
                                         "cpuset alone",
                                         options_.cpu_partition, why));
+}
+
+void PodManager::ReportStrays() {
+  std::erase_if(has_strays_, [&](const std::string& path) { return !groups_.stray_problems().contains(path); });
+  for (const auto& [path, why] : groups_.stray_problems())
+    if (has_strays_.insert(path).second)
+      parts_.events.Warning(
+          "FailedCgroupUpdate", "cgroup/" + path,
+          fmt::format("processes that the kernel moved into the cpuset above cannot be moved back: {}; "
+                      "they run on all CPUs of their pod; tried again",
+                      why));
 }
 
 // ---- CPUs that come and go ---------------------------------------------------------------------------------------

@@ -104,26 +104,29 @@ TEST_P(CgroupPoolTestOfSize, AContainerThatWasTakenFromThePoolComesBack) {
   EXPECT_EQ(node_->all_cpus(), *host_->tree().ReadCpus("kubepods/besteffort/podp0/c"));
 }
 
-TEST_F(CgroupPoolTest, AGroupSomebodyMadeInAGuaranteedPodIsNoObstacleAndGetsNoMoreThanThePod) {
+TEST_F(CgroupPoolTest, GroupsSomebodyMadeBelowAPodOrContainerAreNoObstacleAndGetNoMoreThanThat) {
   Pod pod = BestEffort(1);
   pod.containers.front().resources.limits = pod.containers.front().resources.requests = {
       {"cpu", *Quantity::Parse("100m")}, {"memory", *Quantity::Parse("32Mi")}};
   ASSERT_EQ(QosOf(pod), QosClass::kGuaranteed);
   Make(pod);
-  const std::string theirs = "kubepods/podp1/theirs";
-  for (const std::string& made : {theirs, theirs + "/below"}) {
+  const std::vector<std::string> theirs{"kubepods/podp1/theirs", "kubepods/podp1/theirs/below",
+                                        "kubepods/podp1/c/inner"};
+  for (const std::string& made : theirs) {
     for (const std::string& dir : host_->tree().Dirs(made).dirs)
       ASSERT_TRUE(std::filesystem::create_directory(dir)) << dir;
-    if (!host_->v2(
-            "cpuset"))  // v1: empty until somebody fills it; then the kernel refuses to take CPUs from those above
-      host_->ForeignWrite("cpuset", made, "cpuset.cpus", FormatIds(node_->all_cpus()));
+    // v1: empty until somebody fills it; then the kernel refuses to take CPUs from those above.
+    if (!host_->v2("cpuset")) host_->ForeignWrite("cpuset", made, "cpuset.cpus", FormatIds(node_->all_cpus()));
   }
+  for (const std::string& dir : host_->tree().Dirs("kubepods/podp1").dirs)
+    ASSERT_TRUE(std::filesystem::create_directory(dir + "/user@0.service")) << "no name that Berth could give";
   ledger_.shared = Fewer();
   const auto writes = groups_->ApplyCpus(ledger_);
   ASSERT_TRUE(writes) << writes.error().message;
-  EXPECT_EQ(Fewer(), *host_->tree().ReadCpus("kubepods/podp1"));
-  EXPECT_EQ(Fewer(), *host_->tree().ReadCpus("kubepods/podp1/c"));
-  EXPECT_EQ(Fewer(), *host_->tree().ReadCpus(theirs));
+  for (const char* own : {"kubepods/podp1", "kubepods/podp1/c"}) EXPECT_EQ(Fewer(), *host_->tree().ReadCpus(own));
+  for (const std::string& made : theirs) EXPECT_EQ(Fewer(), *host_->tree().ReadCpus(made)) << made;
+  for (const std::string& dir : host_->tree().Dirs("kubepods/podp1").dirs)
+    std::filesystem::remove(dir + "/user@0.service");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ end_guest() { if [ -d /run/systemd/system ]; then systemctl reboot -ff; else reb
 
 if [ -n "$(word shell)" ]; then
   echo
-  echo "Berth's guest: $(uname -r), $(nproc) CPUs, cgroup v2, process 1 is $(cat /proc/1/comm). berthd, berth and the"
+  echo "Berth's guest: $(uname -r), $(nproc) CPUs, process 1 is $(cat /proc/1/comm). berthd, berth and the"
   echo "tests are in PATH; examples are in /opt/berth/examples. Ctrl-D ends the guest."
   cd /root || exit 1
   if [ -d /run/systemd/system ]; then sh; else setsid cttyhack sh; fi

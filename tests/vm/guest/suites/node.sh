@@ -17,16 +17,16 @@ node_start() {
 }
 # node_names CGROUP-ROOT: how the groups are called, by the driver that this guest needs.
 node_names() {
-  mount=/sys/fs/cgroup node_effective=cpuset.cpus.effective
-  [ ! -d /sys/fs/cgroup/cpuset ] || mount=/sys/fs/cgroup/cpuset node_effective=cpuset.effective_cpus # v1
+  node_version=2 node_mount=/sys/fs/cgroup node_effective=cpuset.cpus.effective
+  [ ! -d /sys/fs/cgroup/cpuset ] || node_version=1 node_mount=/sys/fs/cgroup/cpuset node_effective=cpuset.effective_cpus
   if [ -d /run/systemd/system ]; then
     slice=$(echo "$1" | tr - _)
-    node_top=$mount${slice:+/$slice.slice}
+    node_top=$node_mount${slice:+/$slice.slice}
     node_pods=$node_top/${slice:+$slice-}kubepods.slice
     node_own=$node_top/berth${slice:+-$slice}.scope
     node_tier() { echo "$node_pods/${slice:+$slice-}kubepods-$1.slice"; }
   else
-    node_top=$mount${1:+/$1}
+    node_top=$node_mount${1:+/$1}
     node_pods=$node_top/kubepods
     node_own=$node_top/berth
     node_tier() { echo "$node_pods/$1"; }
