@@ -78,11 +78,16 @@ check exact-quota-is-put-back wait_for 5 has "$odd" cpu.max "1500 100000"
 systemctl set-property --runtime "$(unit_of "$odd")" MemoryMax=16M CPUWeight=77
 check memory-is-put-back wait_for 5 has "$odd" memory.max 33554432
 check weight-is-put-back wait_for 5 has "$odd" cpu.weight 5
+pool=$(value "$node_own" cpuset.cpus)
+systemctl set-property --runtime "$(unit_of "$latency")" AllowedCPUs="$pool"
+check cpus-are-put-back wait_for 5 has "$latency" cpuset.cpus "$cpus"
+equal and-systemd-knows-them "$cpus" "$(property "$(unit_of "$latency")" AllowedCPUs)"
+# CPUs the pod does not have take no effect.
 systemctl set-property --runtime "$(unit_of "$odd")" AllowedCPUs="$cpus"
-check cpus-are-put-back wait_for 5 has "$odd" cpuset.cpus "$(value "$node_own" cpuset.cpus)"
+equal cpus-of-others-take-no-effect "$pool" "$(value "$odd" cpuset.cpus.effective)"
 check others-kept-off-after-that kept_off "$latency" "$cpus"
+systemctl set-property --runtime "$(unit_of "$odd")" AllowedCPUs="$pool"
 check all-values-are-as-before wait_for 5 same_values
-equal and-systemd-knows-them "$(value "$odd" cpuset.cpus)" "$(property "$(unit_of "$odd")" AllowedCPUs)"
 berth events | tail -8
 
 # ---- nothing changes: nothing is said ----
