@@ -99,10 +99,8 @@ class HostTree final : public Tree {
   Result<std::string> Checked(std::string_view path) const;
   Result<void> CheckAsked(const CgroupValues& values) const;
   bool Has(std::string_view controller) const;
-  /// Directory of the cgroup in the v2 hierarchy with the cpuset controller; "" without one.
-  std::string PartitionDir(const std::string& full) const;
-  /// The same of v1.
-  std::string OldCpusetDir(const std::string& full) const;
+  /// Directory of the cgroup in the hierarchy with the cpuset controller; "" when that is not of `version`.
+  std::string CpusetDir(Version version, const std::string& full) const;
   Result<std::vector<std::string>> ChildrenOf(const std::string& dir);
   Result<void> AddPids(const std::string& dir, std::set<int>& out);
   Result<std::vector<int>> PidsOf(const std::string& path);
@@ -224,15 +222,15 @@ Result<Cpuset> HostTree::ReadCpuset(std::string_view path) {
   return Cpuset();
 }
 
-std::string HostTree::PartitionDir(const std::string& full) const {
+std::string HostTree::CpusetDir(Version version, const std::string& full) const {
   for (const auto& h : hierarchies_)
-    if (h->v2() && h->Has("cpuset")) return h->Dir(full);
+    if (h->v2() == (version == Version::kV2) && h->Has("cpuset")) return h->Dir(full);
   return "";
 }
 
 Result<std::optional<PartitionState>> HostTree::ReadPartition(std::string_view path) {
   BERTH_TRY(const std::string full, Checked(path));
-  const std::string dir = PartitionDir(full);
+  const std::string dir = CpusetDir(Version::kV2, full);
   if (dir.empty()) return std::nullopt;
   BERTH_TRY(const bool exists, fs_->Exists(dir));
   if (!exists) return FailErrno("read cgroup", dir, ENOENT);
@@ -245,12 +243,12 @@ Result<std::optional<PartitionState>> HostTree::ReadPartition(std::string_view p
 
 Result<void> HostTree::WriteExclusive(std::string_view path, const CpuSet& cpus) {
   BERTH_TRY(const std::string full, Checked(path));
-  return files_.Write(PartitionDir(full) + "/cpuset.cpus.exclusive", cpus.empty() ? "\n" : FormatIds(cpus));
+  return files_.Write(CpusetDir(Version::kV2, full) + "/cpuset.cpus.exclusive", cpus.empty() ? "\n" : FormatIds(cpus));
 }
 
 Result<void> HostTree::WritePartition(std::string_view path, std::string_view kind) {
   BERTH_TRY(const std::string full, Checked(path));
-  return files_.Write(PartitionDir(full) + "/cpuset.cpus.partition", kind);
+  return files_.Write(CpusetDir(Version::kV2, full) + "/cpuset.cpus.partition", kind);
 }
 
 Result<std::vector<std::string>> HostTree::ChildrenOf(const std::string& dir) {
@@ -287,15 +285,9 @@ Result<std::vector<int>> HostTree::Pids(std::string_view path) {
   return PidsOf(full);
 }
 
-std::string HostTree::OldCpusetDir(const std::string& full) const {
-  for (const auto& h : hierarchies_)
-    if (!h->v2() && h->Has("cpuset")) return h->Dir(full);
-  return "";
-}
-
 Result<std::vector<int>> HostTree::CpusetPids(std::string_view path) {
   BERTH_TRY(const std::string full, Checked(path));
-  const std::string dir = OldCpusetDir(full);
+  const std::string dir = CpusetDir(Version::kV1, full);
   if (dir.empty()) return std::vector<int>();
   BERTH_TRY(auto pids, files_.Parsed(dir + "/cgroup.procs", ParsePids));
   return std::move(pids).value_or(std::vector<int>());
@@ -303,7 +295,7 @@ Result<std::vector<int>> HostTree::CpusetPids(std::string_view path) {
 
 Result<int> HostTree::ReturnToCpuset(std::string_view path, const std::vector<int>& pids) {
   BERTH_TRY(const std::string full, Checked(path));
-  const std::string dir = OldCpusetDir(full);
+  const std::string dir = CpusetDir(Version::kV1, full);
   const auto other = std::ranges::find_if(hierarchies_, [](const auto& h) { return !h->Has("cpuset"); });
   if (dir.empty() || other == hierarchies_.end()) return 0;
   std::set<int> own;

@@ -243,8 +243,10 @@ Result<int> NodeCgroups::ApplyCpus(const Ledger& ledger) {
     if (writes.error().code != Code::kBusy || look == kLooks) return writes;
     // Somebody's group holds up the pod's it is in: the runtime may be making it, and then it is known soon.
     BERTH_TRY(const int narrowed, NarrowForeignGroups(ledger));
-    if (!runtime_makes_groups_ && narrowed == 0) return writes;
-    if (!runtime_makes_groups_) continue;
+    if (!runtime_makes_groups_) {
+      if (narrowed == 0) return writes;
+      continue;
+    }
     os::SleepFor(kBetweenLooks);
     for (const auto& [uid, path] : std::map(pods_)) BERTH_RETURN_IF_ERROR(FindRuntimeGroups(uid, ledger));
   }

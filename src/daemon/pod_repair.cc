@@ -35,6 +35,16 @@ std::string WriterOf(const std::map<std::string, std::string>& writers, std::str
   }
 }
 
+/// Problems (path -> why) that were not told yet; those that are gone may be told again.
+std::map<std::string, std::string> Untold(std::set<std::string>& told,
+                                          const std::map<std::string, std::string>& problems) {
+  std::erase_if(told, [&](const std::string& path) { return !problems.contains(path); });
+  std::map<std::string, std::string> out;
+  for (const auto& problem : problems)
+    if (told.insert(problem.first).second) out.insert(problem);
+  return out;
+}
+
 }  // namespace
 
 void PodManager::Tick(os::MonoTime now) {
@@ -105,24 +115,19 @@ void PodManager::UsePartitions() {
 }
 
 void PodManager::ReportPartitions() {
-  std::erase_if(no_partition_, [&](const std::string& path) { return !groups_.partition_problems().contains(path); });
-  for (const auto& [path, why] : groups_.partition_problems())
-    if (no_partition_.insert(path).second)
-      parts_.events.Warning("CpuPartitionUnavailable", "cgroup/" + path,
-                            fmt::format("the kernel makes it no partition of kind {}: {}; it has its CPUs by its "
-                                        "cpuset alone",
-                                        options_.cpu_partition, why));
+  for (const auto& [path, why] : Untold(no_partition_, groups_.partition_problems()))
+    parts_.events.Warning("CpuPartitionUnavailable", "cgroup/" + path,
+                          fmt::format("the kernel makes it no partition of kind {}: {}; it has its CPUs by its "
+                                      "cpuset alone",
+                                      options_.cpu_partition, why));
 }
 
 void PodManager::ReportStrays() {
-  std::erase_if(has_strays_, [&](const std::string& path) { return !groups_.stray_problems().contains(path); });
-  for (const auto& [path, why] : groups_.stray_problems())
-    if (has_strays_.insert(path).second)
-      parts_.events.Warning(
-          "FailedCgroupUpdate", "cgroup/" + path,
-          fmt::format("processes that the kernel moved into the cpuset above cannot be moved back: {}; "
-                      "they run on all CPUs of their pod; tried again",
-                      why));
+  for (const auto& [path, why] : Untold(has_strays_, groups_.stray_problems()))
+    parts_.events.Warning("FailedCgroupUpdate", "cgroup/" + path,
+                          fmt::format("processes that the kernel moved into the cpuset above cannot be moved back: {}; "
+                                      "they run on all CPUs of their pod; tried again",
+                                      why));
 }
 
 // ---- CPUs that come and go ---------------------------------------------------------------------------------------

@@ -29,8 +29,7 @@ stty -F /dev/ttyS2 raw -echo
 exec 7>/dev/ttyS1
 . /opt/berth/suites/common.sh
 for suite in $(word suites | tr , ' '); do
-  now
-  echo "$now s: === $suite"
+  say "=== $suite"
   . "/opt/berth/suites/$suite.sh"
 done
 tar -C /tmp/out -cf /dev/ttyS2 .

@@ -1,14 +1,16 @@
 # For the suites; sourced by init. Results go to descriptor 7, and to the console with the guest's second.
 pass() {
   echo "pass $suite/$1" >&7
-  now
-  echo "$now s: $1"
+  say "$1"
 }
 fail() {
   echo "fail $suite/$1" >&7
   shift
+  say "FAILED: $*"
+}
+say() {
   now
-  echo "$now s: FAILED: $*"
+  echo "$now s: $*"
 }
 # Sets `now`, the seconds since the guest's start. Without a process: a suite asks often.
 now() {
