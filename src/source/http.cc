@@ -191,7 +191,7 @@ Result<std::unique_ptr<Source>> OpenHttp(HttpOptions options) {
   BERTH_RETURN_IF_ERROR(CheckHttp(options));
   BERTH_TRY(const Url url, ParseUrl(options.url, kUrlField));
   BERTH_TRY(os::EventFd done, os::EventFd::Open());
-  auto getter = MakeHttpGetter(url, options.headers, options.timeout, options.url);
+  BERTH_TRY(auto getter, MakeHttpGetter(url, options.headers, options.timeout, options.url));
   return std::unique_ptr<Source>(std::make_unique<HttpSource>(std::move(options), std::move(getter), std::move(done)));
 }
 

@@ -1,16 +1,12 @@
 #include "source/http_request.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <httplib.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "base/mutex.h"
 #include "base/text.h"
-#include "os/unique_fd.h"
+#include "http/client.h"
 
 namespace berth::source {
 namespace {
@@ -50,64 +46,19 @@ Result<void> ReadHostAndPort(std::string_view text, std::string_view field, Url&
 
 class Getter final : public HttpGetter {
  public:
-  Getter(const Url& url, const Headers& headers, os::Millis timeout, std::string shown)
-      : target_(url.target), shown_(std::move(shown)) {
-    if (url.tls)
-      client_ = std::make_unique<httplib::SSLClient>(url.host, url.port);
-    else
-      client_ = std::make_unique<httplib::ClientImpl>(url.host, url.port);
-    client_->set_connection_timeout(timeout);
-    client_->set_read_timeout(timeout);
-    client_->set_write_timeout(timeout);
-    const bool usual = url.port == (url.tls ? 443 : 80);
-    const std::string host = url.host.find(':') == std::string::npos ? url.host : "[" + url.host + "]";
-    client_->set_socket_options([this](int fd) { Remember(fd); });
-    headers_ = {{"Accept", "application/yaml, application/json"}, {"Connection", "close"}};
-    for (const auto& [name, values] : headers)
-      for (const std::string& value : values) headers_.emplace(name, value);
-    if (!headers_.contains("Host")) headers_.emplace("Host", usual ? host : fmt::format("{}:{}", host, url.port));
-  }
+  Getter(std::unique_ptr<http::Client> client, http::ClientRequest request, std::string shown)
+      : client_(std::move(client)), request_(std::move(request)), shown_(std::move(shown)) {}
 
   Result<std::string> Get() override {
-    std::string body;
-    int status = 0;
-    bool too_large = false;
-    const httplib::Result result = client_->Get(
-        target_, headers_,
-        [&](const httplib::Response& response) {
-          status = response.status;
-          return status == 200;
-        },
-        [&](const char* data, std::size_t size) {
-          too_large = body.size() + size > kMaxBody;
-          if (!too_large) body.append(data, size);
-          return !too_large;
-        });
-    ForgetSocket();
-    if (too_large) return Failed(fmt::format("the answer is larger than {} MiB", kMaxBody >> 20));
-    if (status != 0 && status != 200) return Failed(AboutStatus(status));
-    if (!result) return Failed(httplib::to_string(result.error()));
-    return body;
+    auto answer = client_->Send(request_);
+    if (!answer) return Failed(answer.error().message);
+    if (answer->status != 200) return Failed(AboutStatus(answer->status));
+    return std::move(answer->body);
   }
 
-  /// httplib's own stop() waits while a connection is being made; a socket that is shut down ends that too.
-  void Stop() override {
-    const MutexLock lock(mutex_);
-    if (socket_.valid()) ::shutdown(socket_.get(), SHUT_RDWR);
-  }
+  void Stop() override { client_->Stop(); }
 
  private:
-  /// Called for each socket before it is connected. The copy keeps its number from being somebody else's at Stop.
-  void Remember(int fd) BERTH_EXCLUDES(mutex_) {
-    os::UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    const MutexLock lock(mutex_);
-    socket_ = std::move(copy);
-  }
-  void ForgetSocket() BERTH_EXCLUDES(mutex_) {
-    const MutexLock lock(mutex_);
-    socket_.reset();
-  }
-
   std::unexpected<Error> Failed(std::string_view why) const {
     return Fail(Code::kIo, fmt::format("get {}: {}", shown_, why));
   }
@@ -120,12 +71,9 @@ class Getter final : public HttpGetter {
     return fmt::format("it answers with status {}, not 200", status);
   }
 
-  std::unique_ptr<httplib::ClientImpl> client_;
-  httplib::Headers headers_;
-  std::string target_;
+  std::unique_ptr<http::Client> client_;
+  http::ClientRequest request_;
   std::string shown_;
-  Mutex mutex_;
-  os::UniqueFd socket_ BERTH_GUARDED_BY(mutex_);  // of the request under way
 };
 
 }  // namespace
@@ -169,9 +117,18 @@ Result<void> CheckHeaders(const Headers& headers, std::string_view field) {
   return {};
 }
 
-std::unique_ptr<HttpGetter> MakeHttpGetter(const Url& url, const Headers& headers, os::Millis timeout,
-                                           std::string shown) {
-  return std::make_unique<Getter>(url, headers, timeout, std::move(shown));
+Result<std::unique_ptr<HttpGetter>> MakeHttpGetter(const Url& url, const Headers& headers, os::Millis timeout,
+                                                   std::string shown) {
+  BERTH_TRY(auto client, http::MakeClient());
+  const std::string host = url.host.find(':') == std::string::npos ? url.host : "[" + url.host + "]";
+  http::ClientRequest request;
+  request.url = fmt::format("{}://{}:{}{}", url.tls ? "https" : "http", host, url.port, url.target);
+  request.headers.emplace_back("Accept", "application/yaml, application/json");
+  for (const auto& [name, values] : headers)
+    for (const std::string& value : values) request.headers.emplace_back(name, value);
+  request.patience = timeout;
+  request.max_body = HttpGetter::kMaxBody;
+  return std::make_unique<Getter>(std::move(client), std::move(request), std::move(shown));
 }
 
 }  // namespace berth::source

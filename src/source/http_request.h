@@ -38,8 +38,9 @@ class HttpGetter {
   virtual void Stop() = 0;
 };
 /// `timeout`: of connecting, and of each wait for more of the answer. `shown`: what messages call the URL.
-std::unique_ptr<HttpGetter> MakeHttpGetter(const Url& url, const Headers& headers, os::Millis timeout,
-                                           std::string shown);
+/// Errors: of http::MakeClient.
+Result<std::unique_ptr<HttpGetter>> MakeHttpGetter(const Url& url, const Headers& headers, os::Millis timeout,
+                                                   std::string shown);
 
 }  // namespace berth::source
 

@@ -7,6 +7,7 @@
 #include "os/unique_fd.h"
 #include "source/http_request.h"
 #include "source/source.h"
+#include "testing/raw_server.h"
 #include "testing/web_page.h"
 
 namespace berth::source {
@@ -177,6 +178,26 @@ TEST_F(HttpSourceTest, NobodyThereIsAskedAgainSoonerUntilTheFirstAnswer) {
   }
   EXPECT_THAT(waits, ElementsAre(Millis(1000), Millis(2000), Millis(4000), Millis(8000), Millis(16'000), Millis(20'000),
                                  Millis(20'000)));
+}
+
+TEST_F(HttpSourceTest, AnAnswerWithoutEndIsAProblemThatSaysSo) {
+  const testkit::RawServer server("HTTP/1.1 200 " + std::string(50'000, 'x') + "\r\n\r\n" + PodYaml("web"));
+  Open(server.url());
+  const auto snapshot = AskOnce();
+  ASSERT_TRUE(snapshot);
+  EXPECT_FALSE(snapshot->ready);
+  EXPECT_THAT(snapshot->problems.front().message,
+              HasSubstr("get " + server.url() + ": the answer's headers are larger than 32 KiB"));
+}
+
+TEST_F(HttpSourceTest, AnAnswerThatBreaksOffIsNotAnEmptyOne) {
+  for (const char* const part : {"HTTP/1.1 200 OK\r\nContent-", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"}) {
+    const testkit::RawServer server((std::string(part)));
+    Open(server.url());
+    const auto snapshot = AskOnce();
+    ASSERT_TRUE(snapshot);
+    EXPECT_FALSE(snapshot->ready) << part;
+  }
 }
 
 /// Takes connections and never says a word.

@@ -1,0 +1,213 @@
+#include "http/client.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+#include <system_error>
+
+#include "base/text.h"
+
+namespace berth::http {
+namespace {
+
+constexpr int kLongestWait = 1'000;  // ms; looks whether the other side still does something
+
+struct EasyEnd {
+  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+};
+struct MultiEnd {
+  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+};
+struct ListEnd {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using Easy = std::unique_ptr<CURL, EasyEnd>;
+using Multi = std::unique_ptr<CURLM, MultiEnd>;
+using Lines = std::unique_ptr<curl_slist, ListEnd>;
+
+/// What has come of one answer.
+struct Coming {
+  CURL* easy = nullptr;
+  std::size_t max_body = 0;
+  std::size_t header_bytes = 0;
+  std::string body;
+  bool header_complete = false;
+  bool header_too_large = false;
+  bool body_too_large = false;
+  bool enough = false;  // of a refusal
+  std::uint64_t steps = 0;
+
+  int Status() const {
+    long status = 0;
+    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    return static_cast<int>(status);
+  }
+};
+
+std::size_t TakeHeader(const char* bytes, std::size_t /*one*/, std::size_t size, void* to) {
+  auto& coming = *static_cast<Coming*>(to);
+  ++coming.steps;
+  const std::string_view line(bytes, size);
+  if (line.starts_with("HTTP/")) coming.header_complete = false;
+  if (Trim(line).empty()) coming.header_complete = true;
+  coming.header_bytes += size;
+  coming.header_too_large = coming.header_bytes > kMostHeaderBytes;
+  return coming.header_too_large ? 0 : size;
+}
+
+std::size_t TakeBody(const char* data, std::size_t /*one*/, std::size_t size, void* to) {
+  auto& coming = *static_cast<Coming*>(to);
+  ++coming.steps;
+  const int status = coming.Status();
+  const bool success = status >= 200 && status < 300;
+  const std::size_t most = success ? coming.max_body : kMostOfARefusal;
+  if (coming.body.size() + size <= most) {
+    coming.body.append(data, size);
+    return size;
+  }
+  (success ? coming.body_too_large : coming.enough) = true;
+  return 0;
+}
+
+/// A header line as curl wants it: one without a value would be left out otherwise.
+std::string Line(const std::string& name, const std::string& value) {
+  return Trim(value).empty() ? name + ";" : name + ": " + value;
+}
+
+Lines MakeLines(const ClientRequest& request) {
+  Lines lines(curl_slist_append(nullptr, "Connection: close"));
+  const auto add = [&](const std::string& line) {
+    curl_slist* const longer = curl_slist_append(lines.get(), line.c_str());
+    if (longer == nullptr) return;
+    static_cast<void>(lines.release());  // is part of `longer`
+    lines.reset(longer);
+  };
+  for (const auto& [name, value] : request.headers) add(Line(name, value));
+  if (request.method == "POST") add("Expect:");  // nobody waits for leave to send its body
+  return lines;
+}
+
+class CurlClient final : public Client {
+ public:
+  CurlClient(Easy easy, Multi multi) : multi_(std::move(multi)), easy_(std::move(easy)) {}
+
+  Result<ClientAnswer> Send(const ClientRequest& request) override {
+    stopped_ = false;
+    Coming coming{.easy = easy_.get(), .max_body = request.max_body};
+    const Lines lines = MakeLines(request);
+    std::array<char, CURL_ERROR_SIZE> words{};
+    Prepare(request, lines.get(), coming, words.data());
+    CURLcode code = CURLE_FAILED_INIT;
+    if (curl_multi_add_handle(multi_.get(), easy_.get()) == CURLM_OK) {
+      code = Drive(request.patience, coming);
+      curl_multi_remove_handle(multi_.get(), easy_.get());
+    }
+    if (coming.header_too_large || (code == CURLE_OUT_OF_MEMORY && coming.body.empty()))
+      return Fail(Code::kExhausted, "the answer's headers are larger than 32 KiB");
+    if (coming.body_too_large)
+      return Fail(Code::kExhausted, "the answer is larger than " + std::to_string(request.max_body >> 20) + " MiB");
+    if (code != CURLE_OK && !coming.enough) return Fail(Code::kIo, Why(code, words.data()));
+    // Curl takes an answer that ends there for one with an empty body, which would mean "no pods".
+    if (!coming.header_complete) return Fail(Code::kIo, "the answer ends within its headers");
+    return ClientAnswer{.status = coming.Status(), .body = std::move(coming.body)};
+  }
+
+  void Stop() override {
+    stopped_ = true;
+    curl_multi_wakeup(multi_.get());
+  }
+
+ private:
+  /// What curl_easy_setopt takes depends on the option: nothing here can fail but for want of memory, which Send meets
+  /// again.
+  template <class T>
+  void Set(CURLoption option, T value) {
+    curl_easy_setopt(easy_.get(), option, value);
+  }
+
+  void Prepare(const ClientRequest& request, curl_slist* lines, Coming& coming, char* words) {
+    curl_easy_reset(easy_.get());
+    Set(CURLOPT_URL, request.url.c_str());
+    Set(CURLOPT_PATH_AS_IS, 1L);
+    Set(CURLOPT_PROTOCOLS_STR, "http,https");
+    Set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
+    Set(CURLOPT_PROXY, "");
+    Set(CURLOPT_FOLLOWLOCATION, 0L);
+    Set(CURLOPT_FORBID_REUSE, 1L);
+    Set(CURLOPT_NOSIGNAL, 1L);
+    Set(CURLOPT_QUICK_EXIT, 1L);  // a name server that is silent holds up nobody's end
+    Set(CURLOPT_HTTPHEADER, lines);
+    Set(CURLOPT_HEADERFUNCTION, &TakeHeader);
+    Set(CURLOPT_HEADERDATA, static_cast<void*>(&coming));
+    Set(CURLOPT_WRITEFUNCTION, &TakeBody);
+    Set(CURLOPT_WRITEDATA, static_cast<void*>(&coming));
+    Set(CURLOPT_ERRORBUFFER, words);
+    if (!request.unix_socket.empty()) Set(CURLOPT_UNIX_SOCKET_PATH, request.unix_socket.c_str());
+    if (request.method == "POST") {
+      Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
+      Set(CURLOPT_POSTFIELDS, request.body.data());
+    } else if (request.method != "GET") {
+      Set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    }
+  }
+
+  CURLcode Drive(os::Millis patience, const Coming& coming) {
+    const os::Clock& clock = os::SystemClock();
+    std::uint64_t seen = 0;
+    os::MonoTime give_up = clock.Now() + patience;
+    for (int running = 1;;) {
+      if (curl_multi_perform(multi_.get(), &running) != CURLM_OK) return CURLE_FAILED_INIT;
+      if (running == 0) return Outcome();
+      if (stopped_) return CURLE_ABORTED_BY_CALLBACK;
+      curl_off_t sent = 0;
+      curl_easy_getinfo(easy_.get(), CURLINFO_SIZE_UPLOAD_T, &sent);
+      const os::MonoTime now = clock.Now();
+      if (const std::uint64_t steps = coming.steps + static_cast<std::uint64_t>(sent); steps != seen) {
+        seen = steps;
+        give_up = now + patience;
+      }
+      if (now >= give_up) return CURLE_OPERATION_TIMEDOUT;
+      const auto left = std::chrono::ceil<os::Millis>(give_up - now).count();
+      curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(std::min<std::int64_t>(left, kLongestWait)), nullptr);
+    }
+  }
+
+  CURLcode Outcome() {
+    int left = 0;
+    while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left))
+      if (message->msg == CURLMSG_DONE) return message->data.result;
+    return CURLE_FAILED_INIT;
+  }
+
+  /// Curl's own words hold times and ports of this one attempt, except where they say more than the code does.
+  std::string Why(CURLcode code, const char* words) {
+    if (code == CURLE_ABORTED_BY_CALLBACK) return "it was given up";
+    if (code == CURLE_OPERATION_TIMEDOUT) return "the other side is silent";
+    if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR) return Printable(words, 300);
+    long error = 0;
+    curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &error);
+    std::string why = curl_easy_strerror(code);
+    if (code == CURLE_COULDNT_CONNECT && error != 0)
+      why += ": " + std::system_category().message(static_cast<int>(error));
+    return why;
+  }
+
+  std::atomic<bool> stopped_ = false;
+  Multi multi_;
+  Easy easy_;  // goes first
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Client>> MakeClient() {
+  Easy easy(curl_easy_init());
+  Multi multi(curl_multi_init());
+  if (easy == nullptr || multi == nullptr) return Fail(Code::kIo, "the HTTP library cannot be readied");
+  return std::make_unique<CurlClient>(std::move(easy), std::move(multi));
+}
+
+}  // namespace berth::http

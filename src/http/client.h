@@ -1,0 +1,54 @@
+// Asking an HTTP server: one request, one answer, both bounded. Over TCP, TLS or a unix socket.
+#ifndef BERTH_HTTP_CLIENT_H_
+#define BERTH_HTTP_CLIENT_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "os/clock.h"
+
+namespace berth::http {
+
+using HeaderList = std::vector<std::pair<std::string, std::string>>;
+
+/// Of an answer that is no success this much is kept, and no more is waited for.
+inline constexpr std::size_t kMostOfARefusal = std::size_t{1} << 20;
+/// Status line and headers together.
+inline constexpr std::size_t kMostHeaderBytes = std::size_t{32} << 10;
+
+struct ClientRequest {
+  std::string method = "GET";
+  std::string url;              ///< http or https; sent as it stands
+  std::string unix_socket;      ///< connects here instead of to the URL's host; "" for the host
+  HeaderList headers;           ///< beside Host and "Connection: close"; a Host of one's own replaces that
+  std::string body;             ///< sent with POST only
+  os::Millis patience{30'000};  ///< how long the other side may do nothing: of connecting and of each wait for more
+  std::size_t max_body = 0;     ///< a success with a larger body is an error
+};
+
+struct ClientAnswer {
+  int status = 0;
+  std::string body;
+};
+
+/// Uses no proxy and no other setting of the environment, follows no redirection, takes no content encoding, and keeps
+/// no connection. Servers behind https need a certificate the system trusts for their name.
+class Client {
+ public:
+  virtual ~Client() = default;
+  /// Thread: one at a time. Errors: kIo with one sentence for people, without the URL and the same each time for the
+  /// same trouble; kExhausted when the answer is larger than its bounds.
+  virtual Result<ClientAnswer> Send(const ClientRequest& request) = 0;
+  /// Thread: any. Ends a Send that is under way with an error; before one begins it does nothing.
+  virtual void Stop() = 0;
+};
+/// Errors: kIo when the library cannot be readied.
+Result<std::unique_ptr<Client>> MakeClient();
+
+}  // namespace berth::http
+
+#endif  // BERTH_HTTP_CLIENT_H_
