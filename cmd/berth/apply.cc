@@ -77,7 +77,7 @@ Result<Manifest> LoadManifest(const std::string& file, const Session& session) {
 int AwaitStart(const Json& result, const std::string& old_uid, const WaitOptions& options, const Session& session) {
   for (const os::MonoTime start = os::SystemClock().Now();; os::SleepFor(kAskAgain)) {
     const auto pod = session.Get(PodPath("pods", result));
-    if (!pod && (pod.error().code != Code::kNotFound || !session.Reachable())) return session.Report(pod.error());
+    if (!pod && pod.error().code != Code::kNotFound) return session.Report(pod.error());
     if (pod && Text(*pod, "uid") != old_uid && Text(*pod, "phase") != "Pending") {
       if (Text(*pod, "phase") != "Failed") return kOk;
       session.err() << "berth: " << FullName(result) << ": " << Text(*pod, "reason") << ": " << Text(*pod, "message")

@@ -61,7 +61,7 @@ int Follow(const std::string& log, Json answer, Printer& printer, const Session&
     if (!more) os::SleepFor(kFollowPeriod);
     auto next = session.Get(log + "?log=" + api::EncodeQuery(Text(answer, "path")) +
                             "&after=" + api::EncodeQuery(Text(answer, "next")));
-    if (!next && next.error().code == Code::kNotFound && session.Reachable()) break;  // the pod is gone
+    if (!next && next.error().code == Code::kNotFound) break;  // the pod is gone
     if (!next) return session.Report(next.error());
     answer = *std::move(next);
   }

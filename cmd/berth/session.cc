@@ -29,7 +29,7 @@ int Session::PrintData(const codec::Json& data) const {
   return kOk;
 }
 
-bool Session::Reachable() const { return api::ProbeSocket(options_.socket).code == Code::kBusy; }
+bool Session::Reachable() const { return api::ProbeSocket(options_.socket).code == Code::kInUse; }
 
 int Session::Report(const Error& error) const {
   err_ << "berth: " << error.message << '\n';

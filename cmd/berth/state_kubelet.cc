@@ -70,8 +70,8 @@ Result<state::Takeover> Import(const StateOptions& options) {
   BERTH_TRY(const std::unique_ptr<state::Store> store, state::Store::Open(folder));
   BERTH_TRY(const std::optional<state::Saved> before, store->Load(&out.notes));
   if (before && !before->ledger.pods.empty() && !options.force)
-    return Fail(Code::kBusy, folder + "/ledger already holds " + std::to_string(before->ledger.pods.size()) +
-                                 " pods; --force replaces it (it stays as ledger.prev)");
+    return Fail(Code::kConflict, folder + "/ledger already holds " + std::to_string(before->ledger.pods.size()) +
+                                     " pods; --force replaces it (it stays as ledger.prev)");
   if (before) out.ledger.revision = before->ledger.revision + 1;
   BERTH_RETURN_IF_ERROR(store->Save({.ledger = out.ledger, .boot_id = "", .machine_fingerprint = ""}));
   return out;

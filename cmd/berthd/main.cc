@@ -144,7 +144,7 @@ int Serve(const CommandLine& line) {
   auto daemon = Daemon::Make(line, *std::move(settings), BERTH_VERSION, Notifier::FromEnvironment(), log);
   if (!daemon) {
     log.Error(daemon.error().message);
-    return daemon.error().code == Code::kBusy ? kInUse : kFailed;
+    return daemon.error().code == Code::kInUse ? kInUse : kFailed;
   }
   if (auto done = (*daemon)->Run(); !done) {
     log.Error(done.error().message);

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <thread>
 #include <vector>
 
 #include "api/client.h"
 #include "api/server.h"
+#include "api/wire.h"
 #include "testing/fixtures.h"
 
 namespace berth::api {
@@ -196,10 +198,44 @@ TEST_F(ApiTest, SeveralCallersAreServedAtOnce) {
   EXPECT_EQ(backend.calls, 160);
 }
 
+/// "InUse" for kInUse, which JSON calls "in-use".
+std::string EnumName(Code code) {
+  std::string out;
+  bool capital = true;
+  for (const char c : Name(code)) {
+    if (c != '-') out += capital ? static_cast<char>(c - 'a' + 'A') : c;
+    capital = c == '-';
+  }
+  return out;
+}
+
+/// Rows of a table of codes, each cut after so many columns.
+std::string FirstColumns(const std::string& file, int columns) {
+  std::ifstream in(testkit::SourcePath(file));
+  std::string out;
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("| k")) continue;
+    std::size_t end = 0;
+    for (int i = 0; i < columns; ++i) end = line.find('|', end + 1);
+    out += line.substr(0, end + 1) + "\n";
+  }
+  return out;
+}
+
+TEST(ApiErrorTest, EveryCodeSurvivesTheWireAndIsInTheTableOfErrors) {
+  std::string table;
+  for (const Code code : kCodes) {
+    EXPECT_EQ(code, ErrorIn(*codec::ParseJson(FormatError({code, 0, "x"}), "test"))->code);
+    table += "| k" + EnumName(code) + " | " + std::string(Name(code)) + " | " + std::to_string(HttpStatusOf(code)) +
+             (code == Code::kInUse ? " | 3 |\n" : " | 1 |\n");
+  }
+  EXPECT_EQ(table, FirstColumns("docs/reference/errors.md", 4));
+}
+
 TEST_F(ApiTest, NobodyThereSaysThatBerthdIsNotRunning) {
   const auto call = Call(socket, "GET", "/v1/status");
   ASSERT_FALSE(call);
-  EXPECT_EQ(call.error().code, Code::kNotFound);
+  EXPECT_EQ(call.error().code, Code::kUnreachable);
   EXPECT_NE(call.error().message.find(socket), std::string::npos);
 }
 
@@ -208,7 +244,7 @@ TEST_F(ApiTest, ASocketInUseIsNotTakenAndAStaleOneIsReplaced) {
   EchoBackend other;
   const auto second = Server::Start({.socket = socket, .group = ""}, other);
   ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().code, Code::kBusy);
+  EXPECT_EQ(second.error().code, Code::kInUse);
   server.reset();
   const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);  // a server that died leaves its file behind
   sockaddr_un address{};

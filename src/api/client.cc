@@ -3,8 +3,6 @@
 #include <httplib.h>
 #include <sys/socket.h>
 
-#include <cerrno>
-
 #include "api/wire.h"
 
 namespace berth::api {
@@ -12,14 +10,14 @@ namespace {
 
 std::unexpected<Error> NotReached(const std::string& socket) {
   const Error probe = ProbeSocket(socket);
-  if (probe.code == Code::kNotFound || probe.sys == ECONNREFUSED)
-    return Fail(Code::kNotFound,
+  if (probe.code == Code::kNotFound || probe.code == Code::kUnreachable)
+    return Fail(Code::kUnreachable,
                 "berthd is not running: nobody answers on " + socket + "; start it, or name its socket with --socket");
   if (probe.code == Code::kPermission)
     return Fail(Code::kPermission,
                 probe.message + "; run as root or as a member of the group named by socketGroup in Berth's settings");
-  if (probe.code == Code::kBusy)
-    return Fail(Code::kBusy, "berthd does not answer on " + socket + "; see its log (journalctl -u berthd)");
+  if (probe.code == Code::kInUse)
+    return Fail(Code::kUncertain, "berthd does not answer on " + socket + "; see its log (journalctl -u berthd)");
   return std::unexpected(probe);
 }
 

@@ -211,8 +211,8 @@ class HttpServer final : public Server {
   Result<void> ReplaceStaleSocket() {
     const Error probe = ProbeSocket(options_.socket);
     if (probe.code == Code::kInvalid) return std::unexpected(probe);
-    if (probe.code == Code::kBusy)
-      return Fail(Code::kBusy, probe.message + "; stop that program or choose another socket with --socket");
+    if (probe.code == Code::kInUse)
+      return Fail(Code::kInUse, probe.message + "; stop that program or choose another socket with --socket");
     struct stat info{};
     if (::lstat(options_.socket.c_str(), &info) != 0) return {};
     if (!S_ISSOCK(info.st_mode))
@@ -322,9 +322,16 @@ int HttpStatusOf(Code code) {
     case Code::kInvalid: return 400;
     case Code::kPermission: return 403;
     case Code::kNotFound: return 404;
-    case Code::kBusy: return 409;
+    case Code::kInUse:
+    case Code::kConflict: return 409;
     case Code::kExhausted:
     case Code::kUnsupported: return 422;
+    case Code::kOverloaded: return 429;
+    case Code::kUncertain:
+    case Code::kUnreachable: return 502;
+    case Code::kBusy:
+    case Code::kCancelled: return 503;
+    case Code::kTimeout: return 504;
     case Code::kCorrupt:
     case Code::kIo:
     case Code::kInternal: return 500;

@@ -24,7 +24,7 @@ int HttpStatusOf(Code code);
 class Server {
  public:
   /// `backend` must outlive the server. The socket has mode 0660 from its first moment.
-  /// Errors: kBusy when somebody already answers on that socket; kInvalid (path too long, unknown group);
+  /// Errors: kInUse when somebody already answers on that socket; kInvalid (path too long, unknown group);
   /// kPermission and kIo from the system, naming the socket.
   static Result<std::unique_ptr<Server>> Start(const ServerOptions& options, Backend& backend);
   /// Stops: calls in flight are answered first, then the socket file is removed.

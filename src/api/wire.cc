@@ -12,9 +12,6 @@
 namespace berth::api {
 namespace {
 
-constexpr std::array kCodes = {Code::kNotFound,    Code::kInvalid,    Code::kExhausted, Code::kCorrupt, Code::kBusy,
-                               Code::kUnsupported, Code::kPermission, Code::kIo,        Code::kInternal};
-
 Code CodeNamed(std::string_view name) {
   const auto* it = std::ranges::find_if(kCodes, [&](Code code) { return Name(code) == name; });
   return it == kCodes.end() ? Code::kInternal : *it;
@@ -51,7 +48,7 @@ Error ProbeSocket(const std::string& path) {
   if (!fd.valid()) return FailErrno("open a socket", "", errno).error();
   // The socket API takes every address family through this one pointer type.
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
-    return {Code::kBusy, 0, "somebody answers on socket " + path};
+    return {Code::kInUse, 0, "somebody answers on socket " + path};
   const Error error = FailErrno("connect to", path, errno).error();
   return error;
 }

@@ -13,7 +13,14 @@ std::string_view Name(Code code) {
     case Code::kInvalid: return "invalid";
     case Code::kExhausted: return "exhausted";
     case Code::kCorrupt: return "corrupt";
+    case Code::kInUse: return "in-use";
     case Code::kBusy: return "busy";
+    case Code::kConflict: return "conflict";
+    case Code::kOverloaded: return "overloaded";
+    case Code::kTimeout: return "timeout";
+    case Code::kCancelled: return "cancelled";
+    case Code::kUncertain: return "uncertain";
+    case Code::kUnreachable: return "unreachable";
     case Code::kUnsupported: return "unsupported";
     case Code::kPermission: return "permission";
     case Code::kIo: return "io";
@@ -21,6 +28,8 @@ std::string_view Name(Code code) {
   }
   return "internal";
 }
+
+bool MayBeDone(Code code) { return code == Code::kTimeout || code == Code::kCancelled || code == Code::kUncertain; }
 
 Code CodeOf(int sys) {
   switch (sys) {
@@ -38,6 +47,17 @@ Code CodeOf(int sys) {
     case EBUSY:
     case EAGAIN:
     case ETXTBSY: return Code::kBusy;
+    case EADDRINUSE: return Code::kInUse;
+    case ETIMEDOUT: return Code::kTimeout;
+    case ECANCELED: return Code::kCancelled;
+    case ECONNRESET:
+    case ECONNABORTED:
+    case EPIPE: return Code::kUncertain;
+    case ECONNREFUSED:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENETDOWN:
+    case ENETUNREACH: return Code::kUnreachable;
     case ENOSYS:
     case EOPNOTSUPP: return Code::kUnsupported;
     case EPERM:

@@ -5,6 +5,8 @@
 #ifndef BERTH_BASE_RESULT_H_
 #define BERTH_BASE_RESULT_H_
 
+#include <array>
+#include <cstddef>
 #include <expected>
 #include <string>
 #include <string_view>
@@ -18,15 +20,32 @@ enum class Code {
   kInvalid,      ///< the input is wrong; the message names file, field and cure
   kExhausted,    ///< not enough of something (CPUs, disk space)
   kCorrupt,      ///< stored bytes fail their checksum or grammar
-  kBusy,         ///< somebody else holds it (EBUSY, a lock); may be retried
+  kInUse,        ///< another process holds it (a lock, a socket, a directory): berthd's exit status 3
+  kBusy,         ///< the kernel still works with it (EBUSY, processes remain): the same call may succeed later
+  kConflict,     ///< what is there does not allow it (a container that runs cannot be forgotten); change that first
+  kOverloaded,   ///< too many at once; nothing was done; try later
+  kTimeout,      ///< the deadline passed without an answer: nobody knows whether it was done
+  kCancelled,    ///< given up by who asked, or because berthd stops: likewise
+  kUncertain,    ///< it was sent, and the answer was lost or makes no sense: likewise
+  kUnreachable,  ///< nobody answers there; nothing was sent
   kUnsupported,  ///< this kernel, host or version cannot do it
   kPermission,   ///< EPERM, EACCES, EROFS
   kIo,           ///< any other failed system call
   kInternal,     ///< should not happen; still no reason to abort
 };
 
+/// All codes, in their order. docs/reference/errors.md has the same list with what each means to a caller.
+inline constexpr std::array kCodes = {Code::kNotFound,    Code::kInvalid,    Code::kExhausted, Code::kCorrupt,
+                                      Code::kInUse,       Code::kBusy,       Code::kConflict,  Code::kOverloaded,
+                                      Code::kTimeout,     Code::kCancelled,  Code::kUncertain, Code::kUnreachable,
+                                      Code::kUnsupported, Code::kPermission, Code::kIo,        Code::kInternal};
+static_assert(kCodes.size() == static_cast<std::size_t>(Code::kInternal) + 1);
+
 /// Name of `code` as used in JSON ("not-found", "invalid", ...).
 std::string_view Name(Code code);
+
+/// True for kTimeout, kCancelled and kUncertain: the request may have been carried out, now or in a moment.
+bool MayBeDone(Code code);
 
 struct Error {
   Code code = Code::kInternal;
@@ -55,7 +74,7 @@ class [[nodiscard]] Result : public std::expected<T, Error> {
 /// Passes `error` on with "<doing>: " before its message; code and errno are kept.
 [[nodiscard]] std::unexpected<Error> Wrap(Error error, std::string_view doing);
 
-/// The Code that stands for an errno (ENOENT -> kNotFound, EBUSY -> kBusy, ...); kIo if none fits.
+/// The Code that stands for an errno (ENOENT -> kNotFound, ECONNREFUSED -> kUnreachable, ...); kIo if none fits.
 Code CodeOf(int sys);
 
 /// Prints "file:line: check failed: <what>" to stderr and aborts. For our own bugs only.

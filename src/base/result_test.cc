@@ -5,6 +5,8 @@
 
 #include <cerrno>
 #include <memory>
+#include <set>
+#include <string_view>
 
 namespace berth {
 namespace {
@@ -63,17 +65,27 @@ TEST(ResultTest, ErrnoBecomesACodeToBranchOn) {
   EXPECT_EQ(CodeOf(EINVAL), Code::kInvalid);
   EXPECT_EQ(CodeOf(ENOSPC), Code::kExhausted);
   EXPECT_EQ(CodeOf(EBUSY), Code::kBusy);
+  EXPECT_EQ(CodeOf(EADDRINUSE), Code::kInUse);
+  EXPECT_EQ(CodeOf(ETIMEDOUT), Code::kTimeout);
+  EXPECT_EQ(CodeOf(ECONNREFUSED), Code::kUnreachable);
+  EXPECT_EQ(CodeOf(ECONNRESET), Code::kUncertain);
   EXPECT_EQ(CodeOf(EROFS), Code::kPermission);
   EXPECT_EQ(CodeOf(EOPNOTSUPP), Code::kUnsupported);
   EXPECT_EQ(CodeOf(EBADF), Code::kIo);
 }
 
 TEST(ResultTest, EveryCodeHasAName) {
-  for (const Code code : {Code::kNotFound, Code::kInvalid, Code::kExhausted, Code::kCorrupt, Code::kBusy,
-                          Code::kUnsupported, Code::kPermission, Code::kIo})
-    EXPECT_NE(Name(code), "internal");
+  std::set<std::string_view> names;
+  for (const Code code : kCodes) names.insert(Name(code));
+  EXPECT_EQ(names.size(), kCodes.size()) << "one of its own";
   EXPECT_EQ(Name(Code::kInternal), "internal");
   EXPECT_EQ(Name(Code::kNotFound), "not-found");
+}
+
+TEST(ResultTest, WhatWasSentAndNotAnsweredMayBeDone) {
+  for (const Code code : kCodes)
+    EXPECT_EQ(MayBeDone(code), code == Code::kTimeout || code == Code::kCancelled || code == Code::kUncertain)
+        << Name(code);
 }
 
 TEST(ResultTest, AnErrnoWithoutAPathReadsWell) {

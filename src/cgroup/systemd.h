@@ -32,8 +32,8 @@ Result<Driver> ChooseDriver(const DriverQuestion& question);
 bool IsRoundedBySystemd(const CpuMax& wanted, const CpuMax& found);
 
 /// As Tree::Open, with this driver. With kSystemd: `root` is made of slices, and paths written to are units
-/// (cgroup/names.h); errors are also those of D-Bus: kIo when systemd does not answer, within seconds and with the
-/// cure.
+/// (cgroup/names.h); errors are also those of D-Bus: kTimeout, kUnreachable or kUncertain when systemd does not
+/// answer, within seconds and with the cure.
 Result<std::unique_ptr<Tree>> OpenTree(Driver driver, std::unique_ptr<os::Fs> root_fs, Layout layout,
                                        const std::string& root);
 

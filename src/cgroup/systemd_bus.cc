@@ -70,12 +70,13 @@ std::unexpected<Error> FailBus(const std::string& doing, int sys, const BusError
     return fail(Code::kPermission, "systemd refuses it (" + why + "); run berthd as root");
   if (sys == ETIMEDOUT || error.Is("org.freedesktop.DBus.Error.NoReply") ||
       error.Is("org.freedesktop.DBus.Error.Timeout"))
-    return std::unexpected(Error{.code = Code::kIo,
+    return std::unexpected(Error{.code = Code::kTimeout,
                                  .sys = ETIMEDOUT,
                                  .message = doing + ": systemd did not answer within " +
                                             std::to_string(kPatience.count() / 1000) + " s; " + std::string(kCure)});
   if (IsConnectionLost(sys))
-    return fail(Code::kIo, "there is no connection to systemd (" + why + "); " + std::string(kCure));
+    return fail(sys == ECONNREFUSED ? Code::kUnreachable : Code::kUncertain,
+                "there is no connection to systemd (" + why + "); " + std::string(kCure));
   return fail(sys == EACCES || sys == EPERM ? Code::kPermission : Code::kInvalid, "systemd says: " + why);
 }
 

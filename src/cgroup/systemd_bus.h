@@ -2,8 +2,8 @@
 //
 // Every call ends within a few seconds. After one that systemd did not answer, calls fail at once for a moment, so that
 // a loop with many of them goes on. Errors: kNotFound (no such unit is loaded), kPermission, kInvalid (systemd refuses
-// the words), kIo (no answer, no connection; sys is ETIMEDOUT, ECONNREFUSED, ...), all with the cure. Everything may be
-// repeated.
+// the words), kTimeout (no answer), kUnreachable (no connection), kUncertain (the connection broke), kIo (a job
+// failed), all with the cure. Everything may be repeated.
 #ifndef BERTH_CGROUP_SYSTEMD_BUS_H_
 #define BERTH_CGROUP_SYSTEMD_BUS_H_
 

@@ -164,7 +164,8 @@ Result<void> SystemdTree::MakeScope(const std::string& full) {
       places_.insert_or_assign(full, std::move(place));
       return {};
     }
-    if (inside.error().code == Code::kIo || waited >= kPatience)
+    const bool refused = !MayBeDone(inside.error().code) && inside.error().code != Code::kUnreachable;
+    if (!refused || waited >= kPatience)
       return Wrap(inside.error(), "make scope " + unit + ", of which there is one already");
     wait_(next);
     waited += next;

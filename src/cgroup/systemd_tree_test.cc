@@ -43,7 +43,7 @@ class PlayedSystemd final : public Systemd {
     std::vector<std::string> calls;
     int dying = 0;  ///< so often a scope of the name asked for is on its way out
     int fail_at = -1;
-    Error failure{Code::kIo, ETIMEDOUT, "systemd did not answer"};
+    Error failure{Code::kTimeout, ETIMEDOUT, "systemd did not answer"};
   };
   explicit PlayedSystemd(World& world) : world_(world) {}
 
@@ -230,7 +230,7 @@ TEST_F(SystemdTreeTest, EachCallFailingLeavesTheKernelAsItWasAndARepetitionCompl
       made = std::unexpected(written.error());
       EXPECT_EQ("", Value(kContainer, "cpuset.cpus")) << "systemd knows first, or nobody does";
     }
-    EXPECT_EQ(Code::kIo, made.error().code);
+    EXPECT_EQ(Code::kTimeout, made.error().code);
     EXPECT_EQ(ETIMEDOUT, made.error().sys);
     EXPECT_THAT(made.error().message, HasSubstr("did not answer"));
     world_.fail_at = -1;

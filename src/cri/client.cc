@@ -217,7 +217,7 @@ Result<Answer> Client::Ask(std::string_view service, std::string_view method, co
   if (!text) return Wrap(std::move(text).error(), doing);
   Answer answer;
   if (!answer.ParseFromString(*text))
-    return Fail(Code::kBusy, std::string(doing) + ": the runtime's answer cannot be read");
+    return Fail(Code::kUncertain, std::string(doing) + ": the runtime's answer cannot be read");
   return answer;
 }
 

@@ -1,7 +1,7 @@
 // The Container Runtime Interface, v1, as calls on plain values. Nothing is decided or remembered here.
 //
-// Errors of every call: as cri::Call, with what was being done before the runtime's text. kBusy means that nobody knows
-// whether it was done; kIo that it was not.
+// Errors of every call: as cri::Call, with what was being done before the runtime's text. MayBeDone(code) tells
+// those after which nobody knows whether it was done; kUnreachable means that nothing was sent.
 #ifndef BERTH_CRI_CLIENT_H_
 #define BERTH_CRI_CLIENT_H_
 
@@ -151,7 +151,7 @@ class Client {
 
   /// Looks at the socket and asks for the version: the first thing to do.
   /// Errors, each with the cure: kNotFound (no such socket), kInvalid (not a socket, or no container runtime behind
-  /// it), kUnsupported (another version of the interface), kPermission, kIo, kBusy.
+  /// it), kUnsupported (another version of the interface), kPermission, kUnreachable, kTimeout, kUncertain.
   Result<Version> Handshake() const;
   /// What the runtime says is not ready ("NetworkReady: cni plugin not initialized"); empty: nothing.
   Result<std::vector<std::string>> NotReady() const;

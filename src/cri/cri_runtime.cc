@@ -203,7 +203,7 @@ Result<Version> ShakeHands(const Client& client, os::Millis patience) {
   for (os::Millis pause{100};; pause *= 2) {
     auto version = client.Handshake();
     if (version) return version;
-    const bool may_come = version.error().code == Code::kIo || version.error().code == Code::kNotFound;
+    const bool may_come = version.error().code == Code::kUnreachable || version.error().code == Code::kNotFound;
     if (!may_come || os::SystemClock().Now() + pause > end) return version;
     os::SleepFor(pause);
   }

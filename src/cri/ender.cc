@@ -16,7 +16,7 @@ constexpr int kLooksAfterStop = 10;
 constexpr os::Millis kBetweenLooks{200};
 
 /// Whether the runtime said no. Else nobody knows what it did, or it heard nothing.
-bool WasAnswered(const Error& error) { return error.code != Code::kBusy && error.code != Code::kIo; }
+bool WasAnswered(const Error& error) { return !MayBeDone(error.code) && error.code != Code::kUnreachable; }
 
 }  // namespace
 

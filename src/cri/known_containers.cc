@@ -54,7 +54,7 @@ Result<std::optional<std::string>> KnownContainers::Forget(std::string_view id) 
   const auto it = known_.find(id);
   if (it == known_.end()) return std::nullopt;
   if (it->second.status.state == ContainerState::kRunning)
-    return Fail(Code::kBusy, "container " + it->first.substr(0, 12) + " runs: it cannot be forgotten");
+    return Fail(Code::kConflict, "container " + it->first.substr(0, 12) + " runs: it cannot be forgotten");
   std::string uid = it->second.status.pod_uid;
   known_.erase(it);
   return uid;

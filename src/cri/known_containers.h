@@ -37,7 +37,7 @@ class KnownContainers {
   /// nullptr: not known.
   const runtime::ContainerStatus* Find(std::string_view id) const;
 
-  /// Uid of its pod; nullopt: it is not known. Errors: kBusy while it runs.
+  /// Uid of its pod; nullopt: it is not known. Errors: kConflict while it runs.
   Result<std::optional<std::string>> Forget(std::string_view id);
   /// Forgets what CPUs the containers of a pod should have.
   void ForgetPod(std::string_view uid);

@@ -60,7 +60,7 @@ TEST(KnownContainersTest, JudgesNoContainerByAnAnswerThatIsOlderThanIt) {
 TEST(KnownContainersTest, ForgetsNothingThatRuns) {
   KnownContainers known;
   known.Take(Running("a"), std::nullopt);
-  EXPECT_EQ(Code::kBusy, known.Forget("a").error().code);
+  EXPECT_EQ(Code::kConflict, known.Forget("a").error().code);
   ContainerStatus ended = Running("a");
   ended.state = ContainerState::kExited;
   known.Take(ended, std::nullopt);

@@ -25,7 +25,7 @@ void Shared::Notify(runtime::Notice notice) {
 }
 
 void Shared::WarnOf(const std::string& what, const Error& error) {
-  if (error.code == Code::kIo) return LookSoon();
+  if (error.code == Code::kUnreachable || error.code == Code::kCancelled) return LookSoon();
   Warn(what + ": " + error.message + "; tried again");
 }
 
@@ -37,7 +37,7 @@ void Shared::LookSoon() {
 }
 
 void Shared::DoubtAfter(const std::string& uid, const Error& error) {
-  if (error.code != Code::kBusy) return;
+  if (!MayBeDone(error.code)) return;
   const MutexLock lock(mutex);
   sandboxes.Doubt(uid);
 }

@@ -209,7 +209,7 @@ Starter::Outcome<std::optional<ContainerStatus>> Starter::StartCreated(const Sta
   std::optional<ContainerStatus> status = entry ? StatusOf(*entry) : std::nullopt;
   const bool ran = status && status->state != ContainerState::kCreating;
   if (!started && !(ran && status->state == ContainerState::kRunning)) {
-    const bool stale = started.error().code != Code::kBusy && CpusFor(request) != cpus;
+    const bool stale = !MayBeDone(started.error().code) && CpusFor(request) != cpus;
     if (!ran || stale) {
       const auto removed = shared_.client.Remove(id);
       if (stale && removed) return std::nullopt;

@@ -43,8 +43,8 @@ Code CodeOfStatus(int status) {
     case kPermissionDenied: return Code::kPermission;
     case kResourceExhausted: return Code::kExhausted;
     case kUnimplemented: return Code::kUnsupported;
-    case kDeadlineExceeded:
-    case kUnavailable: return Code::kBusy;
+    case kDeadlineExceeded: return Code::kTimeout;
+    case kUnavailable: return Code::kUncertain;
     default: return Code::kInternal;
   }
 }
@@ -99,7 +99,7 @@ class Exchange {
   Result<bool> WaitFor(short events, short& happened);
   Result<void> TakeMessages(const std::function<bool(std::string_view)>& take);
   Result<void> Judge() const;
-  std::unexpected<Error> NoAnswer(const std::string& why) const;
+  std::unexpected<Error> NoAnswer(const std::string& why, Code code = Code::kUncertain) const;
 
   static ssize_t ReadBody(nghttp2_session*, std::int32_t, std::uint8_t* out, std::size_t room, std::uint32_t* flags,
                           nghttp2_data_source*, void* self);
@@ -158,8 +158,8 @@ int Exchange::OnClose(nghttp2_session*, std::int32_t, std::uint32_t, void* self)
   return 0;
 }
 
-std::unexpected<Error> Exchange::NoAnswer(const std::string& why) const {
-  return Fail(Code::kBusy, "call " + target_.method + " at " + target_.socket + ": " + why);
+std::unexpected<Error> Exchange::NoAnswer(const std::string& why, Code code) const {
+  return Fail(code, "call " + target_.method + " at " + target_.socket + ": " + why);
 }
 
 Result<void> Exchange::Connect() {
@@ -173,7 +173,7 @@ Result<void> Exchange::Connect() {
   if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return {};
   const int sys = errno;
   Error error = FailErrno("connect to the container runtime at", target_.socket, sys).error();
-  error.code = Code::kIo;  // kNotFound is an answer of the runtime
+  error.code = Code::kUnreachable;  // kNotFound is an answer of the runtime
   return std::unexpected(std::move(error));
 }
 
@@ -221,7 +221,7 @@ bool Exchange::IsUnwanted() const {
   return ::poll(fds.data(), fds.size(), 0) > 0;
 }
 
-/// False: the deadline passed. Errors: kBusy when the call was given up.
+/// False: the deadline passed. Errors: kCancelled when the call was given up.
 Result<bool> Exchange::WaitFor(short events, short& happened) {
   for (;;) {
     const os::MonoTime now = os::SystemClock().Now();
@@ -233,10 +233,10 @@ Result<bool> Exchange::WaitFor(short events, short& happened) {
                               pollfd{.fd = firm ? -1 : target_.cancel_fd, .events = POLLIN, .revents = 0},
                               pollfd{.fd = firm ? -1 : target_.caller_fd, .events = 0, .revents = 0}};
     const int n = ::poll(fds.data(), fds.size(), os::PollTime(now, end));
-    if (n < 0 && errno != EINTR) return FailErrno("wait for the container runtime", "", errno);
+    if (n < 0 && errno != EINTR) return NoAnswer(std::string("poll: ") + std::strerror(errno));
     if (n <= 0) continue;
-    if (fds[1].revents != 0) return NoAnswer("given up");
-    if (fds[2].revents != 0) return NoAnswer("given up: whoever asked for it is gone");
+    if (fds[1].revents != 0) return NoAnswer("given up", Code::kCancelled);
+    if (fds[2].revents != 0) return NoAnswer("given up: whoever asked for it is gone", Code::kCancelled);
     happened = fds[0].revents;
     return true;
   }
@@ -279,7 +279,7 @@ Result<void> Exchange::Turn() {
   BERTH_RETURN_IF_ERROR(Send());
   short happened = 0;
   BERTH_TRY(const bool in_time, WaitFor(static_cast<short>(POLLIN | (to_send_.empty() ? 0 : POLLOUT)), happened));
-  if (!in_time) return NoAnswer("no answer in time");
+  if (!in_time) return NoAnswer("no answer in time", Code::kTimeout);
   if ((happened & ~POLLOUT) != 0) return Receive();
   return {};
 }
@@ -306,7 +306,7 @@ Result<void> Exchange::Judge() const {
 }
 
 Result<void> Exchange::Run(const std::function<bool(std::string_view)>& take) {
-  if (IsUnwanted()) return Fail(Code::kIo, "call " + target_.method + ": given up before it was made");
+  if (IsUnwanted()) return Fail(Code::kCancelled, "call " + target_.method + ": given up before it was made");
   BERTH_RETURN_IF_ERROR(Open());
   while (!closed_ && !enough_) {
     BERTH_RETURN_IF_ERROR(Turn());

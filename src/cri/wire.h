@@ -30,9 +30,9 @@ struct CallTarget {
 
 /// Sends `request` (an encoded message) and waits for the one message of the answer.
 /// Errors: what the runtime answered: kNotFound, kInvalid, kUnsupported (unknown method), kPermission, kExhausted,
-/// kInternal (all else), with its text. kIo, errno kept: the runtime cannot be reached; nothing was sent. kBusy: no
-/// answer before `deadline`, the connection broke or the call was given up: whether it was done is not known.
-/// Thread: any.
+/// kInternal (all else), with its text. kUnreachable, errno kept: the runtime cannot be reached; nothing was sent.
+/// Whether it was done is not known after kTimeout (no answer before `deadline`), kCancelled (the call was given up)
+/// and kUncertain (the connection broke). Thread: any.
 Result<std::string> Call(const CallTarget& target, std::string_view request, os::MonoTime deadline);
 
 /// The same for an answer of many messages, until the runtime ends it or `take` returns false (both success).

@@ -77,9 +77,9 @@ TEST_F(CriWireTest, TellsTheServerItsDeadline) {
 
 TEST_F(CriWireTest, KeepsApartWhatWasAnsweredAndWhatNobodyKnows) {
   const std::vector<std::pair<std::string, Code>> codes = {
-      {"1", Code::kInternal}, {"2", Code::kInternal},    {"3", Code::kInvalid},     {"4", Code::kBusy},
-      {"5", Code::kNotFound}, {"7", Code::kPermission},  {"8", Code::kExhausted},   {"12", Code::kUnsupported},
-      {"14", Code::kBusy},    {"9999", Code::kInternal}, {"nonsense", Code::kBusy}, {"", Code::kBusy}};
+      {"1", Code::kInternal},   {"2", Code::kInternal},    {"3", Code::kInvalid},          {"4", Code::kTimeout},
+      {"5", Code::kNotFound},   {"7", Code::kPermission},  {"8", Code::kExhausted},        {"12", Code::kUnsupported},
+      {"14", Code::kUncertain}, {"9999", Code::kInternal}, {"nonsense", Code::kUncertain}, {"", Code::kUncertain}};
   for (const auto& [status, code] : codes) {
     const Error error = ErrorOf({.status = status, .message = "why"});
     EXPECT_EQ(code, error.code) << status << ": " << error.message;
@@ -101,7 +101,7 @@ TEST_F(CriWireTest, KnowsNothingAfterAnAnswerThatBreaksOff) {
   for (const End end : {End::kNothing, End::kReset, End::kRefused, End::kCut})
     for (const std::string& body : {std::string(), half, GrpcFrame("message")}) {
       const Error error = ErrorOf({.body = body, .end = end});
-      EXPECT_EQ(Code::kBusy, error.code) << static_cast<int>(end) << " " << body.size() << ": " << error.message;
+      EXPECT_EQ(Code::kUncertain, error.code) << static_cast<int>(end) << " " << body.size() << ": " << error.message;
     }
 }
 
@@ -115,13 +115,13 @@ TEST_F(CriWireTest, RefusesAnswersThatAreNone) {
   EXPECT_EQ(Code::kInternal, ErrorOf({.body = ""}).code) << "a status without a message";
   EXPECT_EQ(Code::kInternal, ErrorOf({.body = GrpcFrame("message").substr(0, 8)}).code) << "half a message";
   const Error http = ErrorOf({.body = "<html>", .http_status = "503", .end = End::kNothing});
-  EXPECT_EQ(Code::kBusy, http.code);
+  EXPECT_EQ(Code::kUncertain, http.code);
 }
 
 TEST_F(CriWireTest, EndsWithTheDeadlineOfACallThatHangs) {
   const auto said = Ask({.end = End::kSilence}, os::Millis(30));
   ASSERT_FALSE(said);
-  EXPECT_EQ(Code::kBusy, said.error().code);
+  EXPECT_EQ(Code::kTimeout, said.error().code);
   EXPECT_NE(std::string::npos, said.error().message.find("no answer in time")) << said.error().message;
 }
 
@@ -134,7 +134,7 @@ TEST_F(CriWireTest, GivesUpWhenAskedTo) {
   });
   const auto said = Call({.socket = Path(), .method = "/s/M", .cancel_fd = cancel->get()}, "", In(kLong));
   ASSERT_FALSE(said);
-  EXPECT_EQ(Code::kBusy, said.error().code);
+  EXPECT_EQ(Code::kCancelled, said.error().code);
   EXPECT_NE(std::string::npos, said.error().message.find("given up")) << said.error().message;
 }
 
@@ -156,7 +156,7 @@ TEST_F(CriWireTest, GivesUpWhenTheCallerClosesItsConnectionAndNotBefore) {
   });
   const auto said = Call(target, "", In(kLong));
   ASSERT_FALSE(said);
-  EXPECT_EQ(Code::kBusy, said.error().code);
+  EXPECT_EQ(Code::kCancelled, said.error().code);
   EXPECT_NE(std::string::npos, said.error().message.find("whoever asked for it is gone")) << said.error().message;
 }
 
@@ -174,7 +174,7 @@ TEST_F(CriWireTest, IsNotGivenUpTooEarly) {
   EXPECT_TRUE(Call(target, "", In(kLong)));
   const auto late = Call(target, "", In(kLong));
   ASSERT_FALSE(late);
-  EXPECT_EQ(Code::kIo, late.error().code) << "it was given up before it was made: " << late.error().message;
+  EXPECT_EQ(Code::kCancelled, late.error().code) << "it was given up before it was made: " << late.error().message;
   EXPECT_EQ(1, calls);
 
   silent = true;
@@ -182,7 +182,7 @@ TEST_F(CriWireTest, IsNotGivenUpTooEarly) {
   target.give_up_from = In(os::Millis(30));
   const auto said = Call(target, "", In(kLong));
   ASSERT_FALSE(said);
-  EXPECT_EQ(Code::kBusy, said.error().code);
+  EXPECT_EQ(Code::kCancelled, said.error().code);
   EXPECT_NE(std::string::npos, said.error().message.find("given up")) << said.error().message;
   EXPECT_GE(os::SystemClock().Now(), target.give_up_from);
   cancel->Clear();
@@ -193,7 +193,7 @@ TEST_F(CriWireTest, IsNotGivenUpTooEarly) {
 TEST_F(CriWireTest, KnowsThatNothingWasSentWhereNobodyListens) {
   const auto said = Call({.socket = temp / "none", .method = "/s/M"}, "", In(kLong));
   ASSERT_FALSE(said);
-  EXPECT_EQ(Code::kIo, said.error().code);
+  EXPECT_EQ(Code::kUnreachable, said.error().code);
   EXPECT_EQ(ENOENT, said.error().sys);
   EXPECT_EQ(Code::kInvalid, Call({.socket = std::string(200, '/'), .method = "/s/M"}, "", In(kLong)).error().code);
 }

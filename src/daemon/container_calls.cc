@@ -41,8 +41,9 @@ Result<CommandEnd> ContainerCalls::Exec(const std::string& id, const std::vector
                                         std::chrono::seconds limit, int caller_fd) {
   const Turn turn(commands_);
   if (turn.taken() > kMostCommands)
-    return Fail(Code::kBusy, fmt::format("{} commands run in containers already; try again when one of them has ended",
-                                         kMostCommands));
+    return Fail(
+        Code::kOverloaded,
+        fmt::format("{} commands run in containers already; try again when one of them has ended", kMostCommands));
   const os::MonoTime start = os::SystemClock().Now();
   auto ran = client_.Exec(id, command, limit, caller_fd);
   if (ran) {
@@ -52,7 +53,7 @@ Result<CommandEnd> ContainerCalls::Exec(const std::string& id, const std::vector
     return end;
   }
   const Error& error = ran.error();
-  if (error.code == Code::kBusy && os::SystemClock().Now() - start >= limit)
+  if (error.code == Code::kTimeout && os::SystemClock().Now() - start >= limit)
     return CommandEnd{.out = {},
                       .err = {},
                       .exit_code = kEndedLateExit,

@@ -43,8 +43,8 @@ class ContainerCalls {
 
   /// Runs a command in a running container, without standard input, and waits for its end. The runtime kills it after
   /// `limit`, when the other side of the connection `caller_fd` (-1: none) is closed, and when berthd stops. Errors:
-  /// kBusy (kMostCommands run, the caller is gone, berthd stops, the runtime does not answer), kExhausted (more output
-  /// than the runtime passes on), else as cri::Client.
+  /// kOverloaded (kMostCommands run), kCancelled (the caller is gone, berthd stops), kExhausted (more output than the
+  /// runtime passes on), else as cri::Client.
   Result<CommandEnd> Exec(const std::string& id, const std::vector<std::string>& command, std::chrono::seconds limit,
                           int caller_fd);
   Result<std::vector<cri::Image>> Images() const { return client_.Images(); }

@@ -37,7 +37,7 @@ void PrepareSignals();
 class Daemon {
  public:
   /// Opens everything, takes over what runs, and serves the API. `line` is kept for reloads; `log` outlives the daemon.
-  /// Errors: one sentence with the cure: kBusy (another berthd), kInvalid (settings), kPermission, kUnsupported
+  /// Errors: one sentence with the cure: kInUse (another berthd), kInvalid (settings), kPermission, kUnsupported
   /// (cgroups), kIo. Nothing that runs was touched then.
   static Result<std::unique_ptr<Daemon>> Make(CommandLine line, Settings settings, const std::string& version,
                                               Notifier notifier, Log& log);

@@ -31,11 +31,9 @@ namespace {
 
 constexpr unsigned kPublic = 0755;
 
-/// A cgroup that holds somebody's processes is no second berthd, which callers know by kBusy.
 Result<void> PrepareOwnGroup(cgroup::Tree& tree, const cgroup::Names& names) {
   auto made = tree.Create(names.Own());
   if (made) made = tree.Create(names.Runtime());
-  if (!made && made.error().code == Code::kBusy) made.error().code = Code::kUnsupported;
   return made;
 }
 
@@ -200,12 +198,7 @@ Result<void> Daemon::OpenRuntime() {
     BERTH_TRY(runtime_, DryRunRuntime::Open(os::SystemClock()));
     return {};
   }
-  if (settings_.berth.runtime == "cri") {
-    auto opened = OpenCriRuntime();
-    // One that does not answer is no second berthd, which callers know by kBusy.
-    if (!opened && opened.error().code == Code::kBusy) opened.error().code = Code::kIo;
-    return opened;
-  }
+  if (settings_.berth.runtime == "cri") return OpenCriRuntime();
   BERTH_TRY(runtime_, runtime::OpenProcessRuntime({.run_dir = settings_.berth.run_dir,
                                                    .shim_path = settings_.shim,
                                                    .shim_cgroup = tree_->Dirs(names_.Runtime())}));

@@ -231,8 +231,8 @@ Result<std::string> LocalApi::FindRunning(const api::ExecQuery& query) const {
       state = Name(view.state);
       why = view.reason;
     }
-  return Fail(Code::kBusy, fmt::format("container {} of pod {} does not run: it is {}{}", container,
-                                       FullName(managed->pod), state, why.empty() ? "" : " (" + why + ")"));
+  return Fail(Code::kConflict, fmt::format("container {} of pod {} does not run: it is {}{}", container,
+                                           FullName(managed->pod), state, why.empty() ? "" : " (" + why + ")"));
 }
 
 Result<ContainerCalls*> LocalApi::Calls(const std::string& what) const {

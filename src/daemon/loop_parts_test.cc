@@ -50,7 +50,7 @@ TEST(MailboxTest, ClosingAnswersThoseWhoWait) {
   ASSERT_TRUE(mailbox);
   std::thread asker([&] {
     const auto answer = (*mailbox)->Ask<int>([]() -> Result<int> { return 1; });
-    EXPECT_TRUE(!answer && answer.error().code == Code::kBusy);
+    EXPECT_TRUE(!answer && answer.error().code == Code::kCancelled);
   });
   (*mailbox)->Close();
   asker.join();
@@ -169,11 +169,11 @@ TEST(PodFolderTest, APodOfAUrlIsChangedThereAndNotHere) {
   const ManifestFiles files = {{"default/web-n1", "http://host/pods"}};
   const auto stored = folder.Store({Named("web")}, files);
   ASSERT_FALSE(stored);
-  EXPECT_EQ(stored.error().code, Code::kBusy);
+  EXPECT_EQ(stored.error().code, Code::kConflict);
   EXPECT_NE(stored.error().message.find("comes from http://host/pods; change it there"), std::string::npos);
   const auto removed = folder.Remove("default/web-n1", files);
   ASSERT_FALSE(removed);
-  EXPECT_EQ(removed.error().code, Code::kBusy);
+  EXPECT_EQ(removed.error().code, Code::kConflict);
 }
 
 TEST(PodFolderTest, StoresReplacesAndRemovesFiles) {
@@ -197,8 +197,8 @@ TEST(PodFolderTest, RefusesWhatWouldHitOthers) {
   testkit::TempDir temp;
   const PodFolder folder(temp.path(), "n1");
   const ManifestFiles shared = {{"default/web-n1", temp / "all.yaml"}, {"default/db-n1", temp / "all.yaml"}};
-  EXPECT_EQ(folder.Store({Named("web")}, shared).error().code, Code::kBusy);
-  EXPECT_EQ(folder.Remove("default/web-n1", shared).error().code, Code::kBusy);
+  EXPECT_EQ(folder.Store({Named("web")}, shared).error().code, Code::kConflict);
+  EXPECT_EQ(folder.Remove("default/web-n1", shared).error().code, Code::kConflict);
   EXPECT_EQ(folder.Remove("default/none-n1", shared).error().code, Code::kNotFound);
   EXPECT_EQ(folder.Store({Named("../x")}, {}).error().code, Code::kInvalid);
   EXPECT_EQ(folder.Store({Named("a"), Named("a")}, {}).error().code, Code::kInvalid);
@@ -219,7 +219,7 @@ TEST(PodFolderTest, DoesNotReplaceAFileThatHoldsAnythingElse) {
     for (const ManifestFiles& files : {ManifestFiles(), known}) {
       const auto stored = folder.Store({Named("db"), Named("web")}, files);
       ASSERT_FALSE(stored) << text;
-      EXPECT_EQ(stored.error().code, Code::kBusy);
+      EXPECT_EQ(stored.error().code, Code::kConflict);
       EXPECT_NE(stored.error().message.find(file), std::string::npos) << stored.error().message;
       EXPECT_NE(stored.error().message.find("move it"), std::string::npos) << stored.error().message;
     }
@@ -231,7 +231,7 @@ TEST(PodFolderTest, DoesNotReplaceAFileThatHoldsAnythingElse) {
   EXPECT_EQ((*folder.Store({changed}, {}))[0].action, "configured") << "exactly this pod, though not known yet";
   ASSERT_EQ(::unlink(file.c_str()), 0);
   ASSERT_EQ(::symlink("nowhere", file.c_str()), 0);
-  EXPECT_EQ(folder.Store({Named("web")}, {}).error().code, Code::kBusy);
+  EXPECT_EQ(folder.Store({Named("web")}, {}).error().code, Code::kConflict);
 }
 
 TEST(PodFolderTest, ManyMayStoreTheSamePodAtOnce) {

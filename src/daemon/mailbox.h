@@ -21,10 +21,10 @@ class Mailbox {
   /// Readable when RunAll has work.
   int fd() const { return fd_.get(); }
 
-  /// Runs `work` on the loop's thread and returns what it returned. Errors: kBusy when berthd is stopping.
+  /// Runs `work` on the loop's thread and returns what it returned. Errors: kCancelled when berthd is stopping.
   template <class T>
   Result<T> Ask(std::function<Result<T>()> work) {
-    Result<T> answer = Fail(Code::kBusy, "berthd is stopping");
+    Result<T> answer = Fail(Code::kCancelled, "berthd is stopping");
     Run([&] { answer = work(); });
     return answer;
   }

@@ -48,8 +48,6 @@ Result<void> NodeCgroups::Prepare(const Ledger& ledger, const std::set<std::stri
     made = MakeTiers(ledger);
   }
   if (made) made = Discover(ledger, known);
-  // Callers know a second berthd by kBusy.
-  if (!made && made.error().code == Code::kBusy) made.error().code = Code::kUnsupported;
   return made;
 }
 
@@ -66,7 +64,7 @@ Result<void> NodeCgroups::TakeRoot() {
     lock_ = *std::move(lock);
     return {};
   }
-  if (lock.error().code == Code::kBusy)
+  if (lock.error().code == Code::kInUse)
     lock.error().message += ": another berthd uses this cgroup root; stop it, or give this one its own (--cgroup-root)";
   return std::unexpected(std::move(lock).error());
 }

@@ -96,8 +96,8 @@ class NodeCgroups {
 
   /// Takes the cgroup root for this process, makes the tiers and Berth's own group, writes their values, and finds the
   /// groups of pods and containers that are there already. Only groups of pods in `ledger` or `known` (uids) are
-  /// Berth's; others are never written or removed. Errors: kBusy when another berthd uses this cgroup root, else the
-  /// first that occurred (never kBusy); may be called again.
+  /// Berth's; others are never written or removed. Errors: kInUse when another berthd uses this cgroup root, else the
+  /// first that occurred; may be called again.
   Result<void> Prepare(const Ledger& ledger, const std::set<std::string>& known);
   /// Limits the memory of all pods together to what is not reserved. What pods use already is not taken from them: the
   /// old limit stays then, and when the kernel refuses. Returns why; empty: done.

@@ -26,13 +26,14 @@ Result<std::string> OwnFile(const std::string& full_name, const ManifestFiles& f
   const auto it = files.find(full_name);
   if (it == files.end()) return Fail(Code::kNotFound, fmt::format("no manifest of pod {} is known", full_name));
   if (!it->second.starts_with('/'))
-    return Fail(Code::kBusy, fmt::format("pod {} comes from {}; change it there", full_name, it->second));
+    return Fail(Code::kConflict, fmt::format("pod {} comes from {}; change it there", full_name, it->second));
   std::vector<std::string> others;
   for (const auto& [name, file] : files)
     if (file == it->second && name != full_name) others.push_back(name);
   if (others.empty()) return it->second;
-  return Fail(Code::kBusy, fmt::format("{} also holds {}; change that file by hand, or split it into a file per pod",
-                                       it->second, Join(others, ", ")));
+  return Fail(Code::kConflict,
+              fmt::format("{} also holds {}; change that file by hand, or split it into a file per pod", it->second,
+                          Join(others, ", ")));
 }
 
 struct Planned {
@@ -49,7 +50,7 @@ Result<std::string> ActionOn(const std::string& file, const Pod& pod) {
   BERTH_TRY(const bool exists, fs->Exists(name));
   if (!exists && !fs->ReadLink(name)) return std::string("created");
   const auto refuse = [&](std::string_view why) {
-    return Fail(Code::kBusy,
+    return Fail(Code::kConflict,
                 fmt::format("{} is there already and {}, so it is not replaced by pod {}; change that file "
                             "by hand, or move it out of the folder and apply again",
                             file, why, FullName(pod)));

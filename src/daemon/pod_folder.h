@@ -30,11 +30,11 @@ class PodFolder {
 
   /// Writes each pod into a file of its own, atomically: where it came from, if it is known, else
   /// "<namespace>_<name>.yaml". All or, when one cannot be stored for a reason that shows beforehand, none.
-  /// Requires: pods were validated. Errors: kInvalid (a pod twice, a name that is no file name), kBusy (the file is
+  /// Requires: pods were validated. Errors: kInvalid (a pod twice, a name that is no file name), kConflict (the file is
   /// there and holds anything but exactly this pod; the pod comes from a URL), kPermission, kIo.
   Result<std::vector<StoredPod>> Store(const std::vector<Pod>& pods, const ManifestFiles& files) const;
-  /// Removes the file a pod came from and returns its path. Errors: kNotFound, kBusy (the file holds other pods, or the
-  /// pod comes from a URL).
+  /// Removes the file a pod came from and returns its path. Errors: kNotFound, kConflict (the file holds other pods, or
+  /// the pod comes from a URL).
   Result<std::string> Remove(const std::string& full_name, const ManifestFiles& files) const;
 
   const std::string& path() const { return path_; }

@@ -275,7 +275,7 @@ Result<std::vector<Entry>> HistoryThread::Find(const Query& query) {
     const MutexLock lock(s.mutex);
     const TimePoint deadline = After(kQuestionPatience);
     while (s.asking && std::chrono::steady_clock::now() < deadline) s.changed.WaitUntil(s.mutex, deadline);
-    if (s.asking) return Fail(Code::kBusy, "another question to the history takes long");
+    if (s.asking) return Fail(Code::kOverloaded, "another question to the history takes long");
     s.asking = true;
   }
   auto database = Database::OpenForReading(s.path);

@@ -69,8 +69,8 @@ class History {
   virtual ~History() = default;
 
   virtual void Record(Entry entry) = 0;
-  /// Oldest first. Errors: kNotFound (no database yet), kBusy (another question takes long), kCorrupt (it is damaged
-  /// and will be set aside), kIo.
+  /// Oldest first. Errors: kNotFound (no database yet), kOverloaded (another question takes long), kCorrupt (it is
+  /// damaged and will be set aside), kIo.
   virtual Result<std::vector<Entry>> Find(const Query& query) = 0;
   virtual State state() const = 0;
   virtual void SetMaxEntries(std::size_t max_entries) = 0;

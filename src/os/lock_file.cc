@@ -48,7 +48,7 @@ Result<LockFile> LockFile::Take(const std::string& path, Millis patience) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.valid()) return FailErrno("open lock file", path, errno);
   BERTH_TRY(const bool locked, Lock(fd.get(), path, patience));
-  if (!locked) return Fail(Code::kBusy, path + " is held by another process (pid " + OwnerOf(fd.get()) + ")");
+  if (!locked) return Fail(Code::kInUse, path + " is held by another process (pid " + OwnerOf(fd.get()) + ")");
   const std::string pid = std::to_string(::getpid()) + "\n";
   // For people only: a full disk is no reason not to start.
   if (::ftruncate(fd.get(), 0) == 0) static_cast<void>(::pwrite(fd.get(), pid.data(), pid.size(), 0));
@@ -59,7 +59,7 @@ Result<LockFile> LockFile::TakeDirectory(const std::string& path, Millis patienc
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) return FailErrno("open directory", path, errno);
   BERTH_TRY(const bool locked, Lock(fd.get(), path, patience));
-  if (!locked) return Fail(Code::kBusy, path + " is held by another process");
+  if (!locked) return Fail(Code::kInUse, path + " is held by another process");
   return LockFile(std::move(fd));
 }
 

@@ -17,7 +17,7 @@ class LockFile {
   /// Creates `path` (0600) if needed.
   /// A busy lock is tried again for up to `patience`: a child of an owner that was killed while it started one holds a
   /// copy until it executes its program.
-  /// Errors: kBusy when another process holds it (message names its pid), else from open(2).
+  /// Errors: kInUse when another process holds it (message names its pid), else from open(2).
   static Result<LockFile> Take(const std::string& path, Millis patience);
   /// The same on a directory that is there: for places where no file can be made (cgroups). Nobody knows its owner.
   static Result<LockFile> TakeDirectory(const std::string& path, Millis patience);

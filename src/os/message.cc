@@ -17,11 +17,11 @@ union Control {
   cmsghdr align;
 };
 
-// Errors: kBusy when `deadline` passed.
+// Errors: kTimeout when `deadline` passed.
 Result<void> WaitReadable(int socket, std::optional<MonoTime> deadline) {
   const auto came = WaitFor(socket, POLLIN, deadline);
   if (!came) return Wrap(came.error(), "wait for a message");
-  return *came ? Result<void>() : Fail(Code::kBusy, "no answer in time");
+  return *came ? Result<void>() : Fail(Code::kTimeout, "no answer in time");
 }
 
 UniqueFd TakeFd(msghdr& header) {

@@ -19,11 +19,11 @@ struct Message {
   UniqueFd fd;       ///< if one came along
 };
 
-/// Sends `text` (not empty), with a copy of `fd` unless it is -1. Errors: kIo (EPIPE: the other side is gone).
+/// Sends `text` (not empty), with a copy of `fd` unless it is -1. Errors: kUncertain when the other side is gone, kIo.
 Result<void> SendMessage(int socket, std::string_view text, int fd = -1);
 
 /// The next message; nullopt when the other side is gone. `deadline` nullopt: waits without end.
-/// Errors: kBusy when the deadline passed, kIo.
+/// Errors: kTimeout when the deadline passed, kIo.
 Result<std::optional<Message>> ReceiveMessage(int socket, std::optional<MonoTime> deadline);
 
 }  // namespace berth::os

@@ -456,7 +456,7 @@ Result<void> ProcessRuntime::Forget(std::string_view id) {
   if (it == held_.end()) return {};
   Held& held = it->second;
   if (held.state.phase == ShimPhase::kRunning)
-    return Fail(Code::kBusy, "container " + it->first + " runs: it cannot be forgotten");
+    return Fail(Code::kConflict, "container " + it->first + " runs: it cannot be forgotten");
   if (held.shim.valid()) {  // its last word is written, it is about to end
     if (!os::WaitEnd(held.shim.get(), kSettleLimit))
       return Fail(Code::kBusy, "the supervisor of " + it->first + " lives");

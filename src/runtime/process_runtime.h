@@ -24,7 +24,7 @@ struct ProcessRuntimeOptions {
 };
 
 /// Opens the runtime on its directory and finds containers again. What a killed daemon left half-started is removed.
-/// Errors: kBusy when another process has this directory open, kPermission, kNotFound (shim), kIo.
+/// Errors: kInUse when another process has this directory open, kPermission, kNotFound (shim), kIo.
 /// Ownership: containers go on when the Runtime is destroyed; opening the directory again finds them.
 /// Thread: the Runtime belongs to one thread.
 Result<std::unique_ptr<Runtime>> OpenProcessRuntime(const ProcessRuntimeOptions& options);

@@ -140,7 +140,7 @@ class Runtime {
   virtual int event_fd() const = 0;
   /// Containers whose state changed since the last call.
   virtual std::vector<ContainerStatus> Poll() = 0;
-  /// Forgets an exited container (its record, not its logs). Unknown: success.
+  /// Forgets an exited container (its record, not its logs). Unknown: success. Errors: kConflict while it runs.
   virtual Result<void> Forget(std::string_view id) = 0;
 
   // For runtimes that keep more than containers; they answer at once, and make event_fd readable when there is more.

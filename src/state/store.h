@@ -33,7 +33,7 @@ Result<Saved> DecodeSaved(std::string_view bytes);
 /// Owns a state directory: holds a lock on it for as long as it lives.
 class Store {
  public:
-  /// Errors: kBusy when another berthd has the directory (the message names its pid), kPermission, kIo.
+  /// Errors: kInUse when another berthd has the directory (the message names its pid), kPermission, kIo.
   static Result<std::unique_ptr<Store>> Open(const std::string& directory);
   /// A store on any Fs, without a lock.
   static std::unique_ptr<Store> Make(std::unique_ptr<os::Fs> fs);

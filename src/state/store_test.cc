@@ -222,7 +222,7 @@ TEST(StoreTest, ASecondOwnerIsRefusedByPid) {
   ASSERT_TRUE((*first)->Save(SavedNumber(1)));
   const auto second = Store::Open(state);
   ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().code, Code::kBusy);
+  EXPECT_EQ(second.error().code, Code::kInUse);
   EXPECT_THAT(second.error().message, HasSubstr("pid " + std::to_string(::getpid())));
   first->reset();
   auto third = Store::Open(state);

@@ -78,7 +78,7 @@ TEST(CriClientTest, SaysThatASocketIsNoContainerRuntime) {
   const testkit::TempDir temp;
   const FalseRuntime http(temp / "http.sock", "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
   const Error error = RefusalOf(Client(temp / "http.sock"));
-  EXPECT_EQ(Code::kBusy, error.code);
+  EXPECT_EQ(Code::kUncertain, error.code);
   EXPECT_NE(std::string::npos, error.message.find("is this a container runtime?")) << error.message;
 }
 
@@ -86,7 +86,7 @@ TEST(CriClientTest, GivesUpARuntimeThatDoesNotAnswerInTime) {
   const testkit::TempDir temp;
   const FalseRuntime deaf(temp / "deaf.sock", "");
   const Error error = RefusalOf(Client(temp / "deaf.sock", {.handshake = os::Millis(50)}));
-  EXPECT_EQ(Code::kBusy, error.code);
+  EXPECT_EQ(Code::kTimeout, error.code);
   EXPECT_NE(std::string::npos, error.message.find("no answer in time")) << error.message;
 }
 
@@ -243,11 +243,11 @@ TEST_F(CriContainerdTest, SaysWhatIsWrongWithImagesAndCommands) {
 TEST_F(CriContainerdTest, AFrozenRuntimeCostsOneDeadlineAndNothingMore) {
   const Client client(containerd->socket(), {.usual = os::Millis(100), .handshake = os::Millis(100)});
   containerd->Freeze(true);
-  EXPECT_EQ(Code::kBusy, client.Sandboxes({}).error().code);
+  EXPECT_EQ(Code::kTimeout, client.Sandboxes({}).error().code);
   containerd->Freeze(false);
   EXPECT_TRUE(containerd->Until("it answers again", [&] { return client.Sandboxes({}).has_value(); }));
   containerd->Kill();
-  EXPECT_EQ(Code::kIo, client.Sandboxes({}).error().code);
+  EXPECT_EQ(Code::kUnreachable, client.Sandboxes({}).error().code);
   containerd->Start();
   EXPECT_TRUE(containerd->Until("it answers once more", [&] { return client.Sandboxes({}).has_value(); }));
 }

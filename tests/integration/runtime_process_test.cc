@@ -219,7 +219,7 @@ TEST_F(RuntimeTest, LeftoversDoNotKeepAContainerAlive) {
 TEST_F(RuntimeTest, ForgetRefusesTheLivingAndRemovesTheDead) {
   const Result<ContainerStatus> status = runtime_->Start(Request({"/bin/sleep", "600"}));
   ASSERT_TRUE(status) << status.error().message;
-  EXPECT_EQ(runtime_->Forget(status->id).error().code, Code::kBusy);
+  EXPECT_EQ(runtime_->Forget(status->id).error().code, Code::kConflict);
   EXPECT_TRUE(runtime_->Signal(status->id, SIGKILL));
   EXPECT_EQ(WaitEnd(status->id).exit_code, 137);
   EXPECT_TRUE(runtime_->Forget(status->id));
@@ -275,7 +275,7 @@ TEST_F(RuntimeTest, SupervisorIsSmallAndStandsApart) {
 TEST_F(RuntimeTest, SecondRuntimeOnTheSameDirectoryIsRefused) {
   const Result<std::unique_ptr<Runtime>> second = OpenProcessRuntime(Options());
   ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().code, Code::kBusy);
+  EXPECT_EQ(second.error().code, Code::kInUse);
 }
 
 TEST_F(RuntimeTest, MissingSupervisorProgramIsNamed) {
