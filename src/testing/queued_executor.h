@@ -8,7 +8,7 @@
 
 #include "loop/executor.h"
 
-namespace berth::testing {
+namespace berth::testkit {
 
 class QueuedExecutor final : public loop::Executor {
  public:
@@ -40,6 +40,6 @@ class QueuedExecutor final : public loop::Executor {
   std::deque<Entry> waiting_;
 };
 
-}  // namespace berth::testing
+}  // namespace berth::testkit
 
 #endif  // BERTH_TESTING_QUEUED_EXECUTOR_H_
