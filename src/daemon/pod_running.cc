@@ -239,7 +239,7 @@ Result<runtime::ContainerStatus> PodManager::TryStart(const ManagedPod& managed,
   request.pod_uid = pod.uid;
   request.pod_namespace = pod.namespace_;
   request.pod_name = pod.name;
-  request.container = runtime::ExpandCommand(container, env);
+  BERTH_TRY(request.container, runtime::ExpandCommand(container, env));
   request.env = std::move(env);
   request.attempt = attempt;
   request.grace = std::chrono::seconds(std::clamp<std::int64_t>(pod.termination_grace_s, 0, runtime::kLongestGraceS));

@@ -8,18 +8,45 @@
 namespace berth::runtime {
 namespace {
 
-const std::string* FindVariable(const Environment& env, std::string_view name) {
-  const auto it = std::ranges::find(env, name, &Environment::value_type::first);
-  return it == env.end() ? nullptr : &it->second;
-}
+/// Variables in their order, found by name.
+class Variables {
+ public:
+  const std::string* Find(std::string_view name) const {
+    const auto it = places_.find(name);
+    return it == places_.end() ? nullptr : &list_[it->second].second;
+  }
+  void Set(const std::string& name, std::string value) {
+    const auto [it, added] = places_.try_emplace(name, list_.size());
+    if (added)
+      list_.emplace_back(name, std::move(value));
+    else
+      list_[it->second].second = std::move(value);
+  }
+  Environment Take() && { return std::move(list_); }
 
-std::string Expand(std::string_view text, const Environment& env) {
-  return ExpandReferences(text, [&env](std::string_view name) -> std::optional<std::string> {
-    const std::string* value = FindVariable(env, name);
-    if (value == nullptr) return std::nullopt;
-    return *value;
-  });
-}
+ private:
+  Environment list_;
+  std::map<std::string, std::size_t, std::less<>> places_;
+};
+
+/// Counts what a program is given, as execve does: each word with its end and a pointer to it.
+class WordCount {
+ public:
+  Result<void> Add(std::size_t size) {
+    if (size > kLongestWord) return Fail(Code::kInvalid, TooLong());
+    total_ += size + 1 + sizeof(char*);
+    if (total_ <= kMostWords) return {};
+    return Fail(Code::kInvalid, "variables and arguments are longer than the 6 MiB that Linux gives to a program; put "
+                                "them into a file");
+  }
+  static std::string TooLong() {
+    return "longer than the " + std::to_string(kLongestWord) +
+           " bytes that Linux gives to a program in one variable or argument; put it into a file";
+  }
+
+ private:
+  std::size_t total_ = 0;
+};
 
 // The key of "metadata.labels['key']" for `map` "metadata.labels".
 std::optional<std::string_view> Subscript(std::string_view path, std::string_view map) {
@@ -36,8 +63,8 @@ std::string ValueOrEmpty(const std::map<std::string, std::string>& map, std::str
 
 }  // namespace
 
-std::string ExpandReferences(std::string_view text,
-                             const std::function<std::optional<std::string>(std::string_view)>& lookup) {
+Result<std::string> ExpandReferences(std::string_view text,
+                                     const std::function<const std::string*(std::string_view)>& lookup) {
   std::string out;
   std::size_t at = 0;
   while (at < text.size()) {
@@ -47,9 +74,8 @@ std::string ExpandReferences(std::string_view text,
     const std::string_view rest = text.substr(dollar + 1);
     const std::size_t close = rest.starts_with('(') ? rest.find(')') : std::string_view::npos;
     if (close != std::string_view::npos) {
-      const std::string_view name = rest.substr(1, close - 1);
-      const std::optional<std::string> value = lookup(name);
-      out += value ? *value : "$(" + std::string(name) + ")";
+      const std::string* value = lookup(rest.substr(1, close - 1));
+      out += value != nullptr ? std::string_view(*value) : text.substr(dollar, close + 2);
       at = dollar + 1 + close + 1;
     } else if (rest.starts_with('$')) {
       out += '$';
@@ -58,7 +84,9 @@ std::string ExpandReferences(std::string_view text,
       out += text.substr(dollar, 2);
       at = dollar + 2;
     }
+    if (out.size() > kLongestWord) break;
   }
+  if (out.size() > kLongestWord) return Fail(Code::kInvalid, WordCount::TooLong());
   return out;
 }
 
@@ -78,27 +106,43 @@ Result<std::string> FieldValue(const Pod& pod, std::string_view path, const Node
 }
 
 Result<Environment> ResolveEnv(const Pod& pod, const Container& container, const NodeFacts& node) {
-  Environment env;
+  Variables variables;
+  const auto find = [&](std::string_view name) { return variables.Find(name); };
   for (const EnvVar& variable : container.env) {
-    std::string value = Expand(variable.value, env);
-    if (!variable.field_path.empty()) {
-      Result<std::string> field = FieldValue(pod, variable.field_path, node);
-      if (!field) return Wrap(std::move(field).error(), "container " + container.name + ", env " + variable.name);
-      value = *std::move(field);
-    }
-    const auto it = std::ranges::find(env, variable.name, &Environment::value_type::first);
-    if (it == env.end()) {
-      env.emplace_back(variable.name, std::move(value));
-    } else {
-      it->second = std::move(value);
-    }
+    Result<std::string> value = variable.field_path.empty() ? ExpandReferences(variable.value, find)
+                                                            : FieldValue(pod, variable.field_path, node);
+    if (!value) return Wrap(std::move(value).error(), "container " + container.name + ", env " + variable.name);
+    variables.Set(variable.name, *std::move(value));
   }
+  Environment env = std::move(variables).Take();
+  WordCount count;
+  for (const auto& [name, value] : env)
+    if (auto fits = count.Add(name.size() + 1 + value.size()); !fits)
+      return Wrap(std::move(fits).error(), "container " + container.name + ", env " + name);
   return env;
 }
 
-Container ExpandCommand(Container container, const Environment& env) {
-  for (std::string& word : container.command) word = Expand(word, env);
-  for (std::string& word : container.args) word = Expand(word, env);
+Result<Container> ExpandCommand(Container container, const Environment& env) {
+  Variables variables;
+  WordCount count;
+  for (const auto& [name, value] : env) {
+    variables.Set(name, value);
+    BERTH_RETURN_IF_ERROR(count.Add(name.size() + 1 + value.size()));
+  }
+  const auto expand = [&](std::vector<std::string>& words, const char* field) -> Result<void> {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      Result<std::string> word =
+          ExpandReferences(words[i], [&](std::string_view name) { return variables.Find(name); });
+      Result<void> fits = word ? count.Add(word->size()) : std::unexpected(word.error());
+      if (!fits)
+        return Wrap(std::move(fits).error(),
+                    "container " + container.name + ", " + field + "[" + std::to_string(i) + "]");
+      words[i] = *std::move(word);
+    }
+    return {};
+  };
+  BERTH_RETURN_IF_ERROR(expand(container.command, "command"));
+  BERTH_RETURN_IF_ERROR(expand(container.args, "args"));
   return container;
 }
 

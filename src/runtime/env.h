@@ -23,10 +23,17 @@ struct NodeFacts {
   std::string pod_ip = "127.0.0.1";
 };
 
-/// Replaces $(NAME) by lookup(NAME); a name lookup does not know stays as written. "$$" is "$", so "$$(NAME)" is the
-/// text "$(NAME)". Anything else after "$" stays as written.
-std::string ExpandReferences(std::string_view text,
-                             const std::function<std::optional<std::string>(std::string_view)>& lookup);
+/// The longest variable (with its name) or argument, and the most of all of them together, that Linux hands to a program
+/// (execve(2): MAX_ARG_STRLEN, and three quarters of 8 MiB however large the stack). References can double a value with
+/// every variable, so nothing is ever built that is longer.
+inline constexpr std::size_t kLongestWord = (std::size_t{128} << 10) - 1;
+inline constexpr std::size_t kMostWords = std::size_t{6} << 20;
+
+/// Replaces $(NAME) by lookup(NAME); a name lookup does not know (nullptr) stays as written. "$$" is "$", so "$$(NAME)"
+/// is the text "$(NAME)". Anything else after "$" stays as written. Errors: kInvalid when that is longer than
+/// kLongestWord.
+Result<std::string> ExpandReferences(std::string_view text,
+                                     const std::function<const std::string*(std::string_view)>& lookup);
 
 /// Value of a downward API field: metadata.name, metadata.namespace, metadata.uid, metadata.labels['k'],
 /// metadata.annotations['k'] (missing key: ""), spec.nodeName, status.hostIP, status.hostIPs, status.podIP,
@@ -34,11 +41,13 @@ std::string ExpandReferences(std::string_view text,
 Result<std::string> FieldValue(const Pod& pod, std::string_view path, const NodeFacts& node);
 
 /// The container's variables in order: values may refer to earlier ones; a repeated name keeps its first place and
-/// takes its last value. Errors: kInvalid naming container, variable and field path.
+/// takes its last value. Errors: kInvalid naming container, variable and field path; also for what no program could be
+/// given (kLongestWord, kMostWords).
 Result<Environment> ResolveEnv(const Pod& pod, const Container& container, const NodeFacts& node);
 
-/// command and args with references to `env` replaced; the rest of the container is unchanged.
-Container ExpandCommand(Container container, const Environment& env);
+/// command and args with references to `env` replaced; the rest of the container is unchanged. Errors: kInvalid naming
+/// container and word, for what no program could be given together with `env`.
+Result<Container> ExpandCommand(Container container, const Environment& env);
 
 }  // namespace berth::runtime
 

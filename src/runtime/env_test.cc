@@ -11,11 +11,11 @@ namespace {
 std::string Expand(std::string_view text) {
   static const std::map<std::string, std::string, std::less<>> kVariables = {
       {"A", "1"}, {"EMPTY", ""}, {"DOLLAR", "$(A)"}, {"with space", "x"}};
-  return ExpandReferences(text, [](std::string_view name) -> std::optional<std::string> {
+  const Result<std::string> out = ExpandReferences(text, [](std::string_view name) -> const std::string* {
     const auto it = kVariables.find(name);
-    if (it == kVariables.end()) return std::nullopt;
-    return it->second;
+    return it == kVariables.end() ? nullptr : &it->second;
   });
+  return out ? *out : "error: " + out.error().message;
 }
 
 TEST(ExpandTest, ReplacesKnownReferencesAndLeavesTheRest) {
@@ -121,13 +121,61 @@ TEST(EnvTest, BadFieldPathNamesContainerAndVariable) {
       << env.error().message;
 }
 
+// 1,855 bytes of manifest would be 2^39 bytes of environment.
+TEST(EnvTest, VariablesThatDoubleEachOtherAreRefusedBeforeTheyAreBuilt) {
+  Container container;
+  container.name = "app";
+  container.env = {{"A0", "xxxxxxxxxx", ""}};
+  for (int i = 1; i < 40; ++i) {
+    const std::string last = "$(A" + std::to_string(i - 1) + ")";
+    container.env.push_back({"A" + std::to_string(i), last + last, ""});
+  }
+  const Result<Environment> env = ResolveEnv(TestPod(), container, {});
+  ASSERT_FALSE(env);
+  EXPECT_EQ(env.error().code, Code::kInvalid);
+  EXPECT_EQ(env.error().message,
+            "container app, env A14: longer than the 131071 bytes that Linux gives to a program in one variable or "
+            "argument; put it into a file");
+}
+
+TEST(EnvTest, VariablesThatAreTooMuchTogetherAreRefused) {
+  Container container;
+  container.name = "app";
+  container.env = {{"A", std::string(100'000, 'x'), ""}};
+  for (int i = 0; i < 70; ++i) container.env.push_back({"B" + std::to_string(i), "$(A)", ""});
+  const Result<Environment> env = ResolveEnv(TestPod(), container, {});
+  ASSERT_FALSE(env);
+  EXPECT_EQ(env.error().message,
+            "container app, env B61: variables and arguments are longer than the 6 MiB that Linux gives to a program; "
+            "put them into a file");
+}
+
+TEST(EnvTest, AVariableAsLongAsLinuxTakesIsKept) {
+  Container container;
+  container.env = {{"A", std::string(kLongestWord - 2, 'x'), ""}};
+  EXPECT_TRUE(ResolveEnv(TestPod(), container, {}));
+  container.env = {{"A", std::string(kLongestWord - 1, 'x'), ""}};
+  EXPECT_FALSE(ResolveEnv(TestPod(), container, {}));
+}
+
+TEST(EnvTest, ArgumentsThatGrowTooLongAreRefused) {
+  Container container;
+  container.name = "app";
+  container.args = {"ok", "$(A)$(A)"};
+  const Result<Container> out = ExpandCommand(container, {{"A", std::string(100'000, 'x')}});
+  ASSERT_FALSE(out);
+  EXPECT_TRUE(out.error().message.starts_with("container app, args[1]: longer than the 131071 bytes"))
+      << out.error().message;
+}
+
 TEST(EnvTest, CommandAndArgumentsAreExpanded) {
   Container container;
   container.command = {"/bin/$(P)", "$$(P)"};
   container.args = {"--x=$(P)", "$(Q)"};
-  const Container out = ExpandCommand(container, {{"P", "sh"}});
-  EXPECT_EQ(out.command, (std::vector<std::string>{"/bin/sh", "$(P)"}));
-  EXPECT_EQ(out.args, (std::vector<std::string>{"--x=sh", "$(Q)"}));
+  const Result<Container> out = ExpandCommand(container, {{"P", "sh"}});
+  ASSERT_TRUE(out);
+  EXPECT_EQ(out->command, (std::vector<std::string>{"/bin/sh", "$(P)"}));
+  EXPECT_EQ(out->args, (std::vector<std::string>{"--x=sh", "$(Q)"}));
 }
 
 }  // namespace
