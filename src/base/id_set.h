@@ -27,7 +27,7 @@ namespace berth {
 
 enum class CpuId : std::uint32_t {};     ///< OS index of a logical CPU
 enum class NumaId : std::uint32_t {};    ///< OS index of a NUMA node
-enum class CoreId : std::uint32_t {};    ///< smallest CPU of the core (spec cpu-topology-memory 1.4), not sysfs core_id
+enum class CoreId : std::uint32_t {};    ///< smallest CPU of the core (rules/topology#cpu-units), not sysfs core_id
 enum class SocketId : std::uint32_t {};  ///< physical_package_id
 enum class DieId : std::uint32_t {};
 enum class CacheId : std::uint32_t {};  ///< L3 (uncore) cache id
@@ -162,7 +162,7 @@ class IdSet {
       if (a.WordAt(i) != b.WordAt(i)) return false;
     return true;
   }
-  /// Compares as numbers whose bit i is id i (the kubelet's bit mask order, spec cpu-topology-memory 3.1).
+  /// Compares as numbers whose bit i is id i (the kubelet's bit mask order, rules/topology#sets-of-nodes).
   friend std::strong_ordering operator<=>(const IdSet& a, const IdSet& b) {
     for (std::size_t i = std::max<std::size_t>(a.size_, b.size_); i-- > 0;)
       if (auto c = a.WordAt(i) <=> b.WordAt(i); c != 0) return c;

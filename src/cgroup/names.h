@@ -1,4 +1,4 @@
-// How the levels of the tree are called, for each driver (spec devices-cgroups 1.1). Pure.
+// How the levels of the tree are called, for each driver (rules/cgroups#names). Pure.
 //
 //   cgroupfs   kubepods/burstable/pod<uid>/<container>
 //   systemd    kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod<uid>.slice/berth-<uid>-<container>.scope
@@ -37,8 +37,8 @@ class Names {
   bool per_qos() const { return per_qos_; }
   /// On-disk path of the root: what Tree::Open takes.
   const std::string& root() const { return root_; }
-  /// The path of one of our groups from the top of its hierarchy; as CRI has it in `cgroup_parent` (spec
-  /// devices-cgroups 1.1; with systemd runtimes take its last part).
+  /// The path of one of our groups from the top of its hierarchy; as CRI has it in `cgroup_parent`
+  /// (rules/cgroups#names; with systemd runtimes take its last part).
   std::string FromTop(std::string_view path) const { return (root_ == "/" ? "" : root_) + "/" + std::string(path); }
   /// The classes whose Qos() is a group that pods are made in, the group of all pods first.
   std::vector<QosClass> Tiers() const;

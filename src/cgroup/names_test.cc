@@ -1,4 +1,4 @@
-// Names of cgroups on disk (spec devices-cgroups 1.1).
+// Names of cgroups on disk (rules/cgroups#names).
 #include "cgroup/names.h"
 
 #include <gmock/gmock.h>

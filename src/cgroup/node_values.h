@@ -1,5 +1,5 @@
-// Values of the levels above pods: all pods, the QoS classes, and what is reserved for system and kubelet (spec
-// devices-cgroups 1.5, 1.6). Pure.
+// Values of the levels above pods: all pods, the QoS classes, and what is reserved for system and kubelet
+// (rules/cgroups#all-pods, rules/cgroups#classes, rules/cgroups#reserved-groups). Pure.
 #ifndef BERTH_CGROUP_NODE_VALUES_H_
 #define BERTH_CGROUP_NODE_VALUES_H_
 

@@ -1,4 +1,4 @@
-// Values of the levels above pods (spec devices-cgroups 1.5, 1.6).
+// Values of the levels above pods (rules/cgroups#all-pods, rules/cgroups#classes).
 #include "cgroup/node_values.h"
 
 #include <gmock/gmock.h>

@@ -8,7 +8,7 @@
 namespace berth::cgroup {
 
 /// -997 (Guaranteed, node-critical) .. 1000 (BestEffort), in between by memory request against `capacity`, the memory
-/// of the node (spec devices-cgroups 2.2). `container` is one of the pod's. Pure.
+/// of the node (rules/cgroups#oom-score). `container` is one of the pod's. Pure.
 int OomScoreAdj(const Pod& pod, const Container& container, Bytes capacity);
 
 }  // namespace berth::cgroup

@@ -123,7 +123,7 @@ void SetCpu(const Pod& pod, const Container& container, bool exclusive, const Va
   note("cpu_max", [&] { return ReasonForQuota("CPU limit", limit, options.period, lift); });
 }
 
-/// memory.min, low and high of a container (spec devices-cgroups 6.2).
+/// memory.min, low and high of a container (rules/cgroups#memory-qos).
 void SetMemoryQos(const Pod& pod, const Container& container, const ValueOptions& options, const Note& note,
                   CgroupValues& out) {
   const Bytes request = MemoryOf(container.resources.requests);

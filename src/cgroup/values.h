@@ -1,4 +1,5 @@
-// What the kubelet puts into cgroups: conversions, pods and containers (spec devices-cgroups 1.2, 1.7, 6.2). Pure.
+// What the kubelet puts into cgroups: conversions, pods and containers (rules/cgroups#conversions,
+// rules/cgroups#pods, rules/cgroups#containers). Pure.
 #ifndef BERTH_CGROUP_VALUES_H_
 #define BERTH_CGROUP_VALUES_H_
 

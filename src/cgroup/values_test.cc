@@ -1,4 +1,4 @@
-// Values of pods and containers. The numbers come from the kubelet (spec devices-cgroups 1.2, 1.7, 6.2).
+// Values of pods and containers. The numbers come from the kubelet (rules/cgroups#conversions).
 #include "cgroup/values.h"
 
 #include <gtest/gtest.h>

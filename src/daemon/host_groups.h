@@ -1,5 +1,5 @@
 // Groups of the host that settings name: kubeletCgroups for berthd, runtimeCgroups for the supervisors of containers,
-// systemCgroups for every process that would stay in the root cgroup (spec devices-cgroups 1.5).
+// systemCgroups for every process that would stay in the root cgroup (rules/cgroups#groups-of-the-host).
 #ifndef BERTH_DAEMON_HOST_GROUPS_H_
 #define BERTH_DAEMON_HOST_GROUPS_H_
 

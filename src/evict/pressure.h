@@ -1,4 +1,4 @@
-// When to evict, and whom: the rules, given figures and times (spec devices-cgroups 3.3). Pure.
+// When to evict, and whom: the rules, given figures and times (rules/eviction#met, rules/eviction#rank). Pure.
 #ifndef BERTH_EVICT_PRESSURE_H_
 #define BERTH_EVICT_PRESSURE_H_
 

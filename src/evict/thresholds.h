@@ -1,4 +1,4 @@
-// Eviction thresholds of KubeletConfiguration (spec devices-cgroups 3.1). Pure.
+// Eviction thresholds of KubeletConfiguration (rules/eviction#thresholds). Pure.
 #ifndef BERTH_EVICT_THRESHOLDS_H_
 #define BERTH_EVICT_THRESHOLDS_H_
 

@@ -159,7 +159,7 @@ class Importer {
     });
   }
 
-  /// Spec 1.3: an L3 that is not exactly a node is an uncore cache of its cores.
+  /// rules/topology#uncore-caches: an L3 that is not exactly a node is an uncore cache of its cores.
   void ReadUncore() {
     for (NumaNode& node : machine_.nodes) {
       for (Core& core : node.cores) {

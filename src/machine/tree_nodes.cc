@@ -22,7 +22,8 @@ std::uint32_t KnownId(std::int64_t id) {
   return static_cast<std::uint32_t>(id);
 }
 
-/// What makes threads of one node threads of one core (spec 1.2; book and drawer exist on s390 only).
+/// What makes threads of one node threads of one core (rules/topology#threads-of-a-core; book and drawer exist on s390
+/// only).
 using CoreKey = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
 
 /// nullopt: core_id or physical_package_id is missing, the kubelet skips such a CPU.
@@ -57,7 +58,7 @@ Result<std::vector<Core>> GroupCores(TreeFiles& files, const std::vector<CpuId>&
   return cores;
 }
 
-/// Spec 1.3. The first core whose caches cannot be read ends the walk for the whole node.
+/// rules/topology#uncore-caches. The first core whose caches cannot be read ends the walk for the whole node.
 void AddUncore(CacheReader& caches, std::vector<Core>& cores) {
   for (Core& core : cores) {
     const auto& list = caches.Complete(core.threads.front());
@@ -189,8 +190,8 @@ Result<NumaNode> ReadNode(TreeFiles& files, const Numbered& entry) {
   return node;
 }
 
-/// Spec 1.1 without NUMA: every package is a node. Its id is the package's unless one of them is no possible node id
-/// (s390 says -1): then packages are numbered in their order.
+/// rules/topology#discovery without NUMA: every package is a node. Its id is the package's unless one of them is no
+/// possible node id (s390 says -1): then packages are numbered in their order.
 Result<std::vector<NumaNode>> PackagesAsNodes(TreeFiles& files, CacheReader& caches, const CpuSet& online) {
   BERTH_TRY(const std::vector<Numbered> entries, files.NumberedNames(kCpuDir, "cpu"));
   std::map<std::int64_t, std::vector<CpuId>> packages;

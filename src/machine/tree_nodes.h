@@ -1,4 +1,4 @@
-// The kubelet's discovery: NUMA nodes, cores, uncore caches and totals (spec cpu-topology-memory 1.1 to 1.3).
+// The kubelet's discovery: NUMA nodes, cores, uncore caches and totals (rules/topology#discovery).
 #ifndef BERTH_MACHINE_TREE_NODES_H_
 #define BERTH_MACHINE_TREE_NODES_H_
 

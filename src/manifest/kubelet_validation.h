@@ -1,4 +1,4 @@
-// The rules a kubelet holds its configuration file to (spec devices-cgroups 9.2).
+// The rules a kubelet holds its configuration file to (rules/sources#settings).
 #ifndef BERTH_MANIFEST_KUBELET_VALIDATION_H_
 #define BERTH_MANIFEST_KUBELET_VALIDATION_H_
 

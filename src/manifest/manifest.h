@@ -40,7 +40,7 @@ Result<ParsedPods> ParsePods(std::string_view text, std::string_view file, const
 /// messages instead of file and document. Errors: kInvalid as above.
 Result<Pod> ParsePodJson(std::string_view json, std::string_view where);
 
-/// API defaults in place (spec devices-cgroups 7, Kubernetes API conventions): limits become requests, restart policy,
+/// API defaults in place (rules/sources#defaults): limits become requests, restart policy,
 /// grace period, image pull policy, pod-level requests and hugepage limits. Idempotent.
 void ApplyDefaults(Pod& pod);
 
@@ -52,7 +52,7 @@ struct ParsedKubeletConfiguration {
   KubeletConfiguration config;
   std::vector<Warning> warnings;
 };
-/// Unknown and duplicate fields are warnings, wrong types and failed validations errors (spec devices-cgroups 9).
+/// Unknown and duplicate fields are warnings, wrong types and failed validations errors (rules/sources#settings).
 /// Exactly one document with apiVersion and kind. Relative staticPodPath and podLogsDir are resolved against the folder
 /// of `file`. Not checked here, because the kubelet finds it out only at construction: policies, policy options,
 /// eviction texts, sums of reservedMemory (engine::Node::Make).

@@ -36,8 +36,8 @@ struct CgroupValues {
   /// memory.high (slowed down above it; -1: never), memory.oom.group (all processes end together).
   std::optional<Bytes> memory_min, memory_low, memory_high;
   std::optional<bool> oom_group;
-  /// Page size -> limit. When present, sizes of the host that are not listed get `hugetlb_others` (spec devices-cgroups
-  /// 1.3).
+  /// Page size -> limit. When present, sizes of the host that are not listed get `hugetlb_others`
+  /// (rules/cgroups#pods).
   std::optional<std::map<Bytes, Bytes>> hugetlb;
   Bytes hugetlb_others{0};
   friend bool operator==(const CgroupValues&, const CgroupValues&) = default;

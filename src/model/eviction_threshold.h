@@ -1,4 +1,4 @@
-// Eviction thresholds as settings write them (spec devices-cgroups 3.1). Pure.
+// Eviction thresholds as settings write them (rules/eviction#thresholds). Pure.
 #ifndef BERTH_MODEL_EVICTION_THRESHOLD_H_
 #define BERTH_MODEL_EVICTION_THRESHOLD_H_
 
@@ -17,7 +17,7 @@ namespace berth {
 /// An amount, or a share of the capacity.
 struct EvictionThreshold {
   Quantity amount;             ///< counts when there is no share
-  std::optional<float> share;  ///< 0.1 for "10%"; the kubelet keeps 32 bits, which shows in the result (spec E28)
+  std::optional<float> share;  ///< 0.1 for "10%"; the kubelet keeps 32 bits, which shows (rules/eviction#percentages)
 };
 
 /// evictionHard by signal, with the defaults where these are in force.

@@ -1,7 +1,7 @@
 // KubeletConfiguration (kubelet.config.k8s.io/v1beta1): the fields that bear on resources, with the kubelet's defaults.
 //
 // A plain value, made by manifest::ParseKubeletConfiguration (field types, file validation) and checked against a
-// machine by engine::Node::Make (what the kubelet finds out only at construction). Spec devices-cgroups 9.
+// machine by engine::Node::Make (what the kubelet finds out only at construction): rules/sources#settings.
 #ifndef BERTH_MODEL_KUBELET_CONFIG_H_
 #define BERTH_MODEL_KUBELET_CONFIG_H_
 
@@ -45,7 +45,8 @@ struct KubeletConfiguration {
   std::vector<std::string> enforce_node_allocatable{"pods"};
   std::map<std::string, std::string> qos_reserved;
 
-  std::optional<std::map<std::string, std::string>> eviction_hard;  ///< nullopt: the defaults (spec 3.1)
+  std::optional<std::map<std::string, std::string>>
+      eviction_hard;  ///< nullopt: the defaults (rules/eviction#thresholds)
   std::map<std::string, std::string> eviction_soft;
   std::map<std::string, std::string> eviction_soft_grace_period;
   std::map<std::string, std::string> eviction_minimum_reclaim;
@@ -95,8 +96,8 @@ struct KubeletConfiguration {
   friend bool operator==(const KubeletConfiguration&, const KubeletConfiguration&) = default;
 };
 
-/// The gate's configured value, else what AllAlpha or AllBeta say for its stage, else its default in 1.36 (spec 0.2).
-/// Unknown gates are false.
+/// The gate's configured value, else what AllAlpha or AllBeta say for its stage, else its default in 1.36
+/// (rules/sources#gates). Unknown gates are false.
 bool FeatureEnabled(const KubeletConfiguration& config, std::string_view gate);
 
 /// A feature gate that bears on what Berth does.

@@ -19,7 +19,7 @@
 
 namespace berth {
 
-/// Counters of one memory type on one node (spec cpu-topology-memory 4.3). total = reserved for system + allocatable
+/// Counters of one memory type on one node (rules/memory#counters). total = reserved for system + allocatable
 /// (+ huge pages, for "memory"); allocatable = reserved + free.
 struct MemoryTable {
   Bytes total{};
@@ -37,7 +37,8 @@ struct MemoryNodeState {
   friend bool operator==(const MemoryNodeState&, const MemoryNodeState&) = default;
 };
 
-/// What ordinary init containers of the pod being admitted leave for the ones after them (spec 2.15, 4.7, device 4.4).
+/// What ordinary init containers of the pod being admitted leave for the ones after them (rules/cpu#init-reuse,
+/// rules/memory#init-reuse, rules/devices#init-reuse).
 /// The kubelet keeps one pod's entry at a time and only in memory; here it lives with the pod.
 struct Reusable {
   CpuSet cpus;

@@ -1,8 +1,8 @@
 // A machine as it was described: an immutable value, the same type whatever it was read from.
 //
 // Index space: everything is an OS index (as the kernel prints it). CoreId is the smallest thread of the core, which is
-// unique on the machine, unlike sysfs' core_id. What the kubelet's discovery would see (spec cpu-topology-memory 1.1 to
-// 1.4) is kept in `nodes` (order, cores, uncore caches) and in the reported totals; the rest is Berth's own view.
+// unique on the machine, unlike sysfs' core_id. What the kubelet's discovery would see (rules/topology#discovery) is
+// kept in `nodes` (order, cores, uncore caches) and in the reported totals; the rest is Berth's own view.
 #ifndef BERTH_MODEL_MACHINE_H_
 #define BERTH_MODEL_MACHINE_H_
 
@@ -27,7 +27,7 @@ struct L3Group {
   friend bool operator==(const L3Group&, const L3Group&) = default;
 };
 
-/// An uncore cache of a core as the kubelet's discovery reports it (spec 1.3).
+/// An uncore cache of a core as the kubelet's discovery reports it (rules/topology#uncore-caches).
 struct UncoreCache {
   CacheId id{};
   Bytes size{};
@@ -36,13 +36,13 @@ struct UncoreCache {
   friend bool operator==(const UncoreCache&, const UncoreCache&) = default;
 };
 
-/// A physical core with its online threads, in discovery order (spec 1.2).
+/// A physical core with its online threads, in discovery order (rules/topology#threads-of-a-core).
 struct Core {
   std::uint32_t core_id = 0;  ///< sysfs core_id: only unique within a socket and node
   SocketId socket{};
   DieId die{};
   std::vector<CpuId> threads;       ///< online threads, in discovery order; the CoreId is the smallest
-  std::vector<UncoreCache> uncore;  ///< first entry decides (spec 1.4); empty: none
+  std::vector<UncoreCache> uncore;  ///< first entry decides (rules/topology#cpu-units); empty: none
   CoreKind kind = CoreKind::kUniform;
   friend bool operator==(const Core&, const Core&) = default;
 };
@@ -85,7 +85,7 @@ struct Machine {
   std::vector<PciDevice> pci;        ///< by address
   Bytes memory{};                    ///< memory_capacity: the machine's total
   std::vector<HugePages> hugepages;  ///< machine-wide totals per size
-  int reported_cpus = 0;             ///< cAdvisor's num_cores (spec 1.1); 0: discovery failed
+  int reported_cpus = 0;             ///< cAdvisor's num_cores (rules/topology#discovery); 0: discovery failed
   int reported_sockets = 0;  ///< cAdvisor's num_sockets: distinct "physical id" lines, not derived from the cores
   int reported_cores = 0;    ///< cAdvisor's num_physical_cores
   std::string boot_id;       ///< empty unless this_host

@@ -26,7 +26,7 @@ using Hints = std::optional<std::vector<TopologyHint>>;
 struct MemoryBlock {
   NodeSet nodes;
   std::string type;  ///< "memory" or "hugepages-<size>"
-  Bytes size{};      ///< as booked; init containers' shrink when reused (spec 4.7)
+  Bytes size{};      ///< as booked; init containers' shrink when reused (rules/memory#init-reuse)
   friend bool operator==(const MemoryBlock&, const MemoryBlock&) = default;
 };
 

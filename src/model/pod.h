@@ -108,7 +108,7 @@ struct Pod {
   RestartPolicy restart_policy = RestartPolicy::kAlways;
   std::int64_t termination_grace_s = 30;
   ResourceList overhead;
-  std::optional<Resources> resources;  ///< pod-level resources; present but empty counts (spec devices-cgroups 2.1)
+  std::optional<Resources> resources;  ///< pod-level resources; present but empty counts (rules/sources#qos-class)
   std::string node_name;
   std::int32_t priority = 0;
   std::string priority_class;
@@ -126,7 +126,7 @@ struct Pod {
 /// "namespace/name".
 std::string FullName(const Pod& pod);
 
-/// QoS class: status.qosClass if present, else computed (spec cpu-topology-memory 2.5, devices-cgroups 2.1).
+/// QoS class: status.qosClass if present, else computed (rules/sources#qos-class).
 QosClass QosOf(const Pod& pod);
 
 /// Calls visit(container, kind) for init containers (sidecars included) in order, then app containers.
@@ -138,7 +138,7 @@ void ForEachContainer(const Pod& pod, Visit&& visit) {
 }
 
 /// What the whole pod asks for: apps + sidecars against the init walk, pod-level values, overhead
-/// (spec devices-cgroups 1.8).
+/// (rules/sources#pod-sums).
 ResourceList PodRequests(const Pod& pod);
 /// Same for limits; overhead only where there is a limit.
 ResourceList PodLimits(const Pod& pod);

@@ -26,7 +26,7 @@ struct Snapshot {
   /// False while some file was never read well since the start, or some source is not ready: pods are not known then,
   /// so one that only the ledger knows must not be taken for removed.
   bool complete = true;
-  std::vector<Pod> pods;  ///< by namespace/name; static pod naming and uids applied (spec devices-cgroups 7.1)
+  std::vector<Pod> pods;  ///< by namespace/name; static pod naming and uids applied (rules/sources#static-pods)
   std::map<std::string, std::string> files;  ///< full name of a pod -> path of the file, or URL, it came from
   std::vector<SourceProblem> warnings;       ///< what works but is probably not meant (unknown fields)
   std::vector<SourceProblem> problems;       ///< the last good pod of a broken file stays in `pods`
@@ -59,7 +59,7 @@ struct HttpOptions {
   os::Millis period{20'000};
   os::Millis timeout{10'000};  ///< of one request, from the connection to the last byte
 };
-/// A Pod or PodList behind a URL, asked for every period by a thread of its own (spec devices-cgroups 7.2). Only an
+/// A Pod or PodList behind a URL, asked for every period by a thread of its own (rules/sources#url). Only an
 /// answer with status 200 counts. An empty one means no pods, and is a problem; one that cannot be read leaves the last
 /// good pods in force. Until the first good answer it is asked again sooner, after 1 s and twice as long each time.
 /// Redirections are not followed: headers may hold secrets. The destructor waits for a request that is under way.

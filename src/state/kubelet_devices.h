@@ -1,6 +1,6 @@
 // The kubelet's device checkpoint, kubelet_internal_checkpoint: text <-> value, checksum included. Pure.
 //
-// Spec devices-cgroups-runtime 4.8; described in docs/formats/kubelet-state.md.
+// Described in docs/formats/kubelet-state.md.
 #ifndef BERTH_STATE_KUBELET_DEVICES_H_
 #define BERTH_STATE_KUBELET_DEVICES_H_
 

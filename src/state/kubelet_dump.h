@@ -1,4 +1,4 @@
-// The textual dump that the checksums of the kubelet's state files are computed over (spec cpu-topology-memory 5.5).
+// The textual dump that the checksums of the kubelet's state files are computed over (docs/formats/kubelet-state.md).
 // Works on the file's JSON, so that a reader hashes what the file says, in the file's order. Private to this room.
 #ifndef BERTH_STATE_KUBELET_DUMP_H_
 #define BERTH_STATE_KUBELET_DUMP_H_

@@ -1,6 +1,6 @@
 // The kubelet's own state files, cpu_manager_state and memory_manager_state: text <-> value, checksums included. Pure.
 //
-// Spec cpu-topology-memory 5; bytes and versions are described in docs/formats/kubelet-state.md. What is written here
+// Bytes and versions are described in docs/formats/kubelet-state.md. What is written here
 // is what a kubelet of that version writes, byte for byte; what is read is what it accepts.
 #ifndef BERTH_STATE_KUBELET_FILES_H_
 #define BERTH_STATE_KUBELET_FILES_H_

@@ -1,5 +1,5 @@
 // A node with five pods, value by value in the kernel's files: what a reader of the kubelet's rules would compute by
-// hand (spec devices-cgroups 1.5 to 1.7), on whichever cgroup version this host has. Memory is only limited, not used,
+// hand (docs/rules/cgroups.md), on whichever cgroup version this host has. Memory is only limited, not used,
 // so that the node may be larger than the host.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
