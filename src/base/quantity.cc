@@ -56,8 +56,6 @@ std::unexpected<Error> Bad(std::string_view text, std::string_view why) {
   return Fail(Code::kInvalid, "bad quantity \"" + Printable(text, 60) + "\": " + std::string(why));
 }
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 /// The leading digits of `text`, removed from it.
 std::string_view TakeDigits(std::string_view& text) {
   const auto end = std::ranges::find_if_not(text, IsDigit);

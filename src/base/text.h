@@ -25,6 +25,8 @@ std::string Join(const std::vector<std::string>& parts, std::string_view separat
 /// Text from outside, fit for a message: control characters as \xNN, cut to `limit` bytes with "...".
 std::string Printable(std::string_view text, std::size_t limit = 120);
 
+constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
 /// The whole of `text` as a decimal number, nothing before or after (no sign for unsigned types, no "+").
 /// nullopt for empty, junk and overflow.
 template <std::integral Int>

@@ -6,17 +6,12 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/resources.h"
 
 namespace berth::cgroup {
 namespace {
 
 constexpr Bytes kUnlimitedHugePages{std::int64_t{1} << 62};
-constexpr std::string_view kHugePagePrefix = "hugepages-";
-
-Quantity Of(const ResourceList& list, std::string_view name) {
-  const auto it = list.find(name);
-  return it == list.end() ? Quantity() : it->second;
-}
 
 bool Enforced(const NodeShares& node, std::string_view what) {
   return std::ranges::find(node.enforce, what) != node.enforce.end();
@@ -33,7 +28,7 @@ Sum Requests(const Ledger& ledger, QosClass qos, std::string_view resource) {
   for (const auto& [uid, pod] : ledger.pods) {
     if (pod.qos != qos) continue;
     ++out.pods;
-    out.amount += Of(pod.requests, resource);
+    out.amount += AmountOf(pod.requests, resource);
   }
   return out;
 }
@@ -47,24 +42,30 @@ void Note(Reasons* why, const char* value, std::string text) {
   if (why != nullptr) why->insert_or_assign(value, std::move(text));
 }
 
+/// Capacity less reservations, no eviction threshold, whatever is enforced.
+Quantity Unreserved(const NodeShares& node, std::string_view resource) {
+  Quantity out = AmountOf(node.capacity, resource) - AmountOf(node.system_reserved, resource) -
+                 AmountOf(node.kube_reserved, resource);
+  return out.Sign() < 0 ? Quantity() : out;
+}
+
+/// The capacity when "pods" is not enforced.
+Quantity ForPods(const NodeShares& node, std::string_view resource) {
+  return Enforced(node, "pods") ? Unreserved(node, resource) : AmountOf(node.capacity, resource);
+}
+
 std::string WhyForPods(const NodeShares& node, std::string_view resource) {
-  const Quantity capacity = Of(node.capacity, resource);
+  const Quantity capacity = AmountOf(node.capacity, resource);
   if (!Enforced(node, "pods")) return fmt::format("capacity {} ('pods' is not enforced)", capacity.ToString());
   return fmt::format("capacity {} - system reserved {} - kube reserved {} = {}", capacity.ToString(),
-                     Of(node.system_reserved, resource).ToString(), Of(node.kube_reserved, resource).ToString(),
-                     ForPods(node, resource).ToString());
+                     AmountOf(node.system_reserved, resource).ToString(),
+                     AmountOf(node.kube_reserved, resource).ToString(), ForPods(node, resource).ToString());
 }
 
 /// A share of `amount`, by whole percent, rounded down.
 std::int64_t Percent(const Quantity& amount, int percent) {
   const std::int64_t whole = amount.Value();
   return whole / 100 * percent + whole % 100 * percent / 100;
-}
-
-/// Capacity less reservations, no eviction threshold, whatever is enforced.
-Quantity Unreserved(const NodeShares& node, std::string_view resource) {
-  Quantity out = Of(node.capacity, resource) - Of(node.system_reserved, resource) - Of(node.kube_reserved, resource);
-  return out.Sign() < 0 ? Quantity() : out;
 }
 
 void SetQosReserved(const NodeShares& node, QosClass qos, const Ledger& ledger, Reasons* why, CgroupValues& out) {
@@ -86,21 +87,21 @@ void SetQosReserved(const NodeShares& node, QosClass qos, const Ledger& ledger, 
 
 CgroupValues ReservedValues(const ResourceList& reserved, bool compressible, bool memory_qos, Reasons& why) {
   CgroupValues out;
-  const MilliCpu cpu{Of(reserved, "cpu").MilliValue()};
+  const MilliCpu cpu{AmountOf(reserved, "cpu").MilliValue()};
   if (cpu.v > 0) {
     out.shares = SharesOf(cpu);
     why["shares"] = ReasonForShares("reserved CPU", cpu);
   }
   if (compressible) return out;
-  if (const Bytes memory{Of(reserved, "memory").Value()}; memory.v > 0) {
+  if (const Bytes memory{AmountOf(reserved, "memory").Value()}; memory.v > 0) {
     out.memory_max = memory;
-    why["memory_max"] = "reserved memory " + Of(reserved, "memory").ToString();
+    why["memory_max"] = "reserved memory " + AmountOf(reserved, "memory").ToString();
     if (memory_qos) {
       out.memory_min = memory;
       why["memory_min"] = "its memory limit, kept for it under MemoryQoS";
     }
   }
-  if (const std::int64_t pids = Of(reserved, "pid").Value(); pids > 0) {
+  if (const std::int64_t pids = AmountOf(reserved, "pid").Value(); pids > 0) {
     out.pids_max = pids;
     why["pids_max"] = fmt::format("reserved pid {}", pids);
   }
@@ -138,10 +139,6 @@ Result<NodeShares> SharesOfNode(const KubeletConfiguration& config, ResourceList
   return out;
 }
 
-Quantity ForPods(const NodeShares& node, std::string_view resource) {
-  return Enforced(node, "pods") ? Unreserved(node, resource) : Of(node.capacity, resource);
-}
-
 CgroupValues NodeValues(const NodeShares& node, const Ledger& ledger, Reasons* why) {
   CgroupValues out;
   const MilliCpu cpu{ForPods(node, "cpu").MilliValue()};
@@ -157,7 +154,7 @@ CgroupValues NodeValues(const NodeShares& node, const Ledger& ledger, Reasons* w
   }
   ResourceList pages;
   for (const auto& [name, amount] : node.capacity)
-    if (name.starts_with(kHugePagePrefix)) pages.insert_or_assign(name, ForPods(node, name));
+    if (IsHugePages(name)) pages.insert_or_assign(name, ForPods(node, name));
   AddHugePages(pages, out.hugetlb.emplace());
   Note(why, "hugetlb", "huge pages of the node");
   if (node.memory_qos) {

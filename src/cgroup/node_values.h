@@ -29,9 +29,6 @@ struct NodeShares {
 Result<NodeShares> SharesOfNode(const KubeletConfiguration& config, ResourceList capacity,
                                 std::optional<std::int64_t> pids, int listed_cpus, bool v2);
 
-/// max(0, capacity - system reserved - kube reserved); the capacity when "pods" is not enforced. No eviction threshold.
-Quantity ForPods(const NodeShares& node, std::string_view resource);
-
 /// The group of all pods, with the memory limit.
 CgroupValues NodeValues(const NodeShares& node, const Ledger& ledger, Reasons* why = nullptr);
 /// The group of Burstable or BestEffort pods, memory limit under qosReserved included. Requires: not Guaranteed.

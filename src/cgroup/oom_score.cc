@@ -4,12 +4,13 @@
 #include <limits>
 #include <string_view>
 
+#include "model/resources.h"
+
 namespace berth::cgroup {
 namespace {
 
 constexpr int kProtected = -997;
 constexpr int kFirstToGo = 1000;
-constexpr std::int32_t kCriticalPriority = 2'000'000'000;
 
 bool IsCritical(const Pod& pod) {
   const auto source = pod.annotations.find("kubernetes.io/config.source");
@@ -17,10 +18,7 @@ bool IsCritical(const Pod& pod) {
   return is_static || pod.annotations.contains("kubernetes.io/config.mirror") || pod.priority >= kCriticalPriority;
 }
 
-std::int64_t MemoryOf(const ResourceList& list) {
-  const auto it = list.find("memory");
-  return it == list.end() ? 0 : std::max<std::int64_t>(it->second.Value(), 0);
-}
+std::int64_t MemoryOf(const ResourceList& list) { return std::max<std::int64_t>(AmountOf(list, "memory").Value(), 0); }
 
 /// What the pod asks for beyond its containers, spread evenly over them.
 std::int64_t ShareOf(const Pod& pod) {

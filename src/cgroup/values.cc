@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "model/resources.h"
+
 namespace berth::cgroup {
 namespace {
 
@@ -19,7 +21,6 @@ constexpr std::int64_t kSharesPerCpu = 1024;
 constexpr std::int64_t kMilliPerCpu = 1000;
 constexpr std::int64_t kMinQuotaUs = 1000;
 constexpr std::uint64_t kMaxWeight = 10'000;
-constexpr std::string_view kHugePagePrefix = "hugepages-";
 
 /// a * b / c, truncated, for values >= 0; capped when the product does not fit.
 std::int64_t MulDiv(std::int64_t a, std::int64_t b, std::int64_t c) {
@@ -33,20 +34,10 @@ const Quantity* Find(const ResourceList& list, std::string_view name) {
   return it == list.end() ? nullptr : &it->second;
 }
 
-MilliCpu CpuOf(const ResourceList& list) {
-  const Quantity* q = Find(list, "cpu");
-  return {q == nullptr ? 0 : q->MilliValue()};
-}
+MilliCpu CpuOf(const ResourceList& list) { return {AmountOf(list, "cpu").MilliValue()}; }
+Bytes MemoryOf(const ResourceList& list) { return {AmountOf(list, "memory").Value()}; }
 
-Bytes MemoryOf(const ResourceList& list) {
-  const Quantity* q = Find(list, "memory");
-  return {q == nullptr ? 0 : q->Value()};
-}
-
-bool NonZero(const ResourceList& list, std::string_view name) {
-  const Quantity* q = Find(list, name);
-  return q != nullptr && !q->IsZero();
-}
+bool NonZero(const ResourceList& list, std::string_view name) { return !AmountOf(list, name).IsZero(); }
 
 /// Whether every container has a limit of `name`: app containers their own, init containers with the sidecars before
 /// them (a sidecar's limit can thus stand for an init container without one, as in the kubelet).
@@ -86,10 +77,7 @@ class Note {
   Reasons* why_;
 };
 
-std::string Text(const ResourceList& list, std::string_view name) {
-  const Quantity* q = Find(list, name);
-  return q == nullptr ? "0" : q->ToString();
-}
+std::string Text(const ResourceList& list, std::string_view name) { return AmountOf(list, name).ToString(); }
 
 std::string_view Origin(const Container& container, std::string_view name) {
   return NonZero(container.resources.limits, name) ? "" : " (the pod's)";
@@ -179,9 +167,7 @@ std::optional<microseconds> QuotaOf(MilliCpu limit, microseconds period) {
 
 void AddHugePages(const ResourceList& list, std::map<Bytes, Bytes>& out) {
   for (const auto& [name, amount] : list) {
-    if (!name.starts_with(kHugePagePrefix)) continue;
-    const auto size = Quantity::Parse(std::string_view(name).substr(kHugePagePrefix.size()));
-    if (size && size->Sign() > 0) out[Bytes{size->Value()}] = Bytes{amount.Value()};
+    if (const auto size = PageSizeOf(name)) out[*size] = Bytes{amount.Value()};
   }
 }
 

@@ -4,13 +4,13 @@
 #include <array>
 #include <string>
 
+#include "base/text.h"
 #include "codec/codec.h"
 
 namespace berth::codec {
 namespace {
 
 bool IsAlpha(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 /// Words some YAML version reads as a boolean, null or a float.
 bool IsReserved(std::string text) {

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "model/resources.h"
+
 namespace berth::daemon {
 namespace {
 
@@ -11,7 +13,7 @@ namespace {
 std::vector<MemoryBlock> BlocksOn(const NodeSet& nodes, const Container& container) {
   std::vector<MemoryBlock> out;
   for (const auto& [resource, amount] : container.resources.requests)
-    if ((resource == "memory" || resource.starts_with("hugepages-")) && amount.Value() > 0)
+    if (IsMemoryType(resource) && amount.Value() > 0)
       out.push_back({.nodes = nodes, .type = resource, .size = Bytes{amount.Value()}});
   return out;
 }

@@ -6,10 +6,9 @@
 namespace berth::daemon {
 namespace {
 
-constexpr std::int32_t kCritical = 2'000'000'000;  // system-cluster-critical and above
 constexpr os::Millis kHardGrace{1'000};
 
-bool Critical(const Pod& pod) { return pod.priority >= kCritical; }
+bool Critical(const Pod& pod) { return pod.priority >= kCriticalPriority; }
 
 }  // namespace
 

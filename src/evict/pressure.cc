@@ -7,6 +7,15 @@
 #include <utility>
 
 namespace berth::evict {
+namespace {
+
+/// Whether its end would give anything of `signal` back.
+bool CanHelp(Signal signal, const Candidate& pod) {
+  if (signal == Signal::kPids) return pod.processes > 0;
+  return !pod.usage || *pod.usage > 0;
+}
+
+}  // namespace
 
 Pressure::Pressure(std::vector<Threshold> thresholds, std::chrono::milliseconds transition)
     : thresholds_(std::move(thresholds)), states_(thresholds_.size()), transition_(transition) {
@@ -39,11 +48,6 @@ std::optional<Met> Pressure::Look(const Observations& seen, Time now) {
     if (state.since) (threshold.signal == Signal::kPids ? pids_ : memory_) = true;
   }
   return out;
-}
-
-bool CanHelp(Signal signal, const Candidate& pod) {
-  if (signal == Signal::kPids) return pod.processes > 0;
-  return !pod.usage || *pod.usage > 0;
 }
 
 std::vector<Candidate> Rank(Signal signal, std::vector<Candidate> pods) {

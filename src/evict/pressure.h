@@ -67,10 +67,8 @@ struct Candidate {
   std::int64_t processes = 0;
 };
 
-/// Whether its end would give anything of `signal` back.
-bool CanHelp(Signal signal, const Candidate& pod);
-/// Evictable ones that can help, first to go first: memory by unknown usage, usage above request, priority, and how far
-/// above; pids by priority and number. Equal ones by uid.
+/// Evictable ones whose end would give anything of `signal` back, first to go first: memory by unknown usage, usage
+/// above request, priority, and how far above; pids by priority and number. Equal ones by uid.
 std::vector<Candidate> Rank(Signal signal, std::vector<Candidate> pods);
 
 /// "The node was low on resource: memory. Threshold quantity: 104857600, available: 52428800. …" with the victim's own

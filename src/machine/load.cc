@@ -23,8 +23,8 @@ bool EndsIn(std::string_view name, std::initializer_list<std::string_view> ends)
 /// A word and a count ("pack:2"), and nothing a path would have.
 bool LooksSynthetic(std::string_view text) {
   const std::size_t colon = text.find(':');
-  return colon != std::string_view::npos && colon + 1 < text.size() && text[colon + 1] >= '0' &&
-         text[colon + 1] <= '9' && text.find('/') == std::string_view::npos;
+  return colon != std::string_view::npos && colon + 1 < text.size() && IsDigit(text[colon + 1]) &&
+         text.find('/') == std::string_view::npos;
 }
 
 Result<Machine> LoadTarball(std::string_view bytes, const std::string& from) {

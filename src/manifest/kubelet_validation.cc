@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "manifest/suggest.h"
+#include "model/resources.h"
 
 namespace berth::manifest {
 namespace {
@@ -151,7 +152,7 @@ class Checker {
       const Path limits{.parent = &item, .key = "limits"};
       for (const auto& [name, amount] : reservation.limits) {
         const Path path{.parent = &limits, .key = name, .index = -1, .entry = true};
-        if (name != "memory" && !name.starts_with("hugepages-"))
+        if (!IsMemoryType(name))
           report_.Problem(path, "Unsupported value: \"" + Printable(name, 60) + "\": only memory and hugepages-<size>");
         if (amount.Sign() <= 0)
           report_.Problem(path, "Invalid value: " + amount.ToString() + ": must be greater than 0");

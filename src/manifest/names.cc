@@ -10,7 +10,6 @@ namespace {
 constexpr std::size_t kLongestLabel = 63;
 constexpr std::size_t kLongestSubdomain = 253;
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 bool IsLetter(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
 

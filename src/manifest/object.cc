@@ -36,7 +36,7 @@ void WrongKind(const Node& node, std::string_view wanted, const Path& path, Repo
 /// A number that YAML 1.1 and people may read differently: "010" is 8 to one and 10 to the other.
 bool HasLeadingZero(std::string_view text) {
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-  return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+  return text.size() > 1 && text[0] == '0' && IsDigit(text[1]);
 }
 
 std::optional<std::int64_t> IntOf(const Node& node) {

@@ -1,13 +1,9 @@
 // The API server's defaults, for pods that never met one.
 #include "manifest/manifest.h"
+#include "model/resources.h"
 
 namespace berth::manifest {
 namespace {
-
-bool IsHugepages(std::string_view resource) { return resource.starts_with("hugepages-"); }
-bool CountsAtPodLevel(std::string_view resource) {
-  return resource == "cpu" || resource == "memory" || IsHugepages(resource);
-}
 
 /// The tag decides: none (and no digest) or "latest" may move, so the image is pulled again each time.
 std::string PullPolicyFor(std::string_view image) {
@@ -41,7 +37,7 @@ void DefaultPodLevel(Pod& pod) {
   const Pod containers = ContainersOf(pod);
   if (!requests.empty() || !limits.empty())
     for (const auto& [name, total] : PodLimits(containers))
-      if (IsHugepages(name)) limits.try_emplace(name, total);
+      if (IsHugePages(name)) limits.try_emplace(name, total);
   if (limits.empty()) return;
   for (const auto& [name, total] : PodRequests(containers))
     if (CountsAtPodLevel(name)) requests.try_emplace(name, total);

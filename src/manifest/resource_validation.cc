@@ -6,19 +6,17 @@
 #include "base/text.h"
 #include "manifest/names.h"
 #include "manifest/suggest.h"
+#include "model/resources.h"
 
 namespace berth::manifest {
 namespace {
 
-constexpr std::string_view kHugepagesPrefix = "hugepages-";
 constexpr std::string_view kNativeNames[] = {"cpu", "memory", "ephemeral-storage"};
 
-bool IsHugepages(std::string_view name) { return name.starts_with(kHugepagesPrefix); }
 bool IsExtended(std::string_view name) { return name.find('/') != std::string_view::npos; }
 bool IsNative(std::string_view name) { return std::ranges::find(kNativeNames, name) != std::end(kNativeNames); }
-bool HasPodLevel(std::string_view name) { return name == "cpu" || name == "memory" || IsHugepages(name); }
 /// Nobody can have a part of one, so a request below the limit means nothing.
-bool IsIndivisible(std::string_view name) { return IsHugepages(name) || IsExtended(name); }
+bool IsIndivisible(std::string_view name) { return IsHugePages(name) || IsExtended(name); }
 
 std::string Invalid(std::string_view value, std::string_view why) {
   return "Invalid value: \"" + Printable(value, 80) + "\": " + std::string(why);
@@ -37,25 +35,18 @@ std::string BadName(std::string_view name) {
   return Invalid(name, why);
 }
 
-/// The page size of "hugepages-2Mi"; nullopt if it is no positive whole amount.
-std::optional<std::int64_t> PageSize(std::string_view name) {
-  const Result<Quantity> size = Quantity::Parse(name.substr(kHugepagesPrefix.size()));
-  if (!size || size->Sign() <= 0 || !size->IsInteger()) return std::nullopt;
-  return size->Value();
-}
-
 void CheckHugepagesAmount(std::string_view name, const Quantity& amount, const Path& path, Report& report) {
-  const std::optional<std::int64_t> page = PageSize(name);
+  const std::optional<Bytes> page = PageSizeOf(name);
   if (!page) return report.Problem(path, Invalid(name, "needs a page size, as in hugepages-2Mi"));
-  if (!amount.IsInteger() || amount.Value() % *page != 0)
-    report.Problem(path, Invalid(amount.ToString(), "must be a multiple of the page size " +
-                                                        std::string(name.substr(kHugepagesPrefix.size()))));
+  if (!amount.IsInteger() || amount.Value() % page->v != 0)
+    report.Problem(
+        path, Invalid(amount.ToString(), "must be a multiple of the page size " + std::string(PageSizeText(name))));
 }
 
 void CheckAmount(std::string_view name, const Quantity& amount, const Path& path, Report& report) {
-  if (!IsNative(name) && !IsHugepages(name) && !IsQualifiedName(name)) return report.Problem(path, BadName(name));
+  if (!IsNative(name) && !IsHugePages(name) && !IsQualifiedName(name)) return report.Problem(path, BadName(name));
   if (amount.Sign() < 0) return report.Problem(path, Invalid(amount.ToString(), "must be greater than or equal to 0"));
-  if (IsHugepages(name)) return CheckHugepagesAmount(name, amount, path, report);
+  if (IsHugePages(name)) return CheckHugepagesAmount(name, amount, path, report);
   if (IsExtended(name) && !amount.IsInteger())
     report.Problem(path, Invalid(amount.ToString(), "must be an integer: such a device cannot be divided"));
 }
@@ -101,13 +92,13 @@ bool Names(const Resources& resources, std::string_view name) {
 }
 
 bool NamesHugepages(const Resources& resources) {
-  const auto huge = [](const auto& entry) { return IsHugepages(entry.first); };
+  const auto huge = [](const auto& entry) { return IsHugePages(entry.first); };
   return std::ranges::any_of(resources.limits, huge) || std::ranges::any_of(resources.requests, huge);
 }
 
 void CheckPodLevelNames(const ResourceList& list, const Path& path, Report& report) {
   for (const auto& [name, amount] : list)
-    if (!HasPodLevel(name))
+    if (!CountsAtPodLevel(name))
       report.Problem(
           Entry(path, name),
           Invalid(name, "pods as a whole take cpu, memory and hugepages-<size> only; move it to a container"));

@@ -30,15 +30,4 @@ CoreId IdOf(const Core& core) {
   return CoreId{Raw(*std::ranges::min_element(core.threads))};
 }
 
-std::optional<unsigned> Distance(const Machine& machine, NumaId from, NumaId to) {
-  std::size_t position = 0;
-  for (NumaId id : NodeIds(machine)) {
-    if (id == to) break;
-    ++position;
-  }
-  for (const NumaNode& node : machine.nodes)
-    if (node.id == from && position < node.distances.size()) return node.distances[position];
-  return std::nullopt;
-}
-
 }  // namespace berth

@@ -100,8 +100,6 @@ NodeSet NodeIds(const Machine& machine);
 CpuSet CpusOfNode(const Machine& machine, NumaId node);
 /// The id that names a core in decisions. Requires: at least one thread.
 CoreId IdOf(const Core& core);
-/// SLIT distance from one node to another, by position of ids in ascending order. nullopt: unknown.
-std::optional<unsigned> Distance(const Machine& machine, NumaId from, NumaId to);
 
 }  // namespace berth
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "model/resources.h"
+
 namespace berth {
 namespace {
-
-constexpr std::string_view kHugepagesPrefix = "hugepages-";
 
 /// Cpu and memory decide the QoS class, nothing else does.
 constexpr std::array<std::string_view, 2> kQosResources{"cpu", "memory"};
@@ -20,10 +20,6 @@ void RaiseTo(ResourceList& sum, const ResourceList& floor) {
     const auto [it, added] = sum.try_emplace(name, amount);
     if (!added) it->second = std::max(it->second, amount);
   }
-}
-
-bool CountsAtPodLevel(std::string_view resource) {
-  return resource == "cpu" || resource == "memory" || resource.starts_with(kHugepagesPrefix);
 }
 
 /// One side (requests or limits) of the whole pod, without overhead.

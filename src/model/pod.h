@@ -123,6 +123,9 @@ struct Pod {
   friend bool operator==(const Pod&, const Pod&) = default;
 };
 
+/// Least priority of a critical pod (system-cluster-critical and above).
+inline constexpr std::int32_t kCriticalPriority = 2'000'000'000;
+
 /// "namespace/name".
 std::string FullName(const Pod& pod);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "model/resources.h"
 
 namespace berth {
 namespace {
@@ -154,7 +155,7 @@ std::map<std::string, Bytes, std::less<>> AllocatableMemory(const NumaNode& node
   std::map<std::string, Bytes, std::less<>> out;
   Bytes pages;
   for (const HugePages& huge : node.hugepages) {
-    const std::string type = "hugepages-" + Quantity::FromBytes(huge.page_size).ToString();
+    const std::string type = HugePagesName(huge.page_size);
     const Bytes total{huge.page_size.v * huge.count};
     out[type] = std::max(Bytes{}, total - Reserved(config, node.id, type));
     pages += total;

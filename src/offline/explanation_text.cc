@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "base/words.h"
+#include "model/resources.h"
 #include "offline/explanation.h"
 #include "offline/placement_text.h"
 
@@ -10,11 +11,9 @@ namespace {
 
 using engine::Shortage;
 
-bool IsBytes(std::string_view resource) { return resource == "memory" || resource.starts_with("hugepages-"); }
-
 /// An amount in the unit of a shortage: "6", "1500m", "12Gi", "2".
 std::string Amount(std::int64_t amount, std::string_view resource, bool thousandths) {
-  if (IsBytes(resource)) return Quantity::FromBytes({amount}).ToString();
+  if (IsMemoryType(resource)) return Quantity::FromBytes({amount}).ToString();
   if (resource == "cpu" && thousandths) return Quantity::FromMilli(amount).ToString();
   return std::to_string(amount);
 }

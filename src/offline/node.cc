@@ -61,6 +61,19 @@ Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, std::ostrea
   return out;
 }
 
+/// As berthd keeps it (docs/formats/ledger.md) or as `GET /v1/ledger` gives it.
+Result<Ledger> ParseLedger(std::string_view text, const std::string& file) {
+  if (text.starts_with("berth-ledger")) {
+    auto saved = state::DecodeSaved(text);
+    if (!saved) return Wrap(std::move(saved).error(), "read the ledger " + file);
+    return std::move(saved->ledger);
+  }
+  BERTH_TRY(const codec::Json json, codec::ParseJson(text, file));
+  auto ledger = codec::LedgerFromJson(json.is_object() && json.contains("ledger") ? json["ledger"] : json);
+  if (!ledger) return Wrap(std::move(ledger).error(), "read the ledger " + file);
+  return *std::move(ledger);
+}
+
 Result<Ledger> LoadLedger(const OfflineOptions& options) {
   const std::string& from = options.ledger;
   if (IsSocket(from)) {
@@ -111,18 +124,6 @@ Result<void> CheckFits(const OfflineNode& node, const std::string& from, std::os
 }
 
 }  // namespace
-
-Result<Ledger> ParseLedger(std::string_view text, const std::string& file) {
-  if (text.starts_with("berth-ledger")) {
-    auto saved = state::DecodeSaved(text);
-    if (!saved) return Wrap(std::move(saved).error(), "read the ledger " + file);
-    return std::move(saved->ledger);
-  }
-  BERTH_TRY(const codec::Json json, codec::ParseJson(text, file));
-  auto ledger = codec::LedgerFromJson(json.is_object() && json.contains("ledger") ? json["ledger"] : json);
-  if (!ledger) return Wrap(std::move(ledger).error(), "read the ledger " + file);
-  return *std::move(ledger);
-}
 
 Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream& err) {
   BERTH_TRY(Machine machine, LoadMachine(options));

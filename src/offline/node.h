@@ -43,10 +43,6 @@ Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream&
 /// Pods of a manifest file, "-" for standard input; warnings go to `err`. Pods without a uid get none here.
 Result<std::vector<Pod>> LoadPods(const std::string& file, std::ostream& err);
 
-/// A ledger as berthd keeps it (docs/formats/ledger.md) or as `GET /v1/ledger` gives it.
-/// Errors: as state::DecodeSaved and codec::LedgerFromJson.
-Result<Ledger> ParseLedger(std::string_view text, const std::string& file);
-
 }  // namespace berth::offline
 
 #endif  // BERTH_OFFLINE_NODE_H_

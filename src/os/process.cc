@@ -82,7 +82,7 @@ bool ParseCpuList(const char* text, std::size_t size, CpuMask& mask) {
   bool digits = false;
   for (std::size_t i = 0; i <= size; ++i) {
     const char c = i < size ? text[i] : '\n';
-    if (c >= '0' && c <= '9') {
+    if (IsDigit(c)) {
       value = value * 10 + static_cast<std::uint64_t>(c - '0');
       digits = true;
       if (value >= kMaskWords * 64) return false;

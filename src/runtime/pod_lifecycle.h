@@ -106,7 +106,6 @@ class PodLifecycle {
   /// Nothing runs and nothing will be started again.
   bool finished() const;
   /// Terminate was called, or the pod is done and its sidecars are being ended.
-  bool terminating() const { return terminate_at_.has_value(); }
   /// Init containers (sidecars among them) in order, then apps.
   std::vector<ContainerView> containers() const;
 

@@ -241,7 +241,6 @@ TEST(PodLifecycleTest, TerminationIsTermThenKillAtTheDeadline) {
   d.Runs("a", 0);
   d.Runs("b", 0);
   d.life.Terminate(At(100));
-  EXPECT_TRUE(d.life.terminating());
   EXPECT_EQ(d.Next(100), "term a/0, term b/0; wake 105");
   d.Ends("a", 0, 101);
   EXPECT_EQ(d.Next(101), "kill a/0; wake 105") << "no restart while terminating";
