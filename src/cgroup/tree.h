@@ -28,7 +28,7 @@ TreeDoors HostDoors();
 Result<std::unique_ptr<Tree>> OpenTree(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root,
                                        TreeDoors doors);
 
-/// As Tree::OpenToLook, with the doors given; what it makes and writes, it does in earnest.
+/// As Tree::OpenToLook, with the doors given; what it makes and writes is real.
 Result<std::unique_ptr<Tree>> OpenTreeToLook(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root,
                                              TreeDoors doors);
 

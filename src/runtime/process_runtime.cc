@@ -388,7 +388,7 @@ Result<void> ProcessRuntime::RecoverRunning(Held& held, bool this_boot) {
   if (this_boot) {
     BERTH_TRY(held.main, Find(held.state.pid, held.state.start, held.state.cgroups));
   }
-  if (!held.shim.valid()) {  // it may have ended, with a last word, between the two looks
+  if (!held.shim.valid()) {  // it may have recorded the end and gone between the two looks
     Result<ShimState> last = ReadState(held.request.id);
     if (!last && !IsGone(last.error())) return std::unexpected(std::move(last).error());
     if (last) held.state = *std::move(last);
@@ -457,7 +457,7 @@ Result<void> ProcessRuntime::Forget(std::string_view id) {
   Held& held = it->second;
   if (held.state.phase == ShimPhase::kRunning)
     return Fail(Code::kConflict, "container " + it->first + " runs: it cannot be forgotten");
-  if (held.shim.valid()) {  // its last word is written, it is about to end
+  if (held.shim.valid()) {  // the end is recorded: the supervisor is about to go
     if (!os::WaitEnd(held.shim.get(), kSettleLimit))
       return Fail(Code::kBusy, "the supervisor of " + it->first + " lives");
     os::Reap(held.shim.get());

@@ -40,8 +40,8 @@ struct ShimRequest {
 
 /// How far a container got. Only the supervisor writes it.
 enum class ShimPhase {
-  kReady,     ///< waits for the word to go; nothing was started
-  kStarting,  ///< the word was given
+  kReady,     ///< waits for kMessageGo; nothing was started
+  kStarting,  ///< kMessageGo came
   kRunning,
   kExited,  ///< final; also a program that could not be executed
   kFailed,  ///< final; the node's fault, nothing runs, as if never asked
