@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/result.h"
-#include "engine/cpu/spread_search.h"
-#include "engine/cpu/take.h"
+#include "engine/take/spread_search.h"
+#include "engine/take/take.h"
 #include "engine/testing/builders.h"
 #include "engine/testing/take_twin.h"
 
@@ -59,7 +59,7 @@ void CheckTake(Input& in) {
   shape.threads = 1 + in.Below(2);
   shape.cores_per_uncore = in.Below(4);
   const Machine machine = testing::MakeMachine(shape);
-  const auto topology = Topology::Make(machine);
+  const auto topology = CpuTopology::Make(machine);
   BERTH_CHECK(topology.has_value());
   TakeRequest request;
   request.distributed = in.Below(2) == 0;

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "engine/explain.h"
+#include "engine/explanation/explain.h"
 #include "offline/explanation.h"
 
 namespace berth::cli {

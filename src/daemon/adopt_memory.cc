@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <set>
 
-#include "engine/memory/settle.h"
+#include "engine/books/memory_settle.h"
 
 namespace berth::daemon {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "daemon/pod_status.h"
 #include "daemon/tree_status.h"
-#include "engine/explain.h"
+#include "engine/explanation/explain.h"
 #include "manifest/duration.h"
 #include "manifest/manifest.h"
 #include "offline/explanation.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "engine/explain.h"
-#include "engine/recorded.h"
+#include "engine/explanation/explain.h"
+#include "engine/recorded/recorded.h"
 #include "engine/testing/random_node.h"
 
 namespace berth::engine {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "codec/codec.h"
-#include "engine/explain.h"
+#include "engine/explanation/explain.h"
 #include "model/pod.h"
 #include "view/table.h"
 

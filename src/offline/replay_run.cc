@@ -141,7 +141,7 @@ void Run(const MergeCase& merge, const os::Clock* clock, const TraceGuide&, Repl
 }
 
 void Run(const TakeCase& take, const os::Clock* clock, const TraceGuide&, ReplayResult& result) {
-  const auto topology = engine::Topology::Make(take.machine);
+  const auto topology = engine::CpuTopology::Make(take.machine);
   if (!topology) {
     result.json["error"] = topology.error().message;
     return;

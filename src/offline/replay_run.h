@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codec/codec.h"
-#include "engine/recorded.h"
+#include "engine/recorded/recorded.h"
 #include "model/promises.h"
 #include "offline/replay_case.h"
 #include "os/clock.h"

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "engine/align/hints.h"
-#include "engine/align/mask.h"
-#include "engine/align/merge.h"
 #include "engine/align/search.h"
+#include "engine/align/topology_policy.h"
+#include "engine/topology/mask.h"
 
 namespace berth::engine {
 

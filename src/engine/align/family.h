@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/align/mask.h"
+#include "engine/topology/mask.h"
 
 namespace berth::engine {
 

@@ -3,8 +3,8 @@
 #ifndef BERTH_ENGINE_ALIGN_FITNESS_H_
 #define BERTH_ENGINE_ALIGN_FITNESS_H_
 
-#include "engine/align/mask.h"
 #include "engine/align/search.h"
+#include "engine/topology/mask.h"
 
 namespace berth::engine {
 

@@ -9,7 +9,7 @@
 
 #include "engine/align/cover.h"
 #include "engine/align/family.h"
-#include "engine/align/mask.h"
+#include "engine/topology/mask.h"
 
 namespace berth::engine {
 

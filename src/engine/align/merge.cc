@@ -1,19 +1,9 @@
 #include "engine/align/merge.h"
 
-#include <array>
-#include <utility>
-
 #include "engine/align/aligner.h"
 
 namespace berth::engine {
 namespace {
-
-constexpr std::array<std::pair<TopologyPolicy, std::string_view>, 4> kPolicies{{
-    {TopologyPolicy::kNone, "none"},
-    {TopologyPolicy::kBestEffort, "best-effort"},
-    {TopologyPolicy::kRestricted, "restricted"},
-    {TopologyPolicy::kSingleNumaNode, "single-numa-node"},
-}};
 
 HintList ToList(const NodeIndex& index, const Hints& hints) {
   HintList out;
@@ -25,18 +15,6 @@ HintList ToList(const NodeIndex& index, const Hints& hints) {
 }
 
 }  // namespace
-
-std::optional<TopologyPolicy> ParseTopologyPolicy(std::string_view name) {
-  for (const auto& [policy, text] : kPolicies)
-    if (text == name) return policy;
-  return std::nullopt;
-}
-
-std::string_view Name(TopologyPolicy policy) {
-  for (const auto& [known, text] : kPolicies)
-    if (known == policy) return text;
-  return "";
-}
 
 MergeResult MergeHints(const MergeInput& input) {
   const NodeIndex index(input.nodes);

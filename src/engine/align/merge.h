@@ -6,19 +6,13 @@
 
 #include <map>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "base/id_set.h"
+#include "engine/align/topology_policy.h"
 #include "model/placement.h"
 
 namespace berth::engine {
-
-enum class TopologyPolicy { kNone, kBestEffort, kRestricted, kSingleNumaNode };
-
-/// "none", "best-effort", "restricted", "single-numa-node"; nullopt for anything else.
-std::optional<TopologyPolicy> ParseTopologyPolicy(std::string_view name);
-std::string_view Name(TopologyPolicy policy);
 
 struct MergeInput {
   NodeSet nodes;  ///< all nodes of the machine; at most Mask::kNodes

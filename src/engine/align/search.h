@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "engine/align/mask.h"
+#include "engine/topology/mask.h"
 
 namespace berth::engine {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "engine/align/mask.h"
+#include "engine/topology/mask.h"
 
 namespace berth::engine::testing {
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "engine/cpu/take.h"
 #include "engine/engine.h"
-#include "engine/tables.h"
+#include "engine/node/node_tables.h"
+#include "engine/take/take.h"
 #include "engine/testing/slow_merge.h"
 
 namespace berth::engine::testing {
@@ -392,7 +392,7 @@ class SlowAdmission {
   /// 2.8 to 2.10.
   bool AllocateCpus(const Asked& c, const SlowHint& hint) {
     if (c.cpus == 0) return true;
-    const Topology& topology = node_.tables().topology;
+    const CpuTopology& topology = node_.tables().topology;
     const int per_core = machine_.reported_cpus / machine_.reported_cores;
     if (Option("full-pcpus-only")) {
       CpuSet usable = shared_;

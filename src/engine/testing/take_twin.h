@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/cpu/take.h"
+#include "engine/take/take.h"
 #include "model/machine.h"
 
 namespace berth::engine::testing {

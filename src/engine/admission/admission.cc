@@ -1,0 +1,243 @@
+#include "engine/admission/admission.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/words.h"
+#include "engine/admission/shortage.h"
+#include "engine/cpu/cpu_policy.h"
+#include "engine/device/device_policy.h"
+#include "engine/memory/memory_policy.h"
+#include "engine/reason/failure.h"
+
+namespace berth::engine {
+namespace {
+
+TopologyHint ToHint(const NodeIndex& nodes, const MaskHint& hint) {
+  TopologyHint out;
+  if (!hint.any) out.nodes = nodes.ToNodes(hint.mask);
+  out.preferred = hint.preferred;
+  return out;
+}
+
+/// Which sets of nodes a resource prefers, in words.
+std::string PreferredText(const NodeIndex& nodes, const HintList& list) {
+  const ListedHints listed = ListHints(list);
+  if (!listed.complete)
+    return "prefers " + Counted(list.family->preferred_count, "node") + " of " +
+           NodesText(nodes, list.family->family.universe);
+  std::string where;
+  for (const MaskHint& hint : listed.hints)
+    if (hint.preferred) where += (where.empty() ? "" : " or ") + NodesText(nodes, hint.mask);
+  return where.empty() ? "no set of nodes is preferred" : "prefers " + where;
+}
+
+void Append(std::vector<HintList>& lists, std::vector<HintList> more) {
+  std::move(more.begin(), more.end(), std::back_inserter(lists));
+}
+
+}  // namespace
+
+Admission::Admission(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs, DecisionLog log,
+                     RecorderState* recorder)
+    : tables_(node.tables()),
+      log_(log),
+      recorder_(recorder),
+      demand_(DemandOf(tables_, pod)),
+      books_(tables_, ledger, inputs) {
+  books_.record.uid = pod.uid;
+  books_.record.namespace_ = pod.namespace_;
+  books_.record.name = pod.name;
+  books_.record.qos = demand_.qos;
+  books_.record.sequence = ledger.next_sequence;
+  books_.record.requests = PodRequests(pod);
+  if (recorder_ != nullptr) OpenAsRecorder();
+}
+
+std::optional<Reject> Admission::Run() {
+  if (log_) LogDemand();
+  std::optional<Reject> reject;
+  if (tables_.settings.topology_policy == TopologyPolicy::kNone) {
+    reject = RunUnaligned();
+  } else if (tables_.settings.scope == Scope::kPod) {
+    reject = RunPodScope();
+  } else {
+    reject = RunContainerScope();
+  }
+  if (!reject && recorder_ == nullptr) reject = CheckSharedPool();
+  if (reject && log_) log_.Add("reject", reject->container, "", reject->reason + ": " + reject->message);
+  return reject;
+}
+
+std::optional<Reject> Admission::RunUnaligned() {
+  for (const ContainerDemand& c : demand_.containers)
+    if (auto reject = Place(c, std::nullopt)) return reject;
+  return std::nullopt;
+}
+
+std::optional<Reject> Admission::RunContainerScope() {
+  for (const ContainerDemand& c : demand_.containers) {
+    SweepAsRecorder();
+    std::vector<HintList> lists = DeviceHints(books_, c.devices, true);
+    if (c.cpus > 0) lists.push_back(CpuHints(books_, c.cpus));
+    Append(lists, MemoryHints(books_, c.memory));
+    const Merged merged = tables_.aligner.Merge(lists);
+    if (log_) log_.AddHints(tables_.nodes, c.container->name, lists, merged);
+    if (!merged.admit) return Misaligned(c.container->name, c.cpus, c.memory, c.devices, lists);
+    if (auto reject = Place(c, merged.hint)) return reject;
+  }
+  return std::nullopt;
+}
+
+std::optional<Reject> Admission::RunPodScope() {
+  SweepAsRecorder();
+  std::vector<HintList> lists = DeviceHints(books_, demand_.devices, false);
+  if (demand_.cpus > 0) lists.push_back(CpuHints(books_, demand_.cpus));
+  Append(lists, MemoryHints(books_, demand_.memory));
+  const Merged merged = tables_.aligner.Merge(lists);
+  if (log_) log_.AddHints(tables_.nodes, "", lists, merged);
+  if (!merged.admit) return Misaligned("", demand_.cpus, demand_.memory, demand_.devices, lists);
+  for (const ContainerDemand& c : demand_.containers)
+    if (auto reject = Place(c, merged.hint)) return reject;
+  return std::nullopt;
+}
+
+std::optional<Reject> Admission::Place(const ContainerDemand& demand, const std::optional<MaskHint>& hint) {
+  const std::string& name = demand.container->name;
+  // Without alignment every manager is told "any node, not preferred".
+  const MaskHint affinity = hint.value_or(MaskHint{{}, true, false});
+  Placement placement;
+  placement.container = name;
+  placement.kind = demand.kind;
+  if (hint) placement.hint = ToHint(tables_.nodes, *hint);
+  if (AsksForDevices(demand)) SweepDevicesAsRecorder();
+  std::optional<Reject> reject = AllocateDevices(books_, demand, affinity, placement, log_);
+  if (!placement.devices.empty()) last_with_devices_ = placement;
+  if (!reject) SweepCpusAsRecorder(), reject = AllocateCpus(books_, demand, affinity, placement, log_);
+  if (!reject) SweepMemoryAsRecorder(), reject = AllocateMemory(books_, demand, affinity, placement, log_);
+  if (recorder_ != nullptr) {
+    recorder_->leaked.insert(recorder_->leaked.end(), books_.leaked.begin(), books_.leaked.end());
+    books_.leaked.clear();
+  }
+  if (reject) AddShortages(*reject, {name, demand.cpus, &demand.memory, &demand.devices});
+  books_.record.placements.push_back(std::move(placement));
+  return reject;
+}
+
+// The kubelet hands out the last shared CPU under strict reservation and then starts shared containers without any
+// cpuset, that is on everybody's CPUs (docs/differences.md).
+std::optional<Reject> Admission::CheckSharedPool() const {
+  const CpuSet exclusive = ExclusiveCpus(books_.record);
+  if (exclusive.empty() || !books_.shared.empty()) return std::nullopt;
+  Reject out = Unexpected("", "exclusive CPUs " + FormatIds(exclusive) + " would leave no CPU for the shared pool");
+  out.details.push_back(
+      "cpu: all CPUs but the reserved ones would be exclusive, and shared containers may not use "
+      "reserved CPUs (strict-cpu-reservation); ask for one CPU less");
+  return out;
+}
+
+Reject Admission::Misaligned(std::string_view container, int cpus, const std::vector<MemoryNeed>& memory,
+                             const std::vector<DeviceNeed>& devices, const std::vector<HintList>& lists) {
+  Reject out;
+  out.reason = kTopologyAffinity;
+  out.message = "Resources cannot be allocated with Topology locality";
+  out.container = container;
+  AddShortages(out, {container, cpus, &memory, &devices});
+  if (!out.details.empty()) return out;
+  for (const HintList& list : lists) {
+    if (list.kind != HintList::Kind::kHints) continue;
+    const std::string text = PreferredText(tables_.nodes, list);
+    for (const std::string& resource : list.resources) out.details.push_back(resource + ": " + text);
+  }
+  out.details.push_back("policy " + std::string(Name(tables_.settings.topology_policy)) +
+                        " wants one set of nodes that all resources prefer");
+  return out;
+}
+
+void Admission::AddShortages(Reject& reject, const Request& request) {
+  for (const Shortage& shortage : ShortagesOf(books_, request)) {
+    reject.details.push_back(ShortageText(shortage));
+    log_.AddShortage(shortage);
+  }
+}
+
+bool Admission::AsksForDevices(const ContainerDemand& demand) {
+  return std::any_of(demand.devices.begin(), demand.devices.end(),
+                     [&](const DeviceNeed& need) { return books_.devices.Find(need.resource) != nullptr; });
+}
+
+void Admission::OpenAsRecorder() {
+  recorder_->cpus_swept = recorder_->memory_swept = false;
+  for (const DeviceAssignment& leaked : recorder_->leaked) books_.devices.SetTaken(leaked.resource, leaked.ids, true);
+  books_.wishes = recorder_->wishes;
+  OpenReservedAsRecorder();
+}
+
+void Admission::OpenReservedAsRecorder() {
+  if (recorder_->loose_reserved) books_.loose_reserved = tables_.settings.reserved_cpus - ExclusiveCpus(*books_.ledger);
+}
+
+void Admission::SweepDevicesAsRecorder() {
+  if (recorder_ == nullptr) return;
+  bool dropped = recorder_->stale_devices;
+  for (Placement& earlier : books_.record.placements) {
+    dropped = dropped || !earlier.devices.empty();
+    for (const DeviceAssignment& given : earlier.devices) books_.devices.SetTaken(given.resource, given.ids, false);
+    earlier.devices.clear();
+  }
+  // Only if an entry was dropped does the recorder work out anew which devices are taken.
+  if (!dropped) return;
+  recorder_->stale_devices = false;
+  for (const DeviceAssignment& leaked : recorder_->leaked) books_.devices.SetTaken(leaked.resource, leaked.ids, false);
+  recorder_->leaked.clear();
+}
+
+void Admission::SweepCpusAsRecorder() {
+  if (recorder_ == nullptr) return;
+  recorder_->cpus_swept = true;
+  for (Placement& earlier : books_.record.placements) {
+    ReleaseCpus(books_, books_.record, earlier);
+    earlier.cpus.reset();
+  }
+  OpenReservedAsRecorder();
+}
+
+void Admission::SweepMemoryAsRecorder() {
+  if (recorder_ == nullptr) return;
+  recorder_->memory_swept = true;
+  for (Placement& earlier : books_.record.placements) {
+    ReleaseMemory(books_, earlier);
+    earlier.memory.reset();
+  }
+}
+
+void Admission::SweepAsRecorder() {
+  SweepDevicesAsRecorder();
+  SweepCpusAsRecorder();
+  SweepMemoryAsRecorder();
+}
+
+void Admission::LogDemand() const {
+  log_.Add("qos", "", "", "the pod is " + std::string(Name(demand_.qos)));
+  for (const ContainerDemand& c : demand_.containers)
+    log_.Add("cpu", c.container->name, "cpu",
+             c.cpus > 0 ? "asks for " + Counted(c.cpus, "exclusive CPU")
+                        : std::string(!tables_.StaticCpus() ? "runs on all CPUs: CPU policy none"
+                                      : demand_.qos != QosClass::kGuaranteed
+                                          ? "runs in the shared pool: not Guaranteed"
+                                          : "runs in the shared pool: no whole number of CPUs"));
+}
+
+LedgerDelta Admission::Delta() const {
+  LedgerDelta out;
+  out.shared = books_.shared;
+  out.memory = books_.memory.Changed();
+  out.put = books_.record;
+  for (const ReusableMemory& entry : books_.reusable_memory)
+    if (entry.bytes > 0)
+      out.put->reusable.memory[{tables_.nodes.ToNodes(entry.nodes), entry.type}] = Bytes{entry.bytes};
+  return out;
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,20 @@
+// Does a pod's sum of requests fit into node allocatable: spec devices-cgroups 2.3 and 7.4 (resource fit).
+#ifndef BERTH_ENGINE_ADMISSION_NODE_FIT_H_
+#define BERTH_ENGINE_ADMISSION_NODE_FIT_H_
+
+#include <optional>
+
+#include "engine/books/pod_books.h"
+#include "engine/reason/decision_log.h"
+#include "model/decision.h"
+#include "model/pod.h"
+
+namespace berth::engine {
+
+/// The first resource that does not fit, in the kubelet's order (pods, cpu, memory, others by name) and words.
+/// nullopt: all fit. Resources the node does not know are passed over unless they are huge pages.
+std::optional<Reject> CheckNodeFit(PodBooks& books, const ResourceList& requests, const DecisionLog& log);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_ADMISSION_NODE_FIT_H_

@@ -1,0 +1,34 @@
+// Which resource of a request is short, where and by how much, on the books as they are.
+#ifndef BERTH_ENGINE_ADMISSION_SHORTAGE_H_
+#define BERTH_ENGINE_ADMISSION_SHORTAGE_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/books/pod_books.h"
+#include "engine/demand/demand.h"
+#include "engine/reason/observation.h"
+
+namespace berth::engine {
+
+/// A request of one container or of a whole pod (container: "").
+struct Request {
+  std::string_view container;
+  int cpus = 0;
+  const std::vector<MemoryNeed>* memory = nullptr;
+  const std::vector<DeviceNeed>* devices = nullptr;
+};
+
+/// The machine as a whole if it is short; else the nodes that together would be enough if they were free: every single
+/// node (under single-numa-node in any case), or the fullest-stocked ones where one node could never do. Memory that is
+/// short by neither (nodes that may not be tied together, types that are free on different nodes): every set of nodes
+/// that may be booked.
+std::vector<Shortage> ShortagesOf(PodBooks& books, const Request& request);
+
+/// "cpu: 4 CPUs asked, 2 free on node 0 (2 short)".
+std::string ShortageText(const Shortage& shortage);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_ADMISSION_SHORTAGE_H_

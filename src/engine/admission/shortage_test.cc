@@ -1,0 +1,158 @@
+// What explanations call short, against the ledger's own numbers.
+#include "engine/admission/shortage.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/explanation/explain.h"
+#include "engine/testing/builders.h"
+#include "engine/testing/random_node.h"
+
+namespace berth::engine {
+namespace {
+
+using testing::MakeContainer;
+using testing::MakeMachine;
+using testing::MakePod;
+using testing::PinMemory;
+using testing::PropertySteps;
+using testing::Q;
+using testing::RandomNode;
+using testing::Shape;
+using testing::StaticConfig;
+
+/// Two nodes of 10 GiB with 256 huge pages of 2 MiB each, 1 GiB reserved on node 0; a GPU on each.
+class ShortageTest : public ::testing::Test {
+ protected:
+  ShortageTest() { Align("restricted"); }
+  /// An empty node under a topology policy.
+  void Align(const std::string& policy) {
+    KubeletConfiguration config = StaticConfig();
+    PinMemory(config, "1Gi");
+    config.topology_manager_policy = policy;
+    Shape shape{.sockets = 2, .cores_per_node = 4};
+    shape.hugepages = {{MiB(2), 256}};
+    auto node = Node::Make(MakeMachine(shape), config, {.node_fit = false});
+    BERTH_CHECK(node.has_value());
+    node_ = *std::move(node);
+    ledger_ = node_.EmptyLedger();
+    inputs_.devices["v.example/gpu"] = {{.id = "g0", .nodes = {NumaId{0}}}, {.id = "g1", .nodes = {NumaId{1}}}};
+  }
+  void Place(const std::string& uid, std::map<std::string, std::string> amounts) {
+    amounts.emplace("cpu", "1");
+    const Decision decision = Decide(node_, ledger_, MakePod(uid, {MakeContainer("c", amounts)}), inputs_, nullptr);
+    ASSERT_TRUE(std::holds_alternative<Admit>(decision)) << uid;
+    Apply(ledger_, std::get<Admit>(decision).delta);
+  }
+  /// "memory on 0: 3 of 9, memory on 1: ..." in MiB.
+  std::string ShortFor(std::map<std::string, std::string> amounts) const {
+    amounts.emplace("cpu", "1");
+    const Explanation e = Explain(node_, ledger_, MakePod("asked", {MakeContainer("c", amounts)}), inputs_);
+    EXPECT_TRUE(std::holds_alternative<Reject>(e.decision));
+    std::string out;
+    for (const Shortage& s : e.shortages) {
+      EXPECT_EQ(s.missing, s.requested - s.free);
+      out += (out.empty() ? "" : ", ") + s.resource + " on " + FormatIds(s.nodes) + ": " +
+             std::to_string(s.free >> 20) + " of " + std::to_string(s.capacity >> 20);
+    }
+    return out;
+  }
+
+  Node node_;
+  Ledger ledger_;
+  Inputs inputs_;
+};
+
+TEST_F(ShortageTest, NamesTheWholeMachineWhereAllOfItIsNotEnough) {
+  Place("a", {{"memory", "4Gi"}});
+  EXPECT_EQ(ShortFor({{"memory", "16Gi"}}), "memory on 0-1: 14336 of 18432");
+}
+
+TEST_F(ShortageTest, NamesEveryNodeWhereOneWouldDo) {
+  Place("a", {{"memory", "4Gi"}});
+  Place("b", {{"memory", "8Gi"}});
+  EXPECT_EQ(ShortFor({{"memory", "6Gi"}}), "memory on 0: 4608 of 8704, memory on 1: 1536 of 9728");
+}
+
+TEST_F(ShortageTest, NamesEveryNodeWhereOneCouldNeverDoButMust) {
+  Align("single-numa-node");
+  EXPECT_EQ(ShortFor({{"memory", "12Gi"}}), "memory on 0: 8704 of 8704, memory on 1: 9728 of 9728");
+}
+
+TEST_F(ShortageTest, NamesNodesThatAreEnoughTogetherButMayNotBeTiedTogether) {
+  Place("a", {{"memory", "1Gi"}, {"v.example/gpu", "1"}});
+  Place("b", {{"memory", "1Gi"}, {"v.example/gpu", "1"}});
+  EXPECT_EQ(ShortFor({{"memory", "12Gi"}}), "memory on 0: 7680 of 8704, memory on 1: 8704 of 9728");
+}
+
+TEST_F(ShortageTest, NamesWhatEachNodeLacksWhereNoneHasAllTypes) {
+  Place("a", {{"memory", "5Gi"}});
+  Place("b", {{"memory", "4Gi"}, {"hugepages-2Mi", "512Mi"}});
+  EXPECT_EQ(ShortFor({{"memory", "5Gi"}, {"hugepages-2Mi", "4Mi"}}),
+            "memory on 0: 3584 of 8704, hugepages-2Mi on 1: 0 of 512");
+}
+
+TEST_F(ShortageTest, AGroupInUseIsOnePlace) {
+  Align("best-effort");
+  Place("a", {{"memory", "12Gi"}});
+  EXPECT_EQ(ShortFor({{"memory", "7Gi"}}), "memory on 0-1: 6144 of 18432");
+}
+
+TEST_F(ShortageTest, HugePagesThatNoNodeHasAreShortAndMayBeLeftOut) {
+  const Pod pod = MakePod("asked", {MakeContainer("c", {{"cpu", "1"}, {"memory", "1Gi"}, {"hugepages-1Gi", "1Gi"}})});
+  const Explanation e = Explain(node_, ledger_, pod, inputs_);
+  ASSERT_EQ(e.shortages.size(), 1U);
+  EXPECT_EQ(e.shortages[0].resource, "hugepages-1Gi");
+  EXPECT_EQ(e.shortages[0].capacity, 0);
+  ASSERT_TRUE(e.nearest);
+  EXPECT_EQ(e.nearest->changes[0].to, Quantity());
+}
+
+std::int64_t Sum(const Ledger& ledger, const Shortage& shortage, Bytes MemoryTable::* what) {
+  std::int64_t out = 0;
+  for (const auto& [id, state] : ledger.memory)
+    if (const auto type = state.types.find(shortage.resource); shortage.nodes.Contains(id) && type != state.types.end())
+      out += (type->second.*what).v;
+  return out;
+}
+
+/// "" if the numbers are those of the ledger and the holders account for what is not free.
+std::string Fault(const Ledger& ledger, const Explanation& e, const Shortage& s) {
+  if (s.free != Sum(ledger, s, &MemoryTable::free)) return "free";
+  if (s.capacity != Sum(ledger, s, &MemoryTable::allocatable)) return "capacity";
+  if (s.free >= s.requested) return "not short";
+  std::int64_t held = 0;
+  for (const Holder& holder : e.holders)
+    if (holder.resource == s.resource && holder.nodes.Intersects(s.nodes)) held += holder.amount;
+  return held < s.capacity - s.free ? "holders" : "";
+}
+
+TEST(ShortagePropertyTest, MemoryShortagesAreTheLedgersNumbers) {
+  int seen = 0;
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(PropertySteps(30000) / 500); ++seed) {
+    RandomNode random(seed);
+    const auto node = random.MakeRegularNode();
+    if (!node) continue;
+    Ledger ledger = node->EmptyLedger();
+    for (int i = 0; i < 10; ++i) {
+      Pod pod = random.MakePod();
+      pod.init_containers.clear();
+      pod.containers.resize(1);
+      const Explanation e = Explain(*node, ledger, pod, {});
+      if (const auto* admit = std::get_if<Admit>(&e.decision)) Apply(ledger, admit->delta);
+      for (const Shortage& s : e.shortages) {
+        if (s.resource == "cpu") continue;
+        ++seen;
+        ASSERT_EQ(Fault(ledger, e, s), "") << "seed " << seed << ", pod " << i << ": " << ShortageText(s);
+      }
+    }
+  }
+  EXPECT_GT(seen, 10);
+}
+
+}  // namespace
+}  // namespace berth::engine

@@ -1,0 +1,53 @@
+// Which devices are there and which are taken, as one decision changes it: spec devices-cgroups 4.4, 4.5.
+#ifndef BERTH_ENGINE_BOOKS_DEVICE_BOOKS_H_
+#define BERTH_ENGINE_BOOKS_DEVICE_BOOKS_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/books/inputs.h"
+#include "engine/topology/mask.h"
+#include "model/ledger.h"
+
+namespace berth::engine {
+
+/// One resource's devices by ascending id.
+struct DevicePool {
+  bool registered = false;  ///< reported by a plugin or configuration; false: only taken ones are known
+  bool topology = false;    ///< some device names nodes
+  std::vector<const Device*> devices;
+  std::vector<Mask> nodes;     ///< by device; empty: none
+  std::vector<char> taken;     ///< by device
+  std::vector<char> reusable;  ///< by device; left by an init container of this pod
+
+  int Healthy() const;
+  /// Healthy and not taken.
+  bool Available(std::size_t i) const { return devices[i]->healthy && taken[i] == 0; }
+};
+
+/// Opens a resource's pool when it is first asked for.
+class DeviceBooks {
+ public:
+  DeviceBooks(const NodeIndex& nodes, const Ledger& ledger, const Inputs& inputs)
+      : nodes_(&nodes), ledger_(&ledger), inputs_(&inputs) {}
+
+  /// nullptr: nobody reported or holds such a resource, so it is none of the engine's business.
+  DevicePool* Find(std::string_view resource);
+  const std::vector<std::string>* Preferred(std::string_view resource) const;
+  /// Marks devices as taken or free; ids that are not known are ignored.
+  void SetTaken(std::string_view resource, const std::vector<std::string>& ids, bool taken);
+
+ private:
+  DevicePool Open(std::string_view resource) const;
+
+  const NodeIndex* nodes_;
+  const Ledger* ledger_;
+  const Inputs* inputs_;
+  std::map<std::string, DevicePool, std::less<>> pools_;
+};
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_BOOKS_DEVICE_BOOKS_H_

@@ -1,0 +1,29 @@
+// What a decision is told beside the ledger.
+#ifndef BERTH_ENGINE_BOOKS_INPUTS_H_
+#define BERTH_ENGINE_BOOKS_INPUTS_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/node/node.h"
+#include "model/device.h"
+
+namespace berth::engine {
+
+/// What changes from call to call beside the ledger.
+struct Inputs {
+  DeviceInventory devices;
+  /// GetPreferredAllocation's answers, when a plugin gave some: resource -> ids in the order to prefer.
+  std::map<std::string, std::vector<std::string>, std::less<>> preferred_devices;
+};
+
+/// Refuses devices on NUMA nodes the machine does not have, without an id, or listed twice. Decide ignores such nodes.
+/// Errors: kInvalid naming resource and device.
+Result<void> CheckDevices(const Node& node, const DeviceInventory& devices);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_BOOKS_INPUTS_H_

@@ -1,0 +1,61 @@
+// One pod's admission in progress: the ledger's pools as they change, and the pod's record as it grows.
+#ifndef BERTH_ENGINE_BOOKS_POD_BOOKS_H_
+#define BERTH_ENGINE_BOOKS_POD_BOOKS_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/books/device_books.h"
+#include "engine/books/memory_books.h"
+#include "engine/node/node_tables.h"
+#include "model/ledger.h"
+#include "model/pod.h"
+
+namespace berth::engine {
+
+/// Which of several equally good devices the recorder happened to take (its order is arbitrary): container ->
+/// "resource@node" ("a+b" for a device on two nodes, "any" for none) -> number of devices. Only breaks ties.
+using DeviceWishes = std::map<std::string, std::map<std::string, int>>;
+
+/// Memory that ordinary init containers leave for later containers, by exact set of nodes (spec 4.7).
+struct ReusableMemory {
+  Mask nodes;
+  std::string type;
+  std::int64_t bytes = 0;
+};
+
+struct PodBooks {
+  PodBooks(const NodeTables& node_tables, const Ledger& base_ledger, const Inputs& inputs)
+      : tables(&node_tables),
+        ledger(&base_ledger),
+        shared(base_ledger.shared),
+        memory(node_tables.memory, node_tables.nodes, base_ledger.memory),
+        devices(node_tables.nodes, base_ledger, inputs) {}
+
+  const NodeTables* tables;
+  const Ledger* ledger;
+  CpuSet shared;
+  MemoryBooks memory;
+  DeviceBooks devices;
+  /// Reserved CPUs that may be taken as part of a whole core. Empty but for RecordedNode: the kubelet hands such CPUs
+  /// out on machines with cores of different sizes (docs/differences.md).
+  CpuSet loose_reserved;
+  PodRecord record;                             ///< placements of the containers that were placed so far
+  std::vector<ReusableMemory> reusable_memory;  ///< ascending by (nodes, type)
+
+  const DeviceWishes* wishes = nullptr;
+  /// Devices taken over from an init container before the container's allocation failed.
+  std::vector<DeviceAssignment> leaked;
+
+  std::int64_t ReusableBytes(Mask nodes, std::string_view type) const {
+    for (const ReusableMemory& entry : reusable_memory)
+      if (entry.nodes == nodes && entry.type == type) return entry.bytes;
+    return 0;
+  }
+};
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_BOOKS_POD_BOOKS_H_

@@ -1,0 +1,44 @@
+#include "engine/decision/decide.h"
+
+#include <optional>
+#include <utility>
+
+#include "engine/admission/admission.h"
+#include "engine/admission/node_fit.h"
+#include "engine/decision/decide_logged.h"
+#include "engine/node/node_tables.h"
+
+namespace berth::engine {
+namespace {
+
+/// A pod that is already placed keeps what it has, whatever a fresh decision would say now.
+Admit Kept(const Ledger& ledger, const PodRecord& record) {
+  Admit out;
+  out.delta.put = record;
+  out.delta.shared = ledger.shared;
+  return out;
+}
+
+}  // namespace
+
+Decision Decide(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs, Trace* trace) {
+  return DecideLogged(node, ledger, pod, inputs, DecisionLog(trace));
+}
+
+Decision DecideLogged(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs,
+                      const DecisionLog& log) {
+  if (const auto known = ledger.pods.find(pod.uid); known != ledger.pods.end()) {
+    if (log) log.Add("allocate", "", "", "the pod is already placed and keeps what it has");
+    return Kept(ledger, known->second);
+  }
+  Admission admission(node, ledger, pod, inputs, log);
+  if (auto reject = admission.Run()) return *std::move(reject);
+  LedgerDelta delta = admission.Delta();
+  if (node.options().node_fit) {
+    PodBooks books(node.tables(), ledger, inputs);
+    if (auto reject = CheckNodeFit(books, delta.put->requests, log)) return *std::move(reject);
+  }
+  return Admit{std::move(delta)};
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,20 @@
+// Decide with a log instead of a trace, for Explain.
+#ifndef BERTH_ENGINE_DECISION_DECIDE_LOGGED_H_
+#define BERTH_ENGINE_DECISION_DECIDE_LOGGED_H_
+
+#include "engine/books/inputs.h"
+#include "engine/node/node.h"
+#include "engine/reason/decision_log.h"
+#include "model/decision.h"
+#include "model/ledger.h"
+#include "model/pod.h"
+
+namespace berth::engine {
+
+/// As Decide.
+Decision DecideLogged(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs,
+                      const DecisionLog& log);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_DECISION_DECIDE_LOGGED_H_

@@ -1,0 +1,24 @@
+// Giving back: spec cpu-topology-memory 2.18, 4.7 (AddContainer), 4.8.
+#ifndef BERTH_ENGINE_DECISION_RELEASE_H_
+#define BERTH_ENGINE_DECISION_RELEASE_H_
+
+#include <string_view>
+
+#include "engine/node/node.h"
+#include "model/ledger.h"
+#include "model/trace.h"
+
+namespace berth::engine {
+
+/// What comes back when a pod is gone: its CPUs, memory and devices. A pod that is not in the ledger gives a delta that
+/// changes nothing.
+LedgerDelta Release(const Node& node, const Ledger& ledger, std::string_view uid, Trace* trace);
+
+/// A container of an admitted pod is about to start: the ordinary init containers before it are over and their memory
+/// (not their CPUs) comes back, as in the kubelet (spec 4.7). A delta that changes nothing if there is nothing to give.
+LedgerDelta ContainerStarted(const Node& node, const Ledger& ledger, std::string_view uid, std::string_view container,
+                             Trace* trace);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_DECISION_RELEASE_H_

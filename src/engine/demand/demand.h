@@ -1,0 +1,47 @@
+// What each container of a pod asks of the managers: exclusive CPUs, pinned memory, devices.
+// Spec cpu-topology-memory 2.5 to 2.7, 4.4.
+#ifndef BERTH_ENGINE_DEMAND_DEMAND_H_
+#define BERTH_ENGINE_DEMAND_DEMAND_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/node/node_tables.h"
+#include "model/pod.h"
+
+namespace berth::engine {
+
+struct MemoryNeed {
+  std::string type;
+  std::int64_t bytes = 0;
+};
+
+struct DeviceNeed {
+  std::string resource;
+  std::int64_t count = 0;
+};
+
+struct ContainerDemand {
+  const Container* container = nullptr;
+  ContainerKind kind = ContainerKind::kApp;
+  int cpus = 0;                     ///< exclusive CPUs; 0: shared pool
+  std::vector<MemoryNeed> memory;   ///< by type; empty: not pinned
+  std::vector<DeviceNeed> devices;  ///< limits that may be devices, by resource
+};
+
+/// Names in it point into the pod.
+struct PodDemand {
+  QosClass qos = QosClass::kBestEffort;
+  std::vector<ContainerDemand> containers;  ///< init containers first
+  // Of the pod as a whole, for scope "pod".
+  int cpus = 0;
+  std::vector<MemoryNeed> memory;
+  std::vector<DeviceNeed> devices;
+};
+
+PodDemand DemandOf(const NodeTables& tables, const Pod& pod);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_DEMAND_DEMAND_H_

@@ -1,0 +1,245 @@
+#include "engine/device/device_policy.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/words.h"
+#include "engine/reason/failure.h"
+
+namespace berth::engine {
+namespace {
+
+/// How near devices are to the hinted nodes, in the order in which they are taken.
+enum class Nearness { kAligned, kUnaligned, kNoAffinity };
+using ByNearness = std::array<std::vector<std::size_t>, 3>;
+
+std::vector<std::size_t>& At(ByNearness& groups, Nearness nearness) {
+  return groups[static_cast<std::size_t>(nearness)];
+}
+
+/// Available devices by nearness, each group by ascending id (the kubelet's order among equals is arbitrary).
+ByNearness Sort(const DevicePool& pool, const MaskHint& hint) {
+  ByNearness out;
+  for (std::size_t i = 0; i < pool.devices.size(); ++i) {
+    if (!pool.Available(i)) continue;
+    Nearness nearness = Nearness::kNoAffinity;
+    if (!hint.any && !pool.nodes[i].empty())
+      nearness = pool.nodes[i].Meets(hint.mask) ? Nearness::kAligned : Nearness::kUnaligned;
+    At(out, nearness).push_back(i);
+  }
+  return out;
+}
+
+/// Puts the devices a plugin prefers first, in its order; the rest keeps its own.
+void PreferredFirst(const DevicePool& pool, const std::vector<std::string>* preferred,
+                    std::vector<std::size_t>& group) {
+  if (preferred == nullptr) return;
+  std::vector<std::size_t> out;
+  for (const std::string& id : *preferred)
+    for (std::size_t i : group)
+      if (pool.devices[i]->id == id && std::find(out.begin(), out.end(), i) == out.end()) out.push_back(i);
+  for (std::size_t i : group)
+    if (std::find(out.begin(), out.end(), i) == out.end()) out.push_back(i);
+  group = std::move(out);
+}
+
+std::string PlaceOf(const DeviceNeed& need, const Device& device) {
+  std::string out;
+  for (NumaId node : device.nodes) out += (out.empty() ? "" : "+") + std::to_string(Raw(node));
+  return need.resource + "@" + (out.empty() ? "any" : out);
+}
+
+/// Puts the wished ones among equals first; the rest keeps its order.
+void WishedFirst(const DevicePool& pool, const DeviceNeed& need, std::map<std::string, int>& wishes,
+                 std::vector<std::size_t>& group) {
+  std::vector<std::size_t> wished;
+  std::vector<std::size_t> others;
+  for (std::size_t i : group) {
+    const auto wish = wishes.find(PlaceOf(need, *pool.devices[i]));
+    (wish != wishes.end() && wish->second-- > 0 ? wished : others).push_back(i);
+  }
+  wished.insert(wished.end(), others.begin(), others.end());
+  group = std::move(wished);
+}
+
+/// The available devices in the order in which they are taken (spec 4.4 steps 7 and 8).
+std::vector<std::size_t> TakingOrder(const DevicePool& pool, const DeviceNeed& need, const MaskHint& hint,
+                                     std::int64_t needed, const std::vector<std::string>* preferred,
+                                     std::map<std::string, int> wishes) {
+  ByNearness groups = Sort(pool, hint);
+  if (!wishes.empty())
+    for (std::vector<std::size_t>& group : groups) WishedFirst(pool, need, wishes, group);
+  std::vector<std::size_t>& aligned = At(groups, Nearness::kAligned);
+  if (needed < static_cast<std::int64_t>(aligned.size())) {
+    PreferredFirst(pool, preferred, aligned);
+    return aligned;
+  }
+  std::vector<std::size_t> rest = At(groups, Nearness::kUnaligned);
+  rest.insert(rest.end(), At(groups, Nearness::kNoAffinity).begin(), At(groups, Nearness::kNoAffinity).end());
+  // The plugin's choice goes before unaligned and unplaced devices, whatever it is.
+  PreferredFirst(pool, preferred, rest);
+  std::vector<std::size_t> out = aligned;
+  out.insert(out.end(), rest.begin(), rest.end());
+  return out;
+}
+
+/// Spec 4.4 steps 3 and 6; "" if the devices can be chosen.
+std::string ShortageOf(const DevicePool& pool, const DeviceNeed& need, std::int64_t left) {
+  if (!pool.registered) return "cannot allocate unregistered device " + need.resource;
+  if (pool.Healthy() == 0) return "no healthy devices present; cannot allocate unhealthy devices " + need.resource;
+  std::int64_t available = 0;
+  for (std::size_t i = 0; i < pool.devices.size(); ++i) available += pool.Available(i) ? 1 : 0;
+  if (left <= available) return "";
+  return "requested number of devices unavailable for " + need.resource + ". Requested: " + std::to_string(left) +
+         ", Available: " + std::to_string(available);
+}
+
+struct Choice {
+  std::vector<std::size_t> devices;
+  std::size_t reused = 0;
+  std::string error;
+};
+
+/// Marks what it takes over from init containers as taken, so that it does not count as available too.
+Choice Choose(DevicePool& pool, const DeviceNeed& need, const MaskHint& hint, const std::vector<std::string>* preferred,
+              const std::map<std::string, int>& wishes) {
+  Choice out;
+  // Left by init containers of this pod: taken first, whatever their health and nodes (spec 4.4 step 5).
+  for (std::size_t i = 0; i < pool.devices.size() && out.reused < static_cast<std::size_t>(need.count); ++i)
+    if (pool.registered && pool.reusable[i] != 0) out.devices.push_back(i), pool.taken[i] = 1, ++out.reused;
+  const std::int64_t left = need.count - static_cast<std::int64_t>(out.reused);
+  // The first two errors come before looking at the number, so that even zero devices of a dead plugin are refused.
+  out.error = ShortageOf(pool, need, left);
+  if (!out.error.empty() || left == 0) return out;
+  for (std::size_t i : TakingOrder(pool, need, hint, left, preferred, wishes)) {
+    if (static_cast<std::int64_t>(out.devices.size()) == need.count) break;
+    out.devices.push_back(i);
+  }
+  if (static_cast<std::int64_t>(out.devices.size()) < need.count)
+    out.error = "unexpectedly allocated less resources than required. Requested: " + std::to_string(need.count) +
+                ", Got: " + std::to_string(out.devices.size());
+  return out;
+}
+
+DeviceAssignment AssignmentOf(const DevicePool& pool, const DeviceNeed& need, const std::vector<std::size_t>& devices) {
+  DeviceAssignment out;
+  out.resource = need.resource;
+  for (std::size_t i : devices) out.ids.push_back(pool.devices[i]->id);
+  std::sort(out.ids.begin(), out.ids.end());
+  return out;
+}
+
+std::string IdsText(const std::vector<std::string>& ids) {
+  std::string out;
+  for (const std::string& id : ids) out += (out.empty() ? "" : ", ") + id;
+  return out;
+}
+
+/// Adds devices that sit on these nodes to what a need counts.
+void Count(const Mask& nodes, std::int64_t devices, Need& need) {
+  if (nodes.Count() == 1) {
+    need.on[nodes.First()] += devices;
+    return;
+  }
+  const auto same =
+      std::find_if(need.shared.begin(), need.shared.end(), [&](const Shared& part) { return part.nodes == nodes; });
+  if (same == need.shared.end()) {
+    need.shared.push_back({nodes, devices});
+  } else {
+    same->amount += devices;
+  }
+}
+
+/// The least number of nodes whose devices, taken or not, are enough; all of the machine's if they never are.
+int NarrowestFor(const DevicePool& pool, const Mask& hosts, std::int64_t request, std::size_t all_nodes, bool& exact) {
+  Need need{.amount = request, .on = std::vector<std::int64_t>(all_nodes)};
+  for (const Mask& nodes : pool.nodes)
+    if (!nodes.empty()) Count(nodes, 1, need);
+  if (need.Of(hosts) < request) return static_cast<int>(all_nodes);
+  const Cover::Request wanted{.needs = {&need}, .allowed = hosts, .must = {}};
+  Steps steps = Steps::For(hosts);
+  Cover cover(wanted, steps);
+  std::optional<Mask> mask = cover.Fewest(1);
+  if (!mask) exact = false, mask = cover.Shrunk(1);
+  return mask->Count();
+}
+
+/// Sets of the nodes that have devices of the resource (spec 4.5).
+HintFamily SetsFor(const DevicePool& pool, std::int64_t request, bool reuse, std::size_t all_nodes, bool& exact) {
+  HintFamily out;
+  for (const Mask& nodes : pool.nodes) out.family.universe |= nodes;
+  out.preferred_count = NarrowestFor(pool, out.family.universe, request, all_nodes, exact);
+  Need need{.amount = request, .on = std::vector<std::int64_t>(all_nodes)};
+  for (std::size_t i = 0; i < pool.devices.size(); ++i) {
+    const Mask& nodes = pool.nodes[i];
+    if (nodes.empty()) continue;
+    const bool reused = reuse && pool.reusable[i] != 0;
+    // Counted apart: a device that is both reusable and available counts twice, as the kubelet counts it.
+    Count(nodes, (pool.Available(i) ? 1 : 0) + (reused ? 1 : 0), need);
+    if (reused && nodes.Count() == 1) out.family.must |= nodes;
+    if (reused && nodes.Count() > 1)
+      out.family.needs.push_back({.amount = 1, .on = std::vector<std::int64_t>(all_nodes), .shared = {{nodes, 1}}});
+  }
+  if (request > 0) out.family.needs.push_back(std::move(need));
+  return out;
+}
+
+}  // namespace
+
+std::vector<HintList> DeviceHints(PodBooks& books, const std::vector<DeviceNeed>& needs, bool reuse) {
+  std::vector<HintList> out;
+  for (const DeviceNeed& need : needs) {
+    const DevicePool* pool = books.devices.Find(need.resource);
+    if (pool == nullptr) continue;
+    HintList& list = out.emplace_back();
+    list.resources = {need.resource};
+    if (!pool->topology) continue;
+    list.kind = HintList::Kind::kHints;
+    std::int64_t usable = 0;
+    for (std::size_t i = 0; i < pool->devices.size(); ++i)
+      if (pool->Available(i) || (reuse && pool->reusable[i] != 0)) ++usable;
+    if (usable < need.count) continue;
+    HintFamily sets = SetsFor(*pool, need.count, reuse, books.tables->nodes.size(), list.exact);
+    if (!sets.family.Impossible()) list.family = std::move(sets);
+  }
+  return out;
+}
+
+std::optional<Reject> AllocateDevices(PodBooks& books, const ContainerDemand& demand, const MaskHint& hint,
+                                      Placement& placement, const DecisionLog& log) {
+  const std::string& name = demand.container->name;
+  std::map<std::string, int> wishes;
+  if (books.wishes != nullptr)
+    if (const auto wished = books.wishes->find(name); wished != books.wishes->end()) wishes = wished->second;
+  for (const DeviceNeed& need : demand.devices) {
+    DevicePool* pool = books.devices.Find(need.resource);
+    if (pool == nullptr) continue;
+    const Choice choice = Choose(*pool, need, hint, books.devices.Preferred(need.resource), wishes);
+    if (!choice.error.empty()) {
+      if (choice.reused > 0) books.leaked.push_back(AssignmentOf(*pool, need, choice.devices));
+      return Unexpected(name, choice.error);
+    }
+    if (choice.devices.empty()) continue;
+    for (std::size_t i : choice.devices) pool->taken[i] = 1;
+    const DeviceAssignment& given = placement.devices.emplace_back(AssignmentOf(*pool, need, choice.devices));
+    if (log) log.Add("allocate", name, need.resource, Counted(need.count, "device") + " taken: " + IdsText(given.ids));
+  }
+  // Only now, so that one container's resources do not meet its own leftovers.
+  for (const DeviceAssignment& given : placement.devices) {
+    DevicePool* pool = books.devices.Find(given.resource);
+    std::vector<std::string>& left = books.record.reusable.devices[given.resource];
+    for (std::size_t i = 0; i < pool->devices.size(); ++i)
+      if (std::binary_search(given.ids.begin(), given.ids.end(), pool->devices[i]->id))
+        pool->reusable[i] = demand.kind == ContainerKind::kInit ? 1 : 0;
+    left.clear();
+    for (std::size_t i = 0; i < pool->devices.size(); ++i)
+      if (pool->reusable[i] != 0) left.push_back(pool->devices[i]->id);
+    if (left.empty()) books.record.reusable.devices.erase(given.resource);
+  }
+  return std::nullopt;
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,26 @@
+// Devices for containers: hints, choice, reuse. Spec devices-cgroups 4.4 and 4.5.
+#ifndef BERTH_ENGINE_DEVICE_DEVICE_POLICY_H_
+#define BERTH_ENGINE_DEVICE_DEVICE_POLICY_H_
+
+#include <optional>
+#include <vector>
+
+#include "engine/align/hints.h"
+#include "engine/books/pod_books.h"
+#include "engine/demand/demand.h"
+#include "engine/reason/decision_log.h"
+#include "model/decision.h"
+
+namespace berth::engine {
+
+/// One list per resource that is a device resource here. `reuse`: devices left by init containers count (container
+/// scope; the kubelet leaves them out in pod scope).
+std::vector<HintList> DeviceHints(PodBooks& books, const std::vector<DeviceNeed>& needs, bool reuse);
+
+/// Gives the container its devices and puts them into `placement`. nullopt: done (or nothing asked).
+std::optional<Reject> AllocateDevices(PodBooks& books, const ContainerDemand& demand, const MaskHint& hint,
+                                      Placement& placement, const DecisionLog& log);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_DEVICE_DEVICE_POLICY_H_

@@ -1,0 +1,45 @@
+// Trying a decision for a "would it fit if" question.
+#ifndef BERTH_ENGINE_EXPLANATION_ATTEMPT_H_
+#define BERTH_ENGINE_EXPLANATION_ATTEMPT_H_
+
+#include <string>
+#include <vector>
+
+#include "engine/books/inputs.h"
+#include "engine/node/node.h"
+#include "model/ledger.h"
+#include "model/pod.h"
+
+namespace berth::engine {
+
+/// One node, ledger and inputs to try pods on. Holds references; not kept. Thread: one.
+class Attempt {
+ public:
+  Attempt(const Node& node, const Ledger& ledger, const Inputs& inputs)
+      : node_(node), ledger_(ledger), inputs_(inputs) {}
+
+  const Node& node() const { return node_; }
+  const Ledger& ledger() const { return ledger_; }
+  const Inputs& inputs() const { return inputs_; }
+
+  /// Decisions that may still be tried: a search over many of them has to end.
+  int left() const { return left_; }
+  void Allow(int tries) { left_ += tries; }
+
+  /// Decide admits the pod now. Also false when no tries are left: "no" is then "not found out".
+  bool Admits(const Pod& pod) const;
+  /// Decide admits the pod once these pods (uids) are gone. As above without tries.
+  bool AdmitsWithout(const Pod& pod, const std::vector<std::string>& uids) const;
+
+ private:
+  const Node& node_;
+  const Ledger& ledger_;
+  const Inputs& inputs_;
+  mutable int left_ = 0;
+
+  bool Spend() const { return left_ > 0 && left_-- > 0; }
+};
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_EXPLANATION_ATTEMPT_H_

@@ -1,0 +1,111 @@
+#include "engine/explanation/explain.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "engine/decision/decide_logged.h"
+#include "engine/explanation/attempt.h"
+#include "engine/explanation/nearest.h"
+#include "engine/explanation/removal.h"
+#include "engine/node/node_tables.h"
+#include "engine/node/resource_names.h"
+#include "engine/reason/decision_log.h"
+
+namespace berth::engine {
+namespace {
+
+/// Decisions tried for one explanation; what the nearest request leaves is for the removal.
+constexpr int kTries = 3000;
+
+/// What a placement holds of a resource on some nodes; amount 0: nothing.
+Holder HeldBy(const NodeTables& tables, const Inputs& inputs, const Placement& placement, const Shortage& shortage) {
+  Holder out;
+  if (shortage.resource == "cpu" && placement.cpus) {
+    for (std::size_t i = 0; i < tables.nodes.size(); ++i) {
+      const int cpus = tables.node_cpus[i].CountCommon(*placement.cpus);
+      if (cpus == 0 || !shortage.nodes.Contains(tables.nodes.id(i))) continue;
+      out.amount += cpus;
+      out.nodes.Insert(tables.nodes.id(i));
+    }
+  }
+  if (IsMemoryType(shortage.resource) && placement.memory) {
+    for (const MemoryBlock& block : *placement.memory) {
+      if (block.type != shortage.resource || !block.nodes.Intersects(shortage.nodes)) continue;
+      out.amount += block.size.v;
+      out.nodes |= block.nodes;
+    }
+  }
+  for (const DeviceAssignment& given : placement.devices) {
+    const auto devices = inputs.devices.find(shortage.resource);
+    if (given.resource != shortage.resource || devices == inputs.devices.end()) continue;
+    for (const Device& device : devices->second) {
+      if (!std::binary_search(given.ids.begin(), given.ids.end(), device.id)) continue;
+      if (!device.nodes.empty() && !device.nodes.Intersects(shortage.nodes)) continue;
+      ++out.amount;
+      out.nodes |= device.nodes;
+    }
+  }
+  return out;
+}
+
+std::vector<Holder> HoldersOfAllocatable(const Ledger& ledger, const Shortage& shortage) {
+  std::vector<Holder> out;
+  for (const auto& [uid, record] : ledger.pods) {
+    Holder holder;
+    if (const auto it = record.requests.find(shortage.resource); it != record.requests.end())
+      holder.amount = shortage.resource == "cpu" ? it->second.MilliValue() : it->second.Value();
+    if (shortage.resource == "pods") holder.amount = 1;
+    if (holder.amount == 0) continue;
+    holder.uid = uid;
+    holder.pod = FullName(record);
+    holder.resource = shortage.resource;
+    out.push_back(std::move(holder));
+  }
+  return out;
+}
+
+std::vector<Holder> HoldersOf(const Node& node, const Ledger& ledger, const Inputs& inputs, const Shortage& shortage) {
+  if (shortage.scope == Shortage::Scope::kNodeFit) return HoldersOfAllocatable(ledger, shortage);
+  std::vector<Holder> out;
+  for (const auto& [uid, record] : ledger.pods) {
+    for (const Placement& placement : record.placements) {
+      Holder holder = HeldBy(node.tables(), inputs, placement, shortage);
+      if (holder.amount == 0) continue;
+      holder.uid = uid;
+      holder.pod = FullName(record);
+      holder.container = placement.container;
+      holder.resource = shortage.resource;
+      out.push_back(std::move(holder));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Explanation Explain(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs) {
+  Explanation out;
+  Trace trace;
+  Observation seen;
+  out.decision = DecideLogged(node, ledger, pod, inputs, DecisionLog(&trace, &seen));
+  out.hints = std::move(seen.hints);
+  out.merges = std::move(seen.merges);
+  out.steps = trace.steps();
+  if (std::holds_alternative<Admit>(out.decision)) return out;
+  out.shortages = std::move(seen.shortages);
+  for (const Shortage& shortage : out.shortages)
+    for (Holder& holder : HoldersOf(node, ledger, inputs, shortage))
+      if (std::find(out.holders.begin(), out.holders.end(), holder) == out.holders.end())
+        out.holders.push_back(std::move(holder));
+  Attempt attempt(node, ledger, inputs);
+  attempt.Allow(kTries / 2);
+  NearestSearch found = FindNearest(attempt, pod);
+  out.nearest = std::move(found.nearest);
+  out.nearest_exhaustive = found.exhaustive;
+  attempt.Allow(kTries / 2);
+  out.removal = SmallestRemoval(attempt, pod);
+  return out;
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,18 @@
+// Why a pod is placed where it is, or why not and what would help. Every claim was tried with Decide before it is made.
+#ifndef BERTH_ENGINE_EXPLANATION_EXPLAIN_H_
+#define BERTH_ENGINE_EXPLANATION_EXPLAIN_H_
+
+#include "engine/books/inputs.h"
+#include "engine/explanation/explanation.h"
+#include "engine/node/node.h"
+#include "model/ledger.h"
+#include "model/pod.h"
+
+namespace berth::engine {
+
+/// Decides `pod` as Decide does and explains it. Requires: as Decide.
+Explanation Explain(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_EXPLANATION_EXPLAIN_H_

@@ -1,0 +1,35 @@
+// Pinned memory for containers: hints, allocation, reuse, release. Spec cpu-topology-memory 4.5 to 4.8.
+#ifndef BERTH_ENGINE_MEMORY_MEMORY_POLICY_H_
+#define BERTH_ENGINE_MEMORY_MEMORY_POLICY_H_
+
+#include <optional>
+#include <vector>
+
+#include "engine/align/hints.h"
+#include "engine/books/pod_books.h"
+#include "engine/demand/demand.h"
+#include "engine/reason/decision_log.h"
+#include "model/decision.h"
+
+namespace berth::engine {
+
+/// One list for all types, as they have the same sets; none without needs. Oddity: where no set of nodes fits, the
+/// kubelet says "no preference" instead of "impossible", so that such a pod passes the alignment and fails at
+/// allocation (W-T7); kept.
+std::vector<HintList> MemoryHints(const PodBooks& books, const std::vector<MemoryNeed>& needs);
+
+/// Books the container's memory and puts the blocks into `placement`. nullopt: done (or nothing asked).
+std::optional<Reject> AllocateMemory(PodBooks& books, const ContainerDemand& demand, const MaskHint& hint,
+                                     Placement& placement, const DecisionLog& log);
+
+/// The container's blocks are given back, from the lowest nodes of their groups as in the kubelet. Where a group and a
+/// block on one of its nodes overlapped, what is left may then be booked on nodes whose blocks cannot hold it.
+void ReleaseMemory(PodBooks& books, const Placement& placement);
+
+/// Undoes that: every block that `ledger` and `record` (of the pod at hand, in place of the ledger's) still hold is
+/// booked on its own nodes, and nothing else is. Without it the kubelet's leak stays, for RecordedNode.
+void SettleMemory(PodBooks& books, const PodRecord& record);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_MEMORY_MEMORY_POLICY_H_

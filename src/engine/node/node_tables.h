@@ -1,0 +1,36 @@
+// Everything about a machine and its settings that is worked out once: node.h, Node.
+#ifndef BERTH_ENGINE_NODE_NODE_TABLES_H_
+#define BERTH_ENGINE_NODE_NODE_TABLES_H_
+
+#include <vector>
+
+#include "engine/align/aligner.h"
+#include "engine/node/engine_options.h"
+#include "engine/node/memory_layout.h"
+#include "engine/node/node_settings.h"
+#include "engine/topology/cpu_topology.h"
+#include "engine/topology/mask.h"
+
+namespace berth::engine {
+
+struct NodeTables {
+  Machine machine;
+  KubeletConfiguration config;
+  EngineOptions options;
+  NodeSettings settings;
+  CpuTopology topology;
+  NodeIndex nodes;                ///< all nodes of the machine, memory-only ones too
+  std::vector<CpuSet> node_cpus;  ///< by position in `nodes`
+  CpuSet all_cpus;
+  CpuSet reserved_cores;  ///< all CPUs of every core that has a reserved CPU
+  Mask cpu_nodes;         ///< nodes that own a CPU
+  MemoryLayout memory;
+  Aligner aligner;
+
+  bool StaticCpus() const { return settings.cpu_policy == CpuPolicy::kStatic; }
+  bool StaticMemory() const { return settings.memory_policy == MemoryPolicy::kStatic; }
+};
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_NODE_NODE_TABLES_H_

@@ -1,0 +1,18 @@
+// Selection spread evenly over NUMA nodes: spec cpu-topology-memory 2.14.
+#ifndef BERTH_ENGINE_TAKE_DISTRIBUTED_H_
+#define BERTH_ENGINE_TAKE_DISTRIBUTED_H_
+
+#include "base/result.h"
+#include "engine/take/pool.h"
+
+namespace berth::engine {
+
+/// Errors: kExhausted as TakePacked, and "accounting error, ..." where the kubelet's choice of nodes does not hold the
+/// CPUs (spec W-C1b).
+/// Requires: group >= 1.
+Result<CpuSet> TakeDistributed(const CpuTopology& topology, const CpuSet& available, const CpuSet& also_free, int num,
+                               int group, Strategy strategy);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_TAKE_DISTRIBUTED_H_

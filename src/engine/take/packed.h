@@ -1,0 +1,20 @@
+// Packed selection of CPUs: spec cpu-topology-memory 2.12 and 2.13.
+#ifndef BERTH_ENGINE_TAKE_PACKED_H_
+#define BERTH_ENGINE_TAKE_PACKED_H_
+
+#include "base/result.h"
+#include "engine/take/pool.h"
+
+namespace berth::engine {
+
+/// Whole nodes, sockets, (L3 groups,) cores, then single CPUs.
+/// Errors: kExhausted when `available` has fewer than `num` CPUs.
+Result<CpuSet> TakePacked(const CpuTopology& topology, const CpuSet& available, const CpuSet& also_free, int num,
+                          Strategy strategy, bool uncore);
+
+/// Error for a request that is larger than what is there, in the kubelet's words.
+[[nodiscard]] std::unexpected<Error> NotEnoughCpus(int requested, int available);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_TAKE_PACKED_H_

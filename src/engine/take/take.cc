@@ -1,0 +1,18 @@
+#include "engine/take/take.h"
+
+#include <algorithm>
+
+#include "engine/take/distributed.h"
+#include "engine/take/packed.h"
+
+namespace berth::engine {
+
+Result<CpuSet> TakeCpus(const CpuTopology& topology, const TakeRequest& request) {
+  const Strategy strategy = request.spread ? Strategy::kSpread : Strategy::kPacked;
+  if (request.distributed)
+    return TakeDistributed(topology, request.available, request.also_free, request.num, std::max(1, request.group),
+                           strategy);
+  return TakePacked(topology, request.available, request.also_free, request.num, strategy, request.uncore);
+}
+
+}  // namespace berth::engine

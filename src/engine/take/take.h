@@ -1,0 +1,30 @@
+// Choosing CPUs out of a set of free ones: spec cpu-topology-memory 2.11 to 2.14.
+#ifndef BERTH_ENGINE_TAKE_TAKE_H_
+#define BERTH_ENGINE_TAKE_TAKE_H_
+
+#include "base/id_set.h"
+#include "base/result.h"
+#include "engine/topology/cpu_topology.h"
+
+namespace berth::engine {
+
+struct TakeRequest {
+  CpuSet available;  ///< CPUs the machine does not know are ignored
+  /// CPUs that are free too but not meant: they do not count, and are taken only as part of a whole socket, L3 group or
+  /// core that counts as free (the kubelet takes whole units wherever their CPUs are, spec 2.11).
+  CpuSet also_free;
+  int num = 0;               ///< < 1 takes nothing
+  bool distributed = false;  ///< spread evenly over NUMA nodes (distribute-cpus-across-numa)
+  int group = 1;             ///< distributed only: CPUs handed out together; >= 1
+  bool uncore = false;       ///< align to L3 groups (prefer-align-cpus-by-uncorecache); packed only
+  bool spread = false;       ///< one CPU per core as far as possible (distribute-cpus-across-cores)
+};
+
+/// Exactly `num` CPUs of `available` (and `also_free`).
+/// Errors: kExhausted with the kubelet's words ("not enough cpus available to satisfy request: ...", "accounting error,
+/// ...").
+Result<CpuSet> TakeCpus(const CpuTopology& topology, const TakeRequest& request);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_TAKE_TAKE_H_
