@@ -1,4 +1,4 @@
-// Walking a pod through the managers, container by container: spec cpu-topology-memory 3.6.
+// Walking a pod through the managers, container by container: rules/topology#scopes.
 #ifndef BERTH_ENGINE_ADMISSION_ADMISSION_H_
 #define BERTH_ENGINE_ADMISSION_ADMISSION_H_
 

@@ -42,7 +42,7 @@ int Narrowest(const Mask& universe, int otherwise, const Sum& enough) {
   return out;
 }
 
-// Spec 2.16.
+// rules/cpu#hints.
 HintSet CpuTwin(const PodBooks& books, int cpus) {
   const NodeTables& tables = *books.tables;
   const auto in = [&](const CpuSet& set, const Mask& mask) {
@@ -75,7 +75,7 @@ HintSet CpuTwin(const PodBooks& books, int cpus) {
   return out;
 }
 
-// Spec 4.5 (calculate).
+// rules/memory#hints.
 HintSet MemoryTwin(const PodBooks& books, const std::vector<MemoryNeed>& needs) {
   const Mask all = books.tables->nodes.all();
   const auto enough = [&](const Mask& mask, Bytes MemoryTable::* field, bool reuse) {
@@ -110,7 +110,7 @@ HintSet MemoryTwin(const PodBooks& books, const std::vector<MemoryNeed>& needs) 
   return out;
 }
 
-// Spec devices 4.5.
+// rules/devices#hints.
 HintSet DeviceTwin(const PodBooks& books, const DevicePool& pool, std::int64_t request, bool reuse) {
   Mask hosts;
   for (const Mask& nodes : pool.nodes) hosts |= nodes;

@@ -1,4 +1,4 @@
-// Does a pod's sum of requests fit into node allocatable: spec devices-cgroups 2.3 and 7.4 (resource fit).
+// Does a pod's sum of requests fit into node allocatable: rules/cgroups#node-fit.
 #ifndef BERTH_ENGINE_ADMISSION_NODE_FIT_H_
 #define BERTH_ENGINE_ADMISSION_NODE_FIT_H_
 

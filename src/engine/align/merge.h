@@ -1,4 +1,4 @@
-// Merging the topology hints of all resources of a container (or pod) into one: spec cpu-topology-memory 3.4 and 3.5.
+// Merging the topology hints of all resources of a container (or pod) into one: rules/topology#merging.
 //
 // The rules are the kubelet's; the cross product of the hint lists is never walked. See docs/design/alignment.md.
 #ifndef BERTH_ENGINE_ALIGN_MERGE_H_

@@ -1,4 +1,5 @@
-// Memory of every type on every node, as one decision changes it: spec cpu-topology-memory 4.3, 4.6 (book), 4.8.
+// Memory of every type on every node, as one decision changes it: rules/memory#counters and
+// rules/memory#booking.
 #ifndef BERTH_ENGINE_BOOKS_MEMORY_BOOKS_H_
 #define BERTH_ENGINE_BOOKS_MEMORY_BOOKS_H_
 
@@ -27,7 +28,7 @@ class MemoryBooks {
   /// Books `bytes` of a type on a group, lowest node first, and ties the nodes together. A type of nullopt (no node has
   /// it) only counts the assignment.
   void Book(Mask group, std::optional<std::size_t> type, std::int64_t bytes);
-  /// Gives back; inside a group it may come from another node than it was booked on (spec 4.8).
+  /// Gives back; inside a group it may come from another node than it was booked on (rules/memory#release).
   void Release(Mask group, std::optional<std::size_t> type, std::int64_t bytes);
   /// Moves what is reserved of a type to where the blocks that are left can hold it, and gives back what none holds
   /// (after a group and a block on one of its nodes overlapped). Blocks that never overlapped move nothing.

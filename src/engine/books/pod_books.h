@@ -19,7 +19,7 @@ namespace berth::engine {
 /// "resource@node" ("a+b" for a device on two nodes, "any" for none) -> number of devices. Only breaks ties.
 using DeviceWishes = std::map<std::string, std::map<std::string, int>>;
 
-/// Memory that ordinary init containers leave for later containers, by exact set of nodes (spec 4.7).
+/// Memory that ordinary init containers leave for later containers, by exact set of nodes (rules/memory#init-reuse).
 struct ReusableMemory {
   Mask nodes;
   std::string type;

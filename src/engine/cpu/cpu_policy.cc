@@ -12,7 +12,8 @@
 namespace berth::engine {
 namespace {
 
-/// align-by-socket also prefers wider sets, as long as they touch no more sockets than the narrowest needs (spec 2.16).
+/// align-by-socket also prefers wider sets, as long as they touch no more sockets than the narrowest needs
+/// (rules/cpu#hints).
 std::optional<TouchRule> FewSockets(const NodeTables& tables, int narrowest) {
   const CpuTopology& topology = tables.topology;
   const int per_socket = topology.num_sockets() == 0 ? 0 : topology.num_numa() / topology.num_sockets();
@@ -51,7 +52,7 @@ CpuSet AlignedCpus(const NodeTables& tables, const CpuSet& allocatable, const Ma
   return sockets & allocatable;
 }
 
-/// Hinted nodes first, anywhere for the rest: a hint is a wish, not a fence (spec 2.10).
+/// Hinted nodes first, anywhere for the rest: a hint is a wish, not a fence (rules/cpu#allocation).
 Result<CpuSet> Choose(const PodBooks& books, int num, const MaskHint& hint) {
   const NodeTables& tables = *books.tables;
   const CpuSet allocatable = AvailableCpus(books) | books.record.reusable.cpus;
@@ -95,7 +96,8 @@ Reject SmtReject(const PodBooks& books, const ContainerDemand& demand, std::stri
   return out;
 }
 
-/// What init containers leave, later containers may take over; app containers and sidecars keep theirs (spec 2.15).
+/// What init containers leave, later containers may take over; app containers and sidecars keep theirs
+/// (rules/cpu#init-reuse).
 void UpdateReuse(PodBooks& books, ContainerKind kind, const CpuSet& cpus) {
   if (kind == ContainerKind::kInit) {
     books.record.reusable.cpus |= cpus;
@@ -108,7 +110,7 @@ void UpdateReuse(PodBooks& books, ContainerKind kind, const CpuSet& cpus) {
 
 CpuSet AvailableCpus(const PodBooks& books) { return books.shared - books.tables->settings.reserved_cpus; }
 
-// Oddity: counts CPUs, not cores, and not what init containers left (spec 2.9, 6.22).
+// Oddity: counts CPUs, not cores, and not what init containers left (rules/cpu#whole-cores).
 int FreeForSmtCheck(const PodBooks& books) { return (books.shared - books.tables->reserved_cores).Count(); }
 
 int NarrowestCpuNodes(const NodeTables& tables, int cpus) {
@@ -133,7 +135,7 @@ HintList CpuHints(const PodBooks& books, int cpus) {
   HintFamily hints{.family = {.universe = tables.cpu_nodes, .must = {}, .needs = {}},
                    .preferred_count = narrowest,
                    .preferred_touch = FewSockets(tables, narrowest)};
-  // Reusable CPUs are counted apart from the free ones; one that is both counts twice (spec 2.15, 6.20).
+  // Reusable CPUs are counted apart from the free ones; one that is both counts twice (rules/cpu#hints).
   Need free{.amount = cpus - reuse.Count(), .on = std::vector<std::int64_t>(tables.nodes.size())};
   tables.cpu_nodes.ForEach([&](std::size_t node) {
     free.on[node] = tables.node_cpus[node].CountCommon(available);

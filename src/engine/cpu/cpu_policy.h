@@ -1,4 +1,4 @@
-// Exclusive CPUs for containers: hints, SMT check, allocation, reuse, release. Spec cpu-topology-memory 2.8 to 2.18.
+// Exclusive CPUs for containers: hints, SMT check, allocation, reuse, release: docs/rules/cpu.md.
 #ifndef BERTH_ENGINE_CPU_CPU_POLICY_H_
 #define BERTH_ENGINE_CPU_CPU_POLICY_H_
 
@@ -16,7 +16,7 @@ namespace berth::engine {
 CpuSet AvailableCpus(const PodBooks& books);
 
 /// What the SMT check of full-pcpus-only counts as free, which is not what may be given: without what init containers
-/// left, without every CPU of a reserved core (spec 2.9).
+/// left, without every CPU of a reserved core (rules/cpu#whole-cores).
 int FreeForSmtCheck(const PodBooks& books);
 
 /// Hints for `cpus` exclusive CPUs (of a container or a whole pod). 0: no preference.

@@ -1,4 +1,4 @@
-// Giving back: spec cpu-topology-memory 2.18, 4.7 (AddContainer), 4.8.
+// Giving back: rules/cpu#release, rules/memory#init-end, rules/memory#release.
 #ifndef BERTH_ENGINE_DECISION_RELEASE_H_
 #define BERTH_ENGINE_DECISION_RELEASE_H_
 
@@ -15,7 +15,7 @@ namespace berth::engine {
 LedgerDelta Release(const Node& node, const Ledger& ledger, std::string_view uid, Trace* trace);
 
 /// A container of an admitted pod is about to start: the ordinary init containers before it are over and their memory
-/// (not their CPUs) comes back, as in the kubelet (spec 4.7). A delta that changes nothing if there is nothing to give.
+/// (not their CPUs) comes back (rules/memory#init-end). A delta that changes nothing if there is nothing to give.
 LedgerDelta ContainerStarted(const Node& node, const Ledger& ledger, std::string_view uid, std::string_view container,
                              Trace* trace);
 

@@ -15,7 +15,7 @@ constexpr std::int64_t kMostCpus = 1'000'000;
 constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max() / 1024;
 
 /// spec.resources names cpu, memory or huge pages. Such pods are left to the shared pool, because managing them needs
-/// an alpha feature that is off (spec 2.6).
+/// an alpha feature that is off (rules/sources#pod-level-resources).
 bool HasPodLevelResources(const Pod& pod) {
   if (!pod.resources) return false;
   const auto counts = [](const auto& entry) { return entry.first == "cpu" || IsMemoryType(entry.first); };
@@ -23,7 +23,7 @@ bool HasPodLevelResources(const Pod& pod) {
          std::any_of(pod.resources->limits.begin(), pod.resources->limits.end(), counts);
 }
 
-/// Whole to the thousandth: "1.9999" is rounded up to 2 CPUs (spec 2.6).
+/// Whole to the thousandth: "1.9999" is rounded up to 2 CPUs (rules/cpu#exclusive-cpus).
 int WholeCpus(const Container& container) {
   const auto it = container.resources.requests.find("cpu");
   if (it == container.resources.requests.end() || it->second.Sign() <= 0) return 0;
@@ -45,7 +45,7 @@ std::vector<DeviceNeed> DevicesOf(const ResourceList& limits) {
   return out;
 }
 
-/// Spec 2.7: init containers run one after another beside the sidecars declared before them.
+/// rules/cpu#pod-sums: init containers run one after another beside the sidecars declared before them.
 int PodCpus(const std::vector<ContainerDemand>& containers) {
   std::int64_t init = 0;
   std::int64_t sidecars = 0;
@@ -58,7 +58,8 @@ int PodCpus(const std::vector<ContainerDemand>& containers) {
   return static_cast<int>(std::min(std::max(init, apps + sidecars), kMostCpus));
 }
 
-/// Spec 4.4. Oddity: a type that no app container asks for is left out, whatever init containers and sidecars ask.
+/// rules/memory#requests. Oddity: a type that no app container asks for is left out, whatever init containers and
+/// sidecars ask.
 std::vector<MemoryNeed> PodMemory(const std::vector<ContainerDemand>& containers) {
   struct Sums {
     std::int64_t init = 0, sidecars = 0, apps = 0;

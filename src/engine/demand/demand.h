@@ -1,5 +1,5 @@
 // What each container of a pod asks of the managers: exclusive CPUs, pinned memory, devices.
-// Spec cpu-topology-memory 2.5 to 2.7, 4.4.
+// rules/cpu#exclusive-cpus, rules/memory#requests, rules/devices#requests.
 #ifndef BERTH_ENGINE_DEMAND_DEMAND_H_
 #define BERTH_ENGINE_DEMAND_DEMAND_H_
 

@@ -65,7 +65,7 @@ void WishedFirst(const DevicePool& pool, const DeviceNeed& need, std::map<std::s
   group = std::move(wished);
 }
 
-/// The available devices in the order in which they are taken (spec 4.4 steps 7 and 8).
+/// The available devices in the order in which they are taken (rules/devices#choice).
 std::vector<std::size_t> TakingOrder(const DevicePool& pool, const DeviceNeed& need, const MaskHint& hint,
                                      std::int64_t needed, const std::vector<std::string>* preferred,
                                      std::map<std::string, int> wishes) {
@@ -86,7 +86,7 @@ std::vector<std::size_t> TakingOrder(const DevicePool& pool, const DeviceNeed& n
   return out;
 }
 
-/// Spec 4.4 steps 3 and 6; "" if the devices can be chosen.
+/// rules/devices#choice, steps 1 and 3; "" if the devices can be chosen.
 std::string ShortageOf(const DevicePool& pool, const DeviceNeed& need, std::int64_t left) {
   if (!pool.registered) return "cannot allocate unregistered device " + need.resource;
   if (pool.Healthy() == 0) return "no healthy devices present; cannot allocate unhealthy devices " + need.resource;
@@ -107,7 +107,7 @@ struct Choice {
 Choice Choose(DevicePool& pool, const DeviceNeed& need, const MaskHint& hint, const std::vector<std::string>* preferred,
               const std::map<std::string, int>& wishes) {
   Choice out;
-  // Left by init containers of this pod: taken first, whatever their health and nodes (spec 4.4 step 5).
+  // Left by init containers of this pod: taken first, whatever their health and nodes (rules/devices#choice).
   for (std::size_t i = 0; i < pool.devices.size() && out.reused < static_cast<std::size_t>(need.count); ++i)
     if (pool.registered && pool.reusable[i] != 0) out.devices.push_back(i), pool.taken[i] = 1, ++out.reused;
   const std::int64_t left = need.count - static_cast<std::int64_t>(out.reused);
@@ -167,7 +167,7 @@ int NarrowestFor(const DevicePool& pool, const Mask& hosts, std::int64_t request
   return mask->Count();
 }
 
-/// Sets of the nodes that have devices of the resource (spec 4.5).
+/// Sets of the nodes that have devices of the resource (rules/devices#hints).
 HintFamily SetsFor(const DevicePool& pool, std::int64_t request, bool reuse, std::size_t all_nodes, bool& exact) {
   HintFamily out;
   for (const Mask& nodes : pool.nodes) out.family.universe |= nodes;

@@ -1,4 +1,4 @@
-// Devices for containers: hints, choice, reuse. Spec devices-cgroups 4.4 and 4.5.
+// Devices for containers: hints, choice, reuse: docs/rules/devices.md.
 #ifndef BERTH_ENGINE_DEVICE_DEVICE_POLICY_H_
 #define BERTH_ENGINE_DEVICE_DEVICE_POLICY_H_
 

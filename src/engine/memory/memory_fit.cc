@@ -7,7 +7,7 @@
 namespace berth::engine {
 namespace {
 
-/// A type that a node (or the whole machine) does not have counts as none of it: the kubelet crashes there (W-M1).
+/// A type that a node (or the whole machine) does not have counts as none of it: the kubelet crashes there.
 std::vector<Need> Gather(const PodBooks& books, const std::vector<MemoryNeed>& needs, Bytes MemoryTable::* field) {
   std::vector<Need> out;
   const std::size_t nodes = books.tables->nodes.size();

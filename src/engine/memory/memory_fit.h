@@ -1,4 +1,4 @@
-// Which sets of nodes may hold a memory request: spec cpu-topology-memory 4.5 (calculate).
+// Which sets of nodes may hold a memory request: rules/memory#hints.
 #ifndef BERTH_ENGINE_MEMORY_MEMORY_FIT_H_
 #define BERTH_ENGINE_MEMORY_MEMORY_FIT_H_
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "[memorymanager] ";
 
-/// The set of nodes to book on, or why there is none (spec 4.6).
+/// The set of nodes to book on, or why there is none (rules/memory#allocation).
 struct Target {
   Mask mask;
   std::string error;
@@ -39,7 +39,8 @@ Target ChooseNodes(const MemoryFit& fit, const MaskHint& hint) {
   return {best.mask, ""};
 }
 
-/// Init containers leave the most they had; later containers use it up, on exactly the same nodes (spec 4.7).
+/// Init containers leave the most they had; later containers use it up, on exactly the same nodes
+/// (rules/memory#init-reuse).
 void UpdateReuse(PodBooks& books, ContainerKind kind, Mask mask, const MemoryNeed& need) {
   std::vector<ReusableMemory>& entries = books.reusable_memory;
   auto entry = std::find_if(entries.begin(), entries.end(),
@@ -53,7 +54,7 @@ void UpdateReuse(PodBooks& books, ContainerKind kind, Mask mask, const MemoryNee
 }
 
 /// What a later container takes over no longer counts as an init container's, so that the blocks of a pod add up to
-/// what is booked (spec 4.7, shrinkInitBlocks).
+/// what is booked (rules/memory#init-reuse).
 void ShrinkInitBlocks(PodRecord& record, const NodeSet& nodes, const MemoryNeed& need) {
   std::int64_t left = need.bytes;
   for (Placement& earlier : record.placements) {

@@ -1,4 +1,4 @@
-// Pinned memory for containers: hints, allocation, reuse, release. Spec cpu-topology-memory 4.5 to 4.8.
+// Pinned memory for containers: hints, allocation, reuse, release: docs/rules/memory.md.
 #ifndef BERTH_ENGINE_MEMORY_MEMORY_POLICY_H_
 #define BERTH_ENGINE_MEMORY_MEMORY_POLICY_H_
 
@@ -15,7 +15,7 @@ namespace berth::engine {
 
 /// One list for all types, as they have the same sets; none without needs. Oddity: where no set of nodes fits, the
 /// kubelet says "no preference" instead of "impossible", so that such a pod passes the alignment and fails at
-/// allocation (W-T7); kept.
+/// allocation (rules/topology#hints); kept.
 std::vector<HintList> MemoryHints(const PodBooks& books, const std::vector<MemoryNeed>& needs);
 
 /// Books the container's memory and puts the blocks into `placement`. nullopt: done (or nothing asked).

@@ -1,4 +1,4 @@
-// Node capacity, reservation and allocatable: spec devices-cgroups 2.3 and 3.1.
+// Node capacity, reservation and allocatable: rules/cgroups#node-allocatable.
 #ifndef BERTH_ENGINE_NODE_ALLOCATABLE_H_
 #define BERTH_ENGINE_NODE_ALLOCATABLE_H_
 

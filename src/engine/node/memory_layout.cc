@@ -17,7 +17,7 @@ Bytes ReservedOn(const NodeSettings& settings, NumaId node, std::string_view typ
 }
 
 // The kubelet computes this unsigned and unchecked: a reservation above what the node has gives it about 2^64 bytes to
-// hand out (W-M6). Here it gives none (docs/differences.md).
+// hand out. Here it gives none (docs/differences.md).
 MemoryTable InitialTable(Bytes total, Bytes reserved, Bytes set_aside) {
   MemoryTable out;
   out.total = total;

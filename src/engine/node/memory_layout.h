@@ -1,4 +1,4 @@
-// Which types of memory a machine's nodes have, and how much of each pods may get: spec cpu-topology-memory 4.3.
+// Which types of memory a machine's nodes have, and how much of each pods may get: rules/memory#counters.
 #ifndef BERTH_ENGINE_NODE_MEMORY_LAYOUT_H_
 #define BERTH_ENGINE_NODE_MEMORY_LAYOUT_H_
 

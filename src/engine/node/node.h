@@ -35,7 +35,7 @@ class Node {
   /// The shared pool while no container has CPUs for itself: under strict reservation without the reserved ones, {}
   /// under CPU policy none.
   CpuSet pool_cpus() const;
-  /// What pods may ask for in sum (spec devices-cgroups 2.3): cpu, memory, hugepages-*, pods.
+  /// What pods may ask for in sum (rules/cgroups#node-allocatable): cpu, memory, hugepages-*, pods.
   const ResourceList& capacity() const;
   const ResourceList& allocatable() const;
 

@@ -1,5 +1,6 @@
-// The kubelet's settings that bear on decisions, parsed and checked against the machine: spec cpu-topology-memory 2.1,
-// 2.2, 3.3, 4.1, 4.2 and devices-cgroups 2.3, 9. Messages start with the setting's name.
+// The kubelet's settings that bear on decisions, parsed and checked against the machine:
+// rules/cpu#policies-and-options, rules/cpu#reserved-cpus, rules/memory#reserved-memory, rules/topology#policies.
+// Messages start with the setting's name.
 #ifndef BERTH_ENGINE_NODE_NODE_SETTINGS_H_
 #define BERTH_ENGINE_NODE_NODE_SETTINGS_H_
 

@@ -1,8 +1,8 @@
 // Combinations of k out of n items in lexicographic order of positions, with the kubelet's way of remembering one.
 //
 // Oddity, kept in this one place: the kubelet remembers a combination by reference into a buffer that later
-// combinations go on writing to, so that some positions of a remembered combination change afterwards (spec 2.14.1,
-// W-C1b). Which CPUs are handed out on machines with more than four nodes depends on it.
+// combinations go on writing to, so that some positions of a remembered combination change afterwards
+// (rules/cpu#remembered-combinations). Which CPUs are handed out on machines with more than four nodes depends on it.
 #ifndef BERTH_ENGINE_TAKE_COMBINATIONS_H_
 #define BERTH_ENGINE_TAKE_COMBINATIONS_H_
 

@@ -147,7 +147,7 @@ std::optional<Choice> SpreadOver(const Pool& pool, const std::vector<std::uint32
   return out;
 }
 
-/// Takes up to `num` CPUs of one node; nothing if it has fewer, as the kubelet ignores that error (W-C1b).
+/// Takes up to `num` CPUs of one node; nothing if it has fewer, as the kubelet ignores that error.
 void TakeFromNode(Pool& pool, std::uint32_t node, int num, Strategy strategy) {
   const CpuTopology& topology = pool.topology();
   auto cpus =

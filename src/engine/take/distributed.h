@@ -1,4 +1,4 @@
-// Selection spread evenly over NUMA nodes: spec cpu-topology-memory 2.14.
+// Selection spread evenly over NUMA nodes: rules/cpu#distributed.
 #ifndef BERTH_ENGINE_TAKE_DISTRIBUTED_H_
 #define BERTH_ENGINE_TAKE_DISTRIBUTED_H_
 
@@ -8,7 +8,7 @@
 namespace berth::engine {
 
 /// Errors: kExhausted as TakePacked, and "accounting error, ..." where the kubelet's choice of nodes does not hold the
-/// CPUs (spec W-C1b).
+/// CPUs (rules/cpu#distributed).
 /// Requires: group >= 1.
 Result<CpuSet> TakeDistributed(const CpuTopology& topology, const CpuSet& available, const CpuSet& also_free, int num,
                                int group, Strategy strategy);

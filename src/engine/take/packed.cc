@@ -21,7 +21,7 @@ CpuSet FirstCores(const Pool& pool, std::uint32_t uncore, int want) {
 }
 
 /// Part of one L3 group: all or nothing. Cores are chosen by id, not by how full they are, and at most one CPU is
-/// dropped, so a group with enough free CPUs may be passed over: the kubelet's rule (W-C12).
+/// dropped, so a group with enough free CPUs may be passed over: the kubelet's rule (rules/cpu#l3-groups).
 void TakePartOf(Pool& pool, std::uint32_t uncore) {
   const int per_core = std::max(1, pool.topology().cpus_per_core());
   const int want = (pool.need() + per_core - 1) / per_core;

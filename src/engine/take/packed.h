@@ -1,4 +1,4 @@
-// Packed selection of CPUs: spec cpu-topology-memory 2.12 and 2.13.
+// Packed selection of CPUs: rules/cpu#packed, rules/cpu#l3-groups.
 #ifndef BERTH_ENGINE_TAKE_PACKED_H_
 #define BERTH_ENGINE_TAKE_PACKED_H_
 

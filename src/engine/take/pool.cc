@@ -62,7 +62,7 @@ std::vector<CpuId> Pool::CpuOrder(Strategy strategy) const {
 
 // Sockets and cores are held against the machine's average size, not their own: on machines with sockets or cores of
 // different sizes the kubelet finds small ones "free" or never finds them. Kept, because on such machines it decides
-// which CPUs are taken first (spec 2.11, W-C4).
+// which CPUs are taken first (rules/cpu#orders).
 bool Pool::LooksFree(Level level, std::uint32_t index) const {
   const int free = FreeIn(level, index);
   switch (level) {

@@ -1,4 +1,4 @@
-// The free CPUs during one selection, and the orders in which the selection walks them: spec cpu-topology-memory 2.11.
+// The free CPUs during one selection, and the orders in which the selection walks them: rules/cpu#orders.
 #ifndef BERTH_ENGINE_TAKE_POOL_H_
 #define BERTH_ENGINE_TAKE_POOL_H_
 

@@ -1,4 +1,4 @@
-// Which NUMA nodes a request is spread over: spec cpu-topology-memory 2.14, without trying every combination.
+// Which NUMA nodes a request is spread over (rules/cpu#distributed), without trying every combination.
 #ifndef BERTH_ENGINE_TAKE_SPREAD_SEARCH_H_
 #define BERTH_ENGINE_TAKE_SPREAD_SEARCH_H_
 
@@ -26,9 +26,9 @@ inline constexpr std::size_t kExactSpreadNodes = 10;
 inline constexpr std::int64_t kMostSpreadSteps = std::int64_t{1} << 14;
 
 /// The choice of exactly `k` nodes that leaves the free CPUs of all nodes as even as possible: the first in the
-/// kubelet's order among the best, as the kubelet remembers it (spec 2.14.1, W-C1b: some of the chosen positions are
-/// overwritten). No nodes: none can hold the request. After kMostSpreadSteps the best one found so far, or the fullest
-/// nodes. `steps`: counts the steps.
+/// kubelet's order among the best, as the kubelet remembers it (rules/cpu#remembered-combinations: some of the chosen
+/// positions are overwritten). No nodes: none can hold the request. After kMostSpreadSteps the best one found so far,
+/// or the fullest nodes. `steps`: counts the steps.
 ///
 /// All choices leave the same sum, so the evenness depends on the sum of squares alone. That is bounded from below by
 /// taking the fullest of the remaining nodes and the remainder from wherever most is left; choices that cannot be

@@ -1,4 +1,4 @@
-// Choosing CPUs out of a set of free ones: spec cpu-topology-memory 2.11 to 2.14.
+// Choosing CPUs out of a set of free ones: rules/cpu#orders, rules/cpu#packed and rules/cpu#distributed.
 #ifndef BERTH_ENGINE_TAKE_TAKE_H_
 #define BERTH_ENGINE_TAKE_TAKE_H_
 
@@ -11,7 +11,7 @@ namespace berth::engine {
 struct TakeRequest {
   CpuSet available;  ///< CPUs the machine does not know are ignored
   /// CPUs that are free too but not meant: they do not count, and are taken only as part of a whole socket, L3 group or
-  /// core that counts as free (the kubelet takes whole units wherever their CPUs are, spec 2.11).
+  /// core that counts as free (the kubelet takes whole units wherever their CPUs are: rules/cpu#orders).
   CpuSet also_free;
   int num = 0;               ///< < 1 takes nothing
   bool distributed = false;  ///< spread evenly over NUMA nodes (distribute-cpus-across-numa)

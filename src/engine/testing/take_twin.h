@@ -1,4 +1,4 @@
-// Taking CPUs once more, straight from the rules of spec cpu-topology-memory 2.11 to 2.14: plain lists of numbers,
+// Taking CPUs once more, straight from the rules (rules/cpu#orders to rules/cpu#distributed): plain lists of numbers,
 // nothing prepared, nothing shared with the real thing. For machines whose cores have equal sizes.
 #ifndef BERTH_ENGINE_TESTING_TAKE_TWIN_H_
 #define BERTH_ENGINE_TESTING_TAKE_TWIN_H_

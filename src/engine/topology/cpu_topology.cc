@@ -12,7 +12,7 @@ namespace {
 using Place = std::array<std::uint32_t, kLevels>;
 
 /// The first uncore cache decides; without one the socket id stands in, which may collide with a real cache's id. Both
-/// as in the kubelet (spec 1.4, W-C15).
+/// as in the kubelet (rules/topology#cpu-units).
 std::uint32_t UncoreId(const Core& core) {
   return core.uncore.empty() ? Raw(core.socket) : Raw(core.uncore.front().id);
 }

@@ -1,4 +1,4 @@
-// The CPUs of a machine, indexed for choosing among them: spec cpu-topology-memory 1.4.
+// The CPUs of a machine, indexed for choosing among them: rules/topology#cpu-units.
 #ifndef BERTH_ENGINE_TOPOLOGY_CPU_TOPOLOGY_H_
 #define BERTH_ENGINE_TOPOLOGY_CPU_TOPOLOGY_H_
 

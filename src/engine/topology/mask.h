@@ -1,7 +1,7 @@
 // NUMA nodes of one machine as bits: bit i is the i-th node in ascending id order, whatever its id.
 //
-// The kubelet's masks use the id as the bit, so ids of 64 and more do not fit (spec W-T4). Order, count and "narrower"
-// come out the same, because ascending ids have ascending positions.
+// The kubelet's masks use the id as the bit, so ids of 64 and more do not fit (rules/topology#sets-of-nodes). Order,
+// count and "narrower" come out the same, because ascending ids have ascending positions.
 #ifndef BERTH_ENGINE_TOPOLOGY_MASK_H_
 #define BERTH_ENGINE_TOPOLOGY_MASK_H_
 
@@ -100,7 +100,7 @@ class Mask {
   std::array<std::uint64_t, kWords> words_{};
 };
 
-/// Spec 3.1: fewer nodes, then the numerically smaller one.
+/// rules/topology#sets-of-nodes: fewer nodes, then the numerically smaller one.
 inline bool Narrower(const Mask& a, const Mask& b) {
   const int ca = a.Count();
   const int cb = b.Count();
