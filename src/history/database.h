@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "history/history.h"
+#include "history/entry.h"
 
 namespace berth::history {
 

@@ -16,7 +16,7 @@
 
 #include "base/text.h"
 #include "machine/derive.h"
-#include "machine/load.h"
+#include "machine/sources.h"
 #include "machine/quiet_stderr.h"
 #include "machine/trial.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/text.h"
 #include "machine/derive.h"
-#include "machine/load.h"
+#include "machine/sources.h"
 
 namespace berth::machine {
 namespace {

@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "machine/derive.h"
-#include "machine/load.h"
+#include "machine/sources.h"
 #include "machine/tree_files.h"
 #include "machine/tree_nodes.h"
 #include "machine/tree_views.h"

@@ -157,4 +157,12 @@ Result<Pod> ParsePodJson(std::string_view json, std::string_view where) {
   return Fail(Code::kInvalid, Join(lines, "\n"));
 }
 
+std::vector<std::string> ValidatePod(const Pod& pod) {
+  Report report;
+  CheckPod(pod, Path{}, report);
+  std::vector<std::string> out;
+  for (const Report::Entry& entry : report.problems) out.push_back(entry.path + ": " + entry.text);
+  return out;
+}
+
 }  // namespace berth::manifest

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "manifest/pod_options.h"
 #include "model/kubelet_config.h"
 #include "model/pod.h"
 
@@ -22,12 +23,6 @@ struct Warning {
 struct ParsedPods {
   std::vector<Pod> pods;
   std::vector<Warning> warnings;
-};
-
-struct PodOptions {
-  /// Refuse what only an API server can resolve (environment from secrets and configmaps); false: warn, for pods that
-  /// are only looked at, as in a simulation.
-  bool to_be_run = true;
 };
 
 /// One or more documents (YAML "---", or JSON), each a v1.Pod, v1.PodList or v1.List of pods. Defaults are applied and

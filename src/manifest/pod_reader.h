@@ -2,8 +2,8 @@
 #ifndef BERTH_MANIFEST_POD_READER_H_
 #define BERTH_MANIFEST_POD_READER_H_
 
-#include "manifest/manifest.h"
 #include "manifest/object.h"
+#include "manifest/pod_options.h"
 #include "model/pod.h"
 
 namespace berth::manifest {

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/text.h"
-#include "manifest/manifest.h"
 #include "manifest/names.h"
 #include "manifest/resource_validation.h"
 
@@ -131,14 +130,6 @@ void CheckPod(const Pod& pod, const Path& root, Report& report) {
     CheckName(CheckSubdomainName(pod.node_name), Path{.parent = &spec, .key = "nodeName"}, report);
   CheckOverhead(pod.overhead, Path{.parent = &spec, .key = "overhead"}, report);
   if (pod.resources) CheckPodResources(pod, Path{.parent = &spec, .key = "resources"}, report);
-}
-
-std::vector<std::string> ValidatePod(const Pod& pod) {
-  Report report;
-  CheckPod(pod, Path{}, report);
-  std::vector<std::string> out;
-  for (const Report::Entry& entry : report.problems) out.push_back(entry.path + ": " + entry.text);
-  return out;
 }
 
 }  // namespace berth::manifest

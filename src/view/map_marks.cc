@@ -25,17 +25,6 @@ std::vector<const PodRecord*> HoldersInOrder(const Ledger& ledger) {
 
 }  // namespace
 
-std::string_view Name(CpuUse use) {
-  switch (use) {
-    case CpuUse::kOffline: return "offline";
-    case CpuUse::kReserved: return "reserved";
-    case CpuUse::kShared: return "shared";
-    case CpuUse::kExclusive: return "exclusive";
-    case CpuUse::kIdle: return "idle";
-  }
-  return "idle";
-}
-
 Marks::Marks(const Ledger& ledger, const std::vector<CpuState>& cpus, const MapOptions& options)
     : color_(options.color), unicode_(options.unicode) {
   const auto holders = HoldersInOrder(ledger);

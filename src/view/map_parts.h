@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "view/map.h"
+#include "view/cpu_use.h"
 
 namespace berth::view {
 
