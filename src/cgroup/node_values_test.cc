@@ -4,20 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "testing/pods.h"
+
 namespace berth::cgroup {
 namespace {
 
 using ::testing::HasSubstr;
-
-ResourceList List(const std::map<std::string, std::string>& amounts) {
-  ResourceList out;
-  for (const auto& [name, text] : amounts) {
-    const auto amount = Quantity::Parse(text);
-    EXPECT_TRUE(amount) << text;
-    if (amount) out.insert_or_assign(name, *amount);
-  }
-  return out;
-}
+using testkit::List;
 
 KubeletConfiguration Reserving() {
   KubeletConfiguration config;

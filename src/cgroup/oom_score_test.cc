@@ -4,24 +4,16 @@
 
 #include <limits>
 
+#include "testing/pods.h"
+
 namespace berth::cgroup {
 namespace {
 
+using testkit::PodOf;
+
 constexpr Bytes kNode = GiB(16);
 
-Container Asking(const std::string& memory) {
-  Container c;
-  c.name = "c";
-  c.resources.requests["cpu"] = Quantity::FromMilli(100);
-  if (!memory.empty()) c.resources.requests["memory"] = *Quantity::Parse(memory);
-  return c;
-}
-
-Pod PodOf(std::vector<Container> containers) {
-  Pod pod;
-  pod.containers = std::move(containers);
-  return pod;
-}
+Container Asking(const std::string& memory) { return testkit::Box("c", {{"cpu", "100m"}, {"memory", memory}}); }
 
 int Score(const std::string& memory, Bytes capacity = kNode) {
   const Pod pod = PodOf({Asking(memory)});

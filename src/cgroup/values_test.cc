@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "testing/pods.h"
+
 namespace berth::cgroup {
 namespace {
 
@@ -13,15 +15,7 @@ struct Amounts {
 };
 
 ResourceList List(const Amounts& a) {
-  ResourceList out;
-  const auto put = [&](const char* name, const std::string& text) {
-    if (text.empty()) return;
-    const auto q = Quantity::Parse(text);
-    ASSERT_TRUE(q) << text;
-    out[name] = *q;
-  };
-  put("cpu", a.cpu), put("memory", a.memory), put("hugepages-2Mi", a.huge_2mi);
-  return out;
+  return testkit::List({{"cpu", a.cpu}, {"memory", a.memory}, {"hugepages-2Mi", a.huge_2mi}});
 }
 
 Container Make(const std::string& name, const Amounts& requests, const Amounts& limits) {
@@ -32,11 +26,8 @@ Container Make(const std::string& name, const Amounts& requests, const Amounts& 
 }
 
 Pod MakePod(std::vector<Container> containers, std::vector<Container> init = {}) {
-  Pod pod;
-  pod.name = "p";
+  Pod pod = testkit::PodOf(std::move(containers), std::move(init));
   pod.uid = "u";
-  pod.containers = std::move(containers);
-  pod.init_containers = std::move(init);
   return pod;
 }
 

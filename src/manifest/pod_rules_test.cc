@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "manifest/manifest.h"
+#include "testing/pods.h"
 
 namespace berth::manifest {
 namespace {
@@ -13,28 +14,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-using Pairs = std::initializer_list<std::pair<const char*, const char*>>;
-
-ResourceList List(Pairs pairs) {
-  ResourceList out;
-  for (const auto& [name, text] : pairs) out[name] = *Quantity::Parse(text);
-  return out;
-}
+using testkit::List;
+using testkit::Pairs;
+using testkit::PodOf;
 
 Container Box(std::string name, Pairs requests = {}, Pairs limits = {}) {
-  Container c;
-  c.name = std::move(name);
-  c.image = "registry.example/app:v1";
-  c.resources = {.requests = List(requests), .limits = List(limits)};
-  return c;
-}
-
-Pod PodOf(std::vector<Container> containers, std::vector<Container> init = {}) {
-  Pod pod;
-  pod.name = "web";
-  pod.containers = std::move(containers);
-  pod.init_containers = std::move(init);
-  return pod;
+  Container out = testkit::Box(std::move(name), requests, limits);
+  out.image = "registry.example/app:v1";
+  return out;
 }
 
 std::vector<std::string> Check(std::vector<Container> containers, std::vector<Container> init = {}) {

@@ -2,42 +2,20 @@
 
 #include <gtest/gtest.h>
 
-#include <initializer_list>
+#include "testing/pods.h"
 
 namespace berth {
 namespace {
 
-using Pairs = std::initializer_list<std::pair<const char*, const char*>>;
-
-ResourceList List(Pairs pairs) {
-  ResourceList out;
-  for (const auto& [name, text] : pairs) {
-    const Result<Quantity> q = Quantity::Parse(text);
-    EXPECT_TRUE(q) << text;
-    if (q) out[name] = *q;
-  }
-  return out;
-}
-
-Container Box(std::string name, Pairs requests, Pairs limits = {}) {
-  Container c;
-  c.name = std::move(name);
-  c.resources = {.requests = List(requests), .limits = List(limits)};
-  return c;
-}
+using testkit::Box;
+using testkit::List;
+using testkit::Pairs;
+using testkit::PodOf;
 
 Container Sidecar(std::string name, Pairs requests, Pairs limits = {}) {
   Container c = Box(std::move(name), requests, limits);
   c.restartable_init = true;
   return c;
-}
-
-Pod PodOf(std::vector<Container> containers, std::vector<Container> init = {}) {
-  Pod pod;
-  pod.name = "p";
-  pod.containers = std::move(containers);
-  pod.init_containers = std::move(init);
-  return pod;
 }
 
 Container Guaranteed(std::string name, const char* cpu, const char* memory) {

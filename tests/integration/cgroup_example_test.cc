@@ -12,6 +12,7 @@
 #include "engine/engine.h"
 #include "machine/load.h"
 #include "model/decision.h"
+#include "testing/pods.h"
 
 namespace berth::daemon {
 namespace {
@@ -22,12 +23,7 @@ struct Amounts {
   std::string cpu, memory;
 };
 
-ResourceList List(const Amounts& a) {
-  ResourceList out;
-  for (const auto& [name, text] : {std::pair("cpu", a.cpu), std::pair("memory", a.memory)})
-    if (const auto amount = Quantity::Parse(text); amount && !text.empty()) out.emplace(name, *amount);
-  return out;
-}
+ResourceList List(const Amounts& a) { return testkit::List({{"cpu", a.cpu}, {"memory", a.memory}}); }
 
 Container Make(const std::string& name, const Amounts& requests, const Amounts& limits) {
   Container out;
