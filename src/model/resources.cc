@@ -9,6 +9,9 @@ constexpr std::string_view kHugePagesPrefix = "hugepages-";
 
 bool IsHugePages(std::string_view resource) { return resource.starts_with(kHugePagesPrefix); }
 bool IsMemoryType(std::string_view resource) { return resource == "memory" || IsHugePages(resource); }
+bool IsNativeResource(std::string_view resource) {
+  return resource == "cpu" || resource == "ephemeral-storage" || resource == "pods" || IsMemoryType(resource);
+}
 bool CountsAtPodLevel(std::string_view resource) { return resource == "cpu" || IsMemoryType(resource); }
 
 std::string HugePagesName(Bytes page_size) {

@@ -15,6 +15,8 @@ namespace berth {
 bool IsHugePages(std::string_view resource);
 /// Memory or huge pages: what lies on NUMA nodes.
 bool IsMemoryType(std::string_view resource);
+/// Never a device: cpu, memory, ephemeral-storage, huge pages, pods.
+bool IsNativeResource(std::string_view resource);
 /// What spec.resources of a pod may name: cpu, memory, huge pages.
 bool CountsAtPodLevel(std::string_view resource);
 

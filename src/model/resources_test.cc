@@ -18,6 +18,8 @@ TEST(ResourcesTest, MemoryLiesOnNodesAndPodsAsAWholeTakeCpusToo) {
   EXPECT_FALSE(IsMemoryType("cpu") || IsMemoryType("ephemeral-storage"));
   EXPECT_TRUE(CountsAtPodLevel("cpu") && CountsAtPodLevel("memory") && CountsAtPodLevel("hugepages-2Mi"));
   EXPECT_FALSE(CountsAtPodLevel("vendor.example/gpu"));
+  EXPECT_TRUE(IsNativeResource("pods") && IsNativeResource("hugepages-2Mi"));
+  EXPECT_FALSE(IsNativeResource("vendor.example/gpu"));
 }
 
 TEST(ResourcesTest, WhatAListDoesNotNameIsNothing) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/admission/shortage.h"
-#include "engine/node/resource_names.h"
+#include "model/resources.h"
 
 namespace berth::engine {
 namespace {

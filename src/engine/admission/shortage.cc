@@ -9,8 +9,8 @@
 #include "base/words.h"
 #include "engine/cpu/cpu_policy.h"
 #include "engine/memory/memory_fit.h"
-#include "engine/node/resource_names.h"
 #include "engine/reason/decision_log.h"
+#include "model/resources.h"
 
 namespace berth::engine {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <string_view>
 
-#include "engine/node/resource_names.h"
+#include "model/resources.h"
 
 namespace berth::engine {
 namespace {
@@ -18,17 +18,17 @@ constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max() / 1
 /// an alpha feature that is off (rules/sources#pod-level-resources).
 bool HasPodLevelResources(const Pod& pod) {
   if (!pod.resources) return false;
-  const auto counts = [](const auto& entry) { return entry.first == "cpu" || IsMemoryType(entry.first); };
+  const auto counts = [](const auto& entry) { return CountsAtPodLevel(entry.first); };
   return std::any_of(pod.resources->requests.begin(), pod.resources->requests.end(), counts) ||
          std::any_of(pod.resources->limits.begin(), pod.resources->limits.end(), counts);
 }
 
 /// Whole to the thousandth: "1.9999" is rounded up to 2 CPUs (rules/cpu#exclusive-cpus).
 int WholeCpus(const Container& container) {
-  const auto it = container.resources.requests.find("cpu");
-  if (it == container.resources.requests.end() || it->second.Sign() <= 0) return 0;
-  if (it->second.Value() >= kMostCpus) return it->second.IsInteger() ? static_cast<int>(kMostCpus) : 0;
-  return it->second.Value() * 1000 == it->second.MilliValue() ? static_cast<int>(it->second.Value()) : 0;
+  const Quantity cpus = AmountOf(container.resources.requests, "cpu");
+  if (cpus.Sign() <= 0) return 0;
+  if (cpus.Value() >= kMostCpus) return cpus.IsInteger() ? static_cast<int>(kMostCpus) : 0;
+  return cpus.Value() * 1000 == cpus.MilliValue() ? static_cast<int>(cpus.Value()) : 0;
 }
 
 std::vector<MemoryNeed> MemoryOf(const Container& container) {

@@ -9,8 +9,8 @@
 #include "engine/explanation/nearest.h"
 #include "engine/explanation/removal.h"
 #include "engine/node/node_tables.h"
-#include "engine/node/resource_names.h"
 #include "engine/reason/decision_log.h"
+#include "model/resources.h"
 
 namespace berth::engine {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "engine/demand/demand.h"
 #include "engine/node/node_tables.h"
-#include "engine/node/resource_names.h"
+#include "model/resources.h"
 
 namespace berth::engine {
 namespace {
@@ -81,10 +81,7 @@ bool Exclusive(const Attempt& attempt, const Pod& pod, const Knob& knob) {
 std::int64_t StepOf(const Attempt& attempt, const Pod& pod, const Knob& knob) {
   const NodeTables& tables = attempt.node().tables();
   if (knob.resource == "memory") return MiB(1).v;
-  if (IsMemoryType(knob.resource)) {
-    const auto page = Quantity::Parse(std::string_view(knob.resource).substr(std::string_view("hugepages-").size()));
-    return page ? std::max<std::int64_t>(1, page->Value()) : 1;
-  }
+  if (const auto page = PageSizeOf(knob.resource)) return page->v;
   if (knob.resource == "cpu" && tables.settings.cpu.full_pcpus_only && Exclusive(attempt, pod, knob))
     return std::max(1, tables.topology.cpus_per_core());
   return 1;
@@ -148,9 +145,7 @@ std::optional<Quantity> FitStep(const Attempt& attempt, const Pod& pod, const Kn
 }
 
 /// Huge pages and devices; a container without CPU time or memory is no answer.
-bool MayBeLeftOut(std::string_view resource) {
-  return IsMemoryType(resource) ? resource != "memory" : !IsNativeResource(resource);
-}
+bool MayBeLeftOut(std::string_view resource) { return IsHugePages(resource) || !IsNativeResource(resource); }
 
 /// Smaller values to try first, nearest first. Amounts that are whole stay whole.
 std::vector<Quantity> Values(const Attempt& attempt, const Pod& pod, const Knob& knob) {

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "engine/node/resource_names.h"
 #include "model/eviction_threshold.h"
+#include "model/resources.h"
 
 namespace berth::engine {
 namespace {
@@ -90,7 +90,7 @@ ResourceList NodeAllocatable(const ResourceList& capacity, const ResourceList& r
   }
   Quantity& memory = out["memory"];
   for (const auto& [name, amount] : capacity)
-    if (name.starts_with("hugepages-")) memory -= amount;
+    if (IsHugePages(name)) memory -= amount;
   for (auto& [name, amount] : out)
     if (amount.Sign() < 0) amount = Quantity();
   return out;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/node/resource_names.h"
+#include "model/resources.h"
 
 namespace berth::engine {
 namespace {

@@ -11,9 +11,9 @@
 #include "base/text.h"
 #include "base/words.h"
 #include "engine/node/allocatable.h"
-#include "engine/node/resource_names.h"
 #include "engine/take/take.h"
 #include "engine/topology/mask.h"
+#include "model/resources.h"
 
 namespace berth::engine {
 namespace {
