@@ -36,8 +36,9 @@ class WordCount {
     if (size > kLongestWord) return Fail(Code::kInvalid, TooLong());
     total_ += size + 1 + sizeof(char*);
     if (total_ <= kMostWords) return {};
-    return Fail(Code::kInvalid, "variables and arguments are longer than the 6 MiB that Linux gives to a program; put "
-                                "them into a file");
+    return Fail(Code::kInvalid,
+                "variables and arguments are longer than the 6 MiB that Linux gives to a program; put "
+                "them into a file");
   }
   static std::string TooLong() {
     return "longer than the " + std::to_string(kLongestWord) +

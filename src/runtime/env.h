@@ -23,9 +23,9 @@ struct NodeFacts {
   std::string pod_ip = "127.0.0.1";
 };
 
-/// The longest variable (with its name) or argument, and the most of all of them together, that Linux hands to a program
-/// (execve(2): MAX_ARG_STRLEN, and three quarters of 8 MiB however large the stack). References can double a value with
-/// every variable, so nothing is ever built that is longer.
+/// The longest variable (with its name) or argument, and the most of all of them together, that Linux hands to a
+/// program (execve(2): MAX_ARG_STRLEN, and three quarters of 8 MiB however large the stack). References can double a
+/// value with every variable, so nothing is ever built that is longer.
 inline constexpr std::size_t kLongestWord = (std::size_t{128} << 10) - 1;
 inline constexpr std::size_t kMostWords = std::size_t{6} << 20;
 
