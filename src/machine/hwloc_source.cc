@@ -16,8 +16,8 @@
 
 #include "base/text.h"
 #include "machine/derive.h"
-#include "machine/sources.h"
 #include "machine/quiet_stderr.h"
+#include "machine/sources.h"
 #include "machine/trial.h"
 
 namespace berth::machine {
