@@ -147,7 +147,8 @@ Result<void> Daemon::OpenSources() {
   std::vector<std::unique_ptr<source::Source>> sources(1);
   BERTH_TRY(sources.front(), source::OpenFolder({.path = settings_.pod_dir,
                                                  .node_name = settings_.berth.node_name,
-                                                 .period = settings_.kubelet.file_check_frequency}));
+                                                 .period = settings_.kubelet.file_check_frequency,
+                                                 .only_trusted = settings_.berth.manifest_owners == "root"}));
   if (!settings_.kubelet.static_pod_url.empty()) {
     BERTH_TRY(sources.emplace_back(), source::OpenHttp(UrlOptions(settings_)));
   }

@@ -14,6 +14,7 @@ constexpr std::string_view kLogLevels[] = {"debug", "info", "warning", "error"};
 constexpr std::string_view kCpuPartitions[] = {"none", "root", "isolated"};
 constexpr std::string_view kRuntimes[] = {"process", "cri"};
 constexpr std::string_view kUnknownPods[] = {"report", "adopt"};
+constexpr std::string_view kManifestOwners[] = {"root", "any"};
 constexpr std::size_t kLongestSocketPath = 107;  // sun_path less the final NUL
 constexpr std::int32_t kMostEvents = 1'000'000;
 constexpr std::chrono::milliseconds kShortestReconcile{100};
@@ -52,6 +53,7 @@ void Check(Object& object, const BerthConfiguration& c) {
   CheckOneOf(object, "runtime", c.runtime, kRuntimes);
   CheckOneOf(object, "cpuPartition", c.cpu_partition, kCpuPartitions);
   CheckOneOf(object, "unknownPods", c.unknown_pods, kUnknownPods);
+  CheckOneOf(object, "manifestOwners", c.manifest_owners, kManifestOwners);
   if (c.reconcile_period < kShortestReconcile)
     object.report().Problem(
         object.PathOf("reconcilePeriod"),
@@ -79,6 +81,7 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("cpuPartition", c.cpu_partition);
   object.Read("runtimeCgroups", c.runtime_cgroups);
   object.Read("unknownPods", c.unknown_pods);
+  object.Read("manifestOwners", c.manifest_owners);
   object.Finish();
 }
 

@@ -43,6 +43,7 @@ stopContainersOnExit: true
 reconcilePeriod: 1s
 maxEvents: 5
 unknownPods: adopt
+manifestOwners: any
 )",
                                               "/etc/berth/berth.yaml");
   ASSERT_TRUE(parsed) << parsed.error().message;
@@ -60,6 +61,7 @@ unknownPods: adopt
   EXPECT_EQ(c.reconcile_period, 1s);
   EXPECT_EQ(c.max_events, 5);
   EXPECT_EQ(c.unknown_pods, "adopt");
+  EXPECT_EQ(c.manifest_owners, "any");
 }
 
 TEST(BerthConfigurationTest, RelativeSettingsPathsAreBesideTheFile) {

@@ -73,9 +73,10 @@ struct BerthConfiguration {
   bool stop_containers_on_exit = false;
   std::chrono::milliseconds reconcile_period{10'000};
   std::int32_t max_events = 10'000;
-  std::string cpu_partition = "none";   ///< of containers with exclusive CPUs: none, root, isolated
-  std::string runtime_cgroups;          ///< group of the container runtime; "" for Berth's own
-  std::string unknown_pods = "report";  ///< cgroups of pods that Berth did not make: report, adopt
+  std::string cpu_partition = "none";    ///< of containers with exclusive CPUs: none, root, isolated
+  std::string runtime_cgroups;           ///< group of the container runtime; "" for Berth's own
+  std::string unknown_pods = "report";   ///< cgroups of pods that Berth did not make: report, adopt
+  std::string manifest_owners = "root";  ///< who may be able to change manifests in the pod folder: root, any
   friend bool operator==(const BerthConfiguration&, const BerthConfiguration&) = default;
 };
 struct ParsedBerthConfiguration {

@@ -17,6 +17,7 @@
 #include "os/folder_watch.h"
 #include "os/fs.h"
 #include "os/path.h"
+#include "os/trusted_path.h"
 #include "source/gather.h"
 #include "source/source.h"
 
@@ -97,9 +98,17 @@ class FolderSource final : public Source {
     if (changes.gone) Rewatch();
   }
 
-  /// Names of manifests now; error when the folder cannot be read.
+  Result<void> CheckTrusted(const std::string& path) const {
+    if (!options_.only_trusted) return {};
+    auto trusted = os::CheckTrusted(path);
+    if (!trusted) trusted.error().message += ", or set manifestOwners: any";
+    return trusted;
+  }
+
+  /// Names of manifests now; error when the folder cannot be read, or must not be.
   Result<std::vector<std::string>> Names() const {
     const std::string folder = WatchedFolder();
+    BERTH_RETURN_IF_ERROR(CheckTrusted(folder));
     BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(folder));
     if (IsSingleFile()) return std::vector<std::string>{os::FileNameOf(options_.path)};
     BERTH_TRY(std::vector<std::string> names, fs->List(""));
@@ -175,6 +184,8 @@ class FolderSource final : public Source {
                                          "the link from the folder");
     if (error != 0) return Note(file.read_problem, FailErrno("look at", path, error).error().message);
     if (!S_ISREG(st.st_mode)) return Note(file.read_problem, path + ": not a regular file; remove it from the folder");
+    if (auto trusted = CheckTrusted(path); !trusted)
+      return Note(file.read_problem, path + ": not read: " + trusted.error().message);
     auto fs = os::OpenFs("/");  // a link may lead out of the folder
     auto content = fs ? (*fs)->Read(path) : Result<std::string>(std::unexpected(fs.error()));
     if (!content) return Note(file.read_problem, content.error().message);

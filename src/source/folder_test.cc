@@ -31,6 +31,7 @@ class FolderSourceTest : public testing::Test {
  protected:
   void SetUp() override {
     std::filesystem::create_directory(path_);
+    ::chmod(path_.c_str(), 0755);
     Open();
   }
   void Open() {
@@ -38,7 +39,10 @@ class FolderSourceTest : public testing::Test {
     ASSERT_TRUE(source) << source.error().message;
     source_ = *std::move(source);
   }
-  void Put(const std::string& name, const std::string& text) { std::ofstream(path_ + "/" + name) << text; }
+  void Put(const std::string& name, const std::string& text) {
+    std::ofstream(path_ + "/" + name) << text;
+    ::chmod((path_ + "/" + name).c_str(), 0644);
+  }
 
   /// Polls with time moving past the settling time; the last snapshot, if any.
   std::optional<Snapshot> Settle() {
@@ -69,6 +73,40 @@ TEST_F(FolderSourceTest, AnEmptyFolderIsReadyWithoutPods) {
   EXPECT_TRUE(snapshot->complete);
   EXPECT_THAT(snapshot->pods, IsEmpty());
   EXPECT_EQ(Settle(), std::nullopt) << "nothing changed";
+}
+
+TEST_F(FolderSourceTest, AFileThatOthersCanWriteIsNotReadUntilTheyCannot) {
+  Put("a.yaml", PodYaml("web"));
+  Put("b.yaml", PodYaml("batch"));
+  ::chmod((path_ + "/a.yaml").c_str(), 0666);
+  auto snapshot = Settle();
+  EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/batch-node1"));
+  ASSERT_EQ(snapshot->problems.size(), 1U);
+  EXPECT_EQ(snapshot->problems[0].message,
+            path_ + "/a.yaml: not read: " + path_ +
+                "/a.yaml is writable for others than its owner; if it is meant: chmod go-w " + path_ +
+                "/a.yaml, or set manifestOwners: any");
+  EXPECT_FALSE(snapshot->complete) << "what it held before may still run";
+
+  ::chmod((path_ + "/a.yaml").c_str(), 0644);
+  now_ += std::chrono::seconds(20);
+  snapshot = Settle();
+  EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/batch-node1", "default/web-node1"));
+}
+
+TEST_F(FolderSourceTest, AFolderThatOthersCanWriteIsNotReadUnlessThatIsAccepted) {
+  Put("a.yaml", PodYaml("web"));
+  ::chmod(path_.c_str(), 0777);
+  const auto snapshot = Settle();
+  EXPECT_THAT(NamesOf(snapshot), IsEmpty());
+  ASSERT_FALSE(snapshot->problems.empty());
+  for (const SourceProblem& problem : snapshot->problems)
+    EXPECT_THAT(problem.message, HasSubstr(path_ + " is writable for others than its owner"));
+
+  auto accepting = OpenFolder({.path = path_, .node_name = "Node1", .only_trusted = false});
+  ASSERT_TRUE(accepting);
+  source_ = *std::move(accepting);
+  EXPECT_THAT(NamesOf(Settle()), ElementsAre("default/web-node1"));
 }
 
 TEST_F(FolderSourceTest, NamesPodsAfterTheNodeAndGivesThemAStableUid) {

@@ -47,6 +47,9 @@ struct FolderOptions {
   std::string path;
   std::string node_name;
   os::Millis period{20'000};
+  /// Refuse the folder, or a file in it, that others than root (or the user this runs as) could change: who writes a
+  /// manifest runs programs as root.
+  bool only_trusted = true;
 };
 /// A folder (or one file) of manifests, watched with inotify and re-listed every period. A missing path is not an
 /// error: it is looked for again.

@@ -1,0 +1,20 @@
+// Whether only root can decide what a path leads to, as sshd and cron ask of files they act on.
+#ifndef BERTH_OS_TRUSTED_PATH_H_
+#define BERTH_OS_TRUSTED_PATH_H_
+
+#include <string>
+
+#include "base/result.h"
+
+namespace berth::os {
+
+/// Follows `path` to its end through every link and looks at each directory on the way: all must belong to root or to
+/// the user this process runs as, and none may be writable for group or others (a directory with the sticky bit, as
+/// /tmp, may: what is in it is its owner's). True for a path means that no other user can put something else there
+/// later either.
+/// Errors: kPermission naming the first that is not so, and the cure; else as lstat(2).
+Result<void> CheckTrusted(const std::string& path);
+
+}  // namespace berth::os
+
+#endif  // BERTH_OS_TRUSTED_PATH_H_
