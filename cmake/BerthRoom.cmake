@@ -77,6 +77,7 @@ function(berth_test name)
   target_precompile_headers(${name} REUSE_FROM berth_test_precompiled)
   if("unit" IN_LIST ARG_LABELS)
     add_dependencies(berth_unit_tests ${name})
+    set_property(GLOBAL APPEND_STRING PROPERTY BERTH_UNIT_PROGRAMS "$<TARGET_FILE:${name}>\n")
   endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")
