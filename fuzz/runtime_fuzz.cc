@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/time_text.h"
 #include "runtime/log_reader.h"
 #include "runtime/record.h"
-#include "runtime/time_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace r = berth::runtime;
@@ -19,7 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     BERTH_CHECK(again && *again == *state);
   }
   static_cast<void>(r::ParseLogLine(text));
-  for (const r::LogEntry& entry : r::ParseLog(text)) BERTH_CHECK(entry.stream == "stdout" || entry.stream == "stderr");
-  static_cast<void>(r::ParseTime(text));
+  for (const berth::LogEntry& entry : r::ParseLog(text))
+    BERTH_CHECK(entry.stream == "stdout" || entry.stream == "stderr");
+  static_cast<void>(berth::ParseTime(text));
   return 0;
 }

@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
-#include "runtime/time_text.h"
-
 namespace berth::cli {
 
-std::string FormatAge(std::string_view since, os::WallTime now) {
-  const auto start = runtime::ParseTime(since);
-  if (!start) return {};
+std::string FormatAge(std::optional<WallTime> since, WallTime now) {
+  if (!since) return {};
   const auto seconds =
-      std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(now - *start).count());
+      std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(now - *since).count());
   if (seconds < 120) return std::to_string(seconds) + "s";
   const std::int64_t minutes = seconds / 60;
   if (minutes < 120) return std::to_string(minutes) + "m";

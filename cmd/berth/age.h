@@ -2,15 +2,15 @@
 #ifndef BERTH_CMD_BERTH_AGE_H_
 #define BERTH_CMD_BERTH_AGE_H_
 
+#include <optional>
 #include <string>
-#include <string_view>
 
-#include "os/clock.h"
+#include "base/time_text.h"
 
 namespace berth::cli {
 
-/// "12s", "5m", "3h20m", "4d": from an RFC 3339 time to `now`; "" when the text is no time, "0s" for the future.
-std::string FormatAge(std::string_view since, os::WallTime now);
+/// "12s", "5m", "3h20m", "4d": from `since` to `now`; "" for no time, "0s" for the future.
+std::string FormatAge(std::optional<WallTime> since, WallTime now);
 
 }  // namespace berth::cli
 

@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 
-#include "api/client.h"
 #include "berth/manifests_at.h"
 #include "berth/pod_name.h"
+#include "codec/views.h"
 #include "manifest/manifest.h"
 #include "os/clock.h"
 #include "os/input.h"
 
 namespace berth::cli {
 namespace {
-
-using codec::Json;
 
 constexpr os::Millis kAskAgain{100};
 
@@ -37,9 +36,9 @@ bool TimeIsUp(os::MonoTime start, const WaitOptions& options) {
 
 /// Full name -> uid of every pod there is.
 Result<std::map<std::string, std::string>> Uids(const Session& session) {
-  BERTH_TRY(const Json answer, session.Get("/v1/pods"));
+  BERTH_TRY(const PodList pods, session.berthd().Pods());
   std::map<std::string, std::string> out;
-  for (const Json& pod : Member(answer, "pods")) out[FullName(pod)] = Text(pod, "uid");
+  for (const auto& pod : pods.pods) out[FullName(*pod)] = pod->uid;
   return out;
 }
 
@@ -73,33 +72,37 @@ Result<Manifest> LoadManifest(const std::string& file, const Session& session) {
   return Manifest{std::move(text), std::move(parsed.pods)};
 }
 
+std::string NameOf(const StoredPod& pod) { return pod.namespace_ + "/" + pod.name; }
+
+/// Says why a pod will not run.
+int ReportFailed(const PodView& pod, const Session& session) {
+  session.err() << "berth: " << FullName(pod) << ": " << pod.reason << ": " << pod.message << '\n';
+  for (const std::string& detail : pod.details) session.err() << "  " << detail << '\n';
+  return pod.admitted_at ? kFailed : kRejected;
+}
+
 /// Until the pod runs, ended or was rejected. `old_uid`: of the pod it replaces; "" for none.
-int AwaitStart(const Json& result, const std::string& old_uid, const WaitOptions& options, const Session& session) {
+int AwaitStart(const StoredPod& stored, const std::string& old_uid, const WaitOptions& options,
+               const Session& session) {
   for (const os::MonoTime start = os::SystemClock().Now();; os::SleepFor(kAskAgain)) {
-    const auto pod = session.Get(PodPath("pods", result));
-    if (!pod && pod.error().code != Code::kNotFound) return session.Report(pod.error());
-    if (pod && Text(*pod, "uid") != old_uid && Text(*pod, "phase") != "Pending") {
-      if (Text(*pod, "phase") != "Failed") return kOk;
-      session.err() << "berth: " << FullName(result) << ": " << Text(*pod, "reason") << ": " << Text(*pod, "message")
-                    << '\n';
-      for (const Json& detail : Member(*pod, "details"))
-        if (detail.is_string()) session.err() << "  " << detail.get<std::string>() << '\n';
-      return Text(*pod, "admittedAt").empty() ? kRejected : kFailed;
-    }
+    const auto pod = session.berthd().GetPod(stored.namespace_, stored.name);
+    if (!pod && (pod.error().code != Code::kNotFound || !session.Reachable())) return session.Report(pod.error());
+    if (pod && pod->view->uid != old_uid && pod->view->phase != PodPhase::kPending)
+      return pod->view->phase == PodPhase::kFailed ? ReportFailed(*pod->view, session) : kOk;
     if (TimeIsUp(start, options)) {
-      session.err() << "berth: " << FullName(result) << " did not start within " << options.timeout_s
-                    << " s; see 'berth describe " << Text(result, "name") << "'\n";
+      session.err() << "berth: " << NameOf(stored) << " did not start within " << options.timeout_s
+                    << " s; see 'berth describe " << stored.name << "'\n";
       return kFailed;
     }
   }
 }
 
-int AwaitEnd(const Json& pod, const WaitOptions& options, const Session& session) {
+int AwaitEnd(const PodView& pod, const WaitOptions& options, const Session& session) {
   for (const os::MonoTime start = os::SystemClock().Now();; os::SleepFor(kAskAgain)) {
     const auto uids = Uids(session);
     if (!uids) return session.Report(uids.error());
     const auto it = uids->find(FullName(pod));
-    if (it == uids->end() || it->second != Text(pod, "uid")) return kOk;
+    if (it == uids->end() || it->second != pod.uid) return kOk;
     if (TimeIsUp(start, options)) {
       session.err() << "berth: " << FullName(pod) << " was still there after " << options.timeout_s
                     << " s; its grace period may be longer\n";
@@ -109,18 +112,19 @@ int AwaitEnd(const Json& pod, const WaitOptions& options, const Session& session
 }
 
 /// Deletes one pod; its status goes to `deleted` for those who wait.
-void DeleteOne(const std::string& name, const Session& session, Outcome& outcome, std::vector<Json>& deleted) {
+void DeleteOne(const std::string& name, const Session& session, Outcome& outcome,
+               std::vector<std::shared_ptr<const PodView>>& deleted) {
   const auto pod = FindPod(session, name);
   if (!pod) return outcome.Fail(session, pod.error());
-  const auto answer = session.Call("DELETE", PodPath("pods", *pod), {});
+  const auto answer = session.berthd().DeletePod((*pod)->namespace_, (*pod)->name);
   if (!answer) return outcome.Fail(session, answer.error());
-  if (session.for_people()) session.out() << FullName(*pod) << " deleted\n" << std::flush;
+  if (session.for_people()) session.out() << FullName(**pod) << " deleted\n" << std::flush;
   deleted.push_back(*pod);
 }
 
 /// What was handed over so far.
 struct Applied {
-  Json results = Json::array();    ///< what berthd did with each pod
+  std::vector<StoredPod> results;  ///< what berthd did with each pod
   std::set<std::string> own_uids;  ///< uids that manifests name themselves: they stay when the pod changes
 };
 
@@ -133,11 +137,11 @@ void ApplyOne(const std::string& file, const Session& session, Outcome& outcome,
   }
   for (const Pod& pod : loaded->pods)
     if (!pod.uid.empty()) applied.own_uids.insert(pod.uid);
-  const auto answer = session.Call("POST", "/v1/pods", loaded->text);
+  const auto answer = session.berthd().ApplyPods(loaded->text);
   if (!answer) return outcome.Fail(session, answer.error());
-  for (const Json& result : Member(*answer, "results")) {
-    applied.results.push_back(result);
-    if (session.for_people()) session.out() << FullName(result) << ' ' << Text(result, "action") << '\n' << std::flush;
+  for (const StoredPod& stored : answer->results) {
+    applied.results.push_back(stored);
+    if (session.for_people()) session.out() << NameOf(stored) << ' ' << Name(stored.action) << '\n' << std::flush;
   }
 }
 
@@ -152,20 +156,24 @@ int RunApply(const ApplyOptions& options, const Session& session) {
     ApplyOne(file, session, outcome, applied);
     if (outcome.hopeless()) return outcome.status();
   }
-  for (const Json& result : applied.results) {
+  for (const StoredPod& stored : applied.results) {
     if (!options.wait.wait || outcome.hopeless()) break;
-    const auto old = before->find(FullName(result));
+    const auto old = before->find(NameOf(stored));
     const bool replaces =
-        Text(result, "action") == "configured" && old != before->end() && !applied.own_uids.contains(old->second);
-    outcome.Add(AwaitStart(result, replaces ? old->second : "", options.wait, session));
+        stored.action == StoreAction::kConfigured && old != before->end() && !applied.own_uids.contains(old->second);
+    outcome.Add(AwaitStart(stored, replaces ? old->second : "", options.wait, session));
   }
-  if (!session.for_people()) session.PrintData({{"results", applied.results}});
+  if (!session.for_people()) {
+    codec::Json results = codec::Json::array();
+    for (const StoredPod& stored : applied.results) results.push_back(codec::ToJson(stored));
+    session.PrintData({{"results", std::move(results)}});
+  }
   return outcome.status();
 }
 
 int RunDelete(const DeleteOptions& options, const Session& session) {
   Outcome outcome;
-  std::vector<Json> deleted;
+  std::vector<std::shared_ptr<const PodView>> deleted;
   std::vector<std::string> names = options.pods;
   for (const std::string& file : Expand(options.files, session, outcome)) {
     const auto loaded = LoadManifest(file, session);
@@ -174,18 +182,17 @@ int RunDelete(const DeleteOptions& options, const Session& session) {
       outcome.Add(kFailed);
       continue;
     }
-    for (const Pod& pod : loaded->pods) names.push_back(berth::FullName(pod));
+    for (const Pod& pod : loaded->pods) names.push_back(FullName(pod));
   }
   for (const std::string& name : names) {
     DeleteOne(name, session, outcome, deleted);
     if (outcome.hopeless()) return outcome.status();
   }
-  for (const Json& pod : deleted)
-    if (options.wait.wait && !outcome.hopeless()) outcome.Add(AwaitEnd(pod, options.wait, session));
+  for (const auto& pod : deleted)
+    if (options.wait.wait && !outcome.hopeless()) outcome.Add(AwaitEnd(*pod, options.wait, session));
   if (!session.for_people()) {
-    Json list = Json::array();
-    for (const Json& pod : deleted)
-      list.push_back({{"namespace", Text(pod, "namespace")}, {"name", Text(pod, "name")}});
+    codec::Json list = codec::Json::array();
+    for (const auto& pod : deleted) list.push_back({{"namespace", pod->namespace_}, {"name", pod->name}});
     session.PrintData({{"deleted", std::move(list)}});
   }
   return outcome.status();

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "api/client.h"
+#include "api/node_client.h"
 #include "berth/registry.h"
 
 namespace berth::cli {
@@ -46,23 +46,19 @@ Line ReadLine(const Parser& parser, const std::vector<std::string>& words) {
   return line;
 }
 
-codec::Json AskPods(const Line& line) {
-  const auto answer = api::Call(line.socket, "GET", "/v1/pods", {}, std::chrono::seconds(2));
-  return answer ? Member(*answer, "pods") : codec::Json::array();
+PodList AskPods(const Line& line) {
+  return api::NodeClient(line.socket, std::chrono::seconds(2)).Pods().value_or(PodList());
 }
-
-std::string FullPodName(const codec::Json& pod) { return Text(pod, "namespace") + "/" + Text(pod, "name"); }
 
 std::string PodCandidates(const Line& line, const std::string& prefix) {
   std::string out;
-  for (const codec::Json& pod : AskPods(line)) {
-    const std::string note = "\t" + Text(pod, "qosClass") + ", " + Text(pod, "phase") + "\n";
-    for (const std::string& name : {Text(pod, "name"), FullPodName(pod)})
+  const PodList pods = AskPods(line);
+  for (const auto& pod : pods.pods)
+    for (const std::string& name : {pod->name, FullName(*pod)})
       if (name.starts_with(prefix)) {
-        out.append(name).append(note);
+        out.append(name).append("\t").append(Name(pod->qos)).append(", ").append(Name(pod->phase)).append("\n");
         break;
       }
-  }
   return out;
 }
 
@@ -70,11 +66,12 @@ std::string ContainerCandidates(const Line& line, const std::string& prefix) {
   std::string out;
   if (line.positionals.empty()) return out;
   const std::string& wanted = line.positionals.front();
-  for (const codec::Json& pod : AskPods(line)) {
-    if (!Text(pod, "name").starts_with(wanted) && !FullPodName(pod).starts_with(wanted)) continue;
-    for (const codec::Json& container : Member(pod, "containers"))
-      if (Text(container, "name").starts_with(prefix))
-        out += Text(container, "name") + "\t" + Text(container, "kind") + "\n";
+  const PodList pods = AskPods(line);
+  for (const auto& pod : pods.pods) {
+    if (!pod->name.starts_with(wanted) && !FullName(*pod).starts_with(wanted)) continue;
+    for (const ContainerView& container : pod->containers)
+      if (container.name.starts_with(prefix))
+        out.append(container.name).append("\t").append(Name(container.kind)).append("\n");
   }
   return out;
 }

@@ -1,60 +1,48 @@
 #include "berth/events.h"
 
-#include "api/client.h"
 #include "berth/follow.h"
 #include "berth/pod_name.h"
+#include "codec/views.h"
 #include "view/table.h"
 
 namespace berth::cli {
 namespace {
 
-using codec::Json;
 using view::Cell;
 using view::Style;
 
-std::string EventsPath(const EventsOptions& options, const std::string& pod) {
-  std::string path = "/v1/events";
-  char separator = '?';
-  const auto add = [&](const std::string& key, const std::string& value) {
-    if (value.empty()) return;
-    path += separator + key + "=" + api::EncodeQuery(value);
-    separator = '&';
-  };
-  add("since", options.since);
-  add("pod", pod);
-  add("limit", options.limit > 0 ? std::to_string(options.limit) : "");
-  return path;
+api::EventQuery QueryOf(const EventsOptions& options, const std::string& pod) {
+  api::EventQuery query{.since = options.since, .pod = pod, .limit = {}};
+  if (options.limit > 0) query.limit = static_cast<std::size_t>(options.limit);
+  return query;
 }
 
-Cell TypeCell(const Json& event) {
-  const std::string type = Text(event, "type");
-  return {type, type == "Warning" ? Style::kWarn : Style::kPlain};
+Cell TypeCell(const Event& event) {
+  return {std::string(Name(event.type)), event.type == EventType::kWarning ? Style::kWarn : Style::kPlain};
 }
 
 /// Columns of fixed width, so that lines that come later stand below the first ones.
-std::string FollowLine(const Json& event, bool color) {
+std::string FollowLine(const Event& event, bool color) {
   const Cell type = TypeCell(event);
-  return view::PadRight(Text(event, "time"), 28) + view::Paint(view::PadRight(type.text, 9), type.style, color) +
-         view::PadRight(Text(event, "reason"), 26) + view::PadRight(Text(event, "object"), 32) + "  " +
-         Text(event, "message") + "\n";
+  return view::PadRight(FormatTime(event.time), 28) + view::Paint(view::PadRight(type.text, 9), type.style, color) +
+         view::PadRight(event.reason, 26) + view::PadRight(event.object, 32) + "  " + event.message + "\n";
 }
 
-int Follow(const EventsOptions& options, const std::string& pod, const Session& session) {
+int Follow(api::EventQuery query, const Session& session) {
   Follower follower;
-  EventsOptions next = options;
   for (;; os::SleepFor(kFollowPeriod)) {
-    const auto answer = session.Get(EventsPath(next, pod));
-    if (!answer) return session.Report(answer.error());
-    for (const Json* event : follower.New(Member(*answer, "events"))) {
+    const auto list = session.berthd().Events(query);
+    if (!list) return session.Report(list.error());
+    for (const Event* event : follower.New(list->events)) {
       if (session.for_people())
         session.out() << FollowLine(*event, session.color());
       else
-        session.out() << codec::FormatJson(*event) << '\n';
+        session.out() << codec::FormatJson(codec::ToJson(*event)) << '\n';
     }
     session.out().flush();
     if (!session.out().good()) return kFailed;
-    next.limit = 0;
-    if (!follower.newest().empty()) next.since = follower.newest();
+    query.limit.reset();
+    if (follower.newest()) query.since = FormatTime(*follower.newest());
   }
 }
 
@@ -65,23 +53,21 @@ int RunEvents(const EventsOptions& options, const Session& session) {
   if (!pod.empty()) {
     const auto found = FindPod(session, pod);
     if (found)
-      pod = FullName(*found);
+      pod = FullName(**found);
     else if (found.error().code != Code::kNotFound)
       return session.Report(found.error());
   }
-  if (options.follow) return Follow(options, pod, session);
-  const auto answer = session.Get(EventsPath(options, pod));
-  if (!answer) return session.Report(answer.error());
-  if (!session.for_people()) return session.PrintData(*answer);
+  if (options.follow) return Follow(QueryOf(options, pod), session);
+  const auto list = session.berthd().Events(QueryOf(options, pod));
+  if (!list) return session.Report(list.error());
+  if (!session.for_people()) return session.PrintData(codec::ToJson(*list));
   view::Table table({{"TIME"}, {"TYPE"}, {"REASON"}, {"OBJECT"}, {"MESSAGE", view::Align::kLeft, true}});
-  for (const Json& event : Member(*answer, "events"))
-    table.AddRow(
-        {Text(event, "time"), TypeCell(event), Text(event, "reason"), Text(event, "object"), Text(event, "message")});
+  for (const Event& event : list->events)
+    table.AddRow({FormatTime(event.time), TypeCell(event), event.reason, event.object, event.message});
   view::TableOptions layout = session.table();
   if (session.wide()) layout.width = 0;
-  if (const std::string problem = Text(*answer, "problem"); !problem.empty())
-    session.err() << "berth: only the newest events: " << problem << '\n';
-  if (options.limit == 0 && Flag(*answer, "leftOut"))
+  if (!list->problem.empty()) session.err() << "berth: only the newest events: " << list->problem << '\n';
+  if (options.limit == 0 && list->left_out)
     session.err() << "berth: older events are left out; ask for more with --limit, or for a time with --since\n";
   if (table.empty())
     session.err() << "No events" << (options.since.empty() ? "" : " in that time") << ".\n";

@@ -2,8 +2,6 @@
 
 #include <chrono>
 
-#include "api/client.h"
-#include "base/base64.h"
 #include "base/text.h"
 #include "berth/pod_name.h"
 #include "manifest/duration.h"
@@ -11,7 +9,6 @@
 namespace berth::cli {
 namespace {
 
-using codec::Json;
 using std::chrono::seconds;
 
 /// "30s", "2m"; a plain number are seconds. Whole seconds, rounded up.
@@ -24,32 +21,28 @@ Result<seconds> ParseTimeout(const std::string& text) {
   return Fail(Code::kInvalid, "--timeout " + Printable(text) + ": must be a time like 30s or 5m, at most 24h");
 }
 
-Result<std::string> RequestBody(const ExecOptions& options, seconds limit) {
-  Json body = {{"command", options.command}, {"timeoutSeconds", limit.count()}};
-  std::string text = codec::FormatJson(body);
-  if (const auto back = codec::ParseJson(text, "command"); back && *back == body) return text;
-  return Fail(Code::kInvalid, "the command has bytes that are not UTF-8, which a container runtime does not take");
-}
-
-Result<Json> Ask(const ExecOptions& options, const Session& session) {
-  constexpr seconds kBeyond{30};
+Result<CommandEnd> Ask(const ExecOptions& options, const Session& session) {
   BERTH_TRY(const seconds limit, ParseTimeout(options.timeout));
-  BERTH_TRY(const std::string body, RequestBody(options, limit));
-  BERTH_TRY(const Json pod, FindPod(session, options.pod));
-  BERTH_TRY(const std::string container, PickContainer(pod, options.container));
-  return session.Call("POST", PodPath("exec", pod) + "/" + api::EncodeQuery(container), body, limit + kBeyond);
+  BERTH_TRY(const auto pod, FindPod(session, options.pod));
+  BERTH_TRY(const std::string container, PickContainer(*pod, options.container));
+  api::ExecQuery query;
+  query.namespace_ = pod->namespace_;
+  query.pod = pod->name;
+  query.container = container;
+  query.command = options.command;
+  query.limit = limit;
+  return session.berthd().Exec(query);
 }
 
 }  // namespace
 
 int RunExec(const ExecOptions& options, const Session& session) {
-  const auto answer = Ask(options, session);
-  if (!answer) return session.Report(answer.error());
-  session.out() << FromBase64(Text(*answer, "stdout")).value_or("") << std::flush;
-  session.err() << FromBase64(Text(*answer, "stderr")).value_or("") << std::flush;
-  if (const std::string message = Text(*answer, "message"); !message.empty())
-    session.err() << "berth: " << message << '\n';
-  return static_cast<int>(Number(*answer, "exitCode"));
+  const auto end = Ask(options, session);
+  if (!end) return session.Report(end.error());
+  session.out() << end->out << std::flush;
+  session.err() << end->err << std::flush;
+  if (!end->message.empty()) session.err() << "berth: " << end->message << '\n';
+  return end->exit_code;
 }
 
 }  // namespace berth::cli

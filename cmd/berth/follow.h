@@ -3,10 +3,10 @@
 #define BERTH_CMD_BERTH_FOLLOW_H_
 
 #include <cstddef>
-#include <string>
+#include <optional>
 #include <vector>
 
-#include "berth/session.h"
+#include "model/event.h"
 #include "os/clock.h"
 
 namespace berth::cli {
@@ -14,17 +14,17 @@ namespace berth::cli {
 /// How often a followed list is asked for.
 inline constexpr os::Millis kFollowPeriod{500};
 
-/// Tells new entries from those seen before. Entries have a "time" (RFC 3339, same form in all) and come sorted by it.
+/// Tells new events from those seen before. They come sorted by time.
 class Follower {
  public:
-  /// The entries of `list` that were in no earlier list.
-  std::vector<const codec::Json*> New(const codec::Json& list);
-  /// Time of the newest entry seen; "" before any.
-  const std::string& newest() const { return newest_; }
+  /// The events of `list` that were in no earlier list. They are those of `list`.
+  std::vector<const Event*> New(const std::vector<Event>& list);
+  /// Time of the newest event seen; nullopt before any.
+  std::optional<WallTime> newest() const { return newest_; }
 
  private:
-  std::string newest_;
-  std::size_t at_newest_ = 0;  ///< entries of that very time that were seen
+  std::optional<WallTime> newest_;
+  std::size_t at_newest_ = 0;  ///< events of that very time that were seen
 };
 
 }  // namespace berth::cli

@@ -10,23 +10,20 @@
 
 #include "base/text.h"
 #include "berth/tool.h"
+#include "codec/views.h"
 #include "os/clock.h"
 #include "view/table.h"
 
 namespace berth::cli {
 namespace {
 
-using codec::Json;
-
-constexpr const char* kPath = "/v1/images";
-
-struct Name {
+struct ImageName {
   std::string repository;
   std::string tag;
 };
 
 /// "host:5000/a/b:1" -> "host:5000/a/b" and "1".
-Name NameOf(const std::string& reference) {
+ImageName NameOf(const std::string& reference) {
   const std::size_t colon = reference.rfind(':');
   if (colon == std::string::npos || reference.find('/', colon) != std::string::npos) return {reference, "<none>"};
   return {reference.substr(0, colon), reference.substr(colon + 1)};
@@ -38,62 +35,57 @@ std::string ShortId(const std::string& id) {
   return id.substr(colon == std::string::npos ? 0 : colon + 1, kShort);
 }
 
-std::string SizeText(std::int64_t bytes) {
+std::string SizeText(std::uint64_t bytes) {
   constexpr std::array<const char*, 4> kUnits = {"kB", "MB", "GB", "TB"};
   if (bytes < 1000) return std::to_string(bytes) + " B";
   std::size_t unit = 0;
-  std::int64_t tenths = bytes / 100;
+  std::uint64_t tenths = bytes / 100;
   for (; tenths >= 10'000 && unit + 1 < kUnits.size(); ++unit) tenths /= 1000;
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " " + kUnits[unit];
 }
 
 /// Each name an image has; an image without one by its digest.
-std::vector<std::string> ReferencesOf(const Json& image) {
-  std::vector<std::string> out;
-  for (const Json& tag : Member(image, "tags"))
-    if (tag.is_string()) out.push_back(tag.get<std::string>());
-  if (!out.empty()) return out;
-  for (const Json& digest : Member(image, "digests"))
-    if (digest.is_string()) return {digest.get<std::string>().substr(0, digest.get<std::string>().find('@'))};
-  return {"<none>"};
+std::vector<std::string> ReferencesOf(const ImageView& image) {
+  if (!image.tags.empty()) return image.tags;
+  if (image.digests.empty()) return {"<none>"};
+  const std::string& digest = image.digests.front();
+  return {digest.substr(0, digest.find('@'))};
 }
 
-std::string ImagesTable(const Json& images, const Session& session, const std::set<std::string>* only = nullptr) {
+std::string ImagesTable(const ImageList& list, const Session& session, const std::set<std::string>* only = nullptr) {
   view::Table table({{"NAME"}, {"TAG"}, {"ID"}, {"SIZE", view::Align::kRight}});
-  std::vector<std::pair<std::string, const Json*>> rows;
-  for (const Json& image : images)
+  std::vector<std::pair<std::string, const ImageView*>> rows;
+  for (const ImageView& image : list.images)
     for (const std::string& reference : ReferencesOf(image))
       if (only == nullptr || only->contains(reference)) rows.emplace_back(reference, &image);
   std::ranges::sort(rows);
   for (const auto& [reference, image] : rows) {
-    const Name name = NameOf(reference);
-    const std::string id = Text(*image, "id");
-    table.AddRow({name.repository, name.tag, session.wide() ? id : ShortId(id), SizeText(Number(*image, "size"))});
+    const ImageName name = NameOf(reference);
+    table.AddRow({name.repository, name.tag, session.wide() ? image->id : ShortId(image->id), SizeText(image->size)});
   }
   return table.Format(session.table());
 }
 
 int List(const Session& session) {
-  const auto answer = session.Get(kPath);
-  if (!answer) return session.Report(answer.error());
-  if (!session.for_people()) return session.PrintData(*answer);
-  if (Member(*answer, "images").empty())
+  const auto list = session.berthd().Images();
+  if (!list) return session.Report(list.error());
+  if (!session.for_people()) return session.PrintData(codec::ToJson(*list));
+  if (list->images.empty())
     session.err() << "No images; 'berth images import FILE' brings some without a registry.\n";
   else
-    session.out() << ImagesTable(Member(*answer, "images"), session);
+    session.out() << ImagesTable(*list, session);
   return kOk;
 }
 
-std::map<std::string, std::string> IdsByName(const Json& images) {
+std::map<std::string, std::string> IdsByName(const ImageList& list) {
   std::map<std::string, std::string> out;
-  for (const Json& image : images)
-    for (const Json& tag : Member(image, "tags"))
-      if (tag.is_string()) out[tag.get<std::string>()] = Text(image, "id");
+  for (const ImageView& image : list.images)
+    for (const std::string& tag : image.tags) out[tag] = image.id;
   return out;
 }
 
 /// Names that are new or mean another image, and those that the tool's words name.
-std::set<std::string> CameIn(const Json& before, const Json& after, const std::string& words) {
+std::set<std::string> CameIn(const ImageList& before, const ImageList& after, const std::string& words) {
   std::set<std::string> named;
   for (const std::string_view word : SplitWords(words)) named.emplace(word);
   const auto had = IdsByName(before);
@@ -118,13 +110,12 @@ std::unexpected<Error> NoImporter(const std::string& runtime, const std::string&
 }
 
 /// Runs `ctr`, which knows what the container interface does not have. Gives its words.
-Result<std::string> Import(const std::string& file, const Json& known) {
-  const std::string runtime = Text(known, "runtime");
+Result<std::string> Import(const std::string& file, const ImageList& known) {
   if (file != "-" && ::access(file.c_str(), R_OK) != 0) return FailErrno("read", file, errno);
-  if (!runtime.starts_with("containerd")) return NoImporter(runtime, file);
-  const auto ran = RunTool({"ctr", "-a", Text(known, "endpoint"), "-n", "k8s.io", "images", "import",
+  if (!known.runtime.starts_with("containerd")) return NoImporter(known.runtime, file);
+  const auto ran = RunTool({"ctr", "-a", known.endpoint, "-n", "k8s.io", "images", "import",
                             file.starts_with('-') && file != "-" ? "./" + file : file});
-  if (!ran && ran.error().code == Code::kNotFound) return NoImporter(runtime, file);
+  if (!ran && ran.error().code == Code::kNotFound) return NoImporter(known.runtime, file);
   if (!ran) return std::unexpected(ran.error());
   if (ran->status != 0)
     return Fail(Code::kInvalid, "ctr could not import " + file + ": " + Printable(Trim(ran->output), 2'000));
@@ -133,18 +124,18 @@ Result<std::string> Import(const std::string& file, const Json& known) {
 
 int ImportAndShow(const std::string& file, const Session& session) {
   constexpr int kLooks = 20;
-  const auto before = session.Get(kPath);
+  const auto before = session.berthd().Images();
   if (!before) return session.Report(before.error());
   const auto words = Import(file, *before);
   if (!words) return session.Report(words.error());
   // The runtime takes up what ctr brought a moment later.
   for (int look = 0; look < kLooks; ++look, os::SleepFor(os::Millis(100))) {
-    const auto after = session.Get(kPath);
+    const auto after = session.berthd().Images();
     if (!after) return session.Report(after.error());
-    const std::set<std::string> names = CameIn(Member(*before, "images"), Member(*after, "images"), *words);
+    const std::set<std::string> names = CameIn(*before, *after, *words);
     if (names.empty()) continue;
     if (session.for_people())
-      session.out() << ImagesTable(Member(*after, "images"), session, &names);
+      session.out() << ImagesTable(*after, session, &names);
     else
       session.PrintData({{"imported", names}});
     return kOk;

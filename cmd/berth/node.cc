@@ -4,7 +4,9 @@
 #include <map>
 
 #include "berth/age.h"
+#include "codec/views.h"
 #include "machine/load.h"
+#include "os/clock.h"
 #include "view/map.h"
 #include "view/table.h"
 
@@ -26,12 +28,10 @@ Result<Picture> LoadPicture(const std::string& from, const Session& session) {
     BERTH_TRY(picture.machine, machine::Load(from));
     return picture;
   }
-  BERTH_TRY(const Json machine, session.Get("/v1/machine"));
-  BERTH_TRY(const Json ledger, session.Get("/v1/ledger"));
-  BERTH_TRY(const Json node, session.Get("/v1/node"));
-  BERTH_TRY(picture.machine, codec::MachineFromJson(machine));
-  BERTH_TRY(picture.ledger, codec::LedgerFromJson(ledger));
-  BERTH_TRY(picture.reserved, CpuSet::Parse(Text(node, "reservedCpus")));
+  BERTH_TRY(picture.machine, session.berthd().GetMachine());
+  BERTH_TRY(picture.ledger, session.berthd().GetLedger());
+  BERTH_TRY(const NodeView node, session.berthd().Node());
+  picture.reserved = node.reserved_cpus;
   return picture;
 }
 
@@ -61,9 +61,8 @@ Json MapJson(const Picture& picture) {
 }
 
 /// ", 3 lost" when there are some.
-std::string HistoryLoss(const Json& history) {
-  const auto lost = Number(history, "lost");
-  return lost > 0 ? ", " + std::to_string(lost) + " lost since the start" : "";
+std::string HistoryLoss(const HistoryStatus& history) {
+  return history.lost > 0 ? ", " + std::to_string(history.lost) + " lost since the start" : "";
 }
 
 int MapWidth(int asked, const Session& session) {
@@ -90,46 +89,43 @@ int RunMap(const MapCommandOptions& options, const Session& session) {
 }
 
 int RunNode(const Session& session) {
-  const auto node = session.Get("/v1/node");
+  const auto node = session.berthd().Node();
   if (!node) return session.Report(node.error());
-  if (!session.for_people()) return session.PrintData(*node);
+  if (!session.for_people()) return session.PrintData(codec::ToJson(*node));
   std::ostream& out = session.out();
-  out << "CPU policy:      " << Text(*node, "cpuPolicy") << "\nMemory policy:   " << Text(*node, "memoryPolicy")
-      << "\nTopology policy: " << Text(*node, "topologyPolicy") << ", scope " << Text(*node, "topologyScope")
-      << "\nCPUs:            " << Text(*node, "allCpus")
-      << "\nReserved CPUs:   " << (Text(*node, "reservedCpus").empty() ? "none" : Text(*node, "reservedCpus"))
-      << "\n\n";
+  out << "CPU policy:      " << node->cpu_policy << "\nMemory policy:   " << node->memory_policy
+      << "\nTopology policy: " << node->topology_policy << ", scope " << node->topology_scope
+      << "\nCPUs:            " << FormatIds(node->all_cpus)
+      << "\nReserved CPUs:   " << (node->reserved_cpus.empty() ? "none" : FormatIds(node->reserved_cpus)) << "\n\n";
   view::Table table({{"RESOURCE"}, {"CAPACITY", view::Align::kRight}, {"ALLOCATABLE", view::Align::kRight}});
-  const Json& capacity = Member(*node, "capacity");
-  const Json& allocatable = Member(*node, "allocatable");
-  if (capacity.is_object())
-    for (const auto& [name, amount] : capacity.items())
-      table.AddRow({name, Text(capacity, name.c_str()), Text(allocatable, name.c_str())});
+  for (const auto& [name, amount] : node->capacity) {
+    const auto allocatable = node->allocatable.find(name);
+    table.AddRow(
+        {name, amount.ToString(), allocatable != node->allocatable.end() ? allocatable->second.ToString() : ""});
+  }
   out << table.Format(session.table());
   return kOk;
 }
 
 int RunStatus(const Session& session) {
-  const auto status = session.Get("/v1/status");
+  const auto status = session.berthd().Status();
   if (!status) return session.Report(status.error());
-  if (!session.for_people()) return session.PrintData(*status);
-  const std::string started = Text(*status, "startedAt");
-  const std::string age = FormatAge(started, os::SystemClock().Wall());
+  if (!session.for_people()) return session.PrintData(codec::ToJson(*status));
+  const std::string age = FormatAge(status->started_at, os::SystemClock().Wall());
   std::ostream& out = session.out();
-  out << "berthd:        " << Text(*status, "version") << ", pid " << Number(*status, "pid") << ", up "
-      << (age.empty() ? "?" : age) << " (since " << started << ")\n"
-      << "Node:          " << Text(*status, "nodeName") << ", " << Text(*status, "machineSource") << '\n'
-      << "Runtime:       " << Text(*status, "runtime")
-      << (Text(*status, "runtimeEndpoint").empty() ? "" : " at " + Text(*status, "runtimeEndpoint")) << ", cgroups "
-      << Text(*status, "cgroupVersion") << '\n'
-      << "Pods:          " << Number(*status, "pods") << '\n'
-      << "Ledger:        revision " << Number(*status, "ledgerRevision") << '\n'
-      << "Cgroup writes: " << Number(*status, "cgroupWrites") << " since the start\n";
-  if (const Json& history = Member(*status, "history"); history.is_object())
-    out << "History:       " << Number(history, "kept") << " events" << HistoryLoss(history) << '\n';
-  for (const Json& warning : Member(*status, "warnings"))
-    if (warning.is_string())
-      out << view::Paint("Warning:       " + warning.get<std::string>(), view::Style::kWarn, session.color()) << '\n';
+  out << "berthd:        " << status->version << ", pid " << status->pid << ", up " << (age.empty() ? "?" : age)
+      << " (since " << (status->started_at ? FormatTime(*status->started_at) : "") << ")\n"
+      << "Node:          " << status->node_name << ", " << status->machine_source << '\n'
+      << "Runtime:       " << status->runtime
+      << (status->runtime_endpoint.empty() ? "" : " at " + status->runtime_endpoint) << ", cgroups "
+      << status->cgroup_version << '\n'
+      << "Pods:          " << status->pods << '\n'
+      << "Ledger:        revision " << status->ledger_revision << '\n'
+      << "Cgroup writes: " << status->cgroup_writes << " since the start\n";
+  if (status->history)
+    out << "History:       " << status->history->kept << " events" << HistoryLoss(*status->history) << '\n';
+  for (const std::string& warning : status->warnings)
+    out << view::Paint("Warning:       " + warning, view::Style::kWarn, session.color()) << '\n';
   return kOk;
 }
 

@@ -1,5 +1,5 @@
 // The commands that need no daemon.
-#include "api/client.h"
+#include "api/node_client.h"
 #include "berth/explain.h"
 #include "berth/machine.h"
 #include "berth/registry.h"
@@ -12,8 +12,19 @@ namespace {
 constexpr const char* kMachineText =
     "host, a captured tree or tarball, hwloc XML (.xml), MachineInfo (.json), or synthetic text";
 
+Result<offline::RunningNode> AskRunning(const std::string& socket) {
+  const api::NodeClient berthd(socket);
+  offline::RunningNode out;
+  BERTH_TRY(out.machine, berthd.GetMachine());
+  BERTH_TRY(out.view, berthd.Node());
+  BERTH_TRY(out.ledger, berthd.GetLedger());
+  BERTH_TRY(const DaemonStatus status, berthd.Status());
+  out.name = status.node_name;
+  return out;
+}
+
 void AddNodeOptions(CLI::App& app, offline::OfflineOptions& node) {
-  node.ask = [](const std::string& socket, const std::string& path) { return api::Call(socket, "GET", path, {}); };
+  node.ask = AskRunning;
   app.add_option("-m,--machine", node.machine, std::string("The machine: ") + kMachineText)->type_name("FILE");
   app.add_option("-c,--config", node.config, "KubeletConfiguration; without it the kubelet's defaults")
       ->type_name("FILE");

@@ -2,28 +2,27 @@
 
 #include <vector>
 
-#include "api/client.h"
 #include "base/text.h"
 #include "berth/suggest.h"
 
 namespace berth::cli {
 namespace {
 
-using codec::Json;
+using Found = std::shared_ptr<const PodView>;
 
 /// The pods `fits` says yes to.
 template <class Fits>
-std::vector<const Json*> Matching(const Json& pods, const Fits& fits) {
-  std::vector<const Json*> out;
-  for (const Json& pod : pods)
-    if (fits(Text(pod, "name")) || fits(FullName(pod))) out.push_back(&pod);
+std::vector<Found> Matching(const PodList& pods, const Fits& fits) {
+  std::vector<Found> out;
+  for (const Found& pod : pods.pods)
+    if (fits(pod->name) || fits(FullName(*pod))) out.push_back(pod);
   return out;
 }
 
-std::unexpected<Error> Several(std::string_view given, const std::vector<const Json*>& found) {
+std::unexpected<Error> Several(std::string_view given, const std::vector<Found>& found) {
   constexpr std::size_t kShown = 5;
   std::vector<std::string> names;
-  for (const Json* pod : found) {
+  for (const Found& pod : found) {
     if (names.size() == kShown) break;
     names.push_back(FullName(*pod));
   }
@@ -34,49 +33,41 @@ std::unexpected<Error> Several(std::string_view given, const std::vector<const J
 
 }  // namespace
 
-std::string FullName(const Json& pod) { return Text(pod, "namespace") + "/" + Text(pod, "name"); }
-
-std::string PodPath(std::string_view what, const Json& pod) {
-  return "/v1/" + std::string(what) + "/" + api::EncodeQuery(Text(pod, "namespace")) + "/" +
-         api::EncodeQuery(Text(pod, "name"));
-}
-
-Result<Json> PickPod(const Json& pods, std::string_view given, std::string_view node_name) {
+Result<Found> PickPod(const PodList& pods, std::string_view given, std::string_view node_name) {
   const std::string on_node = std::string(given) + "-" + std::string(node_name);
   for (const std::string_view exact : {given, std::string_view(on_node)}) {
     const auto found = Matching(pods, [&](const std::string& name) { return name == exact; });
-    if (found.size() == 1) return *found.front();
+    if (found.size() == 1) return found.front();
     if (found.size() > 1) return Several(given, found);
   }
   const auto found = Matching(pods, [&](const std::string& name) { return !given.empty() && name.starts_with(given); });
-  if (found.size() == 1) return *found.front();
+  if (found.size() == 1) return found.front();
   if (found.size() > 1) return Several(given, found);
   std::vector<std::string> known;
-  for (const Json& pod : pods) {
-    const std::string name = Text(pod, "name");
-    known.push_back(name);
+  for (const Found& pod : pods.pods) {
+    known.push_back(pod->name);
     const std::string suffix = "-" + std::string(node_name);
-    if (name.ends_with(suffix)) known.push_back(name.substr(0, name.size() - suffix.size()));
-    known.push_back(FullName(pod));
+    if (pod->name.ends_with(suffix)) known.push_back(pod->name.substr(0, pod->name.size() - suffix.size()));
+    known.push_back(FullName(*pod));
   }
   const std::string nearest = Nearest(given, known);
   return Fail(Code::kNotFound, "no pod '" + Printable(given) + "' on this node" +
                                    (nearest.empty() ? "; 'berth pods' lists them" : ", did you mean " + nearest + "?"));
 }
 
-Result<Json> FindPod(const Session& session, const std::string& given) {
-  BERTH_TRY(const Json answer, session.Get("/v1/pods"));
-  BERTH_TRY(const Json status, session.Get("/v1/status"));
-  return PickPod(Member(answer, "pods"), given, Text(status, "nodeName"));
+Result<Found> FindPod(const Session& session, const std::string& given) {
+  BERTH_TRY(const PodList pods, session.berthd().Pods());
+  BERTH_TRY(const DaemonStatus status, session.berthd().Status());
+  return PickPod(pods, given, status.node_name);
 }
 
-Result<std::string> PickContainer(const Json& pod, const std::string& asked) {
+Result<std::string> PickContainer(const PodView& pod, const std::string& asked) {
   std::vector<std::string> all;
   std::vector<std::string> apps;
-  for (const Json& container : Member(pod, "containers")) {
-    all.push_back(Text(container, "name"));
-    if (Text(container, "kind") == "app") apps.push_back(all.back());
-    if (all.back() == asked) return asked;
+  for (const ContainerView& container : pod.containers) {
+    all.push_back(container.name);
+    if (container.kind == ContainerKind::kApp) apps.push_back(container.name);
+    if (container.name == asked) return asked;
   }
   if (asked.empty() && apps.size() == 1) return apps.front();
   if (asked.empty())

@@ -9,11 +9,14 @@
 namespace berth::cli {
 namespace {
 
-codec::Json Pods(const std::vector<std::string>& names) {
-  codec::Json out = codec::Json::array();
+PodList Pods(const std::vector<std::string>& names) {
+  PodList out;
   for (const std::string& name : names) {
     const std::size_t slash = name.find('/');
-    out.push_back({{"namespace", name.substr(0, slash)}, {"name", name.substr(slash + 1)}});
+    PodView pod;
+    pod.namespace_ = name.substr(0, slash);
+    pod.name = name.substr(slash + 1);
+    out.pods.push_back(std::make_shared<const PodView>(std::move(pod)));
   }
   return out;
 }
@@ -21,7 +24,7 @@ codec::Json Pods(const std::vector<std::string>& names) {
 /// The full name that was picked, or the message.
 std::string Pick(const std::vector<std::string>& pods, const std::string& given) {
   const auto pod = PickPod(Pods(pods), given, "n1");
-  return pod ? FullName(*pod) : pod.error().message;
+  return pod ? FullName(**pod) : pod.error().message;
 }
 
 TEST(PickPodTest, TakesExactNamesBeforeBeginnings) {
@@ -58,33 +61,33 @@ TEST(NearestTest, KnowsSlipsFromOtherWords) {
 }
 
 TEST(FormatAgeTest, IsShortAndNeverNegative) {
-  const os::WallTime noon = std::chrono::sys_days{std::chrono::year{2026} / 1 / 2} + std::chrono::hours(12);
-  EXPECT_EQ("0s", FormatAge("2026-01-02T12:00:00Z", noon));
-  EXPECT_EQ("0s", FormatAge("2026-01-02T12:00:09Z", noon));
-  EXPECT_EQ("119s", FormatAge("2026-01-02T11:58:01Z", noon));
-  EXPECT_EQ("2m", FormatAge("2026-01-02T11:58:00Z", noon));
-  EXPECT_EQ("2h", FormatAge("2026-01-02T10:00:00Z", noon));
-  EXPECT_EQ("3h20m", FormatAge("2026-01-02T08:40:00Z", noon));
-  EXPECT_EQ("12h", FormatAge("2026-01-01T23:30:00Z", noon));
-  EXPECT_EQ("2d", FormatAge("2025-12-31T12:00:00Z", noon));
-  EXPECT_EQ("", FormatAge("soon", noon));
+  const WallTime noon = std::chrono::sys_days{std::chrono::year{2026} / 1 / 2} + std::chrono::hours(12);
+  EXPECT_EQ("0s", FormatAge(ParseTime("2026-01-02T12:00:00Z"), noon));
+  EXPECT_EQ("0s", FormatAge(ParseTime("2026-01-02T12:00:09Z"), noon));
+  EXPECT_EQ("119s", FormatAge(ParseTime("2026-01-02T11:58:01Z"), noon));
+  EXPECT_EQ("2m", FormatAge(ParseTime("2026-01-02T11:58:00Z"), noon));
+  EXPECT_EQ("2h", FormatAge(ParseTime("2026-01-02T10:00:00Z"), noon));
+  EXPECT_EQ("3h20m", FormatAge(ParseTime("2026-01-02T08:40:00Z"), noon));
+  EXPECT_EQ("12h", FormatAge(ParseTime("2026-01-01T23:30:00Z"), noon));
+  EXPECT_EQ("2d", FormatAge(ParseTime("2025-12-31T12:00:00Z"), noon));
+  EXPECT_EQ("", FormatAge(std::nullopt, noon));
 }
 
-codec::Json Entries(const std::vector<std::string>& times) {
-  codec::Json out = codec::Json::array();
-  for (const std::string& time : times) out.push_back({{"time", time}});
+std::vector<Event> Events(const std::vector<int>& seconds) {
+  std::vector<Event> out;
+  for (const int second : seconds) out.push_back({.time = WallTime(std::chrono::seconds(second))});
   return out;
 }
 
-TEST(FollowerTest, GivesEachEntryOnce) {
+TEST(FollowerTest, GivesEachEventOnce) {
   Follower follower;
-  const auto count = [&](const std::vector<std::string>& times) { return follower.New(Entries(times)).size(); };
+  const auto count = [&](const std::vector<int>& seconds) { return follower.New(Events(seconds)).size(); };
   EXPECT_EQ(0U, count({}));
-  EXPECT_EQ(3U, count({"1", "2", "2"}));
-  EXPECT_EQ(0U, count({"1", "2", "2"}));
-  EXPECT_EQ(2U, count({"2", "2", "2", "3"}));  // one more of the newest time, and a newer one
-  EXPECT_EQ(1U, count({"3", "3"}));
-  EXPECT_EQ("3", follower.newest());
+  EXPECT_EQ(3U, count({1, 2, 2}));
+  EXPECT_EQ(0U, count({1, 2, 2}));
+  EXPECT_EQ(2U, count({2, 2, 2, 3}));  // one more of the newest time, and a newer one
+  EXPECT_EQ(1U, count({3, 3}));
+  EXPECT_EQ(WallTime(std::chrono::seconds(3)), follower.newest());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/node_client.h"
 #include "base/result.h"
 #include "codec/codec.h"
 #include "view/table.h"
@@ -50,10 +51,8 @@ class Session {
   view::TableOptions table() const { return {.width = around_.width, .color = color()}; }
   const std::string& socket() const { return options_.socket; }
 
-  /// Asks berthd. Errors: as api::Call.
-  Result<codec::Json> Get(const std::string& path) const { return Call("GET", path, {}); }
-  Result<codec::Json> Call(std::string_view method, const std::string& path, const std::string& body,
-                           std::chrono::seconds timeout = std::chrono::seconds(30)) const;
+  /// What answers the session's questions about the node.
+  api::NodeClient berthd() const { return api::NodeClient(options_.socket); }
 
   /// Prints a value as JSON or YAML. Requires: !for_people().
   int PrintData(const codec::Json& data) const;
@@ -68,15 +67,6 @@ class Session {
   std::ostream& out_;
   std::ostream& err_;
 };
-
-/// A text field of an answer; "" when absent or of another type.
-std::string Text(const codec::Json& object, const char* key);
-/// A member of an answer; null when absent.
-const codec::Json& Member(const codec::Json& object, const char* key);
-/// A number field of an answer; 0 when absent or of another type.
-std::int64_t Number(const codec::Json& object, const char* key);
-/// True only for a boolean field that is true.
-bool Flag(const codec::Json& object, const char* key);
 
 }  // namespace berth::cli
 

@@ -81,8 +81,7 @@ Result<Ledger> ReadStateFile(const std::string& file) {
 
 Result<Ledger> LedgerInForce(const std::string& state_dir, const Session& session) {
   if (!state_dir.empty()) return ReadStateFile(state_dir + "/ledger");
-  BERTH_TRY(const codec::Json json, session.Get("/v1/ledger"));
-  return codec::LedgerFromJson(json);
+  return session.berthd().GetLedger();
 }
 
 void PrintLedger(const Ledger& ledger, const Session& session) {

@@ -72,15 +72,13 @@ struct Node {
 
 Result<Node> AskNode(const Session& session) {
   Node out;
-  BERTH_TRY(const Json pods, session.Get("/v1/pods"));
-  for (const Json& pod : Member(pods, "pods")) out.pods.insert(Text(pod, "uid"));
-  BERTH_TRY(const Json ledger, session.Get("/v1/ledger"));
-  BERTH_TRY(out.ledger, codec::LedgerFromJson(ledger));
-  BERTH_TRY(const Json machine, session.Get("/v1/machine"));
-  BERTH_TRY(out.machine, codec::MachineFromJson(machine));
-  BERTH_TRY(const Json status, session.Get("/v1/status"));
-  if (Text(status, "runtime") != "dry-run") out.cgroup_root = Text(status, "cgroupRoot");
-  if (Text(status, "cgroupDriver") == cgroup::Name(cgroup::Driver::kSystemd)) out.driver = cgroup::Driver::kSystemd;
+  BERTH_TRY(const PodList pods, session.berthd().Pods());
+  for (const auto& pod : pods.pods) out.pods.insert(pod->uid);
+  BERTH_TRY(out.ledger, session.berthd().GetLedger());
+  BERTH_TRY(out.machine, session.berthd().GetMachine());
+  BERTH_TRY(const DaemonStatus status, session.berthd().Status());
+  if (status.runtime != "dry-run") out.cgroup_root = status.cgroup_root;
+  if (status.cgroup_driver == cgroup::Name(cgroup::Driver::kSystemd)) out.driver = cgroup::Driver::kSystemd;
   return out;
 }
 

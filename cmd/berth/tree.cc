@@ -4,14 +4,13 @@
 #include <string>
 #include <utility>
 
-#include "base/units.h"
+#include "codec/views.h"
 #include "view/size.h"
 #include "view/table.h"
 
 namespace berth::cli {
 namespace {
 
-using codec::Json;
 using view::Cell;
 using view::Style;
 
@@ -23,30 +22,18 @@ std::string Indent(const std::string& path) {
 std::string LastName(const std::string& path) { return path.substr(path.rfind('/') + 1); }  // npos + 1 is 0
 
 /// Keeps the values that differ, and the groups that have some or could not be read.
-Json OnlyWrong(const Json& tree) {
-  Json out = tree;
-  out["groups"] = Json::array();
-  for (const Json& group : Member(tree, "groups")) {
-    Json kept = group;
-    kept["values"] = Json::array();
-    for (const Json& value : Member(group, "values"))
-      if (!Flag(value, "same")) kept["values"].push_back(value);
-    if (!kept["values"].empty() || !Text(group, "problem").empty()) out["groups"].push_back(std::move(kept));
-  }
-  return out;
+void KeepWrong(TreeView& tree) {
+  for (GroupView& group : tree.groups) std::erase_if(group.values, [](const ValueLine& line) { return line.Same(); });
+  std::erase_if(tree.groups, [](const GroupView& group) { return group.values.empty() && group.problem.empty(); });
 }
 
-void AddGroup(const Json& group, view::Table& table) {
-  const std::string path = Text(group, "path");
-  const std::string indent = Indent(path);
-  const std::string problem = Text(group, "problem");
-  table.AddRow({Cell(indent + LastName(path), Style::kBold), " ", " ",
-                problem.empty() ? Cell(Text(group, "what")) : Cell(problem, Style::kWarn)});
-  for (const Json& value : Member(group, "values")) {
-    const bool same = Flag(value, "same");
-    table.AddRow({indent + "  " + Text(value, "file"), Cell(Text(value, "found"), same ? Style::kPlain : Style::kWarn),
-                  same ? Cell(" ") : Cell(Text(value, "wanted")), Text(value, "why")});
-  }
+void AddGroup(const GroupView& group, view::Table& table) {
+  const std::string indent = Indent(group.path);
+  table.AddRow({Cell(indent + LastName(group.path), Style::kBold), " ", " ",
+                group.problem.empty() ? Cell(group.what) : Cell(group.problem, Style::kWarn)});
+  for (const ValueLine& line : group.values)
+    table.AddRow({indent + "  " + line.file, Cell(line.found, line.Same() ? Style::kPlain : Style::kWarn),
+                  line.Same() ? Cell(" ") : Cell(line.wanted), line.why});
 }
 
 std::string Counted(std::int64_t processes) {
@@ -54,28 +41,25 @@ std::string Counted(std::int64_t processes) {
 }
 
 /// Who lives outside of pods, and what he uses.
-void AddHostGroup(const Json& group, view::Table& table) {
-  const std::string problem = Text(group, "problem");
-  const Json& memory = Member(group, "memory");
-  std::string what = Text(group, "setting");
-  if (memory.is_number()) what += ", working set " + view::FormatSize(Bytes{memory.get<std::int64_t>()});
-  table.AddRow({Cell(Text(group, "path"), Style::kBold), Counted(Number(group, "processes")), " ",
-                problem.empty() ? Cell(what) : Cell(problem, Style::kWarn)});
+void AddHostGroup(const HostGroup& group, view::Table& table) {
+  std::string what = group.setting;
+  if (group.memory) what += ", working set " + view::FormatSize(*group.memory);
+  table.AddRow({Cell(group.path, Style::kBold), Counted(group.processes), " ",
+                group.problem.empty() ? Cell(what) : Cell(group.problem, Style::kWarn)});
 }
 
 }  // namespace
 
 int RunTree(const TreeOptions& options, const Session& session) {
-  auto tree = session.Get("/v1/tree");
+  auto tree = session.berthd().Tree();
   if (!tree) return session.Report(tree.error());
-  const Json shown = options.wrong ? OnlyWrong(*tree) : *std::move(tree);
-  const Json& groups = Member(shown, "groups");
-  const int status = options.wrong && !groups.empty() ? kFailed : kOk;
+  if (options.wrong) KeepWrong(*tree);
+  const int status = options.wrong && !tree->groups.empty() ? kFailed : kOk;
   if (!session.for_people()) {
-    const int printed = session.PrintData(shown);
+    const int printed = session.PrintData(codec::ToJson(*tree));
     return printed == kOk ? status : printed;
   }
-  if (options.wrong && groups.empty()) {
+  if (options.wrong && tree->groups.empty()) {
     session.err() << "Every value is what it should be.\n";
     return kOk;
   }
@@ -83,11 +67,11 @@ int RunTree(const TreeOptions& options, const Session& session) {
                      {"VALUE", view::Align::kRight},
                      {"SHOULD BE", view::Align::kRight},
                      {"WHY", view::Align::kLeft, true}});
-  table.AddRow({Cell(Text(shown, "root"), Style::kBold), " ", " ",
-                "cgroup " + Text(shown, "cgroupVersion") + ", driver " + Text(shown, "driver")});
+  table.AddRow(
+      {Cell(tree->root, Style::kBold), " ", " ", "cgroup " + tree->cgroup_version + ", driver " + tree->driver});
   if (!options.wrong)
-    for (const Json& group : Member(shown, "hostGroups")) AddHostGroup(group, table);
-  for (const Json& group : groups) AddGroup(group, table);
+    for (const HostGroup& group : tree->host_groups) AddHostGroup(group, table);
+  for (const GroupView& group : tree->groups) AddGroup(group, table);
   view::TableOptions layout = session.table();
   if (session.wide()) layout.width = 0;
   session.out() << table.Format(layout);

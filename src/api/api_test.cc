@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "api/client.h"
+#include "api/node_client.h"
 #include "api/server.h"
 #include "api/wire.h"
 #include "testing/fixtures.h"
@@ -18,43 +18,65 @@
 namespace berth::api {
 namespace {
 
-using codec::Json;
-
 /// Answers with what it was asked.
 class EchoBackend final : public Backend {
  public:
-  Result<Json> Tree() override { return Json{{"groups", Json::array()}}; }
-  Result<Json> Status() override { return Json{{"pods", ++calls}}; }
-  Result<Json> Machine() override { return Fail(Code::kCorrupt, "no machine"); }
-  Result<Json> Node() override { return Json::object(); }
-  Result<Json> Ledger() override { return Json::object(); }
-  Result<Json> Pods() override { return Json{{"text", "caf\xe9"}}; }
-  Result<Json> Pod(const std::string& namespace_, const std::string& name) override {
+  Result<TreeView> Tree() override { return TreeView(); }
+  Result<DaemonStatus> Status() override {
+    DaemonStatus status;
+    status.pods = static_cast<std::size_t>(++calls);
+    return status;
+  }
+  Result<std::shared_ptr<const Machine>> GetMachine() override { return Fail(Code::kCorrupt, "no machine"); }
+  Result<std::shared_ptr<const NodeView>> Node() override { return std::make_shared<const NodeView>(); }
+  Result<std::shared_ptr<const Ledger>> GetLedger() override { return std::make_shared<const Ledger>(); }
+  Result<PodList> Pods() override {
+    PodView pod;
+    pod.name = "caf\xe9";
+    return PodList{.pods = {std::make_shared<const PodView>(std::move(pod))}, .shared = {}};
+  }
+  Result<PodDetails> GetPod(const std::string& namespace_, const std::string& name) override {
     if (name == "none") return Fail(Code::kNotFound, "no pod 'none'");
-    return Json{{"namespace", namespace_}, {"name", name}};
+    PodView pod;
+    pod.namespace_ = namespace_;
+    pod.name = name;
+    PodDetails out;
+    out.view = std::make_shared<const PodView>(std::move(pod));
+    return out;
   }
-  Result<Json> ApplyPods(const std::string& manifests) override { return Json{{"size", manifests.size()}}; }
-  Result<Json> DeletePod(const std::string&, const std::string& name) override { return Json{{"name", name}}; }
-  Result<Json> Explain(const std::string&) override { return Fail(Code::kInvalid, "two pods"); }
-  Result<Json> Events(const EventQuery& query) override {
-    return Json{{"since", query.since}, {"pod", query.pod}, {"limit", query.limit.value_or(0)}};
+  Result<StoredPods> ApplyPods(const std::string& manifests) override {
+    return StoredPods{.results = {}, .warnings = {std::to_string(manifests.size())}};
   }
-  Result<Json> Logs(const LogQuery& query) override {
-    return Json{{"container", query.container}, {"tail", query.tail.value_or(0)}, {"previous", query.previous},
-                {"since", query.since},         {"follow", query.follow},         {"log", query.log},
-                {"after", query.after}};
+  Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) override {
+    return DeletedPod{namespace_, name, "f"};
   }
-  Result<Json> Images() override { return Json{{"images", Json::array()}}; }
+  Result<codec::Json> Explain(const std::string&) override { return Fail(Code::kInvalid, "two pods"); }
+  Result<EventList> Events(const EventQuery& query) override {
+    Event event;
+    event.reason = query.since;
+    event.object = query.pod;
+    event.count = query.limit.value_or(0);
+    return EventList{.events = {event}, .left_out = false, .problem = {}};
+  }
+  Result<LogPage> Logs(const LogQuery& query) override {
+    logs = query;
+    return LogPage();
+  }
+  Result<ImageList> Images() override { return ImageList(); }
   /// "wait" is held up until `go`, "stay" until the caller is gone.
-  Result<Json> Exec(const ExecQuery& query) override {
+  Result<CommandEnd> Exec(const ExecQuery& query) override {
     ++commands;
     pollfd caller{.fd = query.caller_fd, .events = 0, .revents = 0};
     if (query.command.front() == "stay") gone = ::poll(&caller, 1, kLong) == 1;
     while (query.command.front() == "wait" && !go) std::this_thread::yield();
-    return Json{{"pod", query.namespace_ + "/" + query.pod + "/" + query.container},
-                {"command", query.command},
-                {"limit", query.limit.count()}};
+    CommandEnd end{.out = {},
+                   .err = query.namespace_ + "/" + query.pod + "/" + query.container,
+                   .exit_code = static_cast<int>(query.limit.count()),
+                   .message = {}};
+    for (const std::string& word : query.command) end.out += word + "|";
+    return end;
   }
+  std::optional<LogQuery> logs;
   std::atomic<int> calls = 0;
   std::atomic<int> commands = 0;
   std::atomic<bool> go = false;
@@ -87,32 +109,41 @@ TEST_F(ApiTest, TheSocketIsForOwnerAndGroupOnly) {
 
 TEST_F(ApiTest, PathsAndQueriesReachTheBackend) {
   Serve();
-  EXPECT_EQ((*Call(socket, "GET", "/v1/pods/default/web"))["name"], "web");
-  const auto events = Call(socket, "GET", "/v1/events?since=10m&limit=5&pod=" + EncodeQuery("default/a b"));
+  const NodeClient client(socket);
+  EXPECT_EQ(client.GetPod("default", "web")->view->name, "web");
+  const auto events = client.Events({.since = "10m", .pod = "default/a b", .limit = 5});
   ASSERT_TRUE(events) << events.error().message;
-  EXPECT_EQ((*events)["pod"], "default/a b");
-  EXPECT_EQ((*events)["limit"], 5);
-  EXPECT_EQ((*Call(socket, "GET", "/v1/logs/default/web/app?tail=7&previous=1"))["previous"], true);
-  EXPECT_EQ((*Call(socket, "GET", "/v1/logs/default/web/?tail=7"))["container"], "");
-  const auto logs =
-      Call(socket, "GET", "/v1/logs/a/b/c?follow=1&since=5m&log=" + EncodeQuery("/x/0.log") + "&after=1:2");
-  ASSERT_TRUE(logs) << logs.error().message;
-  EXPECT_EQ((*logs)["follow"], true);
-  EXPECT_EQ((*logs)["since"], "5m");
-  EXPECT_EQ((*logs)["log"], "/x/0.log");
-  EXPECT_EQ((*logs)["after"], "1:2");
-  EXPECT_EQ((*Call(socket, "DELETE", "/v1/pods/default/web"))["name"], "web");
+  EXPECT_EQ(events->events[0].reason, "10m");
+  EXPECT_EQ(events->events[0].object, "default/a b");
+  EXPECT_EQ(events->events[0].count, 5U);
+  ASSERT_TRUE(client.Logs({.namespace_ = "default", .pod = "web", .container = "app", .tail = 7, .previous = true}));
+  EXPECT_EQ(backend.logs->tail, 7U);
+  EXPECT_TRUE(backend.logs->previous);
+  EXPECT_EQ(backend.logs->container, "app");
+  ASSERT_TRUE(client.Logs({.namespace_ = "a", .pod = "b", .container = "", .since = "5m", .follow = true}));
+  EXPECT_EQ(backend.logs->container, "");
+  EXPECT_EQ(backend.logs->since, "5m");
+  EXPECT_TRUE(backend.logs->follow);
+  EXPECT_FALSE(backend.logs->tail);
+  ASSERT_TRUE(client.Logs({.namespace_ = "a", .pod = "b", .container = "c", .log = "/x/0.log", .after = "1:2"}));
+  EXPECT_EQ(backend.logs->log, "/x/0.log");
+  EXPECT_EQ(backend.logs->after, "1:2");
+  EXPECT_EQ(client.DeletePod("default", "web")->name, "web");
 }
 
 TEST_F(ApiTest, ACommandReachesTheBackendWordByWord) {
   Serve();
-  const auto ran =
-      Call(socket, "POST", "/v1/exec/default/web/app", R"({"command":["ls","-l","a b"],"timeoutSeconds":5})");
+  const NodeClient client(socket);
+  ExecQuery query{.namespace_ = "default", .pod = "web", .container = "app", .command = {"ls", "-l", "a b"}};
+  query.limit = std::chrono::seconds(5);
+  const auto ran = client.Exec(query);
   ASSERT_TRUE(ran) << ran.error().message;
-  EXPECT_EQ((*ran)["pod"], "default/web/app");
-  EXPECT_EQ((*ran)["command"], (Json{"ls", "-l", "a b"}));
-  EXPECT_EQ((*ran)["limit"], 5);
-  EXPECT_EQ((*Call(socket, "POST", "/v1/exec/default/web/", R"({"command":["ls"]})"))["limit"], 60);
+  EXPECT_EQ(ran->err, "default/web/app");
+  EXPECT_EQ(ran->out, "ls|-l|a b|");
+  EXPECT_EQ(ran->exit_code, 5);
+  query.command = {"\xff"};
+  EXPECT_EQ(client.Exec(query).error().code, Code::kInvalid);
+  EXPECT_EQ((*Call(socket, "POST", "/v1/exec/default/web/", R"({"command":["ls"]})"))["exitCode"], 60);
   for (const char* const wrong :
        {"", "ls", "[]", "{}", R"({"command":[]})", R"({"command":[""]})", R"({"command":"ls"})", R"({"command":[1]})",
         R"({"command":["ls"],"timeoutSeconds":0})", R"({"command":["ls"],"timeoutSeconds":"5"})",
@@ -156,9 +187,9 @@ TEST_F(ApiTest, ACommandLearnsThatItsCallerIsGone) {
 TEST_F(ApiTest, AnswersAreWholeHoweverLargeTheyAre) {
   const std::string word(3'000'000, 'x');
   Serve(word.size() + 100);
-  const auto ran = Call(socket, "POST", "/v1/exec/a/b/c", R"({"command":[")" + word + R"("]})");
+  const auto ran = NodeClient(socket).Exec({.namespace_ = "a", .pod = "b", .container = "c", .command = {word}});
   ASSERT_TRUE(ran) << ran.error().message;
-  EXPECT_EQ((*ran)["command"][0].get<std::string>(), word);
+  EXPECT_EQ(ran->out, word + "|");
 }
 
 TEST_F(ApiTest, ErrorsKeepCodeAndMessage) {
@@ -174,12 +205,12 @@ TEST_F(ApiTest, ErrorsKeepCodeAndMessage) {
 
 TEST_F(ApiTest, BytesThatAreNotUtf8AreReplaced) {
   Serve();
-  EXPECT_EQ((*Call(socket, "GET", "/v1/pods"))["text"], "caf\xef\xbf\xbd");
+  EXPECT_EQ(NodeClient(socket).Pods()->pods[0]->name, "caf\xef\xbf\xbd");
 }
 
 TEST_F(ApiTest, BodiesAreBounded) {
   Serve(1000);
-  EXPECT_EQ((*Call(socket, "POST", "/v1/pods", std::string(1000, 'x')))["size"], 1000);
+  EXPECT_EQ(NodeClient(socket).ApplyPods(std::string(1000, 'x'))->warnings[0], "1000");
   const auto large = Call(socket, "POST", "/v1/pods", std::string(1001, 'x'));
   ASSERT_FALSE(large);
   EXPECT_EQ(large.error().code, Code::kInvalid) << large.error().message;

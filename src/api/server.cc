@@ -20,6 +20,7 @@
 #include "api/wire.h"
 #include "base/mutex.h"
 #include "base/text.h"
+#include "codec/views.h"
 
 namespace berth::api {
 namespace {
@@ -30,9 +31,20 @@ constexpr int kBacklog = 128;
 constexpr std::chrono::seconds kTimeout{10};
 constexpr const char* kJson = "application/json";
 
-void Answer(const Result<codec::Json>& result, httplib::Response& response, int status = 200) {
+codec::Json JsonOf(const codec::Json& json) { return json; }
+template <class T>
+codec::Json JsonOf(const T& value) {
+  return codec::ToJson(value);
+}
+template <class T>
+codec::Json JsonOf(const std::shared_ptr<const T>& value) {
+  return codec::ToJson(*value);
+}
+
+template <class T>
+void Answer(const Result<T>& result, httplib::Response& response, int status = 200) {
   response.status = result ? status : HttpStatusOf(result.error().code);
-  response.set_content(result ? FormatBody(*result) : FormatError(result.error()), kJson);
+  response.set_content(result ? FormatBody(JsonOf(*result)) : FormatError(result.error()), kJson);
 }
 
 /// A whole number from a query parameter; absent: nullopt.
@@ -49,13 +61,13 @@ bool IsSet(const httplib::Request& request, const char* name) {
   return text == "1" || text == "true";
 }
 
-Result<codec::Json> GetEvents(const httplib::Request& request, Backend& backend) {
+Result<EventList> GetEvents(const httplib::Request& request, Backend& backend) {
   EventQuery query{request.get_param_value("since"), request.get_param_value("pod"), std::nullopt};
   BERTH_TRY(query.limit, Count(request, "limit"));
   return backend.Events(query);
 }
 
-Result<codec::Json> GetLogs(const httplib::Request& request, Backend& backend) {
+Result<LogPage> GetLogs(const httplib::Request& request, Backend& backend) {
   LogQuery query;
   query.namespace_ = request.matches[1];
   query.pod = request.matches[2];
@@ -97,7 +109,7 @@ Result<ExecQuery> ReadExec(const httplib::Request& request, const std::string& b
   return query;
 }
 
-Result<codec::Json> PostExec(const httplib::Request& request, const std::string& body, Backend& backend) {
+Result<CommandEnd> PostExec(const httplib::Request& request, const std::string& body, Backend& backend) {
   BERTH_TRY(const ExecQuery query, ReadExec(request, body));
   return backend.Exec(query);
 }
@@ -266,21 +278,23 @@ class HttpServer final : public Server {
     return {Code::kInvalid, 0, "bad HTTP request (status " + std::to_string(status) + ")"};
   }
 
-  using Read = Result<codec::Json> (Backend::*)();
+  template <class T>
+  void RouteRead(const char* path, Result<T> (Backend::*read)()) {
+    http_.Get(path, [this, read](const httplib::Request&, httplib::Response& response) {
+      Answer((backend_.*read)(), response);
+    });
+  }
+
   void RouteReads() {
-    constexpr std::array<std::pair<const char*, Read>, 7> kReads = {{{"/v1/status", &Backend::Status},
-                                                                     {"/v1/machine", &Backend::Machine},
-                                                                     {"/v1/node", &Backend::Node},
-                                                                     {"/v1/ledger", &Backend::Ledger},
-                                                                     {"/v1/tree", &Backend::Tree},
-                                                                     {"/v1/images", &Backend::Images},
-                                                                     {"/v1/pods", &Backend::Pods}}};
-    for (const auto& [path, read] : kReads)
-      http_.Get(path, [this, call = read](const httplib::Request&, httplib::Response& response) {
-        Answer((backend_.*call)(), response);
-      });
+    RouteRead("/v1/status", &Backend::Status);
+    RouteRead("/v1/machine", &Backend::GetMachine);
+    RouteRead("/v1/node", &Backend::Node);
+    RouteRead("/v1/ledger", &Backend::GetLedger);
+    RouteRead("/v1/tree", &Backend::Tree);
+    RouteRead("/v1/images", &Backend::Images);
+    RouteRead("/v1/pods", &Backend::Pods);
     http_.Get("/v1/pods/([^/]+)/([^/]+)", [this](const httplib::Request& request, httplib::Response& response) {
-      Answer(backend_.Pod(request.matches[1], request.matches[2]), response);
+      Answer(backend_.GetPod(request.matches[1], request.matches[2]), response);
     });
     http_.Get("/v1/events", [this](const httplib::Request& request, httplib::Response& response) {
       Answer(GetEvents(request, backend_), response);

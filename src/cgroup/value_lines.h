@@ -9,17 +9,9 @@
 #include "cgroup/cgroup.h"
 #include "cgroup/values.h"
 #include "model/cgroup_values.h"
+#include "model/tree_view.h"
 
 namespace berth::cgroup {
-
-struct ValueLine {
-  std::string file;    ///< "memory.max"; "cpu.cfs_quota_us" stands for the period too
-  std::string wanted;  ///< as the kernel will show it: "max", "200000 100000", "0-3"
-  std::string found;
-  std::string why;  ///< formula with its numbers
-  bool Same() const { return wanted == found; }
-  friend bool operator==(const ValueLine&, const ValueLine&) = default;
-};
 
 /// One line for each value of `wanted` that this host's controllers keep; limits are rounded down to pages as the
 /// kernel does. Values the kernel does not show in `found` are left out.

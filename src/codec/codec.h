@@ -38,6 +38,9 @@ Result<Ledger> LedgerFromJson(const Json& json);
 /// Errors: kInvalid naming the field. Reads what ToJson(Machine) wrote; unknown fields are ignored.
 Result<Machine> MachineFromJson(const Json& json);
 
+/// Errors: kInvalid naming the field. Reads what ToJson(Pod) wrote; unknown fields are ignored.
+Result<Pod> PodFromJson(const Json& json);
+
 /// Errors: kInvalid naming the field.
 Result<ResourceList> ResourceListFromJson(const Json& json);
 

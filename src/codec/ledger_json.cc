@@ -1,23 +1,33 @@
 #include <string>
 
-#include "codec/codec.h"
-#include "codec/reader.h"
+#include "codec/parts.h"
 
 namespace berth::codec {
-namespace {
-
-template <class Enum, std::size_t N>
-Enum ReadName(const Reader& reader, const Enum (&values)[N]) {
-  const std::string name = reader.String();
-  for (const Enum value : values)
-    if (name == Name(value)) return value;
-  reader.Note("unknown value \"" + name + "\"");
-  return values[0];
-}
 
 QosClass ReadQos(const Reader& reader) {
-  return ReadName(reader, {QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort});
+  return reader.OneOf({QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort});
 }
+
+ContainerKind ReadContainerKind(const Reader& reader) {
+  return reader.OneOf({ContainerKind::kInit, ContainerKind::kSidecar, ContainerKind::kApp});
+}
+
+TopologyHint ReadHint(const Reader& reader) {
+  TopologyHint hint;
+  if (const Reader nodes = reader.Field("nodes"); !nodes.IsNull()) hint.nodes = nodes.Ids<NodeSet>();
+  hint.preferred = reader.Field("preferred").Bool();
+  return hint;
+}
+
+Trace ReadTrace(const Reader& reader) {
+  Trace out;
+  for (const Reader& step : reader.Items())
+    out.Add(step.Field("stage").String(), step.Field("container").String(), step.Field("resource").String(),
+            step.Field("text").String());
+  return out;
+}
+
+namespace {
 
 Json BlocksJson(const std::vector<MemoryBlock>& blocks) {
   Json out = Json::array();
@@ -33,17 +43,10 @@ std::vector<MemoryBlock> ReadBlocks(const Reader& reader) {
   return out;
 }
 
-TopologyHint ReadHint(const Reader& reader) {
-  TopologyHint hint;
-  if (const Reader nodes = reader.Field("nodes"); !nodes.IsNull()) hint.nodes = nodes.Ids<NodeSet>();
-  hint.preferred = reader.Field("preferred").Bool();
-  return hint;
-}
-
 Placement ReadPlacement(const Reader& reader) {
   Placement p;
   p.container = reader.Field("container").String();
-  p.kind = ReadName(reader.Field("kind"), {ContainerKind::kInit, ContainerKind::kSidecar, ContainerKind::kApp});
+  p.kind = ReadContainerKind(reader.Field("kind"));
   if (const Reader hint = reader.Field("hint"); !hint.IsNull()) p.hint = ReadHint(hint);
   if (const Reader cpus = reader.Field("cpus"); !cpus.IsNull()) p.cpus = cpus.Ids<CpuSet>();
   if (const Reader memory = reader.Field("memory"); !memory.IsNull()) p.memory = ReadBlocks(memory);
@@ -70,7 +73,7 @@ Reusable ReadReusable(const Reader& reader) {
   return out;
 }
 
-PodRecord ReadPod(const Reader& reader) {
+PodRecord ReadRecord(const Reader& reader) {
   PodRecord pod;
   pod.uid = reader.Field("uid").String();
   pod.namespace_ = reader.Field("namespace").String();
@@ -175,7 +178,7 @@ Result<Ledger> LedgerFromJson(const Json& json) {
     if (!ledger.memory.emplace(node.Field("node").IdInSet<NumaId>(), ReadMemoryNode(node)).second)
       node.Note("this node is listed twice");
   for (const Reader& item : reader.Field("pods").Items()) {
-    PodRecord pod = ReadPod(item);
+    PodRecord pod = ReadRecord(item);
     std::string uid = pod.uid;
     if (!ledger.pods.emplace(std::move(uid), std::move(pod)).second) item.Note("this pod's uid is listed twice");
   }

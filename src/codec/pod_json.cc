@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "codec/codec.h"
+#include "codec/parts.h"
 
 namespace berth::codec {
 namespace {
@@ -73,13 +73,6 @@ Json MountJson(const VolumeMount& mount) {
   PutIf(out, "subPath", mount.sub_path);
   PutIf(out, "readOnly", mount.read_only);
   PutIf(out, "mountPropagation", mount.propagation);
-  return out;
-}
-
-template <class Value, class Write>
-Json ListJson(const std::vector<Value>& values, Write&& write) {
-  Json out = Json::array();
-  for (const Value& value : values) out.push_back(write(value));
   return out;
 }
 

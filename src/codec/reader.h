@@ -102,21 +102,38 @@ class Reader {
     if (raw > kMaxId) Note("ids above " + std::to_string(kMaxId) + " are not supported");
     return Id{raw > kMaxId ? 0 : raw};
   }
+  /// As Quantity::ToString gave it, with the same text again.
+  Quantity Amount() const {
+    const std::string text = String();
+    auto amount = Quantity::Parse(text);
+    if (!amount) {
+      Note(amount.error().message);
+      return {};
+    }
+    // Bytes are not written in thousands, though a reader takes them for a decimal number.
+    if (Quantity bytes = Quantity::FromBytes({amount->Value()}); amount->ToString() != text && bytes.ToString() == text)
+      return bytes;
+    return *std::move(amount);
+  }
   ResourceList Resources() const {
     ResourceList out;
-    for (const auto& [name, value] : Members()) {
-      auto amount = Quantity::Parse(value.String());
-      if (amount)
-        out.emplace(name, *std::move(amount));
-      else
-        value.Note(amount.error().message);
-    }
+    for (const auto& [name, value] : Members()) out.emplace(name, value.Amount());
     return out;
   }
   std::vector<std::string> Strings() const {
     std::vector<std::string> out;
     for (const Reader& item : Items()) out.push_back(item.String());
     return out;
+  }
+
+  /// One of `values`, by its Name().
+  template <class Enum, std::size_t N>
+  Enum OneOf(const Enum (&values)[N]) const {
+    const std::string name = String();
+    for (const Enum value : values)
+      if (name == Name(value)) return value;
+    Note("unknown value \"" + name + "\"");
+    return values[0];
   }
 
   /// Keeps the first problem: "<path>: <what>".

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "runtime/time_text.h"
+#include "base/time_text.h"
 
 namespace berth::cri {
 namespace {
@@ -32,7 +32,7 @@ void PutUnified(const CgroupValues& values, Resources& out) {
 }
 
 std::string TimeOf(std::int64_t ns) {
-  return ns <= 0 ? "" : runtime::FormatNanoTime(os::WallTime(std::chrono::nanoseconds(ns)));
+  return ns <= 0 ? "" : FormatNanoTime(os::WallTime(std::chrono::nanoseconds(ns)));
 }
 
 Labels LabelsOf(const runtime::StartRequest& request, std::string_view owner) {

@@ -10,18 +10,12 @@
 
 #include "base/result.h"
 #include "cri/client.h"
+#include "model/answers.h"
 #include "os/event_fd.h"
 
 namespace berth::daemon {
 
-/// How a command in a container ended.
-struct CommandEnd {
-  std::string out;
-  std::string err;
-  /// The command's own, or what a shell would say: kEndedLateExit, kNotFoundExit, kNotExecutableExit.
-  int exit_code = 0;
-  std::string message;  ///< what is to be known beside; "": nothing
-};
+// CommandEnd::exit_code where it is not the command's own.
 inline constexpr int kEndedLateExit = 124;
 inline constexpr int kNotExecutableExit = 126;
 inline constexpr int kNotFoundExit = 127;

@@ -42,6 +42,7 @@ Result<void> Daemon::Run() {
     if (Stopped()) break;
     if (now >= next_places_) KeepPlaces(now);
     Notify(now);
+    Publish();
     Arm();
     BERTH_RETURN_IF_ERROR(WaitForSomething());
   }
@@ -77,6 +78,11 @@ Result<void> Daemon::WaitForSomething() {
     }
   }
   return {};
+}
+
+/// Others see what the loop has done when it has nothing more to do.
+void Daemon::Publish() {
+  if (auto state = snapshots_->Build()) published_->Put(std::move(state));
 }
 
 /// One timer for whatever comes first: pods, source, watchdog.

@@ -19,7 +19,9 @@
 #include "daemon/mailbox.h"
 #include "daemon/notify.h"
 #include "daemon/pod_manager.h"
+#include "daemon/published.h"
 #include "daemon/settings.h"
+#include "daemon/snapshot_builder.h"
 #include "history/history.h"
 #include "os/fs.h"
 #include "os/unique_fd.h"
@@ -76,6 +78,7 @@ class Daemon {
   void BeginStop();
   void EndCalls();
   bool Stopped() const;
+  void Publish();
   void Arm();
   void Notify(os::MonoTime now);
   void RemoveGroups();
@@ -106,6 +109,8 @@ class Daemon {
   std::unique_ptr<EventLog> events_;
   std::optional<os::WriteWatch> writers_;  // nullopt: foreign writers are not named, their writes seen a little later
   std::unique_ptr<PodManager> manager_;
+  std::unique_ptr<SnapshotBuilder> snapshots_;
+  std::unique_ptr<Published<LoopState>> published_;
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<ContainerCalls> calls_;  // null: no container runtime
   std::unique_ptr<LocalApi> api_;

@@ -95,7 +95,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Make(CommandLine line, Settings settings
 }
 
 Result<void> Daemon::OpenAll(const std::string& version) {
-  const std::string started_at = os::FormatTime(os::SystemClock().Wall());
+  const os::WallTime started_at = os::SystemClock().Wall();
   BERTH_TRY(NodeParts parts, LoadNode(settings_));
   dry_run_ = parts.dry_run;
   start_warnings_ = settings_.warnings;
@@ -115,10 +115,14 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   DaemonFacts facts{.version = version,
                     .started_at = started_at,
                     .runtime = dry_run_ ? "dry-run" : runtime_name_,
+                    .runtime_endpoint = calls_ ? calls_->socket() : "",
+                    .pod_folder = settings_.pod_dir,
                     .kubelet_text = settings_.kubelet_text,
                     .warnings = start_warnings_};
-  api_ = std::make_unique<LocalApi>(*mailbox_, *manager_, *events_, history_.get(), calls_.get(),
-                                    PodFolder(settings_.pod_dir, settings_.berth.node_name), std::move(facts));
+  snapshots_ = std::make_unique<SnapshotBuilder>(*manager_, *events_, std::move(facts));
+  published_ = std::make_unique<Published<LoopState>>(snapshots_->Build());
+  api_ = std::make_unique<LocalApi>(*published_, *mailbox_, *manager_, history_.get(), calls_.get(),
+                                    PodFolder(settings_.pod_dir, settings_.berth.node_name));
   BERTH_TRY(server_,
             api::Server::Start({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
   for (const int fd : {signals_.get(), timer_.get(), mailbox_->fd(), runtime_->event_fd(), history_->event_fd()})

@@ -15,10 +15,10 @@ bool Matches(const EventFilter& filter, const Event& event) {
           }));
 }
 
-std::vector<Event> Recent(const EventLog& log, const EventFilter& filter) {
+std::vector<Event> Recent(const std::vector<std::shared_ptr<const Event>>& events, const EventFilter& filter) {
   std::vector<Event> out;
-  for (const Event& event : log.events())
-    if (Matches(filter, event)) out.push_back(event);
+  for (const auto& event : events)
+    if (Matches(filter, *event)) out.push_back(*event);
   return out;
 }
 
@@ -58,14 +58,6 @@ history::Entry ToEntry(const Event& event) {
           .object = event.object,
           .message = event.message,
           .count = event.count};
-}
-
-codec::Json ToJson(const history::State& state) {
-  return {{"path", state.path},
-          {"kept", state.kept},
-          {"waiting", state.waiting},
-          {"lost", state.lost},
-          {"problem", state.problem}};
 }
 
 }  // namespace berth::daemon

@@ -3,12 +3,12 @@
 #define BERTH_DAEMON_EVENT_LIST_H_
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "codec/codec.h"
-#include "daemon/events.h"
 #include "history/history.h"
+#include "model/event.h"
 
 namespace berth::daemon {
 
@@ -21,21 +21,14 @@ struct EventFilter {
 };
 bool Matches(const EventFilter& filter, const Event& event);
 
-/// Those of `log` that match, oldest first.
-std::vector<Event> Recent(const EventLog& log, const EventFilter& filter);
+/// Those of `events` that match, in their order.
+std::vector<Event> Recent(const std::vector<std::shared_ptr<const Event>>& events, const EventFilter& filter);
 
-struct EventList {
-  std::vector<Event> events;  ///< oldest first
-  bool left_out = false;      ///< older ones matched too
-  std::string problem;        ///< why the history could not be asked; "" when it could
-};
 /// Adds to `recent` what the history has beyond; an event in both is taken from `recent`. `history` may be null: only
 /// `recent` then. Thread: any but the loop's; may wait for a disk.
 EventList WithHistory(std::vector<Event> recent, const EventFilter& filter, history::History* history);
 
 history::Entry ToEntry(const Event& event);
-/// {path, kept, waiting, lost, problem}
-codec::Json ToJson(const history::State& state);
 
 }  // namespace berth::daemon
 

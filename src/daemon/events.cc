@@ -15,8 +15,6 @@ bool SameHappening(const Event& a, const Event& b) {
 
 }  // namespace
 
-std::string_view Name(EventType type) { return type == EventType::kNormal ? "Normal" : "Warning"; }
-
 void EventLog::Normal(std::string reason, std::string object, std::string message) {
   Add({.time = clock_.Wall(),
        .type = EventType::kNormal,
@@ -36,15 +34,16 @@ void EventLog::Warning(std::string reason, std::string object, std::string messa
 void EventLog::SetCapacity(std::size_t capacity) {
   capacity_ = capacity;
   while (events_.size() > capacity_) events_.pop_front();
+  ++added_;
 }
 
 void EventLog::Add(Event event) {
   const auto end = events_.rend();
   const auto limit = std::distance(events_.rbegin(), end) > kRepeatWindow ? events_.rbegin() + kRepeatWindow : end;
-  const auto it = std::find_if(events_.rbegin(), limit, [&](const Event& old) { return SameHappening(old, event); });
+  const auto it = std::find_if(events_.rbegin(), limit, [&](const auto& old) { return SameHappening(*old, event); });
   if (it != limit) {
-    event.id = it->id;
-    event.count = it->count + 1;
+    event.id = (*it)->id;
+    event.count = (*it)->count + 1;
     events_.erase(std::next(it).base());
   } else {
     last_id_ = std::max(last_id_ + 1, std::int64_t{event.time.time_since_epoch().count()});
@@ -55,7 +54,8 @@ void EventLog::Add(Event event) {
     }
   }
   sink_(event);
-  events_.push_back(std::move(event));
+  events_.push_back(std::make_shared<const Event>(std::move(event)));
+  ++added_;
   if (events_.size() > capacity_) events_.pop_front();
 }
 

@@ -7,29 +7,20 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
+#include <ranges>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/log.h"
+#include "model/event.h"
 #include "os/clock.h"
 
 namespace berth::daemon {
 
 /// Most that are kept in memory; the history holds more.
 inline constexpr std::size_t kEventsInMemory = 1'000;
-
-enum class EventType { kNormal, kWarning };
-std::string_view Name(EventType type);  ///< "Normal", "Warning"
-
-struct Event {
-  std::int64_t id = 0;  ///< unique and growing, also over restarts: nanoseconds of the first occurrence or just after
-  os::WallTime time{};  ///< of the last occurrence
-  EventType type = EventType::kNormal;
-  std::string reason;       ///< "Started", "BackOff", "TopologyAffinityError", ...
-  std::string object;       ///< "pod/<namespace>/<name>", "file/<name>", "node/<name>"
-  std::string message;      ///< one sentence
-  std::uint64_t count = 1;  ///< occurrences in a row
-};
 
 /// Thread: the loop's only.
 class EventLog {
@@ -40,7 +31,15 @@ class EventLog {
   void Normal(std::string reason, std::string object, std::string message);
   void Warning(std::string reason, std::string object, std::string message);
 
-  const std::deque<Event>& events() const { return events_; }
+  /// Oldest first.
+  auto events() const {
+    return std::views::transform(events_,
+                                 [](const std::shared_ptr<const Event>& event) -> const Event& { return *event; });
+  }
+  /// The same, to be kept. Events never change: one that happens again is a new one.
+  std::vector<std::shared_ptr<const Event>> Shared() const { return {events_.begin(), events_.end()}; }
+  /// Changes whenever events() does.
+  std::uint64_t added() const { return added_; }
   void SetCapacity(std::size_t capacity);
   /// Called with each event as it is added or repeated; must not wait.
   void set_sink(std::function<void(const Event&)> sink) { sink_ = std::move(sink); }
@@ -51,7 +50,8 @@ class EventLog {
   const os::Clock& clock_;
   Log* log_;
   std::size_t capacity_;
-  std::deque<Event> events_;
+  std::deque<std::shared_ptr<const Event>> events_;
+  std::uint64_t added_ = 0;
   std::int64_t last_id_ = 0;
   std::function<void(const Event&)> sink_ = [](const Event&) {};
 };

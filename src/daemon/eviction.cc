@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/node_conditions.h"
+
 namespace berth::daemon {
 namespace {
 
 constexpr os::Millis kHardGrace{1'000};
-
-bool Critical(const Pod& pod) { return pod.priority >= kCriticalPriority; }
 
 }  // namespace
 
@@ -44,7 +44,7 @@ evict::Candidate Eviction::CandidateOf(const Pod& pod) const {
   const std::string path = groups_.PodPathOf(pod);
   const ResourceList requests = PodRequests(pod);
   const auto memory = requests.find("memory");
-  evict::Candidate out{.uid = pod.uid, .priority = pod.priority, .critical = Critical(pod)};
+  evict::Candidate out{.uid = pod.uid, .priority = pod.priority, .critical = IsCritical(pod)};
   if (memory != requests.end()) out.request = memory->second.Value();
   if (const auto used = groups_.tree().WorkingSet(path); used && *used) out.usage = (*used)->v;
   if (const auto pids = groups_.tree().Pids(path)) out.processes = static_cast<std::int64_t>(pids->size());
@@ -73,11 +73,8 @@ std::optional<os::MonoTime> Eviction::next_act() const {
 }
 
 std::string Eviction::WhyNotAdmit(const Pod& pod) const {
-  if (Critical(pod)) return "";
-  if (pressure_.pid_pressure()) return "the node had condition: [PIDPressure]";
-  if (pressure_.memory_pressure() && QosOf(pod) == QosClass::kBestEffort)
-    return "the node had condition: [MemoryPressure]";
-  return "";
+  const auto wait = PressureWait(memory_pressure(), pid_pressure(), pod);
+  return wait ? wait->message : "";
 }
 
 }  // namespace berth::daemon

@@ -14,6 +14,7 @@
 #include "cgroup/cgroup.h"
 #include "cgroup/names.h"
 #include "daemon/settings.h"
+#include "model/tree_view.h"
 #include "os/fs.h"
 
 namespace berth::daemon {
@@ -45,14 +46,6 @@ class SystemProcesses {
   std::vector<std::pair<std::string, std::string>> dirs_;  // root cgroup of a hierarchy -> the group there
 };
 
-/// What a group of the host holds and uses.
-struct HostGroup {
-  std::string setting;  ///< "kubeletCgroups"
-  std::string path;     ///< from the top of the hierarchy
-  std::int64_t processes = 0;
-  std::optional<Bytes> memory;  ///< working set; nullopt: not counted
-  std::string problem;          ///< why it could not be looked at
-};
 /// The groups that settings name and Berth's own, by setting: path from the top of the hierarchy.
 std::vector<std::pair<std::string, std::string>> HostGroupsOf(const Settings& settings, const cgroup::Names& names);
 /// Looks at them, changing nothing.

@@ -183,12 +183,12 @@ TEST(PodFolderTest, StoresReplacesAndRemovesFiles) {
   ASSERT_TRUE(created) << created.error().message;
   EXPECT_EQ((*created)[0].file, temp / "default_web.yaml");
   EXPECT_EQ((*created)[0].name, "web-n1");
-  EXPECT_EQ((*created)[0].action, "created");
+  EXPECT_EQ((*created)[0].action, StoreAction::kCreated);
   const ManifestFiles files = {{"default/web-n1", temp / "default_web.yaml"}};
-  EXPECT_EQ((*folder.Store({Named("web")}, files))[0].action, "unchanged");
+  EXPECT_EQ((*folder.Store({Named("web")}, files))[0].action, StoreAction::kUnchanged);
   Pod changed = Named("web");
   changed.termination_grace_s = 1;
-  EXPECT_EQ((*folder.Store({changed}, files))[0].action, "configured");
+  EXPECT_EQ((*folder.Store({changed}, files))[0].action, StoreAction::kConfigured);
   ASSERT_TRUE(folder.Remove("default/web-n1", files));
   EXPECT_NE(::access((temp / "default_web.yaml").c_str(), F_OK), 0);
 }
@@ -228,7 +228,8 @@ TEST(PodFolderTest, DoesNotReplaceAFileThatHoldsAnythingElse) {
   std::ofstream(file) << pod("web");
   Pod changed = Named("web");
   changed.termination_grace_s = 1;
-  EXPECT_EQ((*folder.Store({changed}, {}))[0].action, "configured") << "exactly this pod, though not known yet";
+  EXPECT_EQ((*folder.Store({changed}, {}))[0].action, StoreAction::kConfigured)
+      << "exactly this pod, though not known yet";
   ASSERT_EQ(::unlink(file.c_str()), 0);
   ASSERT_EQ(::symlink("nowhere", file.c_str()), 0);
   EXPECT_EQ(folder.Store({Named("web")}, {}).error().code, Code::kConflict);

@@ -63,7 +63,7 @@ struct PlannedGroup {
 /// A group as it is.
 struct GroupState {
   PlannedGroup plan;
-  std::vector<cgroup::ValueLine> values;
+  std::vector<ValueLine> values;
   std::string problem;  ///< why it could not be read; empty otherwise
 };
 

@@ -18,7 +18,7 @@ Bytes AllocatableMemory(const engine::Node& node) {
 }
 
 /// systemd before 253 writes it whenever something of a scope or of its neighbours changes, and has no property for it.
-bool IsSystemdsDefault(cgroup::Driver driver, const cgroup::ValueLine& line) {
+bool IsSystemdsDefault(cgroup::Driver driver, const ValueLine& line) {
   return driver == cgroup::Driver::kSystemd && line.file == "memory.oom.group" && line.found == "0";
 }
 
@@ -202,8 +202,7 @@ Result<std::vector<Repair>> NodeCgroups::RepairValues(const Ledger& ledger, cons
     auto written = before ? tree_.Write(group.path, group.values) : Result<int>(std::unexpected(before.error()));
     keep(written);
     if (!written || *written == 0) continue;
-    for (const cgroup::ValueLine& line :
-         cgroup::Compare(group.values, *before, tree_.layout(), group.why, options_.page))
+    for (const ValueLine& line : cgroup::Compare(group.values, *before, tree_.layout(), group.why, options_.page))
       if (!line.Same() && !(rounded && line.file == "cpu.max") && !IsSystemdsDefault(names_.driver(), line))
         out.push_back({group.path, fmt::format("{} was {}, must be {}", line.file, line.found, line.wanted)});
   }

@@ -41,14 +41,14 @@ struct Planned {
   std::string content;
 };
 
-/// What storing a pod in its file does: "created", "unchanged" (the file says the same already, in whatever words: it
-/// is left alone then, comments and all) or "configured". A file that is there is only replaced when it holds exactly
+/// What storing a pod in its file does: kCreated, kUnchanged (the file says the same already, in whatever words: it
+/// is left alone then, comments and all) or kConfigured. A file that is there is only replaced when it holds exactly
 /// this pod now, whatever was known of it before.
-Result<std::string> ActionOn(const std::string& file, const Pod& pod) {
+Result<StoreAction> ActionOn(const std::string& file, const Pod& pod) {
   BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(file)));
   const std::string name = os::FileNameOf(file);
   BERTH_TRY(const bool exists, fs->Exists(name));
-  if (!exists && !fs->ReadLink(name)) return std::string("created");
+  if (!exists && !fs->ReadLink(name)) return StoreAction::kCreated;
   const auto refuse = [&](std::string_view why) {
     return Fail(Code::kConflict,
                 fmt::format("{} is there already and {}, so it is not replaced by pod {}; change that file "
@@ -62,7 +62,7 @@ Result<std::string> ActionOn(const std::string& file, const Pod& pod) {
   if (parsed->pods.size() != 1) return refuse(fmt::format("holds {} pods", parsed->pods.size()));
   const Pod& there = parsed->pods.front();
   if (FullName(there) != FullName(pod)) return refuse("holds pod " + FullName(there));
-  return std::string(there == pod ? "unchanged" : "configured");
+  return there == pod ? StoreAction::kUnchanged : StoreAction::kConfigured;
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, co
       return Fail(Code::kInvalid, fmt::format("pod {} stands in the request twice", FullName(pod)));
     if (!IsFileNamePart(pod.namespace_) || !IsFileNamePart(pod.name))
       return Fail(Code::kInvalid, fmt::format("pod '{}' cannot be stored under its name", Printable(FullName(pod))));
-    Planned item{{pod.namespace_, on_node.name, fmt::format("{}/{}_{}.yaml", path_, pod.namespace_, pod.name), ""},
+    Planned item{{pod.namespace_, on_node.name, fmt::format("{}/{}_{}.yaml", path_, pod.namespace_, pod.name), {}},
                  codec::ToYaml(codec::ToJson(pod))};
     if (files.contains(full_name)) {
       BERTH_TRY(item.pod.file, OwnFile(full_name, files));
@@ -91,7 +91,7 @@ Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, co
   }
   std::vector<StoredPod> out;
   for (Planned& item : plan) {
-    if (item.pod.action != "unchanged") {
+    if (item.pod.action != StoreAction::kUnchanged) {
       BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(item.pod.file)));
       BERTH_RETURN_IF_ERROR(fs->Replace(os::FileNameOf(item.pod.file), item.content));
     }

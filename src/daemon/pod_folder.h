@@ -9,19 +9,13 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
+#include "model/answers.h"
 #include "model/pod.h"
 
 namespace berth::daemon {
 
 /// Full name of a pod on the node -> absolute path of the manifest, or URL, it came from.
 using ManifestFiles = std::map<std::string, std::string>;
-
-struct StoredPod {
-  std::string namespace_;
-  std::string name;    ///< as on the node: with the node's name appended
-  std::string file;    ///< path
-  std::string action;  ///< "created", "configured", "unchanged"
-};
 
 /// Thread: any; one change at a time.
 class PodFolder {

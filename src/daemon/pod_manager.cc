@@ -197,6 +197,7 @@ bool PodManager::idle() const {
 // ---- doing what is due -------------------------------------------------------------------------------------------
 
 void PodManager::Sync(os::MonoTime now) {
+  ++turns_;
   if (now >= next_check_) Check(now);
   next_due_ = now + kLongAway;
   CheckPressure(now);  // before anything is admitted
@@ -248,6 +249,17 @@ void PodManager::AdmitNew(os::MonoTime now) {
 void PodManager::ComputeNextDue(os::MonoTime now) {
   WakeAt(std::max(now, std::min(next_reconcile_, next_eviction_)));
   if (pool_dirty_) WakeAt(pool_retry_.value_or(now));
+}
+
+NodeConditions PodManager::Conditions() const {
+  NodeConditions out{.memory_pressure = eviction_ && eviction_->memory_pressure(),
+                     .pid_pressure = eviction_ && eviction_->pid_pressure(),
+                     .ledger_problem = save_problem_,
+                     .pool_problem = pool_problem_,
+                     .releasing = {}};
+  for (const auto& [uid, managed] : pods_)
+    if (managed.ending && ledger_.pods.contains(uid)) out.releasing.push_back(FullName(managed.pod));
+  return out;
 }
 
 std::vector<std::string> PodManager::Warnings() const {

@@ -26,6 +26,7 @@
 #include "engine/engine.h"
 #include "model/decision.h"
 #include "model/ledger.h"
+#include "model/node_conditions.h"
 #include "model/pod.h"
 #include "model/trace.h"
 #include "os/clock.h"
@@ -142,6 +143,10 @@ class PodManager {
   const runtime::Runtime& runtime() const { return parts_.runtime; }
   /// What every group holds, and should hold for the pods of now.
   std::vector<GroupState> InspectGroups() const;
+  /// What keeps pods from being admitted or started beside a lack of room.
+  NodeConditions Conditions() const;
+  /// Changes whenever pods, conditions or warnings may have.
+  std::uint64_t turns() const { return turns_; }
   /// Things an operator should know now (ledger not saved, cgroups not written), a sentence each.
   std::vector<std::string> Warnings() const;
 
@@ -239,6 +244,7 @@ class PodManager {
   std::map<std::string, Statuses> statuses_;                    // by uid; all records the runtime has
   std::map<std::string, std::vector<std::string>> record_ids_;  // uid -> runtime ids
 
+  std::uint64_t turns_ = 0;
   bool source_ready_ = false;
   bool source_complete_ = false;
   bool stopping_ = false;

@@ -2,13 +2,13 @@
 #ifndef BERTH_DAEMON_TREE_STATUS_H_
 #define BERTH_DAEMON_TREE_STATUS_H_
 
-#include "codec/codec.h"
 #include "daemon/pod_manager.h"
+#include "model/tree_view.h"
 
 namespace berth::daemon {
 
 /// Reads every group of Berth's. Thread: the loop's.
-codec::Json TreeStatus(const PodManager& manager);
+TreeView TreeStatus(const PodManager& manager);
 
 }  // namespace berth::daemon
 

@@ -1,9 +1,11 @@
 #include "offline/node.h"
 
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include "base/text.h"
+#include "codec/codec.h"
 #include "machine/load.h"
 #include "manifest/manifest.h"
 #include "model/promises.h"
@@ -24,11 +26,8 @@ void Print(const std::vector<manifest::Warning>& warnings, std::ostream& err) {
   for (const manifest::Warning& w : warnings) err << "berth: warning: " << w.where << ": " << w.message << "\n";
 }
 
-Result<Machine> LoadMachine(const OfflineOptions& options) {
-  if (options.machine.empty() && IsSocket(options.ledger)) {
-    BERTH_TRY(const codec::Json json, options.ask(options.ledger, "/v1/machine"));
-    return codec::MachineFromJson(json);
-  }
+Result<Machine> LoadMachine(const OfflineOptions& options, const std::optional<RunningNode>& running) {
+  if (options.machine.empty() && running) return running->machine;
   return machine::Load(options.machine.empty() ? "host" : options.machine);
 }
 
@@ -38,21 +37,17 @@ struct NodeSettings {
 };
 
 /// From the file, from the running node whose ledger is used, or the defaults.
-Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, std::ostream& err) {
+Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, const std::optional<RunningNode>& running,
+                                      std::ostream& err) {
   NodeSettings out{.config = {}, .node_fit = options.node_fit};
   std::string text;
   std::string name = options.config;
   if (!options.config.empty()) {
     BERTH_TRY(text, os::ReadInput(options.config));
-  } else if (IsSocket(options.ledger)) {
-    BERTH_TRY(const codec::Json node, options.ask(options.ledger, "/v1/node"));
-    const auto served = node.find("kubeletConfiguration");
-    if (served == node.end() || !served->is_string())
-      return Fail(Code::kUnsupported,
-                  "the berthd on " + options.ledger + " does not tell its configuration; give the file with --config");
-    text = served->get<std::string>();
+  } else if (running) {
+    text = running->view.kubelet_configuration;
     name = "configuration of the running node";
-    out.node_fit = out.node_fit && !(node.contains("nodeFit") && node["nodeFit"] == false);
+    out.node_fit = out.node_fit && running->view.node_fit;
   }
   if (Trim(text).empty()) return out;
   BERTH_TRY(auto parsed, manifest::ParseKubeletConfiguration(text, name));
@@ -74,14 +69,9 @@ Result<Ledger> ParseLedger(std::string_view text, const std::string& file) {
   return *std::move(ledger);
 }
 
-Result<Ledger> LoadLedger(const OfflineOptions& options) {
-  const std::string& from = options.ledger;
-  if (IsSocket(from)) {
-    BERTH_TRY(const codec::Json json, options.ask(from, "/v1/ledger"));
-    return codec::LedgerFromJson(json);
-  }
-  BERTH_TRY(const std::string text, os::ReadInput(from));
-  return ParseLedger(text, from);
+Result<Ledger> LoadLedger(const std::string& file) {
+  BERTH_TRY(const std::string text, os::ReadInput(file));
+  return ParseLedger(text, file);
 }
 
 /// The node as it was if only its reserved CPUs were others when the ledger was made.
@@ -126,8 +116,12 @@ Result<void> CheckFits(const OfflineNode& node, const std::string& from, std::os
 }  // namespace
 
 Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream& err) {
-  BERTH_TRY(Machine machine, LoadMachine(options));
-  BERTH_TRY(NodeSettings settings, LoadNodeSettings(options, err));
+  std::optional<RunningNode> running;
+  if (IsSocket(options.ledger)) {
+    BERTH_TRY(running, options.ask(options.ledger));
+  }
+  BERTH_TRY(Machine machine, LoadMachine(options, running));
+  BERTH_TRY(NodeSettings settings, LoadNodeSettings(options, running, err));
   engine::Inputs inputs;
   if (!options.devices.empty()) {
     BERTH_TRY(const std::string text, os::ReadInput(options.devices));
@@ -140,12 +134,12 @@ Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream&
   Ledger ledger = node.EmptyLedger();
   OfflineNode out{.node = std::move(node), .ledger = std::move(ledger), .inputs = std::move(inputs), .node_name = {}};
   if (options.ledger.empty()) return out;
-  if (IsSocket(options.ledger)) {
-    BERTH_TRY(const codec::Json status, options.ask(options.ledger, "/v1/status"));
-    if (const auto name = status.find("nodeName"); name != status.end() && name->is_string())
-      out.node_name = name->get<std::string>();
+  if (running) {
+    out.node_name = running->name;
+    out.ledger = std::move(running->ledger);
+  } else {
+    BERTH_TRY(out.ledger, LoadLedger(options.ledger));
   }
-  BERTH_TRY(out.ledger, LoadLedger(options));
   BERTH_RETURN_IF_ERROR(CheckFits(out, options.ledger, err));
   return out;
 }

@@ -8,15 +8,23 @@
 #include <vector>
 
 #include "base/result.h"
-#include "codec/codec.h"
 #include "engine/engine.h"
 #include "model/ledger.h"
+#include "model/machine.h"
+#include "model/node_snapshot.h"
 #include "model/pod.h"
 
 namespace berth::offline {
 
-/// Asks a running berthd: (socket, path of a GET) -> the answer.
-using AskNode = std::function<Result<codec::Json>(const std::string& socket, const std::string& path)>;
+/// What a running berthd says about its node.
+struct RunningNode {
+  std::string name;
+  Machine machine;
+  NodeView view;
+  Ledger ledger;
+};
+/// Asks the berthd behind a socket.
+using AskNode = std::function<Result<RunningNode>(const std::string& socket)>;
 
 struct OfflineOptions {
   std::string machine;   ///< as machine::Load takes it; "": the ledger's node if that is a socket, else this host

@@ -11,18 +11,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/answers.h"
 #include "os/append_file.h"
 
 namespace berth::runtime {
-
-/// One line of output, or a piece of one.
-struct LogEntry {
-  std::string time;      ///< RFC 3339 with nanoseconds, of its last piece
-  std::string stream;    ///< "stdout" or "stderr"
-  std::string text;      ///< without newline; any bytes
-  bool partial = false;  ///< a piece: the line goes on in the next entry of this stream
-  friend bool operator==(const LogEntry&, const LogEntry&) = default;
-};
 
 /// One line of a log file: "<RFC 3339> stdout|stderr F|P text". nullopt for anything else.
 std::optional<LogEntry> ParseLogLine(std::string_view line);

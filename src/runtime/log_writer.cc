@@ -1,6 +1,6 @@
 #include "runtime/log_writer.h"
 
-#include "runtime/time_text.h"
+#include "base/time_text.h"
 
 namespace berth::runtime {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/time_text.h"
+#include "base/time_text.h"
 
 namespace berth::runtime {
 namespace {
@@ -26,25 +26,6 @@ std::string EndReason(const ContainerStatus& status) {
 }
 
 }  // namespace
-
-std::string_view Name(PodPhase phase) {
-  switch (phase) {
-    case PodPhase::kPending: return "Pending";
-    case PodPhase::kRunning: return "Running";
-    case PodPhase::kSucceeded: return "Succeeded";
-    case PodPhase::kFailed: return "Failed";
-  }
-  return "Pending";
-}
-
-std::string_view Name(ContainerView::State state) {
-  switch (state) {
-    case ContainerView::State::kWaiting: return "waiting";
-    case ContainerView::State::kRunning: return "running";
-    case ContainerView::State::kExited: return "exited";
-  }
-  return "waiting";
-}
 
 PodLifecycle::PodLifecycle(const Pod& pod, const BackoffOptions& backoff)
     : policy_(pod.restart_policy),

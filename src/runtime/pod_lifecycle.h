@@ -28,14 +28,12 @@
 
 #include "base/result.h"
 #include "model/pod.h"
+#include "model/pod_view.h"
 #include "os/clock.h"
 #include "runtime/backoff.h"
 #include "runtime/runtime.h"
 
 namespace berth::runtime {
-
-enum class PodPhase { kPending, kRunning, kSucceeded, kFailed };
-std::string_view Name(PodPhase phase);  ///< "Pending", "Running", "Succeeded", "Failed"
 
 /// One step for the caller. Steps of one list are to be done in order.
 struct Action {
@@ -54,7 +52,7 @@ struct Steps {
 
 /// How a container looks to people.
 struct ContainerView {
-  enum class State { kWaiting, kRunning, kExited };
+  using State = ContainerPhase;
   std::string name;
   ContainerKind kind = ContainerKind::kApp;
   State state = State::kWaiting;
@@ -69,9 +67,6 @@ struct ContainerView {
 
 /// Longer grace periods are cut to this (about 31 years).
 inline constexpr std::int64_t kLongestGraceS = 1'000'000'000;
-
-/// Name of a view's state: "waiting", "running", "exited".
-std::string_view Name(ContainerView::State state);
 
 /// Value type: copies are independent. Not thread-safe.
 class PodLifecycle {

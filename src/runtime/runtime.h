@@ -16,6 +16,7 @@
 
 #include "base/result.h"
 #include "model/cgroup_values.h"
+#include "model/daemon_status.h"
 #include "model/pod.h"
 #include "os/clock.h"
 
@@ -110,12 +111,7 @@ struct Notice {
   bool normal = false;  ///< nothing is wrong (any more)
 };
 
-/// How often a call was made, and how often it failed or went unanswered.
-struct CallCount {
-  std::uint64_t calls = 0;
-  std::uint64_t failed = 0;
-  friend bool operator==(const CallCount&, const CallCount&) = default;
-};
+using berth::CallCount;
 
 /// Exit code of a container whose program could not be executed at all, as containerd reports it.
 inline constexpr int kStartErrorExitCode = 128;

@@ -1,4 +1,4 @@
-#include "runtime/time_text.h"
+#include "base/time_text.h"
 
 #include <array>
 #include <chrono>
@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace berth::runtime {
+namespace berth {
 namespace {
 
 // Two or four digits at `at`, or -1.
@@ -38,21 +38,27 @@ std::chrono::nanoseconds TakeFraction(std::string_view& text) {
   return std::chrono::nanoseconds(nanos);
 }
 
-}  // namespace
-
-std::string FormatNanoTime(os::WallTime t) {
+// Seconds with so many digits behind the point, counted in `Fraction`.
+template <class Fraction>
+std::string Format(WallTime t, int digits) {
   const auto day = std::chrono::floor<std::chrono::days>(t);
   const std::chrono::year_month_day date(day);
-  const std::chrono::hh_mm_ss time(t - day);
+  const std::chrono::hh_mm_ss time(std::chrono::floor<Fraction>(t - day));
   std::array<char, 64> text;
-  std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%09dZ", static_cast<int>(date.year()),
+  std::snprintf(text.data(), text.size(), "%04d-%02u-%02uT%02d:%02d:%02d.%0*dZ", static_cast<int>(date.year()),
                 static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
                 static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
-                static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
+                static_cast<int>(time.seconds().count()), digits, static_cast<int>(time.subseconds().count()));
   return text.data();
 }
 
-std::optional<os::WallTime> ParseTime(std::string_view text) {
+}  // namespace
+
+std::string FormatTime(WallTime t) { return Format<std::chrono::microseconds>(t, 6); }
+
+std::string FormatNanoTime(WallTime t) { return Format<std::chrono::nanoseconds>(t, 9); }
+
+std::optional<WallTime> ParseTime(std::string_view text) {
   if (text.size() < 20 || text[4] != '-' || text[7] != '-' || text[10] != 'T' || text[13] != ':' || text[16] != ':')
     return std::nullopt;
   const int year = Digits(text, 0, 4);
@@ -70,8 +76,8 @@ std::optional<os::WallTime> ParseTime(std::string_view text) {
   const std::chrono::nanoseconds fraction = TakeFraction(text);
   const std::optional<std::chrono::minutes> offset = ParseOffset(text);
   if (!offset) return std::nullopt;
-  return os::WallTime(std::chrono::sys_days(date)) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
+  return WallTime(std::chrono::sys_days(date)) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
          std::chrono::seconds(second) + fraction - *offset;
 }
 
-}  // namespace berth::runtime
+}  // namespace berth

@@ -1,15 +1,15 @@
-#include "runtime/time_text.h"
+#include "base/time_text.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace berth::runtime {
+namespace berth {
 namespace {
 
 TEST(TimeTextTest, NanosecondsAreAlwaysNineDigits) {
-  EXPECT_EQ(FormatNanoTime(os::WallTime{}), "1970-01-01T00:00:00.000000000Z");
-  EXPECT_EQ(FormatNanoTime(os::WallTime(std::chrono::nanoseconds(1'767'323'045'000'000'007))),
+  EXPECT_EQ(FormatNanoTime(WallTime{}), "1970-01-01T00:00:00.000000000Z");
+  EXPECT_EQ(FormatNanoTime(WallTime(std::chrono::nanoseconds(1'767'323'045'000'000'007))),
             "2026-01-02T03:04:05.000000007Z");
 }
 
@@ -20,7 +20,7 @@ TEST(TimeTextTest, ParsesFractionsAndOffsets) {
   EXPECT_EQ(ParseTime("2026-01-02T03:04:05.123456789987Z"), *base + std::chrono::nanoseconds(123456789));
   EXPECT_EQ(ParseTime("2026-01-02T05:34:05+02:30"), base);
   EXPECT_EQ(ParseTime("2026-01-01T20:04:05.0-07:00"), base);
-  EXPECT_EQ(ParseTime(os::FormatTime(*base)), base);
+  EXPECT_EQ(ParseTime(FormatTime(*base)), base);
 }
 
 TEST(TimeTextTest, RefusesEverythingElse) {
@@ -36,10 +36,10 @@ TEST(TimeTextTest, RefusesEverythingElse) {
 TEST(TimeTextTest, WhatIsWrittenReadsBack) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 2000; ++i) {
-    const os::WallTime t(std::chrono::nanoseconds(static_cast<std::int64_t>(random() % 7'000'000'000'000'000'000ULL)));
+    const WallTime t(std::chrono::nanoseconds(static_cast<std::int64_t>(random() % 7'000'000'000'000'000'000ULL)));
     EXPECT_EQ(ParseTime(FormatNanoTime(t)), t) << FormatNanoTime(t);
   }
 }
 
 }  // namespace
-}  // namespace berth::runtime
+}  // namespace berth

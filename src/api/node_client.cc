@@ -1,0 +1,92 @@
+#include "api/node_client.h"
+
+#include <utility>
+
+#include "codec/views.h"
+
+namespace berth::api {
+namespace {
+
+std::string PodPath(std::string_view what, const std::string& namespace_, const std::string& name) {
+  return "/v1/" + std::string(what) + "/" + EncodeQuery(namespace_) + "/" + EncodeQuery(name);
+}
+
+/// A path with its query.
+class Path {
+ public:
+  explicit Path(std::string path) : text_(std::move(path)) {}
+  /// Nothing for "".
+  Path& Add(const char* key, const std::string& value) {
+    if (value.empty()) return *this;
+    text_ += separator_ + (key + ("=" + EncodeQuery(value)));
+    separator_ = '&';
+    return *this;
+  }
+  Path& Add(const char* key, const std::optional<std::size_t>& value) {
+    return Add(key, value ? std::to_string(*value) : "");
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  char separator_ = '?';
+};
+
+Result<std::string> CommandBody(const ExecQuery& query) {
+  const codec::Json body = {{"command", query.command}, {"timeoutSeconds", query.limit.count()}};
+  std::string text = codec::FormatJson(body);
+  if (const auto back = codec::ParseJson(text, "command"); back && *back == body) return text;
+  return Fail(Code::kInvalid, "the command has bytes that are not UTF-8, which a container runtime does not take");
+}
+
+}  // namespace
+
+template <class T>
+Result<T> NodeClient::Ask(std::string_view method, const std::string& path, Result<T> (*read)(const codec::Json&),
+                          const std::string& body, std::chrono::seconds beyond) const {
+  BERTH_TRY(const codec::Json json, Call(socket_, method, path, body, timeout_ + beyond));
+  auto value = read(json);
+  if (!value) return Wrap(std::move(value).error(), "answer of berthd on " + socket_);
+  return value;
+}
+
+Result<DaemonStatus> NodeClient::Status() const { return Ask("GET", "/v1/status", codec::DaemonStatusFromJson); }
+Result<Machine> NodeClient::GetMachine() const { return Ask("GET", "/v1/machine", codec::MachineFromJson); }
+Result<NodeView> NodeClient::Node() const { return Ask("GET", "/v1/node", codec::NodeViewFromJson); }
+Result<Ledger> NodeClient::GetLedger() const { return Ask("GET", "/v1/ledger", codec::LedgerFromJson); }
+Result<PodList> NodeClient::Pods() const { return Ask("GET", "/v1/pods", codec::PodListFromJson); }
+Result<TreeView> NodeClient::Tree() const { return Ask("GET", "/v1/tree", codec::TreeViewFromJson); }
+Result<ImageList> NodeClient::Images() const { return Ask("GET", "/v1/images", codec::ImageListFromJson); }
+
+Result<PodDetails> NodeClient::GetPod(const std::string& namespace_, const std::string& name) const {
+  return Ask("GET", PodPath("pods", namespace_, name), codec::PodDetailsFromJson);
+}
+
+Result<StoredPods> NodeClient::ApplyPods(const std::string& manifests) const {
+  return Ask("POST", "/v1/pods", codec::StoredPodsFromJson, manifests);
+}
+
+Result<DeletedPod> NodeClient::DeletePod(const std::string& namespace_, const std::string& name) const {
+  return Ask("DELETE", PodPath("pods", namespace_, name), codec::DeletedPodFromJson);
+}
+
+Result<EventList> NodeClient::Events(const EventQuery& query) const {
+  Path path("/v1/events");
+  path.Add("since", query.since).Add("pod", query.pod).Add("limit", query.limit);
+  return Ask("GET", path.text(), codec::EventListFromJson);
+}
+
+Result<LogPage> NodeClient::Logs(const LogQuery& query) const {
+  Path path(PodPath("logs", query.namespace_, query.pod) + "/" + EncodeQuery(query.container));
+  path.Add("tail", query.tail).Add("since", query.since).Add("previous", query.previous ? "1" : "");
+  path.Add("follow", query.follow ? "1" : "").Add("log", query.log).Add("after", query.after);
+  return Ask("GET", path.text(), codec::LogPageFromJson);
+}
+
+Result<CommandEnd> NodeClient::Exec(const ExecQuery& query) const {
+  BERTH_TRY(const std::string body, CommandBody(query));
+  return Ask("POST", PodPath("exec", query.namespace_, query.pod) + "/" + EncodeQuery(query.container),
+             codec::CommandEndFromJson, body, query.limit);
+}
+
+}  // namespace berth::api

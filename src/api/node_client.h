@@ -1,0 +1,56 @@
+// What a running berthd tells and does, as values: client of the local API for the command line and tests.
+#ifndef BERTH_API_NODE_CLIENT_H_
+#define BERTH_API_NODE_CLIENT_H_
+
+#include <chrono>
+#include <string>
+
+#include "api/client.h"
+#include "api/queries.h"
+#include "base/result.h"
+#include "model/answers.h"
+#include "model/daemon_status.h"
+#include "model/event.h"
+#include "model/ledger.h"
+#include "model/machine.h"
+#include "model/node_snapshot.h"
+#include "model/pod_view.h"
+#include "model/tree_view.h"
+
+namespace berth::api {
+
+/// One function per call of docs/reference/api.md. Errors of each: as Call; kInvalid naming the field of an answer that
+/// makes no sense. Thread: any; every call makes its own connection.
+class NodeClient {
+ public:
+  /// `timeout`: of a call, beyond the time of what it asks for.
+  explicit NodeClient(std::string socket, std::chrono::seconds timeout = std::chrono::seconds(30))
+      : socket_(std::move(socket)), timeout_(timeout) {}
+
+  Result<DaemonStatus> Status() const;
+  Result<Machine> GetMachine() const;
+  Result<NodeView> Node() const;
+  Result<Ledger> GetLedger() const;
+  Result<PodList> Pods() const;
+  Result<PodDetails> GetPod(const std::string& namespace_, const std::string& name) const;
+  Result<TreeView> Tree() const;
+  Result<StoredPods> ApplyPods(const std::string& manifests) const;
+  Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) const;
+  Result<EventList> Events(const EventQuery& query) const;
+  Result<LogPage> Logs(const LogQuery& query) const;
+  /// Errors also: kInvalid when the command has bytes that are not UTF-8.
+  Result<CommandEnd> Exec(const ExecQuery& query) const;
+  Result<ImageList> Images() const;
+
+ private:
+  template <class T>
+  Result<T> Ask(std::string_view method, const std::string& path, Result<T> (*read)(const codec::Json&),
+                const std::string& body = {}, std::chrono::seconds beyond = std::chrono::seconds(0)) const;
+
+  std::string socket_;
+  std::chrono::seconds timeout_;
+};
+
+}  // namespace berth::api
+
+#endif  // BERTH_API_NODE_CLIENT_H_

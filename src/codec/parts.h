@@ -1,0 +1,57 @@
+// Parts that several values have in common. For this room only.
+#ifndef BERTH_CODEC_PARTS_H_
+#define BERTH_CODEC_PARTS_H_
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time_text.h"
+#include "codec/reader.h"
+#include "codec/views.h"
+
+namespace berth::codec {
+
+// Readers note what is wrong where they find it (codec/reader.h).
+QosClass ReadQos(const Reader& reader);
+ContainerKind ReadContainerKind(const Reader& reader);
+TopologyHint ReadHint(const Reader& reader);
+Trace ReadTrace(const Reader& reader);
+std::vector<Event> ReadEvents(const Reader& reader);
+Pod ReadPod(const Reader& reader);  ///< v1.Pod as ToJson(Pod) writes it
+
+template <class Items, class Write>
+Json ListJson(const Items& items, Write&& write) {
+  Json out = Json::array();
+  for (const auto& item : items) out.push_back(write(item));
+  return out;
+}
+
+template <class Item>
+Json ListJson(const std::vector<Item>& items) {
+  return ListJson(items, [](const Item& item) { return ToJson(item); });
+}
+
+/// "" for no time.
+inline std::string TimeJson(const std::optional<WallTime>& time) { return time ? FormatTime(*time) : ""; }
+inline std::optional<WallTime> ReadTime(const Reader& reader) {
+  const std::string text = reader.String();
+  if (text.empty()) return std::nullopt;
+  const auto time = ParseTime(text);
+  if (!time) reader.Note("expected a time like 2026-01-02T03:04:05Z");
+  return time;
+}
+
+/// What `read` makes of `json`, or the first problem it met.
+template <class Read>
+auto ReadWhole(const Json& json, Read&& read) -> Result<decltype(read(std::declval<const Reader&>()))> {
+  Reader::Problem problem;
+  auto out = read(Reader(json, "", problem));
+  if (problem.error) return std::unexpected(*std::move(problem.error));
+  return out;
+}
+
+}  // namespace berth::codec
+
+#endif  // BERTH_CODEC_PARTS_H_

@@ -1,0 +1,167 @@
+// v1.Pod as ToJson(Pod) writes it, read back. Manifests of people go through room manifest, which says what they got
+// wrong.
+#include "codec/parts.h"
+
+namespace berth::codec {
+namespace {
+
+std::string TextOf(const Reader& reader, const char* key) {
+  return reader.Has(key) ? reader.Field(key).String() : std::string();
+}
+std::vector<std::string> TextsOf(const Reader& reader, const char* key) {
+  return reader.Has(key) ? reader.Field(key).Strings() : std::vector<std::string>();
+}
+bool FlagOf(const Reader& reader, const char* key) { return reader.Has(key) && reader.Field(key).Bool(); }
+std::optional<bool> MaybeFlagOf(const Reader& reader, const char* key) {
+  return reader.Has(key) ? std::optional(reader.Field(key).Bool()) : std::nullopt;
+}
+std::optional<std::int64_t> MaybeNumberOf(const Reader& reader, const char* key) {
+  return reader.Has(key) ? std::optional(reader.Field(key).Integer<std::int64_t>()) : std::nullopt;
+}
+ResourceList AmountsOf(const Reader& reader, const char* key) {
+  return reader.Has(key) ? reader.Field(key).Resources() : ResourceList();
+}
+std::map<std::string, std::string> PairsOf(const Reader& reader, const char* key) {
+  std::map<std::string, std::string> out;
+  if (!reader.Has(key)) return out;
+  for (const auto& [name, value] : reader.Field(key).Members()) out.emplace(name, value.String());
+  return out;
+}
+/// Items of a list that may be left out.
+std::vector<Reader> ItemsOf(const Reader& reader, const char* key) {
+  return reader.Has(key) ? reader.Field(key).Items() : std::vector<Reader>();
+}
+
+Resources ReadResources(const Reader& reader) {
+  return {.requests = AmountsOf(reader, "requests"), .limits = AmountsOf(reader, "limits")};
+}
+
+SecurityContext ReadSecurity(const Reader& above) {
+  SecurityContext out;
+  if (!above.Has("securityContext")) return out;
+  const Reader reader = above.Field("securityContext");
+  out.run_as_user = MaybeNumberOf(reader, "runAsUser");
+  out.run_as_group = MaybeNumberOf(reader, "runAsGroup");
+  out.run_as_non_root = MaybeFlagOf(reader, "runAsNonRoot");
+  out.privileged = MaybeFlagOf(reader, "privileged");
+  out.read_only_root = MaybeFlagOf(reader, "readOnlyRootFilesystem");
+  out.allow_privilege_escalation = MaybeFlagOf(reader, "allowPrivilegeEscalation");
+  if (reader.Has("capabilities")) {
+    const Reader capabilities = reader.Field("capabilities");
+    out.add_capabilities = TextsOf(capabilities, "add");
+    out.drop_capabilities = TextsOf(capabilities, "drop");
+  }
+  if (reader.Has("seccompProfile")) {
+    const Reader seccomp = reader.Field("seccompProfile");
+    out.seccomp = TextOf(seccomp, "type");
+    out.seccomp_localhost = TextOf(seccomp, "localhostProfile");
+  }
+  return out;
+}
+
+Volume ReadVolume(const Reader& reader) {
+  Volume out;
+  out.name = reader.Field("name").String();
+  for (const auto& [key, source] : reader.Members()) {
+    if (key == "name") continue;
+    if (key == "emptyDir") {
+      out.in_memory = TextOf(source, "medium") == "Memory";
+    } else if (key == "hostPath") {
+      out.kind = Volume::Kind::kHostPath;
+      out.host_path = source.Field("path").String();
+      out.type = TextOf(source, "type");
+    } else {
+      out.kind = Volume::Kind::kOther;
+      out.type = key;
+    }
+  }
+  return out;
+}
+
+VolumeMount ReadMount(const Reader& reader) {
+  return {.name = reader.Field("name").String(),
+          .mount_path = reader.Field("mountPath").String(),
+          .sub_path = TextOf(reader, "subPath"),
+          .read_only = FlagOf(reader, "readOnly"),
+          .propagation = TextOf(reader, "mountPropagation")};
+}
+
+EnvVar ReadEnv(const Reader& reader) {
+  EnvVar out;
+  out.name = reader.Field("name").String();
+  if (reader.Has("valueFrom"))
+    out.field_path = reader.Field("valueFrom").Field("fieldRef").Field("fieldPath").String();
+  else
+    out.value = reader.Field("value").String();
+  return out;
+}
+
+void ReadHooks(const Reader& container, Container& out) {
+  if (!container.Has("lifecycle")) return;
+  const Reader hooks = container.Field("lifecycle");
+  if (hooks.Has("postStart")) out.post_start_exec = hooks.Field("postStart").Field("exec").Field("command").Strings();
+  if (!hooks.Has("preStop")) return;
+  const Reader stop = hooks.Field("preStop");
+  if (stop.Has("sleep")) out.pre_stop_sleep_s = stop.Field("sleep").Field("seconds").Integer<std::int64_t>();
+  if (stop.Has("exec")) out.pre_stop_exec = stop.Field("exec").Field("command").Strings();
+}
+
+Container ReadContainer(const Reader& reader) {
+  Container out;
+  out.name = reader.Field("name").String();
+  out.image = TextOf(reader, "image");
+  out.image_pull_policy = TextOf(reader, "imagePullPolicy");
+  out.command = TextsOf(reader, "command");
+  out.args = TextsOf(reader, "args");
+  out.working_dir = TextOf(reader, "workingDir");
+  for (const Reader& item : ItemsOf(reader, "env")) out.env.push_back(ReadEnv(item));
+  out.resources = ReadResources(reader.Field("resources"));
+  out.restartable_init = TextOf(reader, "restartPolicy") == "Always";
+  ReadHooks(reader, out);
+  for (const Reader& item : ItemsOf(reader, "volumeMounts")) out.mounts.push_back(ReadMount(item));
+  out.security = ReadSecurity(reader);
+  return out;
+}
+
+void ReadMetadata(const Reader& reader, Pod& pod) {
+  pod.name = reader.Field("name").String();
+  pod.namespace_ = reader.Field("namespace").String();
+  pod.uid = TextOf(reader, "uid");
+  pod.labels = PairsOf(reader, "labels");
+  pod.annotations = PairsOf(reader, "annotations");
+  pod.creation_timestamp = TextOf(reader, "creationTimestamp");
+}
+
+void ReadSpec(const Reader& reader, Pod& pod) {
+  pod.node_name = TextOf(reader, "nodeName");
+  if (reader.Has("priority")) pod.priority = reader.Field("priority").Integer<std::int32_t>();
+  pod.priority_class = TextOf(reader, "priorityClassName");
+  pod.host_network = FlagOf(reader, "hostNetwork");
+  pod.hostname = TextOf(reader, "hostname");
+  pod.restart_policy =
+      reader.Field("restartPolicy").OneOf({RestartPolicy::kAlways, RestartPolicy::kOnFailure, RestartPolicy::kNever});
+  pod.termination_grace_s = reader.Field("terminationGracePeriodSeconds").Integer<std::int64_t>();
+  pod.overhead = AmountsOf(reader, "overhead");
+  if (reader.Has("resources")) pod.resources = ReadResources(reader.Field("resources"));
+  pod.security = ReadSecurity(reader);
+  for (const Reader& item : ItemsOf(reader, "volumes")) pod.volumes.push_back(ReadVolume(item));
+  for (const Reader& item : ItemsOf(reader, "initContainers")) pod.init_containers.push_back(ReadContainer(item));
+  for (const Reader& item : reader.Field("containers").Items()) pod.containers.push_back(ReadContainer(item));
+}
+
+}  // namespace
+
+Pod ReadPod(const Reader& reader) {
+  Pod pod;
+  ReadMetadata(reader.Field("metadata"), pod);
+  ReadSpec(reader.Field("spec"), pod);
+  if (!reader.Has("status")) return pod;
+  const Reader status = reader.Field("status");
+  pod.phase = TextOf(status, "phase");
+  if (status.Has("qosClass")) pod.status_qos = ReadQos(status.Field("qosClass"));
+  return pod;
+}
+
+Result<Pod> PodFromJson(const Json& json) { return ReadWhole(json, ReadPod); }
+
+}  // namespace berth::codec

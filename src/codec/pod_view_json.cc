@@ -1,0 +1,181 @@
+#include <memory>
+
+#include "codec/parts.h"
+
+namespace berth::codec {
+namespace {
+
+/// null for nothing.
+Json OptionalJson(const std::optional<int>& value) { return value ? Json(*value) : Json(); }
+
+std::optional<int> ReadOptional(const Reader& reader) {
+  return reader.IsNull() ? std::nullopt : std::optional(reader.Integer<int>());
+}
+
+Json EndJson(const std::optional<ContainerEnd>& end) {
+  if (!end) return nullptr;
+  return {{"attempt", end->attempt},
+          {"exitCode", OptionalJson(end->exit_code)},
+          {"reason", end->reason},
+          {"message", end->message},
+          {"finishedAt", end->finished_at}};
+}
+
+std::optional<ContainerEnd> ReadEnd(const Reader& reader) {
+  if (reader.IsNull()) return std::nullopt;
+  return ContainerEnd{.attempt = reader.Field("attempt").Integer<int>(),
+                      .exit_code = ReadOptional(reader.Field("exitCode")),
+                      .reason = reader.Field("reason").String(),
+                      .message = reader.Field("message").String(),
+                      .finished_at = reader.Field("finishedAt").String()};
+}
+
+void AddRun(Json& out, const ContainerRun& run) {
+  if (run.pid > 0) out["pid"] = run.pid;
+  if (run.exit_code) out["exitCode"] = *run.exit_code;
+  out["startedAt"] = run.started_at;
+  if (!run.finished_at.empty()) out["finishedAt"] = run.finished_at;
+  out["logPath"] = run.log_path;
+}
+
+std::optional<ContainerRun> ReadRun(const Reader& reader) {
+  if (!reader.Has("startedAt")) return std::nullopt;
+  ContainerRun run;
+  if (reader.Has("pid")) run.pid = reader.Field("pid").Integer<int>();
+  if (reader.Has("exitCode")) run.exit_code = reader.Field("exitCode").Integer<int>();
+  run.started_at = reader.Field("startedAt").String();
+  if (reader.Has("finishedAt")) run.finished_at = reader.Field("finishedAt").String();
+  run.log_path = reader.Field("logPath").String();
+  return run;
+}
+
+void AddPlace(Json& out, const ContainerPlace& place, const CpuSet& shared) {
+  out["cpus"] = FormatIds(place.cpus ? *place.cpus : shared);
+  out["exclusive"] = place.cpus.has_value();
+  if (place.known) {
+    out["memoryNodes"] = FormatIds(place.memory_nodes);
+    Json devices = Json::object();
+    for (const DeviceAssignment& device : place.devices) devices[device.resource] = device.ids;
+    out["devices"] = std::move(devices);
+    out["hint"] = place.hint ? ToJson(*place.hint) : Json();
+  }
+  out["cgroup"] = place.cgroup;
+}
+
+std::optional<ContainerPlace> ReadPlace(const Reader& reader, CpuSet& shared) {
+  if (!reader.Has("cgroup")) return std::nullopt;
+  ContainerPlace place;
+  CpuSet cpus = reader.Field("cpus").Ids<CpuSet>();
+  if (reader.Field("exclusive").Bool())
+    place.cpus = std::move(cpus);
+  else
+    shared = std::move(cpus);
+  place.known = reader.Has("hint");
+  if (place.known) {
+    place.memory_nodes = reader.Field("memoryNodes").Ids<NodeSet>();
+    for (const auto& [resource, ids] : reader.Field("devices").Members())
+      place.devices.push_back({resource, ids.Strings()});
+    if (const Reader hint = reader.Field("hint"); !hint.IsNull()) place.hint = ReadHint(hint);
+  }
+  place.cgroup = reader.Field("cgroup").String();
+  return place;
+}
+
+Json ContainerJson(const ContainerView& container, const CpuSet& shared) {
+  Json out = {
+      {"name", container.name},      {"kind", std::string(Name(container.kind))},   {"image", container.image},
+      {"id", container.id},          {"state", std::string(Name(container.phase))}, {"reason", container.reason},
+      {"message", container.message}};
+  if (container.last) AddRun(out, *container.last);
+  out["restarts"] = container.restarts;
+  out["lastEnd"] = EndJson(container.last_end);
+  if (container.place) AddPlace(out, *container.place, shared);
+  return out;
+}
+
+ContainerView ReadContainer(const Reader& reader, CpuSet& shared) {
+  ContainerView out;
+  out.name = reader.Field("name").String();
+  out.kind = ReadContainerKind(reader.Field("kind"));
+  out.image = reader.Field("image").String();
+  out.id = reader.Field("id").String();
+  out.phase =
+      reader.Field("state").OneOf({ContainerPhase::kWaiting, ContainerPhase::kRunning, ContainerPhase::kExited});
+  out.reason = reader.Field("reason").String();
+  out.message = reader.Field("message").String();
+  out.last = ReadRun(reader);
+  out.restarts = reader.Field("restarts").Integer<int>();
+  out.last_end = ReadEnd(reader.Field("lastEnd"));
+  out.place = ReadPlace(reader, shared);
+  return out;
+}
+
+std::shared_ptr<const PodView> ReadView(const Reader& reader, CpuSet& shared) {
+  PodView out;
+  out.namespace_ = reader.Field("namespace").String();
+  out.name = reader.Field("name").String();
+  out.uid = reader.Field("uid").String();
+  out.source = reader.Field("source").String();
+  out.file = reader.Field("file").String();
+  out.qos = ReadQos(reader.Field("qosClass"));
+  out.phase =
+      reader.Field("phase").OneOf({PodPhase::kPending, PodPhase::kRunning, PodPhase::kSucceeded, PodPhase::kFailed});
+  out.reason = reader.Field("reason").String();
+  out.message = reader.Field("message").String();
+  out.details = reader.Field("details").Strings();
+  out.admitted_at = ReadTime(reader.Field("admittedAt"));
+  out.requests = reader.Field("requests").Resources();
+  for (const Reader& item : reader.Field("containers").Items()) out.containers.push_back(ReadContainer(item, shared));
+  return std::make_shared<const PodView>(std::move(out));
+}
+
+}  // namespace
+
+Json ToJson(const PodView& pod, const CpuSet& shared) {
+  return {{"namespace", pod.namespace_},
+          {"name", pod.name},
+          {"uid", pod.uid},
+          {"source", pod.source},
+          {"file", pod.file},
+          {"qosClass", std::string(Name(pod.qos))},
+          {"phase", std::string(Name(pod.phase))},
+          {"reason", pod.reason},
+          {"message", pod.message},
+          {"details", pod.details},
+          {"admittedAt", TimeJson(pod.admitted_at)},
+          {"requests", ToJson(pod.requests)},
+          {"containers", ListJson(pod.containers, [&](const ContainerView& c) { return ContainerJson(c, shared); })}};
+}
+
+Json ToJson(const PodList& pods) {
+  return {{"pods", ListJson(pods.pods, [&](const auto& pod) { return ToJson(*pod, pods.shared); })}};
+}
+
+Json ToJson(const PodDetails& pod) {
+  Json out = ToJson(*pod.view, pod.shared);
+  out["trace"] = ToJson(pod.trace);
+  out["manifest"] = ToJson(pod.manifest);
+  out["events"] = ListJson(pod.events);
+  return out;
+}
+
+Result<PodList> PodListFromJson(const Json& json) {
+  return ReadWhole(json, [](const Reader& reader) {
+    PodList out;
+    for (const Reader& item : reader.Field("pods").Items()) out.pods.push_back(ReadView(item, out.shared));
+    return out;
+  });
+}
+
+Result<PodDetails> PodDetailsFromJson(const Json& json) {
+  return ReadWhole(json, [](const Reader& reader) {
+    PodDetails out;
+    out.view = ReadView(reader, out.shared);
+    out.trace = ReadTrace(reader.Field("trace"));
+    out.manifest = ReadPod(reader.Field("manifest"));
+    out.events = ReadEvents(reader.Field("events"));
+    return out;
+  });
+}
+
+}  // namespace berth::codec

@@ -1,0 +1,50 @@
+// What berthd tells about itself, its node and its pods as the JSON of docs/reference/api.md, and read back. Sets,
+// amounts and names as in codec.h, times in RFC 3339.
+//
+// Errors of all readers: kInvalid naming the field. Unknown fields are ignored. A value that was read gives the JSON it
+// was read from.
+#ifndef BERTH_CODEC_VIEWS_H_
+#define BERTH_CODEC_VIEWS_H_
+
+#include "base/result.h"
+#include "codec/codec.h"
+#include "model/answers.h"
+#include "model/daemon_status.h"
+#include "model/event.h"
+#include "model/node_snapshot.h"
+#include "model/pod_view.h"
+#include "model/tree_view.h"
+
+namespace berth::codec {
+
+Json ToJson(const DaemonStatus& status);
+Json ToJson(const NodeView& node);
+Json ToJson(const PodView& pod, const CpuSet& shared);
+Json ToJson(const PodList& pods);
+Json ToJson(const PodDetails& pod);
+Json ToJson(const TreeView& tree);
+Json ToJson(const Event& event);
+Json ToJson(const EventList& events);
+Json ToJson(const StoredPod& pod);
+Json ToJson(const StoredPods& pods);
+Json ToJson(const DeletedPod& pod);
+Json ToJson(const LogEntry& entry);
+Json ToJson(const LogPage& page);
+Json ToJson(const CommandEnd& end);  ///< outputs in base64
+Json ToJson(const ImageList& images);
+
+Result<DaemonStatus> DaemonStatusFromJson(const Json& json);
+Result<NodeView> NodeViewFromJson(const Json& json);
+Result<PodList> PodListFromJson(const Json& json);
+Result<PodDetails> PodDetailsFromJson(const Json& json);
+Result<TreeView> TreeViewFromJson(const Json& json);
+Result<EventList> EventListFromJson(const Json& json);
+Result<StoredPods> StoredPodsFromJson(const Json& json);
+Result<DeletedPod> DeletedPodFromJson(const Json& json);
+Result<LogPage> LogPageFromJson(const Json& json);
+Result<CommandEnd> CommandEndFromJson(const Json& json);
+Result<ImageList> ImageListFromJson(const Json& json);
+
+}  // namespace berth::codec
+
+#endif  // BERTH_CODEC_VIEWS_H_

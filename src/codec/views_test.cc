@@ -1,0 +1,299 @@
+#include "codec/views.h"
+
+#include <gtest/gtest.h>
+
+#include "codec/generator_test.h"
+
+namespace berth::codec {
+namespace {
+
+constexpr std::uint64_t kSeeds = 300;
+
+/// Random values of everything berthd tells.
+class Views : public Generator {
+ public:
+  using Generator::Generator;
+
+  std::vector<std::string> Words() {
+    std::vector<std::string> out;
+    for (std::uint64_t n = Below(3); n > 0; --n) out.push_back(Word());
+    return out;
+  }
+  int Small() { return static_cast<int>(Below(1000)); }
+  /// Microseconds, as texts have them.
+  WallTime Time() {
+    return WallTime(std::chrono::microseconds(static_cast<std::int64_t>(Below(4'000'000'000'000'000))));
+  }
+  std::string TimeText() { return Coin() ? FormatNanoTime(Time()) : ""; }
+
+  ContainerRun Run() {
+    ContainerRun out{.pid = Coin() ? 1 + Small() : 0,
+                     .exit_code = {},
+                     .started_at = TimeText(),
+                     .finished_at = TimeText(),
+                     .log_path = Word()};
+    if (Coin()) out.exit_code = Small();
+    return out;
+  }
+  ContainerPlace Place() {
+    ContainerPlace out;
+    if (Coin()) out.cpus = Ids<CpuSet>(300);
+    out.known = Coin();
+    if (out.known) {
+      out.memory_nodes = Ids<NodeSet>(64);
+      if (Coin()) out.devices = {{"vendor.example/gpu", Words()}, {"vendor.example/nic", {"a"}}};
+      if (Coin()) out.hint = TopologyHint{.nodes = Ids<NodeSet>(64), .preferred = Coin()};
+    }
+    out.cgroup = Word();
+    return out;
+  }
+  ContainerView OneContainer() {
+    ContainerView out;
+    out.name = Word();
+    out.kind = static_cast<ContainerKind>(Below(3));
+    out.image = Word();
+    out.id = Word();
+    out.phase = static_cast<ContainerPhase>(Below(3));
+    out.reason = Word();
+    out.message = Word();
+    if (Coin()) out.last = Run();
+    out.restarts = Small();
+    if (Coin()) out.last_end = ContainerEnd{Small(), std::nullopt, Word(), Word(), TimeText()};
+    if (out.last_end && Coin()) out.last_end->exit_code = Small();
+    if (Coin()) out.place = Place();
+    return out;
+  }
+  PodView OneView() {
+    PodView out;
+    out.namespace_ = Word();
+    out.name = Word();
+    out.uid = Word();
+    out.source = Word();
+    out.file = Word();
+    out.qos = static_cast<QosClass>(Below(3));
+    out.phase = static_cast<PodPhase>(Below(4));
+    out.reason = Word();
+    out.message = Word();
+    out.details = Words();
+    if (Coin()) out.admitted_at = Time();
+    out.requests = List();
+    for (std::uint64_t n = Below(4); n > 0; --n) out.containers.push_back(OneContainer());
+    return out;
+  }
+  Event OneEvent() {
+    return {.id = 0,
+            .time = Time(),
+            .type = Coin() ? EventType::kNormal : EventType::kWarning,
+            .reason = Word(),
+            .object = Word(),
+            .message = Word(),
+            .count = Below(99)};
+  }
+  PodDetails Details() {
+    PodDetails out;
+    out.view = std::make_shared<const PodView>(OneView());
+    out.shared = Ids<CpuSet>(64);
+    out.trace.Add(Word(), Word(), Word(), Word());
+    out.manifest = Manifest();
+    for (std::uint64_t n = Below(3); n > 0; --n) out.events.push_back(OneEvent());
+    return out;
+  }
+
+  SecurityContext Security() {
+    SecurityContext out;
+    if (Coin()) out.run_as_user = Small();
+    if (Coin()) out.run_as_group = Small();
+    if (Coin()) out.run_as_non_root = Coin();
+    if (Coin()) out.privileged = Coin();
+    if (Coin()) out.read_only_root = Coin();
+    if (Coin()) out.allow_privilege_escalation = Coin();
+    out.add_capabilities = Words();
+    out.drop_capabilities = Words();
+    if (Coin()) out.seccomp = "Localhost";
+    if (Coin()) out.seccomp_localhost = "p.json";
+    return out;
+  }
+  Container OneManifestContainer() {
+    Container out;
+    out.name = Word();
+    if (Coin()) out.image = Word();
+    if (Coin()) out.image_pull_policy = "Always";
+    out.command = Words();
+    out.args = Words();
+    if (Coin()) out.working_dir = "/tmp";
+    if (Coin())
+      out.env = {{.name = "A", .value = Word(), .field_path = ""}, {.name = "B", .value = "", .field_path = "f"}};
+    out.resources = {.requests = List(), .limits = List()};
+    out.restartable_init = Coin();
+    out.post_start_exec = Words();
+    out.pre_stop_exec = Words();
+    out.pre_stop_sleep_s = static_cast<std::int64_t>(Below(3));
+    if (Coin()) out.mounts = {{Word(), "/m", "s", true, "Bidirectional"}, {Word(), "/n", "", false, ""}};
+    out.security = Security();
+    return out;
+  }
+  Pod Manifest() {
+    Pod out;
+    out.name = Word();
+    out.namespace_ = Word();
+    if (Coin()) out.uid = Word();
+    if (Coin()) out.labels = {{"a", Word()}};
+    if (Coin()) out.annotations = {{"b", Word()}};
+    for (std::uint64_t n = Below(3); n > 0; --n) out.init_containers.push_back(OneManifestContainer());
+    for (std::uint64_t n = Below(3); n > 0; --n) {
+      out.containers.push_back(OneManifestContainer());
+      out.containers.back().restartable_init = false;
+    }
+    out.restart_policy = static_cast<RestartPolicy>(Below(3));
+    out.termination_grace_s = Small();
+    out.overhead = List();
+    if (Coin()) out.resources = Resources{.requests = List(), .limits = List()};
+    if (Coin()) out.node_name = Word();
+    out.priority = Small();
+    if (Coin()) out.priority_class = Word();
+    out.host_network = Coin();
+    if (Coin()) out.hostname = Word();
+    if (Coin())
+      out.volumes = {{.name = "v", .kind = Volume::Kind::kHostPath, .host_path = "/h", .type = "Directory"},
+                     {.name = "e", .in_memory = Coin()},
+                     {.name = "s", .kind = Volume::Kind::kOther, .type = "secret"}};
+    out.security = Security();
+    if (Coin()) out.status_qos = QosClass::kBurstable;
+    if (Coin()) out.phase = "Running";
+    return out;
+  }
+
+  DaemonStatus Status() {
+    DaemonStatus out;
+    out.version = Word();
+    out.node_name = Word();
+    out.pid = Small();
+    if (Coin()) out.started_at = Time();
+    out.cgroup_version = Word();
+    out.runtime = Word();
+    out.runtime_endpoint = Word();
+    out.machine_source = Word();
+    out.ledger_revision = Below(~std::uint64_t{0});
+    out.pods = Below(500);
+    out.cgroup_writes = Below(~std::uint64_t{0});
+    if (Coin()) out.runtime_calls = {{"Version", {.calls = Below(99), .failed = Below(9)}}};
+    out.pod_folder = Word();
+    out.cgroup_root = Word();
+    out.cgroup_driver = Word();
+    if (Coin()) out.history = HistoryStatus{Word(), Below(99), Below(9), Below(9), Word()};
+    out.warnings = Words();
+    return out;
+  }
+  NodeView Node() {
+    return {.capacity = List(),
+            .allocatable = List(),
+            .reserved_cpus = Ids<CpuSet>(64),
+            .all_cpus = Ids<CpuSet>(64),
+            .cpu_policy = Word(),
+            .memory_policy = Word(),
+            .topology_policy = Word(),
+            .topology_scope = Word(),
+            .node_fit = Coin(),
+            .kubelet_configuration = Word(),
+            .conditions = {.memory_pressure = Coin(),
+                           .pid_pressure = Coin(),
+                           .ledger_problem = Word(),
+                           .pool_problem = Word(),
+                           .releasing = Words()}};
+  }
+  TreeView Tree() {
+    TreeView out{.cgroup_version = Word(), .driver = Word(), .root = Word(), .host_groups = {}, .groups = {}};
+    if (Coin()) out.host_groups = {{Word(), Word(), Small(), std::nullopt, Word()}, {Word(), Word(), 1, Size(), ""}};
+    for (std::uint64_t n = Below(3); n > 0; --n)
+      out.groups.push_back({Word(), Word(), Word(), {{Word(), "1", "1", Word()}, {Word(), "1", "2", Word()}}});
+    return out;
+  }
+};
+
+/// A value that was read gives the JSON it was read from, and is the value that was written.
+template <class Value, class Read>
+void ExpectComesBack(const Value& value, Read&& read, std::uint64_t seed) {
+  const Json json = ToJson(value);
+  const auto back = read(ThroughText(json));
+  ASSERT_TRUE(back) << seed << ": " << back.error().message;
+  EXPECT_EQ(FormatJson(ToJson(*back)), FormatJson(json)) << seed;
+  if constexpr (requires { value == *back; }) {
+    EXPECT_EQ(*back, value) << seed;
+  }
+}
+
+TEST(ViewsTest, WhatBerthdTellsComesBackExactly) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Views random(seed);
+    ExpectComesBack(random.Status(), DaemonStatusFromJson, seed);
+    ExpectComesBack(random.Node(), NodeViewFromJson, seed);
+    ExpectComesBack(random.Tree(), TreeViewFromJson, seed);
+    ExpectComesBack(random.Manifest(), PodFromJson, seed);
+    ExpectComesBack(random.Details(), PodDetailsFromJson, seed);
+    ExpectComesBack(EventList{{random.OneEvent(), random.OneEvent()}, random.Coin(), random.Word()}, EventListFromJson,
+                    seed);
+    ExpectComesBack(
+        StoredPods{{{random.Word(), random.Word(), random.Word(), static_cast<StoreAction>(seed % 3)}}, random.Words()},
+        StoredPodsFromJson, seed);
+    ExpectComesBack(DeletedPod{random.Word(), random.Word(), random.Word()}, DeletedPodFromJson, seed);
+    ExpectComesBack(LogPage{random.Word(),
+                            random.Coin(),
+                            {{random.TimeText(), "stdout", random.Word(), random.Coin()}},
+                            random.Word(),
+                            random.Coin(),
+                            random.Coin()},
+                    LogPageFromJson, seed);
+    ExpectComesBack(CommandEnd{random.Word() + "\xff", random.Word(), random.Small(), random.Word()},
+                    CommandEndFromJson, seed);
+    ExpectComesBack(ImageList{random.Word(), random.Word(), {{random.Word(), random.Words(), random.Words(), seed}}},
+                    ImageListFromJson, seed);
+  }
+}
+
+TEST(ViewsTest, PodsComeBackWithTheSharedPoolTheyRunIn) {
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Views random(seed);
+    PodList pods;
+    for (std::uint64_t n = random.Below(4); n > 0; --n)
+      pods.pods.push_back(std::make_shared<const PodView>(random.OneView()));
+    pods.shared = random.Ids<CpuSet>(64);
+    const Json json = ToJson(pods);
+    const auto back = PodListFromJson(ThroughText(json));
+    ASSERT_TRUE(back) << seed << ": " << back.error().message;
+    EXPECT_EQ(FormatJson(ToJson(*back)), FormatJson(json)) << seed;
+    ASSERT_EQ(back->pods.size(), pods.pods.size()) << seed;
+    for (std::size_t i = 0; i < pods.pods.size(); ++i) {
+      EXPECT_EQ(*back->pods[i], *pods.pods[i]) << seed;
+      for (const ContainerView& container : pods.pods[i]->containers)
+        EXPECT_EQ(CpusOf(container, back->shared), CpusOf(container, pods.shared)) << seed;
+    }
+  }
+}
+
+TEST(ViewsTest, ErrorsNameTheField) {
+  Views random(1);
+  PodDetails pod = random.Details();
+  pod.view = std::make_shared<const PodView>(PodView{.namespace_ = "default", .name = "web", .containers = {{}}});
+  Json json = ToJson(pod);
+  json["containers"][0]["state"] = "asleep";
+  EXPECT_EQ(PodDetailsFromJson(json).error(),
+            (Error{Code::kInvalid, 0, "containers[0].state: unknown value \"asleep\""}));
+  json["containers"][0].erase("state");
+  EXPECT_EQ(PodDetailsFromJson(json).error().message, "containers[0]: the field \"state\" is missing");
+  json = ToJson(pod);
+  json["admittedAt"] = "yesterday";
+  EXPECT_EQ(PodDetailsFromJson(json).error().message, "admittedAt: expected a time like 2026-01-02T03:04:05Z");
+  json = ToJson(CommandEnd{});
+  json["stdout"] = "*";
+  EXPECT_EQ(CommandEndFromJson(json).error().message, "stdout: expected base64");
+  EXPECT_EQ(DaemonStatusFromJson(Json::array()).error().code, Code::kInvalid);
+}
+
+TEST(ViewsTest, FieldsOfALaterBerthdAreIgnored) {
+  Json json = ToJson(DeletedPod{"default", "web", "/pods/web.yaml"});
+  json["since"] = 7;
+  EXPECT_EQ(*DeletedPodFromJson(json), (DeletedPod{"default", "web", "/pods/web.yaml"}));
+}
+
+}  // namespace
+}  // namespace berth::codec

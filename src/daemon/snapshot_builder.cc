@@ -1,0 +1,204 @@
+#include "daemon/snapshot_builder.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "daemon/adopt.h"
+
+namespace berth::daemon {
+namespace {
+
+/// `before` as long as it is equal.
+template <class T>
+std::shared_ptr<const T> Shared(const std::shared_ptr<const T>& before, const T& now) {
+  return before && *before == now ? before : std::make_shared<const T>(now);
+}
+
+PodPhase PhaseOf(const ManagedPod& managed) {
+  if (managed.stage == ManagedPod::Stage::kRejected) return PodPhase::kFailed;
+  if (managed.stage == ManagedPod::Stage::kWaiting || !managed.lifecycle) return PodPhase::kPending;
+  return managed.lifecycle->phase();
+}
+
+std::string SourceOf(const Pod& pod) {
+  const auto it = pod.annotations.find("kubernetes.io/config.source");
+  return it != pod.annotations.end() ? it->second : "";
+}
+
+ContainerPlace PlaceOf(const PodManager& manager, const Pod& pod, const PodRecord& record, const std::string& name) {
+  ContainerPlace out;
+  if (const Placement* placement = FindPlacement(record, name); placement != nullptr) {
+    out.cpus = placement->cpus;
+    out.memory_nodes = MemoryNodes(*placement);
+    out.devices = placement->devices;
+    out.hint = placement->hint;
+  } else {
+    out.known = false;
+  }
+  out.cgroup = manager.groups().ContainerPathOf(pod, name);
+  return out;
+}
+
+/// How it runs.
+void AddLife(const runtime::ContainerView& life, ContainerView& out) {
+  out.phase = life.state;
+  out.reason = life.reason;
+  out.message = life.message;
+  out.restarts = life.restarts;
+  if (!life.last) return;
+  const bool runs = life.state == ContainerPhase::kRunning;
+  out.id = life.last->id;
+  out.last = ContainerRun{.pid = runs ? life.last->pid : 0,
+                          .exit_code = life.last->exit_code,
+                          .started_at = life.last->started_at,
+                          .finished_at = life.last->finished_at,
+                          .log_path = life.last->log_path};
+  if (life.last_end.empty()) return;
+  out.last_end = ContainerEnd{.attempt = life.last->attempt,
+                              .exit_code = life.last->exit_code,
+                              .reason = life.last_end,
+                              .message = life.last->message,
+                              .finished_at = life.last->finished_at};
+}
+
+std::string ImageOf(const Pod& pod, std::string_view container) {
+  std::string image;
+  ForEachContainer(pod, [&](const Container& wanted, ContainerKind) {
+    if (wanted.name == container) image = wanted.image;
+  });
+  return image;
+}
+
+std::vector<ContainerView> ContainersOf(const ManagedPod& managed) {
+  std::vector<ContainerView> out;
+  if (!managed.lifecycle) {  // nothing was started: only what the manifest says
+    ForEachContainer(managed.pod, [&](const Container& container, ContainerKind kind) {
+      out.push_back({.name = container.name, .kind = kind, .image = container.image});
+    });
+    return out;
+  }
+  for (const runtime::ContainerView& life : managed.lifecycle->containers()) {
+    out.push_back({.name = life.name, .kind = life.kind, .image = ImageOf(managed.pod, life.name)});
+    AddLife(life, out.back());
+  }
+  return out;
+}
+
+PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
+  const Pod& pod = managed.pod;
+  const auto found = manager.ledger().pods.find(pod.uid);
+  const PodRecord* const record = found != manager.ledger().pods.end() ? &found->second : nullptr;
+  PodView out;
+  out.namespace_ = pod.namespace_;
+  out.name = pod.name;
+  out.uid = pod.uid;
+  out.source = SourceOf(pod);
+  out.file = managed.file;
+  out.qos = QosOf(pod);
+  out.phase = PhaseOf(managed);
+  out.reason = managed.ending ? "Terminating" : managed.reason;
+  out.message = managed.message;
+  out.details = managed.details;
+  out.admitted_at = ParseTime(managed.admitted_at);
+  out.requests = record != nullptr ? record->requests : PodRequests(pod);
+  out.containers = ContainersOf(managed);
+  if (record != nullptr)
+    for (ContainerView& container : out.containers) container.place = PlaceOf(manager, pod, *record, container.name);
+  return out;
+}
+
+}  // namespace
+
+DaemonStatus SnapshotBuilder::Status() const {
+  const cgroup::Tree& tree = manager_.tree();
+  const cgroup::Names& names = manager_.options().cgroup_names;
+  DaemonStatus out;
+  out.version = facts_.version;
+  out.node_name = manager_.options().node_name;
+  out.pid = ::getpid();
+  out.started_at = facts_.started_at;
+  out.cgroup_version = cgroup::Name(tree.layout().version);
+  out.runtime = facts_.runtime;
+  out.runtime_endpoint = facts_.runtime_endpoint;
+  out.machine_source = manager_.node().machine().source;
+  out.ledger_revision = manager_.ledger().revision;
+  out.pods = manager_.pods().size();
+  out.cgroup_writes = tree.writes();
+  out.runtime_calls = manager_.runtime().Calls();
+  out.pod_folder = facts_.pod_folder;
+  out.cgroup_root = names.root();
+  out.cgroup_driver = cgroup::Name(names.driver());
+  out.warnings = facts_.warnings;
+  for (std::string& warning : manager_.Warnings()) out.warnings.push_back(std::move(warning));
+  return out;
+}
+
+NodeView SnapshotBuilder::Node() const {
+  const engine::Node& node = manager_.node();
+  const KubeletConfiguration& config = node.config();
+  return {.capacity = node.capacity(),
+          .allocatable = node.allocatable(),
+          .reserved_cpus = node.reserved_cpus(),
+          .all_cpus = node.all_cpus(),
+          .cpu_policy = config.cpu_manager_policy,
+          .memory_policy = config.memory_manager_policy,
+          .topology_policy = config.topology_manager_policy,
+          .topology_scope = config.topology_manager_scope,
+          .node_fit = node.options().node_fit,
+          .kubelet_configuration = facts_.kubelet_text,
+          .conditions = manager_.Conditions()};
+}
+
+PodSnapshot SnapshotBuilder::Pod(const ManagedPod& managed) const {
+  const auto it = last_pods_.find(managed.pod.uid);
+  const PodSnapshot before = it != last_pods_.end() ? it->second : PodSnapshot();
+  PodSnapshot out;
+  out.view = Shared(before.view, ViewOf(manager_, managed));
+  out.manifest = Shared(before.manifest, managed.pod);
+  // An admitted pod is not decided on again.
+  const bool decided = out.view == before.view && managed.stage == ManagedPod::Stage::kAdmitted;
+  out.trace = decided || (before.trace && before.trace->steps() == managed.trace.steps())
+                  ? before.trace
+                  : std::make_shared<const Trace>(managed.trace);
+  return out;
+}
+
+std::vector<PodSnapshot> SnapshotBuilder::Pods() const {
+  std::vector<PodSnapshot> out;
+  out.reserve(manager_.pods().size());
+  for (const auto& [uid, managed] : manager_.pods()) out.push_back(Pod(managed));
+  std::ranges::sort(out, {}, [](const PodSnapshot& pod) { return std::tie(pod.view->namespace_, pod.view->name); });
+  return out;
+}
+
+std::shared_ptr<const LoopState> SnapshotBuilder::Build() {
+  DaemonStatus status = Status();
+  NodeView node = Node();
+  if (last_ && manager_.turns() == last_turn_ && events_.added() == last_event_ && *last_->node.status == status &&
+      *last_->node.node == node)
+    return nullptr;
+  const NodeSnapshot before = last_ ? last_->node : NodeSnapshot();
+  auto out = std::make_shared<LoopState>();
+  out->engine = std::make_shared<const engine::Node>(manager_.node());
+  out->node.machine = std::shared_ptr<const Machine>(out->engine, &out->engine->machine());
+  out->node.node = Shared(before.node, node);
+  out->node.ledger = Shared(before.ledger, manager_.ledger());
+  out->node.shared = SharedCpus(manager_.node(), manager_.ledger());
+  out->node.pods = Pods();
+  out->node.files = Shared(before.files, manager_.files());
+  out->node.events = before.events && events_.added() == last_event_
+                         ? before.events
+                         : std::make_shared<const std::vector<std::shared_ptr<const Event>>>(events_.Shared());
+  out->node.status = Shared(before.status, status);
+  last_pods_.clear();
+  for (const PodSnapshot& pod : out->node.pods) last_pods_.emplace(pod.view->uid, pod);
+  last_turn_ = manager_.turns();
+  last_event_ = events_.added();
+  last_ = std::move(out);
+  return last_;
+}
+
+}  // namespace berth::daemon

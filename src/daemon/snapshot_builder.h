@@ -1,0 +1,64 @@
+// What the loop knows, as a value for everybody else. The one place that reads the manager for others.
+#ifndef BERTH_DAEMON_SNAPSHOT_BUILDER_H_
+#define BERTH_DAEMON_SNAPSHOT_BUILDER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/time_text.h"
+#include "daemon/events.h"
+#include "daemon/pod_manager.h"
+#include "engine/engine.h"
+#include "model/node_snapshot.h"
+
+namespace berth::daemon {
+
+/// What stays the same while berthd runs.
+struct DaemonFacts {
+  std::string version;
+  WallTime started_at{};
+  std::string runtime;           ///< "process", "dry-run", or name and version of a container runtime
+  std::string runtime_endpoint;  ///< its socket; "": there is none
+  std::string pod_folder;
+  std::string kubelet_text;           ///< the KubeletConfiguration it was started with; "" for the defaults
+  std::vector<std::string> warnings;  ///< found at the start
+};
+
+/// The loop's state at one moment. Nothing is null.
+struct LoopState {
+  std::shared_ptr<const engine::Node> engine;  ///< what decides on this node; has the machine
+  NodeSnapshot node;
+};
+
+/// Thread: the loop's.
+class SnapshotBuilder {
+ public:
+  /// `manager` and `events` outlive this.
+  SnapshotBuilder(const PodManager& manager, const EventLog& events, DaemonFacts facts)
+      : manager_(manager), events_(events), facts_(std::move(facts)) {}
+
+  /// The state now; null when it is the one of the last call. What is equal to the last one's is shared with it: one
+  /// pod's change costs that pod's view, and a comparison for each other pod.
+  std::shared_ptr<const LoopState> Build();
+
+ private:
+  DaemonStatus Status() const;
+  NodeView Node() const;
+  PodSnapshot Pod(const ManagedPod& managed) const;
+  std::vector<PodSnapshot> Pods() const;
+
+  const PodManager& manager_;
+  const EventLog& events_;
+  DaemonFacts facts_;
+  std::shared_ptr<const LoopState> last_;
+  std::map<std::string, PodSnapshot, std::less<>> last_pods_;  // by uid, those of last_
+  std::uint64_t last_turn_ = 0;
+  std::uint64_t last_event_ = 0;
+};
+
+}  // namespace berth::daemon
+
+#endif  // BERTH_DAEMON_SNAPSHOT_BUILDER_H_

@@ -1,0 +1,65 @@
+// The node at one moment: what everybody but the loop reads. Immutable; parts that did not change are shared between
+// one snapshot and the next.
+#ifndef BERTH_MODEL_NODE_SNAPSHOT_H_
+#define BERTH_MODEL_NODE_SNAPSHOT_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/id_set.h"
+#include "base/quantity.h"
+#include "model/daemon_status.h"
+#include "model/event.h"
+#include "model/ledger.h"
+#include "model/machine.h"
+#include "model/node_conditions.h"
+#include "model/pod.h"
+#include "model/pod_view.h"
+#include "model/trace.h"
+
+namespace berth {
+
+/// What the node may give away, and by which policies.
+struct NodeView {
+  ResourceList capacity;
+  ResourceList allocatable;
+  CpuSet reserved_cpus;
+  CpuSet all_cpus;
+  std::string cpu_policy;  ///< policies as the KubeletConfiguration names them
+  std::string memory_policy;
+  std::string topology_policy;
+  std::string topology_scope;
+  bool node_fit = true;               ///< what exceeds `allocatable` is refused
+  std::string kubelet_configuration;  ///< text berthd was started with; "" for the defaults
+  NodeConditions conditions;
+  friend bool operator==(const NodeView&, const NodeView&) = default;
+};
+
+/// A pod in a snapshot. Nothing is null; each part is the one of the snapshot before as long as it is equal.
+struct PodSnapshot {
+  std::shared_ptr<const PodView> view;
+  std::shared_ptr<const Pod> manifest;
+  std::shared_ptr<const Trace> trace;  ///< of the last decision
+};
+
+/// Nothing is null.
+struct NodeSnapshot {
+  std::shared_ptr<const Machine> machine;
+  std::shared_ptr<const NodeView> node;
+  std::shared_ptr<const Ledger> ledger;
+  CpuSet shared;                                                    ///< CPUs of everything without CPUs of its own
+  std::vector<PodSnapshot> pods;                                    ///< by namespace and name
+  std::shared_ptr<const std::map<std::string, std::string>> files;  ///< full name -> manifest file
+  std::shared_ptr<const std::vector<std::shared_ptr<const Event>>> events;  ///< those in memory, oldest first
+  std::shared_ptr<const DaemonStatus> status;                               ///< without the history
+};
+
+/// The pod of that name; nullptr if none.
+const PodSnapshot* FindPod(const NodeSnapshot& snapshot, std::string_view namespace_, std::string_view name);
+
+}  // namespace berth
+
+#endif  // BERTH_MODEL_NODE_SNAPSHOT_H_

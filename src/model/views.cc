@@ -1,0 +1,54 @@
+#include <algorithm>
+
+#include "model/answers.h"
+#include "model/event.h"
+#include "model/node_snapshot.h"
+#include "model/pod_view.h"
+
+namespace berth {
+
+std::string_view Name(EventType type) { return type == EventType::kNormal ? "Normal" : "Warning"; }
+
+std::string_view Name(PodPhase phase) {
+  switch (phase) {
+    case PodPhase::kPending: return "Pending";
+    case PodPhase::kRunning: return "Running";
+    case PodPhase::kSucceeded: return "Succeeded";
+    case PodPhase::kFailed: return "Failed";
+  }
+  return "";
+}
+
+std::string_view Name(ContainerPhase phase) {
+  switch (phase) {
+    case ContainerPhase::kWaiting: return "waiting";
+    case ContainerPhase::kRunning: return "running";
+    case ContainerPhase::kExited: return "exited";
+  }
+  return "";
+}
+
+std::string_view Name(StoreAction action) {
+  switch (action) {
+    case StoreAction::kCreated: return "created";
+    case StoreAction::kConfigured: return "configured";
+    case StoreAction::kUnchanged: return "unchanged";
+  }
+  return "";
+}
+
+std::string FullName(const PodView& pod) { return pod.namespace_ + "/" + pod.name; }
+
+std::optional<CpuSet> CpusOf(const ContainerView& container, const CpuSet& shared) {
+  if (!container.place) return std::nullopt;
+  return container.place->cpus ? *container.place->cpus : shared;
+}
+
+const PodSnapshot* FindPod(const NodeSnapshot& snapshot, std::string_view namespace_, std::string_view name) {
+  const auto it = std::ranges::find_if(snapshot.pods, [&](const PodSnapshot& pod) {
+    return pod.view->namespace_ == namespace_ && pod.view->name == name;
+  });
+  return it == snapshot.pods.end() ? nullptr : &*it;
+}
+
+}  // namespace berth
