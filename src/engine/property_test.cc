@@ -8,7 +8,6 @@
 
 #include "engine/engine.h"
 #include "engine/explanation/explain.h"
-#include "engine/recorded/recorded.h"
 #include "engine/testing/random_node.h"
 
 namespace berth::engine {
@@ -198,31 +197,6 @@ TEST(EnginePropertyTest, ClaimsInExplanationsAreTrue) {
   }
   EXPECT_GT(with_nearest, seen / 3);
   EXPECT_GT(with_removal, seen / 10);
-}
-
-TEST(EnginePropertyTest, KeepsEveryInvariantOnTheRecordersBooks) {
-  for (std::uint64_t seed = 1; seed <= 150 && !HasFailure(); ++seed) {
-    RandomNode random(seed);
-    const std::optional<Node> node = random.MakeNode();
-    if (!node) continue;
-    RecordedNode recorded(*node, random.MakeInputs(*node));
-    std::vector<std::string> pods;
-    for (int step = 0; step < 15; ++step) {
-      if (!pods.empty() && random.OneIn(3)) {
-        recorded.Remove(pods.back());
-        pods.pop_back();
-      } else if (random.OneIn(8)) {
-        recorded.Restart(random.OneIn(2));
-      } else {
-        const Pod pod = random.MakePod();
-        recorded.Add(pod, nullptr);
-        pods.push_back(pod.uid);
-      }
-      const std::string fault = CpuFault(*node, recorded.ledger());
-      ASSERT_TRUE(fault.empty() || fault == "the shared pool is empty")
-          << fault << ", seed " << seed << " step " << step;
-    }
-  }
 }
 
 }  // namespace

@@ -172,8 +172,8 @@ NodeFacts FactsWithoutChoice(const TraceCase& trace) {
   return FactsOf(trace.machine, *trace.config, listed ? *listed : CpuSet(), trace.inputs.devices);
 }
 
-engine::DeviceWishes WishesOf(const Json& step, const std::string& uid) {
-  engine::DeviceWishes out;
+DeviceWishes WishesOf(const Json& step, const std::string& uid) {
+  DeviceWishes out;
   const Json& containers = At(At(step, "devices"), uid.c_str());
   if (!containers.is_object()) return out;
   for (const auto& [container, counts] : containers.items()) {
@@ -265,7 +265,7 @@ bool EmptiesSharedPool(const Json& step) { return At(step, "shared") == "" && !A
 /// Promises in all steps; answers where nothing the recorder does differently has had an effect.
 Difference CompareOwnNode(const TraceCase& trace, const ReplayResult& result, const Json& expected, Verdict& verdict) {
   static const std::string kWhere = " on a node of Berth's own";
-  const std::vector<OwnStep> steps = RunOnOwnNode(trace, result.states);
+  const std::vector<OwnStep> steps = RunOnOwnNode(trace, result);
   const std::size_t model = std::min(verdict.promises_only_from.value_or(expected.size()), expected.size());
   verdict.steps = steps.size();
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -291,7 +291,7 @@ Difference CompareTrace(const TraceCase& trace, const TraceGuide& guide, const R
     return error.is_null() ? Difference("error: expected a refused configuration, but it was accepted") : Difference();
   if (!error.is_null()) return "error: expected steps, but the configuration was refused: " + Show(error);
   if (!At(expect, "steps").is_array()) return "steps: not in `expect`";
-  const bool as_recorded = guide.reserved == engine::RecordedNode::Reserved::kAsRecorded;
+  const bool as_recorded = guide.reserved == RecordedNode::Reserved::kAsRecorded;
   if (!as_recorded) {
     if (auto excuse = FindExcuse(trace, *result.node, At(expect, "steps"))) {
       verdict.promises_only_from = excuse->step;
@@ -312,7 +312,7 @@ TraceGuide GuideOf(const ReplayCase& replay, const codec::Json& expect) {
   const Json& steps = At(expect, "steps");
   if (trace == nullptr || !trace->config || !steps.is_array()) return guide;
   if (Irregular(trace->machine) && !FirstBroken(*trace, FactsWithoutChoice(*trace), steps))
-    guide.reserved = engine::RecordedNode::Reserved::kAsRecorded;
+    guide.reserved = RecordedNode::Reserved::kAsRecorded;
   std::set<std::string> rejected;
   for (std::size_t i = 0; i < steps.size() && i < trace->steps.size(); ++i) {
     guide.wishes.emplace_back();

@@ -21,16 +21,30 @@ constexpr std::string_view kTrace =
     R"("steps":[{"op":"add","pod":{"metadata":{"name":"p","uid":"u"},"spec":{"containers":[{"name":"c","image":"i",)"
     R"("resources":{"limits":{"cpu":"1","memory":"64Mi"}}}]}}}]})";
 
+/// An init container gets one of two GPUs; the next container takes it over, asks for more than there are and fails.
+/// The recorder then keeps that GPU from the pod after it, which wants both.
+constexpr std::string_view kLeak =
+    R"({"name":"t","kind":"trace","machine":{"num_cores":2,"num_physical_cores":2,"num_sockets":1,)"
+    R"("memory_capacity":4294967296,"topology":[{"node_id":0,"memory":4294967296,"hugepages":[],"distances":[10],)"
+    R"("cores":[{"core_id":0,"thread_ids":[0],"socket_id":0},{"core_id":1,"thread_ids":[1],"socket_id":0}]}]},)"
+    R"("devices":[{"resource":"a.com/gpu","id":"d0"},{"resource":"a.com/gpu","id":"d1"}],"config":{},)"
+    R"("steps":[{"op":"add","pod":{"metadata":{"name":"p","uid":"u"},"spec":{)"
+    R"("initContainers":[{"name":"i","image":"i","resources":{"limits":{"a.com/gpu":"1"}}}],)"
+    R"("containers":[{"name":"c","image":"i","resources":{"limits":{"a.com/gpu":"3"}}}]}}},)"
+    R"({"op":"add","pod":{"metadata":{"name":"q","uid":"v"},"spec":{)"
+    R"("containers":[{"name":"c","image":"i","resources":{"limits":{"a.com/gpu":"2"}}}]}}}]})";
+
+ReplayCase CaseOf(std::string_view text) {
+  const auto json = codec::ParseJson(text, "trace");
+  BERTH_CHECK(json.has_value());
+  auto replay = ParseReplayCase(*json);
+  BERTH_CHECK(replay.has_value());
+  return *std::move(replay);
+}
+
 class ReplayCompareTest : public testing::Test {
  protected:
-  ReplayCompareTest() {
-    const auto json = codec::ParseJson(kTrace, "trace");
-    BERTH_CHECK(json.has_value());
-    auto replay = ParseReplayCase(*json);
-    BERTH_CHECK(replay.has_value());
-    replay_ = *std::move(replay);
-    result_ = RunReplayCase(replay_, nullptr);
-  }
+  ReplayCompareTest() : replay_(CaseOf(kTrace)), result_(RunReplayCase(replay_, nullptr)) {}
   Verdict Check() const { return CheckReplay(replay_, TraceGuide(), result_, result_.json); }
 
   ReplayCase replay_;
@@ -56,6 +70,18 @@ TEST_F(ReplayCompareTest, ARejectionOnTheOwnNodeAloneFails) {
   result_.json["steps"][0]["admit"] = false;
   result_.json["steps"][0]["reason"] = "TopologyAffinityError";
   EXPECT_THAT(Check().difference, Optional(HasSubstr("on a node of Berth's own")));
+}
+
+TEST(ReplayCompareLeakTest, StepsAreNotComparedOnTheOwnNodeWhileTheRecorderMissesDevices) {
+  const ReplayCase replay = CaseOf(kLeak);
+  const ReplayResult result = RunReplayCase(replay, nullptr);
+  ASSERT_EQ(result.json["steps"].size(), 2U);
+  // Berth's own node has both GPUs for the second pod.
+  EXPECT_EQ(result.json["steps"][1]["admit"], false);
+  EXPECT_EQ(RunOnOwnNode(std::get<TraceCase>(replay.what), result).back().answer["admit"], true);
+  const Verdict verdict = CheckReplay(replay, TraceGuide(), result, result.json);
+  EXPECT_EQ(verdict.difference, std::nullopt);
+  EXPECT_EQ(verdict.compared_on_own_node, 0U);
 }
 
 TEST_F(ReplayCompareTest, ABrokenPromiseOnTheRecordersBooksFails) {

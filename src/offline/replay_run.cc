@@ -31,15 +31,11 @@ Json NodesJson(const std::optional<NodeSet>& nodes) {
 
 Json HintJson(const TopologyHint& hint) { return {{"nodes", NodesJson(hint.nodes)}, {"preferred", hint.preferred}}; }
 
-/// "gpu@0", "gpu@0+1", "gpu@any".
 std::string DeviceLabel(const DeviceInventory& inventory, const std::string& resource, const std::string& id) {
-  std::string nodes;
-  if (const auto devices = inventory.find(resource); devices != inventory.end()) {
-    const auto device = std::ranges::find(devices->second, id, &Device::id);
-    if (device != devices->second.end())
-      for (NumaId node : device->nodes) nodes += (nodes.empty() ? "" : "+") + std::to_string(Raw(node));
-  }
-  return resource + "@" + (nodes.empty() ? "any" : nodes);
+  if (const auto devices = inventory.find(resource); devices != inventory.end())
+    if (const auto device = std::ranges::find(devices->second, id, &Device::id); device != devices->second.end())
+      return DevicePlace(resource, device->nodes);
+  return DevicePlace(resource, {});
 }
 
 Json BlocksJson(std::vector<MemoryBlock> blocks) {
@@ -72,13 +68,13 @@ void AddState(const Ledger& ledger, const DeviceInventory& inventory, Json& step
 }
 
 /// A step of the trace on the recorded node: the answer without the state.
-Json RunStep(const TraceCase& trace, std::size_t i, const TraceGuide& guide, engine::RecordedNode& node,
+Json RunStep(const TraceCase& trace, std::size_t i, const TraceGuide& guide, RecordedNode& node,
              const os::Clock* clock) {
   Json out = {{"admit", true}};
   std::optional<std::int64_t> ns;
   if (const auto* add = std::get_if<AddPod>(&trace.steps[i])) {
-    engine::RecordedNode::Step answer;
-    const engine::DeviceWishes* wishes = i < guide.wishes.size() ? &guide.wishes[i] : nullptr;
+    RecordedNode::Step answer;
+    const DeviceWishes* wishes = i < guide.wishes.size() ? &guide.wishes[i] : nullptr;
     ns = Timed(clock, [&] { answer = node.Add(add->pod, nullptr, wishes); });
     out["admit"] = answer.admit;
     if (!answer.admit) out["reason"] = answer.reason;
@@ -117,7 +113,7 @@ void Run(const TraceCase& trace, const os::Clock* clock, const TraceGuide& guide
     return;
   }
   result.node = FactsOf(made->machine(), made->config(), made->reserved_cpus(), trace.inputs.devices);
-  engine::RecordedNode node(*made, trace.inputs, guide.reserved);
+  RecordedNode node(*made, trace.inputs, guide.reserved);
   std::set<std::string> pods;
   Json& steps = result.json["steps"] = Json::array();
   for (std::size_t i = 0; i < trace.steps.size(); ++i) {
@@ -127,6 +123,7 @@ void Run(const TraceCase& trace, const os::Clock* clock, const TraceGuide& guide
     FollowPods(trace.steps[i], pods);
     result.states.push_back(FactsOf(node.ledger(), pods));
     result.states.back().exact_books = false;
+    result.leaked.push_back(node.HasLeakedDevices());
   }
   result.json["cpu_manager_state"] = FileJson(state::FormatKubeletState(state::ExportCpuState(node.ledger())));
   result.json["memory_manager_state"] = FileJson(state::FormatKubeletState(state::ExportMemoryState(node.ledger())));
@@ -226,23 +223,23 @@ ReplayResult RunReplayCase(const ReplayCase& replay, const os::Clock* clock, con
   return result;
 }
 
-std::vector<OwnStep> RunOnOwnNode(const TraceCase& trace, const std::vector<StateFacts>& recorded) {
+std::vector<OwnStep> RunOnOwnNode(const TraceCase& trace, const ReplayResult& recorded) {
   std::vector<OwnStep> out;
   const auto node = MakeNode(trace);
   if (!node) return out;
-  engine::RecordedNode unguided(*node, trace.inputs);
+  RecordedNode unguided(*node, trace.inputs);
   Ledger ledger = node->EmptyLedger();
   std::set<std::string> pods;
   bool same_books = true;
-  for (std::size_t i = 0; i < trace.steps.size() && i < recorded.size(); ++i) {
+  for (std::size_t i = 0; i < trace.steps.size() && i < recorded.states.size(); ++i) {
     const ReplayStep& step = trace.steps[i];
     RunStep(trace, i, {}, unguided, nullptr);
     OwnStep own{.answer = RunOwnStep(trace, step, *node, ledger, pods), .state = {}, .comparable = false};
     AddState(ledger, trace.inputs.devices, own.answer);
     own.state = FactsOf(ledger, pods);
-    const bool no_guide_needed = SameBooks(FactsOf(unguided.ledger(), {}), recorded[i]);
+    const bool no_guide_needed = SameBooks(FactsOf(unguided.ledger(), {}), recorded.states[i]);
     own.comparable = same_books && no_guide_needed && FreeOfHabits(step, trace.inputs.devices);
-    same_books = no_guide_needed && SameBooks(own.state, recorded[i]);
+    same_books = no_guide_needed && !recorded.leaked[i] && SameBooks(own.state, recorded.states[i]);
     out.push_back(std::move(own));
   }
   return out;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "codec/codec.h"
-#include "engine/recorded/recorded.h"
 #include "model/promises.h"
+#include "offline/recorded_node.h"
 #include "offline/replay_case.h"
 #include "os/clock.h"
 
@@ -18,13 +18,14 @@ struct ReplayResult {
   codec::Json json;                ///< `name`, then the fields of `expect` (docs/reference/replay.md)
   std::optional<NodeFacts> node;   ///< trace that started: what promises are checked against
   std::vector<StateFacts> states;  ///< trace: after each step
+  std::vector<bool> leaked;        ///< trace: after each step, RecordedNode::HasLeakedDevices
 };
 
-/// Where the rules leave a trace open, the way the record went (engine/recorded.h). Empty: Berth's own way.
+/// Where the rules leave a trace open, the way the record went (recorded_node.h). Empty: Berth's own way.
 struct TraceGuide {
-  engine::RecordedNode::Reserved reserved = engine::RecordedNode::Reserved::kNever;
-  std::vector<engine::DeviceWishes> wishes;  ///< by step
-  std::vector<bool> cpus_swept;              ///< by step; counts at restarts
+  RecordedNode::Reserved reserved = RecordedNode::Reserved::kNever;
+  std::vector<DeviceWishes> wishes;  ///< by step
+  std::vector<bool> cpus_swept;      ///< by step; counts at restarts
 };
 
 /// Never fails: what the engine refuses is a result. `clock` adds `ns` to the steps of a trace, to a merge and (a list)
@@ -35,15 +36,15 @@ ReplayResult RunReplayCase(const ReplayCase& replay, const os::Clock* clock, con
 struct OwnStep {
   codec::Json answer;  ///< as a step of ReplayResult::json
   StateFacts state;    ///< after it
-  /// No habit of the recorder has had an effect: the answer must be the recorded one. The books were the same before;
-  /// the step is not a restart; the pod has one container or none that is given anything (between containers the
-  /// recorder sweeps); and a recorder that knows nothing of the record comes to the same books.
+  /// No habit of the recorder has had an effect: the answer must be the recorded one. The books were the same before,
+  /// and no device had leaked; the step is not a restart; the pod has one container or none that is given anything
+  /// (between containers the recorder sweeps); and a recorder that knows nothing of the record comes to the same books.
   bool comparable = false;
 };
 
 /// The same trace by Decide and Release: no habits of the recorder, nothing left after a rejection. Empty when the
-/// configuration is refused. `recorded`: the states of the trace, run with the record's guide.
-std::vector<OwnStep> RunOnOwnNode(const TraceCase& trace, const std::vector<StateFacts>& recorded);
+/// configuration is refused. `recorded`: the trace, run with the record's guide.
+std::vector<OwnStep> RunOnOwnNode(const TraceCase& trace, const ReplayResult& recorded);
 
 /// Starts all containers of an admitted pod in order, as the kubelet would: what init containers leave comes back.
 void StartContainers(const engine::Node& node, Ledger& ledger, const std::string& uid);

@@ -40,10 +40,10 @@ void Append(std::vector<HintList>& lists, std::vector<HintList> more) {
 }  // namespace
 
 Admission::Admission(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs, DecisionLog log,
-                     RecorderState* recorder)
+                     BookKeeper* keeper)
     : tables_(node.tables()),
       log_(log),
-      recorder_(recorder),
+      keeper_(keeper),
       demand_(DemandOf(tables_, pod)),
       books_(tables_, ledger, inputs) {
   books_.record.uid = pod.uid;
@@ -52,7 +52,7 @@ Admission::Admission(const Node& node, const Ledger& ledger, const Pod& pod, con
   books_.record.qos = demand_.qos;
   books_.record.sequence = ledger.next_sequence;
   books_.record.requests = PodRequests(pod);
-  if (recorder_ != nullptr) OpenAsRecorder();
+  if (keeper_ != nullptr) keeper_->Open(books_);
 }
 
 std::optional<Reject> Admission::Run() {
@@ -65,7 +65,6 @@ std::optional<Reject> Admission::Run() {
   } else {
     reject = RunContainerScope();
   }
-  if (!reject && recorder_ == nullptr) reject = CheckSharedPool();
   if (reject && log_) log_.Add("reject", reject->container, "", reject->reason + ": " + reject->message);
   return reject;
 }
@@ -78,7 +77,7 @@ std::optional<Reject> Admission::RunUnaligned() {
 
 std::optional<Reject> Admission::RunContainerScope() {
   for (const ContainerDemand& c : demand_.containers) {
-    SweepAsRecorder();
+    if (keeper_ != nullptr) keeper_->BeforeHints(books_);
     std::vector<HintList> lists = DeviceHints(books_, c.devices, true);
     if (c.cpus > 0) lists.push_back(CpuHints(books_, c.cpus));
     Append(lists, MemoryHints(books_, c.memory));
@@ -91,7 +90,7 @@ std::optional<Reject> Admission::RunContainerScope() {
 }
 
 std::optional<Reject> Admission::RunPodScope() {
-  SweepAsRecorder();
+  if (keeper_ != nullptr) keeper_->BeforeHints(books_);
   std::vector<HintList> lists = DeviceHints(books_, demand_.devices, false);
   if (demand_.cpus > 0) lists.push_back(CpuHints(books_, demand_.cpus));
   Append(lists, MemoryHints(books_, demand_.memory));
@@ -111,30 +110,19 @@ std::optional<Reject> Admission::Place(const ContainerDemand& demand, const std:
   placement.container = name;
   placement.kind = demand.kind;
   if (hint) placement.hint = ToHint(tables_.nodes, *hint);
-  if (AsksForDevices(demand)) SweepDevicesAsRecorder();
+  if (keeper_ != nullptr) keeper_->BeforeDevices(books_, demand);
   std::optional<Reject> reject = AllocateDevices(books_, demand, affinity, placement, log_);
-  if (!placement.devices.empty()) last_with_devices_ = placement;
-  if (!reject) SweepCpusAsRecorder(), reject = AllocateCpus(books_, demand, affinity, placement, log_);
-  if (!reject) SweepMemoryAsRecorder(), reject = AllocateMemory(books_, demand, affinity, placement, log_);
-  if (recorder_ != nullptr) {
-    recorder_->leaked.insert(recorder_->leaked.end(), books_.leaked.begin(), books_.leaked.end());
-    books_.leaked.clear();
+  if (!reject) {
+    if (keeper_ != nullptr) keeper_->BeforeCpus(books_);
+    reject = AllocateCpus(books_, demand, affinity, placement, log_);
+  }
+  if (!reject) {
+    if (keeper_ != nullptr) keeper_->BeforeMemory(books_);
+    reject = AllocateMemory(books_, demand, affinity, placement, log_);
   }
   if (reject) AddShortages(*reject, {name, demand.cpus, &demand.memory, &demand.devices});
   books_.record.placements.push_back(std::move(placement));
   return reject;
-}
-
-// The kubelet hands out the last shared CPU under strict reservation and then starts shared containers without any
-// cpuset, that is on everybody's CPUs (docs/differences.md).
-std::optional<Reject> Admission::CheckSharedPool() const {
-  const CpuSet exclusive = ExclusiveCpus(books_.record);
-  if (exclusive.empty() || !books_.shared.empty()) return std::nullopt;
-  Reject out = Unexpected("", "exclusive CPUs " + FormatIds(exclusive) + " would leave no CPU for the shared pool");
-  out.details.push_back(
-      "cpu: all CPUs but the reserved ones would be exclusive, and shared containers may not use "
-      "reserved CPUs (strict-cpu-reservation); ask for one CPU less");
-  return out;
 }
 
 Reject Admission::Misaligned(std::string_view container, int cpus, const std::vector<MemoryNeed>& memory,
@@ -160,62 +148,6 @@ void Admission::AddShortages(Reject& reject, const Request& request) {
     reject.details.push_back(ShortageText(shortage));
     log_.AddShortage(shortage);
   }
-}
-
-bool Admission::AsksForDevices(const ContainerDemand& demand) {
-  return std::any_of(demand.devices.begin(), demand.devices.end(),
-                     [&](const DeviceNeed& need) { return books_.devices.Find(need.resource) != nullptr; });
-}
-
-void Admission::OpenAsRecorder() {
-  recorder_->cpus_swept = recorder_->memory_swept = false;
-  for (const DeviceAssignment& leaked : recorder_->leaked) books_.devices.SetTaken(leaked.resource, leaked.ids, true);
-  books_.wishes = recorder_->wishes;
-  OpenReservedAsRecorder();
-}
-
-void Admission::OpenReservedAsRecorder() {
-  if (recorder_->loose_reserved) books_.loose_reserved = tables_.settings.reserved_cpus - ExclusiveCpus(*books_.ledger);
-}
-
-void Admission::SweepDevicesAsRecorder() {
-  if (recorder_ == nullptr) return;
-  bool dropped = recorder_->stale_devices;
-  for (Placement& earlier : books_.record.placements) {
-    dropped = dropped || !earlier.devices.empty();
-    for (const DeviceAssignment& given : earlier.devices) books_.devices.SetTaken(given.resource, given.ids, false);
-    earlier.devices.clear();
-  }
-  // Only if an entry was dropped does the recorder work out anew which devices are taken.
-  if (!dropped) return;
-  recorder_->stale_devices = false;
-  for (const DeviceAssignment& leaked : recorder_->leaked) books_.devices.SetTaken(leaked.resource, leaked.ids, false);
-  recorder_->leaked.clear();
-}
-
-void Admission::SweepCpusAsRecorder() {
-  if (recorder_ == nullptr) return;
-  recorder_->cpus_swept = true;
-  for (Placement& earlier : books_.record.placements) {
-    ReleaseCpus(books_, books_.record, earlier);
-    earlier.cpus.reset();
-  }
-  OpenReservedAsRecorder();
-}
-
-void Admission::SweepMemoryAsRecorder() {
-  if (recorder_ == nullptr) return;
-  recorder_->memory_swept = true;
-  for (Placement& earlier : books_.record.placements) {
-    ReleaseMemory(books_, earlier);
-    earlier.memory.reset();
-  }
-}
-
-void Admission::SweepAsRecorder() {
-  SweepDevicesAsRecorder();
-  SweepCpusAsRecorder();
-  SweepMemoryAsRecorder();
 }
 
 void Admission::LogDemand() const {

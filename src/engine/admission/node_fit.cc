@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/admission/shortage.h"
+#include "engine/reason/failure.h"
 #include "model/resources.h"
 
 namespace berth::engine {
@@ -78,6 +79,19 @@ std::optional<Reject> CheckNodeFit(PodBooks& books, const ResourceList& requests
     if (capacity && requested > *capacity - used) return OutOf(resource, requested, used, *capacity, log);
   }
   return std::nullopt;
+}
+
+// The kubelet hands out the last shared CPU under strict reservation and then starts shared containers without any
+// cpuset, that is on everybody's CPUs (docs/differences.md).
+std::optional<Reject> CheckSharedPool(const PodBooks& books, const DecisionLog& log) {
+  const CpuSet exclusive = ExclusiveCpus(books.record);
+  if (exclusive.empty() || !books.shared.empty()) return std::nullopt;
+  Reject out = Unexpected("", "exclusive CPUs " + FormatIds(exclusive) + " would leave no CPU for the shared pool");
+  out.details.push_back(
+      "cpu: all CPUs but the reserved ones would be exclusive, and shared containers may not use "
+      "reserved CPUs (strict-cpu-reservation); ask for one CPU less");
+  if (log) log.Add("reject", "", "", out.reason + ": " + out.message);
+  return out;
 }
 
 }  // namespace berth::engine

@@ -1,4 +1,5 @@
-// Does a pod's sum of requests fit into node allocatable: rules/cgroups#node-fit.
+// What a node refuses though every manager is content: a pod whose sum of requests does not fit into node allocatable
+// (rules/cgroups#node-fit), or that takes the last CPU of the shared pool.
 #ifndef BERTH_ENGINE_ADMISSION_NODE_FIT_H_
 #define BERTH_ENGINE_ADMISSION_NODE_FIT_H_
 
@@ -14,6 +15,9 @@ namespace berth::engine {
 /// The first resource that does not fit, in the kubelet's order (pods, cpu, memory, others by name) and words.
 /// nullopt: all fit. Resources the node does not know are passed over unless they are huge pages.
 std::optional<Reject> CheckNodeFit(PodBooks& books, const ResourceList& requests, const DecisionLog& log);
+
+/// A pod may not take the last CPU of the shared pool. nullopt: it has not.
+std::optional<Reject> CheckSharedPool(const PodBooks& books, const DecisionLog& log);
 
 }  // namespace berth::engine
 

@@ -21,6 +21,8 @@ struct DevicePool {
   std::vector<Mask> nodes;     ///< by device; empty: none
   std::vector<char> taken;     ///< by device
   std::vector<char> reusable;  ///< by device; left by an init container of this pod
+  /// All devices in the order in which equally near ones are taken; empty: by id. A BookKeeper may set it.
+  std::vector<std::size_t> order;
 
   int Healthy() const;
   /// Healthy and not taken.
@@ -38,6 +40,11 @@ class DeviceBooks {
   const std::vector<std::string>* Preferred(std::string_view resource) const;
   /// Marks devices as taken or free; ids that are not known are ignored.
   void SetTaken(std::string_view resource, const std::vector<std::string>& ids, bool taken);
+  /// Calls visit(resource, pool) for every pool that was asked for so far.
+  template <class Visit>
+  void ForEachOpen(const Visit& visit) const {
+    for (const auto& [resource, pool] : pools_) visit(resource, pool);
+  }
 
  private:
   DevicePool Open(std::string_view resource) const;

@@ -15,10 +15,6 @@
 
 namespace berth::engine {
 
-/// Which of several equally good devices the recorder happened to take (its order is arbitrary): container ->
-/// "resource@node" ("a+b" for a device on two nodes, "any" for none) -> number of devices. Only breaks ties.
-using DeviceWishes = std::map<std::string, std::map<std::string, int>>;
-
 /// Memory that ordinary init containers leave for later containers, by exact set of nodes (rules/memory#init-reuse).
 struct ReusableMemory {
   Mask nodes;
@@ -39,15 +35,10 @@ struct PodBooks {
   CpuSet shared;
   MemoryBooks memory;
   DeviceBooks devices;
-  /// Reserved CPUs that may be taken as part of a whole core. Empty but for RecordedNode: the kubelet hands such CPUs
-  /// out on machines with cores of different sizes (docs/differences.md).
-  CpuSet loose_reserved;
+  /// CPUs that are not available and may yet be taken as part of a whole core. A BookKeeper may put some here.
+  CpuSet may_complete_cores;
   PodRecord record;                             ///< placements of the containers that were placed so far
   std::vector<ReusableMemory> reusable_memory;  ///< ascending by (nodes, type)
-
-  const DeviceWishes* wishes = nullptr;
-  /// Devices taken over from an init container before the container's allocation failed.
-  std::vector<DeviceAssignment> leaked;
 
   std::int64_t ReusableBytes(Mask nodes, std::string_view type) const {
     for (const ReusableMemory& entry : reusable_memory)

@@ -61,11 +61,11 @@ Result<CpuSet> Choose(const PodBooks& books, int num, const MaskHint& hint) {
     CpuSet aligned = AlignedCpus(tables, allocatable, hint.mask);
     const int part = std::min(num, aligned.Count());
     TakeRequest request = RequestFor(tables, std::move(aligned), part);
-    request.also_free = allocatable | books.loose_reserved;
+    request.also_free = allocatable | books.may_complete_cores;
     BERTH_TRY(result, TakeCpus(tables.topology, request));
   }
   TakeRequest request = RequestFor(tables, allocatable - result, num - result.Count());
-  request.also_free = books.loose_reserved - result;
+  request.also_free = books.may_complete_cores - result;
   BERTH_TRY(const CpuSet rest, TakeCpus(tables.topology, request));
   return result | rest;
 }
@@ -155,7 +155,6 @@ std::optional<Reject> AllocateCpus(PodBooks& books, const ContainerDemand& deman
   if (!cpus) return Unexpected(name, cpus.error().message);
   const CpuSet reused = *cpus & books.record.reusable.cpus;
   books.shared -= *cpus;
-  books.loose_reserved -= *cpus;
   UpdateReuse(books, demand.kind, *cpus);
   if (log) {
     std::string text = Counted(demand.cpus, "exclusive CPU") + " taken: " + FormatIds(*cpus);

@@ -9,7 +9,7 @@
 namespace berth::engine {
 
 /// What happens to memory that was booked where the blocks that are left cannot hold it (SettleMemory). kLose: nothing,
-/// which is the kubelet's leak, for RecordedNode.
+/// which is the kubelet's leak.
 enum class Missing { kSettle, kLose };
 
 /// Everything the pod holds. Requires: `record` is in the ledger.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <string>
 #include <utility>
 
@@ -20,10 +19,11 @@ std::vector<std::size_t>& At(ByNearness& groups, Nearness nearness) {
   return groups[static_cast<std::size_t>(nearness)];
 }
 
-/// Available devices by nearness, each group by ascending id (the kubelet's order among equals is arbitrary).
+/// Available devices by nearness, each group in the pool's order (the kubelet's order among equals is arbitrary).
 ByNearness Sort(const DevicePool& pool, const MaskHint& hint) {
   ByNearness out;
-  for (std::size_t i = 0; i < pool.devices.size(); ++i) {
+  for (std::size_t k = 0; k < pool.devices.size(); ++k) {
+    const std::size_t i = pool.order.empty() ? k : pool.order[k];
     if (!pool.Available(i)) continue;
     Nearness nearness = Nearness::kNoAffinity;
     if (!hint.any && !pool.nodes[i].empty())
@@ -46,32 +46,10 @@ void PreferredFirst(const DevicePool& pool, const std::vector<std::string>* pref
   group = std::move(out);
 }
 
-std::string PlaceOf(const DeviceNeed& need, const Device& device) {
-  std::string out;
-  for (NumaId node : device.nodes) out += (out.empty() ? "" : "+") + std::to_string(Raw(node));
-  return need.resource + "@" + (out.empty() ? "any" : out);
-}
-
-/// Puts the wished ones among equals first; the rest keeps its order.
-void WishedFirst(const DevicePool& pool, const DeviceNeed& need, std::map<std::string, int>& wishes,
-                 std::vector<std::size_t>& group) {
-  std::vector<std::size_t> wished;
-  std::vector<std::size_t> others;
-  for (std::size_t i : group) {
-    const auto wish = wishes.find(PlaceOf(need, *pool.devices[i]));
-    (wish != wishes.end() && wish->second-- > 0 ? wished : others).push_back(i);
-  }
-  wished.insert(wished.end(), others.begin(), others.end());
-  group = std::move(wished);
-}
-
 /// The available devices in the order in which they are taken (rules/devices#choice).
-std::vector<std::size_t> TakingOrder(const DevicePool& pool, const DeviceNeed& need, const MaskHint& hint,
-                                     std::int64_t needed, const std::vector<std::string>* preferred,
-                                     std::map<std::string, int> wishes) {
+std::vector<std::size_t> TakingOrder(const DevicePool& pool, const MaskHint& hint, std::int64_t needed,
+                                     const std::vector<std::string>* preferred) {
   ByNearness groups = Sort(pool, hint);
-  if (!wishes.empty())
-    for (std::vector<std::size_t>& group : groups) WishedFirst(pool, need, wishes, group);
   std::vector<std::size_t>& aligned = At(groups, Nearness::kAligned);
   if (needed < static_cast<std::int64_t>(aligned.size())) {
     PreferredFirst(pool, preferred, aligned);
@@ -104,8 +82,8 @@ struct Choice {
 };
 
 /// Marks what it takes over from init containers as taken, so that it does not count as available too.
-Choice Choose(DevicePool& pool, const DeviceNeed& need, const MaskHint& hint, const std::vector<std::string>* preferred,
-              const std::map<std::string, int>& wishes) {
+Choice Choose(DevicePool& pool, const DeviceNeed& need, const MaskHint& hint,
+              const std::vector<std::string>* preferred) {
   Choice out;
   // Left by init containers of this pod: taken first, whatever their health and nodes (rules/devices#choice).
   for (std::size_t i = 0; i < pool.devices.size() && out.reused < static_cast<std::size_t>(need.count); ++i)
@@ -114,7 +92,7 @@ Choice Choose(DevicePool& pool, const DeviceNeed& need, const MaskHint& hint, co
   // The first two errors come before looking at the number, so that even zero devices of a dead plugin are refused.
   out.error = ShortageOf(pool, need, left);
   if (!out.error.empty() || left == 0) return out;
-  for (std::size_t i : TakingOrder(pool, need, hint, left, preferred, wishes)) {
+  for (std::size_t i : TakingOrder(pool, hint, left, preferred)) {
     if (static_cast<std::int64_t>(out.devices.size()) == need.count) break;
     out.devices.push_back(i);
   }
@@ -211,17 +189,11 @@ std::vector<HintList> DeviceHints(PodBooks& books, const std::vector<DeviceNeed>
 std::optional<Reject> AllocateDevices(PodBooks& books, const ContainerDemand& demand, const MaskHint& hint,
                                       Placement& placement, const DecisionLog& log) {
   const std::string& name = demand.container->name;
-  std::map<std::string, int> wishes;
-  if (books.wishes != nullptr)
-    if (const auto wished = books.wishes->find(name); wished != books.wishes->end()) wishes = wished->second;
   for (const DeviceNeed& need : demand.devices) {
     DevicePool* pool = books.devices.Find(need.resource);
     if (pool == nullptr) continue;
-    const Choice choice = Choose(*pool, need, hint, books.devices.Preferred(need.resource), wishes);
-    if (!choice.error.empty()) {
-      if (choice.reused > 0) books.leaked.push_back(AssignmentOf(*pool, need, choice.devices));
-      return Unexpected(name, choice.error);
-    }
+    const Choice choice = Choose(*pool, need, hint, books.devices.Preferred(need.resource));
+    if (!choice.error.empty()) return Unexpected(name, choice.error);
     if (choice.devices.empty()) continue;
     for (std::size_t i : choice.devices) pool->taken[i] = 1;
     const DeviceAssignment& given = placement.devices.emplace_back(AssignmentOf(*pool, need, choice.devices));

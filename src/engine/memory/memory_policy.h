@@ -27,7 +27,7 @@ std::optional<Reject> AllocateMemory(PodBooks& books, const ContainerDemand& dem
 void ReleaseMemory(PodBooks& books, const Placement& placement);
 
 /// Undoes that: every block that `ledger` and `record` (of the pod at hand, in place of the ledger's) still hold is
-/// booked on its own nodes, and nothing else is. Without it the kubelet's leak stays, for RecordedNode.
+/// booked on its own nodes, and nothing else is. Without it the kubelet's leak stays.
 void SettleMemory(PodBooks& books, const PodRecord& record);
 
 }  // namespace berth::engine

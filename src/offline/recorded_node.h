@@ -5,8 +5,8 @@
 // same pod got is swept away as soon as a later one asks the same manager; a rejected pod's last allocation stays on
 // the books until the next sweep; and a restart brings back devices that were swept away but are still in the
 // checkpoint, which is only written when devices are given.
-#ifndef BERTH_ENGINE_RECORDED_RECORDED_H_
-#define BERTH_ENGINE_RECORDED_RECORDED_H_
+#ifndef BERTH_OFFLINE_RECORDED_NODE_H_
+#define BERTH_OFFLINE_RECORDED_NODE_H_
 
 #include <map>
 #include <memory>
@@ -15,14 +15,20 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/books/pod_books.h"
-#include "engine/node/node.h"
-#include "model/decision.h"
+#include "engine/engine.h"
+#include "model/ledger.h"
+#include "model/pod.h"
 #include "model/trace.h"
 
-namespace berth::engine {
+namespace berth::offline {
 
-struct RecorderState;
+/// Which of several equally good devices the recorder happened to take (its order is arbitrary): container -> place
+/// (see DevicePlace) -> number of devices. Only breaks ties.
+using DeviceWishes = std::map<std::string, std::map<std::string, int>>;
+/// Devices of one kind in one place: "gpu@0", "gpu@0+1" for a device on two nodes, "gpu@any" for none.
+std::string DevicePlace(const std::string& resource, const NodeSet& nodes);
+
+class RecorderHabits;
 
 class RecordedNode {
  public:
@@ -39,7 +45,7 @@ class RecordedNode {
   /// from it compares.
   enum class Reserved { kNever, kAsRecorded };
 
-  RecordedNode(Node node, Inputs inputs, Reserved reserved = Reserved::kNever);
+  RecordedNode(engine::Node node, engine::Inputs inputs, Reserved reserved = Reserved::kNever);
   ~RecordedNode();
   RecordedNode(RecordedNode&&) noexcept;
   RecordedNode& operator=(RecordedNode&&) noexcept;
@@ -56,6 +62,9 @@ class RecordedNode {
 
   /// What is on the books after the last step. Placements of containers that hold nothing are left out.
   const Ledger& ledger() const { return ledger_; }
+  /// Devices are marked as taken that nobody holds: what a container took over from an init container before its
+  /// allocation failed. The books do not show them; later pods cannot have them.
+  bool HasLeakedDevices() const;
 
  private:
   using DevicesByContainer = std::map<std::string, std::vector<DeviceAssignment>>;
@@ -64,14 +73,14 @@ class RecordedNode {
   void KeepUnswept(const Ledger& before);
   void WriteDeviceCheckpoint(const Pod& pod, const Placement& placement);
 
-  Node node_;
-  Inputs inputs_;
+  engine::Node node_;
+  engine::Inputs inputs_;
   Ledger ledger_;
   std::map<std::string, DevicesByContainer, std::less<>> device_checkpoint_;  // by pod uid
   std::set<std::string> rejected_;  // pods that were not admitted but are still on the books
-  std::unique_ptr<RecorderState> state_;
+  std::unique_ptr<RecorderHabits> habits_;
 };
 
-}  // namespace berth::engine
+}  // namespace berth::offline
 
-#endif  // BERTH_ENGINE_RECORDED_RECORDED_H_
+#endif  // BERTH_OFFLINE_RECORDED_NODE_H_
