@@ -4,27 +4,15 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "engine/explanation/explain.h"
+#include "codec/views.h"
 #include "offline/explanation.h"
 
 namespace berth::cli {
 namespace {
 
-using codec::Json;
-using offline::OfflineNode;
 using offline::OfflineOptions;
 
 std::unexpected<Error> Refuse(const std::string& what) { return Fail(Code::kInvalid, what); }
-
-/// The names a pod may have on the node and in a manifest: static pods get "-<node>" at the end.
-std::vector<std::string> NamesOf(const std::string& full_name, const std::string& node_name) {
-  std::vector<std::string> out{full_name};
-  if (node_name.empty()) return out;
-  const std::string suffix = "-" + node_name;
-  out.push_back(full_name + suffix);
-  if (full_name.ends_with(suffix)) out.push_back(full_name.substr(0, full_name.size() - suffix.size()));
-  return out;
-}
 
 Result<Pod> ChoosePod(const ExplainOptions& options, const std::string& node_name, std::ostream& err) {
   BERTH_TRY(std::vector<Pod> pods, offline::LoadPods(options.file, err));
@@ -34,60 +22,60 @@ Result<Pod> ChoosePod(const ExplainOptions& options, const std::string& node_nam
                   " pods; choose one with --pod NAMESPACE/NAME");
   }
   const std::string wanted = options.pod.contains('/') ? options.pod : "default/" + options.pod;
-  for (const std::string& name : NamesOf(wanted, node_name)) {
+  for (const std::string& name : offline::NamesOf(wanted, node_name)) {
     const auto found = std::ranges::find_if(pods, [&](const Pod& pod) { return FullName(pod) == name; });
     if (found != pods.end()) return std::move(*found);
   }
   return Refuse(options.file + " holds no pod " + Printable(wanted));
 }
 
-/// Takes a pod of the same name off the node, so that the answer is the one it would get now. True: there was one.
-bool TakeOff(const std::string& full_name, OfflineNode& node) {
-  for (const std::string& name : NamesOf(full_name, node.node_name)) {
-    const PodRecord* const pod = FindPod(node.ledger, name);
-    if (pod == nullptr) continue;
-    Apply(node.ledger, engine::Release(node.node, node.ledger, pod->uid, nullptr));
-    return true;
-  }
-  return false;
+bool NothingNamed(const OfflineOptions& options) {
+  return options.machine.empty() && options.config.empty() && options.ledger.empty() && options.devices.empty() &&
+         options.node_fit;
 }
 
-bool NothingNamed(const OfflineOptions& options) {
-  return options.machine.empty() && options.config.empty() && options.ledger.empty();
+int Print(const Outlook& outlook, const Session& session) {
+  if (session.for_people())
+    session.out() << offline::FormatOutlook(outlook, {.table = session.table(), .trace = session.wide()});
+  else
+    session.PrintData(codec::ToJson(outlook));
+  return outlook.wait || std::holds_alternative<Reject>(outlook.explanation.decision) ? kRejected : kOk;
+}
+
+int Refused(const Error& error, const Session& session) {
+  session.err() << "berth: " << error.message << "\n";
+  return kFailed;
+}
+
+/// berthd knows more than its books: what it waits for.
+int AskBerthd(const ExplainOptions& options, const Session& session) {
+  const auto status = session.berthd().Status();
+  if (!status) return session.Report(status.error());
+  const auto pod = ChoosePod(options, status->node_name, session.err());
+  if (!pod) return Refused(pod.error(), session);
+  const auto outlook = session.berthd().Explain(codec::FormatJson(codec::ToJson(*pod)));
+  return outlook ? Print(*outlook, session) : session.Report(outlook.error());
 }
 
 }  // namespace
 
 int RunExplain(const ExplainOptions& options, const Session& session) {
   OfflineOptions where = options.node;
-  const bool running_node = NothingNamed(where);
-  if (running_node) where.ledger = session.socket();
-  const auto fail = [&](const Error& error) -> int {
-    session.err() << "berth: " << error.message << "\n";
-    return kFailed;
-  };
-  if (std::error_code ignored; running_node && !std::filesystem::is_socket(where.ledger, ignored)) {
-    session.err() << "berth: no berthd listens on " << where.ledger
+  const bool on_paper = !where.machine.empty() || !where.config.empty() || !where.ledger.empty();
+  if (std::error_code ignored; !on_paper && !std::filesystem::is_socket(session.socket(), ignored)) {
+    session.err() << "berth: no berthd listens on " << session.socket()
                   << "; start one, name its socket with --socket, or explain offline with --machine and --config\n";
     return kUnreachable;
   }
+  if (NothingNamed(where)) return AskBerthd(options, session);
+  if (!on_paper) where.ledger = session.socket();  // its node, with other devices or without its limits
   auto node = offline::LoadOfflineNode(where, session.err());
-  if (!node) return running_node ? session.Report(node.error()) : fail(node.error());
+  if (!node) return on_paper ? Refused(node.error(), session) : session.Report(node.error());
   auto pod = ChoosePod(options, node->node_name, session.err());
-  if (!pod) return fail(pod.error());
-
-  const bool was_there = TakeOff(FullName(*pod), *node);
-  if (pod->uid.empty() || node->ledger.pods.contains(pod->uid)) pod->uid = "explained";
-  const engine::Explanation explanation = engine::Explain(node->node, node->ledger, *pod, node->inputs);
-  if (session.for_people()) {
-    if (was_there) session.out() << "(explained as if " << FullName(*pod) << " were not on the node yet)\n";
-    session.out() << offline::FormatExplanation(explanation, *pod, {.table = session.table(), .trace = session.wide()});
-  } else {
-    Json data = {{"pod", FullName(*pod)}, {"qosClass", Name(QosOf(*pod))}, {"machine", node->node.machine().source}};
-    data.update(offline::ToJson(explanation));
-    session.PrintData(data);
-  }
-  return std::holds_alternative<Reject>(explanation.decision) ? kRejected : kOk;
+  if (!pod) return Refused(pod.error(), session);
+  return Print(offline::ExplainNow(node->node, std::move(node->ledger), node->conditions, *std::move(pod), node->inputs,
+                                   node->node_name),
+               session);
 }
 
 }  // namespace berth::cli

@@ -50,7 +50,7 @@ class EchoBackend final : public Backend {
   Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) override {
     return DeletedPod{namespace_, name, "f"};
   }
-  Result<codec::Json> Explain(const std::string&) override { return Fail(Code::kInvalid, "two pods"); }
+  Result<Outlook> Explain(const std::string&) override { return Fail(Code::kInvalid, "two pods"); }
   Result<EventList> Events(const EventQuery& query) override {
     Event event;
     event.reason = query.since;

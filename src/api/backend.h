@@ -9,10 +9,10 @@
 
 #include "api/queries.h"
 #include "base/result.h"
-#include "codec/codec.h"
 #include "model/answers.h"
 #include "model/daemon_status.h"
 #include "model/event.h"
+#include "model/explanation.h"
 #include "model/ledger.h"
 #include "model/machine.h"
 #include "model/node_snapshot.h"
@@ -35,7 +35,7 @@ class Backend {
   virtual Result<PodDetails> GetPod(const std::string& namespace_, const std::string& name) = 0;
   virtual Result<StoredPods> ApplyPods(const std::string& manifests) = 0;
   virtual Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) = 0;
-  virtual Result<codec::Json> Explain(const std::string& manifest) = 0;
+  virtual Result<Outlook> Explain(const std::string& manifest) = 0;
   virtual Result<EventList> Events(const EventQuery& query) = 0;
   virtual Result<LogPage> Logs(const LogQuery& query) = 0;
   /// Takes as long as the command, which ends with its caller.

@@ -70,6 +70,10 @@ Result<DeletedPod> NodeClient::DeletePod(const std::string& namespace_, const st
   return Ask("DELETE", PodPath("pods", namespace_, name), codec::DeletedPodFromJson);
 }
 
+Result<Outlook> NodeClient::Explain(const std::string& manifest) const {
+  return Ask("POST", "/v1/explain", codec::OutlookFromJson, manifest);
+}
+
 Result<EventList> NodeClient::Events(const EventQuery& query) const {
   Path path("/v1/events");
   path.Add("since", query.since).Add("pod", query.pod).Add("limit", query.limit);

@@ -11,6 +11,7 @@
 #include "model/answers.h"
 #include "model/daemon_status.h"
 #include "model/event.h"
+#include "model/explanation.h"
 #include "model/ledger.h"
 #include "model/machine.h"
 #include "model/node_snapshot.h"
@@ -36,6 +37,8 @@ class NodeClient {
   Result<TreeView> Tree() const;
   Result<StoredPods> ApplyPods(const std::string& manifests) const;
   Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) const;
+  /// `manifest`: of one pod.
+  Result<Outlook> Explain(const std::string& manifest) const;
   Result<EventList> Events(const EventQuery& query) const;
   Result<LogPage> Logs(const LogQuery& query) const;
   /// Errors also: kInvalid when the command has bytes that are not UTF-8.

@@ -31,7 +31,6 @@ constexpr int kBacklog = 128;
 constexpr std::chrono::seconds kTimeout{10};
 constexpr const char* kJson = "application/json";
 
-codec::Json JsonOf(const codec::Json& json) { return json; }
 template <class T>
 codec::Json JsonOf(const T& value) {
   return codec::ToJson(value);

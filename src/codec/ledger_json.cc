@@ -115,7 +115,32 @@ MemoryNodeState ReadMemoryNode(const Reader& reader) {
   return state;
 }
 
+std::map<NumaId, MemoryNodeState> ReadMemory(const Reader& reader) {
+  std::map<NumaId, MemoryNodeState> out;
+  for (const Reader& node : reader.Items())
+    if (!out.emplace(node.Field("node").IdInSet<NumaId>(), ReadMemoryNode(node)).second)
+      node.Note("this node is listed twice");
+  return out;
+}
+
 }  // namespace
+
+Decision ReadDecision(const Reader& reader) {
+  if (!reader.Field("admitted").Bool()) {
+    Reject no{.reason = reader.Field("reason").String(),
+              .message = reader.Field("message").String(),
+              .container = {},
+              .details = reader.Field("details").Strings()};
+    if (const Reader container = reader.Field("container"); !container.IsNull()) no.container = container.String();
+    return no;
+  }
+  Admit out;
+  if (const Reader pod = reader.Field("pod"); !pod.IsNull()) out.delta.put = ReadRecord(pod);
+  if (const Reader removed = reader.Field("removed"); !removed.IsNull()) out.delta.removed = removed.String();
+  out.delta.shared = reader.Field("shared").Ids<CpuSet>();
+  out.delta.memory = ReadMemory(reader.Field("memory"));
+  return out;
+}
 
 Json ToJson(const ResourceList& list) {
   Json out = Json::object();
@@ -174,9 +199,7 @@ Result<Ledger> LedgerFromJson(const Json& json) {
   ledger.cpu_policy = reader.Field("cpuPolicy").String();
   ledger.memory_policy = reader.Field("memoryPolicy").String();
   ledger.shared = reader.Field("shared").Ids<CpuSet>();
-  for (const Reader& node : reader.Field("memory").Items())
-    if (!ledger.memory.emplace(node.Field("node").IdInSet<NumaId>(), ReadMemoryNode(node)).second)
-      node.Note("this node is listed twice");
+  ledger.memory = ReadMemory(reader.Field("memory"));
   for (const Reader& item : reader.Field("pods").Items()) {
     PodRecord pod = ReadRecord(item);
     std::string uid = pod.uid;

@@ -18,6 +18,7 @@ QosClass ReadQos(const Reader& reader);
 ContainerKind ReadContainerKind(const Reader& reader);
 TopologyHint ReadHint(const Reader& reader);
 Trace ReadTrace(const Reader& reader);
+Decision ReadDecision(const Reader& reader);
 std::vector<Event> ReadEvents(const Reader& reader);
 Pod ReadPod(const Reader& reader);  ///< v1.Pod as ToJson(Pod) writes it
 

@@ -11,6 +11,7 @@
 #include "model/answers.h"
 #include "model/daemon_status.h"
 #include "model/event.h"
+#include "model/explanation.h"
 #include "model/node_snapshot.h"
 #include "model/pod_view.h"
 #include "model/tree_view.h"
@@ -32,6 +33,7 @@ Json ToJson(const LogEntry& entry);
 Json ToJson(const LogPage& page);
 Json ToJson(const CommandEnd& end);  ///< outputs in base64
 Json ToJson(const ImageList& images);
+Json ToJson(const Outlook& outlook);
 
 Result<DaemonStatus> DaemonStatusFromJson(const Json& json);
 Result<NodeView> NodeViewFromJson(const Json& json);
@@ -44,6 +46,7 @@ Result<DeletedPod> DeletedPodFromJson(const Json& json);
 Result<LogPage> LogPageFromJson(const Json& json);
 Result<CommandEnd> CommandEndFromJson(const Json& json);
 Result<ImageList> ImageListFromJson(const Json& json);
+Result<Outlook> OutlookFromJson(const Json& json);
 
 }  // namespace berth::codec
 

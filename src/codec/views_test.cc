@@ -201,6 +201,48 @@ class Views : public Generator {
                            .pool_problem = Word(),
                            .releasing = Words()}};
   }
+  Explanation Rejected() {
+    Explanation out;
+    out.decision = Reject{.reason = Word(), .message = Word(), .container = Word(), .details = Words()};
+    out.shortages = {{.container = Word(),
+                      .resource = Word(),
+                      .scope = static_cast<Shortage::Scope>(Below(3)),
+                      .nodes = Ids<NodeSet>(64),
+                      .requested = Small(),
+                      .free = Small(),
+                      .capacity = Small(),
+                      .missing = Small()}};
+    out.holders = {{Word(), Word(), Word(), Word(), Small(), Ids<NodeSet>(64)}};
+    if (Coin())
+      out.nearest = NearestRequest{Manifest(), {{Word(), "cpu", Quantity::FromMilli(1500), Quantity::FromUnits(1)}}};
+    out.nearest_exhaustive = Coin();
+    if (Coin()) out.removal = Removal{.pods = {{Word(), Word()}}, .smallest = Coin()};
+    return out;
+  }
+  Explanation Admitted() {
+    Admit yes;
+    if (Coin()) yes.delta.put = OnePod();
+    if (Coin()) yes.delta.removed = Word();
+    yes.delta.shared = Ids<CpuSet>(64);
+    yes.delta.memory = OneLedger().memory;
+    Explanation out;
+    out.decision = std::move(yes);
+    return out;
+  }
+  Outlook OneOutlook() {
+    Outlook out;
+    out.pod = Word();
+    out.qos = static_cast<QosClass>(Below(3));
+    out.machine = Word();
+    out.was_there = Coin();
+    if (Coin()) out.wait = Wait{Word(), Word()};
+    out.explanation = Coin() ? Admitted() : Rejected();
+    out.explanation.hints = {{Word(), Word(), std::nullopt, true}, {Word(), Word(), Hints(std::in_place), Coin()}};
+    out.explanation.hints.push_back({Word(), Word(), {{{.nodes = Ids<NodeSet>(64), .preferred = Coin()}}}, true});
+    out.explanation.merges = {{Word(), {.nodes = {}, .preferred = Coin()}, Coin(), Word()}};
+    out.explanation.steps = {{Word(), Word(), Word(), Word()}};
+    return out;
+  }
   TreeView Tree() {
     TreeView out{.cgroup_version = Word(), .driver = Word(), .root = Word(), .host_groups = {}, .groups = {}};
     if (Coin()) out.host_groups = {{Word(), Word(), Small(), std::nullopt, Word()}, {Word(), Word(), 1, Size(), ""}};
@@ -230,6 +272,7 @@ TEST(ViewsTest, WhatBerthdTellsComesBackExactly) {
     ExpectComesBack(random.Tree(), TreeViewFromJson, seed);
     ExpectComesBack(random.Manifest(), PodFromJson, seed);
     ExpectComesBack(random.Details(), PodDetailsFromJson, seed);
+    ExpectComesBack(random.OneOutlook(), OutlookFromJson, seed);
     ExpectComesBack(EventList{{random.OneEvent(), random.OneEvent()}, random.Coin(), random.Word()}, EventListFromJson,
                     seed);
     ExpectComesBack(

@@ -9,17 +9,13 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "daemon/tree_status.h"
-#include "engine/explanation/explain.h"
 #include "manifest/duration.h"
 #include "manifest/manifest.h"
 #include "offline/explanation.h"
 #include "runtime/log_reader.h"
-#include "source/static_pod.h"
 
 namespace berth::daemon {
 namespace {
-
-using codec::Json;
 
 constexpr std::string_view kRequest = "request";
 constexpr std::size_t kMostEvents = 100'000;        // in one answer
@@ -123,22 +119,13 @@ Result<DeletedPod> LocalApi::DeletePod(const std::string& namespace_, const std:
   return DeletedPod{.namespace_ = namespace_, .name = full_name.substr(namespace_.size() + 1), .file = file};
 }
 
-Result<Json> LocalApi::Explain(const std::string& manifest) {
+Result<Outlook> LocalApi::Explain(const std::string& manifest) {
   BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(manifest, kRequest));
   if (parsed.pods.size() != 1)
     return Fail(Code::kInvalid, fmt::format("the request holds {} pods; give exactly one", parsed.pods.size()));
-  berth::Pod pod = std::move(parsed.pods.front());
   const auto state = published_.Get();
-  source::MakeStatic(pod, state->node.status->node_name, kRequest, "api");
-  const std::string name = FullName(pod);
-  Ledger ledger = *state->node.ledger;
-  const PodRecord* const there = berth::FindPod(ledger, name);
-  const bool was_there = there != nullptr;
-  if (was_there) berth::Apply(ledger, engine::Release(*state->engine, ledger, there->uid, nullptr));
-  Json out = {
-      {"pod", name}, {"qosClass", Name(QosOf(pod))}, {"machine", state->node.machine->source}, {"wasThere", was_there}};
-  out.update(offline::ToJson(engine::Explain(*state->engine, ledger, pod, {})));
-  return out;
+  return offline::ExplainNow(*state->engine, *state->node.ledger, state->node.node->conditions,
+                             std::move(parsed.pods.front()), {}, state->node.status->node_name);
 }
 
 Result<EventList> LocalApi::Events(const api::EventQuery& query) {

@@ -41,7 +41,7 @@ class LocalApi final : public api::Backend {
   Result<PodDetails> GetPod(const std::string& namespace_, const std::string& name) override;
   Result<StoredPods> ApplyPods(const std::string& manifests) override;
   Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) override;
-  Result<codec::Json> Explain(const std::string& manifest) override;
+  Result<Outlook> Explain(const std::string& manifest) override;
   Result<EventList> Events(const api::EventQuery& query) override;
   Result<LogPage> Logs(const api::LogQuery& query) override;
   Result<CommandEnd> Exec(const api::ExecQuery& query) override;

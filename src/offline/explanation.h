@@ -1,25 +1,34 @@
-// An explanation in words and as JSON.
+// What would happen to a pod now, and why: one answer for a running node and for one on paper.
 #ifndef BERTH_OFFLINE_EXPLANATION_H_
 #define BERTH_OFFLINE_EXPLANATION_H_
 
 #include <string>
+#include <vector>
 
-#include "codec/codec.h"
-#include "engine/explanation/explain.h"
+#include "engine/engine.h"
+#include "model/explanation.h"
+#include "model/ledger.h"
+#include "model/node_conditions.h"
 #include "model/pod.h"
 #include "view/table.h"
 
 namespace berth::offline {
 
-/// docs/how-to/explain.md lists the fields.
-codec::Json ToJson(const engine::Explanation& explanation);
+/// The names a pod may have on the node and in a manifest: static pods get "-<node>" at the end. `node_name` "": only
+/// its own.
+std::vector<std::string> NamesOf(const std::string& full_name, const std::string& node_name);
+
+/// Decides `pod` on a node with these books, in this state. A pod of one of its names that is there already is left
+/// out first: the answer is the one it would get now. Takes as long as trying what would help.
+Outlook ExplainNow(const engine::Node& node, Ledger ledger, const NodeConditions& conditions, Pod pod,
+                   const engine::Inputs& inputs, const std::string& node_name);
 
 /// The whole answer for people, ending in a newline. `trace`: also every step of the decision.
 struct ExplanationStyle {
   view::TableOptions table;
   bool trace = false;
 };
-std::string FormatExplanation(const engine::Explanation& explanation, const Pod& pod, const ExplanationStyle& style);
+std::string FormatOutlook(const Outlook& outlook, const ExplanationStyle& style);
 
 }  // namespace berth::offline
 

@@ -9,23 +9,19 @@
 namespace berth::offline {
 namespace {
 
-using engine::Shortage;
-
-/// An amount in the unit of a shortage: "6", "1500m", "12Gi", "2".
+/// An amount in the unit of a shortage, for a column of numbers: "6", "1500m", "12Gi", "2".
 std::string Amount(std::int64_t amount, std::string_view resource, bool thousandths) {
   if (IsMemoryType(resource)) return Quantity::FromBytes({amount}).ToString();
   if (resource == "cpu" && thousandths) return Quantity::FromMilli(amount).ToString();
   return std::to_string(amount);
 }
 
-std::string What(std::string_view resource) { return resource == "cpu" ? "CPUs" : std::string(resource); }
-
 std::string Who(const std::string& container) { return container.empty() ? "the whole pod" : container; }
 
 // ---- hints ----
 
 /// "0, 1; not preferred: 0-1". Long lists are cut: the narrowest come first.
-std::string HintListText(const engine::ResourceHints& list) {
+std::string HintListText(const ResourceHints& list) {
   const Hints& hints = list.hints;
   if (!hints) return "no preference";
   if (hints->empty()) return "impossible";
@@ -46,16 +42,16 @@ std::string HintListText(const engine::ResourceHints& list) {
   return text;
 }
 
-void AddHints(const engine::Explanation& e, const ExplanationStyle& style, std::string& out) {
+void AddHints(const Explanation& e, const ExplanationStyle& style, std::string& out) {
   if (e.hints.empty() && e.merges.empty()) {
     out += "\nNo hints: the topology manager's policy is none.\n";
     return;
   }
   view::Table table({{"CONTAINER"}, {"RESOURCE"}, {"NODES THAT WOULD DO", view::Align::kLeft, true}});
-  for (const engine::ResourceHints& h : e.hints) table.AddRow({Who(h.container), h.resource, HintListText(h)});
+  for (const ResourceHints& h : e.hints) table.AddRow({Who(h.container), h.resource, HintListText(h)});
   if (!table.empty()) out += "\n" + table.Format(style.table);
   view::Table merges({{"MERGED FOR"}, {"NODES"}, {"ADMITTED"}, {"RULE THAT DECIDED", view::Align::kLeft, true}});
-  for (const engine::MergeStep& m : e.merges)
+  for (const MergeStep& m : e.merges)
     merges.AddRow({Who(m.container), HintText(m.merged), m.admit ? "yes" : "no", m.rule});
   if (!merges.empty()) out += "\n" + merges.Format(style.table);
 }
@@ -72,43 +68,30 @@ void AddPlacements(const Admit& admit, const ExplanationStyle& style, std::strin
 
 // ---- rejected ----
 
-std::string ShortageText(const Shortage& s) {
-  const bool fit = s.scope == Shortage::Scope::kNodeFit;
-  const auto amount = [&](std::int64_t n) { return Amount(n, s.resource, fit); };
-  std::string where;
-  switch (s.scope) {
-    case Shortage::Scope::kNodes: where = "on " + NodesText(s.nodes); break;
-    case Shortage::Scope::kMachine: where = "on the whole machine"; break;
-    case Shortage::Scope::kNodeFit: where = "of what the node may promise"; break;
-  }
-  return Who(s.container) + " asks for " + amount(s.requested) + " " + What(s.resource) + "; " + where + " " +
-         amount(s.free) + " of " + amount(s.capacity) + (s.free == 1 ? " is free: " : " are free: ") +
-         amount(s.missing) + " short";
-}
-
 /// Holders of a resource have their amounts in the unit of its shortage.
-bool InThousandths(const engine::Explanation& e, std::string_view resource) {
+bool InThousandths(const Explanation& e, std::string_view resource) {
   return std::ranges::any_of(
       e.shortages, [&](const Shortage& s) { return s.resource == resource && s.scope == Shortage::Scope::kNodeFit; });
 }
 
-void AddShortages(const engine::Explanation& e, const ExplanationStyle& style, std::string& out) {
+void AddShortages(const Explanation& e, const ExplanationStyle& style, std::string& out) {
   if (!e.shortages.empty()) {
     out += "\nWhat is short:\n";
-    for (const Shortage& s : e.shortages) out += "  " + ShortageText(s) + "\n";
+    for (const Shortage& s : e.shortages)
+      out += "  " + (s.container.empty() ? "" : s.container + ": ") + ShortageText(s) + "\n";
   }
   if (e.holders.empty()) return;
   view::Table table({{"HELD BY"}, {"CONTAINER"}, {"RESOURCE"}, {"AMOUNT", view::Align::kRight}, {"NODES"}});
-  for (const engine::Holder& h : e.holders)
+  for (const Holder& h : e.holders)
     table.AddRow({h.pod, h.container, h.resource, Amount(h.amount, h.resource, InThousandths(e, h.resource)),
                   FormatIds(h.nodes)});
   out += "\n" + table.Format(style.table);
 }
 
-void AddCures(const engine::Explanation& e, std::string& out) {
+void AddCures(const Explanation& e, std::string& out) {
   if (e.nearest) {
     out += "\nIt would be admitted now with:\n";
-    for (const engine::RequestChange& c : e.nearest->changes)
+    for (const RequestChange& c : e.nearest->changes)
       out += "  " + Who(c.container) + ": " + c.resource + " " + c.to.ToString() + " instead of " + c.from.ToString() +
              "\n";
     if (!e.nearest_exhaustive) out += "There may be a nearer one: not all were tried.\n";
@@ -121,13 +104,13 @@ void AddCures(const engine::Explanation& e, std::string& out) {
     out += "\nRemoving pods does not help: an empty node would not admit it either.\n";
   } else if (!e.removal->pods.empty()) {
     std::vector<std::string> names;
-    for (const engine::PodRef& pod : e.removal->pods) names.push_back(pod.pod);
+    for (const PodRef& pod : e.removal->pods) names.push_back(pod.pod);
     out += std::string("\nIt would be admitted after removing ") +
            (e.removal->smallest ? "(no smaller set does): " : "(a smaller set may do): ") + Join(names, ", ") + "\n";
   }
 }
 
-void AddTrace(const engine::Explanation& e, std::string& out) {
+void AddTrace(const Explanation& e, std::string& out) {
   out += "\nStep by step:\n";
   for (const TraceStep& step : e.steps) {
     std::string where = step.container;
@@ -138,8 +121,14 @@ void AddTrace(const engine::Explanation& e, std::string& out) {
 
 }  // namespace
 
-std::string FormatExplanation(const engine::Explanation& e, const Pod& pod, const ExplanationStyle& style) {
-  std::string out = "pod " + FullName(pod) + " (" + std::string(Name(QosOf(pod))) + "): ";
+std::string FormatOutlook(const Outlook& outlook, const ExplanationStyle& style) {
+  const Explanation& e = outlook.explanation;
+  std::string out;
+  if (outlook.was_there) out += "(explained as if " + outlook.pod + " were not on the node yet)\n";
+  out += "pod " + outlook.pod + " (" + std::string(Name(outlook.qos)) + "): ";
+  if (outlook.wait)
+    out += view::Paint("waits", view::Style::kWarn, style.table.color) + ", " + outlook.wait->reason + "\n" +
+           outlook.wait->message + "\nWithout that: ";
   if (const auto* reject = std::get_if<Reject>(&e.decision)) {
     out += view::Paint("rejected", view::Style::kBad, style.table.color) + ", " + reject->reason;
     if (!reject->container.empty()) out += " at container " + reject->container;

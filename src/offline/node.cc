@@ -132,9 +132,14 @@ Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream&
   if (auto known = engine::CheckDevices(node, inputs.devices); !known)
     return Wrap(std::move(known).error(), options.devices);
   Ledger ledger = node.EmptyLedger();
-  OfflineNode out{.node = std::move(node), .ledger = std::move(ledger), .inputs = std::move(inputs), .node_name = {}};
+  OfflineNode out{.node = std::move(node),
+                  .ledger = std::move(ledger),
+                  .inputs = std::move(inputs),
+                  .conditions = {},
+                  .node_name = {}};
   if (options.ledger.empty()) return out;
   if (running) {
+    out.conditions = running->view.conditions;
     out.node_name = running->name;
     out.ledger = std::move(running->ledger);
   } else {

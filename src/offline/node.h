@@ -40,7 +40,8 @@ struct OfflineNode {
   engine::Node node;
   Ledger ledger;
   engine::Inputs inputs;
-  std::string node_name;  ///< of a running node; "": not known
+  NodeConditions conditions;  ///< of a running node; none on paper
+  std::string node_name;      ///< of a running node; "": not known
 };
 
 /// Loads and checks all of it; warnings go to `err`.

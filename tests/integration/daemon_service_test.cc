@@ -158,7 +158,7 @@ TEST_F(DaemonServiceTest, ExplainsARejectionAsTheCommandDoes) {
   const std::string rest = std::to_string(OnlineCpus().Count() - 1);  // all that is not reserved
   const auto no = api::Call(node.socket(), "POST", "/v1/explain", SpinnerManifest("second", rest));
   ASSERT_TRUE(no) << no.error().message;
-  EXPECT_EQ((*no)["pod"], "default/second-n1");
+  EXPECT_EQ((*no)["pod"], "default/second");
   EXPECT_EQ((*no)["qosClass"], "Guaranteed");
   EXPECT_EQ((*no)["wasThere"], false);
   for (const char* key : {"hints", "merges", "shortages", "holders", "nearest", "nearestExhaustive", "trace"})

@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/words.h"
 #include "engine/cpu/cpu_policy.h"
 #include "engine/memory/memory_fit.h"
 #include "engine/reason/decision_log.h"
@@ -197,13 +196,6 @@ Stock DeviceStock(const PodBooks& books, const DevicePool& pool, const DeviceNee
   return out;
 }
 
-std::string AmountText(std::string_view resource, Shortage::Scope scope, std::int64_t amount) {
-  if (resource == "cpu")
-    return scope == Shortage::Scope::kNodeFit ? std::to_string(amount) + "m" : Counted(amount, "CPU");
-  if (IsMemoryType(resource)) return BytesText(amount);
-  return Counted(amount, resource == "pods" ? "pod" : "device");
-}
-
 }  // namespace
 
 std::vector<Shortage> ShortagesOf(PodBooks& books, const Request& request) {
@@ -225,15 +217,6 @@ std::vector<Shortage> ShortagesOf(PodBooks& books, const Request& request) {
     for (Shortage& shortage : ShortTogether(books, *request.memory)) out.push_back(std::move(shortage));
   for (Shortage& shortage : out) shortage.container = request.container;
   return out;
-}
-
-std::string ShortageText(const Shortage& shortage) {
-  const auto text = [&](std::int64_t amount) { return AmountText(shortage.resource, shortage.scope, amount); };
-  std::string where = "in node allocatable";
-  if (shortage.scope == Shortage::Scope::kMachine) where = "on the whole machine";
-  if (shortage.scope == Shortage::Scope::kNodes) where = "on " + berth::NodesText(shortage.nodes);
-  return shortage.resource + ": " + text(shortage.requested) + " asked, " + text(shortage.free) + " of " +
-         text(shortage.capacity) + " free " + where + " (" + text(shortage.missing) + " short)";
 }
 
 }  // namespace berth::engine

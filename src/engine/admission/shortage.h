@@ -26,9 +26,6 @@ struct Request {
 /// that may be booked.
 std::vector<Shortage> ShortagesOf(PodBooks& books, const Request& request);
 
-/// "cpu: 4 CPUs asked, 2 free on node 0 (2 short)".
-std::string ShortageText(const Shortage& shortage);
-
 }  // namespace berth::engine
 
 #endif  // BERTH_ENGINE_ADMISSION_SHORTAGE_H_

@@ -3,8 +3,8 @@
 #define BERTH_ENGINE_EXPLANATION_EXPLAIN_H_
 
 #include "engine/books/inputs.h"
-#include "engine/explanation/explanation.h"
 #include "engine/node/node.h"
+#include "model/explanation.h"
 #include "model/ledger.h"
 #include "model/pod.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "engine/explanation/attempt.h"
-#include "engine/explanation/explanation.h"
+#include "model/explanation.h"
 
 namespace berth::engine {
 

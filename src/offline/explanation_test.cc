@@ -1,0 +1,119 @@
+#include "offline/explanation.h"
+
+#include <gtest/gtest.h>
+
+#include "machine/load.h"
+
+namespace berth::offline {
+namespace {
+
+/// Four CPUs, CPU policy static, CPU 0 reserved.
+engine::Node MakeNode() {
+  auto machine = machine::ParseSynthetic("numa:1 core:4 pu:1");
+  EXPECT_TRUE(machine) << machine.error().message;
+  KubeletConfiguration config;
+  config.cpu_manager_policy = "static";
+  config.reserved_system_cpus = "0";
+  auto node = engine::Node::Make(*machine, config);
+  EXPECT_TRUE(node) << node.error().message;
+  return *node;
+}
+
+Pod MakePod(const std::string& name, std::string_view cpu) {
+  Pod pod;
+  pod.name = name;
+  Container& container = pod.containers.emplace_back();
+  container.name = "app";
+  if (cpu.empty()) return pod;
+  container.resources.requests.emplace("cpu", *Quantity::Parse(cpu));
+  container.resources.requests.emplace("memory", *Quantity::Parse("1Mi"));
+  container.resources.limits = container.resources.requests;
+  return pod;
+}
+
+struct ExplainNowTest : testing::Test {
+  Outlook Ask(const Pod& pod, const NodeConditions& conditions = {}) {
+    return ExplainNow(node, ledger, conditions, pod, {}, "n1");
+  }
+  /// Why it waits; "" when it does not.
+  std::string WaitReason(const Pod& pod, const NodeConditions& conditions) {
+    const Outlook outlook = Ask(pod, conditions);
+    return outlook.wait ? outlook.wait->reason : "";
+  }
+  void Place(Pod pod) {
+    pod.uid = "uid-" + pod.name;
+    const Decision decision = engine::Decide(node, ledger, pod, {}, nullptr);
+    ASSERT_TRUE(std::holds_alternative<Admit>(decision));
+    Apply(ledger, std::get<Admit>(decision).delta);
+  }
+
+  engine::Node node = MakeNode();
+  Ledger ledger = node.EmptyLedger();
+};
+
+TEST_F(ExplainNowTest, WithoutConditionsTheBooksDecide) {
+  EXPECT_TRUE(std::holds_alternative<Admit>(Ask(MakePod("web", "2")).explanation.decision));
+  EXPECT_TRUE(std::holds_alternative<Reject>(Ask(MakePod("web", "9")).explanation.decision));
+  EXPECT_FALSE(Ask(MakePod("web", "2")).wait);
+  EXPECT_FALSE(Ask(MakePod("web", "9")).wait);
+}
+
+TEST_F(ExplainNowTest, NothingIsAdmittedBeforeTheLedgerCanBeSaved) {
+  const NodeConditions full{.ledger_problem = "no space"};
+  EXPECT_EQ(WaitReason(MakePod("web", "2"), full), "LedgerNotSaved");
+  EXPECT_EQ(WaitReason(MakePod("web", "9"), full), "LedgerNotSaved");
+}
+
+TEST_F(ExplainNowTest, PressureHoldsUpWhomItConcerns) {
+  EXPECT_EQ(WaitReason(MakePod("any", ""), {.memory_pressure = true}), "NodeUnderPressure");
+  EXPECT_EQ(WaitReason(MakePod("web", "2"), {.memory_pressure = true}), "");
+  EXPECT_EQ(WaitReason(MakePod("web", "2"), {.pid_pressure = true}), "NodeUnderPressure");
+  Pod critical = MakePod("dns", "");
+  critical.priority = kCriticalPriority;
+  EXPECT_EQ(WaitReason(critical, {.memory_pressure = true, .pid_pressure = true}), "");
+}
+
+TEST_F(ExplainNowTest, WhatDoesNotFitWaitsForOthersThatAreEnding) {
+  const NodeConditions ending{.releasing = {"default/old-n1", "default/web-n1"}};
+  const Outlook no = Ask(MakePod("web", "9"), ending);
+  ASSERT_TRUE(no.wait);
+  EXPECT_EQ(no.wait->reason, "WaitingForRelease");
+  EXPECT_TRUE(no.wait->message.ends_with(": default/old-n1")) << no.wait->message << ": not for itself";
+  EXPECT_EQ(WaitReason(MakePod("web", "2"), ending), "") << "it fits beside them";
+  EXPECT_EQ(WaitReason(MakePod("web", "9"), {.releasing = {"default/web-n1"}}), "");
+}
+
+TEST_F(ExplainNowTest, OnlyCpusOfItsOwnWaitForThePool) {
+  const NodeConditions late{.pool_problem = "cpuset not written"};
+  EXPECT_EQ(WaitReason(MakePod("web", "2"), late), "PoolNotInForce");
+  EXPECT_EQ(WaitReason(MakePod("web", "500m"), late), "");
+}
+
+TEST_F(ExplainNowTest, APodThatIsThereIsLeftOutByEitherOfItsNames) {
+  Place(MakePod("web-n1", "3"));
+  for (const char* name : {"web", "web-n1"}) {
+    const Outlook outlook = Ask(MakePod(name, "3"));
+    EXPECT_TRUE(outlook.was_there) << name;
+    EXPECT_TRUE(std::holds_alternative<Admit>(outlook.explanation.decision)) << name;
+  }
+  EXPECT_FALSE(Ask(MakePod("other", "3")).was_there);
+}
+
+TEST_F(ExplainNowTest, TextSaysFirstWhatIsWaitedFor) {
+  const std::string text = FormatOutlook(Ask(MakePod("web", "2"), {.ledger_problem = "the disk is full"}), {});
+  EXPECT_TRUE(
+      text.starts_with("pod default/web (Guaranteed): waits, LedgerNotSaved\n"
+                       "the disk is full\n"
+                       "Without that: admitted\n"))
+      << text;
+}
+
+TEST_F(ExplainNowTest, ShortagesHaveTheWordsOfTheRejection) {
+  const Outlook no = Ask(MakePod("web", "9"));
+  const auto& reject = std::get<Reject>(no.explanation.decision);
+  ASSERT_FALSE(reject.details.empty());
+  EXPECT_NE(FormatOutlook(no, {}).find(reject.details.front()), std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth::offline
