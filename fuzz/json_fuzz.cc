@@ -18,6 +18,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static_cast<void>(c::ToYaml(*json));
   static_cast<void>(c::MachineFromJson(*json));
   static_cast<void>(c::LedgerFromJson(*json));
-  static_cast<void>(c::ResourceListFromJson(*json));
   return 0;
 }

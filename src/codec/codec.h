@@ -30,7 +30,6 @@ Json ToJson(const Ledger& ledger);
 Json ToJson(const Decision& decision);  ///< {"admitted":true,"pod":…} or {"admitted":false,"reason":…}
 Json ToJson(const Trace& trace);
 Json ToJson(const ResourceList& list);
-Json ToJson(const DeviceInventory& devices);
 
 /// Errors: kCorrupt naming the field. Reads what ToJson(Ledger) wrote; unknown fields are ignored.
 Result<Ledger> LedgerFromJson(const Json& json);
@@ -40,9 +39,6 @@ Result<Machine> MachineFromJson(const Json& json);
 
 /// Errors: kInvalid naming the field. Reads what ToJson(Pod) wrote; unknown fields are ignored.
 Result<Pod> PodFromJson(const Json& json);
-
-/// Errors: kInvalid naming the field.
-Result<ResourceList> ResourceListFromJson(const Json& json);
 
 /// Parses text without throwing. Errors: kInvalid with file, line and column for bad syntax, bytes that are not UTF-8
 /// and more than kMaxDepth levels; kInvalid naming the key when an object has it twice.

@@ -209,13 +209,6 @@ Result<Ledger> LedgerFromJson(const Json& json) {
   return ledger;
 }
 
-Result<ResourceList> ResourceListFromJson(const Json& json) {
-  Reader::Problem problem{.code = Code::kInvalid, .error = {}};
-  ResourceList list = Reader(json, "", problem).Resources();
-  if (problem.error) return std::unexpected(*std::move(problem.error));
-  return list;
-}
-
 Json ToJson(const Decision& decision) {
   if (const auto* no = std::get_if<Reject>(&decision))
     return {{"admitted", false},
@@ -236,16 +229,6 @@ Json ToJson(const Trace& trace) {
   for (const TraceStep& step : trace.steps())
     out.push_back(
         {{"stage", step.stage}, {"container", step.container}, {"resource", step.resource}, {"text", step.text}});
-  return out;
-}
-
-Json ToJson(const DeviceInventory& devices) {
-  Json out = Json::object();
-  for (const auto& [resource, list] : devices) {
-    Json items = Json::array();
-    for (const Device& d : list) items.push_back({{"id", d.id}, {"nodes", FormatIds(d.nodes)}, {"healthy", d.healthy}});
-    out[resource] = std::move(items);
-  }
   return out;
 }
 
