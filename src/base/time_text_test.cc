@@ -13,6 +13,17 @@ TEST(TimeTextTest, NanosecondsAreAlwaysNineDigits) {
             "2026-01-02T03:04:05.000000007Z");
 }
 
+TEST(TimeTextTest, PrintsUtcWithMicroseconds) {
+  const WallTime t = std::chrono::sys_days{std::chrono::year{2026} / 1 / 2} + std::chrono::hours(3) +
+                     std::chrono::minutes(4) + std::chrono::seconds(5) + std::chrono::microseconds(123456);
+  EXPECT_EQ("2026-01-02T03:04:05.123456Z", FormatTime(t));
+}
+
+TEST(TimeTextTest, RoundsDownBelowAMicrosecondAlsoBefore1970) {
+  EXPECT_EQ("1970-01-01T00:00:00.000000Z", FormatTime(WallTime(std::chrono::nanoseconds(999))));
+  EXPECT_EQ("1969-12-31T23:59:59.999999Z", FormatTime(WallTime(std::chrono::nanoseconds(-1))));
+}
+
 TEST(TimeTextTest, ParsesFractionsAndOffsets) {
   const auto base = ParseTime("2026-01-02T03:04:05Z");
   ASSERT_TRUE(base);

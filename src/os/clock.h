@@ -3,13 +3,15 @@
 #define BERTH_OS_CLOCK_H_
 
 #include <chrono>
-#include <string>
+
+#include "base/time_text.h"
 
 namespace berth::os {
 
 using Millis = std::chrono::milliseconds;
 using MonoTime = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
-using WallTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::nanoseconds>;
+using berth::FormatTime;
+using berth::WallTime;
 
 class Clock {
  public:
@@ -23,9 +25,6 @@ const Clock& SystemClock();
 
 /// Blocks the calling thread; for short waits on the kernel, never for timers.
 void SleepFor(Millis time);
-
-/// RFC 3339 in UTC with microseconds: "2026-01-02T03:04:05.123456Z".
-std::string FormatTime(WallTime t);
 
 }  // namespace berth::os
 
