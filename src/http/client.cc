@@ -73,6 +73,20 @@ std::size_t TakeBody(const char* data, std::size_t /*one*/, std::size_t size, vo
   return 0;
 }
 
+Code CodeOf(CURLcode code) {
+  switch (code) {
+    case CURLE_URL_MALFORMAT:
+    case CURLE_UNSUPPORTED_PROTOCOL: return Code::kInvalid;
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_PEER_FAILED_VERIFICATION: return Code::kUnreachable;
+    case CURLE_OPERATION_TIMEDOUT: return Code::kTimeout;
+    case CURLE_ABORTED_BY_CALLBACK: return Code::kCancelled;
+    default: return Code::kUncertain;
+  }
+}
+
 /// A header line as curl wants it: one without a value would be left out otherwise.
 std::string Line(const std::string& name, const std::string& value) {
   return Trim(value).empty() ? name + ";" : name + ": " + value;
@@ -107,12 +121,12 @@ class CurlClient final : public Client {
       curl_multi_remove_handle(multi_.get(), easy_.get());
     }
     if (coming.header_too_large || (code == CURLE_OUT_OF_MEMORY && coming.body.empty()))
-      return Fail(Code::kExhausted, "the answer's headers are larger than 32 KiB");
+      return Fail(Code::kUncertain, "the answer's headers are larger than 32 KiB");
     if (coming.body_too_large)
-      return Fail(Code::kExhausted, "the answer is larger than " + std::to_string(request.max_body >> 20) + " MiB");
-    if (code != CURLE_OK && !coming.enough) return Fail(Code::kIo, Why(code, words.data()));
+      return Fail(Code::kUncertain, "the answer is larger than " + std::to_string(request.max_body >> 20) + " MiB");
+    if (code != CURLE_OK && !coming.enough) return Fail(CodeOf(code), Why(code, words.data()));
     // Curl takes an answer that ends there for one with an empty body, which would mean "no pods".
-    if (!coming.header_complete) return Fail(Code::kIo, "the answer ends within its headers");
+    if (!coming.header_complete) return Fail(Code::kUncertain, "the answer ends within its headers");
     return ClientAnswer{.status = coming.Status(), .body = std::move(coming.body)};
   }
 

@@ -40,8 +40,9 @@ struct ClientAnswer {
 class Client {
  public:
   virtual ~Client() = default;
-  /// Thread: one at a time. Errors: kIo with one sentence for people, without the URL and the same each time for the
-  /// same trouble; kExhausted when the answer is larger than its bounds.
+  /// Thread: one at a time. Errors: one sentence for people, without the URL and the same each time for the same
+  /// trouble; kUnreachable, kTimeout and kCancelled (by Stop), kInvalid for a URL that cannot be used, else kUncertain:
+  /// no answer, one larger than its bounds, or one that makes no sense.
   virtual Result<ClientAnswer> Send(const ClientRequest& request) = 0;
   /// Thread: any. Ends a Send that is under way with an error; before one begins it does nothing.
   virtual void Stop() = 0;

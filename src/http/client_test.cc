@@ -4,10 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include <fstream>
 #include <thread>
 
-#include "base/text.h"
+#include "testing/fixtures.h"
 #include "testing/raw_server.h"
 
 namespace berth::http {
@@ -16,14 +15,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 using testkit::RawServer;
-
-/// Largest memory this process ever had resident, in KiB.
-long PeakKib() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return ParseDecimal<long>(SplitWords(line)[1]).value_or(0);
-  return 0;
-}
 
 struct HttpClientTest : testing::Test {
   void SetUp() override {
@@ -64,11 +55,11 @@ TEST_F(HttpClientTest, AHeaderLineOfHundredsOfMegabytesTakesNoMemory) {
     const std::string piece(1 << 20, 'x');
     for (int i = 0; i < 500 && taken; ++i) taken = testkit::SendAll(fd, piece);
   });
-  const long before = PeakKib();
+  const long before = testkit::PeakKib();
   const auto answer = Get(server.url());
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().message, "the answer's headers are larger than 32 KiB");
-  EXPECT_LT(PeakKib() - before, 8 * 1024);
+  EXPECT_LT(testkit::PeakKib() - before, 8 * 1024);
 }
 
 TEST_F(HttpClientTest, HeadersWithoutEndAreAnError) {

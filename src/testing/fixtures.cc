@@ -80,4 +80,11 @@ void ExpectGolden(std::string_view relative, std::string_view text) {
                 << "\n  actual:   " << show(actual) << "\nBERTH_UPDATE_GOLDEN=1 rewrites the file";
 }
 
+long PeakKib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("VmHWM:")) return ParseDecimal<long>(SplitWords(line)[1]).value_or(0);
+  return 0;
+}
+
 }  // namespace berth::testkit

@@ -51,6 +51,9 @@ std::string ReadText(const std::string& path);
 /// BERTH_UPDATE_GOLDEN=1 in the environment the file is written instead.
 void ExpectGolden(std::string_view relative, std::string_view text);
 
+/// The most memory this process ever had resident, in KiB.
+long PeakKib();
+
 }  // namespace berth::testkit
 
 #endif  // BERTH_TESTING_FIXTURES_H_

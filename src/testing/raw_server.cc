@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include "base/text.h"
 #include "os/poll.h"
 
 namespace berth::testkit {
@@ -32,13 +33,13 @@ std::string ReceiveAll(int fd, std::string_view until) {
   }
 }
 
-RawServer::RawServer(std::function<void(int)> talk) : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+RawServer::RawServer(Talk talk) : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
   EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-  EXPECT_EQ(::listen(listener_.get(), 8), 0);
+  EXPECT_EQ(::listen(listener_.get(), 64), 0);
   EXPECT_EQ(::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
   port_ = ntohs(address.sin_port);
   thread_ = std::thread([this, talk = std::move(talk)] { Serve(talk); });
@@ -55,12 +56,48 @@ RawServer::~RawServer() {
   thread_.join();
 }
 
-void RawServer::Serve(const std::function<void(int)>& talk) const {
+void RawServer::Serve(const Talk& talk) {
+  std::vector<std::thread> talks;
   for (;;) {
-    const os::UniqueFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!fd.valid()) return;
-    talk(fd.get());
+    const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd < 0) break;
+    {
+      const MutexLock lock(mutex_);
+      open_.insert(fd);
+    }
+    talks.emplace_back([this, &talk, fd] {
+      talk(fd);
+      const MutexLock lock(mutex_);
+      open_.erase(fd);
+      ::close(fd);
+    });
   }
+  {
+    const MutexLock lock(mutex_);
+    for (const int fd : open_) ::shutdown(fd, SHUT_RDWR);
+  }
+  for (std::thread& each : talks) each.join();
+}
+
+RawServer::Talk Answering(std::function<std::string(const RawRequest&)> answer) {
+  return [answer = std::move(answer)](int fd) {
+    const std::string text = ReceiveAll(fd, "\r\n\r\n");
+    if (!text.ends_with("\r\n\r\n")) return;
+    const std::vector<std::string_view> lines = Split(text, '\n');
+    const std::vector<std::string_view> words = SplitWords(lines.front());
+    if (words.size() != 3) return;
+    RawRequest request{.method = std::string(words[0]), .target = std::string(words[1]), .headers = {}};
+    for (const std::string_view line : lines)
+      if (const std::size_t colon = line.find(':'); colon != std::string_view::npos)
+        request.headers.emplace(line.substr(0, colon), Trim(line.substr(colon + 1)));
+    SendAll(fd, answer(request));
+  };
+}
+
+std::string HttpText(int status, const std::string& headers, const std::string& body) {
+  return "HTTP/1.1 " + std::to_string(status) +
+         " It Is So\r\nConnection: close\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + headers +
+         "\r\n" + body;
 }
 
 }  // namespace berth::testkit

@@ -1,0 +1,75 @@
+// A call to the server, its answer, and the bounds of both.
+#ifndef BERTH_HTTP_CALL_H_
+#define BERTH_HTTP_CALL_H_
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "os/clock.h"
+
+namespace berth::http {
+
+struct Request {
+  std::string method;
+  std::vector<std::string> parts;            ///< what the open segments of the route's pattern stand for, decoded
+  std::map<std::string, std::string> query;  ///< decoded; of a name given twice the first
+  std::string body;
+  /// The caller's connection, open until the handler has returned: poll(2) gives POLLHUP when a caller over a unix
+  /// socket is gone. Not to be read or written.
+  int caller_fd = -1;
+  /// Thread: any, also after the answer's end. A Stream that had nothing yet is asked again.
+  std::function<void()> wake;
+};
+
+/// A body made while it is sent.
+class Stream {
+ public:
+  /// The caller has it all, or is gone. Thread: the server's.
+  virtual ~Stream() = default;
+  /// The next bytes; "": the end; nullopt: nothing yet, Request::wake when there is. Thread: the server's, which serves
+  /// nobody else meanwhile: must not wait.
+  virtual std::optional<std::string> Next() = 0;
+};
+
+struct Answer {
+  int status = 200;
+  std::string type = "application/json";
+  std::string body;
+  std::unique_ptr<Stream> stream;  ///< instead of `body`
+};
+
+struct Route {
+  std::string method;
+  std::string pattern;  ///< as MatchPath takes it: "/v1/pods/{}/{}"
+  /// Thread: one of the server's workers, several at a time. May take its time.
+  std::function<Answer(const Request&)> handler;
+};
+
+struct Limits {
+  std::size_t body = std::size_t{10} << 20;
+  std::size_t connections = 256;    ///< of anybody; of one user but root, and of all over TCP together: half of them
+  std::size_t workers = 16;         ///< handlers that run at a time
+  os::Millis header_time{10'000};   ///< from the connection's begin to the end of the headers
+  os::Millis body_time{30'000};     ///< from there to the end of the body
+  os::Millis answer_time{120'000};  ///< to send an answer that is no stream
+  os::Millis idle_time{10'000};     ///< of a caller who takes nothing of an answer
+};
+
+struct ServerOptions {
+  std::vector<Route> routes;
+  /// The answer to a call that reaches no handler: 4xx and 5xx with a sentence for people.
+  std::function<Answer(int status, const std::string& why)> refuse;
+  Limits limits;
+};
+
+/// Request line and headers together.
+inline constexpr std::size_t kMostRequestHeaderBytes = std::size_t{32} << 10;
+
+}  // namespace berth::http
+
+#endif  // BERTH_HTTP_CALL_H_

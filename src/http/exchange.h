@@ -1,0 +1,59 @@
+// One connection with its one call, and what the library says about it. Internal to the room: the only header that
+// shows libmicrohttpd.
+#ifndef BERTH_HTTP_EXCHANGE_H_
+#define BERTH_HTTP_EXCHANGE_H_
+
+#include <microhttpd.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "http/call.h"
+
+namespace berth::http {
+
+struct Exchange {
+  enum class Stage {
+    kHeader,  ///< its headers are not all there
+    kBody,    ///< its body is not all there
+    kWork,    ///< its handler runs
+    kAnswer,  ///< the answer is being sent
+    kPause,   ///< its stream had nothing to send
+  };
+  std::uint64_t id = 0;
+  MHD_Connection* connection = nullptr;
+  int fd = -1;
+  uid_t user = 0;  ///< of a unix socket's caller; kNobodyKnown over TCP
+  Stage stage = Stage::kHeader;
+  os::MonoTime since;                    ///< when it was accepted
+  std::optional<os::MonoTime> deadline;  ///< of the stage
+
+  const Route* route = nullptr;
+  Request request;
+  std::size_t received = 0;  ///< bytes of the body, kept or not
+  std::optional<Answer> answer;
+  std::string piece;     ///< of the stream
+  std::size_t sent = 0;  ///< of `piece`
+  bool gone = false;     ///< the caller is, or nobody waits for the rest
+};
+
+inline constexpr uid_t kNobodyKnown = static_cast<uid_t>(-2);
+
+/// What is known of a call when its headers are there.
+struct Opening {
+  int status = 0;  ///< of the refusal; 0: there is none
+  std::string why;
+  bool waits = false;     ///< for leave to send its body (Expect: 100-continue)
+  bool has_body = false;  ///< one is announced
+};
+/// Looks at the headers, finds the route and fills the request. `url`: the path as it was sent.
+Opening Open(Exchange& exchange, const ServerOptions& options, const std::string& url, const std::string& method);
+
+/// Hands the exchange's answer to the library. `exchange` must live as long as the connection.
+MHD_Result Send(Exchange& exchange);
+
+}  // namespace berth::http
+
+#endif  // BERTH_HTTP_EXCHANGE_H_

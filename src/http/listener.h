@@ -1,0 +1,41 @@
+// Where a server listens: a unix socket, or TCP with or without TLS.
+#ifndef BERTH_HTTP_LISTENER_H_
+#define BERTH_HTTP_LISTENER_H_
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "os/unique_fd.h"
+
+namespace berth::http {
+
+struct Listener {
+  os::UniqueFd fd;
+  std::string socket;  ///< path of a unix socket; "" for TCP
+  std::uint16_t port = 0;
+  std::string certificate;  ///< PEM; "" without TLS
+  std::string key;          ///< PEM
+};
+
+/// For the owner and `group` ("": the process's own). The file has mode 0660 from the moment somebody can connect, and
+/// never a wider one; the process's umask is left alone. A stale socket of a dead server is replaced; the folder
+/// exists. Errors: kInUse when somebody already answers there; kInvalid (path too long, not a socket, unknown group);
+/// kPermission and kIo from the system, naming the socket.
+Result<Listener> ListenUnix(const std::string& path, const std::string& group);
+
+struct TlsFiles {
+  std::string certificate;  ///< path of a PEM file: the certificate, then those that vouch for it
+  std::string key;          ///< path of a PEM file
+};
+/// `address`: an IPv4 or IPv6 address; `port` 0: any. `tls`: null for plain HTTP. Errors: kInvalid for an address that
+/// is none; of reading the files and of bind(2), naming file or address.
+Result<Listener> ListenTcp(const std::string& address, std::uint16_t port, const TlsFiles* tls);
+
+/// kInUse when a server answers on the unix socket `path`, kNotFound when there is no file, kUnreachable when nobody
+/// answers behind it, kPermission when it may not be opened, kInvalid when the path is too long, kIo otherwise.
+Error ProbeSocket(const std::string& path);
+
+}  // namespace berth::http
+
+#endif  // BERTH_HTTP_LISTENER_H_
