@@ -1,6 +1,6 @@
 #include "berth/session.h"
 
-#include "api/wire.h"
+#include "http/listener.h"
 
 namespace berth::cli {
 
@@ -23,7 +23,7 @@ int Session::PrintData(const codec::Json& data) const {
   return kOk;
 }
 
-bool Session::Reachable() const { return api::ProbeSocket(options_.socket).code == Code::kInUse; }
+bool Session::Reachable() const { return http::ProbeSocket(options_.socket).code == Code::kInUse; }
 
 int Session::Report(const Error& error) const {
   err_ << "berth: " << error.message << '\n';

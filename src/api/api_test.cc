@@ -88,14 +88,14 @@ class EchoBackend final : public Backend {
 
 struct ApiTest : testing::Test {
   void Serve(std::size_t max_body = 1000) {
-    auto started = Server::Start({.socket = socket, .group = "", .max_body_bytes = max_body}, backend);
+    auto started = StartServer({.socket = socket, .group = "", .max_body_bytes = max_body}, backend);
     ASSERT_TRUE(started) << started.error().message;
     server = *std::move(started);
   }
   testkit::TempDir temp;
   std::string socket = temp / "s.sock";
   EchoBackend backend;
-  std::unique_ptr<Server> server;
+  std::unique_ptr<http::Server> server;
 };
 
 TEST_F(ApiTest, TheSocketIsForOwnerAndGroupOnly) {
@@ -273,7 +273,7 @@ TEST_F(ApiTest, NobodyThereSaysThatBerthdIsNotRunning) {
 TEST_F(ApiTest, ASocketInUseIsNotTakenAndAStaleOneIsReplaced) {
   Serve();
   EchoBackend other;
-  const auto second = Server::Start({.socket = socket, .group = ""}, other);
+  const auto second = StartServer({.socket = socket, .group = ""}, other);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kInUse);
   server.reset();
@@ -289,10 +289,10 @@ TEST_F(ApiTest, ASocketInUseIsNotTakenAndAStaleOneIsReplaced) {
 
 TEST_F(ApiTest, WhatIsNoSocketIsLeftAlone) {
   testkit::TempDir dir;
-  const auto started = Server::Start({.socket = dir.path(), .group = ""}, backend);
+  const auto started = StartServer({.socket = dir.path(), .group = ""}, backend);
   ASSERT_FALSE(started);
   EXPECT_EQ(started.error().code, Code::kInvalid);
-  const auto unknown_group = Server::Start({.socket = socket, .group = "no-such-group-here"}, backend);
+  const auto unknown_group = StartServer({.socket = socket, .group = "no-such-group-here"}, backend);
   ASSERT_FALSE(unknown_group);
   EXPECT_EQ(unknown_group.error().code, Code::kInvalid);
 }

@@ -1,15 +1,16 @@
 #include "api/client.h"
 
-#include <httplib.h>
-#include <sys/socket.h>
-
 #include "api/wire.h"
+#include "http/client.h"
+#include "http/listener.h"
 
 namespace berth::api {
 namespace {
 
-std::unexpected<Error> NotReached(const std::string& socket) {
-  const Error probe = ProbeSocket(socket);
+constexpr std::size_t kMostAnswer = std::size_t{256} << 20;
+
+std::unexpected<Error> NotReached(const std::string& socket, const Error& why) {
+  const Error probe = http::ProbeSocket(socket);
   if (probe.code == Code::kNotFound || probe.code == Code::kUnreachable)
     return Fail(Code::kUnreachable,
                 "berthd is not running: nobody answers on " + socket + "; start it, or name its socket with --socket");
@@ -17,7 +18,8 @@ std::unexpected<Error> NotReached(const std::string& socket) {
     return Fail(Code::kPermission,
                 probe.message + "; run as root or as a member of the group named by socketGroup in Berth's settings");
   if (probe.code == Code::kInUse)
-    return Fail(Code::kUncertain, "berthd does not answer on " + socket + "; see its log (journalctl -u berthd)");
+    return Fail(Code::kUncertain,
+                "berthd does not answer on " + socket + " (" + why.message + "); see its log (journalctl -u berthd)");
   return std::unexpected(probe);
 }
 
@@ -54,23 +56,19 @@ std::string EncodeQuery(std::string_view text) {
 
 Result<codec::Json> Call(const std::string& socket, std::string_view method, const std::string& path,
                          const std::string& body, std::chrono::seconds timeout) {
-  if (const Error probe = ProbeSocket(socket); probe.code == Code::kInvalid) return std::unexpected(probe);
-  httplib::Client client(socket, 80);  // the port is not used with unix sockets
-  client.set_address_family(AF_UNIX);
-  client.set_connection_timeout(timeout.count());
-  client.set_read_timeout(timeout.count());
-  client.set_write_timeout(timeout.count());
-  httplib::Request request;
-  request.method = method;
-  request.path = path;
-  request.headers = {{"Host", "localhost"}, {"Connection", "close"}};
-  if (method == "POST") {
-    request.body = body;
-    request.headers.emplace("Content-Type", "application/yaml");
-  }
-  const httplib::Result result = client.send(request);
-  if (!result) return NotReached(socket);
-  return ReadAnswer(socket, result->status, result->body);
+  if (const Error probe = http::ProbeSocket(socket); probe.code == Code::kInvalid) return std::unexpected(probe);
+  BERTH_TRY(const auto client, http::MakeClient());
+  http::ClientRequest request{.method = std::string(method),
+                              .url = "http://localhost" + path,
+                              .unix_socket = socket,
+                              .headers = {},
+                              .body = body,
+                              .patience = timeout,
+                              .max_body = kMostAnswer};
+  if (method == "POST") request.headers.emplace_back("Content-Type", "application/yaml");
+  const auto answer = client->Send(request);
+  if (!answer) return NotReached(socket, answer.error());
+  return ReadAnswer(socket, answer->status, answer->body);
 }
 
 }  // namespace berth::api

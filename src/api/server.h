@@ -8,6 +8,7 @@
 
 #include "api/backend.h"
 #include "base/result.h"
+#include "http/server.h"
 
 namespace berth::api {
 
@@ -20,16 +21,9 @@ struct ServerOptions {
 /// HTTP status of an error code.
 int HttpStatusOf(Code code);
 
-/// Serves from its own threads for as long as it lives.
-class Server {
- public:
-  /// `backend` must outlive the server. The socket has mode 0660 from its first moment.
-  /// Errors: kInUse when somebody already answers on that socket; kInvalid (path too long, unknown group);
-  /// kPermission and kIo from the system, naming the socket.
-  static Result<std::unique_ptr<Server>> Start(const ServerOptions& options, Backend& backend);
-  /// Stops: calls in flight are answered first, then the socket file is removed.
-  virtual ~Server() = default;
-};
+/// Serves from its own threads as long as the server lives: stopping it answers calls in flight first, then removes the
+/// socket file. `backend` must outlive it. The socket has mode 0660 from its first moment. Errors: of http::ListenUnix.
+Result<std::unique_ptr<http::Server>> StartServer(const ServerOptions& options, Backend& backend);
 
 }  // namespace berth::api
 

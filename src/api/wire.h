@@ -17,9 +17,6 @@ std::string FormatError(const Error& error);
 std::optional<Error> ErrorIn(const codec::Json& body);
 /// JSON as text; bytes that are not UTF-8 become U+FFFD.
 std::string FormatBody(const codec::Json& body);
-/// kInUse when a server answers on the unix socket `path`, kNotFound when there is no file, kUnreachable when nobody
-/// answers behind it, kPermission when it may not be opened, kInvalid when the path is too long, kIo otherwise.
-Error ProbeSocket(const std::string& path);
 
 }  // namespace berth::api
 

@@ -114,7 +114,7 @@ class Daemon {
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<ContainerCalls> calls_;  // null: no container runtime
   std::unique_ptr<LocalApi> api_;
-  std::unique_ptr<api::Server> server_;
+  std::unique_ptr<http::Server> server_;
 
   os::UniqueFd epoll_;
   os::UniqueFd signals_;

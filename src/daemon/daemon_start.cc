@@ -124,7 +124,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   api_ = std::make_unique<LocalApi>(*published_, *mailbox_, *manager_, history_.get(), calls_.get(),
                                     PodFolder(settings_.pod_dir, settings_.berth.node_name));
   BERTH_TRY(server_,
-            api::Server::Start({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
+            api::StartServer({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
   for (const int fd : {signals_.get(), timer_.get(), mailbox_->fd(), runtime_->event_fd(), history_->event_fd()})
     BERTH_RETURN_IF_ERROR(Watch(fd));
   return WatchPressure();

@@ -1,50 +1,35 @@
 #include "testing/web_page.h"
 
-#include <httplib.h>
-
-#include <thread>
-
 #include "base/mutex.h"
+#include "testing/raw_server.h"
 
 namespace berth::testkit {
 
 struct WebPage::Inner {
-  httplib::Server server;
-  int port = 0;
-  std::thread thread;
+  std::string Say(const RawRequest& request) BERTH_EXCLUDES(mutex) {
+    const MutexLock lock(mutex);
+    if (request.target != "/page") {
+      ++elsewhere;
+      return HttpText(200, "", "");
+    }
+    ++requests;
+    seen = request.headers;
+    return HttpText(status, status / 100 == 3 ? "Location: /elsewhere\r\n" : "", body);
+  }
+
   mutable Mutex mutex;
   int status BERTH_GUARDED_BY(mutex) = 200;
   std::string body BERTH_GUARDED_BY(mutex);
   int requests BERTH_GUARDED_BY(mutex) = 0;
   int elsewhere BERTH_GUARDED_BY(mutex) = 0;
-  httplib::Headers seen BERTH_GUARDED_BY(mutex);
+  std::multimap<std::string, std::string> seen BERTH_GUARDED_BY(mutex);
+  RawServer server{Answering([this](const RawRequest& request) { return Say(request); })};  // last: it uses the others
 };
 
-WebPage::WebPage() : inner_(std::make_unique<Inner>()) {
-  Inner& inner = *inner_;
-  inner.server.Get("/page", [&inner](const httplib::Request& request, httplib::Response& response) {
-    const MutexLock lock(inner.mutex);
-    ++inner.requests;
-    inner.seen = request.headers;
-    response.status = inner.status;
-    if (inner.status / 100 == 3) response.set_header("Location", "/elsewhere");
-    response.set_content(inner.body, "text/plain");
-  });
-  inner.server.Get("/elsewhere", [&inner](const httplib::Request&, httplib::Response&) {
-    const MutexLock lock(inner.mutex);
-    ++inner.elsewhere;
-  });
-  inner.port = inner.server.bind_to_any_port("127.0.0.1");
-  inner.thread = std::thread([&inner] { inner.server.listen_after_bind(); });
-}
+WebPage::WebPage() : inner_(std::make_unique<Inner>()) {}
+WebPage::~WebPage() = default;
 
-WebPage::~WebPage() {
-  while (!inner_->server.is_running()) std::this_thread::yield();  // stop() before that would be lost
-  inner_->server.stop();
-  inner_->thread.join();
-}
-
-std::string WebPage::url() const { return "http://127.0.0.1:" + std::to_string(inner_->port) + "/page"; }
+std::string WebPage::url() const { return inner_->server.url(); }
 
 void WebPage::Answer(int status, const std::string& body) {
   const MutexLock lock(inner_->mutex);

@@ -1,26 +1,18 @@
 #include "image_registry.h"
 
 #include <gtest/gtest.h>
-#include <httplib.h>
 
 #include <atomic>
 #include <filesystem>
-#include <thread>
 
 #include "codec/codec.h"
 #include "containerd_fixture.h"
 #include "testing/fixtures.h"
+#include "testing/raw_server.h"
 
 namespace berth::testkit {
 
 struct ImageRegistry::Inner {
-  std::string folder;
-  httplib::Server server;
-  int port = 0;
-  std::thread thread;
-  std::atomic<int> status = 200;
-  std::atomic<int> manifests = 0;
-
   std::string Blob(const std::string& digest) const {
     const std::string path = folder + "/blobs/sha256/" + digest.substr(digest.find(':') + 1);
     return std::filesystem::is_regular_file(path) ? ReadText(path) : "";
@@ -35,34 +27,35 @@ struct ImageRegistry::Inner {
     return "";
   }
 
-  void Send(const std::string& digest, const std::string& type, httplib::Response& response) const {
-    const std::string body = digest.empty() ? "" : Blob(digest);
-    response.status = body.empty() ? 404 : 200;
-    if (body.empty()) return;
-    response.set_header("Docker-Content-Digest", digest);
-    response.set_content(body, type.c_str());
+  static std::string Found(const RawRequest& request, const std::string& digest, const std::string& type,
+                           const std::string& body) {
+    if (body.empty()) return HttpText(404, "", "");
+    const std::string text =
+        HttpText(200, "Docker-Content-Digest: " + digest + "\r\nContent-Type: " + type + "\r\n", body);
+    return request.method == "HEAD" ? text.substr(0, text.size() - body.size()) : text;
   }
 
-  void Serve() {
-    server.set_pre_routing_handler([this](const httplib::Request&, httplib::Response& response) {
-      if (status == 200) return httplib::Server::HandlerResponse::Unhandled;
-      response.status = status;
-      return httplib::Server::HandlerResponse::Handled;
-    });
-    server.Get("/v2/", [](const httplib::Request&, httplib::Response& response) { response.status = 200; });
-    server.Get("/v2/(.+)/manifests/(.+)", [this](const httplib::Request& request, httplib::Response& response) {
-      ++manifests;
-      const std::string reference = request.matches[2].str();
-      const std::string digest =
-          reference.starts_with("sha256:") ? reference : DigestOf(request.matches[1].str(), reference);
-      Send(digest, "application/vnd.oci.image.manifest.v1+json", response);
-    });
-    server.Get("/v2/(.+)/blobs/(.+)", [this](const httplib::Request& request, httplib::Response& response) {
-      Send(request.matches[2].str(), "application/octet-stream", response);
-    });
-    port = server.bind_to_any_port("127.0.0.1");
-    thread = std::thread([this] { server.listen_after_bind(); });
+  /// GET and HEAD of /v2/, /v2/NAME/manifests/REFERENCE and /v2/NAME/blobs/DIGEST.
+  std::string Say(const RawRequest& request) {
+    if (status != 200) return HttpText(status, "", "");
+    const std::string path = request.target.substr(0, request.target.find('?'));
+    if (path == "/v2/") return HttpText(200, "", "");
+    const std::size_t last = path.rfind('/');
+    const std::size_t kind = last == 0 ? std::string::npos : path.rfind('/', last - 1);
+    if (!path.starts_with("/v2/") || kind == std::string::npos || kind < 4) return HttpText(404, "", "");
+    const std::string what = path.substr(kind, last - kind);
+    std::string digest = path.substr(last + 1);
+    if (what == "/blobs") return Found(request, digest, "application/octet-stream", Blob(digest));
+    if (what != "/manifests") return HttpText(404, "", "");
+    ++manifests;
+    if (!digest.starts_with("sha256:")) digest = DigestOf(path.substr(4, kind - 4), digest);
+    return Found(request, digest, "application/vnd.oci.image.manifest.v1+json", digest.empty() ? "" : Blob(digest));
   }
+
+  std::string folder;
+  std::atomic<int> status = 200;
+  std::atomic<int> manifests = 0;
+  RawServer server{Answering([this](const RawRequest& request) { return Say(request); })};  // last: it uses the others
 };
 
 ImageRegistry::ImageRegistry(const std::string& archive, const std::string& folder)
@@ -70,17 +63,12 @@ ImageRegistry::ImageRegistry(const std::string& archive, const std::string& fold
   std::filesystem::create_directories(folder);
   EXPECT_EQ(0, RunProgram({"tar", "-xf", archive, "-C", folder}, folder + "/tar.log"));
   inner_->folder = folder;
-  inner_->Serve();
 }
 
-ImageRegistry::~ImageRegistry() {
-  while (!inner_->server.is_running()) std::this_thread::yield();  // stop() before that would be lost
-  inner_->server.stop();
-  inner_->thread.join();
-}
+ImageRegistry::~ImageRegistry() = default;
 
 std::string ImageRegistry::Name(const std::string& name) const {
-  return "localhost:" + std::to_string(inner_->port) + "/" + name;
+  return "localhost:" + std::to_string(inner_->server.port()) + "/" + name;
 }
 
 void ImageRegistry::Answer(int status) { inner_->status = status; }
