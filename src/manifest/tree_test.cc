@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "manifest/tree_builder.h"
+#include "testing/fixtures.h"
 
 namespace berth::manifest {
 namespace {
@@ -177,6 +178,26 @@ TEST(TreeTest, DepthIsBounded) {
     EXPECT_THAT(ErrorOf(text), HasSubstr("nested more than 100 levels deep"));
   }
   EXPECT_THAT(ErrorOf(std::string(100'000, '[')), HasSubstr("document 1: "));
+}
+
+TEST(TreeTest, BracketsThatAreNotClosedTakeLittleMemory) {
+  const long before = testkit::PeakKib();
+  for (const std::string start : {"", "a: ", "- ", "&a ", "a:\n  "})
+    for (const std::string again : {"[", "{", "[\n", "[1],", "[]", ": ", "? ", "\"\" ", "*a ", "a #\n"}) {
+      std::string text = start + "[";
+      while (text.size() < 5'000'000) text += again;
+      EXPECT_THAT(ErrorOf(text), HasSubstr("document 1: ")) << start << again;
+    }
+  EXPECT_LT(testkit::PeakKib() - before, 256 * 1024);
+}
+
+TEST(TreeTest, ABlockOfTextMayBeLargeButNotEndless) {
+  const std::string line = "  " + std::string(98, 'x') + "\n";
+  std::string text = "a: |\n";
+  while (text.size() < 200'000) text += line;
+  EXPECT_EQ(ShowOnly(text + "b: 1\n").substr(0, 10), "{a=s:xxxxx");
+  while (text.size() < 400'000) text += line;
+  EXPECT_THAT(ErrorOf(text), HasSubstr("takes more than 256 KiB of YAML"));
 }
 
 TEST(TreeTest, SizeIsBounded) {

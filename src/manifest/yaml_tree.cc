@@ -6,7 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
+#include <istream>
+#include <streambuf>
 
 #include "base/text.h"
 #include "manifest/tree.h"
@@ -15,6 +16,7 @@
 namespace berth::manifest {
 namespace {
 
+constexpr std::size_t kMaxBetweenEvents = std::size_t{256} << 10;
 constexpr std::string_view kQuoted = "!";
 constexpr std::string_view kPlain = "?";
 constexpr std::string_view kStringTag = "tag:yaml.org,2002:str";
@@ -53,8 +55,36 @@ std::string BoolText(std::string_view text) {
   return OneOf(text, {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y"}) ? "true" : "false";
 }
 
+/// Text for yaml-cpp, which keeps everything between two events in memory, some 240 bytes for each: an open bracket may
+/// be a key until it is closed. So the text ends early when too much of it has brought no event.
+class BoundedText final : public std::streambuf {
+ public:
+  explicit BoundedText(std::string text) : text_(std::move(text)) {}
+  /// An event came.
+  void Progress() { seen_ = given_; }
+  bool cut() const { return cut_; }
+
+ private:
+  int_type underflow() override {
+    cut_ = cut_ || given_ - seen_ > kMaxBetweenEvents;
+    if (cut_ || given_ == text_.size()) return traits_type::eof();
+    const std::size_t size = std::min(kChunk, text_.size() - given_);
+    char* const begin = text_.data() + given_;
+    setg(begin, begin, begin + size);
+    given_ += size;
+    return traits_type::to_int_type(*begin);
+  }
+
+  static constexpr std::size_t kChunk = 2048;
+  std::string text_;
+  std::size_t given_ = 0;
+  std::size_t seen_ = 0;  // given_ at the last event
+  bool cut_ = false;
+};
+
 class Events final : public YAML::EventHandler {
  public:
+  explicit Events(BoundedText& text) : text_(text) {}
   void OnDocumentStart(const YAML::Mark& mark) override { started_at_ = mark; }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { Scalar(mark, "", kPlain, anchor); }
@@ -79,8 +109,14 @@ class Events final : public YAML::EventHandler {
     builder_.BeginMap(anchor);
     Note(mark);
   }
-  void OnSequenceEnd() override { builder_.End(); }
-  void OnMapEnd() override { builder_.End(); }
+  void OnSequenceEnd() override {
+    builder_.End();
+    text_.Progress();
+  }
+  void OnMapEnd() override {
+    builder_.End();
+    text_.Progress();
+  }
 
   TreeBuilder& builder() { return builder_; }
   const YAML::Mark& started_at() const { return started_at_; }
@@ -103,9 +139,11 @@ class Events final : public YAML::EventHandler {
     if (builder_.WantsKey()) builder_.Fail("a key must be plain text");
   }
   void Note(const YAML::Mark& mark) {
+    text_.Progress();
     if (failed_at_.is_null() && !builder_.error().empty()) failed_at_ = mark;
   }
 
+  BoundedText& text_;
   TreeBuilder builder_;
   YAML::Mark started_at_ = YAML::Mark::null_mark();
   YAML::Mark failed_at_ = YAML::Mark::null_mark();
@@ -128,29 +166,23 @@ std::string InOurWords(const std::string& message) {
 
 /// One document and nothing after it: yaml-cpp takes stray text for further documents, and a stray bracket for an
 /// endless row of empty ones.
-Result<Document> ReadOne(std::istream& in, int first_line) {
+Result<Document> ReadOne(BoundedText& text, int first_line) {
+  std::istream in(&text);
   YAML::Parser parser(in);
-  Events events;
+  Events events(text);
   if (!parser.HandleNextDocument(events)) return Document();
   if (!events.builder().error().empty())
     return Fail(Code::kInvalid, Place(events.failed_at(), first_line) + events.builder().error());
-  if (Events more; parser.HandleNextDocument(more))
+  if (Events more(text); parser.HandleNextDocument(more))
     return Fail(Code::kInvalid, Place(more.started_at(), first_line) +
                                     "not valid YAML: unexpected text after the end of the document; is a bracket, a "
                                     "quote or a \"---\" line missing?");
   return events.builder().Take();
 }
 
-}  // namespace
-
-Result<Document> ReadYaml(std::string_view text, int first_line) {
-  if (text.size() > kMaxTextBytes) return Fail(Code::kInvalid, "larger than 10 MiB");
+Result<Document> ReadBounded(BoundedText& text, int first_line) {
   try {
-    std::string closed(text);
-    if (closed.ends_with('\n'))
-      closed += "...\n";  // else yaml-cpp closes an open quote at the end of the file silently
-    std::istringstream in(std::move(closed));
-    return ReadOne(in, first_line);
+    return ReadOne(text, first_line);
   } catch (const YAML::DeepRecursion& e) {
     return Fail(Code::kInvalid, Place(e.mark, first_line) + "too many levels of nesting");
   } catch (const YAML::Exception& e) {
@@ -158,6 +190,19 @@ Result<Document> ReadYaml(std::string_view text, int first_line) {
   } catch (const std::exception& e) {
     return Fail(Code::kInvalid, std::string("not valid YAML: ") + e.what());
   }
+}
+
+}  // namespace
+
+Result<Document> ReadYaml(std::string_view text, int first_line) {
+  if (text.size() > kMaxTextBytes) return Fail(Code::kInvalid, "larger than 10 MiB");
+  std::string closed(text);
+  if (closed.ends_with('\n')) closed += "...\n";  // else yaml-cpp closes an open quote at the end of the file silently
+  BoundedText bounded(std::move(closed));
+  Result<Document> out = ReadBounded(bounded, first_line);
+  if (bounded.cut())
+    return Fail(Code::kInvalid, "one value or bracket takes more than 256 KiB of YAML; split it, or write JSON");
+  return out;
 }
 
 }  // namespace berth::manifest
