@@ -1,0 +1,20 @@
+// How much of anything one connection may take.
+#ifndef BERTH_WIRE_LIMITS_H_
+#define BERTH_WIRE_LIMITS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace berth::wire {
+
+struct Limits {
+  std::size_t message = std::size_t{16} << 20;  ///< longest, either way; the kubelet's
+  std::size_t head_bytes = std::size_t{64} << 10;
+  std::size_t head_fields = 128;
+  std::uint32_t streams = 64;          ///< that the other side may have open at a time
+  std::uint32_t window = 256U << 10U;  ///< bytes of one stream that may come before they are read
+};
+
+}  // namespace berth::wire
+
+#endif  // BERTH_WIRE_LIMITS_H_

@@ -1,0 +1,161 @@
+#include "wire/server.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <utility>
+#include <vector>
+
+namespace berth::wire {
+
+/// A connection of the server, which looks at every call that comes on it.
+class Server::Peer final : public Watched {
+ public:
+  Peer(Server& server, std::shared_ptr<Connection> connection) : server_(server), connection_(std::move(connection)) {}
+  ~Peer() override { server_.Remove(this); }
+  int fd() const override { return connection_->fd(); }
+  Wants Prepare(os::MonoTime now) override { return connection_->Prepare(now); }
+  bool Serve(short happened, os::MonoTime now) override {
+    const bool goes_on = connection_->Serve(happened, now);
+    for (const StreamPtr& stream : connection_->TakeTouched()) server_.Arrived(connection_, stream);
+    return goes_on;
+  }
+  const std::shared_ptr<Connection>& connection() const { return connection_; }
+
+ private:
+  Server& server_;
+  std::shared_ptr<Connection> connection_;
+};
+
+/// A socket that is listened at.
+class Server::Door final : public Watched {
+ public:
+  Door(Server& server, UnixListener listener) : server_(server), listener_(std::move(listener)) {}
+  int fd() const override { return listener_.fd(); }
+  Wants Prepare(os::MonoTime) override { return {.events = POLLIN}; }
+  bool Serve(short happened, os::MonoTime) override {
+    {
+      const MutexLock lock(server_.mutex_);
+      if (server_.stopping_) return false;
+    }
+    if (happened == 0) return true;
+    os::UniqueFd socket(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (socket.valid()) static_cast<void>(server_.Adopt(std::move(socket)));  // one that is too many is closed
+    return true;
+  }
+
+ private:
+  Server& server_;
+  UnixListener listener_;
+};
+
+Result<std::unique_ptr<Server>> Server::Start(Services services, const ServerOptions& options) {
+  BERTH_TRY(std::unique_ptr<Io> io, Io::Start());
+  return std::unique_ptr<Server>(new Server(std::move(services), options, std::move(io)));
+}
+
+Server::~Server() {
+  Stop(os::Millis(0));
+  io_.reset();  // it looks at calls no more
+}
+
+Result<void> Server::Listen(const std::string& path, unsigned mode) {
+  BERTH_TRY(UnixListener listener, UnixListener::Open(path, mode));
+  io_->Add(std::make_shared<Door>(*this, std::move(listener)));
+  return {};
+}
+
+Result<void> Server::Adopt(os::UniqueFd socket) {
+  BERTH_TRY(auto connection, Connection::Make(Side::kServer, SocketTransport(std::move(socket)), options_.limits,
+                                              options_.keepalive, "this server", io_->wake()));
+  auto peer = std::make_shared<Peer>(*this, std::move(connection));
+  {
+    const MutexLock lock(mutex_);
+    if (stopping_ || peers_.size() >= options_.most_connections)
+      return Fail(Code::kOverloaded, "too many connections, or the server stops");
+    peers_.emplace(peer.get(), peer->connection());
+  }
+  io_->Add(std::move(peer));
+  return {};
+}
+
+void Server::Remove(const Peer* peer) {
+  const MutexLock lock(mutex_);
+  peers_.erase(peer);
+  changed_.NotifyAll();
+}
+
+void Server::Stop(os::Millis grace) {
+  const os::MonoTime end = os::SystemClock().Now() + grace;
+  std::map<const Peer*, std::shared_ptr<Connection>> left;
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    left = peers_;
+  }
+  io_->wake()->Signal();
+  for (const auto& [peer, connection] : left) connection->Leave();
+  {
+    const MutexLock lock(mutex_);
+    while (!peers_.empty() && os::SystemClock().Now() < end) changed_.WaitUntil(mutex_, end);
+    left = peers_;
+  }
+  for (const auto& [peer, connection] : left) connection->Break("the server stops");
+}
+
+/// Of the thread of the Io: something came of a call.
+void Server::Arrived(const std::shared_ptr<Connection>& connection, const StreamPtr& stream) {
+  if (!stream->head_done || stream->dispatched || !LookAt(connection, stream)) return;
+  const auto unary = services_.unary.find(stream->method);
+  const auto streaming = services_.streaming.find(stream->method);
+  ServerStream call(connection, stream);
+  call.deadline_ = stream->deadline;
+  bool taken = true;
+  if (unary != services_.unary.end()) {
+    if (!connection->IsWhole(*stream)) return;
+    taken = workers_.Post([call, &handler = unary->second] { Run(call, handler); });
+  } else if (streaming != services_.streaming.end() || services_.other) {
+    const StreamHandler& handler = streaming != services_.streaming.end() ? streaming->second : services_.other;
+    taken = workers_.Post([call, &handler] { Run(call, handler); });
+  } else {
+    connection->Answer(stream, std::nullopt, {StatusCode::kUnimplemented, "there is no method " + stream->method});
+  }
+  stream->dispatched = true;
+  if (!taken) connection->Refuse(stream);
+}
+
+/// False: it is no call of gRPC, or nobody waits for it; it is answered.
+bool Server::LookAt(const std::shared_ptr<Connection>& connection, const StreamPtr& stream) {
+  if (std::exchange(stream->looked_at, true)) return !connection->over(*stream);
+  const Head& head = stream->head;
+  const auto timeout = ParseTimeout(head.timeout);
+  Status refusal;
+  if (head.http_method != "POST" || !head.content_type.starts_with("application/grpc"))
+    refusal = {StatusCode::kInternal, "this is no call of gRPC"};
+  if (!head.timeout.empty() && !timeout) refusal = {StatusCode::kInvalidArgument, "the grpc-timeout cannot be read"};
+  if (refusal.code == StatusCode::kOk) {
+    if (timeout) connection->SetDeadline(stream, os::SystemClock().Now() + *timeout);
+    return !connection->over(*stream);
+  }
+  stream->dispatched = true;
+  connection->Answer(stream, std::nullopt, refusal);
+  return false;
+}
+
+void Server::Run(ServerStream call, const UnaryHandler& handler) {
+  const auto request = call.Read();
+  if (!request) return call.connection_->Answer(call.stream_, std::nullopt, request.error());
+  const auto more = *request ? call.Read() : Result<std::optional<std::string>>();
+  if (!more || *more || !*request)
+    return call.connection_->Answer(call.stream_, std::nullopt,
+                                    {StatusCode::kInvalidArgument, "the request is not one whole message"});
+  const Reply reply = handler(call, **request);
+  if (reply) return call.connection_->Answer(call.stream_, *reply, {});
+  call.connection_->Answer(call.stream_, std::nullopt, reply.error());
+}
+
+void Server::Run(ServerStream call, const StreamHandler& handler) {
+  call.connection_->Answer(call.stream_, std::nullopt, handler(call));
+}
+
+}  // namespace berth::wire
