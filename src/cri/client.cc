@@ -9,7 +9,6 @@
 
 #include "base/text.h"
 #include "cri.pb.h"
-#include "cri/wire.h"
 
 namespace berth::cri {
 namespace {
@@ -198,21 +197,24 @@ Result<std::string> SocketOf(std::string_view endpoint) {
 }
 
 Client::Client(std::string_view socket, const Timeouts& timeouts, int cancel_fd)
-    : socket_(socket.starts_with("unix://") ? socket.substr(7) : socket), timeouts_(timeouts), cancel_fd_(cancel_fd) {}
+    : socket_(socket.starts_with("unix://") ? socket.substr(7) : socket),
+      timeouts_(timeouts),
+      cancel_fd_(cancel_fd),
+      wire_(wire::UnixConnector(socket_), socket_) {}
 
 template <class Answer, class Request>
 Result<Answer> Client::Ask(std::string_view service, std::string_view method, const Request& request, os::Millis limit,
                            std::string_view doing, const Caller& caller) const {
-  CallTarget target{.socket = socket_,
-                    .method = "/runtime.v1.",
-                    .cancel_fd = cancel_fd_,
-                    .caller_fd = caller.fd,
-                    .give_up_from = caller.counts_from};
-  target.method.append(service).append("/").append(method);
   std::string bytes;
   if (!request.SerializeToString(&bytes) || bytes.size() > kLongestMessage)
     return Fail(Code::kInvalid, std::string(doing) + ": the request is no valid message (text must be UTF-8)");
-  auto text = Call(target, bytes, os::SystemClock().Now() + limit);
+  std::string path = "/runtime.v1.";
+  path.append(service).append("/").append(method);
+  auto text = wire_.Call(path, bytes,
+                         {.deadline = os::SystemClock().Now() + limit,
+                          .cancel_fd = cancel_fd_,
+                          .caller_fd = caller.fd,
+                          .give_up_from = caller.counts_from});
   Count(method, text.has_value());
   if (!text) return Wrap(std::move(text).error(), doing);
   Answer answer;
@@ -258,6 +260,8 @@ Result<Version> Client::Handshake() const {
                     ": it does not speak version v1 of the Container Runtime Interface (containerd 1.6 and CRI-O "
                     "1.20 are the first that do): " +
                     answer.error().message);
+  if (!answer && answer.error().code == Code::kUncertain)
+    return Fail(Code::kUncertain, answer.error().message + "; is this a container runtime?");
   if (!answer) return std::unexpected(std::move(answer).error());
   if (answer->runtime_api_version() != kApiVersion)
     return Fail(Code::kUnsupported, doing + ": it speaks version '" + Printable(answer->runtime_api_version(), 40) +
@@ -433,13 +437,16 @@ Result<ExecResult> Client::Exec(std::string_view id, const std::vector<std::stri
 }
 
 Result<void> Client::Events(const std::function<bool(const std::string&)>& changed) const {
-  const CallTarget target{
-      .socket = socket_, .method = "/runtime.v1.RuntimeService/GetContainerEvents", .cancel_fd = cancel_fd_};
-  return Listen(target, pb::GetEventsRequest().SerializeAsString(), [&](std::string_view message) {
+  BERTH_TRY(wire::ClientStream stream,
+            wire_.Open("/runtime.v1.RuntimeService/GetContainerEvents", {.cancel_fd = cancel_fd_}));
+  BERTH_RETURN_IF_ERROR(stream.Write(pb::GetEventsRequest().SerializeAsString()));
+  stream.EndWrites();
+  for (;;) {
+    BERTH_TRY(const std::optional<std::string> message, stream.Read());
+    if (!message) return {};
     pb::ContainerEventResponse event;
-    if (!event.ParseFromArray(message.data(), static_cast<int>(message.size()))) return true;
-    return changed(event.container_id());
-  });
+    if (event.ParseFromString(*message) && !changed(event.container_id())) return {};
+  }
 }
 
 // ---- images ----

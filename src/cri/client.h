@@ -1,7 +1,8 @@
 // The Container Runtime Interface, v1, as calls on plain values. Nothing is decided or remembered here.
 //
-// Errors of every call: as cri::Call, with what was being done before the runtime's text. MayBeDone(code) tells
-// those after which nobody knows whether it was done; kUnreachable means that nothing was sent.
+// All calls of a client share one connection. Errors of every call: as wire::Client, with what was being done before
+// the runtime's text. MayBeDone(code) tells those after which nobody knows whether it was done; kUnreachable and
+// kOverloaded mean that it was not.
 #ifndef BERTH_CRI_CLIENT_H_
 #define BERTH_CRI_CLIENT_H_
 
@@ -19,8 +20,12 @@
 #include "model/pod.h"
 #include "os/clock.h"
 #include "runtime/runtime.h"
+#include "wire/client.h"
 
 namespace berth::cri {
+
+/// Longest message either way, as the kubelet has it.
+inline constexpr std::size_t kLongestMessage = wire::Limits().message;
 
 using Labels = std::map<std::string, std::string>;
 
@@ -133,7 +138,7 @@ struct Timeouts {
   os::Millis pull{600'000};
 };
 
-/// Whoever waits for a call: as caller_fd and give_up_from of CallTarget.
+/// Whoever waits for a call: as caller_fd and give_up_from of wire::Patience.
 struct Caller {
   int fd = -1;
   os::MonoTime counts_from{};
@@ -142,7 +147,7 @@ struct Caller {
 /// Thread: any number at a time.
 class Client {
  public:
-  /// `socket`: path or "unix://" and a path. `cancel_fd` as in CallTarget.
+  /// `socket`: path or "unix://" and a path. `cancel_fd` as in wire::Patience, for all calls.
   explicit Client(std::string_view socket, const Timeouts& timeouts = {}, int cancel_fd = -1);
 
   const std::string& socket() const { return socket_; }
@@ -174,8 +179,8 @@ class Client {
   Result<void> Update(std::string_view id, const Resources& resources) const;
   Result<void> ReopenLog(std::string_view id) const;
   /// Runs a command in a container; the runtime kills it after `limit`, and when the call is given up (`caller_fd` as
-  /// in CallTarget). It is not given up in its first two seconds: a containerd that is left while it starts a command
-  /// loses sight of it.
+  /// in wire::Patience). It is not given up in its first two seconds: a containerd that is left while it starts a
+  /// command loses sight of it.
   Result<ExecResult> Exec(std::string_view id, const std::vector<std::string>& command, std::chrono::seconds limit,
                           int caller_fd = -1) const;
   /// Calls `changed` with the id of each container that started or ended, until the runtime ends it, the call is given
@@ -195,6 +200,7 @@ class Client {
   std::string socket_;
   Timeouts timeouts_;
   int cancel_fd_;
+  mutable wire::Client wire_;
   mutable Mutex mutex_;
   mutable std::map<std::string, runtime::CallCount, std::less<>> calls_ BERTH_GUARDED_BY(mutex_);
 };

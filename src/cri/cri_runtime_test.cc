@@ -5,7 +5,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -17,7 +16,7 @@
 
 #include "cri.pb.h"
 #include "testing/fixtures.h"
-#include "testing/grpc_server.h"
+#include "wire/server.h"
 
 namespace berth::cri {
 namespace {
@@ -27,9 +26,16 @@ namespace pb = ::runtime::v1;
 using runtime::ContainerState;
 using runtime::ContainerStatus;
 using runtime::Notice;
-using testkit::GrpcAnswer;
-using testkit::GrpcFrame;
-using testkit::GrpcRequest;
+
+struct Asked {
+  std::string method;
+  std::string message;
+};
+struct Said {
+  std::vector<std::string> messages{};
+  wire::Status status{};
+  bool never = false;
+};
 
 /// Containers and sandboxes in memory, and what a test wants to go wrong with the calls.
 class FakeRuntime {
@@ -37,12 +43,11 @@ class FakeRuntime {
   explicit FakeRuntime(std::string path) : path_(std::move(path)) {}
 
   void Serve() {
-    server_.emplace(path_, [this](const GrpcRequest& request) { return Answer(request); });
+    auto server = wire::Server::Start({.other = [this](wire::ServerStream& stream) { return Answer(stream); }});
+    ASSERT_TRUE(server && (*server)->Listen(path_, 0600));
+    server_ = *std::move(server);
   }
-  void Vanish() {
-    server_.reset();
-    std::filesystem::remove(path_);
-  }
+  void Vanish() { server_.reset(); }
 
   /// The next call of `method` is done, and goes unanswered.
   void LoseAnswerOf(const std::string& method) {
@@ -89,25 +94,33 @@ class FakeRuntime {
 
  private:
   template <class Message>
-  static Message Read(const GrpcRequest& request) {
+  static Message Read(const Asked& request) {
     Message out;
     EXPECT_TRUE(out.ParseFromString(request.message)) << request.method;
     return out;
   }
-  static GrpcAnswer Say(const google::protobuf::MessageLite& message) {
-    return {.body = GrpcFrame(message.SerializeAsString())};
-  }
+  static Said Say(const google::protobuf::MessageLite& message) { return {.messages = {message.SerializeAsString()}}; }
 
-  GrpcAnswer Answer(const GrpcRequest& request) {
+  Said Answer(const Asked& request) {
     const std::string method = request.method.substr(request.method.rfind('/') + 1);
     const std::lock_guard lock(mutex_);
     ++calls_[method];
-    GrpcAnswer out = method.contains("Sandbox") ? OfSandboxes(method, request) : OfContainers(method, request);
-    if (lost_.erase(method) > 0) out.end = GrpcAnswer::End::kSilence;
+    Said out = method.contains("Sandbox") ? OfSandboxes(method, request) : OfContainers(method, request);
+    out.never = lost_.erase(method) > 0;
     return out;
   }
 
-  GrpcAnswer OfSandboxes(const std::string& method, const GrpcRequest& request) {
+  wire::Status Answer(wire::ServerStream& stream) {
+    const auto request = stream.Read();
+    if (!request || !*request) return {wire::StatusCode::kInvalidArgument, "no request"};
+    const Said said = Answer(Asked{.method = stream.method(), .message = **request});
+    if (said.never) stream.WaitGone(std::nullopt);
+    for (const std::string& message : said.messages)
+      if (const auto sent = stream.Write(message); !sent) return sent.error();
+    return said.status;
+  }
+
+  Said OfSandboxes(const std::string& method, const Asked& request) {
     if (method == "RunPodSandbox") {
       const auto asked = Read<pb::RunPodSandboxRequest>(request);
       const std::string id = "sandbox" + std::to_string(++made_);
@@ -115,14 +128,15 @@ class FakeRuntime {
       sandbox.set_id(id);
       *sandbox.mutable_metadata() = asked.config().metadata();
       if (refuses_) sandbox.set_state(pb::SANDBOX_NOTREADY);
-      if (refuses_) return {.status = "2", .message = "no network"};
+      if (refuses_) return {.status = {wire::StatusCode::kUnknown, "no network"}};
       pb::RunPodSandboxResponse answer;
       answer.set_pod_sandbox_id(id);
       return Say(answer);
     }
     if (method == "StopPodSandbox" && !stuck_)
       sandboxes_[Read<pb::StopPodSandboxRequest>(request).pod_sandbox_id()].set_state(pb::SANDBOX_NOTREADY);
-    if (method != "ListPodSandbox" && (stuck_ || refuses_)) return {.status = "2", .message = "no network"};
+    if (method != "ListPodSandbox" && (stuck_ || refuses_))
+      return {.status = {wire::StatusCode::kUnknown, "no network"}};
     if (method == "RemovePodSandbox") sandboxes_.erase(Read<pb::RemovePodSandboxRequest>(request).pod_sandbox_id());
     pb::ListPodSandboxResponse answer;
     if (method == "ListPodSandbox")
@@ -130,7 +144,7 @@ class FakeRuntime {
     return Say(answer);
   }
 
-  GrpcAnswer OfContainers(const std::string& method, const GrpcRequest& request) {
+  Said OfContainers(const std::string& method, const Asked& request) {
     if (method == "Version") {
       pb::VersionResponse answer;
       answer.set_runtime_api_version("v1");
@@ -158,7 +172,7 @@ class FakeRuntime {
     return Say(pb::StopContainerResponse());  // empty
   }
 
-  GrpcAnswer Create(const pb::CreateContainerRequest& asked) {
+  Said Create(const pb::CreateContainerRequest& asked) {
     const std::string id = "container" + std::to_string(++made_);
     pb::Container& container = containers_[id];
     container.set_id(id);
@@ -170,9 +184,9 @@ class FakeRuntime {
     return Say(answer);
   }
 
-  GrpcAnswer Status(const std::string& id) {
+  Said Status(const std::string& id) {
     const auto it = containers_.find(id);
-    if (it == containers_.end()) return {.status = "5", .message = "no such container"};
+    if (it == containers_.end()) return {.status = {wire::StatusCode::kNotFound, "no such container"}};
     pb::ContainerStatusResponse answer;
     answer.mutable_status()->set_id(id);
     *answer.mutable_status()->mutable_metadata() = it->second.metadata();
@@ -181,18 +195,18 @@ class FakeRuntime {
     return Say(answer);
   }
 
-  GrpcAnswer Config() const {
-    if (!driver_) return {.status = "12"};
+  Said Config() const {
+    if (!driver_) return {.status = {wire::StatusCode::kUnimplemented, ""}};
     pb::RuntimeConfigResponse answer;
     answer.mutable_linux()->set_cgroup_driver(*driver_);
     return Say(answer);
   }
 
   /// All at once, and never again.
-  GrpcAnswer Events() {
-    if (events_ == 0) return {.status = "12"};
-    GrpcAnswer out;
-    for (; events_ > 0; --events_) out.body += GrpcFrame(pb::ContainerEventResponse().SerializeAsString());
+  Said Events() {
+    if (events_ == 0) return {.status = {wire::StatusCode::kUnimplemented, ""}};
+    Said out;
+    for (; events_ > 0; --events_) out.messages.push_back(pb::ContainerEventResponse().SerializeAsString());
     return out;
   }
 
@@ -207,7 +221,7 @@ class FakeRuntime {
   std::optional<pb::CgroupDriver> driver_;
   bool refuses_ = false;
   bool stuck_ = false;
-  std::optional<testkit::GrpcServer> server_;  // ends first
+  std::unique_ptr<wire::Server> server_;  // ends first
 };
 
 struct CriRuntimeTest : testing::Test {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "testing/fixtures.h"
-#include "testing/grpc_server.h"
+#include "wire/server.h"
 
 namespace berth::cri {
 namespace {
@@ -16,10 +16,12 @@ namespace {
 TEST(EnderTest, SleepsBeforeAStopNoLongerThanTheContainerRuns) {
   const testkit::TempDir temp;
   std::atomic<int> stops = 0;
-  const testkit::GrpcServer server(temp / "cri", [&](const testkit::GrpcRequest& request) {
-    if (request.method.ends_with("/StopContainer")) ++stops;
-    return testkit::GrpcAnswer{.body = testkit::GrpcFrame("")};
-  });
+  const auto server = wire::Server::Start({.unary = {{"/runtime.v1.RuntimeService/StopContainer",
+                                                      [&](const wire::ServerCall&, const std::string&) -> wire::Reply {
+                                                        ++stops;
+                                                        return "";
+                                                      }}}});
+  ASSERT_TRUE(server && (*server)->Listen(temp / "cri", 0600));
   Shared shared({.socket = temp / "cri"}, *os::EventFd::Open(), *os::EventFd::Open());
   Ender ender(shared);
   runtime::ContainerStatus status{.id = "a", .pod_uid = "pod", .container = "app"};

@@ -9,7 +9,7 @@
 
 #include "base/mutex.h"
 #include "cri/client.h"
-#include "cri/cri_runtime.h"
+#include "cri/cri_options.h"
 #include "cri/known_containers.h"
 #include "cri/known_sandboxes.h"
 #include "cri/look_pace.h"

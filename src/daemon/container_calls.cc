@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "cri/wire.h"
 #include "os/clock.h"
 
 namespace berth::daemon {

@@ -1,7 +1,8 @@
 // Stands between berthd and a container runtime: sees every call by its name, counts it, and lets it wait, get lost or
 // go unanswered as a test wants it.
 //
-// It relays one call per connection, which is how src/cri speaks. Calls that are not told otherwise pass unchanged.
+// Calls that are not told otherwise pass unchanged. berthd has one connection to the relay, and the relay one to the
+// runtime: what happens to one call happens to no other.
 #ifndef BERTH_TESTS_INTEGRATION_CRI_RELAY_H_
 #define BERTH_TESTS_INTEGRATION_CRI_RELAY_H_
 
@@ -30,12 +31,12 @@ class CriRelay {
   };
   struct Fate {
     os::Millis delay{0};  ///< ends early when berthd gives the call up
-    bool lost = false;    ///< then: the connection is closed without an answer
+    bool lost = false;    ///< then: the call ends without an answer
   };
   using Judge = std::function<Fate(const RelayedCall&, Moment)>;
 
   /// Listens at `listen` and speaks to the runtime behind `target`, which may come and go.
-  CriRelay(const std::string& listen, std::string target);
+  CriRelay(const std::string& listen, const std::string& target);
   ~CriRelay();  ///< cuts all calls
   CriRelay(const CriRelay&) = delete;
   CriRelay& operator=(const CriRelay&) = delete;

@@ -1,0 +1,30 @@
+// What a CRI runtime is told when it is opened.
+#ifndef BERTH_CRI_CRI_OPTIONS_H_
+#define BERTH_CRI_CRI_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "cri/client.h"
+#include "os/clock.h"
+
+namespace berth::cri {
+
+struct CriOptions {
+  std::string socket;
+  std::string cgroup_driver = "cgroupfs";  ///< the runtime's has to be the same; or "systemd"
+  /// Marks sandboxes and containers as this berthd's (its cgroup root): two on one runtime keep apart.
+  std::string owner;
+  Timeouts timeouts;
+  os::Millis patience{5'000};   ///< for a runtime that is being started
+  os::Millis look{1'000};       ///< between two looks at the containers
+  std::size_t most_calls = 16;  ///< starts, removals and updates at a time
+  std::uint64_t log_max_bytes = 10U << 20;
+  int log_max_files = 5;  ///< the current one included
+  os::Millis log_check{10'000};
+};
+
+}  // namespace berth::cri
+
+#endif  // BERTH_CRI_CRI_OPTIONS_H_
