@@ -12,10 +12,10 @@
 #include "daemon/cgroup_driver.h"
 #include "daemon/daemon.h"
 #include "daemon/host_groups.h"
-#include "daemon/log.h"
 #include "daemon/notify.h"
 #include "daemon/settings.h"
 #include "daemon/start_check.h"
+#include "events/log.h"
 #include "os/process.h"
 
 namespace berth::daemon {
@@ -130,7 +130,7 @@ int CheckConfig(const CommandLine& line) {
 }
 
 int Serve(const CommandLine& line) {
-  Log log(LogLevel::kInfo);
+  events::Log log(events::LogLevel::kInfo);
   auto settings = LoadSettings(line);
   if (!settings) {
     log.Error(settings.error().message);

@@ -141,9 +141,11 @@ class Tree {
   virtual Result<void> Kill(std::string_view path, os::Millis patience) = 0;
   /// With 2 s of patience.
   Result<void> Kill(std::string_view path) { return Kill(path, os::Millis(2000)); }
-  /// Removes `path` with everything below, retrying EBUSY for up to 2 s. Errors: kBusy when processes remain (then
-  /// nothing is removed); kInvalid for Berth's root itself.
-  virtual Result<void> Remove(std::string_view path) = 0;
+  /// Removes `path` with everything below, retrying EBUSY for up to `patience`. Errors: kBusy when processes remain
+  /// (then nothing is removed), or the kernel is not done with those that were there; kInvalid for Berth's root itself.
+  virtual Result<void> Remove(std::string_view path, os::Millis patience) = 0;
+  /// With 2 s of patience.
+  Result<void> Remove(std::string_view path) { return Remove(path, os::Millis(2000)); }
   /// Names of the child cgroups, sorted; gone: empty.
   virtual Result<std::vector<std::string>> Children(std::string_view path) = 0;
   /// Absolute directories for a process that starts in `path`.

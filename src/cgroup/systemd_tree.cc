@@ -64,7 +64,7 @@ class SystemdTree final : public Tree {
   Result<std::vector<int>> Pids(std::string_view path) override { return tree_->Pids(path); }
   using Tree::Kill;
   Result<void> Kill(std::string_view path, os::Millis patience) override;
-  Result<void> Remove(std::string_view path) override;
+  Result<void> Remove(std::string_view path, os::Millis patience) override;
   void RemoveRoot() override;
   void LetGo(std::string_view path) override { places_.erase(Full(path)); }
   void Rest() override { systemd_->Rest(); }
@@ -272,7 +272,7 @@ Result<void> SystemdTree::Kill(std::string_view path, os::Millis patience) {
 }
 
 /// Stopping a unit stops those in it; with processes in it nothing is stopped.
-Result<void> SystemdTree::Remove(std::string_view path) {
+Result<void> SystemdTree::Remove(std::string_view path, os::Millis patience) {
   const std::string full = Full(path);
   const auto unit = UnitOf(full);
   LetGoBelow(path);
@@ -284,7 +284,7 @@ Result<void> SystemdTree::Remove(std::string_view path) {
       ++told_;
     }
   }
-  return tree_->Remove(path);
+  return tree_->Remove(path, patience);
 }
 
 void SystemdTree::RemoveRoot() {

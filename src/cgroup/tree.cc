@@ -16,7 +16,6 @@
 namespace berth::cgroup {
 namespace {
 
-constexpr os::Millis kPatience{2000};  ///< how long Remove waits for the kernel
 constexpr std::size_t kMaxName = 255;
 constexpr std::array<std::string_view, 12> kFilePrefixes = {"cgroup.",  "cpu.",     "cpuset.", "memory.",
                                                             "pids.",    "hugetlb.", "io.",     "cpuacct.",
@@ -88,7 +87,7 @@ class HostTree final : public Tree {
   Result<std::optional<CpuSet>> OnlineCpus() override;
   using Tree::Kill;
   Result<void> Kill(std::string_view path, os::Millis patience) override;
-  Result<void> Remove(std::string_view path) override;
+  Result<void> Remove(std::string_view path, os::Millis patience) override;
   void RemoveRoot() override;
   Result<std::vector<std::string>> Children(std::string_view path) override;
   CgroupDirs Dirs(std::string_view path) const override;
@@ -422,14 +421,14 @@ Result<void> HostTree::RemoveTree(const std::string& dir, Backoff& backoff) {
   }
 }
 
-Result<void> HostTree::Remove(std::string_view path) {
+Result<void> HostTree::Remove(std::string_view path, os::Millis patience) {
   BERTH_TRY(const std::string full, Checked(path));
   if (full == root_) return Fail(Code::kInvalid, "will not remove the root '/" + root_ + "' of Berth's cgroups");
   BERTH_TRY(const std::vector<int> pids, PidsOf(full));
   if (!pids.empty()) {
     return Fail(Code::kBusy, "remove cgroup " + full + ": processes are still in it: " + PidList(pids));
   }
-  Backoff backoff(doors_.wait, kPatience);
+  Backoff backoff(doors_.wait, patience);
   for (const auto& h : hierarchies_) BERTH_RETURN_IF_ERROR(RemoveTree(h->Dir(full), backoff));
   return {};
 }

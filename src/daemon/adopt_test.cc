@@ -1,11 +1,12 @@
-#include "daemon/adopt.h"
+#include "takeover/adopt.h"
 
 #include <gtest/gtest.h>
 
+#include "keeper/pool.h"
 #include "machine/load.h"
 #include "model/promises.h"
 
-namespace berth::daemon {
+namespace berth::takeover {
 namespace {
 
 engine::Node MakeNode(const char* machine_text, const char* policy, const char* reserved) {
@@ -196,9 +197,9 @@ TEST(AdoptTest, WithoutStaticPolicyExclusiveCpusStayOutOfThePool) {
   const engine::Node after = MakeNode("core:4 pu:1", "none", "");
   const Adoption out = Adopt(after, Holding(before, {CpuSet::Range(2, 3)}));
   EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger)), "2-3");
-  EXPECT_EQ(FormatIds(SharedCpus(after, out.ledger)), "0-1");
-  EXPECT_EQ(FormatIds(SharedCpus(after, after.EmptyLedger())), "0-3");
+  EXPECT_EQ(FormatIds(keeper::SharedCpus(after, out.ledger)), "0-1");
+  EXPECT_EQ(FormatIds(keeper::SharedCpus(after, after.EmptyLedger())), "0-3");
 }
 
 }  // namespace
-}  // namespace berth::daemon
+}  // namespace berth::takeover

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "cgroup/tree.h"
-#include "daemon/adopt.h"
 #include "daemon/fake_node_test.h"
 #include "engine/testing/random_node.h"
 #include "model/promises.h"
@@ -91,7 +90,7 @@ class HiddenTree final : public cgroup::Tree {
   Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override { return tree_->MemoryUsage(path); }
   Result<std::vector<int>> Pids(std::string_view path) override { return tree_->Pids(path); }
   Result<void> Kill(std::string_view path, os::Millis patience) override { return tree_->Kill(path, patience); }
-  Result<void> Remove(std::string_view path) override { return tree_->Remove(path); }
+  Result<void> Remove(std::string_view path, os::Millis patience) override { return tree_->Remove(path, patience); }
   Result<std::vector<std::string>> Children(std::string_view path) override { return tree_->Children(path); }
   CgroupDirs Dirs(std::string_view) const override { return {}; }
   std::uint64_t writes() const override { return tree_->writes(); }
@@ -187,7 +186,7 @@ struct Host {
   KernelRuntime runtime;
   testkit::ManualClock clock;
   testkit::TempDir logs;
-  EventLog events{clock, nullptr, 1000};
+  events::EventLog events{clock, nullptr, 1000};
   std::optional<engine::Node> node;
   std::map<std::string, CpuSet> alone;  // running containers that have CPUs for themselves
 };
@@ -214,18 +213,16 @@ class Life {
       why_ = saved.error().message;
       return;
     }
-    manager_.emplace(
-        ManagerParts{
-            .store = *store_, .tree = *tree_, .runtime = host.runtime, .events = host.events, .clock = host.clock},
-        *host.node,
-        ManagerOptions{.node_name = "n1", .log_dir = host.logs.path(), .boot_id = "boot", .machine_fingerprint = "m"});
+    manager_.emplace(*store_, *tree_, host.runtime, host.events, host.clock, host.steps, *host.node,
+                     ManagerOptions{.pods = {.node_name = "n1", .log_dir = host.logs.path()},
+                                    .boot = {.boot_id = "boot", .machine_fingerprint = "m"}});
     const auto started = manager_->Start(*saved, host.clock.Now());
     started_ = started.has_value();
     if (!started) why_ = started.error().message;
   }
   bool started() const { return started_; }
   const std::string& why() const { return why_; }  ///< not started
-  PodManager& manager() { return *manager_; }
+  TestManager& manager() { return *manager_; }
 
   void Want(const std::vector<Pod>& pods) {
     source::Snapshot snapshot;
@@ -255,7 +252,7 @@ class Life {
   Host& host_;
   std::unique_ptr<cgroup::Tree> tree_;
   std::unique_ptr<state::Store> store_;
-  std::optional<PodManager> manager_;
+  std::optional<TestManager> manager_;
   bool started_ = false;
   std::string why_;
 };
@@ -422,7 +419,7 @@ class FailingDay {
     if (step.repair) Disturb(host_);
     step.repair ? life_->Later() : life_->Want(step.wanted);
     for (const auto& [uid, managed] : life_->manager().pods())
-      if (managed.reason == "LedgerNotSaved") {
+      if (managed.why().reason == "LedgerNotSaved") {
         CheckRefused(managed);
         EXPECT_FALSE(healed_);
         EXPECT_EQ(life_->manager().ledger().pods.size(), pods_before);
@@ -458,7 +455,7 @@ class FailingDay {
   void CheckRefused(const ManagedPod& managed) {
     ++refused_;
     const std::string& uid = managed.pod.uid;
-    EXPECT_NE(managed.message.find("injected fault"), std::string::npos) << managed.message;
+    EXPECT_NE(managed.why().message.find("injected fault"), std::string::npos) << managed.why().message;
     EXPECT_FALSE(life_->manager().ledger().pods.contains(uid));
     EXPECT_FALSE(host_.fake.Runs(uid, "app"));
     const auto saved = host_.Load();

@@ -14,7 +14,6 @@
 
 #include "base/text.h"
 #include "cgroup/leftover_groups.h"
-#include "daemon/adopt.h"
 #include "daemon/own_group.h"
 
 namespace berth::daemon {
@@ -34,7 +33,6 @@ Result<void> Daemon::Run() {
                         manager_->node().all_cpus().Count(), FormatIds(manager_->node().all_cpus()), settings_.pod_dir,
                         settings_.berth.socket));
   ::malloc_trim(0);  // what reading machine and settings took is not needed again
-  manager_->set_sign_of_life([this] { Notify(os::SystemClock().Now()); });
   while (!Stopped()) {
     const os::MonoTime now = os::SystemClock().Now();
     if (auto snapshot = source_->Poll(now)) manager_->OnSnapshot(*std::move(snapshot), now);
@@ -68,6 +66,7 @@ Result<void> Daemon::WaitForSomething() {
     const int fd = ready[static_cast<std::size_t>(i)].data.fd;
     if (fd == signals_.get()) TakeSignals();
     if (fd == mailbox_->fd()) mailbox_->RunAll();
+    if (fd == loop_->fd()) BERTH_RETURN_IF_ERROR(loop_->Turn(false));
     if (fd == runtime_->event_fd()) manager_->OnRuntime(os::SystemClock().Now());
     if (fd == history_->event_fd()) TakeHistoryNotes();
     if (writers_ && fd == writers_->fd()) TakeForeignWrites();
@@ -157,10 +156,9 @@ void Daemon::Reload() {
     const std::vector<std::string> waiting = TakeReloadable(settings_, *loaded);
     log_.SetLevel(settings_.log_level);
     const auto kept = static_cast<std::size_t>(settings_.berth.max_events);
-    events_->SetCapacity(std::min(kept, kEventsInMemory));
+    events_->SetCapacity(std::min(kept, events::kEventsInMemory));
     history_->SetMaxEntries(kept);
-    manager_->SetReconcilePeriod(settings_.berth.reconcile_period);
-    manager_->SetAdoptUnknown(settings_.berth.unknown_pods == "adopt");
+    manager_->Reload(settings_.berth.reconcile_period, settings_.berth.unknown_pods == "adopt");
     if (waiting.empty())
       events_->Normal("Reloaded", object, "settings were read again");
     else
@@ -172,7 +170,7 @@ void Daemon::Reload() {
 
 void Daemon::Notify(os::MonoTime now) {
   const std::string status = fmt::format("STATUS={} pods, shared pool {}", manager_->pods().size(),
-                                         FormatIds(SharedCpus(manager_->node(), manager_->ledger())));
+                                         FormatIds(manager_->keeper().SharedCpus()));
   if (status != last_status_) {
     notifier_.Send(status);
     last_status_ = status;
@@ -189,7 +187,7 @@ void Daemon::RemoveGroups() {
   const std::string all = names_.Qos(QosClass::kGuaranteed);
   const std::string tier = all.empty() ? "" : names_.FromTop(all);
   auto moved = MoveSelf(*root_fs_, home_groups_);
-  if (moved) moved = manager_->groups().RemoveAll();
+  if (moved) moved = manager_->groups().tiers().RemoveAll();
   if (!moved) {
     log_.Warning("remove Berth's cgroups: " + moved.error().message);
     return;

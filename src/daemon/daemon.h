@@ -12,17 +12,19 @@
 #include "base/result.h"
 #include "cgroup/cgroup.h"
 #include "daemon/container_calls.h"
-#include "daemon/events.h"
 #include "daemon/host_groups.h"
 #include "daemon/local_api.h"
-#include "daemon/log.h"
 #include "daemon/mailbox.h"
 #include "daemon/notify.h"
 #include "daemon/pod_manager.h"
 #include "daemon/published.h"
 #include "daemon/settings.h"
 #include "daemon/snapshot_builder.h"
+#include "events/event_log.h"
+#include "events/log.h"
 #include "history/history.h"
+#include "loop/loop.h"
+#include "loop/workers.h"
 #include "os/fs.h"
 #include "os/unique_fd.h"
 #include "os/write_watch.h"
@@ -42,14 +44,14 @@ class Daemon {
   /// Errors: one sentence with the cure: kInUse (another berthd), kInvalid (settings), kPermission, kUnsupported
   /// (cgroups), kIo. Nothing that runs was touched then.
   static Result<std::unique_ptr<Daemon>> Make(CommandLine line, Settings settings, const std::string& version,
-                                              Notifier notifier, Log& log);
+                                              Notifier notifier, events::Log& log);
   ~Daemon();
 
   /// Until SIGTERM or SIGINT. Errors: only of the loop's own descriptors.
   Result<void> Run();
 
  private:
-  Daemon(CommandLine line, Settings settings, Notifier notifier, Log& log);
+  Daemon(CommandLine line, Settings settings, Notifier notifier, events::Log& log);
 
   // daemon_start.cc
   Result<void> OpenAll(const std::string& version);
@@ -89,7 +91,7 @@ class Daemon {
   CommandLine line_;
   Settings settings_;
   Notifier notifier_;
-  Log& log_;
+  events::Log& log_;
   bool dry_run_ = false;
   std::vector<std::string> start_warnings_;
   std::string runtime_name_ = "process";
@@ -106,9 +108,11 @@ class Daemon {
   std::unique_ptr<runtime::Runtime> runtime_;
   std::unique_ptr<source::Source> source_;
   std::unique_ptr<history::History> history_;
-  std::unique_ptr<EventLog> events_;
+  std::unique_ptr<events::EventLog> events_;
   std::optional<os::WriteWatch> writers_;  // nullopt: foreign writers are not named, their writes seen a little later
+  std::unique_ptr<loop::Loop> loop_;       // for the ends of jobs
   std::unique_ptr<PodManager> manager_;
+  std::unique_ptr<loop::Workers> workers_;  // first of these to go: jobs use what is above
   std::unique_ptr<SnapshotBuilder> snapshots_;
   std::unique_ptr<Published<LoopState>> published_;
   std::unique_ptr<Mailbox> mailbox_;

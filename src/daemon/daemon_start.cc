@@ -46,31 +46,31 @@ sigset_t LoopSignals() {
 
 std::uint64_t LongestLog(const Settings& settings) {
   const auto size = Quantity::Parse(settings.kubelet.container_log_max_size);
-  return size && size->Value() > 0 ? static_cast<std::uint64_t>(size->Value()) : ManagerOptions().log_max_bytes;
+  return size && size->Value() > 0 ? static_cast<std::uint64_t>(size->Value()) : pods::PodOptions().log_max_bytes;
 }
 
 ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const cgroup::Names& names, bool dry_run) {
   ManagerOptions out;
   out.cgroup_names = names;
-  out.cpu_partition = settings.berth.cpu_partition;
+  out.cpus.partition = settings.berth.cpu_partition;
   if (!dry_run) out.host_groups = HostGroupsOf(settings, names);
-  out.node_name = settings.berth.node_name;
-  out.log_dir = settings.berth.log_dir + "/pods";
-  out.volumes = {.disk = settings.berth.state_dir + "/volumes",
-                 .memory = settings.berth.run_dir + "/volumes",
-                 .pins = settings.berth.run_dir + "/subpaths"};
-  if (!dry_run) out.notes = settings.berth.state_dir + "/pods";
-  out.log_max_bytes = LongestLog(settings);
-  out.log_max_files = settings.kubelet.container_log_max_files;
+  out.pods.node_name = settings.berth.node_name;
+  out.pods.log_dir = settings.berth.log_dir + "/pods";
+  out.pods.volumes = {.disk = settings.berth.state_dir + "/volumes",
+                      .memory = settings.berth.run_dir + "/volumes",
+                      .pins = settings.berth.run_dir + "/subpaths"};
+  if (!dry_run) out.pods.notes = settings.berth.state_dir + "/pods";
+  out.pods.log_max_bytes = LongestLog(settings);
+  out.pods.log_max_files = settings.kubelet.container_log_max_files;
   out.reconcile_period = settings.berth.reconcile_period;
   out.adopt_unknown = settings.berth.unknown_pods == "adopt";
   if (machine.this_host)
-    out.look_at_node = [settings]() -> Result<engine::Node> {
+    out.cpus.look_at_node = [settings]() -> Result<guard::LookedAt> {
       BERTH_TRY(NodeParts parts, LoadNode(settings));
-      return std::move(parts.node);
+      std::string fingerprint = MachineFingerprint(parts.node.machine());
+      return guard::LookedAt{std::move(parts.node), std::move(fingerprint)};
     };
-  out.boot_id = machine.boot_id;
-  out.machine_fingerprint = MachineFingerprint(machine);
+  out.boot = {.boot_id = machine.boot_id, .machine_fingerprint = MachineFingerprint(machine)};
   return out;
 }
 
@@ -82,13 +82,13 @@ void PrepareSignals() {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-Daemon::Daemon(CommandLine line, Settings settings, Notifier notifier, Log& log)
+Daemon::Daemon(CommandLine line, Settings settings, Notifier notifier, events::Log& log)
     : line_(std::move(line)), settings_(std::move(settings)), notifier_(std::move(notifier)), log_(log) {}
 
 Daemon::~Daemon() { EndCalls(); }
 
 Result<std::unique_ptr<Daemon>> Daemon::Make(CommandLine line, Settings settings, const std::string& version,
-                                             Notifier notifier, Log& log) {
+                                             Notifier notifier, events::Log& log) {
   std::unique_ptr<Daemon> out(new Daemon(std::move(line), std::move(settings), std::move(notifier), log));
   BERTH_RETURN_IF_ERROR(out->OpenAll(version));
   return out;
@@ -125,7 +125,8 @@ Result<void> Daemon::OpenAll(const std::string& version) {
                                     PodFolder(settings_.pod_dir, settings_.berth.node_name));
   BERTH_TRY(server_,
             api::StartServer({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
-  for (const int fd : {signals_.get(), timer_.get(), mailbox_->fd(), runtime_->event_fd(), history_->event_fd()})
+  for (const int fd :
+       {signals_.get(), timer_.get(), mailbox_->fd(), loop_->fd(), runtime_->event_fd(), history_->event_fd()})
     BERTH_RETURN_IF_ERROR(Watch(fd));
   return WatchPressure();
 }
@@ -231,7 +232,7 @@ Result<void> Daemon::OpenCriRuntime() {
 Result<void> Daemon::OpenEvents() {
   const auto kept = static_cast<std::size_t>(settings_.berth.max_events);
   BERTH_TRY(history_, history::History::Start({.folder = settings_.berth.state_dir + "/history", .max_entries = kept}));
-  events_ = std::make_unique<EventLog>(os::SystemClock(), &log_, std::min(kept, kEventsInMemory));
+  events_ = std::make_unique<events::EventLog>(os::SystemClock(), &log_, std::min(kept, events::kEventsInMemory));
   events_->set_sink([this](const Event& event) { history_->Record(ToEntry(event)); });
   return {};
 }
@@ -247,20 +248,25 @@ void Daemon::WatchWriters() {
     return;
   }
   writers_ = *std::move(watch);
-  manager_->groups().set_watch([this](const std::string& dir) {
+  manager_->groups().table().set_watch([this](const std::string& dir) {
     if (auto added = writers_->Add(dir); !added) log_.Debug(added.error().message);
   });
 }
 
 Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved) {
   BERTH_RETURN_IF_ERROR(OpenEvents());
-  manager_ = std::make_unique<PodManager>(
-      ManagerParts{
-          .store = *store_, .tree = *tree_, .runtime = *runtime_, .events = *events_, .clock = os::SystemClock()},
-      node, OptionsOf(settings_, node.machine(), names_, dry_run_));
+  BERTH_TRY(loop_, loop::Loop::Open(os::SystemClock()));
+  BERTH_TRY(workers_, loop::Workers::Start(*loop_, {}));
+  manager_ = std::make_unique<PodManager>(ManagerParts{.store = *store_,
+                                                       .tree = *tree_,
+                                                       .runtime = *runtime_,
+                                                       .events = *events_,
+                                                       .clock = os::SystemClock(),
+                                                       .executor = *workers_},
+                                          node, OptionsOf(settings_, node.machine(), names_, dry_run_));
   WatchWriters();
   if (runtime_->makes_groups())
-    manager_->groups().set_on_removed(
+    manager_->groups().pod_groups().set_on_removed(
         [this](const std::string& path) { cgroup::RemoveLeftoverGroups(*root_fs_, names_.FromTop(path)); });
   for (const std::string& warning : start_warnings_) log_.Warning(warning);
   BERTH_RETURN_IF_ERROR(manager_->Start(saved, os::SystemClock().Now()));

@@ -35,7 +35,7 @@ struct DaemonStartTest : testing::Test {
 
   testkit::TempDir temp;
   std::string pods = temp / "pods";
-  Log log{LogLevel::kError};
+  events::Log log{events::LogLevel::kError};
 };
 
 TEST_F(DaemonStartTest, MakesAMissingPodFolderOnAFreshNode) {

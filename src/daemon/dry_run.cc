@@ -82,7 +82,7 @@ CpuSet DryRunTree::EffectiveCpus(std::string_view path) const {
   return own.Intersects(above) ? own & above : above;
 }
 
-Result<void> DryRunTree::Remove(std::string_view path) {
+Result<void> DryRunTree::Remove(std::string_view path, os::Millis) {
   const std::string below = std::string(path) + "/";
   std::erase_if(groups_, [&](const auto& group) { return group.first == path || group.first.starts_with(below); });
   return {};

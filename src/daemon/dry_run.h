@@ -28,7 +28,8 @@ class DryRunTree final : public cgroup::Tree {
   Result<CgroupValues> Read(std::string_view path) override;
   Result<std::vector<int>> Pids(std::string_view) override { return std::vector<int>{}; }
   Result<void> Kill(std::string_view, os::Millis) override { return {}; }
-  Result<void> Remove(std::string_view path) override;
+  using cgroup::Tree::Remove;
+  Result<void> Remove(std::string_view path, os::Millis patience) override;
   Result<std::vector<std::string>> Children(std::string_view path) override;
   CgroupDirs Dirs(std::string_view) const override { return {}; }
   std::uint64_t writes() const override { return writes_; }

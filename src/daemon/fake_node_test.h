@@ -22,6 +22,7 @@
 #include "machine/load.h"
 #include "state/store.h"
 #include "testing/fixtures.h"
+#include "testing/queued_executor.h"
 
 namespace berth::daemon {
 
@@ -206,7 +207,9 @@ class FakeTree final : public cgroup::Tree {
     if (auto pids = Pids(path); pids && !pids->empty()) return Fail(Code::kBusy, "kill: processes are still there");
     return {};
   }
-  Result<void> Remove(std::string_view path) override {
+  using cgroup::Tree::Remove;
+  Result<void> Remove(std::string_view path, os::Millis patience) override {
+    longest_wait = std::max(longest_wait, patience);
     if (auto pids = Pids(path); pids && !pids->empty()) return Fail(Code::kBusy, "remove: processes are still there");
     if (!tree_.Read(path)) return {};
     steps_.Before();
@@ -244,7 +247,7 @@ class FakeTree final : public cgroup::Tree {
   std::optional<CpuSet> online;
   std::optional<cgroup::HostFigures> figures;
   std::map<std::string, Bytes, std::less<>> working_sets;  // by path
-  os::Millis longest_wait{0};                              // that Kill was asked for
+  os::Millis longest_wait{0};                              // that Kill and Remove were asked for
   std::set<std::string> stuck;                             // groups with a process that does not die
   std::set<std::string> refuse_writes;                     // groups the kernel refuses to change
 
@@ -254,6 +257,86 @@ class FakeTree final : public cgroup::Tree {
   testkit::ManualClock& clock_;
   DryRunTree tree_;
   cgroup::Layout layout_;
+};
+
+/// A manager whose slow work is over at once: each call returns when nothing waits for a disk any more. berthd can die
+/// between the end of such work and what follows it, too.
+class TestManager {
+ public:
+  TestManager(state::Store& store, cgroup::Tree& tree, runtime::Runtime& runtime, events::EventLog& events,
+              const os::Clock& clock, Steps& steps, const engine::Node& node, ManagerOptions options)
+      : clock_(clock),
+        executor_(steps),
+        manager_(
+            {.store = store, .tree = tree, .runtime = runtime, .events = events, .clock = clock, .executor = executor_},
+            node, std::move(options)) {}
+
+  Result<void> Start(const std::optional<state::Saved>& saved, os::MonoTime now) {
+    auto started = manager_.Start(saved, now);
+    if (started) Settle();
+    return started;
+  }
+  void OnSnapshot(source::Snapshot snapshot, os::MonoTime now) {
+    Do([&] { manager_.OnSnapshot(std::move(snapshot), now); });
+  }
+  void OnRuntime(os::MonoTime now) {
+    Do([&] { manager_.OnRuntime(now); });
+  }
+  void OnForeignWrite(std::string_view dir, std::string who, os::MonoTime now) {
+    manager_.OnForeignWrite(dir, std::move(who), now);
+  }
+  void Tick(os::MonoTime now) {
+    Do([&] { manager_.Tick(now); });
+  }
+  void Sync(os::MonoTime now) {
+    Do([&] { manager_.Sync(now); });
+  }
+  void StopAll(os::MonoTime now) {
+    Do([&] { manager_.StopAll(now); });
+  }
+  bool idle() const { return manager_.idle(); }
+  os::MonoTime next_due() const { return manager_.next_due(); }
+  /// Called whenever the manager has returned to its loop.
+  void set_on_turn(std::function<void()> turn) { on_turn_ = std::move(turn); }
+  const Ledger& ledger() const { return manager_.ledger(); }
+  const engine::Node& node() const { return manager_.node(); }
+  const pods::Pods& pods() const { return manager_.pods(); }
+  std::vector<std::string> Warnings() const { return manager_.Warnings(); }
+  enforce::Enforcer& groups() { return manager_.groups(); }
+  PodManager& bare() { return manager_; }
+  testkit::QueuedExecutor& executor() { return executor_.queue; }
+
+ private:
+  struct DyingExecutor final : loop::Executor {
+    explicit DyingExecutor(Steps& steps_) : steps(steps_) {}
+    void Run(const std::string& name, Job job, Job then) override {
+      queue.Run(name, std::move(job), [this, then = std::move(then)]() mutable {
+        steps.Before();
+        then();
+      });
+    }
+    Steps& steps;
+    testkit::QueuedExecutor queue;
+  };
+
+  template <class Work>
+  void Do(Work work) {
+    work();
+    Settle();
+  }
+  void Settle() {
+    on_turn_();
+    while (executor_.queue.waiting() > 0 || manager_.next_due() == os::MonoTime()) {
+      executor_.queue.RunAll();
+      manager_.Tick(clock_.Now());
+      on_turn_();
+    }
+  }
+
+  const os::Clock& clock_;
+  DyingExecutor executor_;
+  PodManager manager_;
+  std::function<void()> on_turn_ = [] {};
 };
 
 /// Everything that outlives a berthd.
@@ -282,7 +365,7 @@ struct FakeNode {
     EXPECT_FALSE(mine.empty()) << step;
     if (!placement->cpus) return;
     EXPECT_EQ(mine, *placement->cpus) << step;
-    EXPECT_FALSE(tree.Read(kOwnGroup)->cpus->Intersects(mine)) << "berthd is on exclusive CPUs: " << step;
+    EXPECT_FALSE(tree.Read(enforce::kOwnGroup)->cpus->Intersects(mine)) << "berthd is on exclusive CPUs: " << step;
     for (const auto& [id, other] : runtime.containers) {
       if (id == status.id || other.state != runtime::ContainerState::kRunning) continue;
       EXPECT_FALSE(tree.Read(tree.PathOf(other))->cpus->Intersects(mine))
@@ -291,26 +374,24 @@ struct FakeNode {
   }
 
   /// A new berthd on what the last one left.
-  std::unique_ptr<PodManager> Boot() {
+  std::unique_ptr<TestManager> Boot() {
     steps.DieAt(std::nullopt);
     return MakeManager();
   }
-  std::unique_ptr<PodManager> MakeManager() {
-    options.log_dir = logs.path();
-    return std::make_unique<PodManager>(
-        ManagerParts{.store = store, .tree = tree, .runtime = runtime, .events = events, .clock = clock}, node,
-        options);
+  std::unique_ptr<TestManager> MakeManager() {
+    options.pods.log_dir = logs.path();
+    return std::make_unique<TestManager>(store, tree, runtime, events, clock, steps, node, options);
   }
 
   testkit::TempDir logs;
   testkit::ManualClock clock;
-  ManagerOptions options{.node_name = "n1", .boot_id = "boot", .machine_fingerprint = "m"};
+  ManagerOptions options{.pods = {.node_name = "n1"}, .boot = {.boot_id = "boot", .machine_fingerprint = "m"}};
   Steps steps;
   engine::Node node;
   FakeStore store;
   FakeRuntime runtime;
   FakeTree tree;
-  EventLog events{clock, nullptr, 1000};
+  events::EventLog events{clock, nullptr, 1000};
 };
 
 // ---- what tests of the manager share ----
@@ -352,14 +433,14 @@ inline source::Snapshot Wanting(std::vector<Pod> pods) {
 struct PodManagerTest : testing::Test {
   PodManagerTest() : world(MakeNode()) {}
 
-  std::unique_ptr<PodManager> Boot() {
+  std::unique_ptr<TestManager> Boot() {
     auto manager = world.Boot();
     const auto started = manager->Start(world.store.saved, Now());
     EXPECT_TRUE(started) << started.error().message;
     return manager;
   }
   os::MonoTime Now() { return world.clock.Now(); }
-  void Advance(PodManager& manager, os::Millis by) {
+  void Advance(TestManager& manager, os::Millis by) {
     world.clock.Advance(by);
     manager.Sync(Now());
   }

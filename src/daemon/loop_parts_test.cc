@@ -13,13 +13,13 @@
 
 #include "daemon/dry_run.h"
 #include "daemon/event_list.h"
-#include "daemon/events.h"
 #include "daemon/fingerprint.h"
 #include "daemon/local_api.h"
 #include "daemon/mailbox.h"
 #include "daemon/notify.h"
 #include "daemon/own_group.h"
 #include "daemon/pod_folder.h"
+#include "events/event_log.h"
 #include "machine/load.h"
 #include "testing/fixtures.h"
 
@@ -59,7 +59,7 @@ TEST(MailboxTest, ClosingAnswersThoseWhoWait) {
 
 TEST(EventLogTest, RepetitionsAreCountedAndTheListIsBounded) {
   testkit::ManualClock clock;
-  EventLog events(clock, nullptr, 3);
+  events::EventLog events(clock, nullptr, 3);
   events.Normal("Started", "pod/a", "one");
   events.Warning("BackOff", "pod/a", "again");
   events.Warning("BackOff", "pod/a", "again");
@@ -76,7 +76,7 @@ Event Numbered(std::int64_t id, const std::string& object, int second) {
 
 TEST(EventLogTest, IdsGrowAndRepetitionsKeepTheirs) {
   testkit::ManualClock clock;
-  EventLog events(clock, nullptr, 3);
+  events::EventLog events(clock, nullptr, 3);
   std::vector<Event> sunk;
   events.set_sink([&](const Event& event) { sunk.push_back(event); });
   events.Normal("Started", "pod/a", "one");

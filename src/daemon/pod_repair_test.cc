@@ -14,7 +14,7 @@ constexpr const char* kBackPod = "kubepods/besteffort/poduid-back";
 constexpr const char* kBack = "kubepods/besteffort/poduid-back/back";
 
 struct PodRepairTest : PodManagerTest {
-  std::unique_ptr<PodManager> BootWith(const std::vector<Pod>& pods) {
+  std::unique_ptr<TestManager> BootWith(const std::vector<Pod>& pods) {
     auto manager = Boot();
     manager->OnSnapshot(Wanting(pods), Now());
     world.steps.ClearLog();
@@ -30,7 +30,7 @@ struct PodRepairTest : PodManagerTest {
     return event == nullptr ? "" : event->message;
   }
   /// Lets the time to the next look pass, and looks.
-  void Look(PodManager& manager) {
+  void Look(TestManager& manager) {
     world.clock.Advance(kLook);
     manager.Tick(Now());
   }
@@ -225,7 +225,7 @@ TEST_F(PodRepairTest, ALedgerThatCannotBeSavedFollowsLater) {
 }
 
 TEST_F(PodRepairTest, CpusThatDidNotExistAtTheStartAreUsed) {
-  world.options.look_at_node = [] { return Result<engine::Node>(MakeNode(6)); };
+  world.options.cpus.look_at_node = [] { return Result<guard::LookedAt>({MakeNode(6), "m"}); };
   world.tree.online = CpuSet::Range(0, 3);
   auto manager = BootWith(both);
   world.tree.online = CpuSet::Range(0, 5);
@@ -238,8 +238,8 @@ TEST_F(PodRepairTest, CpusThatDidNotExistAtTheStartAreUsed) {
 }
 
 TEST_F(PodRepairTest, NewCpusThatNeedARestartSaySo) {
-  world.options.look_at_node = [] {
-    return Result<engine::Node>(Fail(Code::kInvalid, "reservedSystemCPUs: CPU 7 does not exist"));
+  world.options.cpus.look_at_node = [] {
+    return Result<guard::LookedAt>(Fail(Code::kInvalid, "reservedSystemCPUs: CPU 7 does not exist"));
   };
   world.tree.online = CpuSet::Range(0, 3);
   auto manager = BootWith(both);

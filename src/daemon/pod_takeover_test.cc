@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "cgroup/observe.h"
-#include "daemon/adopt.h"
 #include "daemon/fake_node_test.h"
 #include "engine/testing/builders.h"
 #include "model/promises.h"
@@ -50,7 +49,7 @@ Pod Shared(const std::string& uid) {
 struct PodTakeoverTest : testing::Test {
   explicit PodTakeoverTest(bool pin_memory = false) : world(SixteenCpus(pin_memory)) { world.steps.set_check(nullptr); }
 
-  std::unique_ptr<PodManager> Boot() {
+  std::unique_ptr<TestManager> Boot() {
     auto manager = world.Boot();
     const auto started = manager->Start(world.store.saved, world.clock.Now());
     EXPECT_TRUE(started) << started.error().message;
@@ -63,7 +62,7 @@ struct PodTakeoverTest : testing::Test {
   bool HasEvent(std::string_view reason) {
     return std::ranges::any_of(world.events.events(), [&](const Event& e) { return e.reason == reason; });
   }
-  void Reconcile(PodManager& manager) {
+  void Reconcile(TestManager& manager) {
     world.clock.Advance(std::chrono::seconds(11));
     manager.Sync(world.clock.Now());
   }

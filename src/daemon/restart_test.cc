@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "daemon/adopt.h"
 #include "daemon/fake_node_test.h"
 #include "daemon/fit_config.h"
 #include "engine/testing/random_node.h"
+#include "keeper/pool.h"
 #include "model/promises.h"
 
 namespace berth::daemon {
@@ -22,7 +22,7 @@ using engine::testing::PropertySteps;
 /// Pods of a ledger, admitted and running, each container's group as Berth would have made it.
 void LetRun(FakeNode& world, const Ledger& ledger, const std::vector<Pod>& pods) {
   world.steps.set_check(nullptr);
-  const CpuSet shared = SharedCpus(world.node, ledger);
+  const CpuSet shared = keeper::SharedCpus(world.node, ledger);
   const auto make = [&](const std::string& path, const CpuSet& cpus, const NodeSet& mems) {
     ASSERT_TRUE(world.tree.Create(path));
     CgroupValues values;
@@ -312,7 +312,7 @@ class Change {
     for (const auto& [id, place] : places) {
       const runtime::ContainerStatus& status = world_.runtime.containers[id];
       const Placement* placement = FindPlacement(now.pods.find(status.pod_uid)->second, status.container);
-      EXPECT_EQ(place.first, placement->cpus ? *placement->cpus : SharedCpus(after_, now)) << id;
+      EXPECT_EQ(place.first, placement->cpus ? *placement->cpus : keeper::SharedCpus(after_, now)) << id;
       EXPECT_EQ(place.second, was_.find(id)->second.second) << id << ": memory nodes are never changed";
     }
   }

@@ -128,7 +128,7 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   Override(out.berth.socket, line.socket, cwd);
   BERTH_TRY(out.berth.node_name, NodeName(line.node_name.value_or(out.berth.node_name)));
   if (line.log_level) out.berth.log_level = *line.log_level;
-  const auto level = ParseLogLevel(out.berth.log_level);
+  const auto level = events::ParseLogLevel(out.berth.log_level);
   if (!level)
     return Fail(Code::kInvalid,
                 fmt::format("log level '{}': must be debug, info, warning or error", Printable(out.berth.log_level)));

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "daemon/log.h"
 #include "engine/engine.h"
+#include "events/log.h"
 #include "manifest/manifest.h"
 #include "model/kubelet_config.h"
 #include "model/machine.h"
@@ -53,7 +53,7 @@ struct Settings {
   std::string kubelet_file;
   std::string kubelet_text;           ///< what stood in kubelet_file
   std::vector<std::string> warnings;  ///< unknown fields and the like
-  LogLevel log_level = LogLevel::kInfo;
+  events::LogLevel log_level = events::LogLevel::kInfo;
 };
 
 /// Errors: kInvalid (settings wrong, all problems in the message), kNotFound (a file that was named is missing),

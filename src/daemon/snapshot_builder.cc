@@ -6,8 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "daemon/adopt.h"
-
 namespace berth::daemon {
 namespace {
 
@@ -18,8 +16,9 @@ std::shared_ptr<const T> Shared(const std::shared_ptr<const T>& before, const T&
 }
 
 PodPhase PhaseOf(const ManagedPod& managed) {
-  if (managed.stage == ManagedPod::Stage::kRejected) return PodPhase::kFailed;
-  if (managed.stage == ManagedPod::Stage::kWaiting || !managed.lifecycle) return PodPhase::kPending;
+  const auto* ending = std::get_if<pods::Ending>(&managed.stage);
+  if (managed.Is<pods::Rejected>() || (ending != nullptr && ending->rejected)) return PodPhase::kFailed;
+  if (managed.Is<pods::Waiting>() || !managed.lifecycle) return PodPhase::kPending;
   return managed.lifecycle->phase();
 }
 
@@ -38,7 +37,7 @@ ContainerPlace PlaceOf(const PodManager& manager, const Pod& pod, const PodRecor
   } else {
     out.known = false;
   }
-  out.cgroup = manager.groups().ContainerPathOf(pod, name);
+  out.cgroup = manager.groups().table().ContainerPathOf(pod, name);
   return out;
 }
 
@@ -99,10 +98,10 @@ PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
   out.file = managed.file;
   out.qos = QosOf(pod);
   out.phase = PhaseOf(managed);
-  out.reason = managed.ending ? "Terminating" : managed.reason;
-  out.message = managed.message;
-  out.details = managed.details;
-  out.admitted_at = ParseTime(managed.admitted_at);
+  out.reason = managed.Is<pods::Ending>() ? "Terminating" : managed.why().reason;
+  out.message = managed.why().message;
+  out.details = managed.why().details;
+  out.admitted_at = ParseTime(managed.admitted_at());
   out.requests = record != nullptr ? record->requests : PodRequests(pod);
   out.containers = ContainersOf(managed);
   if (record != nullptr)
@@ -113,11 +112,11 @@ PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
 }  // namespace
 
 DaemonStatus SnapshotBuilder::Status() const {
-  const cgroup::Tree& tree = manager_.tree();
+  const cgroup::Tree& tree = manager_.groups().site().tree();
   const cgroup::Names& names = manager_.options().cgroup_names;
   DaemonStatus out;
   out.version = facts_.version;
-  out.node_name = manager_.options().node_name;
+  out.node_name = manager_.options().pods.node_name;
   out.pid = ::getpid();
   out.started_at = facts_.started_at;
   out.cgroup_version = cgroup::Name(tree.layout().version);
@@ -159,7 +158,7 @@ PodSnapshot SnapshotBuilder::Pod(const ManagedPod& managed) const {
   out.view = Shared(before.view, ViewOf(manager_, managed));
   out.manifest = Shared(before.manifest, managed.pod);
   // An admitted pod is not decided on again.
-  const bool decided = out.view == before.view && managed.stage == ManagedPod::Stage::kAdmitted;
+  const bool decided = out.view == before.view && managed.Is<pods::Admitted>();
   out.trace = decided || (before.trace && before.trace->steps() == managed.trace.steps())
                   ? before.trace
                   : std::make_shared<const Trace>(managed.trace);
@@ -186,7 +185,7 @@ std::shared_ptr<const LoopState> SnapshotBuilder::Build() {
   out->node.machine = std::shared_ptr<const Machine>(out->engine, &out->engine->machine());
   out->node.node = Shared(before.node, node);
   out->node.ledger = Shared(before.ledger, manager_.ledger());
-  out->node.shared = SharedCpus(manager_.node(), manager_.ledger());
+  out->node.shared = manager_.keeper().SharedCpus();
   out->node.pods = Pods();
   out->node.files = Shared(before.files, manager_.files());
   out->node.events = before.events && events_.added() == last_event_

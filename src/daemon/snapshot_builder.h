@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/time_text.h"
-#include "daemon/events.h"
 #include "daemon/pod_manager.h"
 #include "engine/engine.h"
+#include "events/event_log.h"
 #include "model/node_snapshot.h"
 
 namespace berth::daemon {
@@ -37,7 +37,7 @@ struct LoopState {
 class SnapshotBuilder {
  public:
   /// `manager` and `events` outlive this.
-  SnapshotBuilder(const PodManager& manager, const EventLog& events, DaemonFacts facts)
+  SnapshotBuilder(const PodManager& manager, const events::EventLog& events, DaemonFacts facts)
       : manager_(manager), events_(events), facts_(std::move(facts)) {}
 
   /// The state now; null when it is the one of the last call. What is equal to the last one's is shared with it: one
@@ -51,7 +51,7 @@ class SnapshotBuilder {
   std::vector<PodSnapshot> Pods() const;
 
   const PodManager& manager_;
-  const EventLog& events_;
+  const events::EventLog& events_;
   DaemonFacts facts_;
   std::shared_ptr<const LoopState> last_;
   std::map<std::string, PodSnapshot, std::less<>> last_pods_;  // by uid, those of last_

@@ -18,7 +18,8 @@ struct SnapshotTest : PodManagerTest {
   void Run(std::vector<Pod> pods) {
     manager = Boot();
     builder = std::make_unique<SnapshotBuilder>(
-        *manager, world.events, DaemonFacts{.version = "1", .runtime = "process", .warnings = {"found at the start"}});
+        manager->bare(), world.events,
+        DaemonFacts{.version = "1", .runtime = "process", .warnings = {"found at the start"}});
     manager->OnSnapshot(Wanting(std::move(pods)), Now());
   }
   NodeSnapshot Build() {
@@ -26,7 +27,7 @@ struct SnapshotTest : PodManagerTest {
     EXPECT_TRUE(state) << "nothing new";
     return state ? state->node : NodeSnapshot();
   }
-  std::unique_ptr<PodManager> manager;
+  std::unique_ptr<TestManager> manager;
   std::unique_ptr<SnapshotBuilder> builder;
 };
 
@@ -128,7 +129,7 @@ TEST(SnapshotCostTest, OneChangeAmongManyPodsIsCheap) {
   std::vector<Pod> pods;
   for (int i = 0; i < 100; ++i) pods.push_back(MakePod(fmt::format("pod-{}", i), "", QosClass::kBestEffort));
   manager->OnSnapshot(Wanting(pods), world.clock.Now());
-  SnapshotBuilder builder(*manager, world.events, {});
+  SnapshotBuilder builder(manager->bare(), world.events, {});
   const auto before = builder.Build();
   ASSERT_EQ(before->node.pods.size(), pods.size());
   world.runtime.Exit(before->node.pods[7].view->containers[0].id, 1);

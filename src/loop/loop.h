@@ -67,6 +67,9 @@ class Loop {
   /// Errors: as signalfd(2).
   Result<void> TakeSignals(const std::vector<int>& signals, std::function<void(int signal)> callback);
 
+  /// Readable when Turn has something to do, but for timers: for a loop within another one.
+  int fd() const { return epoll_.get(); }
+
   /// Runs `job` on the loop's thread, after all that was posted before. False: the loop is closed, and `job` is gone.
   bool Post(std::string what, Job job) BERTH_EXCLUDES(mutex_);
 

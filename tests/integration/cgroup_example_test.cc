@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "cgroup_fixture.h"
-#include "daemon/node_cgroups.h"
+#include "enforce/enforcer.h"
 #include "engine/engine.h"
 #include "machine/load.h"
 #include "model/decision.h"
@@ -104,7 +104,7 @@ class CgroupExampleTest : public ::testing::Test {
     groups_.emplace(host_->tree(), *node_);
     ledger_ = node_->EmptyLedger();
     ASSERT_TRUE(groups_->Prepare(ledger_, {}));
-    ASSERT_EQ("", groups_->LimitAllPods());
+    ASSERT_EQ("", groups_->tiers().LimitAllPods());
     for (const Pod& pod : FivePods()) Start(pod);
   }
 
@@ -113,9 +113,9 @@ class CgroupExampleTest : public ::testing::Test {
     const auto* admitted = std::get_if<Admit>(&decision);
     ASSERT_NE(nullptr, admitted) << pod.name << ": " << std::get<Reject>(decision).message;
     Apply(ledger_, admitted->delta);
-    ASSERT_TRUE(groups_->UpdateTiers(ledger_));
+    ASSERT_TRUE(groups_->tiers().Update(ledger_));
     for (const Container& container : pod.containers) {
-      const auto made = groups_->MakeContainer(pod, container, ledger_);
+      const auto made = groups_->pod_groups().MakeContainer(pod, container, ledger_);
       ASSERT_TRUE(made) << made.error().message;
     }
   }
@@ -126,7 +126,7 @@ class CgroupExampleTest : public ::testing::Test {
 
   std::optional<RealCgroups> host_;
   std::optional<engine::Node> node_;
-  std::optional<NodeCgroups> groups_;
+  std::optional<enforce::Enforcer> groups_;
   Ledger ledger_;
 };
 
@@ -156,10 +156,10 @@ TEST_F(CgroupExampleTest, NothingIsWrittenWhenNothingChanged) {
   std::vector<const Pod*> known;
   for (const Pod& pod : pods) known.push_back(&pod);
   const std::uint64_t before = host_->tree().writes();
-  ASSERT_TRUE(groups_->UpdateTiers(ledger_));
-  ASSERT_EQ("", groups_->LimitAllPods());
-  ASSERT_TRUE(groups_->ApplyCpus(ledger_));
-  const auto repaired = groups_->RepairValues(ledger_, known);
+  ASSERT_TRUE(groups_->tiers().Update(ledger_));
+  ASSERT_EQ("", groups_->tiers().LimitAllPods());
+  ASSERT_TRUE(groups_->cpusets().Apply(ledger_));
+  const auto repaired = groups_->values().Repair(ledger_, known);
   ASSERT_TRUE(repaired) << repaired.error().message;
   EXPECT_TRUE(repaired->empty());
   EXPECT_EQ(before, host_->tree().writes());
@@ -167,7 +167,7 @@ TEST_F(CgroupExampleTest, NothingIsWrittenWhenNothingChanged) {
 
 TEST_F(CgroupExampleTest, ClassesFollowTheirPodsAndReservedMemoryComesBack) {
   for (const char* uid : {"a", "d"}) Apply(ledger_, engine::Release(*node_, ledger_, uid, nullptr));
-  ASSERT_TRUE(groups_->UpdateTiers(ledger_));
+  ASSERT_TRUE(groups_->tiers().Update(ledger_));
   const bool v2 = host_->v2("memory");
   const char* limit = v2 ? "memory.max" : "memory.limit_in_bytes";
   EXPECT_EQ(host_->v2("cpu") ? "5" : "122", Cpu("kubepods/burstable", "cpu.shares", "cpu.weight"));
@@ -180,7 +180,7 @@ TEST_F(CgroupExampleTest, AForeignWriteToAnyValueIsPutRightAndNamed) {
   const std::string path = "kubepods/burstable/podc";
   host_->ForeignWrite("cpu", path, v2 ? "cpu.weight" : "cpu.shares", "77");
   const std::vector<Pod> pods = FivePods();
-  const auto repaired = groups_->RepairValues(ledger_, {&pods[2]});
+  const auto repaired = groups_->values().Repair(ledger_, {&pods[2]});
   ASSERT_TRUE(repaired) << repaired.error().message;
   ASSERT_EQ(1U, repaired->size());
   EXPECT_EQ(path, repaired->front().path);
@@ -197,7 +197,7 @@ TEST_F(CgroupExampleTest, AClassIsNeverLimitedBelowWhatItUses) {
   large.qos = QosClass::kGuaranteed;
   large.requests = List({"1", "15Gi"});
   ledger_.pods.emplace("large", large);
-  const auto updated = groups_->UpdateTiers(ledger_);
+  const auto updated = groups_->tiers().Update(ledger_);
   ASSERT_TRUE(updated) << updated.error().message;
   const auto now = host_->tree().Read("kubepods/besteffort");
   ASSERT_TRUE(now);

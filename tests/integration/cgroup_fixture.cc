@@ -89,7 +89,10 @@ class PlainlyNamed final : public cgroup::Tree {
   Result<std::vector<int>> Pids(std::string_view path) override { return units_->Pids(Named(path)); }
   using Tree::Kill;
   Result<void> Kill(std::string_view path, os::Millis patience) override { return units_->Kill(Named(path), patience); }
-  Result<void> Remove(std::string_view path) override { return units_->Remove(Named(path)); }
+  using Tree::Remove;
+  Result<void> Remove(std::string_view path, os::Millis patience) override {
+    return units_->Remove(Named(path), patience);
+  }
   void LetGo(std::string_view path) override { units_->LetGo(Named(path)); }
   Result<std::vector<std::string>> Children(std::string_view path) override {
     BERTH_TRY(auto names, units_->Children(Named(path)));

@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "cgroup_fixture.h"
-#include "daemon/node_cgroups.h"
+#include "enforce/enforcer.h"
 #include "engine/engine.h"
 #include "machine/load.h"
 
@@ -43,10 +43,10 @@ class CgroupPoolTest : public ::testing::Test {
     groups_.emplace(host_->tree(), *node_);
     ledger_ = node_->EmptyLedger();
     ASSERT_TRUE(groups_->Prepare(ledger_, {}));
-    ASSERT_TRUE(groups_->ApplyCpus(ledger_));
+    ASSERT_TRUE(groups_->cpusets().Apply(ledger_));
   }
   void Make(const Pod& pod) {
-    const auto made = groups_->MakeContainer(pod, pod.containers.front(), ledger_);
+    const auto made = groups_->pod_groups().MakeContainer(pod, pod.containers.front(), ledger_);
     ASSERT_TRUE(made) << made.error().message;
   }
   /// All but the first that is not reserved.
@@ -57,7 +57,7 @@ class CgroupPoolTest : public ::testing::Test {
 
   std::optional<RealCgroups> host_;
   std::optional<engine::Node> node_;
-  std::optional<NodeCgroups> groups_;
+  std::optional<enforce::Enforcer> groups_;
   Ledger ledger_;
 };
 
@@ -71,7 +71,7 @@ class CgroupPoolTestOfSize : public CgroupPoolTest, public ::testing::WithParamI
   int Change(const CpuSet& shared) {
     ledger_.shared = shared;
     const auto began = std::chrono::steady_clock::now();
-    const auto writes = groups_->ApplyCpus(ledger_);
+    const auto writes = groups_->cpusets().Apply(ledger_);
     const auto took = std::chrono::steady_clock::now() - began;
     EXPECT_TRUE(writes) << writes.error().message;
     std::cout << GetParam() << " containers, shared pool " << FormatIds(shared) << ": " << writes.value_or(-1)
@@ -97,7 +97,7 @@ TEST_P(CgroupPoolTestOfSize, AChangeOfThePoolCostsOneWriteAGroupThatChanges) {
 TEST_P(CgroupPoolTestOfSize, AContainerThatWasTakenFromThePoolComesBack) {
   const CpuSet one{*node_->all_cpus().First()};
   host_->ForeignWrite("cpuset", "kubepods/besteffort/podp0/c", "cpuset.cpus", FormatIds(one));
-  const auto repaired = groups_->RepairCpusets(ledger_);
+  const auto repaired = groups_->cpusets().Repair(ledger_);
   ASSERT_TRUE(repaired) << repaired.error().message;
   ASSERT_EQ(1U, repaired->size());
   EXPECT_EQ("kubepods/besteffort/podp0/c", repaired->front().path);
@@ -121,7 +121,7 @@ TEST_F(CgroupPoolTest, GroupsSomebodyMadeBelowAPodOrContainerAreNoObstacleAndGet
   for (const std::string& dir : host_->tree().Dirs("kubepods/podp1").dirs)
     ASSERT_TRUE(std::filesystem::create_directory(dir + "/user@0.service")) << "no name that Berth could give";
   ledger_.shared = Fewer();
-  const auto writes = groups_->ApplyCpus(ledger_);
+  const auto writes = groups_->cpusets().Apply(ledger_);
   ASSERT_TRUE(writes) << writes.error().message;
   for (const char* own : {"kubepods/podp1", "kubepods/podp1/c"}) EXPECT_EQ(Fewer(), *host_->tree().ReadCpus(own));
   for (const std::string& made : theirs) {

@@ -1,0 +1,28 @@
+#include "enforce/enforcer.h"
+
+#include <utility>
+
+namespace berth::enforce {
+
+Enforcer::Enforcer(cgroup::Tree& tree, const engine::Node& node, cgroup::Names names)
+    : site_(tree, node, std::move(names)),
+      table_(site_),
+      planner_(site_, table_),
+      runtime_groups_(site_, table_, planner_),
+      partitions_(site_, table_, planner_),
+      tiers_(site_, table_),
+      cpusets_(site_, table_, planner_, partitions_, runtime_groups_),
+      pod_groups_(site_, table_, planner_, partitions_),
+      discovery_(site_, table_, runtime_groups_),
+      values_(site_, table_, planner_, partitions_, tiers_) {}
+
+Result<void> Enforcer::Prepare(const Ledger& ledger, const std::set<std::string>& known) {
+  BERTH_RETURN_IF_ERROR(tiers_.Make(ledger));
+  return discovery_.Find(ledger, known);
+}
+
+Result<std::vector<cgroup::ReservedGroup>> Enforcer::ReservedGroups() const {
+  return cgroup::ReservedGroups(site_.node().config(), site_.shares());
+}
+
+}  // namespace berth::enforce

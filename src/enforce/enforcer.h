@@ -1,0 +1,79 @@
+// Berth's cgroups on this node: the tiers, Berth's own group, and one group per pod and container, with the CPUs the
+// ledger says. All writes to the tree go through this room.
+//
+//   kubepods            limits of all pods together
+//   kubepods/<tier>     burstable, besteffort: what follows from their pods
+//   …/pod<uid>          values of the pod; cpuset of one that may have CPUs of its own: these and the shared pool
+//   …/pod<uid>/<name>   cpuset and values of a container
+//   berth               berthd and the supervisors of containers, in the shared pool
+//
+// With the systemd driver the same levels are slices and scopes (cgroup/names.h).
+#ifndef BERTH_ENFORCE_ENFORCER_H_
+#define BERTH_ENFORCE_ENFORCER_H_
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cgroup/node_values.h"
+#include "enforce/cpusets.h"
+#include "enforce/discovery.h"
+#include "enforce/group_table.h"
+#include "enforce/partitions.h"
+#include "enforce/planner.h"
+#include "enforce/pod_groups.h"
+#include "enforce/runtime_groups.h"
+#include "enforce/site.h"
+#include "enforce/tiers.h"
+#include "enforce/values.h"
+
+namespace berth::enforce {
+
+/// Group of berthd itself with the usual names.
+inline constexpr std::string_view kOwnGroup = "berth";
+
+/// The parts of the room, joined. Thread: the loop's only.
+class Enforcer {
+ public:
+  /// `tree` must outlive this; `names` are those of its root.
+  Enforcer(cgroup::Tree& tree, const engine::Node& node, cgroup::Names names = {});
+
+  /// Takes the cgroup root for this process, makes the tiers and Berth's own group, writes their values, and finds the
+  /// groups of pods and containers that are there already. Only groups of pods in `ledger` or `known` (uids) are
+  /// Berth's; others are never written or removed. Errors: kInUse when another berthd uses this cgroup root, else the
+  /// first that occurred; may be called again.
+  Result<void> Prepare(const Ledger& ledger, const std::set<std::string>& known);
+  /// Groups of the host that shall hold what is reserved for them. Requires: Prepare succeeded.
+  Result<std::vector<cgroup::ReservedGroup>> ReservedGroups() const;
+
+  Site& site() { return site_; }
+  const Site& site() const { return site_; }
+  GroupTable& table() { return table_; }
+  const GroupTable& table() const { return table_; }
+  RuntimeGroups& runtime_groups() { return runtime_groups_; }
+  Partitions& partitions() { return partitions_; }
+  Tiers& tiers() { return tiers_; }
+  Cpusets& cpusets() { return cpusets_; }
+  PodGroups& pod_groups() { return pod_groups_; }
+  Discovery& discovery() { return discovery_; }
+  Values& values() { return values_; }
+  const Values& values() const { return values_; }
+
+ private:
+  Site site_;
+  GroupTable table_;
+  Planner planner_;
+  RuntimeGroups runtime_groups_;
+  Partitions partitions_;
+  Tiers tiers_;
+  Cpusets cpusets_;
+  PodGroups pod_groups_;
+  Discovery discovery_;
+  Values values_;
+};
+
+}  // namespace berth::enforce
+
+#endif  // BERTH_ENFORCE_ENFORCER_H_

@@ -1,0 +1,53 @@
+#include "enforce/site.h"
+
+#include "os/host.h"
+
+namespace berth::enforce {
+namespace {
+
+Bytes AllocatableMemory(const engine::Node& node) {
+  const auto it = node.allocatable().find("memory");
+  return {it == node.allocatable().end() ? 0 : it->second.Value()};
+}
+
+int ListedCpus(const KubeletConfiguration& config) {
+  if (config.reserved_system_cpus.empty()) return -1;
+  const auto cpus = CpuSet::Parse(config.reserved_system_cpus);  // engine::Node::Make has refused what is no list
+  return cpus ? static_cast<int>(cpus->Count()) : -1;
+}
+
+}  // namespace
+
+Result<void> Site::ReadSettings() {
+  const KubeletConfiguration& config = node_.config();
+  options_ = cgroup::OptionsOf(config, v2(), AllocatableMemory(node_));
+  options_.page = os::PageSize();
+  BERTH_TRY(const auto pids, tree_.PidCapacity());
+  BERTH_TRY(shares_, cgroup::SharesOfNode(config, node_.capacity(), pids, ListedCpus(config), v2()));
+  return {};
+}
+
+Result<void> Site::SetNode(engine::Node node) {
+  node_ = std::move(node);
+  return ReadSettings();
+}
+
+std::vector<std::string> Site::OwnGroups() const {
+  if (!has_own_groups_) return {};
+  std::vector<std::string> out{names_.Own()};
+  if (names_.Runtime() != names_.Own()) out.push_back(names_.Runtime());
+  return out;
+}
+
+bool Site::BelowTier(std::string_view path) const {
+  return names_.per_qos() && (path.starts_with(names_.Qos(QosClass::kBurstable) + "/") ||
+                              path.starts_with(names_.Qos(QosClass::kBestEffort) + "/"));
+}
+
+Result<void> Site::WriteUnlessGone(const std::string& path, const CgroupValues& values) const {
+  auto written = tree_.Write(path, values);
+  if (!written && written.error().code != Code::kNotFound) return std::unexpected(std::move(written).error());
+  return {};
+}
+
+}  // namespace berth::enforce

@@ -1,0 +1,71 @@
+// What all parts of this room work with: the tree, the names of its groups, and what settings say about their values.
+#ifndef BERTH_ENFORCE_SITE_H_
+#define BERTH_ENFORCE_SITE_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "cgroup/cgroup.h"
+#include "cgroup/names.h"
+#include "cgroup/node_values.h"
+#include "cgroup/values.h"
+#include "engine/engine.h"
+
+namespace berth::enforce {
+
+/// Thread: the loop's only.
+class Site {
+ public:
+  /// `tree` outlives it; `names` are those of its root.
+  Site(cgroup::Tree& tree, engine::Node node, cgroup::Names names)
+      : tree_(tree), node_(std::move(node)), names_(std::move(names)) {}
+  Site(const Site&) = delete;
+  Site& operator=(const Site&) = delete;
+
+  cgroup::Tree& tree() const { return tree_; }
+  const engine::Node& node() const { return node_; }
+  const cgroup::Names& names() const { return names_; }
+  const cgroup::ValueOptions& options() const { return options_; }
+  const cgroup::NodeShares& shares() const { return shares_; }
+  bool v2() const { return tree_.layout().version == cgroup::Version::kV2; }
+  bool v1() const { return tree_.layout().version == cgroup::Version::kV1; }
+
+  /// The runtime makes containers' groups itself, below a pod's and named after ids. Before anything else.
+  void set_runtime_makes_groups() { runtime_makes_groups_ = true; }
+  bool runtime_makes_groups() const { return runtime_makes_groups_; }
+
+  /// Works out options and shares. Errors: of reading what values depend on.
+  Result<void> ReadSettings();
+  /// The same for a node that has other CPUs now.
+  Result<void> SetNode(engine::Node node);
+
+  /// Groups of berthd and of the supervisors, while they are there.
+  std::vector<std::string> OwnGroups() const;
+  void set_has_own_groups(bool has) { has_own_groups_ = has; }
+  /// Whether a group lies below the class Burstable or BestEffort.
+  bool BelowTier(std::string_view path) const;
+  /// Whether that class holds the shared pool for its containers: v2, where they inherit it.
+  bool BelowPoolTier(std::string_view path) const { return v2() && BelowTier(path); }
+  /// Whether a pod's group has a cpuset of its own, what its containers may use: those of pods that may have CPUs of
+  /// their own. When the last of a container's own CPUs goes offline, the kernel lets it onto those of the group above
+  /// at once, on v1 by moving its processes there. These must be nobody else's.
+  bool KeepsPodToItsCpus(std::string_view pod_path) const { return runtime_makes_groups_ || !BelowTier(pod_path); }
+  /// A group that is gone needs no values: success.
+  Result<void> WriteUnlessGone(const std::string& path, const CgroupValues& values) const;
+
+ private:
+  cgroup::Tree& tree_;
+  engine::Node node_;
+  cgroup::Names names_;
+  cgroup::ValueOptions options_;
+  cgroup::NodeShares shares_;
+  bool runtime_makes_groups_ = false;
+  bool has_own_groups_ = false;
+};
+
+}  // namespace berth::enforce
+
+#endif  // BERTH_ENFORCE_SITE_H_

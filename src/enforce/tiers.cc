@@ -1,0 +1,105 @@
+#include "enforce/tiers.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "cgroup/node_values.h"
+#include "cgroup/value_lines.h"
+
+namespace berth::enforce {
+namespace {
+
+constexpr os::Millis kLockPatience{2'000};
+
+}  // namespace
+
+Result<void> Tiers::Make(const Ledger& ledger) {
+  BERTH_RETURN_IF_ERROR(site_.ReadSettings());
+  BERTH_RETURN_IF_ERROR(MakeOwn());
+  BERTH_RETURN_IF_ERROR(TakeRoot());
+  return MakeTiers(ledger);
+}
+
+Result<void> Tiers::MakeOwn() {
+  site_.set_has_own_groups(true);
+  Result<void> made;
+  for (const std::string& path : site_.OwnGroups()) {
+    if (made) made = site_.tree().Create(path);
+    if (made) table_.Watch(path);
+  }
+  site_.tree().LetGo(site_.names().Own());  // berthd is in it
+  site_.set_has_own_groups(made.has_value());
+  return made;
+}
+
+Result<void> Tiers::TakeRoot() {
+  const CgroupDirs root = site_.tree().Dirs("");
+  if (lock_ || root.dirs.empty()) return {};
+  auto lock = os::LockFile::TakeDirectory(root.dirs.front(), kLockPatience);
+  if (lock) {
+    lock_ = *std::move(lock);
+    return {};
+  }
+  if (lock.error().code == Code::kInUse)
+    lock.error().message += ": another berthd uses this cgroup root; stop it, or give this one its own (--cgroup-root)";
+  return std::unexpected(std::move(lock).error());
+}
+
+Result<void> Tiers::MakeTiers(const Ledger& ledger) {
+  if (!site_.names().per_qos()) return {};
+  for (const QosClass qos : site_.names().Tiers()) {
+    BERTH_RETURN_IF_ERROR(site_.tree().Create(site_.names().Qos(qos)));
+    table_.Watch(site_.names().Qos(qos));
+  }
+  return Update(ledger);
+}
+
+Result<void> Tiers::Update(const Ledger& ledger) {
+  if (!site_.names().per_qos()) return {};
+  for (const QosClass qos : site_.names().Tiers()) BERTH_RETURN_IF_ERROR(UpdateTier(qos, ledger));
+  return {};
+}
+
+Result<void> Tiers::UpdateTier(QosClass qos, const Ledger& ledger) {
+  const std::string path = site_.names().Qos(qos);
+  CgroupValues values;
+  if (qos == QosClass::kGuaranteed) {
+    values = cgroup::NodeValues(site_.shares(), ledger);
+    values.memory_max.reset();  // LimitAllPods
+  } else {
+    values = cgroup::TierValues(site_.shares(), qos, ledger);
+  }
+  values = cgroup::WithControllersOf(site_.tree().layout(), std::move(values));
+  if (values.memory_max) {  // v1 refuses a limit below the usage, v2 kills for it
+    BERTH_TRY(const auto used, site_.tree().MemoryUsage(path));
+    if (used && *used > *values.memory_max) values.memory_max = *used + site_.options().page;
+  }
+  BERTH_RETURN_IF_ERROR(site_.tree().Write(path, values));
+  return {};
+}
+
+std::string Tiers::LimitAllPods() {
+  if (!site_.names().per_qos()) return "";
+  const std::string all = site_.names().Qos(QosClass::kGuaranteed);
+  CgroupValues values;
+  values.memory_max = cgroup::NodeValues(site_.shares(), Ledger()).memory_max;
+  values = cgroup::WithControllersOf(site_.tree().layout(), values);
+  if (!values.memory_max) return "";
+  const auto used = site_.tree().MemoryUsage(all);
+  std::string why = used ? "" : used.error().message;
+  if (used && *used && **used > *values.memory_max) {
+    why = fmt::format("the pods use more memory than the {} bytes that are not reserved", values.memory_max->v);
+  } else if (used) {
+    if (const auto written = site_.tree().Write(all, values); !written) why = written.error().message;
+  }
+  return why.empty() ? why : why + "; the memory limit of all pods stays as it was";
+}
+
+Result<void> Tiers::RemoveAll() {
+  site_.set_has_own_groups(false);
+  if (site_.names().per_qos()) BERTH_RETURN_IF_ERROR(site_.tree().Remove(site_.names().Qos(QosClass::kGuaranteed)));
+  return site_.names().own_is_named() ? Result<void>() : site_.tree().Remove(site_.names().Own());
+}
+
+}  // namespace berth::enforce

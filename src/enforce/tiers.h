@@ -1,0 +1,46 @@
+// The levels above pods: the cgroup root, Berth's own groups, and those of all pods and of each class.
+#ifndef BERTH_ENFORCE_TIERS_H_
+#define BERTH_ENFORCE_TIERS_H_
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "enforce/group_table.h"
+#include "enforce/site.h"
+#include "model/ledger.h"
+#include "os/lock_file.h"
+
+namespace berth::enforce {
+
+/// Thread: the loop's only.
+class Tiers {
+ public:
+  Tiers(Site& site, const GroupTable& table) : site_(site), table_(table) {}
+
+  /// Makes Berth's own groups, takes the cgroup root for this process, makes the tiers and writes their values. Errors:
+  /// kInUse when another berthd uses this cgroup root, else the first that occurred; may be called again.
+  Result<void> Make(const Ledger& ledger);
+  /// Writes what they should hold for the pods of the ledger, but for the memory limit of all pods. A class's memory
+  /// limit never goes below what it uses.
+  Result<void> Update(const Ledger& ledger);
+  /// Limits the memory of all pods together to what is not reserved. What pods use already is not taken from them: the
+  /// old limit stays then, and when the kernel refuses. Returns why; empty: done.
+  std::string LimitAllPods();
+  /// Removes them all and Berth's own group (unless settings name it); with processes in them it fails and leaves them.
+  Result<void> RemoveAll();
+
+ private:
+  Result<void> TakeRoot();
+  Result<void> MakeOwn();
+  Result<void> MakeTiers(const Ledger& ledger);
+  Result<void> UpdateTier(QosClass qos, const Ledger& ledger);
+
+  Site& site_;
+  const GroupTable& table_;
+  std::optional<os::LockFile> lock_;  // on the cgroup root
+};
+
+}  // namespace berth::enforce
+
+#endif  // BERTH_ENFORCE_TIERS_H_

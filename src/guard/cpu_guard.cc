@@ -1,0 +1,164 @@
+#include "guard/cpu_guard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace berth::guard {
+namespace {
+
+constexpr os::Millis kPoolRetry{1'000};
+/// Between two looks at the CPUs that are online and at all cpusets; the latter are looked at less often when that
+/// takes longer than a two-thousandth of this time.
+constexpr os::Millis kCheckPeriod{500};
+constexpr std::int64_t kCheckShare = 2'000;
+/// Between two looks that foreign writes ask for: somebody who writes all the time must not keep the loop busy.
+constexpr os::Millis kAfterWrite{20};
+
+bool SameMemory(const engine::Node& a, const engine::Node& b) {
+  return std::ranges::equal(a.EmptyLedger().memory, b.EmptyLedger().memory);
+}
+
+/// Who wrote to the group or one above it; "" when that is not known.
+std::string WriterOf(const std::map<std::string, std::string>& writers, std::string_view path) {
+  for (;;) {
+    if (const auto it = writers.find(std::string(path)); it != writers.end()) return it->second;
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string_view::npos) return "";
+    path = path.substr(0, slash);
+  }
+}
+
+}  // namespace
+
+void CpuGuard::Begin(os::MonoTime now) {
+  UsePartitions();
+  FollowCpus();
+  next_check_ = now;
+}
+
+void CpuGuard::OnForeignWrite(std::string_view cpuset_dir, std::string who, os::MonoTime now) {
+  const auto group = parts_.groups.table().GroupOf(cpuset_dir);
+  if (!group) return;
+  if (!who.empty()) writers_[*group] = std::move(who);
+  CheckSoon(now);
+}
+
+void CpuGuard::CheckSoon(os::MonoTime now) {
+  next_check_ = std::min(next_check_, std::max(now, last_check_ + kAfterWrite));
+  next_look_ = std::min(next_look_, next_check_);
+}
+
+void CpuGuard::Check(os::MonoTime now, os::Millis most) {
+  if (now < next_check_) return;
+  const os::Millis period = std::min(kCheckPeriod, most);
+  last_check_ = now;
+  next_check_ = now + period;
+  FollowCpus();
+  ReportProblems();
+  if (!pool_.in_force() || now < next_look_) return;  // else all cpusets are about to be written anyway
+  const os::MonoTime begin = parts_.clock.Now();
+  RepairCpusets(now);
+  const auto cost = std::chrono::duration_cast<os::Millis>((parts_.clock.Now() - begin) * kCheckShare);
+  next_look_ = now + std::clamp(cost, period, most);
+}
+
+void CpuGuard::RepairCpusets(os::MonoTime now) {
+  const std::map<std::string, std::string> writers = std::exchange(writers_, {});
+  auto repairs = parts_.groups.cpusets().Repair(parts_.keeper.ledger());
+  if (!repairs) {
+    parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), repairs.error().message);
+    return pool_.ChangedUntil(now + kPoolRetry);
+  }
+  for (const enforce::Repaired& repair : *repairs) {
+    const std::string who = WriterOf(writers, repair.path);
+    parts_.events.Warning("CgroupRepaired", "cgroup/" + repair.path,
+                          fmt::format("{}; {}put right", repair.what, who.empty() ? "" : "written by " + who + "; "));
+  }
+}
+
+// ---- exclusive CPUs as partitions of the kernel's ------------------------------------------------------------------
+
+/// A kernel that cannot is no reason to run nothing: the cpusets keep containers apart all the same.
+void CpuGuard::UsePartitions() {
+  auto why = parts_.groups.partitions().Use(options_.partition, parts_.keeper.ledger());
+  if (why && why->empty()) return;
+  parts_.events.Warning("CpuPartitionUnavailable", parts_.ObjectOfNode(),
+                        fmt::format("cpuPartition: {}: {}; containers have their CPUs by cpusets alone, which keeps "
+                                    "other pods off them but not other processes of the host",
+                                    options_.partition, why ? *why : why.error().message));
+}
+
+void CpuGuard::ReportProblems() {
+  for (const auto& [path, why] : no_partition_.Untold(parts_.groups.partitions().problems()))
+    parts_.events.Warning("CpuPartitionUnavailable", "cgroup/" + path,
+                          fmt::format("the kernel makes it no partition of kind {}: {}; it has its CPUs by its "
+                                      "cpuset alone",
+                                      options_.partition, why));
+  for (const auto& [path, why] : has_strays_.Untold(parts_.groups.cpusets().stray_problems()))
+    parts_.events.Warning("FailedCgroupUpdate", "cgroup/" + path,
+                          fmt::format("processes that the kernel moved into the cpuset above cannot be moved back: {}; "
+                                      "they run on all CPUs of their pod; tried again",
+                                      why));
+}
+
+// ---- CPUs that come and go ---------------------------------------------------------------------------------------
+
+void CpuGuard::FollowCpus() {
+  auto online = parts_.tree.OnlineCpus();
+  if (!online || !*online) return;
+  const CpuSet before = parts_.keeper.online().value_or(parts_.keeper.node().all_cpus());
+  parts_.keeper.SetOnline(**online);
+  if (**online != before) {
+    if (!(*online)->IsSubsetOf(parts_.keeper.node().all_cpus() | before)) TakeNewCpus();
+    ReportCpus(before);
+    pool_.Changed();
+  }
+  parts_.keeper.FollowOnline();
+}
+
+/// CPUs that did not exist when berthd started: the node is looked at again.
+void CpuGuard::TakeNewCpus() {
+  const std::string object = parts_.ObjectOfNode();
+  const std::string cpus = FormatIds(*parts_.keeper.online() - parts_.keeper.node().all_cpus());
+  const auto wait = [&](const std::string& why) {
+    parts_.events.Warning("RestartNeeded", object,
+                          fmt::format("CPUs {} are new; they are used when berthd is restarted: {}", cpus, why));
+  };
+  if (!options_.look_at_node) return;
+  auto looked = options_.look_at_node();
+  if (!looked) return wait(looked.error().message);
+  if (!SameMemory(looked->node, parts_.keeper.node())) return wait("the memory of the node has changed too");
+  if (looked->node.reserved_cpus().Intersects(ExclusiveCpus(parts_.keeper.ledger())))
+    return wait("CPUs to be reserved are in use");
+  if (auto set = parts_.groups.site().SetNode(looked->node); !set)
+    parts_.events.Warning("FailedCgroupUpdate", object, set.error().message);
+  parts_.keeper.SetNode(std::move(looked->node), std::move(looked->fingerprint));
+}
+
+void CpuGuard::ReportCpus(const CpuSet& before) {
+  const std::string object = parts_.ObjectOfNode();
+  const CpuSet gone = before - *parts_.keeper.online();
+  const CpuSet back = *parts_.keeper.online() - before;
+  if (!gone.empty()) parts_.events.Warning("CpusOffline", object, fmt::format("CPUs {} went offline", FormatIds(gone)));
+  if (!back.empty()) parts_.events.Normal("CpusOnline", object, fmt::format("CPUs {} came online", FormatIds(back)));
+  for (const auto& [uid, pod] : parts_.keeper.ledger().pods)
+    for (const Placement& placement : pod.placements) {
+      if (!placement.cpus) continue;
+      const std::string who = "pod/" + FullName(pod);
+      const CpuSet left = *placement.cpus & *parts_.keeper.online();
+      if (placement.cpus->Intersects(gone))
+        parts_.events.Warning("CpusOffline", who,
+                              fmt::format("container {} lost CPUs {} of {}; {}", placement.container,
+                                          FormatIds(*placement.cpus & gone), FormatIds(*placement.cpus),
+                                          left.empty() ? "it runs in the shared pool until they are back"
+                                                       : "it keeps " + FormatIds(left)));
+      else if (placement.cpus->Intersects(back))
+        parts_.events.Normal(
+            "CpusOnline", who,
+            fmt::format("container {} has CPUs {} back", placement.container, FormatIds(*placement.cpus & back)));
+    }
+}
+
+}  // namespace berth::guard

@@ -1,0 +1,69 @@
+// CPUs: those that come and go, and cpusets that others write to.
+#ifndef BERTH_GUARD_CPU_GUARD_H_
+#define BERTH_GUARD_CPU_GUARD_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "engine/engine.h"
+#include "guard/pool_guard.h"
+#include "guard/told.h"
+#include "pods/parts.h"
+
+namespace berth::guard {
+
+/// The machine as it is now.
+struct LookedAt {
+  engine::Node node;
+  std::string fingerprint;  ///< as state::Saved::machine_fingerprint
+};
+
+struct CpuOptions {
+  /// Looks at the machine again, for CPUs that did not exist at the start; null: they wait for a restart.
+  std::function<Result<LookedAt>()> look_at_node;
+  std::string partition = "none";  ///< of containers with exclusive CPUs: none, root, isolated
+};
+
+/// Thread: the loop's only.
+class CpuGuard {
+ public:
+  /// `pool` outlives this.
+  CpuGuard(const pods::Parts& parts, PoolGuard& pool, CpuOptions options)
+      : parts_(parts), pool_(pool), options_(std::move(options)) {}
+
+  /// At the start, once groups are known: partitions, and the CPUs that are online.
+  void Begin(os::MonoTime now);
+  /// Somebody else wrote to a file of this cpuset directory; `who` describes him, "" when he is not known.
+  void OnForeignWrite(std::string_view cpuset_dir, std::string who, os::MonoTime now);
+  /// Somebody wrote somewhere: all cpusets are looked at soon.
+  void CheckSoon(os::MonoTime now);
+  /// Looks, if it is time for it: at the CPUs that are online, and at all cpusets. The latter less often when that
+  /// takes long, every `most` at the latest.
+  void Check(os::MonoTime now, os::Millis most);
+  os::MonoTime next_check() const { return next_check_; }
+
+ private:
+  void UsePartitions();
+  void FollowCpus();
+  void TakeNewCpus();
+  void ReportCpus(const CpuSet& before);
+  void ReportProblems();
+  void RepairCpusets(os::MonoTime now);
+
+  pods::Parts parts_;
+  PoolGuard& pool_;
+  CpuOptions options_;
+  Told no_partition_;                           // containers that have none
+  Told has_strays_;                             // likewise, with processes out of their cpuset
+  std::map<std::string, std::string> writers_;  // group -> who wrote there since the last look
+  os::MonoTime last_check_{};
+  os::MonoTime next_check_{};
+  os::MonoTime next_look_{};
+};
+
+}  // namespace berth::guard
+
+#endif  // BERTH_GUARD_CPU_GUARD_H_

@@ -1,0 +1,81 @@
+#include "guard/eviction.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/node_conditions.h"
+
+namespace berth::guard {
+namespace {
+
+constexpr os::Millis kHardGrace{1'000};
+
+}  // namespace
+
+Eviction::Eviction(const KubeletConfiguration& config, enforce::Enforcer& groups,
+                   std::vector<evict::Threshold> thresholds)
+    : groups_(groups),
+      pressure_(std::move(thresholds), config.eviction_pressure_transition_period),
+      max_grace_(std::chrono::seconds(config.eviction_max_pod_grace_period)) {}
+
+Result<Eviction> Eviction::Make(const KubeletConfiguration& config, enforce::Enforcer& groups) {
+  BERTH_TRY(auto thresholds, evict::ReadThresholds(config));
+  return Eviction(config, groups, std::move(thresholds));
+}
+
+evict::Observations Eviction::Observe() const {
+  evict::Observations out;
+  cgroup::Tree& tree = groups_.site().tree();
+  if (const auto figures = tree.Figures(); figures && *figures) {
+    const cgroup::HostFigures& host = **figures;
+    out[evict::Signal::kMemory] = {(host.memory - host.working_set).v, host.memory.v};
+    if (host.most_processes > 0)
+      out[evict::Signal::kPids] = {host.most_processes - host.processes, host.most_processes};
+  }
+  if (!groups_.site().names().per_qos()) return out;
+  const std::string all = groups_.site().names().Qos(QosClass::kGuaranteed);
+  const auto values = tree.Read(all);
+  const auto used = tree.WorkingSet(all);
+  if (values && values->memory_max && values->memory_max->v > 0 && used && *used)
+    out[evict::Signal::kAllocatableMemory] = {(*values->memory_max - **used).v, values->memory_max->v};
+  return out;
+}
+
+evict::Candidate Eviction::CandidateOf(const Pod& pod) const {
+  const std::string path = groups_.table().PodPathOf(pod);
+  const ResourceList requests = PodRequests(pod);
+  const auto memory = requests.find("memory");
+  evict::Candidate out{.uid = pod.uid, .priority = pod.priority, .critical = IsCritical(pod)};
+  if (memory != requests.end()) out.request = memory->second.Value();
+  if (const auto used = groups_.site().tree().WorkingSet(path); used && *used) out.usage = (*used)->v;
+  if (const auto pids = groups_.site().tree().Pids(path)) out.processes = static_cast<std::int64_t>(pids->size());
+  return out;
+}
+
+EvictionLook Eviction::Look(const std::vector<const Pod*>& pods, os::MonoTime now) {
+  EvictionLook out;
+  if (pressure_.thresholds().empty()) return out;
+  out.met = pressure_.Look(Observe(), now.time_since_epoch());
+  if (!out.met) return out;
+  std::vector<evict::Candidate> candidates;
+  for (const Pod* pod : pods) candidates.push_back(CandidateOf(*pod));
+  const evict::Signal signal = out.met->threshold.signal;
+  const std::vector<evict::Candidate> ranked = evict::Rank(signal, std::move(candidates));
+  if (ranked.empty()) return out;
+  out.victim = Victim{.uid = ranked.front().uid,
+                      .message = evict::Message(*out.met, ranked.front()),
+                      .grace = out.met->threshold.hard ? kHardGrace : max_grace_};
+  return out;
+}
+
+std::optional<os::MonoTime> Eviction::next_act() const {
+  if (!pressure_.next_act()) return std::nullopt;
+  return os::MonoTime(std::chrono::duration_cast<os::MonoTime::duration>(*pressure_.next_act()));
+}
+
+std::string Eviction::WhyNotAdmit(const Pod& pod) const {
+  const auto wait = PressureWait(memory_pressure(), pid_pressure(), pod);
+  return wait ? wait->message : "";
+}
+
+}  // namespace berth::guard

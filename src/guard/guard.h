@@ -1,0 +1,59 @@
+// Everything that looks what the world did meanwhile, and puts it right; only what differs is written.
+#ifndef BERTH_GUARD_GUARD_H_
+#define BERTH_GUARD_GUARD_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "guard/cpu_guard.h"
+#include "guard/group_guard.h"
+#include "guard/pool_guard.h"
+#include "guard/pressure.h"
+#include "guard/value_guard.h"
+#include "pods/parts.h"
+
+namespace berth::guard {
+
+/// The parts of the room, joined. Thread: the loop's only.
+class Guard {
+ public:
+  Guard(const pods::Parts& parts, CpuOptions cpu_options, bool adopt_unknown)
+      : pool_(parts),
+        cpus_(parts, pool_, std::move(cpu_options)),
+        values_(parts),
+        groups_(parts, pool_, adopt_unknown),
+        pressure_(parts) {}
+
+  /// At the start, once groups are known. Errors: of settings.
+  Result<void> Begin(os::MonoTime now);
+  /// systemd wrote to the group with this cpuset directory.
+  void OnSystemdWrite(std::string_view cpuset_dir, os::MonoTime now);
+  /// What is due: CPUs, cpusets, what systemd wrote. `most`: between two looks at all cpusets.
+  void Check(os::MonoTime now, os::Millis most);
+  /// What is looked at now and then: values of groups, and groups that should not be there. `all_known`: every manifest
+  /// was read, so that what nothing names is nobody's.
+  void Reconcile(os::MonoTime now, bool all_known);
+  /// Things an operator should know now, a sentence each.
+  std::vector<std::string> Warnings() const;
+
+  PoolGuard& pool() { return pool_; }
+  const PoolGuard& pool() const { return pool_; }
+  CpuGuard& cpus() { return cpus_; }
+  const CpuGuard& cpus() const { return cpus_; }
+  GroupGuard& groups() { return groups_; }
+  Pressure& pressure() { return pressure_; }
+  const Pressure& pressure() const { return pressure_; }
+
+ private:
+  PoolGuard pool_;
+  CpuGuard cpus_;
+  ValueGuard values_;
+  GroupGuard groups_;
+  Pressure pressure_;
+};
+
+}  // namespace berth::guard
+
+#endif  // BERTH_GUARD_GUARD_H_

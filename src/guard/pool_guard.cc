@@ -1,0 +1,65 @@
+#include "guard/pool_guard.h"
+
+#include <algorithm>
+
+namespace berth::guard {
+namespace {
+
+constexpr os::Millis kRetry{1'000};
+constexpr int kLooks = 10;  // while a runtime is making a group
+constexpr os::Millis kBetweenLooks{5};
+
+}  // namespace
+
+void PoolGuard::Changed() {
+  dirty_ = true;
+  retry_.reset();
+  parts_.agenda.WakeNow();
+}
+
+void PoolGuard::ChangedUntil(os::MonoTime when) {
+  dirty_ = true;
+  retry_ = when;
+  parts_.agenda.WakeAt(when);
+}
+
+std::optional<os::MonoTime> PoolGuard::next_due(os::MonoTime now) const {
+  return dirty_ ? std::optional(retry_.value_or(now)) : std::nullopt;
+}
+
+void PoolGuard::Apply(os::MonoTime now) {
+  if (!dirty_ || (retry_ && now < *retry_)) return;
+  parts_.keeper.Settle();
+  if (!parts_.keeper.durable()) {
+    retry_ = std::max(now + kRetry, parts_.keeper.next_try());
+    return;
+  }
+  const auto applied = PutInForce();
+  if (applied) {
+    dirty_ = false;
+    looks_ = 0;
+    retry_.reset();
+    problem_.clear();
+    return;
+  }
+  if (applied.error().code == Code::kBusy && parts_.runtime.makes_groups() && looks_++ < kLooks) {
+    retry_ = now + kBetweenLooks;  // the runtime is making a group
+    return;
+  }
+  looks_ = 0;
+  retry_ = now + kRetry;
+  problem_ = applied.error().message + "; no container with CPUs of its own is started before that works";
+  parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), problem_);
+}
+
+Result<void> PoolGuard::PutInForce() {
+  const Ledger& ledger = parts_.keeper.ledger();
+  BERTH_RETURN_IF_ERROR(parts_.groups.cpusets().Apply(ledger));
+  BERTH_RETURN_IF_ERROR(parts_.groups.tiers().Update(ledger));
+  if (!parts_.runtime.makes_groups()) return {};
+  BERTH_TRY(const auto cpus, parts_.groups.pod_groups().CpusNow(ledger));
+  parts_.runtime.SetCpus(cpus);
+  return {};
+}
+
+}  // namespace berth::guard

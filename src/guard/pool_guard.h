@@ -1,0 +1,45 @@
+// The ledger's CPUs in force in the kernel, after each change of it.
+#ifndef BERTH_GUARD_POOL_GUARD_H_
+#define BERTH_GUARD_POOL_GUARD_H_
+
+#include <optional>
+#include <string>
+
+#include "pods/parts.h"
+
+namespace berth::guard {
+
+/// Thread: the loop's only.
+class PoolGuard {
+ public:
+  explicit PoolGuard(const pods::Parts& parts) : parts_(parts) {}
+
+  /// The kernel's cpusets may differ from the ledger: they are written at the next Apply, whatever failed before.
+  void Changed();
+  /// The same; nothing is written before `when`.
+  void ChangedUntil(os::MonoTime when);
+  /// Puts the ledger in force where it changed, once for all changes since: first what shrinks, then what grows. The
+  /// kernel never follows a ledger that is not on disk: that is saved first. What fails is reported and tried again.
+  void Apply(os::MonoTime now);
+  /// The kernel keeps everybody off exclusive CPUs of others.
+  bool in_force() const { return !dirty_; }
+  /// Changed, and nothing says that it has to wait.
+  bool due() const { return dirty_ && !retry_; }
+  /// When Apply has to be called; nullopt: when something changes.
+  std::optional<os::MonoTime> next_due(os::MonoTime now) const;
+  /// Why it is not in force; "": it is, or was not tried yet.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  Result<void> PutInForce();
+
+  pods::Parts parts_;
+  bool dirty_ = true;
+  std::optional<os::MonoTime> retry_;
+  int looks_ = 0;        // tries in a row while a runtime was making a group
+  std::string problem_;  // of the last try
+};
+
+}  // namespace berth::guard
+
+#endif  // BERTH_GUARD_POOL_GUARD_H_

@@ -1,0 +1,145 @@
+// The keeper of the node's books: machine and settings, the ledger, where it is saved, and which CPUs are online.
+//
+//   Propose… -> Proposal   worked out on the newest books, takes nothing; an answer from elsewhere may be waited for
+//   Commit   -> saved on another thread -> in force -> its end on the loop's thread
+//
+// What is being saved is in the newest books already, so that nothing is given twice; what is in force (`ledger`) is on
+// disk before. Proposals that come while one is being saved are saved together after it. When saving fails, all of them
+// fail, because they were worked out one on the other, and the books are what is in force again.
+#ifndef BERTH_KEEPER_KEEPER_H_
+#define BERTH_KEEPER_KEEPER_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "events/event_log.h"
+#include "keeper/pool.h"
+#include "loop/executor.h"
+#include "model/decision.h"
+#include "model/ledger.h"
+#include "model/pod.h"
+#include "model/trace.h"
+#include "os/clock.h"
+#include "state/store.h"
+
+namespace berth::keeper {
+
+/// A change of the books that takes nothing before it is committed.
+struct Proposal {
+  std::string object;                        ///< what it is about, as events name it: "pod/<namespace>/<name>"
+  std::uint64_t base = 0;                    ///< the books it was worked out on
+  std::variant<LedgerDelta, Ledger> change;  ///< of one pod, or all of them anew
+};
+
+/// What the keeper works with; all outlive it, and `store` is not used by others from the first Commit on.
+struct KeeperParts {
+  state::Store& store;
+  loop::Executor& executor;
+  events::EventLog& events;
+  const os::Clock& clock;
+};
+
+/// Saved beside the ledger (state::Saved), and the node's name.
+struct KeeperOptions {
+  std::string node_name;
+  std::string boot_id;
+  std::string machine_fingerprint;
+};
+
+/// Thread: the loop's only.
+class Keeper {
+ public:
+  /// Called once, on the loop's thread, never within Commit: the change is in force, or why it could not be saved.
+  using Then = std::function<void(const Result<void>&)>;
+
+  Keeper(const KeeperParts& parts, engine::Node node, KeeperOptions options);
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+
+  /// Called after each change of what is in force, before those who asked for it are told.
+  void set_on_change(std::function<void()> changed) { changed_ = std::move(changed); }
+  /// At the start: the books as they were saved. `changed`: they were made to fit the node (or anew) and are not on
+  /// disk like that; nothing of them may be applied before Settle and durable(). Requires: nothing was committed.
+  void Open(Ledger ledger, bool changed);
+
+  // ---- what is in force ----
+
+  const engine::Node& node() const { return node_; }
+  const Ledger& ledger() const { return ledger_; }
+  const Online& online() const { return online_; }
+  /// SharedCpus of what is in force.
+  CpuSet SharedCpus() const { return keeper::SharedCpus(node_, ledger_); }
+  /// What is in force is on disk. False only between Open and the first time that it could be saved.
+  bool durable() const { return durable_; }
+  /// Something is being saved.
+  bool saving() const { return !under_way_.empty(); }
+  /// With everything that is being saved.
+  const Ledger& newest() const { return newest_; }
+
+  // ---- changes ----
+
+  /// Where `pod` would go. Errors: none; a pod that does not fit is an answer.
+  std::variant<Proposal, Reject> ProposeAdmission(const Pod& pod, const engine::Inputs& inputs, Trace* trace) const;
+  /// That a pod gives back all it has; nullopt: it has nothing.
+  std::optional<Proposal> ProposeRelease(const std::string& uid) const;
+  /// That a container starts, so that the memory of init containers before it comes back; nullopt: there is none.
+  std::optional<Proposal> ProposeContainerStart(const std::string& uid, std::string_view container) const;
+  /// Other books, made from newest().
+  Proposal ProposeLedger(std::string object, Ledger ledger) const;
+  /// Makes it durable, then takes it. False: others were committed since it was proposed, and nothing is done; it has
+  /// to be proposed again. Requires: the clock has reached next_try(); else it is refused in the same way.
+  [[nodiscard]] bool Commit(Proposal proposal, Then then);
+  /// Saves what is in force where it is not durable and the time for it has come.
+  void Settle();
+
+  /// After a save that failed nothing is saved before this time.
+  os::MonoTime next_try() const { return next_try_; }
+  /// Why the ledger could not be saved last; empty: it could.
+  const std::string& problem() const { return problem_; }
+
+  // ---- the node ----
+
+  /// CPUs that are online now; the shared pool follows as soon as that can be saved (FollowOnline).
+  void SetOnline(CpuSet online) { online_ = std::move(online); }
+  /// Commits a shared pool that has to change because of the CPUs that are online; nothing to do: nothing.
+  void FollowOnline();
+  /// The node has other CPUs now.
+  void SetNode(engine::Node node, std::string machine_fingerprint);
+
+ private:
+  struct Change {
+    Proposal proposal;
+    Then then;
+  };
+
+  std::string ObjectOfNode() const { return "node/" + options_.node_name; }
+  void StartSaving();
+  void Saved();
+  void NotSaved(const Error& error);
+
+  KeeperParts parts_;
+  engine::Node node_;
+  KeeperOptions options_;
+  Online online_;
+  Ledger ledger_;                  // in force
+  Ledger newest_;                  // with under_way_ and waiting_
+  std::uint64_t number_ = 0;       // of newest_; grows with every change, also back
+  std::vector<Change> under_way_;  // being saved
+  std::vector<Change> waiting_;    // committed since
+  bool durable_ = true;
+  std::string problem_;
+  os::MonoTime next_try_{};
+  os::Millis delay_{0};
+  std::function<void()> changed_ = [] {};
+};
+
+}  // namespace berth::keeper
+
+#endif  // BERTH_KEEPER_KEEPER_H_

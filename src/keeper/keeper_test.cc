@@ -1,0 +1,213 @@
+#include "keeper/keeper.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/testing/builders.h"
+#include "testing/fixtures.h"
+#include "testing/queued_executor.h"
+
+namespace berth::keeper {
+namespace {
+
+/// A disk that may be full.
+class FakeStore final : public state::Store {
+ public:
+  Result<std::optional<state::Saved>> Load(std::vector<std::string>*) override { return std::nullopt; }
+  Result<void> Save(const state::Saved& value) override {
+    if (full) return Fail(Code::kExhausted, "No space left on device");
+    saved.push_back(value);
+    return {};
+  }
+  std::vector<state::Saved> saved;
+  bool full = false;
+};
+
+engine::Node FourCpus() {
+  const engine::testing::Shape shape{.cores_per_node = 4, .threads = 1};
+  auto node = engine::Node::Make(engine::testing::MakeMachine(shape), engine::testing::StaticConfig("0"));
+  EXPECT_TRUE(node) << node.error().message;
+  return *node;
+}
+
+Pod Pinned(const std::string& name, std::string_view cpus) {
+  Pod pod;
+  pod.name = pod.uid = name;
+  Container& container = pod.containers.emplace_back();
+  container.name = "app";
+  container.resources.requests.emplace("cpu", *Quantity::Parse(cpus));
+  container.resources.requests.emplace("memory", *Quantity::Parse("1Mi"));
+  container.resources.limits = container.resources.requests;
+  return pod;
+}
+
+struct KeeperTest : ::testing::Test {
+  KeeperTest() { keeper.Open(keeper.node().EmptyLedger(), false); }
+
+  Proposal Propose(const Pod& pod) {
+    auto proposed = keeper.ProposeAdmission(pod, {}, nullptr);
+    EXPECT_TRUE(std::holds_alternative<Proposal>(proposed)) << std::get<Reject>(proposed).message;
+    return std::get<Proposal>(std::move(proposed));
+  }
+  /// How it ends goes to `ends`.
+  bool Commit(Proposal proposal) {
+    return keeper.Commit(std::move(proposal), [this](const Result<void>& end) { ends.push_back(end.has_value()); });
+  }
+  CpuSet CpusOf(const std::string& uid) {
+    const auto record = keeper.ledger().pods.find(uid);
+    return record == keeper.ledger().pods.end() ? CpuSet() : ExclusiveCpus(record->second);
+  }
+
+  FakeStore store;
+  testkit::QueuedExecutor executor;
+  testkit::ManualClock clock;
+  events::EventLog events{clock, nullptr, 100};
+  Keeper keeper{{.store = store, .executor = executor, .events = events, .clock = clock},
+                FourCpus(),
+                {.node_name = "n1", .boot_id = "boot", .machine_fingerprint = "m"}};
+  std::vector<bool> ends;
+};
+
+TEST_F(KeeperTest, AProposalTakesNothing) {
+  const Ledger before = keeper.ledger();
+  const Proposal proposal = Propose(Pinned("a", "3"));
+  EXPECT_EQ(proposal.object, "pod/default/a");
+  EXPECT_EQ(keeper.newest(), before);
+  EXPECT_EQ(executor.waiting(), 0U);
+}
+
+TEST_F(KeeperTest, WhatIsCommittedComesIntoForceWhenItIsSavedAndNotBefore) {
+  int changes = 0;
+  keeper.set_on_change([&] { ++changes; });
+  const Ledger before = keeper.ledger();
+  ASSERT_TRUE(Commit(Propose(Pinned("a", "2"))));
+  EXPECT_EQ(keeper.ledger(), before);
+  EXPECT_TRUE(keeper.saving());
+  ASSERT_TRUE(executor.RunOne());
+  EXPECT_EQ(changes, 1);
+  EXPECT_EQ(ends, std::vector<bool>{true});
+  EXPECT_EQ(FormatIds(CpusOf("a")), "1-2");
+  EXPECT_EQ(FormatIds(keeper.ledger().shared), "0,3");
+  EXPECT_EQ(store.saved.back().ledger, keeper.ledger());
+  EXPECT_EQ(store.saved.back().boot_id, "boot");
+  EXPECT_FALSE(keeper.saving());
+}
+
+TEST_F(KeeperTest, NothingIsGivenTwiceWhileItIsBeingSaved) {
+  ASSERT_TRUE(Commit(Propose(Pinned("a", "2"))));
+  ASSERT_TRUE(Commit(Propose(Pinned("b", "1"))));
+  EXPECT_TRUE(std::holds_alternative<Reject>(keeper.ProposeAdmission(Pinned("c", "1"), {}, nullptr)));
+  executor.RunAll();
+  EXPECT_FALSE(CpusOf("a").Intersects(CpusOf("b")));
+  EXPECT_EQ(FormatIds(keeper.ledger().shared), "0");
+}
+
+TEST_F(KeeperTest, ProposalsThatWaitAreSavedTogether) {
+  for (const char* name : {"a", "b", "c"}) ASSERT_TRUE(Commit(Propose(Pinned(name, "1"))));
+  executor.RunAll();
+  EXPECT_EQ(store.saved.size(), 2U) << "the first, and those that came meanwhile";
+  EXPECT_EQ(store.saved.front().ledger.pods.size(), 1U);
+  EXPECT_EQ(store.saved.back().ledger, keeper.ledger());
+  EXPECT_EQ(ends.size(), 3U);
+}
+
+TEST_F(KeeperTest, AProposalThatOthersOvertookIsNotTaken) {
+  const Proposal late = Propose(Pinned("a", "2"));
+  ASSERT_TRUE(Commit(Propose(Pinned("b", "2"))));
+  EXPECT_FALSE(Commit(late)) << "it names the CPUs of the other one";
+  executor.RunAll();
+  EXPECT_EQ(ends, std::vector<bool>{true});
+  EXPECT_FALSE(keeper.ledger().pods.contains("a"));
+}
+
+TEST_F(KeeperTest, WhenSavingFailsAllThatWasBuiltOnItFailsAndTheLedgerIsAsItWas) {
+  const Ledger before = keeper.ledger();
+  ASSERT_TRUE(Commit(Propose(Pinned("a", "1"))));
+  ASSERT_TRUE(Commit(Propose(Pinned("b", "1"))));
+  const Proposal late = Propose(Pinned("c", "1"));
+  store.full = true;
+  executor.RunAll();
+  EXPECT_EQ(ends, (std::vector<bool>{false, false}));
+  EXPECT_EQ(keeper.ledger(), before);
+  EXPECT_EQ(keeper.newest(), before);
+  EXPECT_NE(keeper.problem().find("No space left"), std::string::npos);
+  EXPECT_EQ(events.events().back().reason, "LedgerNotSaved");
+  store.full = false;
+  EXPECT_FALSE(Commit(Propose(Pinned("a", "1")))) << "not before the time to try again";
+  clock.Advance(std::chrono::ceil<os::Millis>(keeper.next_try() - clock.Now()));
+  EXPECT_FALSE(Commit(late)) << "it was worked out on books that never came into force";
+  ASSERT_TRUE(Commit(Propose(Pinned("a", "1"))));
+  executor.RunAll();
+  EXPECT_TRUE(keeper.problem().empty());
+  EXPECT_EQ(events.events().back().reason, "LedgerSaved");
+  EXPECT_EQ(FormatIds(CpusOf("a")), "1");
+}
+
+TEST_F(KeeperTest, TheDelayGrowsWhileTheDiskIsFull) {
+  store.full = true;
+  os::Millis last{0};
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(Commit(Propose(Pinned("a", "1"))));
+    executor.RunAll();
+    const auto wait = std::chrono::ceil<os::Millis>(keeper.next_try() - clock.Now());
+    EXPECT_GE(wait, last);
+    EXPECT_LE(wait, os::Millis(30'000));
+    last = wait;
+    clock.Advance(wait);
+  }
+  EXPECT_EQ(last, os::Millis(30'000));
+}
+
+TEST_F(KeeperTest, WhatAPodGivesBackMayBeGivenOnBeforeItIsSavedAndBothAreDurableTogether) {
+  ASSERT_TRUE(Commit(Propose(Pinned("old", "3"))));
+  executor.RunAll();
+  store.saved.clear();
+  ASSERT_TRUE(Commit(*keeper.ProposeRelease("old")));
+  ASSERT_TRUE(Commit(Propose(Pinned("new", "3"))));
+  EXPECT_FALSE(keeper.ProposeRelease("old").has_value());
+  executor.RunAll();
+  EXPECT_EQ(keeper.ledger().pods.size(), 1U);
+  EXPECT_EQ(store.saved.back().ledger, keeper.ledger());
+}
+
+TEST_F(KeeperTest, ThePoolFollowsTheCpusThatAreOnline) {
+  keeper.SetOnline(CpuSet::Range(0, 2));
+  keeper.FollowOnline();
+  EXPECT_EQ(FormatIds(keeper.ledger().shared), "0-3") << "not before it is saved";
+  executor.RunAll();
+  EXPECT_EQ(FormatIds(keeper.ledger().shared), "0-2");
+  const std::uint64_t revision = keeper.ledger().revision;
+  keeper.FollowOnline();
+  EXPECT_EQ(executor.waiting(), 0U);
+  ASSERT_TRUE(Commit(Propose(Pinned("a", "2"))));
+  keeper.SetOnline(CpuSet::Range(0, 3));
+  keeper.FollowOnline();
+  executor.RunAll();
+  EXPECT_EQ(FormatIds(keeper.ledger().shared), "0,3");
+  EXPECT_EQ(keeper.ledger().revision, revision + 2);
+}
+
+TEST_F(KeeperTest, BooksThatWereMadeToFitAreSavedWhenTheyAreSettled) {
+  Ledger fitted = keeper.ledger();
+  fitted.shared = CpuSet::Range(0, 1);
+  keeper.Open(fitted, true);
+  EXPECT_FALSE(keeper.durable());
+  store.full = true;
+  keeper.Settle();
+  executor.RunAll();
+  EXPECT_FALSE(keeper.durable());
+  store.full = false;
+  keeper.Settle();
+  EXPECT_EQ(executor.waiting(), 0U) << "not before the time to try again";
+  clock.Advance(os::Millis(1000));
+  keeper.Settle();
+  keeper.Settle();
+  EXPECT_EQ(executor.waiting(), 1U);
+  executor.RunAll();
+  EXPECT_TRUE(keeper.durable());
+  EXPECT_EQ(store.saved.back().ledger, fitted);
+}
+
+}  // namespace
+}  // namespace berth::keeper

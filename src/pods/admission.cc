@@ -1,0 +1,113 @@
+#include "pods/admission.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+
+namespace berth::pods {
+namespace {
+
+std::string DescribeAdmission(const PodRecord& record, const CpuSet& shared) {
+  std::string out;
+  for (const Placement& placement : record.placements) {
+    std::vector<std::string> parts;
+    if (placement.cpus) parts.push_back(fmt::format("CPUs {} for itself", FormatIds(*placement.cpus)));
+    if (const NodeSet nodes = MemoryNodes(placement); !nodes.empty())
+      parts.push_back(fmt::format("memory of {} {}", nodes.Count() == 1 ? "node" : "nodes", FormatIds(nodes)));
+    for (const DeviceAssignment& device : placement.devices)
+      parts.push_back(fmt::format("{} {}", device.resource, Join(device.ids, ",")));
+    if (!parts.empty()) out += fmt::format("{} has {}, ", placement.container, Join(parts, " and "));
+  }
+  const bool exclusive = !ExclusiveCpus(record).empty();
+  return out + (exclusive ? "the shared pool is " : "runs in the shared pool ") + FormatIds(shared);
+}
+
+}  // namespace
+
+/// A job that ran to its end before berthd was restarted is not run again.
+bool Admission::FinishedEarlier(ManagedPod& managed, os::MonoTime now) {
+  if (!parts_.records.Knows(managed.pod.uid)) return false;
+  managed.lifecycle.emplace(parts_.NewLifecycle(managed.pod));
+  parts_.records.Recover(managed, now);
+  runtime::PodLifecycle probe = *managed.lifecycle;
+  // Only what the rules say counts here: leftovers in its groups are killed when these are removed.
+  [[maybe_unused]] const runtime::Steps steps = probe.Next(now);
+  if (!probe.finished()) return false;
+  managed.lifecycle = std::move(probe);
+  managed.stage = Admitted{};
+  parts_.agenda.WakeNow();
+  return true;
+}
+
+bool Admission::MustWait(ManagedPod& managed, os::MonoTime now) {
+  auto& waiting = std::get<Waiting>(managed.stage);
+  if (now < parts_.keeper.next_try()) {
+    if (waiting.why.reason.empty()) NotSaved(waiting);
+    parts_.agenda.WakeAt(parts_.keeper.next_try());
+    return true;
+  }
+  const std::string& uid = managed.pod.uid;
+  if (parts_.keeper.newest().pods.contains(uid) || parts_.records.RunsSomething(uid)) return false;
+  std::string why = pressure_(managed.pod);
+  if (why.empty()) return false;
+  waiting.why = {.reason = "NodeUnderPressure", .message = std::move(why)};
+  return true;
+}
+
+/// Nothing is started and nothing given back meanwhile.
+void Admission::NotSaved(Waiting& waiting) const {
+  waiting.why = {.reason = "LedgerNotSaved", .message = parts_.keeper.problem()};
+}
+
+void Admission::Reject(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now) {
+  const bool others_are_ending = std::ranges::any_of(parts_.pods, [&](const auto& entry) {
+    return &entry.second != &managed && entry.second.template Is<Ending>() &&
+           parts_.keeper.newest().pods.contains(entry.first);
+  });
+  if (others_are_ending) {  // decided again with what they give back
+    managed.stage = Waiting{{.reason = "WaitingForRelease", .message = reject.message, .details = reject.details}};
+    return;
+  }
+  managed.stage = Rejected{{.reason = reject.reason, .message = reject.message, .details = reject.details}};
+  std::string text = reject.message;
+  for (const std::string& detail : reject.details) text += "; " + detail;
+  parts_.events.Warning(reject.reason, ObjectOf(managed.pod), std::move(text));
+  if (managed.lifecycle) managed.lifecycle->Terminate(now);  // something of it runs without a place
+}
+
+void Admission::Admit(ManagedPod& managed, os::MonoTime now) {
+  const bool blocked = now < parts_.keeper.next_try();
+  if (!blocked && FinishedEarlier(managed, now)) return;
+  if (MustWait(managed, now)) return;
+  managed.trace = Trace();
+  auto proposed = parts_.keeper.ProposeAdmission(managed.pod, {}, &managed.trace);
+  if (const auto* reject = std::get_if<berth::Reject>(&proposed)) return Reject(managed, *reject, now);
+  CommitFor(parts_, managed, std::get<keeper::Proposal>(std::move(proposed)),
+            [this](ManagedPod& pod, const Result<void>& saved) { Decided(pod, saved); });
+}
+
+/// Its manifest may be gone meanwhile: then it holds a place, and ends.
+void Admission::Decided(ManagedPod& managed, const Result<void>& saved) {
+  const std::string& uid = managed.pod.uid;
+  auto* const waiting = std::get_if<Waiting>(&managed.stage);
+  if (!saved) {
+    if (waiting != nullptr) NotSaved(*waiting);
+    if (!parts_.records.RunsSomething(uid)) managed.lifecycle.reset();
+    return;
+  }
+  if (!managed.lifecycle) managed.lifecycle.emplace(parts_.NewLifecycle(managed.pod));
+  if (waiting != nullptr)
+    managed.stage = Admitted{.at = os::FormatTime(parts_.clock.Wall())};
+  else
+    managed.lifecycle->Terminate(parts_.clock.Now());
+  const auto record = parts_.keeper.ledger().pods.find(uid);
+  if (record != parts_.keeper.ledger().pods.end())
+    parts_.events.Normal("Admitted", ObjectOf(managed.pod),
+                         DescribeAdmission(record->second, parts_.keeper.SharedCpus()));
+}
+
+}  // namespace berth::pods

@@ -1,0 +1,105 @@
+#include "pods/driver.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace berth::pods {
+namespace {
+
+bool HasExclusiveCpus(const Ledger& ledger, const std::string& uid, std::string_view container) {
+  const auto record = ledger.pods.find(uid);
+  if (record == ledger.pods.end()) return false;
+  const Placement* placement = FindPlacement(record->second, container);
+  return placement != nullptr && placement->cpus.has_value();
+}
+
+}  // namespace
+
+/// What no manifest stands behind is only watched, until it has to go; what waits for a place is not started.
+bool Driver::IsDriven(const ManagedPod& managed) const {
+  if (!managed.lifecycle || managed.PlaceIsFree() || managed.Is<Waiting>()) return false;
+  return managed.claimed || managed.Is<Ending>();
+}
+
+bool Driver::Drive(ManagedPod& managed, os::MonoTime now, os::MonoTime until) {
+  if (!IsDriven(managed)) return true;
+  constexpr int kMaxSteps = 100;  // containers that end at once lead to new steps
+  for (int step = 0; step < kMaxSteps; ++step) {
+    bool worked = !managed.due.empty();  // goes on where the time was over
+    if (managed.due.empty()) {
+      runtime::Steps steps = managed.lifecycle->Next(now);
+      if (steps.wake_at) parts_.agenda.WakeAt(*steps.wake_at);
+      managed.due = {std::move_iterator(steps.actions.begin()), std::move_iterator(steps.actions.end())};
+    }
+    while (!managed.due.empty()) {
+      if (worked && parts_.clock.Now() >= until) return false;
+      const runtime::Action action = std::move(managed.due.front());
+      managed.due.pop_front();
+      if (Postponed(managed, action)) continue;
+      worked = Perform(managed, action, now) || worked;
+    }
+    if (!worked) return true;
+  }
+  return true;
+}
+
+/// The kernel may still let others onto these CPUs; or it is too late, because the pod has to go since it was named.
+bool Driver::Postponed(const ManagedPod& managed, const runtime::Action& action) const {
+  if (action.kind != runtime::Action::Kind::kStart) return false;
+  if (managed.Is<Ending>() || managed.Is<Rejected>()) return true;
+  return !pool_in_force_() && HasExclusiveCpus(parts_.keeper.ledger(), managed.pod.uid, action.container);
+}
+
+/// False: nothing came of it yet, and it will be named again.
+bool Driver::Perform(ManagedPod& managed, const runtime::Action& action, os::MonoTime now) {
+  switch (action.kind) {
+    case runtime::Action::Kind::kStart: return Start(managed, action, now);
+    case runtime::Action::Kind::kTerm: Stop(managed, action, now); return true;
+    case runtime::Action::Kind::kKill:
+      if (auto killed = parts_.groups.pod_groups().KillContainer(managed.pod, action.container);
+          !killed && killed.error().code != Code::kBusy)  // dying; looked at again before anything else
+        parts_.events.Warning("FailedKillPod", ObjectOf(managed.pod), killed.error().message);
+      return true;
+  }
+  return true;
+}
+
+void Driver::Stop(ManagedPod& managed, const runtime::Action& action, os::MonoTime now) {
+  const std::string object = ObjectOf(managed.pod);
+  parts_.events.Normal("Killing", object, "stopping container " + action.container);
+  runtime::StopRequest request{.id = action.id, .grace = managed.lifecycle->GraceLeft(now), .pre_stop_exec = {}};
+  if (const FoundContainer found = FindContainer(managed.pod, action.container); found.container != nullptr) {
+    request.pre_stop_exec = found.container->pre_stop_exec;
+    request.pre_stop_sleep =
+        std::chrono::seconds(std::clamp<std::int64_t>(found.container->pre_stop_sleep_s, 0, runtime::kLongestGraceS));
+  }
+  if (auto sent = parts_.runtime.Stop(request); !sent)
+    parts_.events.Warning("FailedKillPod", object, sent.error().message);
+}
+
+/// The ordinary init containers before this one are over: their memory is free from here on.
+void Driver::TakeBackInitMemory(const Pod& pod, const std::string& container, os::MonoTime now) {
+  if (now < parts_.keeper.next_try()) return;  // kept a little longer
+  auto proposal = parts_.keeper.ProposeContainerStart(pod.uid, container);
+  if (proposal && !parts_.keeper.Commit(*std::move(proposal), [](const Result<void>&) {})) parts_.agenda.WakeAt(now);
+}
+
+bool Driver::Start(ManagedPod& managed, const runtime::Action& action, os::MonoTime now) {
+  const FoundContainer found = FindContainer(managed.pod, action.container);
+  if (found.container == nullptr) return false;
+  TakeBackInitMemory(managed.pod, action.container, now);
+  auto status = starter_.Start(managed, found, action.attempt, now);
+  if (!status) {
+    managed.lifecycle->StartFailed(action.container, status.error(), now);
+    parts_.events.Warning("FailedCreatePodContainer", ObjectOf(managed.pod),
+                          fmt::format("container {}: {}", action.container, status.error().message));
+    return true;
+  }
+  if (*status) intake_.Take(**status, now);
+  return status->has_value();
+}
+
+}  // namespace berth::pods

@@ -1,0 +1,42 @@
+// Containers of pods, step by step as their lifecycles name them: started, asked to end, killed.
+#ifndef BERTH_PODS_DRIVER_H_
+#define BERTH_PODS_DRIVER_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "pods/intake.h"
+#include "pods/parts.h"
+#include "pods/starter.h"
+
+namespace berth::pods {
+
+/// Thread: the loop's only.
+class Driver {
+ public:
+  /// `pool_in_force`: the kernel keeps everybody else off exclusive CPUs; while it is false, no container with CPUs of
+  /// its own is started. `intake` outlives this.
+  Driver(const Parts& parts, Intake& intake, std::function<bool()> pool_in_force)
+      : parts_(parts), intake_(intake), starter_(parts), pool_in_force_(std::move(pool_in_force)) {}
+
+  /// Does what is due for the pod. False: not all of it, because the clock reached `until`; to be called again.
+  bool Drive(ManagedPod& managed, os::MonoTime now, os::MonoTime until);
+
+ private:
+  bool IsDriven(const ManagedPod& managed) const;
+  bool Postponed(const ManagedPod& managed, const runtime::Action& action) const;
+  bool Perform(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
+  bool Start(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
+  void Stop(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
+  void TakeBackInitMemory(const Pod& pod, const std::string& container, os::MonoTime now);
+
+  Parts parts_;
+  Intake& intake_;
+  Starter starter_;
+  std::function<bool()> pool_in_force_;
+};
+
+}  // namespace berth::pods
+
+#endif  // BERTH_PODS_DRIVER_H_

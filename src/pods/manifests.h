@@ -1,0 +1,68 @@
+// What the sources want to run here, compared with the pods there are.
+#ifndef BERTH_PODS_MANIFESTS_H_
+#define BERTH_PODS_MANIFESTS_H_
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "pods/parts.h"
+#include "source/source.h"
+
+namespace berth::pods {
+
+/// True when the record was made for a pod of this shape: name, QoS class, containers, requests.
+bool RecordFits(const PodRecord& record, const Pod& pod);
+
+/// Thread: the loop's only.
+class Manifests {
+ public:
+  /// Called for a pod that is known only in part (PodRecord::partial), with its manifest.
+  using Complete = std::function<void(ManagedPod&, const Pod&, os::MonoTime)>;
+
+  Manifests(const Parts& parts, Complete complete) : parts_(parts), complete_(std::move(complete)) {}
+
+  /// The source has something new.
+  void Take(source::Snapshot snapshot);
+  /// All manifests were read well once: pods without one may be ended before that is so again.
+  bool ready() const { return ready_; }
+  /// They were in the newest snapshot too: what has no manifest is not wanted.
+  bool complete() const { return ready_ && is_complete_; }
+  /// From now on nothing is wanted.
+  void StopAll() { stopping_ = true; }
+  bool stopping() const { return stopping_; }
+  const std::map<std::string, std::string>& files() const { return files_; }  ///< full name -> manifest file
+  /// What is wrong in manifests now, a sentence each.
+  std::vector<std::string> Problems() const;
+
+  /// Claims pods that are wanted and ends those that are not any more. Nothing before the first snapshot.
+  void Match(os::MonoTime now);
+  /// A manifest stands behind a pod that was found.
+  void Claim(ManagedPod& managed, const Pod& pod, os::MonoTime now);
+  /// Takes in what is wanted and not known yet, and returns all pods that wait to be decided, in the order of their
+  /// creation (uids). A new version of a pod waits until the old one is gone.
+  std::vector<std::string> TakeIn();
+
+ private:
+  using Reported = std::set<std::pair<std::string, std::string>>;  // file, message
+  void Report(const std::vector<source::SourceProblem>& list, Reported& known, const char* reason);
+  void MatchOne(const std::string& uid, ManagedPod& managed, os::MonoTime now);
+  const Pod* FindWanted(const std::string& uid, const ManagedPod& managed) const;
+
+  Parts parts_;
+  Complete complete_;
+  bool ready_ = false;
+  bool is_complete_ = false;
+  bool stopping_ = false;
+  std::map<std::string, Pod> wanted_;         // by full name
+  std::map<std::string, std::string> files_;  // full name -> path
+  Reported problems_;
+  Reported warnings_;
+};
+
+}  // namespace berth::pods
+
+#endif  // BERTH_PODS_MANIFESTS_H_

@@ -1,0 +1,16 @@
+#include "pods/parts.h"
+
+#include <fmt/format.h>
+
+namespace berth::pods {
+
+std::string Parts::LogFolder(const Pod& pod) const {
+  return fmt::format("{}/{}_{}_{}", options.log_dir, pod.namespace_, pod.name, pod.uid);
+}
+
+runtime::PodLifecycle Parts::NewLifecycle(const Pod& pod) const {
+  return runtime::PodLifecycle(pod,
+                               runtime::BackoffOptions{.max = keeper.node().config().max_container_restart_period});
+}
+
+}  // namespace berth::pods

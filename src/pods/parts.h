@@ -1,0 +1,72 @@
+// What everything that drives pods works with.
+#ifndef BERTH_PODS_PARTS_H_
+#define BERTH_PODS_PARTS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "cgroup/cgroup.h"
+#include "enforce/enforcer.h"
+#include "events/event_log.h"
+#include "keeper/keeper.h"
+#include "loop/executor.h"
+#include "os/clock.h"
+#include "pods/agenda.h"
+#include "pods/pod.h"
+#include "pods/records.h"
+#include "pods/volumes.h"
+#include "runtime/runtime.h"
+
+namespace berth::pods {
+
+struct PodOptions {
+  std::string node_name;
+  VolumeFolders volumes;
+  std::string log_dir;  ///< containers log to <log_dir>/<namespace>_<name>_<uid>/<container>/<attempt>.log
+  std::uint64_t log_max_bytes = 10U << 20;
+  int log_max_files = 5;
+  std::string notes;  ///< folder of pods/notes.h; "": nothing is noted, and nothing of earlier pods removed
+};
+
+using Pods = std::map<std::string, ManagedPod>;  ///< by uid
+
+/// All outlive whoever holds this. Thread: the loop's only.
+struct Parts {
+  keeper::Keeper& keeper;
+  enforce::Enforcer& groups;
+  cgroup::Tree& tree;
+  runtime::Runtime& runtime;
+  events::EventLog& events;
+  const os::Clock& clock;
+  loop::Executor& executor;
+  const PodOptions& options;
+  Agenda& agenda;
+  Pods& pods;
+  Records& records;
+
+  std::string ObjectOfNode() const { return "node/" + options.node_name; }
+  std::string LogFolder(const Pod& pod) const;
+  /// For a pod that starts now.
+  runtime::PodLifecycle NewLifecycle(const Pod& pod) const;
+};
+
+/// Commits a proposal about the pod: it is `saving` until then, and `then(ManagedPod&, saved)` is called when that pod
+/// is still known. Nothing is done when others were committed since; to be proposed again.
+template <class Then>
+void CommitFor(const Parts& parts, ManagedPod& managed, keeper::Proposal proposal, Then then) {
+  managed.saving = parts.keeper.Commit(
+      std::move(proposal),
+      [&pods = parts.pods, &agenda = parts.agenda, uid = managed.pod.uid, then = std::move(then)](const auto& saved) {
+        agenda.WakeNow();
+        const auto found = pods.find(uid);
+        if (found == pods.end()) return;
+        found->second.saving = false;
+        then(found->second, saved);
+      });
+  if (!managed.saving) parts.agenda.WakeNow();
+}
+
+}  // namespace berth::pods
+
+#endif  // BERTH_PODS_PARTS_H_

@@ -1,0 +1,94 @@
+// One pod of this node, from its manifest to its removal.
+#ifndef BERTH_PODS_POD_H_
+#define BERTH_PODS_POD_H_
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/pod.h"
+#include "model/trace.h"
+#include "os/clock.h"
+#include "runtime/pod_lifecycle.h"
+
+namespace berth::pods {
+
+/// Why a pod is where it is, for people.
+struct Why {
+  std::string reason;  ///< one word: "LedgerNotSaved", "TopologyAffinityError", "Evicted", ...
+  std::string message;
+  std::vector<std::string> details;  ///< in an operator's words
+};
+
+/// Not decided yet, or its decision is being saved, or could not be. It may run all the same: then it was found running
+/// though the ledger does not know it.
+struct Waiting {
+  Why why;
+};
+/// The engine said no, or it was evicted; stays so until the manifest changes.
+struct Rejected {
+  Why why;
+  std::string admitted_at;  ///< of one that was evicted
+};
+/// Holds its place in the ledger.
+struct Admitted {
+  std::string at;  ///< RFC 3339; "" for one that was found at the start and whose manifest is not known yet
+};
+/// Has to go: no manifest wants it any more. Its containers end, then its groups go, then its place, then its folders.
+struct Ending {
+  enum class Folders { kThere, kBeingRemoved, kGone };
+  Why why;                  ///< of what it was before
+  std::string admitted_at;  ///< likewise
+  bool rejected = false;    ///< likewise
+  bool place_free = false;  ///< nothing runs, and what it held was given back
+  Folders folders = Folders::kThere;
+};
+/// All containers ended for good, place given back.
+struct Done {
+  std::string admitted_at;
+};
+/// Holds its place in the ledger for containers another program started; only watched.
+struct Foreign {
+  Why why;
+};
+using Stage = std::variant<Waiting, Rejected, Admitted, Ending, Done, Foreign>;
+
+/// What is known about one pod.
+struct ManagedPod {
+  Pod pod;
+  /// False: no manifest is known (yet) for what ledger or runtime hold; `pod` is made up from these. Nothing of it is
+  /// started.
+  bool claimed = false;
+  Stage stage;
+  std::string file;  ///< manifest
+  Trace trace;       ///< of the last decision
+  /// Its containers: from admission on, and in every stage in which some of them were found running.
+  std::optional<runtime::PodLifecycle> lifecycle;
+  std::deque<runtime::Action> due;            ///< named by `lifecycle`, not done yet
+  std::map<std::string, os::MonoTime> dying;  ///< containers whose leftovers were killed and not seen to end yet
+  bool saving = false;                        ///< what it takes or gives back is being made durable
+  std::optional<os::MonoTime> remove_at;      ///< the next try to remove its groups
+  os::Millis remove_delay{0};                 ///< from the last try to that; zero before the first
+
+  template <class S>
+  bool Is() const {
+    return std::holds_alternative<S>(stage);
+  }
+  const Why& why() const;
+  const std::string& admitted_at() const;
+  /// Nothing of it runs and it holds nothing.
+  bool PlaceIsFree() const;
+};
+
+/// No manifest wants the pod any more; called again: nothing changes.
+void End(ManagedPod& managed, os::MonoTime now);
+
+/// "pod/<namespace>/<name>", as events name it.
+std::string ObjectOf(const Pod& pod);
+
+}  // namespace berth::pods
+
+#endif  // BERTH_PODS_POD_H_

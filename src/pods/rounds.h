@@ -1,0 +1,78 @@
+// All pods, looked at again and again until nothing moves, in slices between which the loop serves others.
+#ifndef BERTH_PODS_ROUNDS_H_
+#define BERTH_PODS_ROUNDS_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "pods/admission.h"
+#include "pods/driver.h"
+#include "pods/intake.h"
+#include "pods/leaving.h"
+#include "pods/manifests.h"
+#include "pods/parts.h"
+
+namespace berth::pods {
+
+/// What others do for pods.
+struct Helpers {
+  std::function<std::string(const Pod&)> pressure;  ///< as Admission's
+  std::function<void(os::MonoTime)> apply_pool;     ///< puts the ledger's CPUs in force where it changed
+  std::function<bool()> pool_in_force;              ///< as Driver's
+  std::function<bool()> pool_due;                   ///< it changed since, and can be put in force at once
+  Manifests::Complete complete;                     ///< of Manifests
+};
+
+/// A round: manifests compared with pods, the shared pool put in force, what is due for each pod done, new pods
+/// decided. A round in which something moved is followed by another one.
+///
+/// Thread: the loop's only.
+class Rounds {
+ public:
+  Rounds(const Parts& parts, Helpers helpers);
+
+  /// Something happened: all pods are to be looked at (once more).
+  void Begin() { again_ = true; }
+  /// Goes on with rounds. False: there is more to do, but the clock reached `until`; one pod is done at least, and what
+  /// was done is not done again. Agenda has what is due later when it returns true.
+  bool Work(os::MonoTime now, os::MonoTime until);
+  /// There is more to do at once.
+  bool working() const { return again_ || phase_ != Phase::kNone; }
+
+  Manifests& manifests() { return manifests_; }
+  const Manifests& manifests() const { return manifests_; }
+  Intake& intake() { return intake_; }
+  Leaving& leaving() { return leaving_; }
+
+ private:
+  enum class Phase { kNone, kDriving, kAdmitting };
+  using Moved = std::pair<std::uint64_t, std::size_t>;  // the ledger's revision, number of pods
+
+  Moved Count() const { return {parts_.keeper.ledger().revision, parts_.pods.size()}; }
+  void StartRound(os::MonoTime now);
+  bool DriveAll(os::MonoTime now, os::MonoTime until);
+  bool AdmitAll(os::MonoTime now, os::MonoTime until);
+  void EndRound();
+
+  Parts parts_;
+  Helpers helpers_;
+  Manifests manifests_;
+  Intake intake_;
+  Admission admission_;
+  Driver driver_;
+  Leaving leaving_;
+
+  bool again_ = false;
+  Phase phase_ = Phase::kNone;
+  Moved before_;                  // at the round's begin
+  int rounds_ = 0;                // in a row in which something moved
+  std::string done_;              // kDriving: uid of the last pod that is done; "": none is
+  std::deque<std::string> wait_;  // kAdmitting: uids of those to decide
+};
+
+}  // namespace berth::pods
+
+#endif  // BERTH_PODS_ROUNDS_H_

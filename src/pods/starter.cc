@@ -1,0 +1,101 @@
+#include "pods/starter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "cgroup/oom_score.h"
+#include "pods/notes.h"
+#include "pods/volumes.h"
+#include "runtime/env.h"
+
+namespace berth::pods {
+namespace {
+
+constexpr os::Millis kBriefly{100};  // leftovers may take that long to die
+constexpr os::Millis kLookAgain{10};
+
+}  // namespace
+
+FoundContainer FindContainer(const Pod& pod, std::string_view name) {
+  FoundContainer out;
+  ForEachContainer(pod, [&](const Container& container, ContainerKind kind) {
+    if (container.name == name) out = {&container, kind};
+  });
+  return out;
+}
+
+Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundContainer& found, int attempt) const {
+  const PodOptions& options = parts_.options;
+  runtime::StartRequest request;
+  BERTH_TRY(runtime::Environment env, runtime::ResolveEnv(pod, *found.container, {.node_name = options.node_name}));
+  request.pod_uid = pod.uid;
+  request.pod_namespace = pod.namespace_;
+  request.pod_name = pod.name;
+  BERTH_TRY(request.container, runtime::ExpandCommand(*found.container, env));
+  request.env = std::move(env);
+  request.attempt = attempt;
+  request.grace = std::chrono::seconds(std::clamp<std::int64_t>(pod.termination_grace_s, 0, runtime::kLongestGraceS));
+  request.oom_score_adj = cgroup::OomScoreAdj(pod, *found.container, parts_.keeper.node().machine().memory);
+  request.log_path = fmt::format("{}/{}/{}.log", parts_.LogFolder(pod), found.container->name, attempt);
+  request.log_max_bytes = options.log_max_bytes;
+  request.log_max_files = options.log_max_files;
+  request.kind = found.kind;
+  return request;
+}
+
+Result<std::optional<runtime::ContainerStatus>> Starter::Start(ManagedPod& managed, const FoundContainer& found,
+                                                               int attempt, os::MonoTime now) {
+  const Pod& pod = managed.pod;
+  const Container& container = *found.container;
+  BERTH_TRY(runtime::StartRequest request, RequestFor(pod, found, attempt));
+  if (!parts_.options.notes.empty())
+    BERTH_RETURN_IF_ERROR(NotePod(parts_.options.notes, {.uid = pod.uid, .log_folder = parts_.LogFolder(pod)}));
+  if (parts_.runtime.makes_groups()) {
+    BERTH_RETURN_IF_ERROR(FillPlace(pod, container, request));
+    BERTH_TRY(runtime::ContainerStatus status, parts_.runtime.Start(request));
+    return status;
+  }
+  BERTH_TRY(const bool gone, KillLeftovers(managed, container.name, now));
+  if (!gone) return std::nullopt;
+  BERTH_TRY(request.cgroup, parts_.groups.pod_groups().MakeContainer(pod, container, parts_.keeper.ledger()));
+  auto started = parts_.runtime.Start(request);
+  parts_.groups.pod_groups().LetGo(pod, container.name);
+  if (!started) return std::unexpected(std::move(started).error());
+  return *std::move(started);
+}
+
+/// What an earlier attempt left behind, or somebody put there, does not go on beside the new one. False: it is dying.
+Result<bool> Starter::KillLeftovers(ManagedPod& managed, const std::string& container, os::MonoTime now) {
+  auto killed = parts_.groups.pod_groups().KillContainer(managed.pod, container);
+  if (!killed && killed.error().code == Code::kBusy) {
+    const auto [since, first] = managed.dying.try_emplace(container, now);
+    if (now - since->second < kBriefly) {
+      parts_.agenda.WakeAt(now + kLookAgain);
+      return false;
+    }
+  }
+  managed.dying.erase(container);
+  if (!killed) return std::unexpected(std::move(killed).error());
+  return true;
+}
+
+/// What a runtime that makes groups has to know.
+Result<void> Starter::FillPlace(const Pod& pod, const Container& container, runtime::StartRequest& request) {
+  runtime::Place& place = request.place;
+  BERTH_TRY(place.mounts, MountsOf(pod, container, parts_.options.volumes));
+  BERTH_TRY(place.pod_group, parts_.groups.pod_groups().MakePod(pod, parts_.keeper.ledger()));
+  BERTH_TRY(place.values, parts_.groups.pod_groups().ValuesNow(pod, container, parts_.keeper.ledger()));
+  place.v2 = parts_.groups.site().v2();
+  place.hostname = pod.hostname.empty() ? pod.name : pod.hostname;
+  place.log_folder = parts_.LogFolder(pod);
+  place.host_network = pod.host_network;
+  request.container.security = WithPodDefaults(container.security, pod.security);
+  ForEachContainer(pod, [&](const Container& other, ContainerKind) {
+    place.privileged_pod = place.privileged_pod || other.security.privileged.value_or(false);
+  });
+  return {};
+}
+
+}  // namespace berth::pods

@@ -1,0 +1,213 @@
+#include "takeover/adopt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "keeper/pool.h"
+#include "model/promises.h"
+#include "takeover/adopt_memory.h"
+
+namespace berth::takeover {
+namespace {
+
+bool KeepsCpuPool(const Ledger& empty) { return !empty.shared.empty(); }
+
+bool CpusFit(const engine::Node& node, const Ledger& empty, const Ledger& saved) {
+  if (saved.cpu_policy != empty.cpu_policy) return false;
+  const CpuSet taken = ExclusiveCpus(saved);
+  if (!KeepsCpuPool(empty)) return taken.IsSubsetOf(node.all_cpus()) && saved.shared.empty();
+  return saved.shared == empty.shared - taken && taken.IsSubsetOf(node.all_cpus());
+}
+
+/// The same nodes with the same totals; what is booked on them may differ.
+bool MemoryFits(const Ledger& empty, const Ledger& saved) {
+  if (saved.memory_policy != empty.memory_policy || saved.memory.size() != empty.memory.size()) return false;
+  return std::ranges::equal(saved.memory, empty.memory, [](const auto& a, const auto& b) {
+    const auto same_table = [](const auto& x, const auto& y) {
+      return x.first == y.first && x.second.total == y.second.total && x.second.allocatable == y.second.allocatable &&
+             x.second.system_reserved == y.second.system_reserved;
+    };
+    return a.first == b.first && std::ranges::equal(a.second.types, b.second.types, same_table);
+  });
+}
+
+/// Builds the new ledger, pod by pod.
+class Fitting {
+ public:
+  /// `empty`: node.EmptyLedger(). All must outlive it.
+  Fitting(const engine::Node& node, const Ledger& empty, const Ledger& saved, Since since)
+      : node_(node), empty_(empty), saved_(saved), since_(since), memory_(empty_.memory, saved.memory) {}
+
+  Adoption Run() {
+    out_.ledger = empty_;
+    out_.ledger.revision = saved_.revision;
+    out_.ledger.next_sequence = std::max<std::uint64_t>(1, saved_.next_sequence);
+    NotePolicies();
+    free_ = node_.all_cpus();
+    for (const PodEntry* entry : InOrderOfAdmission(saved_)) Keep(entry->first, entry->second);
+    if (KeepsCpuPool(empty_)) out_.ledger.shared = PoolOf(free_);
+    out_.ledger.memory = memory_.Counters();
+    NotePool();
+    if (out_.notes.empty()) Note("", "reserved CPUs or memory changed; all placements were kept");
+    return std::move(out_);
+  }
+
+ private:
+  void Note(std::string pod, std::string text) { out_.notes.push_back({std::move(pod), std::move(text)}); }
+
+  void NotePolicies() {
+    if (saved_.cpu_policy != empty_.cpu_policy)
+      Note("", fmt::format("CPU policy changed from {} to {}", saved_.cpu_policy, empty_.cpu_policy));
+    if (saved_.memory_policy != empty_.memory_policy)
+      Note("", fmt::format("memory policy changed from {} to {}", saved_.memory_policy, empty_.memory_policy));
+    for (const std::string& problem : Contradictions(saved_)) Note("", "the ledger contradicted itself: " + problem);
+  }
+
+  void NotePool() {
+    const CpuSet now = KeepsCpuPool(empty_) ? out_.ledger.shared : free_;
+    const CpuSet before = saved_.shared.empty() ? node_.all_cpus() - ExclusiveCpus(saved_) : saved_.shared;
+    if (now != before) Note("", fmt::format("the shared pool is now {} (was {})", FormatIds(now), FormatIds(before)));
+  }
+
+  /// What of `free` is shared: under strict reservation not the reserved CPUs.
+  CpuSet PoolOf(const CpuSet& free) const { return KeepsCpuPool(empty_) ? keeper::Shareable(node_, free) : free; }
+
+  void Keep(const std::string& uid, PodRecord pod) {
+    pod.uid = uid;
+    const CpuSet free_before = free_;
+    const auto devices_before = devices_;
+    const std::size_t memory_before = memory_.Mark();
+    const std::size_t notes_before = out_.notes.size();
+    lost_.clear();
+    PutInOrder(pod);
+    KeepCpus(pod);
+    KeepDevices(pod);
+    KeepMemory(pod);
+    if (since_ == Since::kSameBoot || lost_.empty()) {
+      out_.ledger.pods.insert_or_assign(pod.uid, std::move(pod));
+      return;
+    }
+    free_ = free_before;
+    devices_ = devices_before;
+    memory_.BackTo(memory_before);
+    out_.notes.resize(notes_before);
+    Note(FullName(pod), "does not run since the reboot and cannot keep all it had, so it is placed anew: " + lost_);
+  }
+
+  void Lose(const PodRecord& pod, const std::string& text) {
+    Note(FullName(pod), text);
+    lost_ += (lost_.empty() ? "" : "; ") + text;
+  }
+
+  /// Number and placements as a ledger promises them.
+  void PutInOrder(PodRecord& pod) {
+    if (pod.sequence >= out_.ledger.next_sequence || !numbers_.insert(pod.sequence).second) {
+      pod.sequence = out_.ledger.next_sequence++;
+      numbers_.insert(pod.sequence);
+    }
+    std::set<std::string> names;
+    std::erase_if(pod.placements, [&](const Placement& p) { return !names.insert(p.container).second; });
+    for (Placement& placement : pod.placements)
+      if (placement.cpus && placement.cpus->empty()) placement.cpus.reset();
+  }
+
+  void KeepCpus(PodRecord& pod) {
+    const CpuSet before = free_;
+    CpuSet beside;  // of containers of this pod that go on running when the next one starts
+    for (Placement& placement : pod.placements) {
+      if (!placement.cpus) continue;
+      const CpuSet had = *placement.cpus;
+      const CpuSet kept = (had & before) - beside;
+      const bool all_of_pool = (PoolOf(free_) - kept).empty();
+      if (kept == had && !all_of_pool) {
+        free_ -= kept;
+      } else if (kept.empty() || all_of_pool) {
+        Lose(pod, fmt::format("container {} loses its exclusive CPUs {} and moves to the shared pool: {}",
+                              placement.container, FormatIds(had), WhyNot(had, kept, before)));
+        placement.cpus.reset();
+      } else {
+        Lose(pod, fmt::format("container {} keeps only {} of its exclusive CPUs {}: {}", placement.container,
+                              FormatIds(kept), FormatIds(had), WhyNot(had, kept, before)));
+        placement.cpus = kept;
+        free_ -= kept;
+      }
+      if (placement.cpus && placement.kind != ContainerKind::kInit) beside |= *placement.cpus;
+    }
+    pod.reusable.cpus &= before - free_;
+  }
+
+  std::string WhyNot(const CpuSet& had, const CpuSet& kept, const CpuSet& before) const {
+    if (const CpuSet gone = had - node_.all_cpus(); !gone.empty())
+      return fmt::format("CPUs {} do not exist any more", FormatIds(gone));
+    if (const CpuSet others = had - before; !others.empty())
+      return fmt::format("CPUs {} are held by another pod", FormatIds(others));
+    if (kept != had) return fmt::format("CPUs {} are held by another container of the pod", FormatIds(had - kept));
+    return "the shared pool would be empty";
+  }
+
+  void KeepDevices(PodRecord& pod) {
+    std::set<std::pair<std::string, std::string>> own;
+    for (Placement& placement : pod.placements) {
+      for (DeviceAssignment& given : placement.devices) {
+        std::set<std::string> seen;
+        std::erase_if(given.ids, [&](const std::string& id) {
+          if (!seen.insert(id).second) return true;
+          if (!devices_.contains({given.resource, id})) {
+            own.emplace(given.resource, id);
+            return false;
+          }
+          Lose(pod,
+               fmt::format("container {} loses {} {}: another pod holds it", placement.container, given.resource, id));
+          return true;
+        });
+      }
+      std::erase_if(placement.devices, [](const DeviceAssignment& given) { return given.ids.empty(); });
+    }
+    devices_.merge(own);
+  }
+
+  void KeepMemory(PodRecord& pod) {
+    const bool had = std::ranges::any_of(pod.placements, [](const Placement& p) { return p.memory.has_value(); });
+    MemoryAdoption::Outcome outcome{false, "the memory policy was changed"};
+    if (saved_.memory_policy == empty_.memory_policy) {
+      outcome = memory_.Take(pod);
+    } else {
+      MemoryAdoption::Drop(pod);
+    }
+    if (!had || outcome.lost.empty()) return;
+    Lose(pod, (outcome.kept ? "keeps its memory bookings on the nodes that are left only: "
+                            : "keeps its memory nodes while it runs, but they are not booked any more: ") +
+                  outcome.lost);
+  }
+
+  const engine::Node& node_;
+  const Ledger& empty_;
+  const Ledger& saved_;
+  const Since since_;
+  MemoryAdoption memory_;
+  Adoption out_;
+  CpuSet free_;
+  std::set<std::uint64_t> numbers_;
+  std::set<std::pair<std::string, std::string>> devices_;  // resource, id
+  std::string lost_;                                       // by the pod in hand
+};
+
+}  // namespace
+
+Adoption Adopt(const engine::Node& node, const Ledger& saved, Since since) {
+  const Ledger empty = node.EmptyLedger();
+  const bool fits = MemoryFits(empty, saved) && CpusFit(node, empty, saved) && Contradictions(saved).empty();
+  Adoption out = fits ? Adoption{saved, {}} : Fitting(node, empty, saved, since).Run();
+  for (const auto& [uid, pod] : out.ledger.pods)
+    if (const CpuSet both = ExclusiveCpus(pod) & node.reserved_cpus(); !both.empty())
+      out.notes.push_back(
+          {FullName(pod), fmt::format("keeps CPUs {} until it ends, although they are reserved now", FormatIds(both))});
+  return out;
+}
+
+}  // namespace berth::takeover
