@@ -42,10 +42,12 @@ ResourceList Aggregate(const Pod& pod, ResourceList Resources::* side) {
   return total;
 }
 
+using QosAmounts = std::array<Quantity, kQosResources.size()>;
+
 /// Adds what is positive of cpu and memory.
-void AddQosResources(ResourceList& sum, const ResourceList& list) {
-  for (const std::string_view name : kQosResources)
-    if (const auto it = list.find(name); it != list.end() && it->second.Sign() > 0) sum[it->first] += it->second;
+void AddQosResources(QosAmounts& sum, const ResourceList& list) {
+  for (std::size_t i = 0; i < kQosResources.size(); ++i)
+    if (const auto it = list.find(kQosResources[i]); it != list.end() && it->second.Sign() > 0) sum[i] += it->second;
 }
 
 bool HasAllQosResources(const ResourceList& list) {
@@ -57,15 +59,16 @@ bool HasAllQosResources(const ResourceList& list) {
 
 /// Positive cpu and memory of what decides the class; `limited`: each part of it has a limit for both.
 struct QosInput {
-  Resources sum;
+  QosAmounts requests;
+  QosAmounts limits;
   bool limited = true;
 };
 
 QosInput QosInputOf(const Pod& pod) {
   QosInput out;
   const auto consider = [&](const Resources& resources) {
-    AddQosResources(out.sum.requests, resources.requests);
-    AddQosResources(out.sum.limits, resources.limits);
+    AddQosResources(out.requests, resources.requests);
+    AddQosResources(out.limits, resources.limits);
     out.limited = out.limited && HasAllQosResources(resources.limits);
   };
   if (pod.resources) {
@@ -110,8 +113,8 @@ std::string FullName(const Pod& pod) { return pod.namespace_ + "/" + pod.name; }
 QosClass QosOf(const Pod& pod) {
   if (pod.status_qos) return *pod.status_qos;
   const QosInput in = QosInputOf(pod);
-  if (in.sum.requests.empty() && in.sum.limits.empty()) return QosClass::kBestEffort;
-  return in.limited && in.sum.requests == in.sum.limits ? QosClass::kGuaranteed : QosClass::kBurstable;
+  if (in.requests == QosAmounts() && in.limits == QosAmounts()) return QosClass::kBestEffort;
+  return in.limited && in.requests == in.limits ? QosClass::kGuaranteed : QosClass::kBurstable;
 }
 
 ResourceList PodRequests(const Pod& pod) {

@@ -200,7 +200,7 @@ RecordedNode::Step RecordedNode::Add(const Pod& pod, Trace* trace, const DeviceW
   engine::Admission admission(node_, ledger_, pod, inputs_, engine::DecisionLog(trace), habits_.get());
   std::optional<Reject> reject = admission.Run();
   if (reject) habits_->AddLeaks(admission.books());
-  LedgerDelta delta = admission.Delta();
+  LedgerDelta delta = admission.TakeDelta();
   for (const Placement& placement : delta.put->placements)
     if (!placement.devices.empty()) habits_->last_with_devices = placement;
   if (const auto& given = habits_->last_with_devices) WriteDeviceCheckpoint(pod, *given);

@@ -23,18 +23,24 @@ TopologyHint ToHint(const NodeIndex& nodes, const MaskHint& hint) {
 
 /// Which sets of nodes a resource prefers, in words.
 std::string PreferredText(const NodeIndex& nodes, const HintList& list) {
-  const ListedHints listed = ListHints(list);
-  if (!listed.complete)
+  const ListedHints preferred = ListPreferredHints(list);
+  if (!preferred.complete)
     return "prefers " + Counted(list.family->preferred_count, "node") + " of " +
            NodesText(nodes, list.family->family.universe);
   std::string where;
-  for (const MaskHint& hint : listed.hints)
-    if (hint.preferred) where += (where.empty() ? "" : " or ") + NodesText(nodes, hint.mask);
+  for (const MaskHint& hint : preferred.hints) where += (where.empty() ? "" : " or ") + NodesText(nodes, hint.mask);
   return where.empty() ? "no set of nodes is preferred" : "prefers " + where;
 }
 
-void Append(std::vector<HintList>& lists, std::vector<HintList> more) {
-  std::move(more.begin(), more.end(), std::back_inserter(lists));
+/// What all managers say: devices first, as in the kubelet.
+std::vector<HintList> HintsOf(PodBooks& books, int cpus, const std::vector<MemoryNeed>& memory,
+                              const std::vector<DeviceNeed>& devices, bool reuse_devices) {
+  std::vector<HintList> out;
+  out.reserve(devices.size() + 2);
+  AddDeviceHints(books, devices, reuse_devices, out);
+  if (cpus > 0) out.push_back(CpuHints(books, cpus));
+  if (!memory.empty()) out.push_back(MemoryHints(books, memory));
+  return out;
 }
 
 }  // namespace
@@ -78,10 +84,8 @@ std::optional<Reject> Admission::RunUnaligned() {
 std::optional<Reject> Admission::RunContainerScope() {
   for (const ContainerDemand& c : demand_.containers) {
     if (keeper_ != nullptr) keeper_->BeforeHints(books_);
-    std::vector<HintList> lists = DeviceHints(books_, c.devices, true);
-    if (c.cpus > 0) lists.push_back(CpuHints(books_, c.cpus));
-    Append(lists, MemoryHints(books_, c.memory));
-    const Merged merged = tables_.aligner.Merge(lists);
+    const std::vector<HintList> lists = HintsOf(books_, c.cpus, c.memory, c.devices, true);
+    const Merged merged = tables_.aligner.Merge(lists, static_cast<bool>(log_));
     if (log_) log_.AddHints(tables_.nodes, c.container->name, lists, merged);
     if (!merged.admit) return Misaligned(c.container->name, c.cpus, c.memory, c.devices, lists);
     if (auto reject = Place(c, merged.hint)) return reject;
@@ -91,10 +95,8 @@ std::optional<Reject> Admission::RunContainerScope() {
 
 std::optional<Reject> Admission::RunPodScope() {
   if (keeper_ != nullptr) keeper_->BeforeHints(books_);
-  std::vector<HintList> lists = DeviceHints(books_, demand_.devices, false);
-  if (demand_.cpus > 0) lists.push_back(CpuHints(books_, demand_.cpus));
-  Append(lists, MemoryHints(books_, demand_.memory));
-  const Merged merged = tables_.aligner.Merge(lists);
+  const std::vector<HintList> lists = HintsOf(books_, demand_.cpus, demand_.memory, demand_.devices, false);
+  const Merged merged = tables_.aligner.Merge(lists, static_cast<bool>(log_));
   if (log_) log_.AddHints(tables_.nodes, "", lists, merged);
   if (!merged.admit) return Misaligned("", demand_.cpus, demand_.memory, demand_.devices, lists);
   for (const ContainerDemand& c : demand_.containers)
@@ -161,11 +163,11 @@ void Admission::LogDemand() const {
                                           : "runs in the shared pool: no whole number of CPUs"));
 }
 
-LedgerDelta Admission::Delta() const {
+LedgerDelta Admission::TakeDelta() {
   LedgerDelta out;
-  out.shared = books_.shared;
+  out.shared = std::move(books_.shared);
   out.memory = books_.memory.Changed();
-  out.put = books_.record;
+  out.put = std::move(books_.record);
   for (const ReusableMemory& entry : books_.reusable_memory)
     if (entry.bytes > 0)
       out.put->reusable.memory[{tables_.nodes.ToNodes(entry.nodes), entry.type}] = Bytes{entry.bytes};

@@ -25,9 +25,9 @@ class Admission {
   /// nullopt: every container is placed.
   std::optional<Reject> Run();
 
-  /// What has been taken so far. Valid after Run, whatever it said.
-  LedgerDelta Delta() const;
-  const PodBooks& books() const { return books_; }
+  PodBooks& books() { return books_; }
+  /// What has been taken so far, after Run, whatever it said. Once: it is moved out of the books.
+  LedgerDelta TakeDelta();
 
  private:
   std::optional<Reject> RunUnaligned();

@@ -156,10 +156,13 @@ void Check(PodBooks& books, const PodDemand& demand, const std::string& where) {
   const Mask all = books.tables->nodes.all();
   for (const ContainerDemand& c : demand.containers) {
     ASSERT_EQ(Written(CpuHints(books, c.cpus), all), c.cpus > 0 ? CpuTwin(books, c.cpus) : HintSet()) << where;
-    for (const HintList& list : MemoryHints(books, c.memory))
-      ASSERT_EQ(Written(list, all), MemoryTwin(books, c.memory)) << where;
+    if (!c.memory.empty()) {
+      ASSERT_EQ(Written(MemoryHints(books, c.memory), all), MemoryTwin(books, c.memory)) << where;
+    }
     for (const bool reuse : {false, true}) {
-      for (const HintList& list : DeviceHints(books, c.devices, reuse)) {
+      std::vector<HintList> lists;
+      AddDeviceHints(books, c.devices, reuse, lists);
+      for (const HintList& list : lists) {
         const DevicePool& pool = *books.devices.Find(list.resources.front());
         std::int64_t usable = 0;
         for (std::size_t i = 0; i < pool.devices.size(); ++i)

@@ -1,8 +1,11 @@
 #include "engine/admission/node_fit.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/admission/shortage.h"
@@ -17,11 +20,21 @@ std::int64_t Amount(std::string_view resource, const Quantity& quantity) {
   return resource == "cpu" ? quantity.MilliValue() : quantity.Value();
 }
 
-std::int64_t UsedBy(const Ledger& ledger, std::string_view resource) {
-  Quantity sum;
-  for (const auto& [uid, pod] : ledger.pods)
-    if (const auto it = pod.requests.find(resource); it != pod.requests.end()) sum += it->second;
-  return Amount(resource, sum);
+/// What all pods of the ledger ask of each resource of `requests`, by its position there. Both lists are sorted by
+/// name.
+std::vector<Quantity> UsedOf(const ResourceList& requests, const Ledger& ledger) {
+  std::vector<Quantity> out(requests.size());
+  for (const auto& [uid, pod] : ledger.pods) {
+    auto theirs = pod.requests.begin();
+    std::size_t position = 0;
+    for (auto asked = requests.begin(); asked != requests.end() && theirs != pod.requests.end();) {
+      const int order = asked->first.compare(theirs->first);
+      if (order == 0) out[position] += theirs->second;
+      if (order >= 0) ++theirs;
+      if (order <= 0) ++asked, ++position;
+    }
+  }
+  return out;
 }
 
 /// nullopt: the node does not know the resource, which is then nobody's concern.
@@ -55,30 +68,40 @@ Reject OutOf(const std::string& resource, std::int64_t requested, std::int64_t u
   return out;
 }
 
-std::vector<std::string> InKubeletOrder(const ResourceList& requests) {
-  std::vector<std::string> out;
-  for (const char* first : {"cpu", "memory", "ephemeral-storage"})
-    if (requests.contains(first)) out.emplace_back(first);
-  for (const auto& [name, amount] : requests)
-    if (std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
-  return out;
+/// Calls visit(entry, position) in the kubelet's order until it returns false.
+template <class Visit>
+void InKubeletOrder(const ResourceList& requests, const Visit& visit) {
+  static constexpr std::array<std::string_view, 3> kFirst{"cpu", "memory", "ephemeral-storage"};
+  for (std::string_view first : kFirst)
+    if (const auto it = requests.find(first); it != requests.end())
+      if (!visit(*it, static_cast<std::size_t>(std::distance(requests.begin(), it)))) return;
+  std::size_t position = 0;
+  for (const auto& entry : requests) {
+    if (std::find(kFirst.begin(), kFirst.end(), entry.first) == kFirst.end() && !visit(entry, position)) return;
+    ++position;
+  }
 }
 
 }  // namespace
 
-std::optional<Reject> CheckNodeFit(PodBooks& books, const ResourceList& requests, const DecisionLog& log) {
+std::optional<Reject> CheckNodeFit(PodBooks& books, const DecisionLog& log) {
   const ResourceList& allocatable = books.tables->settings.allocatable;
   const auto pods = static_cast<std::int64_t>(books.ledger->pods.size());
   if (const auto it = allocatable.find("pods"); it != allocatable.end() && pods + 1 > it->second.Value())
     return OutOf("pods", 1, pods, it->second.Value(), log);
-  for (const std::string& resource : InKubeletOrder(requests)) {
-    const std::int64_t requested = Amount(resource, requests.find(resource)->second);
-    if (requested <= 0) continue;
-    const std::int64_t used = UsedBy(*books.ledger, resource);
+  const ResourceList& requests = books.record.requests;
+  const std::vector<Quantity> used_of = UsedOf(requests, *books.ledger);
+  std::optional<Reject> out;
+  InKubeletOrder(requests, [&](const auto& entry, std::size_t position) {
+    const auto& [resource, quantity] = entry;
+    const std::int64_t requested = Amount(resource, quantity);
+    if (requested <= 0) return true;
+    const std::int64_t used = Amount(resource, used_of[position]);
     const auto capacity = AllocatableOf(books, resource, used);
-    if (capacity && requested > *capacity - used) return OutOf(resource, requested, used, *capacity, log);
-  }
-  return std::nullopt;
+    if (capacity && requested > *capacity - used) out = OutOf(resource, requested, used, *capacity, log);
+    return !out;
+  });
+  return out;
 }
 
 // The kubelet hands out the last shared CPU under strict reservation and then starts shared containers without any

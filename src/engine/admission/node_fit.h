@@ -14,7 +14,7 @@ namespace berth::engine {
 
 /// The first resource that does not fit, in the kubelet's order (pods, cpu, memory, others by name) and words.
 /// nullopt: all fit. Resources the node does not know are passed over unless they are huge pages.
-std::optional<Reject> CheckNodeFit(PodBooks& books, const ResourceList& requests, const DecisionLog& log);
+std::optional<Reject> CheckNodeFit(PodBooks& books, const DecisionLog& log);
 
 /// A pod may not take the last CPU of the shared pool. nullopt: it has not.
 std::optional<Reject> CheckSharedPool(const PodBooks& books, const DecisionLog& log);

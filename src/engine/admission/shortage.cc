@@ -201,8 +201,9 @@ Stock DeviceStock(const PodBooks& books, const DevicePool& pool, const DeviceNee
 std::vector<Shortage> ShortagesOf(PodBooks& books, const Request& request) {
   std::vector<Stock> stocks;
   if (request.cpus > 0) stocks.push_back(CpuStock(books, request.cpus, !request.container.empty()));
+  bool types_fit = true;  // each type of memory alone
   for (const MemoryNeed& need : *request.memory)
-    if (auto stock = MemoryStock(books, need)) stocks.push_back(*std::move(stock));
+    if (auto stock = MemoryStock(books, need)) stocks.push_back(*std::move(stock)), types_fit = false;
   for (const DeviceNeed& need : *request.devices)
     if (const DevicePool* pool = books.devices.Find(need.resource)) stocks.push_back(DeviceStock(books, *pool, need));
   std::vector<Shortage> out;
@@ -213,7 +214,8 @@ std::vector<Shortage> ShortagesOf(PodBooks& books, const Request& request) {
       out.push_back(std::move(shortage));
     }
   }
-  if (!memory_is_short)
+  const bool fits = types_fit && request.memory->size() == 1;
+  if (!memory_is_short && !fits)
     for (Shortage& shortage : ShortTogether(books, *request.memory)) out.push_back(std::move(shortage));
   for (Shortage& shortage : out) shortage.container = request.container;
   return out;

@@ -7,7 +7,7 @@
 
 namespace berth::engine {
 
-Merged Aligner::Merge(const std::vector<HintList>& lists) const {
+Merged Aligner::Merge(const std::vector<HintList>& lists, bool hint_of_refused) const {
   Merged out;
   if (policy_ == TopologyPolicy::kNone) return {{{}, true, false}, true, "policy none aligns nothing"};
   const bool single = policy_ == TopologyPolicy::kSingleNumaNode;
@@ -21,7 +21,7 @@ Merged Aligner::Merge(const std::vector<HintList>& lists) const {
     out.hint = {*found.mask, false, true};
     out.rule = closest_ ? "all resources prefer the same nodes; the fewest and closest won"
                         : "all resources prefer the same nodes; the fewest, lowest won";
-  } else if (!single) {
+  } else if (!single && (hint_of_refused || policy_ == TopologyPolicy::kBestEffort)) {
     // With sets of one node only, a result that is not preferred has no node at all.
     found = BestReachable(lists, all_, fitness);
     out.exact = out.exact && found.exact;

@@ -33,7 +33,9 @@ class Aligner {
         distances_(closest_ ? nodes : 0, distances) {}
 
   TopologyPolicy policy() const { return policy_; }
-  Merged Merge(const std::vector<HintList>& lists) const;
+  /// `hint_of_refused`: also works out the hint where the policy refuses it, which only the reasons need; else it is
+  /// all nodes then.
+  Merged Merge(const std::vector<HintList>& lists, bool hint_of_refused = true) const;
 
  private:
   Mask all_;

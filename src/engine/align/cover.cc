@@ -1,5 +1,6 @@
 #include "engine/align/cover.h"
 
+#include <algorithm>
 #include <functional>
 
 namespace berth::engine {
@@ -10,13 +11,37 @@ constexpr double kWhole = 1 << 30;
 
 }  // namespace
 
-Cover::Cover(const Request& request, Steps& steps) : request_(request), steps_(steps) {
-  request.allowed.ForEach([&](std::size_t node) { nodes_.push_back(node); });
+Cover::Cover(const Request& request, Steps& steps) : request_(request), steps_(steps) {}
+
+void Cover::Prepare() {
+  if (prepared_) return;
+  prepared_ = true;
+  nodes_.reserve(static_cast<std::size_t>(request_.allowed.Count()));
+  request_.allowed.ForEach([&](std::size_t node) { nodes_.push_back(node); });
   kinds_ = KindsOf(nodes_.size(), [&](std::size_t a, std::size_t b) { return SameKind(nodes_[a], nodes_[b]); });
   taken_.resize(nodes_.size());
+  musts_.reserve(nodes_.size() + 1);
   musts_.push_back(0);
-  for (std::size_t node : nodes_) musts_.push_back(musts_.back() + (request.must.Has(node) ? 1 : 0));
+  for (std::size_t node : nodes_) musts_.push_back(musts_.back() + (request_.must.Has(node) ? 1 : 0));
   FillBest();
+}
+
+bool Cover::Meets(const Mask& mask) const {
+  return std::all_of(request_.needs.begin(), request_.needs.end(),
+                     [&](const Need* need) { return need->Of(mask) >= need->amount; });
+}
+
+// Most questions are answered by a single node, which takes no tables to find.
+std::optional<Mask> Cover::Single() const {
+  Closest closest(request_.distances, request_.allowed);
+  bool done = false;
+  request_.allowed.ForEach([&](std::size_t node) {
+    const Mask mask = Mask::Of(node);
+    if (done || !request_.must.Within(mask) || !Meets(mask)) return;
+    done = Leaf(mask, closest);
+  });
+  if (!closest.found()) return std::nullopt;
+  return closest.best();
 }
 
 bool Cover::SameKind(std::size_t a, std::size_t b) const {
@@ -94,15 +119,15 @@ void Cover::GiveBack(std::size_t position) {
   }
 }
 
-bool Cover::Leaf(Closest& closest) {
-  if (request_.touch != nullptr && request_.touch->Touched(mask_) != request_.touch->wanted) return false;
-  return closest.Offer(mask_);
+bool Cover::Leaf(const Mask& mask, Closest& closest) const {
+  if (request_.touch != nullptr && request_.touch->Touched(mask) != request_.touch->wanted) return false;
+  return closest.Offer(mask);
 }
 
 bool Cover::Walk(std::size_t n, int left, Closest& closest) {
   if (!steps_.Take() || Hopeless(n, left) || closest.Hopeless(mask_, left)) return false;
   if (request_.touch != nullptr && request_.touch->Touched(mask_) > request_.touch->wanted) return false;
-  if (left == 0) return Leaf(closest);  // nothing is missing: that would be hopeless
+  if (left == 0) return Leaf(mask_, closest);  // nothing is missing: that would be hopeless
   const std::size_t position = n - 1;
   // Leaving this one out after an exchangeable, higher one was taken gives no numerically smallest set.
   if (!request_.must.Has(nodes_[position]) && taken_[kinds_[position]] == 0 && Walk(position, left, closest))
@@ -114,6 +139,10 @@ bool Cover::Walk(std::size_t n, int left, Closest& closest) {
 }
 
 std::optional<Mask> Cover::Exactly(int count) {
+  if (count < 1 || !request_.must.Within(request_.allowed)) return std::nullopt;
+  // With a bound on the steps the walk below counts them, for one node too.
+  if (count == 1 && !steps_.Bounded()) return Single();
+  Prepare();
   missing_.clear();
   missing_share_ = 0;
   for (const Need* need : request_.needs) {
@@ -121,14 +150,13 @@ std::optional<Mask> Cover::Exactly(int count) {
     if (need->amount > 0) missing_share_ += static_cast<std::int64_t>(kWhole);
   }
   Closest closest(request_.distances, request_.allowed);
-  if (count < 1 || !request_.must.Within(request_.allowed)) return std::nullopt;
   Walk(nodes_.size(), count, closest);
   if (!closest.found()) return std::nullopt;
   return closest.best();
 }
 
 std::optional<Mask> Cover::Fewest(int least) {
-  for (int count = std::max(1, least); count <= static_cast<int>(nodes_.size()); ++count) {
+  for (int count = std::max(1, least); count <= request_.allowed.Count(); ++count) {
     if (auto found = Exactly(count)) return found;
     if (steps_.Exceeded()) break;
   }
@@ -136,17 +164,15 @@ std::optional<Mask> Cover::Fewest(int least) {
 }
 
 std::optional<Mask> Cover::Shrunk(int least) const {
-  const auto enough = [&](const Mask& mask) {
-    return std::all_of(request_.needs.begin(), request_.needs.end(),
-                       [&](const Need* need) { return need->Of(mask) >= need->amount; });
-  };
   Mask mask = request_.allowed;
-  if (mask.Count() < std::max(1, least) || !request_.must.Within(mask) || !enough(mask)) return std::nullopt;
-  for (std::size_t n = nodes_.size(); n-- > 0 && mask.Count() > std::max(1, least);) {
-    if (request_.must.Has(nodes_[n])) continue;
+  if (mask.Count() < std::max(1, least) || !request_.must.Within(mask) || !Meets(mask)) return std::nullopt;
+  std::vector<std::size_t> nodes;
+  mask.ForEach([&](std::size_t node) { nodes.push_back(node); });
+  for (std::size_t n = nodes.size(); n-- > 0 && mask.Count() > std::max(1, least);) {
+    if (request_.must.Has(nodes[n])) continue;
     Mask fewer = mask;
-    fewer.Drop(nodes_[n]);
-    if (enough(fewer)) mask = fewer;
+    fewer.Drop(nodes[n]);
+    if (Meets(fewer)) mask = fewer;
   }
   return mask;
 }

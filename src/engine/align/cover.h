@@ -48,9 +48,12 @@ class Cover {
   std::optional<Mask> Shrunk(int least) const;
 
  private:
+  std::optional<Mask> Single() const;
+  bool Meets(const Mask& mask) const;
+  void Prepare();
   bool Hopeless(std::size_t n, int left) const;
   bool Walk(std::size_t n, int left, Closest& closest);
-  bool Leaf(Closest& closest);
+  bool Leaf(const Mask& mask, Closest& closest) const;
   void Take(std::size_t position);
   void GiveBack(std::size_t position);
   bool SameKind(std::size_t a, std::size_t b) const;
@@ -62,6 +65,7 @@ class Cover {
 
   const Request& request_;
   Steps& steps_;
+  bool prepared_ = false;  // the tables below are filled
   std::vector<std::size_t> nodes_;
   std::vector<std::int64_t> best_;     // [need][n][k]: at most what k of the first n nodes have together
   std::vector<std::size_t> kinds_;     // by position

@@ -56,6 +56,8 @@ struct ListedHints {
       true;  ///< false: the family has too many nodes to list its sets; the narrowest, lowest one stands for it
 };
 ListedHints ListHints(const HintList& list);
+/// Of these only the preferred ones. None when `complete` is false.
+ListedHints ListPreferredHints(const HintList& list);
 
 }  // namespace berth::engine
 

@@ -27,6 +27,7 @@ class Steps {
   /// False: give up.
   bool Take() { return ++used_ <= most_; }
   bool Exceeded() const { return used_ > most_; }
+  bool Bounded() const { return most_ < std::numeric_limits<std::int64_t>::max(); }
   std::int64_t used() const { return used_; }
 
  private:

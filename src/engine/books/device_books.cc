@@ -38,9 +38,11 @@ DevicePool DeviceBooks::Open(std::string_view resource) const {
   const auto known = inputs_->devices.find(resource);
   if (known != inputs_->devices.end()) {
     out.registered = true;
+    out.devices.reserve(known->second.size());
     for (const Device& device : known->second) out.devices.push_back(&device);
   }
   std::sort(out.devices.begin(), out.devices.end(), [](const Device* a, const Device* b) { return a->id < b->id; });
+  out.nodes.reserve(out.devices.size());
   out.taken.resize(out.devices.size());
   out.reusable.resize(out.devices.size());
   for (const Device* device : out.devices) {

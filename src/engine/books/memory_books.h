@@ -23,7 +23,7 @@ class MemoryBooks {
   const MemoryLayout& layout() const { return *layout_; }
   const MemoryTable& Table(std::size_t node, std::size_t type) const { return tables_[layout_->Slot(node, type)]; }
   int Assignments(std::size_t node) const { return assignments_[node]; }
-  Mask Cells(std::size_t node) const { return cells_[node]; }
+  const Mask& Cells(std::size_t node) const { return cells_[node]; }
 
   /// Books `bytes` of a type on a group, lowest node first, and ties the nodes together. A type of nullopt (no node has
   /// it) only counts the assignment.

@@ -63,6 +63,7 @@ Result<CpuSet> Choose(const PodBooks& books, int num, const MaskHint& hint) {
     TakeRequest request = RequestFor(tables, std::move(aligned), part);
     request.also_free = allocatable | books.may_complete_cores;
     BERTH_TRY(result, TakeCpus(tables.topology, request));
+    if (part == num) return result;
   }
   TakeRequest request = RequestFor(tables, allocatable - result, num - result.Count());
   request.also_free = books.may_complete_cores - result;

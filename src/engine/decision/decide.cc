@@ -34,12 +34,9 @@ Decision DecideLogged(const Node& node, const Ledger& ledger, const Pod& pod, co
   Admission admission(node, ledger, pod, inputs, log);
   if (auto reject = admission.Run()) return *std::move(reject);
   if (auto reject = CheckSharedPool(admission.books(), log)) return *std::move(reject);
-  LedgerDelta delta = admission.Delta();
-  if (node.options().node_fit) {
-    PodBooks books(node.tables(), ledger, inputs);
-    if (auto reject = CheckNodeFit(books, delta.put->requests, log)) return *std::move(reject);
-  }
-  return Admit{std::move(delta)};
+  if (node.options().node_fit)
+    if (auto reject = CheckNodeFit(admission.books(), log)) return *std::move(reject);
+  return Admit{admission.TakeDelta()};
 }
 
 }  // namespace berth::engine

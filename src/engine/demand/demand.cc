@@ -33,6 +33,7 @@ int WholeCpus(const Container& container) {
 
 std::vector<MemoryNeed> MemoryOf(const Container& container) {
   std::vector<MemoryNeed> out;
+  out.reserve(container.resources.requests.size());
   for (const auto& [name, amount] : container.resources.requests)
     if (IsMemoryType(name)) out.push_back({name, std::clamp<std::int64_t>(amount.Value(), 0, kMostBytes)});
   return out;
@@ -40,6 +41,7 @@ std::vector<MemoryNeed> MemoryOf(const Container& container) {
 
 std::vector<DeviceNeed> DevicesOf(const ResourceList& limits) {
   std::vector<DeviceNeed> out;
+  out.reserve(limits.size());
   for (const auto& [name, amount] : limits)
     if (!IsNativeResource(name)) out.push_back({name, std::max<std::int64_t>(amount.Value(), 0)});
   return out;
@@ -86,6 +88,7 @@ PodDemand DemandOf(const NodeTables& tables, const Pod& pod) {
   PodDemand out;
   out.qos = QosOf(pod);
   const bool managed = out.qos == QosClass::kGuaranteed && !HasPodLevelResources(pod);
+  out.containers.reserve(pod.init_containers.size() + pod.containers.size());
   ForEachContainer(pod, [&](const Container& container, ContainerKind kind) {
     ContainerDemand& c = out.containers.emplace_back();
     c.container = &container;

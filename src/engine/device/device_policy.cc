@@ -167,8 +167,7 @@ HintFamily SetsFor(const DevicePool& pool, std::int64_t request, bool reuse, std
 
 }  // namespace
 
-std::vector<HintList> DeviceHints(PodBooks& books, const std::vector<DeviceNeed>& needs, bool reuse) {
-  std::vector<HintList> out;
+void AddDeviceHints(PodBooks& books, const std::vector<DeviceNeed>& needs, bool reuse, std::vector<HintList>& out) {
   for (const DeviceNeed& need : needs) {
     const DevicePool* pool = books.devices.Find(need.resource);
     if (pool == nullptr) continue;
@@ -183,7 +182,6 @@ std::vector<HintList> DeviceHints(PodBooks& books, const std::vector<DeviceNeed>
     HintFamily sets = SetsFor(*pool, need.count, reuse, books.tables->nodes.size(), list.exact);
     if (!sets.family.Impossible()) list.family = std::move(sets);
   }
-  return out;
 }
 
 std::optional<Reject> AllocateDevices(PodBooks& books, const ContainerDemand& demand, const MaskHint& hint,

@@ -13,9 +13,9 @@
 
 namespace berth::engine {
 
-/// One list per resource that is a device resource here. `reuse`: devices left by init containers count (container
+/// Adds one list per resource that is a device resource here. `reuse`: devices left by init containers count (container
 /// scope; the kubelet leaves them out in pod scope).
-std::vector<HintList> DeviceHints(PodBooks& books, const std::vector<DeviceNeed>& needs, bool reuse);
+void AddDeviceHints(PodBooks& books, const std::vector<DeviceNeed>& needs, bool reuse, std::vector<HintList>& out);
 
 /// Gives the container its devices and puts them into `placement`. nullopt: done (or nothing asked).
 std::optional<Reject> AllocateDevices(PodBooks& books, const ContainerDemand& demand, const MaskHint& hint,

@@ -29,6 +29,7 @@ MemoryFit::MemoryFit(const PodBooks& books, const std::vector<MemoryNeed>& needs
       allocatable_(Gather(books, needs, &MemoryTable::allocatable)),
       free_(Gather(books, needs, &MemoryTable::free)),
       all_(books.tables->nodes.all()) {
+  particular_.reserve(2 * books.tables->nodes.size() + books.reusable_memory.size());
   for (std::size_t node = 0; node < books.tables->nodes.size(); ++node) {
     particular_.push_back(Mask::Of(node));
     if (books.memory.Assignments(node) == 0) {
@@ -63,12 +64,21 @@ std::optional<Mask> MemoryFit::Narrowest(const std::vector<Need>& needs, const M
   return cover.Shrunk(std::max(least, required.Count()));
 }
 
-bool MemoryFit::Violates(const Mask& mask) const {
+bool MemoryFit::Free(const PodBooks& books, const std::vector<MemoryNeed>& needs, const Mask& mask) {
+  return std::all_of(needs.begin(), needs.end(), [&](const MemoryNeed& need) {
+    const auto type = books.memory.layout().Find(need.type);
+    std::int64_t free = 0;
+    if (type) mask.ForEach([&](std::size_t node) { free += books.memory.Table(node, *type).free.v; });
+    return free >= need.bytes;
+  });
+}
+
+bool MemoryFit::Violates(const PodBooks& books, const Mask& mask) {
   if (mask.Count() < 2) return false;
   bool violates = false;
   mask.ForEach([&](std::size_t node) {
-    const Mask& cells = books_.memory.Cells(node);
-    if (books_.memory.Assignments(node) > 0 && (cells.Count() == 1 || cells != mask)) violates = true;
+    const Mask& cells = books.memory.Cells(node);
+    if (books.memory.Assignments(node) > 0 && (cells.Count() == 1 || cells != mask)) violates = true;
   });
   return violates;
 }
@@ -80,7 +90,7 @@ bool MemoryFit::FreeWithReuse(const Mask& mask) const {
 }
 
 bool MemoryFit::Admissible(const Mask& mask) const {
-  if (mask.empty() || !Enough(allocatable_, mask) || Violates(mask)) return false;
+  if (mask.empty() || !Enough(allocatable_, mask) || Violates(books_, mask)) return false;
   if (mask.Count() == 1 && books_.memory.Cells(mask.First()).Count() > 1) return false;
   return FreeWithReuse(mask);
 }

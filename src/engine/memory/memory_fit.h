@@ -22,11 +22,11 @@ class MemoryFit {
   /// The best of them that holds all of `required`: preferred before not, then the narrowest.
   std::optional<MaskHint> Best(const Mask& required) const;
   /// Free memory of the set is enough, without what init containers left.
-  bool Free(const Mask& mask) const { return Enough(free_, mask); }
+  static bool Free(const PodBooks& books, const std::vector<MemoryNeed>& needs, const Mask& mask);
   /// Nodes of the narrowest set that would do if nothing were taken; all nodes if none would.
   int narrowest() const { return narrowest_; }
   /// A set of several nodes that would tie in a node which is in use alone or in another group.
-  bool Violates(const Mask& mask) const;
+  static bool Violates(const PodBooks& books, const Mask& mask);
   /// False: a search among many different nodes ended at its limit (docs/design/alignment.md).
   bool exact() const { return exact_; }
 

@@ -20,22 +20,25 @@ struct Target {
 
 Target NoTarget(std::string_view error) { return {{}, std::string(kPrefix) + std::string(error)}; }
 
-Target ChooseNodes(const MemoryFit& fit, const MaskHint& hint) {
+Target ChooseNodes(const PodBooks& books, const std::vector<MemoryNeed>& needs, const MaskHint& hint) {
   MaskHint best = hint;
-  if (hint.any) {
-    const auto found = fit.Best({});
-    if (!found)
-      return NoTarget("failed to get the default NUMA affinity, no NUMA nodes with enough memory is available");
-    if (hint.preferred && !found->preferred) return NoTarget("failed to find the default preferred hint");
-    best = *found;
+  if (hint.any || !MemoryFit::Free(books, needs, hint.mask)) {
+    const MemoryFit fit(books, needs);
+    if (hint.any) {
+      const auto found = fit.Best({});
+      if (!found)
+        return NoTarget("failed to get the default NUMA affinity, no NUMA nodes with enough memory is available");
+      if (hint.preferred && !found->preferred) return NoTarget("failed to find the default preferred hint");
+      best = *found;
+    }
+    if (!MemoryFit::Free(books, needs, best.mask)) {
+      const auto wider = fit.Best(best.mask);
+      if (!wider) return NoTarget("failed to find NUMA nodes to extend the current topology hint");
+      if (best.preferred && !wider->preferred) return NoTarget("failed to find the extended preferred hint");
+      best = *wider;
+    }
   }
-  if (!fit.Free(best.mask)) {
-    const auto wider = fit.Best(best.mask);
-    if (!wider) return NoTarget("failed to find NUMA nodes to extend the current topology hint");
-    if (best.preferred && !wider->preferred) return NoTarget("failed to find the extended preferred hint");
-    best = *wider;
-  }
-  if (fit.Violates(best.mask)) return NoTarget("preferred hint violates NUMA node allocation");
+  if (MemoryFit::Violates(books, best.mask)) return NoTarget("preferred hint violates NUMA node allocation");
   return {best.mask, ""};
 }
 
@@ -77,11 +80,10 @@ std::string BookedText(const NodeIndex& nodes, Mask mask, const MemoryNeed& need
 
 }  // namespace
 
-std::vector<HintList> MemoryHints(const PodBooks& books, const std::vector<MemoryNeed>& needs) {
-  std::vector<HintList> out;
-  if (needs.empty()) return out;
-  HintList& list = out.emplace_back(MemoryFit(books, needs).All());
-  for (const MemoryNeed& need : needs) list.resources.push_back(need.type);
+HintList MemoryHints(const PodBooks& books, const std::vector<MemoryNeed>& needs) {
+  HintList out = MemoryFit(books, needs).All();
+  out.resources.reserve(needs.size());
+  for (const MemoryNeed& need : needs) out.resources.push_back(need.type);
   return out;
 }
 
@@ -89,7 +91,7 @@ std::optional<Reject> AllocateMemory(PodBooks& books, const ContainerDemand& dem
                                      Placement& placement, const DecisionLog& log) {
   if (demand.memory.empty()) return std::nullopt;
   const std::string& name = demand.container->name;
-  const Target target = ChooseNodes(MemoryFit(books, demand.memory), hint);
+  const Target target = ChooseNodes(books, demand.memory, hint);
   if (!target.error.empty()) return Unexpected(name, target.error);
   const NodeIndex& nodes = books.tables->nodes;
   const NodeSet group = nodes.ToNodes(target.mask);

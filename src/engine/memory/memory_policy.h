@@ -13,10 +13,10 @@
 
 namespace berth::engine {
 
-/// One list for all types, as they have the same sets; none without needs. Oddity: where no set of nodes fits, the
+/// One list for all types, as they have the same sets. Requires: some needs. Oddity: where no set of nodes fits, the
 /// kubelet says "no preference" instead of "impossible", so that such a pod passes the alignment and fails at
 /// allocation (rules/topology#hints); kept.
-std::vector<HintList> MemoryHints(const PodBooks& books, const std::vector<MemoryNeed>& needs);
+HintList MemoryHints(const PodBooks& books, const std::vector<MemoryNeed>& needs);
 
 /// Books the container's memory and puts the blocks into `placement`. nullopt: done (or nothing asked).
 std::optional<Reject> AllocateMemory(PodBooks& books, const ContainerDemand& demand, const MaskHint& hint,

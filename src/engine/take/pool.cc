@@ -19,6 +19,7 @@ std::vector<std::uint32_t> Pool::ByFree(Level level, const CpuSet& within) const
   };
   std::vector<bool> seen(topology_.units(level).size());
   std::vector<Key> keys;
+  keys.reserve(seen.size());
   for (CpuId cpu : free_& within) {
     const std::uint32_t index = topology_.IndexOf(cpu, level);
     if (seen[index]) continue;
@@ -75,6 +76,7 @@ bool Pool::LooksFree(Level level, std::uint32_t index) const {
 }
 
 void Pool::TakeFull(Level level) {
+  if (need_ < topology_.smallest(level)) return;
   std::vector<std::uint32_t> full = Order(level);
   std::erase_if(full, [&](std::uint32_t index) { return !LooksFree(level, index); });
   for (std::uint32_t index : full) {

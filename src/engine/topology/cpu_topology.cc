@@ -56,6 +56,8 @@ Result<CpuTopology> CpuTopology::Make(const Machine& machine) {
     out.index_[level].assign(Raw(places.rbegin()->first) + 1, 0);
     for (auto& [id, cpus] : by_id) {
       for (CpuId cpu : cpus) out.index_[level][Raw(cpu)] = static_cast<std::uint32_t>(out.units_[level].size());
+      const int count = cpus.Count();
+      out.smallest_[level] = out.units_[level].empty() ? count : std::min(out.smallest_[level], count);
       out.units_[level].push_back({id, std::move(cpus)});
     }
   }

@@ -33,6 +33,9 @@ class CpuTopology {
   /// Index of the unit of a CPU. Requires: cpus().Contains(cpu).
   std::uint32_t IndexOf(CpuId cpu, Level level) const { return index_[Slot(level)][Raw(cpu)]; }
 
+  /// CPUs of the smallest unit.
+  int smallest(Level level) const { return smallest_[Slot(level)]; }
+
   // The kubelet's totals and the averages it derives from them (0 when the divisor is 0).
   int num_cpus() const { return num_cpus_; }
   int num_sockets() const { return num_sockets_; }  ///< as /proc/cpuinfo says, not derived from the CPUs
@@ -50,6 +53,7 @@ class CpuTopology {
   CpuSet cpus_;
   std::array<std::vector<Unit>, kLevels> units_;
   std::array<std::vector<std::uint32_t>, kLevels> index_;  // [level][cpu id] -> unit index
+  std::array<int, kLevels> smallest_{};
   int num_cpus_ = 0;
   int num_sockets_ = 0;
   int num_cores_ = 0;

@@ -5,6 +5,7 @@
 #ifndef BERTH_ENGINE_TOPOLOGY_MASK_H_
 #define BERTH_ENGINE_TOPOLOGY_MASK_H_
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <compare>
@@ -32,27 +33,27 @@ class Mask {
   /// The first n positions.
   static constexpr Mask Low(std::size_t n) {
     Mask out;
-    for (std::size_t i = 0; i < kWords; ++i)
-      if (n >= 64 * (i + 1)) {
-        out.words_[i] = ~std::uint64_t{0};
-      } else if (n > 64 * i) {
-        out.words_[i] = (std::uint64_t{1} << (n - 64 * i)) - 1;
-      }
+    for (; 64 * out.used_ < n; ++out.used_) {
+      const std::size_t left = n - 64 * out.used_;
+      out.words_[out.used_] = left >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
+    }
     return out;
   }
 
-  constexpr void Add(std::size_t node) { words_[node / 64] |= std::uint64_t{1} << node % 64; }
+  constexpr void Add(std::size_t node) {
+    words_[node / 64] |= std::uint64_t{1} << node % 64;
+    used_ = std::max(used_, node / 64 + 1);
+  }
   constexpr void Drop(std::size_t node) { words_[node / 64] &= ~(std::uint64_t{1} << node % 64); }
   constexpr bool Has(std::size_t node) const { return (words_[node / 64] >> node % 64 & 1) != 0; }
   constexpr bool empty() const {
-    std::uint64_t any = 0;
-    for (std::uint64_t word : words_) any |= word;
-    return any == 0;
+    for (std::size_t i = 0; i < used_; ++i)
+      if (words_[i] != 0) return false;
+    return true;
   }
   constexpr int Count() const {
     int out = 0;
-    for (std::uint64_t word : words_)
-      if (word != 0) out += std::popcount(word);
+    for (std::size_t i = 0; i < used_; ++i) out += std::popcount(words_[i]);
     return out;
   }
   /// Lowest position. Requires: not empty.
@@ -61,29 +62,43 @@ class Mask {
     while (words_[i] == 0) ++i;
     return 64 * i + static_cast<std::size_t>(std::countr_zero(words_[i]));
   }
-  constexpr bool Within(const Mask& o) const { return (*this - o).empty(); }
-  constexpr bool Meets(const Mask& o) const { return !(*this & o).empty(); }
+  constexpr bool Within(const Mask& o) const {
+    for (std::size_t i = 0; i < used_; ++i)
+      if ((words_[i] & ~o.words_[i]) != 0) return false;
+    return true;
+  }
+  constexpr bool Meets(const Mask& o) const {
+    for (std::size_t i = 0; i < std::min(used_, o.used_); ++i)
+      if ((words_[i] & o.words_[i]) != 0) return true;
+    return false;
+  }
 
-  friend constexpr Mask operator&(Mask a, const Mask& b) {
-    for (std::size_t i = 0; i < kWords; ++i) a.words_[i] &= b.words_[i];
-    return a;
+  constexpr Mask& operator&=(const Mask& o) {
+    for (std::size_t i = 0; i < used_; ++i) words_[i] &= o.words_[i];
+    used_ = std::min(used_, o.used_);
+    return *this;
   }
-  friend constexpr Mask operator|(Mask a, const Mask& b) {
-    for (std::size_t i = 0; i < kWords; ++i) a.words_[i] |= b.words_[i];
-    return a;
+  constexpr Mask& operator|=(const Mask& o) {
+    for (std::size_t i = 0; i < o.used_; ++i) words_[i] |= o.words_[i];
+    used_ = std::max(used_, o.used_);
+    return *this;
   }
+  constexpr Mask& operator-=(const Mask& o) {
+    for (std::size_t i = 0; i < used_; ++i) words_[i] &= ~o.words_[i];
+    return *this;
+  }
+  friend constexpr Mask operator&(Mask a, const Mask& b) { return a &= b; }
+  friend constexpr Mask operator|(Mask a, const Mask& b) { return a |= b; }
   /// Nodes of a that are not in b.
-  friend constexpr Mask operator-(Mask a, const Mask& b) {
-    for (std::size_t i = 0; i < kWords; ++i) a.words_[i] &= ~b.words_[i];
-    return a;
+  friend constexpr Mask operator-(Mask a, const Mask& b) { return a -= b; }
+  friend constexpr bool operator==(const Mask& a, const Mask& b) {
+    for (std::size_t i = 0; i < std::max(a.used_, b.used_); ++i)
+      if (a.words_[i] != b.words_[i]) return false;
+    return true;
   }
-  Mask& operator&=(const Mask& o) { return *this = *this & o; }
-  Mask& operator|=(const Mask& o) { return *this = *this | o; }
-  Mask& operator-=(const Mask& o) { return *this = *this - o; }
-  friend constexpr bool operator==(const Mask&, const Mask&) = default;
   /// As numbers.
   friend constexpr std::strong_ordering operator<=>(const Mask& a, const Mask& b) {
-    for (std::size_t i = kWords; i-- > 0;)
+    for (std::size_t i = std::max(a.used_, b.used_); i-- > 0;)
       if (a.words_[i] != b.words_[i]) return a.words_[i] <=> b.words_[i];
     return std::strong_ordering::equal;
   }
@@ -91,13 +106,14 @@ class Mask {
   /// Calls visit(position) for every node, ascending.
   template <class Visit>
   void ForEach(const Visit& visit) const {
-    for (std::size_t i = 0; i < kWords; ++i)
+    for (std::size_t i = 0; i < used_; ++i)
       for (std::uint64_t word = words_[i]; word != 0; word &= word - 1)
         visit(64 * i + static_cast<std::size_t>(std::countr_zero(word)));
   }
 
  private:
   std::array<std::uint64_t, kWords> words_{};
+  std::size_t used_ = 0;  // words from here on are 0; machines with up to 64 nodes need one
 };
 
 /// rules/topology#sets-of-nodes: fewer nodes, then the numerically smaller one.
