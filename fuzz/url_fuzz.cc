@@ -1,4 +1,5 @@
 // Any bytes on the wire of staticPodURL are pods or a problem with a sentence.
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -7,18 +8,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "http/client.h"
 #include "http/listener.h"
+#include "os/poll.h"
 #include "source/gather.h"
 
 namespace {
 
 /// Takes the question and says `bytes`.
 void Say(int listener, std::string_view bytes) {
+  BERTH_CHECK(berth::os::WaitFor(listener, POLLIN, std::nullopt).value_or(false));
   const berth::os::UniqueFd fd(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
   std::array<char, 4096> question{};
   static_cast<void>(::recv(fd.get(), question.data(), question.size(), 0));

@@ -107,10 +107,26 @@ Lines MakeLines(const ClientRequest& request) {
 
 class CurlClient final : public Client {
  public:
-  CurlClient(Easy easy, Multi multi) : multi_(std::move(multi)), easy_(std::move(easy)) {}
+  explicit CurlClient(Multi multi) : multi_(std::move(multi)) {}
 
   Result<ClientAnswer> Send(const ClientRequest& request) override {
     stopped_ = false;
+    // A new one each time: 7.88 forgets to forget the last header of the answer before, and an answer that begins with
+    // a folded line writes there.
+    easy_.reset(curl_easy_init());
+    if (easy_ == nullptr) return Fail(Code::kIo, "the HTTP library cannot be readied");
+    Result<ClientAnswer> answer = Ask(request);
+    easy_.reset();
+    return answer;
+  }
+
+  void Stop() override {
+    stopped_ = true;
+    curl_multi_wakeup(multi_.get());
+  }
+
+ private:
+  Result<ClientAnswer> Ask(const ClientRequest& request) {
     Coming coming{.easy = easy_.get(), .max_body = request.max_body};
     const Lines lines = MakeLines(request);
     std::array<char, CURL_ERROR_SIZE> words{};
@@ -130,12 +146,6 @@ class CurlClient final : public Client {
     return ClientAnswer{.status = coming.Status(), .body = std::move(coming.body)};
   }
 
-  void Stop() override {
-    stopped_ = true;
-    curl_multi_wakeup(multi_.get());
-  }
-
- private:
   /// What curl_easy_setopt takes depends on the option: nothing here can fail but for want of memory, which Send meets
   /// again.
   template <class T>
@@ -144,7 +154,6 @@ class CurlClient final : public Client {
   }
 
   void Prepare(const ClientRequest& request, curl_slist* lines, Coming& coming, char* words) {
-    curl_easy_reset(easy_.get());
     Set(CURLOPT_URL, request.url.c_str());
     Set(CURLOPT_PATH_AS_IS, 1L);
     Set(CURLOPT_PROTOCOLS_STR, "http,https");
@@ -212,16 +221,15 @@ class CurlClient final : public Client {
 
   std::atomic<bool> stopped_ = false;
   Multi multi_;
-  Easy easy_;  // goes first
+  Easy easy_;  // of the request under way; goes first
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Client>> MakeClient() {
-  Easy easy(curl_easy_init());
   Multi multi(curl_multi_init());
-  if (easy == nullptr || multi == nullptr) return Fail(Code::kIo, "the HTTP library cannot be readied");
-  return std::make_unique<CurlClient>(std::move(easy), std::move(multi));
+  if (multi == nullptr) return Fail(Code::kIo, "the HTTP library cannot be readied");
+  return std::make_unique<CurlClient>(std::move(multi));
 }
 
 }  // namespace berth::http
