@@ -1,7 +1,5 @@
 #include "http/client.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -10,20 +8,24 @@
 #include <system_error>
 
 #include "base/text.h"
+#include "http/curl_library.h"
 
 namespace berth::http {
 namespace {
 
+/// Requires: MakeClient found it.
+const CurlLibrary& Curl() { return *FindCurl(); }
+
 constexpr int kLongestWait = 1'000;  // ms; looks whether the other side still does something
 
 struct EasyEnd {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+  void operator()(CURL* easy) const { Curl().easy_cleanup(easy); }
 };
 struct MultiEnd {
-  void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+  void operator()(CURLM* multi) const { Curl().multi_cleanup(multi); }
 };
 struct ListEnd {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+  void operator()(curl_slist* list) const { Curl().slist_free_all(list); }
 };
 using Easy = std::unique_ptr<CURL, EasyEnd>;
 using Multi = std::unique_ptr<CURLM, MultiEnd>;
@@ -43,7 +45,7 @@ struct Coming {
 
   int Status() const {
     long status = 0;
-    curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+    Curl().easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     return static_cast<int>(status);
   }
 };
@@ -93,9 +95,9 @@ std::string Line(const std::string& name, const std::string& value) {
 }
 
 Lines MakeLines(const ClientRequest& request) {
-  Lines lines(curl_slist_append(nullptr, "Connection: close"));
+  Lines lines(Curl().slist_append(nullptr, "Connection: close"));
   const auto add = [&](const std::string& line) {
-    curl_slist* const longer = curl_slist_append(lines.get(), line.c_str());
+    curl_slist* const longer = Curl().slist_append(lines.get(), line.c_str());
     if (longer == nullptr) return;
     static_cast<void>(lines.release());  // is part of `longer`
     lines.reset(longer);
@@ -113,7 +115,7 @@ class CurlClient final : public Client {
     stopped_ = false;
     // A new one each time: 7.88 forgets to forget the last header of the answer before, and an answer that begins with
     // a folded line writes there.
-    easy_.reset(curl_easy_init());
+    easy_.reset(Curl().easy_init());
     if (easy_ == nullptr) return Fail(Code::kIo, "the HTTP library cannot be readied");
     Result<ClientAnswer> answer = Ask(request);
     easy_.reset();
@@ -122,7 +124,7 @@ class CurlClient final : public Client {
 
   void Stop() override {
     stopped_ = true;
-    curl_multi_wakeup(multi_.get());
+    Curl().multi_wakeup(multi_.get());
   }
 
  private:
@@ -132,9 +134,9 @@ class CurlClient final : public Client {
     std::array<char, CURL_ERROR_SIZE> words{};
     Prepare(request, lines.get(), coming, words.data());
     CURLcode code = CURLE_FAILED_INIT;
-    if (curl_multi_add_handle(multi_.get(), easy_.get()) == CURLM_OK) {
+    if (Curl().multi_add_handle(multi_.get(), easy_.get()) == CURLM_OK) {
       code = Drive(request.patience, coming);
-      curl_multi_remove_handle(multi_.get(), easy_.get());
+      Curl().multi_remove_handle(multi_.get(), easy_.get());
     }
     if (coming.header_too_large || (code == CURLE_OUT_OF_MEMORY && coming.body.empty()))
       return Fail(Code::kUncertain, "the answer's headers are larger than 32 KiB");
@@ -150,7 +152,7 @@ class CurlClient final : public Client {
   /// again.
   template <class T>
   void Set(CURLoption option, T value) {
-    curl_easy_setopt(easy_.get(), option, value);
+    Curl().easy_setopt(easy_.get(), option, value);
   }
 
   void Prepare(const ClientRequest& request, curl_slist* lines, Coming& coming, char* words) {
@@ -183,11 +185,11 @@ class CurlClient final : public Client {
     std::uint64_t seen = 0;
     os::MonoTime give_up = clock.Now() + patience;
     for (int running = 1;;) {
-      if (curl_multi_perform(multi_.get(), &running) != CURLM_OK) return CURLE_FAILED_INIT;
+      if (Curl().multi_perform(multi_.get(), &running) != CURLM_OK) return CURLE_FAILED_INIT;
       if (running == 0) return Outcome();
       if (stopped_) return CURLE_ABORTED_BY_CALLBACK;
       curl_off_t sent = 0;
-      curl_easy_getinfo(easy_.get(), CURLINFO_SIZE_UPLOAD_T, &sent);
+      Curl().easy_getinfo(easy_.get(), CURLINFO_SIZE_UPLOAD_T, &sent);
       const os::MonoTime now = clock.Now();
       if (const std::uint64_t steps = coming.steps + static_cast<std::uint64_t>(sent); steps != seen) {
         seen = steps;
@@ -195,13 +197,14 @@ class CurlClient final : public Client {
       }
       if (now >= give_up) return CURLE_OPERATION_TIMEDOUT;
       const auto left = std::chrono::ceil<os::Millis>(give_up - now).count();
-      curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(std::min<std::int64_t>(left, kLongestWait)), nullptr);
+      Curl().multi_poll(multi_.get(), nullptr, 0, static_cast<int>(std::min<std::int64_t>(left, kLongestWait)),
+                        nullptr);
     }
   }
 
   CURLcode Outcome() {
     int left = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left))
+    while (const CURLMsg* message = Curl().multi_info_read(multi_.get(), &left))
       if (message->msg == CURLMSG_DONE) return message->data.result;
     return CURLE_FAILED_INIT;
   }
@@ -212,8 +215,8 @@ class CurlClient final : public Client {
     if (code == CURLE_OPERATION_TIMEDOUT) return "the other side is silent";
     if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR) return Printable(words, 300);
     long error = 0;
-    curl_easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &error);
-    std::string why = curl_easy_strerror(code);
+    Curl().easy_getinfo(easy_.get(), CURLINFO_OS_ERRNO, &error);
+    std::string why = Curl().easy_strerror(code);
     if (code == CURLE_COULDNT_CONNECT && error != 0)
       why += ": " + std::system_category().message(static_cast<int>(error));
     return why;
@@ -227,7 +230,10 @@ class CurlClient final : public Client {
 }  // namespace
 
 Result<std::unique_ptr<Client>> MakeClient() {
-  Multi multi(curl_multi_init());
+  if (FindCurl() == nullptr)
+    return Fail(Code::kUnsupported,
+                "libcurl.so.4 (7.85 or newer) cannot be loaded; install the package libcurl3-gnutls");
+  Multi multi(Curl().multi_init());
   if (multi == nullptr) return Fail(Code::kIo, "the HTTP library cannot be readied");
   return std::make_unique<CurlClient>(std::move(multi));
 }

@@ -47,7 +47,8 @@ class Client {
   /// Thread: any. Ends a Send that is under way with an error; before one begins it does nothing.
   virtual void Stop() = 0;
 };
-/// Errors: kIo when the library cannot be readied.
+/// Errors: kUnsupported when libcurl is not installed (it is loaded here, for the first client), kIo when it cannot be
+/// readied.
 Result<std::unique_ptr<Client>> MakeClient();
 
 }  // namespace berth::http
