@@ -260,8 +260,8 @@ Result<Version> Client::Handshake() const {
                     ": it does not speak version v1 of the Container Runtime Interface (containerd 1.6 and CRI-O "
                     "1.20 are the first that do): " +
                     answer.error().message);
-  if (!answer && answer.error().code == Code::kUncertain)
-    return Fail(Code::kUncertain, answer.error().message + "; is this a container runtime?");
+  if (!answer && (answer.error().code == Code::kUncertain || answer.error().code == Code::kTimeout))
+    return Fail(answer.error().code, answer.error().message + "; is this a container runtime?");
   if (!answer) return std::unexpected(std::move(answer).error());
   if (answer->runtime_api_version() != kApiVersion)
     return Fail(Code::kUnsupported, doing + ": it speaks version '" + Printable(answer->runtime_api_version(), 40) +
