@@ -295,7 +295,7 @@ MHD_Result Loop::Reply(Exchange& exchange) {
 }
 
 void Loop::Refuse(Exchange& exchange, int status, const std::string& why) {
-  exchange.request.body = std::string();
+  std::string().swap(exchange.request.body);  // its memory too
   exchange.answer = options_.refuse(
       status, status == 413 ? "request body is larger than " + std::to_string(limits_.body) + " bytes" : why);
 }
@@ -310,13 +310,13 @@ Answer Ask(const Route& route, const Request& request, const ServerOptions& opti
 }
 
 void Loop::GiveToWorker(Exchange& exchange) {
-  Request request = std::move(exchange.request);
-  request.caller_fd = exchange.fd;
+  auto request = std::make_unique<Request>(std::move(exchange.request));
+  request->caller_fd = exchange.fd;
   const std::uint64_t id = exchange.id;
-  request.wake = [mail = mail_, id] { mail->Post([&](Mail::Letters& letters) { letters.wakes.push_back(id); }); };
+  request->wake = [mail = mail_, id] { mail->Post([&](Mail::Letters& letters) { letters.wakes.push_back(id); }); };
   workers_.Do([this, id, &route = *exchange.route, request = std::move(request)]() mutable {
-    Answer answer = Ask(route, request, options_);
-    request = {};
+    Answer answer = Ask(route, *request, options_);
+    request.reset();  // before memory is given back at the call's end
     mail_->Post([&](Mail::Letters& letters) { letters.answers.emplace_back(id, std::move(answer)); });
   });
 }
