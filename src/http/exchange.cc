@@ -1,8 +1,7 @@
 #include "http/exchange.h"
 
-#include <strings.h>
-
 #include <algorithm>
+#include <cctype>
 
 #include "base/text.h"
 #include "http/route.h"
@@ -13,7 +12,8 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{16} << 10;
 
 bool Is(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
+  const auto lower = [](unsigned char c) { return std::tolower(c); };
+  return std::ranges::equal(a, b, {}, lower, lower);
 }
 
 /// The headers that decide how a call is read.
