@@ -95,13 +95,14 @@ std::string Line(const std::string& name, const std::string& value) {
 }
 
 Lines MakeLines(const ClientRequest& request) {
-  Lines lines(Curl().slist_append(nullptr, "Connection: close"));
+  Lines lines;
   const auto add = [&](const std::string& line) {
-    curl_slist* const longer = Curl().slist_append(lines.get(), line.c_str());
-    if (longer == nullptr) return;
-    static_cast<void>(lines.release());  // is part of `longer`
-    lines.reset(longer);
+    if (lines == nullptr)
+      lines.reset(Curl().slist_append(nullptr, line.c_str()));
+    else
+      Curl().slist_append(lines.get(), line.c_str());  // the same list, longer
   };
+  add("Connection: close");
   for (const auto& [name, value] : request.headers) add(Line(name, value));
   if (request.method == "POST") add("Expect:");  // nobody waits for leave to send its body
   return lines;
