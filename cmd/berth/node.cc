@@ -107,6 +107,11 @@ int RunNode(const Session& session) {
   return kOk;
 }
 
+/// "3 ms (sync)".
+std::string AbsenceText(const LoopAbsence& absence) {
+  return std::to_string(absence.ms) + " ms" + (absence.what.empty() ? "" : " (" + absence.what + ")");
+}
+
 int RunStatus(const Session& session) {
   const auto status = session.berthd().Status();
   if (!status) return session.Report(status.error());
@@ -122,6 +127,8 @@ int RunStatus(const Session& session) {
       << "Pods:          " << status->pods << '\n'
       << "Ledger:        revision " << status->ledger_revision << '\n'
       << "Cgroup writes: " << status->cgroup_writes << " since the start\n";
+  out << "Loop:          away at most " << AbsenceText(status->loop.longest_lately) << " in the last minute, "
+      << AbsenceText(status->loop.longest) << " since the start\n";
   if (status->history)
     out << "History:       " << status->history->kept << " events" << HistoryLoss(*status->history) << '\n';
   for (const std::string& warning : status->warnings)

@@ -21,6 +21,22 @@ std::optional<HistoryStatus> ReadHistory(const Reader& reader) {
                        .problem = reader.Field("problem").String()};
 }
 
+Json LoopJson(const LoopStatus& loop) {
+  return {{"turns", loop.turns},
+          {"longestAwayMs", loop.longest.ms},
+          {"longestAwayWhat", loop.longest.what},
+          {"longestAwayLastMinuteMs", loop.longest_lately.ms},
+          {"longestAwayLastMinuteWhat", loop.longest_lately.what}};
+}
+
+LoopStatus ReadLoop(const Reader& reader) {
+  return {.turns = reader.Field("turns").Integer<std::uint64_t>(),
+          .longest = {.ms = reader.Field("longestAwayMs").Integer<std::int64_t>(),
+                      .what = reader.Field("longestAwayWhat").String()},
+          .longest_lately = {.ms = reader.Field("longestAwayLastMinuteMs").Integer<std::int64_t>(),
+                             .what = reader.Field("longestAwayLastMinuteWhat").String()}};
+}
+
 Json ConditionsJson(const NodeConditions& conditions) {
   return {{"memoryPressure", conditions.memory_pressure},
           {"pidPressure", conditions.pid_pressure},
@@ -104,6 +120,7 @@ Json ToJson(const DaemonStatus& status) {
           {"podFolder", status.pod_folder},
           {"cgroupRoot", status.cgroup_root},
           {"cgroupDriver", status.cgroup_driver},
+          {"loop", LoopJson(status.loop)},
           {"history", HistoryJson(status.history)},
           {"warnings", status.warnings}};
 }
@@ -128,6 +145,7 @@ Result<DaemonStatus> DaemonStatusFromJson(const Json& json) {
     out.pod_folder = reader.Field("podFolder").String();
     out.cgroup_root = reader.Field("cgroupRoot").String();
     out.cgroup_driver = reader.Field("cgroupDriver").String();
+    out.loop = ReadLoop(reader.Field("loop"));
     out.history = ReadHistory(reader.Field("history"));
     out.warnings = reader.Field("warnings").Strings();
     return out;

@@ -180,6 +180,7 @@ class Views : public Generator {
     out.pod_folder = Word();
     out.cgroup_root = Word();
     out.cgroup_driver = Word();
+    out.loop = {.turns = Below(99), .longest = {Small(), Word()}, .longest_lately = {Small(), Word()}};
     if (Coin()) out.history = HistoryStatus{Word(), Below(99), Below(9), Below(9), Word()};
     out.warnings = Words();
     return out;

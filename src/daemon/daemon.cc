@@ -2,29 +2,79 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
-#include <sys/epoll.h>
-#include <sys/signalfd.h>
-#include <sys/timerfd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <csignal>
 #include <utility>
 
 #include "base/text.h"
 #include "cgroup/leftover_groups.h"
 #include "daemon/own_group.h"
+#include "os/pressure.h"
 
 namespace berth::daemon {
+namespace {
 
-Result<void> Daemon::Watch(int fd) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.fd = fd;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0 && errno != EEXIST)
-    return FailErrno("watch a descriptor", "", errno);
+const std::vector kSignals = {SIGHUP, SIGTERM, SIGINT};
+
+}  // namespace
+
+void PrepareSignals() {
+  loop::BlockSignals(kSignals);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+/// Who is told of what. After this the loop may turn.
+Result<void> Daemon::WatchAll() {
+  const auto sync = [this](os::MonoTime now) { manager_->Tick(now); };
+  const auto source = [this](os::MonoTime now) { TakeSource(now); };
+  BERTH_RETURN_IF_ERROR(loop_->TakeSignals(kSignals, [this](int signal) { TakeSignal(signal); }));
+  BERTH_RETURN_IF_ERROR(loop_->Watch(source_->event_fd(), "source", source));
+  BERTH_RETURN_IF_ERROR(
+      loop_->Watch(runtime_->event_fd(), "runtime", [this](os::MonoTime now) { manager_->OnRuntime(now); }));
+  BERTH_RETURN_IF_ERROR(loop_->Watch(history_->event_fd(), "history", [this](os::MonoTime) { TakeHistoryNotes(); }));
+  if (writers_)
+    BERTH_RETURN_IF_ERROR(
+        loop_->Watch(writers_->fd(), "foreign writes", [this](os::MonoTime now) { TakeForeignWrites(now); }));
+  BERTH_RETURN_IF_ERROR(WatchPressure());
+  loop_->Keep("source", [this] { return source_->next_due(); }, source);
+  loop_->Keep("sync", [this] { return manager_->next_due(); }, sync);
+  loop_->Keep("places", [this] { return next_places_; }, [this](os::MonoTime now) { KeepPlaces(now); });
+  loop_->Keep("sign of life", [this] { return next_sign_of_life_; }, [this](os::MonoTime now) { GiveSignOfLife(now); });
+  loop_->EachTurn("end of turn", [this](os::MonoTime) {
+    TellStatus();
+    Publish();
+    tree_->Rest();
+    if (Stopped()) loop_->Stop();
+  });
   return {};
+}
+
+/// Without it the figures are still looked at, only less often.
+Result<void> Daemon::WatchPressure() {
+  constexpr os::Millis kStall{150};
+  constexpr os::Millis kWindow{1'000};
+  if (dry_run_) return {};
+  auto trigger = os::OpenPressureTrigger("/proc/pressure/memory", kStall, kWindow);
+  if (!trigger) return {};
+  pressure_ = *std::move(trigger);
+  return loop_->Watch(
+      pressure_.get(), "memory pressure", [this](os::MonoTime now) { manager_->OnMemoryPressure(now); },
+      loop::Loop::Ready::kUrgent);
+}
+
+/// Without it (in a container, say) cpusets are looked at all the same, only a little later.
+void Daemon::OpenWriters() {
+  if (dry_run_) return;
+  auto watch = os::WriteWatch::Open();
+  if (!watch) {
+    log_.Info(watch.error().message + "; who writes to cgroups of pods will not be named");
+    return;
+  }
+  writers_ = *std::move(watch);
+  manager_->groups().table().set_watch([this](const std::string& dir) {
+    if (auto added = writers_->Add(dir); !added) log_.Debug(added.error().message);
+  });
 }
 
 Result<void> Daemon::Run() {
@@ -33,17 +83,7 @@ Result<void> Daemon::Run() {
                         manager_->node().all_cpus().Count(), FormatIds(manager_->node().all_cpus()), settings_.pod_dir,
                         settings_.berth.socket));
   ::malloc_trim(0);  // what reading machine and settings took is not needed again
-  while (!Stopped()) {
-    const os::MonoTime now = os::SystemClock().Now();
-    if (auto snapshot = source_->Poll(now)) manager_->OnSnapshot(*std::move(snapshot), now);
-    if (now >= manager_->next_due()) manager_->Tick(now);
-    if (Stopped()) break;
-    if (now >= next_places_) KeepPlaces(now);
-    Notify(now);
-    Publish();
-    Arm();
-    BERTH_RETURN_IF_ERROR(WaitForSomething());
-  }
+  BERTH_RETURN_IF_ERROR(loop_->Run());
   EndCalls();
   server_.reset();
   RemoveGroups();
@@ -53,60 +93,27 @@ Result<void> Daemon::Run() {
 
 /// The server's threads must not wait for a loop that is gone, nor for commands in containers.
 void Daemon::EndCalls() {
-  if (mailbox_) mailbox_->Close();
+  if (loop_) loop_->Close();
   if (calls_) calls_->GiveUp();
 }
 
-Result<void> Daemon::WaitForSomething() {
-  std::array<epoll_event, 8> ready{};
-  tree_->Rest();
-  const int count = ::epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), -1);
-  if (count < 0 && errno != EINTR) return FailErrno("wait for events", "", errno);
-  for (int i = 0; i < count; ++i) {
-    const int fd = ready[static_cast<std::size_t>(i)].data.fd;
-    if (fd == signals_.get()) TakeSignals();
-    if (fd == mailbox_->fd()) mailbox_->RunAll();
-    if (fd == loop_->fd()) BERTH_RETURN_IF_ERROR(loop_->Turn(false));
-    if (fd == runtime_->event_fd()) manager_->OnRuntime(os::SystemClock().Now());
-    if (fd == history_->event_fd()) TakeHistoryNotes();
-    if (writers_ && fd == writers_->fd()) TakeForeignWrites();
-    if (fd == pressure_.get()) manager_->OnMemoryPressure(os::SystemClock().Now());
-    if (fd == timer_.get()) {
-      std::uint64_t expirations = 0;
-      [[maybe_unused]] const ssize_t got = ::read(fd, &expirations, sizeof expirations);
-    }
-  }
-  return {};
+void Daemon::TakeSource(os::MonoTime now) {
+  if (auto snapshot = source_->Poll(now)) manager_->OnSnapshot(*std::move(snapshot), now);
 }
 
-/// Others see what the loop has done when it has nothing more to do.
+/// Others see what the loop has done at the end of each turn.
 void Daemon::Publish() {
   if (auto state = snapshots_->Build()) published_->Put(std::move(state));
 }
 
-/// One timer for whatever comes first: pods, source, watchdog.
-void Daemon::Arm() {
-  os::MonoTime due = std::min({manager_->next_due(), source_->next_due(), next_places_});
-  if (next_watchdog_) due = std::min(due, *next_watchdog_);
-  const auto since_start = std::max<std::int64_t>(1, due.time_since_epoch().count());
-  itimerspec spec{};
-  spec.it_value.tv_sec = since_start / 1'000'000'000;
-  spec.it_value.tv_nsec = since_start % 1'000'000'000;
-  // steady_clock is CLOCK_MONOTONIC; the call fails for a bad descriptor or value only.
-  BERTH_CHECK(::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &spec, nullptr) == 0);
-}
-
-void Daemon::TakeSignals() {
-  signalfd_siginfo info{};
-  while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-    if (info.ssi_signo == SIGHUP) {
-      Reload();
-    } else if (stopping_) {
-      log_.Warning("asked twice to stop: containers are left as they are");
-      ending_pods_ = false;
-    } else {
-      BeginStop();
-    }
+void Daemon::TakeSignal(int signal) {
+  if (signal == SIGHUP) {
+    Reload();
+  } else if (stopping_) {
+    log_.Warning("asked twice to stop: containers are left as they are");
+    ending_pods_ = false;
+  } else {
+    BeginStop();
   }
 }
 
@@ -121,8 +128,7 @@ void Daemon::BeginStop() {
 bool Daemon::Stopped() const { return stopping_ && (!ending_pods_ || manager_->idle()); }
 
 /// Only cpusets are put right; other values somebody writes are his, unless it was systemd that wrote them.
-void Daemon::TakeForeignWrites() {
-  const os::MonoTime now = os::SystemClock().Now();
+void Daemon::TakeForeignWrites(os::MonoTime now) {
   os::WriteWatch::Writes writes = writers_->Take();
   for (os::FileWrite& write : writes.list) {
     const std::size_t slash = write.path.rfind('/');
@@ -168,17 +174,19 @@ void Daemon::Reload() {
   notifier_.Send("READY=1");
 }
 
-void Daemon::Notify(os::MonoTime now) {
+void Daemon::TellStatus() {
   const std::string status = fmt::format("STATUS={} pods, shared pool {}", manager_->pods().size(),
                                          FormatIds(manager_->keeper().SharedCpus()));
-  if (status != last_status_) {
-    notifier_.Send(status);
-    last_status_ = status;
-  }
+  if (status == last_status_) return;
+  notifier_.Send(status);
+  last_status_ = status;
+}
+
+/// Tells systemd's watchdog that the loop turns.
+void Daemon::GiveSignOfLife(os::MonoTime now) {
   const auto period = notifier_.watchdog_period();
-  if (!period || (next_watchdog_ && now < *next_watchdog_)) return;
-  notifier_.Send("WATCHDOG=1");
-  next_watchdog_ = now + *period;
+  if (period) notifier_.Send("WATCHDOG=1");
+  next_sign_of_life_ = period ? now + *period : os::MonoTime::max();
 }
 
 /// Leaves nothing behind where nothing runs any more; otherwise the groups wait for the next berthd.

@@ -1,8 +1,7 @@
-// The loop: one thread that owns all state and waits for sources, containers, API calls, signals and the clock.
+// berthd: opens its parts and tells the loop what each of them waits for.
 #ifndef BERTH_DAEMON_DAEMON_H_
 #define BERTH_DAEMON_DAEMON_H_
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,7 +13,6 @@
 #include "daemon/container_calls.h"
 #include "daemon/host_groups.h"
 #include "daemon/local_api.h"
-#include "daemon/mailbox.h"
 #include "daemon/notify.h"
 #include "daemon/pod_manager.h"
 #include "daemon/published.h"
@@ -47,7 +45,7 @@ class Daemon {
                                               Notifier notifier, events::Log& log);
   ~Daemon();
 
-  /// Until SIGTERM or SIGINT. Errors: only of the loop's own descriptors.
+  /// Until SIGTERM or SIGINT. Errors: as Loop::Run.
   Result<void> Run();
 
  private:
@@ -64,8 +62,7 @@ class Daemon {
   Result<void> OpenEvents();
   Result<void> OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved);
   Result<void> EnforceReservations();
-  Result<void> OpenDescriptors();
-  Result<void> WatchPressure();
+  Result<void> OpenApi(const std::string& version, os::WallTime started_at);
 
   // daemon_groups.cc
   void KeepPlaces(os::MonoTime now);
@@ -73,20 +70,21 @@ class Daemon {
   void ClearRootGroup(int passes);
 
   // daemon.cc
-  Result<void> Watch(int fd);
-  Result<void> WaitForSomething();
-  void TakeSignals();
+  Result<void> WatchAll();
+  Result<void> WatchPressure();
+  void OpenWriters();
+  void TakeSource(os::MonoTime now);
+  void TakeSignal(int signal);
   void Reload();
   void BeginStop();
   void EndCalls();
   bool Stopped() const;
   void Publish();
-  void Arm();
-  void Notify(os::MonoTime now);
+  void TellStatus();
+  void GiveSignOfLife(os::MonoTime now);
   void RemoveGroups();
   void TakeHistoryNotes();
-  void TakeForeignWrites();
-  void WatchWriters();
+  void TakeForeignWrites(os::MonoTime now);
 
   CommandLine line_;
   Settings settings_;
@@ -96,7 +94,8 @@ class Daemon {
   std::vector<std::string> start_warnings_;
   std::string runtime_name_ = "process";
 
-  // Destroyed in reverse order: the API first, the state directory's lock last.
+  // Destroyed in reverse order: the API first, the state directory's lock and the loop last.
+  std::unique_ptr<loop::Loop> loop_;
   std::unique_ptr<state::Store> store_;
   std::unique_ptr<os::Fs> root_fs_;
   std::unique_ptr<cgroup::Tree> tree_;
@@ -110,21 +109,16 @@ class Daemon {
   std::unique_ptr<history::History> history_;
   std::unique_ptr<events::EventLog> events_;
   std::optional<os::WriteWatch> writers_;  // nullopt: foreign writers are not named, their writes seen a little later
-  std::unique_ptr<loop::Loop> loop_;       // for the ends of jobs
   std::unique_ptr<PodManager> manager_;
   std::unique_ptr<loop::Workers> workers_;  // first of these to go: jobs use what is above
   std::unique_ptr<SnapshotBuilder> snapshots_;
   std::unique_ptr<Published<LoopState>> published_;
-  std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<ContainerCalls> calls_;  // null: no container runtime
   std::unique_ptr<LocalApi> api_;
   std::unique_ptr<http::Server> server_;
 
-  os::UniqueFd epoll_;
-  os::UniqueFd signals_;
-  os::UniqueFd timer_;
   os::UniqueFd pressure_;  // not valid where the kernel does not tell
-  std::optional<os::MonoTime> next_watchdog_;
+  os::MonoTime next_sign_of_life_{};
   std::string last_status_;
   bool stopping_ = false;     // a signal came
   bool ending_pods_ = false;  // stopping, and containers are to be stopped first

@@ -1,12 +1,7 @@
 // Daemon: opening everything in an order in which nothing is touched before all that can fail beforehand was tried.
-#include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <sys/timerfd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <utility>
 
 #include "base/quantity.h"
@@ -23,7 +18,6 @@
 #include "daemon/reserved_groups.h"
 #include "os/lock_file.h"
 #include "os/path.h"
-#include "os/pressure.h"
 #include "runtime/process_runtime.h"
 
 namespace berth::daemon {
@@ -35,13 +29,6 @@ Result<void> PrepareOwnGroup(cgroup::Tree& tree, const cgroup::Names& names) {
   auto made = tree.Create(names.Own());
   if (made) made = tree.Create(names.Runtime());
   return made;
-}
-
-sigset_t LoopSignals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int signal : {SIGHUP, SIGTERM, SIGINT}) ::sigaddset(&set, signal);
-  return set;
 }
 
 std::uint64_t LongestLog(const Settings& settings) {
@@ -76,12 +63,6 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
 
 }  // namespace
 
-void PrepareSignals() {
-  const sigset_t set = LoopSignals();
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-}
-
 Daemon::Daemon(CommandLine line, Settings settings, Notifier notifier, events::Log& log)
     : line_(std::move(line)), settings_(std::move(settings)), notifier_(std::move(notifier)), log_(log) {}
 
@@ -104,14 +85,19 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_TRY(const std::optional<state::Saved> saved, store_->Load(&start_warnings_));
   BERTH_RETURN_IF_ERROR(os::MakeDirs(settings_.berth.run_dir, kPublic));
   BERTH_RETURN_IF_ERROR(os::MakeDirs(os::FolderOf(settings_.berth.socket), kPublic));
-  BERTH_RETURN_IF_ERROR(OpenDescriptors());
+  BERTH_TRY(loop_, loop::Loop::Open(os::SystemClock()));
+  BERTH_TRY(workers_, loop::Workers::Start(*loop_, {}));
   BERTH_RETURN_IF_ERROR(OpenCgroups(parts.node.machine()));
   BERTH_RETURN_IF_ERROR(OpenRuntime());
   BERTH_RETURN_IF_ERROR(MakePodFolder(saved));
   BERTH_RETURN_IF_ERROR(OpenSources());
   BERTH_RETURN_IF_ERROR(OpenManager(parts.node, saved));
 
-  BERTH_TRY(mailbox_, Mailbox::Open());
+  BERTH_RETURN_IF_ERROR(OpenApi(version, started_at));
+  return WatchAll();
+}
+
+Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at) {
   DaemonFacts facts{.version = version,
                     .started_at = started_at,
                     .runtime = dry_run_ ? "dry-run" : runtime_name_,
@@ -121,29 +107,10 @@ Result<void> Daemon::OpenAll(const std::string& version) {
                     .warnings = start_warnings_};
   snapshots_ = std::make_unique<SnapshotBuilder>(*manager_, *events_, std::move(facts));
   published_ = std::make_unique<Published<LoopState>>(snapshots_->Build());
-  api_ = std::make_unique<LocalApi>(*published_, *mailbox_, *manager_, history_.get(), calls_.get(),
+  api_ = std::make_unique<LocalApi>(*published_, *loop_, *manager_, history_.get(), calls_.get(),
                                     PodFolder(settings_.pod_dir, settings_.berth.node_name));
   BERTH_TRY(server_,
             api::StartServer({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
-  for (const int fd :
-       {signals_.get(), timer_.get(), mailbox_->fd(), loop_->fd(), runtime_->event_fd(), history_->event_fd()})
-    BERTH_RETURN_IF_ERROR(Watch(fd));
-  return WatchPressure();
-}
-
-/// Without it the figures are still looked at, only less often.
-Result<void> Daemon::WatchPressure() {
-  constexpr os::Millis kStall{150};
-  constexpr os::Millis kWindow{1'000};
-  if (dry_run_) return {};
-  auto trigger = os::OpenPressureTrigger("/proc/pressure/memory", kStall, kWindow);
-  if (!trigger) return {};
-  epoll_event event{};
-  event.events = EPOLLPRI;
-  event.data.fd = trigger->get();
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, trigger->get(), &event) != 0)
-    return FailErrno("watch memory pressure", "", errno);
-  pressure_ = *std::move(trigger);
   return {};
 }
 
@@ -158,7 +125,7 @@ Result<void> Daemon::OpenSources() {
     BERTH_TRY(sources.emplace_back(), source::OpenHttp(UrlOptions(settings_)));
   }
   BERTH_TRY(source_, source::JoinSources(std::move(sources)));
-  return Watch(source_->event_fd());
+  return {};
 }
 
 /// A folder that cannot be made is looked for again by the source. While pods are held it is not made: an empty folder
@@ -237,26 +204,8 @@ Result<void> Daemon::OpenEvents() {
   return {};
 }
 
-/// Without it (in a container, say) cpusets are looked at all the same, only a little later.
-void Daemon::WatchWriters() {
-  if (dry_run_) return;
-  auto watch = os::WriteWatch::Open();
-  if (watch)
-    if (auto watched = Watch(watch->fd()); !watched) watch = std::unexpected(std::move(watched).error());
-  if (!watch) {
-    log_.Info(watch.error().message + "; who writes to cgroups of pods will not be named");
-    return;
-  }
-  writers_ = *std::move(watch);
-  manager_->groups().table().set_watch([this](const std::string& dir) {
-    if (auto added = writers_->Add(dir); !added) log_.Debug(added.error().message);
-  });
-}
-
 Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved) {
   BERTH_RETURN_IF_ERROR(OpenEvents());
-  BERTH_TRY(loop_, loop::Loop::Open(os::SystemClock()));
-  BERTH_TRY(workers_, loop::Workers::Start(*loop_, {}));
   manager_ = std::make_unique<PodManager>(ManagerParts{.store = *store_,
                                                        .tree = *tree_,
                                                        .runtime = *runtime_,
@@ -264,7 +213,7 @@ Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<s
                                                        .clock = os::SystemClock(),
                                                        .executor = *workers_},
                                           node, OptionsOf(settings_, node.machine(), names_, dry_run_));
-  WatchWriters();
+  OpenWriters();
   if (runtime_->makes_groups())
     manager_->groups().pod_groups().set_on_removed(
         [this](const std::string& path) { cgroup::RemoveLeftoverGroups(*root_fs_, names_.FromTop(path)); });
@@ -280,17 +229,6 @@ Result<void> Daemon::EnforceReservations() {
     events_->Normal("NodeAllocatableEnforced", "node/" + settings_.berth.node_name,
                     "updated limits on " + group.what + " cgroup " + group.group);
   }
-  return {};
-}
-
-Result<void> Daemon::OpenDescriptors() {
-  epoll_ = os::UniqueFd(::epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll_.valid()) return FailErrno("create an epoll descriptor", "", errno);
-  const sigset_t set = LoopSignals();
-  signals_ = os::UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!signals_.valid()) return FailErrno("create a signalfd", "", errno);
-  timer_ = os::UniqueFd(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  if (!timer_.valid()) return FailErrno("create a timerfd", "", errno);
   return {};
 }
 

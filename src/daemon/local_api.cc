@@ -18,6 +18,7 @@ namespace berth::daemon {
 namespace {
 
 constexpr std::string_view kRequest = "request";
+constexpr os::Millis kPatience{5'000};              // with the loop
 constexpr std::size_t kMostEvents = 100'000;        // in one answer
 constexpr std::size_t kMostLogEntries = 1'000'000;  // likewise
 
@@ -42,6 +43,10 @@ LogPage PageOf(const std::string& path, bool running, runtime::LogPart part) {
           .gap = part.gap};
 }
 
+LoopAbsence ViewOf(const loop::Absence& absence) {
+  return {.ms = std::chrono::ceil<os::Millis>(absence.time).count(), .what = absence.what};
+}
+
 }  // namespace
 
 Result<os::WallTime> ParseSince(std::string_view text, os::WallTime now) {
@@ -53,6 +58,8 @@ Result<os::WallTime> ParseSince(std::string_view text, os::WallTime now) {
 
 Result<DaemonStatus> LocalApi::Status() {
   DaemonStatus out = *published_.Get()->node.status;
+  const loop::AwayFigures away = loop_.figures();
+  out.loop = {.turns = away.turns, .longest = ViewOf(away.longest), .longest_lately = ViewOf(away.longest_lately)};
   if (history_ == nullptr) return out;
   const history::State state = history_->state();
   if (!state.problem.empty())
@@ -76,7 +83,7 @@ Result<PodList> LocalApi::Pods() {
 }
 
 Result<TreeView> LocalApi::Tree() {
-  return mailbox_.Ask<TreeView>([this]() -> Result<TreeView> { return TreeStatus(manager_); });
+  return loop_.Ask<TreeView>("tree", kPatience, [this]() -> Result<TreeView> { return TreeStatus(manager_); });
 }
 
 Result<const PodSnapshot*> LocalApi::Find(const LoopState& state, const std::string& namespace_,

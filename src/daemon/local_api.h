@@ -11,11 +11,11 @@
 #include "daemon/container_calls.h"
 #include "daemon/event_list.h"
 #include "daemon/followed_logs.h"
-#include "daemon/mailbox.h"
 #include "daemon/pod_folder.h"
 #include "daemon/pod_manager.h"
 #include "daemon/published.h"
 #include "daemon/snapshot_builder.h"
+#include "loop/loop.h"
 
 namespace berth::daemon {
 
@@ -23,10 +23,10 @@ namespace berth::daemon {
 /// `calls` is where there is no container runtime.
 class LocalApi final : public api::Backend {
  public:
-  LocalApi(const Published<LoopState>& published, Mailbox& mailbox, const PodManager& manager,
+  LocalApi(const Published<LoopState>& published, loop::Loop& loop, const PodManager& manager,
            history::History* history, ContainerCalls* calls, PodFolder folder)
       : published_(published),
-        mailbox_(mailbox),
+        loop_(loop),
         manager_(manager),
         history_(history),
         calls_(calls),
@@ -64,7 +64,7 @@ class LocalApi final : public api::Backend {
   Result<LogPage> FollowLog(const api::LogQuery& query);
 
   const Published<LoopState>& published_;
-  Mailbox& mailbox_;
+  loop::Loop& loop_;
   const PodManager& manager_;
   history::History* history_;
   ContainerCalls* calls_;

@@ -1,11 +1,10 @@
-// Small parts of the loop: mailbox, events, notification, own group, pod folder, times.
+// Small parts of the daemon: events, notification, own group, pod folder, times.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -15,7 +14,6 @@
 #include "daemon/event_list.h"
 #include "daemon/fingerprint.h"
 #include "daemon/local_api.h"
-#include "daemon/mailbox.h"
 #include "daemon/notify.h"
 #include "daemon/own_group.h"
 #include "daemon/pod_folder.h"
@@ -25,37 +23,6 @@
 
 namespace berth::daemon {
 namespace {
-
-TEST(MailboxTest, WorkRunsOnTheLoopAndItsAnswerComesBack) {
-  auto mailbox = Mailbox::Open();
-  ASSERT_TRUE(mailbox);
-  std::atomic<int> running = 4;
-  std::atomic<int> sum = 0;
-  std::vector<std::thread> askers;
-  for (int i = 0; i < 4; ++i)
-    askers.emplace_back([&, i] {
-      for (int k = 0; k < 50; ++k) {
-        const auto answer = (*mailbox)->Ask<int>([i]() -> Result<int> { return i; });
-        if (answer) sum += *answer;
-      }
-      --running;
-    });
-  while (running > 0) (*mailbox)->RunAll();
-  for (std::thread& asker : askers) asker.join();
-  EXPECT_EQ(sum, 50 * (0 + 1 + 2 + 3));
-}
-
-TEST(MailboxTest, ClosingAnswersThoseWhoWait) {
-  auto mailbox = Mailbox::Open();
-  ASSERT_TRUE(mailbox);
-  std::thread asker([&] {
-    const auto answer = (*mailbox)->Ask<int>([]() -> Result<int> { return 1; });
-    EXPECT_TRUE(!answer && answer.error().code == Code::kCancelled);
-  });
-  (*mailbox)->Close();
-  asker.join();
-  EXPECT_FALSE((*mailbox)->Ask<int>([]() -> Result<int> { return 1; }));
-}
 
 TEST(EventLogTest, RepetitionsAreCountedAndTheListIsBounded) {
   testkit::ManualClock clock;

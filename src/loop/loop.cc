@@ -87,6 +87,10 @@ void Loop::Keep(std::string what, std::function<os::MonoTime()> due, Callback ca
   kept_.push_back({.what = std::move(what), .due = std::move(due), .callback = std::move(callback)});
 }
 
+void Loop::EachTurn(std::string what, Callback callback) {
+  each_turn_.push_back({.what = std::move(what), .callback = std::move(callback)});
+}
+
 Result<void> Loop::TakeSignals(const std::vector<int>& signals, std::function<void(int signal)> callback) {
   const sigset_t set = SetOf(signals);
   os::UniqueFd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -134,7 +138,7 @@ Result<void> Loop::RunForAsker(std::string what, os::Millis within, std::functio
     while (letter->state == Letter::State::kBegun) answered_.Wait(mutex_);
     if (letter->state == Letter::State::kDone) return {};
     letter->state = Letter::State::kGivenUp;
-    if (closed_) return Fail(Code::kBusy, "berthd is stopping");
+    if (closed_) return Fail(Code::kCancelled, "berthd is stopping");
   }
   return std::unexpected(NoAnswer(what, within));
 }
@@ -143,7 +147,7 @@ Error Loop::NoAnswer(const std::string& what, os::Millis within) const {
   const Absence now = figures().now;
   std::string message = what + ": berthd did not come to it within " + std::to_string(within.count()) + " ms";
   if (!now.what.empty()) message += "; it is held up by '" + now.what + "'";
-  return {.code = Code::kBusy, .sys = 0, .message = message + "; try again"};
+  return {.code = Code::kTimeout, .sys = 0, .message = message + "; try again"};
 }
 
 void Loop::Close() {
@@ -224,6 +228,7 @@ Result<void> Loop::Turn(bool may_wait) {
   away_.Begin(clock_.Now());
   for (int i = 0; i < count; ++i) CallReady(ready[static_cast<std::size_t>(i)].data.u64);
   CallDue();
+  for (const AtEnd& part : each_turn_) Call(part.what, part.callback);
   away_.End(clock_.Now());
   return {};
 }

@@ -63,20 +63,19 @@ class Loop {
   /// For what knows by itself when it wants to be called: `due` is asked before each wait, and `callback` called once
   /// that time has come, at most once a turn.
   void Keep(std::string what, std::function<os::MonoTime()> due, Callback callback);
+  /// Called at the end of each turn, for what rests on everything that turn did.
+  void EachTurn(std::string what, Callback callback);
   /// Called with the number of each signal that comes. Requires: BlockSignals of these; called once.
   /// Errors: as signalfd(2).
   Result<void> TakeSignals(const std::vector<int>& signals, std::function<void(int signal)> callback);
-
-  /// Readable when Turn has something to do, but for timers: for a loop within another one.
-  int fd() const { return epoll_.get(); }
 
   /// Runs `job` on the loop's thread, after all that was posted before. False: the loop is closed, and `job` is gone.
   bool Post(std::string what, Job job) BERTH_EXCLUDES(mutex_);
 
   /// Runs `work` on the loop's thread and returns what it returned. When the loop does not come to it `within` this
   /// time, it is never run; once begun it is waited for, so it may refer to what the caller holds.
-  /// Requires: not called on the loop's thread. Errors: kBusy: the loop did not come to it, or it is closed (berthd is
-  /// stopping); the message says which, and what keeps the loop; else those of `work`.
+  /// Requires: not called on the loop's thread. Errors: kTimeout: the loop did not come to it, the message says what it
+  /// is at; kCancelled: it is closed, berthd is stopping; else those of `work`.
   template <class T>
   Result<T> Ask(std::string what, os::Millis within, std::function<Result<T>()> work) {
     Result<T> answer = Fail(Code::kInternal, "the loop has not answered");
@@ -116,6 +115,10 @@ class Loop {
     std::string what;
     Job job;
   };
+  struct AtEnd {
+    std::string what;
+    Callback callback;
+  };
   struct Letter;
 
   Loop(const os::Clock& clock, os::UniqueFd epoll, os::EventFd posted_fd);
@@ -140,6 +143,7 @@ class Loop {
   std::uint64_t last_key_ = 0;
   std::multimap<os::MonoTime, Timer> timers_;
   std::list<Kept> kept_;  // callbacks may add to it
+  std::list<AtEnd> each_turn_;
   bool stopped_ = false;
   AwayTime away_;
 

@@ -11,7 +11,7 @@ namespace berth::loop {
 Result<std::unique_ptr<Workers>> Workers::Start(Loop& loop, const WorkersOptions& options) {
   std::unique_ptr<Workers> out(new Workers(loop, options));
   const MutexLock lock(out->mutex_);
-  if (!out->AddThread()) return Fail(Code::kIo, "the system gives no thread; see 'ulimit -u' and pids.max");
+  if (!out->AddThread()) return Fail(Code::kExhausted, "the system gives no thread; see 'ulimit -u' and pids.max");
   return out;
 }
 

@@ -28,7 +28,7 @@ struct WorkersOptions {
 /// Thread: all functions on the loop's thread.
 class Workers final : public Executor {
  public:
-  /// `loop` outlives them. Errors: kIo when the system gives no thread.
+  /// `loop` outlives them. Errors: kExhausted when the system gives no thread.
   static Result<std::unique_ptr<Workers>> Start(Loop& loop, const WorkersOptions& options);
   /// Drops jobs that have not begun and waits for the others, however long: call Stop before.
   ~Workers() override;

@@ -30,6 +30,19 @@ struct HistoryStatus {
   friend bool operator==(const HistoryStatus&, const HistoryStatus&) = default;
 };
 
+/// How long the loop was away from what waits for it, at most.
+struct LoopAbsence {
+  std::int64_t ms = 0;  ///< rounded up
+  std::string what;     ///< the part of it that took longest then; "": it never was
+  friend bool operator==(const LoopAbsence&, const LoopAbsence&) = default;
+};
+struct LoopStatus {
+  std::uint64_t turns = 0;
+  LoopAbsence longest;         ///< since the start
+  LoopAbsence longest_lately;  ///< within the last minute
+  friend bool operator==(const LoopStatus&, const LoopStatus&) = default;
+};
+
 struct DaemonStatus {
   std::string version;
   std::string node_name;
@@ -45,7 +58,8 @@ struct DaemonStatus {
   std::map<std::string, CallCount> runtime_calls;  ///< since the start, by name
   std::string pod_folder;
   std::string cgroup_root;
-  std::string cgroup_driver;             ///< "cgroupfs", "systemd"
+  std::string cgroup_driver;  ///< "cgroupfs", "systemd"
+  LoopStatus loop;
   std::optional<HistoryStatus> history;  ///< nullopt: there is none
   std::vector<std::string> warnings;     ///< a sentence each
   friend bool operator==(const DaemonStatus&, const DaemonStatus&) = default;
