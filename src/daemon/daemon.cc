@@ -16,6 +16,7 @@ namespace berth::daemon {
 namespace {
 
 const std::vector kSignals = {SIGHUP, SIGTERM, SIGINT};
+constexpr os::Millis kLastWork{10'000};  // for what workers were given before the end
 
 }  // namespace
 
@@ -27,9 +28,8 @@ void PrepareSignals() {
 /// Who is told of what. After this the loop may turn.
 Result<void> Daemon::WatchAll() {
   const auto sync = [this](os::MonoTime now) { manager_->Tick(now); };
-  const auto source = [this](os::MonoTime now) { TakeSource(now); };
   BERTH_RETURN_IF_ERROR(loop_->TakeSignals(kSignals, [this](int signal) { TakeSignal(signal); }));
-  BERTH_RETURN_IF_ERROR(loop_->Watch(source_->event_fd(), "source", source));
+  BERTH_RETURN_IF_ERROR(feed_->Start());
   BERTH_RETURN_IF_ERROR(
       loop_->Watch(runtime_->event_fd(), "runtime", [this](os::MonoTime now) { manager_->OnRuntime(now); }));
   BERTH_RETURN_IF_ERROR(loop_->Watch(history_->event_fd(), "history", [this](os::MonoTime) { TakeHistoryNotes(); }));
@@ -37,7 +37,6 @@ Result<void> Daemon::WatchAll() {
     BERTH_RETURN_IF_ERROR(
         loop_->Watch(writers_->fd(), "foreign writes", [this](os::MonoTime now) { TakeForeignWrites(now); }));
   BERTH_RETURN_IF_ERROR(WatchPressure());
-  loop_->Keep("source", [this] { return source_->next_due(); }, source);
   loop_->Keep("sync", [this] { return manager_->next_due(); }, sync);
   loop_->Keep("places", [this] { return next_places_; }, [this](os::MonoTime now) { KeepPlaces(now); });
   loop_->Keep("sign of life", [this] { return next_sign_of_life_; }, [this](os::MonoTime now) { GiveSignOfLife(now); });
@@ -86,6 +85,7 @@ Result<void> Daemon::Run() {
   BERTH_RETURN_IF_ERROR(loop_->Run());
   EndCalls();
   server_.reset();
+  if (!workers_->Stop(kLastWork)) log_.Warning("some work did not end in time, and what waited behind it is not done");
   RemoveGroups();
   log_.Info(manager_->idle() ? "stopped" : "stopped; containers go on");
   return {};
@@ -95,10 +95,6 @@ Result<void> Daemon::Run() {
 void Daemon::EndCalls() {
   if (loop_) loop_->Close();
   if (calls_) calls_->GiveUp();
-}
-
-void Daemon::TakeSource(os::MonoTime now) {
-  if (auto snapshot = source_->Poll(now)) manager_->OnSnapshot(*std::move(snapshot), now);
 }
 
 /// Others see what the loop has done at the end of each turn.

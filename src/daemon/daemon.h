@@ -18,6 +18,7 @@
 #include "daemon/published.h"
 #include "daemon/settings.h"
 #include "daemon/snapshot_builder.h"
+#include "daemon/source_feed.h"
 #include "events/event_log.h"
 #include "events/log.h"
 #include "history/history.h"
@@ -27,7 +28,6 @@
 #include "os/unique_fd.h"
 #include "os/write_watch.h"
 #include "runtime/runtime.h"
-#include "source/source.h"
 #include "state/store.h"
 
 namespace berth::daemon {
@@ -68,12 +68,12 @@ class Daemon {
   void KeepPlaces(os::MonoTime now);
   void ReturnToOwnGroup();
   void ClearRootGroup(int passes);
+  void TakeMoved(Result<SystemProcesses::Moved> moved);
 
   // daemon.cc
   Result<void> WatchAll();
   Result<void> WatchPressure();
   void OpenWriters();
-  void TakeSource(os::MonoTime now);
   void TakeSignal(int signal);
   void Reload();
   void BeginStop();
@@ -105,15 +105,15 @@ class Daemon {
   std::string system_problem_;             // who could not be moved there last
   os::MonoTime next_places_{};
   std::unique_ptr<runtime::Runtime> runtime_;
-  std::unique_ptr<source::Source> source_;
   std::unique_ptr<history::History> history_;
   std::unique_ptr<events::EventLog> events_;
   std::optional<os::WriteWatch> writers_;  // nullopt: foreign writers are not named, their writes seen a little later
   std::unique_ptr<PodManager> manager_;
-  std::unique_ptr<loop::Workers> workers_;  // first of these to go: jobs use what is above
   std::unique_ptr<SnapshotBuilder> snapshots_;
   std::unique_ptr<Published<LoopState>> published_;
-  std::unique_ptr<ContainerCalls> calls_;  // null: no container runtime
+  std::unique_ptr<SourceFeed> feed_;
+  std::unique_ptr<loop::Workers> workers_;  // their jobs and ends are of the parts above
+  std::unique_ptr<ContainerCalls> calls_;   // null: no container runtime
   std::unique_ptr<LocalApi> api_;
   std::unique_ptr<http::Server> server_;
 

@@ -55,12 +55,19 @@ void Daemon::ReturnToOwnGroup() {
   }
 }
 
+/// Who is where is read from /proc, process by process.
 void Daemon::ClearRootGroup(int passes) {
+  loop::Submit<SystemProcesses::Moved>(
+      *workers_, "places", [this, passes] { return system_->Move(passes); },
+      [this](auto moved) { TakeMoved(std::move(moved)); });
+}
+
+void Daemon::TakeMoved(Result<SystemProcesses::Moved> moved) {
   const std::string object =
       "cgroup" + (settings_.kubelet.system_cgroups.starts_with('/') ? settings_.kubelet.system_cgroups
                                                                     : "/" + settings_.kubelet.system_cgroups);
   std::string problem;
-  if (auto moved = system_->Move(passes); !moved) {
+  if (!moved) {
     problem = moved.error().message;
   } else {
     if (moved->count > 0)

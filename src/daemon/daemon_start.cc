@@ -124,7 +124,10 @@ Result<void> Daemon::OpenSources() {
   if (!settings_.kubelet.static_pod_url.empty()) {
     BERTH_TRY(sources.emplace_back(), source::OpenHttp(UrlOptions(settings_)));
   }
-  BERTH_TRY(source_, source::JoinSources(std::move(sources)));
+  BERTH_TRY(auto joined, source::JoinSources(std::move(sources)));
+  feed_ = std::make_unique<SourceFeed>(*loop_, *workers_, std::move(joined), [this](auto snapshot, os::MonoTime now) {
+    manager_->OnSnapshot(std::move(snapshot), now);
+  });
   return {};
 }
 
@@ -174,7 +177,8 @@ Result<void> Daemon::OpenRuntime() {
   if (settings_.berth.runtime == "cri") return OpenCriRuntime();
   BERTH_TRY(runtime_, runtime::OpenProcessRuntime({.run_dir = settings_.berth.run_dir,
                                                    .shim_path = settings_.shim,
-                                                   .shim_cgroup = tree_->Dirs(names_.Runtime())}));
+                                                   .shim_cgroup = tree_->Dirs(names_.Runtime()),
+                                                   .executor = *workers_}));
   return {};
 }
 

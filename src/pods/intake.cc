@@ -40,6 +40,8 @@ void Intake::Take(const runtime::ContainerStatus& status, os::MonoTime now) {
     if (driven) pod->second.lifecycle->Observe(status, now);
     return;
   }
+  if (driven)  // its process is in its group, or never comes
+    parts_.groups.pod_groups().LetGo(pod->second.pod, status.container);
   if (status.state == runtime::ContainerState::kNotStarted) {
     if (driven) StartCameToNothing(pod->second, status, now);
     return;

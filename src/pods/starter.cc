@@ -61,7 +61,8 @@ Result<std::optional<runtime::ContainerStatus>> Starter::Start(ManagedPod& manag
   if (!gone) return std::nullopt;
   BERTH_TRY(request.cgroup, parts_.groups.pod_groups().MakeContainer(pod, container, parts_.keeper.ledger()));
   auto started = parts_.runtime.Start(request);
-  parts_.groups.pod_groups().LetGo(pod, container.name);
+  if (!started || started->state != runtime::ContainerState::kCreating)
+    parts_.groups.pod_groups().LetGo(pod, container.name);
   if (!started) return std::unexpected(std::move(started).error());
   return *std::move(started);
 }

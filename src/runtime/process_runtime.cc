@@ -10,28 +10,29 @@
 #include <utility>
 
 #include "base/text.h"
+#include "os/event_fd.h"
 #include "os/fs.h"
 #include "os/lock_file.h"
-#include "os/message.h"
 #include "os/pidfd.h"
-#include "os/process.h"
-#include "os/volatile_file.h"
+#include "runtime/launcher.h"
 #include "runtime/record.h"
-#include "runtime/shim.h"
 
 namespace berth::runtime {
 namespace {
 
-constexpr os::Millis kSettleLimit{2'000};  // for supervisors caught in the middle of a start
 constexpr os::Millis kSettleStep{10};
+constexpr std::string_view kNotStartedReason = "CreateContainerError";
 constexpr std::size_t kMaxId = 200;  // a directory name
-constexpr std::string_view kContainers = "containers";
+constexpr os::Millis kSettleLimit = Launcher::kSettleLimit;
+constexpr std::uint64_t kNewsToken = 0;  // of the descriptor that tells of starts
 
 // One container known to this runtime.
 struct Held {
   ShimRequest request;
   ShimState state;
   ContainerStatus status;   // as last returned or reported
+  bool creating = false;    // it is being started by another thread
+  int pending_signal = 0;   // came meanwhile
   os::UniqueFd shim;        // not valid once the supervisor has ended
   os::UniqueFd main;        // not valid once the process has ended
   std::uint64_t token = 0;  // in the set of watched handles
@@ -95,18 +96,6 @@ ShimRequest MakeShimRequest(const StartRequest& request, std::string id) {
   return out;
 }
 
-// The process of a record, if it is still that very process; else a handle that is not valid.
-// Errors: it cannot be told (no descriptors left, no memory).
-Result<os::UniqueFd> Find(int pid, std::uint64_t start, const std::vector<std::string>& cgroups) {
-  Result<os::UniqueFd> fd = os::OpenPidfd(pid, start);
-  if (!fd && fd.error().code == Code::kNotFound) return os::UniqueFd();
-  if (!fd || cgroups.empty()) return fd;
-  const Result<std::vector<std::string>> lines = os::CgroupLinesOf(pid);
-  if (!lines && lines.error().code != Code::kNotFound) return std::unexpected(lines.error());
-  if (!lines || !IsInCgroups(*lines, cgroups) || os::HasEnded(fd->get())) return os::UniqueFd();
-  return fd;
-}
-
 // Whether a record that cannot be used is lost for good: trying again would not help.
 bool IsGone(const Error& error) {
   return error.code == Code::kNotFound || error.code == Code::kCorrupt || error.sys == ENOTDIR;
@@ -114,8 +103,17 @@ bool IsGone(const Error& error) {
 
 class ProcessRuntime final : public Runtime {
  public:
-  ProcessRuntime(ProcessRuntimeOptions options, os::LockFile lock, std::unique_ptr<os::Fs> fs, os::PidfdSet watched)
-      : options_(std::move(options)), lock_(std::move(lock)), fs_(std::move(fs)), watched_(std::move(watched)) {}
+  ProcessRuntime(ProcessRuntimeOptions options, os::LockFile lock, std::unique_ptr<os::Fs> fs, os::PidfdSet watched,
+                 os::EventFd news)
+      : options_(std::move(options)),
+        lock_(std::move(lock)),
+        launcher_(std::make_shared<Launcher>(LauncherOptions{.run_dir = options_.run_dir,
+                                                             .shim_path = options_.shim_path,
+                                                             .shim_cgroup = options_.shim_cgroup,
+                                                             .start_deadline = options_.start_deadline},
+                                             std::move(fs))),
+        watched_(std::move(watched)),
+        news_(std::move(news)) {}
 
   /// Takes over what earlier runtimes left in the directory.
   Result<void> Recover();
@@ -126,34 +124,29 @@ class ProcessRuntime final : public Runtime {
   int event_fd() const override { return watched_.fd(); }
   std::vector<ContainerStatus> Poll() override;
   Result<void> Forget(std::string_view id) override;
+  std::vector<Notice> TakeNotices() override { return std::exchange(notices_, {}); }
 
  private:
-  static std::string DirOf(std::string_view id) { return std::string(kContainers) + "/" + std::string(id); }
-  std::string PathOf(std::string_view id, std::string_view file) const {
-    return options_.run_dir + "/" + DirOf(id) + "/" + std::string(file);
-  }
-  static std::string StatePath(std::string_view id) { return DirOf(id) + "/" + std::string(kStateFile); }
-
-  Result<os::Process> StartShim(const std::string& id, int socket);
-  Result<Held> Launch(const ShimRequest& request, os::MonoTime deadline);
-  Result<Held> TalkToShim(const ShimRequest& request, os::Process& shim, int socket, os::MonoTime deadline);
-  void StopShim(const std::string& id, os::Process& shim);
+  void Started(const std::string& id, Result<Launched> launched);
+  void Forgotten(const std::string& pod_uid, const Result<void>& removed);
   Result<void> RecoverOne(const std::string& id);
   void Rehome(int shim);
   Result<void> RecoverRunning(Held& held, bool this_boot);
   bool Settle(const std::string& id, Held& held);
   void Adopt(Held held);
   void Lose(Held& held, std::string message);
-  Result<ShimState> ReadState(std::string_view id);
   void Refresh(Held& held);
   void Watch(Held& held);
   static ContainerStatus StatusOf(const Held& held);
-  Result<void> RemoveRecord(std::string_view id);
 
   ProcessRuntimeOptions options_;
   os::LockFile lock_;
-  std::unique_ptr<os::Fs> fs_;  // the run directory
+  std::shared_ptr<Launcher> launcher_;                           // also of jobs under way
+  const std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // for their ends: gone with this runtime
   os::PidfdSet watched_;
+  os::EventFd news_;                      // there are some of these
+  std::vector<ContainerStatus> started_;  // what came of starts
+  std::vector<Notice> notices_;
   std::map<std::string, Held, std::less<>> held_;
   std::map<std::uint64_t, std::string> by_token_;
   std::uint64_t next_token_ = 1;
@@ -173,6 +166,10 @@ ContainerStatus ProcessRuntime::StatusOf(const Held& held) {
   status.started_at = held.state.started_at;
   status.finished_at = held.state.finished_at;
   status.warnings = held.state.warnings;
+  if (held.creating) {
+    status.state = ContainerState::kCreating;
+    return status;
+  }
   switch (held.state.phase) {
     case ShimPhase::kRunning: status.state = ContainerState::kRunning; break;
     case ShimPhase::kExited:
@@ -186,11 +183,6 @@ ContainerStatus ProcessRuntime::StatusOf(const Held& held) {
     case ShimPhase::kFailed: status.state = ContainerState::kUnknown; break;
   }
   return status;
-}
-
-Result<ShimState> ProcessRuntime::ReadState(std::string_view id) {
-  BERTH_TRY(const std::string text, fs_->Read(StatePath(id)));
-  return ParseState(text);
 }
 
 // The end of a container nobody saw.
@@ -221,7 +213,7 @@ void ProcessRuntime::Refresh(Held& held) {
   if (shim_ended) {
     os::Reap(held.shim.get());
     held.shim.reset();
-    if (Result<ShimState> state = ReadState(held.request.id); state) held.state = *std::move(state);
+    if (Result<ShimState> state = launcher_->ReadState(held.request.id); state) held.state = *std::move(state);
   }
   const bool main_lives = held.main.valid() && !os::HasEnded(held.main.get());
   if (held.state.phase == ShimPhase::kExited) {
@@ -236,81 +228,46 @@ void ProcessRuntime::Refresh(Held& held) {
 
 // ---- start ----
 
-Result<os::Process> ProcessRuntime::StartShim(const std::string& id, int socket) {
-  os::ProcessSpec spec;
-  spec.argv = {options_.shim_path, options_.run_dir + "/" + DirOf(id)};
-  spec.working_dir = "/";
-  spec.cgroup_dirs = options_.shim_cgroup.dirs;
-  spec.cgroup_v2 = options_.shim_cgroup.v2;
-  spec.extra_fd = socket;
-  BERTH_TRY(os::Process shim, os::Spawn(spec));
-  if (shim.refused) return Wrap(*std::move(shim.refused), "start the supervisor");
-  return shim;
-}
-
-// Ends a start that went wrong: nothing of it runs afterwards.
-void ProcessRuntime::StopShim(const std::string& id, os::Process& shim) {
-  // Errors below mean "gone already"; a handle cannot hit anything else.
-  static_cast<void>(os::SendSignal(shim.pidfd.get(), SIGKILL).has_value());
-  os::WaitEnd(shim.pidfd.get(), kSettleLimit);
-  os::Reap(shim.pidfd.get());
-  const Result<ShimState> state = ReadState(id);
-  if (!state || state->phase != ShimPhase::kRunning) return;
-  const Result<os::UniqueFd> main = Find(state->pid, state->start, state->cgroups);
-  if (main && main->valid()) static_cast<void>(os::SendSignal(main->get(), SIGKILL).has_value());
-}
-
-Result<Held> ProcessRuntime::TalkToShim(const ShimRequest& request, os::Process& shim, int socket,
-                                        os::MonoTime deadline) {
-  BERTH_TRY(std::optional<os::Message> answer, os::ReceiveMessage(socket, deadline));
-  if (answer && answer->text == kMessageReady) {
-    BERTH_RETURN_IF_ERROR(os::SendMessage(socket, kMessageGo));
-    BERTH_TRY(answer, os::ReceiveMessage(socket, deadline));
-  }
-  if (!answer) return Fail(Code::kInternal, "the supervisor ended without an answer");
-  if (answer->text != kMessageRunning && answer->text != kMessageRefused)
-    return std::unexpected(ParseFailure(answer->text));
-  BERTH_TRY(ShimState state, ReadState(request.id));
-  Held held;
-  held.request = request;
-  held.state = std::move(state);
-  held.shim = std::move(shim.pidfd);
-  held.main = std::move(answer->fd);
-  return held;
-}
-
-Result<Held> ProcessRuntime::Launch(const ShimRequest& request, os::MonoTime deadline) {
-  BERTH_TRY(os::SocketPair sockets, os::MakeSocketPair());
-  BERTH_TRY(os::Process shim, StartShim(request.id, sockets.theirs.get()));
-  sockets.theirs.reset();
-  Result<Held> held = TalkToShim(request, shim, sockets.ours.get(), deadline);
-  if (!held) StopShim(request.id, shim);
-  return held;
-}
-
 Result<ContainerStatus> ProcessRuntime::Start(const StartRequest& request) {
   BERTH_RETURN_IF_ERROR(CheckRequest(request));
-  const os::MonoTime deadline = os::SystemClock().Now() + options_.start_deadline;
-  const std::string doing =
-      "start container " + request.container.name + " of pod " + request.pod_namespace + "/" + request.pod_name;
-  std::string id = MakeId(request);
-  if (id.size() > kMaxId) return Fail(Code::kInvalid, doing + ": pod uid and container name are too long");
-  const std::string log_dir = request.log_path.substr(0, request.log_path.rfind('/'));
-  if (Result<void> made = os::MakeDirs(log_dir.empty() ? "/" : log_dir, 0755); !made)
-    return Wrap(std::move(made).error(), doing);
-  const ShimRequest shim_request = MakeShimRequest(request, std::move(id));
-  Result<void> written = fs_->MakeDir(DirOf(shim_request.id));
-  if (written) written = os::ReplaceVolatile(PathOf(shim_request.id, kRequestFile), FormatRequest(shim_request));
-  Result<Held> held = written ? Launch(shim_request, deadline) : std::unexpected(std::move(written).error());
-  if (!held) {
-    if (Result<void> removed = RemoveRecord(shim_request.id); !removed)
-      held.error().message += "; " + removed.error().message;
-    return Wrap(std::move(held).error(), doing);
+  Held held;
+  held.request = MakeShimRequest(request, MakeId(request));
+  held.creating = true;
+  const std::string id = held.request.id;
+  if (id.size() > kMaxId)
+    return Fail(Code::kInvalid, "start container " + request.container.name + " of pod " + request.pod_namespace + "/" +
+                                    request.pod_name + ": pod uid and container name are too long");
+  loop::Submit<Launched>(
+      options_.executor, "start/" + request.pod_uid,
+      [launcher = launcher_, request = held.request] { return launcher->Launch(request); },
+      [this, alive = std::weak_ptr(alive_), id](Result<Launched> launched) {
+        if (!alive.expired()) Started(id, std::move(launched));
+      });
+  held.status = StatusOf(held);
+  return held_.insert_or_assign(id, std::move(held)).first->second.status;
+}
+
+void ProcessRuntime::Started(const std::string& id, Result<Launched> launched) {
+  Held& held = held_.find(id)->second;  // nobody forgets one that is being started
+  held.creating = false;
+  news_.Signal();
+  if (!launched) {
+    ContainerStatus status = held.status;
+    status.state = ContainerState::kNotStarted;
+    status.reason = kNotStartedReason;
+    status.message = std::move(launched).error().message;
+    started_.push_back(std::move(status));
+    held_.erase(id);
+    return;
   }
-  held->status = StatusOf(*held);
-  ContainerStatus status = held->status;
-  Adopt(*std::move(held));
-  return status;
+  held.state = std::move(launched->state);
+  held.shim = std::move(launched->shim);
+  held.main = std::move(launched->main);
+  if (held.pending_signal != 0 && held.main.valid())
+    static_cast<void>(os::SendSignal(held.main.get(), held.pending_signal).has_value());  // asked again if it lives
+  Watch(held);
+  held.status = StatusOf(held);
+  started_.push_back(held.status);
 }
 
 void ProcessRuntime::Adopt(Held held) {
@@ -326,7 +283,7 @@ bool ProcessRuntime::Settle(const std::string& id, Held& held) {
   const os::MonoTime end = os::SystemClock().Now() + kSettleLimit;
   while (held.state.phase == ShimPhase::kReady || held.state.phase == ShimPhase::kStarting) {
     const bool ended = !held.shim.valid() || os::WaitEnd(held.shim.get(), kSettleStep);
-    if (Result<ShimState> state = ReadState(id); state) held.state = *std::move(state);
+    if (Result<ShimState> state = launcher_->ReadState(id); state) held.state = *std::move(state);
     if (ended) break;
     if (os::SystemClock().Now() < end) continue;
     static_cast<void>(os::SendSignal(held.shim.get(), SIGKILL).has_value());
@@ -350,18 +307,18 @@ void ProcessRuntime::Rehome(int shim) {
 // An error means that it cannot be told what became of the container: its record stays as it is.
 Result<void> ProcessRuntime::RecoverOne(const std::string& id) {
   Held held;
-  const Result<std::string> text = fs_->Read(DirOf(id) + "/" + std::string(kRequestFile));
+  const Result<std::string> text = launcher_->fs().Read(Launcher::DirOf(id) + "/" + std::string(kRequestFile));
   if (!text && !IsGone(text.error())) return std::unexpected(text.error());
   Result<ShimRequest> request = text ? ParseRequest(*text) : std::unexpected(text.error());
-  BERTH_TRY(const bool has_state, fs_->Exists(StatePath(id)));
+  BERTH_TRY(const bool has_state, launcher_->fs().Exists(Launcher::DirOf(id) + "/" + std::string(kStateFile)));
   // Without a readable request nothing was started, and without a state its supervisor never got the word to go: its
   // socket ended with the daemon that made it.
   if (!request || request->id != id || !has_state) {
-    static_cast<void>(RemoveRecord(id).has_value());  // tried again at the next opening
+    static_cast<void>(launcher_->RemoveRecord(id).has_value());  // tried again at the next opening
     return {};
   }
   held.request = *std::move(request);
-  Result<ShimState> state = ReadState(id);
+  Result<ShimState> state = launcher_->ReadState(id);
   if (!state && !IsGone(state.error())) return std::unexpected(std::move(state).error());
   if (!state) {
     Lose(held, state.error().message);
@@ -369,11 +326,11 @@ Result<void> ProcessRuntime::RecoverOne(const std::string& id) {
     held.state = *std::move(state);
     const bool this_boot = held.state.boot_id == os::BootId();
     if (this_boot) {
-      BERTH_TRY(held.shim, Find(held.state.shim_pid, held.state.shim_start, {}));
+      BERTH_TRY(held.shim, FindProcess(held.state.shim_pid, held.state.shim_start, {}));
       if (held.shim.valid()) Rehome(held.state.shim_pid);
     }
     if (!Settle(id, held)) {
-      static_cast<void>(RemoveRecord(id).has_value());
+      static_cast<void>(launcher_->RemoveRecord(id).has_value());
       return {};
     }
     if (held.state.phase == ShimPhase::kRunning) BERTH_RETURN_IF_ERROR(RecoverRunning(held, this_boot));
@@ -386,10 +343,10 @@ Result<void> ProcessRuntime::RecoverOne(const std::string& id) {
 // Finds the process of a container that ran when its record was written last.
 Result<void> ProcessRuntime::RecoverRunning(Held& held, bool this_boot) {
   if (this_boot) {
-    BERTH_TRY(held.main, Find(held.state.pid, held.state.start, held.state.cgroups));
+    BERTH_TRY(held.main, FindProcess(held.state.pid, held.state.start, held.state.cgroups));
   }
   if (!held.shim.valid()) {  // it may have recorded the end and gone between the two looks
-    Result<ShimState> last = ReadState(held.request.id);
+    Result<ShimState> last = launcher_->ReadState(held.request.id);
     if (!last && !IsGone(last.error())) return std::unexpected(std::move(last).error());
     if (last) held.state = *std::move(last);
   }
@@ -400,7 +357,7 @@ Result<void> ProcessRuntime::RecoverRunning(Held& held, bool this_boot) {
 }
 
 Result<void> ProcessRuntime::Recover() {
-  BERTH_TRY(const std::vector<std::string> ids, fs_->List(kContainers));
+  BERTH_TRY(const std::vector<std::string> ids, launcher_->fs().List(Launcher::kContainers));
   for (const std::string& id : ids)
     if (Result<void> done = RecoverOne(id); !done)
       return Wrap(std::move(done).error(), "find container " + id + " again");
@@ -412,6 +369,7 @@ Result<void> ProcessRuntime::Recover() {
 Result<void> ProcessRuntime::Signal(std::string_view id, int signal) {
   const auto it = held_.find(id);
   if (it == held_.end()) return Fail(Code::kNotFound, "there is no container " + Printable(id));
+  if (it->second.creating && it->second.pending_signal != SIGKILL) it->second.pending_signal = signal;
   if (!it->second.main.valid()) return {};
   if (Result<void> sent = os::SendSignal(it->second.main.get(), signal); !sent)
     return Wrap(std::move(sent).error(), "container " + it->first);
@@ -425,7 +383,8 @@ Result<std::vector<ContainerStatus>> ProcessRuntime::List() {
 }
 
 std::vector<ContainerStatus> ProcessRuntime::Poll() {
-  std::vector<ContainerStatus> out;
+  news_.Clear();
+  std::vector<ContainerStatus> out = std::exchange(started_, {});
   for (const std::uint64_t token : watched_.Ready()) {
     const auto name = by_token_.find(token);
     const auto it = name == by_token_.end() ? held_.end() : held_.find(name->second);
@@ -439,33 +398,31 @@ std::vector<ContainerStatus> ProcessRuntime::Poll() {
   return out;
 }
 
-Result<void> ProcessRuntime::RemoveRecord(std::string_view id) {
-  // Without its state a record counts as never started: a crash between these steps is finished at the next opening.
-  const std::string dir = DirOf(id);
-  BERTH_RETURN_IF_ERROR(fs_->RemoveFile(StatePath(id)));
-  BERTH_RETURN_IF_ERROR(fs_->RemoveFile(dir + "/" + std::string(kRequestFile)));
-  BERTH_TRY(const bool exists, fs_->Exists(dir));
-  if (!exists) return {};
-  BERTH_TRY(const std::vector<std::string> rest, fs_->List(dir));
-  for (const std::string& name : rest) BERTH_RETURN_IF_ERROR(fs_->RemoveFile(dir + "/" + name));  // temporaries
-  return fs_->RemoveDir(dir);
-}
-
 Result<void> ProcessRuntime::Forget(std::string_view id) {
   const auto it = held_.find(id);
   if (it == held_.end()) return {};
   Held& held = it->second;
-  if (held.state.phase == ShimPhase::kRunning)
+  if (held.creating || held.state.phase == ShimPhase::kRunning)
     return Fail(Code::kConflict, "container " + it->first + " runs: it cannot be forgotten");
-  if (held.shim.valid()) {  // the end is recorded: the supervisor is about to go
-    if (!os::WaitEnd(held.shim.get(), kSettleLimit))
-      return Fail(Code::kBusy, "the supervisor of " + it->first + " lives");
-    os::Reap(held.shim.get());
-  }
-  BERTH_RETURN_IF_ERROR(RemoveRecord(id));
+  // The end is recorded: the supervisor is about to go.
+  loop::Submit<void>(
+      options_.executor, "start/" + held.request.pod_uid,
+      [launcher = launcher_, id = it->first, shim = std::move(held.shim)] {
+        return launcher->RemoveRecordOf(id, shim);
+      },
+      [this, alive = std::weak_ptr(alive_), uid = held.request.pod_uid](const Result<void>& removed) {
+        if (!alive.expired()) Forgotten(uid, removed);
+      });
   by_token_.erase(held.token);
   held_.erase(it);
   return {};
+}
+
+/// A record that stays is looked at again when the runtime is opened next.
+void ProcessRuntime::Forgotten(const std::string& pod_uid, const Result<void>& removed) {
+  if (removed) return;
+  notices_.push_back({.pod_uid = pod_uid, .message = removed.error().message});
+  news_.Signal();
 }
 
 }  // namespace
@@ -478,11 +435,14 @@ Result<std::unique_ptr<Runtime>> OpenProcessRuntime(const ProcessRuntimeOptions&
   if (!has_shim)
     return Fail(Code::kNotFound, "the supervisor program " + options.shim_path + " is missing: install berth-shim");
   BERTH_RETURN_IF_ERROR(os::MakeDirs(options.run_dir, 0700));
-  BERTH_RETURN_IF_ERROR(os::MakeDirs(options.run_dir + "/" + std::string(kContainers), 0700));
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(options.run_dir + "/" + std::string(Launcher::kContainers), 0700));
   BERTH_TRY(os::LockFile lock, os::LockFile::Take(options.run_dir + "/lock", kSettleLimit));
   BERTH_TRY(auto fs, os::OpenFs(options.run_dir));
   BERTH_TRY(auto watched, os::PidfdSet::Open());
-  auto runtime = std::make_unique<ProcessRuntime>(options, std::move(lock), std::move(fs), std::move(watched));
+  BERTH_TRY(os::EventFd news, os::EventFd::Open());
+  BERTH_RETURN_IF_ERROR(watched.Add(news.get(), kNewsToken));
+  auto runtime =
+      std::make_unique<ProcessRuntime>(options, std::move(lock), std::move(fs), std::move(watched), std::move(news));
   BERTH_RETURN_IF_ERROR(runtime->Recover());
   return runtime;
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "loop/executor.h"
 #include "model/cgroup_values.h"
 #include "os/clock.h"
 #include "runtime/runtime.h"
@@ -17,16 +18,19 @@
 namespace berth::runtime {
 
 struct ProcessRuntimeOptions {
-  std::string run_dir;     ///< absolute; made (0700) when missing. On a tmpfs (/run/berth) records end with the boot
-  std::string shim_path;   ///< absolute path of the program berth-shim
-  CgroupDirs shim_cgroup;  ///< where supervisors live (Berth's own cgroup); no dirs: where the caller is
-  os::Millis start_deadline{5'000};  ///< longest time Start may take
+  std::string run_dir;       ///< absolute; made (0700) when missing. On a tmpfs (/run/berth) records end with the boot
+  std::string shim_path;     ///< absolute path of the program berth-shim
+  CgroupDirs shim_cgroup;    ///< where supervisors live (Berth's own cgroup); no dirs: where the caller is
+  loop::Executor& executor;  ///< starts containers and removes records; outlives the runtime
+  os::Millis start_deadline{5'000};  ///< longest time a start may take
 };
 
 /// Opens the runtime on its directory and finds containers again. What a killed daemon left half-started is removed.
 /// Errors: kInUse when another process has this directory open, kPermission, kNotFound (shim), kIo.
 /// Ownership: containers go on when the Runtime is destroyed; opening the directory again finds them.
-/// Thread: the Runtime belongs to one thread.
+/// Start and Forget return at once; a start's end comes through Poll. One that is under way when the Runtime is
+/// destroyed goes on, and the next opening finds it. Thread: the Runtime belongs to one thread, that of the executor's
+/// ends.
 Result<std::unique_ptr<Runtime>> OpenProcessRuntime(const ProcessRuntimeOptions& options);
 
 }  // namespace berth::runtime

@@ -121,10 +121,10 @@ class Runtime {
   virtual ~Runtime() = default;
   /// True: the runtime makes containers' cgroups below Place::pod_group itself and names them after their ids.
   virtual bool makes_groups() const { return false; }
-  /// Starts a container; returns its status, kCreating when that takes long. What the container itself got wrong (no
-  /// such program, not executable, bad working directory) is no error but an exited container: exit_code
-  /// kStartErrorExitCode and a message. Errors: kInvalid (no command, bad name), kNotFound (cgroup gone), kPermission,
-  /// kExhausted, kIo...: the node's fault, worth a retry; nothing is left behind.
+  /// Starts a container; returns its status, kCreating while that goes on in the background. What the container itself
+  /// got wrong (no such program, not executable, bad working directory) is no error but an exited container: exit_code
+  /// kStartErrorExitCode and a message. What the node could not do is kNotStarted with a message, worth a retry.
+  /// Errors: kInvalid (no command, bad name); nothing is left behind.
   virtual Result<ContainerStatus> Start(const StartRequest& request) = 0;
   /// Asks the container to end; returns at once. Gone: success.
   virtual Result<void> Stop(const StopRequest& request) { return Signal(request.id, SIGTERM); }
@@ -136,7 +136,8 @@ class Runtime {
   virtual int event_fd() const = 0;
   /// Containers whose state changed since the last call.
   virtual std::vector<ContainerStatus> Poll() = 0;
-  /// Forgets an exited container (its record, not its logs). Unknown: success. Errors: kConflict while it runs.
+  /// Forgets an exited container (its record, not its logs). Unknown: success. Errors: kConflict while it is started or
+  /// runs.
   virtual Result<void> Forget(std::string_view id) = 0;
 
   // For runtimes that keep more than containers; they answer at once, and make event_fd readable when there is more.

@@ -93,8 +93,26 @@ void RuntimeTest::TearDown() {
   }
 }
 
-ProcessRuntimeOptions RuntimeTest::Options() const {
-  return {.run_dir = temp_ / "run", .shim_path = BERTH_SHIM, .shim_cgroup = {}};
+Result<ContainerStatus> StartNow(Runtime& runtime, testkit::QueuedExecutor& executor, const StartRequest& request) {
+  BERTH_TRY(const ContainerStatus creating, runtime.Start(request));
+  EXPECT_EQ(creating.state, ContainerState::kCreating);
+  executor.RunAll();
+  for (ContainerStatus& status : runtime.Poll()) {
+    if (status.id != creating.id) continue;
+    if (status.state == ContainerState::kNotStarted) return Fail(Code::kIo, status.message);
+    return std::move(status);
+  }
+  return Fail(Code::kInternal, "nothing came of " + creating.id);
+}
+
+Result<void> RuntimeTest::Forget(const std::string& id) {
+  auto forgotten = runtime_->Forget(id);
+  executor_.RunAll();
+  return forgotten;
+}
+
+ProcessRuntimeOptions RuntimeTest::Options() {
+  return {.run_dir = temp_ / "run", .shim_path = BERTH_SHIM, .shim_cgroup = {}, .executor = executor_};
 }
 
 void RuntimeTest::Open() {
@@ -130,7 +148,7 @@ ContainerStatus RuntimeTest::WaitEnd(const std::string& id) {
 }
 
 ContainerStatus RuntimeTest::Run(const StartRequest& request) {
-  const Result<ContainerStatus> started = runtime_->Start(request);
+  const Result<ContainerStatus> started = Start(request);
   if (!started) {
     ADD_FAILURE() << started.error().message;
     return {};

@@ -18,6 +18,7 @@
 #include "runtime/log_reader.h"
 #include "runtime/process_runtime.h"
 #include "testing/fixtures.h"
+#include "testing/queued_executor.h"
 
 namespace berth::runtime {
 
@@ -54,15 +55,21 @@ class TestCgroup {
   bool v2_ = false;
 };
 
+/// Starts a container, waits for what comes of it, and returns that; an error where it came to nothing.
+Result<ContainerStatus> StartNow(Runtime& runtime, testkit::QueuedExecutor& executor, const StartRequest& request);
+
 class RuntimeTest : public testing::Test {
  protected:
   void SetUp() override;
   void TearDown() override;
 
-  ProcessRuntimeOptions Options() const;
+  ProcessRuntimeOptions Options();
   void Open();
   /// A request that runs `command` as pod "uid-1", container "app".
   StartRequest Request(std::vector<std::string> command) const;
+  Result<ContainerStatus> Start(const StartRequest& request) { return StartNow(*runtime_, executor_, request); }
+  /// With its record, when it succeeds.
+  Result<void> Forget(const std::string& id);
   /// Waits for the end of `id`.
   ContainerStatus WaitEnd(const std::string& id);
   /// Starts and waits for the end.
@@ -72,6 +79,7 @@ class RuntimeTest : public testing::Test {
   std::optional<ContainerStatus> Listed(const std::string& id);
 
   testkit::TempDir temp_;
+  testkit::QueuedExecutor executor_;
   std::unique_ptr<TestCgroup> cgroup_;  // cpuset of CPU 0; null where this host has no cpuset
   std::unique_ptr<Runtime> runtime_;
 };

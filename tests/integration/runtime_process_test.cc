@@ -39,7 +39,7 @@ TEST_F(RuntimeTest, ProcessIsPinnedAtItsFirstInstruction) {
 
 TEST_F(RuntimeTest, WideningTheCpusetWidensARunningProcess) {
   if (!cgroup_) GTEST_SKIP() << "this host has no cpuset controller";
-  const Result<ContainerStatus> status = runtime_->Start(Request({"/bin/sleep", "600"}));
+  const Result<ContainerStatus> status = Start(Request({"/bin/sleep", "600"}));
   ASSERT_TRUE(status) << status.error().message;
   const std::string all = cgroup_->AllCpus();
   cgroup_->Write("cpuset.cpus", all);
@@ -63,7 +63,7 @@ TEST_F(RuntimeTest, ExitCodesAndSignalsAreReported) {
 TEST_F(RuntimeTest, SignalReachesTheMainProcessOnly) {
   const StartRequest request =
       Request({"/bin/sh", "-c", "trap 'echo got it; exit 3' TERM; echo ready; while :; do sleep 0.05; done"});
-  const Result<ContainerStatus> status = runtime_->Start(request);
+  const Result<ContainerStatus> status = Start(request);
   ASSERT_TRUE(status) << status.error().message;
   EXPECT_EQ(status->state, ContainerState::kRunning);
   for (int i = 0; i < kPatienceMs && Output(request) != "ready\n"; ++i) ::poll(nullptr, 0, 1);
@@ -97,12 +97,12 @@ TEST_F(RuntimeTest, WhatTheContainerGotWrongIsAnExitWithAMessage) {
       {no_dir, "change to working directory /nope: No such file or directory"},
   };
   for (const auto& [request, message] : cases) {
-    const Result<ContainerStatus> status = runtime_->Start(request);
+    const Result<ContainerStatus> status = Start(request);
     ASSERT_TRUE(status) << status.error().message;
     EXPECT_EQ(status->state, ContainerState::kExited);
     EXPECT_EQ(status->exit_code, kStartErrorExitCode);
     EXPECT_EQ(status->message, message);
-    EXPECT_TRUE(runtime_->Forget(status->id));
+    EXPECT_TRUE(Forget(status->id));
   }
   EXPECT_EQ(CountEntries(temp_ / "run/containers"), 0U);
   if (cgroup_) {
@@ -113,21 +113,20 @@ TEST_F(RuntimeTest, WhatTheContainerGotWrongIsAnExitWithAMessage) {
 TEST_F(RuntimeTest, WhatTheNodeCannotDoIsAnErrorAndLeavesNothing) {
   StartRequest gone = Request({"/bin/true"});
   gone.cgroup.dirs = {"/sys/fs/cgroup/cpuset/berth-never-made"};
-  const Result<ContainerStatus> no_cgroup = runtime_->Start(gone);
+  const Result<ContainerStatus> no_cgroup = Start(gone);
   ASSERT_FALSE(no_cgroup);
-  EXPECT_EQ(no_cgroup.error().code, Code::kNotFound);
   EXPECT_EQ(no_cgroup.error().message,
             "start container app of pod default/pod: open /sys/fs/cgroup/cpuset/berth-never-made/cgroup.procs: No such "
             "file or directory");
   StartRequest none = Request({});
-  EXPECT_EQ(runtime_->Start(none).error().code, Code::kInvalid);
+  EXPECT_EQ(Start(none).error().code, Code::kInvalid);
   StartRequest evil = Request({"/bin/true"});
   evil.pod_uid = "../../etc";
-  EXPECT_EQ(runtime_->Start(evil).error().code, Code::kInvalid);
-  EXPECT_EQ(runtime_->Start(Request({"/bin/echo", std::string("a\0b", 3)})).error().code, Code::kInvalid);
+  EXPECT_EQ(Start(evil).error().code, Code::kInvalid);
+  EXPECT_EQ(Start(Request({"/bin/echo", std::string("a\0b", 3)})).error().code, Code::kInvalid);
   StartRequest bad_env = Request({"/bin/true"});
   bad_env.env = {{"A=B", "c"}};
-  EXPECT_EQ(runtime_->Start(bad_env).error().code, Code::kInvalid);
+  EXPECT_EQ(Start(bad_env).error().code, Code::kInvalid);
   EXPECT_EQ(CountEntries(temp_ / "run/containers"), 0U);
 }
 
@@ -141,9 +140,8 @@ TEST_F(RuntimeTest, EmptyCpusetIsNamedAsTheReasonOnV1AndInheritsOnV2) {
     EXPECT_EQ(Output(request), "Cpus_allowed_list:\t" + empty->AllCpus() + "\n");
     return;
   }
-  const Result<ContainerStatus> status = runtime_->Start(request);
+  const Result<ContainerStatus> status = Start(request);
   ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().code, Code::kExhausted);
   EXPECT_NE(status.error().message.find("its cpuset.cpus or cpuset.mems is empty"), std::string::npos);
   EXPECT_EQ(CountEntries(temp_ / "run/containers"), 0U);
 }
@@ -217,15 +215,43 @@ TEST_F(RuntimeTest, LeftoversDoNotKeepAContainerAlive) {
 }
 
 TEST_F(RuntimeTest, ForgetRefusesTheLivingAndRemovesTheDead) {
-  const Result<ContainerStatus> status = runtime_->Start(Request({"/bin/sleep", "600"}));
+  const Result<ContainerStatus> status = Start(Request({"/bin/sleep", "600"}));
   ASSERT_TRUE(status) << status.error().message;
-  EXPECT_EQ(runtime_->Forget(status->id).error().code, Code::kConflict);
+  EXPECT_EQ(Forget(status->id).error().code, Code::kConflict);
   EXPECT_TRUE(runtime_->Signal(status->id, SIGKILL));
   EXPECT_EQ(WaitEnd(status->id).exit_code, 137);
-  EXPECT_TRUE(runtime_->Forget(status->id));
-  EXPECT_TRUE(runtime_->Forget(status->id)) << "unknown is success";
+  EXPECT_TRUE(Forget(status->id));
+  EXPECT_TRUE(Forget(status->id)) << "unknown is success";
   EXPECT_FALSE(Listed(status->id));
   EXPECT_EQ(CountEntries(temp_ / "run/containers"), 0U);
+}
+
+TEST_F(RuntimeTest, StartIsAnEventAndWhatComesMeanwhileIsDoneAfterIt) {
+  const Result<ContainerStatus> creating = runtime_->Start(Request({"/bin/sleep", "600"}));
+  ASSERT_TRUE(creating) << creating.error().message;
+  EXPECT_EQ(creating->state, ContainerState::kCreating);
+  EXPECT_EQ(Listed(creating->id), *creating);
+  EXPECT_EQ(CountEntries(temp_ / "run/containers"), 0U) << "nothing is done on the caller's thread";
+  EXPECT_EQ(runtime_->Forget(creating->id).error().code, Code::kConflict);
+  EXPECT_TRUE(runtime_->Signal(creating->id, SIGTERM));
+  EXPECT_TRUE(runtime_->Poll().empty());
+  executor_.RunAll();
+  pollfd event{.fd = runtime_->event_fd(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(::poll(&event, 1, kPatienceMs), 1);
+  const std::vector<ContainerStatus> changed = runtime_->Poll();
+  ASSERT_FALSE(changed.empty());
+  EXPECT_EQ(changed[0].id, creating->id);
+  EXPECT_EQ(WaitEnd(creating->id).signal, SIGTERM);
+}
+
+TEST_F(RuntimeTest, AStartUnderWayOutlivesItsRuntime) {
+  const Result<ContainerStatus> creating = runtime_->Start(Request({"/bin/sleep", "600"}));
+  ASSERT_TRUE(creating) << creating.error().message;
+  runtime_.reset();
+  executor_.RunAll();
+  Open();
+  ASSERT_TRUE(Listed(creating->id));
+  EXPECT_EQ(Listed(creating->id)->state, ContainerState::kRunning);
 }
 
 TEST_F(RuntimeTest, HundredStartsLeaveNoZombiesDescriptorsOrFiles) {
@@ -235,7 +261,7 @@ TEST_F(RuntimeTest, HundredStartsLeaveNoZombiesDescriptorsOrFiles) {
     request.attempt = i;
     const ContainerStatus status = Run(request);
     ASSERT_EQ(status.exit_code, 0) << status.message;
-    ASSERT_TRUE(runtime_->Forget(status.id));
+    ASSERT_TRUE(Forget(status.id));
   }
   EXPECT_EQ(CountEntries("/proc/self/fd"), fds);
   EXPECT_EQ(CountEntries(temp_ / "run/containers"), 0U);
@@ -255,7 +281,7 @@ TEST_F(RuntimeTest, SupervisorIsSmallAndStandsApart) {
   Result<std::unique_ptr<Runtime>> opened = OpenProcessRuntime(options);
   ASSERT_TRUE(opened) << opened.error().message;
   runtime_ = *std::move(opened);
-  const Result<ContainerStatus> status = runtime_->Start(Request({"/bin/sleep", "600"}));
+  const Result<ContainerStatus> status = Start(Request({"/bin/sleep", "600"}));
   ASSERT_TRUE(status) << status.error().message;
   ASSERT_EQ(home->Pids().size(), 1U);
   const std::string proc = testkit::ReadText("/proc/" + std::to_string(home->Pids()[0]) + "/status");
@@ -314,7 +340,9 @@ TEST_F(RuntimeTest, Version2ContainerStartsInsideItsCgroup) {
   const std::string name = cgroup->dir().substr(cgroup->dir().rfind('/'));
   EXPECT_TRUE(Output(request).ends_with(name + "\n")) << Output(request);
   request.cgroup.dirs = {cgroup->dir() + "/never-made"};
-  EXPECT_EQ(runtime_->Start(request).error().code, Code::kNotFound);
+  const Result<ContainerStatus> started = Start(request);
+  ASSERT_FALSE(started);
+  EXPECT_TRUE(started.error().message.ends_with("No such file or directory")) << started.error().message;
 }
 
 }  // namespace

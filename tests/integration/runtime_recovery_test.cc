@@ -53,7 +53,7 @@ std::string RuntimeRecoveryTest::StartAndDie(const StartRequest& request) {
   if (owner == 0) {
     Result<std::unique_ptr<Runtime>> runtime = OpenProcessRuntime(Options());
     if (!runtime) ::_exit(1);
-    const Result<ContainerStatus> status = (*runtime)->Start(request);
+    const Result<ContainerStatus> status = StartNow(**runtime, executor_, request);
     if (!status || ::write(fds[1], status->id.data(), status->id.size()) < 0) ::_exit(2);
     ::kill(::getpid(), SIGKILL);
   }
@@ -74,7 +74,7 @@ bool RuntimeRecoveryTest::DieAtCall(const StartRequest& request, int call) {
     Result<std::unique_ptr<Runtime>> runtime = OpenProcessRuntime(Options());
     if (!runtime || ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(1);
     ::raise(SIGSTOP);
-    const bool started = (*runtime)->Start(request).has_value();
+    const bool started = StartNow(**runtime, executor_, request).has_value();
     ::_exit(started ? 0 : 2);
   }
   int how = 0;
@@ -126,7 +126,7 @@ TEST_F(RuntimeRecoveryTest, ExitWhileNobodyWatchedIsFoundAgain) {
   EXPECT_EQ(status->state, ContainerState::kExited);
   EXPECT_EQ(status->exit_code, 9);
   EXPECT_TRUE(runtime_->Poll().empty());
-  EXPECT_TRUE(runtime_->Forget(id));
+  EXPECT_TRUE(Forget(id));
   EXPECT_EQ(Records(), 0U);
 }
 
@@ -179,7 +179,7 @@ TEST_F(RuntimeRecoveryTest, OtherProcessUnderARecordedPidIsNotTouched) {
 }
 
 TEST_F(RuntimeRecoveryTest, KilledSupervisorIsNoticedAndItsProcessKeptInView) {
-  const Result<ContainerStatus> started = runtime_->Start(Request({"/bin/sleep", "600"}));
+  const Result<ContainerStatus> started = Start(Request({"/bin/sleep", "600"}));
   ASSERT_TRUE(started) << started.error().message;
   ASSERT_EQ(::kill(ReadState(started->id).shim_pid, SIGKILL), 0);
   pollfd event{.fd = runtime_->event_fd(), .events = POLLIN, .revents = 0};
@@ -238,7 +238,7 @@ TEST_F(RuntimeRecoveryTest, OwnerKilledAtAnySystemCallOfStartLeavesAllOrNothing)
       EXPECT_EQ(cgroup_->Pids(), std::vector<int>{all[0].pid});
       EXPECT_TRUE(runtime_->Signal(all[0].id, SIGKILL));
       EXPECT_EQ(WaitEnd(all[0].id).exit_code, 137);
-      EXPECT_TRUE(runtime_->Forget(all[0].id));
+      EXPECT_TRUE(Forget(all[0].id));
       ::unlink((temp_ / "marker").c_str());
     }
     if (HasFailure()) break;
