@@ -29,6 +29,14 @@ class FileReader {
 
   void AddProblem(const std::string& text) { problems_.push_back(file_ + ": " + text); }
 
+  /// No node holds that many, and a file is read as one.
+  void CheckCount() {
+    constexpr std::size_t kMostPods = 1'000;
+    if (options_.to_be_run && out_.pods.size() > kMostPods)
+      AddProblem(std::to_string(out_.pods.size()) + " pods in one file, at most " + std::to_string(kMostPods) +
+                 " may be: make several files of it");
+  }
+
   /// The same pod twice in one file: which one counts would be an accident.
   void CheckIdentities() {
     std::set<std::string> names;
@@ -136,6 +144,7 @@ Result<ParsedPods> ParsePods(std::string_view text, std::string_view file, const
   const Documents documents = ReadDocuments(text);
   for (const Document& document : documents.documents) reader.Read(document);
   for (const std::string& error : documents.errors) reader.AddProblem(error);
+  reader.CheckCount();
   reader.CheckIdentities();
   return std::move(reader).Finish();
 }

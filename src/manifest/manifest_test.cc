@@ -170,6 +170,14 @@ TEST(ParsePodsTest, ReadsListsAndManyDocuments) {
   EXPECT_THAT(parsed.warnings, IsEmpty());
 }
 
+TEST(ParsePodsTest, AFileHoldsAtMostAThousandPodsToBeRun) {
+  std::string text = "apiVersion: v1\nkind: PodList\nitems:\n";
+  for (int i = 0; i <= 1'000; ++i)
+    text += "- {metadata: {name: p" + std::to_string(i) + "}, spec: {containers: [{name: a, image: b}]}}\n";
+  EXPECT_EQ(ErrorOf(text), "pod.yaml: 1001 pods in one file, at most 1000 may be: make several files of it");
+  EXPECT_EQ(1'001U, ParsePods(text, "pod.yaml", {.to_be_run = false})->pods.size());
+}
+
 TEST(ParsePodsTest, AnEmptyFileHoldsNoPods) { EXPECT_THAT(Parse("# nothing yet\n").pods, IsEmpty()); }
 
 TEST(ParsePodsTest, OtherKindsAreRefused) {
