@@ -21,7 +21,7 @@ Result<std::unique_ptr<Io>> Io::Start() {
   return out;
 }
 
-Io::~Io() {
+void Io::End() {
   {
     const MutexLock lock(mutex_);
     stop_ = true;

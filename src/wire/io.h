@@ -36,12 +36,14 @@ class Io {
  public:
   /// Errors: as eventfd(2), and kExhausted without another thread.
   static Result<std::unique_ptr<Io>> Start();
-  /// Ends the thread, which drops all it has watched.
-  ~Io();
+  ~Io() { End(); }
   Io(const Io&) = delete;
   Io& operator=(const Io&) = delete;
 
   void Add(std::shared_ptr<Watched> watched) BERTH_EXCLUDES(mutex_);
+  /// Ends the thread, which drops all it has watched; what is added from now on is dropped with this. For owners whom
+  /// the thread may ask for this Io until then. May be called again. Thread: one at a time, and not the Io's.
+  void End() BERTH_EXCLUDES(mutex_);
   const Wake& wake() const { return wake_; }
 
  private:

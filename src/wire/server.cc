@@ -56,7 +56,8 @@ Result<std::unique_ptr<Server>> Server::Start(Services services, const ServerOpt
 
 Server::~Server() {
   Stop(os::Millis(0));
-  io_.reset();  // it looks at calls no more
+  io_->End();  // it looks at calls no more, and asks nobody for io_
+  io_.reset();
 }
 
 Result<void> Server::Listen(const std::string& path, unsigned mode) {

@@ -516,6 +516,15 @@ TEST_F(WireTest, ListensWhereAnEndedServerLeftItsSocketAndNowhereElse) {
   EXPECT_NE(0, ::stat(path.c_str(), &info)) << "its name goes with it";
 }
 
+// The thread that takes a connection may be anywhere in that when the server goes.
+TEST_F(WireTest, AServerMayGoWhileSomebodyConnects) {
+  for (int round = 0; round < 200; ++round) {
+    Serve({});
+    const auto connected = UnixConnector(path)();
+    server.reset();
+  }
+}
+
 TEST(WireClientTest, KnowsThatNothingWasSentWhereNobodyListens) {
   Client none(UnixConnector("/nonexistent/socket"), "none");
   const auto said = none.Call("/s/M", "", For(kLong));
