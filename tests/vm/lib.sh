@@ -17,6 +17,15 @@ vm_load() {
   source "tests/vm/machines/$1"
 }
 
+# vm_libraries PROGRAM: the libraries it needs, and those of libcurl where it loads that by itself (src/http).
+vm_libraries() {
+  local curl
+  ldd "$1" 2>/dev/null | grep -o '/[^ ]*'
+  grep -qa 'libcurl-gnutls\.so\.4' "$1" || return 0
+  curl=$(ldconfig -p | grep -o '/.*/libcurl-gnutls\.so\.4$' | head -n 1)
+  [[ -z $curl ]] || { echo "$curl"; ldd "$curl" | grep -o '/[^ ]*'; }
+}
+
 # vm_add PROGRAM TARGET: a program without debug symbols, and the libraries it needs.
 vm_add() {
   local library
@@ -27,7 +36,7 @@ vm_add() {
     [[ -e $vm_root/$library ]] && continue
     mkdir -p "$vm_root/$(dirname "$library")"
     cp -L "$library" "$vm_root/$library"
-  done < <(ldd "$1" 2>/dev/null | grep -o '/[^ ]*')
+  done < <(vm_libraries "$1")
 }
 
 vm_programs=(bin/berthd bin/berth bin/berth-shim tests/integration/berth_cgroup_integration_test
