@@ -10,6 +10,7 @@
 #include "api/server.h"
 #include "base/result.h"
 #include "cgroup/cgroup.h"
+#include "cgroup/root_claim.h"
 #include "daemon/container_calls.h"
 #include "daemon/host_groups.h"
 #include "daemon/local_api.h"
@@ -100,6 +101,7 @@ class Daemon {
   std::unique_ptr<os::Fs> root_fs_;
   std::unique_ptr<cgroup::Tree> tree_;
   cgroup::Names names_;
+  cgroup::RootClaim claim_;
   std::vector<std::string> home_groups_;   // where berthd was started
   std::optional<SystemProcesses> system_;  // nullopt: systemCgroups is not set
   std::string system_problem_;             // who could not be moved there last

@@ -25,7 +25,9 @@ namespace {
 
 constexpr unsigned kPublic = 0755;
 
-Result<void> PrepareOwnGroup(cgroup::Tree& tree, const cgroup::Names& names) {
+Result<void> PrepareGroups(cgroup::RootClaim& claim, cgroup::Tree& tree, const cgroup::Names& names) {
+  if (names.per_qos()) BERTH_RETURN_IF_ERROR(tree.Create(names.Qos(QosClass::kGuaranteed)));
+  BERTH_RETURN_IF_ERROR(claim.Take(tree.layout(), names));
   auto made = tree.Create(names.Own());
   if (made) made = tree.Create(names.Runtime());
   return made;
@@ -160,9 +162,10 @@ Result<void> Daemon::OpenCgroups(const Machine& machine) {
   BERTH_TRY(const std::string own, root_fs_->Read("proc/self/cgroup"));
   home_groups_ = CurrentGroups(layout, own);
   BERTH_TRY(names_, NamesOf(settings_, driver));
+  BERTH_RETURN_IF_ERROR(claim_.Take(layout, names_));  // before anything is made there
   BERTH_TRY(tree_, cgroup::OpenTree(driver, std::move(tree_fs), std::move(layout), names_.root()));
   // Before anything else: a group left by an earlier berthd keeps us off exclusive CPUs from here on.
-  BERTH_RETURN_IF_ERROR(PrepareOwnGroup(*tree_, names_));
+  BERTH_RETURN_IF_ERROR(PrepareGroups(claim_, *tree_, names_));
   auto moved = MoveSelf(*root_fs_, tree_->Dirs(names_.Own()).dirs);
   tree_->LetGo(names_.Own());  // a group for the supervisors alone is kept until berthd ends
   BERTH_RETURN_IF_ERROR(moved);

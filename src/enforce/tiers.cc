@@ -8,16 +8,10 @@
 #include "cgroup/value_lines.h"
 
 namespace berth::enforce {
-namespace {
-
-constexpr os::Millis kLockPatience{2'000};
-
-}  // namespace
 
 Result<void> Tiers::Make(const Ledger& ledger) {
   BERTH_RETURN_IF_ERROR(site_.ReadSettings());
   BERTH_RETURN_IF_ERROR(MakeOwn());
-  BERTH_RETURN_IF_ERROR(TakeRoot());
   return MakeTiers(ledger);
 }
 
@@ -31,19 +25,6 @@ Result<void> Tiers::MakeOwn() {
   site_.tree().LetGo(site_.names().Own());  // berthd is in it
   site_.set_has_own_groups(made.has_value());
   return made;
-}
-
-Result<void> Tiers::TakeRoot() {
-  const CgroupDirs root = site_.tree().Dirs("");
-  if (lock_ || root.dirs.empty()) return {};
-  auto lock = os::LockFile::TakeDirectory(root.dirs.front(), kLockPatience);
-  if (lock) {
-    lock_ = *std::move(lock);
-    return {};
-  }
-  if (lock.error().code == Code::kInUse)
-    lock.error().message += ": another berthd uses this cgroup root; stop it, or give this one its own (--cgroup-root)";
-  return std::unexpected(std::move(lock).error());
 }
 
 Result<void> Tiers::MakeTiers(const Ledger& ledger) {

@@ -1,15 +1,13 @@
-// The levels above pods: the cgroup root, Berth's own groups, and those of all pods and of each class.
+// The levels above pods: Berth's own groups, and those of all pods and of each class.
 #ifndef BERTH_ENFORCE_TIERS_H_
 #define BERTH_ENFORCE_TIERS_H_
 
-#include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "enforce/group_table.h"
 #include "enforce/site.h"
 #include "model/ledger.h"
-#include "os/lock_file.h"
 
 namespace berth::enforce {
 
@@ -18,8 +16,8 @@ class Tiers {
  public:
   Tiers(Site& site, const GroupTable& table) : site_(site), table_(table) {}
 
-  /// Makes Berth's own groups, takes the cgroup root for this process, makes the tiers and writes their values. Errors:
-  /// kInUse when another berthd uses this cgroup root, else the first that occurred; may be called again.
+  /// Makes Berth's own groups and the tiers, and writes their values. Errors: the first that occurred; may be called
+  /// again.
   Result<void> Make(const Ledger& ledger);
   /// Writes what they should hold for the pods of the ledger, but for the memory limit of all pods. A class's memory
   /// limit never goes below what it uses.
@@ -31,14 +29,12 @@ class Tiers {
   Result<void> RemoveAll();
 
  private:
-  Result<void> TakeRoot();
   Result<void> MakeOwn();
   Result<void> MakeTiers(const Ledger& ledger);
   Result<void> UpdateTier(QosClass qos, const Ledger& ledger);
 
   Site& site_;
   const GroupTable& table_;
-  std::optional<os::LockFile> lock_;  // on the cgroup root
 };
 
 }  // namespace berth::enforce

@@ -22,9 +22,9 @@ std::string OwnerOf(int fd) {
 }
 
 /// False: somebody else holds it, even after `patience`.
-Result<bool> Lock(int fd, const std::string& path, Millis patience) {
+Result<bool> Lock(int fd, const std::string& path, Hold hold, Millis patience) {
   const MonoTime end = SystemClock().Now() + patience;
-  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+  while (::flock(fd, (hold == Hold::kAlone ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return FailErrno("lock", path, errno);
     if (SystemClock().Now() >= end) return false;
@@ -47,7 +47,7 @@ Result<void> SyncFolder(const std::string& path) {
 Result<LockFile> LockFile::Take(const std::string& path, Millis patience) {
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.valid()) return FailErrno("open lock file", path, errno);
-  BERTH_TRY(const bool locked, Lock(fd.get(), path, patience));
+  BERTH_TRY(const bool locked, Lock(fd.get(), path, Hold::kAlone, patience));
   if (!locked) return Fail(Code::kInUse, path + " is held by another process (pid " + OwnerOf(fd.get()) + ")");
   const std::string pid = std::to_string(::getpid()) + "\n";
   // For people only: a full disk is no reason not to start.
@@ -55,10 +55,10 @@ Result<LockFile> LockFile::Take(const std::string& path, Millis patience) {
   return LockFile(std::move(fd));
 }
 
-Result<LockFile> LockFile::TakeDirectory(const std::string& path, Millis patience) {
+Result<LockFile> LockFile::TakeDirectory(const std::string& path, Hold hold, Millis patience) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) return FailErrno("open directory", path, errno);
-  BERTH_TRY(const bool locked, Lock(fd.get(), path, patience));
+  BERTH_TRY(const bool locked, Lock(fd.get(), path, hold, patience));
   if (!locked) return Fail(Code::kInUse, path + " is held by another process");
   return LockFile(std::move(fd));
 }

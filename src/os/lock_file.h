@@ -2,6 +2,7 @@
 #ifndef BERTH_OS_LOCK_FILE_H_
 #define BERTH_OS_LOCK_FILE_H_
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
@@ -9,6 +10,9 @@
 #include "os/unique_fd.h"
 
 namespace berth::os {
+
+/// Whether others may hold the same lock with us (each with kTogether).
+enum class Hold : std::uint8_t { kAlone, kTogether };
 
 /// Holds flock(2) on a file or directory for as long as it lives. A file holds the owner's pid, for people; it is never
 /// removed (removing it would let two processes lock two different files of one name).
@@ -20,7 +24,7 @@ class LockFile {
   /// Errors: kInUse when another process holds it (message names its pid), else from open(2).
   static Result<LockFile> Take(const std::string& path, Millis patience);
   /// The same on a directory that is there: for places where no file can be made (cgroups). Nobody knows its owner.
-  static Result<LockFile> TakeDirectory(const std::string& path, Millis patience);
+  static Result<LockFile> TakeDirectory(const std::string& path, Hold hold, Millis patience);
 
  private:
   explicit LockFile(UniqueFd fd) : fd_(std::move(fd)) {}

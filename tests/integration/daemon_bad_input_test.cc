@@ -130,6 +130,40 @@ TEST_F(DaemonBadInputTest, ASecondBerthdOnTheSameCgroupRootSaysSoAndTouchesNothi
   EXPECT_EQ(node.Pids(), pids);
 }
 
+std::vector<std::string> ElsewhereWithRoot(const DaemonFixture& node, const std::string& root) {
+  return {"--state-dir", node.Dir("state2"),          "--run-dir",     node.Dir("run2"),
+          "--socket",    node.Dir("run2/berth.sock"), "--cgroup-root", root};
+}
+
+TEST_F(DaemonBadInputTest, ASecondBerthdInsideThePodsOfAnotherSaysSoAndTouchesNothing) {
+  node.AddPod("own.yaml", SpinnerManifest("own", ""));
+  node.Start();
+  ASSERT_TRUE(node.Until("own runs", [&] { return node.Runs("own"); }));
+  const std::vector<std::string> groups = node.Groups();
+  for (const char* const inside : {"/kubepods", "/kubepods/deeper/still"}) {
+    const auto second = node.RunToEnd(ElsewhereWithRoot(node, node.root() + inside));
+    EXPECT_EQ(second.status, 3) << second.output;
+    EXPECT_NE(second.output.find("--cgroup-root"), std::string::npos) << second.output;
+    EXPECT_EQ(node.Groups(), groups);
+  }
+}
+
+TEST_F(DaemonBadInputTest, ASecondBerthdAroundAnotherSaysSoAndTouchesNothing) {
+  node.Start({"--cgroup-root", node.root() + "/kubepods/inner"});
+  const std::vector<std::string> groups = node.Groups();
+  const auto second = node.RunToEnd(ElsewhereWithRoot(node, node.root()));
+  EXPECT_EQ(second.status, 3) << second.output;
+  EXPECT_NE(second.output.find("--cgroup-root"), std::string::npos) << second.output;
+  EXPECT_EQ(node.Groups(), groups);
+}
+
+TEST_F(DaemonBadInputTest, ASecondBerthdBesideAnotherRuns) {
+  node.Start();
+  DaemonFixture other;
+  other.Start();
+  EXPECT_EQ(other.Stop(), 0);
+}
+
 TEST_F(DaemonBadInputTest, ASecondBerthdOnTheSameSocketSaysSo) {
   node.Start();
   const DaemonFixture::Outcome second =

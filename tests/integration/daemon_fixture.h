@@ -83,6 +83,7 @@ class DaemonFixture {
 
   std::string Dir(std::string_view name) const { return temp_ / name; }
   const std::string& socket() const { return socket_; }
+  const std::string& root() const { return root_; }  ///< as configured
   /// Below each hierarchy.
   const std::string& cgroup_root() const { return names_.root(); }
   std::string GroupOfPod(QosClass qos, const std::string& uid) const { return names_.FromTop(names_.Pod(qos, uid)); }
