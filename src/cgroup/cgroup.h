@@ -7,6 +7,7 @@
 #ifndef BERTH_CGROUP_CGROUP_H_
 #define BERTH_CGROUP_CGROUP_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "loop/executor.h"
 #include "model/cgroup_values.h"
 #include "os/clock.h"
 #include "os/fs.h"
@@ -157,6 +159,14 @@ class Tree {
   virtual void RemoveRoot() {}
   /// The caller is about to wait for something: what pays only while there is work is given up.
   virtual void Rest() {}
+  /// From now on no call waits for somebody else (systemd): one that would begins what it needs on `executor` and fails
+  /// with kBusy, and when it is repeated goes on from there. `answered` is called on the executor's loop when that
+  /// pays. Calls with patience wait for the kernel as before.
+  virtual void WaitBehind(loop::Executor&, std::function<void()>) {}
+  /// Something that a call began so is not finished.
+  virtual bool asking() { return false; }
+  /// As before WaitBehind. Requires: no job runs any more.
+  virtual void WaitHere() {}
   /// Number of file writes so far (for tests, metrics and the claim "no writes when nothing changed").
   virtual std::uint64_t writes() const = 0;
 };

@@ -20,7 +20,6 @@ namespace {
 constexpr os::Millis kPatience{5'000};  // for one request with everything it needs
 constexpr os::Millis kSilence{2'000};   // after a request without an answer
 constexpr os::Millis kReconnect{20};    // between two attempts to connect
-constexpr const char* kPrivateSocket = "unix:path=/run/systemd/private";
 constexpr const char* kService = "org.freedesktop.systemd1";
 constexpr const char* kObject = "/org/freedesktop/systemd1";
 constexpr const char* kManager = "org.freedesktop.systemd1.Manager";
@@ -121,6 +120,8 @@ int AppendProperties(sd_bus_message* m, const std::vector<Property>& properties)
 
 class HostSystemd final : public Systemd {
  public:
+  explicit HostSystemd(std::string own_socket) : own_socket_(std::move(own_socket)) {}
+
   Result<bool> StartTransient(const std::string& unit, const std::vector<Property>& properties) override;
   Result<void> Start(const std::string& unit) override;
   Result<void> Set(const std::string& unit, const std::vector<Property>& properties) override;
@@ -152,6 +153,7 @@ class HostSystemd final : public Systemd {
   static int OnJobRemoved(sd_bus_message* m, void* self, sd_bus_error* error);
   static std::uint64_t Left(os::MonoTime deadline);
 
+  const std::string own_socket_;
   Bus bus_;
   std::map<std::string, std::string> ended_jobs_;  ///< object path -> "done", "failed", ...
   os::MonoTime silent_until_;
@@ -191,7 +193,7 @@ int HostSystemd::Open(bool own_socket, os::MonoTime deadline) {
   sd_bus* opened = nullptr;
   int status = own_socket ? ::sd_bus_new(&opened) : ::sd_bus_open_system(&opened);
   bus_.reset(opened);
-  if (own_socket && status >= 0) status = ::sd_bus_set_address(bus_.get(), kPrivateSocket);
+  if (own_socket && status >= 0) status = ::sd_bus_set_address(bus_.get(), own_socket_.c_str());
   if (own_socket && status >= 0) status = ::sd_bus_start(bus_.get());
   while (status >= 0 && ::sd_bus_is_ready(bus_.get()) == 0) status = Wait(deadline);
   if (status >= 0) status = ::sd_bus_is_ready(bus_.get());
@@ -331,6 +333,8 @@ Result<void> HostSystemd::Stop(const std::string& unit) {
 
 }  // namespace
 
-std::unique_ptr<Systemd> OpenSystemd() { return std::make_unique<HostSystemd>(); }
+std::unique_ptr<Systemd> OpenSystemd(std::string own_socket) {
+  return std::make_unique<HostSystemd>(std::move(own_socket));
+}
 
 }  // namespace berth::cgroup

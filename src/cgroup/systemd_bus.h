@@ -33,8 +33,11 @@ class Systemd {
   virtual void Rest() {}
 };
 
-/// The system's systemd. Connects when it is first needed: by its own socket, else through the system's bus.
-std::unique_ptr<Systemd> OpenSystemd();
+inline constexpr const char* kSystemdSocket = "unix:path=/run/systemd/private";
+
+/// The system's systemd. Connects when it is first needed: by its own socket (a D-Bus address), else through the
+/// system's bus.
+std::unique_ptr<Systemd> OpenSystemd(std::string own_socket = kSystemdSocket);
 
 }  // namespace berth::cgroup
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -11,11 +13,12 @@
 #include "cgroup/hierarchy.h"
 #include "cgroup/rehearsal_fs.h"
 #include "cgroup/systemd.h"
+#include "cgroup/systemd_asker.h"
 
 namespace berth::cgroup {
 namespace {
 
-constexpr os::Millis kFirstLook{5};
+constexpr os::Millis kFirstLook{5};  // at a scope on its way out; twice as long each time
 /// Files that systemd writes its own values to whenever it is told anything about the unit, and that can hold another:
 /// quotas that are no whole percents, and what has no property.
 constexpr std::array<std::string_view, 2> kRewritten = {"cpu.max", "memory.oom.group"};
@@ -26,7 +29,7 @@ class SystemdTree final : public Tree {
  public:
   SystemdTree(std::unique_ptr<Systemd> systemd, std::string mount, std::string root,
               std::function<void(os::Millis)> wait)
-      : systemd_(std::move(systemd)), mount_(std::move(mount)), root_(std::move(root)), wait_(std::move(wait)) {}
+      : asker_(std::move(systemd)), mount_(std::move(mount)), root_(std::move(root)), wait_(std::move(wait)) {}
 
   /// `root_fs` is in `tree`'s hands.
   void Use(RehearsalFs& root_fs, std::unique_ptr<Tree> tree) {
@@ -39,10 +42,12 @@ class SystemdTree final : public Tree {
   Result<int> Write(std::string_view path, const CgroupValues& values) override;
   Result<CgroupValues> Read(std::string_view path) override { return tree_->Read(path); }
   Result<CpuSet> ReadCpus(std::string_view path) override {
+    BERTH_RETURN_IF_ERROR(CheckSettled(path));
     auto cpus = tree_->ReadCpus(path);
     return cpus || !HandDown(path, cpus.error()) ? std::move(cpus) : tree_->ReadCpus(path);
   }
   Result<Cpuset> ReadCpuset(std::string_view path) override {
+    BERTH_RETURN_IF_ERROR(CheckSettled(path));
     auto sets = tree_->ReadCpuset(path);
     return sets || !HandDown(path, sets.error()) ? std::move(sets) : tree_->ReadCpuset(path);
   }
@@ -66,8 +71,16 @@ class SystemdTree final : public Tree {
   Result<void> Kill(std::string_view path, os::Millis patience) override;
   Result<void> Remove(std::string_view path, os::Millis patience) override;
   void RemoveRoot() override;
-  void LetGo(std::string_view path) override { places_.erase(Full(path)); }
-  void Rest() override { systemd_->Rest(); }
+  void LetGo(std::string_view path) override {
+    places_.erase(Full(path));
+    entering_.erase(Full(path));
+  }
+  void Rest() override { asker_.Rest(); }
+  void WaitBehind(loop::Executor& executor, std::function<void()> answered) override {
+    asker_.Use(executor, std::move(answered));
+  }
+  bool asking() override { return asker_.in_use() && (asker_.asking() || !entering_.empty()); }
+  void WaitHere() override { asker_.Leave(); }
   Result<std::vector<std::string>> Children(std::string_view path) override { return tree_->Children(path); }
   CgroupDirs Dirs(std::string_view path) const override { return tree_->Dirs(path); }
   std::uint64_t writes() const override { return fs_->writes() + told_; }
@@ -78,8 +91,18 @@ class SystemdTree final : public Tree {
   }
   Result<bool> Exists(std::string_view full) { return fs_->Exists(mount_ + "/" + std::string(full)); }
   bool HandDown(std::string_view path, const Error& error);
+  /// CPUs that systemd is just changing are nothing to rely on.
+  Result<void> CheckSettled(std::string_view path) const;
   Result<void> MakeSlice(const std::string& full);
   Result<void> MakeScope(const std::string& full);
+  /// A scope that is being made: its process, and how far that got.
+  struct Entering {
+    os::Placeholder place;
+    bool is_there = false;  ///< somebody's, which is to be entered
+    os::Millis next = kFirstLook;
+    os::Millis waited{0};
+  };
+  Result<void> Enter(const std::string& full, Entering& entering);
   std::string FirstCpus(const std::string& full);
   Result<void> Tell(std::string_view path, const CgroupValues& values);
   /// What a unit at `path` is told at once.
@@ -93,12 +116,14 @@ class SystemdTree final : public Tree {
   Result<void> TellUnit(const Telling& telling);
   void LetGoBelow(std::string_view path);
 
-  std::unique_ptr<Systemd> systemd_;
+  SystemdAsker asker_;
   std::string mount_;
   std::string root_;  ///< as in the host's tree: without leading "/"
   std::function<void(os::Millis)> wait_;
   RehearsalFs* fs_ = nullptr;
   std::unique_ptr<Tree> tree_;
+  std::map<std::string, Entering> entering_;                      ///< by full path
+  std::set<std::string> loaded_;                                  ///< slices to be started, not made
   std::map<std::string, os::Placeholder> places_;                 ///< by full path of the scope each keeps
   std::map<std::pair<std::string, std::string>, Property> said_;  ///< in the Write that is under way
   std::uint64_t told_ = 0;
@@ -112,16 +137,30 @@ bool SystemdTree::HandDown(std::string_view path, const Error& error) {
   return there && *there && tree_->Create(path).has_value();
 }
 
+Result<void> SystemdTree::CheckSettled(std::string_view path) const {
+  const auto unit = UnitOf(Full(path));
+  if (!unit || !asker_.IsMoving(*unit)) return {};
+  return Fail(Code::kBusy, "read the CPUs of unit " + *unit + ": systemd is just changing them");
+}
+
 /// One that systemd takes for started though its group is gone is started anew.
 Result<void> SystemdTree::MakeSlice(const std::string& full) {
   const std::string unit = *UnitOf(full);
   for (int attempt = 0; attempt < 2; ++attempt) {
-    BERTH_TRY(const bool made, systemd_->StartTransient(unit, NewSlice(full)));
-    if (!made) BERTH_RETURN_IF_ERROR(systemd_->Start(unit));
+    if (!loaded_.contains(unit)) {
+      BERTH_TRY(const bool made, asker_.StartTransient(unit, NewSlice(full)));
+      if (!made) loaded_.insert(unit);
+    }
+    if (loaded_.contains(unit)) {
+      const auto started = asker_.Start(unit);
+      if (!started && started.error().code == Code::kBusy) return started;
+      loaded_.erase(unit);
+      BERTH_RETURN_IF_ERROR(started);
+    }
     ++told_;
     BERTH_TRY(const bool there, Exists(full));
     if (there) return {};
-    BERTH_RETURN_IF_ERROR(systemd_->Stop(unit));
+    BERTH_RETURN_IF_ERROR(asker_.Stop(unit));
   }
   return Fail(Code::kIo, "make cgroup " + full + ": systemd started unit " + unit + " without it; 'systemctl status " +
                              unit + "' tells more");
@@ -152,23 +191,38 @@ Result<void> SystemdTree::MakeScope(const std::string& full) {
     if (there) return {};
     places_.erase(full);
   }
+  auto entering = entering_.find(full);
+  if (entering == entering_.end()) {
+    BERTH_TRY(os::Placeholder place, os::Placeholder::Start());
+    entering = entering_.emplace(full, Entering{.place = std::move(place)}).first;
+  }
+  auto inside = Enter(full, entering->second);
+  if (!inside && inside.error().code == Code::kBusy) return inside;  // goes on when called again
+  if (inside) places_.insert_or_assign(full, std::move(entering->second.place));
+  entering_.erase(entering);
+  return inside;
+}
+
+Result<void> SystemdTree::Enter(const std::string& full, Entering& entering) {
   const std::string unit = *UnitOf(full);
-  BERTH_TRY(os::Placeholder place, os::Placeholder::Start());
-  BERTH_TRY(const auto properties, NewScope(full, place.pid(), FirstCpus(full)));
-  os::Millis waited{0};
-  for (os::Millis next = kFirstLook;; next *= 2) {
-    BERTH_TRY(const bool made, systemd_->StartTransient(unit, properties));
-    ++told_;
-    const auto inside = made ? Result<void>() : systemd_->Attach(unit, place.pid());
-    if (inside) {
-      places_.insert_or_assign(full, std::move(place));
-      return {};
+  const int pid = entering.place.pid();
+  BERTH_TRY(const auto properties, NewScope(full, pid, FirstCpus(full)));
+  for (;;) {
+    if (!entering.is_there) {
+      BERTH_TRY(const bool made, asker_.StartTransient(unit, properties));
+      ++told_;
+      if (made) return {};
+      entering.is_there = true;
     }
+    const auto inside = asker_.Attach(unit, pid);
+    if (inside || inside.error().code == Code::kBusy) return inside;
     const bool refused = !MayBeDone(inside.error().code) && inside.error().code != Code::kUnreachable;
-    if (!refused || waited >= kPatience)
+    if (!refused || entering.waited >= kPatience)
       return Wrap(inside.error(), "make scope " + unit + ", of which there is one already");
-    wait_(next);
-    waited += next;
+    entering.is_there = false;
+    entering.waited += entering.next;
+    if (asker_.in_use()) return Fail(Code::kBusy, "make scope " + unit + ": the one of that name is on its way out");
+    wait_(std::exchange(entering.next, 2 * entering.next));
   }
 }
 
@@ -184,6 +238,8 @@ Result<void> SystemdTree::Create(std::string_view path) {
       BERTH_RETURN_IF_ERROR(MakeScope(level));
     } else if (!there) {
       BERTH_RETURN_IF_ERROR(MakeSlice(level));
+    } else {
+      asker_.DropAnswer(*unit);
     }
   }
   return tree_->Create(path);  // controllers that systemd has not handed down
@@ -215,20 +271,26 @@ Result<bool> SystemdTree::TellNotes(const std::vector<RehearsalFs::Note>& notes)
 }
 
 Result<void> SystemdTree::TellUnit(const Telling& telling) {
-  std::vector<std::pair<std::string, std::string>> kept;
-  for (const std::string_view name : kRewritten) {
-    if (std::ranges::find(telling.files, name) != telling.files.end()) continue;
-    const std::string file = mount_ + "/" + telling.path + "/" + std::string(name);
-    if (auto text = fs_->Read(file)) kept.emplace_back(file, *std::move(text));
-  }
-  auto set = systemd_->Set(telling.unit, telling.properties);
+  std::vector<std::string> files;
+  for (const std::string_view name : kRewritten)
+    if (std::ranges::find(telling.files, name) == telling.files.end())
+      files.push_back(mount_ + "/" + telling.path + "/" + std::string(name));
+  const auto kept = std::make_shared<std::vector<std::pair<std::string, std::string>>>();
+  const auto read = [kept, files = std::move(files), &fs = fs_->real()] {
+    for (const std::string& file : files)
+      if (auto text = fs.Read(file)) kept->emplace_back(file, *std::move(text));
+  };
+  const auto restore = [kept, &fs = fs_->real()]() -> Result<void> {
+    for (const auto& [file, text] : *kept) {
+      const auto now = fs.Read(file);
+      if (now && *now != text) BERTH_RETURN_IF_ERROR(fs.Write(file, Trim(text)));
+    }
+    return {};
+  };
+  auto set = asker_.Set(telling.unit, telling.properties, {.read = read, .restore = restore});
   // A directory without a unit has nobody who could take its values back.
   if (!set && set.error().code != Code::kNotFound) return set;
   if (set) ++told_;
-  for (const auto& [file, text] : kept) {
-    const auto now = fs_->Read(file);
-    if (now && *now != text) BERTH_RETURN_IF_ERROR(fs_->Write(file, Trim(text)));
-  }
   return {};
 }
 
@@ -256,14 +318,17 @@ Result<int> SystemdTree::Write(std::string_view path, const CgroupValues& values
   said_.clear();
   BERTH_RETURN_IF_ERROR(told);
   BERTH_TRY([[maybe_unused]] const int direct, tree_->Write(path, values));
+  if (const auto unit = UnitOf(Full(path))) asker_.DropAnswer(*unit);
   return static_cast<int>(writes() - before);
 }
 
 void SystemdTree::LetGoBelow(std::string_view path) {
   const std::string full = Full(path);
-  std::erase_if(places_, [&](const auto& place) {
+  const auto below = [&](const auto& place) {
     return full.empty() || place.first == full || place.first.starts_with(full + "/");
-  });
+  };
+  std::erase_if(places_, below);
+  std::erase_if(entering_, below);
 }
 
 Result<void> SystemdTree::Kill(std::string_view path, os::Millis patience) {
@@ -279,8 +344,9 @@ Result<void> SystemdTree::Remove(std::string_view path, os::Millis patience) {
   BERTH_TRY(const std::vector<int> pids, tree_->Pids(path));
   if (pids.empty() && unit && full != root_) {
     BERTH_TRY(const bool there, Exists(full));
+    if (!there) asker_.DropAnswer(*unit);
     if (there) {
-      BERTH_RETURN_IF_ERROR(systemd_->Stop(*unit));
+      BERTH_RETURN_IF_ERROR(asker_.Stop(*unit));
       ++told_;
     }
   }
@@ -292,7 +358,7 @@ void SystemdTree::RemoveRoot() {
   const auto children = tree_->Children("");
   const auto pids = tree_->Pids("");
   if (!unit || !children || !children->empty() || !pids || !pids->empty()) return;
-  if (auto stopped = systemd_->Stop(*unit); stopped) tree_->RemoveRoot();
+  if (auto stopped = asker_.Stop(*unit); stopped) tree_->RemoveRoot();
 }
 
 std::string MountOf(const Layout& layout) { return layout.controllers.empty() ? "" : layout.controllers.front().mount; }

@@ -11,12 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "cgroup/control_files.h"
+#include "cgroup/played_systemd_test.h"
 #include "cgroup/systemd.h"
 #include "testing/fake_cgroups.h"
 #include "testing/fault_fs.h"
 #include "testing/memory_fs.h"
+#include "testing/queued_executor.h"
 
 namespace berth::cgroup {
 namespace {
@@ -30,97 +31,6 @@ using testkit::MemoryFs;
 
 constexpr std::string_view kPod = "kubepods.slice/kubepods-podu1.slice";
 constexpr std::string_view kContainer = "kubepods.slice/kubepods-podu1.slice/berth-u1-web.scope";
-constexpr const char* kMount = "sys/fs/cgroup/";
-
-/// Units as directories and processes; properties become files, rounded as systemd rounds.
-class PlayedSystemd final : public Systemd {
- public:
-  struct World {
-    World() : kernel(fs, {.v2 = true}) {}
-    MemoryFs fs;
-    FakeCgroups kernel;
-    std::map<std::string, std::string> units;  ///< unit -> path
-    std::vector<std::string> calls;
-    int dying = 0;  ///< so often a scope of the name asked for is on its way out
-    int fail_at = -1;
-    Error failure{Code::kTimeout, ETIMEDOUT, "systemd did not answer"};
-  };
-  explicit PlayedSystemd(World& world) : world_(world) {}
-
-  Result<bool> StartTransient(const std::string& unit, const std::vector<Property>& properties) override {
-    BERTH_RETURN_IF_ERROR(Called("new " + unit));
-    if ((world_.dying > 0 && IsScope(unit)) || world_.units.contains(unit)) return false;
-    const std::string path = PathOfUnit(unit, properties);
-    BERTH_RETURN_IF_ERROR(world_.fs.MakeDir(kMount + path));
-    world_.units[unit] = path;
-    for (const Property& p : properties)
-      if (p.name == "PIDs") {
-        const auto pids = std::get<std::vector<std::uint32_t>>(p.value);
-        BERTH_RETURN_IF_ERROR(world_.kernel.AddProcess(path, static_cast<int>(pids.front())));
-      }
-    return true;
-  }
-  Result<void> Start(const std::string& unit) override { return Called("start " + unit); }
-  Result<void> Set(const std::string& unit, const std::vector<Property>& properties) override {
-    std::string said = "set " + unit;
-    for (const Property& p : properties) said += " " + p.name;
-    BERTH_RETURN_IF_ERROR(Called(said));
-    if (!world_.units.contains(unit)) return Fail(Code::kNotFound, "unit " + unit + " is not loaded");
-    for (const Property& p : properties) BERTH_RETURN_IF_ERROR(Apply(world_.units[unit], p, properties));
-    return {};
-  }
-  Result<void> Attach(const std::string& unit, int pid) override {
-    BERTH_RETURN_IF_ERROR(Called("attach " + unit));
-    if (world_.dying > 0 && world_.dying-- > 0) return Fail(Code::kInvalid, "unit is not active, refusing");
-    return world_.kernel.AddProcess(world_.units[unit], pid);
-  }
-  Result<void> Stop(const std::string& unit) override {
-    BERTH_RETURN_IF_ERROR(Called("stop " + unit));
-    world_.units.erase(unit);
-    return {};
-  }
-
- private:
-  Result<void> Called(const std::string& what) {
-    if (world_.fail_at >= 0 && world_.fail_at-- == 0) return std::unexpected(world_.failure);
-    world_.calls.push_back(what);
-    return {};
-  }
-  std::string PathOfUnit(const std::string& unit, const std::vector<Property>& properties) {
-    std::string slice;
-    for (const Property& p : properties)
-      if (p.name == "Slice") slice = std::get<std::string>(p.value);
-    if (slice == "-.slice") return unit;
-    if (!slice.empty()) return world_.units[slice] + "/" + unit;
-    const auto components = ComponentsOf(Driver::kSystemd, unit);
-    return PathOf(Driver::kSystemd, components)->substr(1);
-  }
-  Result<void> Apply(const std::string& path, const Property& p, const std::vector<Property>& all) {
-    const std::string dir = kMount + path + "/";
-    const auto number = [&](std::string_view name) -> std::uint64_t {
-      for (const Property& other : all)
-        if (other.name == name) return std::get<std::uint64_t>(other.value);
-      return 0;
-    };
-    if (p.name == "AllowedCPUs") {
-      CpuSet cpus;
-      const auto bits = std::get<std::vector<std::uint8_t>>(p.value);
-      for (std::uint32_t i = 0; i < bits.size() * 8; ++i)
-        if ((bits[i / 8] >> i % 8 & 1) != 0) cpus.Insert(CpuId{i});
-      return world_.fs.Write(dir + "cpuset.cpus", FormatIds(cpus));
-    }
-    if (p.name == "CPUWeight") return world_.fs.Write(dir + "cpu.weight", std::to_string(number("CPUWeight")));
-    if (p.name == "MemoryMax") return world_.fs.Write(dir + "memory.max", std::to_string(number("MemoryMax")));
-    if (p.name == "CPUQuotaPerSecUSec") {
-      const std::uint64_t period = number("CPUQuotaPeriodUSec");
-      const std::uint64_t quota = number("CPUQuotaPerSecUSec") * period / 1'000'000;
-      return world_.fs.Write(dir + "cpu.max", std::to_string(quota) + " " + std::to_string(period));
-    }
-    return {};
-  }
-
-  World& world_;
-};
 
 class SystemdTreeTest : public ::testing::Test {
  protected:
@@ -263,6 +173,133 @@ TEST_F(SystemdTreeTest, WhatIsNoUnitIsNotMade) {
   const auto made = tree_->Create("kubepods");
   ASSERT_FALSE(made);
   EXPECT_EQ(Code::kInvalid, made.error().code);
+}
+
+// ---- asked by another thread ----
+
+class SystemdBehindTest : public SystemdTreeTest {
+ protected:
+  SystemdBehindTest() {
+    tree_->WaitBehind(executor_, [this] { ++answers_; });
+  }
+  /// Repeats `call` while it is under way, with one answer of systemd's in between. Systemd is never asked within it.
+  template <class Call>
+  auto Until(Call call) {
+    for (;;) {
+      const std::size_t before = world_.calls.size();
+      auto result = call();
+      EXPECT_EQ(before, world_.calls.size()) << "systemd was asked on the caller's thread";
+      if (result || result.error().code != Code::kBusy || ++repetitions_ > 100) return result;
+      EXPECT_TRUE(tree_->asking()) << result.error().message;
+      executor_.RunOne();
+    }
+  }
+
+  void EndProcesses() {
+    const auto pids = tree_->Pids(kContainer);
+    ASSERT_TRUE(pids);
+    for (const int pid : *pids) world_.kernel.EndProcess(pid);
+  }
+
+  testkit::QueuedExecutor executor_;
+  int answers_ = 0;
+  int repetitions_ = 0;
+};
+
+TEST_F(SystemdBehindTest, ACallIsRepeatedUntilEverythingWasAskedOnce) {
+  ASSERT_TRUE(Until([&] { return tree_->Create(kContainer); }));
+  EXPECT_THAT(TakeCalls(), ElementsAre("new kubepods.slice", "new kubepods-podu1.slice", "new berth-u1-web.scope"));
+  EXPECT_EQ(1U, tree_->Pids(kContainer)->size());
+  EXPECT_EQ(3, answers_);
+  ASSERT_TRUE(Until([&] { return tree_->Write(kContainer, SomeValues()); }));
+  EXPECT_THAT(TakeCalls(), ElementsAre("set berth-u1-web.scope MemoryMax CPUWeight AllowedCPUs"));
+  EXPECT_EQ("1-2", Value(kContainer, "cpuset.cpus"));
+  EXPECT_EQ(0, tree_->Write(kContainer, SomeValues()).value_or(-1));
+  EndProcesses();
+  ASSERT_TRUE(Until([&] { return tree_->Remove(kPod); }));
+  EXPECT_THAT(TakeCalls(), ElementsAre("stop kubepods-podu1.slice"));
+}
+
+TEST_F(SystemdBehindTest, AQuotaThatSystemdRoundsComesToAnEnd) {
+  ASSERT_TRUE(Until([&] { return tree_->Create(kContainer); }));
+  CgroupValues values = SomeValues();
+  values.cpu_max = CpuMax{.quota = microseconds(1'500), .period = microseconds(100'000)};
+  ASSERT_TRUE(Until([&] { return tree_->Write(kContainer, values); }));
+  EXPECT_EQ("1500 100000", Value(kContainer, "cpu.max"));
+  EXPECT_EQ("59", Value(kContainer, "cpu.weight"));
+}
+
+TEST_F(SystemdBehindTest, AScopeThatIsThereOrOnItsWayOutIsEntered) {
+  ASSERT_TRUE(Until([&] { return tree_->Create(kContainer); }));
+  tree_->LetGo(kContainer);
+  TakeCalls();
+  ASSERT_TRUE(Until([&] { return tree_->Create(kContainer); }));
+  EXPECT_THAT(TakeCalls(), ElementsAre("new berth-u1-web.scope", "attach berth-u1-web.scope"));
+  world_.dying = 2;
+  const auto made = Until([&] { return tree_->Create("berth.scope"); });
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_THAT(TakeCalls(), ElementsAre("new berth.scope", "attach berth.scope", "new berth.scope", "attach berth.scope",
+                                       "new berth.scope"));
+  EXPECT_EQ(0, waited_.count());
+}
+
+TEST_F(SystemdBehindTest, ASliceSystemdKnowsWithoutAGroupIsStartedAndThenStopped) {
+  world_.units["kubepods.slice"] = "kubepods.slice";  // its directory was removed by somebody
+  const auto made = Until([&] { return tree_->Create("kubepods.slice"); });
+  EXPECT_TRUE(made) << made.error().message;
+  EXPECT_THAT(TakeCalls(),
+              ElementsAre("new kubepods.slice", "start kubepods.slice", "stop kubepods.slice", "new kubepods.slice"));
+}
+
+TEST_F(SystemdBehindTest, AnErrorIsToldAndARepetitionAsksAgain) {
+  for (int at = 0; at < 3; ++at) {
+    world_.fail_at = at;
+    auto made = Until([&] { return tree_->Create(kContainer); });
+    ASSERT_FALSE(made) << at;
+    EXPECT_EQ(Code::kTimeout, made.error().code);
+    world_.fail_at = -1;
+    made = Until([&] { return tree_->Create(kContainer); });
+    ASSERT_TRUE(made) << made.error().message;
+    EndProcesses();
+    ASSERT_TRUE(Until([&] { return tree_->Remove("kubepods.slice"); }));
+    world_.units.clear();
+  }
+}
+
+TEST_F(SystemdBehindTest, AnotherValueTakesThePlaceOfWhatWasAskedBefore) {
+  ASSERT_TRUE(Until([&] { return tree_->Create(kContainer); }));
+  CgroupValues first;
+  first.weight = 150;
+  CgroupValues second;
+  second.weight = 200;
+  const auto asked = tree_->Write(kContainer, first);
+  ASSERT_FALSE(asked);
+  EXPECT_EQ(Code::kBusy, asked.error().code);
+  ASSERT_TRUE(Until([&] { return tree_->Write(kContainer, second); }));
+  EXPECT_EQ("200", Value(kContainer, "cpu.weight"));
+  executor_.RunAll();
+  EXPECT_EQ("200", Value(kContainer, "cpu.weight"));
+}
+
+TEST_F(SystemdBehindTest, NobodyReadsCpusThatAreJustBeingChanged) {
+  ASSERT_TRUE(Until([&] { return tree_->Create(kContainer); }));
+  ASSERT_FALSE(tree_->Write(kContainer, SomeValues()));
+  CgroupValues other;
+  other.weight = 70;
+  ASSERT_FALSE(tree_->Write(kContainer, other)) << "takes the place of the first, which is asked all the same";
+  const auto cpus = tree_->ReadCpus(kContainer);
+  ASSERT_FALSE(cpus) << "they are the old ones, and will not be for long";
+  EXPECT_EQ(Code::kBusy, cpus.error().code);
+  EXPECT_FALSE(tree_->ReadCpuset(kContainer));
+  EXPECT_TRUE(tree_->ReadCpus(kPod));
+  executor_.RunAll();
+  EXPECT_EQ("1-2", FormatIds(tree_->ReadCpus(kContainer).value_or(CpuSet())));
+}
+
+TEST_F(SystemdBehindTest, LeftItWaitsItselfAgain) {
+  tree_->WaitHere();
+  ASSERT_TRUE(tree_->Create(kContainer));
+  EXPECT_THAT(TakeCalls(), ElementsAre("new kubepods.slice", "new kubepods-podu1.slice", "new berth-u1-web.scope"));
 }
 
 // ---- which driver ----

@@ -43,7 +43,6 @@ Result<void> Daemon::WatchAll() {
   loop_->EachTurn("end of turn", [this](os::MonoTime) {
     TellStatus();
     Publish();
-    tree_->Rest();
     if (Stopped()) loop_->Stop();
   });
   return {};
@@ -82,10 +81,13 @@ Result<void> Daemon::Run() {
                         manager_->node().all_cpus().Count(), FormatIds(manager_->node().all_cpus()), settings_.pod_dir,
                         settings_.berth.socket));
   ::malloc_trim(0);  // what reading machine and settings took is not needed again
+  tree_->Rest();
+  tree_->WaitBehind(*workers_, [this] { manager_->OnGroupsAnswered(os::SystemClock().Now()); });
   BERTH_RETURN_IF_ERROR(loop_->Run());
   EndCalls();
   server_.reset();
   if (!workers_->Stop(kLastWork)) log_.Warning("some work did not end in time, and what waited behind it is not done");
+  tree_->WaitHere();
   RemoveGroups();
   log_.Info(manager_->idle() ? "stopped" : "stopped; containers go on");
   return {};

@@ -87,6 +87,12 @@ void PodManager::OnSystemdWrite(std::string_view cpuset_dir, os::MonoTime now) {
 
 void PodManager::CheckSoon(os::MonoTime now) { guard_.cpus().CheckSoon(now); }
 
+void PodManager::OnGroupsAnswered(os::MonoTime now) {
+  guard_.pool().Again();
+  CheckSoon(now);
+  Sync(now);
+}
+
 void PodManager::OnMemoryPressure(os::MonoTime now) {
   guard_.pressure().LookSoon(now);
   Sync(now);

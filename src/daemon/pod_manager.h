@@ -83,6 +83,8 @@ class PodManager {
   void OnSystemdWrite(std::string_view cpuset_dir, os::MonoTime now);
   /// Somebody wrote somewhere: all cpusets are looked at soon.
   void CheckSoon(os::MonoTime now);
+  /// What the tree has begun has come further (cgroup::Tree::WaitBehind).
+  void OnGroupsAnswered(os::MonoTime now);
   /// The kernel says that memory runs short.
   void OnMemoryPressure(os::MonoTime now);
   /// Does what is due at `now`, a slice of it at most; cheap when that is only a look at the kernel's cpusets.

@@ -20,7 +20,8 @@ Result<WantedCpus> Cpusets::Wanted(const Ledger& ledger) const {
 Result<int> Cpusets::Apply(const Ledger& ledger) {
   for (int look = 1;; ++look) {
     auto writes = TryApply(ledger);
-    if (writes || writes.error().code != Code::kBusy || look == kLooks) return writes;
+    if (writes || writes.error().code != Code::kBusy || site_.IsUnderWay(writes.error()) || look == kLooks)
+      return writes;
     // Somebody's group holds up the pod's it is in: the runtime may be making it, and then it is known soon.
     BERTH_TRY(const int narrowed, NarrowForeignGroups(ledger));
     BERTH_TRY(const bool found, FindMore(ledger));

@@ -31,7 +31,8 @@ class Cpusets {
   /// of writes. After an error some groups may still have more than they should: nothing with exclusive CPUs may be
   /// started then. Groups of a runtime are those found so far (RuntimeGroups::Find); others are within their pod's.
   /// When the kernel refuses CPUs for their sake, or for a group somebody else made below a pod or container (v1), they
-  /// are looked for and narrowed. kBusy: a runtime may be making such a group; to be tried again in a moment.
+  /// are looked for and narrowed. kBusy: systemd is being asked (Site::IsUnderWay), or a runtime may be
+  /// making such a group; to be tried again in a moment.
   Result<int> Apply(const Ledger& ledger);
   /// Compares CPUs and memory nodes of the kernel's cpusets with the ledger and writes only what differs; other values
   /// are not looked at. Errors: as Apply.

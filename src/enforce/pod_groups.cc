@@ -16,7 +16,7 @@ Result<CgroupDirs> PodGroups::MakeContainer(const Pod& pod, const Container& con
   BERTH_RETURN_IF_ERROR(MakePodGroup(pod, ledger));
   const std::string path = table_.ContainerPathOf(pod, container.name);
   auto dirs = Make(path, group, pod, container, ledger);
-  if (!dirs) site_.tree().LetGo(path);
+  if (!dirs && dirs.error().code != Code::kBusy) site_.tree().LetGo(path);
   return dirs;
 }
 
@@ -46,7 +46,9 @@ Result<CgroupDirs> PodGroups::Make(const std::string& path, const ContainerGroup
 Result<void> PodGroups::MakePodGroup(const Pod& pod, const Ledger& ledger) {
   BERTH_TRY(const Online online, site_.tree().OnlineCpus());
   const std::string path = table_.PodPathOf(pod);
-  const bool was_there = site_.tree().ReadCpus(path).has_value();
+  const auto before = site_.tree().ReadCpus(path);
+  const bool was_there = before.has_value();
+  if (!was_there && before.error().code != Code::kNotFound) return std::unexpected(before.error());
   BERTH_RETURN_IF_ERROR(site_.tree().Create(path));
   table_.KnowPod(pod.uid, path);
   CgroupValues values = site_.names().per_qos() ? planner_.OfPod(pod, ledger, nullptr) : CgroupValues();

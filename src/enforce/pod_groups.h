@@ -27,10 +27,12 @@ class PodGroups {
   void set_on_removed(std::function<void(const std::string& path)> removed) { on_removed_ = std::move(removed); }
 
   /// Makes the groups of a container (and its pod) with all their values and checks that the kernel took its CPUs.
+  /// Errors: kBusy while systemd is asked; to be called again until something else comes of it.
   Result<CgroupDirs> MakeContainer(const Pod& pod, const Container& container, const Ledger& ledger);
   /// The container is in its group, or could not be started. To be called after MakeContainer.
   void LetGo(const Pod& pod, std::string_view container);
   /// Makes the pod's group alone, for a runtime that makes those of containers. Returns its path below each hierarchy.
+  /// Errors: likewise.
   Result<std::string> MakePod(const Pod& pod, const Ledger& ledger);
   /// What the group of a container shall hold now.
   Result<CgroupValues> ValuesNow(const Pod& pod, const Container& container, const Ledger& ledger);

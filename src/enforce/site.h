@@ -53,6 +53,8 @@ class Site {
   /// their own. When the last of a container's own CPUs goes offline, the kernel lets it onto those of the group above
   /// at once, on v1 by moving its processes there. These must be nobody else's.
   bool KeepsPodToItsCpus(std::string_view pod_path) const { return runtime_makes_groups_ || !BelowTier(pod_path); }
+  /// The call that failed with this is only under way, and to be repeated (cgroup::Tree::WaitBehind).
+  bool IsUnderWay(const Error& error) const { return error.code == Code::kBusy && tree_.asking(); }
   /// A group that is gone needs no values: success.
   Result<void> WriteUnlessGone(const std::string& path, const CgroupValues& values) const;
 

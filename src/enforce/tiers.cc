@@ -72,7 +72,8 @@ std::string Tiers::LimitAllPods() {
   if (used && *used && **used > *values.memory_max) {
     why = fmt::format("the pods use more memory than the {} bytes that are not reserved", values.memory_max->v);
   } else if (used) {
-    if (const auto written = site_.tree().Write(all, values); !written) why = written.error().message;
+    if (const auto written = site_.tree().Write(all, values); !written && !site_.IsUnderWay(written.error()))
+      why = written.error().message;
   }
   return why.empty() ? why : why + "; the memory limit of all pods stays as it was";
 }

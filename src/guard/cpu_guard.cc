@@ -67,6 +67,10 @@ void CpuGuard::Check(os::MonoTime now, os::Millis most) {
 void CpuGuard::RepairCpusets(os::MonoTime now) {
   const std::map<std::string, std::string> writers = std::exchange(writers_, {});
   auto repairs = parts_.groups.cpusets().Repair(parts_.keeper.ledger());
+  if (!repairs && parts_.groups.site().IsUnderWay(repairs.error())) {
+    writers_.insert(writers.begin(), writers.end());
+    return;
+  }
   if (!repairs) {
     parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), repairs.error().message);
     return pool_.ChangedUntil(now + kPoolRetry);

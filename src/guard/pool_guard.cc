@@ -8,6 +8,7 @@ namespace {
 constexpr os::Millis kRetry{1'000};
 constexpr int kLooks = 10;  // while a runtime is making a group
 constexpr os::Millis kBetweenLooks{5};
+constexpr os::Millis kAskAgain{100};  // while systemd is asked, whose answer is told
 
 }  // namespace
 
@@ -21,6 +22,10 @@ void PoolGuard::ChangedUntil(os::MonoTime when) {
   dirty_ = true;
   retry_ = when;
   parts_.agenda.WakeAt(when);
+}
+
+void PoolGuard::Again() {
+  if (dirty_) retry_.reset();
 }
 
 std::optional<os::MonoTime> PoolGuard::next_due(os::MonoTime now) const {
@@ -40,6 +45,10 @@ void PoolGuard::Apply(os::MonoTime now) {
     looks_ = 0;
     retry_.reset();
     problem_.clear();
+    return;
+  }
+  if (parts_.groups.site().IsUnderWay(applied.error())) {
+    retry_ = now + kAskAgain;
     return;
   }
   if (applied.error().code == Code::kBusy && parts_.runtime.makes_groups() && looks_++ < kLooks) {

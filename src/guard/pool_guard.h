@@ -18,6 +18,8 @@ class PoolGuard {
   void Changed();
   /// The same; nothing is written before `when`.
   void ChangedUntil(os::MonoTime when);
+  /// What held it up may be over.
+  void Again();
   /// Puts the ledger in force where it changed, once for all changes since: first what shrinks, then what grows. The
   /// kernel never follows a ledger that is not on disk: that is saved first. What fails is reported and tried again.
   void Apply(os::MonoTime now);

@@ -32,6 +32,11 @@ void ValueGuard::RepairOnly(const std::set<std::string>& only) {
   for (const auto& [uid, managed] : parts_.pods)
     if (managed.claimed && !managed.Is<pods::Ending>()) known.push_back(&managed.pod);
   auto repairs = parts_.groups.values().Repair(parts_.keeper.ledger(), known, only);
+  if (!repairs && parts_.groups.site().IsUnderWay(repairs.error())) {
+    retold_.insert(only.begin(), only.end());
+    if (only.empty()) next_repair_ = {};
+    return;
+  }
   if (!repairs) {
     parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), repairs.error().message);
     return;

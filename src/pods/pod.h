@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -69,6 +70,7 @@ struct ManagedPod {
   std::optional<runtime::PodLifecycle> lifecycle;
   std::deque<runtime::Action> due;            ///< named by `lifecycle`, not done yet
   std::map<std::string, os::MonoTime> dying;  ///< containers whose leftovers were killed and not seen to end yet
+  std::set<std::string> making;               ///< containers for whose groups systemd is being asked
   bool saving = false;                        ///< what it takes or gives back is being made durable
   std::optional<os::MonoTime> remove_at;      ///< the next try to remove its groups
   os::Millis remove_delay{0};                 ///< from the last try to that; zero before the first

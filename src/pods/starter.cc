@@ -53,18 +53,30 @@ Result<std::optional<runtime::ContainerStatus>> Starter::Start(ManagedPod& manag
   if (!parts_.options.notes.empty())
     BERTH_RETURN_IF_ERROR(NotePod(parts_.options.notes, {.uid = pod.uid, .log_folder = parts_.LogFolder(pod)}));
   if (parts_.runtime.makes_groups()) {
-    BERTH_RETURN_IF_ERROR(FillPlace(pod, container, request));
+    if (auto filled = FillPlace(pod, container, request); !filled) return LaterIfUnderWay(filled.error(), now);
     BERTH_TRY(runtime::ContainerStatus status, parts_.runtime.Start(request));
     return status;
   }
-  BERTH_TRY(const bool gone, KillLeftovers(managed, container.name, now));
-  if (!gone) return std::nullopt;
-  BERTH_TRY(request.cgroup, parts_.groups.pod_groups().MakeContainer(pod, container, parts_.keeper.ledger()));
+  if (managed.making.erase(container.name) == 0) {  // else what is there is this start's
+    BERTH_TRY(const bool gone, KillLeftovers(managed, container.name, now));
+    if (!gone) return std::nullopt;
+  }
+  auto group = parts_.groups.pod_groups().MakeContainer(pod, container, parts_.keeper.ledger());
+  if (!group && parts_.groups.site().IsUnderWay(group.error())) managed.making.insert(container.name);
+  if (!group) return LaterIfUnderWay(group.error(), now);
+  request.cgroup = *std::move(group);
   auto started = parts_.runtime.Start(request);
   if (!started || started->state != runtime::ContainerState::kCreating)
     parts_.groups.pod_groups().LetGo(pod, container.name);
   if (!started) return std::unexpected(std::move(started).error());
   return *std::move(started);
+}
+
+/// systemd is being asked for the groups: nothing came of the start yet.
+Result<std::optional<runtime::ContainerStatus>> Starter::LaterIfUnderWay(const Error& error, os::MonoTime now) {
+  if (!parts_.groups.site().IsUnderWay(error)) return std::unexpected(error);
+  parts_.agenda.WakeAt(now + kLookAgain);
+  return std::nullopt;
 }
 
 /// What an earlier attempt left behind, or somebody put there, does not go on beside the new one. False: it is dying.

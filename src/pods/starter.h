@@ -22,14 +22,15 @@ class Starter {
  public:
   explicit Starter(const Parts& parts) : parts_(parts) {}
 
-  /// Starts an attempt. nullopt: what an earlier one left is still dying; to be tried again in a moment. Errors: why it
-  /// cannot be started now.
+  /// Starts an attempt. nullopt: what an earlier one left is still dying, or systemd is being asked for the groups; to
+  /// be tried again in a moment. Errors: why it cannot be started now.
   Result<std::optional<runtime::ContainerStatus>> Start(ManagedPod& managed, const FoundContainer& found, int attempt,
                                                         os::MonoTime now);
 
  private:
   Result<runtime::StartRequest> RequestFor(const Pod& pod, const FoundContainer& found, int attempt) const;
   Result<void> FillPlace(const Pod& pod, const Container& container, runtime::StartRequest& request);
+  Result<std::optional<runtime::ContainerStatus>> LaterIfUnderWay(const Error& error, os::MonoTime now);
   Result<bool> KillLeftovers(ManagedPod& managed, const std::string& container, os::MonoTime now);
 
   Parts parts_;

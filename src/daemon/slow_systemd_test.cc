@@ -1,0 +1,120 @@
+// Pods on a node whose systemd answers each question late, over a real D-Bus connection: nobody waits for it on the
+// loop's thread.
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cgroup/played_systemd_test.h"
+#include "cgroup/systemd.h"
+#include "cgroup/systemd_peer_test.h"
+#include "cgroup/systemd_tree.h"
+#include "daemon/fake_node_test.h"
+#include "loop/loop.h"
+#include "loop/workers.h"
+#include "testing/fault_fs.h"
+
+namespace berth::daemon {
+namespace {
+
+constexpr os::Millis kLate{100};
+constexpr os::Millis kLongestAway{50};
+constexpr int kPods = 3;
+
+std::chrono::nanoseconds TimeOfThisThread() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+engine::Node SmallNode() {
+  KubeletConfiguration config;
+  config.cpu_manager_policy = "static";
+  config.reserved_system_cpus = "0";
+  auto machine = machine::ParseSynthetic("numa:1 core:4 pu:1");
+  BERTH_CHECK(machine.has_value());
+  auto node = engine::Node::Make(*machine, config);
+  BERTH_CHECK(node.has_value());
+  return *std::move(node);
+}
+
+struct SlowSystemdTest : testing::Test {
+  template <class T>
+  static T Made(Result<T> result) {
+    if (!result) ADD_FAILURE() << result.error().message;
+    BERTH_CHECK(result.has_value());
+    return *std::move(result);
+  }
+  std::unique_ptr<cgroup::Tree> OpenTree() {
+    return Made(cgroup::OpenSystemdTree(testkit::Share(world.fs), Made(cgroup::DiscoverLayout(world.fs)), "/",
+                                        cgroup::HostDoors(), cgroup::OpenSystemd(peer.address())));
+  }
+  bool AllRun() const {
+    return std::ranges::count_if(manager.pods(), [](const auto& pod) {
+             return pod.second.lifecycle && pod.second.lifecycle->phase() == PodPhase::kRunning;
+           }) == kPods;
+  }
+
+  testkit::TempDir folder;
+  cgroup::PlayedSystemd::World world;
+  cgroup::SystemdPeer peer{world, folder.path() + "/systemd"};
+  const engine::Node node = SmallNode();
+  Steps steps;
+  FakeStore store{steps};
+  const std::unique_ptr<cgroup::Tree> tree = OpenTree();
+  const std::unique_ptr<DryRunRuntime> runtime = Made(DryRunRuntime::Open(os::SystemClock()));
+  events::EventLog events{os::SystemClock(), nullptr, 10'000};
+  const std::unique_ptr<loop::Loop> loop = Made(loop::Loop::Open(os::SystemClock()));
+  const std::unique_ptr<loop::Workers> workers = Made(loop::Workers::Start(*loop, {}));
+  PodManager manager{{.store = store,
+                      .tree = *tree,
+                      .runtime = *runtime,
+                      .events = events,
+                      .clock = os::SystemClock(),
+                      .executor = *workers},
+                     node,
+                     {.pods = {.node_name = "n1", .log_dir = folder.path()},
+                      .cgroup_names = Made(cgroup::Names::Make(cgroup::Driver::kSystemd, "/", true))}};
+};
+
+TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
+  const auto started = manager.Start(std::nullopt, os::SystemClock().Now());
+  ASSERT_TRUE(started) << started.error().message;
+  tree->Rest();
+  tree->WaitBehind(*workers, [&] { manager.OnGroupsAnswered(os::SystemClock().Now()); });
+  peer.set_delay(kLate);
+  ASSERT_TRUE(loop->Watch(runtime->event_fd(), "runtime", [&](os::MonoTime now) { manager.OnRuntime(now); }));
+  loop->Keep("sync", [&] { return manager.next_due(); }, [&](os::MonoTime now) { manager.Tick(now); });
+  std::chrono::nanoseconds busy{0};
+  std::chrono::nanoseconds last = TimeOfThisThread();
+  loop->EachTurn("count", [&](os::MonoTime) {
+    const std::chrono::nanoseconds now = TimeOfThisThread();
+    busy = std::max(busy, now - std::exchange(last, now));
+    if (AllRun()) loop->Stop();
+  });
+  std::vector<Pod> pods;
+  for (int i = 0; i + 1 < kPods; ++i) pods.push_back(MakePod("p" + std::to_string(i), "100m", QosClass::kBurstable));
+  pods.push_back(MakePod("own", "1", QosClass::kGuaranteed));
+  const int before = peer.calls();
+  loop->At(os::SystemClock().Now(), "manifests", [&](os::MonoTime now) { manager.OnSnapshot(Wanting(pods), now); });
+  ASSERT_TRUE(loop->Run());
+
+  EXPECT_GE(peer.calls() - before, 3 * kPods) << "systemd was to be asked for each of them";
+  const loop::AwayFigures figures = loop->figures();
+  EXPECT_LT(figures.longest.time, kLate) << figures.longest.what << " waited for systemd";
+  EXPECT_LT(busy, kLongestAway) << "this long the loop was at work in one turn";
+  EXPECT_TRUE(workers->Stop(os::Millis(60'000)));
+  tree->WaitHere();
+  const Placement* own = FindPlacement(manager.ledger().pods.at("uid-own"), "own");
+  ASSERT_NE(nullptr, own);
+  const std::string group = manager.groups().table().ContainerPathOf(pods.back(), "own");
+  EXPECT_EQ(FormatIds(own->cpus.value_or(CpuSet())), FormatIds(tree->ReadCpus(group).value_or(CpuSet())));
+  for (const std::string& path : manager.groups().site().OwnGroups())
+    EXPECT_FALSE(tree->ReadCpus(path)->Intersects(*own->cpus)) << path;
+}
+
+}  // namespace
+}  // namespace berth::daemon
