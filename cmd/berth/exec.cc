@@ -39,8 +39,10 @@ Result<CommandEnd> Ask(const ExecOptions& options, const Session& session) {
 int RunExec(const ExecOptions& options, const Session& session) {
   const auto end = Ask(options, session);
   if (!end) return session.Report(end.error());
-  session.out() << end->out << std::flush;
-  session.err() << end->err << std::flush;
+  session.PrintForeign(end->out, options.raw);
+  session.out() << std::flush;
+  session.PrintForeignError(end->err, options.raw);
+  session.err() << std::flush;
   if (!end->message.empty()) session.err() << "berth: " << end->message << '\n';
   return end->exit_code;
 }

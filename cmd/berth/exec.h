@@ -13,6 +13,7 @@ struct ExecOptions {
   std::string pod;        ///< as PickPod
   std::string container;  ///< "": the only container
   std::string timeout = "60s";
+  bool raw = false;  ///< also on a terminal as it was written
   std::vector<std::string> command;
 };
 /// Prints what the command wrote and gives its exit status.

@@ -30,7 +30,7 @@ class Printer {
       return;
     }
     if (options_.timestamps && !open_) session_.out() << entry.time << ' ';
-    session_.out() << entry.text;
+    session_.PrintForeign(entry.text, options_.raw);
     open_ = options_.follow && entry.partial;
     if (!open_) session_.out() << '\n';
   }

@@ -16,6 +16,7 @@ struct LogsOptions {
   bool previous = false;  ///< of the attempt before the current one
   bool follow = false;
   bool timestamps = false;
+  bool raw = false;  ///< also on a terminal as it was written
 };
 /// With `follow` it goes on until the container has ended or its pod is gone.
 int RunLogs(const LogsOptions& options, const Session& session);

@@ -14,6 +14,7 @@ namespace {
 berth::cli::Surroundings LookAround() {
   berth::cli::Surroundings around;
   around.terminal = ::isatty(STDOUT_FILENO) == 1;
+  around.error_terminal = ::isatty(STDERR_FILENO) == 1;
   winsize size{};
   if (around.terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) around.width = size.ws_col;
   const char* no_color = std::getenv("NO_COLOR");

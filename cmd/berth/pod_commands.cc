@@ -53,6 +53,10 @@ Command DescribeCommand() {
       }};
 }
 
+void AddRaw(CLI::App& app, bool& raw) {
+  app.add_flag("--raw", raw, "Print escape sequences as they are, also on a terminal, which obeys them");
+}
+
 Command LogsCommand() {
   return {.name = "logs",
           .group = "Pods",
@@ -77,6 +81,7 @@ Command LogsCommand() {
             auto* previous = app.add_flag("-p,--previous", options->previous, "Of the attempt before the current one");
             app.add_flag("-f,--follow", options->follow, "Go on with what is written next")->excludes(previous);
             app.add_flag("-t,--timestamps", options->timestamps, "Put the time before each line");
+            AddRaw(app, options->raw);
             return [options](const Session& session) { return RunLogs(*options, session); };
           }};
 }
@@ -107,6 +112,7 @@ Command ExecCommand() {
         app.add_option("--timeout", options->timeout, "How long the command may last: 30s, 5m")
             ->type_name("TIME")
             ->default_str("60s");
+        AddRaw(app, options->raw);
         return [options](const Session& session) { return RunExec(*options, session); };
       }};
 }

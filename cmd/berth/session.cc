@@ -25,8 +25,16 @@ int Session::PrintData(const codec::Json& data) const {
 
 bool Session::Reachable() const { return http::ProbeSocket(options_.socket).code == Code::kInUse; }
 
+void Session::PrintForeign(std::string_view text, bool raw) const {
+  out_ << (around_.terminal && !raw ? view::WithoutControls(text) : std::string(text));
+}
+
+void Session::PrintForeignError(std::string_view text, bool raw) const {
+  err_ << (around_.error_terminal && !raw ? view::WithoutControls(text) : std::string(text));
+}
+
 int Session::Report(const Error& error) const {
-  err_ << "berth: " << error.message << '\n';
+  err_ << "berth: " << view::WithoutControls(error.message) << '\n';
   return Reachable() ? kFailed : kUnreachable;
 }
 

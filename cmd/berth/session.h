@@ -28,11 +28,12 @@ struct CommonOptions {
 
 /// What the process was started with.
 struct Surroundings {
-  bool terminal = false;  ///< standard output is a terminal
-  int width = 0;          ///< its columns; 0: unknown or no terminal
-  bool no_color = false;  ///< NO_COLOR is set and not empty
-  bool unicode = true;    ///< the locale's characters are UTF-8
-  std::string socket;     ///< BERTH_SOCKET; "": not set
+  bool terminal = false;        ///< standard output is a terminal
+  bool error_terminal = false;  ///< standard error is one
+  int width = 0;                ///< its columns; 0: unknown or no terminal
+  bool no_color = false;        ///< NO_COLOR is set and not empty
+  bool unicode = true;          ///< the locale's characters are UTF-8
+  std::string socket;           ///< BERTH_SOCKET; "": not set
 };
 
 class Session {
@@ -50,6 +51,11 @@ class Session {
   bool color() const;
   view::TableOptions table() const { return {.width = around_.width, .color = color()}; }
   const std::string& socket() const { return options_.socket; }
+
+  /// Prints what a container wrote, to the output or the error stream: on a terminal without the characters it would
+  /// obey, unless `raw`.
+  void PrintForeign(std::string_view text, bool raw) const;
+  void PrintForeignError(std::string_view text, bool raw) const;
 
   /// What answers the session's questions about the node.
   api::NodeClient berthd() const { return api::NodeClient(options_.socket); }

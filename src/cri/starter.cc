@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "cri/specs.h"
-#include "os/lock_file.h"
+#include "os/append_file.h"
 
 namespace berth::cri {
 namespace {
@@ -45,8 +45,7 @@ void Starter::Run(const StartRequest& request) {
 }
 
 Starter::Outcome<ContainerStatus> Starter::Try(const StartRequest& request) {
-  const std::string log_folder = request.log_path.substr(0, request.log_path.rfind('/'));
-  if (auto made = os::MakeDirs(log_folder, 0755); !made) return Failed("CreateContainerError", made.error());
+  if (auto made = os::MakeFolderOf(request.log_path); !made) return Failed("CreateContainerError", made.error());
   auto sandbox = EnsureSandbox(request);
   if (!sandbox) return Failed("FailedCreatePodSandBox", sandbox.error());
   auto earlier = EarlierTry(request);

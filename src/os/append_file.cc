@@ -1,18 +1,74 @@
 #include "os/append_file.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
+#include <utility>
+
+#include "os/beneath.h"
+#include "os/lock_file.h"
+#include "os/path.h"
 
 namespace berth::os {
+namespace {
+
+constexpr unsigned kFolderMode = 0750;
+
+struct Place {
+  UniqueFd folder;  // O_PATH
+  std::string name;
+};
+
+std::unexpected<Error> NotOpened(const std::string& action, const std::string& path, int sys) {
+  if (sys != ELOOP) return FailErrno(action, path, sys);
+  return Fail(Code::kPermission, action + " " + path + ": a link is in place of the file or of its folder");
+}
+
+/// The two folders above a file: what they are below, and their names.
+struct OwnFolders {
+  std::string below;
+  std::string path;
+};
+OwnFolders OwnFoldersOf(const std::string& file) {
+  const std::string folder = FolderOf(file);
+  const std::string below = FolderOf(FolderOf(folder));
+  return {.below = below, .path = folder.substr(below.size() + (below.ends_with('/') ? 0 : 1))};
+}
+
+/// Errors: kNotFound, kPermission (a link), else from the kernel.
+Result<Place> PlaceOf(const std::string& action, const std::string& path) {
+  const OwnFolders own = OwnFoldersOf(path);
+  const UniqueFd top(::open(own.below.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!top.valid()) return NotOpened(action, path, errno);
+  open_how how{};
+  how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  const std::string below = own.path.empty() ? "." : own.path;
+  UniqueFd folder(static_cast<int>(::syscall(SYS_openat2, top.get(), below.c_str(), &how, sizeof how)));
+  if (!folder.valid()) return NotOpened(action, path, errno);
+  return Place{.folder = std::move(folder), .name = FileNameOf(path)};
+}
+
+}  // namespace
+
+Result<void> MakeFolderOf(const std::string& path) {
+  const OwnFolders own = OwnFoldersOf(path);
+  BERTH_RETURN_IF_ERROR(MakeDirs(own.below, 0755));
+  BERTH_RETURN_IF_ERROR(MakeDirsBeneath(own.below, own.path, kFolderMode));
+  BERTH_RETURN_IF_ERROR(PlaceOf("make the folder of", path));
+  return {};
+}
 
 Result<AppendFile> AppendFile::Open(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640));
-  if (!fd.valid()) return FailErrno("open", path, errno);
+  BERTH_TRY(const Place place, PlaceOf("open", path));
+  UniqueFd fd(::openat(place.folder.get(), place.name.c_str(),
+                       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0640));
+  if (!fd.valid()) return NotOpened("open", path, errno);
   struct stat st{};
   if (::fstat(fd.get(), &st) != 0) return FailErrno("open", path, errno);
   if (!S_ISREG(st.st_mode)) return Fail(Code::kInvalid, "open " + path + ": not a regular file");
@@ -42,22 +98,28 @@ std::string GenerationPath(const std::string& path, int generation) {
 }
 
 Result<void> RotateFiles(const std::string& path, int files) {
+  const auto place = PlaceOf("rotate", path);
+  if (!place) return place.error().code == Code::kNotFound ? Result<void>() : std::unexpected(place.error());
+  const int folder = place->folder.get();
   if (files <= 1) {
-    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return FailErrno("remove", path, errno);
+    if (::unlinkat(folder, place->name.c_str(), 0) != 0 && errno != ENOENT) return FailErrno("remove", path, errno);
     return {};
   }
   for (int i = files - 2; i >= 0; --i) {
-    const std::string from = GenerationPath(path, i);
-    if (::rename(from.c_str(), GenerationPath(path, i + 1).c_str()) != 0 && errno != ENOENT)
-      return FailErrno("rename", from, errno);
+    const std::string from = GenerationPath(place->name, i);
+    if (::renameat(folder, from.c_str(), folder, GenerationPath(place->name, i + 1).c_str()) != 0 && errno != ENOENT)
+      return FailErrno("rename", GenerationPath(path, i), errno);
   }
   return {};
 }
 
 Result<std::optional<OpenedFile>> OpenedFile::Open(const std::string& path) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const auto place = PlaceOf("read", path);
+  if (!place && place.error().code == Code::kNotFound) return std::optional<OpenedFile>();
+  if (!place) return std::unexpected(place.error());
+  UniqueFd fd(::openat(place->folder.get(), place->name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   if (!fd.valid() && errno == ENOENT) return std::optional<OpenedFile>();
-  if (!fd.valid()) return FailErrno("read", path, errno);
+  if (!fd.valid()) return NotOpened("read", path, errno);
   struct stat st{};
   if (::fstat(fd.get(), &st) != 0) return FailErrno("read", path, errno);
   if (!S_ISREG(st.st_mode)) return Fail(Code::kInvalid, "read " + path + ": not a regular file");

@@ -1,4 +1,7 @@
 // Files that grow at their end, are rotated by number and read from their end: logs.
+//
+// The two folders above a file are a pod's and a container's, and a container that runs as root may put something else
+// in their place. No link in them is followed, nor one in place of the file: kPermission. Those above are followed.
 #ifndef BERTH_OS_APPEND_FILE_H_
 #define BERTH_OS_APPEND_FILE_H_
 
@@ -12,9 +15,13 @@
 
 namespace berth::os {
 
+/// Makes the folder of the file `path` and the one above (0750: what containers write is not for every user), with
+/// their parents (0755). Errors: as mkdir(2); kPermission when a link is in place of one of the two.
+Result<void> MakeFolderOf(const std::string& path);
+
 class AppendFile {
  public:
-  /// Opens or creates (0640) `path`; a symbolic link there is refused. Errors: as open(2).
+  /// Opens or creates (0640) `path`. Errors: as open(2).
   static Result<AppendFile> Open(const std::string& path);
 
   /// All of `bytes` or, after an error, nothing of it (what was written is cut off again).

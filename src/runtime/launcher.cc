@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "os/lock_file.h"
+#include "os/append_file.h"
 #include "os/message.h"
 #include "os/pidfd.h"
 #include "os/volatile_file.h"
@@ -31,8 +31,7 @@ Result<ShimState> Launcher::ReadState(std::string_view id) {
 }
 
 Result<void> Launcher::MakeRecord(const ShimRequest& request) {
-  const std::string log_dir = request.log_path.substr(0, request.log_path.rfind('/'));
-  BERTH_RETURN_IF_ERROR(os::MakeDirs(log_dir.empty() ? "/" : log_dir, 0755));
+  BERTH_RETURN_IF_ERROR(os::MakeFolderOf(request.log_path));
   BERTH_RETURN_IF_ERROR(fs_->MakeDir(DirOf(request.id)));
   return os::ReplaceVolatile(PathOf(request.id, kRequestFile), FormatRequest(request));
 }

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <random>
 
+#include "os/append_file.h"
 #include "runtime/log_reader.h"
 #include "runtime/log_writer.h"
 #include "testing/fixtures.h"
@@ -313,6 +314,33 @@ TEST_F(LogTest, MissingDirectoryLosesOutputUntilItIsThere) {
   ASSERT_TRUE(std::filesystem::create_directory(temp_ / "later"));
   writer.Write(Stream::kStdout, "kept\n", kNow);
   EXPECT_TRUE(testkit::ReadText(temp_ / "later/0.log").ends_with(Line("stdout", 'F', "kept")));
+}
+
+/// Container and pod, each once as the swapper of its folder.
+TEST_F(LogTest, AFolderThatBecameALinkIsNotFollowedByWriterRotationOrReader) {
+  namespace fs = std::filesystem;
+  for (const std::string swapped : {"pod/app", "pod"}) {
+    const std::string path = temp_ / "logs/pod/app/0.log";
+    ASSERT_TRUE(os::MakeFolderOf(path));
+    LogWriter writer({.path = path, .max_bytes = 40, .max_files = 3});
+    writer.Write(Stream::kStdout, "first\n", kNow);
+    const std::string victim = temp_ / "victim-of-" + fs::path(swapped).filename().string();
+    fs::create_directories(victim + (swapped == "pod" ? "/app" : ""));
+    const std::string precious = victim + (swapped == "pod" ? "/app" : "") + "/0.log";
+    std::ofstream(precious) << "precious";
+    fs::rename(temp_ / "logs/" + swapped, temp_ / "logs/aside");
+    fs::create_directory_symlink(victim, temp_ / "logs/" + swapped);
+
+    for (int i = 0; i < 3; ++i) writer.Write(Stream::kStdout, "more\n", kNow);  // each wants a new file
+    EXPECT_EQ(testkit::ReadText(precious), "precious");
+    EXPECT_FALSE(fs::exists(precious + ".1"));
+    EXPECT_GT(writer.lost_bytes(), 0U);
+    EXPECT_NE(writer.last_error().find("a link is in place"), std::string::npos) << writer.last_error();
+    const auto tail = TailLog(path, {});
+    EXPECT_FALSE(tail);
+    EXPECT_FALSE(os::MakeFolderOf(path));
+    fs::remove_all(temp_ / "logs");
+  }
 }
 
 TEST_F(LogTest, SymbolicLinkInPlaceOfTheLogIsNotFollowed) {

@@ -1,8 +1,11 @@
 #include "view/style.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 
 #include "base/result.h"
 
@@ -38,23 +41,34 @@ bool In(const std::array<Range, N>& ranges, std::uint32_t c) {
   return std::ranges::any_of(ranges, [c](Range r) { return r.first <= c && c <= r.last; });
 }
 
+/// What terminals obey: control characters (those of one byte are told apart before), marks of reading direction.
+constexpr std::array<Range, 4> kControls = {{{0x80, 0x9f}, {0x200e, 0x200f}, {0x202a, 0x202e}, {0x2066, 0x2069}}};
+
 struct Character {
   std::size_t bytes;
-  int columns;
+  std::uint32_t code;  // kNoCode: not UTF-8
 };
+constexpr std::uint32_t kNoCode = 0xffff'ffff;
 
 /// The character `text` begins with. Requires: text is not empty.
 Character First(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   const std::size_t bytes = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 1;
-  if (bytes == 1 || bytes > text.size()) return {1, 1};
+  if (bytes == 1 || bytes > text.size()) return {1, lead < 0x80 ? lead : kNoCode};
   std::uint32_t code = lead & (0xffU >> (bytes + 1));
   for (std::size_t i = 1; i < bytes; ++i) {
     const auto next = static_cast<unsigned char>(text[i]);
-    if (next >> 6 != 2) return {1, 1};
+    if (next >> 6 != 2) return {1, kNoCode};
     code = code << 6 | (next & 0x3fU);
   }
-  return {bytes, In(kCombining, code) ? 0 : In(kWide, code) ? 2 : 1};
+  return {bytes, code};
+}
+
+int ColumnsOf(const Character& c) { return In(kCombining, c.code) ? 0 : In(kWide, c.code) ? 2 : 1; }
+
+bool IsControl(const Character& c) {
+  if (c.code < 0x80) return (c.code < 0x20 && c.code != '\n' && c.code != '\t') || c.code == 0x7f;
+  return c.code == kNoCode || In(kControls, c.code);
 }
 
 std::string Blanks(int n) { return std::string(static_cast<std::size_t>(std::max(n, 0)), ' '); }
@@ -69,11 +83,26 @@ std::string Paint(std::string_view text, Style style, bool color) {
   return "\x1b[" + std::string(code) + "m" + out + "\x1b[0m";
 }
 
+std::string WithoutControls(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const Character c = First(text);
+    const std::string_view bytes = text.substr(0, c.bytes);
+    if (IsControl(c))
+      for (const char byte : bytes)
+        fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(byte));
+    else
+      out += bytes;
+    text.remove_prefix(c.bytes);
+  }
+  return out;
+}
+
 int DisplayWidth(std::string_view text) {
   int width = 0;
   while (!text.empty()) {
     const Character c = First(text);
-    width += c.columns;
+    width += ColumnsOf(c);
     text.remove_prefix(c.bytes);
   }
   return width;
@@ -86,8 +115,8 @@ std::string CutToWidth(std::string_view text, int width) {
   int used = 0;
   while (!text.empty()) {
     const Character c = First(text);
-    if (used + c.columns > width - 1) break;
-    used += c.columns;
+    if (used + ColumnsOf(c) > width - 1) break;
+    used += ColumnsOf(c);
     out += text.substr(0, c.bytes);
     text.remove_prefix(c.bytes);
   }

@@ -13,6 +13,10 @@ enum class Style { kPlain, kBold, kDim, kGood, kWarn, kBad };
 /// `text` in the colours of `style` (ANSI escapes); unchanged when `color` is false or the style is plain.
 std::string Paint(std::string_view text, Style style, bool color);
 
+/// Text that somebody else wrote, fit for a terminal: what would move its cursor, reprogram it or turn the direction of
+/// reading becomes \xNN, and so do bytes that are not UTF-8. Newlines and tabs stay.
+std::string WithoutControls(std::string_view text);
+
 /// Columns UTF-8 text takes on a terminal: 0 for combining marks, 2 for wide East Asian characters and emoji, 1 for the
 /// rest. Bytes that are not UTF-8 count 1 each. Requires: no control characters (base/text.h, Printable).
 int DisplayWidth(std::string_view text);

@@ -29,6 +29,18 @@ TEST(PaintTest, AddsEscapesOnlyWhenAsked) {
   EXPECT_EQ("x", Paint("x", Style::kPlain, true));
 }
 
+TEST(WithoutControlsTest, KeepsTextOfAnyLanguageAndShowsWhatATerminalWouldObey) {
+  EXPECT_EQ(WithoutControls("žluťoučký 日本 🙂\tx\n"), "žluťoučký 日本 🙂\tx\n");
+  EXPECT_EQ(WithoutControls("\x1b]0;title\x07\x1b[2J\r\b\x7f"), R"(\x1b]0;title\x07\x1b[2J\x0d\x08\x7f)");
+  EXPECT_EQ(WithoutControls("\xc2\x9b"
+                            "31m \xe2\x80\xae"
+                            "gpj"),
+            R"(\xc2\x9b31m \xe2\x80\xaegpj)");
+  EXPECT_EQ(WithoutControls("caf\xe9 \x9b"
+                            "31m \xe2\x80"),
+            R"(caf\xe9 \x9b31m \xe2\x80)");
+}
+
 TEST(WrapTextTest, BreaksAtBlanksBehindTheIndent) {
   EXPECT_EQ("", WrapText("", 2, 10));
   EXPECT_EQ("one two", WrapText("one two", 2, 10));

@@ -1,6 +1,7 @@
 // `berth` beside a real berthd: what it says about containers that really run, as processes and behind CRI.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -40,6 +41,25 @@ std::string Numbered(int count) {
   return out;
 }
 
+/// What `berth` writes when a terminal is its output.
+std::string OnTerminal(const std::vector<std::string>& arguments) {
+  int terminal = -1;
+  const int pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (pid == 0) {
+    std::vector<char*> argv = {const_cast<char*>(BERTH)};
+    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  std::string out;
+  char chunk[4096];
+  for (ssize_t n = 0; (n = ::read(terminal, chunk, sizeof chunk)) > 0;) out.append(chunk, static_cast<std::size_t>(n));
+  ::close(terminal);
+  ::waitpid(pid, nullptr, 0);
+  return out;
+}
+
 /// What both runtimes have to do alike.
 class CommandsTest : public testing::Test {
  protected:
@@ -65,6 +85,7 @@ class CommandsTest : public testing::Test {
 
   void FollowsOverRotationsToTheEnd();
   void PrintsTheLastWordsOfARemovedPod();
+  void ATerminalIsNotHandedWhatItWouldObey();
 
   std::optional<DaemonFixture> berthd;
 };
@@ -84,6 +105,14 @@ void CommandsTest::FollowsOverRotationsToTheEnd() {
   EXPECT_EQ("", Ask({"logs", "talk", "--since", "2099-01-01T00:00:00Z"}).out);
   EXPECT_THAT(Ask({"logs", "talk", "--since", "1h"}).out, HasSubstr("line 2999\nend\n"));
   EXPECT_THAT(Ask({"logs", "talk", "--since", "yesterday"}).err, HasSubstr("must be a time like"));
+}
+
+void CommandsTest::ATerminalIsNotHandedWhatItWouldObey() {
+  berthd->AddPod("loud.yaml", PodText("loud", R"(printf '\033]0;mine\007\033[2Jhello\n')", "  restartPolicy: Never\n"));
+  const std::string sequence = "\x1b]0;mine\x07\x1b[2Jhello";
+  ASSERT_TRUE(berthd->Until("it has ended", [&] { return Ask({"logs", "loud"}).out == sequence + "\n"; }));
+  EXPECT_EQ(OnTerminal({"logs", "--socket", berthd->socket(), "loud"}), "\\x1b]0;mine\\x07\\x1b[2Jhello\r\n");
+  EXPECT_EQ(OnTerminal({"logs", "--socket", berthd->socket(), "loud", "--raw"}), sequence + "\r\n");
 }
 
 void CommandsTest::PrintsTheLastWordsOfARemovedPod() {
@@ -111,6 +140,17 @@ class ProcessCommandsTest : public CommandsTest {
 TEST_F(ProcessCommandsTest, LogsAreFollowedToTheEndOfContainerAndPod) {
   FollowsOverRotationsToTheEnd();
   PrintsTheLastWordsOfARemovedPod();
+}
+
+TEST_F(ProcessCommandsTest, ATerminalIsNotHandedWhatItWouldObey) { ATerminalIsNotHandedWhatItWouldObey(); }
+
+TEST_F(ProcessCommandsTest, LogsAreForNobodyElse) {
+  berthd->AddPod("idle.yaml", PodText("idle", "echo secret; sleep 1000"));
+  ASSERT_TRUE(berthd->Until("it has spoken", [&] { return Ask({"logs", "idle"}).out == "secret\n"; }));
+  const std::filesystem::path log = berthd->PodNamed("idle")["containers"][0]["logPath"].get<std::string>();
+  using std::filesystem::perms;
+  for (const auto& path : {log, log.parent_path(), log.parent_path().parent_path()})
+    EXPECT_EQ(std::filesystem::status(path).permissions() & perms::others_all, perms::none) << path;
 }
 
 TEST_F(ProcessCommandsTest, SaysWhyThereAreNeitherExecNorImages) {
