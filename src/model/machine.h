@@ -75,7 +75,7 @@ struct PciDevice {
 
 struct Machine {
   std::string source;           ///< where it was read from, for people: "this host", "sysfs tree m.tar.bz2"
-  bool this_host = false;       ///< only then may decisions about it reach the kernel (style 2.8 rule 5)
+  bool this_host = false;       ///< only then may decisions about it reach the kernel
   std::vector<NumaNode> nodes;  ///< every node, in the kubelet's discovery order (bytewise by directory name)
   CpuSet present;               ///< CPUs the kernel knows, offline ones included
   CpuSet online;

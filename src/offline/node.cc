@@ -2,17 +2,13 @@
 
 #include <filesystem>
 #include <optional>
-#include <set>
 
 #include "base/text.h"
-#include "codec/codec.h"
 #include "machine/load.h"
 #include "manifest/manifest.h"
-#include "model/promises.h"
 #include "offline/device_inventory.h"
-#include "offline/replay_run.h"
+#include "offline/saved_ledger.h"
 #include "os/input.h"
-#include "state/store.h"
 
 namespace berth::offline {
 namespace {
@@ -56,61 +52,21 @@ Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, const std::
   return out;
 }
 
-/// As berthd keeps it (docs/formats/ledger.md) or as `GET /v1/ledger` gives it.
-Result<Ledger> ParseLedger(std::string_view text, const std::string& file) {
-  if (text.starts_with("berth-ledger")) {
-    auto saved = state::DecodeSaved(text);
-    if (!saved) return Wrap(std::move(saved).error(), "read the ledger " + file);
-    return std::move(saved->ledger);
-  }
-  BERTH_TRY(const codec::Json json, codec::ParseJson(text, file));
-  auto ledger = codec::LedgerFromJson(json.is_object() && json.contains("ledger") ? json["ledger"] : json);
-  if (!ledger) return Wrap(std::move(ledger).error(), "read the ledger " + file);
-  return *std::move(ledger);
-}
-
 Result<Ledger> LoadLedger(const std::string& file) {
   BERTH_TRY(const std::string text, os::ReadInput(file));
   return ParseLedger(text, file);
 }
 
-/// The node as it was if only its reserved CPUs were others when the ledger was made.
-NodeFacts WithOtherReserved(NodeFacts node, const StateFacts& state) {
-  node.reserved = CpuSet();
-  if (!node.strict) return node;
-  CpuSet known = state.shared;
-  for (const HolderFacts& holder : state.holders) known |= holder.cpus;
-  node.reserved = node.cpus - known;
-  return node;
-}
-
 /// A ledger made on another machine or under other settings would only give nonsense. Other reserved CPUs are no reason
 /// to refuse: pods that run keep what they have when they change.
 Result<void> CheckFits(const OfflineNode& node, const std::string& from, std::ostream& err) {
-  const Ledger empty = node.node.EmptyLedger();
-  std::string problem;
-  if (node.ledger.cpu_policy != empty.cpu_policy) {
-    problem = "it was made under CPU manager policy \"" + node.ledger.cpu_policy + "\", the configuration says \"" +
-              empty.cpu_policy + "\"";
-  } else if (node.ledger.memory_policy != empty.memory_policy) {
-    problem = "it was made under memory manager policy \"" + node.ledger.memory_policy +
-              "\", the configuration says \"" + empty.memory_policy + "\"";
-  } else {
-    std::set<std::string> pods;
-    for (const auto& [uid, pod] : node.ledger.pods) pods.insert(uid);
-    const NodeFacts facts =
-        FactsOf(node.node.machine(), node.node.config(), node.node.reserved_cpus(), node.inputs.devices);
-    StateFacts state = FactsOf(node.ledger, std::move(pods));
-    for (HolderFacts& holder : state.holders) holder.devices.clear();  // the inventory of another day may lack some
-    if (const auto broken = BrokenPromises(facts, state); !broken.empty()) problem = broken.front();
-    if (!problem.empty() && BrokenPromises(WithOtherReserved(facts, state), state).empty()) {
-      err << "berth: warning: the ledger " << from << " was made with other reserved CPUs: " << problem << "\n";
-      return {};
-    }
-  }
-  if (problem.empty()) return {};
-  return Fail(Code::kInvalid, "the ledger " + from + " does not fit this machine and configuration: " + problem +
-                                  "; give the --machine and --config it was made with");
+  const std::optional<Misfit> misfit = FindMisfit(node.node, node.ledger);
+  if (!misfit) return {};
+  if (!misfit->only_reserved)
+    return Fail(Code::kInvalid, "the ledger " + from + " does not fit this machine and configuration: " +
+                                    misfit->problem + "; give the --machine and --config it was made with");
+  err << "berth: warning: the ledger " << from << " was made with other reserved CPUs: " << misfit->problem << "\n";
+  return {};
 }
 
 }  // namespace

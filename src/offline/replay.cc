@@ -35,42 +35,37 @@ class Replayer {
   Replayer(const ReplayOptions& options, std::ostream& out, std::ostream& err)
       : options_(options), out_(out), err_(err) {}
 
-  void File(const std::string& file) {
-    auto lines = LineReader::Open(file);
-    if (!lines) return Unreadable(lines.error());
+  /// Errors: as LineReader; what was read before was taken.
+  Result<void> File(const std::string& file) {
+    BERTH_TRY(LineReader lines, LineReader::Open(file));
     for (;;) {
-      const auto text = lines->Next();
-      if (!text) return Unreadable(text.error());
-      if (!*text) return;
-      if (Trim(**text).empty()) continue;
-      auto line = ParseLine(**text);
+      BERTH_TRY(const auto text, lines.Next());
+      if (!text) return {};
+      if (Trim(*text).empty()) continue;
+      auto line = ParseLine(*text);
       if (line) {
         Case(*line);
       } else {
-        ++failed_;
-        err_ << "berth: " << (file == "-" ? "standard input" : file) << ":" << lines->line() << ": "
+        ++counts_.failed;
+        err_ << "berth: " << (file == "-" ? "standard input" : file) << ":" << lines.line() << ": "
              << line.error().message << "\n";
       }
     }
   }
 
-  int Finish() {
-    if (options_.check) {
-      if (promises_only_ > 0)
-        out_ << "traces held to promises alone from some step on, where the record refuses its own state or breaks a "
-             << "promise: " << promises_only_ << "\n";
-      if (steps_ > 0) out_ << "own node: " << compared_on_own_node_ << " of " << steps_ << " steps compared\n";
-      out_ << passed_ << " passed, " << failed_ << " failed\n";
-    }
-    return failed_ > 0 || unreadable_ ? 1 : 0;
+  /// What there is to say about all of it.
+  void Finish() {
+    if (!options_.check) return;
+    if (promises_only_ > 0)
+      out_ << "traces held to promises alone from some step on, where the record refuses its own state or breaks a "
+           << "promise: " << promises_only_ << "\n";
+    if (steps_ > 0) out_ << "own node: " << compared_on_own_node_ << " of " << steps_ << " steps compared\n";
+    out_ << counts_.passed << " passed, " << counts_.failed << " failed\n";
   }
+
+  const ReplayCounts& counts() const { return counts_; }
 
  private:
-  void Unreadable(const Error& error) {
-    unreadable_ = true;
-    err_ << "berth: " << error.message << "\n";
-  }
-
   void Case(const Line& line) {
     const TraceGuide guide = options_.check ? GuideOf(line.replay, line.expect) : TraceGuide();
     ReplayResult result = RunReplayCase(line.replay, options_.timings ? &os::SystemClock() : nullptr, guide);
@@ -78,7 +73,7 @@ class Replayer {
     if (options_.check) {
       verdict = line.expect.is_null() ? Verdict{.difference = "expect: the field is missing: nothing to compare with"}
                                       : CheckReplay(line.replay, guide, result, line.expect);
-      ++(verdict.difference ? failed_ : passed_);
+      ++(verdict.difference ? counts_.failed : counts_.passed);
       steps_ += verdict.steps;
       compared_on_own_node_ += verdict.compared_on_own_node;
       if (verdict.promises_only_from) {
@@ -94,20 +89,34 @@ class Replayer {
   const ReplayOptions& options_;
   std::ostream& out_;
   std::ostream& err_;
-  int passed_ = 0;
-  int failed_ = 0;
+  ReplayCounts counts_;
   int promises_only_ = 0;
   std::size_t steps_ = 0;
   std::size_t compared_on_own_node_ = 0;
-  bool unreadable_ = false;
 };
 
 }  // namespace
 
 int RunReplay(const ReplayOptions& options, std::ostream& out, std::ostream& err) {
   Replayer replayer(options, out, err);
-  for (const std::string& file : options.files) replayer.File(file);
-  return replayer.Finish();
+  bool unreadable = false;
+  for (const std::string& file : options.files) {
+    if (auto read = replayer.File(file); !read) {
+      unreadable = true;
+      err << "berth: " << read.error().message << "\n";
+    }
+  }
+  replayer.Finish();
+  return replayer.counts().failed > 0 || unreadable ? 1 : 0;
+}
+
+Result<ReplayCounts> CheckRecording(const std::string& file, std::ostream& out) {
+  const ReplayOptions options{.files = {}, .check = true};
+  Replayer replayer(options, out, out);
+  auto read = replayer.File(file);
+  replayer.Finish();
+  if (!read) return std::unexpected(std::move(read).error());
+  return replayer.counts();
 }
 
 }  // namespace berth::offline

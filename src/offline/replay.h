@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+
 namespace berth::offline {
 
 struct ReplayOptions {
@@ -18,6 +20,15 @@ struct ReplayOptions {
 /// N failed" as the last line. Malformed lines go to `err` with file, line and field, count as failed and are skipped.
 /// Gives 0, or 1 when a case failed or was malformed or a file could not be read.
 int RunReplay(const ReplayOptions& options, std::ostream& out, std::ostream& err);
+
+/// Cases by how they went.
+struct ReplayCounts {
+  int passed = 0;
+  int failed = 0;  ///< malformed ones too
+};
+/// Compares the cases of one file, and prints what RunReplay does with `check`, malformed lines too.
+/// Errors: as LineReader, when the file could not be read to its end; what was read of it was compared and printed.
+Result<ReplayCounts> CheckRecording(const std::string& file, std::ostream& out);
 
 }  // namespace berth::offline
 
