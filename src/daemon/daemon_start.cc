@@ -49,6 +49,7 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
                       .memory = settings.berth.run_dir + "/volumes",
                       .pins = settings.berth.run_dir + "/subpaths"};
   if (!dry_run) out.pods.notes = settings.berth.state_dir + "/pods";
+  if (!dry_run) out.pods.lives = settings.berth.run_dir + "/pods";
   out.pods.log_max_bytes = LongestLog(settings);
   out.pods.log_max_files = settings.kubelet.container_log_max_files;
   out.reconcile_period = settings.berth.reconcile_period;

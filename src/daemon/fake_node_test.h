@@ -100,6 +100,10 @@ class FakeRuntime final : public runtime::Runtime {
     steps_.After("start " + request.container.name);
     return status;
   }
+  Result<void> Stop(const runtime::StopRequest& request) override {
+    stops.push_back(request);
+    return Runtime::Stop(request);
+  }
   Result<void> Signal(std::string_view id, int signal) override {
     steps_.Before();
     steps_.After("signal " + std::string(id));
@@ -142,6 +146,7 @@ class FakeRuntime final : public runtime::Runtime {
 
   std::map<std::string, runtime::ContainerStatus> containers;  // by id
   std::vector<std::string> changed;
+  std::vector<runtime::StopRequest> stops;
   std::optional<std::string> refuse;
   bool deaf = false;  // SIGTERM is ignored
   int next_pid = 100;

@@ -24,6 +24,7 @@ PodManager::PodManager(const ManagerParts& parts, const engine::Node& node, Mana
                .machine_fingerprint = options_.boot.machine_fingerprint}),
       groups_(parts.tree, node, options_.cgroup_names),
       records_(parts.runtime, parts.clock),
+      lives_(options_.pods.lives, options_.boot.boot_id),
       shared_{.keeper = keeper_,
               .groups = groups_,
               .tree = parts.tree,
@@ -34,7 +35,8 @@ PodManager::PodManager(const ManagerParts& parts, const engine::Node& node, Mana
               .options = options_.pods,
               .agenda = agenda_,
               .pods = pods_,
-              .records = records_},
+              .records = records_,
+              .lives = lives_},
       takeover_(shared_),
       guard_(shared_, options_.cpus, options_.adopt_unknown),
       rounds_(shared_, HelpersOfPods(guard_, takeover_)) {
@@ -48,6 +50,8 @@ Result<void> PodManager::Start(const std::optional<state::Saved>& saved, os::Mon
   auto statuses = runtime.List();
   if (!statuses) return Wrap(std::move(statuses).error(), "look for containers that run");
   if (runtime.makes_groups()) groups_.site().set_runtime_makes_groups();
+  for (std::string& problem : lives_.Load())
+    shared_.events.Warning("PodTimesNotKept", shared_.ObjectOfNode(), std::move(problem));
   takeover_.TakeLedger(saved, options_.boot, *statuses);
   std::set<std::string> known;
   for (const runtime::ContainerStatus& status : *statuses) {
@@ -157,6 +161,7 @@ void PodManager::Reconcile(os::MonoTime now) {
     if (!uids.contains(uid)) gone.push_back(uid);
   for (const std::string& uid : gone) rounds_.leaving().ForgetRecords(uid);
   shared_.runtime.Retain(uids);
+  lives_.Retain(uids);
   rounds_.leaving().RemoveOrphan();
 }
 

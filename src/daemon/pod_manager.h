@@ -129,6 +129,7 @@ class PodManager {
   pods::Agenda agenda_;
   pods::Pods pods_;
   pods::Records records_;
+  pods::Lives lives_;
   pods::Parts shared_;  // all of the above, for the parts below
   takeover::Takeover takeover_;
   guard::Guard guard_;

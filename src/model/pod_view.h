@@ -83,7 +83,7 @@ struct PodView {
   std::string reason;                   ///< why it waits, was refused or evicted; "Terminating"
   std::string message;                  ///< of the same
   std::vector<std::string> details;     ///< in an operator's words
-  std::optional<WallTime> admitted_at;  ///< nullopt: not, or not by this berthd
+  std::optional<WallTime> admitted_at;  ///< nullopt: not, or by a berthd before this boot
   ResourceList requests;                ///< of the whole pod
   std::vector<ContainerView> containers;
   friend bool operator==(const PodView&, const PodView&) = default;

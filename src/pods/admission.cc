@@ -32,7 +32,7 @@ std::string DescribeAdmission(const PodRecord& record, const CpuSet& shared) {
 bool Admission::FinishedEarlier(ManagedPod& managed, os::MonoTime now) {
   if (!parts_.records.Knows(managed.pod.uid)) return false;
   managed.lifecycle.emplace(parts_.NewLifecycle(managed.pod));
-  parts_.records.Recover(managed, now);
+  parts_.Recover(managed, now);
   runtime::PodLifecycle probe = *managed.lifecycle;
   // Only what the rules say counts here: leftovers in its groups are killed when these are removed.
   [[maybe_unused]] const runtime::Steps steps = probe.Next(now);

@@ -21,7 +21,15 @@ bool HasExclusiveCpus(const Ledger& ledger, const std::string& uid, std::string_
 /// What no manifest stands behind is only watched, until it has to go; what waits for a place is not started.
 bool Driver::IsDriven(const ManagedPod& managed) const {
   if (!managed.lifecycle || managed.PlaceIsFree() || managed.Is<Waiting>()) return false;
-  return managed.claimed || managed.Is<Ending>();
+  return managed.claimed || managed.Is<Ending>() || managed.Is<Rejected>();
+}
+
+/// What the next berthd goes on with, should this one be killed.
+void Driver::Keep(ManagedPod& managed) {
+  managed.kept = managed.lifecycle->changes();
+  if (auto kept = parts_.lives.Keep(managed.pod.uid, LifeOf(managed)); !kept)
+    parts_.events.Warning("PodTimesNotKept", ObjectOf(managed.pod),
+                          fmt::format("a restart of berthd would lose its deadlines: {}", kept.error().message));
 }
 
 bool Driver::Drive(ManagedPod& managed, os::MonoTime now, os::MonoTime until) {
@@ -34,14 +42,20 @@ bool Driver::Drive(ManagedPod& managed, os::MonoTime now, os::MonoTime until) {
       if (steps.wake_at) parts_.agenda.WakeAt(*steps.wake_at);
       managed.due = {std::move_iterator(steps.actions.begin()), std::move_iterator(steps.actions.end())};
     }
+    // Before anything is asked for: the ending with its deadline, the restart that is counted.
+    if (!managed.due.empty() || managed.kept != managed.lifecycle->changes()) Keep(managed);
     while (!managed.due.empty()) {
-      if (worked && parts_.clock.Now() >= until) return false;
+      if (worked && parts_.clock.Now() >= until) {
+        Keep(managed);
+        return false;
+      }
       const runtime::Action action = std::move(managed.due.front());
       managed.due.pop_front();
       if (Postponed(managed, action)) continue;
       worked = Perform(managed, action, now) || worked;
     }
     if (!worked) return true;
+    Keep(managed);  // after it was: a TERM that is not known to be sent is sent once more
   }
   return true;
 }
@@ -69,12 +83,16 @@ bool Driver::Perform(ManagedPod& managed, const runtime::Action& action, os::Mon
 
 void Driver::Stop(ManagedPod& managed, const runtime::Action& action, os::MonoTime now) {
   const std::string object = ObjectOf(managed.pod);
-  parts_.events.Normal("Killing", object, "stopping container " + action.container);
-  runtime::StopRequest request{.id = action.id, .grace = managed.lifecycle->GraceLeft(now), .pre_stop_exec = {}};
+  const bool again = action.asked_at.has_value();
+  if (!again) parts_.events.Normal("Killing", object, "stopping container " + action.container);
+  runtime::StopRequest request{
+      .id = action.id, .grace = managed.lifecycle->GraceLeft(now), .pre_stop_exec = {}, .asked_before = again};
   if (const FoundContainer found = FindContainer(managed.pod, action.container); found.container != nullptr) {
-    request.pre_stop_exec = found.container->pre_stop_exec;
-    request.pre_stop_sleep =
-        std::chrono::seconds(std::clamp<std::int64_t>(found.container->pre_stop_sleep_s, 0, runtime::kLongestGraceS));
+    if (!again) request.pre_stop_exec = found.container->pre_stop_exec;
+    const std::chrono::seconds sleep(
+        std::clamp<std::int64_t>(found.container->pre_stop_sleep_s, 0, runtime::kLongestGraceS));
+    const auto slept = std::chrono::floor<std::chrono::seconds>(now - action.asked_at.value_or(now));
+    request.pre_stop_sleep = std::max(sleep - slept, std::chrono::seconds(0));
   }
   if (auto sent = parts_.runtime.Stop(request); !sent)
     parts_.events.Warning("FailedKillPod", object, sent.error().message);

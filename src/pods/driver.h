@@ -24,6 +24,7 @@ class Driver {
   bool Drive(ManagedPod& managed, os::MonoTime now, os::MonoTime until);
 
  private:
+  void Keep(ManagedPod& managed);
   bool IsDriven(const ManagedPod& managed) const;
   bool Postponed(const ManagedPod& managed, const runtime::Action& action) const;
   bool Perform(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);

@@ -113,6 +113,7 @@ void Leaving::FoldersRemoved(const std::string& uid, const Result<void>& removed
   parts_.agenda.WakeNow();
   const auto pod = parts_.pods.find(uid);
   if (pod == parts_.pods.end()) return;
+  parts_.lives.Forget(uid);
   if (!removed) parts_.events.Warning("FailedRemovePodFolders", ObjectOf(pod->second.pod), removed.error().message);
   if (auto* const ending = std::get_if<Ending>(&pod->second.stage)) ending->folders = Ending::Folders::kGone;
 }

@@ -48,12 +48,16 @@ std::vector<std::string> Manifests::Problems() const {
 void Manifests::Claim(ManagedPod& managed, const Pod& pod, os::MonoTime now) {
   managed.pod = pod;
   managed.claimed = true;
-  if (parts_.keeper.ledger().pods.contains(pod.uid))
-    managed.stage = Admitted{.at = os::FormatTime(parts_.clock.Wall())};
+  const Life* const life = parts_.lives.Find(pod.uid);
+  const std::string admitted_at = life != nullptr ? life->admitted_at : "";
+  if (life != nullptr && life->evicted)
+    managed.stage = Rejected{.why = *life->evicted, .admitted_at = admitted_at};
+  else if (parts_.keeper.ledger().pods.contains(pod.uid))
+    managed.stage = Admitted{.at = admitted_at.empty() ? os::FormatTime(parts_.clock.Wall()) : admitted_at};
   else
     managed.stage = Waiting{};  // it runs, but its place has to be decided again
   managed.lifecycle.emplace(parts_.NewLifecycle(pod));
-  parts_.records.Recover(managed, now);
+  parts_.Recover(managed, now);
 }
 
 void Manifests::Match(os::MonoTime now) {
@@ -109,6 +113,8 @@ std::vector<std::string> Manifests::TakeIn() {
       if (names.contains(name)) continue;
       ManagedPod managed{.pod = pod, .claimed = true};
       if (const auto file = files_.find(name); file != files_.end()) managed.file = file->second;
+      if (const Life* const life = parts_.lives.Find(pod.uid); life != nullptr && life->evicted)
+        managed.stage = Rejected{.why = *life->evicted, .admitted_at = life->admitted_at};
       it = parts_.pods.emplace(pod.uid, std::move(managed)).first;
       names.insert(name);
     }

@@ -13,4 +13,11 @@ runtime::PodLifecycle Parts::NewLifecycle(const Pod& pod) const {
                                runtime::BackoffOptions{.max = keeper.node().config().max_container_restart_period});
 }
 
+void Parts::Recover(ManagedPod& managed, os::MonoTime now) const {
+  records.Recover(managed, now);
+  const Life* const life = lives.Find(managed.pod.uid);
+  if (life != nullptr && managed.lifecycle) managed.lifecycle->Restore(life->times);
+  managed.kept.reset();
+}
+
 }  // namespace berth::pods

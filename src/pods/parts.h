@@ -13,6 +13,7 @@
 #include "loop/executor.h"
 #include "os/clock.h"
 #include "pods/agenda.h"
+#include "pods/lives.h"
 #include "pods/pod.h"
 #include "pods/records.h"
 #include "pods/volumes.h"
@@ -26,6 +27,7 @@ struct PodOptions {
   std::string log_dir;  ///< containers log to <log_dir>/<namespace>_<name>_<uid>/<container>/<attempt>.log
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
+  std::string lives;  ///< folder of pods/lives.h; "": no time outlives this berthd
   std::string notes;  ///< folder of pods/notes.h; "": nothing is noted, and nothing of earlier pods removed
 };
 
@@ -44,11 +46,14 @@ struct Parts {
   Agenda& agenda;
   Pods& pods;
   Records& records;
+  Lives& lives;
 
   std::string ObjectOfNode() const { return "node/" + options.node_name; }
   std::string LogFolder(const Pod& pod) const;
   /// For a pod that starts now.
   runtime::PodLifecycle NewLifecycle(const Pod& pod) const;
+  /// Tells the pod's lifecycle what was known before it, from the runtime and from an earlier berthd.
+  void Recover(ManagedPod& managed, os::MonoTime now) const;
 };
 
 /// Commits a proposal about the pod: it is `saving` until then, and `then(ManagedPod&, saved)` is called when that pod

@@ -31,6 +31,11 @@ const std::string& ManagedPod::admitted_at() const {
       stage);
 }
 
+bool ManagedPod::evicted() const {
+  const auto* const rejected = std::get_if<Rejected>(&stage);
+  return rejected != nullptr && !rejected->admitted_at.empty();
+}
+
 bool ManagedPod::PlaceIsFree() const {
   const auto* ending = std::get_if<Ending>(&stage);
   return Is<Done>() || (ending != nullptr && ending->place_free);

@@ -2,6 +2,7 @@
 #ifndef BERTH_PODS_POD_H_
 #define BERTH_PODS_POD_H_
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
@@ -22,6 +23,7 @@ struct Why {
   std::string reason;  ///< one word: "LedgerNotSaved", "TopologyAffinityError", "Evicted", ...
   std::string message;
   std::vector<std::string> details;  ///< in an operator's words
+  friend bool operator==(const Why&, const Why&) = default;
 };
 
 /// Not decided yet, or its decision is being saved, or could not be. It may run all the same: then it was found running
@@ -71,6 +73,7 @@ struct ManagedPod {
   std::deque<runtime::Action> due;            ///< named by `lifecycle`, not done yet
   std::map<std::string, os::MonoTime> dying;  ///< containers whose leftovers were killed and not seen to end yet
   std::set<std::string> making;               ///< containers for whose groups systemd is being asked
+  std::optional<std::uint64_t> kept;          ///< changes() of `lifecycle` that the next berthd would know
   bool saving = false;                        ///< what it takes or gives back is being made durable
   std::optional<os::MonoTime> remove_at;      ///< the next try to remove its groups
   os::Millis remove_delay{0};                 ///< from the last try to that; zero before the first
@@ -81,6 +84,7 @@ struct ManagedPod {
   }
   const Why& why() const;
   const std::string& admitted_at() const;
+  bool evicted() const;
   /// Nothing of it runs and it holds nothing.
   bool PlaceIsFree() const;
 };

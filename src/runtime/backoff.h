@@ -32,6 +32,8 @@ class Backoff {
   void Restarted(os::MonoTime finished, os::MonoTime now);
   /// Takes over a history kept elsewhere: `restarts` so far, the last of them at `last_restart`.
   void Recover(int restarts, os::MonoTime last_restart);
+  int restarts() const { return restarts_; }  ///< in a row
+  os::MonoTime last_restart() const { return last_restart_; }
 
  private:
   bool RanFine(os::MonoTime finished) const;

@@ -1,6 +1,7 @@
 #include "runtime/pod_lifecycle.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/time_text.h"
 
@@ -60,13 +61,16 @@ bool PodLifecycle::Take(Entry& entry, const ContainerStatus& status, os::MonoTim
     entry.start_error.clear();
     entry.term_at.reset();
     entry.kill_at.reset();
+    entry.asked_earlier = false;
     entry.last.reset();
+    ++changes_;
   }
   const bool ended_before = entry.ended();
   entry.last = status;
   if (entry.ended() && !ended_before) {
     entry.ended_at = now;
     entry.swept = false;
+    ++changes_;
   }
   return true;
 }
@@ -76,6 +80,49 @@ void PodLifecycle::Recover(const ContainerStatus& status, os::MonoTime now, os::
   if (entry == nullptr || !Take(*entry, status, now)) return;
   if (entry->ended()) entry->ended_at = Earlier(status.finished_at, now, wall);
   if (status.attempt > 0) entry->backoff.Recover(status.attempt, Earlier(status.started_at, now, wall));
+}
+
+void PodLifecycle::Restore(const LifecycleTimes& times) {
+  if (!deadline_) deadline_ = times.deadline;
+  for (const LifecycleTimes::Of& kept : times.containers) {
+    Entry* entry = Find(kept.container);
+    if (entry == nullptr) continue;
+    const int attempt = entry->last ? entry->last->attempt : -1;
+    if (kept.counted_attempt >= attempt) {
+      entry->backoff.Recover(kept.restarts, kept.last_restart);
+      if (kept.counted_attempt > 0) entry->counted_attempt = kept.counted_attempt;
+    }
+    if (kept.attempt != attempt) continue;
+    entry->start_failures = kept.start_failures;
+    entry->retry_at = kept.retry_at;
+    entry->start_reason = kept.start_reason;
+    entry->start_error = kept.start_error;
+    if (entry->ended() && kept.ended_at) entry->ended_at = *kept.ended_at;
+    if (!entry->running()) continue;
+    entry->term_at = kept.term_at;
+    entry->asked_earlier = kept.term_at.has_value();
+  }
+  ++changes_;
+}
+
+LifecycleTimes PodLifecycle::Times() const {
+  LifecycleTimes out{.deadline = deadline_, .containers = {}};
+  out.containers.reserve(entries_.size());
+  for (const Entry& entry : entries_) {
+    LifecycleTimes::Of& of = out.containers.emplace_back();
+    of.container = entry.name;
+    if (entry.last) of.attempt = entry.last->attempt;
+    of.term_at = entry.term_at;
+    if (entry.ended()) of.ended_at = entry.ended_at;
+    of.restarts = entry.backoff.restarts();
+    of.last_restart = entry.backoff.last_restart();
+    of.counted_attempt = entry.counted_attempt.value_or(0);
+    of.start_failures = entry.start_failures;
+    of.retry_at = entry.retry_at;
+    of.start_reason = entry.start_reason;
+    of.start_error = entry.start_error;
+  }
+  return out;
 }
 
 void PodLifecycle::Observe(const ContainerStatus& status, os::MonoTime now) {
@@ -91,12 +138,13 @@ void PodLifecycle::StartFailed(std::string_view container, const Error& error, o
   entry->retry_at = now + BackoffDelay(entry->start_failures, options_);
   entry->start_reason = reason;
   entry->start_error = error.message;
+  ++changes_;
 }
 
 void PodLifecycle::Terminate(os::MonoTime now, std::optional<os::Millis> grace) {
-  if (terminate_at_) return;
-  terminate_at_ = now;
+  if (deadline_) return;
   deadline_ = now + std::min(grace_, grace.value_or(grace_));
+  ++changes_;
 }
 
 bool PodLifecycle::MayRestart(const Entry& entry) const {
@@ -128,10 +176,10 @@ Steps PodLifecycle::Next(os::MonoTime now) {
   for (Entry& entry : entries_) {
     if (!entry.ended() || entry.swept) continue;
     entry.swept = true;
-    out.actions.push_back({Action::Kind::kKill, entry.name, entry.last->attempt, entry.last->id});
+    out.actions.push_back({Action::Kind::kKill, entry.name, entry.last->attempt, entry.last->id, {}});
   }
-  if (!terminate_at_ && Done()) Terminate(now);
-  if (terminate_at_) {
+  if (!deadline_ && Done()) Terminate(now);
+  if (deadline_) {
     NextTermination(now, out);
   } else if (NextInit(now, out)) {
     for (std::size_t i = init_count_; i < entries_.size(); ++i) {
@@ -179,12 +227,13 @@ void PodLifecycle::StartOrWait(Entry& entry, os::MonoTime now, Steps& out) {
   if (entry.last && !counted) {
     entry.backoff.Restarted(entry.ended_at, now);
     entry.counted_attempt = attempt;
+    ++changes_;
   }
-  out.actions.push_back({Action::Kind::kStart, entry.name, attempt, {}});
+  out.actions.push_back({Action::Kind::kStart, entry.name, attempt, {}, {}});
 }
 
 bool PodLifecycle::TermDue(std::size_t index, os::MonoTime now) const {
-  if (entries_[index].kind != ContainerKind::kSidecar || now >= deadline_) return true;
+  if (entries_[index].kind != ContainerKind::kSidecar || now >= *deadline_) return true;
   for (std::size_t i = index + 1; i < entries_.size(); ++i)
     if (!entries_[i].idle() && entries_[i].kind != ContainerKind::kInit) return false;
   return true;
@@ -195,17 +244,20 @@ void PodLifecycle::NextTermination(os::MonoTime now, Steps& out) {
     Entry& entry = entries_[i];
     if (!entry.running()) continue;
     if (!entry.term_at && !TermDue(i, now)) {
-      WakeAt(out, deadline_);
+      WakeAt(out, *deadline_);
       continue;
     }
     if (!entry.term_at) {
       entry.term_at = now;
-      out.actions.push_back({Action::Kind::kTerm, entry.name, entry.last->attempt, entry.last->id});
+      ++changes_;
+      out.actions.push_back({Action::Kind::kTerm, entry.name, entry.last->attempt, entry.last->id, {}});
+    } else if (std::exchange(entry.asked_earlier, false)) {
+      out.actions.push_back({Action::Kind::kTerm, entry.name, entry.last->attempt, entry.last->id, entry.term_at});
     }
-    const os::MonoTime first = std::max(deadline_, *entry.term_at + kLeastTermTime);
+    const os::MonoTime first = std::max(*deadline_, *entry.term_at + kLeastTermTime);
     os::MonoTime kill = entry.kill_at ? *entry.kill_at + kKillAgain : first;
     if (now >= kill) {
-      out.actions.push_back({Action::Kind::kKill, entry.name, entry.last->attempt, entry.last->id});
+      out.actions.push_back({Action::Kind::kKill, entry.name, entry.last->attempt, entry.last->id, {}});
       entry.kill_at = now;
       kill = now + kKillAgain;
     }
@@ -214,7 +266,7 @@ void PodLifecycle::NextTermination(os::MonoTime now, Steps& out) {
 }
 
 bool PodLifecycle::finished() const {
-  return terminate_at_ && std::ranges::none_of(entries_, [](const Entry& e) { return !e.idle() || !e.swept; });
+  return deadline_ && std::ranges::none_of(entries_, [](const Entry& e) { return !e.idle() || !e.swept; });
 }
 
 bool PodLifecycle::creating() const {
@@ -222,7 +274,7 @@ bool PodLifecycle::creating() const {
 }
 
 std::chrono::seconds PodLifecycle::GraceLeft(os::MonoTime now) const {
-  const os::MonoTime end = std::max(terminate_at_ ? deadline_ : now, now + kLeastTermTime);
+  const os::MonoTime end = std::max(deadline_.value_or(now), now + kLeastTermTime);
   return std::chrono::ceil<std::chrono::seconds>(end - now);
 }
 
@@ -245,7 +297,7 @@ ContainerView PodLifecycle::View(const Entry& entry) const {
   view.last = entry.last;
   view.restarts = entry.last ? entry.last->attempt : 0;
   if (entry.ended()) view.last_end = EndReason(*entry.last);
-  const bool will_start = !terminate_at_ && (!entry.last || (entry.ended() && MayRestart(entry)));
+  const bool will_start = !deadline_ && (!entry.last || (entry.ended() && MayRestart(entry)));
   if (entry.creating) {
     view.reason = "ContainerCreating";
   } else if (entry.running()) {

@@ -42,6 +42,8 @@ struct Action {
   std::string container;
   int attempt = 0;  ///< kStart: StartRequest::attempt; else the attempt meant
   std::string id;   ///< kTerm, kKill: Runtime's id of the attempt
+  /// kTerm: an earlier berthd asked it at this time; the runtime is told again, as one that may have forgotten.
+  std::optional<os::MonoTime> asked_at;
   friend bool operator==(const Action&, const Action&) = default;
 };
 
@@ -65,6 +67,28 @@ struct ContainerView {
   std::string last_end;                 ///< how `last` ended, a reason as of kExited; "": it did not
 };
 
+/// What a lifecycle knows about time and cannot see again: kept elsewhere, it goes on in another one. Times are of this
+/// boot.
+struct LifecycleTimes {
+  struct Of {
+    std::string container;
+    int attempt = -1;  ///< the newest, which term_at and ended_at are about; -1: none was started
+    std::optional<os::MonoTime> term_at;
+    std::optional<os::MonoTime> ended_at;
+    int restarts = 0;  ///< in a row
+    os::MonoTime last_restart{};
+    int counted_attempt = 0;  ///< its restart is in `restarts`
+    int start_failures = 0;   ///< in a row
+    std::optional<os::MonoTime> retry_at;
+    std::string start_reason;
+    std::string start_error;
+    friend bool operator==(const Of&, const Of&) = default;
+  };
+  std::optional<os::MonoTime> deadline;  ///< the pod is being terminated, and what is left is killed then
+  std::vector<Of> containers;
+  friend bool operator==(const LifecycleTimes&, const LifecycleTimes&) = default;
+};
+
 /// Longer grace periods are cut to this (about 31 years).
 inline constexpr std::int64_t kLongestGraceS = 1'000'000'000;
 
@@ -77,6 +101,12 @@ class PodLifecycle {
   /// A status found when the daemon started: also recovers the back-off from attempt and start time. `wall` is the wall
   /// clock at `now`. Unknown containers are ignored; the newest attempt counts.
   void Recover(const ContainerStatus& status, os::MonoTime now, os::WallTime wall);
+  /// After Recover, with the times an earlier berthd kept: what was being terminated goes on to the deadline it had,
+  /// without a second TERM (Action::asked_at); back-offs go on. What fits no attempt seen is left out.
+  void Restore(const LifecycleTimes& times);
+  /// To be kept when changes() is another one.
+  LifecycleTimes Times() const;
+  std::uint64_t changes() const { return changes_; }
   /// A status seen now (answer of Start, or Poll). Older attempts and unknown containers are ignored. kUnknown counts
   /// as ended by failure.
   void Observe(const ContainerStatus& status, os::MonoTime now);
@@ -120,6 +150,7 @@ class PodLifecycle {
     std::string start_error;
     std::optional<os::MonoTime> term_at;
     std::optional<os::MonoTime> kill_at;  // last KILL named
+    bool asked_earlier = false;           // term_at is an earlier berthd's, and the runtime was not told again
 
     bool started() const { return last.has_value(); }
     bool running() const { return last && last->state == ContainerState::kRunning; }
@@ -129,12 +160,12 @@ class PodLifecycle {
   };
 
   Entry* Find(std::string_view name);
-  static bool Take(Entry& entry, const ContainerStatus& status, os::MonoTime now);
+  bool Take(Entry& entry, const ContainerStatus& status, os::MonoTime now);
   bool MayRestart(const Entry& entry) const;
   bool AppsStarted() const;
   bool Done() const;
   bool NextInit(os::MonoTime now, Steps& out);
-  static void StartOrWait(Entry& entry, os::MonoTime now, Steps& out);
+  void StartOrWait(Entry& entry, os::MonoTime now, Steps& out);
   bool TermDue(std::size_t index, os::MonoTime now) const;
   void NextTermination(os::MonoTime now, Steps& out);
   ContainerView View(const Entry& entry) const;
@@ -144,8 +175,8 @@ class PodLifecycle {
   BackoffOptions options_;
   std::vector<Entry> entries_;  // init containers in order, then apps
   std::size_t init_count_ = 0;
-  std::optional<os::MonoTime> terminate_at_;
-  os::MonoTime deadline_{};
+  std::optional<os::MonoTime> deadline_;  // the pod has to go, and this is when the rest of it is killed
+  std::uint64_t changes_ = 0;             // of what Times() returns
 };
 
 }  // namespace berth::runtime

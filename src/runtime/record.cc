@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
 #include "base/text.h"
+#include "runtime/text_record.h"
 
 namespace berth::runtime {
 namespace {
@@ -13,134 +13,6 @@ constexpr std::string_view kRequestKind = "berth-request 1";
 constexpr std::string_view kStateKind = "berth-state 1";
 constexpr std::array kPhases = {ShimPhase::kReady, ShimPhase::kStarting, ShimPhase::kRunning, ShimPhase::kExited,
                                 ShimPhase::kFailed};
-
-// The checksum line of `text`: FNV-1a, 64 bits. Against torn and edited files, not against malice.
-std::string SumLine(std::string_view text) {
-  std::uint64_t sum = 0xcbf29ce484222325;
-  for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  std::array<char, 32> line;
-  std::snprintf(line.data(), line.size(), "sum %016llx\n", static_cast<unsigned long long>(sum));
-  return line.data();
-}
-
-std::string Escape(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '\\') {
-      out += "\\\\";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      std::array<char, 5> hex;
-      std::snprintf(hex.data(), hex.size(), "\\x%02x", static_cast<unsigned>(byte));
-      out += hex.data();
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
-std::optional<std::string> Unescape(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '\\') {
-      out += text[i];
-      continue;
-    }
-    if (i + 1 < text.size() && text[i + 1] == '\\') {
-      out += '\\';
-      i += 1;
-      continue;
-    }
-    unsigned byte = 0;
-    if (i + 3 >= text.size() || text[i + 1] != 'x') return std::nullopt;
-    const char* end = text.data() + i + 4;
-    if (const auto [ptr, ec] = std::from_chars(text.data() + i + 2, end, byte, 16); ec != std::errc() || ptr != end)
-      return std::nullopt;
-    out += static_cast<char>(byte);
-    i += 3;
-  }
-  return out;
-}
-
-class Writer {
- public:
-  explicit Writer(std::string_view kind) : text_(std::string(kind) + "\n") {}
-  void Text(std::string_view key, std::string_view value) {
-    if (!value.empty()) text_.append(key).append(" ").append(Escape(value)).append("\n");
-  }
-  void Item(std::string_view key, std::string_view value) {  // lists keep empty items
-    text_.append(key).append(" ").append(Escape(value)).append("\n");
-  }
-  template <std::integral Int>
-  void Number(std::string_view key, Int value) {
-    Text(key, std::to_string(value));
-  }
-  std::string Finish() const { return text_ + SumLine(text_); }
-
- private:
-  std::string text_;
-};
-
-// Takes the lines of a record apart; the first error sticks.
-class Reader {
- public:
-  Reader(std::string_view text, std::string_view kind) {
-    const std::size_t at = text.rfind("sum ");
-    if (at == std::string_view::npos) {
-      Bad("no checksum line");
-      return;
-    }
-    if (text.substr(at) != SumLine(text.substr(0, at))) {
-      Bad("the checksum does not fit");
-      return;
-    }
-    std::vector<std::string_view> lines = Split(text.substr(0, at), '\n');
-    if (!lines.back().empty()) Bad("its last line is torn");
-    lines.pop_back();
-    if (lines.empty() || lines[0] != kind) {
-      Bad("it does not start with '" + std::string(kind) + "'");
-      return;
-    }
-    for (std::size_t i = 1; i < lines.size(); ++i) {
-      const std::size_t blank = lines[i].find(' ');
-      std::optional<std::string> value;
-      if (blank != std::string_view::npos) value = Unescape(lines[i].substr(blank + 1));
-      if (!value) {
-        Bad("line " + std::to_string(i + 1) + " is no 'key value'");
-        return;
-      }
-      fields_.emplace_back(lines[i].substr(0, blank), *std::move(value));
-    }
-  }
-
-  bool Has(std::string_view key) const { return std::ranges::find(fields_, key, &Field::first) != fields_.end(); }
-  void Text(std::string_view key, std::string& out) const {
-    const auto it = std::ranges::find(fields_, key, &Field::first);
-    if (it != fields_.end()) out = it->second;
-  }
-  void List(std::string_view key, std::vector<std::string>& out) const {
-    for (const Field& field : fields_)
-      if (field.first == key) out.push_back(field.second);
-  }
-  template <std::integral Int>
-  void Number(std::string_view key, Int& out) {
-    std::string text;
-    Text(key, text);
-    const std::optional<Int> value = ParseDecimal<Int>(text);
-    if (!value) return Bad(std::string(key) + " is no number: '" + Printable(text) + "'");
-    out = *value;
-  }
-  void Bad(std::string what) {
-    if (error_.empty()) error_ = std::move(what);
-  }
-  const std::string& error() const { return error_; }
-
- private:
-  using Field = std::pair<std::string_view, std::string>;
-  std::vector<Field> fields_;
-  std::string error_;
-};
 
 std::string_view PathOf(std::string_view line) {
   const std::size_t first = line.find(':');
@@ -162,7 +34,7 @@ std::string_view Name(ShimPhase phase) {
 }
 
 std::string FormatRequest(const ShimRequest& request) {
-  Writer out(kRequestKind);
+  RecordWriter out(kRequestKind);
   out.Text("id", request.id);
   out.Text("pod_uid", request.pod_uid);
   out.Text("pod_namespace", request.pod_namespace);
@@ -182,7 +54,7 @@ std::string FormatRequest(const ShimRequest& request) {
 }
 
 Result<ShimRequest> ParseRequest(std::string_view text) {
-  Reader in(text, kRequestKind);
+  RecordReader in(text, kRequestKind);
   ShimRequest request;
   int v2 = 0;
   in.Text("id", request.id);
@@ -207,7 +79,7 @@ Result<ShimRequest> ParseRequest(std::string_view text) {
 }
 
 std::string FormatState(const ShimState& state) {
-  Writer out(kStateKind);
+  RecordWriter out(kStateKind);
   out.Text("phase", Name(state.phase));
   out.Text("boot_id", state.boot_id);
   out.Number("shim_pid", state.shim_pid);
@@ -226,7 +98,7 @@ std::string FormatState(const ShimState& state) {
 }
 
 Result<ShimState> ParseState(std::string_view text) {
-  Reader in(text, kStateKind);
+  RecordReader in(text, kStateKind);
   ShimState state;
   std::string phase;
   int oom_killed = 0;

@@ -74,6 +74,7 @@ struct StopRequest {
   std::chrono::seconds grace{0};           ///< until the caller kills what is left
   std::vector<std::string> pre_stop_exec;  ///< command to run in it first; part of the grace period
   std::chrono::seconds pre_stop_sleep{0};  ///< to wait first; the same
+  bool asked_before = false;               ///< by an earlier berthd: a TERM that was sent is not sent again
 };
 
 /// CPUs and memory nodes a container shall have, started or not.
@@ -127,7 +128,9 @@ class Runtime {
   /// Errors: kInvalid (no command, bad name); nothing is left behind.
   virtual Result<ContainerStatus> Start(const StartRequest& request) = 0;
   /// Asks the container to end; returns at once. Gone: success.
-  virtual Result<void> Stop(const StopRequest& request) { return Signal(request.id, SIGTERM); }
+  virtual Result<void> Stop(const StopRequest& request) {
+    return request.asked_before ? Result<void>() : Signal(request.id, SIGTERM);
+  }
   /// Sends `signal` to the container's main process, by a handle that cannot hit another process. Gone: success.
   virtual Result<void> Signal(std::string_view id, int signal) = 0;
   /// All containers known, also those found again after a restart of the daemon.

@@ -94,12 +94,19 @@ void Takeover::MakeLedgerAnew(const std::vector<runtime::ContainerStatus>& statu
   for (std::string& note : made.notes) parts_.events.Warning("LedgerRebuilt", object, std::move(note));
 }
 
-pods::ManagedPod& Takeover::AddUnclaimed(Pod pod) {
+/// An ending that an earlier berthd began goes on: it is not taken back.
+pods::ManagedPod& Takeover::AddUnclaimed(Pod pod, os::MonoTime now) {
   pods::ManagedPod managed;
+  const pods::Life* const life = parts_.lives.Find(pod.uid);
+  if (life != nullptr) pods::Complete(pod, *life);
   managed.lifecycle.emplace(pod);
-  managed.stage = pods::Admitted{};
+  managed.stage = pods::Admitted{.at = life != nullptr ? life->admitted_at : ""};
+  if (life != nullptr && life->evicted)
+    managed.stage = pods::Rejected{.why = *life->evicted, .admitted_at = life->admitted_at};
   const std::string uid = pod.uid;
   managed.pod = std::move(pod);
+  parts_.Recover(managed, now);
+  if (life != nullptr && life->ending) pods::End(managed, now);
   return parts_.pods.insert_or_assign(uid, std::move(managed)).first->second;
 }
 
@@ -113,7 +120,7 @@ void Takeover::TakeRunning(const std::vector<runtime::ContainerStatus>& statuses
     pod.name = uid;
     pod.namespace_ = "unknown";
     for (const auto& [name, status] : containers) pod.containers.emplace_back().name = name;
-    parts_.records.Recover(AddUnclaimed(std::move(pod)), now);
+    AddUnclaimed(std::move(pod), now);
   }
 }
 
@@ -127,8 +134,8 @@ bool Takeover::IsForeign(const PodRecord& record) {
 }
 
 void Takeover::AddRecorded(const PodRecord& record, os::MonoTime now) {
-  pods::ManagedPod& managed = AddUnclaimed(PodFromRecord(record));
-  if (!IsForeign(record)) return parts_.records.Recover(managed, now);
+  pods::ManagedPod& managed = AddUnclaimed(PodFromRecord(record), now);
+  if (!IsForeign(record)) return;
   managed.stage =
       pods::Foreign{{.reason = "ForeignContainers",
                      .message = "its containers were started by another program; it keeps its place until they end"}};

@@ -47,7 +47,7 @@ class Takeover {
 
  private:
   void MakeLedgerAnew(const std::vector<runtime::ContainerStatus>& statuses);
-  pods::ManagedPod& AddUnclaimed(Pod pod);
+  pods::ManagedPod& AddUnclaimed(Pod pod, os::MonoTime now);
   void AddRecorded(const PodRecord& record, os::MonoTime now);
   bool IsForeign(const PodRecord& record);
 

@@ -31,6 +31,8 @@ class ManualClock final : public os::Clock {
   os::MonoTime Now() const override { return now_; }
   os::WallTime Wall() const override { return wall_; }
   void Advance(os::Millis by) { now_ += by, wall_ += by; }
+  /// Somebody sets the wall clock.
+  void SetWall(os::WallTime wall) { wall_ = wall; }
 
  private:
   os::MonoTime now_{std::chrono::hours(1)};

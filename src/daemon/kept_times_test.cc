@@ -1,0 +1,216 @@
+// Clocks that a restart of berthd does not set back: grace periods, preStop, back-offs, and the time of admission.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+
+#include "daemon/fake_node_test.h"
+#include "pods/lives.h"
+
+namespace berth::daemon {
+namespace {
+
+using std::chrono::seconds;
+
+struct KeptTimesTest : PodManagerTest {
+  KeptTimesTest() {
+    world.options.pods.lives = lives.path() + "/pods";
+    world.runtime.deaf = true;  // SIGTERM is ignored
+  }
+
+  static Pod WithGrace(std::int64_t grace) {
+    Pod pod = MakePod("a", "1");
+    pod.termination_grace_s = grace;
+    return pod;
+  }
+  /// A berthd that runs `pod`, and one that is told it is not wanted any more.
+  void RunAndRemove(const Pod& pod) {
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({pod}), Now());
+    ASSERT_TRUE(Runs());
+    manager->OnSnapshot(Wanting({}), Now());
+    ASSERT_EQ(Terms(), 1);
+  }
+  bool Runs() { return world.runtime.Runs("uid-a", "a"); }
+  int Terms() {
+    return static_cast<int>(
+        std::ranges::count_if(world.steps.log(), [](const std::string& s) { return s.starts_with("signal "); }));
+  }
+  /// Lets time go by in steps of a second, as long as the container runs; returns how many.
+  int SecondsUntilKilled(TestManager& manager, int most) {
+    for (int second = 0; second < most; ++second) {
+      if (!Runs()) return second;
+      Advance(manager, seconds(1));
+    }
+    return most;
+  }
+
+  testkit::TempDir lives;
+};
+
+TEST_F(KeptTimesTest, AGracePeriodGoesOnOverARestartWithoutASecondTerm) {
+  RunAndRemove(WithGrace(120));
+  for (int restart = 0; restart < 4; ++restart) {
+    world.clock.Advance(seconds(20));
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({}), Now());
+    EXPECT_TRUE(Runs());
+  }
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({}), Now());
+  EXPECT_EQ(SecondsUntilKilled(*manager, 300), 40);
+  EXPECT_EQ(Terms(), 1);
+}
+
+TEST_F(KeptTimesTest, AShortGracePeriodIsNotLengthenedByARestart) {
+  RunAndRemove(WithGrace(1));
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({}), Now());
+  EXPECT_EQ(SecondsUntilKilled(*manager, 60), 2) << "at least 2 s lie between TERM and KILL";
+  EXPECT_EQ(Terms(), 1);
+}
+
+TEST_F(KeptTimesTest, AnEndingGoesOnBeforeManifestsAreRead) {
+  RunAndRemove(WithGrace(10));
+  auto manager = Boot();
+  EXPECT_EQ(SecondsUntilKilled(*manager, 60), 10);
+}
+
+TEST_F(KeptTimesTest, TheGracePeriodOfAPodWhoseManifestWentWhileBerthdWasAwayIsKnown) {
+  {
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({WithGrace(120)}), Now());
+  }
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({}), Now());
+  EXPECT_EQ(SecondsUntilKilled(*manager, 300), 120);
+}
+
+TEST_F(KeptTimesTest, AnEndingIsNotTakenBackByAManifestThatCameWhileBerthdWasAway) {
+  const Pod pod = WithGrace(5);
+  RunAndRemove(pod);
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({pod}), Now());
+  EXPECT_EQ(SecondsUntilKilled(*manager, 60), 5);
+  manager->OnRuntime(Now());
+  Advance(*manager, seconds(1));
+  EXPECT_TRUE(Runs()) << "it is started anew when it is gone";
+  EXPECT_EQ(world.runtime.containers.begin()->second.attempt, 0);
+}
+
+TEST_F(KeptTimesTest, WhatWasKeptInAnotherBootOrIsDamagedDoesNotCount) {
+  RunAndRemove(WithGrace(120));
+  const std::string file = world.options.pods.lives + "/uid-a";
+  std::ifstream in(file);
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_FALSE(*pods::ParseLife(text, "another boot"));
+  ASSERT_TRUE(*pods::ParseLife(text, "boot"));
+  std::ofstream(file) << text.substr(0, text.size() / 2);
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({}), Now());
+  EXPECT_TRUE(HasEvent("PodTimesNotKept"));
+  EXPECT_EQ(SecondsUntilKilled(*manager, 300), 30) << "as a pod of which nothing is known";
+}
+
+TEST_F(KeptTimesTest, PreStopIsNotRunAgainAndItsSleepGoesOn) {
+  Pod pod = WithGrace(60);
+  pod.containers[0].pre_stop_exec = {"/bin/drain"};
+  pod.containers[0].pre_stop_sleep_s = 20;
+  RunAndRemove(pod);
+  world.clock.Advance(seconds(5));
+  auto manager = Boot();
+  manager->Tick(Now());
+  ASSERT_EQ(world.runtime.stops.size(), 2U) << "a runtime that ends it step by step is told again";
+  const runtime::StopRequest& first = world.runtime.stops[0];
+  const runtime::StopRequest& again = world.runtime.stops[1];
+  EXPECT_FALSE(first.asked_before);
+  EXPECT_EQ(first.pre_stop_exec, pod.containers[0].pre_stop_exec);
+  EXPECT_TRUE(again.asked_before);
+  EXPECT_TRUE(again.pre_stop_exec.empty());
+  EXPECT_EQ(again.pre_stop_sleep, seconds(15));
+  EXPECT_EQ(again.grace, seconds(55));
+}
+
+TEST_F(KeptTimesTest, BackOffGoesOnOverARestartWhateverTheWallClockSays) {
+  Pod pod = MakePod("a", "1");
+  {
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({pod}), Now());
+    for (int crash = 0; crash < 3; ++crash) {  // the next start waits 20 s
+      world.runtime.Exit("uid-a_a_" + std::to_string(crash), 1);
+      manager->OnRuntime(Now());
+      if (crash == 1) Advance(*manager, seconds(10));
+    }
+    ASSERT_FALSE(Runs());
+    Advance(*manager, seconds(5));
+  }
+  world.clock.SetWall(world.clock.Wall() - std::chrono::hours(24));
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({pod}), Now());
+  for (int second = 0; second < 14; ++second) Advance(*manager, seconds(1));
+  EXPECT_FALSE(Runs());
+  Advance(*manager, seconds(1));
+  EXPECT_TRUE(Runs());
+}
+
+TEST_F(KeptTimesTest, AFailedStartIsTriedAgainWhenItWasDue) {
+  Pod pod = MakePod("a", "1");
+  {
+    auto manager = Boot();
+    world.runtime.refuse = "no room";
+    manager->OnSnapshot(Wanting({pod}), Now());
+  }
+  world.runtime.refuse.reset();
+  world.clock.Advance(seconds(4));
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({pod}), Now());
+  EXPECT_FALSE(Runs());
+  Advance(*manager, seconds(6));
+  EXPECT_TRUE(Runs());
+}
+
+TEST_F(KeptTimesTest, TheTimeOfAdmissionStays) {
+  const Pod pod = MakePod("a", "1");
+  std::string at;
+  {
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({pod}), Now());
+    at = manager->pods().at("uid-a").admitted_at();
+    ASSERT_FALSE(at.empty());
+  }
+  world.clock.Advance(seconds(100));
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({pod}), Now());
+  EXPECT_EQ(manager->pods().at("uid-a").admitted_at(), at);
+}
+
+TEST_F(KeptTimesTest, AnEvictedPodStaysEvicted) {
+  const Pod pod = MakePod("a", "1");
+  pods::Life life{.admitted_at = "2026-01-02T00:00:00.000000Z",
+                  .evicted = pods::Why{.reason = "Evicted", .message = "memory was short", .details = {}}};
+  pods::Lives kept(world.options.pods.lives, "boot");
+  ASSERT_TRUE(kept.Keep(pod.uid, life));
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({pod}), Now());
+  Advance(*manager, seconds(11));
+  EXPECT_FALSE(Runs());
+  EXPECT_EQ(manager->pods().at(pod.uid).why().message, "memory was short");
+  manager->OnSnapshot(Wanting({}), Now());
+  manager->OnSnapshot(Wanting({pod}), Now());
+  EXPECT_TRUE(Runs()) << "a manifest that was gone is decided anew";
+}
+
+TEST_F(KeptTimesTest, NothingIsKeptOfAPodThatIsGone) {
+  RunAndRemove(WithGrace(1));
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({}), Now());
+  SecondsUntilKilled(*manager, 60);
+  manager->OnRuntime(Now());
+  Advance(*manager, seconds(1));
+  ASSERT_TRUE(manager->pods().empty());
+  EXPECT_TRUE(pods::Lives(world.options.pods.lives, "boot").Load().empty());
+  EXPECT_FALSE(std::ifstream(world.options.pods.lives + "/uid-a").good());
+}
+
+}  // namespace
+}  // namespace berth::daemon

@@ -1,0 +1,212 @@
+#include "pods/lives.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "os/fs.h"
+#include "os/lock_file.h"
+#include "os/volatile_file.h"
+#include "runtime/text_record.h"
+
+namespace berth::pods {
+namespace {
+
+constexpr std::string_view kKind = "berth-life 1";
+constexpr std::string_view kContainer = "container";  // begins what is about one
+
+using Of = runtime::LifecycleTimes::Of;
+
+std::int64_t Number(os::MonoTime time) { return time.time_since_epoch().count(); }
+
+void WriteTime(runtime::RecordWriter& out, std::string_view key, const std::optional<os::MonoTime>& time) {
+  if (time) out.Number(key, Number(*time));
+}
+
+void WriteContainer(runtime::RecordWriter& out, const Of& of, const PreStop* pre_stop) {
+  out.Item(kContainer, of.container);
+  if (pre_stop != nullptr) {
+    for (const std::string& word : pre_stop->exec) out.Item("pre_stop", word);
+    out.Number("pre_stop_sleep_s", pre_stop->sleep_s);
+  }
+  out.Number("attempt", of.attempt);
+  WriteTime(out, "term_at", of.term_at);
+  WriteTime(out, "ended_at", of.ended_at);
+  out.Number("restarts", of.restarts);
+  out.Number("last_restart", Number(of.last_restart));
+  out.Number("counted_attempt", of.counted_attempt);
+  out.Number("start_failures", of.start_failures);
+  WriteTime(out, "retry_at", of.retry_at);
+  out.Text("start_reason", of.start_reason);
+  out.Text("start_error", of.start_error);
+}
+
+os::MonoTime ReadTime(runtime::RecordReader& in, const runtime::RecordReader::Field& field) {
+  std::int64_t number = 0;
+  in.ReadNumber(field.first, field.second, number);
+  return os::MonoTime(std::chrono::nanoseconds(number));
+}
+
+void ReadOf(runtime::RecordReader& in, const runtime::RecordReader::Field& field, Of& of, Life& life) {
+  const auto& [key, value] = field;
+  if (key == "pre_stop") {
+    life.pre_stops[of.container].exec.push_back(value);
+  } else if (key == "pre_stop_sleep_s") {
+    in.ReadNumber(key, value, life.pre_stops[of.container].sleep_s);
+  } else if (key == "attempt") {
+    in.ReadNumber(key, value, of.attempt);
+  } else if (key == "term_at") {
+    of.term_at = ReadTime(in, field);
+  } else if (key == "ended_at") {
+    of.ended_at = ReadTime(in, field);
+  } else if (key == "restarts") {
+    in.ReadNumber(key, value, of.restarts);
+  } else if (key == "last_restart") {
+    of.last_restart = ReadTime(in, field);
+  } else if (key == "counted_attempt") {
+    in.ReadNumber(key, value, of.counted_attempt);
+  } else if (key == "start_failures") {
+    in.ReadNumber(key, value, of.start_failures);
+  } else if (key == "retry_at") {
+    of.retry_at = ReadTime(in, field);
+  } else if (key == "start_reason") {
+    of.start_reason = value;
+  } else if (key == "start_error") {
+    of.start_error = value;
+  }
+}
+
+/// Names that are a file of their own.
+bool IsFileName(const std::string& uid) {
+  return !uid.empty() && uid[0] != '.' && uid.find('/') == std::string::npos && uid.find('\0') == std::string::npos;
+}
+
+}  // namespace
+
+Life LifeOf(const ManagedPod& managed) {
+  Life out{.grace_s = managed.pod.termination_grace_s, .admitted_at = managed.admitted_at()};
+  ForEachContainer(managed.pod, [&](const Container& container, ContainerKind) {
+    if (!container.pre_stop_exec.empty() || container.pre_stop_sleep_s > 0)
+      out.pre_stops[container.name] = {.exec = container.pre_stop_exec, .sleep_s = container.pre_stop_sleep_s};
+  });
+  out.ending = managed.Is<Ending>();
+  if (managed.evicted()) out.evicted = managed.why();
+  if (managed.lifecycle) out.times = managed.lifecycle->Times();
+  for (const runtime::Action& action : managed.due) {
+    if (action.kind != runtime::Action::Kind::kTerm || action.asked_at) continue;
+    const auto of = std::ranges::find(out.times.containers, action.container, &Of::container);
+    if (of != out.times.containers.end()) of->term_at.reset();
+  }
+  return out;
+}
+
+void Complete(Pod& pod, const Life& life) {
+  pod.termination_grace_s = life.grace_s;
+  for (std::vector<Container>* const containers : {&pod.init_containers, &pod.containers}) {
+    for (Container& container : *containers) {
+      const auto found = life.pre_stops.find(container.name);
+      if (found == life.pre_stops.end()) continue;
+      container.pre_stop_exec = found->second.exec;
+      container.pre_stop_sleep_s = found->second.sleep_s;
+    }
+  }
+}
+
+std::string FormatLife(const Life& life, std::string_view boot_id) {
+  runtime::RecordWriter out(kKind);
+  out.Text("boot_id", boot_id);
+  out.Number("grace_s", life.grace_s);
+  out.Text("admitted_at", life.admitted_at);
+  out.Number("ending", life.ending ? 1 : 0);
+  if (life.evicted) {
+    out.Item("evicted", life.evicted->reason);
+    out.Text("evicted_message", life.evicted->message);
+  }
+  WriteTime(out, "deadline", life.times.deadline);
+  for (const Of& of : life.times.containers) {
+    const auto pre_stop = life.pre_stops.find(of.container);
+    WriteContainer(out, of, pre_stop == life.pre_stops.end() ? nullptr : &pre_stop->second);
+  }
+  return out.Finish();
+}
+
+Result<std::optional<Life>> ParseLife(std::string_view text, std::string_view boot_id) {
+  runtime::RecordReader in(text, kKind);
+  Life life;
+  std::string boot;
+  std::string evicted;
+  int ending = 0;
+  in.Text("boot_id", boot);
+  in.Number("grace_s", life.grace_s);
+  in.Text("admitted_at", life.admitted_at);
+  in.Number("ending", ending);
+  life.ending = ending != 0;
+  in.Text("evicted", evicted);
+  if (!evicted.empty()) in.Text("evicted_message", life.evicted.emplace(Why{.reason = evicted}).message);
+  for (const auto& field : in.fields()) {
+    if (field.first == kContainer) {
+      life.times.containers.emplace_back().container = field.second;
+    } else if (field.first == "deadline") {
+      life.times.deadline = ReadTime(in, field);
+    } else if (!life.times.containers.empty()) {
+      ReadOf(in, field, life.times.containers.back(), life);
+    }
+  }
+  if (!in.error().empty()) return Fail(Code::kCorrupt, "what was kept of a pod's life: " + in.error());
+  if (boot != boot_id) return std::optional<Life>();
+  return std::optional(std::move(life));
+}
+
+std::vector<std::string> Lives::Load() {
+  std::vector<std::string> problems;
+  if (dir_.empty()) return problems;
+  auto fs = os::OpenFs(dir_);
+  if (!fs && fs.error().code == Code::kNotFound) return problems;
+  auto names = fs ? (*fs)->List("") : std::unexpected(fs.error());
+  if (!names) {
+    problems.push_back("deadlines of pods that were ending are lost: " + names.error().message);
+    return problems;
+  }
+  for (const std::string& uid : *names) {
+    if (!IsFileName(uid)) continue;  // a temporary file
+    const auto text = (*fs)->Read(uid);
+    auto life = text ? ParseLife(*text, boot_id_) : std::unexpected(text.error());
+    if (!life)
+      problems.push_back("pod " + uid + ": " + life.error().message);
+    else if (*life)
+      lives_.insert_or_assign(uid, **std::move(life));
+  }
+  return problems;
+}
+
+const Life* Lives::Find(const std::string& uid) const {
+  const auto found = lives_.find(uid);
+  return found == lives_.end() ? nullptr : &found->second;
+}
+
+Result<void> Lives::Keep(const std::string& uid, Life life) {
+  const auto known = lives_.find(uid);
+  if (known != lives_.end() && known->second == life) return {};
+  const std::string text = FormatLife(life, boot_id_);
+  lives_.insert_or_assign(uid, std::move(life));
+  if (dir_.empty() || !IsFileName(uid)) return {};
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(dir_, 0700));
+  return os::ReplaceVolatile(dir_ + "/" + uid, text);
+}
+
+void Lives::Forget(const std::string& uid) {
+  if (lives_.erase(uid) == 0 || dir_.empty()) return;
+  std::error_code error;  // what stays is found again, and belongs to no pod
+  std::filesystem::remove(dir_ + "/" + uid, error);
+}
+
+void Lives::Retain(const std::set<std::string>& uids) {
+  std::vector<std::string> others;
+  for (const auto& [uid, life] : lives_)
+    if (!uids.contains(uid)) others.push_back(uid);
+  for (const std::string& uid : others) Forget(uid);
+}
+
+}  // namespace berth::pods

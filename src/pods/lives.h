@@ -1,0 +1,74 @@
+// What a berthd that is killed leaves to the next one of each pod's life: how its containers are to be ended though its
+// manifest is gone, how far its ending got, and every time that counts from a moment nobody can see again.
+//
+// One file per pod, DIR/<uid>, replaced as a whole and never waited for on a disk: times are of this boot, and after
+// another one nothing of the pod runs. Form: docs/design/daemon.md.
+#ifndef BERTH_PODS_LIVES_H_
+#define BERTH_PODS_LIVES_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/pod.h"
+#include "pods/pod.h"
+#include "runtime/pod_lifecycle.h"
+
+namespace berth::pods {
+
+/// What is done before a container is asked to end.
+struct PreStop {
+  std::vector<std::string> exec;
+  std::int64_t sleep_s = 0;
+  friend bool operator==(const PreStop&, const PreStop&) = default;
+};
+
+struct Life {
+  std::int64_t grace_s = 30;
+  std::map<std::string, PreStop> pre_stops;  ///< by container; those that have one
+  std::string admitted_at;                   ///< RFC 3339; "": it was not
+  bool ending = false;                       ///< no manifest wanted it any more: it is not taken back
+  std::optional<Why> evicted;
+  runtime::LifecycleTimes times;
+  friend bool operator==(const Life&, const Life&) = default;
+};
+
+/// The life of a pod as it is now. What is named and not done yet (ManagedPod::due) was not asked for.
+Life LifeOf(const ManagedPod& managed);
+/// What no ledger knows of the pod, from its manifest as it was.
+void Complete(Pod& pod, const Life& life);
+
+/// Bytes <-> value, pure. A life of another boot: nullopt. Errors: kCorrupt, naming what is wrong.
+std::string FormatLife(const Life& life, std::string_view boot_id);
+Result<std::optional<Life>> ParseLife(std::string_view text, std::string_view boot_id);
+
+/// Thread: the loop's only; files are small and on a file system in memory, as runDir is.
+class Lives {
+ public:
+  /// `dir` "": nothing outlives this object.
+  Lives(std::string dir, std::string boot_id) : dir_(std::move(dir)), boot_id_(std::move(boot_id)) {}
+
+  /// What an earlier berthd kept. Returns what cannot be read, a sentence each; that is as if it was not there.
+  std::vector<std::string> Load();
+  /// nullptr: not known.
+  const Life* Find(const std::string& uid) const;
+  /// Errors: as os::ReplaceVolatile; it is known all the same, until this berthd ends.
+  Result<void> Keep(const std::string& uid, Life life);
+  void Forget(const std::string& uid);
+  /// Forgets all but these.
+  void Retain(const std::set<std::string>& uids);
+
+ private:
+  std::string dir_;
+  std::string boot_id_;
+  std::map<std::string, Life> lives_;  // by uid
+};
+
+}  // namespace berth::pods
+
+#endif  // BERTH_PODS_LIVES_H_
