@@ -27,6 +27,7 @@
 #include "loop/workers.h"
 #include "os/fs.h"
 #include "os/unique_fd.h"
+#include "os/work_notes.h"
 #include "os/write_watch.h"
 #include "runtime/runtime.h"
 #include "state/store.h"
@@ -98,6 +99,7 @@ class Daemon {
   // Destroyed in reverse order: the API first, the state directory's lock and the loop last.
   std::unique_ptr<loop::Loop> loop_;
   std::unique_ptr<state::Store> store_;
+  std::unique_ptr<os::WorkNotes> work_notes_;
   std::unique_ptr<os::Fs> root_fs_;
   std::unique_ptr<cgroup::Tree> tree_;
   cgroup::Names names_;

@@ -92,6 +92,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_TRY(workers_, loop::Workers::Start(*loop_, {}));
   BERTH_RETURN_IF_ERROR(OpenCgroups(parts.node.machine()));
   BERTH_RETURN_IF_ERROR(OpenRuntime());
+  BERTH_TRY(work_notes_, os::WorkNotes::Open(settings_.berth.run_dir));  // the runtime has the folder's lock
   BERTH_RETURN_IF_ERROR(MakePodFolder(saved));
   BERTH_RETURN_IF_ERROR(OpenSources());
   BERTH_RETURN_IF_ERROR(OpenManager(parts.node, saved));
@@ -123,9 +124,12 @@ Result<void> Daemon::OpenSources() {
   BERTH_TRY(sources.front(), source::OpenFolder({.path = settings_.pod_dir,
                                                  .node_name = settings_.berth.node_name,
                                                  .period = settings_.kubelet.file_check_frequency,
-                                                 .only_trusted = settings_.berth.manifest_owners == "root"}));
+                                                 .only_trusted = settings_.berth.manifest_owners == "root",
+                                                 .notes = work_notes_.get()}));
   if (!settings_.kubelet.static_pod_url.empty()) {
-    BERTH_TRY(sources.emplace_back(), source::OpenHttp(UrlOptions(settings_)));
+    source::HttpOptions options = UrlOptions(settings_);
+    options.notes = work_notes_.get();
+    BERTH_TRY(sources.emplace_back(), source::OpenHttp(std::move(options)));
   }
   BERTH_TRY(auto joined, source::JoinSources(std::move(sources)));
   feed_ = std::make_unique<SourceFeed>(*loop_, *workers_, std::move(joined), [this](auto snapshot, os::MonoTime now) {
@@ -214,13 +218,15 @@ Result<void> Daemon::OpenEvents() {
 
 Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved) {
   BERTH_RETURN_IF_ERROR(OpenEvents());
+  ManagerOptions options = OptionsOf(settings_, node.machine(), names_, dry_run_);
+  options.pods.work_notes = work_notes_.get();
   manager_ = std::make_unique<PodManager>(ManagerParts{.store = *store_,
                                                        .tree = *tree_,
                                                        .runtime = *runtime_,
                                                        .events = *events_,
                                                        .clock = os::SystemClock(),
                                                        .executor = *workers_},
-                                          node, OptionsOf(settings_, node.machine(), names_, dry_run_));
+                                          node, std::move(options));
   OpenWriters();
   if (runtime_->makes_groups())
     manager_->groups().pod_groups().set_on_removed(

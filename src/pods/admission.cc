@@ -83,6 +83,9 @@ void Admission::Admit(ManagedPod& managed, os::MonoTime now) {
   const bool blocked = now < parts_.keeper.next_try();
   if (!blocked && FinishedEarlier(managed, now)) return;
   if (MustWait(managed, now)) return;
+  if (parts_.IsSetAside(managed.pod))
+    return Reject(managed, {.reason = "SetAside", .message = parts_.options.work_notes->Explain("the pod")}, now);
+  const os::WorkNotes::Work noted(parts_.options.work_notes, parts_.WorkKey(managed.pod));
   managed.trace = Trace();
   auto proposed = parts_.keeper.ProposeAdmission(managed.pod, {}, &managed.trace);
   if (const auto* reject = std::get_if<berth::Reject>(&proposed)) return Reject(managed, *reject, now);

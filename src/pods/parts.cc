@@ -8,6 +8,12 @@ std::string Parts::LogFolder(const Pod& pod) const {
   return fmt::format("{}/{}_{}_{}", options.log_dir, pod.namespace_, pod.name, pod.uid);
 }
 
+std::string Parts::WorkKey(const Pod& pod) const { return os::WorkNotes::KeyOf("pod", pod.uid, FullName(pod)); }
+
+bool Parts::IsSetAside(const Pod& pod) const {
+  return options.work_notes != nullptr && options.work_notes->IsSetAside(WorkKey(pod));
+}
+
 runtime::PodLifecycle Parts::NewLifecycle(const Pod& pod) const {
   return runtime::PodLifecycle(pod,
                                runtime::BackoffOptions{.max = keeper.node().config().max_container_restart_period});

@@ -12,6 +12,7 @@
 #include "keeper/keeper.h"
 #include "loop/executor.h"
 #include "os/clock.h"
+#include "os/work_notes.h"
 #include "pods/agenda.h"
 #include "pods/lives.h"
 #include "pods/pod.h"
@@ -27,7 +28,8 @@ struct PodOptions {
   std::string log_dir;  ///< containers log to <log_dir>/<namespace>_<name>_<uid>/<container>/<attempt>.log
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
-  std::string lives;  ///< folder of pods/lives.h; "": no time outlives this berthd
+  std::string lives;                    ///< folder of pods/lives.h; "": no time outlives this berthd
+  os::WorkNotes* work_notes = nullptr;  ///< keep pods that berthd died of from being tried again; outlives the pods
   std::string notes;  ///< folder of pods/notes.h; "": nothing is noted, and nothing of earlier pods removed
 };
 
@@ -50,6 +52,9 @@ struct Parts {
 
   std::string ObjectOfNode() const { return "node/" + options.node_name; }
   std::string LogFolder(const Pod& pod) const;
+  /// Of working out a pod's place and its containers' requests, which nothing but the pod itself can make costly.
+  std::string WorkKey(const Pod& pod) const;
+  bool IsSetAside(const Pod& pod) const;
   /// For a pod that starts now.
   runtime::PodLifecycle NewLifecycle(const Pod& pod) const;
   /// Tells the pod's lifecycle what was known before it, from the runtime and from an earlier berthd.

@@ -29,6 +29,8 @@ FoundContainer FindContainer(const Pod& pod, std::string_view name) {
 Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundContainer& found, int attempt) const {
   const PodOptions& options = parts_.options;
   runtime::StartRequest request;
+  if (parts_.IsSetAside(pod)) return Fail(Code::kInvalid, options.work_notes->Explain("the pod"));
+  const os::WorkNotes::Work noted(options.work_notes, parts_.WorkKey(pod));
   BERTH_TRY(runtime::Environment env, runtime::ResolveEnv(pod, *found.container, {.node_name = options.node_name}));
   request.pod_uid = pod.uid;
   request.pod_namespace = pod.namespace_;

@@ -202,7 +202,7 @@ class FolderSource final : public Source {
   }
 
   bool Parse(const std::string& name, FileState& file, std::string content) {
-    auto parsed = ReadStaticPods(content, PathOf(name), "file", this->name(), options_.node_name);
+    auto parsed = ReadStaticPods(content, PathOf(name), "file", this->name(), options_.node_name, options_.notes);
     file.content = std::move(content);
     if (!parsed) return Note(file.parse_problem, parsed.error().message);
     file.parse_problem.clear();

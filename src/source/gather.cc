@@ -45,7 +45,11 @@ void Gather(const std::vector<FoundPod>& found, Snapshot& out) {
 }
 
 Result<ReadPods> ReadStaticPods(std::string_view text, const std::string& place, std::string_view scheme,
-                                const std::string& source, std::string_view node_name) {
+                                const std::string& source, std::string_view node_name, os::WorkNotes* notes) {
+  const std::string key = os::WorkNotes::KeyOf("manifest", text, place);
+  if (notes != nullptr && notes->IsSetAside(key))
+    return Fail(Code::kInvalid, place + ": " + notes->Explain("the manifest"));
+  const os::WorkNotes::Work noted(notes, key);
   BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, place));
   ReadPods out{.pods = std::move(parsed.pods), .warnings = {}};
   for (const manifest::Warning& warning : parsed.warnings)

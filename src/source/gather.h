@@ -28,9 +28,9 @@ struct ReadPods {
   std::vector<SourceProblem> warnings;
 };
 /// Reads the text that stands at `place` and makes its pods static ones of `source` (Source::name()); `scheme` and
-/// place are their origin. Errors: as manifest::ParsePods.
+/// place are their origin. Errors: as manifest::ParsePods; kInvalid for a text that `notes` (may be null) set aside.
 Result<ReadPods> ReadStaticPods(std::string_view text, const std::string& place, std::string_view scheme,
-                                const std::string& source, std::string_view node_name);
+                                const std::string& source, std::string_view node_name, os::WorkNotes* notes);
 
 /// Puts `text` into `slot`; whether that changed it.
 bool Note(std::string& slot, const std::string& text);

@@ -147,7 +147,7 @@ class HttpSource final : public Source {
           options_.url + ": the answer is empty, which means no pods; an empty PodList says so without this";
       return true;
     }
-    auto parsed = ReadStaticPods(body, options_.url, "url", name(), options_.node_name);
+    auto parsed = ReadStaticPods(body, options_.url, "url", name(), options_.node_name, options_.notes);
     if (!parsed) return Note(body_problem_, parsed.error().message + "; pods that came from it stay as they are");
     ready_ = true;
     body_problem_.clear();

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "model/pod.h"
 #include "os/clock.h"
+#include "os/work_notes.h"
 
 namespace berth::source {
 
@@ -50,6 +51,7 @@ struct FolderOptions {
   /// Refuse the folder, or a file in it, that others than root (or the user this runs as) could change: who writes a
   /// manifest runs programs as root.
   bool only_trusted = true;
+  os::WorkNotes* notes = nullptr;  ///< keep manifests that berthd died of from being read again; outlives the source
 };
 /// A folder (or one file) of manifests, watched with inotify and re-listed every period. A missing path is not an
 /// error: it is looked for again.
@@ -60,7 +62,8 @@ struct HttpOptions {
   std::map<std::string, std::vector<std::string>> headers;  ///< sent with each request
   std::string node_name;
   os::Millis period{20'000};
-  os::Millis timeout{10'000};  ///< of one request, from the connection to the last byte
+  os::Millis timeout{10'000};      ///< of one request, from the connection to the last byte
+  os::WorkNotes* notes = nullptr;  ///< as FolderOptions::notes
 };
 /// A Pod or PodList behind a URL, asked for every period by a thread of its own (rules/sources#url). Only an
 /// answer with status 200 counts. An empty one means no pods, and is a problem; one that cannot be read leaves the last

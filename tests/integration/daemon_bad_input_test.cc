@@ -15,6 +15,7 @@
 #include "api/client.h"
 #include "daemon_fixture.h"
 #include "small_disk.h"
+#include "testing/seen_groups.h"
 
 namespace berth::testkit {
 namespace {
@@ -162,6 +163,30 @@ TEST_F(DaemonBadInputTest, ASecondBerthdBesideAnotherRuns) {
   DaemonFixture other;
   other.Start();
   EXPECT_EQ(other.Stop(), 0);
+}
+
+/// Nothing that berthd reads should be able to kill it: here it is killed while it reads what takes long.
+TEST_F(DaemonBadInputTest, AManifestThatBerthdDiedOfTwiceIsSetAsideWhileTheRestRuns) {
+  node.AddPod("good.yaml", SpinnerManifest("good", "1"));
+  node.Start();
+  ASSERT_TRUE(node.Until("good runs", [&] { return node.Runs("good"); }));
+  std::string variables;
+  for (int i = 0; i < 80'000; ++i) variables += R"({"name":"A)" + std::to_string(i) + R"("},)";
+  node.AddPod("slow.json", R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"slow"},"spec":{"containers":[{)"
+                           R"("name":"a","command":["/bin/true"],"env":[)" +
+                               variables + R"({"name":"B"}]}]}})");
+  for (int death = 0; death < 2; ++death) {
+    ASSERT_TRUE(node.Until("it is being read", [&] {
+      return ReadIfThere(node.Dir("run/working-on")).find("slow.json") != std::string::npos;
+    }));
+    node.Kill();
+    node.Start();
+  }
+  ASSERT_TRUE(node.Until("it is set aside", [&] { return node.CountEvents("FailedValidation", "set aside") == 1; }));
+  EXPECT_TRUE(node.PodNamed("slow").is_null());
+  EXPECT_TRUE(node.Until("good runs on", [&] { return node.Runs("good"); }));
+  node.AddPod("slow.json", SpinnerManifest("slow", ""));
+  EXPECT_TRUE(node.Until("what was changed is tried", [&] { return node.Runs("slow"); }));
 }
 
 TEST_F(DaemonBadInputTest, ASecondBerthdOnTheSameSocketSaysSo) {
