@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -51,6 +52,29 @@ Result<std::uint64_t> ParseStartTicks(std::string_view stat) {
 Result<std::uint64_t> StartTicksOf(int pid) {
   BERTH_TRY(const std::string stat, ReadProc("/proc/" + std::to_string(pid) + "/stat"));
   return ParseStartTicks(stat);
+}
+
+namespace {
+
+/// The letter after the name.
+char StateOf(std::string_view stat) {
+  const std::size_t name_end = stat.rfind(')');
+  return name_end == std::string_view::npos || name_end + 2 >= stat.size() ? '?' : stat[name_end + 2];
+}
+
+}  // namespace
+
+std::optional<int> UnreapedStatus(int pid, std::uint64_t start_ticks) {
+  constexpr std::size_t kExitCode = 52;
+  const Result<std::string> stat = ReadProc("/proc/" + std::to_string(pid) + "/stat");
+  if (!stat || StateOf(*stat) != 'Z' || ParseStartTicks(*stat) != start_ticks || ::geteuid() != 0) return std::nullopt;
+  const auto status = StatField(Trim(*stat), kExitCode);
+  return status ? std::optional(static_cast<int>(*status)) : std::nullopt;
+}
+
+bool IsStopped(int pid) {
+  const Result<std::string> stat = ReadProc("/proc/" + std::to_string(pid) + "/stat");
+  return stat && (StateOf(*stat) == 'T' || StateOf(*stat) == 't');
 }
 
 Result<std::vector<std::string>> CgroupLinesOf(int pid) {
@@ -109,6 +133,8 @@ Result<void> PidfdSet::Add(int pidfd, std::uint64_t token) {
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, pidfd, &event) != 0) return FailErrno("watch a process", "", errno);
   return {};
 }
+
+void PidfdSet::Remove(int pidfd) { ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, pidfd, nullptr); }
 
 std::vector<std::uint64_t> PidfdSet::Ready() {
   std::vector<std::uint64_t> out;

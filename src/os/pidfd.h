@@ -26,6 +26,13 @@ std::optional<std::uint64_t> StatField(std::string_view stat, std::size_t field)
 /// Field 22 of the text of /proc/PID/stat, whatever the program's name holds. Errors: kCorrupt.
 Result<std::uint64_t> ParseStartTicks(std::string_view stat);
 
+/// How process `pid`, started at `start_ticks`, ended, while its parent has not reaped it: wait status as of
+/// waitpid(2). nullopt: it has not ended, or is gone, or the kernel does not tell us (it tells root).
+std::optional<int> UnreapedStatus(int pid, std::uint64_t start_ticks);
+
+/// True while somebody keeps the process stopped (SIGSTOP, a debugger).
+bool IsStopped(int pid);
+
 /// Lines of /proc/PID/cgroup, "hierarchy:controllers:path". Errors: kNotFound when there is no such process.
 Result<std::vector<std::string>> CgroupLinesOf(int pid);
 
@@ -55,6 +62,7 @@ class PidfdSet {
   int fd() const { return epoll_.get(); }  ///< readable while Ready() is not empty
   /// `token` is what Ready returns for it. Closing the last copy of `pidfd` removes it.
   Result<void> Add(int pidfd, std::uint64_t token);
+  void Remove(int pidfd);
   std::vector<std::uint64_t> Ready();  ///< does not block
 
  private:

@@ -412,6 +412,37 @@ std::optional<ChildEnd> PeekEndedChild() {
 
 void ReapChild(int pid) { WaitChild(pid); }
 
+namespace {
+
+/// All of them but `but`, zombies among them, of the calling thread.
+std::vector<int> ChildrenBut(int but) {
+  std::vector<int> out;
+  const std::string file = "/proc/self/task/" + std::to_string(::gettid()) + "/children";
+  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 4096> chunk;
+  for (ssize_t n = 0; (n = ::read(fd.get(), chunk.data(), chunk.size())) > 0;)
+    text.append(chunk.data(), static_cast<std::size_t>(n));
+  for (const std::string_view word : SplitWords(text))
+    if (const auto pid = ParseDecimal<int>(word); pid && *pid != but) out.push_back(*pid);
+  return out;
+}
+
+}  // namespace
+
+bool KillChildrenBut(int but, Millis limit) {
+  const MonoTime end = SystemClock().Now() + limit;
+  for (std::vector<int> children = ChildrenBut(but); !children.empty(); children = ChildrenBut(but)) {
+    for (const int pid : children) {
+      ::kill(pid, SIGKILL);  // nobody but us reaps it: the pid is its own
+      ::waitpid(pid, nullptr, WNOHANG);
+    }
+    if (SystemClock().Now() >= end) return false;
+    SleepFor(Millis(1));
+  }
+  return true;
+}
+
 Result<UniqueFd> BecomeSupervisor() {
   for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_IGN);
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return FailErrno("become a subreaper", "", errno);

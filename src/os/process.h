@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "os/clock.h"
 #include "os/unique_fd.h"
 
 namespace berth::os {
@@ -59,6 +60,10 @@ struct ChildEnd {
 std::optional<ChildEnd> PeekEndedChild();
 /// Reaps the ended child `pid`.
 void ReapChild(int pid);
+
+/// Kills all our children but `but`, and what becomes our child by that, until there are none or `limit` is over.
+/// False: some do not die.
+bool KillChildrenBut(int but, Millis limit);
 
 /// For supervisors: orphans below become our children; SIGHUP, SIGINT, SIGTERM and SIGPIPE are ignored (Spawn resets
 /// that for its children); SIGCHLD is blocked and makes the returned descriptor readable.

@@ -73,6 +73,7 @@ bool Driver::Perform(ManagedPod& managed, const runtime::Action& action, os::Mon
     case runtime::Action::Kind::kStart: return Start(managed, action, now);
     case runtime::Action::Kind::kTerm: Stop(managed, action, now); return true;
     case runtime::Action::Kind::kKill:
+      parts_.runtime.Kill(action.id);
       if (auto killed = parts_.groups.pod_groups().KillContainer(managed.pod, action.container);
           !killed && killed.error().code != Code::kBusy)  // dying; looked at again before anything else
         parts_.events.Warning("FailedKillPod", ObjectOf(managed.pod), killed.error().message);

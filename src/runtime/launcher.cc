@@ -1,6 +1,7 @@
 #include "runtime/launcher.h"
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <optional>
 #include <utility>
@@ -19,7 +20,8 @@ Result<os::UniqueFd> FindProcess(int pid, std::uint64_t start, const std::vector
   if (!fd || cgroups.empty()) return fd;
   const Result<std::vector<std::string>> lines = os::CgroupLinesOf(pid);
   if (!lines && lines.error().code != Code::kNotFound) return std::unexpected(lines.error());
-  if (!lines || !IsInCgroups(*lines, cgroups) || os::HasEnded(fd->get())) return os::UniqueFd();
+  const bool its_own = lines && (IsInCgroups(*lines, cgroups) || ::getsid(pid) == pid);
+  if (!its_own || os::HasEnded(fd->get())) return os::UniqueFd();
   return fd;
 }
 
@@ -28,6 +30,10 @@ Result<os::UniqueFd> FindProcess(int pid, std::uint64_t start, const std::vector
 Result<ShimState> Launcher::ReadState(std::string_view id) {
   BERTH_TRY(const std::string text, fs_->Read(DirOf(id) + "/" + std::string(kStateFile)));
   return ParseState(text);
+}
+
+Result<void> Launcher::WriteState(std::string_view id, const ShimState& state) {
+  return os::ReplaceVolatile(PathOf(id, kStateFile), FormatState(state));
 }
 
 Result<void> Launcher::MakeRecord(const ShimRequest& request) {
@@ -50,6 +56,8 @@ Result<void> Launcher::RemoveRecord(std::string_view id) {
 
 Result<void> Launcher::RemoveRecordOf(std::string_view id, const os::UniqueFd& shim) {
   if (shim.valid()) {
+    if (!os::WaitEnd(shim.get(), kSettleLimit))  // stopped, perhaps: it has nothing left to do
+      static_cast<void>(os::SendSignal(shim.get(), SIGKILL).has_value());
     if (!os::WaitEnd(shim.get(), kSettleLimit))
       return Fail(Code::kBusy, "the supervisor of " + std::string(id) + " lives: its record stays");
     os::Reap(shim.get());

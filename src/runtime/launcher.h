@@ -33,8 +33,9 @@ struct Launched {
   os::UniqueFd main;  ///< not valid: it could not be executed
 };
 
-/// The process of a record, if it is still that very process; else a handle that is not valid.
-/// Errors: it cannot be told (no descriptors left, no memory).
+/// The process of a record, if it is still that very process; else a handle that is not valid. It is in one of
+/// `cgroups` or below (empty: anywhere), or leads its session, as each container's process does for its life, wherever
+/// it moved. Errors: it cannot be told (no descriptors left, no memory).
 Result<os::UniqueFd> FindProcess(int pid, std::uint64_t start, const std::vector<std::string>& cgroups);
 
 /// Thread: any, for different containers beside each other.
@@ -54,8 +55,10 @@ class Launcher {
   os::Fs& fs() { return *fs_; }
   static std::string DirOf(std::string_view id) { return std::string(kContainers) + "/" + std::string(id); }
   Result<ShimState> ReadState(std::string_view id);
+  /// Only in place of a supervisor that has ended.
+  Result<void> WriteState(std::string_view id, const ShimState& state);
   Result<void> RemoveRecord(std::string_view id);
-  /// The same for one whose supervisor is about to go. Errors: kBusy: it does not.
+  /// The same for one whose end is recorded: its supervisor is about to go, or killed. Errors: kBusy: it does not die.
   Result<void> RemoveRecordOf(std::string_view id, const os::UniqueFd& shim);
 
  private:

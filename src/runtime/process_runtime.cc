@@ -1,6 +1,7 @@
 #include "runtime/process_runtime.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +15,7 @@
 #include "os/fs.h"
 #include "os/lock_file.h"
 #include "os/pidfd.h"
+#include "os/timer_fd.h"
 #include "runtime/launcher.h"
 #include "runtime/record.h"
 
@@ -24,18 +26,26 @@ constexpr os::Millis kSettleStep{10};
 constexpr std::string_view kNotStartedReason = "CreateContainerError";
 constexpr std::size_t kMaxId = 200;  // a directory name
 constexpr os::Millis kSettleLimit = Launcher::kSettleLimit;
-constexpr std::uint64_t kNewsToken = 0;  // of the descriptor that tells of starts
+// A supervisor whose container's process has ended records that at once. One that does not is told to go on after the
+// first time, should somebody have stopped it, and done without after the second.
+constexpr os::Millis kSilence{2'000};
+constexpr os::Millis kLongestSilence{10'000};
+constexpr std::uint64_t kNewsToken = 0;   // of the descriptor that tells of starts
+constexpr std::uint64_t kTimerToken = 1;  // of the timer for supervisors that are silent
 
 // One container known to this runtime.
 struct Held {
   ShimRequest request;
   ShimState state;
-  ContainerStatus status;   // as last returned or reported
-  bool creating = false;    // it is being started by another thread
-  int pending_signal = 0;   // came meanwhile
-  os::UniqueFd shim;        // not valid once the supervisor has ended
-  os::UniqueFd main;        // not valid once the process has ended
-  std::uint64_t token = 0;  // in the set of watched handles
+  ContainerStatus status;        // as last returned or reported
+  bool creating = false;         // it is being started by another thread
+  int pending_signal = 0;        // came meanwhile
+  os::UniqueFd shim;             // not valid once the supervisor has ended
+  os::UniqueFd main;             // not valid once the process has ended
+  std::uint64_t token = 0;       // of the supervisor in the set of watched handles; without one, of the process
+  std::uint64_t main_token = 0;  // of the process beside its supervisor
+  std::optional<os::MonoTime> silent_since;  // the process has ended, and the supervisor was not seen to end yet
+  bool roused = false;                       // it was told to go on
 };
 
 bool IsSafeName(std::string_view name) {
@@ -104,7 +114,7 @@ bool IsGone(const Error& error) {
 class ProcessRuntime final : public Runtime {
  public:
   ProcessRuntime(ProcessRuntimeOptions options, os::LockFile lock, std::unique_ptr<os::Fs> fs, os::PidfdSet watched,
-                 os::EventFd news)
+                 os::EventFd news, os::TimerFd timer)
       : options_(std::move(options)),
         lock_(std::move(lock)),
         launcher_(std::make_shared<Launcher>(LauncherOptions{.run_dir = options_.run_dir,
@@ -113,13 +123,15 @@ class ProcessRuntime final : public Runtime {
                                                              .start_deadline = options_.start_deadline},
                                              std::move(fs))),
         watched_(std::move(watched)),
-        news_(std::move(news)) {}
+        news_(std::move(news)),
+        timer_(std::move(timer)) {}
 
   /// Takes over what earlier runtimes left in the directory.
   Result<void> Recover();
 
   Result<ContainerStatus> Start(const StartRequest& request) override;
   Result<void> Signal(std::string_view id, int signal) override;
+  void Kill(std::string_view id) override;
   Result<std::vector<ContainerStatus>> List() override;
   int event_fd() const override { return watched_.fd(); }
   std::vector<ContainerStatus> Poll() override;
@@ -135,8 +147,14 @@ class ProcessRuntime final : public Runtime {
   bool Settle(const std::string& id, Held& held);
   void Adopt(Held held);
   void Lose(Held& held, std::string message);
-  void Refresh(Held& held);
+  void Refresh(Held& held, std::uint64_t token);
+  void MainEnded(Held& held);
+  void LookAtSilent();
+  void LookAtSilent(Held& held, os::MonoTime now);
+  void DoWithout(Held& held);
+  bool WatchOne(Held& held, int fd, std::uint64_t& token);
   void Watch(Held& held);
+  void Unwatch(Held& held);
   static ContainerStatus StatusOf(const Held& held);
 
   ProcessRuntimeOptions options_;
@@ -145,11 +163,12 @@ class ProcessRuntime final : public Runtime {
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);  // for their ends: gone with this runtime
   os::PidfdSet watched_;
   os::EventFd news_;                      // there are some of these
+  os::TimerFd timer_;                     // for those with silent_since
   std::vector<ContainerStatus> started_;  // what came of starts
   std::vector<Notice> notices_;
   std::map<std::string, Held, std::less<>> held_;
   std::map<std::uint64_t, std::string> by_token_;
-  std::uint64_t next_token_ = 1;
+  std::uint64_t next_token_ = kTimerToken + 1;
 };
 
 // ---- status ----
@@ -194,32 +213,112 @@ void ProcessRuntime::Lose(Held& held, std::string message) {
   held.state.finished_at = os::FormatTime(os::SystemClock().Wall());
 }
 
-// Puts the next thing to wait for into the watched set: the supervisor, without one the process itself.
-void ProcessRuntime::Watch(Held& held) {
-  const int fd = held.shim.valid() ? held.shim.get() : held.main.get();
-  if (fd < 0) return;
-  held.token = next_token_++;
-  if (Result<void> added = watched_.Add(fd, held.token); !added) {
+bool ProcessRuntime::WatchOne(Held& held, int fd, std::uint64_t& token) {
+  token = next_token_++;
+  if (Result<void> added = watched_.Add(fd, token); !added) {
     held.state.warnings.push_back("its end will not be noticed: " + added.error().message);
-    return;
+    return false;
   }
-  by_token_.emplace(held.token, held.request.id);
+  by_token_.emplace(token, held.request.id);
+  return true;
+}
+
+// Puts what to wait for into the watched set: the supervisor and its process, or what there is of them.
+void ProcessRuntime::Watch(Held& held) {
+  if (!held.shim.valid() && !held.main.valid()) return;
+  if (!WatchOne(held, held.shim.valid() ? held.shim.get() : held.main.get(), held.token) || !held.shim.valid()) return;
+  if (held.main.valid())
+    WatchOne(held, held.main.get(), held.main_token);
+  else if (held.state.phase == ShimPhase::kRunning)
+    MainEnded(held);
+}
+
+void ProcessRuntime::Unwatch(Held& held) {
+  by_token_.erase(held.token);
+  by_token_.erase(held.main_token);
+}
+
+// The kernel's word, not yet the supervisor's: that one has a moment to record how.
+void ProcessRuntime::MainEnded(Held& held) {
+  by_token_.erase(held.main_token);
+  if (held.main.valid()) watched_.Remove(held.main.get());
+  held.main.reset();
+  held.silent_since = os::SystemClock().Now();
+  LookAtSilent();
+}
+
+// Sets the timer for the first of them, after doing what is due.
+void ProcessRuntime::LookAtSilent() {
+  const os::MonoTime now = os::SystemClock().Now();
+  std::optional<os::MonoTime> next;
+  for (auto& [id, held] : held_) {
+    if (!held.silent_since || !held.shim.valid()) continue;
+    LookAtSilent(held, now);
+    const os::MonoTime due = *held.silent_since + (held.roused ? kLongestSilence : kSilence);
+    next = std::min(next.value_or(due), due);
+  }
+  if (next)
+    timer_.Set(std::max(*next, now + kSettleStep));
+  else
+    timer_.Clear();
+}
+
+void ProcessRuntime::LookAtSilent(Held& held, os::MonoTime now) {
+  if (now - *held.silent_since >= kLongestSilence) return DoWithout(held);
+  if (held.roused || now - *held.silent_since < kSilence) return;
+  held.roused = true;
+  if (!os::IsStopped(held.state.shim_pid)) return;  // a disk that is slow or full, perhaps
+  static_cast<void>(os::SendSignal(held.shim.get(), SIGCONT).has_value());
+  notices_.push_back({.reason = "SupervisorStopped",
+                      .pod_uid = held.request.pod_uid,
+                      .message = "container " + held.request.container + ": its supervisor, process " +
+                                 std::to_string(held.state.shim_pid) +
+                                 ", was stopped by somebody; it was told to go on"});
+  news_.Signal();
+}
+
+// Takes note of the end in the supervisor's place. What the kernel keeps of the process goes with the supervisor.
+void ProcessRuntime::DoWithout(Held& held) {
+  if (Result<ShimState> state = launcher_->ReadState(held.request.id); state) held.state = *std::move(state);
+  if (held.state.phase == ShimPhase::kRunning) {
+    if (const auto status = os::UnreapedStatus(held.state.pid, held.state.start)) {
+      held.state.phase = ShimPhase::kExited;
+      held.state.exit_code = WIFSIGNALED(*status) ? 128 + WTERMSIG(*status) : WEXITSTATUS(*status);
+      if (WIFSIGNALED(*status)) held.state.signal = WTERMSIG(*status);
+      held.state.finished_at = os::FormatTime(os::SystemClock().Wall());
+    }
+    notices_.push_back({.reason = "SupervisorReplaced",
+                        .pod_uid = held.request.pod_uid,
+                        .message = "container " + held.request.container + ": its supervisor, process " +
+                                   std::to_string(held.state.shim_pid) +
+                                   ", did not answer after the container had ended, and was killed"});
+    news_.Signal();
+  }
+  static_cast<void>(os::SendSignal(held.shim.get(), SIGKILL).has_value());  // its end is waited for as any other
+  held.silent_since.reset();
 }
 
 // A watched handle became readable: takes over what happened.
-void ProcessRuntime::Refresh(Held& held) {
-  by_token_.erase(held.token);
+void ProcessRuntime::Refresh(Held& held, std::uint64_t token) {
+  if (token == held.main_token) return MainEnded(held);
+  Unwatch(held);
   const bool shim_ended = held.shim.valid() && os::HasEnded(held.shim.get());
   if (shim_ended) {
     os::Reap(held.shim.get());
     held.shim.reset();
-    if (Result<ShimState> state = launcher_->ReadState(held.request.id); state) held.state = *std::move(state);
+    Result<ShimState> state = launcher_->ReadState(held.request.id);
+    if (state && state->phase == ShimPhase::kRunning && held.state.phase == ShimPhase::kExited)
+      static_cast<void>(launcher_->WriteState(held.request.id, held.state).has_value());  // for the next berthd
+    else if (state)
+      held.state = *std::move(state);
   }
+  held.silent_since.reset();
   const bool main_lives = held.main.valid() && !os::HasEnded(held.main.get());
   if (held.state.phase == ShimPhase::kExited) {
     held.main.reset();
   } else if (!held.shim.valid() && main_lives) {
     held.state.warnings.push_back("its supervisor has ended: output is not logged, the exit code will be unknown");
+    watched_.Remove(held.main.get());
     Watch(held);
   } else if (!held.shim.valid()) {
     Lose(held, "its supervisor ended before it: exit code unknown");
@@ -272,8 +371,7 @@ void ProcessRuntime::Started(const std::string& id, Result<Launched> launched) {
 
 void ProcessRuntime::Adopt(Held held) {
   const std::string id = held.request.id;
-  Watch(held);
-  held_.insert_or_assign(id, std::move(held));
+  Watch(held_.insert_or_assign(id, std::move(held)).first->second);
 }
 
 // ---- recovery ----
@@ -376,6 +474,10 @@ Result<void> ProcessRuntime::Signal(std::string_view id, int signal) {
   return {};
 }
 
+void ProcessRuntime::Kill(std::string_view id) {
+  static_cast<void>(Signal(id, SIGKILL).has_value());  // asked again until it is seen to have ended
+}
+
 Result<std::vector<ContainerStatus>> ProcessRuntime::List() {
   std::vector<ContainerStatus> out;
   for (const auto& [id, held] : held_) out.push_back(StatusOf(held));
@@ -386,10 +488,11 @@ std::vector<ContainerStatus> ProcessRuntime::Poll() {
   news_.Clear();
   std::vector<ContainerStatus> out = std::exchange(started_, {});
   for (const std::uint64_t token : watched_.Ready()) {
+    if (token == kTimerToken) LookAtSilent();
     const auto name = by_token_.find(token);
     const auto it = name == by_token_.end() ? held_.end() : held_.find(name->second);
     if (it == held_.end()) continue;
-    Refresh(it->second);
+    Refresh(it->second, token);
     ContainerStatus status = StatusOf(it->second);
     if (status == it->second.status) continue;  // a refused container was reported by Start
     it->second.status = status;
@@ -413,7 +516,7 @@ Result<void> ProcessRuntime::Forget(std::string_view id) {
       [this, alive = std::weak_ptr(alive_), uid = held.request.pod_uid](const Result<void>& removed) {
         if (!alive.expired()) Forgotten(uid, removed);
       });
-  by_token_.erase(held.token);
+  Unwatch(held);
   held_.erase(it);
   return {};
 }
@@ -441,8 +544,10 @@ Result<std::unique_ptr<Runtime>> OpenProcessRuntime(const ProcessRuntimeOptions&
   BERTH_TRY(auto watched, os::PidfdSet::Open());
   BERTH_TRY(os::EventFd news, os::EventFd::Open());
   BERTH_RETURN_IF_ERROR(watched.Add(news.get(), kNewsToken));
-  auto runtime =
-      std::make_unique<ProcessRuntime>(options, std::move(lock), std::move(fs), std::move(watched), std::move(news));
+  BERTH_TRY(os::TimerFd timer, os::TimerFd::Open());
+  BERTH_RETURN_IF_ERROR(watched.Add(timer.get(), kTimerToken));
+  auto runtime = std::make_unique<ProcessRuntime>(options, std::move(lock), std::move(fs), std::move(watched),
+                                                  std::move(news), std::move(timer));
   BERTH_RETURN_IF_ERROR(runtime->Recover());
   return runtime;
 }

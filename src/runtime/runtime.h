@@ -133,6 +133,8 @@ class Runtime {
   }
   /// Sends `signal` to the container's main process, by a handle that cannot hit another process. Gone: success.
   virtual Result<void> Signal(std::string_view id, int signal) = 0;
+  /// Kills the container's main process, whatever group it moved to. Nothing where the runtime itself sees to that.
+  virtual void Kill(std::string_view) {}
   /// All containers known, also those found again after a restart of the daemon.
   virtual Result<std::vector<ContainerStatus>> List() = 0;
   /// A descriptor that is readable when Poll has something to say; for the daemon's epoll.

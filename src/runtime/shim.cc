@@ -24,7 +24,8 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{16} << 10;
 constexpr std::size_t kDrainAtEnd = std::size_t{1} << 20;  // what an ended container's pipe can hold, and more
-constexpr int kSaveTries = 600;                            // once a second, while the run directory is full
+constexpr os::Millis kKillLeftovers{1'000};
+constexpr int kSaveTries = 600;  // once a second, while the run directory is full
 
 // The number of OOM kills in the container's memory cgroup so far.
 std::uint64_t OomKills(const std::vector<std::string>& dirs) {
@@ -198,6 +199,9 @@ void Shim::Supervise() {
   Drain(Stream::kStdout, kDrainAtEnd);
   Drain(Stream::kStderr, kDrainAtEnd);
   log_->Finish(os::SystemClock().Wall());
+  // Whatever group they moved to: they are below us, and go before it counts as ended.
+  if (!os::KillChildrenBut(state_.pid, kKillLeftovers))
+    state_.warnings.emplace_back("processes it left behind do not die");
   RecordEnd();
   os::ReapChild(state_.pid);
 }

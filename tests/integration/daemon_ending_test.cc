@@ -2,10 +2,13 @@
 // against it.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -33,6 +36,17 @@ bool Lives(int pid) {
   return end != std::string::npos && text.size() > end + 2 && text[end + 2] != 'Z';
 }
 
+int ParentOf(int pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("PPid:")) return std::stoi(line.substr(5));
+  return -1;
+}
+
+/// Leaves every group it is in.
+constexpr const char* kEscape =
+    "for t in /sys/fs/cgroup/*/tasks /sys/fs/cgroup/cgroup.procs; do if [ -w $t ]; then echo $$ > $t; fi; done; ";
+
 struct DaemonEndingTest : testing::Test {
   void SetUp() override {
     if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
@@ -50,6 +64,15 @@ struct DaemonEndingTest : testing::Test {
     return node.Pids().begin()->second;
   }
   std::string Ready() const { return "echo > " + node.Dir("ready") + "; "; }
+
+  /// The container has been started anew, with the exit code of its end known.
+  void ExpectKilledAndRestarted(const std::string& name, int pid) {
+    ASSERT_TRUE(node.Until("it runs again", [&] {
+      const std::map<std::string, int> pids = node.Pids();
+      return pids.size() == 1 && pids.begin()->second != pid && node.PodNamed(name)["containers"][0]["restarts"] == 1;
+    }));
+    EXPECT_EQ(node.CountEvents("ContainerDied", "exit code 137"), 1) << node.Get("/v1/events").dump(1);
+  }
 
   DaemonFixture node;
 };
@@ -72,6 +95,57 @@ TEST_F(DaemonEndingTest, AGracePeriodGoesOnWhileBerthdIsKilledAndStartedAgain) {
   EXPECT_LE(took.count(), 9'000);
   EXPECT_EQ(LinesOf("terms"), "term\n") << "TERM is sent once";
   EXPECT_TRUE(node.Until("it is gone", [&] { return node.Get("/v1/pods").empty() || !node.Runs("patient"); }));
+}
+
+TEST_F(DaemonEndingTest, AStoppedSupervisorIsToldToGoOnWhenItsContainerHasEnded) {
+  const int pid = Run("own", Ready() + "while :; do sleep 0.1; done", 1);
+  ASSERT_EQ(::kill(ParentOf(pid), SIGSTOP), 0);
+  ASSERT_EQ(::kill(pid, SIGKILL), 0);
+  ExpectKilledAndRestarted("own", pid);
+  EXPECT_EQ(node.CountEvents("SupervisorStopped"), 1);
+}
+
+TEST_F(DaemonEndingTest, ASupervisorThatWasStoppedBeforeBerthdWasStartedAgainIsNoticed) {
+  const int pid = Run("own", Ready() + "while :; do sleep 0.1; done", 1);
+  node.Kill();
+  ASSERT_EQ(::kill(ParentOf(pid), SIGSTOP), 0);
+  ASSERT_EQ(::kill(pid, SIGKILL), 0);
+  node.Start();
+  ExpectKilledAndRestarted("own", pid);
+}
+
+TEST_F(DaemonEndingTest, ASupervisorThatCannotGoOnIsDoneWithout) {
+  const int pid = Run("own", Ready() + "while :; do sleep 0.1; done", 1);
+  const int shim = ParentOf(pid);
+  ASSERT_EQ(::ptrace(PTRACE_SEIZE, shim, nullptr, nullptr), 0);  // SIGCONT does not end this stop
+  ASSERT_EQ(::ptrace(PTRACE_INTERRUPT, shim, nullptr, nullptr), 0);
+  ASSERT_EQ(::waitpid(shim, nullptr, __WALL), shim);
+  ASSERT_EQ(::kill(pid, SIGKILL), 0);
+  ExpectKilledAndRestarted("own", pid);
+  EXPECT_EQ(node.CountEvents("SupervisorReplaced"), 1);
+  while (::waitpid(shim, nullptr, __WALL | WNOHANG) == 0) ::usleep(10'000);
+}
+
+TEST_F(DaemonEndingTest, AProcessThatLeftItsGroupsDiesWithItsPodAndSoDoesWhatItStarted) {
+  const std::string daemon = node.Dir("daemon.sh");
+  std::ofstream(daemon) << kEscape << "trap '' TERM; echo $$ > " << node.Dir("daemon")
+                        << "; while :; do sleep 0.1; done\n";
+  const int pid = Run("runaway",
+                      std::string(kEscape) + "trap '' TERM; setsid sh " + daemon + " & sleep 0.3; " + Ready() +
+                          "while :; do sleep 0.1; done",
+                      1);
+  ASSERT_TRUE(node.Until("its daemon runs", [&] { return !LinesOf("daemon").empty(); }));
+  const int daemon_pid = std::stoi(LinesOf("daemon"));
+  ASSERT_TRUE(Lives(daemon_pid));
+  node.Kill();  // the next one knows it too
+  node.Start();
+  EXPECT_TRUE(node.Until("it is known", [&] { return node.Runs("runaway"); }));
+  EXPECT_TRUE(Lives(pid));
+  node.RemovePod("runaway.yaml");
+  EXPECT_TRUE(node.Until("both are gone", [&] { return !Lives(pid) && !Lives(daemon_pid); }));
+  EXPECT_TRUE(node.Until("the pod is gone", [&] { return node.PodNamed("runaway").is_null(); }));
+  ::kill(pid, SIGKILL);
+  ::kill(daemon_pid, SIGKILL);
 }
 
 }  // namespace
