@@ -14,6 +14,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++ 12's own stable_sort calls what it calls deprecated.
   target_compile_options(berth_flags INTERFACE -Wthread-safety -Wno-deprecated-declarations)
 endif()
+if(BERTH_UNITY)
+  # These two speak of one file. tools/check_alone reads each file by itself and has them on.
+  target_compile_options(berth_flags INTERFACE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  # What a program takes of a room is no longer a few files of it: berth-shim, which has to be small, leaves the rest out.
+  target_compile_options(berth_flags INTERFACE -ffunction-sections -fdata-sections)
+endif()
 if(BERTH_SANITIZE)
   target_compile_options(berth_flags INTERFACE -fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
@@ -28,6 +34,12 @@ target_compile_options(berth_flags INTERFACE "$<$<BOOL:$<TARGET_PROPERTY:BERTH_T
 # The standard headers every room uses, parsed once. Rooms still include what they need.
 set(berth_precompiled <algorithm> <array> <chrono> <compare> <cstdint> <expected> <map> <memory> <optional> <set> <span>
   <string> <string_view> <utility> <variant> <vector>)
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cc CONTENT "")
+add_library(berth_precompiled STATIC EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/precompiled.cc)
+target_link_libraries(berth_precompiled PRIVATE berth_flags)
+target_precompile_headers(berth_precompiled PRIVATE ${berth_precompiled})
+# All that has to be made before any one source can be read: for tools/check_alone.
+add_custom_target(berth_ready_to_compile DEPENDS berth_precompiled)
 if(BERTH_TESTS)
   add_custom_target(berth_unit_tests)
   # Test programs share one more: GoogleTest takes a second to parse. A program, because its flags have to be theirs.
@@ -36,7 +48,19 @@ if(BERTH_TESTS)
   target_link_libraries(berth_test_precompiled PRIVATE berth_flags GTest::gmock GTest::gtest)
   set_target_properties(berth_test_precompiled PROPERTIES BERTH_TEST_PROGRAM ON)
   target_precompile_headers(berth_test_precompiled PRIVATE <gmock/gmock.h> <gtest/gtest.h> ${berth_precompiled})
+  add_dependencies(berth_ready_to_compile berth_test_precompiled)
 endif()
+
+# Several sources of a room compiled as one: most of the time goes into headers and into the same templates once more for
+# each file. A room's files therefore have no two different things of one name, also in anonymous namespaces. Pieces of a few
+# files, so that two CPUs end together. tools/check_alone holds that each file can be compiled by itself.
+function(berth_unity target)
+  if(NOT BERTH_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16
+    UNITY_BUILD_CODE_BEFORE_INCLUDE "// NOLINTNEXTLINE(bugprone-suspicious-include)")
+endfunction()
 
 # berth_room(NAME [DEPS rooms...] [LIBS libraries...] [TEST_LIBS libraries...])
 # Sources: every .cc below the folder; *_test.cc become berth_NAME_test.
@@ -53,7 +77,8 @@ function(berth_room name)
     target_include_directories(berth_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
       $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/berth>)
     set_target_properties(berth_${name} PROPERTIES EXPORT_NAME ${name})
-    target_precompile_headers(berth_${name} PRIVATE ${berth_precompiled})
+    target_precompile_headers(berth_${name} REUSE_FROM berth_precompiled)
+    berth_unity(berth_${name})
   endif()
   if(BERTH_TESTS AND tests)
     berth_test(berth_${name}_test SOURCES ${tests} LINK berth_${name} ${ARG_TEST_LIBS})
@@ -75,6 +100,7 @@ function(berth_test name)
   target_compile_definitions(${name} PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" BERTH_BUILD_DIR="${PROJECT_BINARY_DIR}")
   set_target_properties(${name} PROPERTIES BERTH_TEST_PROGRAM ON)
   target_precompile_headers(${name} REUSE_FROM berth_test_precompiled)
+  berth_unity(${name})
   if("unit" IN_LIST ARG_LABELS)
     add_dependencies(berth_unit_tests ${name})
     set_property(GLOBAL APPEND_STRING PROPERTY BERTH_UNIT_PROGRAMS "$<TARGET_FILE:${name}>\n")

@@ -11,7 +11,7 @@ namespace berth::cli {
 namespace {
 
 /// What stands before the word to complete.
-struct Line {
+struct TypedLine {
   std::size_t command = 0;               ///< index; == number of commands: none yet
   const CLI::Option* pending = nullptr;  ///< an option whose value is the word to complete
   std::vector<std::string> positionals;
@@ -24,8 +24,9 @@ const CLI::Option* FindOption(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
-Line ReadLine(const Parser& parser, const std::vector<std::string>& words) {
-  Line line{.command = parser.commands.size(), .pending = nullptr, .positionals = {}, .socket = parser.common.socket};
+TypedLine ReadLine(const Parser& parser, const std::vector<std::string>& words) {
+  TypedLine line{
+      .command = parser.commands.size(), .pending = nullptr, .positionals = {}, .socket = parser.common.socket};
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     const std::string& word = words[i];
     if (line.command == parser.commands.size()) {
@@ -46,11 +47,11 @@ Line ReadLine(const Parser& parser, const std::vector<std::string>& words) {
   return line;
 }
 
-PodList AskPods(const Line& line) {
+PodList AskPods(const TypedLine& line) {
   return api::NodeClient(line.socket, std::chrono::seconds(2)).Pods().value_or(PodList());
 }
 
-std::string PodCandidates(const Line& line, const std::string& prefix) {
+std::string PodCandidates(const TypedLine& line, const std::string& prefix) {
   std::string out;
   const PodList pods = AskPods(line);
   for (const auto& pod : pods.pods)
@@ -62,7 +63,7 @@ std::string PodCandidates(const Line& line, const std::string& prefix) {
   return out;
 }
 
-std::string ContainerCandidates(const Line& line, const std::string& prefix) {
+std::string ContainerCandidates(const TypedLine& line, const std::string& prefix) {
   std::string out;
   if (line.positionals.empty()) return out;
   const std::string& wanted = line.positionals.front();
@@ -83,7 +84,7 @@ std::string CommandCandidates(const Parser& parser, const std::string& prefix) {
   return out;
 }
 
-std::string ValueCandidates(const Parser& parser, const Line& line, const std::string& type,
+std::string ValueCandidates(const Parser& parser, const TypedLine& line, const std::string& type,
                             const std::string& prefix) {
   if (type == "POD") return PodCandidates(line, prefix);
   if (type == "CONTAINER") return ContainerCandidates(line, prefix);
@@ -140,7 +141,7 @@ std::string Complete(const Parser& parser, std::vector<std::string> words) {
   JoinEquals(words);
   if (words.empty()) words.emplace_back();
   const std::string current = words.back();
-  const Line line = ReadLine(parser, words);
+  const TypedLine line = ReadLine(parser, words);
   if (line.command == parser.commands.size())
     return current.starts_with('-') ? OptionCandidates(*parser.root, current) : CommandCandidates(parser, current);
   const CLI::App& app = *parser.apps[line.command];

@@ -12,7 +12,6 @@ namespace {
 
 using codec::Json;
 using offline::OfflineNode;
-using offline::Outcome;
 
 void PrintMap(const OfflineNode& node, const Session& session) {
   session.out() << "\n"
@@ -27,7 +26,7 @@ class PeoplePrinter {
  public:
   PeoplePrinter(const Session& session, bool map) : session_(session), map_(map), table_(offline::OutcomeTable()) {}
 
-  void Step(const Outcome& outcome, const OfflineNode& node) {
+  void Step(const offline::Outcome& outcome, const OfflineNode& node) {
     offline::AddRows(outcome, table_);
     outcomes_.push_back(outcome);
     if (!map_) return;
@@ -44,7 +43,7 @@ class PeoplePrinter {
  private:
   void Flush() {
     session_.out() << table_.Format(session_.table());
-    for (const Outcome& outcome : outcomes_) session_.out() << offline::ReasonsText(outcome);
+    for (const offline::Outcome& outcome : outcomes_) session_.out() << offline::ReasonsText(outcome);
     table_ = offline::OutcomeTable();
     outcomes_.clear();
   }
@@ -52,7 +51,7 @@ class PeoplePrinter {
   const Session& session_;
   bool map_;
   view::Table table_;
-  std::vector<Outcome> outcomes_;
+  std::vector<offline::Outcome> outcomes_;
 };
 
 }  // namespace
@@ -72,7 +71,7 @@ int RunSimulate(const SimulateOptions& options, const Session& session) {
   bool rejected = false;
   int number = 0;
   for (const offline::Step& step : *steps) {
-    const Outcome outcome = offline::TakeStep(step, ++number, *node);
+    const offline::Outcome outcome = offline::TakeStep(step, ++number, *node);
     rejected = rejected || offline::Rejection(outcome) != nullptr;
     if (session.for_people())
       people.Step(outcome, *node);

@@ -18,7 +18,7 @@ CpuSet Cpus(std::string_view text) {
   return set ? *std::move(set) : CpuSet();
 }
 
-std::string ErrorOf(std::string_view text) {
+std::string ErrorOfList(std::string_view text) {
   const Result<CpuSet> set = CpuSet::Parse(text);
   if (set) return "accepted as " + FormatIds(*set);
   EXPECT_EQ(set.error().code, Code::kInvalid);
@@ -47,32 +47,32 @@ TEST(IdSetTest, OrderAndOverlapDoNotMatter) {
 }
 
 TEST(IdSetTest, RefusesJunkAndNamesIt) {
-  EXPECT_THAT(ErrorOf("0-3,"), HasSubstr("field '': expected a number or a range"));
-  EXPECT_THAT(ErrorOf(","), HasSubstr("expected a number or a range"));
-  EXPECT_THAT(ErrorOf("0,,1"), HasSubstr("expected a number or a range"));
-  EXPECT_THAT(ErrorOf("7-0"), HasSubstr("bad CPU list field '7-0': the range runs backwards"));
-  EXPECT_THAT(ErrorOf("0-7 "), HasSubstr("'0-7 '"));
-  EXPECT_THAT(ErrorOf(" 0"), HasSubstr("' 0'"));
-  EXPECT_THAT(ErrorOf("0-7\n\n"), HasSubstr("'0-7\\x0a'"));
-  EXPECT_THAT(ErrorOf("0-7x"), HasSubstr("'0-7x'"));
-  EXPECT_THAT(ErrorOf("-1"), HasSubstr("'-1'"));
-  EXPECT_THAT(ErrorOf("1-"), HasSubstr("'1-'"));
-  EXPECT_THAT(ErrorOf("1-2-3"), HasSubstr("'1-2-3'"));
-  EXPECT_THAT(ErrorOf("+1"), HasSubstr("'+1'"));
-  EXPECT_THAT(ErrorOf("0x1"), HasSubstr("'0x1'"));
-  EXPECT_THAT(ErrorOf("1.0"), HasSubstr("'1.0'"));
-  EXPECT_THAT(ErrorOf(std::string_view("1\0", 2)), HasSubstr("'1\\x00'"));
+  EXPECT_THAT(ErrorOfList("0-3,"), HasSubstr("field '': expected a number or a range"));
+  EXPECT_THAT(ErrorOfList(","), HasSubstr("expected a number or a range"));
+  EXPECT_THAT(ErrorOfList("0,,1"), HasSubstr("expected a number or a range"));
+  EXPECT_THAT(ErrorOfList("7-0"), HasSubstr("bad CPU list field '7-0': the range runs backwards"));
+  EXPECT_THAT(ErrorOfList("0-7 "), HasSubstr("'0-7 '"));
+  EXPECT_THAT(ErrorOfList(" 0"), HasSubstr("' 0'"));
+  EXPECT_THAT(ErrorOfList("0-7\n\n"), HasSubstr("'0-7\\x0a'"));
+  EXPECT_THAT(ErrorOfList("0-7x"), HasSubstr("'0-7x'"));
+  EXPECT_THAT(ErrorOfList("-1"), HasSubstr("'-1'"));
+  EXPECT_THAT(ErrorOfList("1-"), HasSubstr("'1-'"));
+  EXPECT_THAT(ErrorOfList("1-2-3"), HasSubstr("'1-2-3'"));
+  EXPECT_THAT(ErrorOfList("+1"), HasSubstr("'+1'"));
+  EXPECT_THAT(ErrorOfList("0x1"), HasSubstr("'0x1'"));
+  EXPECT_THAT(ErrorOfList("1.0"), HasSubstr("'1.0'"));
+  EXPECT_THAT(ErrorOfList(std::string_view("1\0", 2)), HasSubstr("'1\\x00'"));
   const Result<NodeSet> nodes = NodeSet::Parse("x");
   ASSERT_FALSE(nodes);
   EXPECT_THAT(nodes.error().message, HasSubstr("NUMA node list"));
 }
 
 TEST(IdSetTest, IdsBeyondTheLargestAreAnErrorAndNeverAnAbort) {
-  EXPECT_THAT(ErrorOf("8192"), HasSubstr("ids above 8191 are not supported"));
-  EXPECT_THAT(ErrorOf("0-8192"), HasSubstr("ids above 8191"));
-  EXPECT_THAT(ErrorOf("0-4294967295"), HasSubstr("ids above 8191"));
-  EXPECT_THAT(ErrorOf("4294967296"), HasSubstr("expected a number"));
-  EXPECT_THAT(ErrorOf("99999999999999999999"), HasSubstr("expected a number"));
+  EXPECT_THAT(ErrorOfList("8192"), HasSubstr("ids above 8191 are not supported"));
+  EXPECT_THAT(ErrorOfList("0-8192"), HasSubstr("ids above 8191"));
+  EXPECT_THAT(ErrorOfList("0-4294967295"), HasSubstr("ids above 8191"));
+  EXPECT_THAT(ErrorOfList("4294967296"), HasSubstr("expected a number"));
+  EXPECT_THAT(ErrorOfList("99999999999999999999"), HasSubstr("expected a number"));
 }
 
 TEST(IdSetTest, InsertBeyondTheLargestIsABugOfTheCaller) {

@@ -21,7 +21,7 @@ Quantity Q(std::string_view text) {
 
 std::string Canonical(std::string_view text) { return Q(text).ToString(); }
 
-std::string ErrorOf(std::string_view text) {
+std::string ErrorOfQuantity(std::string_view text) {
   const Result<Quantity> q = Quantity::Parse(text);
   if (q) return "accepted as " + q->ToString();
   EXPECT_EQ(q.error().code, Code::kInvalid);
@@ -154,29 +154,29 @@ TEST(QuantityTest, ArithmeticKeepsTheLeftFormatUnlessItIsZero) {
 }
 
 TEST(QuantityTest, RefusesJunkAndNamesIt) {
-  EXPECT_THAT(ErrorOf("1.5.2Gi"), HasSubstr("\"1.5.2Gi\": a second decimal point"));
-  EXPECT_THAT(ErrorOf(""), HasSubstr("\"\": it is empty"));
-  EXPECT_THAT(ErrorOf("Gi"), HasSubstr("\"Gi\": no digits"));
-  EXPECT_THAT(ErrorOf("."), HasSubstr("no digits"));
-  EXPECT_THAT(ErrorOf("-"), HasSubstr("no digits"));
-  EXPECT_THAT(ErrorOf("--1"), HasSubstr("\"--1\": no digits"));
-  EXPECT_THAT(ErrorOf("1 Gi"), HasSubstr("white space is not allowed"));
-  EXPECT_THAT(ErrorOf("1Gi "), HasSubstr("white space is not allowed"));
-  EXPECT_THAT(ErrorOf("1e"), HasSubstr("the exponent 'e' is not a whole number"));
-  EXPECT_THAT(ErrorOf("1e1.5"), HasSubstr("the exponent 'e1.5'"));
-  EXPECT_THAT(ErrorOf("1e+-3"), HasSubstr("the exponent 'e+-3'"));
-  EXPECT_THAT(ErrorOf("1e99999999999999999999"), HasSubstr("the exponent"));
-  EXPECT_THAT(ErrorOf("0x10"), HasSubstr("unknown suffix 'x10'"));
-  EXPECT_THAT(ErrorOf("1kk"), HasSubstr("unknown suffix 'kk'"));
-  EXPECT_THAT(ErrorOf("1K"), HasSubstr("unknown suffix 'K'"));
-  EXPECT_THAT(ErrorOf("1GB"), HasSubstr("unknown suffix 'GB'"));
-  EXPECT_THAT(ErrorOf("1gi"), HasSubstr("unknown suffix 'gi'"));
-  EXPECT_THAT(ErrorOf("1mi"), HasSubstr("unknown suffix 'mi'"));
-  EXPECT_THAT(ErrorOf("1,5"), HasSubstr("unknown suffix ',5'"));
-  EXPECT_THAT(ErrorOf("1_000"), HasSubstr("unknown suffix '_000'"));
-  EXPECT_THAT(ErrorOf("inf"), HasSubstr("no digits"));
-  EXPECT_THAT(ErrorOf(" 1"), HasSubstr("no digits"));
-  EXPECT_THAT(ErrorOf(std::string_view("1\0", 2)), HasSubstr("unknown suffix '\\x00'"));
+  EXPECT_THAT(ErrorOfQuantity("1.5.2Gi"), HasSubstr("\"1.5.2Gi\": a second decimal point"));
+  EXPECT_THAT(ErrorOfQuantity(""), HasSubstr("\"\": it is empty"));
+  EXPECT_THAT(ErrorOfQuantity("Gi"), HasSubstr("\"Gi\": no digits"));
+  EXPECT_THAT(ErrorOfQuantity("."), HasSubstr("no digits"));
+  EXPECT_THAT(ErrorOfQuantity("-"), HasSubstr("no digits"));
+  EXPECT_THAT(ErrorOfQuantity("--1"), HasSubstr("\"--1\": no digits"));
+  EXPECT_THAT(ErrorOfQuantity("1 Gi"), HasSubstr("white space is not allowed"));
+  EXPECT_THAT(ErrorOfQuantity("1Gi "), HasSubstr("white space is not allowed"));
+  EXPECT_THAT(ErrorOfQuantity("1e"), HasSubstr("the exponent 'e' is not a whole number"));
+  EXPECT_THAT(ErrorOfQuantity("1e1.5"), HasSubstr("the exponent 'e1.5'"));
+  EXPECT_THAT(ErrorOfQuantity("1e+-3"), HasSubstr("the exponent 'e+-3'"));
+  EXPECT_THAT(ErrorOfQuantity("1e99999999999999999999"), HasSubstr("the exponent"));
+  EXPECT_THAT(ErrorOfQuantity("0x10"), HasSubstr("unknown suffix 'x10'"));
+  EXPECT_THAT(ErrorOfQuantity("1kk"), HasSubstr("unknown suffix 'kk'"));
+  EXPECT_THAT(ErrorOfQuantity("1K"), HasSubstr("unknown suffix 'K'"));
+  EXPECT_THAT(ErrorOfQuantity("1GB"), HasSubstr("unknown suffix 'GB'"));
+  EXPECT_THAT(ErrorOfQuantity("1gi"), HasSubstr("unknown suffix 'gi'"));
+  EXPECT_THAT(ErrorOfQuantity("1mi"), HasSubstr("unknown suffix 'mi'"));
+  EXPECT_THAT(ErrorOfQuantity("1,5"), HasSubstr("unknown suffix ',5'"));
+  EXPECT_THAT(ErrorOfQuantity("1_000"), HasSubstr("unknown suffix '_000'"));
+  EXPECT_THAT(ErrorOfQuantity("inf"), HasSubstr("no digits"));
+  EXPECT_THAT(ErrorOfQuantity(" 1"), HasSubstr("no digits"));
+  EXPECT_THAT(ErrorOfQuantity(std::string_view("1\0", 2)), HasSubstr("unknown suffix '\\x00'"));
 }
 
 TEST(QuantityTest, CanonicalTextReadsBackAsTheSameAmountAndText) {

@@ -9,6 +9,7 @@
 #include "cgroup/tree.h"
 #include "testing/fake_cgroups.h"
 #include "testing/fault_fs.h"
+#include "testing/fixtures.h"
 #include "testing/memory_fs.h"
 
 namespace berth::cgroup {
@@ -17,14 +18,13 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testkit::Cpus;
 using testkit::FakeCgroups;
 using testkit::MemoryFs;
 using Wanted = std::vector<std::pair<std::string, CpuSet>>;
 
-CpuSet Cpus(std::string_view text) { return *CpuSet::Parse(text); }
-
-struct Host {
-  explicit Host(bool v2, std::string cpus = "0-7") : kernel(fs, {.v2 = v2, .cpus = std::move(cpus)}) {
+struct PinnedHost {
+  explicit PinnedHost(bool v2, std::string cpus = "0-7") : kernel(fs, {.v2 = v2, .cpus = std::move(cpus)}) {
     auto opened = OpenTree(testkit::Share(fs), *DiscoverLayout(fs), "berth", {});
     BERTH_CHECK(opened.has_value());
     tree = *std::move(opened);
@@ -45,7 +45,7 @@ struct Host {
 
 class ApplyCpusTest : public ::testing::TestWithParam<bool> {
  protected:
-  Host host_{GetParam()};
+  PinnedHost host_{GetParam()};
 };
 INSTANTIATE_TEST_SUITE_P(Versions, ApplyCpusTest, ::testing::Bool(),
                          [](const auto& which) { return which.param ? "V2" : "V1"; });
@@ -130,7 +130,7 @@ TEST_P(ApplyCpusTest, ContainersThatEndedAreSkipped) {
 }
 
 TEST(ApplyCpusV1Test, LevelsAboveMayBeTooNarrowAfterACpuCameBack) {
-  Host host(false);
+  PinnedHost host(false);
   host.Add("kubepods/burstable/p/a", Cpus("0-3"));
   for (const char* level : {"kubepods/burstable/p", "kubepods/burstable", "kubepods"})
     ASSERT_TRUE(host.kernel.ForeignWrite("cpuset", "berth/" + std::string(level), "cpuset.cpus", "0-3"));
@@ -176,7 +176,7 @@ class Scenario {
 
 using State = std::map<std::string, CpuSet>;
 
-State Observe(Host& host, const Wanted& wanted) {
+State Observe(PinnedHost& host, const Wanted& wanted) {
   State out;
   for (const auto& [path, cpus] : wanted) out[path] = host.Now(path);
   return out;
@@ -207,7 +207,7 @@ TEST_P(ApplyCpusPropertyTest, RandomChangesNeverOverlapOnTheWayAndAlwaysArrive) 
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     const int cpus = 3 + static_cast<int>(random() % 6);
-    Host host(GetParam(), "0-" + std::to_string(cpus - 1));
+    PinnedHost host(GetParam(), "0-" + std::to_string(cpus - 1));
     Scenario scenario(random, cpus, 2 + static_cast<int>(random() % 4));
     for (const auto& [path, set] : scenario.Next()) ASSERT_TRUE(host.tree->Create(path));
     for (int step = 0; step < 8; ++step) {
@@ -236,7 +236,7 @@ TEST_P(ApplyCpusPropertyTest, RandomChangesNeverOverlapOnTheWayAndAlwaysArrive) 
 
 TEST_P(ApplyCpusPropertyTest, AFailedWriteLeavesNoNewOverlapAndARetryArrives) {
   for (int n = 0; n < 12; ++n) {
-    Host host(GetParam());
+    PinnedHost host(GetParam());
     const Wanted start = {{"kubepods/a", Cpus("0-7")}, {"kubepods/b", Cpus("0-7")}, {"kubepods/x", Cpus("0-7")}};
     const Wanted wanted = {{"kubepods/a", Cpus("0-3")}, {"kubepods/b", Cpus("0-3")}, {"kubepods/x", Cpus("4-7")}};
     for (const auto& [path, cpus] : start) host.Add(path, cpus);

@@ -38,7 +38,7 @@ std::string Described(const Sum& sum, QosClass qos, std::string_view resource) {
                      sum.amount.ToString());
 }
 
-void Note(Reasons* why, const char* value, std::string text) {
+void AddReason(Reasons* why, const char* value, std::string text) {
   if (why != nullptr) why->insert_or_assign(value, std::move(text));
 }
 
@@ -82,7 +82,7 @@ void SetQosReserved(const NodeShares& node, QosClass qos, const Ledger& ledger, 
     text += fmt::format(" - {} % of {}", percent, Described(burstable, QosClass::kBurstable, "memory"));
   }
   out.memory_max = Bytes{std::max<std::int64_t>(0, limit)};
-  Note(why, "memory_max", fmt::format("{} = {}", text, out.memory_max->v));
+  AddReason(why, "memory_max", fmt::format("{} = {}", text, out.memory_max->v));
 }
 
 CgroupValues ReservedValues(const ResourceList& reserved, bool compressible, bool memory_qos, Reasons& why) {
@@ -143,28 +143,28 @@ CgroupValues NodeValues(const NodeShares& node, const Ledger& ledger, Reasons* w
   CgroupValues out;
   const MilliCpu cpu{ForPods(node, "cpu").MilliValue()};
   out.shares = SharesOf(cpu);
-  Note(why, "shares", WhyForPods(node, "cpu") + "; " + ReasonForShares("for pods", cpu));
+  AddReason(why, "shares", WhyForPods(node, "cpu") + "; " + ReasonForShares("for pods", cpu));
   if (const Bytes memory{ForPods(node, "memory").Value()}; memory.v > 0) {
     out.memory_max = memory;
-    Note(why, "memory_max", WhyForPods(node, "memory"));
+    AddReason(why, "memory_max", WhyForPods(node, "memory"));
   }
   if (const std::int64_t pids = ForPods(node, "pid").Value(); pids > 0) {
     out.pids_max = pids;
-    Note(why, "pids_max", WhyForPods(node, "pid"));
+    AddReason(why, "pids_max", WhyForPods(node, "pid"));
   }
   ResourceList pages;
   for (const auto& [name, amount] : node.capacity)
     if (IsHugePages(name)) pages.insert_or_assign(name, ForPods(node, name));
   AddHugePages(pages, out.hugetlb.emplace());
-  Note(why, "hugetlb", "huge pages of the node");
+  AddReason(why, "hugetlb", "huge pages of the node");
   if (node.memory_qos) {
     Sum guaranteed = Requests(ledger, QosClass::kGuaranteed, "memory");
     const Sum burstable = Requests(ledger, QosClass::kBurstable, "memory");
     out.memory_min = Bytes{node.tiered_reservation ? (guaranteed.amount + burstable.amount).Value() : 0};
-    Note(why, "memory_min",
-         node.tiered_reservation ? Described(guaranteed, QosClass::kGuaranteed, "memory") + " + " +
-                                       Described(burstable, QosClass::kBurstable, "memory")
-                                 : "memoryReservationPolicy None");
+    AddReason(why, "memory_min",
+              node.tiered_reservation ? Described(guaranteed, QosClass::kGuaranteed, "memory") + " + " +
+                                            Described(burstable, QosClass::kBurstable, "memory")
+                                      : "memoryReservationPolicy None");
   }
   return out;
 }
@@ -174,19 +174,19 @@ CgroupValues TierValues(const NodeShares& node, QosClass qos, const Ledger& ledg
   const bool burstable = qos == QosClass::kBurstable;
   const Sum cpu = burstable ? Requests(ledger, qos, "cpu") : Sum();
   out.shares = SharesOf({cpu.amount.MilliValue()});
-  Note(why, "shares",
-       burstable ? Described(cpu, qos, "CPU") + "; " + ReasonForShares("in sum", {cpu.amount.MilliValue()})
-                 : ReasonForShares("CPU of BestEffort pods", {0}));
+  AddReason(why, "shares",
+            burstable ? Described(cpu, qos, "CPU") + "; " + ReasonForShares("in sum", {cpu.amount.MilliValue()})
+                      : ReasonForShares("CPU of BestEffort pods", {0}));
   if (burstable && node.memory_qos) {
     const Sum memory = Requests(ledger, qos, "memory");
     out.memory_low = Bytes{node.tiered_reservation ? memory.amount.Value() : 0};
-    Note(why, "memory_low",
-         node.tiered_reservation ? Described(memory, qos, "memory") : "memoryReservationPolicy None");
+    AddReason(why, "memory_low",
+              node.tiered_reservation ? Described(memory, qos, "memory") : "memoryReservationPolicy None");
   }
   SetQosReserved(node, qos, ledger, why, out);
   out.hugetlb.emplace();
   out.hugetlb_others = kUnlimitedHugePages;
-  Note(why, "hugetlb", "not limited per class");
+  AddReason(why, "hugetlb", "not limited per class");
   return out;
 }
 

@@ -18,7 +18,9 @@ bool IsCritical(const Pod& pod) {
   return is_static || pod.annotations.contains("kubernetes.io/config.mirror") || pod.priority >= kCriticalPriority;
 }
 
-std::int64_t MemoryOf(const ResourceList& list) { return std::max<std::int64_t>(AmountOf(list, "memory").Value(), 0); }
+std::int64_t MemoryFromZero(const ResourceList& list) {
+  return std::max<std::int64_t>(AmountOf(list, "memory").Value(), 0);
+}
 
 /// What the pod asks for beyond its containers, spread evenly over them.
 std::int64_t ShareOf(const Pod& pod) {
@@ -26,7 +28,7 @@ std::int64_t ShareOf(const Pod& pod) {
   Pod containers_only = pod;
   containers_only.resources.reset();
   containers_only.overhead.clear();
-  const std::int64_t rest = MemoryOf(pod.resources->requests) - MemoryOf(PodRequests(containers_only));
+  const std::int64_t rest = MemoryFromZero(pod.resources->requests) - MemoryFromZero(PodRequests(containers_only));
   const auto count = static_cast<std::int64_t>(pod.containers.size() + pod.init_containers.size());
   return count == 0 ? 0 : std::max<std::int64_t>(rest, 0) / count;
 }
@@ -48,11 +50,11 @@ int OomScoreAdj(const Pod& pod, const Container& container, Bytes capacity) {
   if (qos == QosClass::kBestEffort) return kFirstToGo;
 
   const std::int64_t share = ShareOf(pod);
-  std::int64_t score = Score(MemoryOf(container.resources.requests), share, capacity);
+  std::int64_t score = Score(MemoryFromZero(container.resources.requests), share, capacity);
   if (container.restartable_init && !pod.containers.empty()) {
     // A sidecar goes no sooner than the app container that asks for least.
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
-    for (const Container& app : pod.containers) least = std::min(least, MemoryOf(app.resources.requests));
+    for (const Container& app : pod.containers) least = std::min(least, MemoryFromZero(app.resources.requests));
     score = std::min(score, Score(least, share, capacity));
   }
   return static_cast<int>(std::clamp<std::int64_t>(score, 1000 + kProtected, kFirstToGo - 1));

@@ -7,6 +7,7 @@
 #include "cgroup/tree.h"
 #include "testing/fake_cgroups.h"
 #include "testing/fault_fs.h"
+#include "testing/fixtures.h"
 #include "testing/memory_fs.h"
 
 namespace berth::cgroup {
@@ -16,13 +17,12 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using testkit::Cpus;
 using testkit::FakeCgroups;
 using testkit::MemoryFs;
 
-CpuSet Cpus(std::string_view text) { return *CpuSet::Parse(text); }
-
-struct Host {
-  explicit Host(FakeCgroups::Options options) : kernel(fs, std::move(options)) {
+struct PartitionedHost {
+  explicit PartitionedHost(FakeCgroups::Options options) : kernel(fs, std::move(options)) {
     auto opened =
         OpenTree(testkit::Share(fs), *DiscoverLayout(fs), "root",
                  {.kill = [](const auto&, const auto&) { return Result<void>(); }, .wait = [](os::Millis) {}});
@@ -56,7 +56,7 @@ struct Host {
 };
 
 TEST(PartitionsTest, LevelsListWhatThePartitionsBelowNeedAndNoMore) {
-  Host host({.v2 = true, .cpus = "0-7", .partitions = true});
+  PartitionedHost host({.v2 = true, .cpus = "0-7", .partitions = true});
   host.Want("kubepods/poda/x", "2-3");
   host.Want("kubepods/podb/z", "5");
   EXPECT_THAT(host.Settle().changed, ElementsAre("kubepods/poda/x", "kubepods/podb/z"));
@@ -81,7 +81,7 @@ TEST(PartitionsTest, LevelsListWhatThePartitionsBelowNeedAndNoMore) {
 }
 
 TEST(PartitionsTest, WhatSomebodyElseEndedIsMadeAgainAndTold) {
-  Host host({.v2 = true, .cpus = "0-7", .partitions = true});
+  PartitionedHost host({.v2 = true, .cpus = "0-7", .partitions = true});
   host.Want("kubepods/poda/x", "2-3");
   host.Settle();
   ASSERT_TRUE(host.kernel.ForeignWrite("cpuset", "root/kubepods/poda/x", "cpuset.cpus.partition", "member"));
@@ -94,7 +94,7 @@ TEST(PartitionsTest, WhatSomebodyElseEndedIsMadeAgainAndTold) {
 }
 
 TEST(PartitionsTest, OneThatTheKernelRefusesStaysAMemberAndTheOthersAreMade) {
-  Host host({.v2 = true, .cpus = "0-7", .partitions = true});
+  PartitionedHost host({.v2 = true, .cpus = "0-7", .partitions = true});
   host.Want("kubepods/poda/x", "2-3");
   host.Want("kubepods/podb/z", "");  // the kernel makes no partition without CPUs
   const PartitionOutcome outcome = host.Settle();
@@ -105,7 +105,7 @@ TEST(PartitionsTest, OneThatTheKernelRefusesStaysAMemberAndTheOthersAreMade) {
 }
 
 TEST(PartitionsTest, GoneContainersAreNoError) {
-  Host host({.v2 = true, .cpus = "0-7", .partitions = true});
+  PartitionedHost host({.v2 = true, .cpus = "0-7", .partitions = true});
   host.Want("kubepods/podc/gone", "2");
   const PartitionOutcome outcome = host.Settle();
   EXPECT_THAT(outcome.changed, IsEmpty());
@@ -113,8 +113,8 @@ TEST(PartitionsTest, GoneContainersAreNoError) {
 }
 
 TEST(PartitionsTest, SaysWhatAKernelLacks) {
-  EXPECT_EQ("", *WhyNoPartitions(*Host({.v2 = true, .partitions = true}).tree, "kubepods"));
-  EXPECT_THAT(*WhyNoPartitions(*Host({.v2 = false}).tree, "kubepods"), HasSubstr("needs cgroup v2"));
+  EXPECT_EQ("", *WhyNoPartitions(*PartitionedHost({.v2 = true, .partitions = true}).tree, "kubepods"));
+  EXPECT_THAT(*WhyNoPartitions(*PartitionedHost({.v2 = false}).tree, "kubepods"), HasSubstr("needs cgroup v2"));
 }
 
 }  // namespace

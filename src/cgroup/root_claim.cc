@@ -10,7 +10,7 @@
 namespace berth::cgroup {
 namespace {
 
-constexpr os::Millis kPatience{2'000};
+constexpr os::Millis kClaimPatience{2'000};
 
 bool IsGroup(const std::string& dir) { return ::access((dir + "/cgroup.procs").c_str(), F_OK) == 0; }
 bool IsThere(const std::string& dir) { return ::access(dir.c_str(), F_OK) == 0; }
@@ -29,7 +29,7 @@ Result<void> RootClaim::Take(const Layout& layout, const Names& names) {
   const std::string own = layout.controllers.front().mount + names.root() + (pods.empty() ? "" : "/" + pods);
   for (const std::string& dir : WayTo(own)) {
     if (held_.contains(dir) || !IsThere(dir)) continue;
-    auto lock = os::LockFile::TakeDirectory(dir, dir == own ? os::Hold::kAlone : os::Hold::kTogether, kPatience);
+    auto lock = os::LockFile::TakeDirectory(dir, dir == own ? os::Hold::kAlone : os::Hold::kTogether, kClaimPatience);
     if (!lock) {
       if (lock.error().code == Code::kInUse)
         lock.error().message += dir == own ? ": another berthd uses this cgroup root, or one inside it"

@@ -22,7 +22,7 @@ constexpr os::Millis kFirstLook{5};  // at a scope on its way out; twice as long
 /// Files that systemd writes its own values to whenever it is told anything about the unit, and that can hold another:
 /// quotas that are no whole percents, and what has no property.
 constexpr std::array<std::string_view, 2> kRewritten = {"cpu.max", "memory.oom.group"};
-constexpr os::Millis kPatience{2'000};  // for a scope of the same name to go
+constexpr os::Millis kScopePatience{2'000};  // for a scope of the same name to go
 
 /// The host's tree, with systemd told first.
 class SystemdTree final : public Tree {
@@ -217,7 +217,7 @@ Result<void> SystemdTree::Enter(const std::string& full, Entering& entering) {
     const auto inside = asker_.Attach(unit, pid);
     if (inside || inside.error().code == Code::kBusy) return inside;
     const bool refused = !MayBeDone(inside.error().code) && inside.error().code != Code::kUnreachable;
-    if (!refused || entering.waited >= kPatience)
+    if (!refused || entering.waited >= kScopePatience)
       return Wrap(inside.error(), "make scope " + unit + ", of which there is one already");
     entering.is_there = false;
     entering.waited += entering.next;

@@ -29,8 +29,8 @@ using ::testing::IsEmpty;
 using testkit::FakeCgroups;
 using testkit::MemoryFs;
 
-constexpr std::string_view kPod = "kubepods.slice/kubepods-podu1.slice";
-constexpr std::string_view kContainer = "kubepods.slice/kubepods-podu1.slice/berth-u1-web.scope";
+constexpr std::string_view kPodSlice = "kubepods.slice/kubepods-podu1.slice";
+constexpr std::string_view kContainerScope = "kubepods.slice/kubepods-podu1.slice/berth-u1-web.scope";
 
 class SystemdTreeTest : public ::testing::Test {
  protected:
@@ -61,48 +61,48 @@ CgroupValues SomeValues() {
 }
 
 TEST_F(SystemdTreeTest, MakesSlicesFromTheTopAndAScopeAroundAProcess) {
-  ASSERT_TRUE(tree_->Create(kContainer));
+  ASSERT_TRUE(tree_->Create(kContainerScope));
   EXPECT_THAT(TakeCalls(), ElementsAre("new kubepods.slice", "new kubepods-podu1.slice", "new berth-u1-web.scope"));
-  EXPECT_EQ(1U, tree_->Pids(kContainer)->size());
+  EXPECT_EQ(1U, tree_->Pids(kContainerScope)->size());
 }
 
 TEST_F(SystemdTreeTest, WhatIsThereIsNotAskedForAgain) {
-  ASSERT_TRUE(tree_->Create(kContainer));
+  ASSERT_TRUE(tree_->Create(kContainerScope));
   TakeCalls();
-  ASSERT_TRUE(tree_->Create(kPod));
-  ASSERT_TRUE(tree_->Create(kContainer));
+  ASSERT_TRUE(tree_->Create(kPodSlice));
+  ASSERT_TRUE(tree_->Create(kContainerScope));
   EXPECT_THAT(TakeCalls(), IsEmpty());
 }
 
 TEST_F(SystemdTreeTest, TellsAllValuesAtOnceAndNothingWhenNothingDiffers) {
-  ASSERT_TRUE(tree_->Create(kContainer));
+  ASSERT_TRUE(tree_->Create(kContainerScope));
   TakeCalls();
-  const auto first = tree_->Write(kContainer, SomeValues());
+  const auto first = tree_->Write(kContainerScope, SomeValues());
   ASSERT_TRUE(first) << first.error().message;
   EXPECT_EQ(1, *first);
   EXPECT_THAT(TakeCalls(), ElementsAre("set berth-u1-web.scope MemoryMax CPUWeight AllowedCPUs"));
-  EXPECT_EQ("1-2", Value(kContainer, "cpuset.cpus"));
-  EXPECT_EQ(0, tree_->Write(kContainer, SomeValues()).value_or(-1));
+  EXPECT_EQ("1-2", Value(kContainerScope, "cpuset.cpus"));
+  EXPECT_EQ(0, tree_->Write(kContainerScope, SomeValues()).value_or(-1));
   EXPECT_THAT(TakeCalls(), IsEmpty());
 }
 
 TEST_F(SystemdTreeTest, AForeignWriteIsPutBackThroughSystemd) {
-  ASSERT_TRUE(tree_->Create(kContainer));
-  ASSERT_TRUE(tree_->Write(kContainer, SomeValues()));
+  ASSERT_TRUE(tree_->Create(kContainerScope));
+  ASSERT_TRUE(tree_->Write(kContainerScope, SomeValues()));
   TakeCalls();
-  ASSERT_TRUE(world_.kernel.ForeignWrite("cpu", kContainer, "cpu.weight", "7"));
-  EXPECT_EQ(1, tree_->Write(kContainer, SomeValues()).value_or(-1));
+  ASSERT_TRUE(world_.kernel.ForeignWrite("cpu", kContainerScope, "cpu.weight", "7"));
+  EXPECT_EQ(1, tree_->Write(kContainerScope, SomeValues()).value_or(-1));
   EXPECT_THAT(TakeCalls(), ElementsAre("set berth-u1-web.scope CPUWeight"));
-  EXPECT_EQ("59", Value(kContainer, "cpu.weight"));
+  EXPECT_EQ("59", Value(kContainerScope, "cpu.weight"));
 }
 
 TEST_F(SystemdTreeTest, AQuotaThatSystemdRoundsIsExactInTheKernel) {
-  ASSERT_TRUE(tree_->Create(kContainer));
+  ASSERT_TRUE(tree_->Create(kContainerScope));
   CgroupValues values;
   values.cpu_max = CpuMax{.quota = microseconds(1'500), .period = microseconds(100'000)};
-  EXPECT_EQ(2, tree_->Write(kContainer, values).value_or(-1)) << "told, and written";
-  EXPECT_EQ("1500 100000", Value(kContainer, "cpu.max"));
-  EXPECT_EQ(0, tree_->Write(kContainer, values).value_or(-1));
+  EXPECT_EQ(2, tree_->Write(kContainerScope, values).value_or(-1)) << "told, and written";
+  EXPECT_EQ("1500 100000", Value(kContainerScope, "cpu.max"));
+  EXPECT_EQ(0, tree_->Write(kContainerScope, values).value_or(-1));
 }
 
 TEST_F(SystemdTreeTest, AScopeThatIsOnItsWayOutIsWaitedFor) {
@@ -115,38 +115,38 @@ TEST_F(SystemdTreeTest, AScopeThatIsOnItsWayOutIsWaitedFor) {
 }
 
 TEST_F(SystemdTreeTest, AScopeThatIsThereIsEntered) {
-  ASSERT_TRUE(tree_->Create(kContainer));
-  tree_->LetGo(kContainer);
+  ASSERT_TRUE(tree_->Create(kContainerScope));
+  tree_->LetGo(kContainerScope);
   TakeCalls();
-  ASSERT_TRUE(tree_->Create(kContainer));
+  ASSERT_TRUE(tree_->Create(kContainerScope));
   EXPECT_THAT(TakeCalls(), ElementsAre("new berth-u1-web.scope", "attach berth-u1-web.scope"));
 }
 
 TEST_F(SystemdTreeTest, ADirectoryWithoutAUnitIsWrittenToAllTheSame) {
-  ASSERT_TRUE(tree_->Create(kContainer));
+  ASSERT_TRUE(tree_->Create(kContainerScope));
   world_.units.erase("berth-u1-web.scope");
-  EXPECT_TRUE(tree_->Write(kContainer, SomeValues()));
-  EXPECT_EQ("1-2", Value(kContainer, "cpuset.cpus"));
+  EXPECT_TRUE(tree_->Write(kContainerScope, SomeValues()));
+  EXPECT_EQ("1-2", Value(kContainerScope, "cpuset.cpus"));
 }
 
 TEST_F(SystemdTreeTest, EachCallFailingLeavesTheKernelAsItWasAndARepetitionCompletes) {
   for (int at = 0; at < 4; ++at) {
     world_.fail_at = at;
-    auto made = tree_->Create(kContainer);
+    auto made = tree_->Create(kContainerScope);
     if (made) {
       EXPECT_EQ(3, at);
-      const auto written = tree_->Write(kContainer, SomeValues());
+      const auto written = tree_->Write(kContainerScope, SomeValues());
       ASSERT_FALSE(written);
       made = std::unexpected(written.error());
-      EXPECT_EQ("", Value(kContainer, "cpuset.cpus")) << "systemd knows first, or nobody does";
+      EXPECT_EQ("", Value(kContainerScope, "cpuset.cpus")) << "systemd knows first, or nobody does";
     }
     EXPECT_EQ(Code::kTimeout, made.error().code);
     EXPECT_EQ(ETIMEDOUT, made.error().sys);
     EXPECT_THAT(made.error().message, HasSubstr("did not answer"));
     world_.fail_at = -1;
-    ASSERT_TRUE(tree_->Create(kContainer));
-    ASSERT_TRUE(tree_->Write(kContainer, SomeValues()));
-    const auto pids = tree_->Pids(kContainer);
+    ASSERT_TRUE(tree_->Create(kContainerScope));
+    ASSERT_TRUE(tree_->Write(kContainerScope, SomeValues()));
+    const auto pids = tree_->Pids(kContainerScope);
     for (const int pid : *pids) world_.kernel.EndProcess(pid);
     const auto removed = tree_->Remove("kubepods.slice");
     ASSERT_TRUE(removed) << removed.error().message;
@@ -156,16 +156,16 @@ TEST_F(SystemdTreeTest, EachCallFailingLeavesTheKernelAsItWasAndARepetitionCompl
 }
 
 TEST_F(SystemdTreeTest, RemovingStopsTheUnitOnceAndNothingWithProcessesInIt) {
-  ASSERT_TRUE(tree_->Create(kContainer));
-  const int pid = tree_->Pids(kContainer)->front();
+  ASSERT_TRUE(tree_->Create(kContainerScope));
+  const int pid = tree_->Pids(kContainerScope)->front();
   TakeCalls();
-  ASSERT_FALSE(tree_->Remove(kPod)) << "the kernel still lists a process";
+  ASSERT_FALSE(tree_->Remove(kPodSlice)) << "the kernel still lists a process";
   EXPECT_THAT(TakeCalls(), IsEmpty());
   world_.kernel.EndProcess(pid);
-  ASSERT_TRUE(tree_->Remove(kPod));
+  ASSERT_TRUE(tree_->Remove(kPodSlice));
   EXPECT_THAT(TakeCalls(), ElementsAre("stop kubepods-podu1.slice"));
   EXPECT_THAT(*tree_->Children("kubepods.slice"), IsEmpty());
-  ASSERT_TRUE(tree_->Remove(kPod)) << "gone already";
+  ASSERT_TRUE(tree_->Remove(kPodSlice)) << "gone already";
   EXPECT_THAT(TakeCalls(), IsEmpty());
 }
 
@@ -196,7 +196,7 @@ class SystemdBehindTest : public SystemdTreeTest {
   }
 
   void EndProcesses() {
-    const auto pids = tree_->Pids(kContainer);
+    const auto pids = tree_->Pids(kContainerScope);
     ASSERT_TRUE(pids);
     for (const int pid : *pids) world_.kernel.EndProcess(pid);
   }
@@ -207,33 +207,33 @@ class SystemdBehindTest : public SystemdTreeTest {
 };
 
 TEST_F(SystemdBehindTest, ACallIsRepeatedUntilEverythingWasAskedOnce) {
-  ASSERT_TRUE(Until([&] { return tree_->Create(kContainer); }));
+  ASSERT_TRUE(Until([&] { return tree_->Create(kContainerScope); }));
   EXPECT_THAT(TakeCalls(), ElementsAre("new kubepods.slice", "new kubepods-podu1.slice", "new berth-u1-web.scope"));
-  EXPECT_EQ(1U, tree_->Pids(kContainer)->size());
+  EXPECT_EQ(1U, tree_->Pids(kContainerScope)->size());
   EXPECT_EQ(3, answers_);
-  ASSERT_TRUE(Until([&] { return tree_->Write(kContainer, SomeValues()); }));
+  ASSERT_TRUE(Until([&] { return tree_->Write(kContainerScope, SomeValues()); }));
   EXPECT_THAT(TakeCalls(), ElementsAre("set berth-u1-web.scope MemoryMax CPUWeight AllowedCPUs"));
-  EXPECT_EQ("1-2", Value(kContainer, "cpuset.cpus"));
-  EXPECT_EQ(0, tree_->Write(kContainer, SomeValues()).value_or(-1));
+  EXPECT_EQ("1-2", Value(kContainerScope, "cpuset.cpus"));
+  EXPECT_EQ(0, tree_->Write(kContainerScope, SomeValues()).value_or(-1));
   EndProcesses();
-  ASSERT_TRUE(Until([&] { return tree_->Remove(kPod); }));
+  ASSERT_TRUE(Until([&] { return tree_->Remove(kPodSlice); }));
   EXPECT_THAT(TakeCalls(), ElementsAre("stop kubepods-podu1.slice"));
 }
 
 TEST_F(SystemdBehindTest, AQuotaThatSystemdRoundsComesToAnEnd) {
-  ASSERT_TRUE(Until([&] { return tree_->Create(kContainer); }));
+  ASSERT_TRUE(Until([&] { return tree_->Create(kContainerScope); }));
   CgroupValues values = SomeValues();
   values.cpu_max = CpuMax{.quota = microseconds(1'500), .period = microseconds(100'000)};
-  ASSERT_TRUE(Until([&] { return tree_->Write(kContainer, values); }));
-  EXPECT_EQ("1500 100000", Value(kContainer, "cpu.max"));
-  EXPECT_EQ("59", Value(kContainer, "cpu.weight"));
+  ASSERT_TRUE(Until([&] { return tree_->Write(kContainerScope, values); }));
+  EXPECT_EQ("1500 100000", Value(kContainerScope, "cpu.max"));
+  EXPECT_EQ("59", Value(kContainerScope, "cpu.weight"));
 }
 
 TEST_F(SystemdBehindTest, AScopeThatIsThereOrOnItsWayOutIsEntered) {
-  ASSERT_TRUE(Until([&] { return tree_->Create(kContainer); }));
-  tree_->LetGo(kContainer);
+  ASSERT_TRUE(Until([&] { return tree_->Create(kContainerScope); }));
+  tree_->LetGo(kContainerScope);
   TakeCalls();
-  ASSERT_TRUE(Until([&] { return tree_->Create(kContainer); }));
+  ASSERT_TRUE(Until([&] { return tree_->Create(kContainerScope); }));
   EXPECT_THAT(TakeCalls(), ElementsAre("new berth-u1-web.scope", "attach berth-u1-web.scope"));
   world_.dying = 2;
   const auto made = Until([&] { return tree_->Create("berth.scope"); });
@@ -254,11 +254,11 @@ TEST_F(SystemdBehindTest, ASliceSystemdKnowsWithoutAGroupIsStartedAndThenStopped
 TEST_F(SystemdBehindTest, AnErrorIsToldAndARepetitionAsksAgain) {
   for (int at = 0; at < 3; ++at) {
     world_.fail_at = at;
-    auto made = Until([&] { return tree_->Create(kContainer); });
+    auto made = Until([&] { return tree_->Create(kContainerScope); });
     ASSERT_FALSE(made) << at;
     EXPECT_EQ(Code::kTimeout, made.error().code);
     world_.fail_at = -1;
-    made = Until([&] { return tree_->Create(kContainer); });
+    made = Until([&] { return tree_->Create(kContainerScope); });
     ASSERT_TRUE(made) << made.error().message;
     EndProcesses();
     ASSERT_TRUE(Until([&] { return tree_->Remove("kubepods.slice"); }));
@@ -267,38 +267,38 @@ TEST_F(SystemdBehindTest, AnErrorIsToldAndARepetitionAsksAgain) {
 }
 
 TEST_F(SystemdBehindTest, AnotherValueTakesThePlaceOfWhatWasAskedBefore) {
-  ASSERT_TRUE(Until([&] { return tree_->Create(kContainer); }));
+  ASSERT_TRUE(Until([&] { return tree_->Create(kContainerScope); }));
   CgroupValues first;
   first.weight = 150;
   CgroupValues second;
   second.weight = 200;
-  const auto asked = tree_->Write(kContainer, first);
+  const auto asked = tree_->Write(kContainerScope, first);
   ASSERT_FALSE(asked);
   EXPECT_EQ(Code::kBusy, asked.error().code);
-  ASSERT_TRUE(Until([&] { return tree_->Write(kContainer, second); }));
-  EXPECT_EQ("200", Value(kContainer, "cpu.weight"));
+  ASSERT_TRUE(Until([&] { return tree_->Write(kContainerScope, second); }));
+  EXPECT_EQ("200", Value(kContainerScope, "cpu.weight"));
   executor_.RunAll();
-  EXPECT_EQ("200", Value(kContainer, "cpu.weight"));
+  EXPECT_EQ("200", Value(kContainerScope, "cpu.weight"));
 }
 
 TEST_F(SystemdBehindTest, NobodyReadsCpusThatAreJustBeingChanged) {
-  ASSERT_TRUE(Until([&] { return tree_->Create(kContainer); }));
-  ASSERT_FALSE(tree_->Write(kContainer, SomeValues()));
+  ASSERT_TRUE(Until([&] { return tree_->Create(kContainerScope); }));
+  ASSERT_FALSE(tree_->Write(kContainerScope, SomeValues()));
   CgroupValues other;
   other.weight = 70;
-  ASSERT_FALSE(tree_->Write(kContainer, other)) << "takes the place of the first, which is asked all the same";
-  const auto cpus = tree_->ReadCpus(kContainer);
+  ASSERT_FALSE(tree_->Write(kContainerScope, other)) << "takes the place of the first, which is asked all the same";
+  const auto cpus = tree_->ReadCpus(kContainerScope);
   ASSERT_FALSE(cpus) << "they are the old ones, and will not be for long";
   EXPECT_EQ(Code::kBusy, cpus.error().code);
-  EXPECT_FALSE(tree_->ReadCpuset(kContainer));
-  EXPECT_TRUE(tree_->ReadCpus(kPod));
+  EXPECT_FALSE(tree_->ReadCpuset(kContainerScope));
+  EXPECT_TRUE(tree_->ReadCpus(kPodSlice));
   executor_.RunAll();
-  EXPECT_EQ("1-2", FormatIds(tree_->ReadCpus(kContainer).value_or(CpuSet())));
+  EXPECT_EQ("1-2", FormatIds(tree_->ReadCpus(kContainerScope).value_or(CpuSet())));
 }
 
 TEST_F(SystemdBehindTest, LeftItWaitsItselfAgain) {
   tree_->WaitHere();
-  ASSERT_TRUE(tree_->Create(kContainer));
+  ASSERT_TRUE(tree_->Create(kContainerScope));
   EXPECT_THAT(TakeCalls(), ElementsAre("new kubepods.slice", "new kubepods-podu1.slice", "new berth-u1-web.scope"));
 }
 

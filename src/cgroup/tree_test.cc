@@ -8,6 +8,7 @@
 
 #include "testing/fake_cgroups.h"
 #include "testing/fault_fs.h"
+#include "testing/fixtures.h"
 #include "testing/memory_fs.h"
 
 namespace berth::cgroup {
@@ -17,6 +18,7 @@ using std::chrono::microseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testkit::Cpus;
 using testkit::FakeCgroups;
 using testkit::FaultFs;
 using testkit::FsWrapper;
@@ -25,7 +27,6 @@ using testkit::MemoryFs;
 constexpr std::string_view kPod = "kubepods/burstable/podu1";
 constexpr std::string_view kContainer = "kubepods/burstable/podu1/web";
 
-CpuSet Cpus(std::string_view text) { return *CpuSet::Parse(text); }
 NodeSet Nodes(std::string_view text) { return *NodeSet::Parse(text); }
 
 CgroupValues CpusOnly(std::string_view text) {

@@ -5,14 +5,12 @@
 
 #include "cgroup/control_files.h"
 #include "cgroup/hierarchy.h"
+#include "cgroup/values.h"
 
 namespace berth::cgroup {
 namespace {
 
 using std::chrono::microseconds;
-
-constexpr std::int64_t kMinShares = 2;
-constexpr std::int64_t kMaxShares = 262'144;
 
 /// -1 (no limit) as the largest amount, to compare limits.
 std::int64_t Height(Bytes limit) { return limit.v < 0 ? std::numeric_limits<std::int64_t>::max() : limit.v; }

@@ -15,8 +15,6 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr std::int64_t kMinShares = 2;
-constexpr std::int64_t kMaxShares = 262'144;
 constexpr std::int64_t kSharesPerCpu = 1024;
 constexpr std::int64_t kMilliPerCpu = 1000;
 constexpr std::int64_t kMinQuotaUs = 1000;

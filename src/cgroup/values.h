@@ -17,7 +17,11 @@
 
 namespace berth::cgroup {
 
-/// 2 .. 262144.
+/// What the kernel takes as cpu.shares.
+inline constexpr std::int64_t kMinShares = 2;
+inline constexpr std::int64_t kMaxShares = 262'144;
+
+/// kMinShares .. kMaxShares.
 std::uint64_t SharesOf(MilliCpu request);
 /// cpu.weight of a container: the runtimes' current formula (1024 shares -> 100). 0 shares: 0.
 std::uint64_t WeightOfShares(std::uint64_t shares);

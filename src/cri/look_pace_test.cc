@@ -7,14 +7,14 @@
 namespace berth::cri {
 namespace {
 
-const os::MonoTime kStart = os::MonoTime(std::chrono::hours(1));
+const os::MonoTime kPaceStart = os::MonoTime(std::chrono::hours(1));
 constexpr os::Millis kUsual{1'000};
 
 /// Looks that take no time, over `time`; `hear` is called before each millisecond.
 template <class Hear>
 std::vector<os::MonoTime> LooksIn(LookPace& pace, os::Millis time, bool answers, Hear hear) {
   std::vector<os::MonoTime> out;
-  for (os::MonoTime now = kStart; now < kStart + time; now += os::Millis(1)) {
+  for (os::MonoTime now = kPaceStart; now < kPaceStart + time; now += os::Millis(1)) {
     hear(now);
     if (now < pace.next()) continue;
     pace.Begin();
@@ -32,7 +32,7 @@ TEST(LookPaceTest, LooksOnceASecondWhenNothingGoesOn) {
 TEST(LookPaceTest, LooksOftenForAWhileWhenSomethingIsExpected) {
   LookPace pace(kUsual);
   const auto looks = LooksIn(pace, os::Millis(10'000), true, [&](os::MonoTime now) {
-    if (now == kStart) pace.Expect(now);
+    if (now == kPaceStart) pace.Expect(now);
   });
   EXPECT_EQ(os::Millis(200), looks[1] - looks[0]);
   EXPECT_EQ(15U + 7U, looks.size());
@@ -40,12 +40,12 @@ TEST(LookPaceTest, LooksOftenForAWhileWhenSomethingIsExpected) {
 
 TEST(LookPaceTest, LooksAtOnceWhenItHearsOfAChange) {
   LookPace pace(kUsual);
-  pace.Answered(kStart);
+  pace.Answered(kPaceStart);
   pace.Hear();
-  EXPECT_LE(pace.next(), kStart + os::Millis(50));
+  EXPECT_LE(pace.next(), kPaceStart + os::Millis(50));
   pace.Begin();
-  pace.Answered(kStart + os::Millis(50));
-  EXPECT_EQ(kStart + os::Millis(50) + kUsual, pace.next());
+  pace.Answered(kPaceStart + os::Millis(50));
+  EXPECT_EQ(kPaceStart + os::Millis(50) + kUsual, pace.next());
 }
 
 TEST(LookPaceTest, MakesNoCrowdOfLooksOfACrowdOfWords) {
@@ -64,7 +64,7 @@ TEST(LookPaceTest, BacksOffWhileThereIsNoAnswerWhateverItHears) {
   for (std::size_t i = 2; i < looks.size(); ++i) EXPECT_GE(looks[i] - looks[i - 1], looks[i - 1] - looks[i - 2]) << i;
   EXPECT_LE(looks.size(), 13U);
   EXPECT_TRUE(pace.failing());
-  pace.Answered(kStart);
+  pace.Answered(kPaceStart);
   EXPECT_FALSE(pace.failing());
 }
 

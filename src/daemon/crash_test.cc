@@ -257,7 +257,7 @@ class Life {
   std::string why_;
 };
 
-Pod Pinned(const std::string& uid, const std::string& cpus) {
+Pod SmallPinned(const std::string& uid, const std::string& cpus) {
   return engine::testing::MakePod(uid, {engine::testing::MakeContainer("app", {{"cpu", cpus}, {"memory", "1Mi"}})});
 }
 
@@ -277,8 +277,8 @@ struct Step {
 };
 std::vector<Step> Day() {
   const Pod s = Shared();
-  const Pod a = Pinned("a", "2");
-  const Pod b = Pinned("b", "1");
+  const Pod a = SmallPinned("a", "2");
+  const Pod b = SmallPinned("b", "1");
   return {{"admit shared", {s}}, {"admit two CPUs", {s, a}}, {"admit one CPU", {s, b, a}},
           {"release", {s, b}},   {"repair", {s, b}, true},   {"release all", {}}};
 }

@@ -13,8 +13,6 @@ namespace berth::daemon {
 namespace {
 
 using engine::testing::Cpus;
-using engine::testing::MakeContainer;
-using engine::testing::MakePod;
 
 engine::Node SixteenCpus(bool pin_memory) {
   engine::testing::Shape shape{.sockets = 1, .nodes_per_socket = 2, .cores_per_node = 4, .threads = 2};
@@ -27,15 +25,8 @@ engine::Node SixteenCpus(bool pin_memory) {
   return *node;
 }
 
-source::Snapshot Wanting(const std::vector<Pod>& pods) {
-  source::Snapshot out;
-  out.ready = true;
-  out.pods = pods;
-  return out;
-}
-
 Pod Pinned(const std::string& uid, const std::string& cpus) {
-  return MakePod(uid, {MakeContainer("app", {{"cpu", cpus}, {"memory", "1Gi"}})});
+  return engine::testing::MakePod(uid, {engine::testing::MakeContainer("app", {{"cpu", cpus}, {"memory", "1Gi"}})});
 }
 
 Pod Shared(const std::string& uid) {

@@ -65,13 +65,6 @@ Places WhereTheyRun(FakeNode& world) {
   return out;
 }
 
-source::Snapshot Wanting(const std::vector<Pod>& pods) {
-  source::Snapshot out;
-  out.ready = true;
-  out.pods = pods;
-  return out;
-}
-
 TEST(RestartTest, RandomLedgersComeBackAndNobodyMoves) {
   const int wanted = PropertySteps(1000);
   int ledgers = 0;

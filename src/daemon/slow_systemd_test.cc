@@ -22,7 +22,7 @@ namespace {
 
 constexpr os::Millis kLate{100};
 constexpr os::Millis kLongestAway{50};
-constexpr int kPods = 3;
+constexpr int kSlowPods = 3;
 
 std::chrono::nanoseconds TimeOfThisThread() {
   timespec now{};
@@ -55,7 +55,7 @@ struct SlowSystemdTest : testing::Test {
   bool AllRun() const {
     return std::ranges::count_if(manager.pods(), [](const auto& pod) {
              return pod.second.lifecycle && pod.second.lifecycle->phase() == PodPhase::kRunning;
-           }) == kPods;
+           }) == kSlowPods;
   }
 
   testkit::TempDir folder;
@@ -96,13 +96,13 @@ TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
     if (AllRun()) loop->Stop();
   });
   std::vector<Pod> pods;
-  for (int i = 0; i + 1 < kPods; ++i) pods.push_back(MakePod("p" + std::to_string(i), "100m", QosClass::kBurstable));
+  for (int i = 0; i + 1 < kSlowPods; ++i) pods.push_back(MakePod("p" + std::to_string(i), "100m", QosClass::kBurstable));
   pods.push_back(MakePod("own", "1", QosClass::kGuaranteed));
   const int before = peer.calls();
   loop->At(os::SystemClock().Now(), "manifests", [&](os::MonoTime now) { manager.OnSnapshot(Wanting(pods), now); });
   ASSERT_TRUE(loop->Run());
 
-  EXPECT_GE(peer.calls() - before, 3 * kPods) << "systemd was to be asked for each of them";
+  EXPECT_GE(peer.calls() - before, 3 * kSlowPods) << "systemd was to be asked for each of them";
   const loop::AwayFigures figures = loop->figures();
   EXPECT_LT(figures.longest.time, kLate) << figures.longest.what << " waited for systemd";
   EXPECT_LT(busy, kLongestAway) << "this long the loop was at work in one turn";

@@ -8,7 +8,7 @@
 namespace berth::guard {
 namespace {
 
-constexpr os::Millis kPeriod{10'000};
+constexpr os::Millis kLookPeriod{10'000};
 constexpr os::Millis kWhileOneGoes{1'000};
 constexpr std::string_view kEvicted = "Evicted";
 
@@ -33,7 +33,7 @@ std::string Pressure::WhyNotAdmit(const Pod& pod) const {
 
 void Pressure::Check(os::MonoTime now) {
   if (!eviction_ || now < next_) return;
-  next_ = now + kPeriod;
+  next_ = now + kLookPeriod;
   std::vector<const Pod*> candidates;
   bool going = false;
   for (const auto& [uid, managed] : parts_.pods) {

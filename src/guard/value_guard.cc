@@ -5,7 +5,7 @@
 namespace berth::guard {
 namespace {
 
-constexpr os::Millis kPeriod{60'000};  // less often than CPUs and memory nodes
+constexpr os::Millis kRepairPeriod{60'000};  // less often than CPUs and memory nodes
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void ValueGuard::RepairRetold() {
 
 void ValueGuard::Repair(os::MonoTime now) {
   if (now < next_repair_) return;
-  next_repair_ = now + kPeriod;
+  next_repair_ = now + kRepairPeriod;
   RepairOnly({});
 }
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -38,14 +37,8 @@ TEST_P(CapturedTest, ComesBackFromMachineInfo) {
   EXPECT_EQ(machine->reported_cpus, again->reported_cpus);
 }
 
-std::string TestName(const testing::TestParamInfo<std::string>& info) {
-  std::string name = TreeName(info.param);
-  std::ranges::replace_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  return name;
-}
-
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(CapturedTest);
-INSTANTIATE_TEST_SUITE_P(All, CapturedTest, testing::ValuesIn(SharedTrees()), TestName);
+INSTANTIATE_TEST_SUITE_P(All, CapturedTest, testing::ValuesIn(SharedTrees()), TreeTestName);
 
 /// Tarballs in the checkout, made with `berth machine --capture`.
 std::vector<std::string> OwnCaptures() {

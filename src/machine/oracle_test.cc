@@ -175,14 +175,8 @@ TEST_P(OracleTest, AgreesWithHwloc) {
       << Describe(*theirs);
 }
 
-std::string TestName(const testing::TestParamInfo<std::string>& info) {
-  std::string name = TreeName(info.param);
-  std::ranges::replace_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  return name;
-}
-
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OracleTest);
-INSTANTIATE_TEST_SUITE_P(Captured, OracleTest, testing::ValuesIn(SharedTrees()), TestName);
+INSTANTIATE_TEST_SUITE_P(Captured, OracleTest, testing::ValuesIn(SharedTrees()), TreeTestName);
 
 TEST(OracleHostTest, AgreesWithHwlocOnThisHost) {
   const Result<Machine> ours = LoadThisHost();

@@ -2,7 +2,10 @@
 #ifndef BERTH_MACHINE_SHARED_TREES_TEST_H_
 #define BERTH_MACHINE_SHARED_TREES_TEST_H_
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -30,6 +33,12 @@ inline std::vector<std::string> SharedTrees() {
 inline std::string TreeName(const std::string& tarball) {
   const std::string name = std::filesystem::path(tarball).filename();
   return name.substr(0, name.size() - kTreeEnding.size());
+}
+
+inline std::string TreeTestName(const testing::TestParamInfo<std::string>& info) {
+  std::string name = TreeName(info.param);
+  std::ranges::replace_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return name;
 }
 
 }  // namespace berth::machine

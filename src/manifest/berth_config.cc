@@ -9,7 +9,7 @@
 namespace berth::manifest {
 namespace {
 
-constexpr TypeMeta kTypeMeta{.api_version = "berth.dev/v1alpha1", .kind = "BerthConfiguration"};
+constexpr TypeMeta kBerthConfiguration{.api_version = "berth.dev/v1alpha1", .kind = "BerthConfiguration"};
 constexpr std::string_view kLogLevels[] = {"debug", "info", "warning", "error"};
 constexpr std::string_view kCpuPartitions[] = {"none", "root", "isolated"};
 constexpr std::string_view kRuntimes[] = {"process", "cri"};
@@ -92,7 +92,7 @@ Result<ParsedBerthConfiguration> ParseBerthConfiguration(std::string_view text, 
   Report report;
   const Path top;
   Object object(document.root, top, report);
-  CheckTypeMeta(object, kTypeMeta, /*required=*/true);
+  CheckTypeMeta(object, kBerthConfiguration, /*required=*/true);
   ParsedBerthConfiguration out;
   ReadFields(object, out.config);
   Check(object, out.config);

@@ -14,22 +14,22 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using namespace std::chrono_literals;
 
-constexpr std::string_view kHead = "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n";
+constexpr std::string_view kBerthHead = "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n";
 
-std::string ErrorOf(const std::string& fields) {
-  const auto parsed = ParseBerthConfiguration(std::string(kHead) + fields, "/etc/berth/berth.yaml");
+std::string ErrorOfBerth(const std::string& fields) {
+  const auto parsed = ParseBerthConfiguration(std::string(kBerthHead) + fields, "/etc/berth/berth.yaml");
   return parsed ? "accepted" : parsed.error().message;
 }
 
 TEST(BerthConfigurationTest, AnEmptyOneIsAllDefaults) {
-  const auto parsed = ParseBerthConfiguration(kHead, "berth.yaml");
+  const auto parsed = ParseBerthConfiguration(kBerthHead, "berth.yaml");
   ASSERT_TRUE(parsed) << parsed.error().message;
   EXPECT_EQ(parsed->config, BerthConfiguration());
   EXPECT_THAT(parsed->warnings, IsEmpty());
 }
 
 TEST(BerthConfigurationTest, ReadsEveryField) {
-  const auto parsed = ParseBerthConfiguration(std::string(kHead) + R"(
+  const auto parsed = ParseBerthConfiguration(std::string(kBerthHead) + R"(
 kubeletConfig: kubelet.yaml
 stateDir: /s
 runDir: /r
@@ -65,7 +65,7 @@ manifestOwners: any
 }
 
 TEST(BerthConfigurationTest, RelativeSettingsPathsAreBesideTheFile) {
-  const std::string text = std::string(kHead) + "kubeletConfig: kubelet.yaml\n";
+  const std::string text = std::string(kBerthHead) + "kubeletConfig: kubelet.yaml\n";
   EXPECT_EQ(ParseBerthConfiguration(text, "examples/berth.yaml")->config.kubelet_config, "examples/kubelet.yaml");
   EXPECT_EQ(ParseBerthConfiguration(text, "berth.yaml")->config.kubelet_config, "kubelet.yaml");
 }
@@ -85,12 +85,12 @@ TEST(BerthConfigurationTest, BadValuesNameTheField) {
       {"maxEvents: 0\n", "maxEvents: Invalid value: 0"},
       {"nodeFit: \"true\"\n", "nodeFit: Invalid value: \"true\": expected true or false"},
   };
-  for (const auto& [fields, message] : cases) EXPECT_THAT(ErrorOf(fields), HasSubstr(message)) << fields;
-  EXPECT_THAT(ErrorOf("socket: /" + std::string(107, 'a') + "\n"), HasSubstr("no more than 107 bytes"));
+  for (const auto& [fields, message] : cases) EXPECT_THAT(ErrorOfBerth(fields), HasSubstr(message)) << fields;
+  EXPECT_THAT(ErrorOfBerth("socket: /" + std::string(107, 'a') + "\n"), HasSubstr("no more than 107 bytes"));
 }
 
 TEST(BerthConfigurationTest, UnknownFieldsAreWarnings) {
-  const auto parsed = ParseBerthConfiguration(std::string(kHead) + "stateDirr: /s\n", "b.yaml");
+  const auto parsed = ParseBerthConfiguration(std::string(kBerthHead) + "stateDirr: /s\n", "b.yaml");
   ASSERT_TRUE(parsed) << parsed.error().message;
   ASSERT_THAT(parsed->warnings, SizeIs(1));
   EXPECT_THAT(parsed->warnings[0].message, HasSubstr("did you mean \"stateDir\"?"));

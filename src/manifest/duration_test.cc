@@ -18,7 +18,7 @@ nanoseconds D(std::string_view text) {
   return d ? *d : nanoseconds(-1);
 }
 
-std::string ErrorOf(std::string_view text) {
+std::string ErrorOfDuration(std::string_view text) {
   const auto d = ParseDuration(text);
   return d ? "accepted" : d.error().message;
 }
@@ -42,18 +42,18 @@ TEST(DurationTest, ReadsGoDurations) {
 }
 
 TEST(DurationTest, RefusesWhatIsNoDuration) {
-  EXPECT_THAT(ErrorOf(""), HasSubstr("it is empty"));
-  EXPECT_THAT(ErrorOf("10"), HasSubstr("the unit is missing"));
-  EXPECT_THAT(ErrorOf("10 s"), HasSubstr("unknown unit ' s'"));
-  EXPECT_THAT(ErrorOf("1d"), HasSubstr("unknown unit 'd'"));
-  EXPECT_THAT(ErrorOf("s"), HasSubstr("a number is missing"));
-  EXPECT_THAT(ErrorOf("."), HasSubstr("a number is missing"));
-  EXPECT_THAT(ErrorOf("-"), HasSubstr("a number is missing"));
-  EXPECT_THAT(ErrorOf("--1s"), HasSubstr("a number is missing"));
-  EXPECT_THAT(ErrorOf("1.2.3s"), HasSubstr("the unit is missing"));
-  EXPECT_THAT(ErrorOf("9999999999h"), HasSubstr("too long"));
-  EXPECT_THAT(ErrorOf("99999999999999999999s"), HasSubstr("too long"));
-  EXPECT_THAT(ErrorOf("2562047h47m16.9s"), HasSubstr("too long"));
+  EXPECT_THAT(ErrorOfDuration(""), HasSubstr("it is empty"));
+  EXPECT_THAT(ErrorOfDuration("10"), HasSubstr("the unit is missing"));
+  EXPECT_THAT(ErrorOfDuration("10 s"), HasSubstr("unknown unit ' s'"));
+  EXPECT_THAT(ErrorOfDuration("1d"), HasSubstr("unknown unit 'd'"));
+  EXPECT_THAT(ErrorOfDuration("s"), HasSubstr("a number is missing"));
+  EXPECT_THAT(ErrorOfDuration("."), HasSubstr("a number is missing"));
+  EXPECT_THAT(ErrorOfDuration("-"), HasSubstr("a number is missing"));
+  EXPECT_THAT(ErrorOfDuration("--1s"), HasSubstr("a number is missing"));
+  EXPECT_THAT(ErrorOfDuration("1.2.3s"), HasSubstr("the unit is missing"));
+  EXPECT_THAT(ErrorOfDuration("9999999999h"), HasSubstr("too long"));
+  EXPECT_THAT(ErrorOfDuration("99999999999999999999s"), HasSubstr("too long"));
+  EXPECT_THAT(ErrorOfDuration("2562047h47m16.9s"), HasSubstr("too long"));
 }
 
 }  // namespace

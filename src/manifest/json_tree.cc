@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::json;
 
 /// Receives nlohmann-json's events; returning false ends the parse.
-class Events final : public Json::json_sax_t {
+class JsonEvents final : public Json::json_sax_t {
  public:
   bool null() override { return Scalar(Node::Kind::kNull, ""); }
   bool boolean(bool value) override { return Scalar(Node::Kind::kBool, value ? "true" : "false"); }
@@ -59,7 +59,7 @@ std::string WhyBroken(std::string_view text, std::size_t bytes) {
 
 Result<Document> ReadJson(std::string_view text, int first_line) {
   if (text.size() > kMaxTextBytes) return Fail(Code::kInvalid, "larger than 10 MiB");
-  Events events;
+  JsonEvents events;
   bool parsed = false;
   try {
     parsed = Json::sax_parse(text.begin(), text.end(), &events);

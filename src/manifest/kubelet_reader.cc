@@ -8,7 +8,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr TypeMeta kTypeMeta{.api_version = "kubelet.config.k8s.io/v1beta1", .kind = "KubeletConfiguration"};
+constexpr TypeMeta kKubeletConfiguration{.api_version = "kubelet.config.k8s.io/v1beta1",
+                                         .kind = "KubeletConfiguration"};
 
 /// Fields of v1beta1 (1.36) that Berth accepts and does not use; those with a rule of their own are in kRanges.
 constexpr std::string_view kUnused[] = {"address",
@@ -233,7 +234,7 @@ Result<ParsedKubeletConfiguration> Read(const Document& document, const Origin& 
   Report report;
   const Path top;
   Object object(document.root, top, report);
-  CheckTypeMeta(object, kTypeMeta, origin.whole_file);
+  CheckTypeMeta(object, kKubeletConfiguration, origin.whole_file);
   ParsedKubeletConfiguration out;
   KubeletConfiguration& config = out.config;
   ReadManagers(object, config);

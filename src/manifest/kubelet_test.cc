@@ -15,31 +15,31 @@ using testing::Pair;
 using testing::SizeIs;
 using namespace std::chrono_literals;
 
-constexpr std::string_view kHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+constexpr std::string_view kKubeletHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
 
-ParsedKubeletConfiguration Parse(const std::string& fields) {
+ParsedKubeletConfiguration ParseFields(const std::string& fields) {
   Result<ParsedKubeletConfiguration> parsed =
-      ParseKubeletConfiguration(std::string(kHead) + fields, "/etc/k/conf.yaml");
+      ParseKubeletConfiguration(std::string(kKubeletHead) + fields, "/etc/k/conf.yaml");
   EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
   return parsed ? *std::move(parsed) : ParsedKubeletConfiguration();
 }
 
-std::string ErrorOf(const std::string& fields) {
-  const auto parsed = ParseKubeletConfiguration(std::string(kHead) + fields, "/etc/k/conf.yaml");
+std::string ErrorOfKubelet(const std::string& fields) {
+  const auto parsed = ParseKubeletConfiguration(std::string(kKubeletHead) + fields, "/etc/k/conf.yaml");
   if (parsed) return "accepted";
   EXPECT_EQ(parsed.error().code, Code::kInvalid);
   return parsed.error().message;
 }
 
-Quantity Q(std::string_view text) { return *Quantity::Parse(text); }
+Quantity Amount(std::string_view text) { return *Quantity::Parse(text); }
 
 TEST(KubeletConfigurationTest, AnEmptyOneIsAllDefaults) {
-  EXPECT_EQ(Parse("").config, KubeletConfiguration());
-  EXPECT_THAT(Parse("").warnings, IsEmpty());
+  EXPECT_EQ(ParseFields("").config, KubeletConfiguration());
+  EXPECT_THAT(ParseFields("").warnings, IsEmpty());
 }
 
 TEST(KubeletConfigurationTest, ReadsManagersAndReservations) {
-  const KubeletConfiguration c = Parse(R"(
+  const KubeletConfiguration c = ParseFields(R"(
 cpuManagerPolicy: static
 cpuManagerPolicyOptions: {full-pcpus-only: "true"}
 cpuManagerReconcilePeriod: 1.5s
@@ -61,20 +61,20 @@ featureGates: {CPUManagerPolicyAlphaOptions: true}
   EXPECT_EQ(c.cpu_manager_reconcile_period, 1500ms);
   EXPECT_EQ(c.memory_manager_policy, "Static");
   ASSERT_THAT(c.reserved_memory, SizeIs(2));
-  EXPECT_EQ(c.reserved_memory[0].limits, (ResourceList{{"memory", Q("1Gi")}, {"hugepages-2Mi", Q("4Mi")}}));
+  EXPECT_EQ(c.reserved_memory[0].limits, (ResourceList{{"memory", Amount("1Gi")}, {"hugepages-2Mi", Amount("4Mi")}}));
   EXPECT_EQ(c.reserved_memory[1].node, NumaId{1});
-  EXPECT_EQ(c.reserved_memory[1].limits, (ResourceList{{"memory", Q("2Gi")}}));
+  EXPECT_EQ(c.reserved_memory[1].limits, (ResourceList{{"memory", Amount("2Gi")}}));
   EXPECT_EQ(c.topology_manager_policy, "restricted");
   EXPECT_EQ(c.topology_manager_scope, "pod");
   EXPECT_THAT(c.topology_manager_policy_options, ElementsAre(Pair("prefer-closest-numa-nodes", "true")));
   EXPECT_EQ(c.reserved_system_cpus, "0-1,8");
-  EXPECT_EQ(c.system_reserved, (ResourceList{{"cpu", Q("500m")}, {"memory", Q("1Gi")}}));
-  EXPECT_EQ(c.kube_reserved, (ResourceList{{"cpu", Q("1")}, {"pid", Q("1000")}}));
+  EXPECT_EQ(c.system_reserved, (ResourceList{{"cpu", Amount("500m")}, {"memory", Amount("1Gi")}}));
+  EXPECT_EQ(c.kube_reserved, (ResourceList{{"cpu", Amount("1")}, {"pid", Amount("1000")}}));
   EXPECT_TRUE(FeatureEnabled(c, "CPUManagerPolicyAlphaOptions"));
 }
 
 TEST(KubeletConfigurationTest, ReadsEvictionAndCgroups) {
-  const KubeletConfiguration c = Parse(R"(
+  const KubeletConfiguration c = ParseFields(R"(
 evictionHard: {memory.available: 200Mi}
 evictionSoft: {memory.available: 10%}
 evictionSoftGracePeriod: {memory.available: 30s}
@@ -124,7 +124,7 @@ memorySwap: {swapBehavior: LimitedSwap}
 }
 
 TEST(KubeletConfigurationTest, ReadsSourcesAndResolvesRelativePaths) {
-  const KubeletConfiguration c = Parse(R"(
+  const KubeletConfiguration c = ParseFields(R"(
 staticPodPath: pods
 staticPodURL: http://127.0.0.1/pods
 staticPodURLHeader: {Authorization: [a, b]}
@@ -150,20 +150,21 @@ containerLogMonitorInterval: 4s
 }
 
 TEST(KubeletConfigurationTest, AnEmptyEvictionMapIsNotTheDefaultOne) {
-  EXPECT_EQ(Parse("evictionHard: {}\n").config.eviction_hard, (std::map<std::string, std::string>()));
-  EXPECT_EQ(Parse("evictionHard: null\n").config.eviction_hard, std::nullopt);
-  EXPECT_THAT(Parse("enforceNodeAllocatable: []\n").config.enforce_node_allocatable, IsEmpty());
+  EXPECT_EQ(ParseFields("evictionHard: {}\n").config.eviction_hard, (std::map<std::string, std::string>()));
+  EXPECT_EQ(ParseFields("evictionHard: null\n").config.eviction_hard, std::nullopt);
+  EXPECT_THAT(ParseFields("enforceNodeAllocatable: []\n").config.enforce_node_allocatable, IsEmpty());
 }
 
 TEST(KubeletConfigurationTest, KnownFieldsWithoutMeaningAreQuiet) {
-  EXPECT_THAT(Parse("authentication: {anonymous: {enabled: false}}\nclusterDNS: [10.0.0.10]\nrotateCertificates: true\n"
-                    "imageGCHighThresholdPercent: 85\nlogging: {format: json}\nregisterNode: true\n")
-                  .warnings,
-              IsEmpty());
+  EXPECT_THAT(
+      ParseFields("authentication: {anonymous: {enabled: false}}\nclusterDNS: [10.0.0.10]\nrotateCertificates: true\n"
+                  "imageGCHighThresholdPercent: 85\nlogging: {format: json}\nregisterNode: true\n")
+          .warnings,
+      IsEmpty());
 }
 
 TEST(KubeletConfigurationTest, UnknownAndDuplicateFieldsAreWarnings) {
-  const ParsedKubeletConfiguration parsed = Parse("cpuManagerPolcy: static\nmaxPods: 5\nmaxPods: 6\n");
+  const ParsedKubeletConfiguration parsed = ParseFields("cpuManagerPolcy: static\nmaxPods: 5\nmaxPods: 6\n");
   EXPECT_EQ(parsed.config.max_pods, 6);
   EXPECT_THAT(parsed.warnings,
               ElementsAre(Warning{"/etc/k/conf.yaml: maxPods", "the key is given more than once; the last one counts"},
@@ -172,16 +173,18 @@ TEST(KubeletConfigurationTest, UnknownAndDuplicateFieldsAreWarnings) {
 }
 
 TEST(KubeletConfigurationTest, WrongTypesAreErrorsWithTheirPath) {
-  EXPECT_THAT(ErrorOf("maxPods: \"110\"\ncpuCFSQuotaPeriod: 100\nfailSwapOn: 1\ncpuManagerPolicyOptions: {a: true}\n"),
-              AllOf(HasSubstr("/etc/k/conf.yaml: maxPods: Invalid value: \"110\": expected a whole number"),
-                    HasSubstr("cpuCFSQuotaPeriod: Invalid value: 100: expected a duration"),
-                    HasSubstr("failSwapOn: Invalid value: 1: expected true or false"),
-                    HasSubstr("cpuManagerPolicyOptions[a]: Invalid value: true: expected a string; put it in quotes")));
-  EXPECT_THAT(ErrorOf("syncFrequency: 10\n"), HasSubstr("expected a duration such as \"10s\""));
-  EXPECT_THAT(ErrorOf("syncFrequency: 1 minute\n"), HasSubstr("unknown unit"));
-  EXPECT_THAT(ErrorOf("syncFrequency: 1us\n"), HasSubstr("finer than a millisecond"));
-  EXPECT_THAT(ErrorOf("systemReserved: {cpu: 1x}\n"), HasSubstr("systemReserved[cpu]: Invalid value: bad quantity"));
-  EXPECT_THAT(ErrorOf("staticPodURLHeader: {A: b}\n"),
+  EXPECT_THAT(
+      ErrorOfKubelet("maxPods: \"110\"\ncpuCFSQuotaPeriod: 100\nfailSwapOn: 1\ncpuManagerPolicyOptions: {a: true}\n"),
+      AllOf(HasSubstr("/etc/k/conf.yaml: maxPods: Invalid value: \"110\": expected a whole number"),
+            HasSubstr("cpuCFSQuotaPeriod: Invalid value: 100: expected a duration"),
+            HasSubstr("failSwapOn: Invalid value: 1: expected true or false"),
+            HasSubstr("cpuManagerPolicyOptions[a]: Invalid value: true: expected a string; put it in quotes")));
+  EXPECT_THAT(ErrorOfKubelet("syncFrequency: 10\n"), HasSubstr("expected a duration such as \"10s\""));
+  EXPECT_THAT(ErrorOfKubelet("syncFrequency: 1 minute\n"), HasSubstr("unknown unit"));
+  EXPECT_THAT(ErrorOfKubelet("syncFrequency: 1us\n"), HasSubstr("finer than a millisecond"));
+  EXPECT_THAT(ErrorOfKubelet("systemReserved: {cpu: 1x}\n"),
+              HasSubstr("systemReserved[cpu]: Invalid value: bad quantity"));
+  EXPECT_THAT(ErrorOfKubelet("staticPodURLHeader: {A: b}\n"),
               HasSubstr("staticPodURLHeader[A]: Invalid value: expected a list"));
 }
 
@@ -232,7 +235,7 @@ TEST(KubeletConfigurationTest, TheRulesOfTheFileAreKept) {
       {"port: 70000\n", "port: Invalid value: 70000: must be between 1 and 65535"},
       {"maxParallelImagePulls: 0\n", "maxParallelImagePulls: Invalid value"},
   };
-  for (const auto& [fields, message] : cases) EXPECT_THAT(ErrorOf(fields), HasSubstr(message)) << fields;
+  for (const auto& [fields, message] : cases) EXPECT_THAT(ErrorOfKubelet(fields), HasSubstr(message)) << fields;
 }
 
 TEST(KubeletConfigurationTest, TheFileHoldsOneDocumentOfTheRightKind) {
@@ -243,7 +246,7 @@ TEST(KubeletConfigurationTest, TheFileHoldsOneDocumentOfTheRightKind) {
   EXPECT_THAT(error(""), HasSubstr("k.yaml: the file is empty"));
   EXPECT_THAT(error("maxPods: 1\n"), AllOf(HasSubstr("apiVersion: Required value"), HasSubstr("kind: Required value")));
   EXPECT_THAT(error("apiVersion: v1\nkind: Pod\n"), HasSubstr("kind: Unsupported value: \"Pod\""));
-  EXPECT_THAT(error(std::string(kHead) + "---\n" + std::string(kHead)), HasSubstr("holds 2 documents"));
+  EXPECT_THAT(error(std::string(kKubeletHead) + "---\n" + std::string(kKubeletHead)), HasSubstr("holds 2 documents"));
   EXPECT_THAT(error("[]"), HasSubstr("expected an object"));
   EXPECT_THAT(error("a: ["), HasSubstr("k.yaml: document 1: line 1"));
 }

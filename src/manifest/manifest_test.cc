@@ -13,36 +13,36 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-constexpr std::string_view kHead = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n";
+constexpr std::string_view kPodHead = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n";
 
-ParsedPods Parse(std::string_view text) {
+ParsedPods ParsePodText(std::string_view text) {
   Result<ParsedPods> pods = ParsePods(text, "pod.yaml");
   EXPECT_TRUE(pods) << (pods ? "" : pods.error().message);
   return pods ? *std::move(pods) : ParsedPods();
 }
 
 Pod ParseOne(std::string_view text) {
-  ParsedPods parsed = Parse(text);
+  ParsedPods parsed = ParsePodText(text);
   EXPECT_THAT(parsed.pods, SizeIs(1));
   return parsed.pods.empty() ? Pod() : std::move(parsed.pods.front());
 }
 
 /// The messages for a pod with the spec given as YAML flow text.
 std::string ErrorOfSpec(const std::string& spec) {
-  const Result<ParsedPods> pods = ParsePods(std::string(kHead) + "spec: " + spec + "\n", "pod.yaml");
+  const Result<ParsedPods> pods = ParsePods(std::string(kPodHead) + "spec: " + spec + "\n", "pod.yaml");
   if (pods) return "accepted";
   EXPECT_EQ(pods.error().code, Code::kInvalid);
   return pods.error().message;
 }
 
-std::string ErrorOf(std::string_view text) {
+std::string ErrorOfPods(std::string_view text) {
   const Result<ParsedPods> pods = ParsePods(text, "pod.yaml");
   return pods ? "accepted" : pods.error().message;
 }
 
 std::vector<std::string> WarningsOfSpec(const std::string& spec) {
   std::vector<std::string> out;
-  for (const Warning& warning : Parse(std::string(kHead) + "spec: " + spec + "\n").warnings)
+  for (const Warning& warning : ParsePodText(std::string(kPodHead) + "spec: " + spec + "\n").warnings)
     out.push_back(warning.where + ": " + warning.message);
   return out;
 }
@@ -136,14 +136,14 @@ TEST(ParsePodsTest, ReadsContainers) {
 }
 
 TEST(ParsePodsTest, AKnownFieldIsNeverCalledUnknown) {
-  EXPECT_THAT(Parse(kFullPod).warnings, IsEmpty());
+  EXPECT_THAT(ParsePodText(kFullPod).warnings, IsEmpty());
   EXPECT_THAT(WarningsOfSpec("{containers: [{name: a, image: a, volumeMounts: [], livenessProbe: {x: 1}}], "
                              "volumes: [], affinity: {}, tolerations: [], serviceAccountName: x, dnsPolicy: Default}"),
               IsEmpty());
 }
 
 TEST(ParsePodsTest, JsonGivesTheSamePod) {
-  const Pod yaml = ParseOne(std::string(kHead) +
+  const Pod yaml = ParseOne(std::string(kPodHead) +
                             "spec: {containers: [{name: a, image: a, resources: "
                             "{limits: {cpu: 2, memory: 1e9}}}]}\n");
   const Pod json = ParseOne(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"web"},"spec":{"containers":[
@@ -160,9 +160,10 @@ TEST(ParsePodsTest, ReadsListsAndManyDocuments) {
   const std::string item = "{metadata: {name: b}, spec: {containers: [{name: a, image: a}]}}";
   const std::string typed =
       "{apiVersion: v1, kind: Pod, metadata: {name: c}, spec: {containers: [{name: a, image: a}]}}";
-  const ParsedPods parsed = Parse("apiVersion: v1\nkind: PodList\nmetadata: {resourceVersion: \"\"}\nitems: [" + item +
-                                  "]\n---\n" + std::string(kHead) + "spec: {containers: [{name: a, image: a}]}\n---\n" +
-                                  "apiVersion: v1\nkind: List\nitems: [" + typed + "]\n");
+  const ParsedPods parsed =
+      ParsePodText("apiVersion: v1\nkind: PodList\nmetadata: {resourceVersion: \"\"}\nitems: [" + item + "]\n---\n" +
+                   std::string(kPodHead) + "spec: {containers: [{name: a, image: a}]}\n---\n" +
+                   "apiVersion: v1\nkind: List\nitems: [" + typed + "]\n");
   ASSERT_THAT(parsed.pods, SizeIs(3));
   EXPECT_EQ(parsed.pods[0].name, "b");
   EXPECT_EQ(parsed.pods[1].name, "web");
@@ -174,29 +175,29 @@ TEST(ParsePodsTest, AFileHoldsAtMostAThousandPodsToBeRun) {
   std::string text = "apiVersion: v1\nkind: PodList\nitems:\n";
   for (int i = 0; i <= 1'000; ++i)
     text += "- {metadata: {name: p" + std::to_string(i) + "}, spec: {containers: [{name: a, image: b}]}}\n";
-  EXPECT_EQ(ErrorOf(text), "pod.yaml: 1001 pods in one file, at most 1000 may be: make several files of it");
+  EXPECT_EQ(ErrorOfPods(text), "pod.yaml: 1001 pods in one file, at most 1000 may be: make several files of it");
   EXPECT_EQ(1'001U, ParsePods(text, "pod.yaml", {.to_be_run = false})->pods.size());
 }
 
-TEST(ParsePodsTest, AnEmptyFileHoldsNoPods) { EXPECT_THAT(Parse("# nothing yet\n").pods, IsEmpty()); }
+TEST(ParsePodsTest, AnEmptyFileHoldsNoPods) { EXPECT_THAT(ParsePodText("# nothing yet\n").pods, IsEmpty()); }
 
 TEST(ParsePodsTest, OtherKindsAreRefused) {
-  EXPECT_THAT(ErrorOf("apiVersion: apps/v1\nkind: Deployment\n"),
+  EXPECT_THAT(ErrorOfPods("apiVersion: apps/v1\nkind: Deployment\n"),
               HasSubstr("pod.yaml: document 1: kind: Unsupported value: \"Deployment\""));
-  EXPECT_THAT(ErrorOf("metadata: {name: a}\n"), HasSubstr("kind: Required value"));
-  EXPECT_THAT(ErrorOf("apiVersion: v2\nkind: Pod\n"), HasSubstr("apiVersion: Unsupported value: \"v2\""));
-  EXPECT_THAT(ErrorOf("kind: Pod\n"), HasSubstr("apiVersion: Required value"));
-  EXPECT_THAT(ErrorOf("apiVersion: v1\nkind: List\nitems: [{kind: Service}]\n"),
+  EXPECT_THAT(ErrorOfPods("metadata: {name: a}\n"), HasSubstr("kind: Required value"));
+  EXPECT_THAT(ErrorOfPods("apiVersion: v2\nkind: Pod\n"), HasSubstr("apiVersion: Unsupported value: \"v2\""));
+  EXPECT_THAT(ErrorOfPods("kind: Pod\n"), HasSubstr("apiVersion: Required value"));
+  EXPECT_THAT(ErrorOfPods("apiVersion: v1\nkind: List\nitems: [{kind: Service}]\n"),
               HasSubstr("items[0].kind: Unsupported value: \"Service\""));
-  EXPECT_THAT(ErrorOf("[1, 2]"), HasSubstr("expected a Pod, PodList or List, got a list"));
-  EXPECT_THAT(ErrorOf("just text"), HasSubstr("expected a Pod, PodList or List, got a string"));
+  EXPECT_THAT(ErrorOfPods("[1, 2]"), HasSubstr("expected a Pod, PodList or List, got a list"));
+  EXPECT_THAT(ErrorOfPods("just text"), HasSubstr("expected a Pod, PodList or List, got a string"));
 }
 
 TEST(ParsePodsTest, AllProblemsOfAFileAreReportedTogether) {
-  const std::string text = std::string(kHead) +
+  const std::string text = std::string(kPodHead) +
                            "spec: {containers: [{name: A, image: a, resources: {limits: {cpu: 1.5.2Gi}}}]}\n---\n" +
                            "a: [\n---\n" + "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: {containers: []}\n";
-  EXPECT_THAT(ErrorOf(text),
+  EXPECT_THAT(ErrorOfPods(text),
               AllOf(HasSubstr("pod.yaml: document 1: spec.containers[0].resources.limits[cpu]: Invalid value: bad "
                               "quantity \"1.5.2Gi\""),
                     HasSubstr("pod.yaml: document 1: spec.containers[0].name: Invalid value: \"A\""),
@@ -273,7 +274,7 @@ TEST(ParsePodsTest, ReferencesToApiObjectsStopPodsThatAreToRun) {
               AllOf(HasSubstr("env[0].valueFrom.secretKeyRef: Forbidden: static pods may not reference secrets"),
                     HasSubstr("envFrom[0].configMapRef: Forbidden: static pods may not reference configmaps")));
   const Result<ParsedPods> looked_at =
-      ParsePods(std::string(kHead) + "spec: " + spec, "pod.yaml", {.to_be_run = false});
+      ParsePods(std::string(kPodHead) + "spec: " + spec, "pod.yaml", {.to_be_run = false});
   ASSERT_TRUE(looked_at) << looked_at.error().message;
   EXPECT_THAT(looked_at->warnings, SizeIs(2));
 }
@@ -299,8 +300,8 @@ TEST(ParsePodsTest, MemoryInFractionsOfAByteIsAWarning) {
 }
 
 TEST(ParsePodsTest, TheSamePodTwiceInAFileIsAnError) {
-  const std::string pod = std::string(kHead) + "spec: {containers: [{name: a, image: a}]}\n";
-  EXPECT_THAT(ErrorOf(pod + "---\n" + pod), HasSubstr("pod \"default/web\" is given more than once"));
+  const std::string pod = std::string(kPodHead) + "spec: {containers: [{name: a, image: a}]}\n";
+  EXPECT_THAT(ErrorOfPods(pod + "---\n" + pod), HasSubstr("pod \"default/web\" is given more than once"));
 }
 
 TEST(ParsePodsTest, AThousandUnknownFieldsAreNotAThousandWarnings) {

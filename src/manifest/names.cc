@@ -27,10 +27,6 @@ bool IsSubdomain(std::string_view text) {
          });
 }
 
-std::string Invalid(std::string_view value, std::string_view why) {
-  return "Invalid value: \"" + Printable(value, 80) + "\": " + std::string(why);
-}
-
 /// The nearest good name: lower case, everything else a '-', none at the ends.
 std::string Cure(std::string_view name, std::size_t longest) {
   std::string out;
@@ -48,18 +44,23 @@ std::string Cure(std::string_view name, std::size_t longest) {
 }
 
 std::string TooLong(std::string_view value, std::size_t longest) {
-  return value.size() <= longest ? "" : Invalid(value, "must be no more than " + std::to_string(longest) + " bytes");
+  return value.size() <= longest ? ""
+                                 : InvalidValue(value, "must be no more than " + std::to_string(longest) + " bytes");
 }
 
 }  // namespace
+
+std::string InvalidValue(std::string_view value, std::string_view why) {
+  return "Invalid value: \"" + Printable(value, 80) + "\": " + std::string(why);
+}
 
 std::string CheckLabelName(std::string_view name) {
   if (name.empty()) return "Required value";
   if (std::string too_long = TooLong(name, kLongestLabel); !too_long.empty()) return too_long;
   if (IsLabel(name)) return "";
-  return Invalid(name,
-                 "a lowercase RFC 1123 label must consist of lower case letters, digits and '-', with a letter or "
-                 "digit at both ends") +
+  return InvalidValue(name,
+                      "a lowercase RFC 1123 label must consist of lower case letters, digits and '-', with a letter or "
+                      "digit at both ends") +
          Cure(name, kLongestLabel);
 }
 
@@ -67,9 +68,9 @@ std::string CheckSubdomainName(std::string_view name) {
   if (name.empty()) return "Required value";
   if (std::string too_long = TooLong(name, kLongestSubdomain); !too_long.empty()) return too_long;
   if (IsSubdomain(name)) return "";
-  return Invalid(name,
-                 "a lowercase RFC 1123 subdomain must consist of lower case letters, digits, '-' and '.', with a "
-                 "letter or digit at both ends and around each '.'") +
+  return InvalidValue(name,
+                      "a lowercase RFC 1123 subdomain must consist of lower case letters, digits, '-' and '.', with a "
+                      "letter or digit at both ends and around each '.'") +
          Cure(name, kLongestSubdomain);
 }
 
@@ -77,9 +78,9 @@ std::string CheckUid(std::string_view uid) {
   if (uid.empty()) return "Required value";
   if (std::string too_long = TooLong(uid, kLongestLabel); !too_long.empty()) return too_long;
   if (std::ranges::all_of(uid, [](char c) { return IsLetter(c) || IsDigit(c) || c == '-'; })) return "";
-  return Invalid(uid,
-                 "must consist of letters, digits and '-', because it names cgroups and folders; "
-                 "leave it out and Berth makes one");
+  return InvalidValue(uid,
+                      "must consist of letters, digits and '-', because it names cgroups and folders; "
+                      "leave it out and Berth makes one");
 }
 
 bool IsQualifiedName(std::string_view name) {
@@ -95,7 +96,7 @@ bool IsQualifiedName(std::string_view name) {
 std::string CheckEnvName(std::string_view name) {
   if (name.empty()) return "Required value";
   if (std::ranges::all_of(name, [](char c) { return c >= 0x20 && c <= 0x7e && c != '='; })) return "";
-  return Invalid(name, "must consist of printable ASCII characters other than '='");
+  return InvalidValue(name, "must consist of printable ASCII characters other than '='");
 }
 
 }  // namespace berth::manifest

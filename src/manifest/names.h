@@ -7,6 +7,9 @@
 
 namespace berth::manifest {
 
+/// `Invalid value: "A": why`, as Kubernetes words it.
+std::string InvalidValue(std::string_view value, std::string_view why);
+
 /// Each returns "" for a good name, else the message without the field path: `Invalid value: "A": a lowercase RFC 1123
 /// label must consist of ...`. An empty name gives "Required value".
 std::string CheckLabelName(std::string_view name);      ///< RFC 1123 label, <= 63: containers, namespaces

@@ -18,37 +18,34 @@ bool IsNative(std::string_view name) { return std::ranges::find(kNativeNames, na
 /// Nobody can have a part of one, so a request below the limit means nothing.
 bool IsIndivisible(std::string_view name) { return IsHugePages(name) || IsExtended(name); }
 
-std::string Invalid(std::string_view value, std::string_view why) {
-  return "Invalid value: \"" + Printable(value, 80) + "\": " + std::string(why);
-}
-
 std::string BadName(std::string_view name) {
   if (IsExtended(name))
-    return Invalid(name,
-                   "an extended resource needs a name such as vendor.example/gpu: a lowercase domain, '/', then "
-                   "letters, digits, '-', '_' and '.'");
+    return InvalidValue(name,
+                        "an extended resource needs a name such as vendor.example/gpu: a lowercase domain, '/', then "
+                        "letters, digits, '-', '_' and '.'");
   std::string why =
       "must be cpu, memory, ephemeral-storage, hugepages-<size> or a name with a domain such as "
       "vendor.example/gpu";
   if (const std::string_view nearest = Nearest(name, kNativeNames); !nearest.empty())
     why += "; did you mean \"" + std::string(nearest) + "\"?";
-  return Invalid(name, why);
+  return InvalidValue(name, why);
 }
 
 void CheckHugepagesAmount(std::string_view name, const Quantity& amount, const Path& path, Report& report) {
   const std::optional<Bytes> page = PageSizeOf(name);
-  if (!page) return report.Problem(path, Invalid(name, "needs a page size, as in hugepages-2Mi"));
+  if (!page) return report.Problem(path, InvalidValue(name, "needs a page size, as in hugepages-2Mi"));
   if (!amount.IsInteger() || amount.Value() % page->v != 0)
-    report.Problem(
-        path, Invalid(amount.ToString(), "must be a multiple of the page size " + std::string(PageSizeText(name))));
+    report.Problem(path, InvalidValue(amount.ToString(),
+                                      "must be a multiple of the page size " + std::string(PageSizeText(name))));
 }
 
 void CheckAmount(std::string_view name, const Quantity& amount, const Path& path, Report& report) {
   if (!IsNative(name) && !IsHugePages(name) && !IsQualifiedName(name)) return report.Problem(path, BadName(name));
-  if (amount.Sign() < 0) return report.Problem(path, Invalid(amount.ToString(), "must be greater than or equal to 0"));
+  if (amount.Sign() < 0)
+    return report.Problem(path, InvalidValue(amount.ToString(), "must be greater than or equal to 0"));
   if (IsHugePages(name)) return CheckHugepagesAmount(name, amount, path, report);
   if (IsExtended(name) && !amount.IsInteger())
-    report.Problem(path, Invalid(amount.ToString(), "must be an integer: such a device cannot be divided"));
+    report.Problem(path, InvalidValue(amount.ToString(), "must be an integer: such a device cannot be divided"));
 }
 
 Path Entry(const Path& list, std::string_view name) {
@@ -70,10 +67,11 @@ void CheckAgainstLimit(const std::string& name, const Quantity& request, const R
   }
   const std::string text = limit->second.ToString();
   if (IsIndivisible(name) && request != limit->second) {
-    report.Problem(path, Invalid(request.ToString(), "must be equal to " + Printable(name, 80) + " limit of " + text));
+    report.Problem(path,
+                   InvalidValue(request.ToString(), "must be equal to " + Printable(name, 80) + " limit of " + text));
   } else if (request > limit->second) {
-    report.Problem(path, Invalid(request.ToString(),
-                                 "must be less than or equal to " + Printable(name, 80) + " limit of " + text));
+    report.Problem(path, InvalidValue(request.ToString(),
+                                      "must be less than or equal to " + Printable(name, 80) + " limit of " + text));
   }
 }
 
@@ -87,7 +85,7 @@ void CheckResources(const Resources& resources, const Path& path, Report& report
     CheckAgainstLimit(name, request, resources, Entry(requests, name), report);
 }
 
-bool Names(const Resources& resources, std::string_view name) {
+bool NamesOne(const Resources& resources, std::string_view name) {
   return resources.requests.contains(name) || resources.limits.contains(name);
 }
 
@@ -101,7 +99,7 @@ void CheckPodLevelNames(const ResourceList& list, const Path& path, Report& repo
     if (!CountsAtPodLevel(name))
       report.Problem(
           Entry(path, name),
-          Invalid(name, "pods as a whole take cpu, memory and hugepages-<size> only; move it to a container"));
+          InvalidValue(name, "pods as a whole take cpu, memory and hugepages-<size> only; move it to a container"));
 }
 
 /// Totals of the containers alone.
@@ -116,7 +114,7 @@ Resources ContainerTotals(const Pod& pod) {
 
 void CheckContainerResources(const Resources& resources, const Path& path, Report& report) {
   CheckResources(resources, path, report);
-  if (NamesHugepages(resources) && !Names(resources, "cpu") && !Names(resources, "memory"))
+  if (NamesHugepages(resources) && !NamesOne(resources, "cpu") && !NamesOne(resources, "memory"))
     report.Problem(path, "Forbidden: HugePages require cpu or memory; ask for one of them too");
 }
 
@@ -129,9 +127,10 @@ void CheckPodResources(const Pod& pod, const Path& path, Report& report) {
   CheckResources(own, path, report);
   for (const auto& [name, total] : ContainerTotals(pod).requests)
     if (const auto it = own.requests.find(name); it != own.requests.end() && it->second < total)
-      report.Problem(Entry(requests, name),
-                     Invalid(it->second.ToString(),
-                             "must be greater than or equal to aggregate container requests of " + total.ToString()));
+      report.Problem(
+          Entry(requests, name),
+          InvalidValue(it->second.ToString(),
+                       "must be greater than or equal to aggregate container requests of " + total.ToString()));
   const auto check_limits = [&](const std::vector<Container>& containers, std::string_view list) {
     const Path list_path{.parent = path.parent, .key = list};
     for (std::size_t i = 0; i < containers.size(); ++i) {
@@ -140,8 +139,8 @@ void CheckPodResources(const Pod& pod, const Path& path, Report& report) {
       const Path at{.parent = &resources, .key = "limits"};
       for (const auto& [name, limit] : containers[i].resources.limits)
         if (const auto it = own.limits.find(name); it != own.limits.end() && limit > it->second)
-          report.Problem(Entry(at, name), Invalid(limit.ToString(), "must be less than or equal to pod limit of " +
-                                                                        it->second.ToString()));
+          report.Problem(Entry(at, name), InvalidValue(limit.ToString(), "must be less than or equal to pod limit of " +
+                                                                             it->second.ToString()));
     }
   };
   check_limits(pod.init_containers, "initContainers");

@@ -36,7 +36,7 @@ std::string ShowOnly(std::string_view text) {
                                          : std::to_string(documents.documents.size()) + " documents";
 }
 
-std::string ErrorOf(std::string_view text) {
+std::string ErrorOfDocuments(std::string_view text) {
   const Documents documents = ReadDocuments(text);
   return documents.errors.empty() ? "no error" : documents.errors.front();
 }
@@ -100,28 +100,28 @@ TEST(TreeTest, ABrokenDocumentDoesNotHideTheOthers) {
 }
 
 TEST(TreeTest, ErrorsCarryTheLineOfTheFile) {
-  EXPECT_THAT(ErrorOf("a: 1\n---\nb: 2\nc: 'x\n"), HasSubstr("document 2: line "));
-  EXPECT_THAT(ErrorOf("{\n  \"a\": 1,\n  \"b\" 2\n}"),
+  EXPECT_THAT(ErrorOfDocuments("a: 1\n---\nb: 2\nc: 'x\n"), HasSubstr("document 2: line "));
+  EXPECT_THAT(ErrorOfDocuments("{\n  \"a\": 1,\n  \"b\" 2\n}"),
               HasSubstr("document 1: line 3, column 7: not valid JSON at '2'"));
-  EXPECT_THAT(ErrorOf("{\"a\": [1, 2"), HasSubstr("ends too early"));
-  EXPECT_THAT(ErrorOf("a:\n\t- b\n"), HasSubstr("line 2"));
+  EXPECT_THAT(ErrorOfDocuments("{\"a\": [1, 2"), HasSubstr("ends too early"));
+  EXPECT_THAT(ErrorOfDocuments("a:\n\t- b\n"), HasSubstr("line 2"));
 }
 
 TEST(TreeTest, HalfWrittenTextIsAnError) {
   for (const std::string_view text :
        {"a: 'x\n", "a: \"x\n", "a: 'x", "a: [1, 2\n", "a: {b: 1\n", "{\"a\": \"x\n", "[{\"a\": 1}"})
-    EXPECT_THAT(ErrorOf(text), HasSubstr("document 1: line ")) << text;
+    EXPECT_THAT(ErrorOfDocuments(text), HasSubstr("document 1: line ")) << text;
   EXPECT_EQ(ShowOnly("a: |\n  x\n"), "{a=s:x\n}");
   EXPECT_EQ(ShowOnly("a: |\n  x"), "{a=s:x}");
   EXPECT_EQ(ShowOnly("a: |+\n  x\n\n"), "{a=s:x\n\n}");
 }
 
 TEST(TreeTest, TextAfterTheEndOfADocumentIsAnError) {
-  EXPECT_THAT(ErrorOf("a: {b: 1}, c\n"), HasSubstr("document 1: line 1, column"));
-  EXPECT_THAT(ErrorOf("--- {a: 1} {b: 2}\n"), HasSubstr("unexpected text after the end"));
-  EXPECT_THAT(ErrorOf("- a\n]\n"), HasSubstr("document 1: line"));
-  EXPECT_THAT(ErrorOf("{\"a\": 1}, \"b\": 2}\n"), HasSubstr("document 1: line 1, column"));
-  EXPECT_THAT(ErrorOf("{}]"), HasSubstr("document 1: line 1"));
+  EXPECT_THAT(ErrorOfDocuments("a: {b: 1}, c\n"), HasSubstr("document 1: line 1, column"));
+  EXPECT_THAT(ErrorOfDocuments("--- {a: 1} {b: 2}\n"), HasSubstr("unexpected text after the end"));
+  EXPECT_THAT(ErrorOfDocuments("- a\n]\n"), HasSubstr("document 1: line"));
+  EXPECT_THAT(ErrorOfDocuments("{\"a\": 1}, \"b\": 2}\n"), HasSubstr("document 1: line 1, column"));
+  EXPECT_THAT(ErrorOfDocuments("{}]"), HasSubstr("document 1: line 1"));
   EXPECT_EQ(ShowOnly("a: 1\n...\nb: 2\n"), "2 documents");
   EXPECT_EQ(ShowOnly("...\n...\na: 1\n...\n"), "{a=n:1}");
 }
@@ -153,7 +153,7 @@ TEST(TreeTest, MergeKeysFillWhatIsMissing) {
   EXPECT_EQ(ShowOnly("a: &x {k: 1, l: 2}\nb:\n  <<: *x\n  l: 3\n"), "{a={k=n:1,l=n:2},b={l=n:3,k=n:1}}");
   EXPECT_EQ(ShowOnly("a: &x {k: 1}\nb: &y {k: 2, m: 4}\nc: {<<: [*x, *y]}\n"),
             "{a={k=n:1},b={k=n:2,m=n:4},c={k=n:1,m=n:4}}");
-  EXPECT_THAT(ErrorOf("a: {<<: 5}"), HasSubstr("'<<' merges objects only"));
+  EXPECT_THAT(ErrorOfDocuments("a: {<<: 5}"), HasSubstr("'<<' merges objects only"));
 }
 
 TEST(TreeTest, AliasBombsAreRefused) {
@@ -164,10 +164,12 @@ TEST(TreeTest, AliasBombsAreRefused) {
     for (int j = 1; j < 10; ++j) text += ", " + below;
     text += "]\n";
   }
-  EXPECT_THAT(ErrorOf(text), HasSubstr("too many values"));
+  EXPECT_THAT(ErrorOfDocuments(text), HasSubstr("too many values"));
 }
 
-TEST(TreeTest, LoopsOfAliasesAreRefused) { EXPECT_THAT(ErrorOf("a: &x [*x]\n"), HasSubstr("alias refers to a value")); }
+TEST(TreeTest, LoopsOfAliasesAreRefused) {
+  EXPECT_THAT(ErrorOfDocuments("a: &x [*x]\n"), HasSubstr("alias refers to a value"));
+}
 
 TEST(TreeTest, DepthIsBounded) {
   for (const char open : {'[', '{'}) {
@@ -175,9 +177,9 @@ TEST(TreeTest, DepthIsBounded) {
     for (int i = 0; i < 101; ++i) text += open == '[' ? "[" : "{\"a\":";
     text += "1";
     for (int i = 0; i < 101; ++i) text += open == '[' ? "]" : "}";
-    EXPECT_THAT(ErrorOf(text), HasSubstr("nested more than 100 levels deep"));
+    EXPECT_THAT(ErrorOfDocuments(text), HasSubstr("nested more than 100 levels deep"));
   }
-  EXPECT_THAT(ErrorOf(std::string(100'000, '[')), HasSubstr("document 1: "));
+  EXPECT_THAT(ErrorOfDocuments(std::string(100'000, '[')), HasSubstr("document 1: "));
 }
 
 TEST(TreeTest, BracketsThatAreNotClosedTakeLittleMemory) {
@@ -186,7 +188,7 @@ TEST(TreeTest, BracketsThatAreNotClosedTakeLittleMemory) {
     for (const std::string again : {"[", "[\n", "[]", ": ", "\"\" "}) {
       std::string text = start + "[";
       while (text.size() < 3'000'000) text += again;
-      EXPECT_THAT(ErrorOf(text), HasSubstr("document 1: ")) << start << again;
+      EXPECT_THAT(ErrorOfDocuments(text), HasSubstr("document 1: ")) << start << again;
     }
   EXPECT_LT(testkit::PeakKib() - before, 600 * 1024) << "unbounded: 700 MB and more";
 }
@@ -197,17 +199,17 @@ TEST(TreeTest, ABlockOfTextMayBeLargeButNotEndless) {
   while (text.size() < 200'000) text += line;
   EXPECT_EQ(ShowOnly(text + "b: 1\n").substr(0, 10), "{a=s:xxxxx");
   while (text.size() < 400'000) text += line;
-  EXPECT_THAT(ErrorOf(text), HasSubstr("takes more than 256 KiB of YAML"));
+  EXPECT_THAT(ErrorOfDocuments(text), HasSubstr("takes more than 256 KiB of YAML"));
 }
 
 TEST(TreeTest, SizeIsBounded) {
-  EXPECT_THAT(ErrorOf(std::string(kMaxTextBytes + 1, ' ')), HasSubstr("larger than 10 MiB"));
+  EXPECT_THAT(ErrorOfDocuments(std::string(kMaxTextBytes + 1, ' ')), HasSubstr("larger than 10 MiB"));
 }
 
 TEST(TreeTest, TextMustBeUtf8WithoutNul) {
-  EXPECT_THAT(ErrorOf("a: \"\\0\""), HasSubstr("UTF-8 without NUL"));
-  EXPECT_THAT(ErrorOf(R"({"a": "\u0000"})"), HasSubstr("UTF-8 without NUL"));
-  EXPECT_THAT(ErrorOf("a: \xff\n"), HasSubstr("document 1"));
+  EXPECT_THAT(ErrorOfDocuments("a: \"\\0\""), HasSubstr("UTF-8 without NUL"));
+  EXPECT_THAT(ErrorOfDocuments(R"({"a": "\u0000"})"), HasSubstr("UTF-8 without NUL"));
+  EXPECT_THAT(ErrorOfDocuments("a: \xff\n"), HasSubstr("document 1"));
   EXPECT_TRUE(IsCleanText("gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x98\x80"));
   for (const std::string_view bad : {"\x80", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80",
                                      "\xf0\x80\x80\x80", "\xff", "a\xe2\x82"})
@@ -215,9 +217,9 @@ TEST(TreeTest, TextMustBeUtf8WithoutNul) {
 }
 
 TEST(TreeTest, KeysAreTextAndUnknownTagsAreRefused) {
-  EXPECT_THAT(ErrorOf("? [a, b]\n: 1\n"), HasSubstr("a key must be plain text"));
-  EXPECT_THAT(ErrorOf("? {a: b}\n: 1\n"), HasSubstr("a key must be plain text"));
-  EXPECT_THAT(ErrorOf("a: !!binary aGVsbG8=\n"), HasSubstr("is not supported; remove it"));
+  EXPECT_THAT(ErrorOfDocuments("? [a, b]\n: 1\n"), HasSubstr("a key must be plain text"));
+  EXPECT_THAT(ErrorOfDocuments("? {a: b}\n: 1\n"), HasSubstr("a key must be plain text"));
+  EXPECT_THAT(ErrorOfDocuments("a: !!binary aGVsbG8=\n"), HasSubstr("is not supported; remove it"));
   EXPECT_EQ(ShowOnly("1: x\ntrue: z\n"), "{1=s:x,true=s:z}");
 }
 

@@ -82,9 +82,9 @@ class BoundedText final : public std::streambuf {
   bool cut_ = false;
 };
 
-class Events final : public YAML::EventHandler {
+class YamlEvents final : public YAML::EventHandler {
  public:
-  explicit Events(BoundedText& text) : text_(text) {}
+  explicit YamlEvents(BoundedText& text) : text_(text) {}
   void OnDocumentStart(const YAML::Mark& mark) override { started_at_ = mark; }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { Scalar(mark, "", kPlain, anchor); }
@@ -169,11 +169,11 @@ std::string InOurWords(const std::string& message) {
 Result<Document> ReadOne(BoundedText& text, int first_line) {
   std::istream in(&text);
   YAML::Parser parser(in);
-  Events events(text);
+  YamlEvents events(text);
   if (!parser.HandleNextDocument(events)) return Document();
   if (!events.builder().error().empty())
     return Fail(Code::kInvalid, Place(events.failed_at(), first_line) + events.builder().error());
-  if (Events more(text); parser.HandleNextDocument(more))
+  if (YamlEvents more(text); parser.HandleNextDocument(more))
     return Fail(Code::kInvalid, Place(more.started_at(), first_line) +
                                     "not valid YAML: unexpected text after the end of the document; is a bracket, a "
                                     "quote or a \"---\" line missing?");

@@ -15,7 +15,7 @@ namespace berth::os {
 namespace {
 
 /// The child's whole life. After fork in a process with threads: only calls that are safe in signal handlers.
-[[noreturn]] void Hold(int life_line) {
+[[noreturn]] void KeepPlace(int life_line) {
   sigset_t none;
   ::sigemptyset(&none);
   ::prctl(PR_SET_NAME, "berth-hold", 0, 0, 0);
@@ -40,7 +40,7 @@ Result<Placeholder> Placeholder::Start() {
   if (pid < 0) return FailErrno("start a process that keeps a place", "", errno);
   if (pid == 0) {
     ::close(ends[1]);
-    Hold(ends[0]);
+    KeepPlace(ends[0]);
   }
   return Placeholder(pid, std::move(ours));
 }

@@ -10,7 +10,7 @@ namespace berth::pods {
 namespace {
 
 constexpr os::Millis kAskAgain{200};
-constexpr os::Millis kLookAgain{20};  // after a kill; doubled each time
+constexpr os::Millis kLookAfterKill{20};  // after a kill; doubled each time
 constexpr os::Millis kLongestLook{10'000};
 constexpr os::Millis kNoticeable{1'000};  // what dies more slowly than that is reported
 
@@ -70,7 +70,7 @@ bool Leaving::RemoveGroups(ManagedPod& managed) {
   const bool dying = removed || removed.error().code == Code::kBusy;
   if (!dying || managed.remove_delay >= kNoticeable)
     parts_.events.Warning("FailedKillPod", ObjectOf(managed.pod), dying ? left : removed.error().message);
-  managed.remove_delay = std::clamp(managed.remove_delay * 2, kLookAgain, kLongestLook);
+  managed.remove_delay = std::clamp(managed.remove_delay * 2, kLookAfterKill, kLongestLook);
   return try_again(managed.remove_delay);
 }
 

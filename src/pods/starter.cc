@@ -14,7 +14,7 @@ namespace berth::pods {
 namespace {
 
 constexpr os::Millis kBriefly{100};  // leftovers may take that long to die
-constexpr os::Millis kLookAgain{10};
+constexpr os::Millis kLookAfterStart{10};
 
 }  // namespace
 
@@ -77,7 +77,7 @@ Result<std::optional<runtime::ContainerStatus>> Starter::Start(ManagedPod& manag
 /// systemd is being asked for the groups: nothing came of the start yet.
 Result<std::optional<runtime::ContainerStatus>> Starter::LaterIfUnderWay(const Error& error, os::MonoTime now) {
   if (!parts_.groups.site().IsUnderWay(error)) return std::unexpected(error);
-  parts_.agenda.WakeAt(now + kLookAgain);
+  parts_.agenda.WakeAt(now + kLookAfterStart);
   return std::nullopt;
 }
 
@@ -87,7 +87,7 @@ Result<bool> Starter::KillLeftovers(ManagedPod& managed, const std::string& cont
   if (!killed && killed.error().code == Code::kBusy) {
     const auto [since, first] = managed.dying.try_emplace(container, now);
     if (now - since->second < kBriefly) {
-      parts_.agenda.WakeAt(now + kLookAgain);
+      parts_.agenda.WakeAt(now + kLookAfterStart);
       return false;
     }
   }

@@ -22,7 +22,7 @@ using testing::Not;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-std::string PodYaml(const std::string& name) {
+std::string SleepingPodYaml(const std::string& name) {
   return "apiVersion: v1\nkind: Pod\nmetadata:\n  name: " + name +
          "\nspec:\n  containers:\n  - {name: app, image: local, command: [sleep]}\n";
 }
@@ -61,7 +61,7 @@ class HttpSourceTest : public testing::Test {
 };
 
 TEST_F(HttpSourceTest, PodsOfAnAnswerAreStaticPodsOfTheUrl) {
-  page_.Answer(200, PodYaml("web"));
+  page_.Answer(200, SleepingPodYaml("web"));
   Open(page_.url());
   const auto snapshot = AskOnce();
   ASSERT_TRUE(snapshot);
@@ -75,7 +75,7 @@ TEST_F(HttpSourceTest, PodsOfAnAnswerAreStaticPodsOfTheUrl) {
 }
 
 TEST_F(HttpSourceTest, TheHeadersOfTheSettingsAreSent) {
-  page_.Answer(200, PodYaml("web"));
+  page_.Answer(200, SleepingPodYaml("web"));
   Open(page_.url(), {{"Authorization", {"Bearer s3cret"}}, {"X-Rack", {"a", "b"}}});
   ASSERT_TRUE(AskOnce());
   EXPECT_THAT(page_.SeenHeader("Authorization"), ElementsAre("Bearer s3cret"));
@@ -84,22 +84,22 @@ TEST_F(HttpSourceTest, TheHeadersOfTheSettingsAreSent) {
 }
 
 TEST_F(HttpSourceTest, AnUnchangedAnswerIsNoNews) {
-  page_.Answer(200, PodYaml("web"));
+  page_.Answer(200, SleepingPodYaml("web"));
   Open(page_.url());
   ASSERT_TRUE(AskOnce());
   EXPECT_FALSE(AskOnce());
   EXPECT_EQ(page_.requests(), 2);
-  page_.Answer(200, PodYaml("other"));
+  page_.Answer(200, SleepingPodYaml("other"));
   const auto snapshot = AskOnce();
   ASSERT_TRUE(snapshot);
   EXPECT_THAT(NamesOf(*snapshot), ElementsAre("default/other-node1"));
 }
 
 TEST_F(HttpSourceTest, AWrongStatusKeepsThePodsAndSaysSo) {
-  page_.Answer(200, PodYaml("web"));
+  page_.Answer(200, SleepingPodYaml("web"));
   Open(page_.url());
   ASSERT_TRUE(AskOnce());
-  page_.Answer(500, PodYaml("other"));
+  page_.Answer(500, SleepingPodYaml("other"));
   const auto snapshot = AskOnce();
   ASSERT_TRUE(snapshot);
   EXPECT_THAT(NamesOf(*snapshot), ElementsAre("default/web-node1"));
@@ -107,7 +107,7 @@ TEST_F(HttpSourceTest, AWrongStatusKeepsThePodsAndSaysSo) {
   EXPECT_THAT(snapshot->problems.front().message, HasSubstr("status 500"));
   EXPECT_EQ(snapshot->problems.front().source, "http");
   EXPECT_FALSE(AskOnce()) << "the same problem is no news";
-  page_.Answer(200, PodYaml("web"));
+  page_.Answer(200, SleepingPodYaml("web"));
   const auto back = AskOnce();
   ASSERT_TRUE(back);
   EXPECT_THAT(back->problems, IsEmpty());
@@ -125,7 +125,7 @@ TEST_F(HttpSourceTest, ARedirectionIsNotFollowed) {
 }
 
 TEST_F(HttpSourceTest, AnAnswerThatCannotBeReadKeepsThePods) {
-  page_.Answer(200, PodYaml("web"));
+  page_.Answer(200, SleepingPodYaml("web"));
   Open(page_.url());
   ASSERT_TRUE(AskOnce());
   page_.Answer(200, "apiVersion: v1\nkind: Pod\nmetadata: [");
@@ -138,7 +138,7 @@ TEST_F(HttpSourceTest, AnAnswerThatCannotBeReadKeepsThePods) {
 }
 
 TEST_F(HttpSourceTest, AnEmptyAnswerMeansNoPodsAndIsAProblem) {
-  page_.Answer(200, PodYaml("web"));
+  page_.Answer(200, SleepingPodYaml("web"));
   Open(page_.url());
   ASSERT_TRUE(AskOnce());
   page_.Answer(200, "");
@@ -151,7 +151,7 @@ TEST_F(HttpSourceTest, AnEmptyAnswerMeansNoPodsAndIsAProblem) {
 }
 
 TEST_F(HttpSourceTest, AnAnswerMayHoldManyPods) {
-  page_.Answer(200, PodYaml("b") + "---\n" + PodYaml("a"));
+  page_.Answer(200, SleepingPodYaml("b") + "---\n" + SleepingPodYaml("a"));
   Open(page_.url());
   const auto snapshot = AskOnce();
   ASSERT_TRUE(snapshot);
@@ -181,7 +181,7 @@ TEST_F(HttpSourceTest, NobodyThereIsAskedAgainSoonerUntilTheFirstAnswer) {
 }
 
 TEST_F(HttpSourceTest, AnAnswerWithoutEndIsAProblemThatSaysSo) {
-  const testkit::RawServer server("HTTP/1.1 200 " + std::string(50'000, 'x') + "\r\n\r\n" + PodYaml("web"));
+  const testkit::RawServer server("HTTP/1.1 200 " + std::string(50'000, 'x') + "\r\n\r\n" + SleepingPodYaml("web"));
   Open(server.url());
   const auto snapshot = AskOnce();
   ASSERT_TRUE(snapshot);

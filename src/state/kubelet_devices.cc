@@ -19,7 +19,7 @@ using codec::Json;
 using Ids = KubeletDeviceState::Ids;
 using Entry = KubeletDeviceState::Entry;
 
-std::unexpected<Error> Damaged(const std::string& what) {
+std::unexpected<Error> DamagedDevices(const std::string& what) {
   return Fail(Code::kCorrupt, "not a sound device checkpoint of a kubelet: " + what);
 }
 
@@ -65,23 +65,23 @@ std::string DumpOf(const KubeletDeviceState& state) {
 Result<std::string> String(const Json& object, const char* name, const std::string& where) {
   const Json* value = Member(object, name);
   if (value == nullptr || value->is_null()) return std::string();
-  if (!value->is_string()) return Damaged(where + "." + name + " is not a string");
+  if (!value->is_string()) return DamagedDevices(where + "." + name + " is not a string");
   return value->get<std::string>();
 }
 
 Result<Ids> List(const Json& value, const std::string& where) {
   if (value.is_null()) return Ids();
-  if (!value.is_array()) return Damaged(where + " is not a list");
+  if (!value.is_array()) return DamagedDevices(where + " is not a list");
   std::vector<std::string> out;
   for (const Json& id : value) {
-    if (!id.is_string()) return Damaged(where + " holds something that is no device id");
+    if (!id.is_string()) return DamagedDevices(where + " holds something that is no device id");
     out.push_back(id.get<std::string>());
   }
   return Ids(std::move(out));
 }
 
 Result<Entry> ReadEntry(const Json& json, const std::string& where) {
-  if (!json.is_object()) return Damaged(where + " is not an object");
+  if (!json.is_object()) return DamagedDevices(where + " is not an object");
   Entry out;
   BERTH_TRY(out.pod, String(json, "PodUID", where));
   BERTH_TRY(out.container, String(json, "ContainerName", where));
@@ -91,18 +91,18 @@ Result<Entry> ReadEntry(const Json& json, const std::string& where) {
       return Fail(Code::kUnsupported,
                   "the device checkpoint lists device ids without NUMA nodes: it was written by a "
                   "kubelet before 1.20");
-    if (!devices->is_object()) return Damaged(where + ".DeviceIDs is not an object");
+    if (!devices->is_object()) return DamagedDevices(where + ".DeviceIDs is not an object");
     out.devices.emplace();
     for (const auto& [node, ids] : devices->items()) {
       if (!ParseDecimal<std::uint32_t>(node) && node != "-1")
-        return Damaged(where + ".DeviceIDs." + Printable(node) + " is no NUMA node id");
+        return DamagedDevices(where + ".DeviceIDs." + Printable(node) + " is no NUMA node id");
       BERTH_TRY((*out.devices)[node], List(ids, where + ".DeviceIDs." + node));
     }
   }
   const Json* response = Member(json, "AllocResp");
   if (response == nullptr || response->is_null()) return out;
   if (!response->is_string() || !FromBase64(response->get_ref<const std::string&>()))
-    return Damaged(where + ".AllocResp is no base64");
+    return DamagedDevices(where + ".AllocResp is no base64");
   out.response = response->get<std::string>();
   return out;
 }
@@ -110,7 +110,7 @@ Result<Entry> ReadEntry(const Json& json, const std::string& where) {
 Result<KubeletDeviceState> ReadData(const Json& data) {
   KubeletDeviceState out;
   if (const Json* entries = Member(data, "PodDeviceEntries"); entries != nullptr && !entries->is_null()) {
-    if (!entries->is_array()) return Damaged("PodDeviceEntries is not a list");
+    if (!entries->is_array()) return DamagedDevices("PodDeviceEntries is not a list");
     out.entries.emplace();
     for (const Json& entry : *entries) {
       BERTH_TRY(Entry read, ReadEntry(entry, "PodDeviceEntries[" + std::to_string(out.entries->size()) + "]"));
@@ -118,7 +118,7 @@ Result<KubeletDeviceState> ReadData(const Json& data) {
     }
   }
   const Json* registered = Member(data, "RegisteredDevices");
-  if (registered == nullptr || !registered->is_object()) return Damaged("RegisteredDevices is not an object");
+  if (registered == nullptr || !registered->is_object()) return DamagedDevices("RegisteredDevices is not an object");
   for (const auto& [resource, ids] : registered->items()) {
     BERTH_TRY(out.registered[resource], List(ids, "RegisteredDevices." + Printable(resource)));
   }
@@ -165,12 +165,12 @@ std::string FormatKubeletState(const KubeletDeviceState& state) {
 Result<KubeletDeviceState> ParseKubeletDeviceState(std::string_view text) {
   auto file = codec::ParseJson(text, "the file");
   if (!file) return Fail(Code::kCorrupt, file.error().message);
-  if (!file->is_object()) return Damaged("the top level is not an object");
+  if (!file->is_object()) return DamagedDevices("the top level is not an object");
   const Json* data = Member(*file, "Data");
-  if (data == nullptr || !data->is_object()) return Damaged("Data is not an object");
+  if (data == nullptr || !data->is_object()) return DamagedDevices("Data is not an object");
   BERTH_TRY(KubeletDeviceState state, ReadData(*data));
   const Json* checksum = Member(*file, "Checksum");
-  if (checksum == nullptr || !checksum->is_number_unsigned()) return Damaged("Checksum is not a number");
+  if (checksum == nullptr || !checksum->is_number_unsigned()) return DamagedDevices("Checksum is not a number");
   if (checksum->get<std::uint64_t>() == Fnv1a(DumpOf(state))) return state;
   if (const auto field = ForeignField(*data))
     return Fail(Code::kUnsupported, "the device checkpoint has a field \"" + Printable(*field) +

@@ -8,16 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "testing/fixtures.h"
+
 namespace berth::state {
 namespace {
 
 using testing::HasSubstr;
-
-CpuSet Cpus(std::string_view list) {
-  const auto cpus = CpuSet::Parse(list);
-  EXPECT_TRUE(cpus) << list;
-  return cpus ? *cpus : CpuSet();
-}
+using testkit::Cpus;
 
 KubeletCpuState SampleCpuState() {
   return {.policy = "static",

@@ -57,7 +57,7 @@ Result<Header> CheckHeader(std::string_view bytes) {
   return Header{.version = *version, .body = body};
 }
 
-Result<std::string> StringField(const codec::Json& json, const char* name) {
+Result<std::string> HeaderText(const codec::Json& json, const char* name) {
   const auto it = json.find(name);
   if (it == json.end() || !it->is_string()) return Fail(Code::kCorrupt, std::string("field ") + name + " is missing");
   return it->get<std::string>();
@@ -167,8 +167,8 @@ Result<Saved> DecodeSaved(std::string_view bytes) {
   BERTH_TRY(const codec::Json json, codec::ParseJson(header.body, "ledger"));
   if (!json.is_object() || !json.contains("ledger")) return Fail(Code::kCorrupt, "field ledger is missing");
   Saved out;
-  BERTH_TRY(out.boot_id, StringField(json, "bootId"));
-  BERTH_TRY(out.machine_fingerprint, StringField(json, "machine"));
+  BERTH_TRY(out.boot_id, HeaderText(json, "bootId"));
+  BERTH_TRY(out.machine_fingerprint, HeaderText(json, "machine"));
   BERTH_TRY(out.ledger, codec::LedgerFromJson(json["ledger"]));
   return out;
 }

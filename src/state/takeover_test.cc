@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "model/promises.h"
+#include "testing/fixtures.h"
 
 namespace berth::state {
 namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-CpuSet Cpus(std::string_view list) { return CpuSet::Parse(list).value_or(CpuSet()); }
+using testkit::Cpus;
 
 RunningGroup Group(QosClass qos, const std::string& uid, const std::string& name, std::string_view cpus) {
   const std::string tier = qos == QosClass::kGuaranteed  ? "kubepods"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "state/takeover.h"
+#include "testing/fixtures.h"
 
 namespace berth::state {
 namespace {
@@ -11,8 +12,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-CpuSet Cpus(std::string_view list) { return CpuSet::Parse(list).value_or(CpuSet()); }
+using testkit::Cpus;
 
 /// One pod with CPUs 2-3 for itself, one in the shared pool; both run where they should.
 struct VerifyRunningTest : testing::Test {

@@ -36,6 +36,12 @@ TempDir::~TempDir() {
   if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
+CpuSet Cpus(std::string_view list) {
+  const Result<CpuSet> cpus = CpuSet::Parse(list);
+  if (!cpus) ADD_FAILURE() << cpus.error().message;
+  return cpus.value_or(CpuSet());
+}
+
 std::string SourcePath(std::string_view relative) { return std::string(BERTH_SOURCE_DIR "/").append(relative); }
 
 std::optional<std::string> SharedPath(std::string_view relative) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/id_set.h"
 #include "os/clock.h"
 
 namespace berth::testkit {
@@ -38,6 +39,9 @@ class ManualClock final : public os::Clock {
   os::MonoTime now_{std::chrono::hours(1)};
   os::WallTime wall_{std::chrono::sys_days{std::chrono::year{2026} / 1 / 2}};
 };
+
+/// The CPUs of a list such as "0-3,8"; a test failure and none when it is no list.
+CpuSet Cpus(std::string_view list);
 
 /// Absolute path of a file of the checkout, e.g. "tests/golden/x.txt".
 std::string SourcePath(std::string_view relative);

@@ -19,13 +19,13 @@ using testkit::GrpcRequest;
 using testkit::GrpcServer;
 using End = GrpcAnswer::End;
 
-constexpr os::Millis kLong{20'000};
+constexpr os::Millis kLongCall{20'000};
 
 struct WireClientBadServerTest : testing::Test {
-  Result<std::string> Ask(const GrpcAnswer& answer, os::Millis limit = kLong) {
+  Result<std::string> Ask(const GrpcAnswer& answer, os::Millis limit = kLongCall) {
     return AskWith([answer](const GrpcRequest&) { return answer; }, limit);
   }
-  Result<std::string> AskWith(std::function<GrpcAnswer(const GrpcRequest&)> answer, os::Millis limit = kLong) {
+  Result<std::string> AskWith(std::function<GrpcAnswer(const GrpcRequest&)> answer, os::Millis limit = kLongCall) {
     const std::string path = temp / ("s" + std::to_string(++servers));
     const GrpcServer server(path, std::move(answer));
     return Client(UnixConnector(path), path).Call("/s/M", "ask", {.deadline = os::SystemClock().Now() + limit});
@@ -46,7 +46,7 @@ TEST_F(WireClientBadServerTest, TellsTheServerItsDeadline) {
   ASSERT_TRUE(said->ends_with('m')) << *said;
   const int millis = std::stoi(*said);
   EXPECT_GT(millis, 0);
-  EXPECT_LE(millis, kLong.count());
+  EXPECT_LE(millis, kLongCall.count());
 }
 
 TEST_F(WireClientBadServerTest, AStatusThatIsNoneIsNoAnswer) {

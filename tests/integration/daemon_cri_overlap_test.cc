@@ -17,7 +17,7 @@ using testkit::kTestImage;
 using testkit::Rounds;
 using testkit::SeenProcess;
 
-const char* const kSpin = "while :; do :; done";
+const char* const kQuietSpin = "while :; do :; done";
 
 /// Thread: any.
 class Dice {
@@ -42,9 +42,9 @@ struct DaemonCriOverlapTest : testkit::CriNodeTest {
   }
 
   void AddSpinners() {
-    Add({.name = "best", .script = kSpin});
-    Add({.name = "burst", .script = kSpin, .container = "    resources: {requests: {cpu: 100m, memory: 16Mi}}\n"});
-    Add({.name = "guar", .script = kSpin, .cpu = "100m"});
+    Add({.name = "best", .script = kQuietSpin});
+    Add({.name = "burst", .script = kQuietSpin, .container = "    resources: {requests: {cpu: 100m, memory: 16Mi}}\n"});
+    Add({.name = "guar", .script = kQuietSpin, .cpu = "100m"});
   }
   void AddProbe() {
     Add({.name = "probe",

@@ -15,8 +15,6 @@ namespace {
 using codec::Json;
 using testing::HasSubstr;
 
-std::string Input(const std::string& name) { return testkit::SourcePath("tests/golden/simulate/" + name); }
-
 class ExplainTest : public testing::Test {
  protected:
   std::vector<std::string> Arguments(std::vector<std::string> rest) const {
@@ -24,16 +22,16 @@ class ExplainTest : public testing::Test {
                                  "-m",
                                  "numa:2(memory=8GB) core:4 pu:2",
                                  "-c",
-                                 Input("kubelet.yaml"),
+                                 SimulateInput("kubelet.yaml"),
                                  "--devices",
-                                 Input("devices.yaml")};
+                                 SimulateInput("devices.yaml")};
     out.insert(out.end(), rest.begin(), rest.end());
     return out;
   }
   /// A ledger with the pods of pods.yaml.
   std::string LedgerFile() {
-    const Ran ran = RunBerth({"simulate", "-m", "numa:2(memory=8GB) core:4 pu:2", "-c", Input("kubelet.yaml"), "-d",
-                              Input("devices.yaml"), "-o", "json", Input("pods.yaml")});
+    const Ran ran = RunBerth({"simulate", "-m", "numa:2(memory=8GB) core:4 pu:2", "-c", SimulateInput("kubelet.yaml"),
+                              "-d", SimulateInput("devices.yaml"), "-o", "json", SimulateInput("pods.yaml")});
     auto json = codec::ParseJson(ran.out, "output");
     EXPECT_TRUE(json) << ran.err;
     if (json) WriteText(temp_ / "ledger.json", codec::FormatJson((*json)["ledger"]));
@@ -44,21 +42,23 @@ class ExplainTest : public testing::Test {
 
 TEST_F(ExplainTest, SaysWhereAnAdmittedPodGoesAndWhy) {
   testkit::ExpectGolden("tests/golden/simulate/explain-admitted.txt",
-                        Shown(RunBerth(Arguments({"-f", Input("pods.yaml"), "--pod", "shop/web"}))));
+                        Shown(RunBerth(Arguments({"-f", SimulateInput("pods.yaml"), "--pod", "shop/web"}))));
 }
 
 TEST_F(ExplainTest, SaysWhatIsShortAndWhatWouldHelp) {
-  testkit::ExpectGolden("tests/golden/simulate/explain-rejected.txt",
-                        Shown(RunBerth(Arguments({"-l", LedgerFile(), "-f", Input("more.yaml"), "--pod", "cache"}))));
+  testkit::ExpectGolden(
+      "tests/golden/simulate/explain-rejected.txt",
+      Shown(RunBerth(Arguments({"-l", LedgerFile(), "-f", SimulateInput("more.yaml"), "--pod", "cache"}))));
 }
 
 TEST_F(ExplainTest, WideOutputAddsEveryStepOfTheDecision) {
-  const Ran ran = RunBerth(Arguments({"-o", "wide", "-f", Input("more.yaml"), "--pod", "cache"}));
+  const Ran ran = RunBerth(Arguments({"-o", "wide", "-f", SimulateInput("more.yaml"), "--pod", "cache"}));
   EXPECT_THAT(ran.out, HasSubstr("\nStep by step:\n"));
 }
 
 TEST_F(ExplainTest, JsonHoldsTheSameForPrograms) {
-  const Ran ran = RunBerth(Arguments({"-l", LedgerFile(), "-o", "json", "-f", Input("more.yaml"), "--pod", "cache"}));
+  const Ran ran =
+      RunBerth(Arguments({"-l", LedgerFile(), "-o", "json", "-f", SimulateInput("more.yaml"), "--pod", "cache"}));
   EXPECT_EQ(ran.status, 3);
   const auto json = codec::ParseJson(ran.out, "output");
   ASSERT_TRUE(json) << ran.out;
@@ -69,7 +69,7 @@ TEST_F(ExplainTest, JsonHoldsTheSameForPrograms) {
 
 TEST_F(ExplainTest, TheNearestRequestIsAManifestThatIsAdmitted) {
   const std::string ledger = LedgerFile();
-  const Ran ran = RunBerth(Arguments({"-l", ledger, "-o", "json", "-f", Input("more.yaml"), "--pod", "cache"}));
+  const Ran ran = RunBerth(Arguments({"-l", ledger, "-o", "json", "-f", SimulateInput("more.yaml"), "--pod", "cache"}));
   auto json = codec::ParseJson(ran.out, "output");
   ASSERT_TRUE(json) << ran.out;
   ASSERT_TRUE((*json)["nearest"].is_object()) << ran.out;
@@ -78,22 +78,23 @@ TEST_F(ExplainTest, TheNearestRequestIsAManifestThatIsAdmitted) {
 }
 
 TEST_F(ExplainTest, APodThatIsOnTheNodeIsExplainedAsIfItCameAnew) {
-  const Ran ran = RunBerth(Arguments({"-l", LedgerFile(), "-f", Input("pods.yaml"), "--pod", "shop/db"}));
+  const Ran ran = RunBerth(Arguments({"-l", LedgerFile(), "-f", SimulateInput("pods.yaml"), "--pod", "shop/db"}));
   EXPECT_EQ(ran.status, 0) << ran.out << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("as if shop/db were not on the node yet"));
 }
 
 TEST_F(ExplainTest, AsksWhichPodWhenThereAreSeveral) {
-  const Ran several = RunBerth(Arguments({"-f", Input("pods.yaml")}));
+  const Ran several = RunBerth(Arguments({"-f", SimulateInput("pods.yaml")}));
   EXPECT_EQ(several.status, 1);
   EXPECT_THAT(several.err, HasSubstr("holds 3 pods; choose one with --pod"));
-  const Ran unknown = RunBerth(Arguments({"-f", Input("pods.yaml"), "--pod", "nobody"}));
+  const Ran unknown = RunBerth(Arguments({"-f", SimulateInput("pods.yaml"), "--pod", "nobody"}));
   EXPECT_EQ(unknown.status, 1);
   EXPECT_THAT(unknown.err, HasSubstr("holds no pod default/nobody"));
 }
 
 TEST_F(ExplainTest, WithoutANodeItSaysHowToNameOne) {
-  const Ran ran = RunBerth({"explain", "--socket", temp_ / "none.sock", "-f", Input("more.yaml"), "--pod", "cache"});
+  const Ran ran =
+      RunBerth({"explain", "--socket", temp_ / "none.sock", "-f", SimulateInput("more.yaml"), "--pod", "cache"});
   EXPECT_EQ(ran.status, 4);
   EXPECT_THAT(ran.err, HasSubstr("no berthd listens on " + (temp_ / "none.sock")));
 }

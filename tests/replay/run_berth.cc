@@ -71,6 +71,8 @@ std::vector<std::string> Lines(const std::string& text) {
   return out;
 }
 
+std::string SimulateInput(const std::string& name) { return testkit::SourcePath("tests/golden/simulate/" + name); }
+
 void WriteText(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;

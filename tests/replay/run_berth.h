@@ -22,6 +22,9 @@ std::string Shown(const Ran& ran);
 /// Lines without their ends; nothing after the last newline.
 std::vector<std::string> Lines(const std::string& text);
 
+/// Path of a file of tests/golden/simulate.
+std::string SimulateInput(const std::string& name);
+
 /// Writes a file; a test failure when it cannot.
 void WriteText(const std::string& path, const std::string& text);
 /// The same, gzipped.

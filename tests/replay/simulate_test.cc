@@ -17,11 +17,14 @@ using testing::HasSubstr;
 
 constexpr const char* kMachine = "numa:2(memory=8GB) core:4 pu:2";
 
-std::string Input(const std::string& name) { return testkit::SourcePath("tests/golden/simulate/" + name); }
-
 std::vector<std::string> Simulate(std::vector<std::string> rest) {
-  std::vector<std::string> out{"simulate",  "--machine",          kMachine, "--config", Input("kubelet.yaml"),
-                               "--devices", Input("devices.yaml")};
+  std::vector<std::string> out{"simulate",
+                               "--machine",
+                               kMachine,
+                               "--config",
+                               SimulateInput("kubelet.yaml"),
+                               "--devices",
+                               SimulateInput("devices.yaml")};
   out.insert(out.end(), rest.begin(), rest.end());
   return out;
 }
@@ -39,23 +42,23 @@ Json ParseOut(const Ran& ran) {
 }
 
 TEST(SimulateTest, PodsComeAndGoInTheOrderGiven) {
-  testkit::ExpectGolden(
-      "tests/golden/simulate/steps.txt",
-      Shown(RunBerth(Simulate({Input("pods.yaml"), Input("more.yaml"), "remove:shop/web", "remove:batch"}))));
+  testkit::ExpectGolden("tests/golden/simulate/steps.txt",
+                        Shown(RunBerth(Simulate({SimulateInput("pods.yaml"), SimulateInput("more.yaml"),
+                                                 "remove:shop/web", "remove:batch"}))));
 }
 
 TEST(SimulateTest, TheMapIsDrawnAfterEachStep) {
   testkit::ExpectGolden("tests/golden/simulate/map.txt",
-                        Shown(RunBerth(Simulate({"--map", Input("more.yaml"), "remove:cache"}))));
+                        Shown(RunBerth(Simulate({"--map", SimulateInput("more.yaml"), "remove:cache"}))));
 }
 
 TEST(SimulateTest, JsonHoldsEveryStepAndTheLedger) {
   testkit::ExpectGolden("tests/golden/simulate/steps.json",
-                        Shown(RunBerth(Simulate({"-o", "json", Input("pods.yaml"), "remove:shop/web"}))));
+                        Shown(RunBerth(Simulate({"-o", "json", SimulateInput("pods.yaml"), "remove:shop/web"}))));
 }
 
 TEST(SimulateTest, YamlSaysTheSameAsJson) {
-  const Ran yaml = RunBerth(Simulate({"-o", "yaml", Input("more.yaml")}));
+  const Ran yaml = RunBerth(Simulate({"-o", "yaml", SimulateInput("more.yaml")}));
   EXPECT_THAT(yaml.out, HasSubstr("action: add\n"));
   EXPECT_THAT(yaml.out, HasSubstr("pod: default/cache\n"));
 }
@@ -74,10 +77,12 @@ TEST(SimulateTest, NodeFitCanBeLeftOut) {
 
 TEST(SimulateTest, GoesOnFromASavedLedger) {
   const testkit::TempDir temp;
-  const Ran first = RunBerth(Simulate({"-o", "json", Input("pods.yaml")}));
+  const Ran first = RunBerth(Simulate({"-o", "json", SimulateInput("pods.yaml")}));
   WriteText(temp / "ledger.json", codec::FormatJson(ParseOut(first)["ledger"]));
-  const Json both = ParseOut(RunBerth(Simulate({"-o", "json", Input("pods.yaml"), Input("more.yaml")})));
-  const Json later = ParseOut(RunBerth(Simulate({"-o", "json", "--ledger", temp / "ledger.json", Input("more.yaml")})));
+  const Json both =
+      ParseOut(RunBerth(Simulate({"-o", "json", SimulateInput("pods.yaml"), SimulateInput("more.yaml")})));
+  const Json later =
+      ParseOut(RunBerth(Simulate({"-o", "json", "--ledger", temp / "ledger.json", SimulateInput("more.yaml")})));
   EXPECT_EQ(both["ledger"]["shared"], later["ledger"]["shared"]);
   EXPECT_EQ(both["ledger"]["memory"], later["ledger"]["memory"]);
   EXPECT_EQ(both["steps"].back()["admitted"], later["steps"].back()["admitted"]);
@@ -85,13 +90,13 @@ TEST(SimulateTest, GoesOnFromASavedLedger) {
 
 TEST(SimulateTest, ALedgerOfAnotherMachineIsRefused) {
   const testkit::TempDir temp;
-  const Ran first = RunBerth(Simulate({"-o", "json", Input("pods.yaml")}));
+  const Ran first = RunBerth(Simulate({"-o", "json", SimulateInput("pods.yaml")}));
   WriteText(temp / "ledger.json", codec::FormatJson(ParseOut(first)["ledger"]));
-  const Ran other = RunBerth({"simulate", "-m", "numa:2(memory=8GB) core:8 pu:2", "-c", Input("kubelet.yaml"), "-l",
-                              temp / "ledger.json", Input("more.yaml")});
+  const Ran other = RunBerth({"simulate", "-m", "numa:2(memory=8GB) core:8 pu:2", "-c", SimulateInput("kubelet.yaml"),
+                              "-l", temp / "ledger.json", SimulateInput("more.yaml")});
   EXPECT_EQ(other.status, 1);
   EXPECT_THAT(other.err, HasSubstr("does not fit this machine and configuration"));
-  const Ran settings = RunBerth({"simulate", "-m", kMachine, "-l", temp / "ledger.json", Input("more.yaml")});
+  const Ran settings = RunBerth({"simulate", "-m", kMachine, "-l", temp / "ledger.json", SimulateInput("more.yaml")});
   EXPECT_EQ(settings.status, 1);
   EXPECT_THAT(settings.err, HasSubstr("CPU manager policy"));
 }
@@ -204,7 +209,7 @@ TEST(SimulateTest, BadDevicesAreNamedByPath) {
        "device a of v.example/gpu: NUMA node 9 does not exist on this machine (nodes: 0-1)"}};
   for (const auto& [text, words] : cases) {
     WriteText(temp / "devices.yaml", text);
-    const Ran ran = RunBerth({"simulate", "-m", kMachine, "-d", temp / "devices.yaml", Input("more.yaml")});
+    const Ran ran = RunBerth({"simulate", "-m", kMachine, "-d", temp / "devices.yaml", SimulateInput("more.yaml")});
     EXPECT_EQ(ran.status, 1) << text;
     EXPECT_THAT(ran.err, HasSubstr(words));
   }

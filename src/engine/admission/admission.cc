@@ -14,13 +14,6 @@
 namespace berth::engine {
 namespace {
 
-TopologyHint ToHint(const NodeIndex& nodes, const MaskHint& hint) {
-  TopologyHint out;
-  if (!hint.any) out.nodes = nodes.ToNodes(hint.mask);
-  out.preferred = hint.preferred;
-  return out;
-}
-
 /// Which sets of nodes a resource prefers, in words.
 std::string PreferredText(const NodeIndex& nodes, const HintList& list) {
   const ListedHints preferred = ListPreferredHints(list);

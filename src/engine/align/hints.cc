@@ -46,6 +46,13 @@ void AddNarrowest(const HintFamily& family, std::vector<MaskHint>& out) {
 
 }  // namespace
 
+TopologyHint ToHint(const NodeIndex& nodes, const MaskHint& hint) {
+  TopologyHint out;
+  if (!hint.any) out.nodes = nodes.ToNodes(hint.mask);
+  out.preferred = hint.preferred;
+  return out;
+}
+
 ListedHints ListHints(const HintList& list) {
   ListedHints out{.hints = list.hints};
   if (list.family && Listable(*list.family)) {

@@ -10,6 +10,7 @@
 #include "engine/align/cover.h"
 #include "engine/align/family.h"
 #include "engine/topology/mask.h"
+#include "model/placement.h"
 
 namespace berth::engine {
 
@@ -19,6 +20,8 @@ struct MaskHint {
   bool preferred = false;
   friend bool operator==(const MaskHint&, const MaskHint&) = default;
 };
+/// The same for people and records: with the numbers of the nodes.
+TopologyHint ToHint(const NodeIndex& nodes, const MaskHint& hint);
 
 /// All sets of a family as hints. Preferred are those with `preferred_count` nodes and those the rule names.
 struct HintFamily {

@@ -45,9 +45,9 @@ std::vector<Mask> AllSets(const Family& family) {
   return out;
 }
 
-class Search {
+class ReachableSearch {
  public:
-  Search(const std::vector<HintList>& lists, const Mask& all, const Fitness& fitness)
+  ReachableSearch(const std::vector<HintList>& lists, const Mask& all, const Fitness& fitness)
       : lists_(lists), all_(all), fitness_(fitness) {}
 
   Found Run() {
@@ -198,7 +198,7 @@ class Search {
 }  // namespace
 
 Found BestReachable(const std::vector<HintList>& lists, const Mask& all, const Fitness& fitness) {
-  return Search(lists, all, fitness).Run();
+  return ReachableSearch(lists, all, fitness).Run();
 }
 
 }  // namespace berth::engine

@@ -75,16 +75,16 @@ std::string ShortageOf(const DevicePool& pool, const DeviceNeed& need, std::int6
          ", Available: " + std::to_string(available);
 }
 
-struct Choice {
+struct DeviceChoice {
   std::vector<std::size_t> devices;
   std::size_t reused = 0;
   std::string error;
 };
 
 /// Marks what it takes over from init containers as taken, so that it does not count as available too.
-Choice Choose(DevicePool& pool, const DeviceNeed& need, const MaskHint& hint,
-              const std::vector<std::string>* preferred) {
-  Choice out;
+DeviceChoice Choose(DevicePool& pool, const DeviceNeed& need, const MaskHint& hint,
+                    const std::vector<std::string>* preferred) {
+  DeviceChoice out;
   // Left by init containers of this pod: taken first, whatever their health and nodes (rules/devices#choice).
   for (std::size_t i = 0; i < pool.devices.size() && out.reused < static_cast<std::size_t>(need.count); ++i)
     if (pool.registered && pool.reusable[i] != 0) out.devices.push_back(i), pool.taken[i] = 1, ++out.reused;
@@ -190,7 +190,7 @@ std::optional<Reject> AllocateDevices(PodBooks& books, const ContainerDemand& de
   for (const DeviceNeed& need : demand.devices) {
     DevicePool* pool = books.devices.Find(need.resource);
     if (pool == nullptr) continue;
-    const Choice choice = Choose(*pool, need, hint, books.devices.Preferred(need.resource));
+    const DeviceChoice choice = Choose(*pool, need, hint, books.devices.Preferred(need.resource));
     if (!choice.error.empty()) return Unexpected(name, choice.error);
     if (choice.devices.empty()) continue;
     for (std::size_t i : choice.devices) pool->taken[i] = 1;

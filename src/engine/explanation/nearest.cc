@@ -181,9 +181,9 @@ double Share(const Quantity& from, const Quantity& to) {
 }
 
 /// The amounts of one pod as they are changed; knobs and amounts by position.
-class Search {
+class AmountSearch {
  public:
-  Search(const Attempt& attempt, const Pod& pod) : attempt_(attempt), pod_(pod), knobs_(Knobs(pod)) {
+  AmountSearch(const Attempt& attempt, const Pod& pod) : attempt_(attempt), pod_(pod), knobs_(Knobs(pod)) {
     for (const Knob& knob : knobs_) {
       steps_.push_back(StepOf(attempt, pod, knob));
       values_.push_back(Values(attempt, pod, knob));
@@ -375,7 +375,7 @@ NearestRequest ToResult(const Pod& pod, Pod changed, const std::vector<Knob>& kn
 }  // namespace
 
 NearestSearch FindNearest(const Attempt& attempt, const Pod& pod) {
-  Search search(attempt, pod);
+  AmountSearch search(attempt, pod);
   NearestSearch out;
   std::optional<Pod> best = search.ChangeOne();
   out.exhaustive = best.has_value();

@@ -20,7 +20,7 @@ using testing::Q;
 using testing::Shape;
 using testing::StaticConfig;
 
-Container C(std::string name, std::string cpu, std::string memory = "64Mi") {
+Container App(std::string name, std::string cpu, std::string memory = "64Mi") {
   return MakeContainer(std::move(name), {{"cpu", std::move(cpu)}, {"memory", std::move(memory)}});
 }
 
@@ -46,8 +46,8 @@ TEST(FindNearestTest, OffersWholeCoresWhereOnlyWholeCoresAreGiven) {
   config.cpu_manager_policy_options["full-pcpus-only"] = "true";
   const Node node = NodeOf({.cores_per_node = 4}, config);
   Ledger ledger = node.EmptyLedger();
-  Apply(ledger, std::get<Admit>(Decide(node, ledger, MakePod("before", {C("c", "2")}), {}, nullptr)).delta);
-  const Pod pod = MakePod("a", {C("a", "8"), C("b", "8")});
+  Apply(ledger, std::get<Admit>(Decide(node, ledger, MakePod("before", {App("c", "2")}), {}, nullptr)).delta);
+  const Pod pod = MakePod("a", {App("a", "8"), App("b", "8")});
   const Explanation e = Explain(node, ledger, pod, {});
   ASSERT_TRUE(e.nearest);
   ASSERT_EQ(e.nearest->changes.size(), 2U);
@@ -58,7 +58,7 @@ TEST(FindNearestTest, OffersTheNextWholeCoreWhereThatIsNearer) {
   KubeletConfiguration config = StaticConfig("0,8");
   config.cpu_manager_policy_options["full-pcpus-only"] = "true";
   const Node node = NodeOf({.cores_per_node = 8, .threads = 2}, config);
-  const Explanation e = Explain(node, node.EmptyLedger(), MakePod("a", {C("a", "3")}), {});
+  const Explanation e = Explain(node, node.EmptyLedger(), MakePod("a", {App("a", "3")}), {});
   ASSERT_TRUE(e.nearest);
   EXPECT_EQ(e.nearest->changes[0].to, Q("2"));  // 2 and 4 are equally near; less is chosen
 }
@@ -71,7 +71,7 @@ TEST(FindNearestTest, CountsTheOtherContainersOfThePod) {
   Shape shape{.sockets = 2, .cores_per_node = 8};
   shape.node_memory = GiB(10);
   const Node node = NodeOf(shape, config);
-  const Pod pod = MakePod("a", {C("a", "1", "6Gi"), C("b", "1", "6Gi")});
+  const Pod pod = MakePod("a", {App("a", "1", "6Gi"), App("b", "1", "6Gi")});
   const Explanation e = Explain(node, node.EmptyLedger(), pod, {});
   ASSERT_TRUE(e.nearest);
   ASSERT_EQ(e.nearest->changes.size(), 1U);
@@ -82,8 +82,8 @@ TEST(FindNearestTest, CountsTheOtherContainersOfThePod) {
 TEST(FindNearestTest, SkipsNoCountOfAWideRequest) {
   const Node node = NodeOf({.cores_per_node = 300, .threads = 1}, StaticConfig());
   Ledger ledger = node.EmptyLedger();
-  Apply(ledger, std::get<Admit>(Decide(node, ledger, MakePod("before", {C("c", "82")}), {}, nullptr)).delta);
-  const Explanation e = Explain(node, ledger, MakePod("a", {C("a", "298")}), {});
+  Apply(ledger, std::get<Admit>(Decide(node, ledger, MakePod("before", {App("c", "82")}), {}, nullptr)).delta);
+  const Explanation e = Explain(node, ledger, MakePod("a", {App("a", "298")}), {});
   ASSERT_TRUE(e.nearest);
   // 300 without 1 reserved and 82 taken; the shared pool keeps the reserved one.
   EXPECT_EQ(e.nearest->changes[0].to, Q("217"));
@@ -92,7 +92,7 @@ TEST(FindNearestTest, SkipsNoCountOfAWideRequest) {
 TEST(FindNearestTest, SurvivesHugeAmounts) {
   const Node node = NodeOf({.cores_per_node = 4}, StaticConfig());
   for (const char* cpu : {"9223372036854775807", "9223372036854775", "1000000000"}) {
-    const Pod pod = MakePod("a", {C("a", cpu, "7Ei")});
+    const Pod pod = MakePod("a", {App("a", cpu, "7Ei")});
     const Explanation e = Explain(node, node.EmptyLedger(), pod, {});
     ASSERT_TRUE(std::holds_alternative<Reject>(e.decision));
     EXPECT_TRUE(!e.nearest || Admits(node, node.EmptyLedger(), e.nearest->pod)) << cpu;
@@ -104,8 +104,8 @@ TEST(FindNearestTest, SaysSoWhenEverySmallerRequestWasTriedInVain) {
   config.cpu_manager_policy_options["full-pcpus-only"] = "true";
   const Node node = NodeOf({.cores_per_node = 2}, config);
   Ledger ledger = node.EmptyLedger();
-  Apply(ledger, std::get<Admit>(Decide(node, ledger, MakePod("before", {C("c", "2")}), {}, nullptr)).delta);
-  const Explanation e = Explain(node, ledger, MakePod("a", {C("a", "4", "2Mi")}), {});
+  Apply(ledger, std::get<Admit>(Decide(node, ledger, MakePod("before", {App("c", "2")}), {}, nullptr)).delta);
+  const Explanation e = Explain(node, ledger, MakePod("a", {App("a", "4", "2Mi")}), {});
   EXPECT_FALSE(e.nearest);
   EXPECT_TRUE(e.nearest_exhaustive);
 }
@@ -139,10 +139,10 @@ TEST(FindNearestPropertyTest, FindsSomethingWhereverTryingEverythingDoes) {
     Ledger ledger = node.EmptyLedger();
     for (unsigned i = roll(3); i > 0; --i) {
       const Decision before =
-          Decide(node, ledger, MakePod("b" + std::to_string(i), {C("c", std::to_string(2 * (1 + roll(3))))}), {}, {});
+          Decide(node, ledger, MakePod("b" + std::to_string(i), {App("c", std::to_string(2 * (1 + roll(3))))}), {}, {});
       if (const auto* admit = std::get_if<Admit>(&before)) Apply(ledger, admit->delta);
     }
-    const Pod pod = MakePod("a", {C("a", std::to_string(2 + roll(10))), C("b", std::to_string(2 + roll(10)))});
+    const Pod pod = MakePod("a", {App("a", std::to_string(2 + roll(10))), App("b", std::to_string(2 + roll(10)))});
     if (Admits(node, ledger, pod)) continue;
     const Explanation e = Explain(node, ledger, pod, {});
     const bool any = AnySmallerIsAdmitted(node, ledger, pod, whole_cores ? 2 : 1);

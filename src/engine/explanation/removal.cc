@@ -8,9 +8,9 @@
 namespace berth::engine {
 namespace {
 
-class Search {
+class RemovalSearch {
  public:
-  Search(const Attempt& attempt, const Pod& pod) : attempt_(attempt), pod_(pod) {
+  RemovalSearch(const Attempt& attempt, const Pod& pod) : attempt_(attempt), pod_(pod) {
     // Pods that were admitted last are tried first.
     std::vector<const PodRecord*> records;
     for (const auto& [uid, record] : attempt.ledger().pods) records.push_back(&record);
@@ -64,7 +64,7 @@ Removal ToRemoval(const Ledger& ledger, const std::vector<std::string>& uids, bo
 }  // namespace
 
 std::optional<Removal> SmallestRemoval(const Attempt& attempt, const Pod& pod) {
-  Search search(attempt, pod);
+  RemovalSearch search(attempt, pod);
   if (search.uids().empty() || !attempt.AdmitsWithout(pod, search.uids())) return std::nullopt;
   const std::vector<std::string> minimal = search.Minimal();
   for (std::size_t size = 1; size < minimal.size() && !search.Exceeded(); ++size) {

@@ -25,13 +25,6 @@ std::string ListText(const NodeIndex& nodes, const HintList& list, const ListedH
   return out;
 }
 
-TopologyHint ToHint(const NodeIndex& nodes, const MaskHint& hint) {
-  TopologyHint out;
-  if (!hint.any) out.nodes = nodes.ToNodes(hint.mask);
-  out.preferred = hint.preferred;
-  return out;
-}
-
 }  // namespace
 
 void DecisionLog::AddHints(const NodeIndex& nodes, std::string_view container, const std::vector<HintList>& lists,

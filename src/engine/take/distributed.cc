@@ -12,8 +12,6 @@
 namespace berth::engine {
 namespace {
 
-constexpr double kNoBalance = std::numeric_limits<double>::infinity();
-
 /// Evaluated combinations after which EveryCombination gives up and the packed algorithm answers.
 constexpr int kMostCombinations = 1 << 14;
 

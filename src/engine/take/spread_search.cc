@@ -10,7 +10,6 @@
 namespace berth::engine {
 namespace {
 
-constexpr double kNoBalance = std::numeric_limits<double>::infinity();
 /// Lower bounds are computed another way than balances; this much lower, rounding does not matter.
 constexpr double kSlack = 1e-6;
 
@@ -72,9 +71,9 @@ class Tops {
   std::vector<int> work_;
 };
 
-class Search {
+class SpreadSearch {
  public:
-  Search(const SpreadRequest& request, std::size_t k)
+  SpreadSearch(const SpreadRequest& request, std::size_t k)
       : in_(request),
         k_(k),
         base_(request.num / static_cast<int>(k) / request.group * request.group),
@@ -315,7 +314,7 @@ double SpreadBalance(const std::vector<int>& left) {
 
 SpreadChoice BestSpread(const SpreadRequest& request, std::size_t k, std::int64_t* steps) {
   if (k < 1 || k > request.free.size()) return {};
-  Search search(request, k);
+  SpreadSearch search(request, k);
   SpreadChoice out = search.Run();
   if (steps != nullptr) *steps = search.steps();
   return out;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace berth::engine {
@@ -35,6 +36,8 @@ inline constexpr std::int64_t kMostSpreadSteps = std::int64_t{1} << 14;
 /// better are left out, as are those that look like an earlier one.
 SpreadChoice BestSpread(const SpreadRequest& request, std::size_t k, std::int64_t* steps = nullptr);
 
+/// Worse than every balance: no choice.
+inline constexpr double kNoBalance = std::numeric_limits<double>::infinity();
 /// Spread of what would be left per node (population standard deviation around the rounded mean), in thousandths.
 double SpreadBalance(const std::vector<int>& left);
 
