@@ -96,7 +96,8 @@ TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
     if (AllRun()) loop->Stop();
   });
   std::vector<Pod> pods;
-  for (int i = 0; i + 1 < kSlowPods; ++i) pods.push_back(MakePod("p" + std::to_string(i), "100m", QosClass::kBurstable));
+  for (int i = 0; i + 1 < kSlowPods; ++i)
+    pods.push_back(MakePod("p" + std::to_string(i), "100m", QosClass::kBurstable));
   pods.push_back(MakePod("own", "1", QosClass::kGuaranteed));
   const int before = peer.calls();
   loop->At(os::SystemClock().Now(), "manifests", [&](os::MonoTime now) { manager.OnSnapshot(Wanting(pods), now); });
