@@ -67,7 +67,9 @@ char StateOf(std::string_view stat) {
 std::optional<int> UnreapedStatus(int pid, std::uint64_t start_ticks) {
   constexpr std::size_t kExitCode = 52;
   const Result<std::string> stat = ReadProc("/proc/" + std::to_string(pid) + "/stat");
-  if (!stat || StateOf(*stat) != 'Z' || ParseStartTicks(*stat) != start_ticks || ::geteuid() != 0) return std::nullopt;
+  if (!stat || StateOf(*stat) != 'Z' || ::geteuid() != 0) return std::nullopt;
+  const auto started = ParseStartTicks(*stat);
+  if (!started || *started != start_ticks) return std::nullopt;
   const auto status = StatField(Trim(*stat), kExitCode);
   return status ? std::optional(static_cast<int>(*status)) : std::nullopt;
 }
