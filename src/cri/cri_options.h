@@ -17,9 +17,10 @@ struct CriOptions {
   /// Marks sandboxes and containers as this berthd's (its cgroup root): two on one runtime keep apart.
   std::string owner;
   Timeouts timeouts;
-  os::Millis patience{5'000};   ///< for a runtime that is being started
-  os::Millis look{1'000};       ///< between two looks at the containers
-  std::size_t most_calls = 16;  ///< starts, removals and updates at a time
+  os::Millis patience{5'000};       ///< for a runtime that is being started
+  os::Millis look{1'000};           ///< between two looks at the containers
+  os::Millis sandbox_look{10'000};  ///< and at the sandboxes, which come with one of these
+  std::size_t most_calls = 16;      ///< starts, removals and updates at a time
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;  ///< the current one included
   os::Millis log_check{10'000};

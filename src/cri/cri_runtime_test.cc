@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cri.pb.h"
+#include "cri/specs.h"
 #include "testing/fixtures.h"
 #include "wire/server.h"
 
@@ -63,6 +64,30 @@ class FakeRuntime {
   void set_stuck(bool stuck) {
     const std::lock_guard lock(mutex_);
     stuck_ = stuck;
+  }
+  /// Calls that an earlier berthd gave up are under way: the names of what they make are taken.
+  void BeginLate() {
+    const std::lock_guard lock(mutex_);
+    late_ = true;
+  }
+  /// They come to their end.
+  void FinishLateContainer() {
+    const std::lock_guard lock(mutex_);
+    pb::Container& container = containers_["late"];
+    container.set_id("late");
+    container.mutable_metadata()->set_name("app");
+    (*container.mutable_labels())[kPodUid] = "pod";
+    (*container.mutable_labels())[kContainerName] = "app";
+  }
+  void FinishLateSandbox() {
+    const std::lock_guard lock(mutex_);
+    pb::PodSandbox& sandbox = sandboxes_["late"];
+    sandbox.set_id("late");
+    sandbox.mutable_metadata()->set_uid("pod");
+  }
+  bool HasSandbox(const std::string& id) const {
+    const std::lock_guard lock(mutex_);
+    return sandboxes_.contains(id);
   }
   void set_events(int count) {
     const std::lock_guard lock(mutex_);
@@ -123,6 +148,8 @@ class FakeRuntime {
   Said OfSandboxes(const std::string& method, const Asked& request) {
     if (method == "RunPodSandbox") {
       const auto asked = Read<pb::RunPodSandboxRequest>(request);
+      if (late_ && asked.config().metadata().attempt() == 0)
+        return {.status = {wire::StatusCode::kUnknown, "failed to reserve sandbox name: it is reserved for late"}};
       const std::string id = "sandbox" + std::to_string(++made_);
       pb::PodSandbox& sandbox = sandboxes_[id];
       sandbox.set_id(id);
@@ -160,7 +187,11 @@ class FakeRuntime {
       containers_[Read<pb::StartContainerRequest>(request).container_id()].set_state(pb::CONTAINER_RUNNING);
     if (method == "StopContainer")
       containers_[Read<pb::StopContainerRequest>(request).container_id()].set_state(pb::CONTAINER_EXITED);
-    if (method == "RemoveContainer") containers_.erase(Read<pb::RemoveContainerRequest>(request).container_id());
+    if (method == "RemoveContainer") {
+      const std::string id = Read<pb::RemoveContainerRequest>(request).container_id();
+      containers_.erase(id);
+      late_ = late_ && id != "late";
+    }
     if (method == "ContainerStatus") return Status(Read<pb::ContainerStatusRequest>(request).container_id());
     if (method == "GetContainerEvents") return Events();
     if (method == "RuntimeConfig") return Config();
@@ -173,6 +204,7 @@ class FakeRuntime {
   }
 
   Said Create(const pb::CreateContainerRequest& asked) {
+    if (late_) return {.status = {wire::StatusCode::kUnknown, "failed to reserve container name: reserved for late"}};
     const std::string id = "container" + std::to_string(++made_);
     pb::Container& container = containers_[id];
     container.set_id(id);
@@ -221,13 +253,15 @@ class FakeRuntime {
   std::optional<pb::CgroupDriver> driver_;
   bool refuses_ = false;
   bool stuck_ = false;
+  bool late_ = false;
   std::unique_ptr<wire::Server> server_;  // ends first
 };
 
 struct CriRuntimeTest : testing::Test {
   void Open(os::Millis look = os::Millis(20), os::Millis usual = os::Millis(20'000)) {
     fake.Serve();
-    auto opened = OpenCriRuntime({.socket = temp / "cri", .owner = "test", .timeouts = {.usual = usual}, .look = look});
+    auto opened = OpenCriRuntime(
+        {.socket = temp / "cri", .owner = "test", .timeouts = {.usual = usual}, .look = look, .sandbox_look = look});
     ASSERT_TRUE(opened) << opened.error().message;
     cri = std::move(opened->runtime);
   }
@@ -320,6 +354,70 @@ TEST_F(CriRuntimeTest, MakesNothingTwiceWhenAnAnswerIsLost) {
     cri->ForgetPod("pod");
     EXPECT_TRUE(Until([&] { return fake.sandboxes() == 0; }));
   }
+}
+
+TEST_F(CriRuntimeTest, AContainerMadeForAnEarlierBerthdAfterTheListIsRemovedAndTheStartGoesOn) {
+  Open();
+  fake.BeginLate();
+  ASSERT_TRUE(cri->Start(Request()));
+  ASSERT_TRUE(Until([&] { return fake.calls("CreateContainer") > 0; }));
+  fake.FinishLateContainer();
+  EXPECT_TRUE(Until([&] { return Count(ContainerState::kRunning) == 1; })) << "in the same start";
+  EXPECT_EQ(Count(ContainerState::kNotStarted), 0);
+  EXPECT_EQ(fake.containers().size(), 1U);
+}
+
+TEST_F(CriRuntimeTest, ACreateThatEndsAfterTheStartWasGivenUpIsRemovedAndTheStartAskedForAtOnce) {
+  Open();
+  fake.BeginLate();
+  ASSERT_TRUE(cri->Start(Request()));
+  ASSERT_TRUE(Until([&] { return Count(ContainerState::kNotStarted) == 1; }));
+  fake.FinishLateContainer();
+  ASSERT_TRUE(Until([&] { return std::ranges::any_of(notices, &Notice::try_again); }));
+  EXPECT_EQ(notices.back().pod_uid, "pod");
+  EXPECT_TRUE(fake.containers().empty());
+  EXPECT_TRUE(StartOne());
+}
+
+TEST_F(CriRuntimeTest, AContainerThatIsThereBeforeTheFirstCreateIsRemovedToo) {
+  Open(std::chrono::hours(1));
+  fake.BeginLate();
+  fake.FinishLateContainer();
+  EXPECT_TRUE(StartOne());
+  EXPECT_EQ(fake.containers().size(), 1U);
+}
+
+TEST_F(CriRuntimeTest, ASandboxMadeForAnEarlierBerthdIsUsedOrRemoved) {
+  for (const bool before : {true, false}) {  // the pod has one of its own
+    cri.reset();
+    fake.Vanish();
+    news.clear();
+    Open();
+    fake.BeginLate();
+    fake.FinishLateContainer();
+    if (before) fake.FinishLateSandbox();
+    ASSERT_TRUE(StartOne()) << "under another name, or in the late one";
+    EXPECT_EQ(fake.HasSandbox("late"), before);
+    if (!before) {
+      fake.FinishLateSandbox();
+      EXPECT_TRUE(Until([&] { return !fake.HasSandbox("late"); }));
+    }
+    EXPECT_EQ(fake.sandboxes(), 1U);
+    ASSERT_TRUE(cri->Stop({.id = news.back().id}));
+    ASSERT_TRUE(Until([&] { return Count(ContainerState::kExited) == 1; }));
+    EXPECT_TRUE(cri->Forget(news.back().id));
+    cri->ForgetPod("pod");
+    EXPECT_TRUE(Until([&] { return fake.containers().empty() && fake.sandboxes() == 0; }));
+  }
+}
+
+TEST_F(CriRuntimeTest, ASandboxMadeForAPodThatIsGoneIsRemoved) {
+  Open();
+  fake.FinishLateSandbox();
+  EXPECT_TRUE(Until([&] {
+    cri->Retain({});
+    return fake.sandboxes() == 0;
+  }));
 }
 
 TEST_F(CriRuntimeTest, SaysOnceThatARuntimeWentAndOnceThatItIsBack) {

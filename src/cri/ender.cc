@@ -169,6 +169,39 @@ void Ender::RemoveContainer(const std::string& id) {
   if (is_new) shared_.WarnOf("container " + id.substr(0, 12), done.error());
 }
 
+void Ender::RemoveLateContainer(const std::string& id, const std::string& uid) {
+  {
+    const MutexLock lock(shared_.mutex);
+    if (shared_.containers.Find(id) != nullptr) return;
+  }
+  const auto now = shared_.client.Status(id);
+  if (!now || now->state != ContainerEntry::State::kCreated) return;
+  if (const auto removed = shared_.client.Remove(id); !removed) return;  // it is seen again
+  shared_.Notify({.reason = "LateContainerRemoved",
+                  .pod_uid = uid,
+                  .message = "container " + now->name +
+                             ": the runtime made one after the call for it had been given "
+                             "up; it never started, and is removed",
+                  .normal = true,
+                  .try_again = true});
+}
+
+void Ender::RemoveLateSandbox(const Sandbox& sandbox) {
+  {
+    const MutexLock lock(shared_.mutex);
+    const std::string current = shared_.sandboxes.Current(sandbox.uid);
+    if (current.empty() || current == sandbox.id) return;
+  }
+  const auto words = RemoveSandbox(sandbox);
+  if (!words) return;  // it is seen again
+  if (!words->empty()) return TakeRefusals({{sandbox, *words}});
+  shared_.Notify({.reason = "RemovedPodSandBox",
+                  .pod_uid = sandbox.uid,
+                  .message = "pod " + sandbox.pod +
+                             ": the runtime made a sandbox after the call for it had been given up; it is removed",
+                  .normal = true});
+}
+
 /// False: the runtime refuses something, which is noted.
 Result<bool> Ender::TryRemovePod(const std::string& uid) {
   bool wanted = false;

@@ -22,6 +22,11 @@ class Ender {
   /// shall start them.
   void StopPod(const std::string& uid);
   void RemoveContainer(const std::string& id);
+  /// Removes a container that was made and that nobody waits for: its call was given up before it was done. What waits
+  /// for its name is tried again at once.
+  void RemoveLateContainer(const std::string& id, const std::string& uid);
+  /// The same for a sandbox beside the one its pod has.
+  void RemoveLateSandbox(const Sandbox& sandbox);
   /// Removes the pod's sandboxes with all containers; of one that is wanted (again) those of no use.
   void RemovePod(const std::string& uid);
   /// Removes one sandbox. What the runtime refuses with, "" when it is gone; nothing of it runs in either case.

@@ -99,6 +99,16 @@ std::string KnownSandboxes::Current(std::string_view uid) const {
   return pod == pods_.end() ? std::string() : pod->second.current;
 }
 
+bool KnownSandboxes::IsLate(const Sandbox& found) {
+  if (doomed_.contains(found.uid)) return false;  // its removal is tried again anyway
+  const auto pod = pods_.find(found.uid);
+  if (pod == pods_.end()) {
+    Recover({found});
+    return false;
+  }
+  return !pod->second.current.empty() && pod->second.current != found.id;
+}
+
 std::map<std::string, std::string> KnownSandboxes::Ready() const {
   std::map<std::string, std::string> out;
   for (const auto& [uid, pod] : pods_)

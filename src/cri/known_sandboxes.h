@@ -59,6 +59,8 @@ class KnownSandboxes {
 
   /// The one that the pod's containers are in, or were in last; "": none is known.
   std::string Current(std::string_view uid) const;
+  /// One that was seen and is not its pod's. One of an unknown pod is taken in, as by Recover.
+  bool IsLate(const Sandbox& found);
   /// Sandboxes that are there: id -> uid.
   std::map<std::string, std::string> Ready() const;
   /// False: it was not known.

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cri/specs.h"
 #include "os/append_file.h"
+#include "os/clock.h"
 
 namespace berth::cri {
 namespace {
@@ -17,6 +18,15 @@ using runtime::StartRequest;
 constexpr int kCreations = 4;                      // of one attempt, each with newer CPUs
 constexpr std::chrono::seconds kLongestHook{600};  // every call has a deadline
 constexpr std::size_t kMostRefused = 3;            // sandboxes of a pod
+constexpr int kNameTries = 5;                      // of a start, while a name is taken
+constexpr os::Millis kBetweenTries{200};
+
+/// A call that somebody gave up, an earlier berthd perhaps, is still at it or has done it meanwhile: in the words of
+/// containerd and of CRI-O.
+bool NameIsTaken(const Error& error) {
+  return error.code == Code::kConflict || error.message.contains("reserved") ||
+         error.message.contains("is already in use");
+}
 
 ContainerStatus StatusFor(const StartRequest& request, ContainerState state) {
   ContainerStatus out;
@@ -56,6 +66,13 @@ Starter::Outcome<ContainerStatus> Starter::Try(const StartRequest& request) {
   if (std::string problem = RootProblem(request.container.security, *image); !problem.empty())
     return Failed("CreateContainerConfigError", {.code = Code::kInvalid, .message = std::move(problem)});
   auto started = CreateAndStart(request, *sandbox, image->id);
+  for (int again = 1; again < kNameTries && !started && NameIsTaken(started.error().error); ++again) {
+    os::SleepFor(kBetweenTries);
+    earlier = EarlierTry(request);  // removes what was made late
+    if (!earlier) return Failed("CreateContainerError", earlier.error());
+    if (*earlier) return **earlier;
+    started = CreateAndStart(request, *sandbox, image->id);
+  }
   if (started && started->state == ContainerState::kRunning) RunPostStart(request, started->id);
   return started;
 }
@@ -92,21 +109,23 @@ Result<std::string> Starter::EnsureSandbox(const StartRequest& request) {
     const MutexLock lock(shared_.mutex);
     if (auto usable = shared_.sandboxes.Usable(uid)) return *std::move(usable);
   }
-  BERTH_TRY(const std::vector<Sandbox> found, client.Sandboxes(shared_.LabelsOfPod(uid)));
   SandboxPlan plan;
-  {
-    const MutexLock lock(shared_.mutex);
-    plan = shared_.sandboxes.Plan(uid, found);
-  }
-  BERTH_RETURN_IF_ERROR(RemoveOthers(plan));
-  if (plan.use.empty()) {
-    auto made = client.RunSandbox(SandboxOf(request, shared_.options.owner, plan.attempt));
-    if (!made) {
+  for (bool first = true;; first = false) {
+    BERTH_TRY(const std::vector<Sandbox> found, client.Sandboxes(shared_.LabelsOfPod(uid)));
+    {
       const MutexLock lock(shared_.mutex);
-      shared_.sandboxes.NotMade(uid, plan.attempt);
-      return made;
+      plan = shared_.sandboxes.Plan(uid, found);
     }
-    plan.use = *std::move(made);
+    BERTH_RETURN_IF_ERROR(RemoveOthers(plan));
+    if (!plan.use.empty()) break;
+    auto made = client.RunSandbox(SandboxOf(request, shared_.options.owner, plan.attempt));
+    if (made) {
+      plan.use = *std::move(made);
+      break;
+    }
+    const MutexLock lock(shared_.mutex);
+    shared_.sandboxes.NotMade(uid, plan.attempt);
+    if (!first || !NameIsTaken(made.error())) return made;  // else another name at once
   }
   const MutexLock lock(shared_.mutex);
   shared_.sandboxes.Made(uid, plan.use, plan.attempt);
@@ -190,6 +209,7 @@ Starter::Outcome<ContainerStatus> Starter::CreateAndStart(const StartRequest& re
     if (!id) {
       const MutexLock lock(shared_.mutex);
       if (id.error().code == Code::kNotFound) shared_.sandboxes.Lost(request.pod_uid);
+      shared_.sandboxes.Doubt(request.pod_uid);  // one of this name may be there, or come yet
       return Failed("CreateContainerError", std::move(id).error());
     }
     auto started = StartCreated(request, *id, cpus);

@@ -43,6 +43,8 @@ void Watcher::Look(std::uint64_t number) {
   const auto list = shared_.client.Containers(shared_.OwnLabels());
   if (!TakeOutcome(list)) return;
   TakeList(*list, number);
+  LookForLateContainers(*list);
+  LookForLateSandboxes();
   TryAgain();
   CheckLogs();
 }
@@ -98,6 +100,32 @@ void Watcher::TryAgain() {
   for (const std::string& uid : shared_.sandboxes.RemovalsDue(os::SystemClock().Now())) {
     if (++removals > kMostRemovals) break;
     if (!workers_.Busy(uid)) workers_.Post(uid, [this, uid] { ender_.RemovePod(uid); });
+  }
+}
+
+/// Made and not started, while nobody is starting anything of that pod: the call was given up, by an earlier berthd
+/// perhaps, before the runtime had done it.
+void Watcher::LookForLateContainers(const std::vector<ContainerEntry>& list) {
+  const MutexLock lock(shared_.mutex);
+  for (const ContainerEntry& entry : list) {
+    const std::string uid = LabelOf(entry, kPodUid);
+    if (entry.state != ContainerEntry::State::kCreated || uid.empty()) continue;
+    if (shared_.containers.Find(entry.id) != nullptr || workers_.Busy(uid)) continue;
+    workers_.Post(uid, [this, id = entry.id, uid] { ender_.RemoveLateContainer(id, uid); });
+  }
+}
+
+/// Likewise. Those of pods that nobody knows become known, and are ended as such.
+void Watcher::LookForLateSandboxes() {
+  const os::MonoTime now = os::SystemClock().Now();
+  if (now < next_sandbox_look_) return;
+  next_sandbox_look_ = now + shared_.options.sandbox_look;
+  const auto found = shared_.client.Sandboxes(shared_.OwnLabels());
+  if (!found) return;
+  const MutexLock lock(shared_.mutex);
+  for (const Sandbox& sandbox : *found) {
+    if (workers_.Busy(sandbox.uid) || !shared_.sandboxes.IsLate(sandbox)) continue;
+    workers_.Post(sandbox.uid, [this, sandbox] { ender_.RemoveLateSandbox(sandbox); });
   }
 }
 

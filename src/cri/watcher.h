@@ -36,6 +36,8 @@ class Watcher {
   void TakeList(const std::vector<ContainerEntry>& list, std::uint64_t number);
   void TryAgain();
   void CheckLogs();
+  void LookForLateContainers(const std::vector<ContainerEntry>& list);
+  void LookForLateSandboxes();
   void UpdateRecord(const std::string& id);
   void Listen();
   bool PauseListening();
@@ -44,7 +46,8 @@ class Watcher {
   Ender& ender_;
   KeyedWorkers& workers_;
   LogKeeper logs_;
-  os::MonoTime next_log_check_{};  // of the watching thread
+  os::MonoTime next_log_check_{};     // of the watching thread
+  os::MonoTime next_sandbox_look_{};  // likewise
   std::thread watching_;
   std::thread listening_;
 };

@@ -18,6 +18,7 @@ void Intake::Poll(os::MonoTime now) {
   for (const runtime::Notice& notice : parts_.runtime.TakeNotices()) {
     const auto pod = parts_.pods.find(notice.pod_uid);
     const std::string object = pod != parts_.pods.end() ? ObjectOf(pod->second.pod) : parts_.ObjectOfNode();
+    if (notice.try_again && pod != parts_.pods.end() && pod->second.lifecycle) pod->second.lifecycle->RetryNow();
     if (notice.normal) {
       parts_.events.Normal(notice.reason, object, notice.message);
     } else {

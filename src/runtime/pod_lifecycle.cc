@@ -141,6 +141,12 @@ void PodLifecycle::StartFailed(std::string_view container, const Error& error, o
   ++changes_;
 }
 
+void PodLifecycle::RetryNow() {
+  for (Entry& entry : entries_)
+    if (entry.retry_at) entry.retry_at = os::MonoTime();
+  ++changes_;
+}
+
 void PodLifecycle::Terminate(os::MonoTime now, std::optional<os::Millis> grace) {
   if (deadline_) return;
   deadline_ = now + std::min(grace_, grace.value_or(grace_));

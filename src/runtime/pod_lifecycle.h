@@ -114,6 +114,8 @@ class PodLifecycle {
   /// restartPolicy says. `reason`: why it waits until then.
   void StartFailed(std::string_view container, const Error& error, os::MonoTime now,
                    std::string_view reason = "CreateContainerError");
+  /// What made starts fail is gone: they are due now.
+  void RetryNow();
   /// The pod has to go, after its grace period at the latest, or after `grace` if that is shorter; called again:
   /// nothing changes.
   void Terminate(os::MonoTime now, std::optional<os::Millis> grace = std::nullopt);

@@ -109,7 +109,8 @@ struct Notice {
   std::string reason = "RuntimeWarning";  ///< of the event
   std::string pod_uid;                    ///< "": it is about the node
   std::string message;
-  bool normal = false;  ///< nothing is wrong (any more)
+  bool normal = false;     ///< nothing is wrong (any more)
+  bool try_again = false;  ///< what stood in the way of the pod's starts is gone
 };
 
 using berth::CallCount;

@@ -29,18 +29,18 @@ std::string IdIn(std::string_view message) {
 struct CriRelay::Inner {
   explicit Inner(const std::string& target) : runtime(wire::UnixConnector(target), target) {}
 
-  /// False: the call is over.
-  bool Pass(const RelayedCall& call, Moment moment, wire::ServerStream& stream) {
+  /// A call that is `lost` is over.
+  Fate Pass(const RelayedCall& call, Moment moment, wire::ServerStream& stream) {
     Judge ask;
     {
       const std::lock_guard lock(mutex);
       ask = judge;
     }
-    if (!ask) return true;
+    if (!ask) return {};
     const Fate fate = ask(call, moment);
     if (fate.delay.count() > 0) stream.WaitGone(os::SystemClock().Now() + fate.delay);
     if (fate.lost) stream.Abort();
-    return !fate.lost;
+    return fate;
   }
 
   wire::Status Serve(wire::ServerStream& stream) {
@@ -54,17 +54,19 @@ struct CriRelay::Inner {
       const std::lock_guard lock(mutex);
       calls.push_back(call);
     }
-    if (!Pass(call, Moment::kAsked, stream)) return {};
-    const wire::Status status = Relay(call, stream);
+    const Fate fate = Pass(call, Moment::kAsked, stream);
+    if (fate.lost) return {};
+    const wire::Status status = Relay(call, stream, fate.outlives);
     Pass(call, Moment::kAnswered, stream);
     return status;
   }
 
-  /// The answer but for its end, which has to pass. The runtime's call is given up with berthd's.
-  wire::Status Relay(const RelayedCall& call, wire::ServerStream& stream) {
+  /// The answer but for its end, which has to pass. The runtime's call is given up with berthd's, unless it `outlives`
+  /// that one.
+  wire::Status Relay(const RelayedCall& call, wire::ServerStream& stream, bool outlives) {
     const auto gone = stream.gone_fd();
     if (!gone) return gone.error();
-    auto asked = runtime.Open(stream.method(), {.deadline = stream.deadline(), .cancel_fd = *gone});
+    auto asked = runtime.Open(stream.method(), {.deadline = stream.deadline(), .cancel_fd = outlives ? -1 : *gone});
     if (!asked) return asked.error();
     if (const auto sent = asked->Write(call.request); !sent) return sent.error();
     asked->EndWrites();

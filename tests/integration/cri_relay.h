@@ -32,6 +32,8 @@ class CriRelay {
   struct Fate {
     os::Millis delay{0};  ///< ends early when berthd gives the call up
     bool lost = false;    ///< then: the call ends without an answer
+    /// kAsked: the runtime is asked though berthd has given the call up, and its answer goes nowhere then.
+    bool outlives = false;
   };
   using Judge = std::function<Fate(const RelayedCall&, Moment)>;
 
