@@ -34,8 +34,8 @@ Result<void> Daemon::WatchAll() {
       loop_->Watch(runtime_->event_fd(), "runtime", [this](os::MonoTime now) { manager_->OnRuntime(now); }));
   BERTH_RETURN_IF_ERROR(loop_->Watch(history_->event_fd(), "history", [this](os::MonoTime) { TakeHistoryNotes(); }));
   if (writers_)
-    BERTH_RETURN_IF_ERROR(
-        loop_->Watch(writers_->fd(), "foreign writes", [this](os::MonoTime now) { TakeForeignWrites(now); }));
+    BERTH_RETURN_IF_ERROR(loop_->Watch(writers_->fd(), "foreign writes",
+                                       [this](os::MonoTime now) { manager_->OnWrites(writers_->Take(), now); }));
   BERTH_RETURN_IF_ERROR(WatchPressure());
   loop_->Keep("sync", [this] { return manager_->next_due(); }, sync);
   loop_->Keep("places", [this] { return next_places_; }, [this](os::MonoTime now) { KeepPlaces(now); });
@@ -78,8 +78,8 @@ void Daemon::OpenWriters() {
 Result<void> Daemon::Run() {
   notifier_.Send("READY=1");
   log_.Info(fmt::format("ready: node {}, {} CPUs ({}), pod folder {}, socket {}", settings_.berth.node_name,
-                        manager_->node().all_cpus().Count(), FormatIds(manager_->node().all_cpus()), settings_.pod_dir,
-                        settings_.berth.socket));
+                        manager_->keeper().node().all_cpus().Count(), FormatIds(manager_->keeper().node().all_cpus()),
+                        settings_.pod_dir, settings_.berth.socket));
   ::malloc_trim(0);  // what reading machine and settings took is not needed again
   tree_->Rest();
   tree_->WaitBehind(*workers_, [this] { manager_->OnGroupsAnswered(os::SystemClock().Now()); });
@@ -99,9 +99,11 @@ void Daemon::EndCalls() {
   if (calls_) calls_->GiveUp();
 }
 
-/// Others see what the loop has done at the end of each turn.
+/// Others see what the loop has done at the end of each turn. The history hears of it after that: who finds an event
+/// there sees the figures that came with it.
 void Daemon::Publish() {
   if (auto state = snapshots_->Build()) published_->Put(std::move(state));
+  for (const Event& event : std::exchange(untold_, {})) history_->Record(ToEntry(event));
 }
 
 void Daemon::TakeSignal(int signal) {
@@ -125,19 +127,6 @@ void Daemon::BeginStop() {
 
 bool Daemon::Stopped() const { return stopping_ && (!ending_pods_ || manager_->idle()); }
 
-/// Only cpusets are put right; other values somebody writes are his, unless it was systemd that wrote them.
-void Daemon::TakeForeignWrites(os::MonoTime now) {
-  os::WriteWatch::Writes writes = writers_->Take();
-  for (os::FileWrite& write : writes.list) {
-    const std::size_t slash = write.path.rfind('/');
-    if (slash != std::string::npos && write.pid == 1 && names_.driver() == cgroup::Driver::kSystemd)
-      manager_->OnSystemdWrite(write.path.substr(0, slash), now);
-    if (slash == std::string::npos || !write.path.substr(slash + 1).starts_with("cpuset.")) continue;
-    manager_->OnForeignWrite(write.path.substr(0, slash), std::move(write.who), now);
-  }
-  if (writes.lost) manager_->CheckSoon(now);
-}
-
 void Daemon::TakeHistoryNotes() {
   const std::string object = "node/" + settings_.berth.node_name;
   for (history::Note& note : history_->TakeNotes()) {
@@ -148,12 +137,19 @@ void Daemon::TakeHistoryNotes() {
   }
 }
 
+/// Files are read by a worker; systemd is told when it is done.
 void Daemon::Reload() {
   const auto monotonic_us =
       std::chrono::duration_cast<std::chrono::microseconds>(os::SystemClock().Now().time_since_epoch()).count();
   notifier_.Send(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", monotonic_us));
+  loop::Submit<Settings>(
+      *workers_, "settings", [line = line_] { return LoadSettings(line); },
+      [this](Result<Settings> loaded) { TakeSettings(std::move(loaded)); });
+}
+
+void Daemon::TakeSettings(Result<Settings> loaded) {
   const std::string object = "node/" + settings_.berth.node_name;
-  if (auto loaded = LoadSettings(line_); !loaded) {
+  if (!loaded) {
     events_->Warning("ReloadFailed", object, loaded.error().message + "; the old settings stay in force");
   } else {
     for (const std::string& warning : loaded->warnings) log_.Warning(warning);

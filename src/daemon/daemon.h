@@ -20,6 +20,7 @@
 #include "daemon/settings.h"
 #include "daemon/snapshot_builder.h"
 #include "daemon/source_feed.h"
+#include "daemon/tree_status.h"
 #include "events/event_log.h"
 #include "events/log.h"
 #include "history/history.h"
@@ -65,6 +66,7 @@ class Daemon {
   Result<void> OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved);
   Result<void> EnforceReservations();
   Result<void> OpenApi(const std::string& version, os::WallTime started_at);
+  TreeDoor Door() const;
 
   // daemon_groups.cc
   void KeepPlaces(os::MonoTime now);
@@ -78,6 +80,7 @@ class Daemon {
   void OpenWriters();
   void TakeSignal(int signal);
   void Reload();
+  void TakeSettings(Result<Settings> loaded);
   void BeginStop();
   void EndCalls();
   bool Stopped() const;
@@ -86,7 +89,6 @@ class Daemon {
   void GiveSignOfLife(os::MonoTime now);
   void RemoveGroups();
   void TakeHistoryNotes();
-  void TakeForeignWrites(os::MonoTime now);
 
   CommandLine line_;
   Settings settings_;
@@ -111,6 +113,7 @@ class Daemon {
   std::unique_ptr<runtime::Runtime> runtime_;
   std::unique_ptr<history::History> history_;
   std::unique_ptr<events::EventLog> events_;
+  std::vector<Event> untold_;              // that the history was not told yet
   std::optional<os::WriteWatch> writers_;  // nullopt: foreign writers are not named, their writes seen a little later
   std::unique_ptr<PodManager> manager_;
   std::unique_ptr<SnapshotBuilder> snapshots_;

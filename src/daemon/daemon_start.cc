@@ -101,6 +101,21 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   return WatchAll();
 }
 
+/// The API's threads look with trees of their own.
+TreeDoor Daemon::Door() const {
+  TreeDoor out{.open = nullptr, .host_groups = manager_->options().host_groups};
+  if (dry_run_)
+    out.open = [tree = tree_.get()]() -> Result<std::unique_ptr<cgroup::Tree>> {
+      return static_cast<const DryRunTree*>(tree)->Copy();
+    };
+  else
+    out.open = [layout = tree_->layout(), root = names_.root()]() -> Result<std::unique_ptr<cgroup::Tree>> {
+      BERTH_TRY(std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
+      return cgroup::Tree::OpenToLook(std::move(fs), layout, root);
+    };
+  return out;
+}
+
 Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at) {
   DaemonFacts facts{.version = version,
                     .started_at = started_at,
@@ -111,7 +126,7 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
                     .warnings = start_warnings_};
   snapshots_ = std::make_unique<SnapshotBuilder>(*manager_, *events_, std::move(facts));
   published_ = std::make_unique<Published<LoopState>>(snapshots_->Build());
-  api_ = std::make_unique<LocalApi>(*published_, *loop_, *manager_, history_.get(), calls_.get(),
+  api_ = std::make_unique<LocalApi>(*published_, *loop_, Door(), history_.get(), calls_.get(),
                                     PodFolder(settings_.pod_dir, settings_.berth.node_name));
   BERTH_TRY(server_,
             api::StartServer({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
@@ -212,7 +227,7 @@ Result<void> Daemon::OpenEvents() {
   const auto kept = static_cast<std::size_t>(settings_.berth.max_events);
   BERTH_TRY(history_, history::History::Start({.folder = settings_.berth.state_dir + "/history", .max_entries = kept}));
   events_ = std::make_unique<events::EventLog>(os::SystemClock(), &log_, std::min(kept, events::kEventsInMemory));
-  events_->set_sink([this](const Event& event) { history_->Record(ToEntry(event)); });
+  events_->set_sink([this](const Event& event) { untold_.push_back(event); });
   return {};
 }
 

@@ -34,17 +34,31 @@ DryRunTree::DryRunTree(const Machine& machine) {
   groups_.emplace("", root);
 }
 
+std::unique_ptr<DryRunTree> DryRunTree::Copy() const {
+  std::unique_ptr<DryRunTree> out(new DryRunTree(layout_));
+  const MutexLock mine(mutex_);
+  const MutexLock theirs(out->mutex_);
+  out->groups_ = groups_;
+  return out;
+}
+
 Result<void> DryRunTree::Create(std::string_view path) {
-  if (path.empty() || groups_.contains(path)) return {};
-  BERTH_RETURN_IF_ERROR(Create(ParentOf(path)));
+  const MutexLock lock(mutex_);
+  Add(path);
+  return {};
+}
+
+void DryRunTree::Add(std::string_view path) {
+  if (path.empty() || groups_.contains(path)) return;
+  Add(ParentOf(path));
   const CgroupValues& parent = groups_.find(ParentOf(path))->second;
   CgroupValues values;  // CPUs are inherited as on v2: for as long as it has none of its own
   values.mems = parent.mems;
   groups_.emplace(path, std::move(values));
-  return {};
 }
 
 Result<int> DryRunTree::Write(std::string_view path, const CgroupValues& values) {
+  const MutexLock lock(mutex_);
   const auto it = groups_.find(path);
   if (it == groups_.end()) return Fail(Code::kNotFound, fmt::format("cgroup {}: not there", path));
   int writes = 0;
@@ -67,6 +81,7 @@ Result<int> DryRunTree::Write(std::string_view path, const CgroupValues& values)
 }
 
 Result<CgroupValues> DryRunTree::Read(std::string_view path) {
+  const MutexLock lock(mutex_);
   const auto it = groups_.find(path);
   if (it == groups_.end()) return Fail(Code::kNotFound, fmt::format("cgroup {}: not there", path));
   CgroupValues values = it->second;
@@ -83,12 +98,14 @@ CpuSet DryRunTree::EffectiveCpus(std::string_view path) const {
 }
 
 Result<void> DryRunTree::Remove(std::string_view path, os::Millis) {
+  const MutexLock lock(mutex_);
   const std::string below = std::string(path) + "/";
   std::erase_if(groups_, [&](const auto& group) { return group.first == path || group.first.starts_with(below); });
   return {};
 }
 
 Result<std::vector<std::string>> DryRunTree::Children(std::string_view path) {
+  const MutexLock lock(mutex_);
   std::vector<std::string> out;
   for (const auto& [name, values] : groups_)
     if (!name.empty() && ParentOf(name) == path) out.push_back(name.substr(path.empty() ? 0 : path.size() + 1));

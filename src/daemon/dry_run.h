@@ -7,8 +7,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cgroup/cgroup.h"
 #include "model/machine.h"
 #include "os/clock.h"
@@ -17,10 +19,13 @@
 
 namespace berth::daemon {
 
-/// Cgroups in memory, with the rules of v2 without a kernel: a new group has its parent's CPUs and nodes.
+/// Cgroups in memory, with the rules of v2 without a kernel: a new group has its parent's CPUs and nodes. Thread: one;
+/// Copy from any.
 class DryRunTree final : public cgroup::Tree {
  public:
   explicit DryRunTree(const Machine& machine);
+  /// The groups of now, for another thread to look at.
+  std::unique_ptr<DryRunTree> Copy() const;
 
   const cgroup::Layout& layout() const override { return layout_; }
   Result<void> Create(std::string_view path) override;
@@ -35,10 +40,13 @@ class DryRunTree final : public cgroup::Tree {
   std::uint64_t writes() const override { return writes_; }
 
  private:
-  CpuSet EffectiveCpus(std::string_view path) const;
+  explicit DryRunTree(cgroup::Layout layout) : layout_(std::move(layout)) {}
+  void Add(std::string_view path) BERTH_REQUIRES(mutex_);
+  CpuSet EffectiveCpus(std::string_view path) const BERTH_REQUIRES(mutex_);
 
   cgroup::Layout layout_;
-  std::map<std::string, CgroupValues, std::less<>> groups_;  // by path; "" is the root
+  mutable Mutex mutex_;
+  std::map<std::string, CgroupValues, std::less<>> groups_ BERTH_GUARDED_BY(mutex_);  // by path; "" is the root
   std::uint64_t writes_ = 0;
 };
 

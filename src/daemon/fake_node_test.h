@@ -287,8 +287,9 @@ class TestManager {
   void OnRuntime(os::MonoTime now) {
     Do([&] { manager_.OnRuntime(now); });
   }
+  /// `who` wrote to the cpuset of the group at `dir`.
   void OnForeignWrite(std::string_view dir, std::string who, os::MonoTime now) {
-    manager_.OnForeignWrite(dir, std::move(who), now);
+    manager_.OnWrites({.list = {{.path = std::string(dir) + "/cpuset.cpus", .pid = 9, .who = std::move(who)}}}, now);
   }
   void Tick(os::MonoTime now) {
     Do([&] { manager_.Tick(now); });
@@ -303,8 +304,8 @@ class TestManager {
   os::MonoTime next_due() const { return manager_.next_due(); }
   /// Called whenever the manager has returned to its loop.
   void set_on_turn(std::function<void()> turn) { on_turn_ = std::move(turn); }
-  const Ledger& ledger() const { return manager_.ledger(); }
-  const engine::Node& node() const { return manager_.node(); }
+  const Ledger& ledger() const { return manager_.keeper().ledger(); }
+  const engine::Node& node() const { return manager_.keeper().node(); }
   const pods::Pods& pods() const { return manager_.pods(); }
   std::vector<std::string> Warnings() const { return manager_.Warnings(); }
   enforce::Enforcer& groups() { return manager_.groups(); }

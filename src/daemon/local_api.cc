@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "base/time_text.h"
-#include "daemon/tree_status.h"
 #include "manifest/duration.h"
 #include "manifest/manifest.h"
 #include "offline/explanation.h"
@@ -18,7 +17,6 @@ namespace berth::daemon {
 namespace {
 
 constexpr std::string_view kRequest = "request";
-constexpr os::Millis kPatience{5'000};              // with the loop
 constexpr std::size_t kMostEvents = 100'000;        // in one answer
 constexpr std::size_t kMostLogEntries = 1'000'000;  // likewise
 
@@ -82,9 +80,7 @@ Result<PodList> LocalApi::Pods() {
   return out;
 }
 
-Result<TreeView> LocalApi::Tree() {
-  return loop_.Ask<TreeView>("tree", kPatience, [this]() -> Result<TreeView> { return TreeStatus(manager_); });
-}
+Result<TreeView> LocalApi::Tree() { return TreeStatus(*published_.Get(), tree_); }
 
 Result<const PodSnapshot*> LocalApi::Find(const LoopState& state, const std::string& namespace_,
                                           const std::string& name) const {

@@ -12,22 +12,21 @@
 #include "daemon/event_list.h"
 #include "daemon/followed_logs.h"
 #include "daemon/pod_folder.h"
-#include "daemon/pod_manager.h"
 #include "daemon/published.h"
 #include "daemon/snapshot_builder.h"
+#include "daemon/tree_status.h"
 #include "loop/loop.h"
 
 namespace berth::daemon {
 
-/// Thread: the functions from any thread but the loop's; `manager` is only touched by the loop. `history` may be null,
-/// `calls` is where there is no container runtime.
+/// Thread: any. `history` may be null, `calls` is where there is no container runtime.
 class LocalApi final : public api::Backend {
  public:
-  LocalApi(const Published<LoopState>& published, loop::Loop& loop, const PodManager& manager,
-           history::History* history, ContainerCalls* calls, PodFolder folder)
+  LocalApi(const Published<LoopState>& published, const loop::Loop& loop, TreeDoor tree, history::History* history,
+           ContainerCalls* calls, PodFolder folder)
       : published_(published),
         loop_(loop),
-        manager_(manager),
+        tree_(std::move(tree)),
         history_(history),
         calls_(calls),
         folder_(std::move(folder)) {}
@@ -64,8 +63,8 @@ class LocalApi final : public api::Backend {
   Result<LogPage> FollowLog(const api::LogQuery& query);
 
   const Published<LoopState>& published_;
-  loop::Loop& loop_;
-  const PodManager& manager_;
+  const loop::Loop& loop_;  // its figures
+  const TreeDoor tree_;
   history::History* history_;
   ContainerCalls* calls_;
   PodFolder folder_;

@@ -8,7 +8,7 @@ namespace {
 pods::Helpers HelpersOfPods(guard::Guard& guard, takeover::Takeover& takeover) {
   return {
       .pressure = [&](const Pod& pod) { return guard.pressure().WhyNotAdmit(pod); },
-      .apply_pool = [&](os::MonoTime now) { guard.pool().Apply(now); },
+      .apply_pool = [&](os::MonoTime now, const os::Slice& slice) { return guard.pool().Apply(now, slice); },
       .pool_in_force = [&] { return guard.pool().in_force(); },
       .pool_due = [&] { return guard.pool().due(); },
       .complete = [&](ManagedPod& managed, const Pod& pod, os::MonoTime now) { takeover.Complete(managed, pod, now); }};
@@ -39,7 +39,8 @@ PodManager::PodManager(const ManagerParts& parts, const engine::Node& node, Mana
               .lives = lives_},
       takeover_(shared_),
       guard_(shared_, options_.cpus, options_.adopt_unknown),
-      rounds_(shared_, HelpersOfPods(guard_, takeover_)) {
+      rounds_(shared_, HelpersOfPods(guard_, takeover_)),
+      reconciler_(shared_, rounds_, takeover_, guard_) {
   keeper_.set_on_change([this] { guard_.pool().Changed(); });
   takeover_.set_on_complete(
       [this](ManagedPod& managed, const Pod& pod, os::MonoTime now) { rounds_.manifests().Claim(managed, pod, now); });
@@ -63,8 +64,8 @@ Result<void> PodManager::Start(const std::optional<state::Saved>& saved, os::Mon
     return Wrap(std::move(prepared).error(), "prepare Berth's cgroups");
   BERTH_RETURN_IF_ERROR(guard_.Begin(now));
   takeover_.TakeRunning(*statuses, now);
-  next_reconcile_ = now + options_.reconcile_period;
-  guard_.pool().Apply(now);
+  reconciler_.Begin(now, options_.reconcile_period);
+  guard_.pool().Apply(now, {});
   agenda_.Clear(now);
   agenda_.WakeAt(now);
   return {};
@@ -77,23 +78,14 @@ void PodManager::OnSnapshot(source::Snapshot snapshot, os::MonoTime now) {
 
 void PodManager::OnRuntime(os::MonoTime now) {
   rounds_.intake().Poll(now);
-  if (shared_.runtime.makes_groups()) CheckSoon(now);  // it may have written to groups: the kernel has the last word
+  if (shared_.runtime.makes_groups())
+    guard_.cpus().CheckSoon(now);  // it may have written to groups: the kernel has the last word
   Sync(now);
 }
 
-void PodManager::OnForeignWrite(std::string_view cpuset_dir, std::string who, os::MonoTime now) {
-  guard_.cpus().OnForeignWrite(cpuset_dir, std::move(who), now);
-}
-
-void PodManager::OnSystemdWrite(std::string_view cpuset_dir, os::MonoTime now) {
-  guard_.OnSystemdWrite(cpuset_dir, now);
-}
-
-void PodManager::CheckSoon(os::MonoTime now) { guard_.cpus().CheckSoon(now); }
-
 void PodManager::OnGroupsAnswered(os::MonoTime now) {
   guard_.pool().Again();
-  CheckSoon(now);
+  guard_.cpus().CheckSoon(now);
   Sync(now);
 }
 
@@ -104,6 +96,7 @@ void PodManager::OnMemoryPressure(os::MonoTime now) {
 
 void PodManager::Reload(os::Millis reconcile_period, bool adopt_unknown) {
   options_.reconcile_period = reconcile_period;
+  reconciler_.set_period(reconcile_period);
   guard_.groups().SetAdoptUnknown(adopt_unknown);
 }
 
@@ -121,48 +114,29 @@ bool PodManager::idle() const {
 }
 
 os::MonoTime PodManager::next_due() const {
-  if (rounds_.working()) return {};
-  return std::min(agenda_.next(), guard_.cpus().next_check());
+  if (rounds_.working() || guard_.working()) return {};
+  return std::min(agenda_.next(), guard_.next_check());
 }
 
 void PodManager::Tick(os::MonoTime now) {
-  guard_.Check(now, options_.reconcile_period);
-  if (now >= agenda_.next() || !guard_.pool().in_force()) return Sync(now);
-  if (rounds_.working()) Slice(now);
+  guard_.Check(now, options_.reconcile_period, os::Slice(shared_.clock, shared_.clock.Now() + options_.slice));
+  if (now >= agenda_.next() || !guard_.pool().in_force()) rounds_.Begin();
+  if (rounds_.working()) Work(now);
 }
 
 void PodManager::Sync(os::MonoTime now) {
-  guard_.Check(now, options_.reconcile_period);
   rounds_.Begin();
-  Slice(now);
+  Tick(now);
 }
 
-void PodManager::Slice(os::MonoTime now) {
+void PodManager::Work(os::MonoTime now) {
   ++turns_;
   guard_.pressure().Check(now);  // before anything is admitted
-  if (!rounds_.Work(now, shared_.clock.Now() + options_.slice)) return;
-  if (now >= next_reconcile_) Reconcile(now);
-  agenda_.WakeAt(std::max(now, std::min(next_reconcile_, guard_.pressure().next_due())));
+  const os::Slice slice(shared_.clock, shared_.clock.Now() + options_.slice);
+  if (!rounds_.Work(now, slice)) return;
+  if (!reconciler_.Work(now, slice)) return agenda_.WakeNow();
+  agenda_.WakeAt(std::max(now, std::min(reconciler_.next_due(), guard_.pressure().next_due())));
   if (const auto pool = guard_.pool().next_due(now)) agenda_.WakeAt(*pool);
-}
-
-/// Containers that ended unseen, groups that should not be there, and what is left of pods that are gone.
-void PodManager::Reconcile(os::MonoTime now) {
-  next_reconcile_ = now + options_.reconcile_period;
-  const bool all_known = rounds_.manifests().complete();
-  rounds_.intake().CompareWithRuntime(now);
-  takeover_.EndForeign(now);
-  guard_.Reconcile(now, all_known);
-  if (!all_known) return;
-  std::set<std::string> uids;
-  for (const auto& [uid, managed] : pods_) uids.insert(uid);
-  std::vector<std::string> gone;
-  for (const auto& [uid, statuses] : records_.all())
-    if (!uids.contains(uid)) gone.push_back(uid);
-  for (const std::string& uid : gone) rounds_.leaving().ForgetRecords(uid);
-  shared_.runtime.Retain(uids);
-  lives_.Retain(uids);
-  rounds_.leaving().RemoveOrphan();
 }
 
 NodeConditions PodManager::Conditions() const {

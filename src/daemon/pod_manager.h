@@ -15,11 +15,11 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "daemon/reconciler.h"
 #include "enforce/enforcer.h"
 #include "events/event_log.h"
 #include "guard/guard.h"
@@ -27,6 +27,7 @@
 #include "loop/executor.h"
 #include "model/node_conditions.h"
 #include "os/clock.h"
+#include "os/write_watch.h"
 #include "pods/parts.h"
 #include "pods/rounds.h"
 #include "runtime/runtime.h"
@@ -76,13 +77,8 @@ class PodManager {
   void OnSnapshot(source::Snapshot snapshot, os::MonoTime now);
   /// The runtime has something new (asks Poll).
   void OnRuntime(os::MonoTime now);
-  /// Somebody else wrote to a file of this cpuset directory; `who` describes him, "" when he is not known.
-  void OnForeignWrite(std::string_view cpuset_dir, std::string who, os::MonoTime now);
-  /// systemd wrote to the group with this cpuset directory: not on our behalf, perhaps, and whatever somebody told it,
-  /// it writes all values it knows. The group's are looked at soon.
-  void OnSystemdWrite(std::string_view cpuset_dir, os::MonoTime now);
-  /// Somebody wrote somewhere: all cpusets are looked at soon.
-  void CheckSoon(os::MonoTime now);
+  /// Others wrote to files of cpuset directories. What that changed is looked at soon.
+  void OnWrites(os::WriteWatch::Writes writes, os::MonoTime now) { guard_.OnWrites(std::move(writes), now); }
   /// What the tree has begun has come further (cgroup::Tree::WaitBehind).
   void OnGroupsAnswered(os::MonoTime now);
   /// The kernel says that memory runs short.
@@ -102,8 +98,6 @@ class PodManager {
   void Reload(os::Millis reconcile_period, bool adopt_unknown);
 
   const keeper::Keeper& keeper() const { return keeper_; }
-  const engine::Node& node() const { return keeper_.node(); }
-  const Ledger& ledger() const { return keeper_.ledger(); }
   const pods::Pods& pods() const { return pods_; }  ///< by uid
   const std::map<std::string, std::string>& files() const {
     return rounds_.manifests().files();
@@ -120,8 +114,7 @@ class PodManager {
   std::vector<std::string> Warnings() const;
 
  private:
-  void Slice(os::MonoTime now);
-  void Reconcile(os::MonoTime now);
+  void Work(os::MonoTime now);
 
   ManagerOptions options_;
   keeper::Keeper keeper_;
@@ -134,7 +127,7 @@ class PodManager {
   takeover::Takeover takeover_;
   guard::Guard guard_;
   pods::Rounds rounds_;
-  os::MonoTime next_reconcile_{};
+  Reconciler reconciler_;
   std::uint64_t turns_ = 0;
 };
 

@@ -480,6 +480,35 @@ TEST_F(PodManagerTest, ManyPodsComeAndGoInSlicesBetweenWhichOthersAreServed) {
   EXPECT_GT(turns, last / 18);
 }
 
+TEST_F(PodManagerTest, APoolOfManyShrinksInSlicesBeforeAnythingRunsOnTheCpusItGaveUp) {
+  auto manager = Boot();
+  std::vector<Pod> pods;  // Guaranteed without CPUs of their own: each has a cpuset to be written
+  for (int i = 0; i < 40; ++i) pods.push_back(MakePod("p" + std::to_string(i), "10m"));
+  manager->OnSnapshot(Wanting(pods), Now());
+  ASSERT_EQ(world.runtime.containers.size(), pods.size());
+  int most = 0;
+  int last = 0;
+  world.steps.ClearLog();
+  world.steps.set_check([&] {
+    world.CheckPromises();
+    world.clock.Advance(os::Millis(1));
+  });
+  manager->set_on_turn([&] {
+    const int now = static_cast<int>(world.steps.log().size());
+    most = std::max(most, now - last);
+    last = now;
+  });
+  pods.push_back(MakePod("own", "1"));
+  manager->OnSnapshot(Wanting(pods), Now());
+  EXPECT_TRUE(world.runtime.Runs("uid-own", "own"));
+  EXPECT_GE(last, 80) << "the cpuset of each pod and its container";
+  EXPECT_LE(most, 10 + 8);
+  manager->OnSnapshot(Wanting(std::vector<Pod>(pods.begin(), pods.end() - 1)), Now());
+  manager->OnRuntime(Now());
+  EXPECT_EQ(FormatIds(CpusAt("berth")), "0-3");
+  EXPECT_LE(most, 10 + 8);
+}
+
 TEST_F(PodManagerTest, InitContainersGiveTheirMemoryBackWhenTheNextContainerStarts) {
   auto machine = machine::ParseSynthetic("numa:2(memory=4GB) core:2 pu:1");
   ASSERT_TRUE(machine);

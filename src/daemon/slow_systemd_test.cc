@@ -109,7 +109,7 @@ TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
   EXPECT_LT(busy, kLongestAway) << "this long the loop was at work in one turn";
   EXPECT_TRUE(workers->Stop(os::Millis(60'000)));
   tree->WaitHere();
-  const Placement* own = FindPlacement(manager.ledger().pods.at("uid-own"), "own");
+  const Placement* own = FindPlacement(manager.keeper().ledger().pods.at("uid-own"), "own");
   ASSERT_NE(nullptr, own);
   const std::string group = manager.groups().table().ContainerPathOf(pods.back(), "own");
   EXPECT_EQ(FormatIds(own->cpus.value_or(CpuSet())), FormatIds(tree->ReadCpus(group).value_or(CpuSet())));

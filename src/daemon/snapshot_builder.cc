@@ -86,10 +86,16 @@ std::vector<ContainerView> ContainersOf(const ManagedPod& managed) {
   return out;
 }
 
+const PodRecord* RecordOf(const Ledger& ledger, const std::string& uid) {
+  const auto found = ledger.pods.find(uid);
+  return found != ledger.pods.end() ? &found->second : nullptr;
+}
+
+bool SameRecord(const PodRecord* a, const PodRecord* b) { return a == b || (a != nullptr && b != nullptr && *a == *b); }
+
 PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
   const Pod& pod = managed.pod;
-  const auto found = manager.ledger().pods.find(pod.uid);
-  const PodRecord* const record = found != manager.ledger().pods.end() ? &found->second : nullptr;
+  const PodRecord* const record = RecordOf(manager.keeper().ledger(), pod.uid);
   PodView out;
   out.namespace_ = pod.namespace_;
   out.name = pod.name;
@@ -122,8 +128,8 @@ DaemonStatus SnapshotBuilder::Status() const {
   out.cgroup_version = cgroup::Name(tree.layout().version);
   out.runtime = facts_.runtime;
   out.runtime_endpoint = facts_.runtime_endpoint;
-  out.machine_source = manager_.node().machine().source;
-  out.ledger_revision = manager_.ledger().revision;
+  out.machine_source = manager_.keeper().node().machine().source;
+  out.ledger_revision = manager_.keeper().ledger().revision;
   out.pods = manager_.pods().size();
   out.cgroup_writes = tree.writes();
   out.runtime_calls = manager_.runtime().Calls();
@@ -136,7 +142,7 @@ DaemonStatus SnapshotBuilder::Status() const {
 }
 
 NodeView SnapshotBuilder::Node() const {
-  const engine::Node& node = manager_.node();
+  const engine::Node& node = manager_.keeper().node();
   const KubeletConfiguration& config = node.config();
   return {.capacity = node.capacity(),
           .allocatable = node.allocatable(),
@@ -151,26 +157,59 @@ NodeView SnapshotBuilder::Node() const {
           .conditions = manager_.Conditions()};
 }
 
-PodSnapshot SnapshotBuilder::Pod(const ManagedPod& managed) const {
-  const auto it = last_pods_.find(managed.pod.uid);
-  const PodSnapshot before = it != last_pods_.end() ? it->second : PodSnapshot();
-  PodSnapshot out;
-  out.view = Shared(before.view, ViewOf(manager_, managed));
-  out.manifest = Shared(before.manifest, managed.pod);
-  // An admitted pod is not decided on again.
-  const bool decided = out.view == before.view && managed.Is<pods::Admitted>();
-  out.trace = decided || (before.trace && before.trace->steps() == managed.trace.steps())
-                  ? before.trace
-                  : std::make_shared<const Trace>(managed.trace);
+/// What its view is made of, but for ledger and manifest.
+SnapshotBuilder::Seen SnapshotBuilder::See(const ManagedPod& managed) const {
+  Seen out{.stage = managed.stage, .life = managed.lifecycle ? managed.lifecycle->version() : 0, .file = managed.file};
+  ForEachContainer(managed.pod, [&](const Container& container, ContainerKind) {
+    out.groups.push_back(manager_.groups().table().ContainerPathOf(managed.pod, container.name));
+  });
   return out;
 }
 
-std::vector<PodSnapshot> SnapshotBuilder::Pods() const {
+/// Looks at what the view is made of; makes it anew where that is another.
+void SnapshotBuilder::Refresh(const ManagedPod& managed, const Ledger* ledger_before, Known& known) const {
+  const Ledger& ledger = manager_.keeper().ledger();
+  PodSnapshot& pod = known.pod;
+  Seen seen = See(managed);
+  const std::string& uid = managed.pod.uid;
+  const bool same_record = ledger_before == nullptr || SameRecord(RecordOf(*ledger_before, uid), RecordOf(ledger, uid));
+  const bool same_manifest = pod.manifest && *pod.manifest == managed.pod;
+  if (!same_manifest) pod.manifest = std::make_shared<const berth::Pod>(managed.pod);
+  if (!pod.view || !same_manifest || !same_record || seen != known.seen)
+    pod.view = Shared(pod.view, ViewOf(manager_, managed));
+  if (!pod.trace || known.decisions != managed.decisions) pod.trace = std::make_shared<const Trace>(managed.trace);
+  pod.claimed = managed.claimed;
+  known.seen = std::move(seen);
+  known.decisions = managed.decisions;
+}
+
+/// `ledger_before`: of the last snapshot; nullptr: it is the one of now.
+std::vector<PodSnapshot> SnapshotBuilder::Pods(const Ledger* ledger_before) {
+  const pods::Pods& pods = manager_.pods();
+  std::erase_if(known_, [&](const auto& entry) { return !pods.contains(entry.first); });
   std::vector<PodSnapshot> out;
-  out.reserve(manager_.pods().size());
-  for (const auto& [uid, managed] : manager_.pods()) out.push_back(Pod(managed));
+  out.reserve(pods.size());
+  for (const auto& [uid, managed] : pods) {
+    Known& known = known_[uid];
+    Refresh(managed, ledger_before, known);
+    out.push_back(known.pod);
+  }
   std::ranges::sort(out, {}, [](const PodSnapshot& pod) { return std::tie(pod.view->namespace_, pod.view->name); });
   return out;
+}
+
+/// A node that was looked at again has another machine.
+std::shared_ptr<const engine::Node> SnapshotBuilder::Engine() const {
+  const engine::Node& now = manager_.keeper().node();
+  return last_ && &last_->engine->machine() == &now.machine() ? last_->engine
+                                                              : std::make_shared<const engine::Node>(now);
+}
+
+std::shared_ptr<const enforce::Picture> SnapshotBuilder::Groups() {
+  const std::uint64_t changes = manager_.groups().table().changes();
+  const bool same = last_ && changes == last_groups_;
+  last_groups_ = changes;
+  return same ? last_->groups : std::make_shared<const enforce::Picture>(manager_.groups().picture());
 }
 
 std::shared_ptr<const LoopState> SnapshotBuilder::Build() {
@@ -181,19 +220,18 @@ std::shared_ptr<const LoopState> SnapshotBuilder::Build() {
     return nullptr;
   const NodeSnapshot before = last_ ? last_->node : NodeSnapshot();
   auto out = std::make_shared<LoopState>();
-  out->engine = std::make_shared<const engine::Node>(manager_.node());
+  out->engine = Engine();
+  out->groups = Groups();
   out->node.machine = std::shared_ptr<const Machine>(out->engine, &out->engine->machine());
   out->node.node = Shared(before.node, node);
-  out->node.ledger = Shared(before.ledger, manager_.ledger());
+  out->node.ledger = Shared(before.ledger, manager_.keeper().ledger());
   out->node.shared = manager_.keeper().SharedCpus();
-  out->node.pods = Pods();
+  out->node.pods = Pods(out->node.ledger == before.ledger ? nullptr : before.ledger.get());
   out->node.files = Shared(before.files, manager_.files());
   out->node.events = before.events && events_.added() == last_event_
                          ? before.events
                          : std::make_shared<const std::vector<std::shared_ptr<const Event>>>(events_.Shared());
   out->node.status = Shared(before.status, status);
-  last_pods_.clear();
-  for (const PodSnapshot& pod : out->node.pods) last_pods_.emplace(pod.view->uid, pod);
   last_turn_ = manager_.turns();
   last_event_ = events_.added();
   last_ = std::move(out);

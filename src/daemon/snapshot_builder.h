@@ -10,6 +10,7 @@
 
 #include "base/time_text.h"
 #include "daemon/pod_manager.h"
+#include "enforce/inspect.h"
 #include "engine/engine.h"
 #include "events/event_log.h"
 #include "model/node_snapshot.h"
@@ -29,7 +30,8 @@ struct DaemonFacts {
 
 /// The loop's state at one moment. Nothing is null.
 struct LoopState {
-  std::shared_ptr<const engine::Node> engine;  ///< what decides on this node; has the machine
+  std::shared_ptr<const engine::Node> engine;      ///< what decides on this node; has the machine
+  std::shared_ptr<const enforce::Picture> groups;  ///< Berth's cgroups
   NodeSnapshot node;
 };
 
@@ -41,20 +43,37 @@ class SnapshotBuilder {
       : manager_(manager), events_(events), facts_(std::move(facts)) {}
 
   /// The state now; null when it is the one of the last call. What is equal to the last one's is shared with it: one
-  /// pod's change costs that pod's view, and a comparison for each other pod.
+  /// pod's change costs that pod's view, and for each other pod a look at what its view was made of.
   std::shared_ptr<const LoopState> Build();
 
  private:
   DaemonStatus Status() const;
   NodeView Node() const;
-  PodSnapshot Pod(const ManagedPod& managed) const;
-  std::vector<PodSnapshot> Pods() const;
+  /// What a view was made of.
+  struct Seen {
+    pods::Stage stage;
+    std::uint64_t life = 0;  // version of its lifecycle; 0: none
+    std::string file;
+    std::vector<std::string> groups;  // paths of its containers'
+    friend bool operator==(const Seen&, const Seen&) = default;
+  };
+  struct Known {
+    PodSnapshot pod;
+    Seen seen;
+    std::uint64_t decisions = 0;
+  };
+  Seen See(const ManagedPod& managed) const;
+  void Refresh(const ManagedPod& managed, const Ledger* ledger_before, Known& known) const;
+  std::vector<PodSnapshot> Pods(const Ledger* ledger_before);
+  std::shared_ptr<const engine::Node> Engine() const;
+  std::shared_ptr<const enforce::Picture> Groups();
 
   const PodManager& manager_;
   const events::EventLog& events_;
   DaemonFacts facts_;
   std::shared_ptr<const LoopState> last_;
-  std::map<std::string, PodSnapshot, std::less<>> last_pods_;  // by uid, those of last_
+  std::map<std::string, Known> known_;  // by uid
+  std::uint64_t last_groups_ = 0;
   std::uint64_t last_turn_ = 0;
   std::uint64_t last_event_ = 0;
 };

@@ -2,13 +2,29 @@
 #ifndef BERTH_DAEMON_TREE_STATUS_H_
 #define BERTH_DAEMON_TREE_STATUS_H_
 
-#include "daemon/pod_manager.h"
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "cgroup/cgroup.h"
+#include "daemon/snapshot_builder.h"
 #include "model/tree_view.h"
 
 namespace berth::daemon {
 
-/// Reads every group of Berth's. Thread: the loop's.
-TreeView TreeStatus(const PodManager& manager);
+/// How the API's threads look at the tree, which is the loop's to write.
+struct TreeDoor {
+  /// A tree of the caller's own; nothing is made or written through it. Called on any thread.
+  std::function<Result<std::unique_ptr<cgroup::Tree>>()> open;
+  /// Groups of the host to show beside it, by setting: path from the top of the hierarchy.
+  std::vector<std::pair<std::string, std::string>> host_groups;
+};
+
+/// Reads every group of Berth's. Thread: any.
+Result<TreeView> TreeStatus(const LoopState& state, const TreeDoor& door);
 
 }  // namespace berth::daemon
 

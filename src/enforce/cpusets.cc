@@ -17,26 +17,50 @@ Result<WantedCpus> Cpusets::Wanted(const Ledger& ledger) const {
   return planner_.Cpus(ledger, online);
 }
 
-Result<int> Cpusets::Apply(const Ledger& ledger) {
-  for (int look = 1;; ++look) {
-    auto writes = TryApply(ledger);
-    if (writes || writes.error().code != Code::kBusy || site_.IsUnderWay(writes.error()) || look == kLooks)
-      return writes;
-    // Somebody's group holds up the pod's it is in: the runtime may be making it, and then it is known soon.
-    BERTH_TRY(const int narrowed, NarrowForeignGroups(ledger));
-    BERTH_TRY(const bool found, FindMore(ledger));
-    if (narrowed == 0 && !found) return writes;
-  }
+void Cpusets::Restart() {
+  applying_.reset();
+  looks_ = 0;
+  looking_.reset();
+  strays_.Restart();
 }
 
-Result<int> Cpusets::TryApply(const Ledger& ledger) {
-  BERTH_TRY(const WantedCpus wanted, Wanted(ledger));
-  BERTH_RETURN_IF_ERROR(partitions_.End(ledger));
-  BERTH_TRY(const int writes, cgroup::ApplyCpus(site_.tree(), wanted.first));
-  BERTH_TRY(const int more, cgroup::ApplyCpus(site_.tree(), wanted.inherited));
-  BERTH_TRY([[maybe_unused]] const auto changed, partitions_.Settle(ledger));
-  ReturnStrays();
-  return writes + more;
+// ---- in force ------------------------------------------------------------------------------------------------------
+
+Result<bool> Cpusets::Apply(const Ledger& ledger, const os::Slice& slice) {
+  auto done = GoOnApplying(ledger, slice);
+  if (done && !*done) return false;
+  if (!done && site_.IsUnderWay(done.error())) return done;
+  applying_.reset();
+  strays_.Restart();
+  const bool again = !done && done.error().code == Code::kBusy && looks_ < kLooks;
+  looks_ = again ? looks_ + 1 : 0;
+  if (!again) return done;
+  // Somebody's group holds up the pod's it is in: the runtime may be making it, and then it is known soon.
+  BERTH_TRY(const int narrowed, NarrowForeignGroups(ledger));
+  BERTH_TRY(const bool found, FindMore(ledger));
+  if (narrowed > 0 || found) return false;
+  looks_ = 0;
+  return done;
+}
+
+Result<bool> Cpusets::GoOnApplying(const Ledger& ledger, const os::Slice& slice) {
+  if (!applying_) {
+    BERTH_TRY(const WantedCpus wanted, Wanted(ledger));
+    BERTH_TRY(cgroup::CpuMove first, cgroup::CpuMove::Plan(wanted.first));
+    BERTH_TRY(cgroup::CpuMove inherited, cgroup::CpuMove::Plan(wanted.inherited));
+    BERTH_RETURN_IF_ERROR(partitions_.End(ledger));
+    strays_.Restart();
+    applying_ = Applying{.first = std::move(first), .inherited = std::move(inherited)};
+  }
+  if (!applying_->moved) {
+    for (cgroup::CpuMove* const move : {&applying_->first, &applying_->inherited}) {
+      BERTH_TRY(const bool done, move->Work(site_.tree(), slice));
+      if (!done) return false;
+    }
+    BERTH_TRY([[maybe_unused]] const auto changed, partitions_.Settle(ledger));
+    applying_->moved = true;
+  }
+  return strays_.Return(slice);
 }
 
 /// Whether the runtime has made groups that were not known.
@@ -73,90 +97,98 @@ int Cpusets::NarrowBelow(const std::string& above, const CpuSet& most) {
     if (!now || now->IsSubsetOf(most)) continue;
     CgroupValues values;
     values.cpus = now->Intersects(most) ? *now & most : most;
-    if (site_.tree().Write(path, values)) ++narrowed;
+    if (const auto written = site_.tree().Write(path, values); written || site_.IsUnderWay(written.error())) ++narrowed;
   }
   return narrowed;
 }
 
-Result<std::vector<Repaired>> Cpusets::Repair(const Ledger& ledger) {
-  std::vector<Repaired> out;
-  BERTH_TRY(const WantedCpus wanted, Wanted(ledger));
-  BERTH_TRY(const cgroup::Cpuset root, site_.tree().ReadCpuset(""));
-  BERTH_RETURN_IF_ERROR(RepairSets(wanted.first, root.mems, ledger, out));
-  BERTH_RETURN_IF_ERROR(RepairSets(wanted.inherited, root.mems, ledger, out));
-  for (const auto& [path, count] : ReturnStrays())
-    out.push_back(
+// ---- put right -----------------------------------------------------------------------------------------------------
+
+Result<std::optional<std::vector<Repaired>>> Cpusets::Repair(const Ledger& ledger, const os::Slice& slice) {
+  auto done = GoOnRepairing(ledger, slice);
+  if (done && !*done) return std::nullopt;
+  if (!done && site_.IsUnderWay(done.error())) return std::unexpected(std::move(done).error());
+  std::vector<Repaired> out = looking_ ? std::move(looking_->out) : std::vector<Repaired>();
+  looking_.reset();
+  strays_.Restart();
+  if (!done) return std::unexpected(std::move(done).error());
+  return out;
+}
+
+Result<bool> Cpusets::GoOnRepairing(const Ledger& ledger, const os::Slice& slice) {
+  if (!looking_) {
+    BERTH_TRY(WantedCpus wanted, Wanted(ledger));
+    BERTH_TRY(const cgroup::Cpuset root, site_.tree().ReadCpuset(""));
+    strays_.Restart();
+    looking_.emplace();
+    looking_->wanted = std::move(wanted);
+    looking_->all_mems = root.mems;
+  }
+  for (;;) {
+    BERTH_TRY(const bool done, RepairList(ledger, slice));
+    if (!done) return false;
+    if (std::exchange(looking_->at_inherited, true)) break;
+    looking_->next = 0;
+  }
+  if (!strays_.Return(slice)) return false;
+  for (const auto& [path, count] : strays_.returned())
+    looking_->out.push_back(
         {path, fmt::format("{} of its processes {} in the cpuset above", count, count == 1 ? "was" : "were")});
   BERTH_TRY(const std::vector<std::string> partitions, partitions_.Settle(ledger));
   for (const std::string& path : partitions)
-    out.push_back({path, "it was no partition with CPUs of its own any more, must be " + partitions_.kind()});
-  return out;
+    looking_->out.push_back({path, "it was no partition with CPUs of its own any more, must be " + partitions_.kind()});
+  return true;
 }
 
-Result<void> Cpusets::RepairSets(const WantedSets& wanted, const NodeSet& all_mems, const Ledger& ledger,
-                                 std::vector<Repaired>& out) {
-  WantedSets cpus_differ;
-  std::vector<std::pair<std::string, NodeSet>> mems_differ;
-  for (const auto& [path, cpus] : wanted) {
-    auto now = site_.tree().ReadCpuset(path);
-    if (!now) {
-      if (now.error().code == Code::kNotFound) continue;  // its end is noticed elsewhere
-      return std::unexpected(std::move(now).error());
-    }
-    if (now->cpus != cpus) BERTH_RETURN_IF_ERROR(partitions_.Add(path, cpus, now->cpus));
-    // On v1 a set is empty when all its CPUs went offline, and stays so when they are back.
-    const bool to_be_filled = now->cpus.empty() && site_.v1();
-    if (now->cpus != cpus && (!now->cpus.empty() || to_be_filled)) {
-      out.push_back({path, fmt::format("CPUs were {}, must be {}", now->cpus.empty() ? "none" : FormatIds(now->cpus),
-                                       FormatIds(cpus))});
-      cpus_differ.emplace_back(path, cpus);
-    }
-    const auto group = table_.containers().find(path);
-    if (group != table_.containers().end() && Planner::KeepsItsNodes(group->second, ledger)) continue;
-    const NodeSet mems = (group == table_.containers().end() ? std::nullopt : planner_.NodesOf(group->second, ledger))
-                             .value_or(all_mems);
-    if (!now->mems.empty() && !mems.empty() && now->mems != mems) {
-      out.push_back({path, fmt::format("memory nodes were {}, must be {}", FormatIds(now->mems), FormatIds(mems))});
-      mems_differ.emplace_back(path, mems);
-    }
+/// Looks at all of the list, then writes what differs.
+Result<bool> Cpusets::RepairList(const Ledger& ledger, const os::Slice& slice) {
+  while (looking_->next < looking_->list().size()) {
+    const auto& [path, cpus] = looking_->list()[looking_->next];
+    BERTH_RETURN_IF_ERROR(LookAt(path, cpus, ledger));
+    ++looking_->next;
+    if (slice.over()) return false;
   }
-  if (!cpus_differ.empty()) {
-    BERTH_TRY([[maybe_unused]] const int writes, cgroup::ApplyCpus(site_.tree(), cpus_differ));
+  if (!looking_->move && !looking_->cpus_differ.empty()) {
+    BERTH_TRY(looking_->move, cgroup::CpuMove::Plan(looking_->cpus_differ));
   }
-  for (const auto& [path, mems] : mems_differ) {
+  if (looking_->move) {
+    BERTH_TRY(const bool done, looking_->move->Work(site_.tree(), slice));
+    if (!done) return false;
+  }
+  looking_->move.reset();
+  looking_->cpus_differ.clear();
+  for (; !looking_->mems_differ.empty(); looking_->mems_differ.pop_back()) {
     CgroupValues values;
-    values.mems = mems;
-    BERTH_RETURN_IF_ERROR(site_.WriteUnlessGone(path, values));
+    values.mems = looking_->mems_differ.back().second;
+    BERTH_RETURN_IF_ERROR(site_.WriteUnlessGone(looking_->mems_differ.back().first, values));
   }
-  return {};
+  return true;
 }
 
-/// v1; path -> how many processes. No reason to stop anything: where they are, they are among their pod's CPUs.
-std::map<std::string, int> Cpusets::ReturnStrays() {
-  std::map<std::string, int> out;
-  stray_problems_.clear();
-  if (!site_.v1()) return out;
-  std::vector<int> above;
-  const auto add = [&](const std::string& path, std::vector<int>& to) {
-    const auto pids = site_.tree().CpusetPids(path);
-    if (pids) to.insert(to.end(), pids->begin(), pids->end());
-  };
-  if (site_.names().per_qos())
-    for (const QosClass qos : site_.names().Tiers()) add(site_.names().Qos(qos), above);
-  std::map<std::string, std::vector<int>> strays;  // by uid
-  for (const auto& [uid, path] : table_.pods()) {
-    std::vector<int> pids = above;
-    add(path, pids);
-    if (!pids.empty()) strays.emplace(uid, std::move(pids));
+/// Notes what differs at one group.
+Result<void> Cpusets::LookAt(const std::string& path, const CpuSet& cpus, const Ledger& ledger) {
+  auto now = site_.tree().ReadCpuset(path);
+  if (!now) {
+    if (now.error().code == Code::kNotFound) return {};  // its end is noticed elsewhere
+    return std::unexpected(std::move(now).error());
   }
-  for (const auto& [path, group] : table_.containers()) {
-    const auto pids = strays.find(group.uid);
-    if (pids == strays.end()) continue;
-    const auto returned = site_.tree().ReturnToCpuset(path, pids->second);
-    if (!returned) stray_problems_.emplace(path, returned.error().message);
-    if (returned && *returned > 0) out.emplace(path, *returned);
+  if (now->cpus != cpus) BERTH_RETURN_IF_ERROR(partitions_.Add(path, cpus, now->cpus));
+  // On v1 a set is empty when all its CPUs went offline, and stays so when they are back.
+  const bool to_be_filled = now->cpus.empty() && site_.v1();
+  if (now->cpus != cpus && (!now->cpus.empty() || to_be_filled)) {
+    looking_->out.push_back({path, fmt::format("CPUs were {}, must be {}",
+                                               now->cpus.empty() ? "none" : FormatIds(now->cpus), FormatIds(cpus))});
+    looking_->cpus_differ.emplace_back(path, cpus);
   }
-  return out;
+  const auto group = table_.containers().find(path);
+  if (group != table_.containers().end() && Planner::KeepsItsNodes(group->second, ledger)) return {};
+  const NodeSet mems = (group == table_.containers().end() ? std::nullopt : planner_.NodesOf(group->second, ledger))
+                           .value_or(looking_->all_mems);
+  if (now->mems.empty() || mems.empty() || now->mems == mems) return {};
+  looking_->out.push_back(
+      {path, fmt::format("memory nodes were {}, must be {}", FormatIds(now->mems), FormatIds(mems))});
+  looking_->mems_differ.emplace_back(path, mems);
+  return {};
 }
 
 }  // namespace berth::enforce

@@ -2,15 +2,21 @@
 #ifndef BERTH_ENFORCE_CPUSETS_H_
 #define BERTH_ENFORCE_CPUSETS_H_
 
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "cgroup/cpu_move.h"
 #include "enforce/partitions.h"
 #include "enforce/planner.h"
 #include "enforce/runtime_groups.h"
 #include "enforce/site.h"
+#include "enforce/strays.h"
+#include "os/clock.h"
 
 namespace berth::enforce {
 
@@ -20,43 +26,76 @@ struct Repaired {
   std::string what;  ///< "CPUs were 0-3, must be 2"
 };
 
+/// Both are done in slices: what is to be done is planned at the beginning, with the ledger and the groups of then.
+/// When these change, Restart has to be called.
+///
 /// Thread: the loop's only.
 class Cpusets {
  public:
   Cpusets(const Site& site, const GroupTable& table, const Planner& planner, Partitions& partitions,
           RuntimeGroups& runtime_groups)
-      : site_(site), table_(table), planner_(planner), partitions_(partitions), runtime_groups_(runtime_groups) {}
+      : site_(site),
+        table_(table),
+        planner_(planner),
+        partitions_(partitions),
+        runtime_groups_(runtime_groups),
+        strays_(site, table) {}
 
-  /// Gives every container group and Berth's own the CPUs `ledger` says, shrinking before growing; returns the number
-  /// of writes. After an error some groups may still have more than they should: nothing with exclusive CPUs may be
-  /// started then. Groups of a runtime are those found so far (RuntimeGroups::Find); others are within their pod's.
-  /// When the kernel refuses CPUs for their sake, or for a group somebody else made below a pod or container (v1), they
-  /// are looked for and narrowed. kBusy: systemd is being asked (Site::IsUnderWay), or a runtime may be
-  /// making such a group; to be tried again in a moment.
-  Result<int> Apply(const Ledger& ledger);
+  /// Gives every container group and Berth's own the CPUs `ledger` says, shrinking before growing. False: there is more
+  /// to do; to be called again. Until it has returned true, and after an error, some groups may still have more than
+  /// they should: nothing with exclusive CPUs may be started then. Groups of a runtime are those found so far
+  /// (RuntimeGroups::Find); others are within their pod's. When the kernel refuses CPUs for their sake, or for a group
+  /// somebody else made below a pod or container (v1), they are looked for and narrowed. Errors: kBusy: systemd is
+  /// being asked (Site::IsUnderWay; goes on with the next call), or a runtime may be making such a group; to be tried
+  /// again in a moment.
+  Result<bool> Apply(const Ledger& ledger, const os::Slice& slice = {});
   /// Compares CPUs and memory nodes of the kernel's cpusets with the ledger and writes only what differs; other values
-  /// are not looked at. Errors: as Apply.
-  Result<std::vector<Repaired>> Repair(const Ledger& ledger);
+  /// are not looked at. Returns what was put right; nullopt: there is more to look at; to be called again. Errors: as
+  /// Apply.
+  Result<std::optional<std::vector<Repaired>>> Repair(const Ledger& ledger, const os::Slice& slice = {});
+  /// The next call of either begins anew.
+  void Restart();
   /// Containers some of whose processes could not be moved back into their cpuset (v1) at the last Apply or Repair, and
   /// why.
-  const std::map<std::string, std::string>& stray_problems() const { return stray_problems_; }
+  const std::map<std::string, std::string>& stray_problems() const { return strays_.problems(); }
 
  private:
+  struct Applying {
+    cgroup::CpuMove first;
+    cgroup::CpuMove inherited;
+    bool moved = false;  // both are done, and partitions made
+  };
+  /// Sets that are looked at: those of one list, then those that inherit.
+  struct Looking {
+    WantedCpus wanted;
+    NodeSet all_mems;
+    bool at_inherited = false;
+    std::size_t next = 0;  // of the list
+    WantedSets cpus_differ;
+    std::vector<std::pair<std::string, NodeSet>> mems_differ;
+    std::optional<cgroup::CpuMove> move;  // of those that differ
+    std::vector<Repaired> out;
+    const WantedSets& list() const { return at_inherited ? wanted.inherited : wanted.first; }
+  };
+
   Result<WantedCpus> Wanted(const Ledger& ledger) const;
-  Result<int> TryApply(const Ledger& ledger);
+  Result<bool> GoOnApplying(const Ledger& ledger, const os::Slice& slice);
   Result<bool> FindMore(const Ledger& ledger);
-  Result<void> RepairSets(const WantedSets& wanted, const NodeSet& all_mems, const Ledger& ledger,
-                          std::vector<Repaired>& out);
+  Result<bool> GoOnRepairing(const Ledger& ledger, const os::Slice& slice);
+  Result<bool> RepairList(const Ledger& ledger, const os::Slice& slice);
+  Result<void> LookAt(const std::string& path, const CpuSet& cpus, const Ledger& ledger);
   Result<int> NarrowForeignGroups(const Ledger& ledger);
   int NarrowBelow(const std::string& above, const CpuSet& most);
-  std::map<std::string, int> ReturnStrays();
 
   const Site& site_;
   const GroupTable& table_;
   const Planner& planner_;
   Partitions& partitions_;
   RuntimeGroups& runtime_groups_;
-  std::map<std::string, std::string> stray_problems_;  // path -> why
+  Strays strays_;
+  std::optional<Applying> applying_;
+  int looks_ = 0;  // tries in a row at groups somebody is making
+  std::optional<Looking> looking_;
 };
 
 }  // namespace berth::enforce

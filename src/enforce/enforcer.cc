@@ -5,7 +5,7 @@
 namespace berth::enforce {
 
 Enforcer::Enforcer(cgroup::Tree& tree, const engine::Node& node, cgroup::Names names)
-    : site_(tree, node, std::move(names)),
+    : site_(tree, node, {.names = std::move(names)}),
       table_(site_),
       planner_(site_, table_),
       runtime_groups_(site_, table_, planner_),
@@ -14,11 +14,15 @@ Enforcer::Enforcer(cgroup::Tree& tree, const engine::Node& node, cgroup::Names n
       cpusets_(site_, table_, planner_, partitions_, runtime_groups_),
       pod_groups_(site_, table_, planner_, partitions_),
       discovery_(site_, table_, runtime_groups_),
-      values_(site_, table_, planner_, partitions_, tiers_) {}
+      values_(site_, planner_) {}
 
 Result<void> Enforcer::Prepare(const Ledger& ledger, const std::set<std::string>& known) {
   BERTH_RETURN_IF_ERROR(tiers_.Make(ledger));
   return discovery_.Find(ledger, known);
+}
+
+Picture Enforcer::picture() const {
+  return {.site = site_.facts(), .groups = table_.all(), .partition_kind = partitions_.kind()};
 }
 
 Result<std::vector<cgroup::ReservedGroup>> Enforcer::ReservedGroups() const {

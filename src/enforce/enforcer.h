@@ -21,6 +21,7 @@
 #include "enforce/cpusets.h"
 #include "enforce/discovery.h"
 #include "enforce/group_table.h"
+#include "enforce/inspect.h"
 #include "enforce/partitions.h"
 #include "enforce/planner.h"
 #include "enforce/pod_groups.h"
@@ -48,6 +49,9 @@ class Enforcer {
   /// Groups of the host that shall hold what is reserved for them. Requires: Prepare succeeded.
   Result<std::vector<cgroup::ReservedGroup>> ReservedGroups() const;
 
+  /// For Inspect.
+  Picture picture() const;
+
   Site& site() { return site_; }
   const Site& site() const { return site_; }
   GroupTable& table() { return table_; }
@@ -59,7 +63,6 @@ class Enforcer {
   PodGroups& pod_groups() { return pod_groups_; }
   Discovery& discovery() { return discovery_; }
   Values& values() { return values_; }
-  const Values& values() const { return values_; }
 
  private:
   Site site_;

@@ -7,51 +7,63 @@ namespace berth::enforce {
 
 const std::map<std::string, std::string>& GroupTable::IdsOf(const std::string& uid) const {
   static const std::map<std::string, std::string> kNone;
-  const auto ids = ids_.find(uid);
-  return ids == ids_.end() ? kNone : ids->second;
+  const auto ids = groups_.ids.find(uid);
+  return ids == groups_.ids.end() ? kNone : ids->second;
 }
 
 void GroupTable::KnowPod(const std::string& uid, const std::string& path) {
-  pods_.insert_or_assign(uid, path);
+  ++changes_;
+  groups_.pods.insert_or_assign(uid, path);
   Watch(path);
 }
 
 void GroupTable::Know(const std::string& path, ContainerGroup group) {
-  containers_.insert_or_assign(path, std::move(group));
+  ++changes_;
+  groups_.containers.insert_or_assign(path, std::move(group));
   Watch(path);
 }
 
 bool GroupTable::KnowId(const std::string& uid, const std::string& container, const std::string& id) {
-  return ids_[uid].insert_or_assign(id, container).second;
+  ++changes_;
+  return groups_.ids[uid].insert_or_assign(id, container).second;
+}
+
+void GroupTable::TakeOver(const std::string& pod_path) {
+  ++changes_;
+  groups_.taken_over.insert(pod_path);
 }
 
 void GroupTable::KeepOnly(const std::string& uid, const std::set<std::string>& paths) {
-  std::erase_if(containers_, [&](const auto& c) { return c.second.uid == uid && !paths.contains(c.first); });
+  ++changes_;
+  std::erase_if(groups_.containers, [&](const auto& c) { return c.second.uid == uid && !paths.contains(c.first); });
 }
 
 void GroupTable::Forget(const std::string& uid) {
-  std::erase_if(containers_, [&](const auto& entry) { return entry.second.uid == uid; });
-  pods_.erase(uid);
-  ids_.erase(uid);
+  ++changes_;
+  std::erase_if(groups_.containers, [&](const auto& entry) { return entry.second.uid == uid; });
+  groups_.pods.erase(uid);
+  groups_.ids.erase(uid);
 }
 
 void GroupTable::KeepTakenOver(const std::set<std::string>& paths) {
-  std::erase_if(taken_over_, [&](const std::string& path) {
+  ++changes_;
+  std::erase_if(groups_.taken_over, [&](const std::string& path) {
     if (paths.contains(path)) return false;
-    std::erase_if(containers_, [&](const auto& entry) { return entry.first.starts_with(path + "/"); });
+    std::erase_if(groups_.containers, [&](const auto& entry) { return entry.first.starts_with(path + "/"); });
     return true;
   });
 }
 
 std::string GroupTable::PodPathOf(const Pod& pod) const {
-  const auto it = pods_.find(pod.uid);
-  return it != pods_.end() ? it->second : site_.names().Pod(QosOf(pod), pod.uid);
+  const auto it = groups_.pods.find(pod.uid);
+  return it != groups_.pods.end() ? it->second : site_.names().Pod(QosOf(pod), pod.uid);
 }
 
 std::string GroupTable::ContainerPathOf(const Pod& pod, std::string_view container) const {
   const std::string above = PodPathOf(pod);
   if (site_.runtime_makes_groups())  // groups of a pod lie beside each other, below its own
-    for (auto it = containers_.lower_bound(above + "/"); it != containers_.end() && it->first.starts_with(above); ++it)
+    for (auto it = groups_.containers.lower_bound(above + "/");
+         it != groups_.containers.end() && it->first.starts_with(above); ++it)
       if (it->second.uid == pod.uid && it->second.container == container) return it->first;
   return site_.names().Container(above, container);
 }

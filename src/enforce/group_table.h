@@ -2,12 +2,14 @@
 #ifndef BERTH_ENFORCE_GROUP_TABLE_H_
 #define BERTH_ENFORCE_GROUP_TABLE_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "enforce/site.h"
 #include "model/pod.h"
@@ -21,27 +23,39 @@ struct ContainerGroup {
   friend bool operator==(const ContainerGroup&, const ContainerGroup&) = default;
 };
 
-/// Thread: the loop's only.
+/// All groups that are known.
+struct Groups {
+  std::map<std::string, std::string> pods;                        ///< uid -> path
+  std::map<std::string, ContainerGroup, std::less<>> containers;  ///< by path
+  std::set<std::string> taken_over;                               ///< paths of pods somebody else made
+  /// Containers by id of a runtime that makes groups: uid -> id -> container.
+  std::map<std::string, std::map<std::string, std::string>> ids;
+};
+
+/// Thread: one.
 class GroupTable {
  public:
-  explicit GroupTable(const Site& site) : site_(site) {}
+  explicit GroupTable(const Site& site, Groups groups = {}) : site_(site), groups_(std::move(groups)) {}
 
   /// `watch` is called with the cpuset directory of each group when it is made or found, to see who writes there.
   void set_watch(std::function<void(const std::string& dir)> watch) { watch_ = std::move(watch); }
   void Watch(std::string_view path) const { watch_(CpusetDir(path)); }
 
-  const std::map<std::string, std::string>& pods() const { return pods_; }                              ///< uid -> path
-  const std::map<std::string, ContainerGroup, std::less<>>& containers() const { return containers_; }  ///< by path
+  const Groups& all() const { return groups_; }
+  /// Changes whenever all() does.
+  std::uint64_t changes() const { return changes_; }
+  const std::map<std::string, std::string>& pods() const { return groups_.pods; }  ///< uid -> path
+  const std::map<std::string, ContainerGroup, std::less<>>& containers() const { return groups_.containers; }
   /// Containers by id of a runtime that makes groups: id -> container.
   const std::map<std::string, std::string>& IdsOf(const std::string& uid) const;
-  bool IsTakenOver(const std::string& pod_path) const { return taken_over_.contains(pod_path); }
+  bool IsTakenOver(const std::string& pod_path) const { return groups_.taken_over.contains(pod_path); }
 
   void KnowPod(const std::string& uid, const std::string& path);
   void Know(const std::string& path, ContainerGroup group);
   /// `id` is a container of ours, or with container "" the pod's sandbox. True: that is new.
   bool KnowId(const std::string& uid, const std::string& container, const std::string& id);
   /// A pod somebody else made is kept in the shared pool from now on.
-  void TakeOver(const std::string& pod_path) { taken_over_.insert(pod_path); }
+  void TakeOver(const std::string& pod_path);
   /// Of a pod's containers only those at `paths` are left.
   void KeepOnly(const std::string& uid, const std::set<std::string>& paths);
   /// Nothing of the pod is left.
@@ -59,10 +73,8 @@ class GroupTable {
 
  private:
   const Site& site_;
-  std::map<std::string, std::string> pods_;
-  std::map<std::string, ContainerGroup, std::less<>> containers_;
-  std::set<std::string> taken_over_;                               // paths of foreign pods
-  std::map<std::string, std::map<std::string, std::string>> ids_;  // uid -> id -> container
+  Groups groups_;
+  std::uint64_t changes_ = 0;
   std::function<void(const std::string&)> watch_ = [](const std::string&) {};
 };
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -15,8 +16,8 @@ namespace berth::enforce {
 /// Thread: the loop's only.
 class Partitions {
  public:
-  Partitions(const Site& site, const GroupTable& table, const Planner& planner)
-      : site_(site), table_(table), planner_(planner) {}
+  Partitions(const Site& site, const GroupTable& table, const Planner& planner, std::string kind = "none")
+      : site_(site), table_(table), planner_(planner), kind_(std::move(kind)) {}
 
   /// From now on containers with CPUs of their own are partitions of `kind` ("root", "isolated"; "none": they are not).
   /// Returns why the kernel cannot do that; empty: it can. Requires: berthd's own group is there.
@@ -39,7 +40,7 @@ class Partitions {
   const Site& site_;
   const GroupTable& table_;
   const Planner& planner_;
-  std::string kind_ = "none";
+  std::string kind_;
   std::map<std::string, std::string> problems_;  // path -> why
 };
 

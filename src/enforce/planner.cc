@@ -105,7 +105,7 @@ void Planner::PlanTiers(const Ledger& ledger, std::vector<PlannedGroup>& out) co
   }
 }
 
-void Planner::PlanPod(const Pod& pod, const Ledger& ledger, std::vector<PlannedGroup>& out) const {
+void Planner::AddPod(const Pod& pod, const Ledger& ledger, std::vector<PlannedGroup>& out) const {
   const std::string path = table_.PodPathOf(pod);
   PlannedGroup group{.path = path, .what = "pod " + FullName(pod), .values = {}, .why = {}};
   if (site_.names().per_qos()) group.values = OfPod(pod, ledger, &group.why);
@@ -137,13 +137,21 @@ void Planner::PlanOwn(const Ledger& ledger, std::vector<PlannedGroup>& out) cons
   }
 }
 
+std::vector<PlannedGroup> Planner::PlanPod(const Pod& pod, const Ledger& ledger) const {
+  std::vector<PlannedGroup> out;
+  if (table_.pods().contains(pod.uid)) AddPod(pod, ledger, out);
+  for (PlannedGroup& group : out)
+    group.values = cgroup::WithControllersOf(site_.tree().layout(), std::move(group.values));
+  return out;
+}
+
 std::vector<PlannedGroup> Planner::Plan(const Ledger& ledger, const std::vector<const Pod*>& pods) const {
   std::vector<PlannedGroup> out;
   PlanTiers(ledger, out);
   std::set<std::string> known;
   for (const Pod* pod : pods) {
     if (!table_.pods().contains(pod->uid) || !known.insert(pod->uid).second) continue;
-    PlanPod(*pod, ledger, out);
+    AddPod(*pod, ledger, out);
   }
   for (const auto& [path, group] : table_.containers()) {
     if (known.contains(group.uid)) continue;

@@ -61,6 +61,8 @@ class Planner {
   CgroupValues OfPod(const Pod& pod, const Ledger& ledger, cgroup::Reasons* why) const;
   CgroupValues OfContainer(const Pod& pod, const Container& container, const Ledger& ledger,
                            cgroup::Reasons* why) const;
+  /// Groups of one pod that exist, each with all its values; none when its own does not.
+  std::vector<PlannedGroup> PlanPod(const Pod& pod, const Ledger& ledger) const;
   /// All groups of Berth's that exist, from the top, each with all its values. `pods`: those whose manifests are known;
   /// of the others only the CPUs are.
   std::vector<PlannedGroup> Plan(const Ledger& ledger, const std::vector<const Pod*>& pods) const;
@@ -71,7 +73,7 @@ class Planner {
  private:
   CpuSet CpusOf(const ContainerGroup& group, const Ledger& ledger) const;
   void PlanTiers(const Ledger& ledger, std::vector<PlannedGroup>& out) const;
-  void PlanPod(const Pod& pod, const Ledger& ledger, std::vector<PlannedGroup>& out) const;
+  void AddPod(const Pod& pod, const Ledger& ledger, std::vector<PlannedGroup>& out) const;
   void PlanOwn(const Ledger& ledger, std::vector<PlannedGroup>& out) const;
 
   const Site& site_;

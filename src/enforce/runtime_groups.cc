@@ -10,7 +10,9 @@ Result<void> RuntimeGroups::MoveToPool(const std::string& path, const Ledger& le
   BERTH_TRY(const Online online, site_.tree().OnlineCpus());
   CgroupValues values;
   values.cpus = planner_.CpusNow({}, ledger, online);
-  return site_.WriteUnlessGone(path, values);
+  auto written = site_.WriteUnlessGone(path, values);
+  // What systemd is being told is looked at again by Cpusets, as that of all groups that are known.
+  return !written && site_.IsUnderWay(written.error()) ? Result<void>() : written;
 }
 
 /// Runtimes call a container's group "<id>", "crio-<id>" or "cri-containerd-<id>.scope".

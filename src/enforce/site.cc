@@ -20,10 +20,10 @@ int ListedCpus(const KubeletConfiguration& config) {
 
 Result<void> Site::ReadSettings() {
   const KubeletConfiguration& config = node_.config();
-  options_ = cgroup::OptionsOf(config, v2(), AllocatableMemory(node_));
-  options_.page = os::PageSize();
+  facts_.options = cgroup::OptionsOf(config, v2(), AllocatableMemory(node_));
+  facts_.options.page = os::PageSize();
   BERTH_TRY(const auto pids, tree_.PidCapacity());
-  BERTH_TRY(shares_, cgroup::SharesOfNode(config, node_.capacity(), pids, ListedCpus(config), v2()));
+  BERTH_TRY(facts_.shares, cgroup::SharesOfNode(config, node_.capacity(), pids, ListedCpus(config), v2()));
   return {};
 }
 
@@ -33,15 +33,15 @@ Result<void> Site::SetNode(engine::Node node) {
 }
 
 std::vector<std::string> Site::OwnGroups() const {
-  if (!has_own_groups_) return {};
-  std::vector<std::string> out{names_.Own()};
-  if (names_.Runtime() != names_.Own()) out.push_back(names_.Runtime());
+  if (!facts_.has_own_groups) return {};
+  std::vector<std::string> out{names().Own()};
+  if (names().Runtime() != names().Own()) out.push_back(names().Runtime());
   return out;
 }
 
 bool Site::BelowTier(std::string_view path) const {
-  return names_.per_qos() && (path.starts_with(names_.Qos(QosClass::kBurstable) + "/") ||
-                              path.starts_with(names_.Qos(QosClass::kBestEffort) + "/"));
+  return names().per_qos() && (path.starts_with(names().Qos(QosClass::kBurstable) + "/") ||
+                               path.starts_with(names().Qos(QosClass::kBestEffort) + "/"));
 }
 
 Result<void> Site::WriteUnlessGone(const std::string& path, const CgroupValues& values) const {

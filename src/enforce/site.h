@@ -16,26 +16,36 @@
 
 namespace berth::enforce {
 
-/// Thread: the loop's only.
+/// What is known of a site beside tree and node.
+struct SiteFacts {
+  cgroup::Names names;
+  cgroup::ValueOptions options{};
+  cgroup::NodeShares shares{};
+  bool runtime_makes_groups = false;
+  bool has_own_groups = false;
+};
+
+/// Thread: one.
 class Site {
  public:
-  /// `tree` outlives it; `names` are those of its root.
-  Site(cgroup::Tree& tree, engine::Node node, cgroup::Names names)
-      : tree_(tree), node_(std::move(node)), names_(std::move(names)) {}
+  /// `tree` outlives it; names are those of its root.
+  Site(cgroup::Tree& tree, engine::Node node, SiteFacts facts)
+      : tree_(tree), node_(std::move(node)), facts_(std::move(facts)) {}
   Site(const Site&) = delete;
   Site& operator=(const Site&) = delete;
 
   cgroup::Tree& tree() const { return tree_; }
   const engine::Node& node() const { return node_; }
-  const cgroup::Names& names() const { return names_; }
-  const cgroup::ValueOptions& options() const { return options_; }
-  const cgroup::NodeShares& shares() const { return shares_; }
+  const SiteFacts& facts() const { return facts_; }
+  const cgroup::Names& names() const { return facts_.names; }
+  const cgroup::ValueOptions& options() const { return facts_.options; }
+  const cgroup::NodeShares& shares() const { return facts_.shares; }
   bool v2() const { return tree_.layout().version == cgroup::Version::kV2; }
   bool v1() const { return tree_.layout().version == cgroup::Version::kV1; }
 
   /// The runtime makes containers' groups itself, below a pod's and named after ids. Before anything else.
-  void set_runtime_makes_groups() { runtime_makes_groups_ = true; }
-  bool runtime_makes_groups() const { return runtime_makes_groups_; }
+  void set_runtime_makes_groups() { facts_.runtime_makes_groups = true; }
+  bool runtime_makes_groups() const { return facts_.runtime_makes_groups; }
 
   /// Works out options and shares. Errors: of reading what values depend on.
   Result<void> ReadSettings();
@@ -44,7 +54,7 @@ class Site {
 
   /// Groups of berthd and of the supervisors, while they are there.
   std::vector<std::string> OwnGroups() const;
-  void set_has_own_groups(bool has) { has_own_groups_ = has; }
+  void set_has_own_groups(bool has) { facts_.has_own_groups = has; }
   /// Whether a group lies below the class Burstable or BestEffort.
   bool BelowTier(std::string_view path) const;
   /// Whether that class holds the shared pool for its containers: v2, where they inherit it.
@@ -52,7 +62,9 @@ class Site {
   /// Whether a pod's group has a cpuset of its own, what its containers may use: those of pods that may have CPUs of
   /// their own. When the last of a container's own CPUs goes offline, the kernel lets it onto those of the group above
   /// at once, on v1 by moving its processes there. These must be nobody else's.
-  bool KeepsPodToItsCpus(std::string_view pod_path) const { return runtime_makes_groups_ || !BelowTier(pod_path); }
+  bool KeepsPodToItsCpus(std::string_view pod_path) const {
+    return facts_.runtime_makes_groups || !BelowTier(pod_path);
+  }
   /// The call that failed with this is only under way, and to be repeated (cgroup::Tree::WaitBehind).
   bool IsUnderWay(const Error& error) const { return error.code == Code::kBusy && tree_.asking(); }
   /// A group that is gone needs no values: success.
@@ -61,11 +73,7 @@ class Site {
  private:
   cgroup::Tree& tree_;
   engine::Node node_;
-  cgroup::Names names_;
-  cgroup::ValueOptions options_;
-  cgroup::NodeShares shares_;
-  bool runtime_makes_groups_ = false;
-  bool has_own_groups_ = false;
+  SiteFacts facts_;
 };
 
 }  // namespace berth::enforce

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cgroup/systemd.h"
+#include "cgroup/value_lines.h"
 
 namespace berth::enforce {
 namespace {
@@ -17,59 +18,36 @@ bool IsSystemdsDefault(cgroup::Driver driver, const ValueLine& line) {
 
 }  // namespace
 
-std::vector<GroupState> Values::Inspect(const Ledger& ledger, const std::vector<const Pod*>& pods) const {
-  std::vector<GroupState> out;
-  for (PlannedGroup& plan : planner_.Plan(ledger, pods)) {
-    GroupState state{.plan = std::move(plan), .values = {}, .problem = {}};
-    auto found = site_.tree().Read(state.plan.path);
-    if (found && found->cpus && state.plan.values.cpus)
-      if (const auto added = partitions_.Add(state.plan.path, *state.plan.values.cpus, *found->cpus); !added)
-        found = std::unexpected(added.error());
-    if (!found && found.error().code == Code::kNotFound && table_.containers().contains(state.plan.path) &&
-        site_.names().driver() == cgroup::Driver::kSystemd)
-      continue;  // a scope ends with its last process
-    if (found) {
-      state.values =
-          cgroup::Compare(state.plan.values, *found, site_.tree().layout(), state.plan.why, site_.options().page);
-    } else {
-      state.problem = found.error().message;
-    }
-    out.push_back(std::move(state));
+Result<void> Values::Repair(const Ledger& ledger, const Pod& pod, const std::set<std::string>& only,
+                            std::vector<Repaired>& out) {
+  Result<void> first;
+  for (PlannedGroup& group : planner_.PlanPod(pod, ledger)) {
+    if (!only.empty() && !only.contains(group.path)) continue;
+    auto done = RepairGroup(std::move(group), out);
+    if (!done && done.error().code != Code::kNotFound && first) first = std::move(done);
   }
-  return out;
+  return first;
 }
 
-Result<std::vector<Repaired>> Values::Repair(const Ledger& ledger, const std::vector<const Pod*>& pods,
-                                             const std::set<std::string>& only) {
-  std::vector<Repaired> out;
-  Result<void> first;
-  const auto keep = [&](auto& done) {
-    if (!done && done.error().code != Code::kNotFound && first) first = std::unexpected(std::move(done).error());
-  };
-  auto tiers = tiers_.Update(ledger);
-  keep(tiers);
-  for (PlannedGroup& group : planner_.Plan(ledger, pods)) {
-    const bool above_pods = std::ranges::none_of(pods, [&](const Pod* pod) {
-      const auto path = table_.pods().find(pod->uid);
-      return path != table_.pods().end() && group.path.starts_with(path->second);
-    });
-    if (above_pods || (!only.empty() && !only.contains(group.path))) continue;
-    group.values.cpus.reset();
-    group.values.mems.reset();
-    auto before = site_.tree().Read(group.path);
-    const bool rounded = before && before->cpu_max && group.values.cpu_max &&
-                         cgroup::IsRoundedBySystemd(*group.values.cpu_max, *before->cpu_max);
-    if (!rounded || site_.names().driver() != cgroup::Driver::kSystemd) group.values.cpu_max.reset();
-    auto written = before ? site_.tree().Write(group.path, group.values) : Result<int>(std::unexpected(before.error()));
-    keep(written);
-    if (!written || *written == 0) continue;
+Result<void> Values::RepairGroup(PlannedGroup group, std::vector<Repaired>& out) {
+  const bool systemd = site_.names().driver() == cgroup::Driver::kSystemd;
+  group.values.cpus.reset();
+  group.values.mems.reset();
+  const bool told_before = told_.erase(group.path) > 0;
+  BERTH_TRY(const CgroupValues before, site_.tree().Read(group.path));
+  const bool rounded =
+      before.cpu_max && group.values.cpu_max && cgroup::IsRoundedBySystemd(*group.values.cpu_max, *before.cpu_max);
+  if (!rounded || !systemd) group.values.cpu_max.reset();
+  const auto written = site_.tree().Write(group.path, group.values);
+  const bool told = !written && site_.IsUnderWay(written.error());
+  if (told) told_.insert(group.path);
+  if ((told && !told_before) || (written && *written > 0))
     for (const ValueLine& line :
-         cgroup::Compare(group.values, *before, site_.tree().layout(), group.why, site_.options().page))
+         cgroup::Compare(group.values, before, site_.tree().layout(), group.why, site_.options().page))
       if (!line.Same() && !(rounded && line.file == "cpu.max") && !IsSystemdsDefault(site_.names().driver(), line))
         out.push_back({group.path, fmt::format("{} was {}, must be {}", line.file, line.found, line.wanted)});
-  }
-  if (!first) return std::unexpected(std::move(first).error());
-  return out;
+  if (!written) return std::unexpected(written.error());
+  return {};
 }
 
 }  // namespace berth::enforce

@@ -50,36 +50,54 @@ void CpuGuard::CheckSoon(os::MonoTime now) {
   next_look_ = std::min(next_look_, next_check_);
 }
 
-void CpuGuard::Check(os::MonoTime now, os::Millis most) {
-  if (now < next_check_) return;
+void CpuGuard::Check(os::MonoTime now, os::Millis most, const os::Slice& slice) {
+  if (now < next_check_ && !working()) return;
   const os::Millis period = std::min(kCheckPeriod, most);
-  last_check_ = now;
-  next_check_ = now + period;
-  FollowCpus();
-  ReportProblems();
-  if (!pool_.in_force() || now < next_look_) return;  // else all cpusets are about to be written anyway
+  if (now >= next_check_) {
+    last_check_ = now;
+    next_check_ = now + period;
+    FollowCpus();
+    ReportProblems();
+  }
+  if (!pool_.in_force()) return GiveUpLook();  // all cpusets are about to be written anyway
+  if (!look_) {
+    if (now < next_look_) return;
+    look_.emplace(Look{.writers = std::exchange(writers_, {})});
+    next_look_ = os::MonoTime::max();  // until somebody writes meanwhile
+  }
   const os::MonoTime begin = parts_.clock.Now();
-  RepairCpusets(now);
-  const auto cost = std::chrono::duration_cast<os::Millis>((parts_.clock.Now() - begin) * kCheckShare);
-  next_look_ = now + std::clamp(cost, period, most);
+  const bool done = RepairCpusets(now, slice);
+  look_->cost += parts_.clock.Now() - begin;
+  if (!done) return;
+  const auto cost = std::chrono::duration_cast<os::Millis>(look_->cost * kCheckShare);
+  next_look_ = std::min(next_look_, now + std::clamp(cost, period, most));
+  look_.reset();
 }
 
-void CpuGuard::RepairCpusets(os::MonoTime now) {
-  const std::map<std::string, std::string> writers = std::exchange(writers_, {});
-  auto repairs = parts_.groups.cpusets().Repair(parts_.keeper.ledger());
-  if (!repairs && parts_.groups.site().IsUnderWay(repairs.error())) {
-    writers_.insert(writers.begin(), writers.end());
-    return;
-  }
+void CpuGuard::GiveUpLook() {
+  if (!look_) return;
+  writers_.merge(look_->writers);
+  next_look_ = next_check_;
+  look_.reset();
+}
+
+/// False: to be gone on with.
+bool CpuGuard::RepairCpusets(os::MonoTime now, const os::Slice& slice) {
+  auto repairs = parts_.groups.cpusets().Repair(parts_.keeper.ledger(), slice);
+  look_->waits = !repairs && parts_.groups.site().IsUnderWay(repairs.error());
+  if (look_->waits) return false;
   if (!repairs) {
     parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), repairs.error().message);
-    return pool_.ChangedUntil(now + kPoolRetry);
+    pool_.ChangedUntil(now + kPoolRetry);
+    return true;
   }
-  for (const enforce::Repaired& repair : *repairs) {
-    const std::string who = WriterOf(writers, repair.path);
+  if (!*repairs) return false;
+  for (const enforce::Repaired& repair : **repairs) {
+    const std::string who = WriterOf(look_->writers, repair.path);
     parts_.events.Warning("CgroupRepaired", "cgroup/" + repair.path,
                           fmt::format("{}; {}put right", repair.what, who.empty() ? "" : "written by " + who + "; "));
   }
+  return true;
 }
 
 // ---- exclusive CPUs as partitions of the kernel's ------------------------------------------------------------------
@@ -115,23 +133,31 @@ void CpuGuard::FollowCpus() {
   const CpuSet before = parts_.keeper.online().value_or(parts_.keeper.node().all_cpus());
   parts_.keeper.SetOnline(**online);
   if (**online != before) {
-    if (!(*online)->IsSubsetOf(parts_.keeper.node().all_cpus() | before)) TakeNewCpus();
+    if (!(*online)->IsSubsetOf(parts_.keeper.node().all_cpus() | before)) LookForNewCpus();
     ReportCpus(before);
     pool_.Changed();
   }
   parts_.keeper.FollowOnline();
 }
 
-/// CPUs that did not exist when berthd started: the node is looked at again.
-void CpuGuard::TakeNewCpus() {
+/// CPUs that did not exist when berthd started: the node is looked at again, by a worker.
+void CpuGuard::LookForNewCpus() {
+  if (!options_.look_at_node || std::exchange(looking_at_machine_, true)) return;
+  loop::Submit<LookedAt>(parts_.executor, "machine", options_.look_at_node, [this](Result<LookedAt> looked) {
+    looking_at_machine_ = false;
+    TakeNewCpus(std::move(looked));
+    parts_.keeper.FollowOnline();
+    pool_.Changed();
+  });
+}
+
+void CpuGuard::TakeNewCpus(Result<LookedAt> looked) {
   const std::string object = parts_.ObjectOfNode();
   const std::string cpus = FormatIds(*parts_.keeper.online() - parts_.keeper.node().all_cpus());
   const auto wait = [&](const std::string& why) {
     parts_.events.Warning("RestartNeeded", object,
                           fmt::format("CPUs {} are new; they are used when berthd is restarted: {}", cpus, why));
   };
-  if (!options_.look_at_node) return;
-  auto looked = options_.look_at_node();
   if (!looked) return wait(looked.error().message);
   if (!SameMemory(looked->node, parts_.keeper.node())) return wait("the memory of the node has changed too");
   if (looked->node.reserved_cpus().Intersects(ExclusiveCpus(parts_.keeper.ledger())))

@@ -4,13 +4,16 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/result.h"
 #include "engine/engine.h"
 #include "guard/pool_guard.h"
 #include "guard/told.h"
+#include "os/clock.h"
 #include "pods/parts.h"
 
 namespace berth::guard {
@@ -22,7 +25,8 @@ struct LookedAt {
 };
 
 struct CpuOptions {
-  /// Looks at the machine again, for CPUs that did not exist at the start; null: they wait for a restart.
+  /// Looks at the machine again, for CPUs that did not exist at the start; null: they wait for a restart. Called on
+  /// another thread.
   std::function<Result<LookedAt>()> look_at_node;
   std::string partition = "none";  ///< of containers with exclusive CPUs: none, root, isolated
 };
@@ -42,23 +46,35 @@ class CpuGuard {
   void CheckSoon(os::MonoTime now);
   /// Looks, if it is time for it: at the CPUs that are online, and at all cpusets. The latter less often when that
   /// takes long, every `most` at the latest.
-  void Check(os::MonoTime now, os::Millis most);
+  void Check(os::MonoTime now, os::Millis most, const os::Slice& slice);
   os::MonoTime next_check() const { return next_check_; }
+  /// A look at all cpusets goes on with the next Check, at once.
+  bool working() const { return look_ && !look_->waits; }
 
  private:
   void UsePartitions();
   void FollowCpus();
-  void TakeNewCpus();
+  void GiveUpLook();
+  void LookForNewCpus();
+  void TakeNewCpus(Result<LookedAt> looked);
   void ReportCpus(const CpuSet& before);
   void ReportProblems();
-  void RepairCpusets(os::MonoTime now);
+  bool RepairCpusets(os::MonoTime now, const os::Slice& slice);
 
   pods::Parts parts_;
   PoolGuard& pool_;
   CpuOptions options_;
   Told no_partition_;                           // containers that have none
   Told has_strays_;                             // likewise, with processes out of their cpuset
-  std::map<std::string, std::string> writers_;  // group -> who wrote there since the last look
+  std::map<std::string, std::string> writers_;  // group -> who wrote there since the last look began
+  /// The look at all cpusets that is under way.
+  struct Look {
+    std::map<std::string, std::string> writers;  // before it
+    os::MonoTime::duration cost{0};
+    bool waits = false;  // for systemd
+  };
+  std::optional<Look> look_;
+  bool looking_at_machine_ = false;
   os::MonoTime last_check_{};
   os::MonoTime next_check_{};
   os::MonoTime next_look_{};

@@ -1,5 +1,7 @@
 #include "guard/guard.h"
 
+#include <string_view>
+
 namespace berth::guard {
 
 Result<void> Guard::Begin(os::MonoTime now) {
@@ -9,22 +11,27 @@ Result<void> Guard::Begin(os::MonoTime now) {
   return pressure_.Begin();
 }
 
-void Guard::OnSystemdWrite(std::string_view cpuset_dir, os::MonoTime now) {
-  if (values_.OnSystemdWrite(cpuset_dir)) cpus_.CheckSoon(now);
+/// Only cpusets are put right; other values somebody writes are his, unless it was systemd that wrote them.
+void Guard::OnWrites(os::WriteWatch::Writes writes, os::MonoTime now) {
+  for (os::FileWrite& write : writes.list) {
+    const std::size_t slash = write.path.rfind('/');
+    if (slash == std::string::npos) continue;
+    const std::string_view dir = std::string_view(write.path).substr(0, slash);
+    if (write.pid == 1 && values_.OnSystemdWrite(dir)) cpus_.CheckSoon(now);
+    if (write.path.substr(slash + 1).starts_with("cpuset.")) cpus_.OnForeignWrite(dir, std::move(write.who), now);
+  }
+  if (writes.lost) cpus_.CheckSoon(now);
 }
 
-void Guard::Check(os::MonoTime now, os::Millis most) {
-  if (now < cpus_.next_check()) return;
-  values_.RepairRetold();
-  cpus_.Check(now, most);
+void Guard::Check(os::MonoTime now, os::Millis most, const os::Slice& slice) {
+  if (now >= cpus_.next_check()) values_.LookAtRetold();
+  cpus_.Check(now, most, slice);
+  values_.Work(slice);
 }
 
-void Guard::Reconcile(os::MonoTime now, bool all_known) {
+void Guard::LookAtValues(os::MonoTime now) {
   if (!values_.limit_problem().empty()) values_.LimitAllPods();
-  values_.Repair(now);
-  groups_.LookForForeignGroups();
-  groups_.LookForForeignContainers();
-  if (all_known) groups_.RemoveUnused();
+  values_.LookAtAll(now);
 }
 
 std::vector<std::string> Guard::Warnings() const {

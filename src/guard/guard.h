@@ -3,7 +3,6 @@
 #define BERTH_GUARD_GUARD_H_
 
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +11,8 @@
 #include "guard/pool_guard.h"
 #include "guard/pressure.h"
 #include "guard/value_guard.h"
+#include "os/clock.h"
+#include "os/write_watch.h"
 #include "pods/parts.h"
 
 namespace berth::guard {
@@ -28,13 +29,15 @@ class Guard {
 
   /// At the start, once groups are known. Errors: of settings.
   Result<void> Begin(os::MonoTime now);
-  /// systemd wrote to the group with this cpuset directory.
-  void OnSystemdWrite(std::string_view cpuset_dir, os::MonoTime now);
+  /// What others wrote since the last call.
+  void OnWrites(os::WriteWatch::Writes writes, os::MonoTime now);
   /// What is due: CPUs, cpusets, what systemd wrote. `most`: between two looks at all cpusets.
-  void Check(os::MonoTime now, os::Millis most);
-  /// What is looked at now and then: values of groups, and groups that should not be there. `all_known`: every manifest
-  /// was read, so that what nothing names is nobody's.
-  void Reconcile(os::MonoTime now, bool all_known);
+  void Check(os::MonoTime now, os::Millis most, const os::Slice& slice);
+  /// Check has more to do at once.
+  bool working() const { return cpus_.working() || values_.working(); }
+  os::MonoTime next_check() const { return cpus_.next_check(); }
+  /// It is time to look at all values of groups.
+  void LookAtValues(os::MonoTime now);
   /// Things an operator should know now, a sentence each.
   std::vector<std::string> Warnings() const;
 

@@ -13,12 +13,14 @@ constexpr os::Millis kAskAgain{100};  // while systemd is asked, whose answer is
 }  // namespace
 
 void PoolGuard::Changed() {
+  parts_.groups.cpusets().Restart();
   dirty_ = true;
   retry_.reset();
   parts_.agenda.WakeNow();
 }
 
 void PoolGuard::ChangedUntil(os::MonoTime when) {
+  parts_.groups.cpusets().Restart();
   dirty_ = true;
   retry_ = when;
   parts_.agenda.WakeAt(when);
@@ -32,43 +34,50 @@ std::optional<os::MonoTime> PoolGuard::next_due(os::MonoTime now) const {
   return dirty_ ? std::optional(retry_.value_or(now)) : std::nullopt;
 }
 
-void PoolGuard::Apply(os::MonoTime now) {
-  if (!dirty_ || (retry_ && now < *retry_)) return;
+bool PoolGuard::Apply(os::MonoTime now, const os::Slice& slice) {
+  if (!dirty_ || (retry_ && now < *retry_)) return true;
   parts_.keeper.Settle();
   if (!parts_.keeper.durable()) {
     retry_ = std::max(now + kRetry, parts_.keeper.next_try());
-    return;
+    return true;
   }
-  const auto applied = PutInForce();
+  const auto applied = PutInForce(slice);
+  if (applied && !*applied) return false;
   if (applied) {
     dirty_ = false;
     looks_ = 0;
     retry_.reset();
     problem_.clear();
-    return;
+    return true;
   }
   if (parts_.groups.site().IsUnderWay(applied.error())) {
     retry_ = now + kAskAgain;
-    return;
+    return true;
   }
   if (applied.error().code == Code::kBusy && parts_.runtime.makes_groups() && looks_++ < kLooks) {
     retry_ = now + kBetweenLooks;  // the runtime is making a group
-    return;
+    return true;
   }
   looks_ = 0;
   retry_ = now + kRetry;
   problem_ = applied.error().message + "; no container with CPUs of its own is started before that works";
   parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), problem_);
+  return true;
 }
 
-Result<void> PoolGuard::PutInForce() {
+/// False: there is more to do.
+Result<bool> PoolGuard::PutInForce(const os::Slice& slice) {
   const Ledger& ledger = parts_.keeper.ledger();
-  BERTH_RETURN_IF_ERROR(parts_.groups.cpusets().Apply(ledger));
+  bool done = false;
+  while (!done) {
+    BERTH_TRY(done, parts_.groups.cpusets().Apply(ledger, slice));
+    if (!done && slice.over()) return false;
+  }
   BERTH_RETURN_IF_ERROR(parts_.groups.tiers().Update(ledger));
-  if (!parts_.runtime.makes_groups()) return {};
+  if (!parts_.runtime.makes_groups()) return true;
   BERTH_TRY(const auto cpus, parts_.groups.pod_groups().CpusNow(ledger));
   parts_.runtime.SetCpus(cpus);
-  return {};
+  return true;
 }
 
 }  // namespace berth::guard

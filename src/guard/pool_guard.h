@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "base/result.h"
+#include "os/clock.h"
 #include "pods/parts.h"
 
 namespace berth::guard {
@@ -22,7 +24,8 @@ class PoolGuard {
   void Again();
   /// Puts the ledger in force where it changed, once for all changes since: first what shrinks, then what grows. The
   /// kernel never follows a ledger that is not on disk: that is saved first. What fails is reported and tried again.
-  void Apply(os::MonoTime now);
+  /// False: the slice is over, and there is more to do; to be called again before anything is started.
+  bool Apply(os::MonoTime now, const os::Slice& slice);
   /// The kernel keeps everybody off exclusive CPUs of others.
   bool in_force() const { return !dirty_; }
   /// Changed, and nothing says that it has to wait.
@@ -33,7 +36,7 @@ class PoolGuard {
   const std::string& problem() const { return problem_; }
 
  private:
-  Result<void> PutInForce();
+  Result<bool> PutInForce(const os::Slice& slice);
 
   pods::Parts parts_;
   bool dirty_ = true;

@@ -10,39 +10,56 @@ constexpr os::Millis kRepairPeriod{60'000};  // less often than CPUs and memory 
 }  // namespace
 
 bool ValueGuard::OnSystemdWrite(std::string_view cpuset_dir) {
+  if (parts_.groups.site().names().driver() != cgroup::Driver::kSystemd) return false;
   auto group = parts_.groups.table().GroupOf(cpuset_dir);
   if (!group || group->empty()) return false;
   retold_.insert(*std::move(group));
   return true;
 }
 
-void ValueGuard::RepairRetold() {
-  if (!retold_.empty()) RepairOnly(std::exchange(retold_, {}));
+void ValueGuard::LookAtRetold() {
+  if (!retold_.empty() && !look_) Begin(std::exchange(retold_, {}));
 }
 
-void ValueGuard::Repair(os::MonoTime now) {
-  if (now < next_repair_) return;
+/// One that is under way and not of all comes to its end first; this one is asked for again then.
+void ValueGuard::LookAtAll(os::MonoTime now) {
+  if (now < next_repair_ || look_) return;
   next_repair_ = now + kRepairPeriod;
-  RepairOnly({});
+  Begin({});
 }
 
-/// Of all groups when none are named.
-void ValueGuard::RepairOnly(const std::set<std::string>& only) {
-  std::vector<const Pod*> known;
-  for (const auto& [uid, managed] : parts_.pods)
-    if (managed.claimed && !managed.Is<pods::Ending>()) known.push_back(&managed.pod);
-  auto repairs = parts_.groups.values().Repair(parts_.keeper.ledger(), known, only);
-  if (!repairs && parts_.groups.site().IsUnderWay(repairs.error())) {
-    retold_.insert(only.begin(), only.end());
-    if (only.empty()) next_repair_ = {};
-    return;
+void ValueGuard::Begin(std::set<std::string> only) {
+  look_ = Look{.only = std::move(only)};
+  Report(parts_.groups.tiers().Update(parts_.keeper.ledger()));
+}
+
+void ValueGuard::Work(const os::Slice& slice) {
+  if (!look_) return;
+  for (auto pod = parts_.pods.upper_bound(look_->done); pod != parts_.pods.end(); ++pod) {
+    look_->done = pod->first;
+    if (!pod->second.claimed || pod->second.Is<pods::Ending>()) continue;
+    const std::string path = parts_.groups.table().PodPathOf(pod->second.pod);
+    const auto first = look_->only.lower_bound(path);  // of the pod's groups
+    if (!look_->only.empty() && (first == look_->only.end() || !first->starts_with(path))) continue;
+    LookAt(pod->second.pod);
+    if (slice.over()) return;
   }
-  if (!repairs) {
-    parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), repairs.error().message);
-    return;
-  }
-  for (const enforce::Repaired& repair : *repairs)
+  look_.reset();
+}
+
+void ValueGuard::LookAt(const Pod& pod) {
+  std::vector<enforce::Repaired> repairs;
+  Report(parts_.groups.values().Repair(parts_.keeper.ledger(), pod, look_->only, repairs));
+  for (const enforce::Repaired& repair : repairs)
     parts_.events.Warning("CgroupRepaired", "cgroup/" + repair.path, repair.what + "; put right");
+}
+
+/// What systemd is being told is looked at again when it has answered.
+void ValueGuard::Report(const Result<void>& done) {
+  if (done || done.error().code == Code::kNotFound) return;
+  if (parts_.groups.site().IsUnderWay(done.error())) return retold_.merge(std::set(parts_.groups.values().told()));
+  if (std::exchange(look_->failed, true)) return;
+  parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), done.error().message);
 }
 
 void ValueGuard::LimitAllPods() {
@@ -53,14 +70,6 @@ void ValueGuard::LimitAllPods() {
   if (problem.empty() && !limit_problem_.empty())
     parts_.events.Normal("NodeAllocatableEnforced", object, "the memory limit of all pods is in force");
   limit_problem_ = std::move(problem);
-}
-
-std::vector<enforce::GroupState> InspectGroups(const pods::Pods& pods, const enforce::Enforcer& groups,
-                                               const Ledger& ledger) {
-  std::vector<const Pod*> known;
-  for (const auto& [uid, managed] : pods)
-    if (managed.claimed) known.push_back(&managed.pod);
-  return groups.values().Inspect(ledger, known);
 }
 
 }  // namespace berth::guard

@@ -2,11 +2,14 @@
 #ifndef BERTH_GUARD_VALUE_GUARD_H_
 #define BERTH_GUARD_VALUE_GUARD_H_
 
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+#include "os/clock.h"
 #include "pods/parts.h"
 
 namespace berth::guard {
@@ -20,26 +23,35 @@ class ValueGuard {
   void LimitAllPods();
   /// Why it is not; "": it is.
   const std::string& limit_problem() const { return limit_problem_; }
-  /// systemd wrote to the group with this cpuset directory: not on our behalf, perhaps, and whatever somebody told it,
-  /// it writes all values it knows. They are looked at soon. False: it is none of our groups.
+  /// Process 1 wrote to the group with this cpuset directory. When that is systemd: not on our behalf, perhaps, and
+  /// whatever somebody told it, it writes all values it knows. They are looked at soon. False: none of our groups.
   bool OnSystemdWrite(std::string_view cpuset_dir);
-  /// Puts right what systemd may have changed.
-  void RepairRetold();
-  /// Puts right what anybody changed, now and then.
-  void Repair(os::MonoTime now);
+  /// It is time to look at what systemd may have changed.
+  void LookAtRetold();
+  /// It is time to look at what anybody may have changed, if that is long enough ago.
+  void LookAtAll(os::MonoTime now);
+  /// Looks, and puts right, as far as the slice goes.
+  void Work(const os::Slice& slice);
+  /// There is more to look at, at once.
+  bool working() const { return look_.has_value(); }
 
  private:
-  void RepairOnly(const std::set<std::string>& only);
+  /// The look that is under way.
+  struct Look {
+    std::set<std::string> only;  // empty: all groups
+    std::string done;            // uid of the last pod
+    bool failed = false;         // that was told
+  };
+  void Begin(std::set<std::string> only);
+  void LookAt(const Pod& pod);
+  void Report(const Result<void>& done);
 
   pods::Parts parts_;
   std::string limit_problem_;
   std::set<std::string> retold_;  // groups that systemd wrote to since the last look
+  std::optional<Look> look_;
   os::MonoTime next_repair_{};
 };
-
-/// What every group holds, and should hold for the pods of now.
-std::vector<enforce::GroupState> InspectGroups(const pods::Pods& pods, const enforce::Enforcer& groups,
-                                               const Ledger& ledger);
 
 }  // namespace berth::guard
 

@@ -43,6 +43,8 @@ struct PodSnapshot {
   std::shared_ptr<const PodView> view;
   std::shared_ptr<const Pod> manifest;
   std::shared_ptr<const Trace> trace;  ///< of the last decision
+  /// `manifest` is one; else it is made up from what ledger or runtime hold.
+  bool claimed = false;
 };
 
 /// Nothing is null.

@@ -23,6 +23,21 @@ class Clock {
 /// The system's clocks.
 const Clock& SystemClock();
 
+/// A piece of time for work that can be done in pieces: it stops at the next good place once the slice is over, and
+/// goes on there when it is called again. At least one step is done in each.
+class Slice {
+ public:
+  /// As long as it takes.
+  Slice() : clock_(SystemClock()), end_(MonoTime::max()) {}
+  /// `clock` outlives the slice.
+  Slice(const Clock& clock, MonoTime end) : clock_(clock), end_(end) {}
+  bool over() const { return end_ != MonoTime::max() && clock_.Now() >= end_; }
+
+ private:
+  const Clock& clock_;
+  MonoTime end_;
+};
+
 /// Blocks the calling thread; for short waits on the kernel, never for timers.
 void SleepFor(Millis time);
 

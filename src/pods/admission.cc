@@ -87,6 +87,7 @@ void Admission::Admit(ManagedPod& managed, os::MonoTime now) {
     return Reject(managed, {.reason = "SetAside", .message = parts_.options.work_notes->Explain("the pod")}, now);
   const os::WorkNotes::Work noted(parts_.options.work_notes, parts_.WorkKey(managed.pod));
   managed.trace = Trace();
+  ++managed.decisions;
   auto proposed = parts_.keeper.ProposeAdmission(managed.pod, {}, &managed.trace);
   if (const auto* reject = std::get_if<berth::Reject>(&proposed)) return Reject(managed, *reject, now);
   CommitFor(parts_, managed, std::get<keeper::Proposal>(std::move(proposed)),

@@ -32,7 +32,7 @@ void Driver::Keep(ManagedPod& managed) {
                           fmt::format("a restart of berthd would lose its deadlines: {}", kept.error().message));
 }
 
-bool Driver::Drive(ManagedPod& managed, os::MonoTime now, os::MonoTime until) {
+bool Driver::Drive(ManagedPod& managed, os::MonoTime now, const os::Slice& slice) {
   if (!IsDriven(managed)) return true;
   constexpr int kMaxSteps = 100;  // containers that end at once lead to new steps
   for (int step = 0; step < kMaxSteps; ++step) {
@@ -45,7 +45,7 @@ bool Driver::Drive(ManagedPod& managed, os::MonoTime now, os::MonoTime until) {
     // Before anything is asked for: the ending with its deadline, the restart that is counted.
     if (!managed.due.empty() || managed.kept != managed.lifecycle->changes()) Keep(managed);
     while (!managed.due.empty()) {
-      if (worked && parts_.clock.Now() >= until) {
+      if (worked && slice.over()) {
         Keep(managed);
         return false;
       }

@@ -20,8 +20,8 @@ class Driver {
   Driver(const Parts& parts, Intake& intake, std::function<bool()> pool_in_force)
       : parts_(parts), intake_(intake), starter_(parts), pool_in_force_(std::move(pool_in_force)) {}
 
-  /// Does what is due for the pod. False: not all of it, because the clock reached `until`; to be called again.
-  bool Drive(ManagedPod& managed, os::MonoTime now, os::MonoTime until);
+  /// Does what is due for the pod. False: not all of it, because the slice is over; to be called again.
+  bool Drive(ManagedPod& managed, os::MonoTime now, const os::Slice& slice);
 
  private:
   void Keep(ManagedPod& managed);

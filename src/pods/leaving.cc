@@ -119,8 +119,16 @@ void Leaving::FoldersRemoved(const std::string& uid, const Result<void>& removed
 }
 
 void Leaving::RemoveOrphan() {
-  if (!orphan_.empty()) return;
-  std::vector<NotedPod> orphans = NotedPods(parts_.options.notes);
+  if (looking_ || !orphan_.empty() || parts_.options.notes.empty()) return;
+  looking_ = true;
+  const auto look = [notes = parts_.options.notes] { return Result<std::vector<NotedPod>>(NotedPods(notes)); };
+  loop::Submit<std::vector<NotedPod>>(parts_.executor, "folders", look, [this](Result<std::vector<NotedPod>> noted) {
+    looking_ = false;
+    if (noted) RemoveOneOf(*std::move(noted));
+  });
+}
+
+void Leaving::RemoveOneOf(std::vector<NotedPod> orphans) {
   std::erase_if(orphans, [&](const NotedPod& noted) { return parts_.pods.contains(noted.uid); });
   if (orphans.empty()) return stuck_.clear();
   auto next = std::ranges::find_if(orphans, [&](const NotedPod& noted) { return !stuck_.contains(noted.uid); });

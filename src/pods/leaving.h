@@ -4,6 +4,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "pods/notes.h"
 #include "pods/parts.h"
@@ -30,10 +31,12 @@ class Leaving {
   void ReleasePlace(ManagedPod& managed, os::MonoTime now);
   void RemoveFolders(ManagedPod& managed, Ending& ending);
   void FoldersRemoved(const std::string& uid, const Result<void>& removed);
+  void RemoveOneOf(std::vector<NotedPod> orphans);
   template <class Then>
   void SubmitRemoval(const NotedPod& pod, Then then);
 
   Parts parts_;
+  bool looking_ = false;         // for orphans
   std::string orphan_;           // being removed; "": none is
   std::set<std::string> stuck_;  // orphans that could not be removed; after all others
 };

@@ -30,15 +30,18 @@ struct Why {
 /// though the ledger does not know it.
 struct Waiting {
   Why why;
+  friend bool operator==(const Waiting&, const Waiting&) = default;
 };
 /// The engine said no, or it was evicted; stays so until the manifest changes.
 struct Rejected {
   Why why;
   std::string admitted_at;  ///< of one that was evicted
+  friend bool operator==(const Rejected&, const Rejected&) = default;
 };
 /// Holds its place in the ledger.
 struct Admitted {
   std::string at;  ///< RFC 3339; "" for one that was found at the start and whose manifest is not known yet
+  friend bool operator==(const Admitted&, const Admitted&) = default;
 };
 /// Has to go: no manifest wants it any more. Its containers end, then its groups go, then its place, then its folders.
 struct Ending {
@@ -48,14 +51,17 @@ struct Ending {
   bool rejected = false;    ///< likewise
   bool place_free = false;  ///< nothing runs, and what it held was given back
   Folders folders = Folders::kThere;
+  friend bool operator==(const Ending&, const Ending&) = default;
 };
 /// All containers ended for good, place given back.
 struct Done {
   std::string admitted_at;
+  friend bool operator==(const Done&, const Done&) = default;
 };
 /// Holds its place in the ledger for containers another program started; only watched.
 struct Foreign {
   Why why;
+  friend bool operator==(const Foreign&, const Foreign&) = default;
 };
 using Stage = std::variant<Waiting, Rejected, Admitted, Ending, Done, Foreign>;
 
@@ -66,8 +72,9 @@ struct ManagedPod {
   /// started.
   bool claimed = false;
   Stage stage;
-  std::string file;  ///< manifest
-  Trace trace;       ///< of the last decision
+  std::string file;             ///< manifest
+  Trace trace;                  ///< of the last decision
+  std::uint64_t decisions = 0;  ///< how many there were
   /// Its containers: from admission on, and in every stage in which some of them were found running.
   std::optional<runtime::PodLifecycle> lifecycle;
   std::deque<runtime::Action> due;            ///< named by `lifecycle`, not done yet

@@ -20,10 +20,11 @@ namespace berth::pods {
 /// What others do for pods.
 struct Helpers {
   std::function<std::string(const Pod&)> pressure;  ///< as Admission's
-  std::function<void(os::MonoTime)> apply_pool;     ///< puts the ledger's CPUs in force where it changed
-  std::function<bool()> pool_in_force;              ///< as Driver's
-  std::function<bool()> pool_due;                   ///< it changed since, and can be put in force at once
-  Manifests::Complete complete;                     ///< of Manifests
+  /// Puts the ledger's CPUs in force where it changed; false: the slice is over, and there is more to do.
+  std::function<bool(os::MonoTime, const os::Slice&)> apply_pool;
+  std::function<bool()> pool_in_force;  ///< as Driver's
+  std::function<bool()> pool_due;       ///< it changed since, and can be put in force at once
+  Manifests::Complete complete;         ///< of Manifests
 };
 
 /// A round: manifests compared with pods, the shared pool put in force, what is due for each pod done, new pods
@@ -36,9 +37,9 @@ class Rounds {
 
   /// Something happened: all pods are to be looked at (once more).
   void Begin() { again_ = true; }
-  /// Goes on with rounds. False: there is more to do, but the clock reached `until`; one pod is done at least, and what
-  /// was done is not done again. Agenda has what is due later when it returns true.
-  bool Work(os::MonoTime now, os::MonoTime until);
+  /// Goes on with rounds. False: there is more to do, but the slice is over; what was done is not done again. Agenda
+  /// has what is due later when it returns true.
+  bool Work(os::MonoTime now, const os::Slice& slice);
   /// There is more to do at once.
   bool working() const { return again_ || phase_ != Phase::kNone; }
 
@@ -48,13 +49,14 @@ class Rounds {
   Leaving& leaving() { return leaving_; }
 
  private:
-  enum class Phase { kNone, kDriving, kAdmitting };
+  enum class Phase { kNone, kApplying, kDriving, kTakingIn, kAdmitting };
   using Moved = std::pair<std::uint64_t, std::size_t>;  // the ledger's revision, number of pods
 
   Moved Count() const { return {parts_.keeper.ledger().revision, parts_.pods.size()}; }
   void StartRound(os::MonoTime now);
-  bool DriveAll(os::MonoTime now, os::MonoTime until);
-  bool AdmitAll(os::MonoTime now, os::MonoTime until);
+  bool DriveAll(os::MonoTime now, const os::Slice& slice);
+  void TakeIn();
+  bool AdmitAll(os::MonoTime now, const os::Slice& slice);
   void EndRound();
 
   Parts parts_;

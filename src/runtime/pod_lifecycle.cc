@@ -1,6 +1,7 @@
 #include "runtime/pod_lifecycle.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/time_text.h"
@@ -40,6 +41,12 @@ PodLifecycle::PodLifecycle(const Pod& pod, const BackoffOptions& backoff)
     entry.backoff = Backoff(backoff);
     entries_.push_back(std::move(entry));
   });
+  Changed();
+}
+
+void PodLifecycle::Changed() {
+  static std::atomic<std::uint64_t> last = 0;
+  version_ = ++last;
 }
 
 PodLifecycle::Entry* PodLifecycle::Find(std::string_view name) {
@@ -49,6 +56,7 @@ PodLifecycle::Entry* PodLifecycle::Find(std::string_view name) {
 
 // False when `status` is older than what is known.
 bool PodLifecycle::Take(Entry& entry, const ContainerStatus& status, os::MonoTime now) {
+  Changed();
   if (status.state == ContainerState::kCreating) {
     entry.creating = status.attempt;
     return true;
@@ -83,6 +91,7 @@ void PodLifecycle::Recover(const ContainerStatus& status, os::MonoTime now, os::
 }
 
 void PodLifecycle::Restore(const LifecycleTimes& times) {
+  Changed();
   if (!deadline_) deadline_ = times.deadline;
   for (const LifecycleTimes::Of& kept : times.containers) {
     Entry* entry = Find(kept.container);
@@ -133,6 +142,7 @@ void PodLifecycle::StartFailed(std::string_view container, const Error& error, o
                                std::string_view reason) {
   Entry* entry = Find(container);
   if (entry == nullptr || entry->running()) return;
+  Changed();
   entry->creating.reset();
   ++entry->start_failures;
   entry->retry_at = now + BackoffDelay(entry->start_failures, options_);
@@ -149,6 +159,7 @@ void PodLifecycle::RetryNow() {
 
 void PodLifecycle::Terminate(os::MonoTime now, std::optional<os::Millis> grace) {
   if (deadline_) return;
+  Changed();
   deadline_ = now + std::min(grace_, grace.value_or(grace_));
   ++changes_;
 }
@@ -182,6 +193,7 @@ Steps PodLifecycle::Next(os::MonoTime now) {
   for (Entry& entry : entries_) {
     if (!entry.ended() || entry.swept) continue;
     entry.swept = true;
+    Changed();
     out.actions.push_back({Action::Kind::kKill, entry.name, entry.last->attempt, entry.last->id, {}});
   }
   if (!deadline_ && Done()) Terminate(now);
@@ -234,6 +246,7 @@ void PodLifecycle::StartOrWait(Entry& entry, os::MonoTime now, Steps& out) {
     entry.backoff.Restarted(entry.ended_at, now);
     entry.counted_attempt = attempt;
     ++changes_;
+    Changed();
   }
   out.actions.push_back({Action::Kind::kStart, entry.name, attempt, {}, {}});
 }

@@ -128,6 +128,9 @@ class PodLifecycle {
   std::chrono::seconds GraceLeft(os::MonoTime now) const;
   /// A start goes on in the background.
   bool creating() const;
+  /// Another number whenever phase() or containers() may be others; no two objects have the same one but copies that
+  /// nothing happened to since. Never 0.
+  std::uint64_t version() const { return version_; }
 
   PodPhase phase() const;
   /// Nothing runs and nothing will be started again.
@@ -161,6 +164,7 @@ class PodLifecycle {
     bool succeeded() const { return ended() && last->exit_code == 0; }
   };
 
+  void Changed();
   Entry* Find(std::string_view name);
   bool Take(Entry& entry, const ContainerStatus& status, os::MonoTime now);
   bool MayRestart(const Entry& entry) const;
@@ -172,6 +176,7 @@ class PodLifecycle {
   void NextTermination(os::MonoTime now, Steps& out);
   ContainerView View(const Entry& entry) const;
 
+  std::uint64_t version_ = 0;
   RestartPolicy policy_;
   os::Millis grace_;
   BackoffOptions options_;

@@ -153,15 +153,13 @@ TEST_F(CgroupExampleTest, EveryLevelHoldsWhatTheFormulasSay) {
 
 TEST_F(CgroupExampleTest, NothingIsWrittenWhenNothingChanged) {
   std::vector<Pod> pods = FivePods();
-  std::vector<const Pod*> known;
-  for (const Pod& pod : pods) known.push_back(&pod);
   const std::uint64_t before = host_->tree().writes();
   ASSERT_TRUE(groups_->tiers().Update(ledger_));
   ASSERT_EQ("", groups_->tiers().LimitAllPods());
   ASSERT_TRUE(groups_->cpusets().Apply(ledger_));
-  const auto repaired = groups_->values().Repair(ledger_, known);
-  ASSERT_TRUE(repaired) << repaired.error().message;
-  EXPECT_TRUE(repaired->empty());
+  std::vector<enforce::Repaired> repaired;
+  for (const Pod& pod : pods) ASSERT_TRUE(groups_->values().Repair(ledger_, pod, {}, repaired));
+  EXPECT_TRUE(repaired.empty());
   EXPECT_EQ(before, host_->tree().writes());
 }
 
@@ -180,11 +178,11 @@ TEST_F(CgroupExampleTest, AForeignWriteToAnyValueIsPutRightAndNamed) {
   const std::string path = "kubepods/burstable/podc";
   host_->ForeignWrite("cpu", path, v2 ? "cpu.weight" : "cpu.shares", "77");
   const std::vector<Pod> pods = FivePods();
-  const auto repaired = groups_->values().Repair(ledger_, {&pods[2]});
-  ASSERT_TRUE(repaired) << repaired.error().message;
-  ASSERT_EQ(1U, repaired->size());
-  EXPECT_EQ(path, repaired->front().path);
-  EXPECT_EQ(v2 ? "cpu.weight was 77, must be 5" : "cpu.shares was 77, must be 122", repaired->front().what);
+  std::vector<enforce::Repaired> repaired;
+  ASSERT_TRUE(groups_->values().Repair(ledger_, pods[2], {}, repaired));
+  ASSERT_EQ(1U, repaired.size());
+  EXPECT_EQ(path, repaired.front().path);
+  EXPECT_EQ(v2 ? "cpu.weight was 77, must be 5" : "cpu.shares was 77, must be 122", repaired.front().what);
   EXPECT_EQ(v2 ? "5" : "122", Cpu(path, "cpu.shares", "cpu.weight"));
 }
 

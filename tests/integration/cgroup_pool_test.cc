@@ -70,13 +70,15 @@ class CgroupPoolTestOfSize : public CgroupPoolTest, public ::testing::WithParamI
   /// Gives the pool `shared` and says how many writes and how long it took.
   int Change(const CpuSet& shared) {
     ledger_.shared = shared;
+    const std::uint64_t before = host_->tree().writes();
     const auto began = std::chrono::steady_clock::now();
-    const auto writes = groups_->cpusets().Apply(ledger_);
+    const auto done = groups_->cpusets().Apply(ledger_);
     const auto took = std::chrono::steady_clock::now() - began;
-    EXPECT_TRUE(writes) << writes.error().message;
-    std::cout << GetParam() << " containers, shared pool " << FormatIds(shared) << ": " << writes.value_or(-1)
-              << " writes, " << std::chrono::duration_cast<std::chrono::microseconds>(took).count() << " us\n";
-    return writes.value_or(-1);
+    EXPECT_TRUE(done && *done);
+    const auto writes = static_cast<int>(host_->tree().writes() - before);
+    std::cout << GetParam() << " containers, shared pool " << FormatIds(shared) << ": " << writes << " writes, "
+              << std::chrono::duration_cast<std::chrono::microseconds>(took).count() << " us\n";
+    return writes;
   }
 };
 
@@ -98,9 +100,9 @@ TEST_P(CgroupPoolTestOfSize, AContainerThatWasTakenFromThePoolComesBack) {
   const CpuSet one{*node_->all_cpus().First()};
   host_->ForeignWrite("cpuset", "kubepods/besteffort/podp0/c", "cpuset.cpus", FormatIds(one));
   const auto repaired = groups_->cpusets().Repair(ledger_);
-  ASSERT_TRUE(repaired) << repaired.error().message;
-  ASSERT_EQ(1U, repaired->size());
-  EXPECT_EQ("kubepods/besteffort/podp0/c", repaired->front().path);
+  ASSERT_TRUE(repaired && *repaired);
+  ASSERT_EQ(1U, (*repaired)->size());
+  EXPECT_EQ("kubepods/besteffort/podp0/c", (*repaired)->front().path);
   EXPECT_EQ(node_->all_cpus(), *host_->tree().ReadCpus("kubepods/besteffort/podp0/c"));
 }
 
@@ -121,8 +123,9 @@ TEST_F(CgroupPoolTest, GroupsSomebodyMadeBelowAPodOrContainerAreNoObstacleAndGet
   for (const std::string& dir : host_->tree().Dirs("kubepods/podp1").dirs)
     ASSERT_TRUE(std::filesystem::create_directory(dir + "/user@0.service")) << "no name that Berth could give";
   ledger_.shared = Fewer();
-  const auto writes = groups_->cpusets().Apply(ledger_);
-  ASSERT_TRUE(writes) << writes.error().message;
+  auto done = groups_->cpusets().Apply(ledger_);
+  for (int again = 0; done && !*done && again < 10; ++again) done = groups_->cpusets().Apply(ledger_);
+  ASSERT_TRUE(done && *done);
   for (const char* own : {"kubepods/podp1", "kubepods/podp1/c"}) EXPECT_EQ(Fewer(), *host_->tree().ReadCpus(own));
   for (const std::string& made : theirs) {
     const auto cpus = host_->tree().ReadCpus(made);

@@ -1,4 +1,6 @@
 // Moving cpusets without an overlap at any moment: the observer sees every single write.
+#include "cgroup/cpu_move.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -103,6 +105,28 @@ TEST_P(ApplyCpusTest, AnExchangeWithoutRoomIsRefusedAndNothingOverlaps) {
   EXPECT_FALSE(host_.Now("kubepods/x").Intersects(host_.Now("kubepods/y")));
 }
 
+TEST_P(ApplyCpusTest, ASliceThatIsOverBringsOneSetForward) {
+  Wanted wanted;
+  for (const char* name : {"a", "b", "c", "d"}) {
+    host_.Add(std::string("kubepods/") + name, Cpus("0-3"));
+    wanted.emplace_back(std::string("kubepods/") + name, Cpus("1-3"));
+  }
+  auto move = CpuMove::Plan(wanted);
+  ASSERT_TRUE(move);
+  const os::Slice over(os::SystemClock(), os::MonoTime());
+  int slices = 0;
+  for (bool done = false; !done; ++slices) {
+    const int before = move->writes();
+    const auto worked = move->Work(*host_.tree, over);
+    ASSERT_TRUE(worked) << worked.error().message;
+    EXPECT_LE(move->writes() - before, 1);
+    done = *worked;
+  }
+  EXPECT_EQ(4, move->writes());
+  EXPECT_GE(slices, 7) << "four to look, four to write";
+  EXPECT_EQ(Cpus("1-3"), host_.Now("kubepods/d"));
+}
+
 TEST_P(ApplyCpusTest, ParentsGrowBeforeAndShrinkAfterTheirChildren) {
   host_.Add("kubepods", Cpus("0-3"));
   host_.Add("kubepods/a", Cpus("0-1"));
@@ -201,6 +225,16 @@ class ApplyCpusPropertyTest : public ::testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Versions, ApplyCpusPropertyTest, ::testing::Bool(),
                          [](const auto& which) { return which.param ? "V2" : "V1"; });
 
+/// As ApplyCpus, a single step in each slice.
+Result<int> ApplyInPieces(Tree& tree, const Wanted& wanted) {
+  BERTH_TRY(CpuMove move, CpuMove::Plan(wanted));
+  const os::Slice over(os::SystemClock(), os::MonoTime());
+  for (;;) {
+    BERTH_TRY(const bool done, move.Work(tree, over));
+    if (done) return move.writes();
+  }
+}
+
 TEST_P(ApplyCpusPropertyTest, RandomChangesNeverOverlapOnTheWayAndAlwaysArrive) {
   int refused = 0;
   for (std::uint64_t seed = 1; seed <= 25; ++seed) {
@@ -219,7 +253,7 @@ TEST_P(ApplyCpusPropertyTest, RandomChangesNeverOverlapOnTheWayAndAlwaysArrive) 
         overlap = NewOverlap(before, Observe(host, wanted), wanted);
         if (!overlap.empty()) overlap += " after " + file + " " + text;
       };
-      const auto done = ApplyCpus(*host.tree, wanted);
+      const auto done = random() % 2 == 0 ? ApplyCpus(*host.tree, wanted) : ApplyInPieces(*host.tree, wanted);
       host.kernel.on_write = {};
       ASSERT_EQ("", overlap);
       if (!done) {

@@ -1,0 +1,54 @@
+#include "daemon/reconciler.h"
+
+#include <set>
+#include <string>
+
+namespace berth::daemon {
+
+/// What nothing names is only nobody's when every manifest was read.
+Reconciler::Reconciler(const pods::Parts& parts, pods::Rounds& rounds, takeover::Takeover& takeover,
+                       guard::Guard& guard)
+    : parts_(parts), rounds_(rounds) {
+  steps_ = {[this](os::MonoTime now) { rounds_.intake().CompareWithRuntime(now); },
+            [&takeover](os::MonoTime now) { takeover.EndForeign(now); },
+            [&guard](os::MonoTime now) { guard.LookAtValues(now); },
+            [&guard](os::MonoTime) { guard.groups().LookForForeignGroups(); },
+            [&guard](os::MonoTime) { guard.groups().LookForForeignContainers(); },
+            [this, &guard](os::MonoTime) {
+              if (rounds_.manifests().complete()) guard.groups().RemoveUnused();
+            },
+            [this](os::MonoTime) {
+              if (rounds_.manifests().complete()) ForgetGone();
+            }};
+}
+
+void Reconciler::Begin(os::MonoTime now, os::Millis period) {
+  period_ = period;
+  next_ = now + period;
+}
+
+bool Reconciler::Work(os::MonoTime now, const os::Slice& slice) {
+  if (step_ == 0 && now < next_) return true;
+  next_ = now + period_;
+  while (step_ < steps_.size()) {
+    steps_[step_++](now);
+    if (slice.over() && step_ < steps_.size()) return false;
+  }
+  step_ = 0;
+  return true;
+}
+
+/// What is left of pods that are not there any more.
+void Reconciler::ForgetGone() {
+  std::set<std::string> uids;
+  for (const auto& [uid, managed] : parts_.pods) uids.insert(uid);
+  std::vector<std::string> gone;
+  for (const auto& [uid, statuses] : parts_.records.all())
+    if (!uids.contains(uid)) gone.push_back(uid);
+  for (const std::string& uid : gone) rounds_.leaving().ForgetRecords(uid);
+  parts_.runtime.Retain(uids);
+  parts_.lives.Retain(uids);
+  rounds_.leaving().RemoveOrphan();
+}
+
+}  // namespace berth::daemon
