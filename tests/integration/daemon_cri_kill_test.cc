@@ -51,9 +51,9 @@ class DaemonCriKillTest : public testkit::CriNodeTest, public testing::WithParam
     const auto [victim, moment] = GetParam();
     const int pid = victim == Victim::kBerthd ? berthd->pid() : containerd->pid();
     killed_ = false;
-    relay->SetJudge([this, method, moment = moment, pid](const RelayedCall& call, Moment now) {
+    relay->SetJudge([this, method, last = moment, pid](const RelayedCall& call, Moment now) {
       CriRelay::Fate fate;
-      if (call.method != method || now != moment || killed_.exchange(true)) return fate;
+      if (call.method != method || now != last || killed_.exchange(true)) return fate;
       ::kill(pid, SIGKILL);
       fate.lost = true;
       return fate;

@@ -126,7 +126,7 @@ TEST_F(DaemonServiceTest, NamedGroupsHoldBerthdAndSupervisorsAndTheseFollowTheSe
   const codec::Json tree = node.Get("/v1/tree");
   ASSERT_EQ(2U, tree["hostGroups"].size());
   EXPECT_EQ("runtimeCgroups", tree["hostGroups"][1]["setting"]);
-  EXPECT_EQ(runtime, tree["hostGroups"][1]["path"]);
+  EXPECT_EQ(runtime, tree["hostGroups"][1]["path"].get<std::string>());
   // Under systemd a third one keeps the scope alive.
   EXPECT_EQ(std::ranges::count(node.Processes(), below_root(runtime), &SeenProcess::cgroup),
             tree["hostGroups"][1]["processes"]);
