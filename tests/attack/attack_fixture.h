@@ -1,0 +1,60 @@
+// A berthd in a group of bounded memory, with a pod that must not notice anything, and somebody who keeps asking.
+#ifndef BERTH_TESTS_ATTACK_FIXTURE_H_
+#define BERTH_TESTS_ATTACK_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon_fixture.h"
+#include "os/unique_fd.h"
+
+namespace berth::testkit {
+
+/// A pod of one container that runs `script` in /bin/sh, as root like every process of this runtime. `cpu`: as
+/// SpinnerManifest.
+std::string ScriptPod(const std::string& name, const std::string& script, const std::string& cpu = "",
+                      const std::string& more = "");
+/// Whether a process is there and no zombie.
+bool Lives(int pid);
+/// A line of /proc/<pid>/status in KiB; -1: not there.
+int StatusKib(int pid, const std::string& field);
+
+/// After each test: the berthd of its beginning lives and never held more than kMostMemory, nobody waited
+/// kLongestAnswer for an answer, and the pod "steady" runs as it did, on its CPU.
+class AttackTest : public testing::Test {
+ protected:
+  static constexpr int kMostMemoryKib = 128 * 1024;
+  static constexpr std::chrono::milliseconds kLongestAnswer{1000};
+
+  void SetUp() override;
+  void TearDown() override;
+  /// Starts berthd and "steady"; called by SetUp unless a test of its own has to prepare something (kStartsItself).
+  void Begin();
+  virtual bool starts_itself() const { return false; }
+
+  os::UniqueFd Connect() const;
+  /// Sends bytes to the API and gives what comes back until berthd closes.
+  std::string Say(std::string_view bytes) const;
+  std::string PostManifest(const std::string& text, const std::string& headers = "") const;
+
+  DaemonFixture node;
+
+ private:
+  void KeepAsking();
+
+  int berthd_ = -1;
+  std::map<std::string, int> steady_;
+  std::atomic<bool> stop_ = false;
+  std::atomic<std::int64_t> longest_us_ = 0;
+  std::thread asker_;
+};
+
+}  // namespace berth::testkit
+
+#endif  // BERTH_TESTS_ATTACK_FIXTURE_H_

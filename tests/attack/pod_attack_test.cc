@@ -1,0 +1,131 @@
+// Attacks by pods that run as root, and on what supervises them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "attack_fixture.h"
+#include "testing/seen_groups.h"
+
+namespace berth::testkit {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct PodAttackTest : AttackTest {
+  std::string Text(const std::string& file) const { return ReadIfThere(node.Dir(file)); }
+  bool Gone(const std::string& pod) { return node.PodNamed(pod).is_null(); }
+  int PidOf(const std::string& pod) {
+    for (const auto& [container, pid] : node.Pids())
+      if (container.starts_with(pod + "-n1/")) return pid;
+    return -1;
+  }
+  /// Processes of that name in Berth's own group, but for berthd.
+  std::vector<int> Supervisors() const {
+    std::vector<int> out;
+    for (const SeenProcess& process : node.Processes())
+      if (process.name == "berth-shim") out.push_back(process.pid);
+    return out;
+  }
+};
+
+TEST_F(PodAttackTest, AProcessThatLeavesItsGroupAndIgnoresTermIsKilledWithItsPod) {
+  // On v1 each hierarchy has a root of its own; on v2 there is one.
+  const std::string escape =
+      "trap '' TERM; for t in /sys/fs/cgroup/*/tasks /sys/fs/cgroup/cgroup.procs; do [ -e $t ] && echo $$ > $t; done; "
+      "echo > " +
+      node.Dir("out") + "; while :; do :; done";
+  node.AddPod("runaway.yaml", ScriptPod("runaway", escape));
+  ASSERT_TRUE(node.Until("it is out", [&] { return fs::exists(node.Dir("out")); }));
+  const int pid = PidOf("runaway");
+  ASSERT_GT(pid, 0);
+  node.RemovePod("runaway.yaml");
+  ASSERT_TRUE(node.Until("the pod is gone", [&] { return Gone("runaway"); }));
+  EXPECT_FALSE(Lives(pid)) << "it runs on without its pod";
+  ::kill(pid, SIGKILL);
+}
+
+TEST_F(PodAttackTest, AStoppedSupervisorDoesNotKeepADeadPodRunning) {
+  node.AddPod("short.yaml", ScriptPod("short", "sleep 1000", "", "  restartPolicy: Never\n"));
+  ASSERT_TRUE(node.Until("it runs", [&] { return node.Runs("short"); }));
+  const int pid = PidOf("short");
+  for (const int shim : Supervisors()) ::kill(shim, SIGSTOP);
+  ::kill(pid, SIGKILL);
+  EXPECT_TRUE(node.Until("its end is seen", [&] { return !node.Runs("short"); }));
+  node.RemovePod("short.yaml");
+  EXPECT_TRUE(node.Until("it is gone", [&] { return Gone("short"); }));
+  for (const int shim : Supervisors()) ::kill(shim, SIGCONT);
+}
+
+TEST_F(PodAttackTest, ALogFolderThatBecomesALinkLeadsNobodyAnywhere) {
+  fs::create_directories(node.Dir("victim"));
+  node.Configure("");
+  const std::string logs = node.Dir("log/pods");
+  // The shell finds its own folder by its name, puts a link there, and then writes more than one file holds.
+  node.AddPod("planter.yaml",
+              ScriptPod("planter", "cd " + logs + "/default_planter-n1_*; mv app aside; ln -s " + node.Dir("victim") +
+                                       " app; yes 0123456789012345678901234567890123456789 | head -n 400000; echo > " +
+                                       node.Dir("planted") + "; sleep 1000"));
+  ASSERT_TRUE(node.Until("it has written", [&] { return fs::exists(node.Dir("planted")); }));
+  EXPECT_TRUE(fs::is_empty(node.Dir("victim")));
+  node.RemovePod("planter.yaml");
+  ASSERT_TRUE(node.Until("it is gone", [&] { return Gone("planter"); }));
+  EXPECT_TRUE(fs::exists(node.Dir("victim"))) << "the link was removed, not what it leads to";
+}
+
+TEST_F(PodAttackTest, OutputWithoutAnEndFillsItsFilesAndNoMore) {
+  node.AddPod("loud.yaml", ScriptPod("loud", "yes; sleep 1000"));
+  ASSERT_TRUE(node.Until("it has filled two files", [&] {
+    return fs::exists(node.Dir("log")) && node.Runs("loud") &&
+           fs::exists(node.PodNamed("loud")["containers"][0]["logPath"].get<std::string>() + ".2");
+  }));
+  std::uintmax_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(node.Dir("log/pods")))
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  EXPECT_LT(bytes, std::uintmax_t{5 * 10 + 10} << 20);  // containerLogMaxFiles of containerLogMaxSize
+  node.RemovePod("loud.yaml");
+  EXPECT_TRUE(node.Until("it is gone", [&] { return Gone("loud"); }));
+}
+
+TEST_F(PodAttackTest, SupervisorsStoppedAndKilledDuringStartsDelayPodsAndLoseNone) {
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 5; ++i) {
+      const std::string name = "p" + std::to_string(round * 5 + i);
+      node.AddPod(name + ".yaml", ScriptPod(name, "while :; do sleep 1; done"));
+    }
+    const std::vector<int> steady = Supervisors();
+    for (int look = 0; look < 20; ++look) {
+      for (const int shim : Supervisors())
+        if (std::ranges::find(steady, shim) == steady.end()) ::kill(shim, look % 2 == 0 ? SIGSTOP : SIGKILL);
+      ::usleep(20'000);
+    }
+  }
+  for (const int shim : Supervisors()) ::kill(shim, SIGCONT);
+  for (int i = 0; i < 20; ++i)
+    EXPECT_TRUE(node.Until("all run", [&] { return node.Runs("p" + std::to_string(i)); })) << i;
+}
+
+TEST_F(PodAttackTest, SixHundredPodsAtOnceStartWhileTheApiAnswers) {
+  std::string pods;
+  for (int i = 0; i < 600; ++i) pods += ScriptPod("p" + std::to_string(i), "exec sleep 10000") + "---\n";
+  node.AddPod("many.yaml", pods);
+  const auto running = [&] {
+    int count = 0;
+    const codec::Json answer = node.Get("/v1/pods");
+    for (const codec::Json& pod : answer["pods"]) count += pod["phase"] == "Running" ? 1 : 0;
+    return count;
+  };
+  int now = 0;
+  for (int i = 0; i < 10 && now < 601; ++i) node.Until("all run", [&] { return (now = running()) == 601; });
+  EXPECT_EQ(now, 601);
+  node.RemovePod("many.yaml");
+  for (int i = 0; i < 10 && now > 1; ++i)
+    node.Until("all are gone", [&] { return (now = static_cast<int>(node.Get("/v1/pods")["pods"].size())) == 1; });
+  EXPECT_EQ(now, 1);
+}
+
+}  // namespace
+}  // namespace berth::testkit
