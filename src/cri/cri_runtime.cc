@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "cri/ender.h"
-#include "cri/keyed_workers.h"
 #include "cri/shared.h"
 #include "cri/specs.h"
 #include "cri/starter.h"
 #include "cri/watcher.h"
 #include "os/event_fd.h"
+#include "os/keyed_jobs.h"
 
 namespace berth::cri {
 namespace {
@@ -32,8 +32,8 @@ class CriRuntime final : public runtime::Runtime {
         ender_(shared_),
         starter_(shared_, ender_),
         watcher_(shared_, ender_, workers_),
-        workers_(options.most_calls),
-        stops_(kMostStops) {}
+        workers_({.most = options.most_calls}),
+        stops_({.most = kMostStops}) {}
   ~CriRuntime() override;
 
   Result<void> Recover();
@@ -61,8 +61,8 @@ class CriRuntime final : public runtime::Runtime {
   Ender ender_;
   Starter starter_;
   Watcher watcher_;
-  KeyedWorkers workers_;  // their jobs use all of the above
-  KeyedWorkers stops_;
+  os::KeyedJobs workers_;  // their jobs use all of the above
+  os::KeyedJobs stops_;
 };
 
 CriRuntime::~CriRuntime() {

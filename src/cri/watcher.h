@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "cri/ender.h"
-#include "cri/keyed_workers.h"
 #include "cri/log_keeper.h"
 #include "cri/shared.h"
+#include "os/keyed_jobs.h"
 
 namespace berth::cri {
 
 class Watcher {
  public:
   /// All outlive its threads; jobs it posts use it.
-  Watcher(Shared& shared, Ender& ender, KeyedWorkers& workers)
+  Watcher(Shared& shared, Ender& ender, os::KeyedJobs& workers)
       : shared_(shared), ender_(ender), workers_(workers), logs_(shared) {}
   ~Watcher() = default;
   Watcher(const Watcher&) = delete;
@@ -44,7 +44,7 @@ class Watcher {
 
   Shared& shared_;
   Ender& ender_;
-  KeyedWorkers& workers_;
+  os::KeyedJobs& workers_;
   LogKeeper logs_;
   os::MonoTime next_log_check_{};     // of the watching thread
   os::MonoTime next_sandbox_look_{};  // likewise

@@ -17,8 +17,8 @@
 
 #include "http/exchange.h"
 #include "http/mail.h"
-#include "http/workers.h"
 #include "os/poll.h"
+#include "os/threads.h"
 
 namespace berth::http {
 namespace {
@@ -45,7 +45,7 @@ class Loop {
         limits_(options_.limits),
         listeners_(std::move(listeners)),
         mail_(std::move(mail)),
-        workers_(limits_.workers) {}
+        workers_({.most = limits_.workers, .stay = 1}) {}
 
   Result<void> OpenDaemons();
   void Run();
@@ -86,7 +86,7 @@ class Loop {
   MonoTime accept_again_{};
   bool stopping_ = false;
   bool trim_ = false;
-  Workers workers_;  // goes first: handlers use the rest
+  os::Threads workers_;  // goes first: handlers use the rest
 };
 
 /// The library would decode before the path is cut into segments.

@@ -114,10 +114,10 @@ void Server::Arrived(const std::shared_ptr<Connection>& connection, const Stream
   bool taken = true;
   if (unary != services_.unary.end()) {
     if (!connection->IsWhole(*stream)) return;
-    taken = workers_.Post([call, &handler = unary->second] { Run(call, handler); });
+    taken = workers_.DoNow([call, &handler = unary->second] { Run(call, handler); });
   } else if (streaming != services_.streaming.end() || services_.other) {
     const StreamHandler& handler = streaming != services_.streaming.end() ? streaming->second : services_.other;
-    taken = workers_.Post([call, &handler] { Run(call, handler); });
+    taken = workers_.DoNow([call, &handler] { Run(call, handler); });
   } else {
     connection->Answer(stream, std::nullopt, {StatusCode::kUnimplemented, "there is no method " + stream->method});
   }

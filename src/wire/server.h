@@ -15,9 +15,9 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
+#include "os/threads.h"
 #include "wire/connection.h"
 #include "wire/status.h"
-#include "wire/workers.h"
 
 namespace berth::wire {
 
@@ -105,7 +105,7 @@ class Server {
   class Peer;
   class Door;
   Server(Services services, const ServerOptions& options, std::unique_ptr<Io> io)
-      : services_(std::move(services)), options_(options), io_(std::move(io)), workers_(options.most_calls) {}
+      : services_(std::move(services)), options_(options), io_(std::move(io)), workers_({.most = options.most_calls}) {}
 
   void Arrived(const std::shared_ptr<Connection>& connection, const StreamPtr& stream);
   bool LookAt(const std::shared_ptr<Connection>& connection, const StreamPtr& stream);
@@ -120,7 +120,7 @@ class Server {
   std::map<const Peer*, std::shared_ptr<Connection>> peers_ BERTH_GUARDED_BY(mutex_);
   bool stopping_ BERTH_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Io> io_;
-  Workers workers_;  // their jobs use all of the above
+  os::Threads workers_;  // their jobs use all of the above
 };
 
 }  // namespace berth::wire

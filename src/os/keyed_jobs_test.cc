@@ -1,4 +1,4 @@
-#include "cri/keyed_workers.h"
+#include "os/keyed_jobs.h"
 
 #include <gtest/gtest.h>
 
@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
-namespace berth::cri {
+namespace berth::os {
 namespace {
 
-TEST(KeyedWorkersTest, RunsJobsOfOneKeyInTheirOrderAndOneAtATime) {
+TEST(KeyedJobsTest, RunsJobsOfOneKeyInTheirOrderAndOneAtATime) {
   constexpr int kJobs = 2'000;
   std::mt19937_64 random(20'260'102);
   std::map<std::string, std::vector<int>> done;  // of each key only one job runs: no lock
@@ -21,7 +21,7 @@ TEST(KeyedWorkersTest, RunsJobsOfOneKeyInTheirOrderAndOneAtATime) {
   std::map<std::string, std::vector<int>> want = done;
   std::promise<void> last;
   std::atomic<int> left = kJobs;
-  KeyedWorkers workers(3);
+  KeyedJobs workers({.most = 3});
   for (int i = 0; i < kJobs; ++i) {
     const std::string key(1, static_cast<char>('a' + random() % 5));
     want[key].push_back(i);
@@ -34,13 +34,13 @@ TEST(KeyedWorkersTest, RunsJobsOfOneKeyInTheirOrderAndOneAtATime) {
   EXPECT_EQ(want, done);
 }
 
-TEST(KeyedWorkersTest, RunsKeysBesideEachOtherUpToItsLimit) {
+TEST(KeyedJobsTest, RunsKeysBesideEachOtherUpToItsLimit) {
   std::promise<void> both;
   std::promise<void> go;
   const std::shared_future<void> gate = go.get_future().share();
   std::atomic<int> here = 0;
   std::atomic<bool> third = false;
-  KeyedWorkers workers(2);
+  KeyedJobs workers({.most = 2});
   for (const char* const key : {"a", "b"})
     workers.Post(key, [&] {
       if (++here == 2) both.set_value();
@@ -60,11 +60,11 @@ TEST(KeyedWorkersTest, RunsKeysBesideEachOtherUpToItsLimit) {
   ran.get_future().wait();
 }
 
-TEST(KeyedWorkersTest, WaitsAtItsEndForWhatHasBegun) {
+TEST(KeyedJobsTest, WaitsAtItsEndForWhatHasBegun) {
   std::atomic<int> begun = 0;
   std::atomic<int> ended = 0;
   {
-    KeyedWorkers workers(2);
+    KeyedJobs workers({.most = 2});
     for (int i = 0; i < 500; ++i)
       workers.Post(std::to_string(i % 7), [&] {
         ++begun;
@@ -75,5 +75,25 @@ TEST(KeyedWorkersTest, WaitsAtItsEndForWhatHasBegun) {
   EXPECT_EQ(begun, ended);
 }
 
+TEST(KeyedJobsTest, ThreadsGoWhenNothingIsLeftToDo) {
+  constexpr std::size_t kMany = 64;
+  KeyedJobs jobs({.most = kMany, .linger = Millis(1)});
+  for (int round = 0; round < 2; ++round) {
+    std::promise<void> go;
+    const std::shared_future<void> gate = go.get_future().share();
+    std::atomic<std::size_t> here = 0;
+    for (std::size_t i = 0; i < kMany; ++i)
+      jobs.Post(std::to_string(i), [&] {
+        ++here;
+        gate.wait();
+      });
+    while (here < kMany) std::this_thread::yield();
+    EXPECT_EQ(kMany, jobs.threads());
+    go.set_value();
+    while (jobs.threads() > 0) std::this_thread::yield();
+  }
+  EXPECT_EQ(0U, jobs.jobs());
+}
+
 }  // namespace
-}  // namespace berth::cri
+}  // namespace berth::os
