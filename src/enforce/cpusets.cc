@@ -120,9 +120,7 @@ Result<bool> Cpusets::GoOnRepairing(const Ledger& ledger, const os::Slice& slice
     BERTH_TRY(WantedCpus wanted, Wanted(ledger));
     BERTH_TRY(const cgroup::Cpuset root, site_.tree().ReadCpuset(""));
     strays_.Restart();
-    looking_.emplace();
-    looking_->wanted = std::move(wanted);
-    looking_->all_mems = root.mems;
+    looking_ = Looking{.wanted = std::move(wanted), .all_mems = root.mems};
   }
   for (;;) {
     BERTH_TRY(const bool done, RepairList(ledger, slice));

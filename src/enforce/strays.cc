@@ -9,7 +9,7 @@ void Strays::Restart() { looking_.reset(); }
 bool Strays::Return(const os::Slice& slice) {
   if (!site_.v1()) return true;
   if (!looking_) {
-    looking_.emplace();
+    looking_ = Looking{};
     if (site_.names().per_qos())
       for (const QosClass qos : site_.names().Tiers()) Add(site_.names().Qos(qos), looking_->above);
   }
