@@ -62,8 +62,8 @@ void AttackTest::SetUp() {
   if (!starts_itself()) Begin();
 }
 
-void AttackTest::Begin() {
-  LimitMemory(node);
+void AttackTest::Begin(Memory memory) {
+  if (memory == Memory::kLimited) LimitMemory(node);
   node.AddPod("steady.yaml", ScriptPod("steady", "while :; do sleep 1; done", "1"));
   node.Start();
   ASSERT_TRUE(node.Until("steady runs", [&] { return node.Runs("steady"); }));

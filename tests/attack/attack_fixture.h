@@ -35,7 +35,8 @@ class AttackTest : public testing::Test {
   void SetUp() override;
   void TearDown() override;
   /// Starts berthd and "steady"; called by SetUp unless a test of its own has to prepare something (kStartsItself).
-  void Begin();
+  enum class Memory { kLimited, kOfManySupervisors };
+  void Begin(Memory memory = Memory::kLimited);
   virtual bool starts_itself() const { return false; }
 
   os::UniqueFd Connect() const;
