@@ -47,6 +47,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   if (answer->status == 200)
-    static_cast<void>(berth::source::ReadStaticPods(answer->body, "url", "url", "http", "node"));
+    static_cast<void>(berth::source::ReadStaticPods(answer->body, "url", "url", "http", "node", nullptr));
   return 0;
 }

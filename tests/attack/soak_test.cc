@@ -41,7 +41,6 @@ struct SoakTest : testing::Test {
     std::size_t processes = 0;
     std::size_t descriptors = 0;
     std::vector<std::string> run_files;
-    friend bool operator==(const Left&, const Left&) = default;
   };
   static std::size_t CountIn(const std::string& folder) {
     std::error_code error;
