@@ -23,8 +23,8 @@ enum class Order {
   kAfterItsCall,
 };
 
-constexpr os::Millis kPause{10};
-constexpr int kMostPauses = 6'000;
+constexpr os::Millis kStep{10};
+constexpr int kMostSteps = 6'000;
 
 class DaemonCriLateTest : public testkit::CriNodeTest,
                           public testing::WithParamInterface<std::tuple<const char*, Order>> {
@@ -47,7 +47,7 @@ class DaemonCriLateTest : public testkit::CriNodeTest,
     });
   }
   static void WaitFor(const std::atomic<bool>& flag) {
-    for (int i = 0; i < kMostPauses && !flag; ++i) os::SleepFor(kPause);
+    for (int i = 0; i < kMostSteps && !flag; ++i) os::SleepFor(kStep);
   }
   void TearDown() override {
     late_may_ = own_may_ = true;
@@ -96,7 +96,7 @@ TEST_P(DaemonCriLateTest, ThePodRunsSoonAndNothingIsLeftOver) {
   ExpectNothingLeft();
 }
 
-std::string NameOf(const testing::TestParamInfo<std::tuple<const char*, Order>>& info) {
+std::string LateName(const testing::TestParamInfo<std::tuple<const char*, Order>>& info) {
   const auto [method, order] = info.param;
   return std::string(method) + (order == Order::kBeforeTheNextBerthd        ? "BeforeTheNextBerthd"
                                 : order == Order::kBetweenItsListAndItsCall ? "BetweenItsListAndItsCall"
@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Late, DaemonCriLateTest,
                          testing::Combine(testing::Values("RunPodSandbox", "CreateContainer"),
                                           testing::Values(Order::kBeforeTheNextBerthd, Order::kBetweenItsListAndItsCall,
                                                           Order::kAfterItsCall)),
-                         NameOf);
+                         LateName);
 
 }  // namespace
 }  // namespace berth
