@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "loop/loop.h"
+#include "os/clock.h"
 
 namespace berth::loop {
 
@@ -10,6 +11,7 @@ Result<std::unique_ptr<Workers>> Workers::Start(Loop& loop, const WorkersOptions
   std::unique_ptr<Workers> out(new Workers(loop, options));
   out->jobs_.Post("start", [] {});
   if (out->threads() == 0) return Fail(Code::kExhausted, "the system gives no thread; see 'ulimit -u' and pids.max");
+  while (out->jobs() > 0) os::SleepFor(os::Millis(1));  // who counts jobs counts none of ours
   return out;
 }
 
