@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "manifest/tree.h"
 #include "os/clock.h"
 
 namespace berth::source {
@@ -29,7 +30,7 @@ Result<void> CheckHeaders(const Headers& headers, std::string_view field);
 /// Asks one server again and again.
 class HttpGetter {
  public:
-  static constexpr std::size_t kMaxBody = std::size_t{64} << 20;
+  static constexpr std::size_t kMaxBody = manifest::kMaxTextBytes;  ///< more is no manifest
 
   virtual ~HttpGetter() = default;
   /// The body of an answer with status 200. Errors: kIo for anything else; the message names the URL and the cure.
