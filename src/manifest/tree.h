@@ -17,7 +17,7 @@ namespace berth::manifest {
 inline constexpr std::size_t kMaxTextBytes = std::size_t{10} << 20;
 inline constexpr std::size_t kMaxDepth = 100;
 /// Bound for one document with its aliases expanded: text bytes plus kNodeCost for each value.
-inline constexpr std::size_t kMaxDocumentCost = std::size_t{32} << 20;
+inline constexpr std::size_t kMaxDocumentCost = std::size_t{16} << 20;
 inline constexpr std::size_t kNodeCost = 64;
 
 struct Node {

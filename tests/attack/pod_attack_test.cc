@@ -35,7 +35,7 @@ struct PodAttackTest : AttackTest {
 TEST_F(PodAttackTest, AProcessThatLeavesItsGroupAndIgnoresTermIsKilledWithItsPod) {
   // On v1 each hierarchy has a root of its own; on v2 there is one.
   const std::string escape =
-      "trap '' TERM; for t in /sys/fs/cgroup/*/tasks /sys/fs/cgroup/cgroup.procs; do [ -e $t ] && echo $$ > $t; done; "
+      "trap '' TERM; for t in /sys/fs/cgroup/*/tasks /sys/fs/cgroup/cgroup.procs; do [ -e $t ] && echo 0 > $t; done; "
       "echo > " +
       node.Dir("out") + "; while :; do :; done";
   node.AddPod("runaway.yaml", ScriptPod("runaway", escape));
