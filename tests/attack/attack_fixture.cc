@@ -41,14 +41,6 @@ std::string ScriptPod(const std::string& name, const std::string& script, const 
          script + "\n" + resources;
 }
 
-bool Lives(int pid) {
-  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  std::getline(stat, text);
-  const std::size_t end = text.rfind(')');
-  return end != std::string::npos && text.size() > end + 2 && text[end + 2] != 'Z';
-}
-
 int StatusKib(int pid, const std::string& field) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(status, line);)

@@ -20,8 +20,6 @@ namespace berth::testkit {
 /// SpinnerManifest.
 std::string ScriptPod(const std::string& name, const std::string& script, const std::string& cpu = "",
                       const std::string& more = "");
-/// Whether a process is there and no zombie.
-bool Lives(int pid);
 /// A line of /proc/<pid>/status in KiB; -1: not there.
 int StatusKib(int pid, const std::string& field);
 

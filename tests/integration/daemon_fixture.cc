@@ -81,6 +81,14 @@ std::optional<std::string> DaemonFixture::WhyNot() {
   return std::nullopt;
 }
 
+bool Lives(int pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  const std::size_t end = text.rfind(')');
+  return end != std::string::npos && text.size() > end + 2 && text[end + 2] != 'Z';
+}
+
 DaemonFixture::DaemonFixture() {
   static int count = 0;
   root_ = "/berth-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++);

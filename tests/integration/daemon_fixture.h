@@ -33,6 +33,9 @@ struct SeenProcess {
   CpuId processor{};    ///< where it ran last
 };
 
+/// Whether a process is there and no zombie.
+bool Lives(int pid);
+
 class DaemonFixture {
  public:
   /// Why berthd cannot be tested here; nullopt: it can.
