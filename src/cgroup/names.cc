@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cgroup/tree.h"
+#include "cgroup/group_dirs.h"
 
 namespace berth::cgroup {
 namespace {

@@ -1,60 +1,25 @@
 #include "cgroup/tree.h"
 
-#include <signal.h>
-
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "cgroup/control_files.h"
+#include "cgroup/group_dirs.h"
+#include "cgroup/group_processes.h"
 #include "cgroup/hierarchy.h"
-#include "os/pidfd.h"
+#include "cgroup/host_figures.h"
+#include "cgroup/patience.h"
 
 namespace berth::cgroup {
 namespace {
-
-constexpr std::size_t kMaxName = 255;
-constexpr std::array<std::string_view, 12> kFilePrefixes = {"cgroup.",  "cpu.",     "cpuset.", "memory.",
-                                                            "pids.",    "hugetlb.", "io.",     "cpuacct.",
-                                                            "freezer.", "rdma.",    "misc.",   "blkio."};
-
-/// Control files by their names; cgroups never have such a name (CheckComponent refuses them).
-bool LooksLikeFile(std::string_view name) {
-  if (name == "tasks" || name == "notify_on_release" || name == "release_agent") return true;
-  return std::any_of(kFilePrefixes.begin(), kFilePrefixes.end(),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); });
-}
-
-/// Waits 1, 2, 4, ... ms, until the patience is used up.
-class Backoff {
- public:
-  Backoff(const std::function<void(os::Millis)>& wait, os::Millis patience) : wait_(wait), patience_(patience) {}
-  /// false: no time left, not waited.
-  bool Wait() {
-    if (waited_ >= patience_) return false;
-    const os::Millis now = std::min(next_, patience_ - waited_);
-    wait_(now);
-    waited_ += now;
-    next_ *= 2;
-    return true;
-  }
-
- private:
-  const std::function<void(os::Millis)>& wait_;
-  os::Millis patience_;
-  os::Millis next_{1};
-  os::Millis waited_{0};
-};
-
-std::string PidList(const std::vector<int>& pids) {
-  constexpr std::size_t kShown = 8;
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < pids.size() && i < kShown; ++i) out.push_back(std::to_string(pids[i]));
-  return Join(out, ", ") + (pids.size() > kShown ? ", ..." : "");
-}
 
 class HostTree final : public Tree {
  public:
@@ -63,7 +28,8 @@ class HostTree final : public Tree {
         files_(*fs_),
         layout_(std::move(layout)),
         root_(std::move(root)),
-        doors_(std::move(doors)) {}
+        doors_(std::move(doors)),
+        processes_(files_, hierarchies_, doors_) {}
 
   /// Finds the hierarchies; `root_too`: and makes the root in them.
   Result<void> Start(bool root_too);
@@ -82,9 +48,9 @@ class HostTree final : public Tree {
   Result<int> ReturnToCpuset(std::string_view path, const std::vector<int>& pids) override;
   Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override;
   Result<std::optional<Bytes>> WorkingSet(std::string_view path) override;
-  Result<std::optional<HostFigures>> Figures() override;
-  Result<std::optional<std::int64_t>> PidCapacity() override;
-  Result<std::optional<CpuSet>> OnlineCpus() override;
+  Result<std::optional<HostFigures>> Figures() override { return ReadHostFigures(files_); }
+  Result<std::optional<std::int64_t>> PidCapacity() override { return ReadPidCapacity(files_); }
+  Result<std::optional<CpuSet>> OnlineCpus() override { return ReadOnlineCpus(files_); }
   using Tree::Kill;
   Result<void> Kill(std::string_view path, os::Millis patience) override;
   Result<void> Remove(std::string_view path, os::Millis patience) override;
@@ -98,13 +64,9 @@ class HostTree final : public Tree {
   Result<std::string> Checked(std::string_view path) const;
   Result<void> CheckAsked(const CgroupValues& values) const;
   bool Has(std::string_view controller) const;
-  /// Directory of the cgroup in the hierarchy with the cpuset controller; "" when that is not of `version`.
-  std::string CpusetDir(Version version, const std::string& full) const;
-  Result<std::vector<std::string>> ChildrenOf(const std::string& dir);
-  Result<void> AddPids(const std::string& dir, std::set<int>& out);
-  Result<std::vector<int>> PidsOf(const std::string& path);
-  Result<bool> KillAtOnce(const std::string& path);
-  Result<void> RemoveTree(const std::string& dir, Backoff& backoff);
+  /// Directory of the cgroup in the hierarchy with the cpuset controller; "" when that is not of v2.
+  std::string PartitionDir(const std::string& full) const;
+  Result<void> RemoveTree(const std::string& dir, Patience& waiting);
 
   std::unique_ptr<os::Fs> fs_;
   ControlFiles files_;
@@ -112,6 +74,7 @@ class HostTree final : public Tree {
   std::string root_;  ///< without leading "/"; empty: the mount itself
   TreeDoors doors_;
   std::vector<std::unique_ptr<Hierarchy>> hierarchies_;
+  GroupProcesses processes_;
 };
 
 Result<void> HostTree::Start(bool root_too) {
@@ -221,15 +184,15 @@ Result<Cpuset> HostTree::ReadCpuset(std::string_view path) {
   return Cpuset();
 }
 
-std::string HostTree::CpusetDir(Version version, const std::string& full) const {
+std::string HostTree::PartitionDir(const std::string& full) const {
   for (const auto& h : hierarchies_)
-    if (h->v2() == (version == Version::kV2) && h->Has("cpuset")) return h->Dir(full);
+    if (h->v2() && h->Has("cpuset")) return h->Dir(full);
   return "";
 }
 
 Result<std::optional<PartitionState>> HostTree::ReadPartition(std::string_view path) {
   BERTH_TRY(const std::string full, Checked(path));
-  const std::string dir = CpusetDir(Version::kV2, full);
+  const std::string dir = PartitionDir(full);
   if (dir.empty()) return std::nullopt;
   BERTH_TRY(const bool exists, fs_->Exists(dir));
   if (!exists) return FailErrno("read cgroup", dir, ENOENT);
@@ -242,92 +205,33 @@ Result<std::optional<PartitionState>> HostTree::ReadPartition(std::string_view p
 
 Result<void> HostTree::WriteExclusive(std::string_view path, const CpuSet& cpus) {
   BERTH_TRY(const std::string full, Checked(path));
-  return files_.Write(CpusetDir(Version::kV2, full) + "/cpuset.cpus.exclusive", cpus.empty() ? "\n" : FormatIds(cpus));
+  return files_.Write(PartitionDir(full) + "/cpuset.cpus.exclusive", cpus.empty() ? "\n" : FormatIds(cpus));
 }
 
 Result<void> HostTree::WritePartition(std::string_view path, std::string_view kind) {
   BERTH_TRY(const std::string full, Checked(path));
-  return files_.Write(CpusetDir(Version::kV2, full) + "/cpuset.cpus.partition", kind);
-}
-
-Result<std::vector<std::string>> HostTree::ChildrenOf(const std::string& dir) {
-  const auto names = fs_->List(dir);
-  if (!names) {
-    if (names.error().code == Code::kNotFound) return std::vector<std::string>();
-    return std::unexpected(names.error());
-  }
-  std::vector<std::string> out;
-  for (const std::string& name : *names) {
-    if (LooksLikeFile(name)) continue;
-    BERTH_TRY(const bool is_cgroup, fs_->Exists(dir + "/" + name + "/cgroup.procs"));
-    if (is_cgroup) out.push_back(name);
-  }
-  return out;
-}
-
-Result<void> HostTree::AddPids(const std::string& dir, std::set<int>& out) {
-  BERTH_TRY(const auto pids, files_.Parsed(dir + "/cgroup.procs", ParsePids));
-  if (pids) out.insert(pids->begin(), pids->end());
-  BERTH_TRY(const auto children, ChildrenOf(dir));
-  for (const std::string& child : children) BERTH_RETURN_IF_ERROR(AddPids(dir + "/" + child, out));
-  return {};
-}
-
-Result<std::vector<int>> HostTree::PidsOf(const std::string& path) {
-  std::set<int> out;
-  for (const auto& h : hierarchies_) BERTH_RETURN_IF_ERROR(AddPids(h->Dir(path), out));
-  return std::vector<int>(out.begin(), out.end());
+  return files_.Write(PartitionDir(full) + "/cpuset.cpus.partition", kind);
 }
 
 Result<std::vector<int>> HostTree::Pids(std::string_view path) {
   BERTH_TRY(const std::string full, Checked(path));
-  return PidsOf(full);
+  return processes_.Of(full);
 }
 
 Result<std::vector<int>> HostTree::CpusetPids(std::string_view path) {
   BERTH_TRY(const std::string full, Checked(path));
-  const std::string dir = CpusetDir(Version::kV1, full);
-  if (dir.empty()) return std::vector<int>();
-  BERTH_TRY(auto pids, files_.Parsed(dir + "/cgroup.procs", ParsePids));
-  return std::move(pids).value_or(std::vector<int>());
+  return processes_.InCpuset(full);
 }
 
 Result<int> HostTree::ReturnToCpuset(std::string_view path, const std::vector<int>& pids) {
   BERTH_TRY(const std::string full, Checked(path));
-  const std::string dir = CpusetDir(Version::kV1, full);
-  const auto other = std::ranges::find_if(hierarchies_, [](const auto& h) { return !h->Has("cpuset"); });
-  if (dir.empty() || other == hierarchies_.end()) return 0;
-  std::set<int> own;
-  BERTH_RETURN_IF_ERROR(AddPids((*other)->Dir(full), own));
-  int returned = 0;
-  Result<void> first;
-  for (const int pid : pids) {
-    if (!own.contains(pid)) continue;
-    auto moved = files_.Write(dir + "/cgroup.procs", std::to_string(pid));
-    if (moved) {
-      ++returned;
-    } else if (moved.error().sys != ESRCH && moved.error().code != Code::kNotFound && first) {
-      first = std::move(moved);
-    }
-  }
-  return first ? Result<int>(returned) : std::unexpected(std::move(first).error());
+  return processes_.ReturnToCpuset(full, pids);
 }
 
-/// cgroup.kill (Linux 5.14) leaves nobody behind, however fast they fork. false: not everything is on such a hierarchy.
-Result<bool> HostTree::KillAtOnce(const std::string& path) {
-  bool all = true;
-  for (const auto& h : hierarchies_) {
-    const std::string file = h->Dir(path) + "/cgroup.kill";
-    if (!h->v2()) {
-      all = false;
-      continue;
-    }
-    if (auto done = files_.Write(file, "1"); !done) {
-      if (done.error().code != Code::kNotFound) return std::unexpected(std::move(done).error());
-      all = false;
-    }
-  }
-  return all;
+Result<void> HostTree::Kill(std::string_view path, os::Millis patience) {
+  BERTH_TRY(const std::string full, Checked(path));
+  if (full == root_ && root_.empty()) return Fail(Code::kInvalid, "will not kill every process of the host");
+  return processes_.Kill(full, patience);
 }
 
 Result<std::optional<Bytes>> HostTree::MemoryUsage(std::string_view path) {
@@ -356,80 +260,24 @@ Result<std::optional<Bytes>> HostTree::WorkingSet(std::string_view path) {
   return usage;
 }
 
-Result<std::optional<HostFigures>> HostTree::Figures() {
-  constexpr std::int64_t kKib = 1024;
-  BERTH_TRY(const auto memory, files_.Read("/proc/meminfo"));
-  BERTH_TRY(const auto load, files_.Read("/proc/loadavg"));
-  if (!memory || !load) return std::nullopt;
-  const auto total = ParseField(*memory, "MemTotal:");
-  const auto free = ParseField(*memory, "MemFree:");
-  const auto idle = ParseField(*memory, "Inactive(file):");
-  if (!total || !free || !idle) return Fail(Code::kInvalid, "/proc/meminfo lacks MemTotal, MemFree or Inactive(file)");
-  HostFigures out;
-  out.memory = Bytes{*total * kKib};
-  out.working_set = Bytes{std::max<std::int64_t>(0, *total - *free - *idle) * kKib};
-  const auto words = SplitWords(*load);  // "0.1 0.2 0.3 running/all last-pid"
-  const std::string_view counts = words.size() > 3 ? words[3] : std::string_view();
-  const auto processes = ParseDecimal<std::int64_t>(counts.substr(counts.find('/') + 1));
-  if (!processes)
-    return Fail(Code::kInvalid, "/proc/loadavg has no number of processes: '" + Printable(*load, 60) + "'");
-  out.processes = *processes;
-  BERTH_TRY(const auto most, PidCapacity());
-  out.most_processes = most.value_or(0);
-  return out;
-}
-
-Result<std::optional<std::int64_t>> HostTree::PidCapacity() {
-  std::optional<std::int64_t> out;
-  for (const char* file : {"/proc/sys/kernel/pid_max", "/proc/sys/kernel/threads-max"}) {
-    BERTH_TRY(const auto number, files_.Parsed(file, ParseNumber));
-    if (number) out = std::min(out.value_or(*number), *number);
-  }
-  return out;
-}
-
-Result<std::optional<CpuSet>> HostTree::OnlineCpus() {
-  BERTH_TRY(const auto text, files_.Read("/sys/devices/system/cpu/online"));
-  if (!text) return std::nullopt;
-  BERTH_TRY(CpuSet cpus, CpuSet::Parse(Trim(*text)));
-  return cpus;
-}
-
-Result<void> HostTree::Kill(std::string_view path, os::Millis patience) {
-  BERTH_TRY(const std::string full, Checked(path));
-  if (full == root_ && root_.empty()) return Fail(Code::kInvalid, "will not kill every process of the host");
-  Backoff backoff(doors_.wait, patience);
-  std::vector<int> told;  // reached by cgroup.kill: they only need time to die
+Result<void> HostTree::RemoveTree(const std::string& dir, Patience& waiting) {
   for (;;) {
-    BERTH_TRY(const std::vector<int> pids, PidsOf(full));
-    if (pids.empty()) return {};
-    if (!std::includes(told.begin(), told.end(), pids.begin(), pids.end())) {
-      BERTH_TRY(const bool done, KillAtOnce(full));
-      if (!done) BERTH_RETURN_IF_ERROR(doors_.kill(pids, [&] { return PidsOf(full); }));
-      if (done) told = pids;
-    }
-    if (!backoff.Wait()) return Fail(Code::kBusy, "processes of cgroup " + full + " survive SIGKILL: " + PidList(pids));
-  }
-}
-
-Result<void> HostTree::RemoveTree(const std::string& dir, Backoff& backoff) {
-  for (;;) {
-    BERTH_TRY(const auto children, ChildrenOf(dir));
-    for (const std::string& child : children) BERTH_RETURN_IF_ERROR(RemoveTree(dir + "/" + child, backoff));
+    BERTH_TRY(const auto children, GroupsIn(*fs_, dir));
+    for (const std::string& child : children) BERTH_RETURN_IF_ERROR(RemoveTree(dir + "/" + child, waiting));
     auto done = fs_->RemoveDir(dir);
-    if (done || done.error().code != Code::kBusy || !backoff.Wait()) return done;
+    if (done || done.error().code != Code::kBusy || !waiting.Wait()) return done;
   }
 }
 
 Result<void> HostTree::Remove(std::string_view path, os::Millis patience) {
   BERTH_TRY(const std::string full, Checked(path));
   if (full == root_) return Fail(Code::kInvalid, "will not remove the root '/" + root_ + "' of Berth's cgroups");
-  BERTH_TRY(const std::vector<int> pids, PidsOf(full));
+  BERTH_TRY(const std::vector<int> pids, processes_.Of(full));
   if (!pids.empty()) {
     return Fail(Code::kBusy, "remove cgroup " + full + ": processes are still in it: " + PidList(pids));
   }
-  Backoff backoff(doors_.wait, patience);
-  for (const auto& h : hierarchies_) BERTH_RETURN_IF_ERROR(RemoveTree(h->Dir(full), backoff));
+  Patience waiting(doors_.wait, patience);
+  for (const auto& h : hierarchies_) BERTH_RETURN_IF_ERROR(RemoveTree(h->Dir(full), waiting));
   return {};
 }
 
@@ -444,7 +292,7 @@ Result<std::vector<std::string>> HostTree::Children(std::string_view path) {
   BERTH_TRY(const std::string full, Checked(path));
   std::set<std::string> out;
   for (const auto& h : hierarchies_) {
-    BERTH_TRY(const auto names, ChildrenOf(h->Dir(full)));
+    BERTH_TRY(const auto names, GroupsIn(*fs_, h->Dir(full)));
     out.insert(names.begin(), names.end());
   }
   return std::vector<std::string>(out.begin(), out.end());
@@ -458,47 +306,6 @@ CgroupDirs HostTree::Dirs(std::string_view path) const {
   for (const auto& h : hierarchies_) out.dirs.push_back(h->Dir(*full));
   return out;
 }
-
-/// Handles are opened first, then the list is read again: a pid that is still listed is the process of the handle, or
-/// that one is dead and the signal goes nowhere. A reused pid is never hit.
-Result<void> KillListed(const std::vector<int>& pids, const std::function<Result<std::vector<int>>()>& still_there) {
-  std::vector<std::pair<int, os::UniqueFd>> handles;
-  for (const int pid : pids) {
-    const auto start = os::StartTicksOf(pid);
-    auto handle = start ? os::OpenPidfd(pid, *start) : Result<os::UniqueFd>(std::unexpected(start.error()));
-    if (handle) {
-      handles.emplace_back(pid, *std::move(handle));
-    } else if (handle.error().code != Code::kNotFound) {
-      return std::unexpected(std::move(handle).error());
-    }
-  }
-  BERTH_TRY(const std::vector<int> there, still_there());
-  for (const auto& [pid, handle] : handles)
-    if (std::binary_search(there.begin(), there.end(), pid)) {
-      BERTH_RETURN_IF_ERROR(os::SendSignal(handle.get(), SIGKILL));
-    }
-  return {};
-}
-
-}  // namespace
-
-Result<void> CheckComponent(std::string_view name) {
-  const auto bad = [&](std::string_view why) {
-    return Fail(Code::kInvalid, "'" + Printable(name, 80) + "' cannot be the name of a cgroup: " + std::string(why));
-  };
-  if (name.empty()) return bad("it is empty");
-  if (name == "." || name == "..") return bad("it would lead elsewhere");
-  if (name.size() > kMaxName) return bad("it is longer than 255 bytes");
-  for (const char c : name) {
-    const bool fine =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
-    if (!fine) return bad("only letters, digits, '-', '.' and '_' are allowed");
-  }
-  if (LooksLikeFile(name)) return bad("the kernel keeps such names for its control files");
-  return {};
-}
-
-namespace {
 
 Result<std::unique_ptr<Tree>> MakeTree(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root,
                                        TreeDoors doors, bool root_too) {
@@ -529,8 +336,6 @@ Result<void> CheckWritable(const Layout& layout) {
   }
   return {};
 }
-
-TreeDoors HostDoors() { return {.kill = KillListed, .wait = os::SleepFor}; }
 
 Result<std::unique_ptr<Tree>> OpenTreeToLook(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root,
                                              TreeDoors doors) {

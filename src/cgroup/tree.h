@@ -1,28 +1,16 @@
-// How a tree reaches processes and time, apart from files: so that tests neither kill nor wait. Internal to the room.
+// The tree of a host with its doors given, for tests and for the driver of systemd. Internal to the room.
 #ifndef BERTH_CGROUP_TREE_H_
 #define BERTH_CGROUP_TREE_H_
 
-#include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
+#include "base/result.h"
 #include "cgroup/cgroup.h"
-#include "os/clock.h"
+#include "cgroup/tree_doors.h"
+#include "os/fs.h"
 
 namespace berth::cgroup {
-
-struct TreeDoors {
-  /// Sends SIGKILL to those of `pids` that `still_there` (asked after a handle to each was opened) still names.
-  std::function<Result<void>(const std::vector<int>& pids,
-                             const std::function<Result<std::vector<int>>()>& still_there)>
-      kill;
-  /// Waits that long.
-  std::function<void(os::Millis)> wait;
-};
-
-/// The real ones.
-TreeDoors HostDoors();
 
 /// As Tree::Open, with the doors given.
 Result<std::unique_ptr<Tree>> OpenTree(std::unique_ptr<os::Fs> root_fs, Layout layout, const std::string& root,
@@ -34,9 +22,6 @@ Result<std::unique_ptr<Tree>> OpenTreeToLook(std::unique_ptr<os::Fs> root_fs, La
 
 /// Errors: kPermission for a mount that cannot be written to, with the cure.
 Result<void> CheckWritable(const Layout& layout);
-
-/// Whether `name` may be a component of a cgroup path. Errors: kInvalid, naming it and the reason.
-Result<void> CheckComponent(std::string_view name);
 
 }  // namespace berth::cgroup
 
