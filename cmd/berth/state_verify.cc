@@ -1,6 +1,8 @@
 // berth state verify: every promise, on files and on a running node. Knows nothing of how decisions are made.
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -8,6 +10,7 @@
 #include "base/text.h"
 #include "berth/state.h"
 #include "cgroup/observe.h"
+#include "cgroup/strays.h"
 #include "codec/codec.h"
 #include "model/machine.h"
 #include "model/promises.h"
@@ -65,15 +68,21 @@ std::vector<Checked> CheckPath(const std::string& path) {
 struct Node {
   Ledger ledger;
   Machine machine;
-  std::set<std::string> pods;  ///< uids
-  std::string cgroup_root;     ///< "": cgroups are only played
+  std::set<std::string> pods;                                    ///< uids
+  std::map<std::pair<std::string, std::string>, int> main_pids;  ///< by uid and container; of those that run
+  std::string cgroup_root;                                       ///< "": cgroups are only played
   cgroup::Driver driver = cgroup::Driver::kCgroupfs;
 };
 
 Result<Node> AskNode(const Session& session) {
   Node out;
   BERTH_TRY(const PodList pods, session.berthd().Pods());
-  for (const auto& pod : pods.pods) out.pods.insert(pod->uid);
+  for (const auto& pod : pods.pods) {
+    out.pods.insert(pod->uid);
+    for (const auto& container : pod->containers)
+      if (container.last && container.last->pid > 0)
+        out.main_pids.emplace(std::pair(pod->uid, container.name), container.last->pid);
+  }
   BERTH_TRY(out.ledger, session.berthd().GetLedger());
   BERTH_TRY(out.machine, session.berthd().GetMachine());
   BERTH_TRY(const DaemonStatus status, session.berthd().Status());
@@ -93,19 +102,41 @@ Checked CheckLedger(const Node& node) {
   return out;
 }
 
-Result<std::vector<RunningGroup>> LookAtCgroups(const std::string& root, cgroup::Driver driver) {
+Result<cgroup::Names> NamesOf(const Node& node) {
+  return cgroup::Names::Make(node.driver, Join(cgroup::ComponentsOf(node.driver, node.cgroup_root), "/"), true);
+}
+
+Result<std::vector<RunningGroup>> LookAtCgroups(const cgroup::Names& names) {
   BERTH_TRY(std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
   BERTH_TRY(cgroup::Layout layout, cgroup::DiscoverLayout(*fs));
-  BERTH_TRY(const cgroup::Names names,
-            cgroup::Names::Make(driver, Join(cgroup::ComponentsOf(driver, root), "/"), true));
   BERTH_TRY(const auto tree, cgroup::Tree::OpenToLook(std::move(fs), std::move(layout), names.root()));
   return cgroup::ObserveRunning(*tree, names);
 }
 
+/// Processes that left their container's cpuset, a sentence each.
+Result<std::vector<std::string>> LookForStrays(const Node& node, const cgroup::Names& names,
+                                               const std::vector<RunningGroup>& running) {
+  std::vector<cgroup::Home> homes;
+  for (const RunningGroup& group : running) {
+    const auto main = node.main_pids.find({group.uid, group.name});
+    homes.push_back({.path = names.FromTop(group.path), .main_pid = main == node.main_pids.end() ? 0 : main->second});
+  }
+  BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
+  BERTH_TRY(const std::vector<cgroup::Stray> strays, cgroup::FindStrays(*fs, homes));
+  std::vector<std::string> out;
+  for (const cgroup::Stray& stray : strays)
+    out.push_back("process " + std::to_string(stray.pid) + " (" + Printable(stray.name) + ") of " +
+                  running[stray.home].path + " is in the cpuset " + Printable(stray.cpuset));
+  return out;
+}
+
 Result<Checked> CheckCgroups(const Node& node) {
-  BERTH_TRY(const std::vector<RunningGroup> running, LookAtCgroups(node.cgroup_root, node.driver));
+  BERTH_TRY(const cgroup::Names names, NamesOf(node));
+  BERTH_TRY(const std::vector<RunningGroup> running, LookAtCgroups(names));
   Checked out{"the cgroups below " + node.cgroup_root, "", {}};
   out.broken = state::VerifyRunning(node.ledger, node.machine.online, running, node.pods);
+  BERTH_TRY(const std::vector<std::string> strays, LookForStrays(node, names, running));
+  out.broken.insert(out.broken.end(), strays.begin(), strays.end());
   const auto busy = std::ranges::count_if(running, &RunningGroup::busy);
   out.summary = std::to_string(busy) + (busy == 1 ? " container runs" : " containers run") + " where the ledger says";
   return out;

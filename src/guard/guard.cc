@@ -32,6 +32,7 @@ void Guard::Check(os::MonoTime now, os::Millis most, const os::Slice& slice) {
 void Guard::LookAtValues(os::MonoTime now) {
   if (!values_.limit_problem().empty()) values_.LimitAllPods();
   values_.LookAtAll(now);
+  strays_.Look();
 }
 
 std::vector<std::string> Guard::Warnings() const {

@@ -10,6 +10,7 @@
 #include "guard/group_guard.h"
 #include "guard/pool_guard.h"
 #include "guard/pressure.h"
+#include "guard/stray_guard.h"
 #include "guard/value_guard.h"
 #include "os/clock.h"
 #include "os/write_watch.h"
@@ -25,7 +26,8 @@ class Guard {
         cpus_(parts, pool_, std::move(cpu_options)),
         values_(parts),
         groups_(parts, pool_, adopt_unknown),
-        pressure_(parts) {}
+        pressure_(parts),
+        strays_(parts) {}
 
   /// At the start, once groups are known. Errors: of settings.
   Result<void> Begin(os::MonoTime now);
@@ -36,7 +38,7 @@ class Guard {
   /// Check has more to do at once.
   bool working() const { return cpus_.working() || values_.working(); }
   os::MonoTime next_check() const { return cpus_.next_check(); }
-  /// It is time to look at all values of groups.
+  /// It is time to look at all values of groups, and for processes outside theirs.
   void LookAtValues(os::MonoTime now);
   /// Things an operator should know now, a sentence each.
   std::vector<std::string> Warnings() const;
@@ -55,6 +57,7 @@ class Guard {
   ValueGuard values_;
   GroupGuard groups_;
   Pressure pressure_;
+  StrayGuard strays_;
 };
 
 }  // namespace berth::guard

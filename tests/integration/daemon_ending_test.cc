@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -37,7 +39,7 @@ int ParentOf(int pid) {
 
 /// Leaves every group it is in.
 constexpr const char* kEscape =
-    "for t in /sys/fs/cgroup/*/tasks /sys/fs/cgroup/cgroup.procs; do if [ -w $t ]; then echo $$ > $t; fi; done; ";
+    "for t in /sys/fs/cgroup/*/tasks /sys/fs/cgroup/cgroup.procs; do if [ -w $t ]; then echo 0 > $t; fi; done; ";
 
 struct DaemonEndingTest : testing::Test {
   void SetUp() override {
@@ -54,6 +56,15 @@ struct DaemonEndingTest : testing::Test {
     node.Start();
     node.Until(name + " runs", [&] { return node.Runs(name) && !LinesOf("ready").empty(); });
     return node.Pids().begin()->second;
+  }
+  /// `berth state verify`: its status, and what it says.
+  int Verify(std::string& said) const {
+    const std::string berthd = BERTHD;
+    FILE* const out = ::popen(
+        (berthd.substr(0, berthd.size() - 1) + " state verify --socket " + node.socket() + " 2>&1").c_str(), "r");
+    std::array<char, 4096> chunk;
+    while (std::fgets(chunk.data(), chunk.size(), out) != nullptr) said += chunk.data();
+    return ::pclose(out);
   }
   std::string Ready() const { return "echo > " + node.Dir("ready") + "; "; }
 
@@ -87,6 +98,21 @@ TEST_F(DaemonEndingTest, AGracePeriodGoesOnWhileBerthdIsKilledAndStartedAgain) {
   EXPECT_LE(took.count(), 9'000);
   EXPECT_EQ(LinesOf("terms"), "term\n") << "TERM is sent once";
   EXPECT_TRUE(node.Until("it is gone", [&] { return node.Get("/v1/pods").empty() || !node.Runs("patient"); }));
+}
+
+TEST_F(DaemonEndingTest, AProcessThatLeftItsGroupsIsMovedBack) {
+  const int pid = Run("runaway", std::string(kEscape) + Ready() + "while :; do sleep 0.1; done", 1);
+  std::string verified;
+  EXPECT_NE(Verify(verified), 0);
+  EXPECT_NE(verified.find("process " + std::to_string(pid) + " (sh) of "), std::string::npos) << verified;
+  EXPECT_TRUE(node.Until("the tree shows it",
+                         [&] { return node.Get("/v1/tree").dump().find("is in the cpuset /") != std::string::npos; }));
+  EXPECT_TRUE(node.Until("it is moved back", [&] { return node.CountEvents("StrayProcess", "moved back") > 0; }));
+  std::ifstream in("/proc/" + std::to_string(pid) + "/status");
+  const std::string status{std::istreambuf_iterator<char>(in), {}};
+  std::string after;
+  EXPECT_EQ(Verify(after), 0) << after;
+  EXPECT_NE(status.find("Cpus_allowed_list:\t1\n"), std::string::npos) << status;
 }
 
 TEST_F(DaemonEndingTest, AStoppedSupervisorIsToldToGoOnWhenItsContainerHasEnded) {
