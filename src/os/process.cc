@@ -3,32 +3,33 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/sched.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
-#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "os/children.h"
+#include "os/own_cpus.h"
 #include "os/pidfd.h"
+#include "os/pipe.h"
 
 namespace berth::os {
 namespace {
 
-constexpr int kFirstHighFd = 10;         // descriptors of ours are kept away from those the program gets
-constexpr std::size_t kMaskWords = 128;  // 8192 CPUs
+constexpr int kFirstHighFd = 10;  // descriptors of ours are kept away from those the program gets
 constexpr int kFailedStart = 127;
-
-using CpuMask = std::array<std::uint64_t, kMaskWords>;
 
 enum class Step : std::int32_t { kCgroup, kCpus, kOomScore, kFds, kWorkingDir, kExec };
 
@@ -67,61 +68,6 @@ void Tell(const Plan& plan, Step step, int index, int sys) {
   ::_exit(kFailedStart);
 }
 
-void AllowAllCpus() {
-  CpuMask all;
-  all.fill(~std::uint64_t{0});
-  // Fails only when the cpuset has no CPU in common with it, which cannot be; the check that follows decides anyway.
-  ::syscall(SYS_sched_setaffinity, 0, sizeof all, all.data());
-}
-
-// Parses "0-3,8" into `mask`; false on anything unexpected.
-bool ParseCpuList(const char* text, std::size_t size, CpuMask& mask) {
-  std::uint64_t first = 0;
-  std::uint64_t value = 0;
-  bool in_range = false;
-  bool digits = false;
-  for (std::size_t i = 0; i <= size; ++i) {
-    const char c = i < size ? text[i] : '\n';
-    if (IsDigit(c)) {
-      value = value * 10 + static_cast<std::uint64_t>(c - '0');
-      digits = true;
-      if (value >= kMaskWords * 64) return false;
-    } else if (c == '-' && digits && !in_range) {
-      first = value;
-      in_range = true;
-      value = 0;
-      digits = false;
-    } else if (c == ',' || c == '\n') {
-      if (!digits) return c == '\n' && !in_range;
-      for (std::uint64_t cpu = in_range ? first : value; cpu <= value; ++cpu)
-        mask[cpu / 64] |= std::uint64_t{1} << (cpu % 64);
-      if (c == '\n') return true;
-      in_range = digits = false;
-      value = 0;
-    } else {
-      return false;
-    }
-  }
-  return true;
-}
-
-// 0 when this process may run on CPUs of its cpuset only.
-int CheckCpus(Plan& plan) {
-  constexpr int kTries = 5;  // the set may be changed between the two looks
-  for (int i = 0; i < kTries; ++i) {
-    const ssize_t size = ::pread(plan.cpu_list.get(), plan.list_buffer.data(), plan.list_buffer.size(), 0);
-    if (size < 0) return errno;
-    CpuMask allowed{};
-    if (!ParseCpuList(plan.list_buffer.data(), static_cast<std::size_t>(size), allowed)) return EBADMSG;
-    CpuMask mine{};
-    if (::syscall(SYS_sched_getaffinity, 0, sizeof mine, mine.data()) < 0) return errno;
-    bool inside = true;
-    for (std::size_t word = 0; word < kMaskWords; ++word) inside = inside && (mine[word] & ~allowed[word]) == 0;
-    if (inside) return 0;
-  }
-  return EXDEV;
-}
-
 void ResetSignals() {
   struct sigaction action{};
   action.sa_handler = SIG_DFL;
@@ -149,7 +95,7 @@ void EnterCgroups(Plan& plan) {
     if (::write(plan.join[i].get(), "0", 1) < 0) GiveUp(plan, Step::kCgroup, static_cast<int>(i), errno);
   AllowAllCpus();
   if (!plan.cpu_list.valid()) return;
-  if (const int sys = CheckCpus(plan); sys != 0) GiveUp(plan, Step::kCpus, 0, sys);
+  if (const int sys = CheckOwnCpus(plan.cpu_list.get(), plan.list_buffer); sys != 0) GiveUp(plan, Step::kCpus, 0, sys);
 }
 
 void SetOomScore(const Plan& plan) {
@@ -355,11 +301,6 @@ std::optional<Report> ReadReports(int fd, const ProcessSpec& spec, std::vector<s
   }
 }
 
-void WaitChild(int pid) {
-  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-  }
-}
-
 }  // namespace
 
 void RaiseOpenFiles() {
@@ -381,7 +322,7 @@ Result<Process> Spawn(const ProcessSpec& spec) {
   plan.report.reset();
   const std::optional<Report> failed = ReadReports(pipe.read_end.get(), spec, process.warnings);
   if (failed) {
-    WaitChild(process.pid);
+    ReapChild(process.pid);
     std::unexpected<Error> error = ErrorOf(spec, *failed);
     if (failed->step != Step::kExec && failed->step != Step::kWorkingDir) return error;
     process.refused = std::move(error).error();
@@ -390,84 +331,13 @@ Result<Process> Spawn(const ProcessSpec& spec) {
   const Result<std::uint64_t> ticks = StartTicksOf(process.pid);  // it is not reaped: the pid is still its own
   if (!ticks || !process.pidfd.valid()) {
     ::kill(process.pid, SIGKILL);
-    WaitChild(process.pid);
+    ReapChild(process.pid);
     if (!ticks) return Wrap(ticks.error(), "start " + spec.argv[0]);
     return Fail(Code::kUnsupported,
                 "start " + spec.argv[0] + ": this kernel has no pidfd (Linux 5.3 or newer is needed)");
   }
   process.start_ticks = *ticks;
   return process;
-}
-
-std::optional<ChildEnd> PeekEndedChild() {
-  siginfo_t info{};
-  if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return std::nullopt;
-  ChildEnd end{.pid = info.si_pid, .exit_code = info.si_status, .signal = std::nullopt};
-  if (info.si_code != CLD_EXITED) {
-    end.signal = info.si_status;
-    end.exit_code = 128 + info.si_status;
-  }
-  return end;
-}
-
-void ReapChild(int pid) { WaitChild(pid); }
-
-namespace {
-
-/// All of them but `but`, zombies among them, of the calling thread.
-std::vector<int> ChildrenBut(int but) {
-  std::vector<int> out;
-  const std::string file = "/proc/self/task/" + std::to_string(::gettid()) + "/children";
-  const UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  std::array<char, 4096> chunk;
-  for (ssize_t n = 0; (n = ::read(fd.get(), chunk.data(), chunk.size())) > 0;)
-    text.append(chunk.data(), static_cast<std::size_t>(n));
-  for (const std::string_view word : SplitWords(text))
-    if (const auto pid = ParseDecimal<int>(word); pid && *pid != but) out.push_back(*pid);
-  return out;
-}
-
-}  // namespace
-
-bool KillChildrenBut(int but, Millis limit) {
-  const MonoTime end = SystemClock().Now() + limit;
-  for (std::vector<int> children = ChildrenBut(but); !children.empty(); children = ChildrenBut(but)) {
-    for (const int pid : children) {
-      ::kill(pid, SIGKILL);  // nobody but us reaps it: the pid is its own
-      ::waitpid(pid, nullptr, WNOHANG);
-    }
-    if (SystemClock().Now() >= end) return false;
-    SleepFor(Millis(1));
-  }
-  return true;
-}
-
-Result<UniqueFd> BecomeSupervisor() {
-  for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE}) ::signal(signal, SIG_IGN);
-  if (::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0) return FailErrno("become a subreaper", "", errno);
-  sigset_t child;
-  ::sigemptyset(&child);
-  ::sigaddset(&child, SIGCHLD);
-  ::pthread_sigmask(SIG_BLOCK, &child, nullptr);
-  UniqueFd fd(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd.valid()) return FailErrno("make a signal descriptor", "", errno);
-  return fd;
-}
-
-Result<Pipe> MakePipe() {
-  std::array<int, 2> fds{};
-  if (::pipe2(fds.data(), O_CLOEXEC) != 0) return FailErrno("make a pipe", "", errno);
-  Pipe pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
-  if (::fcntl(fds[0], F_SETFL, O_NONBLOCK) != 0) return FailErrno("make a pipe", "", errno);
-  return pipe;
-}
-
-Result<SocketPair> MakeSocketPair() {
-  std::array<int, 2> fds{};
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds.data()) != 0)
-    return FailErrno("make a socket pair", "", errno);
-  return SocketPair{UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
 }  // namespace berth::os

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "os/clock.h"
 #include "os/unique_fd.h"
 
 namespace berth::os {
@@ -48,40 +47,6 @@ Result<Process> Spawn(const ProcessSpec& spec);
 
 /// Raises this process's own limit of open files to the most it may have. What Spawn starts gets the old limit back.
 void RaiseOpenFiles();
-
-/// An ended child: how it ended. Signals that killed it count as 128 + signal.
-struct ChildEnd {
-  int pid = 0;
-  int exit_code = 0;
-  std::optional<int> signal;
-  friend bool operator==(const ChildEnd&, const ChildEnd&) = default;
-};
-/// The next ended child, not reaped yet; nullopt when none has ended.
-std::optional<ChildEnd> PeekEndedChild();
-/// Reaps the ended child `pid`.
-void ReapChild(int pid);
-
-/// Kills all our children but `but`, and what becomes our child by that, until there are none or `limit` is over.
-/// False: some do not die.
-bool KillChildrenBut(int but, Millis limit);
-
-/// For supervisors: orphans below become our children; SIGHUP, SIGINT, SIGTERM and SIGPIPE are ignored (Spawn resets
-/// that for its children); SIGCHLD is blocked and makes the returned descriptor readable.
-Result<UniqueFd> BecomeSupervisor();
-
-/// A pipe; both ends close on exec, the reading end does not block.
-struct Pipe {
-  UniqueFd read_end;
-  UniqueFd write_end;
-};
-Result<Pipe> MakePipe();
-
-/// A pair of connected sockets that carry whole messages (SOCK_SEQPACKET), closed on exec.
-struct SocketPair {
-  UniqueFd ours;
-  UniqueFd theirs;
-};
-Result<SocketPair> MakeSocketPair();
 
 }  // namespace berth::os
 

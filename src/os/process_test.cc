@@ -10,8 +10,10 @@
 #include <array>
 #include <string>
 
+#include "os/children.h"
 #include "os/message.h"
 #include "os/pidfd.h"
+#include "os/pipe.h"
 
 namespace berth::os {
 namespace {

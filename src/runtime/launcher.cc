@@ -9,6 +9,7 @@
 #include "os/append_file.h"
 #include "os/message.h"
 #include "os/pidfd.h"
+#include "os/pipe.h"
 #include "os/volatile_file.h"
 #include "runtime/shim.h"
 

@@ -11,9 +11,11 @@
 #include <utility>
 
 #include "base/text.h"
+#include "os/children.h"
 #include "os/fs.h"
 #include "os/message.h"
 #include "os/pidfd.h"
+#include "os/pipe.h"
 #include "os/process.h"
 #include "os/volatile_file.h"
 #include "runtime/log_writer.h"
