@@ -1,14 +1,16 @@
 #include "runtime/process_runtime.h"
 
 #include <signal.h>
-#include <sys/wait.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "os/event_fd.h"
@@ -16,100 +18,18 @@
 #include "os/lock_file.h"
 #include "os/pidfd.h"
 #include "os/timer_fd.h"
+#include "runtime/find_again.h"
+#include "runtime/held.h"
 #include "runtime/launcher.h"
 #include "runtime/record.h"
+#include "runtime/silent_supervisor.h"
 
 namespace berth::runtime {
 namespace {
 
-constexpr os::Millis kSettleStep{10};
 constexpr std::string_view kNotStartedReason = "CreateContainerError";
-constexpr std::size_t kMaxId = 200;  // a directory name
-constexpr os::Millis kSettleLimit = Launcher::kSettleLimit;
-// A supervisor whose container's process has ended records that at once. One that does not is told to go on after the
-// first time, should somebody have stopped it, and done without after the second.
-constexpr os::Millis kSilence{2'000};
-constexpr os::Millis kLongestSilence{10'000};
 constexpr std::uint64_t kNewsToken = 0;   // of the descriptor that tells of starts
 constexpr std::uint64_t kTimerToken = 1;  // of the timer for supervisors that are silent
-
-// One container known to this runtime.
-struct Held {
-  ShimRequest request;
-  ShimState state;
-  ContainerStatus status;        // as last returned or reported
-  bool creating = false;         // it is being started by another thread
-  int pending_signal = 0;        // came meanwhile
-  os::UniqueFd shim;             // not valid once the supervisor has ended
-  os::UniqueFd main;             // not valid once the process has ended
-  std::uint64_t token = 0;       // of the supervisor in the set of watched handles; without one, of the process
-  std::uint64_t main_token = 0;  // of the process beside its supervisor
-  std::optional<os::MonoTime> silent_since;  // the process has ended, and the supervisor was not seen to end yet
-  bool roused = false;                       // it was told to go on
-};
-
-bool IsSafeName(std::string_view name) {
-  return !name.empty() && name[0] != '.' && name.size() <= kMaxId && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-           c == '_';
-  });
-}
-
-Result<void> CheckRequest(const StartRequest& request) {
-  const std::string who =
-      "container '" + Printable(request.container.name) + "' of pod '" + Printable(request.pod_uid) + "'";
-  if (!IsSafeName(request.pod_uid) || !IsSafeName(request.container.name) || request.attempt < 0)
-    return Fail(Code::kInvalid, who + ": pod uid and container name must consist of letters, digits, '-', '.' and '_'");
-  if (request.container.command.empty() && request.container.args.empty())
-    return Fail(Code::kInvalid, who + " has no command: set spec.containers[].command (processes have no image)");
-  if (!request.log_path.starts_with('/') || request.log_max_files < 1)
-    return Fail(Code::kInvalid, who + ": the log path must be absolute and keep at least one file");
-  if (request.cgroup.v2 && request.cgroup.dirs.size() != 1)
-    return Fail(Code::kInvalid, who + ": exactly one cgroup directory is needed on cgroup v2");
-  std::string words = request.container.working_dir;
-  for (const std::string& word : request.container.command) words += word;
-  for (const std::string& word : request.container.args) words += word;
-  if (words.find('\0') != std::string::npos)
-    return Fail(Code::kInvalid, who + ": command, args and workingDir cannot hold a zero byte");
-  for (const auto& [name, value] : request.env) {
-    if (name.empty() || name.find('=') != std::string::npos || (name + value).find('\0') != std::string::npos)
-      return Fail(Code::kInvalid, who + ": '" + Printable(name) + "' cannot be an environment variable");
-  }
-  return {};
-}
-
-// Unique over all attempts, also when a pod comes back with the same uid.
-std::string MakeId(const StartRequest& request) {
-  char moment[24];
-  std::snprintf(moment, sizeof moment, "%llx",
-                static_cast<unsigned long long>(os::SystemClock().Wall().time_since_epoch().count()));
-  return request.pod_uid + "." + request.container.name + "." + std::to_string(request.attempt) + "." + moment;
-}
-
-ShimRequest MakeShimRequest(const StartRequest& request, std::string id) {
-  ShimRequest out;
-  out.id = std::move(id);
-  out.pod_uid = request.pod_uid;
-  out.pod_namespace = request.pod_namespace;
-  out.pod_name = request.pod_name;
-  out.container = request.container.name;
-  out.attempt = request.attempt;
-  out.argv = request.container.command;
-  out.argv.insert(out.argv.end(), request.container.args.begin(), request.container.args.end());
-  for (const auto& [name, value] : request.env) out.env.push_back(name + "=" + value);
-  out.working_dir = request.container.working_dir;
-  out.cgroup = request.cgroup;
-  out.oom_score_adj = request.oom_score_adj;
-  out.log_path = request.log_path;
-  out.log_max_bytes = request.log_max_bytes;
-  out.log_max_files = request.log_max_files;
-  return out;
-}
-
-// Whether a record that cannot be used is lost for good: trying again would not help.
-bool IsGone(const Error& error) {
-  return error.code == Code::kNotFound || error.code == Code::kCorrupt || error.sys == ENOTDIR;
-}
 
 class ProcessRuntime final : public Runtime {
  public:
@@ -141,21 +61,12 @@ class ProcessRuntime final : public Runtime {
  private:
   void Started(const std::string& id, Result<Launched> launched);
   void Forgotten(const std::string& pod_uid, const Result<void>& removed);
-  Result<void> RecoverOne(const std::string& id);
-  void Rehome(int shim);
-  Result<void> RecoverRunning(Held& held, bool this_boot);
-  bool Settle(const std::string& id, Held& held);
-  void Adopt(Held held);
-  void Lose(Held& held, std::string message);
   void Refresh(Held& held, std::uint64_t token);
   void MainEnded(Held& held);
-  void LookAtSilent();
-  void LookAtSilent(Held& held, os::MonoTime now);
-  void DoWithout(Held& held);
+  void LookAtSilentOnes();
   bool WatchOne(Held& held, int fd, std::uint64_t& token);
   void Watch(Held& held);
   void Unwatch(Held& held);
-  static ContainerStatus StatusOf(const Held& held);
 
   ProcessRuntimeOptions options_;
   os::LockFile lock_;
@@ -170,48 +81,6 @@ class ProcessRuntime final : public Runtime {
   std::map<std::uint64_t, std::string> by_token_;
   std::uint64_t next_token_ = kTimerToken + 1;
 };
-
-// ---- status ----
-
-ContainerStatus ProcessRuntime::StatusOf(const Held& held) {
-  ContainerStatus status;
-  status.id = held.request.id;
-  status.pod_uid = held.request.pod_uid;
-  status.container = held.request.container;
-  status.attempt = held.request.attempt;
-  status.log_path = held.request.log_path;
-  status.pid = held.state.pid;
-  status.message = held.state.message;
-  status.started_at = held.state.started_at;
-  status.finished_at = held.state.finished_at;
-  status.warnings = held.state.warnings;
-  if (held.creating) {
-    status.state = ContainerState::kCreating;
-    return status;
-  }
-  switch (held.state.phase) {
-    case ShimPhase::kRunning: status.state = ContainerState::kRunning; break;
-    case ShimPhase::kExited:
-      status.state = ContainerState::kExited;
-      status.exit_code = held.state.exit_code;
-      status.signal = held.state.signal;
-      status.oom_killed = held.state.oom_killed;
-      break;
-    case ShimPhase::kReady:
-    case ShimPhase::kStarting:
-    case ShimPhase::kFailed: status.state = ContainerState::kUnknown; break;
-  }
-  return status;
-}
-
-// The end of a container nobody saw.
-void ProcessRuntime::Lose(Held& held, std::string message) {
-  held.shim.reset();
-  held.main.reset();
-  held.state.phase = ShimPhase::kFailed;
-  held.state.message = std::move(message);
-  held.state.finished_at = os::FormatTime(os::SystemClock().Wall());
-}
 
 bool ProcessRuntime::WatchOne(Held& held, int fd, std::uint64_t& token) {
   token = next_token_++;
@@ -244,58 +113,25 @@ void ProcessRuntime::MainEnded(Held& held) {
   if (held.main.valid()) watched_.Remove(held.main.get());
   held.main.reset();
   held.silent_since = os::SystemClock().Now();
-  LookAtSilent();
+  LookAtSilentOnes();
 }
 
 // Sets the timer for the first of them, after doing what is due.
-void ProcessRuntime::LookAtSilent() {
+void ProcessRuntime::LookAtSilentOnes() {
   const os::MonoTime now = os::SystemClock().Now();
   std::optional<os::MonoTime> next;
   for (auto& [id, held] : held_) {
-    if (!held.silent_since || !held.shim.valid()) continue;
-    LookAtSilent(held, now);
-    const os::MonoTime due = *held.silent_since + (held.roused ? kLongestSilence : kSilence);
-    next = std::min(next.value_or(due), due);
+    if (!NextLook(held)) continue;
+    if (auto notice = LookAtSilent(held, *launcher_, now)) {
+      notices_.push_back(*std::move(notice));
+      news_.Signal();
+    }
+    if (const auto due = NextLook(held)) next = std::min(next.value_or(*due), *due);
   }
   if (next)
-    timer_.Set(std::max(*next, now + kSettleStep));
+    timer_.Set(*next);
   else
     timer_.Clear();
-}
-
-void ProcessRuntime::LookAtSilent(Held& held, os::MonoTime now) {
-  if (now - *held.silent_since >= kLongestSilence) return DoWithout(held);
-  if (held.roused || now - *held.silent_since < kSilence) return;
-  held.roused = true;
-  if (!os::IsStopped(held.state.shim_pid)) return;  // a disk that is slow or full, perhaps
-  static_cast<void>(os::SendSignal(held.shim.get(), SIGCONT).has_value());
-  notices_.push_back({.reason = "SupervisorStopped",
-                      .pod_uid = held.request.pod_uid,
-                      .message = "container " + held.request.container + ": its supervisor, process " +
-                                 std::to_string(held.state.shim_pid) +
-                                 ", was stopped by somebody; it was told to go on"});
-  news_.Signal();
-}
-
-// Takes note of the end in the supervisor's place. What the kernel keeps of the process goes with the supervisor.
-void ProcessRuntime::DoWithout(Held& held) {
-  if (Result<ShimState> state = launcher_->ReadState(held.request.id); state) held.state = *std::move(state);
-  if (held.state.phase == ShimPhase::kRunning) {
-    if (const auto status = os::UnreapedStatus(held.state.pid, held.state.start)) {
-      held.state.phase = ShimPhase::kExited;
-      held.state.exit_code = WIFSIGNALED(*status) ? 128 + WTERMSIG(*status) : WEXITSTATUS(*status);
-      if (WIFSIGNALED(*status)) held.state.signal = WTERMSIG(*status);
-      held.state.finished_at = os::FormatTime(os::SystemClock().Wall());
-    }
-    notices_.push_back({.reason = "SupervisorReplaced",
-                        .pod_uid = held.request.pod_uid,
-                        .message = "container " + held.request.container + ": its supervisor, process " +
-                                   std::to_string(held.state.shim_pid) +
-                                   ", did not answer after the container had ended, and was killed"});
-    news_.Signal();
-  }
-  static_cast<void>(os::SendSignal(held.shim.get(), SIGKILL).has_value());  // its end is waited for as any other
-  held.silent_since.reset();
 }
 
 // A watched handle became readable: takes over what happened.
@@ -369,96 +205,12 @@ void ProcessRuntime::Started(const std::string& id, Result<Launched> launched) {
   started_.push_back(held.status);
 }
 
-void ProcessRuntime::Adopt(Held held) {
-  const std::string id = held.request.id;
-  Watch(held_.insert_or_assign(id, std::move(held)).first->second);
-}
-
-// ---- recovery ----
-
-// Waits until a supervisor found in the middle of its start has got further or ended. False: nothing was started.
-bool ProcessRuntime::Settle(const std::string& id, Held& held) {
-  const os::MonoTime end = os::SystemClock().Now() + kSettleLimit;
-  while (held.state.phase == ShimPhase::kReady || held.state.phase == ShimPhase::kStarting) {
-    const bool ended = !held.shim.valid() || os::WaitEnd(held.shim.get(), kSettleStep);
-    if (Result<ShimState> state = launcher_->ReadState(id); state) held.state = *std::move(state);
-    if (ended) break;
-    if (os::SystemClock().Now() < end) continue;
-    static_cast<void>(os::SendSignal(held.shim.get(), SIGKILL).has_value());
-    os::WaitEnd(held.shim.get(), kSettleLimit);
-    held.state.phase = ShimPhase::kStarting;  // how far it got is not known
-    break;
-  }
-  if (held.state.phase == ShimPhase::kReady || held.state.phase == ShimPhase::kFailed) return false;
-  if (held.state.phase == ShimPhase::kStarting) Lose(held, "its supervisor ended while it was started");
-  return true;
-}
-
-// The group of supervisors may be another one than when this one started. One that ends meanwhile is not missed.
-void ProcessRuntime::Rehome(int shim) {
-  auto root = os::OpenFs("/");
-  if (!root) return;
-  for (const std::string& dir : options_.shim_cgroup.dirs)
-    static_cast<void>((*root)->Write(dir + "/cgroup.procs", std::to_string(shim)).has_value());
-}
-
-// An error means that it cannot be told what became of the container: its record stays as it is.
-Result<void> ProcessRuntime::RecoverOne(const std::string& id) {
-  Held held;
-  const Result<std::string> text = launcher_->fs().Read(Launcher::DirOf(id) + "/" + std::string(kRequestFile));
-  if (!text && !IsGone(text.error())) return std::unexpected(text.error());
-  Result<ShimRequest> request = text ? ParseRequest(*text) : std::unexpected(text.error());
-  BERTH_TRY(const bool has_state, launcher_->fs().Exists(Launcher::DirOf(id) + "/" + std::string(kStateFile)));
-  // Without a readable request nothing was started, and without a state its supervisor never got the word to go: its
-  // socket ended with the daemon that made it.
-  if (!request || request->id != id || !has_state) {
-    static_cast<void>(launcher_->RemoveRecord(id).has_value());  // tried again at the next opening
-    return {};
-  }
-  held.request = *std::move(request);
-  Result<ShimState> state = launcher_->ReadState(id);
-  if (!state && !IsGone(state.error())) return std::unexpected(std::move(state).error());
-  if (!state) {
-    Lose(held, state.error().message);
-  } else {
-    held.state = *std::move(state);
-    const bool this_boot = held.state.boot_id == os::BootId();
-    if (this_boot) {
-      BERTH_TRY(held.shim, FindProcess(held.state.shim_pid, held.state.shim_start, {}));
-      if (held.shim.valid()) Rehome(held.state.shim_pid);
-    }
-    if (!Settle(id, held)) {
-      static_cast<void>(launcher_->RemoveRecord(id).has_value());
-      return {};
-    }
-    if (held.state.phase == ShimPhase::kRunning) BERTH_RETURN_IF_ERROR(RecoverRunning(held, this_boot));
-  }
-  held.status = StatusOf(held);
-  Adopt(std::move(held));
-  return {};
-}
-
-// Finds the process of a container that ran when its record was written last.
-Result<void> ProcessRuntime::RecoverRunning(Held& held, bool this_boot) {
-  if (this_boot) {
-    BERTH_TRY(held.main, FindProcess(held.state.pid, held.state.start, held.state.cgroups));
-  }
-  if (!held.shim.valid()) {  // it may have recorded the end and gone between the two looks
-    Result<ShimState> last = launcher_->ReadState(held.request.id);
-    if (!last && !IsGone(last.error())) return std::unexpected(std::move(last).error());
-    if (last) held.state = *std::move(last);
-  }
-  if (held.state.phase == ShimPhase::kRunning && !held.shim.valid() && !held.main.valid())
-    Lose(held,
-         this_boot ? "it ended without a supervisor: exit code unknown" : "the host was restarted: exit code unknown");
-  return {};
-}
-
 Result<void> ProcessRuntime::Recover() {
-  BERTH_TRY(const std::vector<std::string> ids, launcher_->fs().List(Launcher::kContainers));
-  for (const std::string& id : ids)
-    if (Result<void> done = RecoverOne(id); !done)
-      return Wrap(std::move(done).error(), "find container " + id + " again");
+  BERTH_TRY(std::vector<Held> found, FindAgain(*launcher_, options_.shim_cgroup));
+  for (Held& held : found) {
+    const std::string id = held.request.id;
+    Watch(held_.insert_or_assign(id, std::move(held)).first->second);
+  }
   return {};
 }
 
@@ -488,7 +240,7 @@ std::vector<ContainerStatus> ProcessRuntime::Poll() {
   news_.Clear();
   std::vector<ContainerStatus> out = std::exchange(started_, {});
   for (const std::uint64_t token : watched_.Ready()) {
-    if (token == kTimerToken) LookAtSilent();
+    if (token == kTimerToken) LookAtSilentOnes();
     const auto name = by_token_.find(token);
     const auto it = name == by_token_.end() ? held_.end() : held_.find(name->second);
     if (it == held_.end()) continue;
@@ -539,7 +291,7 @@ Result<std::unique_ptr<Runtime>> OpenProcessRuntime(const ProcessRuntimeOptions&
     return Fail(Code::kNotFound, "the supervisor program " + options.shim_path + " is missing: install berth-shim");
   BERTH_RETURN_IF_ERROR(os::MakeDirs(options.run_dir, 0700));
   BERTH_RETURN_IF_ERROR(os::MakeDirs(options.run_dir + "/" + std::string(Launcher::kContainers), 0700));
-  BERTH_TRY(os::LockFile lock, os::LockFile::Take(options.run_dir + "/lock", kSettleLimit));
+  BERTH_TRY(os::LockFile lock, os::LockFile::Take(options.run_dir + "/lock", Launcher::kSettleLimit));
   BERTH_TRY(auto fs, os::OpenFs(options.run_dir));
   BERTH_TRY(auto watched, os::PidfdSet::Open());
   BERTH_TRY(os::EventFd news, os::EventFd::Open());
