@@ -4,16 +4,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/text.h"
 #include "cri.pb.h"
+#include "cri/messages.h"
 
 namespace berth::cri {
 namespace {
-
-namespace pb = ::runtime::v1;
 
 constexpr std::string_view kRuntimeService = "RuntimeService";
 constexpr std::string_view kImageService = "ImageService";
@@ -31,158 +29,6 @@ template <class Answer>
 Result<void> Drop(Result<Answer> answer) {
   if (!answer) return std::unexpected(std::move(answer).error());
   return {};
-}
-
-// ---- values to messages ----
-
-void Put(const Resources& from, pb::LinuxContainerResources& to) {
-  to.set_cpu_period(from.cpu_period_us);
-  to.set_cpu_quota(from.cpu_quota_us);
-  to.set_cpu_shares(from.cpu_shares);
-  to.set_memory_limit_in_bytes(from.memory_limit);
-  to.set_memory_swap_limit_in_bytes(from.memory_swap_limit);
-  to.set_oom_score_adj(from.oom_score_adj);
-  to.set_cpuset_cpus(from.cpus);
-  to.set_cpuset_mems(from.mems);
-  for (const auto& [size, limit] : from.hugepages) {
-    pb::HugepageLimit& put = *to.add_hugepage_limits();
-    put.set_page_size(size);
-    put.set_limit(limit);
-  }
-  for (const auto& [file, value] : from.unified) (*to.mutable_unified())[file] = value;
-}
-
-void PutNamespaces(bool host_network, pb::NamespaceOption& to) {
-  to.set_network(host_network ? pb::NODE : pb::POD);
-  to.set_pid(pb::CONTAINER);
-  to.set_ipc(pb::POD);
-}
-
-template <class Map>
-void PutMap(const Labels& from, Map& to) {
-  for (const auto& [key, value] : from) to[key] = value;
-}
-
-void Put(const SandboxSpec& from, pb::PodSandboxConfig& to) {
-  pb::PodSandboxMetadata& metadata = *to.mutable_metadata();
-  metadata.set_name(from.name);
-  metadata.set_namespace_(from.namespace_);
-  metadata.set_uid(from.uid);
-  metadata.set_attempt(from.attempt);
-  if (!from.host_network) to.set_hostname(from.hostname);  // else it shares the host's
-  to.set_log_directory(from.log_directory);
-  PutMap(from.labels, *to.mutable_labels());
-  PutMap(from.annotations, *to.mutable_annotations());
-  pb::LinuxPodSandboxConfig& of_linux = *to.mutable_linux();
-  of_linux.set_cgroup_parent(from.cgroup_parent);
-  pb::LinuxSandboxSecurityContext& security = *of_linux.mutable_security_context();
-  security.set_privileged(from.privileged);
-  security.mutable_seccomp()->set_profile_type(pb::SecurityProfile::RuntimeDefault);
-  PutNamespaces(from.host_network, *security.mutable_namespace_options());
-}
-
-void Put(const SecurityContext& from, pb::LinuxContainerSecurityContext& to) {
-  to.set_privileged(from.privileged.value_or(false));
-  to.set_readonly_rootfs(from.read_only_root.value_or(false));
-  to.set_no_new_privs(!from.allow_privilege_escalation.value_or(true));
-  if (from.run_as_user) to.mutable_run_as_user()->set_value(*from.run_as_user);
-  if (from.run_as_group) to.mutable_run_as_group()->set_value(*from.run_as_group);
-  for (const std::string& name : from.add_capabilities) to.mutable_capabilities()->add_add_capabilities(name);
-  for (const std::string& name : from.drop_capabilities) to.mutable_capabilities()->add_drop_capabilities(name);
-  pb::SecurityProfile& seccomp = *to.mutable_seccomp();
-  seccomp.set_profile_type(pb::SecurityProfile::Unconfined);
-  if (from.seccomp == "RuntimeDefault") seccomp.set_profile_type(pb::SecurityProfile::RuntimeDefault);
-  if (from.seccomp == "Localhost") {
-    seccomp.set_profile_type(pb::SecurityProfile::Localhost);
-    seccomp.set_localhost_ref(from.seccomp_localhost);
-  }
-  if (from.privileged.value_or(false)) return;
-  for (const char* const path : {"/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
-                                 "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware"})
-    to.add_masked_paths(path);
-  for (const char* const path :
-       {"/proc/asound", "/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"})
-    to.add_readonly_paths(path);
-}
-
-pb::MountPropagation PropagationOf(std::string_view text) {
-  if (text == "HostToContainer") return pb::PROPAGATION_HOST_TO_CONTAINER;
-  if (text == "Bidirectional") return pb::PROPAGATION_BIDIRECTIONAL;
-  return pb::PROPAGATION_PRIVATE;
-}
-
-void Put(const ContainerSpec& from, pb::ContainerConfig& to) {
-  to.mutable_metadata()->set_name(from.name);
-  to.mutable_metadata()->set_attempt(from.attempt);
-  to.mutable_image()->set_image(from.image);
-  to.mutable_image()->set_user_specified_image(from.user_image);
-  for (const std::string& word : from.command) to.add_command(word);
-  for (const std::string& word : from.args) to.add_args(word);
-  to.set_working_dir(from.working_dir);
-  for (const auto& [name, value] : from.env) {
-    pb::KeyValue& put = *to.add_envs();
-    put.set_key(name);
-    put.set_value(value);
-  }
-  for (const Mount& mount : from.mounts) {
-    pb::Mount& put = *to.add_mounts();
-    put.set_container_path(mount.container_path);
-    put.set_host_path(mount.host_path);
-    put.set_readonly(mount.read_only);
-    put.set_propagation(PropagationOf(mount.propagation));
-  }
-  PutMap(from.labels, *to.mutable_labels());
-  PutMap(from.annotations, *to.mutable_annotations());
-  to.set_log_path(from.log_path);
-  Put(from.resources, *to.mutable_linux()->mutable_resources());
-  pb::LinuxContainerSecurityContext& security = *to.mutable_linux()->mutable_security_context();
-  Put(from.security, security);
-  PutNamespaces(from.host_network, *security.mutable_namespace_options());
-}
-
-// ---- messages to values ----
-
-ContainerEntry::State StateOf(pb::ContainerState state) {
-  switch (state) {
-    case pb::CONTAINER_CREATED: return ContainerEntry::State::kCreated;
-    case pb::CONTAINER_RUNNING: return ContainerEntry::State::kRunning;
-    case pb::CONTAINER_EXITED: return ContainerEntry::State::kExited;
-    default: return ContainerEntry::State::kUnknown;
-  }
-}
-
-template <class Map>
-Labels TakeMap(const Map& from) {
-  return {from.begin(), from.end()};
-}
-
-Image TakeImage(const pb::Image& from) {
-  Image out{.id = from.id(), .tags = {}, .digests = {}, .size = from.size()};
-  out.tags.assign(from.repo_tags().begin(), from.repo_tags().end());
-  out.digests.assign(from.repo_digests().begin(), from.repo_digests().end());
-  if (from.has_uid()) out.uid = from.uid().value();
-  out.user = from.username();
-  return out;
-}
-
-/// The number after "pid": in the text a runtime answers to a verbose question (containerd and CRI-O: JSON).
-int PidIn(std::string_view info) {
-  constexpr std::string_view kKey = "\"pid\":";
-  const std::size_t at = info.find(kKey);
-  if (at == std::string_view::npos) return 0;
-  info = Trim(info.substr(at + kKey.size(), 16));
-  return ParseDecimal<int>(info.substr(0, info.find_first_not_of("0123456789"))).value_or(0);
-}
-
-Resources TakeResources(const pb::LinuxContainerResources& from) {
-  Resources out;
-  out.cpu_period_us = from.cpu_period();
-  out.cpu_quota_us = from.cpu_quota();
-  out.cpu_shares = from.cpu_shares();
-  out.memory_limit = from.memory_limit_in_bytes();
-  out.cpus = from.cpuset_cpus();
-  out.mems = from.cpuset_mems();
-  return out;
 }
 
 }  // namespace
@@ -315,18 +161,12 @@ Result<void> Client::RemoveSandbox(std::string_view id) const {
 
 Result<std::vector<Sandbox>> Client::Sandboxes(const Labels& labels) const {
   pb::ListPodSandboxRequest request;
-  PutMap(labels, *request.mutable_filter()->mutable_label_selector());
+  Put(labels, *request.mutable_filter()->mutable_label_selector());
   BERTH_TRY(const auto answer,
             Ask<pb::ListPodSandboxResponse>(kRuntimeService, "ListPodSandbox", request,
                                             std::min(timeouts_.usual, kLongestList), "list sandboxes"));
   std::vector<Sandbox> out;
-  for (const pb::PodSandbox& item : answer.items())
-    out.push_back({.id = item.id(),
-                   .uid = item.metadata().uid(),
-                   .pod = item.metadata().namespace_() + "/" + item.metadata().name(),
-                   .attempt = item.metadata().attempt(),
-                   .ready = item.state() == pb::SANDBOX_READY,
-                   .created_at_ns = item.created_at()});
+  for (const pb::PodSandbox& item : answer.items()) out.push_back(TakeSandbox(item));
   return out;
 }
 
@@ -366,20 +206,12 @@ Result<void> Client::Remove(std::string_view id) const {
 
 Result<std::vector<ContainerEntry>> Client::Containers(const Labels& labels) const {
   pb::ListContainersRequest request;
-  PutMap(labels, *request.mutable_filter()->mutable_label_selector());
+  Put(labels, *request.mutable_filter()->mutable_label_selector());
   BERTH_TRY(const auto answer,
             Ask<pb::ListContainersResponse>(kRuntimeService, "ListContainers", request,
                                             std::min(timeouts_.usual, kLongestList), "list containers"));
   std::vector<ContainerEntry> out;
-  for (const pb::Container& item : answer.containers()) {
-    ContainerEntry& entry = out.emplace_back();
-    entry.id = item.id();
-    entry.sandbox_id = item.pod_sandbox_id();
-    entry.name = item.metadata().name();
-    entry.attempt = item.metadata().attempt();
-    entry.state = StateOf(item.state());
-    entry.labels = TakeMap(item.labels());
-  }
+  for (const pb::Container& item : answer.containers()) out.push_back(TakeContainer(item));
   return out;
 }
 
@@ -389,22 +221,7 @@ Result<ContainerEntry> Client::Status(std::string_view id) const {
   request.set_verbose(true);
   BERTH_TRY(const auto answer, Ask<pb::ContainerStatusResponse>(kRuntimeService, "ContainerStatus", request,
                                                                 timeouts_.usual, "ask for the container's status"));
-  const pb::ContainerStatus& status = answer.status();
-  ContainerEntry out;
-  out.id = status.id();
-  out.name = status.metadata().name();
-  out.attempt = status.metadata().attempt();
-  out.state = StateOf(status.state());
-  out.labels = TakeMap(status.labels());
-  out.started_at_ns = status.started_at();
-  out.finished_at_ns = status.finished_at();
-  out.exit_code = status.exit_code();
-  out.reason = status.reason();
-  out.message = Printable(status.message(), 2'000);
-  out.log_path = status.log_path();
-  if (const auto info = answer.info().find("info"); info != answer.info().end()) out.pid = PidIn(info->second);
-  if (status.resources().has_linux()) out.resources = TakeResources(status.resources().linux());
-  return out;
+  return TakeStatus(answer);
 }
 
 Result<void> Client::Update(std::string_view id, const Resources& resources) const {

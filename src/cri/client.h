@@ -16,8 +16,7 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
-#include "base/units.h"
-#include "model/pod.h"
+#include "cri/values.h"
 #include "os/clock.h"
 #include "runtime/runtime.h"
 #include "wire/client.h"
@@ -26,99 +25,6 @@ namespace berth::cri {
 
 /// Longest message either way, as the kubelet has it.
 inline constexpr std::size_t kLongestMessage = wire::Limits().message;
-
-using Labels = std::map<std::string, std::string>;
-
-/// LinuxContainerResources: 0 and "" mean "nothing said" when a container is made, and "as it is" in an update.
-struct Resources {
-  std::int64_t cpu_period_us = 0;
-  std::int64_t cpu_quota_us = 0;  ///< -1: no limit
-  std::int64_t cpu_shares = 0;
-  std::int64_t memory_limit = 0;
-  std::int64_t memory_swap_limit = 0;  ///< memory and swap together
-  std::int64_t oom_score_adj = 0;
-  std::string cpus;
-  std::string mems;
-  std::map<std::string, std::uint64_t> hugepages;  ///< "2MB" -> bytes
-  std::map<std::string, std::string> unified;      ///< cgroup v2 files
-  friend bool operator==(const Resources&, const Resources&) = default;
-};
-
-struct SandboxSpec {
-  std::string name;
-  std::string namespace_;
-  std::string uid;
-  std::uint32_t attempt = 0;
-  std::string hostname;
-  std::string log_directory;
-  std::string cgroup_parent;
-  Labels labels;
-  Labels annotations;
-  bool host_network = false;
-  bool privileged = false;  ///< one of its containers is
-};
-
-struct Sandbox {
-  std::string id;
-  std::string uid;
-  std::string pod;  ///< "namespace/name"
-  std::uint32_t attempt = 0;
-  bool ready = false;
-  std::int64_t created_at_ns = 0;
-};
-
-struct Mount {
-  std::string container_path;
-  std::string host_path;
-  bool read_only = false;
-  std::string propagation;  ///< as VolumeMount
-};
-
-struct ContainerSpec {
-  std::string name;
-  std::uint32_t attempt = 0;
-  std::string image;       ///< as the runtime knows it
-  std::string user_image;  ///< as the manifest says
-  std::vector<std::string> command;
-  std::vector<std::string> args;
-  std::string working_dir;
-  std::vector<std::pair<std::string, std::string>> env;
-  std::vector<Mount> mounts;
-  Labels labels;
-  Labels annotations;
-  std::string log_path;  ///< below the sandbox's log directory
-  Resources resources;
-  SecurityContext security;
-  bool host_network = false;
-};
-
-struct ContainerEntry {
-  enum class State { kCreated, kRunning, kExited, kUnknown };
-  std::string id;
-  std::string sandbox_id;
-  std::string name;
-  std::uint32_t attempt = 0;
-  State state = State::kUnknown;
-  Labels labels;
-  // Only in an answer of Status:
-  std::int64_t started_at_ns = 0;
-  std::int64_t finished_at_ns = 0;
-  std::int32_t exit_code = 0;
-  std::string reason;
-  std::string message;
-  std::string log_path;
-  int pid = 0;                         ///< 0: the runtime does not say
-  std::optional<Resources> resources;  ///< as the runtime has them on record
-};
-
-struct Image {
-  std::string id;
-  std::vector<std::string> tags;
-  std::vector<std::string> digests;
-  std::uint64_t size = 0;
-  std::optional<std::int64_t> uid;  ///< its containers run as this user if nothing else is said,
-  std::string user;                 ///< or as this one, where the image has a name; else as root
-};
 
 struct Version {
   std::string name;     ///< "containerd"

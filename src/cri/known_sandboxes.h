@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cri/client.h"
+#include "cri/values.h"
 #include "os/clock.h"
 
 namespace berth::cri {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "cri/client.h"
+#include "cri/values.h"
 #include "model/cgroup_values.h"
 #include "runtime/runtime.h"
 
