@@ -31,12 +31,12 @@ namespace {
 constexpr int kFirstHighFd = 10;  // descriptors of ours are kept away from those the program gets
 constexpr int kFailedStart = 127;
 
-enum class Step : std::int32_t { kCgroup, kCpus, kOomScore, kFds, kWorkingDir, kExec };
+enum class Step : std::int32_t { kCgroup, kCpus, kOomScore, kConfine, kFds, kWorkingDir, kExec };
 
 // What the child tells about a failed step; goes through the pipe that closes on exec.
 struct Report {
   Step step = Step::kExec;
-  std::int32_t index = 0;  // which cgroup directory
+  std::int32_t index = 0;  // which cgroup directory, or ConfineStep
   std::int32_t sys = 0;
 };
 
@@ -51,6 +51,7 @@ struct Plan {
   std::vector<char> list_buffer = std::vector<char>(std::size_t{32} << 10);
   std::array<char, 16> oom_score{};
   std::size_t oom_score_size = 0;
+  const Confinement* confinement = nullptr;
   std::array<UniqueFd, 4> fds;  // become 0..3
   UniqueFd report;
 };
@@ -105,6 +106,15 @@ void SetOomScore(const Plan& plan) {
   if (fd >= 0) ::close(fd);
 }
 
+void TakeMeans(const Plan& plan) {
+  if (plan.confinement == nullptr) return;
+  const ConfineFailure failure = Confine(*plan.confinement);
+  if (failure.sys == 0) return;
+  const int step = static_cast<int>(failure.step);
+  if (!CannotConfine(failure)) GiveUp(plan, Step::kConfine, step, failure.sys);
+  Tell(plan, Step::kConfine, step, failure.sys);
+}
+
 void Execute(const Plan& plan) {
   int found = ENOENT;  // as execvp(3): a candidate that may not be executed is reported rather than the missing ones
   for (const std::string& program : plan.programs) {
@@ -124,6 +134,7 @@ void Execute(const Plan& plan) {
 [[noreturn]] void RunChild(Plan& plan) {
   EnterCgroups(plan);
   SetOomScore(plan);
+  TakeMeans(plan);
   ::setsid();
   ::umask(022);
   ResetSignals();
@@ -197,6 +208,7 @@ Result<void> MakePlan(const ProcessSpec& spec, Plan& plan) {
     const int size = std::snprintf(plan.oom_score.data(), plan.oom_score.size(), "%d", *spec.oom_score_adj);
     plan.oom_score_size = static_cast<std::size_t>(size);
   }
+  if (spec.confinement) plan.confinement = &*spec.confinement;
   BERTH_RETURN_IF_ERROR(OpenCgroups(spec, plan));
   BERTH_TRY(plan.fds[0], HighFd(spec.stdin_fd, O_RDONLY));
   BERTH_TRY(plan.fds[1], HighFd(spec.stdout_fd, O_WRONLY));
@@ -282,11 +294,17 @@ std::unexpected<Error> ErrorOf(const ProcessSpec& spec, const Report& report) {
         return Fail(Code::kInternal, "the kernel lets the process run on CPUs outside its cpuset");
       return FailErrno("check the CPUs of the process", "", report.sys);
     case Step::kOomScore: return FailErrno("set oom_score_adj", "", report.sys);
+    case Step::kConfine: return FailErrno(Name(static_cast<ConfineStep>(report.index)), "", report.sys);
     case Step::kFds: return FailErrno("set up standard input and output", "", report.sys);
     case Step::kWorkingDir: return FailErrno("change to working directory", spec.working_dir, report.sys);
     case Step::kExec: break;
   }
   return ExecError(spec, report.sys);
+}
+
+bool IsLeftUnconfined(const Report& report) {
+  return report.step == Step::kConfine &&
+         CannotConfine({.step = static_cast<ConfineStep>(report.index), .sys = report.sys});
 }
 
 // Reads the child's reports until it executes its program or ends; nullopt: it executes.
@@ -296,8 +314,10 @@ std::optional<Report> ReadReports(int fd, const ProcessSpec& spec, std::vector<s
     const ssize_t n = ::read(fd, &report, sizeof report);
     if (n < 0 && errno == EINTR) continue;
     if (n != static_cast<ssize_t>(sizeof report)) return std::nullopt;
-    if (report.step != Step::kOomScore) return report;
-    warnings.push_back(ErrorOf(spec, report).error().message + " (wanted " + std::to_string(*spec.oom_score_adj) + ")");
+    if (report.step != Step::kOomScore && !IsLeftUnconfined(report)) return report;
+    const std::string what = report.step == Step::kOomScore ? " (wanted " + std::to_string(*spec.oom_score_adj) + ")"
+                                                            : " (so it can change in which cgroups it is)";
+    warnings.push_back(ErrorOf(spec, report).error().message + what);
   }
 }
 

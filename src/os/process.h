@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "os/confine.h"
 #include "os/unique_fd.h"
 
 namespace berth::os {
@@ -24,7 +25,9 @@ struct ProcessSpec {
   std::vector<std::string> cgroup_dirs;
   bool cgroup_v2 = false;
   std::optional<int> oom_score_adj;  ///< best effort: failing is a warning
-  int stdin_fd = -1;                 ///< -1: /dev/null
+  /// Best effort where the caller has no such rights itself, or the kernel no such thing: a warning.
+  std::optional<Confinement> confinement;
+  int stdin_fd = -1;  ///< -1: /dev/null
   int stdout_fd = -1;
   int stderr_fd = -1;
   int extra_fd = -1;  ///< becomes descriptor 3; -1: none

@@ -63,6 +63,8 @@ ShimRequest MakeShimRequest(const StartRequest& request, std::string id) {
   out.working_dir = request.container.working_dir;
   out.cgroup = request.cgroup;
   out.oom_score_adj = request.oom_score_adj;
+  out.privileged = request.container.security.privileged.value_or(false);
+  out.added_capabilities = request.container.security.add_capabilities;
   out.log_path = request.log_path;
   out.log_max_bytes = request.log_max_bytes;
   out.log_max_files = request.log_max_files;

@@ -47,6 +47,8 @@ std::string FormatRequest(const ShimRequest& request) {
   out.Number("cgroup_v2", request.cgroup.v2 ? 1 : 0);
   for (const std::string& dir : request.cgroup.dirs) out.Item("cgroup", dir);
   out.Number("oom_score_adj", request.oom_score_adj);
+  out.Number("privileged", request.privileged ? 1 : 0);
+  for (const std::string& name : request.added_capabilities) out.Item("added_capability", name);
   out.Text("log_path", request.log_path);
   out.Number("log_max_bytes", request.log_max_bytes);
   out.Number("log_max_files", request.log_max_files);
@@ -57,6 +59,7 @@ Result<ShimRequest> ParseRequest(std::string_view text) {
   RecordReader in(text, kRequestKind);
   ShimRequest request;
   int v2 = 0;
+  int privileged = 0;
   in.Text("id", request.id);
   in.Text("pod_uid", request.pod_uid);
   in.Text("pod_namespace", request.pod_namespace);
@@ -69,10 +72,13 @@ Result<ShimRequest> ParseRequest(std::string_view text) {
   in.Number("cgroup_v2", v2);
   in.List("cgroup", request.cgroup.dirs);
   in.Number("oom_score_adj", request.oom_score_adj);
+  if (in.Has("privileged")) in.Number("privileged", privileged);  // older ones do not say
+  in.List("added_capability", request.added_capabilities);
   in.Text("log_path", request.log_path);
   in.Number("log_max_bytes", request.log_max_bytes);
   in.Number("log_max_files", request.log_max_files);
   request.cgroup.v2 = v2 != 0;
+  request.privileged = privileged != 0;
   if (request.argv.empty()) in.Bad("there is no command");
   if (!in.error().empty()) return Fail(Code::kCorrupt, "container request: " + in.error());
   return request;

@@ -32,6 +32,8 @@ struct ShimRequest {
   std::string working_dir;
   CgroupDirs cgroup;
   int oom_score_adj = 0;
+  bool privileged = false;
+  std::vector<std::string> added_capabilities;  ///< as securityContext.capabilities.add
   std::string log_path;
   std::uint64_t log_max_bytes = 0;
   int log_max_files = 0;

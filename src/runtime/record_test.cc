@@ -20,6 +20,8 @@ ShimRequest FullRequest() {
   request.working_dir = "/tmp/with blank";
   request.cgroup = {.v2 = true, .dirs = {"/sys/fs/cgroup/x"}};
   request.oom_score_adj = -997;
+  request.privileged = true;
+  request.added_capabilities = {"SYS_PTRACE", "NET_ADMIN"};
   request.log_path = "/var/log/x";
   request.log_max_bytes = 1U << 30;
   request.log_max_files = 5;

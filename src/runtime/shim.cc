@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
@@ -42,6 +43,12 @@ std::uint64_t OomKills(const std::vector<std::string>& dirs) {
     }
   }
   return 0;
+}
+
+// What is privileged, or may do as good as everything, changes cgroups as it likes; so does nobody but root.
+bool KeepsItsMeans(const ShimRequest& request) {
+  const auto adds = [&](std::string_view name) { return std::ranges::count(request.added_capabilities, name) > 0; };
+  return request.privileged || adds("SYS_ADMIN") || adds("ALL") || ::geteuid() != 0;
 }
 
 class Shim {
@@ -106,6 +113,9 @@ Result<bool> Shim::StartProcess() {
   spec.cgroup_dirs = request_.cgroup.dirs;
   spec.cgroup_v2 = request_.cgroup.v2;
   spec.oom_score_adj = request_.oom_score_adj;
+  if (!KeepsItsMeans(request_)) {
+    BERTH_TRY(spec.confinement, os::PlanConfinement(request_.added_capabilities));
+  }
   spec.stdout_fd = out.write_end.get();
   spec.stderr_fd = err.write_end.get();
   oom_kills_before_ = OomKills(request_.cgroup.dirs);

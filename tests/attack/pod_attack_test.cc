@@ -38,7 +38,7 @@ TEST_F(PodAttackTest, AProcessThatLeavesItsGroupAndIgnoresTermIsKilledWithItsPod
       "trap '' TERM; for t in /sys/fs/cgroup/*/tasks /sys/fs/cgroup/cgroup.procs; do [ -e $t ] && echo 0 > $t; done; "
       "echo > " +
       node.Dir("out") + "; while :; do :; done";
-  node.AddPod("runaway.yaml", ScriptPod("runaway", escape));
+  node.AddPod("runaway.yaml", ScriptPod("runaway", escape) + "    securityContext: {privileged: true}\n");
   ASSERT_TRUE(node.Until("it is out", [&] { return fs::exists(node.Dir("out")); }));
   const int pid = PidOf("runaway");
   ASSERT_GT(pid, 0);

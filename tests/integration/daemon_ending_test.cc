@@ -21,13 +21,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// One container that runs `script` in /bin/sh, on a CPU of its own.
-std::string ScriptPod(const std::string& name, const std::string& script, int grace_s) {
+/// One container that runs `script` in /bin/sh, on a CPU of its own. `more`: of the container.
+std::string ScriptPod(const std::string& name, const std::string& script, int grace_s, const std::string& more) {
   return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
          "}\nspec:\n  terminationGracePeriodSeconds: " + std::to_string(grace_s) +
          "\n  containers:\n  - name: app\n    image: none\n"
          "    command: [\"/bin/sh\", \"-c\"]\n    args:\n    - |\n      " +
-         script + "\n    resources: {limits: {cpu: \"1\", memory: 32Mi}}\n";
+         script + "\n    resources: {limits: {cpu: \"1\", memory: 32Mi}}\n" + more;
 }
 
 int ParentOf(int pid) {
@@ -37,7 +37,9 @@ int ParentOf(int pid) {
   return -1;
 }
 
-/// Leaves every group it is in.
+/// May leave every group it is in.
+constexpr const char* kPrivileged = "    securityContext: {privileged: true}\n";
+/// Does so.
 constexpr const char* kEscape =
     "for t in /sys/fs/cgroup/*/tasks /sys/fs/cgroup/cgroup.procs; do if [ -w $t ]; then echo 0 > $t; fi; done; ";
 
@@ -51,8 +53,8 @@ struct DaemonEndingTest : testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
   /// Runs one pod and returns its main process.
-  int Run(const std::string& name, const std::string& script, int grace_s) {
-    node.AddPod(name + ".yaml", ScriptPod(name, script, grace_s));
+  int Run(const std::string& name, const std::string& script, int grace_s, const std::string& more = "") {
+    node.AddPod(name + ".yaml", ScriptPod(name, script, grace_s, more));
     node.Start();
     node.Until(name + " runs", [&] { return node.Runs(name) && !LinesOf("ready").empty(); });
     return node.Pids().begin()->second;
@@ -100,8 +102,25 @@ TEST_F(DaemonEndingTest, AGracePeriodGoesOnWhileBerthdIsKilledAndStartedAgain) {
   EXPECT_TRUE(node.Until("it is gone", [&] { return node.Get("/v1/pods").empty() || !node.Runs("patient"); }));
 }
 
+TEST_F(DaemonEndingTest, AnOrdinaryContainerCannotLeaveItsGroupsWhateverRootTries) {
+  const std::string tries =
+      "for t in /sys/fs/cgroup/*/tasks /sys/fs/cgroup/cgroup.procs; do [ -e $t ] && echo 0 > $t; "
+      "mount -o remount,rw,bind ${t%/*}; echo 0 > $t; done; unshare -Urm sh -c 'mount -t cgroup -o "
+      "cpuset c /mnt && echo in'; ls /proc/1/root/; ";
+  const int pid =
+      Run("tame", "exec 2> " + node.Dir("said") + "; " + tries + Ready() + "while :; do sleep 0.1; done", 1);
+  const std::string said = LinesOf("said");
+  EXPECT_NE(said.find("Read-only file system"), std::string::npos) << said;
+  EXPECT_NE(said.find("/proc/1/root/': Permission denied"), std::string::npos) << said;
+  std::string verified;
+  EXPECT_EQ(Verify(verified), 0) << verified;
+  std::ifstream in("/proc/" + std::to_string(pid) + "/status");
+  const std::string status{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_NE(status.find("Cpus_allowed_list:\t1\n"), std::string::npos) << status;
+}
+
 TEST_F(DaemonEndingTest, AProcessThatLeftItsGroupsIsMovedBack) {
-  const int pid = Run("runaway", std::string(kEscape) + Ready() + "while :; do sleep 0.1; done", 1);
+  const int pid = Run("runaway", kEscape + Ready() + "while :; do sleep 0.1; done", 1, kPrivileged);
   std::string verified;
   EXPECT_NE(Verify(verified), 0);
   EXPECT_NE(verified.find("process " + std::to_string(pid) + " (sh) of "), std::string::npos) << verified;
@@ -151,7 +170,7 @@ TEST_F(DaemonEndingTest, AProcessThatLeftItsGroupsDiesWithItsPodAndSoDoesWhatItS
   const int pid = Run("runaway",
                       std::string(kEscape) + "trap '' TERM; setsid sh " + daemon + " & sleep 0.3; " + Ready() +
                           "while :; do sleep 0.1; done",
-                      1);
+                      1, kPrivileged);
   ASSERT_TRUE(node.Until("its daemon runs", [&] { return !LinesOf("daemon").empty(); }));
   const int daemon_pid = std::stoi(LinesOf("daemon"));
   ASSERT_TRUE(Lives(daemon_pid));

@@ -37,6 +37,21 @@ TEST_F(RuntimeTest, ProcessIsPinnedAtItsFirstInstruction) {
   EXPECT_EQ(Output(request), "Cpus_allowed_list:\t0\n");
 }
 
+TEST_F(RuntimeTest, OnlyPrivilegedContainersCanWriteCgroups) {
+  if (!cgroup_) GTEST_SKIP() << "this host has no cpuset controller";
+  StartRequest request = Request({"/bin/sh", "-c", "echo 0 > " + cgroup_->dir() + "/cgroup.procs"});
+  const ContainerStatus ordinary = Run(request);
+  EXPECT_NE(ordinary.exit_code, 0);
+  EXPECT_EQ(ordinary.warnings, std::vector<std::string>());
+  EXPECT_NE(Output(request, "stderr").find("Read-only file system"), std::string::npos) << Output(request, "stderr");
+  request.container.security.add_capabilities = {"SYS_PTRACE"};
+  EXPECT_NE(Run(request).exit_code, 0);
+  request.container.security.add_capabilities = {"NET_ADMIN", "SYS_ADMIN"};
+  EXPECT_EQ(Run(request).exit_code, 0);
+  request.container.security = {.privileged = true};
+  EXPECT_EQ(Run(request).exit_code, 0);
+}
+
 TEST_F(RuntimeTest, WideningTheCpusetWidensARunningProcess) {
   if (!cgroup_) GTEST_SKIP() << "this host has no cpuset controller";
   const Result<ContainerStatus> status = Start(Request({"/bin/sleep", "600"}));
