@@ -55,9 +55,9 @@ std::optional<Membership> ParseLine(std::string_view line) {
   return Membership{.cpuset = std::ranges::find(names, "cpuset") != names.end(), .path = line.substr(second + 1)};
 }
 
-class Look {
+class StrayLook {
  public:
-  Look(os::Fs& root, const std::vector<Home>& homes) : root_(root), homes_(homes) {
+  StrayLook(os::Fs& root, const std::vector<Home>& homes) : root_(root), homes_(homes) {
     for (std::size_t i = 0; i < homes.size(); ++i) {
       by_path_.emplace(homes[i].path, i);
       if (homes[i].main_pid > 0) by_main_.emplace(homes[i].main_pid, i);
@@ -122,7 +122,7 @@ class Look {
 
 Result<std::vector<Stray>> FindStrays(os::Fs& root, const std::vector<Home>& homes) {
   if (homes.empty()) return std::vector<Stray>();
-  return Look(root, homes).Run();
+  return StrayLook(root, homes).Run();
 }
 
 }  // namespace berth::cgroup
