@@ -51,8 +51,13 @@ class IdSet {
   using Id = IdT;
 
   constexpr IdSet() = default;
-  IdSet(const IdSet&) = default;
-  IdSet& operator=(const IdSet&) = default;
+  IdSet(const IdSet& o) : inline_(o.inline_), size_(o.size_) {
+    if (!o.heap_.empty()) heap_ = o.heap_;
+  }
+  IdSet& operator=(const IdSet& o) {
+    if (this != &o) *this = IdSet(o);
+    return *this;
+  }
   /// The set moved from is empty.
   IdSet(IdSet&& o) noexcept
       : inline_(std::exchange(o.inline_, {})), heap_(std::exchange(o.heap_, {})), size_(std::exchange(o.size_, 0)) {}

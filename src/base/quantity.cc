@@ -168,14 +168,14 @@ std::int64_t DivideUp(Int128 nano, Int128 by) {
 }
 
 std::string FormatInt(Int128 value) {
-  std::string out;
+  if (value == static_cast<std::int64_t>(value)) return std::to_string(static_cast<std::int64_t>(value));
   const bool negative = value < 0;
   if (negative) value = -value;
-  do {
-    out.insert(out.begin(), static_cast<char>('0' + static_cast<int>(value % 10)));
-    value /= 10;
-  } while (value != 0);
-  return negative ? "-" + out : out;
+  std::string out;
+  for (; value != 0; value /= 10) out += static_cast<char>('0' + static_cast<int>(value % 10));
+  if (negative) out += '-';
+  std::ranges::reverse(out);
+  return out;
 }
 
 /// Suffix of 10^ten or 2^two; "" for an amount of neither kind.

@@ -23,11 +23,25 @@ std::string AmountText(std::string_view resource, Shortage::Scope scope, std::in
 
 std::string ShortageText(const Shortage& shortage) {
   const auto text = [&](std::int64_t amount) { return AmountText(shortage.resource, shortage.scope, amount); };
-  std::string where = "in node allocatable";
-  if (shortage.scope == Shortage::Scope::kMachine) where = "on the whole machine";
-  if (shortage.scope == Shortage::Scope::kNodes) where = "on " + NodesText(shortage.nodes);
-  return shortage.resource + ": " + text(shortage.requested) + " asked, " + text(shortage.free) + " of " +
-         text(shortage.capacity) + " free " + where + " (" + text(shortage.missing) + " short)";
+  std::string out;
+  out.reserve(120);
+  out += shortage.resource;
+  out += ": ";
+  out += text(shortage.requested);
+  out += " asked, ";
+  out += text(shortage.free);
+  out += " of ";
+  out += text(shortage.capacity);
+  out += " free ";
+  switch (shortage.scope) {
+    case Shortage::Scope::kNodes: out += "on " + NodesText(shortage.nodes); break;
+    case Shortage::Scope::kMachine: out += "on the whole machine"; break;
+    case Shortage::Scope::kNodeFit: out += "in node allocatable"; break;
+  }
+  out += " (";
+  out += text(shortage.missing);
+  out += " short)";
+  return out;
 }
 
 }  // namespace berth

@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "engine/cpu/cpu_policy.h"
@@ -27,7 +28,7 @@ bool OnOneNode(const PodBooks& books) {
 
 /// One resource, node by node.
 struct Stock {
-  std::string resource;
+  std::string_view resource;
   std::int64_t requested = 0;
   std::vector<std::int64_t> free;      // by position of the node
   std::vector<std::int64_t> capacity;  // if nothing ran
@@ -102,6 +103,8 @@ Stock CpuStock(const PodBooks& books, int cpus, bool container) {
   out.requested = cpus;
   const CpuSet free = AvailableCpus(books) | books.record.reusable.cpus;
   const CpuSet all = tables.all_cpus - tables.settings.reserved_cpus;
+  out.free.reserve(tables.node_cpus.size());
+  out.capacity.reserve(tables.node_cpus.size());
   for (const CpuSet& node : tables.node_cpus) {
     out.free.push_back(node.CountCommon(free));
     out.capacity.push_back(node.CountCommon(all));
@@ -141,6 +144,8 @@ std::optional<Stock> MemoryStock(const PodBooks& books, const MemoryNeed& need) 
   out.resource = need.type;
   out.requested = need.bytes;
   const auto type = books.memory.layout().Find(need.type);
+  out.free.reserve(books.tables->nodes.size());
+  out.capacity.reserve(books.tables->nodes.size());
   for (std::size_t node = 0; node < books.tables->nodes.size(); ++node) {
     const MemoryTable table = type ? books.memory.Table(node, *type) : MemoryTable{};
     out.free.push_back(table.free.v + books.ReusableBytes(Mask::Of(node), need.type));
@@ -200,6 +205,7 @@ Stock DeviceStock(const PodBooks& books, const DevicePool& pool, const DeviceNee
 
 std::vector<Shortage> ShortagesOf(PodBooks& books, const Request& request) {
   std::vector<Stock> stocks;
+  stocks.reserve(1 + request.memory->size() + request.devices->size());
   if (request.cpus > 0) stocks.push_back(CpuStock(books, request.cpus, !request.container.empty()));
   bool types_fit = true;  // each type of memory alone
   for (const MemoryNeed& need : *request.memory)

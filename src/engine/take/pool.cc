@@ -1,8 +1,49 @@
 #include "engine/take/pool.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 
 namespace berth::engine {
+namespace {
+
+/// Units of a level, group by group: in each those with the fewest free CPUs first.
+class Ranking {
+ public:
+  Ranking(const CpuTopology& topology, Level level, const CpuSet& free)
+      : topology_(topology), level_(level), units_(topology.units(level).size()) {
+    for (CpuId cpu : free) ++units_[topology.IndexOf(cpu, level)].free;
+    order_.reserve(units_.size());
+  }
+
+  /// The units that `cpus`, which are free, belong to. A unit of several groups is appended by each.
+  void Append(const CpuSet& cpus) {
+    ++group_;
+    const auto first = static_cast<std::ptrdiff_t>(order_.size());
+    for (CpuId cpu : cpus) {
+      const std::uint32_t index = topology_.IndexOf(cpu, level_);
+      if (std::exchange(units_[index].group, group_) != group_) order_.push_back(index);
+    }
+    std::sort(order_.begin() + first, order_.end(), [this](std::uint32_t a, std::uint32_t b) {
+      return units_[a].free != units_[b].free ? units_[a].free < units_[b].free : a < b;
+    });
+  }
+
+  std::vector<std::uint32_t> Taken() && { return std::move(order_); }
+
+ private:
+  struct Counted {
+    std::uint32_t free = 0;
+    std::uint32_t group = 0;  // that appended it last
+  };
+  const CpuTopology& topology_;
+  Level level_;
+  std::vector<Counted> units_;  // by index
+  std::vector<std::uint32_t> order_;
+  std::uint32_t group_ = 0;
+};
+
+}  // namespace
 
 void Pool::Take(const CpuSet& cpus) {
   result_ |= cpus;
@@ -11,42 +52,23 @@ void Pool::Take(const CpuSet& cpus) {
   need_ -= cpus.Count();
 }
 
-std::vector<std::uint32_t> Pool::ByFree(Level level, const CpuSet& within) const {
-  struct Key {
-    int free;
-    std::uint32_t index;
-    bool operator<(const Key& o) const { return free != o.free ? free < o.free : index < o.index; }
-  };
-  std::vector<bool> seen(topology_.units(level).size());
-  std::vector<Key> keys;
-  keys.reserve(seen.size());
-  for (CpuId cpu : free_& within) {
-    const std::uint32_t index = topology_.IndexOf(cpu, level);
-    if (seen[index]) continue;
-    seen[index] = true;
-    keys.push_back({FreeIn(level, index), index});
-  }
-  std::sort(keys.begin(), keys.end());
-  std::vector<std::uint32_t> out;
-  out.reserve(keys.size());
-  for (const Key& key : keys) out.push_back(key.index);
-  return out;
+std::vector<std::uint32_t> Pool::Concatenated(Level outer, Level inner) const {
+  Ranking ranking(topology_, inner, free_);
+  for (std::uint32_t group : Order(outer)) ranking.Append(topology_.units(outer)[group].cpus & free_);
+  return std::move(ranking).Taken();
 }
 
-std::vector<std::uint32_t> Pool::Concatenated(Level outer, Level inner) const {
-  std::vector<std::uint32_t> out;
-  for (std::uint32_t group : Order(outer)) {
-    const std::vector<std::uint32_t> part = ByFree(inner, topology_.units(outer)[group].cpus);
-    out.insert(out.end(), part.begin(), part.end());
-  }
-  return out;
+std::vector<std::uint32_t> Pool::Flat(Level level) const {
+  Ranking ranking(topology_, level, free_);
+  ranking.Append(free_);
+  return std::move(ranking).Taken();
 }
 
 std::vector<std::uint32_t> Pool::Order(Level level) const {
   const bool numa_first = NumaFirst();
   switch (level) {
-    case Level::kNuma: return numa_first ? ByFree(Level::kNuma, free_) : Concatenated(Level::kSocket, Level::kNuma);
-    case Level::kSocket: return numa_first ? Concatenated(Level::kNuma, Level::kSocket) : ByFree(Level::kSocket, free_);
+    case Level::kNuma: return numa_first ? Flat(Level::kNuma) : Concatenated(Level::kSocket, Level::kNuma);
+    case Level::kSocket: return numa_first ? Concatenated(Level::kNuma, Level::kSocket) : Flat(Level::kSocket);
     case Level::kUncore: return Concatenated(Level::kNuma, Level::kUncore);
     case Level::kCore: return Concatenated(numa_first ? Level::kSocket : Level::kNuma, Level::kCore);
   }
@@ -77,9 +99,12 @@ bool Pool::LooksFree(Level level, std::uint32_t index) const {
 
 void Pool::TakeFull(Level level) {
   if (need_ < topology_.smallest(level)) return;
-  std::vector<std::uint32_t> full = Order(level);
-  std::erase_if(full, [&](std::uint32_t index) { return !LooksFree(level, index); });
-  for (std::uint32_t index : full) {
+  const auto units = static_cast<std::uint32_t>(topology_.units(level).size());
+  std::vector<bool> full(units);  // before any is taken
+  for (std::uint32_t index = 0; index < units; ++index) full[index] = LooksFree(level, index);
+  if (std::ranges::find(full, true) == full.end()) return;
+  for (std::uint32_t index : Order(level)) {
+    if (!full[index]) continue;
     const CpuSet& cpus = topology_.units(level)[index].cpus;
     if (need_ < cpus.Count()) continue;
     // The kubelet takes all CPUs of the unit here even if some are in use or reserved (docs/differences.md).

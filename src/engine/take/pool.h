@@ -50,7 +50,8 @@ class Pool {
   int FreeIn(Level level, std::uint32_t index) const { return topology_.units(level)[index].cpus.CountCommon(free_); }
 
  private:
-  std::vector<std::uint32_t> ByFree(Level level, const CpuSet& within) const;
+  /// All units with free CPUs as one group, and those of `inner` by the groups of `outer`.
+  std::vector<std::uint32_t> Flat(Level level) const;
   std::vector<std::uint32_t> Concatenated(Level outer, Level inner) const;
   bool LooksFree(Level level, std::uint32_t index) const;
 
