@@ -1,9 +1,19 @@
 #include "daemon/reconciler.h"
 
+#include <malloc.h>
+#include <unistd.h>
+
 #include <set>
 #include <string>
 
+#include "os/pidfd.h"
+
 namespace berth::daemon {
+namespace {
+
+constexpr Bytes kMostGrowth = MiB(8);  // of resident memory, before some of it is given back
+
+}  // namespace
 
 /// What nothing names is only nobody's when every manifest was read.
 Reconciler::Reconciler(const pods::Parts& parts, pods::Rounds& rounds, takeover::Takeover& takeover,
@@ -19,12 +29,14 @@ Reconciler::Reconciler(const pods::Parts& parts, pods::Rounds& rounds, takeover:
             },
             [this](os::MonoTime) {
               if (rounds_.manifests().complete()) ForgetGone();
-            }};
+            },
+            [this](os::MonoTime) { GiveMemoryBack(); }};
 }
 
 void Reconciler::Begin(os::MonoTime now, os::Millis period) {
   period_ = period;
   next_ = now + period;
+  resident_ = os::ResidentMemoryOf(::getpid()).value_or(Bytes{});
 }
 
 bool Reconciler::Work(os::MonoTime now, const os::Slice& slice) {
@@ -36,6 +48,14 @@ bool Reconciler::Work(os::MonoTime now, const os::Slice& slice) {
   }
   step_ = 0;
   return true;
+}
+
+/// The allocator keeps what a large manifest or call took. A worker gives it back: that takes some milliseconds.
+void Reconciler::GiveMemoryBack() {
+  const auto held = os::ResidentMemoryOf(::getpid());
+  if (!held || *held < resident_ + kMostGrowth) return;
+  parts_.executor.Run(
+      "memory", [] { ::malloc_trim(0); }, [this] { resident_ = os::ResidentMemoryOf(::getpid()).value_or(resident_); });
 }
 
 /// What is left of pods that are not there any more.

@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "base/text.h"
+#include "os/host.h"
 #include "os/poll.h"
 
 namespace berth::os {
@@ -77,6 +78,14 @@ std::optional<int> UnreapedStatus(int pid, std::uint64_t start_ticks) {
 bool IsStopped(int pid) {
   const Result<std::string> stat = ReadProc("/proc/" + std::to_string(pid) + "/stat");
   return stat && (StateOf(*stat) == 'T' || StateOf(*stat) == 't');
+}
+
+Result<Bytes> ResidentMemoryOf(int pid) {
+  constexpr std::size_t kResidentPages = 24;
+  BERTH_TRY(const std::string stat, ReadProc("/proc/" + std::to_string(pid) + "/stat"));
+  const auto pages = StatField(stat, kResidentPages);
+  if (!pages) return Fail(Code::kCorrupt, "no memory in process status '" + Printable(stat) + "'");
+  return Bytes{static_cast<std::int64_t>(*pages) * PageSize().v};
 }
 
 Result<std::vector<std::string>> CgroupLinesOf(int pid) {

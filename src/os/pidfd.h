@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/units.h"
 #include "os/clock.h"
 #include "os/unique_fd.h"
 
@@ -32,6 +33,9 @@ std::optional<int> UnreapedStatus(int pid, std::uint64_t start_ticks);
 
 /// True while somebody keeps the process stopped (SIGSTOP, a debugger).
 bool IsStopped(int pid);
+
+/// Memory of the process that is in RAM. Errors: kNotFound when there is no such process; kCorrupt.
+Result<Bytes> ResidentMemoryOf(int pid);
 
 /// Lines of /proc/PID/cgroup, "hierarchy:controllers:path". Errors: kNotFound when there is no such process.
 Result<std::vector<std::string>> CgroupLinesOf(int pid);
