@@ -18,7 +18,7 @@
 namespace berth::http {
 namespace {
 
-constexpr int kBacklog = 128;
+constexpr int kBacklog = 1024;  // who finds it full is refused at once, over a unix socket
 
 /// The socket API takes every address family through one pointer type.
 template <class Address>
