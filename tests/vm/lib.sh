@@ -5,11 +5,13 @@ vm_root=$vm_dir/root  # of the image that is being made
 
 vm_machines() { basename -a tests/vm/machines/*; }
 
-# vm_load MACHINE: sets guest (plain, systemd or containers), smp, memory, qemu, suites, boot (more words for the
+# vm_load MACHINE: sets guest (plain, systemd or containers), cpu, smp, memory, qemu, suites, boot (more words for the
 # kernel), kernel (stable or new) and seconds (what its suites take on a host with two CPUs, about).
 vm_load() {
   [[ -f tests/vm/machines/$1 ]] || { echo "no machine '$1'; there are: $(vm_machines | xargs)" >&2; return 1; }
   guest=plain
+  # As an AMD processor, which max is by default, the emulated one does not tell which threads share a core.
+  cpu=max,vendor=GenuineIntel
   boot=
   kernel=stable
   seconds=40
@@ -127,8 +129,7 @@ vm_make_systemd() {
 
 # vm_command WORDS-FOR-THE-KERNEL: fills the array `command` for the machine that was loaded; serial ports are the caller's.
 vm_command() {
-  # As an AMD processor, which max is by default, the emulated one does not tell which threads share a core.
-  command=(qemu-system-x86_64 -accel tcg,thread=multi -cpu max,vendor=GenuineIntel -smp "$smp" -m "$memory" "${qemu[@]}"
+  command=(qemu-system-x86_64 -accel tcg,thread=multi -cpu "$cpu" -smp "$smp" -m "$memory" "${qemu[@]}"
     -nodefaults -no-user-config -no-reboot -display none -kernel "$vm_dir/kernel/$kernel" -initrd "$(vm_image)"
     # Without lpj= the kernel measures the delay loop of each CPU, which takes minutes under emulation.
     -append "console=ttyS0 lpj=4000000 tsc=reliable clocksource=acpi_pm no_timer_check nowatchdog mitigations=off nokaslr quiet panic=-1 $boot $1")

@@ -2,3 +2,4 @@
 berth machine
 check describes sh -c 'berth machine -o json >/tmp/out/machine.json'
 check captures berth machine --capture /tmp/out/capture.tar.gz
+cat /sys/devices/system/node/node*/meminfo >/tmp/out/meminfo
