@@ -9,6 +9,8 @@ namespace {
 /// An answer nobody asked for again by then says nothing about now.
 constexpr os::Millis kFresh{2'000};
 constexpr const char* kQueue = "systemd";
+constexpr const char* kMake = "make unit";
+constexpr const char* kStart = "start unit";
 
 /// For calls whose only answer is that they worked.
 Result<bool> Done(const Result<void>& result) {
@@ -48,13 +50,24 @@ void SystemdAsker::DropAnswer(const std::string& unit) {
   if (const auto found = asked_.find(unit); found != asked_.end() && found->second.answer) asked_.erase(found);
 }
 
+void SystemdAsker::DropAnswerOfMaking(const std::string& unit) {
+  const auto found = asked_.find(unit);
+  if (found == asked_.end()) return;
+  const std::string& method = found->second.question.method;
+  if (method == kMake || method == kStart) DropAnswer(unit);
+}
+
 bool SystemdAsker::asking() {
   DropStale();
   return !asked_.empty();
 }
 
 Result<bool> SystemdAsker::Ask(Question question, Job job) {
-  if (executor_ == nullptr) return job(*systemd_);
+  if (executor_ == nullptr) {
+    Result<bool> answer = job(*systemd_);
+    Count(answer);
+    return answer;
+  }
   DropStale();
   const auto found = asked_.find(question.unit);
   if (found != asked_.end() && found->second.question == question) {
@@ -80,7 +93,13 @@ Result<bool> SystemdAsker::Ask(Question question, Job job) {
   return busy;
 }
 
+/// One that was refused has changed nothing.
+void SystemdAsker::Count(const Result<bool>& answer) {
+  if (answer && *answer) ++done_;
+}
+
 void SystemdAsker::Answered(const std::string& unit, std::uint64_t number, Result<bool> answer) {
+  Count(answer);
   if (executor_ == nullptr) return;
   --jobs_;
   const auto found = asked_.find(unit);
@@ -97,12 +116,12 @@ void SystemdAsker::Rest() {
 }
 
 Result<bool> SystemdAsker::StartTransient(const std::string& unit, const std::vector<Property>& properties) {
-  return Ask({.method = "make unit", .unit = unit, .properties = properties},
+  return Ask({.method = kMake, .unit = unit, .properties = properties},
              [=](Systemd& systemd) { return systemd.StartTransient(unit, properties); });
 }
 
 Result<void> SystemdAsker::Start(const std::string& unit) {
-  return Checked(Ask({.method = "start unit", .unit = unit, .properties = {}},
+  return Checked(Ask({.method = kStart, .unit = unit, .properties = {}},
                      [=](Systemd& systemd) { return Done(systemd.Start(unit)); }));
 }
 

@@ -50,10 +50,14 @@ class SystemdAsker {
   Result<void> Stop(const std::string& unit);
   /// Closes the connection; in use it is closed whenever nothing is asked.
   void Rest();
+  /// How often systemd has done what it was asked for.
+  std::uint64_t done() const { return done_; }
   /// Something was begun that is not finished: a question, or an answer nobody took.
   bool asking();
   /// An answer about this unit that nobody took is not needed any more.
   void DropAnswer(const std::string& unit);
+  /// The unit is there: the same for an answer to the question to make or start it, not for others.
+  void DropAnswerOfMaking(const std::string& unit);
   /// systemd was told other CPUs for this unit and has not answered yet: nobody knows which ones it has.
   bool IsMoving(const std::string& unit) const { return moving_.contains(unit); }
 
@@ -75,6 +79,7 @@ class SystemdAsker {
   using Job = std::function<Result<bool>(Systemd&)>;
 
   Result<bool> Ask(Question question, Job job);
+  void Count(const Result<bool>& answer);
   void DropStale();
   void Answered(const std::string& unit, std::uint64_t number, Result<bool> answer);
 
@@ -84,6 +89,7 @@ class SystemdAsker {
   std::map<std::string, Asked> asked_;  // by unit
   std::multiset<std::string> moving_;   // units, one for each question under way that changes their CPUs
   std::uint64_t last_number_ = 0;
+  std::uint64_t done_ = 0;
   std::size_t jobs_ = 0;
 };
 

@@ -50,7 +50,9 @@ class SystemdPeer {
 
   std::string address() const { return "unix:path=" + socket_; }
   int calls() const { return calls_; }
-  /// From now on everything is done that long after it was asked for.
+  /// Somebody has asked and was not answered yet.
+  bool is_asked() const { return is_asked_; }
+  /// From now on everything is done that long after it was asked for, and answered half as long after that.
   void set_delay(os::Millis delay) { delay_ = delay; }
 
  private:
@@ -89,11 +91,15 @@ class SystemdPeer {
   }
 
   static int OnMessage(sd_bus_message* m, void* self, sd_bus_error*) {
-    if (::sd_bus_message_is_method_call(m, nullptr, nullptr) > 0) static_cast<SystemdPeer*>(self)->Answer(m);
+    auto* const peer = static_cast<SystemdPeer*>(self);
+    if (::sd_bus_message_is_method_call(m, nullptr, nullptr) <= 0) return 1;
+    ++peer->calls_;
+    peer->is_asked_ = true;
+    peer->Answer(m);
+    peer->is_asked_ = false;
     return 1;
   }
   void Answer(sd_bus_message* m) {
-    ++calls_;
     os::SleepFor(delay_);
     const std::string_view method = ::sd_bus_message_get_member(m);
     const char* unit = "";
@@ -103,7 +109,9 @@ class SystemdPeer {
     } else if (method == "SetUnitProperties") {
       int runtime = 0;
       ::sd_bus_message_read(m, "b", &runtime);
-      Reply(m, systemd_.Set(unit, ReadProperties(m)));
+      const auto set = systemd_.Set(unit, ReadProperties(m));
+      Dawdle();
+      Reply(m, set);
     } else if (method == "AttachProcessesToUnit") {
       const char* below = "";
       ::sd_bus_message_read(m, "s", &below);
@@ -113,6 +121,7 @@ class SystemdPeer {
       DoJob(m, method, unit);
     }
   }
+  void Dawdle() const { os::SleepFor(delay_.load() / 2); }
   void DoJob(sd_bus_message* m, std::string_view method, const char* unit) {
     const char* mode = "";
     ::sd_bus_message_read(m, "s", &mode);
@@ -121,6 +130,7 @@ class SystemdPeer {
     Result<void> other;
     if (method == "StartUnit") other = systemd_.Start(unit);
     if (method == "StopUnit") other = systemd_.Stop(unit);
+    Dawdle();
     if (!done || !other) return Reply(m, std::unexpected(done ? other.error() : done.error()));
     if (!*done) {
       ::sd_bus_reply_method_errorf(m, "org.freedesktop.systemd1.UnitExists", "Unit %s exists", unit);
@@ -192,6 +202,7 @@ class SystemdPeer {
   os::UniqueFd listener_;
   std::uint32_t last_job_ = 0;
   std::atomic<int> calls_ = 0;
+  std::atomic<bool> is_asked_ = false;
   std::atomic<os::Millis> delay_ = os::Millis(0);
   std::thread thread_;  // last: it uses the others
 };

@@ -82,7 +82,7 @@ class SystemdTree final : public Tree {
   void WaitHere() override { asker_.Leave(); }
   Result<std::vector<std::string>> Children(std::string_view path) override { return tree_->Children(path); }
   CgroupDirs Dirs(std::string_view path) const override { return tree_->Dirs(path); }
-  std::uint64_t writes() const override { return fs_->writes() + told_; }
+  std::uint64_t writes() const override { return fs_->writes() + asker_.done(); }
 
  private:
   std::string Full(std::string_view path) const {
@@ -125,7 +125,6 @@ class SystemdTree final : public Tree {
   std::set<std::string> loaded_;                                  ///< slices to be started, not made
   std::map<std::string, os::Placeholder> places_;                 ///< by full path of the scope each keeps
   std::map<std::pair<std::string, std::string>, Property> said_;  ///< in the Write that is under way
-  std::uint64_t told_ = 0;
 };
 
 /// systemd takes the cpuset controller back from slices that it was told no CPUs for: such a group looks as if it were
@@ -156,7 +155,6 @@ Result<void> SystemdTree::MakeSlice(const std::string& full) {
       loaded_.erase(unit);
       BERTH_RETURN_IF_ERROR(started);
     }
-    ++told_;
     BERTH_TRY(const bool there, Exists(full));
     if (there) return {};
     BERTH_RETURN_IF_ERROR(asker_.Stop(unit));
@@ -209,7 +207,6 @@ Result<void> SystemdTree::Enter(const std::string& full, Entering& entering) {
   for (;;) {
     if (!entering.is_there) {
       BERTH_TRY(const bool made, asker_.StartTransient(unit, properties));
-      ++told_;
       if (made) return {};
       entering.is_there = true;
     }
@@ -238,7 +235,7 @@ Result<void> SystemdTree::Create(std::string_view path) {
     } else if (!there) {
       BERTH_RETURN_IF_ERROR(MakeSlice(level));
     } else {
-      asker_.DropAnswer(*unit);
+      asker_.DropAnswerOfMaking(*unit);
     }
   }
   return tree_->Create(path);  // controllers that systemd has not handed down
@@ -289,7 +286,6 @@ Result<void> SystemdTree::TellUnit(const Telling& telling) {
   auto set = asker_.Set(telling.unit, telling.properties, {.read = read, .restore = restore});
   // A directory without a unit has nobody who could take its values back.
   if (!set && set.error().code != Code::kNotFound) return set;
-  if (set) ++told_;
   return {};
 }
 
@@ -346,7 +342,6 @@ Result<void> SystemdTree::Remove(std::string_view path, os::Millis patience) {
     if (!there) asker_.DropAnswer(*unit);
     if (there) {
       BERTH_RETURN_IF_ERROR(asker_.Stop(*unit));
-      ++told_;
     }
   }
   return tree_->Remove(path, patience);

@@ -82,10 +82,12 @@ Result<void> Daemon::Run() {
                         settings_.pod_dir, settings_.berth.socket));
   ::malloc_trim(0);  // what reading machine and settings took is not needed again
   tree_->Rest();
+  tree_->WaitBehind(*workers_, [this] { manager_->OnGroupsAnswered(os::SystemClock().Now()); });
   BERTH_RETURN_IF_ERROR(loop_->Run());
   EndCalls();
   server_.reset();
   if (!workers_->Stop(kLastWork)) log_.Warning("some work did not end in time, and what waited behind it is not done");
+  tree_->WaitHere();
   RemoveGroups();
   log_.Info(manager_->idle() ? "stopped" : "stopped; containers go on");
   return {};

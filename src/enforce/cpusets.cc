@@ -165,6 +165,7 @@ Result<bool> Cpusets::RepairList(const Ledger& ledger, const os::Slice& slice) {
 
 /// Notes what differs at one group.
 Result<void> Cpusets::LookAt(const std::string& path, const CpuSet& cpus, const Ledger& ledger) {
+  if (table_.IsUnfinished(path)) return {};
   auto now = site_.tree().ReadCpuset(path);
   if (!now) {
     if (now.error().code == Code::kNotFound) return {};  // its end is noticed elsewhere

@@ -50,8 +50,8 @@ class Cpusets {
   /// again in a moment.
   Result<bool> Apply(const Ledger& ledger, const os::Slice& slice = {});
   /// Compares CPUs and memory nodes of the kernel's cpusets with the ledger and writes only what differs; other values
-  /// are not looked at. Returns what was put right; nullopt: there is more to look at; to be called again. Errors: as
-  /// Apply.
+  /// are not looked at, nor groups that are being made. Returns what was put right; nullopt: there is more to look at;
+  /// to be called again. Errors: as Apply.
   Result<std::optional<std::vector<Repaired>>> Repair(const Ledger& ledger, const os::Slice& slice = {});
   /// The next call of either begins anew.
   void Restart();

@@ -53,6 +53,7 @@ Result<std::vector<std::string>> Discovery::FindForeign() {
   table_.KeepTakenOver(there);
   std::vector<std::string> out;
   for (const auto& [path, uid, qos] : groups) {
+    if (table_.IsUnfinished(path)) continue;
     const auto known = table_.pods().find(uid);
     if ((known == table_.pods().end() || known->second != path) && !table_.IsTakenOver(path)) out.push_back(path);
   }

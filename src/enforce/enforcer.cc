@@ -14,7 +14,7 @@ Enforcer::Enforcer(cgroup::Tree& tree, const engine::Node& node, cgroup::Names n
       cpusets_(site_, table_, planner_, partitions_, runtime_groups_),
       pod_groups_(site_, table_, planner_, partitions_),
       discovery_(site_, table_, runtime_groups_),
-      values_(site_, planner_) {}
+      values_(site_, table_, planner_) {}
 
 Result<void> Enforcer::Prepare(const Ledger& ledger, const std::set<std::string>& known) {
   BERTH_RETURN_IF_ERROR(tiers_.Make(ledger));

@@ -38,10 +38,21 @@ void GroupTable::KeepOnly(const std::string& uid, const std::set<std::string>& p
   std::erase_if(groups_.containers, [&](const auto& c) { return c.second.uid == uid && !paths.contains(c.first); });
 }
 
+void GroupTable::SetUnfinished(const std::string& path, bool unfinished) {
+  if (unfinished)
+    unfinished_.insert(path);
+  else
+    unfinished_.erase(path);
+}
+
 void GroupTable::Forget(const std::string& uid) {
   ++changes_;
+  if (const auto pod = groups_.pods.find(uid); pod != groups_.pods.end()) {
+    const std::string& path = pod->second;
+    std::erase_if(unfinished_, [&](const auto& group) { return group == path || group.starts_with(path + "/"); });
+    groups_.pods.erase(pod);
+  }
   std::erase_if(groups_.containers, [&](const auto& entry) { return entry.second.uid == uid; });
-  groups_.pods.erase(uid);
   groups_.ids.erase(uid);
 }
 

@@ -60,6 +60,10 @@ class GroupTable {
   void KeepOnly(const std::string& uid, const std::set<std::string>& paths);
   /// Nothing of the pod is left.
   void Forget(const std::string& uid);
+  /// A group of ours is being made (true): until that is done, what it holds is nobody else's doing.
+  void SetUnfinished(const std::string& path, bool unfinished);
+  /// Only while systemd is asked: a making that was given up leaves nothing behind.
+  bool IsUnfinished(const std::string& path) const { return unfinished_.contains(path) && site_.tree().asking(); }
   /// Those taken over whose group is none of `paths` any more are gone.
   void KeepTakenOver(const std::set<std::string>& paths);
 
@@ -75,6 +79,7 @@ class GroupTable {
   const Site& site_;
   Groups groups_;
   std::uint64_t changes_ = 0;
+  std::set<std::string> unfinished_;  // paths
   std::function<void(const std::string&)> watch_ = [](const std::string&) {};
 };
 

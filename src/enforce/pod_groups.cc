@@ -16,6 +16,7 @@ Result<CgroupDirs> PodGroups::MakeContainer(const Pod& pod, const Container& con
   BERTH_RETURN_IF_ERROR(MakePodGroup(pod, ledger));
   const std::string path = table_.ContainerPathOf(pod, container.name);
   auto dirs = Make(path, group, pod, container, ledger);
+  table_.SetUnfinished(path, !dirs && site_.IsUnderWay(dirs.error()));
   if (!dirs && dirs.error().code != Code::kBusy) site_.tree().LetGo(path);
   return dirs;
 }
@@ -44,16 +45,24 @@ Result<CgroupDirs> PodGroups::Make(const std::string& path, const ContainerGroup
 }
 
 Result<void> PodGroups::MakePodGroup(const Pod& pod, const Ledger& ledger) {
-  BERTH_TRY(const Online online, site_.tree().OnlineCpus());
   const std::string path = table_.PodPathOf(pod);
+  auto made = TryPodGroup(path, pod, ledger);
+  const bool goes_on = !made && site_.IsUnderWay(made.error());
+  table_.SetUnfinished(path, goes_on);
+  if (!goes_on) new_pods_.erase(path);
+  return made;
+}
+
+Result<void> PodGroups::TryPodGroup(const std::string& path, const Pod& pod, const Ledger& ledger) {
+  BERTH_TRY(const Online online, site_.tree().OnlineCpus());
   const auto before = site_.tree().ReadCpus(path);
-  const bool was_there = before.has_value();
-  if (!was_there && before.error().code != Code::kNotFound) return std::unexpected(before.error());
+  if (!before && before.error().code != Code::kNotFound) return std::unexpected(before.error());
+  if (!before) new_pods_.insert(path);
   BERTH_RETURN_IF_ERROR(site_.tree().Create(path));
   table_.KnowPod(pod.uid, path);
   CgroupValues values = site_.names().per_qos() ? planner_.OfPod(pod, ledger, nullptr) : CgroupValues();
   // What is there has the CPUs of containers that run; Cpusets::Apply knows in which order they change.
-  if (site_.runtime_makes_groups() || (site_.KeepsPodToItsCpus(path) && !was_there))
+  if (site_.runtime_makes_groups() || (site_.KeepsPodToItsCpus(path) && new_pods_.contains(path)))
     values.cpus = planner_.CpusOfPod(pod.uid, ledger, online);
   BERTH_TRY([[maybe_unused]] const int writes, site_.tree().Write(path, values));
   return {};
@@ -94,6 +103,7 @@ Result<bool> PodGroups::Remove(const Pod& pod) {
   if (!pids.empty()) return false;
   BERTH_RETURN_IF_ERROR(site_.tree().Remove(path, os::Millis(0)));
   on_removed_(path);
+  new_pods_.erase(path);
   partitions_.Forget(path);
   table_.Forget(pod.uid);
   return true;

@@ -3,6 +3,7 @@
 #define BERTH_ENFORCE_POD_GROUPS_H_
 
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,11 +52,13 @@ class PodGroups {
   Result<CgroupDirs> Make(const std::string& path, const ContainerGroup& group, const Pod& pod,
                           const Container& container, const Ledger& ledger);
   Result<void> MakePodGroup(const Pod& pod, const Ledger& ledger);
+  Result<void> TryPodGroup(const std::string& path, const Pod& pod, const Ledger& ledger);
 
   const Site& site_;
   GroupTable& table_;
   const Planner& planner_;
   Partitions& partitions_;
+  std::set<std::string> new_pods_;  // paths of groups that are being made and were not there before
   std::function<void(const std::string&)> on_removed_ = [](const std::string&) {};
 };
 

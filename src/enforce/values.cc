@@ -22,7 +22,7 @@ Result<void> Values::Repair(const Ledger& ledger, const Pod& pod, const std::set
                             std::vector<Repaired>& out) {
   Result<void> first;
   for (PlannedGroup& group : planner_.PlanPod(pod, ledger)) {
-    if (!only.empty() && !only.contains(group.path)) continue;
+    if ((!only.empty() && !only.contains(group.path)) || table_.IsUnfinished(group.path)) continue;
     auto done = RepairGroup(std::move(group), out);
     if (!done && done.error().code != Code::kNotFound && first) first = std::move(done);
   }

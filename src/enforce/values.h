@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "enforce/cpusets.h"
+#include "enforce/group_table.h"
 #include "enforce/planner.h"
 
 namespace berth::enforce {
@@ -15,12 +16,14 @@ namespace berth::enforce {
 /// Thread: the loop's only.
 class Values {
  public:
-  Values(const Site& site, const Planner& planner) : site_(site), planner_(planner) {}
+  Values(const Site& site, const GroupTable& table, const Planner& planner)
+      : site_(site), table_(table), planner_(planner) {}
 
   /// Puts values of a pod's groups right that somebody else changed, except CPUs and memory nodes (Cpusets::Repair) and
   /// the CPU quota: who edits that by hand means it. A quota that systemd has rounded is not somebody's edit. `only`:
-  /// the groups to look at; empty: all. What was put right is added to `out`. Errors: the first; the rest was tried.
-  /// kBusy: systemd is being told (Site::IsUnderWay), which is in `out` already; to be called again.
+  /// the groups to look at; empty: all. Groups that are being made are left to who makes them. What was put right is
+  /// added to `out`. Errors: the first; the rest was tried. kBusy: systemd is being told (Site::IsUnderWay), which is
+  /// in `out` already; to be called again.
   Result<void> Repair(const Ledger& ledger, const Pod& pod, const std::set<std::string>& only,
                       std::vector<Repaired>& out);
 
@@ -31,6 +34,7 @@ class Values {
   Result<void> RepairGroup(PlannedGroup group, std::vector<Repaired>& out);
 
   const Site& site_;
+  const GroupTable& table_;
   const Planner& planner_;
   std::set<std::string> told_;  // paths
 };
