@@ -57,7 +57,7 @@ void AttackTest::SetUp() {
 void AttackTest::Begin(Memory memory) {
   if (memory == Memory::kLimited) LimitMemory(node);
   node.AddPod("steady.yaml", ScriptPod("steady", "while :; do sleep 1; done", "1"));
-  node.Start();
+  ASSERT_NO_FATAL_FAILURE(node.Start(arguments(), before_exec()));
   ASSERT_TRUE(node.Until("steady runs", [&] { return node.Runs("steady"); }));
   berthd_ = node.pid();
   steady_ = node.Pids();

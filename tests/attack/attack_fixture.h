@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,6 +37,9 @@ class AttackTest : public testing::Test {
   enum class Memory { kLimited, kOfManySupervisors };
   void Begin(Memory memory = Memory::kLimited);
   virtual bool starts_itself() const { return false; }
+  /// What berthd is started with; before_exec runs in it.
+  virtual std::vector<std::string> arguments() const { return {}; }
+  virtual std::function<void()> before_exec() const { return nullptr; }
 
   os::UniqueFd Connect() const;
   /// Sends bytes to the API and gives what comes back until berthd closes.

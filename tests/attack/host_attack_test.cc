@@ -1,0 +1,163 @@
+// A host that cannot be relied on: its clock is set, its disk fails.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <new>
+
+#include "attack_fixture.h"
+#include "lies.h"
+
+namespace berth::testkit {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+constexpr std::int64_t kTenYears = 10 * 365 * 86'400;
+
+std::int64_t MillisSince(Clock::time_point begin) {
+  return std::chrono::duration_cast<milliseconds>(Clock::now() - begin).count();
+}
+
+/// Lies that a berthd is told which is started with before_exec().
+class Liar {
+ public:
+  explicit Liar(const DaemonFixture& node) : path_(node.Dir("lies")) {
+    const os::UniqueFd fd(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    EXPECT_EQ(::ftruncate(fd.get(), sizeof(Lies)), 0);
+    void* const at = ::mmap(nullptr, sizeof(Lies), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    EXPECT_NE(at, MAP_FAILED);
+    lies_ = new (at) Lies();
+    const std::string state = std::filesystem::weakly_canonical(node.state_dir).string() + "/";
+    state.copy(lies_->disk, sizeof lies_->disk - 1);
+  }
+  ~Liar() { ::munmap(lies_, sizeof(Lies)); }
+  Liar(const Liar&) = delete;
+  Liar& operator=(const Liar&) = delete;
+  Lies* operator->() const { return lies_; }
+  std::function<void()> before_exec() const {
+    return [this] {
+      ::setenv("LD_PRELOAD", LYING_HOST, 1);
+      ::setenv("BERTH_LIES", path_.c_str(), 1);
+    };
+  }
+
+ private:
+  std::string path_;
+  Lies* lies_ = nullptr;
+};
+
+struct ClockAttackTest : AttackTest {
+  std::function<void()> before_exec() const override { return liar.before_exec(); }
+  Liar liar{node};
+};
+
+/// A pod that does not heed TERM.
+std::string Stubborn(const std::string& name, int grace_s, const std::string& terms) {
+  std::string pod = ScriptPod(name, "trap 'echo term >> " + terms + "' TERM; while :; do sleep 0.1; done");
+  const std::string grace = "terminationGracePeriodSeconds: ";
+  return pod.replace(pod.find(grace) + grace.size(), 1, std::to_string(grace_s));
+}
+
+TEST_F(ClockAttackTest, NothingWaitsByAClockThatIsSetBackAndForth) {
+  node.AddPod("stubborn.yaml", Stubborn("stubborn", 4, node.Dir("terms")));
+  node.AddPod("fails.yaml", ScriptPod("fails", "echo tried; exit 1"));
+  ASSERT_TRUE(node.Until("it runs", [&] { return node.Runs("stubborn"); }));
+  ASSERT_TRUE(node.Until("it failed twice", [&] { return node.PodNamed("fails")["containers"][0]["restarts"] == 1; }));
+  const Clock::time_point restarted = Clock::now();
+  const int pid = node.Pids().at("stubborn-n1/app");
+  const Clock::time_point begin = Clock::now();
+  node.RemovePod("stubborn.yaml");
+  const std::array<std::int64_t, 5> offsets = {kTenYears, -kTenYears, 3600, -3600, 0};
+  for (std::size_t i = 0; Lives(pid) && MillisSince(begin) < 60'000; ++i) {
+    liar->clock_offset_s = offsets[i % offsets.size()];
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  EXPECT_GE(MillisSince(begin), 3'500);
+  EXPECT_LT(MillisSince(begin), 20'000);
+  ASSERT_TRUE(node.Until("it is gone", [&] { return node.PodNamed("stubborn").is_null(); }));
+  // The next pause is of 10 s, by whatever clock the last end was recorded.
+  liar->clock_offset_s = kTenYears;
+  const int restarts = node.PodNamed("fails")["containers"][0]["restarts"];
+  EXPECT_TRUE(restarts == 1 || MillisSince(restarted) >= 9'000) << restarts;
+  EXPECT_TRUE(node.Until("it is tried again",
+                         [&] { return node.PodNamed("fails")["containers"][0]["restarts"].get<int>() >= 2; }));
+  EXPECT_GE(MillisSince(restarted), 9'000);
+  EXPECT_LT(MillisSince(restarted), 40'000);
+  EXPECT_EQ(node.Get("/v1/logs/default/fails/app?since=10m")["entries"].size(), 0U) << "that was ten years ago";
+  liar->clock_offset_s = -kTenYears;
+  EXPECT_GE(node.Get("/v1/logs/default/fails/app?since=10m")["entries"].size(), 1U);
+}
+
+struct HostAttackTest : testing::Test {
+  void SetUp() override {
+    if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+    if (::sysconf(_SC_NPROCESSORS_ONLN) < 2) GTEST_SKIP() << "needs two CPUs";
+  }
+  void Start() { node.Start({}, liar.before_exec()); }
+  DaemonFixture node;
+  Liar liar{node};
+};
+
+TEST_F(HostAttackTest, AGracePeriodOverARestartIsKeptWhateverTheClockSaysThen) {
+  liar->clock_offset_s = kTenYears;
+  node.AddPod("stubborn.yaml", Stubborn("stubborn", 5, node.Dir("terms")));
+  Start();
+  ASSERT_TRUE(node.Until("it runs", [&] { return node.Runs("stubborn"); }));
+  const int pid = node.Pids().at("stubborn-n1/app");
+  node.RemovePod("stubborn.yaml");
+  ASSERT_TRUE(node.Until("it got TERM", [&] { return std::filesystem::exists(node.Dir("terms")); }));
+  const Clock::time_point begin = Clock::now();
+  node.Kill();
+  liar->clock_offset_s = -kTenYears;
+  Start();
+  ASSERT_TRUE(node.Until("it was killed", [&] { return !Lives(pid); }));
+  EXPECT_GE(MillisSince(begin), 4'000);
+  EXPECT_LT(MillisSince(begin), 20'000);
+  std::ifstream terms(node.Dir("terms"));
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(terms), {}), "term\n");
+}
+
+/// While the disk fails no pod comes that would have to be remembered and none is forgotten; nothing else happens.
+TEST_F(HostAttackTest, ADiskThatFailsOrBecomesReadOnlyRefusesPodsAndLosesNothing) {
+  node.AddPod("first.yaml", ScriptPod("first", "while :; do sleep 1; done"));
+  Start();
+  ASSERT_TRUE(node.Until("first runs", [&] { return node.Runs("first"); }));
+  for (const int error : {EIO, EROFS}) {
+    const codec::Json ledger = node.Get("/v1/ledger");
+    const std::string name = "own" + std::to_string(error);
+    liar->disk_error = error;
+    node.AddPod(name + ".yaml", ScriptPod(name, "while :; do sleep 1; done", "1"));
+    ASSERT_TRUE(node.Until("it is refused", [&] {
+      const codec::Json pod = node.PodNamed(name);
+      return pod.is_object() && pod["reason"] == "LedgerNotSaved";
+    })) << node.output();
+    EXPECT_THAT(node.PodNamed(name)["message"].get<std::string>(), HasSubstr(::strerror(error)));
+    EXPECT_EQ(node.Get("/v1/ledger"), ledger);
+    EXPECT_TRUE(node.Runs("first"));
+    liar->disk_error = 0;
+    ASSERT_TRUE(node.Until("it runs when the disk works", [&] { return node.Runs(name); }));
+    const codec::Json with = node.Get("/v1/ledger");
+
+    liar->disk_error = error;
+    node.RemovePod(name + ".yaml");
+    ASSERT_TRUE(node.Until("it has ended", [&] { return !node.Runs(name); }));
+    node.Kill();  // what was on the disk before is there
+    liar->disk_error = 0;
+    Start();
+    ASSERT_TRUE(node.Until("it is gone", [&] { return node.PodNamed(name).is_null(); }));
+    ASSERT_TRUE(node.Until("first runs", [&] { return node.Runs("first"); }));
+  }
+  EXPECT_EQ(node.CountEvents("LedgerDamaged"), 0);
+}
+
+}  // namespace
+}  // namespace berth::testkit
