@@ -55,7 +55,7 @@ equal same-cpus "$cpus" "$(cat "$group/cpuset.cpus.effective")"
 for name in early late; do equal "$name-stays-on-node-1" 1 "$(cat "$(group_of $name)/cpuset.mems")"; done
 check others-kept-off kept_off "$group" "$cpus"
 berth events
-check late-lost-its-memory said 'late-vm.*memory'
+check late-lost-its-memory said 'LedgerAdapted.*late-vm.*not booked any more'
 check early-kept-its-memory sh -c '! berth events | grep -E "LedgerAdapted.*early-vm"'
 check keeps-its-promises berth state verify
 # With the modules there would be room once `late` is gone.
