@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <string_view>
 #include <vector>
 
@@ -16,7 +17,8 @@
 namespace berth::os {
 namespace {
 
-constexpr int kDeepest = 200;  // each level holds a descriptor
+constexpr int kDeepest = 200;     // each level holds a descriptor
+constexpr int kNameTries = 1000;  // somebody may have made files of such names
 
 class Remover {
  public:
@@ -40,7 +42,7 @@ class Remover {
   void Remove(int folder, const std::string& name, int depth) {
     if (::unlinkat(folder, name.c_str(), 0) == 0 || errno == ENOENT) return;
     if (errno != EISDIR && errno != EPERM) return Note(FailErrno("remove '" + name + "' of", path_, errno));
-    if (depth == kDeepest) return Note(Fail(Code::kInvalid, "remove " + path_ + ": its directories lie too deep"));
+    if (depth == kDeepest) return MoveUp(folder, name);
     if (!RemoveBelow(folder, name, depth)) return;
     if (::unlinkat(folder, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT)
       Note(FailErrno("remove '" + name + "' of", path_, errno));
@@ -60,8 +62,25 @@ class Remover {
       }
       return false;
     }
-    for (const std::string& below : NamesIn(fd.get())) Remove(fd.get(), below, depth + 1);
+    if (depth == 0) top_ = fd.get();
+    do {
+      if (depth == 0) moved_ = false;
+      for (const std::string& below : NamesIn(fd.get())) Remove(fd.get(), below, depth + 1);
+    } while (depth == 0 && moved_);
     return true;
+  }
+
+  /// What lies too deep goes to the top, and is removed from there.
+  void MoveUp(int folder, const std::string& name) {
+    for (int i = 0; i < kNameTries; ++i) {
+      const std::string above = "berth-deep-" + std::to_string(next_++);
+      if (::renameat2(folder, name.c_str(), top_, above.c_str(), RENAME_NOREPLACE) == 0) {
+        moved_ = true;
+        return;
+      }
+      if (errno != EEXIST) break;
+    }
+    Note(FailErrno("move up '" + name + "' of", path_, errno));
   }
 
   std::vector<std::string> NamesIn(int fd) {
@@ -71,6 +90,7 @@ class Remover {
       Note(FailErrno("list", path_, errno));
       return out;
     }
+    ::rewinddir(dir);  // the duplicate shares its place with what was read before
     while (const dirent* entry = ::readdir(dir)) {
       const std::string_view name = entry->d_name;
       if (name != "." && name != "..") out.emplace_back(name);
@@ -80,6 +100,9 @@ class Remover {
   }
 
   const std::string& path_;
+  int top_ = -1;  // path_, while it is emptied
+  bool moved_ = false;
+  int next_ = 0;
   Result<void> first_;
 };
 

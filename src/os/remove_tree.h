@@ -10,8 +10,8 @@ namespace berth::os {
 
 /// Removes `path` with everything below. Links are removed, never followed; a place where something is mounted stays
 /// with what is mounted there and with the directories above it (openat2(2), RESOLVE_NO_XDEV). Not there: success.
-/// Errors: the first (kBusy: something is mounted; kInvalid: more than 200 directories in each other); the rest was
-/// tried.
+/// However deep directories lie in each other, 200 descriptors are held: what lies deeper is moved to the top first.
+/// Errors: the first (kBusy: something is mounted); the rest was tried.
 Result<void> RemoveTree(const std::string& path);
 
 }  // namespace berth::os

@@ -1,0 +1,83 @@
+// What containers plant in volumes: links, swapped under berthd's hands, and directories without an end.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "cri_node.h"
+
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+
+class DaemonCriVolumeTest : public testkit::CriNodeTest {
+ protected:
+  void StartWithSecret() {
+    Start();
+    fs::create_directories(berthd->Dir("secret"));
+    std::ofstream(berthd->Dir("secret/key")) << "outside\n";
+  }
+  std::string secret() const { return berthd->Dir("secret"); }
+  void ExpectSecretKept() {
+    std::ifstream key(secret() + "/key");
+    EXPECT_EQ("outside\n", std::string(std::istreambuf_iterator<char>(key), {}));
+  }
+};
+
+TEST_F(DaemonCriVolumeTest, ASubPathThatIsSwappedForALinkWithoutEndNeverLeadsOut) {
+  StartWithSecret();
+  const std::string volumes =
+      "  restartPolicy: Never\n  volumes: [{name: work, hostPath: {path: " + berthd->Dir("work") +
+      ", type: DirectoryOrCreate}}]\n";
+  Add({.name = "racer",
+       .script = "while :; do rm -rf /all/part; ln -s " + secret() + " /all/part; rm /all/part; mkdir /all/part; done",
+       .spec = volumes,
+       .container = "    volumeMounts: [{name: work, mountPath: /all}]\n"});
+  ASSERT_TRUE(berthd->Until("the racer runs", [&] { return berthd->Runs("racer"); }));
+  std::vector<std::string> victims;
+  for (int i = 0; i < 8; ++i) {
+    victims.push_back("victim" + std::to_string(i));
+    Add({.name = victims.back(),
+         .script = "cat /part/key; echo looked",
+         .spec = volumes,
+         .container = "    volumeMounts: [{name: work, mountPath: /part, subPath: part}]\n"});
+  }
+  const auto met = [&](const std::string& victim) {
+    return LogOf(victim).find("looked") != std::string::npos ||
+           berthd->Get("/v1/events?pod=" + victim).dump().find("Failed") != std::string::npos;
+  };
+  EXPECT_TRUE(berthd->Until("each looked or was refused", [&] { return std::ranges::all_of(victims, met); }));
+  for (const std::string& victim : victims) {
+    EXPECT_EQ(LogOf(victim).find("outside"), std::string::npos) << victim;
+    Remove(victim);
+  }
+  Remove("racer");
+  ASSERT_TRUE(berthd->Until("all are gone", [&] { return NoPods(); }));
+  ExpectSecretKept();
+  ExpectNothingLeft();
+}
+
+TEST_F(DaemonCriVolumeTest, WhatIsPlantedInAnEmptyDirGoesWithItAndNothingElse) {
+  StartWithSecret();
+  Add({.name = "planter",
+       .script = "cd /all; ln -s " + secret() + " dir; ln -s " + secret() +
+                 "/key key; ln -s ../../../../../../.. up; ln -s /all/dir/.. chain; mkfifo pipe; i=0; "
+                 "while [ $i -lt 400 ]; do mkdir d; cd d; ln -s " +
+                 secret() + " dir; i=$((i+1)); done; echo planted; sleep 1000",
+       .spec = "  volumes: [{name: work, emptyDir: {}}]\n",
+       .container = "    volumeMounts: [{name: work, mountPath: /all}]\n"});
+  ASSERT_TRUE(berthd->Until("it has planted", [&] { return LogOf("planter").find("planted") != std::string::npos; }));
+  Remove("planter");
+  ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone("planter"); }));
+  EXPECT_TRUE(berthd->Until("so is the volume", [&] { return fs::is_empty(berthd->state_dir + "/volumes"); }));
+  EXPECT_EQ(berthd->CountEvents("FailedRemovePodFolders"), 0);
+  ExpectSecretKept();
+  ExpectNothingLeft();
+}
+
+}  // namespace
+}  // namespace berth
