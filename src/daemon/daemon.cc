@@ -16,7 +16,8 @@ namespace berth::daemon {
 namespace {
 
 const std::vector kSignals = {SIGHUP, SIGTERM, SIGINT};
-constexpr os::Millis kLastWork{10'000};  // for what workers were given before the end
+constexpr os::Millis kBetweenSnapshots{20};  // while there is work without end
+constexpr os::Millis kLastWork{10'000};      // for what workers were given before the end
 
 }  // namespace
 
@@ -34,8 +35,8 @@ Result<void> Daemon::WatchAll() {
       loop_->Watch(runtime_->event_fd(), "runtime", [this](os::MonoTime now) { manager_->OnRuntime(now); }));
   BERTH_RETURN_IF_ERROR(loop_->Watch(history_->event_fd(), "history", [this](os::MonoTime) { TakeHistoryNotes(); }));
   if (writers_)
-    BERTH_RETURN_IF_ERROR(loop_->Watch(writers_->fd(), "foreign writes",
-                                       [this](os::MonoTime now) { manager_->OnWrites(writers_->Take(), now); }));
+    BERTH_RETURN_IF_ERROR(
+        loop_->Watch(writers_->fd(), "foreign writes", [this](os::MonoTime now) { TakeWrites(now); }));
   BERTH_RETURN_IF_ERROR(WatchPressure());
   loop_->Keep("sync", [this] { return manager_->next_due(); }, sync);
   loop_->Keep("places", [this] { return next_places_; }, [this](os::MonoTime now) { KeepPlaces(now); });
@@ -46,6 +47,13 @@ Result<void> Daemon::WatchAll() {
     if (Stopped()) loop_->Stop();
   });
   return {};
+}
+
+/// Who writes without end is heard for a part of each turn.
+void Daemon::TakeWrites(os::MonoTime now) {
+  constexpr os::Millis kPart{5};
+  const os::Clock& clock = os::SystemClock();
+  manager_->OnWrites(writers_->Take(os::Slice(clock, clock.Now() + kPart)), now);
 }
 
 /// Without it the figures are still looked at, only less often.
@@ -99,9 +107,12 @@ void Daemon::EndCalls() {
   if (calls_) calls_->GiveUp();
 }
 
-/// Others see what the loop has done at the end of each turn. The history hears of it after that: who finds an event
-/// there sees the figures that came with it.
+/// Others see what the loop has done at the end of a turn, or a moment later while it goes on at once. The history
+/// hears of it after that: who finds an event there sees the figures that came with it.
 void Daemon::Publish() {
+  const os::MonoTime now = os::SystemClock().Now();
+  if (!stopping_ && manager_->next_due() <= now && now < next_publishing_) return;
+  next_publishing_ = now + kBetweenSnapshots;
   if (auto state = snapshots_->Build()) published_->Put(std::move(state));
   for (const Event& event : std::exchange(untold_, {})) history_->Record(ToEntry(event));
 }
@@ -122,7 +133,7 @@ void Daemon::BeginStop() {
   ending_pods_ = settings_.berth.stop_containers_on_exit;
   notifier_.Send("STOPPING=1");
   log_.Info(ending_pods_ ? "stopping: containers are ended first" : "stopping: containers go on");
-  if (ending_pods_) manager_->StopAll(os::SystemClock().Now());
+  if (ending_pods_) manager_->StopAll();
 }
 
 bool Daemon::Stopped() const { return stopping_ && (!ending_pods_ || manager_->idle()); }

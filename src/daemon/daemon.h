@@ -77,6 +77,7 @@ class Daemon {
   // daemon.cc
   Result<void> WatchAll();
   Result<void> WatchPressure();
+  void TakeWrites(os::MonoTime now);
   void OpenWriters();
   void TakeSignal(int signal);
   void Reload();
@@ -126,6 +127,7 @@ class Daemon {
 
   os::UniqueFd pressure_;  // not valid where the kernel does not tell
   os::MonoTime next_sign_of_life_{};
+  os::MonoTime next_publishing_{};
   std::string last_status_;
   bool stopping_ = false;     // a signal came
   bool ending_pods_ = false;  // stopping, and containers are to be stopped first

@@ -147,8 +147,8 @@ Result<void> Daemon::OpenSources() {
     BERTH_TRY(sources.emplace_back(), source::OpenHttp(std::move(options)));
   }
   BERTH_TRY(auto joined, source::JoinSources(std::move(sources)));
-  feed_ = std::make_unique<SourceFeed>(*loop_, *workers_, std::move(joined), [this](auto snapshot, os::MonoTime now) {
-    manager_->OnSnapshot(std::move(snapshot), now);
+  feed_ = std::make_unique<SourceFeed>(*loop_, *workers_, std::move(joined), [this](auto snapshot, os::MonoTime) {
+    manager_->OnSnapshot(std::move(snapshot));
   });
   return {};
 }

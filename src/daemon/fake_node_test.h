@@ -281,8 +281,8 @@ class TestManager {
     if (started) Settle();
     return started;
   }
-  void OnSnapshot(source::Snapshot snapshot, os::MonoTime now) {
-    Do([&] { manager_.OnSnapshot(std::move(snapshot), now); });
+  void OnSnapshot(source::Snapshot snapshot, os::MonoTime) {
+    Do([&] { manager_.OnSnapshot(std::move(snapshot)); });
   }
   void OnRuntime(os::MonoTime now) {
     Do([&] { manager_.OnRuntime(now); });
@@ -294,11 +294,11 @@ class TestManager {
   void Tick(os::MonoTime now) {
     Do([&] { manager_.Tick(now); });
   }
-  void Sync(os::MonoTime now) {
-    Do([&] { manager_.Sync(now); });
+  void Sync(os::MonoTime) {
+    Do([&] { manager_.Sync(); });
   }
-  void StopAll(os::MonoTime now) {
-    Do([&] { manager_.StopAll(now); });
+  void StopAll(os::MonoTime) {
+    Do([&] { manager_.StopAll(); });
   }
   bool idle() const { return manager_.idle(); }
   os::MonoTime next_due() const { return manager_.next_due(); }

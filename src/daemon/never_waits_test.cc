@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <thread>
 
 #include "daemon/dry_run.h"
@@ -119,7 +120,7 @@ struct NeverWaitsTest : testing::Test {
 
 TEST_F(NeverWaitsTest, FiveHundredPodsOnASlowDiskArriveWhileTheLoopTurns) {
   SourceFeed feed(*loop, *workers, std::make_unique<SlowSource>(slow, Made(os::EventFd::Open())),
-                  [&](source::Snapshot snapshot, os::MonoTime now) { manager.OnSnapshot(std::move(snapshot), now); });
+                  [&](source::Snapshot snapshot, os::MonoTime) { manager.OnSnapshot(std::move(snapshot)); });
   ASSERT_TRUE(manager.Start(std::nullopt, os::SystemClock().Now()));
   ASSERT_TRUE(loop->Watch(runtime->event_fd(), "runtime", [&](os::MonoTime now) { manager.OnRuntime(now); }));
   loop->Keep("sync", [&] { return manager.next_due(); }, [&](os::MonoTime now) { manager.Tick(now); });
@@ -140,6 +141,29 @@ TEST_F(NeverWaitsTest, FiveHundredPodsOnASlowDiskArriveWhileTheLoopTurns) {
   const loop::AwayFigures figures = loop->figures();
   RecordProperty("longest_away_us", std::to_string(figures.longest.time / std::chrono::microseconds(1)));
   RecordProperty("longest_away_what", figures.longest.what);
+  EXPECT_TRUE(workers->Stop(os::Millis(60'000)));
+}
+
+TEST_F(NeverWaitsTest, FiveHundredContainersThatDieAtOnceAreHeardOfWhileTheLoopTurns) {
+  ASSERT_TRUE(manager.Start(std::nullopt, os::SystemClock().Now()));
+  ASSERT_TRUE(loop->Watch(runtime->event_fd(), "runtime", [&](os::MonoTime now) { manager.OnRuntime(now); }));
+  loop->Keep("sync", [&] { return manager.next_due(); }, [&](os::MonoTime now) { manager.Tick(now); });
+  std::vector<Pod> pods;
+  for (int i = 0; i < kPods; ++i) pods.push_back(MakePod("p" + std::to_string(i), "1m", QosClass::kBurstable));
+  manager.OnSnapshot(Wanting(std::move(pods)));
+  std::size_t most = 0;  // events of one turn
+  bool killed = false;
+  loop->EachTurn("count", [&, last = std::uint64_t{0}](os::MonoTime) mutable {
+    if (killed) most = std::max(most, static_cast<std::size_t>(events.added() - last));
+    last = events.added();
+    const auto died = std::ranges::count(events.events(), "ContainerDied", &Event::reason);
+    if (died == kPods) loop->Stop();
+    if (killed || Running() < kPods) return;
+    killed = true;
+    for (const runtime::ContainerStatus& status : *runtime->List()) ASSERT_TRUE(runtime->Signal(status.id, SIGKILL));
+  });
+  ASSERT_TRUE(loop->Run());
+  EXPECT_LE(most, 60U) << "a slice is 10 looks at the clock; nobody was served between that many ends";
   EXPECT_TRUE(workers->Stop(os::Millis(60'000)));
 }
 

@@ -71,27 +71,27 @@ Result<void> PodManager::Start(const std::optional<state::Saved>& saved, os::Mon
   return {};
 }
 
-void PodManager::OnSnapshot(source::Snapshot snapshot, os::MonoTime now) {
+void PodManager::OnSnapshot(source::Snapshot snapshot) {
   rounds_.manifests().Take(std::move(snapshot));
-  Sync(now);
+  Sync();
 }
 
 void PodManager::OnRuntime(os::MonoTime now) {
-  rounds_.intake().Poll(now);
+  rounds_.intake().Poll();
   if (shared_.runtime.makes_groups())
     guard_.cpus().CheckSoon(now);  // it may have written to groups: the kernel has the last word
-  Sync(now);
+  Sync();
 }
 
 void PodManager::OnGroupsAnswered(os::MonoTime now) {
   guard_.pool().Again();
   guard_.cpus().CheckSoon(now);
-  Sync(now);
+  Sync();
 }
 
 void PodManager::OnMemoryPressure(os::MonoTime now) {
   guard_.pressure().LookSoon(now);
-  Sync(now);
+  Sync();
 }
 
 void PodManager::Reload(os::Millis reconcile_period, bool adopt_unknown) {
@@ -100,9 +100,9 @@ void PodManager::Reload(os::Millis reconcile_period, bool adopt_unknown) {
   guard_.groups().SetAdoptUnknown(adopt_unknown);
 }
 
-void PodManager::StopAll(os::MonoTime now) {
+void PodManager::StopAll() {
   rounds_.manifests().StopAll();
-  Sync(now);
+  Sync();
 }
 
 bool PodManager::idle() const {
@@ -114,25 +114,22 @@ bool PodManager::idle() const {
 }
 
 os::MonoTime PodManager::next_due() const {
-  if (rounds_.working() || guard_.working()) return {};
+  if (rounds_.working() || guard_.working() || rounds_.intake().working()) return {};
   return std::min(agenda_.next(), guard_.next_check());
 }
 
 void PodManager::Tick(os::MonoTime now) {
-  guard_.Check(now, options_.reconcile_period, os::Slice(shared_.clock, shared_.clock.Now() + options_.slice));
+  const os::Slice slice(shared_.clock, shared_.clock.Now() + options_.slice);
+  if (rounds_.intake().working()) ++turns_;
+  const bool all_heard = rounds_.intake().Work(now, slice);
+  guard_.Check(now, options_.reconcile_period, slice);
   if (now >= agenda_.next() || !guard_.pool().in_force()) rounds_.Begin();
-  if (rounds_.working()) Work(now);
+  if (all_heard && rounds_.working()) Work(now, slice);
 }
 
-void PodManager::Sync(os::MonoTime now) {
-  rounds_.Begin();
-  Tick(now);
-}
-
-void PodManager::Work(os::MonoTime now) {
+void PodManager::Work(os::MonoTime now, const os::Slice& slice) {
   ++turns_;
   guard_.pressure().Check(now);  // before anything is admitted
-  const os::Slice slice(shared_.clock, shared_.clock.Now() + options_.slice);
   if (!rounds_.Work(now, slice)) return;
   if (!reconciler_.Work(now, slice)) return agenda_.WakeNow();
   agenda_.WakeAt(std::max(now, std::min(reconciler_.next_due(), guard_.pressure().next_due())));

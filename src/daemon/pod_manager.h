@@ -74,7 +74,7 @@ class PodManager {
   Result<void> Start(const std::optional<state::Saved>& saved, os::MonoTime now);
 
   /// The source has something new.
-  void OnSnapshot(source::Snapshot snapshot, os::MonoTime now);
+  void OnSnapshot(source::Snapshot snapshot);
   /// The runtime has something new (asks Poll).
   void OnRuntime(os::MonoTime now);
   /// Others wrote to files of cpuset directories. What that changed is looked at soon.
@@ -83,15 +83,16 @@ class PodManager {
   void OnGroupsAnswered(os::MonoTime now);
   /// The kernel says that memory runs short.
   void OnMemoryPressure(os::MonoTime now);
-  /// Does what is due at `now`, a slice of it at most; cheap when that is only a look at the kernel's cpusets.
+  /// All pods are to be looked at (again): that is due at once.
+  void Sync() { rounds_.Begin(); }
+  /// Does what is due at `now`, a slice of it at most; cheap when that is only a look at the kernel's cpusets. What is
+  /// left is due at once.
   void Tick(os::MonoTime now);
-  /// Looks at all pods (again), and does what there is to do, a slice of it at most. What is left is due at once.
-  void Sync(os::MonoTime now);
   /// When Tick has to be called even if nothing happens.
   os::MonoTime next_due() const;
 
   /// Ends every pod, as if all manifests were gone. idle() tells when it is done.
-  void StopAll(os::MonoTime now);
+  void StopAll();
   /// No pod holds anything, nothing runs, and nothing is being saved.
   bool idle() const;
   /// These options are others from now on.
@@ -114,7 +115,7 @@ class PodManager {
   std::vector<std::string> Warnings() const;
 
  private:
-  void Work(os::MonoTime now);
+  void Work(os::MonoTime now, const os::Slice& slice);
 
   ManagerOptions options_;
   keeper::Keeper keeper_;

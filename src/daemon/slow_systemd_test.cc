@@ -129,7 +129,7 @@ TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
   pods.push_back(MakePod("odd", "15m", QosClass::kGuaranteed));  // a quota that systemd cannot hold exactly
   pods.push_back(MakePod("own", "1", QosClass::kGuaranteed));
   const int before = peer.calls();
-  loop->At(os::SystemClock().Now(), "manifests", [&](os::MonoTime now) { manager.OnSnapshot(Wanting(pods), now); });
+  loop->At(os::SystemClock().Now(), "manifests", [&](os::MonoTime) { manager.OnSnapshot(Wanting(pods)); });
   ASSERT_TRUE(loop->Run());
 
   EXPECT_GE(peer.calls() - before, 3 * kSlowPods) << "systemd was to be asked for each of them";

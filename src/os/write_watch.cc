@@ -17,6 +17,8 @@
 namespace berth::os {
 namespace {
 
+constexpr std::size_t kAtOnce = 32;  // events between two looks at the clock
+
 std::string LinkTarget(const std::string& link) {
   std::array<char, PATH_MAX> buffer{};
   const ssize_t size = ::readlink(link.c_str(), buffer.data(), buffer.size());
@@ -58,11 +60,11 @@ Result<void> WriteWatch::Add(const std::string& folder) {
   return status == 0 ? Result<void>() : FailErrno("watch for writers to", folder, errno);
 }
 
-WriteWatch::Writes WriteWatch::Take() {
+WriteWatch::Writes WriteWatch::Take(const Slice& slice) {
   Writes out;
   const int own_pid = ::getpid();
-  alignas(fanotify_event_metadata) std::array<char, 4096> buffer{};
-  for (;;) {
+  alignas(fanotify_event_metadata) std::array<char, kAtOnce * FAN_EVENT_METADATA_LEN> buffer{};
+  do {
     const ssize_t size = ::read(fd_.get(), buffer.data(), buffer.size());
     if (size <= 0) return out;
     for (std::size_t at = 0; at + FAN_EVENT_METADATA_LEN <= static_cast<std::size_t>(size);) {
@@ -73,7 +75,8 @@ WriteWatch::Writes WriteWatch::Take() {
       if ((event.mask & FAN_Q_OVERFLOW) != 0) out.lost = true;
       if (auto write = WriteOf(event, own_pid)) out.list.push_back(*std::move(write));
     }
-  }
+  } while (!slice.over());
+  return out;
 }
 
 }  // namespace berth::os

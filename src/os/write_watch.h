@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "os/clock.h"
 #include "os/unique_fd.h"
 
 namespace berth::os {
@@ -33,7 +34,8 @@ class WriteWatch {
     std::vector<FileWrite> list;  ///< own writes are left out
     bool lost = false;            ///< there were more than the kernel keeps
   };
-  Writes Take();
+  /// What there is, as far as the slice goes; for the rest the descriptor stays readable.
+  Writes Take(const Slice& slice = {});
 
  private:
   explicit WriteWatch(UniqueFd fd) : fd_(std::move(fd)) {}

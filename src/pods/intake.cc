@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <system_error>
 #include <utility>
@@ -13,8 +14,26 @@
 
 namespace berth::pods {
 
-void Intake::Poll(os::MonoTime now) {
-  for (const runtime::ContainerStatus& status : parts_.runtime.Poll()) Take(status, now);
+void Intake::Poll() {
+  std::ranges::move(parts_.runtime.Poll(), std::back_inserter(news_));
+  polled_ = true;
+}
+
+bool Intake::Work(os::MonoTime now, const os::Slice& slice) {
+  if (!polled_) return true;
+  while (!news_.empty()) {
+    const runtime::ContainerStatus status = std::move(news_.front());
+    news_.pop_front();
+    Take(status, now);
+    if (slice.over()) return false;
+  }
+  TakeNotices();
+  if (parts_.runtime.makes_groups()) TakeSandboxes();
+  polled_ = false;
+  return true;
+}
+
+void Intake::TakeNotices() {
   for (const runtime::Notice& notice : parts_.runtime.TakeNotices()) {
     const auto pod = parts_.pods.find(notice.pod_uid);
     const std::string object = pod != parts_.pods.end() ? ObjectOf(pod->second.pod) : parts_.ObjectOfNode();
@@ -25,12 +44,13 @@ void Intake::Poll(os::MonoTime now) {
       parts_.events.Warning(notice.reason, object, notice.message);
     }
   }
-  if (parts_.runtime.makes_groups()) {
-    for (const auto& [id, uid] : parts_.runtime.Sandboxes()) {
-      if (!parts_.groups.table().KnowId(uid, "", id)) continue;
-      if (auto found = parts_.groups.runtime_groups().Find(uid, parts_.keeper.ledger()); !found)
-        parts_.events.Warning("FailedCgroupUpdate", "pod/" + uid, found.error().message);
-    }
+}
+
+void Intake::TakeSandboxes() {
+  for (const auto& [id, uid] : parts_.runtime.Sandboxes()) {
+    if (!parts_.groups.table().KnowId(uid, "", id)) continue;
+    if (auto found = parts_.groups.runtime_groups().Find(uid, parts_.keeper.ledger()); !found)
+      parts_.events.Warning("FailedCgroupUpdate", "pod/" + uid, found.error().message);
   }
 }
 

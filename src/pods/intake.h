@@ -2,6 +2,7 @@
 #ifndef BERTH_PODS_INTAKE_H_
 #define BERTH_PODS_INTAKE_H_
 
+#include <deque>
 #include <optional>
 #include <string>
 
@@ -14,14 +15,20 @@ class Intake {
  public:
   explicit Intake(const Parts& parts) : parts_(parts) {}
 
-  /// All that the runtime has to say: containers that changed, notices, groups it made.
-  void Poll(os::MonoTime now);
-  /// A container's status, from Poll or as the answer to a start.
+  /// Hears what the runtime has to say: containers that changed, notices, groups it made.
+  void Poll();
+  /// Does what follows from it, in order, as far as the slice goes. False: there is more.
+  bool Work(os::MonoTime now, const os::Slice& slice);
+  /// There is more to do at once.
+  bool working() const { return polled_; }
+  /// A container's status as the answer to a start. Requires: !working().
   void Take(const runtime::ContainerStatus& status, os::MonoTime now);
-  /// Containers that ended without a word of the runtime, or that it does not know any more.
+  /// Containers that ended without a word of the runtime, or that it does not know any more. Requires: !working().
   void CompareWithRuntime(os::MonoTime now);
 
  private:
+  void TakeNotices();
+  void TakeSandboxes();
   void TakeStart(ManagedPod& managed, const runtime::ContainerStatus& status,
                  const std::optional<runtime::ContainerStatus>& earlier);
   void StartCameToNothing(ManagedPod& managed, const runtime::ContainerStatus& status, os::MonoTime now);
@@ -29,6 +36,8 @@ class Intake {
   void RemoveOldLogs(const std::string& folder, int attempt) const;
 
   Parts parts_;
+  bool polled_ = false;                        // and not all of it was taken
+  std::deque<runtime::ContainerStatus> news_;  // that were not taken yet
 };
 
 }  // namespace berth::pods

@@ -46,6 +46,7 @@ class Rounds {
   Manifests& manifests() { return manifests_; }
   const Manifests& manifests() const { return manifests_; }
   Intake& intake() { return intake_; }
+  const Intake& intake() const { return intake_; }
   Leaving& leaving() { return leaving_; }
 
  private:
