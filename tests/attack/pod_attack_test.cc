@@ -41,7 +41,7 @@ TEST_F(PodAttackTest, AProcessThatLeavesItsGroupAndIgnoresTermIsKilledWithItsPod
       "echo > " +
       node.Dir("out") + "; while :; do :; done";
   node.AddPod("runaway.yaml", ScriptPod("runaway", escape) + "    securityContext: {privileged: true}\n");
-  ASSERT_TRUE(node.Until("it is out", [&] { return fs::exists(node.Dir("out")); }));
+  ASSERT_TRUE(node.Until("it is out", [&] { return node.Runs("runaway") && fs::exists(node.Dir("out")); }));
   const int pid = PidOf("runaway");
   ASSERT_GT(pid, 0);
   node.RemovePod("runaway.yaml");
