@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -236,6 +237,28 @@ TEST(FingerprintTest, ChangesWithCpusAndMemoryOnly) {
   EXPECT_EQ(MachineFingerprint(*machine), before);
   machine->nodes.front().memory += MiB(1);
   EXPECT_NE(MachineFingerprint(*machine), before);
+}
+
+TEST(DryRunTest, GroupsHoldEachValueThatWasWritten) {
+  DryRunTree tree(*machine::ParseSynthetic("pack:1 core:4 pu:1"));
+  ASSERT_TRUE(tree.Create("kubepods"));
+  CgroupValues values;
+  values.cpus = *CpuSet::Parse("1-2");
+  values.mems = *NodeSet::Parse("0");
+  values.shares = 512;
+  values.cpu_max = CpuMax{.quota = std::chrono::milliseconds(50)};
+  values.memory_max = MiB(64);
+  values.swap_max = MiB(1);
+  values.memory_min = MiB(2);
+  values.memory_low = MiB(3);
+  values.memory_high = MiB(4);
+  values.oom_group = true;
+  values.pids_max = 100;
+  EXPECT_EQ(tree.Write("kubepods", values).value_or(0), 10) << "it had the node from the beginning";
+  EXPECT_EQ(tree.Write("kubepods", values).value_or(-1), 0) << "the same once more";
+  values.weight = tree.Read("kubepods")->weight;
+  EXPECT_TRUE(values.weight) << "made of the shares";
+  EXPECT_EQ(*tree.Read("kubepods"), values);
 }
 
 TEST(DryRunTest, InitContainersEndAndOthersRunUntilSignalled) {

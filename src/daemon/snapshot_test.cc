@@ -59,6 +59,24 @@ TEST_F(SnapshotTest, SaysWhatPodsHoldAndHowTheyRun) {
   EXPECT_FALSE(now.pods[1].trace->steps().empty());
 }
 
+TEST_F(SnapshotTest, NamesTheNodesMemoryIsPinnedTo) {
+  KubeletConfiguration config;
+  config.cpu_manager_policy = "static";
+  config.reserved_system_cpus = "0";
+  config.memory_manager_policy = "Static";
+  config.reserved_memory = {{NumaId{0}, {{"memory", *Quantity::Parse("100Mi")}}}};
+  auto node = engine::Node::Make(*machine::ParseSynthetic("numa:2(memory=4GB) core:2 pu:1"), config);
+  ASSERT_TRUE(node) << node.error().message;
+  FakeNode fresh(*node);
+  auto pinning = fresh.Boot();
+  ASSERT_TRUE(pinning->Start(std::nullopt, fresh.clock.Now()));
+  SnapshotBuilder fresh_builder(pinning->bare(), fresh.events, DaemonFacts());
+  pinning->OnSnapshot(Wanting({MakePod("any", "", QosClass::kBestEffort), MakePod("web", "1")}), fresh.clock.Now());
+  const NodeSnapshot now = fresh_builder.Build()->node;
+  EXPECT_TRUE(FindPod(now, "default", "any")->view->containers[0].place->memory_nodes.empty());
+  EXPECT_EQ(FormatIds(FindPod(now, "default", "web")->view->containers[0].place->memory_nodes), "0");
+}
+
 TEST_F(SnapshotTest, IsMadeOnceForEveryChange) {
   Run({MakePod("web", "2")});
   EXPECT_TRUE(builder->Build());

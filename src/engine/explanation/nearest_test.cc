@@ -54,6 +54,16 @@ TEST(FindNearestTest, OffersWholeCoresWhereOnlyWholeCoresAreGiven) {
   for (const RequestChange& change : e.nearest->changes) EXPECT_EQ(change.to, Q("2")) << change.container;
 }
 
+TEST(FindNearestTest, CountsFromTheRequestWhereTheLimitIsHigher) {
+  const Node node = NodeOf({.cores_per_node = 4}, StaticConfig());
+  Container app = App("a", "100");
+  app.resources.limits["cpu"] = Q("200");
+  const Explanation e = Explain(node, node.EmptyLedger(), MakePod("a", {app}), {});
+  ASSERT_TRUE(e.nearest);
+  ASSERT_EQ(e.nearest->changes.size(), 1U);
+  EXPECT_EQ(e.nearest->changes[0].from, Q("100"));
+}
+
 TEST(FindNearestTest, OffersTheNextWholeCoreWhereThatIsNearer) {
   KubeletConfiguration config = StaticConfig("0,8");
   config.cpu_manager_policy_options["full-pcpus-only"] = "true";
