@@ -160,7 +160,9 @@ TEST_F(NeverWaitsTest, FiveHundredContainersThatDieAtOnceAreHeardOfWhileTheLoopT
     if (died == kPods) loop->Stop();
     if (killed || Running() < kPods) return;
     killed = true;
-    for (const runtime::ContainerStatus& status : *runtime->List()) ASSERT_TRUE(runtime->Signal(status.id, SIGKILL));
+    const auto running = runtime->List();
+    ASSERT_TRUE(running);
+    for (const runtime::ContainerStatus& status : *running) ASSERT_TRUE(runtime->Signal(status.id, SIGKILL));
   });
   ASSERT_TRUE(loop->Run());
   EXPECT_LE(most, 60U) << "a slice is 10 looks at the clock; nobody was served between that many ends";
