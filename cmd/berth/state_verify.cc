@@ -80,7 +80,7 @@ Result<Node> AskNode(const Session& session) {
   for (const auto& pod : pods.pods) {
     out.pods.insert(pod->uid);
     for (const auto& container : pod->containers)
-      if (container.last && container.last->pid > 0)
+      if (container.phase == ContainerPhase::kRunning && container.last && container.last->pid > 0)
         out.main_pids.emplace(std::pair(pod->uid, container.name), container.last->pid);
   }
   BERTH_TRY(out.ledger, session.berthd().GetLedger());

@@ -14,12 +14,14 @@ namespace berth::cgroup {
 namespace {
 
 constexpr std::uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD
+constexpr std::uint64_t kExiting = 0x00000004;       // PF_EXITING: v1 shows it in the root of each hierarchy
 constexpr int kMostAncestors = 1'000;                // /proc is no snapshot: parents may seem to go round
 
 struct Process {
   std::string name;
   int parent = 0;
   int session = 0;
+  bool exiting = false;
 };
 
 /// nullopt: it is gone, or the kernel's own.
@@ -34,7 +36,8 @@ std::optional<Process> ReadProcess(os::Fs& root, const std::string& pid) {
   const std::size_t end = stat->rfind(')');
   return Process{.name = end < begin ? "" : stat->substr(begin, end - begin),
                  .parent = static_cast<int>(*parent),
-                 .session = static_cast<int>(*session)};
+                 .session = static_cast<int>(*session),
+                 .exiting = (*flags & kExiting) != 0};
 }
 
 bool IsIn(std::string_view path, std::string_view group) {
@@ -88,8 +91,9 @@ class StrayLook {
   }
 
   std::optional<Stray> LookAt(int pid, const Process& process) const {
-    const auto text = root_.Read("proc/" + std::to_string(pid) + "/cgroup");
-    if (!text) return std::nullopt;
+    const std::string name = std::to_string(pid);
+    const auto text = root_.Read("proc/" + name + "/cgroup");
+    if (!text || process.exiting) return std::nullopt;
     std::optional<std::string_view> cpuset;
     std::optional<std::string_view> unified;
     std::optional<std::size_t> home = HomeByDescent(pid, process);
@@ -102,6 +106,7 @@ class StrayLook {
     }
     const std::string_view where = cpuset.value_or(unified.value_or(""));
     if (!home || where.empty() || IsIn(where, homes_[*home].path)) return std::nullopt;
+    if (const auto now = ReadProcess(root_, name); !now || now->exiting) return std::nullopt;  // meanwhile
     return Stray{.pid = pid, .name = process.name, .home = *home, .cpuset = std::string(where)};
   }
 

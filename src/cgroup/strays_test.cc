@@ -39,6 +39,7 @@ TEST(StraysTest, AreKnownByDescentSessionAndOtherHierarchies) {
   Add(fs, 15, 10, 10, "4:cpuset:/b/pod1/app/inner\n3:pids:/\n");
   Add(fs, 16, 1, 16, "4:cpuset:/\n3:pids:/b/pod1/app2\n");
   Add(fs, 17, 1, 17, kAway);
+  Add(fs, 18, 10, 10, kAway, 0x4);  // it ends, or is not reaped
   EXPECT_EQ(PidsOf(FindStrays(fs, {{.path = "/b/pod1/app", .main_pid = 10}})), (std::vector<int>{11, 12, 13, 14}));
   EXPECT_EQ(PidsOf(FindStrays(fs, {{.path = "/b/pod1/app", .main_pid = 0}})), (std::vector<int>{14}));
 }

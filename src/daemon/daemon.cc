@@ -94,9 +94,12 @@ Result<void> Daemon::Run() {
   BERTH_RETURN_IF_ERROR(loop_->Run());
   EndCalls();
   server_.reset();
-  if (!workers_->Stop(kLastWork)) log_.Warning("some work did not end in time, and what waited behind it is not done");
-  tree_->WaitHere();
-  RemoveGroups();
+  if (workers_->Stop(kLastWork)) {
+    tree_->WaitHere();
+    RemoveGroups();
+  } else {  // somebody may still be asking systemd
+    log_.Warning("some work did not end in time, and what waited behind it is not done; empty cgroups stay");
+  }
   log_.Info(manager_->idle() ? "stopped" : "stopped; containers go on");
   return {};
 }

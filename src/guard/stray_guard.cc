@@ -13,11 +13,13 @@ namespace {
 
 /// Into all groups of its container. Returns what came of it, for people.
 std::string MoveBack(os::Fs& root, int pid, const std::vector<std::string>& dirs) {
-  for (const std::string& dir : dirs)
-    if (auto moved = root.Write(dir + "/cgroup.procs", std::to_string(pid));
-        !moved && moved.error().code != Code::kNotFound)
-      return "cannot be moved back: " + moved.error().message;
-  return "moved back";
+  bool any = false;
+  for (const std::string& dir : dirs) {
+    const auto moved = root.Write(dir + "/cgroup.procs", std::to_string(pid));
+    any = any || moved;
+    if (!moved && moved.error().code != Code::kNotFound) return "cannot be moved back: " + moved.error().message;
+  }
+  return any ? "moved back" : "left there: it has ended, or the groups of its container have";
 }
 
 }  // namespace

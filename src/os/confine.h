@@ -16,7 +16,8 @@ namespace berth::os {
 ///   host makes or takes away later arrive there as far as they are shared (/ is, under systemd); none goes out.
 /// - make no user namespace and enter no namespace at all (seccomp), in which it could mount cgroups anew;
 /// - get CAP_SYS_ADMIN or CAP_SYS_PTRACE back, by whatever it executes.
-/// It can still ask somebody who has the means, load modules, write disks and settings of the kernel.
+/// It can still ask somebody who has the means, open the host's files through /proc/PID/root of a process that has no
+/// capability it lacks, load modules, write disks and settings of the kernel.
 struct Confinement {
   struct CgroupMount {
     std::string path;

@@ -69,8 +69,8 @@ std::string Stubborn(const std::string& name, int grace_s, const std::string& te
 
 TEST_F(ClockAttackTest, NothingWaitsByAClockThatIsSetBackAndForth) {
   node.AddPod("stubborn.yaml", Stubborn("stubborn", 4, node.Dir("terms")));
-  node.AddPod("fails.yaml", ScriptPod("fails", "echo tried; exit 1"));
   ASSERT_TRUE(node.Until("it runs", [&] { return node.Runs("stubborn"); }));
+  node.AddPod("fails.yaml", ScriptPod("fails", "echo tried; exit 1"));
   ASSERT_TRUE(node.Until("it failed twice", [&] { return node.PodNamed("fails")["containers"][0]["restarts"] == 1; }));
   const Clock::time_point restarted = Clock::now();
   const int pid = node.Pids().at("stubborn-n1/app");

@@ -123,6 +123,10 @@ TEST_F(DaemonEndingTest, AProcessThatLeftItsGroupsIsMovedBack) {
   const int pid = Run("runaway", kEscape + Ready() + "while :; do sleep 0.1; done", 1, kPrivileged);
   std::string verified;
   EXPECT_NE(Verify(verified), 0);
+  if (node.driver() == cgroup::Driver::kSystemd) {  // its scope ends with the last process: no group to move it back to
+    EXPECT_NE(verified.find("holds CPUs 1 although nothing of it exists on the node"), std::string::npos) << verified;
+    return;
+  }
   EXPECT_NE(verified.find("process " + std::to_string(pid) + " (sh) of "), std::string::npos) << verified;
   EXPECT_TRUE(node.Until("the tree shows it",
                          [&] { return node.Get("/v1/tree").dump().find("is in the cpuset /") != std::string::npos; }));
@@ -130,7 +134,10 @@ TEST_F(DaemonEndingTest, AProcessThatLeftItsGroupsIsMovedBack) {
   std::ifstream in("/proc/" + std::to_string(pid) + "/status");
   const std::string status{std::istreambuf_iterator<char>(in), {}};
   std::string after;
-  EXPECT_EQ(Verify(after), 0) << after;
+  EXPECT_TRUE(node.Until("what it had started outside has ended", [&] {
+    after.clear();
+    return Verify(after) == 0;
+  })) << after;
   EXPECT_NE(status.find("Cpus_allowed_list:\t1\n"), std::string::npos) << status;
 }
 

@@ -94,7 +94,8 @@ class DaemonFixture {
   std::string HostGroup(const std::string& name) const;
   /// A path below the root as the cgroupfs driver would write it: what SeenProcess::cgroup says.
   std::string Plainly(std::string_view group) const;
-  std::string state_dir;  ///< may be changed before Start
+  cgroup::Driver driver() const { return names_.driver(); }  ///< that this host needs
+  std::string state_dir;                                     ///< may be changed before Start
 
  private:
   std::vector<std::string> Arguments(const std::vector<std::string>& more) const;
