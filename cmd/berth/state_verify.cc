@@ -124,9 +124,7 @@ Result<std::vector<std::string>> LookForStrays(const Node& node, const cgroup::N
   BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
   BERTH_TRY(const std::vector<cgroup::Stray> strays, cgroup::FindStrays(*fs, homes));
   std::vector<std::string> out;
-  for (const cgroup::Stray& stray : strays)
-    out.push_back("process " + std::to_string(stray.pid) + " (" + Printable(stray.name) + ") of " +
-                  running[stray.home].path + " is in the cpuset " + Printable(stray.cpuset));
+  for (const cgroup::Stray& stray : strays) out.push_back(cgroup::StrayText(stray, running[stray.home].path));
   return out;
 }
 

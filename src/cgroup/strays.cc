@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cgroup/membership.h"
+#include "os/path.h"
 #include "os/pidfd.h"
 
 namespace berth::cgroup {
@@ -38,24 +40,6 @@ std::optional<Process> ReadProcess(os::Fs& root, const std::string& pid) {
                  .parent = static_cast<int>(*parent),
                  .session = static_cast<int>(*session),
                  .exiting = (*flags & kExiting) != 0};
-}
-
-bool IsIn(std::string_view path, std::string_view group) {
-  return path.starts_with(group) && (path.size() == group.size() || path[group.size()] == '/');
-}
-
-/// A line of /proc/PID/cgroup.
-struct Membership {
-  bool cpuset = false;
-  std::string_view path;
-};
-std::optional<Membership> ParseLine(std::string_view line) {
-  const std::size_t first = line.find(':');
-  const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
-  if (second == std::string_view::npos) return std::nullopt;
-  const std::string_view controllers = line.substr(first + 1, second - first - 1);
-  const std::vector<std::string_view> names = Split(controllers, ',');
-  return Membership{.cpuset = std::ranges::find(names, "cpuset") != names.end(), .path = line.substr(second + 1)};
 }
 
 class StrayLook {
@@ -91,21 +75,22 @@ class StrayLook {
   }
 
   std::optional<Stray> LookAt(int pid, const Process& process) const {
+    if (process.exiting) return std::nullopt;
     const std::string name = std::to_string(pid);
     const auto text = root_.Read("proc/" + name + "/cgroup");
-    if (!text || process.exiting) return std::nullopt;
+    if (!text) return std::nullopt;
     std::optional<std::string_view> cpuset;
     std::optional<std::string_view> unified;
     std::optional<std::size_t> home = HomeByDescent(pid, process);
     for (const std::string_view line : Split(*text, '\n')) {
-      const auto group = ParseLine(line);
+      const auto group = ParseMembership(line);
       if (!group) continue;
-      if (group->cpuset) cpuset = group->path;
-      if (line.starts_with("0::")) unified = group->path;
+      if (group->Has("cpuset")) cpuset = group->path;
+      if (group->v2()) unified = group->path;
       if (!home) home = HomeByGroup(group->path);
     }
     const std::string_view where = cpuset.value_or(unified.value_or(""));
-    if (!home || where.empty() || IsIn(where, homes_[*home].path)) return std::nullopt;
+    if (!home || where.empty() || os::IsAtOrBelow(where, homes_[*home].path)) return std::nullopt;
     if (const auto now = ReadProcess(root_, name); !now || now->exiting) return std::nullopt;  // meanwhile
     return Stray{.pid = pid, .name = process.name, .home = *home, .cpuset = std::string(where)};
   }
@@ -124,6 +109,11 @@ class StrayLook {
 };
 
 }  // namespace
+
+std::string StrayText(const Stray& stray, std::string_view of) {
+  return "process " + std::to_string(stray.pid) + " (" + Printable(stray.name) + ") of " + std::string(of) +
+         " is in the cpuset " + Printable(stray.cpuset);
+}
 
 Result<std::vector<Stray>> FindStrays(os::Fs& root, const std::vector<Home>& homes) {
   if (homes.empty()) return std::vector<Stray>();

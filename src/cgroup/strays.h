@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -24,6 +25,9 @@ struct Stray {
   std::string cpuset;    ///< the group it is in instead, from the top of the cpuset hierarchy
   friend bool operator==(const Stray&, const Stray&) = default;
 };
+
+/// For people: "process 7 (sh) of <of> is in the cpuset /".
+std::string StrayText(const Stray& stray, std::string_view of);
 
 /// One look over /proc, at threads' leaders. A process is a container's when it is its main process, below that one, or
 /// in its session; or (v1) when another hierarchy than that of cpusets still has it in the container's group. It is

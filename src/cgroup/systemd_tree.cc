@@ -13,6 +13,7 @@
 #include "cgroup/hierarchy.h"
 #include "cgroup/rehearsal_fs.h"
 #include "cgroup/systemd_asker.h"
+#include "os/path.h"
 
 namespace berth::cgroup {
 namespace {
@@ -319,9 +320,7 @@ Result<int> SystemdTree::Write(std::string_view path, const CgroupValues& values
 
 void SystemdTree::LetGoBelow(std::string_view path) {
   const std::string full = Full(path);
-  const auto below = [&](const auto& place) {
-    return full.empty() || place.first == full || place.first.starts_with(full + "/");
-  };
+  const auto below = [&](const auto& place) { return full.empty() || os::IsAtOrBelow(place.first, full); };
   std::erase_if(places_, below);
   std::erase_if(entering_, below);
 }

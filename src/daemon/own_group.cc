@@ -3,24 +3,16 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "cgroup/membership.h"
 
 namespace berth::daemon {
 namespace {
 
-/// Path in a line "12:cpu,cpuacct:/path" that stands for the controller; v2 lines are "0::/path".
-bool LineIsFor(std::string_view controllers, const cgroup::ControllerMount& mount) {
-  if (mount.v2) return controllers.empty();
-  const std::vector<std::string_view> names = Split(controllers, ',');
-  return std::ranges::find(names, mount.controller) != names.end();
-}
-
 std::string DirOf(const cgroup::ControllerMount& mount, std::string_view proc_self_cgroup) {
   for (const std::string_view line : Split(proc_self_cgroup, '\n')) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
-    if (second == std::string_view::npos) continue;
-    if (!LineIsFor(line.substr(first + 1, second - first - 1), mount)) continue;
-    std::string_view path = line.substr(second + 1);
+    const auto group = cgroup::ParseMembership(line);
+    if (!group || !(mount.v2 ? group->v2() : group->Has(mount.controller))) continue;
+    std::string_view path = group->path;
     if (mount.root != "/") {  // the mount point shows a part of the tree only
       if (!path.starts_with(mount.root)) return mount.mount;
       path.remove_prefix(mount.root.size());

@@ -3,7 +3,6 @@
 #include <map>
 #include <memory>
 
-#include "base/text.h"
 #include "cgroup/strays.h"
 #include "daemon/host_groups.h"
 #include "enforce/inspect.h"
@@ -32,9 +31,7 @@ std::map<std::string, std::string> StraysOf(const LoopState& state) {
   const auto root = os::OpenFs("/");
   const auto strays = root ? cgroup::FindStrays(**root, homes) : std::unexpected(root.error());
   if (!strays) return out;
-  for (const cgroup::Stray& stray : *strays)
-    out[paths[stray.home]] = "process " + std::to_string(stray.pid) + " (" + Printable(stray.name) +
-                             ") of it is in the cpuset " + Printable(stray.cpuset);
+  for (const cgroup::Stray& stray : *strays) out[paths[stray.home]] = cgroup::StrayText(stray, "it");
   return out;
 }
 

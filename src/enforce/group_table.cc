@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "os/path.h"
+
 namespace berth::enforce {
 
 const std::map<std::string, std::string>& GroupTable::IdsOf(const std::string& uid) const {
@@ -49,7 +51,7 @@ void GroupTable::Forget(const std::string& uid) {
   ++changes_;
   if (const auto pod = groups_.pods.find(uid); pod != groups_.pods.end()) {
     const std::string& path = pod->second;
-    std::erase_if(unfinished_, [&](const auto& group) { return group == path || group.starts_with(path + "/"); });
+    std::erase_if(unfinished_, [&](const auto& group) { return os::IsAtOrBelow(group, path); });
     groups_.pods.erase(pod);
   }
   std::erase_if(groups_.containers, [&](const auto& entry) { return entry.second.uid == uid; });

@@ -3,6 +3,7 @@
 #define BERTH_OS_PATH_H_
 
 #include <string>
+#include <string_view>
 
 namespace berth::os {
 
@@ -14,6 +15,11 @@ inline std::string FolderOf(const std::string& path) {
 
 /// The last part: "/a/b" gives "b", "a" gives "a".
 inline std::string FileNameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+/// The path is the folder's or below it. Requires: `folder` does not end with a slash.
+inline bool IsAtOrBelow(std::string_view path, std::string_view folder) {
+  return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
+}
 
 }  // namespace berth::os
 

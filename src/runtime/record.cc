@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "os/path.h"
 #include "runtime/text_record.h"
 
 namespace berth::runtime {
@@ -145,8 +146,7 @@ std::vector<std::string> OwnCgroupLines(const std::vector<std::string>& lines, c
 
 bool IsInCgroups(const std::vector<std::string>& lines, const std::vector<std::string>& own) {
   return own.empty() || std::ranges::any_of(own, [&lines](const std::string& mine) {
-           return std::ranges::any_of(
-               lines, [&mine](const std::string& line) { return line == mine || line.starts_with(mine + "/"); });
+           return std::ranges::any_of(lines, [&mine](const std::string& line) { return os::IsAtOrBelow(line, mine); });
          });
 }
 
