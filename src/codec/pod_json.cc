@@ -16,6 +16,9 @@ void PutIf(Json& out, const char* key, const std::string& value) {
 void PutIf(Json& out, const char* key, const std::vector<std::string>& values) {
   if (!values.empty()) out[key] = values;
 }
+void PutIf(Json& out, const char* key, const std::vector<std::int64_t>& values) {
+  if (!values.empty()) out[key] = values;
+}
 void PutIf(Json& out, const char* key, const std::map<std::string, std::string>& values) {
   if (!values.empty()) out[key] = values;
 }
@@ -49,6 +52,10 @@ Json SecurityJson(const SecurityContext& security) {
   PutIf(out, "allowPrivilegeEscalation", security.allow_privilege_escalation);
   PutIf(out, "capabilities", std::move(capabilities));
   PutIf(out, "seccompProfile", std::move(seccomp));
+  PutIf(out, "fsGroup", security.fs_group);
+  PutIf(out, "fsGroupChangePolicy", security.fs_group_change_policy);
+  PutIf(out, "supplementalGroups", security.supplemental_groups);
+  PutIf(out, "supplementalGroupsPolicy", security.supplemental_groups_policy);
   return out;
 }
 

@@ -56,6 +56,11 @@ SecurityContext ReadSecurity(const Reader& above) {
     out.seccomp = TextOf(seccomp, "type");
     out.seccomp_localhost = TextOf(seccomp, "localhostProfile");
   }
+  out.fs_group = MaybeNumberOf(reader, "fsGroup");
+  out.fs_group_change_policy = TextOf(reader, "fsGroupChangePolicy");
+  for (const Reader& group : ItemsOf(reader, "supplementalGroups"))
+    out.supplemental_groups.push_back(group.Integer<std::int64_t>());
+  out.supplemental_groups_policy = TextOf(reader, "supplementalGroupsPolicy");
   return out;
 }
 

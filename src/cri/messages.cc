@@ -1,5 +1,6 @@
 #include "cri/messages.h"
 
+#include <cstdint>
 #include <string_view>
 
 #include "base/text.h"
@@ -20,6 +21,9 @@ void PutSecurity(const SecurityContext& from, pb::LinuxContainerSecurityContext&
   to.set_no_new_privs(!from.allow_privilege_escalation.value_or(true));
   if (from.run_as_user) to.mutable_run_as_user()->set_value(*from.run_as_user);
   if (from.run_as_group) to.mutable_run_as_group()->set_value(*from.run_as_group);
+  for (const std::int64_t group : from.supplemental_groups) to.add_supplemental_groups(group);
+  if (from.fs_group) to.add_supplemental_groups(*from.fs_group);
+  if (from.supplemental_groups_policy == "Strict") to.set_supplemental_groups_policy(pb::Strict);
   for (const std::string& name : from.add_capabilities) to.mutable_capabilities()->add_add_capabilities(name);
   for (const std::string& name : from.drop_capabilities) to.mutable_capabilities()->add_drop_capabilities(name);
   pb::SecurityProfile& seccomp = *to.mutable_seccomp();

@@ -39,7 +39,7 @@ class Pods {
     if (Coin()) priority_class = Name();
     host_network = Coin();
     if (Coin()) hostname = Name();
-    security = OneSecurity();
+    security = OneSecurity(/*pod=*/true);
     if (Coin()) status_qos = Pick({QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort});
     if (Coin()) phase = "Running";
     return pod;
@@ -65,19 +65,26 @@ class Pods {
   }
   std::optional<bool> Maybe() { return Coin() ? std::optional(Coin()) : std::nullopt; }
 
-  SecurityContext OneSecurity() {
+  SecurityContext OneSecurity(bool pod) {
     SecurityContext out;
-    auto& [user, group, non_root, privileged, read_only, escalation, add, drop, seccomp, localhost] = out;
+    auto& [user, group, non_root, privileged, read_only, escalation, add, drop, seccomp, localhost, fs_group, fs_policy,
+           groups, groups_policy] = out;
     if (Coin()) user = static_cast<std::int64_t>(Below(70'000));
     if (Coin()) group = static_cast<std::int64_t>(Below(70'000));
     non_root = Maybe();
     privileged = Maybe();
     read_only = Maybe();
-    escalation = Maybe();
+    if (!privileged.value_or(false)) escalation = Maybe();  // the API refuses both
     add = Several([](int i) { return "CAP_" + std::to_string(i); });
     drop = Several([](int) { return std::string("ALL"); });
     if (Coin()) seccomp = Pick<std::string>({"RuntimeDefault", "Unconfined", "Localhost"});
     if (seccomp == "Localhost") localhost = "profiles/" + Name();
+    if (pod) {
+      if (Coin()) fs_group = static_cast<std::int64_t>(Below(70'000));
+      if (Coin()) fs_policy = Pick<std::string>({"Always", "OnRootMismatch"});
+      groups = Several([](int i) { return std::int64_t{1000} + i; });
+      if (Coin()) groups_policy = Pick<std::string>({"Merge", "Strict"});
+    }
     return out;
   }
 
@@ -133,7 +140,7 @@ class Pods {
     if (Coin()) pre_stop = {"/bin/sh", Text()};
     if (Coin()) sleep = static_cast<std::int64_t>(Below(100));
     mounts = Several([&](int i) { return OneMount(i); });
-    security = OneSecurity();
+    security = OneSecurity(/*pod=*/false);
     return out;
   }
 

@@ -205,6 +205,29 @@ TEST(ParsePodsTest, AllProblemsOfAFileAreReportedTogether) {
                     HasSubstr("pod.yaml: document 3: spec.containers: Required value")));
 }
 
+TEST(ManifestTest, SecurityContextsAreHeldToWhatTheApiTakes) {
+  const auto of_pod = [](const std::string& security) {
+    return ErrorOfSpec("{securityContext: " + security + ", containers: [{name: a, image: a}]}");
+  };
+  const auto of_container = [](const std::string& security) {
+    return ErrorOfSpec("{containers: [{name: a, image: a, securityContext: " + security + "}]}");
+  };
+  EXPECT_THAT(of_pod("{runAsUser: -1}"),
+              HasSubstr("spec.securityContext.runAsUser: Invalid value: -1: must be between"));
+  EXPECT_THAT(of_container("{runAsGroup: 2147483648}"), HasSubstr("securityContext.runAsGroup: Invalid value"));
+  EXPECT_THAT(of_pod("{supplementalGroups: [1, -5]}"), HasSubstr("supplementalGroups[1]: Invalid value: -5"));
+  EXPECT_THAT(of_pod("{supplementalGroups: [staff]}"), HasSubstr("supplementalGroups[0]: Invalid value: \"staff\""));
+  EXPECT_THAT(of_pod("{supplementalGroupsPolicy: Both}"), HasSubstr("supported values: \"Merge\", \"Strict\""));
+  EXPECT_THAT(of_pod("{fsGroupChangePolicy: Never}"), HasSubstr("supported values: \"Always\", \"OnRootMismatch\""));
+  EXPECT_THAT(of_container("{seccompProfile: {type: Default}}"), HasSubstr("seccompProfile.type: Unsupported value"));
+  EXPECT_THAT(of_container("{seccompProfile: {type: Localhost}}"), HasSubstr("localhostProfile: Required value"));
+  for (const char* const file : {"../x.json", "/etc/x.json", "a/../../x.json"})
+    EXPECT_THAT(of_container("{seccompProfile: {type: Localhost, localhostProfile: " + std::string(file) + "}}"),
+                HasSubstr("must be a relative path without"));
+  EXPECT_THAT(of_container("{privileged: true, allowPrivilegeEscalation: false}"),
+              HasSubstr("allowPrivilegeEscalation: Invalid value: false"));
+}
+
 TEST(ParsePodsTest, NamesOfVolumesBecomePathsAndAreChecked) {
   const auto error_with = [](const std::string& volume) {
     return ErrorOfSpec("{containers: [{name: a, image: a}], volumes: [" + volume + "]}");

@@ -160,6 +160,14 @@ void Object::Read(std::string_view key, ResourceList& out) {
   });
 }
 
+void Object::Read(std::string_view key, std::vector<std::int64_t>& out) {
+  Each(key, [&](const Node& node, const Path& path) {
+    const std::optional<std::int64_t> value = IntOf(node);
+    if (!value) return WrongKind(node, "a whole number in plain decimal", path, report_);
+    out.push_back(*value);
+  });
+}
+
 void Object::ReadInt(std::string_view key, std::int64_t& out, std::int64_t min, std::int64_t max) {
   const Node* node = Take(key);
   if (node == nullptr) return;

@@ -74,6 +74,7 @@ class Object {
   void Read(std::string_view key, double& out);
   void Read(std::string_view key, std::chrono::milliseconds& out);
   void Read(std::string_view key, std::vector<std::string>& out);
+  void Read(std::string_view key, std::vector<std::int64_t>& out);
   void Read(std::string_view key, std::map<std::string, std::string>& out);
   void Read(std::string_view key, std::map<std::string, bool>& out);
   void Read(std::string_view key, ResourceList& out);

@@ -1,6 +1,12 @@
 #include "manifest/pod_extras_reader.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "manifest/names.h"
@@ -10,16 +16,8 @@ namespace {
 
 constexpr std::string_view kEmptyDirUnused[] = {"sizeLimit"};
 constexpr std::string_view kMountUnused[] = {"recursiveReadOnly", "subPathExpr"};
-constexpr std::string_view kSecurityUnused[] = {"appArmorProfile",
-                                                "fsGroup",
-                                                "fsGroupChangePolicy",
-                                                "procMount",
-                                                "seLinuxChangePolicy",
-                                                "seLinuxOptions",
-                                                "supplementalGroups",
-                                                "supplementalGroupsPolicy",
-                                                "sysctls",
-                                                "windowsOptions"};
+constexpr std::string_view kSecurityUnused[] = {"appArmorProfile", "procMount", "seLinuxChangePolicy",
+                                                "seLinuxOptions",  "sysctls",   "windowsOptions"};
 constexpr std::string_view kOtherVolumes[] = {"awsElasticBlockStore",
                                               "azureDisk",
                                               "azureFile",
@@ -64,6 +62,60 @@ void ReadOptional(Object& object, std::string_view key, std::optional<Value>& ou
   out = value;
 }
 
+// Users and groups as the API takes them.
+void CheckId(Report& report, const Path& path, std::int64_t id) {
+  constexpr std::int64_t kMost = 2'147'483'647;
+  if (id < 0 || id > kMost)
+    report.Problem(path, "Invalid value: " + std::to_string(id) + ": must be between 0 and 2147483647, inclusive");
+}
+
+void ReadUserOrGroup(Object& object, std::string_view key, std::optional<std::int64_t>& out) {
+  ReadOptional(object, key, out);
+  if (out) CheckId(object.report(), object.PathOf(key), *out);
+}
+
+void CheckChoice(Object& object, std::string_view key, const std::string& value, std::string_view one,
+                 std::string_view other) {
+  if (value.empty() || value == one || value == other) return;
+  object.report().Problem(object.PathOf(key), "Unsupported value: \"" + Printable(value, 40) +
+                                                  "\": supported values: \"" + std::string(one) + "\", \"" +
+                                                  std::string(other) + "\"");
+}
+
+void CheckSeccomp(Object& profile, const SecurityContext& security) {
+  const std::string& type = security.seccomp;
+  const std::string& file = security.seccomp_localhost;
+  Report& report = profile.report();
+  if (type != "RuntimeDefault" && type != "Unconfined" && type != "Localhost")
+    report.Problem(profile.PathOf("type"),
+                   "Unsupported value: \"" + Printable(type, 40) +
+                       "\": supported values: \"RuntimeDefault\", \"Unconfined\", \"Localhost\"");
+  if (type != "Localhost") {
+    if (!file.empty())
+      report.Problem(profile.PathOf("localhostProfile"), "Invalid value: can only be set when type is Localhost");
+    return;
+  }
+  if (file.empty()) {
+    report.Problem(profile.PathOf("localhostProfile"), "Required value: the profile's file, below the seccomp folder");
+    return;
+  }
+  const std::vector<std::string_view> parts = Split(file, '/');
+  if (file.starts_with('/') || std::ranges::find(parts, "..") != parts.end())
+    report.Problem(profile.PathOf("localhostProfile"),
+                   "Invalid value: \"" + Printable(file, 80) + "\": must be a relative path without \"..\"");
+}
+
+/// As the API has it: both at once cannot be.
+void CheckEscalation(Object& object, const SecurityContext& security) {
+  if (security.allow_privilege_escalation.value_or(true)) return;
+  const Path path = object.PathOf("allowPrivilegeEscalation");
+  if (security.privileged.value_or(false))
+    object.report().Problem(path, "Invalid value: false: cannot be false where privileged is true; take one out");
+  for (const std::string& name : security.add_capabilities)
+    if (name == "CAP_SYS_ADMIN")
+      object.report().Problem(path, "Invalid value: false: cannot be false where CAP_SYS_ADMIN is added");
+}
+
 }  // namespace
 
 void ReadVolume(const Node& node, const Path& path, Report& report, Volume& out) {
@@ -106,8 +158,8 @@ void ReadVolumeMount(const Node& node, const Path& path, Report& report, VolumeM
 }
 
 void ReadSecurityContext(Object& object, SecurityContext& out) {
-  ReadOptional(object, "runAsUser", out.run_as_user);
-  ReadOptional(object, "runAsGroup", out.run_as_group);
+  ReadUserOrGroup(object, "runAsUser", out.run_as_user);
+  ReadUserOrGroup(object, "runAsGroup", out.run_as_group);
   ReadOptional(object, "runAsNonRoot", out.run_as_non_root);
   ReadOptional(object, "privileged", out.privileged);
   ReadOptional(object, "readOnlyRootFilesystem", out.read_only_root);
@@ -120,9 +172,25 @@ void ReadSecurityContext(Object& object, SecurityContext& out) {
   object.Within("seccompProfile", [&](Object& profile) {
     profile.Read("type", out.seccomp);
     profile.Read("localhostProfile", out.seccomp_localhost);
+    CheckSeccomp(profile, out);
     profile.Finish();
   });
+  CheckEscalation(object, out);
   object.Finish(kSecurityUnused);
+}
+
+void ReadPodSecurityContext(Object& object, SecurityContext& out) {
+  ReadUserOrGroup(object, "fsGroup", out.fs_group);
+  object.Read("fsGroupChangePolicy", out.fs_group_change_policy);
+  CheckChoice(object, "fsGroupChangePolicy", out.fs_group_change_policy, "Always", "OnRootMismatch");
+  object.Read("supplementalGroups", out.supplemental_groups);
+  const Path groups = object.PathOf("supplementalGroups");
+  for (std::size_t i = 0; i < out.supplemental_groups.size(); ++i)
+    CheckId(object.report(), Path{.parent = &groups, .key = {}, .index = static_cast<int>(i)},
+            out.supplemental_groups[i]);
+  object.Read("supplementalGroupsPolicy", out.supplemental_groups_policy);
+  CheckChoice(object, "supplementalGroupsPolicy", out.supplemental_groups_policy, "Merge", "Strict");
+  ReadSecurityContext(object, out);
 }
 
 }  // namespace berth::manifest

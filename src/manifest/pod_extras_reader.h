@@ -12,8 +12,10 @@ namespace berth::manifest {
 void ReadVolume(const Node& node, const Path& path, Report& report, Volume& out);
 /// An item of spec.containers[].volumeMounts.
 void ReadVolumeMount(const Node& node, const Path& path, Report& report, VolumeMount& out);
-/// A securityContext, of a pod or a container.
+/// A securityContext of a container, and what one of a pod shares with it.
 void ReadSecurityContext(Object& object, SecurityContext& out);
+/// That of a pod.
+void ReadPodSecurityContext(Object& object, SecurityContext& out);
 
 }  // namespace berth::manifest
 

@@ -132,7 +132,7 @@ class PodReader {
     spec.Read("hostname", pod.hostname);
     spec.Each("volumes",
               [&](const Node& node, const Path& path) { ReadVolume(node, path, report_, pod.volumes.emplace_back()); });
-    spec.Within("securityContext", [&](Object& security) { ReadSecurityContext(security, pod.security); });
+    spec.Within("securityContext", [&](Object& security) { ReadPodSecurityContext(security, pod.security); });
     spec.Finish(kSpecUnused);
   }
 

@@ -47,6 +47,11 @@ struct SecurityContext {
   std::vector<std::string> drop_capabilities;
   std::string seccomp;            ///< "", "RuntimeDefault", "Unconfined", "Localhost"
   std::string seccomp_localhost;  ///< profile file, for "Localhost"
+  // What follows only a pod has.
+  std::optional<std::int64_t> fs_group;
+  std::string fs_group_change_policy;  ///< "", "Always", "OnRootMismatch"
+  std::vector<std::int64_t> supplemental_groups;
+  std::string supplemental_groups_policy;  ///< "", "Merge", "Strict"
   friend bool operator==(const SecurityContext&, const SecurityContext&) = default;
 };
 

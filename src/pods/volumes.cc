@@ -3,10 +3,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include "base/text.h"
@@ -21,7 +24,9 @@ namespace fs = std::filesystem;
 
 constexpr unsigned kPublic = 0755;
 constexpr mode_t kFile = 0644;
-constexpr mode_t kForEverybody = 0777;  // as the kubelet makes emptyDir: the container's user is not known
+// As the kubelet makes emptyDir: the container's user is not known.
+constexpr mode_t kForEverybody = 0777;
+constexpr mode_t kOfItsGroup = S_ISGID;  // beside, with fsGroup: what is made in it belongs to the group
 
 /// An empty one, unless it is there.
 Result<void> MakeFile(const std::string& path) {
@@ -47,6 +52,17 @@ Result<void> CheckHostPath(const Volume& volume) {
                                   " is not a " + Printable(volume.type, 40) + "; make it, or change hostPath.type");
 }
 
+/// Nothing is in it when it gets its group, so nothing below has to change.
+Result<void> OpenToPod(const std::string& folder, const std::optional<std::int64_t>& fs_group) {
+  const os::UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd.valid()) return FailErrno("open", folder, errno);
+  if (fs_group && ::fchown(fd.get(), static_cast<uid_t>(-1), static_cast<gid_t>(*fs_group)) != 0)
+    return FailErrno("give to its fsGroup", folder, errno);
+  if (::fchmod(fd.get(), kForEverybody | (fs_group ? kOfItsGroup : 0)) != 0)
+    return FailErrno("open to everybody", folder, errno);
+  return {};
+}
+
 Result<std::string> SourceOf(const Pod& pod, const Volume& volume, const VolumeFolders& folders) {
   if (volume.kind == Volume::Kind::kOther)
     return Fail(Code::kUnsupported,
@@ -57,7 +73,7 @@ Result<std::string> SourceOf(const Pod& pod, const Volume& volume, const VolumeF
   }
   std::string folder = fmt::format("{}/{}/{}", volume.in_memory ? folders.memory : folders.disk, pod.uid, volume.name);
   BERTH_RETURN_IF_ERROR(os::MakeDirs(folder, kPublic));
-  if (::chmod(folder.c_str(), kForEverybody) != 0) return FailErrno("open to everybody", folder, errno);
+  BERTH_RETURN_IF_ERROR(OpenToPod(folder, pod.security.fs_group));
   return folder;
 }
 
@@ -113,6 +129,9 @@ SecurityContext WithPodDefaults(SecurityContext container, const SecurityContext
     container.seccomp = pod.seccomp;
     container.seccomp_localhost = pod.seccomp_localhost;
   }
+  container.fs_group = pod.fs_group;
+  container.supplemental_groups = pod.supplemental_groups;
+  container.supplemental_groups_policy = pod.supplemental_groups_policy;
   return container;
 }
 

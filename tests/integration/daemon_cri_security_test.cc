@@ -71,6 +71,27 @@ TEST_F(DaemonCriSecurityTest, ContainersAreWhatTheirSecurityContextSays) {
   ExpectNothingLeft();
 }
 
+TEST_F(DaemonCriSecurityTest, AnEmptyDirBelongsToTheFsGroupAndThePodIsInItsGroups) {
+  Start();
+  for (const char* const medium : {"", "Memory"}) {
+    const std::string name = std::string("group") + (*medium == 0 ? "-disk" : "-memory");
+    Add({.name = name,
+         .script = "touch /work/file; stat -c 'Volume: %a %g' /work; stat -c 'File: %u %g' /work/file; "
+                   "echo \"Groups: $(id -G)\"; echo 'Done: yes'",
+         .spec = "  restartPolicy: Never\n  securityContext: {runAsUser: 1234, runAsGroup: 5678, fsGroup: 4321, "
+                 "supplementalGroups: [17, 18]}\n  volumes: [{name: work, emptyDir: {medium: \"" +
+                 std::string(medium) + "\"}}]\n",
+         .container = "    volumeMounts: [{name: work, mountPath: /work}]\n"});
+    auto told = Told(name);
+    EXPECT_EQ("2777 4321", told["Volume"]);
+    EXPECT_EQ("1234 4321", told["File"]);
+    EXPECT_EQ("5678 17 18 4321", told["Groups"]);
+    Remove(name);
+  }
+  ASSERT_TRUE(berthd->Until("all are gone", [&] { return NoPods(); }));
+  ExpectNothingLeft();
+}
+
 TEST_F(DaemonCriSecurityTest, APodGetsANetworkOfItsOwnFromTheRuntimesPlugins) {
   if (::access((std::string(kPlugins) + "/ptp").c_str(), X_OK) != 0)
     GTEST_SKIP() << "needs CNI plug-ins: tools/install_packages test";
