@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <set>
+#include <utility>
 
 #include "berth/manifests_at.h"
 #include "berth/pod_name.h"
@@ -97,29 +97,51 @@ int AwaitStart(const StoredPod& stored, const std::string& old_uid, const WaitOp
   }
 }
 
-int AwaitEnd(const PodView& pod, const WaitOptions& options, const Session& session) {
+/// A pod whose manifest was removed.
+struct Deleted {
+  std::string namespace_;
+  std::string name;
+  std::string uid;  ///< "": berthd had not read its manifest yet
+};
+
+int AwaitEnd(const Deleted& pod, const WaitOptions& options, const Session& session) {
+  const std::string full_name = pod.namespace_ + "/" + pod.name;
   for (const os::MonoTime start = os::SystemClock().Now();; os::SleepFor(kAskAgain)) {
     const auto uids = Uids(session);
     if (!uids) return session.Report(uids.error());
-    const auto it = uids->find(FullName(pod));
-    if (it == uids->end() || it->second != pod.uid) return kOk;
+    const auto it = uids->find(full_name);
+    if (it == uids->end() || (!pod.uid.empty() && it->second != pod.uid)) return kOk;
     if (TimeIsUp(start, options)) {
-      session.err() << "berth: " << FullName(pod) << " was still there after " << options.timeout_s
+      session.err() << "berth: " << full_name << " was still there after " << options.timeout_s
                     << " s; its grace period may be longer\n";
       return kFailed;
     }
   }
 }
 
-/// Deletes one pod; its status goes to `deleted` for those who wait.
-void DeleteOne(const std::string& name, const Session& session, Outcome& outcome,
-               std::vector<std::shared_ptr<const PodView>>& deleted) {
-  const auto pod = FindPod(session, name);
+/// Takes the manifest of the pod of that whole name away, also when berthd has not read it yet; else of the only pod
+/// whose name begins like that. Errors: as FindPod and api::NodeClient.
+Result<Deleted> TakeAway(const std::string& given, const Session& session) {
+  auto pod = FindNamedPod(session, given);
+  if (!pod && pod.error().code == Code::kNotFound) {
+    const std::size_t slash = given.find('/');
+    const std::string namespace_ = slash == std::string::npos ? "default" : given.substr(0, slash);
+    auto unread = session.berthd().DeletePod(namespace_, given.substr(slash + 1));
+    if (unread) return Deleted{.namespace_ = unread->namespace_, .name = unread->name, .uid = ""};
+    if (unread.error().code != Code::kNotFound) return std::unexpected(std::move(unread).error());
+    pod = FindPod(session, given);
+  }
+  if (!pod) return std::unexpected(std::move(pod).error());
+  BERTH_TRY(const DeletedPod answer, session.berthd().DeletePod((*pod)->namespace_, (*pod)->name));
+  return Deleted{.namespace_ = answer.namespace_, .name = answer.name, .uid = (*pod)->uid};
+}
+
+/// Deletes one pod; `deleted` is for those who wait.
+void DeleteOne(const std::string& name, const Session& session, Outcome& outcome, std::vector<Deleted>& deleted) {
+  auto pod = TakeAway(name, session);
   if (!pod) return outcome.Fail(session, pod.error());
-  const auto answer = session.berthd().DeletePod((*pod)->namespace_, (*pod)->name);
-  if (!answer) return outcome.Fail(session, answer.error());
-  if (session.for_people()) session.out() << FullName(**pod) << " deleted\n" << std::flush;
-  deleted.push_back(*pod);
+  if (session.for_people()) session.out() << pod->namespace_ << '/' << pod->name << " deleted\n" << std::flush;
+  deleted.push_back(*std::move(pod));
 }
 
 /// What was handed over so far.
@@ -173,7 +195,7 @@ int RunApply(const ApplyOptions& options, const Session& session) {
 
 int RunDelete(const DeleteOptions& options, const Session& session) {
   Outcome outcome;
-  std::vector<std::shared_ptr<const PodView>> deleted;
+  std::vector<Deleted> deleted;
   std::vector<std::string> names = options.pods;
   for (const std::string& file : Expand(options.files, session, outcome)) {
     const auto loaded = LoadManifest(file, session);
@@ -188,11 +210,11 @@ int RunDelete(const DeleteOptions& options, const Session& session) {
     DeleteOne(name, session, outcome, deleted);
     if (outcome.hopeless()) return outcome.status();
   }
-  for (const auto& pod : deleted)
-    if (options.wait.wait && !outcome.hopeless()) outcome.Add(AwaitEnd(*pod, options.wait, session));
+  for (const Deleted& pod : deleted)
+    if (options.wait.wait && !outcome.hopeless()) outcome.Add(AwaitEnd(pod, options.wait, session));
   if (!session.for_people()) {
     codec::Json list = codec::Json::array();
-    for (const auto& pod : deleted) list.push_back({{"namespace", pod->namespace_}, {"name", pod->name}});
+    for (const Deleted& pod : deleted) list.push_back({{"namespace", pod.namespace_}, {"name", pod.name}});
     session.PrintData({{"deleted", std::move(list)}});
   }
   return outcome.status();

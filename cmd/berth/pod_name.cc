@@ -33,13 +33,18 @@ std::unexpected<Error> Several(std::string_view given, const std::vector<Found>&
 
 }  // namespace
 
-Result<Found> PickPod(const PodList& pods, std::string_view given, std::string_view node_name) {
+Result<Found> PickNamedPod(const PodList& pods, std::string_view given, std::string_view node_name) {
   const std::string on_node = std::string(given) + "-" + std::string(node_name);
   for (const std::string_view exact : {given, std::string_view(on_node)}) {
     const auto found = Matching(pods, [&](const std::string& name) { return name == exact; });
     if (found.size() == 1) return found.front();
     if (found.size() > 1) return Several(given, found);
   }
+  return Fail(Code::kNotFound, "no pod '" + Printable(given) + "' on this node");
+}
+
+Result<Found> PickPod(const PodList& pods, std::string_view given, std::string_view node_name) {
+  if (auto named = PickNamedPod(pods, given, node_name); named || named.error().code != Code::kNotFound) return named;
   const auto found = Matching(pods, [&](const std::string& name) { return !given.empty() && name.starts_with(given); });
   if (found.size() == 1) return found.front();
   if (found.size() > 1) return Several(given, found);
@@ -59,6 +64,12 @@ Result<Found> FindPod(const Session& session, const std::string& given) {
   BERTH_TRY(const PodList pods, session.berthd().Pods());
   BERTH_TRY(const DaemonStatus status, session.berthd().Status());
   return PickPod(pods, given, status.node_name);
+}
+
+Result<Found> FindNamedPod(const Session& session, const std::string& given) {
+  BERTH_TRY(const PodList pods, session.berthd().Pods());
+  BERTH_TRY(const DaemonStatus status, session.berthd().Status());
+  return PickNamedPod(pods, given, status.node_name);
 }
 
 Result<std::string> PickContainer(const PodView& pod, const std::string& asked) {

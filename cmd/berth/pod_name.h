@@ -17,8 +17,15 @@ namespace berth::cli {
 /// Errors: kNotFound with the nearest name, kInvalid listing the candidates when there are several.
 Result<std::shared_ptr<const PodView>> PickPod(const PodList& pods, std::string_view given, std::string_view node_name);
 
+/// The same, by a whole name only. Errors: as PickPod, without a nearest name.
+Result<std::shared_ptr<const PodView>> PickNamedPod(const PodList& pods, std::string_view given,
+                                                    std::string_view node_name);
+
 /// Asks berthd for its pods and picks. Errors: as PickPod and api::NodeClient.
 Result<std::shared_ptr<const PodView>> FindPod(const Session& session, const std::string& given);
+
+/// As FindPod, by a whole name only.
+Result<std::shared_ptr<const PodView>> FindNamedPod(const Session& session, const std::string& given);
 
 /// The container of a pod that is meant: the one asked for, or the only one that is not an init container.
 /// Errors: kInvalid, kNotFound with what there is.

@@ -113,13 +113,13 @@ Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests) {
 
 Result<DeletedPod> LocalApi::DeletePod(const std::string& namespace_, const std::string& name) {
   const std::shared_ptr<const ManifestFiles> files = published_.Get()->node.files;
-  std::string full_name = namespace_ + "/" + name;
-  if (!files->contains(full_name)) full_name = namespace_ + "/" + folder_.NameOnNode(name);
-  if (!files->contains(full_name))
-    return Fail(Code::kNotFound, fmt::format("no pod '{}' in namespace '{}' has a manifest; see berth pods",
-                                             Printable(name), Printable(namespace_)));
-  BERTH_TRY(const std::string file, folder_.Remove(full_name, *files));
-  return DeletedPod{.namespace_ = namespace_, .name = full_name.substr(namespace_.size() + 1), .file = file};
+  for (const std::string& on_node : {name, folder_.NameOnNode(name)}) {
+    auto file = folder_.Remove(namespace_ + "/" + on_node, *files);
+    if (file) return DeletedPod{.namespace_ = namespace_, .name = on_node, .file = *std::move(file)};
+    if (file.error().code != Code::kNotFound) return std::unexpected(std::move(file).error());
+  }
+  return Fail(Code::kNotFound, fmt::format("no pod '{}' in namespace '{}' has a manifest; see berth pods",
+                                           Printable(name), Printable(namespace_)));
 }
 
 Result<Outlook> LocalApi::Explain(const std::string& manifest) {

@@ -161,6 +161,25 @@ TEST(PodFolderTest, StoresReplacesAndRemovesFiles) {
   EXPECT_NE(::access((temp / "default_web.yaml").c_str(), F_OK), 0);
 }
 
+TEST(PodFolderTest, WhatWasStoredCanBeRemovedBeforeAnybodyHasReadIt) {
+  testkit::TempDir temp;
+  const PodFolder folder(temp.path(), "n1");
+  const std::string own = temp / "mine.yaml";
+  std::ofstream(own)
+      << "apiVersion: v1\nkind: Pod\nmetadata: {name: db}\nspec: {containers: [{name: app, image: i}]}\n";
+  ASSERT_TRUE(folder.Store({Named("web"), Named("db")}, {{"default/db-n1", own}}));
+  EXPECT_EQ(folder.Remove("default/web-n1", {}).value_or(""), temp / "default_web.yaml");
+  EXPECT_EQ(folder.Remove("default/web-n1", {}).error().code, Code::kNotFound) << "once";
+  EXPECT_EQ(folder.Remove("default/db-n1", {}).value_or(""), own) << "where it was stored, though nobody knows it now";
+  ASSERT_TRUE(folder.Store({Named("web")}, {{"default/web-n1", temp / "moved.yaml"}}));
+  EXPECT_EQ(folder.Remove("default/web-n1", {{"default/web-n1", temp / "gone.yaml"}}).value_or(""),
+            temp / "moved.yaml");
+  const PodFolder later(temp.path(), "n1");
+  ASSERT_TRUE(folder.Store({Named("web")}, {}));
+  EXPECT_EQ(later.Remove("default/other-n1", {}).error().code, Code::kNotFound);
+  EXPECT_EQ(later.Remove("default/web-n1", {}).value_or(""), temp / "default_web.yaml") << "of an earlier berthd";
+}
+
 TEST(PodFolderTest, RefusesWhatWouldHitOthers) {
   testkit::TempDir temp;
   const PodFolder folder(temp.path(), "n1");

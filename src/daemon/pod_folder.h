@@ -27,7 +27,8 @@ class PodFolder {
   /// Requires: pods were validated. Errors: kInvalid (a pod twice, a name that is no file name), kConflict (the file is
   /// there and holds anything but exactly this pod; the pod comes from a URL), kPermission, kIo.
   Result<std::vector<StoredPod>> Store(const std::vector<Pod>& pods, const ManifestFiles& files) const;
-  /// Removes the file a pod came from and returns its path. Errors: kNotFound, kConflict (the file holds other pods, or
+  /// Removes the file a pod came from and returns its path. What Store has accepted can be removed at once, also when
+  /// nobody has read it yet and `files` does not know it. Errors: kNotFound, kConflict (the file holds other pods, or
   /// the pod comes from a URL).
   Result<std::string> Remove(const std::string& full_name, const ManifestFiles& files) const;
 
@@ -36,9 +37,18 @@ class PodFolder {
   std::string NameOnNode(const std::string& name) const;
 
  private:
+  Result<std::string> FileToRemove(const std::string& full_name, const ManifestFiles& files) const;
+  /// Where a pod of this name is stored when nothing else is known.
+  std::string FileOf(const std::string& namespace_, const std::string& name) const;
+
   std::string path_;
   std::string node_name_;
-  std::unique_ptr<Mutex> changing_ = std::make_unique<Mutex>();  // held while files are looked at and changed
+  struct Changing {
+    Mutex held;  // while files are looked at and changed
+    /// Full name on the node -> file, of what was stored and may not have been read yet.
+    ManifestFiles stored BERTH_GUARDED_BY(held);
+  };
+  std::unique_ptr<Changing> changing_ = std::make_unique<Changing>();
 };
 
 }  // namespace berth::daemon

@@ -107,7 +107,7 @@ TEST_F(PodManagerTest, StartsNothingExclusiveWhileThePoolCannotShrink) {
   EXPECT_TRUE(manager->Warnings().empty());
 }
 
-TEST_F(PodManagerTest, RejectedPodTakesNothingAndStaysFailedUntilItsManifestGoes) {
+TEST_F(PodManagerTest, RejectedPodTakesNothingAndStaysFailedWhileNothingIsGivenBack) {
   auto manager = Boot();
   const Ledger before = manager->ledger();
   manager->OnSnapshot(Wanting({MakePod("big", "4")}), Now());
@@ -121,6 +121,70 @@ TEST_F(PodManagerTest, RejectedPodTakesNothingAndStaysFailedUntilItsManifestGoes
   manager->OnSnapshot(Wanting({}), Now());
   EXPECT_TRUE(manager->pods().empty());
   EXPECT_TRUE(manager->idle());
+}
+
+TEST_F(PodManagerTest, ARejectedPodIsDecidedAgainWhenAnotherOneHasGone) {
+  auto manager = Boot();
+  const Pod first = MakePod("a", "2");
+  Pod low = MakePod("b", "2");
+  Pod high = MakePod("c", "2");
+  low.priority = 1;
+  high.priority = 2;
+  manager->OnSnapshot(Wanting({first, low, high}), Now());
+  for (const char* uid : {"uid-b", "uid-c"}) ASSERT_TRUE(manager->pods().find(uid)->second.Is<pods::Rejected>()) << uid;
+  const std::uint64_t decisions = manager->pods().find("uid-c")->second.decisions;
+  Advance(*manager, std::chrono::minutes(1));
+  EXPECT_EQ(manager->pods().find("uid-c")->second.decisions, decisions) << "nothing was given back";
+
+  manager->OnSnapshot(Wanting({low, high}), Now());
+  manager->OnRuntime(Now());
+  EXPECT_TRUE(world.runtime.Runs("uid-c", "c")) << "the one of the higher priority";
+  EXPECT_TRUE(manager->pods().find("uid-b")->second.Is<pods::Rejected>());
+  EXPECT_TRUE(HasEvent("Reconsidered"));
+  EXPECT_EQ(FormatIds(CpusAt("kubepods/poduid-c/c")), "1-2");
+}
+
+TEST_F(PodManagerTest, RejectedPodsAreDecidedAgainOnceASecondAtMost) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("a", "1"), MakePod("b", "1"), MakePod("big", "3")}), Now());
+  const ManagedPod& big = manager->pods().find("uid-big")->second;
+  ASSERT_TRUE(big.Is<pods::Rejected>());
+  manager->OnSnapshot(Wanting({MakePod("b", "1"), MakePod("big", "3")}), Now());
+  manager->OnRuntime(Now());
+  EXPECT_EQ(big.decisions, 2U);
+  manager->OnSnapshot(Wanting({MakePod("big", "3")}), Now());
+  manager->OnRuntime(Now());
+  EXPECT_EQ(big.decisions, 2U);
+  EXPECT_LE(manager->next_due(), Now() + std::chrono::seconds(1));
+  Advance(*manager, std::chrono::seconds(1));
+  EXPECT_EQ(big.decisions, 3U);
+  EXPECT_TRUE(world.runtime.Runs("uid-big", "big"));
+}
+
+TEST_F(PodManagerTest, ANewVersionHasTheOldOnesPlaceBeforeRejectedPodsDo) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("a", "3"), MakePod("b", "3")}), Now());
+  ASSERT_TRUE(manager->pods().find("uid-b")->second.Is<pods::Rejected>());
+  Pod changed = MakePod("a", "3");
+  changed.uid = "uid-a2";
+  manager->OnSnapshot(Wanting({changed, MakePod("b", "3")}), Now());
+  manager->OnRuntime(Now());
+  Advance(*manager, std::chrono::seconds(2));
+  EXPECT_TRUE(world.runtime.Runs("uid-a2", "a"));
+  EXPECT_TRUE(manager->pods().find("uid-b")->second.Is<pods::Rejected>());
+}
+
+TEST_F(PodManagerTest, APodThatWasDeletedAndMadeAgainIsAnotherOne) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("web", "2"), MakePod("big", "4")}), Now());
+  const int pid = world.runtime.next_pid;
+  const std::uint64_t arrival = manager->pods().find("uid-big")->second.arrival;
+  manager->bare().OnSnapshot(Wanting({}));  // seen before anything else was done
+  manager->OnSnapshot(Wanting({MakePod("web", "2"), MakePod("big", "4")}), Now());
+  manager->OnRuntime(Now());
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+  EXPECT_GT(world.runtime.next_pid, pid) << "it was started anew";
+  EXPECT_GT(manager->pods().find("uid-big")->second.arrival, arrival) << "what was rejected before is forgotten";
 }
 
 TEST_F(PodManagerTest, APodThatDoesNotFitWaitsForOnesThatAreEnding) {

@@ -12,6 +12,12 @@ constexpr os::Millis kLastRetry{30'000};
 
 std::string ObjectOf(const PodRecord& record) { return "pod/" + FullName(record); }
 
+/// Anything but that a pod is admitted.
+bool MayFree(const Ledger& before, const Proposal& proposal) {
+  const auto* const delta = std::get_if<LedgerDelta>(&proposal.change);
+  return delta == nullptr || !delta->put || before.pods.contains(delta->put->uid);
+}
+
 void Take(Ledger& ledger, const Proposal& proposal) {
   if (const auto* delta = std::get_if<LedgerDelta>(&proposal.change))
     Apply(ledger, *delta);
@@ -94,7 +100,10 @@ void Keeper::StartSaving() {
 
 void Keeper::Saved() {
   const std::vector<Change> done = std::exchange(under_way_, {});
-  for (const Change& change : done) Take(ledger_, change.proposal);
+  for (const Change& change : done) {
+    if (MayFree(ledger_, change.proposal)) ++freed_;
+    Take(ledger_, change.proposal);
+  }
   durable_ = true;
   next_try_ = {};
   delay_ = os::Millis(0);
@@ -121,6 +130,7 @@ void Keeper::NotSaved(const Error& error) {
 void Keeper::SetNode(engine::Node node, std::string machine_fingerprint) {
   node_ = std::move(node);
   options_.machine_fingerprint = std::move(machine_fingerprint);
+  ++freed_;
 }
 
 }  // namespace berth::keeper

@@ -80,6 +80,9 @@ class Keeper {
   bool durable() const { return durable_; }
   /// Something is being saved.
   bool saving() const { return !under_way_.empty(); }
+  /// Changes whenever something in force was given back, or the node or what is online changed: a pod that did not fit
+  /// before may fit now.
+  std::uint64_t freed() const { return freed_; }
   /// With everything that is being saved.
   const Ledger& newest() const { return newest_; }
 
@@ -128,9 +131,10 @@ class Keeper {
   engine::Node node_;
   KeeperOptions options_;
   Online online_;
-  Ledger ledger_;                  // in force
-  Ledger newest_;                  // with under_way_ and waiting_
-  std::uint64_t number_ = 0;       // of newest_; grows with every change, also back
+  Ledger ledger_;             // in force
+  Ledger newest_;             // with under_way_ and waiting_
+  std::uint64_t number_ = 0;  // of newest_; grows with every change, also back
+  std::uint64_t freed_ = 0;
   std::vector<Change> under_way_;  // being saved
   std::vector<Change> waiting_;    // committed since
   bool durable_ = true;

@@ -17,7 +17,9 @@ constexpr std::uint32_t kMask = IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTR
 void Note(const inotify_event& event, const char* name, FolderWatch::Changes& out) {
   if ((event.mask & IN_Q_OVERFLOW) != 0) out.lost = true;
   if ((event.mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0) out.lost = out.gone = true;
-  if (event.len > 0) out.names.emplace(name);
+  if (event.len == 0) return;
+  out.names.emplace(name);
+  if ((event.mask & IN_DELETE) != 0) out.removed.emplace(name);
 }
 
 }  // namespace

@@ -18,9 +18,10 @@ class FolderWatch {
   int fd() const { return fd_.get(); }  ///< readable when Take has something
 
   struct Changes {
-    std::set<std::string> names;  ///< entries made, written, renamed or removed
-    bool lost = false;            ///< events were dropped or the folder itself went away: look at everything again
-    bool gone = false;            ///< the folder was removed or renamed: this watch is dead
+    std::set<std::string> names;    ///< entries made, written, renamed or removed
+    std::set<std::string> removed;  ///< those of them that were removed (not renamed), whatever came after that
+    bool lost = false;              ///< events were dropped or the folder itself went away: look at everything again
+    bool gone = false;              ///< the folder was removed or renamed: this watch is dead
   };
   /// All changes since the last call; empty when there were none.
   Changes Take();

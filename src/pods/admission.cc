@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -72,7 +74,10 @@ void Admission::Reject(ManagedPod& managed, const berth::Reject& reject, os::Mon
     managed.stage = Waiting{{.reason = "WaitingForRelease", .message = reject.message, .details = reject.details}};
     return;
   }
-  managed.stage = Rejected{{.reason = reject.reason, .message = reject.message, .details = reject.details}};
+  managed.stage =
+      Rejected{.why = {.reason = reject.reason, .message = reject.message, .details = reject.details},
+               .admitted_at = "",
+               .freed = parts_.IsSetAside(managed.pod) ? std::optional<std::uint64_t>() : parts_.keeper.freed()};
   std::string text = reject.message;
   for (const std::string& detail : reject.details) text += "; " + detail;
   parts_.events.Warning(reject.reason, ObjectOf(managed.pod), std::move(text));
@@ -90,6 +95,34 @@ void Admission::Admit(ManagedPod& managed, os::MonoTime now) {
   ++managed.decisions;
   auto proposed = parts_.keeper.ProposeAdmission(managed.pod, {}, &managed.trace);
   if (const auto* reject = std::get_if<berth::Reject>(&proposed)) return Reject(managed, *reject, now);
+  CommitFor(parts_, managed, std::get<keeper::Proposal>(std::move(proposed)),
+            [this](ManagedPod& pod, const Result<void>& saved) { Decided(pod, saved); });
+}
+
+bool Admission::MayReconsider(const ManagedPod& managed) const {
+  const auto* const rejected = std::get_if<Rejected>(&managed.stage);
+  return rejected != nullptr && rejected->freed && *rejected->freed != parts_.keeper.freed() && managed.claimed &&
+         !managed.saving && !managed.lifecycle;
+}
+
+void Admission::Reconsider(ManagedPod& managed, os::MonoTime now) {
+  if (now < parts_.keeper.next_try()) return parts_.agenda.WakeAt(parts_.keeper.next_try());
+  if (!pressure_(managed.pod).empty()) return;
+  auto& rejected = std::get<Rejected>(managed.stage);
+  const os::WorkNotes::Work noted(parts_.options.work_notes, parts_.WorkKey(managed.pod));
+  Trace trace;
+  ++managed.decisions;
+  auto proposed = parts_.keeper.ProposeAdmission(managed.pod, {}, &trace);
+  managed.trace = std::move(trace);
+  rejected.freed = parts_.keeper.freed();
+  if (const auto* reject = std::get_if<berth::Reject>(&proposed)) {
+    rejected.why = {.reason = reject->reason, .message = reject->message, .details = reject->details};
+    return;
+  }
+  parts_.events.Normal("Reconsidered", ObjectOf(managed.pod),
+                       fmt::format("was rejected ({}: {}); something was given back since, and now it fits",
+                                   rejected.why.reason, rejected.why.message));
+  managed.stage = Waiting{};
   CommitFor(parts_, managed, std::get<keeper::Proposal>(std::move(proposed)),
             [this](ManagedPod& pod, const Result<void>& saved) { Decided(pod, saved); });
 }

@@ -20,6 +20,11 @@ class Admission {
 
   /// Decides a pod that waits. Its place is taken when it is saved; nothing more is done before that.
   void Admit(ManagedPod& managed, os::MonoTime now);
+  /// Decides a rejected pod again. One that is admitted now goes on as if it was new, with an event; of one that is
+  /// not, only the reasons are the newest. Requires: MayReconsider.
+  void Reconsider(ManagedPod& managed, os::MonoTime now);
+  /// It was rejected for want of something, and what was given back since may let it in.
+  bool MayReconsider(const ManagedPod& managed) const;
 
  private:
   bool FinishedEarlier(ManagedPod& managed, os::MonoTime now);

@@ -20,11 +20,14 @@ void Manifests::Take(source::Snapshot snapshot) {
   if (!snapshot.ready) return;
   ready_ = true;
   is_complete_ = snapshot.complete;
-  wanted_.clear();
+  std::map<std::string, Pod> wanted;
   for (Pod& pod : snapshot.pods) {
     std::string name = FullName(pod);
-    wanted_.insert_or_assign(std::move(name), std::move(pod));
+    wanted.insert_or_assign(std::move(name), std::move(pod));
   }
+  for (const auto& [name, pod] : wanted_)
+    if (!wanted.contains(name)) gone_.insert(name);
+  wanted_ = std::move(wanted);
   files_ = std::move(snapshot.files);
 }
 
@@ -68,6 +71,13 @@ void Manifests::Match(os::MonoTime now) {
     MatchOne(uid, managed, now);
     if (const auto file = files_.find(FullName(managed.pod)); file != files_.end()) managed.file = file->second;
   }
+  gone_.clear();
+}
+
+bool Manifests::OneFollows() const {
+  return std::ranges::any_of(parts_.pods, [&](const auto& entry) {
+    return entry.second.template Is<Ending>() && wanted_.contains(FullName(entry.second.pod));
+  });
 }
 
 /// What neither ledger nor manifest names has only its uid for a name.
@@ -85,8 +95,8 @@ void Manifests::MatchOne(const std::string& uid, ManagedPod& managed, os::MonoTi
     if (managed.claimed || is_complete_ || stopping_) End(managed, now);
     return;
   }
-  if (managed.claimed) {
-    if (managed.pod != *wanted) End(managed, now);
+  if (managed.claimed) {  // one that was deleted and made again is another one, whatever it is called
+    if (managed.pod != *wanted || gone_.contains(FullName(managed.pod))) End(managed, now);
     return;
   }
   const auto record = parts_.keeper.ledger().pods.find(uid);
@@ -115,6 +125,7 @@ std::vector<std::string> Manifests::TakeIn() {
       if (const auto file = files_.find(name); file != files_.end()) managed.file = file->second;
       if (const Life* const life = parts_.lives.Find(pod.uid); life != nullptr && life->evicted)
         managed.stage = Rejected{.why = *life->evicted, .admitted_at = life->admitted_at};
+      managed.arrival = ++arrivals_;
       it = parts_.pods.emplace(pod.uid, std::move(managed)).first;
       names.insert(name);
     }

@@ -2,6 +2,7 @@
 #ifndef BERTH_PODS_MANIFESTS_H_
 #define BERTH_PODS_MANIFESTS_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -35,6 +36,8 @@ class Manifests {
   void StopAll() { stopping_ = true; }
   bool stopping() const { return stopping_; }
   const std::map<std::string, std::string>& files() const { return files_; }  ///< full name -> manifest file
+  /// Some pod of this name is ending and another one of that name will follow it.
+  bool OneFollows() const;
   /// What is wrong in manifests now, a sentence each.
   std::vector<std::string> Problems() const;
 
@@ -57,7 +60,9 @@ class Manifests {
   bool ready_ = false;
   bool is_complete_ = false;
   bool stopping_ = false;
-  std::map<std::string, Pod> wanted_;         // by full name
+  std::map<std::string, Pod> wanted_;  // by full name
+  std::set<std::string> gone_;         // full names that were not wanted for a moment since the last Match
+  std::uint64_t arrivals_ = 0;
   std::map<std::string, std::string> files_;  // full name -> path
   Reported problems_;
   Reported warnings_;

@@ -32,10 +32,12 @@ struct Waiting {
   Why why;
   friend bool operator==(const Waiting&, const Waiting&) = default;
 };
-/// The engine said no, or it was evicted; stays so until the manifest changes.
+/// The engine said no: decided again when something was given back (Rounds). Or it was evicted, or set aside: stays so
+/// until the manifest changes.
 struct Rejected {
   Why why;
-  std::string admitted_at;  ///< of one that was evicted
+  std::string admitted_at;             ///< of one that was evicted
+  std::optional<std::uint64_t> freed;  ///< Keeper::freed() of the decision; nullopt: not decided again
   friend bool operator==(const Rejected&, const Rejected&) = default;
 };
 /// Holds its place in the ledger.
@@ -73,6 +75,7 @@ struct ManagedPod {
   bool claimed = false;
   Stage stage;
   std::string file;             ///< manifest
+  std::uint64_t arrival = 0;    ///< grows from pod to pod in the order in which they were taken in
   Trace trace;                  ///< of the last decision
   std::uint64_t decisions = 0;  ///< how many there were
   /// Its containers: from admission on, and in every stage in which some of them were found running.

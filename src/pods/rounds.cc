@@ -1,6 +1,9 @@
 #include "pods/rounds.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 namespace berth::pods {
@@ -8,6 +11,9 @@ namespace {
 
 /// More than a chain of steps without waiting can have (admit, start, end at once, release, next pod).
 constexpr int kMaxRounds = 1000;
+
+/// Between two times that rejected pods are decided again: what is given back often must not keep the loop busy.
+constexpr os::Millis kReconsiderPause{1'000};
 
 }  // namespace
 
@@ -30,6 +36,7 @@ bool Rounds::Work(os::MonoTime now, const os::Slice& slice) {
     if (phase_ == Phase::kDriving && !DriveAll(now, slice)) return false;
     if (phase_ == Phase::kTakingIn) {
       TakeIn();
+      AddRejected(now);
       if (slice.over()) return false;
     }
     if (!AdmitAll(now, slice)) return false;
@@ -64,13 +71,33 @@ void Rounds::TakeIn() {
   phase_ = Phase::kAdmitting;
 }
 
+/// After those that wait: a new version of a pod has the place of the old one before others do. By priority, then in
+/// the order of arrival.
+void Rounds::AddRejected(os::MonoTime now) {
+  std::vector<const ManagedPod*> again;
+  for (const auto& [uid, managed] : parts_.pods)
+    if (admission_.MayReconsider(managed)) again.push_back(&managed);
+  if (again.empty() || manifests_.stopping() || manifests_.OneFollows()) return;
+  if (now < reconsider_at_) return parts_.agenda.WakeAt(reconsider_at_);
+  reconsider_at_ = now + kReconsiderPause;
+  std::ranges::sort(again, {},
+                    [](const auto* pod) { return std::pair(-std::int64_t{pod->pod.priority}, pod->arrival); });
+  for (const ManagedPod* const pod : again) wait_.push_back(pod->pod.uid);
+}
+
+void Rounds::DecideOne(ManagedPod& managed, os::MonoTime now) {
+  if (managed.saving || leaving_.Removing(managed.pod.uid)) return;  // looked at again when that is done
+  if (managed.Is<Waiting>())
+    admission_.Admit(managed, now);
+  else if (admission_.MayReconsider(managed))
+    admission_.Reconsider(managed, now);
+}
+
 bool Rounds::AdmitAll(os::MonoTime now, const os::Slice& slice) {
   while (!wait_.empty()) {
     const auto pod = parts_.pods.find(wait_.front());
     wait_.pop_front();
-    if (pod == parts_.pods.end() || !pod->second.Is<Waiting>() || pod->second.saving) continue;
-    if (leaving_.Removing(pod->first)) continue;  // looked at again when that is done
-    admission_.Admit(pod->second, now);
+    if (pod != parts_.pods.end()) DecideOne(pod->second, now);
     if (!wait_.empty() && slice.over()) return false;
   }
   return true;

@@ -57,7 +57,9 @@ class Rounds {
   void StartRound(os::MonoTime now);
   bool DriveAll(os::MonoTime now, const os::Slice& slice);
   void TakeIn();
+  void AddRejected(os::MonoTime now);
   bool AdmitAll(os::MonoTime now, const os::Slice& slice);
+  void DecideOne(ManagedPod& managed, os::MonoTime now);
   void EndRound();
 
   Parts parts_;
@@ -74,6 +76,7 @@ class Rounds {
   int rounds_ = 0;                // in a row in which something moved
   std::string done_;              // kDriving: uid of the last pod that is done; "": none is
   std::deque<std::string> wait_;  // kAdmitting: uids of those to decide
+  os::MonoTime reconsider_at_{};  // rejected pods are decided again from then on, if anything was given back
 };
 
 }  // namespace berth::pods

@@ -3,7 +3,8 @@
 // A file is read when nobody writes to it any more: after its last event it has to be quiet for kSettle, and while some
 // process has it open for writing it is left alone, with its last good pods in force. The same holds for a file that
 // cannot be parsed, a link that leads nowhere and a folder that is missing: only a file that is gone from a readable
-// folder, and still is after the quiet time, takes its pods away.
+// folder, and still is after the quiet time, takes its pods away. One that was removed and put back within that time
+// takes them away too, before the new ones are there: whoever deletes a pod and makes it again wants another one.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -94,8 +96,12 @@ class FolderSource final : public Source {
     const os::FolderWatch::Changes changes = watch_->Take();
     for (const std::string& name : changes.names)
       if (IsManifestName(name)) settling_[name] = now + kSettle;
+    for (const std::string& name : changes.removed)
+      if (files_.contains(name)) removed_.insert(name);
     if (changes.lost) next_list_ = now;
-    if (changes.gone) Rewatch();
+    if (!changes.gone) return;
+    removed_.clear();  // with its folder a file is only missing
+    Rewatch();
   }
 
   Result<void> CheckTrusted(const std::string& path) const {
@@ -160,6 +166,10 @@ class FolderSource final : public Source {
         ++it;
       } else if (os::IsOpenForWriting(PathOf(it->first))) {
         it->second = now + kSettle;
+        ++it;
+      } else if (removed_.erase(it->first) > 0 && Names()) {
+        changed |= files_.erase(it->first) > 0;
+        it->second = now;  // what was put in its place, the same or not, is another one: the next look reads it
         ++it;
       } else {
         changed |= ReadOne(it->first, now);
@@ -229,6 +239,7 @@ class FolderSource final : public Source {
   std::optional<os::FolderWatch> watch_;
   std::map<std::string, FileState> files_;    // by file name
   std::map<std::string, MonoTime> settling_;  // files to read, and when
+  std::set<std::string> removed_;             // of these, those that were removed since they were read
   MonoTime next_list_{};
   std::string folder_problem_;
   std::optional<MonoTime> first_listed_;

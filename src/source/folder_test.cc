@@ -138,6 +138,20 @@ TEST_F(FolderSourceTest, AChangeOfThePodOrOfItsFileNameMakesANewUidButACommentDo
   EXPECT_NE(Settle()->pods[0].uid, changed);
 }
 
+TEST_F(FolderSourceTest, AFileRemovedAndPutBackAtOnceTakesItsPodsAwayFirst) {
+  Put("a.yaml", PodYaml("web"));
+  ASSERT_THAT(NamesOf(Settle()), ElementsAre("default/web-node1"));
+  std::filesystem::remove(path_ + "/a.yaml");
+  Put("a.yaml", PodYaml("web"));
+  std::vector<std::vector<std::string>> seen;
+  for (int i = 0; i < 6; ++i, now_ += os::Millis(50))
+    if (const auto snapshot = source_->Poll(now_)) seen.push_back(NamesOf(snapshot));
+  EXPECT_THAT(seen, ElementsAre(IsEmpty(), ElementsAre("default/web-node1")));
+  Put(".new", PodYaml("web"));
+  std::filesystem::rename(path_ + "/.new", path_ + "/a.yaml");
+  EXPECT_EQ(Settle(), std::nullopt) << "a file put in its place with the same content is no other pod";
+}
+
 TEST_F(FolderSourceTest, FollowsAddChangeRemoveByEvents) {
   ASSERT_TRUE(Settle());
   Put("a.yaml", PodYaml("a"));

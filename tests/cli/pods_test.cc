@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <chrono>
+#include <thread>
+
 #include "base/text.h"
 #include "berthd_fixture.h"
 
@@ -125,6 +128,37 @@ TEST_F(PodsCommandTest, DeletesByNameAndByManifest) {
   const Ran again = Ask({"delete", "web"});
   EXPECT_EQ(1, again.status);
   EXPECT_THAT(again.err, HasSubstr("no pod 'web'"));
+}
+
+TEST_F(PodsCommandTest, WhatWasAppliedCanBeDeletedAtOnce) {
+  AddPod("web-db", "1");
+  const std::string web = Manifest("web", "1");
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ("default/web-n1 created\n", Ask({"apply", "-f", web}).out) << i;
+    const Ran ran = i % 2 == 0 ? Ask({"delete", "web"}) : Ask({"delete", "-f", web});
+    EXPECT_EQ("default/web-n1 deleted\n", ran.out) << ran.err;  // and not web-db, whose name begins so
+  }
+  AddPod("last", "1");  // read after all of that; the web of some round may still be ending
+  const auto names = [&] {
+    std::vector<std::string> out;
+    for (const auto& pod : AskJson({"pods"})["pods"]) out.push_back(pod["name"].get<std::string>());
+    return out;
+  };
+  for (int i = 0; i < 300 && names().size() != 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_THAT(names(), testing::ElementsAre("last-n1", "web-db-n1"));
+}
+
+TEST_F(PodsCommandTest, ARejectedPodIsAdmittedWhenAnotherOneIsDeleted) {
+  AddPod("first", "12");
+  const std::string second = Manifest("second", "12");
+  EXPECT_EQ(3, Ask({"apply", "--wait", "-f", second}).status);
+  EXPECT_EQ("default/first-n1 deleted\n", Ask({"delete", "first", "--wait"}).out);
+  EXPECT_EQ("default/second-n1 unchanged\n", Ask({"apply", "--wait", "-f", second}).out);
+  for (int i = 0; i < 300 && AskJson({"describe", "second"})["phase"] != "Running"; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const Ran ran = Ask({"describe", "second"});
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("2-5,8-15 (its own)"), HasSubstr("Reconsidered"), HasSubstr("was rejected")))
+      << ran.out;
 }
 
 TEST_F(PodsCommandTest, LogsWantAContainerThatExists) {
