@@ -22,6 +22,10 @@ Decision ReadDecision(const Reader& reader);
 std::vector<Event> ReadEvents(const Reader& reader);
 Pod ReadPod(const Reader& reader);  ///< v1.Pod as ToJson(Pod) writes it
 
+/// Ports, probes, hooks and restart rules of a container's manifest.
+void PutChecks(Json& out, const Container& c);
+void ReadChecks(const Reader& reader, bool init, Container& out);  ///< `init`: one of initContainers
+
 template <class Items, class Write>
 Json ListJson(const Items& items, Write&& write) {
   Json out = Json::array();

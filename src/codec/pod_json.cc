@@ -110,10 +110,7 @@ Json ContainerJson(const Container& c) {
   PutIf(out, "workingDir", c.working_dir);
   if (!c.env.empty()) out["env"] = EnvJson(c.env);
   out["resources"] = ResourcesJson(c.resources);
-  if (c.restartable_init) out["restartPolicy"] = "Always";
-  if (!c.post_start_exec.empty()) out["lifecycle"]["postStart"]["exec"]["command"] = c.post_start_exec;
-  if (c.pre_stop_sleep_s > 0) out["lifecycle"]["preStop"]["sleep"]["seconds"] = c.pre_stop_sleep_s;
-  if (!c.pre_stop_exec.empty()) out["lifecycle"]["preStop"]["exec"]["command"] = c.pre_stop_exec;
+  PutChecks(out, c);
   PutIf(out, "volumeMounts", ListJson(c.mounts, MountJson));
   PutIf(out, "securityContext", SecurityJson(c.security));
   return out;
@@ -137,6 +134,9 @@ Json SpecJson(const Pod& pod) {
   PutIf(out, "hostname", pod.hostname);
   out["restartPolicy"] = Name(pod.restart_policy);
   out["terminationGracePeriodSeconds"] = pod.termination_grace_s;
+  PutIf(out, "activeDeadlineSeconds", pod.active_deadline_s);
+  for (const std::string& type : pod.readiness_gates) out["readinessGates"].push_back({{"conditionType", type}});
+  if (!pod.os.empty()) out["os"]["name"] = pod.os;
   if (!pod.overhead.empty()) out["overhead"] = ToJson(pod.overhead);
   if (pod.resources) out["resources"] = ResourcesJson(*pod.resources);
   PutIf(out, "securityContext", SecurityJson(pod.security));

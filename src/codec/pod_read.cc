@@ -101,17 +101,7 @@ EnvVar ReadEnv(const Reader& reader) {
   return out;
 }
 
-void ReadHooks(const Reader& container, Container& out) {
-  if (!container.Has("lifecycle")) return;
-  const Reader hooks = container.Field("lifecycle");
-  if (hooks.Has("postStart")) out.post_start_exec = hooks.Field("postStart").Field("exec").Field("command").Strings();
-  if (!hooks.Has("preStop")) return;
-  const Reader stop = hooks.Field("preStop");
-  if (stop.Has("sleep")) out.pre_stop_sleep_s = stop.Field("sleep").Field("seconds").Integer<std::int64_t>();
-  if (stop.Has("exec")) out.pre_stop_exec = stop.Field("exec").Field("command").Strings();
-}
-
-Container ReadContainer(const Reader& reader) {
+Container ReadContainer(const Reader& reader, bool init) {
   Container out;
   out.name = reader.Field("name").String();
   out.image = TextOf(reader, "image");
@@ -121,8 +111,7 @@ Container ReadContainer(const Reader& reader) {
   out.working_dir = TextOf(reader, "workingDir");
   for (const Reader& item : ItemsOf(reader, "env")) out.env.push_back(ReadEnv(item));
   out.resources = ReadResources(reader.Field("resources"));
-  out.restartable_init = TextOf(reader, "restartPolicy") == "Always";
-  ReadHooks(reader, out);
+  ReadChecks(reader, init, out);
   for (const Reader& item : ItemsOf(reader, "volumeMounts")) out.mounts.push_back(ReadMount(item));
   out.security = ReadSecurity(reader);
   return out;
@@ -146,12 +135,16 @@ void ReadSpec(const Reader& reader, Pod& pod) {
   pod.restart_policy =
       reader.Field("restartPolicy").OneOf({RestartPolicy::kAlways, RestartPolicy::kOnFailure, RestartPolicy::kNever});
   pod.termination_grace_s = reader.Field("terminationGracePeriodSeconds").Integer<std::int64_t>();
+  pod.active_deadline_s = MaybeNumberOf(reader, "activeDeadlineSeconds");
+  for (const Reader& item : ItemsOf(reader, "readinessGates"))
+    pod.readiness_gates.push_back(item.Field("conditionType").String());
+  if (reader.Has("os")) pod.os = reader.Field("os").Field("name").String();
   pod.overhead = AmountsOf(reader, "overhead");
   if (reader.Has("resources")) pod.resources = ReadResources(reader.Field("resources"));
   pod.security = ReadSecurity(reader);
   for (const Reader& item : ItemsOf(reader, "volumes")) pod.volumes.push_back(ReadVolume(item));
-  for (const Reader& item : ItemsOf(reader, "initContainers")) pod.init_containers.push_back(ReadContainer(item));
-  for (const Reader& item : reader.Field("containers").Items()) pod.containers.push_back(ReadContainer(item));
+  for (const Reader& item : ItemsOf(reader, "initContainers")) pod.init_containers.push_back(ReadContainer(item, true));
+  for (const Reader& item : reader.Field("containers").Items()) pod.containers.push_back(ReadContainer(item, false));
 }
 
 }  // namespace

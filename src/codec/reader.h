@@ -33,6 +33,7 @@ class Reader {
       : json_(&json), path_(std::move(path)), problem_(&problem) {}
 
   bool IsNull() const { return json_->is_null(); }
+  bool IsString() const { return json_->is_string(); }
   bool Has(const char* key) const { return json_->is_object() && json_->contains(key); }
 
   /// A field that must be there; reads as null after a problem.

@@ -113,6 +113,30 @@ class Views : public Generator {
     if (Coin()) out.seccomp_localhost = "p.json";
     return out;
   }
+  HttpCheck OneHttpCheck() {
+    HttpCheck out{.host = "", .port = Coin() ? "8080" : "web", .path = "/x", .https = Coin(), .headers = {}};
+    if (Coin()) out.host = Word();
+    if (Coin()) out.headers = {{"A", Word()}, {"A", Word()}};
+    return out;
+  }
+  std::optional<Probe> OneProbe() {
+    Probe out{.check = {},
+              .initial_delay_s = Small(),
+              .timeout_s = 2,
+              .period_s = 3,
+              .success_threshold = 4,
+              .failure_threshold = 5,
+              .termination_grace_s = {}};
+    if (Coin()) out.termination_grace_s = Small();
+    switch (Below(5)) {
+      case 0: return std::nullopt;
+      case 1: out.check = ExecCheck{Words()}; break;
+      case 2: out.check = OneHttpCheck(); break;
+      case 3: out.check = TcpCheck{.host = Coin() ? Word() : "", .port = "99"}; break;
+      default: out.check = GrpcCheck{.port = 7, .service = Coin() ? Word() : ""}; break;
+    }
+    return out;
+  }
   Container OneManifestContainer() {
     Container out;
     out.name = Word();
@@ -126,8 +150,19 @@ class Views : public Generator {
     out.resources = {.requests = List(), .limits = List()};
     out.restartable_init = Coin();
     out.post_start_exec = Words();
+    if (Coin()) out.post_start_http = OneHttpCheck();
+    out.post_start_sleep_s = static_cast<std::int64_t>(Below(3));
     out.pre_stop_exec = Words();
+    if (Coin()) out.pre_stop_http = OneHttpCheck();
     out.pre_stop_sleep_s = static_cast<std::int64_t>(Below(3));
+    if (Coin()) out.stop_signal = "SIGUSR1";
+    if (Coin()) out.termination_message_path = Word();
+    out.message_from_log = Coin();
+    if (Coin()) out.ports = {{.name = Word(), .port = Small(), .host_port = 80, .host_ip = Word(), .protocol = "UDP"}};
+    out.liveness = OneProbe();
+    out.readiness = OneProbe();
+    out.startup = OneProbe();
+    if (Coin()) out.restart_rules = {{.in = Coin(), .exit_codes = {1, 42}}};
     if (Coin()) out.mounts = {{Word(), "/m", "s", true, "Bidirectional"}, {Word(), "/n", "", false, ""}};
     out.security = Security();
     return out;
@@ -143,9 +178,13 @@ class Views : public Generator {
     for (std::uint64_t n = Below(3); n > 0; --n) {
       out.containers.push_back(OneManifestContainer());
       out.containers.back().restartable_init = false;
+      if (Coin()) out.containers.back().restart_policy = static_cast<RestartPolicy>(Below(3));
     }
     out.restart_policy = static_cast<RestartPolicy>(Below(3));
     out.termination_grace_s = Small();
+    if (Coin()) out.active_deadline_s = Small();
+    if (Coin()) out.readiness_gates = {Word()};
+    if (Coin()) out.os = "linux";
     out.overhead = List();
     if (Coin()) out.resources = Resources{.requests = List(), .limits = List()};
     if (Coin()) out.node_name = Word();

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "manifest/checks_reader.h"
 #include "manifest/pod_extras_reader.h"
 
 namespace berth::manifest {
@@ -23,8 +24,7 @@ constexpr std::string_view kMetadataUnused[] = {"deletionGracePeriodSeconds",
                                                 "ownerReferences",
                                                 "selfLink",
                                                 "resourceVersion"};
-constexpr std::string_view kSpecUnused[] = {"activeDeadlineSeconds",
-                                            "affinity",
+constexpr std::string_view kSpecUnused[] = {"affinity",
                                             "automountServiceAccountToken",
                                             "dnsConfig",
                                             "dnsPolicy",
@@ -37,9 +37,7 @@ constexpr std::string_view kSpecUnused[] = {"activeDeadlineSeconds",
                                             "hostnameOverride",
                                             "imagePullSecrets",
                                             "nodeSelector",
-                                            "os",
                                             "preemptionPolicy",
-                                            "readinessGates",
                                             "resourceClaims",
                                             "runtimeClassName",
                                             "schedulerName",
@@ -53,14 +51,8 @@ constexpr std::string_view kSpecUnused[] = {"activeDeadlineSeconds",
                                             "tolerations",
                                             "topologySpreadConstraints",
                                             "workloadRef"};
-constexpr std::string_view kContainerUnused[] = {
-    "livenessProbe", "ports",        "readinessProbe", "resizePolicy",           "restartPolicyRules",
-    "startupProbe",  "stdin",        "stdinOnce",      "terminationMessagePath", "terminationMessagePolicy",
-    "tty",           "volumeDevices"};
+constexpr std::string_view kContainerUnused[] = {"resizePolicy", "stdin", "stdinOnce", "tty", "volumeDevices"};
 constexpr std::string_view kResourcesUnused[] = {"claims"};
-constexpr std::string_view kLifecycleUnused[] = {"stopSignal"};
-constexpr std::string_view kPostStartUnused[] = {"httpGet", "sleep", "tcpSocket"};
-constexpr std::string_view kPreStopUnused[] = {"httpGet", "tcpSocket"};
 constexpr std::string_view kFieldRefUnused[] = {"apiVersion"};
 
 /// What a reference names and how to say that it cannot be resolved here.
@@ -123,6 +115,7 @@ class PodReader {
     ReadChoice<RestartPolicy>(spec, "restartPolicy", kRestartPolicies,
                               [&](RestartPolicy policy) { pod.restart_policy = policy; });
     spec.Read("terminationGracePeriodSeconds", pod.termination_grace_s);
+    ReadEnds(spec, pod);
     spec.Read("overhead", pod.overhead);
     spec.Within("resources", [&](Object& resources) { ReadResources(resources, pod.resources.emplace()); });
     spec.Read("nodeName", pod.node_name);
@@ -134,6 +127,20 @@ class PodReader {
               [&](const Node& node, const Path& path) { ReadVolume(node, path, report_, pod.volumes.emplace_back()); });
     spec.Within("securityContext", [&](Object& security) { ReadPodSecurityContext(security, pod.security); });
     spec.Finish(kSpecUnused);
+  }
+
+  void ReadEnds(Object& spec, Pod& pod) {
+    if (spec.Take("activeDeadlineSeconds") != nullptr)
+      spec.Read("activeDeadlineSeconds", pod.active_deadline_s.emplace());
+    spec.Each("readinessGates", [&](const Node& node, const Path& path) {
+      Object gate(node, path, report_);
+      gate.Read("conditionType", pod.readiness_gates.emplace_back());
+      gate.Finish();
+    });
+    spec.Within("os", [&](Object& os) {
+      os.Read("name", pod.os);
+      os.Finish();
+    });
   }
 
   /// Written by whoever ran the pod before; only two fields matter and nothing else is judged.
@@ -153,58 +160,17 @@ class PodReader {
     object.Each("env", [&](const Node& item, const Path& at) { ReadEnv(item, at, c.env.emplace_back()); });
     object.Each("envFrom", [&](const Node& item, const Path& at) { ReadEnvFrom(item, at); });
     object.Within("resources", [&](Object& resources) { ReadResources(resources, c.resources); });
-    object.Within("lifecycle", [&](Object& lifecycle) { ReadLifecycle(lifecycle, c); });
     object.Each("volumeMounts",
                 [&](const Node& item, const Path& at) { ReadVolumeMount(item, at, report_, c.mounts.emplace_back()); });
     object.Within("securityContext", [&](Object& security) { ReadSecurityContext(security, c.security); });
-    ReadContainerRestartPolicy(object, init, c);
+    ReadContainerChecks(object, init, c);
     object.Finish(kContainerUnused);
-  }
-
-  void ReadContainerRestartPolicy(Object& object, bool init, Container& c) {
-    std::string policy;
-    object.Read("restartPolicy", policy);
-    if (policy.empty()) return;
-    const Path path = object.PathOf("restartPolicy");
-    if (!init) {
-      report_.Warn(path, "ignored: spec.restartPolicy decides for app containers");
-    } else if (policy == "Always") {
-      c.restartable_init = true;
-    } else {
-      report_.Problem(path, "Unsupported value: \"" + Printable(policy, 40) +
-                                "\": supported values: \"Always\" (a sidecar); leave it out for an init container that "
-                                "runs to its end");
-    }
   }
 
   static void ReadResources(Object& object, Resources& resources) {
     object.Read("requests", resources.requests);
     object.Read("limits", resources.limits);
     object.Finish(kResourcesUnused);
-  }
-
-  static void ReadLifecycle(Object& lifecycle, Container& c) {
-    const auto read_command = [](Object& handler, std::vector<std::string>& command) {
-      handler.Within("exec", [&](Object& exec) {
-        exec.Read("command", command);
-        exec.Finish();
-      });
-    };
-    lifecycle.Within("postStart", [&](Object& handler) {
-      read_command(handler, c.post_start_exec);
-      handler.Finish(kPostStartUnused);
-    });
-    lifecycle.Within("preStop", [&](Object& handler) {
-      read_command(handler, c.pre_stop_exec);
-      handler.Within("sleep", [&](Object& sleep) {
-        sleep.Read("seconds", c.pre_stop_sleep_s);
-        if (c.pre_stop_sleep_s < 0)
-          sleep.report().Problem(sleep.PathOf("seconds"), "Invalid value: must not be negative");
-        sleep.Finish();
-      });
-      handler.Finish(kPreStopUnused);
-    });
-    lifecycle.Finish(kLifecycleUnused);
   }
 
   void ReadEnv(const Node& node, const Path& path, EnvVar& var) {

@@ -1,9 +1,12 @@
 #include "manifest/pod_validation.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <set>
 
 #include "base/text.h"
+#include "manifest/checks_reader.h"
 #include "manifest/names.h"
 #include "manifest/resource_validation.h"
 
@@ -71,10 +74,26 @@ void CheckContainer(const Container& c, const Path& path, std::set<std::string_v
   CheckContainerResources(c.resources, Path{.parent = &path, .key = "resources"}, report);
 }
 
-void CheckContainers(const std::vector<Container>& containers, const Path& list, std::set<std::string_view>& names,
-                     Report& report) {
-  for (std::size_t i = 0; i < containers.size(); ++i)
-    CheckContainer(containers[i], Path{.parent = &list, .key = {}, .index = static_cast<int>(i)}, names, report);
+void CheckContainers(const Pod& pod, const std::vector<Container>& containers, const Path& list,
+                     std::set<std::string_view>& names, Report& report) {
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
+    CheckContainer(containers[i], item, names, report);
+    CheckContainerChecks(pod, containers[i], item, report);
+  }
+}
+
+void CheckEnds(const Pod& pod, const Path& spec, Report& report) {
+  constexpr std::int64_t kLongestActive = std::numeric_limits<std::int32_t>::max();
+  if (pod.active_deadline_s && (*pod.active_deadline_s < 1 || *pod.active_deadline_s > kLongestActive))
+    report.Problem(
+        Path{.parent = &spec, .key = "activeDeadlineSeconds"},
+        "Invalid value: " + std::to_string(*pod.active_deadline_s) + ": must be between 1 and 2147483647, inclusive");
+  if (!pod.os.empty() && pod.os != "linux") {
+    const Path os{.parent = &spec, .key = "os"};
+    report.Problem(Path{.parent = &os, .key = "name"},
+                   "Unsupported value: \"" + Printable(pod.os, 40) + "\": this node runs \"linux\"");
+  }
 }
 
 void CheckMetadata(const Pod& pod, const Path& root, Report& report) {
@@ -127,8 +146,9 @@ void CheckPod(const Pod& pod, const Path& root, Report& report) {
                                           " containers, init containers included; a pod may have " +
                                           std::to_string(kMostContainers) + ": make several pods of it");
   std::set<std::string_view> names;
-  CheckContainers(pod.containers, containers, names, report);
-  CheckContainers(pod.init_containers, init_containers, names, report);
+  CheckContainers(pod, pod.containers, containers, names, report);
+  CheckContainers(pod, pod.init_containers, init_containers, names, report);
+  CheckEnds(pod, spec, report);
   if (pod.termination_grace_s < 0)
     report.Problem(
         Path{.parent = &spec, .key = "terminationGracePeriodSeconds"},

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/quantity.h"
@@ -79,6 +80,62 @@ struct VolumeMount {
   friend bool operator==(const VolumeMount&, const VolumeMount&) = default;
 };
 
+/// v1.ContainerPort.
+struct ContainerPort {
+  std::string name;  ///< "": it has none
+  std::int32_t port = 0;
+  std::int32_t host_port = 0;  ///< 0: none
+  std::string host_ip;
+  std::string protocol = "TCP";  ///< "TCP", "UDP", "SCTP"
+  friend bool operator==(const ContainerPort&, const ContainerPort&) = default;
+};
+
+/// A command in a container. v1.ExecAction.
+struct ExecCheck {
+  std::vector<std::string> command;
+  friend bool operator==(const ExecCheck&, const ExecCheck&) = default;
+};
+/// v1.HTTPGetAction, of a probe or a hook.
+struct HttpCheck {
+  std::string host;  ///< "": the pod's address
+  std::string port;  ///< a number, or the name of one of the container's ports
+  std::string path = "/";
+  bool https = false;
+  std::vector<std::pair<std::string, std::string>> headers;
+  friend bool operator==(const HttpCheck&, const HttpCheck&) = default;
+};
+/// v1.TCPSocketAction.
+struct TcpCheck {
+  std::string host;  ///< as HttpCheck has them
+  std::string port;
+  friend bool operator==(const TcpCheck&, const TcpCheck&) = default;
+};
+/// v1.GRPCAction.
+struct GrpcCheck {
+  std::int32_t port = 0;
+  std::string service;
+  friend bool operator==(const GrpcCheck&, const GrpcCheck&) = default;
+};
+
+/// v1.Probe.
+struct Probe {
+  std::variant<ExecCheck, HttpCheck, TcpCheck, GrpcCheck> check;
+  std::int32_t initial_delay_s = 0;
+  std::int32_t timeout_s = 1;
+  std::int32_t period_s = 10;
+  std::int32_t success_threshold = 1;
+  std::int32_t failure_threshold = 3;
+  std::optional<std::int64_t> termination_grace_s;  ///< instead of the pod's, where this probe ends the container
+  friend bool operator==(const Probe&, const Probe&) = default;
+};
+
+/// v1.ContainerRestartRule with action Restart.
+struct RestartRule {
+  bool in = true;  ///< exit codes in the list; false: any other
+  std::vector<std::int32_t> exit_codes;
+  friend bool operator==(const RestartRule&, const RestartRule&) = default;
+};
+
 struct Container {
   std::string name;
   std::string image;
@@ -88,10 +145,22 @@ struct Container {
   std::string working_dir;
   std::vector<EnvVar> env;
   Resources resources;
-  bool restartable_init = false;  ///< init container with restartPolicy Always: a sidecar
+  bool restartable_init = false;                ///< init container with restartPolicy Always: a sidecar
+  std::optional<RestartPolicy> restart_policy;  ///< its own, instead of the pod's; not of a sidecar
+  std::vector<RestartRule> restart_rules;       ///< the first that fits its exit code restarts it, whatever the policy
+  std::vector<ContainerPort> ports;
+  std::optional<Probe> liveness;
+  std::optional<Probe> readiness;
+  std::optional<Probe> startup;
   std::vector<std::string> post_start_exec;
+  std::optional<HttpCheck> post_start_http;  ///< instead of a command
+  std::int64_t post_start_sleep_s = 0;       ///< likewise
   std::vector<std::string> pre_stop_exec;
-  std::int64_t pre_stop_sleep_s = 0;  ///< instead of a command
+  std::optional<HttpCheck> pre_stop_http;
+  std::int64_t pre_stop_sleep_s = 0;
+  std::string stop_signal;               ///< "SIGUSR1"; "": SIGTERM, or what the image says
+  std::string termination_message_path;  ///< "": /dev/termination-log
+  bool message_from_log = false;         ///< terminationMessagePolicy FallbackToLogsOnError
   std::vector<VolumeMount> mounts;
   SecurityContext security;
   friend bool operator==(const Container&, const Container&) = default;
@@ -112,6 +181,9 @@ struct Pod {
   std::vector<Container> containers;
   RestartPolicy restart_policy = RestartPolicy::kAlways;
   std::int64_t termination_grace_s = 30;
+  std::optional<std::int64_t> active_deadline_s;
+  std::vector<std::string> readiness_gates;  ///< types of conditions
+  std::string os;                            ///< spec.os.name; "": not said
   ResourceList overhead;
   std::optional<Resources> resources;  ///< pod-level resources; present but empty counts (rules/sources#qos-class)
   std::string node_name;
