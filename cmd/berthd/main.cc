@@ -9,13 +9,17 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
+#include "cgroup/cgroup.h"
 #include "daemon/cgroup_driver.h"
 #include "daemon/daemon.h"
+#include "daemon/host_check.h"
 #include "daemon/host_groups.h"
 #include "daemon/notify.h"
 #include "daemon/settings.h"
 #include "daemon/start_check.h"
 #include "events/log.h"
+#include "os/fs.h"
 #include "os/process.h"
 
 namespace berth::daemon {
@@ -85,31 +89,40 @@ void AddOptions(CLI::App& app, Arguments& args) {
   app.add_flag("--check-config", args.check, "check settings and machine, say what is wrong, and exit");
 }
 
+int Refuse(const std::string& why) {
+  std::fprintf(stderr, "berthd: %s\n", why.c_str());
+  return kFailed;
+}
+
+/// What a start would find wrong with this host. nullopt: nothing.
+std::optional<std::string> WhyNotHere(const Settings& settings, cgroup::Driver driver) {
+  auto root = os::OpenFs("/");
+  if (!root) return root.error().message;
+  auto layout = cgroup::DiscoverLayout(**root);
+  if (!layout) return layout.error().message;
+  HostFindings found = CheckHost(**root, settings, *layout, driver);
+  for (const std::string& warning : found.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  if (auto socket = CheckRuntimeSocket(**root, settings); !socket) found.problems.push_back(socket.error().message);
+  if (found.problems.empty()) return std::nullopt;
+  return Join(found.problems, "\nberthd: ");
+}
+
 int CheckConfig(const CommandLine& line) {
   auto settings = LoadSettings(line);
-  if (!settings) {
-    std::fprintf(stderr, "berthd: %s\n", settings.error().message.c_str());
-    return kFailed;
-  }
+  if (!settings) return Refuse(settings.error().message);
   for (const std::string& warning : settings->warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
   auto parts = LoadNode(*settings);
-  if (!parts) {
-    std::fprintf(stderr, "berthd: %s\n", parts.error().message.c_str());
-    return kFailed;
-  }
+  if (!parts) return Refuse(parts.error().message);
   std::optional<cgroup::Driver> driver;
   if (!parts->dry_run) {
     auto found = FindDriver(*settings);
-    if (!found) {
-      std::fprintf(stderr, "berthd: %s\n", found.error().message.c_str());
-      return kFailed;
-    }
+    if (!found) return Refuse(found.error().message);
     driver = *found;
   }
-  if (auto names = NamesOf(*settings, driver.value_or(cgroup::Driver::kCgroupfs)); !names) {
-    std::fprintf(stderr, "berthd: %s\n", names.error().message.c_str());
-    return kFailed;
-  }
+  if (auto names = NamesOf(*settings, driver.value_or(cgroup::Driver::kCgroupfs)); !names)
+    return Refuse(names.error().message);
+  if (driver)
+    if (const auto why = WhyNotHere(*settings, *driver)) return Refuse(*why);
   const KubeletConfiguration& config = parts->node.config();
   std::printf("settings are fine\n");
   std::printf("  settings         %s\n", settings->config_file.empty() ? "(defaults)" : settings->config_file.c_str());

@@ -172,7 +172,7 @@ void Daemon::TakeSettings(Result<Settings> loaded) {
     const auto kept = static_cast<std::size_t>(settings_.berth.max_events);
     events_->SetCapacity(std::min(kept, events::kEventsInMemory));
     history_->SetMaxEntries(kept);
-    manager_->Reload(settings_.berth.reconcile_period, settings_.berth.unknown_pods == "adopt");
+    manager_->Reload(settings_.reconcile_period, settings_.berth.unknown_pods == "adopt");
     if (waiting.empty())
       events_->Normal("Reloaded", object, "settings were read again");
     else

@@ -23,10 +23,12 @@ Result<void> Daemon::OpenSystemGroup() {
     log_.Info("oomScoreAdj: " + set.error().message + "; berthd keeps the one it was started with");
   const std::string& group = settings_.kubelet.system_cgroups;
   if (group.empty()) return {};
+  system_.emplace(*root_fs_, tree_->layout(), group);
+  BERTH_TRY(const bool there, system_->GroupsExist());
+  if (there) return {};
   BERTH_TRY(std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
   if (auto made = cgroup::Tree::Open(std::move(fs), tree_->layout(), group); !made)
     return Wrap(std::move(made).error(), "systemCgroups: make " + group);
-  BERTH_TRY(system_, SystemProcesses::Make(*root_fs_, tree_->layout(), group));
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "base/text.h"
 #include "cgroup/leftover_groups.h"
 #include "cgroup/systemd.h"
 #include "cri/cri_runtime.h"
@@ -13,6 +14,7 @@
 #include "daemon/dry_run.h"
 #include "daemon/event_list.h"
 #include "daemon/fingerprint.h"
+#include "daemon/host_check.h"
 #include "daemon/host_groups.h"
 #include "daemon/own_group.h"
 #include "daemon/reserved_groups.h"
@@ -52,7 +54,7 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   if (!dry_run) out.pods.lives = settings.berth.run_dir + "/pods";
   out.pods.log_max_bytes = LongestLog(settings);
   out.pods.log_max_files = settings.kubelet.container_log_max_files;
-  out.reconcile_period = settings.berth.reconcile_period;
+  out.reconcile_period = settings.reconcile_period;
   out.adopt_unknown = settings.berth.unknown_pods == "adopt";
   if (machine.this_host)
     out.cpus.look_at_node = [settings]() -> Result<guard::LookedAt> {
@@ -182,6 +184,9 @@ Result<void> Daemon::OpenCgroups(const Machine& machine) {
   BERTH_TRY(const std::string own, root_fs_->Read("proc/self/cgroup"));
   home_groups_ = CurrentGroups(layout, own);
   BERTH_TRY(names_, NamesOf(settings_, driver));
+  HostFindings found = CheckHost(*root_fs_, settings_, layout, driver);
+  if (!found.problems.empty()) return Fail(Code::kInvalid, Join(found.problems, "\n"));
+  start_warnings_.insert(start_warnings_.end(), found.warnings.begin(), found.warnings.end());
   BERTH_RETURN_IF_ERROR(claim_.Take(layout, names_));  // before anything is made there
   BERTH_TRY(tree_, cgroup::OpenTree(driver, std::move(tree_fs), std::move(layout), names_.root()));
   // Before anything else: a group left by an earlier berthd keeps us off exclusive CPUs from here on.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <set>
 
@@ -12,6 +13,9 @@
 
 namespace berth::daemon {
 namespace {
+
+constexpr std::string_view kHasControllers =
+    " (a group whose children have controllers takes no process; name one without in systemCgroups)";
 
 /// "/system.slice/berth" from any spelling; "/" for none.
 std::string Normal(std::string_view path) {
@@ -52,9 +56,13 @@ std::optional<bool> IsKernelThread(os::Fs& root, int pid) {
 
 }  // namespace
 
+bool NamesAUnit(const Settings& settings, cgroup::Driver driver) {
+  return driver == cgroup::Driver::kSystemd && settings.kubelet.kubelet_cgroups.ends_with(".service");
+}
+
 Result<cgroup::Names> NamesOf(const Settings& settings, cgroup::Driver driver) {
   BERTH_TRY(cgroup::Names names, cgroup::Names::Make(driver, settings.cgroup_root, settings.kubelet.cgroups_per_qos));
-  if (const std::string& own = settings.kubelet.kubelet_cgroups; !own.empty())
+  if (const std::string& own = settings.kubelet.kubelet_cgroups; !own.empty() && !NamesAUnit(settings, driver))
     if (auto named = names.NameOwn(own); !named) return Named(std::move(named).error(), "kubeletCgroups");
   if (const std::string& runtime = settings.berth.runtime_cgroups; !runtime.empty())
     if (auto named = names.NameRuntime(runtime); !named) return Named(std::move(named).error(), "runtimeCgroups");
@@ -69,22 +77,18 @@ Result<cgroup::Names> NamesOf(const Settings& settings, cgroup::Driver driver) {
   return names;
 }
 
-Result<SystemProcesses> SystemProcesses::Make(os::Fs& root, const cgroup::Layout& layout, const std::string& group) {
-  SystemProcesses out(root);
+SystemProcesses::SystemProcesses(os::Fs& root, const cgroup::Layout& layout, const std::string& group) : root_(&root) {
   std::set<std::string> seen;
-  for (const cgroup::ControllerMount& mount : layout.controllers) {
-    if (!seen.insert(mount.mount).second) continue;
-    const std::string dir = mount.mount + Normal(group);
-    if (mount.v2) {
-      BERTH_TRY(const std::string handed, root.Read(dir + "/cgroup.subtree_control"));
-      if (!Trim(handed).empty())
-        return Fail(Code::kInvalid, fmt::format("systemCgroups: {} has children with controllers ({}), so the kernel "
-                                                "lets no process into it; name a group without",
-                                                dir, Trim(handed)));
-    }
-    out.dirs_.emplace_back(mount.mount, dir);
+  for (const cgroup::ControllerMount& mount : layout.controllers)
+    if (seen.insert(mount.mount).second) dirs_.emplace_back(mount.mount, mount.mount + Normal(group));
+}
+
+Result<bool> SystemProcesses::GroupsExist() const {
+  for (const auto& [top, dir] : dirs_) {
+    BERTH_TRY(const bool there, root_->Exists(dir));
+    if (!there) return false;
   }
-  return out;
+  return true;
 }
 
 bool SystemProcesses::Stays(int pid) const { return pid == 1 || IsKernelThread(*root_, pid).value_or(true); }
@@ -101,7 +105,8 @@ Result<bool> SystemProcesses::MoveFrom(const std::string& top, const std::string
       ++out.count;
       any = true;
     } else if (moved.error().code != Code::kNotFound && moved.error().sys != ESRCH) {
-      out.refused.push_back(fmt::format("{}: {}", pid, moved.error().message));
+      out.refused.push_back(
+          fmt::format("{}: {}{}", pid, moved.error().message, moved.error().sys == EBUSY ? kHasControllers : ""));
     }
   }
   return any;

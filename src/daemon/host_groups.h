@@ -19,26 +19,31 @@
 
 namespace berth::daemon {
 
+/// kubeletCgroups names a service, as files of kubelets under systemd do: a group that systemd makes, for that service
+/// alone. berthd then has its usual one.
+bool NamesAUnit(const Settings& settings, cgroup::Driver driver);
 /// Names of Berth's groups under these settings. Errors: kInvalid naming the setting that contradicts another.
 Result<cgroup::Names> NamesOf(const Settings& settings, cgroup::Driver driver);
 
 /// Moves processes out of the root cgroup of each hierarchy. Kernel threads and pid 1 stay.
 class SystemProcesses {
  public:
-  /// `root`: the file system "/", outlives this. `group`: from the top of the hierarchy, exists. Errors: kInvalid when
-  /// it cannot hold processes, because on v2 its children have controllers.
-  static Result<SystemProcesses> Make(os::Fs& root, const cgroup::Layout& layout, const std::string& group);
+  /// `root`: the file system "/", outlives this. `group`: from the top of the hierarchy.
+  SystemProcesses(os::Fs& root, const cgroup::Layout& layout, const std::string& group);
+
+  /// In every hierarchy.
+  Result<bool> GroupsExist() const;
 
   struct Moved {
     int count = 0;
     std::vector<std::string> refused;  ///< "4711: why"; they stay where they are
   };
-  /// Looks again, up to `passes` times, as long as somebody was moved: processes fork meanwhile.
-  /// Errors: of reading who is in the root cgroup.
+  /// Requires: the groups exist. On v2 the kernel refuses each process where children of the group have controllers (so
+  /// that /system.slice can be named on a host where nothing has to move). Looks again, up to `passes` times, as long
+  /// as somebody was moved: processes fork meanwhile. Errors: of reading who is in the root cgroup.
   Result<Moved> Move(int passes);
 
  private:
-  explicit SystemProcesses(os::Fs& root) : root_(&root) {}
   Result<bool> MoveFrom(const std::string& top, const std::string& dir, Moved& out);
   bool Stays(int pid) const;
 

@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 Settings With(std::string system, std::string kubelet, std::string runtime, std::string root = "/") {
   Settings out;
@@ -56,6 +57,15 @@ TEST(HostGroupsTest, ContradictionsNameTheSettingAndTheCure) {
   EXPECT_EQ("", WhyNot(With("/system", "/k", "/k")));
 }
 
+TEST(HostGroupsTest, TheServiceOfAKubeletIsNoGroupForBerthdWhereSystemdMakesGroups) {
+  const Settings settings = With("", "/system.slice/kubelet.service", "");
+  const auto names = NamesOf(settings, cgroup::Driver::kSystemd);
+  ASSERT_TRUE(names) << names.error().message;
+  EXPECT_EQ("berth.scope", names->Own());
+  EXPECT_TRUE(NamesAUnit(settings, cgroup::Driver::kSystemd));
+  EXPECT_EQ("system.slice/kubelet.service", NamesOf(settings, cgroup::Driver::kCgroupfs)->Own());
+}
+
 struct Node {
   explicit Node(bool v2, bool with_cpus = true) : kernel(fs, {.v2 = v2}) {
     layout = *cgroup::DiscoverLayout(fs);
@@ -87,16 +97,15 @@ TEST_P(SystemProcessesTest, AllButPidOneAndKernelThreadsLeaveTheRoot) {
   node.Process(2, "kthreadd", kKernelThread | 0x40);
   node.Process(40, "sh (odd) name", 0x400000);
   node.Process(41, "sshd", 0);
-  auto system = SystemProcesses::Make(node.fs, node.layout, "/system");
-  ASSERT_TRUE(system) << system.error().message;
-  const auto moved = system->Move(11);
+  SystemProcesses system(node.fs, node.layout, "/system");
+  const auto moved = system.Move(11);
   ASSERT_TRUE(moved) << moved.error().message;
   EXPECT_TRUE(moved->refused.empty());
   for (const cgroup::ControllerMount& mount : node.layout.controllers) {
     EXPECT_EQ("1\n2", node.Root(mount.controller)) << mount.controller;
     EXPECT_EQ("40\n41", node.System(mount.controller)) << mount.controller;
   }
-  const auto again = system->Move(1);
+  const auto again = system.Move(1);
   ASSERT_TRUE(again);
   EXPECT_EQ(0, again->count);
 }
@@ -104,22 +113,33 @@ TEST_P(SystemProcessesTest, AllButPidOneAndKernelThreadsLeaveTheRoot) {
 TEST(SystemProcessesTest, OneThatTheKernelKeepsIsNamed) {
   Node node(false, /*with_cpus=*/false);  // v1 lets no process into a cpuset without CPUs
   node.Process(7, "sh", 0);
-  auto system = SystemProcesses::Make(node.fs, node.layout, "system");
-  ASSERT_TRUE(system);
-  const auto moved = system->Move(11);
+  SystemProcesses system(node.fs, node.layout, "system");
+  const auto moved = system.Move(11);
   ASSERT_TRUE(moved);
   EXPECT_NE("7", node.Root("memory"));
   EXPECT_EQ("7", node.Root("cpuset"));
   EXPECT_THAT(moved->refused, ElementsAre(HasSubstr("7: ")));
 }
 
-TEST(SystemProcessesTest, AGroupWhoseChildrenHaveControllersIsRefused) {
+TEST(SystemProcessesTest, AGroupWhoseChildrenHaveControllersWillDoWhereNothingHasToMove) {
   Node node(true);
   EXPECT_TRUE(node.kernel.ForeignWrite("cpuset", "", "cgroup.subtree_control", "+cpuset"));
   EXPECT_TRUE(node.kernel.ForeignWrite("cpuset", "system", "cgroup.subtree_control", "+cpuset"));
-  const auto system = SystemProcesses::Make(node.fs, node.layout, "/system");
-  ASSERT_FALSE(system);
-  EXPECT_THAT(system.error().message, HasSubstr("systemCgroups: /sys/fs/cgroup/system has children"));
+  SystemProcesses system(node.fs, node.layout, "/system");
+  const auto nobody = system.Move(11);
+  ASSERT_TRUE(nobody) << nobody.error().message;
+  EXPECT_THAT(nobody->refused, IsEmpty());
+  node.Process(7, "sh", 0);
+  const auto moved = system.Move(11);
+  ASSERT_TRUE(moved) << moved.error().message;
+  EXPECT_THAT(moved->refused, ElementsAre(HasSubstr("whose children have controllers takes no process")));
+}
+
+TEST(SystemProcessesTest, ItsGroupsExistOnlyIfTheyDoEverywhere) {
+  Node node(false);
+  EXPECT_TRUE(*SystemProcesses(node.fs, node.layout, "/system").GroupsExist());
+  EXPECT_TRUE(node.fs.MakeDir(node.layout.controllers.front().mount + "/half"));
+  EXPECT_FALSE(*SystemProcesses(node.fs, node.layout, "/half").GroupsExist());
 }
 
 }  // namespace

@@ -39,14 +39,25 @@ Result<void> Enforce(const std::string& root, const cgroup::Layout& layout, cgro
   return {};
 }
 
+std::unexpected<Error> OfReserved(Error error, const cgroup::ReservedGroup& group) {
+  return Wrap(std::move(error), fmt::format("Failed to enforce {} Cgroup Limits on \"{}\"", group.what, group.group));
+}
+
 }  // namespace
+
+Result<void> CheckReserved(os::Fs& root, const cgroup::Layout& layout, cgroup::Driver driver,
+                           const cgroup::ReservedGroup& group) {
+  auto path = cgroup::PathOf(driver, cgroup::ComponentsOf(driver, group.group));
+  auto found = path ? CheckExists(root, layout, *path) : std::unexpected(std::move(path).error());
+  if (!found) return OfReserved(std::move(found).error(), group);
+  return {};
+}
 
 Result<void> EnforceReserved(const std::string& root, const cgroup::Layout& layout, cgroup::Driver driver,
                              const cgroup::ReservedGroup& group) {
   auto done = Enforce(root, layout, driver, group);
-  if (done) return done;
-  return Wrap(std::move(done).error(),
-              fmt::format("Failed to enforce {} Cgroup Limits on \"{}\"", group.what, group.group));
+  if (!done) return OfReserved(std::move(done).error(), group);
+  return done;
 }
 
 }  // namespace berth::daemon

@@ -109,8 +109,8 @@ void Override(std::string& value, const std::optional<std::string>& given, const
 
 Result<void> CheckRange(const Settings& settings) {
   if (settings.berth.max_events <= 0) return Fail(Code::kInvalid, "maxEvents must be at least 1");
-  if (settings.berth.reconcile_period < std::chrono::milliseconds(100))
-    return Fail(Code::kInvalid, "reconcilePeriod must be at least 100ms");
+  if (settings.reconcile_period < std::chrono::milliseconds(100))
+    return Fail(Code::kInvalid, "reconcilePeriod (by default cpuManagerReconcilePeriod) must be at least 100ms");
   return {};
 }
 
@@ -142,6 +142,7 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   if (out.cgroup_root.empty()) out.cgroup_root = "/";
   if (line.runtime) out.berth.runtime = *line.runtime;
   if (line.runtime_endpoint) out.kubelet.container_runtime_endpoint = *line.runtime_endpoint;
+  out.reconcile_period = out.berth.reconcile_period.value_or(out.kubelet.cpu_manager_reconcile_period);
   out.shim = line.shim ? Absolute(*line.shim, cwd) : BesideOwnProgram();
   BERTH_RETURN_IF_ERROR(CheckRange(out));
   if (!out.kubelet.static_pod_url.empty()) {
@@ -182,6 +183,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   settings.log_level = now.log_level;
   berth.max_events = now.berth.max_events;
   berth.reconcile_period = now.berth.reconcile_period;
+  settings.reconcile_period = now.reconcile_period;
   berth.unknown_pods = now.berth.unknown_pods;
   berth.stop_containers_on_exit = now.berth.stop_containers_on_exit;
   std::vector<std::string> out;
@@ -200,6 +202,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("socketGroup", berth.socket_group == now.berth.socket_group);
   note("stateDir", berth.state_dir == now.berth.state_dir);
   if (out.empty() && berth != now.berth) out.emplace_back("Berth's own settings");
+  settings.kubelet.cpu_manager_reconcile_period = now.kubelet.cpu_manager_reconcile_period;
   if (settings.kubelet != now.kubelet) out.emplace_back("the kubelet's settings");
   if (settings.pod_dir != now.pod_dir) out.emplace_back("the pod folder");
   if (settings.cgroup_root != now.cgroup_root) out.emplace_back("the cgroup root");

@@ -2,6 +2,7 @@
 #ifndef BERTH_DAEMON_SETTINGS_H_
 #define BERTH_DAEMON_SETTINGS_H_
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,7 @@ struct Settings {
   std::string pod_dir;
   std::string cgroup_root;
   std::string shim;
+  std::chrono::milliseconds reconcile_period{10'000};  ///< Berth's setting, else the kubelet's
   bool dry_run = false;     ///< asked for; a machine that is not this host has it in any case
   std::string config_file;  ///< files read; "" for none
   std::string kubelet_file;

@@ -54,10 +54,10 @@ void Check(Object& object, const BerthConfiguration& c) {
   CheckOneOf(object, "cpuPartition", c.cpu_partition, kCpuPartitions);
   CheckOneOf(object, "unknownPods", c.unknown_pods, kUnknownPods);
   CheckOneOf(object, "manifestOwners", c.manifest_owners, kManifestOwners);
-  if (c.reconcile_period < kShortestReconcile)
+  if (c.reconcile_period && *c.reconcile_period < kShortestReconcile)
     object.report().Problem(
         object.PathOf("reconcilePeriod"),
-        "Invalid value: " + std::to_string(c.reconcile_period.count()) + "ms: must be at least 100ms");
+        "Invalid value: " + std::to_string(c.reconcile_period->count()) + "ms: must be at least 100ms");
   if (c.max_events < 1 || c.max_events > kMostEvents)
     object.report().Problem(object.PathOf("maxEvents"), "Invalid value: " + std::to_string(c.max_events) +
                                                             ": must be between 1 and " + std::to_string(kMostEvents));
@@ -76,7 +76,7 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("logLevel", c.log_level);
   object.Read("nodeFit", c.node_fit);
   object.Read("stopContainersOnExit", c.stop_containers_on_exit);
-  object.Read("reconcilePeriod", c.reconcile_period);
+  if (object.Take("reconcilePeriod") != nullptr) object.Read("reconcilePeriod", c.reconcile_period.emplace());
   object.Read("maxEvents", c.max_events);
   object.Read("cpuPartition", c.cpu_partition);
   object.Read("runtimeCgroups", c.runtime_cgroups);

@@ -1,18 +1,58 @@
 #include "manifest/config_file.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/text.h"
 
 namespace berth::manifest {
 
-Result<Document> ReadOnlyDocument(std::string_view text, std::string_view file) {
+namespace {
+
+/// At least one. `where`: the file, for messages.
+Result<std::vector<Document>> ReadSome(std::string_view text, const std::string& where) {
   Documents documents = ReadDocuments(text);
-  const std::string where = Printable(file, 4096);
   if (!documents.errors.empty()) return Fail(Code::kInvalid, where + ": " + Join(documents.errors, "; "));
   if (documents.documents.empty()) return Fail(Code::kInvalid, where + ": the file is empty; remove it or fill it in");
-  if (documents.documents.size() > 1)
-    return Fail(Code::kInvalid, where + ": holds " + std::to_string(documents.documents.size()) +
-                                    " documents; a settings file holds one");
-  return std::move(documents.documents.front());
+  return std::move(documents.documents);
+}
+
+std::string KindOf(const Document& document) {
+  const Node* kind = Find(document.root, "kind");
+  return kind != nullptr && kind->kind == Node::Kind::kString ? kind->text : "";
+}
+
+}  // namespace
+
+Result<Document> ReadOnlyDocument(std::string_view text, std::string_view file) {
+  const std::string where = Printable(file, 4096);
+  BERTH_TRY(std::vector<Document> documents, ReadSome(text, where));
+  if (documents.size() > 1)
+    return Fail(Code::kInvalid,
+                where + ": holds " + std::to_string(documents.size()) + " documents; a settings file holds one");
+  return std::move(documents.front());
+}
+
+Result<Document> ReadDocumentOfKind(std::string_view text, std::string_view file, std::string_view kind,
+                                    std::vector<Warning>& skipped) {
+  const std::string where = Printable(file, 4096);
+  BERTH_TRY(std::vector<Document> documents, ReadSome(text, where));
+  if (documents.size() == 1) return std::move(documents.front());
+  const auto of_kind = std::ranges::count(documents, kind, KindOf);
+  if (of_kind != 1)
+    return Fail(Code::kInvalid, where + ": holds " + std::to_string(documents.size()) + " documents, of which " +
+                                    std::to_string(of_kind) + " say \"kind: " + std::string(kind) +
+                                    "\"; leave exactly one of that kind");
+  Document out;
+  for (Document& document : documents) {
+    if (const std::string other = KindOf(document); other != kind)
+      skipped.push_back({.where = where + ": document " + std::to_string(document.number),
+                         .message = (other.empty() ? "without a kind" : "kind " + Printable(other, 80)) +
+                                    ": not read; of this file only the " + std::string(kind) + " counts"});
+    else
+      out = std::move(document);
+  }
+  return out;
 }
 
 void CheckTypeMeta(Object& object, const TypeMeta& expected, bool required) {

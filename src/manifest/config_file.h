@@ -15,6 +15,12 @@ namespace berth::manifest {
 /// The only document of a settings file. Errors: kInvalid: unreadable, none, more than one.
 Result<Document> ReadOnlyDocument(std::string_view text, std::string_view file);
 
+/// The document of `kind` among those of a file (kubeadm writes several kinds into one); the only document whatever it
+/// says of itself. The others go to `skipped`, each named. Errors: kInvalid: unreadable, empty, none or several of the
+/// kind.
+Result<Document> ReadDocumentOfKind(std::string_view text, std::string_view file, std::string_view kind,
+                                    std::vector<Warning>& skipped);
+
 struct TypeMeta {
   std::string_view api_version;
   std::string_view kind;

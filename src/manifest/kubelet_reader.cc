@@ -94,6 +94,10 @@ void ReadOrDefault(Object& object, std::string_view field, T& value) {
   if (value == T{}) value = standard;
 }
 
+void ReadIfGiven(Object& object, std::string_view field, std::optional<bool>& value) {
+  if (object.Take(field) != nullptr) object.Read(field, value.emplace());
+}
+
 void ReadManagers(Object& o, KubeletConfiguration& c) {
   ReadOrDefault(o, "cpuManagerPolicy", c.cpu_manager_policy);
   o.Read("cpuManagerPolicyOptions", c.cpu_manager_policy_options);
@@ -164,8 +168,8 @@ void ReadCgroups(Object& o, KubeletConfiguration& c) {
   ReadOrDefault(o, "cgroupDriver", c.cgroup_driver);
   o.Read("systemCgroups", c.system_cgroups);
   o.Read("kubeletCgroups", c.kubelet_cgroups);
-  o.Read("failCgroupV1", c.fail_cgroup_v1);
-  if (o.Take("singleProcessOOMKill") != nullptr) o.Read("singleProcessOOMKill", c.single_process_oom_kill.emplace());
+  ReadIfGiven(o, "failCgroupV1", c.fail_cgroup_v1);
+  ReadIfGiven(o, "singleProcessOOMKill", c.single_process_oom_kill);
   o.Read("cpuCFSQuota", c.cpu_cfs_quota);
   ReadOrDefault(o, "cpuCFSQuotaPeriod", c.cpu_cfs_quota_period);
   o.Read("podPidsLimit", c.pod_pids_limit);
@@ -175,7 +179,7 @@ void ReadCgroups(Object& o, KubeletConfiguration& c) {
   o.Read("oomScoreAdj", c.oom_score_adj);
   o.Read("memoryThrottlingFactor", c.memory_throttling_factor);
   ReadOrDefault(o, "memoryReservationPolicy", c.memory_reservation_policy);
-  o.Read("failSwapOn", c.fail_swap_on);
+  ReadIfGiven(o, "failSwapOn", c.fail_swap_on);
   o.Within("memorySwap", [&](Object& swap) {
     swap.Read("swapBehavior", c.swap_behavior);
     swap.Finish();
@@ -212,6 +216,28 @@ void ReadSourcesAndRuntime(Object& o, KubeletConfiguration& c) {
   o.Read("shutdownGracePeriodCriticalPods", c.shutdown_grace_period_critical_pods);
 }
 
+/// Fields that bear on resources in a kubelet and on nothing here. Left at what a kubelet does by default they say
+/// nothing.
+void WarnOfNoEffect(Object& o, const KubeletConfiguration& c) {
+  const KubeletConfiguration standard;
+  const auto warn = [&](std::string_view field, bool said, std::string_view why) {
+    if (said) o.report().Warn(o.PathOf(field), "has no effect: " + std::string(why));
+  };
+  warn("kernelMemcgNotification", c.kernel_memcg_notification,
+       "Berth hears of memory that runs short from the kernel's pressure figures");
+  warn("localStorageCapacityIsolation", !c.local_storage_capacity_isolation,
+       "Berth measures no container's files; requests of ephemeral-storage are counted at admission all the same");
+  warn("syncFrequency", c.sync_frequency != standard.sync_frequency,
+       "Berth works on a pod when something about it happens, and compares all with the kernel every reconcilePeriod");
+  warn("shutdownGracePeriod", c.shutdown_grace_period != standard.shutdown_grace_period,
+       "set stopContainersOnExit in Berth's settings, and TimeoutStopSec in its unit: pods then end with their own "
+       "grace periods when the node shuts down");
+  warn("memorySwap.swapBehavior", c.swap_behavior == "LimitedSwap", "a container with a memory limit gets no swap");
+  warn("imageServiceEndpoint",
+       !c.image_service_endpoint.empty() && c.image_service_endpoint != c.container_runtime_endpoint,
+       "images are asked for at containerRuntimeEndpoint");
+}
+
 void CheckUnusedFields(Object& o) {
   for (const Range& range : kRanges) {
     std::int64_t value = range.min;
@@ -243,6 +269,7 @@ Result<ParsedKubeletConfiguration> Read(const Document& document, const Origin& 
   ReadCgroups(object, config);
   ReadSourcesAndRuntime(object, config);
   CheckUnusedFields(object);
+  WarnOfNoEffect(object, config);
   object.Finish(kUnused);
   if (origin.whole_file) {
     config.static_pod_path = ResolveBeside(origin.file, config.static_pod_path);
@@ -257,8 +284,11 @@ Result<ParsedKubeletConfiguration> Read(const Document& document, const Origin& 
 }  // namespace
 
 Result<ParsedKubeletConfiguration> ParseKubeletConfiguration(std::string_view text, std::string_view file) {
-  BERTH_TRY(const Document document, ReadOnlyDocument(text, file));
-  return Read(document, {.file = file, .whole_file = true});
+  std::vector<Warning> others;
+  BERTH_TRY(const Document document, ReadDocumentOfKind(text, file, kKubeletConfiguration.kind, others));
+  BERTH_TRY(ParsedKubeletConfiguration out, Read(document, {.file = file, .whole_file = true}));
+  out.warnings.insert(out.warnings.begin(), others.begin(), others.end());
+  return out;
 }
 
 Result<ParsedKubeletConfiguration> ParseKubeletConfigurationFields(std::string_view json, std::string_view where) {

@@ -112,7 +112,9 @@ memorySwap: {swapBehavior: LimitedSwap}
   EXPECT_THAT(c.enforce_node_allocatable, ElementsAre("pods", "system-reserved"));
   EXPECT_EQ(c.cgroup_root, "/x");
   EXPECT_EQ(c.cgroup_driver, "systemd");
-  EXPECT_FALSE(c.fail_cgroup_v1 || c.cpu_cfs_quota || c.fail_swap_on);
+  EXPECT_FALSE(c.cpu_cfs_quota);
+  EXPECT_EQ(c.fail_cgroup_v1, false);
+  EXPECT_EQ(c.fail_swap_on, false);
   EXPECT_EQ(c.single_process_oom_kill, false);
   EXPECT_EQ(c.cpu_cfs_quota_period, 10ms);
   EXPECT_EQ(c.pod_pids_limit, -1);
@@ -161,6 +163,55 @@ TEST(KubeletConfigurationTest, KnownFieldsWithoutMeaningAreQuiet) {
                   "imageGCHighThresholdPercent: 85\nlogging: {format: json}\nregisterNode: true\n")
           .warnings,
       IsEmpty());
+}
+
+TEST(KubeletConfigurationTest, FieldsThatBearOnResourcesInAKubeletAndNothingHereAreWarnings) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"kernelMemcgNotification: true\n", "kernelMemcgNotification"},
+      {"localStorageCapacityIsolation: false\n", "localStorageCapacityIsolation"},
+      {"syncFrequency: 10s\n", "syncFrequency"},
+      {"shutdownGracePeriod: 30s\nshutdownGracePeriodCriticalPods: 10s\n", "shutdownGracePeriod"},
+      {"memorySwap: {swapBehavior: LimitedSwap}\n", "memorySwap.swapBehavior"},
+      {"imageServiceEndpoint: unix:///run/images.sock\n", "imageServiceEndpoint"},
+  };
+  for (const auto& [fields, where] : cases) {
+    const std::vector<Warning> warnings = ParseFields(fields).warnings;
+    ASSERT_THAT(warnings, SizeIs(1)) << fields;
+    EXPECT_EQ(warnings[0].where, "/etc/k/conf.yaml: " + std::string(where));
+    EXPECT_THAT(warnings[0].message, HasSubstr("has no effect: ")) << fields;
+  }
+}
+
+TEST(KubeletConfigurationTest, AValueThatChangesNothingIsQuiet) {
+  EXPECT_THAT(ParseFields("kernelMemcgNotification: false\nlocalStorageCapacityIsolation: true\nsyncFrequency: 0s\n"
+                          "shutdownGracePeriod: 0s\nshutdownGracePeriodCriticalPods: 0s\n"
+                          "memorySwap: {swapBehavior: NoSwap}\n"
+                          "imageServiceEndpoint: unix:///run/containerd/containerd.sock\n")
+                  .warnings,
+              IsEmpty());
+}
+
+TEST(KubeletConfigurationTest, OfAFileWithSeveralKindsItsOwnIsReadAndTheOthersAreNamed) {
+  const std::string text = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: InitConfiguration\n---\n" +
+                           std::string(kKubeletHead) + "maxPods: 7\n---\nnodes: 3\n";
+  const auto parsed = ParseKubeletConfiguration(text, "kubeadm.yaml");
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(parsed->config.max_pods, 7);
+  ASSERT_THAT(parsed->warnings, SizeIs(2));
+  EXPECT_EQ(parsed->warnings[0].where, "kubeadm.yaml: document 1");
+  EXPECT_THAT(parsed->warnings[0].message, HasSubstr("kind InitConfiguration: not read"));
+  EXPECT_THAT(parsed->warnings[1].message, HasSubstr("without a kind: not read"));
+}
+
+TEST(KubeletConfigurationTest, AFileWithSeveralKindsHoldsOneOfItsOwn) {
+  const std::string own = std::string(kKubeletHead) + "---\n";
+  const auto two = ParseKubeletConfiguration(own + own, "k.yaml");
+  ASSERT_FALSE(two);
+  EXPECT_THAT(two.error().message,
+              HasSubstr("k.yaml: holds 2 documents, of which 2 say \"kind: KubeletConfiguration\""));
+  const auto none = ParseKubeletConfiguration("kind: A\n---\nkind: B\n", "k.yaml");
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("of which 0 say"));
 }
 
 TEST(KubeletConfigurationTest, UnknownAndDuplicateFieldsAreWarnings) {

@@ -3,6 +3,7 @@
 #define BERTH_MANIFEST_MANIFEST_H_
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,7 +72,7 @@ struct BerthConfiguration {
   std::string log_level = "info";   ///< debug, info, warning, error
   bool node_fit = true;             ///< also reject what exceeds node allocatable
   bool stop_containers_on_exit = false;
-  std::chrono::milliseconds reconcile_period{10'000};
+  std::optional<std::chrono::milliseconds> reconcile_period;  ///< nullopt: cpuManagerReconcilePeriod
   std::int32_t max_events = 10'000;
   std::string cpu_partition = "none";    ///< of containers with exclusive CPUs: none, root, isolated
   std::string runtime_cgroups;           ///< group of the container runtime; "" for Berth's own

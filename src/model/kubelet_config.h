@@ -60,7 +60,7 @@ struct KubeletConfiguration {
   std::string cgroup_driver;  ///< "": the one this host needs
   std::string system_cgroups;
   std::string kubelet_cgroups;
-  bool fail_cgroup_v1 = true;
+  std::optional<bool> fail_cgroup_v1;  ///< nullopt: not said; Berth works on v1 (differences)
   std::optional<bool> single_process_oom_kill;
   bool cpu_cfs_quota = true;
   Milliseconds cpu_cfs_quota_period{100};
@@ -70,7 +70,7 @@ struct KubeletConfiguration {
   std::int32_t oom_score_adj = -999;
   double memory_throttling_factor = 0.9;
   std::string memory_reservation_policy = "None";
-  bool fail_swap_on = true;
+  std::optional<bool> fail_swap_on;  ///< nullopt: not said; swap is told of
   std::string swap_behavior;
   bool protect_kernel_defaults = false;
   bool local_storage_capacity_isolation = true;
