@@ -1,17 +1,14 @@
 #include "os/confine.h"
 
 #include <linux/audit.h>
-#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <mntent.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -96,27 +93,21 @@ int Filter() {
   return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFlags, &program) == 0 ? 0 : errno;
 }
 
-int DropCapabilities(const std::vector<int>& capabilities) {
-  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
-  if (::syscall(SYS_capget, &header, sets.data()) != 0) return errno;
-  for (const int capability : capabilities) {
-    const bool may_come_back = ::prctl(PR_CAPBSET_READ, capability, 0, 0, 0) == 1;
-    if (may_come_back && ::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) return errno;
-    __user_cap_data_struct& half = sets[static_cast<std::size_t>(capability) / 32];
-    const std::uint32_t others = ~(1U << (static_cast<unsigned>(capability) % 32));
-    half.effective &= others;
-    half.permitted &= others;
-    half.inheritable &= others;
-  }
-  return ::syscall(SYS_capset, &header, sets.data()) == 0 ? 0 : errno;
-}
-
 int MakeReadOnly(const Confinement::CgroupMount& mount) {
   if (::mount(nullptr, mount.path.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | mount.flags, nullptr) == 0)
     return 0;
   // Something else was mounted over it, or over what leads to it: no path leads there.
   return errno == EINVAL || errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+}
+
+ConfineFailure MakeNamespace(const Confinement& confinement) {
+  if (::unshare(CLONE_NEWNS) != 0) return {.step = ConfineStep::kMountNamespace, .sys = errno};
+  // EINVAL: / is no mount of its own (a chroot). Nothing goes out then either: without CAP_SYS_ADMIN it mounts nothing.
+  if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0 && errno != EINVAL)
+    return {.step = ConfineStep::kPropagation, .sys = errno};
+  for (const Confinement::CgroupMount& mount : confinement.mounts)
+    if (const int sys = MakeReadOnly(mount); sys != 0) return {.step = ConfineStep::kReadOnly, .sys = sys};
+  return {};
 }
 
 // ---- parent side ----
@@ -150,37 +141,35 @@ Result<std::vector<Confinement::CgroupMount>> CgroupMounts() {
 
 }  // namespace
 
-Result<Confinement> PlanConfinement(const std::vector<std::string>& keep) {
+Result<Confinement> PlanConfinement() {
   Confinement out;
   BERTH_TRY(out.mounts, CgroupMounts());
-  for (const auto& [name, number] : {std::pair("SYS_ADMIN", CAP_SYS_ADMIN), std::pair("SYS_PTRACE", CAP_SYS_PTRACE)})
-    if (std::ranges::find(keep, name) == keep.end()) out.capabilities.push_back(number);
   return out;
 }
 
 std::string_view Name(ConfineStep step) {
   switch (step) {
     case ConfineStep::kMountNamespace: return "give it a mount namespace";
+    case ConfineStep::kEnter: return "enter its mount namespace";
     case ConfineStep::kPropagation: return "keep its mounts to itself";
     case ConfineStep::kReadOnly: return "make cgroups read-only";
     case ConfineStep::kSeccomp: return "keep it from user namespaces";
-    case ConfineStep::kCapabilities: return "drop capabilities";
   }
   return "";
 }
 
 ConfineFailure Confine(const Confinement& confinement) {
-  if (::unshare(CLONE_NEWNS) != 0) return {.step = ConfineStep::kMountNamespace, .sys = errno};
-  // EINVAL: / is no mount of its own (a chroot). Nothing goes out then either: without CAP_SYS_ADMIN it mounts nothing.
-  if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0 && errno != EINVAL)
-    return {.step = ConfineStep::kPropagation, .sys = errno};
-  for (const Confinement::CgroupMount& mount : confinement.mounts)
-    if (const int sys = MakeReadOnly(mount); sys != 0) return {.step = ConfineStep::kReadOnly, .sys = sys};
-  if (const int sys = Filter(); sys != 0) return {.step = ConfineStep::kSeccomp, .sys = sys};
-  return {.step = ConfineStep::kCapabilities, .sys = DropCapabilities(confinement.capabilities)};
+  if (confinement.enter_fd >= 0) {
+    if (::setns(confinement.enter_fd, CLONE_NEWNS) != 0) return {.step = ConfineStep::kEnter, .sys = errno};
+  } else if (const ConfineFailure failure = MakeNamespace(confinement); failure.sys != 0) {
+    return failure;
+  }
+  if (!confinement.bar_namespaces) return {};
+  return {.step = ConfineStep::kSeccomp, .sys = Filter()};
 }
 
 bool CannotConfine(const ConfineFailure& failure) {
+  if (failure.step == ConfineStep::kEnter) return false;
   return failure.sys == EPERM || failure.sys == EACCES || failure.sys == EINVAL || failure.sys == ENOSYS;
 }
 

@@ -14,24 +14,24 @@ namespace berth::os {
 /// What is taken. A program that runs as root without these can
 /// - write no file of a cgroup mount there is now: in a mount namespace of its own they are read-only. Mounts that the
 ///   host makes or takes away later arrive there as far as they are shared (/ is, under systemd); none goes out.
-/// - make no user namespace and enter no namespace at all (seccomp), in which it could mount cgroups anew;
-/// - get CAP_SYS_ADMIN or CAP_SYS_PTRACE back, by whatever it executes.
-/// It can still ask somebody who has the means, open the host's files through /proc/PID/root of a process that has no
-/// capability it lacks, load modules, write disks and settings of the kernel.
+/// - make no user namespace and enter no namespace at all (seccomp), in which it could mount cgroups anew.
+/// Without CAP_SYS_ADMIN and CAP_SYS_PTRACE, which are its Identity's matter, it cannot undo that. It can still ask
+/// somebody who has the means, open the host's files through /proc/PID/root of a process that has no capability it
+/// lacks, load modules, write disks and settings of the kernel.
 struct Confinement {
   struct CgroupMount {
     std::string path;
     unsigned long flags = 0;  ///< of mount(2), as it is mounted
   };
+  int enter_fd = -1;  ///< a mount namespace to enter; -1: one of its own is made, with `mounts` read-only
   std::vector<CgroupMount> mounts;
-  std::vector<int> capabilities;  ///< numbers, as <linux/capability.h> has them
+  bool bar_namespaces = true;
 };
 
-/// For this host, as the caller sees it; all capabilities named above but those in `keep` ("SYS_PTRACE").
-/// Errors: the list of mounts cannot be read.
-Result<Confinement> PlanConfinement(const std::vector<std::string>& keep);
+/// For this host, as the caller sees it. Errors: the list of mounts cannot be read.
+Result<Confinement> PlanConfinement();
 
-enum class ConfineStep : std::int32_t { kMountNamespace, kPropagation, kReadOnly, kSeccomp, kCapabilities };
+enum class ConfineStep : std::int32_t { kMountNamespace, kEnter, kPropagation, kReadOnly, kSeccomp };
 std::string_view Name(ConfineStep step);  ///< for people: what it does
 
 /// What went wrong; `sys` 0: nothing.

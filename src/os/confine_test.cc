@@ -42,7 +42,9 @@ struct ConfineTest : testing::Test {
     EXPECT_EQ(::pipe2(fds.data(), O_CLOEXEC), 0);
     ProcessSpec spec{.argv = std::move(argv)};
     spec.stdout_fd = spec.stderr_fd = fds[1];
-    spec.confinement = *PlanConfinement(keep);
+    spec.confinement = *PlanConfinement();
+    spec.identity.capabilities &= ~(CapabilityBit(CAP_SYS_ADMIN) | CapabilityBit(CAP_SYS_PTRACE));
+    for (const std::string& name : keep) spec.identity.capabilities |= CapabilityBit(*CapabilityNumber(name));
     const Result<Process> process = Spawn(spec);
     ::close(fds[1]);
     EXPECT_TRUE(process) << process.error().message;
@@ -61,7 +63,7 @@ struct ConfineTest : testing::Test {
 };
 
 TEST_F(ConfineTest, NoCgroupMountCanBeWrittenAndOursStaysAsItIs) {
-  const Confinement plan = *PlanConfinement({});
+  const Confinement plan = *PlanConfinement();
   ASSERT_FALSE(plan.mounts.empty());
   for (const Confinement::CgroupMount& mount : plan.mounts) {
     const bool writable = ::access(mount.path.c_str(), W_OK) == 0;
@@ -128,7 +130,7 @@ TEST_F(ConfineTest, WhatIsMountedLaterArrives) {
   ASSERT_EQ(::mount("none", dir.c_str(), "tmpfs", 0, nullptr), 0);
   ASSERT_EQ(::mount(nullptr, dir.c_str(), nullptr, MS_SHARED, nullptr), 0);
   ProcessSpec spec{.argv = {"/bin/sh", "-c", "while [ ! -e " + dir + "/late/file ]; do sleep 0.02; done"}};
-  spec.confinement = *PlanConfinement({});
+  spec.confinement = *PlanConfinement();
   const Result<Process> process = Spawn(spec);
   ASSERT_TRUE(process) << process.error().message;
   const std::string late = dir + "/late";

@@ -31,12 +31,12 @@ namespace {
 constexpr int kFirstHighFd = 10;  // descriptors of ours are kept away from those the program gets
 constexpr int kFailedStart = 127;
 
-enum class Step : std::int32_t { kCgroup, kCpus, kOomScore, kConfine, kFds, kWorkingDir, kExec };
+enum class Step : std::int32_t { kCgroup, kCpus, kOomScore, kConfine, kFds, kIdentity, kWorkingDir, kExec };
 
 // What the child tells about a failed step; goes through the pipe that closes on exec.
 struct Report {
   Step step = Step::kExec;
-  std::int32_t index = 0;  // which cgroup directory, or ConfineStep
+  std::int32_t index = 0;  // which cgroup directory, or ConfineStep, or IdentityStep
   std::int32_t sys = 0;
 };
 
@@ -52,6 +52,7 @@ struct Plan {
   std::array<char, 16> oom_score{};
   std::size_t oom_score_size = 0;
   const Confinement* confinement = nullptr;
+  const Identity* identity = nullptr;
   std::array<UniqueFd, 4> fds;  // become 0..3
   UniqueFd report;
 };
@@ -115,6 +116,29 @@ void TakeMeans(const Plan& plan) {
   Tell(plan, Step::kConfine, step, failure.sys);
 }
 
+// Its outputs are pipes of ours: it may open them again by their names in /proc.
+void OwnOutputs(const Plan& plan) {
+  if (!plan.identity->user) return;
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat of{};
+    if (::fstat(fd, &of) == 0 && S_ISFIFO(of.st_mode)) ::fchown(fd, *plan.identity->user, static_cast<gid_t>(-1));
+  }
+}
+
+void Become(const Plan& plan) {
+  OwnOutputs(plan);
+  const IdentityFailure failure = TakeOn(*plan.identity);
+  if (failure.sys == 0) return;
+  if (!LacksTheRight(failure) || plan.identity->must_drop)
+    GiveUp(plan, Step::kIdentity, static_cast<int>(failure.step), failure.sys);
+  Tell(plan, Step::kIdentity, static_cast<int>(failure.step), failure.sys);
+}
+
+void SealIdentity(const Plan& plan) {
+  const IdentityFailure failure = Seal(*plan.identity);
+  if (failure.sys != 0) GiveUp(plan, Step::kIdentity, static_cast<int>(failure.step), failure.sys);
+}
+
 void Execute(const Plan& plan) {
   int found = ENOENT;  // as execvp(3): a candidate that may not be executed is reported rather than the missing ones
   for (const std::string& program : plan.programs) {
@@ -143,10 +167,12 @@ void Execute(const Plan& plan) {
   for (std::size_t i = 0; i < plan.fds.size(); ++i) {
     if (plan.fds[i].valid() && ::dup2(plan.fds[i].get(), static_cast<int>(i)) < 0) GiveUp(plan, Step::kFds, 0, errno);
   }
+  Become(plan);
   if (plan.working_dir != nullptr && ::chdir(plan.working_dir) != 0) GiveUp(plan, Step::kWorkingDir, 0, errno);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  SealIdentity(plan);
   Execute(plan);
   ::_exit(kFailedStart);
 }
@@ -209,6 +235,7 @@ Result<void> MakePlan(const ProcessSpec& spec, Plan& plan) {
     plan.oom_score_size = static_cast<std::size_t>(size);
   }
   if (spec.confinement) plan.confinement = &*spec.confinement;
+  plan.identity = &spec.identity;
   BERTH_RETURN_IF_ERROR(OpenCgroups(spec, plan));
   BERTH_TRY(plan.fds[0], HighFd(spec.stdin_fd, O_RDONLY));
   BERTH_TRY(plan.fds[1], HighFd(spec.stdout_fd, O_WRONLY));
@@ -296,15 +323,18 @@ std::unexpected<Error> ErrorOf(const ProcessSpec& spec, const Report& report) {
     case Step::kOomScore: return FailErrno("set oom_score_adj", "", report.sys);
     case Step::kConfine: return FailErrno(Name(static_cast<ConfineStep>(report.index)), "", report.sys);
     case Step::kFds: return FailErrno("set up standard input and output", "", report.sys);
+    case Step::kIdentity: return FailErrno(Name(static_cast<IdentityStep>(report.index)), "", report.sys);
     case Step::kWorkingDir: return FailErrno("change to working directory", spec.working_dir, report.sys);
     case Step::kExec: break;
   }
   return ExecError(spec, report.sys);
 }
 
-bool IsLeftUnconfined(const Report& report) {
-  return report.step == Step::kConfine &&
-         CannotConfine({.step = static_cast<ConfineStep>(report.index), .sys = report.sys});
+bool IsLeftUnconfined(const ProcessSpec& spec, const Report& report) {
+  if (report.step == Step::kConfine)
+    return CannotConfine({.step = static_cast<ConfineStep>(report.index), .sys = report.sys});
+  return report.step == Step::kIdentity && !spec.identity.must_drop &&
+         LacksTheRight({.step = static_cast<IdentityStep>(report.index), .sys = report.sys});
 }
 
 // Reads the child's reports until it executes its program or ends; nullopt: it executes.
@@ -314,7 +344,7 @@ std::optional<Report> ReadReports(int fd, const ProcessSpec& spec, std::vector<s
     const ssize_t n = ::read(fd, &report, sizeof report);
     if (n < 0 && errno == EINTR) continue;
     if (n != static_cast<ssize_t>(sizeof report)) return std::nullopt;
-    if (report.step != Step::kOomScore && !IsLeftUnconfined(report)) return report;
+    if (report.step != Step::kOomScore && !IsLeftUnconfined(spec, report)) return report;
     const std::string what = report.step == Step::kOomScore ? " (wanted " + std::to_string(*spec.oom_score_adj) + ")"
                                                             : " (so it can change in which cgroups it is)";
     warnings.push_back(ErrorOf(spec, report).error().message + what);
@@ -344,7 +374,9 @@ Result<Process> Spawn(const ProcessSpec& spec) {
   if (failed) {
     ReapChild(process.pid);
     std::unexpected<Error> error = ErrorOf(spec, *failed);
-    if (failed->step != Step::kExec && failed->step != Step::kWorkingDir) return error;
+    const bool its_own_fault =
+        failed->step == Step::kExec || failed->step == Step::kWorkingDir || failed->step == Step::kIdentity;
+    if (!its_own_fault) return error;
     process.refused = std::move(error).error();
     return process;
   }

@@ -36,6 +36,7 @@ Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundCon
   request.pod_namespace = pod.namespace_;
   request.pod_name = pod.name;
   BERTH_TRY(request.container, runtime::ExpandCommand(*found.container, env));
+  request.container.security = WithPodDefaults(found.container->security, pod.security);
   request.env = std::move(env);
   request.attempt = attempt;
   request.grace = std::chrono::seconds(std::clamp<std::int64_t>(pod.termination_grace_s, 0, runtime::kLongestGraceS));
@@ -106,7 +107,6 @@ Result<void> Starter::FillPlace(const Pod& pod, const Container& container, runt
   place.hostname = pod.hostname.empty() ? pod.name : pod.hostname;
   place.log_folder = parts_.LogFolder(pod);
   place.host_network = pod.host_network;
-  request.container.security = WithPodDefaults(container.security, pod.security);
   ForEachContainer(pod, [&](const Container& other, ContainerKind) {
     place.privileged_pod = place.privileged_pod || other.security.privileged.value_or(false);
   });

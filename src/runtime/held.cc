@@ -1,11 +1,13 @@
 #include "runtime/held.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <string_view>
 #include <utility>
 
 #include "base/text.h"
+#include "runtime/process_spec.h"
 
 namespace berth::runtime {
 namespace {
@@ -15,6 +17,18 @@ bool IsSafeName(std::string_view name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
            c == '_';
   });
+}
+
+/// Numbers are in range: manifests are held to it.
+void PutIdentity(const SecurityContext& from, ShimRequest& out) {
+  out.added_capabilities = from.add_capabilities;
+  out.dropped_capabilities = from.drop_capabilities;
+  if (from.run_as_user) out.user = static_cast<std::uint32_t>(*from.run_as_user);
+  if (from.run_as_group) out.group = static_cast<std::uint32_t>(*from.run_as_group);
+  for (const std::int64_t group : from.supplemental_groups) out.groups.push_back(static_cast<std::uint32_t>(group));
+  if (from.fs_group) out.groups.push_back(static_cast<std::uint32_t>(*from.fs_group));
+  out.only_those_groups = from.supplemental_groups_policy == "Strict";
+  out.no_new_privileges = !from.allow_privilege_escalation.value_or(true);
 }
 
 }  // namespace
@@ -30,6 +44,8 @@ Result<void> CheckRequest(const StartRequest& request) {
     return Fail(Code::kInvalid, who + ": the log path must be absolute and keep at least one file");
   if (request.cgroup.v2 && request.cgroup.dirs.size() != 1)
     return Fail(Code::kInvalid, who + ": exactly one cgroup directory is needed on cgroup v2");
+  if (const std::string problem = ProcessProblem(request.container.security); !problem.empty())
+    return Fail(Code::kInvalid, who + ": " + problem);
   std::string words = request.container.working_dir;
   for (const std::string& word : request.container.command) words += word;
   for (const std::string& word : request.container.args) words += word;
@@ -64,7 +80,7 @@ ShimRequest MakeShimRequest(const StartRequest& request, std::string id) {
   out.cgroup = request.cgroup;
   out.oom_score_adj = request.oom_score_adj;
   out.privileged = request.container.security.privileged.value_or(false);
-  out.added_capabilities = request.container.security.add_capabilities;
+  PutIdentity(request.container.security, out);
   out.log_path = request.log_path;
   out.log_max_bytes = request.log_max_bytes;
   out.log_max_files = request.log_max_files;

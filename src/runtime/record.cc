@@ -21,6 +21,31 @@ std::string_view PathOf(std::string_view line) {
   return second == std::string_view::npos ? std::string_view() : line.substr(second + 1);
 }
 
+/// A line that older requests do not have.
+template <class Number>
+void ReadIfThere(RecordReader& in, std::string_view key, Number& out) {
+  if (in.Has(key)) in.Number(key, out);
+}
+
+void ReadIdentity(RecordReader& in, ShimRequest& request) {
+  int privileged = 0;
+  int only_those_groups = 0;
+  int no_new_privileges = 0;
+  ReadIfThere(in, "privileged", privileged);
+  in.List("added_capability", request.added_capabilities);
+  in.List("dropped_capability", request.dropped_capabilities);
+  if (in.Has("user")) in.Number("user", request.user.emplace());
+  if (in.Has("group")) in.Number("group", request.group.emplace());
+  std::vector<std::string> groups;
+  in.List("supplemental_group", groups);
+  for (const std::string& group : groups) in.ReadNumber("supplemental_group", group, request.groups.emplace_back());
+  ReadIfThere(in, "only_those_groups", only_those_groups);
+  ReadIfThere(in, "no_new_privileges", no_new_privileges);
+  request.privileged = privileged != 0;
+  request.only_those_groups = only_those_groups != 0;
+  request.no_new_privileges = no_new_privileges != 0;
+}
+
 }  // namespace
 
 std::string_view Name(ShimPhase phase) {
@@ -50,6 +75,12 @@ std::string FormatRequest(const ShimRequest& request) {
   out.Number("oom_score_adj", request.oom_score_adj);
   out.Number("privileged", request.privileged ? 1 : 0);
   for (const std::string& name : request.added_capabilities) out.Item("added_capability", name);
+  for (const std::string& name : request.dropped_capabilities) out.Item("dropped_capability", name);
+  if (request.user) out.Number("user", *request.user);
+  if (request.group) out.Number("group", *request.group);
+  for (const std::uint32_t group : request.groups) out.Number("supplemental_group", group);
+  out.Number("only_those_groups", request.only_those_groups ? 1 : 0);
+  out.Number("no_new_privileges", request.no_new_privileges ? 1 : 0);
   out.Text("log_path", request.log_path);
   out.Number("log_max_bytes", request.log_max_bytes);
   out.Number("log_max_files", request.log_max_files);
@@ -60,7 +91,6 @@ Result<ShimRequest> ParseRequest(std::string_view text) {
   RecordReader in(text, kRequestKind);
   ShimRequest request;
   int v2 = 0;
-  int privileged = 0;
   in.Text("id", request.id);
   in.Text("pod_uid", request.pod_uid);
   in.Text("pod_namespace", request.pod_namespace);
@@ -73,13 +103,11 @@ Result<ShimRequest> ParseRequest(std::string_view text) {
   in.Number("cgroup_v2", v2);
   in.List("cgroup", request.cgroup.dirs);
   in.Number("oom_score_adj", request.oom_score_adj);
-  if (in.Has("privileged")) in.Number("privileged", privileged);  // older ones do not say
-  in.List("added_capability", request.added_capabilities);
+  ReadIdentity(in, request);
   in.Text("log_path", request.log_path);
   in.Number("log_max_bytes", request.log_max_bytes);
   in.Number("log_max_files", request.log_max_files);
   request.cgroup.v2 = v2 != 0;
-  request.privileged = privileged != 0;
   if (request.argv.empty()) in.Bad("there is no command");
   if (!in.error().empty()) return Fail(Code::kCorrupt, "container request: " + in.error());
   return request;

@@ -33,7 +33,13 @@ struct ShimRequest {
   CgroupDirs cgroup;
   int oom_score_adj = 0;
   bool privileged = false;
-  std::vector<std::string> added_capabilities;  ///< as securityContext.capabilities.add
+  std::vector<std::string> added_capabilities;    ///< as securityContext.capabilities.add
+  std::vector<std::string> dropped_capabilities;  ///< likewise
+  std::optional<std::uint32_t> user;              ///< runAsUser
+  std::optional<std::uint32_t> group;             ///< runAsGroup
+  std::vector<std::uint32_t> groups;              ///< supplementalGroups and fsGroup
+  bool only_those_groups = false;                 ///< none of the user's own on this host
+  bool no_new_privileges = false;
   std::string log_path;
   std::uint64_t log_max_bytes = 0;
   int log_max_files = 0;

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <utility>
+
+#include "runtime/text_record.h"
 
 namespace berth::runtime {
 namespace {
@@ -22,6 +25,12 @@ ShimRequest FullRequest() {
   request.oom_score_adj = -997;
   request.privileged = true;
   request.added_capabilities = {"SYS_PTRACE", "NET_ADMIN"};
+  request.dropped_capabilities = {"ALL", "CHOWN"};
+  request.user = 1000;
+  request.group = 0;
+  request.groups = {50, 4'294'967'294};
+  request.only_those_groups = true;
+  request.no_new_privileges = true;
   request.log_path = "/var/log/x";
   request.log_max_bytes = 1U << 30;
   request.log_max_files = 5;
@@ -51,6 +60,19 @@ TEST(RecordTest, WhatIsWrittenReadsBack) {
   EXPECT_EQ(ParseRequest(FormatRequest(FullRequest())), FullRequest());
   EXPECT_EQ(ParseState(FormatState(FullState())), FullState());
   EXPECT_EQ(ParseState(FormatState(ShimState{})), ShimState{});
+}
+
+TEST(RecordTest, ARequestOfAnOlderBerthdSaysNothingOfUsers) {
+  RecordWriter older("berth-request 1");
+  for (const auto& [key, value] : {std::pair("id", "uid.app.0.1"), std::pair("attempt", "2"), std::pair("arg", "true"),
+                                   std::pair("cgroup_v2", "1"), std::pair("oom_score_adj", "-997"),
+                                   std::pair("log_max_bytes", "1"), std::pair("log_max_files", "1")})
+    older.Item(key, value);
+  const Result<ShimRequest> request = ParseRequest(older.Finish());
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_EQ(request->argv, std::vector<std::string>{"true"});
+  EXPECT_FALSE(request->privileged || request->user || request->group || request->no_new_privileges);
+  EXPECT_TRUE(request->groups.empty() && request->dropped_capabilities.empty());
 }
 
 TEST(RecordTest, EveryPhaseReadsBack) {

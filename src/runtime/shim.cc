@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
@@ -20,6 +19,7 @@
 #include "os/process.h"
 #include "os/volatile_file.h"
 #include "runtime/log_writer.h"
+#include "runtime/process_spec.h"
 #include "runtime/record.h"
 
 namespace berth::runtime {
@@ -43,12 +43,6 @@ std::uint64_t OomKills(const std::vector<std::string>& dirs) {
     }
   }
   return 0;
-}
-
-// What is privileged, or may do as good as everything, changes cgroups as it likes; so does nobody but root.
-bool KeepsItsMeans(const ShimRequest& request) {
-  const auto adds = [&](std::string_view name) { return std::ranges::count(request.added_capabilities, name) > 0; };
-  return request.privileged || adds("SYS_ADMIN") || adds("ALL") || ::geteuid() != 0;
 }
 
 class Shim {
@@ -104,18 +98,7 @@ Result<void> Shim::RecordRunning(const os::Process& process) {
 Result<bool> Shim::StartProcess() {
   BERTH_TRY(os::Pipe out, os::MakePipe());
   BERTH_TRY(os::Pipe err, os::MakePipe());
-  os::ProcessSpec spec;
-  spec.argv = request_.argv;
-  spec.env = request_.env;
-  for (const std::string& variable : spec.env)
-    if (variable.starts_with("PATH=")) spec.search_path = variable.substr(5);
-  spec.working_dir = request_.working_dir;
-  spec.cgroup_dirs = request_.cgroup.dirs;
-  spec.cgroup_v2 = request_.cgroup.v2;
-  spec.oom_score_adj = request_.oom_score_adj;
-  if (!KeepsItsMeans(request_)) {
-    BERTH_TRY(spec.confinement, os::PlanConfinement(request_.added_capabilities));
-  }
+  BERTH_TRY(os::ProcessSpec spec, SpecOf(request_));
   spec.stdout_fd = out.write_end.get();
   spec.stderr_fd = err.write_end.get();
   oom_kills_before_ = OomKills(request_.cgroup.dirs);

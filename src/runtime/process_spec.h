@@ -1,0 +1,37 @@
+// What a container's process is started as: its place, who it is, what it may do. The same for a command run in it
+// later.
+#ifndef BERTH_RUNTIME_PROCESS_SPEC_H_
+#define BERTH_RUNTIME_PROCESS_SPEC_H_
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/pod.h"
+#include "os/process.h"
+#include "os/unique_fd.h"
+#include "runtime/record.h"
+
+namespace berth::runtime {
+
+/// Why a plain process cannot be what `security` (completed by the pod's) says, with the cure; "": it can.
+std::string ProcessProblem(const SecurityContext& security);
+
+/// For the supervisor; outputs are the caller's to set. Reads this host's accounts and mounts.
+/// Errors: kInvalid for what ProcessProblem says or a capability the caller itself does not have; from reading.
+Result<os::ProcessSpec> SpecOf(const ShimRequest& request);
+
+/// A command run in a container that runs, with the user, groups, capabilities and filters the container's own process
+/// was started with, in its groups and mount namespace, with its environment and working directory.
+struct InsideSpec {
+  os::ProcessSpec spec;
+  os::UniqueFd mount_namespace;  ///< has to live until spec is spawned
+};
+/// For berthd. `pid` and `pidfd` are the container's process. Requires: command is not empty. Errors: kNotFound when
+/// that has ended; as SpecOf.
+Result<InsideSpec> SpecInside(const ShimRequest& request, int pid, const os::UniqueFd& pidfd,
+                              std::vector<std::string> command);
+
+}  // namespace berth::runtime
+
+#endif  // BERTH_RUNTIME_PROCESS_SPEC_H_
