@@ -16,6 +16,7 @@
 
 #include "base/text.h"
 #include "machine/derive.h"
+#include "machine/hwloc_text.h"
 #include "machine/quiet_stderr.h"
 #include "machine/sources.h"
 #include "machine/trial.h"
@@ -173,12 +174,19 @@ class Importer {
     }
   }
 
-  void ReadDistances() {
+  /// The matrix of latencies between nodes; files of hwloc 1 and some of 2 give it no name. nullptr: none.
+  hwloc_distances_s* Latencies() const {
     unsigned count = 1;
     hwloc_distances_s* matrix = nullptr;
-    if (hwloc_distances_get_by_name(topology_, "NUMALatency", &count, &matrix, 0) != 0 || count == 0 ||
-        matrix == nullptr)
-      return;
+    if (hwloc_distances_get_by_name(topology_, "NUMALatency", &count, &matrix, 0) == 0 && count > 0) return matrix;
+    count = 1;
+    const bool found = hwloc_distances_get_by_type(topology_, HWLOC_OBJ_NUMANODE, &count, &matrix,
+                                                   HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) == 0;
+    return found && count > 0 ? matrix : nullptr;
+  }
+  void ReadDistances() {
+    hwloc_distances_s* matrix = Latencies();
+    if (matrix == nullptr) return;
     std::vector<std::pair<std::uint32_t, unsigned>> order;  // node id, row
     for (unsigned i = 0; i < matrix->nbobjs; ++i)
       if (matrix->objs[i] != nullptr && matrix->objs[i]->type == HWLOC_OBJ_NUMANODE)
@@ -199,6 +207,7 @@ class Importer {
     CpuSet cpus;
     std::string core_type;
     std::int64_t capacity = -1;
+    std::int64_t frequency = -1;  // MHz at most
     int efficiency = -1;
   };
   std::vector<Kind> Kinds() const {
@@ -216,27 +225,33 @@ class Importer {
         if (std::string_view(info[k].name) == "CoreType") kind.core_type = info[k].value;
         if (std::string_view(info[k].name) == "LinuxCapacity")
           kind.capacity = ParseDecimal<std::int64_t>(info[k].value).value_or(-1);
+        if (std::string_view(info[k].name) == "FrequencyMaxMHz")
+          kind.frequency = ParseDecimal<std::int64_t>(info[k].value).value_or(-1);
       }
       if (Result<CpuSet> set = Cpus(cpus.get())) kind.cpus = *std::move(set);
       out.push_back(std::move(kind));
     }
     return out;
   }
+  /// What the vendor calls it, else the kernel's figure for its strength, else its highest frequency, else hwloc's own
+  /// rank. Cores of one kind differ a little in strength and frequency; less than 80 % of the best is another kind.
+  static bool IsSmall(const Kind& kind, const Kind& best) {
+    if (!kind.core_type.empty()) return kind.core_type == "IntelAtom";
+    if (kind.capacity >= 0) return kind.capacity < best.capacity - best.capacity / 5;
+    if (kind.frequency >= 0) return kind.frequency < best.frequency - best.frequency / 5;
+    return kind.efficiency >= 0 && kind.efficiency < best.efficiency;
+  }
   void ReadKinds() {
     const std::vector<Kind> kinds = Kinds();
-    std::int64_t strongest = -1;
-    int best = -1;
+    Kind best;
     for (const Kind& kind : kinds) {
-      strongest = std::max(strongest, kind.capacity);
-      best = std::max(best, kind.efficiency);
+      best.capacity = std::max(best.capacity, kind.capacity);
+      best.frequency = std::max(best.frequency, kind.frequency);
+      best.efficiency = std::max(best.efficiency, kind.efficiency);
     }
     CpuSet efficient;
-    for (const Kind& kind : kinds) {
-      bool small = kind.efficiency >= 0 && kind.efficiency < best;
-      if (kind.capacity >= 0) small = kind.capacity < strongest - strongest / 5;
-      if (!kind.core_type.empty()) small = kind.core_type == "IntelAtom";
-      if (small) efficient |= kind.cpus;
-    }
+    for (const Kind& kind : kinds)
+      if (IsSmall(kind, best)) efficient |= kind.cpus;
     if (efficient.empty()) return;
     for (NumaNode& node : machine_.nodes)
       for (Core& core : node.cores)
@@ -281,24 +296,7 @@ class Importer {
   Machine machine_;
 };
 
-/// Product of the counts of all levels ("pack:2 core:4 pu:2" has 16), kMaxId + 2 when it is larger than any machine
-/// Berth knows: hwloc would build it whatever its size. Attributes in brackets do not count.
-std::uint64_t CountThreadsOf(std::string_view text) {
-  constexpr std::uint64_t kTooMany = std::uint64_t{kMaxId} + 2;
-  std::uint64_t product = 1;
-  int depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '(') ++depth;
-    if (text[i] == ')') --depth;
-    if (depth > 0 || text[i] != ':') continue;
-    const std::size_t end = std::min(text.find_first_not_of("0123456789", i + 1), text.size());
-    const std::string_view digits = text.substr(i + 1, end - i - 1);
-    if (digits.empty()) continue;
-    product *= std::min(ParseDecimal<std::uint64_t>(digits).value_or(kTooMany), kTooMany);
-    if (product >= kTooMany) return kTooMany;
-  }
-  return product;
-}
+constexpr int kNewestXml = HWLOC_API_VERSION >> 16;
 
 using SetSource = std::function<int(hwloc_topology_t)>;
 
@@ -329,18 +327,6 @@ Result<Machine> ImportForeign(const SetSource& set, const std::string& why) {
   return Import(set, why);
 }
 
-/// hwloc makes bit masks as long as the largest index: an absurd one costs gigabytes.
-bool HasAbsurdIndex(std::string_view xml) {
-  constexpr std::string_view kKey = "os_index=\"";
-  constexpr std::uint64_t kLargest = 1 << 24;
-  for (std::size_t at = 0; (at = xml.find(kKey, at)) != std::string_view::npos;) {
-    at += kKey.size();
-    const std::string_view digits = xml.substr(at, std::min(xml.find_first_not_of("0123456789", at), xml.size()) - at);
-    if (!digits.empty() && ParseDecimal<std::uint64_t>(digits).value_or(kLargest + 1) > kLargest) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 Result<Machine> ParseHwlocXml(std::string_view xml, std::string source) {
@@ -348,6 +334,10 @@ Result<Machine> ParseHwlocXml(std::string_view xml, std::string source) {
   if (xml.size() > os::Fs::kMaxFileSize) return Fail(Code::kInvalid, what + ": too large");
   if (xml.find("<topology") == std::string_view::npos)
     return Fail(Code::kInvalid, what + ": no <topology> element (written with 'lstopo --of xml'?)");
+  if (const int version = MajorVersion(xml); version > kNewestXml)
+    return Fail(Code::kUnsupported, what + ": written by hwloc " + std::to_string(version) + ", whose format hwloc " +
+                                        std::to_string(kNewestXml) + " cannot read; write it with 'lstopo --of xml " +
+                                        "--export-xml-flags V2', or with hwloc " + std::to_string(kNewestXml));
   if (HasAbsurdIndex(xml)) return Fail(Code::kInvalid, what + ": an os_index is larger than any machine's");
   const std::string text(xml.substr(0, xml.find('\0')));
   Result<Machine> machine = ImportForeign(

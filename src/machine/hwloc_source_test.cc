@@ -166,12 +166,93 @@ TEST(HwlocXmlTest, ComesBackFromHwlocsOwnExport) {
   EXPECT_EQ(*direct, *from_xml);
 }
 
+/// A topology of a synthetic text, for what its text cannot say.
+class Drawn {
+ public:
+  explicit Drawn(const char* text) {
+    EXPECT_EQ(0, hwloc_topology_init(&topology_));
+    EXPECT_EQ(0, hwloc_topology_set_synthetic(topology_, text));
+    EXPECT_EQ(0, hwloc_topology_load(topology_));
+  }
+  ~Drawn() { hwloc_topology_destroy(topology_); }
+  Drawn(const Drawn&) = delete;
+  Drawn& operator=(const Drawn&) = delete;
+
+  hwloc_topology_t topology() { return topology_; }
+  /// CPUs from one to another become a kind with one property.
+  void AddKind(unsigned from, unsigned to, std::string name, std::string value) {
+    const hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+    hwloc_bitmap_set_range(cpus, from, static_cast<int>(to));
+    hwloc_info_s info{name.data(), value.data()};
+    EXPECT_EQ(0, hwloc_cpukinds_register(topology_, cpus, -1, 1, &info, 0));
+    hwloc_bitmap_free(cpus);
+  }
+  Machine Read(unsigned long flags = 0) {
+    char* buffer = nullptr;
+    int length = 0;
+    EXPECT_EQ(0, hwloc_topology_export_xmlbuffer(topology_, &buffer, &length, flags));
+    Result<Machine> machine = ParseHwlocXml(buffer, "m.xml");
+    hwloc_free_xmlbuffer(topology_, buffer);
+    EXPECT_TRUE(machine) << machine.error().message;
+    return machine ? *std::move(machine) : Machine();
+  }
+
+ private:
+  hwloc_topology_t topology_ = nullptr;
+};
+
+TEST(HwlocXmlTest, DistancesWithoutANameAreKeptInBothFormats) {
+  for (const unsigned long format : {0UL, 0UL + HWLOC_TOPOLOGY_EXPORT_XML_FLAG_V1}) {
+    Drawn drawn("numa:2 core:2 pu:1");
+    hwloc_obj_t nodes[] = {hwloc_get_obj_by_type(drawn.topology(), HWLOC_OBJ_NUMANODE, 0),
+                           hwloc_get_obj_by_type(drawn.topology(), HWLOC_OBJ_NUMANODE, 1)};
+    hwloc_uint64_t values[] = {10, 21, 21, 10};
+    const hwloc_distances_add_handle_t matrix = hwloc_distances_add_create(
+        drawn.topology(), nullptr, HWLOC_DISTANCES_KIND_FROM_USER | HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0);
+    ASSERT_NE(nullptr, matrix);
+    ASSERT_EQ(0, hwloc_distances_add_values(drawn.topology(), matrix, 2, nodes, values, 0));
+    ASSERT_EQ(0, hwloc_distances_add_commit(drawn.topology(), matrix, 0));
+    const Machine machine = drawn.Read(format);
+    ASSERT_EQ(2U, machine.nodes.size());
+    EXPECT_THAT(machine.nodes[0].distances, testing::ElementsAre(10, 21)) << "format " << format;
+    EXPECT_THAT(machine.nodes[1].distances, testing::ElementsAre(21, 10)) << "format " << format;
+  }
+}
+
+TEST(HwlocXmlTest, CoresOfMuchLowerFrequencyAreEfficiencyCores) {
+  Drawn drawn("numa:1 core:4 pu:1");
+  drawn.AddKind(0, 1, "FrequencyMaxMHz", "3000");
+  drawn.AddKind(2, 3, "FrequencyMaxMHz", "1800");
+  const Machine machine = drawn.Read();
+  ASSERT_EQ(4U, machine.nodes.at(0).cores.size());
+  EXPECT_EQ(CoreKind::kPerformance, machine.nodes[0].cores[0].kind);
+  EXPECT_EQ(CoreKind::kEfficiency, machine.nodes[0].cores[3].kind);
+}
+
+TEST(HwlocXmlTest, CoresThatAreALittleSlowerAreOfTheSameKind) {
+  Drawn drawn("numa:1 core:4 pu:1");
+  drawn.AddKind(0, 1, "FrequencyMaxMHz", "5700");
+  drawn.AddKind(2, 3, "FrequencyMaxMHz", "5400");
+  const Machine machine = drawn.Read();
+  for (const Core& core : machine.nodes.at(0).cores) EXPECT_EQ(machine.nodes[0].cores[0].kind, core.kind);
+}
+
+TEST(HwlocXmlTest, AFormatOfTheNextVersionIsRefusedWithTheCommandThatHelps) {
+  const Result<Machine> machine = ParseHwlocXml(
+      R"(<?xml version="1.0"?><!DOCTYPE topology SYSTEM "hwloc3.dtd"><topology version="3.0"><object/></topology>)",
+      "m.xml");
+  ASSERT_FALSE(machine);
+  EXPECT_EQ(Code::kUnsupported, machine.error().code);
+  EXPECT_THAT(machine.error().message, HasSubstr("written by hwloc 3"));
+  EXPECT_THAT(machine.error().message, HasSubstr("--export-xml-flags V2"));
+}
+
 TEST(HwlocXmlTest, RefusesDamageQuietly) {
   testing::internal::CaptureStderr();
   for (const char* xml :
        {"", "<", "not xml", "<topology", "<topology version=\"2.0\"></topology>",
         "<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\" cpuset=\"0x3\"/></topology>",
-        "<topology version=\"9\"><object type=\"PU\" os_index=\"x\"/></topology>"}) {
+        "<topology version=\"2.9\"><object type=\"PU\" os_index=\"x\"/></topology>"}) {
     const Result<Machine> machine = ParseHwlocXml(xml, "bad.xml");
     ASSERT_FALSE(machine) << xml;
     EXPECT_EQ(Code::kInvalid, machine.error().code);
