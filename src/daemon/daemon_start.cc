@@ -21,6 +21,8 @@
 #include "os/lock_file.h"
 #include "os/path.h"
 #include "runtime/process_runtime.h"
+#include "runtime/process_spec.h"
+#include "seccomp/profile.h"
 
 namespace berth::daemon {
 namespace {
@@ -64,6 +66,15 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
     };
   out.boot = {.boot_id = machine.boot_id, .machine_fingerprint = MachineFingerprint(machine)};
   return out;
+}
+
+/// Profiles are read anew for each start, on the thread that starts.
+runtime::SeccompCompiler SeccompOf(std::string folder) {
+  return [folder = std::move(folder)](const std::string& type, const std::string& profile,
+                                      os::CapabilitySet capabilities) {
+    return type == "Localhost" ? seccomp::Localhost(folder, profile, capabilities)
+                               : seccomp::RuntimeDefault(capabilities);
+  };
 }
 
 }  // namespace
@@ -206,7 +217,8 @@ Result<void> Daemon::OpenRuntime() {
   BERTH_TRY(runtime_, runtime::OpenProcessRuntime({.run_dir = settings_.berth.run_dir,
                                                    .shim_path = settings_.shim,
                                                    .shim_cgroup = tree_->Dirs(names_.Runtime()),
-                                                   .executor = *workers_}));
+                                                   .executor = *workers_,
+                                                   .seccomp = SeccompOf(settings_.berth.seccomp_dir)}));
   return {};
 }
 

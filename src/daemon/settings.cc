@@ -195,6 +195,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("logDir", berth.log_dir == now.berth.log_dir);
   note("nodeFit", berth.node_fit == now.berth.node_fit);
   note("nodeName", berth.node_name == now.berth.node_name);
+  note("seccompDir", berth.seccomp_dir == now.berth.seccomp_dir);
   note("runDir", berth.run_dir == now.berth.run_dir);
   note("runtime", berth.runtime == now.berth.runtime);
   note("runtimeCgroups", berth.runtime_cgroups == now.berth.runtime_cgroups);

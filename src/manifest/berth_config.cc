@@ -40,6 +40,7 @@ void CheckOneOf(Object& object, std::string_view field, const std::string& value
 void Check(Object& object, const BerthConfiguration& c) {
   CheckAbsolute(object, "stateDir", c.state_dir);
   CheckAbsolute(object, "runDir", c.run_dir);
+  CheckAbsolute(object, "seccompDir", c.seccomp_dir);
   CheckAbsolute(object, "logDir", c.log_dir);
   CheckAbsolute(object, "socket", c.socket);
   if (c.socket.size() > kLongestSocketPath)
@@ -67,6 +68,7 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("kubeletConfig", c.kubelet_config);
   object.Read("stateDir", c.state_dir);
   object.Read("runDir", c.run_dir);
+  object.Read("seccompDir", c.seccomp_dir);
   c.socket = c.run_dir + "/berth.sock";
   object.Read("socket", c.socket);
   object.Read("socketGroup", c.socket_group);

@@ -33,6 +33,7 @@ TEST(BerthConfigurationTest, ReadsEveryField) {
 kubeletConfig: kubelet.yaml
 stateDir: /s
 runDir: /r
+seccompDir: /profiles
 socketGroup: wheel
 logDir: /l
 nodeName: n1
@@ -51,6 +52,7 @@ manifestOwners: any
   EXPECT_EQ(c.kubelet_config, "/etc/berth/kubelet.yaml");
   EXPECT_EQ(c.state_dir, "/s");
   EXPECT_EQ(c.run_dir, "/r");
+  EXPECT_EQ(c.seccomp_dir, "/profiles");
   EXPECT_EQ(c.socket, "/r/berth.sock") << "beside the rest of the run folder unless it is given";
   EXPECT_EQ(c.socket_group, "wheel");
   EXPECT_EQ(c.log_dir, "/l");

@@ -63,7 +63,8 @@ Result<ParsedKubeletConfiguration> ParseKubeletConfigurationFields(std::string_v
 struct BerthConfiguration {
   std::string kubelet_config;  ///< path of a KubeletConfiguration, already resolved; "" for defaults
   std::string state_dir = "/var/lib/berth";
-  std::string run_dir = "/run/berth";  ///< shims, sockets
+  std::string seccomp_dir = "/var/lib/kubelet/seccomp";  ///< of profiles of type Localhost
+  std::string run_dir = "/run/berth";                    ///< shims, sockets
   std::string socket = "/run/berth/berth.sock";
   std::string socket_group;  ///< group of the socket; "" for root's
   std::string log_dir = "/var/log/berth";

@@ -28,6 +28,8 @@ void PutIdentity(const SecurityContext& from, ShimRequest& out) {
   for (const std::int64_t group : from.supplemental_groups) out.groups.push_back(static_cast<std::uint32_t>(group));
   if (from.fs_group) out.groups.push_back(static_cast<std::uint32_t>(*from.fs_group));
   out.only_those_groups = from.supplemental_groups_policy == "Strict";
+  out.seccomp = from.seccomp;
+  out.seccomp_profile = from.seccomp_localhost;
   out.no_new_privileges = !from.allow_privilege_escalation.value_or(true);
 }
 

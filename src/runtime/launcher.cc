@@ -115,11 +115,19 @@ Result<Launched> Launcher::StartAndTalk(const ShimRequest& request, os::MonoTime
   return launched;
 }
 
-Result<Launched> Launcher::Launch(const ShimRequest& request) {
+Result<void> Launcher::Prepare(ShimRequest& request) {
+  BERTH_RETURN_IF_ERROR(CompileSeccomp(request, options_.seccomp));
+  return MakeRecord(request);
+}
+
+Result<Launched> Launcher::Launch(ShimRequest request) {
   const os::MonoTime deadline = os::SystemClock().Now() + options_.start_deadline;
-  const Result<void> made = MakeRecord(request);
+  const Result<void> made = Prepare(request);
   Result<Launched> out = made ? StartAndTalk(request, deadline) : std::unexpected(made.error());
-  if (out) return out;
+  if (out) {
+    out->seccomp_filter = std::move(request.seccomp_filter);
+    return out;
+  }
   if (Result<void> removed = RemoveRecord(request.id); !removed) out.error().message += "; " + removed.error().message;
   return Wrap(std::move(out).error(),
               "start container " + request.container + " of pod " + request.pod_namespace + "/" + request.pod_name);

@@ -14,6 +14,7 @@
 #include "os/fs.h"
 #include "os/process.h"
 #include "os/unique_fd.h"
+#include "runtime/process_spec.h"
 #include "runtime/record.h"
 
 namespace berth::runtime {
@@ -24,13 +25,15 @@ struct LauncherOptions {
   std::string shim_path;
   CgroupDirs shim_cgroup;
   os::Millis start_deadline;
+  SeccompCompiler seccomp;
 };
 
 /// A container that was started, or could not be executed.
 struct Launched {
   ShimState state;
   os::UniqueFd shim;
-  os::UniqueFd main;  ///< not valid: it could not be executed
+  os::UniqueFd main;                  ///< not valid: it could not be executed
+  os::SeccompProgram seccomp_filter;  ///< as recorded in its request
 };
 
 /// The process of a record, if it is still that very process; else a handle that is not valid. It is in one of
@@ -50,7 +53,7 @@ class Launcher {
 
   /// Makes the record and starts the container; waits for its supervisor's answer, start_deadline at most. After an
   /// error nothing of it runs or is left. Errors: as Runtime::Start.
-  Result<Launched> Launch(const ShimRequest& request);
+  Result<Launched> Launch(ShimRequest request);
 
   os::Fs& fs() { return *fs_; }
   static std::string DirOf(std::string_view id) { return std::string(kContainers) + "/" + std::string(id); }
@@ -65,6 +68,7 @@ class Launcher {
   std::string PathOf(std::string_view id, std::string_view file) const {
     return options_.run_dir + "/" + DirOf(id) + "/" + std::string(file);
   }
+  Result<void> Prepare(ShimRequest& request);
   Result<void> MakeRecord(const ShimRequest& request);
   Result<Launched> StartAndTalk(const ShimRequest& request, os::MonoTime deadline);
   Result<os::Process> StartShim(const std::string& id, int socket);

@@ -40,7 +40,8 @@ class ProcessRuntime final : public Runtime {
         launcher_(std::make_shared<Launcher>(LauncherOptions{.run_dir = options_.run_dir,
                                                              .shim_path = options_.shim_path,
                                                              .shim_cgroup = options_.shim_cgroup,
-                                                             .start_deadline = options_.start_deadline},
+                                                             .start_deadline = options_.start_deadline,
+                                                             .seccomp = options_.seccomp},
                                              std::move(fs))),
         watched_(std::move(watched)),
         news_(std::move(news)),
@@ -197,6 +198,7 @@ void ProcessRuntime::Started(const std::string& id, Result<Launched> launched) {
   }
   held.state = std::move(launched->state);
   held.shim = std::move(launched->shim);
+  held.request.seccomp_filter = std::move(launched->seccomp_filter);
   held.main = std::move(launched->main);
   if (held.pending_signal != 0 && held.main.valid())
     static_cast<void>(os::SendSignal(held.main.get(), held.pending_signal).has_value());  // asked again if it lives

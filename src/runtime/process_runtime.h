@@ -13,6 +13,7 @@
 #include "loop/executor.h"
 #include "model/cgroup_values.h"
 #include "os/clock.h"
+#include "runtime/process_spec.h"
 #include "runtime/runtime.h"
 
 namespace berth::runtime {
@@ -23,6 +24,7 @@ struct ProcessRuntimeOptions {
   CgroupDirs shim_cgroup;    ///< where supervisors live (Berth's own cgroup); no dirs: where the caller is
   loop::Executor& executor;  ///< starts containers and removes records; outlives the runtime
   os::Millis start_deadline{5'000};  ///< longest time a start may take
+  SeccompCompiler seccomp;           ///< none: a container that names a profile is not started
 };
 
 /// Opens the runtime on its directory and finds containers again. What a killed daemon left half-started is removed.

@@ -86,6 +86,7 @@ Result<os::ProcessSpec> CommonSpec(const ShimRequest& request) {
   spec.identity.must_drop = !request.dropped_capabilities.empty();
   if (::geteuid() == 0 || spec.identity.must_drop) spec.identity.capabilities = capabilities;
   spec.identity.no_new_privileges = request.no_new_privileges;
+  spec.identity.seccomp = request.seccomp_filter;
   return spec;
 }
 
@@ -104,6 +105,20 @@ std::string ProcessProblem(const SecurityContext& security) {
   }
   if (std::string unknown = UnknownCapability(security.add_capabilities); !unknown.empty()) return unknown;
   return UnknownCapability(security.drop_capabilities);
+}
+
+Result<void> CompileSeccomp(ShimRequest& request, const SeccompCompiler& compile) {
+  if (request.privileged || request.seccomp.empty() || request.seccomp == "Unconfined") return {};
+  if (!compile) return Fail(Code::kUnsupported, "seccomp profiles cannot be compiled here");
+  BERTH_TRY(os::CapabilitySet capabilities, CapabilitiesOf(request));
+  if (request.seccomp == "RuntimeDefault" && !Has(request.added_capabilities, kEveryCapability)) {
+    os::CapabilitySet added = 0;
+    for (const std::string& name : request.added_capabilities)
+      if (const std::optional<int> number = os::CapabilityNumber(name)) added |= os::CapabilityBit(*number);
+    capabilities &= added;
+  }
+  BERTH_TRY(request.seccomp_filter, compile(request.seccomp, request.seccomp_profile, capabilities));
+  return {};
 }
 
 Result<os::ProcessSpec> SpecOf(const ShimRequest& request) {

@@ -3,11 +3,14 @@
 #ifndef BERTH_RUNTIME_PROCESS_SPEC_H_
 #define BERTH_RUNTIME_PROCESS_SPEC_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "model/pod.h"
+#include "os/capabilities.h"
+#include "os/identity.h"
 #include "os/process.h"
 #include "os/unique_fd.h"
 #include "runtime/record.h"
@@ -16,6 +19,15 @@ namespace berth::runtime {
 
 /// Why a plain process cannot be what `security` (completed by the pod's) says, with the cure; "": it can.
 std::string ProcessProblem(const SecurityContext& security);
+
+/// Compiles a profile of `type` "RuntimeDefault" or "Localhost" (then the file `profile`) for a process with
+/// `capabilities`. Thread: any.
+using SeccompCompiler = std::function<Result<os::SeccompProgram>(const std::string& type, const std::string& profile,
+                                                                 os::CapabilitySet capabilities)>;
+/// Puts the filter into a request that names one. A privileged container has none. For RuntimeDefault only those of its
+/// capabilities count that the manifest adds: what it has by itself takes nothing off the list of what is denied.
+/// Errors: as SpecOf; kUnsupported without a compiler; those of `compile`.
+Result<void> CompileSeccomp(ShimRequest& request, const SeccompCompiler& compile);
 
 /// For the supervisor; outputs are the caller's to set. Reads this host's accounts and mounts.
 /// Errors: kInvalid for what ProcessProblem says or a capability the caller itself does not have; from reading.

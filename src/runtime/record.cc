@@ -2,6 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "base/text.h"
 #include "os/path.h"
@@ -19,6 +25,31 @@ std::string_view PathOf(std::string_view line) {
   const std::size_t first = line.find(':');
   const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
   return second == std::string_view::npos ? std::string_view() : line.substr(second + 1);
+}
+
+constexpr std::size_t kDigits = 16;  // of an instruction
+
+std::string HexOf(const os::SeccompProgram& filter) {
+  std::string out;
+  out.reserve(filter.size() * kDigits);
+  for (const std::uint64_t instruction : filter) {
+    std::array<char, kDigits> text;
+    char* const end = std::to_chars(text.data(), text.data() + text.size(), instruction, 16).ptr;
+    const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
+    out.append(kDigits - digits.size(), '0').append(digits);
+  }
+  return out;
+}
+
+void ReadFilter(RecordReader& in, os::SeccompProgram& out) {
+  std::string text;
+  in.Text("seccomp_filter", text);
+  for (std::size_t at = 0; at < text.size(); at += kDigits) {
+    const char* const begin = text.data() + at;
+    const char* const end = text.data() + std::min(at + kDigits, text.size());
+    const auto [ptr, error] = std::from_chars(begin, end, out.emplace_back(), 16);
+    if (error != std::errc() || ptr != end || end - begin != kDigits) return in.Bad("seccomp_filter is no filter");
+  }
 }
 
 /// A line that older requests do not have.
@@ -41,6 +72,9 @@ void ReadIdentity(RecordReader& in, ShimRequest& request) {
   for (const std::string& group : groups) in.ReadNumber("supplemental_group", group, request.groups.emplace_back());
   ReadIfThere(in, "only_those_groups", only_those_groups);
   ReadIfThere(in, "no_new_privileges", no_new_privileges);
+  in.Text("seccomp", request.seccomp);
+  in.Text("seccomp_profile", request.seccomp_profile);
+  ReadFilter(in, request.seccomp_filter);
   request.privileged = privileged != 0;
   request.only_those_groups = only_those_groups != 0;
   request.no_new_privileges = no_new_privileges != 0;
@@ -81,6 +115,9 @@ std::string FormatRequest(const ShimRequest& request) {
   for (const std::uint32_t group : request.groups) out.Number("supplemental_group", group);
   out.Number("only_those_groups", request.only_those_groups ? 1 : 0);
   out.Number("no_new_privileges", request.no_new_privileges ? 1 : 0);
+  out.Text("seccomp", request.seccomp);
+  out.Text("seccomp_profile", request.seccomp_profile);
+  out.Text("seccomp_filter", HexOf(request.seccomp_filter));
   out.Text("log_path", request.log_path);
   out.Number("log_max_bytes", request.log_max_bytes);
   out.Number("log_max_files", request.log_max_files);

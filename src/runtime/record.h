@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "os/identity.h"
 #include "runtime/runtime.h"
 
 namespace berth::runtime {
@@ -40,6 +41,9 @@ struct ShimRequest {
   std::vector<std::uint32_t> groups;              ///< supplementalGroups and fsGroup
   bool only_those_groups = false;                 ///< none of the user's own on this host
   bool no_new_privileges = false;
+  std::string seccomp;                ///< type of profile: "", "RuntimeDefault", "Unconfined", "Localhost"
+  std::string seccomp_profile;        ///< of type Localhost: its file
+  os::SeccompProgram seccomp_filter;  ///< what they come to; empty: none
   std::string log_path;
   std::uint64_t log_max_bytes = 0;
   int log_max_files = 0;

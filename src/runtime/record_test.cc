@@ -31,6 +31,9 @@ ShimRequest FullRequest() {
   request.groups = {50, 4'294'967'294};
   request.only_those_groups = true;
   request.no_new_privileges = true;
+  request.seccomp = "Localhost";
+  request.seccomp_profile = "apps/x y.json";
+  request.seccomp_filter = {0, 0x7fff000000000006, 0xffffffffffffffff};
   request.log_path = "/var/log/x";
   request.log_max_bytes = 1U << 30;
   request.log_max_files = 5;

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "cgroup/cgroup.h"
+#include "seccomp/profile.h"
 
 namespace berth::runtime {
 
@@ -112,7 +113,15 @@ Result<void> RuntimeTest::Forget(const std::string& id) {
 }
 
 ProcessRuntimeOptions RuntimeTest::Options() {
-  return {.run_dir = temp_ / "run", .shim_path = BERTH_SHIM, .shim_cgroup = {}, .executor = executor_};
+  return {.run_dir = temp_ / "run",
+          .shim_path = BERTH_SHIM,
+          .shim_cgroup = {},
+          .executor = executor_,
+          .start_deadline = os::Millis(5'000),
+          .seccomp = [this](const std::string& type, const std::string& profile, os::CapabilitySet capabilities) {
+            return type == "Localhost" ? seccomp::Localhost(temp_ / "seccomp", profile, capabilities)
+                                       : seccomp::RuntimeDefault(capabilities);
+          }};
 }
 
 void RuntimeTest::Open() {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -124,10 +125,49 @@ TEST_F(RuntimeSecurityTest, AWorkingDirectoryItsUserCannotEnterIsARefusal) {
   EXPECT_NE(status.message.find("Permission denied"), std::string::npos) << status.message;
 }
 
+TEST_F(RuntimeSecurityTest, TheDefaultProfileIsInForceBesideTheOneThatKeepsItFromNamespaces) {
+  const std::string without = Told({});
+  const std::string with = Told({.seccomp = "RuntimeDefault"});
+  EXPECT_EQ(Line(without, "Seccomp_filters"), "1");
+  EXPECT_EQ(Line(with, "Seccomp_filters"), "2");
+  EXPECT_EQ(Line(Told({.seccomp = "Unconfined"}), "Seccomp_filters"), "1");
+  EXPECT_EQ(Line(Told({.privileged = true, .seccomp = "RuntimeDefault"}), "Seccomp"), "0");
+  // A call that needs no capability, and that the filter of every container lets through.
+  StartRequest request = Request({"/usr/bin/setarch", "-R", "/bin/true"});
+  EXPECT_EQ(Run(request).exit_code, 0);
+  for (const bool escalation : {true, false}) {
+    request.container.security = {
+        .allow_privilege_escalation = escalation, .add_capabilities = {"SYS_PTRACE"}, .seccomp = "RuntimeDefault"};
+    EXPECT_NE(Run(request).exit_code, 0);
+    EXPECT_NE(Output(request, "stderr").find("Operation not permitted"), std::string::npos);
+  }
+}
+
+TEST_F(RuntimeSecurityTest, AProfileOfTheNodeIsInForceAndNoneFromElsewhere) {
+  fs::create_directory(temp_ / "seccomp");
+  std::ofstream(temp_ / "seccomp/no-links.json") <<
+      R"({"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["symlink", "symlinkat"],
+                         "action": "SCMP_ACT_ERRNO", "errnoRet": 122}]})";
+  std::ofstream(temp_ / "outside.json") << R"({"defaultAction": "SCMP_ACT_ALLOW"})";
+  fs::create_symlink(temp_ / "outside.json", temp_ / "seccomp/out.json");
+  StartRequest request = Request({"/bin/ln", "-s", "/nowhere", temp_ / "link"});
+  request.container.security = {.seccomp = "Localhost", .seccomp_localhost = "no-links.json"};
+  EXPECT_EQ(Run(request).exit_code, 1);
+  EXPECT_NE(Output(request, "stderr").find("Disk quota exceeded"), std::string::npos) << Output(request, "stderr");
+  for (const char* const name : {"../outside.json", "out.json", "missing.json"}) {
+    request.container.security.seccomp_localhost = name;
+    const Result<ContainerStatus> status = Start(request);
+    EXPECT_FALSE(status) << name;
+  }
+}
+
 TEST_F(RuntimeSecurityTest, ACommandRunInAContainerIsNoMoreThanTheContainer) {
   StartRequest request = Request({"/bin/sleep", "600"});
-  request.container.security = {
-      .run_as_user = 12345, .run_as_group = 54321, .allow_privilege_escalation = false, .drop_capabilities = {"ALL"}};
+  request.container.security = {.run_as_user = 12345,
+                                .run_as_group = 54321,
+                                .allow_privilege_escalation = false,
+                                .drop_capabilities = {"ALL"},
+                                .seccomp = "RuntimeDefault"};
   const Result<ContainerStatus> status = Start(request);
   ASSERT_TRUE(status) << status.error().message;
   const auto files = os::OpenFs(temp_ / "run/containers/" + status->id);
@@ -154,7 +194,7 @@ TEST_F(RuntimeSecurityTest, ACommandRunInAContainerIsNoMoreThanTheContainer) {
   EXPECT_EQ(Line(told, "Uid"), "12345\t12345\t12345\t12345");
   EXPECT_EQ(Line(told, "Gid"), "54321\t54321\t54321\t54321");
   EXPECT_EQ(Line(told, "NoNewPrivs"), "1");
-  EXPECT_EQ(Line(told, "Seccomp"), "2") << "no namespaces";
+  EXPECT_EQ(Line(told, "Seccomp_filters"), "2");
   EXPECT_EQ(Set(told, "CapBnd"), 0U);
   EXPECT_TRUE(runtime_->Signal(status->id, SIGKILL));
   WaitEnd(status->id);
