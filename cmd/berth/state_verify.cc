@@ -72,6 +72,7 @@ struct Node {
   std::map<std::pair<std::string, std::string>, int> main_pids;  ///< by uid and container; of those that run
   std::string cgroup_root;                                       ///< "": cgroups are only played
   cgroup::Driver driver = cgroup::Driver::kCgroupfs;
+  bool runtime_makes_groups = false;
 };
 
 Result<Node> AskNode(const Session& session) {
@@ -87,6 +88,7 @@ Result<Node> AskNode(const Session& session) {
   BERTH_TRY(out.machine, session.berthd().GetMachine());
   BERTH_TRY(const DaemonStatus status, session.berthd().Status());
   if (status.runtime != "dry-run") out.cgroup_root = status.cgroup_root;
+  out.runtime_makes_groups = status.runtime != "process";
   if (status.cgroup_driver == cgroup::Name(cgroup::Driver::kSystemd)) out.driver = cgroup::Driver::kSystemd;
   return out;
 }
@@ -113,6 +115,30 @@ Result<std::vector<RunningGroup>> LookAtCgroups(const cgroup::Names& names) {
   return cgroup::ObserveRunning(*tree, names);
 }
 
+/// Containers whose group is gone though their main process lives: all their processes have left it.
+Result<void> AddHomeless(const Node& node, const cgroup::Names& names, std::vector<RunningGroup>& running) {
+  if (node.runtime_makes_groups) return {};
+  BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
+  for (const auto& [container, pid] : node.main_pids) {
+    const auto& [uid, name] = container;
+    const auto pod = node.ledger.pods.find(uid);
+    const bool found = std::ranges::any_of(running, [&](const RunningGroup& group) {
+      return group.uid == container.first && group.name == container.second;
+    });
+    if (found || pod == node.ledger.pods.end()) continue;
+    BERTH_TRY(const bool lives, fs->Exists("proc/" + std::to_string(pid)));
+    if (!lives) continue;
+    const QosClass qos = pod->second.qos;
+    running.push_back({.path = names.Container(names.Pod(qos, uid), name),
+                       .uid = uid,
+                       .name = name,
+                       .qos = qos,
+                       .cpus = {},
+                       .mems = {}});
+  }
+  return {};
+}
+
 /// Processes that left their container's cpuset, a sentence each.
 Result<std::vector<std::string>> LookForStrays(const Node& node, const cgroup::Names& names,
                                                const std::vector<RunningGroup>& running) {
@@ -122,7 +148,8 @@ Result<std::vector<std::string>> LookForStrays(const Node& node, const cgroup::N
     homes.push_back({.path = names.FromTop(group.path), .main_pid = main == node.main_pids.end() ? 0 : main->second});
   }
   BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
-  BERTH_TRY(const std::vector<cgroup::Stray> strays, cgroup::FindStrays(*fs, homes));
+  BERTH_TRY(const cgroup::Layout layout, cgroup::DiscoverLayout(*fs));
+  BERTH_TRY(const std::vector<cgroup::Stray> strays, cgroup::FindStrays(*fs, layout, homes));
   std::vector<std::string> out;
   for (const cgroup::Stray& stray : strays) out.push_back(cgroup::StrayText(stray, running[stray.home].path));
   return out;
@@ -130,7 +157,8 @@ Result<std::vector<std::string>> LookForStrays(const Node& node, const cgroup::N
 
 Result<Checked> CheckCgroups(const Node& node) {
   BERTH_TRY(const cgroup::Names names, NamesOf(node));
-  BERTH_TRY(const std::vector<RunningGroup> running, LookAtCgroups(names));
+  BERTH_TRY(std::vector<RunningGroup> running, LookAtCgroups(names));
+  BERTH_RETURN_IF_ERROR(AddHomeless(node, names, running));
   Checked out{"the cgroups below " + node.cgroup_root, "", {}};
   out.broken = state::VerifyRunning(node.ledger, node.machine.online, running, node.pods);
   BERTH_TRY(const std::vector<std::string> strays, LookForStrays(node, names, running));

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "cgroup/cgroup.h"
+
 namespace berth::cgroup {
 
 /// One line: "4:cpu,cpuacct:/path", of the v2 hierarchy "0::/path". Parts of the line, which outlives this.
@@ -18,6 +20,13 @@ struct Membership {
 
 /// nullopt: no such line.
 std::optional<Membership> ParseMembership(std::string_view line);
+
+/// Whether it is of the hierarchy that is mounted there.
+bool IsOf(const Membership& group, const ControllerMount& mount);
+
+/// The path of a group, given from the top of its hierarchy, below what a mount point shows of it: "/" for that itself.
+/// A part of `path`. nullopt: it is outside of that.
+std::optional<std::string_view> WithinMount(const ControllerMount& mount, std::string_view path);
 
 }  // namespace berth::cgroup
 

@@ -27,5 +27,25 @@ TEST(MembershipTest, WhatHasNoTwoColonsIsNoLine) {
   EXPECT_FALSE(ParseMembership("4:cpu"));
 }
 
+TEST(MembershipTest, AGroupIsNamedByWhatAMountPointShowsOfItsHierarchy) {
+  const ControllerMount whole{.controller = "cpuset", .mount = "/m"};
+  EXPECT_EQ(WithinMount(whole, "/a/b"), "/a/b");
+  EXPECT_EQ(WithinMount(whole, "/../b"), std::nullopt);
+  const ControllerMount part{.controller = "cpuset", .mount = "/m", .root = "/a"};
+  EXPECT_EQ(WithinMount(part, "/a/b"), "/b");
+  EXPECT_EQ(WithinMount(part, "/a"), "/");
+  EXPECT_EQ(WithinMount(part, "/ab"), std::nullopt);
+  EXPECT_EQ(WithinMount(part, "/"), std::nullopt);
+}
+
+TEST(MembershipTest, ALineIsOfAMountPointByControllerOrVersion) {
+  const ControllerMount v1{.controller = "cpu", .mount = "/m"};
+  const ControllerMount v2{.controller = "cpu", .mount = "/m", .v2 = true};
+  EXPECT_TRUE(IsOf(*ParseMembership("4:cpu,cpuacct:/a"), v1));
+  EXPECT_FALSE(IsOf(*ParseMembership("4:cpu,cpuacct:/a"), v2));
+  EXPECT_TRUE(IsOf(*ParseMembership("0::/a"), v2));
+  EXPECT_FALSE(IsOf(*ParseMembership("0::/a"), v1));
+}
+
 }  // namespace
 }  // namespace berth::cgroup

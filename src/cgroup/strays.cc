@@ -27,8 +27,8 @@ struct Process {
 };
 
 /// nullopt: it is gone, or the kernel's own.
-std::optional<Process> ReadProcess(os::Fs& root, const std::string& pid) {
-  const auto stat = root.Read("proc/" + pid + "/stat");
+std::optional<Process> ReadProcess(os::Fs& root, const std::string& dir) {
+  const auto stat = root.Read(dir + "/stat");
   if (!stat) return std::nullopt;
   const auto parent = os::StatField(*stat, 4);
   const auto session = os::StatField(*stat, 6);
@@ -44,7 +44,10 @@ std::optional<Process> ReadProcess(os::Fs& root, const std::string& pid) {
 
 class StrayLook {
  public:
-  StrayLook(os::Fs& root, const std::vector<Home>& homes) : root_(root), homes_(homes) {
+  /// `cpusets`: one of `mounts`.
+  StrayLook(os::Fs& root, const std::vector<ControllerMount>& mounts, const ControllerMount& cpusets,
+            const std::vector<Home>& homes)
+      : root_(root), mounts_(mounts), cpusets_(cpusets), homes_(homes) {
     for (std::size_t i = 0; i < homes.size(); ++i) {
       by_path_.emplace(homes[i].path, i);
       if (homes[i].main_pid > 0) by_main_.emplace(homes[i].main_pid, i);
@@ -55,10 +58,9 @@ class StrayLook {
     BERTH_TRY(const std::vector<std::string> entries, root_.List("proc"));
     for (const std::string& entry : entries)
       if (const auto pid = ParseDecimal<int>(entry))
-        if (auto process = ReadProcess(root_, entry)) processes_.emplace(*pid, *std::move(process));
+        if (auto process = ReadProcess(root_, "proc/" + entry)) processes_.emplace(*pid, *std::move(process));
     std::vector<Stray> out;
-    for (const auto& [pid, process] : processes_)
-      if (auto stray = LookAt(pid, process)) out.push_back(*std::move(stray));
+    for (const auto& [pid, process] : processes_) LookAt(pid, process, out);
     return out;
   }
 
@@ -74,25 +76,68 @@ class StrayLook {
     return std::nullopt;
   }
 
-  std::optional<Stray> LookAt(int pid, const Process& process) const {
-    if (process.exiting) return std::nullopt;
-    const std::string name = std::to_string(pid);
-    const auto text = root_.Read("proc/" + name + "/cgroup");
+  /// Where a process or thread is.
+  struct Place {
+    std::string cpuset;                // as the kernel calls it; "": nowhere
+    std::string within;                // the same below the mount point; "": outside of it
+    std::optional<std::size_t> group;  // the container in one of whose groups it is
+  };
+  std::optional<Place> PlaceOf(const std::string& dir) const {
+    const auto text = root_.Read(dir + "/cgroup");
     if (!text) return std::nullopt;
-    std::optional<std::string_view> cpuset;
-    std::optional<std::string_view> unified;
-    std::optional<std::size_t> home = HomeByDescent(pid, process);
+    Place out;
     for (const std::string_view line : Split(*text, '\n')) {
       const auto group = ParseMembership(line);
       if (!group) continue;
-      if (group->Has("cpuset")) cpuset = group->path;
-      if (group->v2()) unified = group->path;
-      if (!home) home = HomeByGroup(group->path);
+      const auto mount =
+          std::ranges::find_if(mounts_, [&](const ControllerMount& other) { return IsOf(*group, other); });
+      const std::string_view within =
+          mount == mounts_.end() ? group->path : WithinMount(*mount, group->path).value_or("");
+      if (IsOf(*group, cpusets_)) {
+        out.cpuset = group->path;
+        out.within = within;
+      }
+      if (!out.group) out.group = HomeByGroup(within);
     }
-    const std::string_view where = cpuset.value_or(unified.value_or(""));
-    if (!home || where.empty() || os::IsAtOrBelow(where, homes_[*home].path)) return std::nullopt;
-    if (const auto now = ReadProcess(root_, name); !now || now->exiting) return std::nullopt;  // meanwhile
-    return Stray{.pid = pid, .name = process.name, .home = *home, .cpuset = std::string(where)};
+    return out;
+  }
+  bool IsAway(const Place& place, std::size_t home) const {
+    return !place.cpuset.empty() && !os::IsAtOrBelow(place.within, homes_[home].path);
+  }
+  bool Goes(const std::string& dir) const {
+    const auto now = ReadProcess(root_, dir);
+    return !now || now->exiting;
+  }
+
+  void LookAt(int pid, const Process& process, std::vector<Stray>& out) const {
+    if (process.exiting) return;
+    const std::string dir = "proc/" + std::to_string(pid);
+    auto place = PlaceOf(dir);
+    if (!place) return;
+    const std::optional<std::size_t> descent = HomeByDescent(pid, process);
+    const std::optional<std::size_t> home = descent ? descent : place->group;
+    if (!home) return;
+    if (!IsAway(*place, *home)) {
+      if (homes_[*home].threads && !cpusets_.v2)
+        LookAtThreads(dir, {.pid = pid, .name = process.name, .home = *home, .cpuset = {}}, out);
+    } else if (!Goes(dir)) {
+      out.push_back({.pid = pid, .name = process.name, .home = *home, .cpuset = std::move(place->cpuset)});
+    }
+  }
+
+  /// Each is put into a cpuset by its `tasks` file. `stray`: what is the same for all of them.
+  void LookAtThreads(const std::string& process, Stray stray, std::vector<Stray>& out) const {
+    const auto threads = root_.List(process + "/task");
+    if (!threads) return;
+    for (const std::string& thread : *threads) {
+      stray.thread = ParseDecimal<int>(thread).value_or(stray.pid);
+      if (stray.thread == stray.pid) continue;
+      const std::string dir = process + "/task/" + thread;
+      auto place = PlaceOf(dir);
+      if (!place || !IsAway(*place, stray.home) || Goes(dir)) continue;
+      stray.cpuset = std::move(place->cpuset);
+      out.push_back(stray);
+    }
   }
 
   std::optional<std::size_t> HomeByGroup(std::string_view path) const {
@@ -102,6 +147,8 @@ class StrayLook {
   }
 
   os::Fs& root_;
+  const std::vector<ControllerMount>& mounts_;
+  const ControllerMount& cpusets_;
   const std::vector<Home>& homes_;
   std::map<std::string_view, std::size_t> by_path_;
   std::map<int, std::size_t> by_main_;
@@ -110,14 +157,23 @@ class StrayLook {
 
 }  // namespace
 
-std::string StrayText(const Stray& stray, std::string_view of) {
-  return "process " + std::to_string(stray.pid) + " (" + Printable(stray.name) + ") of " + std::string(of) +
-         " is in the cpuset " + Printable(stray.cpuset);
+std::string NameOf(const Stray& stray) {
+  const std::string process = "process " + std::to_string(stray.pid) + " (" + Printable(stray.name) + ")";
+  return stray.thread == 0 ? process : "thread " + std::to_string(stray.thread) + " of " + process;
 }
 
-Result<std::vector<Stray>> FindStrays(os::Fs& root, const std::vector<Home>& homes) {
-  if (homes.empty()) return std::vector<Stray>();
-  return StrayLook(root, homes).Run();
+std::string StrayText(const Stray& stray, std::string_view of) {
+  return NameOf(stray) + " of " + std::string(of) + " is in the cpuset " + Printable(stray.cpuset);
+}
+
+Result<std::vector<Stray>> FindStrays(os::Fs& root, const Layout& layout, const std::vector<Home>& homes) {
+  const auto cpusets = std::ranges::find(layout.controllers, "cpuset", &ControllerMount::controller);
+  if (homes.empty() || cpusets == layout.controllers.end()) return std::vector<Stray>();
+  if (cpusets->root.contains("/.."))
+    return Fail(Code::kUnsupported, "tell where processes are: " + cpusets->mount +
+                                        " shows cgroups outside of this process's cgroup namespace; start it in the "
+                                        "namespace of the host, or mount the cgroup file system anew in this one");
+  return StrayLook(root, layout.controllers, *cpusets, homes).Run();
 }
 
 }  // namespace berth::cgroup

@@ -245,6 +245,11 @@ class FakeTree final : public cgroup::Tree {
   }
   void ForeignWrite(std::string_view path, const CgroupValues& values) { ASSERT_TRUE(tree_.Write(path, values)); }
 
+  /// The mount points show this part of the hierarchies.
+  void ShowOnly(const std::string& root) {
+    for (cgroup::ControllerMount& controller : layout_.controllers) controller.root = root;
+  }
+
   os::Millis look_takes{0};  // time that passes in a look at one group
   bool refuse_memory = false;
   bool has_dirs = false;  // groups are below /cg

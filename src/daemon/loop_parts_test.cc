@@ -15,6 +15,7 @@
 #include "daemon/event_list.h"
 #include "daemon/fingerprint.h"
 #include "daemon/local_api.h"
+#include "daemon/memory_mark.h"
 #include "daemon/notify.h"
 #include "daemon/own_group.h"
 #include "daemon/pod_folder.h"
@@ -110,6 +111,18 @@ TEST(NotifierTest, SendsToTheSocketAndIsSilentWithoutOne) {
   EXPECT_FALSE(Notifier("", os::Millis(5000)).watchdog_period());
 }
 
+TEST(MemoryMarkTest, GrowthCountsFromTheLeastThatWasHeldSinceTheMark) {
+  MemoryMark memory;
+  memory.Mark(MiB(40));
+  EXPECT_FALSE(memory.Grown(MiB(47)));
+  EXPECT_TRUE(memory.Grown(MiB(48)));
+  EXPECT_TRUE(memory.Grown(MiB(48))) << "until it is given back";
+  EXPECT_FALSE(memory.Grown(MiB(20)));
+  EXPECT_TRUE(memory.Grown(MiB(30)));
+  memory.Mark(MiB(30));
+  EXPECT_FALSE(memory.Grown(MiB(37)));
+}
+
 TEST(OwnGroupTest, FindsTheGroupInEachHierarchy) {
   cgroup::Layout layout;
   layout.controllers = {{.controller = "cpuset", .mount = "/c/cpuset"},
@@ -119,6 +132,14 @@ TEST(OwnGroupTest, FindsTheGroupInEachHierarchy) {
   const std::string text = "4:cpuset:/\n3:cpu,cpuacct:/system/a:b\n0::/user.slice\n";
   EXPECT_EQ(CurrentGroups(layout, text),
             (std::vector<std::string>{"/c/cpuset", "/c/cpu/system/a:b", "/c/memory", "/c/unified/user.slice"}));
+}
+
+TEST(OwnGroupTest, OfAPartOfAHierarchyTheMountPointShowsOnlyWhatIsInIt) {
+  cgroup::Layout layout;
+  layout.controllers = {{.controller = "cpuset", .mount = "/c/cpuset", .root = "/outer"},
+                        {.controller = "cpu", .mount = "/c/cpu", .root = "/out"}};
+  EXPECT_EQ(CurrentGroups(layout, "4:cpuset:/outer/a\n3:cpu,cpuacct:/outer/a\n"),
+            (std::vector<std::string>{"/c/cpuset/a", "/c/cpu"}));
 }
 
 Pod Named(const std::string& name) {

@@ -11,13 +11,9 @@ namespace {
 std::string DirOf(const cgroup::ControllerMount& mount, std::string_view proc_self_cgroup) {
   for (const std::string_view line : Split(proc_self_cgroup, '\n')) {
     const auto group = cgroup::ParseMembership(line);
-    if (!group || !(mount.v2 ? group->v2() : group->Has(mount.controller))) continue;
-    std::string_view path = group->path;
-    if (mount.root != "/") {  // the mount point shows a part of the tree only
-      if (!path.starts_with(mount.root)) return mount.mount;
-      path.remove_prefix(mount.root.size());
-    }
-    return path == "/" || path.contains("/..") ? mount.mount : mount.mount + std::string(path);
+    if (!group || !cgroup::IsOf(*group, mount)) continue;
+    const auto path = cgroup::WithinMount(mount, group->path);
+    return !path || *path == "/" ? mount.mount : mount.mount + std::string(*path);
   }
   return mount.mount;
 }

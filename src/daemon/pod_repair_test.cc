@@ -275,6 +275,27 @@ TEST_F(PodRepairTest, AnEndThatWasNotReportedIsSeen) {
   EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
 }
 
+TEST_F(PodRepairTest, LooksForStraysThatFailAreToldOnce) {
+  world.tree.has_dirs = true;
+  world.runtime.next_pid = 5'000'000;  // more than a kernel gives: the look is over the real /proc
+  auto manager = BootWith(both);
+  const auto told_after = [&](const std::string& shown) {
+    world.tree.ShowOnly(shown);
+    for (int i = 0; i < 2; ++i) {
+      Advance(*manager, std::chrono::seconds(11));
+      manager->Tick(Now());
+    }
+    std::uint64_t told = 0;
+    for (const Event& event : world.events.events())
+      if (event.reason == "StrayLookFailed") told += event.count;
+    return told;
+  };
+  EXPECT_EQ(told_after("/.."), 1U) << "/proc does not say where in it a process is";
+  EXPECT_NE(Said("StrayLookFailed", "node/n1").find("outside of this process's cgroup namespace"), std::string::npos);
+  EXPECT_EQ(told_after("/"), 1U);
+  EXPECT_EQ(told_after("/.."), 2U) << "it had worked meanwhile";
+}
+
 TEST_F(PodRepairTest, GroupsOfOthersAreReportedOnceOrTakenOver) {
   for (const bool adopt : {false, true}) {
     FakeNode fresh(MakeNode());

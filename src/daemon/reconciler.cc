@@ -9,12 +9,6 @@
 #include "os/pidfd.h"
 
 namespace berth::daemon {
-namespace {
-
-constexpr Bytes kMostGrowth = MiB(8);  // of resident memory, before some of it is given back
-
-}  // namespace
-
 /// What nothing names is only nobody's when every manifest was read.
 Reconciler::Reconciler(const pods::Parts& parts, pods::Rounds& rounds, takeover::Takeover& takeover,
                        guard::Guard& guard)
@@ -36,7 +30,7 @@ Reconciler::Reconciler(const pods::Parts& parts, pods::Rounds& rounds, takeover:
 void Reconciler::Begin(os::MonoTime now, os::Millis period) {
   period_ = period;
   next_ = now + period;
-  resident_ = os::ResidentMemoryOf(::getpid()).value_or(Bytes{});
+  MarkMemory();
 }
 
 bool Reconciler::Work(os::MonoTime now, const os::Slice& slice) {
@@ -50,12 +44,14 @@ bool Reconciler::Work(os::MonoTime now, const os::Slice& slice) {
   return true;
 }
 
+void Reconciler::MarkMemory() {
+  if (const auto held = os::ResidentMemoryOf(::getpid())) memory_.Mark(*held);
+}
+
 /// The allocator keeps what a large manifest or call took. A worker gives it back: that takes some milliseconds.
 void Reconciler::GiveMemoryBack() {
   const auto held = os::ResidentMemoryOf(::getpid());
-  if (!held || *held < resident_ + kMostGrowth) return;
-  parts_.executor.Run(
-      "memory", [] { ::malloc_trim(0); }, [this] { resident_ = os::ResidentMemoryOf(::getpid()).value_or(resident_); });
+  if (held && memory_.Grown(*held)) parts_.executor.Run("memory", [] { ::malloc_trim(0); }, [this] { MarkMemory(); });
 }
 
 /// What is left of pods that are not there any more.

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "base/units.h"
+#include "daemon/memory_mark.h"
 #include "guard/guard.h"
 #include "os/clock.h"
 #include "pods/parts.h"
@@ -30,6 +30,7 @@ class Reconciler {
 
  private:
   void ForgetGone();
+  void MarkMemory();
   void GiveMemoryBack();
 
   pods::Parts parts_;
@@ -38,7 +39,7 @@ class Reconciler {
   std::size_t step_ = 0;  // the next one; 0: not begun
   os::Millis period_{10'000};
   os::MonoTime next_{};
-  Bytes resident_{};  // when memory was given back last
+  MemoryMark memory_;
 };
 
 }  // namespace berth::daemon

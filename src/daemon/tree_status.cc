@@ -13,7 +13,7 @@ namespace berth::daemon {
 namespace {
 
 /// Processes of containers that are not in their groups, a sentence by the group's path.
-std::map<std::string, std::string> StraysOf(const LoopState& state) {
+std::map<std::string, std::string> StraysOf(const LoopState& state, const cgroup::Layout& layout) {
   std::map<std::pair<std::string, std::string>, int> pids;  // by uid and container
   for (const PodSnapshot& pod : state.node.pods)
     for (const ContainerView& container : pod.view->containers)
@@ -29,7 +29,7 @@ std::map<std::string, std::string> StraysOf(const LoopState& state) {
   }
   std::map<std::string, std::string> out;
   const auto root = os::OpenFs("/");
-  const auto strays = root ? cgroup::FindStrays(**root, homes) : std::unexpected(root.error());
+  const auto strays = root ? cgroup::FindStrays(**root, layout, homes) : std::unexpected(root.error());
   if (!strays) return out;
   for (const cgroup::Stray& stray : *strays) out[paths[stray.home]] = cgroup::StrayText(stray, "it");
   return out;
@@ -49,9 +49,10 @@ Result<TreeView> TreeStatus(const LoopState& state, const TreeDoor& door) {
   std::vector<const Pod*> pods;
   for (const PodSnapshot& pod : state.node.pods)
     if (pod.claimed) pods.push_back(pod.manifest.get());
-  const std::map<std::string, std::string> strays = StraysOf(state);
+  const std::map<std::string, std::string> strays = StraysOf(state, layout);
   for (enforce::GroupState& group : enforce::Inspect(*tree, *state.engine, *state.groups, *state.node.ledger, pods)) {
     const auto stray = strays.find(group.plan.path);
+    if (group.ended && stray == strays.end()) continue;
     if (stray != strays.end() && group.problem.empty()) group.problem = stray->second;
     out.groups.push_back({.path = std::move(group.plan.path),
                           .what = std::move(group.plan.what),

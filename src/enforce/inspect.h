@@ -28,6 +28,7 @@ struct GroupState {
   PlannedGroup plan;
   std::vector<ValueLine> values;
   std::string problem;  ///< why it could not be read; empty otherwise
+  bool ended = false;   ///< a container's scope of systemd, which ends with its last process; nothing was read
 };
 
 /// What every group of the picture holds now, CPUs and memory nodes too, beside what Planner::Plan says. Changes

@@ -27,6 +27,7 @@ void Guard::Check(os::MonoTime now, os::Millis most, const os::Slice& slice) {
   if (now >= cpus_.next_check()) values_.LookAtRetold();
   cpus_.Check(now, most, slice);
   values_.Work(slice);
+  strays_.Work(now);
 }
 
 void Guard::LookAtValues(os::MonoTime now) {

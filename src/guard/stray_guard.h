@@ -2,6 +2,7 @@
 #ifndef BERTH_GUARD_STRAY_GUARD_H_
 #define BERTH_GUARD_STRAY_GUARD_H_
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "cgroup/strays.h"
+#include "os/clock.h"
 #include "pods/parts.h"
 
 namespace berth::guard {
@@ -19,32 +21,45 @@ class StrayGuard {
   explicit StrayGuard(const pods::Parts& parts) : parts_(parts) {}
 
   /// Begins a look, unless one is under way. What is astray at two looks in a row is moved back into its container's
-  /// groups; where a runtime makes these, a container may have its reasons, and it is only reported.
+  /// groups; where a runtime makes these, a container may have its reasons, and it is only reported. Groups that are
+  /// gone (a scope of systemd ends with its last process, and root can remove an empty group) are made again first.
   void Look();
+  /// Goes on making groups; to be called now and then, and at the time the agenda is told.
+  void Work(os::MonoTime now);
 
  private:
   struct Of {
     std::string path;  // below our root
     std::string uid;
     std::string container;
+    std::string id;                 // of the runtime
     std::vector<std::string> dirs;  // of its groups
+    cgroup::Home home;
   };
-  /// What was done about it; "": it is seen for the first time, and may be on its way.
+  /// What was done about it.
   struct Seen {
     cgroup::Stray stray;
-    std::string outcome;
+    bool homeless = false;  // its container's groups are gone
+    std::string outcome;    // "": nothing: it is seen for the first time, and may be on its way, or has no home
   };
-  using Known = std::set<std::pair<int, std::string>>;  // pid and cpuset
-  static Result<std::vector<Seen>> LookAndReturn(const std::vector<Of>& of, const std::vector<cgroup::Home>& homes,
+  using Known = std::set<std::pair<int, std::string>>;  // pid (of a thread: its own) and cpuset
+  std::vector<Of> Running() const;
+  void Submit(std::vector<Of> of, void (StrayGuard::*take)(const std::vector<Of>&, const std::vector<Seen>&));
+  static Result<std::vector<Seen>> LookAndReturn(const cgroup::Layout& layout, const std::vector<Of>& of,
                                                  const Known& before, bool may_move);
   void Take(const std::vector<Of>& of, const std::vector<Seen>& seen);
+  void TakeMoved(const std::vector<Of>& of, const std::vector<Seen>& seen);
+  bool StillRuns(const Of& of) const;
+  bool MakeGroups(Of& of, os::MonoTime now);
   void Tell(const Of& of, const Seen& first, std::size_t others);
 
   pods::Parts parts_;
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   bool looking_ = false;
-  Known seen_;                  // at the last look
-  std::set<std::string> told_;  // paths of containers whose strays were told
+  bool failed_ = false;                 // the last look, and that was told
+  Known seen_;                          // at the last look
+  std::set<std::string> told_;          // paths of containers whose strays were told
+  std::map<std::string, Of> homeless_;  // by path: containers whose groups are being made again
 };
 
 }  // namespace berth::guard

@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon_fixture.h"
 
@@ -55,7 +56,7 @@ struct DaemonEndingTest : testing::Test {
   /// Runs one pod and returns its main process.
   int Run(const std::string& name, const std::string& script, int grace_s, const std::string& more = "") {
     node.AddPod(name + ".yaml", ScriptPod(name, script, grace_s, more));
-    node.Start();
+    node.Start(arguments);
     node.Until(name + " runs", [&] { return node.Runs(name) && !LinesOf("ready").empty(); });
     return node.Pids().begin()->second;
   }
@@ -80,6 +81,7 @@ struct DaemonEndingTest : testing::Test {
   }
 
   DaemonFixture node;
+  std::vector<std::string> arguments;  // of berthd
 };
 
 TEST_F(DaemonEndingTest, AGracePeriodGoesOnWhileBerthdIsKilledAndStartedAgain) {
@@ -123,10 +125,6 @@ TEST_F(DaemonEndingTest, AProcessThatLeftItsGroupsIsMovedBack) {
   const int pid = Run("runaway", kEscape + Ready() + "while :; do sleep 0.1; done", 1, kPrivileged);
   std::string verified;
   EXPECT_NE(Verify(verified), 0);
-  if (node.driver() == cgroup::Driver::kSystemd) {  // its scope ends with the last process: no group to move it back to
-    EXPECT_NE(verified.find("holds CPUs 1 although nothing of it exists on the node"), std::string::npos) << verified;
-    return;
-  }
   EXPECT_NE(verified.find("process " + std::to_string(pid) + " (sh) of "), std::string::npos) << verified;
   EXPECT_TRUE(node.Until("the tree shows it",
                          [&] { return node.Get("/v1/tree").dump().find("is in the cpuset /") != std::string::npos; }));
@@ -139,6 +137,34 @@ TEST_F(DaemonEndingTest, AProcessThatLeftItsGroupsIsMovedBack) {
     return Verify(after) == 0;
   })) << after;
   EXPECT_NE(status.find("Cpus_allowed_list:\t1\n"), std::string::npos) << status;
+}
+
+TEST_F(DaemonEndingTest, AProcessThatRemovedTheGroupsItLeftIsMovedBackIntoNewOnes) {
+  std::ofstream(node.Dir("berth.yaml"))
+      << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nreconcilePeriod: 1s\n";
+  arguments = {"--config", node.Dir("berth.yaml"), "--socket", node.socket()};
+  const std::string script = "p=$(sed -n 's#^[^:]*:[^:]*:\\(.*pod.*\\)$#\\1#p' /proc/self/cgroup | head -n 1); " +
+                             std::string(kEscape) + "rmdir /sys/fs/cgroup/*$p /sys/fs/cgroup$p; " + Ready() +
+                             "while :; do sleep 0.1; done";
+  const int pid = Run("runaway", script, 1, kPrivileged);
+  EXPECT_TRUE(node.Until("it is moved back", [&] { return node.CountEvents("StrayProcess", "was made again") > 0; }));
+  std::ifstream in("/proc/" + std::to_string(pid) + "/status");
+  const std::string status{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_NE(status.find("Cpus_allowed_list:\t1\n"), std::string::npos) << status;
+  std::string after;
+  EXPECT_TRUE(node.Until("all its values are there, and what it had started outside has ended", [&] {
+    after.clear();
+    return Verify(after) == 0;
+  })) << after;
+  EXPECT_TRUE(node.Until("the tree is right", [&] {
+    for (const codec::Json& group : node.Get("/v1/tree")["groups"])
+      if (!group.value("problem", "").empty()) return false;
+    return true;
+  }));
+  EXPECT_TRUE(Lives(pid));
+  node.RemovePod("runaway.yaml");
+  EXPECT_TRUE(node.Until("the pod is gone", [&] { return node.PodNamed("runaway").is_null() && !Lives(pid); }));
+  EXPECT_TRUE(node.Until("nothing is left", [&] { return node.Leftovers().empty(); }));
 }
 
 TEST_F(DaemonEndingTest, AStoppedSupervisorIsToldToGoOnWhenItsContainerHasEnded) {
