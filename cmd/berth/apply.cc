@@ -57,19 +57,37 @@ std::vector<std::string> Expand(const std::vector<std::string>& names, const Ses
   return out;
 }
 
+/// berthd knows no file: it says "request" where the reader of the message wants to see the name.
+std::string NamingFile(std::string message, const std::string& file) {
+  constexpr std::string_view kStart = "request: ";
+  for (std::size_t at = 0; at < message.size();) {
+    if (message.compare(at, kStart.size(), kStart) == 0) message.replace(at, kStart.size(), file + ": ");
+    const std::size_t end = message.find('\n', at);
+    if (end == std::string::npos) break;
+    at = end + 1;
+  }
+  return message;
+}
+
+std::string ShownName(const std::string& file) { return file == "-" ? "standard input" : file; }
+
 struct Manifest {
   std::string text;
   std::vector<Pod> pods;
+  std::set<std::string> warned;  ///< what was printed of it
 };
 
 /// Reads and checks a manifest here, so that messages name the file. Warnings go to the error stream.
 Result<Manifest> LoadManifest(const std::string& file, const Session& session) {
   BERTH_TRY(std::string text, os::ReadInput(file));
-  BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, file == "-" ? "standard input" : file));
-  for (const manifest::Warning& w : parsed.warnings)
-    session.err() << "berth: warning: " << w.where << ": " << w.message << '\n';
+  BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, ShownName(file)));
+  std::set<std::string> warned;
+  for (const manifest::Warning& w : parsed.warnings) {
+    const std::string& warning = *warned.insert(w.where + ": " + w.message).first;
+    session.err() << "berth: warning: " << warning << '\n';
+  }
   if (parsed.pods.empty()) return Fail(Code::kInvalid, file + ": there is no pod in it");
-  return Manifest{std::move(text), std::move(parsed.pods)};
+  return Manifest{std::move(text), std::move(parsed.pods), std::move(warned)};
 }
 
 std::string NameOf(const StoredPod& pod) { return pod.namespace_ + "/" + pod.name; }
@@ -160,7 +178,14 @@ void ApplyOne(const std::string& file, const Session& session, Outcome& outcome,
   for (const Pod& pod : loaded->pods)
     if (!pod.uid.empty()) applied.own_uids.insert(pod.uid);
   const auto answer = session.berthd().ApplyPods(loaded->text);
-  if (!answer) return outcome.Fail(session, answer.error());
+  if (!answer) {
+    Error error = answer.error();
+    error.message = NamingFile(std::move(error.message), ShownName(file));
+    return outcome.Fail(session, error);
+  }
+  for (const std::string& text : answer->warnings)  // what only the node knows, by its runtime
+    if (const std::string warning = NamingFile(text, ShownName(file)); !loaded->warned.contains(warning))
+      session.err() << "berth: warning: " << warning << '\n';
   for (const StoredPod& stored : answer->results) {
     applied.results.push_back(stored);
     if (session.for_people()) session.out() << NameOf(stored) << ' ' << Name(stored.action) << '\n' << std::flush;

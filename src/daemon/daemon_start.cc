@@ -140,7 +140,8 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
   snapshots_ = std::make_unique<SnapshotBuilder>(*manager_, *events_, std::move(facts));
   published_ = std::make_unique<Published<LoopState>>(snapshots_->Build());
   api_ = std::make_unique<LocalApi>(*published_, *loop_, Door(), history_.get(), calls_.get(),
-                                    PodFolder(settings_.pod_dir, settings_.berth.node_name));
+                                    PodFolder(settings_.pod_dir, settings_.berth.node_name),
+                                    PodRules(settings_, dry_run_));
   BERTH_TRY(server_,
             api::StartServer({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
   return {};
@@ -153,10 +154,12 @@ Result<void> Daemon::OpenSources() {
                                                  .node_name = settings_.berth.node_name,
                                                  .period = settings_.kubelet.file_check_frequency,
                                                  .only_trusted = settings_.berth.manifest_owners == "root",
-                                                 .notes = work_notes_.get()}));
+                                                 .notes = work_notes_.get(),
+                                                 .pods = PodRules(settings_, dry_run_)}));
   if (!settings_.kubelet.static_pod_url.empty()) {
     source::HttpOptions options = UrlOptions(settings_);
     options.notes = work_notes_.get();
+    options.pods = PodRules(settings_, dry_run_);
     BERTH_TRY(sources.emplace_back(), source::OpenHttp(std::move(options)));
   }
   BERTH_TRY(auto joined, source::JoinSources(std::move(sources)));

@@ -102,7 +102,7 @@ Result<PodDetails> LocalApi::GetPod(const std::string& namespace_, const std::st
 }
 
 Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests) {
-  BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(manifests, kRequest));
+  BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(manifests, kRequest, pods_));
   if (parsed.pods.empty()) return Fail(Code::kInvalid, "the request holds no pod");
   StoredPods out;
   BERTH_TRY(out.results, folder_.Store(parsed.pods, *published_.Get()->node.files));
@@ -123,7 +123,7 @@ Result<DeletedPod> LocalApi::DeletePod(const std::string& namespace_, const std:
 }
 
 Result<Outlook> LocalApi::Explain(const std::string& manifest) {
-  BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(manifest, kRequest));
+  BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(manifest, kRequest, {.to_be_run = false}));
   if (parsed.pods.size() != 1)
     return Fail(Code::kInvalid, fmt::format("the request holds {} pods; give exactly one", parsed.pods.size()));
   const auto state = published_.Get();

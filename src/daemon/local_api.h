@@ -16,6 +16,7 @@
 #include "daemon/snapshot_builder.h"
 #include "daemon/tree_status.h"
 #include "loop/loop.h"
+#include "manifest/pod_options.h"
 
 namespace berth::daemon {
 
@@ -23,13 +24,14 @@ namespace berth::daemon {
 class LocalApi final : public api::Backend {
  public:
   LocalApi(const Published<LoopState>& published, const loop::Loop& loop, TreeDoor tree, history::History* history,
-           ContainerCalls* calls, PodFolder folder)
+           ContainerCalls* calls, PodFolder folder, const manifest::PodOptions& pods)
       : published_(published),
         loop_(loop),
         tree_(std::move(tree)),
         history_(history),
         calls_(calls),
-        folder_(std::move(folder)) {}
+        folder_(std::move(folder)),
+        pods_(pods) {}
 
   Result<DaemonStatus> Status() override;
   Result<std::shared_ptr<const Machine>> GetMachine() override;
@@ -68,6 +70,7 @@ class LocalApi final : public api::Backend {
   history::History* history_;
   ContainerCalls* calls_;
   PodFolder folder_;
+  const manifest::PodOptions pods_;  // how strictly they are read
   FollowedLogs followed_;
 };
 

@@ -162,6 +162,13 @@ source::HttpOptions UrlOptions(const Settings& settings) {
           .period = settings.kubelet.http_check_frequency};
 }
 
+manifest::PodOptions PodRules(const Settings& settings, bool dry_run) {
+  manifest::PodOptions out;
+  if (!dry_run) out.run_by = settings.berth.runtime == "cri" ? manifest::RunBy::kCri : manifest::RunBy::kProcess;
+  out.refuse_unsupported = settings.berth.unsupported_fields == "refuse";
+  return out;
+}
+
 Result<NodeParts> LoadNode(const Settings& settings) {
   BERTH_TRY(Machine machine, machine::Load(settings.machine));
   const bool dry_run = settings.dry_run || !machine.this_host;

@@ -65,6 +65,9 @@ Result<Settings> LoadSettings(const CommandLine& line);
 /// Of staticPodURL. Requires: it is set.
 source::HttpOptions UrlOptions(const Settings& settings);
 
+/// How strictly the node reads pods. A dry run only looks at them.
+manifest::PodOptions PodRules(const Settings& settings, bool dry_run);
+
 struct NodeParts {
   engine::Node node;
   bool dry_run = false;

@@ -15,6 +15,7 @@ constexpr std::string_view kCpuPartitions[] = {"none", "root", "isolated"};
 constexpr std::string_view kRuntimes[] = {"process", "cri"};
 constexpr std::string_view kUnknownPods[] = {"report", "adopt"};
 constexpr std::string_view kManifestOwners[] = {"root", "any"};
+constexpr std::string_view kUnsupportedFields[] = {"refuse", "warn"};
 constexpr std::size_t kLongestSocketPath = 107;  // sun_path less the final NUL
 constexpr std::int32_t kMostEvents = 1'000'000;
 constexpr std::chrono::milliseconds kShortestReconcile{100};
@@ -55,6 +56,7 @@ void Check(Object& object, const BerthConfiguration& c) {
   CheckOneOf(object, "cpuPartition", c.cpu_partition, kCpuPartitions);
   CheckOneOf(object, "unknownPods", c.unknown_pods, kUnknownPods);
   CheckOneOf(object, "manifestOwners", c.manifest_owners, kManifestOwners);
+  CheckOneOf(object, "unsupportedFields", c.unsupported_fields, kUnsupportedFields);
   if (c.reconcile_period && *c.reconcile_period < kShortestReconcile)
     object.report().Problem(
         object.PathOf("reconcilePeriod"),
@@ -84,6 +86,7 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("runtimeCgroups", c.runtime_cgroups);
   object.Read("unknownPods", c.unknown_pods);
   object.Read("manifestOwners", c.manifest_owners);
+  object.Read("unsupportedFields", c.unsupported_fields);
   object.Finish();
 }
 

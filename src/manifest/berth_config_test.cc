@@ -45,6 +45,7 @@ reconcilePeriod: 1s
 maxEvents: 5
 unknownPods: adopt
 manifestOwners: any
+unsupportedFields: warn
 )",
                                               "/etc/berth/berth.yaml");
   ASSERT_TRUE(parsed) << parsed.error().message;
@@ -58,6 +59,7 @@ manifestOwners: any
   EXPECT_EQ(c.log_dir, "/l");
   EXPECT_EQ(c.node_name, "n1");
   EXPECT_EQ(c.log_level, "debug");
+  EXPECT_EQ(c.unsupported_fields, "warn");
   EXPECT_FALSE(c.node_fit);
   EXPECT_TRUE(c.stop_containers_on_exit);
   EXPECT_EQ(c.reconcile_period, 1s);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "manifest/field_check.h"
 #include "manifest/object.h"
 #include "manifest/pod_reader.h"
 #include "manifest/pod_validation.h"
@@ -103,6 +104,7 @@ class FileReader {
     WarnOfFractions(pod, path, report);
     Report found;
     CheckPod(pod, path, found);
+    if (options_.to_be_run && options_.run_by == RunBy::kProcess) CheckCommands(pod, path, found);
     // What could not be read is not judged a second time for being empty.
     for (Report::Entry& entry : found.problems) {
       const auto about_same = [&](const Report::Entry& earlier) {
@@ -112,6 +114,7 @@ class FileReader {
                        about_same))
         report.problems.push_back(std::move(entry));
     }
+    CheckFields(node, path, options_, report);
     out_.pods.push_back(std::move(pod));
   }
 

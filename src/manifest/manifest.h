@@ -79,6 +79,8 @@ struct BerthConfiguration {
   std::string runtime_cgroups;           ///< group of the container runtime; "" for Berth's own
   std::string unknown_pods = "report";   ///< cgroups of pods that Berth did not make: report, adopt
   std::string manifest_owners = "root";  ///< who may be able to change manifests in the pod folder: root, any
+  /// Pods with fields that are not carried out and would be something else without them: refuse, warn.
+  std::string unsupported_fields = "refuse";
   friend bool operator==(const BerthConfiguration&, const BerthConfiguration&) = default;
 };
 struct ParsedBerthConfiguration {

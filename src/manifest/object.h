@@ -42,14 +42,20 @@ struct Report {
 
   void Problem(const Path& path, std::string text) { Add(problems, path, std::move(text)); }
   void Warn(const Path& path, std::string text) { Add(warnings, path, std::move(text)); }
+  /// The same with a path that is text already.
+  void ProblemAt(const std::string& path, std::string text) { AddAt(problems, path, std::move(text)); }
+  void WarnAt(const std::string& path, std::string text) { AddAt(warnings, path, std::move(text)); }
   bool WarnsNoMore() const { return warnings.size() > kMostEntries; }
 
  private:
   static void Add(std::vector<Entry>& entries, const Path& path, std::string text) {
+    if (entries.size() <= kMostEntries) AddAt(entries, path.ToString(), std::move(text));
+  }
+  static void AddAt(std::vector<Entry>& entries, const std::string& path, std::string text) {
     if (entries.size() < kMostEntries) {
-      entries.push_back({path.ToString(), std::move(text)});
+      entries.push_back({path, std::move(text)});
     } else if (entries.size() == kMostEntries) {
-      entries.push_back({path.ToString(), "and more from here on"});
+      entries.push_back({path, "and more from here on"});
     }
   }
 };

@@ -4,10 +4,20 @@
 
 namespace berth::manifest {
 
+/// Who will run the pods.
+enum class RunBy {
+  kNobody,   ///< they are only looked at: nothing is said about fields that bear on running them
+  kProcess,  ///< as plain processes
+  kCri,      ///< a container runtime
+};
+
 struct PodOptions {
   /// Refuse what only an API server can resolve (environment from secrets and configmaps); false: warn, for pods that
   /// are only looked at, as in a simulation.
   bool to_be_run = true;
+  RunBy run_by = RunBy::kNobody;
+  /// Refuse what the field table says is not carried out; false: warn of it.
+  bool refuse_unsupported = true;
 };
 
 }  // namespace berth::manifest

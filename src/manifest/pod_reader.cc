@@ -205,6 +205,7 @@ class PodReader {
     for (const Reference& reference : references) {
       if (object.Take(reference.field) == nullptr) continue;
       found = true;
+      if (options_.run_by != RunBy::kNobody) continue;  // the field table has them
       if (options_.to_be_run) {
         report_.Problem(object.PathOf(reference.field),
                         "Forbidden: " + std::string(reference.what) + "; write the value into env[].value");

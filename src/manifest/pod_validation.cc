@@ -115,7 +115,27 @@ void CheckNotNegative(const Resources& resources, const Path& path, Report& repo
   check(resources.limits, "limits");
 }
 
+void CheckCommandsOf(const std::vector<Container>& containers, const Path& list, Report& report) {
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const Container& c = containers[i];
+    if (!c.command.empty() || c.image.empty()) continue;  // neither is told by CheckPod
+    const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
+    report.Problem(
+        Path{.parent = &item, .key = "command"},
+        std::string("Required value: a plain process runs a program of the host, and the image's command is "
+                    "not known") +
+            (c.args.empty() ? "" : ", so args are arguments of nothing") +
+            "; write command: [PROGRAM, …], or run the pod on a node with a container runtime (runtime: cri)");
+  }
+}
+
 }  // namespace
+
+void CheckCommands(const Pod& pod, const Path& root, Report& report) {
+  const Path spec{.parent = &root, .key = "spec"};
+  CheckCommandsOf(pod.containers, Path{.parent = &spec, .key = "containers"}, report);
+  CheckCommandsOf(pod.init_containers, Path{.parent = &spec, .key = "initContainers"}, report);
+}
 
 void CheckRecordedPod(const Pod& pod, const Path& root, Report& report) {
   const Path spec{.parent = &root, .key = "spec"};

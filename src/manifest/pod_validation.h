@@ -10,6 +10,10 @@ namespace berth::manifest {
 /// As ValidatePod; `root` is the path of the pod in its document.
 void CheckPod(const Pod& pod, const Path& root, Report& report);
 
+/// For plain processes: each container says what to run. Without a command its image would, and of an image nothing is
+/// taken; its arguments alone name no program.
+void CheckCommands(const Pod& pod, const Path& root, Report& report);
+
 /// The part of it that decisions rest on: container names are there and unique, no amount is negative. For recorded
 /// cases, which need not have passed an API server.
 void CheckRecordedPod(const Pod& pod, const Path& root, Report& report);

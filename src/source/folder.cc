@@ -212,7 +212,12 @@ class FolderSource final : public Source {
   }
 
   bool Parse(const std::string& name, FileState& file, std::string content) {
-    auto parsed = ReadStaticPods(content, PathOf(name), "file", this->name(), options_.node_name, options_.notes);
+    auto parsed = ReadStaticPods(content, {.place = PathOf(name),
+                                           .scheme = "file",
+                                           .source = this->name(),
+                                           .node_name = options_.node_name,
+                                           .notes = options_.notes,
+                                           .pods = options_.pods});
     file.content = std::move(content);
     if (!parsed) return Note(file.parse_problem, parsed.error().message);
     file.parse_problem.clear();

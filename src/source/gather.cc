@@ -44,17 +44,16 @@ void Gather(const std::vector<FoundPod>& found, Snapshot& out) {
   }
 }
 
-Result<ReadPods> ReadStaticPods(std::string_view text, const std::string& place, std::string_view scheme,
-                                const std::string& source, std::string_view node_name, os::WorkNotes* notes) {
-  const std::string key = os::WorkNotes::KeyOf("manifest", text, place);
-  if (notes != nullptr && notes->IsSetAside(key))
-    return Fail(Code::kInvalid, place + ": " + notes->Explain("the manifest"));
-  const os::WorkNotes::Work noted(notes, key);
-  BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, place));
+Result<ReadPods> ReadStaticPods(std::string_view text, const StaticText& from) {
+  const std::string key = os::WorkNotes::KeyOf("manifest", text, from.place);
+  if (from.notes != nullptr && from.notes->IsSetAside(key))
+    return Fail(Code::kInvalid, from.place + ": " + from.notes->Explain("the manifest"));
+  const os::WorkNotes::Work noted(from.notes, key);
+  BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, from.place, from.pods));
   ReadPods out{.pods = std::move(parsed.pods), .warnings = {}};
   for (const manifest::Warning& warning : parsed.warnings)
-    out.warnings.push_back({place, warning.where + ": " + warning.message, source});
-  for (Pod& pod : out.pods) MakeStatic(pod, node_name, std::string(scheme) + ":" + place, source);
+    out.warnings.push_back({from.place, warning.where + ": " + warning.message, from.source});
+  for (Pod& pod : out.pods) MakeStatic(pod, from.node_name, from.scheme + ":" + from.place, from.source);
   return out;
 }
 

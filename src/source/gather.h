@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "manifest/pod_options.h"
 #include "model/pod.h"
+#include "os/work_notes.h"
 #include "source/source.h"
 
 namespace berth::source {
@@ -27,10 +29,18 @@ struct ReadPods {
   std::vector<Pod> pods;
   std::vector<SourceProblem> warnings;
 };
-/// Reads the text that stands at `place` and makes its pods static ones of `source` (Source::name()); `scheme` and
-/// place are their origin. Errors: as manifest::ParsePods; kInvalid for a text that `notes` (may be null) set aside.
-Result<ReadPods> ReadStaticPods(std::string_view text, const std::string& place, std::string_view scheme,
-                                const std::string& source, std::string_view node_name, os::WorkNotes* notes);
+/// Where a manifest text stands, and who reads it.
+struct StaticText {
+  std::string place;   ///< a file's path, a URL
+  std::string scheme;  ///< "file", "url": with the place the pods' origin
+  std::string source;  ///< Source::name()
+  std::string node_name;
+  os::WorkNotes* notes = nullptr;  ///< may be null
+  manifest::PodOptions pods = {};  ///< how strictly pods are read
+};
+/// Reads `text` and makes its pods static ones. Errors: as manifest::ParsePods; kInvalid for a text that from.notes set
+/// aside.
+Result<ReadPods> ReadStaticPods(std::string_view text, const StaticText& from);
 
 /// Puts `text` into `slot`; whether that changed it.
 bool Note(std::string& slot, const std::string& text);

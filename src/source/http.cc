@@ -147,7 +147,12 @@ class HttpSource final : public Source {
           options_.url + ": the answer is empty, which means no pods; an empty PodList says so without this";
       return true;
     }
-    auto parsed = ReadStaticPods(body, options_.url, "url", name(), options_.node_name, options_.notes);
+    auto parsed = ReadStaticPods(body, {.place = options_.url,
+                                        .scheme = "url",
+                                        .source = name(),
+                                        .node_name = options_.node_name,
+                                        .notes = options_.notes,
+                                        .pods = options_.pods});
     if (!parsed) return Note(body_problem_, parsed.error().message + "; pods that came from it stay as they are");
     ready_ = true;
     body_problem_.clear();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "manifest/pod_options.h"
 #include "model/pod.h"
 #include "os/clock.h"
 #include "os/work_notes.h"
@@ -52,6 +53,7 @@ struct FolderOptions {
   /// manifest runs programs as root.
   bool only_trusted = true;
   os::WorkNotes* notes = nullptr;  ///< keep manifests that berthd died of from being read again; outlives the source
+  manifest::PodOptions pods = {};  ///< how strictly they are read
 };
 /// A folder (or one file) of manifests, watched with inotify and re-listed every period. A missing path is not an
 /// error: it is looked for again.
@@ -64,6 +66,7 @@ struct HttpOptions {
   os::Millis period{20'000};
   os::Millis timeout{10'000};      ///< of one request, from the connection to the last byte
   os::WorkNotes* notes = nullptr;  ///< as FolderOptions::notes
+  manifest::PodOptions pods = {};
 };
 /// A Pod or PodList behind a URL, asked for every period by a thread of its own (rules/sources#url). Only an
 /// answer with status 200 counts. An empty one means no pods, and is a problem; one that cannot be read leaves the last

@@ -1,0 +1,91 @@
+#include "manifest/field_check.h"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "manifest/field_table.h"
+
+namespace berth::manifest {
+namespace {
+
+class FieldWalk {
+ public:
+  explicit FieldWalk(RunBy run_by) : run_by_(run_by) {}
+
+  struct Found {
+    const FieldRow* row = nullptr;
+    std::string path;  ///< of the first
+    int more = 0;
+  };
+
+  /// `name`: the field in general ("spec.containers[].tty"), `path`: this very one.
+  void Visit(const Node& node, const Path& path, const std::string& name) {
+    if (node.kind == Node::Kind::kNull) return;
+    const bool holds_fields = name.empty() || HasRowsBelow(name);
+    if (!holds_fields) return Judge(node, path, name);
+    if (node.kind == Node::Kind::kList) {
+      for (std::size_t i = 0; i < node.items.size(); ++i)
+        Visit(node.items[i], Path{.parent = &path, .key = {}, .index = static_cast<int>(i)}, name + "[]");
+    } else if (node.kind == Node::Kind::kMap) {
+      for (std::size_t i = 0; i < node.items.size(); ++i)
+        Visit(node.items[i], Path{.parent = &path, .key = node.keys[i]},
+              (name.empty() ? "" : name + ".") + node.keys[i]);
+    }
+  }
+
+  const std::vector<Found>& found() const { return found_; }
+
+ private:
+  /// A field that is there but says nothing.
+  static bool IsEmpty(const Node& node, const FieldRow& row) {
+    if (node.kind == Node::Kind::kMap) return node.items.empty() && !row.path.starts_with("spec.volumes[].");
+    if (node.kind == Node::Kind::kList) return node.items.empty();
+    return node.kind == Node::Kind::kString && node.text.empty();
+  }
+
+  void Judge(const Node& node, const Path& path, const std::string& name) {
+    const FieldRow* row = RowOf(name);
+    if (row == nullptr || IsEmpty(node, *row) || IsFine(*row, node.text)) return;
+    const FieldVerdict verdict = row->Under(run_by_).verdict;
+    if (verdict != FieldVerdict::kNoEffect && verdict != FieldVerdict::kRefused) return;
+    const auto [it, added] = places_.try_emplace(row, found_.size());
+    if (added)
+      found_.push_back({.row = row, .path = path.ToString(), .more = 0});
+    else
+      ++found_[it->second].more;
+  }
+
+  const RunBy run_by_;
+  std::vector<Found> found_;
+  std::map<const FieldRow*, std::size_t> places_;
+};
+
+std::string CureOf(const FieldRow& row, RunBy run_by) {
+  const FieldVerdict elsewhere = row.cri.verdict;
+  if (run_by == RunBy::kProcess && elsewhere == FieldVerdict::kCarriedOut)
+    return "leave it out, or run the pod on a node with a container runtime (runtime: cri)";
+  return "leave it out";
+}
+
+}  // namespace
+
+void CheckFields(const Node& pod, const Path& path, const PodOptions& options, Report& report) {
+  if (options.run_by == RunBy::kNobody) return;
+  FieldWalk walk(options.run_by);
+  walk.Visit(pod, path, "");
+  for (const FieldWalk::Found& found : walk.found()) {
+    const FieldTreatment& treatment = found.row->Under(options.run_by);
+    const std::string where = found.path + (found.more == 0 ? "" : " (and " + std::to_string(found.more) + " more)");
+    if (treatment.verdict == FieldVerdict::kNoEffect) {
+      report.WarnAt(where, "no effect: " + std::string(treatment.why));
+    } else if (options.refuse_unsupported) {
+      report.ProblemAt(where, "Forbidden: " + std::string(treatment.why) + "; " + CureOf(*found.row, options.run_by));
+    } else {
+      report.WarnAt(where, "not carried out: " + std::string(treatment.why));
+    }
+  }
+}
+
+}  // namespace berth::manifest

@@ -1,0 +1,296 @@
+#include "manifest/field_table.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+
+namespace berth::manifest {
+namespace {
+
+constexpr FieldTreatment kDone{.verdict = FieldVerdict::kCarriedOut};
+constexpr FieldTreatment kOthers{.verdict = FieldVerdict::kForOthers};
+constexpr FieldTreatment Ignored(std::string_view why) { return {.verdict = FieldVerdict::kNoEffect, .why = why}; }
+constexpr FieldTreatment Refused(std::string_view why) { return {.verdict = FieldVerdict::kRefused, .why = why}; }
+
+constexpr std::string_view kHostFiles = "a plain process has the host's file system, where nothing is mounted";
+constexpr std::string_view kHostName = "a plain process has the host's name";
+constexpr std::string_view kHostProgram = "a plain process runs a program of the host";
+constexpr std::string_view kHostResolver = "a plain process has the host's resolv.conf";
+constexpr std::string_view kHostUsers = "containers share the host's users";
+constexpr std::string_view kLinux = "containers run on Linux";
+constexpr std::string_view kNoApiServer = "there is no API server to ask for it";
+constexpr std::string_view kNoAppArmor = "no AppArmor profile is set";
+constexpr std::string_view kNoClaims = "there is no API server to allocate these devices";
+constexpr std::string_view kNoFiles = "files are not made for pods; use hostPath with the same content";
+constexpr std::string_view kNoHooks = "hooks are not run";
+constexpr std::string_view kNoHostPort = "no port of the host leads to the container";
+constexpr std::string_view kNoInput = "standard input is empty";
+constexpr std::string_view kNoLabels = "there is no scheduler, and nodes have no labels";
+constexpr std::string_view kNoProbes = "the container is not probed";
+constexpr std::string_view kNoRights = "there is no API server to give it rights";
+constexpr std::string_view kNoScheduler = "there is no scheduler";
+constexpr std::string_view kNoSeLinux = "no SELinux label is set";
+constexpr std::string_view kNoSeccomp = "a plain process has no seccomp filter";
+constexpr std::string_view kNoStorage =
+    "no storage is attached or mounted for pods; mount it on the host and use hostPath";
+constexpr std::string_view kNoTcpHook = "a kubelet takes it and then fails to run it";
+constexpr std::string_view kNotRead = "it is not read";
+constexpr std::string_view kNotThisHook = "this hook is not run";
+constexpr std::string_view kOwnProcesses = "each container sees its own processes only";
+constexpr std::string_view kRuntimeResolver = "containers have the runtime's resolv.conf";
+
+// Who carries a field out changes its row, and the same row of docs/reference/pod-fields.md (a test compares them).
+// Path, fine values, plain processes, container runtimes.
+constexpr FieldRow kRows[] = {
+    {"apiVersion", "", kDone, kDone},
+    {"kind", "", kDone, kDone},
+    {"metadata", "", kOthers, kOthers},
+    {"metadata.annotations", "", kDone, kDone},
+    {"metadata.creationTimestamp", "", kDone, kDone},
+    {"metadata.labels", "", kDone, kDone},
+    {"metadata.name", "", kDone, kDone},
+    {"metadata.namespace", "", kDone, kDone},
+    {"metadata.uid", "", kDone, kDone},
+    {"spec.activeDeadlineSeconds", "", Ignored("nothing ends the pod after that time"),
+     Ignored("nothing ends the pod after that time")},
+    {"spec.affinity", "", Ignored(kNoLabels), Ignored(kNoLabels)},
+    {"spec.automountServiceAccountToken", "false", Ignored("there is no API server to give a token"),
+     Ignored("there is no API server to give a token")},
+    {"spec.containers[].args", "", kDone, kDone},
+    {"spec.containers[].command", "", kDone, kDone},
+    {"spec.containers[].envFrom", "", Refused(kNoApiServer), Refused(kNoApiServer)},
+    {"spec.containers[].env[].name", "", kDone, kDone},
+    {"spec.containers[].env[].value", "", kDone, kDone},
+    {"spec.containers[].env[].valueFrom.configMapKeyRef", "", Refused(kNoApiServer), Refused(kNoApiServer)},
+    {"spec.containers[].env[].valueFrom.fieldRef", "", kDone, kDone},
+    {"spec.containers[].env[].valueFrom.fileKeyRef", "", Refused("keys of files are not read"),
+     Refused("keys of files are not read")},
+    {"spec.containers[].env[].valueFrom.resourceFieldRef", "", Refused("amounts are not handed over"),
+     Refused("amounts are not handed over")},
+    {"spec.containers[].env[].valueFrom.secretKeyRef", "", Refused(kNoApiServer), Refused(kNoApiServer)},
+    {"spec.containers[].image", "", Ignored(kHostProgram), kDone},
+    {"spec.containers[].imagePullPolicy", "Always|IfNotPresent|Never", Ignored(kHostProgram), kDone},
+    {"spec.containers[].lifecycle.postStart.exec", "", Ignored(kNoHooks), kDone},
+    {"spec.containers[].lifecycle.postStart.httpGet", "", Ignored(kNotThisHook), Ignored(kNotThisHook)},
+    {"spec.containers[].lifecycle.postStart.sleep", "", Ignored(kNotThisHook), Ignored(kNotThisHook)},
+    {"spec.containers[].lifecycle.postStart.tcpSocket", "", Refused(kNoTcpHook), Refused(kNoTcpHook)},
+    {"spec.containers[].lifecycle.preStop.exec", "", Ignored(kNoHooks), kDone},
+    {"spec.containers[].lifecycle.preStop.httpGet", "", Ignored(kNotThisHook), Ignored(kNotThisHook)},
+    {"spec.containers[].lifecycle.preStop.sleep", "", Ignored(kNoHooks), kDone},
+    {"spec.containers[].lifecycle.preStop.tcpSocket", "", Refused(kNoTcpHook), Refused(kNoTcpHook)},
+    {"spec.containers[].lifecycle.stopSignal", "SIGTERM", Ignored("containers are stopped with SIGTERM"),
+     Ignored("containers are stopped with their image's signal")},
+    {"spec.containers[].livenessProbe", "", Ignored(kNoProbes), Ignored(kNoProbes)},
+    {"spec.containers[].name", "", kDone, kDone},
+    {"spec.containers[].ports", "", kOthers, kOthers},
+    {"spec.containers[].ports[].hostIP", "", Ignored("a plain process listens on the host itself"),
+     Ignored(kNoHostPort)},
+    {"spec.containers[].ports[].hostPort", "", Ignored("a plain process listens on the host's port itself"),
+     Ignored(kNoHostPort)},
+    {"spec.containers[].readinessProbe", "", Ignored(kNoProbes), Ignored(kNoProbes)},
+    {"spec.containers[].resizePolicy", "", Ignored("a container is not resized while it runs"),
+     Ignored("a container is not resized while it runs")},
+    {"spec.containers[].resources.claims", "", Refused(kNoClaims), Refused(kNoClaims)},
+    {"spec.containers[].resources.limits", "", kDone, kDone},
+    {"spec.containers[].resources.requests", "", kDone, kDone},
+    {"spec.containers[].restartPolicy", "", kDone, kDone},
+    {"spec.containers[].restartPolicyRules", "", Ignored("restartPolicy alone decides"),
+     Ignored("restartPolicy alone decides")},
+    {"spec.containers[].securityContext.allowPrivilegeEscalation", "", kDone, kDone},
+    {"spec.containers[].securityContext.appArmorProfile.localhostProfile", "", Refused(kNoAppArmor),
+     Refused(kNoAppArmor)},
+    {"spec.containers[].securityContext.appArmorProfile.type", "Unconfined", Refused(kNoAppArmor),
+     Refused(kNoAppArmor)},
+    {"spec.containers[].securityContext.capabilities.add", "", kDone, kDone},
+    {"spec.containers[].securityContext.capabilities.drop", "", kDone, kDone},
+    {"spec.containers[].securityContext.privileged", "", kDone, kDone},
+    {"spec.containers[].securityContext.procMount", "Default", Refused("/proc is the host's"),
+     Refused("/proc is as the runtime makes it")},
+    {"spec.containers[].securityContext.readOnlyRootFilesystem", "false",
+     Refused("a plain process has the host's file system"), kDone},
+    {"spec.containers[].securityContext.runAsGroup", "", kDone, kDone},
+    {"spec.containers[].securityContext.runAsNonRoot", "false", kDone, kDone},
+    {"spec.containers[].securityContext.runAsUser", "", kDone, kDone},
+    {"spec.containers[].securityContext.seLinuxOptions", "", Refused(kNoSeLinux), Refused(kNoSeLinux)},
+    {"spec.containers[].securityContext.seccompProfile.localhostProfile", "", Refused(kNoSeccomp), kDone},
+    {"spec.containers[].securityContext.seccompProfile.type", "Unconfined", Refused(kNoSeccomp), kDone},
+    {"spec.containers[].securityContext.windowsOptions", "", Ignored(kLinux), Ignored(kLinux)},
+    {"spec.containers[].startupProbe", "", Ignored(kNoProbes), Ignored(kNoProbes)},
+    {"spec.containers[].stdin", "false", Ignored(kNoInput), Ignored(kNoInput)},
+    {"spec.containers[].stdinOnce", "false", Ignored(kNoInput), Ignored(kNoInput)},
+    {"spec.containers[].terminationMessagePath", "/dev/termination-log", Ignored(kNotRead), Ignored(kNotRead)},
+    {"spec.containers[].terminationMessagePolicy", "File", Ignored(kNotRead), Ignored(kNotRead)},
+    {"spec.containers[].tty", "false", Ignored("there is no terminal"), Ignored("there is no terminal")},
+    {"spec.containers[].volumeDevices", "", Refused("no block device is given to a container"),
+     Refused("no block device is given to a container")},
+    {"spec.containers[].volumeMounts[].mountPath", "", Refused(kHostFiles), kDone},
+    {"spec.containers[].volumeMounts[].mountPropagation", "None", Refused(kHostFiles), kDone},
+    {"spec.containers[].volumeMounts[].name", "", Refused(kHostFiles), kDone},
+    {"spec.containers[].volumeMounts[].readOnly", "false", Refused(kHostFiles), kDone},
+    {"spec.containers[].volumeMounts[].recursiveReadOnly", "Disabled|IfPossible", Refused(kHostFiles),
+     Refused("mounts below it stay writable")},
+    {"spec.containers[].volumeMounts[].subPath", "", Refused(kHostFiles), kDone},
+    {"spec.containers[].volumeMounts[].subPathExpr", "", Refused(kHostFiles),
+     Refused("it would mount the whole volume")},
+    {"spec.containers[].workingDir", "", kDone, kDone},
+    {"spec.dnsConfig", "", Ignored(kHostResolver), Ignored(kRuntimeResolver)},
+    {"spec.dnsPolicy", "ClusterFirst|ClusterFirstWithHostNet|Default", Ignored(kHostResolver),
+     Ignored(kRuntimeResolver)},
+    {"spec.enableServiceLinks", "false|true", Ignored("there are no services"), Ignored("there are no services")},
+    {"spec.ephemeralContainers", "", Refused("an API server alone adds these, to a pod that runs"),
+     Refused("an API server alone adds these, to a pod that runs")},
+    {"spec.hostAliases", "", Ignored("a plain process has the host's /etc/hosts"),
+     Ignored("containers have the runtime's /etc/hosts")},
+    {"spec.hostIPC", "false", kDone, Ignored("the pod has an IPC namespace of its own")},
+    {"spec.hostNetwork", "", kDone, kDone},
+    {"spec.hostPID", "false", kDone, Ignored(kOwnProcesses)},
+    {"spec.hostUsers", "true", Refused(kHostUsers), Refused(kHostUsers)},
+    {"spec.hostname", "", Ignored(kHostName), kDone},
+    {"spec.hostnameOverride", "", Ignored(kHostName), Ignored("the host name is made of hostname or the pod's name")},
+    {"spec.imagePullSecrets", "", Ignored("no image is pulled"),
+     Ignored("images are pulled with the runtime's own credentials")},
+    {"spec.nodeName", "", kDone, kDone},
+    {"spec.nodeSelector", "", Ignored(kNoLabels), Ignored(kNoLabels)},
+    {"spec.os.name", "linux", Refused(kLinux), Refused(kLinux)},
+    {"spec.overhead", "", kDone, kDone},
+    {"spec.preemptionPolicy", "PreemptLowerPriority|Never", Ignored("no pod is ended to make room for another"),
+     Ignored("no pod is ended to make room for another")},
+    {"spec.priority", "", kDone, kDone},
+    {"spec.priorityClassName", "", kDone, kDone},
+    {"spec.readinessGates", "", Ignored("nobody sets these conditions"), Ignored("nobody sets these conditions")},
+    {"spec.resourceClaims", "", Refused(kNoClaims), Refused(kNoClaims)},
+    {"spec.resources.claims", "", Refused(kNoClaims), Refused(kNoClaims)},
+    {"spec.resources.limits", "", kDone, kDone},
+    {"spec.resources.requests", "", kDone, kDone},
+    {"spec.restartPolicy", "", kDone, kDone},
+    {"spec.runtimeClassName", "", Refused("a plain process has no runtime handler"),
+     Refused("containers run under the runtime's default handler")},
+    {"spec.schedulerName", "default-scheduler", Ignored(kNoScheduler), Ignored(kNoScheduler)},
+    {"spec.schedulingGates", "", Ignored("there is no scheduler: the pod is not held back"),
+     Ignored("there is no scheduler: the pod is not held back")},
+    {"spec.schedulingGroup", "", Ignored("there is no scheduler: the pod is placed by itself"),
+     Ignored("there is no scheduler: the pod is placed by itself")},
+    {"spec.securityContext.appArmorProfile.localhostProfile", "", Refused(kNoAppArmor), Refused(kNoAppArmor)},
+    {"spec.securityContext.appArmorProfile.type", "Unconfined", Refused(kNoAppArmor), Refused(kNoAppArmor)},
+    {"spec.securityContext.fsGroup", "", kDone, kDone},
+    {"spec.securityContext.fsGroupChangePolicy", "", Ignored("no volume changes its group"), kDone},
+    {"spec.securityContext.runAsGroup", "", kDone, kDone},
+    {"spec.securityContext.runAsNonRoot", "false", kDone, kDone},
+    {"spec.securityContext.runAsUser", "", kDone, kDone},
+    {"spec.securityContext.seLinuxChangePolicy", "MountOption|Recursive", Ignored(kNoSeLinux), Ignored(kNoSeLinux)},
+    {"spec.securityContext.seLinuxOptions", "", Refused(kNoSeLinux), Refused(kNoSeLinux)},
+    {"spec.securityContext.seccompProfile.localhostProfile", "", Refused(kNoSeccomp), kDone},
+    {"spec.securityContext.seccompProfile.type", "Unconfined", Refused(kNoSeccomp), kDone},
+    {"spec.securityContext.supplementalGroups", "", kDone, kDone},
+    {"spec.securityContext.supplementalGroupsPolicy", "Merge", kDone, kDone},
+    {"spec.securityContext.sysctls", "", Refused("the kernel settings of the host are not changed for a pod"),
+     Refused("no sysctl is set")},
+    {"spec.securityContext.windowsOptions", "", Ignored(kLinux), Ignored(kLinux)},
+    {"spec.serviceAccount", "default", Ignored(kNoRights), Ignored(kNoRights)},
+    {"spec.serviceAccountName", "default", Ignored(kNoRights), Ignored(kNoRights)},
+    {"spec.setHostnameAsFQDN", "false", Ignored("the host name is without a domain"),
+     Ignored("the host name is without a domain")},
+    {"spec.shareProcessNamespace", "false", kDone, Ignored(kOwnProcesses)},
+    {"spec.subdomain", "", Ignored("there is no cluster domain"), Ignored("there is no cluster domain")},
+    {"spec.terminationGracePeriodSeconds", "", kDone, kDone},
+    {"spec.tolerations", "", Ignored("there are no taints"), Ignored("there are no taints")},
+    {"spec.topologySpreadConstraints", "", Ignored(kNoScheduler), Ignored(kNoScheduler)},
+    {"spec.volumes[].awsElasticBlockStore", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].azureDisk", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].azureFile", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].cephfs", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].cinder", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].configMap", "", Refused(kNoFiles), Refused(kNoFiles)},
+    {"spec.volumes[].csi", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].downwardAPI", "", Refused(kNoFiles), Refused(kNoFiles)},
+    {"spec.volumes[].emptyDir.medium", "Memory", Refused("it would be an ordinary folder"),
+     Refused("it would be an ordinary folder")},
+    {"spec.volumes[].emptyDir.sizeLimit", "", Ignored("nothing bounds the volume"),
+     Ignored("nothing bounds the volume")},
+    {"spec.volumes[].ephemeral", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].fc", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].flexVolume", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].flocker", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].gcePersistentDisk", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].gitRepo", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].glusterfs", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].hostPath", "", kDone, kDone},
+    {"spec.volumes[].image", "", Refused("images are not mounted; use hostPath with the same content"),
+     Refused("images are not mounted; use hostPath with the same content")},
+    {"spec.volumes[].iscsi", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].name", "", kDone, kDone},
+    {"spec.volumes[].nfs", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].persistentVolumeClaim", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].photonPersistentDisk", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].portworxVolume", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].projected", "", Refused(kNoFiles), Refused(kNoFiles)},
+    {"spec.volumes[].quobyte", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].rbd", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].scaleIO", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].secret", "", Refused(kNoFiles), Refused(kNoFiles)},
+    {"spec.volumes[].storageos", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].vsphereVolume", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"status", "", kOthers, kOthers},
+    {"status.phase", "", kDone, kDone},
+    {"status.qosClass", "", kDone, kDone},
+};
+
+/// "spec.initContainers[0].tty" has the row of "spec.containers[].tty".
+std::string Shared(std::string_view path) {
+  constexpr std::string_view kInit = "spec.initContainers";
+  if (path.starts_with(kInit)) return "spec.containers" + std::string(path.substr(kInit.size()));
+  return std::string(path);
+}
+
+/// Whether `path` is below `above`, and not only a longer name.
+bool IsBelow(std::string_view path, std::string_view above) {
+  return path.size() > above.size() && path.starts_with(above) &&
+         (path[above.size()] == '.' || path[above.size()] == '[');
+}
+
+}  // namespace
+
+std::string_view Name(FieldVerdict verdict) {
+  switch (verdict) {
+    case FieldVerdict::kCarriedOut: return "carried out";
+    case FieldVerdict::kForOthers: return "for others";
+    case FieldVerdict::kNoEffect: return "no effect";
+    case FieldVerdict::kRefused: return "refused";
+  }
+  return "";
+}
+
+std::span<const FieldRow> FieldTable() {
+  static_assert(std::ranges::is_sorted(kRows, {}, &FieldRow::path));
+  return kRows;
+}
+
+const FieldRow* RowOf(std::string_view path) {
+  for (std::string at = Shared(path);;) {
+    const auto row = std::ranges::lower_bound(kRows, at, {}, &FieldRow::path);
+    if (row != std::end(kRows) && row->path == at) return row;
+    const std::size_t cut = at.find_last_of(".[");
+    if (cut == std::string::npos) return nullptr;
+    at.resize(cut);
+  }
+}
+
+bool HasRowsBelow(std::string_view path) {
+  const std::string at = Shared(path);
+  // Names that are only longer ("spec.hostPID" after "spec.host") may stand between.
+  for (const auto* row = std::ranges::upper_bound(kRows, at, {}, &FieldRow::path);
+       row != std::end(kRows) && row->path.starts_with(at); ++row)
+    if (IsBelow(row->path, at)) return true;
+  return false;
+}
+
+bool IsFine(const FieldRow& row, std::string_view value) {
+  if (row.fine.empty()) return false;
+  const std::vector<std::string_view> values = Split(row.fine, '|');
+  return std::ranges::find(values, value) != values.end();
+}
+
+}  // namespace berth::manifest

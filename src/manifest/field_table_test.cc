@@ -1,0 +1,273 @@
+#include "manifest/field_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "manifest/field_check.h"
+#include "manifest/manifest.h"
+#include "manifest/object.h"
+#include "manifest/pod_reader.h"
+#include "manifest/tree.h"
+#include "testing/fixtures.h"
+
+namespace berth::manifest {
+namespace {
+
+using Json = nlohmann::json;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct SchemaField {
+  std::string path;  ///< "spec.containers[].tty"; init containers have the fields of containers
+  std::string type;  ///< string (also quantities, times, and numbers that may be names), number, bool, map
+};
+
+/// Every field of v1.Pod, as the API's schema has them.
+std::vector<SchemaField> SchemaFields() {
+  std::istringstream in(testkit::ReadText(testkit::SourcePath("tests/golden/manifest/pod-fields.txt")));
+  std::vector<SchemaField> out;
+  for (SchemaField field; in >> field.path >> field.type;) out.push_back(field);
+  return out;
+}
+
+/// A value of the field that is not among the fine ones of its row, if there is such a value.
+Json SampleOf(const SchemaField& field, const FieldRow& row) {
+  static const std::map<std::string_view, Json> kNeeded = {
+      {"apiVersion", "v1"},
+      {"kind", "Pod"},
+      {"metadata.uid", "u-1"},
+      {"spec.containers[].env[].name", "E"},
+      {"spec.containers[].env[].valueFrom.fieldRef.fieldPath", "metadata.name"},
+      {"spec.containers[].env[].valueFrom.resourceFieldRef.resource", "limits.cpu"},
+      {"spec.containers[].env[].valueFrom.resourceFieldRef.divisor", "1"},
+      {"spec.containers[].imagePullPolicy", "Always"},
+      {"spec.containers[].restartPolicy", "Always"},
+      {"spec.containers[].volumeMounts[].mountPath", "/m"},
+      {"spec.containers[].volumeMounts[].mountPropagation", "Bidirectional"},
+      {"spec.containers[].workingDir", "/"},
+      {"spec.restartPolicy", "Never"},
+      {"spec.volumes[].hostPath.path", "/p"},
+      {"status.qosClass", "BestEffort"},
+  };
+  if (const auto it = kNeeded.find(field.path); it != kNeeded.end()) return it->second;
+  if (field.type == "bool") return !IsFine(row, "true") || IsFine(row, "false");
+  if (field.type == "number") return 7;
+  if (field.type == "map")
+    return field.path.contains("esources") || field.path.ends_with("overhead") ? Json{{"cpu", "1"}} : Json{{"k", "v"}};
+  return "x";
+}
+
+/// Sets the field of `json`, making what is above it.
+void Put(Json& json, std::string_view path, Json value) {
+  Json* at = &json;
+  for (std::string_view part : Split(path, '.')) {
+    const bool list = part.ends_with("[]");
+    if (list) part.remove_suffix(2);
+    at = &(*at)[std::string(part)];
+    if (list && at->empty()) at->push_back(nullptr);
+    if (list) at = &at->front();
+  }
+  *at = std::move(value);
+}
+
+/// Gives the items on the way what every such item must have.
+void Complete(Json& pod) {
+  Json& spec = pod["spec"];
+  for (const char* list : {"containers", "initContainers"}) {
+    if (!spec.contains(list)) continue;
+    Json& container = spec[list].front();
+    const auto give = [](Json& item, const char* key, const Json& value) {
+      if (!item.contains(key)) item[key] = value;
+    };
+    give(container, "name", std::string(list).substr(0, 4));
+    if (container["command"].is_null()) container["command"] = {"true"};
+    if (container.contains("env")) give(container["env"].front(), "name", "E");
+    if (container.contains("volumeMounts")) {
+      give(container["volumeMounts"].front(), "name", "v");
+      give(container["volumeMounts"].front(), "mountPath", "/m");
+    }
+  }
+  if (spec.contains("volumes") && !spec["volumes"].front().contains("name")) spec["volumes"].front()["name"] = "v";
+}
+
+std::string PodWith(std::string_view path, const Json& value) {
+  Json pod = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", "p"}}}};
+  pod["spec"]["containers"] = Json::array({Json::object()});
+  Put(pod, path, value);
+  Complete(pod);
+  return pod.dump();
+}
+
+/// All that is said of a manifest, a line each.
+std::vector<std::string> SaidOf(const std::string& text, const PodOptions& options) {
+  std::vector<std::string> out;
+  const Result<ParsedPods> parsed = ParsePods(text, "f", options);
+  if (!parsed) {
+    for (const std::string_view line : Split(parsed.error().message, '\n')) out.emplace_back(line);
+    return out;
+  }
+  for (const Warning& warning : parsed->warnings) out.push_back(warning.where + ": " + warning.message);
+  return out;
+}
+
+/// All that reading the pod says, and the field table: "path: words".
+std::vector<std::string> FoundIn(const std::string& text, const PodOptions& options) {
+  const Result<Document> document = ReadJson(text);
+  EXPECT_TRUE(document);
+  Report report;
+  const Path top;
+  static_cast<void>(ReadPod(document->root, top, options, report));
+  CheckFields(document->root, top, options, report);
+  std::vector<std::string> out;
+  for (const auto* entries : {&report.problems, &report.warnings})
+    for (const Report::Entry& entry : *entries) out.push_back(entry.path + ": " + entry.text);
+  return out;
+}
+
+/// What the table says of the field; "" for nothing.
+std::string VerdictIn(const std::vector<std::string>& said, const std::string& where) {
+  for (const std::string& line : said) {
+    const std::string start = where + ": ";
+    if (!line.starts_with(start)) continue;
+    const std::string rest = line.substr(start.size());
+    if (rest.starts_with("no effect: ") || rest.ends_with("leave it out") ||
+        rest.find("; leave it out, or run") != std::string::npos)
+      return rest;
+  }
+  return "";
+}
+
+std::string AtFirst(std::string path) {
+  for (std::size_t at = 0; (at = path.find("[]", at)) != std::string::npos;) path.replace(at, 2, "[0]");
+  return path;
+}
+
+/// The words the row promises for a value that is not fine.
+std::string PromiseOf(const FieldRow& row, const Json& value, RunBy run_by) {
+  const FieldTreatment& treatment = row.Under(run_by);
+  if (IsFine(row, value.is_string() ? value.get<std::string>() : value.dump())) return "";
+  if (treatment.verdict == FieldVerdict::kNoEffect) return "no effect: " + std::string(treatment.why);
+  if (treatment.verdict == FieldVerdict::kRefused) return "Forbidden: " + std::string(treatment.why) + "; leave it out";
+  return "";
+}
+
+void ExpectAsTheRowSays(const std::string& path, const SchemaField& field) {
+  SCOPED_TRACE(path);
+  const FieldRow* row = RowOf(path);
+  ASSERT_NE(row, nullptr) << "no row for this field";
+  const Json value = SampleOf(field, *row);
+  const std::string text = PodWith(path, value);
+  std::string where = AtFirst(std::string(row->path));
+  if (path.starts_with("spec.initContainers"))
+    where.replace(0, std::string("spec.containers").size(), "spec.initContainers");
+  for (const RunBy run_by : {RunBy::kProcess, RunBy::kCri}) {
+    const std::vector<std::string> said = FoundIn(text, {.run_by = run_by});
+    EXPECT_THAT(said, Not(Contains(HasSubstr("unknown field"))));
+    const std::string verdict = VerdictIn(said, where);
+    const std::string promise = PromiseOf(*row, value, run_by);
+    EXPECT_TRUE(promise.empty() ? verdict.empty() : verdict.starts_with(promise))
+        << "said: " << verdict << "\nrow:  " << promise << "\nof " << text;
+  }
+}
+
+TEST(FieldTableTest, EveryFieldOfAPodIsTreatedAsItsRowSays) {
+  const std::vector<SchemaField> fields = SchemaFields();
+  EXPECT_GT(fields.size(), 700U);
+  for (const SchemaField& field : fields) {
+    ExpectAsTheRowSays(field.path, field);
+    if (field.path.starts_with("spec.containers[]"))
+      ExpectAsTheRowSays("spec.initContainers[]" + field.path.substr(std::string_view("spec.containers[]").size()),
+                         field);
+  }
+}
+
+TEST(FieldTableTest, EveryRowIsOfAFieldAndSaysWhy) {
+  const std::vector<SchemaField> fields = SchemaFields();
+  for (const FieldRow& row : FieldTable()) {
+    const std::string path(row.path);
+    EXPECT_TRUE(std::ranges::any_of(fields, [&](const SchemaField& f) {
+      return f.path == path || f.path.starts_with(path + ".") || f.path.starts_with(path + "[");
+    })) << path;
+    for (const FieldTreatment* treatment : {&row.process, &row.cri})
+      EXPECT_EQ(treatment->why.empty(),
+                treatment->verdict == FieldVerdict::kCarriedOut || treatment->verdict == FieldVerdict::kForOthers)
+          << path;
+  }
+}
+
+std::string Cell(const FieldTreatment& treatment) {
+  const std::string name(Name(treatment.verdict));
+  return treatment.why.empty() ? name : "**" + name + "**: " + std::string(treatment.why);
+}
+
+TEST(FieldTableTest, ThePageOfFieldsIsTheTable) {
+  constexpr std::string_view kPage = "docs/reference/pod-fields.md";
+  std::string page = testkit::ReadText(testkit::SourcePath(kPage));
+  page.resize(std::min(page.size(), page.find("| field |")));
+  page += "| field | always fine | as plain processes | under a container runtime |\n|---|---|---|---|\n";
+  for (const FieldRow& row : FieldTable()) {
+    std::string fine;
+    for (const std::string_view value : row.fine.empty() ? std::vector<std::string_view>() : Split(row.fine, '|'))
+      fine += (fine.empty() ? "`" : ", `") + std::string(value) + "`";
+    page += "| `" + std::string(row.path) + "` | " + fine + " | " + Cell(row.process) + " | " + Cell(row.cri) + " |\n";
+  }
+  testkit::ExpectGolden(kPage, page);
+}
+
+TEST(FieldTableTest, WhatChangesNothingNeedsNoWord) {
+  const std::string text = R"({apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {
+      hostNetwork: false, hostPID: false, dnsPolicy: ClusterFirst, enableServiceLinks: true, schedulerName: default-scheduler,
+      tolerations: [], nodeSelector: {}, securityContext: {}, affinity: null, serviceAccountName: "", runtimeClassName: "",
+      containers: [{name: a, command: ["true"], stdin: false, tty: false, terminationMessagePath: /dev/termination-log,
+        terminationMessagePolicy: File, securityContext: {runAsUser: 0, readOnlyRootFilesystem: false},
+        ports: [{containerPort: 80, protocol: TCP}]}]}})";
+  EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kProcess}), IsEmpty());
+  EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kCri}), IsEmpty());
+}
+
+TEST(FieldTableTest, FieldsOfOneKindAreSaidOnceWithTheirNumber) {
+  const std::string text = R"({apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [
+      {name: a, image: i, tty: true}, {name: b, image: i}, {name: c, image: i, tty: true}, {name: d, image: i, tty: true}]}})";
+  EXPECT_THAT(
+      SaidOf(text, {.run_by = RunBy::kCri}),
+      testing::ElementsAre("f: document 1: spec.containers[0].tty (and 2 more): no effect: there is no terminal"));
+}
+
+TEST(FieldTableTest, NothingIsSaidOfPodsThatNobodyRuns) {
+  EXPECT_THAT(SaidOf(PodWith("spec.hostUsers", false), {}), IsEmpty());
+}
+
+TEST(FieldTableTest, AnOperatorMayTakePodsWithoutWhatIsNotCarriedOut) {
+  EXPECT_THAT(SaidOf(PodWith("spec.runtimeClassName", "kata"), {.run_by = RunBy::kCri, .refuse_unsupported = false}),
+              testing::ElementsAre(testing::StartsWith("f: document 1: spec.runtimeClassName: not carried out: ")));
+}
+
+TEST(FieldTableTest, AVolumeOfAKindThatIsMissingIsRefusedEvenIfItSaysNothingMore) {
+  EXPECT_THAT(SaidOf(PodWith("spec.volumes[].persistentVolumeClaim", Json::object()), {.run_by = RunBy::kCri}),
+              Contains(HasSubstr("spec.volumes[0].persistentVolumeClaim: Forbidden: ")));
+  EXPECT_THAT(SaidOf(PodWith("spec.volumes[].emptyDir", Json::object()), {.run_by = RunBy::kCri}), IsEmpty());
+}
+
+TEST(FieldTableTest, APlainProcessNeedsACommand) {
+  const auto said = [](const std::string& container) {
+    return SaidOf("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [" + container + "]}}",
+                  {.run_by = RunBy::kProcess});
+  };
+  const auto refused =
+      HasSubstr("spec.containers[0].command: Required value: a plain process runs a program of the host");
+  EXPECT_THAT(said("{name: a, image: nginx}"), Contains(refused));
+  EXPECT_THAT(said("{name: a, image: nginx, args: [--verbose]}"),
+              Contains(testing::AllOf(refused, HasSubstr("args are arguments of nothing"))));
+  EXPECT_THAT(said("{name: a, command: [sleep]}"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace berth::manifest
