@@ -15,7 +15,6 @@ constexpr FieldTreatment kOthers{.verdict = FieldVerdict::kForOthers};
 constexpr FieldTreatment Ignored(std::string_view why) { return {.verdict = FieldVerdict::kNoEffect, .why = why}; }
 constexpr FieldTreatment Refused(std::string_view why) { return {.verdict = FieldVerdict::kRefused, .why = why}; }
 
-constexpr std::string_view kHostFiles = "a plain process has the host's file system, where nothing is mounted";
 constexpr std::string_view kHostName = "a plain process has the host's name";
 constexpr std::string_view kHostProgram = "a plain process runs a program of the host";
 constexpr std::string_view kHostResolver = "a plain process has the host's resolv.conf";
@@ -33,7 +32,6 @@ constexpr std::string_view kNoProbes = "the container is not probed";
 constexpr std::string_view kNoRights = "there is no API server to give it rights";
 constexpr std::string_view kNoScheduler = "there is no scheduler";
 constexpr std::string_view kNoSeLinux = "no SELinux label is set";
-constexpr std::string_view kNoSeccomp = "a plain process has no seccomp filter";
 constexpr std::string_view kNoStorage =
     "no storage is attached or mounted for pods; mount it on the host and use hostPath";
 constexpr std::string_view kNoTcpHook = "a kubelet takes it and then fails to run it";
@@ -109,14 +107,13 @@ constexpr FieldRow kRows[] = {
     {"spec.containers[].securityContext.privileged", "", kDone, kDone},
     {"spec.containers[].securityContext.procMount", "Default", Refused("/proc is the host's"),
      Refused("/proc is as the runtime makes it")},
-    {"spec.containers[].securityContext.readOnlyRootFilesystem", "false",
-     Refused("a plain process has the host's file system"), kDone},
+    {"spec.containers[].securityContext.readOnlyRootFilesystem", "false", kDone, kDone},
     {"spec.containers[].securityContext.runAsGroup", "", kDone, kDone},
     {"spec.containers[].securityContext.runAsNonRoot", "false", kDone, kDone},
     {"spec.containers[].securityContext.runAsUser", "", kDone, kDone},
     {"spec.containers[].securityContext.seLinuxOptions", "", Refused(kNoSeLinux), Refused(kNoSeLinux)},
-    {"spec.containers[].securityContext.seccompProfile.localhostProfile", "", Refused(kNoSeccomp), kDone},
-    {"spec.containers[].securityContext.seccompProfile.type", "Unconfined", Refused(kNoSeccomp), kDone},
+    {"spec.containers[].securityContext.seccompProfile.localhostProfile", "", kDone, kDone},
+    {"spec.containers[].securityContext.seccompProfile.type", "Unconfined", kDone, kDone},
     {"spec.containers[].securityContext.windowsOptions", "", Ignored(kLinux), Ignored(kLinux)},
     {"spec.containers[].startupProbe", "", Ignored(kNoProbes), Ignored(kNoProbes)},
     {"spec.containers[].stdin", "false", Ignored(kNoInput), Ignored(kNoInput)},
@@ -126,14 +123,14 @@ constexpr FieldRow kRows[] = {
     {"spec.containers[].tty", "false", Ignored("there is no terminal"), Ignored("there is no terminal")},
     {"spec.containers[].volumeDevices", "", Refused("no block device is given to a container"),
      Refused("no block device is given to a container")},
-    {"spec.containers[].volumeMounts[].mountPath", "", Refused(kHostFiles), kDone},
-    {"spec.containers[].volumeMounts[].mountPropagation", "None", Refused(kHostFiles), kDone},
-    {"spec.containers[].volumeMounts[].name", "", Refused(kHostFiles), kDone},
-    {"spec.containers[].volumeMounts[].readOnly", "false", Refused(kHostFiles), kDone},
-    {"spec.containers[].volumeMounts[].recursiveReadOnly", "Disabled|IfPossible", Refused(kHostFiles),
-     Refused("mounts below it stay writable")},
-    {"spec.containers[].volumeMounts[].subPath", "", Refused(kHostFiles), kDone},
-    {"spec.containers[].volumeMounts[].subPathExpr", "", Refused(kHostFiles),
+    {"spec.containers[].volumeMounts[].mountPath", "", kDone, kDone},
+    {"spec.containers[].volumeMounts[].mountPropagation", "None", kDone, kDone},
+    {"spec.containers[].volumeMounts[].name", "", kDone, kDone},
+    {"spec.containers[].volumeMounts[].readOnly", "false", kDone, kDone},
+    {"spec.containers[].volumeMounts[].recursiveReadOnly", "Disabled|IfPossible",
+     Refused("mounts below it stay writable"), Refused("mounts below it stay writable")},
+    {"spec.containers[].volumeMounts[].subPath", "", kDone, kDone},
+    {"spec.containers[].volumeMounts[].subPathExpr", "", Refused("it would mount the whole volume"),
      Refused("it would mount the whole volume")},
     {"spec.containers[].workingDir", "", kDone, kDone},
     {"spec.dnsConfig", "", Ignored(kHostResolver), Ignored(kRuntimeResolver)},
@@ -176,14 +173,14 @@ constexpr FieldRow kRows[] = {
     {"spec.securityContext.appArmorProfile.localhostProfile", "", Refused(kNoAppArmor), Refused(kNoAppArmor)},
     {"spec.securityContext.appArmorProfile.type", "Unconfined", Refused(kNoAppArmor), Refused(kNoAppArmor)},
     {"spec.securityContext.fsGroup", "", kDone, kDone},
-    {"spec.securityContext.fsGroupChangePolicy", "", Ignored("no volume changes its group"), kDone},
+    {"spec.securityContext.fsGroupChangePolicy", "", kDone, kDone},
     {"spec.securityContext.runAsGroup", "", kDone, kDone},
     {"spec.securityContext.runAsNonRoot", "false", kDone, kDone},
     {"spec.securityContext.runAsUser", "", kDone, kDone},
     {"spec.securityContext.seLinuxChangePolicy", "MountOption|Recursive", Ignored(kNoSeLinux), Ignored(kNoSeLinux)},
     {"spec.securityContext.seLinuxOptions", "", Refused(kNoSeLinux), Refused(kNoSeLinux)},
-    {"spec.securityContext.seccompProfile.localhostProfile", "", Refused(kNoSeccomp), kDone},
-    {"spec.securityContext.seccompProfile.type", "Unconfined", Refused(kNoSeccomp), kDone},
+    {"spec.securityContext.seccompProfile.localhostProfile", "", kDone, kDone},
+    {"spec.securityContext.seccompProfile.type", "Unconfined", kDone, kDone},
     {"spec.securityContext.supplementalGroups", "", kDone, kDone},
     {"spec.securityContext.supplementalGroupsPolicy", "Merge", kDone, kDone},
     {"spec.securityContext.sysctls", "", Refused("the kernel settings of the host are not changed for a pod"),

@@ -189,6 +189,21 @@ TEST(FieldTableTest, EveryFieldOfAPodIsTreatedAsItsRowSays) {
   }
 }
 
+TEST(FieldTableTest, APlainProcessThatIsNotToBeRootNeedsAnotherUser) {
+  const auto said = [](const std::string& pod, const std::string& container, RunBy run_by = RunBy::kProcess) {
+    return SaidOf(R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"securityContext": )" +
+                      pod + R"(, "containers": [{"name": "c", "command": ["true"], "securityContext": )" + container +
+                      "}]}}",
+                  {.run_by = run_by});
+  };
+  const auto refused = Contains(HasSubstr("spec.containers[0].securityContext.runAsNonRoot: Invalid value: true"));
+  EXPECT_THAT(said(R"({"runAsNonRoot": true})", "{}"), refused);
+  EXPECT_THAT(said(R"({"runAsNonRoot": true, "runAsUser": 7})", R"({"runAsUser": 0})"), refused);
+  EXPECT_THAT(said("{}", R"({"runAsNonRoot": true})", RunBy::kCri), Not(refused)) << "its image may name one";
+  EXPECT_THAT(said(R"({"runAsNonRoot": true, "runAsUser": 7})", "{}"), IsEmpty());
+  EXPECT_THAT(said(R"({"runAsNonRoot": true})", R"({"runAsNonRoot": false})"), IsEmpty());
+}
+
 TEST(FieldTableTest, EveryRowIsOfAFieldAndSaysWhy) {
   const std::vector<SchemaField> fields = SchemaFields();
   for (const FieldRow& row : FieldTable()) {

@@ -104,7 +104,10 @@ class FileReader {
     WarnOfFractions(pod, path, report);
     Report found;
     CheckPod(pod, path, found);
-    if (options_.to_be_run && options_.run_by == RunBy::kProcess) CheckCommands(pod, path, found);
+    if (options_.to_be_run && options_.run_by == RunBy::kProcess) {
+      CheckCommands(pod, path, found);
+      CheckUsers(pod, path, found);
+    }
     // What could not be read is not judged a second time for being empty.
     for (Report::Entry& entry : found.problems) {
       const auto about_same = [&](const Report::Entry& earlier) {

@@ -115,6 +115,19 @@ void CheckNotNegative(const Resources& resources, const Path& path, Report& repo
   check(resources.limits, "limits");
 }
 
+void CheckUsersOf(const Pod& pod, const std::vector<Container>& containers, const Path& list, Report& report) {
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const SecurityContext& own = containers[i].security;
+    const auto user = own.run_as_user ? own.run_as_user : pod.security.run_as_user;
+    if (!own.run_as_non_root.value_or(pod.security.run_as_non_root.value_or(false)) || user.value_or(0) != 0) continue;
+    const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
+    const Path context{.parent = &item, .key = "securityContext"};
+    report.Problem(Path{.parent = &context, .key = "runAsNonRoot"},
+                   user ? "Invalid value: true: runAsUser is 0, which is root"
+                        : "Invalid value: true: a plain process has no image that names a user; set runAsUser");
+  }
+}
+
 void CheckCommandsOf(const std::vector<Container>& containers, const Path& list, Report& report) {
   for (std::size_t i = 0; i < containers.size(); ++i) {
     const Container& c = containers[i];
@@ -130,6 +143,12 @@ void CheckCommandsOf(const std::vector<Container>& containers, const Path& list,
 }
 
 }  // namespace
+
+void CheckUsers(const Pod& pod, const Path& root, Report& report) {
+  const Path spec{.parent = &root, .key = "spec"};
+  CheckUsersOf(pod, pod.containers, Path{.parent = &spec, .key = "containers"}, report);
+  CheckUsersOf(pod, pod.init_containers, Path{.parent = &spec, .key = "initContainers"}, report);
+}
 
 void CheckCommands(const Pod& pod, const Path& root, Report& report) {
   const Path spec{.parent = &root, .key = "spec"};

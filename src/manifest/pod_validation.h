@@ -10,6 +10,9 @@ namespace berth::manifest {
 /// As ValidatePod; `root` is the path of the pod in its document.
 void CheckPod(const Pod& pod, const Path& root, Report& report);
 
+/// For plain processes: one that is not to be root has another user; no image could name one.
+void CheckUsers(const Pod& pod, const Path& root, Report& report);
+
 /// For plain processes: each container says what to run. Without a command its image would, and of an image nothing is
 /// taken; its arguments alone name no program.
 void CheckCommands(const Pod& pod, const Path& root, Report& report);

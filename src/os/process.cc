@@ -31,12 +31,12 @@ namespace {
 constexpr int kFirstHighFd = 10;  // descriptors of ours are kept away from those the program gets
 constexpr int kFailedStart = 127;
 
-enum class Step : std::int32_t { kCgroup, kCpus, kOomScore, kConfine, kFds, kIdentity, kWorkingDir, kExec };
+enum class Step : std::int32_t { kCgroup, kCpus, kOomScore, kConfine, kMounts, kFds, kIdentity, kWorkingDir, kExec };
 
 // What the child tells about a failed step; goes through the pipe that closes on exec.
 struct Report {
   Step step = Step::kExec;
-  std::int32_t index = 0;  // which cgroup directory, or ConfineStep, or IdentityStep
+  std::int32_t index = 0;  // which cgroup directory, ConfineStep or IdentityStep; of a mount: IndexOf
   std::int32_t sys = 0;
 };
 
@@ -52,10 +52,21 @@ struct Plan {
   std::array<char, 16> oom_score{};
   std::size_t oom_score_size = 0;
   const Confinement* confinement = nullptr;
+  const OwnMounts* mounts = nullptr;
+  std::vector<int> mount_fds;  // room for MakeMounts
   const Identity* identity = nullptr;
   std::array<UniqueFd, 4> fds;  // become 0..3
   UniqueFd report;
 };
+
+// A failed mount in one number, and back.
+constexpr int kMountSteps = 16;
+int IndexOf(const MountFailure& failure) { return failure.index * kMountSteps + static_cast<int>(failure.step); }
+MountFailure FailureOf(const Report& report) {
+  return {.step = static_cast<MountStep>(report.index % kMountSteps),
+          .index = report.index / kMountSteps,
+          .sys = report.sys};
+}
 
 // ---- child side: async-signal-safe only ----
 
@@ -121,7 +132,8 @@ void OwnOutputs(const Plan& plan) {
   if (!plan.identity->user) return;
   for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat of{};
-    if (::fstat(fd, &of) == 0 && S_ISFIFO(of.st_mode)) ::fchown(fd, *plan.identity->user, static_cast<gid_t>(-1));
+    if (::fstat(fd, &of) != 0 || !S_ISFIFO(of.st_mode)) continue;
+    if (::fchown(fd, *plan.identity->user, static_cast<gid_t>(-1)) != 0) continue;  // it still has it open
   }
 }
 
@@ -137,6 +149,12 @@ void Become(const Plan& plan) {
 void SealIdentity(const Plan& plan) {
   const IdentityFailure failure = Seal(*plan.identity);
   if (failure.sys != 0) GiveUp(plan, Step::kIdentity, static_cast<int>(failure.step), failure.sys);
+}
+
+void Mount(Plan& plan) {
+  if (plan.mounts->empty()) return;
+  const MountFailure failure = MakeMounts(*plan.mounts, plan.mount_fds);
+  if (failure.sys != 0) GiveUp(plan, Step::kMounts, IndexOf(failure), failure.sys);
 }
 
 void Execute(const Plan& plan) {
@@ -159,6 +177,7 @@ void Execute(const Plan& plan) {
   EnterCgroups(plan);
   SetOomScore(plan);
   TakeMeans(plan);
+  Mount(plan);
   ::setsid();
   ::umask(022);
   ResetSignals();
@@ -235,6 +254,8 @@ Result<void> MakePlan(const ProcessSpec& spec, Plan& plan) {
     plan.oom_score_size = static_cast<std::size_t>(size);
   }
   if (spec.confinement) plan.confinement = &*spec.confinement;
+  plan.mounts = &spec.mounts;
+  plan.mount_fds.resize(spec.mounts.volumes.size());
   plan.identity = &spec.identity;
   BERTH_RETURN_IF_ERROR(OpenCgroups(spec, plan));
   BERTH_TRY(plan.fds[0], HighFd(spec.stdin_fd, O_RDONLY));
@@ -323,6 +344,7 @@ std::unexpected<Error> ErrorOf(const ProcessSpec& spec, const Report& report) {
     case Step::kOomScore: return FailErrno("set oom_score_adj", "", report.sys);
     case Step::kConfine: return FailErrno(Name(static_cast<ConfineStep>(report.index)), "", report.sys);
     case Step::kFds: return FailErrno("set up standard input and output", "", report.sys);
+    case Step::kMounts: return std::unexpected(ErrorOf(spec.mounts, FailureOf(report)));
     case Step::kIdentity: return FailErrno(Name(static_cast<IdentityStep>(report.index)), "", report.sys);
     case Step::kWorkingDir: return FailErrno("change to working directory", spec.working_dir, report.sys);
     case Step::kExec: break;
@@ -374,8 +396,8 @@ Result<Process> Spawn(const ProcessSpec& spec) {
   if (failed) {
     ReapChild(process.pid);
     std::unexpected<Error> error = ErrorOf(spec, *failed);
-    const bool its_own_fault =
-        failed->step == Step::kExec || failed->step == Step::kWorkingDir || failed->step == Step::kIdentity;
+    const bool its_own_fault = failed->step == Step::kExec || failed->step == Step::kWorkingDir ||
+                               failed->step == Step::kIdentity || failed->step == Step::kMounts;
     if (!its_own_fault) return error;
     process.refused = std::move(error).error();
     return process;

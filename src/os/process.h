@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "os/confine.h"
 #include "os/identity.h"
+#include "os/own_mounts.h"
 #include "os/unique_fd.h"
 
 namespace berth::os {
@@ -28,6 +29,7 @@ struct ProcessSpec {
   std::optional<int> oom_score_adj;  ///< best effort: failing is a warning
   /// Best effort where the caller has no such rights itself, or the kernel no such thing: a warning.
   std::optional<Confinement> confinement;
+  OwnMounts mounts;  ///< empty: the caller's, or those of the namespace it enters
   /// From the moment it enters its working directory on, which it has to be able to.
   Identity identity;
   int stdin_fd = -1;  ///< -1: /dev/null
@@ -41,8 +43,8 @@ struct Process {
   UniqueFd pidfd;
   std::uint64_t start_ticks = 0;  ///< as os::StartTicksOf
   std::vector<std::string> warnings;
-  /// Set when the spec's own words are at fault (program missing or not executable, working directory, an identity the
-  /// caller cannot give): nothing runs.
+  /// Set when the spec's own words are at fault (program missing or not executable, working directory, mounts or an
+  /// identity the caller cannot give): nothing runs.
   std::optional<Error> refused;
 };
 

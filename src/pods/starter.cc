@@ -55,6 +55,10 @@ Result<std::optional<runtime::ContainerStatus>> Starter::Start(ManagedPod& manag
   BERTH_TRY(runtime::StartRequest request, RequestFor(pod, found, attempt));
   if (!parts_.options.notes.empty())
     BERTH_RETURN_IF_ERROR(NotePod(parts_.options.notes, {.uid = pod.uid, .log_folder = parts_.LogFolder(pod)}));
+  const bool dry_run = parts_.options.notes.empty();  // nothing of the host is touched then
+  if (!dry_run || parts_.runtime.makes_groups()) {
+    BERTH_TRY(request.place.mounts, MountsOf(pod, container, parts_.options.volumes));
+  }
   if (parts_.runtime.makes_groups()) {
     if (auto filled = FillPlace(pod, container, request); !filled) return LaterIfUnderWay(filled.error(), now);
     BERTH_TRY(runtime::ContainerStatus status, parts_.runtime.Start(request));
@@ -100,7 +104,6 @@ Result<bool> Starter::KillLeftovers(ManagedPod& managed, const std::string& cont
 /// What a runtime that makes groups has to know.
 Result<void> Starter::FillPlace(const Pod& pod, const Container& container, runtime::StartRequest& request) {
   runtime::Place& place = request.place;
-  BERTH_TRY(place.mounts, MountsOf(pod, container, parts_.options.volumes));
   BERTH_TRY(place.pod_group, parts_.groups.pod_groups().MakePod(pod, parts_.keeper.ledger()));
   BERTH_TRY(place.values, parts_.groups.pod_groups().ValuesNow(pod, container, parts_.keeper.ledger()));
   place.v2 = parts_.groups.site().v2();

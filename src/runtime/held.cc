@@ -19,6 +19,19 @@ bool IsSafeName(std::string_view name) {
   });
 }
 
+std::vector<os::Volume> VolumesOf(const std::vector<BoundMount>& mounts) {
+  std::vector<os::Volume> out;
+  for (const BoundMount& mount : mounts) {
+    os::Volume& volume = out.emplace_back();
+    volume.source = mount.host_path;
+    volume.target = mount.container_path;
+    volume.read_only = mount.read_only;
+    if (mount.propagation == "HostToContainer") volume.propagation = os::Volume::Propagation::kFromHost;
+    if (mount.propagation == "Bidirectional") volume.propagation = os::Volume::Propagation::kBoth;
+  }
+  return out;
+}
+
 /// Numbers are in range: manifests are held to it.
 void PutIdentity(const SecurityContext& from, ShimRequest& out) {
   out.added_capabilities = from.add_capabilities;
@@ -28,6 +41,7 @@ void PutIdentity(const SecurityContext& from, ShimRequest& out) {
   for (const std::int64_t group : from.supplemental_groups) out.groups.push_back(static_cast<std::uint32_t>(group));
   if (from.fs_group) out.groups.push_back(static_cast<std::uint32_t>(*from.fs_group));
   out.only_those_groups = from.supplemental_groups_policy == "Strict";
+  out.read_only_root = from.read_only_root.value_or(false);
   out.seccomp = from.seccomp;
   out.seccomp_profile = from.seccomp_localhost;
   out.no_new_privileges = !from.allow_privilege_escalation.value_or(true);
@@ -48,6 +62,9 @@ Result<void> CheckRequest(const StartRequest& request) {
     return Fail(Code::kInvalid, who + ": exactly one cgroup directory is needed on cgroup v2");
   if (const std::string problem = ProcessProblem(request.container.security); !problem.empty())
     return Fail(Code::kInvalid, who + ": " + problem);
+  for (const BoundMount& mount : request.place.mounts)
+    if (mount.propagation == "Bidirectional" && !request.container.security.privileged.value_or(false))
+      return Fail(Code::kInvalid, who + ": mountPropagation Bidirectional is for privileged containers only");
   std::string words = request.container.working_dir;
   for (const std::string& word : request.container.command) words += word;
   for (const std::string& word : request.container.args) words += word;
@@ -83,6 +100,7 @@ ShimRequest MakeShimRequest(const StartRequest& request, std::string id) {
   out.oom_score_adj = request.oom_score_adj;
   out.privileged = request.container.security.privileged.value_or(false);
   PutIdentity(request.container.security, out);
+  out.volumes = VolumesOf(request.place.mounts);
   out.log_path = request.log_path;
   out.log_max_bytes = request.log_max_bytes;
   out.log_max_files = request.log_max_files;

@@ -16,6 +16,7 @@
 #include "os/capabilities.h"
 #include "os/confine.h"
 #include "os/identity.h"
+#include "os/own_mounts.h"
 #include "os/pidfd.h"
 
 namespace berth::runtime {
@@ -123,6 +124,7 @@ Result<void> CompileSeccomp(ShimRequest& request, const SeccompCompiler& compile
 
 Result<os::ProcessSpec> SpecOf(const ShimRequest& request) {
   BERTH_TRY(os::ProcessSpec spec, CommonSpec(request));
+  BERTH_TRY(spec.mounts, os::PlanMounts(request.volumes, request.read_only_root));
   if (!KeepsItsMeans(request, spec)) {
     BERTH_TRY(spec.confinement, os::PlanConfinement());
   }

@@ -58,6 +58,38 @@ void ReadIfThere(RecordReader& in, std::string_view key, Number& out) {
   if (in.Has(key)) in.Number(key, out);
 }
 
+// A volume's flags in one number.
+constexpr int kReadOnly = 1;
+constexpr int kRecursively = 2;
+constexpr int kPropagations = 4;  // the propagation times this
+
+int ModeOf(const os::Volume& volume) {
+  return (volume.read_only ? kReadOnly : 0) + (volume.recursive_read_only ? kRecursively : 0) +
+         static_cast<int>(volume.propagation) * kPropagations;
+}
+
+void ReadVolumes(RecordReader& in, std::vector<os::Volume>& out) {
+  std::vector<std::string> sources;
+  std::vector<std::string> targets;
+  std::vector<std::string> modes;
+  in.List("volume_source", sources);
+  in.List("volume_target", targets);
+  in.List("volume_mode", modes);
+  if (targets.size() != sources.size() || modes.size() != sources.size()) return in.Bad("a volume is not complete");
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    int mode = 0;
+    in.ReadNumber("volume_mode", modes[i], mode);
+    const int propagation = mode / kPropagations;
+    if (mode < 0 || propagation > static_cast<int>(os::Volume::Propagation::kBoth))
+      return in.Bad("volume_mode " + std::to_string(mode) + " is unknown");
+    out.push_back({.source = sources[i],
+                   .target = targets[i],
+                   .read_only = (mode & kReadOnly) != 0,
+                   .recursive_read_only = (mode & kRecursively) != 0,
+                   .propagation = static_cast<os::Volume::Propagation>(propagation)});
+  }
+}
+
 void ReadIdentity(RecordReader& in, ShimRequest& request) {
   int privileged = 0;
   int only_those_groups = 0;
@@ -72,6 +104,10 @@ void ReadIdentity(RecordReader& in, ShimRequest& request) {
   for (const std::string& group : groups) in.ReadNumber("supplemental_group", group, request.groups.emplace_back());
   ReadIfThere(in, "only_those_groups", only_those_groups);
   ReadIfThere(in, "no_new_privileges", no_new_privileges);
+  int read_only_root = 0;
+  ReadIfThere(in, "read_only_root", read_only_root);
+  request.read_only_root = read_only_root != 0;
+  ReadVolumes(in, request.volumes);
   in.Text("seccomp", request.seccomp);
   in.Text("seccomp_profile", request.seccomp_profile);
   ReadFilter(in, request.seccomp_filter);
@@ -115,6 +151,12 @@ std::string FormatRequest(const ShimRequest& request) {
   for (const std::uint32_t group : request.groups) out.Number("supplemental_group", group);
   out.Number("only_those_groups", request.only_those_groups ? 1 : 0);
   out.Number("no_new_privileges", request.no_new_privileges ? 1 : 0);
+  out.Number("read_only_root", request.read_only_root ? 1 : 0);
+  for (const os::Volume& volume : request.volumes) {
+    out.Item("volume_source", volume.source);
+    out.Item("volume_target", volume.target);
+    out.Number("volume_mode", ModeOf(volume));
+  }
   out.Text("seccomp", request.seccomp);
   out.Text("seccomp_profile", request.seccomp_profile);
   out.Text("seccomp_filter", HexOf(request.seccomp_filter));

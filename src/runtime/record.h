@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "os/identity.h"
+#include "os/own_mounts.h"
 #include "runtime/runtime.h"
 
 namespace berth::runtime {
@@ -41,6 +42,8 @@ struct ShimRequest {
   std::vector<std::uint32_t> groups;              ///< supplementalGroups and fsGroup
   bool only_those_groups = false;                 ///< none of the user's own on this host
   bool no_new_privileges = false;
+  bool read_only_root = false;
+  std::vector<os::Volume> volumes;
   std::string seccomp;                ///< type of profile: "", "RuntimeDefault", "Unconfined", "Localhost"
   std::string seccomp_profile;        ///< of type Localhost: its file
   os::SeccompProgram seccomp_filter;  ///< what they come to; empty: none

@@ -31,6 +31,10 @@ ShimRequest FullRequest() {
   request.groups = {50, 4'294'967'294};
   request.only_those_groups = true;
   request.no_new_privileges = true;
+  request.read_only_root = true;
+  request.volumes = {
+      {.source = "/a b", .target = "/data\n", .read_only = true},
+      {.source = "/c", .target = "/d", .recursive_read_only = true, .propagation = os::Volume::Propagation::kBoth}};
   request.seccomp = "Localhost";
   request.seccomp_profile = "apps/x y.json";
   request.seccomp_filter = {0, 0x7fff000000000006, 0xffffffffffffffff};

@@ -57,7 +57,8 @@ struct StartRequest {
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
   ContainerKind kind = ContainerKind::kApp;  ///< for runtimes that only pretend: an init container has to end
-  Place place;                               ///< for runtimes that make groups; `cgroup` is empty then
+  /// For runtimes that make groups, `cgroup` is empty then; of others only `mounts` counts.
+  Place place;
 };
 
 enum class ContainerState {
