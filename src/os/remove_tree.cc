@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "os/path.h"
@@ -85,12 +86,14 @@ class Remover {
 
   std::vector<std::string> NamesIn(int fd) {
     std::vector<std::string> out;
-    DIR* const dir = ::fdopendir(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    UniqueFd listed(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    DIR* const dir = ::fdopendir(listed.get());
     if (dir == nullptr) {
       Note(FailErrno("list", path_, errno));
       return out;
     }
-    ::rewinddir(dir);  // the duplicate shares its place with what was read before
+    std::ignore = listed.release();  // the stream's now
+    ::rewinddir(dir);                // the duplicate shares its place with what was read before
     while (const dirent* entry = ::readdir(dir)) {
       const std::string_view name = entry->d_name;
       if (name != "." && name != "..") out.emplace_back(name);

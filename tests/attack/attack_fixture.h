@@ -25,7 +25,8 @@ std::string ScriptPod(const std::string& name, const std::string& script, const 
 int StatusKib(int pid, const std::string& field);
 
 /// After each test: the berthd of its beginning lives and never held more than kMostMemory, nobody waited
-/// kLongestAnswer for an answer, and the pod "steady" runs as it did, on its CPU.
+/// kLongestAnswer (BERTH_SLOWER times as long where that is set) for an answer, and the pod "steady" runs as it did, on
+/// its CPU.
 class AttackTest : public testing::Test {
  protected:
   static constexpr int kMostMemoryKib = 128 * 1024;

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <new>
@@ -156,6 +159,73 @@ TEST_F(HostAttackTest, ADiskThatFailsOrBecomesReadOnlyRefusesPodsAndLosesNothing
     ASSERT_TRUE(node.Until("it is gone", [&] { return node.PodNamed(name).is_null(); }));
     ASSERT_TRUE(node.Until("first runs", [&] { return node.Runs("first"); }));
   }
+  EXPECT_EQ(node.CountEvents("LedgerDamaged"), 0);
+}
+
+/// A file system of its own, in a file, with errors=remount-ro as its kind does it.
+class Disk {
+ public:
+  Disk(std::string file, std::string folder) : file_(std::move(file)), folder_(std::move(folder)) {
+    const os::UniqueFd fd(::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    EXPECT_EQ(::ftruncate(fd.get(), 32 << 20), 0);
+    std::filesystem::create_directories(folder_);
+  }
+  ~Disk() { ::umount2(folder_.c_str(), MNT_DETACH); }
+  Disk(const Disk&) = delete;
+  Disk& operator=(const Disk&) = delete;
+  bool Make() const { return Does("mkfs.ext4 -q -F " + file_); }
+  bool Mount() const { return Does("mount -o loop " + file_ + " " + folder_); }
+  /// As after an error of the disk, with files open for writing and all.
+  bool BecomeReadOnly() const { return Does("mount -o remount,abort " + folder_); }
+  bool Unmount() const { return ::umount2(folder_.c_str(), 0) == 0; }
+  /// Not what statvfs says: since Linux 6.16 that does not tell it.
+  bool is_read_only() const {
+    const std::string probe = folder_ + "/probe";
+    const os::UniqueFd fd(::open(probe.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    const int error = fd.valid() ? 0 : errno;
+    ::unlink(probe.c_str());
+    return error == EROFS;
+  }
+
+ private:
+  static bool Does(const std::string& command) { return std::system((command + " >/dev/null 2>&1").c_str()) == 0; }
+  std::string file_;
+  std::string folder_;
+};
+
+/// What the kernel does to a file system with errors, and not what a library loaded before says.
+TEST(ReadOnlyDiskTest, RefusesPodsUntilTheStateIsOnADiskThatWorksAndLosesNothing) {
+  if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+  if (::sysconf(_SC_NPROCESSORS_ONLN) < 2) GTEST_SKIP() << "needs two CPUs";
+  DaemonFixture node;
+  const Disk disk(node.Dir("disk"), node.state_dir);
+  if (!disk.Make() || !disk.Mount()) GTEST_SKIP() << "there are no loop devices with ext4";
+  // Unconfined: a mount namespace of its own would keep the file system mounted.
+  const std::string more = "    securityContext: {privileged: true}\n";
+  node.AddPod("first.yaml", ScriptPod("first", "while :; do sleep 1; done", "1") + more);
+  node.Start();
+  ASSERT_TRUE(node.Until("first runs", [&] { return node.Runs("first"); }));
+  const codec::Json ledger = node.Get("/v1/ledger");
+  const std::map<std::string, int> pids = node.Pids();
+
+  ASSERT_TRUE(disk.BecomeReadOnly());
+  ASSERT_TRUE(disk.is_read_only());
+  node.AddPod("second.yaml", ScriptPod("second", "while :; do sleep 1; done") + more);
+  ASSERT_TRUE(node.Until("it is refused", [&] {
+    const codec::Json pod = node.PodNamed("second");
+    return pod.is_object() && pod["reason"] == "LedgerNotSaved";
+  })) << node.output();
+  EXPECT_THAT(node.PodNamed("second")["message"].get<std::string>(), HasSubstr(::strerror(EROFS)));
+  EXPECT_EQ(node.Get("/v1/ledger"), ledger);
+  EXPECT_EQ(node.Pids(), pids);
+
+  node.Kill();
+  ASSERT_TRUE(disk.Unmount()) << ::strerror(errno);
+  ASSERT_TRUE(disk.Mount());
+  ASSERT_FALSE(disk.is_read_only());
+  node.Start();
+  ASSERT_TRUE(node.Until("both run", [&] { return node.Runs("first") && node.Runs("second"); }));
+  EXPECT_EQ(node.Pids().at("first-n1/app"), pids.at("first-n1/app"));
   EXPECT_EQ(node.CountEvents("LedgerDamaged"), 0);
 }
 
