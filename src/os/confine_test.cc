@@ -124,10 +124,24 @@ TEST_F(ConfineTest, ThreadsAreMadeByTheOlderCall) {
 #endif
 }
 
+/// An empty file system at `path`, for as long as this lives.
+class Mounted {
+ public:
+  explicit Mounted(std::string path) : path_(std::move(path)) {
+    EXPECT_EQ(::mount("none", path_.c_str(), "tmpfs", 0, nullptr), 0) << path_;
+  }
+  ~Mounted() { ::umount2(path_.c_str(), MNT_DETACH); }
+  Mounted(const Mounted&) = delete;
+  Mounted& operator=(const Mounted&) = delete;
+
+ private:
+  std::string path_;
+};
+
 TEST_F(ConfineTest, WhatIsMountedLaterArrives) {
   const testkit::TempDir temp;
   const std::string& dir = temp.path();
-  ASSERT_EQ(::mount("none", dir.c_str(), "tmpfs", 0, nullptr), 0);
+  const Mounted shared(dir);
   ASSERT_EQ(::mount(nullptr, dir.c_str(), nullptr, MS_SHARED, nullptr), 0);
   ProcessSpec spec{.argv = {"/bin/sh", "-c", "while [ ! -e " + dir + "/late/file ]; do sleep 0.02; done"}};
   spec.confinement = *PlanConfinement();
@@ -135,14 +149,12 @@ TEST_F(ConfineTest, WhatIsMountedLaterArrives) {
   ASSERT_TRUE(process) << process.error().message;
   const std::string late = dir + "/late";
   ASSERT_EQ(::mkdir(late.c_str(), 0700), 0);
-  ASSERT_EQ(::mount("none", late.c_str(), "tmpfs", 0, nullptr), 0);
+  const Mounted later(late);
   const int file = ::creat((late + "/file").c_str(), 0600);
   ::close(file);
   EXPECT_TRUE(WaitEnd(process->pidfd.get(), Millis(30'000)));
   ::kill(process->pid, SIGKILL);
   ReapChild(process->pid);
-  ::umount2(late.c_str(), MNT_DETACH);
-  ::umount2(dir.c_str(), MNT_DETACH);
 }
 
 }  // namespace

@@ -31,11 +31,14 @@ class ShortageTest : public ::testing::Test {
   ShortageTest() { Align("restricted"); }
   /// An empty node under a topology policy.
   void Align(const std::string& policy) {
+    Shape shape{.sockets = 2, .cores_per_node = 4};
+    shape.hugepages = {{MiB(2), 256}};
+    Take(shape, policy);
+  }
+  void Take(const Shape& shape, const std::string& policy) {
     KubeletConfiguration config = StaticConfig();
     PinMemory(config, "1Gi");
     config.topology_manager_policy = policy;
-    Shape shape{.sockets = 2, .cores_per_node = 4};
-    shape.hugepages = {{MiB(2), 256}};
     auto node = Node::Make(MakeMachine(shape), config, {.node_fit = false});
     BERTH_CHECK(node.has_value());
     node_ = *std::move(node);
@@ -100,6 +103,12 @@ TEST_F(ShortageTest, AGroupInUseIsOnePlace) {
   Align("best-effort");
   Place("a", {{"memory", "12Gi"}});
   EXPECT_EQ(ShortFor({{"memory", "7Gi"}}), "memory on 0-1: 6144 of 18432");
+}
+
+TEST_F(ShortageTest, ANodeInUseAloneIsOnePlaceAndTheUnusedNodesTogetherAnother) {
+  Take({.sockets = 3, .cores_per_node = 4}, "restricted");
+  Place("a", {{"memory", "1Gi"}});
+  EXPECT_EQ(ShortFor({{"memory", "24Gi"}}), "memory on 0: 8192 of 9216, memory on 1-2: 20480 of 20480");
 }
 
 TEST_F(ShortageTest, HugePagesThatNoNodeHasAreShortAndMayBeLeftOut) {
