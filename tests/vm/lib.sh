@@ -56,7 +56,7 @@ vm_image() { echo "$vm_dir/initramfs-$guest"; }
 vm_make_image() {
   local name programs=("${vm_programs[@]}")
   [[ $guest != containers ]] || programs=("${vm_container_programs[@]}")
-  [[ $guest != systemd ]] || programs+=("${vm_container_programs[@]}")
+  [[ $guest != systemd ]] || programs+=("${vm_container_programs[@]}" tests/attack/berth_attack_test)
   for name in "${programs[@]}"; do
     [[ -x $vm_build/$name ]] && continue
     echo "$vm_build/$name is missing; build it first: cmake --preset release && cmake --build build/release" >&2
@@ -66,7 +66,7 @@ vm_make_image() {
   mkdir -p "$vm_root"/usr/{bin,sbin,lib,lib64} "$vm_root/opt/berth/busybox"
   for name in bin sbin lib lib64; do ln -s "usr/$name" "$vm_root/$name"; done
   "vm_make_$guest"
-  for name in "${programs[@]}"; do vm_add "$vm_build/$name" "opt/berth/${name/integration\//}"; done
+  for name in "${programs[@]}"; do vm_add "$vm_build/$name" "opt/berth/${name%%/*}/${name##*/}"; done
   realpath "$vm_build" >"$vm_root/opt/berth/built_at"
   pwd >"$vm_root/opt/berth/source_at"
   cp -r tests/vm/guest/suites tests/vm/guest/settings tests/vm/guest/main.sh tests/demo/verify examples packaging "$vm_root/opt/berth/"
