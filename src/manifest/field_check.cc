@@ -45,9 +45,16 @@ class FieldWalk {
     return node.kind == Node::Kind::kString && node.text.empty();
   }
 
+  /// Of an object only whether it may be missing counts.
+  static std::string_view ValueOf(const Node& node) {
+    if (node.kind != Node::Kind::kMap) return node.text;
+    const Node* optional = Find(node, "optional");
+    return optional != nullptr && optional->text == "true" ? "optional: true" : "";
+  }
+
   void Judge(const Node& node, const Path& path, const std::string& name) {
     const FieldRow* row = RowOf(name);
-    if (row == nullptr || IsEmpty(node, *row) || IsFine(*row, node.text)) return;
+    if (row == nullptr || IsEmpty(node, *row) || IsFine(*row, ValueOf(node))) return;
     const FieldVerdict verdict = row->Under(run_by_).verdict;
     if (verdict != FieldVerdict::kNoEffect && verdict != FieldVerdict::kRefused) return;
     const auto [it, added] = places_.try_emplace(row, found_.size());

@@ -20,7 +20,7 @@ constexpr std::string_view kHostProgram = "a plain process runs a program of the
 constexpr std::string_view kHostResolver = "a plain process has the host's resolv.conf";
 constexpr std::string_view kHostUsers = "containers share the host's users";
 constexpr std::string_view kLinux = "containers run on Linux";
-constexpr std::string_view kNoApiServer = "there is no API server to ask for it";
+constexpr std::string_view kNoApiServer = "there is no API server to ask for it; write the value into env[].value";
 constexpr std::string_view kNoAppArmor = "no AppArmor profile is set";
 constexpr std::string_view kNoClaims = "there is no API server to allocate these devices";
 constexpr std::string_view kNoFiles = "files are not made for pods; use hostPath with the same content";
@@ -59,17 +59,19 @@ constexpr FieldRow kRows[] = {
      Ignored("there is no API server to give a token")},
     {"spec.containers[].args", "", kDone, kDone},
     {"spec.containers[].command", "", kDone, kDone},
-    {"spec.containers[].envFrom", "", Refused(kNoApiServer), Refused(kNoApiServer)},
+    {"spec.containers[].envFrom[].configMapRef", "optional: true", Refused(kNoApiServer), Refused(kNoApiServer)},
+    {"spec.containers[].envFrom[].prefix", "", kOthers, kOthers},
+    {"spec.containers[].envFrom[].secretRef", "optional: true", Refused(kNoApiServer), Refused(kNoApiServer)},
     {"spec.containers[].env[].name", "", kDone, kDone},
     {"spec.containers[].env[].value", "", kDone, kDone},
-    {"spec.containers[].env[].valueFrom.configMapKeyRef", "", Refused(kNoApiServer), Refused(kNoApiServer)},
+    {"spec.containers[].env[].valueFrom.configMapKeyRef", "optional: true", Refused(kNoApiServer),
+     Refused(kNoApiServer)},
     {"spec.containers[].env[].valueFrom.fieldRef", "", kDone, kDone},
     {"spec.containers[].env[].valueFrom.fileKeyRef", "", Refused("keys of files are not read"),
      Refused("keys of files are not read")},
-    {"spec.containers[].env[].valueFrom.resourceFieldRef", "", Refused("amounts are not handed over"),
-     Refused("amounts are not handed over")},
-    {"spec.containers[].env[].valueFrom.secretKeyRef", "", Refused(kNoApiServer), Refused(kNoApiServer)},
-    {"spec.containers[].image", "", Ignored(kHostProgram), kDone},
+    {"spec.containers[].env[].valueFrom.resourceFieldRef", "", kDone, kDone},
+    {"spec.containers[].env[].valueFrom.secretKeyRef", "optional: true", Refused(kNoApiServer), Refused(kNoApiServer)},
+    {"spec.containers[].image", "none", Ignored(kHostProgram), kDone},
     {"spec.containers[].imagePullPolicy", "Always|IfNotPresent|Never", Ignored(kHostProgram), kDone},
     {"spec.containers[].lifecycle.postStart.exec", "", Ignored(kNoHooks), kDone},
     {"spec.containers[].lifecycle.postStart.httpGet", "", Ignored(kNotThisHook), Ignored(kNotThisHook)},

@@ -58,6 +58,7 @@ Json SampleOf(const SchemaField& field, const FieldRow& row) {
       {"status.qosClass", "BestEffort"},
   };
   if (const auto it = kNeeded.find(field.path); it != kNeeded.end()) return it->second;
+  if (field.path.ends_with(".optional")) return false;
   if (field.type == "bool") return !IsFine(row, "true") || IsFine(row, "false");
   if (field.type == "number") return 7;
   if (field.type == "map")
@@ -269,6 +270,45 @@ TEST(FieldTableTest, AVolumeOfAKindThatIsMissingIsRefusedEvenIfItSaysNothingMore
   EXPECT_THAT(SaidOf(PodWith("spec.volumes[].persistentVolumeClaim", Json::object()), {.run_by = RunBy::kCri}),
               Contains(HasSubstr("spec.volumes[0].persistentVolumeClaim: Forbidden: ")));
   EXPECT_THAT(SaidOf(PodWith("spec.volumes[].emptyDir", Json::object()), {.run_by = RunBy::kCri}), IsEmpty());
+}
+
+TEST(FieldTableTest, WhatMayBeMissingIsLeftOut) {
+  const std::string text =
+      R"({apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, command: [x],
+      env: [{name: S, valueFrom: {secretKeyRef: {name: s, key: k, optional: true}}}, {name: T, value: t}],
+      envFrom: [{configMapRef: {name: c, optional: true}}]}]}})";
+  EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kProcess}), IsEmpty());
+  const Result<ParsedPods> parsed = ParsePods(text, "f", {.run_by = RunBy::kProcess});
+  ASSERT_TRUE(parsed);
+  ASSERT_EQ(parsed->pods.front().containers.front().env.size(), 1U);
+  EXPECT_EQ(parsed->pods.front().containers.front().env.front().name, "T");
+}
+
+std::string AmountOf(const std::string& reference) {
+  const Result<ParsedPods> parsed = ParsePods(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {serviceAccountName: robot, containers: ["
+      "{name: a, command: [x], env: [{name: V, valueFrom: {" +
+          reference +
+          "}}], resources: {requests: {memory: 100Mi, ephemeral-storage: null}, limits: {cpu: 1500m}}}, "
+          "{name: b, command: [x], resources: {limits: {memory: 1Gi}}}]}}",
+      "f", {.run_by = RunBy::kProcess});
+  return parsed ? parsed->pods.front().containers.front().env.front().value : parsed.error().message;
+}
+
+TEST(FieldTableTest, AmountsAreHandedOverAsAKubeletRoundsThem) {
+  EXPECT_EQ(AmountOf("resourceFieldRef: {resource: limits.cpu}"), "2");
+  EXPECT_EQ(AmountOf("resourceFieldRef: {resource: limits.cpu, divisor: 1m}"), "1500");
+  EXPECT_EQ(AmountOf("resourceFieldRef: {resource: requests.cpu, divisor: 1m}"), "1500") << "the limit is its default";
+  EXPECT_EQ(AmountOf("resourceFieldRef: {resource: requests.memory}"), "104857600");
+  EXPECT_EQ(AmountOf("resourceFieldRef: {resource: requests.memory, divisor: 1Gi}"), "1");
+  EXPECT_EQ(AmountOf("resourceFieldRef: {resource: requests.ephemeral-storage}"), "0");
+  EXPECT_EQ(AmountOf("resourceFieldRef: {resource: limits.memory, containerName: b, divisor: 1Mi}"), "1024");
+  EXPECT_THAT(AmountOf("resourceFieldRef: {resource: limits.memory}"),
+              HasSubstr("the container has no limit of memory"));
+  EXPECT_THAT(AmountOf("resourceFieldRef: {resource: limits.cpu, containerName: c}"), HasSubstr("Not found: \"c\""));
+  EXPECT_THAT(AmountOf("resourceFieldRef: {resource: limits.gpu}"), HasSubstr("Unsupported value: \"limits.gpu\""));
+  EXPECT_THAT(AmountOf("resourceFieldRef: {resource: limits.cpu, divisor: 1Ki}"), HasSubstr("use 1 or 1m"));
+  EXPECT_EQ(AmountOf("fieldRef: {fieldPath: spec.serviceAccountName}"), "robot");
 }
 
 TEST(FieldTableTest, APlainProcessNeedsACommand) {

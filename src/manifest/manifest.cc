@@ -1,6 +1,7 @@
 #include "manifest/manifest.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/text.h"
@@ -60,6 +61,25 @@ class FileReader {
     return where_ + ": " + (entry.path.empty() ? "" : entry.path + ": ") + entry.text;
   }
 
+  /// "pod" is a slip of the pen, not another kind.
+  static bool MeansPods(std::string_view kind) {
+    constexpr std::string_view kMeant[] = {"pod", "podlist", "list"};
+    const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
+    return std::ranges::any_of(kMeant, [&](std::string_view meant) { return std::ranges::equal(kind, meant, same); });
+  }
+
+  /// Why nothing becomes of a document of another kind.
+  static std::string LeftOut(const std::string& kind) {
+    constexpr std::string_view kWorkloads[] = {
+        "CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"};
+    const std::string start = "left out: a " + Printable(kind, 60) + " ";
+    if (std::ranges::find(kWorkloads, kind) != std::end(kWorkloads))
+      return start +
+             "is a controller's business, and there is none: write its template as pods (apiVersion: v1, kind: " +
+             "Pod, metadata with a name, spec as in spec.template.spec), as many as it has replicas";
+    return start + "is no pod; Berth runs pods only";
+  }
+
   void ReadTop(const Node& root, Report& report) {
     const Path top;
     if (root.kind != Node::Kind::kMap)
@@ -70,9 +90,11 @@ class FileReader {
     object.Read("apiVersion", api_version);
     object.Read("kind", kind);
     if (kind.empty()) return report.Problem(object.PathOf("kind"), "Required value: write \"kind: Pod\"");
-    if (kind != "Pod" && kind != "PodList" && kind != "List")
-      return report.Problem(object.PathOf("kind"), "Unsupported value: \"" + Printable(kind, 60) +
-                                                       "\": Berth reads \"Pod\", \"PodList\" and \"List\"");
+    const bool readable = kind == "Pod" || kind == "PodList" || kind == "List";
+    if (!readable && !MeansPods(kind)) return report.Warn(object.PathOf("kind"), LeftOut(kind));
+    if (!readable)
+      return report.Problem(object.PathOf("kind"),
+                            "Unsupported value: \"" + kind + "\": Berth reads \"Pod\", \"PodList\" and \"List\"");
     if (api_version != "v1")
       report.Problem(object.PathOf("apiVersion"),
                      api_version.empty()
@@ -87,9 +109,7 @@ class FileReader {
     object.Each("items", [&](const Node& item, const Path& path) {
       const Node* kind = item.kind == Node::Kind::kMap ? Find(item, "kind") : nullptr;
       if (kind != nullptr && kind->text != "Pod")
-        return report.Problem(
-            Path{.parent = &path, .key = "kind"},
-            "Unsupported value: \"" + Printable(kind->text, 60) + "\": Berth reads lists of pods only");
+        return report.Warn(Path{.parent = &path, .key = "kind"}, LeftOut(kind->text));
       if (kind == nullptr && any_kind)
         return report.Problem(Path{.parent = &path, .key = "kind"}, "Required value: write \"kind: Pod\"");
       AddPod(item, path, report);

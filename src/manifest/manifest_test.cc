@@ -180,14 +180,25 @@ TEST(ParsePodsTest, AFileHoldsAtMostAThousandPodsToBeRun) {
 
 TEST(ParsePodsTest, AnEmptyFileHoldsNoPods) { EXPECT_THAT(ParsePodText("# nothing yet\n").pods, IsEmpty()); }
 
-TEST(ParsePodsTest, OtherKindsAreRefused) {
-  EXPECT_THAT(ErrorOfPods("apiVersion: apps/v1\nkind: Deployment\n"),
-              HasSubstr("pod.yaml: document 1: kind: Unsupported value: \"Deployment\""));
+TEST(ParsePodsTest, OtherKindsAreLeftOutWithAWarningAndThePodsBesideThemRun) {
+  const ParsedPods parsed = ParsePodText(
+      "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n---\napiVersion: apps/v1\nkind: Deployment\n---\n" +
+      std::string(kPodHead) +
+      "spec: {containers: [{name: a, image: a}]}\n---\n"
+      "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: ConfigMap}]}\n");
+  EXPECT_THAT(parsed.pods, SizeIs(1));
+  ASSERT_THAT(parsed.warnings, SizeIs(3));
+  EXPECT_EQ(parsed.warnings[0].where, "pod.yaml: document 1: kind");
+  EXPECT_EQ(parsed.warnings[0].message, "left out: a Service is no pod; Berth runs pods only");
+  EXPECT_THAT(parsed.warnings[1].message, HasSubstr("a Deployment is a controller's business, and there is none"));
+  EXPECT_EQ(parsed.warnings[2].where, "pod.yaml: document 4: items[0].kind");
+}
+
+TEST(ParsePodsTest, WhatIsNoPodIsRefused) {
+  EXPECT_THAT(ErrorOfPods("apiVersion: v1\nkind: pod\n"), HasSubstr("kind: Unsupported value: \"pod\""));
   EXPECT_THAT(ErrorOfPods("metadata: {name: a}\n"), HasSubstr("kind: Required value"));
   EXPECT_THAT(ErrorOfPods("apiVersion: v2\nkind: Pod\n"), HasSubstr("apiVersion: Unsupported value: \"v2\""));
   EXPECT_THAT(ErrorOfPods("kind: Pod\n"), HasSubstr("apiVersion: Required value"));
-  EXPECT_THAT(ErrorOfPods("apiVersion: v1\nkind: List\nitems: [{kind: Service}]\n"),
-              HasSubstr("items[0].kind: Unsupported value: \"Service\""));
   EXPECT_THAT(ErrorOfPods("[1, 2]"), HasSubstr("expected a Pod, PodList or List, got a list"));
   EXPECT_THAT(ErrorOfPods("just text"), HasSubstr("expected a Pod, PodList or List, got a string"));
 }

@@ -64,6 +64,10 @@ bool ReadString(const Node& node, const Path& path, Report& report, std::string&
 }
 
 bool ReadQuantity(const Node& node, const Path& path, Report& report, Quantity& out) {
+  if (node.kind == Node::Kind::kNull) {  // as Kubernetes reads it
+    out = Quantity();
+    return true;
+  }
   const bool number = node.kind == Node::Kind::kNumber;
   if (!number && node.kind != Node::Kind::kString) {
     WrongKind(node, "a quantity such as 2, 500m or 1Gi", path, report);

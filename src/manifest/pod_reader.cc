@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "manifest/checks_reader.h"
+#include "manifest/env_reader.h"
 #include "manifest/pod_extras_reader.h"
 
 namespace berth::manifest {
@@ -53,19 +54,6 @@ constexpr std::string_view kSpecUnused[] = {"affinity",
                                             "workloadRef"};
 constexpr std::string_view kContainerUnused[] = {"resizePolicy", "stdin", "stdinOnce", "tty", "volumeDevices"};
 constexpr std::string_view kResourcesUnused[] = {"claims"};
-constexpr std::string_view kFieldRefUnused[] = {"apiVersion"};
-
-/// What a reference names and how to say that it cannot be resolved here.
-struct Reference {
-  std::string_view field;
-  std::string_view what;
-};
-constexpr Reference kEnvReferences[] = {{"secretKeyRef", "static pods may not reference secrets"},
-                                        {"configMapKeyRef", "static pods may not reference configmaps"},
-                                        {"resourceFieldRef", "resource fields are not supported"},
-                                        {"fileKeyRef", "keys of files are not supported"}};
-constexpr Reference kEnvFromReferences[] = {{"secretRef", "static pods may not reference secrets"},
-                                            {"configMapRef", "static pods may not reference configmaps"}};
 
 template <class Enum>
 struct Choice {
@@ -83,6 +71,7 @@ class PodReader {
 
   Pod Read(const Node& node, const Path& path) {
     Pod pod;
+    spec_ = Find(node, "spec");
     Object object(node, path, report_);
     if (!object.Within("metadata", [&](Object& metadata) { ReadMetadata(metadata, pod); }))
       report_.Problem(object.PathOf("metadata"), "Required value: give the pod a name");
@@ -157,8 +146,7 @@ class PodReader {
     object.Read("command", c.command);
     object.Read("args", c.args);
     object.Read("workingDir", c.working_dir);
-    object.Each("env", [&](const Node& item, const Path& at) { ReadEnv(item, at, c.env.emplace_back()); });
-    object.Each("envFrom", [&](const Node& item, const Path& at) { ReadEnvFrom(item, at); });
+    ReadEnvironment(object, {.spec = *spec_, .container = node, .options = options_}, c.env);
     object.Within("resources", [&](Object& resources) { ReadResources(resources, c.resources); });
     object.Each("volumeMounts",
                 [&](const Node& item, const Path& at) { ReadVolumeMount(item, at, report_, c.mounts.emplace_back()); });
@@ -171,49 +159,6 @@ class PodReader {
     object.Read("requests", resources.requests);
     object.Read("limits", resources.limits);
     object.Finish(kResourcesUnused);
-  }
-
-  void ReadEnv(const Node& node, const Path& path, EnvVar& var) {
-    Object object(node, path, report_);
-    object.Read("name", var.name);
-    object.Read("value", var.value);
-    object.Within("valueFrom", [&](Object& from) {
-      from.Within("fieldRef", [&](Object& field) {
-        field.Read("fieldPath", var.field_path);
-        if (var.field_path.empty()) report_.Problem(field.PathOf("fieldPath"), "Required value");
-        field.Finish(kFieldRefUnused);
-      });
-      const bool referenced = RefuseReferences(from, kEnvReferences);
-      if (var.field_path.empty() && !referenced)
-        report_.Problem(from.path(), "Invalid value: must name a source; Berth knows fieldRef");
-      if (!var.value.empty()) report_.Problem(from.path(), "Invalid value: may not be given beside a value");
-      from.Finish();
-    });
-    object.Finish();
-  }
-
-  void ReadEnvFrom(const Node& node, const Path& path) {
-    constexpr std::string_view kUnused[] = {"prefix"};
-    Object object(node, path, report_);
-    RefuseReferences(object, kEnvFromReferences);
-    object.Finish(kUnused);
-  }
-
-  /// True if any is there. What only an API server can resolve stops a pod that is to run and warns otherwise.
-  bool RefuseReferences(Object& object, std::span<const Reference> references) {
-    bool found = false;
-    for (const Reference& reference : references) {
-      if (object.Take(reference.field) == nullptr) continue;
-      found = true;
-      if (options_.run_by != RunBy::kNobody) continue;  // the field table has them
-      if (options_.to_be_run) {
-        report_.Problem(object.PathOf(reference.field),
-                        "Forbidden: " + std::string(reference.what) + "; write the value into env[].value");
-      } else {
-        report_.Warn(object.PathOf(reference.field), "ignored: it has no bearing on placement");
-      }
-    }
-    return found;
   }
 
   template <class Enum, class Set>
@@ -232,6 +177,7 @@ class PodReader {
 
   const PodOptions& options_;
   Report& report_;
+  const Node* spec_ = nullptr;  // of the pod; not null while its containers are read
 };
 
 }  // namespace
