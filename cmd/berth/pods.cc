@@ -36,16 +36,16 @@ std::string NodesOf(const PodView& pod) {
   return FormatIds(nodes);
 }
 
-/// Running containers of those that should run: apps and sidecars.
+/// Ready containers of those that should run: apps and sidecars.
 std::string ReadyOf(const PodView& pod) {
-  int running = 0;
+  int ready = 0;
   int all = 0;
   for (const ContainerView& container : pod.containers) {
     if (container.kind == ContainerKind::kInit) continue;
     ++all;
-    if (container.phase == ContainerPhase::kRunning) ++running;
+    if (container.ready) ++ready;
   }
-  return std::to_string(running) + "/" + std::to_string(all);
+  return std::to_string(ready) + "/" + std::to_string(all);
 }
 
 int RestartsOf(const PodView& pod) {
@@ -150,6 +150,11 @@ std::string LastEndText(const ContainerView& container) {
   return out;
 }
 
+std::string ReadyText(const ContainerView& container) {
+  if (container.ready) return "yes";
+  return container.phase == ContainerPhase::kRunning && !container.started ? "no, not started yet" : "no";
+}
+
 void DescribePlace(const ContainerPlace& place, const CpuSet& shared, std::ostream& out) {
   const std::string cpus = FormatIds(place.cpus ? *place.cpus : shared);
   if (!cpus.empty()) Line(out, 4, "CPUs", cpus + (place.cpus ? " (its own)" : " (shared pool)"));
@@ -164,6 +169,7 @@ void DescribeContainer(const ContainerView& container, const CpuSet& shared, Wal
   Line(out, 4, "Image", container.image);
   Line(out, 4, "Id", container.image.empty() ? "" : container.id);
   Line(out, 4, "State", StateText(container, now));
+  if (container.kind != ContainerKind::kInit) Line(out, 4, "Ready", ReadyText(container));
   Line(out, 4, "Last end", LastEndText(container));
   Line(out, 4, "Restarts", std::to_string(container.restarts));
   if (container.place) DescribePlace(*container.place, shared, out);
@@ -179,6 +185,7 @@ void DescribePod(const PodDetails& details, const Session& session) {
   Line(out, 0, "UID", pod.uid);
   Line(out, 0, "QoS class", std::string(Name(pod.qos)));
   Line(out, 0, "Phase", std::string(Name(pod.phase)));
+  Line(out, 0, "Ready", pod.ready ? "yes" : "no");
   Line(out, 0, "Reason", pod.reason);
   Line(out, 0, "Message", pod.message);
   for (const std::string& detail : pod.details) Line(out, 0, "Detail", detail);

@@ -88,6 +88,8 @@ Json ContainerJson(const ContainerView& container, const CpuSet& shared) {
       {"message", container.message}};
   if (container.last) AddRun(out, *container.last);
   out["restarts"] = container.restarts;
+  out["started"] = container.started;
+  out["ready"] = container.ready;
   out["lastEnd"] = EndJson(container.last_end);
   if (container.place) AddPlace(out, *container.place, shared);
   return out;
@@ -105,6 +107,8 @@ ContainerView ReadContainer(const Reader& reader, CpuSet& shared) {
   out.message = reader.Field("message").String();
   out.last = ReadRun(reader);
   out.restarts = reader.Field("restarts").Integer<int>();
+  out.started = reader.Has("started") && reader.Field("started").Bool();
+  out.ready = reader.Has("ready") && reader.Field("ready").Bool();
   out.last_end = ReadEnd(reader.Field("lastEnd"));
   out.place = ReadPlace(reader, shared);
   return out;
@@ -120,6 +124,7 @@ std::shared_ptr<const PodView> ReadView(const Reader& reader, CpuSet& shared) {
   out.qos = ReadQos(reader.Field("qosClass"));
   out.phase =
       reader.Field("phase").OneOf({PodPhase::kPending, PodPhase::kRunning, PodPhase::kSucceeded, PodPhase::kFailed});
+  out.ready = reader.Has("ready") && reader.Field("ready").Bool();
   out.reason = reader.Field("reason").String();
   out.message = reader.Field("message").String();
   out.details = reader.Field("details").Strings();
@@ -139,6 +144,7 @@ Json ToJson(const PodView& pod, const CpuSet& shared) {
           {"file", pod.file},
           {"qosClass", std::string(Name(pod.qos))},
           {"phase", std::string(Name(pod.phase))},
+          {"ready", pod.ready},
           {"reason", pod.reason},
           {"message", pod.message},
           {"details", pod.details},

@@ -1,5 +1,6 @@
 #include "cri/cri_runtime.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <map>
@@ -44,6 +45,7 @@ class CriRuntime final : public runtime::Runtime {
   Result<ContainerStatus> Start(const StartRequest& request) override;
   Result<void> Stop(const runtime::StopRequest& request) override;
   Result<void> Signal(std::string_view id, int signal) override;
+  Result<runtime::ExecJob> PrepareExec(std::string_view id, const std::vector<std::string>& command) override;
   Result<std::vector<ContainerStatus>> List() override;
   int event_fd() const override { return shared_.events.get(); }
   std::vector<ContainerStatus> Poll() override;
@@ -131,6 +133,16 @@ Result<void> CriRuntime::Signal(std::string_view id, int signal) {
     return Fail(Code::kUnsupported, "a container runtime sends SIGTERM and SIGKILL only");
   return Stop(
       {.id = std::string(id), .grace = signal == SIGKILL ? std::chrono::seconds(0) : kTermGrace, .pre_stop_exec = {}});
+}
+
+/// The runtime kills what takes too long.
+Result<runtime::ExecJob> CriRuntime::PrepareExec(std::string_view id, const std::vector<std::string>& command) {
+  return [this, id = std::string(id), command](os::Millis limit, int cancel_fd) -> Result<runtime::ExecEnd> {
+    BERTH_TRY(ExecResult ran, client().Exec(id, command, std::chrono::ceil<std::chrono::seconds>(limit), cancel_fd));
+    std::string output = std::move(ran.out) + ran.err;
+    output.resize(std::min(output.size(), runtime::kMostExecOutput));
+    return runtime::ExecEnd{.exit_code = ran.exit_code, .output = std::move(output)};
+  };
 }
 
 Result<std::vector<ContainerStatus>> CriRuntime::List() {

@@ -39,6 +39,8 @@ Result<void> Daemon::WatchAll() {
         loop_->Watch(writers_->fd(), "foreign writes", [this](os::MonoTime now) { TakeWrites(now); }));
   BERTH_RETURN_IF_ERROR(WatchPressure());
   loop_->Keep("sync", [this] { return manager_->next_due(); }, sync);
+  loop_->Keep(
+      "probes", [this] { return manager_->next_probe(); }, [this](os::MonoTime now) { manager_->TickProbes(now); });
   loop_->Keep("places", [this] { return next_places_; }, [this](os::MonoTime now) { KeepPlaces(now); });
   loop_->Keep("sign of life", [this] { return next_sign_of_life_; }, [this](os::MonoTime now) { GiveSignOfLife(now); });
   loop_->EachTurn("end of turn", [this](os::MonoTime) {
@@ -94,6 +96,8 @@ Result<void> Daemon::Run() {
   BERTH_RETURN_IF_ERROR(loop_->Run());
   EndCalls();
   server_.reset();
+  manager_->StopProbes();
+  if (!probes_->Stop(kLastWork)) log_.Warning("some probes did not end in time");
   if (workers_->Stop(kLastWork)) {
     tree_->WaitHere();
     RemoveGroups();

@@ -39,7 +39,7 @@ PodManager::PodManager(const ManagerParts& parts, const engine::Node& node, Mana
               .lives = lives_},
       takeover_(shared_),
       guard_(shared_, options_.cpus, options_.adopt_unknown),
-      rounds_(shared_, HelpersOfPods(guard_, takeover_)),
+      rounds_(shared_, parts.probes != nullptr ? *parts.probes : parts.executor, HelpersOfPods(guard_, takeover_)),
       reconciler_(shared_, rounds_, takeover_, guard_) {
   keeper_.set_on_change([this] { guard_.pool().Changed(); });
   takeover_.set_on_complete(

@@ -61,6 +61,7 @@ struct ManagerParts {
   events::EventLog& events;
   const os::Clock& clock;
   loop::Executor& executor;
+  loop::Executor* probes = nullptr;  ///< asks containers how they are; nullptr: `executor` does
 };
 
 /// Thread: the loop's only. Times given must not go backwards.
@@ -90,6 +91,12 @@ class PodManager {
   void Tick(os::MonoTime now);
   /// When Tick has to be called even if nothing happens.
   os::MonoTime next_due() const;
+
+  /// Probes that are due are asked, and their answers taken; when the next one is.
+  void TickProbes(os::MonoTime now) { rounds_.health().Tick(now); }
+  os::MonoTime next_probe() const { return rounds_.health().next_due(); }
+  /// Nobody is asked any more, and who waits for an answer gives up.
+  void StopProbes() { rounds_.health().Stop(); }
 
   /// Ends every pod, as if all manifests were gone. idle() tells when it is done.
   void StopAll();

@@ -47,6 +47,8 @@ void AddLife(const runtime::ContainerView& life, ContainerView& out) {
   out.reason = life.reason;
   out.message = life.message;
   out.restarts = life.restarts;
+  out.started = life.started;
+  out.ready = life.ready;
   if (!life.last) return;
   const bool runs = life.state == ContainerPhase::kRunning;
   out.id = life.last->id;
@@ -93,6 +95,12 @@ const PodRecord* RecordOf(const Ledger& ledger, const std::string& uid) {
 
 bool SameRecord(const PodRecord* a, const PodRecord* b) { return a == b || (a != nullptr && b != nullptr && *a == *b); }
 
+/// Nobody but an API server's clients could set the conditions that readiness gates name.
+bool IsReady(const PodView& view, const Pod& pod) {
+  return view.phase == PodPhase::kRunning && pod.readiness_gates.empty() &&
+         std::ranges::all_of(view.containers, [](const ContainerView& container) { return container.ready; });
+}
+
 PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
   const Pod& pod = managed.pod;
   const PodRecord* const record = RecordOf(manager.keeper().ledger(), pod.uid);
@@ -109,7 +117,12 @@ PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
   out.details = managed.why().details;
   out.admitted_at = ParseTime(managed.admitted_at());
   out.requests = record != nullptr ? record->requests : PodRequests(pod);
+  if (managed.lifecycle && managed.lifecycle->overdue() && out.reason.empty()) {
+    out.reason = pods::kOverdueReason;
+    out.message = pods::kOverdueMessage;
+  }
   out.containers = ContainersOf(managed);
+  out.ready = IsReady(out, pod);
   if (record != nullptr)
     for (ContainerView& container : out.containers) container.place = PlaceOf(manager, pod, *record, container.name);
   return out;

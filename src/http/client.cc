@@ -40,7 +40,8 @@ struct Coming {
   bool header_complete = false;
   bool header_too_large = false;
   bool body_too_large = false;
-  bool enough = false;  // of a refusal
+  bool cut_body = false;
+  bool enough = false;  // of a refusal, or of a body that may be cut
   std::uint64_t steps = 0;
 
   int Status() const {
@@ -66,12 +67,13 @@ std::size_t TakeBody(const char* data, std::size_t /*one*/, std::size_t size, vo
   ++coming.steps;
   const int status = coming.Status();
   const bool success = status >= 200 && status < 300;
-  const std::size_t most = success ? coming.max_body : kMostOfARefusal;
+  const std::size_t most = success || coming.cut_body ? coming.max_body : kMostOfARefusal;
   if (coming.body.size() + size <= most) {
     coming.body.append(data, size);
     return size;
   }
-  (success ? coming.body_too_large : coming.enough) = true;
+  if (coming.cut_body) coming.body.append(data, most - std::min(most, coming.body.size()));
+  (success && !coming.cut_body ? coming.body_too_large : coming.enough) = true;
   return 0;
 }
 
@@ -130,13 +132,13 @@ class CurlClient final : public Client {
 
  private:
   Result<ClientAnswer> Ask(const ClientRequest& request) {
-    Coming coming{.easy = easy_.get(), .max_body = request.max_body};
+    Coming coming{.easy = easy_.get(), .max_body = request.max_body, .body = {}, .cut_body = request.cut_body};
     const Lines lines = MakeLines(request);
     std::array<char, CURL_ERROR_SIZE> words{};
     Prepare(request, lines.get(), coming, words.data());
     CURLcode code = CURLE_FAILED_INIT;
     if (Curl().multi_add_handle(multi_.get(), easy_.get()) == CURLM_OK) {
-      code = Drive(request.patience, coming);
+      code = Drive(request, coming);
       Curl().multi_remove_handle(multi_.get(), easy_.get());
     }
     if (coming.header_too_large || (code == CURLE_OUT_OF_MEMORY && coming.body.empty()))
@@ -146,7 +148,10 @@ class CurlClient final : public Client {
     if (code != CURLE_OK && !coming.enough) return Fail(CodeOf(code), Why(code, words.data()));
     // Curl takes an answer that ends there for one with an empty body, which would mean "no pods".
     if (!coming.header_complete) return Fail(Code::kUncertain, "the answer ends within its headers");
-    return ClientAnswer{.status = coming.Status(), .body = std::move(coming.body)};
+    const char* redirect = nullptr;
+    Curl().easy_getinfo(easy_.get(), CURLINFO_REDIRECT_URL, &redirect);
+    return ClientAnswer{
+        .status = coming.Status(), .body = std::move(coming.body), .redirect = redirect == nullptr ? "" : redirect};
   }
 
   /// What curl_easy_setopt takes depends on the option: nothing here can fail but for want of memory, which Send meets
@@ -172,6 +177,10 @@ class CurlClient final : public Client {
     Set(CURLOPT_WRITEFUNCTION, &TakeBody);
     Set(CURLOPT_WRITEDATA, static_cast<void*>(&coming));
     Set(CURLOPT_ERRORBUFFER, words);
+    if (!request.verify) {
+      Set(CURLOPT_SSL_VERIFYPEER, 0L);
+      Set(CURLOPT_SSL_VERIFYHOST, 0L);
+    }
     if (!request.unix_socket.empty()) Set(CURLOPT_UNIX_SOCKET_PATH, request.unix_socket.c_str());
     if (request.method == "POST") {
       Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
@@ -181,25 +190,27 @@ class CurlClient final : public Client {
     }
   }
 
-  CURLcode Drive(os::Millis patience, const Coming& coming) {
+  CURLcode Drive(const ClientRequest& request, const Coming& coming) {
     const os::Clock& clock = os::SystemClock();
     std::uint64_t seen = 0;
-    os::MonoTime give_up = clock.Now() + patience;
+    const os::MonoTime end = request.limit ? clock.Now() + *request.limit : os::MonoTime::max();
+    os::MonoTime give_up = std::min(end, clock.Now() + request.patience);
+    curl_waitfd cancel{.fd = request.cancel_fd, .events = CURL_WAIT_POLLIN, .revents = 0};
     for (int running = 1;;) {
       if (Curl().multi_perform(multi_.get(), &running) != CURLM_OK) return CURLE_FAILED_INIT;
       if (running == 0) return Outcome();
-      if (stopped_) return CURLE_ABORTED_BY_CALLBACK;
+      if (stopped_ || cancel.revents != 0) return CURLE_ABORTED_BY_CALLBACK;
       curl_off_t sent = 0;
       Curl().easy_getinfo(easy_.get(), CURLINFO_SIZE_UPLOAD_T, &sent);
       const os::MonoTime now = clock.Now();
       if (const std::uint64_t steps = coming.steps + static_cast<std::uint64_t>(sent); steps != seen) {
         seen = steps;
-        give_up = now + patience;
+        give_up = std::min(end, now + request.patience);
       }
       if (now >= give_up) return CURLE_OPERATION_TIMEDOUT;
       const auto left = std::chrono::ceil<os::Millis>(give_up - now).count();
-      Curl().multi_poll(multi_.get(), nullptr, 0, static_cast<int>(std::min<std::int64_t>(left, kLongestWait)),
-                        nullptr);
+      Curl().multi_poll(multi_.get(), &cancel, request.cancel_fd < 0 ? 0 : 1,
+                        static_cast<int>(std::min<std::int64_t>(left, kLongestWait)), nullptr);
     }
   }
 

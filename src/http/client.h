@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,27 +23,32 @@ inline constexpr std::size_t kMostHeaderBytes = std::size_t{32} << 10;
 
 struct ClientRequest {
   std::string method = "GET";
-  std::string url;              ///< http or https; sent as it stands
-  std::string unix_socket;      ///< connects here instead of to the URL's host; "" for the host
-  HeaderList headers;           ///< beside Host and "Connection: close"; a Host of one's own replaces that
-  std::string body;             ///< sent with POST only
-  os::Millis patience{30'000};  ///< how long the other side may do nothing: of connecting and of each wait for more
-  std::size_t max_body = 0;     ///< a success with a larger body is an error
+  std::string url;                  ///< http or https; sent as it stands
+  std::string unix_socket;          ///< connects here instead of to the URL's host; "" for the host
+  HeaderList headers;               ///< beside Host and "Connection: close"; a Host of one's own replaces that
+  std::string body;                 ///< sent with POST only
+  os::Millis patience{30'000};      ///< how long the other side may do nothing: of connecting and of each wait for more
+  std::size_t max_body = 0;         ///< a success with a larger body is an error
+  std::optional<os::Millis> limit;  ///< of all of it
+  int cancel_fd = -1;               ///< readable, or closed at its other side: given up. -1: none
+  bool verify = true;               ///< false: with https any certificate will do
+  bool cut_body = false;            ///< of a larger body the rest is left, instead of an error
 };
 
 struct ClientAnswer {
   int status = 0;
   std::string body;
+  std::string redirect;  ///< where it leads, absolute; "": nowhere
 };
 
 /// Uses no proxy and no other setting of the environment, follows no redirection, takes no content encoding, and keeps
-/// no connection. Servers behind https need a certificate the system trusts for their name.
+/// no connection. Servers behind https need a certificate the system trusts for their name, unless told otherwise.
 class Client {
  public:
   virtual ~Client() = default;
   /// Thread: one at a time. Errors: one sentence for people, without the URL and the same each time for the same
-  /// trouble; kUnreachable, kTimeout and kCancelled (by Stop), kInvalid for a URL that cannot be used, else kUncertain:
-  /// no answer, one larger than its bounds, or one that makes no sense.
+  /// trouble; kUnreachable, kTimeout and kCancelled (by Stop or cancel_fd), kInvalid for a URL that cannot be used,
+  /// else kUncertain: no answer, one larger than its bounds, or one that makes no sense.
   virtual Result<ClientAnswer> Send(const ClientRequest& request) = 0;
   /// Thread: any. Ends a Send that is under way with an error; before one begins it does nothing.
   virtual void Stop() = 0;

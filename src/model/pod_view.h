@@ -67,6 +67,8 @@ struct ContainerView {
   std::string message;
   std::optional<ContainerRun> last;  ///< newest start; nullopt: never started
   int restarts = 0;
+  bool started = false;                  ///< it runs, and its startup probe succeeded if it has one
+  bool ready = false;                    ///< started, and its readiness probe says so; of an init container: it is done
   std::optional<ContainerEnd> last_end;  ///< nullopt: the newest start has not ended
   std::optional<ContainerPlace> place;   ///< nullopt: the pod holds nothing
   friend bool operator==(const ContainerView&, const ContainerView&) = default;
@@ -80,6 +82,7 @@ struct PodView {
   std::string file;    ///< manifest
   QosClass qos = QosClass::kBestEffort;
   PodPhase phase = PodPhase::kPending;
+  bool ready = false;                   ///< condition Ready: all apps and sidecars are, and it has no readiness gates
   std::string reason;                   ///< why it waits, was refused or evicted; "Terminating"
   std::string message;                  ///< of the same
   std::vector<std::string> details;     ///< in an operator's words

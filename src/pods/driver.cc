@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
 #include <iterator>
 #include <utility>
+
+#include "os/signal_names.h"
 
 namespace berth::pods {
 namespace {
@@ -34,12 +37,20 @@ void Driver::Keep(ManagedPod& managed) {
 
 bool Driver::Drive(ManagedPod& managed, os::MonoTime now, const os::Slice& slice) {
   if (!IsDriven(managed)) return true;
+  const bool done = DriveOn(managed, now, slice);
+  health_.Look(managed, now);
+  return done;
+}
+
+bool Driver::DriveOn(ManagedPod& managed, os::MonoTime now, const os::Slice& slice) {
   constexpr int kMaxSteps = 100;  // containers that end at once lead to new steps
   for (int step = 0; step < kMaxSteps; ++step) {
     bool worked = !managed.due.empty();  // goes on where the time was over
     if (managed.due.empty()) {
+      const bool overdue_before = managed.lifecycle->overdue();
       runtime::Steps steps = managed.lifecycle->Next(now);
       if (steps.wake_at) parts_.agenda.WakeAt(*steps.wake_at);
+      TellOverdue(managed, overdue_before);
       managed.due = {std::move_iterator(steps.actions.begin()), std::move_iterator(steps.actions.end())};
     }
     // Before anything is asked for: the ending with its deadline, the restart that is counted.
@@ -58,6 +69,11 @@ bool Driver::Drive(ManagedPod& managed, os::MonoTime now, const os::Slice& slice
     Keep(managed);  // after it was: a TERM that is not known to be sent is sent once more
   }
   return true;
+}
+
+void Driver::TellOverdue(const ManagedPod& managed, bool before) {
+  if (!before && managed.lifecycle->overdue())
+    parts_.events.Normal("DeadlineExceeded", ObjectOf(managed.pod), std::string(kOverdueMessage));
 }
 
 /// The kernel may still let others onto these CPUs; or it is too late, because the pod has to go since it was named.
@@ -85,10 +101,14 @@ bool Driver::Perform(ManagedPod& managed, const runtime::Action& action, os::Mon
 void Driver::Stop(ManagedPod& managed, const runtime::Action& action, os::MonoTime now) {
   const std::string object = ObjectOf(managed.pod);
   const bool again = action.asked_at.has_value();
-  if (!again) parts_.events.Normal("Killing", object, "stopping container " + action.container);
-  runtime::StopRequest request{
-      .id = action.id, .grace = managed.lifecycle->GraceLeft(now), .pre_stop_exec = {}, .asked_before = again};
+  if (!again && !action.unhealthy)  // what a probe ends was told by it
+    parts_.events.Normal("Killing", object, "stopping container " + action.container);
+  runtime::StopRequest request{.id = action.id,
+                               .grace = managed.lifecycle->GraceLeft(action.container, now),
+                               .pre_stop_exec = {},
+                               .asked_before = again};
   if (const FoundContainer found = FindContainer(managed.pod, action.container); found.container != nullptr) {
+    request.signal = os::SignalNumber(found.container->stop_signal).value_or(SIGTERM);
     if (!again) request.pre_stop_exec = found.container->pre_stop_exec;
     const std::chrono::seconds sleep(
         std::clamp<std::int64_t>(found.container->pre_stop_sleep_s, 0, runtime::kLongestGraceS));

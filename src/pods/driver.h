@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "pods/health.h"
 #include "pods/intake.h"
 #include "pods/parts.h"
 #include "pods/starter.h"
@@ -16,14 +17,16 @@ namespace berth::pods {
 class Driver {
  public:
   /// `pool_in_force`: the kernel keeps everybody else off exclusive CPUs; while it is false, no container with CPUs of
-  /// its own is started. `intake` outlives this.
-  Driver(const Parts& parts, Intake& intake, std::function<bool()> pool_in_force)
-      : parts_(parts), intake_(intake), starter_(parts), pool_in_force_(std::move(pool_in_force)) {}
+  /// its own is started. `intake` and `health` outlive this.
+  Driver(const Parts& parts, Intake& intake, Health& health, std::function<bool()> pool_in_force)
+      : parts_(parts), intake_(intake), health_(health), starter_(parts), pool_in_force_(std::move(pool_in_force)) {}
 
   /// Does what is due for the pod. False: not all of it, because the slice is over; to be called again.
   bool Drive(ManagedPod& managed, os::MonoTime now, const os::Slice& slice);
 
  private:
+  bool DriveOn(ManagedPod& managed, os::MonoTime now, const os::Slice& slice);
+  void TellOverdue(const ManagedPod& managed, bool before);
   void Keep(ManagedPod& managed);
   bool IsDriven(const ManagedPod& managed) const;
   bool Postponed(const ManagedPod& managed, const runtime::Action& action) const;
@@ -34,6 +37,7 @@ class Driver {
 
   Parts parts_;
   Intake& intake_;
+  Health& health_;
   Starter starter_;
   std::function<bool()> pool_in_force_;
 };

@@ -41,6 +41,9 @@ void WriteContainer(runtime::RecordWriter& out, const Of& of, const PreStop* pre
   WriteTime(out, "retry_at", of.retry_at);
   out.Text("start_reason", of.start_reason);
   out.Text("start_error", of.start_error);
+  out.Number("started", of.started ? 1 : 0);
+  out.Number("ready", of.ready ? 1 : 0);
+  WriteTime(out, "end_by", of.end_by);
 }
 
 os::MonoTime ReadTime(runtime::RecordReader& in, const runtime::RecordReader::Field& field) {
@@ -75,6 +78,10 @@ void ReadOf(runtime::RecordReader& in, const runtime::RecordReader::Field& field
     of.start_reason = value;
   } else if (key == "start_error") {
     of.start_error = value;
+  } else if (key == "started" || key == "ready") {
+    (key == "ready" ? of.ready : of.started) = value == "1";
+  } else if (key == "end_by") {
+    of.end_by = ReadTime(in, field);
   }
 }
 
@@ -125,6 +132,8 @@ std::string FormatLife(const Life& life, std::string_view boot_id) {
     out.Text("evicted_message", life.evicted->message);
   }
   WriteTime(out, "deadline", life.times.deadline);
+  WriteTime(out, "active_since", life.times.active_since);
+  out.Number("overdue", life.times.overdue ? 1 : 0);
   for (const Of& of : life.times.containers) {
     const auto pre_stop = life.pre_stops.find(of.container);
     WriteContainer(out, of, pre_stop == life.pre_stops.end() ? nullptr : &pre_stop->second);
@@ -150,6 +159,10 @@ Result<std::optional<Life>> ParseLife(std::string_view text, std::string_view bo
       life.times.containers.emplace_back().container = field.second;
     } else if (field.first == "deadline") {
       life.times.deadline = ReadTime(in, field);
+    } else if (field.first == "active_since") {
+      life.times.active_since = ReadTime(in, field);
+    } else if (field.first == "overdue") {
+      life.times.overdue = field.second == "1";
     } else if (!life.times.containers.empty()) {
       ReadOf(in, field, life.times.containers.back(), life);
     }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -17,6 +18,10 @@
 #include "runtime/pod_lifecycle.h"
 
 namespace berth::pods {
+
+/// Of a pod that was active for longer than activeDeadlineSeconds.
+inline constexpr std::string_view kOverdueReason = "DeadlineExceeded";
+inline constexpr std::string_view kOverdueMessage = "Pod was active on the node longer than the specified deadline";
 
 /// Why a pod is where it is, for people.
 struct Why {

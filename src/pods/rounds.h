@@ -33,7 +33,8 @@ struct Helpers {
 /// Thread: the loop's only.
 class Rounds {
  public:
-  Rounds(const Parts& parts, Helpers helpers);
+  /// `probes` runs what asks containers how they are.
+  Rounds(const Parts& parts, loop::Executor& probes, Helpers helpers);
 
   /// Something happened: all pods are to be looked at (once more).
   void Begin() { again_ = true; }
@@ -48,6 +49,8 @@ class Rounds {
   Intake& intake() { return intake_; }
   const Intake& intake() const { return intake_; }
   Leaving& leaving() { return leaving_; }
+  Health& health() { return health_; }
+  const Health& health() const { return health_; }
 
  private:
   enum class Phase { kNone, kApplying, kDriving, kTakingIn, kAdmitting };
@@ -67,6 +70,7 @@ class Rounds {
   Manifests manifests_;
   Intake intake_;
   Admission admission_;
+  Health health_;
   Driver driver_;
   Leaving leaving_;
 

@@ -34,11 +34,17 @@ PodLifecycle::PodLifecycle(const Pod& pod, const BackoffOptions& backoff)
       grace_(std::chrono::seconds(std::clamp<std::int64_t>(pod.termination_grace_s, 0, kLongestGraceS))),
       options_(backoff),
       init_count_(pod.init_containers.size()) {
+  if (pod.active_deadline_s)
+    active_limit_ = std::chrono::seconds(std::clamp<std::int64_t>(*pod.active_deadline_s, 0, kLongestGraceS));
   ForEachContainer(pod, [&](const Container& container, ContainerKind kind) {
     Entry entry;
     entry.name = container.name;
     entry.kind = kind;
     entry.backoff = Backoff(backoff);
+    entry.has_startup = container.startup.has_value();
+    entry.has_readiness = container.readiness.has_value();
+    entry.policy = container.restart_policy;
+    entry.rules = container.restart_rules;
     entries_.push_back(std::move(entry));
   });
   Changed();
@@ -70,6 +76,9 @@ bool PodLifecycle::Take(Entry& entry, const ContainerStatus& status, os::MonoTim
     entry.term_at.reset();
     entry.kill_at.reset();
     entry.asked_earlier = false;
+    entry.startup_done = false;
+    entry.is_ready = false;
+    entry.end_by.reset();
     entry.last.reset();
     ++changes_;
   }
@@ -93,6 +102,8 @@ void PodLifecycle::Recover(const ContainerStatus& status, os::MonoTime now, os::
 void PodLifecycle::Restore(const LifecycleTimes& times) {
   Changed();
   if (!deadline_) deadline_ = times.deadline;
+  if (!active_since_) active_since_ = times.active_since;
+  overdue_ = overdue_ || times.overdue;
   for (const LifecycleTimes::Of& kept : times.containers) {
     Entry* entry = Find(kept.container);
     if (entry == nullptr) continue;
@@ -107,6 +118,9 @@ void PodLifecycle::Restore(const LifecycleTimes& times) {
     entry->start_reason = kept.start_reason;
     entry->start_error = kept.start_error;
     if (entry->ended() && kept.ended_at) entry->ended_at = *kept.ended_at;
+    entry->startup_done = kept.started;
+    entry->is_ready = kept.ready;
+    entry->end_by = kept.end_by;
     if (!entry->running()) continue;
     entry->term_at = kept.term_at;
     entry->asked_earlier = kept.term_at.has_value();
@@ -115,7 +129,7 @@ void PodLifecycle::Restore(const LifecycleTimes& times) {
 }
 
 LifecycleTimes PodLifecycle::Times() const {
-  LifecycleTimes out{.deadline = deadline_, .containers = {}};
+  LifecycleTimes out{.deadline = deadline_, .active_since = active_since_, .overdue = overdue_, .containers = {}};
   out.containers.reserve(entries_.size());
   for (const Entry& entry : entries_) {
     LifecycleTimes::Of& of = out.containers.emplace_back();
@@ -130,6 +144,9 @@ LifecycleTimes PodLifecycle::Times() const {
     of.retry_at = entry.retry_at;
     of.start_reason = entry.start_reason;
     of.start_error = entry.start_error;
+    of.started = entry.startup_done;
+    of.ready = entry.is_ready;
+    of.end_by = entry.end_by;
   }
   return out;
 }
@@ -157,6 +174,46 @@ void PodLifecycle::RetryNow() {
   ++changes_;
 }
 
+PodLifecycle::Entry* PodLifecycle::FindRunning(std::string_view id) {
+  const auto it = std::ranges::find_if(entries_, [&](const Entry& e) { return e.running() && e.last->id == id; });
+  return it == entries_.end() ? nullptr : &*it;
+}
+
+void PodLifecycle::SetStarted(std::string_view id) {
+  Entry* const entry = FindRunning(id);
+  if (entry == nullptr || entry->startup_done) return;
+  entry->startup_done = true;
+  ++changes_;
+  Changed();
+}
+
+void PodLifecycle::SetReady(std::string_view id, bool ready) {
+  Entry* const entry = FindRunning(id);
+  if (entry == nullptr || entry->is_ready == ready) return;
+  entry->is_ready = ready;
+  ++changes_;
+  Changed();
+}
+
+bool PodLifecycle::EndUnhealthy(std::string_view id, os::MonoTime now, os::Millis grace) {
+  Entry* const entry = FindRunning(id);
+  if (entry == nullptr || entry->end_by || deadline_) return false;
+  entry->end_by = now + grace;
+  ++changes_;
+  Changed();
+  return true;
+}
+
+bool PodLifecycle::EndsUnhealthy(std::string_view id) const {
+  return std::ranges::any_of(entries_, [&](const Entry& e) { return e.last && e.last->id == id && e.end_by; });
+}
+
+bool PodLifecycle::RestartsUnhealthy(std::string_view id) const {
+  const auto it = std::ranges::find_if(entries_, [&](const Entry& e) { return e.running() && e.last->id == id; });
+  if (it == entries_.end() || deadline_) return false;
+  return it->kind == ContainerKind::kSidecar || it->policy.value_or(policy_) != RestartPolicy::kNever;
+}
+
 void PodLifecycle::Terminate(os::MonoTime now, std::optional<os::Millis> grace) {
   if (deadline_) return;
   Changed();
@@ -165,12 +222,20 @@ void PodLifecycle::Terminate(os::MonoTime now, std::optional<os::Millis> grace) 
 }
 
 bool PodLifecycle::MayRestart(const Entry& entry) const {
-  switch (entry.kind) {
-    case ContainerKind::kSidecar: return true;
-    case ContainerKind::kInit: return !entry.succeeded() && policy_ != RestartPolicy::kNever;
-    case ContainerKind::kApp: break;
-  }
-  return policy_ == RestartPolicy::kAlways || (policy_ == RestartPolicy::kOnFailure && !entry.succeeded());
+  if (entry.kind == ContainerKind::kSidecar) return true;
+  if (entry.kind == ContainerKind::kInit && entry.succeeded()) return false;
+  const std::optional<int> code = entry.last ? entry.last->exit_code : std::nullopt;
+  const auto fits = [&](const RestartRule& rule) {
+    return code && rule.in == (std::ranges::find(rule.exit_codes, *code) != rule.exit_codes.end());
+  };
+  return std::ranges::any_of(entry.rules, fits) || MayRestartByPolicy(entry);
+}
+
+bool PodLifecycle::MayRestartByPolicy(const Entry& entry) const {
+  const RestartPolicy policy = entry.policy.value_or(policy_);
+  if (policy == RestartPolicy::kNever) return false;
+  const bool failed = !entry.succeeded() || entry.end_by;  // a probe's word counts more than how it ended
+  return failed || (policy == RestartPolicy::kAlways && entry.kind == ContainerKind::kApp);
 }
 
 bool PodLifecycle::AppsStarted() const {
@@ -196,16 +261,32 @@ Steps PodLifecycle::Next(os::MonoTime now) {
     Changed();
     out.actions.push_back({Action::Kind::kKill, entry.name, entry.last->attempt, entry.last->id, {}});
   }
+  CheckActive(now, out);
   if (!deadline_ && Done()) Terminate(now);
   if (deadline_) {
     NextTermination(now, out);
-  } else if (NextInit(now, out)) {
-    for (std::size_t i = init_count_; i < entries_.size(); ++i) {
-      Entry& app = entries_[i];
-      if (!app.started() || (app.ended() && MayRestart(app))) StartOrWait(app, now, out);
-    }
+    return out;
+  }
+  NextUnhealthy(now, out);
+  if (!NextInit(now, out)) return out;
+  for (std::size_t i = init_count_; i < entries_.size(); ++i) {
+    Entry& app = entries_[i];
+    if (!app.started() || (app.ended() && MayRestart(app))) StartOrWait(app, now, out);
   }
   return out;
+}
+
+// A pod that is active for longer than it may be has to go.
+void PodLifecycle::CheckActive(os::MonoTime now, Steps& out) {
+  if (!active_limit_ || deadline_) return;
+  if (!active_since_) {
+    active_since_ = now;
+    ++changes_;
+  }
+  const os::MonoTime end = *active_since_ + *active_limit_;
+  if (now < end) return WakeAt(out, end);
+  overdue_ = true;
+  Terminate(now);
 }
 
 // Starts what is due among the init containers; true when apps may start.
@@ -220,7 +301,7 @@ bool PodLifecycle::NextInit(os::MonoTime now, Steps& out) {
     const bool newest = i + 1 == reached && !apps_started;
     if (entry.kind == ContainerKind::kSidecar) {
       if (!entry.running()) StartOrWait(entry, now, out);
-      if (!entry.running() && newest) return false;
+      if (!entry.up() && newest) return false;
     } else if (newest && !entry.succeeded()) {
       if (entry.ended()) StartOrWait(entry, now, out);
       return false;
@@ -266,22 +347,35 @@ void PodLifecycle::NextTermination(os::MonoTime now, Steps& out) {
       WakeAt(out, *deadline_);
       continue;
     }
-    if (!entry.term_at) {
-      entry.term_at = now;
-      ++changes_;
-      out.actions.push_back({Action::Kind::kTerm, entry.name, entry.last->attempt, entry.last->id, {}});
-    } else if (std::exchange(entry.asked_earlier, false)) {
-      out.actions.push_back({Action::Kind::kTerm, entry.name, entry.last->attempt, entry.last->id, entry.term_at});
-    }
-    const os::MonoTime first = std::max(*deadline_, *entry.term_at + kLeastTermTime);
-    os::MonoTime kill = entry.kill_at ? *entry.kill_at + kKillAgain : first;
-    if (now >= kill) {
-      out.actions.push_back({Action::Kind::kKill, entry.name, entry.last->attempt, entry.last->id, {}});
-      entry.kill_at = now;
-      kill = now + kKillAgain;
-    }
-    WakeAt(out, kill);
+    EndOne(entry, entry.end_by ? std::min(*entry.end_by, *deadline_) : *deadline_, now, out);
   }
+}
+
+// What probes want to end, beside the rest of the pod.
+void PodLifecycle::NextUnhealthy(os::MonoTime now, Steps& out) {
+  for (Entry& entry : entries_)
+    if (entry.running() && entry.end_by) EndOne(entry, *entry.end_by, now, out);
+}
+
+// TERM once, KILL from `end` on.
+void PodLifecycle::EndOne(Entry& entry, os::MonoTime end, os::MonoTime now, Steps& out) {
+  Action term{Action::Kind::kTerm, entry.name, entry.last->attempt, entry.last->id, {}, !deadline_};
+  if (!entry.term_at) {
+    entry.term_at = now;
+    ++changes_;
+    out.actions.push_back(std::move(term));
+  } else if (std::exchange(entry.asked_earlier, false)) {
+    term.asked_at = entry.term_at;
+    out.actions.push_back(std::move(term));
+  }
+  const os::MonoTime first = std::max(end, *entry.term_at + kLeastTermTime);
+  os::MonoTime kill = entry.kill_at ? *entry.kill_at + kKillAgain : first;
+  if (now >= kill) {
+    out.actions.push_back({Action::Kind::kKill, entry.name, entry.last->attempt, entry.last->id, {}});
+    entry.kill_at = now;
+    kill = now + kKillAgain;
+  }
+  WakeAt(out, kill);
 }
 
 bool PodLifecycle::finished() const {
@@ -292,8 +386,11 @@ bool PodLifecycle::creating() const {
   return std::ranges::any_of(entries_, [](const Entry& e) { return e.creating.has_value(); });
 }
 
-std::chrono::seconds PodLifecycle::GraceLeft(os::MonoTime now) const {
-  const os::MonoTime end = std::max(deadline_.value_or(now), now + kLeastTermTime);
+std::chrono::seconds PodLifecycle::GraceLeft(std::string_view container, os::MonoTime now) const {
+  const auto entry = std::ranges::find(entries_, container, &Entry::name);
+  const std::optional<os::MonoTime> own = entry != entries_.end() ? entry->end_by : std::nullopt;
+  const os::MonoTime wanted = own && deadline_ ? std::min(*own, *deadline_) : own ? *own : deadline_.value_or(now);
+  const os::MonoTime end = std::max(wanted, now + kLeastTermTime);
   return std::chrono::ceil<std::chrono::seconds>(end - now);
 }
 
@@ -305,7 +402,7 @@ PodPhase PodLifecycle::phase() const {
     succeeded = succeeded && entry.succeeded();
     waiting = waiting || !entry.started();
   }
-  if (finished()) return succeeded ? PodPhase::kSucceeded : PodPhase::kFailed;
+  if (finished()) return succeeded && !overdue_ ? PodPhase::kSucceeded : PodPhase::kFailed;
   return waiting ? PodPhase::kPending : PodPhase::kRunning;
 }
 
@@ -315,6 +412,9 @@ ContainerView PodLifecycle::View(const Entry& entry) const {
   view.kind = entry.kind;
   view.last = entry.last;
   view.restarts = entry.last ? entry.last->attempt : 0;
+  view.started = entry.up();
+  view.ready =
+      entry.kind == ContainerKind::kInit ? entry.succeeded() : entry.up() && (!entry.has_readiness || entry.is_ready);
   if (entry.ended()) view.last_end = EndReason(*entry.last);
   const bool will_start = !deadline_ && (!entry.last || (entry.ended() && MayRestart(entry)));
   if (entry.creating) {
@@ -334,7 +434,7 @@ ContainerView PodLifecycle::View(const Entry& entry) const {
     view.message = entry.last->message;
   } else {
     const bool init_left = !AppsStarted() && std::any_of(entries_.begin(), entries_.end(), [](const Entry& e) {
-      return e.kind == ContainerKind::kInit ? !e.succeeded() : e.kind == ContainerKind::kSidecar && !e.running();
+      return e.kind == ContainerKind::kInit ? !e.succeeded() : e.kind == ContainerKind::kSidecar && !e.up();
     });
     view.reason = init_left ? "PodInitializing" : "ContainerCreating";
   }

@@ -1,16 +1,18 @@
 // What to do next with the containers of one pod: the kubelet's rules, as pure logic.
 //
-// The caller reports what it sees (Recover, Observe, StartFailed, Terminate) and asks Next what to do; no clock, no
-// I/O.
+// The caller reports what it sees (Recover, Observe, StartFailed, SetStarted, SetReady, EndUnhealthy, Terminate) and
+// asks Next what to do; no clock, no I/O.
 //
 //   Next -> kStart c  -> Runtime::Start -> Observe(status) or StartFailed(error)
 //        -> kTerm c   -> Runtime::Stop(id, GraceLeft)
 //        -> kKill c   -> SIGKILL to everything in the container's cgroup; success when that is empty already
 //   Runtime::Poll -> Observe(status) -> Next ...
 //
-// Rules: init containers one after another; a sidecar counts as started once it runs, and the next one follows; apps
-// start together after the last init container. Sidecars are always restarted; init containers after a failure unless
-// restartPolicy is Never; apps as restartPolicy says; all with back-off. When no app will run again the sidecars are
+// Rules: init containers one after another; a sidecar counts as started once it runs and its startup probe, if it has
+// one, succeeded, and the next one follows; apps start together after the last init container. Sidecars are always
+// restarted; init containers after a failure unless restartPolicy is Never; apps as restartPolicy says; what a probe
+// ended unless it is Never; a container's own rules and policy come before the pod's; all with back-off. A pod whose
+// activeDeadlineSeconds are over is terminated and has failed. When no app will run again the sidecars are
 // terminated. A container ends with its main process: what it left in its cgroup is killed (kKill after each exit), as
 // the end of a PID namespace would do. A start that goes on in the background (kCreating) is waited for, also by the
 // end of the pod.
@@ -44,6 +46,7 @@ struct Action {
   std::string id;   ///< kTerm, kKill: Runtime's id of the attempt
   /// kTerm: an earlier berthd asked it at this time; the runtime is told again, as one that may have forgotten.
   std::optional<os::MonoTime> asked_at;
+  bool unhealthy = false;  ///< kTerm: a probe ends it, and not the pod
   friend bool operator==(const Action&, const Action&) = default;
 };
 
@@ -63,6 +66,8 @@ struct ContainerView {
   std::string reason;
   std::string message;
   int restarts = 0;
+  bool started = false;                 ///< it runs, and its startup probe succeeded if it has one
+  bool ready = false;                   ///< started, and its readiness probe says so; of an init container: it is done
   std::optional<ContainerStatus> last;  ///< newest attempt seen; also while waiting to be restarted
   std::string last_end;                 ///< how `last` ended, a reason as of kExited; "": it did not
 };
@@ -82,9 +87,14 @@ struct LifecycleTimes {
     std::optional<os::MonoTime> retry_at;
     std::string start_reason;
     std::string start_error;
+    bool started = false;                ///< what its probes said last of the newest attempt
+    bool ready = false;                  ///< likewise
+    std::optional<os::MonoTime> end_by;  ///< a probe ends that attempt: what is left of it is killed then
     friend bool operator==(const Of&, const Of&) = default;
   };
-  std::optional<os::MonoTime> deadline;  ///< the pod is being terminated, and what is left is killed then
+  std::optional<os::MonoTime> deadline;      ///< the pod is being terminated, and what is left is killed then
+  std::optional<os::MonoTime> active_since;  ///< activeDeadlineSeconds count from here
+  bool overdue = false;                      ///< they were over
   std::vector<Of> containers;
   friend bool operator==(const LifecycleTimes&, const LifecycleTimes&) = default;
 };
@@ -116,6 +126,17 @@ class PodLifecycle {
                    std::string_view reason = "CreateContainerError");
   /// What made starts fail is gone: they are due now.
   void RetryNow();
+  /// The startup probe of the container with this id has succeeded. Others are ignored, here and below.
+  void SetStarted(std::string_view id);
+  /// What its readiness probe says.
+  void SetReady(std::string_view id, bool ready);
+  /// A probe says that the container with this id has to end, within `grace`; it is started anew as restartPolicy lets
+  /// it. False: it does not run, or has to end already.
+  bool EndUnhealthy(std::string_view id, os::MonoTime now, os::Millis grace);
+  /// Such an end is under way, or over, of the container with this id.
+  bool EndsUnhealthy(std::string_view id) const;
+  /// A container that a probe ended now would be started again.
+  bool RestartsUnhealthy(std::string_view id) const;
   /// The pod has to go, after its grace period at the latest, or after `grace` if that is shorter; called again:
   /// nothing changes.
   void Terminate(os::MonoTime now, std::optional<os::Millis> grace = std::nullopt);
@@ -124,8 +145,12 @@ class PodLifecycle {
   /// container is seen to have ended. A start is named until its result is reported.
   Steps Next(os::MonoTime now);
 
-  /// Time until SIGKILL, for a container that is asked to end now.
-  std::chrono::seconds GraceLeft(os::MonoTime now) const;
+  /// Time until SIGKILL, for this container, which is asked to end now.
+  std::chrono::seconds GraceLeft(std::string_view container, os::MonoTime now) const;
+  /// The pod has to go, or is done.
+  bool ending() const { return deadline_.has_value(); }
+  /// Its activeDeadlineSeconds are over.
+  bool overdue() const { return overdue_; }
   /// A start goes on in the background.
   bool creating() const;
   /// Another number whenever phase() or containers() may be others; no two objects have the same one but copies that
@@ -135,7 +160,6 @@ class PodLifecycle {
   PodPhase phase() const;
   /// Nothing runs and nothing will be started again.
   bool finished() const;
-  /// Terminate was called, or the pod is done and its sidecars are being ended.
   /// Init containers (sidecars among them) in order, then apps.
   std::vector<ContainerView> containers() const;
 
@@ -156,7 +180,15 @@ class PodLifecycle {
     std::optional<os::MonoTime> term_at;
     std::optional<os::MonoTime> kill_at;  // last KILL named
     bool asked_earlier = false;           // term_at is an earlier berthd's, and the runtime was not told again
+    bool has_startup = false;             // probes
+    bool has_readiness = false;
+    bool startup_done = false;  // what they said of `last`
+    bool is_ready = false;
+    std::optional<os::MonoTime> end_by;  // a probe ends `last`, and this is when the rest of it is killed
+    std::optional<RestartPolicy> policy;
+    std::vector<RestartRule> rules;
 
+    bool up() const { return running() && (!has_startup || startup_done); }
     bool started() const { return last.has_value(); }
     bool running() const { return last && last->state == ContainerState::kRunning; }
     bool ended() const { return last && last->state != ContainerState::kRunning; }
@@ -167,11 +199,16 @@ class PodLifecycle {
   void Changed();
   Entry* Find(std::string_view name);
   bool Take(Entry& entry, const ContainerStatus& status, os::MonoTime now);
+  Entry* FindRunning(std::string_view id);
   bool MayRestart(const Entry& entry) const;
+  bool MayRestartByPolicy(const Entry& entry) const;
   bool AppsStarted() const;
   bool Done() const;
   bool NextInit(os::MonoTime now, Steps& out);
   void StartOrWait(Entry& entry, os::MonoTime now, Steps& out);
+  void CheckActive(os::MonoTime now, Steps& out);
+  void NextUnhealthy(os::MonoTime now, Steps& out);
+  void EndOne(Entry& entry, os::MonoTime end, os::MonoTime now, Steps& out);
   bool TermDue(std::size_t index, os::MonoTime now) const;
   void NextTermination(os::MonoTime now, Steps& out);
   ContainerView View(const Entry& entry) const;
@@ -182,8 +219,11 @@ class PodLifecycle {
   BackoffOptions options_;
   std::vector<Entry> entries_;  // init containers in order, then apps
   std::size_t init_count_ = 0;
-  std::optional<os::MonoTime> deadline_;  // the pod has to go, and this is when the rest of it is killed
-  std::uint64_t changes_ = 0;             // of what Times() returns
+  std::optional<os::Millis> active_limit_;    // activeDeadlineSeconds
+  std::optional<os::MonoTime> active_since_;  // when these began
+  bool overdue_ = false;                      // they are over
+  std::optional<os::MonoTime> deadline_;      // the pod has to go, and this is when the rest of it is killed
+  std::uint64_t changes_ = 0;                 // of what Times() returns
 };
 
 }  // namespace berth::runtime

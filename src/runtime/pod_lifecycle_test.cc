@@ -386,6 +386,164 @@ TEST(PodLifecycleTest, OldNewsAreIgnored) {
 
 // Whatever happens in whatever order: one container runs once, nothing starts while terminating, everything started is
 // swept, and a terminated pod finishes.
+// ---- probes, deadlines, rules of containers ----
+
+Pod Probed(RestartPolicy policy, std::vector<Container> init = {}) {
+  Pod pod = MakePod(policy, std::move(init), {"a"});
+  pod.containers[0].readiness.emplace();
+  pod.containers[0].liveness.emplace();
+  return pod;
+}
+
+TEST(PodLifecycleTest, AContainerIsReadyWhenItsReadinessProbeSaysSo) {
+  Driver d(Probed(RestartPolicy::kAlways));
+  d.Runs("a", 0);
+  EXPECT_TRUE(d.View("a").started);
+  EXPECT_FALSE(d.View("a").ready) << "before the first success";
+  d.life.SetReady("a#0", true);
+  EXPECT_TRUE(d.View("a").ready);
+  d.life.SetReady("a#0", false);
+  EXPECT_FALSE(d.View("a").ready);
+  d.life.SetReady("a#0", true);
+  d.Ends("a", 0, 1);
+  EXPECT_FALSE(d.View("a").ready);
+  d.Next(1);
+  d.Runs("a", 2, 1);
+  EXPECT_FALSE(d.View("a").ready) << "another attempt begins anew";
+}
+
+TEST(PodLifecycleTest, AContainerWithoutProbesIsReadyWhileItRuns) {
+  Driver d(MakePod(RestartPolicy::kAlways, {Named("i"), Named("s", true)}, {"a"}));
+  EXPECT_FALSE(d.View("a").ready);
+  d.Runs("i", 0);
+  EXPECT_FALSE(d.View("i").ready);
+  d.Ends("i", 0, 1);
+  EXPECT_TRUE(d.View("i").ready) << "done";
+  d.Runs("s", 1);
+  EXPECT_TRUE(d.View("s").ready);
+  d.Runs("a", 1);
+  EXPECT_TRUE(d.View("a").ready);
+}
+
+TEST(PodLifecycleTest, ASidecarWithAStartupProbeHoldsBackWhatFollows) {
+  Container sidecar = Named("s", true);
+  sidecar.startup.emplace();
+  Driver d(MakePod(RestartPolicy::kAlways, {sidecar, Named("i")}, {"a"}));
+  EXPECT_EQ(d.Next(0), "start s/0");
+  d.Runs("s", 0);
+  EXPECT_EQ(d.Next(0), "");
+  EXPECT_FALSE(d.View("s").started);
+  EXPECT_FALSE(d.View("s").ready);
+  d.life.SetStarted("s#0");
+  EXPECT_EQ(d.Next(1), "start i/0");
+}
+
+TEST(PodLifecycleTest, WhatAProbeEndsGetsItsGraceAndIsStartedAgain) {
+  for (const RestartPolicy policy : {RestartPolicy::kAlways, RestartPolicy::kOnFailure}) {
+    Driver d(Probed(policy));
+    d.Runs("a", 0);
+    EXPECT_TRUE(d.life.RestartsUnhealthy("a#0"));
+    EXPECT_TRUE(d.life.EndUnhealthy("a#0", At(10), seconds(5)));
+    EXPECT_FALSE(d.life.EndUnhealthy("a#0", At(10), seconds(5))) << "once is enough";
+    EXPECT_EQ(d.life.GraceLeft("a", At(10)), seconds(5));
+    const Steps steps = d.life.Next(At(10));
+    ASSERT_EQ(steps.actions.size(), 1U);
+    EXPECT_EQ(steps.actions[0].kind, Action::Kind::kTerm);
+    EXPECT_TRUE(steps.actions[0].unhealthy);
+    EXPECT_FALSE(d.life.ending());
+    EXPECT_EQ(d.Next(14), "; wake 15");
+    EXPECT_EQ(d.Next(15), "kill a/0; wake 16");
+    d.Ends("a", 0, 15);
+    EXPECT_EQ(d.Next(15), "kill a/0, start a/1") << "whatever its exit code";
+  }
+}
+
+TEST(PodLifecycleTest, WhatAProbeEndsStaysEndedWhereNothingIsRestarted) {
+  Driver d(Probed(RestartPolicy::kNever));
+  d.Runs("a", 0);
+  EXPECT_FALSE(d.life.RestartsUnhealthy("a#0"));
+  EXPECT_TRUE(d.life.EndUnhealthy("a#0", At(1), seconds(30)));
+  EXPECT_EQ(d.Next(1), "term a/0; wake 31");
+  d.Ends("a", 137, 2);
+  EXPECT_EQ(d.Next(2), "kill a/0");
+  EXPECT_TRUE(d.life.finished());
+  EXPECT_EQ(d.life.phase(), PodPhase::kFailed);
+}
+
+TEST(PodLifecycleTest, APodThatGoesTakesWhatAProbeEndsWithIt) {
+  Driver d(Probed(RestartPolicy::kAlways));
+  d.Runs("a", 0);
+  d.life.EndUnhealthy("a#0", At(0), seconds(100));
+  EXPECT_EQ(d.Next(0), "term a/0; wake 100");
+  d.life.Terminate(At(1), seconds(9));
+  EXPECT_FALSE(d.life.EndUnhealthy("a#0", At(1), seconds(1)));
+  EXPECT_EQ(d.Next(1), "; wake 10") << "no second TERM";
+  EXPECT_EQ(d.Next(10), "kill a/0; wake 11");
+}
+
+TEST(PodLifecycleTest, WhatProbesSaidOutlivesARestart) {
+  Pod pod = Probed(RestartPolicy::kAlways);
+  pod.containers[0].startup.emplace();
+  Driver before(pod);
+  before.Runs("a", 0);
+  before.life.SetStarted("a#0");
+  before.life.SetReady("a#0", true);
+  Driver d(pod);
+  d.life.Recover(before.Status("a", 0, {}), At(5), os::WallTime());
+  EXPECT_FALSE(d.View("a").started);
+  d.life.Restore(before.life.Times());
+  EXPECT_TRUE(d.View("a").started);
+  EXPECT_TRUE(d.View("a").ready);
+  before.life.EndUnhealthy("a#0", At(6), seconds(4));
+  before.Next(6);
+  Driver later(pod);
+  later.life.Recover(before.Status("a", 0, {}), At(8), os::WallTime());
+  later.life.Restore(before.life.Times());
+  EXPECT_EQ(later.Next(8), "term a/0; wake 10") << "told again to whoever may have forgotten";
+  EXPECT_EQ(later.Next(10), "kill a/0; wake 11");
+}
+
+TEST(PodLifecycleTest, APodThatIsActiveForTooLongHasFailed) {
+  Pod pod = MakePod(RestartPolicy::kAlways, {}, {"a"});
+  pod.active_deadline_s = 60;
+  pod.termination_grace_s = 5;
+  Driver d(pod);
+  EXPECT_EQ(d.Next(100), "start a/0; wake 160");
+  d.Runs("a", 101);
+  EXPECT_EQ(d.Next(159), "; wake 160");
+  Driver next(pod);
+  next.life.Recover(d.Status("a", 0, {}), At(159), os::WallTime());
+  next.life.Restore(d.life.Times());
+  EXPECT_EQ(next.Next(160), "term a/0; wake 165") << "the clock goes on over a restart";
+  EXPECT_TRUE(next.life.overdue());
+  next.Ends("a", 0, 161);
+  EXPECT_EQ(next.Next(161), "kill a/0");
+  EXPECT_EQ(next.life.phase(), PodPhase::kFailed) << "whatever the exit code";
+}
+
+TEST(PodLifecycleTest, AContainersOwnRulesComeBeforeItsPolicyAndThatBeforeThePods) {
+  Pod pod = MakePod(RestartPolicy::kAlways, {}, {"a"});
+  pod.containers[0].restart_policy = RestartPolicy::kNever;
+  pod.containers[0].restart_rules = {{.in = true, .exit_codes = {42, 43}}};
+  Driver d(pod);
+  d.Runs("a", 0);
+  d.Ends("a", 42, 1);
+  EXPECT_EQ(d.Next(1), "kill a/0, start a/1");
+  d.Runs("a", 1, 1);
+  d.Ends("a", 1, 2, 1);
+  EXPECT_EQ(d.Next(2), "kill a/1");
+  EXPECT_TRUE(d.life.finished());
+
+  pod.containers[0].restart_rules = {{.in = false, .exit_codes = {0}}};
+  Driver other(pod);
+  other.Runs("a", 0);
+  other.Ends("a", 7, 1);
+  EXPECT_EQ(other.Next(1), "kill a/0, start a/1");
+  other.Runs("a", 1, 1);
+  other.Ends("a", 0, 2, 1);
+  EXPECT_EQ(other.Next(2), "kill a/1");
+}
+
 TEST(PodLifecycleTest, RandomLivesKeepThePromises) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);

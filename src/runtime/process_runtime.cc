@@ -1,8 +1,10 @@
 #include "runtime/process_runtime.h"
 
+#include <fcntl.h>
 #include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -18,6 +20,7 @@
 #include "os/lock_file.h"
 #include "os/pidfd.h"
 #include "os/timer_fd.h"
+#include "runtime/exec.h"
 #include "runtime/find_again.h"
 #include "runtime/held.h"
 #include "runtime/launcher.h"
@@ -53,6 +56,7 @@ class ProcessRuntime final : public Runtime {
   Result<ContainerStatus> Start(const StartRequest& request) override;
   Result<void> Signal(std::string_view id, int signal) override;
   void Kill(std::string_view id) override;
+  Result<ExecJob> PrepareExec(std::string_view id, const std::vector<std::string>& command) override;
   Result<std::vector<ContainerStatus>> List() override;
   int event_fd() const override { return watched_.fd(); }
   std::vector<ContainerStatus> Poll() override;
@@ -230,6 +234,16 @@ Result<void> ProcessRuntime::Signal(std::string_view id, int signal) {
 
 void ProcessRuntime::Kill(std::string_view id) {
   static_cast<void>(Signal(id, SIGKILL).has_value());  // asked again until it is seen to have ended
+}
+
+Result<ExecJob> ProcessRuntime::PrepareExec(std::string_view id, const std::vector<std::string>& command) {
+  const auto it = held_.find(id);
+  if (it == held_.end() || !it->second.main.valid()) return Fail(Code::kNotFound, "the container does not run");
+  const Held& held = it->second;
+  os::UniqueFd main(::fcntl(held.main.get(), F_DUPFD_CLOEXEC, 0));
+  if (!main.valid()) return FailErrno("duplicate a descriptor", "", errno);
+  return [request = held.request, pid = held.state.pid, main = std::move(main), command](
+             os::Millis limit, int cancel_fd) { return ExecInside(request, pid, main, command, limit, cancel_fd); };
 }
 
 Result<std::vector<ContainerStatus>> ProcessRuntime::List() {

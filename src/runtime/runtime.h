@@ -6,7 +6,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -75,8 +77,21 @@ struct StopRequest {
   std::chrono::seconds grace{0};           ///< until the caller kills what is left
   std::vector<std::string> pre_stop_exec;  ///< command to run in it first; part of the grace period
   std::chrono::seconds pre_stop_sleep{0};  ///< to wait first; the same
+  int signal = SIGTERM;                    ///< that asks it to end
   bool asked_before = false;               ///< by an earlier berthd: a TERM that was sent is not sent again
 };
+
+/// What came of a command in a container.
+struct ExecEnd {
+  int exit_code = 0;
+  std::string output;  ///< the first kMostExecOutput bytes of what it wrote
+};
+inline constexpr std::size_t kMostExecOutput = std::size_t{10} << 10;
+/// A command ready to be run in a container, once. Waits until it has ended, `limit` at most, and until `cancel_fd` (a
+/// socket) is closed at its other side (-1: none). Errors: kTimeout: it was killed; kCancelled; kNotFound: the
+/// container has ended; else what kept it from being run. Thread: any but the loop's. Requires: the Runtime outlives
+/// it.
+using ExecJob = std::move_only_function<Result<ExecEnd>(os::Millis limit, int cancel_fd)>;
 
 /// CPUs and memory nodes a container shall have, started or not.
 struct ContainerCpus {
@@ -131,12 +146,16 @@ class Runtime {
   virtual Result<ContainerStatus> Start(const StartRequest& request) = 0;
   /// Asks the container to end; returns at once. Gone: success.
   virtual Result<void> Stop(const StopRequest& request) {
-    return request.asked_before ? Result<void>() : Signal(request.id, SIGTERM);
+    return request.asked_before ? Result<void>() : Signal(request.id, request.signal);
   }
   /// Sends `signal` to the container's main process, by a handle that cannot hit another process. Gone: success.
   virtual Result<void> Signal(std::string_view id, int signal) = 0;
   /// Kills the container's main process, whatever group it moved to. Nothing where the runtime itself sees to that.
   virtual void Kill(std::string_view) {}
+  /// A command to be run in a running container. Errors: kNotFound: it does not run.
+  virtual Result<ExecJob> PrepareExec(std::string_view, const std::vector<std::string>&) {
+    return Fail(Code::kUnsupported, "this runtime runs no commands in containers");
+  }
   /// All containers known, also those found again after a restart of the daemon.
   virtual Result<std::vector<ContainerStatus>> List() = 0;
   /// A descriptor that is readable when Poll has something to say; for the daemon's epoll.

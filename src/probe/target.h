@@ -1,0 +1,43 @@
+// Whom a probe or a hook asks: its fields with ports, addresses and defaults in place. Pure.
+#ifndef BERTH_PROBE_TARGET_H_
+#define BERTH_PROBE_TARGET_H_
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "model/pod.h"
+#include "runtime/runtime.h"
+
+namespace berth::probe {
+
+struct HttpTarget {
+  std::string url;
+  std::vector<std::pair<std::string, std::string>> headers;  ///< the kubelet's where the manifest has none of that name
+};
+struct TcpTarget {
+  std::string host;
+  std::string port;
+};
+struct GrpcTarget {
+  std::string host;
+  std::string port;
+  std::string service;
+};
+/// A command in a container, ready to be run.
+struct ExecTarget {
+  runtime::ExecJob job;
+};
+using Target = std::variant<HttpTarget, TcpTarget, GrpcTarget, ExecTarget>;
+
+/// `address`: the pod's. Errors: kInvalid: the port is no number and no name of one of the container's, or the pod has
+/// no address yet.
+Result<HttpTarget> TargetOf(const HttpCheck& check, const Container& container, const std::string& address);
+Result<TcpTarget> TargetOf(const TcpCheck& check, const Container& container, const std::string& address);
+Result<GrpcTarget> TargetOf(const GrpcCheck& check, const Container& container, const std::string& address);
+
+}  // namespace berth::probe
+
+#endif  // BERTH_PROBE_TARGET_H_
