@@ -18,8 +18,9 @@ class Pods {
 
   Pod Next() {
     Pod pod;
-    auto& [name, namespace_, uid, labels, annotations, created, inits, apps, restart, grace, overhead, resources, node,
-           priority, priority_class, host_network, hostname, volumes, security, status_qos, phase] = pod;
+    auto& [name, namespace_, uid, labels, annotations, created, inits, apps, restart, grace, active, gates, os,
+           overhead, resources, node, priority, priority_class, host_network, hostname, volumes, security, status_qos,
+           phase] = pod;
     name = Name();
     namespace_ = Coin() ? "default" : Name();
     if (Coin()) uid = "u-" + Name();
@@ -27,11 +28,15 @@ class Pods {
     if (Coin()) annotations = {{"note", Text()}};
     if (Coin()) created = "2026-01-02T03:04:05Z";
     volumes = Several([&](int i) { return OneVolume(i); });
+    if (Coin()) os = "linux";
+    has_os_ = !os.empty();
     inits = Several([&](int i) { return OneContainer("init" + std::to_string(i), true); });
     apps = Several([&](int i) { return OneContainer("app" + std::to_string(i), false); });
     apps.push_back(OneContainer("last", false));
     restart = Pick({RestartPolicy::kAlways, RestartPolicy::kOnFailure, RestartPolicy::kNever});
     grace = static_cast<std::int64_t>(Below(100));
+    if (Coin()) active = static_cast<std::int64_t>(1 + Below(100));
+    gates = Several([&](int i) { return "example.com/g" + std::to_string(i); });
     if (Coin()) overhead = {{"memory", Quantity::FromBytes(MiB(8))}};
     if (Coin()) resources = Resources{.requests = {{"memory", Quantity::FromBytes(GiB(9))}}, .limits = {}};
     if (Coin()) node = Name();
@@ -122,10 +127,62 @@ class Pods {
     return out;
   }
 
+  HttpCheck OneHttpCheck() {
+    HttpCheck out;
+    auto& [host, port, path, https, headers] = out;
+    if (Coin()) host = Name();
+    port = Coin() ? "p0" : "8080";
+    path = FilePath();
+    https = Coin();
+    headers = Several([&](int i) { return std::pair("X-" + std::to_string(i), Text()); });
+    return out;
+  }
+
+  std::optional<Probe> OneProbe(bool readiness) {
+    if (Coin()) return std::nullopt;
+    Probe out;
+    auto& [check, delay, timeout, period, successes, failures, grace] = out;
+    switch (Below(4)) {
+      case 0: check = ExecCheck{{"/bin/sh", Text()}}; break;
+      case 1: check = OneHttpCheck(); break;
+      case 2: check = TcpCheck{.host = Coin() ? Name() : "", .port = Coin() ? "p0" : "1"}; break;
+      default: check = GrpcCheck{.port = 9, .service = Coin() ? Name() : ""}; break;
+    }
+    if (Coin()) delay = static_cast<std::int32_t>(Below(9));
+    if (Coin()) timeout = static_cast<std::int32_t>(1 + Below(9));
+    if (Coin()) period = static_cast<std::int32_t>(1 + Below(9));
+    if (readiness) successes = static_cast<std::int32_t>(1 + Below(3));
+    if (Coin()) failures = static_cast<std::int32_t>(1 + Below(9));
+    if (!readiness && Coin()) grace = static_cast<std::int64_t>(1 + Below(9));
+    return out;
+  }
+
+  /// One way at most.
+  void OneHook(std::vector<std::string>& exec, std::optional<HttpCheck>& http, std::int64_t& sleep) {
+    switch (Below(4)) {
+      case 0: exec = {"/bin/sh", Text()}; break;
+      case 1: http = OneHttpCheck(); break;
+      case 2: sleep = static_cast<std::int64_t>(1 + Below(100)); break;
+      default: break;
+    }
+  }
+
+  ContainerPort OnePort(int i) {
+    ContainerPort out;
+    auto& [name, port, host_port, host_ip, protocol] = out;
+    name = "p" + std::to_string(i);
+    port = 8000 + i;
+    if (Coin()) host_port = 80;
+    if (Coin()) host_ip = "127.0.0.1";
+    protocol = Pick<std::string>({"TCP", "UDP", "SCTP"});
+    return out;
+  }
+
   Container OneContainer(const std::string& container_name, bool init) {
     Container out;
-    auto& [name, image, pull_policy, command, args, working_dir, env, resources, sidecar, post_start, pre_stop, sleep,
-           mounts, security] = out;
+    auto& [name, image, pull_policy, command, args, working_dir, env, resources, sidecar, policy, rules, ports,
+           liveness, readiness, startup, post_start, post_start_http, post_start_sleep, pre_stop, pre_stop_http,
+           pre_stop_sleep, stop_signal, message_path, message_from_log, mounts, security] = out;
     name = container_name;
     if (Coin()) image = "registry:5000/" + Name() + ":" + Name();
     if (!image.empty()) pull_policy = Pick<std::string>({"Always", "IfNotPresent", "Never"});
@@ -136,15 +193,27 @@ class Pods {
     if (Coin()) resources.limits = {{"cpu", Quantity::FromMilli(1500)}, {"memory", Quantity::FromBytes(MiB(64))}};
     resources.requests = resources.limits;
     sidecar = init && Coin();
-    if (Coin()) post_start = {"/bin/sh", Text()};
-    if (Coin()) pre_stop = {"/bin/sh", Text()};
-    if (Coin()) sleep = static_cast<std::int64_t>(Below(100));
+    if (!sidecar && Coin()) policy = Pick({RestartPolicy::kOnFailure, RestartPolicy::kNever});
+    if (!init && Coin()) policy = RestartPolicy::kAlways;
+    if (policy) rules = Several([&](int i) { return RestartRule{.in = Coin(), .exit_codes = {i, 255}}; });
+    ports = {OnePort(0), OnePort(1)};
+    if (!init || sidecar) {
+      liveness = OneProbe(false);
+      readiness = OneProbe(true);
+      startup = OneProbe(false);
+      OneHook(post_start, post_start_http, post_start_sleep);
+      OneHook(pre_stop, pre_stop_http, pre_stop_sleep);
+    }
+    if (has_os_ && Coin()) stop_signal = Pick<std::string>({"SIGUSR1", "SIGRTMIN+1"});
+    if (Coin()) message_path = FilePath();
+    message_from_log = Coin();
     mounts = Several([&](int i) { return OneMount(i); });
     security = OneSecurity(/*pod=*/false);
     return out;
   }
 
   std::mt19937_64 random_;
+  bool has_os_ = false;  // of the pod that is being made
 };
 
 TEST(PodManifestTest, WhatIsWrittenIsReadAsTheSamePod) {
