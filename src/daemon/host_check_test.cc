@@ -14,8 +14,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-struct Host {
-  explicit Host(bool v2 = true) : kernel(fs, {.v2 = v2}) {
+struct Asked {
+  explicit Asked(bool v2 = true) : kernel(fs, {.v2 = v2}) {
     layout = *cgroup::DiscoverLayout(fs);
     fs.AddFile("proc/swaps", "Filename Type Size Used Priority\n");
     settings.cgroup_root = "/";
@@ -32,14 +32,14 @@ struct Host {
 
 TEST(HostCheckTest, UsualSettingsFindNothingOnEitherVersion) {
   for (const bool v2 : {true, false}) {
-    Host host(v2);
+    Asked host(v2);
     EXPECT_THAT(host.Check().problems, IsEmpty());
     EXPECT_THAT(host.Check().warnings, IsEmpty());
   }
 }
 
 TEST(HostCheckTest, SwapIsRefusedWhenTheFileSaysSoAndToldWhenItSaysNothing) {
-  Host host;
+  Asked host;
   host.fs.AddFile("proc/swaps", "Filename Type Size Used Priority\n/dev/sda2 partition 1048572 0 -2\n");
   EXPECT_THAT(host.Check().problems, IsEmpty());
   EXPECT_THAT(host.Check().warnings, ElementsAre(HasSubstr("swap is on (/dev/sda2)")));
@@ -52,18 +52,18 @@ TEST(HostCheckTest, SwapIsRefusedWhenTheFileSaysSoAndToldWhenItSaysNothing) {
 }
 
 TEST(HostCheckTest, VersionOneIsRefusedOnlyWhenTheFileSaysSo) {
-  Host old(false);
+  Asked old(false);
   old.settings.kubelet.fail_cgroup_v1 = true;
   EXPECT_THAT(old.Check().problems, ElementsAre(HasSubstr("failCgroupV1: cgroups of this host are not v2")));
   old.settings.kubelet.fail_cgroup_v1 = false;
   EXPECT_THAT(old.Check().problems, IsEmpty());
-  Host now;
+  Asked now;
   now.settings.kubelet.fail_cgroup_v1 = true;
   EXPECT_THAT(now.Check().problems, IsEmpty());
 }
 
 TEST(HostCheckTest, EachKernelSettingThatDiffersIsNamedWithItsCure) {
-  Host host;
+  Asked host;
   host.settings.kubelet.protect_kernel_defaults = true;
   host.fs.AddFile("proc/sys/vm/overcommit_memory", "0\n");
   host.fs.AddFile("proc/sys/vm/panic_on_oom", "0\n");
@@ -77,7 +77,7 @@ TEST(HostCheckTest, EachKernelSettingThatDiffersIsNamedWithItsCure) {
 }
 
 TEST(HostCheckTest, AMissingReservedGroupIsFoundBeforeAnythingIsTouched) {
-  Host host;
+  Asked host;
   KubeletConfiguration& config = host.settings.kubelet;
   config.enforce_node_allocatable = {"pods", "kube-reserved"};
   config.kube_reserved_cgroup = "/runtime";
@@ -88,21 +88,21 @@ TEST(HostCheckTest, AMissingReservedGroupIsFoundBeforeAnythingIsTouched) {
 }
 
 TEST(HostCheckTest, AShareOfSomethingElseThanMemoryIsRefused) {
-  Host host;
+  Asked host;
   host.settings.kubelet.feature_gates["QOSReserved"] = true;
   host.settings.kubelet.qos_reserved["cpu"] = "50%";
   EXPECT_THAT(host.Check().problems, ElementsAre(HasSubstr("qosReserved: 'cpu' cannot be reserved")));
 }
 
 TEST(HostCheckTest, AGroupOfAnotherServiceIsToldUnderSystemd) {
-  Host host;
+  Asked host;
   host.settings.kubelet.kubelet_cgroups = "/system.slice/kubelet.service";
   EXPECT_THAT(host.Check(cgroup::Driver::kSystemd).warnings, ElementsAre(HasSubstr("kubeletCgroups: has no effect")));
   EXPECT_THAT(host.Check(cgroup::Driver::kCgroupfs).warnings, IsEmpty());
 }
 
 TEST(HostCheckTest, ASocketOfARuntimeHasToBeThereWhereOneIsUsed) {
-  Host host;
+  Asked host;
   host.settings.kubelet.container_runtime_endpoint = "unix:///run/none.sock";
   EXPECT_TRUE(CheckRuntimeSocket(host.fs, host.settings));
   host.settings.berth.runtime = "cri";
