@@ -141,7 +141,8 @@ TEST_F(PodsCommandTest, WhatWasAppliedCanBeDeletedAtOnce) {
   AddPod("last", "1");  // read after all of that; the web of some round may still be ending
   const auto names = [&] {
     std::vector<std::string> out;
-    for (const auto& pod : AskJson({"pods"})["pods"]) out.push_back(pod["name"].get<std::string>());
+    const codec::Json answer = AskJson({"pods"});  // outlives the loop over a part of it
+    for (const auto& pod : answer["pods"]) out.push_back(pod["name"].get<std::string>());
     return out;
   };
   for (int i = 0; i < 300 && names().size() != 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(100));

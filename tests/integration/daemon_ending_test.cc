@@ -157,7 +157,8 @@ TEST_F(DaemonEndingTest, AProcessThatRemovedTheGroupsItLeftIsMovedBackIntoNewOne
     return Verify(after) == 0;
   })) << after;
   EXPECT_TRUE(node.Until("the tree is right", [&] {
-    for (const codec::Json& group : node.Get("/v1/tree")["groups"])
+    const codec::Json tree = node.Get("/v1/tree");  // outlives the loop over a part of it
+    for (const codec::Json& group : tree["groups"])
       if (!group.value("problem", "").empty()) return false;
     return true;
   }));
