@@ -77,7 +77,7 @@ TEST_F(DaemonCriSecurityTest, AnEmptyDirBelongsToTheFsGroupAndThePodIsInItsGroup
     const std::string name = std::string("group") + (*medium == 0 ? "-disk" : "-memory");
     Add({.name = name,
          .script = "touch /work/file; stat -c 'Volume: %a %g' /work; stat -c 'File: %u %g' /work/file; "
-                   "echo \"Groups: $(id -G)\"; echo 'Done: yes'",
+                   "echo Groups: $(id -G); echo 'Done: yes'",
          .spec = "  restartPolicy: Never\n  securityContext: {runAsUser: 1234, runAsGroup: 5678, fsGroup: 4321, "
                  "supplementalGroups: [17, 18]}\n  volumes: [{name: work, emptyDir: {medium: \"" +
                  std::string(medium) + "\"}}]\n",
