@@ -122,7 +122,12 @@ Result<StreamPtr> Connection::Open(const std::string& method, std::optional<os::
   std::optional<os::Millis> left;
   if (deadline) left = std::chrono::ceil<os::Millis>(*deadline - os::SystemClock().Now());
   const MutexLock lock(mutex_);
+  const bool idle = session_->streams().empty();
   BERTH_TRY(StreamPtr stream, session_->Open(method, left));
+  if (idle && keepalive_.every) {  // silence counts from here, for a thread that waits without a bound
+    heard_at_ = os::SystemClock().Now();
+    wake_->Signal();
+  }
   if (message) session_->Write(*stream, *message);
   if (ended) session_->EndWrites(*stream);
   Flush();

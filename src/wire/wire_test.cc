@@ -7,6 +7,8 @@
 #include <array>
 #include <atomic>
 #include <future>
+#include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "os/event_fd.h"
 #include "testing/fixtures.h"
 #include "wire/client.h"
+#include "wire/connection.h"
 #include "wire/server.h"
 
 namespace berth::wire {
@@ -491,6 +494,24 @@ TEST_F(WireTest, AServerThatDoesNotAnswerPingsIsTakenToBeGone) {
   ASSERT_FALSE(said);
   EXPECT_EQ(Code::kUncertain, said.error().code);
   EXPECT_NE(std::string::npos, said.error().message.find("does not answer any more")) << said.error().message;
+}
+
+TEST_F(WireTest, ACallOnAnIdleConnectionWakesWhoCountsItsSilence) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(0, ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()));
+  const os::UniqueFd silent(ends[0]);
+  auto event = os::EventFd::Open();
+  ASSERT_TRUE(event);
+  const auto wake = std::make_shared<os::EventFd>(*std::move(event));
+  const auto lonely = Connection::Make(Side::kClient, SocketTransport(os::UniqueFd(ends[1])), {},
+                                       {.every = kLong, .patience = kLong}, "silent", wake);
+  ASSERT_TRUE(lonely);
+  EXPECT_FALSE((*lonely)->Prepare(In({})).at) << "nobody waits for anything";
+  const auto call = (*lonely)->Open("/s/Echo", std::nullopt, "", true);
+  ASSERT_TRUE(call);
+  pollfd woken{.fd = wake->get(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(1, ::poll(&woken, 1, 0));
+  EXPECT_TRUE((*lonely)->Prepare(In({})).at);
 }
 
 TEST_F(WireTest, PingsKeepAConnectionThatIsAnswered) {
