@@ -47,6 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   if (answer->status == 200)
-    static_cast<void>(berth::source::ReadStaticPods(answer->body, "url", "url", "http", "node", nullptr));
+    static_cast<void>(berth::source::ReadStaticPods(
+        answer->body, {.place = "url", .scheme = "url", .source = "http", .node_name = "node"}));
   return 0;
 }

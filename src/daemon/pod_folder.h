@@ -37,7 +37,8 @@ class PodFolder {
   std::string NameOnNode(const std::string& name) const;
 
  private:
-  Result<std::string> FileToRemove(const std::string& full_name, const ManifestFiles& files) const;
+  Result<std::string> FileToRemove(const std::string& full_name, const ManifestFiles& files) const
+      BERTH_REQUIRES(changing_->held);
   /// Where a pod of this name is stored when nothing else is known.
   std::string FileOf(const std::string& namespace_, const std::string& name) const;
 
