@@ -34,6 +34,10 @@ const CpuSet kOwn{CpuId{1}};
 /// scope has its CPUs, and sleeps.
 constexpr std::string_view kHolder = "berth-hold";
 
+/// Who is to become a container's process, and in its group already, until it has dropped the affinity of its parent:
+/// it runs on the parent's CPUs, on none of the container's.
+constexpr std::string_view kNewborn = "berth-shim";
+
 /// Processes in the group of a container with CPUs of its own ("exclusive" by the pod's QoS tier and name).
 bool IsExclusive(const SeenProcess& process) { return process.cgroup.starts_with("kubepods/pod"); }
 
@@ -51,7 +55,7 @@ int LookForOverlap(const DaemonFixture& node) {
   const std::set<int> after = PidsOf(node.Processes(), true);
   int exclusive = 0;
   for (const SeenProcess& owner : before) {
-    if (!IsExclusive(owner) || !after.contains(owner.pid) || owner.name == kHolder) continue;
+    if (!IsExclusive(owner) || !after.contains(owner.pid) || owner.name == kHolder || owner.name == kNewborn) continue;
     ++exclusive;
     for (const SeenProcess& other : during) {
       if (IsExclusive(other)) continue;

@@ -136,7 +136,7 @@ TEST_F(DaemonProbeTest, ACommandRunsInTheContainersGroupAndIsKilledWhenItIsLate)
   ASSERT_TRUE(node.Until("it was late", [&] { return node.CountEvents("Unhealthy", "timed out") > 0; }));
   std::ifstream group(node.Dir("group"));
   const std::string lines{std::istreambuf_iterator<char>(group), {}};
-  EXPECT_NE(lines.find("/app"), std::string::npos) << lines;
+  EXPECT_NE(lines.find("app"), std::string::npos) << lines;
   node.RemovePod("web.yaml");
   EXPECT_TRUE(node.Until("it is gone", [&] { return !node.PodNamed("web").is_object(); }));
   for (const SeenProcess& process : node.Processes()) EXPECT_NE(process.name, "sleep") << process.cgroup;

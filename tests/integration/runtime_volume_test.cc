@@ -104,8 +104,7 @@ TEST_F(RuntimeVolumeTest, AReadOnlyRootLeavesTheVolumesAndDevices) {
                                      here + "/a && echo x > " + data + "/b && echo done",
                                  {At(here), At(data)}, security);
     EXPECT_EQ(said, "done\n");
-    EXPECT_EQ(Say("touch /tmp/berth-test", {}, security),
-              "touch: cannot touch '/tmp/berth-test': Read-only file system\n");
+    EXPECT_NE(Say("touch /tmp/berth-test", {}, security).find("Read-only file system"), std::string::npos);
   }
   EXPECT_EQ(testkit::ReadText(temp_ / "volume/b"), "x\n");
 }
