@@ -19,7 +19,9 @@ Result<std::string> PortOf(const std::string& port, const Container& container) 
 
 Result<std::string> HostOf(const std::string& host, const std::string& address) {
   if (!host.empty()) return host;
-  if (address.empty()) return Fail(Code::kInvalid, "the pod has no address yet");
+  if (address.empty())
+    return Fail(Code::kInvalid,
+                "the address of a pod with a network of its own is not known yet: ask by exec, or give host");
   return address;
 }
 
