@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cgroup/control_files.h"
+#include "os/path.h"
 #include "os/pidfd.h"
 
 namespace berth::daemon {
@@ -22,10 +23,6 @@ std::string Normal(std::string_view path) {
   return "/" + Join(cgroup::ComponentsOf(cgroup::Driver::kCgroupfs, path), "/");
 }
 
-bool Inside(const std::string& path, const std::string& group) {
-  return path == group || path.starts_with(group == "/" ? group : group + "/");
-}
-
 std::unexpected<Error> Named(Error error, std::string_view setting) {
   return Wrap(std::move(error), std::string(setting));
 }
@@ -36,10 +33,10 @@ Result<void> CheckSystemGroup(const std::string& group, const cgroup::Names& nam
   };
   if (group == "/") return refuse("is the root cgroup, which processes are to leave; name a group such as /system");
   for (const std::string& own : {names.Own(), names.Runtime()})
-    if (Inside(group, names.FromTop(own)))
+    if (os::IsAtOrBelow(group, names.FromTop(own)))
       return refuse("is the group of berthd or its supervisors, which only has the shared pool; name another one");
   const std::string pods = names.Qos(QosClass::kGuaranteed);
-  if (!pods.empty() && Inside(group, names.FromTop(pods)))
+  if (!pods.empty() && os::IsAtOrBelow(group, names.FromTop(pods)))
     return refuse("lies where the groups of pods are; name a group beside " + names.FromTop(pods));
   return {};
 }
@@ -68,7 +65,7 @@ Result<cgroup::Names> NamesOf(const Settings& settings, cgroup::Driver driver) {
     if (auto named = names.NameRuntime(runtime); !named) return Named(std::move(named).error(), "runtimeCgroups");
   const std::string own = names.FromTop(names.Own());
   const std::string runtime = names.FromTop(names.Runtime());
-  if (own != runtime && (Inside(own, runtime) || Inside(runtime, own)))
+  if (own != runtime && (os::IsAtOrBelow(own, runtime) || os::IsAtOrBelow(runtime, own)))
     return Fail(Code::kInvalid, fmt::format("runtimeCgroups: '{}' and the group of berthd, '{}', lie in each other; a "
                                             "group with processes has no children: name groups beside each other",
                                             runtime, own));

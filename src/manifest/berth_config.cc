@@ -80,7 +80,7 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("logLevel", c.log_level);
   object.Read("nodeFit", c.node_fit);
   object.Read("stopContainersOnExit", c.stop_containers_on_exit);
-  if (object.Take("reconcilePeriod") != nullptr) object.Read("reconcilePeriod", c.reconcile_period.emplace());
+  object.Read("reconcilePeriod", c.reconcile_period);
   object.Read("maxEvents", c.max_events);
   object.Read("cpuPartition", c.cpu_partition);
   object.Read("runtimeCgroups", c.runtime_cgroups);

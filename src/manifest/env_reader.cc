@@ -32,11 +32,6 @@ constexpr std::string_view kCpuDivisors[] = {"1", "1m"};
 constexpr std::string_view kByteDivisors[] = {"1",   "1k",  "1M",  "1G",  "1T",  "1P", "1E",
                                               "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"};
 
-bool SaysOptional(const Node& reference) {
-  const Node* optional = Find(reference, "optional");
-  return optional != nullptr && optional->text == "true";
-}
-
 /// True if any is there. What only an API server can resolve stops a pod that is to run and warns otherwise.
 bool TellReferences(Object& object, std::span<const EnvReference> references, const PodOptions& options) {
   bool found = false;
@@ -194,6 +189,11 @@ class EnvReader {
 };
 
 }  // namespace
+
+bool SaysOptional(const Node& reference) {
+  const Node* optional = Find(reference, "optional");
+  return optional != nullptr && optional->text == "true";
+}
 
 void ReadEnvironment(Object& container, const EnvScope& scope, std::vector<EnvVar>& out) {
   EnvReader reader(scope);

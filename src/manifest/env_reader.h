@@ -18,6 +18,9 @@ struct EnvScope {
   const PodOptions& options;
 };
 
+/// Whether a reference to a secret or configmap, in the environment or a volume, says `optional: true`.
+bool SaysOptional(const Node& reference);
+
 /// env and envFrom. resourceFieldRef and the service account's name become values, as the kubelet words them; a limit
 /// that is not given (a kubelet takes the node's allocatable) is a problem, or a warning for pods that do not run.
 /// Optional references to secrets and configmaps are left out; others are a problem or warning here if nobody runs the

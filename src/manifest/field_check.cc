@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "manifest/env_reader.h"
 #include "manifest/field_table.h"
 
 namespace berth::manifest {
@@ -48,8 +49,7 @@ class FieldWalk {
   /// Of an object only whether it may be missing counts.
   static std::string_view ValueOf(const Node& node) {
     if (node.kind != Node::Kind::kMap) return node.text;
-    const Node* optional = Find(node, "optional");
-    return optional != nullptr && optional->text == "true" ? "optional: true" : "";
+    return SaysOptional(node) ? "optional: true" : "";
   }
 
   void Judge(const Node& node, const Path& path, const std::string& name) {

@@ -94,10 +94,6 @@ void ReadOrDefault(Object& object, std::string_view field, T& value) {
   if (value == T{}) value = standard;
 }
 
-void ReadIfGiven(Object& object, std::string_view field, std::optional<bool>& value) {
-  if (object.Take(field) != nullptr) object.Read(field, value.emplace());
-}
-
 void ReadManagers(Object& o, KubeletConfiguration& c) {
   ReadOrDefault(o, "cpuManagerPolicy", c.cpu_manager_policy);
   o.Read("cpuManagerPolicyOptions", c.cpu_manager_policy_options);
@@ -150,9 +146,7 @@ void ReadReservations(Object& o, KubeletConfiguration& c) {
 }
 
 void ReadEviction(Object& o, KubeletConfiguration& c) {
-  std::map<std::string, std::string> hard;
-  o.Read("evictionHard", hard);
-  if (o.Take("evictionHard") != nullptr) c.eviction_hard = std::move(hard);
+  o.Read("evictionHard", c.eviction_hard);
   o.Read("evictionSoft", c.eviction_soft);
   o.Read("evictionSoftGracePeriod", c.eviction_soft_grace_period);
   o.Read("evictionMinimumReclaim", c.eviction_minimum_reclaim);
@@ -168,8 +162,8 @@ void ReadCgroups(Object& o, KubeletConfiguration& c) {
   ReadOrDefault(o, "cgroupDriver", c.cgroup_driver);
   o.Read("systemCgroups", c.system_cgroups);
   o.Read("kubeletCgroups", c.kubelet_cgroups);
-  ReadIfGiven(o, "failCgroupV1", c.fail_cgroup_v1);
-  ReadIfGiven(o, "singleProcessOOMKill", c.single_process_oom_kill);
+  o.Read("failCgroupV1", c.fail_cgroup_v1);
+  o.Read("singleProcessOOMKill", c.single_process_oom_kill);
   o.Read("cpuCFSQuota", c.cpu_cfs_quota);
   ReadOrDefault(o, "cpuCFSQuotaPeriod", c.cpu_cfs_quota_period);
   o.Read("podPidsLimit", c.pod_pids_limit);
@@ -179,7 +173,7 @@ void ReadCgroups(Object& o, KubeletConfiguration& c) {
   o.Read("oomScoreAdj", c.oom_score_adj);
   o.Read("memoryThrottlingFactor", c.memory_throttling_factor);
   ReadOrDefault(o, "memoryReservationPolicy", c.memory_reservation_policy);
-  ReadIfGiven(o, "failSwapOn", c.fail_swap_on);
+  o.Read("failSwapOn", c.fail_swap_on);
   o.Within("memorySwap", [&](Object& swap) {
     swap.Read("swapBehavior", c.swap_behavior);
     swap.Finish();

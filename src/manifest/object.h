@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -85,6 +86,11 @@ class Object {
   void Read(std::string_view key, std::map<std::string, bool>& out);
   void Read(std::string_view key, ResourceList& out);
   void Read(std::string_view key, std::int64_t& out) { ReadInt(key, out); }
+  /// Stays nullopt if the field is absent.
+  template <class Value>
+  void Read(std::string_view key, std::optional<Value>& out) {
+    if (Take(key) != nullptr) Read(key, out.emplace());
+  }
   void Read(std::string_view key, std::int32_t& out) {
     std::int64_t wide = out;
     ReadInt(key, wide, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max());

@@ -54,14 +54,6 @@ void CheckPath(Object& object, std::string_view field, const std::string& path) 
                           "Invalid value: \"" + Printable(path, 80) + "\": must be an absolute path without \"..\"");
 }
 
-template <class Value>
-void ReadOptional(Object& object, std::string_view key, std::optional<Value>& out) {
-  if (object.Take(key) == nullptr) return;
-  Value value{};
-  object.Read(key, value);
-  out = value;
-}
-
 // Users and groups as the API takes them.
 void CheckId(Report& report, const Path& path, std::int64_t id) {
   constexpr std::int64_t kMost = 2'147'483'647;
@@ -70,7 +62,7 @@ void CheckId(Report& report, const Path& path, std::int64_t id) {
 }
 
 void ReadUserOrGroup(Object& object, std::string_view key, std::optional<std::int64_t>& out) {
-  ReadOptional(object, key, out);
+  object.Read(key, out);
   if (out) CheckId(object.report(), object.PathOf(key), *out);
 }
 
@@ -160,10 +152,10 @@ void ReadVolumeMount(const Node& node, const Path& path, Report& report, VolumeM
 void ReadSecurityContext(Object& object, SecurityContext& out) {
   ReadUserOrGroup(object, "runAsUser", out.run_as_user);
   ReadUserOrGroup(object, "runAsGroup", out.run_as_group);
-  ReadOptional(object, "runAsNonRoot", out.run_as_non_root);
-  ReadOptional(object, "privileged", out.privileged);
-  ReadOptional(object, "readOnlyRootFilesystem", out.read_only_root);
-  ReadOptional(object, "allowPrivilegeEscalation", out.allow_privilege_escalation);
+  object.Read("runAsNonRoot", out.run_as_non_root);
+  object.Read("privileged", out.privileged);
+  object.Read("readOnlyRootFilesystem", out.read_only_root);
+  object.Read("allowPrivilegeEscalation", out.allow_privilege_escalation);
   object.Within("capabilities", [&](Object& capabilities) {
     capabilities.Read("add", out.add_capabilities);
     capabilities.Read("drop", out.drop_capabilities);

@@ -5,13 +5,12 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdint>
-#include <limits>
 #include <memory>
 #include <system_error>
+
+#include "os/poll.h"
 
 namespace berth::probe {
 namespace {
@@ -38,18 +37,14 @@ Result<Addresses> LookUp(const std::string& host, const std::string& port) {
   return Addresses(found);
 }
 
-int LeftMs(os::MonoTime deadline) {
-  const auto left = std::chrono::ceil<os::Millis>(deadline - os::SystemClock().Now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
-}
-
 /// Until the connection is made or refused. Returns errno, 0: it is made.
 Result<int> Wait(int fd, os::MonoTime deadline, int cancel_fd) {
   for (;;) {
     std::array<pollfd, 2> of = {pollfd{fd, POLLOUT, 0}, pollfd{cancel_fd, POLLIN, 0}};
-    const int ready = ::poll(of.data(), of.size(), LeftMs(deadline));
+    const int ready = ::poll(of.data(), of.size(), os::PollTime(os::SystemClock().Now(), deadline));
     if (ready < 0 && errno == EINTR) continue;
     if (of[1].revents != 0) return Fail(Code::kCancelled, "it was given up");
+    if (ready == 0 && os::SystemClock().Now() < deadline) continue;  // a long time in parts
     if (ready == 0) return ETIMEDOUT;
     int error = 0;
     socklen_t size = sizeof error;
