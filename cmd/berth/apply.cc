@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
+#include "base/text.h"
 #include "berth/manifests_at.h"
 #include "berth/pod_name.h"
 #include "codec/views.h"
@@ -92,9 +95,24 @@ Result<Manifest> LoadManifest(const std::string& file, const Session& session) {
 
 std::string NameOf(const StoredPod& pod) { return pod.namespace_ + "/" + pod.name; }
 
+/// The pod's own reason, else how its containers ended.
+std::string WhyFailed(const PodView& pod) {
+  if (!pod.reason.empty()) return pod.message.empty() ? pod.reason : pod.reason + ": " + pod.message;
+  std::vector<std::string> ends;
+  for (const ContainerView& container : pod.containers) {
+    const std::optional<int> code = container.last ? container.last->exit_code : std::nullopt;
+    if (container.phase != ContainerPhase::kExited || code == 0) continue;
+    std::string end = "container " + container.name + " ended";
+    if (code) end += " with exit code " + std::to_string(*code);
+    if (!container.reason.empty()) end += " (" + container.reason + ")";
+    ends.push_back(std::move(end));
+  }
+  return ends.empty() ? "it failed" : Join(ends, ", ");
+}
+
 /// Says why a pod will not run.
 int ReportFailed(const PodView& pod, const Session& session) {
-  session.err() << "berth: " << FullName(pod) << ": " << pod.reason << ": " << pod.message << '\n';
+  session.err() << "berth: " << FullName(pod) << ": " << WhyFailed(pod) << '\n';
   for (const std::string& detail : pod.details) session.err() << "  " << detail << '\n';
   return pod.admitted_at ? kFailed : kRejected;
 }
