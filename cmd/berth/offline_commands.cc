@@ -33,6 +33,8 @@ void AddNodeOptions(CLI::App& app, offline::OfflineOptions& node) {
   app.add_option("-l,--ledger", node.ledger, "What is placed already: a ledger file or the socket of a running berthd")
       ->type_name("FILE");
   app.add_flag("!--no-node-fit", node.node_fit, "Do not reject what exceeds the node's allocatable resources");
+  app.add_flag("!--no-whole-cores", node.whole_cores,
+               "Under full-pcpus-only give parts of cores where the kubelet's formulas do");
 }
 
 Command MachineCommand() {

@@ -25,7 +25,8 @@ struct NodeOptions {
   KubeletConfiguration settings =
       {};  ///< by default a kubelet's defaults, under which no container gets CPUs of its own
   DeviceInventory devices = {};
-  bool node_fit = true;  ///< also reject what exceeds `allocatable` in sum (OutOfcpu, OutOfmemory, OutOfpods, ...)
+  bool node_fit = true;     ///< also reject what exceeds `allocatable` in sum (OutOfcpu, OutOfmemory, OutOfpods, ...)
+  bool whole_cores = true;  ///< under full-pcpus-only never give a part of a core; false: the kubelet's formulas
 };
 
 /// Decides about pods, one after the other, and keeps the books. Pods are told apart by uid; one without a uid goes by

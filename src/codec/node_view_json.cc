@@ -161,6 +161,7 @@ Json ToJson(const NodeView& node) {
           {"memoryPolicy", node.memory_policy},
           {"topologyPolicy", node.topology_policy},
           {"topologyScope", node.topology_scope},
+          {"wholeCores", node.whole_cores},
           {"nodeFit", node.node_fit},
           {"kubeletConfiguration", node.kubelet_configuration},
           {"conditions", ConditionsJson(node.conditions)}};
@@ -177,6 +178,7 @@ Result<NodeView> NodeViewFromJson(const Json& json) {
     out.memory_policy = reader.Field("memoryPolicy").String();
     out.topology_policy = reader.Field("topologyPolicy").String();
     out.topology_scope = reader.Field("topologyScope").String();
+    out.whole_cores = reader.Field("wholeCores").Bool();
     out.node_fit = reader.Field("nodeFit").Bool();
     out.kubelet_configuration = reader.Field("kubeletConfiguration").String();
     out.conditions = ReadConditions(reader.Field("conditions"));

@@ -172,7 +172,7 @@ manifest::PodOptions PodRules(const Settings& settings, bool dry_run) {
 Result<NodeParts> LoadNode(const Settings& settings) {
   BERTH_TRY(Machine machine, machine::Load(settings.machine));
   const bool dry_run = settings.dry_run || !machine.this_host;
-  const engine::EngineOptions options{.node_fit = settings.berth.node_fit};
+  const engine::EngineOptions options{.node_fit = settings.berth.node_fit, .whole_cores = settings.berth.whole_cores};
   auto node = engine::Node::Make(machine, settings.kubelet, options);
   if (node) return NodeParts{*std::move(node), dry_run, {}};
   KubeletConfiguration fitted = settings.kubelet;
@@ -209,6 +209,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("socket", berth.socket == now.berth.socket);
   note("socketGroup", berth.socket_group == now.berth.socket_group);
   note("stateDir", berth.state_dir == now.berth.state_dir);
+  note("wholeCores", berth.whole_cores == now.berth.whole_cores);
   if (out.empty() && berth != now.berth) out.emplace_back("Berth's own settings");
   settings.kubelet.cpu_manager_reconcile_period = now.kubelet.cpu_manager_reconcile_period;
   if (settings.kubelet != now.kubelet) out.emplace_back("the kubelet's settings");

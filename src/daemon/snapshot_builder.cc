@@ -166,6 +166,7 @@ NodeView SnapshotBuilder::Node() const {
           .topology_policy = config.topology_manager_policy,
           .topology_scope = config.topology_manager_scope,
           .node_fit = node.options().node_fit,
+          .whole_cores = node.options().whole_cores,
           .kubelet_configuration = facts_.kubelet_text,
           .conditions = manager_.Conditions()};
 }

@@ -33,6 +33,7 @@ struct NodeView {
   std::string topology_policy;
   std::string topology_scope;
   bool node_fit = true;               ///< what exceeds `allocatable` is refused
+  bool whole_cores = true;            ///< full-pcpus-only never gives a part of a core
   std::string kubelet_configuration;  ///< text berthd was started with; "" for the defaults
   NodeConditions conditions;
   friend bool operator==(const NodeView&, const NodeView&) = default;

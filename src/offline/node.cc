@@ -29,13 +29,13 @@ Result<Machine> LoadMachine(const OfflineOptions& options, const std::optional<R
 
 struct NodeSettings {
   KubeletConfiguration config;
-  bool node_fit = true;
+  engine::EngineOptions engine;
 };
 
 /// From the file, from the running node whose ledger is used, or the defaults.
 Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, const std::optional<RunningNode>& running,
                                       std::ostream& err) {
-  NodeSettings out{.config = {}, .node_fit = options.node_fit};
+  NodeSettings out{.config = {}, .engine = {.node_fit = options.node_fit, .whole_cores = options.whole_cores}};
   std::string text;
   std::string name = options.config;
   if (!options.config.empty()) {
@@ -43,7 +43,8 @@ Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, const std::
   } else if (running) {
     text = running->view.kubelet_configuration;
     name = "configuration of the running node";
-    out.node_fit = out.node_fit && running->view.node_fit;
+    out.engine.node_fit = out.engine.node_fit && running->view.node_fit;
+    out.engine.whole_cores = out.engine.whole_cores && running->view.whole_cores;
   }
   if (Trim(text).empty()) return out;
   BERTH_TRY(auto parsed, manifest::ParseKubeletConfiguration(text, name));
@@ -83,8 +84,7 @@ Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream&
     BERTH_TRY(const std::string text, os::ReadInput(options.devices));
     BERTH_TRY(inputs.devices, ParseDeviceInventory(text, options.devices));
   }
-  BERTH_TRY(engine::Node node,
-            engine::Node::Make(std::move(machine), std::move(settings.config), {.node_fit = settings.node_fit}));
+  BERTH_TRY(engine::Node node, engine::Node::Make(std::move(machine), std::move(settings.config), settings.engine));
   if (auto known = engine::CheckDevices(node, inputs.devices); !known)
     return Wrap(std::move(known).error(), options.devices);
   Ledger ledger = node.EmptyLedger();

@@ -1,8 +1,10 @@
 #include "engine/admission/admission.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/words.h"
 #include "engine/admission/shortage.h"
@@ -25,6 +27,14 @@ std::string PreferredText(const NodeIndex& nodes, const HintList& list) {
   return where.empty() ? "no set of nodes is preferred" : "prefers " + where;
 }
 
+/// The fewest nodes that some resource prefers; nullopt: none prefers any.
+std::optional<int> NarrowestOf(const std::vector<HintList>& lists) {
+  std::optional<int> out;
+  for (const HintList& list : lists)
+    if (list.family) out = std::min(out.value_or(list.family->preferred_count), list.family->preferred_count);
+  return out;
+}
+
 /// What all managers say: devices first, as in the kubelet.
 std::vector<HintList> HintsOf(PodBooks& books, int cpus, const std::vector<MemoryNeed>& memory,
                               const std::vector<DeviceNeed>& devices, bool reuse_devices) {
@@ -35,6 +45,35 @@ std::vector<HintList> HintsOf(PodBooks& books, int cpus, const std::vector<Memor
   if (!memory.empty()) out.push_back(MemoryHints(books, memory));
   return out;
 }
+
+/// What an allocation takes before it may still fail: as it is now, to be put back into the books for a moment.
+class Untouched {
+ public:
+  Untouched(PodBooks& books, const ContainerDemand& demand) : shared_(books.shared), cpus_(books.record.reusable.cpus) {
+    for (const DeviceNeed& need : demand.devices)
+      if (DevicePool* const pool = books.devices.Find(need.resource))
+        pools_.push_back({.pool = pool, .taken = pool->taken, .reusable = pool->reusable});
+  }
+
+  void Exchange(PodBooks& books) {
+    std::swap(books.shared, shared_);
+    std::swap(books.record.reusable.cpus, cpus_);
+    for (Marks& marks : pools_) {
+      std::swap(marks.pool->taken, marks.taken);
+      std::swap(marks.pool->reusable, marks.reusable);
+    }
+  }
+
+ private:
+  struct Marks {
+    DevicePool* pool;
+    std::vector<char> taken;
+    std::vector<char> reusable;
+  };
+  CpuSet shared_;
+  CpuSet cpus_;
+  std::vector<Marks> pools_;
+};
 
 }  // namespace
 
@@ -106,6 +145,7 @@ std::optional<Reject> Admission::Place(const ContainerDemand& demand, const std:
   placement.kind = demand.kind;
   if (hint) placement.hint = ToHint(tables_.nodes, *hint);
   if (keeper_ != nullptr) keeper_->BeforeDevices(books_, demand);
+  Untouched before(books_, demand);
   std::optional<Reject> reject = AllocateDevices(books_, demand, affinity, placement, log_);
   if (!reject) {
     if (keeper_ != nullptr) keeper_->BeforeCpus(books_);
@@ -115,7 +155,11 @@ std::optional<Reject> Admission::Place(const ContainerDemand& demand, const std:
     if (keeper_ != nullptr) keeper_->BeforeMemory(books_);
     reject = AllocateMemory(books_, demand, affinity, placement, log_);
   }
-  if (reject) AddShortages(*reject, {name, demand.cpus, &demand.memory, &demand.devices});
+  if (reject) {  // what it took itself is not what it is short of
+    before.Exchange(books_);
+    AddShortages(*reject, {name, demand.cpus, &demand.memory, &demand.devices}, {});
+    before.Exchange(books_);
+  }
   books_.record.placements.push_back(std::move(placement));
   return reject;
 }
@@ -126,7 +170,9 @@ Reject Admission::Misaligned(std::string_view container, int cpus, const std::ve
   out.reason = kTopologyAffinity;
   out.message = "Resources cannot be allocated with Topology locality";
   out.container = container;
-  AddShortages(out, {container, cpus, &memory, &devices});
+  const std::string wants = WidthText(lists);
+  AddShortages(out, {container, cpus, &memory, &devices}, lists);
+  if (!wants.empty()) out.details.push_back(wants);
   if (!out.details.empty()) return out;
   for (const HintList& list : lists) {
     if (list.kind != HintList::Kind::kHints) continue;
@@ -138,8 +184,29 @@ Reject Admission::Misaligned(std::string_view container, int cpus, const std::ve
   return out;
 }
 
-void Admission::AddShortages(Reject& reject, const Request& request) {
-  for (const Shortage& shortage : ShortagesOf(books_, request)) {
+/// Where some resource can only be had on more nodes than another one prefers: "" if not.
+std::string Admission::WidthText(const std::vector<HintList>& lists) const {
+  if (tables_.settings.topology_policy != TopologyPolicy::kRestricted) return "";
+  const std::optional<int> narrowest = NarrowestOf(lists);
+  std::string narrow;
+  std::string wide;
+  for (const HintList& list : lists) {
+    if (!narrowest || !list.family) continue;
+    std::string& out = list.family->preferred_count == *narrowest ? narrow : wide;
+    for (const std::string& resource : list.resources)
+      out += (out.empty() ? "" : ", ") + resource +
+             (&out == &wide ? " needs " + Counted(list.family->preferred_count, "node") : "");
+  }
+  if (wide.empty()) return "";
+  return "policy restricted wants all resources on equally few nodes: " + narrow + " fits on " +
+         Counted(*narrowest, "node") + ", " + wide;
+}
+
+void Admission::AddShortages(Reject& reject, const Request& request, const std::vector<HintList>& lists) {
+  std::vector<Shortage> found = ShortagesOf(books_, request);
+  if (found.empty() && tables_.settings.topology_policy == TopologyPolicy::kRestricted)
+    if (const std::optional<int> narrowest = NarrowestOf(lists)) found = TooWide(books_, request, *narrowest);
+  for (const Shortage& shortage : found) {
     reject.details.push_back(ShortageText(shortage));
     log_.AddShortage(shortage);
   }

@@ -36,7 +36,9 @@ class Admission {
   std::optional<Reject> Place(const ContainerDemand& demand, const std::optional<MaskHint>& hint);
   Reject Misaligned(std::string_view container, int cpus, const std::vector<MemoryNeed>& memory,
                     const std::vector<DeviceNeed>& devices, const std::vector<HintList>& lists);
-  void AddShortages(Reject& reject, const Request& request);
+  std::string WidthText(const std::vector<HintList>& lists) const;
+  /// `lists`: what the resources said, of a request that no nodes serve.
+  void AddShortages(Reject& reject, const Request& request, const std::vector<HintList>& lists);
   void LogDemand() const;
 
   const NodeTables& tables_;

@@ -68,14 +68,11 @@ std::optional<std::size_t> Fewest(const Stock& stock) {
   return std::nullopt;
 }
 
-std::vector<Shortage> ShortOf(const PodBooks& books, const Stock& stock) {
+/// What `width` nodes lack: every single node, or the fullest-stocked ones. Empty if some have it.
+std::vector<Shortage> OnNodes(const PodBooks& books, const Stock& stock, std::size_t width) {
   const NodeIndex& nodes = books.tables->nodes;
-  if (stock.requested > stock.free_in_all)
-    return {On(stock, Shortage::Scope::kMachine, nodes.nodes(), stock.free_in_all, stock.capacity_in_all)};
-  const std::optional<std::size_t> fewest = Fewest(stock);
-  if (!fewest || !Aligned(books)) return {};
   std::vector<Shortage> out;
-  if (*fewest == 1 || OnOneNode(books)) {
+  if (width == 1) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       if (stock.capacity[i] == 0) continue;
       if (stock.free[i] >= stock.requested) return {};
@@ -86,7 +83,7 @@ std::vector<Shortage> ShortOf(const PodBooks& books, const Stock& stock) {
   NodeSet best;
   std::int64_t free = 0;
   std::int64_t capacity = 0;
-  for (std::size_t i : Fullest(stock.free, *fewest)) {
+  for (std::size_t i : Fullest(stock.free, width)) {
     best.Insert(nodes.id(i));
     free += stock.free[i];
     capacity += stock.capacity[i];
@@ -95,13 +92,22 @@ std::vector<Shortage> ShortOf(const PodBooks& books, const Stock& stock) {
   return {On(stock, Shortage::Scope::kNodes, std::move(best), free, capacity)};
 }
 
+std::vector<Shortage> ShortOf(const PodBooks& books, const Stock& stock) {
+  const NodeIndex& nodes = books.tables->nodes;
+  if (stock.requested > stock.free_in_all)
+    return {On(stock, Shortage::Scope::kMachine, nodes.nodes(), stock.free_in_all, stock.capacity_in_all)};
+  const std::optional<std::size_t> fewest = Fewest(stock);
+  if (!fewest || !Aligned(books)) return {};
+  return OnNodes(books, stock, OnOneNode(books) ? 1 : *fewest);
+}
+
 /// container: the request is one container's, which the SMT check looks at.
 Stock CpuStock(const PodBooks& books, int cpus, bool container) {
   const NodeTables& tables = *books.tables;
   Stock out;
   out.resource = "cpu";
   out.requested = cpus;
-  const CpuSet free = AvailableCpus(books) | books.record.reusable.cpus;
+  const CpuSet free = GivableCpus(books);
   const CpuSet all = tables.all_cpus - tables.settings.reserved_cpus;
   out.free.reserve(tables.node_cpus.size());
   out.capacity.reserve(tables.node_cpus.size());
@@ -112,7 +118,8 @@ Stock CpuStock(const PodBooks& books, int cpus, bool container) {
   out.free_in_all = free.Count();
   out.capacity_in_all = all.Count();
   // The SMT check comes first; where it says no, its number is the one that counts.
-  if (const int smt = FreeForSmtCheck(books); tables.settings.cpu.full_pcpus_only && container && cpus > smt) {
+  if (const int smt = FreeForSmtCheck(books);
+      tables.settings.cpu.full_pcpus_only && !tables.WholeCoresOnly() && container && cpus > smt) {
     out.free_in_all = smt;
     out.capacity_in_all = (tables.all_cpus - tables.reserved_cores).Count();
   }
@@ -133,13 +140,7 @@ std::vector<Mask> BookableSets(const PodBooks& books, bool single) {
   return out;
 }
 
-/// nullopt: the type alone fits on as few nodes as it ever could. What init containers left counts only on exactly
-/// their nodes, so sums over nodes cannot tell.
-std::optional<Stock> MemoryStock(const PodBooks& books, const MemoryNeed& need) {
-  const std::vector<MemoryNeed> alone{need};
-  const std::optional<MaskHint> fits = MemoryFit(books, alone).Best({});
-  const bool spread = fits && !fits->any && fits->mask.Count() > 1 && OnOneNode(books);
-  if (fits && !spread && (fits->preferred || !Aligned(books))) return std::nullopt;
+Stock StockOf(const PodBooks& books, const MemoryNeed& need) {
   Stock out;
   out.resource = need.type;
   out.requested = need.bytes;
@@ -153,6 +154,17 @@ std::optional<Stock> MemoryStock(const PodBooks& books, const MemoryNeed& need) 
     out.free_in_all += out.free.back();
     out.capacity_in_all += out.capacity.back();
   }
+  return out;
+}
+
+/// nullopt: the type alone fits on as few nodes as it ever could. What init containers left counts only on exactly
+/// their nodes, so sums over nodes cannot tell.
+std::optional<Stock> MemoryStock(const PodBooks& books, const MemoryNeed& need) {
+  const std::vector<MemoryNeed> alone{need};
+  const std::optional<MaskHint> fits = MemoryFit(books, alone).Best({});
+  const bool spread = fits && !fits->any && fits->mask.Count() > 1 && OnOneNode(books);
+  if (fits && !spread && (fits->preferred || !Aligned(books))) return std::nullopt;
+  Stock out = StockOf(books, need);
   if (fits) out.free_in_all = std::max(out.free_in_all, need.bytes);
   return out;
 }
@@ -202,6 +214,24 @@ Stock DeviceStock(const PodBooks& books, const DevicePool& pool, const DeviceNee
 }
 
 }  // namespace
+
+std::vector<Shortage> TooWide(PodBooks& books, const Request& request, int width) {
+  std::vector<Stock> stocks;
+  if (request.cpus > 0) stocks.push_back(CpuStock(books, request.cpus, !request.container.empty()));
+  for (const MemoryNeed& need : *request.memory)  // what init containers left counts on exactly their nodes only
+    if (books.reusable_memory.empty()) stocks.push_back(StockOf(books, need));
+  for (const DeviceNeed& need : *request.devices)
+    if (const DevicePool* pool = books.devices.Find(need.resource)) stocks.push_back(DeviceStock(books, *pool, need));
+  std::vector<Shortage> out;
+  for (const Stock& stock : stocks) {
+    const std::optional<std::size_t> fewest = Fewest(stock);
+    if (!fewest || *fewest <= static_cast<std::size_t>(width)) continue;
+    for (Shortage& shortage : OnNodes(books, stock, static_cast<std::size_t>(width)))
+      out.push_back(std::move(shortage));
+  }
+  for (Shortage& shortage : out) shortage.container = request.container;
+  return out;
+}
 
 std::vector<Shortage> ShortagesOf(PodBooks& books, const Request& request) {
   std::vector<Stock> stocks;

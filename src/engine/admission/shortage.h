@@ -26,6 +26,10 @@ struct Request {
 /// that may be booked.
 std::vector<Shortage> ShortagesOf(PodBooks& books, const Request& request);
 
+/// Of a request for which nothing is short, what no `width` nodes could ever have, on those with the most of it: every
+/// single node, or the fullest-stocked ones.
+std::vector<Shortage> TooWide(PodBooks& books, const Request& request, int width);
+
 }  // namespace berth::engine
 
 #endif  // BERTH_ENGINE_ADMISSION_SHORTAGE_H_

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <random>
 #include <string>
 #include <variant>
 #include <vector>
@@ -119,6 +122,107 @@ TEST_F(ShortageTest, HugePagesThatNoNodeHasAreShortAndMayBeLeftOut) {
   EXPECT_EQ(e.shortages[0].capacity, 0);
   ASSERT_TRUE(e.nearest);
   EXPECT_EQ(e.nearest->changes[0].to, Quantity());
+}
+
+TEST_F(ShortageTest, WhatTheContainerTookItselfIsNotShort) {
+  inputs_.devices["v.example/nic"] = {{.id = "n0", .nodes = {NumaId{0}}}};
+  Align("none");
+  const Explanation e = Explain(
+      node_, ledger_,
+      MakePod("asked",
+              {MakeContainer("c", {{"cpu", "1"}, {"memory", "1Gi"}, {"v.example/gpu", "2"}, {"v.example/nic", "2"}})}),
+      inputs_);
+  ASSERT_EQ(e.shortages.size(), 1U);
+  EXPECT_EQ(ShortageText(e.shortages[0]),
+            "v.example/nic: 2 devices asked, 1 device of 1 device free on the whole machine (1 device short)");
+}
+
+TEST_F(ShortageTest, NamesWhatNoNodeHasWhereOthersFitOnOne) {
+  const Explanation e = Explain(
+      node_, ledger_, MakePod("asked", {MakeContainer("c", {{"cpu", "2"}, {"memory", "1Gi"}, {"v.example/gpu", "2"}})}),
+      inputs_);
+  ASSERT_EQ(e.shortages.size(), 2U);
+  for (const Shortage& s : e.shortages) {
+    EXPECT_EQ(s.resource, "v.example/gpu");
+    EXPECT_EQ(s.missing, 1);
+    EXPECT_EQ(s.nodes.Count(), 1);
+  }
+  const auto& reject = std::get<Reject>(e.decision);
+  EXPECT_EQ(reject.details.back(),
+            "policy restricted wants all resources on equally few nodes: cpu, memory fits on 1 node, v.example/gpu "
+            "needs 2 nodes");
+  inputs_.devices["v.example/gpu"].push_back({.id = "g2", .nodes = {NumaId{1}}});
+  EXPECT_TRUE(std::holds_alternative<Admit>(Decide(
+      node_, ledger_, MakePod("asked", {MakeContainer("c", {{"cpu", "2"}, {"memory", "1Gi"}, {"v.example/gpu", "2"}})}),
+      inputs_, nullptr)));
+}
+
+TEST_F(ShortageTest, SingleNodeSaysWhetherOneResourceOrTheirCombinationIsTheReason) {
+  Align("single-numa-node");
+  const auto rule = [&](std::map<std::string, std::string> amounts) {
+    const Explanation e = Explain(node_, ledger_, MakePod("asked", {MakeContainer("c", amounts)}), inputs_);
+    return e.merges.empty() ? "" : e.merges[0].rule;
+  };
+  EXPECT_EQ(rule({{"cpu", "1"}, {"memory", "12Gi"}}), "some resource fits on no single node");
+  inputs_.devices["v.example/nic"] = {{.id = "n0", .nodes = {NumaId{0}}}};
+  EXPECT_EQ(rule({{"cpu", "1"}, {"memory", "9Gi"}, {"v.example/nic", "1"}}),
+            "no single node is preferred by all resources");
+}
+
+/// Devices of one node (nullopt: of the machine) that no pod of the ledger has.
+std::int64_t FreeDevices(const Ledger& ledger, const std::vector<Device>& devices, const Shortage& s) {
+  std::int64_t out = 0;
+  for (const Device& device : devices) {
+    bool free = s.scope == Shortage::Scope::kMachine || device.nodes.Intersects(s.nodes);
+    for (const auto& [uid, record] : ledger.pods)
+      for (const Placement& placement : record.placements)
+        for (const DeviceAssignment& given : placement.devices)
+          if (given.resource == s.resource && std::ranges::find(given.ids, device.id) != given.ids.end()) free = false;
+    out += free ? 1 : 0;
+  }
+  return out;
+}
+
+TEST(ShortagePropertyTest, EachDeviceToldIsShortAndWithSoManyMoreItIsNot) {
+  std::mt19937_64 rng(11);
+  const auto roll = [&](unsigned n) { return static_cast<unsigned>(rng() % n); };
+  int seen = 0;
+  for (int round = 0; round < 400; ++round) {
+    KubeletConfiguration config = StaticConfig();
+    config.topology_manager_policy = std::array{"none", "best-effort", "restricted", "single-numa-node"}[roll(4)];
+    const auto node = Node::Make(MakeMachine({.sockets = 1 + static_cast<int>(roll(3)), .cores_per_node = 4}), config,
+                                 {.node_fit = false});
+    ASSERT_TRUE(node);
+    const auto nodes = static_cast<unsigned>(node->machine().nodes.size());
+    Inputs inputs;
+    for (const char* resource : {"v.example/a", "v.example/b"})
+      for (unsigned i = 0; i < 2 + roll(4); ++i)
+        inputs.devices[resource].push_back({.id = "d" + std::to_string(i), .nodes = {NumaId{roll(nodes)}}});
+    Ledger ledger = node->EmptyLedger();
+    for (int i = 0; i < 6; ++i) {
+      const Pod pod =
+          MakePod("p" + std::to_string(i), {MakeContainer("c", {{"cpu", std::to_string(1 + roll(4))},
+                                                                {"memory", "1Mi"},
+                                                                {"v.example/a", std::to_string(roll(3))},
+                                                                {"v.example/b", std::to_string(roll(4))}})});
+      const Explanation e = Explain(*node, ledger, pod, inputs);
+      if (const auto* admit = std::get_if<Admit>(&e.decision)) Apply(ledger, admit->delta);
+      for (const Shortage& s : e.shortages) {
+        if (s.resource == "cpu") continue;
+        ++seen;
+        ASSERT_EQ(s.free, FreeDevices(ledger, inputs.devices[s.resource], s))
+            << "round " << round << ": " << ShortageText(s);
+        ASSERT_GT(s.missing, 0);
+        Inputs more = inputs;
+        for (std::int64_t k = 0; k < s.missing; ++k)
+          more.devices[s.resource].push_back({.id = "new" + std::to_string(k), .nodes = {*s.nodes.First()}});
+        for (const Shortage& left : Explain(*node, ledger, pod, more).shortages)
+          ASSERT_FALSE(left.resource == s.resource && left.scope == s.scope && left.nodes == s.nodes)
+              << "round " << round << ": " << ShortageText(s) << ", then " << ShortageText(left);
+      }
+    }
+  }
+  EXPECT_GT(seen, 100);
 }
 
 std::int64_t Sum(const Ledger& ledger, const Shortage& shortage, Bytes MemoryTable::* what) {

@@ -13,7 +13,7 @@ Merged Aligner::Merge(const std::vector<HintList>& lists, bool hint_of_refused) 
   const bool single = policy_ == TopologyPolicy::kSingleNumaNode;
   const Fitness fitness{closest_ ? &distances_ : nullptr};
   out.hint = {all_, false, false};
-  out.rule = "no combination of hints has a node in common";
+  out.rule = single ? "no single node is preferred by all resources" : "no combination of hints has a node in common";
   Found found = BestPreferred(lists, all_, fitness, single);
   out.exact = found.exact && std::all_of(lists.begin(), lists.end(), [](const HintList& list) { return list.exact; });
   out.steps = found.steps;
@@ -31,6 +31,10 @@ Merged Aligner::Merge(const std::vector<HintList>& lists, bool hint_of_refused) 
       out.rule = "no nodes are preferred by all resources; the common nodes closest to the widest minimum won";
     }
   }
+  if (single && !out.hint.preferred && hint_of_refused)
+    for (const HintList& list : lists)
+      if (list.kind == HintList::Kind::kHints && !BestPreferred({list}, all_, fitness, true).mask)
+        out.rule = "some resource fits on no single node";
   if (single && out.hint.mask == all_) out.hint = {{}, true, out.hint.preferred};
   out.admit = policy_ == TopologyPolicy::kBestEffort || out.hint.preferred;
   return out;

@@ -53,9 +53,9 @@ CpuSet AlignedCpus(const NodeTables& tables, const CpuSet& allocatable, const Ma
 }
 
 /// Hinted nodes first, anywhere for the rest: a hint is a wish, not a fence (rules/cpu#allocation).
-Result<CpuSet> Choose(const PodBooks& books, int num, const MaskHint& hint) {
+Result<CpuSet> ChooseAny(const PodBooks& books, int num, const MaskHint& hint) {
   const NodeTables& tables = *books.tables;
-  const CpuSet allocatable = AvailableCpus(books) | books.record.reusable.cpus;
+  const CpuSet allocatable = GivableCpus(books);
   CpuSet result;
   if (!hint.any) {
     CpuSet aligned = AlignedCpus(tables, allocatable, hint.mask);
@@ -69,6 +69,41 @@ Result<CpuSet> Choose(const PodBooks& books, int num, const MaskHint& hint) {
   request.also_free = books.may_complete_cores - result;
   BERTH_TRY(const CpuSet rest, TakeCpus(tables.topology, request));
   return result | rest;
+}
+
+/// Whole cores of `from`, lowest first, that have exactly `num` CPUs together; nullopt: there are none.
+std::optional<CpuSet> CoresThatMake(const CpuTopology& topology, const CpuSet& from, int num) {
+  const std::vector<Unit>& cores = topology.units(Level::kCore);
+  const auto sum = static_cast<std::size_t>(num);
+  constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> last(sum + 1, kNone);  // by number of CPUs: the core that made it up first
+  for (std::size_t i = 0; i < cores.size() && last[sum] == kNone; ++i) {
+    const auto size = static_cast<std::size_t>(cores[i].cpus.Count());
+    if (size == 0 || !cores[i].cpus.IsSubsetOf(from)) continue;
+    for (std::size_t n = sum; n >= size; --n)
+      if (last[n] == kNone && (n == size || last[n - size] != kNone)) last[n] = i;
+  }
+  if (last[sum] == kNone) return std::nullopt;
+  CpuSet out;
+  for (std::size_t n = sum; n > 0; n -= static_cast<std::size_t>(cores[last[n]].cpus.Count()))
+    out |= cores[last[n]].cpus;
+  return out;
+}
+
+/// ChooseAny, and under NodeTables::WholeCoresOnly whole cores of the hinted nodes, else (where the policy does not
+/// insist on these) of all.
+Result<CpuSet> Choose(const PodBooks& books, int num, const MaskHint& hint) {
+  const NodeTables& tables = *books.tables;
+  Result<CpuSet> any = ChooseAny(books, num, hint);
+  if (!tables.WholeCoresOnly() || !any || tables.topology.Whole(*any, Level::kCore) == *any) return any;
+  const CpuSet givable = GivableCpus(books);
+  const TopologyPolicy policy = tables.settings.topology_policy;
+  std::optional<CpuSet> out;
+  if (!hint.any) out = CoresThatMake(tables.topology, AlignedCpus(tables, givable, hint.mask), num);
+  const bool fence = policy == TopologyPolicy::kRestricted || policy == TopologyPolicy::kSingleNumaNode;
+  if (!out && (hint.any || !fence)) out = CoresThatMake(tables.topology, givable, num);
+  if (out) return *std::move(out);
+  return Fail(Code::kExhausted, "no free whole cores make up exactly " + std::to_string(num) + " CPUs");
 }
 
 std::optional<std::string> SmtError(const PodBooks& books, int cpus) {
@@ -111,8 +146,16 @@ void UpdateReuse(PodBooks& books, ContainerKind kind, const CpuSet& cpus) {
 
 CpuSet AvailableCpus(const PodBooks& books) { return books.shared - books.tables->settings.reserved_cpus; }
 
+CpuSet GivableCpus(const PodBooks& books) {
+  CpuSet out = AvailableCpus(books) | books.record.reusable.cpus;
+  return books.tables->WholeCoresOnly() ? books.tables->topology.Whole(out, Level::kCore) : out;
+}
+
 // Oddity: counts CPUs, not cores, and not what init containers left (rules/cpu#whole-cores).
-int FreeForSmtCheck(const PodBooks& books) { return (books.shared - books.tables->reserved_cores).Count(); }
+int FreeForSmtCheck(const PodBooks& books) {
+  if (books.tables->WholeCoresOnly()) return GivableCpus(books).Count();
+  return (books.shared - books.tables->reserved_cores).Count();
+}
 
 int NarrowestCpuNodes(const NodeTables& tables, int cpus) {
   std::vector<int> sizes;
@@ -131,7 +174,7 @@ HintList CpuHints(const PodBooks& books, int cpus) {
   out.kind = HintList::Kind::kHints;
   const NodeTables& tables = *books.tables;
   const CpuSet& reuse = books.record.reusable.cpus;
-  const CpuSet available = AvailableCpus(books);
+  const CpuSet available = tables.WholeCoresOnly() ? GivableCpus(books) - reuse : AvailableCpus(books);
   const int narrowest = NarrowestCpuNodes(tables, cpus);
   HintFamily hints{.family = {.universe = tables.cpu_nodes, .must = {}, .needs = {}},
                    .preferred_count = narrowest,
@@ -151,8 +194,11 @@ std::optional<Reject> AllocateCpus(PodBooks& books, const ContainerDemand& deman
                                    Placement& placement, const DecisionLog& log) {
   if (demand.cpus == 0) return std::nullopt;
   const std::string& name = demand.container->name;
+  const NodeTables& tables = *books.tables;
   if (auto smt = SmtError(books, demand.cpus)) return SmtReject(books, demand, *std::move(smt));
   auto cpus = Choose(books, demand.cpus, hint);
+  if (!cpus && tables.WholeCoresOnly() && GivableCpus(books).Count() >= demand.cpus)
+    return SmtReject(books, demand, "SMT Alignment Error: " + cpus.error().message);
   if (!cpus) return Unexpected(name, cpus.error().message);
   const CpuSet reused = *cpus & books.record.reusable.cpus;
   books.shared -= *cpus;

@@ -14,6 +14,8 @@ namespace berth::engine {
 
 /// CPUs that may be given exclusively now: the shared pool without the reserved ones.
 CpuSet AvailableCpus(const PodBooks& books);
+/// These and what init containers left; under NodeTables::WholeCoresOnly only those of cores that are all in it.
+CpuSet GivableCpus(const PodBooks& books);
 
 /// What the SMT check of full-pcpus-only counts as free, which is not what may be given: without what init containers
 /// left, without every CPU of a reserved core (rules/cpu#whole-cores).

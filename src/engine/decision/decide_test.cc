@@ -122,7 +122,7 @@ TEST(DecideTest, CallsNoMemoryShortThatAnInitContainerLeft) {
   PinMemory(config, "1Gi");
   Bench bench(kM2, config);
   // 19 of 20 GiB on both nodes are left by the init container; only the CPUs are short.
-  const Pod pod = MakePod("a", {C("app", "9", "18Gi")}, {C("init", "1", "18Gi")});
+  const Pod pod = MakePod("a", {C("app", "9", "18Gi")}, {C("init", "1500m", "18Gi")});
   const Explanation e = Explain(bench.node(), bench.ledger(), pod, bench.inputs);
   ASSERT_TRUE(std::holds_alternative<Reject>(e.decision));
   for (const Shortage& shortage : e.shortages) EXPECT_NE(shortage.resource, "memory");

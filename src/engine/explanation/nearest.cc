@@ -212,6 +212,7 @@ class AmountSearch {
   /// Several amounts. All combinations if they are few; else the least of every amount (or an even share of its
   /// values), if that is admitted, then each raised again as far as it goes.
   std::optional<Pod> ChangeMany() {
+    if (auto up = RoundedUp()) return up;
     if (Combinations() <= attempt_.left()) return TryAll();
     constexpr std::size_t kShares = 16;
     for (std::size_t share = kShares; share > 0; --share) {
@@ -273,7 +274,7 @@ class AmountSearch {
     return admitted;
   }
 
-  /// Smaller, or the next whole number of cores, whichever is nearer.
+  /// Smaller, or the next whole number of cores, whichever is nearer; of two that are as near the one that is enough.
   std::optional<Quantity> Nearest(std::size_t i) const {
     const Knob& knob = knobs_[i];
     std::optional<Quantity> out = Highest(Unchanged(), i, Quantity());
@@ -282,8 +283,20 @@ class AmountSearch {
         knob.from > Quantity::FromUnits(attempt_.node().all_cpus().Count()))
       return out;
     const Quantity up = Quantity::FromUnits((knob.from.Value() / step + 1) * step);
-    const bool nearer = !out || up - knob.from < knob.from - *out;
+    const bool nearer = !out || up - knob.from <= knob.from - *out;  // who asks for seven is served by eight
     return nearer && Admits(Unchanged(), i, up) ? up : out;
+  }
+
+  /// With every amount that is no whole number of cores at the next one; nullopt: there is none, or it is rejected.
+  std::optional<Pod> RoundedUp() const {
+    std::vector<Quantity> amounts = Unchanged();
+    for (std::size_t i = 0; i < knobs_.size(); ++i)
+      if (const Quantity& from = knobs_[i].from; knobs_[i].resource == "cpu" && from.IsInteger() &&
+                                                 from <= Quantity::FromUnits(attempt_.node().all_cpus().Count()))
+        amounts[i] = Quantity::FromUnits((from.Value() + steps_[i] - 1) / steps_[i] * steps_[i]);
+    if (amounts == Unchanged()) return std::nullopt;
+    Pod out = Build(amounts);
+    return attempt_.Admits(out) ? std::optional(std::move(out)) : std::nullopt;
   }
 
   std::vector<Quantity> Shares(std::size_t share, std::size_t of) const {

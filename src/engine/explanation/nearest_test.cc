@@ -70,7 +70,12 @@ TEST(FindNearestTest, OffersTheNextWholeCoreWhereThatIsNearer) {
   const Node node = NodeOf({.cores_per_node = 8, .threads = 2}, config);
   const Explanation e = Explain(node, node.EmptyLedger(), MakePod("a", {App("a", "3")}), {});
   ASSERT_TRUE(e.nearest);
-  EXPECT_EQ(e.nearest->changes[0].to, Q("2"));  // 2 and 4 are equally near; less is chosen
+  EXPECT_EQ(e.nearest->changes[0].to, Q("4"));  // 2 and 4 are equally near, and 4 is enough
+  const Explanation both = Explain(node, node.EmptyLedger(), MakePod("b", {App("a", "3"), App("b", "7")}), {});
+  ASSERT_TRUE(both.nearest);
+  ASSERT_EQ(both.nearest->changes.size(), 2U);
+  EXPECT_EQ(both.nearest->changes[0].to, Q("4"));
+  EXPECT_EQ(both.nearest->changes[1].to, Q("8"));
 }
 
 TEST(FindNearestTest, CountsTheOtherContainersOfThePod) {

@@ -8,6 +8,10 @@ namespace berth::engine {
 struct EngineOptions {
   bool node_fit = true;  ///< also reject what exceeds node allocatable (OutOfcpu, OutOfmemory, OutOfpods, OutOf<res>),
                          ///< and Make refuses a reservation above capacity or, strict, of all CPUs
+  /// Under full-pcpus-only only cores of which every CPU is free are given, each as a whole, and a number that no such
+  /// cores make up is refused (rules/cpu#whole-cores). False: the kubelet's formulas, which give parts of cores where
+  /// cores have different sizes, or a thread is reserved or offline.
+  bool whole_cores = false;
   friend bool operator==(const EngineOptions&, const EngineOptions&) = default;
 };
 

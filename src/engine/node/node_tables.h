@@ -28,6 +28,8 @@ struct NodeTables {
   Aligner aligner;
 
   bool StaticCpus() const { return settings.cpu_policy == CpuPolicy::kStatic; }
+  /// Nobody gets a part of a core.
+  bool WholeCoresOnly() const { return options.whole_cores && settings.cpu.full_pcpus_only; }
   bool StaticMemory() const { return settings.memory_policy == MemoryPolicy::kStatic; }
 };
 

@@ -65,4 +65,11 @@ Result<CpuTopology> CpuTopology::Make(const Machine& machine) {
   return out;
 }
 
+CpuSet CpuTopology::Whole(const CpuSet& cpus, Level level) const {
+  CpuSet out;
+  for (const Unit& unit : units(level))
+    if (unit.cpus.Intersects(cpus) && unit.cpus.IsSubsetOf(cpus)) out |= unit.cpus;
+  return out;
+}
+
 }  // namespace berth::engine

@@ -33,6 +33,9 @@ class CpuTopology {
   /// Index of the unit of a CPU. Requires: cpus().Contains(cpu).
   std::uint32_t IndexOf(CpuId cpu, Level level) const { return index_[Slot(level)][Raw(cpu)]; }
 
+  /// CPUs of `cpus` in units of `level` that lie wholly in it.
+  CpuSet Whole(const CpuSet& cpus, Level level) const;
+
   /// CPUs of the smallest unit.
   int smallest(Level level) const { return smallest_[Slot(level)]; }
 
