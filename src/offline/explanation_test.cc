@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "machine/load.h"
+#include "offline/saved_ledger.h"
 
 namespace berth::offline {
 namespace {
@@ -50,6 +51,40 @@ struct ExplainNowTest : testing::Test {
   engine::Node node = MakeNode();
   Ledger ledger = node.EmptyLedger();
 };
+
+TEST_F(ExplainNowTest, SaysWhyAContainerIsShared) {
+  const ExplanationStyle style;
+  EXPECT_NE(
+      FormatOutlook(Ask(MakePod("web", "1500m")), style).find("app runs in the shared pool: no whole number of CPUs"),
+      std::string::npos);
+  EXPECT_NE(FormatOutlook(Ask(MakePod("web", "")), style).find("app runs in the shared pool: not Guaranteed"),
+            std::string::npos);
+  EXPECT_EQ(FormatOutlook(Ask(MakePod("web", "2")), style).find("shared pool"), std::string::npos);
+}
+
+TEST_F(ExplainNowTest, ALedgerOfAnotherMemoryPolicyIsTakenWithoutItsBookings) {
+  KubeletConfiguration config = node.config();
+  config.memory_manager_policy = "Static";
+  config.system_reserved["memory"] = *Quantity::Parse("64Mi");
+  config.reserved_memory = {{NumaId{0}, {{"memory", *Quantity::Parse("164Mi")}}}};  // and 100Mi of the hard eviction
+  const auto pinned = engine::Node::Make(node.machine(), config);
+  ASSERT_TRUE(pinned) << pinned.error().message;
+  Place(MakePod("old", "2"));
+  Ledger kept = ledger;
+  EXPECT_FALSE(TakeMemoryPolicy(node, kept));
+  EXPECT_TRUE(TakeMemoryPolicy(*pinned, kept));
+  EXPECT_FALSE(FindMisfit(*pinned, kept));
+  EXPECT_EQ(kept.pods.begin()->second.placements[0].cpus, ledger.pods.begin()->second.placements[0].cpus);
+  Pod more = MakePod("more", "1");
+  more.uid = "uid-more";
+  const Decision decision = engine::Decide(*pinned, kept, more, {}, nullptr);
+  ASSERT_TRUE(std::holds_alternative<Admit>(decision));
+  Apply(kept, std::get<Admit>(decision).delta);
+  EXPECT_TRUE(kept.pods.at("uid-more").placements[0].memory);
+  EXPECT_TRUE(TakeMemoryPolicy(node, kept));
+  EXPECT_FALSE(FindMisfit(node, kept));
+  EXPECT_FALSE(kept.pods.at("uid-more").placements[0].memory);
+}
 
 TEST_F(ExplainNowTest, WithoutConditionsTheBooksDecide) {
   EXPECT_TRUE(std::holds_alternative<Admit>(Ask(MakePod("web", "2")).explanation.decision));

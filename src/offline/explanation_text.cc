@@ -66,6 +66,18 @@ void AddPlacements(const Admit& admit, const ExplanationStyle& style, std::strin
   if (!table.empty()) out += "\n" + table.Format(style.table);
 }
 
+/// Why containers without CPUs of their own have none.
+void AddShared(const Explanation& e, const Admit& admit, std::string& out) {
+  if (!admit.delta.put) return;
+  std::string lines;
+  for (const TraceStep& step : e.steps) {
+    const Placement* const placement = FindPlacement(*admit.delta.put, step.container);
+    if (step.stage == "cpu" && placement != nullptr && !placement->cpus)
+      lines += step.container + " " + step.text + "\n";
+  }
+  if (!lines.empty()) out += "\n" + lines;
+}
+
 // ---- rejected ----
 
 /// Holders of a resource have their amounts in the unit of its shortage.
@@ -139,6 +151,7 @@ std::string FormatOutlook(const Outlook& outlook, const ExplanationStyle& style)
   } else {
     out += view::Paint("admitted", view::Style::kGood, style.table.color) + "\n";
     AddPlacements(std::get<Admit>(e.decision), style, out);
+    AddShared(e, std::get<Admit>(e.decision), out);
     AddHints(e, style, out);
   }
   if (style.trace) AddTrace(e, out);

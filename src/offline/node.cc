@@ -101,6 +101,9 @@ Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream&
   } else {
     BERTH_TRY(out.ledger, LoadLedger(options.ledger));
   }
+  if (TakeMemoryPolicy(out.node, out.ledger))
+    err << "berth: warning: the ledger " << options.ledger << " was made under another memory manager policy than \""
+        << out.ledger.memory_policy << "\": its pods hold no booked memory, as after a restart of berthd\n";
   BERTH_RETURN_IF_ERROR(CheckFits(out, options.ledger, err));
   return out;
 }

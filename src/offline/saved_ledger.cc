@@ -27,9 +27,6 @@ std::string OtherPolicies(const Ledger& ledger, const Ledger& empty) {
   if (ledger.cpu_policy != empty.cpu_policy)
     return "it was made under CPU manager policy \"" + ledger.cpu_policy + "\", the configuration says \"" +
            empty.cpu_policy + "\"";
-  if (ledger.memory_policy != empty.memory_policy)
-    return "it was made under memory manager policy \"" + ledger.memory_policy + "\", the configuration says \"" +
-           empty.memory_policy + "\"";
   return "";
 }
 
@@ -45,6 +42,18 @@ Result<Ledger> ParseLedger(std::string_view text, const std::string& name) {
   auto ledger = codec::LedgerFromJson(json.is_object() && json.contains("ledger") ? json["ledger"] : json);
   if (!ledger) return Wrap(std::move(ledger).error(), "read the ledger " + name);
   return *std::move(ledger);
+}
+
+bool TakeMemoryPolicy(const engine::Node& node, Ledger& ledger) {
+  const Ledger empty = node.EmptyLedger();
+  if (ledger.memory_policy == empty.memory_policy) return false;
+  ledger.memory_policy = empty.memory_policy;
+  ledger.memory = empty.memory;
+  for (auto& [uid, pod] : ledger.pods) {
+    pod.reusable.memory.clear();
+    for (Placement& placement : pod.placements) placement.memory.reset();
+  }
+  return true;
 }
 
 std::optional<Misfit> FindMisfit(const engine::Node& node, const Ledger& ledger) {

@@ -23,6 +23,10 @@ struct Misfit {
   bool only_reserved = false;  ///< nothing is wrong but that other CPUs were reserved when it was made
 };
 
+/// Makes a ledger that was kept under another memory policy one of this node, as a restart of berthd does: pods keep
+/// their CPUs and devices, and hold no booked memory. True: it was one.
+bool TakeMemoryPolicy(const engine::Node& node, Ledger& ledger);
+
 /// nullopt: the node can go on from the ledger. Devices that a container holds and the inventory of today lacks are no
 /// reason: one that runs keeps them.
 std::optional<Misfit> FindMisfit(const engine::Node& node, const Ledger& ledger);
