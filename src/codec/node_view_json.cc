@@ -82,11 +82,9 @@ GroupView ReadGroup(const Reader& reader) {
 }
 
 Json HostGroupJson(const HostGroup& group) {
-  return {{"setting", group.setting},
-          {"path", group.path},
-          {"processes", group.processes},
-          {"memory", group.memory ? Json(group.memory->v) : Json()},
-          {"problem", group.problem}};
+  return {{"setting", group.setting},     {"path", group.path},
+          {"processes", group.processes}, {"memory", group.memory ? Json(group.memory->v) : Json()},
+          {"problem", group.problem},     {"values", ListJson(group.values, LineJson)}};
 }
 
 HostGroup ReadHostGroup(const Reader& reader) {
@@ -96,6 +94,7 @@ HostGroup ReadHostGroup(const Reader& reader) {
                 .memory = {},
                 .problem = reader.Field("problem").String()};
   if (const Reader memory = reader.Field("memory"); !memory.IsNull()) out.memory = memory.Size();
+  for (const Reader& value : reader.Field("values").Items()) out.values.push_back(ReadLine(value));
   return out;
 }
 
@@ -161,8 +160,8 @@ Json ToJson(const NodeView& node) {
           {"memoryPolicy", node.memory_policy},
           {"topologyPolicy", node.topology_policy},
           {"topologyScope", node.topology_scope},
-          {"wholeCores", node.whole_cores},
           {"nodeFit", node.node_fit},
+          {"wholeCores", node.whole_cores},
           {"kubeletConfiguration", node.kubelet_configuration},
           {"conditions", ConditionsJson(node.conditions)}};
 }
@@ -178,8 +177,8 @@ Result<NodeView> NodeViewFromJson(const Json& json) {
     out.memory_policy = reader.Field("memoryPolicy").String();
     out.topology_policy = reader.Field("topologyPolicy").String();
     out.topology_scope = reader.Field("topologyScope").String();
-    out.whole_cores = reader.Field("wholeCores").Bool();
     out.node_fit = reader.Field("nodeFit").Bool();
+    out.whole_cores = reader.Field("wholeCores").Bool();
     out.kubelet_configuration = reader.Field("kubeletConfiguration").String();
     out.conditions = ReadConditions(reader.Field("conditions"));
     return out;

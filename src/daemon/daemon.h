@@ -73,6 +73,13 @@ class Daemon {
   void ReturnToOwnGroup();
   void ClearRootGroup(int passes);
   void TakeMoved(Result<SystemProcesses::Moved> moved);
+  /// Values of reserved groups that somebody changed.
+  struct ReservedEdits {
+    std::vector<std::pair<std::string, ValueLine>> list;  // by path
+    std::string problem;                                  // why a group could not be looked at
+  };
+  void RepairReserved();
+  void TakeReserved(const ReservedEdits& edits);
 
   // daemon.cc
   Result<void> WatchAll();
@@ -110,6 +117,8 @@ class Daemon {
   std::vector<std::string> home_groups_;   // where berthd was started
   std::optional<SystemProcesses> system_;  // nullopt: systemCgroups is not set
   std::string system_problem_;             // who could not be moved there last
+  std::vector<cgroup::ReservedGroup> reserved_;
+  std::string reserved_problem_;  // told last
   os::MonoTime next_places_{};
   std::unique_ptr<runtime::Runtime> runtime_;
   std::unique_ptr<history::History> history_;

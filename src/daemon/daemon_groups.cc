@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "daemon/daemon.h"
 #include "daemon/own_group.h"
+#include "daemon/reserved_groups.h"
 
 namespace berth::daemon {
 namespace {
@@ -38,6 +39,37 @@ void Daemon::KeepPlaces(os::MonoTime now) {
   if (dry_run_) return;
   ReturnToOwnGroup();
   if (system_) ClearRootGroup(first ? kFirstPasses : 1);
+  if (!first) RepairReserved();
+}
+
+/// Of these groups only the values are Berth's, and nothing tells when others write to them.
+void Daemon::RepairReserved() {
+  if (reserved_.empty()) return;
+  const auto look = [layout = tree_->layout(), driver = names_.driver(),
+                     groups = reserved_]() -> Result<ReservedEdits> {
+    ReservedEdits out;
+    for (const cgroup::ReservedGroup& group : groups) {
+      const auto path = PathOfReserved(driver, group);
+      auto edited = EnforceReserved("/", layout, driver, group);
+      if (!edited)
+        out.problem = edited.error().message;
+      else
+        for (ValueLine& line : *edited) out.list.emplace_back(path.value_or(group.group), std::move(line));
+    }
+    return out;
+  };
+  loop::Submit<ReservedEdits>(*workers_, "places", look, [this](Result<ReservedEdits> edits) {
+    if (edits) TakeReserved(*edits);
+  });
+}
+
+void Daemon::TakeReserved(const ReservedEdits& edits) {
+  for (const auto& [path, line] : edits.list)
+    events_->Warning("CgroupRepaired", "cgroup" + path,
+                     fmt::format("{} was {}, must be {}; put right", line.file, line.found, line.wanted));
+  if (!edits.problem.empty() && edits.problem != reserved_problem_)
+    events_->Warning("FailedNodeAllocatableEnforcement", "node/" + settings_.berth.node_name, edits.problem);
+  reserved_problem_ = edits.problem;
 }
 
 /// Whoever moved berthd elsewhere may have put it onto CPUs of containers.

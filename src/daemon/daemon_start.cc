@@ -118,7 +118,10 @@ Result<void> Daemon::OpenAll(const std::string& version) {
 
 /// The API's threads look with trees of their own.
 TreeDoor Daemon::Door() const {
-  TreeDoor out{.open = nullptr, .host_groups = manager_->options().host_groups};
+  TreeDoor out{.open = nullptr,
+               .host_groups = manager_->options().host_groups,
+               .driver = names_.driver(),
+               .reserved = reserved_};
   if (dry_run_)
     out.open = [tree = tree_.get()]() -> Result<std::unique_ptr<cgroup::Tree>> {
       return static_cast<const DryRunTree*>(tree)->Copy();
@@ -275,9 +278,9 @@ Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<s
 }
 
 Result<void> Daemon::EnforceReservations() {
-  BERTH_TRY(const auto groups, manager_->groups().ReservedGroups());
-  for (const cgroup::ReservedGroup& group : groups) {
-    BERTH_RETURN_IF_ERROR(EnforceReserved("/", tree_->layout(), names_.driver(), group));
+  BERTH_TRY(reserved_, manager_->groups().ReservedGroups());
+  for (const cgroup::ReservedGroup& group : reserved_) {
+    BERTH_TRY([[maybe_unused]] const auto changed, EnforceReserved("/", tree_->layout(), names_.driver(), group));
     events_->Normal("NodeAllocatableEnforced", "node/" + settings_.berth.node_name,
                     "updated limits on " + group.what + " cgroup " + group.group);
   }

@@ -32,6 +32,22 @@ Result<const ContainerView*> ContainerOf(const PodView& pod, const std::string& 
                                           Join(names, ", ")));
 }
 
+bool IsAskedFor(const EventFilter& filter, const PodView& pod) {
+  return std::ranges::find(filter.objects, "pod/" + FullName(pod)) != filter.objects.end() ||
+         std::ranges::find(filter.pod_names, pod.name) != filter.pod_names.end();
+}
+
+/// What happened to the groups of a pod and its containers happened to the pod.
+void AddGroupsOf(const PodView& pod, EventFilter& filter) {
+  for (const ContainerView& container : pod.containers) {
+    if (!container.place || container.place->cgroup.empty()) continue;
+    const std::string object = "cgroup/" + container.place->cgroup;
+    const std::string above = object.substr(0, object.rfind('/'));
+    for (const std::string& group : {object, above})
+      if (std::ranges::find(filter.objects, group) == filter.objects.end()) filter.objects.push_back(group);
+  }
+}
+
 LogPage PageOf(const std::string& path, bool running, runtime::LogPart part) {
   return {.path = path,
           .running = running,
@@ -97,6 +113,7 @@ Result<PodDetails> LocalApi::GetPod(const std::string& namespace_, const std::st
       .view = pod->view, .shared = state->node.shared, .trace = *pod->trace, .manifest = *pod->manifest, .events = {}};
   EventFilter filter;
   filter.objects = {"pod/" + FullName(*pod->view)};
+  AddGroupsOf(*pod->view, filter);
   out.events = WithHistory(Recent(*state->node.events, filter), filter, history_).events;
   return out;
 }
@@ -141,7 +158,11 @@ Result<EventList> LocalApi::Events(const api::EventQuery& query) {
     filter.objects = {"pod/" + query.pod, "pod/" + folder_.NameOnNode(query.pod)};
   else if (!query.pod.empty())
     filter.pod_names = {query.pod, folder_.NameOnNode(query.pod)};
-  return WithHistory(Recent(*published_.Get()->node.events, filter), filter, history_);
+  const auto state = published_.Get();
+  if (!query.pod.empty())
+    for (const PodSnapshot& pod : state->node.pods)
+      if (IsAskedFor(filter, *pod.view)) AddGroupsOf(*pod.view, filter);
+  return WithHistory(Recent(*state->node.events, filter), filter, history_);
 }
 
 Result<std::string> LocalApi::FindRunning(const api::ExecQuery& query) const {

@@ -65,15 +65,38 @@ TEST_F(PodRepairTest, MemoryNodesEditedByHandArePutBackToo) {
   EXPECT_EQ(fresh.events.events().back().message, "memory nodes were 0, must be 0-1; put right");
 }
 
-TEST_F(PodRepairTest, AQuotaEditedByHandIsLeftAlone) {
+TEST_F(PodRepairTest, AQuotaEditedByHandIsPutBackWithinAMinuteAsAllValuesAre) {
   auto manager = BootWith(both);
+  const auto quota = world.tree.Read(kWeb)->cpu_max;
   CgroupValues values;
   values.cpu_max = CpuMax{.quota = std::chrono::microseconds(50'000)};
   world.tree.ForeignWrite(kWeb, values);
-  const std::uint64_t writes = world.tree.writes();
-  Advance(*manager, std::chrono::seconds(30));
-  EXPECT_EQ(world.tree.Read(kWeb)->cpu_max, values.cpu_max);
-  EXPECT_EQ(world.tree.writes(), writes);
+  Advance(*manager, std::chrono::seconds(61));
+  EXPECT_EQ(world.tree.Read(kWeb)->cpu_max, quota);
+  EXPECT_THAT(Said("CgroupRepaired", "cgroup/" + std::string(kWeb)), testing::HasSubstr("was 50000 100000, must be "));
+}
+
+TEST_F(PodRepairTest, ValuesOfAllPodsAndOfAClassArePutBackWithAnEvent) {
+  auto manager = BootWith(both);
+  const CgroupValues all = *world.tree.Read("kubepods");
+  const CgroupValues tier = *world.tree.Read("kubepods/burstable");
+  CgroupValues values;
+  values.shares = 77;
+  values.weight = 77;
+  values.memory_max = MiB(1);
+  world.tree.ForeignWrite("kubepods", values);
+  values.memory_max.reset();
+  world.tree.ForeignWrite("kubepods/burstable", values);
+  Advance(*manager, std::chrono::seconds(61));
+  EXPECT_EQ(*world.tree.Read("kubepods"), all);
+  EXPECT_EQ(*world.tree.Read("kubepods/burstable"), tier);
+  EXPECT_NE(Said("CgroupRepaired", "cgroup/kubepods/burstable"), "");
+  EXPECT_NE(Said("CgroupRepaired", "cgroup/kubepods"), "");
+  const std::size_t events = world.events.events().size();
+  manager->OnSnapshot(Wanting({both[1]}), Now());  // what the ledger changes is nobody's edit
+  Advance(*manager, std::chrono::seconds(61));
+  for (std::size_t i = events; i < world.events.events().size(); ++i)
+    EXPECT_NE(world.events.events()[i].reason, "CgroupRepaired") << world.events.events()[i].message;
 }
 
 TEST_F(PodRepairTest, LooksThatTakeLongAreTakenLessOften) {

@@ -1,10 +1,16 @@
 #include "daemon/tree_status.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <memory>
+#include <utility>
 
+#include "base/text.h"
+#include "cgroup/oom_score.h"
 #include "cgroup/strays.h"
 #include "daemon/host_groups.h"
+#include "daemon/reserved_groups.h"
 #include "enforce/inspect.h"
 #include "os/fs.h"
 
@@ -35,6 +41,48 @@ std::map<std::string, std::string> StraysOf(const LoopState& state, const cgroup
   return out;
 }
 
+/// Each reserved group beside what it should hold.
+std::vector<HostGroup> ReservedOf(const TreeDoor& door, const cgroup::Layout& layout) {
+  std::vector<HostGroup> out;
+  for (const cgroup::ReservedGroup& reserved : door.reserved) {
+    const auto path = PathOfReserved(door.driver, reserved);
+    HostGroup group = LookAt({{reserved.what, path.value_or(reserved.group)}}, layout).front();
+    auto values = InspectReserved("/", layout, door.driver, reserved);
+    if (values)
+      group.values = *std::move(values);
+    else if (group.problem.empty())
+      group.problem = values.error().message;
+    out.push_back(std::move(group));
+  }
+  return out;
+}
+
+/// What the main process of each container has, by the container's path. It is set when the process starts; what the
+/// container does to it later is its own affair.
+std::map<std::string, ValueLine> OomScoresOf(const LoopState& state) {
+  std::map<std::string, ValueLine> out;
+  const auto root = os::OpenFs("/");
+  if (!root) return out;
+  const Bytes capacity = state.engine->machine().memory;
+  for (const PodSnapshot& pod : state.node.pods) {
+    ForEachContainer(*pod.manifest, [&](const Container& container, ContainerKind) {
+      for (const ContainerView& view : pod.view->containers) {
+        if (view.name != container.name || view.phase != ContainerPhase::kRunning || !view.last || !view.place)
+          continue;
+        const auto found = (*root)->Read(fmt::format("/proc/{}/oom_score_adj", view.last->pid));
+        if (view.last->pid <= 0 || !found) continue;
+        std::string value(Trim(*found));
+        out[view.place->cgroup] = {.file = "oom_score_adj",
+                                   .wanted = value,
+                                   .found = value,
+                                   .why = fmt::format("of its main process; {} when it starts",
+                                                      cgroup::OomScoreAdj(*pod.manifest, container, capacity))};
+      }
+    });
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<TreeView> TreeStatus(const LoopState& state, const TreeDoor& door) {
@@ -46,14 +94,18 @@ Result<TreeView> TreeStatus(const LoopState& state, const TreeDoor& door) {
                .root = names.root(),
                .host_groups = LookAt(door.host_groups, layout),
                .groups = {}};
+  for (HostGroup& reserved : ReservedOf(door, layout)) out.host_groups.push_back(std::move(reserved));
   std::vector<const Pod*> pods;
   for (const PodSnapshot& pod : state.node.pods)
     if (pod.claimed) pods.push_back(pod.manifest.get());
   const std::map<std::string, std::string> strays = StraysOf(state, layout);
+  const std::map<std::string, ValueLine> scores = OomScoresOf(state);
   for (enforce::GroupState& group : enforce::Inspect(*tree, *state.engine, *state.groups, *state.node.ledger, pods)) {
     const auto stray = strays.find(group.plan.path);
     if (group.ended && stray == strays.end()) continue;
     if (stray != strays.end() && group.problem.empty()) group.problem = stray->second;
+    if (const auto score = scores.find(group.plan.path); score != scores.end() && group.problem.empty())
+      group.values.push_back(score->second);
     out.groups.push_back({.path = std::move(group.plan.path),
                           .what = std::move(group.plan.what),
                           .problem = std::move(group.problem),

@@ -10,6 +10,8 @@
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
+#include "cgroup/names.h"
+#include "cgroup/node_values.h"
 #include "daemon/snapshot_builder.h"
 #include "model/tree_view.h"
 
@@ -21,6 +23,9 @@ struct TreeDoor {
   std::function<Result<std::unique_ptr<cgroup::Tree>>()> open;
   /// Groups of the host to show beside it, by setting: path from the top of the hierarchy.
   std::vector<std::pair<std::string, std::string>> host_groups;
+  /// Groups of the host that get what is reserved for them.
+  cgroup::Driver driver = cgroup::Driver::kCgroupfs;
+  std::vector<cgroup::ReservedGroup> reserved;
 };
 
 /// Reads every group of Berth's. Thread: any.

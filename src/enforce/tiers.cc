@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <utility>
 
 #include "cgroup/node_values.h"
@@ -36,13 +37,13 @@ Result<void> Tiers::MakeTiers(const Ledger& ledger) {
   return Update(ledger);
 }
 
-Result<void> Tiers::Update(const Ledger& ledger) {
+Result<void> Tiers::Update(const Ledger& ledger, std::vector<Repaired>* edited) {
   if (!site_.names().per_qos()) return {};
-  for (const QosClass qos : site_.names().Tiers()) BERTH_RETURN_IF_ERROR(UpdateTier(qos, ledger));
+  for (const QosClass qos : site_.names().Tiers()) BERTH_RETURN_IF_ERROR(UpdateTier(qos, ledger, edited));
   return {};
 }
 
-Result<void> Tiers::UpdateTier(QosClass qos, const Ledger& ledger) {
+Result<void> Tiers::UpdateTier(QosClass qos, const Ledger& ledger, std::vector<Repaired>* edited) {
   const std::string path = site_.names().Qos(qos);
   CgroupValues values;
   if (qos == QosClass::kGuaranteed) {
@@ -56,11 +57,36 @@ Result<void> Tiers::UpdateTier(QosClass qos, const Ledger& ledger) {
     BERTH_TRY(const auto used, site_.tree().MemoryUsage(path));
     if (used && *used > *values.memory_max) values.memory_max = *used + site_.options().page;
   }
+  return WriteTier(path, values, edited);
+}
+
+Result<void> Tiers::WriteTier(const std::string& path, const CgroupValues& values, std::vector<Repaired>* edited) {
+  CgroupValues limit;  // that of all pods is written apart from the rest
+  limit.memory_max = values.memory_max;
+  const bool only_limit = values == limit;
+  const auto last = written_.find(path);
+  if (edited != nullptr && last != written_.end()) {
+    BERTH_TRY(const CgroupValues before, site_.tree().Read(path));
+    CgroupValues wanted = last->second;
+    if (only_limit) {
+      wanted = {};
+      wanted.memory_max = last->second.memory_max;
+    } else if (!values.memory_max) {
+      wanted.memory_max.reset();
+    }
+    for (const ValueLine& line : cgroup::Compare(wanted, before, site_.tree().layout(), {}, site_.options().page))
+      if (!line.Same())
+        edited->push_back({path, fmt::format("{} was {}, must be {}", line.file, line.found, line.wanted)});
+  }
   BERTH_RETURN_IF_ERROR(site_.tree().Write(path, values));
+  CgroupValues& now = written_[path];
+  const std::optional<Bytes> before_limit = now.memory_max;
+  if (!only_limit) now = values;
+  now.memory_max = values.memory_max ? values.memory_max : before_limit;
   return {};
 }
 
-std::string Tiers::LimitAllPods() {
+std::string Tiers::LimitAllPods(std::vector<Repaired>* edited) {
   if (!site_.names().per_qos()) return "";
   const std::string all = site_.names().Qos(QosClass::kGuaranteed);
   CgroupValues values;
@@ -72,7 +98,7 @@ std::string Tiers::LimitAllPods() {
   if (used && *used && **used > *values.memory_max) {
     why = fmt::format("the pods use more memory than the {} bytes that are not reserved", values.memory_max->v);
   } else if (used) {
-    if (const auto written = site_.tree().Write(all, values); !written && !site_.IsUnderWay(written.error()))
+    if (const auto written = WriteTier(all, values, edited); !written && !site_.IsUnderWay(written.error()))
       why = written.error().message;
   }
   return why.empty() ? why : why + "; the memory limit of all pods stays as it was";

@@ -2,9 +2,12 @@
 #ifndef BERTH_ENFORCE_TIERS_H_
 #define BERTH_ENFORCE_TIERS_H_
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "enforce/cpusets.h"
 #include "enforce/group_table.h"
 #include "enforce/site.h"
 #include "model/ledger.h"
@@ -21,20 +24,24 @@ class Tiers {
   Result<void> Make(const Ledger& ledger);
   /// Writes what they should hold for the pods of the ledger, but for the memory limit of all pods. A class's memory
   /// limit never goes below what it uses.
-  Result<void> Update(const Ledger& ledger);
+  /// What differs from what was written last is somebody's edit, and added to `edited`, which may be null.
+  Result<void> Update(const Ledger& ledger, std::vector<Repaired>* edited = nullptr);
   /// Limits the memory of all pods together to what is not reserved. What pods use already is not taken from them: the
   /// old limit stays then, and when the kernel refuses. Returns why; empty: done.
-  std::string LimitAllPods();
+  std::string LimitAllPods(std::vector<Repaired>* edited = nullptr);
   /// Removes them all and Berth's own group (unless settings name it); with processes in them it fails and leaves them.
   Result<void> RemoveAll();
 
  private:
   Result<void> MakeOwn();
   Result<void> MakeTiers(const Ledger& ledger);
-  Result<void> UpdateTier(QosClass qos, const Ledger& ledger);
+  Result<void> UpdateTier(QosClass qos, const Ledger& ledger, std::vector<Repaired>* edited);
+  /// Writes values, and adds what somebody changed since the last time to `edited`.
+  Result<void> WriteTier(const std::string& path, const CgroupValues& values, std::vector<Repaired>* edited);
 
   Site& site_;
   const GroupTable& table_;
+  std::map<std::string, CgroupValues> written_;  // by path: what was written last
 };
 
 }  // namespace berth::enforce

@@ -35,9 +35,8 @@ Result<void> Values::RepairGroup(PlannedGroup group, std::vector<Repaired>& out)
   group.values.mems.reset();
   const bool told_before = told_.erase(group.path) > 0;
   BERTH_TRY(const CgroupValues before, site_.tree().Read(group.path));
-  const bool rounded =
-      before.cpu_max && group.values.cpu_max && cgroup::IsRoundedBySystemd(*group.values.cpu_max, *before.cpu_max);
-  if (!rounded || !systemd) group.values.cpu_max.reset();
+  const bool rounded = systemd && before.cpu_max && group.values.cpu_max &&
+                       cgroup::IsRoundedBySystemd(*group.values.cpu_max, *before.cpu_max);
   const auto written = site_.tree().Write(group.path, group.values);
   const bool told = !written && site_.IsUnderWay(written.error());
   if (told) told_.insert(group.path);

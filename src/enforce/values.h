@@ -19,11 +19,11 @@ class Values {
   Values(const Site& site, const GroupTable& table, const Planner& planner)
       : site_(site), table_(table), planner_(planner) {}
 
-  /// Puts values of a pod's groups right that somebody else changed, except CPUs and memory nodes (Cpusets::Repair) and
-  /// the CPU quota: who edits that by hand means it. A quota that systemd has rounded is not somebody's edit. `only`:
-  /// the groups to look at; empty: all. Groups that are being made are left to who makes them. What was put right is
-  /// added to `out`. Errors: the first; the rest was tried. kBusy: systemd is being told (Site::IsUnderWay), which is
-  /// in `out` already; to be called again.
+  /// Puts values of a pod's groups right that somebody else changed, except CPUs and memory nodes (Cpusets::Repair). A
+  /// quota that systemd has rounded is put right, but is not somebody's edit. `only`: the groups to look at; empty:
+  /// all. Groups that are being made are left to who makes them. What was put right is added to `out`. Errors: the
+  /// first; the rest was tried. kBusy: systemd is being told (Site::IsUnderWay), which is in `out` already; to be
+  /// called again.
   Result<void> Repair(const Ledger& ledger, const Pod& pod, const std::set<std::string>& only,
                       std::vector<Repaired>& out);
 

@@ -30,7 +30,11 @@ void ValueGuard::LookAtAll(os::MonoTime now) {
 
 void ValueGuard::Begin(std::set<std::string> only) {
   look_ = Look{.only = std::move(only)};
-  Report(parts_.groups.tiers().Update(parts_.keeper.ledger()));
+  std::vector<enforce::Repaired> repairs;
+  const bool all = look_->only.empty();  // else systemd was told something, and writes what it knows of the tiers too
+  Report(parts_.groups.tiers().Update(parts_.keeper.ledger(), all ? &repairs : nullptr));
+  if (all) LimitAllPods(&repairs);
+  Tell(repairs);
 }
 
 void ValueGuard::Work(const os::Slice& slice) {
@@ -50,6 +54,10 @@ void ValueGuard::Work(const os::Slice& slice) {
 void ValueGuard::LookAt(const Pod& pod) {
   std::vector<enforce::Repaired> repairs;
   Report(parts_.groups.values().Repair(parts_.keeper.ledger(), pod, look_->only, repairs));
+  Tell(repairs);
+}
+
+void ValueGuard::Tell(const std::vector<enforce::Repaired>& repairs) {
   for (const enforce::Repaired& repair : repairs)
     parts_.events.Warning("CgroupRepaired", "cgroup/" + repair.path, repair.what + "; put right");
 }
@@ -62,9 +70,9 @@ void ValueGuard::Report(const Result<void>& done) {
   parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), done.error().message);
 }
 
-void ValueGuard::LimitAllPods() {
+void ValueGuard::LimitAllPods(std::vector<enforce::Repaired>* edited) {
   const std::string object = parts_.ObjectOfNode();
-  std::string problem = parts_.groups.tiers().LimitAllPods();
+  std::string problem = parts_.groups.tiers().LimitAllPods(edited);
   if (!problem.empty() && limit_problem_.empty())
     parts_.events.Warning("FailedNodeAllocatableEnforcement", object, problem);
   if (problem.empty() && !limit_problem_.empty())

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "enforce/cpusets.h"
 #include "os/clock.h"
 #include "pods/parts.h"
 
@@ -20,7 +21,7 @@ class ValueGuard {
   explicit ValueGuard(const pods::Parts& parts) : parts_(parts) {}
 
   /// The memory limit of all pods together; tried again until it is what the settings say.
-  void LimitAllPods();
+  void LimitAllPods(std::vector<enforce::Repaired>* edited = nullptr);
   /// Why it is not; "": it is.
   const std::string& limit_problem() const { return limit_problem_; }
   /// Process 1 wrote to the group with this cpuset directory. When that is systemd: not on our behalf, perhaps, and
@@ -44,6 +45,7 @@ class ValueGuard {
   };
   void Begin(std::set<std::string> only);
   void LookAt(const Pod& pod);
+  void Tell(const std::vector<enforce::Repaired>& repairs);
   void Report(const Result<void>& done);
 
   pods::Parts parts_;

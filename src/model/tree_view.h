@@ -35,8 +35,9 @@ struct HostGroup {
   std::string setting;  ///< "kubeletCgroups"
   std::string path;     ///< from the top of the hierarchy
   std::int64_t processes = 0;
-  std::optional<Bytes> memory;  ///< working set; nullopt: not counted
-  std::string problem;          ///< why it could not be looked at
+  std::optional<Bytes> memory;      ///< working set; nullopt: not counted
+  std::string problem;              ///< why it could not be looked at
+  std::vector<ValueLine> values{};  ///< of a group that gets what is reserved for it
   friend bool operator==(const HostGroup&, const HostGroup&) = default;
 };
 

@@ -41,8 +41,8 @@ struct Waiting {
 /// until the manifest changes.
 struct Rejected {
   Why why;
-  std::string admitted_at;             ///< of one that was evicted
-  std::optional<std::uint64_t> freed;  ///< Keeper::freed() of the decision; nullopt: not decided again
+  std::string admitted_at;               ///< of one that was evicted
+  std::optional<std::uint64_t> freed{};  ///< Keeper::freed() of the decision; nullopt: not decided again
   friend bool operator==(const Rejected&, const Rejected&) = default;
 };
 /// Holds its place in the ledger.
