@@ -183,6 +183,7 @@ void DescribePod(const PodDetails& details, const Session& session) {
   Line(out, 0, "Name", pod.name);
   Line(out, 0, "Namespace", pod.namespace_);
   Line(out, 0, "UID", pod.uid);
+  if (!pod.addresses.empty()) Line(out, 0, "IP", Join(pod.addresses, ", "));
   Line(out, 0, "QoS class", std::string(Name(pod.qos)));
   Line(out, 0, "Phase", std::string(Name(pod.phase)));
   Line(out, 0, "Ready", pod.ready ? "yes" : "no");

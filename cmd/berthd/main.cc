@@ -66,7 +66,7 @@ void AddOptions(CLI::App& app, Arguments& args) {
   app.add_option("--state-dir", line.state_dir, "where the ledger is kept; default /var/lib/berth")->type_name("DIR");
   app.add_option("--run-dir", line.run_dir, "records of running containers and the socket; default /run/berth")
       ->type_name("DIR");
-  app.add_option("--log-dir", line.log_dir, "output of containers; default /var/log/berth")->type_name("DIR");
+  app.add_option("--log-dir", line.log_dir, "output of containers; default the kubelet's podLogsDir")->type_name("DIR");
   app.add_option("--socket", line.socket, "unix socket of the API; default berth.sock in the run directory")
       ->type_name("PATH");
   app.add_option("--cgroup-root", line.cgroup_root, "cgroup below which Berth works; default cgroupRoot, else /")

@@ -36,6 +36,23 @@ void PutIf(Json& out, const char* key, Json object) {
   if (!object.empty()) out[key] = std::move(object);
 }
 
+void PutProfiles(Json& out, const SecurityContext& security) {
+  Json app_armor = Json::object();
+  PutIf(app_armor, "type", security.app_armor);
+  PutIf(app_armor, "localhostProfile", security.app_armor_localhost);
+  PutIf(out, "appArmorProfile", std::move(app_armor));
+  if (security.se_linux) {
+    Json label = Json::object();
+    PutIf(label, "user", security.se_linux->user);
+    PutIf(label, "role", security.se_linux->role);
+    PutIf(label, "type", security.se_linux->type);
+    PutIf(label, "level", security.se_linux->level);
+    out["seLinuxOptions"] = std::move(label);
+  }
+  PutIf(out, "procMount", security.proc_mount);
+  for (const auto& [name, value] : security.sysctls) out["sysctls"].push_back({{"name", name}, {"value", value}});
+}
+
 Json SecurityJson(const SecurityContext& security) {
   Json capabilities = Json::object();
   PutIf(capabilities, "add", security.add_capabilities);
@@ -56,6 +73,7 @@ Json SecurityJson(const SecurityContext& security) {
   PutIf(out, "fsGroupChangePolicy", security.fs_group_change_policy);
   PutIf(out, "supplementalGroups", security.supplemental_groups);
   PutIf(out, "supplementalGroupsPolicy", security.supplemental_groups_policy);
+  PutProfiles(out, security);
   return out;
 }
 
@@ -79,6 +97,7 @@ Json MountJson(const VolumeMount& mount) {
   Json out = {{"name", mount.name}, {"mountPath", mount.mount_path}};
   PutIf(out, "subPath", mount.sub_path);
   PutIf(out, "readOnly", mount.read_only);
+  PutIf(out, "recursiveReadOnly", mount.recursive_read_only);
   PutIf(out, "mountPropagation", mount.propagation);
   return out;
 }
@@ -113,6 +132,9 @@ Json ContainerJson(const Container& c) {
   PutChecks(out, c);
   PutIf(out, "volumeMounts", ListJson(c.mounts, MountJson));
   PutIf(out, "securityContext", SecurityJson(c.security));
+  PutIf(out, "stdin", c.stdin_open);
+  PutIf(out, "stdinOnce", c.stdin_once);
+  PutIf(out, "tty", c.tty);
   return out;
 }
 
@@ -125,6 +147,34 @@ Json MetadataJson(const Pod& pod) {
   return out;
 }
 
+Json DnsJson(const DnsConfig& dns) {
+  Json out = Json::object();
+  PutIf(out, "nameservers", dns.servers);
+  PutIf(out, "searches", dns.searches);
+  for (const std::string& option : dns.options) {
+    const std::size_t colon = option.find(':');
+    Json item = {{"name", option.substr(0, colon)}};
+    if (colon != std::string::npos) item["value"] = option.substr(colon + 1);
+    out["options"].push_back(std::move(item));
+  }
+  return out;
+}
+
+void PutIsolation(Json& out, const Pod& pod) {
+  PutIf(out, "hostPID", pod.host_pid);
+  PutIf(out, "hostIPC", pod.host_ipc);
+  PutIf(out, "hostUsers", pod.host_users);
+  PutIf(out, "shareProcessNamespace", pod.share_process_namespace);
+  PutIf(out, "runtimeClassName", pod.runtime_class);
+  PutIf(out, "subdomain", pod.subdomain);
+  PutIf(out, "setHostnameAsFQDN", pod.hostname_as_fqdn);
+  PutIf(out, "dnsPolicy", pod.dns_policy);
+  PutIf(out, "dnsConfig", DnsJson(pod.dns));
+  for (const HostAlias& alias : pod.host_aliases)
+    out["hostAliases"].push_back({{"ip", alias.ip}, {"hostnames", alias.hostnames}});
+  for (const std::string& name : pod.image_pull_secrets) out["imagePullSecrets"].push_back({{"name", name}});
+}
+
 Json SpecJson(const Pod& pod) {
   Json out = Json::object();
   PutIf(out, "nodeName", pod.node_name);
@@ -132,6 +182,7 @@ Json SpecJson(const Pod& pod) {
   PutIf(out, "priorityClassName", pod.priority_class);
   PutIf(out, "hostNetwork", pod.host_network);
   PutIf(out, "hostname", pod.hostname);
+  PutIsolation(out, pod);
   out["restartPolicy"] = Name(pod.restart_policy);
   out["terminationGracePeriodSeconds"] = pod.termination_grace_s;
   PutIf(out, "activeDeadlineSeconds", pod.active_deadline_s);

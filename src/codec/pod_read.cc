@@ -36,6 +36,24 @@ Resources ReadResources(const Reader& reader) {
   return {.requests = AmountsOf(reader, "requests"), .limits = AmountsOf(reader, "limits")};
 }
 
+void ReadProfiles(const Reader& reader, SecurityContext& out) {
+  if (reader.Has("appArmorProfile")) {
+    const Reader profile = reader.Field("appArmorProfile");
+    out.app_armor = TextOf(profile, "type");
+    out.app_armor_localhost = TextOf(profile, "localhostProfile");
+  }
+  if (reader.Has("seLinuxOptions")) {
+    const Reader label = reader.Field("seLinuxOptions");
+    out.se_linux = {.user = TextOf(label, "user"),
+                    .role = TextOf(label, "role"),
+                    .type = TextOf(label, "type"),
+                    .level = TextOf(label, "level")};
+  }
+  out.proc_mount = TextOf(reader, "procMount");
+  for (const Reader& item : ItemsOf(reader, "sysctls"))
+    out.sysctls.emplace_back(item.Field("name").String(), item.Field("value").String());
+}
+
 SecurityContext ReadSecurity(const Reader& above) {
   SecurityContext out;
   if (!above.Has("securityContext")) return out;
@@ -61,6 +79,7 @@ SecurityContext ReadSecurity(const Reader& above) {
   for (const Reader& group : ItemsOf(reader, "supplementalGroups"))
     out.supplemental_groups.push_back(group.Integer<std::int64_t>());
   out.supplemental_groups_policy = TextOf(reader, "supplementalGroupsPolicy");
+  ReadProfiles(reader, out);
   return out;
 }
 
@@ -88,6 +107,7 @@ VolumeMount ReadMount(const Reader& reader) {
           .mount_path = reader.Field("mountPath").String(),
           .sub_path = TextOf(reader, "subPath"),
           .read_only = FlagOf(reader, "readOnly"),
+          .recursive_read_only = TextOf(reader, "recursiveReadOnly"),
           .propagation = TextOf(reader, "mountPropagation")};
 }
 
@@ -114,6 +134,9 @@ Container ReadContainer(const Reader& reader, bool init) {
   ReadChecks(reader, init, out);
   for (const Reader& item : ItemsOf(reader, "volumeMounts")) out.mounts.push_back(ReadMount(item));
   out.security = ReadSecurity(reader);
+  out.stdin_open = FlagOf(reader, "stdin");
+  out.stdin_once = FlagOf(reader, "stdinOnce");
+  out.tty = FlagOf(reader, "tty");
   return out;
 }
 
@@ -126,12 +149,38 @@ void ReadMetadata(const Reader& reader, Pod& pod) {
   pod.creation_timestamp = TextOf(reader, "creationTimestamp");
 }
 
+DnsConfig ReadDns(const Reader& reader) {
+  DnsConfig out{.servers = TextsOf(reader, "nameservers"), .searches = TextsOf(reader, "searches"), .options = {}};
+  for (const Reader& item : ItemsOf(reader, "options")) {
+    std::string& option = out.options.emplace_back(item.Field("name").String());
+    if (item.Has("value")) option += ":" + item.Field("value").String();
+  }
+  return out;
+}
+
+void ReadIsolation(const Reader& reader, Pod& pod) {
+  pod.host_pid = FlagOf(reader, "hostPID");
+  pod.host_ipc = FlagOf(reader, "hostIPC");
+  pod.host_users = MaybeFlagOf(reader, "hostUsers");
+  pod.share_process_namespace = FlagOf(reader, "shareProcessNamespace");
+  pod.runtime_class = TextOf(reader, "runtimeClassName");
+  pod.subdomain = TextOf(reader, "subdomain");
+  pod.hostname_as_fqdn = FlagOf(reader, "setHostnameAsFQDN");
+  pod.dns_policy = TextOf(reader, "dnsPolicy");
+  if (reader.Has("dnsConfig")) pod.dns = ReadDns(reader.Field("dnsConfig"));
+  for (const Reader& item : ItemsOf(reader, "hostAliases"))
+    pod.host_aliases.push_back({.ip = item.Field("ip").String(), .hostnames = TextsOf(item, "hostnames")});
+  for (const Reader& item : ItemsOf(reader, "imagePullSecrets"))
+    pod.image_pull_secrets.push_back(item.Field("name").String());
+}
+
 void ReadSpec(const Reader& reader, Pod& pod) {
   pod.node_name = TextOf(reader, "nodeName");
   if (reader.Has("priority")) pod.priority = reader.Field("priority").Integer<std::int32_t>();
   pod.priority_class = TextOf(reader, "priorityClassName");
   pod.host_network = FlagOf(reader, "hostNetwork");
   pod.hostname = TextOf(reader, "hostname");
+  ReadIsolation(reader, pod);
   pod.restart_policy =
       reader.Field("restartPolicy").OneOf({RestartPolicy::kAlways, RestartPolicy::kOnFailure, RestartPolicy::kNever});
   pod.termination_grace_s = reader.Field("terminationGracePeriodSeconds").Integer<std::int64_t>();

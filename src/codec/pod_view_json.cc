@@ -130,6 +130,7 @@ std::shared_ptr<const PodView> ReadView(const Reader& reader, CpuSet& shared) {
   out.details = reader.Field("details").Strings();
   out.admitted_at = ReadTime(reader.Field("admittedAt"));
   out.requests = reader.Field("requests").Resources();
+  if (reader.Has("addresses")) out.addresses = reader.Field("addresses").Strings();
   for (const Reader& item : reader.Field("containers").Items()) out.containers.push_back(ReadContainer(item, shared));
   return std::make_shared<const PodView>(std::move(out));
 }
@@ -137,20 +138,23 @@ std::shared_ptr<const PodView> ReadView(const Reader& reader, CpuSet& shared) {
 }  // namespace
 
 Json ToJson(const PodView& pod, const CpuSet& shared) {
-  return {{"namespace", pod.namespace_},
-          {"name", pod.name},
-          {"uid", pod.uid},
-          {"source", pod.source},
-          {"file", pod.file},
-          {"qosClass", std::string(Name(pod.qos))},
-          {"phase", std::string(Name(pod.phase))},
-          {"ready", pod.ready},
-          {"reason", pod.reason},
-          {"message", pod.message},
-          {"details", pod.details},
-          {"admittedAt", TimeJson(pod.admitted_at)},
-          {"requests", ToJson(pod.requests)},
-          {"containers", ListJson(pod.containers, [&](const ContainerView& c) { return ContainerJson(c, shared); })}};
+  Json out = {
+      {"namespace", pod.namespace_},
+      {"name", pod.name},
+      {"uid", pod.uid},
+      {"source", pod.source},
+      {"file", pod.file},
+      {"qosClass", std::string(Name(pod.qos))},
+      {"phase", std::string(Name(pod.phase))},
+      {"ready", pod.ready},
+      {"reason", pod.reason},
+      {"message", pod.message},
+      {"details", pod.details},
+      {"admittedAt", TimeJson(pod.admitted_at)},
+      {"requests", ToJson(pod.requests)},
+      {"containers", ListJson(pod.containers, [&](const ContainerView& c) { return ContainerJson(c, shared); })}};
+  if (!pod.addresses.empty()) out["addresses"] = pod.addresses;
+  return out;
 }
 
 Json ToJson(const PodList& pods) {

@@ -77,6 +77,7 @@ class Views : public Generator {
     out.details = Words();
     if (Coin()) out.admitted_at = Time();
     out.requests = List();
+    out.addresses = Words();
     for (std::uint64_t n = Below(4); n > 0; --n) out.containers.push_back(OneContainer());
     return out;
   }
@@ -111,6 +112,11 @@ class Views : public Generator {
     out.drop_capabilities = Words();
     if (Coin()) out.seccomp = "Localhost";
     if (Coin()) out.seccomp_localhost = "p.json";
+    if (Coin()) out.app_armor = "Localhost";
+    if (Coin()) out.app_armor_localhost = "p";
+    if (Coin()) out.se_linux = {.user = Word(), .role = "", .type = Word(), .level = "s0:c1,c2"};
+    if (Coin()) out.proc_mount = "Unmasked";
+    if (Coin()) out.sysctls = {{"kernel.shm_rmid_forced", "1"}, {"net.core.somaxconn", "4"}};
     return out;
   }
   HttpCheck OneHttpCheck() {
@@ -163,9 +169,26 @@ class Views : public Generator {
     out.readiness = OneProbe();
     out.startup = OneProbe();
     if (Coin()) out.restart_rules = {{.in = Coin(), .exit_codes = {1, 42}}};
-    if (Coin()) out.mounts = {{Word(), "/m", "s", true, "Bidirectional"}, {Word(), "/n", "", false, ""}};
+    if (Coin()) out.mounts = {{Word(), "/m", "s", true, "Enabled", "Bidirectional"}, {Word(), "/n", "", false, "", ""}};
     out.security = Security();
+    out.stdin_open = Coin();
+    out.stdin_once = Coin();
+    out.tty = Coin();
     return out;
+  }
+  void Isolate(Pod& out) {
+    out.host_pid = Coin();
+    out.host_ipc = Coin();
+    if (Coin()) out.host_users = Coin();
+    out.share_process_namespace = Coin();
+    if (Coin()) out.runtime_class = "kata";
+    if (Coin()) out.subdomain = "sub";
+    out.hostname_as_fqdn = Coin();
+    if (Coin()) out.dns_policy = "None";
+    out.dns = {.servers = Words(), .searches = Words(), .options = {}};
+    if (Coin()) out.dns.options = {"edns0", "ndots:2"};
+    if (Coin()) out.host_aliases = {{.ip = "10.0.0.1", .hostnames = {"a", "b"}}};
+    out.image_pull_secrets = Words();
   }
   Pod Manifest() {
     Pod out;
@@ -192,6 +215,7 @@ class Views : public Generator {
     if (Coin()) out.priority_class = Word();
     out.host_network = Coin();
     if (Coin()) out.hostname = Word();
+    Isolate(out);
     if (Coin())
       out.volumes = {{.name = "v", .kind = Volume::Kind::kHostPath, .host_path = "/h", .type = "Directory"},
                      {.name = "e", .in_memory = Coin()},

@@ -16,6 +16,8 @@ namespace {
 constexpr std::string_view kRuntimeService = "RuntimeService";
 constexpr std::string_view kImageService = "ImageService";
 constexpr std::string_view kApiVersion = "v1";
+constexpr std::size_t kMostAddresses = 8;  // of a pod
+constexpr std::size_t kLongestAddress = 64;
 constexpr os::Millis kLongestList{30'000};  // what is asked again and again has to be given up sooner
 constexpr os::Millis kLongestExecStart{2'000};
 constexpr os::Millis kBeyondGrace{10'000};  // for a runtime to notice that what it killed has ended
@@ -127,6 +129,15 @@ Result<std::vector<std::string>> Client::NotReady() const {
   return out;
 }
 
+Result<std::set<std::string>> Client::HandlersWithRecursiveReadOnly() const {
+  BERTH_TRY(const auto answer, Ask<pb::StatusResponse>(kRuntimeService, "Status", pb::StatusRequest(),
+                                                       timeouts_.handshake, "ask the runtime for its status"));
+  std::set<std::string> out;
+  for (const pb::RuntimeHandler& handler : answer.runtime_handlers())
+    if (handler.features().recursive_read_only_mounts()) out.insert(handler.name());
+  return out;
+}
+
 Result<std::optional<std::string>> Client::CgroupDriver() const {
   const auto answer = Ask<pb::RuntimeConfigResponse>(kRuntimeService, "RuntimeConfig", pb::RuntimeConfigRequest(),
                                                      timeouts_.handshake, "ask the runtime for its cgroup driver");
@@ -140,9 +151,24 @@ Result<std::optional<std::string>> Client::CgroupDriver() const {
 Result<std::string> Client::RunSandbox(const SandboxSpec& spec) const {
   pb::RunPodSandboxRequest request;
   Put(spec, *request.mutable_config());
+  request.set_runtime_handler(spec.handler);
   BERTH_TRY(const auto answer, Ask<pb::RunPodSandboxResponse>(kRuntimeService, "RunPodSandbox", request,
                                                               timeouts_.usual * 2, "run the pod's sandbox"));
   return answer.pod_sandbox_id();
+}
+
+Result<std::vector<std::string>> Client::Addresses(std::string_view sandbox) const {
+  pb::PodSandboxStatusRequest request;
+  request.set_pod_sandbox_id(std::string(sandbox));
+  BERTH_TRY(const auto answer,
+            Ask<pb::PodSandboxStatusResponse>(kRuntimeService, "PodSandboxStatus", request,
+                                              std::min(timeouts_.usual, kLongestList), "ask for the pod's addresses"));
+  std::vector<std::string> out;
+  const pb::PodSandboxNetworkStatus& network = answer.status().network();
+  if (!network.ip().empty()) out.push_back(Printable(network.ip(), kLongestAddress));
+  for (const pb::PodIP& more : network.additional_ips())
+    if (!more.ip().empty() && out.size() < kMostAddresses) out.push_back(Printable(more.ip(), kLongestAddress));
+  return out;
 }
 
 Result<void> Client::StopSandbox(std::string_view id) const {
@@ -285,9 +311,11 @@ Result<std::optional<Image>> Client::FindImage(std::string_view image) const {
   return TakeImage(answer.image());
 }
 
-Result<std::string> Client::Pull(std::string_view image) const {
+Result<std::string> Client::Pull(std::string_view image, const SandboxSpec& of) const {
   pb::PullImageRequest request;
   request.mutable_image()->set_image(std::string(image));
+  Put(of.annotations, *request.mutable_image()->mutable_annotations());
+  Put(of, *request.mutable_sandbox_config());
   BERTH_TRY(const auto answer, Ask<pb::PullImageResponse>(kImageService, "PullImage", request, timeouts_.pull,
                                                           "pull image " + Printable(image)));
   return answer.image_ref();

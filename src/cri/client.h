@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,12 +67,16 @@ class Client {
   Result<Version> Handshake() const;
   /// What the runtime says is not ready ("NetworkReady: cni plugin not initialized"); empty: nothing.
   Result<std::vector<std::string>> NotReady() const;
+  /// Names of the handlers ("": the default one) that can make a mount read-only with all that is below it.
+  Result<std::set<std::string>> HandlersWithRecursiveReadOnly() const;
   /// "systemd" or "cgroupfs"; nullopt: this runtime cannot be asked.
   Result<std::optional<std::string>> CgroupDriver() const;
 
   Result<std::string> RunSandbox(const SandboxSpec& spec) const;  ///< its id
-  Result<void> StopSandbox(std::string_view id) const;            ///< gone: success
-  Result<void> RemoveSandbox(std::string_view id) const;          ///< gone: success
+  /// Those of its network, the first is the pod's IP; empty where it has that of the node.
+  Result<std::vector<std::string>> Addresses(std::string_view sandbox) const;
+  Result<void> StopSandbox(std::string_view id) const;    ///< gone: success
+  Result<void> RemoveSandbox(std::string_view id) const;  ///< gone: success
   Result<std::vector<Sandbox>> Sandboxes(const Labels& labels) const;
 
   /// Its id.
@@ -94,8 +99,8 @@ class Client {
   Result<void> Events(const std::function<bool(const std::string& id)>& changed) const;
 
   Result<std::vector<Image>> Images() const;
-  Result<std::optional<Image>> FindImage(std::string_view image) const;  ///< nullopt: not there
-  Result<std::string> Pull(std::string_view image) const;                ///< its reference
+  Result<std::optional<Image>> FindImage(std::string_view image) const;           ///< nullopt: not there
+  Result<std::string> Pull(std::string_view image, const SandboxSpec& of) const;  ///< its reference
 
  private:
   template <class Answer, class Request>

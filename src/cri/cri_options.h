@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "cri/client.h"
+#include "cri/pod_names.h"
 #include "os/clock.h"
 
 namespace berth::cri {
@@ -17,13 +19,20 @@ struct CriOptions {
   /// Marks sandboxes and containers as this berthd's (its cgroup root): two on one runtime keep apart.
   std::string owner;
   Timeouts timeouts;
-  os::Millis patience{5'000};       ///< for a runtime that is being started
-  os::Millis look{1'000};           ///< between two looks at the containers
-  os::Millis sandbox_look{10'000};  ///< and at the sandboxes, which come with one of these
-  std::size_t most_calls = 16;      ///< starts, removals and updates at a time
+  os::Millis patience{5'000};      ///< for a runtime that is being started
+  os::Millis look{1'000};          ///< between two looks at the containers
+  os::Millis sandbox_look{1'000};  ///< and at the sandboxes, which come with one of these
+  std::size_t most_calls = 16;     ///< starts, removals and updates at a time
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;  ///< the current one included
   os::Millis log_check{10'000};
+  std::string log_dir;    ///< of the pods' logs
+  std::string log_links;  ///< folder of links to them, as a kubelet's /var/log/containers; "": none
+  std::string pod_files;  ///< each pod's /etc/hosts: <pod_files>/<uid>/.hosts, removed with the folder by others
+  NodeDns dns;
+  std::string seccomp_dir;                              ///< of profiles of type Localhost
+  bool seccomp_default = false;                         ///< who names no profile gets the runtime's
+  std::map<std::string, std::string> runtime_handlers;  ///< by runtimeClassName
 };
 
 }  // namespace berth::cri

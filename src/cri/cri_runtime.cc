@@ -40,6 +40,10 @@ class CriRuntime final : public runtime::Runtime {
   Result<void> Recover();
   void Begin() { watcher_.Begin(); }
   const Client& client() const { return shared_.client; }
+  void SetRecursiveReadOnly(std::set<std::string> handlers) {
+    const MutexLock lock(shared_.mutex);
+    shared_.recursive_read_only = std::move(handlers);
+  }
 
   bool makes_groups() const override { return true; }
   Result<ContainerStatus> Start(const StartRequest& request) override;
@@ -53,6 +57,7 @@ class CriRuntime final : public runtime::Runtime {
   void SetCpus(const std::vector<runtime::ContainerCpus>& cpus) override;
   Result<bool> StopPod(std::string_view uid) override;
   std::map<std::string, std::string> Sandboxes() override;
+  std::vector<std::string> Addresses(std::string_view uid) override;
   void ForgetPod(std::string_view uid) override;
   void Retain(const std::set<std::string>& uids) override;
   std::vector<runtime::Notice> TakeNotices() override;
@@ -84,6 +89,12 @@ Result<void> CriRuntime::Recover() {
   {
     const MutexLock lock(shared_.mutex);
     shared_.sandboxes.Recover(sandboxes);
+  }
+  for (const Sandbox& sandbox : sandboxes) {
+    if (!sandbox.ready) continue;
+    auto addresses = client().Addresses(sandbox.id);
+    const MutexLock lock(shared_.mutex);
+    if (addresses) shared_.sandboxes.SetAddresses(sandbox.uid, sandbox.id, *std::move(addresses));
   }
   std::set<std::string> of_no_use;
   for (const ContainerEntry& entry : OfNoUse(containers)) {
@@ -117,6 +128,7 @@ Result<ContainerStatus> CriRuntime::Start(const StartRequest& request) {
   status.log_path = request.log_path;
   const MutexLock lock(shared_.mutex);
   shared_.sandboxes.Want(request.pod_uid);
+  shared_.graces[request.pod_uid] = request.grace;
   if (request.place.values.cpus)
     shared_.containers.Want(request.pod_uid, request.container.name, FormatIds(*request.place.values.cpus));
   workers_.Post(request.pod_uid, [this, request] { starter_.Run(request); });
@@ -192,9 +204,15 @@ std::map<std::string, std::string> CriRuntime::Sandboxes() {
   return shared_.sandboxes.Ready();
 }
 
+std::vector<std::string> CriRuntime::Addresses(std::string_view uid) {
+  const MutexLock lock(shared_.mutex);
+  return shared_.sandboxes.Addresses(uid);
+}
+
 void CriRuntime::ForgetPod(std::string_view uid) {
   const std::string key(uid);
   const MutexLock lock(shared_.mutex);
+  shared_.graces.erase(key);
   if (!shared_.sandboxes.Forget(uid)) return;
   shared_.containers.ForgetPod(uid);
   workers_.Post(key, [this, key] { ender_.RemovePod(key); });
@@ -237,6 +255,8 @@ Result<OpenedRuntime> OpenCriRuntime(const CriOptions& options) {
                                         ": set SystemdCgroup = " + (*driver == "systemd" ? "false" : "true") +
                                         " in containerd's configuration, or cgroup_manager = \"" +
                                         options.cgroup_driver + "\" in CRI-O's");
+  BERTH_TRY(std::set<std::string> handlers, made->client().HandlersWithRecursiveReadOnly());
+  made->SetRecursiveReadOnly(std::move(handlers));
   BERTH_RETURN_IF_ERROR(made->Recover());
   made->Begin();
   out.runtime = std::move(made);

@@ -97,6 +97,11 @@ class FakeRuntime {
     const std::lock_guard lock(mutex_);
     driver_ = driver;
   }
+  /// Somebody else removes it.
+  void DropSandboxes() {
+    const std::lock_guard lock(mutex_);
+    sandboxes_.clear();
+  }
   void Drop(const std::string& id) {
     const std::lock_guard lock(mutex_);
     containers_.erase(id);
@@ -418,6 +423,32 @@ TEST_F(CriRuntimeTest, ASandboxMadeForAPodThatIsGoneIsRemoved) {
     cri->Retain({});
     return fake.sandboxes() == 0;
   }));
+}
+
+TEST_F(CriRuntimeTest, AStartThatFoundNobodyIsToBeTriedAgainWhenTheRuntimeAnswers) {
+  Open();
+  fake.Vanish();
+  ASSERT_TRUE(cri->Start(Request()));
+  ASSERT_TRUE(Until([&] { return Count(ContainerState::kNotStarted) == 1; }));
+  const auto told = [&] {
+    return std::ranges::any_of(notices, [](const Notice& n) { return n.pod_uid == "pod" && n.try_again; });
+  };
+  EXPECT_FALSE(told());
+  fake.Serve();
+  EXPECT_TRUE(Until(told));
+}
+
+TEST_F(CriRuntimeTest, ASandboxThatSomebodyElseRemovedIsMadeAnewAndItsContainersEnd) {
+  Open();
+  ASSERT_TRUE(StartOne());
+  fake.DropSandboxes();
+  ASSERT_TRUE(Until([&] {
+    return std::ranges::any_of(notices, [](const Notice& n) { return n.reason == "SandboxChanged" && n.try_again; });
+  }));
+  ASSERT_TRUE(Until([&] { return Count(ContainerState::kExited) == 1; }));
+  ASSERT_TRUE(cri->Start(Request(1)));
+  EXPECT_TRUE(Until([&] { return Count(ContainerState::kRunning) == 2; }));
+  EXPECT_EQ(1U, fake.sandboxes());
 }
 
 TEST_F(CriRuntimeTest, SaysOnceThatARuntimeWentAndOnceThatItIsBack) {

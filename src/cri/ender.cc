@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -123,6 +124,14 @@ void Ender::TakeRefusals(const std::vector<Refusal>& of_pod) {
                   .message = "pod " + sandbox.pod + ": " + words +
                              "; nothing of that sandbox runs; where the words name the network, mend the "
                              "runtime's CNI configuration or plug-in; tried again until the runtime does it"});
+}
+
+void Ender::StopContainers(const std::vector<runtime::StopRequest>& requests) {
+  std::vector<std::thread> threads;
+  threads.reserve(requests.size());
+  for (const runtime::StopRequest& request : requests)
+    threads.emplace_back([this, &request] { StopContainer(request); });
+  for (std::thread& thread : threads) thread.join();
 }
 
 Result<void> Ender::TryStopPod(const std::string& uid) {

@@ -18,6 +18,8 @@ class Ender {
 
   /// Blocks until the container has ended, its grace period at most.
   void StopContainer(const runtime::StopRequest& request);
+  /// The same for several, beside each other.
+  void StopContainers(const std::vector<runtime::StopRequest>& requests);
   /// Stops the pod's sandboxes. Containers that were made and never started are removed first: no call that comes late
   /// shall start them.
   void StopPod(const std::string& uid);

@@ -49,9 +49,35 @@ SandboxPlan KnownSandboxes::Plan(std::string_view uid, const std::vector<Sandbox
 
 void KnownSandboxes::Made(const std::string& uid, const std::string& id, std::uint32_t attempt) {
   State& pod = pods_[uid];
+  if (pod.current != id) pod.addresses.clear();
   pod.current = id;
   pod.ready = true;
   pod.attempts = std::max(pod.attempts, attempt + 1);
+}
+
+void KnownSandboxes::SetAddresses(const std::string& uid, const std::string& id, std::vector<std::string> addresses) {
+  const auto pod = pods_.find(uid);
+  if (pod != pods_.end() && pod->second.current == id) pod->second.addresses = std::move(addresses);
+}
+
+std::vector<std::string> KnownSandboxes::Addresses(std::string_view uid) const {
+  const auto pod = pods_.find(uid);
+  return pod == pods_.end() ? std::vector<std::string>() : pod->second.addresses;
+}
+
+std::map<std::string, std::string> KnownSandboxes::TakeChanged(
+    const std::map<std::string, std::string>& before, const std::vector<Sandbox>& found,
+    const std::function<bool(const std::string& uid)>& busy) {
+  std::map<std::string, std::string> out;
+  for (auto& [uid, pod] : pods_) {
+    if (!pod.ready || pod.uncertain || pod.stopping || !before.contains(pod.current) || busy(uid)) continue;
+    const auto same = std::ranges::find(found, pod.current, &Sandbox::id);
+    if (same != found.end() && same->ready) continue;
+    pod.ready = false;
+    pod.addresses.clear();
+    out.emplace(pod.current, uid);
+  }
+  return out;
 }
 
 void KnownSandboxes::NotMade(const std::string& uid, std::uint32_t attempt) {

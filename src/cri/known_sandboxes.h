@@ -43,6 +43,15 @@ class KnownSandboxes {
   /// With the runtime's answer which sandboxes there are.
   SandboxPlan Plan(std::string_view uid, const std::vector<Sandbox>& found) const;
   void Made(const std::string& uid, const std::string& id, std::uint32_t attempt);
+  /// What the runtime says of the network of the pod's sandbox `id`; of another one: nothing is kept.
+  void SetAddresses(const std::string& uid, const std::string& id, std::vector<std::string> addresses);
+  std::vector<std::string> Addresses(std::string_view uid) const;
+  /// Of those that were Ready `before` the runtime was asked, with its answer which there are: those that are gone or
+  /// do not run any more, by no doing of ours; id -> uid. They count as lost from here on. `busy`: a call for that pod
+  /// is under way.
+  std::map<std::string, std::string> TakeChanged(const std::map<std::string, std::string>& before,
+                                                 const std::vector<Sandbox>& found,
+                                                 const std::function<bool(const std::string& uid)>& busy);
   void NotMade(const std::string& uid, std::uint32_t attempt);  ///< its name may stay taken
   void Lost(const std::string& uid);                            ///< the runtime does not know it
 
@@ -79,7 +88,8 @@ class KnownSandboxes {
 
  private:
   struct State {
-    std::string current;     // id; "": none
+    std::string current;  // id; "": none
+    std::vector<std::string> addresses;
     bool ready = false;      // the current one may run
     bool uncertain = false;  // a call went unanswered
     bool stopping = false;   // a stop was begun

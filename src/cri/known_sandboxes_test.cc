@@ -160,5 +160,26 @@ TEST(KnownSandboxesTest, TellsARefusalOnceAndKnowsThatItWasTold) {
   EXPECT_TRUE(known.RemovalsDue(kStart + 600 * kSecond).empty());
 }
 
+TEST(KnownSandboxesTest, NoticesASandboxThatSomebodyElseEndedOnce) {
+  const auto nobody = [](const std::string&) { return false; };
+  KnownSandboxes known;
+  known.Made("a", "sa", 0);
+  known.Made("b", "sb", 0);
+  known.SetAddresses("b", "sb", {"10.0.0.1"});
+  known.SetAddresses("b", "another", {"10.0.0.2"});
+  EXPECT_EQ((std::vector<std::string>{"10.0.0.1"}), known.Addresses("b"));
+  const std::vector<Sandbox> found = {{.id = "sa", .uid = "a", .ready = true},
+                                      {.id = "sb", .uid = "b", .ready = false}};
+  const std::map<std::string, std::string> before = known.Ready();
+  EXPECT_TRUE(known.TakeChanged({}, found, nobody).empty()) << "made since";
+  EXPECT_TRUE(known.TakeChanged(before, found, [](const std::string& uid) { return uid == "b"; }).empty())
+      << "a call may do it";
+  EXPECT_EQ((std::map<std::string, std::string>{{"sb", "b"}}), known.TakeChanged(before, found, nobody));
+  EXPECT_TRUE(known.TakeChanged(before, found, nobody).empty()) << "told once";
+  EXPECT_TRUE(known.Addresses("b").empty());
+  EXPECT_EQ(std::nullopt, known.Usable("b"));
+  EXPECT_EQ((std::map<std::string, std::string>{{"sa", "a"}}), known.TakeChanged(before, {}, nobody)) << "removed";
+}
+
 }  // namespace
 }  // namespace berth::cri

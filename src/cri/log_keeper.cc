@@ -1,12 +1,16 @@
 #include "cri/log_keeper.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "os/append_file.h"
+#include "os/lock_file.h"
 
 namespace berth::cri {
 
@@ -21,6 +25,27 @@ Result<LogStep> RotateLog(const std::string& path, std::uint64_t max_bytes, int 
   return LogStep::kReopen;
 }
 
+Result<void> LinkLog(const std::string& folder, const runtime::StartRequest& request, const std::string& id) {
+  constexpr std::size_t kLongestName = 251;  // as the kubelet cuts it
+  constexpr unsigned kPublic = 0755;
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(folder, kPublic));
+  std::string name = request.pod_name + "_" + request.pod_namespace + "_" + request.container.name;
+  name = name.substr(0, kLongestName - id.size() - 1) + "-" + id + ".log";
+  if (::symlink(request.log_path.c_str(), (folder + "/" + name).c_str()) == 0 || errno == EEXIST) return {};
+  return FailErrno("make the link", folder + "/" + name, errno);
+}
+
+void SweepLinks(const std::string& folder, const std::string& log_dir) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code wrong;
+    const fs::path target = fs::read_symlink(entry->path(), wrong);
+    if (wrong || !target.native().starts_with(log_dir + "/")) continue;
+    if (!fs::exists(target, wrong) && !wrong) fs::remove(entry->path(), wrong);
+  }
+}
+
 Result<void> LogKeeper::CheckLog(std::string_view id, const std::string& path) const {
   BERTH_TRY(const LogStep step, RotateLog(path, shared_.options.log_max_bytes, shared_.options.log_max_files));
   if (step == LogStep::kNothing) return {};
@@ -28,6 +53,7 @@ Result<void> LogKeeper::CheckLog(std::string_view id, const std::string& path) c
 }
 
 void LogKeeper::Check() {
+  if (!shared_.options.log_links.empty()) SweepLinks(shared_.options.log_links, shared_.options.log_dir);
   std::vector<runtime::ContainerStatus> containers;
   {
     const MutexLock lock(shared_.mutex);

@@ -21,6 +21,12 @@ enum class LogStep {
 /// current one. Errors: of renaming; the log goes on growing then.
 Result<LogStep> RotateLog(const std::string& path, std::uint64_t max_bytes, int files);
 
+/// A link <folder>/<pod>_<namespace>_<container>-<id>.log to a container's log, as the kubelet makes them for those who
+/// collect logs. One that is there: success.
+Result<void> LinkLog(const std::string& folder, const runtime::StartRequest& request, const std::string& id);
+/// Removes links of the folder that lead to logs below `log_dir` that are gone.
+void SweepLinks(const std::string& folder, const std::string& log_dir);
+
 /// Thread: one at a time.
 class LogKeeper {
  public:

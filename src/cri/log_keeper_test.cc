@@ -50,5 +50,30 @@ TEST(LogKeeperTest, LeavesAloneWhatIsNoFile) {
   EXPECT_FALSE(RotateLog(temp / "long/x.log", 10, 3));
 }
 
+TEST(LogLinkTest, ALinkLeadsToALogAndGoesWithIt) {
+  namespace fs = std::filesystem;
+  testkit::TempDir temp;
+  const std::string logs = temp / "pods";
+  const std::string links = temp / "containers";
+  runtime::StartRequest request;
+  request.pod_name = "web";
+  request.pod_namespace = "shop";
+  request.container.name = "app";
+  request.log_path = logs + "/shop_web_1/app/0.log";
+  fs::create_directories(logs + "/shop_web_1/app");
+  std::ofstream(request.log_path) << "line";
+  ASSERT_TRUE(LinkLog(links, request, "abc"));
+  ASSERT_TRUE(LinkLog(links, request, "abc")) << "it is there";
+  const std::string link = links + "/web_shop_app-abc.log";
+  EXPECT_EQ(request.log_path, fs::read_symlink(link));
+  fs::create_symlink("/nowhere/else", links + "/foreign");
+  SweepLinks(links, logs);
+  EXPECT_TRUE(fs::is_symlink(link));
+  fs::remove(request.log_path);
+  SweepLinks(links, logs);
+  EXPECT_FALSE(fs::is_symlink(link));
+  EXPECT_TRUE(fs::is_symlink(links + "/foreign")) << "not ours";
+}
+
 }  // namespace
 }  // namespace berth::cri

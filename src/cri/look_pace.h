@@ -19,8 +19,9 @@ class LookPace {
   /// A look begins: what is heard from here on asks for another one.
   void Begin() { heard_ = false; }
   void Answered(os::MonoTime now);
-  /// The runtime did not answer: the pauses grow, and nothing shortens them.
-  void Failed(os::MonoTime now);
+  /// The runtime did not answer: the pauses grow, and nothing shortens them. `refused`: nobody is there who could be
+  /// disturbed, and the pauses stay short.
+  void Failed(os::MonoTime now, bool refused = false);
 
   os::MonoTime next() const;
   bool failing() const { return failures_ > 0; }
@@ -29,7 +30,8 @@ class LookPace {
   os::Millis usual_;
   os::MonoTime last_{};  // end of the last look
   os::MonoTime busy_until_{};
-  int failures_ = 0;  // in a row
+  int failures_ = 0;      // in a row
+  bool refused_ = false;  // the last one
   bool heard_ = false;
 };
 

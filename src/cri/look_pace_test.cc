@@ -68,5 +68,13 @@ TEST(LookPaceTest, BacksOffWhileThereIsNoAnswerWhateverItHears) {
   EXPECT_FALSE(pace.failing());
 }
 
+TEST(LookPaceTest, LooksOftenWhileNobodyIsThereToAnswer) {
+  LookPace pace(kUsual);
+  for (int i = 0; i < 20; ++i) pace.Failed(kPaceStart, /*refused=*/true);
+  EXPECT_LE(pace.next(), kPaceStart + os::Millis(250));
+  pace.Failed(kPaceStart);
+  EXPECT_GT(pace.next(), kPaceStart + os::Millis(1'000)) << "it is there and does not answer";
+}
+
 }  // namespace
 }  // namespace berth::cri

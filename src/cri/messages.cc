@@ -9,10 +9,36 @@
 namespace berth::cri {
 namespace {
 
-void PutNamespaces(bool host_network, pb::NamespaceOption& to) {
-  to.set_network(host_network ? pb::NODE : pb::POD);
-  to.set_pid(pb::CONTAINER);
-  to.set_ipc(pb::POD);
+void PutNamespaces(const Namespaces& from, pb::NamespaceOption& to) {
+  to.set_network(from.host_network ? pb::NODE : pb::POD);
+  to.set_pid(from.host_pid ? pb::NODE : from.shared_pid ? pb::POD : pb::CONTAINER);
+  to.set_ipc(from.host_ipc ? pb::NODE : pb::POD);
+}
+
+template <class Message>
+void PutSeLinux(const SecurityContext& from, Message& to) {
+  if (!from.se_linux) return;
+  pb::SELinuxOption& put = *to.mutable_selinux_options();
+  put.set_user(from.se_linux->user);
+  put.set_role(from.se_linux->role);
+  put.set_type(from.se_linux->type);
+  put.set_level(from.se_linux->level);
+}
+
+/// In both ways: runtimes before and after the profile became a message.
+void PutAppArmor(const SecurityContext& from, pb::LinuxContainerSecurityContext& to) {
+  if (from.app_armor.empty()) return;
+  pb::SecurityProfile& put = *to.mutable_apparmor();
+  put.set_profile_type(pb::SecurityProfile::Unconfined);
+  to.set_apparmor_profile("unconfined");
+  if (from.app_armor == "RuntimeDefault") {
+    put.set_profile_type(pb::SecurityProfile::RuntimeDefault);
+    to.set_apparmor_profile("runtime/default");
+  } else if (from.app_armor == "Localhost") {
+    put.set_profile_type(pb::SecurityProfile::Localhost);
+    put.set_localhost_ref(from.app_armor_localhost);
+    to.set_apparmor_profile("localhost/" + from.app_armor_localhost);
+  }
 }
 
 void PutSecurity(const SecurityContext& from, pb::LinuxContainerSecurityContext& to) {
@@ -33,6 +59,8 @@ void PutSecurity(const SecurityContext& from, pb::LinuxContainerSecurityContext&
     seccomp.set_profile_type(pb::SecurityProfile::Localhost);
     seccomp.set_localhost_ref(from.seccomp_localhost);
   }
+  PutSeLinux(from, to);
+  PutAppArmor(from, to);
   if (from.privileged.value_or(false)) return;
   for (const char* const path : {"/proc/acpi", "/proc/kcore", "/proc/keys", "/proc/latency_stats", "/proc/timer_list",
                                  "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi", "/sys/firmware"})
@@ -110,7 +138,7 @@ void Put(const SandboxSpec& from, pb::PodSandboxConfig& to) {
   metadata.set_namespace_(from.namespace_);
   metadata.set_uid(from.uid);
   metadata.set_attempt(from.attempt);
-  if (!from.host_network) to.set_hostname(from.hostname);  // else it shares the host's
+  if (!from.namespaces.host_network) to.set_hostname(from.hostname);  // else it shares the host's
   to.set_log_directory(from.log_directory);
   Put(from.labels, *to.mutable_labels());
   Put(from.annotations, *to.mutable_annotations());
@@ -119,7 +147,25 @@ void Put(const SandboxSpec& from, pb::PodSandboxConfig& to) {
   pb::LinuxSandboxSecurityContext& security = *of_linux.mutable_security_context();
   security.set_privileged(from.privileged);
   security.mutable_seccomp()->set_profile_type(pb::SecurityProfile::RuntimeDefault);
-  PutNamespaces(from.host_network, *security.mutable_namespace_options());
+  if (from.security.run_as_user) security.mutable_run_as_user()->set_value(*from.security.run_as_user);
+  if (from.security.run_as_user && from.security.run_as_group)  // a group goes with a user only
+    security.mutable_run_as_group()->set_value(*from.security.run_as_group);
+  for (const std::int64_t group : from.security.supplemental_groups) security.add_supplemental_groups(group);
+  if (from.security.fs_group) security.add_supplemental_groups(*from.security.fs_group);
+  PutSeLinux(from.security, security);
+  PutNamespaces(from.namespaces, *security.mutable_namespace_options());
+  Put(from.sysctls, *of_linux.mutable_sysctls());
+  for (const ContainerPort& port : from.ports) {
+    pb::PortMapping& put = *to.add_port_mappings();
+    put.set_protocol(port.protocol == "UDP" ? pb::UDP : port.protocol == "SCTP" ? pb::SCTP : pb::TCP);
+    put.set_container_port(port.port);
+    put.set_host_port(port.host_port);
+    put.set_host_ip(port.host_ip);
+  }
+  pb::DNSConfig& dns = *to.mutable_dns_config();
+  for (const std::string& server : from.dns.servers) dns.add_servers(server);
+  for (const std::string& search : from.dns.searches) dns.add_searches(search);
+  for (const std::string& option : from.dns.options) dns.add_options(option);
 }
 
 void Put(const ContainerSpec& from, pb::ContainerConfig& to) {
@@ -141,6 +187,7 @@ void Put(const ContainerSpec& from, pb::ContainerConfig& to) {
     put.set_host_path(mount.host_path);
     put.set_readonly(mount.read_only);
     put.set_propagation(PropagationOf(mount.propagation));
+    put.set_recursive_read_only(mount.recursive_read_only);
   }
   Put(from.labels, *to.mutable_labels());
   Put(from.annotations, *to.mutable_annotations());
@@ -148,7 +195,10 @@ void Put(const ContainerSpec& from, pb::ContainerConfig& to) {
   Put(from.resources, *to.mutable_linux()->mutable_resources());
   pb::LinuxContainerSecurityContext& security = *to.mutable_linux()->mutable_security_context();
   PutSecurity(from.security, security);
-  PutNamespaces(from.host_network, *security.mutable_namespace_options());
+  PutNamespaces(from.namespaces, *security.mutable_namespace_options());
+  to.set_stdin(from.stdin_open);
+  to.set_stdin_once(from.stdin_once);
+  to.set_tty(from.tty);
 }
 
 // ---- messages to values ----

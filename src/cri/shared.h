@@ -2,7 +2,10 @@
 #ifndef BERTH_CRI_SHARED_H_
 #define BERTH_CRI_SHARED_H_
 
+#include <chrono>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,6 +58,9 @@ struct Shared {
   KnownContainers containers BERTH_GUARDED_BY(mutex);
   KnownSandboxes sandboxes BERTH_GUARDED_BY(mutex);
   LookPace pace BERTH_GUARDED_BY(mutex);
+  std::set<std::string> waiting BERTH_GUARDED_BY(mutex);  ///< uids of pods whose start the runtime did not answer
+  std::map<std::string, std::chrono::seconds> graces BERTH_GUARDED_BY(mutex);  ///< of pods, by uid
+  std::set<std::string> recursive_read_only BERTH_GUARDED_BY(mutex);           ///< handlers that can do that
   std::vector<runtime::ContainerStatus> news BERTH_GUARDED_BY(mutex);
   std::vector<runtime::Notice> notices BERTH_GUARDED_BY(mutex);
   bool stop BERTH_GUARDED_BY(mutex) = false;

@@ -1,7 +1,9 @@
 #include "cri/specs.h"
 
 #include <array>
+#include <charconv>
 #include <chrono>
+#include <cstdint>
 #include <utility>
 
 #include "base/text.h"
@@ -42,7 +44,52 @@ Labels LabelsOf(const runtime::StartRequest& request, std::string_view owner) {
           {kOwner, std::string(owner)}};
 }
 
+Namespaces NamespacesOf(const runtime::StartRequest& request) {
+  Namespaces out{.host_network = request.place.host_network};
+  if (const Pod* const pod = request.place.pod.get(); pod != nullptr) {
+    out.host_pid = pod->host_pid;
+    out.host_ipc = pod->host_ipc;
+    out.shared_pid = pod->share_process_namespace;
+  }
+  return out;
+}
+
+std::string Quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+Labels AnnotationsOf(const runtime::StartRequest& request) {
+  const Container& container = request.container;
+  Labels out{{kAttempt, std::to_string(request.attempt)},
+             {kHash, HashOf(container)},
+             {kMessagePath,
+              container.termination_message_path.empty() ? "/dev/termination-log" : container.termination_message_path},
+             {kMessagePolicy, container.message_from_log ? "FallbackToLogsOnError" : "File"}};
+  if (request.place.pod) out[kGrace] = std::to_string(request.place.pod->termination_grace_s);
+  return out;
+}
+
 }  // namespace
+
+/// FNV-1a of how the kubelet prints the JSON of name and image: as numbers of bytes.
+std::string HashOf(const Container& container) {
+  const std::string json = "{\"image\":" + Quoted(container.image) + ",\"name\":" + Quoted(container.name) + "}";
+  std::string printed = "([]uint8)[";
+  for (const char c : json) {
+    if (!printed.ends_with('[')) printed += ' ';
+    printed += std::to_string(static_cast<unsigned char>(c));
+  }
+  printed += ']';
+  std::uint32_t hash = 2'166'136'261U;
+  for (const char c : printed) hash = (hash ^ static_cast<unsigned char>(c)) * 16'777'619U;
+  std::array<char, 8> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), hash, 16).ptr};
+}
 
 std::string LabelOf(const ContainerEntry& entry, const char* name) {
   const auto it = entry.labels.find(name);
@@ -76,8 +123,18 @@ SandboxSpec SandboxOf(const runtime::StartRequest& request, std::string_view own
   out.hostname = request.place.hostname;
   out.log_directory = request.place.log_folder;
   out.cgroup_parent = request.place.pod_group;
-  out.labels = LabelsOf(request, owner);
-  out.host_network = request.place.host_network;
+  if (const Pod* const pod = request.place.pod.get(); pod != nullptr) {
+    out.labels = pod->labels;
+    out.annotations = pod->annotations;
+    out.security = pod->security;
+    for (const auto& [name, value] : pod->security.sysctls) out.sysctls[name] = value;
+    ForEachContainer(*pod, [&](const Container& container, ContainerKind) {
+      for (const ContainerPort& port : container.ports)
+        if (port.host_port != 0 && !pod->host_network) out.ports.push_back(port);
+    });
+  }
+  for (auto& [name, value] : LabelsOf(request, owner)) out.labels[name] = value;
+  out.namespaces = NamespacesOf(request);
   out.privileged = request.place.privileged_pod;
   return out;
 }
@@ -95,14 +152,18 @@ ContainerSpec ContainerOf(const runtime::StartRequest& request, std::string_view
     out.mounts.push_back({.container_path = mount.container_path,
                           .host_path = mount.host_path,
                           .read_only = mount.read_only,
-                          .propagation = mount.propagation});
+                          .propagation = mount.propagation,
+                          .recursive_read_only = mount.recursive_read_only == "Enabled"});
   out.labels = LabelsOf(request, owner);
   out.labels[kContainerName] = request.container.name;
-  out.annotations[kAttempt] = std::to_string(request.attempt);
+  out.annotations = AnnotationsOf(request);
   const std::string& folder = request.place.log_folder;
   if (request.log_path.starts_with(folder + "/")) out.log_path = request.log_path.substr(folder.size() + 1);
   out.security = request.container.security;
-  out.host_network = request.place.host_network;
+  out.namespaces = NamespacesOf(request);
+  out.stdin_open = request.container.stdin_open;
+  out.stdin_once = request.container.stdin_once;
+  out.tty = request.container.tty;
   return out;
 }
 

@@ -18,14 +18,22 @@ inline constexpr const char* kPodNamespace = "io.kubernetes.pod.namespace";
 inline constexpr const char* kPodUid = "io.kubernetes.pod.uid";
 inline constexpr const char* kContainerName = "io.kubernetes.container.name";
 inline constexpr const char* kOwner = "berth.dev/owner";
-inline constexpr const char* kAttempt = "io.kubernetes.container.restartCount";  // an annotation
+// Annotations of containers.
+inline constexpr const char* kAttempt = "io.kubernetes.container.restartCount";
+inline constexpr const char* kHash = "io.kubernetes.container.hash";
+inline constexpr const char* kGrace = "io.kubernetes.pod.terminationGracePeriod";
+inline constexpr const char* kMessagePath = "io.kubernetes.container.terminationMessagePath";
+inline constexpr const char* kMessagePolicy = "io.kubernetes.container.terminationMessagePolicy";
 
 /// "": it has no such label.
 std::string LabelOf(const ContainerEntry& entry, const char* name);
 
 /// `v2`: where values that only v2 has are said too. Values that are not set are left to the runtime.
 Resources ResourcesOf(const CgroupValues& values, int oom_score_adj, bool v2);
+/// Without what depends on the node's settings: names, DNS, the runtime's handler.
 SandboxSpec SandboxOf(const runtime::StartRequest& request, std::string_view owner, std::uint32_t attempt);
+/// The kubelet's hash of a container (since 1.31), as its annotation has it.
+std::string HashOf(const Container& container);
 /// Without image and resources.
 ContainerSpec ContainerOf(const runtime::StartRequest& request, std::string_view owner);
 /// Why a container that must not run as root cannot be known to do so; "": it may be made.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 namespace berth::cri {
@@ -93,6 +94,34 @@ TEST(CriSpecsTest, MakesASandboxOfAPod) {
   EXPECT_EQ("/var/log/pods/prod_web_0f1e-2d", spec.log_directory);
   EXPECT_EQ((Labels{{kPodName, "web"}, {kPodNamespace, "prod"}, {kPodUid, "0f1e-2d"}, {kOwner, "berth-1"}}),
             spec.labels);
+}
+
+TEST(CriSpecsTest, HashesAContainerAsTheKubeletDoes) {
+  EXPECT_EQ("8e45cbd0", HashOf({.name = "test_container", .image = "foo/image:v1"}));
+}
+
+TEST(CriSpecsTest, TellsOthersOfThePodAsItsManifestDoes) {
+  StartRequest request = Request();
+  Pod pod;
+  pod.labels = {{"app", "web"}, {kPodName, "somebody else"}};
+  pod.annotations = {{"example.com/note", "x"}};
+  pod.host_pid = true;
+  pod.security.sysctls = {{"net.core.somaxconn", "7"}};
+  pod.termination_grace_s = 5;
+  request.place.pod = std::make_shared<const Pod>(pod);
+  const SandboxSpec sandbox = SandboxOf(request, "berth-1", 0);
+  EXPECT_EQ("web", sandbox.labels.at("app"));
+  EXPECT_EQ("web", sandbox.labels.at(kPodName)) << "nobody takes another pod's name";
+  EXPECT_EQ("x", sandbox.annotations.at("example.com/note"));
+  EXPECT_EQ((Labels{{"net.core.somaxconn", "7"}}), sandbox.sysctls);
+  EXPECT_TRUE(sandbox.namespaces.host_pid);
+  request.container.tty = true;
+  const ContainerSpec container = ContainerOf(request, "berth-1");
+  EXPECT_FALSE(container.labels.contains("app")) << "as with the kubelet";
+  EXPECT_EQ("5", container.annotations.at(kGrace));
+  EXPECT_EQ("/dev/termination-log", container.annotations.at(kMessagePath));
+  EXPECT_TRUE(container.tty);
+  EXPECT_TRUE(container.namespaces.host_pid);
 }
 
 TEST(CriSpecsTest, MakesAContainerOfARequest) {

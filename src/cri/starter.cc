@@ -1,12 +1,20 @@
 #include "cri/starter.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "base/text.h"
+#include "cri/log_keeper.h"
+#include "cri/pod_names.h"
 #include "cri/specs.h"
 #include "os/append_file.h"
 #include "os/clock.h"
+#include "os/lock_file.h"
+#include "runtime/env.h"
 
 namespace berth::cri {
 namespace {
@@ -20,12 +28,22 @@ constexpr std::chrono::seconds kLongestHook{600};  // every call has a deadline
 constexpr std::size_t kMostRefused = 3;            // sandboxes of a pod
 constexpr int kNameTries = 5;                      // of a start, while a name is taken
 constexpr os::Millis kBetweenTries{200};
+constexpr unsigned kPublic = 0755;
+constexpr const char* kHosts = "/etc/hosts";
 
 /// A call that somebody gave up, an earlier berthd perhaps, is still at it or has done it meanwhile: in the words of
 /// containerd and of CRI-O.
 bool NameIsTaken(const Error& error) {
   return error.code == Code::kConflict || error.message.contains("reserved") ||
          error.message.contains("is already in use");
+}
+
+/// "": it cannot be read.
+std::string ContentsOf(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream out;
+  out << file.rdbuf();
+  return std::move(out).str();
 }
 
 ContainerStatus StatusFor(const StartRequest& request, ContainerState state) {
@@ -50,18 +68,25 @@ void Starter::Run(const StartRequest& request) {
   shared_.DoubtAfter(request.pod_uid, done.error().error);
   ContainerStatus status = StatusFor(request, ContainerState::kNotStarted);
   status.reason = std::move(done.error().reason);
+  const Code code = done.error().error.code;
   status.message = std::move(done.error().error.message);
   shared_.Tell(std::move(status));
+  if (code != Code::kUnreachable && code != Code::kUncertain && code != Code::kCancelled) return;
+  const MutexLock lock(shared_.mutex);  // tried again when it answers
+  shared_.waiting.insert(request.pod_uid);
 }
 
-Starter::Outcome<ContainerStatus> Starter::Try(const StartRequest& request) {
-  if (auto made = os::MakeFolderOf(request.log_path); !made) return Failed("CreateContainerError", made.error());
-  auto sandbox = EnsureSandbox(request);
+Starter::Outcome<ContainerStatus> Starter::Try(const StartRequest& asked) {
+  if (auto made = os::MakeFolderOf(asked.log_path); !made) return Failed("CreateContainerError", made.error());
+  auto sandbox = EnsureSandbox(asked);
   if (!sandbox) return Failed("FailedCreatePodSandBox", sandbox.error());
+  const auto completed = Complete(asked, *sandbox);
+  if (!completed) return Failed("CreateContainerConfigError", completed.error());
+  const StartRequest& request = *completed;
   auto earlier = EarlierTry(request);
   if (!earlier) return Failed("CreateContainerError", earlier.error());
   if (*earlier) return **earlier;
-  auto image = EnsureImage(request.container);
+  auto image = EnsureImage(request);
   if (!image) return std::unexpected(std::move(image).error());
   if (std::string problem = RootProblem(request.container.security, *image); !problem.empty())
     return Failed("CreateContainerConfigError", {.code = Code::kInvalid, .message = std::move(problem)});
@@ -118,7 +143,8 @@ Result<std::string> Starter::EnsureSandbox(const StartRequest& request) {
     }
     BERTH_RETURN_IF_ERROR(RemoveOthers(plan));
     if (!plan.use.empty()) break;
-    auto made = client.RunSandbox(SandboxOf(request, shared_.options.owner, plan.attempt));
+    BERTH_TRY(const SandboxSpec spec, SandboxFor(request, plan.attempt));
+    auto made = client.RunSandbox(spec);
     if (made) {
       plan.use = *std::move(made);
       break;
@@ -131,6 +157,100 @@ Result<std::string> Starter::EnsureSandbox(const StartRequest& request) {
   shared_.sandboxes.Made(uid, plan.use, plan.attempt);
   shared_.WakeLoop();  // the sandbox has a group now
   return plan.use;
+}
+
+Result<SandboxSpec> Starter::SandboxFor(const StartRequest& request, std::uint32_t attempt) const {
+  const CriOptions& options = shared_.options;
+  SandboxSpec out = SandboxOf(request, options.owner, attempt);
+  if (!request.place.pod) return out;
+  const Pod& pod = *request.place.pod;
+  BERTH_TRY(PodNames names, NamesOf(pod, options.dns.cluster_domain));
+  out.hostname = std::move(names.kernel);
+  out.dns = DnsOf(pod, options.dns, options.dns.resolv_conf.empty() ? "" : ContentsOf(options.dns.resolv_conf));
+  if (pod.runtime_class.empty()) return out;
+  const auto handler = options.runtime_handlers.find(pod.runtime_class);
+  if (handler == options.runtime_handlers.end())
+    return Fail(Code::kInvalid, "RuntimeClass \"" + Printable(pod.runtime_class, 80) +
+                                    "\" not found: name its handler in runtimeClasses of Berth's settings");
+  out.handler = handler->second;
+  return out;
+}
+
+/// What is known only when there is a sandbox: the pod's addresses, in variables and in its /etc/hosts.
+Result<StartRequest> Starter::Complete(StartRequest request, const std::string& sandbox) {
+  BERTH_RETURN_IF_ERROR(SettleSecurity(request));
+  if (!request.place.pod) return request;
+  const Pod& pod = *request.place.pod;
+  runtime::NodeFacts facts = request.place.facts;
+  if (!pod.host_network) {
+    BERTH_TRY(facts.pod_ips, AddressesOf(request.pod_uid, sandbox));
+  }
+  const Container* written = nullptr;  // without the values of variables in its command
+  ForEachContainer(pod, [&](const Container& container, ContainerKind) {
+    if (container.name == request.container.name) written = &container;
+  });
+  if (written != nullptr && facts != request.place.facts) {
+    BERTH_TRY(request.env, runtime::ResolveEnv(pod, *written, facts));
+    BERTH_TRY(Container expanded, runtime::ExpandCommand(*written, request.env));
+    request.container.command = std::move(expanded.command);
+    request.container.args = std::move(expanded.args);
+    request.place.facts = facts;
+  }
+  BERTH_RETURN_IF_ERROR(AddHosts(request, facts.pod_ips));
+  return request;
+}
+
+Result<std::vector<std::string>> Starter::AddressesOf(const std::string& uid, const std::string& sandbox) {
+  {
+    const MutexLock lock(shared_.mutex);
+    if (auto known = shared_.sandboxes.Addresses(uid); !known.empty()) return known;
+  }
+  BERTH_TRY(std::vector<std::string> addresses, shared_.client.Addresses(sandbox));
+  const MutexLock lock(shared_.mutex);
+  shared_.sandboxes.SetAddresses(uid, sandbox, addresses);
+  return addresses;
+}
+
+/// The pod's own /etc/hosts, unless the container mounts something there itself.
+Result<void> Starter::AddHosts(StartRequest& request, const std::vector<std::string>& addresses) const {
+  const CriOptions& options = shared_.options;
+  const Pod& pod = *request.place.pod;
+  const auto is_hosts = [](const runtime::BoundMount& mount) { return mount.container_path == kHosts; };
+  if (options.pod_files.empty() || std::ranges::any_of(request.place.mounts, is_hosts)) return {};
+  if (addresses.empty() && !pod.host_network) return {};
+  BERTH_TRY(const PodNames names, NamesOf(pod, options.dns.cluster_domain));
+  const std::string folder = options.pod_files + "/" + pod.uid;
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(folder, kPublic));
+  const std::string file = folder + "/.hosts";  // no name of a volume
+  std::ofstream out(file, std::ios::trunc);
+  out << HostsOf(pod, names, addresses, pod.host_network ? ContentsOf(kHosts) : "");
+  if (!out.flush()) return FailErrno("write", file, errno);
+  request.place.mounts.push_back({.container_path = kHosts, .host_path = file});
+  return {};
+}
+
+/// Profiles as the runtime finds them; mounts that this handler can make read-only with all below them.
+Result<void> Starter::SettleSecurity(StartRequest& request) {
+  SecurityContext& security = request.container.security;
+  const CriOptions& options = shared_.options;
+  if (security.seccomp == "Localhost" && !options.seccomp_dir.empty())
+    security.seccomp_localhost = options.seccomp_dir + "/" + security.seccomp_localhost;
+  if (security.seccomp.empty() && options.seccomp_default && !security.privileged.value_or(false))
+    security.seccomp = "RuntimeDefault";
+  std::string handler;
+  if (request.place.pod)
+    if (const auto found = options.runtime_handlers.find(request.place.pod->runtime_class);
+        found != options.runtime_handlers.end())
+      handler = found->second;
+  const MutexLock lock(shared_.mutex);
+  const bool can = shared_.recursive_read_only.contains(handler);
+  for (runtime::BoundMount& mount : request.place.mounts) {
+    if (mount.recursive_read_only == "Enabled" && !can)
+      return Fail(Code::kInvalid, "recursiveReadOnly: Enabled of the mount at " + Printable(mount.container_path, 80) +
+                                      ": the container runtime cannot do it; set IfPossible, or take it out");
+    if (mount.recursive_read_only == "IfPossible") mount.recursive_read_only = can ? "Enabled" : "Disabled";
+  }
+  return {};
 }
 
 /// What the runtime refuses to remove stays beside the new one: nothing of it runs. Not so many times, each may hold an
@@ -173,8 +293,9 @@ Result<std::optional<ContainerStatus>> Starter::EarlierTry(const StartRequest& r
   return out;
 }
 
-Starter::Outcome<Image> Starter::EnsureImage(const Container& container) {
-  if (container.image_pull_policy == "Always") return Pull(container);
+Starter::Outcome<Image> Starter::EnsureImage(const StartRequest& request) {
+  const Container& container = request.container;
+  if (container.image_pull_policy == "Always") return Pull(request);
   auto found = shared_.client.FindImage(container.image);
   if (!found) return Failed("ImageInspectError", found.error());
   if (*found) return **std::move(found);
@@ -183,11 +304,14 @@ Starter::Outcome<Image> Starter::EnsureImage(const Container& container) {
                                         .message = "image " + Printable(container.image) +
                                                    " is not present with pull policy of Never; import it, or set "
                                                    "imagePullPolicy: IfNotPresent"});
-  return Pull(container);
+  return Pull(request);
 }
 
-Starter::Outcome<Image> Starter::Pull(const Container& container) {
-  auto pulled = shared_.client.Pull(container.image);
+Starter::Outcome<Image> Starter::Pull(const StartRequest& request) {
+  const Container& container = request.container;
+  const auto sandbox = SandboxFor(request, 0);
+  if (!sandbox) return Failed("ErrImagePull", sandbox.error());
+  auto pulled = shared_.client.Pull(container.image, *sandbox);
   if (!pulled) return Failed("ErrImagePull", pulled.error());
   Image out{.id = pulled->empty() ? container.image : *std::move(pulled)};
   if (!container.security.run_as_non_root.value_or(false)) return out;
@@ -198,14 +322,15 @@ Starter::Outcome<Image> Starter::Pull(const Container& container) {
 
 Starter::Outcome<ContainerStatus> Starter::CreateAndStart(const StartRequest& request, const std::string& sandbox,
                                                           const std::string& image) {
-  const SandboxSpec of = SandboxOf(request, shared_.options.owner, 0);
+  const auto of = SandboxFor(request, 0);
+  if (!of) return Failed("CreateContainerConfigError", of.error());
   ContainerSpec spec = ContainerOf(request, shared_.options.owner);
   spec.image = image;
   spec.resources = ResourcesOf(request.place.values, request.oom_score_adj, request.place.v2);
   for (int creation = 1;; ++creation) {
     const std::string cpus = CpusFor(request);
     spec.resources.cpus = cpus;
-    auto id = shared_.client.Create(sandbox, spec, of);
+    auto id = shared_.client.Create(sandbox, spec, *of);
     if (!id) {
       const MutexLock lock(shared_.mutex);
       if (id.error().code == Code::kNotFound) shared_.sandboxes.Lost(request.pod_uid);
@@ -239,6 +364,8 @@ Starter::Outcome<std::optional<ContainerStatus>> Starter::StartCreated(const Sta
   }
   if (!status) status = Presumed(request, id);
   status->log_path = request.log_path;
+  if (const std::string& links = shared_.options.log_links; !links.empty())
+    if (auto linked = LinkLog(links, request, id); !linked) status->warnings.push_back(linked.error().message);
   shared_.Took(*status, cpus);
   return status;
 }

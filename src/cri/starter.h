@@ -2,9 +2,11 @@
 #ifndef BERTH_CRI_STARTER_H_
 #define BERTH_CRI_STARTER_H_
 
+#include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cri/ender.h"
@@ -34,8 +36,13 @@ class Starter {
   Result<std::string> EnsureSandbox(const runtime::StartRequest& request);
   Result<void> RemoveOthers(const SandboxPlan& plan);
   Result<std::optional<runtime::ContainerStatus>> EarlierTry(const runtime::StartRequest& request);
-  Outcome<Image> EnsureImage(const Container& container);
-  Outcome<Image> Pull(const Container& container);
+  Result<SandboxSpec> SandboxFor(const runtime::StartRequest& request, std::uint32_t attempt) const;
+  Result<runtime::StartRequest> Complete(runtime::StartRequest request, const std::string& sandbox);
+  Result<std::vector<std::string>> AddressesOf(const std::string& uid, const std::string& sandbox);
+  Result<void> AddHosts(runtime::StartRequest& request, const std::vector<std::string>& addresses) const;
+  Result<void> SettleSecurity(runtime::StartRequest& request);
+  Outcome<Image> EnsureImage(const runtime::StartRequest& request);
+  Outcome<Image> Pull(const runtime::StartRequest& request);
   void RunPostStart(const runtime::StartRequest& request, const std::string& id);
   Outcome<runtime::ContainerStatus> CreateAndStart(const runtime::StartRequest& request, const std::string& sandbox,
                                                    const std::string& image);

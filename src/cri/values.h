@@ -30,6 +30,14 @@ struct Resources {
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
+/// Whose namespaces a pod's processes are in, where that is not their container's or their pod's.
+struct Namespaces {
+  bool host_network = false;
+  bool host_pid = false;
+  bool host_ipc = false;
+  bool shared_pid = false;  ///< one for all containers of the pod
+};
+
 struct SandboxSpec {
   std::string name;
   std::string namespace_;
@@ -40,8 +48,13 @@ struct SandboxSpec {
   std::string cgroup_parent;
   Labels labels;
   Labels annotations;
-  bool host_network = false;
-  bool privileged = false;  ///< one of its containers is
+  Namespaces namespaces;
+  DnsConfig dns;
+  std::vector<ContainerPort> ports;  ///< those with a port of the node
+  Labels sysctls;
+  std::string handler;       ///< of the runtime; "": its own choice
+  SecurityContext security;  ///< the pod's
+  bool privileged = false;   ///< one of its containers is
 };
 
 struct Sandbox {
@@ -58,6 +71,7 @@ struct Mount {
   std::string host_path;
   bool read_only = false;
   std::string propagation;  ///< as VolumeMount
+  bool recursive_read_only = false;
 };
 
 struct ContainerSpec {
@@ -74,8 +88,11 @@ struct ContainerSpec {
   Labels annotations;
   std::string log_path;  ///< below the sandbox's log directory
   Resources resources;
-  SecurityContext security;
-  bool host_network = false;
+  SecurityContext security;  ///< seccomp_localhost: a whole path
+  Namespaces namespaces;
+  bool stdin_open = false;
+  bool stdin_once = false;
+  bool tty = false;
 };
 
 struct ContainerEntry {

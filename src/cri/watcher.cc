@@ -1,6 +1,8 @@
 #include "cri/watcher.h"
 
+#include <chrono>
 #include <optional>
+#include <utility>
 
 #include "cri/specs.h"
 #include "os/clock.h"
@@ -11,6 +13,7 @@ namespace {
 using runtime::ContainerState;
 
 constexpr os::Millis kListenAgain{1'000};
+constexpr std::chrono::seconds kUsualGrace{30};
 constexpr int kMostRemovals = 3;
 constexpr const char* kLogs = "logs";  // a key of the workers
 
@@ -44,7 +47,8 @@ void Watcher::Look(std::uint64_t number) {
   if (!TakeOutcome(list)) return;
   TakeList(*list, number);
   LookForLateContainers(*list);
-  LookForLateSandboxes();
+  LookAtSandboxes();
+  WakeWaiting();
   TryAgain();
   CheckLogs();
 }
@@ -55,7 +59,7 @@ bool Watcher::TakeOutcome(const Result<std::vector<ContainerEntry>>& list) {
   const bool failing = shared_.pace.failing();
   if (shared_.stop) return false;
   if (!list) {
-    shared_.pace.Failed(os::SystemClock().Now());
+    shared_.pace.Failed(os::SystemClock().Now(), list.error().code == Code::kUnreachable);
     if (failing) return false;
     shared_.notices.push_back(
         {.pod_uid = "",
@@ -115,18 +119,57 @@ void Watcher::LookForLateContainers(const std::vector<ContainerEntry>& list) {
   }
 }
 
-/// Likewise. Those of pods that nobody knows become known, and are ended as such.
-void Watcher::LookForLateSandboxes() {
+/// A start that the runtime did not answer: it answers now.
+void Watcher::WakeWaiting() {
+  const MutexLock lock(shared_.mutex);
+  for (const std::string& uid : std::exchange(shared_.waiting, {}))
+    shared_.notices.push_back({.pod_uid = uid, .message = "", .normal = true, .try_again = true});
+  shared_.WakeLoop();
+}
+
+/// Late ones, likewise; those of pods that nobody knows become known, and are ended as such. And those that somebody
+/// else ended.
+void Watcher::LookAtSandboxes() {
   const os::MonoTime now = os::SystemClock().Now();
   if (now < next_sandbox_look_) return;
   next_sandbox_look_ = now + shared_.options.sandbox_look;
+  std::map<std::string, std::string> before;
+  {
+    const MutexLock lock(shared_.mutex);
+    before = shared_.sandboxes.Ready();
+  }
   const auto found = shared_.client.Sandboxes(shared_.OwnLabels());
   if (!found) return;
+  TakeChangedSandboxes(before, *found);
   const MutexLock lock(shared_.mutex);
   for (const Sandbox& sandbox : *found) {
     if (workers_.Busy(sandbox.uid) || !shared_.sandboxes.IsLate(sandbox)) continue;
     workers_.Post(sandbox.uid, [this, sandbox] { ender_.RemoveLateSandbox(sandbox); });
   }
+}
+
+/// The pod's containers end, and start in a new sandbox.
+void Watcher::TakeChangedSandboxes(const std::map<std::string, std::string>& before,
+                                   const std::vector<Sandbox>& found) {
+  const MutexLock lock(shared_.mutex);
+  const auto changed =
+      shared_.sandboxes.TakeChanged(before, found, [&](const std::string& uid) { return workers_.Busy(uid); });
+  for (const auto& [id, uid] : changed) {
+    shared_.notices.push_back({.reason = "SandboxChanged",
+                               .pod_uid = uid,
+                               .message = "Pod sandbox changed, it will be killed and re-created.",
+                               .normal = true,
+                               .try_again = true});
+    std::vector<runtime::StopRequest> stops;
+    const auto grace = shared_.graces.find(uid);
+    for (const runtime::ContainerStatus& status : shared_.containers.List())
+      if (status.pod_uid == uid && status.state == ContainerState::kRunning)
+        stops.push_back({.id = status.id,
+                         .grace = grace != shared_.graces.end() ? grace->second : kUsualGrace,
+                         .pre_stop_exec = {}});
+    if (!stops.empty()) workers_.Post(uid, [this, stops] { ender_.StopContainers(stops); });
+  }
+  if (!changed.empty()) shared_.WakeLoop();
 }
 
 void Watcher::CheckLogs() {

@@ -4,6 +4,7 @@
 #define BERTH_CRI_WATCHER_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -37,7 +38,9 @@ class Watcher {
   void TryAgain();
   void CheckLogs();
   void LookForLateContainers(const std::vector<ContainerEntry>& list);
-  void LookForLateSandboxes();
+  void LookAtSandboxes();
+  void TakeChangedSandboxes(const std::map<std::string, std::string>& before, const std::vector<Sandbox>& found);
+  void WakeWaiting();
   void UpdateRecord(const std::string& id);
   void Listen();
   bool PauseListening();

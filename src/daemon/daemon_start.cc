@@ -18,7 +18,9 @@
 #include "daemon/host_groups.h"
 #include "daemon/own_group.h"
 #include "daemon/reserved_groups.h"
+#include "os/host.h"
 #include "os/lock_file.h"
+#include "os/node_addresses.h"
 #include "os/path.h"
 #include "runtime/process_runtime.h"
 #include "runtime/process_spec.h"
@@ -49,7 +51,13 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   out.cpus.partition = settings.berth.cpu_partition;
   if (!dry_run) out.host_groups = HostGroupsOf(settings, names);
   out.pods.node_name = settings.berth.node_name;
-  out.pods.log_dir = settings.berth.log_dir + "/pods";
+  out.pods.node_addresses = settings.berth.node_ips.empty() ? os::NodeAddresses() : settings.berth.node_ips;
+  out.pods.log_dir = PodLogsOf(settings);
+  out.pods.rules = {.has_sandboxes = settings.berth.runtime == "cri" && !dry_run,
+                    .unsafe_sysctls = settings.kubelet.allowed_unsafe_sysctls,
+                    .runtime_classes = settings.berth.runtime_classes,
+                    .app_armor = os::HasAppArmor(),
+                    .se_linux = os::HasSeLinux()};
   out.pods.volumes = {.disk = settings.berth.state_dir + "/volumes",
                       .memory = settings.berth.run_dir + "/volumes",
                       .pins = settings.berth.run_dir + "/subpaths"};
@@ -239,7 +247,16 @@ Result<void> Daemon::OpenCriRuntime() {
                                  .timeouts = {.usual = settings_.kubelet.runtime_request_timeout},
                                  .log_max_bytes = LongestLog(settings_),
                                  .log_max_files = settings_.kubelet.container_log_max_files,
-                                 .log_check = settings_.kubelet.container_log_monitor_interval}));
+                                 .log_check = settings_.kubelet.container_log_monitor_interval,
+                                 .log_dir = PodLogsOf(settings_),
+                                 .log_links = LogLinksOf(settings_),
+                                 .pod_files = settings_.berth.state_dir + "/volumes",
+                                 .dns = {.cluster_servers = settings_.kubelet.cluster_dns,
+                                         .cluster_domain = settings_.kubelet.cluster_domain,
+                                         .resolv_conf = settings_.kubelet.resolv_conf},
+                                 .seccomp_dir = settings_.berth.seccomp_dir,
+                                 .seccomp_default = settings_.kubelet.seccomp_default,
+                                 .runtime_handlers = settings_.berth.runtime_classes}));
   runtime_ = std::move(opened.runtime);
   BERTH_TRY(calls_, ContainerCalls::Open(socket));
   runtime_name_ = opened.version.name + " " + opened.version.version;

@@ -114,6 +114,7 @@ class PodManager {
   enforce::Enforcer& groups() { return groups_; }
   const runtime::Runtime& runtime() const { return shared_.runtime; }
   const ManagerOptions& options() const { return options_; }
+  std::vector<std::string> AddressesOf(const Pod& pod) const { return shared_.AddressesOf(pod); }
   /// What keeps pods from being admitted or started beside a lack of room.
   NodeConditions Conditions() const;
   /// Changes whenever pods, conditions or warnings may have.

@@ -19,8 +19,9 @@ class Pods {
   Pod Next() {
     Pod pod;
     auto& [name, namespace_, uid, labels, annotations, created, inits, apps, restart, grace, active, gates, os,
-           overhead, resources, node, priority, priority_class, host_network, hostname, volumes, security, status_qos,
-           phase] = pod;
+           overhead, resources, node, priority, priority_class, host_network, host_pid, host_ipc, host_users,
+           shared_pid, runtime_class, hostname, subdomain, fqdn, dns_policy, dns, aliases, pull_secrets, volumes,
+           security, status_qos, phase] = pod;
     name = Name();
     namespace_ = Coin() ? "default" : Name();
     if (Coin()) uid = "u-" + Name();
@@ -44,6 +45,17 @@ class Pods {
     if (Coin()) priority_class = Name();
     host_network = Coin();
     if (Coin()) hostname = Name();
+    host_pid = Coin();
+    host_ipc = Coin();
+    if (Coin()) host_users = host_network || host_pid || host_ipc || Coin();
+    shared_pid = !host_pid && Coin();
+    if (Coin()) runtime_class = Name();
+    if (Coin()) subdomain = Name();
+    fqdn = Coin();
+    dns_policy = Pick<std::string>({"", "ClusterFirst", "ClusterFirstWithHostNet", "Default"});
+    if (Coin()) dns = {.servers = {"10.0.0.1", "fd00::1"}, .searches = {Name()}, .options = {"edns0", "ndots:2"}};
+    aliases = Several([&](int) { return HostAlias{.ip = "10.1.2.3", .hostnames = {Name(), Name() + ".b"}}; });
+    pull_secrets = Several([&](int) { return Name(); });
     security = OneSecurity(/*pod=*/true);
     if (Coin()) status_qos = Pick({QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort});
     if (Coin()) phase = "Running";
@@ -72,8 +84,13 @@ class Pods {
 
   SecurityContext OneSecurity(bool pod) {
     SecurityContext out;
-    auto& [user, group, non_root, privileged, read_only, escalation, add, drop, seccomp, localhost, fs_group, fs_policy,
-           groups, groups_policy] = out;
+    auto& [app_armor, app_armor_local, se_linux, proc_mount, sysctls, user, group, non_root, privileged, read_only,
+           escalation, add, drop, seccomp, localhost, fs_group, fs_policy, groups, groups_policy] = out;
+    if (Coin()) app_armor = Pick<std::string>({"RuntimeDefault", "Unconfined", "Localhost"});
+    if (app_armor == "Localhost") app_armor_local = Name();
+    if (Coin()) se_linux = {.user = "u", .role = Text(), .type = Text(), .level = "s0:c1,c2"};
+    proc_mount = Pick<std::string>({"", "Default", "Unmasked"});
+    sysctls = Several([&](int) { return std::pair<std::string, std::string>("net.core.somaxconn", Text()); });
     if (Coin()) user = static_cast<std::int64_t>(Below(70'000));
     if (Coin()) group = static_cast<std::int64_t>(Below(70'000));
     non_root = Maybe();
@@ -107,11 +124,12 @@ class Pods {
 
   VolumeMount OneMount(int i) {
     VolumeMount out;
-    auto& [name, mount_path, sub_path, read_only, propagation] = out;
+    auto& [name, mount_path, sub_path, read_only, recursive, propagation] = out;
     name = "volume" + std::to_string(i);
     mount_path = FilePath();
     if (Coin()) sub_path = Name() + "/x";
     read_only = Coin();
+    recursive = Pick<std::string>({"", "Disabled", "IfPossible", "Enabled"});
     propagation = Pick<std::string>({"", "None", "HostToContainer", "Bidirectional"});
     return out;
   }
@@ -182,7 +200,8 @@ class Pods {
     Container out;
     auto& [name, image, pull_policy, command, args, working_dir, env, resources, sidecar, policy, rules, ports,
            liveness, readiness, startup, post_start, post_start_http, post_start_sleep, pre_stop, pre_stop_http,
-           pre_stop_sleep, stop_signal, message_path, message_from_log, mounts, security] = out;
+           pre_stop_sleep, stop_signal, message_path, message_from_log, mounts, security, input, input_once, terminal] =
+        out;
     name = container_name;
     if (Coin()) image = "registry:5000/" + Name() + ":" + Name();
     if (!image.empty()) pull_policy = Pick<std::string>({"Always", "IfNotPresent", "Never"});
@@ -209,6 +228,9 @@ class Pods {
     message_from_log = Coin();
     mounts = Several([&](int i) { return OneMount(i); });
     security = OneSecurity(/*pod=*/false);
+    input = Coin();
+    input_once = Coin();
+    terminal = Coin();
     return out;
   }
 

@@ -122,7 +122,7 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   BERTH_RETURN_IF_ERROR(LoadBerth(out, line, cwd));
   BERTH_RETURN_IF_ERROR(LoadKubelet(out, line, cwd));
   Override(out.berth.state_dir, line.state_dir, cwd);
-  Override(out.berth.log_dir, line.log_dir, cwd);
+  if (line.log_dir || !out.berth.log_dir.empty()) Override(out.berth.log_dir, line.log_dir, cwd);
   Override(out.berth.run_dir, line.run_dir, cwd);
   if (line.run_dir && !line.socket && out.config_file.empty()) out.berth.socket = out.berth.run_dir + "/berth.sock";
   Override(out.berth.socket, line.socket, cwd);
@@ -153,6 +153,14 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   if (elsewhere && !line.state_dir)
     return Fail(Code::kInvalid, "a dry run keeps its ledger apart from the node's own: give --state-dir and --run-dir");
   return out;
+}
+
+std::string PodLogsOf(const Settings& settings) {
+  return settings.berth.log_dir.empty() ? settings.kubelet.pod_logs_dir : settings.berth.log_dir + "/pods";
+}
+
+std::string LogLinksOf(const Settings& settings) {
+  return settings.berth.log_dir.empty() ? "/var/log/containers" : settings.berth.log_dir + "/containers";
 }
 
 source::HttpOptions UrlOptions(const Settings& settings) {
@@ -200,11 +208,13 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("cpuPartition", berth.cpu_partition == now.berth.cpu_partition);
   note("kubeletConfig", berth.kubelet_config == now.berth.kubelet_config);
   note("logDir", berth.log_dir == now.berth.log_dir);
-  note("nodeFit", berth.node_fit == now.berth.node_fit);
   note("nodeName", berth.node_name == now.berth.node_name);
   note("seccompDir", berth.seccomp_dir == now.berth.seccomp_dir);
   note("runDir", berth.run_dir == now.berth.run_dir);
   note("runtime", berth.runtime == now.berth.runtime);
+  note("nodeIP", berth.node_ips == now.berth.node_ips);
+  note("runtimeClasses", berth.runtime_classes == now.berth.runtime_classes);
+  note("seccompDir", berth.seccomp_dir == now.berth.seccomp_dir);
   note("runtimeCgroups", berth.runtime_cgroups == now.berth.runtime_cgroups);
   note("socket", berth.socket == now.berth.socket);
   note("socketGroup", berth.socket_group == now.berth.socket_group);

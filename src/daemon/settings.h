@@ -62,6 +62,10 @@ struct Settings {
 /// kPermission, kIo.
 Result<Settings> LoadSettings(const CommandLine& line);
 
+/// Folder of the pods' output, and of the links to it.
+std::string PodLogsOf(const Settings& settings);
+std::string LogLinksOf(const Settings& settings);
+
 /// Of staticPodURL. Requires: it is set.
 source::HttpOptions UrlOptions(const Settings& settings);
 

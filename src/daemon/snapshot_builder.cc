@@ -121,6 +121,7 @@ PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
     out.reason = pods::kOverdueReason;
     out.message = pods::kOverdueMessage;
   }
+  if (!managed.PlaceIsFree()) out.addresses = manager.AddressesOf(pod);
   out.containers = ContainersOf(managed);
   out.ready = IsReady(out, pod);
   if (record != nullptr)

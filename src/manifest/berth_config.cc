@@ -38,11 +38,29 @@ void CheckOneOf(Object& object, std::string_view field, const std::string& value
                           "Unsupported value: \"" + Printable(value, 60) + "\": supported values: " + supported);
 }
 
+/// "10.0.0.1" or "10.0.0.1,fd00::1", as the kubelet's --node-ip.
+void ReadNodeIps(Object& object, std::vector<std::string>& out) {
+  std::string text;
+  object.Read("nodeIP", text);
+  if (text.empty()) return;
+  for (const std::string_view part : Split(text, ',')) out.emplace_back(Trim(part));
+}
+
+void CheckNodeIps(Object& object, const std::vector<std::string>& ips) {
+  const auto is_v6 = [](const std::string& ip) { return ip.contains(':'); };
+  const bool pair = ips.size() == 2 && is_v6(ips[0]) != is_v6(ips[1]);
+  if (std::ranges::all_of(ips, IsIpAddress) && (ips.size() < 2 || pair)) return;
+  object.report().Problem(object.PathOf("nodeIP"), "Invalid value: \"" + Printable(Join(ips, ","), 80) +
+                                                       "\": must be an IP address, or one of each family with a comma "
+                                                       "between them");
+}
+
 void Check(Object& object, const BerthConfiguration& c) {
   CheckAbsolute(object, "stateDir", c.state_dir);
   CheckAbsolute(object, "runDir", c.run_dir);
+  if (object.Take("logDir") != nullptr) CheckAbsolute(object, "logDir", c.log_dir);
   CheckAbsolute(object, "seccompDir", c.seccomp_dir);
-  CheckAbsolute(object, "logDir", c.log_dir);
+  CheckNodeIps(object, c.node_ips);
   CheckAbsolute(object, "socket", c.socket);
   if (c.socket.size() > kLongestSocketPath)
     object.report().Problem(object.PathOf("socket"), "Invalid value: \"" + Printable(c.socket, 80) +
@@ -76,6 +94,8 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("socketGroup", c.socket_group);
   object.Read("logDir", c.log_dir);
   object.Read("nodeName", c.node_name);
+  ReadNodeIps(object, c.node_ips);
+  object.Read("runtimeClasses", c.runtime_classes);
   object.Read("runtime", c.runtime);
   object.Read("logLevel", c.log_level);
   object.Read("nodeFit", c.node_fit);

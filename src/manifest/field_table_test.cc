@@ -251,9 +251,9 @@ TEST(FieldTableTest, WhatChangesNothingNeedsNoWord) {
 
 TEST(FieldTableTest, FieldsOfOneKindAreSaidOnceWithTheirNumber) {
   const std::string text = R"({apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [
-      {name: a, image: i, tty: true}, {name: b, image: i}, {name: c, image: i, tty: true}, {name: d, image: i, tty: true}]}})";
+      {name: a, command: [a], tty: true}, {name: b, command: [a]}, {name: c, command: [a], tty: true}, {name: d, command: [a], tty: true}]}})";
   EXPECT_THAT(
-      SaidOf(text, {.run_by = RunBy::kCri}),
+      SaidOf(text, {.run_by = RunBy::kProcess}),
       testing::ElementsAre("f: document 1: spec.containers[0].tty (and 2 more): no effect: there is no terminal"));
 }
 
@@ -262,8 +262,8 @@ TEST(FieldTableTest, NothingIsSaidOfPodsThatNobodyRuns) {
 }
 
 TEST(FieldTableTest, AnOperatorMayTakePodsWithoutWhatIsNotCarriedOut) {
-  EXPECT_THAT(SaidOf(PodWith("spec.runtimeClassName", "kata"), {.run_by = RunBy::kCri, .refuse_unsupported = false}),
-              testing::ElementsAre(testing::StartsWith("f: document 1: spec.runtimeClassName: not carried out: ")));
+  EXPECT_THAT(SaidOf(PodWith("spec.hostUsers", false), {.run_by = RunBy::kCri, .refuse_unsupported = false}),
+              testing::ElementsAre(testing::StartsWith("f: document 1: spec.hostUsers: not carried out: ")));
 }
 
 TEST(FieldTableTest, AVolumeOfAKindThatIsMissingIsRefusedEvenIfItSaysNothingMore) {

@@ -13,11 +13,8 @@ constexpr TypeMeta kKubeletConfiguration{.api_version = "kubelet.config.k8s.io/v
 
 /// Fields of v1beta1 (1.36) that Berth accepts and does not use; those with a rule of their own are in kRanges.
 constexpr std::string_view kUnused[] = {"address",
-                                        "allowedUnsafeSysctls",
                                         "authentication",
                                         "authorization",
-                                        "clusterDNS",
-                                        "clusterDomain",
                                         "configMapAndSecretChangeDetectionStrategy",
                                         "contentType",
                                         "enableContentionProfiling",
@@ -45,9 +42,7 @@ constexpr std::string_view kUnused[] = {"address",
                                         "providerID",
                                         "registerNode",
                                         "registerWithTaints",
-                                        "resolvConf",
                                         "rotateCertificates",
-                                        "seccompDefault",
                                         "serializeImagePulls",
                                         "serverTLSBootstrap",
                                         "showHiddenMetricsForVersion",
@@ -206,6 +201,11 @@ void ReadSourcesAndRuntime(Object& o, KubeletConfiguration& c) {
   ReadOrDefault(o, "containerLogMaxSize", c.container_log_max_size);
   o.Read("containerLogMaxFiles", c.container_log_max_files);
   ReadOrDefault(o, "containerLogMonitorInterval", c.container_log_monitor_interval);
+  o.Read("clusterDNS", c.cluster_dns);
+  o.Read("clusterDomain", c.cluster_domain);
+  o.Read("resolvConf", c.resolv_conf);
+  o.Read("allowedUnsafeSysctls", c.allowed_unsafe_sysctls);
+  o.Read("seccompDefault", c.seccomp_default);
   o.Read("shutdownGracePeriod", c.shutdown_grace_period);
   o.Read("shutdownGracePeriodCriticalPods", c.shutdown_grace_period_critical_pods);
 }

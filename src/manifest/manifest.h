@@ -3,6 +3,7 @@
 #define BERTH_MANIFEST_MANIFEST_H_
 
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -67,12 +68,14 @@ struct BerthConfiguration {
   std::string run_dir = "/run/berth";                    ///< shims, sockets
   std::string socket = "/run/berth/berth.sock";
   std::string socket_group;  ///< group of the socket; "" for root's
-  std::string log_dir = "/var/log/berth";
-  std::string node_name;            ///< "" for the host name
-  std::string runtime = "process";  ///< "process", or "cri": the kubelet's containerRuntimeEndpoint
-  std::string log_level = "info";   ///< debug, info, warning, error
-  bool node_fit = true;             ///< also reject what exceeds node allocatable
-  bool whole_cores = true;          ///< full-pcpus-only never gives a part of a core
+  std::string log_dir;       ///< of pods/ and containers/; "": the kubelet's podLogsDir and /var/log/containers
+  std::string node_name;     ///< "" for the host name
+  std::vector<std::string> node_ips;  ///< one of each family at most; empty: those of the default routes' interfaces
+  std::map<std::string, std::string> runtime_classes;  ///< runtimeClassName -> handler of the container runtime
+  std::string runtime = "process";                     ///< "process", or "cri": the kubelet's containerRuntimeEndpoint
+  std::string log_level = "info";                      ///< debug, info, warning, error
+  bool node_fit = true;                                ///< also reject what exceeds node allocatable
+  bool whole_cores = true;                             ///< full-pcpus-only never gives a part of a core
   bool stop_containers_on_exit = false;
   std::optional<std::chrono::milliseconds> reconcile_period;  ///< nullopt: cpuManagerReconcilePeriod
   std::int32_t max_events = 10'000;

@@ -1,5 +1,9 @@
 #include "manifest/names.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -97,6 +101,11 @@ std::string CheckEnvName(std::string_view name) {
   if (name.empty()) return "Required value";
   if (std::ranges::all_of(name, [](char c) { return c >= 0x20 && c <= 0x7e && c != '='; })) return "";
   return InvalidValue(name, "must consist of printable ASCII characters other than '='");
+}
+
+bool IsIpAddress(const std::string& text) {
+  in6_addr address{};
+  return ::inet_pton(AF_INET, text.c_str(), &address) == 1 || ::inet_pton(AF_INET6, text.c_str(), &address) == 1;
 }
 
 }  // namespace berth::manifest

@@ -21,6 +21,9 @@ bool IsQualifiedName(std::string_view name);
 /// Printable ASCII without '='.
 std::string CheckEnvName(std::string_view name);
 
+/// An address of either family as people write it: "10.0.0.1", "fd00::1".
+bool IsIpAddress(const std::string& text);
+
 }  // namespace berth::manifest
 
 #endif  // BERTH_MANIFEST_NAMES_H_

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "manifest/names.h"
+#include "manifest/pod_isolation_reader.h"
 
 namespace berth::manifest {
 namespace {
@@ -142,6 +143,7 @@ void ReadVolumeMount(const Node& node, const Path& path, Report& report, VolumeM
   object.Read("mountPath", out.mount_path);
   object.Read("subPath", out.sub_path);
   object.Read("readOnly", out.read_only);
+  object.Read("recursiveReadOnly", out.recursive_read_only);
   object.Read("mountPropagation", out.propagation);
   if (out.name.empty()) report.Problem(object.PathOf("name"), "Required value: name one of spec.volumes");
   CheckPath(object, "mountPath", out.mount_path);
@@ -150,6 +152,7 @@ void ReadVolumeMount(const Node& node, const Path& path, Report& report, VolumeM
 }
 
 void ReadSecurityContext(Object& object, SecurityContext& out) {
+  ReadSecurityIsolation(object, out);
   ReadUserOrGroup(object, "runAsUser", out.run_as_user);
   ReadUserOrGroup(object, "runAsGroup", out.run_as_group);
   object.Read("runAsNonRoot", out.run_as_non_root);

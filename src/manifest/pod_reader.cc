@@ -8,6 +8,7 @@
 #include "manifest/checks_reader.h"
 #include "manifest/env_reader.h"
 #include "manifest/pod_extras_reader.h"
+#include "manifest/pod_isolation_reader.h"
 
 namespace berth::manifest {
 namespace {
@@ -112,6 +113,7 @@ class PodReader {
     spec.Read("priorityClassName", pod.priority_class);
     spec.Read("hostNetwork", pod.host_network);
     spec.Read("hostname", pod.hostname);
+    ReadPodIsolation(spec, pod);
     spec.Each("volumes",
               [&](const Node& node, const Path& path) { ReadVolume(node, path, report_, pod.volumes.emplace_back()); });
     spec.Within("securityContext", [&](Object& security) { ReadPodSecurityContext(security, pod.security); });
@@ -151,6 +153,7 @@ class PodReader {
     object.Each("volumeMounts",
                 [&](const Node& item, const Path& at) { ReadVolumeMount(item, at, report_, c.mounts.emplace_back()); });
     object.Within("securityContext", [&](Object& security) { ReadSecurityContext(security, c.security); });
+    ReadContainerIsolation(object, c);
     ReadContainerChecks(object, init, c);
     object.Finish(kContainerUnused);
   }

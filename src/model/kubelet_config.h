@@ -91,6 +91,11 @@ struct KubeletConfiguration {
   Milliseconds container_log_monitor_interval{10'000};
   Milliseconds shutdown_grace_period{0};
   Milliseconds shutdown_grace_period_critical_pods{0};
+  std::vector<std::string> cluster_dns;
+  std::string cluster_domain;
+  std::string resolv_conf = "/etc/resolv.conf";     ///< of pods that use the node's; "": none
+  std::vector<std::string> allowed_unsafe_sysctls;  ///< names, or beginnings that end in "*"
+  bool seccomp_default = false;                     ///< who names no profile gets RuntimeDefault
   std::map<std::string, bool> feature_gates;
 
   friend bool operator==(const KubeletConfiguration&, const KubeletConfiguration&) = default;

@@ -36,8 +36,22 @@ struct EnvVar {
   friend bool operator==(const EnvVar&, const EnvVar&) = default;
 };
 
+/// v1.SELinuxOptions.
+struct SeLinuxOptions {
+  std::string user;
+  std::string role;
+  std::string type;
+  std::string level;
+  friend bool operator==(const SeLinuxOptions&, const SeLinuxOptions&) = default;
+};
+
 /// v1.SecurityContext, of a container or of a pod (what a container does not say, its pod does).
 struct SecurityContext {
+  std::string app_armor;            ///< "", "RuntimeDefault", "Unconfined", "Localhost"
+  std::string app_armor_localhost;  ///< name of a profile that the node has loaded, for "Localhost"
+  std::optional<SeLinuxOptions> se_linux;
+  std::string proc_mount;                                    ///< of a container: "", "Default", "Unmasked"
+  std::vector<std::pair<std::string, std::string>> sysctls;  ///< of a pod: names and values
   std::optional<std::int64_t> run_as_user;
   std::optional<std::int64_t> run_as_group;
   std::optional<bool> run_as_non_root;
@@ -76,7 +90,8 @@ struct VolumeMount {
   std::string mount_path;
   std::string sub_path;
   bool read_only = false;
-  std::string propagation;  ///< "", "None", "HostToContainer", "Bidirectional"
+  std::string recursive_read_only;  ///< "", "Disabled", "IfPossible", "Enabled"
+  std::string propagation;          ///< "", "None", "HostToContainer", "Bidirectional"
   friend bool operator==(const VolumeMount&, const VolumeMount&) = default;
 };
 
@@ -163,11 +178,29 @@ struct Container {
   bool message_from_log = false;         ///< terminationMessagePolicy FallbackToLogsOnError
   std::vector<VolumeMount> mounts;
   SecurityContext security;
+  bool stdin_open = false;
+  bool stdin_once = false;
+  bool tty = false;
   friend bool operator==(const Container&, const Container&) = default;
 };
 
 enum class ContainerKind { kInit, kSidecar, kApp };
 std::string_view Name(ContainerKind kind);  ///< "init", "sidecar", "app"
+
+/// v1.PodDNSConfig.
+struct DnsConfig {
+  std::vector<std::string> servers;
+  std::vector<std::string> searches;
+  std::vector<std::string> options;  ///< "name" or "name:value"
+  friend bool operator==(const DnsConfig&, const DnsConfig&) = default;
+};
+
+/// v1.HostAlias: a line of the pod's /etc/hosts.
+struct HostAlias {
+  std::string ip;
+  std::vector<std::string> hostnames;
+  friend bool operator==(const HostAlias&, const HostAlias&) = default;
+};
 
 struct Pod {
   std::string name;
@@ -190,7 +223,18 @@ struct Pod {
   std::int32_t priority = 0;
   std::string priority_class;
   bool host_network = false;
+  bool host_pid = false;
+  bool host_ipc = false;
+  std::optional<bool> host_users;
+  bool share_process_namespace = false;
+  std::string runtime_class;
   std::string hostname;  ///< "": the pod's name
+  std::string subdomain;
+  bool hostname_as_fqdn = false;
+  std::string dns_policy;  ///< "ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"; "": ClusterFirst
+  DnsConfig dns;
+  std::vector<HostAlias> host_aliases;
+  std::vector<std::string> image_pull_secrets;  ///< names
   std::vector<Volume> volumes;
   SecurityContext security;  ///< of containers that do not say otherwise
 

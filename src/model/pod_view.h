@@ -88,6 +88,7 @@ struct PodView {
   std::vector<std::string> details;     ///< in an operator's words
   std::optional<WallTime> admitted_at;  ///< nullopt: not, or by a berthd before this boot
   ResourceList requests;                ///< of the whole pod
+  std::vector<std::string> addresses;   ///< the first is its podIP; empty: none yet
   std::vector<ContainerView> containers;
   friend bool operator==(const PodView&, const PodView&) = default;
 };

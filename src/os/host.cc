@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <fstream>
 
 namespace berth::os {
 
@@ -17,5 +18,12 @@ Result<std::string> ReadAttribute(const std::string& path, const std::string& na
   if (errno == ENODATA || errno == ENOTSUP) return FailErrno("read attribute " + name + " of", path, ENOENT);
   return FailErrno("read attribute " + name + " of", path, errno);
 }
+
+bool HasAppArmor() {
+  std::ifstream file("/sys/module/apparmor/parameters/enabled");
+  return file.get() == 'Y';
+}
+
+bool HasSeLinux() { return ::access("/sys/fs/selinux/enforce", F_OK) == 0; }
 
 }  // namespace berth::os

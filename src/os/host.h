@@ -15,6 +15,11 @@ Bytes PageSize();
 /// The extended attribute `name` of the file or folder `path` (absolute). Errors: kNotFound when there is none.
 Result<std::string> ReadAttribute(const std::string& path, const std::string& name);
 
+/// The kernel confines programs by AppArmor profiles.
+bool HasAppArmor();
+/// It labels processes and files (SELinux).
+bool HasSeLinux();
+
 }  // namespace berth::os
 
 #endif  // BERTH_OS_HOST_H_

@@ -84,12 +84,29 @@ void Admission::Reject(ManagedPod& managed, const berth::Reject& reject, os::Mon
   if (managed.lifecycle) managed.lifecycle->Terminate(now);  // something of it runs without a place
 }
 
+/// Whatever is free. What holds a place has had its decision.
+std::optional<berth::Reject> Admission::WhyNotHere(const ManagedPod& managed) const {
+  const Ledger& ledger = parts_.keeper.newest();
+  if (ledger.pods.contains(managed.pod.uid)) return std::nullopt;
+  if (auto refused = WhyRefused(managed.pod, parts_.options.rules)) return refused;
+  for (const auto& [uid, other] : parts_.pods) {
+    if (&other == &managed || !ledger.pods.contains(uid)) continue;
+    if (const std::string port = SharedHostPort(managed.pod, other.pod); !port.empty())
+      return berth::Reject{.reason = "NodePorts",
+                           .message = "Node didn't have free ports for the requested pod ports",
+                           .container = "",
+                           .details = {fmt::format("host port {} is pod {}'s", port, FullName(other.pod))}};
+  }
+  return std::nullopt;
+}
+
 void Admission::Admit(ManagedPod& managed, os::MonoTime now) {
   const bool blocked = now < parts_.keeper.next_try();
   if (!blocked && FinishedEarlier(managed, now)) return;
   if (MustWait(managed, now)) return;
   if (parts_.IsSetAside(managed.pod))
     return Reject(managed, {.reason = "SetAside", .message = parts_.options.work_notes->Explain("the pod")}, now);
+  if (const auto refused = WhyNotHere(managed)) return Reject(managed, *refused, now);
   const os::WorkNotes::Work noted(parts_.options.work_notes, parts_.WorkKey(managed.pod));
   managed.trace = Trace();
   ++managed.decisions;
@@ -112,7 +129,11 @@ void Admission::Reconsider(ManagedPod& managed, os::MonoTime now) {
   const os::WorkNotes::Work noted(parts_.options.work_notes, parts_.WorkKey(managed.pod));
   Trace trace;
   ++managed.decisions;
-  auto proposed = parts_.keeper.ProposeAdmission(managed.pod, {}, &trace);
+  std::variant<keeper::Proposal, berth::Reject> proposed = berth::Reject{};
+  if (auto refused = WhyNotHere(managed))
+    proposed = *std::move(refused);
+  else
+    proposed = parts_.keeper.ProposeAdmission(managed.pod, {}, &trace);
   managed.trace = std::move(trace);
   rejected.freed = parts_.keeper.freed();
   if (const auto* reject = std::get_if<berth::Reject>(&proposed)) {

@@ -3,6 +3,7 @@
 #define BERTH_PODS_ADMISSION_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -31,6 +32,7 @@ class Admission {
   bool MustWait(ManagedPod& managed, os::MonoTime now);
   void Reject(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now);
   void Decided(ManagedPod& managed, const Result<void>& saved);
+  std::optional<berth::Reject> WhyNotHere(const ManagedPod& managed) const;
   void NotSaved(Waiting& waiting) const;
 
   Parts parts_;

@@ -15,6 +15,7 @@
 namespace berth::pods {
 
 void Intake::Poll() {
+  std::ranges::move(parts_.runtime.TakeNotices(), std::back_inserter(notices_));  // first: they are about older news
   std::ranges::move(parts_.runtime.Poll(), std::back_inserter(news_));
   polled_ = true;
 }
@@ -34,10 +35,11 @@ bool Intake::Work(os::MonoTime now, const os::Slice& slice) {
 }
 
 void Intake::TakeNotices() {
-  for (const runtime::Notice& notice : parts_.runtime.TakeNotices()) {
+  for (const runtime::Notice& notice : std::exchange(notices_, {})) {
     const auto pod = parts_.pods.find(notice.pod_uid);
     const std::string object = pod != parts_.pods.end() ? ObjectOf(pod->second.pod) : parts_.ObjectOfNode();
     if (notice.try_again && pod != parts_.pods.end() && pod->second.lifecycle) pod->second.lifecycle->RetryNow();
+    if (notice.message.empty()) continue;
     if (notice.normal) {
       parts_.events.Normal(notice.reason, object, notice.message);
     } else {

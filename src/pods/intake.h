@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "pods/parts.h"
 
@@ -37,7 +38,8 @@ class Intake {
 
   Parts parts_;
   bool polled_ = false;                        // and not all of it was taken
-  std::deque<runtime::ContainerStatus> news_;  // that were not taken yet
+  std::vector<runtime::Notice> notices_;       // that were not taken yet
+  std::deque<runtime::ContainerStatus> news_;  // likewise
 };
 
 }  // namespace berth::pods

@@ -4,6 +4,11 @@
 
 namespace berth::pods {
 
+std::vector<std::string> Parts::AddressesOf(const Pod& pod) const {
+  if (pod.host_network || !runtime.makes_groups()) return options.node_addresses;
+  return runtime.Addresses(pod.uid);
+}
+
 std::string Parts::LogFolder(const Pod& pod) const {
   return fmt::format("{}/{}_{}_{}", options.log_dir, pod.namespace_, pod.name, pod.uid);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "cgroup/cgroup.h"
 #include "enforce/enforcer.h"
@@ -15,6 +16,7 @@
 #include "os/work_notes.h"
 #include "pods/agenda.h"
 #include "pods/lives.h"
+#include "pods/node_rules.h"
 #include "pods/pod.h"
 #include "pods/records.h"
 #include "pods/volumes.h"
@@ -24,6 +26,8 @@ namespace berth::pods {
 
 struct PodOptions {
   std::string node_name;
+  std::vector<std::string> node_addresses;  ///< the first is its hostIP
+  NodeRules rules;
   VolumeFolders volumes;
   std::string log_dir;  ///< containers log to <log_dir>/<namespace>_<name>_<uid>/<container>/<attempt>.log
   std::uint64_t log_max_bytes = 10U << 20;
@@ -52,6 +56,8 @@ struct Parts {
 
   std::string ObjectOfNode() const { return "node/" + options.node_name; }
   std::string LogFolder(const Pod& pod) const;
+  /// Of the pod: the runtime's, or the node's where it shares its network. Empty: not known yet.
+  std::vector<std::string> AddressesOf(const Pod& pod) const;
   /// Of working out a pod's place and its containers' requests, which nothing but the pod itself can make costly.
   std::string WorkKey(const Pod& pod) const;
   bool IsSetAside(const Pod& pod) const;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "cgroup/oom_score.h"
@@ -31,7 +32,9 @@ Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundCon
   runtime::StartRequest request;
   if (parts_.IsSetAside(pod)) return Fail(Code::kInvalid, options.work_notes->Explain("the pod"));
   const os::WorkNotes::Work noted(options.work_notes, parts_.WorkKey(pod));
-  BERTH_TRY(runtime::Environment env, runtime::ResolveEnv(pod, *found.container, {.node_name = options.node_name}));
+  request.place.facts = {
+      .node_name = options.node_name, .host_ips = options.node_addresses, .pod_ips = parts_.AddressesOf(pod)};
+  BERTH_TRY(runtime::Environment env, runtime::ResolveEnv(pod, *found.container, request.place.facts));
   request.pod_uid = pod.uid;
   request.pod_namespace = pod.namespace_;
   request.pod_name = pod.name;
@@ -110,6 +113,7 @@ Result<void> Starter::FillPlace(const Pod& pod, const Container& container, runt
   place.hostname = pod.hostname.empty() ? pod.name : pod.hostname;
   place.log_folder = parts_.LogFolder(pod);
   place.host_network = pod.host_network;
+  place.pod = std::make_shared<const Pod>(pod);
   ForEachContainer(pod, [&](const Container& other, ContainerKind) {
     place.privileged_pod = place.privileged_pod || other.security.privileged.value_or(false);
   });

@@ -104,7 +104,8 @@ Result<std::vector<runtime::BoundMount>> MountsOf(const Pod& pod, const Containe
     out.push_back({.container_path = mount.mount_path,
                    .host_path = std::move(source),
                    .read_only = mount.read_only,
-                   .propagation = mount.propagation});
+                   .propagation = mount.propagation,
+                   .recursive_read_only = mount.recursive_read_only});
   }
   return out;
 }
@@ -125,6 +126,11 @@ SecurityContext WithPodDefaults(SecurityContext container, const SecurityContext
   if (!container.run_as_user) container.run_as_user = pod.run_as_user;
   if (!container.run_as_group) container.run_as_group = pod.run_as_group;
   if (!container.run_as_non_root) container.run_as_non_root = pod.run_as_non_root;
+  if (!container.se_linux) container.se_linux = pod.se_linux;
+  if (container.app_armor.empty()) {
+    container.app_armor = pod.app_armor;
+    container.app_armor_localhost = pod.app_armor_localhost;
+  }
   if (container.seccomp.empty()) {
     container.seccomp = pod.seccomp;
     container.seccomp_localhost = pod.seccomp_localhost;

@@ -62,6 +62,8 @@ std::string ValueOrEmpty(const std::map<std::string, std::string>& map, std::str
   return it == map.end() ? std::string() : it->second;
 }
 
+std::string FirstOf(const std::vector<std::string>& list) { return list.empty() ? std::string() : list.front(); }
+
 }  // namespace
 
 Result<std::string> ExpandReferences(std::string_view text,
@@ -96,8 +98,10 @@ Result<std::string> FieldValue(const Pod& pod, std::string_view path, const Node
   if (path == "metadata.namespace") return pod.namespace_;
   if (path == "metadata.uid") return pod.uid;
   if (path == "spec.nodeName") return node.node_name;
-  if (path == "status.hostIP" || path == "status.hostIPs") return node.host_ip;
-  if (path == "status.podIP" || path == "status.podIPs") return node.pod_ip;
+  if (path == "status.hostIP") return FirstOf(node.host_ips);
+  if (path == "status.hostIPs") return Join(node.host_ips, ",");
+  if (path == "status.podIP") return FirstOf(node.pod_ips);
+  if (path == "status.podIPs") return Join(node.pod_ips, ",");
   if (const auto key = Subscript(path, "metadata.labels")) return ValueOrEmpty(pod.labels, *key);
   if (const auto key = Subscript(path, "metadata.annotations")) return ValueOrEmpty(pod.annotations, *key);
   return Fail(Code::kInvalid, "fieldPath \"" + Printable(path) +

@@ -16,11 +16,12 @@ namespace berth::runtime {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-/// What a container may ask about its node. Processes share the host's network, hence the loopback defaults.
+/// What a container may ask about its node and about its pod's network.
 struct NodeFacts {
   std::string node_name;
-  std::string host_ip = "127.0.0.1";
-  std::string pod_ip = "127.0.0.1";
+  std::vector<std::string> host_ips;  ///< of the node; the first is its hostIP
+  std::vector<std::string> pod_ips;   ///< of the pod, likewise; those of the node where it shares the node's network
+  friend bool operator==(const NodeFacts&, const NodeFacts&) = default;
 };
 
 /// The longest variable (with its name) or argument, and the most of all of them together, that Linux hands to a
@@ -37,7 +38,8 @@ Result<std::string> ExpandReferences(std::string_view text,
 
 /// Value of a downward API field: metadata.name, metadata.namespace, metadata.uid, metadata.labels['k'],
 /// metadata.annotations['k'] (missing key: ""), spec.nodeName, status.hostIP, status.hostIPs, status.podIP,
-/// status.podIPs. Errors: kInvalid naming the path and what is supported.
+/// status.podIPs (with commas between them; "" while none is known). Errors: kInvalid naming the path and what is
+/// supported.
 Result<std::string> FieldValue(const Pod& pod, std::string_view path, const NodeFacts& node);
 
 /// The container's variables in order: values may refer to earlier ones; a repeated name keeps its first place and

@@ -69,13 +69,19 @@ Pod TestPod() {
 
 TEST(EnvTest, FieldsOfThePodAndTheNode) {
   const Pod pod = TestPod();
-  const NodeFacts node{.node_name = "node1"};
+  const NodeFacts node{.node_name = "node1", .host_ips = {"10.0.0.1", "fd00::1"}, .pod_ips = {"10.244.0.7", "fd01::7"}};
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"metadata.name", "web"},        {"metadata.namespace", "shop"},
-      {"metadata.uid", "1234"},        {"metadata.labels['app']", "front"},
-      {"metadata.labels['none']", ""}, {"metadata.annotations['example.com/a'b']", "note"},
-      {"spec.nodeName", "node1"},      {"status.hostIP", "127.0.0.1"},
-      {"status.podIP", "127.0.0.1"},
+      {"metadata.name", "web"},
+      {"metadata.namespace", "shop"},
+      {"metadata.uid", "1234"},
+      {"metadata.labels['app']", "front"},
+      {"metadata.labels['none']", ""},
+      {"metadata.annotations['example.com/a'b']", "note"},
+      {"spec.nodeName", "node1"},
+      {"status.hostIP", "10.0.0.1"},
+      {"status.podIP", "10.244.0.7"},
+      {"status.hostIPs", "10.0.0.1,fd00::1"},
+      {"status.podIPs", "10.244.0.7,fd01::7"},
   };
   for (const auto& [path, want] : cases) {
     const Result<std::string> value = FieldValue(pod, path, node);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +22,7 @@
 #include "model/daemon_status.h"
 #include "model/pod.h"
 #include "os/clock.h"
+#include "runtime/env.h"
 
 namespace berth::runtime {
 
@@ -29,7 +31,8 @@ struct BoundMount {
   std::string container_path;
   std::string host_path;
   bool read_only = false;
-  std::string propagation;  ///< as VolumeMount
+  std::string propagation;          ///< as VolumeMount
+  std::string recursive_read_only;  ///< likewise
 };
 
 /// What a runtime that makes containers' cgroups itself has to know beside.
@@ -42,6 +45,8 @@ struct Place {
   bool host_network = false;
   bool privileged_pod = false;  ///< one of its containers is
   std::vector<BoundMount> mounts;
+  std::shared_ptr<const Pod> pod;  ///< as its manifest says it; containers have not got its defaults in it
+  NodeFacts facts;  ///< `env` was resolved with; the runtime may know better what the pod's addresses are
 };
 
 /// What to start. The cgroup exists and has its final values before Start is called, unless the runtime makes it.
@@ -124,9 +129,9 @@ struct ContainerStatus {
 struct Notice {
   std::string reason = "RuntimeWarning";  ///< of the event
   std::string pod_uid;                    ///< "": it is about the node
-  std::string message;
-  bool normal = false;     ///< nothing is wrong (any more)
-  bool try_again = false;  ///< what stood in the way of the pod's starts is gone
+  std::string message;                    ///< "": nothing to tell
+  bool normal = false;                    ///< nothing is wrong (any more)
+  bool try_again = false;                 ///< what stood in the way of the pod's starts is gone
 };
 
 using berth::CallCount;
@@ -174,6 +179,8 @@ class Runtime {
   virtual Result<bool> StopPod(std::string_view) { return true; }
   /// Groups of such things by id -> uid of the pod; named as containers' groups are.
   virtual std::map<std::string, std::string> Sandboxes() { return {}; }
+  /// Addresses the runtime gave a pod, the first is its podIP. Empty: none (yet), or it has those of the node.
+  virtual std::vector<std::string> Addresses(std::string_view) { return {}; }
   /// Forgets a pod with all its containers.
   virtual void ForgetPod(std::string_view) {}
   /// Forgets all pods but these (uids).

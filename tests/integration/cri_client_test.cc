@@ -114,7 +114,7 @@ struct CriContainerdTest : testing::Test {
             .log_directory = containerd->Dir("logs"),
             .cgroup_parent = containerd->cgroup_root() + "/pod" + uid,
             .labels = {{"berth.test", uid}},
-            .host_network = true};
+            .namespaces = {.host_network = true}};
   }
   static ContainerSpec Container(const std::string& script) {
     return {.name = "app",
@@ -219,7 +219,7 @@ TEST_F(CriContainerdTest, SaysWhatIsWrongWithImagesAndCommands) {
   ASSERT_TRUE(there && *there);
   EXPECT_EQ(kTestImage, (*there)->tags.at(0));
   EXPECT_FALSE(*client.FindImage("localhost/berth/none:1"));
-  EXPECT_FALSE(client.Pull("localhost:1/none:1"));
+  EXPECT_FALSE(client.Pull("localhost:1/none:1", {}));
 
   const auto id = client.Create(
       *pod,

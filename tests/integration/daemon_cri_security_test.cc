@@ -4,9 +4,11 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 
+#include "cri/client.h"
 #include "cri_node.h"
 
 namespace berth {
@@ -18,6 +20,19 @@ constexpr const char* kPlugins = "/usr/lib/cni";
 
 class DaemonCriSecurityTest : public testkit::CriNodeTest {
  protected:
+  /// False: the plug-ins are missing.
+  bool MakeNetwork() {
+    if (::access((std::string(kPlugins) + "/ptp").c_str(), X_OK) != 0) return false;
+    fs::create_directories(containerd->Dir("cni/conf"));
+    fs::create_directory_symlink(kPlugins, containerd->Dir("cni/bin"));
+    std::ofstream(containerd->Dir("cni/conf/10-test.conflist"))
+        << R"({"cniVersion": "0.4.0", "name": "berth-test", "plugins": [{"type": "ptp", "ipMasq": false, "ipam":
+          {"type": "host-local", "ranges": [[{"subnet": "198.18.77.0/24"}]], "dataDir": ")" +
+               containerd->Dir("addresses") + R"("}}]})";
+    containerd->Kill();
+    containerd->Start();
+    return true;
+  }
   /// A pod that tells who it is and ends.
   void Tell(const std::string& name, const std::string& security) {
     Add({.name = name,
@@ -92,17 +107,64 @@ TEST_F(DaemonCriSecurityTest, AnEmptyDirBelongsToTheFsGroupAndThePodIsInItsGroup
   ExpectNothingLeft();
 }
 
+TEST_F(DaemonCriSecurityTest, APodHasTheNamesTheNamespacesAndTheAddressOfItsManifest) {
+  if (!MakeNetwork()) GTEST_SKIP() << "needs CNI plug-ins: tools/install_packages test";
+  Start();
+  Add({.name = "iso",
+       .script = "cat /etc/resolv.conf /etc/hosts; hostname; echo Init: $(cat /proc/1/comm); "
+                 "echo Port: $(cat /proc/sys/net/ipv4/ip_unprivileged_port_start); test -t 1 && echo Tty: yes; "
+                 "echo Address: $POD_IP; ip -4 -o addr show eth0; trap 'exit 0' TERM; sleep 1000 & wait",
+       .spec =
+           "  hostname: me\n  subdomain: sub\n  setHostnameAsFQDN: true\n  shareProcessNamespace: true\n"
+           "  dnsPolicy: None\n  dnsConfig: {nameservers: [198.18.0.53], searches: [a.test], options: [{name: ndots, "
+           "value: \"3\"}]}\n  hostAliases: [{ip: 198.18.0.9, hostnames: [alias.test]}]\n"
+           "  securityContext: {sysctls: [{name: net.ipv4.ip_unprivileged_port_start, value: \"79\"}]}\n",
+       .container = "    tty: true\n    env: [{name: POD_IP, valueFrom: {fieldRef: {fieldPath: status.podIP}}}]\n",
+       .host_network = false});
+  ASSERT_TRUE(berthd->Until("it has told", [&] { return WordsOf("iso").find("inet ") != std::string::npos; }));
+  const std::string words = WordsOf("iso");
+  const auto has = [&](const std::string& text) { return words.find(text) != std::string::npos; };
+  EXPECT_TRUE(has("nameserver 198.18.0.53") && has("search a.test") && has("options ndots:3")) << words;
+  EXPECT_TRUE(has("198.18.0.9\talias.test")) << words;
+  EXPECT_TRUE(has("me.sub.default.svc\tme")) << words;
+  EXPECT_TRUE(has("Init: sleep")) << "the sandbox, which sleeps, is the first of all its processes\n" << words;
+  EXPECT_TRUE(has("Port: 79")) << words;
+  EXPECT_TRUE(has("Tty: yes")) << words;
+  const std::string address = berthd->PodNamed("iso")["addresses"][0];
+  EXPECT_TRUE(address.starts_with("198.18.77."));
+  EXPECT_TRUE(has("Address: " + address)) << words;
+  EXPECT_TRUE(has("inet " + address + "/")) << words;
+  Remove("iso");
+  ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone("iso"); }));
+  ExpectNothingLeft();
+}
+
+TEST_F(DaemonCriSecurityTest, ASandboxHasThePodsLabelsAndOneThatSomebodyElseEndsIsMadeAnew) {
+  Start();
+  Add({.name = "web", .spec = "  hostPID: true\n", .container = "    stdin: true\n"});
+  ASSERT_TRUE(berthd->Until("it runs", [&] { return berthd->Runs("web"); }));
+  const cri::Client client(containerd->socket());
+  const auto sandboxes = client.Sandboxes({{"io.kubernetes.pod.name", "web-n1"}});
+  ASSERT_TRUE(sandboxes);
+  ASSERT_EQ(1U, sandboxes->size());
+  const auto links = [&] {
+    return std::distance(fs::directory_iterator(berthd->Dir("log") + "/containers"), fs::directory_iterator());
+  };
+  EXPECT_EQ(1, links());
+  ASSERT_TRUE(client.StopSandbox(sandboxes->front().id));
+  ASSERT_TRUE(berthd->Until("it is told", [&] { return berthd->CountEvents("SandboxChanged", "") == 1; }));
+  ASSERT_TRUE(berthd->Until("it runs again", [&] { return berthd->Runs("web"); }));
+  ASSERT_TRUE(berthd->Until("in a new one", [&] {
+    const auto now = client.Sandboxes({{"io.kubernetes.pod.name", "web-n1"}});
+    return now && now->size() == 1 && now->front().ready && now->front().id != sandboxes->front().id;
+  }));
+  Remove("web");
+  ASSERT_TRUE(berthd->Until("it is gone", [&] { return NoPods(); }));
+  ExpectNothingLeft();
+}
+
 TEST_F(DaemonCriSecurityTest, APodGetsANetworkOfItsOwnFromTheRuntimesPlugins) {
-  if (::access((std::string(kPlugins) + "/ptp").c_str(), X_OK) != 0)
-    GTEST_SKIP() << "needs CNI plug-ins: tools/install_packages test";
-  fs::create_directories(containerd->Dir("cni/conf"));
-  fs::create_directory_symlink(kPlugins, containerd->Dir("cni/bin"));
-  std::ofstream(containerd->Dir("cni/conf/10-test.conflist"))
-      << R"({"cniVersion": "0.4.0", "name": "berth-test", "plugins": [{"type": "ptp", "ipMasq": false, "ipam":
-        {"type": "host-local", "ranges": [[{"subnet": "198.18.77.0/24"}]], "dataDir": ")" +
-             containerd->Dir("addresses") + R"("}}]})";
-  containerd->Kill();
-  containerd->Start();
+  if (!MakeNetwork()) GTEST_SKIP() << "needs CNI plug-ins: tools/install_packages test";
   Start();
   Add({.name = "net",
        .script = "hostname; ip -4 -o addr show eth0; trap 'exit 0' TERM; sleep 1000 & wait",

@@ -283,12 +283,12 @@ TEST_F(DaemonCriTest, ReportsAContainerOfSomebodyElseInAPodOnceAndLeavesIt) {
                             .uid = sandboxes->front().uid,
                             .log_directory = berthd->Dir("log"),
                             .cgroup_parent = berthd->GroupOfPod(QosClass::kBestEffort, sandboxes->front().uid),
-                            .host_network = true};
+                            .namespaces = {.host_network = true}};
   const cri::ContainerSpec guest{.name = "guest",
                                  .image = testkit::kTestImage,
                                  .command = {"/bin/sh", "-c", "sleep 1000"},
                                  .log_path = "guest.log",
-                                 .host_network = true};
+                                 .namespaces = {.host_network = true}};
   const auto id = other.Create(sandboxes->front().id, guest, of);
   ASSERT_TRUE(id) << id.error().message;
   ASSERT_TRUE(other.Start(*id));

@@ -1,0 +1,82 @@
+// What a node refuses to pods whatever is free.
+#include "pods/node_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace berth::pods {
+namespace {
+
+using testing::HasSubstr;
+
+std::string ReasonOf(const Pod& pod, const NodeRules& rules) {
+  const auto refused = WhyRefused(pod, rules);
+  return refused ? refused->reason : "";
+}
+
+Pod WithSysctl(const std::string& name) {
+  Pod pod;
+  pod.security.sysctls = {{name, "1"}};
+  return pod;
+}
+
+TEST(NodeRulesTest, SafeSysctlsMayBeSetAndUnsafeOnesWhereTheSettingsAllowThem) {
+  NodeRules rules{.has_sandboxes = true};
+  EXPECT_EQ("", ReasonOf(WithSysctl("net.ipv4.tcp_syncookies"), rules));
+  EXPECT_EQ("", ReasonOf(WithSysctl("net/ipv4/tcp_syncookies"), rules));
+  EXPECT_EQ("SysctlForbidden", ReasonOf(WithSysctl("net.core.somaxconn"), rules));
+  EXPECT_THAT(WhyRefused(WithSysctl("kernel.msgmax"), rules)->message, HasSubstr("\"kernel.msgmax\" not allowlisted"));
+  rules.unsafe_sysctls = {"net.core.somaxconn", "kernel.msg*", "vm.*"};
+  EXPECT_EQ("", ReasonOf(WithSysctl("net.core.somaxconn"), rules));
+  EXPECT_EQ("", ReasonOf(WithSysctl("kernel.msgmax"), rules));
+  EXPECT_EQ("SysctlForbidden", ReasonOf(WithSysctl("vm.swappiness"), rules)) << "of no namespace";
+  Pod pod = WithSysctl("net.core.somaxconn");
+  pod.host_network = true;
+  EXPECT_EQ("SysctlForbidden", ReasonOf(pod, rules)) << "it would be the node's";
+  pod = WithSysctl("kernel.msgmax");
+  pod.host_ipc = true;
+  EXPECT_EQ("SysctlForbidden", ReasonOf(pod, rules));
+  rules.has_sandboxes = false;
+  EXPECT_EQ("", ReasonOf(pod, rules)) << "the manifest is judged elsewhere";
+}
+
+TEST(NodeRulesTest, ClassesAndProfilesThatTheNodeDoesNotHaveAreRefused) {
+  NodeRules rules{.has_sandboxes = true};
+  Pod pod;
+  pod.runtime_class = "kata";
+  EXPECT_EQ("RuntimeClassUnknown", ReasonOf(pod, rules));
+  rules.runtime_classes = {{"kata", "kata-qemu"}};
+  EXPECT_EQ("", ReasonOf(pod, rules));
+  pod.containers.resize(1);
+  pod.containers[0].security.app_armor = "Unconfined";
+  EXPECT_EQ("", ReasonOf(pod, rules));
+  pod.containers[0].security.app_armor = "RuntimeDefault";
+  EXPECT_EQ("AppArmor", ReasonOf(pod, rules));
+  rules.app_armor = true;
+  EXPECT_EQ("", ReasonOf(pod, rules));
+  pod.security.se_linux = SeLinuxOptions{.type = "t"};
+  EXPECT_EQ("SELinux", ReasonOf(pod, rules));
+}
+
+Pod WithPort(std::int32_t port, std::int32_t host_port, const std::string& ip = "",
+             const std::string& protocol = "TCP") {
+  Pod pod;
+  pod.containers.resize(1);
+  pod.containers[0].ports = {{.port = port, .host_port = host_port, .host_ip = ip, .protocol = protocol}};
+  return pod;
+}
+
+TEST(NodeRulesTest, APortOfTheNodeIsOnePodsAtAnAddress) {
+  EXPECT_EQ("80/TCP", SharedHostPort(WithPort(1, 80), WithPort(2, 80)));
+  EXPECT_EQ("", SharedHostPort(WithPort(1, 80), WithPort(1, 81)));
+  EXPECT_EQ("", SharedHostPort(WithPort(1, 80), WithPort(1, 80, "", "UDP")));
+  EXPECT_EQ("", SharedHostPort(WithPort(1, 80, "10.0.0.1"), WithPort(1, 80, "10.0.0.2")));
+  EXPECT_EQ("80/TCP", SharedHostPort(WithPort(1, 80, "10.0.0.1"), WithPort(1, 80, "0.0.0.0")));
+  Pod in_node = WithPort(80, 0);
+  EXPECT_EQ("", SharedHostPort(in_node, WithPort(1, 80)));
+  in_node.host_network = true;
+  EXPECT_EQ("80/TCP", SharedHostPort(in_node, WithPort(1, 80))) << "it is in the node's network";
+}
+
+}  // namespace
+}  // namespace berth::pods

@@ -1,0 +1,36 @@
+// What this node lets pods have, beside resources: kernel settings, runtime classes, profiles.
+#ifndef BERTH_PODS_NODE_RULES_H_
+#define BERTH_PODS_NODE_RULES_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/decision.h"
+#include "model/pod.h"
+
+namespace berth::pods {
+
+struct NodeRules {
+  bool has_sandboxes = false;  ///< the runtime makes namespaces for pods; else nothing of the following is looked at
+  std::vector<std::string> unsafe_sysctls;             ///< allowed ones: names, or beginnings that end in "*"
+  std::map<std::string, std::string> runtime_classes;  ///< to handlers of the runtime
+  bool app_armor = false;                              ///< the kernel has it
+  bool se_linux = false;                               ///< likewise
+};
+
+/// Why a pod may not run on this node whatever is free, in the kubelet's words where it has some; nullopt: it may.
+std::optional<Reject> WhyRefused(const Pod& pod, const NodeRules& rules);
+
+/// Where `pod` asks for a port of the node that `other` has, as "8080/TCP"; "": nowhere. A pod in the node's network
+/// asks for all ports that it names.
+std::string SharedHostPort(const Pod& pod, const Pod& other);
+
+/// "net/ipv4/ip_forward" as "net.ipv4.ip_forward".
+std::string SysctlName(std::string_view name);
+
+}  // namespace berth::pods
+
+#endif  // BERTH_PODS_NODE_RULES_H_
