@@ -214,7 +214,6 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("runtime", berth.runtime == now.berth.runtime);
   note("nodeIP", berth.node_ips == now.berth.node_ips);
   note("runtimeClasses", berth.runtime_classes == now.berth.runtime_classes);
-  note("seccompDir", berth.seccomp_dir == now.berth.seccomp_dir);
   note("runtimeCgroups", berth.runtime_cgroups == now.berth.runtime_cgroups);
   note("socket", berth.socket == now.berth.socket);
   note("socketGroup", berth.socket_group == now.berth.socket_group);
