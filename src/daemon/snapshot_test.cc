@@ -1,5 +1,6 @@
 // What the loop publishes: the builder on a node of fakes, and readers beside a loop.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -55,6 +56,9 @@ TEST_F(SnapshotTest, SaysWhatPodsHoldAndHowTheyRun) {
   EXPECT_EQ(now.machine.get(), &manager->node().machine()) << "the machine is nobody's copy";
   EXPECT_EQ(now.files->at("default/web"), "/pods/web.yaml");
   EXPECT_EQ(now.status->pods, 2U);
+  EXPECT_EQ(now.status->cgroup_version, "v2");
+  EXPECT_EQ(now.status->cgroup_driver, "cgroupfs");
+  EXPECT_EQ(now.status->pid, ::getpid());
   EXPECT_EQ(now.status->warnings, std::vector<std::string>{"found at the start"});
   EXPECT_FALSE(now.pods[1].trace->steps().empty());
 }

@@ -125,6 +125,74 @@ TEST(FindNearestTest, SaysSoWhenEverySmallerRequestWasTriedInVain) {
   EXPECT_TRUE(e.nearest_exhaustive);
 }
 
+TEST(FindNearestTest, OffersExactlyWhatTheOtherPodsLeaveOfAllocatable) {
+  const Node node = NodeOf({.cores_per_node = 4}, StaticConfig("0"));  // seven CPUs
+  Ledger ledger = node.EmptyLedger();
+  Container shares = App("c", "1500m");
+  Apply(ledger, std::get<Admit>(Decide(node, ledger, MakePod("before", {shares}), {}, nullptr)).delta);
+  const Explanation e = Explain(node, ledger, MakePod("a", {App("a", "6500m")}), {});
+  ASSERT_TRUE(e.nearest);
+  ASSERT_EQ(e.nearest->changes.size(), 1U);
+  EXPECT_EQ(e.nearest->changes[0].to, Q("5500m"));
+  ASSERT_EQ(e.holders.size(), 1U);
+  EXPECT_EQ(e.holders[0].resource, "cpu");
+  EXPECT_EQ(e.holders[0].amount, 1500);
+  EXPECT_EQ(e.holders[0].uid, "before");
+  EXPECT_EQ(e.holders[0].pod, "default/pod-before");
+}
+
+TEST(FindNearestTest, OffersTheLittleThatIsThereHoweverMuchIsAsked) {
+  const Node node = NodeOf({.cores_per_node = 4, .node_memory = GiB(10)}, StaticConfig());
+  const Explanation e = Explain(node, node.EmptyLedger(), MakePod("a", {App("a", "1", "7Ei")}), {});
+  ASSERT_TRUE(e.nearest);
+  ASSERT_EQ(e.nearest->changes.size(), 1U);
+  EXPECT_EQ(e.nearest->changes[0].to, Q("10Gi"));
+}
+
+TEST(FindNearestTest, ChangesTheContainerThatLosesTheSmallerPart) {
+  const Node node = NodeOf({.cores_per_node = 6}, StaticConfig("0"));  // eleven CPUs
+  for (const bool swapped : {false, true}) {
+    std::vector<Container> both = {App("small", "4"), App("large", "8")};
+    if (swapped) std::swap(both[0], both[1]);
+    const Explanation e = Explain(node, node.EmptyLedger(), MakePod("a", both), {});
+    ASSERT_TRUE(e.nearest);
+    ASSERT_EQ(e.nearest->changes.size(), 1U);
+    EXPECT_EQ(e.nearest->changes[0].container, "large");
+    EXPECT_EQ(e.nearest->changes[0].to, Q("7"));
+  }
+}
+
+TEST(FindNearestTest, AnAmountThatIsOnlyALimitIsChangedThere) {
+  const Node node = NodeOf({.cores_per_node = 4}, StaticConfig());
+  Inputs inputs;
+  for (const char* id : {"g0", "g1"}) inputs.devices["v.example/gpu"].push_back({.id = id, .nodes = {NumaId{0}}});
+  Container app = App("a", "1");
+  app.resources.limits["v.example/gpu"] = Q("3");
+  const Explanation e = Explain(node, node.EmptyLedger(), MakePod("a", {app}), inputs);
+  ASSERT_TRUE(e.nearest);
+  EXPECT_EQ(e.nearest->changes, (std::vector<RequestChange>{{"a", "v.example/gpu", Q("3"), Q("2")}}));
+}
+
+/// Ids are a plug-in's own: two resources may use the same.
+TEST(HoldersTest, WhoHasDevicesOfAnotherResourceIsNoneNorWhoHasSuchAsAreGone) {
+  const Node node = NodeOf({.cores_per_node = 4}, StaticConfig());
+  Inputs inputs;
+  inputs.devices["v.example/gpu"] = {{.id = "0", .nodes = {NumaId{0}}}};
+  inputs.devices["v.example/nic"] = {{.id = "0", .nodes = {NumaId{0}}}};
+  const auto wanting = [](const std::string& uid, const std::string& resource, const std::string& amount) {
+    return MakePod(uid, {MakeContainer("c", {{"cpu", "1"}, {"memory", "64Mi"}, {resource, amount}})});
+  };
+  Ledger ledger = node.EmptyLedger();
+  for (const char* resource : {"v.example/gpu", "v.example/nic"})
+    Apply(ledger, std::get<Admit>(Decide(node, ledger, wanting(resource, resource, "1"), inputs, nullptr)).delta);
+  const Explanation e = Explain(node, ledger, wanting("a", "v.example/gpu", "1"), inputs);
+  ASSERT_EQ(e.holders.size(), 1U);
+  EXPECT_EQ(e.holders[0].uid, "v.example/gpu");
+  EXPECT_EQ(e.holders[0].resource, "v.example/gpu");
+  inputs.devices.erase("v.example/gpu");
+  EXPECT_TRUE(Explain(node, ledger, wanting("a", "v.example/gpu", "1"), inputs).holders.empty());
+}
+
 /// Any pod of one or two containers with whole cores at most as many as asked is admitted.
 bool AnySmallerIsAdmitted(const Node& node, const Ledger& ledger, const Pod& pod, int step) {
   const auto most = [&](std::size_t i) { return pod.containers[i].resources.requests.find("cpu")->second.Value(); };
