@@ -29,13 +29,15 @@ DryRunTree::DryRunTree(const Machine& machine) {
   CgroupValues root;
   root.cpus = UsableCpus(machine);
   root.mems = NodeIds(machine);
-  for (const char* controller : {"cpuset", "cpu", "memory", "pids"})
+  for (const char* controller : {"cpuset", "cpu", "memory", "pids", "hugetlb"})
     layout_.controllers.push_back({.controller = controller, .mount = "", .v2 = true, .root = "/", .read_only = false});
+  for (const HugePages& pages : machine.hugepages) page_sizes_.push_back(pages.page_size);
   groups_.emplace("", root);
 }
 
 std::unique_ptr<DryRunTree> DryRunTree::Copy() const {
   std::unique_ptr<DryRunTree> out(new DryRunTree(layout_));
+  out->page_sizes_ = page_sizes_;
   const MutexLock mine(mutex_);
   const MutexLock theirs(out->mutex_);
   out->groups_ = groups_;
@@ -76,8 +78,23 @@ Result<int> DryRunTree::Write(std::string_view path, const CgroupValues& values)
   Update(it->second.memory_high, values.memory_high, writes);
   Update(it->second.oom_group, values.oom_group, writes);
   Update(it->second.pids_max, values.pids_max, writes);
+  UpdateHugePages(it->second, values, writes);
   writes_ += static_cast<std::uint64_t>(writes);
   return writes;
+}
+
+/// In whole pages and for every size of the machine, as the kernel has files.
+void DryRunTree::UpdateHugePages(CgroupValues& have, const CgroupValues& want, int& writes) const {
+  if (!want.hugetlb) return;
+  for (const Bytes size : page_sizes_) {
+    const auto asked = want.hugetlb->find(size);
+    const Bytes limit = asked == want.hugetlb->end() ? want.hugetlb_others : asked->second;
+    if (!have.hugetlb) have.hugetlb.emplace();
+    const auto [at, added] = have.hugetlb->try_emplace(size, -1);
+    std::optional<Bytes> kept = at->second;
+    Update(kept, std::optional(Bytes{limit.v / size.v * size.v}), writes);
+    at->second = *kept;
+  }
 }
 
 Result<CgroupValues> DryRunTree::Read(std::string_view path) {

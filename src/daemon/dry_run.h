@@ -43,8 +43,10 @@ class DryRunTree final : public cgroup::Tree {
   explicit DryRunTree(cgroup::Layout layout) : layout_(std::move(layout)) {}
   void Add(std::string_view path) BERTH_REQUIRES(mutex_);
   CpuSet EffectiveCpus(std::string_view path) const BERTH_REQUIRES(mutex_);
+  void UpdateHugePages(CgroupValues& have, const CgroupValues& want, int& writes) const;
 
   cgroup::Layout layout_;
+  std::vector<Bytes> page_sizes_;  // of the machine's huge pages
   mutable Mutex mutex_;
   std::map<std::string, CgroupValues, std::less<>> groups_ BERTH_GUARDED_BY(mutex_);  // by path; "" is the root
   std::uint64_t writes_ = 0;

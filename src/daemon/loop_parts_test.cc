@@ -280,7 +280,9 @@ TEST(FingerprintTest, ChangesWithCpusAndMemoryOnly) {
 }
 
 TEST(DryRunTest, GroupsHoldEachValueThatWasWritten) {
-  DryRunTree tree(*machine::ParseSynthetic("pack:1 core:4 pu:1"));
+  Machine machine = *machine::ParseSynthetic("pack:1 core:4 pu:1");
+  machine.hugepages = {{MiB(2), 8}, {GiB(1), 1}};
+  DryRunTree tree(machine);
   ASSERT_TRUE(tree.Create("kubepods"));
   CgroupValues values;
   values.cpus = *CpuSet::Parse("1-2");
@@ -294,10 +296,12 @@ TEST(DryRunTest, GroupsHoldEachValueThatWasWritten) {
   values.memory_high = MiB(4);
   values.oom_group = true;
   values.pids_max = 100;
-  EXPECT_EQ(tree.Write("kubepods", values).value_or(0), 10) << "it had the node from the beginning";
+  values.hugetlb.emplace()[MiB(2)] = MiB(7);  // whole pages only, and none of the other size
+  EXPECT_EQ(tree.Write("kubepods", values).value_or(0), 12) << "it had the node from the beginning";
   EXPECT_EQ(tree.Write("kubepods", values).value_or(-1), 0) << "the same once more";
   values.weight = tree.Read("kubepods")->weight;
   EXPECT_TRUE(values.weight) << "made of the shares";
+  values.hugetlb = {{MiB(2), MiB(6)}, {GiB(1), Bytes{0}}};
   EXPECT_EQ(*tree.Read("kubepods"), values);
 }
 
