@@ -145,7 +145,11 @@ Result<std::vector<std::string>> LookForStrays(const Node& node, const cgroup::N
   std::vector<cgroup::Home> homes;
   for (const RunningGroup& group : running) {
     const auto main = node.main_pids.find({group.uid, group.name});
-    homes.push_back({.path = names.FromTop(group.path), .main_pid = main == node.main_pids.end() ? 0 : main->second});
+    const auto pod = node.ledger.pods.find(group.uid);
+    const Placement* const place = pod == node.ledger.pods.end() ? nullptr : FindPlacement(pod->second, group.name);
+    homes.push_back({.path = names.FromTop(group.path),
+                     .main_pid = main == node.main_pids.end() ? 0 : main->second,
+                     .threads = place != nullptr && place->cpus});
   }
   BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
   BERTH_TRY(const cgroup::Layout layout, cgroup::DiscoverLayout(*fs));

@@ -20,18 +20,22 @@ namespace {
 
 /// Processes of containers that are not in their groups, a sentence by the group's path.
 std::map<std::string, std::string> StraysOf(const LoopState& state, const cgroup::Layout& layout) {
-  std::map<std::pair<std::string, std::string>, int> pids;  // by uid and container
+  std::map<std::pair<std::string, std::string>, cgroup::Home> known;  // by uid and container; without their paths
   for (const PodSnapshot& pod : state.node.pods)
     for (const ContainerView& container : pod.view->containers)
       if (container.phase == ContainerPhase::kRunning && container.last)
-        pids.emplace(std::pair(pod.view->uid, container.name), container.last->pid);
+        known.emplace(
+            std::pair(pod.view->uid, container.name),
+            cgroup::Home{
+                .path = {}, .main_pid = container.last->pid, .threads = container.place && container.place->cpus});
   std::vector<std::string> paths;
   std::vector<cgroup::Home> homes;
   for (const auto& [path, group] : state.groups->groups.containers) {
-    const auto pid = pids.find({group.uid, group.container});
-    if (pid == pids.end()) continue;
+    const auto home = known.find({group.uid, group.container});
+    if (home == known.end()) continue;
     paths.push_back(path);
-    homes.push_back({.path = state.groups->site.names.FromTop(path), .main_pid = pid->second});
+    homes.push_back(home->second);
+    homes.back().path = state.groups->site.names.FromTop(path);
   }
   std::map<std::string, std::string> out;
   const auto root = os::OpenFs("/");

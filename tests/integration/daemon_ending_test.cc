@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -137,6 +138,46 @@ TEST_F(DaemonEndingTest, AProcessThatLeftItsGroupsIsMovedBack) {
     return Verify(after) == 0;
   })) << after;
   EXPECT_NE(status.find("Cpus_allowed_list:\t1\n"), std::string::npos) << status;
+}
+
+/// berthd on paper has threads, as many a program has. v1 puts each where its `tasks` says; v2 keeps them together.
+TEST_F(DaemonEndingTest, AThreadThatLeftItsProcessIsMovedBack) {
+  const std::string own = node.Dir("inside");
+  const std::string threads = std::string("exec ") + BERTHD + " --machine 'pack:1 core:2 pu:1' --state-dir " + own +
+                              "/state --run-dir " + own + "/run --log-dir " + own + "/log --pod-dir " + own +
+                              "/pods --socket " + own + "/socket";
+  const int pid = Run("several", "mkdir -p " + own + "; " + Ready() + threads, 1);
+  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+  int thread = 0;
+  ASSERT_TRUE(node.Until("it has threads",
+                         [&] {
+                           for (const auto& entry : std::filesystem::directory_iterator(tasks))
+                             if (const int id = std::stoi(entry.path().filename()); id != pid) thread = id;
+                           return thread != 0 && std::filesystem::exists(own + "/socket");
+                         }))
+      << "it said " << node.Get("/v1/logs/default/several/app").dump(1);
+  const bool v1 = std::filesystem::exists("/sys/fs/cgroup/cpuset/tasks");
+  std::ofstream out(v1 ? "/sys/fs/cgroup/cpuset/tasks" : "/sys/fs/cgroup/cgroup.threads");
+  out << thread << std::flush;
+  if (!v1) {
+    EXPECT_FALSE(out) << "a thread leaves its process on v2";
+    return;
+  }
+  ASSERT_TRUE(out);
+  const std::string name = "thread " + std::to_string(thread) + " of process " + std::to_string(pid) + " (berthd)";
+  std::string verified;
+  EXPECT_NE(Verify(verified), 0);
+  EXPECT_NE(verified.find(name), std::string::npos) << verified;
+  EXPECT_TRUE(
+      node.Until("the tree shows it", [&] { return node.Get("/v1/tree").dump().find(name) != std::string::npos; }));
+  EXPECT_TRUE(node.Until("it is moved back", [&] { return node.CountEvents("StrayProcess", "moved back") > 0; }));
+  EXPECT_EQ(node.CountEvents("StrayProcess", name), 1) << node.Get("/v1/events").dump(1);
+  std::ifstream in(tasks + "/" + std::to_string(thread) + "/status");
+  const std::string status{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_NE(status.find("Cpus_allowed_list:\t1\n"), std::string::npos) << status;
+  std::string after;
+  EXPECT_EQ(Verify(after), 0) << after;
+  EXPECT_EQ(node.Pids().begin()->second, pid) << "its process went on";
 }
 
 TEST_F(DaemonEndingTest, AProcessThatRemovedTheGroupsItLeftIsMovedBackIntoNewOnes) {
