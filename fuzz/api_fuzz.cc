@@ -34,8 +34,12 @@ class EmptyBackend final : public berth::api::Backend {
   Result<berth::DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) override {
     return berth::DeletedPod{namespace_, name, "file"};
   }
-  Result<berth::StoredPods> ApplyPods(const std::string& manifests) override {
-    static_cast<void>(berth::manifest::ParsePods(manifests, "body"));
+  Result<berth::DeletedPod> DeleteDocument(berth::DocumentKind kind, const std::string& namespace_,
+                                           const std::string& name) override {
+    return berth::DeletedPod{namespace_, name, "file", std::string(berth::Name(kind))};
+  }
+  Result<berth::StoredPods> ApplyPods(const std::string& manifests, bool templates) override {
+    static_cast<void>(berth::manifest::ParsePods(manifests, "body", {.templates = templates}));
     return berth::StoredPods();
   }
   Result<berth::Outlook> Explain(const std::string& manifest) override {

@@ -77,23 +77,31 @@ std::string ShownName(const std::string& file) { return file == "-" ? "standard 
 struct Manifest {
   std::string text;
   std::vector<Pod> pods;
+  std::vector<ConfigDocument> documents;
   std::set<std::string> warned;  ///< what was printed of it
 };
 
 /// Reads and checks a manifest here, so that messages name the file. Warnings go to the error stream.
-Result<Manifest> LoadManifest(const std::string& file, const Session& session) {
+Result<Manifest> LoadManifest(const std::string& file, bool as_pods, const Session& session) {
   BERTH_TRY(std::string text, os::ReadInput(file));
-  BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, ShownName(file)));
+  BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, ShownName(file), {.templates = as_pods}));
   std::set<std::string> warned;
   for (const manifest::Warning& w : parsed.warnings) {
     const std::string& warning = *warned.insert(w.where + ": " + w.message).first;
     session.err() << "berth: warning: " << warning << '\n';
   }
-  if (parsed.pods.empty()) return Fail(Code::kInvalid, file + ": there is no pod in it");
-  return Manifest{std::move(text), std::move(parsed.pods), std::move(warned)};
+  if (parsed.pods.empty() && parsed.documents.empty())
+    return Fail(Code::kInvalid, file + ": there is no pod, ConfigMap or Secret in it");
+  return Manifest{std::move(text), std::move(parsed.pods), std::move(parsed.documents), std::move(warned)};
 }
 
 std::string NameOf(const StoredPod& pod) { return pod.namespace_ + "/" + pod.name; }
+
+/// "default/web-n1", "configmap default/app".
+std::string Shown(const std::string& kind, const std::string& full_name) {
+  if (kind == "Pod") return full_name;
+  return (kind == "Secret" ? "secret " : "configmap ") + full_name;
+}
 
 /// The pod's own reason, else how its containers ended.
 std::string WhyFailed(const PodView& pod) {
@@ -180,6 +188,13 @@ void DeleteOne(const std::string& name, const Session& session, Outcome& outcome
   deleted.push_back(*std::move(pod));
 }
 
+void DeleteDocument(const ConfigDocument& document, const Session& session, Outcome& outcome) {
+  const auto gone = session.berthd().DeleteDocument(document.kind, document.namespace_, document.name);
+  if (!gone) return outcome.Fail(session, gone.error());
+  if (session.for_people())
+    session.out() << Shown(gone->kind, gone->namespace_ + "/" + gone->name) << " deleted\n" << std::flush;
+}
+
 /// What was handed over so far.
 struct Applied {
   std::vector<StoredPod> results;  ///< what berthd did with each pod
@@ -187,15 +202,15 @@ struct Applied {
 };
 
 /// One manifest to berthd.
-void ApplyOne(const std::string& file, const Session& session, Outcome& outcome, Applied& applied) {
-  const auto loaded = LoadManifest(file, session);
+void ApplyOne(const std::string& file, bool as_pods, const Session& session, Outcome& outcome, Applied& applied) {
+  const auto loaded = LoadManifest(file, as_pods, session);
   if (!loaded) {
     session.err() << "berth: " << loaded.error().message << '\n';
     return outcome.Add(kFailed);
   }
   for (const Pod& pod : loaded->pods)
     if (!pod.uid.empty()) applied.own_uids.insert(pod.uid);
-  const auto answer = session.berthd().ApplyPods(loaded->text);
+  const auto answer = session.berthd().ApplyPods(loaded->text, as_pods);
   if (!answer) {
     Error error = answer.error();
     error.message = NamingFile(std::move(error.message), ShownName(file));
@@ -206,7 +221,8 @@ void ApplyOne(const std::string& file, const Session& session, Outcome& outcome,
       session.err() << "berth: warning: " << warning << '\n';
   for (const StoredPod& stored : answer->results) {
     applied.results.push_back(stored);
-    if (session.for_people()) session.out() << NameOf(stored) << ' ' << Name(stored.action) << '\n' << std::flush;
+    if (session.for_people())
+      session.out() << Shown(stored.kind, NameOf(stored)) << ' ' << Name(stored.action) << '\n' << std::flush;
   }
 }
 
@@ -218,11 +234,12 @@ int RunApply(const ApplyOptions& options, const Session& session) {
   if (!before) return session.Report(before.error());
   Applied applied;
   for (const std::string& file : Expand(options.files, session, outcome)) {
-    ApplyOne(file, session, outcome, applied);
+    ApplyOne(file, options.as_pods, session, outcome, applied);
     if (outcome.hopeless()) return outcome.status();
   }
   for (const StoredPod& stored : applied.results) {
     if (!options.wait.wait || outcome.hopeless()) break;
+    if (stored.kind != "Pod") continue;
     const auto old = before->find(NameOf(stored));
     const bool replaces =
         stored.action == StoreAction::kConfigured && old != before->end() && !applied.own_uids.contains(old->second);
@@ -240,17 +257,23 @@ int RunDelete(const DeleteOptions& options, const Session& session) {
   Outcome outcome;
   std::vector<Deleted> deleted;
   std::vector<std::string> names = options.pods;
+  std::vector<ConfigDocument> documents;  // after the pods
   for (const std::string& file : Expand(options.files, session, outcome)) {
-    const auto loaded = LoadManifest(file, session);
+    const auto loaded = LoadManifest(file, options.as_pods, session);
     if (!loaded) {
       session.err() << "berth: " << loaded.error().message << '\n';
       outcome.Add(kFailed);
       continue;
     }
     for (const Pod& pod : loaded->pods) names.push_back(FullName(pod));
+    documents.insert(documents.end(), loaded->documents.begin(), loaded->documents.end());
   }
   for (const std::string& name : names) {
     DeleteOne(name, session, outcome, deleted);
+    if (outcome.hopeless()) return outcome.status();
+  }
+  for (const ConfigDocument& document : documents) {
+    DeleteDocument(document, session, outcome);
     if (outcome.hopeless()) return outcome.status();
   }
   for (const Deleted& pod : deleted)

@@ -16,6 +16,7 @@ struct WaitOptions {
 
 struct ApplyOptions {
   std::vector<std::string> files;  ///< manifests or folders of them; "-": standard input
+  bool as_pods = false;            ///< make pods of the templates of Deployments and other workloads
   WaitOptions wait;                ///< until every pod runs or is rejected
 };
 /// A file that is wrong is reported and the others are taken. kRejected when a pod that was waited for was rejected.
@@ -23,7 +24,8 @@ int RunApply(const ApplyOptions& options, const Session& session);
 
 struct DeleteOptions {
   std::vector<std::string> pods;   ///< as PickPod
-  std::vector<std::string> files;  ///< their pods
+  std::vector<std::string> files;  ///< their pods, ConfigMaps and Secrets
+  bool as_pods = false;            ///< as ApplyOptions
   WaitOptions wait;                ///< until the pods are gone
 };
 int RunDelete(const DeleteOptions& options, const Session& session);

@@ -8,6 +8,8 @@
 namespace berth::cli {
 namespace {
 
+constexpr const char* kAsPodsText =
+    "Make pods of the templates of Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs: NAME-0, NAME-1, ...";
 constexpr const char* kPodText = "NAME or NAMESPACE/NAME; the beginning is enough when only one pod has it";
 
 CLI::Option* AddPod(CLI::App& app, std::string& pod) {
@@ -126,7 +128,8 @@ Command ApplyCommand() {
               "they are deleted, also after a restart. A wrong file is reported and the others are taken.",
           .examples = {{"apply -f pod.yaml", "create or change what the file says"},
                        {"apply -f pods/ --wait", "every manifest in a folder; wait until all run"},
-                       {"apply -f - < pod.yaml", "from standard input"}},
+                       {"apply -f - < pod.yaml", "from standard input"},
+                       {"apply -f deployment.yaml --as-pods", "as many pods of its template as it has replicas"}},
           .statuses = "3 a pod was not admitted (with --wait)",
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<ApplyOptions>();
@@ -134,6 +137,7 @@ Command ApplyCommand() {
                            "Manifests, YAML or JSON; folders of them; - for standard input")
                 ->type_name("FILE")
                 ->required();
+            app.add_flag("--as-pods", options->as_pods, kAsPodsText);
             AddWait(app, options->wait, "the pods run, ended, or were rejected");
             return [options](const Session& session) { return RunApply(*options, session); };
           }};
@@ -145,13 +149,15 @@ Command DeleteCommand() {
           .summary = "Stop pods and forget them",
           .details = "The manifest is removed; the containers get their grace period, then all they held comes back.",
           .examples = {{"delete web", "one pod"},
-                       {"delete -f pod.yaml", "the pods of a manifest"},
+                       {"delete -f pod.yaml", "the pods of a manifest, and its ConfigMaps and Secrets"},
                        {"delete web db --wait", "two, and wait until they are gone"}},
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<DeleteOptions>();
             auto* pods = app.add_option("pods", options->pods, kPodText)->type_name("POD");
-            auto* files =
-                app.add_option("-f,--filename", options->files, "Manifests whose pods to delete")->type_name("FILE");
+            auto* files = app.add_option("-f,--filename", options->files,
+                                         "Manifests whose pods, ConfigMaps and Secrets to delete")
+                              ->type_name("FILE");
+            app.add_flag("--as-pods", options->as_pods, "The manifests were applied with --as-pods")->needs(files);
             AddWait(app, options->wait, "the pods are gone");
             app.callback([pods, files] {
               if (pods->count() == 0 && files->count() == 0)

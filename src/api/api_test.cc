@@ -44,11 +44,16 @@ class EchoBackend final : public Backend {
     out.view = std::make_shared<const PodView>(std::move(pod));
     return out;
   }
-  Result<StoredPods> ApplyPods(const std::string& manifests) override {
-    return StoredPods{.results = {}, .warnings = {std::to_string(manifests.size())}};
+  Result<StoredPods> ApplyPods(const std::string& manifests, bool templates) override {
+    return StoredPods{.results = {},
+                      .warnings = {std::to_string(manifests.size()) + (templates ? " of templates" : "")}};
   }
   Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) override {
     return DeletedPod{namespace_, name, "f"};
+  }
+  Result<DeletedPod> DeleteDocument(DocumentKind kind, const std::string& namespace_,
+                                    const std::string& name) override {
+    return DeletedPod{namespace_, name, "f", std::string(Name(kind))};
   }
   Result<Outlook> Explain(const std::string&) override { return Fail(Code::kInvalid, "two pods"); }
   Result<EventList> Events(const EventQuery& query) override {
@@ -129,6 +134,8 @@ TEST_F(ApiTest, PathsAndQueriesReachTheBackend) {
   EXPECT_EQ(backend.logs->log, "/x/0.log");
   EXPECT_EQ(backend.logs->after, "1:2");
   EXPECT_EQ(client.DeletePod("default", "web")->name, "web");
+  EXPECT_EQ(client.DeleteDocument(DocumentKind::kSecret, "default", "key")->kind, "Secret");
+  EXPECT_EQ(client.DeleteDocument(DocumentKind::kConfigMap, "default", "app")->kind, "ConfigMap");
 }
 
 TEST_F(ApiTest, ACommandReachesTheBackendWordByWord) {
@@ -211,6 +218,7 @@ TEST_F(ApiTest, BytesThatAreNotUtf8AreReplaced) {
 TEST_F(ApiTest, BodiesAreBounded) {
   Serve(1000);
   EXPECT_EQ(NodeClient(socket).ApplyPods(std::string(1000, 'x'))->warnings[0], "1000");
+  EXPECT_EQ(NodeClient(socket).ApplyPods("x", true)->warnings[0], "1 of templates");
   const auto large = Call(socket, "POST", "/v1/pods", std::string(1001, 'x'));
   ASSERT_FALSE(large);
   EXPECT_EQ(large.error().code, Code::kInvalid) << large.error().message;

@@ -16,6 +16,7 @@
 #include "model/ledger.h"
 #include "model/machine.h"
 #include "model/node_snapshot.h"
+#include "model/pod.h"
 #include "model/pod_view.h"
 #include "model/tree_view.h"
 
@@ -33,8 +34,11 @@ class Backend {
   virtual Result<PodList> Pods() = 0;
   virtual Result<TreeView> Tree() = 0;
   virtual Result<PodDetails> GetPod(const std::string& namespace_, const std::string& name) = 0;
-  virtual Result<StoredPods> ApplyPods(const std::string& manifests) = 0;
+  /// `templates`: pods are made of those of Deployments and other workloads.
+  virtual Result<StoredPods> ApplyPods(const std::string& manifests, bool templates) = 0;
   virtual Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) = 0;
+  virtual Result<DeletedPod> DeleteDocument(DocumentKind kind, const std::string& namespace_,
+                                            const std::string& name) = 0;
   virtual Result<Outlook> Explain(const std::string& manifest) = 0;
   virtual Result<EventList> Events(const EventQuery& query) = 0;
   virtual Result<LogPage> Logs(const LogQuery& query) = 0;

@@ -62,12 +62,18 @@ Result<PodDetails> NodeClient::GetPod(const std::string& namespace_, const std::
   return Ask("GET", PodPath("pods", namespace_, name), codec::PodDetailsFromJson);
 }
 
-Result<StoredPods> NodeClient::ApplyPods(const std::string& manifests) const {
-  return Ask("POST", "/v1/pods", codec::StoredPodsFromJson, manifests);
+Result<StoredPods> NodeClient::ApplyPods(const std::string& manifests, bool templates) const {
+  return Ask("POST", templates ? "/v1/pods?templates=1" : "/v1/pods", codec::StoredPodsFromJson, manifests);
 }
 
 Result<DeletedPod> NodeClient::DeletePod(const std::string& namespace_, const std::string& name) const {
   return Ask("DELETE", PodPath("pods", namespace_, name), codec::DeletedPodFromJson);
+}
+
+Result<DeletedPod> NodeClient::DeleteDocument(DocumentKind kind, const std::string& namespace_,
+                                              const std::string& name) const {
+  return Ask("DELETE", PodPath(kind == DocumentKind::kSecret ? "secrets" : "configmaps", namespace_, name),
+             codec::DeletedPodFromJson);
 }
 
 Result<Outlook> NodeClient::Explain(const std::string& manifest) const {

@@ -35,8 +35,9 @@ class NodeClient {
   Result<PodList> Pods() const;
   Result<PodDetails> GetPod(const std::string& namespace_, const std::string& name) const;
   Result<TreeView> Tree() const;
-  Result<StoredPods> ApplyPods(const std::string& manifests) const;
+  Result<StoredPods> ApplyPods(const std::string& manifests, bool templates = false) const;
   Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) const;
+  Result<DeletedPod> DeleteDocument(DocumentKind kind, const std::string& namespace_, const std::string& name) const;
   /// `manifest`: of one pod.
   Result<Outlook> Explain(const std::string& manifest) const;
   Result<EventList> Events(const EventQuery& query) const;

@@ -123,11 +123,19 @@ void AddReads(std::vector<http::Route>& routes, Backend& backend) {
 }
 
 void AddWrites(std::vector<http::Route>& routes, Backend& backend) {
-  routes.push_back({"POST", "/v1/pods", [&](const Request& r) { return AnswerWith(backend.ApplyPods(r.body)); }});
+  routes.push_back({"POST", "/v1/pods",
+                    [&](const Request& r) { return AnswerWith(backend.ApplyPods(r.body, IsSet(r, "templates"))); }});
   routes.push_back({"POST", "/v1/explain", [&](const Request& r) { return AnswerWith(backend.Explain(r.body)); }});
   routes.push_back({"POST", "/v1/exec/{}/{}/{?}", [&](const Request& r) { return AnswerWith(PostExec(r, backend)); }});
   routes.push_back({"DELETE", "/v1/pods/{}/{}",
                     [&](const Request& r) { return AnswerWith(backend.DeletePod(r.parts[0], r.parts[1]), 202); }});
+  const auto remove = [&](const char* path, DocumentKind kind) {
+    routes.push_back({"DELETE", path, [&backend, kind](const Request& r) {
+                        return AnswerWith(backend.DeleteDocument(kind, r.parts[0], r.parts[1]), 202);
+                      }});
+  };
+  remove("/v1/configmaps/{}/{}", DocumentKind::kConfigMap);
+  remove("/v1/secrets/{}/{}", DocumentKind::kSecret);
 }
 
 Answer Refuse(int status, std::string why) {

@@ -20,7 +20,8 @@ StoredPod ReadStored(const Reader& reader) {
           .name = reader.Field("name").String(),
           .file = reader.Field("file").String(),
           .action =
-              reader.Field("action").OneOf({StoreAction::kCreated, StoreAction::kConfigured, StoreAction::kUnchanged})};
+              reader.Field("action").OneOf({StoreAction::kCreated, StoreAction::kConfigured, StoreAction::kUnchanged}),
+          .kind = reader.Field("kind").String()};
 }
 
 LogEntry ReadLogEntry(const Reader& reader) {
@@ -74,8 +75,11 @@ Result<EventList> EventListFromJson(const Json& json) {
 }
 
 Json ToJson(const StoredPod& pod) {
-  return {
-      {"namespace", pod.namespace_}, {"name", pod.name}, {"file", pod.file}, {"action", std::string(Name(pod.action))}};
+  return {{"kind", pod.kind},
+          {"namespace", pod.namespace_},
+          {"name", pod.name},
+          {"file", pod.file},
+          {"action", std::string(Name(pod.action))}};
 }
 
 Json ToJson(const StoredPods& pods) { return {{"results", ListJson(pods.results)}, {"warnings", pods.warnings}}; }
@@ -89,13 +93,16 @@ Result<StoredPods> StoredPodsFromJson(const Json& json) {
   });
 }
 
-Json ToJson(const DeletedPod& pod) { return {{"namespace", pod.namespace_}, {"name", pod.name}, {"file", pod.file}}; }
+Json ToJson(const DeletedPod& pod) {
+  return {{"kind", pod.kind}, {"namespace", pod.namespace_}, {"name", pod.name}, {"file", pod.file}};
+}
 
 Result<DeletedPod> DeletedPodFromJson(const Json& json) {
   return ReadWhole(json, [](const Reader& reader) {
     return DeletedPod{.namespace_ = reader.Field("namespace").String(),
                       .name = reader.Field("name").String(),
-                      .file = reader.Field("file").String()};
+                      .file = reader.Field("file").String(),
+                      .kind = reader.Field("kind").String()};
   });
 }
 

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "model/decision.h"
 #include "model/device.h"
+#include "model/document.h"
 #include "model/ledger.h"
 #include "model/machine.h"
 #include "model/pod.h"
@@ -22,7 +23,8 @@ namespace berth::codec {
 using Json = nlohmann::ordered_json;
 
 Json ToJson(const Machine& machine);
-Json ToJson(const Pod& pod);  ///< as v1.Pod
+Json ToJson(const Pod& pod);                  ///< as v1.Pod
+Json ToJson(const ConfigDocument& document);  ///< as v1.ConfigMap, v1.Secret: with its content, for files only
 Json ToJson(const TopologyHint& hint);
 Json ToJson(const Placement& placement);
 Json ToJson(const PodRecord& pod);

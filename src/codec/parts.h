@@ -26,6 +26,12 @@ Pod ReadPod(const Reader& reader);  ///< v1.Pod as ToJson(Pod) writes it
 void PutChecks(Json& out, const Container& c);
 void ReadChecks(const Reader& reader, bool init, Container& out);  ///< `init`: one of initContainers
 
+/// Variables of a container's manifest, and what a pod's volumes are made of.
+void PutEnvironment(Json& out, const Container& c);
+void ReadEnvironment(const Reader& reader, Container& out);
+Json VolumeJson(const Volume& volume);  ///< a kind that Berth cannot provide keeps its name and nothing else
+Volume ReadVolume(const Reader& reader);
+
 template <class Items, class Write>
 Json ListJson(const Items& items, Write&& write) {
   Json out = Json::array();

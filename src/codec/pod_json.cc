@@ -77,25 +77,10 @@ Json SecurityJson(const SecurityContext& security) {
   return out;
 }
 
-/// A kind that Berth cannot provide keeps its name and nothing else.
-Json VolumeJson(const Volume& volume) {
-  Json source = Json::object();
-  std::string key = "emptyDir";
-  if (volume.kind == Volume::Kind::kEmptyDir) {
-    PutIf(source, "medium", std::string(volume.in_memory ? "Memory" : ""));
-  } else if (volume.kind == Volume::Kind::kHostPath) {
-    key = "hostPath";
-    source["path"] = volume.host_path;
-    PutIf(source, "type", volume.type);
-  } else {
-    key = volume.type;
-  }
-  return {{"name", volume.name}, {key, std::move(source)}};
-}
-
 Json MountJson(const VolumeMount& mount) {
   Json out = {{"name", mount.name}, {"mountPath", mount.mount_path}};
   PutIf(out, "subPath", mount.sub_path);
+  PutIf(out, "subPathExpr", mount.sub_path_expr);
   PutIf(out, "readOnly", mount.read_only);
   PutIf(out, "recursiveReadOnly", mount.recursive_read_only);
   PutIf(out, "mountPropagation", mount.propagation);
@@ -109,17 +94,6 @@ Json ResourcesJson(const Resources& resources) {
   return out;
 }
 
-Json EnvJson(const std::vector<EnvVar>& env) {
-  Json out = Json::array();
-  for (const EnvVar& var : env) {
-    if (var.field_path.empty())
-      out.push_back({{"name", var.name}, {"value", var.value}});
-    else
-      out.push_back({{"name", var.name}, {"valueFrom", {{"fieldRef", {{"fieldPath", var.field_path}}}}}});
-  }
-  return out;
-}
-
 Json ContainerJson(const Container& c) {
   Json out = {{"name", c.name}};
   PutIf(out, "image", c.image);
@@ -127,7 +101,7 @@ Json ContainerJson(const Container& c) {
   PutIf(out, "command", c.command);
   PutIf(out, "args", c.args);
   PutIf(out, "workingDir", c.working_dir);
-  if (!c.env.empty()) out["env"] = EnvJson(c.env);
+  PutEnvironment(out, c);
   out["resources"] = ResourcesJson(c.resources);
   PutChecks(out, c);
   PutIf(out, "volumeMounts", ListJson(c.mounts, MountJson));

@@ -83,42 +83,14 @@ SecurityContext ReadSecurity(const Reader& above) {
   return out;
 }
 
-Volume ReadVolume(const Reader& reader) {
-  Volume out;
-  out.name = reader.Field("name").String();
-  for (const auto& [key, source] : reader.Members()) {
-    if (key == "name") continue;
-    if (key == "emptyDir") {
-      out.in_memory = TextOf(source, "medium") == "Memory";
-    } else if (key == "hostPath") {
-      out.kind = Volume::Kind::kHostPath;
-      out.host_path = source.Field("path").String();
-      out.type = TextOf(source, "type");
-    } else {
-      out.kind = Volume::Kind::kOther;
-      out.type = key;
-    }
-  }
-  return out;
-}
-
 VolumeMount ReadMount(const Reader& reader) {
   return {.name = reader.Field("name").String(),
           .mount_path = reader.Field("mountPath").String(),
           .sub_path = TextOf(reader, "subPath"),
+          .sub_path_expr = TextOf(reader, "subPathExpr"),
           .read_only = FlagOf(reader, "readOnly"),
           .recursive_read_only = TextOf(reader, "recursiveReadOnly"),
           .propagation = TextOf(reader, "mountPropagation")};
-}
-
-EnvVar ReadEnv(const Reader& reader) {
-  EnvVar out;
-  out.name = reader.Field("name").String();
-  if (reader.Has("valueFrom"))
-    out.field_path = reader.Field("valueFrom").Field("fieldRef").Field("fieldPath").String();
-  else
-    out.value = reader.Field("value").String();
-  return out;
 }
 
 Container ReadContainer(const Reader& reader, bool init) {
@@ -129,7 +101,7 @@ Container ReadContainer(const Reader& reader, bool init) {
   out.command = TextsOf(reader, "command");
   out.args = TextsOf(reader, "args");
   out.working_dir = TextOf(reader, "workingDir");
-  for (const Reader& item : ItemsOf(reader, "env")) out.env.push_back(ReadEnv(item));
+  ReadEnvironment(reader, out);
   out.resources = ReadResources(reader.Field("resources"));
   ReadChecks(reader, init, out);
   for (const Reader& item : ItemsOf(reader, "volumeMounts")) out.mounts.push_back(ReadMount(item));

@@ -152,7 +152,11 @@ class Views : public Generator {
     out.args = Words();
     if (Coin()) out.working_dir = "/tmp";
     if (Coin())
-      out.env = {{.name = "A", .value = Word(), .field_path = ""}, {.name = "B", .value = "", .field_path = "f"}};
+      out.env = {
+          {.name = "A", .value = Word(), .field_path = ""},
+          {.name = "B", .value = "", .field_path = "f"},
+          {.name = "C", .resource = ResourceField{.resource = "requests.memory", .divisor = Quantity::FromUnits(1)}},
+          {.name = "D", .document = DocumentKey{DocumentKind::kSecret, "s", "k", Coin()}}};
     out.resources = {.requests = List(), .limits = List()};
     out.restartable_init = Coin();
     out.post_start_exec = Words();
@@ -169,7 +173,11 @@ class Views : public Generator {
     out.readiness = OneProbe();
     out.startup = OneProbe();
     if (Coin()) out.restart_rules = {{.in = Coin(), .exit_codes = {1, 42}}};
-    if (Coin()) out.mounts = {{Word(), "/m", "s", true, "Enabled", "Bidirectional"}, {Word(), "/n", "", false, "", ""}};
+    if (Coin())
+      out.mounts = {{Word(), "/m", "s", "", true, "Enabled", "Bidirectional"},
+                    {Word(), "/n", "", "$(A)", false, "", ""}};
+    if (Coin())
+      out.env_from = {{DocumentKind::kSecret, "s", Word(), Coin()}, {DocumentKind::kConfigMap, "c", "", Coin()}};
     out.security = Security();
     out.stdin_open = Coin();
     out.stdin_once = Coin();
@@ -218,11 +226,29 @@ class Views : public Generator {
     Isolate(out);
     if (Coin())
       out.volumes = {{.name = "v", .kind = Volume::Kind::kHostPath, .host_path = "/h", .type = "Directory"},
-                     {.name = "e", .in_memory = Coin()},
-                     {.name = "s", .kind = Volume::Kind::kOther, .type = "secret"}};
+                     {.name = "e", .medium = Coin() ? "Memory" : "", .size_limit = Quantity::FromUnits(7)},
+                     {.name = "o", .kind = Volume::Kind::kOther, .type = "nfs"},
+                     Files("configMap"),
+                     Files("projected")};
     out.security = Security();
     if (Coin()) out.status_qos = QosClass::kBurstable;
     if (Coin()) out.phase = "Running";
+    return out;
+  }
+
+  Volume Files(const std::string& type) {
+    const ResourceField amount{.container = "a", .resource = "limits.cpu", .divisor = Quantity::FromMilli(1)};
+    Volume out{.name = type, .kind = Volume::Kind::kFiles, .type = type, .file_mode = 0400};
+    out.sources = {{.document = DocumentKind::kConfigMap,
+                    .name = "c",
+                    .optional = Coin(),
+                    .items = {{.path = "p/q", .key = "k", .mode = 0600}}}};
+    if (type == "projected") {
+      out.sources.push_back({.document = DocumentKind::kSecret, .name = "s"});
+      out.sources.push_back(
+          {.document = std::nullopt,
+           .items = {{.path = "l", .field_path = "metadata.labels"}, {.path = "r", .resource = amount}}});
+    }
     return out;
   }
 

@@ -118,11 +118,14 @@ Result<PodDetails> LocalApi::GetPod(const std::string& namespace_, const std::st
   return out;
 }
 
-Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests) {
-  BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(manifests, kRequest, pods_));
-  if (parsed.pods.empty()) return Fail(Code::kInvalid, "the request holds no pod");
+Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests, bool templates) {
+  manifest::PodOptions options = pods_;
+  options.templates = templates;
+  BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(manifests, kRequest, options));
+  if (parsed.pods.empty() && parsed.documents.empty())
+    return Fail(Code::kInvalid, "the request holds no pod, ConfigMap or Secret");
   StoredPods out;
-  BERTH_TRY(out.results, folder_.Store(parsed.pods, *published_.Get()->node.files));
+  BERTH_TRY(out.results, folder_.Store(parsed.pods, *published_.Get()->node.files, parsed.documents));
   for (const manifest::Warning& warning : parsed.warnings)
     out.warnings.push_back(warning.where + ": " + warning.message);
   return out;
@@ -137,6 +140,11 @@ Result<DeletedPod> LocalApi::DeletePod(const std::string& namespace_, const std:
   }
   return Fail(Code::kNotFound, fmt::format("no pod '{}' in namespace '{}' has a manifest; see berth pods",
                                            Printable(name), Printable(namespace_)));
+}
+
+Result<DeletedPod> LocalApi::DeleteDocument(DocumentKind kind, const std::string& namespace_, const std::string& name) {
+  BERTH_TRY(std::string file, folder_.RemoveDocument(kind, namespace_, name, *published_.Get()->node.files));
+  return DeletedPod{.namespace_ = namespace_, .name = name, .file = std::move(file), .kind = std::string(Name(kind))};
 }
 
 Result<Outlook> LocalApi::Explain(const std::string& manifest) {

@@ -40,8 +40,9 @@ class LocalApi final : public api::Backend {
   Result<PodList> Pods() override;
   Result<TreeView> Tree() override;
   Result<PodDetails> GetPod(const std::string& namespace_, const std::string& name) override;
-  Result<StoredPods> ApplyPods(const std::string& manifests) override;
+  Result<StoredPods> ApplyPods(const std::string& manifests, bool templates) override;
   Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) override;
+  Result<DeletedPod> DeleteDocument(DocumentKind kind, const std::string& namespace_, const std::string& name) override;
   Result<Outlook> Explain(const std::string& manifest) override;
   Result<EventList> Events(const api::EventQuery& query) override;
   Result<LogPage> Logs(const api::LogQuery& query) override;

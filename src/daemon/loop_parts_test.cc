@@ -1,6 +1,7 @@
 // Small parts of the daemon: events, notification, own group, pod folder, times.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -180,6 +181,31 @@ TEST(PodFolderTest, StoresReplacesAndRemovesFiles) {
   EXPECT_EQ((*folder.Store({changed}, files))[0].action, StoreAction::kConfigured);
   ASSERT_TRUE(folder.Remove("default/web-n1", files));
   EXPECT_NE(::access((temp / "default_web.yaml").c_str(), F_OK), 0);
+}
+
+TEST(PodFolderTest, DocumentsAreStoredForRootAloneAndRemoved) {
+  testkit::TempDir temp;
+  const PodFolder folder(temp.path(), "n1");
+  ConfigDocument secret{.kind = DocumentKind::kSecret, .name = "key", .data = {{"pw", std::string("\0x", 2)}}};
+  const auto stored = folder.Store({Named("web")}, {}, {secret});
+  ASSERT_TRUE(stored) << stored.error().message;
+  ASSERT_EQ(stored->size(), 2U);
+  EXPECT_EQ(stored->front().kind, "Secret");
+  EXPECT_EQ(stored->front().file, temp / "secret_default_key.json");
+  struct stat is{};
+  ASSERT_EQ(::stat((temp / "secret_default_key.json").c_str(), &is), 0);
+  EXPECT_EQ(is.st_mode & 0777, 0600U);
+  EXPECT_EQ((*folder.Store({}, {}, {secret}))[0].action, StoreAction::kUnchanged);
+  secret.immutable = true;
+  EXPECT_EQ((*folder.Store({}, {}, {secret}))[0].action, StoreAction::kConfigured);
+  secret.data["pw"] = "other";
+  const auto refused = folder.Store({}, {}, {secret});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kConflict);
+  EXPECT_EQ(folder.RemoveDocument(DocumentKind::kSecret, "default", "key", {}).value_or(""),
+            temp / "secret_default_key.json");
+  EXPECT_EQ(folder.RemoveDocument(DocumentKind::kSecret, "default", "key", {}).error().code, Code::kNotFound);
+  EXPECT_EQ(folder.RemoveDocument(DocumentKind::kSecret, "default", "../x", {}).error().code, Code::kNotFound);
 }
 
 TEST(PodFolderTest, WhatWasStoredCanBeRemovedBeforeAnybodyHasReadIt) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -26,7 +27,7 @@ Result<std::string> OwnFile(const std::string& full_name, const ManifestFiles& f
   const auto it = files.find(full_name);
   if (it == files.end()) return Fail(Code::kNotFound, fmt::format("no manifest of pod {} is known", full_name));
   if (!it->second.starts_with('/'))
-    return Fail(Code::kConflict, fmt::format("pod {} comes from {}; change it there", full_name, it->second));
+    return Fail(Code::kConflict, fmt::format("{} comes from {}; change it there", full_name, it->second));
   std::vector<std::string> others;
   for (const auto& [name, file] : files)
     if (file == it->second && name != full_name) others.push_back(name);
@@ -36,43 +37,71 @@ Result<std::string> OwnFile(const std::string& full_name, const ManifestFiles& f
                           Join(others, ", ")));
 }
 
-struct Planned {
-  StoredPod pod;
-  std::string content;
-};
-
-/// What storing a pod in its file does: kCreated, kUnchanged (the file says the same already, in whatever words: it
-/// is left alone then, comments and all) or kConfigured. A file that is there is only replaced when it holds exactly
-/// this pod now, whatever was known of it before.
-Result<StoreAction> ActionOn(const std::string& file, const Pod& pod) {
+/// What storing a pod, or document, in its file does: kCreated, kUnchanged (the file says the same already, in whatever
+/// words: it is left alone then, comments and all) or kConfigured. A file that is there is only replaced when it holds
+/// exactly this one now, whatever was known of it before.
+template <class Compare>
+Result<StoreAction> ActionOn(const std::string& file, const std::string& what, Compare compare) {
   BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(file)));
   const std::string name = os::FileNameOf(file);
   BERTH_TRY(const bool exists, fs->Exists(name));
   if (!exists && !fs->ReadLink(name)) return StoreAction::kCreated;
   const auto refuse = [&](std::string_view why) {
     return Fail(Code::kConflict,
-                fmt::format("{} is there already and {}, so it is not replaced by pod {}; change that file "
+                fmt::format("{} is there already and {}, so it is not replaced by {}; change that file "
                             "by hand, or move it out of the folder and apply again",
-                            file, why, FullName(pod)));
+                            file, why, what));
   };
   const auto text = fs->Read(name);
   if (!text) return refuse("cannot be read (" + text.error().message + ")");
   const auto parsed = manifest::ParsePods(*text, file);
   if (!parsed) return refuse("is not a valid manifest (" + parsed.error().message + ")");
-  if (parsed->pods.size() != 1) return refuse(fmt::format("holds {} pods", parsed->pods.size()));
-  const Pod& there = parsed->pods.front();
-  if (FullName(there) != FullName(pod)) return refuse("holds pod " + FullName(there));
-  return there == pod ? StoreAction::kUnchanged : StoreAction::kConfigured;
+  if (parsed->pods.size() + parsed->documents.size() != 1)
+    return refuse(fmt::format("holds {} pods and {} documents", parsed->pods.size(), parsed->documents.size()));
+  return compare(*parsed, refuse);
+}
+
+Result<StoreAction> ActionOnPod(const std::string& file, const Pod& pod) {
+  return ActionOn(file, "pod " + FullName(pod), [&](const auto& parsed, const auto& refuse) -> Result<StoreAction> {
+    if (parsed.pods.empty()) return refuse("holds " + NameOf(parsed.documents.front()));
+    const Pod& there = parsed.pods.front();
+    if (FullName(there) != FullName(pod)) return refuse("holds pod " + FullName(there));
+    return there == pod ? StoreAction::kUnchanged : StoreAction::kConfigured;
+  });
+}
+
+Result<StoreAction> ActionOnDocument(const std::string& file, const ConfigDocument& document) {
+  return ActionOn(file, NameOf(document), [&](const auto& parsed, const auto& refuse) -> Result<StoreAction> {
+    if (parsed.documents.empty()) return refuse("holds pod " + FullName(parsed.pods.front()));
+    const ConfigDocument& there = parsed.documents.front();
+    if (NameOf(there) != NameOf(document)) return refuse("holds " + NameOf(there));
+    if (there == document) return StoreAction::kUnchanged;
+    if (!there.immutable) return StoreAction::kConfigured;
+    return Fail(Code::kConflict, NameOf(document) + " is immutable: give the new content another name, or delete it " +
+                                     "and apply again");
+  });
+}
+
+/// What the file holds, if that is one pod or one document and nothing else.
+std::optional<manifest::ParsedPods> OnlyIn(const std::string& file) {
+  const auto fs = os::OpenFs(os::FolderOf(file));
+  if (!fs) return std::nullopt;
+  const auto text = (*fs)->Read(os::FileNameOf(file));
+  if (!text) return std::nullopt;
+  auto parsed = manifest::ParsePods(*text, file);
+  if (!parsed || parsed->pods.size() + parsed->documents.size() != 1) return std::nullopt;
+  return *std::move(parsed);
 }
 
 /// The file is a manifest of this pod, whose name on the node is given, and of nothing else.
 bool HoldsOnly(const std::string& file, const std::string& full_name, const std::string& node_name) {
-  const auto fs = os::OpenFs(os::FolderOf(file));
-  if (!fs) return false;
-  const auto text = (*fs)->Read(os::FileNameOf(file));
-  if (!text) return false;
-  const auto parsed = manifest::ParsePods(*text, file);
-  return parsed && parsed->pods.size() == 1 && FullName(parsed->pods.front()) + "-" + node_name == full_name;
+  const auto parsed = OnlyIn(file);
+  return parsed && !parsed->pods.empty() && FullName(parsed->pods.front()) + "-" + node_name == full_name;
+}
+
+bool HoldsOnlyDocument(const std::string& file, const std::string& name) {
+  const auto parsed = OnlyIn(file);
+  return parsed && !parsed->documents.empty() && NameOf(parsed->documents.front()) == name;
 }
 
 }  // namespace
@@ -81,6 +110,11 @@ std::string PodFolder::NameOnNode(const std::string& name) const { return name +
 
 std::string PodFolder::FileOf(const std::string& namespace_, const std::string& name) const {
   return fmt::format("{}/{}_{}.yaml", path_, namespace_, name);
+}
+
+std::string PodFolder::DocumentFile(DocumentKind kind, const std::string& namespace_, const std::string& name) const {
+  return fmt::format("{}/{}_{}_{}.json", path_, kind == DocumentKind::kSecret ? "secret" : "configmap", namespace_,
+                     name);
 }
 
 /// The one it was read from, if it is still there; else the one it was stored in.
@@ -102,28 +136,63 @@ Result<std::string> PodFolder::FileToRemove(const std::string& full_name, const 
   return Fail(Code::kNotFound, fmt::format("no manifest of pod {} is known", Printable(full_name)));
 }
 
-Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, const ManifestFiles& files) const {
+struct PodFolder::Planned {
+  std::string name;  ///< in ManifestFiles
+  StoredPod pod;
+  std::string content;
+};
+
+Result<PodFolder::Planned> PodFolder::PlanOf(const Pod& pod, const ManifestFiles& files) const {
+  Pod on_node = pod;
+  on_node.name = NameOnNode(pod.name);
+  if (!IsFileNamePart(pod.namespace_) || !IsFileNamePart(pod.name))
+    return Fail(Code::kInvalid, fmt::format("pod '{}' cannot be stored under its name", Printable(FullName(pod))));
+  Planned out{.name = FullName(on_node),
+              .pod = {pod.namespace_, on_node.name, FileOf(pod.namespace_, pod.name), {}},
+              .content = codec::ToYaml(codec::ToJson(pod))};
+  if (files.contains(out.name)) {
+    BERTH_TRY(out.pod.file, OwnFile(out.name, files));
+  } else if (const auto stored = changing_->stored.find(out.name); stored != changing_->stored.end()) {
+    out.pod.file = stored->second;
+  }
+  BERTH_TRY(out.pod.action, ActionOnPod(out.pod.file, pod));
+  return out;
+}
+
+Result<PodFolder::Planned> PodFolder::PlanOf(const ConfigDocument& document, const ManifestFiles& files) const {
+  constexpr int kIndent = 2;
+  const std::string name = NameOf(document);
+  if (!IsFileNamePart(document.namespace_) || !IsFileNamePart(document.name))
+    return Fail(Code::kInvalid, fmt::format("{} cannot be stored under its name", Printable(name)));
+  Planned out{.name = name,
+              .pod = {.namespace_ = document.namespace_,
+                      .name = document.name,
+                      .file = DocumentFile(document.kind, document.namespace_, document.name),
+                      .kind = std::string(Name(document.kind))},
+              .content = codec::FormatJson(codec::ToJson(document), kIndent) + "\n"};
+  if (files.contains(name)) {
+    BERTH_TRY(out.pod.file, OwnFile(name, files));
+  } else if (const auto stored = changing_->stored.find(name); stored != changing_->stored.end()) {
+    out.pod.file = stored->second;
+  }
+  BERTH_TRY(out.pod.action, ActionOnDocument(out.pod.file, document));
+  return out;
+}
+
+Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, const ManifestFiles& files,
+                                                const std::vector<ConfigDocument>& documents) const {
   const MutexLock lock(changing_->held);
   std::vector<Planned> plan;
   std::set<std::string> seen;
-  for (const Pod& pod : pods) {
-    Pod on_node = pod;
-    on_node.name = NameOnNode(pod.name);
-    const std::string full_name = FullName(on_node);
-    if (!seen.insert(full_name).second)
-      return Fail(Code::kInvalid, fmt::format("pod {} stands in the request twice", FullName(pod)));
-    if (!IsFileNamePart(pod.namespace_) || !IsFileNamePart(pod.name))
-      return Fail(Code::kInvalid, fmt::format("pod '{}' cannot be stored under its name", Printable(FullName(pod))));
-    Planned item{{pod.namespace_, on_node.name, FileOf(pod.namespace_, pod.name), {}},
-                 codec::ToYaml(codec::ToJson(pod))};
-    if (files.contains(full_name)) {
-      BERTH_TRY(item.pod.file, OwnFile(full_name, files));
-    } else if (const auto stored = changing_->stored.find(full_name); stored != changing_->stored.end()) {
-      item.pod.file = stored->second;
-    }
-    BERTH_TRY(item.pod.action, ActionOn(item.pod.file, pod));
-    plan.push_back(std::move(item));
-  }
+  const auto add = [&](const auto& item) -> Result<void> {
+    BERTH_TRY(Planned planned, PlanOf(item, files));
+    if (!seen.insert(planned.name).second)
+      return Fail(Code::kInvalid, fmt::format("{} stands in the request twice", planned.name));
+    plan.push_back(std::move(planned));
+    return {};
+  };
+  for (const ConfigDocument& document : documents) BERTH_RETURN_IF_ERROR(add(document));
+  for (const Pod& pod : pods) BERTH_RETURN_IF_ERROR(add(pod));
   std::erase_if(changing_->stored, [&](const auto& stored) { return files.contains(stored.first); });
   std::vector<StoredPod> out;
   for (Planned& item : plan) {
@@ -131,10 +200,30 @@ Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, co
       BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(item.pod.file)));
       BERTH_RETURN_IF_ERROR(fs->Replace(os::FileNameOf(item.pod.file), item.content));
     }
-    changing_->stored.insert_or_assign(item.pod.namespace_ + "/" + item.pod.name, item.pod.file);
+    changing_->stored.insert_or_assign(item.name, item.pod.file);
     out.push_back(std::move(item.pod));
   }
   return out;
+}
+
+Result<std::string> PodFolder::RemoveDocument(DocumentKind kind, const std::string& namespace_, const std::string& name,
+                                              const ManifestFiles& files) const {
+  const MutexLock lock(changing_->held);
+  const std::string key = DocumentName(kind, namespace_, name);
+  std::string file;
+  if (files.contains(key)) {
+    BERTH_TRY(file, OwnFile(key, files));
+  } else if (const auto stored = changing_->stored.find(key); stored != changing_->stored.end()) {
+    file = stored->second;
+  } else if (IsFileNamePart(namespace_) && IsFileNamePart(name)) {
+    file = DocumentFile(kind, namespace_, name);
+  }
+  if (file.empty() || !HoldsOnlyDocument(file, key))
+    return Fail(Code::kNotFound, fmt::format("no file of {} is known", Printable(key)));
+  BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(file)));
+  BERTH_RETURN_IF_ERROR(fs->RemoveFile(os::FileNameOf(file)));
+  changing_->stored.erase(key);
+  return file;
 }
 
 Result<std::string> PodFolder::Remove(const std::string& full_name, const ManifestFiles& files) const {

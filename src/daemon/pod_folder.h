@@ -10,11 +10,12 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "model/answers.h"
+#include "model/document.h"
 #include "model/pod.h"
 
 namespace berth::daemon {
 
-/// Full name of a pod on the node -> absolute path of the manifest, or URL, it came from.
+/// Full name of a pod on the node, or name of a document -> absolute path of the manifest, or URL, it came from.
 using ManifestFiles = std::map<std::string, std::string>;
 
 /// Thread: any; one change at a time.
@@ -23,14 +24,21 @@ class PodFolder {
   PodFolder(std::string path, std::string node_name) : path_(std::move(path)), node_name_(std::move(node_name)) {}
 
   /// Writes each pod into a file of its own, atomically: where it came from, if it is known, else
-  /// "<namespace>_<name>.yaml". All or, when one cannot be stored for a reason that shows beforehand, none.
+  /// "<namespace>_<name>.yaml"; each document likewise, first, "configmap_<namespace>_<name>.json" and for root only.
+  /// All or, when one cannot be stored for a reason that shows beforehand, none.
   /// Requires: pods were validated. Errors: kInvalid (a pod twice, a name that is no file name), kConflict (the file is
-  /// there and holds anything but exactly this pod; the pod comes from a URL), kPermission, kIo.
-  Result<std::vector<StoredPod>> Store(const std::vector<Pod>& pods, const ManifestFiles& files) const;
+  /// there and holds anything but exactly this pod or document; it comes from a URL; the document there is immutable),
+  /// kPermission, kIo.
+  Result<std::vector<StoredPod>> Store(const std::vector<Pod>& pods, const ManifestFiles& files,
+                                       const std::vector<ConfigDocument>& documents = {}) const;
   /// Removes the file a pod came from and returns its path. What Store has accepted can be removed at once, also when
   /// nobody has read it yet and `files` does not know it. Errors: kNotFound, kConflict (the file holds other pods, or
   /// the pod comes from a URL).
   Result<std::string> Remove(const std::string& full_name, const ManifestFiles& files) const;
+
+  /// The same for a document.
+  Result<std::string> RemoveDocument(DocumentKind kind, const std::string& namespace_, const std::string& name,
+                                     const ManifestFiles& files) const;
 
   const std::string& path() const { return path_; }
   /// Name of a pod of that name on this node.
@@ -39,6 +47,11 @@ class PodFolder {
  private:
   Result<std::string> FileToRemove(const std::string& full_name, const ManifestFiles& files) const
       BERTH_REQUIRES(changing_->held);
+  struct Planned;
+  Result<Planned> PlanOf(const Pod& pod, const ManifestFiles& files) const BERTH_REQUIRES(changing_->held);
+  Result<Planned> PlanOf(const ConfigDocument& document, const ManifestFiles& files) const
+      BERTH_REQUIRES(changing_->held);
+  std::string DocumentFile(DocumentKind kind, const std::string& namespace_, const std::string& name) const;
   /// Where a pod of this name is stored when nothing else is known.
   std::string FileOf(const std::string& namespace_, const std::string& name) const;
 

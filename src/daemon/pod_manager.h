@@ -132,6 +132,7 @@ class PodManager {
   pods::Pods pods_;
   pods::Records records_;
   pods::Lives lives_;
+  pods::DocumentBook documents_;
   pods::Parts shared_;  // all of the above, for the parts below
   takeover::Takeover takeover_;
   guard::Guard guard_;

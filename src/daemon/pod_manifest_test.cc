@@ -112,22 +112,55 @@ class Pods {
 
   Volume OneVolume(int i) {
     Volume out;
-    auto& [name, kind, host_path, type, in_memory] = out;
+    auto& [name, kind, host_path, type, medium, size_limit, sources, file_mode] = out;
     name = "volume" + std::to_string(i);
-    kind = Pick({Volume::Kind::kHostPath, Volume::Kind::kEmptyDir, Volume::Kind::kOther});
+    kind = Pick({Volume::Kind::kHostPath, Volume::Kind::kEmptyDir, Volume::Kind::kFiles, Volume::Kind::kOther});
     if (kind == Volume::Kind::kHostPath) host_path = FilePath();
     if (kind == Volume::Kind::kHostPath) type = Pick<std::string>({"", "Directory", "FileOrCreate"});
-    if (kind == Volume::Kind::kOther) type = Pick<std::string>({"configMap", "nfs", "secret"});
-    if (kind == Volume::Kind::kEmptyDir) in_memory = Coin();
+    if (kind == Volume::Kind::kOther) type = Pick<std::string>({"csi", "nfs", "persistentVolumeClaim"});
+    if (kind == Volume::Kind::kEmptyDir) medium = Pick<std::string>({"", "Memory", "HugePages-2Mi"});
+    if (kind == Volume::Kind::kEmptyDir && Coin()) size_limit = Quantity::FromUnits(4096);
+    if (kind != Volume::Kind::kFiles) return out;
+    type = Pick<std::string>({"configMap", "secret", "downwardAPI", "projected"});
+    if (Coin()) file_mode = 0440;
+    if (type != "downwardAPI") sources.push_back(OneSource(type == "secret"));
+    if (type != "configMap" && type != "secret") sources.push_back(OneDownwardSource());
     return out;
+  }
+
+  VolumeSource OneSource(bool secret) {
+    VolumeSource out;
+    auto& [document, name, optional, items] = out;
+    document = secret ? DocumentKind::kSecret : DocumentKind::kConfigMap;
+    name = Name();
+    optional = Coin();
+    items = Several([&](int i) {
+      VolumeItem item{.path = "d/" + std::to_string(i), .key = "k.y", .field_path = {}};
+      if (Coin()) item.mode = 0777;
+      return item;
+    });
+    return out;
+  }
+
+  VolumeSource OneDownwardSource() {
+    return {.document = std::nullopt,
+            .items = {{.path = "labels", .key = {}, .field_path = "metadata.labels"},
+                      {.path = "cpus", .key = {}, .field_path = {}, .resource = OneAmount("last")}}};
+  }
+
+  ResourceField OneAmount(const std::string& container) {
+    return {.container = container, .resource = "limits.cpu", .divisor = Quantity::FromMilli(Coin() ? 1 : 1000)};
   }
 
   VolumeMount OneMount(int i) {
     VolumeMount out;
-    auto& [name, mount_path, sub_path, read_only, recursive, propagation] = out;
+    auto& [name, mount_path, sub_path, sub_path_expr, read_only, recursive, propagation] = out;
     name = "volume" + std::to_string(i);
     mount_path = FilePath();
-    if (Coin()) sub_path = Name() + "/x";
+    if (Coin())
+      sub_path = Name() + "/x";
+    else if (Coin())
+      sub_path_expr = "$(V0)/x";
     read_only = Coin();
     recursive = Pick<std::string>({"", "Disabled", "IfPossible", "Enabled"});
     propagation = Pick<std::string>({"", "None", "HostToContainer", "Bidirectional"});
@@ -136,9 +169,13 @@ class Pods {
 
   EnvVar OneVariable(int i) {
     EnvVar out;
-    auto& [name, value, field_path] = out;
+    auto& [name, value, field_path, resource, document] = out;
     name = "V" + std::to_string(i);
-    if (Coin())
+    if (Coin() && Coin())
+      resource = OneAmount("");
+    else if (Coin() && Coin())
+      document = {.kind = DocumentKind::kSecret, .name = Name(), .key = "k_1", .optional = Coin()};
+    else if (Coin())
       field_path = Pick<std::string>({"metadata.name", "status.hostIP", "metadata.labels['app']"});
     else
       value = Text();
@@ -198,8 +235,8 @@ class Pods {
 
   Container OneContainer(const std::string& container_name, bool init) {
     Container out;
-    auto& [name, image, pull_policy, command, args, working_dir, env, resources, sidecar, policy, rules, ports,
-           liveness, readiness, startup, post_start, post_start_http, post_start_sleep, pre_stop, pre_stop_http,
+    auto& [name, image, pull_policy, command, args, working_dir, env_from, env, resources, sidecar, policy, rules,
+           ports, liveness, readiness, startup, post_start, post_start_http, post_start_sleep, pre_stop, pre_stop_http,
            pre_stop_sleep, stop_signal, message_path, message_from_log, mounts, security, input, input_once, terminal] =
         out;
     name = container_name;
@@ -208,6 +245,12 @@ class Pods {
     if (image.empty() || Coin()) command = {"/bin/sh", "-c", Text() + "x\ny"};
     args = Several([&](int) { return Text(); });
     if (Coin()) working_dir = FilePath();
+    env_from = Several([&](int i) {
+      return EnvFrom{.kind = i == 0 ? DocumentKind::kSecret : DocumentKind::kConfigMap,
+                     .name = Name(),
+                     .prefix = Coin() ? "P_" : "",
+                     .optional = Coin()};
+    });
     env = Several([&](int i) { return OneVariable(i); });
     if (Coin()) resources.limits = {{"cpu", Quantity::FromMilli(1500)}, {"memory", Quantity::FromBytes(MiB(64))}};
     resources.requests = resources.limits;

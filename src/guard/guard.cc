@@ -34,6 +34,7 @@ void Guard::LookAtValues(os::MonoTime now) {
   if (!values_.limit_problem().empty()) values_.LimitAllPods();
   values_.LookAtAll(now);
   strays_.Look();
+  volumes_.Look();
 }
 
 std::vector<std::string> Guard::Warnings() const {

@@ -12,6 +12,7 @@
 #include "guard/pressure.h"
 #include "guard/stray_guard.h"
 #include "guard/value_guard.h"
+#include "guard/volume_guard.h"
 #include "os/clock.h"
 #include "os/write_watch.h"
 #include "pods/parts.h"
@@ -27,7 +28,8 @@ class Guard {
         values_(parts),
         groups_(parts, pool_, adopt_unknown),
         pressure_(parts),
-        strays_(parts) {}
+        strays_(parts),
+        volumes_(parts) {}
 
   /// At the start, once groups are known. Errors: of settings.
   Result<void> Begin(os::MonoTime now);
@@ -38,7 +40,7 @@ class Guard {
   /// Check has more to do at once.
   bool working() const { return cpus_.working() || values_.working(); }
   os::MonoTime next_check() const { return cpus_.next_check(); }
-  /// It is time to look at all values of groups, and for processes outside theirs.
+  /// It is time to look at all values of groups, for processes outside theirs, and for volumes that are too full.
   void LookAtValues(os::MonoTime now);
   /// Things an operator should know now, a sentence each.
   std::vector<std::string> Warnings() const;
@@ -58,6 +60,7 @@ class Guard {
   GroupGuard groups_;
   Pressure pressure_;
   StrayGuard strays_;
+  VolumeGuard volumes_;
 };
 
 }  // namespace berth::guard

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "manifest/env_reader.h"
 #include "manifest/field_table.h"
 
 namespace berth::manifest {
@@ -46,10 +45,10 @@ class FieldWalk {
     return node.kind == Node::Kind::kString && node.text.empty();
   }
 
-  /// Of an object only whether it may be missing counts.
+  /// An object has none that could be among a row's fine ones.
   static std::string_view ValueOf(const Node& node) {
-    if (node.kind != Node::Kind::kMap) return node.text;
-    return SaysOptional(node) ? "optional: true" : "";
+    if (node.kind == Node::Kind::kMap) return "";
+    return node.text;
   }
 
   void Judge(const Node& node, const Path& path, const std::string& name) {

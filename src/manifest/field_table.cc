@@ -20,10 +20,10 @@ constexpr std::string_view kHostProgram = "a plain process runs a program of the
 constexpr std::string_view kHostResolver = "a plain process has the host's resolv.conf";
 constexpr std::string_view kHostUsers = "containers share the host's users";
 constexpr std::string_view kLinux = "containers run on Linux";
-constexpr std::string_view kNoApiServer = "there is no API server to ask for it; write the value into env[].value";
 constexpr std::string_view kNoAppArmor = "no AppArmor profile is set";
+constexpr std::string_view kNoCertificate =
+    "there is no API server to sign one; put a certificate into a Secret and use that";
 constexpr std::string_view kNoClaims = "there is no API server to allocate these devices";
-constexpr std::string_view kNoFiles = "files are not made for pods; use hostPath with the same content";
 constexpr std::string_view kNoHooks = "hooks are not run";
 constexpr std::string_view kNoInput = "standard input is empty";
 constexpr std::string_view kNoLabels = "there is no scheduler, and nodes have no labels";
@@ -33,6 +33,9 @@ constexpr std::string_view kNoSeLinux = "no SELinux label is set";
 constexpr std::string_view kNoStorage =
     "no storage is attached or mounted for pods; mount it on the host and use hostPath";
 constexpr std::string_view kNoTcpHook = "a kubelet takes it and then fails to run it";
+constexpr std::string_view kNoToken = "there is no API server to issue one; put a token into a Secret and use that";
+constexpr std::string_view kNoTrust =
+    "there is no API server to ask for it; put the certificates into a ConfigMap and use that";
 constexpr std::string_view kNotRead = "it is not read";
 constexpr std::string_view kNotThisHook = "this hook is not run";
 
@@ -54,18 +57,17 @@ constexpr FieldRow kRows[] = {
      Ignored("there is no API server to give a token")},
     {"spec.containers[].args", "", kDone, kDone},
     {"spec.containers[].command", "", kDone, kDone},
-    {"spec.containers[].envFrom[].configMapRef", "optional: true", Refused(kNoApiServer), Refused(kNoApiServer)},
-    {"spec.containers[].envFrom[].prefix", "", kOthers, kOthers},
-    {"spec.containers[].envFrom[].secretRef", "optional: true", Refused(kNoApiServer), Refused(kNoApiServer)},
+    {"spec.containers[].envFrom[].configMapRef", "", kDone, kDone},
+    {"spec.containers[].envFrom[].prefix", "", kDone, kDone},
+    {"spec.containers[].envFrom[].secretRef", "", kDone, kDone},
     {"spec.containers[].env[].name", "", kDone, kDone},
     {"spec.containers[].env[].value", "", kDone, kDone},
-    {"spec.containers[].env[].valueFrom.configMapKeyRef", "optional: true", Refused(kNoApiServer),
-     Refused(kNoApiServer)},
+    {"spec.containers[].env[].valueFrom.configMapKeyRef", "", kDone, kDone},
     {"spec.containers[].env[].valueFrom.fieldRef", "", kDone, kDone},
     {"spec.containers[].env[].valueFrom.fileKeyRef", "", Refused("keys of files are not read"),
      Refused("keys of files are not read")},
     {"spec.containers[].env[].valueFrom.resourceFieldRef", "", kDone, kDone},
-    {"spec.containers[].env[].valueFrom.secretKeyRef", "optional: true", Refused(kNoApiServer), Refused(kNoApiServer)},
+    {"spec.containers[].env[].valueFrom.secretKeyRef", "", kDone, kDone},
     {"spec.containers[].image", "none", Ignored(kHostProgram), kDone},
     {"spec.containers[].imagePullPolicy", "Always|IfNotPresent|Never", Ignored(kHostProgram), kDone},
     {"spec.containers[].lifecycle.postStart.exec", "", Ignored(kNoHooks), kDone},
@@ -122,8 +124,7 @@ constexpr FieldRow kRows[] = {
     {"spec.containers[].volumeMounts[].recursiveReadOnly", "Disabled|IfPossible",
      Refused("mounts below it stay writable"), kDone},
     {"spec.containers[].volumeMounts[].subPath", "", kDone, kDone},
-    {"spec.containers[].volumeMounts[].subPathExpr", "", Refused("it would mount the whole volume"),
-     Refused("it would mount the whole volume")},
+    {"spec.containers[].volumeMounts[].subPathExpr", "", kDone, kDone},
     {"spec.containers[].workingDir", "", kDone, kDone},
     {"spec.dnsConfig", "", Ignored(kHostResolver), kDone},
     {"spec.dnsPolicy", "ClusterFirst|ClusterFirstWithHostNet|Default", Ignored(kHostResolver), kDone},
@@ -188,13 +189,11 @@ constexpr FieldRow kRows[] = {
     {"spec.volumes[].azureFile", "", Refused(kNoStorage), Refused(kNoStorage)},
     {"spec.volumes[].cephfs", "", Refused(kNoStorage), Refused(kNoStorage)},
     {"spec.volumes[].cinder", "", Refused(kNoStorage), Refused(kNoStorage)},
-    {"spec.volumes[].configMap", "", Refused(kNoFiles), Refused(kNoFiles)},
+    {"spec.volumes[].configMap", "", kDone, kDone},
     {"spec.volumes[].csi", "", Refused(kNoStorage), Refused(kNoStorage)},
-    {"spec.volumes[].downwardAPI", "", Refused(kNoFiles), Refused(kNoFiles)},
-    {"spec.volumes[].emptyDir.medium", "Memory", Refused("it would be an ordinary folder"),
-     Refused("it would be an ordinary folder")},
-    {"spec.volumes[].emptyDir.sizeLimit", "", Ignored("nothing bounds the volume"),
-     Ignored("nothing bounds the volume")},
+    {"spec.volumes[].downwardAPI", "", kDone, kDone},
+    {"spec.volumes[].emptyDir.medium", "", kDone, kDone},
+    {"spec.volumes[].emptyDir.sizeLimit", "", kDone, kDone},
     {"spec.volumes[].ephemeral", "", Refused(kNoStorage), Refused(kNoStorage)},
     {"spec.volumes[].fc", "", Refused(kNoStorage), Refused(kNoStorage)},
     {"spec.volumes[].flexVolume", "", Refused(kNoStorage), Refused(kNoStorage)},
@@ -211,11 +210,17 @@ constexpr FieldRow kRows[] = {
     {"spec.volumes[].persistentVolumeClaim", "", Refused(kNoStorage), Refused(kNoStorage)},
     {"spec.volumes[].photonPersistentDisk", "", Refused(kNoStorage), Refused(kNoStorage)},
     {"spec.volumes[].portworxVolume", "", Refused(kNoStorage), Refused(kNoStorage)},
-    {"spec.volumes[].projected", "", Refused(kNoFiles), Refused(kNoFiles)},
+    {"spec.volumes[].projected.defaultMode", "", kDone, kDone},
+    {"spec.volumes[].projected.sources[].clusterTrustBundle", "", Refused(kNoTrust), Refused(kNoTrust)},
+    {"spec.volumes[].projected.sources[].configMap", "", kDone, kDone},
+    {"spec.volumes[].projected.sources[].downwardAPI", "", kDone, kDone},
+    {"spec.volumes[].projected.sources[].podCertificate", "", Refused(kNoCertificate), Refused(kNoCertificate)},
+    {"spec.volumes[].projected.sources[].secret", "", kDone, kDone},
+    {"spec.volumes[].projected.sources[].serviceAccountToken", "", Refused(kNoToken), Refused(kNoToken)},
     {"spec.volumes[].quobyte", "", Refused(kNoStorage), Refused(kNoStorage)},
     {"spec.volumes[].rbd", "", Refused(kNoStorage), Refused(kNoStorage)},
     {"spec.volumes[].scaleIO", "", Refused(kNoStorage), Refused(kNoStorage)},
-    {"spec.volumes[].secret", "", Refused(kNoFiles), Refused(kNoFiles)},
+    {"spec.volumes[].secret", "", kDone, kDone},
     {"spec.volumes[].storageos", "", Refused(kNoStorage), Refused(kNoStorage)},
     {"spec.volumes[].vsphereVolume", "", Refused(kNoStorage), Refused(kNoStorage)},
     {"status", "", kOthers, kOthers},

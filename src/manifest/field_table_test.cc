@@ -125,7 +125,7 @@ std::vector<std::string> FoundIn(const std::string& text, const PodOptions& opti
   EXPECT_TRUE(document);
   Report report;
   const Path top;
-  static_cast<void>(ReadPod(document->root, top, options, report));
+  static_cast<void>(ReadPod(document->root, top, report));
   CheckFields(document->root, top, options, report);
   std::vector<std::string> out;
   for (const auto* entries : {&report.problems, &report.warnings})
@@ -272,43 +272,58 @@ TEST(FieldTableTest, AVolumeOfAKindThatIsMissingIsRefusedEvenIfItSaysNothingMore
   EXPECT_THAT(SaidOf(PodWith("spec.volumes[].emptyDir", Json::object()), {.run_by = RunBy::kCri}), IsEmpty());
 }
 
-TEST(FieldTableTest, WhatMayBeMissingIsLeftOut) {
-  const std::string text =
-      R"({apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, command: [x],
-      env: [{name: S, valueFrom: {secretKeyRef: {name: s, key: k, optional: true}}}, {name: T, value: t}],
-      envFrom: [{configMapRef: {name: c, optional: true}}]}]}})";
-  EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kProcess}), IsEmpty());
-  const Result<ParsedPods> parsed = ParsePods(text, "f", {.run_by = RunBy::kProcess});
-  ASSERT_TRUE(parsed);
-  ASSERT_EQ(parsed->pods.front().containers.front().env.size(), 1U);
-  EXPECT_EQ(parsed->pods.front().containers.front().env.front().name, "T");
-}
-
-std::string AmountOf(const std::string& reference) {
+std::string SaidOfVariable(const std::string& source, RunBy run_by = RunBy::kProcess) {
   const Result<ParsedPods> parsed = ParsePods(
       "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {serviceAccountName: robot, containers: ["
       "{name: a, command: [x], env: [{name: V, valueFrom: {" +
-          reference +
-          "}}], resources: {requests: {memory: 100Mi, ephemeral-storage: null}, limits: {cpu: 1500m}}}, "
-          "{name: b, command: [x], resources: {limits: {memory: 1Gi}}}]}}",
-      "f", {.run_by = RunBy::kProcess});
-  return parsed ? parsed->pods.front().containers.front().env.front().value : parsed.error().message;
+          source + "}}]}, {name: b, command: [x], resources: {limits: {ephemeral-storage: 1Gi}}}]}}",
+      "f", {.run_by = run_by});
+  return parsed ? "fine: " + parsed->pods.front().containers.front().env.front().value : parsed.error().message;
 }
 
-TEST(FieldTableTest, AmountsAreHandedOverAsAKubeletRoundsThem) {
-  EXPECT_EQ(AmountOf("resourceFieldRef: {resource: limits.cpu}"), "2");
-  EXPECT_EQ(AmountOf("resourceFieldRef: {resource: limits.cpu, divisor: 1m}"), "1500");
-  EXPECT_EQ(AmountOf("resourceFieldRef: {resource: requests.cpu, divisor: 1m}"), "1500") << "the limit is its default";
-  EXPECT_EQ(AmountOf("resourceFieldRef: {resource: requests.memory}"), "104857600");
-  EXPECT_EQ(AmountOf("resourceFieldRef: {resource: requests.memory, divisor: 1Gi}"), "1");
-  EXPECT_EQ(AmountOf("resourceFieldRef: {resource: requests.ephemeral-storage}"), "0");
-  EXPECT_EQ(AmountOf("resourceFieldRef: {resource: limits.memory, containerName: b, divisor: 1Mi}"), "1024");
-  EXPECT_THAT(AmountOf("resourceFieldRef: {resource: limits.memory}"),
-              HasSubstr("the container has no limit of memory"));
-  EXPECT_THAT(AmountOf("resourceFieldRef: {resource: limits.cpu, containerName: c}"), HasSubstr("Not found: \"c\""));
-  EXPECT_THAT(AmountOf("resourceFieldRef: {resource: limits.gpu}"), HasSubstr("Unsupported value: \"limits.gpu\""));
-  EXPECT_THAT(AmountOf("resourceFieldRef: {resource: limits.cpu, divisor: 1Ki}"), HasSubstr("use 1 or 1m"));
-  EXPECT_EQ(AmountOf("fieldRef: {fieldPath: spec.serviceAccountName}"), "robot");
+TEST(FieldTableTest, ReferencesToAmountsAreChecked) {
+  EXPECT_EQ(SaidOfVariable("resourceFieldRef: {resource: limits.cpu, divisor: 1m}"), "fine: ");
+  EXPECT_THAT(SaidOfVariable("resourceFieldRef: {resource: limits.cpu, containerName: c}"),
+              HasSubstr("Not found: \"c\""));
+  EXPECT_THAT(SaidOfVariable("resourceFieldRef: {resource: limits.gpu}"),
+              HasSubstr("Unsupported value: \"limits.gpu\""));
+  EXPECT_THAT(SaidOfVariable("resourceFieldRef: {resource: limits.cpu, divisor: 1Ki}"), HasSubstr("use 1 or 1m"));
+  EXPECT_EQ(SaidOfVariable("fieldRef: {fieldPath: spec.serviceAccountName}"), "fine: robot");
+}
+
+TEST(FieldTableTest, AnAmountNobodyKnowsIsRefused) {
+  const std::string unknown = "resourceFieldRef: {resource: limits.ephemeral-storage";
+  EXPECT_THAT(SaidOfVariable(unknown + "}"),
+              HasSubstr("spec.containers[0].env[0]: Forbidden: the container has no limit"));
+  EXPECT_EQ(SaidOfVariable(unknown + ", containerName: b}"), "fine: ");
+  EXPECT_EQ(SaidOfVariable(unknown + "}", RunBy::kNobody), "fine: ");
+}
+
+TEST(FieldTableTest, HugePagesOfAVolumeAreAmongThoseTheContainersAskFor) {
+  const auto said = [](const std::string& medium, const std::string& limits) {
+    const Result<ParsedPods> parsed = ParsePods(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {volumes: [{name: v, emptyDir: {medium: " + medium +
+            "}}], containers: [{name: a, command: [x], resources: {limits: {cpu: 1" + limits + "}}}]}}",
+        "f", {.run_by = RunBy::kProcess});
+    return parsed ? "fine" : parsed.error().message;
+  };
+  EXPECT_EQ(said("HugePages", ", hugepages-2Mi: 4Mi"), "fine");
+  EXPECT_EQ(said("HugePages-2Mi", ", hugepages-2Mi: 4Mi, hugepages-1Gi: 1Gi"), "fine");
+  EXPECT_THAT(said("HugePages", ", hugepages-2Mi: 4Mi, hugepages-1Gi: 1Gi"), HasSubstr("say which: HugePages-<size>"));
+  EXPECT_THAT(said("HugePages", ""), HasSubstr("spec.volumes[0].emptyDir.medium: Invalid value: \"HugePages\""));
+  EXPECT_THAT(said("HugePages-1Gi", ", hugepages-2Mi: 4Mi"),
+              HasSubstr("no container of the pod asks for hugepages-1Gi"));
+  EXPECT_THAT(said("Disk", ""), HasSubstr("Unsupported value: \"Disk\""));
+}
+
+TEST(FieldTableTest, ATokenOfAnApiServerIsRefusedWithACure) {
+  EXPECT_THAT(
+      SaidOf(
+          "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {volumes: [{name: v, projected: {sources: ["
+          "{configMap: {name: c}}, {serviceAccountToken: {path: token}}]}}], containers: [{name: a, command: [x]}]}}",
+          {.run_by = RunBy::kCri}),
+      testing::ElementsAre(HasSubstr("spec.volumes[0].projected.sources[1].serviceAccountToken: Forbidden: there is no "
+                                     "API server to issue one; put a token into a Secret and use that")));
 }
 
 TEST(FieldTableTest, APlainProcessNeedsACommand) {

@@ -1,14 +1,16 @@
 #include "manifest/manifest.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include "base/text.h"
+#include "manifest/document_reader.h"
 #include "manifest/field_check.h"
 #include "manifest/object.h"
 #include "manifest/pod_reader.h"
 #include "manifest/pod_validation.h"
+#include "manifest/volume_reader.h"
+#include "manifest/workload_reader.h"
 
 namespace berth::manifest {
 namespace {
@@ -34,9 +36,13 @@ class FileReader {
   /// No node holds that many, and a file is read as one.
   void CheckCount() {
     constexpr std::size_t kMostPods = 1'000;
-    if (options_.to_be_run && out_.pods.size() > kMostPods)
-      AddProblem(std::to_string(out_.pods.size()) + " pods in one file, at most " + std::to_string(kMostPods) +
-                 " may be: make several files of it");
+    const auto check = [&](std::size_t count, std::string_view what) {
+      if (count > kMostPods)
+        AddProblem(std::to_string(count) + " " + std::string(what) + " in one file, at most " +
+                   std::to_string(kMostPods) + " may be: make several files of it");
+    };
+    if (options_.to_be_run) check(out_.pods.size(), "pods");
+    check(out_.documents.size(), "ConfigMaps and Secrets");
   }
 
   /// The same pod twice in one file: which one counts would be an accident.
@@ -49,6 +55,10 @@ class FileReader {
       if (!pod.uid.empty() && !uids.insert(pod.uid).second)
         AddProblem("uid \"" + Printable(pod.uid) + "\" is given to more than one pod; remove it from all but one");
     }
+    std::set<std::string> documents;
+    for (const ConfigDocument& document : out_.documents)
+      if (!document.name.empty() && !documents.insert(NameOf(document)).second)
+        AddProblem(Printable(NameOf(document)) + " is given more than once; rename or remove all but one");
   }
 
   Result<ParsedPods> Finish() && {
@@ -70,13 +80,13 @@ class FileReader {
 
   /// Why nothing becomes of a document of another kind.
   static std::string LeftOut(const std::string& kind) {
-    constexpr std::string_view kWorkloads[] = {
-        "CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"};
     const std::string start = "left out: a " + Printable(kind, 60) + " ";
-    if (std::ranges::find(kWorkloads, kind) != std::end(kWorkloads))
+    if (IsWorkload(kind))
       return start +
-             "is a controller's business, and there is none: write its template as pods (apiVersion: v1, kind: " +
-             "Pod, metadata with a name, spec as in spec.template.spec), as many as it has replicas";
+             "is a controller's business, and there is none: 'berth apply --as-pods' makes as many pods of its "
+             "template "
+             "as it has replicas; or write them yourself (apiVersion: v1, kind: Pod, metadata with a name, spec as in "
+             "spec.template.spec)";
     return start + "is no pod; Berth runs pods only";
   }
 
@@ -90,40 +100,70 @@ class FileReader {
     object.Read("apiVersion", api_version);
     object.Read("kind", kind);
     if (kind.empty()) return report.Problem(object.PathOf("kind"), "Required value: write \"kind: Pod\"");
-    const bool readable = kind == "Pod" || kind == "PodList" || kind == "List";
+    const bool list = kind.ends_with("List") && (kind == "List" || IsOneOfOurs(kind.substr(0, kind.size() - 4)));
+    if (options_.templates && IsWorkload(kind)) return AddTemplate(kind, root, top, report);
+    const bool readable = list || IsOneOfOurs(kind);
     if (!readable && !MeansPods(kind)) return report.Warn(object.PathOf("kind"), LeftOut(kind));
     if (!readable)
-      return report.Problem(object.PathOf("kind"),
-                            "Unsupported value: \"" + kind + "\": Berth reads \"Pod\", \"PodList\" and \"List\"");
+      return report.Problem(
+          object.PathOf("kind"),
+          "Unsupported value: \"" + kind + "\": Berth reads \"Pod\", \"ConfigMap\", \"Secret\" and lists of them");
     if (api_version != "v1")
       report.Problem(object.PathOf("apiVersion"),
                      api_version.empty()
                          ? "Required value: write \"apiVersion: v1\""
                          : "Unsupported value: \"" + Printable(api_version, 60) + "\": supported values: \"v1\"");
-    if (kind == "Pod") return AddPod(root, top, report);
-    ReadList(object, kind == "List", report);
+    if (!list) return Add(kind, root, top, report);
+    ReadList(object, kind.substr(0, kind.size() - 4), report);
   }
 
-  void ReadList(Object& object, bool any_kind, Report& report) {
+  static bool IsOneOfOurs(std::string_view kind) { return kind == "Pod" || kind == "ConfigMap" || kind == "Secret"; }
+
+  void Add(std::string_view kind, const Node& node, const Path& path, Report& report) {
+    if (kind == "Pod") return AddPod(node, path, report);
+    out_.documents.push_back(
+        ReadConfigDocument(node, path, kind == "Secret" ? DocumentKind::kSecret : DocumentKind::kConfigMap, report));
+  }
+
+  /// `of`: the kind of items that do not say it; "": each has to.
+  void ReadList(Object& object, const std::string& of, Report& report) {
     constexpr std::string_view kUnused[] = {"metadata"};
     object.Each("items", [&](const Node& item, const Path& path) {
-      const Node* kind = item.kind == Node::Kind::kMap ? Find(item, "kind") : nullptr;
-      if (kind != nullptr && kind->text != "Pod")
-        return report.Warn(Path{.parent = &path, .key = "kind"}, LeftOut(kind->text));
-      if (kind == nullptr && any_kind)
+      const Node* said = item.kind == Node::Kind::kMap ? Find(item, "kind") : nullptr;
+      const std::string kind = said != nullptr ? said->text : of;
+      if (kind.empty())
         return report.Problem(Path{.parent = &path, .key = "kind"}, "Required value: write \"kind: Pod\"");
-      AddPod(item, path, report);
+      if (options_.templates && IsWorkload(kind)) return AddTemplate(kind, item, path, report);
+      if (!IsOneOfOurs(kind)) return report.Warn(Path{.parent = &path, .key = "kind"}, LeftOut(kind));
+      Add(kind, item, path, report);
     });
     object.Finish(kUnused);
   }
 
+  /// What is said of one pod is said of all: only the first is reported on, unless it is fine and another is not.
+  void AddTemplate(const std::string& kind, const Node& node, const Path& path, Report& report) {
+    const Path spec{.parent = &path, .key = "spec"};
+    const Path where{.parent = &spec, .key = "template"};
+    const std::vector<Node> pods = PodsOfTemplate(kind, node, path, report);
+    const std::size_t before = report.problems.size();
+    for (std::size_t i = 0; i < pods.size() && report.problems.size() == before; ++i) {
+      Report others;
+      AddPod(pods[i], where, i == 0 ? report : others);
+      for (Report::Entry& entry : others.problems) report.problems.push_back(std::move(entry));
+    }
+  }
+
   void AddPod(const Node& node, const Path& path, Report& report) {
-    Pod pod = ReadPod(node, path, options_, report);
+    Pod pod = ReadPod(node, path, report);
     const std::size_t misread = report.problems.size();
     ApplyDefaults(pod);
     WarnOfFractions(pod, path, report);
     Report found;
     CheckPod(pod, path, found);
+    if (options_.to_be_run && options_.run_by != RunBy::kNobody) {
+      CheckVolumes(pod, path, found);
+      CheckAmounts(pod, path, found);
+    }
     if (options_.to_be_run && options_.run_by == RunBy::kProcess) {
       CheckCommands(pod, path, found);
       CheckUsers(pod, path, found);
@@ -180,7 +220,7 @@ Result<Pod> ParsePodJson(std::string_view json, std::string_view where) {
   if (!document) return Wrap(std::move(document).error(), where);
   Report report;
   const Path top;
-  Pod pod = ReadPod(document->root, top, PodOptions{.to_be_run = false}, report);
+  Pod pod = ReadPod(document->root, top, report);
   ApplyDefaults(pod);
   CheckRecordedPod(pod, top, report);
   for (const std::string& path : document->duplicates)

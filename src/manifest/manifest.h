@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "manifest/pod_options.h"
+#include "model/document.h"
 #include "model/kubelet_config.h"
 #include "model/pod.h"
 
@@ -24,11 +25,12 @@ struct Warning {
 
 struct ParsedPods {
   std::vector<Pod> pods;
+  std::vector<ConfigDocument> documents;  ///< ConfigMaps and Secrets beside them
   std::vector<Warning> warnings;
 };
 
-/// One or more documents (YAML "---", or JSON), each a v1.Pod, v1.PodList or v1.List of pods. Defaults are applied and
-/// every pod is validated. `file` is only used in messages. Documents count from 1, empty ones not at all.
+/// One or more documents (YAML "---", or JSON), each a v1.Pod, v1.ConfigMap, v1.Secret or a list of these. Defaults are
+/// applied and every pod is validated. `file` is only used in messages. Documents count from 1, empty ones not at all.
 /// Errors: kInvalid with all problems found, one a line: file, document, field path, what is wrong and the cure.
 Result<ParsedPods> ParsePods(std::string_view text, std::string_view file, const PodOptions& options = {});
 

@@ -185,13 +185,71 @@ TEST(ParsePodsTest, OtherKindsAreLeftOutWithAWarningAndThePodsBesideThemRun) {
       "apiVersion: v1\nkind: Service\nmetadata: {name: s}\n---\napiVersion: apps/v1\nkind: Deployment\n---\n" +
       std::string(kPodHead) +
       "spec: {containers: [{name: a, image: a}]}\n---\n"
-      "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: ConfigMap}]}\n");
+      "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Endpoints}]}\n");
   EXPECT_THAT(parsed.pods, SizeIs(1));
   ASSERT_THAT(parsed.warnings, SizeIs(3));
   EXPECT_EQ(parsed.warnings[0].where, "pod.yaml: document 1: kind");
   EXPECT_EQ(parsed.warnings[0].message, "left out: a Service is no pod; Berth runs pods only");
   EXPECT_THAT(parsed.warnings[1].message, HasSubstr("a Deployment is a controller's business, and there is none"));
   EXPECT_EQ(parsed.warnings[2].where, "pod.yaml: document 4: items[0].kind");
+}
+
+ParsedPods FromTemplates(const std::string& text) {
+  const Result<ParsedPods> parsed = ParsePods(text, "f", {.run_by = RunBy::kProcess, .templates = true});
+  if (parsed) return *parsed;
+  ADD_FAILURE() << parsed.error().message;
+  return {};
+}
+
+std::string ErrorOfTemplate(const std::string& text) {
+  const Result<ParsedPods> parsed = ParsePods(text, "f", {.run_by = RunBy::kProcess, .templates = true});
+  return parsed ? "accepted" : parsed.error().message;
+}
+
+constexpr const char* kTemplate =
+    "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, command: [x]}]}}";
+
+TEST(ParsePodsTest, TemplatesBecomeAsManyPodsAsTheySay) {
+  const ParsedPods parsed = FromTemplates(
+      std::string("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {replicas: 3, "
+                  "selector: {}, strategy: {type: Recreate}, ") +
+      kTemplate + "}}");
+  ASSERT_THAT(parsed.pods, SizeIs(3));
+  EXPECT_EQ(FullName(parsed.pods[0]), "shop/web-0");
+  EXPECT_EQ(FullName(parsed.pods[2]), "shop/web-2");
+  EXPECT_EQ(parsed.pods[1].labels.at("app"), "web");
+  ASSERT_THAT(parsed.warnings, SizeIs(1));
+  EXPECT_EQ(parsed.warnings[0].where, "f: document 1: spec");
+  EXPECT_THAT(parsed.warnings[0].message,
+              AllOf(HasSubstr("made 3 pods of its template (web-0 to web-2)"), HasSubstr("no effect: strategy")));
+}
+
+TEST(ParsePodsTest, AJobSaysHowManyPodsAtOnceAreHonest) {
+  const ParsedPods parsed = FromTemplates(
+      std::string("{apiVersion: batch/v1, kind: Job, metadata: {name: sum}, spec: {completions: 4, parallelism: 2, ") +
+      kTemplate + "}}");
+  EXPECT_THAT(parsed.pods, SizeIs(4));
+  ASSERT_THAT(parsed.warnings, SizeIs(2));
+  EXPECT_EQ(parsed.warnings[0].where, "f: document 1: spec.parallelism");
+  EXPECT_THAT(parsed.warnings[0].message, HasSubstr("all 4 pods run at once"));
+}
+
+TEST(ParsePodsTest, WhatTemplatesCannotSayWithoutAControllerIsRefused) {
+  EXPECT_THAT(ErrorOfTemplate("{apiVersion: batch/v1, kind: CronJob, metadata: {name: c}}"),
+              HasSubstr("kind: Unsupported value: \"CronJob\": nothing starts pods by the clock"));
+  EXPECT_THAT(ErrorOfTemplate(std::string("{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: "
+                                          "{volumeClaimTemplates: [{metadata: {name: d}}], ") +
+                              kTemplate + "}}"),
+              HasSubstr("spec.volumeClaimTemplates: Forbidden: there are no claims"));
+  EXPECT_THAT(
+      ErrorOfTemplate("{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: w}, spec: {replicas: 5, template: "
+                      "{spec: {hostUsers: false, containers: [{name: a, command: [x]}]}}}}"),
+      AllOf(HasSubstr("spec.template.spec.hostUsers: Forbidden: "), Not(HasSubstr("\n"))));
+  EXPECT_THAT(
+      ErrorOfTemplate(std::string("{apiVersion: apps/v1, kind: Deployment, metadata: {name: w}, spec: {replicas: "
+                                  "100000, ") +
+                      kTemplate + "}}"),
+      HasSubstr("Too many: 100000 pods"));
 }
 
 TEST(ParsePodsTest, WhatIsNoPodIsRefused) {
@@ -297,17 +355,14 @@ TEST(ParsePodsTest, ChoicesListWhatIsSupported) {
                         "\"Always\""));
 }
 
-TEST(ParsePodsTest, ReferencesToApiObjectsStopPodsThatAreToRun) {
-  const std::string spec =
-      "{containers: [{name: a, image: a, env: [{name: X, valueFrom: {secretKeyRef: {name: s, key: k}}}], "
-      "envFrom: [{configMapRef: {name: c}}]}]}";
-  EXPECT_THAT(ErrorOfSpec(spec),
-              AllOf(HasSubstr("env[0].valueFrom.secretKeyRef: Forbidden: static pods may not reference secrets"),
-                    HasSubstr("envFrom[0].configMapRef: Forbidden: static pods may not reference configmaps")));
-  const Result<ParsedPods> looked_at =
-      ParsePods(std::string(kPodHead) + "spec: " + spec, "pod.yaml", {.to_be_run = false});
-  ASSERT_TRUE(looked_at) << looked_at.error().message;
-  EXPECT_THAT(looked_at->warnings, SizeIs(2));
+TEST(ParsePodsTest, ReferencesToDocumentsAreRead) {
+  const ParsedPods parsed = ParsePodText(
+      std::string(kPodHead) +
+      "spec: {containers: [{name: a, image: a, env: [{name: X, valueFrom: {secretKeyRef: {name: s, key: k, optional: "
+      "true}}}], envFrom: [{prefix: P_, configMapRef: {name: c}}]}]}");
+  const Container& container = parsed.pods.at(0).containers.at(0);
+  EXPECT_EQ(container.env.at(0).document, (DocumentKey{DocumentKind::kSecret, "s", "k", true}));
+  EXPECT_EQ(container.env_from.at(0), (EnvFrom{DocumentKind::kConfigMap, "c", "P_", false}));
 }
 
 TEST(ParsePodsTest, EnvSourcesAreChecked) {
@@ -316,7 +371,11 @@ TEST(ParsePodsTest, EnvSourcesAreChecked) {
   };
   EXPECT_THAT(env("{value: x}"), HasSubstr("env[0].name: Required value"));
   EXPECT_THAT(env("{name: a=b}"), HasSubstr("env[0].name: Invalid value: \"a=b\""));
-  EXPECT_THAT(env("{name: A, valueFrom: {}}"), HasSubstr("env[0].valueFrom: Invalid value: must name a source"));
+  EXPECT_THAT(env("{name: A, valueFrom: {secretKeyRef: {name: s, key: ../k}}}"),
+              HasSubstr("secretKeyRef.key: Invalid value: \"../k\": a key must consist of letters"));
+  EXPECT_THAT(env("{name: A, valueFrom: {configMapKeyRef: {name: a/b, key: k}}}"),
+              HasSubstr("configMapKeyRef.name: Invalid value: \"a/b\""));
+  EXPECT_THAT(env("{name: A, valueFrom: {}}"), HasSubstr("env[0].valueFrom: Invalid value: must name one source"));
   EXPECT_THAT(env("{name: A, value: x, valueFrom: {fieldRef: {fieldPath: metadata.name}}}"),
               HasSubstr("may not be given beside a value"));
   EXPECT_THAT(env("{name: A, valueFrom: {fieldRef: {}}}"), HasSubstr("fieldRef.fieldPath: Required value"));

@@ -7,11 +7,6 @@
 
 namespace berth::manifest {
 
-/// An item of spec.volumes. Kinds Berth cannot provide are kept as such: only a container that mounts one is refused,
-/// and only by a runtime that mounts.
-void ReadVolume(const Node& node, const Path& path, Report& report, Volume& out);
-/// An item of spec.containers[].volumeMounts.
-void ReadVolumeMount(const Node& node, const Path& path, Report& report, VolumeMount& out);
 /// A securityContext of a container, and what one of a pod shares with it.
 void ReadSecurityContext(Object& object, SecurityContext& out);
 /// That of a pod.

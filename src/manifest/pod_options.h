@@ -18,6 +18,8 @@ struct PodOptions {
   RunBy run_by = RunBy::kNobody;
   /// Refuse what the field table says is not carried out; false: warn of it.
   bool refuse_unsupported = true;
+  /// Make pods of the templates of Deployments and other workloads; false: they are left out, with a warning.
+  bool templates = false;
 };
 
 }  // namespace berth::manifest

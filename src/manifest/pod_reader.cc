@@ -9,6 +9,7 @@
 #include "manifest/env_reader.h"
 #include "manifest/pod_extras_reader.h"
 #include "manifest/pod_isolation_reader.h"
+#include "manifest/volume_reader.h"
 
 namespace berth::manifest {
 namespace {
@@ -68,7 +69,7 @@ constexpr Choice<QosClass> kQosClasses[] = {
 
 class PodReader {
  public:
-  PodReader(const PodOptions& options, Report& report) : options_(options), report_(report) {}
+  explicit PodReader(Report& report) : report_(report) {}
 
   Pod Read(const Node& node, const Path& path) {
     Pod pod;
@@ -114,8 +115,9 @@ class PodReader {
     spec.Read("hostNetwork", pod.host_network);
     spec.Read("hostname", pod.hostname);
     ReadPodIsolation(spec, pod);
-    spec.Each("volumes",
-              [&](const Node& node, const Path& path) { ReadVolume(node, path, report_, pod.volumes.emplace_back()); });
+    spec.Each("volumes", [&](const Node& node, const Path& path) {
+      ReadVolume(node, path, *spec_, report_, pod.volumes.emplace_back());
+    });
     spec.Within("securityContext", [&](Object& security) { ReadPodSecurityContext(security, pod.security); });
     spec.Finish(kSpecUnused);
   }
@@ -148,7 +150,7 @@ class PodReader {
     object.Read("command", c.command);
     object.Read("args", c.args);
     object.Read("workingDir", c.working_dir);
-    ReadEnvironment(object, {.spec = *spec_, .container = node, .options = options_}, c.env);
+    ReadEnvironment(object, *spec_, c);
     object.Within("resources", [&](Object& resources) { ReadResources(resources, c.resources); });
     object.Each("volumeMounts",
                 [&](const Node& item, const Path& at) { ReadVolumeMount(item, at, report_, c.mounts.emplace_back()); });
@@ -178,15 +180,12 @@ class PodReader {
                             "Unsupported value: \"" + Printable(text, 40) + "\": supported values: " + supported);
   }
 
-  const PodOptions& options_;
   Report& report_;
   const Node* spec_ = nullptr;  // of the pod; not null while its containers are read
 };
 
 }  // namespace
 
-Pod ReadPod(const Node& node, const Path& path, const PodOptions& options, Report& report) {
-  return PodReader(options, report).Read(node, path);
-}
+Pod ReadPod(const Node& node, const Path& path, Report& report) { return PodReader(report).Read(node, path); }
 
 }  // namespace berth::manifest

@@ -3,14 +3,13 @@
 #define BERTH_MANIFEST_POD_READER_H_
 
 #include "manifest/object.h"
-#include "manifest/pod_options.h"
 #include "model/pod.h"
 
 namespace berth::manifest {
 
 /// Reads a v1.Pod, apiVersion and kind left to the caller. Defaults are not applied. Problems go to `report`; what is
 /// wrong keeps the value of an empty Pod.
-Pod ReadPod(const Node& node, const Path& path, const PodOptions& options, Report& report);
+Pod ReadPod(const Node& node, const Path& path, Report& report);
 
 }  // namespace berth::manifest
 

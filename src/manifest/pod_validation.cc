@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <set>
+#include <string_view>
 
 #include "base/text.h"
 #include "manifest/checks_reader.h"
@@ -142,7 +144,44 @@ void CheckCommandsOf(const std::vector<Container>& containers, const Path& list,
   }
 }
 
+/// `own`: whose reference it is; nullptr: nobody's.
+void CheckAmount(const Pod& pod, const std::optional<ResourceField>& field, const Container* own, const Path& path,
+                 Report& report) {
+  constexpr std::string_view kStorage = "ephemeral-storage";
+  if (!field || field->resource != "limits.ephemeral-storage") return;
+  const Container* asked = own;
+  ForEachContainer(pod, [&](const Container& c, ContainerKind) {
+    if (c.name == field->container) asked = &c;
+  });
+  if (asked == nullptr || asked->resources.limits.contains(kStorage)) return;
+  report.Problem(path,
+                 "Forbidden: the container has no limit of ephemeral-storage, and what the node has of it is not "
+                 "known; give the container a limit");
+}
+
+void CheckAmountsOf(const Pod& pod, const std::vector<Container>& containers, const Path& list, Report& report) {
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
+    const Path env{.parent = &item, .key = "env"};
+    for (std::size_t n = 0; n < containers[i].env.size(); ++n)
+      CheckAmount(pod, containers[i].env[n].resource, &containers[i],
+                  Path{.parent = &env, .key = {}, .index = static_cast<int>(n)}, report);
+  }
+}
+
 }  // namespace
+
+void CheckAmounts(const Pod& pod, const Path& root, Report& report) {
+  const Path spec{.parent = &root, .key = "spec"};
+  CheckAmountsOf(pod, pod.containers, Path{.parent = &spec, .key = "containers"}, report);
+  CheckAmountsOf(pod, pod.init_containers, Path{.parent = &spec, .key = "initContainers"}, report);
+  const Path volumes{.parent = &spec, .key = "volumes"};
+  for (std::size_t i = 0; i < pod.volumes.size(); ++i)
+    for (const VolumeSource& source : pod.volumes[i].sources)
+      for (const VolumeItem& item : source.items)
+        CheckAmount(pod, item.resource, nullptr, Path{.parent = &volumes, .key = {}, .index = static_cast<int>(i)},
+                    report);
+}
 
 void CheckUsers(const Pod& pod, const Path& root, Report& report) {
   const Path spec{.parent = &root, .key = "spec"};

@@ -13,12 +13,13 @@ namespace berth {
 enum class StoreAction { kCreated, kConfigured, kUnchanged };
 std::string_view Name(StoreAction action);  ///< "created", "configured", "unchanged"
 
-/// A pod whose manifest was stored.
+/// A pod whose manifest was stored, or a ConfigMap or Secret beside it.
 struct StoredPod {
   std::string namespace_;
-  std::string name;  ///< as on the node: with the node's name appended
+  std::string name;  ///< of a pod as on the node: with the node's name appended
   std::string file;  ///< path
   StoreAction action = StoreAction::kUnchanged;
+  std::string kind = "Pod";
   friend bool operator==(const StoredPod&, const StoredPod&) = default;
 };
 struct StoredPods {
@@ -27,11 +28,12 @@ struct StoredPods {
   friend bool operator==(const StoredPods&, const StoredPods&) = default;
 };
 
-/// A pod whose manifest was removed.
+/// A pod whose manifest was removed, or a ConfigMap or Secret.
 struct DeletedPod {
   std::string namespace_;
   std::string name;
   std::string file;
+  std::string kind = "Pod";
   friend bool operator==(const DeletedPod&, const DeletedPod&) = default;
 };
 

@@ -90,6 +90,8 @@ std::string_view Name(QosClass qos) {
   return "BestEffort";
 }
 
+std::string_view Name(DocumentKind kind) { return kind == DocumentKind::kConfigMap ? "ConfigMap" : "Secret"; }
+
 std::string_view Name(RestartPolicy policy) {
   switch (policy) {
     case RestartPolicy::kAlways: return "Always";

@@ -28,12 +28,44 @@ struct Resources {
   friend bool operator==(const Resources&, const Resources&) = default;
 };
 
-/// An environment variable. `field_path` (downward API: "metadata.name", "status.hostIP") is used when not empty.
+/// Documents whose keys a pod may take (model/document.h).
+enum class DocumentKind { kConfigMap, kSecret };
+std::string_view Name(DocumentKind kind);  ///< "ConfigMap", "Secret"
+
+/// v1.ResourceFieldSelector: an amount of a container in whole divisors.
+struct ResourceField {
+  std::string container;  ///< "": the one whose variable it is
+  std::string resource;   ///< "limits.cpu", "requests.hugepages-2Mi"
+  Quantity divisor;       ///< not zero
+  friend bool operator==(const ResourceField&, const ResourceField&) = default;
+};
+
+/// v1.ConfigMapKeySelector, v1.SecretKeySelector: a key of a document of the pod's namespace.
+struct DocumentKey {
+  DocumentKind kind = DocumentKind::kConfigMap;
+  std::string name;
+  std::string key;
+  bool optional = false;
+  friend bool operator==(const DocumentKey&, const DocumentKey&) = default;
+};
+
+/// An environment variable. Of what follows the value at most one is given, and then it counts instead.
 struct EnvVar {
   std::string name;
-  std::string value;  ///< $(VAR) references are not expanded yet
-  std::string field_path;
+  std::string value;       ///< $(VAR) references are not expanded yet
+  std::string field_path;  ///< downward API: "metadata.name", "status.hostIP"
+  std::optional<ResourceField> resource{};
+  std::optional<DocumentKey> document{};
   friend bool operator==(const EnvVar&, const EnvVar&) = default;
+};
+
+/// v1.EnvFromSource: each key of a document is a variable.
+struct EnvFrom {
+  DocumentKind kind = DocumentKind::kConfigMap;
+  std::string name;
+  std::string prefix;
+  bool optional = false;
+  friend bool operator==(const EnvFrom&, const EnvFrom&) = default;
 };
 
 /// v1.SELinuxOptions.
@@ -70,18 +102,40 @@ struct SecurityContext {
   friend bool operator==(const SecurityContext&, const SecurityContext&) = default;
 };
 
+/// A file of a volume: v1.KeyToPath, v1.DownwardAPIVolumeFile.
+struct VolumeItem {
+  std::string path;        ///< below the volume
+  std::string key;         ///< of a document
+  std::string field_path;  ///< of the downward API, or
+  std::optional<ResourceField> resource{};
+  std::optional<std::int32_t> mode{};
+  friend bool operator==(const VolumeItem&, const VolumeItem&) = default;
+};
+/// What a volume's files are made of.
+struct VolumeSource {
+  std::optional<DocumentKind> document;  ///< nullopt: the downward API
+  std::string name{};                    ///< of the document
+  bool optional = false;                 ///< the document, or keys of it, may be missing
+  std::vector<VolumeItem> items{};       ///< of a document: none stands for all its keys
+  friend bool operator==(const VolumeSource&, const VolumeSource&) = default;
+};
+
 /// A directory or file a pod's containers may mount.
 struct Volume {
   enum class Kind {
     kHostPath,  ///< of the host
     kEmptyDir,  ///< made for the pod and removed with it
+    kFiles,     ///< configMap, secret, downwardAPI, projected: files made of `sources`
     kOther,     ///< a kind Berth cannot provide; `type` says which
   };
   std::string name;
   Kind kind = Kind::kEmptyDir;
   std::string host_path;
-  std::string type;        ///< hostPath.type ("", "DirectoryOrCreate", ...); of kOther: the source's name
-  bool in_memory = false;  ///< emptyDir.medium Memory
+  std::string type;    ///< hostPath.type ("", "DirectoryOrCreate", ...); of kFiles and kOther: the source's name
+  std::string medium;  ///< of emptyDir: "", "Memory", "HugePages", "HugePages-<size>"
+  std::optional<Quantity> size_limit{};     ///< of emptyDir
+  std::vector<VolumeSource> sources{};      ///< of kFiles; one but for projected
+  std::optional<std::int32_t> file_mode{};  ///< of kFiles: of files that do not say otherwise; nullopt: 0644
   friend bool operator==(const Volume&, const Volume&) = default;
 };
 
@@ -89,6 +143,7 @@ struct VolumeMount {
   std::string name;  ///< of the volume
   std::string mount_path;
   std::string sub_path;
+  std::string sub_path_expr;  ///< the same with $(VAR) references to the container's environment
   bool read_only = false;
   std::string recursive_read_only;  ///< "", "Disabled", "IfPossible", "Enabled"
   std::string propagation;          ///< "", "None", "HostToContainer", "Bidirectional"
@@ -158,6 +213,7 @@ struct Container {
   std::vector<std::string> command;  ///< replaces the image's entry point
   std::vector<std::string> args;
   std::string working_dir;
+  std::vector<EnvFrom> env_from;  ///< before `env`
   std::vector<EnvVar> env;
   Resources resources;
   bool restartable_init = false;                ///< init container with restartPolicy Always: a sidecar

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "os/signal_names.h"
+#include "pods/volumes.h"
 
 namespace berth::pods {
 namespace {
@@ -37,9 +38,19 @@ void Driver::Keep(ManagedPod& managed) {
 
 bool Driver::Drive(ManagedPod& managed, os::MonoTime now, const os::Slice& slice) {
   if (!IsDriven(managed)) return true;
+  if (managed.Is<Admitted>() && managed.documents != parts_.documents.revision()) TakeDocuments(managed);
   const bool done = DriveOn(managed, now, slice);
   health_.Look(managed, now);
   return done;
+}
+
+/// Containers that wait for a document are tried at once, and volumes show what documents say now.
+void Driver::TakeDocuments(ManagedPod& managed) const {
+  managed.documents = parts_.documents.revision();
+  if (!TakesDocuments(managed.pod) || parts_.DryRun()) return;
+  managed.lifecycle->RetryNow();
+  for (const std::string& problem : RefreshVolumes(managed.pod, parts_.options.volumes, parts_.FactsFor(managed.pod)))
+    parts_.events.Warning("FailedMount", ObjectOf(managed.pod), problem);
 }
 
 bool Driver::DriveOn(ManagedPod& managed, os::MonoTime now, const os::Slice& slice) {
@@ -132,7 +143,10 @@ bool Driver::Start(ManagedPod& managed, const runtime::Action& action, os::MonoT
   TakeBackInitMemory(managed.pod, action.container, now);
   auto status = starter_.Start(managed, found, action.attempt, now);
   if (!status) {
-    managed.lifecycle->StartFailed(action.container, status.error(), now);
+    // Something it names is not there (yet), in the kubelet's word.
+    const bool missing = status.error().code == Code::kNotFound;
+    managed.lifecycle->StartFailed(action.container, status.error(), now,
+                                   missing ? "CreateContainerConfigError" : "CreateContainerError");
     parts_.events.Warning("FailedCreatePodContainer", ObjectOf(managed.pod),
                           fmt::format("container {}: {}", action.container, status.error().message));
     return true;

@@ -25,6 +25,7 @@ class Driver {
   bool Drive(ManagedPod& managed, os::MonoTime now, const os::Slice& slice);
 
  private:
+  void TakeDocuments(ManagedPod& managed) const;
   bool DriveOn(ManagedPod& managed, os::MonoTime now, const os::Slice& slice);
   void TellOverdue(const ManagedPod& managed, bool before);
   void Keep(ManagedPod& managed);

@@ -28,6 +28,7 @@ void Manifests::Take(source::Snapshot snapshot) {
   for (const auto& [name, pod] : wanted_)
     if (!wanted.contains(name)) gone_.insert(name);
   wanted_ = std::move(wanted);
+  parts_.documents.Set(std::move(snapshot.documents));
   files_ = std::move(snapshot.files);
 }
 

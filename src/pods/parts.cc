@@ -9,6 +9,14 @@ std::vector<std::string> Parts::AddressesOf(const Pod& pod) const {
   return runtime.Addresses(pod.uid);
 }
 
+runtime::NodeFacts Parts::FactsFor(const Pod& pod) const {
+  return {.node_name = options.node_name,
+          .host_ips = options.node_addresses,
+          .pod_ips = AddressesOf(pod),
+          .allocatable = keeper.node().allocatable(),
+          .documents = documents.all()};
+}
+
 std::string Parts::LogFolder(const Pod& pod) const {
   return fmt::format("{}/{}_{}_{}", options.log_dir, pod.namespace_, pod.name, pod.uid);
 }

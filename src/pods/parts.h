@@ -15,11 +15,13 @@
 #include "os/clock.h"
 #include "os/work_notes.h"
 #include "pods/agenda.h"
+#include "pods/documents.h"
 #include "pods/lives.h"
 #include "pods/node_rules.h"
 #include "pods/pod.h"
 #include "pods/records.h"
 #include "pods/volumes.h"
+#include "runtime/env.h"
 #include "runtime/runtime.h"
 
 namespace berth::pods {
@@ -53,11 +55,16 @@ struct Parts {
   Pods& pods;
   Records& records;
   Lives& lives;
+  DocumentBook& documents;
 
   std::string ObjectOfNode() const { return "node/" + options.node_name; }
   std::string LogFolder(const Pod& pod) const;
   /// Of the pod: the runtime's, or the node's where it shares its network. Empty: not known yet.
   std::vector<std::string> AddressesOf(const Pod& pod) const;
+  /// What its containers may ask for.
+  runtime::NodeFacts FactsFor(const Pod& pod) const;
+  /// Nothing of the host is touched.
+  bool DryRun() const { return options.notes.empty() && !runtime.makes_groups(); }
   /// Of working out a pod's place and its containers' requests, which nothing but the pod itself can make costly.
   std::string WorkKey(const Pod& pod) const;
   bool IsSetAside(const Pod& pod) const;

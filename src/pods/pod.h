@@ -89,6 +89,7 @@ struct ManagedPod {
   std::map<std::string, os::MonoTime> dying;  ///< containers whose leftovers were killed and not seen to end yet
   std::set<std::string> making;               ///< containers for whose groups systemd is being asked
   std::optional<std::uint64_t> kept;          ///< changes() of `lifecycle` that the next berthd would know
+  std::uint64_t documents = 0;                ///< DocumentBook::revision() its volumes were made of
   bool saving = false;                        ///< what it takes or gives back is being made durable
   std::optional<os::MonoTime> remove_at;      ///< the next try to remove its groups
   os::Millis remove_delay{0};                 ///< from the last try to that; zero before the first

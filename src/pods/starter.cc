@@ -32,8 +32,7 @@ Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundCon
   runtime::StartRequest request;
   if (parts_.IsSetAside(pod)) return Fail(Code::kInvalid, options.work_notes->Explain("the pod"));
   const os::WorkNotes::Work noted(options.work_notes, parts_.WorkKey(pod));
-  request.place.facts = {
-      .node_name = options.node_name, .host_ips = options.node_addresses, .pod_ips = parts_.AddressesOf(pod)};
+  request.place.facts = parts_.FactsFor(pod);
   BERTH_TRY(runtime::Environment env, runtime::ResolveEnv(pod, *found.container, request.place.facts));
   request.pod_uid = pod.uid;
   request.pod_namespace = pod.namespace_;
@@ -58,9 +57,10 @@ Result<std::optional<runtime::ContainerStatus>> Starter::Start(ManagedPod& manag
   BERTH_TRY(runtime::StartRequest request, RequestFor(pod, found, attempt));
   if (!parts_.options.notes.empty())
     BERTH_RETURN_IF_ERROR(NotePod(parts_.options.notes, {.uid = pod.uid, .log_folder = parts_.LogFolder(pod)}));
-  const bool dry_run = parts_.options.notes.empty();  // nothing of the host is touched then
-  if (!dry_run || parts_.runtime.makes_groups()) {
-    BERTH_TRY(request.place.mounts, MountsOf(pod, container, parts_.options.volumes));
+  if (!parts_.DryRun()) {
+    BERTH_TRY(
+        request.place.mounts,
+        MountsOf(pod, container, {.folders = parts_.options.volumes, .node = request.place.facts, .env = request.env}));
   }
   if (parts_.runtime.makes_groups()) {
     if (auto filled = FillPlace(pod, container, request); !filled) return LaterIfUnderWay(filled.error(), now);

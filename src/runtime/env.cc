@@ -1,6 +1,9 @@
 #include "runtime/env.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 
 #include "base/text.h"
@@ -62,6 +65,35 @@ std::string ValueOrEmpty(const std::map<std::string, std::string>& map, std::str
   return it == map.end() ? std::string() : it->second;
 }
 
+std::int64_t InDivisors(std::string_view name, const Quantity& amount, const Quantity& divisor) {
+  const auto parts = [&](const Quantity& q) { return static_cast<double>(name == "cpu" ? q.MilliValue() : q.Value()); };
+  return static_cast<std::int64_t>(std::ceil(parts(amount) / parts(divisor)));
+}
+
+/// "configmap", as the kubelet has it in messages.
+std::string InLower(DocumentKind kind) { return kind == DocumentKind::kSecret ? "secret" : "configmap"; }
+
+/// Puts all keys of a document into `variables`.
+Result<void> AddAllOf(const EnvFrom& from, const Pod& pod, const NodeFacts& node, Variables& variables) {
+  const auto document = FindDocument(node, pod, from.kind, from.name);
+  if (!document) return from.optional ? Result<void>() : std::unexpected(document.error());
+  for (const auto& [key, value] : (*document)->data) variables.Set(from.prefix + key, value);
+  return {};
+}
+
+/// nullopt: it is not there and need not be.
+Result<std::optional<std::string>> KeyValue(const DocumentKey& key, const Pod& pod, const NodeFacts& node) {
+  const auto document = FindDocument(node, pod, key.kind, key.name);
+  if (!document) {
+    if (key.optional) return std::nullopt;
+    return std::unexpected(document.error());
+  }
+  const auto value = (*document)->data.find(key.key);
+  if (value != (*document)->data.end()) return value->second;
+  if (key.optional) return std::nullopt;
+  return std::unexpected(NoSuchKey(**document, key.key));
+}
+
 std::string FirstOf(const std::vector<std::string>& list) { return list.empty() ? std::string() : list.front(); }
 
 }  // namespace
@@ -110,20 +142,69 @@ Result<std::string> FieldValue(const Pod& pod, std::string_view path, const Node
                                   "or status.podIP");
 }
 
+Result<std::string> AmountValue(const Pod& pod, const Container* own, const ResourceField& field,
+                                const NodeFacts& node) {
+  const Container* container = field.container.empty() ? own : nullptr;
+  ForEachContainer(pod, [&](const Container& c, ContainerKind) {
+    if (!field.container.empty() && c.name == field.container) container = &c;
+  });
+  if (container == nullptr) return Fail(Code::kInvalid, "the pod has no container " + Printable(field.container, 80));
+  const std::size_t dot = field.resource.find('.');
+  const std::string name = dot == std::string::npos ? "" : field.resource.substr(dot + 1);
+  const bool limit = field.resource.starts_with("limits.");
+  const ResourceList& amounts = limit ? container->resources.limits : container->resources.requests;
+  const auto given = amounts.find(name);
+  Quantity amount = given == amounts.end() ? Quantity() : given->second;
+  if (limit && given == amounts.end() && !name.starts_with("hugepages-")) {
+    const auto there = node.allocatable.find(name);
+    if (there == node.allocatable.end())
+      return Fail(Code::kInvalid, field.resource + ": the container has none, and the node does not say what it has; " +
+                                      "give the container a limit");
+    amount = there->second;
+  }
+  if (field.divisor.IsZero()) return Fail(Code::kInvalid, field.resource + ": the divisor is 0");
+  return std::to_string(InDivisors(name, amount, field.divisor));
+}
+
+Result<std::shared_ptr<const ConfigDocument>> FindDocument(const NodeFacts& node, const Pod& pod, DocumentKind kind,
+                                                           const std::string& name) {
+  if (node.documents != nullptr) {
+    const auto found = node.documents->find(DocumentName(kind, pod.namespace_, name));
+    if (found != node.documents->end()) return found->second;
+  }
+  return Fail(Code::kNotFound, InLower(kind) + " \"" + Printable(name, 253) + "\" not found");
+}
+
+Error NoSuchKey(const ConfigDocument& document, const std::string& key) {
+  return {.code = Code::kNotFound,
+          .message = "couldn't find key " + Printable(key, 253) + " in " + std::string(Name(document.kind)) + " " +
+                     document.namespace_ + "/" + document.name};
+}
+
 Result<Environment> ResolveEnv(const Pod& pod, const Container& container, const NodeFacts& node) {
   Variables variables;
   const auto find = [&](std::string_view name) { return variables.Find(name); };
+  for (const EnvFrom& from : container.env_from)
+    if (auto added = AddAllOf(from, pod, node, variables); !added)
+      return Wrap(std::move(added).error(), "container " + container.name + ", envFrom");
   for (const EnvVar& variable : container.env) {
-    Result<std::string> value = variable.field_path.empty() ? ExpandReferences(variable.value, find)
-                                                            : FieldValue(pod, variable.field_path, node);
+    Result<std::optional<std::string>> value = [&]() -> Result<std::optional<std::string>> {
+      if (variable.document) return KeyValue(*variable.document, pod, node);
+      if (variable.resource) return AmountValue(pod, &container, *variable.resource, node);
+      if (!variable.field_path.empty()) return FieldValue(pod, variable.field_path, node);
+      return ExpandReferences(variable.value, find);
+    }();
     if (!value) return Wrap(std::move(value).error(), "container " + container.name + ", env " + variable.name);
-    variables.Set(variable.name, *std::move(value));
+    if (*value) variables.Set(variable.name, **std::move(value));
   }
   Environment env = std::move(variables).Take();
   WordCount count;
-  for (const auto& [name, value] : env)
-    if (auto fits = count.Add(name.size() + 1 + value.size()); !fits)
-      return Wrap(std::move(fits).error(), "container " + container.name + ", env " + name);
+  for (const auto& [name, value] : env) {
+    auto fits = count.Add(name.size() + 1 + value.size());
+    if (value.contains('\0'))
+      fits = Fail(Code::kInvalid, "a NUL byte is in it, which ends a variable; mount it as a file");
+    if (!fits) return Wrap(std::move(fits).error(), "container " + container.name + ", env " + name);
+  }
   return env;
 }
 

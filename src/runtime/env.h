@@ -3,13 +3,16 @@
 #define BERTH_RUNTIME_ENV_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/quantity.h"
 #include "base/result.h"
+#include "model/document.h"
 #include "model/pod.h"
 
 namespace berth::runtime {
@@ -21,6 +24,8 @@ struct NodeFacts {
   std::string node_name;
   std::vector<std::string> host_ips;  ///< of the node; the first is its hostIP
   std::vector<std::string> pod_ips;   ///< of the pod, likewise; those of the node where it shares the node's network
+  ResourceList allocatable;           ///< what stands for a limit that a container does not have
+  std::shared_ptr<const ConfigDocuments> documents;  ///< nullptr: there are none
   friend bool operator==(const NodeFacts&, const NodeFacts&) = default;
 };
 
@@ -42,9 +47,21 @@ Result<std::string> ExpandReferences(std::string_view text,
 /// supported.
 Result<std::string> FieldValue(const Pod& pod, std::string_view path, const NodeFacts& node);
 
-/// The container's variables in order: values may refer to earlier ones; a repeated name keeps its first place and
-/// takes its last value. Errors: kInvalid naming container, variable and field path; also for what no program could be
-/// given (kLongestWord, kMostWords).
+/// An amount of the container `field` names, or of `own`, in whole divisors, rounded up as a kubelet does. A missing
+/// request is 0, a missing limit what the node has to give. Errors: kInvalid where the node does not say.
+Result<std::string> AmountValue(const Pod& pod, const Container* own, const ResourceField& field,
+                                const NodeFacts& node);
+
+/// A document of the pod's namespace. Errors: kNotFound, as the kubelet words it: "configmap \"app\" not found".
+Result<std::shared_ptr<const ConfigDocument>> FindDocument(const NodeFacts& node, const Pod& pod, DocumentKind kind,
+                                                           const std::string& name);
+/// "couldn't find key k in ConfigMap default/app".
+Error NoSuchKey(const ConfigDocument& document, const std::string& key);
+
+/// The container's variables in order, those of whole documents first: values may refer to earlier ones; a repeated
+/// name keeps its first place and takes its last value. Errors: kNotFound for a document or key that is not there and
+/// not optional; kInvalid naming container, variable and field path; also for what no program could be given
+/// (kLongestWord, kMostWords, NUL bytes). None quotes a value of a document.
 Result<Environment> ResolveEnv(const Pod& pod, const Container& container, const NodeFacts& node);
 
 /// command and args with references to `env` replaced; the rest of the container is unchanged. Errors: kInvalid naming

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <random>
+#include <utility>
 
 namespace berth::runtime {
 namespace {
@@ -182,6 +184,102 @@ TEST(EnvTest, CommandAndArgumentsAreExpanded) {
   ASSERT_TRUE(out);
   EXPECT_EQ(out->command, (std::vector<std::string>{"/bin/sh", "$(P)"}));
   EXPECT_EQ(out->args, (std::vector<std::string>{"--x=sh", "$(Q)"}));
+}
+
+/// What variable V comes to; "error: …" when it cannot.
+std::string ValueOf(const EnvVar& var, const NodeFacts& facts) {
+  Pod pod;
+  pod.namespace_ = "shop";
+  pod.containers.resize(2);
+  Container& container = pod.containers.front();
+  container.name = "a";
+  container.resources.limits = {{"cpu", Quantity::FromMilli(1500)}};
+  container.resources.requests = {{"memory", Quantity::FromBytes(MiB(100))}};
+  Container& other = pod.containers.back();
+  other.name = "b";
+  other.resources.limits = {{"memory", Quantity::FromBytes(GiB(1))}};
+  const Result<Environment> env = [&] {
+    Container asking = container;
+    asking.env = {var};
+    return ResolveEnv(pod, asking, facts);
+  }();
+  if (!env) return "error: " + env.error().message;
+  return env->empty() ? "left out" : env->front().second;
+}
+
+EnvVar AmountOf(const std::string& resource, const std::string& container, Quantity divisor) {
+  return {.name = "V", .resource = ResourceField{.container = container, .resource = resource, .divisor = divisor}};
+}
+
+TEST(ResolveEnvTest, AmountsAreHandedOverAsAKubeletRoundsThem) {
+  const NodeFacts facts{.allocatable = {{"cpu", Quantity::FromUnits(7)}, {"memory", Quantity::FromBytes(GiB(8))}}};
+  const Quantity one = Quantity::FromUnits(1);
+  EXPECT_EQ(ValueOf(AmountOf("limits.cpu", "", one), facts), "2");
+  EXPECT_EQ(ValueOf(AmountOf("limits.cpu", "", Quantity::FromMilli(1)), facts), "1500");
+  EXPECT_EQ(ValueOf(AmountOf("requests.memory", "", one), facts), "104857600");
+  EXPECT_EQ(ValueOf(AmountOf("requests.memory", "", Quantity::FromBytes(GiB(1))), facts), "1");
+  EXPECT_EQ(ValueOf(AmountOf("requests.ephemeral-storage", "", one), facts), "0");
+  EXPECT_EQ(ValueOf(AmountOf("limits.memory", "b", Quantity::FromBytes(MiB(1))), facts), "1024");
+  EXPECT_EQ(ValueOf(AmountOf("limits.hugepages-2Mi", "", one), facts), "0");
+}
+
+TEST(ResolveEnvTest, AMissingLimitIsWhatTheNodeHasToGive) {
+  const NodeFacts facts{.allocatable = {{"cpu", Quantity::FromUnits(7)}, {"memory", Quantity::FromBytes(GiB(8))}}};
+  EXPECT_EQ(ValueOf(AmountOf("limits.memory", "", Quantity::FromBytes(GiB(1))), facts), "8");
+  EXPECT_EQ(ValueOf(AmountOf("limits.cpu", "b", Quantity::FromUnits(1)), facts), "7");
+  EXPECT_TRUE(ValueOf(AmountOf("limits.ephemeral-storage", "", Quantity::FromUnits(1)), facts).starts_with("error: "));
+}
+
+std::shared_ptr<const ConfigDocuments> TwoDocuments() {
+  ConfigDocuments out;
+  const auto add = [&](ConfigDocument document) {
+    const std::string name = NameOf(document);
+    out[name] = std::make_shared<const ConfigDocument>(std::move(document));
+  };
+  add({.kind = DocumentKind::kConfigMap,
+       .name = "app",
+       .namespace_ = "shop",
+       .data = {{"color", "blue"}, {"size", "$(color)"}},
+       .binary = {{"logo", "x"}}});
+  add({.kind = DocumentKind::kSecret,
+       .name = "key",
+       .namespace_ = "shop",
+       .data = {{"pw", "hunter2"}, {"nul", std::string(1, '\0')}}});
+  return std::make_shared<const ConfigDocuments>(std::move(out));
+}
+
+TEST(ResolveEnvTest, KeysOfDocumentsBecomeVariables) {
+  const NodeFacts facts{.documents = TwoDocuments()};
+  const auto key = [&](DocumentKind kind, const std::string& name, const std::string& of, bool optional = false) {
+    return ValueOf({.name = "V", .document = DocumentKey{kind, name, of, optional}}, facts);
+  };
+  EXPECT_EQ(key(DocumentKind::kConfigMap, "app", "color"), "blue");
+  EXPECT_EQ(key(DocumentKind::kConfigMap, "app", "size"), "$(color)") << "values of documents are taken as they are";
+  EXPECT_EQ(key(DocumentKind::kSecret, "key", "pw"), "hunter2");
+  EXPECT_EQ(key(DocumentKind::kConfigMap, "key", "pw"), "error: container a, env V: configmap \"key\" not found");
+  EXPECT_EQ(key(DocumentKind::kSecret, "key", "no"),
+            "error: container a, env V: couldn't find key no in Secret shop/key");
+  EXPECT_EQ(key(DocumentKind::kSecret, "no", "pw", true), "left out");
+  EXPECT_EQ(key(DocumentKind::kSecret, "key", "no", true), "left out");
+  EXPECT_EQ(key(DocumentKind::kSecret, "key", "nul"),
+            "error: container a, env V: a NUL byte is in it, which ends a variable; mount it as a file");
+}
+
+TEST(ResolveEnvTest, WholeDocumentsComeFirstAndTheContainersOwnVariablesCount) {
+  Pod pod;
+  pod.namespace_ = "shop";
+  Container container;
+  container.name = "a";
+  container.env_from = {{DocumentKind::kConfigMap, "app", "P_", false}, {DocumentKind::kSecret, "no", "", true}};
+  container.env = {{.name = "P_size", .value = "own"}, {.name = "V", .value = "$(P_color)"}};
+  const Result<Environment> env = ResolveEnv(pod, container, {.documents = TwoDocuments()});
+  ASSERT_TRUE(env) << env.error().message;
+  EXPECT_EQ(*env, (Environment{{"P_color", "blue"}, {"P_size", "own"}, {"V", "blue"}}));
+  container.env_from.back().optional = false;
+  const Result<Environment> missing = ResolveEnv(pod, container, {.documents = TwoDocuments()});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Code::kNotFound);
+  EXPECT_EQ(missing.error().message, "container a, envFrom: secret \"no\" not found");
 }
 
 }  // namespace

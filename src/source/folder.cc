@@ -42,12 +42,13 @@ bool IsManifestName(std::string_view name) {
 }
 
 struct FileState {
-  std::optional<std::string> content;   ///< what was parsed last
-  std::string parse_problem;            ///< of that content; empty: fine
-  std::string read_problem;             ///< why it cannot be read now; empty: it can
-  std::vector<Pod> pods;                ///< last good ones
-  std::vector<SourceProblem> warnings;  ///< of these
-  bool good = false;                    ///< there was a good content once
+  std::optional<std::string> content;                            ///< what was parsed last
+  std::string parse_problem;                                     ///< of that content; empty: fine
+  std::string read_problem;                                      ///< why it cannot be read now; empty: it can
+  std::vector<Pod> pods;                                         ///< last good ones
+  std::vector<std::shared_ptr<const ConfigDocument>> documents;  ///< likewise
+  std::vector<SourceProblem> warnings;                           ///< of these
+  bool good = false;                                             ///< there was a good content once
 
   const std::string& problem() const { return read_problem.empty() ? parse_problem : read_problem; }
 };
@@ -220,23 +221,35 @@ class FolderSource final : public Source {
                                            .pods = options_.pods});
     file.content = std::move(content);
     if (!parsed) return Note(file.parse_problem, parsed.error().message);
+    if (const std::string why = WhyImmutable(file.documents, parsed->documents); !why.empty())
+      return Note(file.parse_problem, PathOf(name) + ": " + why);
     file.parse_problem.clear();
     file.good = true;
     file.pods = std::move(parsed->pods);
+    file.documents = std::move(parsed->documents);
     file.warnings = std::move(parsed->warnings);
     return true;
   }
 
   Snapshot MakeSnapshot() const {
-    Snapshot out{.ready = ready_, .complete = Complete(), .pods = {}, .files = {}, .warnings = {}, .problems = {}};
+    Snapshot out{.ready = ready_,
+                 .complete = Complete(),
+                 .pods = {},
+                 .documents = {},
+                 .files = {},
+                 .warnings = {},
+                 .problems = {}};
     if (!folder_problem_.empty()) out.problems.push_back({options_.path, folder_problem_});
     std::vector<FoundPod> found;
+    std::vector<FoundDocument> documents;
     for (const auto& [name, file] : files_) {
       if (!file.problem().empty()) out.problems.push_back({PathOf(name), file.problem()});
       out.warnings.insert(out.warnings.end(), file.warnings.begin(), file.warnings.end());
       for (const Pod& pod : file.pods) found.push_back({pod, PathOf(name)});
+      for (const auto& document : file.documents) documents.push_back({document, PathOf(name)});
     }
     Gather(found, out);
+    GatherDocuments(documents, out);
     return out;
   }
 

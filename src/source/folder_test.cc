@@ -75,6 +75,28 @@ TEST_F(FolderSourceTest, AnEmptyFolderIsReadyWithoutPods) {
   EXPECT_EQ(Settle(), std::nullopt) << "nothing changed";
 }
 
+TEST_F(FolderSourceTest, DocumentsLieBesidePods) {
+  const std::string head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n";
+  Put("a.yaml", PodYaml("web") + "---\n" + head + "data: {color: blue}\n");
+  Put("b.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nimmutable: true\nstringData: {pw: one}\n");
+  auto snapshot = Settle();
+  EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/web-node1"));
+  ASSERT_EQ(snapshot->documents.size(), 2U);
+  EXPECT_EQ(snapshot->documents.at("ConfigMap default/app")->data.at("color"), "blue");
+  EXPECT_EQ(snapshot->files.at("Secret default/key"), path_ + "/b.yaml");
+  Put("b.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {pw: two}\n");
+  Put("c.yaml", head + "data: {color: red}\n");
+  snapshot = Settle();
+  EXPECT_EQ(snapshot->documents.at("ConfigMap default/app")->data.at("color"), "red");
+  EXPECT_EQ(snapshot->documents.at("Secret default/key")->data.at("pw"), "one") << "immutable";
+  ASSERT_EQ(snapshot->problems.size(), 2U);
+  EXPECT_THAT(snapshot->problems[0].message, HasSubstr("Secret default/key is immutable and stays as it was"));
+  EXPECT_THAT(snapshot->problems[1].message, HasSubstr("ConfigMap default/app stands in more than one place"));
+  std::filesystem::remove(path_ + "/b.yaml");
+  snapshot = Settle();
+  EXPECT_FALSE(snapshot->documents.contains("Secret default/key"));
+}
+
 TEST_F(FolderSourceTest, AFileThatOthersCanWriteIsNotReadUntilTheyCannot) {
   Put("a.yaml", PodYaml("web"));
   Put("b.yaml", PodYaml("batch"));

@@ -44,13 +44,45 @@ void Gather(const std::vector<FoundPod>& found, Snapshot& out) {
   }
 }
 
+void GatherDocuments(const std::vector<FoundDocument>& found, Snapshot& out) {
+  std::size_t bytes = 0;
+  for (const FoundDocument& item : found) {
+    const std::string name = NameOf(*item.document);
+    for (const auto* values : {&item.document->data, &item.document->binary})
+      for (const auto& [key, value] : *values) bytes += key.size() + value.size();
+    if (bytes > kMostDocumentBytes) {
+      out.problems.push_back({item.place, name + " is left out: all ConfigMaps and Secrets together are more than " +
+                                              std::to_string(kMostDocumentBytes >> 20) + " MiB; remove some"});
+      return;
+    }
+    const auto [it, added] = out.documents.insert_or_assign(name, item.document);
+    if (!added) out.problems.push_back({item.place, name + " stands in more than one place; the last one wins"});
+    out.files.insert_or_assign(name, item.place);
+  }
+}
+
+std::string WhyImmutable(const std::vector<std::shared_ptr<const ConfigDocument>>& before,
+                         const std::vector<std::shared_ptr<const ConfigDocument>>& now) {
+  for (const auto& old : before) {
+    if (!old->immutable) continue;
+    for (const auto& document : now)
+      if (NameOf(*document) == NameOf(*old) && *document != *old)
+        return NameOf(*old) +
+               " is immutable and stays as it was; give the new content another name, or remove the file and put it "
+               "back";
+  }
+  return "";
+}
+
 Result<ReadPods> ReadStaticPods(std::string_view text, const StaticText& from) {
   const std::string key = os::WorkNotes::KeyOf("manifest", text, from.place);
   if (from.notes != nullptr && from.notes->IsSetAside(key))
     return Fail(Code::kInvalid, from.place + ": " + from.notes->Explain("the manifest"));
   const os::WorkNotes::Work noted(from.notes, key);
   BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, from.place, from.pods));
-  ReadPods out{.pods = std::move(parsed.pods), .warnings = {}};
+  ReadPods out{.pods = std::move(parsed.pods), .documents = {}, .warnings = {}};
+  for (ConfigDocument& document : parsed.documents)
+    out.documents.push_back(std::make_shared<const ConfigDocument>(std::move(document)));
   for (const manifest::Warning& warning : parsed.warnings)
     out.warnings.push_back({from.place, warning.where + ": " + warning.message, from.source});
   for (Pod& pod : out.pods) MakeStatic(pod, from.node_name, from.scheme + ":" + from.place, from.source);

@@ -2,12 +2,15 @@
 #ifndef BERTH_SOURCE_GATHER_H_
 #define BERTH_SOURCE_GATHER_H_
 
+#include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "manifest/pod_options.h"
+#include "model/document.h"
 #include "model/pod.h"
 #include "os/work_notes.h"
 #include "source/source.h"
@@ -24,9 +27,21 @@ struct FoundPod {
 /// (as in the kubelet), of pods with one uid the one in the first place; what is left out is told in out.problems.
 void Gather(const std::vector<FoundPod>& found, Snapshot& out);
 
+/// A ConfigMap or Secret and where it stands.
+struct FoundDocument {
+  std::shared_ptr<const ConfigDocument> document;
+  std::string place;
+};
+/// Bytes of all documents of one source together.
+inline constexpr std::size_t kMostDocumentBytes = std::size_t{64} << 20;
+/// Puts `found` into out.documents and out.files. Of documents with one name the last one wins; what is left out, also
+/// for being too much, is told in out.problems.
+void GatherDocuments(const std::vector<FoundDocument>& found, Snapshot& out);
+
 /// What one manifest text holds.
 struct ReadPods {
   std::vector<Pod> pods;
+  std::vector<std::shared_ptr<const ConfigDocument>> documents;
   std::vector<SourceProblem> warnings;
 };
 /// Where a manifest text stands, and who reads it.
@@ -41,6 +56,10 @@ struct StaticText {
 /// Reads `text` and makes its pods static ones. Errors: as manifest::ParsePods; kInvalid for a text that from.notes set
 /// aside.
 Result<ReadPods> ReadStaticPods(std::string_view text, const StaticText& from);
+
+/// Why documents that were `before` may not be `now`: one that is immutable says something else. "": they may.
+std::string WhyImmutable(const std::vector<std::shared_ptr<const ConfigDocument>>& before,
+                         const std::vector<std::shared_ptr<const ConfigDocument>>& now);
 
 /// Puts `text` into `slot`; whether that changed it.
 bool Note(std::string& slot, const std::string& text);

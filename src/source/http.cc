@@ -142,6 +142,7 @@ class HttpSource final : public Source {
     if (body.empty()) {
       ready_ = true;
       pods_.clear();
+      documents_.clear();
       warnings_.clear();
       body_problem_ =
           options_.url + ": the answer is empty, which means no pods; an empty PodList says so without this";
@@ -157,17 +158,27 @@ class HttpSource final : public Source {
     ready_ = true;
     body_problem_.clear();
     pods_ = std::move(parsed->pods);
+    documents_ = std::move(parsed->documents);
     warnings_ = std::move(parsed->warnings);
     return true;
   }
 
   Snapshot MakeSnapshot() const {
-    Snapshot out{.ready = ready_, .complete = ready_, .pods = {}, .files = {}, .warnings = warnings_, .problems = {}};
+    Snapshot out{.ready = ready_,
+                 .complete = ready_,
+                 .pods = {},
+                 .documents = {},
+                 .files = {},
+                 .warnings = warnings_,
+                 .problems = {}};
     for (const std::string& problem : {ask_problem_, body_problem_})
       if (!problem.empty()) out.problems.push_back({options_.url, problem, name()});
     std::vector<FoundPod> found;
     for (const Pod& pod : pods_) found.push_back({pod, options_.url});
     Gather(found, out);
+    std::vector<FoundDocument> documents;
+    for (const auto& document : documents_) documents.push_back({document, options_.url});
+    GatherDocuments(documents, out);
     return out;
   }
 
@@ -177,10 +188,11 @@ class HttpSource final : public Source {
   std::optional<MonoTime> give_up_at_;  // while a request is under way
   bool late_ = false;                   // it was given up
   os::Millis retry_{0};
-  std::optional<std::string> body_;  // the last one, whatever it was
-  std::string ask_problem_;          // why there is no answer
-  std::string body_problem_;         // what is wrong with the last one
-  std::vector<Pod> pods_;            // of the last good one
+  std::optional<std::string> body_;                               // the last one, whatever it was
+  std::string ask_problem_;                                       // why there is no answer
+  std::string body_problem_;                                      // what is wrong with the last one
+  std::vector<Pod> pods_;                                         // of the last good one
+  std::vector<std::shared_ptr<const ConfigDocument>> documents_;  // likewise
   std::vector<SourceProblem> warnings_;
   bool ready_ = false;
 };

@@ -73,9 +73,21 @@ class JoinedSource final : public Source {
       std::ranges::copy(part.last.warnings, std::back_inserter(out.warnings));
       std::ranges::copy(part.last.problems, std::back_inserter(out.problems));
       for (const Pod& pod : part.last.pods) Add(pod, part, uids, out);
+      for (const auto& [name, document] : part.last.documents) AddDocument(name, document, part, out);
     }
     std::ranges::sort(out.pods, {}, [](const Pod& pod) { return FullName(pod); });
     return out;
+  }
+
+  static void AddDocument(const std::string& name, const std::shared_ptr<const ConfigDocument>& document,
+                          const Part& part, Snapshot& out) {
+    const auto place = part.last.files.find(name);
+    const std::string from = place == part.last.files.end() ? "" : place->second;
+    if (out.documents.try_emplace(name, document).second)
+      out.files.emplace(name, from);
+    else
+      out.problems.push_back(
+          {from, name + " also comes from " + out.files[name] + ", which counts", part.source->name()});
   }
 
   static void Add(const Pod& pod, const Part& part, std::set<std::string>& uids, Snapshot& out) {

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "manifest/pod_options.h"
+#include "model/document.h"
 #include "model/pod.h"
 #include "os/clock.h"
 #include "os/work_notes.h"
@@ -28,10 +29,12 @@ struct Snapshot {
   /// False while some file was never read well since the start, or some source is not ready: pods are not known then,
   /// so one that only the ledger knows must not be taken for removed.
   bool complete = true;
-  std::vector<Pod> pods;  ///< by namespace/name; static pod naming and uids applied (rules/sources#static-pods)
-  std::map<std::string, std::string> files;  ///< full name of a pod -> path of the file, or URL, it came from
-  std::vector<SourceProblem> warnings;       ///< what works but is probably not meant (unknown fields)
-  std::vector<SourceProblem> problems;       ///< the last good pod of a broken file stays in `pods`
+  std::vector<Pod> pods;      ///< by namespace/name; static pod naming and uids applied (rules/sources#static-pods)
+  ConfigDocuments documents;  ///< ConfigMaps and Secrets
+  /// Full name of a pod, or name of a document -> path of the file, or URL, it came from.
+  std::map<std::string, std::string> files;
+  std::vector<SourceProblem> warnings;  ///< what works but is probably not meant (unknown fields)
+  std::vector<SourceProblem> problems;  ///< the last good pod of a broken file stays in `pods`
 };
 
 class Source {

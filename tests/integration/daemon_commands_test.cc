@@ -182,6 +182,41 @@ TEST(ContainerRuntimeTest, OneThatDoesNotAnswerIsNotTakenForASecondBerthd) {
   ::close(listener);
 }
 
+TEST_F(ProcessCommandsTest, DocumentsAndTemplatesAreAppliedAndDeletedWithTheirPods) {
+  const std::string file = berthd->Dir("shop.yaml");
+  std::ofstream(file) << R"(apiVersion: v1
+kind: Secret
+metadata: {name: key}
+stringData: {pw: hunter2}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  template:
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers:
+      - name: app
+        command: [/bin/sh, -c, "trap 'exit 0' TERM; sleep 1000 & wait"]
+        env: [{name: PW, valueFrom: {secretKeyRef: {name: key, key: pw}}}]
+)";
+  const Ran without = Ask({"apply", "-f", file});
+  EXPECT_EQ(without.status, 0) << without.err;
+  EXPECT_EQ(without.out, "secret default/key created\n");
+  EXPECT_THAT(without.err, HasSubstr("'berth apply --as-pods' makes as many pods of its template"));
+  const Ran made = Ask({"apply", "-f", file, "--as-pods", "--wait"});
+  EXPECT_EQ(made.status, 0) << made.err;
+  EXPECT_EQ(made.out, "secret default/key unchanged\ndefault/web-0-n1 created\ndefault/web-1-n1 created\n");
+  EXPECT_THAT(made.err, HasSubstr("made 2 pods of its template (web-0 to web-1)"));
+  EXPECT_TRUE(berthd->Runs("web-0") && berthd->Runs("web-1"));
+  const Ran gone = Ask({"delete", "-f", file, "--as-pods", "--wait"});
+  EXPECT_EQ(gone.status, 0) << gone.err;
+  EXPECT_EQ(gone.out, "default/web-0-n1 deleted\ndefault/web-1-n1 deleted\nsecret default/key deleted\n");
+  EXPECT_TRUE(std::filesystem::is_empty(berthd->Dir("pods")));
+}
+
 class CriCommandsTest : public CommandsTest {
  protected:
   void SetUp() override {

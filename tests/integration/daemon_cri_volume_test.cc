@@ -79,5 +79,54 @@ TEST_F(DaemonCriVolumeTest, WhatIsPlantedInAnEmptyDirGoesWithItAndNothingElse) {
   ExpectNothingLeft();
 }
 
+TEST_F(DaemonCriVolumeTest, DocumentsAreVariablesAndFilesThatFollowThem) {
+  Start();
+  const std::string head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app}\n";
+  berthd->AddPod("app.yaml", head + "data: {color: blue}\n");
+  berthd->AddPod("key.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {pw: hunter2}\n");
+  Add({.name = "web",
+       .script =
+           "echo $COLOR $APP_color $(cat /key/pw) $(cat /about/labels) $(stat -c %a /key/..data/pw) $(grep ' /ram ' "
+           "/proc/mounts | grep -c size=2048k); touch /conf/x 2>/dev/null && echo written; while :; do cat "
+           "/conf/color; echo; sleep 0.2; done",
+       .spec = "  volumes: [{name: conf, configMap: {name: app}}, {name: key, secret: {secretName: key, defaultMode: "
+               "0400}}, {name: about, downwardAPI: {items: [{path: labels, fieldRef: {fieldPath: metadata.name}}]}}, "
+               "{name: ram, emptyDir: {medium: Memory, sizeLimit: 2Mi}}]\n",
+       .container = "    env: [{name: COLOR, valueFrom: {configMapKeyRef: {name: app, key: color}}}]\n"
+                    "    envFrom: [{prefix: APP_, configMapRef: {name: app}}]\n"
+                    "    volumeMounts: [{name: conf, mountPath: /conf}, {name: key, mountPath: /key}, {name: about, "
+                    "mountPath: /about}, {name: ram, mountPath: /ram}]\n"});
+  ASSERT_TRUE(berthd->Until("it has written", [&] { return WordsOf("web").find("\nblue\n") != std::string::npos; }));
+  const std::string words = WordsOf("web");
+  EXPECT_EQ(words.substr(0, words.find(" web")), "blue blue hunter2") << words;
+  EXPECT_NE(words.find(" 400 1\n"), std::string::npos) << words;
+  EXPECT_EQ(words.find("written"), std::string::npos);
+  berthd->AddPod("app.yaml", head + "data: {color: red}\n");
+  EXPECT_TRUE(berthd->Until("red is seen", [&] { return WordsOf("web").find("\nred\n") != std::string::npos; }));
+  EXPECT_EQ(berthd->Get("/v1/events").dump().find("hunter2"), std::string::npos);
+  fs::remove(berthd->Dir("pods") + "/app.yaml");
+  fs::remove(berthd->Dir("pods") + "/key.yaml");
+  Remove("web");
+  ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone("web"); }));
+  ExpectNothingLeft();
+}
+
+TEST_F(DaemonCriVolumeTest, AContainerWaitsForADocument) {
+  Start();
+  Add({.name = "web",
+       .script = "echo got $PW; sleep 1000",
+       .container = "    env: [{name: PW, valueFrom: {secretKeyRef: {name: key, key: pw}}}]\n"});
+  ASSERT_TRUE(berthd->Until("it waits", [&] {
+    const codec::Json pod = berthd->PodNamed("web");
+    return pod.is_object() && pod["containers"][0]["reason"] == "CreateContainerConfigError";
+  }));
+  berthd->AddPod("key.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {pw: hunter2}\n");
+  EXPECT_TRUE(berthd->Until("it runs", [&] { return WordsOf("web").find("got hunter2") != std::string::npos; }));
+  fs::remove(berthd->Dir("pods") + "/key.yaml");
+  Remove("web");
+  ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone("web"); }));
+  ExpectNothingLeft();
+}
+
 }  // namespace
 }  // namespace berth

@@ -1,0 +1,67 @@
+#include "guard/volume_guard.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "loop/executor.h"
+#include "os/disk_usage.h"
+
+namespace berth::guard {
+namespace {
+
+constexpr std::chrono::seconds kGraceOfFull{1};  // as the kubelet's, when local storage runs over
+
+}  // namespace
+
+std::vector<VolumeGuard::Bounded> VolumeGuard::All() const {
+  std::vector<Bounded> out;
+  for (const auto& [uid, managed] : parts_.pods) {
+    if (!managed.lifecycle || !managed.Is<pods::Admitted>()) continue;
+    for (const Volume& volume : managed.pod.volumes)
+      if (volume.kind == Volume::Kind::kEmptyDir && volume.medium.empty() && volume.size_limit &&
+          volume.size_limit->Sign() > 0)
+        out.push_back({.uid = uid,
+                       .volume = volume.name,
+                       .path = fmt::format("{}/{}/{}", parts_.options.volumes.disk, uid, volume.name),
+                       .limit = {volume.size_limit->Value()},
+                       .shown = volume.size_limit->ToString()});
+  }
+  return out;
+}
+
+void VolumeGuard::Look() {
+  if (looking_ || parts_.DryRun() || !parts_.keeper.node().config().local_storage_capacity_isolation) return;
+  std::vector<Bounded> all = All();
+  if (all.empty()) return;
+  looking_ = true;
+  const auto measure = [all = std::move(all)]() -> Result<std::vector<Bounded>> {
+    std::vector<Bounded> over;
+    for (const Bounded& volume : all) {
+      const auto used = os::DiskUsage(volume.path, volume.limit);
+      if (used && volume.limit < *used) over.push_back(volume);
+    }
+    return over;
+  };
+  loop::Submit<std::vector<Bounded>>(parts_.executor, "volumes", measure, [this](Result<std::vector<Bounded>> over) {
+    looking_ = false;
+    if (!over) return;
+    for (const Bounded& volume : *over) Evict(volume);
+  });
+}
+
+void VolumeGuard::Evict(const Bounded& volume) {
+  const auto found = parts_.pods.find(volume.uid);
+  if (found == parts_.pods.end() || !found->second.lifecycle || !found->second.Is<pods::Admitted>()) return;
+  pods::ManagedPod& managed = found->second;
+  const std::string message =
+      fmt::format("Usage of EmptyDir volume \"{}\" exceeds the limit \"{}\".", volume.volume, volume.shown);
+  managed.stage = pods::Rejected{.why = {.reason = "Evicted", .message = message, .details = {}},
+                                 .admitted_at = managed.admitted_at()};
+  managed.lifecycle->Terminate(parts_.clock.Now(), kGraceOfFull);
+  parts_.events.Warning("Evicted", pods::ObjectOf(managed.pod), message);
+  parts_.agenda.WakeNow();
+}
+
+}  // namespace berth::guard

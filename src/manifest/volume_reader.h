@@ -1,0 +1,22 @@
+// Tree -> a pod's volumes, and what containers mount of them.
+#ifndef BERTH_MANIFEST_VOLUME_READER_H_
+#define BERTH_MANIFEST_VOLUME_READER_H_
+
+#include <string>
+
+#include "manifest/object.h"
+#include "manifest/tree.h"
+#include "model/pod.h"
+
+namespace berth::manifest {
+
+/// `spec`: of the pod; files of the downward API name its containers.
+void ReadVolume(const Node& node, const Path& path, const Node& spec, Report& report, Volume& out);
+void ReadVolumeMount(const Node& node, const Path& path, Report& report, VolumeMount& out);
+
+/// What only a pod that is to be run has to keep: huge pages of a volume are among those its containers ask for.
+void CheckVolumes(const Pod& pod, const Path& root, Report& report);
+
+}  // namespace berth::manifest
+
+#endif  // BERTH_MANIFEST_VOLUME_READER_H_

@@ -1,0 +1,110 @@
+#include "pods/volume_files.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "model/document.h"
+
+namespace berth::pods {
+namespace {
+
+constexpr std::int32_t kUsualMode = 0644;
+
+/// `key="value"`, a line each, as the kubelet writes labels and annotations.
+std::string LinesOf(const std::map<std::string, std::string>& map) {
+  const auto quoted = [](const std::string& text) {
+    std::string out = "\"";
+    for (const char c : text) {
+      constexpr std::string_view kPlain = "\"\\\n\t\r";
+      constexpr std::string_view kWritten = "\"\\ntr";
+      if (const std::size_t at = kPlain.find(c); at != std::string_view::npos)
+        out += {'\\', kWritten[at]};
+      else if (static_cast<unsigned char>(c) < ' ' || c == '\x7f')
+        out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      else
+        out += c;
+    }
+    return out + "\"";
+  };
+  std::string out;
+  for (const auto& [key, value] : map) out += (out.empty() ? "" : "\n") + key + "=" + quoted(value);
+  return out;
+}
+
+/// Fills one volume.
+class Filler {
+ public:
+  Filler(const Pod& pod, const Volume& volume, const runtime::NodeFacts& node)
+      : pod_(pod), volume_(volume), node_(node) {}
+
+  Result<void> Add(const VolumeSource& source) {
+    if (source.document) return AddDocument(source, *source.document);
+    for (const VolumeItem& item : source.items) {
+      BERTH_TRY(std::string value, Downward(item));
+      BERTH_RETURN_IF_ERROR(Put(item.path, std::move(value), item.mode));
+    }
+    return {};
+  }
+
+  os::FileSet Take() && { return std::move(out_); }
+
+ private:
+  Result<void> AddDocument(const VolumeSource& source, DocumentKind kind) {
+    const auto found = runtime::FindDocument(node_, pod_, kind, source.name);
+    if (!found) return source.optional ? Result<void>() : std::unexpected(found.error());
+    const ConfigDocument& document = **found;
+    if (source.items.empty())
+      for (const auto* values : {&document.data, &document.binary})
+        for (const auto& [key, value] : *values) BERTH_RETURN_IF_ERROR(Put(key, value, std::nullopt));
+    for (const VolumeItem& item : source.items) {
+      const auto text = document.data.find(item.key);
+      const auto bytes = document.binary.find(item.key);
+      if (text == document.data.end() && bytes == document.binary.end()) {
+        if (source.optional) continue;
+        return std::unexpected(runtime::NoSuchKey(document, item.key));
+      }
+      BERTH_RETURN_IF_ERROR(Put(item.path, text != document.data.end() ? text->second : bytes->second, item.mode));
+    }
+    return {};
+  }
+
+  Result<std::string> Downward(const VolumeItem& item) const {
+    if (item.resource) return runtime::AmountValue(pod_, nullptr, *item.resource, node_);
+    if (item.field_path == "metadata.labels") return LinesOf(pod_.labels);
+    if (item.field_path == "metadata.annotations") return LinesOf(pod_.annotations);
+    return runtime::FieldValue(pod_, item.field_path, node_);
+  }
+
+  Result<void> Put(const std::string& path, std::string value, std::optional<std::int32_t> mode) {
+    bytes_ += value.size();
+    if (bytes_ > kMostVolumeBytes)
+      return Fail(Code::kInvalid, fmt::format("volume {} is larger than {} MiB; make several volumes of it",
+                                              volume_.name, kMostVolumeBytes >> 20));
+    const auto of = static_cast<unsigned>(mode.value_or(volume_.file_mode.value_or(kUsualMode)));
+    out_.insert_or_assign(path, os::FileOfSet{.bytes = std::move(value), .mode = of});
+    return {};
+  }
+
+  const Pod& pod_;
+  const Volume& volume_;
+  const runtime::NodeFacts& node_;
+  os::FileSet out_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+Result<os::FileSet> FilesOf(const Pod& pod, const Volume& volume, const runtime::NodeFacts& node) {
+  Filler filler(pod, volume, node);
+  for (const VolumeSource& source : volume.sources)
+    if (auto added = filler.Add(source); !added) return Wrap(std::move(added).error(), "volume " + volume.name);
+  return std::move(filler).Take();
+}
+
+}  // namespace berth::pods

@@ -1,0 +1,23 @@
+// What is in a pod's volumes of documents and of the downward API. Pure.
+#ifndef BERTH_PODS_VOLUME_FILES_H_
+#define BERTH_PODS_VOLUME_FILES_H_
+
+#include <cstddef>
+
+#include "base/result.h"
+#include "model/pod.h"
+#include "os/file_set.h"
+#include "runtime/env.h"
+
+namespace berth::pods {
+
+/// Bytes of all files of one volume together.
+inline constexpr std::size_t kMostVolumeBytes = std::size_t{64} << 20;
+
+/// The files of a volume of kind kFiles; of several sources with one path the last one counts. Errors: kNotFound for a
+/// document or key that is not there and not optional; kInvalid for more than kMostVolumeBytes.
+Result<os::FileSet> FilesOf(const Pod& pod, const Volume& volume, const runtime::NodeFacts& node);
+
+}  // namespace berth::pods
+
+#endif  // BERTH_PODS_VOLUME_FILES_H_
