@@ -208,6 +208,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("cpuPartition", berth.cpu_partition == now.berth.cpu_partition);
   note("kubeletConfig", berth.kubelet_config == now.berth.kubelet_config);
   note("logDir", berth.log_dir == now.berth.log_dir);
+  note("nodeFit", berth.node_fit == now.berth.node_fit);
   note("nodeName", berth.node_name == now.berth.node_name);
   note("seccompDir", berth.seccomp_dir == now.berth.seccomp_dir);
   note("runDir", berth.run_dir == now.berth.run_dir);

@@ -1,12 +1,15 @@
 #include "os/volume_mount.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <fstream>
+#include <string_view>
 
+#include "base/mutex.h"
 #include "os/lock_file.h"
 
 namespace berth::os {
@@ -21,6 +24,18 @@ Result<void> MountAt(const char* kind, const std::string& target, unsigned long 
 
 std::string SizeOption(const std::optional<Bytes>& size) { return size ? ",size=" + std::to_string(size->v) : ""; }
 
+bool HoldsNothing(const std::string& folder) {
+  DIR* const list = ::opendir(folder.c_str());
+  if (list == nullptr) return false;
+  bool nothing = true;
+  while (const dirent* entry = nothing ? ::readdir(list) : nullptr) {
+    const std::string_view name = entry->d_name;
+    nothing = name == "." || name == "..";
+  }
+  ::closedir(list);
+  return nothing;
+}
+
 /// The line of /proc/self/mountinfo says "shared:".
 bool IsShared(const std::string& path) {
   struct statx is{};
@@ -33,8 +48,6 @@ bool IsShared(const std::string& path) {
   return false;
 }
 
-}  // namespace
-
 Result<void> ShareMountsBelow(const std::string& path) {
   BERTH_RETURN_IF_ERROR(MakeDirs(path, kForRoot));
   if (IsShared(path)) return {};
@@ -45,12 +58,28 @@ Result<void> ShareMountsBelow(const std::string& path) {
   return {};
 }
 
-void UnshareMountsBelow(const std::string& path) {
+/// While a folder is made in a shared one, and while that is looked at for being empty.
+Mutex& SharingLock() {
+  static Mutex lock;
+  return lock;
+}
+
+}  // namespace
+
+Result<void> MakeSharedFolder(const std::string& above, const std::string& name) {
+  const MutexLock lock(SharingLock());
+  BERTH_RETURN_IF_ERROR(ShareMountsBelow(above));
+  return MakeDirs(above + "/" + name, kForRoot);
+}
+
+void DropSharing(const std::string& above) {
+  const MutexLock lock(SharingLock());
   struct stat is{};
-  struct stat above{};
-  const bool itself = ::lstat(path.c_str(), &is) == 0 && ::stat((path + "/..").c_str(), &above) == 0 &&
-                      is.st_dev == above.st_dev && IsMountPoint(path);
-  if (itself) ::umount2(path.c_str(), UMOUNT_NOFOLLOW);
+  struct stat parent{};
+  const bool itself = ::lstat(above.c_str(), &is) == 0 && ::stat((above + "/..").c_str(), &parent) == 0 &&
+                      is.st_dev == parent.st_dev && IsMountPoint(above);
+  // Lazily: a namespace that is just going may hold it.
+  if (itself && HoldsNothing(above)) ::umount2(above.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW);
 }
 
 bool IsMountPoint(const std::string& target) {

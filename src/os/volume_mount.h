@@ -22,13 +22,13 @@ Result<void> MountHugePages(const std::string& target, Bytes page, std::optional
 /// Whether something is mounted at `target` itself.
 bool IsMountPoint(const std::string& target);
 
-/// Sees to it that what is mounted below the directory `path`, which is made, and later taken off there is taken off
-/// in all mount namespaces that have copies: a process started meanwhile would keep it alive. Where the host's mounts
-/// are shared they are so already; else `path` is mounted on itself.
-Result<void> ShareMountsBelow(const std::string& path);
+/// Makes the folder `above`/`name` for root. What is mounted in it and later taken off there is taken off in all mount
+/// namespaces that have copies: a process started meanwhile would keep it alive. Where the host's mounts are shared
+/// they are so already; else `above` is mounted on itself. Needs CAP_SYS_ADMIN. Thread: any.
+Result<void> MakeSharedFolder(const std::string& above, const std::string& name);
 
-/// Takes that back once nothing is mounted below. Errors: none, it may stay.
-void UnshareMountsBelow(const std::string& path);
+/// Takes the mount of `above` on itself off when nothing is in it any more. Thread: any.
+void DropSharing(const std::string& above);
 
 }  // namespace berth::os
 

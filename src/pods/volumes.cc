@@ -32,7 +32,6 @@ constexpr unsigned kPublic = 0755;
 constexpr mode_t kFile = 0644;
 // As the kubelet makes emptyDir: the container's user is not known.
 constexpr mode_t kForEverybody = 0777;
-constexpr unsigned kPrivate = 0700;
 // Of the files of one volume, while they are replaced too.
 constexpr Bytes kFilesSize{static_cast<std::int64_t>(5 * kMostVolumeBytes / 2)};
 constexpr mode_t kOfItsGroup = S_ISGID;  // beside, with fsGroup: what is made in it belongs to the group
@@ -125,8 +124,7 @@ Result<void> MakeHugePages(const Pod& pod, const Volume& volume, const std::stri
 
 /// A folder of root's below which what is mounted can be taken off again everywhere.
 Result<void> MakePodFolder(const Pod& pod, const VolumeFolders& folders) {
-  BERTH_RETURN_IF_ERROR(os::ShareMountsBelow(folders.memory));
-  return os::MakeDirs(folders.memory + "/" + pod.uid, kPrivate);
+  return os::MakeSharedFolder(folders.memory, pod.uid);
 }
 
 Result<void> MakeFiles(const Pod& pod, const Volume& volume, const VolumeParts& parts, const std::string& place) {
@@ -270,8 +268,7 @@ Result<void> RemoveVolumes(const std::string& uid, const VolumeFolders& folders)
       const auto removed = os::Unbind(entry->path().string());
   auto disk = os::RemoveTree(folders.disk + "/" + uid);
   auto memory = os::RemoveTree(mounts);
-  error.clear();
-  if (fs::is_empty(folders.memory, error) && !error) os::UnshareMountsBelow(folders.memory);
+  os::DropSharing(folders.memory);
   return disk ? std::move(memory) : std::move(disk);
 }
 
