@@ -143,8 +143,7 @@ Result<void> CriRuntime::Stop(const runtime::StopRequest& request) {
 Result<void> CriRuntime::Signal(std::string_view id, int signal) {
   if (signal != SIGTERM && signal != SIGKILL)
     return Fail(Code::kUnsupported, "a container runtime sends SIGTERM and SIGKILL only");
-  return Stop(
-      {.id = std::string(id), .grace = signal == SIGKILL ? std::chrono::seconds(0) : kTermGrace, .pre_stop_exec = {}});
+  return Stop({.id = std::string(id), .grace = signal == SIGKILL ? std::chrono::seconds(0) : kTermGrace});
 }
 
 /// The runtime kills what takes too long.

@@ -21,49 +21,10 @@ bool WasAnswered(const Error& error) { return !MayBeDone(error.code) && error.co
 
 }  // namespace
 
-void Ender::RunPreStop(const runtime::StopRequest& request) {
-  if (request.pre_stop_sleep.count() > 0) SleepBeforeStop(request.id, std::min(request.pre_stop_sleep, request.grace));
-  if (request.pre_stop_exec.empty()) return;
-  runtime::Notice notice{.reason = "FailedPreStopHook", .pod_uid = "", .message = ""};
-  std::string who = request.id.substr(0, 12);
-  {
-    const MutexLock lock(shared_.mutex);
-    if (const auto* status = shared_.containers.Find(request.id)) {
-      notice.pod_uid = status->pod_uid;
-      who = status->container;
-    }
-  }
-  const auto ran =
-      shared_.client.Exec(request.id, request.pre_stop_exec, std::max(request.grace, std::chrono::seconds(1)));
-  if (!ran) {
-    notice.message = "container " + who + ": preStop: " + ran.error().message;
-    shared_.Notify(std::move(notice));
-  } else if (ran->exit_code != 0) {
-    notice.message = "container " + who + ": preStop ended with exit code " + std::to_string(ran->exit_code) + ": " +
-                     Printable(Trim(ran->err), 200);
-    shared_.Notify(std::move(notice));
-  }
-}
-
-/// No longer than the container runs, and berthd.
-void Ender::SleepBeforeStop(const std::string& id, os::Millis time) {
-  const os::MonoTime end = os::SystemClock().Now() + time;
-  const MutexLock lock(shared_.mutex);
-  for (os::MonoTime now = os::SystemClock().Now(); now < end && !shared_.stop; now = os::SystemClock().Now()) {
-    const auto* status = shared_.containers.Find(id);
-    if (status == nullptr || status->state != runtime::ContainerState::kRunning) return;
-    shared_.changed.WaitUntil(shared_.mutex, std::min(end, now + kBetweenLooks));
-  }
-}
-
 void Ender::StopContainer(const runtime::StopRequest& request) {
-  const os::MonoTime begin = os::SystemClock().Now();
-  RunPreStop(request);
-  const auto taken = std::chrono::floor<std::chrono::seconds>(os::SystemClock().Now() - begin);
-  const bool at_once = request.grace.count() == 0 && request.pre_stop_exec.empty();
   shared_.LookSoon();
-  const auto done =
-      shared_.client.Stop(request.id, at_once ? std::chrono::seconds(0) : std::max(request.grace - taken, kLeastGrace));
+  const auto done = shared_.client.Stop(
+      request.id, request.grace.count() == 0 ? request.grace : std::max(request.grace, kLeastGrace));
   if (!done && !EndsSoon(request.id)) shared_.WarnOf("container " + request.id.substr(0, 12), done.error());
   shared_.LookSoon();
 }

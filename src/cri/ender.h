@@ -41,8 +41,6 @@ class Ender {
   void TakeRefusals(const std::vector<Refusal>& of_pod);
 
  private:
-  void RunPreStop(const runtime::StopRequest& request);
-  void SleepBeforeStop(const std::string& id, os::Millis time);
   bool EndsSoon(const std::string& id) const;
   Result<std::string> StopSandbox(const Sandbox& sandbox);
   Result<bool> NothingRunsOf(const Sandbox& sandbox) const;

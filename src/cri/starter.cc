@@ -23,10 +23,9 @@ using runtime::ContainerState;
 using runtime::ContainerStatus;
 using runtime::StartRequest;
 
-constexpr int kCreations = 4;                      // of one attempt, each with newer CPUs
-constexpr std::chrono::seconds kLongestHook{600};  // every call has a deadline
-constexpr std::size_t kMostRefused = 3;            // sandboxes of a pod
-constexpr int kNameTries = 5;                      // of a start, while a name is taken
+constexpr int kCreations = 4;            // of one attempt, each with newer CPUs
+constexpr std::size_t kMostRefused = 3;  // sandboxes of a pod
+constexpr int kNameTries = 5;            // of a start, while a name is taken
 constexpr os::Millis kBetweenTries{200};
 constexpr unsigned kPublic = 0755;
 constexpr const char* kHosts = "/etc/hosts";
@@ -98,26 +97,7 @@ Starter::Outcome<ContainerStatus> Starter::Try(const StartRequest& asked) {
     if (*earlier) return **earlier;
     started = CreateAndStart(request, *sandbox, image->id);
   }
-  if (started && started->state == ContainerState::kRunning) RunPostStart(request, started->id);
   return started;
-}
-
-/// The container runs already and is told so; other containers of the pod wait, as with the kubelet.
-void Starter::RunPostStart(const StartRequest& request, const std::string& id) {
-  if (request.container.post_start_exec.empty()) return;
-  const auto ran = shared_.client.Exec(id, request.container.post_start_exec, kLongestHook);
-  if (ran && ran->exit_code == 0) return;
-  shared_.Notify({.reason = "FailedPostStartHook",
-                  .pod_uid = request.pod_uid,
-                  .message = "container " + request.container.name + ": postStart " +
-                             (ran ? "ended with exit code " + std::to_string(ran->exit_code) + ": " +
-                                        Printable(Trim(ran->err), 200)
-                                  : "failed: " + ran.error().message) +
-                             "; the container is ended"});
-  ender_.StopContainer({.id = id,
-                        .grace = request.grace,
-                        .pre_stop_exec = request.container.pre_stop_exec,
-                        .pre_stop_sleep = std::chrono::seconds(request.container.pre_stop_sleep_s)});
 }
 
 /// The newest CPUs of a container: they may have changed since it was asked for.

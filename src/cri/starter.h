@@ -43,7 +43,6 @@ class Starter {
   Result<void> SettleSecurity(runtime::StartRequest& request);
   Outcome<Image> EnsureImage(const runtime::StartRequest& request);
   Outcome<Image> Pull(const runtime::StartRequest& request);
-  void RunPostStart(const runtime::StartRequest& request, const std::string& id);
   Outcome<runtime::ContainerStatus> CreateAndStart(const runtime::StartRequest& request, const std::string& sandbox,
                                                    const std::string& image);
   Outcome<std::optional<runtime::ContainerStatus>> StartCreated(const runtime::StartRequest& request,

@@ -164,9 +164,7 @@ void Watcher::TakeChangedSandboxes(const std::map<std::string, std::string>& bef
     const auto grace = shared_.graces.find(uid);
     for (const runtime::ContainerStatus& status : shared_.containers.List())
       if (status.pod_uid == uid && status.state == ContainerState::kRunning)
-        stops.push_back({.id = status.id,
-                         .grace = grace != shared_.graces.end() ? grace->second : kUsualGrace,
-                         .pre_stop_exec = {}});
+        stops.push_back({.id = status.id, .grace = grace != shared_.graces.end() ? grace->second : kUsualGrace});
     if (!stops.empty()) workers_.Post(uid, [this, stops] { ender_.StopContainers(stops); });
   }
   if (!changed.empty()) shared_.WakeLoop();

@@ -97,7 +97,7 @@ Result<void> Daemon::Run() {
   EndCalls();
   server_.reset();
   manager_->StopProbes();
-  if (!probes_->Stop(kLastWork)) log_.Warning("some probes did not end in time");
+  if (!probes_->Stop(kLastWork) || !hooks_->Stop(kLastWork)) log_.Warning("some probes or hooks did not end in time");
   if (workers_->Stop(kLastWork)) {
     tree_->WaitHere();
     RemoveGroups();

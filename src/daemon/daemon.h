@@ -130,6 +130,7 @@ class Daemon {
   std::unique_ptr<Published<LoopState>> published_;
   std::unique_ptr<SourceFeed> feed_;
   std::unique_ptr<loop::Workers> workers_;  // their jobs and ends are of the parts above
+  std::unique_ptr<loop::Workers> hooks_;    // run containers' hooks; likewise
   std::unique_ptr<loop::Workers> probes_;   // ask containers how they are; likewise
   std::unique_ptr<ContainerCalls> calls_;   // null: no container runtime
   std::unique_ptr<LocalApi> api_;

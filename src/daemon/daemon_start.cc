@@ -31,6 +31,7 @@ namespace {
 
 constexpr unsigned kPublic = 0755;
 constexpr std::size_t kMostProbes = 64;  // under way at a time; each holds up a thread
+constexpr std::size_t kMostHooks = 64;   // likewise
 
 Result<void> PrepareGroups(cgroup::RootClaim& claim, cgroup::Tree& tree, const cgroup::Names& names) {
   if (names.per_qos()) BERTH_RETURN_IF_ERROR(tree.Create(names.Qos(QosClass::kGuaranteed)));
@@ -112,6 +113,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_RETURN_IF_ERROR(os::MakeDirs(os::FolderOf(settings_.berth.socket), kPublic));
   BERTH_TRY(loop_, loop::Loop::Open(os::SystemClock()));
   BERTH_TRY(workers_, loop::Workers::Start(*loop_, {}));
+  BERTH_TRY(hooks_, loop::Workers::Start(*loop_, {.most_threads = kMostHooks}));
   BERTH_TRY(probes_, loop::Workers::Start(*loop_, {.most_threads = kMostProbes}));
   BERTH_RETURN_IF_ERROR(OpenCgroups(parts.node.machine()));
   BERTH_RETURN_IF_ERROR(OpenRuntime());
@@ -283,7 +285,8 @@ Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<s
                                                        .events = *events_,
                                                        .clock = os::SystemClock(),
                                                        .executor = *workers_,
-                                                       .probes = probes_.get()},
+                                                       .probes = probes_.get(),
+                                                       .hooks = hooks_.get()},
                                           node, std::move(options));
   OpenWriters();
   if (runtime_->makes_groups())

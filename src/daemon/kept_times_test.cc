@@ -112,23 +112,31 @@ TEST_F(KeptTimesTest, WhatWasKeptInAnotherBootOrIsDamagedDoesNotCount) {
   EXPECT_EQ(SecondsUntilKilled(*manager, 300), 30) << "as a pod of which nothing is known";
 }
 
-TEST_F(KeptTimesTest, PreStopIsNotRunAgainAndItsSleepGoesOn) {
+TEST_F(KeptTimesTest, TheSleepBeforeAStopGoesOnOverARestartAndTermIsSentOnce) {
   Pod pod = WithGrace(60);
-  pod.containers[0].pre_stop_exec = {"/bin/drain"};
   pod.containers[0].pre_stop_sleep_s = 20;
-  RunAndRemove(pod);
+  {
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({pod}), Now());
+    ASSERT_TRUE(Runs());
+    manager->OnSnapshot(Wanting({}), Now());
+  }
+  EXPECT_TRUE(world.runtime.stops.empty()) << "it sleeps";
   world.clock.Advance(seconds(5));
+  {
+    auto manager = Boot();
+    manager->Tick(Now());
+    Advance(*manager, seconds(14));
+    EXPECT_TRUE(world.runtime.stops.empty()) << "it sleeps on";
+    Advance(*manager, seconds(2));
+    ASSERT_EQ(world.runtime.stops.size(), 1U);
+    EXPECT_FALSE(world.runtime.stops[0].asked_before);
+    EXPECT_EQ(world.runtime.stops[0].grace, seconds(39));
+  }
   auto manager = Boot();
   manager->Tick(Now());
   ASSERT_EQ(world.runtime.stops.size(), 2U) << "a runtime that ends it step by step is told again";
-  const runtime::StopRequest& first = world.runtime.stops[0];
-  const runtime::StopRequest& again = world.runtime.stops[1];
-  EXPECT_FALSE(first.asked_before);
-  EXPECT_EQ(first.pre_stop_exec, pod.containers[0].pre_stop_exec);
-  EXPECT_TRUE(again.asked_before);
-  EXPECT_TRUE(again.pre_stop_exec.empty());
-  EXPECT_EQ(again.pre_stop_sleep, seconds(15));
-  EXPECT_EQ(again.grace, seconds(55));
+  EXPECT_TRUE(world.runtime.stops[1].asked_before);
 }
 
 TEST_F(KeptTimesTest, BackOffGoesOnOverARestartWhateverTheWallClockSays) {

@@ -40,7 +40,8 @@ PodManager::PodManager(const ManagerParts& parts, const engine::Node& node, Mana
               .documents = documents_},
       takeover_(shared_),
       guard_(shared_, options_.cpus, options_.adopt_unknown),
-      rounds_(shared_, parts.probes != nullptr ? *parts.probes : parts.executor, HelpersOfPods(guard_, takeover_)),
+      rounds_(shared_, parts.probes != nullptr ? *parts.probes : parts.executor,
+              parts.hooks != nullptr ? *parts.hooks : parts.executor, HelpersOfPods(guard_, takeover_)),
       reconciler_(shared_, rounds_, takeover_, guard_) {
   keeper_.set_on_change([this] { guard_.pool().Changed(); });
   takeover_.set_on_complete(

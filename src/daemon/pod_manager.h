@@ -62,6 +62,7 @@ struct ManagerParts {
   const os::Clock& clock;
   loop::Executor& executor;
   loop::Executor* probes = nullptr;  ///< asks containers how they are; nullptr: `executor` does
+  loop::Executor* hooks = nullptr;   ///< runs their hooks; likewise
 };
 
 /// Thread: the loop's only. Times given must not go backwards.
@@ -95,8 +96,11 @@ class PodManager {
   /// Probes that are due are asked, and their answers taken; when the next one is.
   void TickProbes(os::MonoTime now) { rounds_.health().Tick(now); }
   os::MonoTime next_probe() const { return rounds_.health().next_due(); }
-  /// Nobody is asked any more, and who waits for an answer gives up.
-  void StopProbes() { rounds_.health().Stop(); }
+  /// Nobody is asked any more, and who waits for an answer gives up; no hook is run, nor goes on.
+  void StopProbes() {
+    rounds_.health().Stop();
+    rounds_.hooks().Stop();
+  }
 
   /// Ends every pod, as if all manifests were gone. idle() tells when it is done.
   void StopAll();

@@ -24,7 +24,6 @@ constexpr std::string_view kNoAppArmor = "no AppArmor profile is set";
 constexpr std::string_view kNoCertificate =
     "there is no API server to sign one; put a certificate into a Secret and use that";
 constexpr std::string_view kNoClaims = "there is no API server to allocate these devices";
-constexpr std::string_view kNoHooks = "hooks are not run";
 constexpr std::string_view kNoInput = "standard input is empty";
 constexpr std::string_view kNoLabels = "there is no scheduler, and nodes have no labels";
 constexpr std::string_view kNoRights = "there is no API server to give it rights";
@@ -37,7 +36,6 @@ constexpr std::string_view kNoToken = "there is no API server to issue one; put 
 constexpr std::string_view kNoTrust =
     "there is no API server to ask for it; put the certificates into a ConfigMap and use that";
 constexpr std::string_view kNotRead = "it is not read";
-constexpr std::string_view kNotThisHook = "this hook is not run";
 
 // Who carries a field out changes its row, and the same row of docs/reference/pod-fields.md (a test compares them).
 // Path, fine values, plain processes, container runtimes.
@@ -70,13 +68,13 @@ constexpr FieldRow kRows[] = {
     {"spec.containers[].env[].valueFrom.secretKeyRef", "", kDone, kDone},
     {"spec.containers[].image", "none", Ignored(kHostProgram), kDone},
     {"spec.containers[].imagePullPolicy", "Always|IfNotPresent|Never", Ignored(kHostProgram), kDone},
-    {"spec.containers[].lifecycle.postStart.exec", "", Ignored(kNoHooks), kDone},
-    {"spec.containers[].lifecycle.postStart.httpGet", "", Ignored(kNotThisHook), Ignored(kNotThisHook)},
-    {"spec.containers[].lifecycle.postStart.sleep", "", Ignored(kNotThisHook), Ignored(kNotThisHook)},
+    {"spec.containers[].lifecycle.postStart.exec", "", kDone, kDone},
+    {"spec.containers[].lifecycle.postStart.httpGet", "", kDone, kDone},
+    {"spec.containers[].lifecycle.postStart.sleep", "", kDone, kDone},
     {"spec.containers[].lifecycle.postStart.tcpSocket", "", Refused(kNoTcpHook), Refused(kNoTcpHook)},
-    {"spec.containers[].lifecycle.preStop.exec", "", Ignored(kNoHooks), kDone},
-    {"spec.containers[].lifecycle.preStop.httpGet", "", Ignored(kNotThisHook), Ignored(kNotThisHook)},
-    {"spec.containers[].lifecycle.preStop.sleep", "", Ignored(kNoHooks), kDone},
+    {"spec.containers[].lifecycle.preStop.exec", "", kDone, kDone},
+    {"spec.containers[].lifecycle.preStop.httpGet", "", kDone, kDone},
+    {"spec.containers[].lifecycle.preStop.sleep", "", kDone, kDone},
     {"spec.containers[].lifecycle.preStop.tcpSocket", "", Refused(kNoTcpHook), Refused(kNoTcpHook)},
     {"spec.containers[].lifecycle.stopSignal", "SIGTERM", kDone,
      Ignored("containers are stopped with their image's signal")},

@@ -22,6 +22,20 @@ bool HasExclusiveCpus(const Ledger& ledger, const std::string& uid, std::string_
 
 }  // namespace
 
+Driver::Driver(const Parts& parts, Intake& intake, Health& health, loop::Executor& hooks,
+               std::function<bool()> pool_in_force)
+    : parts_(parts),
+      intake_(intake),
+      health_(health),
+      hooks_(parts, hooks,
+             [this](const std::string& uid, const std::string& container, const std::string& id) {
+               const auto pod = parts_.pods.find(uid);
+               if (pod != parts_.pods.end() && pod->second.lifecycle)
+                 Ask(pod->second, container, id, false, parts_.clock.Now());
+             }),
+      starter_(parts),
+      pool_in_force_(std::move(pool_in_force)) {}
+
 /// What no manifest stands behind is only watched, until it has to go; what waits for a place is not started.
 bool Driver::IsDriven(const ManagedPod& managed) const {
   if (!managed.lifecycle || managed.PlaceIsFree() || managed.Is<Waiting>()) return false;
@@ -40,6 +54,7 @@ bool Driver::Drive(ManagedPod& managed, os::MonoTime now, const os::Slice& slice
   if (!IsDriven(managed)) return true;
   if (managed.Is<Admitted>() && managed.documents != parts_.documents.revision()) TakeDocuments(managed);
   const bool done = DriveOn(managed, now, slice);
+  hooks_.Look(managed, now);
   health_.Look(managed, now);
   return done;
 }
@@ -110,24 +125,26 @@ bool Driver::Perform(ManagedPod& managed, const runtime::Action& action, os::Mon
 }
 
 void Driver::Stop(ManagedPod& managed, const runtime::Action& action, os::MonoTime now) {
-  const std::string object = ObjectOf(managed.pod);
   const bool again = action.asked_at.has_value();
   if (!again && !action.unhealthy)  // what a probe ends was told by it
-    parts_.events.Normal("Killing", object, "stopping container " + action.container);
-  runtime::StopRequest request{.id = action.id,
-                               .grace = managed.lifecycle->GraceLeft(action.container, now),
-                               .pre_stop_exec = {},
-                               .asked_before = again};
-  if (const FoundContainer found = FindContainer(managed.pod, action.container); found.container != nullptr) {
+    parts_.events.Normal("Killing", ObjectOf(managed.pod), "stopping container " + action.container);
+  const FoundContainer found = FindContainer(managed.pod, action.container);
+  const auto slept = std::chrono::floor<std::chrono::seconds>(now - action.asked_at.value_or(now));
+  if (!action.asked && found.container != nullptr &&
+      hooks_.BeginPreStop(managed, *found.container, action.id, managed.lifecycle->GraceLeft(action.container, now),
+                          slept, now))
+    return;
+  Ask(managed, action.container, action.id, again, now);
+}
+
+void Driver::Ask(ManagedPod& managed, const std::string& container, const std::string& id, bool before,
+                 os::MonoTime now) {
+  runtime::StopRequest request{.id = id, .grace = managed.lifecycle->GraceLeft(container, now), .asked_before = before};
+  if (const FoundContainer found = FindContainer(managed.pod, container); found.container != nullptr)
     request.signal = os::SignalNumber(found.container->stop_signal).value_or(SIGTERM);
-    if (!again) request.pre_stop_exec = found.container->pre_stop_exec;
-    const std::chrono::seconds sleep(
-        std::clamp<std::int64_t>(found.container->pre_stop_sleep_s, 0, runtime::kLongestGraceS));
-    const auto slept = std::chrono::floor<std::chrono::seconds>(now - action.asked_at.value_or(now));
-    request.pre_stop_sleep = std::max(sleep - slept, std::chrono::seconds(0));
-  }
   if (auto sent = parts_.runtime.Stop(request); !sent)
-    parts_.events.Warning("FailedKillPod", object, sent.error().message);
+    parts_.events.Warning("FailedKillPod", ObjectOf(managed.pod), sent.error().message);
+  managed.lifecycle->Asked(id, now);
 }
 
 /// The ordinary init containers before this one are over: their memory is free from here on.

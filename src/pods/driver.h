@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "pods/health.h"
+#include "pods/hooks.h"
 #include "pods/intake.h"
 #include "pods/parts.h"
 #include "pods/starter.h"
@@ -17,12 +18,15 @@ namespace berth::pods {
 class Driver {
  public:
   /// `pool_in_force`: the kernel keeps everybody else off exclusive CPUs; while it is false, no container with CPUs of
-  /// its own is started. `intake` and `health` outlive this.
-  Driver(const Parts& parts, Intake& intake, Health& health, std::function<bool()> pool_in_force)
-      : parts_(parts), intake_(intake), health_(health), starter_(parts), pool_in_force_(std::move(pool_in_force)) {}
+  /// its own is started. `hooks` runs what containers want done at their start and end. All outlive this.
+  Driver(const Parts& parts, Intake& intake, Health& health, loop::Executor& hooks,
+         std::function<bool()> pool_in_force);
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
 
   /// Does what is due for the pod. False: not all of it, because the slice is over; to be called again.
   bool Drive(ManagedPod& managed, os::MonoTime now, const os::Slice& slice);
+  Hooks& hooks() { return hooks_; }
 
  private:
   void TakeDocuments(ManagedPod& managed) const;
@@ -34,11 +38,13 @@ class Driver {
   bool Perform(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
   bool Start(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
   void Stop(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
+  void Ask(ManagedPod& managed, const std::string& container, const std::string& id, bool before, os::MonoTime now);
   void TakeBackInitMemory(const Pod& pod, const std::string& container, os::MonoTime now);
 
   Parts parts_;
   Intake& intake_;
   Health& health_;
+  Hooks hooks_;
   Starter starter_;
   std::function<bool()> pool_in_force_;
 };

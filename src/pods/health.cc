@@ -74,7 +74,7 @@ void Health::LookAt(const ManagedPod& managed, Known& known, os::MonoTime now) {
   std::map<Wanted, const runtime::ContainerView*> wanted;
   const std::vector<runtime::ContainerView> views = managed.lifecycle->containers();
   for (const runtime::ContainerView& view : views) {
-    if (view.state != ContainerPhase::kRunning || !view.last) continue;
+    if (view.state != ContainerPhase::kRunning || !view.last || view.in_post_start) continue;
     const auto before = known.since.find(view.last->id);
     if (first) known.found.insert(view.last->id);
     since[view.last->id] = before != known.since.end() ? before->second

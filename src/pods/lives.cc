@@ -9,6 +9,7 @@
 #include "os/fs.h"
 #include "os/lock_file.h"
 #include "os/volatile_file.h"
+#include "runtime/hook.h"
 #include "runtime/text_record.h"
 
 namespace berth::pods {
@@ -25,10 +26,45 @@ void WriteTime(runtime::RecordWriter& out, std::string_view key, const std::opti
   if (time) out.Number(key, Number(*time));
 }
 
+void WriteHttp(runtime::RecordWriter& out, const HttpCheck& http) {
+  out.Item("pre_stop_port", http.port);
+  out.Text("pre_stop_host", http.host);
+  out.Item("pre_stop_path", http.path);
+  out.Number("pre_stop_https", http.https ? 1 : 0);
+  for (const auto& [name, value] : http.headers) {
+    out.Item("pre_stop_header", name);
+    out.Item("pre_stop_value", value);
+  }
+}
+
+/// False: the key is none of a request.
+bool ReadHttp(const runtime::RecordReader::Field& field, std::optional<HttpCheck>& http) {
+  const auto& [key, value] = field;
+  if (key == "pre_stop_port") {
+    http.emplace().port = value;
+  } else if (!http) {
+    return false;
+  } else if (key == "pre_stop_host") {
+    http->host = value;
+  } else if (key == "pre_stop_path") {
+    http->path = value;
+  } else if (key == "pre_stop_https") {
+    http->https = value == "1";
+  } else if (key == "pre_stop_header") {
+    http->headers.emplace_back(value, "");
+  } else if (key == "pre_stop_value" && !http->headers.empty()) {
+    http->headers.back().second = value;
+  } else {
+    return false;
+  }
+  return true;
+}
+
 void WriteContainer(runtime::RecordWriter& out, const Of& of, const PreStop* pre_stop) {
   out.Item(kContainer, of.container);
   if (pre_stop != nullptr) {
     for (const std::string& word : pre_stop->exec) out.Item("pre_stop", word);
+    if (pre_stop->http) WriteHttp(out, *pre_stop->http);
     out.Number("pre_stop_sleep_s", pre_stop->sleep_s);
   }
   out.Number("attempt", of.attempt);
@@ -41,6 +77,8 @@ void WriteContainer(runtime::RecordWriter& out, const Of& of, const PreStop* pre
   WriteTime(out, "retry_at", of.retry_at);
   out.Text("start_reason", of.start_reason);
   out.Text("start_error", of.start_error);
+  out.Number("post_started", of.post_started ? 1 : 0);
+  WriteTime(out, "asked", of.asked);
   out.Number("started", of.started ? 1 : 0);
   out.Number("ready", of.ready ? 1 : 0);
   WriteTime(out, "end_by", of.end_by);
@@ -58,6 +96,8 @@ void ReadOf(runtime::RecordReader& in, const runtime::RecordReader::Field& field
     life.pre_stops[of.container].exec.push_back(value);
   } else if (key == "pre_stop_sleep_s") {
     in.ReadNumber(key, value, life.pre_stops[of.container].sleep_s);
+  } else if (key.starts_with("pre_stop_")) {
+    ReadHttp(field, life.pre_stops[of.container].http);
   } else if (key == "attempt") {
     in.ReadNumber(key, value, of.attempt);
   } else if (key == "term_at") {
@@ -78,6 +118,10 @@ void ReadOf(runtime::RecordReader& in, const runtime::RecordReader::Field& field
     of.start_reason = value;
   } else if (key == "start_error") {
     of.start_error = value;
+  } else if (key == "post_started") {
+    of.post_started = value == "1";
+  } else if (key == "asked") {
+    of.asked = ReadTime(in, field);
   } else if (key == "started" || key == "ready") {
     (key == "ready" ? of.ready : of.started) = value == "1";
   } else if (key == "end_by") {
@@ -95,8 +139,12 @@ bool IsFileName(const std::string& uid) {
 Life LifeOf(const ManagedPod& managed) {
   Life out{.grace_s = managed.pod.termination_grace_s, .admitted_at = managed.admitted_at()};
   ForEachContainer(managed.pod, [&](const Container& container, ContainerKind) {
-    if (!container.pre_stop_exec.empty() || container.pre_stop_sleep_s > 0)
-      out.pre_stops[container.name] = {.exec = container.pre_stop_exec, .sleep_s = container.pre_stop_sleep_s};
+    if (runtime::PreStopOf(container).empty()) return;
+    PreStop& kept = out.pre_stops[container.name];
+    kept = {.exec = container.pre_stop_exec, .http = container.pre_stop_http, .sleep_s = container.pre_stop_sleep_s};
+    if (!kept.http) return;
+    for (const ContainerPort& port : container.ports)
+      if (port.name == kept.http->port) kept.http->port = std::to_string(port.port);
   });
   out.ending = managed.Is<Ending>();
   if (managed.evicted()) out.evicted = managed.why();
@@ -116,6 +164,7 @@ void Complete(Pod& pod, const Life& life) {
       const auto found = life.pre_stops.find(container.name);
       if (found == life.pre_stops.end()) continue;
       container.pre_stop_exec = found->second.exec;
+      container.pre_stop_http = found->second.http;
       container.pre_stop_sleep_s = found->second.sleep_s;
     }
   }

@@ -24,6 +24,7 @@ namespace berth::pods {
 /// What is done before a container is asked to end.
 struct PreStop {
   std::vector<std::string> exec;
+  std::optional<HttpCheck> http;  ///< its port is a number
   std::int64_t sleep_s = 0;
   friend bool operator==(const PreStop&, const PreStop&) = default;
 };

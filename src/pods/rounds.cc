@@ -17,14 +17,14 @@ constexpr os::Millis kReconsiderPause{1'000};
 
 }  // namespace
 
-Rounds::Rounds(const Parts& parts, loop::Executor& probes, Helpers helpers)
+Rounds::Rounds(const Parts& parts, loop::Executor& probes, loop::Executor& hooks, Helpers helpers)
     : parts_(parts),
       helpers_(std::move(helpers)),
       manifests_(parts, helpers_.complete),
       intake_(parts),
       admission_(parts, helpers_.pressure),
       health_(parts, probes),
-      driver_(parts, intake_, health_, helpers_.pool_in_force),
+      driver_(parts, intake_, health_, hooks, helpers_.pool_in_force),
       leaving_(parts) {}
 
 bool Rounds::Work(os::MonoTime now, const os::Slice& slice) {

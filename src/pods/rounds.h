@@ -33,8 +33,8 @@ struct Helpers {
 /// Thread: the loop's only.
 class Rounds {
  public:
-  /// `probes` runs what asks containers how they are.
-  Rounds(const Parts& parts, loop::Executor& probes, Helpers helpers);
+  /// `probes` runs what asks containers how they are, `hooks` what these want done at their start and end.
+  Rounds(const Parts& parts, loop::Executor& probes, loop::Executor& hooks, Helpers helpers);
 
   /// Something happened: all pods are to be looked at (once more).
   void Begin() { again_ = true; }
@@ -51,6 +51,7 @@ class Rounds {
   Leaving& leaving() { return leaving_; }
   Health& health() { return health_; }
   const Health& health() const { return health_; }
+  Hooks& hooks() { return driver_.hooks(); }
 
  private:
   enum class Phase { kNone, kApplying, kDriving, kTakingIn, kAdmitting };

@@ -85,7 +85,8 @@ Outcome Asker::operator()(HttpTarget target) const {
                                          .cut_body = true});
     if (!answer && answer.error().code == Code::kCancelled) return NotAsked(answer.error());
     if (!answer) return Failed("Get \"" + target.url + "\": " + answer.error().message);
-    if (answer->redirect.empty() || HostIn(answer->redirect) != HostIn(target.url)) return Judge(*answer);
+    if (answer->redirect.empty() || HostIn(answer->redirect) != HostIn(target.url))
+      return target.any_status ? Outcome{Kind::kSuccess, ""} : Judge(*answer);
     target.url = answer->redirect;
   }
   return Failed("Get \"" + target.url + "\": stopped after 10 redirects");

@@ -16,6 +16,7 @@ namespace berth::probe {
 struct HttpTarget {
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers;  ///< the kubelet's where the manifest has none of that name
+  bool any_status = false;                                   ///< an answer is enough, whatever it says
 };
 struct TcpTarget {
   std::string host;

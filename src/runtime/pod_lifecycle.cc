@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/time_text.h"
+#include "runtime/hook.h"
 
 namespace berth::runtime {
 namespace {
@@ -41,6 +42,8 @@ PodLifecycle::PodLifecycle(const Pod& pod, const BackoffOptions& backoff)
     entry.name = container.name;
     entry.kind = kind;
     entry.backoff = Backoff(backoff);
+    entry.has_post_start = !PostStartOf(container).empty();
+    entry.has_pre_stop = !PreStopOf(container).empty();
     entry.has_startup = container.startup.has_value();
     entry.has_readiness = container.readiness.has_value();
     entry.policy = container.restart_policy;
@@ -76,6 +79,8 @@ bool PodLifecycle::Take(Entry& entry, const ContainerStatus& status, os::MonoTim
     entry.term_at.reset();
     entry.kill_at.reset();
     entry.asked_earlier = false;
+    entry.asked.reset();
+    entry.post_started = false;
     entry.startup_done = false;
     entry.is_ready = false;
     entry.end_by.reset();
@@ -95,6 +100,7 @@ bool PodLifecycle::Take(Entry& entry, const ContainerStatus& status, os::MonoTim
 void PodLifecycle::Recover(const ContainerStatus& status, os::MonoTime now, os::WallTime wall) {
   Entry* entry = Find(status.container);
   if (entry == nullptr || !Take(*entry, status, now)) return;
+  entry->post_started = true;  // unless it is known better
   if (entry->ended()) entry->ended_at = Earlier(status.finished_at, now, wall);
   if (status.attempt > 0) entry->backoff.Recover(status.attempt, Earlier(status.started_at, now, wall));
 }
@@ -112,7 +118,10 @@ void PodLifecycle::Restore(const LifecycleTimes& times) {
       entry->backoff.Recover(kept.restarts, kept.last_restart);
       if (kept.counted_attempt > 0) entry->counted_attempt = kept.counted_attempt;
     }
+    if (kept.attempt < attempt) entry->post_started = false;  // nothing was kept since it started
     if (kept.attempt != attempt) continue;
+    entry->post_started = kept.post_started;
+    if (!kept.post_started) entry->has_post_start = true;  // also before its manifest is read
     entry->start_failures = kept.start_failures;
     entry->retry_at = kept.retry_at;
     entry->start_reason = kept.start_reason;
@@ -123,6 +132,7 @@ void PodLifecycle::Restore(const LifecycleTimes& times) {
     entry->end_by = kept.end_by;
     if (!entry->running()) continue;
     entry->term_at = kept.term_at;
+    entry->asked = kept.asked;
     entry->asked_earlier = kept.term_at.has_value();
   }
   ++changes_;
@@ -144,6 +154,8 @@ LifecycleTimes PodLifecycle::Times() const {
     of.retry_at = entry.retry_at;
     of.start_reason = entry.start_reason;
     of.start_error = entry.start_error;
+    of.post_started = !entry.has_post_start || entry.post_started;
+    of.asked = entry.asked;
     of.started = entry.startup_done;
     of.ready = entry.is_ready;
     of.end_by = entry.end_by;
@@ -177,6 +189,33 @@ void PodLifecycle::RetryNow() {
 PodLifecycle::Entry* PodLifecycle::FindRunning(std::string_view id) {
   const auto it = std::ranges::find_if(entries_, [&](const Entry& e) { return e.running() && e.last->id == id; });
   return it == entries_.end() ? nullptr : &*it;
+}
+
+std::vector<std::pair<std::string, std::string>> PodLifecycle::WaitForPostStart() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const Entry& entry : entries_)
+    if (entry.in_post_start() && !entry.end_by && !entry.term_at && !deadline_)
+      out.emplace_back(entry.name, entry.last->id);
+  return out;
+}
+
+bool PodLifecycle::Runs(std::string_view id) const {
+  return std::ranges::any_of(entries_, [&](const Entry& e) { return e.running() && e.last->id == id; });
+}
+
+void PodLifecycle::SetPostStarted(std::string_view id) {
+  Entry* const entry = FindRunning(id);
+  if (entry == nullptr || entry->post_started) return;
+  entry->post_started = true;
+  ++changes_;
+  Changed();
+}
+
+void PodLifecycle::Asked(std::string_view id, os::MonoTime now) {
+  Entry* const entry = FindRunning(id);
+  if (entry == nullptr || !entry->has_pre_stop) return;
+  entry->asked = now;
+  ++changes_;
 }
 
 void PodLifecycle::SetStarted(std::string_view id) {
@@ -268,10 +307,12 @@ Steps PodLifecycle::Next(os::MonoTime now) {
     return out;
   }
   NextUnhealthy(now, out);
+  if (std::ranges::any_of(entries_, &Entry::in_post_start)) return out;
   if (!NextInit(now, out)) return out;
   for (std::size_t i = init_count_; i < entries_.size(); ++i) {
     Entry& app = entries_[i];
     if (!app.started() || (app.ended() && MayRestart(app))) StartOrWait(app, now, out);
+    if (StartsWithHook(app, out)) break;
   }
   return out;
 }
@@ -301,6 +342,7 @@ bool PodLifecycle::NextInit(os::MonoTime now, Steps& out) {
     const bool newest = i + 1 == reached && !apps_started;
     if (entry.kind == ContainerKind::kSidecar) {
       if (!entry.running()) StartOrWait(entry, now, out);
+      if (StartsWithHook(entry, out)) return false;
       if (!entry.up() && newest) return false;
     } else if (newest && !entry.succeeded()) {
       if (entry.ended()) StartOrWait(entry, now, out);
@@ -332,6 +374,13 @@ void PodLifecycle::StartOrWait(Entry& entry, os::MonoTime now, Steps& out) {
   out.actions.push_back({Action::Kind::kStart, entry.name, attempt, {}, {}});
 }
 
+// It is being started, and what follows waits for its postStart hook.
+bool PodLifecycle::StartsWithHook(const Entry& entry, const Steps& out) {
+  const bool named = !out.actions.empty() && out.actions.back().kind == Action::Kind::kStart &&
+                     out.actions.back().container == entry.name;
+  return entry.has_post_start && (entry.creating || named);
+}
+
 bool PodLifecycle::TermDue(std::size_t index, os::MonoTime now) const {
   if (entries_[index].kind != ContainerKind::kSidecar || now >= *deadline_) return true;
   for (std::size_t i = index + 1; i < entries_.size(); ++i)
@@ -359,16 +408,24 @@ void PodLifecycle::NextUnhealthy(os::MonoTime now, Steps& out) {
 
 // TERM once, KILL from `end` on.
 void PodLifecycle::EndOne(Entry& entry, os::MonoTime end, os::MonoTime now, Steps& out) {
-  Action term{Action::Kind::kTerm, entry.name, entry.last->attempt, entry.last->id, {}, !deadline_};
+  Action term{.kind = Action::Kind::kTerm,
+              .container = entry.name,
+              .attempt = entry.last->attempt,
+              .id = entry.last->id,
+              .asked_at = {},
+              .unhealthy = !deadline_};
   if (!entry.term_at) {
     entry.term_at = now;
     ++changes_;
     out.actions.push_back(std::move(term));
   } else if (std::exchange(entry.asked_earlier, false)) {
     term.asked_at = entry.term_at;
+    term.asked = entry.asked || !entry.has_pre_stop;
     out.actions.push_back(std::move(term));
   }
-  const os::MonoTime first = std::max(end, *entry.term_at + kLeastTermTime);
+  os::MonoTime asked = *entry.term_at;  // or later, after a hook that may take all the time there is
+  if (entry.has_pre_stop) asked = entry.asked.value_or(std::max(end, asked));
+  const os::MonoTime first = std::max(end, asked + kLeastTermTime);
   os::MonoTime kill = entry.kill_at ? *entry.kill_at + kKillAgain : first;
   if (now >= kill) {
     out.actions.push_back({Action::Kind::kKill, entry.name, entry.last->attempt, entry.last->id, {}});
@@ -412,6 +469,7 @@ ContainerView PodLifecycle::View(const Entry& entry) const {
   view.kind = entry.kind;
   view.last = entry.last;
   view.restarts = entry.last ? entry.last->attempt : 0;
+  view.in_post_start = entry.in_post_start();
   view.started = entry.up();
   view.ready =
       entry.kind == ContainerKind::kInit ? entry.succeeded() : entry.up() && (!entry.has_readiness || entry.is_ready);

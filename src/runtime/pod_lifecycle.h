@@ -1,24 +1,26 @@
 // What to do next with the containers of one pod: the kubelet's rules, as pure logic.
 //
-// The caller reports what it sees (Recover, Observe, StartFailed, SetStarted, SetReady, EndUnhealthy, Terminate) and
-// asks Next what to do; no clock, no I/O.
+// The caller reports what it sees (Recover, Observe, StartFailed, SetPostStarted, SetStarted, SetReady, EndUnhealthy,
+// Asked, Terminate) and asks Next what to do; no clock, no I/O.
 //
 //   Next -> kStart c  -> Runtime::Start -> Observe(status) or StartFailed(error)
-//        -> kTerm c   -> Runtime::Stop(id, GraceLeft)
+//        -> kTerm c   -> its preStop hook, then Runtime::Stop(id, GraceLeft), then Asked
 //        -> kKill c   -> SIGKILL to everything in the container's cgroup; success when that is empty already
 //   Runtime::Poll -> Observe(status) -> Next ...
 //
-// Rules: init containers one after another; a sidecar counts as started once it runs and its startup probe, if it has
-// one, succeeded, and the next one follows; apps start together after the last init container. Sidecars are always
-// restarted; init containers after a failure unless restartPolicy is Never; apps as restartPolicy says; what a probe
-// ended unless it is Never; a container's own rules and policy come before the pod's; all with back-off. A pod whose
-// activeDeadlineSeconds are over is terminated and has failed. When no app will run again the sidecars are
-// terminated. A container ends with its main process: what it left in its cgroup is killed (kKill after each exit), as
-// the end of a PID namespace would do. A start that goes on in the background (kCreating) is waited for, also by the
-// end of the pod.
+// Rules: a container whose postStart hook is under way is not started yet, and nothing else of the pod is started
+// before that is over. Init containers one after another; a sidecar counts as started once it runs and its startup
+// probe, if it has one, succeeded, and the next one follows; apps start together after the last init container.
+// Sidecars are always restarted; init containers after a failure unless restartPolicy is Never; apps as restartPolicy
+// says; what a probe ended unless it is Never; a container's own rules and policy come before the pod's; all with
+// back-off. A pod whose activeDeadlineSeconds are over is terminated and has failed. When no app will run again the
+// sidecars are terminated. A container ends with its main process: what it left in its cgroup is killed (kKill after
+// each exit), as the end of a PID namespace would do. A start that goes on in the background (kCreating) is waited for,
+// also by the end of the pod.
 //
 // Termination: SIGTERM to apps and init containers at once, to a sidecar when all apps and all later sidecars ended (or
-// the grace period did), in reverse order; SIGKILL after the grace period, but never less than 2 s after SIGTERM.
+// the grace period did), in reverse order; SIGKILL after the grace period, but never less than 2 s after SIGTERM, which
+// comes when a preStop hook is over.
 #ifndef BERTH_RUNTIME_POD_LIFECYCLE_H_
 #define BERTH_RUNTIME_POD_LIFECYCLE_H_
 
@@ -26,6 +28,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -46,7 +49,8 @@ struct Action {
   std::string id;   ///< kTerm, kKill: Runtime's id of the attempt
   /// kTerm: an earlier berthd asked it at this time; the runtime is told again, as one that may have forgotten.
   std::optional<os::MonoTime> asked_at;
-  bool unhealthy = false;  ///< kTerm: a probe ends it, and not the pod
+  bool asked = false;      ///< kTerm with asked_at: its preStop hook, if it has one, was over then
+  bool unhealthy = false;  ///< kTerm: a probe or a hook ends it, and not the pod
   friend bool operator==(const Action&, const Action&) = default;
 };
 
@@ -66,8 +70,9 @@ struct ContainerView {
   std::string reason;
   std::string message;
   int restarts = 0;
-  bool started = false;                 ///< it runs, and its startup probe succeeded if it has one
-  bool ready = false;                   ///< started, and its readiness probe says so; of an init container: it is done
+  bool in_post_start = false;  ///< it runs, and its postStart hook is not over
+  bool started = false;        ///< it runs, and that hook is over and its startup probe succeeded if it has one
+  bool ready = false;          ///< started, and its readiness probe says so; of an init container: it is done
   std::optional<ContainerStatus> last;  ///< newest attempt seen; also while waiting to be restarted
   std::string last_end;                 ///< how `last` ended, a reason as of kExited; "": it did not
 };
@@ -87,6 +92,8 @@ struct LifecycleTimes {
     std::optional<os::MonoTime> retry_at;
     std::string start_reason;
     std::string start_error;
+    bool post_started = true;            ///< the newest attempt's postStart hook is over, or it has none
+    std::optional<os::MonoTime> asked;   ///< the newest attempt's preStop hook is over, and it was asked to end
     bool started = false;                ///< what its probes said last of the newest attempt
     bool ready = false;                  ///< likewise
     std::optional<os::MonoTime> end_by;  ///< a probe ends that attempt: what is left of it is killed then
@@ -126,7 +133,15 @@ class PodLifecycle {
                    std::string_view reason = "CreateContainerError");
   /// What made starts fail is gone: they are due now.
   void RetryNow();
-  /// The startup probe of the container with this id has succeeded. Others are ignored, here and below.
+  /// Containers that run and whose postStart hooks are to be run, or under way: name and id.
+  std::vector<std::pair<std::string, std::string>> WaitForPostStart() const;
+  /// The container with this id runs.
+  bool Runs(std::string_view id) const;
+  /// The postStart hook of the container with this id is over and was a success. Others are ignored, here and below.
+  void SetPostStarted(std::string_view id);
+  /// The container with this id was asked to end, at last: its preStop hook is over.
+  void Asked(std::string_view id, os::MonoTime now);
+  /// The startup probe of the container with this id has succeeded.
   void SetStarted(std::string_view id);
   /// What its readiness probe says.
   void SetReady(std::string_view id, bool ready);
@@ -180,7 +195,11 @@ class PodLifecycle {
     std::optional<os::MonoTime> term_at;
     std::optional<os::MonoTime> kill_at;  // last KILL named
     bool asked_earlier = false;           // term_at is an earlier berthd's, and the runtime was not told again
-    bool has_startup = false;             // probes
+    std::optional<os::MonoTime> asked;    // after its preStop hook
+    bool has_post_start = false;          // hooks
+    bool has_pre_stop = false;
+    bool post_started = false;  // the first of `last` is over
+    bool has_startup = false;   // probes
     bool has_readiness = false;
     bool startup_done = false;  // what they said of `last`
     bool is_ready = false;
@@ -188,7 +207,8 @@ class PodLifecycle {
     std::optional<RestartPolicy> policy;
     std::vector<RestartRule> rules;
 
-    bool up() const { return running() && (!has_startup || startup_done); }
+    bool in_post_start() const { return running() && has_post_start && !post_started; }
+    bool up() const { return running() && !in_post_start() && (!has_startup || startup_done); }
     bool started() const { return last.has_value(); }
     bool running() const { return last && last->state == ContainerState::kRunning; }
     bool ended() const { return last && last->state != ContainerState::kRunning; }
@@ -205,6 +225,7 @@ class PodLifecycle {
   bool AppsStarted() const;
   bool Done() const;
   bool NextInit(os::MonoTime now, Steps& out);
+  static bool StartsWithHook(const Entry& entry, const Steps& out);
   void StartOrWait(Entry& entry, os::MonoTime now, Steps& out);
   void CheckActive(os::MonoTime now, Steps& out);
   void NextUnhealthy(os::MonoTime now, Steps& out);

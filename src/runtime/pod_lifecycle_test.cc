@@ -481,6 +481,81 @@ TEST(PodLifecycleTest, APodThatGoesTakesWhatAProbeEndsWithIt) {
   EXPECT_EQ(d.Next(10), "kill a/0; wake 11");
 }
 
+Container Hooked(std::string name) {
+  Container container = Named(std::move(name));
+  container.post_start_exec = {"/bin/warm"};
+  container.pre_stop_sleep_s = 5;
+  return container;
+}
+
+TEST(PodLifecycleTest, WhileAPostStartHookRunsItsContainerIsNotReadyAndNothingElseStarts) {
+  Pod pod = MakePod(RestartPolicy::kAlways, {}, {"b"});
+  pod.containers.insert(pod.containers.begin(), Hooked("a"));
+  Driver d(pod);
+  EXPECT_EQ(d.Next(0), "start a/0");
+  ContainerStatus creating = d.Status("a", 0, {});
+  creating.state = ContainerState::kCreating;
+  d.life.Observe(creating, At(0));
+  EXPECT_EQ(d.Next(0), "");
+  d.Runs("a", 1);
+  EXPECT_EQ(d.Next(1), "");
+  EXPECT_EQ(d.life.WaitForPostStart(), (std::vector<std::pair<std::string, std::string>>{{"a", Driver::Id("a", 0)}}));
+  EXPECT_FALSE(d.View("a").ready || d.View("a").started);
+  EXPECT_TRUE(d.View("a").in_post_start);
+  d.life.SetPostStarted(Driver::Id("a", 0));
+  EXPECT_TRUE(d.View("a").ready && d.View("a").started && d.life.WaitForPostStart().empty());
+  EXPECT_EQ(d.Next(2), "start b/0");
+}
+
+TEST(PodLifecycleTest, APreStopHookMayTakeAllTheGraceAndTermStillHasTwoSeconds) {
+  Pod pod = MakePod(RestartPolicy::kAlways, {}, {});
+  pod.containers.push_back(Hooked("a"));
+  pod.termination_grace_s = 10;
+  Driver d(pod);
+  d.Next(0);
+  d.Runs("a", 0);
+  d.life.SetPostStarted(Driver::Id("a", 0));
+  d.life.Terminate(At(0));
+  EXPECT_EQ(d.Next(0), "term a/0; wake 12");
+  Driver late = d;
+  d.life.Asked(Driver::Id("a", 0), At(5));
+  EXPECT_EQ(d.Next(5), "; wake 10") << "with what is left of the grace period";
+  late.life.Asked(Driver::Id("a", 0), At(10));
+  EXPECT_EQ(late.Next(10), "; wake 12");
+  EXPECT_EQ(late.Next(12), "kill a/0; wake 13");
+}
+
+TEST(PodLifecycleTest, HooksThatWereNotOverAreRunAgainAfterARestart) {
+  Pod pod = MakePod(RestartPolicy::kAlways, {}, {});
+  pod.containers.push_back(Hooked("a"));
+  Driver before(pod);
+  before.Next(0);
+  const LifecycleTimes never_ran = before.life.Times();
+  before.Runs("a", 0);
+  const auto after = [&](const LifecycleTimes& times) {
+    Driver out(pod);
+    out.life.Recover(out.Status("a", 0, {}), At(1), os::WallTime());
+    out.life.Restore(times);
+    return out;
+  };
+  EXPECT_EQ(after(before.life.Times()).life.WaitForPostStart().size(), 1U);
+  EXPECT_EQ(after(never_ran).life.WaitForPostStart().size(), 1U) << "started, and berthd was killed at once";
+  EXPECT_TRUE(after({}).life.WaitForPostStart().empty()) << "nothing is known of it";
+  Pod unread = pod;  // as a ledger knows it
+  unread.containers[0] = Named("a");
+  Driver watched(unread);
+  watched.life.Recover(watched.Status("a", 0, {}), At(1), os::WallTime());
+  watched.life.Restore(before.life.Times());
+  EXPECT_FALSE(watched.View("a").ready);
+  before.life.SetPostStarted(Driver::Id("a", 0));
+  EXPECT_TRUE(after(before.life.Times()).life.WaitForPostStart().empty());
+  before.life.Terminate(At(1));
+  before.Next(1);
+  EXPECT_FALSE(after(before.life.Times()).life.Next(At(2)).actions.at(0).asked);
+  before.life.Asked(Driver::Id("a", 0), At(2));
+  EXPECT_TRUE(after(before.life.Times()).life.Next(At(3)).actions.at(0).asked);
+}
+
 TEST(PodLifecycleTest, WhatProbesSaidOutlivesARestart) {
   Pod pod = Probed(RestartPolicy::kAlways);
   pod.containers[0].startup.emplace();

@@ -59,7 +59,7 @@ struct StartRequest {
   int attempt = 0;  ///< restart count
   CgroupDirs cgroup;
   int oom_score_adj = 0;
-  std::chrono::seconds grace{30};  ///< for its end, should its postStart command fail
+  std::chrono::seconds grace{30};  ///< for its end, should somebody else end its sandbox
   std::string log_path;            ///< absolute; CRI log format; rotated by size
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
@@ -79,11 +79,9 @@ enum class ContainerState {
 /// To end a container in good order.
 struct StopRequest {
   std::string id;
-  std::chrono::seconds grace{0};           ///< until the caller kills what is left
-  std::vector<std::string> pre_stop_exec;  ///< command to run in it first; part of the grace period
-  std::chrono::seconds pre_stop_sleep{0};  ///< to wait first; the same
-  int signal = SIGTERM;                    ///< that asks it to end
-  bool asked_before = false;               ///< by an earlier berthd: a TERM that was sent is not sent again
+  std::chrono::seconds grace{0};  ///< until the caller kills what is left
+  int signal = SIGTERM;           ///< that asks it to end
+  bool asked_before = false;      ///< by an earlier berthd: a TERM that was sent is not sent again
 };
 
 /// What came of a command in a container.

@@ -3,6 +3,7 @@
 #include <sys/mount.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -10,6 +11,7 @@
 #include "base/text.h"
 #include "cri/client.h"
 #include "cri_node.h"
+#include "testing/raw_server.h"
 #include "testing/seen_groups.h"
 
 namespace berth {
@@ -227,6 +229,13 @@ TEST_F(DaemonCriTest, RunsHooksAndMakesNoRootWhereThereShallBeNone) {
   };
   Add({.name = "hook", .container = hook("echo warm > /proc/1/fd/1")});
   Add({.name = "bad", .spec = "  restartPolicy: Never\n", .container = hook("echo why >&2; exit 4")});
+  std::atomic<int> asked = 0;
+  const testkit::RawServer server(testkit::Answering([&](const testkit::RawRequest& request) {
+    if (request.target == (asked == 0 ? "/hello" : "/bye")) ++asked;
+    return testkit::HttpText(500, "", "");  // any answer will do
+  }));
+  const std::string at = "{httpGet: {port: " + std::to_string(server.port()) + ", path: ";
+  Add({.name = "asks", .container = "    lifecycle: {postStart: " + at + "/hello}}, preStop: " + at + "/bye}}}\n"});
   Add({.name = "root", .spec = "  securityContext: {runAsNonRoot: true}\n"});
   Add({.name = "nobody",
        .spec = "  securityContext: {runAsNonRoot: true}\n",
@@ -239,8 +248,15 @@ TEST_F(DaemonCriTest, RunsHooksAndMakesNoRootWhereThereShallBeNone) {
   }));
   EXPECT_EQ(1, berthd->CountEvents("FailedPostStartHook", "ended with exit code 4: why"));
   EXPECT_FALSE(berthd->Runs("root"));
-  for (const char* const name : {"hook", "bad", "root", "nobody"}) Remove(name);
+  EXPECT_TRUE(berthd->Until("it is ready", [&] {
+    const codec::Json asks = berthd->PodNamed("asks");
+    return asks.is_object() && asks["ready"] == true;
+  }));
+  EXPECT_EQ(1, asked);
+  for (const char* const name : {"hook", "bad", "root", "nobody", "asks"}) Remove(name);
   ASSERT_TRUE(berthd->Until("all are gone", [&] { return NoPods(); }));
+  EXPECT_EQ(2, asked);
+  EXPECT_EQ(0, berthd->CountEvents("FailedPreStopHook"));
   ExpectNothingLeft();
 }
 

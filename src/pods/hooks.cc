@@ -1,0 +1,152 @@
+#include "pods/hooks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/text.h"
+#include "pods/starter.h"
+#include "probe/ask.h"
+#include "probe/target.h"
+
+namespace berth::pods {
+namespace {
+
+constexpr std::chrono::seconds kLongestPostStart{600};  // a kubelet waits without an end
+constexpr std::size_t kMostHookOutput = 200;            // of an event
+constexpr const char* kHookAgent = "kube-lifecycle/1.36";
+
+/// Who asks, unless the manifest says it.
+HttpCheck WithAgent(HttpCheck check) {
+  const bool has = std::ranges::any_of(check.headers, [](const auto& header) {
+    return std::ranges::equal(header.first, std::string_view("user-agent"), {},
+                              [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  });
+  if (!has) check.headers.emplace_back("User-Agent", kHookAgent);
+  return check;
+}
+
+}  // namespace
+
+std::string_view Hooks::NameOf(Kind kind) { return kind == Kind::kPostStart ? "PostStart" : "PreStop"; }
+
+void Hooks::Look(ManagedPod& managed, os::MonoTime now) {
+  if (stopped_ || !managed.lifecycle) return;
+  for (const auto& [container, id] : managed.lifecycle->WaitForPostStart()) {
+    const Key key(id, Kind::kPostStart);
+    const auto known = running_.find(managed.pod.uid);
+    if (known != running_.end() && known->second.contains(key)) continue;
+    const FoundContainer found = FindContainer(managed.pod, container);
+    if (found.container != nullptr && !runtime::PostStartOf(*found.container).empty())
+      Begin(managed, *found.container, key, runtime::PostStartOf(*found.container), kLongestPostStart, now);
+    else
+      managed.lifecycle->SetPostStarted(id);  // an earlier manifest had one
+  }
+  const auto known = running_.find(managed.pod.uid);
+  if (known == running_.end()) return;
+  std::vector<Key> over;
+  for (const auto& [key, running] : known->second) {
+    if (!running.wake) continue;
+    if (now >= *running.wake || !managed.lifecycle->Runs(key.first))
+      over.push_back(key);
+    else
+      parts_.agenda.WakeAt(*running.wake);
+  }
+  for (const Key& key : over) Ended(managed.pod.uid, key, "");
+}
+
+bool Hooks::BeginPreStop(const ManagedPod& managed, const Container& container, const std::string& id,
+                         std::chrono::seconds grace, std::chrono::seconds slept, os::MonoTime now) {
+  runtime::Hook hook = runtime::PreStopOf(container);
+  if (stopped_ || hook.empty()) return false;
+  if (hook.exec.empty() && !hook.http) hook.sleep_s = std::max<std::int64_t>(hook.sleep_s - slept.count(), 0);
+  Begin(managed, container, {id, Kind::kPreStop}, hook, grace, now);
+  return true;
+}
+
+void Hooks::Begin(const ManagedPod& managed, const Container& container, const Key& key, const runtime::Hook& hook,
+                  os::Millis limit, os::MonoTime now) {
+  const std::string uid = managed.pod.uid;
+  Running& running =
+      running_[uid].insert_or_assign(key, Running{.container = container.name, .wake = {}}).first->second;
+  if (hook.exec.empty() && !hook.http) {
+    const std::chrono::seconds sleep(std::clamp<std::int64_t>(hook.sleep_s, 0, runtime::kLongestGraceS));
+    running.wake = now + (key.second == Kind::kPreStop ? std::min<os::Millis>(sleep, limit) : os::Millis(sleep));
+    return parts_.agenda.WakeAt(*running.wake);
+  }
+  auto job = JobOf(managed.pod, container, key.first, hook);
+  if (!job) job = [problem = "failed: " + job.error().message](os::Millis, int) { return problem; };
+  Run(uid, key, managed.pod.name, *std::move(job), limit);
+}
+
+/// What it takes, on another thread; returns what went wrong, "": nothing.
+Result<Hooks::Job> Hooks::JobOf(const Pod& pod, const Container& container, const std::string& id,
+                                const runtime::Hook& hook) const {
+  if (!hook.exec.empty()) {
+    BERTH_TRY(runtime::ExecJob exec, parts_.runtime.PrepareExec(id, hook.exec));
+    return Job([exec = std::move(exec)](os::Millis limit, int cancel_fd) mutable -> std::string {
+      const auto ran = exec(limit, cancel_fd);
+      if (!ran) return "failed: " + ran.error().message;
+      if (ran->exit_code == 0) return "";
+      return fmt::format("ended with exit code {}: {}", ran->exit_code, Printable(Trim(ran->output), kMostHookOutput));
+    });
+  }
+  const std::vector<std::string> addresses = parts_.AddressesOf(pod);
+  const bool nodes = pod.host_network || !parts_.runtime.makes_groups();
+  BERTH_TRY(probe::HttpTarget target, probe::TargetOf(WithAgent(*hook.http), container,
+                                                      nodes               ? "127.0.0.1"
+                                                      : addresses.empty() ? ""
+                                                                          : addresses.front()));
+  target.any_status = true;
+  return Job([target = std::move(target)](os::Millis limit, int cancel_fd) -> std::string {
+    const probe::Outcome outcome = probe::Ask(target, limit, cancel_fd);
+    return outcome.success() ? "" : "failed: " + outcome.text;
+  });
+}
+
+void Hooks::Run(const std::string& uid, const Key& key, std::string_view pod, Job job, os::Millis limit) {
+  if (!cancel_) {
+    if (auto pair = os::MakeSocketPair()) cancel_ = std::make_shared<os::SocketPair>(*std::move(pair));
+  }
+  auto problem = std::make_shared<std::string>();
+  executor_.Run(
+      fmt::format("hook/{}/{}", pod, key.first),
+      [problem, cancel = cancel_, limit, job = std::move(job)]() mutable {
+        *problem = job(limit, cancel ? cancel->theirs.get() : -1);
+      },
+      [this, uid, key, problem] { Ended(uid, key, *problem); });
+}
+
+/// Its container or pod may be gone: then nobody waits for it.
+void Hooks::Ended(const std::string& uid, const Key& key, const std::string& problem) {
+  const auto known = running_.find(uid);
+  if (stopped_ || known == running_.end()) return;
+  const auto found = known->second.find(key);
+  if (found == known->second.end()) return;
+  const std::string container = std::move(found->second.container);
+  known->second.erase(found);
+  if (known->second.empty()) running_.erase(known);
+  const auto pod = parts_.pods.find(uid);
+  if (pod == parts_.pods.end() || !pod->second.lifecycle || !pod->second.lifecycle->Runs(key.first)) return;
+  const bool post_start = key.second == Kind::kPostStart;
+  ManagedPod& managed = pod->second;
+  if (!problem.empty())
+    parts_.events.Warning(fmt::format("Failed{}Hook", NameOf(key.second)), ObjectOf(managed.pod),
+                          fmt::format("container {}: {} {}{}", container, post_start ? "postStart" : "preStop", problem,
+                                      post_start ? "; the container is ended" : ""));
+  parts_.agenda.WakeNow();
+  if (!post_start) return then_(uid, container, key.first);
+  if (problem.empty()) return managed.lifecycle->SetPostStarted(key.first);
+  const std::chrono::seconds grace(
+      std::clamp<std::int64_t>(managed.pod.termination_grace_s, 0, runtime::kLongestGraceS));
+  managed.lifecycle->EndUnhealthy(key.first, parts_.clock.Now(), grace);
+}
+
+void Hooks::Stop() {
+  stopped_ = true;
+  running_.clear();
+  if (cancel_) cancel_->ours.reset();
+}
+
+}  // namespace berth::pods
