@@ -31,7 +31,6 @@ struct CriOptions {
   std::string pod_files;  ///< each pod's /etc/hosts: <pod_files>/<uid>/.hosts, removed with the folder by others
   NodeDns dns;
   std::string seccomp_dir;                              ///< of profiles of type Localhost
-  bool seccomp_default = false;                         ///< who names no profile gets the runtime's
   std::map<std::string, std::string> runtime_handlers;  ///< by runtimeClassName
 };
 

@@ -215,8 +215,6 @@ Result<void> Starter::SettleSecurity(StartRequest& request) {
   const CriOptions& options = shared_.options;
   if (security.seccomp == "Localhost" && !options.seccomp_dir.empty())
     security.seccomp_localhost = options.seccomp_dir + "/" + security.seccomp_localhost;
-  if (security.seccomp.empty() && options.seccomp_default && !security.privileged.value_or(false))
-    security.seccomp = "RuntimeDefault";
   std::string handler;
   if (request.place.pod)
     if (const auto found = options.runtime_handlers.find(request.place.pod->runtime_class);

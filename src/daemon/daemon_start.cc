@@ -54,7 +54,9 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   out.pods.node_name = settings.berth.node_name;
   out.pods.node_addresses = settings.berth.node_ips.empty() ? os::NodeAddresses() : settings.berth.node_ips;
   out.pods.log_dir = PodLogsOf(settings);
-  out.pods.rules = {.has_sandboxes = settings.berth.runtime == "cri" && !dry_run,
+  out.pods.seccomp_default = settings.kubelet.seccomp_default;
+  out.pods.rules = {.restart_rules = FeatureEnabled(settings.kubelet, "ContainerRestartRules"),
+                    .has_sandboxes = settings.berth.runtime == "cri" && !dry_run,
                     .unsafe_sysctls = settings.kubelet.allowed_unsafe_sysctls,
                     .runtime_classes = settings.berth.runtime_classes,
                     .app_armor = os::HasAppArmor(),
@@ -257,7 +259,6 @@ Result<void> Daemon::OpenCriRuntime() {
                                          .cluster_domain = settings_.kubelet.cluster_domain,
                                          .resolv_conf = settings_.kubelet.resolv_conf},
                                  .seccomp_dir = settings_.berth.seccomp_dir,
-                                 .seccomp_default = settings_.kubelet.seccomp_default,
                                  .runtime_handlers = settings_.berth.runtime_classes}));
   runtime_ = std::move(opened.runtime);
   BERTH_TRY(calls_, ContainerCalls::Open(socket));

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "daemon/daemon.h"
 #include "testing/fixtures.h"
 
@@ -37,6 +39,24 @@ struct DaemonStartTest : testing::Test {
   std::string pods = temp / "pods";
   events::Log log{events::LogLevel::kError};
 };
+
+TEST(LoadSettingsTest, PodLogsDirCountsUnlessBerthHasALogDirAndThatIsSaid) {
+  const testkit::TempDir temp;
+  CommandLine line;
+  line.kubelet_config = temp / "kubelet.yaml";
+  std::ofstream(*line.kubelet_config)
+      << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\npodLogsDir: /var/log/mine\n";
+  auto settings = LoadSettings(line);
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_EQ(PodLogsOf(*settings), "/var/log/mine");
+  EXPECT_TRUE(settings->warnings.empty());
+  line.log_dir = temp / "log";
+  settings = LoadSettings(line);
+  ASSERT_TRUE(settings);
+  EXPECT_EQ(PodLogsOf(*settings), temp / "log/pods");
+  ASSERT_EQ(settings->warnings.size(), 1U);
+  EXPECT_NE(settings->warnings[0].find("podLogsDir: has no effect"), std::string::npos);
+}
 
 TEST_F(DaemonStartTest, MakesAMissingPodFolderOnAFreshNode) {
   const auto daemon = Start();

@@ -20,6 +20,18 @@ Pod WithSysctl(const std::string& name) {
   return pod;
 }
 
+TEST(NodeRulesTest, ContainersHaveRestartPoliciesOfTheirOwnUnlessTheGateIsOff) {
+  Pod pod;
+  pod.containers.emplace_back().name = "a";
+  const NodeRules off{.restart_rules = false};
+  EXPECT_EQ("", ReasonOf(pod, off));
+  pod.init_containers.emplace_back().restartable_init = true;
+  EXPECT_EQ("", ReasonOf(pod, off)) << "a sidecar is another matter";
+  pod.containers[0].restart_policy = RestartPolicy::kNever;
+  EXPECT_EQ("", ReasonOf(pod, {}));
+  EXPECT_EQ("ContainerRestartRules", ReasonOf(pod, off));
+}
+
 TEST(NodeRulesTest, SafeSysctlsMayBeSetAndUnsafeOnesWhereTheSettingsAllowThem) {
   NodeRules rules{.has_sandboxes = true};
   EXPECT_EQ("", ReasonOf(WithSysctl("net.ipv4.tcp_syncookies"), rules));

@@ -114,6 +114,12 @@ Result<void> CheckRange(const Settings& settings) {
   return {};
 }
 
+void WarnOfLogFolders(Settings& settings) {
+  if (settings.berth.log_dir.empty() || settings.kubelet.pod_logs_dir == KubeletConfiguration().pod_logs_dir) return;
+  settings.warnings.push_back(settings.kubelet_file + ": podLogsDir: has no effect: logs are below Berth's logDir, " +
+                              settings.berth.log_dir);
+}
+
 }  // namespace
 
 Result<Settings> LoadSettings(const CommandLine& line) {
@@ -149,6 +155,7 @@ Result<Settings> LoadSettings(const CommandLine& line) {
     if (auto checked = source::CheckHttp(UrlOptions(out)); !checked)
       return Wrap(std::move(checked).error(), out.kubelet_file);
   }
+  WarnOfLogFolders(out);
   const bool elsewhere = out.dry_run || out.machine != "host";
   if (elsewhere && !line.state_dir)
     return Fail(Code::kInvalid, "a dry run keeps its ledger apart from the node's own: give --state-dir and --run-dir");

@@ -226,7 +226,6 @@ void WarnOfNoEffect(Object& o, const KubeletConfiguration& c) {
   warn("shutdownGracePeriod", c.shutdown_grace_period != standard.shutdown_grace_period,
        "set stopContainersOnExit in Berth's settings, and TimeoutStopSec in its unit: pods then end with their own "
        "grace periods when the node shuts down");
-  warn("podLogsDir", c.pod_logs_dir != standard.pod_logs_dir, "logs are below logDir of Berth's settings");
   warn("memorySwap.swapBehavior", c.swap_behavior == "LimitedSwap", "a container with a memory limit gets no swap");
   warn("imageServiceEndpoint",
        !c.image_service_endpoint.empty() && c.image_service_endpoint != c.container_runtime_endpoint,

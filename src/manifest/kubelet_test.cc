@@ -171,7 +171,6 @@ TEST(KubeletConfigurationTest, FieldsThatBearOnResourcesInAKubeletAndNothingHere
       {"localStorageCapacityIsolation: false\n", "localStorageCapacityIsolation"},
       {"syncFrequency: 10s\n", "syncFrequency"},
       {"shutdownGracePeriod: 30s\nshutdownGracePeriodCriticalPods: 10s\n", "shutdownGracePeriod"},
-      {"podLogsDir: /var/log/other\n", "podLogsDir"},
       {"memorySwap: {swapBehavior: LimitedSwap}\n", "memorySwap.swapBehavior"},
       {"imageServiceEndpoint: unix:///run/images.sock\n", "imageServiceEndpoint"},
   };

@@ -14,6 +14,7 @@ constexpr auto kGates = std::to_array<FeatureGate>({
     {"CPUManagerPolicyAlphaOptions", Stage::kAlpha, false, false},
     {"CPUManagerPolicyBetaOptions", Stage::kBeta, true, false},
     {"CPUManagerPolicyOptions", Stage::kStable, true, true},
+    {"ContainerRestartRules", Stage::kBeta, true, false},
     {"CustomCPUCFSQuotaPeriod", Stage::kStable, true, false},
     {"DRAExtendedResource", Stage::kBeta, true, false},
     {"DisableCPUQuotaWithExclusiveCPUs", Stage::kBeta, true, false},

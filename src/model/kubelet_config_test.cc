@@ -52,7 +52,7 @@ TEST(FeatureGateTest, TablesAreSortedAndConsistent) {
     EXPECT_EQ(gate->name, name);
     EXPECT_TRUE(!gate->locked || gate->stage == FeatureGate::Stage::kStable) << name;
   }
-  EXPECT_EQ(with_meaning, 34);
+  EXPECT_EQ(with_meaning, 35);
 }
 
 }  // namespace

@@ -91,6 +91,14 @@ std::string SysctlName(std::string_view name) {
 }
 
 std::optional<Reject> WhyRefused(const Pod& pod, const NodeRules& rules) {
+  const bool own_rules =
+      AnyContainer(pod, [](const Container& c) { return c.restart_policy || !c.restart_rules.empty(); });
+  if (own_rules && !rules.restart_rules)
+    return Reject{.reason = "ContainerRestartRules",
+                  .message =
+                      "restartPolicy and restartPolicyRules of a container need the feature gate "
+                      "ContainerRestartRules, which featureGates of the KubeletConfiguration turn off; take them "
+                      "out, or set it to true"};
   if (!rules.has_sandboxes) return std::nullopt;
   for (const auto& [name, value] : pod.security.sysctls)
     if (std::string problem = SysctlProblem(pod, SysctlName(name), rules); !problem.empty())

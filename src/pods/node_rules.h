@@ -14,6 +14,7 @@
 namespace berth::pods {
 
 struct NodeRules {
+  bool restart_rules = true;   ///< the gate ContainerRestartRules: containers may have a restart policy of their own
   bool has_sandboxes = false;  ///< the runtime makes namespaces for pods; else nothing of the following is looked at
   std::vector<std::string> unsafe_sysctls;             ///< allowed ones: names, or beginnings that end in "*"
   std::map<std::string, std::string> runtime_classes;  ///< to handlers of the runtime

@@ -31,7 +31,8 @@ struct PodOptions {
   std::vector<std::string> node_addresses;  ///< the first is its hostIP
   NodeRules rules;
   VolumeFolders volumes;
-  std::string log_dir;  ///< containers log to <log_dir>/<namespace>_<name>_<uid>/<container>/<attempt>.log
+  std::string log_dir;           ///< containers log to <log_dir>/<namespace>_<name>_<uid>/<container>/<attempt>.log
+  bool seccomp_default = false;  ///< who names no profile gets RuntimeDefault
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
   std::string lives;                    ///< folder of pods/lives.h; "": no time outlives this berthd

@@ -39,6 +39,9 @@ Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundCon
   request.pod_name = pod.name;
   BERTH_TRY(request.container, runtime::ExpandCommand(*found.container, env));
   request.container.security = WithPodDefaults(found.container->security, pod.security);
+  if (SecurityContext& security = request.container.security;
+      options.seccomp_default && security.seccomp.empty() && !security.privileged.value_or(false))
+    security.seccomp = "RuntimeDefault";
   request.env = std::move(env);
   request.attempt = attempt;
   request.grace = std::chrono::seconds(std::clamp<std::int64_t>(pod.termination_grace_s, 0, runtime::kLongestGraceS));

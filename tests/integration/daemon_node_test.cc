@@ -104,6 +104,22 @@ TEST_F(DaemonNodeTest, AContainerIsPinnedFromItsFirstInstruction) {
   EXPECT_EQ(node.Get("/v1/logs/default/own/spin")["entries"][0]["text"], "Cpus_allowed_list:\t1");
 }
 
+TEST_F(DaemonNodeTest, WhoNamesNoProfileHasTheDefaultOneWhereTheSettingsSaySo) {
+  node.Configure("seccompDefault: true\n");
+  node.AddPod("plain.yaml", SpinnerManifest("plain", ""));
+  node.AddPod("free.yaml", SpinnerManifest("free", "") + "    securityContext: {seccompProfile: {type: Unconfined}}\n");
+  node.Start();
+  ASSERT_TRUE(node.Until("both run", [&] { return node.Runs("plain") && node.Runs("free"); }));
+  const auto filters = [&](const std::string& container) {
+    std::ifstream status("/proc/" + std::to_string(node.Pids().at(container)) + "/status");
+    for (std::string line; std::getline(status, line);)
+      if (line.starts_with("Seccomp_filters:")) return std::string(Trim(line.substr(line.find(':') + 1)));
+    return std::string();
+  };
+  EXPECT_EQ(filters("plain-n1/spin"), "2") << "beside the one that keeps it from cgroups";
+  EXPECT_EQ(filters("free-n1/spin"), "1");
+}
+
 TEST_F(DaemonNodeTest, KilledAndStartedAgainNothingMoves) {
   node.AddPod("own.yaml", SpinnerManifest("own", "1"));
   node.AddPod("burst.yaml", SpinnerManifest("burst", ""));
