@@ -35,7 +35,6 @@ constexpr std::string_view kNoTcpHook = "a kubelet takes it and then fails to ru
 constexpr std::string_view kNoToken = "there is no API server to issue one; put a token into a Secret and use that";
 constexpr std::string_view kNoTrust =
     "there is no API server to ask for it; put the certificates into a ConfigMap and use that";
-constexpr std::string_view kNotRead = "it is not read";
 
 // Who carries a field out changes its row, and the same row of docs/reference/pod-fields.md (a test compares them).
 // Path, fine values, plain processes, container runtimes.
@@ -110,8 +109,8 @@ constexpr FieldRow kRows[] = {
     {"spec.containers[].startupProbe", "", kDone, kDone},
     {"spec.containers[].stdin", "false", Ignored(kNoInput), kDone},
     {"spec.containers[].stdinOnce", "false", Ignored(kNoInput), kDone},
-    {"spec.containers[].terminationMessagePath", "/dev/termination-log", Ignored(kNotRead), Ignored(kNotRead)},
-    {"spec.containers[].terminationMessagePolicy", "File", Ignored(kNotRead), Ignored(kNotRead)},
+    {"spec.containers[].terminationMessagePath", "/dev/termination-log", kDone, kDone},
+    {"spec.containers[].terminationMessagePolicy", "File", kDone, kDone},
     {"spec.containers[].tty", "false", Ignored("there is no terminal"), kDone},
     {"spec.containers[].volumeDevices", "", Refused("no block device is given to a container"),
      Refused("no block device is given to a container")},

@@ -33,6 +33,7 @@ Driver::Driver(const Parts& parts, Intake& intake, Health& health, loop::Executo
                if (pod != parts_.pods.end() && pod->second.lifecycle)
                  Ask(pod->second, container, id, false, parts_.clock.Now());
              }),
+      last_words_(parts),
       starter_(parts),
       pool_in_force_(std::move(pool_in_force)) {}
 
@@ -51,6 +52,7 @@ void Driver::Keep(ManagedPod& managed) {
 }
 
 bool Driver::Drive(ManagedPod& managed, os::MonoTime now, const os::Slice& slice) {
+  if (managed.claimed) last_words_.Look(managed);
   if (!IsDriven(managed)) return true;
   if (managed.Is<Admitted>() && managed.documents != parts_.documents.revision()) TakeDocuments(managed);
   const bool done = DriveOn(managed, now, slice);

@@ -9,6 +9,7 @@
 #include "pods/health.h"
 #include "pods/hooks.h"
 #include "pods/intake.h"
+#include "pods/last_words.h"
 #include "pods/parts.h"
 #include "pods/starter.h"
 
@@ -27,6 +28,8 @@ class Driver {
   /// Does what is due for the pod. False: not all of it, because the slice is over; to be called again.
   bool Drive(ManagedPod& managed, os::MonoTime now, const os::Slice& slice);
   Hooks& hooks() { return hooks_; }
+  /// The pod is gone.
+  void Forget(const std::string& uid) { last_words_.Forget(uid); }
 
  private:
   void TakeDocuments(ManagedPod& managed) const;
@@ -45,6 +48,7 @@ class Driver {
   Intake& intake_;
   Health& health_;
   Hooks hooks_;
+  LastWords last_words_;
   Starter starter_;
   std::function<bool()> pool_in_force_;
 };

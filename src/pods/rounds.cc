@@ -59,7 +59,12 @@ bool Rounds::DriveAll(os::MonoTime now, const os::Slice& slice) {
   for (auto pod = parts_.pods.upper_bound(done_); pod != parts_.pods.end();) {
     if (!driver_.Drive(pod->second, now, slice)) return false;
     done_ = pod->first;
-    pod = leaving_.Finish(pod->second, now) ? parts_.pods.erase(pod) : std::next(pod);
+    if (leaving_.Finish(pod->second, now)) {
+      driver_.Forget(done_);
+      pod = parts_.pods.erase(pod);
+    } else {
+      ++pod;
+    }
     if (pod != parts_.pods.end() && slice.over()) return false;
   }
   phase_ = Phase::kTakingIn;

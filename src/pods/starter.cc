@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cgroup/oom_score.h"
+#include "pods/last_words.h"
 #include "pods/notes.h"
 #include "pods/volumes.h"
 #include "runtime/env.h"
@@ -64,6 +65,9 @@ Result<std::optional<runtime::ContainerStatus>> Starter::Start(ManagedPod& manag
     BERTH_TRY(
         request.place.mounts,
         MountsOf(pod, container, {.folders = parts_.options.volumes, .node = request.place.facts, .env = request.env}));
+    BERTH_TRY(auto message,
+              MessageMount(pod, container, attempt, parts_.options.volumes, !parts_.runtime.makes_groups()));
+    if (message) request.place.mounts.push_back(*std::move(message));
   }
   if (parts_.runtime.makes_groups()) {
     if (auto filled = FillPlace(pod, container, request); !filled) return LaterIfUnderWay(filled.error(), now);

@@ -260,6 +260,25 @@ TEST_F(DaemonCriTest, RunsHooksAndMakesNoRootWhereThereShallBeNone) {
   ExpectNothingLeft();
 }
 
+TEST_F(DaemonCriTest, WhatAContainerSaysAboutItsEndIsItsMessage) {
+  Start();
+  Add({.name = "file", .script = "echo because > /dev/termination-log; exit 3", .spec = "  restartPolicy: Never\n"});
+  Add({.name = "log",
+       .script = "echo at last; exit 1",
+       .spec = "  restartPolicy: Never\n",
+       .container = "    terminationMessagePolicy: FallbackToLogsOnError\n"});
+  const auto message = [&](const std::string& name) {
+    const codec::Json pod = berthd->PodNamed(name);
+    const bool ended = pod.is_object() && pod["containers"][0]["lastEnd"].is_object();
+    return ended ? pod["containers"][0]["lastEnd"]["message"].get<std::string>() : "";
+  };
+  EXPECT_TRUE(berthd->Until("its file is read", [&] { return message("file") == "because"; }));
+  EXPECT_TRUE(berthd->Until("its log is read", [&] { return message("log") == "at last"; }));
+  for (const char* const name : {"file", "log"}) Remove(name);
+  ASSERT_TRUE(berthd->Until("all are gone", [&] { return NoPods(); }));
+  ExpectNothingLeft();
+}
+
 TEST_F(DaemonCriTest, KeepsLogsBelowTheirSizeAndLosesNoLine) {
   berthd->Configure("containerLogMaxSize: 2Ki\ncontainerLogMonitorInterval: 3s\n");
   Start();

@@ -1,0 +1,132 @@
+#include "pods/last_words.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "loop/executor.h"
+#include "os/lock_file.h"
+#include "os/unique_fd.h"
+#include "runtime/log_reader.h"
+
+namespace berth::pods {
+namespace {
+
+constexpr const char* kDefaultMessagePath = "/dev/termination-log";
+constexpr unsigned kMessageFolder = 0755;
+constexpr mode_t kWrittenByAnybody = 0666;  // the container's user is not known
+
+std::string PathOf(const Container& container) {
+  return container.termination_message_path.empty() ? kDefaultMessagePath : container.termination_message_path;
+}
+
+/// Beside the pod's volumes, none of which has such a name, and removed with them.
+std::string MessageFile(const VolumeFolders& folders, const std::string& uid, const std::string& container,
+                        int attempt) {
+  return fmt::format("{}/{}/.messages/{}-{}", folders.disk, uid, container, attempt);
+}
+
+/// "" also where nothing can be read: it is the container's own file.
+std::string EndOf(const std::string& path) {
+  const os::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat stat = {};
+  if (!fd.valid() || ::fstat(fd.get(), &stat) != 0 || !S_ISREG(stat.st_mode)) return "";
+  std::string out(kMostMessage, '\0');
+  const off_t from = std::max<off_t>(stat.st_size - static_cast<off_t>(out.size()), 0);
+  const ssize_t read = ::pread(fd.get(), out.data(), out.size(), from);
+  out.resize(static_cast<std::size_t>(std::max<ssize_t>(read, 0)));
+  return out;
+}
+
+std::string EndOfLog(const std::string& path) {
+  const auto log = runtime::TailLog(path, {.entries = kMostMessageLines, .bytes = std::size_t{64} << 10});
+  if (!log) return "";
+  std::string out;
+  for (const LogEntry& entry : log->entries) out += entry.text + "\n";
+  return out.size() > kMostMessageOfLog ? out.substr(out.size() - kMostMessageOfLog) : out;
+}
+
+/// As it is said, but for what a terminal would obey.
+std::string OnLines(std::string_view words) {
+  std::string out;
+  for (const std::string_view line : Split(words, '\n'))
+    out += (out.empty() ? "" : "\n") + Printable(line, kMostMessage);
+  return std::string(Trim(out));
+}
+
+}  // namespace
+
+std::string LastWordsOf(const Spoken& spoken) {
+  std::string out = spoken.file.empty() ? "" : EndOf(spoken.file);
+  if (out.empty() && spoken.log_instead) out = EndOfLog(spoken.log_path);
+  return out;
+}
+
+Result<std::optional<runtime::BoundMount>> MessageMount(const Pod& pod, const Container& container, int attempt,
+                                                        const VolumeFolders& folders, bool plain) {
+  const std::string path = PathOf(container);
+  const bool own = std::ranges::find(container.mounts, path, &VolumeMount::mount_path) != container.mounts.end();
+  if (own || (plain && path == kDefaultMessagePath)) return std::nullopt;
+  std::string file = MessageFile(folders, pod.uid, container.name, attempt);
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(file.substr(0, file.rfind('/')), kMessageFolder));
+  const os::UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kWrittenByAnybody));
+  if (!fd.valid() || ::fchmod(fd.get(), kWrittenByAnybody) != 0)
+    return FailErrno("make the file of terminationMessagePath", file, errno);
+  return runtime::BoundMount{.container_path = path, .host_path = std::move(file)};
+}
+
+void LastWords::Look(const ManagedPod& managed) {
+  if (!managed.lifecycle) return;
+  Known& known = known_[managed.pod.uid];
+  if (known.version == managed.lifecycle->version()) return;
+  known.version = managed.lifecycle->version();
+  std::set<std::string> now;
+  for (const runtime::ContainerView& view : managed.lifecycle->containers()) {
+    if (!view.last || view.last->state == runtime::ContainerState::kRunning) continue;
+    now.insert(view.last->id);
+    if (!known.read.contains(view.last->id)) Read(managed.pod, *view.last);
+  }
+  known.read = std::move(now);
+}
+
+void LastWords::Read(const Pod& pod, const runtime::ContainerStatus& status) {
+  if (status.exit_code == runtime::kStartErrorExitCode) return;
+  bool may_be_of_log = false;
+  ForEachContainer(pod, [&](const Container& container, ContainerKind) {
+    if (container.name == status.container) may_be_of_log = container.message_from_log;
+  });
+  const Spoken spoken{.file = MessageFile(parts_.options.volumes, pod.uid, status.container, status.attempt),
+                      .log_path = status.log_path,
+                      .log_instead = may_be_of_log && status.exit_code != 0};
+  loop::Submit<std::string>(
+      parts_.executor, "messages", [spoken] { return Result<std::string>(LastWordsOf(spoken)); },
+      [this, alive = std::weak_ptr(alive_), uid = pod.uid, name = status.container,
+       id = status.id](Result<std::string> words) {
+        if (!alive.expired() && words && !words->empty()) Take(uid, name, id, *std::move(words));
+      });
+}
+
+void LastWords::Take(const std::string& uid, const std::string& container, const std::string& id, std::string words) {
+  const auto pod = parts_.records.all().find(uid);
+  if (pod == parts_.records.all().end()) return;
+  const auto status = pod->second.find(container);
+  if (status == pod->second.end() || status->second.id != id) return;
+  runtime::ContainerStatus with = status->second;
+  if (!with.message.empty()) with.message += ": ";
+  with.message += OnLines(words);
+  parts_.records.Take(with);
+  const auto managed = parts_.pods.find(uid);
+  if (managed != parts_.pods.end() && managed->second.lifecycle)
+    managed->second.lifecycle->Observe(with, parts_.clock.Now());
+  parts_.agenda.WakeNow();
+}
+
+}  // namespace berth::pods
