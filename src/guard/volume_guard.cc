@@ -46,9 +46,12 @@ void VolumeGuard::Look() {
   };
   loop::Submit<std::vector<Bounded>>(parts_.executor, "volumes", measure, [this](Result<std::vector<Bounded>> over) {
     looking_ = false;
-    if (!over) return;
-    for (const Bounded& volume : *over) Evict(volume);
+    if (over) EvictAll(*std::move(over));
   });
+}
+
+void VolumeGuard::EvictAll(const std::vector<Bounded>& over) {
+  for (const Bounded& volume : over) Evict(volume);
 }
 
 void VolumeGuard::Evict(const Bounded& volume) {

@@ -30,6 +30,7 @@ class VolumeGuard {
     std::string shown;  ///< the limit as the manifest has it
   };
   std::vector<Bounded> All() const;
+  void EvictAll(const std::vector<Bounded>& over);
   void Evict(const Bounded& volume);
 
   pods::Parts parts_;
