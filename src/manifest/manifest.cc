@@ -127,7 +127,7 @@ class FileReader {
 
   /// `of`: the kind of items that do not say it; "": each has to.
   void ReadList(Object& object, const std::string& of, Report& report) {
-    constexpr std::string_view kUnused[] = {"metadata"};
+    constexpr std::string_view kListUnused[] = {"metadata"};
     object.Each("items", [&](const Node& item, const Path& path) {
       const Node* said = item.kind == Node::Kind::kMap ? Find(item, "kind") : nullptr;
       const std::string kind = said != nullptr ? said->text : of;
@@ -137,7 +137,7 @@ class FileReader {
       if (!IsOneOfOurs(kind)) return report.Warn(Path{.parent = &path, .key = "kind"}, LeftOut(kind));
       Add(kind, item, path, report);
     });
-    object.Finish(kUnused);
+    object.Finish(kListUnused);
   }
 
   /// What is said of one pod is said of all: only the first is reported on, unless it is fine and another is not.
