@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -108,10 +107,11 @@ std::string WhyFailed(const PodView& pod) {
   if (!pod.reason.empty()) return pod.message.empty() ? pod.reason : pod.reason + ": " + pod.message;
   std::vector<std::string> ends;
   for (const ContainerView& container : pod.containers) {
-    const std::optional<int> code = container.last ? container.last->exit_code : std::nullopt;
-    if (container.phase != ContainerPhase::kExited || code == 0) continue;
+    const bool known = container.last && container.last->exit_code.has_value();
+    const int code = known ? container.last->exit_code.value_or(0) : 0;
+    if (container.phase != ContainerPhase::kExited || (known && code == 0)) continue;
     std::string end = "container " + container.name + " ended";
-    if (code) end += " with exit code " + std::to_string(*code);
+    if (known) end += " with exit code " + std::to_string(code);
     if (!container.reason.empty()) end += " (" + container.reason + ")";
     ends.push_back(std::move(end));
   }
