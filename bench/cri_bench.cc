@@ -1,5 +1,6 @@
 // From a manifest to a running container on a real containerd: the whole way, step by step, and against `ctr run` of
-// the same image. One pod at a time beside three others. BERTH_BENCH_PODS: how many, 8 without.
+// the same image and the calls of `crictl run`. One pod at a time beside three others. BERTH_BENCH_PODS: how many, 8
+// without.
 //
 // Skips, and says why, without root or containerd.
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <mutex>
@@ -17,6 +19,7 @@
 
 #include "base/text.h"
 #include "containerd_fixture.h"
+#include "cri/client.h"
 #include "cri_node.h"
 #include "cri_relay.h"
 #include "daemon_fixture.h"
@@ -29,6 +32,10 @@ using testkit::CriRelay;
 using testkit::RelayedCall;
 using Series = std::vector<double>;  // milliseconds
 
+constexpr const char* kLittleCpu = "20m";
+constexpr std::int64_t kPeriodUs = 100'000;
+constexpr std::int64_t kLittleQuotaUs = 2'000;
+constexpr int kEach = 4;  // every so many pods, one with little CPU
 constexpr std::array kSteps{"RunPodSandbox", "ImageStatus", "CreateContainer", "StartContainer"};
 
 double Since(os::MonoTime begin, os::MonoTime end) {
@@ -90,8 +97,12 @@ class Bench {
       berthd_.Until(std::string(name) + " runs", [&] { return berthd_.Runs(name); });
     }
     for (int i = 0; i < pods && !testing::Test::HasFailure(); ++i) {
-      OnePod();
+      OnePod("1", whole_);
       OneCtrRun(i);
+      OneCriRun(i, 0, cri_);
+      if (i % kEach != 0) continue;
+      OnePod(kLittleCpu, little_);
+      OneCriRun(i, kLittleQuotaUs, cri_little_);
     }
     for (const char* const name : {"a", "b", "c"}) berthd_.RemovePod(std::string(name) + ".yaml");
     berthd_.Until("all are gone", [&] { return berthd_.Get("/v1/pods")["pods"].empty(); });
@@ -100,24 +111,53 @@ class Bench {
   }
 
  private:
-  void OnePod() {
+  void OnePod(const char* cpu, Series& whole) {
     const std::size_t updates = updates_;
     times_.Clear();
     const os::MonoTime begin = Now();
-    berthd_.AddPod("pod.yaml", testkit::Yaml({.name = "pod", .cpu = "1"}));
+    berthd_.AddPod("pod.yaml", testkit::Yaml({.name = "pod", .cpu = cpu}));
     berthd_.Until("the pod runs", [&] { return berthd_.Runs("pod"); });
     os::MonoTime last = begin;
     for (const char* const step : kSteps) {
+      if (&whole != &whole_) {
+        last = times_.Of(step).second;
+        continue;
+      }
       const auto [asked, answered] = times_.Of(step);
       before_[step].push_back(Since(last, asked));
       in_[step].push_back(Since(asked, answered));
       calls_[step] += times_.Calls(step);
       last = answered;
     }
-    whole_.push_back(Since(begin, last));
+    whole.push_back(Since(begin, last));
     berthd_.RemovePod("pod.yaml");
     berthd_.Until("the pod is gone", [&] { return !berthd_.PodNamed("pod").is_object(); });
-    updates_ = updates + static_cast<std::size_t>(times_.Calls("UpdateContainerResources"));
+    if (&whole == &whole_) updates_ = updates + static_cast<std::size_t>(times_.Calls("UpdateContainerResources"));
+  }
+  /// What `crictl run` of a container asks for, without that program's own start.
+  void OneCriRun(int number, std::int64_t quota_us, Series& out) {
+    const cri::Client client(containerd_.socket());
+    const std::string uid = "bench-" + std::to_string(number) + "-" + std::to_string(quota_us);
+    cri::SandboxSpec of;
+    of.name = of.uid = uid;
+    of.namespace_ = "bench";
+    of.cgroup_parent = containerd_.GroupOfPod(uid);
+    of.namespaces.host_network = true;
+    cri::ContainerSpec spec;
+    spec.name = "app";
+    spec.image = spec.user_image = testkit::kTestImage;
+    spec.command = {"/bin/sleep", "1000"};
+    if (quota_us > 0) spec.resources = {.cpu_period_us = kPeriodUs, .cpu_quota_us = quota_us, .cpu_shares = 20};
+    const os::MonoTime begin = Now();
+    const auto sandbox = client.RunSandbox(of);
+    const auto image = client.FindImage(spec.image);
+    const auto id = sandbox ? client.Create(*sandbox, spec, of) : sandbox;
+    const bool ran = image && id && client.Start(*id);
+    if (ran) out.push_back(Since(begin, Now()));
+    if (!ran) ADD_FAILURE() << (id ? "the container does not start" : id.error().message);
+    if (!sandbox) return;
+    EXPECT_TRUE(client.StopSandbox(*sandbox));
+    EXPECT_TRUE(client.RemoveSandbox(*sandbox));
   }
   void OneCtrRun(int number) {
     const std::vector<std::string> ctr = {"ctr", "-a", containerd_.socket(), "-n", "bench"};
@@ -139,6 +179,9 @@ class Bench {
                "p99");
     Print("manifest to running container", whole_);
     Print("ctr run -d of the same image, without a sandbox", ctr_);
+    Print("the calls of crictl run", cri_);
+    Print("manifest to running container, limit of 20m", little_);
+    Print("the calls of crictl run, limit of 20m", cri_little_);
     Series added(whole_.size(), 0.0);
     for (const char* const step : kSteps) {
       Print(fmt::format("  berthd before {}", step), before_[step]);
@@ -160,6 +203,9 @@ class Bench {
   std::map<std::string, int> calls_;
   Series whole_;
   Series ctr_;
+  Series cri_;
+  Series little_;
+  Series cri_little_;
   std::size_t updates_ = 0;
 };
 

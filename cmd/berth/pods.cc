@@ -54,9 +54,29 @@ int RestartsOf(const PodView& pod) {
   return sum;
 }
 
-/// The pod's own reason, else a waiting container's, else its phase.
+/// As "Init:1/3" or "Init:Error" while an init container or sidecar holds up the others; "": none does.
+std::string InitStatusOf(const PodView& pod) {
+  std::size_t done = 0;
+  const auto all = std::ranges::count_if(pod.containers, [](const auto& c) { return c.kind != ContainerKind::kApp; });
+  for (const ContainerView& container : pod.containers) {
+    if (container.kind == ContainerKind::kApp) continue;
+    const bool over = container.kind == ContainerKind::kInit ? container.ready : container.started;
+    if (over || (container.kind == ContainerKind::kSidecar && container.phase == ContainerPhase::kExited)) {
+      ++done;
+    } else if (container.phase != ContainerPhase::kRunning && !container.reason.empty() &&
+               container.reason != "PodInitializing" && container.reason != "ContainerCreating") {
+      return "Init:" + container.reason;
+    } else {
+      return "Init:" + std::to_string(done) + "/" + std::to_string(all);
+    }
+  }
+  return "";
+}
+
+/// The pod's own reason, else that of an init container, of a waiting container, its phase.
 Cell StatusOf(const PodView& pod) {
   std::string text = pod.reason;
+  if (text.empty() && !pod.containers.empty()) text = InitStatusOf(pod);
   for (const ContainerView& container : pod.containers)
     if (text.empty() && container.phase == ContainerPhase::kWaiting) text = container.reason;
   Style style = Style::kPlain;

@@ -16,10 +16,14 @@ namespace {
 constexpr std::string_view kRuntimeService = "RuntimeService";
 constexpr std::string_view kImageService = "ImageService";
 constexpr std::string_view kApiVersion = "v1";
+constexpr std::string_view kNotUpYet =
+    "server is not initialized yet";       // containerd, while it starts: nothing was done
 constexpr std::size_t kMostAddresses = 8;  // of a pod
 constexpr std::size_t kLongestAddress = 64;
 constexpr os::Millis kLongestList{30'000};  // what is asked again and again has to be given up sooner
 constexpr os::Millis kLongestExecStart{2'000};
+// What containerd 1.6 does not survive: a start that is cancelled in its midst leaves a task that CRI cannot remove.
+constexpr os::Millis kLongestStart{2'000};
 constexpr os::Millis kBeyondGrace{10'000};  // for a runtime to notice that what it killed has ended
 
 Result<void> GoneIsFine(Result<void> done) {
@@ -64,7 +68,10 @@ Result<Answer> Client::Ask(std::string_view service, std::string_view method, co
                           .caller_fd = caller.fd,
                           .give_up_from = caller.counts_from});
   Count(method, text.has_value());
-  if (!text) return Wrap(std::move(text).error(), doing);
+  if (!text) {
+    if (text.error().message.contains(kNotUpYet)) text.error().code = Code::kUnreachable;
+    return Wrap(std::move(text).error(), doing);
+  }
   Answer answer;
   if (!answer.ParseFromString(*text))
     return Fail(Code::kUncertain, std::string(doing) + ": the runtime's answer cannot be read");
@@ -212,7 +219,8 @@ Result<void> Client::Start(std::string_view id) const {
   pb::StartContainerRequest request;
   request.set_container_id(std::string(id));
   return Drop(Ask<pb::StartContainerResponse>(kRuntimeService, "StartContainer", request, timeouts_.usual,
-                                              "start the container"));
+                                              "start the container",
+                                              {.fd = -1, .counts_from = os::SystemClock().Now() + kLongestStart}));
 }
 
 Result<void> Client::Stop(std::string_view id, std::chrono::seconds grace) const {

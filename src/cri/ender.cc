@@ -21,10 +21,23 @@ bool WasAnswered(const Error& error) { return !MayBeDone(error.code) && error.co
 
 }  // namespace
 
+/// Nobody was there to be asked. False: it is not worth asking once more.
+bool Ender::PauseBefore(os::MonoTime end) {
+  const os::MonoTime now = os::SystemClock().Now();
+  const MutexLock lock(shared_.mutex);
+  if (!shared_.stop) shared_.changed.WaitUntil(shared_.mutex, now + kBetweenLooks);
+  return !shared_.stop && now < end;
+}
+
 void Ender::StopContainer(const runtime::StopRequest& request) {
+  const os::MonoTime begin = os::SystemClock().Now();
   shared_.LookSoon();
-  const auto done = shared_.client.Stop(
-      request.id, request.grace.count() == 0 ? request.grace : std::max(request.grace, kLeastGrace));
+  Result<void> done;
+  do {
+    const auto taken = std::chrono::floor<std::chrono::seconds>(os::SystemClock().Now() - begin);
+    const std::chrono::seconds left = std::max(request.grace - taken, kLeastGrace);
+    done = shared_.client.Stop(request.id, request.grace.count() == 0 ? request.grace : left);
+  } while (!done && done.error().code == Code::kUnreachable && PauseBefore(begin + request.grace));
   if (!done && !EndsSoon(request.id)) shared_.WarnOf("container " + request.id.substr(0, 12), done.error());
   shared_.LookSoon();
 }

@@ -41,6 +41,7 @@ class Ender {
   void TakeRefusals(const std::vector<Refusal>& of_pod);
 
  private:
+  bool PauseBefore(os::MonoTime end);
   bool EndsSoon(const std::string& id) const;
   Result<std::string> StopSandbox(const Sandbox& sandbox);
   Result<bool> NothingRunsOf(const Sandbox& sandbox) const;

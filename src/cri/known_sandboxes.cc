@@ -70,7 +70,7 @@ std::map<std::string, std::string> KnownSandboxes::TakeChanged(
     const std::function<bool(const std::string& uid)>& busy) {
   std::map<std::string, std::string> out;
   for (auto& [uid, pod] : pods_) {
-    if (!pod.ready || pod.uncertain || pod.stopping || !before.contains(pod.current) || busy(uid)) continue;
+    if (!pod.ready || pod.stopping || !before.contains(pod.current) || busy(uid)) continue;
     const auto same = std::ranges::find(found, pod.current, &Sandbox::id);
     if (same != found.end() && same->ready) continue;
     pod.ready = false;
@@ -85,10 +85,12 @@ void KnownSandboxes::NotMade(const std::string& uid, std::uint32_t attempt) {
   pod.attempts = std::max(pod.attempts, attempt + 1);
 }
 
-void KnownSandboxes::Lost(const std::string& uid) { pods_[uid].ready = false; }
-
 void KnownSandboxes::DoubtAll() {
-  for (auto& [uid, pod] : pods_) pod.uncertain = true;
+  for (auto& [uid, pod] : pods_) {
+    pod.uncertain = true;
+    pod.stop_failures = 0;
+    pod.stop_again = {};
+  }
   for (auto& [uid, doomed] : doomed_) doomed = {.refused = doomed.refused};
 }
 

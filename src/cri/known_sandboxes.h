@@ -53,7 +53,6 @@ class KnownSandboxes {
                                                  const std::vector<Sandbox>& found,
                                                  const std::function<bool(const std::string& uid)>& busy);
   void NotMade(const std::string& uid, std::uint32_t attempt);  ///< its name may stay taken
-  void Lost(const std::string& uid);                            ///< the runtime does not know it
 
   /// A call of the pod went unanswered: what there is has to be asked for before anything is made.
   void Doubt(const std::string& uid) { pods_[uid].uncertain = true; }

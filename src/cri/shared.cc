@@ -4,6 +4,11 @@
 #include "os/clock.h"
 
 namespace berth::cri {
+namespace {
+
+constexpr os::Millis kSuspicion{1'000};
+
+}  // namespace
 
 void Shared::Took(const runtime::ContainerStatus& status, const std::optional<std::string>& recorded) {
   const MutexLock lock(mutex);
@@ -34,6 +39,11 @@ void Shared::LookSoon() {
   pace.Expect(os::SystemClock().Now());
   pace.Hear();
   changed.NotifyAll();
+}
+
+void Shared::SuspectSandboxes() {
+  const MutexLock lock(mutex);
+  suspicious_until = os::SystemClock().Now() + kSuspicion;
 }
 
 void Shared::DoubtAfter(const std::string& uid, const Error& error) {

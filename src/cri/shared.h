@@ -42,6 +42,8 @@ struct Shared {
   void WakeLoop() const { events.Signal(); }
   /// Something is about to change, or has: look soon, and often for a while.
   void LookSoon() BERTH_EXCLUDES(mutex);
+  /// A container did not start: its sandbox may have ended, and sandboxes are looked at with every look for a moment.
+  void SuspectSandboxes() BERTH_EXCLUDES(mutex);
   /// Remembers that nobody knows what a call has done, when that is so.
   void DoubtAfter(const std::string& uid, const Error& error) BERTH_EXCLUDES(mutex);
 
@@ -58,6 +60,7 @@ struct Shared {
   KnownContainers containers BERTH_GUARDED_BY(mutex);
   KnownSandboxes sandboxes BERTH_GUARDED_BY(mutex);
   LookPace pace BERTH_GUARDED_BY(mutex);
+  os::MonoTime suspicious_until BERTH_GUARDED_BY(mutex){};
   std::set<std::string> waiting BERTH_GUARDED_BY(mutex);  ///< uids of pods whose start the runtime did not answer
   std::map<std::string, std::chrono::seconds> graces BERTH_GUARDED_BY(mutex);  ///< of pods, by uid
   std::set<std::string> recursive_read_only BERTH_GUARDED_BY(mutex);           ///< handlers that can do that

@@ -65,6 +65,7 @@ void Starter::Run(const StartRequest& request) {
   shared_.LookSoon();
   if (done) return;
   shared_.DoubtAfter(request.pod_uid, done.error().error);
+  shared_.SuspectSandboxes();
   ContainerStatus status = StatusFor(request, ContainerState::kNotStarted);
   status.reason = std::move(done.error().reason);
   const Code code = done.error().error.code;
@@ -311,7 +312,6 @@ Starter::Outcome<ContainerStatus> Starter::CreateAndStart(const StartRequest& re
     auto id = shared_.client.Create(sandbox, spec, *of);
     if (!id) {
       const MutexLock lock(shared_.mutex);
-      if (id.error().code == Code::kNotFound) shared_.sandboxes.Lost(request.pod_uid);
       shared_.sandboxes.Doubt(request.pod_uid);  // one of this name may be there, or come yet
       return Failed("CreateContainerError", std::move(id).error());
     }

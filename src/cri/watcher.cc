@@ -13,6 +13,7 @@ namespace {
 using runtime::ContainerState;
 
 constexpr os::Millis kListenAgain{1'000};
+constexpr os::Millis kWakeAgain{5'000};
 constexpr std::chrono::seconds kUsualGrace{30};
 constexpr int kMostRemovals = 3;
 constexpr const char* kLogs = "logs";  // a key of the workers
@@ -45,9 +46,11 @@ std::uint64_t Watcher::WaitForTurn() {
 void Watcher::Look(std::uint64_t number) {
   const auto list = shared_.client.Containers(shared_.OwnLabels());
   if (!TakeOutcome(list)) return;
-  TakeList(*list, number);
+  const Seen seen = Compare(*list, number);
+  LookAtSandboxes(!seen.ended.empty() ||
+                  !seen.vanished.empty());  // first: what ended starts in a sandbox that is there
+  TakeEnds(seen);
   LookForLateContainers(*list);
-  LookAtSandboxes();
   WakeWaiting();
   TryAgain();
   CheckLogs();
@@ -76,12 +79,12 @@ bool Watcher::TakeOutcome(const Result<std::vector<ContainerEntry>>& list) {
   return true;
 }
 
-void Watcher::TakeList(const std::vector<ContainerEntry>& list, std::uint64_t number) {
-  Seen seen;
-  {
-    const MutexLock lock(shared_.mutex);
-    seen = shared_.containers.Compare(list, number);
-  }
+Seen Watcher::Compare(const std::vector<ContainerEntry>& list, std::uint64_t number) {
+  const MutexLock lock(shared_.mutex);
+  return shared_.containers.Compare(list, number);
+}
+
+void Watcher::TakeEnds(const Seen& seen) {
   for (const runtime::ContainerStatus& status : seen.vanished) shared_.Took(status, std::nullopt);
   for (const std::string& id : seen.ended) {
     const auto entry = shared_.client.Status(id);
@@ -119,23 +122,28 @@ void Watcher::LookForLateContainers(const std::vector<ContainerEntry>& list) {
   }
 }
 
-/// A start that the runtime did not answer: it answers now.
+/// A start that the runtime did not answer: it answers now. Not twice at once: it may be that start which makes it
+/// fail.
 void Watcher::WakeWaiting() {
+  const os::MonoTime now = os::SystemClock().Now();
+  std::erase_if(woken_, [&](const auto& entry) { return entry.second + kWakeAgain <= now; });
   const MutexLock lock(shared_.mutex);
+  if (shared_.waiting.empty()) return;
   for (const std::string& uid : std::exchange(shared_.waiting, {}))
-    shared_.notices.push_back({.pod_uid = uid, .message = "", .normal = true, .try_again = true});
+    if (woken_.emplace(uid, now).second)
+      shared_.notices.push_back({.pod_uid = uid, .message = "", .normal = true, .try_again = true});
   shared_.WakeLoop();
 }
 
 /// Late ones, likewise; those of pods that nobody knows become known, and are ended as such. And those that somebody
 /// else ended.
-void Watcher::LookAtSandboxes() {
+void Watcher::LookAtSandboxes(bool at_once) {
   const os::MonoTime now = os::SystemClock().Now();
-  if (now < next_sandbox_look_) return;
-  next_sandbox_look_ = now + shared_.options.sandbox_look;
   std::map<std::string, std::string> before;
   {
     const MutexLock lock(shared_.mutex);
+    if (!at_once && now < next_sandbox_look_ && now >= shared_.suspicious_until) return;
+    next_sandbox_look_ = now + shared_.options.sandbox_look;
     before = shared_.sandboxes.Ready();
   }
   const auto found = shared_.client.Sandboxes(shared_.OwnLabels());
@@ -159,7 +167,8 @@ void Watcher::TakeChangedSandboxes(const std::map<std::string, std::string>& bef
                                .pod_uid = uid,
                                .message = "Pod sandbox changed, it will be killed and re-created.",
                                .normal = true,
-                               .try_again = true});
+                               .try_again = true,
+                               .sandbox_ended = true});
     std::vector<runtime::StopRequest> stops;
     const auto grace = shared_.graces.find(uid);
     for (const runtime::ContainerStatus& status : shared_.containers.List())

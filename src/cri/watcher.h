@@ -34,11 +34,12 @@ class Watcher {
   std::uint64_t WaitForTurn();  ///< 0: the end has come
   void Look(std::uint64_t number);
   bool TakeOutcome(const Result<std::vector<ContainerEntry>>& list);
-  void TakeList(const std::vector<ContainerEntry>& list, std::uint64_t number);
+  Seen Compare(const std::vector<ContainerEntry>& list, std::uint64_t number);
+  void TakeEnds(const Seen& seen);
   void TryAgain();
   void CheckLogs();
   void LookForLateContainers(const std::vector<ContainerEntry>& list);
-  void LookAtSandboxes();
+  void LookAtSandboxes(bool at_once);
   void TakeChangedSandboxes(const std::map<std::string, std::string>& before, const std::vector<Sandbox>& found);
   void WakeWaiting();
   void UpdateRecord(const std::string& id);
@@ -49,8 +50,9 @@ class Watcher {
   Ender& ender_;
   os::KeyedJobs& workers_;
   LogKeeper logs_;
-  os::MonoTime next_log_check_{};     // of the watching thread
-  os::MonoTime next_sandbox_look_{};  // likewise
+  os::MonoTime next_log_check_{};              // of the watching thread
+  os::MonoTime next_sandbox_look_{};           // likewise
+  std::map<std::string, os::MonoTime> woken_;  // likewise: uids of pods whose start was to be tried again, and when
   std::thread watching_;
   std::thread listening_;
 };

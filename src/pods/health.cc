@@ -180,8 +180,9 @@ Result<probe::Target> Health::TargetFor(const ManagedPod& managed, const Watch& 
     BERTH_TRY(runtime::ExecJob job, parts_.runtime.PrepareExec(watch.id, exec->command));
     return probe::Target(probe::ExecTarget{std::move(job)});
   }
-  // Of a pod that shares the node's network; others have none that is known yet.
-  const std::string address = managed.pod.host_network || !parts_.runtime.makes_groups() ? "127.0.0.1" : "";
+  const std::vector<std::string> addresses = parts_.AddressesOf(managed.pod);
+  std::string address = addresses.empty() ? "" : addresses.front();
+  if (address.empty() && parts_.IsInNodesNetwork(managed.pod)) address = "127.0.0.1";  // a node without a network
   const auto target = [&](const auto& check) -> Result<probe::Target> {
     if constexpr (std::is_same_v<std::decay_t<decltype(check)>, ExecCheck>) {
       return Fail(Code::kInternal, "a command has no address");

@@ -38,7 +38,9 @@ void Intake::TakeNotices() {
   for (const runtime::Notice& notice : std::exchange(notices_, {})) {
     const auto pod = parts_.pods.find(notice.pod_uid);
     const std::string object = pod != parts_.pods.end() ? ObjectOf(pod->second.pod) : parts_.ObjectOfNode();
-    if (notice.try_again && pod != parts_.pods.end() && pod->second.lifecycle) pod->second.lifecycle->RetryNow();
+    const bool driven = pod != parts_.pods.end() && pod->second.lifecycle;
+    if (notice.sandbox_ended && driven) pod->second.lifecycle->ForgiveEnds(parts_.clock.Now());
+    if (notice.try_again && driven) pod->second.lifecycle->RetryNow();
     if (notice.message.empty()) continue;
     if (notice.normal) {
       parts_.events.Normal(notice.reason, object, notice.message);

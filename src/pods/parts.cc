@@ -5,7 +5,7 @@
 namespace berth::pods {
 
 std::vector<std::string> Parts::AddressesOf(const Pod& pod) const {
-  if (pod.host_network || !runtime.makes_groups()) return options.node_addresses;
+  if (IsInNodesNetwork(pod)) return options.node_addresses;
   return runtime.Addresses(pod.uid);
 }
 

@@ -60,6 +60,7 @@ struct Parts {
 
   std::string ObjectOfNode() const { return "node/" + options.node_name; }
   std::string LogFolder(const Pod& pod) const;
+  bool IsInNodesNetwork(const Pod& pod) const { return pod.host_network || !runtime.makes_groups(); }
   /// Of the pod: the runtime's, or the node's where it shares its network. Empty: not known yet.
   std::vector<std::string> AddressesOf(const Pod& pod) const;
   /// What its containers may ask for.

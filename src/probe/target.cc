@@ -21,7 +21,7 @@ Result<std::string> HostOf(const std::string& host, const std::string& address) 
   if (!host.empty()) return host;
   if (address.empty())
     return Fail(Code::kInvalid,
-                "the address of a pod with a network of its own is not known yet: ask by exec, or give host");
+                "the pod has no address of its own that the container runtime told: ask by exec, or give host");
   return address;
 }
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr os::Millis kLeastTermTime{2'000};  // between SIGTERM and SIGKILL, however short the grace period
 constexpr os::Millis kKillAgain{1'000};
+constexpr os::Millis kWithSandbox{5'000};  // between the end of a container and the word that its sandbox has ended
 
 void WakeAt(Steps& steps, os::MonoTime t) { steps.wake_at = steps.wake_at ? std::min(*steps.wake_at, t) : t; }
 
@@ -183,6 +184,13 @@ void PodLifecycle::StartFailed(std::string_view container, const Error& error, o
 void PodLifecycle::RetryNow() {
   for (Entry& entry : entries_)
     if (entry.retry_at) entry.retry_at = os::MonoTime();
+  ++changes_;
+}
+
+void PodLifecycle::ForgiveEnds(os::MonoTime now) {
+  for (Entry& entry : entries_)
+    if (entry.running() || (entry.ended() && entry.ended_at + kWithSandbox >= now))
+      entry.counted_attempt = entry.last->attempt + 1;  // as one that has had its back-off
   ++changes_;
 }
 

@@ -133,6 +133,9 @@ class PodLifecycle {
                    std::string_view reason = "CreateContainerError");
   /// What made starts fail is gone: they are due now.
   void RetryNow();
+  /// Somebody else ended the pod's sandbox: what runs, and what ended with it just now, is started anew without a
+  /// back-off when it has ended.
+  void ForgiveEnds(os::MonoTime now);
   /// Containers that run and whose postStart hooks are to be run, or under way: name and id.
   std::vector<std::pair<std::string, std::string>> WaitForPostStart() const;
   /// The container with this id runs.

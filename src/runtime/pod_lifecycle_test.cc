@@ -163,6 +163,26 @@ TEST(PodLifecycleTest, CrashLoopBacksOffAsTheKubeletDoes) {
   EXPECT_EQ(d.Next(635), "kill a/3, start a/4") << "it ran fine for more than ten minutes";
 }
 
+TEST(PodLifecycleTest, WhatEndsWithItsSandboxIsStartedAtOnceAndNotCounted) {
+  Driver d(MakePod(RestartPolicy::kAlways, {}, {"a", "b", "c"}));
+  for (const char* const name : {"a", "b", "c"}) {
+    d.Runs(name, 0);
+    d.Ends(name, 1, 1);
+  }
+  EXPECT_EQ(d.Next(1), "kill a/0, kill b/0, kill c/0, start a/1, start b/1, start c/1");
+  for (const char* const name : {"a", "b", "c"}) d.Runs(name, 1, 1);
+  d.Ends("c", 1, 94, 1);
+  d.Ends("a", 137, 99, 1);
+  d.life.ForgiveEnds(At(100));
+  d.Ends("b", 137, 101, 1);
+  EXPECT_EQ(d.Next(101), "kill a/1, kill b/1, kill c/1, start a/2, start b/2; wake 104") << "c had ended before";
+  d.Runs("a", 102, 2);
+  d.Ends("a", 1, 103, 2);
+  d.Runs("b", 102, 2);
+  EXPECT_EQ(d.Next(103), "kill a/2; wake 104");
+  EXPECT_EQ(d.Next(104), "start c/2; wake 113") << "its second end of its own: the same pause as before";
+}
+
 TEST(PodLifecycleTest, OnFailureRestartsFailuresOnly) {
   Driver d(MakePod(RestartPolicy::kOnFailure, {}, {"a", "b"}));
   d.Runs("a", 0);

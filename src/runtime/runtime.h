@@ -130,6 +130,7 @@ struct Notice {
   std::string message;                    ///< "": nothing to tell
   bool normal = false;                    ///< nothing is wrong (any more)
   bool try_again = false;                 ///< what stood in the way of the pod's starts is gone
+  bool sandbox_ended = false;             ///< by somebody else: the pod's containers end for no fault of theirs
 };
 
 using berth::CallCount;

@@ -28,7 +28,7 @@ namespace {
 
 using os::MonoTime;
 
-constexpr os::Millis kSettle{100};
+constexpr os::Millis kSettle{50};
 constexpr os::Millis kRetryMissing{1'000};
 /// How long the first snapshot waits for files that somebody is writing to.
 constexpr os::Millis kFirstWait{5'000};

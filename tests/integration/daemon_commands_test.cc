@@ -137,6 +137,31 @@ class ProcessCommandsTest : public CommandsTest {
   }
 };
 
+TEST_F(ProcessCommandsTest, APodThatWaitsForAnInitContainerSaysForWhich) {
+  const auto init = [](const std::string& name, const std::string& script) {
+    return "  - {name: " + name + ", image: none, command: [/bin/sh, -c, \"" + script + "\"]}\n";
+  };
+  const auto add = [&](const std::string& name, const std::string& policy, const std::string& script) {
+    berthd->AddPod(name + ".yaml", PodText(name, "sleep 1000",
+                                           "  restartPolicy: " + policy + "\n  initContainers:\n" +
+                                               init("first", "exit 0") + init("second", script)));
+  };
+  add("busy", "Always", "sleep 1000");
+  add("crashing", "OnFailure", "exit 1");
+  add("failed", "Never", "exit 1");
+  const auto says = [&](const std::string& pod, const std::string& status) {
+    return berthd->Until(pod + " is " + status, [&] {
+      const Ran ran = Ask({"pods"});
+      const std::size_t at = ran.out.find(pod + "-n1 ");
+      return at != std::string::npos &&
+             ran.out.substr(at, ran.out.find('\n', at) - at).find(status) != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(says("busy", " Init:1/2 "));
+  EXPECT_TRUE(says("crashing", " Init:CrashLoopBackOff "));
+  EXPECT_TRUE(says("failed", " Init:Error "));
+}
+
 TEST_F(ProcessCommandsTest, LogsAreFollowedToTheEndOfContainerAndPod) {
   FollowsOverRotationsToTheEnd();
   PrintsTheLastWordsOfARemovedPod();

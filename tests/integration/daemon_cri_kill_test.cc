@@ -2,6 +2,7 @@
 // after it was done but nobody was told. Whatever was killed is started again, and everything ends up as the manifests
 // say: no overlap, nothing restarted or moved that ran, nothing left behind.
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -20,7 +21,9 @@ using Moment = CriRelay::Moment;
 
 enum class Victim { kBerthd, kContainerd };
 
+constexpr const char* kStart = "StartContainer";
 constexpr const char* kUpdate = "UpdateContainerResources";
+constexpr int kMostLooks = 10'000;
 
 /// One life of a pod: a kill at a call of its start, and one at a call of its end.
 struct Life {
@@ -30,7 +33,7 @@ struct Life {
 constexpr std::array<Life, 5> kLives{{{.start = "RunPodSandbox", .end = "StopContainer"},
                                       {.start = "ImageStatus", .end = "StopPodSandbox"},
                                       {.start = "CreateContainer", .end = "RemoveContainer"},
-                                      {.start = "StartContainer", .end = "RemovePodSandbox"},
+                                      {.start = kStart, .end = "RemovePodSandbox"},
                                       {.start = kUpdate, .end = kUpdate}}};
 
 class DaemonCriKillTest : public testkit::CriNodeTest, public testing::WithParamInterface<std::tuple<Victim, Moment>> {
@@ -51,9 +54,13 @@ class DaemonCriKillTest : public testkit::CriNodeTest, public testing::WithParam
     const auto [victim, moment] = GetParam();
     const int pid = victim == Victim::kBerthd ? berthd->pid() : containerd->pid();
     killed_ = false;
+    starting_ = false;
     relay->SetJudge([this, method, last = moment, pid](const RelayedCall& call, Moment now) {
       CriRelay::Fate fate;
+      if (call.method == kStart) starting_ = now == Moment::kAsked;
       if (call.method != method || now != last || killed_.exchange(true)) return fate;
+      // Another pod's start that is cancelled in its midst containerd 1.6 never gets rid of (docs/design/cri.md).
+      for (int look = 0; method != kStart && starting_ && look < kMostLooks; ++look) ::poll(nullptr, 0, 1);
       ::kill(pid, SIGKILL);
       fate.lost = true;
       return fate;
@@ -143,6 +150,7 @@ class DaemonCriKillTest : public testkit::CriNodeTest, public testing::WithParam
   }
 
   std::atomic<bool> killed_ = false;
+  std::atomic<bool> starting_ = false;  // the runtime is at a start
   int shared_pid_ = 0;
   std::string alone_;  // the pod whose life it is
   int lives_ = 0;

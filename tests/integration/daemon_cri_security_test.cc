@@ -1,6 +1,5 @@
 // Security contexts, networks and volumes as the container itself sees them.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -16,23 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kPlugins = "/usr/lib/cni";
-
 class DaemonCriSecurityTest : public testkit::CriNodeTest {
  protected:
-  /// False: the plug-ins are missing.
-  bool MakeNetwork() {
-    if (::access((std::string(kPlugins) + "/ptp").c_str(), X_OK) != 0) return false;
-    fs::create_directories(containerd->Dir("cni/conf"));
-    fs::create_directory_symlink(kPlugins, containerd->Dir("cni/bin"));
-    std::ofstream(containerd->Dir("cni/conf/10-test.conflist"))
-        << R"({"cniVersion": "0.4.0", "name": "berth-test", "plugins": [{"type": "ptp", "ipMasq": false, "ipam":
-          {"type": "host-local", "ranges": [[{"subnet": "198.18.77.0/24"}]], "dataDir": ")" +
-               containerd->Dir("addresses") + R"("}}]})";
-    containerd->Kill();
-    containerd->Start();
-    return true;
-  }
   /// A pod that tells who it is and ends.
   void Tell(const std::string& name, const std::string& security) {
     Add({.name = name,
@@ -130,6 +114,7 @@ TEST_F(DaemonCriSecurityTest, APodHasTheNamesTheNamespacesAndTheAddressOfItsMani
   EXPECT_TRUE(has("Init: sleep")) << "the sandbox, which sleeps, is the first of all its processes\n" << words;
   EXPECT_TRUE(has("Port: 79")) << words;
   EXPECT_TRUE(has("Tty: yes")) << words;
+  ASSERT_TRUE(berthd->Until("it runs, and is known to", [&] { return berthd->Runs("iso"); }));
   const std::string address = berthd->PodNamed("iso")["addresses"][0];
   EXPECT_TRUE(address.starts_with("198.18.77."));
   EXPECT_TRUE(has("Address: " + address)) << words;

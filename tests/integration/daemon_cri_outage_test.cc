@@ -1,0 +1,137 @@
+// A runtime that is away for a moment, and sandboxes that somebody else ends: pods go on as soon as they can.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <iostream>
+
+#include "cri/client.h"
+#include "cri_node.h"
+
+namespace berth::testkit {
+namespace {
+
+constexpr os::Millis kOutage{1'500};
+/// Less than a container's first back-off, which is no answer to a runtime that answers again.
+constexpr os::Millis kSoon{8'000};
+
+class DaemonCriOutageTest : public CriNodeTest {
+ protected:
+  std::vector<cri::Sandbox> SandboxesOf(const std::string& pod) const {
+    const auto found = cri::Client(containerd->socket()).Sandboxes({{"io.kubernetes.pod.name", pod + "-n1"}});
+    return found ? *found : std::vector<cri::Sandbox>();
+  }
+  os::Millis UntilItRuns(const std::string& pod) {
+    const os::MonoTime begin = os::SystemClock().Now();
+    EXPECT_TRUE(berthd->Until(pod + " runs", [&] { return berthd->Runs(pod); }));
+    return std::chrono::duration_cast<os::Millis>(os::SystemClock().Now() - begin);
+  }
+  static int RestartsOf(const codec::Json& pod) {
+    return pod.is_object() ? pod["containers"][0]["restarts"].get<int>() : -1;
+  }
+  /// Ends the sandbox, waits until the pod runs again in another one, and says how long that took.
+  os::Millis UntilMadeAnew(const std::string& pod, const std::function<void(const cri::Sandbox&)>& end) {
+    const int told = berthd->CountEvents("SandboxChanged", "");
+    const std::vector<cri::Sandbox> before = SandboxesOf(pod);
+    EXPECT_EQ(1U, before.size());
+    if (before.empty()) return {};
+    const os::MonoTime begin = os::SystemClock().Now();
+    end(before.front());
+    EXPECT_TRUE(berthd->Until("it runs in another one", [&] {
+      const std::vector<cri::Sandbox> now = SandboxesOf(pod);
+      return now.size() == 1 && now.front().ready && now.front().id != before.front().id && berthd->Runs(pod);
+    }));
+    const auto took = std::chrono::duration_cast<os::Millis>(os::SystemClock().Now() - begin);
+    EXPECT_EQ(told + 1, berthd->CountEvents("SandboxChanged", ""));
+    return took;
+  }
+};
+
+TEST_F(DaemonCriOutageTest, APodWhoseStartWasCutOffStartsWhenTheRuntimeAnswersAgain) {
+  PutRelayBetween();
+  Start();
+  using Moment = CriRelay::Moment;
+  int pods = 0;
+  for (const char* const method : {"RunPodSandbox", "CreateContainer", "StartContainer"})
+    for (const Moment moment : {Moment::kAsked, Moment::kAnswered}) {
+      SCOPED_TRACE(method);
+      std::atomic<bool> killed = false;
+      relay->SetJudge([&, pid = containerd->pid()](const RelayedCall& call, Moment now) {
+        CriRelay::Fate fate;
+        if (call.method != method || now != moment || killed.exchange(true)) return fate;
+        ::kill(pid, SIGKILL);
+        fate.lost = true;
+        return fate;
+      });
+      const std::string pod = "pod" + std::to_string(++pods);
+      Add({.name = pod});
+      ASSERT_TRUE(containerd->Until("the call comes", [&] { return killed.load(); })) << berthd->output();
+      containerd->Kill();
+      os::SleepFor(kOutage);
+      containerd->Start();
+      const os::Millis waited = UntilItRuns(pod);
+      std::cout << method << (moment == Moment::kAsked ? " not done" : " done") << ": runs " << waited.count()
+                << " ms after the runtime answers\n";
+      EXPECT_LT(waited, kSoon);
+      EXPECT_EQ(0, RestartsOf(berthd->PodNamed(pod)));
+      relay->SetJudge(nullptr);
+    }
+  for (; pods > 0; --pods) Remove("pod" + std::to_string(pods));
+  ASSERT_TRUE(berthd->Until("all are gone", [&] { return NoPods(); }));
+  ExpectNothingLeft();
+}
+
+TEST_F(DaemonCriOutageTest, ASandboxThatSomebodyElseEndsIsMadeAnewAtOnce) {
+  Start();
+  Add({.name = "web"});
+  ASSERT_TRUE(berthd->Until("it runs", [&] { return berthd->Runs("web"); }));
+  const cri::Client client(containerd->socket());
+  const auto stop = [&](const cri::Sandbox& sandbox) { EXPECT_TRUE(client.StopSandbox(sandbox.id)); };
+  const auto remove = [&](const cri::Sandbox& sandbox) {
+    stop(sandbox);
+    EXPECT_TRUE(client.RemoveSandbox(sandbox.id));
+  };
+  const auto kill = [&](const cri::Sandbox& sandbox) {
+    for (const SeenProcess& process : berthd->Processes())
+      if (process.cgroup.ends_with(sandbox.id)) ::kill(process.pid, SIGKILL);
+  };
+  const os::Millis stopped = UntilMadeAnew("web", stop);
+  EXPECT_LT(stopped, kSoon);
+  berthd->Kill();  // what it found when it started is looked after as well
+  Start();
+  const os::Millis after_restart = UntilMadeAnew("web", kill);
+  const os::Millis removed = UntilMadeAnew("web", remove);
+  EXPECT_LT(after_restart, kSoon);
+  EXPECT_LT(removed, kSoon) << "no back-off, though it is the third time";
+  std::cout << "made anew: stopped " << stopped.count() << " ms, its process killed " << after_restart.count()
+            << " ms, removed " << removed.count() << " ms\n";
+  Remove("web");
+  ASSERT_TRUE(berthd->Until("it is gone", [&] { return NoPods(); }));
+  ExpectNothingLeft();
+}
+
+TEST_F(DaemonCriOutageTest, APodThatIsToEndWhileTheRuntimeIsAwayEndsAsItsGracePeriodSays) {
+  Start();
+  Add({.name = "web",
+       .script = "trap 'echo asked; exit 0' TERM; sleep 1000 & wait",
+       .spec = "  terminationGracePeriodSeconds: 60\n"});
+  ASSERT_TRUE(berthd->Until("it runs", [&] { return berthd->Runs("web"); }));
+  containerd->Kill();
+  Remove("web");
+  ASSERT_TRUE(berthd->Until("it is told", [&] { return berthd->CountEvents("Killing", "") > 0; }));
+  Add({.name = "next"});
+  os::SleepFor(kOutage);
+  containerd->Start();
+  std::cout << "a pod of the outage: runs " << UntilItRuns("next").count() << " ms after the runtime answers\n";
+  const os::MonoTime begin = os::SystemClock().Now();
+  ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone("web"); }));
+  EXPECT_LT(os::SystemClock().Now() - begin, os::Millis(30'000)) << "not killed when its time was over";
+  Remove("next");
+  ASSERT_TRUE(berthd->Until("all are gone", [&] { return NoPods(); }));
+  ExpectNothingLeft();
+}
+
+}  // namespace
+}  // namespace berth::testkit
