@@ -1,5 +1,6 @@
 // What containers plant in volumes: links, swapped under berthd's hands, and directories without an end.
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -125,6 +126,35 @@ TEST_F(DaemonCriVolumeTest, AContainerWaitsForADocument) {
   fs::remove(berthd->Dir("pods") + "/key.yaml");
   Remove("web");
   ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone("web"); }));
+  ExpectNothingLeft();
+}
+
+TEST_F(DaemonCriVolumeTest, MountsOfTheHostArriveWhereAVolumeAsksForThem) {
+  Start();
+  const std::string volume = berthd->Dir("shared");
+  fs::create_directories(volume + "/late");
+  ASSERT_EQ(::mount(volume.c_str(), volume.c_str(), nullptr, MS_BIND, nullptr), 0);
+  ASSERT_EQ(::mount(nullptr, volume.c_str(), nullptr, MS_SHARED, nullptr), 0);
+  const auto add = [&](const std::string& name, const std::string& script, const std::string& how) {
+    Add({.name = name,
+         .script = script,
+         .spec = "  restartPolicy: Never\n  volumes: [{name: work, hostPath: {path: " + volume + "}}]\n",
+         .container = "    volumeMounts: [{name: work, mountPath: /all" + how + "}]\n"});
+  };
+  add("follows", "echo begun; until test -e /all/late/file; do sleep 0.1; done; echo arrived",
+      ", mountPropagation: HostToContainer");
+  add("still", "echo begun; until test -e /all/go; do sleep 0.1; done; ls /all/late; echo end", "");
+  ASSERT_TRUE(berthd->Until("both run", [&] { return WordsOf("follows") + WordsOf("still") == "begun\nbegun\n"; }));
+  ASSERT_EQ(::mount("none", (volume + "/late").c_str(), "tmpfs", 0, nullptr), 0);
+  std::ofstream(volume + "/late/file") << "";
+  std::ofstream(volume + "/go") << "";
+  EXPECT_TRUE(berthd->Until("it arrived", [&] { return WordsOf("follows") == "begun\narrived\n"; }));
+  EXPECT_TRUE(berthd->Until("the other has looked", [&] { return Phase("still", "Succeeded"); }));
+  EXPECT_EQ(WordsOf("still"), "begun\nend\n") << "None is the default";
+  for (const char* const name : {"follows", "still"}) Remove(name);
+  EXPECT_TRUE(berthd->Until("both are gone", [&] { return NoPods(); }));
+  EXPECT_EQ(::umount2((volume + "/late").c_str(), MNT_DETACH), 0);
+  EXPECT_EQ(::umount2(volume.c_str(), MNT_DETACH), 0);
   ExpectNothingLeft();
 }
 
