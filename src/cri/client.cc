@@ -136,12 +136,12 @@ Result<std::vector<std::string>> Client::NotReady() const {
   return out;
 }
 
-Result<std::set<std::string>> Client::HandlersWithRecursiveReadOnly() const {
+Result<Features> Client::AskFeatures() const {
   BERTH_TRY(const auto answer, Ask<pb::StatusResponse>(kRuntimeService, "Status", pb::StatusRequest(),
                                                        timeouts_.handshake, "ask the runtime for its status"));
-  std::set<std::string> out;
+  Features out{.recursive_read_only = {}, .strict_groups = answer.features().supplemental_groups_policy()};
   for (const pb::RuntimeHandler& handler : answer.runtime_handlers())
-    if (handler.features().recursive_read_only_mounts()) out.insert(handler.name());
+    if (handler.features().recursive_read_only_mounts()) out.recursive_read_only.insert(handler.name());
   return out;
 }
 

@@ -33,6 +33,12 @@ struct Version {
   std::string api;      ///< "v1"
 };
 
+/// What not every version can do.
+struct Features {
+  std::set<std::string> recursive_read_only;  ///< handlers ("": the default one) that make all below a mount read-only
+  bool strict_groups = false;                 ///< supplementalGroupsPolicy
+};
+
 struct ExecResult {
   std::string out;
   std::string err;
@@ -67,8 +73,7 @@ class Client {
   Result<Version> Handshake() const;
   /// What the runtime says is not ready ("NetworkReady: cni plugin not initialized"); empty: nothing.
   Result<std::vector<std::string>> NotReady() const;
-  /// Names of the handlers ("": the default one) that can make a mount read-only with all that is below it.
-  Result<std::set<std::string>> HandlersWithRecursiveReadOnly() const;
+  Result<Features> AskFeatures() const;
   /// "systemd" or "cgroupfs"; nullopt: this runtime cannot be asked.
   Result<std::optional<std::string>> CgroupDriver() const;
 

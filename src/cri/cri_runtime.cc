@@ -254,8 +254,9 @@ Result<OpenedRuntime> OpenCriRuntime(const CriOptions& options) {
                                         ": set SystemdCgroup = " + (*driver == "systemd" ? "false" : "true") +
                                         " in containerd's configuration, or cgroup_manager = \"" +
                                         options.cgroup_driver + "\" in CRI-O's");
-  BERTH_TRY(std::set<std::string> handlers, made->client().HandlersWithRecursiveReadOnly());
-  made->SetRecursiveReadOnly(std::move(handlers));
+  BERTH_TRY(Features features, made->client().AskFeatures());
+  out.strict_groups = features.strict_groups;
+  made->SetRecursiveReadOnly(std::move(features.recursive_read_only));
   BERTH_RETURN_IF_ERROR(made->Recover());
   made->Begin();
   out.runtime = std::move(made);

@@ -104,6 +104,7 @@ class Daemon {
   events::Log& log_;
   bool dry_run_ = false;
   std::vector<std::string> start_warnings_;
+  bool strict_groups_ = false;  // the container runtime knows supplementalGroupsPolicy
   std::string runtime_name_ = "process";
 
   // Destroyed in reverse order: the API first, the state directory's lock and the loop last.

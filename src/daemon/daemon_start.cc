@@ -262,6 +262,7 @@ Result<void> Daemon::OpenCriRuntime() {
                                  .runtime_handlers = settings_.berth.runtime_classes}));
   runtime_ = std::move(opened.runtime);
   BERTH_TRY(calls_, ContainerCalls::Open(socket));
+  strict_groups_ = opened.strict_groups;
   runtime_name_ = opened.version.name + " " + opened.version.version;
   for (const std::string& problem : opened.not_ready)
     start_warnings_.push_back("the container runtime is not ready: " + problem);
@@ -280,6 +281,7 @@ Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<s
   BERTH_RETURN_IF_ERROR(OpenEvents());
   ManagerOptions options = OptionsOf(settings_, node.machine(), names_, dry_run_);
   options.pods.work_notes = work_notes_.get();
+  options.pods.rules.strict_groups = strict_groups_;
   manager_ = std::make_unique<PodManager>(ManagerParts{.store = *store_,
                                                        .tree = *tree_,
                                                        .runtime = *runtime_,

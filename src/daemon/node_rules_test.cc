@@ -68,6 +68,13 @@ TEST(NodeRulesTest, ClassesAndProfilesThatTheNodeDoesNotHaveAreRefused) {
   EXPECT_EQ("", ReasonOf(pod, rules));
   pod.security.se_linux = SeLinuxOptions{.type = "t"};
   EXPECT_EQ("SELinux", ReasonOf(pod, rules));
+  pod.security.se_linux.reset();
+  pod.security.supplemental_groups_policy = "Merge";
+  EXPECT_EQ("", ReasonOf(pod, rules));
+  pod.security.supplemental_groups_policy = "Strict";
+  EXPECT_EQ("SupplementalGroupsPolicyNotSupported", ReasonOf(pod, rules));
+  rules.strict_groups = true;
+  EXPECT_EQ("", ReasonOf(pod, rules));
 }
 
 Pod WithPort(std::int32_t port, std::int32_t host_port, const std::string& ip = "",

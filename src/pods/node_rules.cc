@@ -120,6 +120,11 @@ std::optional<Reject> WhyRefused(const Pod& pod, const NodeRules& rules) {
   if (labels && !rules.se_linux)
     return Reject{.reason = "SELinux",
                   .message = "SELinux is not enabled on the host: seLinuxOptions would have no effect; take them out"};
+  if (pod.security.supplemental_groups_policy == "Strict" && !rules.strict_groups)
+    return Reject{.reason = "SupplementalGroupsPolicyNotSupported",
+                  .message =
+                      "SupplementalGroupsPolicy=Strict is not supported in this node: the container runtime does not "
+                      "know it; take it out, or use a newer one (containerd 2.0, CRI-O 1.31)"};
   return std::nullopt;
 }
 

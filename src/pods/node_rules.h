@@ -20,6 +20,7 @@ struct NodeRules {
   std::map<std::string, std::string> runtime_classes;  ///< to handlers of the runtime
   bool app_armor = false;                              ///< the kernel has it
   bool se_linux = false;                               ///< likewise
+  bool strict_groups = false;                          ///< the runtime knows supplementalGroupsPolicy
 };
 
 /// Why a pod may not run on this node whatever is free, in the kubelet's words where it has some; nullopt: it may.
