@@ -146,9 +146,9 @@ class MountBelow {
 TEST_F(DaemonCriIsolationTest, MountsBelowAMountAreReadOnlyOrThePodIsToldThatTheyCannotBe) {
   const TempDir folder;
   const MountBelow below(folder / "data");
-  const auto handlers = cri::Client(containerd->socket()).HandlersWithRecursiveReadOnly();
-  ASSERT_TRUE(handlers) << handlers.error().message;
-  const bool can = handlers->contains("");
+  const auto features = cri::Client(containerd->socket()).AskFeatures();
+  ASSERT_TRUE(features) << features.error().message;
+  const bool can = features->recursive_read_only.contains("");
   std::cout << "this runtime " << (can ? "can" : "cannot") << " make mounts recursively read-only\n";
   Start();
   for (const char* const how : {"Enabled", "IfPossible"})
