@@ -31,7 +31,7 @@ Pod Asking(const std::string& uid, int cpus) {
 }
 
 /// What the pod is given, or why not.
-std::string Given(const Node& node, Ledger& ledger, const Pod& pod) {
+std::string GivenCores(const Node& node, Ledger& ledger, const Pod& pod) {
   const Decision decision = Decide(node, ledger, pod, {}, nullptr);
   if (const auto* reject = std::get_if<Reject>(&decision)) return reject->reason + ": " + reject->message;
   Apply(ledger, std::get<Admit>(decision).delta);
@@ -45,13 +45,13 @@ TEST(WholeCoresTest, CoresWithAReservedThreadAreLeftForTheNextNodes) {
   const auto whole = Node::Make(machine, config, {.node_fit = false, .whole_cores = true});
   ASSERT_TRUE(kubelet && whole);
   Ledger ledger = kubelet->EmptyLedger();
-  EXPECT_EQ(Given(*kubelet, ledger, Asking("a", 4)), "1-4") << "the kubelet's formula";
+  EXPECT_EQ(GivenCores(*kubelet, ledger, Asking("a", 4)), "1-4") << "the kubelet's formula";
   ledger = whole->EmptyLedger();
-  EXPECT_EQ(Given(*whole, ledger, Asking("a", 4)), "6-9");
-  EXPECT_EQ(Given(*whole, ledger, Asking("b", 2)), "2-3");
-  EXPECT_EQ(Given(*whole, ledger, Asking("c", 4)),
+  EXPECT_EQ(GivenCores(*whole, ledger, Asking("a", 4)), "6-9");
+  EXPECT_EQ(GivenCores(*whole, ledger, Asking("b", 2)), "2-3");
+  EXPECT_EQ(GivenCores(*whole, ledger, Asking("c", 4)),
             "TopologyAffinityError: Resources cannot be allocated with Topology locality");
-  EXPECT_EQ(Given(*whole, ledger, Asking("d", 2)), "10-11");
+  EXPECT_EQ(GivenCores(*whole, ledger, Asking("d", 2)), "10-11");
 }
 
 TEST(WholeCoresTest, CoresOfOneAndTwoThreadsMakeUpAnyNumberThatTheyCan) {
@@ -59,10 +59,10 @@ TEST(WholeCoresTest, CoresOfOneAndTwoThreadsMakeUpAnyNumberThatTheyCan) {
   const auto node = Node::Make(machine, FullCores("0-1", "none"), {.node_fit = false, .whole_cores = true});
   ASSERT_TRUE(node) << node.error().message;
   Ledger ledger = node->EmptyLedger();
-  EXPECT_EQ(Given(*node, ledger, Asking("a", 3)), "2-4") << "a whole core and the one of one thread";
-  EXPECT_EQ(Given(*node, ledger, Asking("b", 1)),
+  EXPECT_EQ(GivenCores(*node, ledger, Asking("a", 3)), "2-4") << "a whole core and the one of one thread";
+  EXPECT_EQ(GivenCores(*node, ledger, Asking("b", 1)),
             "SMTAlignmentError: SMT Alignment Error: no free whole cores make up exactly 1 CPUs");
-  EXPECT_EQ(Given(*node, ledger, Asking("c", 2)), "6-7");
+  EXPECT_EQ(GivenCores(*node, ledger, Asking("c", 2)), "6-7");
 }
 
 TEST(WholeCoresPropertyTest, WhatIsGivenIsWholeAndOnRegularMachinesTheKubeletsChoice) {
