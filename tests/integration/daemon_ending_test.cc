@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "daemon_fixture.h"
@@ -142,6 +143,14 @@ TEST_F(DaemonEndingTest, AProcessThatLeftItsGroupsIsMovedBack) {
 
 /// berthd on paper has threads, as many a program has. v1 puts each where its `tasks` says; v2 keeps them together.
 TEST_F(DaemonEndingTest, AThreadThatLeftItsProcessIsMovedBack) {
+  if (!std::filesystem::exists("/sys/fs/cgroup/cpuset/tasks")) {  // v2: a thread cannot leave its process
+    node.Start();
+    std::ofstream out(node.GroupFile("cpuset", "berth", "cgroup.threads"));
+    ASSERT_TRUE(out);
+    std::thread([&out] { out << ::gettid() << std::flush; }).join();
+    EXPECT_FALSE(out);
+    return;
+  }
   const std::string own = node.Dir("inside");
   const std::string threads = std::string("exec ") + BERTHD + " --machine 'pack:1 core:2 pu:1' --state-dir " + own +
                               "/state --run-dir " + own + "/run --log-dir " + own + "/log --pod-dir " + own +
@@ -156,13 +165,8 @@ TEST_F(DaemonEndingTest, AThreadThatLeftItsProcessIsMovedBack) {
                            return thread != 0 && std::filesystem::exists(own + "/socket");
                          }))
       << "it said " << node.Get("/v1/logs/default/several/app").dump(1);
-  const bool v1 = std::filesystem::exists("/sys/fs/cgroup/cpuset/tasks");
-  std::ofstream out(v1 ? "/sys/fs/cgroup/cpuset/tasks" : "/sys/fs/cgroup/cgroup.threads");
+  std::ofstream out("/sys/fs/cgroup/cpuset/tasks");
   out << thread << std::flush;
-  if (!v1) {
-    EXPECT_FALSE(out) << "a thread leaves its process on v2";
-    return;
-  }
   ASSERT_TRUE(out);
   const std::string name = "thread " + std::to_string(thread) + " of process " + std::to_string(pid) + " (berthd)";
   std::string verified;

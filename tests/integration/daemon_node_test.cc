@@ -176,7 +176,7 @@ TEST_F(DaemonNodeTest, IdleBerthdIsSmallAndWritesNothing) {
   for (std::string line; std::getline(status, line);)
     if (line.starts_with(field)) kib = ParseDecimal<int>(SplitWords(line)[1]);
   ASSERT_TRUE(kib);
-  EXPECT_LE(*kib, (in_memory ? 4 : 20) * 1024) << field;
+  EXPECT_LE(*kib, (in_memory ? 6 : 20) * 1024) << field;
 }
 
 TEST_F(DaemonNodeTest, ACpusetEditedByHandIsPutBackItsWriterNamedAndAQuotaToo) {
@@ -189,7 +189,6 @@ TEST_F(DaemonNodeTest, ACpusetEditedByHandIsPutBackItsWriterNamedAndAQuotaToo) {
   const bool v1 = ::access(v1_quota.c_str(), F_OK) == 0;
   const std::string quota = v1 ? v1_quota : node.GroupFile("cpu", group, "cpu.max");
   const std::string before = ReadText(quota);
-  ASSERT_TRUE(write(quota, v1 ? "50000" : "50000 100000"));
   // Berth's own group may be widened and narrowed at any time: its processes are the supervisors and berthd.
   const std::string all = FormatIds(OnlineCpus());
   ASSERT_TRUE(write(node.GroupFile("cpuset", "berth", "cpuset.cpus"), all.c_str()));
@@ -200,7 +199,9 @@ TEST_F(DaemonNodeTest, ACpusetEditedByHandIsPutBackItsWriterNamedAndAQuotaToo) {
   ASSERT_TRUE(write(node.GroupFile("cpuset", group, "cpuset.cpus"), "0"));
   ASSERT_TRUE(node.Until("the container has its CPU again",
                          [&] { return Trim(ReadText(node.GroupFile("cpuset", group, "cpuset.cpus"))) == "1"; }));
-  // All values are looked at each minute, and at the start.
+  // All values are looked at each minute, and at the start. Not before the cpuset is back: systemd puts its own quota
+  // back with that.
+  ASSERT_TRUE(write(quota, v1 ? "50000" : "50000 100000"));
   node.Kill();
   node.Start();
   EXPECT_TRUE(node.Until("the quota is put back", [&] { return ReadText(quota) == before; }));
