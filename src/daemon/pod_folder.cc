@@ -184,15 +184,15 @@ Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, co
   const MutexLock lock(changing_->held);
   std::vector<Planned> plan;
   std::set<std::string> seen;
-  const auto add = [&](const auto& item) -> Result<void> {
-    BERTH_TRY(Planned planned, PlanOf(item, files));
+  const auto add = [&](Result<Planned> made) -> Result<void> {
+    BERTH_TRY(Planned planned, std::move(made));
     if (!seen.insert(planned.name).second)
       return Fail(Code::kInvalid, fmt::format("{} stands in the request twice", planned.name));
     plan.push_back(std::move(planned));
     return {};
   };
-  for (const ConfigDocument& document : documents) BERTH_RETURN_IF_ERROR(add(document));
-  for (const Pod& pod : pods) BERTH_RETURN_IF_ERROR(add(pod));
+  for (const ConfigDocument& document : documents) BERTH_RETURN_IF_ERROR(add(PlanOf(document, files)));
+  for (const Pod& pod : pods) BERTH_RETURN_IF_ERROR(add(PlanOf(pod, files)));
   std::erase_if(changing_->stored, [&](const auto& stored) { return files.contains(stored.first); });
   std::vector<StoredPod> out;
   for (Planned& item : plan) {
