@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -73,8 +74,8 @@ void ReadMode(Object& object, std::string_view key, std::optional<std::int32_t>&
   else if (text.size() > 1 && text.front() == '0')
     base = 8;
   int value = -1;
-  const char* const end = text.data() + text.size();
-  const auto [at, wrong] = std::from_chars(text.data(), end, value, base);
+  const char* const end = std::to_address(text.end());
+  const auto [at, wrong] = std::from_chars(std::to_address(text.begin()), end, value, base);
   const bool good = node->kind == Node::Kind::kNumber && wrong == std::errc() && at == end && value >= 0;
   if (good && value <= kMost)
     out = value;
