@@ -1,1 +1,1 @@
-google_test berth_daemon_integration_test 450
+google_test berth_daemon_integration_test 700
