@@ -319,11 +319,12 @@ Result<std::optional<Image>> Client::FindImage(std::string_view image) const {
   return TakeImage(answer.image());
 }
 
-Result<std::string> Client::Pull(std::string_view image, const SandboxSpec& of) const {
+Result<std::string> Client::Pull(std::string_view image, const SandboxSpec& of, const Credentials* as) const {
   pb::PullImageRequest request;
   request.mutable_image()->set_image(std::string(image));
   Put(of.annotations, *request.mutable_image()->mutable_annotations());
   Put(of, *request.mutable_sandbox_config());
+  if (as != nullptr) Put(*as, *request.mutable_auth());
   BERTH_TRY(const auto answer, Ask<pb::PullImageResponse>(kImageService, "PullImage", request, timeouts_.pull,
                                                           "pull image " + Printable(image)));
   return answer.image_ref();

@@ -104,8 +104,9 @@ class Client {
   Result<void> Events(const std::function<bool(const std::string& id)>& changed) const;
 
   Result<std::vector<Image>> Images() const;
-  Result<std::optional<Image>> FindImage(std::string_view image) const;           ///< nullopt: not there
-  Result<std::string> Pull(std::string_view image, const SandboxSpec& of) const;  ///< its reference
+  Result<std::optional<Image>> FindImage(std::string_view image) const;  ///< nullopt: not there
+  /// Its reference. `as`: nullptr for what the runtime is configured to say.
+  Result<std::string> Pull(std::string_view image, const SandboxSpec& of, const Credentials* as) const;
 
  private:
   template <class Answer, class Request>

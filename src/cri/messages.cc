@@ -251,4 +251,11 @@ Image TakeImage(const pb::Image& from) {
   return out;
 }
 
+void Put(const Credentials& from, pb::AuthConfig& to) {
+  to.set_username(from.username);
+  to.set_password(from.password);
+  to.set_identity_token(from.identity_token);
+  to.set_registry_token(from.registry_token);
+}
+
 }  // namespace berth::cri

@@ -20,6 +20,7 @@ void Put(const Labels& from, TextMap& to);
 void Put(const Resources& from, pb::LinuxContainerResources& to);
 void Put(const SandboxSpec& from, pb::PodSandboxConfig& to);
 void Put(const ContainerSpec& from, pb::ContainerConfig& to);
+void Put(const Credentials& from, pb::AuthConfig& to);
 
 Sandbox TakeSandbox(const pb::PodSandbox& from);
 /// Without what only an answer of Status has.

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cri/log_keeper.h"
 #include "cri/pod_names.h"
+#include "cri/pull_secrets.h"
 #include "cri/specs.h"
 #include "os/append_file.h"
 #include "os/clock.h"
@@ -290,13 +291,31 @@ Starter::Outcome<Image> Starter::Pull(const StartRequest& request) {
   const Container& container = request.container;
   const auto sandbox = SandboxFor(request, 0);
   if (!sandbox) return Failed("ErrImagePull", sandbox.error());
-  auto pulled = shared_.client.Pull(container.image, *sandbox);
+  auto pulled = PullWithSecrets(request, *sandbox);
   if (!pulled) return Failed("ErrImagePull", pulled.error());
   Image out{.id = pulled->empty() ? container.image : *std::move(pulled)};
   if (!container.security.run_as_non_root.value_or(false)) return out;
   auto found = shared_.client.FindImage(out.id);  // for its user
   if (!found) return Failed("ImageInspectError", found.error());
   return *found ? **std::move(found) : out;
+}
+
+/// With each of the pod's credentials for this registry until one will do.
+Result<std::string> Starter::PullWithSecrets(const StartRequest& request, const SandboxSpec& sandbox) {
+  const std::string& image = request.container.image;
+  PullSecrets secrets;
+  if (request.place.pod) secrets = PullSecretsFor(*request.place.pod, image, request.place.facts);
+  if (!secrets.problems.empty()) {
+    const MutexLock lock(shared_.mutex);
+    shared_.notices.push_back({.reason = "FailedToRetrieveImagePullSecret",
+                               .pod_uid = request.pod_uid,
+                               .message = Join(secrets.problems, "; ") + "; the image is pulled without"});
+  }
+  if (secrets.credentials.empty()) return shared_.client.Pull(image, sandbox, nullptr);
+  Result<std::string> pulled;
+  for (const Credentials& credentials : secrets.credentials)
+    if (pulled = shared_.client.Pull(image, sandbox, &credentials); pulled) break;
+  return pulled;
 }
 
 Starter::Outcome<ContainerStatus> Starter::CreateAndStart(const StartRequest& request, const std::string& sandbox,

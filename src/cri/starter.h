@@ -43,6 +43,7 @@ class Starter {
   Result<void> SettleSecurity(runtime::StartRequest& request);
   Outcome<Image> EnsureImage(const runtime::StartRequest& request);
   Outcome<Image> Pull(const runtime::StartRequest& request);
+  Result<std::string> PullWithSecrets(const runtime::StartRequest& request, const SandboxSpec& sandbox);
   Outcome<runtime::ContainerStatus> CreateAndStart(const runtime::StartRequest& request, const std::string& sandbox,
                                                    const std::string& image);
   Outcome<std::optional<runtime::ContainerStatus>> StartCreated(const runtime::StartRequest& request,

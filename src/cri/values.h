@@ -95,6 +95,15 @@ struct ContainerSpec {
   bool tty = false;
 };
 
+/// What somebody tells a registry. Never for logs.
+struct Credentials {
+  std::string username;
+  std::string password;
+  std::string identity_token;
+  std::string registry_token;
+  friend bool operator==(const Credentials&, const Credentials&) = default;
+};
+
 struct ContainerEntry {
   enum class State { kCreated, kRunning, kExited, kUnknown };
   std::string id;

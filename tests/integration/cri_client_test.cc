@@ -219,7 +219,7 @@ TEST_F(CriContainerdTest, SaysWhatIsWrongWithImagesAndCommands) {
   ASSERT_TRUE(there && *there);
   EXPECT_EQ(kTestImage, (*there)->tags.at(0));
   EXPECT_FALSE(*client.FindImage("localhost/berth/none:1"));
-  EXPECT_FALSE(client.Pull("localhost:1/none:1", {}));
+  EXPECT_FALSE(client.Pull("localhost:1/none:1", {}, nullptr));
 
   const auto id = client.Create(
       *pod,

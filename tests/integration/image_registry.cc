@@ -1,10 +1,14 @@
 #include "image_registry.h"
 
 #include <gtest/gtest.h>
+#include <strings.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <mutex>
 
+#include "base/base64.h"
 #include "codec/codec.h"
 #include "containerd_fixture.h"
 #include "testing/fixtures.h"
@@ -35,9 +39,18 @@ struct ImageRegistry::Inner {
     return request.method == "HEAD" ? text.substr(0, text.size() - body.size()) : text;
   }
 
+  bool MayHave(const RawRequest& request) {
+    const std::lock_guard lock(mutex);
+    if (authorization.empty()) return true;
+    return std::ranges::any_of(request.headers, [&](const auto& header) {
+      return ::strcasecmp(header.first.c_str(), "authorization") == 0 && header.second == authorization;
+    });
+  }
+
   /// GET and HEAD of /v2/, /v2/NAME/manifests/REFERENCE and /v2/NAME/blobs/DIGEST.
   std::string Say(const RawRequest& request) {
     if (status != 200) return HttpText(status, "", "");
+    if (!MayHave(request)) return HttpText(401, "WWW-Authenticate: Basic realm=\"test\"\r\n", "");
     const std::string path = request.target.substr(0, request.target.find('?'));
     if (path == "/v2/") return HttpText(200, "", "");
     const std::size_t last = path.rfind('/');
@@ -53,6 +66,8 @@ struct ImageRegistry::Inner {
   }
 
   std::string folder;
+  std::mutex mutex;
+  std::string authorization;  ///< under the mutex
   std::atomic<int> status = 200;
   std::atomic<int> manifests = 0;
   RawServer server{Answering([this](const RawRequest& request) { return Say(request); })};  // last: it uses the others
@@ -72,6 +87,11 @@ std::string ImageRegistry::Name(const std::string& name) const {
 }
 
 void ImageRegistry::Answer(int status) { inner_->status = status; }
+
+void ImageRegistry::Require(const std::string& user, const std::string& password) {
+  const std::lock_guard lock(inner_->mutex);
+  inner_->authorization = "Basic " + ToBase64(user + ":" + password);
+}
 
 int ImageRegistry::manifests_served() const { return inner_->manifests; }
 

@@ -20,6 +20,8 @@ class ImageRegistry {
   std::string Name(const std::string& name) const;
   /// From now on every request is answered with this status; 200: as it should be.
   void Answer(int status);
+  /// From now on only who shows this name and password is served.
+  void Require(const std::string& user, const std::string& password);
   int manifests_served() const;
 
  private:
