@@ -28,6 +28,8 @@ class EmptyBackend final : public berth::api::Backend {
   Result<berth::PodList> Pods() override { return berth::PodList(); }
   Result<berth::TreeView> Tree() override { return berth::TreeView(); }
   Result<berth::ImageList> Images() override { return berth::ImageList(); }
+  Result<std::string> Metrics() override { return std::string(); }
+  Result<berth::StatsSummary> Stats() override { return berth::StatsSummary(); }
   Result<berth::PodDetails> GetPod(const std::string& namespace_, const std::string& name) override {
     return Unknown(namespace_ + "/" + name);
   }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "model/promises.h"
+#include "state/alloc_response.h"
 #include "state/kubelet_devices.h"
 #include "state/kubelet_files.h"
 #include "state/takeover.h"
@@ -33,6 +34,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   files.cpu = ReadTwice(text, state::ParseKubeletCpuState);
   files.memory = ReadTwice(text, state::ParseKubeletMemoryState);
   files.devices = ReadTwice(text, state::ParseKubeletDeviceState);
-  static_cast<void>(Contradictions(state::ImportKubelet(files, {}).ledger));
+  const Ledger imported = state::ImportKubelet(files, {}).ledger;
+  static_cast<void>(Contradictions(imported));
+  // What was taken over of devices, their plugins' answers included, is written so that it is taken over the same.
+  const state::KubeletDeviceState exported = state::ExportDeviceState(imported);
+  const Ledger again = state::ImportKubelet({.cpu = {}, .memory = {}, .devices = exported}, {}).ledger;
+  BERTH_CHECK(state::ExportDeviceState(again) == exported);
+  if (const auto answer = state::ParseAllocResponse(text)) {
+    const auto read = state::ParseAllocResponse(state::FormatAllocResponse(*answer));
+    BERTH_CHECK(read && *read == *answer);
+  }
   return 0;
 }

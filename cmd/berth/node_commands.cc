@@ -4,6 +4,7 @@
 #include "berth/node.h"
 #include "berth/registry.h"
 #include "berth/state.h"
+#include "berth/top.h"
 #include "berth/tree.h"
 
 namespace berth::cli {
@@ -52,6 +53,25 @@ Command StatusCommand() {
           .details = "Warnings are what berthd found at its start and could not put right by itself.",
           .examples = {{"status", "version, runtime, ledger, warnings"}},
           .bind = [](CLI::App&) -> Runner { return [](const Session& session) { return RunStatus(session); }; }};
+}
+
+Command TopCommand() {
+  return {.name = "top",
+          .group = "Node",
+          .summary = "Show who uses how much CPU and memory",
+          .details =
+              "CPU in thousandths of one, since the look before; MEMORY is the working set: what is charged less "
+              "inactive file pages. THROTTLED is the part of the periods of its quota in which a container had used it "
+              "up, since its start. NODES are those of its own CPUs and its memory. Sums of the tiers and of the node "
+              "follow. -o json is the kubelet's /stats/summary.",
+          .examples = {{"top", "anew every two seconds, on a terminal"},
+                       {"top --once", "one table"},
+                       {"top -o json", "for a program"}},
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<TopOptions>();
+            app.add_flag("--once", options->once, "One table, then end");
+            return [options](const Session& session) { return RunTop(*options, session); };
+          }};
 }
 
 Command TreeCommand() {
@@ -153,8 +173,8 @@ Command StateCommand() {
 }  // namespace
 
 std::vector<Command> NodeCommands() {
-  return {MapCommand(),    TreeCommand(),   EventsCommand(), NodeCommand(),
-          StatusCommand(), ImagesCommand(), StateCommand()};
+  return {MapCommand(),  TopCommand(),    TreeCommand(),   EventsCommand(),
+          NodeCommand(), StatusCommand(), ImagesCommand(), StateCommand()};
 }
 
 }  // namespace berth::cli

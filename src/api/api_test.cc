@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <fstream>
 #include <thread>
@@ -68,6 +70,12 @@ class EchoBackend final : public Backend {
     return LogPage();
   }
   Result<ImageList> Images() override { return ImageList(); }
+  Result<std::string> Metrics() override { return std::string("up 1\n"); }
+  Result<StatsSummary> Stats() override {
+    StatsSummary out;
+    out.node.name = "n1";
+    return out;
+  }
   /// "wait" is held up until `go`, "stay" until the caller is gone.
   Result<CommandEnd> Exec(const ExecQuery& query) override {
     ++commands;
@@ -112,9 +120,43 @@ TEST_F(ApiTest, TheSocketIsForOwnerAndGroupOnly) {
   EXPECT_NE(::stat(socket.c_str(), &info), 0) << "the socket goes with the server";
 }
 
+/// The whole answer to `GET path` on a port of this host.
+std::string GetOverTcp(std::uint16_t port, const std::string& path) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  EXPECT_EQ(::write(fd, request.data(), request.size()), static_cast<ssize_t>(request.size()));
+  std::string out;
+  std::array<char, 4096> buffer{};
+  for (ssize_t n = 0; (n = ::read(fd, buffer.data(), buffer.size())) > 0;)
+    out.append(buffer.data(), static_cast<std::size_t>(n));
+  ::close(fd);
+  return out;
+}
+
+TEST_F(ApiTest, OverTcpThereAreMetricsAndNothingElse) {
+  std::unique_ptr<http::Server> tcp;
+  std::uint16_t port = 20'000;
+  while (tcp == nullptr && ++port < 20'100)
+    if (auto started = StartMetricsServer("127.0.0.1", port, backend)) tcp = *std::move(started);
+  ASSERT_NE(tcp, nullptr);
+  const std::string metrics = GetOverTcp(port, "/metrics");
+  EXPECT_TRUE(metrics.starts_with("HTTP/1.1 200")) << metrics;
+  EXPECT_NE(metrics.find("text/plain; version=0.0.4"), std::string::npos) << metrics;
+  EXPECT_TRUE(metrics.ends_with("up 1\n")) << metrics;
+  for (const char* path : {"/v1/status", "/v1/pods", "/", "/stats/summary"})
+    EXPECT_TRUE(GetOverTcp(port, path).starts_with("HTTP/1.1 404")) << path;
+  EXPECT_FALSE(StartMetricsServer("127.0.0.1", port, backend)) << "somebody has it";
+}
+
 TEST_F(ApiTest, PathsAndQueriesReachTheBackend) {
   Serve();
   const NodeClient client(socket);
+  EXPECT_EQ(client.Stats()->node.name, "n1");
   EXPECT_EQ(client.GetPod("default", "web")->view->name, "web");
   const auto events = client.Events({.since = "10m", .pod = "default/a b", .limit = 5});
   ASSERT_TRUE(events) << events.error().message;

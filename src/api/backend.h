@@ -18,6 +18,7 @@
 #include "model/node_snapshot.h"
 #include "model/pod.h"
 #include "model/pod_view.h"
+#include "model/stats_summary.h"
 #include "model/tree_view.h"
 
 namespace berth::api {
@@ -45,6 +46,10 @@ class Backend {
   /// Takes as long as the command, which ends with its caller.
   virtual Result<CommandEnd> Exec(const ExecQuery& query) = 0;
   virtual Result<ImageList> Images() = 0;
+  /// Everything that is measured, as text for Prometheus (exposition format 0.0.4).
+  virtual Result<std::string> Metrics() = 0;
+  /// What node, tiers, pods and containers use.
+  virtual Result<StatsSummary> Stats() = 0;
 };
 
 }  // namespace berth::api

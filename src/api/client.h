@@ -14,11 +14,11 @@ namespace berth::api {
 /// Where berthd listens unless told otherwise.
 inline constexpr std::string_view kDefaultSocket = "/run/berth/berth.sock";
 
-/// Calls berthd. `method` is GET, POST or DELETE; `path` starts with "/v1/" and may hold a query whose values went
-/// through EncodeQuery; `body` is sent with POST only. An answer without a body is an empty object.
-/// Errors: what berthd answered, with its code and message; kUnreachable when nobody has that socket, kPermission when
-/// the caller may not open it, kUncertain when no answer came, kInvalid when the answer is not JSON. Each says the
-/// cure. Thread: any; every call makes its own connection.
+/// Calls berthd. `method` is GET, POST or DELETE; `path` is one of docs/reference/api.md and may hold a query whose
+/// values went through EncodeQuery; `body` is sent with POST only. An answer without a body is an empty object. Errors:
+/// what berthd answered, with its code and message; kUnreachable when nobody has that socket, kPermission when the
+/// caller may not open it, kUncertain when no answer came, kInvalid when the answer is not JSON. Each says the cure.
+/// Thread: any; every call makes its own connection.
 Result<codec::Json> Call(const std::string& socket, std::string_view method, const std::string& path,
                          const std::string& body = {}, std::chrono::seconds timeout = std::chrono::seconds(30));
 

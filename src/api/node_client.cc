@@ -56,6 +56,7 @@ Result<NodeView> NodeClient::Node() const { return Ask("GET", "/v1/node", codec:
 Result<Ledger> NodeClient::GetLedger() const { return Ask("GET", "/v1/ledger", codec::LedgerFromJson); }
 Result<PodList> NodeClient::Pods() const { return Ask("GET", "/v1/pods", codec::PodListFromJson); }
 Result<TreeView> NodeClient::Tree() const { return Ask("GET", "/v1/tree", codec::TreeViewFromJson); }
+Result<StatsSummary> NodeClient::Stats() const { return Ask("GET", "/stats/summary", codec::StatsSummaryFromJson); }
 Result<ImageList> NodeClient::Images() const { return Ask("GET", "/v1/images", codec::ImageListFromJson); }
 
 Result<PodDetails> NodeClient::GetPod(const std::string& namespace_, const std::string& name) const {

@@ -16,6 +16,7 @@
 #include "model/machine.h"
 #include "model/node_snapshot.h"
 #include "model/pod_view.h"
+#include "model/stats_summary.h"
 #include "model/tree_view.h"
 
 namespace berth::api {
@@ -45,6 +46,7 @@ class NodeClient {
   /// Errors also: kInvalid when the command has bytes that are not UTF-8.
   Result<CommandEnd> Exec(const ExecQuery& query) const;
   Result<ImageList> Images() const;
+  Result<StatsSummary> Stats() const;
 
  private:
   template <class T>

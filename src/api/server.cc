@@ -103,6 +103,14 @@ Result<CommandEnd> PostExec(const Request& request, Backend& backend) {
   return backend.Exec(query);
 }
 
+http::Route MetricsRoute(Backend& backend) {
+  return {"GET", "/metrics", [&backend](const Request&) -> Answer {
+            auto text = backend.Metrics();
+            if (!text) return {.status = HttpStatusOf(text.error().code), .body = FormatError(text.error())};
+            return {.type = kMetricsType, .body = *std::move(text)};
+          }};
+}
+
 template <class T>
 http::Route Read(const char* path, Result<T> (Backend::*read)(), Backend& backend) {
   return {"GET", path, [&backend, read](const Request&) { return AnswerWith((backend.*read)()); }};
@@ -116,6 +124,8 @@ void AddReads(std::vector<http::Route>& routes, Backend& backend) {
   routes.push_back(Read("/v1/tree", &Backend::Tree, backend));
   routes.push_back(Read("/v1/images", &Backend::Images, backend));
   routes.push_back(Read("/v1/pods", &Backend::Pods, backend));
+  routes.push_back(MetricsRoute(backend));
+  routes.push_back(Read("/stats/summary", &Backend::Stats, backend));
   routes.push_back(
       {"GET", "/v1/pods/{}/{}", [&](const Request& r) { return AnswerWith(backend.GetPod(r.parts[0], r.parts[1])); }});
   routes.push_back({"GET", "/v1/events", [&](const Request& r) { return AnswerWith(GetEvents(r, backend)); }});
@@ -178,6 +188,21 @@ Result<std::unique_ptr<http::Server>> StartServer(const ServerOptions& options, 
   std::vector<http::Listener> listeners;
   BERTH_TRY(http::Listener socket, http::ListenUnix(options.socket, options.group));
   listeners.push_back(std::move(socket));
+  return http::Server::Start(std::move(serving), std::move(listeners));
+}
+
+Result<std::unique_ptr<http::Server>> StartMetricsServer(const std::string& address, std::uint16_t port,
+                                                         Backend& backend) {
+  constexpr std::size_t kMostCallers = 32;  // half of it is for callers over TCP
+  http::ServerOptions serving;
+  serving.limits.body = 1;
+  serving.limits.connections = kMostCallers;
+  serving.limits.workers = 2;
+  serving.refuse = &Refuse;
+  serving.routes.push_back(MetricsRoute(backend));
+  std::vector<http::Listener> listeners;
+  BERTH_TRY(http::Listener listener, http::ListenTcp(address, port, nullptr));
+  listeners.push_back(std::move(listener));
   return http::Server::Start(std::move(serving), std::move(listeners));
 }
 

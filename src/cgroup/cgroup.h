@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "loop/executor.h"
 #include "model/cgroup_values.h"
+#include "model/usage.h"
 #include "os/clock.h"
 #include "os/fs.h"
 
@@ -39,7 +40,9 @@ struct ControllerMount {
 struct Layout {
   Version version = Version::kV2;
   std::vector<ControllerMount> controllers;  ///< those Berth can use, in the order it writes them
-  std::vector<std::string> warnings;         ///< what is missing and what that means, for people
+  /// v1: where CPU time is counted, when it is not where "cpu" is. Groups are made there too; nothing is written.
+  std::optional<ControllerMount> accounting;
+  std::vector<std::string> warnings;  ///< what is missing and what that means, for people
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
@@ -122,6 +125,10 @@ class Tree {
   /// Memory usage less file pages that were not used lately (inactive_file), never below zero; nullopt: not counted
   /// here.
   virtual Result<std::optional<Bytes>> WorkingSet(std::string_view) { return std::nullopt; }
+  /// What the cgroup and everything below it uses; nullopt: there is no such group, or nothing is counted here.
+  virtual Result<std::optional<GroupUsage>> Usage(std::string_view) { return std::nullopt; }
+  /// What the host uses, and the memory of these of its nodes. nullopt: not known.
+  virtual Result<std::optional<HostUsage>> UsageOfHost(const NodeSet&) { return std::nullopt; }
   /// nullopt: not known.
   virtual Result<std::optional<HostFigures>> Figures() { return std::nullopt; }
   /// Most processes the kernel allows at a time: the smaller of kernel.pid_max and kernel.threads-max; nullopt: not

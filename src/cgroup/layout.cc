@@ -10,6 +10,8 @@
 namespace berth::cgroup {
 namespace {
 
+constexpr std::string_view kAccounting = "cpuacct";
+
 /// In the order values are written. `lack`: what is not possible without it; empty: Berth cannot run without it.
 struct KnownController {
   std::string_view name;
@@ -90,6 +92,14 @@ Result<Layout> ParseLayout(std::string_view mountinfo, std::string_view v2_contr
                                .root = mount->root,
                                .read_only = mount->read_only});
   }
+  const Mount* const accounting = BestV1(mounts, kAccounting);
+  const Mount* const cpu = BestV1(mounts, "cpu");
+  if (accounting != nullptr && cpu != nullptr && accounting->point != cpu->point)
+    out.accounting = ControllerMount{.controller = std::string(kAccounting),
+                                     .mount = accounting->point,
+                                     .v2 = false,
+                                     .root = accounting->root,
+                                     .read_only = accounting->read_only};
   out.version = !any_v1 ? Version::kV2 : v2 == nullptr ? Version::kV1 : Version::kHybrid;
   // On a hybrid host the unified hierarchy is not worth a directory per container for huge pages alone.
   if (out.version == Version::kHybrid && out.controllers.back().controller == "hugetlb" && out.controllers.back().v2) {

@@ -17,6 +17,7 @@
 #include "cgroup/hierarchy.h"
 #include "cgroup/host_figures.h"
 #include "cgroup/patience.h"
+#include "cgroup/usage.h"
 
 namespace berth::cgroup {
 namespace {
@@ -48,6 +49,8 @@ class HostTree final : public Tree {
   Result<int> ReturnToCpuset(std::string_view path, const std::vector<int>& pids) override;
   Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override;
   Result<std::optional<Bytes>> WorkingSet(std::string_view path) override;
+  Result<std::optional<GroupUsage>> Usage(std::string_view path) override;
+  Result<std::optional<HostUsage>> UsageOfHost(const NodeSet& nodes) override { return ReadHostUsage(files_, nodes); }
   Result<std::optional<HostFigures>> Figures() override { return ReadHostFigures(files_); }
   Result<std::optional<std::int64_t>> PidCapacity() override { return ReadPidCapacity(files_); }
   Result<std::optional<CpuSet>> OnlineCpus() override { return ReadOnlineCpus(files_); }
@@ -89,6 +92,8 @@ Result<void> HostTree::Start(bool root_too) {
       same->second.push_back(c.controller);
     }
   }
+  if (const auto& apart = layout_.accounting; apart && !apart->read_only)
+    mounts.push_back({&*apart, {apart->controller}});
   for (auto& [mount, names] : mounts) {
     hierarchies_.push_back(mount->v2 ? MakeV2Hierarchy(files_, mount->mount, std::move(names))
                                      : MakeV1Hierarchy(files_, mount->mount, std::move(names)));
@@ -258,6 +263,11 @@ Result<std::optional<Bytes>> HostTree::WorkingSet(std::string_view path) {
     return Bytes{std::max<std::int64_t>(0, usage->v - idle.value_or(0))};
   }
   return usage;
+}
+
+Result<std::optional<GroupUsage>> HostTree::Usage(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  return ReadGroupUsage(files_, hierarchies_, full);
 }
 
 Result<void> HostTree::RemoveTree(const std::string& dir, Patience& waiting) {

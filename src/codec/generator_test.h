@@ -53,8 +53,21 @@ class Generator {
     if (p.hint && Coin()) p.hint->nodes = Ids<NodeSet>(64);
     if (Coin()) p.cpus = Ids<CpuSet>(kMaxId + 1);
     if (Coin()) p.memory = Blocks();
-    for (std::uint64_t n = Below(3); n > 0; --n) p.devices.push_back({Word(), {Word(), Word()}});
+    for (std::uint64_t n = Below(3); n > 0; --n) {
+      DeviceAssignment& given = p.devices.emplace_back(DeviceAssignment{Word(), {Word(), Word()}});
+      if (Coin()) given.answer = OneAnswer();
+    }
     return p;
+  }
+  DeviceAnswer OneAnswer() {
+    DeviceAnswer out;
+    for (std::uint64_t n = Below(3); n > 0; --n) out.nodes[Word()] = Ids<NodeSet>(64);
+    for (std::uint64_t n = Below(3); n > 0; --n) out.env[Word()] = Word();
+    for (std::uint64_t n = Below(3); n > 0; --n) out.mounts.push_back({Word(), Word(), Coin()});
+    for (std::uint64_t n = Below(3); n > 0; --n) out.device_nodes.push_back({Word(), Word(), Word()});
+    for (std::uint64_t n = Below(3); n > 0; --n) out.annotations[Word()] = Word();
+    for (std::uint64_t n = Below(3); n > 0; --n) out.cdi_devices.push_back(Word());
+    return out;
   }
   PodRecord OnePod() {
     PodRecord pod;

@@ -50,8 +50,7 @@ Placement ReadPlacement(const Reader& reader) {
   if (const Reader hint = reader.Field("hint"); !hint.IsNull()) p.hint = ReadHint(hint);
   if (const Reader cpus = reader.Field("cpus"); !cpus.IsNull()) p.cpus = cpus.Ids<CpuSet>();
   if (const Reader memory = reader.Field("memory"); !memory.IsNull()) p.memory = ReadBlocks(memory);
-  for (const Reader& d : reader.Field("devices").Items())
-    p.devices.push_back({d.Field("resource").String(), d.Field("ids").Strings()});
+  p.devices = ReadDevices(reader.Field("devices"));
   return p;
 }
 
@@ -153,14 +152,12 @@ Json ToJson(const TopologyHint& hint) {
 }
 
 Json ToJson(const Placement& placement) {
-  Json devices = Json::array();
-  for (const DeviceAssignment& d : placement.devices) devices.push_back({{"resource", d.resource}, {"ids", d.ids}});
   return {{"container", placement.container},
           {"kind", Name(placement.kind)},
           {"hint", placement.hint ? ToJson(*placement.hint) : Json()},
           {"cpus", placement.cpus ? Json(FormatIds(*placement.cpus)) : Json()},
           {"memory", placement.memory ? BlocksJson(*placement.memory) : Json()},
-          {"devices", std::move(devices)}};
+          {"devices", DevicesJson(placement.devices)}};
 }
 
 Json ToJson(const PodRecord& pod) {

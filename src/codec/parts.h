@@ -32,6 +32,10 @@ void ReadEnvironment(const Reader& reader, Container& out);
 Json VolumeJson(const Volume& volume);  ///< a kind that Berth cannot provide keeps its name and nothing else
 Volume ReadVolume(const Reader& reader);
 
+/// Devices of a placement: with what they bring, where that is known.
+Json DevicesJson(const std::vector<DeviceAssignment>& devices);
+std::vector<DeviceAssignment> ReadDevices(const Reader& reader);
+
 template <class Items, class Write>
 Json ListJson(const Items& items, Write&& write) {
   Json out = Json::array();

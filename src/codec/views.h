@@ -14,6 +14,7 @@
 #include "model/explanation.h"
 #include "model/node_snapshot.h"
 #include "model/pod_view.h"
+#include "model/stats_summary.h"
 #include "model/tree_view.h"
 
 namespace berth::codec {
@@ -33,6 +34,7 @@ Json ToJson(const LogEntry& entry);
 Json ToJson(const LogPage& page);
 Json ToJson(const CommandEnd& end);  ///< outputs in base64
 Json ToJson(const ImageList& images);
+Json ToJson(const StatsSummary& summary);  ///< in a kubelet's shape
 Json ToJson(const Outlook& outlook);
 
 Result<DaemonStatus> DaemonStatusFromJson(const Json& json);
@@ -46,6 +48,7 @@ Result<DeletedPod> DeletedPodFromJson(const Json& json);
 Result<LogPage> LogPageFromJson(const Json& json);
 Result<CommandEnd> CommandEndFromJson(const Json& json);
 Result<ImageList> ImageListFromJson(const Json& json);
+Result<StatsSummary> StatsSummaryFromJson(const Json& json);
 Result<Outlook> OutlookFromJson(const Json& json);
 
 }  // namespace berth::codec

@@ -125,23 +125,17 @@ Result<Version> Client::Handshake() const {
       .name = answer->runtime_name(), .version = answer->runtime_version(), .api = answer->runtime_api_version()};
 }
 
-Result<std::vector<std::string>> Client::NotReady() const {
+Result<RuntimeStatus> Client::AskStatus() const {
   BERTH_TRY(const auto answer, Ask<pb::StatusResponse>(kRuntimeService, "Status", pb::StatusRequest(),
                                                        timeouts_.handshake, "ask the runtime for its status"));
-  std::vector<std::string> out;
+  RuntimeStatus out;
   for (const pb::RuntimeCondition& condition : answer.status().conditions())
     if (!condition.status())
-      out.push_back(Printable(condition.type(), 60) + ": " +
-                    Printable(condition.message().empty() ? condition.reason() : condition.message(), 300));
-  return out;
-}
-
-Result<Features> Client::AskFeatures() const {
-  BERTH_TRY(const auto answer, Ask<pb::StatusResponse>(kRuntimeService, "Status", pb::StatusRequest(),
-                                                       timeouts_.handshake, "ask the runtime for its status"));
-  Features out{.recursive_read_only = {}, .strict_groups = answer.features().supplemental_groups_policy()};
+      out.not_ready.push_back(Printable(condition.type(), 60) + ": " +
+                              Printable(condition.message().empty() ? condition.reason() : condition.message(), 300));
+  out.features.strict_groups = answer.features().supplemental_groups_policy();
   for (const pb::RuntimeHandler& handler : answer.runtime_handlers())
-    if (handler.features().recursive_read_only_mounts()) out.recursive_read_only.insert(handler.name());
+    if (handler.features().recursive_read_only_mounts()) out.features.recursive_read_only.insert(handler.name());
   return out;
 }
 

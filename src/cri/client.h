@@ -39,6 +39,11 @@ struct Features {
   bool strict_groups = false;                 ///< supplementalGroupsPolicy
 };
 
+struct RuntimeStatus {
+  std::vector<std::string> not_ready;  ///< "NetworkReady: cni plugin not initialized"; empty: nothing
+  Features features;
+};
+
 struct ExecResult {
   std::string out;
   std::string err;
@@ -71,9 +76,7 @@ class Client {
   /// Errors, each with the cure: kNotFound (no such socket), kInvalid (not a socket, or no container runtime behind
   /// it), kUnsupported (another version of the interface), kPermission, kUnreachable, kTimeout, kUncertain.
   Result<Version> Handshake() const;
-  /// What the runtime says is not ready ("NetworkReady: cni plugin not initialized"); empty: nothing.
-  Result<std::vector<std::string>> NotReady() const;
-  Result<Features> AskFeatures() const;
+  Result<RuntimeStatus> AskStatus() const;
   /// "systemd" or "cgroupfs"; nullopt: this runtime cannot be asked.
   Result<std::optional<std::string>> CgroupDriver() const;
 

@@ -246,7 +246,8 @@ Result<OpenedRuntime> OpenCriRuntime(const CriOptions& options) {
   auto made = std::make_unique<CriRuntime>(options, std::move(events), std::move(cancel));
   OpenedRuntime out;
   BERTH_TRY(out.version, ShakeHands(made->client(), options.patience));
-  BERTH_TRY(out.not_ready, made->client().NotReady());
+  BERTH_TRY(RuntimeStatus status, made->client().AskStatus());
+  out.not_ready = std::move(status.not_ready);
   BERTH_TRY(const std::optional<std::string> driver, made->client().CgroupDriver());
   if (driver && *driver != options.cgroup_driver)
     return Fail(Code::kUnsupported, "the container runtime at " + options.socket + " uses the cgroup driver " +
@@ -254,9 +255,8 @@ Result<OpenedRuntime> OpenCriRuntime(const CriOptions& options) {
                                         ": set SystemdCgroup = " + (*driver == "systemd" ? "false" : "true") +
                                         " in containerd's configuration, or cgroup_manager = \"" +
                                         options.cgroup_driver + "\" in CRI-O's");
-  BERTH_TRY(Features features, made->client().AskFeatures());
-  out.strict_groups = features.strict_groups;
-  made->SetRecursiveReadOnly(std::move(features.recursive_read_only));
+  out.strict_groups = status.features.strict_groups;
+  made->SetRecursiveReadOnly(std::move(status.features.recursive_read_only));
   BERTH_RETURN_IF_ERROR(made->Recover());
   made->Begin();
   out.runtime = std::move(made);

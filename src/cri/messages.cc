@@ -189,6 +189,13 @@ void Put(const ContainerSpec& from, pb::ContainerConfig& to) {
     put.set_propagation(PropagationOf(mount.propagation));
     put.set_recursive_read_only(mount.recursive_read_only);
   }
+  for (const DeviceNode& device : from.devices) {
+    pb::Device& put = *to.add_devices();
+    put.set_container_path(device.container_path);
+    put.set_host_path(device.host_path);
+    put.set_permissions(device.permissions);
+  }
+  for (const std::string& name : from.cdi_devices) to.add_cdi_devices()->set_name(name);
   Put(from.labels, *to.mutable_labels());
   Put(from.annotations, *to.mutable_annotations());
   to.set_log_path(from.log_path);

@@ -45,6 +45,20 @@ TEST(CriMessagesTest, ASeLinuxLabelIsThePodsAndTheContainers) {
   EXPECT_TRUE(same(out.linux().security_context().selinux_options()));
 }
 
+TEST(CriMessagesTest, DevicesAreToldByPathAndByName) {
+  ContainerSpec spec;
+  spec.devices = {{.container_path = "/dev/in", .host_path = "/dev/out", .permissions = "rw"}};
+  spec.cdi_devices = {"vendor.example/gpu=0", "vendor.example/gpu=1"};
+  pb::ContainerConfig out;
+  Put(spec, out);
+  ASSERT_EQ(1, out.devices_size());
+  EXPECT_EQ("/dev/in", out.devices(0).container_path());
+  EXPECT_EQ("/dev/out", out.devices(0).host_path());
+  EXPECT_EQ("rw", out.devices(0).permissions());
+  ASSERT_EQ(2, out.cdi_devices_size());
+  EXPECT_EQ("vendor.example/gpu=1", out.cdi_devices(1).name());
+}
+
 TEST(CriMessagesTest, AnInputThatEndsWithItsFirstReaderIsToldAsThat) {
   ContainerSpec spec;
   spec.stdin_open = true;

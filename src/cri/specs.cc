@@ -70,6 +70,7 @@ Labels AnnotationsOf(const runtime::StartRequest& request) {
              {kMessagePath,
               container.termination_message_path.empty() ? "/dev/termination-log" : container.termination_message_path},
              {kMessagePolicy, container.message_from_log ? "FallbackToLogsOnError" : "File"}};
+  out.insert(request.devices.annotations.begin(), request.devices.annotations.end());
   if (request.place.pod) out[kGrace] = std::to_string(request.place.pod->termination_grace_s);
   return out;
 }
@@ -154,6 +155,8 @@ ContainerSpec ContainerOf(const runtime::StartRequest& request, std::string_view
                           .read_only = mount.read_only,
                           .propagation = mount.propagation,
                           .recursive_read_only = mount.recursive_read_only == "Enabled"});
+  out.devices = request.devices.device_nodes;
+  out.cdi_devices = request.devices.cdi_devices;
   out.labels = LabelsOf(request, owner);
   out.labels[kContainerName] = request.container.name;
   out.annotations = AnnotationsOf(request);
@@ -174,6 +177,16 @@ std::string RootProblem(const SecurityContext& security, const Image& image) {
   if (image.user.empty()) return "runAsNonRoot is set, and the image, which names no user, runs as root; set runAsUser";
   return "runAsNonRoot is set, and nobody knows whether the image's user " + Printable(image.user, 80) +
          ", who is no number, is root; set runAsUser";
+}
+
+std::string CdiProblem(std::string_view runtime, std::string_view version) {
+  constexpr int kFirstWithCdi = 7;  // containerd 1.7
+  if (version.starts_with('v')) version.remove_prefix(1);
+  if (runtime != "containerd" || !version.starts_with("1.")) return "";
+  const std::string_view minor = version.substr(2, version.find('.', 2) - 2);
+  if (ParseDecimal<int>(minor).value_or(kFirstWithCdi) >= kFirstWithCdi) return "";
+  return "its devices are CDI devices, which containerd " + Printable(version, 40) +
+         " does not know; upgrade to 1.7 or later, or have the plug-in answer with variables, device nodes and mounts";
 }
 
 std::optional<runtime::ContainerStatus> StatusOf(const ContainerEntry& entry) {

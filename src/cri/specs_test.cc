@@ -143,6 +143,26 @@ TEST(CriSpecsTest, MakesAContainerOfARequest) {
   EXPECT_EQ(1000, spec.security.run_as_user);
 }
 
+TEST(CriSpecsTest, GivesAContainerItsDevicesAndKeepsItsOwnAnnotations) {
+  StartRequest request = Request();
+  request.devices.device_nodes = {{.container_path = "/dev/in", .host_path = "/dev/out", .permissions = "rw"}};
+  request.devices.cdi_devices = {"vendor.example/gpu=0"};
+  request.devices.annotations = {{"vendor.example/gpu", "0"}, {kAttempt, "99"}};
+  const ContainerSpec spec = ContainerOf(request, "owner");
+  EXPECT_EQ(request.devices.device_nodes, spec.devices);
+  EXPECT_EQ(request.devices.cdi_devices, spec.cdi_devices);
+  EXPECT_EQ("0", spec.annotations.at("vendor.example/gpu"));
+  EXPECT_EQ("3", spec.annotations.at(kAttempt));
+}
+
+TEST(CriSpecsTest, KnowsWhichRuntimesLeaveOutCdiDevices) {
+  EXPECT_NE("", CdiProblem("containerd", "1.6.20"));
+  EXPECT_NE("", CdiProblem("containerd", "v1.6.20~ds1"));
+  for (const char* const version : {"1.7.24", "2.1.9", "v2.0.0", "1.", "", "1.x"})
+    EXPECT_EQ("", CdiProblem("containerd", version)) << version;
+  EXPECT_EQ("", CdiProblem("cri-o", "1.30.1"));
+}
+
 TEST(CriSpecsTest, TrustsNoImageToRunAsSomebodyElseThanRoot) {
   const auto problem = [](std::optional<bool> non_root, std::optional<std::int64_t> user, const Image& image) {
     SecurityContext security;

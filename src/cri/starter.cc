@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "base/text.h"
@@ -15,6 +14,8 @@
 #include "os/append_file.h"
 #include "os/clock.h"
 #include "os/lock_file.h"
+#include "os/whole_file.h"
+#include "runtime/device_grants.h"
 #include "runtime/env.h"
 
 namespace berth::cri {
@@ -36,14 +37,6 @@ constexpr const char* kHosts = "/etc/hosts";
 bool NameIsTaken(const Error& error) {
   return error.code == Code::kConflict || error.message.contains("reserved") ||
          error.message.contains("is already in use");
-}
-
-/// "": it cannot be read.
-std::string ContentsOf(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream out;
-  out << file.rdbuf();
-  return std::move(out).str();
 }
 
 ContainerStatus StatusFor(const StartRequest& request, ContainerState state) {
@@ -79,7 +72,9 @@ void Starter::Run(const StartRequest& request) {
 
 Starter::Outcome<ContainerStatus> Starter::Try(const StartRequest& asked) {
   if (auto made = os::MakeFolderOf(asked.log_path); !made) return Failed("CreateContainerError", made.error());
-  auto sandbox = EnsureSandbox(asked);
+  auto of = SandboxFor(asked);
+  if (!of) return Failed("FailedCreatePodSandBox", of.error());
+  auto sandbox = EnsureSandbox(asked, *of);
   if (!sandbox) return Failed("FailedCreatePodSandBox", sandbox.error());
   const auto completed = Complete(asked, *sandbox);
   if (!completed) return Failed("CreateContainerConfigError", completed.error());
@@ -87,17 +82,17 @@ Starter::Outcome<ContainerStatus> Starter::Try(const StartRequest& asked) {
   auto earlier = EarlierTry(request);
   if (!earlier) return Failed("CreateContainerError", earlier.error());
   if (*earlier) return **earlier;
-  auto image = EnsureImage(request);
+  auto image = EnsureImage(request, *of);
   if (!image) return std::unexpected(std::move(image).error());
   if (std::string problem = RootProblem(request.container.security, *image); !problem.empty())
     return Failed("CreateContainerConfigError", {.code = Code::kInvalid, .message = std::move(problem)});
-  auto started = CreateAndStart(request, *sandbox, image->id);
+  auto started = CreateAndStart(request, *sandbox, *of, image->id);
   for (int again = 1; again < kNameTries && !started && NameIsTaken(started.error().error); ++again) {
     os::SleepFor(kBetweenTries);
     earlier = EarlierTry(request);  // removes what was made late
     if (!earlier) return Failed("CreateContainerError", earlier.error());
     if (*earlier) return **earlier;
-    started = CreateAndStart(request, *sandbox, image->id);
+    started = CreateAndStart(request, *sandbox, *of, image->id);
   }
   return started;
 }
@@ -109,7 +104,7 @@ std::string Starter::CpusFor(const StartRequest& request) {
 }
 
 /// The pod's sandbox; a new one when there is none that is ready. What other sandboxes there are is removed.
-Result<std::string> Starter::EnsureSandbox(const StartRequest& request) {
+Result<std::string> Starter::EnsureSandbox(const StartRequest& request, SandboxSpec spec) {
   const std::string& uid = request.pod_uid;
   const Client& client = shared_.client;
   {
@@ -125,7 +120,7 @@ Result<std::string> Starter::EnsureSandbox(const StartRequest& request) {
     }
     BERTH_RETURN_IF_ERROR(RemoveOthers(plan));
     if (!plan.use.empty()) break;
-    BERTH_TRY(const SandboxSpec spec, SandboxFor(request, plan.attempt));
+    spec.attempt = plan.attempt;
     auto made = client.RunSandbox(spec);
     if (made) {
       plan.use = *std::move(made);
@@ -141,14 +136,15 @@ Result<std::string> Starter::EnsureSandbox(const StartRequest& request) {
   return plan.use;
 }
 
-Result<SandboxSpec> Starter::SandboxFor(const StartRequest& request, std::uint32_t attempt) const {
+/// Of a first attempt.
+Result<SandboxSpec> Starter::SandboxFor(const StartRequest& request) const {
   const CriOptions& options = shared_.options;
-  SandboxSpec out = SandboxOf(request, options.owner, attempt);
+  SandboxSpec out = SandboxOf(request, options.owner, 0);
   if (!request.place.pod) return out;
   const Pod& pod = *request.place.pod;
   BERTH_TRY(PodNames names, NamesOf(pod, options.dns.cluster_domain));
   out.hostname = std::move(names.kernel);
-  out.dns = DnsOf(pod, options.dns, options.dns.resolv_conf.empty() ? "" : ContentsOf(options.dns.resolv_conf));
+  out.dns = DnsOf(pod, options.dns, options.dns.resolv_conf.empty() ? "" : os::TextOf(options.dns.resolv_conf));
   if (pod.runtime_class.empty()) return out;
   const auto handler = options.runtime_handlers.find(pod.runtime_class);
   if (handler == options.runtime_handlers.end())
@@ -161,6 +157,11 @@ Result<SandboxSpec> Starter::SandboxFor(const StartRequest& request, std::uint32
 /// What is known only when there is a sandbox: the pod's addresses, in variables and in its /etc/hosts.
 Result<StartRequest> Starter::Complete(StartRequest request, const std::string& sandbox) {
   BERTH_RETURN_IF_ERROR(SettleSecurity(request));
+  if (!request.devices.cdi_devices.empty()) {  // it may have been upgraded since it was asked last
+    BERTH_TRY(const Version version, shared_.client.Handshake());
+    if (std::string problem = CdiProblem(version.name, version.version); !problem.empty())
+      return Fail(Code::kUnsupported, std::move(problem));
+  }
   if (!request.place.pod) return request;
   const Pod& pod = *request.place.pod;
   runtime::NodeFacts facts = request.place.facts;
@@ -172,7 +173,8 @@ Result<StartRequest> Starter::Complete(StartRequest request, const std::string& 
     if (container.name == request.container.name) written = &container;
   });
   if (written != nullptr && facts != request.place.facts) {
-    BERTH_TRY(request.env, runtime::ResolveEnv(pod, *written, facts));
+    BERTH_TRY(runtime::Environment own, runtime::ResolveEnv(pod, *written, facts));
+    request.env = runtime::WithDevices(request.devices, std::move(own));
     BERTH_TRY(Container expanded, runtime::ExpandCommand(*written, request.env));
     request.container.command = std::move(expanded.command);
     request.container.args = std::move(expanded.args);
@@ -205,7 +207,7 @@ Result<void> Starter::AddHosts(StartRequest& request, const std::vector<std::str
   BERTH_RETURN_IF_ERROR(os::MakeDirs(folder, kPublic));
   const std::string file = folder + "/.hosts";  // no name of a volume
   std::ofstream out(file, std::ios::trunc);
-  out << HostsOf(pod, names, addresses, pod.host_network ? ContentsOf(kHosts) : "");
+  out << HostsOf(pod, names, addresses, pod.host_network ? os::TextOf(kHosts) : "");
   if (!out.flush()) return FailErrno("write", file, errno);
   request.place.mounts.push_back({.container_path = kHosts, .host_path = file});
   return {};
@@ -273,9 +275,9 @@ Result<std::optional<ContainerStatus>> Starter::EarlierTry(const StartRequest& r
   return out;
 }
 
-Starter::Outcome<Image> Starter::EnsureImage(const StartRequest& request) {
+Starter::Outcome<Image> Starter::EnsureImage(const StartRequest& request, const SandboxSpec& of) {
   const Container& container = request.container;
-  if (container.image_pull_policy == "Always") return Pull(request);
+  if (container.image_pull_policy == "Always") return Pull(request, of);
   auto found = shared_.client.FindImage(container.image);
   if (!found) return Failed("ImageInspectError", found.error());
   if (*found) return **std::move(found);
@@ -284,14 +286,12 @@ Starter::Outcome<Image> Starter::EnsureImage(const StartRequest& request) {
                                         .message = "image " + Printable(container.image) +
                                                    " is not present with pull policy of Never; import it, or set "
                                                    "imagePullPolicy: IfNotPresent"});
-  return Pull(request);
+  return Pull(request, of);
 }
 
-Starter::Outcome<Image> Starter::Pull(const StartRequest& request) {
+Starter::Outcome<Image> Starter::Pull(const StartRequest& request, const SandboxSpec& of) {
   const Container& container = request.container;
-  const auto sandbox = SandboxFor(request, 0);
-  if (!sandbox) return Failed("ErrImagePull", sandbox.error());
-  auto pulled = PullWithSecrets(request, *sandbox);
+  auto pulled = PullWithSecrets(request, of);
   if (!pulled) return Failed("ErrImagePull", pulled.error());
   Image out{.id = pulled->empty() ? container.image : *std::move(pulled)};
   if (!container.security.run_as_non_root.value_or(false)) return out;
@@ -319,16 +319,14 @@ Result<std::string> Starter::PullWithSecrets(const StartRequest& request, const 
 }
 
 Starter::Outcome<ContainerStatus> Starter::CreateAndStart(const StartRequest& request, const std::string& sandbox,
-                                                          const std::string& image) {
-  const auto of = SandboxFor(request, 0);
-  if (!of) return Failed("CreateContainerConfigError", of.error());
+                                                          const SandboxSpec& of, const std::string& image) {
   ContainerSpec spec = ContainerOf(request, shared_.options.owner);
   spec.image = image;
   spec.resources = ResourcesOf(request.place.values, request.oom_score_adj, request.place.v2);
   for (int creation = 1;; ++creation) {
     const std::string cpus = CpusFor(request);
     spec.resources.cpus = cpus;
-    auto id = shared_.client.Create(sandbox, spec, *of);
+    auto id = shared_.client.Create(sandbox, spec, of);
     if (!id) {
       const MutexLock lock(shared_.mutex);
       shared_.sandboxes.Doubt(request.pod_uid);  // one of this name may be there, or come yet

@@ -2,7 +2,6 @@
 #ifndef BERTH_CRI_STARTER_H_
 #define BERTH_CRI_STARTER_H_
 
-#include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
@@ -33,19 +32,19 @@ class Starter {
   static std::unexpected<NotStarted> Failed(const char* reason, Error error);
 
   Outcome<runtime::ContainerStatus> Try(const runtime::StartRequest& request);
-  Result<std::string> EnsureSandbox(const runtime::StartRequest& request);
+  Result<std::string> EnsureSandbox(const runtime::StartRequest& request, SandboxSpec spec);
   Result<void> RemoveOthers(const SandboxPlan& plan);
   Result<std::optional<runtime::ContainerStatus>> EarlierTry(const runtime::StartRequest& request);
-  Result<SandboxSpec> SandboxFor(const runtime::StartRequest& request, std::uint32_t attempt) const;
+  Result<SandboxSpec> SandboxFor(const runtime::StartRequest& request) const;
   Result<runtime::StartRequest> Complete(runtime::StartRequest request, const std::string& sandbox);
   Result<std::vector<std::string>> AddressesOf(const std::string& uid, const std::string& sandbox);
   Result<void> AddHosts(runtime::StartRequest& request, const std::vector<std::string>& addresses) const;
   Result<void> SettleSecurity(runtime::StartRequest& request);
-  Outcome<Image> EnsureImage(const runtime::StartRequest& request);
-  Outcome<Image> Pull(const runtime::StartRequest& request);
+  Outcome<Image> EnsureImage(const runtime::StartRequest& request, const SandboxSpec& of);
+  Outcome<Image> Pull(const runtime::StartRequest& request, const SandboxSpec& of);
   Result<std::string> PullWithSecrets(const runtime::StartRequest& request, const SandboxSpec& sandbox);
   Outcome<runtime::ContainerStatus> CreateAndStart(const runtime::StartRequest& request, const std::string& sandbox,
-                                                   const std::string& image);
+                                                   const SandboxSpec& of, const std::string& image);
   Outcome<std::optional<runtime::ContainerStatus>> StartCreated(const runtime::StartRequest& request,
                                                                 const std::string& id, const std::string& cpus);
   runtime::ContainerStatus Presumed(const runtime::StartRequest& request, const std::string& id);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/device.h"
 #include "model/pod.h"
 
 namespace berth::cri {
@@ -84,6 +85,8 @@ struct ContainerSpec {
   std::string working_dir;
   std::vector<std::pair<std::string, std::string>> env;
   std::vector<Mount> mounts;
+  std::vector<DeviceNode> devices;
+  std::vector<std::string> cdi_devices;
   Labels labels;
   Labels annotations;
   std::string log_path;  ///< below the sandbox's log directory

@@ -37,10 +37,16 @@ Result<void> Daemon::WatchAll() {
   if (writers_)
     BERTH_RETURN_IF_ERROR(
         loop_->Watch(writers_->fd(), "foreign writes", [this](os::MonoTime now) { TakeWrites(now); }));
+  if (plugin::Plugins* const plugins = AllPlugins())
+    BERTH_RETURN_IF_ERROR(
+        loop_->Watch(plugins->event_fd(), "device plug-ins", [this](os::MonoTime) { manager_->OnDevices(); }));
   BERTH_RETURN_IF_ERROR(WatchPressure());
   loop_->Keep("sync", [this] { return manager_->next_due(); }, sync);
   loop_->Keep(
       "probes", [this] { return manager_->next_probe(); }, [this](os::MonoTime now) { manager_->TickProbes(now); });
+  loop_->Keep(
+      "device plug-ins", [this] { return manager_->next_forgetting(); },
+      [this](os::MonoTime now) { manager_->ForgetPlugins(now); });
   loop_->Keep("places", [this] { return next_places_; }, [this](os::MonoTime now) { KeepPlaces(now); });
   loop_->Keep("sign of life", [this] { return next_sign_of_life_; }, [this](os::MonoTime now) { GiveSignOfLife(now); });
   loop_->EachTurn("end of turn", [this](os::MonoTime) {
@@ -96,8 +102,11 @@ Result<void> Daemon::Run() {
   BERTH_RETURN_IF_ERROR(loop_->Run());
   EndCalls();
   server_.reset();
+  metrics_server_.reset();
+  pod_resources_.reset();
   manager_->StopProbes();
-  if (!probes_->Stop(kLastWork) || !hooks_->Stop(kLastWork)) log_.Warning("some probes or hooks did not end in time");
+  if (!probes_->Stop(kLastWork) || !hooks_->Stop(kLastWork) || !plugin_calls_->Stop(kLastWork))
+    log_.Warning("some probes, hooks or calls of device plug-ins did not end in time");
   if (workers_->Stop(kLastWork)) {
     tree_->WaitHere();
     RemoveGroups();
@@ -112,6 +121,7 @@ Result<void> Daemon::Run() {
 void Daemon::EndCalls() {
   if (loop_) loop_->Close();
   if (calls_) calls_->GiveUp();
+  if (plugins_) plugins_->GiveUp();
 }
 
 /// Others see what the loop has done at the end of a turn, or a moment later while it goes on at once. The history

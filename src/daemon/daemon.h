@@ -30,6 +30,9 @@
 #include "os/unique_fd.h"
 #include "os/work_notes.h"
 #include "os/write_watch.h"
+#include "plugin/local_plugins.h"
+#include "plugin/plugin_server.h"
+#include "podresources/service.h"
 #include "runtime/runtime.h"
 #include "state/store.h"
 
@@ -63,9 +66,15 @@ class Daemon {
   Result<void> OpenRuntime();
   Result<void> OpenCriRuntime();
   Result<void> OpenEvents();
+  void OpenDevices(const Machine& machine, const std::optional<state::Saved>& saved);
+  void OpenPlugins(const Machine& machine, const std::optional<state::Saved>& saved);
+  Result<void> OpenLocalDevices();
+  /// nullptr: there are no devices.
+  plugin::Plugins* AllPlugins() const { return with_local_ ? with_local_.get() : plugins_.get(); }
   Result<void> OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved);
   Result<void> EnforceReservations();
   Result<void> OpenApi(const std::string& version, os::WallTime started_at);
+  void OpenPodResources();
   TreeDoor Door() const;
 
   // daemon_groups.cc
@@ -126,16 +135,21 @@ class Daemon {
   std::unique_ptr<events::EventLog> events_;
   std::vector<Event> untold_;              // that the history was not told yet
   std::optional<os::WriteWatch> writers_;  // nullopt: foreign writers are not named, their writes seen a little later
+  std::unique_ptr<plugin::PluginServer> plugins_;  // null: no folder for device plug-ins, or a kubelet has it
+  std::unique_ptr<plugin::Plugins> with_local_;    // null: the settings name no devices
   std::unique_ptr<PodManager> manager_;
   std::unique_ptr<SnapshotBuilder> snapshots_;
   std::unique_ptr<Published<LoopState>> published_;
   std::unique_ptr<SourceFeed> feed_;
-  std::unique_ptr<loop::Workers> workers_;  // their jobs and ends are of the parts above
-  std::unique_ptr<loop::Workers> hooks_;    // run containers' hooks; likewise
-  std::unique_ptr<loop::Workers> probes_;   // ask containers how they are; likewise
-  std::unique_ptr<ContainerCalls> calls_;   // null: no container runtime
+  std::unique_ptr<loop::Workers> workers_;       // their jobs and ends are of the parts above
+  std::unique_ptr<loop::Workers> hooks_;         // run containers' hooks; likewise
+  std::unique_ptr<loop::Workers> plugin_calls_;  // ask device plug-ins; likewise
+  std::unique_ptr<loop::Workers> probes_;        // ask containers how they are; likewise
+  std::unique_ptr<ContainerCalls> calls_;        // null: no container runtime
   std::unique_ptr<LocalApi> api_;
   std::unique_ptr<http::Server> server_;
+  std::unique_ptr<http::Server> metrics_server_;          // null: metrics are not served over TCP
+  std::unique_ptr<podresources::Service> pod_resources_;  // null: not asked for, or its socket is somebody else's
 
   os::UniqueFd pressure_;  // not valid where the kernel does not tell
   os::MonoTime next_sign_of_life_{};

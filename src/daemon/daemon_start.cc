@@ -16,8 +16,10 @@
 #include "daemon/fingerprint.h"
 #include "daemon/host_check.h"
 #include "daemon/host_groups.h"
+#include "daemon/node_storage.h"
 #include "daemon/own_group.h"
 #include "daemon/reserved_groups.h"
+#include "machine/local_hardware.h"
 #include "os/host.h"
 #include "os/lock_file.h"
 #include "os/node_addresses.h"
@@ -30,8 +32,9 @@ namespace berth::daemon {
 namespace {
 
 constexpr unsigned kPublic = 0755;
-constexpr std::size_t kMostProbes = 64;  // under way at a time; each holds up a thread
-constexpr std::size_t kMostHooks = 64;   // likewise
+constexpr std::size_t kMostProbes = 64;       // under way at a time; each holds up a thread
+constexpr std::size_t kMostHooks = 64;        // likewise
+constexpr std::size_t kMostPluginCalls = 64;  // likewise; one for each resource
 
 Result<void> PrepareGroups(cgroup::RootClaim& claim, cgroup::Tree& tree, const cgroup::Names& names) {
   if (names.per_qos()) BERTH_RETURN_IF_ERROR(tree.Create(names.Qos(QosClass::kGuaranteed)));
@@ -53,6 +56,7 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   if (!dry_run) out.host_groups = HostGroupsOf(settings, names);
   out.pods.node_name = settings.berth.node_name;
   out.pods.node_addresses = settings.berth.node_ips.empty() ? os::NodeAddresses() : settings.berth.node_ips;
+  if (!dry_run) out.pods.storage = StorageForPods(settings.kubelet, settings.berth.state_dir);
   out.pods.log_dir = PodLogsOf(settings);
   out.pods.seccomp_default = settings.kubelet.seccomp_default;
   out.pods.rules = {.restart_rules = FeatureEnabled(settings.kubelet, "ContainerRestartRules"),
@@ -116,6 +120,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_TRY(loop_, loop::Loop::Open(os::SystemClock()));
   BERTH_TRY(workers_, loop::Workers::Start(*loop_, {}));
   BERTH_TRY(hooks_, loop::Workers::Start(*loop_, {.most_threads = kMostHooks}));
+  BERTH_TRY(plugin_calls_, loop::Workers::Start(*loop_, {.most_threads = kMostPluginCalls}));
   BERTH_TRY(probes_, loop::Workers::Start(*loop_, {.most_threads = kMostProbes}));
   BERTH_RETURN_IF_ERROR(OpenCgroups(parts.node.machine()));
   BERTH_RETURN_IF_ERROR(OpenRuntime());
@@ -156,12 +161,36 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
                     .warnings = start_warnings_};
   snapshots_ = std::make_unique<SnapshotBuilder>(*manager_, *events_, std::move(facts));
   published_ = std::make_unique<Published<LoopState>>(snapshots_->Build());
+  OpenPodResources();  // who finds the API finds it too
   api_ = std::make_unique<LocalApi>(*published_, *loop_, Door(), history_.get(), calls_.get(),
                                     PodFolder(settings_.pod_dir, settings_.berth.node_name),
                                     PodRules(settings_, dry_run_));
   BERTH_TRY(server_,
             api::StartServer({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
+  const auto metrics = manifest::ParseMetricsAddress(settings_.berth.metrics_address);
+  if (!metrics) return {};
+  auto started = api::StartMetricsServer(metrics->address, metrics->port, *api_);
+  if (!started) return Wrap(std::move(started).error(), "metricsAddress");
+  metrics_server_ = *std::move(started);
   return {};
+}
+
+/// Who only wants to look does not keep pods from running: without its socket berthd goes on.
+void Daemon::OpenPodResources() {
+  if (settings_.berth.pod_resources_socket.empty()) return;
+  auto service = podresources::Service::Start(
+      {.socket = settings_.berth.pod_resources_socket,
+       .only_active = FeatureEnabled(settings_.kubelet, "KubeletPodResourcesListUseActivePods")},
+      [this] {
+        const std::shared_ptr<const LoopState> state = published_->Get();
+        return std::shared_ptr<const NodeSnapshot>(state, &state->node);
+      });
+  if (service) {
+    pod_resources_ = *std::move(service);
+    return;
+  }
+  events_->Warning("PodResourcesUnavailable", "node/" + settings_.berth.node_name,
+                   "the pod resources API is not served: " + service.error().message);
 }
 
 /// The folder is there in any case: the API stores its manifests in it.
@@ -277,8 +306,41 @@ Result<void> Daemon::OpenEvents() {
   return {};
 }
 
+/// A node without devices goes on: what cannot be opened is somebody else's, or wrong in its settings.
+void Daemon::OpenDevices(const Machine& machine, const std::optional<state::Saved>& saved) {
+  if (dry_run_) return;
+  OpenPlugins(machine, saved);
+  if (settings_.berth.local_devices.empty()) return;
+  if (const auto opened = OpenLocalDevices(); !opened)
+    start_warnings_.push_back("no devices of localDevices: " + opened.error().message);
+}
+
+Result<void> Daemon::OpenLocalDevices() {
+  const std::vector<LocalDeviceRule>& rules = settings_.berth.local_devices;
+  BERTH_TRY(LocalHardware hardware, machine::ReadLocalHardware(*root_fs_, rules));
+  BERTH_TRY(with_local_, plugin::WithLocalDevices(plugins_.get(), rules, std::move(hardware)));
+  return {};
+}
+
+void Daemon::OpenPlugins(const Machine& machine, const std::optional<state::Saved>& saved) {
+  const std::string folder = manifest::DevicePluginDir(settings_.berth);
+  if (folder.empty()) return;
+  plugin::ServerOptions options{.folder = folder, .nodes = {}, .awaited = {}, .patience = {}};
+  for (const NumaNode& node : machine.nodes) options.nodes.Insert(node.id);
+  if (saved)
+    for (const auto& [uid, record] : saved->ledger.pods)
+      for (const Placement& placement : record.placements)
+        for (const DeviceAssignment& devices : placement.devices) options.awaited.insert(devices.resource);
+  auto opened = plugin::PluginServer::Start(std::move(options));
+  if (opened)
+    plugins_ = *std::move(opened);
+  else
+    start_warnings_.push_back("no devices of plug-ins: " + opened.error().message);
+}
+
 Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved) {
   BERTH_RETURN_IF_ERROR(OpenEvents());
+  OpenDevices(node.machine(), saved);
   ManagerOptions options = OptionsOf(settings_, node.machine(), names_, dry_run_);
   options.pods.work_notes = work_notes_.get();
   options.pods.rules.strict_groups = strict_groups_;
@@ -289,7 +351,9 @@ Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<s
                                                        .clock = os::SystemClock(),
                                                        .executor = *workers_,
                                                        .probes = probes_.get(),
-                                                       .hooks = hooks_.get()},
+                                                       .hooks = hooks_.get(),
+                                                       .plugins = AllPlugins(),
+                                                       .plugin_calls = plugin_calls_.get()},
                                           node, std::move(options));
   OpenWriters();
   if (runtime_->makes_groups())

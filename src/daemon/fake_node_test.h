@@ -87,6 +87,7 @@ class FakeRuntime final : public runtime::Runtime {
   Result<runtime::ContainerStatus> Start(const runtime::StartRequest& request) override {
     if (refuse) return Fail(Code::kIo, *refuse);
     steps_.Before();
+    last_request = request;
     runtime::ContainerStatus status;
     status.id = request.pod_uid + "_" + request.container.name + "_" + std::to_string(request.attempt);
     status.pod_uid = request.pod_uid;
@@ -148,6 +149,7 @@ class FakeRuntime final : public runtime::Runtime {
   std::vector<std::string> changed;
   std::vector<runtime::StopRequest> stops;
   std::optional<std::string> refuse;
+  std::optional<runtime::StartRequest> last_request;
   bool deaf = false;  // SIGTERM is ignored
   int next_pid = 100;
 
@@ -274,12 +276,18 @@ class FakeTree final : public cgroup::Tree {
 class TestManager {
  public:
   TestManager(state::Store& store, cgroup::Tree& tree, runtime::Runtime& runtime, events::EventLog& events,
-              const os::Clock& clock, Steps& steps, const engine::Node& node, ManagerOptions options)
+              const os::Clock& clock, Steps& steps, const engine::Node& node, ManagerOptions options,
+              plugin::Plugins* plugins = nullptr)
       : clock_(clock),
         executor_(steps),
-        manager_(
-            {.store = store, .tree = tree, .runtime = runtime, .events = events, .clock = clock, .executor = executor_},
-            node, std::move(options)) {}
+        manager_({.store = store,
+                  .tree = tree,
+                  .runtime = runtime,
+                  .events = events,
+                  .clock = clock,
+                  .executor = executor_,
+                  .plugins = plugins},
+                 node, std::move(options)) {}
 
   Result<void> Start(const std::optional<state::Saved>& saved, os::MonoTime now) {
     auto started = manager_.Start(saved, now);
@@ -291,6 +299,9 @@ class TestManager {
   }
   void OnRuntime(os::MonoTime now) {
     Do([&] { manager_.OnRuntime(now); });
+  }
+  void OnDevices(os::MonoTime) {
+    Do([&] { manager_.OnDevices(); });
   }
   /// `who` wrote to the cpuset of the group at `dir`.
   void OnForeignWrite(std::string_view dir, std::string who, os::MonoTime now) {
@@ -391,7 +402,7 @@ struct FakeNode {
   }
   std::unique_ptr<TestManager> MakeManager() {
     options.pods.log_dir = logs.path();
-    return std::make_unique<TestManager>(store, tree, runtime, events, clock, steps, node, options);
+    return std::make_unique<TestManager>(store, tree, runtime, events, clock, steps, node, options, plugins);
   }
 
   testkit::TempDir logs;
@@ -399,6 +410,7 @@ struct FakeNode {
   ManagerOptions options{.pods = {.node_name = "n1"}, .boot = {.boot_id = "boot", .machine_fingerprint = "m"}};
   Steps steps;
   engine::Node node;
+  plugin::Plugins* plugins = nullptr;
   FakeStore store;
   FakeRuntime runtime;
   FakeTree tree;

@@ -10,6 +10,8 @@
 #include "base/time_text.h"
 #include "manifest/duration.h"
 #include "manifest/manifest.h"
+#include "metrics/page.h"
+#include "metrics/summary.h"
 #include "offline/explanation.h"
 #include "runtime/log_reader.h"
 
@@ -206,6 +208,19 @@ Result<ImageList> LocalApi::Images() {
   for (const cri::Image& image : images)
     out.images.push_back({.id = image.id, .tags = image.tags, .digests = image.digests, .size = image.size});
   return out;
+}
+
+Result<std::string> LocalApi::Metrics() {
+  const auto usage = usage_.Get();
+  const auto state = published_.Get();
+  const loop::AwayFigures turns = loop_.figures();
+  return metrics::FormatPage(
+      {.node = state->node, .turns = turns.seconds, .usage = usage ? usage->get() : nullptr, .process = OwnFigures()});
+}
+
+Result<StatsSummary> LocalApi::Stats() {
+  BERTH_TRY(const auto usage, usage_.Get());
+  return metrics::SummaryOf(*usage);
 }
 
 Result<LocalApi::FoundLog> LocalApi::FindLog(const api::LogQuery& query) const {

@@ -15,6 +15,7 @@
 #include "daemon/published.h"
 #include "daemon/snapshot_builder.h"
 #include "daemon/tree_status.h"
+#include "daemon/usage_reader.h"
 #include "loop/loop.h"
 #include "manifest/pod_options.h"
 
@@ -28,6 +29,7 @@ class LocalApi final : public api::Backend {
       : published_(published),
         loop_(loop),
         tree_(std::move(tree)),
+        usage_(published, tree_.open, os::SystemClock()),
         history_(history),
         calls_(calls),
         folder_(std::move(folder)),
@@ -48,6 +50,8 @@ class LocalApi final : public api::Backend {
   Result<LogPage> Logs(const api::LogQuery& query) override;
   Result<CommandEnd> Exec(const api::ExecQuery& query) override;
   Result<ImageList> Images() override;
+  Result<std::string> Metrics() override;
+  Result<StatsSummary> Stats() override;
 
  private:
   /// The pod of that name, or of that name with the node's appended. It lives as long as `state`.
@@ -68,6 +72,7 @@ class LocalApi final : public api::Backend {
   const Published<LoopState>& published_;
   const loop::Loop& loop_;  // its figures
   const TreeDoor tree_;
+  UsageReader usage_;
   history::History* history_;
   ContainerCalls* calls_;
   PodFolder folder_;

@@ -22,7 +22,9 @@ std::string DirOf(const cgroup::ControllerMount& mount, std::string_view proc_se
 
 std::vector<std::string> CurrentGroups(const cgroup::Layout& layout, std::string_view proc_self_cgroup) {
   std::vector<std::string> out;
-  for (const cgroup::ControllerMount& mount : layout.controllers) {
+  std::vector<cgroup::ControllerMount> mounts = layout.controllers;
+  if (layout.accounting && !layout.accounting->read_only) mounts.push_back(*layout.accounting);
+  for (const cgroup::ControllerMount& mount : mounts) {
     std::string dir = DirOf(mount, proc_self_cgroup);
     if (std::ranges::find(out, dir) == out.end()) out.push_back(std::move(dir));
   }

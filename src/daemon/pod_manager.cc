@@ -25,6 +25,7 @@ PodManager::PodManager(const ManagerParts& parts, const engine::Node& node, Mana
       groups_(parts.tree, node, options_.cgroup_names),
       records_(parts.runtime, parts.clock),
       lives_(options_.pods.lives, options_.boot.boot_id),
+      devices_(parts.plugins),
       shared_{.keeper = keeper_,
               .groups = groups_,
               .tree = parts.tree,
@@ -37,11 +38,13 @@ PodManager::PodManager(const ManagerParts& parts, const engine::Node& node, Mana
               .pods = pods_,
               .records = records_,
               .lives = lives_,
-              .documents = documents_},
+              .documents = documents_,
+              .devices = devices_},
       takeover_(shared_),
       guard_(shared_, options_.cpus, options_.adopt_unknown),
       rounds_(shared_, parts.probes != nullptr ? *parts.probes : parts.executor,
-              parts.hooks != nullptr ? *parts.hooks : parts.executor, HelpersOfPods(guard_, takeover_)),
+              parts.hooks != nullptr ? *parts.hooks : parts.executor,
+              parts.plugin_calls != nullptr ? *parts.plugin_calls : parts.executor, HelpersOfPods(guard_, takeover_)),
       reconciler_(shared_, rounds_, takeover_, guard_) {
   keeper_.set_on_change([this] { guard_.pool().Changed(); });
   takeover_.set_on_complete(
@@ -89,6 +92,29 @@ void PodManager::OnGroupsAnswered(os::MonoTime now) {
   guard_.pool().Again();
   guard_.cpus().CheckSoon(now);
   Sync();
+}
+
+/// Pods that were rejected or wait may get in now.
+void PodManager::OnDevices() {
+  if (devices_.plugins() == nullptr) return;
+  for (plugin::Note& note : devices_.plugins()->TakeNotes()) {
+    if (note.warning)
+      shared_.events.Warning(std::move(note.reason), shared_.ObjectOfNode(), std::move(note.message));
+    else
+      shared_.events.Normal(std::move(note.reason), shared_.ObjectOfNode(), std::move(note.message));
+  }
+  if (!devices_.Refresh()) return;
+  ++turns_;
+  keeper_.NoteFreed();
+  Sync();
+}
+
+os::MonoTime PodManager::next_forgetting() const {
+  return devices_.plugins() != nullptr ? devices_.plugins()->next_due() : os::MonoTime::max();
+}
+
+void PodManager::ForgetPlugins(os::MonoTime now) {
+  if (devices_.plugins() != nullptr) devices_.plugins()->Forget(now);
 }
 
 void PodManager::OnMemoryPressure(os::MonoTime now) {

@@ -28,6 +28,7 @@
 #include "model/node_conditions.h"
 #include "os/clock.h"
 #include "os/write_watch.h"
+#include "plugin/plugins.h"
 #include "pods/parts.h"
 #include "pods/rounds.h"
 #include "runtime/runtime.h"
@@ -61,8 +62,10 @@ struct ManagerParts {
   events::EventLog& events;
   const os::Clock& clock;
   loop::Executor& executor;
-  loop::Executor* probes = nullptr;  ///< asks containers how they are; nullptr: `executor` does
-  loop::Executor* hooks = nullptr;   ///< runs their hooks; likewise
+  loop::Executor* probes = nullptr;        ///< asks containers how they are; nullptr: `executor` does
+  loop::Executor* hooks = nullptr;         ///< runs their hooks; likewise
+  plugin::Plugins* plugins = nullptr;      ///< nullptr: this node has no devices of plug-ins
+  loop::Executor* plugin_calls = nullptr;  ///< asks them; as `probes`
 };
 
 /// Thread: the loop's only. Times given must not go backwards.
@@ -83,6 +86,11 @@ class PodManager {
   void OnWrites(os::WriteWatch::Writes writes, os::MonoTime now) { guard_.OnWrites(std::move(writes), now); }
   /// What the tree has begun has come further (cgroup::Tree::WaitBehind).
   void OnGroupsAnswered(os::MonoTime now);
+  /// Device plug-ins have something new.
+  void OnDevices();
+  /// Plug-ins that did not come back are given up then.
+  os::MonoTime next_forgetting() const;
+  void ForgetPlugins(os::MonoTime now);
   /// The kernel says that memory runs short.
   void OnMemoryPressure(os::MonoTime now);
   /// All pods are to be looked at (again): that is due at once.
@@ -117,6 +125,7 @@ class PodManager {
   const enforce::Enforcer& groups() const { return groups_; }
   enforce::Enforcer& groups() { return groups_; }
   const runtime::Runtime& runtime() const { return shared_.runtime; }
+  const pods::DeviceBook& devices() const { return devices_; }
   const ManagerOptions& options() const { return options_; }
   std::vector<std::string> AddressesOf(const Pod& pod) const { return shared_.AddressesOf(pod); }
   /// What keeps pods from being admitted or started beside a lack of room.
@@ -137,6 +146,7 @@ class PodManager {
   pods::Records records_;
   pods::Lives lives_;
   pods::DocumentBook documents_;
+  pods::DeviceBook devices_;
   pods::Parts shared_;  // all of the above, for the parts below
   takeover::Takeover takeover_;
   guard::Guard guard_;

@@ -275,6 +275,65 @@ TEST_F(PodManagerTest, WhatPodsOfAKilledBerthdLeftOnDiskIsRemovedWhenAllManifest
   EXPECT_EQ(1U, pods::NotedPods(world.options.pods.notes).size());
 }
 
+VolumeMount MountOf(const std::string& volume, const std::string& path) {
+  VolumeMount out;
+  out.name = volume;
+  out.mount_path = path;
+  return out;
+}
+
+TEST_F(PodManagerTest, WhatAContainerMountsIsMadeAwayFromTheLoopBeforeItStarts) {
+  testkit::TempDir work;
+  world.options.pods.notes = work / "pods";
+  world.options.pods.volumes = {.disk = work / "disk", .memory = work / "memory", .pins = work / "pins"};
+  Pod pod = MakePod("web", "1");
+  pod.volumes = {{.name = "scratch", .kind = Volume::Kind::kEmptyDir, .host_path = "", .type = "", .medium = ""}};
+  pod.containers[0].mounts = {MountOf("scratch", "/scratch")};
+  const std::string folder = work / "disk/uid-web/scratch";
+  auto manager = Boot();
+  manager->bare().OnSnapshot(Wanting({pod}));
+  const auto mounts = [&] {
+    const auto web = manager->pods().find("uid-web");
+    return web != manager->pods().end() && web->second.Mounts();
+  };
+  for (int turn = 0; turn < 20 && !mounts(); ++turn) {
+    manager->bare().Tick(Now());
+    if (!mounts()) manager->executor().RunOne();
+  }
+  ASSERT_TRUE(mounts());
+  EXPECT_FALSE(std::filesystem::exists(folder));
+  manager->bare().Tick(Now());
+  EXPECT_FALSE(world.runtime.Runs("uid-web", "web"));
+
+  manager->bare().OnSnapshot(Wanting({}));
+  manager->bare().Tick(Now());
+  EXPECT_TRUE(manager->pods().contains("uid-web")) << "its volumes are being made";
+  Advance(*manager, std::chrono::seconds(1));
+  EXPECT_FALSE(manager->pods().contains("uid-web"));
+  EXPECT_FALSE(std::filesystem::exists(work / "disk/uid-web")) << "nothing made it after it was removed";
+
+  manager->OnSnapshot(Wanting({pod}), Now());
+  Advance(*manager, std::chrono::seconds(1));
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+  EXPECT_TRUE(std::filesystem::exists(folder));
+}
+
+TEST_F(PodManagerTest, AVolumeThatCannotBeMadeIsToldOfAndTriedAgain) {
+  testkit::TempDir work;
+  world.options.pods.notes = work / "pods";
+  Pod pod = MakePod("web", "1");
+  pod.volumes = {
+      {.name = "data", .kind = Volume::Kind::kHostPath, .host_path = work / "data", .type = "Directory", .medium = ""}};
+  pod.containers[0].mounts = {MountOf("data", "/data")};
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({pod}), Now());
+  EXPECT_TRUE(HasEvent("FailedCreatePodContainer"));
+  EXPECT_FALSE(world.runtime.Runs("uid-web", "web"));
+  std::filesystem::create_directory(work / "data");
+  Advance(*manager, std::chrono::seconds(11));
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+}
+
 TEST_F(PodManagerTest, AFinishedPodIsNotRunAgainAfterARestartOfBerthd) {
   Pod job = MakePod("job", "1");
   job.restart_policy = RestartPolicy::kNever;

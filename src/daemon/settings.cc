@@ -215,9 +215,13 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("cpuPartition", berth.cpu_partition == now.berth.cpu_partition);
   note("kubeletConfig", berth.kubelet_config == now.berth.kubelet_config);
   note("logDir", berth.log_dir == now.berth.log_dir);
+  note("metricsAddress", berth.metrics_address == now.berth.metrics_address);
   note("nodeFit", berth.node_fit == now.berth.node_fit);
   note("nodeName", berth.node_name == now.berth.node_name);
+  note("devicePluginDir", berth.device_plugin_dir == now.berth.device_plugin_dir);
+  note("localDevices", berth.local_devices == now.berth.local_devices);
   note("seccompDir", berth.seccomp_dir == now.berth.seccomp_dir);
+  note("podResourcesSocket", berth.pod_resources_socket == now.berth.pod_resources_socket);
   note("runDir", berth.run_dir == now.berth.run_dir);
   note("runtime", berth.runtime == now.berth.runtime);
   note("nodeIP", berth.node_ips == now.berth.node_ips);

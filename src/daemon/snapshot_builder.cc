@@ -158,8 +158,12 @@ DaemonStatus SnapshotBuilder::Status() const {
 NodeView SnapshotBuilder::Node() const {
   const engine::Node& node = manager_.keeper().node();
   const KubeletConfiguration& config = node.config();
-  return {.capacity = node.capacity(),
-          .allocatable = node.allocatable(),
+  ResourceList capacity = node.capacity();
+  ResourceList allocatable = node.allocatable();
+  capacity.insert(manager_.devices().capacity().begin(), manager_.devices().capacity().end());
+  allocatable.insert(manager_.devices().allocatable().begin(), manager_.devices().allocatable().end());
+  return {.capacity = std::move(capacity),
+          .allocatable = std::move(allocatable),
           .reserved_cpus = node.reserved_cpus(),
           .all_cpus = node.all_cpus(),
           .cpu_policy = config.cpu_manager_policy,
@@ -170,6 +174,10 @@ NodeView SnapshotBuilder::Node() const {
           .whole_cores = node.options().whole_cores,
           .kubelet_configuration = facts_.kubelet_text,
           .conditions = manager_.Conditions()};
+}
+
+NodeFigures SnapshotBuilder::Figures() const {
+  return {.decisions = manager_.keeper().decisions(), .ledger = manager_.keeper().saves(), .events = events_.counts()};
 }
 
 /// What its view is made of, but for ledger and manifest.
@@ -230,8 +238,9 @@ std::shared_ptr<const enforce::Picture> SnapshotBuilder::Groups() {
 std::shared_ptr<const LoopState> SnapshotBuilder::Build() {
   DaemonStatus status = Status();
   NodeView node = Node();
+  const NodeFigures figures = Figures();
   if (last_ && manager_.turns() == last_turn_ && events_.added() == last_event_ && *last_->node.status == status &&
-      *last_->node.node == node)
+      *last_->node.node == node && *last_->node.figures == figures)
     return nullptr;
   const NodeSnapshot before = last_ ? last_->node : NodeSnapshot();
   auto out = std::make_shared<LoopState>();
@@ -241,12 +250,14 @@ std::shared_ptr<const LoopState> SnapshotBuilder::Build() {
   out->node.node = Shared(before.node, node);
   out->node.ledger = Shared(before.ledger, manager_.keeper().ledger());
   out->node.shared = manager_.keeper().SharedCpus();
+  out->node.devices = manager_.devices().inventory();
   out->node.pods = Pods(out->node.ledger == before.ledger ? nullptr : before.ledger.get());
   out->node.files = Shared(before.files, manager_.files());
   out->node.events = before.events && events_.added() == last_event_
                          ? before.events
                          : std::make_shared<const std::vector<std::shared_ptr<const Event>>>(events_.Shared());
   out->node.status = Shared(before.status, status);
+  out->node.figures = Shared(before.figures, figures);
   last_turn_ = manager_.turns();
   last_event_ = events_.added();
   last_ = std::move(out);

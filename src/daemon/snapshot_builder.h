@@ -49,6 +49,7 @@ class SnapshotBuilder {
  private:
   DaemonStatus Status() const;
   NodeView Node() const;
+  NodeFigures Figures() const;
   /// What a view was made of.
   struct Seen {
     pods::Stage stage;

@@ -38,6 +38,7 @@ void EventLog::SetCapacity(std::size_t capacity) {
 }
 
 void EventLog::Add(Event event) {
+  ++counts_[event.reason];
   const auto end = events_.rend();
   const auto limit = std::distance(events_.rbegin(), end) > kRepeatWindow ? events_.rbegin() + kRepeatWindow : end;
   const auto it = std::find_if(events_.rbegin(), limit, [&](const auto& old) { return SameHappening(*old, event); });

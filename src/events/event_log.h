@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <ranges>
 #include <string>
@@ -40,6 +41,8 @@ class EventLog {
   std::vector<std::shared_ptr<const Event>> Shared() const { return {events_.begin(), events_.end()}; }
   /// Changes whenever events() does.
   std::uint64_t added() const { return added_; }
+  /// How many there were of each reason, those that are not kept any more and repetitions included.
+  const std::map<std::string, std::uint64_t>& counts() const { return counts_; }
   void SetCapacity(std::size_t capacity);
   /// Called with each event as it is added or repeated; must not wait.
   void set_sink(std::function<void(const Event&)> sink) { sink_ = std::move(sink); }
@@ -52,6 +55,7 @@ class EventLog {
   std::size_t capacity_;
   std::deque<std::shared_ptr<const Event>> events_;
   std::uint64_t added_ = 0;
+  std::map<std::string, std::uint64_t> counts_;
   std::int64_t last_id_ = 0;
   std::function<void(const Event&)> sink_ = [](const Event&) {};
 };

@@ -10,11 +10,10 @@ namespace {
 
 constexpr os::Millis kLookPeriod{10'000};
 constexpr os::Millis kWhileOneGoes{1'000};
-constexpr std::string_view kEvicted = "Evicted";
 
 /// What goes already may be enough.
 bool Goes(const pods::ManagedPod& managed) {
-  return managed.lifecycle && (managed.Is<pods::Ending>() || managed.why().reason == kEvicted);
+  return managed.lifecycle && (managed.Is<pods::Ending>() || managed.why().reason == pods::kEvictedReason);
 }
 
 }  // namespace
@@ -70,10 +69,8 @@ void Pressure::Evict(const EvictionLook& look, os::MonoTime now) {
   const auto found = look.victim ? parts_.pods.find(look.victim->uid) : parts_.pods.end();
   if (found == parts_.pods.end()) return;
   pods::ManagedPod& managed = found->second;
-  managed.stage = pods::Rejected{.why = {.reason = std::string(kEvicted), .message = look.victim->message},
-                                 .admitted_at = managed.admitted_at()};
-  managed.lifecycle->Terminate(now, look.victim->grace);
-  parts_.events.Warning(std::string(kEvicted), pods::ObjectOf(managed.pod), look.victim->message);
+  pods::Evict(managed, look.victim->message, look.victim->grace, now);
+  parts_.events.Warning(std::string(pods::kEvictedReason), pods::ObjectOf(managed.pod), look.victim->message);
   next_ = now + kWhileOneGoes;
 }
 

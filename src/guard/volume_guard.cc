@@ -60,10 +60,8 @@ void VolumeGuard::Evict(const Bounded& volume) {
   pods::ManagedPod& managed = found->second;
   const std::string message =
       fmt::format("Usage of EmptyDir volume \"{}\" exceeds the limit \"{}\".", volume.volume, volume.shown);
-  managed.stage = pods::Rejected{.why = {.reason = "Evicted", .message = message, .details = {}},
-                                 .admitted_at = managed.admitted_at()};
-  managed.lifecycle->Terminate(parts_.clock.Now(), kGraceOfFull);
-  parts_.events.Warning("Evicted", pods::ObjectOf(managed.pod), message);
+  pods::Evict(managed, message, kGraceOfFull, parts_.clock.Now());
+  parts_.events.Warning(std::string(pods::kEvictedReason), pods::ObjectOf(managed.pod), message);
   parts_.agenda.WakeNow();
 }
 

@@ -1,6 +1,8 @@
 #include "keeper/keeper.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <iterator>
 #include <utility>
 
@@ -9,6 +11,7 @@ namespace {
 
 constexpr os::Millis kFirstRetry{1'000};
 constexpr os::Millis kLastRetry{30'000};
+constexpr std::array kSaveBounds = {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0};
 
 std::string ObjectOf(const PodRecord& record) { return "pod/" + FullName(record); }
 
@@ -28,7 +31,9 @@ void Take(Ledger& ledger, const Proposal& proposal) {
 }  // namespace
 
 Keeper::Keeper(const KeeperParts& parts, engine::Node node, KeeperOptions options)
-    : parts_(parts), node_(std::move(node)), options_(std::move(options)) {}
+    : parts_(parts), node_(std::move(node)), options_(std::move(options)) {
+  saves_.save_seconds = Histogram(kSaveBounds);
+}
 
 void Keeper::Open(Ledger ledger, bool changed) {
   ledger_ = std::move(ledger);
@@ -38,9 +43,10 @@ void Keeper::Open(Ledger ledger, bool changed) {
 
 // ---- proposals ---------------------------------------------------------------------------------------------------
 
-std::variant<Proposal, Reject> Keeper::ProposeAdmission(const Pod& pod, const engine::Inputs& inputs,
-                                                        Trace* trace) const {
+std::variant<Proposal, Reject> Keeper::ProposeAdmission(const Pod& pod, const engine::Inputs& inputs, Trace* trace) {
+  const os::MonoTime begin = parts_.clock.Now();
   Decision decision = engine::Decide(node_, newest_, pod, inputs, trace);
+  decisions_.Count(node_, pod, decision, parts_.clock.Now() - begin);
   if (auto* reject = std::get_if<Reject>(&decision)) return std::move(*reject);
   return Proposal{"pod/" + FullName(pod), number_, std::move(std::get<Admit>(decision).delta)};
 }
@@ -55,6 +61,23 @@ std::optional<Proposal> Keeper::ProposeContainerStart(const std::string& uid, st
   LedgerDelta delta = engine::ContainerStarted(node_, newest_, uid, container, nullptr);
   if (!delta.put) return std::nullopt;
   return Proposal{ObjectOf(*delta.put), number_, std::move(delta)};
+}
+
+std::optional<Proposal> Keeper::ProposeDeviceAnswers(const std::string& uid,
+                                                     const std::vector<AnsweredDevices>& answers) const {
+  const auto known = newest_.pods.find(uid);
+  if (known == newest_.pods.end()) return std::nullopt;
+  LedgerDelta delta;
+  delta.shared = newest_.shared;
+  PodRecord& record = delta.put.emplace(known->second);
+  for (const AnsweredDevices& answer : answers) {
+    const auto placement = std::ranges::find(record.placements, answer.container, &Placement::container);
+    if (placement == record.placements.end()) return std::nullopt;
+    const auto held = std::ranges::find(placement->devices, answer.devices.resource, &DeviceAssignment::resource);
+    if (held == placement->devices.end() || held->ids != answer.devices.ids) return std::nullopt;
+    held->answer = answer.devices.answer;
+  }
+  return Proposal{ObjectOf(record), number_, std::move(delta)};
 }
 
 Proposal Keeper::ProposeLedger(std::string object, Ledger ledger) const {
@@ -92,6 +115,7 @@ void Keeper::Settle() {
 
 void Keeper::StartSaving() {
   under_way_ = std::exchange(waiting_, {});
+  saving_since_ = parts_.clock.Now();
   state::Saved saved{newest_, options_.boot_id, options_.machine_fingerprint};
   loop::Submit<void>(
       parts_.executor, "ledger", [&store = parts_.store, saved = std::move(saved)] { return store.Save(saved); },
@@ -100,10 +124,14 @@ void Keeper::StartSaving() {
 
 void Keeper::Saved() {
   const std::vector<Change> done = std::exchange(under_way_, {});
+  const CpuSet pool = ledger_.shared;
   for (const Change& change : done) {
     if (MayFree(ledger_, change.proposal)) ++freed_;
     Take(ledger_, change.proposal);
   }
+  ++saves_.saves.tried;
+  saves_.save_seconds.Add(std::chrono::duration<double>(parts_.clock.Now() - saving_since_).count());
+  if (pool != ledger_.shared) ++saves_.pool_changes;
   durable_ = true;
   next_try_ = {};
   delay_ = os::Millis(0);
@@ -116,6 +144,8 @@ void Keeper::Saved() {
 
 /// Tried again with growing delays, by those who want something.
 void Keeper::NotSaved(const Error& error) {
+  ++saves_.saves.tried;
+  ++saves_.saves.failed;
   std::vector<Change> failed = std::exchange(under_way_, {});
   std::ranges::move(std::exchange(waiting_, {}), std::back_inserter(failed));
   newest_ = ledger_;

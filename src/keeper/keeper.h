@@ -20,10 +20,12 @@
 #include "base/result.h"
 #include "engine/engine.h"
 #include "events/event_log.h"
+#include "keeper/decision_counts.h"
 #include "keeper/pool.h"
 #include "loop/executor.h"
 #include "model/decision.h"
 #include "model/ledger.h"
+#include "model/node_figures.h"
 #include "model/pod.h"
 #include "model/trace.h"
 #include "os/clock.h"
@@ -51,6 +53,12 @@ struct KeeperOptions {
   std::string node_name;
   std::string boot_id;
   std::string machine_fingerprint;
+};
+
+/// Devices of a container, with what they bring to it.
+struct AnsweredDevices {
+  std::string container;
+  DeviceAssignment devices;
 };
 
 /// Thread: the loop's only.
@@ -83,17 +91,22 @@ class Keeper {
   /// Changes whenever something in force was given back, or the node or what is online changed: a pod that did not fit
   /// before may fit now.
   std::uint64_t freed() const { return freed_; }
+  /// Something else than what is in these books may let pods in now: devices came, or are healthy again.
+  void NoteFreed() { ++freed_; }
   /// With everything that is being saved.
   const Ledger& newest() const { return newest_; }
 
   // ---- changes ----
 
   /// Where `pod` would go. Errors: none; a pod that does not fit is an answer.
-  std::variant<Proposal, Reject> ProposeAdmission(const Pod& pod, const engine::Inputs& inputs, Trace* trace) const;
+  std::variant<Proposal, Reject> ProposeAdmission(const Pod& pod, const engine::Inputs& inputs, Trace* trace);
   /// That a pod gives back all it has; nullopt: it has nothing.
   std::optional<Proposal> ProposeRelease(const std::string& uid) const;
   /// That a container starts, so that the memory of init containers before it comes back; nullopt: there is none.
   std::optional<Proposal> ProposeContainerStart(const std::string& uid, std::string_view container) const;
+  /// What a pod's devices bring to its containers. nullopt: it does not hold these (any more).
+  std::optional<Proposal> ProposeDeviceAnswers(const std::string& uid,
+                                               const std::vector<AnsweredDevices>& answers) const;
   /// Other books, made from newest().
   Proposal ProposeLedger(std::string object, Ledger ledger) const;
   /// Makes it durable, then takes it. False: others were committed since it was proposed, and nothing is done; it has
@@ -106,6 +119,13 @@ class Keeper {
   os::MonoTime next_try() const { return next_try_; }
   /// Why the ledger could not be saved last; empty: it could.
   const std::string& problem() const { return problem_; }
+
+  // ---- figures ----
+
+  /// A pod was rejected, here or before it came here; `reason` as in its status.
+  void CountRejection(std::string_view reason) { decisions_.CountRejection(reason); }
+  const DecisionFigures& decisions() const { return decisions_.figures(); }
+  const LedgerFigures& saves() const { return saves_; }
 
   // ---- the node ----
 
@@ -141,6 +161,9 @@ class Keeper {
   std::string problem_;
   os::MonoTime next_try_{};
   os::Millis delay_{0};
+  DecisionCounts decisions_;
+  LedgerFigures saves_;
+  os::MonoTime saving_since_{};
   std::function<void()> changed_ = [] {};
 };
 

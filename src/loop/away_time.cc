@@ -31,6 +31,7 @@ void AwayTime::End(os::MonoTime now) {
   EndCall(now);
   away_ = false;
   const Absence turn{.time = now - turn_began_, .what = std::move(longest_call_.what)};
+  seconds_.Add(std::chrono::duration<double>(turn.time).count());
   if (turn.time > longest_.time) longest_ = turn;
   const std::int64_t number = NumberOf(now);
   Span& span = spans_[static_cast<std::size_t>(number) % kSpans];
@@ -40,7 +41,7 @@ void AwayTime::End(os::MonoTime now) {
 
 AwayFigures AwayTime::Read(os::MonoTime now) const {
   const MutexLock lock(mutex_);
-  AwayFigures out{.turns = turns_, .longest = longest_, .longest_lately = {}, .now = {}};
+  AwayFigures out{.turns = turns_, .longest = longest_, .longest_lately = {}, .now = {}, .seconds = seconds_};
   const std::int64_t oldest = NumberOf(now) - static_cast<std::int64_t>(kSpans) + 1;
   for (const Span& span : spans_)
     if (span.number >= oldest && span.longest.time > out.longest_lately.time) out.longest_lately = span.longest;

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/histogram.h"
 #include "base/mutex.h"
 #include "os/clock.h"
 
@@ -25,7 +26,12 @@ struct AwayFigures {
   Absence longest;         ///< since the start
   Absence longest_lately;  ///< within the last minute
   Absence now;             ///< of the turn under way; no time: the loop waits
+  Histogram seconds;       ///< of turns that have ended
 };
+
+/// Up to which times turns are counted, in seconds.
+inline constexpr std::array kTurnBounds = {0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01,
+                                           0.02,   0.05,   0.1,    0.2,   0.5,   1.0};
 
 /// Thread: Begin, Call and End from the loop's only, Read from any.
 class AwayTime {
@@ -57,6 +63,7 @@ class AwayTime {
   Absence longest_call_ BERTH_GUARDED_BY(mutex_);  // of this turn
   Absence longest_ BERTH_GUARDED_BY(mutex_);
   std::array<Span, kSpans> spans_ BERTH_GUARDED_BY(mutex_);
+  Histogram seconds_ BERTH_GUARDED_BY(mutex_){kTurnBounds};
 };
 
 }  // namespace berth::loop

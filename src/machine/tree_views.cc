@@ -52,17 +52,6 @@ std::optional<std::uint32_t> ReadHex(TreeFiles& files, const std::string& path) 
   return value;
 }
 
-/// "0000:3b:00.0": domain of four or more digits, bus, device, function.
-bool IsPciAddress(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos || colon < 4 || colon > 8 || text.size() != colon + 8) return false;
-  const std::string_view rest = text.substr(colon);
-  if (rest[3] != ':' || rest[6] != '.') return false;
-  const auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); };
-  return std::ranges::all_of(text.substr(0, colon), hex) && hex(rest[1]) && hex(rest[2]) && hex(rest[4]) &&
-         hex(rest[5]) && hex(rest[7]);
-}
-
 /// The last PCI address on the way; empty: none.
 std::string_view DeviceIn(const std::vector<std::string_view>& parts) {
   std::string_view device;
@@ -107,7 +96,19 @@ PciDevice ReadPciDevice(TreeFiles& files, const std::string& address) {
 
 }  // namespace
 
-bool LeadsToPci(std::string_view target) { return !DeviceIn(Split(target, '/')).empty(); }
+bool IsPciAddress(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon < 4 || colon > 8 || text.size() != colon + 8) return false;
+  const std::string_view rest = text.substr(colon);
+  if (rest[3] != ':' || rest[6] != '.') return false;
+  const auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); };
+  return std::ranges::all_of(text.substr(0, colon), hex) && hex(rest[1]) && hex(rest[2]) && hex(rest[4]) &&
+         hex(rest[5]) && hex(rest[7]);
+}
+
+bool LeadsToPci(std::string_view target) { return !PciBehind(target).empty(); }
+
+std::string PciBehind(std::string_view target) { return std::string(DeviceIn(Split(target, '/'))); }
 
 Result<void> ReadCpuSets(TreeFiles& files, Machine& machine) {
   const std::string dir = "sys/devices/system/cpu";

@@ -2,6 +2,10 @@
 #ifndef BERTH_MACHINE_TREE_VIEWS_H_
 #define BERTH_MACHINE_TREE_VIEWS_H_
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "base/result.h"
 #include "machine/tree_files.h"
 #include "model/machine.h"
@@ -27,6 +31,12 @@ Result<std::vector<PciDevice>> ReadPci(TreeFiles& files);
 
 /// Whether a link's target leads through a PCI device ("../../devices/pci0000:00/0000:00:03.0/net/eth0").
 bool LeadsToPci(std::string_view target);
+
+/// The PCI device it leads through last ("0000:00:03.0"); "": none.
+std::string PciBehind(std::string_view target);
+
+/// "0000:3b:00.0": domain of four or more digits, bus, device, function.
+bool IsPciAddress(std::string_view text);
 
 }  // namespace berth::machine
 

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "manifest/config_file.h"
+#include "manifest/local_device_reader.h"
 #include "manifest/manifest.h"
 #include "manifest/names.h"
 
@@ -10,13 +11,8 @@ namespace berth::manifest {
 namespace {
 
 constexpr TypeMeta kBerthConfiguration{.api_version = "berth.dev/v1alpha1", .kind = "BerthConfiguration"};
-constexpr std::string_view kLogLevels[] = {"debug", "info", "warning", "error"};
-constexpr std::string_view kCpuPartitions[] = {"none", "root", "isolated"};
-constexpr std::string_view kRuntimes[] = {"process", "cri"};
-constexpr std::string_view kUnknownPods[] = {"report", "adopt"};
-constexpr std::string_view kManifestOwners[] = {"root", "any"};
-constexpr std::string_view kUnsupportedFields[] = {"refuse", "warn"};
 constexpr std::size_t kLongestSocketPath = 107;  // sun_path less the final NUL
+constexpr std::size_t kLongestGrpcSocket = 102;  // src/wire makes it under a longer name
 constexpr std::int32_t kMostEvents = 1'000'000;
 constexpr std::chrono::milliseconds kShortestReconcile{100};
 
@@ -28,14 +24,18 @@ void CheckAbsolute(Object& object, std::string_view field, const std::string& pa
                           "Invalid value: \"" + Printable(path, 80) + "\": must be an absolute path without \"..\"");
 }
 
-template <std::size_t N>
-void CheckOneOf(Object& object, std::string_view field, const std::string& value, const std::string_view (&words)[N]) {
-  if (std::ranges::find(words, value) != std::end(words)) return;
-  std::string supported;
-  for (const std::string_view word : words)
-    supported.append(supported.empty() ? "\"" : ", \"").append(word).append("\"");
-  object.report().Problem(object.PathOf(field),
-                          "Unsupported value: \"" + Printable(value, 60) + "\": supported values: " + supported);
+void CheckSocket(Object& object, std::string_view field, const std::string& path, std::size_t most) {
+  CheckAbsolute(object, field, path);
+  if (path.size() > most)
+    object.report().Problem(object.PathOf(field), "Invalid value: \"" + Printable(path, 80) +
+                                                      "\": the kernel takes no more than " + std::to_string(most) +
+                                                      " bytes");
+}
+
+/// One must be given, or have a default.
+void NeedWord(Object& object, std::string_view field, const std::string& value, Words words) {
+  if (std::ranges::find(words, value) == words.end())
+    object.report().Problem(object.PathOf(field), UnsupportedValue(value, words));
 }
 
 /// "10.0.0.1" or "10.0.0.1,fd00::1", as the kubelet's --node-ip.
@@ -55,26 +55,39 @@ void CheckNodeIps(Object& object, const std::vector<std::string>& ips) {
                                                        "between them");
 }
 
+/// A port alone may be written as a number.
+void ReadMetricsAddress(Object& object, std::string& out) {
+  const Node* const node = object.Take("metricsAddress");
+  if (node != nullptr && node->kind == Node::Kind::kNumber)
+    out = node->text;
+  else
+    object.Read("metricsAddress", out);
+  if (out.empty() || ParseMetricsAddress(out)) return;
+  object.report().Problem(object.PathOf("metricsAddress"),
+                          "Invalid value: \"" + Printable(out, 80) +
+                              "\": must be a port, or an IP address with a port such as \"10.0.0.1:9950\" or "
+                              "\"[fd00::1]:9950\"");
+}
+
 void Check(Object& object, const BerthConfiguration& c) {
   CheckAbsolute(object, "stateDir", c.state_dir);
   CheckAbsolute(object, "runDir", c.run_dir);
   if (object.Take("logDir") != nullptr) CheckAbsolute(object, "logDir", c.log_dir);
   CheckAbsolute(object, "seccompDir", c.seccomp_dir);
+  if (!c.device_plugin_dir.value_or("").empty()) CheckAbsolute(object, "devicePluginDir", *c.device_plugin_dir);
   CheckNodeIps(object, c.node_ips);
-  CheckAbsolute(object, "socket", c.socket);
-  if (c.socket.size() > kLongestSocketPath)
-    object.report().Problem(object.PathOf("socket"), "Invalid value: \"" + Printable(c.socket, 80) +
-                                                         "\": the kernel takes no more than " +
-                                                         std::to_string(kLongestSocketPath) + " bytes");
+  CheckSocket(object, "socket", c.socket, kLongestSocketPath);
+  if (!c.pod_resources_socket.empty())
+    CheckSocket(object, "podResourcesSocket", c.pod_resources_socket, kLongestGrpcSocket);
   if (!c.node_name.empty())
     if (std::string bad = CheckSubdomainName(c.node_name); !bad.empty())
       object.report().Problem(object.PathOf("nodeName"), std::move(bad));
-  CheckOneOf(object, "logLevel", c.log_level, kLogLevels);
-  CheckOneOf(object, "runtime", c.runtime, kRuntimes);
-  CheckOneOf(object, "cpuPartition", c.cpu_partition, kCpuPartitions);
-  CheckOneOf(object, "unknownPods", c.unknown_pods, kUnknownPods);
-  CheckOneOf(object, "manifestOwners", c.manifest_owners, kManifestOwners);
-  CheckOneOf(object, "unsupportedFields", c.unsupported_fields, kUnsupportedFields);
+  NeedWord(object, "logLevel", c.log_level, {"debug", "info", "warning", "error"});
+  NeedWord(object, "runtime", c.runtime, {"process", "cri"});
+  NeedWord(object, "cpuPartition", c.cpu_partition, {"none", "root", "isolated"});
+  NeedWord(object, "unknownPods", c.unknown_pods, {"report", "adopt"});
+  NeedWord(object, "manifestOwners", c.manifest_owners, {"root", "any"});
+  NeedWord(object, "unsupportedFields", c.unsupported_fields, {"refuse", "warn"});
   if (c.reconcile_period && *c.reconcile_period < kShortestReconcile)
     object.report().Problem(
         object.PathOf("reconcilePeriod"),
@@ -90,8 +103,12 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("runDir", c.run_dir);
   object.Read("seccompDir", c.seccomp_dir);
   c.socket = c.run_dir + "/berth.sock";
+  if (object.Take("devicePluginDir") != nullptr) object.Read("devicePluginDir", c.device_plugin_dir.emplace());
+  ReadLocalDevices(object, c.local_devices);
   object.Read("socket", c.socket);
   object.Read("socketGroup", c.socket_group);
+  ReadMetricsAddress(object, c.metrics_address);
+  object.Read("podResourcesSocket", c.pod_resources_socket);
   object.Read("logDir", c.log_dir);
   object.Read("nodeName", c.node_name);
   ReadNodeIps(object, c.node_ips);
@@ -112,6 +129,27 @@ void ReadFields(Object& object, BerthConfiguration& c) {
 }
 
 }  // namespace
+
+std::optional<MetricsAddress> ParseMetricsAddress(std::string_view text) {
+  MetricsAddress out{.address = "127.0.0.1"};
+  if (const std::size_t colon = text.rfind(':'); colon != std::string_view::npos) {
+    std::string_view address = text.substr(0, colon);
+    const bool bracketed = address.starts_with('[') && address.ends_with(']');
+    if (bracketed) address = address.substr(1, address.size() - 2);
+    if (address.contains(':') != bracketed) return std::nullopt;
+    out.address = address;
+    text.remove_prefix(colon + 1);
+  }
+  const auto port = ParseDecimal<std::uint16_t>(text);
+  if (!port || *port == 0 || !IsIpAddress(out.address)) return std::nullopt;
+  out.port = *port;
+  return out;
+}
+
+std::string DevicePluginDir(const BerthConfiguration& config) {
+  if (config.device_plugin_dir) return *config.device_plugin_dir;
+  return config.state_dir == BerthConfiguration().state_dir ? "/var/lib/kubelet/device-plugins" : "";
+}
 
 Result<ParsedBerthConfiguration> ParseBerthConfiguration(std::string_view text, std::string_view file) {
   BERTH_TRY(const Document document, ReadOnlyDocument(text, file));

@@ -28,13 +28,27 @@ TEST(BerthConfigurationTest, AnEmptyOneIsAllDefaults) {
   EXPECT_THAT(parsed->warnings, IsEmpty());
 }
 
+TEST(BerthConfigurationTest, MetricsAreServedWhereAnAddressOrAPortSays) {
+  EXPECT_EQ(ParseMetricsAddress("9950"), (MetricsAddress{.address = "127.0.0.1", .port = 9950})) << "loopback";
+  EXPECT_EQ(ParseMetricsAddress("10.0.0.1:80"), (MetricsAddress{.address = "10.0.0.1", .port = 80}));
+  EXPECT_EQ(ParseMetricsAddress("[fd00::1]:80"), (MetricsAddress{.address = "fd00::1", .port = 80}));
+  for (const char* bad :
+       {"", "0", "65536", "x", ":80", "localhost:80", "fd00::1:80", "[10.0.0.1]:80", "10.0.0.1:", "-1"}) {
+    EXPECT_EQ(ParseMetricsAddress(bad), std::nullopt) << bad;
+  }
+  EXPECT_THAT(ErrorOfBerth("metricsAddress: localhost:9950\n"), HasSubstr("metricsAddress: Invalid value"));
+  EXPECT_EQ(ErrorOfBerth("metricsAddress: \"\"\n"), "accepted");
+}
+
 TEST(BerthConfigurationTest, ReadsEveryField) {
   const auto parsed = ParseBerthConfiguration(std::string(kBerthHead) + R"(
 kubeletConfig: kubelet.yaml
 stateDir: /s
 runDir: /r
 seccompDir: /profiles
+devicePluginDir: /plugins
 socketGroup: wheel
+podResourcesSocket: /p/kubelet.sock
 logDir: /l
 nodeName: n1
 runtime: process
@@ -46,6 +60,7 @@ maxEvents: 5
 unknownPods: adopt
 manifestOwners: any
 unsupportedFields: warn
+metricsAddress: 9950
 )",
                                               "/etc/berth/berth.yaml");
   ASSERT_TRUE(parsed) << parsed.error().message;
@@ -54,8 +69,11 @@ unsupportedFields: warn
   EXPECT_EQ(c.state_dir, "/s");
   EXPECT_EQ(c.run_dir, "/r");
   EXPECT_EQ(c.seccomp_dir, "/profiles");
+  EXPECT_EQ(DevicePluginDir(c), "/plugins");
   EXPECT_EQ(c.socket, "/r/berth.sock") << "beside the rest of the run folder unless it is given";
   EXPECT_EQ(c.socket_group, "wheel");
+  EXPECT_EQ(c.metrics_address, "9950");
+  EXPECT_EQ(c.pod_resources_socket, "/p/kubelet.sock");
   EXPECT_EQ(c.log_dir, "/l");
   EXPECT_EQ(c.node_name, "n1");
   EXPECT_EQ(c.log_level, "debug");
@@ -66,6 +84,18 @@ unsupportedFields: warn
   EXPECT_EQ(c.max_events, 5);
   EXPECT_EQ(c.unknown_pods, "adopt");
   EXPECT_EQ(c.manifest_owners, "any");
+}
+
+TEST(BerthConfigurationTest, DevicePluginsRegisterInTheKubeletsFolderUnlessTheStateIsElsewhere) {
+  const auto folder = [](std::string_view fields) {
+    const auto parsed = ParseBerthConfiguration(std::string(kBerthHead) + std::string(fields), "berth.yaml");
+    return parsed ? DevicePluginDir(parsed->config) : parsed.error().message;
+  };
+  EXPECT_EQ(folder(""), "/var/lib/kubelet/device-plugins");
+  EXPECT_EQ(folder("stateDir: /s\n"), "");
+  EXPECT_EQ(folder("devicePluginDir: \"\"\n"), "");
+  EXPECT_EQ(folder("stateDir: /s\ndevicePluginDir: /p\n"), "/p");
+  EXPECT_THAT(folder("devicePluginDir: p\n"), HasSubstr("devicePluginDir: Invalid value"));
 }
 
 TEST(BerthConfigurationTest, RelativeSettingsPathsAreBesideTheFile) {

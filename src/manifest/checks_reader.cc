@@ -23,10 +23,6 @@ constexpr std::string_view kSignals[] = {
     "SIGSEGV", "SIGSTKFLT", "SIGSTOP", "SIGSYS",    "SIGTERM",  "SIGTRAP", "SIGTSTP", "SIGTTIN", "SIGTTOU",
     "SIGURG",  "SIGUSR1",   "SIGUSR2", "SIGVTALRM", "SIGWINCH", "SIGXCPU", "SIGXFSZ"};
 
-std::string Unsupported(std::string_view value, std::string_view supported) {
-  return "Unsupported value: \"" + Printable(value, 40) + "\": supported values: " + std::string(supported);
-}
-
 bool IsKnownSignal(std::string_view name) {
   if (std::ranges::find(kSignals, name) != std::end(kSignals)) return true;
   // SIGRTMIN, SIGRTMIN+1 ... +15, SIGRTMAX-14 ... SIGRTMAX
@@ -105,7 +101,7 @@ HttpCheck ReadHttp(Object& object) {
   if (!IsOneLine(out.path)) object.report().Problem(object.PathOf("path"), "Invalid value: must be one line");
   out.https = scheme == "HTTPS";
   if (scheme != "HTTP" && scheme != "HTTPS")
-    object.report().Problem(object.PathOf("scheme"), Unsupported(scheme, "\"HTTP\", \"HTTPS\""));
+    object.report().Problem(object.PathOf("scheme"), UnsupportedValue(scheme, {"HTTP", "HTTPS"}));
   object.Finish();
   return out;
 }
@@ -245,7 +241,7 @@ void ReadPorts(Object& container, Container& out) {
     if (std::ranges::count_if(out.ports, same) > 1)
       container.report().Problem(object.PathOf("name"), "Duplicate value: \"" + port.name + "\"");
     if (port.protocol != "TCP" && port.protocol != "UDP" && port.protocol != "SCTP")
-      container.report().Problem(object.PathOf("protocol"), Unsupported(port.protocol, "\"SCTP\", \"TCP\", \"UDP\""));
+      container.report().Problem(object.PathOf("protocol"), UnsupportedValue(port.protocol, {"SCTP", "TCP", "UDP"}));
   });
 }
 
@@ -254,11 +250,11 @@ void ReadRule(Object& rule, RestartRule& out) {
   std::string action;
   rule.Read("action", action);
   if (action != "Restart")
-    report.Problem(rule.PathOf("action"), Unsupported(action, "\"Restart\" (of this container)"));
+    report.Problem(rule.PathOf("action"), UnsupportedValue(action, {"Restart"}) + " (of this container)");
   const bool codes = rule.Within("exitCodes", [&](Object& object) {
     std::string op;
     object.Read("operator", op);
-    if (op != "In" && op != "NotIn") report.Problem(object.PathOf("operator"), Unsupported(op, "\"In\", \"NotIn\""));
+    if (op != "In" && op != "NotIn") report.Problem(object.PathOf("operator"), UnsupportedValue(op, {"In", "NotIn"}));
     out.in = op == "In";
     object.Each("values", [&](const Node& node, const Path& path) {
       const auto code = node.kind == Node::Kind::kNumber ? ParseDecimal<std::int32_t>(node.text) : std::nullopt;
@@ -285,7 +281,7 @@ void ReadRestarts(Object& container, bool init, Container& out) {
   else if (policy == "Never")
     out.restart_policy = RestartPolicy::kNever;
   else if (!policy.empty())
-    container.report().Problem(path, Unsupported(policy, "\"Always\", \"Never\", \"OnFailure\""));
+    container.report().Problem(path, UnsupportedValue(policy, {"Always", "Never", "OnFailure"}));
   container.Each("restartPolicyRules", [&](const Node& node, const Path& at) {
     Object rule(node, at, container.report());
     ReadRule(rule, out.restart_rules.emplace_back());
@@ -305,7 +301,7 @@ void ReadMessage(Object& container, Container& out) {
   out.message_from_log = policy == "FallbackToLogsOnError";
   if (policy != "File" && !out.message_from_log)
     container.report().Problem(container.PathOf("terminationMessagePolicy"),
-                               Unsupported(policy, "\"FallbackToLogsOnError\", \"File\""));
+                               UnsupportedValue(policy, {"FallbackToLogsOnError", "File"}));
 }
 
 /// A regular init container runs to its end: the API wants nothing of this of it.

@@ -283,20 +283,13 @@ std::string SaidOfVariable(const std::string& source, RunBy run_by = RunBy::kPro
 
 TEST(FieldTableTest, ReferencesToAmountsAreChecked) {
   EXPECT_EQ(SaidOfVariable("resourceFieldRef: {resource: limits.cpu, divisor: 1m}"), "fine: ");
+  EXPECT_EQ(SaidOfVariable("resourceFieldRef: {resource: limits.ephemeral-storage}"), "fine: ") << "the node's";
   EXPECT_THAT(SaidOfVariable("resourceFieldRef: {resource: limits.cpu, containerName: c}"),
               HasSubstr("Not found: \"c\""));
   EXPECT_THAT(SaidOfVariable("resourceFieldRef: {resource: limits.gpu}"),
               HasSubstr("Unsupported value: \"limits.gpu\""));
   EXPECT_THAT(SaidOfVariable("resourceFieldRef: {resource: limits.cpu, divisor: 1Ki}"), HasSubstr("use 1 or 1m"));
   EXPECT_EQ(SaidOfVariable("fieldRef: {fieldPath: spec.serviceAccountName}"), "fine: robot");
-}
-
-TEST(FieldTableTest, AnAmountNobodyKnowsIsRefused) {
-  const std::string unknown = "resourceFieldRef: {resource: limits.ephemeral-storage";
-  EXPECT_THAT(SaidOfVariable(unknown + "}"),
-              HasSubstr("spec.containers[0].env[0]: Forbidden: the container has no limit"));
-  EXPECT_EQ(SaidOfVariable(unknown + ", containerName: b}"), "fine: ");
-  EXPECT_EQ(SaidOfVariable(unknown + "}", RunBy::kNobody), "fine: ");
 }
 
 TEST(FieldTableTest, HugePagesOfAVolumeAreAmongThoseTheContainersAskFor) {

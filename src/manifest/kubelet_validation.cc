@@ -1,18 +1,16 @@
 #include "manifest/kubelet_validation.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <set>
 
+#include "base/suggest.h"
 #include "base/text.h"
-#include "manifest/suggest.h"
 #include "model/resources.h"
 
 namespace berth::manifest {
 namespace {
 
 using std::chrono::milliseconds;
-using Words = std::initializer_list<std::string_view>;
 
 class Checker {
  public:
@@ -37,11 +35,7 @@ class Checker {
     Problem(field, "Invalid value: " + std::string(value) + ": " + std::string(why));
   }
   void OneOf(std::string_view field, std::string_view value, Words words) {
-    if (std::ranges::find(words, value) != words.end()) return;
-    std::string supported;
-    for (const std::string_view word : words)
-      supported.append(supported.empty() ? "\"" : ", \"").append(word).append("\"");
-    Problem(field, "Unsupported value: \"" + Printable(value, 60) + "\": supported values: " + supported);
+    if (std::ranges::find(words, value) == words.end()) Problem(field, UnsupportedValue(value, words));
   }
   void Between(std::string_view field, std::int64_t value, std::int64_t min, std::int64_t max) {
     if (value < min || value > max)

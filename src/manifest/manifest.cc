@@ -160,10 +160,7 @@ class FileReader {
     WarnOfFractions(pod, path, report);
     Report found;
     CheckPod(pod, path, found);
-    if (options_.to_be_run && options_.run_by != RunBy::kNobody) {
-      CheckVolumes(pod, path, found);
-      CheckAmounts(pod, path, found);
-    }
+    if (options_.to_be_run && options_.run_by != RunBy::kNobody) CheckVolumes(pod, path, found);
     if (options_.to_be_run && options_.run_by == RunBy::kProcess) {
       CheckCommands(pod, path, found);
       CheckUsers(pod, path, found);

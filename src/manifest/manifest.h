@@ -3,6 +3,7 @@
 #define BERTH_MANIFEST_MANIFEST_H_
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "manifest/pod_options.h"
 #include "model/document.h"
 #include "model/kubelet_config.h"
+#include "model/local_devices.h"
 #include "model/pod.h"
 
 namespace berth::manifest {
@@ -67,11 +69,16 @@ struct BerthConfiguration {
   std::string kubelet_config;  ///< path of a KubeletConfiguration, already resolved; "" for defaults
   std::string state_dir = "/var/lib/berth";
   std::string seccomp_dir = "/var/lib/kubelet/seccomp";  ///< of profiles of type Localhost
-  std::string run_dir = "/run/berth";                    ///< shims, sockets
+  /// Where device plug-ins register. "": nowhere; nullopt: DevicePluginDir.
+  std::optional<std::string> device_plugin_dir;
+  std::vector<LocalDeviceRule> local_devices;  ///< devices that need no plug-in; each resource may be in several
+  std::string run_dir = "/run/berth";          ///< shims, sockets
   std::string socket = "/run/berth/berth.sock";
-  std::string socket_group;  ///< group of the socket; "" for root's
-  std::string log_dir;       ///< of pods/ and containers/; "": the kubelet's podLogsDir and /var/log/containers
-  std::string node_name;     ///< "" for the host name
+  std::string socket_group;          ///< group of the socket; "" for root's
+  std::string pod_resources_socket;  ///< of the pod resources API; "": it is not served
+  std::string metrics_address;       ///< "10.0.0.1:9950", "[::1]:9950" or "9950": metrics over TCP; "": none
+  std::string log_dir;               ///< of pods/ and containers/; "": the kubelet's podLogsDir and /var/log/containers
+  std::string node_name;             ///< "" for the host name
   std::vector<std::string> node_ips;  ///< one of each family at most; empty: those of the default routes' interfaces
   std::map<std::string, std::string> runtime_classes;  ///< runtimeClassName -> handler of the container runtime
   std::string runtime = "process";                     ///< "process", or "cri": the kubelet's containerRuntimeEndpoint
@@ -89,6 +96,18 @@ struct BerthConfiguration {
   std::string unsupported_fields = "refuse";
   friend bool operator==(const BerthConfiguration&, const BerthConfiguration&) = default;
 };
+/// Where metrics are served over TCP.
+struct MetricsAddress {
+  std::string address;  ///< IPv4 or IPv6
+  std::uint16_t port = 0;
+  friend bool operator==(const MetricsAddress&, const MetricsAddress&) = default;
+};
+/// A port alone is on 127.0.0.1. nullopt: it is no address with a port, nor a port.
+std::optional<MetricsAddress> ParseMetricsAddress(std::string_view text);
+
+/// The folder for device plug-ins; "": none. Not set, it is the kubelet's where the state is in its own default folder:
+/// what is tried out beside a node does not take the node's plug-ins.
+std::string DevicePluginDir(const BerthConfiguration& config);
 struct ParsedBerthConfiguration {
   BerthConfiguration config;
   std::vector<Warning> warnings;

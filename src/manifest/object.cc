@@ -5,9 +5,9 @@
 #include <cmath>
 #include <optional>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "manifest/duration.h"
-#include "manifest/suggest.h"
 
 namespace berth::manifest {
 namespace {
@@ -194,6 +194,26 @@ void Object::Finish(std::span<const std::string_view> unused) {
                                   ? "unknown field, ignored"
                                   : "unknown field, ignored; did you mean \"" + std::string(nearest) + "\"?");
   }
+}
+
+std::string UnsupportedValue(std::string_view value, Words supported) {
+  std::string out = "Unsupported value: \"" + Printable(value, 60) + "\": supported values: ";
+  bool first = true;
+  for (const std::string_view word : supported) {
+    out.append(first ? "\"" : ", \"").append(word).append("\"");
+    first = false;
+  }
+  return out;
+}
+
+void CheckWord(Object& object, std::string_view key, std::string_view value, Words words) {
+  if (value.empty() || std::ranges::find(words, value) != words.end()) return;
+  object.report().Problem(object.PathOf(key), UnsupportedValue(value, words));
+}
+
+void ReadWord(Object& object, std::string_view key, Words words, std::string& out) {
+  object.Read(key, out);
+  CheckWord(object, key, out, words);
 }
 
 }  // namespace berth::manifest

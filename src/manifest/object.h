@@ -5,6 +5,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <optional>
@@ -142,6 +143,15 @@ class Object {
   Report& report_;
   std::vector<std::string_view> asked_;
 };
+
+using Words = std::initializer_list<std::string_view>;
+
+/// "Unsupported value: \"x\": supported values: \"a\", \"b\"".
+std::string UnsupportedValue(std::string_view value, Words supported);
+/// "" stands for the default: no problem.
+void CheckWord(Object& object, std::string_view key, std::string_view value, Words words);
+/// CheckWord of what is read.
+void ReadWord(Object& object, std::string_view key, Words words, std::string& out);
 
 }  // namespace berth::manifest
 

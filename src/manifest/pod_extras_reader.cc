@@ -29,22 +29,12 @@ void ReadUserOrGroup(Object& object, std::string_view key, std::optional<std::in
   if (out) CheckId(object.report(), object.PathOf(key), *out);
 }
 
-void CheckChoice(Object& object, std::string_view key, const std::string& value, std::string_view one,
-                 std::string_view other) {
-  if (value.empty() || value == one || value == other) return;
-  object.report().Problem(object.PathOf(key), "Unsupported value: \"" + Printable(value, 40) +
-                                                  "\": supported values: \"" + std::string(one) + "\", \"" +
-                                                  std::string(other) + "\"");
-}
-
 void CheckSeccomp(Object& profile, const SecurityContext& security) {
   const std::string& type = security.seccomp;
   const std::string& file = security.seccomp_localhost;
   Report& report = profile.report();
   if (type != "RuntimeDefault" && type != "Unconfined" && type != "Localhost")
-    report.Problem(profile.PathOf("type"),
-                   "Unsupported value: \"" + Printable(type, 40) +
-                       "\": supported values: \"RuntimeDefault\", \"Unconfined\", \"Localhost\"");
+    report.Problem(profile.PathOf("type"), UnsupportedValue(type, {"RuntimeDefault", "Unconfined", "Localhost"}));
   if (type != "Localhost") {
     if (!file.empty())
       report.Problem(profile.PathOf("localhostProfile"), "Invalid value: can only be set when type is Localhost");
@@ -98,15 +88,13 @@ void ReadSecurityContext(Object& object, SecurityContext& out) {
 
 void ReadPodSecurityContext(Object& object, SecurityContext& out) {
   ReadUserOrGroup(object, "fsGroup", out.fs_group);
-  object.Read("fsGroupChangePolicy", out.fs_group_change_policy);
-  CheckChoice(object, "fsGroupChangePolicy", out.fs_group_change_policy, "Always", "OnRootMismatch");
+  ReadWord(object, "fsGroupChangePolicy", {"Always", "OnRootMismatch"}, out.fs_group_change_policy);
   object.Read("supplementalGroups", out.supplemental_groups);
   const Path groups = object.PathOf("supplementalGroups");
   for (std::size_t i = 0; i < out.supplemental_groups.size(); ++i)
     CheckId(object.report(), Path{.parent = &groups, .key = {}, .index = static_cast<int>(i)},
             out.supplemental_groups[i]);
-  object.Read("supplementalGroupsPolicy", out.supplemental_groups_policy);
-  CheckChoice(object, "supplementalGroupsPolicy", out.supplemental_groups_policy, "Merge", "Strict");
+  ReadWord(object, "supplementalGroupsPolicy", {"Merge", "Strict"}, out.supplemental_groups_policy);
   ReadSecurityContext(object, out);
 }
 

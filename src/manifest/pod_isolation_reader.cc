@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <initializer_list>
 #include <optional>
 #include <string_view>
 
@@ -15,17 +14,6 @@ namespace {
 constexpr std::size_t kMostServers = 3;  // as resolv.conf(5) and the API have them
 constexpr std::size_t kMostSearches = 32;
 constexpr std::size_t kLongestSearch = 2048;
-
-/// A word of a few; "" stands for the default.
-void ReadWord(Object& object, std::string_view key, std::initializer_list<std::string_view> words, std::string& out) {
-  object.Read(key, out);
-  if (out.empty() || std::ranges::find(words, out) != words.end()) return;
-  std::string supported;
-  for (const std::string_view word : words)
-    supported.append(supported.empty() ? "\"" : ", \"").append(word).append("\"");
-  object.report().Problem(object.PathOf(key),
-                          "Unsupported value: \"" + Printable(out, 40) + "\": supported values: " + supported);
-}
 
 void CheckItemAddress(const Path& list, std::size_t index, const std::string& address, Report& report) {
   if (IsIpAddress(address)) return;
@@ -157,7 +145,7 @@ void ReadPodIsolation(Object& spec, Pod& out) {
     std::string& name = out.image_pull_secrets.emplace_back();
     secret.Read("name", name);
     secret.Finish();
-    CheckNameIn(secret, "name", CheckSubdomainName(name));  // it becomes part of a path
+    CheckNameIn(secret, "name", CheckSubdomainName(name));
   });
 }
 

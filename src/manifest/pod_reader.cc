@@ -57,15 +57,20 @@ constexpr std::string_view kSpecUnused[] = {"affinity",
 constexpr std::string_view kContainerUnused[] = {"resizePolicy", "stdin", "stdinOnce", "tty", "volumeDevices"};
 constexpr std::string_view kResourcesUnused[] = {"claims"};
 
-template <class Enum>
-struct Choice {
-  std::string_view text;
-  Enum value;
-};
-constexpr Choice<RestartPolicy> kRestartPolicies[] = {
-    {"Always", RestartPolicy::kAlways}, {"Never", RestartPolicy::kNever}, {"OnFailure", RestartPolicy::kOnFailure}};
-constexpr Choice<QosClass> kQosClasses[] = {
-    {"BestEffort", QosClass::kBestEffort}, {"Burstable", QosClass::kBurstable}, {"Guaranteed", QosClass::kGuaranteed}};
+void ReadRestartPolicy(Object& spec, RestartPolicy& out) {
+  std::string text;
+  ReadWord(spec, "restartPolicy", {"Always", "Never", "OnFailure"}, text);
+  if (text == "Never") out = RestartPolicy::kNever;
+  if (text == "OnFailure") out = RestartPolicy::kOnFailure;
+}
+
+void ReadQosClass(Object& status, std::optional<QosClass>& out) {
+  std::string text;
+  ReadWord(status, "qosClass", {"BestEffort", "Burstable", "Guaranteed"}, text);
+  if (text == "BestEffort") out = QosClass::kBestEffort;
+  if (text == "Burstable") out = QosClass::kBurstable;
+  if (text == "Guaranteed") out = QosClass::kGuaranteed;
+}
 
 class PodReader {
  public:
@@ -103,8 +108,7 @@ class PodReader {
     spec.Each("containers", [&](const Node& node, const Path& path) {
       ReadContainer(node, path, /*init=*/false, pod.containers.emplace_back());
     });
-    ReadChoice<RestartPolicy>(spec, "restartPolicy", kRestartPolicies,
-                              [&](RestartPolicy policy) { pod.restart_policy = policy; });
+    ReadRestartPolicy(spec, pod.restart_policy);
     spec.Read("terminationGracePeriodSeconds", pod.termination_grace_s);
     ReadEnds(spec, pod);
     spec.Read("overhead", pod.overhead);
@@ -138,7 +142,7 @@ class PodReader {
 
   /// Written by whoever ran the pod before; only two fields matter and nothing else is judged.
   static void ReadStatus(Object& status, Pod& pod) {
-    ReadChoice<QosClass>(status, "qosClass", kQosClasses, [&](QosClass qos) { pod.status_qos = qos; });
+    ReadQosClass(status, pod.status_qos);
     status.Read("phase", pod.phase);
   }
 
@@ -164,20 +168,6 @@ class PodReader {
     object.Read("requests", resources.requests);
     object.Read("limits", resources.limits);
     object.Finish(kResourcesUnused);
-  }
-
-  template <class Enum, class Set>
-  static void ReadChoice(Object& object, std::string_view key, std::span<const Choice<Enum>> choices, Set&& set) {
-    std::string text;
-    object.Read(key, text);
-    if (text.empty()) return;
-    std::string supported;
-    for (const Choice<Enum>& choice : choices) {
-      if (choice.text == text) return set(choice.value);
-      supported.append(supported.empty() ? "\"" : ", \"").append(choice.text).append("\"");
-    }
-    object.report().Problem(object.PathOf(key),
-                            "Unsupported value: \"" + Printable(text, 40) + "\": supported values: " + supported);
   }
 
   Report& report_;

@@ -21,7 +21,6 @@ constexpr std::size_t kMostContainers = 250;
 constexpr std::string_view kFieldPaths[] = {"metadata.name", "metadata.namespace", "metadata.uid",
                                             "spec.nodeName", "status.hostIP",      "status.hostIPs",
                                             "status.podIP",  "status.podIPs",      "spec.serviceAccountName"};
-constexpr std::string_view kPullPolicies[] = {"Always", "IfNotPresent", "Never"};
 
 void CheckName(std::string message, const Path& path, Report& report) {
   if (!message.empty()) report.Problem(path, std::move(message));
@@ -52,10 +51,9 @@ void CheckImage(const Container& c, const Path& path, Report& report) {
   if (c.image.empty() && c.command.empty())
     report.Problem(Path{.parent = &path, .key = "image"},
                    "Required value: give an image, or a command to run without one");
-  if (!c.image_pull_policy.empty() && std::ranges::find(kPullPolicies, c.image_pull_policy) == std::end(kPullPolicies))
-    report.Problem(Path{.parent = &path, .key = "imagePullPolicy"},
-                   "Unsupported value: \"" + Printable(c.image_pull_policy, 40) +
-                       "\": supported values: \"Always\", \"IfNotPresent\", \"Never\"");
+  const Words policies = {"Always", "IfNotPresent", "Never"};
+  if (!c.image_pull_policy.empty() && std::ranges::find(policies, c.image_pull_policy) == policies.end())
+    report.Problem(Path{.parent = &path, .key = "imagePullPolicy"}, UnsupportedValue(c.image_pull_policy, policies));
 }
 
 void CheckUnique(const Container& c, const Path& name, std::set<std::string_view>& names, Report& report) {
@@ -144,44 +142,7 @@ void CheckCommandsOf(const std::vector<Container>& containers, const Path& list,
   }
 }
 
-/// `own`: whose reference it is; nullptr: nobody's.
-void CheckAmount(const Pod& pod, const std::optional<ResourceField>& field, const Container* own, const Path& path,
-                 Report& report) {
-  constexpr std::string_view kStorage = "ephemeral-storage";
-  if (!field || field->resource != "limits.ephemeral-storage") return;
-  const Container* asked = own;
-  ForEachContainer(pod, [&](const Container& c, ContainerKind) {
-    if (c.name == field->container) asked = &c;
-  });
-  if (asked == nullptr || asked->resources.limits.contains(kStorage)) return;
-  report.Problem(path,
-                 "Forbidden: the container has no limit of ephemeral-storage, and what the node has of it is not "
-                 "known; give the container a limit");
-}
-
-void CheckAmountsOf(const Pod& pod, const std::vector<Container>& containers, const Path& list, Report& report) {
-  for (std::size_t i = 0; i < containers.size(); ++i) {
-    const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
-    const Path env{.parent = &item, .key = "env"};
-    for (std::size_t n = 0; n < containers[i].env.size(); ++n)
-      CheckAmount(pod, containers[i].env[n].resource, &containers[i],
-                  Path{.parent = &env, .key = {}, .index = static_cast<int>(n)}, report);
-  }
-}
-
 }  // namespace
-
-void CheckAmounts(const Pod& pod, const Path& root, Report& report) {
-  const Path spec{.parent = &root, .key = "spec"};
-  CheckAmountsOf(pod, pod.containers, Path{.parent = &spec, .key = "containers"}, report);
-  CheckAmountsOf(pod, pod.init_containers, Path{.parent = &spec, .key = "initContainers"}, report);
-  const Path volumes{.parent = &spec, .key = "volumes"};
-  for (std::size_t i = 0; i < pod.volumes.size(); ++i)
-    for (const VolumeSource& source : pod.volumes[i].sources)
-      for (const VolumeItem& item : source.items)
-        CheckAmount(pod, item.resource, nullptr, Path{.parent = &volumes, .key = {}, .index = static_cast<int>(i)},
-                    report);
-}
 
 void CheckUsers(const Pod& pod, const Path& root, Report& report) {
   const Path spec{.parent = &root, .key = "spec"};

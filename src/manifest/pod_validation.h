@@ -10,10 +10,6 @@ namespace berth::manifest {
 /// As ValidatePod; `root` is the path of the pod in its document.
 void CheckPod(const Pod& pod, const Path& root, Report& report);
 
-/// For pods that are run: a limit of ephemeral storage that a resourceFieldRef names is there; for other limits the
-/// node has something to put in.
-void CheckAmounts(const Pod& pod, const Path& root, Report& report);
-
 /// For plain processes: one that is not to be root has another user; no image could name one.
 void CheckUsers(const Pod& pod, const Path& root, Report& report);
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/suggest.h"
 #include "base/text.h"
 #include "manifest/names.h"
-#include "manifest/suggest.h"
 #include "model/resources.h"
 
 namespace berth::manifest {

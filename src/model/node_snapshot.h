@@ -12,10 +12,12 @@
 #include "base/id_set.h"
 #include "base/quantity.h"
 #include "model/daemon_status.h"
+#include "model/device.h"
 #include "model/event.h"
 #include "model/ledger.h"
 #include "model/machine.h"
 #include "model/node_conditions.h"
+#include "model/node_figures.h"
 #include "model/pod.h"
 #include "model/pod_view.h"
 #include "model/trace.h"
@@ -54,10 +56,12 @@ struct NodeSnapshot {
   std::shared_ptr<const NodeView> node;
   std::shared_ptr<const Ledger> ledger;
   CpuSet shared;                                                    ///< CPUs of everything without CPUs of its own
+  std::shared_ptr<const DeviceInventory> devices;                   ///< as plug-ins told last
   std::vector<PodSnapshot> pods;                                    ///< by namespace and name
   std::shared_ptr<const std::map<std::string, std::string>> files;  ///< full name -> manifest file
   std::shared_ptr<const std::vector<std::shared_ptr<const Event>>> events;  ///< those in memory, oldest first
   std::shared_ptr<const DaemonStatus> status;                               ///< without the history
+  std::shared_ptr<const NodeFigures> figures;
 };
 
 /// The pod of that name; nullptr if none.

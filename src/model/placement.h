@@ -8,6 +8,7 @@
 
 #include "base/id_set.h"
 #include "base/units.h"
+#include "model/device.h"
 #include "model/pod.h"
 
 namespace berth {
@@ -32,7 +33,8 @@ struct MemoryBlock {
 
 struct DeviceAssignment {
   std::string resource;
-  std::vector<std::string> ids;  ///< sorted
+  std::vector<std::string> ids;        ///< sorted
+  std::optional<DeviceAnswer> answer;  ///< nullopt: nobody was asked what they bring (yet)
   friend bool operator==(const DeviceAssignment&, const DeviceAssignment&) = default;
 };
 

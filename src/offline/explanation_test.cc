@@ -150,5 +150,16 @@ TEST_F(ExplainNowTest, ShortagesHaveTheWordsOfTheRejection) {
   EXPECT_NE(FormatOutlook(no, {}).find(reject.details.front()), std::string::npos);
 }
 
+TEST_F(ExplainNowTest, AnUnknownResourceIsToldWithWhatThereIs) {
+  Pod pod = MakePod("web", "1");
+  pod.containers.front().resources.limits.emplace("vendor.example/gpus", *Quantity::Parse("1"));
+  const engine::Inputs inputs{.devices = {{"vendor.example/gpu", {}}}, .preferred_devices = {}};
+  const std::string text = FormatOutlook(ExplainNow(node, ledger, {}, pod, inputs, "n1"), ExplanationStyle());
+  EXPECT_NE(text.find("vendor.example/gpus: no device plugin has registered it; the nearest one there is, is "
+                      "vendor.example/gpu\n"),
+            std::string::npos)
+      << text;
+}
+
 }  // namespace
 }  // namespace berth::offline

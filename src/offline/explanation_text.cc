@@ -91,6 +91,8 @@ void AddShortages(const Explanation& e, const ExplanationStyle& style, std::stri
     out += "\nWhat is short:\n";
     for (const Shortage& s : e.shortages)
       out += "  " + (s.container.empty() ? "" : s.container + ": ") + ShortageText(s) + "\n";
+    for (const std::string& detail : std::get<Reject>(e.decision).details)
+      if (!out.contains(detail)) out += "  " + detail + "\n";
   }
   if (e.holders.empty()) return;
   view::Table table({{"HELD BY"}, {"CONTAINER"}, {"RESOURCE"}, {"AMOUNT", view::Align::kRight}, {"NODES"}});

@@ -1,11 +1,15 @@
 #include "offline/node.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "base/text.h"
 #include "machine/load.h"
 #include "manifest/manifest.h"
+#include "model/resources.h"
 #include "offline/device_inventory.h"
 #include "offline/saved_ledger.h"
 #include "os/input.h"
@@ -53,6 +57,27 @@ Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, const std::
   return out;
 }
 
+/// How many devices a running node has, and which are held; it does not say where they sit.
+DeviceInventory DevicesOf(const RunningNode& running) {
+  constexpr std::int64_t kMostDevices = 10'000;
+  DeviceInventory out;
+  for (const auto& [resource, amount] : running.view.capacity) {
+    if (IsNativeResource(resource)) continue;
+    std::set<std::string> ids;
+    for (const auto& [uid, pod] : running.ledger.pods)
+      for (const Placement& placement : pod.placements)
+        for (const DeviceAssignment& given : placement.devices)
+          if (given.resource == resource) ids.insert(given.ids.begin(), given.ids.end());
+    const std::int64_t all = std::min(amount.Value(), kMostDevices);
+    for (std::int64_t i = 0; static_cast<std::int64_t>(ids.size()) < all; ++i)
+      ids.insert("(unnamed " + std::to_string(i) + ")");
+    std::int64_t healthy = AmountOf(running.view.allocatable, resource).Value();
+    std::vector<Device>& devices = out[resource];
+    for (const std::string& id : ids) devices.push_back({.id = id, .nodes = {}, .healthy = healthy-- > 0});
+  }
+  return out;
+}
+
 Result<Ledger> LoadLedger(const std::string& file) {
   BERTH_TRY(const std::string text, os::ReadInput(file));
   return ParseLedger(text, file);
@@ -83,6 +108,10 @@ Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream&
   if (!options.devices.empty()) {
     BERTH_TRY(const std::string text, os::ReadInput(options.devices));
     BERTH_TRY(inputs.devices, ParseDeviceInventory(text, options.devices));
+  } else if (running) {
+    inputs.devices = DevicesOf(*running);
+    if (!inputs.devices.empty())
+      err << "berth: warning: the running node does not say where its devices sit; name them with --devices\n";
   }
   BERTH_TRY(engine::Node node, engine::Node::Make(std::move(machine), std::move(settings.config), settings.engine));
   if (auto known = engine::CheckDevices(node, inputs.devices); !known)

@@ -1,6 +1,5 @@
 #include "os/file_set.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
@@ -21,6 +20,7 @@
 #include "base/text.h"
 #include "os/remove_tree.h"
 #include "os/unique_fd.h"
+#include "os/whole_file.h"
 
 namespace berth::os {
 namespace {
@@ -55,19 +55,6 @@ Result<std::string> CleanPath(const std::string& path) {
   return out;
 }
 
-Result<std::vector<std::string>> NamesIn(int dir, const std::string& shown) {
-  UniqueFd again = OpenPlain(dir, ".", O_RDONLY | O_DIRECTORY);
-  if (!again.valid()) return FailErrno("open", shown, errno);
-  DIR* const list = ::fdopendir(again.get());
-  if (list == nullptr) return FailErrno("list", shown, errno);
-  static_cast<void>(again.release());
-  std::vector<std::string> out;
-  while (const dirent* entry = ::readdir(list))
-    if (const std::string_view name = entry->d_name; name != "." && name != "..") out.emplace_back(name);
-  ::closedir(list);
-  return out;
-}
-
 Result<std::string> ReadWhole(int fd, const std::string& shown) {
   std::string out;
   std::array<char, 1U << 16> part;
@@ -77,15 +64,6 @@ Result<std::string> ReadWhole(int fd, const std::string& shown) {
     if (size < 0 && errno != EINTR) return FailErrno("read", shown, errno);
     if (size > 0) out.append(part.data(), static_cast<std::size_t>(size));
   }
-}
-
-Result<void> WriteWhole(int fd, std::string_view bytes, const std::string& shown) {
-  while (!bytes.empty()) {
-    const ssize_t size = ::write(fd, bytes.data(), bytes.size());
-    if (size < 0 && errno != EINTR) return FailErrno("write", shown, errno);
-    if (size > 0) bytes.remove_prefix(static_cast<std::size_t>(size));
-  }
-  return {};
 }
 
 class SetWriter {
@@ -211,7 +189,7 @@ class SetWriter {
       const std::string name = data + "/" + path;
       const UniqueFd fd = OpenPlain(top_.get(), name, O_WRONLY | O_CREAT | O_EXCL, kOwner);
       if (!fd.valid()) return FailErrno("make", folder_ + "/" + name, errno);
-      BERTH_RETURN_IF_ERROR(WriteWhole(fd.get(), file.bytes, folder_ + "/" + name));
+      BERTH_RETURN_IF_ERROR(WriteAll(fd.get(), file.bytes, folder_ + "/" + name));
       BERTH_RETURN_IF_ERROR(Own(fd.get(), ModeOf(file), folder_ + "/" + name));
     }
     return {};

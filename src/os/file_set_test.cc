@@ -8,21 +8,16 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 
 #include "os/disk_usage.h"
+#include "os/whole_file.h"
 #include "testing/fixtures.h"
 
 namespace berth::os {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string TextOf(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 unsigned ModeOf(const std::string& path) {
   struct stat is{};

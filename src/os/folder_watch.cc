@@ -19,6 +19,10 @@ void Note(const inotify_event& event, const char* name, FolderWatch::Changes& ou
   if ((event.mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT)) != 0) out.lost = out.gone = true;
   if (event.len == 0) return;
   out.names.emplace(name);
+  if ((event.mask & IN_MOVED_TO) != 0)
+    out.arrived.emplace(name);
+  else
+    out.arrived.erase(name);
   if ((event.mask & IN_DELETE) != 0) out.removed.emplace(name);
 }
 

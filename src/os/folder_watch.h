@@ -20,6 +20,7 @@ class FolderWatch {
   struct Changes {
     std::set<std::string> names;    ///< entries made, written, renamed or removed
     std::set<std::string> removed;  ///< those of them that were removed (not renamed), whatever came after that
+    std::set<std::string> arrived;  ///< those of them that were renamed to this name last, and not touched since
     bool lost = false;              ///< events were dropped or the folder itself went away: look at everything again
     bool gone = false;              ///< the folder was removed or renamed: this watch is dead
   };

@@ -1,6 +1,5 @@
 #include "os/fs.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "os/whole_file.h"
 
 namespace berth::os {
 namespace {
@@ -48,16 +48,6 @@ PathParts SplitLast(const std::string& normal) {
   const std::size_t slash = normal.rfind('/');
   if (slash == std::string::npos) return {".", normal};
   return {normal.substr(0, slash), normal.substr(slash + 1)};
-}
-
-Result<void> WriteAll(int fd, std::string_view bytes, std::string_view path) {
-  while (!bytes.empty()) {
-    const ssize_t n = Retry([&] { return ::write(fd, bytes.data(), bytes.size()); });
-    if (n < 0) return FailErrno("write", path, errno);
-    if (n == 0) return FailErrno("write", path, EIO);
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return {};
 }
 
 class RealFs final : public Fs {
@@ -159,23 +149,9 @@ Result<void> RealFs::Write(std::string_view path, std::string_view s) {
 
 Result<std::vector<std::string>> RealFs::List(std::string_view path) {
   BERTH_TRY(const std::string normal, Normal(path));
-  UniqueFd fd(Open(normal, O_RDONLY | O_DIRECTORY));
+  const UniqueFd fd(Open(normal, O_RDONLY | O_DIRECTORY));
   if (!fd.valid()) return FailErrno("list", Shown(normal), errno);
-  DIR* dir = ::fdopendir(fd.get());
-  if (dir == nullptr) return FailErrno("list", Shown(normal), errno);
-  fd.release();  // closedir closes it
-  std::vector<std::string> names;
-  errno = 0;
-  while (const dirent* entry = ::readdir(dir)) {
-    const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
-    errno = 0;
-  }
-  const int sys = errno;
-  ::closedir(dir);
-  if (sys != 0) return FailErrno("list", Shown(normal), sys);
-  std::sort(names.begin(), names.end());
-  return names;
+  return NamesIn(fd.get(), Shown(normal));
 }
 
 Result<void> RealFs::MakeDir(std::string_view path) {

@@ -9,22 +9,14 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
-#include <fstream>
 #include <limits>
 #include <memory>
-#include <sstream>
 
 #include "base/text.h"
+#include "os/whole_file.h"
 
 namespace berth::os {
 namespace {
-
-std::string TextOf(const char* path) {
-  std::ifstream file(path);
-  std::ostringstream out;
-  out << file.rdbuf();
-  return std::move(out).str();
-}
 
 struct Column {
   std::size_t target;  // of the destination

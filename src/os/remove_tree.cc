@@ -1,6 +1,5 @@
 #include "os/remove_tree.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
@@ -8,12 +7,12 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <string_view>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "os/path.h"
 #include "os/unique_fd.h"
+#include "os/whole_file.h"
 
 namespace berth::os {
 namespace {
@@ -66,7 +65,12 @@ class Remover {
     if (depth == 0) top_ = fd.get();
     do {
       if (depth == 0) moved_ = false;
-      for (const std::string& below : NamesIn(fd.get())) Remove(fd.get(), below, depth + 1);
+      auto names = NamesIn(fd.get(), path_);
+      if (!names) {
+        Note(std::unexpected(std::move(names).error()));
+        return false;
+      }
+      for (const std::string& below : *names) Remove(fd.get(), below, depth + 1);
     } while (depth == 0 && moved_);
     return true;
   }
@@ -82,24 +86,6 @@ class Remover {
       if (errno != EEXIST) break;
     }
     Note(FailErrno("move up '" + name + "' of", path_, errno));
-  }
-
-  std::vector<std::string> NamesIn(int fd) {
-    std::vector<std::string> out;
-    UniqueFd listed(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    DIR* const dir = ::fdopendir(listed.get());
-    if (dir == nullptr) {
-      Note(FailErrno("list", path_, errno));
-      return out;
-    }
-    std::ignore = listed.release();  // the stream's now
-    ::rewinddir(dir);                // the duplicate shares its place with what was read before
-    while (const dirent* entry = ::readdir(dir)) {
-      const std::string_view name = entry->d_name;
-      if (name != "." && name != "..") out.emplace_back(name);
-    }
-    ::closedir(dir);
-    return out;
   }
 
   const std::string& path_;

@@ -45,4 +45,22 @@ Result<void> CheckTrusted(const std::string& path) {
   return CheckOne(real.get());
 }
 
+bool OthersCanRead(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  struct stat file{};
+  if (real == nullptr || ::stat(real.get(), &file) != 0) return false;
+  bool others = (file.st_mode & S_IROTH) != 0;
+  bool group = file.st_gid != 0 && (file.st_mode & S_IRGRP) != 0;
+  const std::string whole = real.get();
+  for (std::size_t end = whole.find('/', 1); end != std::string::npos && (others || group);
+       end = whole.find('/', end + 1)) {
+    struct stat folder{};
+    if (::stat(whole.substr(0, end).c_str(), &folder) != 0) return false;
+    const bool all_enter = (folder.st_mode & S_IXOTH) != 0;
+    others = others && all_enter;
+    group = group && (folder.st_gid == file.st_gid ? (folder.st_mode & S_IXGRP) != 0 : all_enter);
+  }
+  return others || group;
+}
+
 }  // namespace berth::os

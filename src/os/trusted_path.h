@@ -1,4 +1,4 @@
-// Whether only root can decide what a path leads to, as sshd and cron ask of files they act on.
+// Whether only root can decide what a path leads to, as sshd and cron ask of files they act on, and who can read it.
 #ifndef BERTH_OS_TRUSTED_PATH_H_
 #define BERTH_OS_TRUSTED_PATH_H_
 
@@ -14,6 +14,10 @@ namespace berth::os {
 /// later either.
 /// Errors: kPermission naming the first that is not so, and the cure; else as lstat(2).
 Result<void> CheckTrusted(const std::string& path);
+
+/// Whether users who are neither root nor the owner can read the file by its path: others, or members of a group other
+/// than root's. What cannot be looked at cannot be read.
+bool OthersCanRead(const std::string& path);
 
 }  // namespace berth::os
 

@@ -76,5 +76,30 @@ TEST_F(TrustedPathTest, WhatIsMissingIsSaid) {
   EXPECT_EQ(checked.error().code, Code::kNotFound);
 }
 
+TEST_F(TrustedPathTest, WhoCanReadAFileIsWhomItsModeAndAllFoldersLet) {
+  ::chmod(dir_.path().c_str(), 0755);
+  EXPECT_TRUE(OthersCanRead(file_));
+  ::chmod(file_.c_str(), 0600);
+  EXPECT_FALSE(OthersCanRead(file_));
+  ::chmod(file_.c_str(), 0604);
+  ::chmod(folder_.c_str(), 0711);
+  EXPECT_TRUE(OthersCanRead(file_)) << "who knows its name";
+  ::chmod(folder_.c_str(), 0700);
+  EXPECT_FALSE(OthersCanRead(file_));
+  EXPECT_FALSE(OthersCanRead(folder_ + "/nothing.yaml"));
+}
+
+TEST_F(TrustedPathTest, AGroupThatIsNotRootsCanReadWhatItsModeLets) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root";
+  ::chmod(dir_.path().c_str(), 0755);
+  ::chmod(file_.c_str(), 0640);
+  EXPECT_FALSE(OthersCanRead(file_)) << "root's group";
+  ASSERT_EQ(0, ::chown(file_.c_str(), 0, 12345));
+  EXPECT_TRUE(OthersCanRead(file_));
+  ASSERT_EQ(0, ::chown(folder_.c_str(), 0, 12345));
+  ::chmod(folder_.c_str(), 0701);
+  EXPECT_FALSE(OthersCanRead(file_)) << "all but the group may enter";
+}
+
 }  // namespace
 }  // namespace berth::os

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "os/unique_fd.h"
+#include "os/whole_file.h"
 
 namespace berth::os {
 namespace {
@@ -14,13 +15,7 @@ namespace {
 Result<void> WriteTemp(const std::string& temp, std::string_view bytes) {
   const UniqueFd fd(::open(temp.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.valid()) return FailErrno("create", temp, errno);
-  while (!bytes.empty()) {
-    const ssize_t n = ::write(fd.get(), bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return FailErrno("write", temp, n < 0 ? errno : EIO);
-    bytes.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return {};
+  return WriteAll(fd.get(), bytes, temp);
 }
 
 }  // namespace

@@ -1,16 +1,16 @@
 #include "os/volume_mount.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <fstream>
-#include <string_view>
 
 #include "base/mutex.h"
 #include "os/lock_file.h"
+#include "os/unique_fd.h"
+#include "os/whole_file.h"
 
 namespace berth::os {
 namespace {
@@ -25,15 +25,9 @@ Result<void> MountAt(const char* kind, const std::string& target, unsigned long 
 std::string SizeOption(const std::optional<Bytes>& size) { return size ? ",size=" + std::to_string(size->v) : ""; }
 
 bool HoldsNothing(const std::string& folder) {
-  DIR* const list = ::opendir(folder.c_str());
-  if (list == nullptr) return false;
-  bool nothing = true;
-  while (const dirent* entry = nothing ? ::readdir(list) : nullptr) {
-    const std::string_view name = entry->d_name;
-    nothing = name == "." || name == "..";
-  }
-  ::closedir(list);
-  return nothing;
+  const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const auto names = NamesIn(fd.get(), folder);
+  return names && names->empty();
 }
 
 /// The line of /proc/self/mountinfo says "shared:".

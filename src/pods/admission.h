@@ -2,11 +2,13 @@
 #ifndef BERTH_PODS_ADMISSION_H_
 #define BERTH_PODS_ADMISSION_H_
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "pods/device_grants.h"
 #include "pods/parts.h"
 
 namespace berth::pods {
@@ -16,8 +18,9 @@ class Admission {
  public:
   /// `pressure` says why a pod may not be admitted now for the sake of the node; "": it may. Who says no sees to it
   /// that the pod is looked at again.
-  Admission(const Parts& parts, std::function<std::string(const Pod&)> pressure)
-      : parts_(parts), pressure_(std::move(pressure)) {}
+  /// `grants` outlives this.
+  Admission(const Parts& parts, DeviceGrants& grants, std::function<std::string(const Pod&)> pressure)
+      : parts_(parts), grants_(grants), pressure_(std::move(pressure)) {}
 
   /// Decides a pod that waits. Its place is taken when it is saved; nothing more is done before that.
   void Admit(ManagedPod& managed, os::MonoTime now);
@@ -31,11 +34,19 @@ class Admission {
   bool FinishedEarlier(ManagedPod& managed, os::MonoTime now);
   bool MustWait(ManagedPod& managed, os::MonoTime now);
   void Reject(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now);
+  void Decide(ManagedPod& managed, const engine::Inputs& inputs, bool asked, os::MonoTime now);
   void Decided(ManagedPod& managed, const Result<void>& saved);
+  bool AwaitsPlugin(ManagedPod& managed, const std::string& resource) const;
+  void Preferred(ManagedPod& managed, Result<Preferences> answer);
+  void Grant(ManagedPod& managed);
+  void Granted(ManagedPod& managed, const Result<DeviceGrants::Answers>& answers, std::uint64_t asked);
+  void GiveBack(ManagedPod& managed, const Error& why);
+  void RefusedByPlugin(ManagedPod& managed, const Error& why);
   std::optional<berth::Reject> WhyNotHere(const ManagedPod& managed) const;
   void NotSaved(Waiting& waiting) const;
 
   Parts parts_;
+  DeviceGrants& grants_;
   std::function<std::string(const Pod&)> pressure_;
 };
 

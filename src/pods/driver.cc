@@ -6,6 +6,7 @@
 #include <csignal>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 #include "os/signal_names.h"
 #include "pods/volumes.h"
@@ -22,11 +23,12 @@ bool HasExclusiveCpus(const Ledger& ledger, const std::string& uid, std::string_
 
 }  // namespace
 
-Driver::Driver(const Parts& parts, Intake& intake, Health& health, loop::Executor& hooks,
+Driver::Driver(const Parts& parts, Intake& intake, Health& health, DeviceGrants& grants, loop::Executor& hooks,
                std::function<bool()> pool_in_force)
     : parts_(parts),
       intake_(intake),
       health_(health),
+      grants_(grants),
       hooks_(parts, hooks,
              [this](const std::string& uid, const std::string& container, const std::string& id) {
                const auto pod = parts_.pods.find(uid);
@@ -66,8 +68,15 @@ void Driver::TakeDocuments(ManagedPod& managed) const {
   managed.documents = parts_.documents.revision();
   if (!TakesDocuments(managed.pod) || parts_.DryRun()) return;
   managed.lifecycle->RetryNow();
-  for (const std::string& problem : RefreshVolumes(managed.pod, parts_.options.volumes, parts_.FactsFor(managed.pod)))
-    parts_.events.Warning("FailedMount", ObjectOf(managed.pod), problem);
+  const auto refresh = [pod = managed.pod, folders = parts_.options.volumes, facts = parts_.FactsFor(managed.pod)] {
+    return Result<std::vector<std::string>>(RefreshVolumes(pod, folders, facts));
+  };
+  loop::Submit<std::vector<std::string>>(
+      parts_.executor, VolumeQueue(managed.pod.uid), refresh,
+      [&events = parts_.events, object = ObjectOf(managed.pod)](const Result<std::vector<std::string>>& problems) {
+        for (const std::string& problem : problems.value_or(std::vector<std::string>()))
+          events.Warning("FailedMount", object, problem);
+      });
 }
 
 bool Driver::DriveOn(ManagedPod& managed, os::MonoTime now, const os::Slice& slice) {
@@ -159,19 +168,32 @@ void Driver::TakeBackInitMemory(const Pod& pod, const std::string& container, os
 bool Driver::Start(ManagedPod& managed, const runtime::Action& action, os::MonoTime now) {
   const FoundContainer found = FindContainer(managed.pod, action.container);
   if (found.container == nullptr) return false;
+  if (grants_.Lacks(managed.pod.uid) && !parts_.records.RunsSomething(managed.pod.uid)) {
+    managed.stage = Waiting{};  // an earlier berthd had not asked yet
+    managed.due.clear();
+    parts_.agenda.WakeNow();
+    return false;
+  }
+  const Result<bool> may_start = grants_.MayStart(managed, action.container, action.attempt);
+  if (!may_start) NotStarted(managed, action.container, may_start.error(), now);
+  if (!may_start || !*may_start) return !may_start;
   TakeBackInitMemory(managed.pod, action.container, now);
   auto status = starter_.Start(managed, found, action.attempt, now);
   if (!status) {
-    // Something it names is not there (yet), in the kubelet's word.
-    const bool missing = status.error().code == Code::kNotFound;
-    managed.lifecycle->StartFailed(action.container, status.error(), now,
-                                   missing ? "CreateContainerConfigError" : "CreateContainerError");
-    parts_.events.Warning("FailedCreatePodContainer", ObjectOf(managed.pod),
-                          fmt::format("container {}: {}", action.container, status.error().message));
+    NotStarted(managed, action.container, status.error(), now);
     return true;
   }
   if (*status) intake_.Take(**status, now);
   return status->has_value();
+}
+
+void Driver::NotStarted(ManagedPod& managed, const std::string& container, const Error& why, os::MonoTime now) const {
+  managed.pre_starts.erase(container);
+  managed.mounting.erase(container);
+  const bool missing = why.code == Code::kNotFound;  // something it names is not there (yet), in the kubelet's word
+  managed.lifecycle->StartFailed(container, why, now, missing ? "CreateContainerConfigError" : "CreateContainerError");
+  parts_.events.Warning("FailedCreatePodContainer", ObjectOf(managed.pod),
+                        fmt::format("container {}: {}", container, why.message));
 }
 
 }  // namespace berth::pods

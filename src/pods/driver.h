@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "pods/device_grants.h"
 #include "pods/health.h"
 #include "pods/hooks.h"
 #include "pods/intake.h"
@@ -20,7 +21,7 @@ class Driver {
  public:
   /// `pool_in_force`: the kernel keeps everybody else off exclusive CPUs; while it is false, no container with CPUs of
   /// its own is started. `hooks` runs what containers want done at their start and end. All outlive this.
-  Driver(const Parts& parts, Intake& intake, Health& health, loop::Executor& hooks,
+  Driver(const Parts& parts, Intake& intake, Health& health, DeviceGrants& grants, loop::Executor& hooks,
          std::function<bool()> pool_in_force);
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
@@ -40,6 +41,7 @@ class Driver {
   bool Postponed(const ManagedPod& managed, const runtime::Action& action) const;
   bool Perform(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
   bool Start(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
+  void NotStarted(ManagedPod& managed, const std::string& container, const Error& why, os::MonoTime now) const;
   void Stop(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
   void Ask(ManagedPod& managed, const std::string& container, const std::string& id, bool before, os::MonoTime now);
   void TakeBackInitMemory(const Pod& pod, const std::string& container, os::MonoTime now);
@@ -47,6 +49,7 @@ class Driver {
   Parts parts_;
   Intake& intake_;
   Health& health_;
+  DeviceGrants& grants_;
   Hooks hooks_;
   LastWords last_words_;
   Starter starter_;

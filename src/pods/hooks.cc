@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "base/text.h"
@@ -15,17 +16,6 @@ namespace {
 
 constexpr std::chrono::seconds kLongestPostStart{600};  // a kubelet waits without an end
 constexpr std::size_t kMostHookOutput = 200;            // of an event
-constexpr const char* kHookAgent = "kube-lifecycle/1.36";
-
-/// Who asks, unless the manifest says it.
-HttpCheck WithAgent(HttpCheck check) {
-  const bool has = std::ranges::any_of(check.headers, [](const auto& header) {
-    return std::ranges::equal(header.first, std::string_view("user-agent"), {},
-                              [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  });
-  if (!has) check.headers.emplace_back("User-Agent", kHookAgent);
-  return check;
-}
 
 }  // namespace
 
@@ -93,11 +83,9 @@ Result<Hooks::Job> Hooks::JobOf(const Pod& pod, const Container& container, cons
     });
   }
   const std::vector<std::string> addresses = parts_.AddressesOf(pod);
-  const bool nodes = pod.host_network || !parts_.runtime.makes_groups();
-  BERTH_TRY(probe::HttpTarget target, probe::TargetOf(WithAgent(*hook.http), container,
-                                                      nodes               ? "127.0.0.1"
-                                                      : addresses.empty() ? ""
-                                                                          : addresses.front()));
+  std::string address = addresses.empty() ? "" : addresses.front();
+  if (parts_.IsInNodesNetwork(pod)) address = "127.0.0.1";
+  BERTH_TRY(probe::HttpTarget target, probe::TargetOf(*hook.http, container, address, probe::kHookAgent));
   target.any_status = true;
   return Job([target = std::move(target)](os::Millis limit, int cancel_fd) -> std::string {
     const probe::Outcome outcome = probe::Ask(target, limit, cancel_fd);

@@ -99,10 +99,8 @@ void LastWords::Look(const ManagedPod& managed) {
 
 void LastWords::Read(const Pod& pod, const runtime::ContainerStatus& status) {
   if (status.exit_code == runtime::kStartErrorExitCode) return;
-  bool may_be_of_log = false;
-  ForEachContainer(pod, [&](const Container& container, ContainerKind) {
-    if (container.name == status.container) may_be_of_log = container.message_from_log;
-  });
+  const Container* const container = FindContainer(pod, status.container).container;
+  const bool may_be_of_log = container != nullptr && container->message_from_log;
   const Spoken spoken{.file = MessageFile(parts_.options.volumes, pod.uid, status.container, status.attempt),
                       .log_path = status.log_path,
                       .log_instead = may_be_of_log && status.exit_code != 0};

@@ -45,7 +45,8 @@ bool Leaving::Finish(ManagedPod& managed, os::MonoTime now) {
     ReleasePlace(managed, now);
   }
   auto* const ending = std::get_if<Ending>(&managed.stage);
-  if (ending == nullptr || managed.saving || (managed.lifecycle && !ending->place_free)) return false;
+  if (ending == nullptr || managed.saving || managed.Mounts() || (managed.lifecycle && !ending->place_free))
+    return false;
   if (ending->folders == Ending::Folders::kThere) RemoveFolders(managed, *ending);
   return ending->folders == Ending::Folders::kGone;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace berth::pods {
 
 std::vector<std::string> Parts::AddressesOf(const Pod& pod) const {
@@ -10,10 +12,12 @@ std::vector<std::string> Parts::AddressesOf(const Pod& pod) const {
 }
 
 runtime::NodeFacts Parts::FactsFor(const Pod& pod) const {
+  ResourceList allocatable = keeper.node().allocatable();
+  allocatable.insert(options.storage.begin(), options.storage.end());
   return {.node_name = options.node_name,
           .host_ips = options.node_addresses,
           .pod_ips = AddressesOf(pod),
-          .allocatable = keeper.node().allocatable(),
+          .allocatable = std::move(allocatable),
           .documents = documents.all()};
 }
 

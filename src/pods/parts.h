@@ -15,6 +15,7 @@
 #include "os/clock.h"
 #include "os/work_notes.h"
 #include "pods/agenda.h"
+#include "pods/device_book.h"
 #include "pods/documents.h"
 #include "pods/lives.h"
 #include "pods/node_rules.h"
@@ -29,6 +30,7 @@ namespace berth::pods {
 struct PodOptions {
   std::string node_name;
   std::vector<std::string> node_addresses;  ///< the first is its hostIP
+  ResourceList storage;                     ///< allocatable of what the engine does not know of
   NodeRules rules;
   VolumeFolders volumes;
   std::string log_dir;           ///< containers log to <log_dir>/<namespace>_<name>_<uid>/<container>/<attempt>.log
@@ -57,6 +59,7 @@ struct Parts {
   Records& records;
   Lives& lives;
   DocumentBook& documents;
+  DeviceBook& devices;
 
   std::string ObjectOfNode() const { return "node/" + options.node_name; }
   std::string LogFolder(const Pod& pod) const;

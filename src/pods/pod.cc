@@ -1,5 +1,6 @@
 #include "pods/pod.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -41,6 +42,10 @@ bool ManagedPod::PlaceIsFree() const {
   return Is<Done>() || (ending != nullptr && ending->place_free);
 }
 
+bool ManagedPod::Mounts() const {
+  return std::ranges::any_of(mounting, [](const auto& of) { return !of.second.made; });
+}
+
 void End(ManagedPod& managed, os::MonoTime now) {
   if (managed.Is<Ending>()) return;
   const bool free = managed.Is<Done>();
@@ -52,6 +57,21 @@ void End(ManagedPod& managed, os::MonoTime now) {
   managed.remove_at.reset();
   managed.remove_delay = os::Millis(0);
   if (managed.lifecycle) managed.lifecycle->Terminate(now);
+}
+
+void Evict(ManagedPod& managed, std::string_view message, std::optional<os::Millis> grace, os::MonoTime now) {
+  managed.stage =
+      Rejected{.why = {.reason = std::string(kEvictedReason), .message = std::string(message), .details = {}},
+               .admitted_at = managed.admitted_at()};
+  managed.lifecycle->Terminate(now, grace);
+}
+
+FoundContainer FindContainer(const Pod& pod, std::string_view name) {
+  FoundContainer out;
+  ForEachContainer(pod, [&](const Container& container, ContainerKind kind) {
+    if (container.name == name) out = {&container, kind};
+  });
+  return out;
 }
 
 std::string ObjectOf(const Pod& pod) { return "pod/" + FullName(pod); }

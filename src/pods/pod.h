@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/result.h"
 #include "model/pod.h"
 #include "model/trace.h"
 #include "os/clock.h"
@@ -43,6 +44,8 @@ struct Rejected {
   Why why;
   std::string admitted_at;               ///< of one that was evicted
   std::optional<std::uint64_t> freed{};  ///< Keeper::freed() of the decision; nullopt: not decided again
+  /// A plug-in refused it: DeviceBook::registrations() then; it is decided again when another has registered.
+  std::optional<std::uint64_t> registrations{};
   friend bool operator==(const Rejected&, const Rejected&) = default;
 };
 /// Holds its place in the ledger.
@@ -72,6 +75,20 @@ struct Foreign {
 };
 using Stage = std::variant<Waiting, Rejected, Admitted, Ending, Done, Foreign>;
 
+/// What a container mounts, made on another thread for one attempt.
+struct Mounting {
+  int attempt = 0;
+  std::optional<Result<std::vector<runtime::BoundMount>>> made;  ///< nullopt: under way
+};
+/// Whether a container's device plug-ins were asked before an attempt to start it.
+struct PreStart {
+  int attempt = -1;
+  std::uint64_t number = 0;  ///< of the question; 0: none
+  bool over = false;
+  Code code{};
+  std::string problem;  ///< why not; "": it may start
+};
+
 /// What is known about one pod.
 struct ManagedPod {
   Pod pod;
@@ -85,14 +102,17 @@ struct ManagedPod {
   std::uint64_t decisions = 0;  ///< how many there were
   /// Its containers: from admission on, and in every stage in which some of them were found running.
   std::optional<runtime::PodLifecycle> lifecycle;
-  std::deque<runtime::Action> due;            ///< named by `lifecycle`, not done yet
-  std::map<std::string, os::MonoTime> dying;  ///< containers whose leftovers were killed and not seen to end yet
-  std::set<std::string> making;               ///< containers for whose groups systemd is being asked
-  std::optional<std::uint64_t> kept;          ///< changes() of `lifecycle` that the next berthd would know
-  std::uint64_t documents = 0;                ///< DocumentBook::revision() its volumes were made of
-  bool saving = false;                        ///< what it takes or gives back is being made durable
-  std::optional<os::MonoTime> remove_at;      ///< the next try to remove its groups
-  os::Millis remove_delay{0};                 ///< from the last try to that; zero before the first
+  std::deque<runtime::Action> due;             ///< named by `lifecycle`, not done yet
+  std::map<std::string, os::MonoTime> dying;   ///< containers whose leftovers were killed and not seen to end yet
+  std::set<std::string> making;                ///< containers for whose groups systemd is being asked
+  std::map<std::string, Mounting> mounting;    ///< of containers that wait for what they mount
+  std::optional<std::uint64_t> kept;           ///< changes() of `lifecycle` that the next berthd would know
+  std::uint64_t documents = 0;                 ///< DocumentBook::revision() its volumes were made of
+  bool saving = false;                         ///< what it takes or gives back is being made durable
+  std::uint64_t asking = 0;                    ///< number of the question about it that device plug-ins have; 0: none
+  std::map<std::string, PreStart> pre_starts;  ///< by container
+  std::optional<os::MonoTime> remove_at;       ///< the next try to remove its groups
+  os::Millis remove_delay{0};                  ///< from the last try to that; zero before the first
 
   template <class S>
   bool Is() const {
@@ -103,10 +123,23 @@ struct ManagedPod {
   bool evicted() const;
   /// Nothing of it runs and it holds nothing.
   bool PlaceIsFree() const;
+  /// Another thread is at its volumes.
+  bool Mounts() const;
 };
 
 /// No manifest wants the pod any more; called again: nothing changes.
 void End(ManagedPod& managed, os::MonoTime now);
+
+inline constexpr std::string_view kEvictedReason = "Evicted";
+/// The pod has a lifecycle: its containers end within `grace` (nullopt: its own), and it stays rejected.
+void Evict(ManagedPod& managed, std::string_view message, std::optional<os::Millis> grace, os::MonoTime now);
+
+/// A container of a pod by its name.
+struct FoundContainer {
+  const Container* container = nullptr;  ///< nullptr: there is none
+  ContainerKind kind = ContainerKind::kApp;
+};
+FoundContainer FindContainer(const Pod& pod, std::string_view name);
 
 /// "pod/<namespace>/<name>", as events name it.
 std::string ObjectOf(const Pod& pod);

@@ -17,14 +17,16 @@ constexpr os::Millis kReconsiderPause{1'000};
 
 }  // namespace
 
-Rounds::Rounds(const Parts& parts, loop::Executor& probes, loop::Executor& hooks, Helpers helpers)
+Rounds::Rounds(const Parts& parts, loop::Executor& probes, loop::Executor& hooks, loop::Executor& plugins,
+               Helpers helpers)
     : parts_(parts),
       helpers_(std::move(helpers)),
       manifests_(parts, helpers_.complete),
       intake_(parts),
-      admission_(parts, helpers_.pressure),
+      grants_(parts, plugins),
+      admission_(parts, grants_, helpers_.pressure),
       health_(parts, probes),
-      driver_(parts, intake_, health_, hooks, helpers_.pool_in_force),
+      driver_(parts, intake_, health_, grants_, hooks, helpers_.pool_in_force),
       leaving_(parts) {}
 
 bool Rounds::Work(os::MonoTime now, const os::Slice& slice) {
@@ -92,7 +94,8 @@ void Rounds::AddRejected(os::MonoTime now) {
 }
 
 void Rounds::DecideOne(ManagedPod& managed, os::MonoTime now) {
-  if (managed.saving || leaving_.Removing(managed.pod.uid)) return;  // looked at again when that is done
+  if (managed.saving || managed.asking != 0 || leaving_.Removing(managed.pod.uid))
+    return;  // looked at again when that is done
   if (managed.Is<Waiting>())
     admission_.Admit(managed, now);
   else if (admission_.MayReconsider(managed))

@@ -34,7 +34,8 @@ struct Helpers {
 class Rounds {
  public:
   /// `probes` runs what asks containers how they are, `hooks` what these want done at their start and end.
-  Rounds(const Parts& parts, loop::Executor& probes, loop::Executor& hooks, Helpers helpers);
+  /// `plugins` what device plug-ins are asked.
+  Rounds(const Parts& parts, loop::Executor& probes, loop::Executor& hooks, loop::Executor& plugins, Helpers helpers);
 
   /// Something happened: all pods are to be looked at (once more).
   void Begin() { again_ = true; }
@@ -70,6 +71,7 @@ class Rounds {
   Helpers helpers_;
   Manifests manifests_;
   Intake intake_;
+  DeviceGrants grants_;
   Admission admission_;
   Health health_;
   Driver driver_;

@@ -10,6 +10,7 @@
 #include "pods/last_words.h"
 #include "pods/notes.h"
 #include "pods/volumes.h"
+#include "runtime/device_grants.h"
 #include "runtime/env.h"
 
 namespace berth::pods {
@@ -20,14 +21,6 @@ constexpr os::Millis kLookAfterStart{10};
 
 }  // namespace
 
-FoundContainer FindContainer(const Pod& pod, std::string_view name) {
-  FoundContainer out;
-  ForEachContainer(pod, [&](const Container& container, ContainerKind kind) {
-    if (container.name == name) out = {&container, kind};
-  });
-  return out;
-}
-
 Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundContainer& found, int attempt) const {
   const PodOptions& options = parts_.options;
   runtime::StartRequest request;
@@ -35,6 +28,8 @@ Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundCon
   const os::WorkNotes::Work noted(options.work_notes, parts_.WorkKey(pod));
   request.place.facts = parts_.FactsFor(pod);
   BERTH_TRY(runtime::Environment env, runtime::ResolveEnv(pod, *found.container, request.place.facts));
+  BERTH_TRY(request.devices, DevicesOf(pod, *found.container));
+  env = runtime::WithDevices(request.devices, std::move(env));
   request.pod_uid = pod.uid;
   request.pod_namespace = pod.namespace_;
   request.pod_name = pod.name;
@@ -54,23 +49,47 @@ Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundCon
   return request;
 }
 
+/// What its devices bring, of all resources together.
+Result<DeviceAnswer> Starter::DevicesOf(const Pod& pod, const Container& container) const {
+  const auto record = parts_.keeper.ledger().pods.find(pod.uid);
+  if (record == parts_.keeper.ledger().pods.end()) return DeviceAnswer();
+  const Placement* const placement = FindPlacement(record->second, container.name);
+  if (placement == nullptr) return DeviceAnswer();
+  auto grants = runtime::GrantsOf(placement->devices);
+  if (!grants) return Wrap(std::move(grants).error(), "container " + container.name);
+  TellConflicts(pod, container, grants->conflicts);
+  return std::move(grants->all);
+}
+
+void Starter::TellConflicts(const Pod& pod, const Container& container,
+                            const std::vector<std::string>& conflicts) const {
+  for (const std::string& conflict : conflicts)
+    parts_.events.Warning("DeviceConflict", ObjectOf(pod),
+                          fmt::format("container {}: left out is {}", container.name, conflict));
+}
+
 Result<std::optional<runtime::ContainerStatus>> Starter::Start(ManagedPod& managed, const FoundContainer& found,
                                                                int attempt, os::MonoTime now) {
   const Pod& pod = managed.pod;
   const Container& container = *found.container;
+  const auto mounting = managed.mounting.find(container.name);
+  if (mounting != managed.mounting.end() && !mounting->second.made) return std::nullopt;
   BERTH_TRY(runtime::StartRequest request, RequestFor(pod, found, attempt));
   if (!parts_.options.notes.empty())
     BERTH_RETURN_IF_ERROR(NotePod(parts_.options.notes, {.uid = pod.uid, .log_folder = parts_.LogFolder(pod)}));
   if (!parts_.DryRun()) {
-    BERTH_TRY(
-        request.place.mounts,
-        MountsOf(pod, container, {.folders = parts_.options.volumes, .node = request.place.facts, .env = request.env}));
+    BERTH_TRY(const bool mounted, TakeMounts(managed, container, request));
+    if (!mounted) return std::nullopt;
     BERTH_TRY(auto message,
               MessageMount(pod, container, attempt, parts_.options.volumes, !parts_.runtime.makes_groups()));
     if (message) request.place.mounts.push_back(*std::move(message));
+    std::vector<std::string> conflicts;
+    request.place.mounts = runtime::WithDevices(request.devices, std::move(request.place.mounts), conflicts);
+    TellConflicts(pod, container, conflicts);
   }
   if (parts_.runtime.makes_groups()) {
     if (auto filled = FillPlace(pod, container, request); !filled) return LaterIfUnderWay(filled.error(), now);
+    managed.mounting.erase(container.name);
     BERTH_TRY(runtime::ContainerStatus status, parts_.runtime.Start(request));
     return status;
   }
@@ -82,11 +101,48 @@ Result<std::optional<runtime::ContainerStatus>> Starter::Start(ManagedPod& manag
   if (!group && parts_.groups.site().IsUnderWay(group.error())) managed.making.insert(container.name);
   if (!group) return LaterIfUnderWay(group.error(), now);
   request.cgroup = *std::move(group);
+  managed.mounting.erase(container.name);
   auto started = parts_.runtime.Start(request);
   if (!started || started->state != runtime::ContainerState::kCreating)
     parts_.groups.pod_groups().LetGo(pod, container.name);
   if (!started) return std::unexpected(std::move(started).error());
   return *std::move(started);
+}
+
+/// False: they are being made.
+Result<bool> Starter::TakeMounts(ManagedPod& managed, const Container& container, runtime::StartRequest& request) {
+  if (container.mounts.empty()) return true;
+  const auto mounting = managed.mounting.find(container.name);
+  if (mounting == managed.mounting.end() || mounting->second.attempt != request.attempt) {
+    Mount(managed, container, request);
+    return false;
+  }
+  if (auto& made = *mounting->second.made; made) {
+    request.place.mounts = *made;  // kept until it is started: its groups may not be there yet
+    return true;
+  }
+  auto problem = std::move(*mounting->second.made).error();
+  managed.mounting.erase(mounting);
+  return std::unexpected(std::move(problem));
+}
+
+/// Files, mounts and paths of the host, which may hang: away from the loop.
+void Starter::Mount(ManagedPod& managed, const Container& container, const runtime::StartRequest& request) {
+  managed.mounting.insert_or_assign(container.name, Mounting{.attempt = request.attempt, .made = {}});
+  const auto job = [pod = managed.pod, container, folders = parts_.options.volumes, facts = request.place.facts,
+                    env = request.env] {
+    return MountsOf(pod, container, {.folders = folders, .node = facts, .env = env});
+  };
+  loop::Submit<std::vector<runtime::BoundMount>>(
+      parts_.executor, VolumeQueue(managed.pod.uid), job,
+      [&pods = parts_.pods, &agenda = parts_.agenda, uid = managed.pod.uid,
+       name = container.name](Result<std::vector<runtime::BoundMount>> mounts) {
+        agenda.WakeNow();
+        const auto pod = pods.find(uid);
+        if (pod == pods.end()) return;
+        if (const auto of = pod->second.mounting.find(name); of != pod->second.mounting.end())
+          of->second.made = std::move(mounts);
+      });
 }
 
 /// systemd is being asked for the groups: nothing came of the start yet.

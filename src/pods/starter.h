@@ -5,30 +5,28 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pods/parts.h"
 
 namespace berth::pods {
-
-/// A container of a pod by its name.
-struct FoundContainer {
-  const Container* container = nullptr;  ///< nullptr: there is none
-  ContainerKind kind = ContainerKind::kApp;
-};
-FoundContainer FindContainer(const Pod& pod, std::string_view name);
 
 /// Thread: the loop's only.
 class Starter {
  public:
   explicit Starter(const Parts& parts) : parts_(parts) {}
 
-  /// Starts an attempt. nullopt: what an earlier one left is still dying, or systemd is being asked for the groups; to
-  /// be tried again in a moment. Errors: why it cannot be started now.
+  /// Starts an attempt. nullopt: what an earlier one left is still dying, systemd is being asked for the groups, or
+  /// what it mounts is being made; to be tried again in a moment. Errors: why it cannot be started now.
   Result<std::optional<runtime::ContainerStatus>> Start(ManagedPod& managed, const FoundContainer& found, int attempt,
                                                         os::MonoTime now);
 
  private:
+  Result<bool> TakeMounts(ManagedPod& managed, const Container& container, runtime::StartRequest& request);
+  void Mount(ManagedPod& managed, const Container& container, const runtime::StartRequest& request);
   Result<runtime::StartRequest> RequestFor(const Pod& pod, const FoundContainer& found, int attempt) const;
+  Result<DeviceAnswer> DevicesOf(const Pod& pod, const Container& container) const;
+  void TellConflicts(const Pod& pod, const Container& container, const std::vector<std::string>& conflicts) const;
   Result<void> FillPlace(const Pod& pod, const Container& container, runtime::StartRequest& request);
   Result<std::optional<runtime::ContainerStatus>> LaterIfUnderWay(const Error& error, os::MonoTime now);
   Result<bool> KillLeftovers(ManagedPod& managed, const std::string& container, os::MonoTime now);

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -202,6 +203,11 @@ Result<void> Pin(const std::string& volume, const std::string& sub_path, bool ma
 }
 
 }  // namespace
+
+std::string VolumeQueue(std::string_view uid) {
+  constexpr std::size_t kQueues = 3;  // of the executor's eight threads
+  return fmt::format("mounts/{}", std::hash<std::string_view>()(uid) % kQueues);
+}
 
 Result<std::vector<runtime::BoundMount>> MountsOf(const Pod& pod, const Container& container,
                                                   const VolumeParts& parts) {

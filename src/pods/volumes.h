@@ -3,6 +3,7 @@
 #define BERTH_PODS_VOLUMES_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -18,6 +19,10 @@ struct VolumeFolders {
   std::string memory;  ///< where volumes with a file system of their own are mounted: <memory>/<uid>/<volume>
   std::string pins;    ///< of subPath: <pins>/<uid>/<container>-<n>
 };
+
+/// Of the executor: what is done to one pod's volumes is done one after another, and a path of the host that hangs
+/// holds up others than its own pod, but not all of them.
+std::string VolumeQueue(std::string_view uid);
 
 /// What volumes are made of.
 struct VolumeParts {

@@ -8,8 +8,6 @@
 namespace berth::probe {
 namespace {
 
-constexpr std::string_view kUserAgent = "kube-probe/1.36";  // some programs answer a kubelet without asking for a login
-
 Result<std::string> PortOf(const std::string& port, const Container& container) {
   if (!port.empty() && std::ranges::all_of(port, IsDigit)) return port;
   for (const ContainerPort& known : container.ports)
@@ -49,7 +47,8 @@ bool SameName(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-Result<HttpTarget> TargetOf(const HttpCheck& check, const Container& container, const std::string& address) {
+Result<HttpTarget> TargetOf(const HttpCheck& check, const Container& container, const std::string& address,
+                            std::string_view agent) {
   BERTH_TRY(const std::string port, PortOf(check.port, container));
   BERTH_TRY(const std::string host, HostOf(check.host, address));
   const bool v6 = host.find(':') != std::string::npos && !host.starts_with('[');
@@ -61,7 +60,7 @@ Result<HttpTarget> TargetOf(const HttpCheck& check, const Container& container, 
     if (std::ranges::none_of(check.headers, [&](const auto& header) { return SameName(header.first, name); }))
       out.headers.emplace_back(name, value);
   };
-  add("User-Agent", kUserAgent);
+  add("User-Agent", agent);
   add("Accept", "*/*");
   return out;
 }

@@ -3,6 +3,7 @@
 #define BERTH_PROBE_TARGET_H_
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -35,7 +36,11 @@ using Target = std::variant<HttpTarget, TcpTarget, GrpcTarget, ExecTarget>;
 
 /// `address`: the pod's. Errors: kInvalid: the port is no number and no name of one of the container's, or the pod has
 /// no address yet.
-Result<HttpTarget> TargetOf(const HttpCheck& check, const Container& container, const std::string& address);
+/// `agent`: who asks, unless the manifest says it; some programs answer a kubelet without asking for a login.
+inline constexpr std::string_view kProbeAgent = "kube-probe/1.36";
+inline constexpr std::string_view kHookAgent = "kube-lifecycle/1.36";
+Result<HttpTarget> TargetOf(const HttpCheck& check, const Container& container, const std::string& address,
+                            std::string_view agent = kProbeAgent);
 Result<TcpTarget> TargetOf(const TcpCheck& check, const Container& container, const std::string& address);
 Result<GrpcTarget> TargetOf(const GrpcCheck& check, const Container& container, const std::string& address);
 

@@ -227,7 +227,9 @@ TEST(ResolveEnvTest, AMissingLimitIsWhatTheNodeHasToGive) {
   const NodeFacts facts{.allocatable = {{"cpu", Quantity::FromUnits(7)}, {"memory", Quantity::FromBytes(GiB(8))}}};
   EXPECT_EQ(ValueOf(AmountOf("limits.memory", "", Quantity::FromBytes(GiB(1))), facts), "8");
   EXPECT_EQ(ValueOf(AmountOf("limits.cpu", "b", Quantity::FromUnits(1)), facts), "7");
-  EXPECT_TRUE(ValueOf(AmountOf("limits.ephemeral-storage", "", Quantity::FromUnits(1)), facts).starts_with("error: "));
+  const EnvVar storage = AmountOf("limits.ephemeral-storage", "", Quantity::FromBytes(MiB(1)));
+  EXPECT_TRUE(ValueOf(storage, facts).starts_with("error: ")) << "of a node that does not say";
+  EXPECT_EQ(ValueOf(storage, {.allocatable = {{"ephemeral-storage", Quantity::FromBytes(GiB(1))}}}), "1024");
 }
 
 std::shared_ptr<const ConfigDocuments> TwoDocuments() {

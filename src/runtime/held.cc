@@ -19,8 +19,11 @@ bool IsSafeName(std::string_view name) {
   });
 }
 
-std::vector<os::Volume> VolumesOf(const std::vector<BoundMount>& mounts) {
+/// Nodes of devices that have another path here than the host's are mounted there; the others it sees anyway.
+std::vector<os::Volume> VolumesOf(const std::vector<BoundMount>& mounts, const std::vector<DeviceNode>& nodes) {
   std::vector<os::Volume> out;
+  for (const DeviceNode& node : nodes)
+    if (node.container_path != node.host_path) out.push_back({.source = node.host_path, .target = node.container_path});
   for (const BoundMount& mount : mounts) {
     os::Volume& volume = out.emplace_back();
     volume.source = mount.host_path;
@@ -62,6 +65,10 @@ Result<void> CheckRequest(const StartRequest& request) {
     return Fail(Code::kInvalid, who + ": exactly one cgroup directory is needed on cgroup v2");
   if (const std::string problem = ProcessProblem(request.container.security); !problem.empty())
     return Fail(Code::kInvalid, who + ": " + problem);
+  if (const std::vector<std::string>& cdi = request.devices.cdi_devices; !cdi.empty())
+    return Fail(Code::kInvalid, who + ": its devices come as the CDI device " + Printable(cdi.front(), 120) +
+                                    ", which takes a container runtime; set runtime: cri, or have the plug-in "
+                                    "answer with variables, device nodes and mounts");
   for (const BoundMount& mount : request.place.mounts)
     if (mount.propagation == "Bidirectional" && !request.container.security.privileged.value_or(false))
       return Fail(Code::kInvalid, who + ": mountPropagation Bidirectional is for privileged containers only");
@@ -100,7 +107,7 @@ ShimRequest MakeShimRequest(const StartRequest& request, std::string id) {
   out.oom_score_adj = request.oom_score_adj;
   out.privileged = request.container.security.privileged.value_or(false);
   PutIdentity(request.container.security, out);
-  out.volumes = VolumesOf(request.place.mounts);
+  out.volumes = VolumesOf(request.place.mounts, request.devices.device_nodes);
   out.log_path = request.log_path;
   out.log_max_bytes = request.log_max_bytes;
   out.log_max_files = request.log_max_files;

@@ -20,6 +20,7 @@
 #include "os/lock_file.h"
 #include "os/pidfd.h"
 #include "os/timer_fd.h"
+#include "runtime/device_grants.h"
 #include "runtime/exec.h"
 #include "runtime/find_again.h"
 #include "runtime/held.h"
@@ -179,7 +180,10 @@ Result<ContainerStatus> ProcessRuntime::Start(const StartRequest& request) {
                                     request.pod_name + ": pod uid and container name are too long");
   loop::Submit<Launched>(
       options_.executor, "start/" + request.pod_uid,
-      [launcher = launcher_, request = held.request] { return launcher->Launch(request); },
+      [launcher = launcher_, request = held.request, nodes = request.devices.device_nodes]() -> Result<Launched> {
+        BERTH_RETURN_IF_ERROR(CheckThere(nodes));
+        return launcher->Launch(request);
+      },
       [this, alive = std::weak_ptr(alive_), id](Result<Launched> launched) {
         if (!alive.expired()) Started(id, std::move(launched));
       });

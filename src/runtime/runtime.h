@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "model/cgroup_values.h"
 #include "model/daemon_status.h"
+#include "model/device.h"
 #include "model/pod.h"
 #include "os/clock.h"
 #include "runtime/env.h"
@@ -56,7 +57,8 @@ struct StartRequest {
   std::string pod_name;
   Container container;  ///< command, args, working_dir; env already resolved into `env`
   std::vector<std::pair<std::string, std::string>> env;
-  int attempt = 0;  ///< restart count
+  DeviceAnswer devices;  ///< of all its devices; their variables are in `env`, their mounts in `place.mounts` already
+  int attempt = 0;       ///< restart count
   CgroupDirs cgroup;
   int oom_score_adj = 0;
   std::chrono::seconds grace{30};  ///< for its end, should somebody else end its sandbox

@@ -1,10 +1,11 @@
 // Pods from a folder of manifests.
 //
-// A file is read when nobody writes to it any more: after its last event it has to be quiet for kSettle, and while some
-// process has it open for writing it is left alone, with its last good pods in force. The same holds for a file that
-// cannot be parsed, a link that leads nowhere and a folder that is missing: only a file that is gone from a readable
-// folder, and still is after the quiet time, takes its pods away. One that was removed and put back within that time
-// takes them away too, before the new ones are there: whoever deletes a pod and makes it again wants another one.
+// A file is read when nobody writes to it any more: after its last event it has to be quiet for kSettle, unless that
+// was its being renamed to this name, and while some process has it open for writing it is left alone, with its last
+// good pods in force. The same holds for a file that cannot be parsed, a link that leads nowhere and a folder that is
+// missing: only a file that is gone from a readable folder, and still is after the quiet time, takes its pods away. One
+// that was removed and put back within that time takes them away too, before the new ones are there: whoever deletes a
+// pod and makes it again wants another one.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -48,7 +49,8 @@ struct FileState {
   std::vector<Pod> pods;                                         ///< last good ones
   std::vector<std::shared_ptr<const ConfigDocument>> documents;  ///< likewise
   std::vector<SourceProblem> warnings;                           ///< of these
-  bool good = false;                                             ///< there was a good content once
+  std::string told_readers;  ///< that others can read its secrets; empty: they cannot, or it has none
+  bool good = false;         ///< there was a good content once
 
   const std::string& problem() const { return read_problem.empty() ? parse_problem : read_problem; }
 };
@@ -95,8 +97,12 @@ class FolderSource final : public Source {
   void TakeEvents(MonoTime now) {
     if (!watch_) return;
     const os::FolderWatch::Changes changes = watch_->Take();
+    // What was renamed to its name is whole. With others a pod may go from one file to another.
+    const bool whole = settling_.empty() && std::ranges::all_of(changes.names, [&](const std::string& name) {
+                         return !IsManifestName(name) || changes.arrived.contains(name);
+                       });
     for (const std::string& name : changes.names)
-      if (IsManifestName(name)) settling_[name] = now + kSettle;
+      if (IsManifestName(name)) settling_[name] = whole ? now : now + kSettle;
     for (const std::string& name : changes.removed)
       if (files_.contains(name)) removed_.insert(name);
     if (changes.lost) next_list_ = now;
@@ -200,9 +206,19 @@ class FolderSource final : public Source {
     auto fs = os::OpenFs("/");  // a link may lead out of the folder
     auto content = fs ? (*fs)->Read(path) : Result<std::string>(std::unexpected(fs.error()));
     if (!content) return Note(file.read_problem, content.error().message);
-    const bool was_unreadable = Note(file.read_problem, "");
-    if (file.content == *content) return was_unreadable;
-    return Parse(name, file, *std::move(content));
+    bool changed = Note(file.read_problem, "");
+    if (file.content != *content) changed |= Parse(name, file, *std::move(content));
+    return NoteReaders(path, file) || changed;
+  }
+
+  /// Its secrets are whoever's can read it; berthd needs to be root to read them.
+  static bool NoteReaders(const std::string& path, FileState& file) {
+    const bool secrets = std::ranges::any_of(
+        file.documents, [](const auto& document) { return document->kind == DocumentKind::kSecret; });
+    return Note(file.told_readers,
+                secrets && os::OthersCanRead(path)
+                    ? path + ": holds a Secret and can be read by others than root: chmod 600 " + path
+                    : "");
   }
 
   /// The file is gone. Together with its folder it is only missing, which the next listing will say.
@@ -245,6 +261,7 @@ class FolderSource final : public Source {
     for (const auto& [name, file] : files_) {
       if (!file.problem().empty()) out.problems.push_back({PathOf(name), file.problem()});
       out.warnings.insert(out.warnings.end(), file.warnings.begin(), file.warnings.end());
+      if (!file.told_readers.empty()) out.warnings.push_back({PathOf(name), file.told_readers});
       for (const Pod& pod : file.pods) found.push_back({pod, PathOf(name)});
       for (const auto& document : file.documents) documents.push_back({document, PathOf(name)});
     }

@@ -116,6 +116,34 @@ TEST_F(FolderSourceTest, AFileThatOthersCanWriteIsNotReadUntilTheyCannot) {
   EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/batch-node1", "default/web-node1"));
 }
 
+TEST_F(FolderSourceTest, AFileWithASecretThatOthersCanReadIsToldOfWhileTheyCan) {
+  for (const char* const name : {"key.yaml", "open.yaml"})
+    Put(name, "apiVersion: v1\nkind: Secret\nmetadata: {name: " + std::string(name) + "}\nstringData: {pw: one}\n");
+  Put("web.yaml", PodYaml("web"));
+  ::chmod((path_ + "/key.yaml").c_str(), 0600);
+  ::chmod((path_ + "/open.yaml").c_str(), 0644);
+  auto snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  EXPECT_THAT(snapshot->warnings, IsEmpty()) << "the folder above is for its owner only";
+
+  ::chmod(std::filesystem::path(path_).parent_path().c_str(), 0755);
+  now_ += std::chrono::seconds(20);
+  snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  ASSERT_EQ(snapshot->warnings.size(), 1U);
+  EXPECT_EQ(snapshot->warnings[0].file, path_ + "/open.yaml");
+  EXPECT_EQ(
+      snapshot->warnings[0].message,
+      path_ + "/open.yaml: holds a Secret and can be read by others than root: chmod 600 " + path_ + "/open.yaml");
+  EXPECT_EQ(snapshot->documents.size(), 2U);
+
+  ::chmod((path_ + "/open.yaml").c_str(), 0600);
+  now_ += std::chrono::seconds(20);
+  snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  EXPECT_THAT(snapshot->warnings, IsEmpty());
+}
+
 TEST_F(FolderSourceTest, AFolderThatOthersCanWriteIsNotReadUnlessThatIsAccepted) {
   Put("a.yaml", PodYaml("web"));
   ::chmod(path_.c_str(), 0777);
@@ -158,6 +186,24 @@ TEST_F(FolderSourceTest, AChangeOfThePodOrOfItsFileNameMakesANewUidButACommentDo
   EXPECT_NE(changed, uid);
   std::filesystem::rename(path_ + "/a.yaml", path_ + "/b.yaml");
   EXPECT_NE(Settle()->pods[0].uid, changed);
+}
+
+TEST_F(FolderSourceTest, AFileThatIsRenamedToItsNameIsReadAtOnce) {
+  ASSERT_TRUE(Settle());
+  Put(".new", PodYaml("web"));
+  EXPECT_FALSE(source_->Poll(now_));
+  std::filesystem::rename(path_ + "/.new", path_ + "/a.yaml");
+  EXPECT_THAT(NamesOf(source_->Poll(now_)), ElementsAre("default/web-node1"));
+
+  Put("b.yaml", PodYaml("batch"));
+  EXPECT_FALSE(source_->Poll(now_)) << "more may be written to it";
+  EXPECT_EQ(2U, NamesOf(Settle()).size());
+
+  std::filesystem::rename(path_ + "/b.yaml", path_ + "/c.yaml");
+  EXPECT_FALSE(source_->Poll(now_)) << "not in two files at a time";
+  const auto moved = Settle();
+  EXPECT_EQ(2U, NamesOf(moved).size());
+  EXPECT_THAT(moved->problems, IsEmpty());
 }
 
 TEST_F(FolderSourceTest, AFileRemovedAndPutBackAtOnceTakesItsPodsAwayFirst) {

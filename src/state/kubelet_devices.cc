@@ -9,6 +9,7 @@
 #include "base/base64.h"
 #include "base/text.h"
 #include "codec/codec.h"
+#include "state/alloc_response.h"
 #include "state/kubelet_dump.h"
 #include "state/kubelet_files.h"
 
@@ -134,6 +135,24 @@ std::optional<std::string> ForeignField(const Json& data) {
   return std::nullopt;
 }
 
+/// A device on several nodes stands at each of them.
+std::map<std::string, Ids> DevicesByNode(const DeviceAssignment& given) {
+  std::map<std::string, Ids> out;
+  const auto put = [&](const std::string& node, const std::string& id) {
+    Ids& ids = out[node];
+    if (!ids) ids.emplace();
+    ids->push_back(id);
+  };
+  for (const std::string& id : given.ids) {
+    NodeSet nodes;
+    if (given.answer)
+      if (const auto known = given.answer->nodes.find(id); known != given.answer->nodes.end()) nodes = known->second;
+    if (nodes.empty()) put("-1", id);
+    for (const NumaId node : nodes) put(std::to_string(static_cast<std::uint32_t>(node)), id);
+  }
+  return out;
+}
+
 Json ListJson(const Ids& ids) { return ids ? Json(*ids) : Json(); }
 
 }  // namespace
@@ -179,16 +198,22 @@ Result<KubeletDeviceState> ParseKubeletDeviceState(std::string_view text) {
   return Fail(Code::kCorrupt, "the device checkpoint is damaged: its checksum does not fit its content");
 }
 
-KubeletDeviceState ExportDeviceState(const Ledger& ledger) {
+KubeletDeviceState ExportDeviceState(const Ledger& ledger, const DeviceInventory& inventory) {
   KubeletDeviceState out;
   std::map<std::string, std::set<std::string>> registered;
+  for (const auto& [resource, devices] : inventory) {
+    std::set<std::string>& healthy = registered[resource];
+    for (const Device& device : devices)
+      if (device.healthy) healthy.insert(device.id);
+  }
   for (const auto& [uid, pod] : ledger.pods) {
     for (const Placement& placement : pod.placements) {
       for (const DeviceAssignment& given : placement.devices) {
         if (!out.entries) out.entries.emplace();
         Entry& entry = out.entries->emplace_back(Entry{uid, placement.container, given.resource, {}, {}});
-        entry.devices.emplace()["-1"] = given.ids;
-        registered[given.resource].insert(given.ids.begin(), given.ids.end());
+        entry.devices = DevicesByNode(given);
+        if (given.answer) entry.response = ToBase64(FormatAllocResponse(*given.answer));
+        if (!inventory.contains(given.resource)) registered[given.resource].insert(given.ids.begin(), given.ids.end());
       }
     }
   }

@@ -37,9 +37,10 @@ std::string FormatKubeletState(const KubeletDeviceState& state);
 /// version of the kubelet (device ids as a list, as before 1.20, or fields nobody knows and a checksum over them).
 Result<KubeletDeviceState> ParseKubeletDeviceState(std::string_view text);
 
-/// The file a kubelet would have for the ledger's assignments. What device plugins answered is not known to a ledger
-/// and left empty, and so are NUMA nodes and devices that are free.
-KubeletDeviceState ExportDeviceState(const Ledger& ledger);
+/// The file a kubelet would have for the ledger's assignments. `inventory`: what is registered, also without devices;
+/// a resource that is not in it is registered with the devices somebody holds. An assignment without an answer has
+/// none in the file, and its devices are on no node.
+KubeletDeviceState ExportDeviceState(const Ledger& ledger, const DeviceInventory& inventory = {});
 
 }  // namespace berth::state
 

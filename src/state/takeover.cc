@@ -1,9 +1,14 @@
 #include "state/takeover.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <utility>
+
+#include "base/base64.h"
+#include "base/text.h"
+#include "state/alloc_response.h"
 
 namespace berth::state {
 namespace {
@@ -72,6 +77,27 @@ void TakeMemory(const KubeletMemoryState& file, Takeover& out) {
   }
 }
 
+/// nullopt: the file has none, or none that can be read.
+std::optional<DeviceAnswer> AnswerIn(const KubeletDeviceState::Entry& entry, Takeover& out) {
+  if (!entry.response) return std::nullopt;
+  auto answer = ParseAllocResponse(FromBase64(*entry.response).value_or(""));
+  if (!answer) {
+    out.notes.push_back("what the plugin of " + Printable(entry.resource, 80) + " answered for container " +
+                        Printable(entry.container, 80) + " of pod " + Printable(entry.pod, 80) +
+                        " cannot be read, and is left out: " + answer.error().message);
+    return std::nullopt;
+  }
+  for (const auto& [node, ids] : *entry.devices) {
+    const auto number = ParseDecimal<std::uint32_t>(node);
+    if (!ids) continue;
+    for (const std::string& id : *ids) {
+      NodeSet& nodes = answer->nodes[id];
+      if (number && *number <= kMaxId) nodes.Insert(NumaId{*number});
+    }
+  }
+  return *std::move(answer);
+}
+
 void TakeDevices(const KubeletDeviceState& file, Takeover& out) {
   if (!file.entries) return;
   for (const KubeletDeviceState::Entry& entry : *file.entries) {
@@ -82,9 +108,15 @@ void TakeDevices(const KubeletDeviceState& file, Takeover& out) {
     if (ids.empty()) continue;
     std::vector<DeviceAssignment>& devices = PlacementIn(RecordOf(out.ledger, entry.pod), entry.container).devices;
     const auto at = std::ranges::find(devices, entry.resource, &DeviceAssignment::resource);
-    DeviceAssignment& given = at != devices.end() ? *at : devices.emplace_back(DeviceAssignment{entry.resource, {}});
+    DeviceAssignment& given =
+        at != devices.end() ? *at : devices.emplace_back(DeviceAssignment{entry.resource, {}, std::nullopt});
     ids.insert(given.ids.begin(), given.ids.end());
     given.ids.assign(ids.begin(), ids.end());
+    std::optional<DeviceAnswer> answer = AnswerIn(entry, out);
+    if (given.answer && answer)
+      given.answer->nodes.merge(answer->nodes);
+    else if (answer)
+      given.answer = std::move(answer);
     std::ranges::sort(devices, {}, &DeviceAssignment::resource);
   }
 }

@@ -3,6 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
 #include "model/promises.h"
 #include "testing/fixtures.h"
 
@@ -61,6 +68,72 @@ TEST(ImportKubeletTest, JoinsCpusMemoryAndDevicesOfAContainer) {
   ASSERT_TRUE(app.memory);
   EXPECT_EQ(app.devices, (std::vector<DeviceAssignment>{{"v/gpu", {"a", "b"}}}));
   EXPECT_EQ(out.ledger.pods.begin()->second.qos, QosClass::kGuaranteed);
+}
+
+Ledger DevicesOnly(const KubeletDeviceState& file, std::vector<std::string>* notes = nullptr) {
+  Takeover out = ImportKubelet({.cpu = {}, .memory = {}, .devices = file}, {});
+  if (notes != nullptr) *notes = out.notes;
+  return out.ledger;
+}
+
+TEST(ImportKubeletTest, WhatPluginsAnsweredAndWhereDevicesAreStaysWithThem) {
+  const auto file = ParseKubeletDeviceState(
+      R"({"Data":{"PodDeviceEntries":[{"PodUID":"11111111-2222-3333-4444-555555555555","ContainerName":"app","ResourceName":"vendor.com/gpu","DeviceIDs":{"0":["dev-0"]},"AllocResp":"CgwKB1ZJU0lCTEUSATAaHQoKL2Rldi9mYWtlMBIKL2Rldi9mYWtlMBoDbXJ3"}],"RegisteredDevices":{"vendor.com/gpu":["dev-0","dev-1"]}},"Checksum":2804549884})");
+  ASSERT_TRUE(file);
+  const Ledger ledger = DevicesOnly(*file);
+  const DeviceAssignment& given = Of(ledger, "11111111-2222-3333-4444-555555555555", "app").devices.front();
+  ASSERT_TRUE(given.answer);
+  EXPECT_EQ(given.answer->nodes, (std::map<std::string, NodeSet>{{"dev-0", NodeSet{NumaId{0}}}}));
+  EXPECT_EQ(given.answer->env.at("VISIBLE"), "0");
+  EXPECT_EQ(given.answer->device_nodes.front().permissions, "mrw");
+  const DeviceInventory inventory{{"vendor.com/gpu", {{.id = "dev-0"}, {.id = "dev-1"}, {"dev-2", {}, false}}}};
+  EXPECT_EQ(FormatKubeletState(ExportDeviceState(ledger, inventory)), FormatKubeletState(*file)) << "and gives it back";
+}
+
+TEST(ImportKubeletTest, AnAnswerThatIsNoneIsNotedAndItsDevicesStayTaken) {
+  KubeletDeviceState file;
+  file.entries.emplace().push_back({"u", "app", "v/gpu", {{{"0", {{"a"}}}}}, "//8="});
+  std::vector<std::string> notes;
+  const Ledger ledger = DevicesOnly(file, &notes);
+  EXPECT_EQ(Of(ledger, "u", "app").devices, (std::vector<DeviceAssignment>{{"v/gpu", {"a"}, std::nullopt}}));
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes.front().find("plugin of v/gpu"), std::string::npos) << notes.front();
+}
+
+TEST(ImportKubeletTest, LedgersWithDevicesComeBackFromTheKubeletsFile) {
+  std::mt19937_64 random(7);
+  const auto below = [&](std::uint64_t n) { return random() % n; };
+  for (int round = 0; round < 500; ++round) {
+    Ledger ledger;
+    for (std::uint64_t pods = below(4); pods > 0; --pods) {
+      PodRecord& record = ledger.pods["uid-" + std::to_string(pods)];
+      for (std::uint64_t c = below(3); c > 0; --c) {
+        Placement& placement = record.placements.emplace_back();
+        placement.container = "c" + std::to_string(c);
+        for (std::uint64_t r = 1 + below(2); r > 0; --r) {
+          DeviceAssignment& given = placement.devices.emplace_back();
+          given.resource = "v.example/r" + std::to_string(9 - r);
+          for (std::uint64_t d = 1 + below(3); d > 0; --d) given.ids.push_back("d" + std::to_string(9 - d));
+          if (below(4) == 0) continue;
+          DeviceAnswer& answer = given.answer.emplace();
+          for (const std::string& id : given.ids) {
+            NodeSet& nodes = answer.nodes[id];
+            for (std::uint64_t n = below(3); n > 0; --n) nodes.Insert(NumaId{static_cast<std::uint32_t>(below(20))});
+          }
+          if (below(2) == 0) answer.env["V" + std::to_string(below(9))] = "<&>";
+          if (below(2) == 0) answer.device_nodes.push_back({"/dev/x", "/dev/y", "rw"});
+          if (below(2) == 0) answer.mounts.push_back({"/x", "/y", below(2) == 0});
+          if (below(2) == 0) answer.cdi_devices.emplace_back("v.example/r=d");
+        }
+      }
+    }
+    const auto file = ParseKubeletDeviceState(FormatKubeletState(ExportDeviceState(ledger)));
+    ASSERT_TRUE(file) << file.error().message;
+    const Ledger again = DevicesOnly(*file);
+    for (const auto& [uid, record] : ledger.pods)
+      for (const Placement& placement : record.placements)
+        ASSERT_EQ(Of(again, uid, placement.container).devices, placement.devices) << "round " << round;
+  }
 }
 
 TEST(ImportKubeletTest, TheOldestFormatIsReadWithTheHelpOfWhatRuns) {

@@ -302,6 +302,12 @@ Result<int> Connection::GoneFd(const StreamPtr& stream) {
   return stream->gone->get();
 }
 
+std::optional<os::MonoTime> Connection::IdleSince() {
+  const MutexLock lock(mutex_);
+  if (closed_ || !session_->streams().empty()) return std::nullopt;
+  return heard_at_;
+}
+
 void Connection::Leave() {
   const MutexLock lock(mutex_);
   session_->Leave();

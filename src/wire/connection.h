@@ -77,6 +77,8 @@ class Connection final : public Watched {
   void WakeStream(const StreamPtr& stream) BERTH_EXCLUDES(mutex_);
   /// Readable once the call is over; belongs to it. Errors: as eventfd(2).
   Result<int> GoneFd(const StreamPtr& stream) BERTH_EXCLUDES(mutex_);
+  /// Since when nothing was heard; nullopt: calls are open, or it has ended.
+  std::optional<os::MonoTime> IdleSince() BERTH_EXCLUDES(mutex_);
   /// Takes no new calls; ends when those that are open have ended.
   void Leave() BERTH_EXCLUDES(mutex_);
 

@@ -1,4 +1,4 @@
-// The one thread that reads and writes the connections of a client or a server. Internal.
+// The one thread that reads and writes the connections of a client or a server. For rooms that carry calls.
 #ifndef BERTH_WIRE_IO_H_
 #define BERTH_WIRE_IO_H_
 

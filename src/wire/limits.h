@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace berth::wire {
 
 struct Limits {
   std::size_t message = std::size_t{16} << 20;  ///< longest, either way; the kubelet's
+  std::optional<std::size_t> received{};        ///< longest that is taken, where that is another
   std::size_t head_bytes = std::size_t{64} << 10;
   std::size_t head_fields = 128;
   std::uint32_t streams = 64;          ///< that the other side may have open at a time

@@ -3,6 +3,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -32,19 +35,28 @@ class Server::Door final : public Watched {
  public:
   Door(Server& server, UnixListener listener) : server_(server), listener_(std::move(listener)) {}
   int fd() const override { return listener_.fd(); }
-  Wants Prepare(os::MonoTime) override { return {.events = POLLIN}; }
-  bool Serve(short happened, os::MonoTime) override {
+  Wants Prepare(os::MonoTime now) override {
+    if (now < again_) return {.events = 0, .at = again_};
+    return {.events = POLLIN};
+  }
+  bool Serve(short happened, os::MonoTime now) override {
     {
       const MutexLock lock(server_.mutex_);
       if (server_.stopping_) return false;
     }
-    if (happened == 0) return true;
+    if ((happened & POLLIN) == 0) return true;
     os::UniqueFd socket(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (socket.valid()) static_cast<void>(server_.Adopt(std::move(socket)));  // one that is too many is closed
+    if (socket.valid()) {
+      static_cast<void>(server_.Adopt(std::move(socket)));  // one that is too many is closed
+    } else if (errno == EMFILE || errno == ENFILE) {
+      again_ = now + kWithoutDescriptors;
+    }
     return true;
   }
 
  private:
+  static constexpr os::Millis kWithoutDescriptors{200};  // who knocks goes on knocking
+  os::MonoTime again_{};
   Server& server_;
   UnixListener listener_;
 };
@@ -70,14 +82,30 @@ Result<void> Server::Adopt(os::UniqueFd socket) {
   BERTH_TRY(auto connection, Connection::Make(Side::kServer, SocketTransport(std::move(socket)), options_.limits,
                                               options_.keepalive, "this server", io_->wake()));
   auto peer = std::make_shared<Peer>(*this, std::move(connection));
+  std::shared_ptr<Connection> goes;
   {
     const MutexLock lock(mutex_);
-    if (stopping_ || peers_.size() >= options_.most_connections)
+    if (peers_.size() >= options_.most_connections) goes = LongestIdle();
+    if (stopping_ || (goes == nullptr && peers_.size() >= options_.most_connections))
       return Fail(Code::kOverloaded, "too many connections, or the server stops");
     peers_.emplace(peer.get(), peer->connection());
   }
+  if (goes) goes->Break("somebody else wants its place");
   io_->Add(std::move(peer));
   return {};
+}
+
+/// Nullptr: all have calls.
+std::shared_ptr<Connection> Server::LongestIdle() {
+  std::shared_ptr<Connection> out;
+  os::MonoTime oldest = os::MonoTime::max();
+  for (const auto& [peer, connection] : peers_) {
+    const auto since = connection->IdleSince();
+    if (!since || *since >= oldest) continue;
+    oldest = *since;
+    out = connection;
+  }
+  return out;
 }
 
 void Server::Remove(const Peer* peer) {
@@ -135,7 +163,9 @@ bool Server::LookAt(const std::shared_ptr<Connection>& connection, const StreamP
     refusal = {StatusCode::kInternal, "this is no call of gRPC"};
   if (!head.timeout.empty() && !timeout) refusal = {StatusCode::kInvalidArgument, "the grpc-timeout cannot be read"};
   if (refusal.code == StatusCode::kOk) {
-    if (timeout) connection->SetDeadline(stream, os::SystemClock().Now() + *timeout);
+    std::optional<std::chrono::nanoseconds> most = options_.longest_call;
+    if (timeout) most = std::min<std::chrono::nanoseconds>(most.value_or(*timeout), *timeout);
+    if (most) connection->SetDeadline(stream, os::SystemClock().Now() + *most);
     return !connection->over(*stream);
   }
   stream->dispatched = true;

@@ -77,10 +77,13 @@ struct Services {
 };
 
 struct ServerOptions {
-  std::size_t most_calls = 64;  ///< handlers at a time; further calls are refused, not done
-  std::size_t most_connections = 64;
+  std::size_t most_calls = 64;        ///< handlers at a time; further calls are refused, not done
+  std::size_t most_connections = 64;  ///< then the one without calls that was silent for longest goes for the next
   Limits limits{};
   Keepalive keepalive{};
+  /// How long a call may take from its head to the last byte of its answer, where the caller does not say less;
+  /// nullopt: for ever. Then it is ended as if the caller's deadline had passed.
+  std::optional<os::Millis> longest_call{};
 };
 
 /// Thread: any.
@@ -112,6 +115,7 @@ class Server {
   static void Run(ServerStream call, const UnaryHandler& handler);
   static void Run(ServerStream call, const StreamHandler& handler);
   void Remove(const Peer* peer) BERTH_EXCLUDES(mutex_);
+  std::shared_ptr<Connection> LongestIdle() BERTH_REQUIRES(mutex_);
 
   const Services services_;
   const ServerOptions options_;

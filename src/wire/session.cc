@@ -125,7 +125,7 @@ bool Session::accepts() const {
 Result<StreamPtr> Session::Open(const std::string& method, std::optional<os::Millis> timeout) {
   auto event = os::EventFd::Open();
   if (!event) return Fail(Code::kUnreachable, "call " + method + " at " + peer_ + ": " + event.error().message);
-  auto stream = std::make_shared<Stream>(limits_.message, *std::move(event));
+  auto stream = std::make_shared<Stream>(limits_.received.value_or(limits_.message), *std::move(event));
   stream->method = method;
   Fields fields = {{":method", "POST"},         {":scheme", "http"}, {":path", method},
                    {":authority", "localhost"}, {"te", "trailers"},  {"content-type", "application/grpc"}};

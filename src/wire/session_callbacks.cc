@@ -54,7 +54,8 @@ int Session::Callbacks::OnBeginHeaders(nghttp2_session* http, const nghttp2_fram
     nghttp2_submit_rst_stream(http, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_REFUSED_STREAM);
     return 0;
   }
-  auto stream = std::make_shared<Stream>(session.limits_.message, *std::move(event));
+  const Limits& limits = session.limits_;
+  auto stream = std::make_shared<Stream>(limits.received.value_or(limits.message), *std::move(event));
   stream->id = frame->hd.stream_id;
   session.streams_.emplace(stream->id, std::move(stream));
   return 0;

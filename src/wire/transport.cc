@@ -80,7 +80,10 @@ Connector UnixConnector(std::string path) {
 Result<UnixListener> UnixListener::Open(const std::string& path, unsigned mode) {
   const std::string unnamed = path + std::string(kUnnamed);
   BERTH_TRY(const sockaddr_un address, AddressOf(unnamed));
-  if (ConnectUnix(path)) return Fail(Code::kInUse, path + ": somebody listens there already");
+  const auto answer = ConnectUnix(path);
+  if (answer) return Fail(Code::kInUse, path + ": somebody listens there already");
+  if (const int sys = answer.error().sys; sys != ECONNREFUSED && sys != ENOENT && sys != ENOTDIR)
+    return Fail(Code::kInUse, path + ": somebody may listen there: " + answer.error().message);
   struct stat info{};
   if (::lstat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode))
     return Fail(Code::kInvalid, path + ": this is no socket; it is not replaced");

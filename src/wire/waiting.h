@@ -1,4 +1,4 @@
-// Waiting for a call, on the thread of whoever made it. Internal.
+// Waiting for a call, on the thread of whoever made it. For rooms that carry calls.
 #ifndef BERTH_WIRE_WAITING_H_
 #define BERTH_WIRE_WAITING_H_
 

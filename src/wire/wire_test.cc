@@ -1,11 +1,14 @@
 // Client and server of the room with each other, on real sockets.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 
 #include <array>
 #include <atomic>
+#include <ctime>
 #include <future>
 #include <memory>
 #include <optional>
@@ -535,6 +538,84 @@ TEST_F(WireTest, ListensWhereAnEndedServerLeftItsSocketAndNowhereElse) {
   EXPECT_EQ(Code::kInvalid, (*second)->Listen(temp / std::string(200, 'x'), 0600).error().code);
   server.reset();
   EXPECT_NE(0, ::stat(path.c_str(), &info)) << "its name goes with it";
+}
+
+TEST_F(WireTest, TakesNoSocketFromABusyOwner) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(static_cast<char*>(address.sun_path), sizeof address.sun_path - 1);
+  const os::UniqueFd owner(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(0, ::bind(owner.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address));
+  ASSERT_EQ(0, ::listen(owner.get(), 0));
+  std::vector<std::unique_ptr<Transport>> waiting;
+  for (auto next = UnixConnector(path)(); next; next = UnixConnector(path)()) waiting.push_back(*std::move(next));
+  auto second = Server::Start({});
+  ASSERT_TRUE(second);
+  EXPECT_EQ(Code::kInUse, (*second)->Listen(path, 0600).error().code);
+}
+
+TEST_F(WireTest, ARequestThatIsNeverWholeEndsInTime) {
+  Serve({.unary = {{"/s/Echo", EchoOnce}}}, {.longest_call = os::Millis(50)});
+  auto half = client.Open("/s/Echo", For(kLong));
+  ASSERT_TRUE(half);
+  const auto said = half->Read();
+  ASSERT_FALSE(said);
+  EXPECT_EQ(Code::kTimeout, said.error().code) << said.error().message;
+  EXPECT_TRUE(client.Call("/s/Echo", "x", For(kLong)));
+}
+
+TEST_F(WireTest, TakesShorterMessagesThanItSendsWhereThatIsAskedFor) {
+  Serve({.unary = {{"/s/Echo", EchoOnce},
+                   {"/s/Long", [](const ServerCall&, const std::string&) -> Reply { return std::string(2000, 'x'); }}}},
+        {.limits = {.received = 100}});
+  EXPECT_EQ(Code::kExhausted, client.Call("/s/Echo", std::string(101, 'x'), For(kLong)).error().code);
+  EXPECT_TRUE(client.Call("/s/Echo", std::string(100, 'x'), For(kLong)));
+  EXPECT_TRUE(client.Call("/s/Long", "", For(kLong)));
+}
+
+TEST_F(WireTest, AConnectionWithoutCallsGoesForTheNextWhenThereAreTooMany) {
+  Serve({.unary = {{"/s/Echo", EchoOnce}}, .streaming = {{"/s/Hang", Echo}}}, {.most_connections = 2});
+  auto hangs = client.Open("/s/Hang", For(kLong));
+  ASSERT_TRUE(hangs && hangs->Write("x") && hangs->Read());
+  for (int i = 0; i < 20; ++i) {
+    Client other(UnixConnector(path), path);
+    EXPECT_TRUE(Until([&] { return other.Call("/s/Echo", "x", For(kLong)).has_value(); }));
+  }
+  const auto silent = UnixConnector(path)();
+  ASSERT_TRUE(silent);
+  EXPECT_TRUE(Until([&] {
+    Client other(UnixConnector(path), path);
+    return other.Call("/s/Echo", "x", For(kLong)).has_value();
+  }));
+  EXPECT_TRUE(hangs->Write("y"));
+  const auto said = hangs->Read();
+  EXPECT_TRUE(said && *said == "y") << "calls are not cut off";
+}
+
+// Without the wait its thread would ask without end.
+TEST_F(WireTest, WithoutDescriptorsAServerWaitsAndTakesTheConnectionLater) {
+  Serve({.unary = {{"/s/Echo", EchoOnce}}});
+  ASSERT_TRUE(client.Call("/s/Echo", "x", For(kLong)));
+  rlimit before{};
+  ASSERT_EQ(0, ::getrlimit(RLIMIT_NOFILE, &before));
+  auto knocking = UnixConnector(path)();
+  ASSERT_TRUE(knocking);
+  os::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(static_cast<char*>(address.sun_path), sizeof address.sun_path - 1);
+  // The lowest that is free is the first that is none any more; poll(2) takes no more of them than there may be.
+  const os::UniqueFd lowest(::dup(socket.get()));
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(lowest.get());
+  ASSERT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &none));
+  EXPECT_EQ(0, ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address));
+  const std::clock_t used = std::clock();
+  os::SleepFor(os::Millis(1'000));
+  const std::clock_t spent = std::clock() - used;
+  EXPECT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &before));
+  EXPECT_LT(spent, CLOCKS_PER_SEC / 2) << "it goes round without waiting";
+  EXPECT_TRUE(client.Call("/s/Echo", "x", For(kLong)));
 }
 
 // The thread that takes a connection may be anywhere in that when the server goes.

@@ -153,17 +153,19 @@ void ContainerdFixture::RemoveRuncState() {
   }
 }
 
-void ContainerdFixture::Start(bool with_cri) {
+void ContainerdFixture::Start(With with) {
+  const bool with_cri = with != With::kNothing;
   const std::string tool = std::string(BERTH_SOURCE_DIR) + "/tools/private_containerd";
   const std::string folder = Dir("");
   const std::string dir = folder.ends_with('/') ? folder.substr(0, folder.size() - 1) : folder;
+  const char* const option = with == With::kNothing ? "without-cri" : with == With::kCriAndNri ? "with-nri" : nullptr;
   pid_ = ::fork();
   if (pid_ == 0) {
     std::ofstream(own_group_ + "/cgroup.procs") << ::getpid() << std::flush;
     const int fd = ::open(Dir("containerd.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     ::dup2(fd, STDOUT_FILENO);
     ::dup2(fd, STDERR_FILENO);
-    ::execl(tool.c_str(), tool.c_str(), dir.c_str(), with_cri ? nullptr : "without-cri", nullptr);
+    ::execl(tool.c_str(), tool.c_str(), dir.c_str(), option, nullptr);
     ::_exit(127);
   }
   ASSERT_GT(pid_, 0);

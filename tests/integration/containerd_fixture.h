@@ -32,13 +32,15 @@ class ContainerdFixture {
   ContainerdFixture(const ContainerdFixture&) = delete;
   ContainerdFixture& operator=(const ContainerdFixture&) = delete;
 
-  /// Starts it (again); a test failure when it does not answer.
-  void Start(bool with_cri = true);
+  enum class With { kCri, kNothing, kCriAndNri };
+  /// Starts it (again); a test failure when it does not answer. With NRI (1.7 and later) at nri_socket().
+  void Start(With with = With::kCri);
   void Kill();           ///< SIGKILL; containers go on
   void Freeze(bool on);  ///< SIGSTOP, SIGCONT: a runtime that does not answer
   int pid() const { return pid_; }
   std::string Dir(std::string_view name) const { return temp_ / name; }
   std::string socket() const { return temp_ / "containerd.sock"; }
+  std::string nri_socket() const { return temp_ / "nri.sock"; }
   /// For cgroup_parent: a group of this test's, removed at the end.
   const std::string& cgroup_root() const { return root_; }
   /// The same for one pod, as the cgroup driver of this host wants it.

@@ -140,16 +140,16 @@ TEST_F(CriContainerdTest, ShakesHands) {
   ASSERT_TRUE(version) << version.error().message;
   EXPECT_EQ("containerd", version->name);
   EXPECT_EQ("v1", version->api);
-  const auto problems = client.NotReady();
-  ASSERT_TRUE(problems) << problems.error().message;
-  ASSERT_EQ(1U, problems->size());
-  EXPECT_TRUE(problems->front().starts_with("NetworkReady: ")) << problems->front();
+  const auto status = client.AskStatus();
+  ASSERT_TRUE(status) << status.error().message;
+  ASSERT_EQ(1U, status->not_ready.size());
+  EXPECT_TRUE(status->not_ready.front().starts_with("NetworkReady: ")) << status->not_ready.front();
   EXPECT_TRUE(client.CgroupDriver());
 }
 
 TEST_F(CriContainerdTest, RefusesARuntimeWithoutTheInterface) {
   containerd->Kill();
-  containerd->Start(/*with_cri=*/false);
+  containerd->Start(ContainerdFixture::With::kNothing);
   const Error error = RefusalOf(Client(containerd->socket()));
   EXPECT_EQ(Code::kUnsupported, error.code);
   EXPECT_NE(std::string::npos, error.message.find("does not speak version v1")) << error.message;

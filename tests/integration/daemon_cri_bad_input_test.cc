@@ -140,7 +140,7 @@ TEST_F(DaemonCriBadInputTest, WithoutTheRightRuntimeBerthdEndsAndSaysWhy) {
   EXPECT_NE(std::string::npos, said(berthd->Dir("kubelet.yaml")).find("this is not a socket"));
   EXPECT_NE(std::string::npos, said("tcp://localhost:1").find("is no endpoint of a container runtime"));
   containerd->Kill();
-  containerd->Start(/*with_cri=*/false);  // answers as one that speaks v1alpha2 only does
+  containerd->Start(testkit::ContainerdFixture::With::kNothing);  // answers as one that speaks v1alpha2 only does
   EXPECT_NE(std::string::npos, said(containerd->socket()).find("it does not speak version v1"));
 }
 

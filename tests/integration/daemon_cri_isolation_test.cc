@@ -146,9 +146,9 @@ class MountBelow {
 TEST_F(DaemonCriIsolationTest, MountsBelowAMountAreReadOnlyOrThePodIsToldThatTheyCannotBe) {
   const TempDir folder;
   const MountBelow below(folder / "data");
-  const auto features = cri::Client(containerd->socket()).AskFeatures();
-  ASSERT_TRUE(features) << features.error().message;
-  const bool can = features->recursive_read_only.contains("");
+  const auto status = cri::Client(containerd->socket()).AskStatus();
+  ASSERT_TRUE(status) << status.error().message;
+  const bool can = status->features.recursive_read_only.contains("");
   std::cout << "this runtime " << (can ? "can" : "cannot") << " make mounts recursively read-only\n";
   Start();
   for (const char* const how : {"Enabled", "IfPossible"})

@@ -41,8 +41,8 @@ class DaemonCriNetworkTest : public testkit::CriNodeTest {
         << R"({"cniVersion": "0.4.0", "name": "berth-test", "plugins": [{"type": "plug"}]})";
   }
   bool Configured() {
-    const auto problems = cri::Client(containerd->socket()).NotReady();
-    return problems && problems->empty();
+    const auto status = cri::Client(containerd->socket()).AskStatus();
+    return status && status->not_ready.empty();
   }
   void Fail(const std::string& command) { std::ofstream(containerd->Dir("fails-" + command)) << ""; }
   void Mend(const std::string& command) { fs::remove(containerd->Dir("fails-" + command)); }

@@ -46,18 +46,25 @@ std::vector<HintList> HintsOf(PodBooks& books, int cpus, const std::vector<Memor
   return out;
 }
 
-/// What an allocation takes before it may still fail: as it is now, to be put back into the books for a moment.
+/// What an allocation takes before it may still fail: as it is now, to be put back into the books for a moment. CPUs
+/// are taken at once, and after them only memory may be short.
 class Untouched {
  public:
-  Untouched(PodBooks& books, const ContainerDemand& demand) : shared_(books.shared), cpus_(books.record.reusable.cpus) {
+  Untouched(PodBooks& books, const ContainerDemand& demand) : takes_cpus_(demand.cpus > 0 && !demand.memory.empty()) {
+    if (takes_cpus_) {
+      shared_ = books.shared;
+      cpus_ = books.record.reusable.cpus;
+    }
     for (const DeviceNeed& need : demand.devices)
       if (DevicePool* const pool = books.devices.Find(need.resource))
         pools_.push_back({.pool = pool, .taken = pool->taken, .reusable = pool->reusable});
   }
 
   void Exchange(PodBooks& books) {
-    std::swap(books.shared, shared_);
-    std::swap(books.record.reusable.cpus, cpus_);
+    if (takes_cpus_) {
+      std::swap(books.shared, shared_);
+      std::swap(books.record.reusable.cpus, cpus_);
+    }
     for (Marks& marks : pools_) {
       std::swap(marks.pool->taken, marks.taken);
       std::swap(marks.pool->reusable, marks.reusable);
@@ -70,6 +77,7 @@ class Untouched {
     std::vector<char> taken;
     std::vector<char> reusable;
   };
+  bool takes_cpus_;
   CpuSet shared_;
   CpuSet cpus_;
   std::vector<Marks> pools_;

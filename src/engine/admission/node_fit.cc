@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/suggest.h"
 #include "engine/admission/shortage.h"
 #include "engine/reason/failure.h"
 #include "model/resources.h"
@@ -68,6 +71,26 @@ Reject OutOf(const std::string& resource, std::int64_t requested, std::int64_t u
   return out;
 }
 
+/// What an unknown resource may have been meant to be.
+std::string WhatThereIs(const std::string& resource, const Inputs& inputs) {
+  constexpr std::size_t kMostNamed = 10;
+  const std::string start = resource + ": no device plugin has registered it";
+  if (inputs.devices.empty()) return start + ", nor any other resource";
+  std::vector<std::string_view> known;
+  for (const auto& [name, devices] : inputs.devices) known.push_back(name);
+  const auto kind = [](std::string_view name) { return name.substr(name.rfind('/') + 1); };
+  std::vector<std::string_view> alike;
+  for (const std::string_view name : known)
+    if (kind(name) == kind(resource)) alike.push_back(name);
+  if (alike.empty())
+    if (const std::string_view near = Nearest(resource, known); !near.empty())
+      return start + "; the nearest one there is, is " + std::string(near);
+  if (!alike.empty()) known = std::move(alike);
+  std::string names;
+  for (std::size_t i = 0; i < std::min(known.size(), kMostNamed); ++i) (names += i == 0 ? "" : ", ") += known[i];
+  return start + "; there is " + names + (known.size() > kMostNamed ? ", ..." : "");
+}
+
 /// Calls visit(entry, position) in the kubelet's order until it returns false.
 template <class Visit>
 void InKubeletOrder(const ResourceList& requests, const Visit& visit) {
@@ -100,6 +123,20 @@ std::optional<Reject> CheckNodeFit(PodBooks& books, const DecisionLog& log) {
     const auto capacity = AllocatableOf(books, resource, used);
     if (capacity && requested > *capacity - used) out = OutOf(resource, requested, used, *capacity, log);
     return !out;
+  });
+  return out;
+}
+
+std::optional<Reject> CheckKnown(const Pod& pod, const Inputs& inputs, PodBooks& books, const DecisionLog& log) {
+  std::optional<Reject> out;
+  ForEachContainer(pod, [&](const Container& container, ContainerKind) {
+    for (const auto& [resource, amount] : container.resources.limits) {
+      if (out || amount.Sign() <= 0 || IsNativeResource(resource)) continue;
+      if (books.tables->settings.allocatable.contains(resource) || books.devices.Find(resource) != nullptr) continue;
+      out = OutOf(resource, amount.Value(), 0, 0, log);
+      out->container = container.name;
+      out->details.push_back(WhatThereIs(resource, inputs));
+    }
   });
   return out;
 }

@@ -32,6 +32,8 @@ Decision DecideLogged(const Node& node, const Ledger& ledger, const Pod& pod, co
     return Kept(ledger, known->second);
   }
   Admission admission(node, ledger, pod, inputs, log);
+  if (node.options().node_fit)
+    if (auto reject = CheckKnown(pod, inputs, admission.books(), log)) return *std::move(reject);
   if (auto reject = admission.Run()) return *std::move(reject);
   if (auto reject = CheckSharedPool(admission.books(), log)) return *std::move(reject);
   if (node.options().node_fit)

@@ -355,11 +355,11 @@ TEST(DecideTest, HandsInitContainersDevicesOn) {
   EXPECT_EQ(bench.At("a", "app").devices, bench.At("a", "init").devices);
 }
 
-TEST(DecideTest, IgnoresResourcesNobodyReported) {
+TEST(DecideTest, RefusesResourcesNobodyReported) {
   Bench bench(kM2, StaticConfig("0"));
   Container app = C("c", "1");
   app.resources.limits["a.com/unknown"] = Q("3");
-  EXPECT_EQ(bench.Add(MakePod("a", {app})), "");
+  EXPECT_EQ(bench.Add(MakePod("a", {app})), "OutOfa.com/unknown");
   bench.inputs.devices["a.com/unknown"] = {};
   app.resources.limits["a.com/unknown"] = Q("0");
   EXPECT_EQ(bench.Add(MakePod("b", {app})), "UnexpectedAdmissionError");

@@ -1,10 +1,10 @@
-#include "manifest/suggest.h"
+#include "base/suggest.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace berth::manifest {
+namespace berth {
 namespace {
 
 constexpr std::string_view kNames[] = {"containers", "initContainers", "restartPolicy", "resources", "env"};
@@ -24,4 +24,4 @@ TEST(SuggestTest, SaysNothingWhenNothingIsNear) {
 }
 
 }  // namespace
-}  // namespace berth::manifest
+}  // namespace berth

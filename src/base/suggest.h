@@ -1,16 +1,16 @@
 // "Did you mean ...?" for misspelt names.
-#ifndef BERTH_MANIFEST_SUGGEST_H_
-#define BERTH_MANIFEST_SUGGEST_H_
+#ifndef BERTH_BASE_SUGGEST_H_
+#define BERTH_BASE_SUGGEST_H_
 
 #include <span>
 #include <string_view>
 
-namespace berth::manifest {
+namespace berth {
 
 /// The candidate nearest to `name` (case does not count much), "" if none is near enough to be worth naming. Of equally
 /// near ones the first.
 std::string_view Nearest(std::string_view name, std::span<const std::string_view> candidates);
 
-}  // namespace berth::manifest
+}  // namespace berth
 
-#endif  // BERTH_MANIFEST_SUGGEST_H_
+#endif  // BERTH_BASE_SUGGEST_H_

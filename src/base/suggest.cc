@@ -1,11 +1,11 @@
-#include "manifest/suggest.h"
+#include "base/suggest.h"
 
 #include <algorithm>
 #include <cstddef>
 
 #include "base/words.h"
 
-namespace berth::manifest {
+namespace berth {
 namespace {
 
 constexpr std::size_t kLongestName = 64;
@@ -25,4 +25,4 @@ std::string_view Nearest(std::string_view name, std::span<const std::string_view
   return best;
 }
 
-}  // namespace berth::manifest
+}  // namespace berth

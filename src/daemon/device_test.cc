@@ -1,0 +1,337 @@
+// Devices of plug-ins on the way of a pod: waited for, asked for, kept, given back. The plug-ins are played.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/fake_node_test.h"
+#include "os/event_fd.h"
+
+namespace berth::daemon {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const std::string kGpu = "vendor.example/gpu";
+
+/// Plug-ins without sockets. Each call is a step, at which berthd may die.
+class FakePlugins final : public plugin::Plugins {
+ public:
+  explicit FakePlugins(Steps& steps) : steps_(steps), fd_(*os::EventFd::Open()) {}
+
+  int event_fd() const override { return fd_.get(); }
+  std::shared_ptr<const plugin::Known> known() const override { return known_; }
+  std::vector<plugin::Note> TakeNotes() override { return {}; }
+  os::MonoTime next_due() const override { return os::MonoTime::max(); }
+  void Forget(os::MonoTime) override {}
+  Result<DeviceAnswer> Allocate(const std::string& resource, const std::vector<std::string>& ids) override {
+    steps_.Before();
+    calls.push_back("allocate " + Join(ids));
+    if (error) return std::unexpected(*error);
+    if (!known_->resources.at(resource).ready) return Fail(Code::kUnreachable, "gone");
+    steps_.After("allocate " + Join(ids));
+    return DeviceAnswer{.env = {{"DEVICES", Join(ids)}}};
+  }
+  Result<void> PreStart(const std::string&, const std::vector<std::string>& ids) override {
+    calls.push_back("prestart " + Join(ids));
+    if (pre_start_error) return std::unexpected(*pre_start_error);
+    return {};
+  }
+  Result<std::vector<std::string>> Prefer(const std::string&, const plugin::PreferenceQuestion& question) override {
+    calls.push_back("prefer " + std::to_string(question.size) + " of " + Join(question.available));
+    if (error) return std::unexpected(*error);
+    return prefers;
+  }
+
+  void Serve(const std::vector<Device>& devices, plugin::PluginOptions options = {}) {
+    ++registrations_;
+    Set(devices, {.endpoint = "gpu.sock", .ready = true, .options = options, .registrations = registrations_});
+  }
+  /// Gone, and waited for.
+  void Leave() {
+    std::vector<Device> devices = known_->devices.contains(kGpu) ? known_->devices.at(kGpu) : std::vector<Device>();
+    for (Device& device : devices) device.healthy = false;
+    Set(devices, {.endpoint = "gpu.sock", .ready = false, .registrations = registrations_});
+  }
+  void Await() { Set({}, {.registrations = registrations_}); }
+
+  std::vector<std::string> calls;
+  std::vector<std::string> prefers;
+  std::optional<Error> error;
+  std::optional<Error> pre_start_error;
+
+ private:
+  static std::string Join(const std::vector<std::string>& ids) {
+    std::string out;
+    for (const std::string& id : ids) out += (out.empty() ? "" : ",") + id;
+    return out;
+  }
+  void Set(const std::vector<Device>& devices, const plugin::Served& served) {
+    auto known = std::make_shared<plugin::Known>();
+    known->devices[kGpu] = devices;
+    known->resources[kGpu] = served;
+    known_ = std::move(known);
+  }
+
+  Steps& steps_;
+  os::EventFd fd_;
+  std::uint64_t registrations_ = 0;
+  std::shared_ptr<const plugin::Known> known_ = std::make_shared<const plugin::Known>();
+};
+
+Pod GpuPod(const std::string& name, std::string_view count = "1") {
+  Pod pod = MakePod(name, "1");
+  pod.containers.front().resources.limits.emplace(kGpu, *Quantity::Parse(count));
+  pod.containers.front().resources.requests.emplace(kGpu, *Quantity::Parse(count));
+  return pod;
+}
+
+std::vector<Device> Gpus(int count) {
+  std::vector<Device> out;
+  for (int i = 0; i < count; ++i) out.push_back({.id = "d" + std::to_string(i)});
+  return out;
+}
+
+struct DeviceTest : PodManagerTest {
+  DeviceTest() : plugins(world.steps) { world.plugins = &plugins; }
+  void Tell(TestManager& manager) { manager.OnDevices(Now()); }
+  const DeviceAssignment* Held(const std::string& name) {
+    if (!world.store.saved) return nullptr;
+    const auto record = world.store.saved->ledger.pods.find("uid-" + name);
+    if (record == world.store.saved->ledger.pods.end() || record->second.placements.empty()) return nullptr;
+    const auto& devices = record->second.placements.front().devices;
+    return devices.empty() ? nullptr : &devices.front();
+  }
+  std::string Reason(TestManager& manager, const std::string& name) {
+    const auto pod = manager.pods().find("uid-" + name);
+    return pod == manager.pods().end() ? "none" : pod->second.why().reason;
+  }
+  bool Runs(const std::string& name) { return world.runtime.Runs("uid-" + name, name); }
+
+  FakePlugins plugins;
+};
+
+TEST_F(DeviceTest, WhatDevicesBringIsSavedBeforeTheContainerStarts) {
+  plugins.Serve(Gpus(2));
+  auto manager = Boot();
+  world.steps.ClearLog();
+  manager->OnSnapshot(Wanting({GpuPod("web")}), Now());
+  EXPECT_TRUE(Runs("web"));
+  EXPECT_THAT(plugins.calls, ElementsAre("allocate d0"));
+  EXPECT_EQ(FormatIds(manager->ledger().shared), "0,2-3");
+  ASSERT_NE(Held("web"), nullptr);
+  EXPECT_EQ(Held("web")->answer->env.at("DEVICES"), "d0");
+  const int taken = world.steps.Find("save");
+  const int asked = world.steps.Find("allocate");
+  const int answered = world.steps.Find("save", asked);
+  EXPECT_LT(taken, asked);
+  EXPECT_LT(asked, answered);
+  EXPECT_LT(answered, world.steps.Find("start web"));
+}
+
+TEST_F(DeviceTest, NoDeviceIsGivenTwiceAndWhatIsGivenBackGoesToWhoWaited) {
+  plugins.Serve(Gpus(1));
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({GpuPod("a")}), Now());
+  manager->OnSnapshot(Wanting({GpuPod("a"), GpuPod("b")}), Now());
+  EXPECT_TRUE(Runs("a"));
+  EXPECT_FALSE(Runs("b"));
+  EXPECT_EQ(Reason(*manager, "b"), "UnexpectedAdmissionError");
+  manager->OnSnapshot(Wanting({GpuPod("b")}), Now());
+  manager->OnRuntime(Now());
+  for (int i = 0; i < 3; ++i) Advance(*manager, os::Millis(2'000));
+  EXPECT_TRUE(Runs("b")) << manager->pods().at("uid-b").why().message;
+  EXPECT_EQ(Held("a"), nullptr);
+}
+
+TEST_F(DeviceTest, APodWhosePluginIsAwayWaitsAndGoesOnWhenItIsBack) {
+  plugins.Await();
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({GpuPod("web"), MakePod("other", "1")}), Now());
+  EXPECT_EQ(Reason(*manager, "web"), "WaitingForPlugin");
+  EXPECT_TRUE(Runs("other"));
+  EXPECT_EQ(Held("web"), nullptr);
+  plugins.Serve(Gpus(1));
+  Tell(*manager);
+  EXPECT_TRUE(Runs("web"));
+}
+
+TEST_F(DeviceTest, APluginThatGoesWhileItIsAskedIsAskedAgainAndThePodKeepsItsPlace) {
+  plugins.Serve(Gpus(1));
+  plugins.error = Error{.code = Code::kUnreachable, .sys = 0, .message = "gone"};
+  auto manager = Boot();
+  plugins.Leave();
+  auto before = Boot();
+  plugins.Serve(Gpus(1));
+  Tell(*manager);
+  plugins.error.reset();
+  manager->OnSnapshot(Wanting({GpuPod("web")}), Now());
+  EXPECT_TRUE(Runs("web"));
+}
+
+TEST_F(DeviceTest, WhatAPluginRefusesIsRejectedInItsWordsAndNothingIsKept) {
+  plugins.Serve(Gpus(1));
+  plugins.error = Error{.code = Code::kInternal, .sys = 0, .message = "the device is on fire"};
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({GpuPod("web")}), Now());
+  EXPECT_EQ(Reason(*manager, "web"), "UnexpectedAdmissionError");
+  EXPECT_EQ(manager->pods().at("uid-web").why().message,
+            "Allocate failed due to the device is on fire, which is unexpected");
+  EXPECT_THAT(world.store.saved->ledger.pods, IsEmpty());
+  EXPECT_EQ(FormatIds(CpusAt("berth")), "0-3");
+  const std::size_t asked = plugins.calls.size();
+  for (int i = 0; i < 5; ++i) Advance(*manager, os::Millis(5'000));
+  EXPECT_EQ(plugins.calls.size(), asked) << "it is not asked again and again";
+  plugins.error.reset();
+  plugins.Serve(Gpus(1));
+  Tell(*manager);
+  Advance(*manager, os::Millis(2'000));
+  EXPECT_TRUE(Runs("web")) << "a plug-in that has registered since may do better";
+}
+
+TEST_F(DeviceTest, APodThatGoesWhileItsPluginIsAskedLeavesNothing) {
+  plugins.Serve(Gpus(1));
+  auto manager = Boot();
+  PodManager& bare = manager->bare();
+  bare.OnSnapshot(Wanting({GpuPod("web")}));
+  while (bare.pods().empty() || bare.pods().begin()->second.asking == 0) {
+    bare.Tick(Now());
+    if (!bare.pods().empty() && bare.pods().begin()->second.asking != 0) break;
+    manager->executor().RunOne();
+  }
+  manager->OnSnapshot(Wanting({}), Now());
+  Advance(*manager, os::Millis(2'000));
+  EXPECT_THAT(manager->pods(), IsEmpty());
+  EXPECT_THAT(manager->ledger().pods, IsEmpty());
+}
+
+TEST_F(DeviceTest, BerthdThatDiesAtAnyStepGivesNoDeviceTwiceAndStartsNothingWithoutAnAnswer) {
+  int steps = 0;
+  {
+    plugins.Serve(Gpus(2));
+    auto manager = Boot();
+    world.steps.DieAt(1'000'000);
+    manager->OnSnapshot(Wanting({GpuPod("a"), GpuPod("b")}), Now());
+    steps = world.steps.count();
+  }
+  ASSERT_GT(steps, 10);
+  for (int die = 0; die < steps; ++die) {
+    FakeNode node(MakeNode());
+    FakePlugins played(node.steps);
+    node.plugins = &played;
+    played.Serve(Gpus(2));
+    std::unique_ptr<TestManager> manager = node.Boot();
+    ASSERT_TRUE(manager->Start(std::nullopt, node.clock.Now()));
+    node.steps.DieAt(die);
+    try {
+      manager->OnSnapshot(Wanting({GpuPod("a"), GpuPod("b")}), node.clock.Now());
+    } catch (const Died&) {
+    }
+    manager = node.Boot();
+    played.Await();  // plug-ins have to register anew
+    ASSERT_TRUE(manager->Start(node.store.saved, node.clock.Now())) << die;
+    manager->OnSnapshot(Wanting({GpuPod("a"), GpuPod("b")}), node.clock.Now());
+    played.Serve(Gpus(2));
+    manager->OnDevices(node.clock.Now());
+    node.clock.Advance(os::Millis(20'000));
+    manager->Sync(node.clock.Now());
+    EXPECT_TRUE(node.runtime.Runs("uid-a", "a")) << die;
+    EXPECT_TRUE(node.runtime.Runs("uid-b", "b")) << die;
+    std::vector<std::string> ids;
+    for (const auto& [uid, record] : node.store.saved->ledger.pods) {
+      ASSERT_TRUE(record.placements.front().devices.front().answer) << die << " " << uid;
+      ids.push_back(record.placements.front().devices.front().ids.front());
+    }
+    std::ranges::sort(ids);
+    EXPECT_THAT(ids, ElementsAre("d0", "d1")) << die;
+  }
+}
+
+TEST_F(DeviceTest, APluginIsAskedWhichDevicesItPrefers) {
+  plugins.Serve(Gpus(3), {.preferred = true});
+  plugins.prefers = {"d2", "d9"};
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({GpuPod("web")}), Now());
+  EXPECT_THAT(plugins.calls, ElementsAre("prefer 1 of d0,d1,d2", "allocate d2"));
+  EXPECT_TRUE(Runs("web"));
+}
+
+TEST_F(DeviceTest, APreferenceThatFailsRejectsThePod) {
+  plugins.Serve(Gpus(3), {.preferred = true});
+  plugins.error = Error{.code = Code::kTimeout, .sys = 0, .message = "no answer"};
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({GpuPod("web")}), Now());
+  EXPECT_EQ(Reason(*manager, "web"), "UnexpectedAdmissionError");
+  EXPECT_THAT(manager->ledger().pods, IsEmpty());
+}
+
+TEST_F(DeviceTest, APluginThatWantsItIsAskedBeforeEachStart) {
+  plugins.Serve(Gpus(1), {.pre_start = true});
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({GpuPod("web")}), Now());
+  EXPECT_TRUE(Runs("web"));
+  EXPECT_THAT(plugins.calls, ElementsAre("allocate d0", "prestart d0"));
+  world.runtime.Exit("uid-web_web_0", 1);
+  manager->OnRuntime(Now());
+  Advance(*manager, os::Millis(60'000));
+  EXPECT_TRUE(Runs("web"));
+  EXPECT_THAT(plugins.calls, ElementsAre("allocate d0", "prestart d0", "prestart d0"));
+}
+
+TEST_F(DeviceTest, AContainerDoesNotStartBeforeItsPluginLetsIt) {
+  plugins.Serve(Gpus(1), {.pre_start = true});
+  plugins.pre_start_error = Error{.code = Code::kInternal, .sys = 0, .message = "still resetting"};
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({GpuPod("web")}), Now());
+  EXPECT_FALSE(Runs("web"));
+  EXPECT_TRUE(HasEvent("FailedCreatePodContainer"));
+  EXPECT_NE(Held("web"), nullptr) << "it keeps what it has";
+  plugins.pre_start_error.reset();
+  Advance(*manager, os::Millis(60'000));
+  EXPECT_TRUE(Runs("web"));
+}
+
+TEST_F(DeviceTest, APodKeepsItsDevicesWhenThePluginGoesAndItsContainerStartsAgain) {
+  plugins.Serve(Gpus(1));
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({GpuPod("web")}), Now());
+  plugins.Leave();
+  Tell(*manager);
+  EXPECT_TRUE(Runs("web"));
+  world.runtime.Exit("uid-web_web_0", 1);
+  manager->OnRuntime(Now());
+  Advance(*manager, os::Millis(60'000));
+  EXPECT_TRUE(Runs("web"));
+  EXPECT_THAT(plugins.calls, ElementsAre("allocate d0"));
+}
+
+TEST_F(DeviceTest, AResourceThatNobodyHasIsRefusedWithTheNearestNameAndTakenWhenAPluginComes) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({GpuPod("web")}), Now());
+  EXPECT_EQ(Reason(*manager, "web"), "OutOfvendor.example/gpu");
+  plugins.Serve(Gpus(1));
+  Tell(*manager);
+  Advance(*manager, os::Millis(2'000));
+  EXPECT_TRUE(Runs("web"));
+  Pod misspelt = MakePod("b", "1");
+  misspelt.containers.front().resources.limits.emplace("vendor.example/gpus", *Quantity::Parse("1"));
+  manager->OnSnapshot(Wanting({GpuPod("web"), misspelt}), Now());
+  EXPECT_EQ(Reason(*manager, "b"), "OutOfvendor.example/gpus");
+  EXPECT_THAT(manager->pods().at("uid-b").why().details.back(), HasSubstr("vendor.example/gpu"));
+}
+
+TEST_F(DeviceTest, TheNodeHasTheDevicesThatPluginsHave) {
+  plugins.Serve({{.id = "d0"}, {.id = "d1", .nodes = {}, .healthy = false}});
+  auto manager = Boot();
+  EXPECT_EQ(manager->bare().devices().capacity().at(kGpu).Value(), 2);
+  EXPECT_EQ(manager->bare().devices().allocatable().at(kGpu).Value(), 1);
+}
+
+}  // namespace
+}  // namespace berth::daemon

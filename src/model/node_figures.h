@@ -1,0 +1,56 @@
+// What berthd has counted since it was started. Plain values.
+#ifndef BERTH_MODEL_NODE_FIGURES_H_
+#define BERTH_MODEL_NODE_FIGURES_H_
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/histogram.h"
+
+namespace berth {
+
+/// Something that was tried, and how often it failed.
+struct TriedCount {
+  std::uint64_t tried = 0;
+  std::uint64_t failed = 0;
+  friend bool operator==(const TriedCount&, const TriedCount&) = default;
+};
+
+/// What was to be aligned, and to what, in the kubelet's words.
+struct AlignmentKind {
+  std::string scope;     ///< "container", "pod"
+  std::string boundary;  ///< "physical_cpu", "numa_node", "uncore_cache"
+  friend auto operator<=>(const AlignmentKind&, const AlignmentKind&) = default;
+};
+
+/// Of decisions about pods, as a kubelet counts them.
+struct DecisionFigures {
+  Histogram time_us;      ///< of one decision, in microseconds
+  Histogram time_ms;      ///< the same in milliseconds, with the kubelet's bounds
+  TriedCount admissions;  ///< failed: by alignment, or by a manager's allocation
+  TriedCount cpu_pinnings;
+  TriedCount memory_pinnings;
+  std::map<AlignmentKind, TriedCount> alignments;   ///< `tried`: those that are aligned
+  std::map<std::string, std::uint64_t> rejections;  ///< pods that were rejected, by the kubelet's reason
+  friend bool operator==(const DecisionFigures&, const DecisionFigures&) = default;
+};
+
+struct LedgerFigures {
+  TriedCount saves;
+  Histogram save_seconds;  ///< of those that did not fail: until it was durable and the loop heard of it
+  std::uint64_t pool_changes = 0;
+  friend bool operator==(const LedgerFigures&, const LedgerFigures&) = default;
+};
+
+struct NodeFigures {
+  DecisionFigures decisions;
+  LedgerFigures ledger;
+  std::map<std::string, std::uint64_t> events;  ///< by reason; one that was repeated counts each time
+  friend bool operator==(const NodeFigures&, const NodeFigures&) = default;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_MODEL_NODE_FIGURES_H_

@@ -1,0 +1,44 @@
+// What node, tiers, pods and containers use, as a kubelet's /stats/summary tells it. Plain values.
+#ifndef BERTH_MODEL_STATS_SUMMARY_H_
+#define BERTH_MODEL_STATS_SUMMARY_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time_text.h"
+#include "base/units.h"
+#include "model/usage.h"
+
+namespace berth {
+
+struct NamedUsage {
+  std::string name;
+  std::optional<WallTime> started_at;
+  GroupUsage usage;
+  std::optional<Bytes> available;  ///< memory that is left
+  friend bool operator==(const NamedUsage&, const NamedUsage&) = default;
+};
+
+struct PodStats {
+  std::string namespace_;
+  std::string name;
+  std::string uid;
+  std::optional<WallTime> started_at;
+  GroupUsage usage;
+  std::vector<NamedUsage> containers;  ///< that run
+  friend bool operator==(const PodStats&, const PodStats&) = default;
+};
+
+struct StatsSummary {
+  WallTime at{};
+  NamedUsage node;
+  /// Berthd ("kubelet"), all pods ("pods"), and the tiers "guaranteed", "burstable", "besteffort".
+  std::vector<NamedUsage> groups;
+  std::vector<PodStats> pods;  ///< by namespace and name
+  friend bool operator==(const StatsSummary&, const StatsSummary&) = default;
+};
+
+}  // namespace berth
+
+#endif  // BERTH_MODEL_STATS_SUMMARY_H_

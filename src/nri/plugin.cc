@@ -1,0 +1,178 @@
+#include "nri/plugin.h"
+
+#include <poll.h>
+
+#include <array>
+#include <random>
+#include <system_error>
+#include <utility>
+
+#include "nri/launch.h"
+#include "nri/messages.h"
+#include "nri/versions.h"
+#include "os/poll.h"
+#include "ttrpc/peer.h"
+#include "wire/transport.h"
+
+namespace berth::nri {
+namespace {
+
+constexpr const char* kRuntimeService = "nri.pkg.api.v1alpha1.Runtime";
+/// The newest version whose words are spoken here.
+constexpr const char* kNriVersion = "0.12.0";
+
+std::array<pollfd, 3> Watch(const ttrpc::Peer& peer, const Conversation& conversation, int stop) {
+  return {pollfd{.fd = conversation.news_fd(), .events = POLLIN, .revents = 0},
+          pollfd{.fd = peer.ended_fd(), .events = POLLIN, .revents = 0},
+          pollfd{.fd = stop, .events = POLLIN, .revents = 0}};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Plugin>> Plugin::Start(const PluginOptions& options, Handler& handler) {
+  BERTH_RETURN_IF_ERROR(CheckIdentity(options.name, options.index));
+  if (MaskOf(options.events) == 0) return Fail(Code::kInvalid, "a plug-in has to ask for some event");
+  BERTH_TRY(os::EventFd stop, os::EventFd::Open());
+  std::unique_ptr<Plugin> out(new Plugin(options, handler, std::move(stop)));
+  try {
+    out->thread_ = std::thread([plugin = out.get()] { plugin->Run(); });
+  } catch (const std::system_error& error) {
+    return Fail(Code::kExhausted, std::string("start a thread for the plug-in: ") + error.what());
+  }
+  return out;
+}
+
+Plugin::~Plugin() {
+  stop_.Signal();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Plugin::Stopping() const {
+  const auto stopped = os::WaitFor(stop_.get(), POLLIN, os::MonoTime{});
+  return !stopped || *stopped;
+}
+
+void Plugin::Run() {
+  std::minstd_rand random(std::random_device{}());
+  int failures = 0;
+  while (!Stopping()) {
+    failures = Attend() ? 1 : failures + 1;
+    if (options_.launched_socket) break;
+    const os::MonoTime next = os::SystemClock().Now() + ReconnectDelay(failures, static_cast<std::uint32_t>(random()));
+    static_cast<void>(os::WaitFor(stop_.get(), POLLIN, next));
+  }
+  const MutexLock lock(mutex_);
+  status_.over = true;
+}
+
+/// One connection, from its beginning to its end. True: the runtime had taken the plug-in in.
+bool Plugin::Attend() {
+  const auto failed = [&](const Error& error) {
+    NoteError(error.message);
+    return false;
+  };
+  auto transport =
+      options_.launched_socket
+          ? Result<std::unique_ptr<wire::Transport>>(wire::SocketTransport(os::UniqueFd(*options_.launched_socket)))
+          : wire::UnixConnector(options_.socket)();
+  if (!transport) return failed(transport.error());
+  auto conversation = Conversation::Make(queue_, MaskOf(options_.events), options_.when_late, options_.longest_answer);
+  if (!conversation) return failed(conversation.error());
+  auto peer = ttrpc::Peer::Start(*std::move(transport), options_.socket, (*conversation)->Methods());
+  if (!peer) return failed(peer.error());
+  auto end = Join(**peer, **conversation);
+  const bool joined = end.has_value();
+  if (joined) {
+    Open(**peer, **conversation);
+    end = Stay(**peer, **conversation);
+  }
+  const std::string why = end ? "the plug-in leaves" : end.error().message;
+  (*peer)->Break(why);
+  Close(why);
+  peer->reset();  // nothing is asked any more
+  if ((*conversation)->runtime()) queue_.PostAnyway([why](Handler& handler) { handler.Left(why); });
+  return joined;
+}
+
+/// Until the runtime has taken the plug-in in.
+Result<void> Plugin::Join(ttrpc::Peer& peer, const Conversation& conversation) {
+  const os::MonoTime deadline = os::SystemClock().Now() + options_.joining;
+  const auto registered =
+      peer.Call(kRuntimeService, "RegisterPlugin", EncodeRegister(options_.name, options_.index, kNriVersion),
+                {.deadline = deadline, .cancel_fd = stop_.get()});
+  if (!registered) return Wrap(registered.error(), "register at " + options_.socket);
+  while (!conversation.joined()) {
+    std::array<pollfd, 3> fds = Watch(peer, conversation, stop_.get());
+    const os::MonoTime now = os::SystemClock().Now();
+    if (now >= deadline) return Fail(Code::kTimeout, "the runtime did not take the plug-in in");
+    ::poll(fds.data(), fds.size(), os::PollTime(now, deadline));
+    if (const auto spoilt = conversation.spoilt()) return Fail(Code::kConflict, *spoilt);
+    if (const auto ended = peer.ended()) return Fail(Code::kUncertain, *ended);
+    if (Stopping()) return Fail(Code::kCancelled, "the plug-in leaves");
+  }
+  return {};
+}
+
+/// Until the end of the connection, or of the plug-in (no error).
+Result<void> Plugin::Stay(const ttrpc::Peer& peer, const Conversation& conversation) {
+  for (;;) {
+    conversation.Heard();
+    if (const auto spoilt = conversation.spoilt()) return Fail(Code::kConflict, *spoilt);
+    if (const auto ended = peer.ended()) return Fail(Code::kUncertain, *ended);
+    if (Stopping()) return {};
+    std::array<pollfd, 3> fds = Watch(peer, conversation, stop_.get());
+    ::poll(fds.data(), fds.size(), -1);
+  }
+}
+
+void Plugin::Open(ttrpc::Peer& peer, const Conversation& conversation) {
+  const MutexLock lock(mutex_);
+  peer_ = &peer;
+  status_.joined = true;
+  status_.runtime = conversation.runtime();
+  ++status_.joins;
+}
+
+/// The peer may go when this returns.
+void Plugin::Close(const std::string& why) {
+  const MutexLock lock(mutex_);
+  peer_ = nullptr;
+  status_.joined = false;
+  status_.last_error = why;
+  while (calls_ > 0) changed_.Wait(mutex_);
+}
+
+void Plugin::NoteError(const std::string& why) {
+  const MutexLock lock(mutex_);
+  status_.last_error = why;
+}
+
+PluginStatus Plugin::status() const {
+  const MutexLock lock(mutex_);
+  PluginStatus out = status_;
+  out.late_answers = queue_.late();
+  return out;
+}
+
+Result<std::vector<std::string>> Plugin::UpdateContainers(const std::vector<Update>& updates, os::MonoTime deadline) {
+  if (HandlerQueue::InCall())
+    return Fail(Code::kConflict, "a handler that asks the runtime would wait for itself; give updates with its answer");
+  ttrpc::Peer* peer = nullptr;
+  {
+    const MutexLock lock(mutex_);
+    if (peer_ == nullptr) return Fail(Code::kUnreachable, "no runtime has taken the plug-in in: " + status_.last_error);
+    peer = peer_;
+    ++calls_;
+  }
+  const auto said = peer->Call(kRuntimeService, "UpdateContainers", EncodeUpdateContainers(updates),
+                               {.deadline = deadline, .cancel_fd = stop_.get()});
+  {
+    const MutexLock lock(mutex_);
+    --calls_;
+    changed_.NotifyAll();
+  }
+  if (!said) return std::unexpected(said.error());
+  return DecodeFailed(*said);
+}
+
+}  // namespace berth::nri

@@ -1,0 +1,29 @@
+// What a runtime of some version understands, and when to come back to one that has gone. Pure.
+#ifndef BERTH_NRI_VERSIONS_H_
+#define BERTH_NRI_VERSIONS_H_
+
+#include <cstdint>
+#include <span>
+
+#include "nri/values.h"
+#include "os/clock.h"
+
+namespace berth::nri {
+
+/// Bits of the interface: event e is bit e - 1.
+std::uint32_t MaskOf(std::span<const Event> events);
+
+/// All events that `runtime` knows. One bit more and it closes the connection, none at all means all of them. By its
+/// version of NRI, by its own where it does not say (before NRI 0.12), and the oldest where that cannot be read.
+std::uint32_t KnownEvents(const Runtime& runtime);
+
+/// How long to wait before the next try after `failures` in a row: 0.1 s, doubled each time up to 5 s, and up to a
+/// quarter more or less by `random`, so that not all plug-ins of a node come at once.
+os::Millis ReconnectDelay(int failures, std::uint32_t random);
+
+/// How long an answer may take: four fifths of what the runtime waits (2 s where it does not say).
+os::Millis AnswerTime(const Runtime& runtime);
+
+}  // namespace berth::nri
+
+#endif  // BERTH_NRI_VERSIONS_H_

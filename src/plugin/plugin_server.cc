@@ -1,0 +1,300 @@
+#include "plugin/plugin_server.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "base/text.h"
+#include "base/words.h"
+#include "os/lock_file.h"
+#include "os/unique_fd.h"
+#include "os/whole_file.h"
+#include "wire/transport.h"
+
+namespace berth::plugin {
+namespace {
+
+constexpr unsigned kFolderMode = 0750;
+constexpr unsigned kSocketMode = 0600;
+constexpr std::size_t kMostResources = 64;
+constexpr std::size_t kMostRegistering = 16;  // at a time
+constexpr os::Millis kLongestRegistration{30'000};
+constexpr std::size_t kMostNotes = 200;  // that wait; what is more is lost
+constexpr std::size_t kMostNamed = 10;   // devices in a note
+
+/// Who sees the sockets go registers anew.
+void RemoveSockets(const std::string& folder) {
+  const os::UniqueFd dir(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!dir.valid()) return;
+  for (const std::string& name : os::NamesIn(dir.get(), folder).value_or(std::vector<std::string>())) {
+    struct stat info{};
+    if (::fstatat(dir.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(info.st_mode))
+      ::unlinkat(dir.get(), name.c_str(), 0);
+  }
+}
+
+std::string NamesOfUnhealthy(const std::vector<Device>& devices) {
+  std::vector<std::string> names;
+  std::size_t more = 0;
+  for (const Device& device : devices) {
+    if (device.healthy) continue;
+    if (names.size() < kMostNamed)
+      names.push_back(Printable(device.id));
+    else
+      ++more;
+  }
+  return Join(names, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+std::string InSeconds(os::Millis time) { return fmt::format("{:.0f} s", std::chrono::duration<double>(time).count()); }
+
+}  // namespace
+
+PluginServer::PluginServer(ServerOptions options, os::EventFd changed)
+    : options_(std::move(options)), changed_(std::move(changed)), watchers_({.most = 2 * kMostResources}) {
+  const MutexLock lock(mutex_);
+  for (const std::string& name : options_.awaited) resources_[name].away = os::SystemClock().Now();
+  Changed();
+}
+
+Result<std::unique_ptr<PluginServer>> PluginServer::Start(ServerOptions options) {
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(options.folder, kFolderMode));
+  const std::string path = options.folder + "/kubelet.sock";
+  const auto answers = wire::UnixConnector(path)();
+  if (answers || (answers.error().sys != ECONNREFUSED && answers.error().sys != ENOENT))
+    return Fail(Code::kInUse, path + ": a kubelet, or another berthd, listens there; device plug-ins stay with it");
+  BERTH_TRY(os::EventFd changed, os::EventFd::Open());
+  std::unique_ptr<PluginServer> out(new PluginServer(std::move(options), std::move(changed)));
+  RemoveSockets(out->options_.folder);
+  wire::Services services;
+  services.unary["/v1beta1.Registration/Register"] =
+      [server = out.get()](const wire::ServerCall&, const std::string& request) { return server->Register(request); };
+  wire::ServerOptions limits{.most_calls = kMostRegistering, .longest_call = kLongestRegistration};
+  limits.limits.message = std::size_t{64} << 10;
+  BERTH_TRY(out->server_, wire::Server::Start(std::move(services), limits));
+  BERTH_RETURN_IF_ERROR(out->server_->Listen(path, kSocketMode));
+  return out;
+}
+
+PluginServer::~PluginServer() {
+  GiveUp();
+  server_.reset();
+}
+
+void PluginServer::GiveUp() {
+  const MutexLock lock(mutex_);
+  ending_ = true;
+  for (const EndpointPtr& endpoint : greeted_) endpoint->Stop();
+  for (const auto& [name, resource] : resources_)
+    if (resource.endpoint) resource.endpoint->Stop();
+}
+
+// ---- registration ------------------------------------------------------------------------------------------------
+
+wire::Reply PluginServer::Register(const std::string& request) {
+  const auto refused = [](const Error& error) -> wire::Reply {
+    return std::unexpected(wire::Status(wire::StatusCode::kUnknown, error.message));  // as Go's errors arrive
+  };
+  auto registration = ReadRegistration(request);
+  if (!registration) {
+    const MutexLock lock(mutex_);
+    Tell(true, "DevicePluginRefused", registration.error().message);
+    return refused(registration.error());
+  }
+  auto endpoint = Endpoint::Make(registration->resource, options_.folder, registration->endpoint, options_.patience);
+  if (!endpoint) return refused(endpoint.error());
+  if (auto taken = Greet(*endpoint); !taken) {
+    const MutexLock lock(mutex_);
+    Tell(true, "DevicePluginRefused",
+         fmt::format("{} ({}): {}", registration->resource, registration->endpoint, taken.error().message));
+    return refused(taken.error());
+  }
+  return std::string();
+}
+
+Result<void> PluginServer::Greet(const EndpointPtr& endpoint) {
+  {
+    const MutexLock lock(mutex_);
+    if (ending_) return Fail(Code::kCancelled, "berthd is stopping");
+    greeted_.insert(endpoint);
+  }
+  const auto wants = endpoint->Greet();
+  Result<void> out = wants ? TakeOver(endpoint, *wants) : Result<void>(std::unexpected(wants.error()));
+  const MutexLock lock(mutex_);
+  greeted_.erase(endpoint);
+  return out;
+}
+
+/// From here on it is the one that serves the resource. The devices of the one before stay until it has listed its own.
+Result<void> PluginServer::TakeOver(const EndpointPtr& endpoint, const PluginOptions& wants) {
+  EndpointPtr before;
+  {
+    const MutexLock lock(mutex_);
+    if (ending_) return Fail(Code::kCancelled, "berthd is stopping");
+    const std::string& name = endpoint->resource();
+    if (!resources_.contains(name) && resources_.size() >= kMostResources)
+      return Fail(Code::kExhausted, fmt::format("device plug-ins of {} resources are the most", kMostResources));
+    if (!watchers_.DoNow([this, endpoint] { Watch(endpoint); }))
+      return Fail(Code::kExhausted, "too many device plug-ins");
+    Resource& resource = resources_[name];
+    before = std::exchange(resource.endpoint, endpoint);
+    resource.options = wants;
+    resource.listed = false;
+    resource.away.reset();
+    ++resource.registrations;
+    gone_.erase(name);
+    Tell(false, "DevicePluginRegistered", fmt::format("{} at {}", name, endpoint->name()));
+    Changed();
+  }
+  if (before) before->Stop();
+  return {};
+}
+
+// ---- lists -------------------------------------------------------------------------------------------------------
+
+void PluginServer::Watch(const EndpointPtr& endpoint) {
+  const Error why = endpoint->Watch(options_.nodes, [&](DeviceList list) { TakeList(endpoint, std::move(list)); });
+  endpoint->Stop();
+  TakeEnd(endpoint, why);
+}
+
+void PluginServer::TakeList(const EndpointPtr& endpoint, DeviceList list) {
+  const MutexLock lock(mutex_);
+  const auto found = resources_.find(endpoint->resource());
+  if (found == resources_.end() || found->second.endpoint != endpoint) return;
+  Resource& resource = found->second;
+  TellOfList(found->first, resource, list);
+  if (resource.listed && resource.devices == list.devices) return;
+  resource.devices = std::move(list.devices);
+  resource.listed = true;
+  Changed();
+}
+
+/// Each thing once, as long as it is so.
+void PluginServer::TellOfList(const std::string& name, Resource& resource, DeviceList& list) {
+  if (!list.problems.empty() && list.problems != resource.problems)
+    Tell(true, "DevicePluginProblem", fmt::format("{}: {}", name, Join(list.problems, "; ")));
+  resource.problems = std::move(list.problems);
+  std::string unhealthy = NamesOfUnhealthy(list.devices);
+  if (unhealthy != resource.unhealthy) {
+    if (unhealthy.empty())
+      Tell(false, "DevicesHealthy", fmt::format("all devices of {} are healthy", name));
+    else
+      Tell(true, "DevicesUnhealthy", fmt::format("{}: {}", name, unhealthy));
+  }
+  resource.unhealthy = std::move(unhealthy);
+}
+
+void PluginServer::TakeEnd(const EndpointPtr& endpoint, const Error& why) {
+  const MutexLock lock(mutex_);
+  const auto found = resources_.find(endpoint->resource());
+  if (ending_ || found == resources_.end() || found->second.endpoint != endpoint) return;
+  Resource& resource = found->second;
+  for (Device& device : resource.devices) device.healthy = false;
+  resource.away = os::SystemClock().Now();
+  resource.unhealthy = NamesOfUnhealthy(resource.devices);
+  Tell(true, "DevicePluginGone",
+       fmt::format("{} at {}: {}; its {} are unhealthy, and no longer the node's when it is not back within {}",
+                   found->first, endpoint->name(), why.message,
+                   Counted(static_cast<std::int64_t>(resource.devices.size()), "device"),
+                   InSeconds(options_.patience.grace)));
+  Changed();
+}
+
+// ---- what is known -----------------------------------------------------------------------------------------------
+
+void PluginServer::Tell(bool warning, std::string reason, std::string message) {
+  if (notes_.size() >= kMostNotes) return;
+  notes_.push_back({.warning = warning, .reason = std::move(reason), .message = std::move(message)});
+  changed_.Signal();
+}
+
+void PluginServer::Changed() {
+  auto known = std::make_shared<Known>();
+  for (const auto& [name, resource] : resources_) {
+    known->devices[name] = resource.devices;
+    known->resources[name] = {.endpoint = resource.endpoint ? resource.endpoint->name() : "",
+                              .ready = resource.endpoint && resource.listed && !resource.away,
+                              .options = resource.options,
+                              .registrations = resource.registrations};
+  }
+  known->gone = gone_;
+  known_ = std::move(known);
+  changed_.Signal();
+}
+
+std::shared_ptr<const Known> PluginServer::known() const {
+  const MutexLock lock(mutex_);
+  return known_;
+}
+
+std::vector<Note> PluginServer::TakeNotes() {
+  const MutexLock lock(mutex_);
+  changed_.Clear();
+  return std::exchange(notes_, {});
+}
+
+os::MonoTime PluginServer::next_due() const {
+  const MutexLock lock(mutex_);
+  os::MonoTime out = os::MonoTime::max();
+  for (const auto& [name, resource] : resources_)
+    if (resource.away) out = std::min(out, *resource.away + options_.patience.grace);
+  return out;
+}
+
+void PluginServer::Forget(os::MonoTime now) {
+  const MutexLock lock(mutex_);
+  bool some = false;
+  for (auto next = resources_.begin(); next != resources_.end();) {
+    const auto entry = next++;
+    if (!entry->second.away || now - *entry->second.away < options_.patience.grace) continue;
+    Tell(true, "DevicePluginForgotten",
+         fmt::format("no plug-in has served {} for {}: it is no resource of the node any more", entry->first,
+                     InSeconds(options_.patience.grace)));
+    gone_.insert(entry->first);
+    resources_.erase(entry);
+    some = true;
+  }
+  if (some) Changed();
+}
+
+// ---- questions ---------------------------------------------------------------------------------------------------
+
+Result<PluginServer::EndpointPtr> PluginServer::Find(const std::string& resource) const {
+  const MutexLock lock(mutex_);
+  const auto found = resources_.find(resource);
+  if (found == resources_.end() || !found->second.endpoint || found->second.away)
+    return Fail(Code::kUnreachable, "no device plug-in of " + resource + " is registered");
+  return found->second.endpoint;
+}
+
+Result<DeviceAnswer> PluginServer::Allocate(const std::string& resource, const std::vector<std::string>& ids) {
+  BERTH_TRY(const EndpointPtr endpoint, Find(resource));
+  BERTH_TRY(DeviceAnswer out, endpoint->Allocate(ids));
+  const std::shared_ptr<const Known> now = known();
+  const auto devices = now->devices.find(resource);
+  if (devices == now->devices.end()) return out;
+  for (const std::string& id : ids) {
+    const auto device = std::ranges::lower_bound(devices->second, id, {}, &Device::id);
+    out.nodes[id] = device != devices->second.end() && device->id == id ? device->nodes : NodeSet();
+  }
+  return out;
+}
+
+Result<void> PluginServer::PreStart(const std::string& resource, const std::vector<std::string>& ids) {
+  BERTH_TRY(const EndpointPtr endpoint, Find(resource));
+  return endpoint->PreStart(ids);
+}
+
+Result<std::vector<std::string>> PluginServer::Prefer(const std::string& resource, const PreferenceQuestion& question) {
+  BERTH_TRY(const EndpointPtr endpoint, Find(resource));
+  return endpoint->Prefer(question);
+}
+
+}  // namespace berth::plugin

@@ -1,0 +1,95 @@
+// Where device plug-ins register: the kubelet's socket, and what came of each registration.
+#ifndef BERTH_PLUGIN_PLUGIN_SERVER_H_
+#define BERTH_PLUGIN_PLUGIN_SERVER_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/id_set.h"
+#include "base/mutex.h"
+#include "os/event_fd.h"
+#include "os/threads.h"
+#include "plugin/endpoint.h"
+#include "plugin/plugins.h"
+#include "wire/server.h"
+
+namespace berth::plugin {
+
+struct ServerOptions {
+  std::string folder;             ///< absolute; made when it is not there
+  NodeSet nodes;                  ///< the machine's
+  std::set<std::string> awaited;  ///< resources that were there before: their plug-ins are waited for
+  Patience patience;
+};
+
+/// Thread: any.
+class PluginServer final : public Plugins {
+ public:
+  /// Removes all sockets of the folder, so that plug-ins see that they have to register, and listens at kubelet.sock.
+  /// Errors: kInUse: a kubelet, or another berthd, listens there, and nothing was touched; of the folder and the
+  /// socket.
+  static Result<std::unique_ptr<PluginServer>> Start(ServerOptions options);
+  ~PluginServer() override;
+  PluginServer(const PluginServer&) = delete;
+  PluginServer& operator=(const PluginServer&) = delete;
+
+  int event_fd() const override { return changed_.get(); }
+  std::shared_ptr<const Known> known() const override BERTH_EXCLUDES(mutex_);
+  std::vector<Note> TakeNotes() override BERTH_EXCLUDES(mutex_);
+  os::MonoTime next_due() const override BERTH_EXCLUDES(mutex_);
+  void Forget(os::MonoTime now) override BERTH_EXCLUDES(mutex_);
+  Result<DeviceAnswer> Allocate(const std::string& resource, const std::vector<std::string>& ids) override
+      BERTH_EXCLUDES(mutex_);
+  Result<void> PreStart(const std::string& resource, const std::vector<std::string>& ids) override
+      BERTH_EXCLUDES(mutex_);
+  Result<std::vector<std::string>> Prefer(const std::string& resource, const PreferenceQuestion& question) override
+      BERTH_EXCLUDES(mutex_);
+
+  /// Whoever waits for a plug-in gets an error at once, and nobody can register any more.
+  void GiveUp() BERTH_EXCLUDES(mutex_);
+
+ private:
+  using EndpointPtr = std::shared_ptr<Endpoint>;
+  struct Resource {
+    EndpointPtr endpoint;  // null: none has registered since the start
+    PluginOptions options;
+    std::vector<Device> devices;
+    bool listed = false;               // by this endpoint
+    std::optional<os::MonoTime> away;  // nobody serves it since then
+    std::uint64_t registrations = 0;
+    std::vector<std::string> problems;  // of the last list, told already
+    std::string unhealthy;              // likewise
+  };
+
+  PluginServer(ServerOptions options, os::EventFd changed);
+  wire::Reply Register(const std::string& request) BERTH_EXCLUDES(mutex_);
+  Result<void> Greet(const EndpointPtr& endpoint) BERTH_EXCLUDES(mutex_);
+  Result<void> TakeOver(const EndpointPtr& endpoint, const PluginOptions& wants) BERTH_EXCLUDES(mutex_);
+  void Watch(const EndpointPtr& endpoint) BERTH_EXCLUDES(mutex_);
+  void TakeList(const EndpointPtr& endpoint, DeviceList list) BERTH_EXCLUDES(mutex_);
+  void TakeEnd(const EndpointPtr& endpoint, const Error& why) BERTH_EXCLUDES(mutex_);
+  void TellOfList(const std::string& name, Resource& resource, DeviceList& list) BERTH_REQUIRES(mutex_);
+  void Tell(bool warning, std::string reason, std::string message) BERTH_REQUIRES(mutex_);
+  void Changed() BERTH_REQUIRES(mutex_);
+  Result<EndpointPtr> Find(const std::string& resource) const BERTH_EXCLUDES(mutex_);
+
+  const ServerOptions options_;
+  const os::EventFd changed_;
+  mutable Mutex mutex_;
+  std::map<std::string, Resource, std::less<>> resources_ BERTH_GUARDED_BY(mutex_);
+  std::set<std::string, std::less<>> gone_ BERTH_GUARDED_BY(mutex_);
+  std::set<EndpointPtr> greeted_ BERTH_GUARDED_BY(mutex_);  // their registration is under way
+  std::shared_ptr<const Known> known_ BERTH_GUARDED_BY(mutex_);
+  std::vector<Note> notes_ BERTH_GUARDED_BY(mutex_);
+  bool ending_ BERTH_GUARDED_BY(mutex_) = false;
+  os::Threads watchers_;  // one for each plug-in
+  std::unique_ptr<wire::Server> server_;
+};
+
+}  // namespace berth::plugin
+
+#endif  // BERTH_PLUGIN_PLUGIN_SERVER_H_

@@ -1,0 +1,35 @@
+#include "pods/device_book.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace berth::pods {
+
+DeviceBook::DeviceBook(plugin::Plugins* plugins) : plugins_(plugins), known_(std::make_shared<const plugin::Known>()) {
+  Refresh();
+}
+
+bool DeviceBook::Refresh() {
+  if (plugins_ == nullptr) return false;
+  auto now = plugins_->known();
+  if (now == known_) return false;
+  known_ = std::move(now);
+  inputs_.devices = known_->devices;
+  capacity_.clear();
+  allocatable_.clear();
+  registrations_ = 0;
+  for (const auto& [name, served] : known_->resources) registrations_ += served.registrations;
+  for (const auto& [name, devices] : known_->devices) {
+    capacity_[name] = Quantity::FromUnits(static_cast<std::int64_t>(devices.size()));
+    allocatable_[name] = Quantity::FromUnits(std::ranges::count(devices, true, &Device::healthy));
+  }
+  for (const std::string& name : known_->gone) capacity_[name] = allocatable_[name] = Quantity();
+  return true;
+}
+
+const plugin::Served* DeviceBook::Find(std::string_view resource) const {
+  const auto found = known_->resources.find(resource);
+  return found != known_->resources.end() ? &found->second : nullptr;
+}
+
+}  // namespace berth::pods

@@ -1,0 +1,155 @@
+#include "pods/device_grants.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace berth::pods {
+// ---- what is waited for ------------------------------------------------------------------------------------------
+
+std::string DeviceGrants::FirstAwaited(const std::set<std::string>& resources) const {
+  for (const std::string& resource : resources)
+    if (const plugin::Served* const served = parts_.devices.Find(resource); served != nullptr && !served->ready)
+      return resource;
+  return "";
+}
+
+std::string DeviceGrants::AwaitedBy(const Pod& pod) const { return FirstAwaited(DeviceResourcesOf(pod)); }
+
+std::string DeviceGrants::AwaitedFor(const std::string& uid) const {
+  std::set<std::string> resources;
+  for (const keeper::AnsweredDevices& lacking : Unanswered(uid)) resources.insert(lacking.devices.resource);
+  return FirstAwaited(resources);
+}
+
+// ---- what they bring ---------------------------------------------------------------------------------------------
+
+DeviceGrants::Answers DeviceGrants::Unanswered(const std::string& uid) const {
+  Answers out;
+  if (parts_.devices.plugins() == nullptr) return out;
+  const auto record = parts_.keeper.ledger().pods.find(uid);
+  if (record == parts_.keeper.ledger().pods.end()) return out;
+  for (const Placement& placement : record->second.placements)
+    for (const DeviceAssignment& devices : placement.devices)
+      if (!devices.answer && !devices.ids.empty()) out.push_back({placement.container, devices});
+  return out;
+}
+
+bool DeviceGrants::Lacks(const std::string& uid) const { return !Unanswered(uid).empty(); }
+
+/// Questions about one resource follow one another: a plug-in that does not answer holds up its own pods only.
+template <class T>
+void DeviceGrants::Ask(ManagedPod& managed, const std::string& resource, std::function<Result<T>()> job,
+                       std::function<void(ManagedPod&, Result<T>)> then) {
+  managed.asking = ++questions_;
+  loop::Submit<T>(executor_, "plugin/" + resource, std::move(job),
+                  [this, uid = managed.pod.uid, number = managed.asking, then = std::move(then)](Result<T> answer) {
+                    parts_.agenda.WakeNow();
+                    const auto pod = parts_.pods.find(uid);
+                    if (pod == parts_.pods.end() || pod->second.asking != number) return;
+                    pod->second.asking = 0;
+                    then(pod->second, std::move(answer));
+                  });
+}
+
+void DeviceGrants::AskWhatTheyBring(ManagedPod& managed, std::function<void(ManagedPod&, Result<Answers>)> then) {
+  Answers questions = Unanswered(managed.pod.uid);
+  const std::string first = questions.empty() ? "" : questions.front().devices.resource;
+  std::function<Result<Answers>()> job = [plugins = parts_.devices.plugins(),
+                                          questions = std::move(questions)]() mutable -> Result<Answers> {
+    for (keeper::AnsweredDevices& question : questions) {
+      BERTH_TRY(question.devices.answer, plugins->Allocate(question.devices.resource, question.devices.ids));
+    }
+    return std::move(questions);
+  };
+  Ask<Answers>(managed, first, std::move(job), std::move(then));
+}
+
+// ---- which they prefer -------------------------------------------------------------------------------------------
+
+bool DeviceGrants::Choosy(const PodRecord& record) const {
+  for (const Placement& placement : record.placements)
+    for (const DeviceAssignment& devices : placement.devices)
+      if (const plugin::Served* const served = parts_.devices.Find(devices.resource);
+          served != nullptr && served->options.preferred)
+        return true;
+  return false;
+}
+
+void DeviceGrants::AskPreference(ManagedPod& managed, const PodRecord& record,
+                                 std::function<void(ManagedPod&, Result<Preferences>)> then) {
+  DeviceChoices choices{.devices = parts_.devices.inventory(),
+                        .held = DevicesHeldByOthers(parts_.keeper.newest(), managed.pod.uid)};
+  for (const auto& [resource, served] : parts_.devices.known().resources)
+    if (served.options.preferred) choices.asked.insert(resource);
+  std::string first;
+  for (const Placement& placement : record.placements)
+    for (const DeviceAssignment& devices : placement.devices)
+      if (first.empty() && choices.asked.contains(devices.resource)) first = devices.resource;
+  std::function<Result<Preferences>()> job = [plugins = parts_.devices.plugins(), record,
+                                              choices = std::move(choices)]() {
+    return AskPreferences(record, choices,
+                          [&](const std::string& resource, const plugin::PreferenceQuestion& question) {
+                            return plugins->Prefer(resource, question);
+                          });
+  };
+  Ask<Preferences>(managed, first, std::move(job), std::move(then));
+}
+
+// ---- before a start ----------------------------------------------------------------------------------------------
+
+/// What of the container's devices its plug-ins want to be asked about. `wait`: that is not known yet, or they are
+/// away.
+Result<std::vector<DeviceAssignment>> DeviceGrants::WantPreStart(const PodRecord& record, const std::string& container,
+                                                                 bool& wait) const {
+  std::vector<DeviceAssignment> out;
+  const Placement* const placement = FindPlacement(record, container);
+  if (placement == nullptr) return out;
+  for (const DeviceAssignment& devices : placement->devices) {
+    const plugin::Served* const served = parts_.devices.Find(devices.resource);
+    if (served == nullptr)
+      return Fail(Code::kUnreachable, "no device plug-in of " + devices.resource + " is registered");
+    wait = wait || served->endpoint.empty() || (served->options.pre_start && !served->ready);
+    if (served->options.pre_start) out.push_back(devices);
+  }
+  return out;
+}
+
+Result<bool> DeviceGrants::MayStart(ManagedPod& managed, const std::string& container, int attempt) {
+  const auto record = parts_.keeper.ledger().pods.find(managed.pod.uid);
+  if (parts_.devices.plugins() == nullptr || record == parts_.keeper.ledger().pods.end()) return true;
+  bool wait = false;
+  BERTH_TRY(std::vector<DeviceAssignment> wanted, WantPreStart(record->second, container, wait));
+  if (wait || wanted.empty()) return !wait;
+  PreStart& state = managed.pre_starts[container];
+  if (state.number != 0 && state.attempt == attempt) {
+    if (!state.over) return false;
+    if (state.problem.empty()) return true;
+    Error why{.code = state.code, .sys = 0, .message = std::exchange(state.problem, {})};
+    state = {};
+    if (why.code == Code::kUnreachable) return false;  // asked again when it is back
+    return std::unexpected(std::move(why));
+  }
+  state = {.attempt = attempt, .number = ++questions_};
+  const std::string first = wanted.front().resource;
+  loop::Submit<void>(
+      executor_, "plugin/" + first,
+      [plugins = parts_.devices.plugins(), wanted = std::move(wanted)]() -> Result<void> {
+        for (const DeviceAssignment& devices : wanted)
+          BERTH_RETURN_IF_ERROR(plugins->PreStart(devices.resource, devices.ids));
+        return {};
+      },
+      [this, uid = managed.pod.uid, container, number = state.number](const Result<void>& done) {
+        parts_.agenda.WakeNow();
+        const auto pod = parts_.pods.find(uid);
+        if (pod == parts_.pods.end()) return;
+        PreStart& asked = pod->second.pre_starts[container];
+        if (asked.number != number) return;
+        asked.over = true;
+        if (done) return;
+        asked.code = done.error().code;
+        asked.problem = done.error().message;
+      });
+  return false;
+}
+
+}  // namespace berth::pods
