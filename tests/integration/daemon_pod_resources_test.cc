@@ -11,6 +11,8 @@
 #include <string>
 
 #include "daemon_fixture.h"
+#include "device_matrix.h"
+#include "device_peer.h"
 #include "os/unique_fd.h"
 
 namespace berth::testkit {
@@ -40,7 +42,7 @@ struct DaemonPodResourcesTest : testing::Test {
   void Start() {
     std::ofstream(node.Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
                                              "podResourcesSocket: "
-                                          << path << "\n";
+                                          << path << "\ndevicePluginDir: " << node.Dir("plugins") << "\n";
     node.Start({"--config", node.Dir("berth.yaml"), "--socket", node.socket()});
   }
   Said Ask(const std::string& words, const std::string& options = "") {
@@ -125,6 +127,36 @@ TEST_F(DaemonPodResourcesTest, TellsWhatTheNodeCouldGive) {
     EXPECT_GT(size, 0);
   }
   EXPECT_TRUE(found);
+}
+
+TEST_F(DaemonPodResourcesTest, TellsWhichDevicesAPluginHasAndWhoHoldsThem) {
+  const std::string gpu = "vendor.example/gpu";
+  Start();
+  auto plugin = StartPeer({.folder = node.Dir("plugins"),
+                           .resource = gpu,
+                           .endpoint = "gpu.sock",
+                           .devices = {{"g0"}, {.id = "g1", .healthy = false}, {.id = "g2", .node = std::nullopt}},
+                           .scratch = node.Dir("")});
+  node.AddPod("train.yaml", DevicePod("train", gpu, 2));
+  ASSERT_TRUE(node.Until("train runs", [&] { return node.Runs("train"); }));
+  const Json devices = Json::parse(R"([
+      {"resource_name": "vendor.example/gpu", "device_ids": ["g0"], "topology": {"nodes": [{}]}},
+      {"resource_name": "vendor.example/gpu", "device_ids": ["g2"]}])");
+  const Json train = {
+      {"name", "train-n1"}, {"namespace", "default"}, {"containers", {{{"name", "app"}, {"devices", devices}}}}};
+  EXPECT_EQ((Json{{"pod_resources", {train}}}), Ask("list").answer);
+  EXPECT_EQ((Json{{"pod_resources", train}}), Ask("get default train-n1").answer);
+  EXPECT_EQ(devices, Ask("allocatable").answer["devices"]) << "those that are healthy, whoever has them";
+
+  plugin.reset();
+  EXPECT_TRUE(node.Until("none is healthy", [&] { return !Ask("allocatable").answer.contains("devices"); }));
+  EXPECT_EQ((Json{{"pod_resources", {train}}}), Ask("list").answer) << "with those whose plug-in went";
+  node.Kill();
+  Start();
+  EXPECT_EQ((Json{{"pod_resources", {train}}}), Ask("list").answer) << "and with those of before the start";
+  node.RemovePod("train.yaml");
+  ASSERT_TRUE(node.Until("train is gone", [&] { return node.PodNamed("train").is_null(); }));
+  EXPECT_EQ(Json::object(), Ask("list").answer);
 }
 
 TEST_F(DaemonPodResourcesTest, RefusesMoreCallsThanAKubeletTakes) {

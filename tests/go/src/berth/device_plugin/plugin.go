@@ -66,12 +66,16 @@ func (p *Plugin) current() (*State, bool, chan struct{}) {
 
 // behave is slow, wrong or silent, as the state says for that call.
 func (p *Plugin) behave(ctx context.Context, call string) error {
-	state, _, _ := p.current()
-	behaviour := state.calls[call]
-	if behaviour.hang {
-		<-ctx.Done()
-		return ctx.Err()
+	state, _, changed := p.current()
+	for state.calls[call].hang {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		state, _, changed = p.current()
 	}
+	behaviour := state.calls[call]
 	select {
 	case <-time.After(behaviour.delay):
 	case <-ctx.Done():

@@ -16,7 +16,7 @@ import (
 type Behaviour struct {
 	delay time.Duration
 	fail  string // words of the error; "": it answers
-	hang  bool   // until the caller gives up
+	hang  bool   // until the caller gives up, or the file says otherwise
 }
 
 // State is never changed: a new one takes its place.

@@ -1,0 +1,142 @@
+#include "device_peer.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+#include "plugin/played_plugin_test.h"
+#include "testing/fixtures.h"
+#include "testing/seen_groups.h"
+
+namespace berth::testkit {
+namespace {
+
+class PlayedPeer final : public DevicePeer {
+ public:
+  explicit PlayedPeer(PeerOptions options) : options_(std::move(options)) {
+    List(options_.devices);
+    OnStart();
+  }
+
+  void List(const std::vector<PeerDevice>& devices) override {
+    listed_.clear();
+    for (const PeerDevice& device : devices) {
+      listed_.push_back({.id = device.id, .health = device.healthy ? "Healthy" : "Unhealthy"});
+      if (device.node) listed_.back().nodes.push_back(*device.node);
+    }
+    if (plugin_) plugin_->List(listed_);
+  }
+  void Hold(bool on) override { hold_ = on; }
+  int asked() override { return asked_; }
+  bool registered() override { return registered_; }
+  void OnStart() override {
+    plugin_.emplace(options_.folder + "/" + options_.endpoint);
+    const wire::UnaryHandler usual = plugin_->allocate;
+    plugin_->allocate = [this, usual](const wire::ServerCall& call, const std::string& request) {
+      ++asked_;
+      while (hold_ && !call.gone()) os::SleepFor(os::Millis(5));
+      return usual(call, request);
+    };
+    plugin_->List(listed_);
+    registered_ = plugin::RegisterAt(options_.folder + "/kubelet.sock", options_.endpoint, options_.resource).empty() ||
+                  registered_;
+  }
+
+ private:
+  const PeerOptions options_;
+  std::vector<plugin::PlayedDevice> listed_;
+  std::atomic<bool> hold_ = false;
+  std::atomic<int> asked_ = 0;
+  bool registered_ = false;
+  std::optional<plugin::PlayedPlugin> plugin_;
+};
+
+/// A process of its own, told by a file and heard by its log.
+class GoPeer final : public DevicePeer {
+ public:
+  GoPeer(const std::string& program, const PeerOptions& options)
+      : state_(options.scratch + "/" + options.endpoint + ".state"),
+        log_(options.scratch + "/" + options.endpoint + ".calls"),
+        devices_(options.devices) {
+    WriteState();
+    std::filesystem::remove(log_);
+    std::vector<std::string> words = {program,      "--dir",          options.folder, "--resource", options.resource,
+                                      "--endpoint", options.endpoint, "--state",      state_,       "--log",
+                                      log_,         "--env",          "DEVICES=%s",   "--prestart", "--preferred"};
+    words.insert(words.end(), options.gifts.begin(), options.gifts.end());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  ~GoPeer() override {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  GoPeer(const GoPeer&) = delete;
+  GoPeer& operator=(const GoPeer&) = delete;
+
+  void List(const std::vector<PeerDevice>& devices) override {
+    devices_ = devices;
+    WriteState();
+  }
+  void Hold(bool on) override {
+    hold_ = on;
+    WriteState();
+  }
+  int asked() override { return CountCalls("Allocate"); }
+  bool registered() override { return CountCalls("Registered") > 0; }
+
+ private:
+  /// As a whole, so that it never reads half of it.
+  void WriteState() const {
+    {
+      std::ofstream out(state_ + ".new");
+      for (const PeerDevice& device : devices_)
+        out << "device " << device.id << (device.node ? " " + std::to_string(*device.node) : "")
+            << (device.healthy ? "" : " unhealthy") << "\n";
+      if (hold_) out << "hang Allocate\n";
+    }
+    std::filesystem::rename(state_ + ".new", state_);
+  }
+  int CountCalls(const std::string& name) const {
+    const std::string text = ReadIfThere(log_);
+    const std::string sought = "\"call\":\"" + name + "\"";
+    int out = 0;
+    for (std::size_t at = text.find(sought); at != std::string::npos; at = text.find(sought, at + 1)) ++out;
+    return out;
+  }
+
+  const std::string state_;
+  const std::string log_;
+  std::vector<PeerDevice> devices_;
+  bool hold_ = false;
+  int pid_ = -1;
+};
+
+const char* GoProgram() { return std::getenv("BERTH_DEVICE_PLUGIN"); }
+
+}  // namespace
+
+bool PeersAreInGo() { return GoProgram() != nullptr; }
+
+std::unique_ptr<DevicePeer> StartPeer(PeerOptions options) {
+  if (const char* const program = GoProgram()) return std::make_unique<GoPeer>(program, options);
+  return std::make_unique<PlayedPeer>(std::move(options));
+}
+
+}  // namespace berth::testkit
