@@ -14,6 +14,7 @@
 #include "os/children.h"
 #include "os/fs.h"
 #include "os/message.h"
+#include "os/path.h"
 #include "os/pidfd.h"
 #include "os/pipe.h"
 #include "os/process.h"
@@ -28,21 +29,41 @@ namespace {
 constexpr std::size_t kChunk = std::size_t{16} << 10;
 constexpr std::size_t kDrainAtEnd = std::size_t{1} << 20;  // what an ended container's pipe can hold, and more
 constexpr os::Millis kKillLeftovers{1'000};
+constexpr int kKilledExitCode = 128 + SIGKILL;
 constexpr int kSaveTries = 600;  // once a second, while the run directory is full
 
-// The number of OOM kills in the container's memory cgroup so far.
-std::uint64_t OomKills(const std::vector<std::string>& dirs) {
+// The number of OOM kills that `file` of a memory cgroup tells of; nullopt: there is no such file (any more).
+std::optional<std::uint64_t> OomKillsOf(const std::string& dir, const char* file) {
+  Result<std::unique_ptr<os::Fs>> fs = os::OpenFs(dir);
+  if (!fs) return std::nullopt;
+  const Result<std::string> text = (*fs)->Read(file);
+  if (!text) return std::nullopt;
+  for (const std::string_view line : Split(*text, '\n'))
+    if (line.starts_with("oom_kill ")) return ParseDecimal<std::uint64_t>(line.substr(9));
+  return std::nullopt;
+}
+
+/// OOM kills so far.
+struct OomKills {
+  std::optional<std::uint64_t> own;    ///< in the container's group
+  std::optional<std::uint64_t> above;  ///< v2: in its pod's, with all below it
+};
+
+OomKills ReadOomKills(const std::vector<std::string>& dirs) {
+  OomKills out;
   for (const std::string& dir : dirs) {
-    Result<std::unique_ptr<os::Fs>> fs = os::OpenFs(dir);
-    if (!fs) continue;
-    for (const char* file : {"memory.events", "memory.oom_control"}) {
-      const Result<std::string> text = (*fs)->Read(file);
-      if (!text) continue;
-      for (const std::string_view line : Split(*text, '\n'))
-        if (line.starts_with("oom_kill ")) return ParseDecimal<std::uint64_t>(line.substr(9)).value_or(0);
-    }
+    for (const char* file : {"memory.events", "memory.oom_control"})
+      if (!out.own) out.own = OomKillsOf(dir, file);
+    if (!out.above) out.above = OomKillsOf(os::FolderOf(dir), "memory.events");
   }
-  return 0;
+  return out;
+}
+
+/// systemd may have removed the container's group by the time that its end is looked at; its pod's is there then.
+bool HasRunOutOfMemory(const OomKills& before, const OomKills& now, const ShimState& state) {
+  if (state.exit_code == 0) return false;
+  if (now.own) return *now.own > before.own.value_or(0);
+  return state.exit_code == kKilledExitCode && now.above && *now.above > before.above.value_or(0);
 }
 
 class Shim {
@@ -74,7 +95,7 @@ class Shim {
   std::optional<LogWriter> log_;
   ShimRequest request_;
   ShimState state_;
-  std::uint64_t oom_kills_before_ = 0;
+  OomKills oom_kills_before_;
 };
 
 Result<bool> Shim::WaitForGo() {
@@ -101,7 +122,7 @@ Result<bool> Shim::StartProcess() {
   BERTH_TRY(os::ProcessSpec spec, SpecOf(request_));
   spec.stdout_fd = out.write_end.get();
   spec.stderr_fd = err.write_end.get();
-  oom_kills_before_ = OomKills(request_.cgroup.dirs);
+  oom_kills_before_ = ReadOomKills(request_.cgroup.dirs);
   BERTH_TRY(const os::Process process, os::Spawn(spec));
   output_ = {std::move(out.read_end), std::move(err.read_end)};
   if (process.refused) {
@@ -204,7 +225,7 @@ void Shim::Supervise() {
 void Shim::RecordEnd() {
   state_.phase = ShimPhase::kExited;
   state_.finished_at = os::FormatTime(os::SystemClock().Wall());
-  state_.oom_killed = state_.exit_code != 0 && OomKills(request_.cgroup.dirs) > oom_kills_before_;
+  state_.oom_killed = HasRunOutOfMemory(oom_kills_before_, ReadOomKills(request_.cgroup.dirs), state_);
   if (log_->lost_bytes() > 0) {
     state_.warnings.push_back(std::to_string(log_->lost_bytes()) + " bytes of output were lost: " + log_->last_error());
   }

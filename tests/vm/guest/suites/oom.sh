@@ -43,7 +43,7 @@ spec:
     command: [/bin/sh, -c, "awk 'BEGIN { s = \"x\"; while (length(s) < 1048576) s = s s; for (;;) held[i++] = s i }'"]
     resources: {limits: {memory: 16Mi}}
 END
-check glutton-is-killed wait_for 60 said OOMKilled
+check glutton-is-killed wait_for 120 said OOMKilled
 check glutton-is-tried-again wait_for 60 said BackOff
 equal glutton-harms-nobody "$running" "$(pids | grep -F "$running")"
 equal glutton-leaves-berthd "$first" "$(main_pid)"
@@ -56,12 +56,12 @@ limit() { # MEBIBYTES MORE than it has
   echo $(($(cat "$group/memory.current") + $1 * 1048576)) >"$group/memory.max"
 }
 no_limit() { echo max >"$group/memory.max"; }
-heavy() { # NAME: 6 MiB of entries that have to be read one by one
+heavy() { # NAME: entries that have to be read one by one, for which berthd wants 40 MiB
   printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata:\n' "$1"
   awk 'BEGIN { for (i = 0; i < 500000; i++) print "  k" i ": v" }'
 }
 heavy heavy >/etc/berth/heavy
-limit 8
+limit 20
 killed=$(main_pid)
 before=$(kills "$group")
 cp /etc/berth/heavy /etc/berth/pods/heavy.yaml
@@ -78,7 +78,7 @@ rm /etc/berth/pods/heavy.yaml
 check starts-afresh systemctl restart berthd
 check answers-again wait_for 60 answers
 before=$(kills "$group")
-limit 8
+limit 20
 cp /etc/berth/heavy /etc/berth/pods/again.yaml
 check dies-of-it-twice wait_for 120 more_kills "$group" $((before + 1))
 check and-sets-it-aside wait_for 120 said "again.yaml.*set aside"
