@@ -347,7 +347,5 @@ TEST_F(ApiTest, WhatIsNoSocketIsLeftAlone) {
   EXPECT_EQ(unknown_group.error().code, Code::kInvalid);
 }
 
-TEST(EncodeQueryTest, KeepsUnreservedCharactersOnly) { EXPECT_EQ(EncodeQuery("a-Z0._~/ é"), "a-Z0._~%2F%20%C3%A9"); }
-
 }  // namespace
 }  // namespace berth::api

@@ -36,24 +36,6 @@ Result<codec::Json> ReadAnswer(const std::string& socket, int status, const std:
 
 }  // namespace
 
-std::string EncodeQuery(std::string_view text) {
-  constexpr std::string_view kHex = "0123456789ABCDEF";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       c == '.' || c == '_' || c == '~';
-    if (plain) {
-      out += c;
-    } else {
-      out += '%';
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    }
-  }
-  return out;
-}
-
 Result<codec::Json> Call(const std::string& socket, std::string_view method, const std::string& path,
                          const std::string& body, std::chrono::seconds timeout) {
   if (const Error probe = http::ProbeSocket(socket); probe.code == Code::kInvalid) return std::unexpected(probe);

@@ -15,15 +15,12 @@ namespace berth::api {
 inline constexpr std::string_view kDefaultSocket = "/run/berth/berth.sock";
 
 /// Calls berthd. `method` is GET, POST or DELETE; `path` is one of docs/reference/api.md and may hold a query whose
-/// values went through EncodeQuery; `body` is sent with POST only. An answer without a body is an empty object. Errors:
-/// what berthd answered, with its code and message; kUnreachable when nobody has that socket, kPermission when the
-/// caller may not open it, kUncertain when no answer came, kInvalid when the answer is not JSON. Each says the cure.
-/// Thread: any; every call makes its own connection.
+/// values went through http::EncodeQuery; `body` is sent with POST only. An answer without a body is an empty object.
+/// Errors: what berthd answered, with its code and message; kUnreachable when nobody has that socket, kPermission when
+/// the caller may not open it, kUncertain when no answer came, kInvalid when the answer is not JSON. Each says the
+/// cure. Thread: any; every call makes its own connection.
 Result<codec::Json> Call(const std::string& socket, std::string_view method, const std::string& path,
                          const std::string& body = {}, std::chrono::seconds timeout = std::chrono::seconds(30));
-
-/// `text` as the value of a query parameter or one segment of a path: everything but letters, digits and "-._~" as %XX.
-std::string EncodeQuery(std::string_view text);
 
 }  // namespace berth::api
 

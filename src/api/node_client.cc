@@ -3,12 +3,13 @@
 #include <utility>
 
 #include "codec/views.h"
+#include "http/url.h"
 
 namespace berth::api {
 namespace {
 
 std::string PodPath(std::string_view what, const std::string& namespace_, const std::string& name) {
-  return "/v1/" + std::string(what) + "/" + EncodeQuery(namespace_) + "/" + EncodeQuery(name);
+  return "/v1/" + std::string(what) + "/" + http::EncodeQuery(namespace_) + "/" + http::EncodeQuery(name);
 }
 
 /// A path with its query.
@@ -18,7 +19,7 @@ class Path {
   /// Nothing for "".
   Path& Add(const char* key, const std::string& value) {
     if (value.empty()) return *this;
-    text_ += separator_ + (key + ("=" + EncodeQuery(value)));
+    text_ += separator_ + (key + ("=" + http::EncodeQuery(value)));
     separator_ = '&';
     return *this;
   }
@@ -88,7 +89,7 @@ Result<EventList> NodeClient::Events(const EventQuery& query) const {
 }
 
 Result<LogPage> NodeClient::Logs(const LogQuery& query) const {
-  Path path(PodPath("logs", query.namespace_, query.pod) + "/" + EncodeQuery(query.container));
+  Path path(PodPath("logs", query.namespace_, query.pod) + "/" + http::EncodeQuery(query.container));
   path.Add("tail", query.tail).Add("since", query.since).Add("previous", query.previous ? "1" : "");
   path.Add("follow", query.follow ? "1" : "").Add("log", query.log).Add("after", query.after);
   return Ask("GET", path.text(), codec::LogPageFromJson);
@@ -96,7 +97,7 @@ Result<LogPage> NodeClient::Logs(const LogQuery& query) const {
 
 Result<CommandEnd> NodeClient::Exec(const ExecQuery& query) const {
   BERTH_TRY(const std::string body, CommandBody(query));
-  return Ask("POST", PodPath("exec", query.namespace_, query.pod) + "/" + EncodeQuery(query.container),
+  return Ask("POST", PodPath("exec", query.namespace_, query.pod) + "/" + http::EncodeQuery(query.container),
              codec::CommandEndFromJson, body, query.limit);
 }
 

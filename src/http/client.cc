@@ -16,6 +16,7 @@ namespace {
 /// Requires: MakeClient found it.
 const CurlLibrary& Curl() { return *FindCurl(); }
 
+constexpr long kKeepAlive = 15;      // s without a word, and between questions: the kernel asks nine times
 constexpr int kLongestWait = 1'000;  // ms; looks whether the other side still does something
 
 struct EasyEnd {
@@ -41,7 +42,8 @@ struct Coming {
   bool header_too_large = false;
   bool body_too_large = false;
   bool cut_body = false;
-  bool enough = false;  // of a refusal, or of a body that may be cut
+  bool enough = false;  // of a refusal, or of a body that may be cut, or as who takes the pieces says
+  const std::function<bool(std::string_view)>* on_piece = nullptr;
   std::uint64_t steps = 0;
 
   int Status() const {
@@ -49,6 +51,7 @@ struct Coming {
     Curl().easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
     return static_cast<int>(status);
   }
+  bool Succeeds() const { return Status() >= 200 && Status() < 300; }
 };
 
 std::size_t TakeHeader(const char* bytes, std::size_t /*one*/, std::size_t size, void* to) {
@@ -56,17 +59,23 @@ std::size_t TakeHeader(const char* bytes, std::size_t /*one*/, std::size_t size,
   ++coming.steps;
   const std::string_view line(bytes, size);
   if (line.starts_with("HTTP/")) coming.header_complete = false;
-  if (Trim(line).empty()) coming.header_complete = true;
   coming.header_bytes += size;
   coming.header_too_large = coming.header_bytes > kMostHeaderBytes;
-  return coming.header_too_large ? 0 : size;
+  if (coming.header_too_large) return 0;
+  if (!Trim(line).empty() || std::exchange(coming.header_complete, true)) return size;
+  if (coming.on_piece == nullptr || !coming.Succeeds()) return size;
+  coming.enough = !(*coming.on_piece)({});
+  return coming.enough ? 0 : size;
 }
 
 std::size_t TakeBody(const char* data, std::size_t /*one*/, std::size_t size, void* to) {
   auto& coming = *static_cast<Coming*>(to);
   ++coming.steps;
-  const int status = coming.Status();
-  const bool success = status >= 200 && status < 300;
+  const bool success = coming.Succeeds();
+  if (success && coming.on_piece != nullptr) {
+    coming.enough = !(*coming.on_piece)({data, size});
+    return coming.enough ? 0 : size;
+  }
   const std::size_t most = success || coming.cut_body ? coming.max_body : kMostOfARefusal;
   if (coming.body.size() + size <= most) {
     coming.body.append(data, size);
@@ -96,6 +105,11 @@ std::string Line(const std::string& name, const std::string& value) {
   return Trim(value).empty() ? name + ";" : name + ": " + value;
 }
 
+bool HasBody(const ClientRequest& request) {
+  if (request.method == "DELETE") return !request.body.empty();
+  return request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
+}
+
 Lines MakeLines(const ClientRequest& request) {
   Lines lines;
   const auto add = [&](const std::string& line) {
@@ -106,7 +120,7 @@ Lines MakeLines(const ClientRequest& request) {
   };
   add("Connection: close");
   for (const auto& [name, value] : request.headers) add(Line(name, value));
-  if (request.method == "POST") add("Expect:");  // nobody waits for leave to send its body
+  if (HasBody(request)) add("Expect:");  // nobody waits for leave to send its body
   return lines;
 }
 
@@ -132,10 +146,17 @@ class CurlClient final : public Client {
 
  private:
   Result<ClientAnswer> Ask(const ClientRequest& request) {
-    Coming coming{.easy = easy_.get(), .max_body = request.max_body, .body = {}, .cut_body = request.cut_body};
+    Coming coming{.easy = easy_.get(),
+                  .max_body = request.max_body,
+                  .body = {},
+                  .cut_body = request.cut_body,
+                  .on_piece = request.on_piece ? &request.on_piece : nullptr};
     const Lines lines = MakeLines(request);
     std::array<char, CURL_ERROR_SIZE> words{};
+    const Lines detour(request.connect_to.empty() ? nullptr
+                                                  : Curl().slist_append(nullptr, ("::" + request.connect_to).c_str()));
     Prepare(request, lines.get(), coming, words.data());
+    if (detour != nullptr) Set(CURLOPT_CONNECT_TO, detour.get());
     CURLcode code = CURLE_FAILED_INIT;
     if (Curl().multi_add_handle(multi_.get(), easy_.get()) == CURLM_OK) {
       code = Drive(request, coming);
@@ -150,8 +171,12 @@ class CurlClient final : public Client {
     if (!coming.header_complete) return Fail(Code::kUncertain, "the answer ends within its headers");
     const char* redirect = nullptr;
     Curl().easy_getinfo(easy_.get(), CURLINFO_REDIRECT_URL, &redirect);
-    return ClientAnswer{
+    curl_off_t retry_after = 0;
+    Curl().easy_getinfo(easy_.get(), CURLINFO_RETRY_AFTER, &retry_after);
+    ClientAnswer answer{
         .status = coming.Status(), .body = std::move(coming.body), .redirect = redirect == nullptr ? "" : redirect};
+    if (retry_after > 0) answer.retry_after = std::chrono::seconds(retry_after);
+    return answer;
   }
 
   /// What curl_easy_setopt takes depends on the option: nothing here can fail but for want of memory, which Send meets
@@ -166,7 +191,10 @@ class CurlClient final : public Client {
     Set(CURLOPT_PATH_AS_IS, 1L);
     Set(CURLOPT_PROTOCOLS_STR, "http,https");
     Set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-    Set(CURLOPT_PROXY, "");
+    Set(CURLOPT_PROXY, request.proxy.c_str());
+    Set(CURLOPT_TCP_KEEPALIVE, 1L);  // one who waits for news hears that the other side is gone
+    Set(CURLOPT_TCP_KEEPIDLE, kKeepAlive);
+    Set(CURLOPT_TCP_KEEPINTVL, kKeepAlive);
     Set(CURLOPT_FOLLOWLOCATION, 0L);
     Set(CURLOPT_FORBID_REUSE, 1L);
     Set(CURLOPT_NOSIGNAL, 1L);
@@ -182,12 +210,21 @@ class CurlClient final : public Client {
       Set(CURLOPT_SSL_VERIFYHOST, 0L);
     }
     if (!request.unix_socket.empty()) Set(CURLOPT_UNIX_SOCKET_PATH, request.unix_socket.c_str());
-    if (request.method == "POST") {
+    if (HasBody(request)) {
       Set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request.body.size()));
       Set(CURLOPT_POSTFIELDS, request.body.data());
-    } else if (request.method != "GET") {
-      Set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
     }
+    if (request.method != "GET" && request.method != "POST") Set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
+    PrepareTls(request.tls);
+  }
+
+  void PrepareTls(const ClientTls& tls) {
+    if (!tls.authorities.empty()) {
+      Set(CURLOPT_CAINFO, tls.authorities.c_str());
+      Set(CURLOPT_CAPATH, static_cast<const char*>(nullptr));
+    }
+    if (!tls.certificate.empty()) Set(CURLOPT_SSLCERT, tls.certificate.c_str());
+    if (!tls.key.empty()) Set(CURLOPT_SSLKEY, tls.key.c_str());
   }
 
   CURLcode Drive(const ClientRequest& request, const Coming& coming) {
@@ -205,7 +242,8 @@ class CurlClient final : public Client {
       const os::MonoTime now = clock.Now();
       if (const std::uint64_t steps = coming.steps + static_cast<std::uint64_t>(sent); steps != seen) {
         seen = steps;
-        give_up = std::min(end, now + request.patience);
+        const bool answers = coming.header_complete && request.quiet;
+        give_up = std::min(end, now + (answers ? *request.quiet : request.patience));
       }
       if (now >= give_up) return CURLE_OPERATION_TIMEDOUT;
       const auto left = std::chrono::ceil<os::Millis>(give_up - now).count();

@@ -20,6 +20,7 @@ using os::MonoTime;
 constexpr os::Millis kFirstRetry{1'000};
 constexpr os::Millis kStopAgain{50};
 constexpr std::string_view kUrlField = "staticPodURL";
+constexpr std::string_view kSecrets = "give them as an Authorization header in staticPodURLHeader";
 
 /// Runs one request at a time on a thread of its own.
 class Asker {
@@ -200,13 +201,13 @@ class HttpSource final : public Source {
 }  // namespace
 
 Result<void> CheckHttp(const HttpOptions& options) {
-  BERTH_RETURN_IF_ERROR(ParseUrl(options.url, kUrlField));
+  BERTH_RETURN_IF_ERROR(http::ParseUrl(options.url, kUrlField, kSecrets));
   return CheckHeaders(options.headers, "staticPodURLHeader");
 }
 
 Result<std::unique_ptr<Source>> OpenHttp(HttpOptions options) {
   BERTH_RETURN_IF_ERROR(CheckHttp(options));
-  BERTH_TRY(const Url url, ParseUrl(options.url, kUrlField));
+  BERTH_TRY(const http::Url url, http::ParseUrl(options.url, kUrlField, kSecrets));
   BERTH_TRY(os::EventFd done, os::EventFd::Open());
   BERTH_TRY(auto getter, MakeHttpGetter(url, options.headers, options.timeout, options.url));
   return std::unique_ptr<Source>(std::make_unique<HttpSource>(std::move(options), std::move(getter), std::move(done)));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "http/url.h"
 #include "manifest/tree.h"
 #include "os/clock.h"
 
@@ -16,14 +17,6 @@ namespace berth::source {
 
 using Headers = std::map<std::string, std::vector<std::string>>;
 
-struct Url {
-  bool tls = false;
-  std::string host;  ///< without the brackets of an IPv6 address
-  int port = 80;
-  std::string target;  ///< path and query, starts with '/'
-};
-/// Errors: kInvalid, naming `field` and what is expected.
-Result<Url> ParseUrl(std::string_view text, std::string_view field);
 /// Errors: kInvalid for a name or value that HTTP cannot carry, naming `field`.
 Result<void> CheckHeaders(const Headers& headers, std::string_view field);
 
@@ -40,7 +33,7 @@ class HttpGetter {
 };
 /// `timeout`: of connecting, and of each wait for more of the answer. `shown`: what messages call the URL.
 /// Errors: of http::MakeClient.
-Result<std::unique_ptr<HttpGetter>> MakeHttpGetter(const Url& url, const Headers& headers, os::Millis timeout,
+Result<std::unique_ptr<HttpGetter>> MakeHttpGetter(const http::Url& url, const Headers& headers, os::Millis timeout,
                                                    std::string shown);
 
 }  // namespace berth::source

@@ -244,38 +244,7 @@ TEST_F(HttpSourceTest, ASourceThatIsClosedDoesNotWaitForASilentServer) {
   source_.reset();
 }
 
-TEST(HttpUrlTest, ReadsHostPortAndTarget) {
-  const auto plain = ParseUrl("http://node.example/pods?x=1#part", "staticPodURL");
-  ASSERT_TRUE(plain);
-  EXPECT_EQ(plain->host, "node.example");
-  EXPECT_EQ(plain->port, 80);
-  EXPECT_EQ(plain->target, "/pods?x=1");
-  const auto secure = ParseUrl("https://[fe80::1]:8443", "staticPodURL");
-  ASSERT_TRUE(secure);
-  EXPECT_TRUE(secure->tls);
-  EXPECT_EQ(secure->host, "fe80::1");
-  EXPECT_EQ(secure->port, 8443);
-  EXPECT_EQ(secure->target, "/");
-  EXPECT_EQ(ParseUrl("https://host/", "staticPodURL")->port, 443);
-}
-
-TEST(HttpUrlTest, RefusesWhatItCannotUseWithFieldAndCure) {
-  for (const char* text :
-       {"", "pods", "ftp://host/pods", "http://", "http://:80/", "http://host:0/", "http://host:99999/",
-        "http://host:x/", "http://[::1/", "http://[::1]x/", "http://host/a b"}) {
-    const auto url = ParseUrl(text, "staticPodURL");
-    ASSERT_FALSE(url) << text;
-    EXPECT_EQ(url.error().code, Code::kInvalid);
-    EXPECT_THAT(url.error().message, HasSubstr("staticPodURL: ")) << text;
-    EXPECT_THAT(url.error().message, HasSubstr("write http://HOST")) << text;
-  }
-  const auto secret = ParseUrl("http://me:pw@host/", "staticPodURL");
-  ASSERT_FALSE(secret);
-  EXPECT_THAT(secret.error().message, HasSubstr("staticPodURLHeader"));
-  EXPECT_THAT(secret.error().message, Not(HasSubstr("pw")));
-}
-
-TEST(HttpUrlTest, RefusesHeadersThatHttpCannotCarry) {
+TEST(HttpHeadersTest, RefusesHeadersThatHttpCannotCarry) {
   EXPECT_TRUE(CheckHeaders({{"X-A", {"b c"}}}, "staticPodURLHeader"));
   for (const Headers& headers : {Headers{{"", {"a"}}}, Headers{{"X A", {"a"}}}, Headers{{"X:", {"a"}}}}) {
     const auto checked = CheckHeaders(headers, "staticPodURLHeader");
