@@ -1,0 +1,21 @@
+// What a watch tells of an object.
+#ifndef BERTH_KUBE_CHANGE_H_
+#define BERTH_KUBE_CHANGE_H_
+
+#include "kube/object.h"
+
+namespace berth::kube {
+
+struct Change {
+  enum class Kind {
+    kSet,     ///< it is new, or has changed
+    kGone,    ///< it is no more, or no longer among those selected; without text when that was found out later
+    kSynced,  ///< what came before is the whole state, as of one moment. Comes again whenever it was asked for anew
+  };
+  Kind kind = Kind::kSet;
+  Object object;
+};
+
+}  // namespace berth::kube
+
+#endif  // BERTH_KUBE_CHANGE_H_
