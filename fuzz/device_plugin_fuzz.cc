@@ -12,7 +12,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   switch (data[0] % 5) {
-    case 0: static_cast<void>(berth::plugin::ReadRegistration(bytes)); break;
+    case 0:
+      if (const auto read = berth::plugin::ReadRegistration(bytes))
+        static_cast<void>(berth::plugin::CheckRegistration(*read));
+      break;
     case 1: static_cast<void>(berth::plugin::ReadOptions(bytes)); break;
     case 2:
       if (const auto list = berth::plugin::ReadDeviceList(bytes, NodeSet{NumaId{0}, NumaId{1}}))

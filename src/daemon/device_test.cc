@@ -28,6 +28,7 @@ class FakePlugins final : public plugin::Plugins {
   int event_fd() const override { return fd_.get(); }
   std::shared_ptr<const plugin::Known> known() const override { return known_; }
   std::vector<plugin::Note> TakeNotes() override { return {}; }
+  DeviceFigures figures() const override { return {}; }
   os::MonoTime next_due() const override { return os::MonoTime::max(); }
   void Forget(os::MonoTime) override {}
   Result<DeviceAnswer> Allocate(const std::string& resource, const std::vector<std::string>& ids) override {
@@ -51,15 +52,15 @@ class FakePlugins final : public plugin::Plugins {
 
   void Serve(const std::vector<Device>& devices, plugin::PluginOptions options = {}) {
     ++registrations_;
-    Set(devices, {.endpoint = "gpu.sock", .ready = true, .options = options, .registrations = registrations_});
+    Set(devices, {.endpoint = "gpu.sock", .ready = true, .options = options});
   }
   /// Gone, and waited for.
   void Leave() {
     std::vector<Device> devices = known_->devices.contains(kGpu) ? known_->devices.at(kGpu) : std::vector<Device>();
     for (Device& device : devices) device.healthy = false;
-    Set(devices, {.endpoint = "gpu.sock", .ready = false, .registrations = registrations_});
+    Set(devices, {.endpoint = "gpu.sock", .ready = false});
   }
-  void Await() { Set({}, {.registrations = registrations_}); }
+  void Await() { Set({}, {}); }
 
   std::vector<std::string> calls;
   std::vector<std::string> prefers;
@@ -76,6 +77,7 @@ class FakePlugins final : public plugin::Plugins {
     auto known = std::make_shared<plugin::Known>();
     known->devices[kGpu] = devices;
     known->resources[kGpu] = served;
+    known->registrations = registrations_;
     known_ = std::move(known);
   }
 

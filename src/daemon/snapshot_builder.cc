@@ -177,7 +177,11 @@ NodeView SnapshotBuilder::Node() const {
 }
 
 NodeFigures SnapshotBuilder::Figures() const {
-  return {.decisions = manager_.keeper().decisions(), .ledger = manager_.keeper().saves(), .events = events_.counts()};
+  const plugin::Plugins* const plugins = manager_.devices().plugins();
+  return {.decisions = manager_.keeper().decisions(),
+          .ledger = manager_.keeper().saves(),
+          .devices = plugins != nullptr ? plugins->figures() : DeviceFigures(),
+          .events = events_.counts()};
 }
 
 /// What its view is made of, but for ledger and manifest.

@@ -42,6 +42,12 @@ inline constexpr Family kMisaligned{"kubelet_container_aligned_compute_resources
                                     {"scope", "boundary"}};
 inline constexpr Family kRejections{
     "kubelet_admission_rejections_total", Kind::kCounter, "Pods that were rejected.", {"reason"}};
+inline constexpr Family kPluginRegistrations{
+    "kubelet_device_plugin_registration_total", Kind::kCounter, "Registrations of device plug-ins.", {"resource_name"}};
+inline constexpr Family kPluginAllocations{"kubelet_device_plugin_alloc_duration_seconds",
+                                           Kind::kHistogram,
+                                           "Seconds that a device plug-in took to answer Allocate.",
+                                           {"resource_name"}};
 inline constexpr Family kCgroupVersion{"kubelet_cgroup_version", Kind::kGauge,
                                        "Version of the host's cgroups: 1 (also of a hybrid host) or 2."};
 inline constexpr Family kNodeName{"kubelet_node_name", Kind::kGauge, "The node's name; always 1.", {"node"}};
@@ -171,6 +177,8 @@ inline constexpr std::array kFamilies = {&kCpuPinnings,
                                          &kAligned,
                                          &kMisaligned,
                                          &kRejections,
+                                         &kPluginRegistrations,
+                                         &kPluginAllocations,
                                          &kCgroupVersion,
                                          &kNodeName,
                                          &kRunningPods,

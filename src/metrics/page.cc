@@ -64,6 +64,12 @@ void AddDecisions(Page& page, const DecisionFigures& decisions) {
   AddCounts(page, kRejections, decisions.rejections);
 }
 
+void AddPlugins(Page& page, const DeviceFigures& devices) {
+  AddCounts(page, kPluginRegistrations, devices.registrations);
+  page.Begin(kPluginAllocations);
+  for (const auto& [resource, seconds] : devices.allocate_seconds) page.Add(seconds, {resource});
+}
+
 void AddPods(Page& page, const NodeSnapshot& node) {
   int running_pods = 0;
   std::map<ContainerPhase, int> containers = {{ContainerPhase::kRunning, 0}, {ContainerPhase::kExited, 0}};
@@ -241,6 +247,7 @@ std::string FormatPage(const PageInput& input) {
   Page page;
   AddCpuManager(page, input.node);
   AddDecisions(page, input.node.figures->decisions);
+  AddPlugins(page, input.node.figures->devices);
   AddPods(page, input.node);
   AddContainers(page, input.usage);
   AddPodsAndNode(page, input.usage);

@@ -204,6 +204,22 @@ TEST_F(MetricsPageTest, DecisionsAreAHistogramOfMicroseconds) {
       ElementsAre("kubelet_container_aligned_compute_resources_failure_count{scope=\"pod\",boundary=\"numa_node\"} 1"));
 }
 
+TEST_F(MetricsPageTest, PluginsAreCountedByResource) {
+  EXPECT_THAT(Samples(kPluginRegistrations), IsEmpty());
+  EXPECT_THAT(Samples(kPluginAllocations), IsEmpty());
+  figures.devices.registrations = {{"a.example/gpu", 3}};
+  figures.devices.allocate_seconds["a.example/gpu"] = Histogram(kBounds);
+  figures.devices.allocate_seconds["a.example/gpu"].Add(2);
+  EXPECT_THAT(Samples(kPluginRegistrations),
+              ElementsAre("kubelet_device_plugin_registration_total{resource_name=\"a.example/gpu\"} 3"));
+  const std::string name = "kubelet_device_plugin_alloc_duration_seconds";
+  const std::string resource = "{resource_name=\"a.example/gpu\"";
+  EXPECT_THAT(Samples(kPluginAllocations),
+              ElementsAre(name + "_bucket" + resource + ",le=\"1\"} 0", name + "_bucket" + resource + ",le=\"10\"} 1",
+                          name + "_bucket" + resource + ",le=\"+Inf\"} 1", name + "_sum" + resource + "} 2",
+                          name + "_count" + resource + "} 1"));
+}
+
 TEST_F(MetricsPageTest, PodsContainersAndTheNodeAreCounted) {
   EXPECT_THAT(Samples(kRunningPods), ElementsAre("kubelet_running_pods 1"));
   EXPECT_THAT(Samples(kRunningContainers), ElementsAre("kubelet_running_containers{container_state=\"exited\"} 1",

@@ -44,9 +44,17 @@ struct LedgerFigures {
   friend bool operator==(const LedgerFigures&, const LedgerFigures&) = default;
 };
 
+/// Of device plug-ins, by resource.
+struct DeviceFigures {
+  std::map<std::string, std::uint64_t> registrations;  ///< the refused ones too
+  std::map<std::string, Histogram> allocate_seconds;   ///< of calls of Allocate, the failed ones too
+  friend bool operator==(const DeviceFigures&, const DeviceFigures&) = default;
+};
+
 struct NodeFigures {
   DecisionFigures decisions;
   LedgerFigures ledger;
+  DeviceFigures devices;
   std::map<std::string, std::uint64_t> events;  ///< by reason; one that was repeated counts each time
   friend bool operator==(const NodeFigures&, const NodeFigures&) = default;
 };

@@ -23,6 +23,7 @@ class NoPlugins final : public Plugins {
   int event_fd() const override { return silent_.get(); }
   std::shared_ptr<const Known> known() const override { return known_; }
   std::vector<Note> TakeNotes() override { return {}; }
+  DeviceFigures figures() const override { return {}; }
   os::MonoTime next_due() const override { return os::MonoTime::max(); }
   void Forget(os::MonoTime) override {}
   Result<DeviceAnswer> Allocate(const std::string& resource, const std::vector<std::string>&) override {
@@ -57,6 +58,7 @@ class LocalPlugins final : public Plugins {
   int event_fd() const override { return plugins_.event_fd(); }
   os::MonoTime next_due() const override { return plugins_.next_due(); }
   void Forget(os::MonoTime now) override { plugins_.Forget(now); }
+  DeviceFigures figures() const override { return plugins_.figures(); }
 
   std::shared_ptr<const Known> known() const override {
     std::shared_ptr<const Known> theirs = plugins_.known();

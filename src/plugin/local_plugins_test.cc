@@ -25,6 +25,7 @@ class SomePlugins final : public Plugins {
   int event_fd() const override { return -1; }
   std::shared_ptr<const Known> known() const override { return state; }
   std::vector<Note> TakeNotes() override { return {}; }
+  DeviceFigures figures() const override { return {}; }
   os::MonoTime next_due() const override { return os::MonoTime::max(); }
   void Forget(os::MonoTime) override {}
   Result<DeviceAnswer> Allocate(const std::string&, const std::vector<std::string>&) override {

@@ -91,18 +91,22 @@ std::string Written(const Message& message) {
 
 Result<Registration> ReadRegistration(std::string_view bytes) {
   BERTH_TRY(const pb::RegisterRequest request, Parse<pb::RegisterRequest>(bytes, "RegisterRequest"));
-  Registration out{.version = request.version(), .endpoint = request.endpoint(), .resource = request.resource_name()};
-  if (out.version != kVersion)
+  return Registration{
+      .version = request.version(), .endpoint = request.endpoint(), .resource = request.resource_name()};
+}
+
+Result<void> CheckRegistration(const Registration& registration) {
+  if (registration.version != kVersion)
     return Fail(Code::kInvalid,
                 fmt::format("requested API version \"{}\" is not supported by kubelet. Supported version is [\"{}\"]",
-                            Printable(out.version), kVersion));
-  if (!IsExtendedResource(out.resource))
-    return Fail(Code::kInvalid, fmt::format("the ResourceName \"{}\" is invalid", Printable(out.resource)));
-  if (!IsFileName(out.endpoint))
+                            Printable(registration.version), kVersion));
+  if (!IsExtendedResource(registration.resource))
+    return Fail(Code::kInvalid, fmt::format("the ResourceName \"{}\" is invalid", Printable(registration.resource)));
+  if (!IsFileName(registration.endpoint))
     return Fail(Code::kInvalid,
                 fmt::format("the endpoint \"{}\" of {} is no name of a socket in the folder of plug-ins",
-                            Printable(out.endpoint), out.resource));
-  return out;
+                            Printable(registration.endpoint), registration.resource));
+  return {};
 }
 
 Result<PluginOptions> ReadOptions(std::string_view bytes) {

@@ -32,9 +32,11 @@ struct DeviceList {
   std::vector<std::string> problems;
 };
 
-/// Errors: kInvalid: no such message; the kubelet's words for what it refuses; an endpoint that is no file name.
+/// Unchecked. Errors: kInvalid: no such message.
 Result<Registration> ReadRegistration(std::string_view bytes);
-/// Errors of all that follow: kInvalid, naming what is wrong.
+/// Errors of all that follow: kInvalid, naming what is wrong: here, the kubelet's words for what it refuses, and an
+/// endpoint that is no file name.
+Result<void> CheckRegistration(const Registration& registration);
 Result<PluginOptions> ReadOptions(std::string_view bytes);
 /// `nodes`: the machine's. Devices without an id are left out, of two with the same id the first; NUMA nodes that the
 /// machine does not have do not count.

@@ -19,8 +19,8 @@ std::string WhyRefusedRegistration(const std::string& version, const std::string
   request.set_version(version);
   request.set_endpoint(endpoint);
   request.set_resource_name(name);
-  const auto read = ReadRegistration(request.SerializeAsString());
-  return read ? "" : read.error().message;
+  const auto right = CheckRegistration(*ReadRegistration(request.SerializeAsString()));
+  return right ? "" : right.error().message;
 }
 
 std::string WhyRefusedAnswer(const pb::AllocateResponse& answer) {

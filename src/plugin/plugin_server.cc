@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <utility>
@@ -25,8 +26,11 @@ constexpr unsigned kSocketMode = 0600;
 constexpr std::size_t kMostResources = 64;
 constexpr std::size_t kMostRegistering = 16;  // at a time
 constexpr os::Millis kLongestRegistration{30'000};
-constexpr std::size_t kMostNotes = 200;  // that wait; what is more is lost
-constexpr std::size_t kMostNamed = 10;   // devices in a note
+constexpr std::size_t kMostNotes = 200;       // that wait; what is more is lost
+constexpr std::size_t kMostNamed = 10;        // devices in a note
+constexpr std::size_t kLongestCounted = 200;  // bytes of a resource's name
+/// The kubelet's, in seconds.
+constexpr std::array kAllocateBounds = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0};
 
 /// Who sees the sockets go registers anew.
 void RemoveSockets(const std::string& folder) {
@@ -101,21 +105,39 @@ wire::Reply PluginServer::Register(const std::string& request) {
   const auto refused = [](const Error& error) -> wire::Reply {
     return std::unexpected(wire::Status(wire::StatusCode::kUnknown, error.message));  // as Go's errors arrive
   };
-  auto registration = ReadRegistration(request);
+  const auto registration = ReadRegistration(request);
   if (!registration) {
     const MutexLock lock(mutex_);
     Tell(true, "DevicePluginRefused", registration.error().message);
     return refused(registration.error());
   }
-  auto endpoint = Endpoint::Make(registration->resource, options_.folder, registration->endpoint, options_.patience);
-  if (!endpoint) return refused(endpoint.error());
-  if (auto taken = Greet(*endpoint); !taken) {
-    const MutexLock lock(mutex_);
-    Tell(true, "DevicePluginRefused",
-         fmt::format("{} ({}): {}", registration->resource, registration->endpoint, taken.error().message));
-    return refused(taken.error());
-  }
+  Count(registration->resource);
+  if (const auto taken = Take(*registration); !taken) return refused(taken.error());
   return std::string();
+}
+
+Result<void> PluginServer::Take(const Registration& registration) {
+  if (const auto right = CheckRegistration(registration); !right) {
+    const MutexLock lock(mutex_);
+    Tell(true, "DevicePluginRefused", right.error().message);
+    return right;
+  }
+  BERTH_TRY(const EndpointPtr endpoint,
+            Endpoint::Make(registration.resource, options_.folder, registration.endpoint, options_.patience));
+  const auto taken = Greet(endpoint);
+  if (taken) return {};
+  const MutexLock lock(mutex_);
+  Tell(true, "DevicePluginRefused",
+       fmt::format("{} ({}): {}", registration.resource, registration.endpoint, taken.error().message));
+  return taken;
+}
+
+/// Names that are refused do not fill the memory: when there are too many, new ones are not counted.
+void PluginServer::Count(const std::string& resource) {
+  const std::string name = Printable(resource, kLongestCounted);
+  const MutexLock lock(mutex_);
+  if (figures_.registrations.contains(name) || figures_.registrations.size() < 2 * kMostResources)
+    ++figures_.registrations[name];
 }
 
 Result<void> PluginServer::Greet(const EndpointPtr& endpoint) {
@@ -147,7 +169,7 @@ Result<void> PluginServer::TakeOver(const EndpointPtr& endpoint, const PluginOpt
     resource.options = wants;
     resource.listed = false;
     resource.away.reset();
-    ++resource.registrations;
+    ++registrations_;
     gone_.erase(name);
     Tell(false, "DevicePluginRegistered", fmt::format("{} at {}", name, endpoint->name()));
     Changed();
@@ -221,10 +243,10 @@ void PluginServer::Changed() {
     known->devices[name] = resource.devices;
     known->resources[name] = {.endpoint = resource.endpoint ? resource.endpoint->name() : "",
                               .ready = resource.endpoint && resource.listed && !resource.away,
-                              .options = resource.options,
-                              .registrations = resource.registrations};
+                              .options = resource.options};
   }
   known->gone = gone_;
+  known->registrations = registrations_;
   known_ = std::move(known);
   changed_.Signal();
 }
@@ -238,6 +260,11 @@ std::vector<Note> PluginServer::TakeNotes() {
   const MutexLock lock(mutex_);
   changed_.Clear();
   return std::exchange(notes_, {});
+}
+
+DeviceFigures PluginServer::figures() const {
+  const MutexLock lock(mutex_);
+  return figures_;
 }
 
 os::MonoTime PluginServer::next_due() const {
@@ -276,7 +303,14 @@ Result<PluginServer::EndpointPtr> PluginServer::Find(const std::string& resource
 
 Result<DeviceAnswer> PluginServer::Allocate(const std::string& resource, const std::vector<std::string>& ids) {
   BERTH_TRY(const EndpointPtr endpoint, Find(resource));
-  BERTH_TRY(DeviceAnswer out, endpoint->Allocate(ids));
+  const os::MonoTime from = os::SystemClock().Now();
+  auto answer = endpoint->Allocate(ids);
+  {
+    const MutexLock lock(mutex_);
+    figures_.allocate_seconds.try_emplace(resource, kAllocateBounds)
+        .first->second.Add(std::chrono::duration<double>(os::SystemClock().Now() - from).count());
+  }
+  BERTH_TRY(DeviceAnswer out, std::move(answer));
   const std::shared_ptr<const Known> now = known();
   const auto devices = now->devices.find(resource);
   if (devices == now->devices.end()) return out;

@@ -40,6 +40,7 @@ class PluginServer final : public Plugins {
   int event_fd() const override { return changed_.get(); }
   std::shared_ptr<const Known> known() const override BERTH_EXCLUDES(mutex_);
   std::vector<Note> TakeNotes() override BERTH_EXCLUDES(mutex_);
+  DeviceFigures figures() const override BERTH_EXCLUDES(mutex_);
   os::MonoTime next_due() const override BERTH_EXCLUDES(mutex_);
   void Forget(os::MonoTime now) override BERTH_EXCLUDES(mutex_);
   Result<DeviceAnswer> Allocate(const std::string& resource, const std::vector<std::string>& ids) override
@@ -58,15 +59,16 @@ class PluginServer final : public Plugins {
     EndpointPtr endpoint;  // null: none has registered since the start
     PluginOptions options;
     std::vector<Device> devices;
-    bool listed = false;               // by this endpoint
-    std::optional<os::MonoTime> away;  // nobody serves it since then
-    std::uint64_t registrations = 0;
+    bool listed = false;                // by this endpoint
+    std::optional<os::MonoTime> away;   // nobody serves it since then
     std::vector<std::string> problems;  // of the last list, told already
     std::string unhealthy;              // likewise
   };
 
   PluginServer(ServerOptions options, os::EventFd changed);
   wire::Reply Register(const std::string& request) BERTH_EXCLUDES(mutex_);
+  Result<void> Take(const Registration& registration) BERTH_EXCLUDES(mutex_);
+  void Count(const std::string& resource) BERTH_EXCLUDES(mutex_);
   Result<void> Greet(const EndpointPtr& endpoint) BERTH_EXCLUDES(mutex_);
   Result<void> TakeOver(const EndpointPtr& endpoint, const PluginOptions& wants) BERTH_EXCLUDES(mutex_);
   void Watch(const EndpointPtr& endpoint) BERTH_EXCLUDES(mutex_);
@@ -82,7 +84,9 @@ class PluginServer final : public Plugins {
   mutable Mutex mutex_;
   std::map<std::string, Resource, std::less<>> resources_ BERTH_GUARDED_BY(mutex_);
   std::set<std::string, std::less<>> gone_ BERTH_GUARDED_BY(mutex_);
-  std::set<EndpointPtr> greeted_ BERTH_GUARDED_BY(mutex_);  // their registration is under way
+  std::set<EndpointPtr> greeted_ BERTH_GUARDED_BY(mutex_);    // their registration is under way
+  std::uint64_t registrations_ BERTH_GUARDED_BY(mutex_) = 0;  // that were taken
+  DeviceFigures figures_ BERTH_GUARDED_BY(mutex_);
   std::shared_ptr<const Known> known_ BERTH_GUARDED_BY(mutex_);
   std::vector<Note> notes_ BERTH_GUARDED_BY(mutex_);
   bool ending_ BERTH_GUARDED_BY(mutex_) = false;

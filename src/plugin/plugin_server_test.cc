@@ -19,6 +19,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 using testing::SizeIs;
 
 const std::string kGpu = "vendor.example/gpu";
@@ -176,7 +177,7 @@ TEST_F(PluginServerTest, ANewRegistrationReplacesTheOldOneAndItsEndIsNoNews) {
   os::SleepFor(os::Millis(100));
   EXPECT_TRUE(Healthy(3));
   EXPECT_EQ(server->known()->resources.at(kGpu).endpoint, "gpu-2.sock");
-  EXPECT_EQ(server->known()->resources.at(kGpu).registrations, 2U);
+  EXPECT_EQ(server->known()->registrations, 2U);
 }
 
 TEST_F(PluginServerTest, ResourcesOfBeforeAreWaitedForWithoutDevices) {
@@ -244,6 +245,32 @@ TEST_F(PluginServerTest, WhatAPluginRefusesIsSaidInItsWords) {
               HasSubstr("device plugin PreStartContainer rpc failed with err: the device is on fire"));
   EXPECT_THAT(server->Prefer(kGpu, {.available = {"d0"}, .must = {}, .size = 1}).error().message,
               HasSubstr("device plugin GetPreferredAllocation rpc failed with err: the device is on fire"));
+}
+
+TEST_F(PluginServerTest, RegistrationsAndAllocationsAreCountedWhateverCameOfThem) {
+  Open();
+  PlayedPlugin plugin(temp / "gpu.sock");
+  plugin.List({{"d0"}});
+  EXPECT_EQ(Register(), "");
+  EXPECT_NE(Register("gpu.sock", "gpu"), "");
+  EXPECT_EQ(Register(), "");
+  ASSERT_TRUE(Healthy(1));
+  EXPECT_FALSE(server->Allocate("vendor.example/other", {"d0"})) << "nobody is asked: that is no call";
+  EXPECT_TRUE(server->Allocate(kGpu, {"d0"}));
+  plugin.allocate = [](const auto&, const auto&) -> wire::Reply {
+    return std::unexpected(wire::Status(wire::StatusCode::kUnknown, "no"));
+  };
+  EXPECT_FALSE(server->Allocate(kGpu, {"d0"}));
+  const DeviceFigures figures = server->figures();
+  EXPECT_THAT(figures.registrations, ElementsAre(Pair("gpu", 1U), Pair(kGpu, 2U)));
+  ASSERT_THAT(figures.allocate_seconds, ElementsAre(Pair(kGpu, testing::_)));
+  EXPECT_EQ(figures.allocate_seconds.at(kGpu).total(), 2U);
+}
+
+TEST_F(PluginServerTest, NamesThatAreRefusedAreNotCountedWithoutEnd) {
+  Open();
+  for (int i = 0; i < 200; ++i) EXPECT_NE(Register("gpu.sock", "made-up-" + std::to_string(i)), "");
+  EXPECT_THAT(server->figures().registrations, SizeIs(128));
 }
 
 TEST_F(PluginServerTest, ACallThatIsNeverAnsweredEnds) {

@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "model/device.h"
+#include "model/node_figures.h"
 #include "os/clock.h"
 
 namespace berth::plugin {
@@ -27,7 +28,6 @@ struct Served {
   std::string endpoint;  ///< file name of the plug-in's socket, "localDevices"; "": none has registered since the start
   bool ready = false;    ///< it is connected, and has said which devices there are
   PluginOptions options;
-  std::uint64_t registrations = 0;  ///< that were taken since the start
   friend bool operator==(const Served&, const Served&) = default;
 };
 
@@ -37,6 +37,7 @@ struct Known {
   /// Of each resource of `devices`: those of plug-ins, and those that are waited for.
   std::map<std::string, Served, std::less<>> resources;
   std::set<std::string, std::less<>> gone;  ///< were there, and nobody waits for them any more
+  std::uint64_t registrations = 0;          ///< of all plug-ins, that were taken since the start
 };
 
 /// Something an operator should know.
@@ -63,6 +64,8 @@ class Plugins {
   virtual int event_fd() const = 0;
   virtual std::shared_ptr<const Known> known() const = 0;
   virtual std::vector<Note> TakeNotes() = 0;
+  /// Since the start.
+  virtual DeviceFigures figures() const = 0;
   /// When Forget has something to do.
   virtual os::MonoTime next_due() const = 0;
   /// What plug-ins that did not come back in time had is no resource of the node any more.

@@ -17,8 +17,6 @@ bool DeviceBook::Refresh() {
   inputs_.devices = known_->devices;
   capacity_.clear();
   allocatable_.clear();
-  registrations_ = 0;
-  for (const auto& [name, served] : known_->resources) registrations_ += served.registrations;
   for (const auto& [name, devices] : known_->devices) {
     capacity_[name] = Quantity::FromUnits(static_cast<std::int64_t>(devices.size()));
     allocatable_[name] = Quantity::FromUnits(std::ranges::count(devices, true, &Device::healthy));

@@ -30,7 +30,7 @@ class DeviceBook {
   /// Nullptr: nobody serves it, and nobody is waited for.
   const plugin::Served* Find(std::string_view resource) const;
   /// Plug-ins that have registered so far.
-  std::uint64_t registrations() const { return registrations_; }
+  std::uint64_t registrations() const { return known_->registrations; }
   /// All devices, and those that are healthy; 0 of what was there and is gone.
   const ResourceList& capacity() const { return capacity_; }
   const ResourceList& allocatable() const { return allocatable_; }
@@ -39,7 +39,6 @@ class DeviceBook {
   plugin::Plugins* plugins_;
   std::shared_ptr<const plugin::Known> known_;
   engine::Inputs inputs_;
-  std::uint64_t registrations_ = 0;
   ResourceList capacity_;
   ResourceList allocatable_;
 };

@@ -22,6 +22,8 @@
 
 #include "base/text.h"
 #include "daemon_fixture.h"
+#include "device_matrix.h"
+#include "device_peer.h"
 #include "metrics/families.h"
 #include "os/clock.h"
 
@@ -145,24 +147,33 @@ class PageReader {
     return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
   }
 
-  /// Ours have no labels but le.
+  /// One for each set of labels; le is the last of them.
   static void CheckHistogram(const std::string& name, const ReadFamily& family) {
-    std::map<double, double> buckets;
+    std::map<std::string, std::map<double, double>> histograms;  // by their other labels, as written
+    const std::string before = name + "_bucket";
+    std::size_t samples = 0;
     for (const auto& [series, value] : family.samples) {
-      const std::string before = name + "_bucket{le=\"";
       if (!series.starts_with(before)) continue;
-      const auto bound = Number(std::string_view(series).substr(before.size(), series.size() - before.size() - 2));
+      const std::size_t le = series.rfind("le=\"");
+      ASSERT_NE(le, std::string::npos) << series;
+      const auto bound = Number(std::string_view(series).substr(le + 4, series.size() - le - 6));
       ASSERT_TRUE(bound) << series;
-      buckets[*bound] = value;
+      std::string labels = series.substr(before.size(), le - before.size());
+      labels.pop_back();  // the comma, or the brace of le alone
+      histograms[labels.empty() ? "" : labels + "}"][*bound] = value;
+      ++samples;
     }
-    ASSERT_TRUE(buckets.contains(HUGE_VAL)) << name;
-    double last = 0;
-    for (const auto& [bound, value] : buckets) {
-      EXPECT_GE(value, last) << name << " up to " << bound;
-      last = value;
+    for (const auto& [labels, buckets] : histograms) {
+      ASSERT_TRUE(buckets.contains(HUGE_VAL)) << name << labels;
+      double last = 0;
+      for (const auto& [bound, value] : buckets) {
+        EXPECT_GE(value, last) << name << labels << " up to " << bound;
+        last = value;
+      }
+      EXPECT_EQ(family.samples.at(name + "_count" + labels), last) << name;
+      EXPECT_TRUE(family.samples.contains(name + "_sum" + labels)) << name;
     }
-    EXPECT_EQ(family.samples.at(name + "_count"), last) << name;
-    EXPECT_TRUE(family.samples.contains(name + "_sum")) << name;
+    EXPECT_EQ(family.samples.size(), samples + 2 * histograms.size()) << name;
   }
 
   std::string current_;
@@ -211,11 +222,13 @@ struct DaemonMetricsTest : testing::Test {
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     return Ask(address, path);
   }
-  void Start() {
+  /// `settings`: more lines of berth.yaml.
+  void Start(const std::string& settings = "") {
     node.AddPod("own.yaml", SpinnerManifest("own", "1"));
     node.AddPod("burst.yaml", SpinnerManifest("burst", ""));
     std::ofstream(node.Dir("berth.yaml"))
-        << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nmetricsAddress: " << port << "\n";
+        << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nmetricsAddress: " << port << "\n"
+        << settings;
     node.Start({"--config", node.Dir("berth.yaml"), "--socket", node.socket()});
     ASSERT_TRUE(node.Until("both run", [&] { return node.Runs("own") && node.Runs("burst"); }));
   }
@@ -251,6 +264,23 @@ TEST_F(DaemonMetricsTest, ThePageIsWellFormedAndHasEveryMetricOfTheReference) {
   const PageReader tcp(BodyOf(OverTcp("/metrics")));
   EXPECT_EQ(tcp.families.size(), page.families.size());
   EXPECT_TRUE(OverTcp("/v1/pods").starts_with("HTTP/1.1 404")) << "over TCP there are metrics and nothing else";
+}
+
+TEST_F(DaemonMetricsTest, WhatDevicePluginsAreAskedIsCounted) {
+  const std::string gpu = "vendor.example/gpu";
+  Start("devicePluginDir: " + node.Dir("plugins") + "\n");
+  const auto plugin = StartPeer({.folder = node.Dir("plugins"),
+                                 .resource = gpu,
+                                 .endpoint = "gpu.sock",
+                                 .devices = {{"g0"}, {"g1"}},
+                                 .scratch = node.Dir("")});
+  for (const std::string name : {"a", "b"}) node.AddPod(name + ".yaml", DevicePod(name, gpu, 1));
+  ASSERT_TRUE(node.Until("both run", [&] { return node.Runs("a") && node.Runs("b"); }));
+  const PageReader page(BodyOf(OverSocket("/metrics")));
+  const std::string labels = R"({resource_name="vendor.example/gpu"})";
+  EXPECT_EQ(page.Of("kubelet_device_plugin_registration_total", labels), 1);
+  const std::string allocations = "kubelet_device_plugin_alloc_duration_seconds";
+  EXPECT_EQ(page.families.at(allocations).samples.at(allocations + "_count" + labels), 2);
 }
 
 TEST_F(DaemonMetricsTest, PromtoolReadsThePage) {
