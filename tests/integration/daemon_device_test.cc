@@ -124,6 +124,31 @@ struct DaemonCriDeviceTest : CriNodeTest {
   std::string folder;
 };
 
+TEST_F(DaemonCriDeviceTest, AContainerHasTheVariableTheMountAndTheNodeOfItsDevice) {
+  const std::string driver = berthd->Dir("driver");
+  std::ofstream(driver) << "driver 7\n";
+  Start();
+  const auto plugin = StartPeer({.folder = folder,
+                                 .resource = kGpu,
+                                 .endpoint = "gpu.sock",
+                                 .devices = {{"d0"}},
+                                 .scratch = berthd->Dir(""),
+                                 .mounts = {{driver, "/opt/driver"}},
+                                 .nodes = {{"/dev/kmsg", "/dev/gpu0"}}});
+  const std::string look =
+      "echo $DEVICES; cat /opt/driver; (echo > /opt/driver) 2>/dev/null || echo read-only; (: > /dev/gpu0) && echo "
+      "opened; "
+      "stat -c %t:%T /dev/gpu0";
+  const std::string once = "  restartPolicy: Never\n";
+  Add({.name = "has", .script = look, .spec = once, .container = "    resources: {limits: {" + kGpu + ": 1}}\n"});
+  Add({.name = "none", .script = "ls /opt/driver /dev/gpu0 2>/dev/null; echo with $DEVICES", .spec = once});
+  EXPECT_TRUE(berthd->Until("both are over", [&] { return Phase("has", "Succeeded") && Phase("none", "Succeeded"); }));
+  EXPECT_EQ(WordsOf("has"), "d0\ndriver 7\nread-only\nopened\n1:b\n");
+  EXPECT_EQ(WordsOf("none"), "with\n");
+  for (const char* const pod : {"has", "none"}) Remove(pod);
+  ExpectNothingLeft();
+}
+
 TEST_F(DaemonCriDeviceTest, NoDeviceIsGivenTwiceOrLostWhateverEndsWhen) {
   using End = DeviceMatrix::End;
   EXPECT_EQ(DeviceMatrix(*berthd, folder, [&] { Start(); }).Run({End::kNone, End::kKilled}), 60);

@@ -45,7 +45,7 @@ class PlayedPeer final : public DevicePeer {
     plugin_->allocate = [this, usual](const wire::ServerCall& call, const std::string& request) {
       ++asked_;
       while (hold_ && !call.gone()) os::SleepFor(os::Millis(5));
-      return usual(call, request);
+      return WithGifts(usual(call, request));
     };
     plugin_->List(listed_);
     registered_ = plugin::RegisterAt(options_.folder + "/kubelet.sock", options_.endpoint, options_.resource).empty() ||
@@ -53,6 +53,25 @@ class PlayedPeer final : public DevicePeer {
   }
 
  private:
+  wire::Reply WithGifts(const wire::Reply& usual) const {
+    plugin::pb::AllocateResponse out;
+    out.ParseFromString(*usual);
+    plugin::pb::ContainerAllocateResponse& container = *out.mutable_container_responses(0);
+    for (const auto& [host, inside] : options_.mounts) {
+      plugin::pb::Mount& mount = *container.add_mounts();
+      mount.set_host_path(host);
+      mount.set_container_path(inside);
+      mount.set_read_only(true);
+    }
+    for (const auto& [host, inside] : options_.nodes) {
+      plugin::pb::DeviceSpec& node = *container.add_devices();
+      node.set_host_path(host);
+      node.set_container_path(inside);
+      node.set_permissions("rw");
+    }
+    return out.SerializeAsString();
+  }
+
   const PeerOptions options_;
   std::vector<plugin::PlayedDevice> listed_;
   std::atomic<bool> hold_ = false;
@@ -73,7 +92,10 @@ class GoPeer final : public DevicePeer {
     std::vector<std::string> words = {program,      "--dir",          options.folder, "--resource", options.resource,
                                       "--endpoint", options.endpoint, "--state",      state_,       "--log",
                                       log_,         "--env",          "DEVICES=%s",   "--prestart", "--preferred"};
-    words.insert(words.end(), options.gifts.begin(), options.gifts.end());
+    for (const auto& [host, inside] : options.mounts)
+      words.insert(words.end(), {"--mount", host + ":" + inside + ":ro"});
+    for (const auto& [host, inside] : options.nodes)
+      words.insert(words.end(), {"--device-node", host + ":" + inside + ":rw"});
     std::vector<char*> argv;
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace berth::testkit {
@@ -16,12 +17,14 @@ struct PeerDevice {
 };
 
 struct PeerOptions {
-  std::string folder;                ///< where plug-ins register
-  std::string resource;              ///< that it serves
-  std::string endpoint;              ///< name of its socket
-  std::vector<PeerDevice> devices;   ///< that it lists first
-  std::string scratch;               ///< a folder for files of its own
-  std::vector<std::string> gifts{};  ///< options of tests/go for what Allocate answers; the one in C++ has none
+  std::string folder;               ///< where plug-ins register
+  std::string resource;             ///< that it serves
+  std::string endpoint;             ///< name of its socket
+  std::vector<PeerDevice> devices;  ///< that it lists first
+  std::string scratch;              ///< a folder for files of its own
+  /// Of Allocate's answer: paths of the host, and those in the container. Mounts are read-only, nodes "rw".
+  std::vector<std::pair<std::string, std::string>> mounts{};
+  std::vector<std::pair<std::string, std::string>> nodes{};
 };
 
 /// Runs from its construction until its destruction, which is as sudden as a SIGKILL. Registers at once, where somebody
