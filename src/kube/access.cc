@@ -15,12 +15,11 @@
 namespace berth::kube {
 namespace {
 
-using manifest::Node;
-using manifest::Object;
+using Fields = manifest::Object;
 
 /// An entry of one of the three lists, and the file that has it.
 struct Entry {
-  const Node* node = nullptr;
+  const manifest::Node* node = nullptr;
   const KubeconfigFile* file = nullptr;
 };
 
@@ -31,19 +30,20 @@ struct Merged {
   std::string current;
 };
 
-void TakeEntries(Object& root, std::string_view list, std::string_view field, const KubeconfigFile& file,
+void TakeEntries(Fields& root, std::string_view list, std::string_view field, const KubeconfigFile& file,
                  std::map<std::string, Entry>& out) {
-  root.Each(list, [&](const Node& node, const manifest::Path& path) {
-    Object entry(node, path, root.report());
+  root.Each(list, [&](const manifest::Node& node, const manifest::Path& path) {
+    Fields entry(node, path, root.report());
     std::string name;
     entry.Read("name", name);
-    if (const Node* const value = entry.Take(field); value != nullptr) out.try_emplace(name, Entry{value, &file});
+    if (const manifest::Node* const value = entry.Take(field); value != nullptr)
+      out.try_emplace(name, Entry{value, &file});
   });
 }
 
-void ReadFile(const Node& root, const KubeconfigFile& file, manifest::Report& report, Merged& out) {
+void ReadFile(const manifest::Node& root, const KubeconfigFile& file, manifest::Report& report, Merged& out) {
   const manifest::Path top;
-  Object object(root, top, report);
+  Fields object(root, top, report);
   manifest::CheckTypeMeta(object, {.api_version = "v1", .kind = "Config"}, false);
   std::string current;
   object.Read("current-context", current);
@@ -62,7 +62,7 @@ class EntryReader {
         path_{.key = key_},
         object_(*entry.node, path_, report_) {}
 
-  Object& object() { return object_; }
+  Fields& object() { return object_; }
   std::string Text(std::string_view key) {
     std::string out;
     object_.Read(key, out);
@@ -93,7 +93,7 @@ class EntryReader {
   std::string key_;
   manifest::Path path_;
   manifest::Report report_;
-  Object object_;
+  Fields object_;
 };
 
 bool IsLoopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
@@ -130,7 +130,7 @@ Result<void> ReadCluster(const Entry& entry, std::string_view name, Access& out)
 
 Result<void> ReadUser(const Entry& entry, std::string_view name, Access& out) {
   EntryReader reader(entry, "user", name);
-  Object& user = reader.object();
+  Fields& user = reader.object();
   if (user.Take("exec") != nullptr)
     return reader.Unsupported("exec has a program give the credentials, which Berth does not run");
   if (user.Take("auth-provider") != nullptr) return reader.Unsupported("no auth-provider is known");
