@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <thread>
@@ -114,6 +115,86 @@ TEST_F(HttpClientTest, AnAnswerThatBeginsWithAFoldedLineTouchesNothingOfTheOneBe
     EXPECT_TRUE(Get(first.url()));
     static_cast<void>(Get(second.url()));  // an answer or an error, as the library likes
   }
+}
+
+TEST_F(HttpClientTest, PutAndPatchSendTheirBodyAndDeleteItsOwnIfThereIsOne) {
+  for (const std::string method : {"PUT", "PATCH", "POST", "DELETE"}) {
+    std::string seen;
+    const RawServer server([&](int fd) {
+      seen = testkit::ReceiveAll(fd, "the body");
+      testkit::SendAll(fd, testkit::HttpText(200, "", "ok"));
+    });
+    const auto answer =
+        client->Send({.method = method, .url = server.url(), .headers = {}, .body = "the body", .max_body = 10});
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_TRUE(seen.starts_with(method + " /page HTTP/1.1\r\n")) << seen;
+    EXPECT_THAT(seen, HasSubstr("Content-Length: 8\r\n"));
+    EXPECT_THAT(seen, Not(HasSubstr("Expect")));
+  }
+}
+
+TEST_F(HttpClientTest, ABodyMayBeTakenPieceByPieceUntilItIsEnough) {
+  const RawServer server([](int fd) {
+    testkit::ReceiveAll(fd, "\r\n\r\n");
+    bool taken = testkit::SendAll(fd, "HTTP/1.1 200 OK\r\n\r\n");
+    while (taken) taken = testkit::SendAll(fd, std::string(10'000, 'x'));
+  });
+  std::size_t bytes = 0;
+  bool begun = false;
+  ClientRequest request{.url = server.url(), .headers = {}};
+  request.on_piece = [&](std::string_view piece) {
+    EXPECT_EQ(piece.empty(), !begun);
+    begun = true;
+    bytes += piece.size();
+    return bytes < 1'000'000;
+  };
+  const auto answer = client->Send(request);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "");
+  EXPECT_GE(bytes, 1'000'000U);
+}
+
+TEST_F(HttpClientTest, ARefusalIsNotGivenPieceByPiece) {
+  const RawServer server(testkit::HttpText(429, "Retry-After: 7\r\n", "later"));
+  ClientRequest request{.url = server.url(), .headers = {}};
+  request.on_piece = [](std::string_view) { return ADD_FAILURE(), false; };
+  const auto answer = client->Send(request);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->status, 429);
+  EXPECT_EQ(answer->body, "later");
+  EXPECT_EQ(answer->retry_after, std::chrono::seconds(7));
+}
+
+TEST_F(HttpClientTest, OnceItAnswersAServerMayBeQuietForLonger) {
+  const RawServer server([](int fd) {
+    testkit::ReceiveAll(fd, "\r\n\r\n");
+    testkit::SendAll(fd, "HTTP/1.1 200 OK\r\n\r\n");
+    ::poll(nullptr, 0, 400);
+    testkit::SendAll(fd, "late");
+  });
+  ClientRequest request{.url = server.url(), .headers = {}, .patience = os::Millis(100), .max_body = 10};
+  EXPECT_EQ(client->Send(request).error().code, Code::kTimeout);
+  request.quiet = os::Millis(10'000);
+  const auto answer = client->Send(request);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "late");
+}
+
+TEST_F(HttpClientTest, ItGoesThroughAProxyAndToAnotherPlaceWhereToldTo) {
+  std::string seen;
+  const RawServer server([&](int fd) {
+    seen = testkit::ReceiveAll(fd, "\r\n\r\n");
+    testkit::SendAll(fd, testkit::HttpText(200, "", "ok"));
+  });
+  const std::string place = "127.0.0.1:" + std::to_string(server.port());
+  ClientRequest request{.url = "http://api.example/page", .headers = {}, .max_body = 10};
+  request.proxy = "http://" + place;
+  EXPECT_TRUE(client->Send(request));
+  EXPECT_TRUE(seen.starts_with("GET http://api.example/page HTTP/1.1\r\nHost: api.example\r\n")) << seen;
+  request.proxy.clear();
+  request.connect_to = place;
+  EXPECT_TRUE(client->Send(request));
+  EXPECT_TRUE(seen.starts_with("GET /page HTTP/1.1\r\nHost: api.example\r\n")) << seen;
 }
 
 TEST_F(HttpClientTest, TheEnvironmentHasNoSay) {

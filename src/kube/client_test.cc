@@ -230,6 +230,32 @@ TEST(KubeClientTest, ObjectsAndPagesAreBounded) {
   EXPECT_THAT(version.error().message, HasSubstr("larger than 2 MiB"));
 }
 
+TEST(KubeClientTest, AListOfAnySizeTakesTheMemoryOfAPage) {
+  constexpr int kPages = 40;
+  const std::string padding(10'000, 'x');
+  FakeApi api([&](const Asked&, int number, int fd) {
+    std::vector<std::string> items;
+    for (int i = 0; i < 50; ++i)
+      items.push_back(PodText("p" + std::to_string(number * 50 + i), "2\"},\"x\":{\"y\":\"" + padding));
+    SendAll(fd, ListAnswer(items, "10", number == kPages ? "" : "t" + std::to_string(number)));
+  });
+  const auto client = MakeFor(api.access());
+  [[maybe_unused]] const long before = testkit::PeakKib();
+  int taken = 0;
+  const auto version = client->List(Pods(), {},
+                                    {.begin = [] {},
+                                     .take = [&](Object) -> Result<void> {
+                                       ++taken;
+                                       return {};
+                                     }});
+  ASSERT_TRUE(version) << version.error().message;
+  EXPECT_EQ(taken, kPages * 50);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(__clang__)  // whose allocators keep more
+  EXPECT_LT(testkit::PeakKib() - before, 8 * 1024) << "of 20 MB";
+#endif
+}
+
 TEST(KubeClientTest, ASilentServerIsGivenUp) {
   FakeApi api([](const Asked&, int, int fd) { testkit::ReceiveAll(fd); });
   const auto client = MakeFor(api.access(), {.patience = 100ms});
