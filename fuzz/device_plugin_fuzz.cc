@@ -15,6 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 0:
       if (const auto read = berth::plugin::ReadRegistration(bytes))
         static_cast<void>(berth::plugin::CheckRegistration(*read));
+      if (const auto read = berth::plugin::ReadPluginInfo(bytes))
+        static_cast<void>(berth::plugin::CheckPluginInfo(*read));
       break;
     case 1: static_cast<void>(berth::plugin::ReadOptions(bytes)); break;
     case 2:

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "base/quantity.h"
@@ -325,7 +326,11 @@ Result<void> Daemon::OpenLocalDevices() {
 void Daemon::OpenPlugins(const Machine& machine, const std::optional<state::Saved>& saved) {
   const std::string folder = manifest::DevicePluginDir(settings_.berth);
   if (folder.empty()) return;
-  plugin::ServerOptions options{.folder = folder, .nodes = {}, .awaited = {}, .patience = {}};
+  plugin::ServerOptions options{.folder = folder,
+                                .registry = std::filesystem::path(folder).parent_path() / "plugins_registry",
+                                .nodes = {},
+                                .awaited = {},
+                                .patience = {}};
   for (const NumaNode& node : machine.nodes) options.nodes.Insert(node.id);
   if (saved)
     for (const auto& [uid, record] : saved->ledger.pods)

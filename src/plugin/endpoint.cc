@@ -26,10 +26,9 @@ wire::ClientOptions OptionsOfClient() {
 
 }  // namespace
 
-Result<std::shared_ptr<Endpoint>> Endpoint::Make(std::string resource, const std::string& folder, std::string name,
+Result<std::shared_ptr<Endpoint>> Endpoint::Make(std::string resource, const std::string& path, std::string name,
                                                  const Patience& patience) {
   BERTH_TRY(os::EventFd stop, os::EventFd::Open());
-  const std::string path = fmt::format("{}/{}", folder, name);
   return std::shared_ptr<Endpoint>(new Endpoint(std::move(resource), path, std::move(name), patience, std::move(stop)));
 }
 

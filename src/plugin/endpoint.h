@@ -29,8 +29,8 @@ struct Patience {
 /// way when it is destroyed.
 class Endpoint {
  public:
-  /// `name`: of the socket in `folder`. Errors: as eventfd(2).
-  static Result<std::shared_ptr<Endpoint>> Make(std::string resource, const std::string& folder, std::string name,
+  /// `name`: what the socket at `path` is called. Errors: as eventfd(2).
+  static Result<std::shared_ptr<Endpoint>> Make(std::string resource, const std::string& path, std::string name,
                                                 const Patience& patience);
 
   const std::string& resource() const { return resource_; }

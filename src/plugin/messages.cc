@@ -11,6 +11,7 @@
 #include "base/words.h"
 #include "device_plugin.pb.h"
 #include "manifest/names.h"
+#include "plugin_registration.pb.h"
 
 namespace berth::plugin {
 namespace {
@@ -107,6 +108,33 @@ Result<void> CheckRegistration(const Registration& registration) {
                 fmt::format("the endpoint \"{}\" of {} is no name of a socket in the folder of plug-ins",
                             Printable(registration.endpoint), registration.resource));
   return {};
+}
+
+Result<PluginInfo> ReadPluginInfo(std::string_view bytes) {
+  BERTH_TRY(const pluginregistration::PluginInfo info, Parse<pluginregistration::PluginInfo>(bytes, "PluginInfo"));
+  return PluginInfo{.type = info.type(),
+                    .name = info.name(),
+                    .endpoint = info.endpoint(),
+                    .versions = {info.supported_versions().begin(), info.supported_versions().end()}};
+}
+
+Result<void> CheckPluginInfo(const PluginInfo& info) {
+  if (std::ranges::find(info.versions, kVersion) == info.versions.end())
+    return Fail(Code::kInvalid,
+                fmt::format("none of the versions of {} is supported: [{}] is wanted", Printable(info.name), kVersion));
+  if (!IsExtendedResource(info.name))
+    return Fail(Code::kInvalid, fmt::format("the ResourceName \"{}\" is invalid", Printable(info.name)));
+  if (!info.endpoint.starts_with('/') || info.endpoint.find('\0') != std::string::npos)
+    return Fail(Code::kInvalid, fmt::format("the endpoint \"{}\" of {} is no absolute path of a socket",
+                                            Printable(info.endpoint), info.name));
+  return {};
+}
+
+std::string WriteRegistrationStatus(const Result<void>& joined) {
+  pluginregistration::RegistrationStatus out;
+  out.set_plugin_registered(joined.has_value());
+  if (!joined) out.set_error(joined.error().message);
+  return out.SerializeAsString();
 }
 
 Result<PluginOptions> ReadOptions(std::string_view bytes) {

@@ -83,11 +83,19 @@ Result<std::unique_ptr<PluginServer>> PluginServer::Start(ServerOptions options)
   limits.limits.message = std::size_t{64} << 10;
   BERTH_TRY(out->server_, wire::Server::Start(std::move(services), limits));
   BERTH_RETURN_IF_ERROR(out->server_->Listen(path, kSocketMode));
+  if (out->options_.registry.empty()) return out;
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(out->options_.registry, kFolderMode));
+  BERTH_TRY(
+      out->registry_,
+      PluginRegistry::Start(out->options_.registry,
+                            {.join = [server = out.get()](const PluginInfo& info) { return server->JoinFound(info); },
+                             .part = [server = out.get()](const PluginInfo& info) { server->PartFound(info); }}));
   return out;
 }
 
 PluginServer::~PluginServer() {
   GiveUp();
+  registry_.reset();
   server_.reset();
 }
 
@@ -102,34 +110,48 @@ void PluginServer::GiveUp() {
 // ---- registration ------------------------------------------------------------------------------------------------
 
 wire::Reply PluginServer::Register(const std::string& request) {
-  const auto refused = [](const Error& error) -> wire::Reply {
-    return std::unexpected(wire::Status(wire::StatusCode::kUnknown, error.message));  // as Go's errors arrive
-  };
   const auto registration = ReadRegistration(request);
-  if (!registration) {
-    const MutexLock lock(mutex_);
-    Tell(true, "DevicePluginRefused", registration.error().message);
-    return refused(registration.error());
-  }
-  Count(registration->resource);
-  if (const auto taken = Take(*registration); !taken) return refused(taken.error());
-  return std::string();
+  const Result<void> taken = registration ? Take(*registration) : Refuse(registration.error());
+  if (taken) return std::string();
+  return std::unexpected(wire::Status(wire::StatusCode::kUnknown, taken.error().message));  // as Go's errors arrive
 }
 
 Result<void> PluginServer::Take(const Registration& registration) {
-  if (const auto right = CheckRegistration(registration); !right) {
+  Count(registration.resource);
+  if (auto right = CheckRegistration(registration); !right) return Refuse(std::move(right).error());
+  return Meet(registration.resource, options_.folder + "/" + registration.endpoint, registration.endpoint);
+}
+
+Result<void> PluginServer::JoinFound(const PluginInfo& info) {
+  Count(info.name);
+  if (auto right = CheckPluginInfo(info); !right) return Refuse(std::move(right).error());
+  return Meet(info.name, info.endpoint, info.endpoint);
+}
+
+/// Its list ends with that.
+void PluginServer::PartFound(const PluginInfo& info) {
+  EndpointPtr endpoint;
+  {
     const MutexLock lock(mutex_);
-    Tell(true, "DevicePluginRefused", right.error().message);
-    return right;
+    const auto found = resources_.find(info.name);
+    if (found != resources_.end()) endpoint = found->second.endpoint;
   }
-  BERTH_TRY(const EndpointPtr endpoint,
-            Endpoint::Make(registration.resource, options_.folder, registration.endpoint, options_.patience));
-  const auto taken = Greet(endpoint);
+  if (endpoint && endpoint->name() == info.endpoint) endpoint->Stop();
+}
+
+Result<void> PluginServer::Meet(const std::string& resource, const std::string& path, const std::string& name) {
+  BERTH_TRY(const EndpointPtr endpoint, Endpoint::Make(resource, path, name, options_.patience));
+  auto taken = Greet(endpoint);
   if (taken) return {};
   const MutexLock lock(mutex_);
-  Tell(true, "DevicePluginRefused",
-       fmt::format("{} ({}): {}", registration.resource, registration.endpoint, taken.error().message));
+  Tell(true, "DevicePluginRefused", fmt::format("{} ({}): {}", resource, name, taken.error().message));
   return taken;
+}
+
+std::unexpected<Error> PluginServer::Refuse(Error why) {
+  const MutexLock lock(mutex_);
+  Tell(true, "DevicePluginRefused", why.message);
+  return std::unexpected(std::move(why));
 }
 
 /// Names that are refused do not fill the memory: when there are too many, new ones are not counted.

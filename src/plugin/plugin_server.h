@@ -14,6 +14,7 @@
 #include "os/event_fd.h"
 #include "os/threads.h"
 #include "plugin/endpoint.h"
+#include "plugin/plugin_registry.h"
 #include "plugin/plugins.h"
 #include "wire/server.h"
 
@@ -21,6 +22,7 @@ namespace berth::plugin {
 
 struct ServerOptions {
   std::string folder;             ///< absolute; made when it is not there
+  std::string registry;           ///< likewise, where plug-ins are found by their sockets; "": nowhere
   NodeSet nodes;                  ///< the machine's
   std::set<std::string> awaited;  ///< resources that were there before: their plug-ins are waited for
   Patience patience;
@@ -68,6 +70,11 @@ class PluginServer final : public Plugins {
   PluginServer(ServerOptions options, os::EventFd changed);
   wire::Reply Register(const std::string& request) BERTH_EXCLUDES(mutex_);
   Result<void> Take(const Registration& registration) BERTH_EXCLUDES(mutex_);
+  Result<void> JoinFound(const PluginInfo& info) BERTH_EXCLUDES(mutex_);
+  void PartFound(const PluginInfo& info) BERTH_EXCLUDES(mutex_);
+  Result<void> Meet(const std::string& resource, const std::string& path, const std::string& name)
+      BERTH_EXCLUDES(mutex_);
+  std::unexpected<Error> Refuse(Error why) BERTH_EXCLUDES(mutex_);
   void Count(const std::string& resource) BERTH_EXCLUDES(mutex_);
   Result<void> Greet(const EndpointPtr& endpoint) BERTH_EXCLUDES(mutex_);
   Result<void> TakeOver(const EndpointPtr& endpoint, const PluginOptions& wants) BERTH_EXCLUDES(mutex_);
@@ -92,6 +99,7 @@ class PluginServer final : public Plugins {
   bool ending_ BERTH_GUARDED_BY(mutex_) = false;
   os::Threads watchers_;  // one for each plug-in
   std::unique_ptr<wire::Server> server_;
+  std::unique_ptr<PluginRegistry> registry_;
 };
 
 }  // namespace berth::plugin

@@ -31,8 +31,11 @@ struct PluginServerTest : testing::Test {
     patience.allocate = os::Millis(300);
     patience.pre_start = os::Millis(300);
     patience.greet = os::Millis(2'000);
-    auto started = PluginServer::Start(
-        {.folder = temp.path(), .nodes = {NumaId{0}, NumaId{1}}, .awaited = std::move(awaited), .patience = patience});
+    auto started = PluginServer::Start({.folder = temp.path(),
+                                        .registry = "",
+                                        .nodes = {NumaId{0}, NumaId{1}},
+                                        .awaited = std::move(awaited),
+                                        .patience = patience});
     ASSERT_TRUE(started) << started.error().message;
     server = *std::move(started);
   }

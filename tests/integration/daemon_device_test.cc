@@ -109,7 +109,13 @@ TEST_F(DaemonDeviceTest, APluginThatNeverAnswersCostsOnlyItsPods) {
 
 TEST_F(DaemonDeviceTest, NoDeviceIsGivenTwiceOrLostWhateverEndsWhen) {
   using End = DeviceMatrix::End;
-  EXPECT_EQ(DeviceMatrix(node, folder, [&] { StartBerthd(); }).Run({End::kNone, End::kKilled, End::kStopped}), 90);
+  EXPECT_EQ(DeviceMatrix(node, folder, "", [&] { StartBerthd(); }).Run({End::kNone, End::kKilled, End::kStopped}), 90);
+  EXPECT_EQ(node.Leftovers(), std::vector<std::string>());
+}
+
+TEST_F(DaemonDeviceTest, NorOfPluginsThatAreFoundByTheirSockets) {
+  const std::string registry = node.Dir("plugins_registry");
+  EXPECT_EQ(DeviceMatrix(node, folder, registry, [&] { StartBerthd(); }).Run({DeviceMatrix::End::kKilled}), 30);
   EXPECT_EQ(node.Leftovers(), std::vector<std::string>());
 }
 
@@ -151,7 +157,7 @@ TEST_F(DaemonCriDeviceTest, AContainerHasTheVariableTheMountAndTheNodeOfItsDevic
 
 TEST_F(DaemonCriDeviceTest, NoDeviceIsGivenTwiceOrLostWhateverEndsWhen) {
   using End = DeviceMatrix::End;
-  EXPECT_EQ(DeviceMatrix(*berthd, folder, [&] { Start(); }).Run({End::kNone, End::kKilled}), 60);
+  EXPECT_EQ(DeviceMatrix(*berthd, folder, "", [&] { Start(); }).Run({End::kNone, End::kKilled}), 60);
   ExpectNothingLeft();
 }
 

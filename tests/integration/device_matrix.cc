@@ -35,8 +35,8 @@ std::string DevicePod(const std::string& name, const std::string& resource, int 
          "}}\n";
 }
 
-DeviceMatrix::DeviceMatrix(DaemonFixture& node, std::string folder, std::function<void()> start)
-    : node_(node), folder_(std::move(folder)), start_(std::move(start)) {
+DeviceMatrix::DeviceMatrix(DaemonFixture& node, std::string folder, std::string registry, std::function<void()> start)
+    : node_(node), folder_(std::move(folder)), registry_(std::move(registry)), start_(std::move(start)) {
   const std::vector<std::pair<Fate, std::string>> fates = {
       {Fate::kUntouched, "untouched"}, {Fate::kKilled, "killed"},     {Fate::kRestarted, "restarted"},
       {Fate::kSick, "sick"},           {Fate::kUnlisted, "unlisted"}, {Fate::kUpgraded, "upgraded"}};
@@ -94,6 +94,7 @@ void DeviceMatrix::RemoveAll(const std::string& prefix) {
 void DeviceMatrix::Serve(Lane& lane) {
   const std::string endpoint = lane.name + "-" + std::to_string(lane.version) + ".sock";
   lane.peer = StartPeer({.folder = folder_,
+                         .registry = registry_,
                          .resource = lane.resource,
                          .endpoint = endpoint,
                          .devices = DevicesOf(lane.version),

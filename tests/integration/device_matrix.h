@@ -28,8 +28,8 @@ class DeviceMatrix {
   enum class Stage { kBeforeRegistration, kRegistered, kInAllocate, kRunning, kInRemoval };
   enum class End { kNone, kKilled, kStopped };
 
-  /// `start` starts berthd, whose plug-ins register in `folder`.
-  DeviceMatrix(DaemonFixture& node, std::string folder, std::function<void()> start);
+  /// `start` starts berthd, whose plug-ins register in `folder`, or are found in `registry` unless that is "".
+  DeviceMatrix(DaemonFixture& node, std::string folder, std::string registry, std::function<void()> start);
 
   /// All rounds; how many cases that were.
   int Run(const std::vector<End>& ends);
@@ -69,6 +69,7 @@ class DeviceMatrix {
 
   DaemonFixture& node_;
   const std::string folder_;
+  const std::string registry_;
   const std::function<void()> start_;
   std::vector<Lane> lanes_;
 };

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "plugin/played_plugin_test.h"
+#include "plugin/played_registrar_test.h"
 #include "testing/fixtures.h"
 #include "testing/seen_groups.h"
 
@@ -38,9 +39,11 @@ class PlayedPeer final : public DevicePeer {
   }
   void Hold(bool on) override { hold_ = on; }
   int asked() override { return asked_; }
-  bool registered() override { return registered_; }
+  bool registered() override { return registrar_ ? !registrar_->told().empty() : registered_; }
   void OnStart() override {
-    plugin_.emplace(options_.folder + "/" + options_.endpoint);
+    if (registrar_) return;
+    const std::string path = (found() ? options_.scratch : options_.folder) + "/" + options_.endpoint;
+    plugin_.emplace(path);
     const wire::UnaryHandler usual = plugin_->allocate;
     plugin_->allocate = [this, usual](const wire::ServerCall& call, const std::string& request) {
       ++asked_;
@@ -48,11 +51,17 @@ class PlayedPeer final : public DevicePeer {
       return WithGifts(usual(call, request));
     };
     plugin_->List(listed_);
-    registered_ = plugin::RegisterAt(options_.folder + "/kubelet.sock", options_.endpoint, options_.resource).empty() ||
-                  registered_;
+    if (found())
+      registrar_.emplace(
+          options_.registry + "/" + options_.endpoint,
+          plugin::PluginInfo{
+              .type = "DevicePlugin", .name = options_.resource, .endpoint = path, .versions = {"v1beta1"}});
+    else if (plugin::RegisterAt(options_.folder + "/kubelet.sock", options_.endpoint, options_.resource).empty())
+      registered_ = true;
   }
 
  private:
+  bool found() const { return !options_.registry.empty(); }
   wire::Reply WithGifts(const wire::Reply& usual) const {
     plugin::pb::AllocateResponse out;
     out.ParseFromString(*usual);
@@ -78,6 +87,7 @@ class PlayedPeer final : public DevicePeer {
   std::atomic<int> asked_ = 0;
   bool registered_ = false;
   std::optional<plugin::PlayedPlugin> plugin_;
+  std::optional<plugin::PlayedRegistrar> registrar_;  // where it waits to be found
 };
 
 /// A process of its own, told by a file and heard by its log.
@@ -92,6 +102,7 @@ class GoPeer final : public DevicePeer {
     std::vector<std::string> words = {program,      "--dir",          options.folder, "--resource", options.resource,
                                       "--endpoint", options.endpoint, "--state",      state_,       "--log",
                                       log_,         "--env",          "DEVICES=%s",   "--prestart", "--preferred"};
+    if (!options.registry.empty()) words.insert(words.end(), {"--registry", options.registry});
     for (const auto& [host, inside] : options.mounts)
       words.insert(words.end(), {"--mount", host + ":" + inside + ":ro"});
     for (const auto& [host, inside] : options.nodes)
@@ -150,14 +161,10 @@ class GoPeer final : public DevicePeer {
   int pid_ = -1;
 };
 
-const char* GoProgram() { return std::getenv("BERTH_DEVICE_PLUGIN"); }
-
 }  // namespace
 
-bool PeersAreInGo() { return GoProgram() != nullptr; }
-
 std::unique_ptr<DevicePeer> StartPeer(PeerOptions options) {
-  if (const char* const program = GoProgram()) return std::make_unique<GoPeer>(program, options);
+  if (const char* const program = std::getenv("BERTH_DEVICE_PLUGIN")) return std::make_unique<GoPeer>(program, options);
   return std::make_unique<PlayedPeer>(std::move(options));
 }
 

@@ -18,6 +18,7 @@ struct PeerDevice {
 
 struct PeerOptions {
   std::string folder;               ///< where plug-ins register
+  std::string registry{};           ///< where this one waits to be found in place of that; "": it registers
   std::string resource;             ///< that it serves
   std::string endpoint;             ///< name of its socket
   std::vector<PeerDevice> devices;  ///< that it lists first
@@ -43,8 +44,6 @@ class DevicePeer {
   virtual void OnStart() {}
 };
 
-/// Whether plug-ins are those of tests/go.
-bool PeersAreInGo();
 std::unique_ptr<DevicePeer> StartPeer(PeerOptions options);
 
 }  // namespace berth::testkit

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	api "berth/deviceplugin"
+	registration "berth/pluginregistration"
 )
 
 const kubeletSocket = "kubelet.sock"
@@ -31,14 +32,15 @@ func (l *list) String() string         { return strings.Join(*l, " ") }
 func (l *list) Set(value string) error { *l = append(*l, value); return nil }
 
 type setup struct {
-	dir, endpoint, resource, version, state, log string
-	options                                      api.DevicePluginOptions
-	gifts                                        Gifts
+	dir, registry, endpoint, resource, version, state, log string
+	options                                                api.DevicePluginOptions
+	gifts                                                  Gifts
 }
 
 func parse() *setup {
 	s := &setup{}
 	flag.StringVar(&s.dir, "dir", "/var/lib/kubelet/device-plugins", "the kubelet's folder")
+	flag.StringVar(&s.registry, "registry", "", "folder where it waits to be found, with its socket, in place of registering")
 	flag.StringVar(&s.endpoint, "endpoint", "berth-test.sock", "own socket, in that folder")
 	flag.StringVar(&s.resource, "resource", "vendor.example/device", "name of the resource")
 	flag.StringVar(&s.version, "version", "v1beta1", "version it registers with")
@@ -58,6 +60,9 @@ func parse() *setup {
 // serve listens at the plug-in's own socket.
 func serve(s *setup, plugin *Plugin) (*grpc.Server, error) {
 	path := filepath.Join(s.dir, s.endpoint)
+	if s.registry != "" {
+		path = filepath.Join(s.registry, s.endpoint)
+	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
@@ -67,6 +72,7 @@ func serve(s *setup, plugin *Plugin) (*grpc.Server, error) {
 	}
 	server := grpc.NewServer()
 	api.RegisterDevicePluginServer(server, plugin)
+	registration.RegisterRegistrationServer(server, &Registrar{setup: s, plugin: plugin})
 	go server.Serve(listener)
 	return server, nil
 }
@@ -134,6 +140,10 @@ func run(s *setup) error {
 			again = time.After(300 * time.Millisecond)
 			return
 		}
+		if s.registry != "" {
+			again = nil
+			return
+		}
 		if err := register(s); err != nil {
 			plugin.note("Register failed", nil, err.Error())
 			again = time.After(300 * time.Millisecond)
@@ -148,7 +158,7 @@ func run(s *setup) error {
 		case <-again:
 			start()
 		case event := <-watcher.Events:
-			if filepath.Base(event.Name) == kubeletSocket && event.Has(fsnotify.Create) {
+			if s.registry == "" && filepath.Base(event.Name) == kubeletSocket && event.Has(fsnotify.Create) {
 				start()
 			}
 		case err := <-watcher.Errors:

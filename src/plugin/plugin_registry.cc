@@ -1,0 +1,145 @@
+#include "plugin/plugin_registry.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "os/folder_watch.h"
+#include "os/poll.h"
+#include "os/unique_fd.h"
+#include "os/whole_file.h"
+#include "wire/client.h"
+
+namespace berth::plugin {
+namespace {
+
+constexpr std::size_t kMostAsked = 16;  // at a time
+constexpr os::Millis kInfoTime{10'000};
+constexpr os::Millis kStatusTime{5'000};
+constexpr os::Millis kFirstPause{500};
+constexpr os::Millis kLongestPause{122'000};
+constexpr os::Millis kLookAnyway{10'000};  // also where nothing can be watched
+
+std::string MethodOfRegistration(std::string_view name) {
+  return fmt::format("/pluginregistration.Registration/{}", name);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<PluginRegistry>> PluginRegistry::Start(std::string folder, RegistryCalls calls) {
+  BERTH_TRY(os::EventFd stop, os::EventFd::Open());
+  BERTH_TRY(os::EventFd again, os::EventFd::Open());
+  std::unique_ptr<PluginRegistry> out(
+      new PluginRegistry(std::move(folder), std::move(calls), std::move(stop), std::move(again)));
+  if (!out->threads_.DoNow([registry = out.get()] { registry->Run(); }))
+    return Fail(Code::kExhausted, "no thread to look for device plug-ins");
+  return out;
+}
+
+PluginRegistry::PluginRegistry(std::string folder, RegistryCalls calls, os::EventFd stop, os::EventFd again)
+    : folder_(std::move(folder)),
+      calls_(std::move(calls)),
+      stop_(std::move(stop)),
+      again_(std::move(again)),
+      threads_({.most = 1 + kMostAsked}) {}
+
+PluginRegistry::~PluginRegistry() { stop_.Signal(); }
+
+void PluginRegistry::Run() {
+  std::optional<os::FolderWatch> watch;
+  for (;;) {
+    if (!watch)
+      if (auto opened = os::FolderWatch::Open(folder_)) watch = *std::move(opened);
+    again_.Clear();
+    if (watch && watch->Take().gone) watch.reset();
+    const os::MonoTime now = os::SystemClock().Now();
+    const os::MonoTime until = std::min(Look(), now + kLookAnyway);
+    std::array<pollfd, 3> fds{
+        {{stop_.get(), POLLIN, 0}, {again_.get(), POLLIN, 0}, {watch ? watch->fd() : -1, POLLIN, 0}}};
+    ::poll(fds.data(), fds.size(), os::PollTime(now, until));
+    if (fds[0].revents != 0) return;
+  }
+}
+
+/// By name, what tells one from the next.
+std::map<std::string, std::string> PluginRegistry::SocketsThere() const {
+  std::map<std::string, std::string> out;
+  const os::UniqueFd dir(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!dir.valid()) return out;
+  for (const std::string& name : os::NamesIn(dir.get(), folder_).value_or(std::vector<std::string>())) {
+    struct stat info{};
+    if (!name.starts_with('.') && ::fstatat(dir.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISSOCK(info.st_mode))
+      out[name] = fmt::format("{} {}.{}", info.st_ino, info.st_ctim.tv_sec, info.st_ctim.tv_nsec);
+  }
+  return out;
+}
+
+/// Returns when to look again.
+os::MonoTime PluginRegistry::Look() {
+  const std::map<std::string, std::string> there = SocketsThere();
+  const os::MonoTime now = os::SystemClock().Now();
+  os::MonoTime out = os::MonoTime::max();
+  std::vector<PluginInfo> parted;
+  {
+    const MutexLock lock(mutex_);
+    for (auto next = sockets_.begin(); next != sockets_.end();) {
+      const auto entry = next++;
+      const auto found = there.find(entry->first);
+      if (entry->second.asking || (found != there.end() && found->second == entry->second.stamp)) continue;
+      if (entry->second.joined) parted.push_back(*std::move(entry->second.joined));
+      sockets_.erase(entry);
+    }
+  }
+  for (const PluginInfo& info : parted) calls_.part(info);
+  const MutexLock lock(mutex_);
+  for (const auto& [name, stamp] : there) {
+    Socket& socket = sockets_.try_emplace(name, Socket{.stamp = stamp, .pause = kFirstPause}).first->second;
+    if (socket.asking) continue;
+    if (socket.due <= now && threads_.DoNow([this, name] { Ask(name); }))
+      socket.asking = true;
+    else
+      out = std::min(out, std::max(socket.due, now + kFirstPause));
+  }
+  return out;
+}
+
+/// nullopt: it is none of ours.
+Result<std::optional<PluginInfo>> PluginRegistry::Introduce(const std::string& path) const {
+  wire::Client client(wire::UnixConnector(path), path);
+  BERTH_TRY(const std::string answer,
+            client.Call(MethodOfRegistration("GetInfo"), "",
+                        {.deadline = os::SystemClock().Now() + kInfoTime, .cancel_fd = stop_.get()}));
+  BERTH_TRY(PluginInfo info, ReadPluginInfo(answer));
+  if (info.type != "DevicePlugin") return std::nullopt;
+  if (info.endpoint.empty()) info.endpoint = path;
+  const Result<void> joined = calls_.join(info);
+  // It serves, whether it wants to hear of that or not.
+  static_cast<void>(client.Call(MethodOfRegistration("NotifyRegistrationStatus"), WriteRegistrationStatus(joined),
+                                {.deadline = os::SystemClock().Now() + kStatusTime, .cancel_fd = stop_.get()}));
+  BERTH_RETURN_IF_ERROR(joined);
+  return info;
+}
+
+void PluginRegistry::Ask(const std::string& name) {
+  auto info = Introduce(folder_ + "/" + name);
+  const MutexLock lock(mutex_);
+  Socket& socket = sockets_[name];
+  socket.asking = false;
+  if (info) {
+    socket.joined = *std::move(info);
+    socket.due = os::MonoTime::max();
+  } else {
+    socket.due = os::SystemClock().Now() + socket.pause;
+    socket.pause = std::min(socket.pause * 2, kLongestPause);
+  }
+  again_.Signal();
+}
+
+}  // namespace berth::plugin

@@ -1,0 +1,64 @@
+// Device plug-ins that do not register but are found by their sockets in a folder, the kubelet's plugins_registry, and
+// asked who they are.
+#ifndef BERTH_PLUGIN_PLUGIN_REGISTRY_H_
+#define BERTH_PLUGIN_PLUGIN_REGISTRY_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/mutex.h"
+#include "os/clock.h"
+#include "os/event_fd.h"
+#include "os/threads.h"
+#include "plugin/messages.h"
+
+namespace berth::plugin {
+
+/// What becomes of those that are found. Both are called on threads of the registry, for one socket one after the
+/// other.
+struct RegistryCalls {
+  /// `found.endpoint` is an absolute path. What is returned is told to the plug-in; an error: tried again later.
+  std::function<Result<void>(const PluginInfo& found)> join;
+  std::function<void(const PluginInfo& found)> part;  ///< its socket went, or another is there in its place
+};
+
+class PluginRegistry {
+ public:
+  /// Looks at sockets in `folder` from now on, not at those whose names begin with a dot, nor in folders below it.
+  /// Plug-ins of other types are left alone. Errors: as eventfd(2); kExhausted: no thread is to be had.
+  static Result<std::unique_ptr<PluginRegistry>> Start(std::string folder, RegistryCalls calls);
+  ~PluginRegistry();
+  PluginRegistry(const PluginRegistry&) = delete;
+  PluginRegistry& operator=(const PluginRegistry&) = delete;
+
+ private:
+  struct Socket {
+    std::string stamp;  // another one of the same name has another
+    bool asking = false;
+    os::MonoTime due{};  // asked then; max: never again
+    os::Millis pause{};
+    std::optional<PluginInfo> joined{};
+  };
+
+  PluginRegistry(std::string folder, RegistryCalls calls, os::EventFd stop, os::EventFd again);
+  void Run() BERTH_EXCLUDES(mutex_);
+  os::MonoTime Look() BERTH_EXCLUDES(mutex_);
+  std::map<std::string, std::string> SocketsThere() const;
+  void Ask(const std::string& name) BERTH_EXCLUDES(mutex_);
+  Result<std::optional<PluginInfo>> Introduce(const std::string& path) const;
+
+  const std::string folder_;
+  const RegistryCalls calls_;
+  const os::EventFd stop_;
+  const os::EventFd again_;  // an answer is there
+  Mutex mutex_;
+  std::map<std::string, Socket> sockets_ BERTH_GUARDED_BY(mutex_);
+  os::Threads threads_;  // one looks, the others ask
+};
+
+}  // namespace berth::plugin
+
+#endif  // BERTH_PLUGIN_PLUGIN_REGISTRY_H_
