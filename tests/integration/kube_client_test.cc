@@ -100,6 +100,16 @@ class KubeClusterTest : public testing::Test {
     ASSERT_TRUE(range);
     ask("/v3/kv/compaction", R"({"physical":true,"revision":)" + (*range)["header"]["revision"].dump() + "}");
   }
+  /// Of pods of the namespace, which the controllers make a moment later; with its token.
+  codec::Json WaitForAccount() const {
+    const Target target{
+        .resource = {.plural = "serviceaccounts"}, .namespace_ = space_, .name = "default", .subresource = {}};
+    const os::MonoTime deadline = os::SystemClock().Now() + 30s;
+    codec::Json account;
+    for (; os::SystemClock().Now() < deadline && !account.contains("secrets"); ::poll(nullptr, 0, 100))
+      if (const auto found = client_->Get(target)) account = *codec::ParseJson(found->json, "account");
+    return account;
+  }
   void Tool(const std::string& verb, const std::string& part) const {
     const std::string command = std::string(BERTH_SOURCE_DIR) + "/tools/cluster " + verb + " " + dir_ + " " + part;
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
@@ -348,13 +358,7 @@ TEST_F(KubeClusterTest, AServerOfThisAgeSaysThatItsWatchesCannotBeginWithTheStat
 }
 
 TEST_F(KubeClusterTest, AServiceAccountsTokenMayBeExchangedInItsFile) {
-  const Target accounts{
-      .resource = {.plural = "serviceaccounts"}, .namespace_ = space_, .name = "default", .subresource = {}};
-  const os::MonoTime deadline = os::SystemClock().Now() + 30s;
-  codec::Json account;
-  for (; os::SystemClock().Now() < deadline; ::poll(nullptr, 0, 100))
-    if (const auto found = client_->Get(accounts); found)
-      if (account = *codec::ParseJson(found->json, "account"); account.contains("secrets")) break;
+  const codec::Json account = WaitForAccount();
   ASSERT_TRUE(account.contains("secrets"));
   const codec::Json secret = JsonOf({.resource = {.plural = "secrets"},
                                      .namespace_ = space_,
@@ -379,6 +383,29 @@ TEST_F(KubeClusterTest, AServiceAccountsTokenMayBeExchangedInItsFile) {
   ASSERT_FALSE(known);
   EXPECT_EQ(known.error().reason, "Forbidden") << known.error().message;
   EXPECT_THAT(known.error().message, HasSubstr("system:serviceaccount:" + space_ + ":default"));
+}
+
+TEST_F(KubeClusterTest, AGuaranteedPodOfTheNodeIsSeenToRun) {
+  Seen seen(access_, {.target = {.resource = {.plural = "pods"}, .namespace_ = {}, .name = {}, .subresource = {}},
+                      .label_selector = {},
+                      .field_selector = std::string("spec.nodeName=") + kNode,
+                      .selective = true,
+                      .pace = {},
+                      .client = {}});
+  ASSERT_TRUE(seen.Until([&] { return seen.synced == 1; }));
+  WaitForAccount();
+  const Target pods{.resource = {.plural = "pods"}, .namespace_ = space_, .name = {}, .subresource = {}};
+  const auto made = client_->Create(pods, R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"whole"},"spec":{
+      "terminationGracePeriodSeconds":0,"containers":[{"name":"main","image":"localhost/berth/busybox:1",
+      "command":["sleep","3600"],"resources":{"limits":{"cpu":"1","memory":"32Mi"}}}]}})");
+  ASSERT_TRUE(made) << made.error().message;
+  const auto status = [&] { return codec::ParseJson(seen.objects["whole"].json, "pod")->at("status"); };
+  ASSERT_TRUE(seen.Until([&] { return seen.objects.contains("whole") && status()["phase"] == "Running"; }));
+  EXPECT_EQ(status()["qosClass"], "Guaranteed");
+  Target whole = pods;
+  whole.name = "whole";
+  ASSERT_TRUE(client_->Delete(whole));
+  EXPECT_TRUE(seen.Until([&] { return !seen.objects.contains("whole"); }));
 }
 
 TEST_F(KubeClusterTest, EventsAreTaken) {
