@@ -385,6 +385,25 @@ TEST_F(KubeClusterTest, AServiceAccountsTokenMayBeExchangedInItsFile) {
   EXPECT_THAT(known.error().message, HasSubstr("system:serviceaccount:" + space_ + ":default"));
 }
 
+TEST_F(KubeClusterTest, ACertificateMayBeExchangedInItsFile) {
+  const testkit::TempDir dir;
+  const auto put = [&](const std::string& who) {
+    for (const char* const kind : {".crt", ".key"})
+      std::ofstream(dir / ("me" + std::string(kind))) << os::TextOf(dir_ + "/pki/" + who + kind);
+  };
+  Access access = access_;
+  access.certificate.file = dir / "me.crt";
+  access.key.file = dir / "me.key";
+  put("scheduler");
+  const auto client = ClientFor(access);
+  const auto refused = client->Create(Maps(), ConfigMapText("m", "{}"));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("system:kube-scheduler"));
+  put("admin");
+  const auto made = client->Create(Maps(), ConfigMapText("m", "{}"));
+  EXPECT_TRUE(made) << made.error().message;
+}
+
 TEST_F(KubeClusterTest, AGuaranteedPodOfTheNodeIsSeenToRun) {
   Seen seen(access_, {.target = {.resource = {.plural = "pods"}, .namespace_ = {}, .name = {}, .subresource = {}},
                       .label_selector = {},
