@@ -23,6 +23,9 @@ class EmptyBackend final : public berth::api::Backend {
  public:
   Result<berth::DaemonStatus> Status() override { return berth::DaemonStatus(); }
   Result<std::shared_ptr<const berth::Machine>> GetMachine() override { return std::make_shared<berth::Machine>(); }
+  Result<std::shared_ptr<const berth::DeviceInventory>> Devices() override {
+    return std::make_shared<berth::DeviceInventory>();
+  }
   Result<std::shared_ptr<const berth::NodeView>> Node() override { return std::make_shared<berth::NodeView>(); }
   Result<std::shared_ptr<const berth::Ledger>> GetLedger() override { return std::make_shared<berth::Ledger>(); }
   Result<berth::PodList> Pods() override { return berth::PodList(); }

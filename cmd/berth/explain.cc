@@ -31,7 +31,7 @@ Result<Pod> ChoosePod(const ExplainOptions& options, const std::string& node_nam
 
 bool NothingNamed(const OfflineOptions& options) {
   return options.machine.empty() && options.config.empty() && options.ledger.empty() && options.devices.empty() &&
-         options.node_fit && options.whole_cores;
+         options.node_fit && options.whole_cores && !options.close_devices;
 }
 
 int Print(const Outlook& outlook, const Session& session) {

@@ -7,6 +7,7 @@
 #include "codec/views.h"
 #include "machine/load.h"
 #include "os/clock.h"
+#include "view/device_table.h"
 #include "view/map.h"
 #include "view/table.h"
 
@@ -20,6 +21,7 @@ struct Picture {
   Machine machine;
   Ledger ledger;
   CpuSet reserved;
+  DeviceInventory devices;
 };
 
 Result<Picture> LoadPicture(const std::string& from, const Session& session) {
@@ -32,10 +34,11 @@ Result<Picture> LoadPicture(const std::string& from, const Session& session) {
   BERTH_TRY(picture.ledger, session.berthd().GetLedger());
   BERTH_TRY(const NodeView node, session.berthd().Node());
   picture.reserved = node.reserved_cpus;
+  BERTH_TRY(picture.devices, session.berthd().Devices());
   return picture;
 }
 
-/// Every CPU with its place and holders.
+/// Every CPU and device with its place and holders.
 Json MapJson(const Picture& picture) {
   struct Place {
     NumaId node;
@@ -57,7 +60,16 @@ Json MapJson(const Picture& picture) {
     one["holders"] = state.holders;
     cpus.push_back(std::move(one));
   }
-  return {{"machine", picture.machine.source}, {"cpus", std::move(cpus)}};
+  Json devices = Json::array();
+  for (const view::DeviceState& state : view::DescribeDevices(picture.machine, picture.ledger, picture.devices))
+    devices.push_back({{"resource", state.resource},
+                       {"id", state.device.id},
+                       {"healthy", state.device.healthy},
+                       {"nodes", FormatIds(state.device.nodes)},
+                       {"pci", state.function == nullptr ? "" : state.function->address},
+                       {"above", state.function == nullptr ? std::vector<std::string>() : state.function->above},
+                       {"holder", state.holder}});
+  return {{"machine", picture.machine.source}, {"cpus", std::move(cpus)}, {"devices", std::move(devices)}};
 }
 
 /// ", 3 lost" when there are some.
@@ -85,6 +97,10 @@ int RunMap(const MapCommandOptions& options, const Session& session) {
   view::MapOptions map{.width = MapWidth(options.width, session), .color = session.color()};
   map.unicode = session.around().unicode && !options.ascii;
   session.out() << view::RenderMap(picture->machine, picture->ledger, picture->reserved, map);
+  const view::TableOptions table{.width = map.width, .color = map.color};
+  if (const std::string devices = view::DeviceTable(picture->machine, picture->ledger, picture->devices, table);
+      !devices.empty())
+    session.out() << "\n" << devices;
   return kOk;
 }
 

@@ -18,6 +18,7 @@ Result<offline::RunningNode> AskRunning(const std::string& socket) {
   BERTH_TRY(out.machine, berthd.GetMachine());
   BERTH_TRY(out.view, berthd.Node());
   BERTH_TRY(out.ledger, berthd.GetLedger());
+  BERTH_TRY(out.devices, berthd.Devices());
   BERTH_TRY(const DaemonStatus status, berthd.Status());
   out.name = status.node_name;
   return out;
@@ -35,6 +36,8 @@ void AddNodeOptions(CLI::App& app, offline::OfflineOptions& node) {
   app.add_flag("!--no-node-fit", node.node_fit, "Do not reject what exceeds the node's allocatable resources");
   app.add_flag("!--no-whole-cores", node.whole_cores,
                "Under full-pcpus-only give parts of cores where the kubelet's formulas do");
+  app.add_flag("--close-devices", node.close_devices,
+               "Among equal choices, take devices that lie close together on PCI, and CPUs local to them");
 }
 
 Command MachineCommand() {

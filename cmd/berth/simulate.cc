@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "offline/simulation.h"
+#include "view/device_table.h"
 #include "view/map.h"
 
 namespace berth::cli {
@@ -14,11 +15,13 @@ using codec::Json;
 using offline::OfflineNode;
 
 void PrintMap(const OfflineNode& node, const Session& session) {
+  const int width = session.around().width > 0 ? session.around().width : 100;
   session.out() << "\n"
                 << view::RenderMap(node.node.machine(), node.ledger, node.node.reserved_cpus(),
-                                   {.width = session.around().width > 0 ? session.around().width : 100,
-                                    .color = session.color(),
-                                    .unicode = session.around().unicode});
+                                   {.width = width, .color = session.color(), .unicode = session.around().unicode});
+  const std::string devices = view::DeviceTable(node.node.machine(), node.ledger, node.inputs.devices,
+                                                {.width = width, .color = session.color()});
+  if (!devices.empty()) session.out() << "\n" << devices;
 }
 
 /// One table for all steps; with the map, a table and a picture for each.

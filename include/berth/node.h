@@ -27,6 +27,7 @@ struct NodeOptions {
   DeviceInventory devices = {};
   bool node_fit = true;     ///< also reject what exceeds `allocatable` in sum (OutOfcpu, OutOfmemory, OutOfpods, ...)
   bool whole_cores = true;  ///< under full-pcpus-only never give a part of a core; false: the kubelet's formulas
+  bool close_devices = false;  ///< among choices that are equal to a kubelet, devices that lie close together
 };
 
 /// Decides about pods, one after the other, and keeps the books. Pods are told apart by uid; one without a uid goes by

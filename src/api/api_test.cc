@@ -30,6 +30,10 @@ class EchoBackend final : public Backend {
     return status;
   }
   Result<std::shared_ptr<const Machine>> GetMachine() override { return Fail(Code::kCorrupt, "no machine"); }
+  Result<std::shared_ptr<const DeviceInventory>> Devices() override {
+    return std::make_shared<DeviceInventory>(DeviceInventory{
+        {"vendor.example/gpu", {{.id = "g0", .nodes = {NumaId{1}}, .healthy = false, .pci = "0000:3b:00.0"}}}});
+  }
   Result<std::shared_ptr<const NodeView>> Node() override { return std::make_shared<const NodeView>(); }
   Result<std::shared_ptr<const Ledger>> GetLedger() override { return std::make_shared<const Ledger>(); }
   Result<PodList> Pods() override {

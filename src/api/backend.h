@@ -30,6 +30,7 @@ class Backend {
   virtual ~Backend() = default;
   virtual Result<DaemonStatus> Status() = 0;
   virtual Result<std::shared_ptr<const Machine>> GetMachine() = 0;
+  virtual Result<std::shared_ptr<const DeviceInventory>> Devices() = 0;
   virtual Result<std::shared_ptr<const NodeView>> Node() = 0;
   virtual Result<std::shared_ptr<const Ledger>> GetLedger() = 0;
   virtual Result<PodList> Pods() = 0;

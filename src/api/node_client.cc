@@ -53,6 +53,9 @@ Result<T> NodeClient::Ask(std::string_view method, const std::string& path, Resu
 
 Result<DaemonStatus> NodeClient::Status() const { return Ask("GET", "/v1/status", codec::DaemonStatusFromJson); }
 Result<Machine> NodeClient::GetMachine() const { return Ask("GET", "/v1/machine", codec::MachineFromJson); }
+Result<DeviceInventory> NodeClient::Devices() const {
+  return Ask("GET", "/v1/devices", codec::DeviceInventoryFromJson);
+}
 Result<NodeView> NodeClient::Node() const { return Ask("GET", "/v1/node", codec::NodeViewFromJson); }
 Result<Ledger> NodeClient::GetLedger() const { return Ask("GET", "/v1/ledger", codec::LedgerFromJson); }
 Result<PodList> NodeClient::Pods() const { return Ask("GET", "/v1/pods", codec::PodListFromJson); }

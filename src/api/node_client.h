@@ -31,6 +31,7 @@ class NodeClient {
 
   Result<DaemonStatus> Status() const;
   Result<Machine> GetMachine() const;
+  Result<DeviceInventory> Devices() const;
   Result<NodeView> Node() const;
   Result<Ledger> GetLedger() const;
   Result<PodList> Pods() const;

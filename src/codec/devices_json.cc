@@ -1,6 +1,7 @@
 #include <string>
 
 #include "codec/parts.h"
+#include "codec/views.h"
 
 namespace berth::codec {
 namespace {
@@ -69,6 +70,36 @@ std::vector<DeviceAssignment> ReadDevices(const Reader& reader) {
     device.ids = given.Field("ids").Strings();
     if (given.Has("answer")) device.answer = ReadAnswer(given.Field("answer"));
   }
+  return out;
+}
+
+Json ToJson(const DeviceInventory& devices) {
+  Json out = Json::object();
+  for (const auto& [resource, list] : devices)
+    out[resource] = ListJson(list, [](const Device& device) {
+      Json numa = Json::array();
+      for (const NumaId node : device.nodes) numa.push_back(Raw(node));
+      Json one = {{"id", device.id}, {"numa", std::move(numa)}, {"healthy", device.healthy}};
+      if (!device.pci.empty()) one["pci"] = device.pci;
+      return one;
+    });
+  return out;
+}
+
+Result<DeviceInventory> DeviceInventoryFromJson(const Json& json) {
+  Reader::Problem problem{.code = Code::kInvalid, .error = {}};
+  DeviceInventory out;
+  for (const auto& [resource, list] : Reader(json, "", problem).Members()) {
+    std::vector<Device>& devices = out[resource];
+    for (const Reader& item : list.Items()) {
+      Device& device = devices.emplace_back();
+      device.id = item.Field("id").String();
+      for (const Reader& node : item.Field("numa").Items()) device.nodes.Insert(node.IdInSet<NumaId>());
+      device.healthy = item.Field("healthy").Bool();
+      if (item.Has("pci")) device.pci = item.Field("pci").String();
+    }
+  }
+  if (problem.error) return Wrap(*std::move(problem.error), "devices");
   return out;
 }
 

@@ -87,7 +87,8 @@ Json PciJson(const PciDevice& pci) {
           {"device", pci.device},
           {"name", pci.name},
           {"node", pci.node ? Json(Raw(*pci.node)) : Json()},
-          {"localCpus", FormatIds(pci.local_cpus)}};
+          {"localCpus", FormatIds(pci.local_cpus)},
+          {"above", pci.above}};
 }
 
 PciDevice ReadPci(const Reader& reader) {
@@ -99,6 +100,7 @@ PciDevice ReadPci(const Reader& reader) {
   pci.name = reader.Field("name").String();
   if (const Reader node = reader.Field("node"); !node.IsNull()) pci.node = node.IdInSet<NumaId>();
   pci.local_cpus = reader.Field("localCpus").Ids<CpuSet>();
+  if (reader.Has("above")) pci.above = reader.Field("above").Strings();
   return pci;
 }
 

@@ -162,6 +162,7 @@ Json ToJson(const NodeView& node) {
           {"topologyScope", node.topology_scope},
           {"nodeFit", node.node_fit},
           {"wholeCores", node.whole_cores},
+          {"closeDevices", node.close_devices},
           {"kubeletConfiguration", node.kubelet_configuration},
           {"conditions", ConditionsJson(node.conditions)}};
 }
@@ -179,6 +180,7 @@ Result<NodeView> NodeViewFromJson(const Json& json) {
     out.topology_scope = reader.Field("topologyScope").String();
     out.node_fit = reader.Field("nodeFit").Bool();
     out.whole_cores = reader.Field("wholeCores").Bool();
+    out.close_devices = reader.Field("closeDevices").Bool();
     out.kubelet_configuration = reader.Field("kubeletConfiguration").String();
     out.conditions = ReadConditions(reader.Field("conditions"));
     return out;

@@ -10,6 +10,7 @@
 #include "codec/codec.h"
 #include "model/answers.h"
 #include "model/daemon_status.h"
+#include "model/device.h"
 #include "model/event.h"
 #include "model/explanation.h"
 #include "model/node_snapshot.h"
@@ -21,6 +22,7 @@ namespace berth::codec {
 
 Json ToJson(const DaemonStatus& status);
 Json ToJson(const NodeView& node);
+Json ToJson(const DeviceInventory& devices);  ///< as `--devices` of berth simulate takes it
 Json ToJson(const PodView& pod, const CpuSet& shared);
 Json ToJson(const PodList& pods);
 Json ToJson(const PodDetails& pod);
@@ -39,6 +41,7 @@ Json ToJson(const Outlook& outlook);
 
 Result<DaemonStatus> DaemonStatusFromJson(const Json& json);
 Result<NodeView> NodeViewFromJson(const Json& json);
+Result<DeviceInventory> DeviceInventoryFromJson(const Json& json);
 Result<PodList> PodListFromJson(const Json& json);
 Result<PodDetails> PodDetailsFromJson(const Json& json);
 Result<TreeView> TreeViewFromJson(const Json& json);

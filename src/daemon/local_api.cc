@@ -87,6 +87,8 @@ Result<DaemonStatus> LocalApi::Status() {
 
 Result<std::shared_ptr<const Machine>> LocalApi::GetMachine() { return published_.Get()->node.machine; }
 
+Result<std::shared_ptr<const DeviceInventory>> LocalApi::Devices() { return published_.Get()->node.devices; }
+
 Result<std::shared_ptr<const NodeView>> LocalApi::Node() { return published_.Get()->node.node; }
 
 Result<std::shared_ptr<const Ledger>> LocalApi::GetLedger() { return published_.Get()->node.ledger; }

@@ -37,6 +37,7 @@ class LocalApi final : public api::Backend {
 
   Result<DaemonStatus> Status() override;
   Result<std::shared_ptr<const Machine>> GetMachine() override;
+  Result<std::shared_ptr<const DeviceInventory>> Devices() override;
   Result<std::shared_ptr<const NodeView>> Node() override;
   Result<std::shared_ptr<const Ledger>> GetLedger() override;
   Result<PodList> Pods() override;

@@ -187,7 +187,9 @@ manifest::PodOptions PodRules(const Settings& settings, bool dry_run) {
 Result<NodeParts> LoadNode(const Settings& settings) {
   BERTH_TRY(Machine machine, machine::Load(settings.machine));
   const bool dry_run = settings.dry_run || !machine.this_host;
-  const engine::EngineOptions options{.node_fit = settings.berth.node_fit, .whole_cores = settings.berth.whole_cores};
+  const engine::EngineOptions options{.node_fit = settings.berth.node_fit,
+                                      .whole_cores = settings.berth.whole_cores,
+                                      .close_devices = settings.berth.close_devices};
   auto node = engine::Node::Make(machine, settings.kubelet, options);
   if (node) return NodeParts{*std::move(node), dry_run, {}};
   KubeletConfiguration fitted = settings.kubelet;
@@ -212,6 +214,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   const auto note = [&](const char* name, bool same) {
     if (!same) out.emplace_back(name);
   };
+  note("closeDevices", berth.close_devices == now.berth.close_devices);
   note("cpuPartition", berth.cpu_partition == now.berth.cpu_partition);
   note("kubeletConfig", berth.kubelet_config == now.berth.kubelet_config);
   note("logDir", berth.log_dir == now.berth.log_dir);

@@ -172,6 +172,7 @@ NodeView SnapshotBuilder::Node() const {
           .topology_scope = config.topology_manager_scope,
           .node_fit = node.options().node_fit,
           .whole_cores = node.options().whole_cores,
+          .close_devices = node.options().close_devices,
           .kubelet_configuration = facts_.kubelet_text,
           .conditions = manager_.Conditions()};
 }

@@ -43,7 +43,9 @@ Node::~Node() = default;
 
 Result<Node> Node::Make(Machine machine, NodeOptions options) {
   BERTH_TRY(engine::Node node, engine::Node::Make(std::move(machine), std::move(options.settings),
-                                                  {.node_fit = options.node_fit, .whole_cores = options.whole_cores}));
+                                                  {.node_fit = options.node_fit,
+                                                   .whole_cores = options.whole_cores,
+                                                   .close_devices = options.close_devices}));
   BERTH_RETURN_IF_ERROR(engine::CheckDevices(node, options.devices));
   Ledger empty = node.EmptyLedger();
   return Node(std::make_unique<Parts>(Parts{.node = std::move(node),

@@ -258,14 +258,28 @@ class Importer {
         core.kind = efficient.Contains(core.threads.front()) ? CoreKind::kEfficiency : CoreKind::kPerformance;
   }
 
+  static std::string AddressOf(const hwloc_pcidev_attr_s& pci) {
+    return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", static_cast<unsigned>(pci.domain), static_cast<unsigned>(pci.bus),
+                       static_cast<unsigned>(pci.dev), static_cast<unsigned>(pci.func));
+  }
+  /// As sysfs names them, from the root complex down.
+  static std::vector<std::string> BridgesAbove(hwloc_obj_t device) {
+    std::vector<std::string> out;
+    for (hwloc_obj_t up = device->parent; up != nullptr && up->type == HWLOC_OBJ_BRIDGE; up = up->parent) {
+      const auto& bridge = up->attr->bridge;
+      const bool host = bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST;
+      out.push_back(host ? fmt::format("pci{:04x}:{:02x}", static_cast<unsigned>(bridge.downstream.pci.domain),
+                                       static_cast<unsigned>(bridge.downstream.pci.secondary_bus))
+                         : AddressOf(bridge.upstream.pci));
+    }
+    std::ranges::reverse(out);
+    return out;
+  }
   void ReadPci() {
     EachOf(HWLOC_OBJ_PCI_DEVICE, [&](hwloc_obj_t obj) {
       const auto& pci = obj->attr->pcidev;
       PciDevice device;
-      char address[32];
-      std::snprintf(address, sizeof address, "%04x:%02x:%02x.%01x", static_cast<unsigned>(pci.domain),
-                    static_cast<unsigned>(pci.bus), static_cast<unsigned>(pci.dev), static_cast<unsigned>(pci.func));
-      device.address = address;
+      device.address = AddressOf(pci);
       device.class_id = static_cast<std::uint32_t>(pci.class_id) << 8;
       device.vendor = pci.vendor_id;
       device.device = pci.device_id;
@@ -278,6 +292,7 @@ class Importer {
           device.node = NumaId{static_cast<std::uint32_t>(hwloc_bitmap_first(near->nodeset))};
         if (Result<CpuSet> cpus = Cpus(near->cpuset)) device.local_cpus = *std::move(cpus) & machine_.online;
       }
+      device.above = BridgesAbove(obj);
       machine_.pci.push_back(std::move(device));
     });
   }

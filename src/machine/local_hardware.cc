@@ -54,14 +54,11 @@ PciFunction FunctionOf(TreeFiles& files, const PciDevice& device, const std::map
                   .driver = {},
                   .iommu_group = {},
                   .node = device.node,
-                  .above = {},
+                  .above = device.above,
                   .device_nodes = {}};
   const std::string entry = std::string(kPciFunctions) + "/" + device.address;
   if (const auto driver = files.Link(entry + "/driver")) out.driver = LastPart(*driver);
   if (const auto group = files.Link(entry + "/iommu_group")) out.iommu_group = LastPart(*group);
-  if (const auto place = files.Link(entry))
-    for (const std::string_view part : Split(*place, '/'))
-      if ((part.starts_with("pci") || IsPciAddress(part)) && part != device.address) out.above.emplace_back(part);
   for (const auto& [path, address] : nodes)
     if (address == device.address) out.device_nodes.push_back(path);
   return out;

@@ -91,6 +91,9 @@ PciDevice ReadPciDevice(TreeFiles& files, const std::string& address) {
   auto cpus = files.Cpus(dir + "local_cpulist");
   if (!cpus || !*cpus) cpus = files.CpuMask(dir + "local_cpus");
   if (cpus && *cpus) device.local_cpus = **std::move(cpus);
+  if (const auto place = files.Link(kPciDir + "/" + address))
+    for (const std::string_view part : Split(*place, '/'))
+      if ((part.starts_with("pci") || IsPciAddress(part)) && part != address) device.above.emplace_back(part);
   return device;
 }
 

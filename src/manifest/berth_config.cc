@@ -117,6 +117,7 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("logLevel", c.log_level);
   object.Read("nodeFit", c.node_fit);
   object.Read("wholeCores", c.whole_cores);
+  object.Read("closeDevices", c.close_devices);
   object.Read("stopContainersOnExit", c.stop_containers_on_exit);
   object.Read("reconcilePeriod", c.reconcile_period);
   object.Read("maxEvents", c.max_events);

@@ -85,6 +85,7 @@ struct BerthConfiguration {
   std::string log_level = "info";                      ///< debug, info, warning, error
   bool node_fit = true;                                ///< also reject what exceeds node allocatable
   bool whole_cores = true;                             ///< full-pcpus-only never gives a part of a core
+  bool close_devices = false;                          ///< devices that lie close together, among equal choices
   bool stop_containers_on_exit = false;
   std::optional<std::chrono::milliseconds> reconcile_period;  ///< nullopt: cpuManagerReconcilePeriod
   std::int32_t max_events = 10'000;

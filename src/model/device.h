@@ -15,6 +15,7 @@ struct Device {
   std::string id;
   NodeSet nodes;  ///< empty: no topology
   bool healthy = true;
+  std::string pci = {};  ///< address of the PCI function it is, or sits on; "": its id, where that is one
   friend bool operator==(const Device&, const Device&) = default;
 };
 

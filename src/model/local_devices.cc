@@ -94,7 +94,7 @@ DeviceInventory LocalInventory(const std::vector<LocalDeviceRule>& rules, const 
                                      .healthy = function.driver != kVfioDriver || !function.iommu_group.empty()});
   for (const HostNode& node : hardware.nodes)
     if (const LocalDeviceRule* const rule = RuleOf(rules, node))
-      out[rule->resource].push_back({.id = node.path, .nodes = NodesOf(node.node)});
+      out[rule->resource].push_back({.id = node.path, .nodes = NodesOf(node.node), .healthy = true, .pci = node.pci});
   for (auto& [resource, devices] : out) std::ranges::sort(devices, {}, &Device::id);
   return out;
 }

@@ -70,6 +70,8 @@ struct PciDevice {
   std::string name;            ///< kernel names behind it ("eth0", "nvme0n1"), comma separated; may be empty
   std::optional<NumaId> node;  ///< nullopt: the kernel names none (-1)
   CpuSet local_cpus;           ///< empty: not named
+  /// Root complex ("pci0000:3a") and the bridges below it, down to the one the device hangs on; empty: not known.
+  std::vector<std::string> above;
   friend bool operator==(const PciDevice&, const PciDevice&) = default;
 };
 

@@ -36,6 +36,7 @@ struct NodeView {
   std::string topology_scope;
   bool node_fit = true;               ///< what exceeds `allocatable` is refused
   bool whole_cores = true;            ///< full-pcpus-only never gives a part of a core
+  bool close_devices = false;         ///< among equal choices, devices that lie close together
   std::string kubelet_configuration;  ///< text berthd was started with; "" for the defaults
   NodeConditions conditions;
   friend bool operator==(const NodeView&, const NodeView&) = default;

@@ -28,6 +28,8 @@ Result<Device> ReadDevice(const Tree& item, const std::string& file, const std::
     const Tree& value = item.items[i];
     if (key == "id" && (value.kind == Tree::Kind::kString || value.kind == Tree::Kind::kNumber)) {
       out.id = value.text;
+    } else if (key == "pci" && value.kind == Tree::Kind::kString) {
+      out.pci = value.text;
     } else if (key == "healthy" && value.kind == Tree::Kind::kBool) {
       out.healthy = value.text == "true";
     } else if (key == "numa" && value.kind == Tree::Kind::kList) {
@@ -41,7 +43,7 @@ Result<Device> ReadDevice(const Tree& item, const std::string& file, const std::
     } else if (key != "numa") {
       return Bad(file, path + "." + Printable(key),
                  "not a field of a device, or a value of the wrong kind; "
-                 "use id (text), numa (node ids), healthy (true or false)");
+                 "use id (text), numa (node ids), healthy (true or false), pci (address)");
     }
   }
   if (out.id.empty()) return Bad(file, path + ".id", "the field is missing");

@@ -1,15 +1,12 @@
 #include "offline/node.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <set>
 
 #include "base/text.h"
 #include "machine/load.h"
 #include "manifest/manifest.h"
-#include "model/resources.h"
 #include "offline/device_inventory.h"
 #include "offline/saved_ledger.h"
 #include "os/input.h"
@@ -39,7 +36,10 @@ struct NodeSettings {
 /// From the file, from the running node whose ledger is used, or the defaults.
 Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, const std::optional<RunningNode>& running,
                                       std::ostream& err) {
-  NodeSettings out{.config = {}, .engine = {.node_fit = options.node_fit, .whole_cores = options.whole_cores}};
+  NodeSettings out{
+      .config = {},
+      .engine = {
+          .node_fit = options.node_fit, .whole_cores = options.whole_cores, .close_devices = options.close_devices}};
   std::string text;
   std::string name = options.config;
   if (!options.config.empty()) {
@@ -49,32 +49,12 @@ Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, const std::
     name = "configuration of the running node";
     out.engine.node_fit = out.engine.node_fit && running->view.node_fit;
     out.engine.whole_cores = out.engine.whole_cores && running->view.whole_cores;
+    out.engine.close_devices = out.engine.close_devices || running->view.close_devices;
   }
   if (Trim(text).empty()) return out;
   BERTH_TRY(auto parsed, manifest::ParseKubeletConfiguration(text, name));
   Print(parsed.warnings, err);
   out.config = std::move(parsed.config);
-  return out;
-}
-
-/// How many devices a running node has, and which are held; it does not say where they sit.
-DeviceInventory DevicesOf(const RunningNode& running) {
-  constexpr std::int64_t kMostDevices = 10'000;
-  DeviceInventory out;
-  for (const auto& [resource, amount] : running.view.capacity) {
-    if (IsNativeResource(resource)) continue;
-    std::set<std::string> ids;
-    for (const auto& [uid, pod] : running.ledger.pods)
-      for (const Placement& placement : pod.placements)
-        for (const DeviceAssignment& given : placement.devices)
-          if (given.resource == resource) ids.insert(given.ids.begin(), given.ids.end());
-    const std::int64_t all = std::min(amount.Value(), kMostDevices);
-    for (std::int64_t i = 0; static_cast<std::int64_t>(ids.size()) < all; ++i)
-      ids.insert("(unnamed " + std::to_string(i) + ")");
-    std::int64_t healthy = AmountOf(running.view.allocatable, resource).Value();
-    std::vector<Device>& devices = out[resource];
-    for (const std::string& id : ids) devices.push_back({.id = id, .nodes = {}, .healthy = healthy-- > 0});
-  }
   return out;
 }
 
@@ -109,9 +89,7 @@ Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream&
     BERTH_TRY(const std::string text, os::ReadInput(options.devices));
     BERTH_TRY(inputs.devices, ParseDeviceInventory(text, options.devices));
   } else if (running) {
-    inputs.devices = DevicesOf(*running);
-    if (!inputs.devices.empty())
-      err << "berth: warning: the running node does not say where its devices sit; name them with --devices\n";
+    inputs.devices = std::move(running->devices);
   }
   BERTH_TRY(engine::Node node, engine::Node::Make(std::move(machine), std::move(settings.config), settings.engine));
   if (auto known = engine::CheckDevices(node, inputs.devices); !known)

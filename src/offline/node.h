@@ -22,18 +22,20 @@ struct RunningNode {
   Machine machine;
   NodeView view;
   Ledger ledger;
+  DeviceInventory devices;
 };
 /// Asks the berthd behind a socket.
 using AskNode = std::function<Result<RunningNode>(const std::string& socket)>;
 
 struct OfflineOptions {
-  std::string machine;      ///< as machine::Load takes it; "": the ledger's node if that is a socket, else this host
-  std::string config;       ///< KubeletConfiguration file; "": the running node's, or the kubelet's defaults
-  std::string devices;      ///< device inventory file; "": no devices
-  std::string ledger;       ///< ledger file, or the socket of a berthd; "": an empty node
-  bool node_fit = true;     ///< also reject what exceeds node allocatable
-  bool whole_cores = true;  ///< under full-pcpus-only never give a part of a core
-  AskNode ask;              ///< used when `ledger` is a socket, and required then
+  std::string machine;         ///< as machine::Load takes it; "": the ledger's node if that is a socket, else this host
+  std::string config;          ///< KubeletConfiguration file; "": the running node's, or the kubelet's defaults
+  std::string devices;         ///< device inventory file; "": no devices
+  std::string ledger;          ///< ledger file, or the socket of a berthd; "": an empty node
+  bool node_fit = true;        ///< also reject what exceeds node allocatable
+  bool whole_cores = true;     ///< under full-pcpus-only never give a part of a core
+  bool close_devices = false;  ///< among equal choices, devices that lie close together
+  AskNode ask;                 ///< used when `ledger` is a socket, and required then
 };
 
 /// A node, what is placed on it, and the devices it has.

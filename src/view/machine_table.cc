@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "base/words.h"
+#include "view/pci_place.h"
 #include "view/size.h"
 
 namespace berth::view {
@@ -167,26 +168,26 @@ std::string_view ClassName(const PciDevice& device) {
 }
 
 std::string PciTable(const Machine& machine, const TableOptions& options) {
-  Table table({{"PCI DEVICE"},
-               {"KIND"},
-               {"ID"},
-               {"NODE", Align::kRight},
-               {"NAME", Align::kLeft, true},
-               {"NEAR CPUS", Align::kLeft, true}});
-  std::size_t hidden = 0;
-  for (const PciDevice& device : machine.pci) {
-    const std::string_view kind = ClassName(device);
-    if (kind.empty()) {
-      ++hidden;
-      continue;
-    }
+  std::vector<const PciDevice*> shown;
+  for (const PciDevice& device : machine.pci)
+    if (!ClassName(device).empty()) shown.push_back(&device);
+  const PciPlaces places(shown);
+  std::vector<Column> columns = {{"PCI DEVICE"}, {"KIND"}, {"ID"}, {"NODE", Align::kRight}};
+  if (places.known()) columns.insert(columns.end(), {{"ROOT"}, {"SWITCH"}});
+  columns.insert(columns.end(), {{"NAME", Align::kLeft, true}, {"NEAR CPUS", Align::kLeft, true}});
+  Table table(std::move(columns));
+  for (const PciDevice* device : shown) {
     std::array<char, 16> id{};
-    std::snprintf(id.data(), id.size(), "%04x:%04x", unsigned{device.vendor}, unsigned{device.device});
-    table.AddRow({device.address, kind, id.data(), device.node ? std::to_string(Raw(*device.node)) : "", device.name,
-                  FormatIds(device.local_cpus)});
+    std::snprintf(id.data(), id.size(), "%04x:%04x", unsigned{device->vendor}, unsigned{device->device});
+    std::vector<Cell> row = {device->address, ClassName(*device), id.data(),
+                             device->node ? std::to_string(Raw(*device->node)) : ""};
+    if (const PciPlace place = places.Of(*device); places.known()) row.insert(row.end(), {place.root, place.bridge});
+    row.insert(row.end(), {device->name, FormatIds(device->local_cpus)});
+    table.AddRow(std::move(row));
   }
   std::string out = table.empty() ? "" : "\n" + table.Format(options);
-  if (hidden != 0) out += "\n" + Counted(hidden, "PCI function") + " more (-o json lists them)\n";
+  if (const std::size_t hidden = machine.pci.size() - shown.size(); hidden != 0)
+    out += "\n" + Counted(hidden, "PCI function") + " more (-o json lists them)\n";
   return out;
 }
 

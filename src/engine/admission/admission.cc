@@ -9,6 +9,7 @@
 #include "base/words.h"
 #include "engine/admission/shortage.h"
 #include "engine/cpu/cpu_policy.h"
+#include "engine/device/close_plan.h"
 #include "engine/device/device_policy.h"
 #include "engine/memory/memory_policy.h"
 #include "engine/reason/failure.h"
@@ -125,7 +126,8 @@ std::optional<Reject> Admission::RunContainerScope() {
   for (const ContainerDemand& c : demand_.containers) {
     if (keeper_ != nullptr) keeper_->BeforeHints(books_);
     const std::vector<HintList> lists = HintsOf(books_, c.cpus, c.memory, c.devices, true);
-    const Merged merged = tables_.aligner.Merge(lists, static_cast<bool>(log_));
+    Merged merged = tables_.aligner.Merge(lists, static_cast<bool>(log_));
+    PreferCloseNodes(books_, c.devices, true, lists, merged);
     if (log_) log_.AddHints(tables_.nodes, c.container->name, lists, merged);
     if (!merged.admit) return Misaligned(c.container->name, c.cpus, c.memory, c.devices, lists);
     if (auto reject = Place(c, merged.hint)) return reject;
@@ -136,15 +138,18 @@ std::optional<Reject> Admission::RunContainerScope() {
 std::optional<Reject> Admission::RunPodScope() {
   if (keeper_ != nullptr) keeper_->BeforeHints(books_);
   const std::vector<HintList> lists = HintsOf(books_, demand_.cpus, demand_.memory, demand_.devices, false);
-  const Merged merged = tables_.aligner.Merge(lists, static_cast<bool>(log_));
+  Merged merged = tables_.aligner.Merge(lists, static_cast<bool>(log_));
+  PreferCloseNodes(books_, demand_.devices, false, lists, merged);
   if (log_) log_.AddHints(tables_.nodes, "", lists, merged);
   if (!merged.admit) return Misaligned("", demand_.cpus, demand_.memory, demand_.devices, lists);
+  const ClosePlan close = PlanClose(books_, demand_.devices, merged.hint, false);
   for (const ContainerDemand& c : demand_.containers)
-    if (auto reject = Place(c, merged.hint)) return reject;
+    if (auto reject = Place(c, merged.hint, &close)) return reject;
   return std::nullopt;
 }
 
-std::optional<Reject> Admission::Place(const ContainerDemand& demand, const std::optional<MaskHint>& hint) {
+std::optional<Reject> Admission::Place(const ContainerDemand& demand, const std::optional<MaskHint>& hint,
+                                       const ClosePlan* pod_plan) {
   const std::string& name = demand.container->name;
   // Without alignment every manager is told "any node, not preferred".
   const MaskHint affinity = hint.value_or(MaskHint{{}, true, false});
@@ -154,9 +159,12 @@ std::optional<Reject> Admission::Place(const ContainerDemand& demand, const std:
   if (hint) placement.hint = ToHint(tables_.nodes, *hint);
   if (keeper_ != nullptr) keeper_->BeforeDevices(books_, demand);
   Untouched before(books_, demand);
-  std::optional<Reject> reject = AllocateDevices(books_, demand, affinity, placement, log_);
+  const ClosePlan plan = pod_plan == nullptr ? PlanClose(books_, demand.devices, affinity, true) : ClosePlan();
+  std::optional<Reject> reject =
+      AllocateDevices(books_, demand, affinity, pod_plan == nullptr ? plan : *pod_plan, placement, log_);
   if (!reject) {
     if (keeper_ != nullptr) keeper_->BeforeCpus(books_);
+    books_.near_cpus = NearCpus(placement, pod_plan != nullptr);
     reject = AllocateCpus(books_, demand, affinity, placement, log_);
   }
   if (!reject) {
@@ -170,6 +178,14 @@ std::optional<Reject> Admission::Place(const ContainerDemand& demand, const std:
   }
   books_.record.placements.push_back(std::move(placement));
   return reject;
+}
+
+/// In scope pod a container without devices belongs to those of the containers before it.
+CpuSet Admission::NearCpus(const Placement& placement, bool of_pod) {
+  if (!placement.devices.empty() || !of_pod) return CpusNearDevices(books_, {&placement});
+  std::vector<const Placement*> before;
+  for (const Placement& other : books_.record.placements) before.push_back(&other);
+  return CpusNearDevices(books_, before);
 }
 
 Reject Admission::Misaligned(std::string_view container, int cpus, const std::vector<MemoryNeed>& memory,

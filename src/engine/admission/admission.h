@@ -9,6 +9,7 @@
 #include "engine/admission/shortage.h"
 #include "engine/books/pod_books.h"
 #include "engine/demand/demand.h"
+#include "engine/device/close_plan.h"
 #include "engine/node/node.h"
 #include "engine/reason/decision_log.h"
 #include "model/decision.h"
@@ -33,7 +34,10 @@ class Admission {
   std::optional<Reject> RunUnaligned();
   std::optional<Reject> RunContainerScope();
   std::optional<Reject> RunPodScope();
-  std::optional<Reject> Place(const ContainerDemand& demand, const std::optional<MaskHint>& hint);
+  /// pod_plan: of the whole pod; nullptr: each container has its own.
+  std::optional<Reject> Place(const ContainerDemand& demand, const std::optional<MaskHint>& hint,
+                              const ClosePlan* pod_plan = nullptr);
+  CpuSet NearCpus(const Placement& placement, bool of_pod);
   Reject Misaligned(std::string_view container, int cpus, const std::vector<MemoryNeed>& memory,
                     const std::vector<DeviceNeed>& devices, const std::vector<HintList>& lists);
   std::string WidthText(const std::vector<HintList>& lists) const;

@@ -40,4 +40,12 @@ Merged Aligner::Merge(const std::vector<HintList>& lists, bool hint_of_refused) 
   return out;
 }
 
+std::vector<Mask> Aligner::Equals(const std::vector<HintList>& lists, const Mask& best, std::size_t most) const {
+  const std::optional<std::int64_t> sum = closest_ ? std::optional(distances_.Sum(best)) : std::nullopt;
+  std::vector<Mask> out = PreferredSets(lists, all_, best.Count(), most);
+  std::erase_if(out, [&](const Mask& mask) { return sum && distances_.Sum(mask) != *sum; });
+  if (out.empty()) out.push_back(best);
+  return out;
+}
+
 }  // namespace berth::engine

@@ -36,6 +36,10 @@ class Aligner {
   /// `hint_of_refused`: also works out the hint where the policy refuses it, which only the reasons need; else it is
   /// all nodes then.
   Merged Merge(const std::vector<HintList>& lists, bool hint_of_refused = true) const;
+  /// All sets that are as good as `best`, a preferred merged hint, but for their numbers: preferred by all lists,
+  /// equally many nodes, as near each other where that counts. Ascending, with `best` in its place. Only `best` where
+  /// more than `most` sets would have to be tried.
+  std::vector<Mask> Equals(const std::vector<HintList>& lists, const Mask& best, std::size_t most) const;
 
  private:
   Mask all_;

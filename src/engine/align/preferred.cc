@@ -86,6 +86,30 @@ class FamilySearch {
   std::vector<const HintFamily*> families_;
 };
 
+/// There are no more than `most` sets of `count` out of `nodes` nodes.
+bool AtMost(int nodes, int count, std::size_t most) {
+  std::size_t sets = 1;
+  for (int i = 0; i < std::min(count, nodes - count); ++i) {
+    sets = sets * static_cast<std::size_t>(nodes - i) / static_cast<std::size_t>(i + 1);
+    if (sets > most) return false;
+  }
+  return sets <= most;
+}
+
+/// Calls visit(mask) for every set of `count` nodes of `within`.
+template <class Visit>
+void ForEachSetOf(int count, const Mask& within, const Visit& visit, const Mask& with = {}) {
+  if (count == 0) return visit(with);
+  if (within.Count() < count) return;
+  Mask rest = within;
+  within.ForEach([&](std::size_t node) {
+    rest.Drop(node);
+    Mask more = with;
+    more.Add(node);
+    ForEachSetOf(count - 1, rest, visit, more);
+  });
+}
+
 }  // namespace
 
 Found BestPreferred(const std::vector<HintList>& hint_lists, const Mask& all, const Fitness& fitness, bool single) {
@@ -128,6 +152,26 @@ Found BestPreferred(const std::vector<HintList>& hint_lists, const Mask& all, co
   if (searched.mask && (!out.mask || fitness.Fitter(*searched.mask, *out.mask))) out.mask = searched.mask;
   out.exact = searched.exact;
   out.steps = searched.steps;
+  return out;
+}
+
+std::vector<Mask> PreferredSets(const std::vector<HintList>& hint_lists, const Mask& all, int count, std::size_t most) {
+  std::vector<List> lists;
+  Mask common = all;
+  for (const HintList& hints : hint_lists) {
+    List list = Split(hints);
+    if (list.any) continue;
+    Mask named = list.family == nullptr ? Mask() : list.family->family.universe;
+    for (const Mask& mask : list.masks) named |= mask;
+    common &= named;
+    lists.push_back(std::move(list));
+  }
+  std::vector<Mask> out;
+  if (lists.empty() || !AtMost(common.Count(), count, most)) return out;
+  ForEachSetOf(count, common, [&](const Mask& mask) {
+    if (std::ranges::all_of(lists, [&](const List& list) { return list.Prefers(mask); })) out.push_back(mask);
+  });
+  std::ranges::sort(out);
   return out;
 }
 

@@ -20,6 +20,10 @@ struct Found {
 /// `single`: only sets of one node and "any" count.
 Found BestPreferred(const std::vector<HintList>& lists, const Mask& all, const Fitness& fitness, bool single);
 
+/// The sets of `count` nodes that all lists prefer, ascending. None when no list names nodes, or when more than `most`
+/// sets would have to be tried.
+std::vector<Mask> PreferredSets(const std::vector<HintList>& lists, const Mask& all, int count, std::size_t most);
+
 }  // namespace berth::engine
 
 #endif  // BERTH_ENGINE_ALIGN_PREFERRED_H_

@@ -46,7 +46,11 @@ DevicePool DeviceBooks::Open(std::string_view resource) const {
   out.taken.resize(out.devices.size());
   out.reusable.resize(out.devices.size());
   for (const Device* device : out.devices) {
-    out.nodes.push_back(nodes_->ToMask(device->nodes));
+    out.nodes.push_back(tables_->nodes.ToMask(device->nodes));
+    if (tables_->places) {
+      out.nodes.back() = tables_->places->Homes(*device, out.nodes.back());
+      out.places.push_back(tables_->places->Find(*device));
+    }
     out.topology = out.topology || !out.nodes.back().empty();
   }
   ForEachAssignment(*ledger_, resource, [&](const std::vector<std::string>& ids) { Mark(out, ids, true); });

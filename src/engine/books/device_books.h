@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/books/inputs.h"
+#include "engine/node/node_tables.h"
 #include "engine/topology/mask.h"
 #include "model/ledger.h"
 
@@ -18,9 +19,10 @@ struct DevicePool {
   bool registered = false;  ///< reported by a plugin or configuration; false: only taken ones are known
   bool topology = false;    ///< some device names nodes
   std::vector<const Device*> devices;
-  std::vector<Mask> nodes;     ///< by device; empty: none
-  std::vector<char> taken;     ///< by device
-  std::vector<char> reusable;  ///< by device; left by an init container of this pod
+  std::vector<Mask> nodes;          ///< by device; empty: none
+  std::vector<std::size_t> places;  ///< by device; empty: the node does not look at them
+  std::vector<char> taken;          ///< by device
+  std::vector<char> reusable;       ///< by device; left by an init container of this pod
   /// All devices in the order in which equally near ones are taken; empty: by id. A BookKeeper may set it.
   std::vector<std::size_t> order;
 
@@ -32,8 +34,8 @@ struct DevicePool {
 /// Opens a resource's pool when it is first asked for.
 class DeviceBooks {
  public:
-  DeviceBooks(const NodeIndex& nodes, const Ledger& ledger, const Inputs& inputs)
-      : nodes_(&nodes), ledger_(&ledger), inputs_(&inputs) {}
+  DeviceBooks(const NodeTables& tables, const Ledger& ledger, const Inputs& inputs)
+      : tables_(&tables), ledger_(&ledger), inputs_(&inputs) {}
 
   /// nullptr: nobody reported or holds such a resource, so it is none of the engine's business.
   DevicePool* Find(std::string_view resource);
@@ -49,7 +51,7 @@ class DeviceBooks {
  private:
   DevicePool Open(std::string_view resource) const;
 
-  const NodeIndex* nodes_;
+  const NodeTables* tables_;
   const Ledger* ledger_;
   const Inputs* inputs_;
   std::map<std::string, DevicePool, std::less<>> pools_;

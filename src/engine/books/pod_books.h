@@ -28,7 +28,7 @@ struct PodBooks {
         ledger(&base_ledger),
         shared(base_ledger.shared),
         memory(node_tables.memory, node_tables.nodes, base_ledger.memory),
-        devices(node_tables.nodes, base_ledger, inputs) {}
+        devices(node_tables, base_ledger, inputs) {}
 
   const NodeTables* tables;
   const Ledger* ledger;
@@ -37,7 +37,8 @@ struct PodBooks {
   DeviceBooks devices;
   /// CPUs that are not available and may yet be taken as part of a whole core. A BookKeeper may put some here.
   CpuSet may_complete_cores;
-  PodRecord record;                             ///< placements of the containers that were placed so far
+  CpuSet near_cpus;  ///< local to the devices of the container that is being placed; {}: none are preferred
+  PodRecord record;  ///< placements of the containers that were placed so far
   std::vector<ReusableMemory> reusable_memory;  ///< ascending by (nodes, type)
 
   std::int64_t ReusableBytes(Mask nodes, std::string_view type) const {

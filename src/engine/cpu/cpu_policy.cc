@@ -52,10 +52,27 @@ CpuSet AlignedCpus(const NodeTables& tables, const CpuSet& allocatable, const Ma
   return sockets & allocatable;
 }
 
+/// All of them among the CPUs local to the container's devices, on hinted nodes; nullopt: these are not enough, or
+/// would be parts of cores (rules/devices#closeness).
+std::optional<CpuSet> ChooseNear(const PodBooks& books, int num, const MaskHint& hint, const CpuSet& allocatable) {
+  const NodeTables& tables = *books.tables;
+  if (books.near_cpus.empty()) return std::nullopt;
+  CpuSet near = allocatable & books.near_cpus;
+  if (!hint.any) near = AlignedCpus(tables, near, hint.mask);
+  if (near.Count() < num) return std::nullopt;
+  TakeRequest request = RequestFor(tables, std::move(near), num);
+  request.also_free = books.may_complete_cores;
+  auto out = TakeCpus(tables.topology, request);
+  if (!out || (tables.settings.cpu.full_pcpus_only && tables.topology.Whole(*out, Level::kCore) != *out))
+    return std::nullopt;
+  return *std::move(out);
+}
+
 /// Hinted nodes first, anywhere for the rest: a hint is a wish, not a fence (rules/cpu#allocation).
 Result<CpuSet> ChooseAny(const PodBooks& books, int num, const MaskHint& hint) {
   const NodeTables& tables = *books.tables;
   const CpuSet allocatable = GivableCpus(books);
+  if (std::optional<CpuSet> near = ChooseNear(books, num, hint, allocatable)) return *std::move(near);
   CpuSet result;
   if (!hint.any) {
     CpuSet aligned = AlignedCpus(tables, allocatable, hint.mask);
@@ -206,6 +223,7 @@ std::optional<Reject> AllocateCpus(PodBooks& books, const ContainerDemand& deman
   if (log) {
     std::string text = Counted(demand.cpus, "exclusive CPU") + " taken: " + FormatIds(*cpus);
     if (!reused.empty()) text += " (" + FormatIds(reused) + " left by an init container)";
+    if (!books.near_cpus.empty() && cpus->IsSubsetOf(books.near_cpus)) text += ", local to its devices";
     text += "; the shared pool is " + FormatIds(books.shared);
     log.Add("allocate", name, "cpu", std::move(text));
   }

@@ -1,104 +1,39 @@
 #include "engine/device/device_policy.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
 #include "base/words.h"
+#include "engine/device/candidates.h"
 #include "engine/reason/failure.h"
 
 namespace berth::engine {
 namespace {
 
-/// How near devices are to the hinted nodes, in the order in which they are taken.
-enum class Nearness { kAligned, kUnaligned, kNoAffinity };
-using ByNearness = std::array<std::vector<std::size_t>, 3>;
-
-std::vector<std::size_t>& At(ByNearness& groups, Nearness nearness) {
-  return groups[static_cast<std::size_t>(nearness)];
-}
-
-/// Available devices by nearness, each group in the pool's order (the kubelet's order among equals is arbitrary).
-ByNearness Sort(const DevicePool& pool, const MaskHint& hint) {
-  ByNearness out;
-  for (std::size_t k = 0; k < pool.devices.size(); ++k) {
-    const std::size_t i = pool.order.empty() ? k : pool.order[k];
-    if (!pool.Available(i)) continue;
-    Nearness nearness = Nearness::kNoAffinity;
-    if (!hint.any && !pool.nodes[i].empty())
-      nearness = pool.nodes[i].Meets(hint.mask) ? Nearness::kAligned : Nearness::kUnaligned;
-    At(out, nearness).push_back(i);
-  }
-  return out;
-}
-
-/// Puts the devices a plugin prefers first, in its order; the rest keeps its own.
-void PreferredFirst(const DevicePool& pool, const std::vector<std::string>* preferred,
-                    std::vector<std::size_t>& group) {
-  if (preferred == nullptr) return;
-  std::vector<std::size_t> out;
-  for (const std::string& id : *preferred)
-    for (std::size_t i : group)
-      if (pool.devices[i]->id == id && std::find(out.begin(), out.end(), i) == out.end()) out.push_back(i);
-  for (std::size_t i : group)
-    if (std::find(out.begin(), out.end(), i) == out.end()) out.push_back(i);
-  group = std::move(out);
-}
-
-/// The available devices in the order in which they are taken (rules/devices#choice).
-std::vector<std::size_t> TakingOrder(const DevicePool& pool, const MaskHint& hint, std::int64_t needed,
-                                     const std::vector<std::string>* preferred) {
-  ByNearness groups = Sort(pool, hint);
-  std::vector<std::size_t>& aligned = At(groups, Nearness::kAligned);
-  if (needed < static_cast<std::int64_t>(aligned.size())) {
-    PreferredFirst(pool, preferred, aligned);
-    return aligned;
-  }
-  std::vector<std::size_t> rest = At(groups, Nearness::kUnaligned);
-  rest.insert(rest.end(), At(groups, Nearness::kNoAffinity).begin(), At(groups, Nearness::kNoAffinity).end());
-  // The plugin's choice goes before unaligned and unplaced devices, whatever it is.
-  PreferredFirst(pool, preferred, rest);
-  std::vector<std::size_t> out = aligned;
-  out.insert(out.end(), rest.begin(), rest.end());
-  return out;
-}
-
 /// rules/devices#choice, steps 1 and 3; "" if the devices can be chosen.
-std::string ShortageOf(const DevicePool& pool, const DeviceNeed& need, std::int64_t left) {
+std::string ShortageOf(const DevicePool& pool, const DeviceNeed& need, const Candidates& from) {
   if (!pool.registered) return "cannot allocate unregistered device " + need.resource;
   if (pool.Healthy() == 0) return "no healthy devices present; cannot allocate unhealthy devices " + need.resource;
-  std::int64_t available = 0;
-  for (std::size_t i = 0; i < pool.devices.size(); ++i) available += pool.Available(i) ? 1 : 0;
-  if (left <= available) return "";
+  const std::int64_t left = need.count - static_cast<std::int64_t>(from.reused);
+  if (left <= from.available) return "";
   return "requested number of devices unavailable for " + need.resource + ". Requested: " + std::to_string(left) +
-         ", Available: " + std::to_string(available);
+         ", Available: " + std::to_string(from.available);
 }
 
 struct DeviceChoice {
   std::vector<std::size_t> devices;
-  std::size_t reused = 0;
   std::string error;
 };
 
-/// Marks what it takes over from init containers as taken, so that it does not count as available too.
-DeviceChoice Choose(DevicePool& pool, const DeviceNeed& need, const MaskHint& hint,
-                    const std::vector<std::string>* preferred) {
-  DeviceChoice out;
-  // Left by init containers of this pod: taken first, whatever their health and nodes (rules/devices#choice).
-  for (std::size_t i = 0; i < pool.devices.size() && out.reused < static_cast<std::size_t>(need.count); ++i)
-    if (pool.registered && pool.reusable[i] != 0) out.devices.push_back(i), pool.taken[i] = 1, ++out.reused;
-  const std::int64_t left = need.count - static_cast<std::int64_t>(out.reused);
+/// first: devices to take before equally near ones, or nullptr.
+DeviceChoice Choose(const DevicePool& pool, const DeviceNeed& need, Candidates from,
+                    const std::vector<std::size_t>* first) {
   // The first two errors come before looking at the number, so that even zero devices of a dead plugin are refused.
-  out.error = ShortageOf(pool, need, left);
-  if (!out.error.empty() || left == 0) return out;
-  for (std::size_t i : TakingOrder(pool, hint, left, preferred)) {
-    if (static_cast<std::int64_t>(out.devices.size()) == need.count) break;
-    out.devices.push_back(i);
-  }
-  if (static_cast<std::int64_t>(out.devices.size()) < need.count)
-    out.error = "unexpectedly allocated less resources than required. Requested: " + std::to_string(need.count) +
-                ", Got: " + std::to_string(out.devices.size());
+  DeviceChoice out{.devices = std::move(from.fixed), .error = ShortageOf(pool, need, from)};
+  if (!out.error.empty()) return out;
+  if (first != nullptr) PutFirst(*first, from.open);
+  out.devices.insert(out.devices.end(), from.open.begin(), from.open.begin() + from.left);
   return out;
 }
 
@@ -185,18 +120,22 @@ void AddDeviceHints(PodBooks& books, const std::vector<DeviceNeed>& needs, bool 
 }
 
 std::optional<Reject> AllocateDevices(PodBooks& books, const ContainerDemand& demand, const MaskHint& hint,
-                                      Placement& placement, const DecisionLog& log) {
+                                      const ClosePlan& close, Placement& placement, const DecisionLog& log) {
   const std::string& name = demand.container->name;
   for (const DeviceNeed& need : demand.devices) {
     DevicePool* pool = books.devices.Find(need.resource);
     if (pool == nullptr) continue;
-    const DeviceChoice choice = Choose(*pool, need, hint, books.devices.Preferred(need.resource));
+    Candidates from = CandidatesFor(*pool, need, hint, true, books.devices.Preferred(need.resource));
+    const DeviceChoice choice = Choose(*pool, need, std::move(from), close.Of(need.resource));
     if (!choice.error.empty()) return Unexpected(name, choice.error);
     if (choice.devices.empty()) continue;
     for (std::size_t i : choice.devices) pool->taken[i] = 1;
     const DeviceAssignment& given = placement.devices.emplace_back(AssignmentOf(*pool, need, choice.devices));
     if (log) log.Add("allocate", name, need.resource, Counted(need.count, "device") + " taken: " + IdsText(given.ids));
   }
+  if (log && close.exact)
+    if (std::string text = ClosenessText(books, placement); !text.empty()) log.Add("close", name, "", std::move(text));
+  if (log && !close.exact) log.Add("close", name, "", "too many devices to compare: taken as without closeDevices");
   // Only now, so that one container's resources do not meet its own leftovers.
   for (const DeviceAssignment& given : placement.devices) {
     DevicePool* pool = books.devices.Find(given.resource);

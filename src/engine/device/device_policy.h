@@ -8,6 +8,7 @@
 #include "engine/align/hints.h"
 #include "engine/books/pod_books.h"
 #include "engine/demand/demand.h"
+#include "engine/device/close_plan.h"
 #include "engine/reason/decision_log.h"
 #include "model/decision.h"
 
@@ -17,9 +18,10 @@ namespace berth::engine {
 /// scope; the kubelet leaves them out in pod scope).
 void AddDeviceHints(PodBooks& books, const std::vector<DeviceNeed>& needs, bool reuse, std::vector<HintList>& out);
 
-/// Gives the container its devices and puts them into `placement`. nullopt: done (or nothing asked).
+/// Gives the container its devices, those of `close` before equally near ones, and puts them into `placement`. nullopt:
+/// done (or nothing asked).
 std::optional<Reject> AllocateDevices(PodBooks& books, const ContainerDemand& demand, const MaskHint& hint,
-                                      Placement& placement, const DecisionLog& log);
+                                      const ClosePlan& close, Placement& placement, const DecisionLog& log);
 
 }  // namespace berth::engine
 

@@ -12,6 +12,9 @@ struct EngineOptions {
   /// cores make up is refused (rules/cpu#whole-cores). False: the kubelet's formulas, which give parts of cores where
   /// cores have different sizes, or a thread is reserved or offline.
   bool whole_cores = false;
+  /// Among devices, and sets of nodes, that are equally good to the kubelet, those that lie closest together, and CPUs
+  /// local to them; a device on nodes without CPUs counts on the nearest ones with CPUs (rules/devices#closeness).
+  bool close_devices = false;
   friend bool operator==(const EngineOptions&, const EngineOptions&) = default;
 };
 

@@ -41,6 +41,7 @@ Result<Node> Node::Make(Machine machine, KubeletConfiguration config, EngineOpti
   tables->memory = MemoryLayout(machine, tables->nodes, tables->settings);
   tables->aligner = Aligner(tables->nodes.size(), tables->settings.topology_policy, tables->settings.prefer_closest,
                             DistancesByPosition(machine, tables->nodes));
+  if (options.close_devices) tables->places.emplace(machine, tables->nodes, tables->node_cpus);
   tables->machine = std::move(machine);
   tables->config = std::move(config);
   tables->options = options;

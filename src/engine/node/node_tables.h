@@ -2,6 +2,7 @@
 #ifndef BERTH_ENGINE_NODE_NODE_TABLES_H_
 #define BERTH_ENGINE_NODE_NODE_TABLES_H_
 
+#include <optional>
 #include <vector>
 
 #include "engine/align/aligner.h"
@@ -9,6 +10,7 @@
 #include "engine/node/memory_layout.h"
 #include "engine/node/node_settings.h"
 #include "engine/topology/cpu_topology.h"
+#include "engine/topology/device_places.h"
 #include "engine/topology/mask.h"
 
 namespace berth::engine {
@@ -26,6 +28,7 @@ struct NodeTables {
   Mask cpu_nodes;         ///< nodes that own a CPU
   MemoryLayout memory;
   Aligner aligner;
+  std::optional<DevicePlaces> places;  ///< nullopt: EngineOptions::close_devices is off
 
   bool StaticCpus() const { return settings.cpu_policy == CpuPolicy::kStatic; }
   /// Nobody gets a part of a core.

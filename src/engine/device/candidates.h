@@ -1,0 +1,35 @@
+// Which of a resource's devices a request gets for sure, and which it may choose from: rules/devices#choice.
+#ifndef BERTH_ENGINE_DEVICE_CANDIDATES_H_
+#define BERTH_ENGINE_DEVICE_CANDIDATES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/align/hints.h"
+#include "engine/books/device_books.h"
+#include "engine/demand/demand.h"
+
+namespace berth::engine {
+
+/// Devices by their position in the pool.
+struct Candidates {
+  /// Left by init containers, then, where more are needed than there are on the hinted nodes, all of those.
+  std::vector<std::size_t> fixed;
+  std::size_t reused = 0;         ///< how many of `fixed` are from init containers
+  std::vector<std::size_t> open;  ///< the rest is chosen from these, in this order
+  std::int64_t left = 0;          ///< how many
+  std::int64_t available = 0;     ///< healthy and not taken, without those that are reused
+};
+
+/// `reuse`: what init containers left comes first. `preferred`: what a plug-in prefers, or nullptr.
+Candidates CandidatesFor(const DevicePool& pool, const DeviceNeed& need, const MaskHint& hint, bool reuse,
+                         const std::vector<std::string>* preferred);
+
+/// Puts those of `first` that are in `devices` before the others, in its order.
+void PutFirst(const std::vector<std::size_t>& first, std::vector<std::size_t>& devices);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_DEVICE_CANDIDATES_H_
