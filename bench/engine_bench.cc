@@ -1,6 +1,7 @@
 // Whole decisions on machines of 2 to 64 nodes: times, allocations and steps, as one table. usage:
 //
 //   engine_bench                         the table, and a million arrivals and departures on four nodes
+//   engine_bench --close-devices         the table with closeDevices, and devices on PCI
 //   engine_bench --machine N --states S [--policy P]
 //                                        machine N (from 0) alone, S states, each decided once (for counting
 //                                        instructions); P: best-effort unless given
@@ -68,17 +69,11 @@ constexpr std::array kDevices{"a.com/gpu", "b.com/nic", "c.com/fpga"};
 /// A node that pods come to and go from.
 class Life {
  public:
-  explicit Life(const Scenario& scenario, const char* policy)
-      : scenario_(scenario), node_(Make(scenario, policy)), ledger_(node_.EmptyLedger()) {
-    for (int kind = 0; kind < scenario.devices; ++kind)
-      for (int node = 0; node < scenario.nodes; ++node) {
-        // On the board with memory-only nodes GPUs sit beside their memory, all else beside the CPUs.
-        const int at = scenario.cpu_nodes < scenario.nodes && kind > 0 ? node % scenario.cpu_nodes : node;
-        for (int i = 0; i < 2; ++i)
-          inputs_.devices[kDevices[static_cast<std::size_t>(kind)]].push_back(
-              {fmt::format("d{:03}", 2 * node + i), {NumaId{static_cast<unsigned>(at)}}, true});
-      }
-  }
+  Life(const Scenario& scenario, const char* policy, bool close)
+      : scenario_(scenario),
+        inputs_(Devices(scenario)),
+        node_(Make(scenario, policy, close)),
+        ledger_(node_.EmptyLedger()) {}
 
   const Node& node() const { return node_; }
   const Inputs& inputs() const { return inputs_; }
@@ -105,7 +100,32 @@ class Life {
   bool Full() const { return running_.size() >= 24; }
 
  private:
-  static Node Make(const Scenario& scenario, const char* policy) {
+  static Inputs Devices(const Scenario& scenario) {
+    Inputs out;
+    for (int kind = 0; kind < scenario.devices; ++kind)
+      for (int node = 0; node < scenario.nodes; ++node) {
+        // On the board with memory-only nodes GPUs sit beside their memory, all else beside the CPUs.
+        const int at = scenario.cpu_nodes < scenario.nodes && kind > 0 ? node % scenario.cpu_nodes : node;
+        const std::string resource = kDevices[static_cast<std::size_t>(kind)];
+        for (int i = 0; i < 2; ++i) {
+          const std::string id = fmt::format("d{:03}", 2 * node + i);
+          out.devices[resource].push_back({id, {NumaId{static_cast<unsigned>(at)}}, true, resource + id});
+        }
+      }
+    return out;
+  }
+
+  /// Each node's devices sit on two bridges of one root.
+  static void AddFunctions(const Inputs& inputs, Machine& machine) {
+    for (const auto& [resource, devices] : inputs.devices)
+      for (const Device& device : devices) {
+        PciDevice& function = machine.pci.emplace_back();
+        function.address = device.pci;
+        function.above = {fmt::format("root{}", Raw(*device.nodes.First())), device.id.substr(device.id.size() - 1)};
+      }
+  }
+
+  Node Make(const Scenario& scenario, const char* policy, bool close) const {
     KubeletConfiguration config = testing::StaticConfig("0");
     testing::PinMemory(config);
     config.topology_manager_policy = policy;
@@ -117,7 +137,8 @@ class Life {
     for (std::size_t i = static_cast<std::size_t>(scenario.cpu_nodes); i < machine.nodes.size(); ++i)
       machine.nodes[i].cores.clear();
     testing::AddTotals(machine);
-    auto made = Node::Make(std::move(machine), config);
+    AddFunctions(inputs_, machine);
+    auto made = Node::Make(std::move(machine), config, {.close_devices = close});
     BERTH_CHECK(made.has_value());
     return *std::move(made);
   }
@@ -138,8 +159,8 @@ class Life {
   }
 
   const Scenario& scenario_;
-  Node node_;
   Inputs inputs_;
+  Node node_;
   Ledger ledger_;
   std::vector<std::string> running_;
   std::mt19937_64 rng_{1};
@@ -159,9 +180,9 @@ T Quantile(std::vector<T>& values, int percent) {
   return values[(values.size() - 1) * static_cast<std::size_t>(percent) / 100];
 }
 
-void Row(const Scenario& scenario, const char* policy) {
+void Row(const Scenario& scenario, const char* policy, bool close) {
   constexpr int kStates = 1500;
-  Life life(scenario, policy);
+  Life life(scenario, policy, close);
   std::vector<double> times;
   std::vector<std::int64_t> news;
   int admitted = 0;
@@ -189,7 +210,7 @@ void Row(const Scenario& scenario, const char* policy) {
 
 void Million() {
   constexpr int kPods = 1'000'000;
-  Life life(kScenarios[1], "best-effort");
+  Life life(kScenarios[1], "best-effort", false);
   const double start = CpuMicroseconds();
   for (int pod = 0; pod < kPods; ++pod) {
     const Pod next = life.Next();
@@ -203,7 +224,7 @@ void Million() {
 int RunAlone(int machine, int states, const char* policy) {
   if (machine < 0 || machine >= static_cast<int>(kScenarios.size()) || states < 1) return 2;
   const Scenario& scenario = kScenarios[static_cast<std::size_t>(machine)];
-  Life life(scenario, policy);
+  Life life(scenario, policy, false);
   for (int state = 0; state < states; ++state) {
     const Pod pod = life.Next();
     life.Settle(pod, Decide(life.node(), life.ledger(), pod, life.inputs(), nullptr));
@@ -219,13 +240,16 @@ int main(int argc, char** argv) {
   if (args.size() >= 4 && args[0] == "--machine" && args[2] == "--states")
     return RunAlone(ParseDecimal<int>(args[1]).value_or(-1), ParseDecimal<int>(args[3]).value_or(0),
                     args.size() == 6 && args[4] == "--policy" ? argv[6] : "best-effort");
-  for (std::string_view arg : args)  // those of the other benchmarks are for them alone
-    if (!arg.starts_with("--benchmark_")) return 2;
+  bool close = false;
+  for (std::string_view arg : args) {
+    close = close || arg == "--close-devices";
+    if (arg != "--close-devices" && !arg.starts_with("--benchmark_")) return 2;  // of the other benchmarks
+  }
   fmt::print("| {:<30} | {:<11} | {:>6} | {:>8} | {:>8} | {:>8} | {:>8} | {:>8} | {:>11} | {:>11} |\n", "machine",
              "policy", "states", "admitted", "p50 us", "p99 us", "max us", "budget", "allocs p50", "allocs p99");
   fmt::print("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
   for (const Scenario& scenario : kScenarios)
-    for (const char* policy : {"best-effort", "restricted"}) Row(scenario, policy);
-  Million();
+    for (const char* policy : {"best-effort", "restricted"}) Row(scenario, policy, close);
+  if (!close) Million();
   return 0;
 }

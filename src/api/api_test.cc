@@ -245,6 +245,13 @@ TEST_F(ApiTest, AnswersAreWholeHoweverLargeTheyAre) {
   EXPECT_EQ(ran->out, word + "|");
 }
 
+TEST_F(ApiTest, DevicesArriveAsTheyAre) {
+  Serve();
+  const auto devices = NodeClient(socket).Devices();
+  ASSERT_TRUE(devices) << devices.error().message;
+  EXPECT_EQ(*devices, **backend.Devices());
+}
+
 TEST_F(ApiTest, ErrorsKeepCodeAndMessage) {
   Serve();
   const auto missing = Call(socket, "GET", "/v1/pods/default/none");

@@ -134,6 +134,7 @@ class Generator {
     pci.class_id = 0x20000;
     pci.vendor = 0x8086;
     if (Coin()) pci.node = NumaId{1};
+    if (Coin()) pci.above = {Word(), Word()};
     m.pci.push_back(pci);
     m.memory = Size();
     m.hugepages.push_back({GiB(1), 4});

@@ -274,6 +274,15 @@ class Views : public Generator {
     out.warnings = Words();
     return out;
   }
+  DeviceInventory Inventory() {
+    DeviceInventory out;
+    for (std::uint64_t kinds = Below(3); kinds > 0; --kinds) {
+      std::vector<Device>& devices = out["vendor.example/" + Word()];
+      for (std::uint64_t n = Below(4); n > 0; --n)
+        devices.push_back({.id = Word(), .nodes = Ids<NodeSet>(8), .healthy = Coin(), .pci = Coin() ? Word() : ""});
+    }
+    return out;
+  }
   NodeView Node() {
     return {.capacity = List(),
             .allocatable = List(),
@@ -284,6 +293,7 @@ class Views : public Generator {
             .topology_policy = Word(),
             .topology_scope = Word(),
             .node_fit = Coin(),
+            .close_devices = Coin(),
             .kubelet_configuration = Word(),
             .conditions = {.memory_pressure = Coin(),
                            .pid_pressure = Coin(),
@@ -359,6 +369,7 @@ TEST(ViewsTest, WhatBerthdTellsComesBackExactly) {
     Views random(seed);
     ExpectComesBack(random.Status(), DaemonStatusFromJson, seed);
     ExpectComesBack(random.Node(), NodeViewFromJson, seed);
+    ExpectComesBack(random.Inventory(), DeviceInventoryFromJson, seed);
     ExpectComesBack(random.Tree(), TreeViewFromJson, seed);
     ExpectComesBack(random.Manifest(), PodFromJson, seed);
     ExpectComesBack(random.Details(), PodDetailsFromJson, seed);

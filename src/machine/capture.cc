@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -124,6 +125,15 @@ class TarWriter {
   bool ok_ = false;
 };
 
+/// Where a file is that was read in a folder that is a link.
+std::string PlaceOf(const std::string& path, const std::map<std::string, std::string>& links) {
+  const std::filesystem::path file(path);
+  const auto link = links.find(file.parent_path().string());
+  if (link == links.end()) return path;
+  const std::filesystem::path folder = std::filesystem::path(link->first).parent_path() / link->second;
+  return (folder / file.filename()).lexically_normal().string();
+}
+
 Result<std::string> Pack(const Recorder& seen, bool gzip) {
   TarWriter tar(gzip);
   for (const auto& [path, names] : seen.folders()) {
@@ -131,7 +141,7 @@ Result<std::string> Pack(const Recorder& seen, bool gzip) {
     for (const std::string& name : names)
       if (CountsByName(name)) tar.AddFolder(path + "/" + name);
   }
-  for (const auto& [path, text] : seen.files()) tar.AddFile(path, text);
+  for (const auto& [path, text] : seen.files()) tar.AddFile(PlaceOf(path, seen.links()), text);
   for (const auto& [path, target] : seen.links()) tar.AddLink(path, target);
   return std::move(tar).Finish();
 }

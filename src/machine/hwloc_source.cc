@@ -1,10 +1,10 @@
 #include "machine/hwloc_source.h"
 
+#include <fmt/format.h>
 #include <hwloc.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <functional>
 #include <limits>
 #include <map>
@@ -258,7 +258,7 @@ class Importer {
         core.kind = efficient.Contains(core.threads.front()) ? CoreKind::kEfficiency : CoreKind::kPerformance;
   }
 
-  static std::string AddressOf(const hwloc_pcidev_attr_s& pci) {
+  static std::string AddressOf(const hwloc_obj_attr_u::hwloc_pcidev_attr_s& pci) {
     return fmt::format("{:04x}:{:02x}:{:02x}.{:x}", static_cast<unsigned>(pci.domain), static_cast<unsigned>(pci.bus),
                        static_cast<unsigned>(pci.dev), static_cast<unsigned>(pci.func));
   }

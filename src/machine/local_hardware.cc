@@ -54,7 +54,6 @@ PciFunction FunctionOf(TreeFiles& files, const PciDevice& device, const std::map
                   .driver = {},
                   .iommu_group = {},
                   .node = device.node,
-                  .above = device.above,
                   .device_nodes = {}};
   const std::string entry = std::string(kPciFunctions) + "/" + device.address;
   if (const auto driver = files.Link(entry + "/driver")) out.driver = LastPart(*driver);

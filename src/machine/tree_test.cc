@@ -174,8 +174,22 @@ TEST(LoadTreeTest, PciDevicesHaveNamesAndPlaces) {
                 .device = 0,
                 .name = "eth0",
                 .node = std::nullopt,
-                .local_cpus = CpuSet::Range(0, 1)};
+                .local_cpus = CpuSet::Range(0, 1),
+                .above = {"pci0000:00"}};
   EXPECT_THAT(machine->pci, ElementsAre(nic));
+}
+
+TEST(LoadTreeTest, PciDevicesKnowTheirRootAndTheBridgesBelowIt) {
+  testkit::MemoryFs fs;
+  AddSmallMachine(fs);
+  const std::string dir = "sys/devices/platform/pci10000:00/pci0000:3a/0000:3a:00.0/0000:3b:00.0/0000:3c:04.0/";
+  fs.AddFile(dir + "0000:3d:00.0/class", "0x030200\n");
+  fs.AddLink("sys/bus/pci/devices/0000:3d:00.0", "../../../" + dir.substr(4) + "0000:3d:00.0");
+  const Result<Machine> machine = LoadTree(fs, "tree");
+  ASSERT_TRUE(machine) << machine.error().message;
+  ASSERT_THAT(machine->pci, SizeIs(1));
+  EXPECT_THAT(machine->pci[0].above,
+              ElementsAre("pci10000:00", "pci0000:3a", "0000:3a:00.0", "0000:3b:00.0", "0000:3c:04.0"));
 }
 
 TEST(LoadTreeTest, PartitionsAreNoNamesOfTheirDisk) {

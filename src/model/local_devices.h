@@ -43,7 +43,6 @@ struct PciFunction {
   std::string driver;                     ///< "": none is bound
   std::string iommu_group;                ///< "": none
   std::optional<NumaId> node;             ///< nullopt: the kernel names none
-  std::vector<std::string> above;         ///< root complex ("pci0000:3a") and bridges, from the root down
   std::vector<std::string> device_nodes;  ///< "/dev/nvme0"
   friend bool operator==(const PciFunction&, const PciFunction&) = default;
 };

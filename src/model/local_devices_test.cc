@@ -20,7 +20,6 @@ LocalHardware Hardware() {
               .driver = "i40e",
               .iommu_group = "12",
               .node = NumaId{0},
-              .above = {"pci0000:3a", "0000:3a:00.0"},
               .device_nodes = {}},
              {.address = "0000:3b:02.0",
               .class_id = 0x020000,
@@ -29,7 +28,6 @@ LocalHardware Hardware() {
               .driver = "vfio-pci",
               .iommu_group = "13",
               .node = NumaId{1},
-              .above = {},
               .device_nodes = {}},
              {.address = "0000:3b:02.1",
               .class_id = 0x020000,
@@ -38,7 +36,6 @@ LocalHardware Hardware() {
               .driver = "vfio-pci",
               .iommu_group = "13",
               .node = NumaId{1},
-              .above = {},
               .device_nodes = {}},
              {.address = "0000:5e:00.0",
               .class_id = 0x010802,
@@ -47,7 +44,6 @@ LocalHardware Hardware() {
               .driver = "nvme",
               .iommu_group = "",
               .node = {},
-              .above = {},
               .device_nodes = {"/dev/nvme0", "/dev/nvme0n1"}}};
   out.nodes = {{.path = "/dev/ttyUSB0", .node = NumaId{1}, .pci = "0000:00:14.0"},
                {.path = "/dev/ttyUSB1", .node = {}, .pci = ""}};
@@ -104,6 +100,7 @@ TEST(LocalDevicesTest, TheInventoryHasEachResourceWithItsNodes) {
   EXPECT_THAT(Ids(inventory, "vendor.example/fast-disk"), ElementsAre("0000:5e:00.0"));
   EXPECT_TRUE(inventory.at("vendor.example/fast-disk")[0].nodes.empty());
   EXPECT_THAT(Ids(inventory, "berth.dev/serial"), ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
+  EXPECT_EQ(inventory.at("berth.dev/serial")[0].pci, "0000:00:14.0") << "where it sits is the function's place";
   EXPECT_THAT(LocalInventory({Nics()}, {}).at("berth.dev/vf"), IsEmpty()) << "registered all the same";
 }
 

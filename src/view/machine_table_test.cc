@@ -89,6 +89,22 @@ TEST(MachineTableTest, ShowsEveryPart) {
       MachineTable(TwoSockets()));
 }
 
+TEST(MachineTableTest, DevicesAreShownBelowTheirRootAndTheSwitchTheyShare) {
+  Machine m = TwoSockets();
+  m.pci[1].above = {"pci0000:3a", "0000:3a:00.0", "0000:3b:10.0"};
+  m.pci.push_back(m.pci[1]);
+  m.pci[2].address = "0000:3c:00.0";
+  m.pci[2].above = {"pci0000:3a", "0000:3a:00.0", "0000:3b:11.0"};
+  m.pci.push_back(m.pci[1]);
+  m.pci[3].address = "0000:5e:00.0";
+  m.pci[3].above = {"pci0000:5d", "0000:5d:00.0"};
+  EXPECT_THAT(MachineTable(m),
+              HasSubstr("PCI DEVICE    KIND     ID         NODE  ROOT     SWITCH        NAME  NEAR CPUS\n"
+                        "0000:3b:00.0  network  15b3:1017     1  0000:3a  0000:3a:00.0  eth0  2-3\n"
+                        "0000:3c:00.0  network  15b3:1017     1  0000:3a  0000:3a:00.0  eth0  2-3\n"
+                        "0000:5e:00.0  network  15b3:1017     1  0000:5d  -             eth0  2-3\n"));
+}
+
 TEST(MachineTableTest, NodesAreInOrderOfIds) {
   Machine m = TwoSockets();
   std::swap(m.nodes[0], m.nodes[2]);
