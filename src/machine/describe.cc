@@ -5,8 +5,6 @@
 #include <map>
 #include <vector>
 
-#include "base/text.h"
-
 namespace berth::machine {
 namespace {
 
@@ -66,10 +64,9 @@ std::string NodeLines(const NumaNode& node) {
 }
 
 std::string PciLine(const PciDevice& device) {
-  return fmt::format("pci {} class {:06x} id {:04x}:{:04x} node {} cpus {}{}{}{}{}\n", device.address, device.class_id,
+  return fmt::format("pci {} class {:06x} id {:04x}:{:04x} node {} cpus {}{}{}\n", device.address, device.class_id,
                      device.vendor, device.device, device.node ? std::to_string(Raw(*device.node)) : "none",
-                     Set(device.local_cpus), device.above.empty() ? "" : " above ", Join(device.above, "/"),
-                     device.name.empty() ? "" : " name ", device.name);
+                     Set(device.local_cpus), device.name.empty() ? "" : " name ", device.name);
 }
 
 }  // namespace

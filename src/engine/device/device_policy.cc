@@ -126,6 +126,8 @@ std::optional<Reject> AllocateDevices(PodBooks& books, const ContainerDemand& de
     DevicePool* pool = books.devices.Find(need.resource);
     if (pool == nullptr) continue;
     Candidates from = CandidatesFor(*pool, need, hint, true, books.devices.Preferred(need.resource));
+    // Taken over even if there are not enough others: a BookKeeper looks at the books then too.
+    for (std::size_t k = 0; k < from.reused; ++k) pool->taken[from.fixed[k]] = 1;
     const DeviceChoice choice = Choose(*pool, need, std::move(from), close.Of(need.resource));
     if (!choice.error.empty()) return Unexpected(name, choice.error);
     if (choice.devices.empty()) continue;
