@@ -8,8 +8,8 @@
 
 namespace berth::machine {
 
-/// Lines end in a newline; order and wording are stable. Not included: source, this_host, boot_id, what PCI devices hang
-/// on.
+/// Lines end in a newline; order and wording are stable. Not included: source, this_host, boot_id, what PCI devices
+/// hang on.
 std::string Describe(const Machine& machine);
 
 }  // namespace berth::machine
