@@ -79,6 +79,7 @@ TEST_F(DaemonDeviceTest, DevicesThatSettingsNameNeedNoPlugin) {
                                         << "- {resource: " << kGpu << ", paths: [/dev/zero, /dev/full]}\n";
   StartBerthd();
   EXPECT_TRUE(node.Until("two devices", [&] { return Healthy(2); }));
+  EXPECT_EQ(node.Get("/v1/devices").at(kGpu).at(0).at("id"), "/dev/full") << "what there is and where, for berth map";
   Add("a");
   Add("b");
   ASSERT_TRUE(node.Until("both run", [&] { return node.Runs("a") && node.Runs("b"); })) << node.output();

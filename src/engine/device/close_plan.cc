@@ -1,6 +1,7 @@
 #include "engine/device/close_plan.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -130,14 +131,15 @@ CpuSet CpusNearDevices(PodBooks& books, const std::vector<const Placement*>& pla
 std::string ClosenessText(PodBooks& books, const Placement& placement) {
   if (!books.tables->places) return "";
   const DevicePlaces& places = *books.tables->places;
-  std::map<std::size_t, Gathered> roots;  // by root; kTop: not known
+  constexpr std::size_t kNotKnown = std::numeric_limits<std::size_t>::max();  // told last
+  std::map<std::size_t, Gathered> roots;
   std::size_t devices = 0;
   for (const DeviceAssignment& given : placement.devices) {
     const DevicePool* const pool = books.devices.Find(given.resource);
     for (std::size_t i = 0; i < pool->devices.size(); ++i) {
       if (!std::ranges::binary_search(given.ids, pool->devices[i]->id)) continue;
       std::vector<std::size_t> way = places.Way(pool->places[i]);
-      Gathered& here = roots[way.empty() ? DevicePlaces::kTop : way.front()];
+      Gathered& here = roots[way.empty() ? kNotKnown : way.front()];
       if (!here.ids.empty()) way.erase(std::ranges::mismatch(way, here.way).in1, way.end());
       here.way = std::move(way);
       here.ids.push_back(pool->devices[i]->id);
