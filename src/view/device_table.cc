@@ -80,10 +80,10 @@ std::string DeviceTable(const Machine& machine, const Ledger& ledger, const Devi
     if (use == "free") free.emplace(key, rows.size());
     rows.emplace_back(std::move(key), state.device.id);
   }
-  std::ranges::stable_sort(rows, {}, [](const auto& row) {
+  std::ranges::sort(rows, {}, [](const auto& row) {
     const auto& [nodes, root, bridge, resource, use] = row.first;
     const std::optional<NumaId> first = nodes.First();
-    return std::tuple(first ? Raw(*first) : kMaxId + 1, root, bridge);
+    return std::tuple(first ? Raw(*first) : kMaxId + 1, root, bridge, resource, row.second);
   });
 
   std::vector<Column> columns = {{"NODE", Align::kRight}};

@@ -39,7 +39,7 @@ std::vector<std::size_t> PositionsOf(const DevicePool& pool, const std::vector<s
   return out;
 }
 
-void Append(std::vector<std::size_t>& out, const std::vector<std::size_t>& more) {
+void AppendAll(std::vector<std::size_t>& out, const std::vector<std::size_t>& more) {
   out.insert(out.end(), more.begin(), more.end());
 }
 
@@ -58,10 +58,10 @@ Candidates CandidatesFor(const DevicePool& pool, const DeviceNeed& need, const M
     out.open = std::move(At(groups, Nearness::kAligned));
   } else {
     // The plugin's choice goes before unaligned and unplaced devices, whatever it is.
-    Append(out.fixed, At(groups, Nearness::kAligned));
+    AppendAll(out.fixed, At(groups, Nearness::kAligned));
     out.left -= aligned;
     out.open = std::move(At(groups, Nearness::kUnaligned));
-    Append(out.open, At(groups, Nearness::kNoAffinity));
+    AppendAll(out.open, At(groups, Nearness::kNoAffinity));
   }
   if (preferred != nullptr) PutFirst(PositionsOf(pool, *preferred, out.open), out.open);
   return out;

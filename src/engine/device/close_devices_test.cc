@@ -34,7 +34,7 @@ void AddFunctionAt(Machine& machine, const std::string& address, std::vector<std
   if (!local_cpus.empty()) function.local_cpus = Cpus(local_cpus);
 }
 
-KubeletConfiguration Aligned(const std::string& scope = "container") {
+KubeletConfiguration AlignedConfig(const std::string& scope = "container") {
   KubeletConfiguration out = StaticConfig();
   out.topology_manager_policy = "restricted";
   out.topology_manager_scope = scope;
@@ -78,7 +78,7 @@ struct CloseDevicesTest : ::testing::Test {
         "p", {MakeContainer("app", {{"cpu", "1"}, {"memory", "1Gi"}, {"a.com/gpu", count}, {"b.com/nic", count}})});
   }
   Machine machine;
-  KubeletConfiguration config = Aligned();
+  KubeletConfiguration config = AlignedConfig();
   Inputs inputs;
 };
 
@@ -124,7 +124,7 @@ TEST_F(CloseDevicesTest, UnderPolicyNoneDevicesAreCloseToo) {
 }
 
 TEST_F(CloseDevicesTest, InScopePodContainersSharePlaces) {
-  config = Aligned("pod");
+  config = AlignedConfig("pod");
   const Pod pod = MakePod("p", {MakeContainer("a", {{"cpu", "1"}, {"memory", "1Gi"}, {"a.com/gpu", "1"}}),
                                 MakeContainer("b", {{"cpu", "1"}, {"memory", "1Gi"}, {"b.com/nic", "1"}})});
   EXPECT_EQ(DevicesText(Placed(pod, false)), "g0 n0");
@@ -132,7 +132,7 @@ TEST_F(CloseDevicesTest, InScopePodContainersSharePlaces) {
 }
 
 TEST_F(CloseDevicesTest, InScopePodEachContainerGetsItsOwnPair) {
-  config = Aligned("pod");
+  config = AlignedConfig("pod");
   for (auto& [resource, devices] : inputs.devices)
     for (Device& device : devices) device.nodes = {NumaId{0}};
   std::swap(inputs.devices["b.com/nic"][0].pci, inputs.devices["b.com/nic"][1].pci);

@@ -62,9 +62,9 @@ class States {
   std::vector<std::size_t> digits_;
 };
 
-/// The best closeness of each state; kNever where there is no such choice.
-using Table = std::vector<std::int64_t>;
-constexpr std::int64_t kNever = -1;
+/// The best closeness of each state; kNoChoice where there is no such choice.
+using ByState = std::vector<std::int64_t>;
+constexpr std::int64_t kNoChoice = -1;
 
 /// A place with all that is below it, or (without members) the candidates that hang on it themselves.
 struct Branch {
@@ -72,8 +72,8 @@ struct Branch {
   std::vector<std::vector<std::size_t>> own;  // by resource: candidates
   std::int64_t fixed = 0;
   std::vector<Branch> members;
-  std::vector<Table> from;  // by member: the best that it and those after it can do
-  Table best;
+  std::vector<ByState> from;  // by member: the best that it and those after it can do
+  ByState best;
 };
 
 /// What is at a place, and what is below it.
@@ -128,7 +128,7 @@ class ClosestSearch {
     for (std::size_t state = 0; state < states_.size(); ++state) {
       bool enough = true;
       for (std::size_t r = 0; r < resources_.size(); ++r) enough = enough && states_.Of(state, r) <= site.own[r].size();
-      out.best.push_back(enough ? 0 : kNever);
+      out.best.push_back(enough ? 0 : kNoChoice);
     }
     return out;
   }
@@ -145,7 +145,7 @@ class ClosestSearch {
     std::ranges::sort(out.members, {}, &Branch::first);
     for (const Branch& member : out.members)
       for (std::size_t r = 0; r < resources_.size(); ++r) out.first[r] = std::min(out.first[r], member.first[r]);
-    Table rest(states_.size(), kNever);
+    ByState rest(states_.size(), kNoChoice);
     rest.front() = 0;
     for (std::size_t i = out.members.size(); i-- > 0;) {
       rest = Together(out.members[i].best, rest);
@@ -154,18 +154,18 @@ class ClosestSearch {
     std::ranges::reverse(out.from);
     if (place != DevicePlaces::kTop)
       for (std::size_t state = 0; state < states_.size(); ++state)
-        if (rest[state] != kNever) rest[state] += PairsAmong(states_.Total(state) + out.fixed);
+        if (rest[state] != kNoChoice) rest[state] += PairsAmong(states_.Total(state) + out.fixed);
     out.best = std::move(rest);
     return out;
   }
 
   /// The best of two parts together. After kMostPairs it is not worked out any more.
-  Table Together(const Table& a, const Table& b) {
-    Table out(states_.size(), kNever);
+  ByState Together(const ByState& a, const ByState& b) {
+    ByState out(states_.size(), kNoChoice);
     for (std::size_t x = 0; x < a.size(); ++x) {
-      if (a[x] == kNever) continue;
+      if (a[x] == kNoChoice) continue;
       for (std::size_t y = 0; y < b.size() && pairs_ <= kMostPairs; ++y) {
-        if (b[y] == kNever || ++pairs_ > kMostPairs || !states_.Fit(x, y)) continue;
+        if (b[y] == kNoChoice || ++pairs_ > kMostPairs || !states_.Fit(x, y)) continue;
         out[x + y] = std::max(out[x + y], a[x] + b[y]);
       }
     }
@@ -185,10 +185,10 @@ class ClosestSearch {
   /// What the i-th member gives of `state`, which it and those after it give together.
   std::size_t PartOf(const Branch& branch, std::size_t i, std::size_t state) const {
     if (i + 1 == branch.members.size()) return state;
-    const Table& one = branch.members[i].best;
-    const Table& others = branch.from[i + 1];
+    const ByState& one = branch.members[i].best;
+    const ByState& others = branch.from[i + 1];
     for (std::size_t part = state;; --part)  // ends: some part of it is the best one's
-      if (one[part] != kNever && states_.Holds(state, part) && others[state - part] != kNever &&
+      if (one[part] != kNoChoice && states_.Holds(state, part) && others[state - part] != kNoChoice &&
           one[part] + others[state - part] == branch.from[i][state])
         return part;
   }

@@ -46,7 +46,7 @@ struct Wanted {
   std::size_t need = 0;
 };
 
-std::optional<CloseChoice> Closest(const Board& board, const std::vector<Wanted>& wanted) {
+std::optional<CloseChoice> ClosestOf(const Board& board, const std::vector<Wanted>& wanted) {
   std::vector<CloseResource> resources;
   for (const Wanted& one : wanted) {
     CloseResource& resource = resources.emplace_back();
@@ -158,7 +158,7 @@ const Way kSwitchC = {"pci0000:80", "0000:80:01.0"};
 
 TEST(ClosestTest, ASwitchInCommonBeatsARootInCommon) {
   const Board board({kSwitchA, kSwitchC, kSwitchB, kSwitchC});
-  const auto choice = Closest(board, {{{}, {0, 1}, 1}, {{}, {2, 3}, 1}});
+  const auto choice = ClosestOf(board, {{{}, {0, 1}, 1}, {{}, {2, 3}, 1}});
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->closeness, 2);
   EXPECT_THAT(choice->chosen, ElementsAre(ElementsAre(1), ElementsAre(1)));
@@ -166,18 +166,18 @@ TEST(ClosestTest, ASwitchInCommonBeatsARootInCommon) {
 
 TEST(ClosestTest, ARootInCommonBeatsNothingInCommon) {
   const Board board({kSwitchA, kSwitchC, kSwitchB});
-  const auto choice = Closest(board, {{{}, {1, 0}, 1}, {{}, {2}, 1}});
+  const auto choice = ClosestOf(board, {{{}, {1, 0}, 1}, {{}, {2}, 1}});
   ASSERT_TRUE(choice);
   EXPECT_THAT(choice->chosen[0], ElementsAre(1));
 }
 
 TEST(ClosestTest, EqualChoicesAreMadeInTheGivenOrder) {
   const Board board({kSwitchB, kSwitchA, {}, kSwitchC});
-  const auto one = Closest(board, {{{}, {2, 0, 1, 3}, 1}});
+  const auto one = ClosestOf(board, {{{}, {2, 0, 1, 3}, 1}});
   ASSERT_TRUE(one);
   EXPECT_THAT(one->chosen, ElementsAre(ElementsAre(0)));
   const Board unknown({{}, {}, {}});
-  const auto three = Closest(unknown, {{{}, {0, 1}, 1}, {{}, {2}, 1}});
+  const auto three = ClosestOf(unknown, {{{}, {0, 1}, 1}, {{}, {2}, 1}});
   ASSERT_TRUE(three);
   EXPECT_EQ(three->closeness, 0);
   EXPECT_THAT(three->chosen, ElementsAre(ElementsAre(0), ElementsAre(0)));
@@ -185,14 +185,14 @@ TEST(ClosestTest, EqualChoicesAreMadeInTheGivenOrder) {
 
 TEST(ClosestTest, OthersGatherAroundWhatIsGivenAnyway) {
   const Board board({kSwitchA, kSwitchC, kSwitchC});
-  const auto choice = Closest(board, {{{1}, {}, 0}, {{}, {0, 2}, 1}});
+  const auto choice = ClosestOf(board, {{{1}, {}, 0}, {{}, {0, 2}, 1}});
   ASSERT_TRUE(choice);
   EXPECT_THAT(choice->chosen, ElementsAre(IsEmpty(), ElementsAre(1)));
 }
 
 TEST(ClosestTest, PairsOfSeveralResourcesComeOutTogether) {
   const Board board({kSwitchA, kSwitchB, kSwitchB, kSwitchA});
-  const auto choice = Closest(board, {{{}, {0, 1}, 2}, {{}, {2, 3}, 2}});
+  const auto choice = ClosestOf(board, {{{}, {0, 1}, 2}, {{}, {2, 3}, 2}});
   ASSERT_TRUE(choice);
   EXPECT_THAT(choice->chosen, ElementsAre(ElementsAre(0, 1), ElementsAre(1, 0))) << "device 3 with 0, 2 with 1";
 }
@@ -201,8 +201,8 @@ TEST(ClosestTest, TooManyToCompareAreNotCompared) {
   std::vector<Way> ways(4000, kSwitchA);
   std::vector<std::size_t> all;
   for (std::size_t i = 0; i < ways.size(); ++i) all.push_back(i);
-  EXPECT_FALSE(Closest(Board(ways), {{{}, all, 3000}, {{}, all, 3000}}));
-  const auto few = Closest(Board(ways), {{{}, all, 2}, {{}, all, 2}});
+  EXPECT_FALSE(ClosestOf(Board(ways), {{{}, all, 3000}, {{}, all, 3000}}));
+  const auto few = ClosestOf(Board(ways), {{{}, all, 2}, {{}, all, 2}});
   ASSERT_TRUE(few);
   EXPECT_EQ(few->closeness, 12);
 }
@@ -225,7 +225,7 @@ TEST(ClosestTwinTest, AgreesWithEveryChoiceThereIs) {
     }
     for (Wanted& one : wanted) one.need = below(std::min<std::size_t>(one.candidates.size(), 3) + 1);
     const SlowClosest slow(board, wanted);
-    auto choice = Closest(board, wanted);
+    auto choice = ClosestOf(board, wanted);
     ASSERT_TRUE(choice) << "step " << step;
     ASSERT_EQ(choice->closeness, slow.closeness()) << "step " << step;
     for (std::vector<std::size_t>& chosen : choice->chosen) std::ranges::sort(chosen);
