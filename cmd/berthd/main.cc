@@ -76,9 +76,10 @@ void AddOptions(CLI::App& app, Arguments& args) {
                  "decide for another machine: a captured tree or tarball, hwloc XML, MachineInfo JSON or hwloc\n"
                  "synthetic text. Implies --dry-run")
       ->type_name("FROM");
-  app.add_option("--runtime", line.runtime, "what runs containers: process, or cri; default the setting runtime")
+  app.add_option("--runtime", line.runtime,
+                 "what runs containers: process, cri, or nri (beside a kubelet); default the setting runtime")
       ->type_name("NAME")
-      ->check(CLI::IsMember({"process", "cri"}));
+      ->check(CLI::IsMember({"process", "cri", "nri"}));
   app.add_option("--runtime-endpoint", line.runtime_endpoint,
                  "socket of the container runtime; default containerRuntimeEndpoint")
       ->type_name("SOCKET");

@@ -30,7 +30,7 @@ void PrepareSignals() {
 Result<void> Daemon::WatchAll() {
   const auto sync = [this](os::MonoTime now) { manager_->Tick(now); };
   BERTH_RETURN_IF_ERROR(loop_->TakeSignals(kSignals, [this](int signal) { TakeSignal(signal); }));
-  BERTH_RETURN_IF_ERROR(feed_->Start());
+  if (feed_) BERTH_RETURN_IF_ERROR(feed_->Start());
   BERTH_RETURN_IF_ERROR(
       loop_->Watch(runtime_->event_fd(), "runtime", [this](os::MonoTime now) { manager_->OnRuntime(now); }));
   BERTH_RETURN_IF_ERROR(loop_->Watch(history_->event_fd(), "history", [this](os::MonoTime) { TakeHistoryNotes(); }));
@@ -120,6 +120,7 @@ Result<void> Daemon::Run() {
 /// The server's threads must not wait for a loop that is gone, nor for commands in containers.
 void Daemon::EndCalls() {
   if (loop_) loop_->Close();
+  nri_.reset();
   if (calls_) calls_->GiveUp();
   if (plugins_) plugins_->GiveUp();
 }
@@ -147,7 +148,7 @@ void Daemon::TakeSignal(int signal) {
 
 void Daemon::BeginStop() {
   stopping_ = true;
-  ending_pods_ = settings_.berth.stop_containers_on_exit;
+  ending_pods_ = settings_.berth.stop_containers_on_exit && !beside_kubelet();
   notifier_.Send("STOPPING=1");
   log_.Info(ending_pods_ ? "stopping: containers are ended first" : "stopping: containers go on");
   if (ending_pods_) manager_->StopAll();
@@ -213,7 +214,7 @@ void Daemon::GiveSignOfLife(os::MonoTime now) {
 
 /// Leaves nothing behind where nothing runs any more; otherwise the groups wait for the next berthd.
 void Daemon::RemoveGroups() {
-  if (dry_run_ || !manager_->idle()) return;
+  if (dry_run_ || beside_kubelet() || !manager_->idle()) return;
   const std::string all = names_.Qos(QosClass::kGuaranteed);
   const std::string tier = all.empty() ? "" : names_.FromTop(all);
   auto moved = MoveSelf(*root_fs_, home_groups_);

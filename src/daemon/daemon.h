@@ -2,6 +2,7 @@
 #ifndef BERTH_DAEMON_DAEMON_H_
 #define BERTH_DAEMON_DAEMON_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,9 @@
 
 #include "api/server.h"
 #include "base/result.h"
+#include "beside/attendant.h"
+#include "beside/door.h"
+#include "beside/watched_runtime.h"
 #include "cgroup/cgroup.h"
 #include "cgroup/root_claim.h"
 #include "daemon/container_calls.h"
@@ -26,6 +30,7 @@
 #include "history/history.h"
 #include "loop/loop.h"
 #include "loop/workers.h"
+#include "nri/plugin.h"
 #include "os/fs.h"
 #include "os/unique_fd.h"
 #include "os/work_notes.h"
@@ -76,6 +81,14 @@ class Daemon {
   Result<void> OpenApi(const std::string& version, os::WallTime started_at);
   void OpenPodResources();
   TreeDoor Door() const;
+
+  // daemon_nri.cc
+  bool beside_kubelet() const { return !dry_run_ && BesideKubelet(settings_); }
+  Result<void> OpenKubeletsGroups(cgroup::Layout layout, std::unique_ptr<os::Fs> tree_fs);
+  Result<void> OpenWatchedRuntime();
+  Result<void> OpenNri();
+  void PutAllInForce(os::MonoTime now);
+  void Record(std::vector<nri::Update> updates, std::function<void(bool)> then);
 
   // daemon_groups.cc
   void KeepPlaces(os::MonoTime now);
@@ -150,6 +163,10 @@ class Daemon {
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<http::Server> metrics_server_;          // null: metrics are not served over TCP
   std::unique_ptr<podresources::Service> pod_resources_;  // null: not asked for, or its socket is somebody else's
+  beside::WatchedRuntime* watched_ = nullptr;             // runtime_, beside a kubelet; as are those below
+  std::unique_ptr<beside::Attendant> attendant_;
+  std::unique_ptr<beside::Door> door_;
+  std::unique_ptr<nri::Plugin> nri_;
 
   os::UniqueFd pressure_;  // not valid where the kernel does not tell
   os::MonoTime next_sign_of_life_{};

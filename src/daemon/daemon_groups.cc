@@ -36,7 +36,7 @@ Result<void> Daemon::OpenSystemGroup() {
 void Daemon::KeepPlaces(os::MonoTime now) {
   const bool first = next_places_ == os::MonoTime();
   next_places_ = now + kPlacePeriod;
-  if (dry_run_) return;
+  if (dry_run_ || beside_kubelet()) return;
   ReturnToOwnGroup();
   if (system_) ClearRootGroup(first ? kFirstPasses : 1);
   if (!first) RepairReserved();

@@ -69,8 +69,9 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   out.pods.volumes = {.disk = settings.berth.state_dir + "/volumes",
                       .memory = settings.berth.run_dir + "/volumes",
                       .pins = settings.berth.run_dir + "/subpaths"};
-  if (!dry_run) out.pods.notes = settings.berth.state_dir + "/pods";
-  if (!dry_run) out.pods.lives = settings.berth.run_dir + "/pods";
+  const bool ours = !dry_run && !BesideKubelet(settings);
+  if (ours) out.pods.notes = settings.berth.state_dir + "/pods";
+  if (ours) out.pods.lives = settings.berth.run_dir + "/pods";
   out.pods.log_max_bytes = LongestLog(settings);
   out.pods.log_max_files = settings.kubelet.container_log_max_files;
   out.reconcile_period = settings.reconcile_period;
@@ -126,12 +127,14 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_RETURN_IF_ERROR(OpenCgroups(parts.node.machine()));
   BERTH_RETURN_IF_ERROR(OpenRuntime());
   BERTH_TRY(work_notes_, os::WorkNotes::Open(settings_.berth.run_dir));  // the runtime has the folder's lock
-  BERTH_RETURN_IF_ERROR(MakePodFolder(saved));
-  BERTH_RETURN_IF_ERROR(OpenSources());
+  if (!beside_kubelet()) {
+    BERTH_RETURN_IF_ERROR(MakePodFolder(saved));
+    BERTH_RETURN_IF_ERROR(OpenSources());
+  }
   BERTH_RETURN_IF_ERROR(OpenManager(parts.node, saved));
-
   BERTH_RETURN_IF_ERROR(OpenApi(version, started_at));
-  return WatchAll();
+  BERTH_RETURN_IF_ERROR(WatchAll());
+  return beside_kubelet() ? OpenNri() : Result<void>();
 }
 
 /// The API's threads look with trees of their own.
@@ -156,7 +159,9 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
   DaemonFacts facts{.version = version,
                     .started_at = started_at,
                     .runtime = dry_run_ ? "dry-run" : runtime_name_,
-                    .runtime_endpoint = calls_ ? calls_->socket() : "",
+                    .runtime_endpoint = calls_             ? calls_->socket()
+                                        : beside_kubelet() ? settings_.berth.nri_socket
+                                                           : "",
                     .pod_folder = settings_.pod_dir,
                     .kubelet_text = settings_.kubelet_text,
                     .warnings = start_warnings_};
@@ -240,6 +245,7 @@ Result<void> Daemon::OpenCgroups(const Machine& machine) {
   BERTH_TRY(root_fs_, os::OpenFs("/"));
   BERTH_TRY(std::unique_ptr<os::Fs> tree_fs, os::OpenFs("/"));
   BERTH_TRY(cgroup::Layout layout, cgroup::DiscoverLayout(*root_fs_));
+  if (beside_kubelet()) return OpenKubeletsGroups(std::move(layout), std::move(tree_fs));
   BERTH_TRY(const cgroup::Driver driver, FindDriver(*root_fs_, layout, settings_));
   for (const std::string& warning : layout.warnings) start_warnings_.push_back(warning);
   BERTH_TRY(const std::string own, root_fs_->Read("proc/self/cgroup"));
@@ -264,6 +270,7 @@ Result<void> Daemon::OpenRuntime() {
     return {};
   }
   if (settings_.berth.runtime == "cri") return OpenCriRuntime();
+  if (beside_kubelet()) return OpenWatchedRuntime();
   BERTH_TRY(runtime_, runtime::OpenProcessRuntime({.run_dir = settings_.berth.run_dir,
                                                    .shim_path = settings_.shim,
                                                    .shim_cgroup = tree_->Dirs(names_.Runtime()),
@@ -309,7 +316,7 @@ Result<void> Daemon::OpenEvents() {
 
 /// A node without devices goes on: what cannot be opened is somebody else's, or wrong in its settings.
 void Daemon::OpenDevices(const Machine& machine, const std::optional<state::Saved>& saved) {
-  if (dry_run_) return;
+  if (dry_run_ || beside_kubelet()) return;
   OpenPlugins(machine, saved);
   if (settings_.berth.local_devices.empty()) return;
   if (const auto opened = OpenLocalDevices(); !opened)
@@ -349,6 +356,7 @@ Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<s
   ManagerOptions options = OptionsOf(settings_, node.machine(), names_, dry_run_);
   options.pods.work_notes = work_notes_.get();
   options.pods.rules.strict_groups = strict_groups_;
+  options.beside_kubelet = beside_kubelet();
   manager_ = std::make_unique<PodManager>(ManagerParts{.store = *store_,
                                                        .tree = *tree_,
                                                        .runtime = *runtime_,
@@ -366,7 +374,7 @@ Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<s
         [this](const std::string& path) { cgroup::RemoveLeftoverGroups(*root_fs_, names_.FromTop(path)); });
   for (const std::string& warning : start_warnings_) log_.Warning(warning);
   BERTH_RETURN_IF_ERROR(manager_->Start(saved, os::SystemClock().Now()));
-  return dry_run_ ? Result<void>() : EnforceReservations();
+  return dry_run_ || beside_kubelet() ? Result<void>() : EnforceReservations();
 }
 
 Result<void> Daemon::EnforceReservations() {

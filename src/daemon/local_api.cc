@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/time_text.h"
+#include "daemon/settings.h"
 #include "manifest/duration.h"
 #include "manifest/manifest.h"
 #include "metrics/page.h"
@@ -122,7 +123,13 @@ Result<PodDetails> LocalApi::GetPod(const std::string& namespace_, const std::st
   return out;
 }
 
+Result<void> LocalApi::CheckOurs() const {
+  if (published_.Get()->node.status->runtime != kBesideKubelet) return {};
+  return Fail(Code::kUnsupported, "the pods of this node are a kubelet's: use kubectl");
+}
+
 Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests, bool templates) {
+  BERTH_RETURN_IF_ERROR(CheckOurs());
   manifest::PodOptions options = pods_;
   options.templates = templates;
   BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(manifests, kRequest, options));
@@ -136,6 +143,7 @@ Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests, bool templa
 }
 
 Result<DeletedPod> LocalApi::DeletePod(const std::string& namespace_, const std::string& name) {
+  BERTH_RETURN_IF_ERROR(CheckOurs());
   const std::shared_ptr<const ManifestFiles> files = published_.Get()->node.files;
   for (const std::string& on_node : {name, folder_.NameOnNode(name)}) {
     auto file = folder_.Remove(namespace_ + "/" + on_node, *files);
@@ -147,6 +155,7 @@ Result<DeletedPod> LocalApi::DeletePod(const std::string& namespace_, const std:
 }
 
 Result<DeletedPod> LocalApi::DeleteDocument(DocumentKind kind, const std::string& namespace_, const std::string& name) {
+  BERTH_RETURN_IF_ERROR(CheckOurs());
   BERTH_TRY(std::string file, folder_.RemoveDocument(kind, namespace_, name, *published_.Get()->node.files));
   return DeletedPod{.namespace_ = namespace_, .name = name, .file = std::move(file), .kind = std::string(Name(kind))};
 }

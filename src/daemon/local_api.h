@@ -59,6 +59,8 @@ class LocalApi final : public api::Backend {
   Result<const PodSnapshot*> Find(const LoopState& state, const std::string& namespace_, const std::string& name) const;
   /// The runtime's id of a container that runs.
   Result<std::string> FindRunning(const api::ExecQuery& query) const;
+  /// Errors: kUnsupported: a kubelet runs the pods.
+  Result<void> CheckOurs() const;
   /// Errors: kUnsupported: there is no container runtime, and so no `what`.
   Result<ContainerCalls*> Calls(const std::string& what) const;
   bool DryRun() const { return published_.Get()->node.status->runtime == "dry-run"; }

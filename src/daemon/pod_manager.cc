@@ -56,6 +56,7 @@ Result<void> PodManager::Start(const std::optional<state::Saved>& saved, os::Mon
   auto statuses = runtime.List();
   if (!statuses) return Wrap(std::move(statuses).error(), "look for containers that run");
   if (runtime.makes_groups()) groups_.site().set_runtime_makes_groups();
+  if (options_.beside_kubelet) groups_.site().set_beside_kubelet();
   for (std::string& problem : lives_.Load())
     shared_.events.Warning("PodTimesNotKept", shared_.ObjectOfNode(), std::move(problem));
   takeover_.TakeLedger(saved, options_.boot, *statuses);
@@ -157,10 +158,11 @@ void PodManager::Tick(os::MonoTime now) {
 
 void PodManager::Work(os::MonoTime now, const os::Slice& slice) {
   ++turns_;
-  guard_.pressure().Check(now);  // before anything is admitted
+  if (!options_.beside_kubelet) guard_.pressure().Check(now);  // before anything is admitted
   if (!rounds_.Work(now, slice)) return;
   if (!reconciler_.Work(now, slice)) return agenda_.WakeNow();
-  agenda_.WakeAt(std::max(now, std::min(reconciler_.next_due(), guard_.pressure().next_due())));
+  agenda_.WakeAt(std::max(now, reconciler_.next_due()));
+  if (!options_.beside_kubelet) agenda_.WakeAt(std::max(now, guard_.pressure().next_due()));
   if (const auto pool = guard_.pool().next_due(now)) agenda_.WakeAt(*pool);
 }
 

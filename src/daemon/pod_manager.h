@@ -50,6 +50,8 @@ struct ManagerOptions {
   bool adopt_unknown = false;
   /// Longest time for which pods are worked on before others are served; one step may last longer.
   os::Millis slice{10};
+  /// A kubelet runs the pods (room `beside`): their CPUs and memory nodes are Berth's to write, and nothing else.
+  bool beside_kubelet = false;
   /// Groups of the host to show beside the tree, by setting: path from the top of the hierarchy.
   std::vector<std::pair<std::string, std::string>> host_groups;
 };
@@ -117,6 +119,9 @@ class PodManager {
   /// These options are others from now on.
   void Reload(os::Millis reconcile_period, bool adopt_unknown);
 
+  /// For who else works with pods on the loop.
+  const pods::Parts& parts() const { return shared_; }
+  guard::PoolGuard& pool() { return guard_.pool(); }
   const keeper::Keeper& keeper() const { return keeper_; }
   const pods::Pods& pods() const { return pods_; }  ///< by uid
   const std::map<std::string, std::string>& files() const {

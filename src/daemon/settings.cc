@@ -187,7 +187,8 @@ manifest::PodOptions PodRules(const Settings& settings, bool dry_run) {
 Result<NodeParts> LoadNode(const Settings& settings) {
   BERTH_TRY(Machine machine, machine::Load(settings.machine));
   const bool dry_run = settings.dry_run || !machine.this_host;
-  const engine::EngineOptions options{.node_fit = settings.berth.node_fit,
+  // Beside a kubelet it is the kubelet's and its scheduler's to count; Berth does not see all that they count.
+  const engine::EngineOptions options{.node_fit = settings.berth.node_fit && !BesideKubelet(settings),
                                       .whole_cores = settings.berth.whole_cores,
                                       .close_devices = settings.berth.close_devices};
   auto node = engine::Node::Make(machine, settings.kubelet, options);
@@ -227,6 +228,9 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("podResourcesSocket", berth.pod_resources_socket == now.berth.pod_resources_socket);
   note("runDir", berth.run_dir == now.berth.run_dir);
   note("runtime", berth.runtime == now.berth.runtime);
+  note("nriSocket", berth.nri_socket == now.berth.nri_socket);
+  note("nriIndex", berth.nri_index == now.berth.nri_index);
+  note("nriUnplaced", berth.nri_unplaced == now.berth.nri_unplaced);
   note("nodeIP", berth.node_ips == now.berth.node_ips);
   note("runtimeClasses", berth.runtime_classes == now.berth.runtime_classes);
   note("runtimeCgroups", berth.runtime_cgroups == now.berth.runtime_cgroups);

@@ -31,7 +31,7 @@ struct CommandLine {
   std::optional<std::string> node_name;
   std::optional<std::string> log_level;
   std::optional<std::string> shim;
-  std::optional<std::string> runtime;           ///< "process" or "cri"
+  std::optional<std::string> runtime;           ///< "process", "cri" or "nri"
   std::optional<std::string> runtime_endpoint;  ///< socket of the container runtime
   bool dry_run = false;
   bool stop_containers = false;
@@ -61,6 +61,11 @@ struct Settings {
 /// Errors: kInvalid (settings wrong, all problems in the message), kNotFound (a file that was named is missing),
 /// kPermission, kIo.
 Result<Settings> LoadSettings(const CommandLine& line);
+
+/// As the setting `runtime`, and as berthd's status says it.
+inline constexpr const char* kBesideKubelet = "nri";
+/// A kubelet runs the pods of this node: Berth only says where their containers go.
+inline bool BesideKubelet(const Settings& settings) { return settings.berth.runtime == kBesideKubelet; }
 
 /// Folder of the pods' output, and of the links to it.
 std::string PodLogsOf(const Settings& settings);

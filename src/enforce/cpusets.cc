@@ -102,6 +102,20 @@ int Cpusets::NarrowBelow(const std::string& above, const CpuSet& most) {
   return narrowed;
 }
 
+Result<void> Cpusets::Put(const std::string& path, const Ledger& ledger) {
+  const auto group = table_.containers().find(path);
+  if (group == table_.containers().end()) return {};
+  BERTH_TRY(const Online online, site_.tree().OnlineCpus());
+  auto now = site_.tree().ReadCpuset(path);
+  if (!now && now.error().code == Code::kNotFound) return {};
+  if (!now) return std::unexpected(std::move(now).error());
+  CgroupValues values;
+  const CpuSet cpus = planner_.CpusNow(group->second, ledger, online);
+  if (!cpus.empty() && now->cpus != cpus) values.cpus = cpus;
+  if (const auto mems = planner_.NodesOf(group->second, ledger); mems && now->mems != *mems) values.mems = mems;
+  return values == CgroupValues() ? Result<void>() : site_.WriteUnlessGone(path, values);
+}
+
 // ---- put right -----------------------------------------------------------------------------------------------------
 
 Result<std::optional<std::vector<Repaired>>> Cpusets::Repair(const Ledger& ledger, const os::Slice& slice) {

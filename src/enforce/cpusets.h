@@ -53,6 +53,9 @@ class Cpusets {
   /// are not looked at, nor groups that are being made. Returns what was put right; nullopt: there is more to look at;
   /// to be called again. Errors: as Apply.
   Result<std::optional<std::vector<Repaired>>> Repair(const Ledger& ledger, const os::Slice& slice = {});
+  /// Gives the group of one container, whatever it has, the CPUs and memory nodes `ledger` says: of one that is about
+  /// to run. Requires: Apply was done. Gone: success. Errors: of the kernel.
+  Result<void> Put(const std::string& path, const Ledger& ledger);
   /// The next call of either begins anew.
   void Restart();
   /// Containers some of whose processes could not be moved back into their cpuset (v1) at the last Apply or Repair, and

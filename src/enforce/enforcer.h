@@ -56,6 +56,7 @@ class Enforcer {
   const Site& site() const { return site_; }
   GroupTable& table() { return table_; }
   const GroupTable& table() const { return table_; }
+  const Planner& planner() const { return planner_; }
   RuntimeGroups& runtime_groups() { return runtime_groups_; }
   Partitions& partitions() { return partitions_; }
   Tiers& tiers() { return tiers_; }

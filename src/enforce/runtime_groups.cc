@@ -38,6 +38,7 @@ Result<void> RuntimeGroups::Find(const std::string& uid, const Ledger& ledger) {
 
 Result<void> RuntimeGroups::Finish(const Pod& pod, const Container& container, std::string_view id,
                                    const Ledger& ledger) {
+  if (site_.beside_kubelet()) return {};
   const auto group = std::ranges::find_if(table_.containers(), [&](const auto& entry) {
     return entry.second.uid == pod.uid && entry.first.find(id) != std::string::npos;
   });

@@ -22,6 +22,7 @@ struct SiteFacts {
   cgroup::ValueOptions options{};
   cgroup::NodeShares shares{};
   bool runtime_makes_groups = false;
+  bool beside_kubelet = false;
   bool has_own_groups = false;
 };
 
@@ -47,6 +48,11 @@ class Site {
   void set_runtime_makes_groups() { facts_.runtime_makes_groups = true; }
   bool runtime_makes_groups() const { return facts_.runtime_makes_groups; }
 
+  /// A kubelet makes the groups of pods and says what they hold: Berth writes CPUs and memory nodes of containers, and
+  /// nothing else. Before anything else.
+  void set_beside_kubelet() { facts_.beside_kubelet = true; }
+  bool beside_kubelet() const { return facts_.beside_kubelet; }
+
   /// Works out options and shares. Errors: of reading what values depend on.
   Result<void> ReadSettings();
   /// The same for a node that has other CPUs now.
@@ -58,12 +64,12 @@ class Site {
   /// Whether a group lies below the class Burstable or BestEffort.
   bool BelowTier(std::string_view path) const;
   /// Whether that class holds the shared pool for its containers: v2, where they inherit it.
-  bool BelowPoolTier(std::string_view path) const { return v2() && BelowTier(path); }
+  bool BelowPoolTier(std::string_view path) const { return v2() && !beside_kubelet() && BelowTier(path); }
   /// Whether a pod's group has a cpuset of its own, what its containers may use: those of pods that may have CPUs of
   /// their own. When the last of a container's own CPUs goes offline, the kernel lets it onto those of the group above
   /// at once, on v1 by moving its processes there. These must be nobody else's.
   bool KeepsPodToItsCpus(std::string_view pod_path) const {
-    return facts_.runtime_makes_groups || !BelowTier(pod_path);
+    return !beside_kubelet() && (facts_.runtime_makes_groups || !BelowTier(pod_path));
   }
   /// The call that failed with this is only under way, and to be repeated (cgroup::Tree::WaitBehind).
   bool IsUnderWay(const Error& error) const { return error.code == Code::kBusy && tree_.asking(); }

@@ -12,6 +12,7 @@ namespace berth::enforce {
 
 Result<void> Tiers::Make(const Ledger& ledger) {
   BERTH_RETURN_IF_ERROR(site_.ReadSettings());
+  if (site_.beside_kubelet()) return {};
   BERTH_RETURN_IF_ERROR(MakeOwn());
   return MakeTiers(ledger);
 }
@@ -29,7 +30,7 @@ Result<void> Tiers::MakeOwn() {
 }
 
 Result<void> Tiers::MakeTiers(const Ledger& ledger) {
-  if (!site_.names().per_qos()) return {};
+  if (!HasTiers()) return {};
   for (const QosClass qos : site_.names().Tiers()) {
     BERTH_RETURN_IF_ERROR(site_.tree().Create(site_.names().Qos(qos)));
     table_.Watch(site_.names().Qos(qos));
@@ -38,7 +39,7 @@ Result<void> Tiers::MakeTiers(const Ledger& ledger) {
 }
 
 Result<void> Tiers::Update(const Ledger& ledger, std::vector<Repaired>* edited) {
-  if (!site_.names().per_qos()) return {};
+  if (!HasTiers()) return {};
   for (const QosClass qos : site_.names().Tiers()) BERTH_RETURN_IF_ERROR(UpdateTier(qos, ledger, edited));
   return {};
 }
@@ -87,7 +88,7 @@ Result<void> Tiers::WriteTier(const std::string& path, const CgroupValues& value
 }
 
 std::string Tiers::LimitAllPods(std::vector<Repaired>* edited) {
-  if (!site_.names().per_qos()) return "";
+  if (!HasTiers()) return "";
   const std::string all = site_.names().Qos(QosClass::kGuaranteed);
   CgroupValues values;
   values.memory_max = cgroup::NodeValues(site_.shares(), Ledger()).memory_max;
@@ -106,7 +107,7 @@ std::string Tiers::LimitAllPods(std::vector<Repaired>* edited) {
 
 Result<void> Tiers::RemoveAll() {
   site_.set_has_own_groups(false);
-  if (site_.names().per_qos()) BERTH_RETURN_IF_ERROR(site_.tree().Remove(site_.names().Qos(QosClass::kGuaranteed)));
+  if (HasTiers()) BERTH_RETURN_IF_ERROR(site_.tree().Remove(site_.names().Qos(QosClass::kGuaranteed)));
   return site_.names().own_is_named() ? Result<void>() : site_.tree().Remove(site_.names().Own());
 }
 

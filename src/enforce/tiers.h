@@ -33,6 +33,8 @@ class Tiers {
   Result<void> RemoveAll();
 
  private:
+  /// They are Berth's.
+  bool HasTiers() const { return site_.names().per_qos() && !site_.beside_kubelet(); }
   Result<void> MakeOwn();
   Result<void> MakeTiers(const Ledger& ledger);
   Result<void> UpdateTier(QosClass qos, const Ledger& ledger, std::vector<Repaired>* edited);

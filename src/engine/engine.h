@@ -5,9 +5,10 @@
 #ifndef BERTH_ENGINE_ENGINE_H_
 #define BERTH_ENGINE_ENGINE_H_
 
-#include "engine/books/inputs.h"      // Inputs, CheckDevices
-#include "engine/decision/decide.h"   // Decide
-#include "engine/decision/release.h"  // Release, ContainerStarted
-#include "engine/node/node.h"         // Node, EngineOptions
+#include "engine/books/inputs.h"               // Inputs, CheckDevices
+#include "engine/decision/decide.h"            // Decide
+#include "engine/decision/decide_container.h"  // DecideContainer
+#include "engine/decision/release.h"           // Release, ContainerStarted
+#include "engine/node/node.h"                  // Node, EngineOptions
 
 #endif  // BERTH_ENGINE_ENGINE_H_

@@ -8,6 +8,7 @@
 namespace berth::guard {
 
 void GroupGuard::LookForForeignGroups() {
+  if (parts_.groups.site().beside_kubelet()) return;  // they are the kubelet's
   const auto foreign = parts_.groups.discovery().FindForeign();
   if (!foreign) return parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), foreign.error().message);
   std::erase_if(foreign_groups_,
@@ -32,6 +33,7 @@ void GroupGuard::TakeOver(const std::string& path) {
 
 /// A group that is there at two looks is no container of ours that is just being made.
 void GroupGuard::LookForForeignContainers() {
+  if (parts_.groups.site().beside_kubelet()) return;
   const auto unknown = parts_.groups.runtime_groups().FindUnknown(parts_.keeper.ledger());
   if (!unknown) return parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), unknown.error().message);
   std::map<std::string, bool> seen;

@@ -6,6 +6,7 @@ namespace berth::guard {
 
 Result<void> Guard::Begin(os::MonoTime now) {
   cpus_.Begin(now);
+  if (BesideKubelet()) return {};  // which looks after everything else
   groups_.LookForForeignGroups();
   values_.LimitAllPods();
   return pressure_.Begin();

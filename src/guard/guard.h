@@ -23,7 +23,8 @@ namespace berth::guard {
 class Guard {
  public:
   Guard(const pods::Parts& parts, CpuOptions cpu_options, bool adopt_unknown)
-      : pool_(parts),
+      : parts_(parts),
+        pool_(parts),
         cpus_(parts, pool_, std::move(cpu_options)),
         values_(parts),
         groups_(parts, pool_, adopt_unknown),
@@ -54,6 +55,9 @@ class Guard {
   const Pressure& pressure() const { return pressure_; }
 
  private:
+  bool BesideKubelet() const { return parts_.groups.site().beside_kubelet(); }
+
+  pods::Parts parts_;
   PoolGuard pool_;
   CpuGuard cpus_;
   ValueGuard values_;

@@ -45,7 +45,16 @@ void Keeper::Open(Ledger ledger, bool changed) {
 
 std::variant<Proposal, Reject> Keeper::ProposeAdmission(const Pod& pod, const engine::Inputs& inputs, Trace* trace) {
   const os::MonoTime begin = parts_.clock.Now();
-  Decision decision = engine::Decide(node_, newest_, pod, inputs, trace);
+  return Decided(pod, engine::Decide(node_, newest_, pod, inputs, trace), begin);
+}
+
+std::variant<Proposal, Reject> Keeper::ProposeContainer(const Pod& pod, std::string_view container,
+                                                        const engine::Inputs& inputs, Trace* trace) {
+  const os::MonoTime begin = parts_.clock.Now();
+  return Decided(pod, engine::DecideContainer(node_, newest_, pod, container, inputs, trace), begin);
+}
+
+std::variant<Proposal, Reject> Keeper::Decided(const Pod& pod, Decision decision, os::MonoTime begin) {
   decisions_.Count(node_, pod, decision, parts_.clock.Now() - begin);
   if (auto* reject = std::get_if<Reject>(&decision)) return std::move(*reject);
   return Proposal{"pod/" + FullName(pod), number_, std::move(std::get<Admit>(decision).delta)};

@@ -100,6 +100,9 @@ class Keeper {
 
   /// Where `pod` would go. Errors: none; a pod that does not fit is an answer.
   std::variant<Proposal, Reject> ProposeAdmission(const Pod& pod, const engine::Inputs& inputs, Trace* trace);
+  /// Where one more container of `pod` would go. Likewise.
+  std::variant<Proposal, Reject> ProposeContainer(const Pod& pod, std::string_view container,
+                                                  const engine::Inputs& inputs, Trace* trace);
   /// That a pod gives back all it has; nullopt: it has nothing.
   std::optional<Proposal> ProposeRelease(const std::string& uid) const;
   /// That a container starts, so that the memory of init containers before it comes back; nullopt: there is none.
@@ -143,6 +146,7 @@ class Keeper {
   };
 
   std::string ObjectOfNode() const { return "node/" + options_.node_name; }
+  std::variant<Proposal, Reject> Decided(const Pod& pod, Decision decision, os::MonoTime begin);
   void StartSaving();
   void Saved();
   void NotSaved(const Error& error);

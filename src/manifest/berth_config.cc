@@ -69,6 +69,15 @@ void ReadMetricsAddress(Object& object, std::string& out) {
                               "\"[fd00::1]:9950\"");
 }
 
+/// 07 without quotes is a number of YAML's.
+void ReadIndex(Object& object, std::string& out) {
+  const Node* const node = object.Take("nriIndex");
+  if (node != nullptr && node->kind == Node::Kind::kNumber)
+    out = node->text;
+  else
+    object.Read("nriIndex", out);
+}
+
 void Check(Object& object, const BerthConfiguration& c) {
   CheckAbsolute(object, "stateDir", c.state_dir);
   CheckAbsolute(object, "runDir", c.run_dir);
@@ -83,7 +92,12 @@ void Check(Object& object, const BerthConfiguration& c) {
     if (std::string bad = CheckSubdomainName(c.node_name); !bad.empty())
       object.report().Problem(object.PathOf("nodeName"), std::move(bad));
   NeedWord(object, "logLevel", c.log_level, {"debug", "info", "warning", "error"});
-  NeedWord(object, "runtime", c.runtime, {"process", "cri"});
+  NeedWord(object, "runtime", c.runtime, {"process", "cri", "nri"});
+  CheckSocket(object, "nriSocket", c.nri_socket, kLongestSocketPath);
+  if (c.nri_index.size() != 2 || !ParseDecimal<std::uint8_t>(c.nri_index))
+    object.report().Problem(object.PathOf("nriIndex"),
+                            "Invalid value: \"" + Printable(c.nri_index, 20) + "\": must be two digits");
+  NeedWord(object, "nriUnplaced", c.nri_unplaced, {"refuse", "share"});
   NeedWord(object, "cpuPartition", c.cpu_partition, {"none", "root", "isolated"});
   NeedWord(object, "unknownPods", c.unknown_pods, {"report", "adopt"});
   NeedWord(object, "manifestOwners", c.manifest_owners, {"root", "any"});
@@ -114,6 +128,9 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   ReadNodeIps(object, c.node_ips);
   object.Read("runtimeClasses", c.runtime_classes);
   object.Read("runtime", c.runtime);
+  object.Read("nriSocket", c.nri_socket);
+  ReadIndex(object, c.nri_index);
+  object.Read("nriUnplaced", c.nri_unplaced);
   object.Read("logLevel", c.log_level);
   object.Read("nodeFit", c.node_fit);
   object.Read("wholeCores", c.whole_cores);

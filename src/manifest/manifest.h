@@ -81,11 +81,15 @@ struct BerthConfiguration {
   std::string node_name;             ///< "" for the host name
   std::vector<std::string> node_ips;  ///< one of each family at most; empty: those of the default routes' interfaces
   std::map<std::string, std::string> runtime_classes;  ///< runtimeClassName -> handler of the container runtime
-  std::string runtime = "process";                     ///< "process", or "cri": the kubelet's containerRuntimeEndpoint
-  std::string log_level = "info";                      ///< debug, info, warning, error
-  bool node_fit = true;                                ///< also reject what exceeds node allocatable
-  bool whole_cores = true;                             ///< full-pcpus-only never gives a part of a core
-  bool close_devices = false;                          ///< devices that lie close together, among equal choices
+  /// "process"; "cri": the kubelet's containerRuntimeEndpoint; "nri": beside a kubelet, which runs the pods.
+  std::string runtime = "process";
+  std::string nri_socket = "/var/run/nri/nri.sock";  ///< of the container runtime, with runtime "nri"
+  std::string nri_index = "50";                      ///< two digits: plug-ins are asked in their order
+  std::string nri_unplaced = "refuse";               ///< who cannot have CPUs of his own: refuse, share
+  std::string log_level = "info";                    ///< debug, info, warning, error
+  bool node_fit = true;                              ///< also reject what exceeds node allocatable
+  bool whole_cores = true;                           ///< full-pcpus-only never gives a part of a core
+  bool close_devices = false;                        ///< devices that lie close together, among equal choices
   bool stop_containers_on_exit = false;
   std::optional<std::chrono::milliseconds> reconcile_period;  ///< nullopt: cpuManagerReconcilePeriod
   std::int32_t max_events = 10'000;

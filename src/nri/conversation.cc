@@ -87,8 +87,8 @@ ttrpc::Handlers Conversation::Methods() {
   out[kService + "StateChange"] = [self](const Call& call, const std::string& payload) {
     return self->StateChange(call, payload);
   };
-  out[kService + "UpdatePodSandbox"] = [self](const Call&, const std::string& payload) {
-    return self->Tell(DecodeUpdatePod(payload));
+  out[kService + "UpdatePodSandbox"] = [self](const Call& call, const std::string& payload) {
+    return self->Tell(call, DecodeUpdatePod(payload));
   };
   constexpr std::pair<const char*, Event> kTold[] = {{"RunPodSandbox", Event::kRunPod},
                                                      {"StopPodSandbox", Event::kStopPod},
@@ -100,10 +100,10 @@ ttrpc::Handlers Conversation::Methods() {
                                                      {"PostUpdateContainer", Event::kPostUpdateContainer},
                                                      {"RemoveContainer", Event::kRemoveContainer}};
   for (const auto& [method, which] : kTold) {
-    out[kService + method] = [self, event = which](const Call&, const std::string& payload) {
+    out[kService + method] = [self, event = which](const Call& call, const std::string& payload) {
       auto subject = DecodeSubject(payload);
       if (subject) subject->event = event;
-      return self->Tell(std::move(subject));
+      return self->Tell(call, std::move(subject));
     };
   }
   return out;
@@ -232,15 +232,22 @@ ttrpc::Reply Conversation::Stop(const ttrpc::IncomingCall& call, const std::stri
 }
 
 /// The older way of the same news, in one method for all.
-ttrpc::Reply Conversation::StateChange(const ttrpc::IncomingCall&, const std::string& payload) {
+ttrpc::Reply Conversation::StateChange(const ttrpc::IncomingCall& call, const std::string& payload) {
   auto subject = DecodeStateChange(payload);
   if (subject && subject->event == Event::kUnknown) return "";  // of a newer version
-  return Tell(std::move(subject));
+  return Tell(call, std::move(subject));
 }
 
-/// Nothing is waited for.
-ttrpc::Reply Conversation::Tell(Result<Subject> subject) {
+/// Nothing is waited for, but a container that is about to run.
+ttrpc::Reply Conversation::Tell(const ttrpc::IncomingCall& call, Result<Subject> subject) {
   if (!subject) return Refused(subject.error());
+  if (subject->event == Event::kStartContainer && subject->container) {
+    const auto answer =
+        Ask<Ready>(Due(call), [subject = *std::move(subject)](Handler& handler, const Answer<Ready>& to) mutable {
+          handler.StartContainer(std::move(subject.pod), *std::move(subject.container), to);
+        });
+    return answer && !*answer ? Refused(answer->error()) : "";
+  }
   const bool taken = queue_.Post([subject = *std::move(subject)](Handler& handler) mutable {
     if (subject.event == Event::kUpdatePod)
       return handler.UpdatePod(std::move(subject.pod), std::move(subject.overhead), std::move(subject.wanted));

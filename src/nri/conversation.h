@@ -76,7 +76,7 @@ class Conversation : public std::enable_shared_from_this<Conversation> {
   ttrpc::Reply Create(const ttrpc::IncomingCall& call, const std::string& payload);
   ttrpc::Reply Update(const ttrpc::IncomingCall& call, const std::string& payload);
   ttrpc::Reply Stop(const ttrpc::IncomingCall& call, const std::string& payload);
-  ttrpc::Reply Tell(Result<Subject> subject);
+  ttrpc::Reply Tell(const ttrpc::IncomingCall& call, Result<Subject> subject);
   ttrpc::Reply StateChange(const ttrpc::IncomingCall& call, const std::string& payload);
   os::MonoTime Due(const ttrpc::IncomingCall& call) const BERTH_EXCLUDES(mutex_);
   void Spoil(const std::string& why) BERTH_EXCLUDES(mutex_);

@@ -77,6 +77,9 @@ class Handler {
   virtual void CreateContainer(Pod pod, Container container, Answer<Creation> answer) = 0;
   /// `wanted`: what somebody asked the runtime to change. An update of this container in the answer takes its place.
   virtual void UpdateContainer(Pod pod, Container container, Resources wanted, Answer<std::vector<Update>> answer) = 0;
+  /// It was made and is about to run: its group is there, and nothing of its own runs before the answer. An Error keeps
+  /// it from running. Only asked where the plug-in asks for kStartContainer.
+  virtual void StartContainer(Pod pod, Container container, Answer<Ready> answer) = 0;
   /// Once a container, also when it has ended by itself.
   virtual void StopContainer(Pod pod, Container container, Answer<std::vector<Update>> answer) = 0;
   /// The pod's resources are about to change. (NRI 0.10.)

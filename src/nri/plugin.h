@@ -28,9 +28,10 @@ struct PluginOptions {
   /// A connected socket instead, of a plug-in that the runtime has launched: there is no second one when it ends.
   std::optional<int> launched_socket{};
   /// What to hear of. Each costs the runtime a message.
-  std::vector<Event> events = {Event::kRunPod,          Event::kStopPod,         Event::kRemovePod,
-                               Event::kCreateContainer, Event::kUpdateContainer, Event::kPostStartContainer,
-                               Event::kStopContainer,   Event::kRemoveContainer, Event::kUpdatePod};
+  std::vector<Event> events = {Event::kRunPod,          Event::kStopPod,        Event::kRemovePod,
+                               Event::kCreateContainer, Event::kStartContainer, Event::kPostStartContainer,
+                               Event::kUpdateContainer, Event::kStopContainer,  Event::kRemoveContainer,
+                               Event::kUpdatePod};
   WhenLate when_late = WhenLate::kLetPass;
   os::Millis longest_answer{2000};  ///< and never more than four fifths of what the runtime waits
   os::Millis joining{15'000};       ///< from the connection until the runtime has taken the plug-in in

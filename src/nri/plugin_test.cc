@@ -53,6 +53,13 @@ struct NotingHandler final : Handler {
     Note("update " + container.id + " " + wanted.cpus);
     answer.Give(Updates{{.container_id = container.id, .resources = {.cpus = "7"}}});
   }
+  void StartContainer(Pod pod, Container container, Answer<Ready> answer) override {
+    Note("start " + pod.name + "/" + container.name);
+    if (start)
+      start(answer);
+    else
+      answer.Give(Ready{});
+  }
   void StopContainer(Pod, Container container, Answer<Updates> answer) override {
     Note("stop " + container.id);
     answer.Give(Updates{});
@@ -79,6 +86,7 @@ struct NotingHandler final : Handler {
   }
   Updates synchronized;
   std::function<void(const Answer<Creation>&)> create;
+  std::function<void(const Answer<Ready>&)> start;  // null: it may run
   Mutex mutex;
   std::vector<std::string> notes BERTH_GUARDED_BY(mutex);
 };
@@ -273,6 +281,37 @@ TEST_F(NriPluginTest, ARefusalReachesTheRuntimeInItsWords) {
   const auto created = runtime.Create("main");
   ASSERT_FALSE(created);
   EXPECT_EQ("no CPUs are left", created.error().message);
+}
+
+TEST_F(NriPluginTest, AContainerRunsWhenTheHandlerSaysSoInTheOlderWayAndTheNewer) {
+  std::atomic<bool> said = false;
+  std::thread late;
+  handler.start = [&](const Answer<Ready>& answer) {
+    if (late.joinable()) late.join();
+    late = std::thread([&said, answer] {
+      os::SleepFor(os::Millis(30));
+      said = true;
+      answer.Give(Ready{});
+    });
+  };
+  const auto plugin = Join();
+  runtime.TakeIn();
+  pb::StateChangeEvent older;
+  older.set_event(pb::START_CONTAINER);
+  older.mutable_container()->set_name("main");
+  runtime.Ask<pb::StateChangeEvent>("StateChange", older);
+  EXPECT_TRUE(said);
+  said = false;
+  pb::UpdateContainerRequest newer;
+  newer.mutable_container()->set_name("main");
+  runtime.Ask<pb::StateChangeEvent>("StartContainer", newer);
+  EXPECT_TRUE(said);
+  late.join();
+  handler.start = [](const Answer<Ready>& answer) { answer.Give(Fail(Code::kExhausted, "not yet")); };
+  const auto refused =
+      runtime.peer->Call(kPlugin, "StartContainer", newer.SerializeAsString(), {.deadline = In(kLong)});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ("not yet", refused.error().message);
 }
 
 TEST_F(NriPluginTest, AHandlerThatIsLateIsNotWaitedFor) {

@@ -124,6 +124,9 @@ struct Adjustment {
   Texts annotations{};
 };
 
+/// A container may run now.
+struct Ready {};
+
 struct Creation {
   Adjustment adjustment{};
   std::vector<Update> updates{};  ///< of other containers; in force before the new one is made

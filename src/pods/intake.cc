@@ -109,7 +109,9 @@ void Intake::StartCameToNothing(ManagedPod& managed, const runtime::ContainerSta
 
 void Intake::ReportEnd(const ManagedPod& managed, const runtime::ContainerStatus& status) {
   const std::string object = ObjectOf(managed.pod);
-  if (!status.message.empty() && status.exit_code == runtime::kStartErrorExitCode) {
+  if (managed.Is<Foreign>()) {  // what its end means is known to who started it
+    parts_.events.Normal("Ended", object, fmt::format("container {} has ended", status.container));
+  } else if (!status.message.empty() && status.exit_code == runtime::kStartErrorExitCode) {
     parts_.events.Warning("Failed", object, fmt::format("container {}: {}", status.container, status.message));
   } else if (status.exit_code == 0 || managed.Is<Ending>()) {
     parts_.events.Normal("Completed", object,

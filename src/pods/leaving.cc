@@ -34,7 +34,7 @@ void SetPlaceFree(ManagedPod& managed) {
 }  // namespace
 
 bool Leaving::Finish(ManagedPod& managed, os::MonoTime now) {
-  if (managed.saving) return false;
+  if (managed.saving || managed.Is<Foreign>()) return false;
   if (managed.lifecycle && !managed.PlaceIsFree()) {
     if (!managed.lifecycle->finished()) return false;
     if (managed.remove_at && now < *managed.remove_at) {

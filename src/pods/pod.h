@@ -68,7 +68,7 @@ struct Done {
   std::string admitted_at;
   friend bool operator==(const Done&, const Done&) = default;
 };
-/// Holds its place in the ledger for containers another program started; only watched.
+/// Its containers are started by another program: only watched, with the place it has in the ledger.
 struct Foreign {
   Why why;
   friend bool operator==(const Foreign&, const Foreign&) = default;

@@ -56,6 +56,8 @@ Pod PodFromRecord(const PodRecord& record) {
 
 void Takeover::TakeLedger(const std::optional<state::Saved>& saved, const ThisBoot& boot,
                           const std::vector<runtime::ContainerStatus>& statuses) {
+  if (!saved && parts_.groups.site().beside_kubelet())  // the runtime says what there is when it is joined
+    return parts_.keeper.Open(parts_.keeper.node().EmptyLedger(), false);
   if (!saved) return MakeLedgerAnew(statuses);
   const std::string object = parts_.ObjectOfNode();
   const bool rebooted = !saved->boot_id.empty() && saved->boot_id != boot.boot_id;
@@ -135,6 +137,10 @@ bool Takeover::IsForeign(const PodRecord& record) {
 
 void Takeover::AddRecorded(const PodRecord& record, os::MonoTime now) {
   pods::ManagedPod& managed = AddUnclaimed(PodFromRecord(record), now);
+  if (parts_.groups.site().beside_kubelet()) {
+    managed.stage = pods::Foreign{};
+    return;
+  }
   if (!IsForeign(record)) return;
   managed.stage =
       pods::Foreign{{.reason = "ForeignContainers",
@@ -144,6 +150,7 @@ void Takeover::AddRecorded(const PodRecord& record, os::MonoTime now) {
 }
 
 void Takeover::EndForeign(os::MonoTime now) {
+  if (parts_.groups.site().beside_kubelet()) return;  // the runtime tells
   for (auto& [uid, managed] : parts_.pods) {
     if (!managed.Is<pods::Foreign>()) continue;
     const auto record = parts_.keeper.ledger().pods.find(uid);

@@ -29,6 +29,7 @@ class NarrowingHandler final : public n::Handler {
   }
   void UpdateContainer(n::Pod, n::Container, n::Resources, Updates answer) override { answer.Give({}); }
   void StopContainer(n::Pod, n::Container, Updates answer) override { answer.Give({}); }
+  void StartContainer(n::Pod, n::Container, n::Answer<n::Ready> answer) override { answer.Give(n::Ready{}); }
   void UpdatePod(n::Pod, n::Resources, n::Resources) override {}
   void Happened(n::Event, n::Pod, std::optional<n::Container>) override {}
 

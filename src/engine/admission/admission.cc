@@ -102,12 +102,24 @@ Admission::Admission(const Node& node, const Ledger& ledger, const Pod& pod, con
   if (keeper_ != nullptr) keeper_->Open(books_);
 }
 
+void Admission::GoOn(PodRecord placed, std::string_view container) {
+  goes_on_ = true;
+  placed.requests = std::move(books_.record.requests);
+  placed.qos = books_.record.qos;
+  for (const auto& [key, bytes] : placed.reusable.memory)
+    books_.reusable_memory.push_back({tables_.nodes.ToMask(key.first), key.second, bytes.v});
+  std::ranges::sort(books_.reusable_memory, {}, [](const ReusableMemory& m) { return std::tie(m.nodes, m.type); });
+  placed.reusable.memory.clear();
+  books_.record = std::move(placed);
+  std::erase_if(demand_.containers, [&](const ContainerDemand& c) { return c.container->name != container; });
+}
+
 std::optional<Reject> Admission::Run() {
   if (log_) LogDemand();
   std::optional<Reject> reject;
   if (tables_.settings.topology_policy == TopologyPolicy::kNone) {
     reject = RunUnaligned();
-  } else if (tables_.settings.scope == Scope::kPod) {
+  } else if (tables_.settings.scope == Scope::kPod && !goes_on_) {
     reject = RunPodScope();
   } else {
     reject = RunContainerScope();

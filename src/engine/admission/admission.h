@@ -23,6 +23,10 @@ class Admission {
   Admission(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs, DecisionLog log,
             BookKeeper* keeper = nullptr);
 
+  /// Places `container` alone; what the pod's other containers have in `placed` stays (rules/topology#one-at-a-time).
+  /// Before Run.
+  void GoOn(PodRecord placed, std::string_view container);
+
   /// nullopt: every container is placed.
   std::optional<Reject> Run();
 
@@ -48,6 +52,7 @@ class Admission {
   const NodeTables& tables_;
   DecisionLog log_;
   BookKeeper* keeper_;
+  bool goes_on_ = false;
   PodDemand demand_;
   PodBooks books_;
 };

@@ -23,11 +23,13 @@ std::int64_t Amount(std::string_view resource, const Quantity& quantity) {
   return resource == "cpu" ? quantity.MilliValue() : quantity.Value();
 }
 
-/// What all pods of the ledger ask of each resource of `requests`, by its position there. Both lists are sorted by
-/// name.
-std::vector<Quantity> UsedOf(const ResourceList& requests, const Ledger& ledger) {
+/// What all other pods of the ledger ask of each resource of what `record` asks, by its position there. Both lists are
+/// sorted by name.
+std::vector<Quantity> UsedOf(const PodRecord& record, const Ledger& ledger) {
+  const ResourceList& requests = record.requests;
   std::vector<Quantity> out(requests.size());
   for (const auto& [uid, pod] : ledger.pods) {
+    if (uid == record.uid) continue;
     auto theirs = pod.requests.begin();
     std::size_t position = 0;
     for (auto asked = requests.begin(); asked != requests.end() && theirs != pod.requests.end();) {
@@ -109,11 +111,11 @@ void InKubeletOrder(const ResourceList& requests, const Visit& visit) {
 
 std::optional<Reject> CheckNodeFit(PodBooks& books, const DecisionLog& log) {
   const ResourceList& allocatable = books.tables->settings.allocatable;
-  const auto pods = static_cast<std::int64_t>(books.ledger->pods.size());
+  const auto pods = static_cast<std::int64_t>(books.ledger->pods.size() - books.ledger->pods.count(books.record.uid));
   if (const auto it = allocatable.find("pods"); it != allocatable.end() && pods + 1 > it->second.Value())
     return OutOf("pods", 1, pods, it->second.Value(), log);
   const ResourceList& requests = books.record.requests;
-  const std::vector<Quantity> used_of = UsedOf(requests, *books.ledger);
+  const std::vector<Quantity> used_of = UsedOf(books.record, *books.ledger);
   std::optional<Reject> out;
   InKubeletOrder(requests, [&](const auto& entry, std::size_t position) {
     const auto& [resource, quantity] = entry;

@@ -1,0 +1,676 @@
+#include "beside/attendant.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "beside/translate.h"
+#include "engine/engine.h"
+#include "model/resources.h"
+
+namespace berth::beside {
+namespace {
+
+constexpr os::Millis kPatience{5'000};  // until it is told that no runtime has taken berthd in
+constexpr os::Millis kLookAgain{20};    // at groups of a pod that leaves; doubled each time
+constexpr os::Millis kLongestLook{1'000};
+constexpr os::Millis kSlice{10};            // of the loop, for what a runtime has
+constexpr os::Millis kQuiet{1'000};         // without a call, before records of the runtime are changed
+constexpr os::Millis kBetweenRecords{100};  // others use the runtime too
+constexpr os::Millis kRecordAgain{5'000};   // after one that failed
+constexpr std::size_t kRecordsAtOnce = 2;   // the runtime holds up everybody else for some 7 ms each
+constexpr std::size_t kLongestName = 253;   // of Kubernetes
+
+bool IsName(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestName &&
+         std::ranges::all_of(text, [](unsigned char c) { return c > ' ' && c < 0x7f && c != '/'; });
+}
+
+/// What a runtime shows comes from elsewhere: names go into events, the ledger and what people are shown.
+bool IsSane(const nri::Pod& pod) { return IsName(UidOf(pod)) && IsName(pod.name) && IsName(pod.name_space); }
+bool IsSane(const nri::Pod& pod, const nri::Container& container) {
+  return IsSane(pod) && IsName(container.name) && IsName(container.id);
+}
+
+std::string TextOf(const Reject& reject) {
+  return reject.details.empty() ? reject.message : reject.message + "; " + Join(reject.details, "; ");
+}
+
+bool IsOwn(const Placement* placement) {
+  return placement != nullptr && ((placement->cpus && !placement->cpus->empty()) || placement->memory);
+}
+
+std::string DescribePlace(const Placement& placement, const CpuSet& shared) {
+  std::string out =
+      placement.cpus ? "CPUs " + FormatIds(*placement.cpus) + " for itself" : "the shared pool " + FormatIds(shared);
+  if (const NodeSet nodes = MemoryNodes(placement); !nodes.empty()) out += ", memory of nodes " + FormatIds(nodes);
+  return out;
+}
+
+}  // namespace
+
+Attendant::Attendant(const pods::Parts& parts, WatchedRuntime& runtime, AttendantOptions options, Helpers helpers)
+    : parts_(parts),
+      runtime_(runtime),
+      options_(std::move(options)),
+      helpers_(std::move(helpers)),
+      begun_(parts.clock.Now()) {}
+
+/// While it is looked at what a runtime has, what it asks waits.
+bool Attendant::Waits(Call call) {
+  next_record_ = parts_.clock.Now() + kQuiet;
+  if (!looking_) return false;
+  waiting_.push_back(std::move(call));
+  return true;
+}
+
+// ---- the runtime comes and goes
+// --------------------------------------------------------------------------------------
+
+void Attendant::Joined(const nri::Runtime& runtime) {
+  joined_ = true;
+  told_not_joined_ = false;
+  parts_.events.Normal("RuntimeJoined", parts_.ObjectOfNode(),
+                       fmt::format("{} {} asks where containers go, by NRI {}", runtime.name, runtime.version,
+                                   runtime.nri_version.empty() ? "older than 0.12" : runtime.nri_version));
+}
+
+void Attendant::Left(const std::string& why) {
+  joined_ = false;
+  begun_ = parts_.clock.Now();
+  parts_.events.Warning("RuntimeLeft", parts_.ObjectOfNode(),
+                        why + "; containers that are made now are put in their place when it is back");
+}
+
+// ---- pods and containers
+// ---------------------------------------------------------------------------------------------
+
+pods::ManagedPod& Attendant::Know(const nri::Pod& pod) {
+  const std::string uid = UidOf(pod);
+  GuestPod& guest = guests_.Know(uid);
+  guest.sandboxes.insert(pod.id);
+  guest.leave_at.reset();
+  const auto [entry, is_new] = parts_.pods.try_emplace(uid);
+  pods::ManagedPod& managed = entry->second;
+  Pod seen = PodOf(pod);
+  seen.containers = std::move(managed.pod.containers);
+  seen.init_containers = std::move(managed.pod.init_containers);
+  managed.pod = std::move(seen);
+  if (is_new) managed.stage = pods::Foreign{};
+  if (!managed.lifecycle) managed.lifecycle.emplace(managed.pod);
+  return managed;
+}
+
+Guest& Attendant::Know(const nri::Pod& pod, const nri::Container& container) {
+  pods::ManagedPod& managed = Know(pod);
+  const std::string uid = UidOf(pod);
+  Guest& guest = guests_.Know(uid, container, AttemptOf(container));
+  const Pod before = managed.pod;
+  TakeContainer(managed.pod, ContainerOf(container, QosOf(managed.pod)), *guests_.Find(uid));
+  if (managed.pod != before) {
+    managed.lifecycle.emplace(managed.pod);
+    parts_.Recover(managed, parts_.clock.Now());
+  }
+  return guest;
+}
+
+runtime::ContainerStatus Attendant::StatusOf(const nri::Pod& pod, const nri::Container& container,
+                                             runtime::ContainerState state) {
+  const Guest* const guest = guests_.Find(UidOf(pod), container);
+  runtime::ContainerStatus status{.id = container.id,
+                                  .pod_uid = UidOf(pod),
+                                  .container = container.name,
+                                  .attempt = guest == nullptr ? 0 : guest->attempt,
+                                  .state = state,
+                                  .pid = static_cast<int>(container.pid)};
+  if (const auto known = parts_.records.all().find(status.pod_uid); known != parts_.records.all().end())
+    if (const auto before = known->second.find(status.container);
+        before != known->second.end() && before->second.id == status.id) {
+      status.started_at = before->second.started_at;
+      if (status.pid == 0) status.pid = before->second.pid;
+    }
+  const std::string now = os::FormatTime(parts_.clock.Wall());
+  if (status.started_at.empty()) status.started_at = now;
+  if (state == runtime::ContainerState::kExited) status.finished_at = now;
+  return status;
+}
+
+void Attendant::Tell(const nri::Pod& pod, const nri::Container& container, runtime::ContainerState state) {
+  if (guests_.Find(UidOf(pod), container) == nullptr) return;
+  runtime_.Put(StatusOf(pod, container, state));
+  helpers_.changed();
+}
+
+/// The pod's groups that the runtime has made by now: of its sandbox, and of its containers.
+void Attendant::FindGroups(const nri::Pod& pod) {
+  const std::string uid = UidOf(pod);
+  enforce::GroupTable& table = parts_.groups.table();
+  const std::string object = pods::ObjectOf(parts_.pods[uid].pod);
+  if (!table.pods().contains(uid)) {
+    const auto path = GroupOf(pod, parts_.groups.site().names().root());
+    if (!path) {
+      parts_.events.Warning("UnknownGroup", object,
+                            fmt::format("its group is not below {}, where pods are looked for: {}; what others get is "
+                                        "not kept free of it",
+                                        parts_.groups.site().names().root(), Printable(pod.cgroup_parent, 200)));
+      return;
+    }
+    table.KnowPod(uid, *path);
+  }
+  if (!table.IdsOf(uid).contains(pod.id)) table.KnowId(uid, "", pod.id);
+  for (const auto& [name, guest] : guests_.Know(uid).guests)
+    if (!table.IdsOf(uid).contains(guest.id)) table.KnowId(uid, name, guest.id);
+  if (auto found = parts_.groups.runtime_groups().Find(uid, parts_.keeper.ledger());
+      !found && found.error().code != Code::kNotFound)
+    parts_.events.Warning("FailedCgroupUpdate", object, found.error().message);
+}
+
+void Attendant::PutInPlace(const std::string& uid, const std::string& name) {
+  for (const auto& [path, group] : parts_.groups.table().containers()) {
+    if (group.uid != uid || group.container != name) continue;
+    if (auto put = parts_.groups.cpusets().Put(path, parts_.keeper.ledger()); !put)
+      parts_.events.Warning("FailedCgroupUpdate", "cgroup/" + path, put.error().message);
+    return;
+  }
+}
+
+CpuSet Attendant::Wanted(const std::string& uid, const std::string& name) const {
+  return parts_.groups.planner().CpusNow({uid, name}, parts_.keeper.ledger(), parts_.keeper.online());
+}
+
+nri::Resources Attendant::ResourcesOf(const std::string& uid, const std::string& name) const {
+  nri::Resources out;
+  if (const CpuSet cpus = Wanted(uid, name); !cpus.empty()) out.cpus = FormatIds(cpus);
+  if (const auto mems = parts_.groups.planner().NodesOf({uid, name}, parts_.keeper.ledger()))
+    out.mems = FormatIds(*mems);
+  return out;
+}
+
+/// What a new container gets; and those that were made but do not run yet, and would start with CPUs that are not
+/// theirs any more. The others are in their place in the kernel.
+nri::Creation Attendant::CreationOf(const std::string& uid, const std::string& name) {
+  nri::Creation out;
+  out.adjustment.resources = ResourcesOf(uid, name);
+  for (const auto& [other_uid, pod] : guests_.all())
+    for (const auto& [other, guest] : pod.guests) {
+      const bool itself = other_uid == uid && other == name;
+      if (itself || guest.runs || guest.ended || guest.told == Wanted(other_uid, other)) continue;
+      out.updates.push_back(
+          {.container_id = guest.id, .resources = ResourcesOf(other_uid, other), .ignore_failure = true});
+    }
+  return out;
+}
+
+// ---- what the runtime asks
+// -------------------------------------------------------------------------------------------
+
+void Attendant::Create(nri::Pod pod, nri::Container container, nri::Answer<nri::Creation> answer) {
+  if (Waits([this, pod, container, answer] { Create(pod, container, answer); })) return;
+  if (!IsSane(pod, container)) {
+    runtime_.Count("CreateContainer", !answer.Give(nri::Creation()));
+    return;
+  }
+  const std::string uid = UidOf(pod);
+  Know(pod, container).placed = true;
+  helpers_.changed();
+  const std::string name = container.name;
+  Place(uid, name, [this, uid, container = std::move(container), answer](const std::string& why_not) {
+    Guest* const guest = guests_.Find(uid, container);
+    bool given = false;
+    if (!why_not.empty()) {
+      given = answer.Give(Fail(Code::kExhausted, "berth: " + why_not));
+    } else {
+      const CpuSet cpus = Wanted(uid, container.name);
+      given = answer.Give(CreationOf(uid, container.name));
+      if (guest != nullptr && given) guest->told = cpus;
+    }
+    if (!given && guest != nullptr) guest->placed = false;  // its start is the next time to look
+    runtime_.Count("CreateContainer", !given || !why_not.empty());
+  });
+}
+
+void Attendant::Start(nri::Pod pod, nri::Container container, nri::Answer<nri::Ready> answer) {
+  if (Waits([this, pod, container, answer] { Start(pod, container, answer); })) return;
+  if (!IsSane(pod, container)) {
+    runtime_.Count("StartContainer", !answer.Give(nri::Ready()));
+    return;
+  }
+  const std::string uid = UidOf(pod);
+  const std::string name = container.name;
+  const auto go = [this, uid, name, answer](const std::string& why_not) {
+    PutInPlace(uid, name);
+    const bool given =
+        why_not.empty() ? answer.Give(nri::Ready()) : answer.Give(Fail(Code::kExhausted, "berth: " + why_not));
+    runtime_.Count("StartContainer", !given || !why_not.empty());
+  };
+  Guest& guest = Know(pod, container);
+  guest.runs = true;
+  FindGroups(pod);
+  if (guest.placed) return go("");
+  guest.placed = true;
+  Place(uid, name, [this, uid, name, go](const std::string& why_not) {
+    if (why_not.empty()) TellLate({uid, name}, "was made without its place");
+    go(why_not);
+  });
+}
+
+/// Whatever somebody wants changed, it keeps its CPUs and memory nodes.
+void Attendant::Update(nri::Pod pod, nri::Container container, nri::Resources wanted,
+                       nri::Answer<std::vector<nri::Update>> answer) {
+  if (Waits([this, pod, container, wanted, answer] { Update(pod, container, wanted, answer); })) return;
+  const std::string uid = UidOf(pod);
+  Guest* const guest = guests_.Find(uid, container);
+  std::vector<nri::Update> updates;
+  if (guest != nullptr && guest->placed) {
+    nri::Update& update = updates.emplace_back();
+    update.container_id = container.id;
+    update.resources = ResourcesOf(uid, container.name);
+    if (!wanted.cpus.empty() && wanted.cpus != update.resources.cpus)
+      parts_.events.Warning(
+          "CpusetContested", "pod/" + pod.name_space + "/" + pod.name,
+          fmt::format(
+              "somebody wants container {} on CPUs {}, it keeps {}; one program alone may place containers: set "
+              "the kubelet's cpuManagerPolicy to none, and look for other NRI plug-ins",
+              container.name, Printable(wanted.cpus, 80), update.resources.cpus));
+  }
+  const CpuSet cpus = guest == nullptr ? CpuSet() : Wanted(uid, container.name);
+  const bool given = answer.Give(std::move(updates));
+  if (given && guest != nullptr && guest->placed) guest->told = cpus;
+  runtime_.Count("UpdateContainer", !given);
+}
+
+void Attendant::Stop(nri::Pod pod, nri::Container container) {
+  if (Waits([this, pod, container] { Stop(pod, container); })) return;
+  runtime_.Count("StopContainer", false);
+  Guest* const guest = guests_.Find(UidOf(pod), container);
+  if (guest == nullptr || guest->ended) return;
+  guest->ended = true;
+  Tell(pod, container, runtime::ContainerState::kExited);
+}
+
+void Attendant::Happened(nri::Event event, nri::Pod pod, std::optional<nri::Container> container) {
+  if (Waits([this, event, pod, container] { Happened(event, pod, container); })) return;
+  if (!IsSane(pod) || (container && !IsSane(pod, *container))) return;
+  if (event == nri::Event::kRunPod) {
+    Know(pod);
+    FindGroups(pod);
+    helpers_.changed();
+  } else if (event == nri::Event::kStopPod || event == nri::Event::kRemovePod) {
+    TakeSandboxGone(pod);
+  } else if (event == nri::Event::kPostStartContainer && container) {
+    Tell(pod, *container, runtime::ContainerState::kRunning);
+  } else if (event == nri::Event::kRemoveContainer && container) {
+    Stop(pod, *container);
+    if (guests_.Find(UidOf(pod)) != nullptr && parts_.groups.table().pods().contains(UidOf(pod)))
+      static_cast<void>(parts_.groups.runtime_groups().Find(UidOf(pod), parts_.keeper.ledger()));
+  }
+}
+
+// ---- a place for a container
+// -----------------------------------------------------------------------------------------
+
+bool Attendant::ShallHaveOwn(const Pod& pod, const std::string& name) const {
+  if (QosOf(pod) != QosClass::kGuaranteed || parts_.keeper.node().config().cpu_manager_policy != "static") return false;
+  const pods::FoundContainer found = pods::FindContainer(pod, name);
+  if (found.container == nullptr) return false;
+  const std::int64_t milli = AmountOf(found.container->resources.requests, "cpu").MilliValue();
+  return milli >= 1000 && milli % 1000 == 0;
+}
+
+/// It cannot have what it should: "" if it runs in the shared pool all the same.
+std::string Attendant::Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject) {
+  const bool refused = ShallHaveOwn(managed.pod, name) && !options_.share_unplaced;
+  const std::string text = fmt::format("container {}: {}", name, TextOf(reject));
+  managed.stage = pods::Foreign{{.reason = reject.reason, .message = reject.message, .details = reject.details}};
+  parts_.keeper.CountRejection(reject.reason);
+  if (!refused) unplaced_.emplace(managed.pod.uid, name);
+  parts_.events.Warning(reject.reason, pods::ObjectOf(managed.pod),
+                        text + (refused ? "; it is not made" : "; it runs in the shared pool"));
+  return refused ? reject.reason + ": " + text : "";
+}
+
+/// `then` is called once it is known, at once where nothing has to be made durable first.
+void Attendant::Place(const std::string& uid, const std::string& name, Placed then) {
+  pods::ManagedPod& managed = parts_.pods[uid];
+  managed.trace = Trace();
+  ++managed.decisions;
+  auto proposed = parts_.keeper.ProposeContainer(managed.pod, name, parts_.devices.inputs(), &managed.trace);
+  if (const auto* const reject = std::get_if<Reject>(&proposed)) return then(Unplaced(managed, name, *reject));
+  managed.stage = pods::Foreign{};
+  auto& proposal = std::get<keeper::Proposal>(proposed);
+  const PodRecord& record = *std::get<LedgerDelta>(proposal.change).put;
+  const bool own = IsOwn(FindPlacement(record, name));
+  const auto known = parts_.keeper.ledger().pods.find(uid);
+  if (!parts_.keeper.saving() && parts_.keeper.durable() && known != parts_.keeper.ledger().pods.end() &&
+      known->second == record)
+    return Saved(uid, name, own, {}, then);
+  const bool committed =
+      parts_.keeper.Commit(std::move(proposal), [this, uid, name, own, then = own ? then : Placed()](
+                                                    const Result<void>& saved) { Saved(uid, name, own, saved, then); });
+  if (!committed) {
+    const std::string why = parts_.keeper.problem();
+    return Saved(uid, name, own, Fail(Code::kIo, why.empty() ? "the ledger cannot be saved now" : why), then);
+  }
+  if (!own) then("");
+}
+
+/// `then` is empty where it was called before.
+void Attendant::Saved(const std::string& uid, const std::string& name, bool own, const Result<void>& saved,
+                      const Placed& then) {
+  helpers_.changed();
+  const auto pod = parts_.pods.find(uid);
+  if (!saved) {
+    if (pod != parts_.pods.end())
+      pod->second.stage = pods::Foreign{{.reason = "LedgerNotSaved", .message = saved.error().message}};
+    if (then) then(own ? "LedgerNotSaved: " + saved.error().message : "");
+    return;
+  }
+  if (own) helpers_.apply_pool(parts_.clock.Now());
+  const auto record = parts_.keeper.ledger().pods.find(uid);
+  if (const Placement* const placement =
+          record == parts_.keeper.ledger().pods.end() ? nullptr : FindPlacement(record->second, name);
+      placement != nullptr && pod != parts_.pods.end())
+    parts_.events.Normal(
+        "Placed", pods::ObjectOf(pod->second.pod),
+        fmt::format("container {} has {}", name, DescribePlace(*placement, parts_.keeper.SharedCpus())));
+  if (!then) return;
+  if (own && !helpers_.pool_in_force()) return then("CPUs are still in use by others: " + helpers_.pool_problem());
+  then("");
+}
+
+// ---- pods that leave
+// -------------------------------------------------------------------------------------------------
+
+void Attendant::TakeSandboxGone(const nri::Pod& pod) {
+  GuestPod* const known = guests_.Find(UidOf(pod));
+  if (known == nullptr) return;
+  known->sandboxes.erase(pod.id);
+  if (!known->sandboxes.empty() || known->leave_at) return;
+  known->leave_at = parts_.clock.Now();
+  known->leave_delay = kLookAgain;
+}
+
+/// No process is left in the groups of its containers.
+bool Attendant::HasLeft(const std::string& uid) const {
+  for (const auto& [path, group] : parts_.groups.table().containers()) {
+    if (group.uid != uid) continue;
+    const auto pids = parts_.tree.Pids(path);
+    if (pids ? !pids->empty() : pids.error().code != Code::kNotFound) return false;
+  }
+  return true;
+}
+
+void Attendant::LookAtLeaving(os::MonoTime now) {
+  std::vector<std::string> gone;
+  for (const auto& [uid, pod] : guests_.all())
+    if (pod.leave_at && *pod.leave_at <= now) gone.push_back(uid);
+  for (const std::string& uid : gone) {
+    GuestPod& pod = guests_.Know(uid);
+    if (HasLeft(uid) && now >= parts_.keeper.next_try()) {
+      pod.leave_at = os::MonoTime::max();  // until that is saved
+      Release(uid);
+      continue;
+    }
+    pod.leave_at = now + pod.leave_delay;
+    pod.leave_delay = std::min(pod.leave_delay * 2, kLongestLook);
+  }
+}
+
+void Attendant::Release(const std::string& uid) {
+  auto proposal = parts_.keeper.ProposeRelease(uid);
+  if (!proposal) return Forget(uid);
+  const bool committed = parts_.keeper.Commit(*std::move(proposal), [this, uid](const Result<void>& saved) {
+    GuestPod* const pod = guests_.Find(uid);
+    if (pod == nullptr || !pod->leave_at) return;  // it is back, and has asked for a place anew
+    if (saved) return Forget(uid);
+    pod->leave_at = parts_.clock.Now() + kLongestLook;
+  });
+  if (!committed) guests_.Know(uid).leave_at = parts_.clock.Now() + kLongestLook;
+}
+
+void Attendant::Forget(const std::string& uid) {
+  if (const auto pod = parts_.pods.find(uid); pod != parts_.pods.end()) {
+    parts_.events.Normal("Released", pods::ObjectOf(pod->second.pod),
+                         "its place is free, the shared pool is " + FormatIds(parts_.keeper.SharedCpus()));
+    parts_.pods.erase(pod);
+  }
+  static_cast<void>(parts_.records.ForgetPod(uid));
+  parts_.groups.table().Forget(uid);
+  guests_.Forget(uid);
+  next_record_ = parts_.clock.Now() + kQuiet;
+  helpers_.changed();
+}
+
+// ---- all that a runtime has
+// ------------------------------------------------------------------------------------------
+
+void Attendant::Synchronize(nri::Inventory inventory) {
+  looking_.emplace();
+  looking_->inventory = std::move(inventory);
+  std::set<std::string> there;
+  for (std::size_t i = 0; i < looking_->inventory.pods.size(); ++i) {
+    const nri::Pod& pod = looking_->inventory.pods[i];
+    if (!IsSane(pod)) continue;
+    looking_->pod_of.emplace(pod.id, i);
+    there.insert(UidOf(pod));
+    GuestPod& guest = guests_.Know(UidOf(pod));
+    guest.sandboxes.clear();
+  }
+  for (const auto& [id, i] : looking_->pod_of) {
+    Know(looking_->inventory.pods[i]);
+    FindGroups(looking_->inventory.pods[i]);
+  }
+  for (const auto& [uid, managed] : parts_.pods) {
+    if (there.contains(uid)) continue;
+    GuestPod& gone = guests_.Know(uid);
+    gone.sandboxes.clear();
+    gone.leave_at = parts_.clock.Now();
+    gone.leave_delay = kLookAgain;
+  }
+  BeginLooking();
+  helpers_.changed();
+}
+
+/// What has gone meanwhile makes room first.
+void Attendant::BeginLooking() {
+  looking_->ledger = parts_.keeper.newest();
+  looking_->base = looking_->ledger->revision;
+  looking_->next = 0;
+  looking_->late.clear();
+  looking_->gone.clear();
+  for (const auto& [uid, pod] : guests_.all()) {
+    if (!pod.leave_at || !HasLeft(uid)) continue;
+    Apply(*looking_->ledger, engine::Release(parts_.keeper.node(), *looking_->ledger, uid, nullptr));
+    looking_->gone.push_back(uid);
+  }
+  helpers_.pool_changed();
+}
+
+void Attendant::Recognize(const nri::Pod& pod, const nri::Container& container) {
+  const runtime::ContainerStatus status = StatusOf(pod, container, runtime::ContainerState::kRunning);
+  pods::ManagedPod& managed = parts_.pods[status.pod_uid];
+  runtime_.Recognize(status);
+  static_cast<void>(parts_.records.Take(status));
+  parts_.Recover(managed, parts_.clock.Now());
+}
+
+/// Its group is found, and it is decided where nothing was: whoever holds a place keeps it.
+void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
+  const std::string uid = UidOf(pod);
+  const bool ended = container.state == nri::ContainerState::kStopped;
+  const bool runs = container.state == nri::ContainerState::kRunning || container.state == nri::ContainerState::kPaused;
+  const Guest* const before = guests_.Find(uid, container);
+  const bool was_placed = before != nullptr && before->placed;
+  Guest& guest = Know(pod, container);
+  guest.ended = ended;
+  guest.runs = runs;
+  guest.placed = true;
+  if (const auto told = CpuSet::Parse(container.resources.cpus)) guest.told = *told;
+  if (ended) return;
+  if (runs) {
+    FindGroups(pod);
+    Recognize(pod, container);
+  }
+  const auto record = looking_->ledger->pods.find(uid);
+  if (record != looking_->ledger->pods.end() && FindPlacement(record->second, container.name) != nullptr) return;
+  pods::ManagedPod& managed = parts_.pods[uid];
+  managed.trace = Trace();
+  ++managed.decisions;
+  Decision decision = engine::DecideContainer(parts_.keeper.node(), *looking_->ledger, managed.pod, container.name,
+                                              parts_.devices.inputs(), &managed.trace);
+  if (const auto* const reject = std::get_if<Reject>(&decision)) {
+    managed.stage = pods::Foreign{{.reason = reject->reason, .message = reject->message, .details = reject->details}};
+    parts_.events.Warning(
+        reject->reason, pods::ObjectOf(managed.pod),
+        fmt::format("container {}: {}; it runs already, in the shared pool", container.name, TextOf(*reject)));
+    unplaced_.emplace(uid, container.name);
+    return;
+  }
+  Apply(*looking_->ledger, std::get<Admit>(decision).delta);
+  if (!was_placed) looking_->late.emplace_back(uid, container.name);
+}
+
+void Attendant::GoOnLooking(os::MonoTime now) {
+  const os::Slice slice(parts_.clock, now + kSlice);
+  const std::vector<nri::Container>& all = looking_->inventory.containers;
+  while (looking_->next < all.size()) {
+    const nri::Container& container = all[looking_->next++];
+    const auto pod = looking_->pod_of.find(container.pod_id);
+    if (pod != looking_->pod_of.end() && IsName(container.name) && IsName(container.id))
+      LookAt(looking_->inventory.pods[pod->second], container);
+    if (slice.over()) return;
+  }
+  EndLooking();
+}
+
+/// Others may have changed the books meanwhile, as CPUs that went offline do: then all is decided once more.
+void Attendant::EndLooking() {
+  if (looking_->base != parts_.keeper.newest().revision) return BeginLooking();
+  if (looking_->ledger->pods == parts_.keeper.newest().pods) return LookedAt({});
+  Ledger next = *looking_->ledger;
+  next.revision = looking_->base + 1;
+  looking_->saving = parts_.keeper.Commit(parts_.keeper.ProposeLedger(parts_.ObjectOfNode(), std::move(next)),
+                                          [this](const Result<void>& saved) { LookedAt(saved); });
+}
+
+void Attendant::LookedAt(const Result<void>& saved) {
+  if (!looking_) return;
+  if (!saved) {
+    looking_->saving = false;  // tried again when the keeper may
+    return;
+  }
+  for (const std::string& uid : looking_->gone) Forget(uid);
+  helpers_.apply_pool(parts_.clock.Now());
+  for (const GuestName& late : looking_->late) TellLate(late, "was made while berthd was away");
+  looking_.reset();
+  helpers_.changed();
+  RunWaiting();
+}
+
+void Attendant::RunWaiting() {
+  while (!waiting_.empty() && !looking_) {
+    Call call = std::move(waiting_.front());
+    waiting_.pop_front();
+    call();
+  }
+}
+
+/// A container that ran already has its place now.
+void Attendant::TellLate(const GuestName& late, std::string_view how) {
+  const auto& [uid, name] = late;
+  PutInPlace(uid, name);
+  const auto record = parts_.keeper.ledger().pods.find(uid);
+  if (record == parts_.keeper.ledger().pods.end()) return;
+  if (const Placement* const placement = FindPlacement(record->second, name); placement != nullptr)
+    parts_.events.Normal("PlacedLate", "pod/" + FullName(record->second),
+                         fmt::format("container {} {}; it has {} now", name, how,
+                                     DescribePlace(*placement, parts_.keeper.SharedCpus())));
+}
+
+/// Something was given back: who runs in the shared pool for want of CPUs may have them now.
+void Attendant::TryUnplaced() {
+  if (looking_ || unplaced_.empty() || freed_ == parts_.keeper.freed()) return;
+  freed_ = parts_.keeper.freed();
+  for (const GuestName& who : std::set<GuestName>(unplaced_)) {
+    const auto& [uid, name] = who;
+    const auto pod = parts_.pods.find(uid);
+    if (pod == parts_.pods.end()) {
+      unplaced_.erase(who);
+      continue;
+    }
+    Trace trace;
+    auto proposed = parts_.keeper.ProposeContainer(pod->second.pod, name, parts_.devices.inputs(), &trace);
+    if (std::holds_alternative<Reject>(proposed)) continue;
+    unplaced_.erase(who);
+    pod->second.trace = std::move(trace);
+    pod->second.stage = pods::Foreign{};
+    const bool committed =
+        parts_.keeper.Commit(std::get<keeper::Proposal>(std::move(proposed)), [this, who](const Result<void>& saved) {
+          if (!saved) return static_cast<void>(unplaced_.insert(who));
+          helpers_.apply_pool(parts_.clock.Now());
+          TellLate(who, "had to wait for its place");
+        });
+    if (!committed) unplaced_.insert(who);
+  }
+}
+
+// ---- now and then
+// ----------------------------------------------------------------------------------------------------
+
+/// The runtime's own record of containers follows the kernel: it shows it to people, and writes it again when somebody
+/// changes something else of theirs while berthd is away.
+void Attendant::FollowRecords(os::MonoTime now) {
+  if (recording_ || !joined_ || looking_ || now < next_record_) return;
+  std::vector<nri::Update> updates;
+  std::vector<std::pair<std::string, CpuSet>> told;  // id -> CPUs
+  for (const auto& [uid, pod] : guests_.all())
+    for (const auto& [name, guest] : pod.guests) {
+      if (!guest.runs || guest.ended || updates.size() == kRecordsAtOnce) continue;
+      CpuSet cpus = Wanted(uid, name);
+      if (guest.told == cpus || cpus.empty()) continue;
+      updates.push_back({.container_id = guest.id, .resources = ResourcesOf(uid, name), .ignore_failure = true});
+      told.emplace_back(guest.id, std::move(cpus));
+    }
+  next_record_ = os::MonoTime::max();  // until a call comes, or something changes
+  if (updates.empty()) return;
+  recording_ = true;
+  helpers_.record(std::move(updates), [this, told = std::move(told)](bool done) {
+    recording_ = false;
+    next_record_ = parts_.clock.Now() + (done ? kBetweenRecords : kRecordAgain);
+    runtime_.Count("UpdateContainers", !done);
+    if (!done) return;
+    for (const auto& [uid, pod] : guests_.all())
+      for (const auto& [name, guest] : pod.guests)
+        for (const auto& [id, cpus] : told)
+          if (guest.id == id) guests_.Know(uid).guests[name].told = cpus;
+  });
+}
+
+void Attendant::Tick(os::MonoTime now) {
+  if (!joined_ && !told_not_joined_ && now >= begun_ + kPatience) {
+    told_not_joined_ = true;
+    parts_.events.Warning(
+        "RuntimeNotJoined", parts_.ObjectOfNode(),
+        fmt::format("no runtime has taken berthd in as a plug-in at {}; is NRI switched on there?", options_.endpoint));
+  }
+  if (looking_ && !looking_->saving && now >= parts_.keeper.next_try()) GoOnLooking(now);
+  LookAtLeaving(now);
+  TryUnplaced();
+  FollowRecords(now);
+}
+
+os::MonoTime Attendant::next_due() const {
+  os::MonoTime out = os::MonoTime::max();
+  if (!joined_ && !told_not_joined_) out = begun_ + kPatience;
+  if (!looking_ && !unplaced_.empty() && freed_ != parts_.keeper.freed()) return os::MonoTime();
+  if (looking_ && !looking_->saving) out = std::min(out, std::max(os::MonoTime(), parts_.keeper.next_try()));
+  if (!recording_ && joined_) out = std::min(out, next_record_);
+  for (const auto& [uid, pod] : guests_.all())
+    if (pod.leave_at) out = std::min(out, *pod.leave_at);
+  return out;
+}
+
+}  // namespace berth::beside

@@ -1,0 +1,137 @@
+// Places a kubelet's containers when the runtime asks, and keeps them where they are. Design: docs/design/nri.md.
+//
+//   create  decided -> ledger saved -> others narrowed in the kernel -> answered: the container is made with its CPUs
+//   start   its group is there: what it holds is compared with what it shall hold -> answered: it runs
+//   end     its pod's last sandbox has gone -> its groups seen empty -> ledger saved -> the shared pool grows
+#ifndef BERTH_BESIDE_ATTENDANT_H_
+#define BERTH_BESIDE_ATTENDANT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "beside/guests.h"
+#include "beside/watched_runtime.h"
+#include "model/decision.h"
+#include "nri/handler.h"
+#include "os/clock.h"
+#include "pods/parts.h"
+
+namespace berth::beside {
+
+struct AttendantOptions {
+  /// Who cannot have CPUs of his own though he should runs in the shared pool, instead of being refused.
+  bool share_unplaced = false;
+  std::string endpoint;  ///< the runtime's socket, for people
+};
+
+/// What others do for it.
+struct Helpers {
+  std::function<void(os::MonoTime)> apply_pool;  ///< puts the ledger in force, all of it at once
+  std::function<void()> pool_changed;            ///< groups came: they are put in force soon, without a word
+  std::function<bool()> pool_in_force;
+  std::function<std::string()> pool_problem;  ///< why not
+  std::function<void()> changed;              ///< pods have changed: they are to be looked at, and shown
+  /// Has the runtime change its own record of containers that are there; `then` on the loop's thread.
+  std::function<void(std::vector<nri::Update>, std::function<void(bool done)> then)> record;
+};
+
+using GuestName = std::pair<std::string, std::string>;  // uid, container
+/// What a runtime has that has not been looked at yet.
+struct Looking {
+  nri::Inventory inventory;
+  std::map<std::string, std::size_t> pod_of;  // sandbox's id -> index
+  std::size_t next = 0;                       // container
+  std::uint64_t base = 0;                     // revision of the books it was begun on
+  std::optional<Ledger> ledger;               // with those decided so far
+  std::vector<std::string> gone;              // uids of those that are not there any more
+  std::vector<GuestName> late;                // those that were made without a place
+  bool saving = false;
+};
+
+/// Thread: the loop's only.
+class Attendant {
+ public:
+  Attendant(const pods::Parts& parts, WatchedRuntime& runtime, AttendantOptions options, Helpers helpers);
+
+  void Joined(const nri::Runtime& runtime);
+  void Left(const std::string& why);
+  void Synchronize(nri::Inventory inventory);
+  void Create(nri::Pod pod, nri::Container container, nri::Answer<nri::Creation> answer);
+  void Update(nri::Pod pod, nri::Container container, nri::Resources wanted,
+              nri::Answer<std::vector<nri::Update>> answer);
+  void Start(nri::Pod pod, nri::Container container, nri::Answer<nri::Ready> answer);
+  void Stop(nri::Pod pod, nri::Container container);
+  void Happened(nri::Event event, nri::Pod pod, std::optional<nri::Container> container);
+
+  /// Goes on with what was begun: pods that leave, what a runtime said there is, records that are behind.
+  void Tick(os::MonoTime now);
+  os::MonoTime next_due() const;
+
+ private:
+  /// "": it may be made; else why not.
+  using Placed = std::function<void(const std::string& why_not)>;
+  using Call = std::move_only_function<void()>;
+
+  bool Waits(Call call);
+  pods::ManagedPod& Know(const nri::Pod& pod);
+  Guest& Know(const nri::Pod& pod, const nri::Container& container);
+  runtime::ContainerStatus StatusOf(const nri::Pod& pod, const nri::Container& container,
+                                    runtime::ContainerState state);
+  void Tell(const nri::Pod& pod, const nri::Container& container, runtime::ContainerState state);
+  void Place(const std::string& uid, const std::string& name, Placed then);
+  void Saved(const std::string& uid, const std::string& name, bool own, const Result<void>& saved, const Placed& then);
+  std::string Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject);
+  bool ShallHaveOwn(const Pod& pod, const std::string& name) const;
+  void FindGroups(const nri::Pod& pod);
+  void PutInPlace(const std::string& uid, const std::string& name);
+  CpuSet Wanted(const std::string& uid, const std::string& name) const;
+  nri::Resources ResourcesOf(const std::string& uid, const std::string& name) const;
+  nri::Creation CreationOf(const std::string& uid, const std::string& name);
+
+  void TakeSandboxGone(const nri::Pod& pod);
+  void LookAtLeaving(os::MonoTime now);
+  bool HasLeft(const std::string& uid) const;
+  void Release(const std::string& uid);
+  void Forget(const std::string& uid);
+
+  void GoOnLooking(os::MonoTime now);
+  void LookAt(const nri::Pod& pod, const nri::Container& container);
+  void Recognize(const nri::Pod& pod, const nri::Container& container);
+  void BeginLooking();
+  void EndLooking();
+  void LookedAt(const Result<void>& saved);
+  void RunWaiting();
+
+  void TryUnplaced();
+  void TellLate(const GuestName& late, std::string_view how);
+  void FollowRecords(os::MonoTime now);
+
+  pods::Parts parts_;
+  WatchedRuntime& runtime_;
+  AttendantOptions options_;
+  Helpers helpers_;
+  Guests guests_;
+  bool joined_ = false;
+  std::optional<Looking> looking_;
+  std::deque<Call> waiting_;      // until it has been looked at
+  os::MonoTime begun_{};          // since when nobody has joined
+  bool told_not_joined_ = false;  // that it takes long
+  std::set<GuestName> unplaced_;  // run in the shared pool though they should not
+  std::uint64_t freed_ = 0;       // Keeper::freed() when they were tried last
+  bool recording_ = false;        // the runtime follows
+  os::MonoTime next_record_{};
+};
+
+}  // namespace berth::beside
+
+#endif  // BERTH_BESIDE_ATTENDANT_H_

@@ -1,0 +1,61 @@
+// Pods of a kubelet and what is known of their sandboxes and containers, from what a runtime has said.
+#ifndef BERTH_BESIDE_GUESTS_H_
+#define BERTH_BESIDE_GUESTS_H_
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/id_set.h"
+#include "model/pod.h"
+#include "nri/values.h"
+#include "os/clock.h"
+
+namespace berth::beside {
+
+/// The newest container of a name.
+struct Guest {
+  std::string id;
+  int attempt = 0;
+  bool ended = false;
+  bool runs = false;    ///< it was started: its group is there
+  bool placed = false;  ///< what it has was decided, by a berthd that still runs
+  /// CPUs that the runtime has in its own record of the container; empty: not known.
+  CpuSet told;
+};
+
+struct GuestPod {
+  std::set<std::string> sandboxes;       ///< ids of those that are there
+  std::map<std::string, Guest> guests;   ///< by container name
+  std::optional<os::MonoTime> leave_at;  ///< its last sandbox has gone: when its place is looked at next
+  os::Millis leave_delay{0};
+};
+
+/// Thread: one.
+class Guests {
+ public:
+  using ByUid = std::map<std::string, GuestPod>;
+
+  GuestPod& Know(const std::string& uid) { return pods_[uid]; }
+  GuestPod* Find(const std::string& uid);
+  const ByUid& all() const { return pods_; }
+  void Forget(const std::string& uid) { pods_.erase(uid); }
+
+  /// A container is there, or asked for: the newest of its name from now on. Returns it.
+  Guest& Know(const std::string& uid, const nri::Container& container, int attempt);
+  /// The container with this id, if it is its name's newest; nullptr else.
+  Guest* Find(const std::string& uid, const nri::Container& container);
+
+ private:
+  ByUid pods_;
+};
+
+/// Takes `container` into `pod`, for the first time or anew. Those of its pod that have ended before it was first asked
+/// for are taken for init containers (rules/topology#one-at-a-time).
+void TakeContainer(Pod& pod, Container container, const GuestPod& known);
+
+}  // namespace berth::beside
+
+#endif  // BERTH_BESIDE_GUESTS_H_

@@ -1,0 +1,64 @@
+// Daemon: beside a kubelet, as a plug-in of its container runtime.
+#include <utility>
+
+#include "cgroup/systemd.h"
+#include "daemon/daemon.h"
+
+namespace berth::daemon {
+namespace {
+
+constexpr os::Millis kRecordLimit{10'000};  // for the runtime to change its record of a container or two
+
+}  // namespace
+
+/// Whatever the driver, files of the kernel are written: the runtime tells systemd.
+Result<void> Daemon::OpenKubeletsGroups(cgroup::Layout layout, std::unique_ptr<os::Fs> tree_fs) {
+  BERTH_TRY(names_, cgroup::Names::Make(cgroup::Driver::kCgroupfs, settings_.cgroup_root, true));
+  BERTH_TRY(tree_, cgroup::OpenTree(cgroup::Driver::kCgroupfs, std::move(tree_fs), std::move(layout), names_.root()));
+  return {};
+}
+
+Result<void> Daemon::OpenWatchedRuntime() {
+  BERTH_TRY(std::unique_ptr<beside::WatchedRuntime> watched, beside::WatchedRuntime::Open());
+  watched_ = watched.get();
+  runtime_ = std::move(watched);
+  runtime_name_ = kBesideKubelet;
+  return {};
+}
+
+Result<void> Daemon::OpenNri() {
+  const beside::Helpers helpers{
+      .apply_pool = [this](os::MonoTime now) { PutAllInForce(now); },
+      .pool_changed = [this] { manager_->pool().Changed(); },
+      .pool_in_force = [this] { return manager_->pool().in_force(); },
+      .pool_problem = [this] { return manager_->pool().problem(); },
+      .changed = [this] { manager_->Sync(); },
+      .record = [this](auto updates, auto then) { Record(std::move(updates), std::move(then)); }};
+  attendant_ = std::make_unique<beside::Attendant>(
+      manager_->parts(), *watched_,
+      beside::AttendantOptions{.share_unplaced = settings_.berth.nri_unplaced == "share",
+                               .endpoint = settings_.berth.nri_socket},
+      helpers);
+  door_ = std::make_unique<beside::Door>(*loop_, *attendant_);
+  loop_->Keep("NRI", [this] { return attendant_->next_due(); }, [this](os::MonoTime now) { attendant_->Tick(now); });
+  BERTH_TRY(nri_,
+            nri::Plugin::Start({.index = settings_.berth.nri_index, .socket = settings_.berth.nri_socket}, *door_));
+  return {};
+}
+
+void Daemon::PutAllInForce(os::MonoTime now) {
+  while (!manager_->pool().Apply(now, {})) {
+  }
+}
+
+/// A runtime that has just gone fails at once.
+void Daemon::Record(std::vector<nri::Update> updates, std::function<void(bool)> then) {
+  loop::Submit<std::vector<std::string>>(
+      *workers_, "NRI",
+      [this, updates = std::move(updates)] {
+        return nri_->UpdateContainers(updates, os::SystemClock().Now() + kRecordLimit);
+      },
+      [then = std::move(then)](const Result<std::vector<std::string>>& done) { then(done.has_value()); });
+}
+
+}  // namespace berth::daemon

@@ -1,0 +1,77 @@
+#include "engine/decision/decide_container.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/admission/admission.h"
+#include "engine/admission/node_fit.h"
+#include "engine/cpu/cpu_policy.h"
+#include "engine/memory/memory_policy.h"
+
+namespace berth::engine {
+namespace {
+
+/// Whether another container of the pod has taken CPUs that were this one's.
+bool IsTakenOver(const PodRecord& record, const Placement& placement) {
+  return placement.cpus && placement.kind == ContainerKind::kInit &&
+         std::ranges::any_of(record.placements, [&](const Placement& other) {
+           return &other != &placement && other.cpus && other.cpus->Intersects(*placement.cpus);
+         });
+}
+
+/// Apps of the ledger that are init containers by now: what they have is there for those after them.
+void EndInitContainers(PodRecord& record, const Pod& pod) {
+  for (Placement& placement : record.placements) {
+    if (placement.kind != ContainerKind::kApp) continue;
+    const auto init = std::ranges::find(pod.init_containers, placement.container, &Container::name);
+    if (init == pod.init_containers.end() || init->restartable_init) continue;
+    placement.kind = ContainerKind::kInit;
+    if (placement.cpus) record.reusable.cpus |= *placement.cpus;
+  }
+}
+
+/// What it has goes back, but for what another container of its pod has by now.
+void GiveBack(PodBooks& books, PodRecord& record, std::string_view container) {
+  const auto placement = std::ranges::find(record.placements, container, &Placement::container);
+  if (placement == record.placements.end()) return;
+  ReleaseCpus(books, record, *placement);
+  ReleaseMemory(books, *placement);
+  if (placement->cpus) record.reusable.cpus -= *placement->cpus;
+  record.placements.erase(placement);
+}
+
+}  // namespace
+
+Decision DecideContainer(const Node& node, const Ledger& ledger, const Pod& pod, std::string_view container,
+                         const Inputs& inputs, Trace* trace) {
+  const DecisionLog log(trace);
+  Admission admission(node, ledger, pod, inputs, log);
+  PodRecord record;
+  if (const auto known = ledger.pods.find(pod.uid); known != ledger.pods.end()) {
+    record = known->second;
+    const Placement* const placed = FindPlacement(record, container);
+    if (placed != nullptr && !IsTakenOver(record, *placed)) {
+      if (log) log.Add("allocate", std::string(container), "", "the container is already placed and keeps what it has");
+      LedgerDelta kept;
+      kept.shared = ledger.shared;
+      kept.put = std::move(record);
+      return Admit{std::move(kept)};
+    }
+  } else {
+    record = admission.books().record;
+  }
+  EndInitContainers(record, pod);
+  GiveBack(admission.books(), record, container);
+  admission.GoOn(std::move(record), container);
+  if (node.options().node_fit)
+    if (auto reject = CheckKnown(pod, inputs, admission.books(), log)) return *std::move(reject);
+  if (auto reject = admission.Run()) return *std::move(reject);
+  if (auto reject = CheckSharedPool(admission.books(), log)) return *std::move(reject);
+  if (node.options().node_fit)
+    if (auto reject = CheckNodeFit(admission.books(), log)) return *std::move(reject);
+  return Admit{admission.TakeDelta()};
+}
+
+}  // namespace berth::engine

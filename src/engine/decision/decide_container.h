@@ -1,0 +1,25 @@
+// The decision about one container more, where a pod's containers become known one after another.
+#ifndef BERTH_ENGINE_DECISION_DECIDE_CONTAINER_H_
+#define BERTH_ENGINE_DECISION_DECIDE_CONTAINER_H_
+
+#include <string_view>
+
+#include "engine/books/inputs.h"
+#include "engine/node/node.h"
+#include "model/decision.h"
+#include "model/ledger.h"
+#include "model/pod.h"
+#include "model/trace.h"
+
+namespace berth::engine {
+
+/// Decides `container` of a pod whose other containers keep what they have; `pod` has all that are known so far
+/// (rules/topology#one-at-a-time). One that was an app in the ledger and is an ordinary init container in `pod` is
+/// over: the CPUs it had may be used again. One that has its place keeps it, unless it was over and another has its
+/// CPUs now. Requires: as Decide; `pod` has `container`; devices are none of its limits. On Reject nothing is taken.
+Decision DecideContainer(const Node& node, const Ledger& ledger, const Pod& pod, std::string_view container,
+                         const Inputs& inputs, Trace* trace);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_DECISION_DECIDE_CONTAINER_H_

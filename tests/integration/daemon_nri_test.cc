@@ -1,0 +1,406 @@
+// berthd beside a kubelet, as a plug-in of a real containerd with NRI (the one that BERTH_CONTAINERD names). The test
+// does over CRI what a kubelet would.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <random>
+#include <thread>
+
+#include "containerd_fixture.h"
+#include "cri/client.h"
+#include "daemon_fixture.h"
+#include "os/clock.h"
+
+namespace berth {
+namespace {
+
+using testkit::ContainerdFixture;
+using testkit::DaemonFixture;
+
+const char* const kWait = "trap 'exit 0' TERM; sleep 600 & wait";
+const char* const kSpinQuietly = "trap 'exit 0' TERM; while :; do :; done";
+constexpr std::int64_t kPeriod = 100'000;
+
+/// Starts of the tests of many; BERTH_CRI_ROUNDS makes them long.
+int RoundsOf(int usual) {
+  const char* const text = std::getenv("BERTH_CRI_ROUNDS");
+  return text != nullptr ? std::max(1, std::atoi(text)) : usual;
+}
+
+struct DaemonNriTest : testing::Test {
+  /// A pod of a kubelet's, with one container "app".
+  struct PodOnNode {
+    std::string uid;
+    cri::SandboxSpec spec;
+    std::string sandbox;
+    std::string container;
+  };
+
+  void SetUp() override {
+    for (const auto& why : {ContainerdFixture::WhyNot(), DaemonFixture::WhyNot()})
+      if (why) GTEST_SKIP() << *why;
+    containerd.emplace();
+    containerd->Start(ContainerdFixture::With::kCriAndNri);
+    client.emplace(containerd->socket());
+    const auto version = client->Handshake();
+    ASSERT_TRUE(version) << version.error().message;
+    if (version->version.starts_with("1.6.")) GTEST_SKIP() << "containerd 1.6 has no NRI; tools/get_containerd";
+    berthd.emplace();
+  }
+  void TearDown() override { berthd.reset(); }
+
+  void Start(const std::string& settings = "") {
+    std::ofstream(berthd->Dir("berth.yaml"))
+        << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nruntime: nri\nnriSocket: " +
+               containerd->nri_socket() + "\n" + settings;
+    berthd->Start({"--config", berthd->Dir("berth.yaml"), "--socket", berthd->socket(), "--cgroup-root",
+                   containerd->cgroup_root()});
+  }
+  void StartAndJoin(const std::string& settings = "") {
+    Start(settings);
+    ASSERT_TRUE(Joined());
+  }
+  bool Joined(int times = 1) {
+    return berthd->Until("berthd has joined", [&] { return berthd->CountEvents("RuntimeJoined") >= times; });
+  }
+
+  /// As a kubelet calls the group of a pod; `tier`: "", "burstable", "besteffort".
+  std::string GroupOf(const std::string& uid, const std::string& tier) const {
+    const std::string& root = containerd->cgroup_root();
+    if (!root.ends_with(".slice")) return root + "/kubepods" + (tier.empty() ? "" : "/" + tier) + "/pod" + uid;
+    const std::string stem = root.substr(1, root.size() - 7);
+    std::string out = root;
+    std::string name = stem;
+    for (const std::string& level : {std::string("kubepods"), tier, "pod" + uid}) {
+      if (level.empty()) continue;
+      name += "-" + level;
+      out += "/" + name + ".slice";
+    }
+    return out;
+  }
+  PodOnNode RunPod(const std::string& uid, const std::string& tier, bool privileged = false) {
+    PodOnNode pod{.uid = uid, .spec = {}, .sandbox = "", .container = ""};
+    pod.spec = {.name = uid + "-n1",  // as the fixture looks for it
+                .namespace_ = "default",
+                .uid = uid,
+                .hostname = uid,
+                .log_directory = containerd->Dir("logs"),
+                .cgroup_parent = GroupOf(uid, tier),
+                .namespaces = {.host_network = true},
+                .privileged = privileged};
+    std::filesystem::create_directories(containerd->Dir("logs/" + uid));
+    const auto sandbox = client->RunSandbox(pod.spec);
+    EXPECT_TRUE(sandbox) << sandbox.error().message;
+    pod.sandbox = sandbox.value_or("");
+    return pod;
+  }
+  /// `milli`: limit; 0: none. With it the container has 32 MiB.
+  Result<std::string> Create(const PodOnNode& pod, const std::string& name, int milli, const std::string& script,
+                             int attempt = 0, std::vector<std::string> command = {}) {
+    cri::Resources resources{.cpu_shares = std::max(2, milli * 1024 / 1000), .oom_score_adj = milli > 0 ? -997 : 1000};
+    if (milli > 0) {
+      resources.cpu_period_us = kPeriod;
+      resources.cpu_quota_us = std::max<std::int64_t>(1000, milli * kPeriod / 1000);
+      resources.memory_limit = 32 << 20;
+    }
+    cri::ContainerSpec spec{.name = name,
+                            .attempt = static_cast<std::uint32_t>(attempt),
+                            .image = testkit::kTestImage,
+                            .user_image = testkit::kTestImage,
+                            .command = command.empty() ? std::vector<std::string>{"/bin/sh", "-c", script} : command,
+                            .annotations = {{"io.kubernetes.container.restartCount", std::to_string(attempt)}},
+                            .log_path = pod.uid + "/" + name + ".log",
+                            .resources = resources};
+    if (!command.empty()) {
+      spec.mounts = {{.container_path = "/hostproc", .host_path = "/proc", .read_only = true},
+                     {.container_path = "/overlap_probe", .host_path = BERTH_OVERLAP_PROBE, .read_only = true}};
+      spec.security.privileged = true;
+    }
+    return client->Create(pod.sandbox, spec, pod.spec);
+  }
+  std::string Run(const PodOnNode& pod, const std::string& name, int milli, const std::string& script = kWait) {
+    const auto id = Create(pod, name, milli, script);
+    EXPECT_TRUE(id) << id.error().message << berthd->output();
+    if (!id) return "";
+    const auto started = client->Start(*id);
+    EXPECT_TRUE(started) << started.error().message;
+    return *id;
+  }
+  PodOnNode RunWhole(const std::string& uid, const std::string& tier, int milli, const std::string& script = kWait) {
+    PodOnNode pod = RunPod(uid, tier);
+    pod.container = Run(pod, "app", milli, script);
+    return pod;
+  }
+  void End(const PodOnNode& pod) {
+    EXPECT_TRUE(client->StopSandbox(pod.sandbox));
+    EXPECT_TRUE(client->RemoveSandbox(pod.sandbox));
+  }
+  std::string CpusOf(const std::string& id) const { return containerd->Value("cpuset", id, "cpuset.cpus"); }
+  bool Becomes(const std::string& id, const std::string& cpus) {
+    return berthd->Until("the container has CPUs " + cpus, [&] { return CpusOf(id) == cpus; });
+  }
+  std::string LogOf(const PodOnNode& pod, const std::string& name = "app") const {
+    return testkit::ReadText(containerd->Dir("logs/" + pod.uid + "/" + name + ".log"));
+  }
+  bool Gone(const std::string& uid) { return !berthd->PodNamed(uid).is_object(); }
+
+  std::optional<ContainerdFixture> containerd;
+  std::optional<cri::Client> client;
+  std::optional<DaemonFixture> berthd;  // ends first
+};
+
+TEST_F(DaemonNriTest, AGuaranteedContainerIsAloneFromItsFirstInstructionUntilItsPodHasGone) {
+  StartAndJoin();
+  const PodOnNode shared = RunWhole("shared", "burstable", 0);
+  const PodOnNode best = RunWhole("best", "besteffort", 0);
+  EXPECT_EQ("0-1", CpusOf(shared.container));
+  const PodOnNode own = RunPod("own", "");
+  const auto id = Create(own, "app", 1000, "grep Cpus_allowed_list /proc/self/status; " + std::string(kWait));
+  ASSERT_TRUE(id) << id.error().message;
+  EXPECT_EQ("0", CpusOf(shared.container));  // before it can run
+  EXPECT_EQ("0", CpusOf(best.container));
+  ASSERT_TRUE(client->Start(*id));
+  EXPECT_EQ("1", CpusOf(*id));
+  EXPECT_TRUE(berthd->Until("it runs, and has said where", [&] {
+    return berthd->Runs("own") && LogOf(own).find("Cpus_allowed_list:\t1") != std::string::npos;
+  })) << LogOf(own);
+  EXPECT_EQ(1, berthd->CountEvents("Placed", "container app has CPUs 1 for itself"));
+  EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
+  ASSERT_TRUE(client->Stop(*id, std::chrono::seconds(10)));
+  EXPECT_EQ("0", CpusOf(shared.container));  // it may be started again
+  End(own);
+  EXPECT_TRUE(Becomes(shared.container, "0-1"));
+  EXPECT_TRUE(berthd->Until("the pod is gone", [&] { return Gone("own"); }));
+  EXPECT_EQ(1, berthd->CountEvents("Released"));
+  EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
+}
+
+TEST_F(DaemonNriTest, WhoCannotHaveCpusOfHisOwnIsNotMadeAndThePodsEventsSayWhy) {
+  StartAndJoin();
+  const PodOnNode first = RunWhole("first", "", 1000);
+  const PodOnNode second = RunPod("second", "");
+  const auto refused = Create(second, "app", 1000, kWait);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(std::string::npos, refused.error().message.find("not enough cpus available")) << refused.error().message;
+  EXPECT_EQ(1, berthd->CountEvents("UnexpectedAdmissionError", "it is not made"));
+  const auto shared = Create(second, "part", 500, kWait);
+  ASSERT_TRUE(shared) << shared.error().message;
+  ASSERT_TRUE(client->Start(*shared));
+  EXPECT_EQ("0", CpusOf(*shared));
+  End(first);
+  EXPECT_TRUE(berthd->Until("the first is gone", [&] { return Gone("first"); }));
+  const auto now = Create(second, "app", 1000, kWait, 1);
+  ASSERT_TRUE(now) << now.error().message;
+  ASSERT_TRUE(client->Start(*now));
+  EXPECT_EQ("1", CpusOf(*now));
+}
+
+TEST_F(DaemonNriTest, WhoCannotHaveCpusOfHisOwnRunsInTheSharedPoolWhereTheSettingsSaySo) {
+  StartAndJoin("nriUnplaced: share\n");
+  const PodOnNode first = RunWhole("first", "", 1000);
+  const PodOnNode second = RunWhole("second", "", 1000);
+  EXPECT_EQ("1", CpusOf(first.container));
+  EXPECT_EQ("0", CpusOf(second.container));
+  EXPECT_EQ(1, berthd->CountEvents("UnexpectedAdmissionError", "it runs in the shared pool"));
+  EXPECT_EQ("UnexpectedAdmissionError", berthd->PodNamed("second").value("reason", ""));
+}
+
+TEST_F(DaemonNriTest, AnInitContainerLeavesItsCpusToTheNextAndARestartedContainerKeepsItsOwn) {
+  StartAndJoin();
+  const PodOnNode pod = RunPod("pod", "");
+  const std::string setup = Run(pod, "setup", 1000, "exit 0");
+  ASSERT_TRUE(berthd->Until("it has ended", [&] {
+    const auto status = client->Status(setup);
+    return status && status->state == cri::ContainerEntry::State::kExited;
+  }));
+  const std::string app = Run(pod, "app", 1000);
+  EXPECT_EQ("1", CpusOf(app));
+  ASSERT_TRUE(client->Stop(app, std::chrono::seconds(10)));
+  ASSERT_TRUE(client->Remove(app));
+  const auto again = Create(pod, "app", 1000, kWait, 1);
+  ASSERT_TRUE(again) << again.error().message;
+  ASSERT_TRUE(client->Start(*again));
+  EXPECT_EQ("1", CpusOf(*again));
+  End(pod);
+  EXPECT_TRUE(berthd->Until("the pod is gone", [&] { return Gone("pod"); }));
+  const PodOnNode next = RunWhole("next", "", 1000);
+  EXPECT_EQ("1", CpusOf(next.container));
+}
+
+TEST_F(DaemonNriTest, WhatAKubeletWantsOfCpusetsIsOverruledAndSaid) {
+  StartAndJoin();
+  const PodOnNode own = RunWhole("own", "", 1000);
+  ASSERT_TRUE(client->Update(own.container, {.cpus = "0"}));
+  EXPECT_EQ("1", CpusOf(own.container));
+  EXPECT_EQ(1, berthd->CountEvents("CpusetContested", "wants container app on CPUs 0, it keeps 1"));
+  ASSERT_TRUE(client->Update(own.container, {.memory_limit = 48 << 20}));
+  EXPECT_EQ("1", CpusOf(own.container));
+}
+
+TEST_F(DaemonNriTest, TheRuntimesOwnRecordFollowsAndNobodyElsesContainersAreTouched) {
+  StartAndJoin();
+  const PodOnNode shared = RunWhole("shared", "burstable", 0);
+  const PodOnNode own = RunWhole("own", "", 1000);
+  EXPECT_EQ("0", CpusOf(shared.container));
+  // A runtime that writes all it has on record would undo what the kernel has.
+  EXPECT_TRUE(berthd->Until("the record has followed", [&] {
+    const auto status = berthd->Get("/v1/status");
+    const auto calls = status.value("runtimeCalls", codec::Json::object());
+    return calls.contains("UpdateContainers");
+  }));
+  berthd->Kill();
+  ASSERT_TRUE(client->Update(shared.container, {.cpu_shares = 512}));
+  EXPECT_EQ("0", CpusOf(shared.container));
+}
+
+TEST_F(DaemonNriTest, ContainersMadeWhileBerthdIsAwayAreInTheirPlaceWithinASecondOfItsReturn) {
+  StartAndJoin();
+  const PodOnNode before = RunWhole("before", "burstable", 0);
+  const PodOnNode gone = RunWhole("gone", "", 1000);
+  berthd->Kill();
+  End(gone);
+  const PodOnNode own = RunWhole("own", "", 1000);
+  const PodOnNode after = RunWhole("after", "besteffort", 0);
+  Start();
+  const os::MonoTime answers = os::SystemClock().Now();
+  EXPECT_TRUE(Becomes(own.container, "1"));
+  EXPECT_TRUE(Becomes(before.container, "0"));
+  EXPECT_TRUE(Becomes(after.container, "0"));
+  const auto took = std::chrono::duration_cast<os::Millis>(os::SystemClock().Now() - answers);
+  std::cout << "in their place " << took.count() << " ms after berthd answered\n";
+  EXPECT_TRUE(berthd->Until("it is said", [&] { return berthd->CountEvents("PlacedLate") == 2; })) << berthd->output();
+  EXPECT_TRUE(berthd->Until("the pod that left is forgotten", [&] { return Gone("gone"); }));
+  EXPECT_TRUE(berthd->Runs("own"));
+}
+
+TEST_F(DaemonNriTest, OneThatWasCutOffPutsRightWhatItMissed) {
+  StartAndJoin();
+  const PodOnNode before = RunWhole("before", "burstable", 0);
+  ::kill(berthd->pid(), SIGSTOP);
+  const PodOnNode own = RunWhole("own", "", 1000);  // the runtime has waited, and has gone on without berthd
+  ::kill(berthd->pid(), SIGCONT);
+  EXPECT_TRUE(Becomes(own.container, "1"));
+  EXPECT_TRUE(Becomes(before.container, "0"));
+  EXPECT_TRUE(Joined(2));
+  EXPECT_EQ(1, berthd->CountEvents("PlacedLate", "CPUs 1 for itself")) << berthd->output();
+}
+
+TEST_F(DaemonNriTest, ARestartOfBerthdChangesNothing) {
+  StartAndJoin();
+  const PodOnNode shared = RunWhole("shared", "burstable", 0);
+  const PodOnNode own = RunWhole("own", "", 1000);
+  const auto ledger = berthd->Get("/v1/ledger").value("pods", codec::Json());
+  EXPECT_EQ(0, berthd->Stop());
+  EXPECT_EQ("0", CpusOf(shared.container));
+  EXPECT_EQ("1", CpusOf(own.container));
+  StartAndJoin();
+  EXPECT_TRUE(berthd->Until("all run", [&] { return berthd->Runs("shared") && berthd->Runs("own"); }));
+  EXPECT_EQ(ledger, berthd->Get("/v1/ledger").value("pods", codec::Json()));
+  EXPECT_EQ(0, berthd->CountEvents("PlacedLate")) << berthd->output();
+  EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
+  EXPECT_EQ("1", CpusOf(own.container));
+}
+
+TEST_F(DaemonNriTest, ARuntimeThatWasKilledFindsItsContainersWhereTheyWere) {
+  StartAndJoin();
+  const PodOnNode shared = RunWhole("shared", "burstable", 0);
+  const PodOnNode own = RunWhole("own", "", 1000);
+  containerd->Kill();
+  EXPECT_TRUE(berthd->Until("berthd knows", [&] { return berthd->CountEvents("RuntimeLeft") == 1; }));
+  containerd->Start(ContainerdFixture::With::kCriAndNri);
+  ASSERT_TRUE(Joined(2));
+  const PodOnNode other = RunPod("other", "");
+  EXPECT_FALSE(Create(other, "app", 1000, kWait));
+  EXPECT_EQ("1", CpusOf(own.container));
+  EXPECT_EQ("0", CpusOf(shared.container));
+}
+
+TEST_F(DaemonNriTest, ANodeWithoutNriIsToldOfWithTheCure) {
+  std::ofstream(berthd->Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nruntime: nri\n"
+                                              "nriSocket: " +
+                                                  berthd->Dir("nobody.sock") + "\n";
+  berthd->Start({"--config", berthd->Dir("berth.yaml"), "--socket", berthd->socket()});
+  EXPECT_TRUE(berthd->Until("it is told", [&] { return berthd->CountEvents("RuntimeNotJoined", "is NRI") == 1; }));
+}
+
+// ---- no overlap
+// ------------------------------------------------------------------------------------------------------
+
+struct DaemonNriOverlapTest : DaemonNriTest {
+  void RunSpinners() {
+    for (const char* const tier : {"burstable", "besteffort"})
+      RunWhole(std::string("spin-") + tier, tier, 0, kSpinQuietly);
+    RunWhole("spin-part", "", 100, kSpinQuietly);
+  }
+  /// A container with CPUs of its own that looks who else may run there; "": none could be made.
+  std::string Probe(int round) {
+    PodOnNode pod = RunPod("probe" + std::to_string(round), "", true);
+    const auto id = Create(pod, "app", 1000, "", 0, {"/overlap_probe", "/hostproc", containerd->cgroup_root()});
+    std::string word;
+    if (id && client->Start(*id))
+      berthd->Until("the probe has looked", [&] {
+        word = LogOf(pod);
+        return word.find("overlaps") != std::string::npos || word.find("saw") != std::string::npos;
+      });
+    End(pod);
+    berthd->Until("the probe has gone", [&] { return Gone(pod.uid); });
+    return id ? word : "refused: " + id.error().message;
+  }
+};
+
+TEST_F(DaemonNriOverlapTest, StartsAndStopsBesideSpinnersOfEveryClass) {
+  StartAndJoin();
+  RunSpinners();
+  for (int round = 0; round < RoundsOf(6); ++round) {
+    const std::string word = Probe(round);
+    ASSERT_NE(std::string::npos, word.find("cpus 1 overlaps 0")) << "round " << round << ": " << word;
+  }
+  EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
+}
+
+TEST_F(DaemonNriOverlapTest, ContainersMadeAtTheSameTimeAreKeptOffToo) {
+  StartAndJoin();
+  RunSpinners();
+  for (int round = 0; round < RoundsOf(4); ++round) {
+    // Made with the whole pool, and started when half of it is another's.
+    const PodOnNode late = RunPod("late" + std::to_string(round), "burstable");
+    const auto id = Create(late, "app", 0, "grep Cpus_allowed_list /proc/self/status; " + std::string(kSpinQuietly));
+    ASSERT_TRUE(id) << id.error().message;
+    PodOnNode own = RunPod("own" + std::to_string(round), "");
+    own.container = Run(own, "app", 1000);
+    ASSERT_TRUE(client->Start(*id));
+    EXPECT_EQ("0", CpusOf(*id));
+    EXPECT_TRUE(berthd->Until("it has said where it runs", [&] { return !LogOf(late).empty(); }));
+    EXPECT_NE(std::string::npos, LogOf(late).find("Cpus_allowed_list:\t0\n")) << LogOf(late);
+    End(own);
+    End(late);
+    ASSERT_TRUE(berthd->Until("both have gone", [&] { return Gone(own.uid) && Gone(late.uid); }));
+  }
+}
+
+TEST_F(DaemonNriOverlapTest, ARuntimeThatStopsInBetweenLetsNobodyOntoOthersCpus) {
+  StartAndJoin();
+  RunSpinners();
+  std::mt19937_64 random(20260105);
+  for (int round = 0; round < RoundsOf(3); ++round) {
+    std::thread stutter([&, seed = random()] {
+      std::mt19937_64 dice(seed);
+      for (int stop = 0; stop < 3; ++stop) {
+        os::SleepFor(os::Millis(std::uniform_int_distribution<int>(0, 120)(dice)));
+        containerd->Freeze(true);
+        os::SleepFor(os::Millis(std::uniform_int_distribution<int>(20, 250)(dice)));
+        containerd->Freeze(false);
+      }
+    });
+    const std::string word = Probe(round);
+    stutter.join();
+    ASSERT_NE(std::string::npos, word.find("cpus 1 overlaps 0")) << "round " << round << ": " << word;
+  }
+}
+
+}  // namespace
+}  // namespace berth
