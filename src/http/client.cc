@@ -16,6 +16,7 @@ namespace {
 /// Requires: MakeClient found it.
 const CurlLibrary& Curl() { return *FindCurl(); }
 
+constexpr curl_off_t kLongestRetryAfter = 86'400;  // s; what is beyond is nonsense
 constexpr long kKeepAlive = 15;      // s without a word, and between questions: the kernel asks nine times
 constexpr int kLongestWait = 1'000;  // ms; looks whether the other side still does something
 
@@ -175,7 +176,7 @@ class CurlClient final : public Client {
     Curl().easy_getinfo(easy_.get(), CURLINFO_RETRY_AFTER, &retry_after);
     ClientAnswer answer{
         .status = coming.Status(), .body = std::move(coming.body), .redirect = redirect == nullptr ? "" : redirect};
-    if (retry_after > 0) answer.retry_after = std::chrono::seconds(retry_after);
+    if (retry_after > 0) answer.retry_after = std::chrono::seconds(std::min(retry_after, kLongestRetryAfter));
     return answer;
   }
 
@@ -192,6 +193,9 @@ class CurlClient final : public Client {
     Set(CURLOPT_PROTOCOLS_STR, "http,https");
     Set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
     Set(CURLOPT_PROXY, request.proxy.c_str());
+    // The environment takes nobody off it, and what it says of itself is not the server's answer.
+    Set(CURLOPT_NOPROXY, "");
+    Set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     Set(CURLOPT_TCP_KEEPALIVE, 1L);  // one who waits for news hears that the other side is gone
     Set(CURLOPT_TCP_KEEPIDLE, kKeepAlive);
     Set(CURLOPT_TCP_KEEPINTVL, kKeepAlive);

@@ -165,6 +165,13 @@ TEST_F(HttpClientTest, ARefusalIsNotGivenPieceByPiece) {
   EXPECT_EQ(answer->retry_after, std::chrono::seconds(7));
 }
 
+TEST_F(HttpClientTest, NobodyIsMadeToWaitForYears) {
+  const RawServer server(testkit::HttpText(503, "Retry-After: 9223372036854775\r\n", ""));
+  const auto answer = Get(server.url());
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->retry_after, std::chrono::hours(24));
+}
+
 TEST_F(HttpClientTest, OnceItAnswersAServerMayBeQuietForLonger) {
   const RawServer server([](int fd) {
     testkit::ReceiveAll(fd, "\r\n\r\n");
@@ -197,6 +204,20 @@ TEST_F(HttpClientTest, ItGoesThroughAProxyAndToAnotherPlaceWhereToldTo) {
   EXPECT_TRUE(seen.starts_with("GET /page HTTP/1.1\r\nHost: api.example\r\n")) << seen;
 }
 
+TEST_F(HttpClientTest, TheAnswerOfAProxyIsNotTheServers) {
+  const RawServer proxy([](int fd) {
+    testkit::ReceiveAll(fd, "\r\n\r\n");
+    testkit::SendAll(fd, "HTTP/1.1 200 Connected\r\n\r\n");
+    testkit::ReceiveAll(fd);
+  });
+  ClientRequest request{.url = "https://api.example/", .headers = {}, .patience = os::Millis(200)};
+  request.proxy = proxy.url();
+  request.quiet = os::Millis(20'000);
+  const os::MonoTime began = os::SystemClock().Now();
+  EXPECT_EQ(client->Send(request).error().code, Code::kTimeout);
+  EXPECT_LT(os::SystemClock().Now() - began, os::Millis(10'000)) << "the server has not begun to answer";
+}
+
 TEST_F(HttpClientTest, TheEnvironmentHasNoSay) {
   ::setenv("http_proxy", "http://127.0.0.1:1", 1);
   const RawServer server("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
@@ -204,6 +225,13 @@ TEST_F(HttpClientTest, TheEnvironmentHasNoSay) {
   ::unsetenv("http_proxy");
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->body, "ok");
+  ::setenv("NO_PROXY", "*", 1);
+  ClientRequest request{.url = "http://127.0.0.1:1/", .headers = {}, .max_body = 10};
+  request.proxy = server.url();
+  const auto through = client->Send(request);
+  ::unsetenv("NO_PROXY");
+  ASSERT_TRUE(through) << through.error().message;
+  EXPECT_EQ(through->body, "ok");
 }
 
 TEST_F(HttpClientTest, WhatIsSentIsWhatWasAsked) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "http/url.h"
 #include "manifest/config_file.h"
+#include "manifest/names.h"
 #include "manifest/object.h"
 
 namespace berth::kube {
@@ -30,13 +31,22 @@ struct Merged {
   std::string current;
 };
 
+/// Says nothing of what is there instead: it may be a secret in the wrong place.
+bool IsObject(const manifest::Node& node, const manifest::Path& path, manifest::Report& report) {
+  if (node.kind == manifest::Node::Kind::kMap) return true;
+  report.Problem(path, "expected an object");
+  return false;
+}
+
 void TakeEntries(Fields& root, std::string_view list, std::string_view field, const KubeconfigFile& file,
                  std::map<std::string, Entry>& out) {
   root.Each(list, [&](const manifest::Node& node, const manifest::Path& path) {
+    if (!IsObject(node, path, root.report())) return;
     Fields entry(node, path, root.report());
     std::string name;
     entry.Read("name", name);
-    if (const manifest::Node* const value = entry.Take(field); value != nullptr)
+    const manifest::Node* const value = entry.Take(field);
+    if (value != nullptr && IsObject(*value, entry.PathOf(field), root.report()))
       out.try_emplace(name, Entry{value, &file});
   });
 }
@@ -68,10 +78,18 @@ class EntryReader {
     object_.Read(key, out);
     return out;
   }
+  /// As Text, but no message quotes it.
+  std::string Secret(std::string_view key) {
+    const manifest::Node* const node = object_.Take(key);
+    if (node == nullptr) return {};
+    if (node->kind == manifest::Node::Kind::kString) return node->text;
+    Problem(key, "expected a string; put it in quotes");
+    return {};
+  }
   std::string File(std::string_view key) { return manifest::ResolveBeside(file_.path, Text(key)); }
   Pem ReadPem(const std::string& key) {
     Pem out{.file = File(key), .data = {}};
-    std::string text = Text(key + "-data");
+    std::string text = Secret(key + "-data");
     std::erase_if(text, [](char c) { return Trim(std::string_view(&c, 1)).empty(); });
     const auto data = FromBase64(text);
     if (!data) Problem(key + "-data", "this is no base64");
@@ -96,7 +114,9 @@ class EntryReader {
   Fields object_;
 };
 
-bool IsLoopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
+bool IsLoopback(const std::string& host) {
+  return host == "localhost" || host == "::1" || (host.starts_with("127.") && manifest::IsIpAddress(host));
+}
 
 /// Without a slash at its end. Errors: kInvalid.
 Result<std::string> CheckServer(const std::string& server) {
@@ -140,7 +160,7 @@ Result<void> ReadUser(const Entry& entry, std::string_view name, Access& out) {
     if (user.Take(key) != nullptr) return reader.Unsupported(fmt::format("\"{}\": Berth acts for nobody else", key));
   out.certificate = reader.ReadPem("client-certificate");
   out.key = reader.ReadPem("client-key");
-  out.token = reader.Text("token");
+  out.token = reader.Secret("token");
   out.token_file = reader.File("tokenFile");
   if (out.certificate.empty() != out.key.empty())
     reader.Problem("client-certificate", "client-certificate and client-key are a pair; give both");

@@ -9,6 +9,7 @@ namespace berth::kube {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr std::string_view kHead = R"(
 apiVersion: v1
@@ -74,9 +75,28 @@ TEST(KubeconfigTest, WhatContradictsItselfIsRefused) {
   EXPECT_FALSE(insecure->verify);
 }
 
+TEST(KubeconfigTest, NoMessageQuotesASecret) {
+  const std::string server = "server: \"https://h\"";
+  for (const auto& access :
+       {ReadOne(server, "token: 12345678"), ReadOne(server, "token: [12345678]"),
+        ReadOne(server, "client-certificate: c, client-key-data: 12345678"),
+        ReadOne(server + ", certificate-authority-data: 12345678", ""), ReadOne(server, "token: !12345678 x"),
+        ReadOne(server, "token: *12345678"), ReadOne(server, "token: \"12345678\"}, \"12345678\"]"),
+        ReadKubeconfig({{.path = "f", .text = std::string(kHead) + "users: [{name: me, user: 12345678}]"}}),
+        ReadKubeconfig({{.path = "f", .text = std::string(kHead) + "users: [12345678]"}}),
+        ReadKubeconfig({{.path = "f", .text = "{\"users\": [{\"user\": {\"token\": 12345678 12345678}}]}"}})}) {
+    ASSERT_FALSE(access);
+    EXPECT_THAT(access.error().message, Not(HasSubstr("1234")));
+    EXPECT_THAT(access.error().message, Not(HasSubstr("5678")));
+  }
+  EXPECT_THAT(ReadOne(server, "token: 12345678").error().message,
+              HasSubstr("user \"me\".token: expected a string; put it in quotes"));
+}
+
 TEST(KubeconfigTest, PlainHttpIsForTheLoopback) {
   EXPECT_TRUE(ReadOne("server: \"http://127.0.0.1:8001\"", ""));
   EXPECT_TRUE(ReadOne("server: \"http://localhost:8001\"", ""));
+  EXPECT_FALSE(ReadOne("server: \"http://127.0.0.1.example.com\"", "token: t"));
   const auto open = ReadOne("server: \"http://api.example\"", "token: t");
   ASSERT_FALSE(open);
   EXPECT_THAT(open.error().message, HasSubstr("/etc/kube/config: cluster \"here\": server: only over https"));

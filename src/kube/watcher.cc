@@ -3,6 +3,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -55,15 +56,24 @@ class ThreadWatcher final : public Watcher {
         queue_(std::move(fd), options_.most_changes, options_.most_bytes),
         course_(options_.selective),
         pace_(options_.pace),
-        random_(options_.seed),
-        thread_([this] { Follow(); }) {}
+        random_(options_.seed) {}
   ~ThreadWatcher() override {
     queue_.End();
     client_->Stop();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
   ThreadWatcher(const ThreadWatcher&) = delete;
   ThreadWatcher& operator=(const ThreadWatcher&) = delete;
+
+  /// Errors: kExhausted: no thread is to be had.
+  Result<void> Begin() {
+    try {
+      thread_ = std::thread([this] { Follow(); });
+    } catch (const std::system_error& error) {
+      return Fail(Code::kExhausted, std::string("start a thread for the watch: ") + error.what());
+    }
+    return {};
+  }
 
   int event_fd() const override { return queue_.fd(); }
   std::vector<Change> Take(std::size_t most) override { return queue_.Take(most); }
@@ -201,7 +211,7 @@ class ThreadWatcher final : public Watcher {
   Known known_;
   bool any_ = false;                       // of the stream under way: something came
   std::optional<CallError> stream_error_;  // likewise
-  std::thread thread_;                     // last: it uses the others
+  std::thread thread_;                     // uses the others
 };
 
 }  // namespace
@@ -209,7 +219,9 @@ class ThreadWatcher final : public Watcher {
 Result<std::unique_ptr<Watcher>> Watcher::Start(Access access, WatchOptions options) {
   BERTH_TRY(auto client, Client::Make(std::move(access), options.client));
   BERTH_TRY(os::EventFd fd, os::EventFd::Open());
-  return std::make_unique<ThreadWatcher>(std::move(client), std::move(fd), std::move(options));
+  auto out = std::make_unique<ThreadWatcher>(std::move(client), std::move(fd), std::move(options));
+  BERTH_RETURN_IF_ERROR(out->Begin());
+  return out;
 }
 
 }  // namespace berth::kube

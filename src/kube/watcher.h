@@ -33,7 +33,7 @@ struct WatchOptions {
 /// nobody takes changes the stream waits, and with it the server, which may end it.
 class Watcher {
  public:
-  /// Errors: of Client::Make.
+  /// Errors: of Client::Make; kExhausted: no thread is to be had.
   static Result<std::unique_ptr<Watcher>> Start(Access access, WatchOptions options);
   /// Ends the call under way and waits for the thread, which is soon.
   virtual ~Watcher() = default;

@@ -126,7 +126,7 @@ class YamlEvents final : public YAML::EventHandler {
   void Scalar(const YAML::Mark& mark, const std::string& text, std::string_view tag, YAML::anchor_t anchor) {
     const bool plain = tag == kPlain || tag.empty();
     if (!plain && tag != kQuoted && tag != kStringTag) {
-      builder_.Fail("the tag '" + Printable(tag, 40) + "' is not supported; remove it");
+      builder_.Fail("a tag of this kind is not supported; remove it");
     } else if (builder_.WantsKey()) {
       builder_.Key(text, plain && text == "<<");
     } else {
@@ -154,13 +154,14 @@ std::string Place(const YAML::Mark& mark, int first_line) {
   return "line " + std::to_string(mark.line + first_line) + ", column " + std::to_string(mark.column + 1) + ": ";
 }
 
-/// What yaml-cpp says, with the cure where there is one.
+/// What yaml-cpp says, with the cure where there is one, and nothing of the text, which may be a secret.
 std::string InOurWords(const std::string& message) {
   if (message == YAML::ErrorMsg::END_OF_MAP_FLOW) return "a '{' is not closed; is a '}' or a comma missing?";
   if (message == YAML::ErrorMsg::END_OF_SEQ_FLOW) return "a '[' is not closed; is a ']' or a comma missing?";
   if (message == YAML::ErrorMsg::END_OF_MAP || message == YAML::ErrorMsg::END_OF_SEQ)
     return message + "; is this line indented as the ones above it?";
   if (message == "illegal map value") return message + "; put a value that holds ': ' in quotes";
+  if (message.starts_with(YAML::ErrorMsg::UNKNOWN_ANCHOR)) return "an alias refers to nothing above it";
   return Printable(message, 200);
 }
 
