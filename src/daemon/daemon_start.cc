@@ -2,7 +2,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "base/quantity.h"
@@ -333,11 +332,8 @@ Result<void> Daemon::OpenLocalDevices() {
 void Daemon::OpenPlugins(const Machine& machine, const std::optional<state::Saved>& saved) {
   const std::string folder = manifest::DevicePluginDir(settings_.berth);
   if (folder.empty()) return;
-  plugin::ServerOptions options{.folder = folder,
-                                .registry = std::filesystem::path(folder).parent_path() / "plugins_registry",
-                                .nodes = {},
-                                .awaited = {},
-                                .patience = {}};
+  plugin::ServerOptions options{
+      .folder = folder, .registry = plugin::RegistryBeside(folder), .nodes = {}, .awaited = {}, .patience = {}};
   for (const NumaNode& node : machine.nodes) options.nodes.Insert(node.id);
   if (saved)
     for (const auto& [uid, record] : saved->ledger.pods)

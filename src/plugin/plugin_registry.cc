@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -53,9 +54,14 @@ PluginRegistry::~PluginRegistry() { stop_.Signal(); }
 
 void PluginRegistry::Run() {
   std::optional<os::FolderWatch> watch;
+  bool told = false;
   for (;;) {
-    if (!watch)
-      if (auto opened = os::FolderWatch::Open(folder_)) watch = *std::move(opened);
+    if (!watch) {
+      if (auto opened = os::FolderWatch::Open(folder_))
+        watch = *std::move(opened);
+      else if (!std::exchange(told, true))
+        calls_.unwatched(opened.error());
+    }
     again_.Clear();
     if (watch && watch->Take().gone) watch.reset();
     const os::MonoTime now = os::SystemClock().Now();
@@ -73,10 +79,14 @@ std::map<std::string, std::string> PluginRegistry::SocketsThere() const {
   const os::UniqueFd dir(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!dir.valid()) return out;
   for (const std::string& name : os::NamesIn(dir.get(), folder_).value_or(std::vector<std::string>())) {
-    struct stat info{};
-    if (!name.starts_with('.') && ::fstatat(dir.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISSOCK(info.st_mode))
-      out[name] = fmt::format("{} {}.{}", info.st_ino, info.st_ctim.tv_sec, info.st_ctim.tv_nsec);
+    struct statx info{};
+    if (name.starts_with('.') ||
+        ::statx(dir.get(), name.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &info) != 0 ||
+        !S_ISSOCK(info.stx_mode))
+      continue;
+    // The other time changes with its rights too, which makes it no other socket.
+    const auto& made = (info.stx_mask & STATX_BTIME) != 0 ? info.stx_btime : info.stx_ctime;
+    out[name] = fmt::format("{} {}.{}", info.stx_ino, made.tv_sec, made.tv_nsec);
   }
   return out;
 }
@@ -86,18 +96,19 @@ os::MonoTime PluginRegistry::Look() {
   const std::map<std::string, std::string> there = SocketsThere();
   const os::MonoTime now = os::SystemClock().Now();
   os::MonoTime out = os::MonoTime::max();
-  std::vector<PluginInfo> parted;
+  std::vector<std::shared_ptr<Endpoint>> parted;
   {
     const MutexLock lock(mutex_);
     for (auto next = sockets_.begin(); next != sockets_.end();) {
       const auto entry = next++;
       const auto found = there.find(entry->first);
       if (entry->second.asking || (found != there.end() && found->second == entry->second.stamp)) continue;
-      if (entry->second.joined) parted.push_back(*std::move(entry->second.joined));
+      if (entry->second.joined) parted.push_back(std::move(entry->second.joined));
       sockets_.erase(entry);
     }
   }
-  for (const PluginInfo& info : parted) calls_.part(info);
+  for (const auto& endpoint : parted)
+    if (calls_.part(endpoint)) AskOthers(endpoint->resource(), now);
   const MutexLock lock(mutex_);
   for (const auto& [name, stamp] : there) {
     Socket& socket = sockets_.try_emplace(name, Socket{.stamp = stamp, .pause = kFirstPause}).first->second;
@@ -110,30 +121,40 @@ os::MonoTime PluginRegistry::Look() {
   return out;
 }
 
-/// nullopt: it is none of ours.
-Result<std::optional<PluginInfo>> PluginRegistry::Introduce(const std::string& path) const {
+/// Those that had to give way to somebody who is gone.
+void PluginRegistry::AskOthers(const std::string& resource, os::MonoTime now) {
+  const MutexLock lock(mutex_);
+  for (auto& [name, socket] : sockets_) {
+    if (!socket.joined || socket.joined->resource() != resource) continue;
+    socket.due = now;
+    socket.pause = kFirstPause;
+  }
+}
+
+/// nullptr: it is none of ours.
+Result<std::shared_ptr<Endpoint>> PluginRegistry::Introduce(const std::string& path) const {
   wire::Client client(wire::UnixConnector(path), path);
   BERTH_TRY(const std::string answer,
             client.Call(MethodOfRegistration("GetInfo"), "",
                         {.deadline = os::SystemClock().Now() + kInfoTime, .cancel_fd = stop_.get()}));
   BERTH_TRY(PluginInfo info, ReadPluginInfo(answer));
-  if (info.type != "DevicePlugin") return std::nullopt;
+  if (info.type != "DevicePlugin") return nullptr;
   if (info.endpoint.empty()) info.endpoint = path;
-  const Result<void> joined = calls_.join(info);
+  const auto joined = calls_.join(info);
+  const Result<void> told = joined ? Result<void>() : std::unexpected(joined.error());
   // It serves, whether it wants to hear of that or not.
-  static_cast<void>(client.Call(MethodOfRegistration("NotifyRegistrationStatus"), WriteRegistrationStatus(joined),
+  static_cast<void>(client.Call(MethodOfRegistration("NotifyRegistrationStatus"), WriteRegistrationStatus(told),
                                 {.deadline = os::SystemClock().Now() + kStatusTime, .cancel_fd = stop_.get()}));
-  BERTH_RETURN_IF_ERROR(joined);
-  return info;
+  return joined;
 }
 
 void PluginRegistry::Ask(const std::string& name) {
-  auto info = Introduce(folder_ + "/" + name);
+  auto joined = Introduce(folder_ + "/" + name);
   const MutexLock lock(mutex_);
   Socket& socket = sockets_[name];
   socket.asking = false;
-  if (info) {
-    socket.joined = *std::move(info);
+  if (joined) {
+    socket.joined = *std::move(joined);
     socket.due = os::MonoTime::max();
   } else {
     socket.due = os::SystemClock().Now() + socket.pause;

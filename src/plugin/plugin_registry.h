@@ -6,23 +6,25 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/mutex.h"
 #include "os/clock.h"
 #include "os/event_fd.h"
 #include "os/threads.h"
+#include "plugin/endpoint.h"
 #include "plugin/messages.h"
 
 namespace berth::plugin {
 
-/// What becomes of those that are found. Both are called on threads of the registry, for one socket one after the
-/// other.
+/// What becomes of those that are found. All are called on threads of the registry, for one socket one after the other.
 struct RegistryCalls {
-  /// `found.endpoint` is an absolute path. What is returned is told to the plug-in; an error: tried again later.
-  std::function<Result<void>(const PluginInfo& found)> join;
-  std::function<void(const PluginInfo& found)> part;  ///< its socket went, or another is there in its place
+  /// `found.endpoint` is an absolute path. Whether there is an error is told to the plug-in, and then it is tried again
+  /// later.
+  std::function<Result<std::shared_ptr<Endpoint>>(const PluginInfo& found)> join;
+  /// The socket of what joined went, or another is there in its place. True: nobody serves the resource now.
+  std::function<bool(const std::shared_ptr<Endpoint>& joined)> part;
+  std::function<void(const Error& why)> unwatched;  ///< the folder cannot be watched; it is still looked at
 };
 
 class PluginRegistry {
@@ -40,15 +42,16 @@ class PluginRegistry {
     bool asking = false;
     os::MonoTime due{};  // asked then; max: never again
     os::Millis pause{};
-    std::optional<PluginInfo> joined{};
+    std::shared_ptr<Endpoint> joined{};
   };
 
   PluginRegistry(std::string folder, RegistryCalls calls, os::EventFd stop, os::EventFd again);
   void Run() BERTH_EXCLUDES(mutex_);
   os::MonoTime Look() BERTH_EXCLUDES(mutex_);
+  void AskOthers(const std::string& resource, os::MonoTime now) BERTH_EXCLUDES(mutex_);
   std::map<std::string, std::string> SocketsThere() const;
   void Ask(const std::string& name) BERTH_EXCLUDES(mutex_);
-  Result<std::optional<PluginInfo>> Introduce(const std::string& path) const;
+  Result<std::shared_ptr<Endpoint>> Introduce(const std::string& path) const;
 
   const std::string folder_;
   const RegistryCalls calls_;

@@ -1,9 +1,13 @@
 #include "plugin/plugin_registry.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,9 +28,9 @@ const std::string kFoundGpu = "vendor.example/gpu";
 
 struct PluginRegistryTest : testing::Test {
   PluginRegistryTest() { std::filesystem::create_directory(registry); }
-  void Open() {
+  void Open(const std::string& folder = "device-plugins") {
     auto started = PluginServer::Start(
-        {.folder = temp / "device-plugins", .registry = registry, .nodes = {NumaId{0}}, .awaited = {}, .patience = {}});
+        {.folder = temp / folder, .registry = registry, .nodes = {NumaId{0}}, .awaited = {}, .patience = {}});
     ASSERT_TRUE(started) << started.error().message;
     server = *std::move(started);
   }
@@ -50,6 +54,20 @@ struct PluginRegistryTest : testing::Test {
     for (const Device& device : devices->second)
       if (device.healthy) out.push_back(device.id);
     return out;
+  }
+
+  /// What went or came before has been seen.
+  void Looked() {
+    PluginInfo wrong = Gpu();
+    wrong.name = "wrong";
+    PlayedRegistrar last(At("last.sock"), wrong);
+    EXPECT_TRUE(Comes([&] { return !last.told().empty(); }));
+  }
+  std::uint64_t Registrations() const { return server->known()->registrations; }
+  std::string TextOf(const std::string& reason) {
+    for (const Note& note : server->TakeNotes())
+      if (note.reason == reason) return note.message;
+    return "";
   }
 
   testkit::TempDir temp;
@@ -104,6 +122,73 @@ TEST_F(PluginRegistryTest, PluginsOfOtherTypesAreLeftAloneAndWrongOnesAreToldWhy
   EXPECT_THAT(other.told(), IsEmpty());
   EXPECT_THAT(hidden.told(), IsEmpty());
   EXPECT_THAT(server->known()->devices, IsEmpty());
+}
+
+TEST_F(PluginRegistryTest, OfTwoSocketsOfOneEndpointTheOldOneMayGo) {
+  PlayedPlugin plugin(temp / "gpu.sock");
+  plugin.List({{"d0"}});
+  Open();
+  PlayedRegistrar first(At("a.sock"), Gpu(temp / "gpu.sock"));
+  ASSERT_TRUE(Comes([&] { return Registrations() == 1; }));
+  PlayedRegistrar second(At("b.sock"), Gpu(temp / "gpu.sock"));
+  ASSERT_TRUE(Comes([&] { return Registrations() == 2 && !Healthy().empty(); }));
+  std::filesystem::remove(At("a.sock"));
+  Looked();
+  os::SleepFor(os::Millis(50));
+  EXPECT_EQ(TextOf("DevicePluginGone"), "");
+  EXPECT_EQ(Registrations(), 2U);
+}
+
+TEST_F(PluginRegistryTest, WhenTheOneThatServesGoesWhoeverElseDoesIsAskedAnew) {
+  Open();
+  PlayedRegistrar first(At("a.sock"), Gpu());
+  ASSERT_TRUE(Comes([&] { return Registrations() == 1; }));
+  PlayedRegistrar second(At("b.sock"), Gpu());
+  ASSERT_TRUE(Comes([&] { return Registrations() == 2; }));
+  std::filesystem::remove(At("b.sock"));
+  EXPECT_TRUE(Comes([&] { return Registrations() == 3; }));
+  EXPECT_TRUE(Comes([&] { return !Healthy().empty(); }));
+  EXPECT_EQ(server->known()->resources.at(kFoundGpu).endpoint, At("a.sock"));
+}
+
+TEST_F(PluginRegistryTest, OtherRightsMakeNoOtherPlugin) {
+  struct statx info{};
+  if (::statx(AT_FDCWD, registry.c_str(), 0, STATX_BTIME, &info) != 0 || (info.stx_mask & STATX_BTIME) == 0)
+    GTEST_SKIP() << "this file system keeps no birth times";
+  Open();
+  PlayedRegistrar registrar(At("gpu.sock"), Gpu());
+  ASSERT_TRUE(Comes([&] { return registrar.told().size() == 1; }));
+  std::filesystem::permissions(At("gpu.sock"), std::filesystem::perms::owner_all);
+  Looked();
+  EXPECT_EQ(registrar.told().size(), 1U);
+  EXPECT_EQ(TextOf("DevicePluginGone"), "");
+}
+
+TEST_F(PluginRegistryTest, WithoutAFolderForItPluginsRegisterAllTheSame) {
+  std::ofstream(temp / "file") << "no folder";
+  registry = temp / "file/plugins_registry";
+  Open();
+  EXPECT_THAT(TextOf("PluginRegistryProblem"), HasSubstr(registry));
+  PlayedPlugin plugin(temp / "device-plugins/gpu.sock");
+  plugin.List({{"d0"}});
+  EXPECT_EQ(RegisterAt(temp / "device-plugins/kubelet.sock", "gpu.sock", kFoundGpu), "");
+  EXPECT_TRUE(Comes([&] { return Healthy() == std::vector<std::string>{"d0"}; }));
+}
+
+TEST_F(PluginRegistryTest, ARunningKubeletKeepsItsOwn) {
+  std::filesystem::create_directory(temp / "device-plugins");
+  const PlayedPlugin kubelet(temp / "device-plugins/kubelet.sock");
+  PlayedRegistrar registrar(At("gpu.sock"), Gpu());
+  Open("others");
+  EXPECT_THAT(TextOf("PluginRegistryProblem"), HasSubstr("a kubelet listens at"));
+  os::SleepFor(os::Millis(100));
+  EXPECT_THAT(registrar.told(), IsEmpty());
+}
+
+TEST_F(PluginRegistryTest, ASlashAtTheEndOfTheFolderIsNoOtherRegistry) {
+  EXPECT_EQ(RegistryBeside("/k/device-plugins"), "/k/plugins_registry");
+  EXPECT_EQ(RegistryBeside("/k/device-plugins//"), "/k/plugins_registry");
+  EXPECT_EQ(RegistryBeside("/"), "/plugins_registry");
 }
 
 TEST_F(PluginRegistryTest, OneThatDoesNotAnswerHoldsUpNobody) {

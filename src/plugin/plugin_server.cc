@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <utility>
 
 #include "base/text.h"
@@ -43,6 +44,18 @@ void RemoveSockets(const std::string& folder) {
   }
 }
 
+bool SomebodyListens(const std::string& socket) {
+  const auto answers = wire::UnixConnector(socket)();
+  if (answers) return true;
+  const int why = answers.error().sys;
+  return why != ECONNREFUSED && why != ENOENT && why != ENOTDIR;
+}
+
+/// The socket of the kubelet whose registry that would be.
+std::string KubeletOf(const std::string& registry) {
+  return std::filesystem::path(registry).parent_path() / "device-plugins/kubelet.sock";
+}
+
 std::string NamesOfUnhealthy(const std::vector<Device>& devices) {
   std::vector<std::string> names;
   std::size_t more = 0;
@@ -60,6 +73,11 @@ std::string InSeconds(os::Millis time) { return fmt::format("{:.0f} s", std::chr
 
 }  // namespace
 
+std::string RegistryBeside(std::string_view folder) {
+  while (folder.size() > 1 && folder.ends_with('/')) folder.remove_suffix(1);
+  return std::filesystem::path(folder).parent_path() / "plugins_registry";
+}
+
 PluginServer::PluginServer(ServerOptions options, os::EventFd changed)
     : options_(std::move(options)), changed_(std::move(changed)), watchers_({.most = 2 * kMostResources}) {
   const MutexLock lock(mutex_);
@@ -70,9 +88,10 @@ PluginServer::PluginServer(ServerOptions options, os::EventFd changed)
 Result<std::unique_ptr<PluginServer>> PluginServer::Start(ServerOptions options) {
   BERTH_RETURN_IF_ERROR(os::MakeDirs(options.folder, kFolderMode));
   const std::string path = options.folder + "/kubelet.sock";
-  const auto answers = wire::UnixConnector(path)();
-  if (answers || (answers.error().sys != ECONNREFUSED && answers.error().sys != ENOENT))
+  if (SomebodyListens(path))
     return Fail(Code::kInUse, path + ": a kubelet, or another berthd, listens there; device plug-ins stay with it");
+  // Asked while nobody but a kubelet can listen there.
+  const bool another = !options.registry.empty() && SomebodyListens(KubeletOf(options.registry));
   BERTH_TRY(os::EventFd changed, os::EventFd::Open());
   std::unique_ptr<PluginServer> out(new PluginServer(std::move(options), std::move(changed)));
   RemoveSockets(out->options_.folder);
@@ -84,13 +103,26 @@ Result<std::unique_ptr<PluginServer>> PluginServer::Start(ServerOptions options)
   BERTH_TRY(out->server_, wire::Server::Start(std::move(services), limits));
   BERTH_RETURN_IF_ERROR(out->server_->Listen(path, kSocketMode));
   if (out->options_.registry.empty()) return out;
-  BERTH_RETURN_IF_ERROR(os::MakeDirs(out->options_.registry, kFolderMode));
-  BERTH_TRY(
-      out->registry_,
-      PluginRegistry::Start(out->options_.registry,
-                            {.join = [server = out.get()](const PluginInfo& info) { return server->JoinFound(info); },
-                             .part = [server = out.get()](const PluginInfo& info) { server->PartFound(info); }}));
+  const Result<void> opened =
+      another ? Fail(Code::kInUse, "a kubelet listens at " + KubeletOf(out->options_.registry) + "; they stay with it")
+              : out->OpenRegistry();
+  if (!opened) out->TellOfRegistry(opened.error());
   return out;
+}
+
+Result<void> PluginServer::OpenRegistry() {
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(options_.registry, kFolderMode));
+  BERTH_TRY(registry_, PluginRegistry::Start(options_.registry,
+                                             {.join = [this](const PluginInfo& info) { return JoinFound(info); },
+                                              .part = [this](const EndpointPtr& gone) { return PartFound(gone); },
+                                              .unwatched = [this](const Error& why) { TellOfRegistry(why); }}));
+  return {};
+}
+
+/// Plug-ins that register themselves need none of it.
+void PluginServer::TellOfRegistry(const Error& why) {
+  const MutexLock lock(mutex_);
+  Tell(true, "PluginRegistryProblem", fmt::format("plug-ins in {}: {}", options_.registry, why.message));
 }
 
 PluginServer::~PluginServer() {
@@ -119,33 +151,33 @@ wire::Reply PluginServer::Register(const std::string& request) {
 Result<void> PluginServer::Take(const Registration& registration) {
   Count(registration.resource);
   if (auto right = CheckRegistration(registration); !right) return Refuse(std::move(right).error());
-  return Meet(registration.resource, options_.folder + "/" + registration.endpoint, registration.endpoint);
+  BERTH_RETURN_IF_ERROR(
+      Meet(registration.resource, options_.folder + "/" + registration.endpoint, registration.endpoint));
+  return {};
 }
 
-Result<void> PluginServer::JoinFound(const PluginInfo& info) {
+Result<PluginServer::EndpointPtr> PluginServer::JoinFound(const PluginInfo& info) {
   Count(info.name);
   if (auto right = CheckPluginInfo(info); !right) return Refuse(std::move(right).error());
   return Meet(info.name, info.endpoint, info.endpoint);
 }
 
-/// Its list ends with that.
-void PluginServer::PartFound(const PluginInfo& info) {
-  EndpointPtr endpoint;
-  {
-    const MutexLock lock(mutex_);
-    const auto found = resources_.find(info.name);
-    if (found != resources_.end()) endpoint = found->second.endpoint;
-  }
-  if (endpoint && endpoint->name() == info.endpoint) endpoint->Stop();
+/// Its list ends with that. False: somebody else serves the resource, whatever its socket is called.
+bool PluginServer::PartFound(const EndpointPtr& endpoint) {
+  endpoint->Stop();
+  const MutexLock lock(mutex_);
+  const auto found = resources_.find(endpoint->resource());
+  return found == resources_.end() || found->second.endpoint == endpoint || found->second.away;
 }
 
-Result<void> PluginServer::Meet(const std::string& resource, const std::string& path, const std::string& name) {
+Result<PluginServer::EndpointPtr> PluginServer::Meet(const std::string& resource, const std::string& path,
+                                                     const std::string& name) {
   BERTH_TRY(const EndpointPtr endpoint, Endpoint::Make(resource, path, name, options_.patience));
   auto taken = Greet(endpoint);
-  if (taken) return {};
+  if (taken) return endpoint;
   const MutexLock lock(mutex_);
   Tell(true, "DevicePluginRefused", fmt::format("{} ({}): {}", resource, name, taken.error().message));
-  return taken;
+  return std::unexpected(std::move(taken).error());
 }
 
 std::unexpected<Error> PluginServer::Refuse(Error why) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/id_set.h"
@@ -21,12 +22,16 @@
 namespace berth::plugin {
 
 struct ServerOptions {
-  std::string folder;             ///< absolute; made when it is not there
-  std::string registry;           ///< likewise, where plug-ins are found by their sockets; "": nowhere
-  NodeSet nodes;                  ///< the machine's
+  std::string folder;    ///< absolute; made when it is not there
+  std::string registry;  ///< likewise, where plug-ins are found by their sockets; "": nowhere. An extra: a Note
+                         ///< says why nobody looks there
+  NodeSet nodes;         ///< the machine's
   std::set<std::string> awaited;  ///< resources that were there before: their plug-ins are waited for
   Patience patience;
 };
+
+/// Where a kubelet that has plug-ins register in `folder` looks for others: "plugins_registry" beside it.
+std::string RegistryBeside(std::string_view folder);
 
 /// Thread: any.
 class PluginServer final : public Plugins {
@@ -70,9 +75,11 @@ class PluginServer final : public Plugins {
   PluginServer(ServerOptions options, os::EventFd changed);
   wire::Reply Register(const std::string& request) BERTH_EXCLUDES(mutex_);
   Result<void> Take(const Registration& registration) BERTH_EXCLUDES(mutex_);
-  Result<void> JoinFound(const PluginInfo& info) BERTH_EXCLUDES(mutex_);
-  void PartFound(const PluginInfo& info) BERTH_EXCLUDES(mutex_);
-  Result<void> Meet(const std::string& resource, const std::string& path, const std::string& name)
+  Result<void> OpenRegistry();
+  void TellOfRegistry(const Error& why) BERTH_EXCLUDES(mutex_);
+  Result<EndpointPtr> JoinFound(const PluginInfo& info) BERTH_EXCLUDES(mutex_);
+  bool PartFound(const EndpointPtr& endpoint) BERTH_EXCLUDES(mutex_);
+  Result<EndpointPtr> Meet(const std::string& resource, const std::string& path, const std::string& name)
       BERTH_EXCLUDES(mutex_);
   std::unexpected<Error> Refuse(Error why) BERTH_EXCLUDES(mutex_);
   void Count(const std::string& resource) BERTH_EXCLUDES(mutex_);
