@@ -12,27 +12,6 @@ std::string PodPath(std::string_view what, const std::string& namespace_, const 
   return "/v1/" + std::string(what) + "/" + http::EncodeQuery(namespace_) + "/" + http::EncodeQuery(name);
 }
 
-/// A path with its query.
-class Path {
- public:
-  explicit Path(std::string path) : text_(std::move(path)) {}
-  /// Nothing for "".
-  Path& Add(const char* key, const std::string& value) {
-    if (value.empty()) return *this;
-    text_ += separator_ + (key + ("=" + http::EncodeQuery(value)));
-    separator_ = '&';
-    return *this;
-  }
-  Path& Add(const char* key, const std::optional<std::size_t>& value) {
-    return Add(key, value ? std::to_string(*value) : "");
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-  char separator_ = '?';
-};
-
 Result<std::string> CommandBody(const ExecQuery& query) {
   const codec::Json body = {{"command", query.command}, {"timeoutSeconds", query.limit.count()}};
   std::string text = codec::FormatJson(body);
@@ -86,13 +65,13 @@ Result<Outlook> NodeClient::Explain(const std::string& manifest) const {
 }
 
 Result<EventList> NodeClient::Events(const EventQuery& query) const {
-  Path path("/v1/events");
+  http::PathAndQuery path("/v1/events");
   path.Add("since", query.since).Add("pod", query.pod).Add("limit", query.limit);
   return Ask("GET", path.text(), codec::EventListFromJson);
 }
 
 Result<LogPage> NodeClient::Logs(const LogQuery& query) const {
-  Path path(PodPath("logs", query.namespace_, query.pod) + "/" + http::EncodeQuery(query.container));
+  http::PathAndQuery path(PodPath("logs", query.namespace_, query.pod) + "/" + http::EncodeQuery(query.container));
   path.Add("tail", query.tail).Add("since", query.since).Add("previous", query.previous ? "1" : "");
   path.Add("follow", query.follow ? "1" : "").Add("log", query.log).Add("after", query.after);
   return Ask("GET", path.text(), codec::LogPageFromJson);

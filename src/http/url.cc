@@ -89,4 +89,16 @@ std::string EncodeQuery(std::string_view text) {
   return out;
 }
 
+PathAndQuery& PathAndQuery::Add(std::string_view key, std::string_view value) {
+  if (value.empty()) return *this;
+  text_ += separator_;
+  text_.append(key).append("=").append(EncodeQuery(value));
+  separator_ = '&';
+  return *this;
+}
+
+PathAndQuery& PathAndQuery::Add(std::string_view key, std::optional<std::size_t> value) {
+  return Add(key, value ? std::to_string(*value) : std::string());
+}
+
 }  // namespace berth::http

@@ -2,8 +2,11 @@
 #ifndef BERTH_HTTP_URL_H_
 #define BERTH_HTTP_URL_H_
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 
@@ -24,6 +27,20 @@ std::string Authority(const Url& url);
 
 /// `text` as the value of a query parameter or one segment of a path: everything but letters, digits and "-._~" as %XX.
 std::string EncodeQuery(std::string_view text);
+
+/// A path with its query.
+class PathAndQuery {
+ public:
+  explicit PathAndQuery(std::string path) : text_(std::move(path)) {}
+  /// Nothing for "" and nullopt.
+  PathAndQuery& Add(std::string_view key, std::string_view value);
+  PathAndQuery& Add(std::string_view key, std::optional<std::size_t> value);
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  char separator_ = '?';
+};
 
 }  // namespace berth::http
 

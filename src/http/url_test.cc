@@ -45,6 +45,12 @@ TEST(UrlTest, AuthoritiesHaveBracketsAroundAddressesWithColons) {
   EXPECT_EQ(Authority({.host = "node.example", .port = 80, .target = "/"}), "node.example:80");
 }
 
+TEST(UrlTest, AQueryHasWhatIsThereEncoded) {
+  EXPECT_EQ(PathAndQuery("/a").text(), "/a");
+  EXPECT_EQ(PathAndQuery("/a").Add("b", "").Add("c", "d&e").Add("f", std::nullopt).Add("g", 7U).text(),
+            "/a?c=d%26e&g=7");
+}
+
 TEST(UrlTest, EncodedTextKeepsUnreservedCharactersOnly) { EXPECT_EQ(EncodeQuery("a-Z0._~/ é"), "a-Z0._~%2F%20%C3%A9"); }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 
@@ -129,6 +130,34 @@ Result<std::string> CheckServer(const std::string& server) {
   return out;
 }
 
+bool IsServerName(std::string_view name) {
+  const auto in_a_name = [](char c) {
+    return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || std::string_view("-._:").contains(c);
+  };
+  return std::ranges::all_of(name, in_a_name);
+}
+
+bool IsProxy(std::string_view url) {
+  return std::ranges::any_of(std::array<std::string_view, 3>{"http://", "https://", "socks5://"}, [&](auto scheme) {
+    return url.starts_with(scheme) && url.size() > scheme.size() && url[scheme.size()] != '/' &&
+           std::ranges::all_of(url, [](char c) { return c > ' ' && c < 0x7f; });
+  });
+}
+
+/// What is between us and the server.
+void CheckWay(const Access& access, EntryReader& reader) {
+  const bool tls = access.server.starts_with("https://");
+  if (!tls && !access.server_name.empty())
+    reader.Problem("tls-server-name", "a server of plain http has no certificate; leave it out");
+  if (!IsServerName(access.server_name))
+    reader.Problem("tls-server-name", "it holds characters that no server's name has");
+  if (access.proxy.empty()) return;
+  if (!tls) reader.Problem("proxy-url", "plain http is for the loopback, which no proxy leads to; leave it out");
+  // Not quoted: it may hold a password.
+  if (!IsProxy(access.proxy))
+    reader.Problem("proxy-url", "write http://HOST:PORT, https://HOST:PORT or socks5://HOST:PORT");
+}
+
 Result<void> ReadCluster(const Entry& entry, std::string_view name, Access& out) {
   EntryReader reader(entry, "cluster", name);
   bool insecure = false;
@@ -138,14 +167,15 @@ Result<void> ReadCluster(const Entry& entry, std::string_view name, Access& out)
   if (insecure && !out.authorities.empty())
     reader.Problem("insecure-skip-tls-verify", "with a certificate-authority it makes no sense; leave one of them out");
   out.server_name = reader.Text("tls-server-name");
-  out.proxy = reader.Text("proxy-url");
+  out.proxy = reader.Secret("proxy-url");
   const std::string server = reader.Text("server");
   BERTH_RETURN_IF_ERROR(reader.End());
   auto checked = CheckServer(server);
   if (!checked)
     return Wrap(std::move(checked).error(), fmt::format("{}: cluster \"{}\"", entry.file->path, Printable(name)));
   out.server = *std::move(checked);
-  return {};
+  CheckWay(out, reader);
+  return reader.End();
 }
 
 Result<void> ReadUser(const Entry& entry, std::string_view name, Access& out) {

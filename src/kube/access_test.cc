@@ -102,6 +102,20 @@ TEST(KubeconfigTest, PlainHttpIsForTheLoopback) {
   EXPECT_THAT(open.error().message, HasSubstr("/etc/kube/config: cluster \"here\": server: only over https"));
 }
 
+TEST(KubeconfigTest, TheWayToTheServerHasToMakeSense) {
+  for (const char* const proxy : {"http://proxy:3128", "https://me:pw@proxy", "socks5://127.0.0.1:1080"})
+    EXPECT_TRUE(ReadOne("server: \"https://h\", proxy-url: \"" + std::string(proxy) + "\"", "")) << proxy;
+  for (const char* const proxy : {"proxy:3128", "http://", "http:///x", "ftp://proxy", "socks5://a secret"}) {
+    const auto access = ReadOne("server: \"https://h\", proxy-url: \"" + std::string(proxy) + "\"", "");
+    ASSERT_FALSE(access) << proxy;
+    EXPECT_THAT(access.error().message, HasSubstr("cluster \"here\".proxy-url: write http://HOST:PORT"));
+    EXPECT_THAT(access.error().message, Not(HasSubstr("secret")));
+  }
+  EXPECT_FALSE(ReadOne("server: \"http://localhost:8001\", proxy-url: \"http://proxy:3128\"", "token: t"));
+  EXPECT_FALSE(ReadOne("server: \"http://localhost:8001\", tls-server-name: kubernetes", "token: t"));
+  EXPECT_FALSE(ReadOne("server: \"https://h\", tls-server-name: \"me@other/x\"", "token: t"));
+}
+
 TEST(KubeconfigTest, NamesThatLeadNowhereAreSaid) {
   const std::string head(kHead);
   const auto context = ReadKubeconfig({{.path = "f", .text = head}}, "other");

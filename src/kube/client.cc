@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -20,27 +21,6 @@ namespace {
 
 constexpr int kMostListsAnew = 3;
 constexpr os::Millis kWatchGrace{30'000};  // beyond the length that was agreed on
-
-/// A path with its query.
-class Address {
- public:
-  explicit Address(std::string path) : text_(std::move(path)) {}
-  /// Nothing for "".
-  Address& Add(std::string_view key, std::string_view value) {
-    if (value.empty()) return *this;
-    text_ += separator_;
-    text_ += key;
-    text_ += '=';
-    text_ += http::EncodeQuery(value);
-    separator_ = '&';
-    return *this;
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-  char separator_ = '?';
-};
 
 Code CodeOfStatus(int status) {
   switch (status) {
@@ -88,7 +68,7 @@ class HttpApiClient final : public Client {
   }
 
   Answer<Page> ListPage(const Target& target, const ListQuery& query, const ObjectSink& take) override {
-    Address address(PathOf(target));
+    http::PathAndQuery address(PathOf(target));
     address.Add("labelSelector", query.label_selector).Add("fieldSelector", query.field_selector);
     if (query.limit > 0) address.Add("limit", std::to_string(query.limit));
     address.Add("continue", query.continue_token);
@@ -98,7 +78,13 @@ class HttpApiClient final : public Client {
     }
     const Call call{.path = address.text(), .most = options_.most_of_a_page};
     BERTH_TRY(const std::string body, Send(call));
-    auto page = ReadPage(body, take);
+    std::optional<Error> of_take;
+    auto page = ReadPage(body, [&](Object object) {
+      auto taken = take(std::move(object));
+      if (!taken) of_take = taken.error();
+      return taken;
+    });
+    if (of_take) return std::unexpected<CallError>(*std::move(of_take));
     if (!page) return Nonsense(call, std::move(page).error());
     return *std::move(page);
   }
@@ -126,7 +112,7 @@ class HttpApiClient final : public Client {
   }
 
   Answer<std::size_t> Watch(const Target& target, const WatchQuery& query, const LineSink& take) override {
-    Address address(PathOf(target));
+    http::PathAndQuery address(PathOf(target));
     address.Add("watch", "true").Add("allowWatchBookmarks", "true");
     address.Add("timeoutSeconds", std::to_string(query.length.count()));
     address.Add("labelSelector", query.label_selector).Add("fieldSelector", query.field_selector);
@@ -210,7 +196,7 @@ class HttpApiClient final : public Client {
 
   Answer<Object> Write(std::string_view method, const Target& target, std::string_view type, std::string json,
                        const WriteOptions& options) {
-    Address address(PathOf(target));
+    http::PathAndQuery address(PathOf(target));
     address.Add("fieldManager", options.field_manager);
     if (options.force) address.Add("force", "true");
     if (options.dry_run) address.Add("dryRun", "All");

@@ -138,6 +138,14 @@ TEST(KubeClientTest, AListThatExpiresAgainAndAgainIsAnError) {
   EXPECT_TRUE(version.error().Gone());
 }
 
+TEST(KubeClientTest, WhoeverTakesTheObjectsEndsTheListInTheirOwnWords) {
+  FakeApi api(InTurn({ListAnswer({PodText("a", "1")}, "10")}));
+  const auto full = MakeFor(api.access())->ListPage(Pods(), {}, [](Object) { return Fail(Code::kExhausted, "full"); });
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, Code::kExhausted);
+  EXPECT_EQ(full.error().message, "full");
+}
+
 TEST(KubeClientTest, APageThatLeadsToItselfIsAnError) {
   FakeApi api(InTurn({ListAnswer({}, "10", "t")}));
   Answer<std::string> version;
