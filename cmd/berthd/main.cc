@@ -13,6 +13,7 @@
 #include "cgroup/cgroup.h"
 #include "daemon/cgroup_driver.h"
 #include "daemon/daemon.h"
+#include "daemon/give_node_back.h"
 #include "daemon/host_check.h"
 #include "daemon/host_groups.h"
 #include "daemon/notify.h"
@@ -50,6 +51,7 @@ constexpr const char* kMore =
 struct Arguments {
   CommandLine line;
   bool check = false;
+  bool give_back = false;
 };
 
 void AddOptions(CLI::App& app, Arguments& args) {
@@ -87,6 +89,9 @@ void AddOptions(CLI::App& app, Arguments& args) {
   app.add_option("--log-level", line.log_level, "debug, info, warning or error")->type_name("LEVEL");
   app.add_flag("--dry-run", line.dry_run, "decide and keep a ledger, but touch no cgroup and start nothing");
   app.add_flag("--stop-containers", line.stop_containers, "end all containers before berthd stops");
+  app.add_flag(
+      "--give-back", args.give_back,
+      "beside a kubelet, when berthd does not run: all containers on all CPUs again, remove its state, and exit");
   app.add_flag("--check-config", args.check, "check settings and machine, say what is wrong, and exit");
 }
 
@@ -143,6 +148,18 @@ int CheckConfig(const CommandLine& line) {
   return 0;
 }
 
+int GiveBack(const CommandLine& line) {
+  auto settings = LoadSettings(line);
+  if (!settings) return Refuse(settings.error().message);
+  const auto count = GiveNodeBack(*settings);
+  if (!count) {
+    Refuse(count.error().message);
+    return count.error().code == Code::kInUse ? kInUse : kFailed;
+  }
+  std::printf("%zu containers may use all CPUs again\n", *count);
+  return 0;
+}
+
 int Serve(const CommandLine& line) {
   events::Log log(events::LogLevel::kInfo);
   auto settings = LoadSettings(line);
@@ -183,6 +200,7 @@ int Main(int argc, char** argv) {
     const int status = app.exit(error);
     return status == 0 ? 0 : kUsage;
   }
+  if (args.give_back) return GiveBack(args.line);
   return args.check ? CheckConfig(args.line) : Serve(args.line);
 }
 

@@ -17,6 +17,7 @@ namespace {
 constexpr os::Millis kPatience{5'000};  // until it is told that no runtime has taken berthd in
 constexpr os::Millis kLookAgain{20};    // at groups of a pod that leaves; doubled each time
 constexpr os::Millis kLongestLook{1'000};
+constexpr os::Millis kBetweenLooksForLost{10'000};
 constexpr os::Millis kSlice{10};            // of the loop, for what a runtime has
 constexpr os::Millis kQuiet{1'000};         // without a call, before records of the runtime are changed
 constexpr os::Millis kBetweenRecords{100};  // others use the runtime too
@@ -61,14 +62,13 @@ Attendant::Attendant(const pods::Parts& parts, WatchedRuntime& runtime, Attendan
 
 /// While it is looked at what a runtime has, what it asks waits.
 bool Attendant::Waits(Call call) {
-  next_record_ = parts_.clock.Now() + kQuiet;
+  FollowRecordsSoon();
   if (!looking_) return false;
   waiting_.push_back(std::move(call));
   return true;
 }
 
-// ---- the runtime comes and goes
-// --------------------------------------------------------------------------------------
+// ---- the runtime comes and goes ---
 
 void Attendant::Joined(const nri::Runtime& runtime) {
   joined_ = true;
@@ -85,14 +85,14 @@ void Attendant::Left(const std::string& why) {
                         why + "; containers that are made now are put in their place when it is back");
 }
 
-// ---- pods and containers
-// ---------------------------------------------------------------------------------------------
+// ---- pods and containers ---
 
 pods::ManagedPod& Attendant::Know(const nri::Pod& pod) {
   const std::string uid = UidOf(pod);
   GuestPod& guest = guests_.Know(uid);
   guest.sandboxes.insert(pod.id);
   guest.leave_at.reset();
+  leaving_.erase(uid);
   const auto [entry, is_new] = parts_.pods.try_emplace(uid);
   pods::ManagedPod& managed = entry->second;
   Pod seen = PodOf(pod);
@@ -162,7 +162,7 @@ void Attendant::FindGroups(const nri::Pod& pod) {
   }
   if (!table.IdsOf(uid).contains(pod.id)) table.KnowId(uid, "", pod.id);
   for (const auto& [name, guest] : guests_.Know(uid).guests)
-    if (!table.IdsOf(uid).contains(guest.id)) table.KnowId(uid, name, guest.id);
+    if (!guest.ended && !table.IdsOf(uid).contains(guest.id)) table.KnowId(uid, name, guest.id);
   if (auto found = parts_.groups.runtime_groups().Find(uid, parts_.keeper.ledger());
       !found && found.error().code != Code::kNotFound)
     parts_.events.Warning("FailedCgroupUpdate", object, found.error().message);
@@ -175,6 +175,11 @@ void Attendant::PutInPlace(const std::string& uid, const std::string& name) {
       parts_.events.Warning("FailedCgroupUpdate", "cgroup/" + path, put.error().message);
     return;
   }
+}
+
+bool Attendant::HasOwn(const std::string& uid, const std::string& name) const {
+  const auto record = parts_.keeper.ledger().pods.find(uid);
+  return record != parts_.keeper.ledger().pods.end() && IsOwn(FindPlacement(record->second, name));
 }
 
 CpuSet Attendant::Wanted(const std::string& uid, const std::string& name) const {
@@ -204,13 +209,28 @@ nri::Creation Attendant::CreationOf(const std::string& uid, const std::string& n
   return out;
 }
 
-// ---- what the runtime asks
-// -------------------------------------------------------------------------------------------
+void Attendant::NoteTold(const std::vector<nri::Update>& updates) {
+  for (const nri::Update& update : updates)
+    for (const auto& [uid, pod] : guests_.all())
+      for (const auto& [name, guest] : pod.guests)
+        if (guest.id == update.container_id) guests_.Know(uid).guests[name].told = Wanted(uid, name);
+}
+
+// ---- what the runtime asks ---
+
+void Attendant::TellOdd(const nri::Container& container) {
+  parts_.events.Warning(
+      "UnknownContainer", parts_.ObjectOfNode(),
+      fmt::format("the runtime makes container {} with names that are none of Kubernetes'; it is left "
+                  "alone, on whatever CPUs it has",
+                  Printable(container.name, 80)));
+}
 
 void Attendant::Create(nri::Pod pod, nri::Container container, nri::Answer<nri::Creation> answer) {
   if (Waits([this, pod, container, answer] { Create(pod, container, answer); })) return;
   if (!IsSane(pod, container)) {
-    runtime_.Count("CreateContainer", !answer.Give(nri::Creation()));
+    TellOdd(container);
+    Answered("CreateContainer", answer, answer.Give(nri::Creation()));
     return;
   }
   const std::string uid = UidOf(pod);
@@ -218,33 +238,43 @@ void Attendant::Create(nri::Pod pod, nri::Container container, nri::Answer<nri::
   helpers_.changed();
   const std::string name = container.name;
   Place(uid, name, [this, uid, container = std::move(container), answer](const std::string& why_not) {
-    Guest* const guest = guests_.Find(uid, container);
+    Guest* guest = guests_.Find(uid, container);
     bool given = false;
     if (!why_not.empty()) {
       given = answer.Give(Fail(Code::kExhausted, "berth: " + why_not));
+      guests_.Forget(uid, container);
+      guest = nullptr;
     } else {
       const CpuSet cpus = Wanted(uid, container.name);
-      given = answer.Give(CreationOf(uid, container.name));
+      nri::Creation creation = CreationOf(uid, container.name);
+      const std::vector<nri::Update> updates = creation.updates;
+      given = answer.Give(std::move(creation));
       if (guest != nullptr && given) guest->told = cpus;
+      if (given) NoteTold(updates);
     }
-    if (!given && guest != nullptr) guest->placed = false;  // its start is the next time to look
-    runtime_.Count("CreateContainer", !given || !why_not.empty());
+    if (!given && guest != nullptr) guest->placed = guest->runs;  // its start is the next time to look
+    Answered("CreateContainer", answer, given && why_not.empty());
   });
 }
 
 void Attendant::Start(nri::Pod pod, nri::Container container, nri::Answer<nri::Ready> answer) {
   if (Waits([this, pod, container, answer] { Start(pod, container, answer); })) return;
   if (!IsSane(pod, container)) {
-    runtime_.Count("StartContainer", !answer.Give(nri::Ready()));
+    TellOdd(container);
+    Answered("StartContainer", answer, answer.Give(nri::Ready()));
     return;
   }
   const std::string uid = UidOf(pod);
   const std::string name = container.name;
-  const auto go = [this, uid, name, answer](const std::string& why_not) {
-    PutInPlace(uid, name);
+  const auto go = [this, uid, name, answer](std::string why_not) {
+    if (why_not.empty() && HasOwn(uid, name)) {
+      helpers_.apply_pool(parts_.clock.Now());
+      if (!helpers_.pool_in_force()) why_not = NotInForce();
+    }
+    if (why_not.empty()) PutInPlace(uid, name);
     const bool given =
         why_not.empty() ? answer.Give(nri::Ready()) : answer.Give(Fail(Code::kExhausted, "berth: " + why_not));
-    runtime_.Count("StartContainer", !given || !why_not.empty());
+    Answered("StartContainer", answer, given && why_not.empty());
   };
   Guest& guest = Know(pod, container);
   guest.runs = true;
@@ -268,7 +298,8 @@ void Attendant::Update(nri::Pod pod, nri::Container container, nri::Resources wa
     nri::Update& update = updates.emplace_back();
     update.container_id = container.id;
     update.resources = ResourcesOf(uid, container.name);
-    if (!wanted.cpus.empty() && wanted.cpus != update.resources.cpus)
+    const auto theirs = CpuSet::Parse(wanted.cpus);
+    if (!wanted.cpus.empty() && (!theirs || *theirs != Wanted(uid, container.name)))
       parts_.events.Warning(
           "CpusetContested", "pod/" + pod.name_space + "/" + pod.name,
           fmt::format(
@@ -279,16 +310,22 @@ void Attendant::Update(nri::Pod pod, nri::Container container, nri::Resources wa
   const CpuSet cpus = guest == nullptr ? CpuSet() : Wanted(uid, container.name);
   const bool given = answer.Give(std::move(updates));
   if (given && guest != nullptr && guest->placed) guest->told = cpus;
-  runtime_.Count("UpdateContainer", !given);
+  Answered("UpdateContainer", answer, given);
 }
 
 void Attendant::Stop(nri::Pod pod, nri::Container container) {
   if (Waits([this, pod, container] { Stop(pod, container); })) return;
   runtime_.Count("StopContainer", false);
+  HasEnded(pod, container);
+}
+
+void Attendant::HasEnded(const nri::Pod& pod, const nri::Container& container) {
   Guest* const guest = guests_.Find(UidOf(pod), container);
   if (guest == nullptr || guest->ended) return;
+  const bool ran = guest->runs;
   guest->ended = true;
-  Tell(pod, container, runtime::ContainerState::kExited);
+  guest->runs = false;
+  if (ran) Tell(pod, container, runtime::ContainerState::kExited);
 }
 
 void Attendant::Happened(nri::Event event, nri::Pod pod, std::optional<nri::Container> container) {
@@ -303,14 +340,18 @@ void Attendant::Happened(nri::Event event, nri::Pod pod, std::optional<nri::Cont
   } else if (event == nri::Event::kPostStartContainer && container) {
     Tell(pod, *container, runtime::ContainerState::kRunning);
   } else if (event == nri::Event::kRemoveContainer && container) {
-    Stop(pod, *container);
-    if (guests_.Find(UidOf(pod)) != nullptr && parts_.groups.table().pods().contains(UidOf(pod)))
-      static_cast<void>(parts_.groups.runtime_groups().Find(UidOf(pod), parts_.keeper.ledger()));
+    HasEnded(pod, *container);
+    parts_.groups.table().ForgetId(UidOf(pod), container->id);
+    if (parts_.groups.table().pods().contains(UidOf(pod))) FindGroups(pod);
   }
 }
 
-// ---- a place for a container
-// -----------------------------------------------------------------------------------------
+// ---- a place for a container ---
+
+std::string Attendant::NotInForce() const {
+  const std::string why = helpers_.pool_problem();
+  return "others may still run on its CPUs: " + (why.empty() ? "the shared pool is being changed" : why);
+}
 
 bool Attendant::ShallHaveOwn(const Pod& pod, const std::string& name) const {
   if (QosOf(pod) != QosClass::kGuaranteed || parts_.keeper.node().config().cpu_manager_policy != "static") return false;
@@ -340,6 +381,7 @@ void Attendant::Place(const std::string& uid, const std::string& name, Placed th
   auto proposed = parts_.keeper.ProposeContainer(managed.pod, name, parts_.devices.inputs(), &managed.trace);
   if (const auto* const reject = std::get_if<Reject>(&proposed)) return then(Unplaced(managed, name, *reject));
   managed.stage = pods::Foreign{};
+  unplaced_.erase({uid, name});
   auto& proposal = std::get<keeper::Proposal>(proposed);
   const PodRecord& record = *std::get<LedgerDelta>(proposal.change).put;
   const bool own = IsOwn(FindPlacement(record, name));
@@ -365,6 +407,9 @@ void Attendant::Saved(const std::string& uid, const std::string& name, bool own,
   if (!saved) {
     if (pod != parts_.pods.end())
       pod->second.stage = pods::Foreign{{.reason = "LedgerNotSaved", .message = saved.error().message}};
+    if (const GuestPod* const known = guests_.Find(uid); own && known != nullptr)
+      if (const auto guest = known->guests.find(name); guest != known->guests.end() && guest->second.runs)
+        PlaceLater({uid, name});
     if (then) then(own ? "LedgerNotSaved: " + saved.error().message : "");
     return;
   }
@@ -377,38 +422,54 @@ void Attendant::Saved(const std::string& uid, const std::string& name, bool own,
         "Placed", pods::ObjectOf(pod->second.pod),
         fmt::format("container {} has {}", name, DescribePlace(*placement, parts_.keeper.SharedCpus())));
   if (!then) return;
-  if (own && !helpers_.pool_in_force()) return then("CPUs are still in use by others: " + helpers_.pool_problem());
+  if (own && !helpers_.pool_in_force()) return then(NotInForce());
   then("");
 }
 
-// ---- pods that leave
-// -------------------------------------------------------------------------------------------------
+// ---- pods that leave ---
 
 void Attendant::TakeSandboxGone(const nri::Pod& pod) {
   GuestPod* const known = guests_.Find(UidOf(pod));
   if (known == nullptr) return;
   known->sandboxes.erase(pod.id);
   if (!known->sandboxes.empty() || known->leave_at) return;
-  known->leave_at = parts_.clock.Now();
-  known->leave_delay = kLookAgain;
+  Leave(UidOf(pod));
 }
 
-/// No process is left in the groups of its containers.
+void Attendant::Leave(const std::string& uid) {
+  GuestPod& pod = guests_.Know(uid);
+  pod.sandboxes.clear();
+  pod.leave_at = parts_.clock.Now();
+  pod.leave_delay = kLookAgain;
+  leaving_.insert(uid);
+}
+
+/// No process is left in the groups below the pod's, whosever they are.
 bool Attendant::HasLeft(const std::string& uid) const {
-  for (const auto& [path, group] : parts_.groups.table().containers()) {
-    if (group.uid != uid) continue;
-    const auto pids = parts_.tree.Pids(path);
-    if (pids ? !pids->empty() : pids.error().code != Code::kNotFound) return false;
+  const auto pod = parts_.groups.table().pods().find(uid);
+  if (pod == parts_.groups.table().pods().end()) return true;
+  const auto groups = parts_.tree.Children(pod->second);
+  if (!groups) return groups.error().code == Code::kNotFound;
+  return std::ranges::all_of(*groups, [&](const std::string& group) {
+    const auto pids = parts_.tree.Pids(pod->second + "/" + group);
+    return pids ? pids->empty() : pids.error().code == Code::kNotFound;
+  });
+}
+
+/// Pods of which nothing runs any more though no word of it came.
+void Attendant::LookForLost(os::MonoTime now) {
+  if (now < next_look_for_lost_) return;
+  next_look_for_lost_ = now + kBetweenLooksForLost;
+  for (const auto& [uid, pod] : guests_.all()) {
+    const bool over = std::ranges::all_of(pod.guests, [](const auto& entry) { return entry.second.ended; });
+    if (over && !pod.leave_at && parts_.groups.table().pods().contains(uid) && HasLeft(uid)) Leave(uid);
   }
-  return true;
 }
 
 void Attendant::LookAtLeaving(os::MonoTime now) {
-  std::vector<std::string> gone;
-  for (const auto& [uid, pod] : guests_.all())
-    if (pod.leave_at && *pod.leave_at <= now) gone.push_back(uid);
-  for (const std::string& uid : gone) {
+  for (const std::string& uid : std::set<std::string>(leaving_)) {
     GuestPod& pod = guests_.Know(uid);
+    if (*pod.leave_at > now) continue;
     if (HasLeft(uid) && now >= parts_.keeper.next_try()) {
       pod.leave_at = os::MonoTime::max();  // until that is saved
       Release(uid);
@@ -440,38 +501,76 @@ void Attendant::Forget(const std::string& uid) {
   static_cast<void>(parts_.records.ForgetPod(uid));
   parts_.groups.table().Forget(uid);
   guests_.Forget(uid);
-  next_record_ = parts_.clock.Now() + kQuiet;
+  leaving_.erase(uid);
+  FollowRecordsSoon();
   helpers_.changed();
 }
 
-// ---- all that a runtime has
-// ------------------------------------------------------------------------------------------
+// ---- all that a runtime has ---
 
 void Attendant::Synchronize(nri::Inventory inventory) {
+  waiting_.clear();  // of an earlier connection: nobody waits for it, and what happened is in the inventory
   looking_.emplace();
+  looking_->number = ++looks_;
   looking_->inventory = std::move(inventory);
   std::set<std::string> there;
   for (std::size_t i = 0; i < looking_->inventory.pods.size(); ++i) {
     const nri::Pod& pod = looking_->inventory.pods[i];
-    if (!IsSane(pod)) continue;
+    if (!IsSane(pod) || !SandboxLives(pod)) continue;  // one that has stopped is listed until it is removed
     looking_->pod_of.emplace(pod.id, i);
     there.insert(UidOf(pod));
-    GuestPod& guest = guests_.Know(UidOf(pod));
-    guest.sandboxes.clear();
+    guests_.Know(UidOf(pod)).sandboxes.clear();
   }
   for (const auto& [id, i] : looking_->pod_of) {
     Know(looking_->inventory.pods[i]);
     FindGroups(looking_->inventory.pods[i]);
   }
-  for (const auto& [uid, managed] : parts_.pods) {
-    if (there.contains(uid)) continue;
-    GuestPod& gone = guests_.Know(uid);
-    gone.sandboxes.clear();
-    gone.leave_at = parts_.clock.Now();
-    gone.leave_delay = kLookAgain;
-  }
+  for (const auto& [uid, managed] : parts_.pods)
+    if (!there.contains(uid)) Leave(uid);
+  for (const auto& [uid, record] : parts_.keeper.newest().pods)
+    if (!there.contains(uid)) Leave(uid);
+  EndUnlisted(there);
   BeginLooking();
   helpers_.changed();
+}
+
+/// The kernel says so: runtimes do not all tell. Where its group is not known there is no reason to doubt it.
+bool Attendant::SandboxLives(const nri::Pod& pod) const {
+  const auto path = GroupOf(pod, parts_.groups.site().names().root());
+  if (!path) return true;
+  const auto groups = parts_.tree.Children(*path);
+  if (!groups) return groups.error().code != Code::kNotFound;
+  const auto own = std::ranges::find_if(*groups, [&](const std::string& group) { return group.contains(pod.id); });
+  if (own == groups->end()) return false;
+  const auto pids = parts_.tree.Pids(*path + "/" + *own);
+  return pids ? !pids->empty() : pids.error().code != Code::kNotFound;
+}
+
+/// Containers of pods that are there which the runtime does not list have ended.
+void Attendant::EndUnlisted(const std::set<std::string>& there) {
+  std::set<GuestName> alive;
+  for (const nri::Container& container : looking_->inventory.containers) {
+    const auto pod = looking_->pod_of.find(container.pod_id);
+    if (pod != looking_->pod_of.end() && container.state != nri::ContainerState::kStopped)
+      alive.emplace(UidOf(looking_->inventory.pods[pod->second]), container.name);
+  }
+  for (const std::string& uid : there) {
+    GuestPod& known = guests_.Know(uid);
+    ForEachContainer(parts_.pods[uid].pod, [&](const Container& container, ContainerKind) {
+      if (alive.contains({uid, container.name})) return;
+      Guest& guest = known.guests[container.name];
+      guest.ended = true;
+      guest.runs = false;
+      const auto records = parts_.records.all().find(uid);
+      if (records == parts_.records.all().end()) return;
+      const auto before = records->second.find(container.name);
+      if (before == records->second.end() || before->second.state != runtime::ContainerState::kRunning) return;
+      runtime::ContainerStatus status = before->second;
+      status.state = runtime::ContainerState::kExited;
+      status.finished_at = os::FormatTime(parts_.clock.Wall());
+      runtime_.Put(std::move(status));
+    });
+  }
 }
 
 /// What has gone meanwhile makes room first.
@@ -479,10 +578,9 @@ void Attendant::BeginLooking() {
   looking_->ledger = parts_.keeper.newest();
   looking_->base = looking_->ledger->revision;
   looking_->next = 0;
-  looking_->late.clear();
   looking_->gone.clear();
-  for (const auto& [uid, pod] : guests_.all()) {
-    if (!pod.leave_at || !HasLeft(uid)) continue;
+  for (const std::string& uid : leaving_) {
+    if (!HasLeft(uid)) continue;
     Apply(*looking_->ledger, engine::Release(parts_.keeper.node(), *looking_->ledger, uid, nullptr));
     looking_->gone.push_back(uid);
   }
@@ -515,7 +613,12 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
     Recognize(pod, container);
   }
   const auto record = looking_->ledger->pods.find(uid);
-  if (record != looking_->ledger->pods.end() && FindPlacement(record->second, container.name) != nullptr) return;
+  if (record != looking_->ledger->pods.end())
+    if (const Placement* const placement = FindPlacement(record->second, container.name); placement != nullptr) {
+      // It was made anew meanwhile, without what is its own.
+      if (runs && placement->cpus && guest.told != *placement->cpus) looking_->late.emplace(uid, container.name);
+      return;
+    }
   pods::ManagedPod& managed = parts_.pods[uid];
   managed.trace = Trace();
   ++managed.decisions;
@@ -530,7 +633,7 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
     return;
   }
   Apply(*looking_->ledger, std::get<Admit>(decision).delta);
-  if (!was_placed) looking_->late.emplace_back(uid, container.name);
+  if (!was_placed) looking_->late.emplace(uid, container.name);
 }
 
 void Attendant::GoOnLooking(os::MonoTime now) {
@@ -552,20 +655,25 @@ void Attendant::EndLooking() {
   if (looking_->ledger->pods == parts_.keeper.newest().pods) return LookedAt({});
   Ledger next = *looking_->ledger;
   next.revision = looking_->base + 1;
-  looking_->saving = parts_.keeper.Commit(parts_.keeper.ProposeLedger(parts_.ObjectOfNode(), std::move(next)),
-                                          [this](const Result<void>& saved) { LookedAt(saved); });
+  const auto then = [this, number = looking_->number](const Result<void>& saved) {
+    if (looking_ && looking_->number == number) LookedAt(saved);
+  };
+  looking_->saving = parts_.keeper.Commit(parts_.keeper.ProposeLedger(parts_.ObjectOfNode(), std::move(next)), then);
+  if (!looking_->saving) LookedAt(Fail(Code::kIo, "the ledger cannot be saved now"));
 }
 
 void Attendant::LookedAt(const Result<void>& saved) {
-  if (!looking_) return;
-  if (!saved) {
-    looking_->saving = false;  // tried again when the keeper may
-    return;
+  if (saved) {
+    for (const std::string& uid : looking_->gone) Forget(uid);
+  } else {  // each by itself then, when the ledger can be saved; who has gone is released as ever
+    unplaced_.insert(looking_->late.begin(), looking_->late.end());
+    retry_unplaced_ = true;
   }
-  for (const std::string& uid : looking_->gone) Forget(uid);
   helpers_.apply_pool(parts_.clock.Now());
-  for (const GuestName& late : looking_->late) TellLate(late, "was made while berthd was away");
+  if (saved)
+    for (const GuestName& late : looking_->late) TellLate(late, "was made while berthd was away");
   looking_.reset();
+  FollowRecordsSoon();
   helpers_.changed();
   RunWaiting();
 }
@@ -581,7 +689,7 @@ void Attendant::RunWaiting() {
 /// A container that ran already has its place now.
 void Attendant::TellLate(const GuestName& late, std::string_view how) {
   const auto& [uid, name] = late;
-  PutInPlace(uid, name);
+  if (helpers_.pool_in_force()) PutInPlace(uid, name);
   const auto record = parts_.keeper.ledger().pods.find(uid);
   if (record == parts_.keeper.ledger().pods.end()) return;
   if (const Placement* const placement = FindPlacement(record->second, name); placement != nullptr)
@@ -590,35 +698,50 @@ void Attendant::TellLate(const GuestName& late, std::string_view how) {
                                      DescribePlace(*placement, parts_.keeper.SharedCpus())));
 }
 
-/// Something was given back: who runs in the shared pool for want of CPUs may have them now.
-void Attendant::TryUnplaced() {
-  if (looking_ || unplaced_.empty() || freed_ == parts_.keeper.freed()) return;
+/// Something was given back, or the ledger can be saved again: who runs in the shared pool for want of a place may have
+/// it now.
+void Attendant::TryUnplaced(os::MonoTime now) {
+  const bool again = freed_ != parts_.keeper.freed() || retry_unplaced_;
+  if (looking_ || unplaced_.empty() || !again || now < parts_.keeper.next_try()) return;
   freed_ = parts_.keeper.freed();
-  for (const GuestName& who : std::set<GuestName>(unplaced_)) {
-    const auto& [uid, name] = who;
-    const auto pod = parts_.pods.find(uid);
-    if (pod == parts_.pods.end()) {
-      unplaced_.erase(who);
-      continue;
-    }
-    Trace trace;
-    auto proposed = parts_.keeper.ProposeContainer(pod->second.pod, name, parts_.devices.inputs(), &trace);
-    if (std::holds_alternative<Reject>(proposed)) continue;
-    unplaced_.erase(who);
-    pod->second.trace = std::move(trace);
-    pod->second.stage = pods::Foreign{};
-    const bool committed =
-        parts_.keeper.Commit(std::get<keeper::Proposal>(std::move(proposed)), [this, who](const Result<void>& saved) {
-          if (!saved) return static_cast<void>(unplaced_.insert(who));
-          helpers_.apply_pool(parts_.clock.Now());
-          TellLate(who, "had to wait for its place");
-        });
-    if (!committed) unplaced_.insert(who);
-  }
+  retry_unplaced_ = false;
+  for (const GuestName& who : std::set<GuestName>(unplaced_)) TryAgain(who);
 }
 
-// ---- now and then
-// ----------------------------------------------------------------------------------------------------
+void Attendant::TryAgain(const GuestName& who) {
+  const auto& [uid, name] = who;
+  const GuestPod* const known = guests_.Find(uid);
+  const auto pod = parts_.pods.find(uid);
+  const bool runs = known != nullptr && !known->leave_at && known->guests.contains(name) &&
+                    !known->guests.at(name).ended && pod != parts_.pods.end();
+  if (!runs) {
+    unplaced_.erase(who);
+    return;
+  }
+  Trace trace;
+  auto proposed = parts_.keeper.ProposeContainer(pod->second.pod, name, parts_.devices.inputs(), &trace);
+  if (std::holds_alternative<Reject>(proposed)) return;
+  unplaced_.erase(who);
+  pod->second.trace = std::move(trace);
+  pod->second.stage = pods::Foreign{};
+  const auto placed = [this, who](const Result<void>& saved) {
+    if (!saved) return PlaceLater(who);
+    helpers_.apply_pool(parts_.clock.Now());
+    TellLate(who, "had to wait for its place");
+    FollowRecordsSoon();
+  };
+  if (!parts_.keeper.Commit(std::get<keeper::Proposal>(std::move(proposed)), placed)) PlaceLater(who);
+}
+
+/// It runs in the shared pool until the ledger can be saved.
+void Attendant::PlaceLater(const GuestName& who) {
+  unplaced_.insert(who);
+  retry_unplaced_ = true;
+}
+
+// ---- now and then ---
+
+void Attendant::FollowRecordsSoon() { next_record_ = parts_.clock.Now() + kQuiet; }
 
 /// The runtime's own record of containers follows the kernel: it shows it to people, and writes it again when somebody
 /// changes something else of theirs while berthd is away.
@@ -641,11 +764,13 @@ void Attendant::FollowRecords(os::MonoTime now) {
     recording_ = false;
     next_record_ = parts_.clock.Now() + (done ? kBetweenRecords : kRecordAgain);
     runtime_.Count("UpdateContainers", !done);
-    if (!done) return;
     for (const auto& [uid, pod] : guests_.all())
       for (const auto& [name, guest] : pod.guests)
-        for (const auto& [id, cpus] : told)
-          if (guest.id == id) guests_.Know(uid).guests[name].told = cpus;
+        for (const auto& [id, cpus] : told) {
+          if (guest.id != id) continue;
+          if (Wanted(uid, name) != cpus) PutInPlace(uid, name);  // the runtime has written what was right a while ago
+          if (done) guests_.Know(uid).guests[name].told = cpus;
+        }
   });
 }
 
@@ -656,20 +781,25 @@ void Attendant::Tick(os::MonoTime now) {
         "RuntimeNotJoined", parts_.ObjectOfNode(),
         fmt::format("no runtime has taken berthd in as a plug-in at {}; is NRI switched on there?", options_.endpoint));
   }
-  if (looking_ && !looking_->saving && now >= parts_.keeper.next_try()) GoOnLooking(now);
+  if (looking_ && !looking_->saving) GoOnLooking(now);
+  LookForLost(now);
   LookAtLeaving(now);
-  TryUnplaced();
+  TryUnplaced(now);
   FollowRecords(now);
 }
 
 os::MonoTime Attendant::next_due() const {
-  os::MonoTime out = os::MonoTime::max();
-  if (!joined_ && !told_not_joined_) out = begun_ + kPatience;
-  if (!looking_ && !unplaced_.empty() && freed_ != parts_.keeper.freed()) return os::MonoTime();
-  if (looking_ && !looking_->saving) out = std::min(out, std::max(os::MonoTime(), parts_.keeper.next_try()));
-  if (!recording_ && joined_) out = std::min(out, next_record_);
-  for (const auto& [uid, pod] : guests_.all())
-    if (pod.leave_at) out = std::min(out, *pod.leave_at);
+  os::MonoTime out = next_look_for_lost_;
+  if (!joined_ && !told_not_joined_) out = std::min(out, begun_ + kPatience);
+  if (!looking_ && !unplaced_.empty()) {
+    if (freed_ != parts_.keeper.freed() || retry_unplaced_)
+      out = std::min(out, std::max(os::MonoTime(), parts_.keeper.next_try()));
+  }
+  if (looking_ && !looking_->saving) return os::MonoTime();
+  if (!recording_ && joined_ && !looking_) out = std::min(out, next_record_);
+  for (const std::string& uid : leaving_)
+    if (const auto pod = guests_.all().find(uid); pod != guests_.all().end() && pod->second.leave_at)
+      out = std::min(out, *pod->second.leave_at);
   return out;
 }
 

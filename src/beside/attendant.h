@@ -54,8 +54,9 @@ struct Looking {
   std::uint64_t base = 0;                     // revision of the books it was begun on
   std::optional<Ledger> ledger;               // with those decided so far
   std::vector<std::string> gone;              // uids of those that are not there any more
-  std::vector<GuestName> late;                // those that were made without a place
+  std::set<GuestName> late;                   // those that were made without a place
   bool saving = false;
+  std::uint64_t number = 0;
 };
 
 /// Thread: the loop's only.
@@ -94,11 +95,23 @@ class Attendant {
   bool ShallHaveOwn(const Pod& pod, const std::string& name) const;
   void FindGroups(const nri::Pod& pod);
   void PutInPlace(const std::string& uid, const std::string& name);
+  bool HasOwn(const std::string& uid, const std::string& name) const;
+  std::string NotInForce() const;
+  void NoteTold(const std::vector<nri::Update>& updates);
+  void TellOdd(const nri::Container& container);
+  void HasEnded(const nri::Pod& pod, const nri::Container& container);
   CpuSet Wanted(const std::string& uid, const std::string& name) const;
   nri::Resources ResourcesOf(const std::string& uid, const std::string& name) const;
   nri::Creation CreationOf(const std::string& uid, const std::string& name);
 
+  template <class T>
+  void Answered(const char* call, const nri::Answer<T>& answer, bool well) {
+    runtime_.CountAnswer(call, !well, parts_.clock.Now() - answer.asked());
+  }
+
   void TakeSandboxGone(const nri::Pod& pod);
+  void Leave(const std::string& uid);
+  void LookForLost(os::MonoTime now);
   void LookAtLeaving(os::MonoTime now);
   bool HasLeft(const std::string& uid) const;
   void Release(const std::string& uid);
@@ -107,12 +120,17 @@ class Attendant {
   void GoOnLooking(os::MonoTime now);
   void LookAt(const nri::Pod& pod, const nri::Container& container);
   void Recognize(const nri::Pod& pod, const nri::Container& container);
+  bool SandboxLives(const nri::Pod& pod) const;
+  void EndUnlisted(const std::set<std::string>& there);
   void BeginLooking();
   void EndLooking();
   void LookedAt(const Result<void>& saved);
   void RunWaiting();
 
-  void TryUnplaced();
+  void FollowRecordsSoon();
+  void TryUnplaced(os::MonoTime now);
+  void TryAgain(const GuestName& who);
+  void PlaceLater(const GuestName& who);
   void TellLate(const GuestName& late, std::string_view how);
   void FollowRecords(os::MonoTime now);
 
@@ -123,12 +141,16 @@ class Attendant {
   Guests guests_;
   bool joined_ = false;
   std::optional<Looking> looking_;
-  std::deque<Call> waiting_;      // until it has been looked at
-  os::MonoTime begun_{};          // since when nobody has joined
-  bool told_not_joined_ = false;  // that it takes long
+  std::deque<Call> waiting_;       // until it has been looked at
+  os::MonoTime begun_{};           // since when nobody has joined
+  bool told_not_joined_ = false;   // that it takes long
+  std::set<std::string> leaving_;  // uids
+  std::uint64_t looks_ = 0;
   std::set<GuestName> unplaced_;  // run in the shared pool though they should not
-  std::uint64_t freed_ = 0;       // Keeper::freed() when they were tried last
-  bool recording_ = false;        // the runtime follows
+  bool retry_unplaced_ = false;   // the ledger could not be saved for one of them
+  os::MonoTime next_look_for_lost_{};
+  std::uint64_t freed_ = 0;  // Keeper::freed() when they were tried last
+  bool recording_ = false;   // the runtime follows
   os::MonoTime next_record_{};
 };
 

@@ -24,6 +24,10 @@ Guest* Guests::Find(const std::string& uid, const nri::Container& container) {
   return guest != pod->guests.end() && guest->second.id == container.id ? &guest->second : nullptr;
 }
 
+void Guests::Forget(const std::string& uid, const nri::Container& container) {
+  if (Find(uid, container) != nullptr) pods_[uid].guests.erase(container.name);
+}
+
 void TakeContainer(Pod& pod, Container container, const GuestPod& known) {
   const auto is_it = [&](const Container& c) { return c.name == container.name; };
   if (const auto app = std::ranges::find_if(pod.containers, is_it); app != pod.containers.end()) {

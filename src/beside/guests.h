@@ -42,6 +42,8 @@ class Guests {
   GuestPod* Find(const std::string& uid);
   const ByUid& all() const { return pods_; }
   void Forget(const std::string& uid) { pods_.erase(uid); }
+  /// One that was not made.
+  void Forget(const std::string& uid, const nri::Container& container);
 
   /// A container is there, or asked for: the newest of its name from now on. Returns it.
   Guest& Know(const std::string& uid, const nri::Container& container, int attempt);

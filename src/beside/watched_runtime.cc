@@ -1,8 +1,15 @@
 #include "beside/watched_runtime.h"
 
+#include <array>
 #include <utility>
 
 namespace berth::beside {
+namespace {
+
+constexpr std::array kAnswerBounds = {0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01,
+                                      0.02,   0.05,   0.1,    0.2,   0.5,   1.0,   2.0};
+
+}  // namespace
 
 Result<std::unique_ptr<WatchedRuntime>> WatchedRuntime::Open() {
   BERTH_TRY(os::EventFd news, os::EventFd::Open());
@@ -27,6 +34,11 @@ void WatchedRuntime::Count(const std::string& call, bool failed) {
   runtime::CallCount& count = calls_[call];
   ++count.calls;
   if (failed) ++count.failed;
+}
+
+void WatchedRuntime::CountAnswer(const std::string& call, bool failed, std::chrono::duration<double> waited) {
+  Count(call, failed);
+  answers_.try_emplace(call, kAnswerBounds).first->second.Add(waited.count());
 }
 
 Result<runtime::ContainerStatus> WatchedRuntime::Start(const runtime::StartRequest&) {
@@ -55,6 +67,10 @@ std::vector<runtime::ContainerStatus> WatchedRuntime::Poll() {
 Result<void> WatchedRuntime::Forget(std::string_view id) {
   if (const auto status = statuses_.find(id); status != statuses_.end()) statuses_.erase(status);
   return {};
+}
+
+void WatchedRuntime::ForgetPod(std::string_view uid) {
+  std::erase_if(statuses_, [&](const auto& entry) { return entry.second.pod_uid == uid; });
 }
 
 }  // namespace berth::beside

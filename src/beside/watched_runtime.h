@@ -2,12 +2,14 @@
 #ifndef BERTH_BESIDE_WATCHED_RUNTIME_H_
 #define BERTH_BESIDE_WATCHED_RUNTIME_H_
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/histogram.h"
 #include "base/result.h"
 #include "os/event_fd.h"
 #include "runtime/runtime.h"
@@ -25,6 +27,8 @@ class WatchedRuntime final : public runtime::Runtime {
   void Recognize(runtime::ContainerStatus status);
   /// A call of the runtime that has them, for people; failed: it had no answer in time, or was refused.
   void Count(const std::string& call, bool failed);
+  /// The same of one that the runtime waited for.
+  void CountAnswer(const std::string& call, bool failed, std::chrono::duration<double> waited);
 
   bool makes_groups() const override { return true; }
   Result<runtime::ContainerStatus> Start(const runtime::StartRequest& request) override;
@@ -33,7 +37,9 @@ class WatchedRuntime final : public runtime::Runtime {
   int event_fd() const override { return news_.get(); }
   std::vector<runtime::ContainerStatus> Poll() override;
   Result<void> Forget(std::string_view id) override;
+  void ForgetPod(std::string_view uid) override;
   std::map<std::string, runtime::CallCount> Calls() const override { return calls_; }
+  std::map<std::string, Histogram> AnswerTimes() const override { return answers_; }
 
  private:
   explicit WatchedRuntime(os::EventFd news) : news_(std::move(news)) {}
@@ -42,6 +48,7 @@ class WatchedRuntime final : public runtime::Runtime {
   std::map<std::string, runtime::ContainerStatus, std::less<>> statuses_;  // by id
   std::vector<std::string> changed_;                                       // ids
   std::map<std::string, runtime::CallCount> calls_;
+  std::map<std::string, Histogram> answers_;
 };
 
 }  // namespace berth::beside

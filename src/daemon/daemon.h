@@ -166,7 +166,7 @@ class Daemon {
   beside::WatchedRuntime* watched_ = nullptr;             // runtime_, beside a kubelet; as are those below
   std::unique_ptr<beside::Attendant> attendant_;
   std::unique_ptr<beside::Door> door_;
-  std::unique_ptr<nri::Plugin> nri_;
+  std::shared_ptr<nri::Plugin> nri_;  // also of a worker's call of it
 
   os::UniqueFd pressure_;  // not valid where the kernel does not tell
   os::MonoTime next_sign_of_life_{};

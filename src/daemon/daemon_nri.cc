@@ -7,7 +7,7 @@
 namespace berth::daemon {
 namespace {
 
-constexpr os::Millis kRecordLimit{10'000};  // for the runtime to change its record of a container or two
+constexpr os::Millis kRecordLimit{5'000};  // for the runtime to change its record of a container or two
 
 }  // namespace
 
@@ -55,8 +55,8 @@ void Daemon::PutAllInForce(os::MonoTime now) {
 void Daemon::Record(std::vector<nri::Update> updates, std::function<void(bool)> then) {
   loop::Submit<std::vector<std::string>>(
       *workers_, "NRI",
-      [this, updates = std::move(updates)] {
-        return nri_->UpdateContainers(updates, os::SystemClock().Now() + kRecordLimit);
+      [plugin = nri_, updates = std::move(updates)] {
+        return plugin->UpdateContainers(updates, os::SystemClock().Now() + kRecordLimit);
       },
       [then = std::move(then)](const Result<std::vector<std::string>>& done) { then(done.has_value()); });
 }

@@ -182,6 +182,7 @@ NodeFigures SnapshotBuilder::Figures() const {
   return {.decisions = manager_.keeper().decisions(),
           .ledger = manager_.keeper().saves(),
           .devices = plugins != nullptr ? plugins->figures() : DeviceFigures(),
+          .answer_seconds = manager_.runtime().AnswerTimes(),
           .events = events_.counts()};
 }
 

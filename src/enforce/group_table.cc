@@ -30,6 +30,12 @@ bool GroupTable::KnowId(const std::string& uid, const std::string& container, co
   return groups_.ids[uid].insert_or_assign(id, container).second;
 }
 
+void GroupTable::ForgetId(const std::string& uid, const std::string& id) {
+  const auto ids = groups_.ids.find(uid);
+  if (ids == groups_.ids.end() || ids->second.erase(id) == 0) return;
+  ++changes_;
+}
+
 void GroupTable::TakeOver(const std::string& pod_path) {
   ++changes_;
   groups_.taken_over.insert(pod_path);

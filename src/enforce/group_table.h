@@ -54,6 +54,8 @@ class GroupTable {
   void Know(const std::string& path, ContainerGroup group);
   /// `id` is a container of ours, or with container "" the pod's sandbox. True: that is new.
   bool KnowId(const std::string& uid, const std::string& container, const std::string& id);
+  /// That container is gone for good.
+  void ForgetId(const std::string& uid, const std::string& id);
   /// A pod somebody else made is kept in the shared pool from now on.
   void TakeOver(const std::string& pod_path);
   /// Of a pod's containers only those at `paths` are left.

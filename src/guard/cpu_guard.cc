@@ -33,7 +33,7 @@ std::string WriterOf(const std::map<std::string, std::string>& writers, std::str
 }  // namespace
 
 void CpuGuard::Begin(os::MonoTime now) {
-  UsePartitions();
+  if (!parts_.groups.site().beside_kubelet()) UsePartitions();
   FollowCpus();
   next_check_ = now;
 }

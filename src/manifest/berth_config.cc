@@ -98,6 +98,9 @@ void Check(Object& object, const BerthConfiguration& c) {
     object.report().Problem(object.PathOf("nriIndex"),
                             "Invalid value: \"" + Printable(c.nri_index, 20) + "\": must be two digits");
   NeedWord(object, "nriUnplaced", c.nri_unplaced, {"refuse", "share"});
+  if (c.runtime == "nri" && c.cpu_partition != "none")
+    object.report().Problem(object.PathOf("cpuPartition"),
+                            "Forbidden: with runtime nri the groups above are a kubelet's");
   NeedWord(object, "cpuPartition", c.cpu_partition, {"none", "root", "isolated"});
   NeedWord(object, "unknownPods", c.unknown_pods, {"report", "adopt"});
   NeedWord(object, "manifestOwners", c.manifest_owners, {"root", "any"});

@@ -123,6 +123,10 @@ inline constexpr Family kEvents{"berth_events_total", Kind::kCounter, "Events, r
 inline constexpr Family kLoopTurns{"berth_loop_turn_duration_seconds", Kind::kHistogram,
                                    "How long the loop was away from what waits for it, turn by turn."};
 inline constexpr Family kPods{"berth_pods", Kind::kGauge, "Pods by their phase.", {"phase"}};
+inline constexpr Family kAnswerTime{"berth_nri_answer_duration_seconds",
+                                    Kind::kHistogram,
+                                    "Seconds that the container runtime waited for an answer.",
+                                    {"call"}};
 inline constexpr Family kRuntimeCalls{
     "berth_runtime_calls_total", Kind::kCounter, "Calls of the container runtime.", {"call"}};
 inline constexpr Family kRuntimeFailures{"berth_runtime_call_failures_total",
@@ -216,6 +220,7 @@ inline constexpr std::array kFamilies = {&kCpuPinnings,
                                          &kEvents,
                                          &kLoopTurns,
                                          &kPods,
+                                         &kAnswerTime,
                                          &kRuntimeCalls,
                                          &kRuntimeFailures,
                                          &kContainerCpus,

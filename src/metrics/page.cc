@@ -191,6 +191,8 @@ void AddStates(Page& page, const NodeSnapshot& node) {
   for (const PodSnapshot& pod : node.pods) ++phases[pod.view->phase];
   page.Begin(kPods);
   for (const auto& [phase, count] : phases) page.Add(count, {Name(phase)});
+  page.Begin(kAnswerTime);
+  for (const auto& [call, seconds] : node.figures->answer_seconds) page.Add(seconds, {call});
   page.Begin(kRuntimeCalls);
   for (const auto& [call, count] : node.status->runtime_calls) page.Add(Number(count.calls), {call});
   page.Begin(kRuntimeFailures);

@@ -220,6 +220,18 @@ TEST_F(MetricsPageTest, PluginsAreCountedByResource) {
                           name + "_count" + resource + "} 1"));
 }
 
+TEST_F(MetricsPageTest, WhatARuntimeWaitsForIsMeasuredByCall) {
+  EXPECT_THAT(Samples(kAnswerTime), IsEmpty());
+  figures.answer_seconds["CreateContainer"] = Histogram(kBounds);
+  figures.answer_seconds["CreateContainer"].Add(2);
+  const std::string name = "berth_nri_answer_duration_seconds";
+  const std::string call = "{call=\"CreateContainer\"";
+  EXPECT_THAT(Samples(kAnswerTime),
+              ElementsAre(name + "_bucket" + call + ",le=\"1\"} 0", name + "_bucket" + call + ",le=\"10\"} 1",
+                          name + "_bucket" + call + ",le=\"+Inf\"} 1", name + "_sum" + call + "} 2",
+                          name + "_count" + call + "} 1"));
+}
+
 TEST_F(MetricsPageTest, PodsContainersAndTheNodeAreCounted) {
   EXPECT_THAT(Samples(kRunningPods), ElementsAre("kubelet_running_pods 1"));
   EXPECT_THAT(Samples(kRunningContainers), ElementsAre("kubelet_running_containers{container_state=\"exited\"} 1",

@@ -55,6 +55,8 @@ struct NodeFigures {
   DecisionFigures decisions;
   LedgerFigures ledger;
   DeviceFigures devices;
+  /// Beside a kubelet: from a runtime's call until its answer, by the call's name.
+  std::map<std::string, Histogram> answer_seconds;
   std::map<std::string, std::uint64_t> events;  ///< by reason; one that was repeated counts each time
   friend bool operator==(const NodeFigures&, const NodeFigures&) = default;
 };

@@ -21,6 +21,7 @@ class Answer {
  public:
   explicit Answer(os::MonoTime due) : state_(std::make_shared<State>()), due_(due) {}
 
+  os::MonoTime asked() const { return asked_; }
   /// When it counts no more.
   os::MonoTime due() const { return due_; }
   /// An Error refuses what was asked, in its words. False: it is too late, or not the first one; the runtime was told
@@ -56,6 +57,7 @@ class Answer {
     bool closed BERTH_GUARDED_BY(mutex) = false;
   };
   std::shared_ptr<State> state_;
+  os::MonoTime asked_ = os::SystemClock().Now();
   os::MonoTime due_;
 };
 

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/histogram.h"
 #include "base/result.h"
 #include "model/cgroup_values.h"
 #include "model/daemon_status.h"
@@ -188,6 +189,8 @@ class Runtime {
   virtual void Retain(const std::set<std::string>&) {}
   /// Calls it made to whatever runs containers, by name, for people.
   virtual std::map<std::string, CallCount> Calls() const { return {}; }
+  /// How long others waited for answers, by call, in seconds.
+  virtual std::map<std::string, Histogram> AnswerTimes() const { return {}; }
   /// What went wrong in the background since the last call.
   virtual std::vector<Notice> TakeNotices() { return {}; }
 };

@@ -10,6 +10,7 @@
 #include <random>
 #include <thread>
 
+#include "base/text.h"
 #include "containerd_fixture.h"
 #include "cri/client.h"
 #include "daemon_fixture.h"
@@ -28,7 +29,7 @@ constexpr std::int64_t kPeriod = 100'000;
 /// Starts of the tests of many; BERTH_CRI_ROUNDS makes them long.
 int RoundsOf(int usual) {
   const char* const text = std::getenv("BERTH_CRI_ROUNDS");
-  return text != nullptr ? std::max(1, std::atoi(text)) : usual;
+  return text != nullptr ? ParseDecimal<int>(text).value_or(usual) : usual;
 }
 
 struct DaemonNriTest : testing::Test {
@@ -82,16 +83,18 @@ struct DaemonNriTest : testing::Test {
     }
     return out;
   }
+  cri::SandboxSpec SpecOf(const std::string& uid, const std::string& tier, bool privileged = false) const {
+    return {.name = uid + "-n1",  // as the fixture looks for it
+            .namespace_ = "default",
+            .uid = uid,
+            .hostname = uid,
+            .log_directory = containerd->Dir("logs"),
+            .cgroup_parent = GroupOf(uid, tier),
+            .namespaces = {.host_network = true},
+            .privileged = privileged};
+  }
   PodOnNode RunPod(const std::string& uid, const std::string& tier, bool privileged = false) {
-    PodOnNode pod{.uid = uid, .spec = {}, .sandbox = "", .container = ""};
-    pod.spec = {.name = uid + "-n1",  // as the fixture looks for it
-                .namespace_ = "default",
-                .uid = uid,
-                .hostname = uid,
-                .log_directory = containerd->Dir("logs"),
-                .cgroup_parent = GroupOf(uid, tier),
-                .namespaces = {.host_network = true},
-                .privileged = privileged};
+    PodOnNode pod{.uid = uid, .spec = SpecOf(uid, tier, privileged), .sandbox = "", .container = ""};
     std::filesystem::create_directories(containerd->Dir("logs/" + uid));
     const auto sandbox = client->RunSandbox(pod.spec);
     EXPECT_TRUE(sandbox) << sandbox.error().message;
@@ -319,6 +322,28 @@ TEST_F(DaemonNriTest, ARuntimeThatWasKilledFindsItsContainersWhereTheyWere) {
   EXPECT_EQ("0", CpusOf(shared.container));
 }
 
+TEST_F(DaemonNriTest, ANodeThatIsGivenBackHasNothingOfBerthLeft) {
+  StartAndJoin();
+  const PodOnNode shared = RunWhole("shared", "burstable", 0);
+  const PodOnNode own = RunWhole("own", "", 1000);
+  const std::vector<std::string> arguments = {"--config", berthd->Dir("berth.yaml"), "--cgroup-root",
+                                              containerd->cgroup_root(), "--give-back"};
+  const auto refused = berthd->RunToEnd(arguments);
+  EXPECT_EQ(3, refused.status) << refused.output;  // berthd runs
+  EXPECT_EQ("1", CpusOf(own.container));
+  EXPECT_EQ(0, berthd->Stop());
+  const auto done = berthd->RunToEnd(arguments);
+  EXPECT_EQ(0, done.status) << done.output;
+  EXPECT_NE(std::string::npos, done.output.find("2 containers may use all CPUs again")) << done.output;
+  for (const std::string& id : {shared.container, own.container, shared.sandbox, own.sandbox})
+    EXPECT_EQ("0-1", CpusOf(id));
+  EXPECT_FALSE(std::filesystem::exists(berthd->state_dir));
+  EXPECT_FALSE(std::filesystem::exists(berthd->Dir("run")));
+  // A runtime that writes what it has on record changes nothing.
+  ASSERT_TRUE(client->Update(own.container, {.cpu_shares = 512}));
+  EXPECT_EQ("0-1", CpusOf(own.container));
+}
+
 TEST_F(DaemonNriTest, ANodeWithoutNriIsToldOfWithTheCure) {
   std::ofstream(berthd->Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nruntime: nri\n"
                                               "nriSocket: " +
@@ -333,8 +358,8 @@ TEST_F(DaemonNriTest, ANodeWithoutNriIsToldOfWithTheCure) {
 struct DaemonNriOverlapTest : DaemonNriTest {
   void RunSpinners() {
     for (const char* const tier : {"burstable", "besteffort"})
-      RunWhole(std::string("spin-") + tier, tier, 0, kSpinQuietly);
-    RunWhole("spin-part", "", 100, kSpinQuietly);
+      spinners.push_back(RunWhole(std::string("spin-") + tier, tier, 0, kSpinQuietly).container);
+    spinners.push_back(RunWhole("spin-part", "", 100, kSpinQuietly).container);
   }
   /// A container with CPUs of its own that looks who else may run there; "": none could be made.
   std::string Probe(int round) {
@@ -350,6 +375,8 @@ struct DaemonNriOverlapTest : DaemonNriTest {
     berthd->Until("the probe has gone", [&] { return Gone(pod.uid); });
     return id ? word : "refused: " + id.error().message;
   }
+
+  std::vector<std::string> spinners;  // ids
 };
 
 TEST_F(DaemonNriOverlapTest, StartsAndStopsBesideSpinnersOfEveryClass) {
@@ -399,6 +426,95 @@ TEST_F(DaemonNriOverlapTest, ARuntimeThatStopsInBetweenLetsNobodyOntoOthersCpus)
     const std::string word = Probe(round);
     stutter.join();
     ASSERT_NE(std::string::npos, word.find("cpus 1 overlaps 0")) << "round " << round << ": " << word;
+  }
+}
+
+/// As a kubelet does, again and again until it is so.
+struct DaemonNriKillTest : DaemonNriOverlapTest {
+  /// The pod has a sandbox, and its container runs. Returns its id; "": it did not come to that.
+  std::string Converge(const std::string& uid) {
+    const cri::SandboxSpec spec = SpecOf(uid, "");
+    for (int attempt = 0; attempt < 200; ++attempt, os::SleepFor(os::Millis(50))) {
+      const auto sandboxes = client->Sandboxes({});
+      const auto containers = client->Containers({});
+      if (!sandboxes || !containers) continue;
+      PodOnNode pod{.uid = uid, .spec = spec, .sandbox = "", .container = ""};
+      for (const cri::Sandbox& sandbox : *sandboxes) {
+        if (sandbox.uid != uid) continue;
+        if (sandbox.ready && pod.sandbox.empty())
+          pod.sandbox = sandbox.id;
+        else if (client->StopSandbox(sandbox.id))
+          static_cast<void>(client->RemoveSandbox(sandbox.id));
+      }
+      if (pod.sandbox.empty()) {
+        static_cast<void>(client->RunSandbox(spec));
+        continue;
+      }
+      bool there = false;
+      for (const cri::ContainerEntry& container : *containers) {
+        if (container.sandbox_id != pod.sandbox) continue;
+        there = true;
+        if (container.state == cri::ContainerEntry::State::kRunning) return container.id;
+        if (container.state != cri::ContainerEntry::State::kCreated || !client->Start(container.id))
+          static_cast<void>(client->Remove(container.id));
+      }
+      if (!there) static_cast<void>(Create(pod, "app", 1000, kWait, attempt));
+    }
+    return "";
+  }
+  bool Diverge(const std::string& uid) {
+    for (int attempt = 0; attempt < 200; ++attempt, os::SleepFor(os::Millis(50))) {
+      const auto sandboxes = client->Sandboxes({});
+      if (!sandboxes) continue;
+      bool there = false;
+      for (const cri::Sandbox& sandbox : *sandboxes) {
+        if (sandbox.uid != uid) continue;
+        there = true;
+        if (client->StopSandbox(sandbox.id)) static_cast<void>(client->RemoveSandbox(sandbox.id));
+      }
+      if (!there) return true;
+    }
+    return false;
+  }
+  /// Every spinner has exactly these CPUs.
+  bool SpinnersHave(const std::string& cpus) {
+    return berthd->Until("spinners have CPUs " + cpus, [&] {
+      return std::ranges::all_of(spinners, [&](const std::string& id) { return CpusOf(id) == cpus; });
+    });
+  }
+};
+
+TEST_F(DaemonNriKillTest, KillsOfEitherAtAnyMomentAreOvercome) {
+  StartAndJoin();
+  RunSpinners();
+  std::filesystem::create_directories(containerd->Dir("logs/own"));
+  const std::uint64_t seed = 20260106;
+  std::mt19937_64 random(seed);
+  for (int round = 0; round < RoundsOf(8); ++round) {
+    SCOPED_TRACE("seed " + std::to_string(seed) + " round " + std::to_string(round));
+    const bool comes = round % 2 == 0;
+    const bool kills_runtime = round % 4 >= 2;
+    const os::Millis delay(std::uniform_int_distribution<int>(0, comes ? 250 : 120)(random));
+    std::thread killer([&] {
+      os::SleepFor(delay);
+      if (kills_runtime) {
+        containerd->Kill();
+        containerd->Start(ContainerdFixture::With::kCriAndNri);
+      } else {
+        berthd->Kill();
+        Start();
+      }
+    });
+    const std::string id = comes ? Converge("own") : "";
+    const bool gone = comes || Diverge("own");
+    killer.join();
+    ASSERT_TRUE(gone);
+    ASSERT_EQ(comes, !id.empty());
+    ASSERT_TRUE(SpinnersHave(comes ? "0" : "0-1"));
+    const std::string now = comes ? Converge("own") : "";  // a kill may have come after it ran
+    ASSERT_TRUE(!comes || Becomes(now, "1"));
+    ASSERT_TRUE(berthd->Until("the ledger says so", [&] { return berthd->PodNamed("own").is_object() == comes; }));
+    EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
   }
 }
 

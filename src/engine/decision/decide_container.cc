@@ -38,7 +38,12 @@ void GiveBack(PodBooks& books, PodRecord& record, std::string_view container) {
   if (placement == record.placements.end()) return;
   ReleaseCpus(books, record, *placement);
   ReleaseMemory(books, *placement);
-  if (placement->cpus) record.reusable.cpus -= *placement->cpus;
+  if (placement->cpus) {
+    CpuSet back = *placement->cpus;  // the rest is another's by now, or was and may be used again
+    for (const Placement& other : record.placements)
+      if (&other != &*placement && other.cpus) back -= *other.cpus;
+    record.reusable.cpus -= back;
+  }
   record.placements.erase(placement);
 }
 

@@ -112,6 +112,17 @@ TEST_F(OneAtATime, OneThatWasNoInitContainerAfterAllIsDecidedAnew) {
   EXPECT_EQ(ledger_.memory, node_.EmptyLedger().memory);
 }
 
+TEST_F(OneAtATime, APodThatBeginsAnewHasWhatItHad) {
+  ASSERT_EQ(Ask(MakePod("a", {Whole("setup", 4)}), "setup"), "");
+  ASSERT_EQ(Ask(MakePod("a", {Whole("main", 4)}, {Whole("setup", 4)}), "main"), "");
+  const CpuSet had = *FindPlacement(ledger_.pods.at("a"), "main")->cpus;
+  ASSERT_EQ(Ask(MakePod("b", {Whole("other", 3)}), "other"), "");  // nothing else is left
+  ASSERT_EQ(Ask(MakePod("a", {Whole("setup", 4)}, {Whole("main", 4)}), "setup"), "");
+  EXPECT_EQ(*FindPlacement(ledger_.pods.at("a"), "setup")->cpus, had);
+  ASSERT_EQ(Ask(MakePod("a", {Whole("main", 4)}, {Whole("setup", 4)}), "main"), "");
+  EXPECT_EQ(*FindPlacement(ledger_.pods.at("a"), "main")->cpus, had);
+}
+
 TEST_F(OneAtATime, PodsThatComeAndGoContainerByContainerLeaveNothingBehind) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -121,7 +121,7 @@ CpuSet CpusNearDevices(PodBooks& books, const std::vector<const Placement*>& pla
       const DevicePool* const pool = books.devices.Find(given.resource);
       for (std::size_t i = 0; pool != nullptr && i < pool->devices.size(); ++i) {
         if (!std::ranges::binary_search(given.ids, pool->devices[i]->id)) continue;
-        const CpuSet& local = books.tables->places->LocalCpus(*pool->devices[i]);
+        const CpuSet local = books.tables->places->LocalCpus(*pool->devices[i]);
         if (!local.empty()) out = out ? *out & local : local;
       }
     }

@@ -46,16 +46,15 @@ std::vector<std::size_t> DevicePlaces::Way(std::size_t place) const {
   return out;
 }
 
-const CpuSet& DevicePlaces::LocalCpus(const Device& device) const {
-  static const CpuSet kNone;
+CpuSet DevicePlaces::LocalCpus(const Device& device) const {
   const Function* const function = FunctionOf(device);
-  return function == nullptr ? kNone : function->local;
+  return function == nullptr ? CpuSet() : function->local;
 }
 
 Mask DevicePlaces::Homes(const Device& device, const Mask& nodes) const {
   if (nodes.empty() || nodes.Meets(cpu_nodes_)) return nodes;
   Mask out;
-  const CpuSet& local = LocalCpus(device);
+  const CpuSet local = LocalCpus(device);
   for (std::size_t i = 0; i < node_cpus_.size(); ++i)
     if (node_cpus_[i].Intersects(local)) out.Add(i);
   if (out.empty()) nodes.ForEach([&](std::size_t node) { out |= Nearest(node); });

@@ -35,7 +35,7 @@ class DevicePlaces {
   std::vector<std::size_t> Way(std::size_t place) const;
 
   /// CPUs the kernel calls local to the device; empty: it names none.
-  const CpuSet& LocalCpus(const Device& device) const;
+  CpuSet LocalCpus(const Device& device) const;
   /// `nodes` of a device, or, where none of them has a CPU, the nodes with CPUs that are nearest: by its local CPUs,
   /// else by the distances of `nodes`. `nodes` where neither is known.
   Mask Homes(const Device& device, const Mask& nodes) const;

@@ -1,0 +1,108 @@
+#include "beside/give_back.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "beside/translate.h"
+#include "nri/plugin.h"
+#include "os/event_fd.h"
+#include "os/poll.h"
+
+namespace berth::beside {
+namespace {
+
+constexpr os::Millis kLook{5};
+
+/// Answers the one question of what there is, and lets everything else pass.
+class Giver final : public nri::Handler {
+ public:
+  Giver(cgroup::Tree& tree, cgroup::Cpuset all, std::string root, os::EventFd done)
+      : tree_(tree), all_(std::move(all)), root_(std::move(root)), done_(std::move(done)) {}
+
+  int done_fd() const { return done_.get(); }
+  std::size_t count() const BERTH_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return count_;
+  }
+
+  void Joined(const nri::Runtime&) override {}
+  void Left(const std::string&) override {}
+  void Synchronize(nri::Inventory inventory, nri::Answer<std::vector<nri::Update>> answer) override {
+    std::vector<nri::Update> updates;
+    for (const nri::Container& container : inventory.containers) {
+      if (container.state == nri::ContainerState::kStopped) continue;
+      nri::Update& update = updates.emplace_back();
+      update.container_id = container.id;
+      update.resources.cpus = FormatIds(all_.cpus);
+      update.resources.mems = FormatIds(all_.mems);
+      update.ignore_failure = true;
+    }
+    for (const nri::Pod& pod : inventory.pods) Widen(pod);
+    {
+      const MutexLock lock(mutex_);
+      count_ = updates.size();
+    }
+    answer.Give(std::move(updates));
+    done_.Signal();
+  }
+  void CreateContainer(nri::Pod, nri::Container, nri::Answer<nri::Creation> answer) override {
+    answer.Give(nri::Creation());
+  }
+  void UpdateContainer(nri::Pod, nri::Container, nri::Resources,
+                       nri::Answer<std::vector<nri::Update>> answer) override {
+    answer.Give(std::vector<nri::Update>());
+  }
+  void StartContainer(nri::Pod, nri::Container, nri::Answer<nri::Ready> answer) override { answer.Give(nri::Ready()); }
+  void StopContainer(nri::Pod, nri::Container, nri::Answer<std::vector<nri::Update>> answer) override {
+    answer.Give(std::vector<nri::Update>());
+  }
+  void UpdatePod(nri::Pod, nri::Resources, nri::Resources) override {}
+  void Happened(nri::Event, nri::Pod, std::optional<nri::Container>) override {}
+
+ private:
+  /// The sandbox's group, which no container is. One that is gone has nothing to give back.
+  void Widen(const nri::Pod& pod) {
+    const auto path = GroupOf(pod, root_);
+    if (!path || pod.id.empty()) return;
+    const auto groups = tree_.Children(*path);
+    if (!groups) return;
+    CgroupValues values;
+    values.cpus = all_.cpus;
+    for (const std::string& group : *groups)
+      if (group.contains(pod.id)) static_cast<void>(tree_.Write(*path + "/" + group, values));
+  }
+
+  cgroup::Tree& tree_;
+  const cgroup::Cpuset all_;
+  const std::string root_;
+  const os::EventFd done_;
+  mutable Mutex mutex_;
+  std::size_t count_ BERTH_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace
+
+Result<std::size_t> GiveBack(cgroup::Tree& tree, const GiveBackOptions& options) {
+  BERTH_TRY(cgroup::Cpuset all, tree.ReadCpuset(""));
+  BERTH_TRY(os::EventFd done, os::EventFd::Open());
+  Giver giver(tree, std::move(all), options.root, std::move(done));
+  const os::MonoTime until = os::SystemClock().Now() + options.patience;
+  BERTH_TRY(const auto plugin, nri::Plugin::Start({.index = options.index, .socket = options.socket}, giver));
+  const auto asked = os::WaitFor(giver.done_fd(), POLLIN, until);
+  if (!asked) return std::unexpected(asked.error());
+  if (!*asked)
+    return Fail(Code::kTimeout, fmt::format("no runtime has taken berthd in as a plug-in at {}: {}", options.socket,
+                                            plugin->status().last_error));
+  while (!plugin->status().joined && os::SystemClock().Now() < until) os::SleepFor(kLook);
+  // The runtime changes containers after the answer; it has done so when it answers a call of ours.
+  BERTH_RETURN_IF_ERROR(plugin->UpdateContainers({}, until));
+  return giver.count();
+}
+
+}  // namespace berth::beside

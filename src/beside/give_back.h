@@ -1,0 +1,28 @@
+// Containers of a kubelet as if Berth had never been there: every one on all CPUs and memory nodes again.
+#ifndef BERTH_BESIDE_GIVE_BACK_H_
+#define BERTH_BESIDE_GIVE_BACK_H_
+
+#include <cstddef>
+#include <string>
+
+#include "base/result.h"
+#include "cgroup/cgroup.h"
+#include "os/clock.h"
+
+namespace berth::beside {
+
+struct GiveBackOptions {
+  std::string socket;        ///< of the runtime
+  std::string index = "50";  ///< as berthd's
+  std::string root = "/";    ///< the groups of pods are below it
+  os::Millis patience{30'000};
+};
+
+/// Joins the runtime once and has it give each container all CPUs and memory nodes, in its own record too; groups of
+/// sandboxes are written. Returns how many containers there were. Requires: no berthd is joined. Errors: kTimeout: no
+/// runtime took it in; else those of the tree. Thread: any; waits.
+Result<std::size_t> GiveBack(cgroup::Tree& tree, const GiveBackOptions& options);
+
+}  // namespace berth::beside
+
+#endif  // BERTH_BESIDE_GIVE_BACK_H_
