@@ -18,12 +18,8 @@ constexpr os::Millis kPatience{5'000};  // until it is told that no runtime has 
 constexpr os::Millis kLookAgain{20};    // at groups of a pod that leaves; doubled each time
 constexpr os::Millis kLongestLook{1'000};
 constexpr os::Millis kBetweenLooksForLost{10'000};
-constexpr os::Millis kSlice{10};            // of the loop, for what a runtime has
-constexpr os::Millis kQuiet{1'000};         // without a call, before records of the runtime are changed
-constexpr os::Millis kBetweenRecords{100};  // others use the runtime too
-constexpr os::Millis kRecordAgain{5'000};   // after one that failed
-constexpr std::size_t kRecordsAtOnce = 2;   // the runtime holds up everybody else for some 7 ms each
-constexpr std::size_t kLongestName = 253;   // of Kubernetes
+constexpr os::Millis kSlice{10};           // of the loop, for what a runtime has
+constexpr std::size_t kLongestName = 253;  // of Kubernetes
 
 bool IsName(std::string_view text) {
   return !text.empty() && text.size() <= kLongestName &&
@@ -62,7 +58,6 @@ Attendant::Attendant(const pods::Parts& parts, WatchedRuntime& runtime, Attendan
 
 /// While it is looked at what a runtime has, what it asks waits.
 bool Attendant::Waits(Call call) {
-  FollowRecordsSoon();
   if (!looking_) return false;
   waiting_.push_back(std::move(call));
   return true;
@@ -194,28 +189,6 @@ nri::Resources Attendant::ResourcesOf(const std::string& uid, const std::string&
   return out;
 }
 
-/// What a new container gets; and those that were made but do not run yet, and would start with CPUs that are not
-/// theirs any more. The others are in their place in the kernel.
-nri::Creation Attendant::CreationOf(const std::string& uid, const std::string& name) {
-  nri::Creation out;
-  out.adjustment.resources = ResourcesOf(uid, name);
-  for (const auto& [other_uid, pod] : guests_.all())
-    for (const auto& [other, guest] : pod.guests) {
-      const bool itself = other_uid == uid && other == name;
-      if (itself || guest.runs || guest.ended || guest.told == Wanted(other_uid, other)) continue;
-      out.updates.push_back(
-          {.container_id = guest.id, .resources = ResourcesOf(other_uid, other), .ignore_failure = true});
-    }
-  return out;
-}
-
-void Attendant::NoteTold(const std::vector<nri::Update>& updates) {
-  for (const nri::Update& update : updates)
-    for (const auto& [uid, pod] : guests_.all())
-      for (const auto& [name, guest] : pod.guests)
-        if (guest.id == update.container_id) guests_.Know(uid).guests[name].told = Wanted(uid, name);
-}
-
 // ---- what the runtime asks ---
 
 void Attendant::TellOdd(const nri::Container& container) {
@@ -245,12 +218,9 @@ void Attendant::Create(nri::Pod pod, nri::Container container, nri::Answer<nri::
       guests_.Forget(uid, container);
       guest = nullptr;
     } else {
-      const CpuSet cpus = Wanted(uid, container.name);
-      nri::Creation creation = CreationOf(uid, container.name);
-      const std::vector<nri::Update> updates = creation.updates;
+      nri::Creation creation;
+      creation.adjustment.resources = ResourcesOf(uid, container.name);
       given = answer.Give(std::move(creation));
-      if (guest != nullptr && given) guest->told = cpus;
-      if (given) NoteTold(updates);
     }
     if (!given && guest != nullptr) guest->placed = guest->runs;  // its start is the next time to look
     Answered("CreateContainer", answer, given && why_not.empty());
@@ -307,9 +277,7 @@ void Attendant::Update(nri::Pod pod, nri::Container container, nri::Resources wa
               "the kubelet's cpuManagerPolicy to none, and look for other NRI plug-ins",
               container.name, Printable(wanted.cpus, 80), update.resources.cpus));
   }
-  const CpuSet cpus = guest == nullptr ? CpuSet() : Wanted(uid, container.name);
   const bool given = answer.Give(std::move(updates));
-  if (given && guest != nullptr && guest->placed) guest->told = cpus;
   Answered("UpdateContainer", answer, given);
 }
 
@@ -502,7 +470,6 @@ void Attendant::Forget(const std::string& uid) {
   parts_.groups.table().Forget(uid);
   guests_.Forget(uid);
   leaving_.erase(uid);
-  FollowRecordsSoon();
   helpers_.changed();
 }
 
@@ -606,7 +573,6 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
   guest.ended = ended;
   guest.runs = runs;
   guest.placed = true;
-  if (const auto told = CpuSet::Parse(container.resources.cpus)) guest.told = *told;
   if (ended) return;
   if (runs) {
     FindGroups(pod);
@@ -616,7 +582,9 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
   if (record != looking_->ledger->pods.end())
     if (const Placement* const placement = FindPlacement(record->second, container.name); placement != nullptr) {
       // It was made anew meanwhile, without what is its own.
-      if (runs && placement->cpus && guest.told != *placement->cpus) looking_->late.emplace(uid, container.name);
+      const auto made_with = CpuSet::Parse(container.resources.cpus);
+      if (runs && placement->cpus && (!made_with || *made_with != *placement->cpus))
+        looking_->late.emplace(uid, container.name);
       return;
     }
   pods::ManagedPod& managed = parts_.pods[uid];
@@ -673,7 +641,6 @@ void Attendant::LookedAt(const Result<void>& saved) {
   if (saved)
     for (const GuestName& late : looking_->late) TellLate(late, "was made while berthd was away");
   looking_.reset();
-  FollowRecordsSoon();
   helpers_.changed();
   RunWaiting();
 }
@@ -728,7 +695,6 @@ void Attendant::TryAgain(const GuestName& who) {
     if (!saved) return PlaceLater(who);
     helpers_.apply_pool(parts_.clock.Now());
     TellLate(who, "had to wait for its place");
-    FollowRecordsSoon();
   };
   if (!parts_.keeper.Commit(std::get<keeper::Proposal>(std::move(proposed)), placed)) PlaceLater(who);
 }
@@ -741,39 +707,6 @@ void Attendant::PlaceLater(const GuestName& who) {
 
 // ---- now and then ---
 
-void Attendant::FollowRecordsSoon() { next_record_ = parts_.clock.Now() + kQuiet; }
-
-/// The runtime's own record of containers follows the kernel: it shows it to people, and writes it again when somebody
-/// changes something else of theirs while berthd is away.
-void Attendant::FollowRecords(os::MonoTime now) {
-  if (recording_ || !joined_ || looking_ || now < next_record_) return;
-  std::vector<nri::Update> updates;
-  std::vector<std::pair<std::string, CpuSet>> told;  // id -> CPUs
-  for (const auto& [uid, pod] : guests_.all())
-    for (const auto& [name, guest] : pod.guests) {
-      if (!guest.runs || guest.ended || updates.size() == kRecordsAtOnce) continue;
-      CpuSet cpus = Wanted(uid, name);
-      if (guest.told == cpus || cpus.empty()) continue;
-      updates.push_back({.container_id = guest.id, .resources = ResourcesOf(uid, name), .ignore_failure = true});
-      told.emplace_back(guest.id, std::move(cpus));
-    }
-  next_record_ = os::MonoTime::max();  // until a call comes, or something changes
-  if (updates.empty()) return;
-  recording_ = true;
-  helpers_.record(std::move(updates), [this, told = std::move(told)](bool done) {
-    recording_ = false;
-    next_record_ = parts_.clock.Now() + (done ? kBetweenRecords : kRecordAgain);
-    runtime_.Count("UpdateContainers", !done);
-    for (const auto& [uid, pod] : guests_.all())
-      for (const auto& [name, guest] : pod.guests)
-        for (const auto& [id, cpus] : told) {
-          if (guest.id != id) continue;
-          if (Wanted(uid, name) != cpus) PutInPlace(uid, name);  // the runtime has written what was right a while ago
-          if (done) guests_.Know(uid).guests[name].told = cpus;
-        }
-  });
-}
-
 void Attendant::Tick(os::MonoTime now) {
   if (!joined_ && !told_not_joined_ && now >= begun_ + kPatience) {
     told_not_joined_ = true;
@@ -785,7 +718,6 @@ void Attendant::Tick(os::MonoTime now) {
   LookForLost(now);
   LookAtLeaving(now);
   TryUnplaced(now);
-  FollowRecords(now);
 }
 
 os::MonoTime Attendant::next_due() const {
@@ -796,7 +728,6 @@ os::MonoTime Attendant::next_due() const {
       out = std::min(out, std::max(os::MonoTime(), parts_.keeper.next_try()));
   }
   if (looking_ && !looking_->saving) return os::MonoTime();
-  if (!recording_ && joined_ && !looking_) out = std::min(out, next_record_);
   for (const std::string& uid : leaving_)
     if (const auto pod = guests_.all().find(uid); pod != guests_.all().end() && pod->second.leave_at)
       out = std::min(out, *pod->second.leave_at);

@@ -41,8 +41,6 @@ struct Helpers {
   std::function<bool()> pool_in_force;
   std::function<std::string()> pool_problem;  ///< why not
   std::function<void()> changed;              ///< pods have changed: they are to be looked at, and shown
-  /// Has the runtime change its own record of containers that are there; `then` on the loop's thread.
-  std::function<void(std::vector<nri::Update>, std::function<void(bool done)> then)> record;
 };
 
 using GuestName = std::pair<std::string, std::string>;  // uid, container
@@ -97,12 +95,10 @@ class Attendant {
   void PutInPlace(const std::string& uid, const std::string& name);
   bool HasOwn(const std::string& uid, const std::string& name) const;
   std::string NotInForce() const;
-  void NoteTold(const std::vector<nri::Update>& updates);
   void TellOdd(const nri::Container& container);
   void HasEnded(const nri::Pod& pod, const nri::Container& container);
   CpuSet Wanted(const std::string& uid, const std::string& name) const;
   nri::Resources ResourcesOf(const std::string& uid, const std::string& name) const;
-  nri::Creation CreationOf(const std::string& uid, const std::string& name);
 
   template <class T>
   void Answered(const char* call, const nri::Answer<T>& answer, bool well) {
@@ -127,12 +123,10 @@ class Attendant {
   void LookedAt(const Result<void>& saved);
   void RunWaiting();
 
-  void FollowRecordsSoon();
   void TryUnplaced(os::MonoTime now);
   void TryAgain(const GuestName& who);
   void PlaceLater(const GuestName& who);
   void TellLate(const GuestName& late, std::string_view how);
-  void FollowRecords(os::MonoTime now);
 
   pods::Parts parts_;
   WatchedRuntime& runtime_;
@@ -150,8 +144,6 @@ class Attendant {
   bool retry_unplaced_ = false;   // the ledger could not be saved for one of them
   os::MonoTime next_look_for_lost_{};
   std::uint64_t freed_ = 0;  // Keeper::freed() when they were tried last
-  bool recording_ = false;   // the runtime follows
-  os::MonoTime next_record_{};
 };
 
 }  // namespace berth::beside

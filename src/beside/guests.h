@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "base/id_set.h"
 #include "model/pod.h"
 #include "nri/values.h"
 #include "os/clock.h"
@@ -22,8 +21,6 @@ struct Guest {
   bool ended = false;
   bool runs = false;    ///< it was started: its group is there
   bool placed = false;  ///< what it has was decided, by a berthd that still runs
-  /// CPUs that the runtime has in its own record of the container; empty: not known.
-  CpuSet told;
 };
 
 struct GuestPod {

@@ -88,7 +88,6 @@ class Daemon {
   Result<void> OpenWatchedRuntime();
   Result<void> OpenNri();
   void PutAllInForce(os::MonoTime now);
-  void Record(std::vector<nri::Update> updates, std::function<void(bool)> then);
 
   // daemon_groups.cc
   void KeepPlaces(os::MonoTime now);
@@ -166,7 +165,7 @@ class Daemon {
   beside::WatchedRuntime* watched_ = nullptr;             // runtime_, beside a kubelet; as are those below
   std::unique_ptr<beside::Attendant> attendant_;
   std::unique_ptr<beside::Door> door_;
-  std::shared_ptr<nri::Plugin> nri_;  // also of a worker's call of it
+  std::unique_ptr<nri::Plugin> nri_;
 
   os::UniqueFd pressure_;  // not valid where the kernel does not tell
   os::MonoTime next_sign_of_life_{};

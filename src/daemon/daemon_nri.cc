@@ -5,11 +5,6 @@
 #include "daemon/daemon.h"
 
 namespace berth::daemon {
-namespace {
-
-constexpr os::Millis kRecordLimit{5'000};  // for the runtime to change its record of a container or two
-
-}  // namespace
 
 /// Whatever the driver, files of the kernel are written: the runtime tells systemd.
 Result<void> Daemon::OpenKubeletsGroups(cgroup::Layout layout, std::unique_ptr<os::Fs> tree_fs) {
@@ -27,13 +22,11 @@ Result<void> Daemon::OpenWatchedRuntime() {
 }
 
 Result<void> Daemon::OpenNri() {
-  const beside::Helpers helpers{
-      .apply_pool = [this](os::MonoTime now) { PutAllInForce(now); },
-      .pool_changed = [this] { manager_->pool().Changed(); },
-      .pool_in_force = [this] { return manager_->pool().in_force(); },
-      .pool_problem = [this] { return manager_->pool().problem(); },
-      .changed = [this] { manager_->Sync(); },
-      .record = [this](auto updates, auto then) { Record(std::move(updates), std::move(then)); }};
+  const beside::Helpers helpers{.apply_pool = [this](os::MonoTime now) { PutAllInForce(now); },
+                                .pool_changed = [this] { manager_->pool().Changed(); },
+                                .pool_in_force = [this] { return manager_->pool().in_force(); },
+                                .pool_problem = [this] { return manager_->pool().problem(); },
+                                .changed = [this] { manager_->Sync(); }};
   attendant_ = std::make_unique<beside::Attendant>(
       manager_->parts(), *watched_,
       beside::AttendantOptions{.share_unplaced = settings_.berth.nri_unplaced == "share",
@@ -49,16 +42,6 @@ Result<void> Daemon::OpenNri() {
 void Daemon::PutAllInForce(os::MonoTime now) {
   while (!manager_->pool().Apply(now, {})) {
   }
-}
-
-/// A runtime that has just gone fails at once.
-void Daemon::Record(std::vector<nri::Update> updates, std::function<void(bool)> then) {
-  loop::Submit<std::vector<std::string>>(
-      *workers_, "NRI",
-      [plugin = nri_, updates = std::move(updates)] {
-        return plugin->UpdateContainers(updates, os::SystemClock().Now() + kRecordLimit);
-      },
-      [then = std::move(then)](const Result<std::vector<std::string>>& done) { then(done.has_value()); });
 }
 
 }  // namespace berth::daemon

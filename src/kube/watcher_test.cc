@@ -161,12 +161,9 @@ TEST(WatcherTest, WhateverAStreamHoldsItGoesOn) {
   const std::vector<std::string> streams = {"garbage\n",
                                             "{}\n",
                                             "[1]\n",
-                                            R"({"type":"ADDED"})"
-                                            "\n",
-                                            R"({"type":"ADDED","object":{"metadata":{}}})"
-                                            "\n",
-                                            R"({"type":7,"object":{}})"
-                                            "\n",
+                                            "{\"type\":\"ADDED\"}\n",
+                                            "{\"type\":\"ADDED\",\"object\":{\"metadata\":{}}}\n",
+                                            "{\"type\":7,\"object\":{}}\n",
                                             Line("ERROR", "7"),
                                             Line("ERROR", StatusText(500, "InternalError")),
                                             Line("ADDED", R"({"metadata":{"name":"\ud800"}})"),
