@@ -234,6 +234,22 @@ TEST_F(DaemonNriTest, AnInitContainerLeavesItsCpusToTheNextAndARestartedContaine
   EXPECT_EQ("1", CpusOf(next.container));
 }
 
+/// BERTH_CRI_ROUNDS: how many; their answers' times are in berth_nri_answer_duration_seconds of /metrics.
+TEST_F(DaemonNriTest, ManyContainersHaveMovedBeforeANewOneIsMade) {
+  StartAndJoin();
+  std::vector<std::string> shared;
+  const PodOnNode pod = RunPod("shared", "burstable");
+  for (int i = 0; i < RoundsOf(10); ++i) shared.push_back(Run(pod, "c" + std::to_string(i), 0, "sleep 600"));
+  for (int i = 0; i < 10; ++i) {
+    const PodOnNode own = RunPod("own" + std::to_string(i), "");
+    ASSERT_TRUE(Create(own, "app", 1000, kWait));
+    for (const std::string& id : shared) ASSERT_EQ("0", CpusOf(id));
+    End(own);
+    ASSERT_TRUE(berthd->Until("it has gone", [&] { return Gone(own.uid); }));
+    ASSERT_TRUE(Becomes(shared.back(), "0-1"));
+  }
+}
+
 TEST_F(DaemonNriTest, WhatAKubeletWantsOfCpusetsIsOverruledAndSaid) {
   StartAndJoin();
   const PodOnNode own = RunWhole("own", "", 1000);
