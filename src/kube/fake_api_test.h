@@ -12,6 +12,7 @@
 #include "base/mutex.h"
 #include "base/text.h"
 #include "kube/access.h"
+#include "kube/client.h"
 #include "testing/raw_server.h"
 
 namespace berth::kube {
