@@ -227,7 +227,8 @@ int Width(const Placement& placement) {
 
 TEST(CloseDevicesPropertyTest, NoPodIsRefusedOrLessAlignedOrFurtherApartForIt) {
   std::int64_t closer = 0;
-  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(PropertySteps(300)); ++seed) {
+  // Each is worth hundreds of decisions.
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(PropertySteps(60000) / 200); ++seed) {
     RandomNode random(seed);
     const auto drawn = random.MakeNode();
     if (!drawn) continue;
