@@ -384,7 +384,8 @@ TEST_F(NriPluginTest, LeavesARuntimeThatRefusesItAndTriesAgain) {
   const auto plugin = Join();
   runtime.Accept();
   ASSERT_TRUE(*os::WaitFor(runtime.peer->ended_fd(), POLLIN, In(kLong)));
-  EXPECT_EQ("register at " + path + ": invalid plugin index", plugin->status().last_error);
+  EXPECT_TRUE(
+      Eventually([&] { return plugin->status().last_error == "register at " + path + ": invalid plugin index"; }));
   {
     const MutexLock lock(runtime.mutex);
     runtime.refusal.clear();
