@@ -118,13 +118,6 @@ std::string WhyFailed(const PodView& pod) {
   return ends.empty() ? "it failed" : Join(ends, ", ");
 }
 
-/// Says why a pod will not run.
-int ReportFailed(const PodView& pod, const Session& session) {
-  session.err() << "berth: " << FullName(pod) << ": " << WhyFailed(pod) << '\n';
-  for (const std::string& detail : pod.details) session.err() << "  " << detail << '\n';
-  return pod.admitted_at ? kFailed : kRejected;
-}
-
 /// Until the pod runs, ended or was rejected. `old_uid`: of the pod it replaces; "" for none.
 int AwaitStart(const StoredPod& stored, const std::string& old_uid, const WaitOptions& options,
                const Session& session) {
@@ -227,6 +220,12 @@ void ApplyOne(const std::string& file, bool as_pods, const Session& session, Out
 }
 
 }  // namespace
+
+int ReportFailed(const PodView& pod, const Session& session) {
+  session.err() << "berth: " << FullName(pod) << ": " << WhyFailed(pod) << '\n';
+  for (const std::string& detail : pod.details) session.err() << "  " << detail << '\n';
+  return pod.admitted_at ? kFailed : kRejected;
+}
 
 int RunApply(const ApplyOptions& options, const Session& session) {
   Outcome outcome;

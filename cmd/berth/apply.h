@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "berth/session.h"
+#include "model/pod_view.h"
 
 namespace berth::cli {
 
@@ -29,6 +30,9 @@ struct DeleteOptions {
   WaitOptions wait;                ///< until the pods are gone
 };
 int RunDelete(const DeleteOptions& options, const Session& session);
+
+/// Says why a pod will not run; the exit status: kRejected when it was not admitted.
+int ReportFailed(const PodView& pod, const Session& session);
 
 }  // namespace berth::cli
 

@@ -34,14 +34,6 @@ bool NothingNamed(const OfflineOptions& options) {
          options.node_fit && options.whole_cores && !options.close_devices;
 }
 
-int Print(const Outlook& outlook, const Session& session) {
-  if (session.for_people())
-    session.out() << offline::FormatOutlook(outlook, {.table = session.table(), .trace = session.wide()});
-  else
-    session.PrintData(codec::ToJson(outlook));
-  return outlook.wait || std::holds_alternative<Reject>(outlook.explanation.decision) ? kRejected : kOk;
-}
-
 int Refused(const Error& error, const Session& session) {
   session.err() << "berth: " << error.message << "\n";
   return kFailed;
@@ -54,10 +46,18 @@ int AskBerthd(const ExplainOptions& options, const Session& session) {
   const auto pod = ChoosePod(options, status->node_name, session.err());
   if (!pod) return Refused(pod.error(), session);
   const auto outlook = session.berthd().Explain(codec::FormatJson(codec::ToJson(*pod)));
-  return outlook ? Print(*outlook, session) : session.Report(outlook.error());
+  return outlook ? PrintOutlook(*outlook, session) : session.Report(outlook.error());
 }
 
 }  // namespace
+
+int PrintOutlook(const Outlook& outlook, const Session& session) {
+  if (session.for_people())
+    session.out() << offline::FormatOutlook(outlook, {.table = session.table(), .trace = session.wide()});
+  else
+    session.PrintData(codec::ToJson(outlook));
+  return outlook.wait || std::holds_alternative<Reject>(outlook.explanation.decision) ? kRejected : kOk;
+}
 
 int RunExplain(const ExplainOptions& options, const Session& session) {
   OfflineOptions where = options.node;
@@ -73,7 +73,7 @@ int RunExplain(const ExplainOptions& options, const Session& session) {
   if (!node) return on_paper ? Refused(node.error(), session) : session.Report(node.error());
   auto pod = ChoosePod(options, node->node_name, session.err());
   if (!pod) return Refused(pod.error(), session);
-  return Print(offline::ExplainNow(node->node, std::move(node->ledger), node->conditions, *std::move(pod), node->inputs,
+  return PrintOutlook(offline::ExplainNow(node->node, std::move(node->ledger), node->conditions, *std::move(pod), node->inputs,
                                    node->node_name),
                session);
 }

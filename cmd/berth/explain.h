@@ -5,6 +5,7 @@
 #include <string>
 
 #include "berth/session.h"
+#include "model/explanation.h"
 #include "offline/node.h"
 
 namespace berth::cli {
@@ -19,6 +20,9 @@ struct ExplainOptions {
 /// already is taken off first: the answer is the one it would get now.
 /// Gives kOk when the pod would be admitted, kRejected when not, kFailed (kUnreachable) when it could not be found out.
 int RunExplain(const ExplainOptions& options, const Session& session);
+
+/// Prints what would happen to a pod; the exit status that says so.
+int PrintOutlook(const Outlook& outlook, const Session& session);
 
 }  // namespace berth::cli
 

@@ -4,6 +4,7 @@
 #include "berth/logs.h"
 #include "berth/pods.h"
 #include "berth/registry.h"
+#include "berth/run.h"
 
 namespace berth::cli {
 namespace {
@@ -119,6 +120,71 @@ Command ExecCommand() {
       }};
 }
 
+void AddRunOptions(CLI::App& app, RunOptions& options) {
+  app.add_option("--cpus", options.request.cpus, "CPUs: a whole number are its own, under the static CPU policy; 500m")
+      ->type_name("AMOUNT");
+  app.add_option("--memory", options.request.memory,
+                 "Memory it may use: 512Mi, 4Gi; with --cpus its share of the node's unless given")
+      ->type_name("AMOUNT");
+  app.add_option("--device", options.request.devices, "A device, or several: vendor.example/gpu=2")
+      ->type_name("RESOURCE")
+      ->expected(1);
+  app.add_flag("--isolate", options.isolate, "Only with CPUs of its own, not in the shared pool");
+  app.add_option("-n,--namespace", options.request.namespace_, "Namespace of the pod")
+      ->type_name("NAMESPACE")
+      ->default_str("default");
+  app.add_option("--name", options.request.name, "Name of the pod; made of the program's unless given")
+      ->type_name("NAME");
+  app.add_option("--timeout", options.timeout_s, "Seconds to wait for the place at most")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1, 86'400).description(""))
+      ->default_str("60");
+  app.add_flag("-q,--quiet", options.quiet, "Do not print the place");
+}
+
+Command RunCommand() {
+  return {
+      .name = "run",
+      .group = "Pods",
+      .summary = "Run a command, or hold what runs already, on CPUs of its own",
+      .details =
+          "A pod without a manifest: placed as any other, in the foreground with your terminal, user, folder and "
+          "environment, and gone when the command has ended. For a berthd that runs processes itself.",
+      .examples = {{"run --cpus 2 -- ./server", "on two CPUs that nobody else runs on"},
+                   {"run --cpus 2 --memory 1Gi --dry-run -- ./server", "say where that would be, and why"},
+                   {"run -d --cpus 1 --name feed -- ./feed", "let berthd keep it; 'berth delete feed' ends it"},
+                   {"run --cpus 1 --pid 4711", "a process that runs, until Ctrl-C gives it back"},
+                   {"run --once --cpus 1 -- make", "with no berthd running: with one for as long as it takes"}},
+      .statuses = "else the command's own: 126 it cannot be executed, 127 it was not found, 128 + signal; 3 there was "
+                  "no place for it",
+      .bind = [](CLI::App& app) -> Runner {
+        auto options = std::make_shared<RunOptions>();
+        AddRunOptions(app, *options);
+        auto* command = app.add_option("command", options->command, "The command and its arguments, after --")
+                            ->type_name("WORD");
+        auto* pids = app.add_option("--pid", options->pids, "A process that runs already, with all that descend from it")
+                         ->type_name("PID")
+                         ->check(CLI::PositiveNumber.description(""))
+                         ->expected(1)
+                         ->excludes(command);
+        auto* detach = app.add_flag("-d,--detach", options->detach, "Return when it runs; berthd keeps it");
+        app.add_option("-e,--env", options->environment,
+                       "With -d: NAME=VALUE, or NAME for yours; else PATH, HOME, USER, LANG, LC_ALL and TZ are yours")
+            ->type_name("NAME[=VALUE]")
+            ->expected(1)
+            ->needs(detach)
+            ->excludes(pids);
+        auto* dry_run = app.add_flag("--dry-run", options->dry_run, "Only say where it would run, or what is short");
+        app.add_flag("--once", options->once, "With a berthd of its own, which ends with the last that needs it")
+            ->excludes(detach);
+        app.callback([command, pids, dry_run] {
+          if (command->count() == 0 && pids->count() == 0 && dry_run->count() == 0)
+            throw CLI::RequiredError("a command after --, or --pid");
+        });
+        return [options](const Session& session) { return RunRun(*options, session); };
+      }};
+}
+
 Command ApplyCommand() {
   return {.name = "apply",
           .group = "Pods",
@@ -170,7 +236,7 @@ Command DeleteCommand() {
 }  // namespace
 
 std::vector<Command> PodCommands() {
-  return {ApplyCommand(), PodsCommand(), DescribeCommand(), LogsCommand(), ExecCommand(), DeleteCommand()};
+  return {RunCommand(), ApplyCommand(), PodsCommand(), DescribeCommand(), LogsCommand(), ExecCommand(), DeleteCommand()};
 }
 
 }  // namespace berth::cli

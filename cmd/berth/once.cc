@@ -1,0 +1,139 @@
+#include "berth/once.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "api/node_client.h"
+#include "http/listener.h"
+#include "os/clock.h"
+#include "os/fs.h"
+#include "os/path.h"
+#include "os/pidfd.h"
+#include "os/process.h"
+#include "os/remove_tree.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr std::string_view kHome = "/run/berth-once";
+constexpr os::Millis kLook{50};
+constexpr os::Millis kForItsStart{15'000};
+constexpr os::Millis kForItsEnd{15'000};
+
+constexpr std::string_view kKubeletSettings = R"(apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cpuManagerPolicy: static
+kubeReserved: {cpu: 500m}
+topologyManagerPolicy: best-effort
+memoryManagerPolicy: None
+evictionHard: {memory.available: 0%}
+failCgroupV1: false
+failSwapOn: false
+)";
+constexpr std::string_view kSettings = R"(apiVersion: berth.dev/v1alpha1
+kind: BerthConfiguration
+runtime: process
+devicePluginDir: ""
+)";
+
+std::string InHome(std::string_view name) { return std::string(kHome) + "/" + std::string(name); }
+
+bool Answers() { return http::ProbeSocket(OnceDaemon::Socket()).code == Code::kInUse; }
+
+/// The program beside ours, else the one PATH finds.
+std::string DaemonProgram() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path beside = self.parent_path() / "berthd";
+  return !error && std::filesystem::exists(beside, error) ? beside.string() : "berthd";
+}
+
+Result<void> WriteSettings() {
+  BERTH_TRY(const auto fs, os::OpenFs("/"));
+  BERTH_RETURN_IF_ERROR(fs->Replace(InHome("kubelet.yaml"), kKubeletSettings));
+  BERTH_RETURN_IF_ERROR(fs->Replace(InHome("berth.yaml"), kSettings));
+  return os::MakeDirs(InHome("pods"), 0700);
+}
+
+std::string WhatItSaid() {
+  const auto fs = os::OpenFs("/");
+  const std::string text = fs ? (*fs)->Read(InHome("berthd.log")).value_or("") : "";
+  constexpr std::size_t kShown = 2000;
+  return text.size() > kShown ? text.substr(text.size() - kShown) : text;
+}
+
+Result<void> StartDaemon() {
+  BERTH_RETURN_IF_ERROR(WriteSettings());
+  const os::UniqueFd log(::open(InHome("berthd.log").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!log.valid()) return FailErrno("open", InHome("berthd.log"), errno);
+  os::ProcessSpec spec;
+  spec.argv = {DaemonProgram(), "--config", InHome("berth.yaml"), "--kubelet-config", InHome("kubelet.yaml"),
+               "--pod-dir", InHome("pods"), "--state-dir", InHome("state"), "--run-dir", InHome("run"),
+               "--log-dir", InHome("log"), "--socket", OnceDaemon::Socket(), "--cgroup-root", "/berth-once",
+               "--node-name", "once"};
+  if (const char* path = std::getenv("PATH"); path != nullptr) {
+    spec.env = {std::string("PATH=") + path};
+    spec.search_path = path;
+  }
+  spec.stdout_fd = log.get();
+  spec.stderr_fd = log.get();
+  BERTH_TRY(const os::Process process, os::Spawn(spec));
+  if (process.refused) return Wrap(*process.refused, "start berthd");
+  const os::MonoTime start = os::SystemClock().Now();
+  while (!Answers()) {
+    const bool ended = os::HasEnded(process.pidfd.get());
+    if (ended || os::SystemClock().Now() - start > kForItsStart)
+      return Fail(Code::kTimeout, std::string("berthd ") + (ended ? "ended" : "does not answer") + "; it said:\n" +
+                                      WhatItSaid());
+    os::SleepFor(kLook);
+  }
+  return {};
+}
+
+/// Asks it to end, and waits for that.
+void StopDaemon() {
+  const auto status = api::NodeClient(OnceDaemon::Socket()).Status();
+  if (!status) return;
+  const auto ticks = os::StartTicksOf(status->pid);
+  const auto handle = ticks ? os::OpenPidfd(status->pid, *ticks) : std::unexpected(ticks.error());
+  if (!handle || !os::SendSignal(handle->get(), SIGTERM)) return;
+  if (os::WaitEnd(handle->get(), kForItsEnd)) os::Reap(handle->get());
+}
+
+}  // namespace
+
+std::string OnceDaemon::Socket() { return InHome("berth.sock"); }
+
+Result<OnceDaemon> OnceDaemon::Join() {
+  if (::geteuid() != 0)
+    return Fail(Code::kPermission, "--once takes root: it makes cgroups. Try: sudo berth run --once ...");
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(std::string(kHome), 0700));
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(InHome("users"), 0700));
+  // Waits while the last user of an earlier one stops it.
+  BERTH_TRY(os::LockFile user,
+            os::LockFile::TakeDirectory(InHome("users"), os::Hold::kTogether, kForItsEnd + kForItsStart));
+  BERTH_TRY(const os::LockFile starting, os::LockFile::Take(InHome("start.lock"), kForItsStart + kForItsStart));
+  if (!Answers()) BERTH_RETURN_IF_ERROR(StartDaemon());
+  return OnceDaemon(std::move(user));
+}
+
+OnceDaemon::~OnceDaemon() {
+  if (!user_) return;
+  user_.reset();
+  const auto last = os::LockFile::TakeDirectory(InHome("users"), os::Hold::kAlone, os::Millis(0));
+  if (!last) return;  // others need it
+  const auto pods = api::NodeClient(Socket()).Pods();
+  if (pods && !pods->pods.empty()) return;  // somebody detached one
+  StopDaemon();
+  if (Answers()) return;
+  for (const char* name : {"pods", "state", "run", "log"})
+    if (const auto gone = os::RemoveTree(InHome(name)); !gone) continue;  // what stays is found again by the next
+}
+
+}  // namespace berth::cli

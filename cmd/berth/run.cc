@@ -1,0 +1,326 @@
+#include "berth/run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include "api/node_client.h"
+#include "base/text.h"
+#include "berth/apply.h"
+#include "berth/explain.h"
+#include "berth/hold.h"
+#include "berth/once.h"
+#include "os/clock.h"
+#include "os/foreground.h"
+#include "os/pidfd.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr os::Millis kLook{20};
+constexpr os::Millis kForItsEnd{10'000};
+constexpr int kBySignal = 128;
+constexpr int kCannotExecute = 126;
+constexpr int kNoSuchProgram = 127;
+
+/// The pod of a run, on the node.
+struct RunningPod {
+  std::string namespace_;
+  std::string name;
+};
+
+/// One `berth run` against one berthd.
+class Run {
+ public:
+  Run(const RunOptions& options, const Session& session, std::string socket)
+      : options_(options), session_(session), socket_(std::move(socket)), berthd_(socket_) {}
+
+  int Go();
+
+ private:
+  int Report(const Error& error) const;
+  Result<void> CheckNode();
+  Result<void> CheckName() const;
+  std::vector<std::string> Environment() const;
+  Result<codec::Json> Manifest(const std::vector<cgroup::ProcessId>& held) const;
+  int DryRun() const;
+  int Detach();
+  int Foreground();
+  int HoldOthers();
+  Result<void> Store(const codec::Json& manifest);
+  std::optional<int> AwaitPlace(const std::vector<cgroup::ProcessId>& held, const os::HeldSignals& signals);
+  std::optional<int> Judge(const PodView& pod);
+  static bool AllIn(const PodView& pod, const std::vector<cgroup::ProcessId>& held);
+  void TakeAway() const;
+  void AwaitGone(os::Millis patience) const;
+  void Print(const PodView& pod) const;
+  bool Exists() const;
+
+  const RunOptions& options_;
+  const Session& session_;
+  std::string socket_;
+  api::NodeClient berthd_;
+  RunRequest request_;
+  NodeView node_;
+  std::string node_name_;
+  RunningPod pod_;
+  CpuSet shared_;
+};
+
+int Run::Report(const Error& error) const {
+  if (!options_.once) return session_.Report(error);
+  session_.err() << "berth: " << view::WithoutControls(error.message) << '\n';
+  return kFailed;
+}
+
+Result<void> Run::CheckNode() {
+  BERTH_TRY(const DaemonStatus status, berthd_.Status());
+  node_name_ = status.node_name;
+  // A node on paper can say where it would be; that is all.
+  if (status.runtime != "process" && !options_.dry_run)
+    return Fail(Code::kUnsupported, "berthd on " + socket_ + " does not run processes itself (its runtime is " +
+                                        status.runtime + "); 'berth run --once' has a berthd of its own");
+  BERTH_TRY(node_, berthd_.Node());
+  return {};
+}
+
+Result<void> Run::CheckName() const {
+  for (const std::string& name : {request_.name, request_.name + "-" + node_name_})
+    if (berthd_.GetPod(request_.namespace_, name))
+      return Fail(Code::kInvalid, "there is a pod " + request_.namespace_ + "/" + name +
+                                      " already; give another name with --name, or remove that one with 'berth delete'");
+  return {};
+}
+
+/// What a detached command needs of ours to find its way, and what it was given.
+std::vector<std::string> Run::Environment() const {
+  std::vector<std::string> out;
+  for (const char* name : {"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ"})
+    if (const char* value = std::getenv(name); value != nullptr) out.push_back(std::string(name) + "=" + value);
+  for (const std::string& given : options_.environment) {
+    const std::string name = given.substr(0, given.find('='));
+    std::erase_if(out, [&](const std::string& old) { return old.starts_with(name + "="); });
+    if (given.contains('=')) {
+      out.push_back(given);
+    } else if (const char* value = std::getenv(name.c_str()); value != nullptr) {
+      out.push_back(name + "=" + value);
+    }
+  }
+  return out;
+}
+
+Result<codec::Json> Run::Manifest(const std::vector<cgroup::ProcessId>& held) const {
+  std::error_code error;
+  if (options_.detach && options_.pids.empty()) {
+    RunAs as{.user = ::geteuid(), .group = ::getegid(), .groups = {}, .folder = {}, .environment = Environment()};
+    as.groups.resize(static_cast<std::size_t>(std::max(::getgroups(0, nullptr), 0)));
+    as.groups.resize(static_cast<std::size_t>(
+        std::max(::getgroups(static_cast<int>(as.groups.size()), as.groups.data()), 0)));
+    std::erase(as.groups, as.group);
+    as.folder = std::filesystem::current_path(error).string();
+    return DetachedPod(request_, options_.command, as, node_);
+  }
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  const HoldOptions hold{.socket = socket_, .give_back = !options_.pids.empty(), .processes = held};
+  return HolderPod(request_, HoldCommand(self, hold), node_);
+}
+
+int Run::DryRun() const {
+  const auto manifest = Manifest({});
+  if (!manifest) return Report(manifest.error());
+  const auto outlook = berthd_.Explain(codec::FormatJson(*manifest));
+  return outlook ? PrintOutlook(*outlook, session_) : Report(outlook.error());
+}
+
+Result<void> Run::Store(const codec::Json& manifest) {
+  BERTH_TRY(const StoredPods stored, berthd_.ApplyPods(codec::FormatJson(manifest)));
+  for (const std::string& warning : stored.warnings) session_.err() << "berth: warning: " << warning << '\n';
+  if (stored.results.empty()) return Fail(Code::kInternal, "berthd took the pod and named none");
+  pod_ = {.namespace_ = stored.results.front().namespace_, .name = stored.results.front().name};
+  return {};
+}
+
+void Run::Print(const PodView& pod) const {
+  if (options_.quiet || pod.containers.empty()) return;
+  const ContainerView& container = pod.containers.front();
+  std::ostream& err = session_.err();
+  err << "berth: " << FullName(pod) << ": ";
+  if (container.place && container.place->cpus) {
+    err << "CPUs " << FormatIds(*container.place->cpus) << " of its own";
+  } else {
+    err << "shared CPUs " << FormatIds(shared_);
+  }
+  if (container.place && !container.place->memory_nodes.empty())
+    err << ", memory nodes " << FormatIds(container.place->memory_nodes);
+  if (const auto memory = pod.requests.find("memory"); memory != pod.requests.end())
+    err << ", memory " << memory->second.ToString();
+  if (container.place)
+    for (const DeviceAssignment& device : container.place->devices)
+      err << ", " << device.resource << " " << Join(std::vector(device.ids.begin(), device.ids.end()), " ");
+  err << '\n' << std::flush;
+}
+
+/// The processes of the command are where the holder is.
+bool Run::AllIn(const PodView& pod, const std::vector<cgroup::ProcessId>& held) {
+  if (held.empty()) return true;
+  const auto& last = pod.containers.front().last;
+  if (!last || last->pid == 0) return false;
+  const auto holder = os::CgroupLinesOf(last->pid);
+  return holder && std::ranges::all_of(held, [&](const cgroup::ProcessId& process) {
+           const auto lines = os::CgroupLinesOf(process.pid);
+           return !lines || cgroup::SharesGroups(*lines, *holder, pod.uid);  // gone is as good as in
+         });
+}
+
+/// An exit status when the pod has come to nothing, or to less than was asked for.
+std::optional<int> Run::Judge(const PodView& pod) {
+  if (pod.phase == PodPhase::kFailed) return ReportFailed(pod, session_);
+  if (!options_.isolate || pod.phase == PodPhase::kPending || pod.containers.empty()) return std::nullopt;
+  const auto& place = pod.containers.front().place;
+  if (!place || place->cpus) return std::nullopt;
+  session_.err() << "berth: " << FullName(pod) << " has no CPUs of its own (--isolate): "
+                 << (node_.cpu_policy == "static" ? "that takes --cpus with a whole number"
+                                                  : "the node's CPU policy is " + node_.cpu_policy + ", not static")
+                 << '\n';
+  return kRejected;
+}
+
+/// Waits until the pod runs and `held` are in its groups. A status when it does not come to that.
+std::optional<int> Run::AwaitPlace(const std::vector<cgroup::ProcessId>& held, const os::HeldSignals& signals) {
+  for (const os::MonoTime start = os::SystemClock().Now();;) {
+    const auto pod = berthd_.GetPod(pod_.namespace_, pod_.name);
+    if (!pod && pod.error().code != Code::kNotFound) return Report(pod.error());
+    if (pod) {
+      shared_ = pod->shared;
+      if (const auto status = Judge(*pod->view)) return status;
+      const bool runs = pod->view->phase == PodPhase::kRunning && !pod->view->containers.empty();
+      const bool over = held.empty() && pod->view->phase == PodPhase::kSucceeded;  // a short command of berthd's
+      if (over || (runs && AllIn(*pod->view, held))) return Print(*pod->view), std::nullopt;
+    }
+    if (const auto asked = signals.Asked(kLook)) return kBySignal + *asked;
+    if (os::SystemClock().Now() - start < std::chrono::seconds(options_.timeout_s)) continue;
+    session_.err() << "berth: there was no place within " << options_.timeout_s << " s; see 'berth describe "
+                   << pod_.name << "'\n";
+    return kFailed;
+  }
+}
+
+bool Run::Exists() const {
+  const auto pod = berthd_.GetPod(pod_.namespace_, pod_.name);
+  return pod || pod.error().code != Code::kNotFound;
+}
+
+void Run::AwaitGone(os::Millis patience) const {
+  const os::MonoTime start = os::SystemClock().Now();
+  while (os::SystemClock().Now() - start < patience) {
+    const auto pod = berthd_.GetPod(pod_.namespace_, pod_.name);
+    if (!pod) return;
+    os::SleepFor(kLook);
+  }
+}
+
+void Run::TakeAway() const {
+  if (const auto gone = berthd_.DeletePod(pod_.namespace_, pod_.name); !gone && gone.error().code != Code::kNotFound)
+    session_.err() << "berth: " << gone.error().message << '\n';
+  AwaitGone(kForItsEnd);
+}
+
+int Run::Detach() {
+  const os::HeldSignals signals;
+  const auto manifest = Manifest({});
+  if (!manifest) return Report(manifest.error());
+  if (auto stored = Store(*manifest); !stored) return Report(stored.error());
+  if (const auto status = AwaitPlace({}, signals)) {
+    TakeAway();
+    return *status;
+  }
+  session_.out() << pod_.namespace_ << '/' << pod_.name << '\n';
+  return kOk;
+}
+
+int Run::Foreground() {
+  const os::HeldSignals signals;
+  auto child = os::ForegroundChild::Start(options_.command);
+  if (!child) return Report(child.error());
+  const std::vector<cgroup::ProcessId> held = {{.pid = child->pid(), .start_ticks = child->start_ticks()}};
+  const auto manifest = Manifest(held);
+  if (!manifest) return Report(manifest.error());
+  if (auto stored = Store(*manifest); !stored) return Report(stored.error());
+  if (const auto status = AwaitPlace(held, signals)) {
+    TakeAway();
+    return *status;
+  }
+  int status = 0;
+  if (const auto opened = child->Open(); opened) {
+    status = child->Attend();
+  } else {
+    session_.err() << "berth: " << options_.command.front() << ": " << opened.error().message << '\n';
+    status = opened.error().code == Code::kNotFound ? kNoSuchProgram : kCannotExecute;
+  }
+  AwaitGone(kForItsEnd);  // its holder removes it
+  return status;
+}
+
+int Run::HoldOthers() {
+  std::vector<cgroup::ProcessId> held;
+  for (const int pid : options_.pids) {
+    const auto ticks = os::StartTicksOf(pid);
+    if (!ticks) return Report(ticks.error());
+    held.push_back({.pid = pid, .start_ticks = *ticks});
+  }
+  const os::HeldSignals signals;
+  const auto manifest = Manifest(held);
+  if (!manifest) return Report(manifest.error());
+  if (auto stored = Store(*manifest); !stored) return Report(stored.error());
+  if (const auto status = AwaitPlace(held, signals)) {
+    TakeAway();
+    return *status;
+  }
+  if (options_.detach) {
+    session_.out() << pod_.namespace_ << '/' << pod_.name << '\n';
+    return kOk;
+  }
+  constexpr os::Millis kLookAgain{200};
+  while (!signals.Asked(kLookAgain))
+    if (!Exists()) return kOk;  // they have ended
+  TakeAway();
+  return kOk;
+}
+
+int Run::Go() {
+  request_ = options_.request;
+  const std::string program = options_.command.empty() ? "pid" : options_.command.front();
+  if (request_.name.empty()) request_.name = RunName(program, ::getpid());
+  if (auto fine = CheckNode(); !fine) return Report(fine.error());
+  if (options_.dry_run) return DryRun();
+  if (auto free = CheckName(); !free) return Report(free.error());
+  if (!options_.pids.empty()) return HoldOthers();
+  return options_.detach ? Detach() : Foreground();
+}
+
+}  // namespace
+
+int RunRun(const RunOptions& options, const Session& session) {
+  if (!options.once) {
+    if (!session.Reachable()) {
+      session.err() << "berth: no berthd listens on " << session.socket()
+                    << "; start one (systemctl start berthd, or berthd --help), name its socket with --socket, or let "
+                       "'berth run --once' have one of its own\n";
+      return kUnreachable;
+    }
+    return Run(options, session, session.socket()).Go();
+  }
+  const auto own = OnceDaemon::Join();
+  if (!own) {
+    session.err() << "berth: " << own.error().message << '\n';
+    return kFailed;
+  }
+  return Run(options, session, OnceDaemon::Socket()).Go();
+}
+
+}  // namespace berth::cli
