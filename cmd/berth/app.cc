@@ -160,7 +160,8 @@ int RunBerth(const std::vector<std::string>& arguments, const Surroundings& arou
     out << Complete(*parser, {arguments.begin() + 1, arguments.end()});
     return kOk;
   }
-  if (!arguments.empty() && arguments.front() == kHoldVerb) return RunHold({arguments.begin() + 1, arguments.end()}, err);
+  if (!arguments.empty() && arguments.front() == kHoldVerb)
+    return RunHold({arguments.begin() + 1, arguments.end()}, err);
   try {
     parser->root->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {

@@ -73,9 +73,9 @@ int RunExplain(const ExplainOptions& options, const Session& session) {
   if (!node) return on_paper ? Refused(node.error(), session) : session.Report(node.error());
   auto pod = ChoosePod(options, node->node_name, session.err());
   if (!pod) return Refused(pod.error(), session);
-  return PrintOutlook(offline::ExplainNow(node->node, std::move(node->ledger), node->conditions, *std::move(pod), node->inputs,
-                                   node->node_name),
-               session);
+  return PrintOutlook(offline::ExplainNow(node->node, std::move(node->ledger), node->conditions, *std::move(pod),
+                                          node->inputs, node->node_name),
+                      session);
 }
 
 }  // namespace berth::cli

@@ -1,5 +1,5 @@
-// The holder: the program of a pod whose place is for processes that `berth run` or somebody else started. berthd starts
-// it in the pod's groups; it brings the processes there, waits for their end, and removes its own pod.
+// The holder: the program of a pod whose place is for processes that `berth run` or somebody else started. berthd
+// starts it in the pod's groups; it brings the processes there, waits for their end, and removes its own pod.
 #ifndef BERTH_CMD_BERTH_HOLD_H_
 #define BERTH_CMD_BERTH_HOLD_H_
 

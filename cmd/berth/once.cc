@@ -73,10 +73,11 @@ Result<void> StartDaemon() {
   const os::UniqueFd log(::open(InHome("berthd.log").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!log.valid()) return FailErrno("open", InHome("berthd.log"), errno);
   os::ProcessSpec spec;
-  spec.argv = {DaemonProgram(), "--config", InHome("berth.yaml"), "--kubelet-config", InHome("kubelet.yaml"),
-               "--pod-dir", InHome("pods"), "--state-dir", InHome("state"), "--run-dir", InHome("run"),
-               "--log-dir", InHome("log"), "--socket", OnceDaemon::Socket(), "--cgroup-root", "/berth-once",
-               "--node-name", "once"};
+  spec.argv = {
+      DaemonProgram(), "--config",    InHome("berth.yaml"), "--kubelet-config", InHome("kubelet.yaml"), "--pod-dir",
+      InHome("pods"),  "--state-dir", InHome("state"),      "--run-dir",        InHome("run"),          "--log-dir",
+      InHome("log"),   "--socket",    OnceDaemon::Socket(), "--cgroup-root",    "/berth-once",          "--node-name",
+      "once"};
   if (const char* path = std::getenv("PATH"); path != nullptr) {
     spec.env = {std::string("PATH=") + path};
     spec.search_path = path;
@@ -89,8 +90,8 @@ Result<void> StartDaemon() {
   while (!Answers()) {
     const bool ended = os::HasEnded(process.pidfd.get());
     if (ended || os::SystemClock().Now() - start > kForItsStart)
-      return Fail(Code::kTimeout, std::string("berthd ") + (ended ? "ended" : "does not answer") + "; it said:\n" +
-                                      WhatItSaid());
+      return Fail(Code::kTimeout,
+                  std::string("berthd ") + (ended ? "ended" : "does not answer") + "; it said:\n" + WhatItSaid());
     os::SleepFor(kLook);
   }
   return {};

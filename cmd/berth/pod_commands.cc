@@ -128,7 +128,7 @@ void AddRunOptions(CLI::App& app, RunOptions& options) {
       ->type_name("AMOUNT");
   app.add_option("--device", options.request.devices, "A device, or several: vendor.example/gpu=2")
       ->type_name("RESOURCE")
-      ->expected(1);
+      ->allow_extra_args(false);
   app.add_flag("--isolate", options.isolate, "Only with CPUs of its own, not in the shared pool");
   app.add_option("-n,--namespace", options.request.namespace_, "Namespace of the pod")
       ->type_name("NAMESPACE")
@@ -155,23 +155,25 @@ Command RunCommand() {
                    {"run -d --cpus 1 --name feed -- ./feed", "let berthd keep it; 'berth delete feed' ends it"},
                    {"run --cpus 1 --pid 4711", "a process that runs, until Ctrl-C gives it back"},
                    {"run --once --cpus 1 -- make", "with no berthd running: with one for as long as it takes"}},
-      .statuses = "else the command's own: 126 it cannot be executed, 127 it was not found, 128 + signal; 3 there was "
-                  "no place for it",
+      .statuses =
+          "else the command's own: 126 it cannot be executed, 127 it was not found, 128 + signal; 3 there was "
+          "no place for it",
       .bind = [](CLI::App& app) -> Runner {
         auto options = std::make_shared<RunOptions>();
         AddRunOptions(app, *options);
-        auto* command = app.add_option("command", options->command, "The command and its arguments, after --")
-                            ->type_name("WORD");
-        auto* pids = app.add_option("--pid", options->pids, "A process that runs already, with all that descend from it")
-                         ->type_name("PID")
-                         ->check(CLI::PositiveNumber.description(""))
-                         ->expected(1)
-                         ->excludes(command);
+        auto* command =
+            app.add_option("command", options->command, "The command and its arguments, after --")->type_name("WORD");
+        auto* pids =
+            app.add_option("--pid", options->pids, "A process that runs already, with all that descend from it")
+                ->type_name("PID")
+                ->check(CLI::PositiveNumber.description(""))
+                ->allow_extra_args(false)
+                ->excludes(command);
         auto* detach = app.add_flag("-d,--detach", options->detach, "Return when it runs; berthd keeps it");
         app.add_option("-e,--env", options->environment,
                        "With -d: NAME=VALUE, or NAME for yours; else PATH, HOME, USER, LANG, LC_ALL and TZ are yours")
             ->type_name("NAME[=VALUE]")
-            ->expected(1)
+            ->allow_extra_args(false)
             ->needs(detach)
             ->excludes(pids);
         auto* dry_run = app.add_flag("--dry-run", options->dry_run, "Only say where it would run, or what is short");
@@ -236,7 +238,8 @@ Command DeleteCommand() {
 }  // namespace
 
 std::vector<Command> PodCommands() {
-  return {RunCommand(), ApplyCommand(), PodsCommand(), DescribeCommand(), LogsCommand(), ExecCommand(), DeleteCommand()};
+  return {RunCommand(),  ApplyCommand(), PodsCommand(),  DescribeCommand(),
+          LogsCommand(), ExecCommand(),  DeleteCommand()};
 }
 
 }  // namespace berth::cli

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
-#include <thread>
 
 #include "api/node_client.h"
 #include "base/text.h"
@@ -90,11 +89,10 @@ Result<void> Run::CheckNode() {
 }
 
 Result<void> Run::CheckName() const {
-  for (const std::string& name : {request_.name, request_.name + "-" + node_name_})
-    if (berthd_.GetPod(request_.namespace_, name))
-      return Fail(Code::kInvalid, "there is a pod " + request_.namespace_ + "/" + name +
-                                      " already; give another name with --name, or remove that one with 'berth delete'");
-  return {};
+  const auto there = berthd_.GetPod(request_.namespace_, request_.name);
+  if (!there) return {};  // whatever else is wrong shows when it is stored
+  return Fail(Code::kInvalid, "there is a pod " + FullName(*there->view) +
+                                  " already; give another name with --name, or remove that one with 'berth delete'");
 }
 
 /// What a detached command needs of ours to find its way, and what it was given.
@@ -119,8 +117,8 @@ Result<codec::Json> Run::Manifest(const std::vector<cgroup::ProcessId>& held) co
   if (options_.detach && options_.pids.empty()) {
     RunAs as{.user = ::geteuid(), .group = ::getegid(), .groups = {}, .folder = {}, .environment = Environment()};
     as.groups.resize(static_cast<std::size_t>(std::max(::getgroups(0, nullptr), 0)));
-    as.groups.resize(static_cast<std::size_t>(
-        std::max(::getgroups(static_cast<int>(as.groups.size()), as.groups.data()), 0)));
+    as.groups.resize(
+        static_cast<std::size_t>(std::max(::getgroups(static_cast<int>(as.groups.size()), as.groups.data()), 0)));
     std::erase(as.groups, as.group);
     as.folder = std::filesystem::current_path(error).string();
     return DetachedPod(request_, options_.command, as, node_);
@@ -245,13 +243,15 @@ int Run::Detach() {
 
 int Run::Foreground() {
   const os::HeldSignals signals;
-  auto child = os::ForegroundChild::Start(options_.command);
-  if (!child) return Report(child.error());
+  auto started = os::ForegroundChild::Start(options_.command);
+  if (!started) return Report(started.error());
+  std::optional child(*std::move(started));
   const std::vector<cgroup::ProcessId> held = {{.pid = child->pid(), .start_ticks = child->start_ticks()}};
   const auto manifest = Manifest(held);
   if (!manifest) return Report(manifest.error());
   if (auto stored = Store(*manifest); !stored) return Report(stored.error());
   if (const auto status = AwaitPlace(held, signals)) {
+    child.reset();  // its holder waits for its end
     TakeAway();
     return *status;
   }
@@ -259,7 +259,7 @@ int Run::Foreground() {
   if (const auto opened = child->Open(); opened) {
     status = child->Attend();
   } else {
-    session_.err() << "berth: " << options_.command.front() << ": " << opened.error().message << '\n';
+    session_.err() << "berth: " << opened.error().message << '\n';
     status = opened.error().code == Code::kNotFound ? kNoSuchProgram : kCannotExecute;
   }
   AwaitGone(kForItsEnd);  // its holder removes it

@@ -29,8 +29,7 @@ Result<Quantity> ShareOfMemory(const Quantity& cpus, const NodeView& node) {
   const auto memory = node.allocatable.find("memory");
   if (all_cpus <= 0 || memory == node.allocatable.end())
     return Fail(Code::kInvalid, "--cpus: the node has no CPUs or memory to give away; see 'berth node'");
-  const std::int64_t share =
-      memory->second.Value() / kMiB * std::min(cpus.MilliValue(), all_cpus) / all_cpus;
+  const std::int64_t share = memory->second.Value() / kMiB * std::min(cpus.MilliValue(), all_cpus) / all_cpus;
   return Quantity::FromBytes(Bytes(std::max<std::int64_t>(share, 1) * kMiB));
 }
 
@@ -118,23 +117,21 @@ Result<codec::Json> DetachedPod(const RunRequest& request, const std::vector<std
     const std::size_t equals = variable.find('=');
     variables.push_back({{"name", variable.substr(0, equals)}, {"value", Literally(variable.substr(equals + 1))}});
   }
-  codec::Json container{
-      {"command", std::move(words)},
-      {"workingDir", as.folder},
-      {"env", std::move(variables)},
-      {"securityContext", {{"runAsUser", as.user}, {"runAsGroup", as.group}}}};
+  codec::Json container{{"command", std::move(words)},
+                        {"workingDir", as.folder},
+                        {"env", std::move(variables)},
+                        {"securityContext", {{"runAsUser", as.user}, {"runAsGroup", as.group}}}};
   BERTH_TRY(codec::Json pod, PodOf(request, std::move(container), node));
   if (!as.groups.empty()) pod["spec"]["securityContext"] = {{"supplementalGroups", as.groups}};
   return pod;
 }
 
-Result<codec::Json> HolderPod(const RunRequest& request, const std::vector<std::string>& holder,
-                              const NodeView& node) {
-  codec::Json container{{"command", holder},
-                        {"env", codec::Json::array({FieldVariable("POD_UID", "metadata.uid"),
-                                                    FieldVariable("POD_NAME", "metadata.name"),
-                                                    FieldVariable("POD_NAMESPACE", "metadata.namespace")})},
-                        {"securityContext", {{"privileged", true}}}};  // cgroups that it can write
+Result<codec::Json> HolderPod(const RunRequest& request, const std::vector<std::string>& holder, const NodeView& node) {
+  codec::Json container{
+      {"command", holder},
+      {"env", codec::Json::array({FieldVariable("POD_UID", "metadata.uid"), FieldVariable("POD_NAME", "metadata.name"),
+                                  FieldVariable("POD_NAMESPACE", "metadata.namespace")})},
+      {"securityContext", {{"privileged", true}}}};  // cgroups that it can write
   return PodOf(request, std::move(container), node);
 }
 

@@ -34,8 +34,7 @@ std::map<int, int> ParentsOfAll(os::Fs& fs) {
     const auto pid = ParseDecimal<int>(name);
     if (!pid) continue;
     const auto stat = fs.Read(ProcessDir(*pid) + "/stat");
-    if (const auto parent = stat ? os::StatField(*stat, kParent) : std::nullopt)
-      out[*pid] = static_cast<int>(*parent);
+    if (const auto parent = stat ? os::StatField(*stat, kParent) : std::nullopt) out[*pid] = static_cast<int>(*parent);
   }
   return out;
 }
@@ -109,8 +108,8 @@ Result<Visitors> Visitors::Make(std::string_view uid) {
     if (dir) seats.push_back({.mount = *mount, .dir = *dir});
   }
   if (seats.empty())
-    return Fail(Code::kNotFound, "process " + std::to_string(::getpid()) + " is in no cgroup of pod " +
-                                     Printable(uid) + " that a mount shows");
+    return Fail(Code::kNotFound, "process " + std::to_string(::getpid()) + " is in no cgroup of pod " + Printable(uid) +
+                                     " that a mount shows");
   return Visitors(std::move(fs), std::move(seats));
 }
 
@@ -148,7 +147,7 @@ Result<void> Visitors::TakeIn(const ProcessId& process) {
     for (const int pid : FamilyOf(*fs_, process.pid)) {
       if (guests_.contains(pid)) continue;
       auto guest = Remember(pid);
-      auto done = guest ? MoveIn(pid) : Result<void>(std::unexpected(std::move(guest).error()));
+      auto done = guest ? MoveIn(pid) : Result<void>(std::unexpected(guest.error()));
       if (!done && !fs_->Exists(ProcessDir(pid)).value_or(false) && pid != process.pid) continue;  // ended meanwhile
       if (!done) return done;
       guests_.emplace(pid, *std::move(guest));

@@ -38,8 +38,8 @@ class Visitors {
   /// Into the caller's own groups that belong to the pod `uid`. Errors: kNotFound when it is in none.
   static Result<Visitors> Make(std::string_view uid);
 
-  /// Brings a process and all that descend from it, on every CPU they may have there. Errors: kNotFound when it is gone;
-  /// of the kernel, naming process and group: who was brought before that stays.
+  /// Brings a process and all that descend from it, on every CPU they may have there. Errors: kNotFound when it is
+  /// gone; of the kernel, naming process and group: who was brought before that stays.
   Result<void> TakeIn(const ProcessId& process);
   /// Everybody who is here but the caller goes back where he came from, with the affinity he had; who was born here, to
   /// where the process came from that he descends from. A group that is gone: the nearest above it. Errors: of the
@@ -53,7 +53,7 @@ class Visitors {
     std::string dir;
   };
   struct Guest {
-    std::vector<std::string> came_from;             ///< by seat: directories
+    std::vector<std::string> came_from;          ///< by seat: directories
     std::map<int, os::AffinityMask> affinities;  ///< by thread
   };
 

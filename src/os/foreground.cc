@@ -70,7 +70,8 @@ std::optional<int> HeldSignals::Asked(Millis time) const {
 }
 
 ForegroundChild::ForegroundChild(ForegroundChild&& other) noexcept
-    : pid_(std::exchange(other.pid_, 0)),
+    : program_(std::move(other.program_)),
+      pid_(std::exchange(other.pid_, 0)),
       start_ticks_(other.start_ticks_),
       gate_(std::move(other.gate_)),
       word_(std::move(other.word_)) {}
@@ -101,7 +102,7 @@ Result<ForegroundChild> ForegroundChild::Start(const std::vector<std::string>& a
     gate.write_end.reset();  // else the gate would never end
     BecomeProgram(gate.read_end.get(), word.write_end.get(), words.data());
   }
-  ForegroundChild child(pid, std::move(gate.write_end), std::move(word.read_end));
+  ForegroundChild child(argv.front(), pid, std::move(gate.write_end), std::move(word.read_end));
   BERTH_TRY(child.start_ticks_, StartTicksOf(pid));
   return child;
 }
@@ -113,7 +114,7 @@ Result<void> ForegroundChild::Open() {
   int sys = 0;
   if (::read(word_.get(), &sys, sizeof sys) != sizeof sys) return {};
   Reaped();
-  return FailErrno("execute", "", sys);
+  return FailErrno("execute", program_, sys);
 }
 
 int ForegroundChild::Attend() {

@@ -1,4 +1,5 @@
-// A command in the foreground of a terminal: made, held back until its place is ready, executed, and attended to its end.
+// A command in the foreground of a terminal: made, held back until its place is ready, executed, and attended to its
+// end.
 #ifndef BERTH_OS_FOREGROUND_H_
 #define BERTH_OS_FOREGROUND_H_
 
@@ -29,7 +30,8 @@ class HeldSignals {
 };
 
 /// Our child, in our session and process group, with our terminal, descriptors, environment, folder and user.
-/// Requires: a HeldSignals lives as long as this does; the process has one thread at Start. Thread: that of HeldSignals.
+/// Requires: a HeldSignals lives as long as this does; the process has one thread at Start. Thread: that of
+/// HeldSignals.
 class ForegroundChild {
  public:
   /// Forks. The child waits for Open, and ends if this object ends first. Requires: argv is not empty.
@@ -50,9 +52,11 @@ class ForegroundChild {
   int Attend();
 
  private:
-  ForegroundChild(int pid, UniqueFd gate, UniqueFd word) : pid_(pid), gate_(std::move(gate)), word_(std::move(word)) {}
+  ForegroundChild(std::string program, int pid, UniqueFd gate, UniqueFd word)
+      : program_(std::move(program)), pid_(pid), gate_(std::move(gate)), word_(std::move(word)) {}
   int Reaped();
 
+  std::string program_;
   pid_t pid_ = 0;  // 0: reaped
   std::uint64_t start_ticks_ = 0;
   UniqueFd gate_;  // one byte lets it go on, the end of it ends it

@@ -34,7 +34,8 @@ TEST(Foreground, WhatCannotBeExecutedIsSaid) {
 TEST(Foreground, ASignalToUsIsPassedOnAndTheCommandDecides) {
   const HeldSignals held;
   // Its own question to us comes only once its trap is set.
-  auto child = ForegroundChild::Start({"sh", "-c", "trap 'exit 7' TERM; kill -TERM $PPID; while :; do sleep 0.05; done"});
+  auto child =
+      ForegroundChild::Start({"sh", "-c", "trap 'exit 7' TERM; kill -TERM $PPID; while :; do sleep 0.05; done"});
   ASSERT_TRUE(child);
   ASSERT_TRUE(child->Open());
   EXPECT_EQ(child->Attend(), 7);
@@ -43,7 +44,9 @@ TEST(Foreground, ASignalToUsIsPassedOnAndTheCommandDecides) {
 TEST(Foreground, WithoutAPlaceNothingIsExecuted) {
   const HeldSignals held;
   const std::string file = ::testing::TempDir() + "berth-foreground-" + std::to_string(::getpid());
-  { ASSERT_TRUE(ForegroundChild::Start({"touch", file})); }
+  {
+    ASSERT_TRUE(ForegroundChild::Start({"touch", file}));
+  }
   EXPECT_NE(::access(file.c_str(), F_OK), 0);
 }
 

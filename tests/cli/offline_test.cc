@@ -11,9 +11,9 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr const char* kCommands[] = {"apply",    "pods",    "describe", "logs",       "delete",  "map",
-                                     "events",   "node",    "status",   "exec",       "images",  "machine",
-                                     "simulate", "explain", "replay",   "completion", "version", "help"};
+constexpr const char* kCommands[] = {"run",     "apply",  "pods",       "describe", "logs",   "delete",  "map",
+                                     "events",  "node",   "status",     "exec",     "images", "machine", "simulate",
+                                     "explain", "replay", "completion", "version",  "help"};
 
 TEST(BerthHelpTest, NoArgumentsPrintTheOverview) {
   const Ran ran = Berth({});
@@ -66,6 +66,10 @@ TEST(BerthUsageTest, NamesTheMistakeAndTheNearestWord) {
   ExpectUsageError({"logs", "web", "--tail", "many"}, "--tail");
   ExpectUsageError({"logs", "web", "-f", "-p"}, "--previous excludes --follow");
   ExpectUsageError({"exec", "web"}, "command is required");
+  ExpectUsageError({"run", "--cpus", "1"}, "a command after --, or --pid is required");
+  ExpectUsageError({"run", "--pid", "1", "--", "true"}, "command excludes --pid");
+  ExpectUsageError({"run", "-e", "A=1", "--", "true"}, "--env requires --detach");
+  ExpectUsageError({"run", "--pid", "0"}, "--pid");
   ExpectUsageError({"exec", "web", "ls", "-l"}, "unknown option -l");
   ExpectUsageError({"images", "imprt"}, "'imprt' is none of list|import, did you mean import?");
   ExpectUsageError({"images", "import"}, "FILE is required");

@@ -1,0 +1,268 @@
+// `berth run` beside a real berthd: commands of a terminal and processes that run already, in places of their own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pty.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "daemon_fixture.h"
+#include "os/pidfd.h"
+#include "process.h"
+#include "testing/seen_groups.h"
+
+namespace berth {
+namespace {
+
+using testing::HasSubstr;
+using testkit::DaemonFixture;
+using testkit::Lives;
+using testkit::ReadIfThere;
+
+constexpr std::chrono::milliseconds kLook{50};
+
+int StatusOfEnded(int pid) {
+  int status = -1;
+  ::waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/// Its CPUs as /proc/PID/status has them: "1", "0-1".
+std::string AllowedOf(int pid) {
+  const std::string text = ReadIfThere("/proc/" + std::to_string(pid) + "/status");
+  const std::string label = "Cpus_allowed_list:\t";
+  const std::size_t at = text.find(label);
+  return at == std::string::npos ? "" : text.substr(at + label.size(), text.find('\n', at) - at - label.size());
+}
+
+class RunCommandTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+    berthd.emplace();
+    berthd->Start();
+  }
+  std::vector<std::string> Words(std::vector<std::string> more) const {
+    std::vector<std::string> words = {"run", "--socket", berthd->socket()};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  Ran Run(std::vector<std::string> more) const { return Berth(Words(std::move(more))); }
+  /// In the background, its output in the file `log`.
+  int Begin(std::vector<std::string> more, const std::string& log) const {
+    return Spawn(BERTH, Words(std::move(more)), {}, berthd->Dir(log));
+  }
+  bool Says(const std::string& log, const std::string& text) {
+    const bool said = berthd->Until(log + " says " + text,
+                                    [&] { return ReadIfThere(berthd->Dir(log)).find(text) != std::string::npos; });
+    EXPECT_TRUE(said) << ReadIfThere(berthd->Dir(log));
+    return said;
+  }
+  /// The number a command wrote as a line "pid N".
+  int PidIn(const std::string& log) const {
+    const std::string text = ReadIfThere(berthd->Dir(log));
+    const std::size_t at = text.find("pid ");
+    return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + 4);
+  }
+  bool NoPods() {
+    return berthd->Until("no pod is left", [&] { return berthd->Get("/v1/pods")["pods"].empty(); });
+  }
+
+  std::optional<DaemonFixture> berthd;
+};
+
+TEST_F(RunCommandTest, ACommandRunsOnItsCpusFromItsFirstInstructionAndItsStatusIsOurs) {
+  const Ran ran = Run(
+      {"--cpus", "1", "--memory", "64Mi", "--", "sh", "-c", "grep Cpus_allowed_list /proc/self/status; cat; exit 41"});
+  EXPECT_EQ(41, ran.status) << ran.err;
+  EXPECT_EQ("Cpus_allowed_list:\t1\n", ran.out);
+  EXPECT_THAT(ran.err, HasSubstr("CPUs 1 of its own, memory 64Mi"));
+  EXPECT_TRUE(NoPods()) << "gone when it has ended";
+  EXPECT_EQ("", Run({"-q", "--", "true"}).err);
+}
+
+TEST_F(RunCommandTest, TheCommandIsInTheGroupsOfItsPodAndTheBooksAgree) {
+  const int run = Begin({"--cpus", "1", "--memory", "64Mi", "--", "sh", "-c", "echo pid $$; sleep 60 & wait"}, "out");
+  ASSERT_TRUE(Says("out", "pid "));
+  const int pid = PidIn("out");
+  const Ran verify = Berth({"state", "verify", "--socket", berthd->socket()});
+  EXPECT_EQ(0, verify.status) << verify.out << verify.err;
+  bool seen = false;
+  for (const testkit::SeenProcess& process : berthd->Processes()) {
+    if (process.pid != pid) continue;
+    seen = true;
+    EXPECT_THAT(process.cgroup, HasSubstr("kubepods/pod"));
+    EXPECT_EQ("1", FormatIds(process.allowed));
+  }
+  EXPECT_TRUE(seen);
+  ::kill(run, SIGTERM);
+  EXPECT_EQ(128 + SIGTERM, StatusOfEnded(run)) << "passed on, and it ended by it";
+  EXPECT_TRUE(NoPods());
+}
+
+TEST_F(RunCommandTest, CtrlCReachesTheCommandOnceAndOnlyItDecides) {
+  int terminal = -1;
+  std::vector<std::string> words = Words(
+      {"-q", "--cpus", "1", "--memory", "64Mi", "--", "sh", "-c",
+       "n=0; trap 'n=$((n+1)); echo asked $n; [ $n -lt 2 ] || exit 6' INT; echo ready; while :; do sleep 0.05; done"});
+  const int pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (pid == 0) {
+    std::vector<char*> argv = {const_cast<char*>(BERTH)};
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  std::string out;
+  const auto read_until = [&](const std::string& text) {
+    char chunk[4096];
+    while (out.find(text) == std::string::npos) {
+      const ssize_t n = ::read(terminal, chunk, sizeof chunk);
+      if (n <= 0) return;
+      out.append(chunk, static_cast<std::size_t>(n));
+    }
+  };
+  read_until("ready");
+  ASSERT_EQ(1, ::write(terminal, "\x03", 1));
+  read_until("asked 1");
+  EXPECT_TRUE(Lives(pid));
+  ASSERT_EQ(1, ::write(terminal, "\x03", 1));
+  EXPECT_EQ(6, StatusOfEnded(pid)) << out;
+  read_until("asked 2");
+  EXPECT_EQ(out.find("asked 3"), std::string::npos) << "one signal for each key";
+  ::close(terminal);
+  EXPECT_TRUE(NoPods());
+}
+
+TEST_F(RunCommandTest, WhatHasNoPlaceIsNotExecuted) {
+  const std::string mark = berthd->Dir("mark");
+  const Ran large = Run({"--cpus", "4096", "--", "touch", mark});
+  EXPECT_EQ(3, large.status);
+  EXPECT_THAT(large.err, HasSubstr("CPUs asked"));
+  const Ran shared = Run({"--isolate", "--cpus", "500m", "--memory", "64Mi", "--", "touch", mark});
+  EXPECT_EQ(3, shared.status);
+  EXPECT_THAT(shared.err, HasSubstr("has no CPUs of its own (--isolate): that takes --cpus with a whole number"));
+  const Ran wrong = Run({"--cpus", "many", "--", "touch", mark});
+  EXPECT_EQ(1, wrong.status);
+  EXPECT_THAT(wrong.err, HasSubstr("--cpus: "));
+  EXPECT_EQ(2, Run({"--cpus", "1"}).status) << "there is nothing to run";
+  const Ran paper = Run({"--dry-run", "--cpus", "1", "--", "touch", mark});
+  EXPECT_EQ(0, paper.status);
+  EXPECT_THAT(paper.out, HasSubstr("admitted"));
+  EXPECT_FALSE(std::filesystem::exists(mark));
+  EXPECT_TRUE(NoPods());
+  const Ran nobody = Berth({"run", "--socket", berthd->Dir("no.sock"), "--cpus", "1", "--", "true"});
+  EXPECT_EQ(4, nobody.status);
+  EXPECT_THAT(nobody.err, HasSubstr("berth run --once"));
+}
+
+TEST_F(RunCommandTest, WhatCannotBeExecutedHasTheStatusAShellGivesIt) {
+  EXPECT_EQ(127, Run({"--cpus", "1", "--memory", "64Mi", "--", "/nonexistent/program"}).status);
+  EXPECT_EQ(126, Run({"--cpus", "1", "--memory", "64Mi", "--", "/tmp"}).status);
+  EXPECT_TRUE(NoPods());
+}
+
+TEST_F(RunCommandTest, ADetachedCommandIsBerthdsAndItsNameIsTaken) {
+  const Ran ran = Run({"-d", "--name", "feed", "--cpus", "1", "--memory", "64Mi", "-e", "GREETING=hello $(me)", "--",
+                       "sh", "-c", "echo $GREETING; pwd; sleep 1000"});
+  ASSERT_EQ(0, ran.status) << ran.err;
+  EXPECT_EQ("default/feed-n1\n", ran.out);
+  const auto logs = [&] { return Berth({"logs", "--socket", berthd->socket(), "feed"}).out; };
+  const std::string expected = "hello $(me)\n" + std::filesystem::current_path().string() + "\n";
+  EXPECT_TRUE(berthd->Until("it has spoken", [&] { return logs() == expected; })) << logs();
+  const Ran again = Run({"-d", "--name", "feed", "--", "true"});
+  EXPECT_EQ(1, again.status);
+  EXPECT_THAT(again.err, HasSubstr("there is a pod default/feed-n1 already"));
+  EXPECT_EQ(0, Berth({"delete", "--socket", berthd->socket(), "feed", "--wait"}).status);
+}
+
+TEST_F(RunCommandTest, ProcessesThatRunAreTakenInWithTheirChildrenAndGivenBackAsTheyWere) {
+  const int parent = Spawn("/bin/sh", {"-c", "sleep 1000 & echo pid $!; wait"}, {}, berthd->Dir("child"));
+  ASSERT_TRUE(Says("child", "pid "));
+  const int child = PidIn("child");
+  cpu_set_t only_first;
+  CPU_ZERO(&only_first);
+  CPU_SET(0, &only_first);
+  ASSERT_EQ(0, ::sched_setaffinity(child, sizeof only_first, &only_first));
+  const auto before = os::CgroupLinesOf(child);
+  const std::string parents_cpus = AllowedOf(parent);
+
+  const int run = Begin({"--pid", std::to_string(parent), "--cpus", "1", "--memory", "64Mi"}, "hold");
+  ASSERT_TRUE(Says("hold", "CPUs 1 of its own"));
+  EXPECT_EQ("1", AllowedOf(parent));
+  EXPECT_EQ("1", AllowedOf(child));
+  ::kill(run, SIGINT);
+  EXPECT_EQ(0, StatusOfEnded(run));
+  EXPECT_TRUE(NoPods());
+  EXPECT_EQ("0", AllowedOf(child));
+  EXPECT_EQ(parents_cpus, AllowedOf(parent));
+  EXPECT_EQ(before.value_or(std::vector<std::string>()), os::CgroupLinesOf(child).value_or(std::vector<std::string>()));
+
+  ASSERT_EQ(0,
+            Run({"-d", "--name", "held", "--pid", std::to_string(parent), "--cpus", "1", "--memory", "64Mi"}).status);
+  EXPECT_EQ("1", AllowedOf(child));
+  EXPECT_EQ(0, Berth({"delete", "--socket", berthd->socket(), "held", "--wait"}).status);
+  EXPECT_EQ("0", AllowedOf(child));
+  EXPECT_TRUE(Lives(child) && Lives(parent)) << "nobody was hurt";
+  ::kill(child, SIGKILL);
+  StatusOfEnded(parent);
+}
+
+TEST_F(RunCommandTest, ADeletedPodsCommandIsAskedToEnd) {
+  const int run = Begin({"--name", "polite", "--cpus", "1", "--memory", "64Mi", "--", "sh", "-c",
+                         "trap 'echo bye; exit 8' TERM; echo ready; while :; do sleep 0.05; done"},
+                        "out");
+  ASSERT_TRUE(Says("out", "ready"));
+  EXPECT_EQ(0, Berth({"delete", "--socket", berthd->socket(), "polite"}).status);
+  EXPECT_EQ(8, StatusOfEnded(run));
+  EXPECT_THAT(ReadIfThere(berthd->Dir("out")), HasSubstr("bye"));
+  EXPECT_TRUE(NoPods());
+}
+
+TEST_F(RunCommandTest, NeitherAKilledBerthdNorAKilledBerthEndsTheCommand) {
+  const std::string gate = berthd->Dir("gate");
+  const int run = Begin({"--cpus", "1", "--memory", "64Mi", "--", "sh", "-c",
+                         "echo pid $$; while [ ! -e " + gate + " ]; do sleep 0.05; done"},
+                        "out");
+  ASSERT_TRUE(Says("out", "pid "));
+  const int pid = PidIn("out");
+  berthd->Kill();
+  berthd->Start();
+  EXPECT_EQ("1", AllowedOf(pid));
+  ::kill(run, SIGKILL);
+  StatusOfEnded(run);
+  EXPECT_TRUE(Lives(pid));
+  EXPECT_EQ("1", AllowedOf(pid));
+  EXPECT_EQ(1U, berthd->Get("/v1/pods")["pods"].size()) << "its place stays its own";
+  std::filesystem::create_directory(gate);
+  EXPECT_TRUE(NoPods()) << "its holder saw it end";
+}
+
+TEST(RunOnceTest, SeveralShareOneBerthdWhichLeavesNothingBehind) {
+  if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+  if (std::filesystem::exists("/run/berth-once/berth.sock")) GTEST_SKIP() << "somebody uses --once on this host";
+  const testkit::TempDir temp;
+  const std::string gate = temp / "gate";
+  const std::string script = "echo pid $$; while [ ! -e " + gate + " ]; do sleep 0.05; done";
+  const int first =
+      Spawn(BERTH, {"run", "--once", "--cpus", "1", "--memory", "64Mi", "--", "sh", "-c", script}, {}, temp / "first");
+  const auto has = [&](const std::string& text) { return ReadIfThere(temp / "first").find(text) != std::string::npos; };
+  for (int i = 0; i < 400 && !has("pid "); ++i) std::this_thread::sleep_for(kLook);
+  ASSERT_TRUE(has("pid ")) << ReadIfThere(temp / "first");
+  const Ran second = Berth({"run", "--once", "--", "sh", "-c", "grep Cpus_allowed_list /proc/self/status"});
+  EXPECT_EQ(0, second.status) << second.err;
+  EXPECT_EQ(second.out.find("\t1\n"), std::string::npos) << "the first's CPU is its own: " << second.out;
+  EXPECT_TRUE(std::filesystem::exists("/run/berth-once/berth.sock")) << "the first needs it still";
+  std::filesystem::create_directory(gate);
+  EXPECT_EQ(0, StatusOfEnded(first)) << ReadIfThere(temp / "first");
+  EXPECT_FALSE(std::filesystem::exists("/run/berth-once/berth.sock"));
+  EXPECT_FALSE(std::filesystem::exists("/run/berth-once/state"));
+}
+
+}  // namespace
+}  // namespace berth
