@@ -1,5 +1,6 @@
 // The commands that need no daemon.
 #include "api/node_client.h"
+#include "berth/check.h"
 #include "berth/explain.h"
 #include "berth/machine.h"
 #include "berth/registry.h"
@@ -137,6 +138,41 @@ Command ReplayCommand() {
           }};
 }
 
+Command CheckCommand() {
+  return {
+      .name = "check",
+      .group = "Without a daemon",
+      .summary = "Look at a node with a kubelet: what Berth would find there, and what it would change",
+      .details =
+          "Only reads, so it can be run on any node. It asks the container runtime what runs, decides for each "
+          "container as a berthd with runtime nri would when it joins, and says what stands in the way: a kubelet "
+          "or another program that places containers, or NRI that is switched off. Where a berthd runs the plan "
+          "goes on from what that has given. Which of several containers gets which CPUs may come out otherwise.",
+      .examples = {{"check", "this node, as root"},
+                   {"check -c placement.yaml", "placed by these policies"},
+                   {"check -o json", "for a program"}},
+      .statuses = "3 something stands in the way, 4 no container runtime answers",
+      .asks_daemon = false,
+      .prints_data = true,
+      .bind = [](CLI::App& app) -> Runner {
+        auto options = std::make_shared<CheckOptions>();
+        options->ask = AskRunning;
+        app.add_option("-c,--config", options->config,
+                       "KubeletConfiguration to place by; without it the static CPU policy, best-effort, and what "
+                       "the kubelet reserves")
+            ->type_name("FILE");
+        app.add_option("--endpoint", options->endpoint, "The container runtime's socket")->type_name("FILE");
+        app.add_option("--nri-socket", options->nri_socket, "Where it takes plug-ins")
+            ->type_name("FILE")
+            ->capture_default_str();
+        app.add_option("--runtime-config", options->runtime_config, "The runtime's configuration")->type_name("FILE");
+        app.add_option("--kubelet-config", options->kubelet_config, "The kubelet's configuration")->type_name("FILE");
+        app.add_option("--kubelet-dir", options->kubelet_dir, "The kubelet's folder, with its state files")
+            ->type_name("FILE");
+        return [options](const Session& session) { return RunCheck(*options, session); };
+      }};
+}
+
 Command CompletionCommand() {
   return {.name = "completion",
           .group = "Help",
@@ -179,7 +215,7 @@ Command VersionCommand() {
 }  // namespace
 
 std::vector<Command> OfflineCommands() {
-  return {MachineCommand(), SimulateCommand(),   ExplainCommand(),
+  return {MachineCommand(), SimulateCommand(),   ExplainCommand(), CheckCommand(),
           ReplayCommand(),  CompletionCommand(), VersionCommand()};
 }
 

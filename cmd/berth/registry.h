@@ -40,7 +40,7 @@ std::vector<Command> AllCommands();
 
 std::vector<Command> PodCommands();      ///< pods, describe, apply, delete, logs, exec
 std::vector<Command> NodeCommands();     ///< map, top, tree, events, node, status, images, state
-std::vector<Command> OfflineCommands();  ///< machine, simulate, explain, replay
+std::vector<Command> OfflineCommands();  ///< machine, simulate, explain, check, replay
 
 /// The parser with all commands bound; `runners[i]` belongs to `commands[i]`.
 struct Parser {

@@ -216,7 +216,8 @@ Sandbox TakeSandbox(const pb::PodSandbox& from) {
           .pod = from.metadata().namespace_() + "/" + from.metadata().name(),
           .attempt = from.metadata().attempt(),
           .ready = from.state() == pb::SANDBOX_READY,
-          .created_at_ns = from.created_at()};
+          .created_at_ns = from.created_at(),
+          .annotations = TakeLabels(from.annotations())};
 }
 
 ContainerEntry TakeContainer(const pb::Container& from) {

@@ -65,6 +65,7 @@ struct Sandbox {
   std::uint32_t attempt = 0;
   bool ready = false;
   std::int64_t created_at_ns = 0;
+  Labels annotations;
 };
 
 struct Mount {

@@ -11,9 +11,9 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr const char* kCommands[] = {"run",     "apply",  "pods",       "describe", "logs",   "delete",  "map",
-                                     "events",  "node",   "status",     "exec",     "images", "machine", "simulate",
-                                     "explain", "replay", "completion", "version",  "help"};
+constexpr const char* kCommands[] = {"run",     "apply", "pods",   "describe",   "logs",    "delete",  "map",
+                                     "events",  "node",  "status", "exec",       "images",  "machine", "simulate",
+                                     "explain", "check", "replay", "completion", "version", "help"};
 
 TEST(BerthHelpTest, NoArgumentsPrintTheOverview) {
   const Ran ran = Berth({});
@@ -97,6 +97,21 @@ TEST(BerthSocketTest, AnAbsentDaemonGivesStatus4AndTheCure) {
     EXPECT_THAT(ran.err, HasSubstr("start it")) << command.front();
     EXPECT_EQ(1, std::ranges::count(ran.err, '\n')) << ran.err;
   }
+}
+
+TEST(BerthCheckTest, SaysWhatIsMissingOfANode) {
+  const Ran ran = Berth({"check", "--endpoint", "/nonexistent/c.sock", "--nri-socket", "/nonexistent/n.sock",
+                         "--kubelet-config", "/nonexistent/k.yaml", "--kubelet-dir", "/nonexistent"});
+  EXPECT_EQ(4, ran.status) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("Runtime:       does not answer at /nonexistent/c.sock\n"));
+  EXPECT_THAT(ran.out, HasSubstr("in the way: container runtime at /nonexistent/c.sock: there is no such socket"));
+  EXPECT_EQ("", ran.err);
+  const Ran data = Berth({"check", "--endpoint", "/nonexistent/c.sock", "-o", "json"});
+  EXPECT_EQ(4, data.status);
+  const auto json = codec::ParseJson(data.out, "check");
+  ASSERT_TRUE(json);
+  EXPECT_EQ(false, (*json)["ready"]);
+  EXPECT_TRUE((*json)["plan"].is_null());
 }
 
 TEST(BerthSocketTest, TheEnvironmentNamesTheSocketAndTheOptionWins) {

@@ -1,0 +1,95 @@
+// Attendant: pods that leave, when nothing of theirs runs any more.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "beside/attendant.h"
+#include "beside/translate.h"
+
+namespace berth::beside {
+namespace {
+
+constexpr os::Millis kLookAgain{20};  // at groups of a pod that leaves; doubled each time
+constexpr os::Millis kLongestLook{1'000};
+constexpr os::Millis kBetweenLooksForLost{10'000};
+
+}  // namespace
+
+void Attendant::TakeSandboxGone(const nri::Pod& pod) {
+  GuestPod* const known = guests_.Find(UidOf(pod));
+  if (known == nullptr) return;
+  known->sandboxes.erase(pod.id);
+  if (!known->sandboxes.empty() || known->leave_at) return;
+  Leave(UidOf(pod));
+}
+
+void Attendant::Leave(const std::string& uid) {
+  GuestPod& pod = guests_.Know(uid);
+  pod.sandboxes.clear();
+  pod.leave_at = parts_.clock.Now();
+  pod.leave_delay = kLookAgain;
+  leaving_.insert(uid);
+}
+
+/// No process is left in the groups below the pod's, whosever they are.
+bool Attendant::HasLeft(const std::string& uid) const {
+  const auto pod = parts_.groups.table().pods().find(uid);
+  if (pod == parts_.groups.table().pods().end()) return true;
+  const auto groups = parts_.tree.Children(pod->second);
+  if (!groups) return groups.error().code == Code::kNotFound;
+  return std::ranges::all_of(*groups, [&](const std::string& group) {
+    const auto pids = parts_.tree.Pids(pod->second + "/" + group);
+    return pids ? pids->empty() : pids.error().code == Code::kNotFound;
+  });
+}
+
+/// Pods of which nothing runs any more though no word of it came.
+void Attendant::LookForLost(os::MonoTime now) {
+  if (now < next_look_for_lost_) return;
+  next_look_for_lost_ = now + kBetweenLooksForLost;
+  for (const auto& [uid, pod] : guests_.all()) {
+    const bool over = std::ranges::all_of(pod.guests, [](const auto& entry) { return entry.second.ended; });
+    if (over && !pod.leave_at && parts_.groups.table().pods().contains(uid) && HasLeft(uid)) Leave(uid);
+  }
+}
+
+void Attendant::LookAtLeaving(os::MonoTime now) {
+  for (const std::string& uid : std::set<std::string>(leaving_)) {
+    GuestPod& pod = guests_.Know(uid);
+    if (*pod.leave_at > now) continue;
+    if (HasLeft(uid) && now >= parts_.keeper.next_try()) {
+      pod.leave_at = os::MonoTime::max();  // until that is saved
+      Release(uid);
+      continue;
+    }
+    pod.leave_at = now + pod.leave_delay;
+    pod.leave_delay = std::min(pod.leave_delay * 2, kLongestLook);
+  }
+}
+
+void Attendant::Release(const std::string& uid) {
+  auto proposal = parts_.keeper.ProposeRelease(uid);
+  if (!proposal) return Forget(uid);
+  const bool committed = parts_.keeper.Commit(*std::move(proposal), [this, uid](const Result<void>& saved) {
+    GuestPod* const pod = guests_.Find(uid);
+    if (pod == nullptr || !pod->leave_at) return;  // it is back, and has asked for a place anew
+    if (saved) return Forget(uid);
+    pod->leave_at = parts_.clock.Now() + kLongestLook;
+  });
+  if (!committed) guests_.Know(uid).leave_at = parts_.clock.Now() + kLongestLook;
+}
+
+void Attendant::Forget(const std::string& uid) {
+  if (const auto pod = parts_.pods.find(uid); pod != parts_.pods.end()) {
+    parts_.events.Normal("Released", pods::ObjectOf(pod->second.pod),
+                         "its place is free, the shared pool is " + FormatIds(parts_.keeper.SharedCpus()));
+    parts_.pods.erase(pod);
+  }
+  static_cast<void>(parts_.records.ForgetPod(uid));
+  parts_.groups.table().Forget(uid);
+  guests_.Forget(uid);
+  leaving_.erase(uid);
+  helpers_.changed();
+}
+
+}  // namespace berth::beside

@@ -1,0 +1,198 @@
+// Attendant: all that a runtime has, when it has taken berthd in.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "beside/attendant.h"
+#include "beside/translate.h"
+#include "beside/words.h"
+#include "engine/engine.h"
+
+namespace berth::beside {
+namespace {
+
+constexpr os::Millis kSlice{10};  // of the loop, for what a runtime has
+
+}  // namespace
+
+void Attendant::Synchronize(nri::Inventory inventory) {
+  waiting_.clear();  // of an earlier connection: nobody waits for it, and what happened is in the inventory
+  looking_.emplace();
+  looking_->number = ++looks_;
+  looking_->inventory = std::move(inventory);
+  std::set<std::string> there;
+  for (std::size_t i = 0; i < looking_->inventory.pods.size(); ++i) {
+    const nri::Pod& pod = looking_->inventory.pods[i];
+    if (!IsSane(pod) || !SandboxLives(pod)) continue;  // one that has stopped is listed until it is removed
+    looking_->pod_of.emplace(pod.id, i);
+    there.insert(UidOf(pod));
+    guests_.Know(UidOf(pod)).sandboxes.clear();
+  }
+  for (const auto& [id, i] : looking_->pod_of) {
+    Know(looking_->inventory.pods[i]);
+    FindGroups(looking_->inventory.pods[i]);
+  }
+  for (const auto& [uid, managed] : parts_.pods)
+    if (!there.contains(uid)) Leave(uid);
+  for (const auto& [uid, record] : parts_.keeper.newest().pods)
+    if (!there.contains(uid)) Leave(uid);
+  EndUnlisted(there);
+  BeginLooking();
+  helpers_.changed();
+}
+
+/// The kernel says so: runtimes do not all tell. Where its group is not known there is no reason to doubt it.
+bool Attendant::SandboxLives(const nri::Pod& pod) const {
+  const auto path = GroupOf(pod, parts_.groups.site().names().root());
+  if (!path) return true;
+  const auto groups = parts_.tree.Children(*path);
+  if (!groups) return groups.error().code != Code::kNotFound;
+  const auto own = std::ranges::find_if(*groups, [&](const std::string& group) { return group.contains(pod.id); });
+  if (own == groups->end()) return false;
+  const auto pids = parts_.tree.Pids(*path + "/" + *own);
+  return pids ? !pids->empty() : pids.error().code != Code::kNotFound;
+}
+
+/// Containers of pods that are there which the runtime does not list have ended.
+void Attendant::EndUnlisted(const std::set<std::string>& there) {
+  std::set<GuestName> alive;
+  for (const nri::Container& container : looking_->inventory.containers) {
+    const auto pod = looking_->pod_of.find(container.pod_id);
+    if (pod != looking_->pod_of.end() && container.state != nri::ContainerState::kStopped)
+      alive.emplace(UidOf(looking_->inventory.pods[pod->second]), container.name);
+  }
+  for (const std::string& uid : there) {
+    GuestPod& known = guests_.Know(uid);
+    ForEachContainer(parts_.pods[uid].pod, [&](const Container& container, ContainerKind) {
+      if (alive.contains({uid, container.name})) return;
+      Guest& guest = known.guests[container.name];
+      guest.ended = true;
+      guest.runs = false;
+      const auto records = parts_.records.all().find(uid);
+      if (records == parts_.records.all().end()) return;
+      const auto before = records->second.find(container.name);
+      if (before == records->second.end() || before->second.state != runtime::ContainerState::kRunning) return;
+      runtime::ContainerStatus status = before->second;
+      status.state = runtime::ContainerState::kExited;
+      status.finished_at = os::FormatTime(parts_.clock.Wall());
+      runtime_.Put(std::move(status));
+    });
+  }
+}
+
+/// What has gone meanwhile makes room first.
+void Attendant::BeginLooking() {
+  looking_->ledger = parts_.keeper.newest();
+  looking_->base = looking_->ledger->revision;
+  looking_->next = 0;
+  looking_->gone.clear();
+  for (const std::string& uid : leaving_) {
+    if (!HasLeft(uid)) continue;
+    Apply(*looking_->ledger, engine::Release(parts_.keeper.node(), *looking_->ledger, uid, nullptr));
+    looking_->gone.push_back(uid);
+  }
+  helpers_.pool_changed();
+}
+
+void Attendant::Recognize(const nri::Pod& pod, const nri::Container& container) {
+  const runtime::ContainerStatus status = StatusOf(pod, container, runtime::ContainerState::kRunning);
+  pods::ManagedPod& managed = parts_.pods[status.pod_uid];
+  runtime_.Recognize(status);
+  static_cast<void>(parts_.records.Take(status));
+  parts_.Recover(managed, parts_.clock.Now());
+}
+
+/// Its group is found, and it is decided where nothing was: whoever holds a place keeps it.
+void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
+  const std::string uid = UidOf(pod);
+  const bool ended = container.state == nri::ContainerState::kStopped;
+  const bool runs = container.state == nri::ContainerState::kRunning || container.state == nri::ContainerState::kPaused;
+  const Guest* const before = guests_.Find(uid, container);
+  const bool was_placed = before != nullptr && before->placed;
+  Guest& guest = Know(pod, container);
+  guest.ended = ended;
+  guest.runs = runs;
+  guest.placed = true;
+  if (ended) return;
+  if (runs) {
+    FindGroups(pod);
+    Recognize(pod, container);
+  }
+  const auto record = looking_->ledger->pods.find(uid);
+  if (record != looking_->ledger->pods.end())
+    if (const Placement* const placement = FindPlacement(record->second, container.name); placement != nullptr) {
+      // It was made anew meanwhile, without what is its own.
+      const auto made_with = CpuSet::Parse(container.resources.cpus);
+      if (runs && placement->cpus && (!made_with || *made_with != *placement->cpus))
+        looking_->late.emplace(uid, container.name);
+      return;
+    }
+  pods::ManagedPod& managed = parts_.pods[uid];
+  managed.trace = Trace();
+  ++managed.decisions;
+  Decision decision = engine::DecideContainer(parts_.keeper.node(), *looking_->ledger, managed.pod, container.name,
+                                              parts_.devices.inputs(), &managed.trace);
+  if (const auto* const reject = std::get_if<Reject>(&decision)) {
+    managed.stage = pods::Foreign{{.reason = reject->reason, .message = reject->message, .details = reject->details}};
+    parts_.events.Warning(
+        reject->reason, pods::ObjectOf(managed.pod),
+        fmt::format("container {}: {}; it runs already, in the shared pool", container.name, TextOf(*reject)));
+    unplaced_.emplace(uid, container.name);
+    return;
+  }
+  Apply(*looking_->ledger, std::get<Admit>(decision).delta);
+  if (!was_placed) looking_->late.emplace(uid, container.name);
+}
+
+void Attendant::GoOnLooking(os::MonoTime now) {
+  const os::Slice slice(parts_.clock, now + kSlice);
+  const std::vector<nri::Container>& all = looking_->inventory.containers;
+  while (looking_->next < all.size()) {
+    const nri::Container& container = all[looking_->next++];
+    const auto pod = looking_->pod_of.find(container.pod_id);
+    if (pod != looking_->pod_of.end() && IsName(container.name) && IsName(container.id))
+      LookAt(looking_->inventory.pods[pod->second], container);
+    if (slice.over()) return;
+  }
+  EndLooking();
+}
+
+/// Others may have changed the books meanwhile, as CPUs that went offline do: then all is decided once more.
+void Attendant::EndLooking() {
+  if (looking_->base != parts_.keeper.newest().revision) return BeginLooking();
+  if (looking_->ledger->pods == parts_.keeper.newest().pods) return LookedAt({});
+  Ledger next = *looking_->ledger;
+  next.revision = looking_->base + 1;
+  const auto then = [this, number = looking_->number](const Result<void>& saved) {
+    if (looking_ && looking_->number == number) LookedAt(saved);
+  };
+  looking_->saving = parts_.keeper.Commit(parts_.keeper.ProposeLedger(parts_.ObjectOfNode(), std::move(next)), then);
+  if (!looking_->saving) LookedAt(Fail(Code::kIo, "the ledger cannot be saved now"));
+}
+
+void Attendant::LookedAt(const Result<void>& saved) {
+  if (saved) {
+    for (const std::string& uid : looking_->gone) Forget(uid);
+  } else {  // each by itself then, when the ledger can be saved; who has gone is released as ever
+    unplaced_.insert(looking_->late.begin(), looking_->late.end());
+    retry_unplaced_ = true;
+  }
+  helpers_.apply_pool(parts_.clock.Now());
+  if (saved)
+    for (const GuestName& late : looking_->late) TellLate(late, "was made while berthd was away");
+  looking_.reset();
+  helpers_.changed();
+  RunWaiting();
+}
+
+void Attendant::RunWaiting() {
+  while (!waiting_.empty() && !looking_) {
+    Call call = std::move(waiting_.front());
+    waiting_.pop_front();
+    call();
+  }
+}
+
+}  // namespace berth::beside

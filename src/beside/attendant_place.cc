@@ -1,0 +1,143 @@
+// Attendant: a place for a container, and for one that had to wait for it.
+#include <fmt/format.h>
+
+#include <set>
+#include <utility>
+
+#include "beside/attendant.h"
+#include "beside/words.h"
+#include "model/resources.h"
+
+namespace berth::beside {
+
+std::string Attendant::NotInForce() const {
+  const std::string why = helpers_.pool_problem();
+  return "others may still run on its CPUs: " + (why.empty() ? "the shared pool is being changed" : why);
+}
+
+bool Attendant::ShallHaveOwn(const Pod& pod, const std::string& name) const {
+  if (QosOf(pod) != QosClass::kGuaranteed || parts_.keeper.node().config().cpu_manager_policy != "static") return false;
+  const pods::FoundContainer found = pods::FindContainer(pod, name);
+  if (found.container == nullptr) return false;
+  const std::int64_t milli = AmountOf(found.container->resources.requests, "cpu").MilliValue();
+  return milli >= 1000 && milli % 1000 == 0;
+}
+
+/// It cannot have what it should: "" if it runs in the shared pool all the same.
+std::string Attendant::Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject) {
+  const bool refused = ShallHaveOwn(managed.pod, name) && !options_.share_unplaced;
+  const std::string text = fmt::format("container {}: {}", name, TextOf(reject));
+  managed.stage = pods::Foreign{{.reason = reject.reason, .message = reject.message, .details = reject.details}};
+  parts_.keeper.CountRejection(reject.reason);
+  if (!refused) unplaced_.emplace(managed.pod.uid, name);
+  parts_.events.Warning(reject.reason, pods::ObjectOf(managed.pod),
+                        text + (refused ? "; it is not made" : "; it runs in the shared pool"));
+  return refused ? reject.reason + ": " + text : "";
+}
+
+/// `then` is called once it is known, at once where nothing has to be made durable first.
+void Attendant::Place(const std::string& uid, const std::string& name, Placed then) {
+  pods::ManagedPod& managed = parts_.pods[uid];
+  managed.trace = Trace();
+  ++managed.decisions;
+  auto proposed = parts_.keeper.ProposeContainer(managed.pod, name, parts_.devices.inputs(), &managed.trace);
+  if (const auto* const reject = std::get_if<Reject>(&proposed)) return then(Unplaced(managed, name, *reject));
+  managed.stage = pods::Foreign{};
+  unplaced_.erase({uid, name});
+  auto& proposal = std::get<keeper::Proposal>(proposed);
+  const PodRecord& record = *std::get<LedgerDelta>(proposal.change).put;
+  const bool own = IsOwn(FindPlacement(record, name));
+  const auto known = parts_.keeper.ledger().pods.find(uid);
+  if (!parts_.keeper.saving() && parts_.keeper.durable() && known != parts_.keeper.ledger().pods.end() &&
+      known->second == record)
+    return Saved(uid, name, own, {}, then);
+  const bool committed =
+      parts_.keeper.Commit(std::move(proposal), [this, uid, name, own, then = own ? then : Placed()](
+                                                    const Result<void>& saved) { Saved(uid, name, own, saved, then); });
+  if (!committed) {
+    const std::string why = parts_.keeper.problem();
+    return Saved(uid, name, own, Fail(Code::kIo, why.empty() ? "the ledger cannot be saved now" : why), then);
+  }
+  if (!own) then("");
+}
+
+/// `then` is empty where it was called before.
+void Attendant::Saved(const std::string& uid, const std::string& name, bool own, const Result<void>& saved,
+                      const Placed& then) {
+  helpers_.changed();
+  const auto pod = parts_.pods.find(uid);
+  if (!saved) {
+    if (pod != parts_.pods.end())
+      pod->second.stage = pods::Foreign{{.reason = "LedgerNotSaved", .message = saved.error().message}};
+    if (const GuestPod* const known = guests_.Find(uid); own && known != nullptr)
+      if (const auto guest = known->guests.find(name); guest != known->guests.end() && guest->second.runs)
+        PlaceLater({uid, name});
+    if (then) then(own ? "LedgerNotSaved: " + saved.error().message : "");
+    return;
+  }
+  if (own) helpers_.apply_pool(parts_.clock.Now());
+  const auto record = parts_.keeper.ledger().pods.find(uid);
+  if (const Placement* const placement =
+          record == parts_.keeper.ledger().pods.end() ? nullptr : FindPlacement(record->second, name);
+      placement != nullptr && pod != parts_.pods.end())
+    parts_.events.Normal(
+        "Placed", pods::ObjectOf(pod->second.pod),
+        fmt::format("container {} has {}", name, DescribePlace(*placement, parts_.keeper.SharedCpus())));
+  if (!then) return;
+  if (own && !helpers_.pool_in_force()) return then(NotInForce());
+  then("");
+}
+
+/// A container that ran already has its place now.
+void Attendant::TellLate(const GuestName& late, std::string_view how) {
+  const auto& [uid, name] = late;
+  if (helpers_.pool_in_force()) PutInPlace(uid, name);
+  const auto record = parts_.keeper.ledger().pods.find(uid);
+  if (record == parts_.keeper.ledger().pods.end()) return;
+  if (const Placement* const placement = FindPlacement(record->second, name); placement != nullptr)
+    parts_.events.Normal("PlacedLate", "pod/" + FullName(record->second),
+                         fmt::format("container {} {}; it has {} now", name, how,
+                                     DescribePlace(*placement, parts_.keeper.SharedCpus())));
+}
+
+/// Something was given back, or the ledger can be saved again: who runs in the shared pool for want of a place may have
+/// it now.
+void Attendant::TryUnplaced(os::MonoTime now) {
+  const bool again = freed_ != parts_.keeper.freed() || retry_unplaced_;
+  if (looking_ || unplaced_.empty() || !again || now < parts_.keeper.next_try()) return;
+  freed_ = parts_.keeper.freed();
+  retry_unplaced_ = false;
+  for (const GuestName& who : std::set<GuestName>(unplaced_)) TryAgain(who);
+}
+
+void Attendant::TryAgain(const GuestName& who) {
+  const auto& [uid, name] = who;
+  const GuestPod* const known = guests_.Find(uid);
+  const auto pod = parts_.pods.find(uid);
+  const bool runs = known != nullptr && !known->leave_at && known->guests.contains(name) &&
+                    !known->guests.at(name).ended && pod != parts_.pods.end();
+  if (!runs) {
+    unplaced_.erase(who);
+    return;
+  }
+  Trace trace;
+  auto proposed = parts_.keeper.ProposeContainer(pod->second.pod, name, parts_.devices.inputs(), &trace);
+  if (std::holds_alternative<Reject>(proposed)) return;
+  unplaced_.erase(who);
+  pod->second.trace = std::move(trace);
+  pod->second.stage = pods::Foreign{};
+  const auto placed = [this, who](const Result<void>& saved) {
+    if (!saved) return PlaceLater(who);
+    helpers_.apply_pool(parts_.clock.Now());
+    TellLate(who, "had to wait for its place");
+  };
+  if (!parts_.keeper.Commit(std::get<keeper::Proposal>(std::move(proposed)), placed)) PlaceLater(who);
+}
+
+/// It runs in the shared pool until the ledger can be saved.
+void Attendant::PlaceLater(const GuestName& who) {
+  unplaced_.insert(who);
+  retry_unplaced_ = true;
+}
+
+}  // namespace berth::beside

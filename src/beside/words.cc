@@ -1,0 +1,40 @@
+#include "beside/words.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "beside/translate.h"
+
+namespace berth::beside {
+namespace {
+
+constexpr std::size_t kLongestName = 253;  // of Kubernetes
+
+}  // namespace
+
+bool IsName(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestName &&
+         std::ranges::all_of(text, [](unsigned char c) { return c > ' ' && c < 0x7f && c != '/'; });
+}
+
+bool IsSane(const nri::Pod& pod) { return IsName(UidOf(pod)) && IsName(pod.name) && IsName(pod.name_space); }
+bool IsSane(const nri::Pod& pod, const nri::Container& container) {
+  return IsSane(pod) && IsName(container.name) && IsName(container.id);
+}
+
+std::string TextOf(const Reject& reject) {
+  return reject.details.empty() ? reject.message : reject.message + "; " + Join(reject.details, "; ");
+}
+
+bool IsOwn(const Placement* placement) {
+  return placement != nullptr && ((placement->cpus && !placement->cpus->empty()) || placement->memory);
+}
+
+std::string DescribePlace(const Placement& placement, const CpuSet& shared) {
+  std::string out =
+      placement.cpus ? "CPUs " + FormatIds(*placement.cpus) + " for itself" : "the shared pool " + FormatIds(shared);
+  if (const NodeSet nodes = MemoryNodes(placement); !nodes.empty()) out += ", memory of nodes " + FormatIds(nodes);
+  return out;
+}
+
+}  // namespace berth::beside

@@ -1,0 +1,29 @@
+// What the attendant says of places, and of whom it takes for sane.
+#ifndef BERTH_BESIDE_WORDS_H_
+#define BERTH_BESIDE_WORDS_H_
+
+#include <string>
+#include <string_view>
+
+#include "model/decision.h"
+#include "model/placement.h"
+#include "nri/values.h"
+
+namespace berth::beside {
+
+/// Of Kubernetes: what a runtime shows comes from elsewhere, and names go into events, the ledger and what people see.
+bool IsName(std::string_view text);
+bool IsSane(const nri::Pod& pod);
+bool IsSane(const nri::Pod& pod, const nri::Container& container);
+
+std::string TextOf(const Reject& reject);
+
+/// CPUs or memory of its own. `placement` may be null.
+bool IsOwn(const Placement* placement);
+
+/// "CPUs 1-2 for itself, memory of nodes 0".
+std::string DescribePlace(const Placement& placement, const CpuSet& shared);
+
+}  // namespace berth::beside
+
+#endif  // BERTH_BESIDE_WORDS_H_

@@ -1,0 +1,16 @@
+// What the facts of a node mean for who wants Berth there, and what to do. Pure.
+#ifndef BERTH_SURVEY_FINDINGS_H_
+#define BERTH_SURVEY_FINDINGS_H_
+
+#include <vector>
+
+#include "survey/values.h"
+
+namespace berth::survey {
+
+/// The gravest first; `findings` of the survey are not looked at.
+std::vector<Finding> Judge(const Survey& survey);
+
+}  // namespace berth::survey
+
+#endif  // BERTH_SURVEY_FINDINGS_H_
