@@ -1,0 +1,24 @@
+// What a fleet remembers of a pod that is placed: bytes, a tenth of the record's size.
+#ifndef BERTH_FLEET_PACKED_POD_H_
+#define BERTH_FLEET_PACKED_POD_H_
+
+#include <string>
+#include <string_view>
+
+#include "model/ledger.h"
+
+namespace berth::fleet {
+
+/// What later decisions, releases and starts of containers depend on: uid, requests, and of every container its kind,
+/// CPUs, memory blocks and the ids of its devices. Names, hints and what plug-ins answered are left out.
+std::string Pack(const PodRecord& record);
+
+/// Points into `packed`, which Pack made.
+std::string_view UidOf(std::string_view packed);
+
+/// The record, with containers called "0", "1" and so on. Requires: Pack made `packed`.
+PodRecord Unpack(std::string_view packed);
+
+}  // namespace berth::fleet
+
+#endif  // BERTH_FLEET_PACKED_POD_H_

@@ -1,0 +1,57 @@
+// What decisions about a pod depend on: pods of one shape get one answer where the books are equal.
+#ifndef BERTH_FLEET_SHAPE_H_
+#define BERTH_FLEET_SHAPE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/quantity.h"
+#include "fleet/kind.h"
+#include "model/pod.h"
+
+namespace berth::fleet {
+
+/// Equal for pods that differ in nothing a decision looks at: containers' kinds and resources in order, overhead,
+/// pod-level resources, the class their status names.
+std::string ShapeKey(const Pod& pod);
+
+/// Thousandths for cpu, whole units otherwise.
+std::int64_t AmountIn(std::string_view resource, const Quantity& quantity);
+
+/// One resource of the sum of a pod's requests. Amounts as AmountIn.
+struct Asked {
+  std::string resource;
+  std::int64_t amount = 0;  ///< > 0
+};
+
+/// A resource of a kind, for one request of a shape.
+enum class Concern {
+  kNobodys,  ///< the node does not know it: it is not looked at
+  kLimited,
+  kHeldOnly,  ///< no plug-in has registered it: it is short where somebody holds it, else not looked at
+};
+struct Limit {
+  Concern concern = Concern::kNobodys;
+  std::int64_t amount = 0;
+};
+
+/// What a shape asks of nodes of one kind, and what these have at all.
+struct Ask {
+  std::vector<Limit> limits;        ///< of Shape::asked
+  std::int64_t exclusive_cpus = 0;  ///< that the pod's containers hold at one time; 0 under CPU policy none
+};
+
+struct Shape {
+  std::string key;
+  Pod pod;                   ///< a pod of this shape, with nothing else in it
+  std::vector<Asked> asked;  ///< in the order in which a node looks at them
+};
+
+Shape ShapeOf(const Pod& pod, std::string key);
+Ask AskOf(const Shape& shape, const Kind& kind);
+
+}  // namespace berth::fleet
+
+#endif  // BERTH_FLEET_SHAPE_H_
