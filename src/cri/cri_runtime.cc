@@ -255,8 +255,8 @@ Result<OpenedRuntime> OpenCriRuntime(const CriOptions& options) {
                                         ": set SystemdCgroup = " + (*driver == "systemd" ? "false" : "true") +
                                         " in containerd's configuration, or cgroup_manager = \"" +
                                         options.cgroup_driver + "\" in CRI-O's");
-  out.strict_groups = status.features.strict_groups;
-  made->SetRecursiveReadOnly(std::move(status.features.recursive_read_only));
+  made->SetRecursiveReadOnly(status.features.recursive_read_only);
+  out.features = std::move(status.features);
   BERTH_RETURN_IF_ERROR(made->Recover());
   made->Begin();
   out.runtime = std::move(made);

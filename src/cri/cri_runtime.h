@@ -21,7 +21,7 @@ struct OpenedRuntime {
   std::unique_ptr<runtime::Runtime> runtime;
   Version version;
   std::vector<std::string> not_ready;  ///< as Client::NotReady
-  bool strict_groups = false;          ///< as Features::strict_groups
+  Features features;
 };
 
 /// Speaks to the runtime and finds its containers again. Containers that were made and never started are removed.

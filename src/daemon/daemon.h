@@ -15,6 +15,7 @@
 #include "beside/watched_runtime.h"
 #include "cgroup/cgroup.h"
 #include "cgroup/root_claim.h"
+#include "cri/client.h"
 #include "daemon/container_calls.h"
 #include "daemon/host_groups.h"
 #include "daemon/local_api.h"
@@ -125,7 +126,7 @@ class Daemon {
   events::Log& log_;
   bool dry_run_ = false;
   std::vector<std::string> start_warnings_;
-  bool strict_groups_ = false;  // the container runtime knows supplementalGroupsPolicy
+  cri::Features features_;  // of the container runtime
   std::string runtime_name_ = "process";
 
   // Destroyed in reverse order: the API first, the state directory's lock and the loop last.

@@ -169,7 +169,9 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
   OpenPodResources();  // who finds the API finds it too
   api_ = std::make_unique<LocalApi>(*published_, *loop_, Door(), history_.get(), calls_.get(),
                                     PodFolder(settings_.pod_dir, settings_.berth.node_name),
-                                    PodRules(settings_, dry_run_));
+                                    ApplyRules{.pods = PodRules(settings_, dry_run_),
+                                               .node = manager_->options().pods.rules,
+                                               .profiles = {.seccomp = settings_.berth.seccomp_dir}});
   BERTH_TRY(server_,
             api::StartServer({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
   const auto metrics = manifest::ParseMetricsAddress(settings_.berth.metrics_address);
@@ -298,7 +300,7 @@ Result<void> Daemon::OpenCriRuntime() {
                                  .runtime_handlers = settings_.berth.runtime_classes}));
   runtime_ = std::move(opened.runtime);
   BERTH_TRY(calls_, ContainerCalls::Open(socket));
-  strict_groups_ = opened.strict_groups;
+  features_ = std::move(opened.features);
   runtime_name_ = opened.version.name + " " + opened.version.version;
   for (const std::string& problem : opened.not_ready)
     start_warnings_.push_back("the container runtime is not ready: " + problem);
@@ -351,7 +353,8 @@ Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<s
   OpenDevices(node.machine(), saved);
   ManagerOptions options = OptionsOf(settings_, node.machine(), names_, dry_run_);
   options.pods.work_notes = work_notes_.get();
-  options.pods.rules.strict_groups = strict_groups_;
+  options.pods.rules.strict_groups = features_.strict_groups;
+  options.pods.rules.recursive_read_only = features_.recursive_read_only;
   options.beside_kubelet = beside_kubelet();
   manager_ = std::make_unique<PodManager>(ManagerParts{.store = *store_,
                                                        .tree = *tree_,

@@ -130,11 +130,12 @@ Result<void> LocalApi::CheckOurs() const {
 
 Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests, bool templates) {
   BERTH_RETURN_IF_ERROR(CheckOurs());
-  manifest::PodOptions options = pods_;
+  manifest::PodOptions options = rules_.pods;
   options.templates = templates;
   BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(manifests, kRequest, options));
   if (parsed.pods.empty() && parsed.documents.empty())
     return Fail(Code::kInvalid, "the request holds no pod, ConfigMap or Secret");
+  BERTH_RETURN_IF_ERROR(CheckOnNode(parsed.pods, rules_, kRequest));
   StoredPods out;
   BERTH_TRY(out.results, folder_.Store(parsed.pods, *published_.Get()->node.files, parsed.documents));
   for (const manifest::Warning& warning : parsed.warnings)

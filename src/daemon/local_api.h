@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/backend.h"
+#include "daemon/apply_check.h"
 #include "daemon/container_calls.h"
 #include "daemon/event_list.h"
 #include "daemon/followed_logs.h"
@@ -17,7 +18,6 @@
 #include "daemon/tree_status.h"
 #include "daemon/usage_reader.h"
 #include "loop/loop.h"
-#include "manifest/pod_options.h"
 
 namespace berth::daemon {
 
@@ -25,7 +25,7 @@ namespace berth::daemon {
 class LocalApi final : public api::Backend {
  public:
   LocalApi(const Published<LoopState>& published, const loop::Loop& loop, TreeDoor tree, history::History* history,
-           ContainerCalls* calls, PodFolder folder, const manifest::PodOptions& pods)
+           ContainerCalls* calls, PodFolder folder, ApplyRules rules)
       : published_(published),
         loop_(loop),
         tree_(std::move(tree)),
@@ -33,7 +33,7 @@ class LocalApi final : public api::Backend {
         history_(history),
         calls_(calls),
         folder_(std::move(folder)),
-        pods_(pods) {}
+        rules_(std::move(rules)) {}
 
   Result<DaemonStatus> Status() override;
   Result<std::shared_ptr<const Machine>> GetMachine() override;
@@ -79,7 +79,7 @@ class LocalApi final : public api::Backend {
   history::History* history_;
   ContainerCalls* calls_;
   PodFolder folder_;
-  const manifest::PodOptions pods_;  // how strictly they are read
+  const ApplyRules rules_;
   FollowedLogs followed_;
 };
 

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 std::string ReasonOf(const Pod& pod, const NodeRules& rules) {
   const auto refused = WhyRefused(pod, rules);
-  return refused ? refused->reason : "";
+  return refused ? refused->why.reason : "";
 }
 
 Pod WithSysctl(const std::string& name) {
@@ -37,7 +37,8 @@ TEST(NodeRulesTest, SafeSysctlsMayBeSetAndUnsafeOnesWhereTheSettingsAllowThem) {
   EXPECT_EQ("", ReasonOf(WithSysctl("net.ipv4.tcp_syncookies"), rules));
   EXPECT_EQ("", ReasonOf(WithSysctl("net/ipv4/tcp_syncookies"), rules));
   EXPECT_EQ("SysctlForbidden", ReasonOf(WithSysctl("net.core.somaxconn"), rules));
-  EXPECT_THAT(WhyRefused(WithSysctl("kernel.msgmax"), rules)->message, HasSubstr("\"kernel.msgmax\" not allowlisted"));
+  EXPECT_THAT(WhyRefused(WithSysctl("kernel.msgmax"), rules)->why.message,
+              HasSubstr("\"kernel.msgmax\" not allowlisted"));
   rules.unsafe_sysctls = {"net.core.somaxconn", "kernel.msg*", "vm.*"};
   EXPECT_EQ("", ReasonOf(WithSysctl("net.core.somaxconn"), rules));
   EXPECT_EQ("", ReasonOf(WithSysctl("kernel.msgmax"), rules));
@@ -75,6 +76,40 @@ TEST(NodeRulesTest, ClassesAndProfilesThatTheNodeDoesNotHaveAreRefused) {
   EXPECT_EQ("SupplementalGroupsPolicyNotSupported", ReasonOf(pod, rules));
   rules.strict_groups = true;
   EXPECT_EQ("", ReasonOf(pod, rules));
+}
+
+TEST(NodeRulesTest, MountsAreReadOnlyToTheirDepthsWhereTheHandlerOfTheRuntimeCanDoIt) {
+  NodeRules rules{.has_sandboxes = true, .runtime_classes = {{"new", "runc-new"}}};
+  Pod pod;
+  pod.init_containers.resize(2);
+  pod.init_containers[1].mounts = {{.name = "v", .recursive_read_only = "IfPossible"},
+                                   {.name = "v", .recursive_read_only = "Enabled"}};
+  EXPECT_EQ("RecursiveReadOnlyNotSupported", ReasonOf(pod, rules));
+  EXPECT_EQ("spec.initContainers[1].volumeMounts[1].recursiveReadOnly", WhyRefused(pod, rules)->path);
+  rules.recursive_read_only = {"runc-new"};
+  EXPECT_EQ("RecursiveReadOnlyNotSupported", ReasonOf(pod, rules)) << "not the default handler";
+  pod.runtime_class = "new";
+  EXPECT_EQ("", ReasonOf(pod, rules));
+  rules.has_sandboxes = false;
+  pod.runtime_class = "";
+  EXPECT_EQ("", ReasonOf(pod, rules)) << "the manifest is judged elsewhere";
+}
+
+TEST(NodeRulesTest, CapabilitiesAreThoseThatLinuxHas) {
+  Pod pod;
+  pod.containers.resize(2);
+  pod.containers[1].name = "b";
+  pod.containers[0].security.drop_capabilities = {"ALL"};
+  pod.containers[1].security.add_capabilities = {"NET_ADMIN", "CAP_SYS_TIME"};
+  EXPECT_EQ("", ReasonOf(pod, {}));
+  pod.containers[1].security.add_capabilities.emplace_back("FLY");
+  const auto refused = WhyRefused(pod, {});
+  ASSERT_TRUE(refused);
+  EXPECT_EQ("CapabilityUnknown", refused->why.reason);
+  EXPECT_EQ("b", refused->why.container);
+  EXPECT_EQ("spec.containers[1].securityContext.capabilities.add", refused->path);
+  EXPECT_THAT(refused->why.message, HasSubstr("\"FLY\""));
+  EXPECT_EQ("CapabilityUnknown", ReasonOf(pod, {.has_sandboxes = true}));
 }
 
 Pod WithPort(std::int32_t port, std::int32_t host_port, const std::string& ip = "",

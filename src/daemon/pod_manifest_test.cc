@@ -162,8 +162,10 @@ class Pods {
     else if (Coin())
       sub_path_expr = "$(V0)/x";
     read_only = Coin();
-    recursive = Pick<std::string>({"", "Disabled", "IfPossible", "Enabled"});
-    propagation = Pick<std::string>({"", "None", "HostToContainer", "Bidirectional"});
+    const bool below = read_only && Coin();
+    recursive = below ? Pick<std::string>({"IfPossible", "Enabled"}) : Pick<std::string>({"", "Disabled"});
+    propagation =
+        below ? Pick<std::string>({"", "None"}) : Pick<std::string>({"", "None", "HostToContainer", "Bidirectional"});
     return out;
   }
 

@@ -90,6 +90,7 @@ void Complete(Json& pod) {
     };
     give(container, "name", std::string(list).substr(0, 4));
     if (container["command"].is_null()) container["command"] = {"true"};
+    give(container, "image", "none");
     if (container.contains("env")) give(container["env"].front(), "name", "E");
     if (container.contains("volumeMounts")) {
       give(container["volumeMounts"].front(), "name", "v");
@@ -242,7 +243,7 @@ TEST(FieldTableTest, WhatChangesNothingNeedsNoWord) {
   const std::string text = R"({apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {
       hostNetwork: false, hostPID: false, dnsPolicy: ClusterFirst, enableServiceLinks: true, schedulerName: default-scheduler,
       tolerations: [], nodeSelector: {}, securityContext: {}, affinity: null, serviceAccountName: "", runtimeClassName: "",
-      containers: [{name: a, command: ["true"], stdin: false, tty: false, terminationMessagePath: /dev/termination-log,
+      containers: [{name: a, image: none, command: ["true"], stdin: false, tty: false, terminationMessagePath: /dev/termination-log,
         terminationMessagePolicy: File, securityContext: {runAsUser: 0, readOnlyRootFilesystem: false},
         ports: [{containerPort: 80, protocol: TCP}]}]}})";
   EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kProcess}), IsEmpty());
@@ -311,10 +312,10 @@ TEST(FieldTableTest, HugePagesOfAVolumeAreAmongThoseTheContainersAskFor) {
 
 TEST(FieldTableTest, ATokenOfAnApiServerIsRefusedWithACure) {
   EXPECT_THAT(
-      SaidOf(
-          "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {volumes: [{name: v, projected: {sources: ["
-          "{configMap: {name: c}}, {serviceAccountToken: {path: token}}]}}], containers: [{name: a, command: [x]}]}}",
-          {.run_by = RunBy::kCri}),
+      SaidOf("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {volumes: [{name: v, projected: {sources: ["
+             "{configMap: {name: c}}, {serviceAccountToken: {path: token}}]}}], containers: [{name: a, image: i, "
+             "command: [x]}]}}",
+             {.run_by = RunBy::kCri}),
       testing::ElementsAre(HasSubstr("spec.volumes[0].projected.sources[1].serviceAccountToken: Forbidden: there is no "
                                      "API server to issue one; put a token into a Secret and use that")));
 }
@@ -330,6 +331,65 @@ TEST(FieldTableTest, APlainProcessNeedsACommand) {
   EXPECT_THAT(said("{name: a, image: nginx, args: [--verbose]}"),
               Contains(testing::AllOf(refused, HasSubstr("args are arguments of nothing"))));
   EXPECT_THAT(said("{name: a, command: [sleep]}"), IsEmpty());
+}
+
+TEST(FieldTableTest, AContainerOfARuntimeNeedsAnImageAndNoCommand) {
+  const auto said = [](const std::string& container) {
+    return SaidOf("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {initContainers: [" + container +
+                      "], containers: [{name: app, image: nginx}]}}",
+                  {.run_by = RunBy::kCri});
+  };
+  EXPECT_THAT(said("{name: a, command: [sleep]}"),
+              testing::ElementsAre(HasSubstr("spec.initContainers[0].image: Required value: a container runtime makes "
+                                             "containers of images")));
+  EXPECT_THAT(said("{name: a, image: nginx, args: [--verbose]}"), IsEmpty());
+}
+
+std::vector<std::string> SaidOfVolumes(const std::string& volumes, const std::string& container) {
+  return SaidOf("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {volumes: [" + volumes +
+                    "], containers: [{name: a, image: i, " + container + "}]}}",
+                {.run_by = RunBy::kCri});
+}
+
+TEST(FieldTableTest, ContainersMountVolumesThatAreThereEachAtAPlaceOfItsOwn) {
+  constexpr const char* kTwo = "{name: v}, {name: w, emptyDir: {}}";
+  EXPECT_THAT(SaidOfVolumes(kTwo, "volumeMounts: [{name: v, mountPath: /v}, {name: v, mountPath: /w}]"), IsEmpty());
+  EXPECT_THAT(SaidOfVolumes(kTwo, "volumeMounts: [{name: v, mountPath: /v}, {name: x, mountPath: /x}]"),
+              testing::ElementsAre(HasSubstr("spec.containers[0].volumeMounts[1].name: Not found: \"x\"")));
+  EXPECT_THAT(SaidOfVolumes(kTwo, "volumeMounts: [{name: v, mountPath: /v}, {name: w, mountPath: /v}]"),
+              testing::ElementsAre(HasSubstr("spec.containers[0].volumeMounts[1].mountPath: Invalid value: \"/v\": "
+                                             "must be unique")));
+  EXPECT_THAT(SaidOfVolumes("{name: v}, {name: w}, {name: v, hostPath: {path: /}}", "tty: false"),
+              testing::ElementsAre(HasSubstr("spec.volumes[2].name: Duplicate value: \"v\"")));
+}
+
+TEST(FieldTableTest, AVolumeHasOneSourceOfAKnownKind) {
+  EXPECT_THAT(SaidOfVolumes("{name: v, hostPath: {path: /}, emptyDir: {}}", "tty: false"),
+              testing::ElementsAre(HasSubstr("spec.volumes[0].emptyDir: Forbidden: may not specify more than 1 volume "
+                                             "type; this one is hostPath already")));
+  EXPECT_THAT(SaidOfVolumes("{name: v, hostPath: {path: /, type: Folder}}", "tty: false"),
+              testing::ElementsAre(HasSubstr("spec.volumes[0].hostPath.type: Unsupported value: \"Folder\"")));
+}
+
+TEST(FieldTableTest, HowMountsTravelAndWhatIsReadOnlyIsJudgedAtOnce) {
+  const auto said = [](const std::string& mount, const std::string& container = "tty: false") {
+    return SaidOfVolumes("{name: v}", "volumeMounts: [{name: v, mountPath: /v, " + mount + "}], " + container);
+  };
+  const std::string field = "spec.containers[0].volumeMounts[0].";
+  EXPECT_THAT(said("mountPropagation: Bidirectional"),
+              testing::ElementsAre(HasSubstr(field + "mountPropagation: Forbidden: Bidirectional mount propagation is "
+                                                     "available only to privileged containers")));
+  EXPECT_THAT(said("mountPropagation: Bidirectional", "securityContext: {privileged: true}"), IsEmpty());
+  EXPECT_THAT(said("mountPropagation: HostToContainer"), IsEmpty());
+  EXPECT_THAT(said("mountPropagation: Both"),
+              testing::ElementsAre(HasSubstr(field + "mountPropagation: Unsupported value: \"Both\"")));
+  EXPECT_THAT(
+      said("recursiveReadOnly: Enabled"),
+      testing::ElementsAre(HasSubstr(field + "recursiveReadOnly: Forbidden: may only be specified when readOnly "
+                                             "is true")));
+  EXPECT_THAT(said("readOnly: true, recursiveReadOnly: Enabled, mountPropagation: HostToContainer"),
+              testing::ElementsAre(HasSubstr("may only be specified when mountPropagation is None")));
+  EXPECT_THAT(said("readOnly: true, recursiveReadOnly: IfPossible"), IsEmpty());
 }
 
 }  // namespace

@@ -161,6 +161,7 @@ class FileReader {
     Report found;
     CheckPod(pod, path, found);
     if (options_.to_be_run && options_.run_by != RunBy::kNobody) CheckVolumes(pod, path, found);
+    if (options_.to_be_run && options_.run_by == RunBy::kCri) CheckImages(pod, path, found);
     if (options_.to_be_run && options_.run_by == RunBy::kProcess) {
       CheckCommands(pod, path, found);
       CheckUsers(pod, path, found);

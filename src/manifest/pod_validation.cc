@@ -142,7 +142,24 @@ void CheckCommandsOf(const std::vector<Container>& containers, const Path& list,
   }
 }
 
+void CheckImagesOf(const std::vector<Container>& containers, const Path& list, Report& report) {
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const Container& c = containers[i];
+    if (!c.image.empty() || c.command.empty()) continue;  // neither is told by CheckPod
+    const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
+    report.Problem(Path{.parent = &item, .key = "image"},
+                   "Required value: a container runtime makes containers of images; write image: NAME, or run the pod "
+                   "on a node without one (runtime: process)");
+  }
+}
+
 }  // namespace
+
+void CheckImages(const Pod& pod, const Path& root, Report& report) {
+  const Path spec{.parent = &root, .key = "spec"};
+  CheckImagesOf(pod.containers, Path{.parent = &spec, .key = "containers"}, report);
+  CheckImagesOf(pod.init_containers, Path{.parent = &spec, .key = "initContainers"}, report);
+}
 
 void CheckUsers(const Pod& pod, const Path& root, Report& report) {
   const Path spec{.parent = &root, .key = "spec"};

@@ -17,6 +17,9 @@ void CheckUsers(const Pod& pod, const Path& root, Report& report);
 /// taken; its arguments alone name no program.
 void CheckCommands(const Pod& pod, const Path& root, Report& report);
 
+/// For container runtimes: each container has an image.
+void CheckImages(const Pod& pod, const Path& root, Report& report);
+
 /// The part of it that decisions rest on: container names are there and unique, no amount is negative. For recorded
 /// cases, which need not have passed an API server.
 void CheckRecordedPod(const Pod& pod, const Path& root, Report& report);

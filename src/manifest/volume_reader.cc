@@ -224,6 +224,21 @@ void ReadEmptyDir(Object& source, Volume& out) {
   source.Finish();
 }
 
+/// A second source would be taken for the first, or stay without effect.
+void CheckOneSource(const Node& node, const Path& path, Report& report) {
+  if (node.kind != Node::Kind::kMap) return;
+  std::string_view first;
+  for (std::size_t i = 0; i < node.keys.size(); ++i) {
+    if (node.keys[i] == "name" || node.items[i].kind != Node::Kind::kMap) continue;
+    if (first.empty())
+      first = node.keys[i];
+    else
+      report.Problem(
+          Path{.parent = &path, .key = node.keys[i]},
+          "Forbidden: may not specify more than 1 volume type; this one is " + Printable(first, 40) + " already");
+  }
+}
+
 /// Page sizes that the pod's containers ask for: "2Mi".
 std::set<std::string> PagesOf(const Pod& pod) {
   constexpr std::string_view kStart = "hugepages-";
@@ -238,17 +253,76 @@ std::set<std::string> PagesOf(const Pod& pod) {
   return out;
 }
 
+void CheckPagesOfVolumes(const Pod& pod, const Path& list, Report& report) {
+  for (std::size_t i = 0; i < pod.volumes.size(); ++i) {
+    const std::string& medium = pod.volumes[i].medium;
+    if (!medium.starts_with(kHugePages)) continue;
+    const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
+    const Path empty_dir{.parent = &item, .key = "emptyDir"};
+    const Path at{.parent = &empty_dir, .key = "medium"};
+    const std::set<std::string> pages = PagesOf(pod);
+    if (medium == kHugePages && pages.size() != 1)
+      report.Problem(at, pages.empty()
+                             ? "Invalid value: \"HugePages\": no container of the pod asks for hugepages-<size>"
+                             : "Invalid value: \"HugePages\": containers of the pod ask for pages of several "
+                               "sizes; say which: HugePages-<size>");
+    if (medium != kHugePages && !pages.contains(medium.substr(kHugePages.size() + 1)))
+      report.Problem(at, "Invalid value: \"" + Printable(medium, 40) +
+                             "\": no container of the pod asks for hugepages-" +
+                             Printable(medium.substr(kHugePages.size() + 1), 20));
+  }
+}
+
+void CheckVolumeNames(const Pod& pod, const Path& list, Report& report) {
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < pod.volumes.size(); ++i) {
+    const std::string& name = pod.volumes[i].name;
+    if (name.empty() || names.insert(name).second) continue;
+    const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
+    report.Problem(Path{.parent = &item, .key = "name"},
+                   "Duplicate value: \"" + Printable(name, 80) + "\": names are unique among the volumes of a pod");
+  }
+}
+
+void CheckMounts(const Pod& pod, const Container& container, const Path& list, Report& report) {
+  std::set<std::string_view> places;
+  for (std::size_t i = 0; i < container.mounts.size(); ++i) {
+    const VolumeMount& mount = container.mounts[i];
+    const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
+    if (!mount.name.empty() && std::ranges::find(pod.volumes, mount.name, &Volume::name) == pod.volumes.end())
+      report.Problem(Path{.parent = &item, .key = "name"},
+                     "Not found: \"" + Printable(mount.name, 80) + "\": spec.volumes has no volume of that name");
+    if (!mount.mount_path.empty() && !places.insert(mount.mount_path).second)
+      report.Problem(Path{.parent = &item, .key = "mountPath"},
+                     "Invalid value: \"" + Printable(mount.mount_path, 80) + "\": must be unique");
+    if (mount.propagation == "Bidirectional" && !container.security.privileged.value_or(false))
+      report.Problem(Path{.parent = &item, .key = "mountPropagation"},
+                     "Forbidden: Bidirectional mount propagation is available only to privileged containers; use "
+                     "HostToContainer, or set securityContext.privileged");
+  }
+}
+
+void CheckMountsOf(const Pod& pod, const std::vector<Container>& containers, const Path& list, Report& report) {
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
+    CheckMounts(pod, containers[i], Path{.parent = &item, .key = "volumeMounts"}, report);
+  }
+}
+
 }  // namespace
 
 void ReadVolume(const Node& node, const Path& path, const Node& spec, Report& report, Volume& out) {
   Object object(node, path, report);
+  CheckOneSource(node, path, report);
   object.Read("name", out.name);
   if (const std::string wrong = CheckLabelName(out.name); !wrong.empty())  // it becomes part of a path
     report.Problem(object.PathOf("name"), wrong);
   object.Within("hostPath", [&](Object& source) {
     out.kind = Volume::Kind::kHostPath;
     source.Read("path", out.host_path);
-    source.Read("type", out.type);
+    ReadWord(source, "type",
+             {"BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"},
+             out.type);
     CheckMountPath(source, "path", out.host_path);
     source.Finish();
   });
@@ -269,37 +343,30 @@ void ReadVolumeMount(const Node& node, const Path& path, Report& report, VolumeM
   object.Read("subPath", out.sub_path);
   object.Read("subPathExpr", out.sub_path_expr);
   object.Read("readOnly", out.read_only);
-  object.Read("recursiveReadOnly", out.recursive_read_only);
-  object.Read("mountPropagation", out.propagation);
+  ReadWord(object, "recursiveReadOnly", {"Disabled", "Enabled", "IfPossible"}, out.recursive_read_only);
+  ReadWord(object, "mountPropagation", {"Bidirectional", "HostToContainer", "None"}, out.propagation);
   if (out.name.empty()) report.Problem(object.PathOf("name"), "Required value: name one of spec.volumes");
   CheckMountPath(object, "mountPath", out.mount_path);
   if (!out.sub_path.empty()) CheckMountPath(object, "subPath", "/" + out.sub_path);
   if (!out.sub_path_expr.empty()) CheckMountPath(object, "subPathExpr", "/" + out.sub_path_expr);
   if (!out.sub_path.empty() && !out.sub_path_expr.empty())
     report.Problem(object.PathOf("subPathExpr"), "Invalid value: may not be given beside subPath");
+  const bool below = out.recursive_read_only == "Enabled" || out.recursive_read_only == "IfPossible";
+  if (below && !out.read_only)
+    report.Problem(object.PathOf("recursiveReadOnly"), "Forbidden: may only be specified when readOnly is true");
+  if (below && !out.propagation.empty() && out.propagation != "None")
+    report.Problem(object.PathOf("recursiveReadOnly"),
+                   "Forbidden: may only be specified when mountPropagation is None or not specified");
   object.Finish();
 }
 
 void CheckVolumes(const Pod& pod, const Path& root, Report& report) {
   const Path spec{.parent = &root, .key = "spec"};
   const Path list{.parent = &spec, .key = "volumes"};
-  for (std::size_t i = 0; i < pod.volumes.size(); ++i) {
-    const std::string& medium = pod.volumes[i].medium;
-    if (!medium.starts_with(kHugePages)) continue;
-    const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
-    const Path empty_dir{.parent = &item, .key = "emptyDir"};
-    const Path at{.parent = &empty_dir, .key = "medium"};
-    const std::set<std::string> pages = PagesOf(pod);
-    if (medium == kHugePages && pages.size() != 1)
-      report.Problem(at, pages.empty()
-                             ? "Invalid value: \"HugePages\": no container of the pod asks for hugepages-<size>"
-                             : "Invalid value: \"HugePages\": containers of the pod ask for pages of several "
-                               "sizes; say which: HugePages-<size>");
-    if (medium != kHugePages && !pages.contains(medium.substr(kHugePages.size() + 1)))
-      report.Problem(at, "Invalid value: \"" + Printable(medium, 40) +
-                             "\": no container of the pod asks for hugepages-" +
-                             Printable(medium.substr(kHugePages.size() + 1), 20));
-  }
+  CheckVolumeNames(pod, list, report);
+  CheckPagesOfVolumes(pod, list, report);
+  CheckMountsOf(pod, pod.containers, Path{.parent = &spec, .key = "containers"}, report);
+  CheckMountsOf(pod, pod.init_containers, Path{.parent = &spec, .key = "initContainers"}, report);
 }
 
 }  // namespace berth::manifest

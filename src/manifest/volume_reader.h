@@ -14,7 +14,8 @@ namespace berth::manifest {
 void ReadVolume(const Node& node, const Path& path, const Node& spec, Report& report, Volume& out);
 void ReadVolumeMount(const Node& node, const Path& path, Report& report, VolumeMount& out);
 
-/// What only a pod that is to be run has to keep: huge pages of a volume are among those its containers ask for.
+/// What only a pod that is to be run has to keep: its volumes have names of their own, its containers mount what is
+/// there, each at places of their own, and huge pages of a volume are among those they ask for.
 void CheckVolumes(const Pod& pod, const Path& root, Report& report);
 
 }  // namespace berth::manifest

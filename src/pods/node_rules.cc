@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include "base/text.h"
+#include "os/capabilities.h"
 
 namespace berth::pods {
 namespace {
@@ -48,10 +51,6 @@ bool AsksForAppArmor(const SecurityContext& security) {
   return security.app_armor == "Localhost" || security.app_armor == "RuntimeDefault";
 }
 
-bool AnyContainer(const Pod& pod, bool (*is)(const Container&)) {
-  return std::ranges::any_of(pod.containers, is) || std::ranges::any_of(pod.init_containers, is);
-}
-
 std::vector<ContainerPort> HostPorts(const Pod& pod) {
   std::vector<ContainerPort> out;
   const auto take = [&](const std::vector<Container>& containers) {
@@ -69,6 +68,116 @@ std::vector<ContainerPort> HostPorts(const Pod& pod) {
 }
 
 bool AnyAddress(const std::string& ip) { return ip.empty() || ip == "0.0.0.0" || ip == "::"; }
+
+/// Path of a field below a container, and what is wrong with it.
+using Found = std::pair<std::string, std::string>;
+
+/// What `problem` says of the first container that it says something of.
+template <class Problem>
+std::optional<Refusal> FirstContainer(const Pod& pod, const char* reason, Problem problem) {
+  const auto look = [&](const std::vector<Container>& containers, std::string_view list) -> std::optional<Refusal> {
+    for (std::size_t i = 0; i < containers.size(); ++i) {
+      const Found found = problem(containers[i]);
+      if (found.second.empty()) continue;
+      return Refusal{
+          .path = fmt::format("spec.{}[{}].{}", list, i, found.first),
+          .why = {.reason = reason, .message = found.second, .container = containers[i].name, .details = {}}};
+    }
+    return std::nullopt;
+  };
+  if (auto refused = look(pod.containers, "containers")) return refused;
+  return look(pod.init_containers, "initContainers");
+}
+
+std::optional<Refusal> OfPod(std::string path, const char* reason, std::string message) {
+  return Refusal{.path = std::move(path),
+                 .why = {.reason = reason, .message = std::move(message), .container = "", .details = {}}};
+}
+
+std::optional<Refusal> OwnPolicies(const Pod& pod, const NodeRules& rules) {
+  if (rules.restart_rules) return std::nullopt;
+  return FirstContainer(pod, "ContainerRestartRules", [](const Container& c) {
+    if (!c.restart_policy && c.restart_rules.empty()) return Found();
+    return Found(c.restart_policy ? "restartPolicy" : "restartPolicyRules",
+                 "restartPolicy and restartPolicyRules of a container need the feature gate ContainerRestartRules, "
+                 "which featureGates of the KubeletConfiguration turn off; take them out, or set it to true");
+  });
+}
+
+std::string UnknownCapability(const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (name != "ALL" && !os::CapabilityNumber(name))
+      return fmt::format("Linux has no capability \"{}\"; names are like NET_ADMIN, or ALL", Printable(name, 40));
+  return "";
+}
+
+std::optional<Refusal> Capabilities(const Pod& pod, const NodeRules&) {
+  return FirstContainer(pod, "CapabilityUnknown", [](const Container& c) {
+    std::string added = UnknownCapability(c.security.add_capabilities);
+    if (!added.empty()) return Found("securityContext.capabilities.add", std::move(added));
+    return Found("securityContext.capabilities.drop", UnknownCapability(c.security.drop_capabilities));
+  });
+}
+
+std::optional<Refusal> Sysctls(const Pod& pod, const NodeRules& rules) {
+  for (std::size_t i = 0; i < pod.security.sysctls.size(); ++i) {
+    std::string problem = SysctlProblem(pod, SysctlName(pod.security.sysctls[i].first), rules);
+    if (!problem.empty())
+      return OfPod(fmt::format("spec.securityContext.sysctls[{}].name", i), "SysctlForbidden", std::move(problem));
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> RuntimeClass(const Pod& pod, const NodeRules& rules) {
+  if (pod.runtime_class.empty() || rules.runtime_classes.contains(pod.runtime_class)) return std::nullopt;
+  return OfPod("spec.runtimeClassName", "RuntimeClassUnknown",
+               fmt::format("RuntimeClass \"{}\" not found: name its handler in runtimeClasses of Berth's settings",
+                           Printable(pod.runtime_class, 80)));
+}
+
+std::optional<Refusal> AppArmor(const Pod& pod, const NodeRules& rules) {
+  if (rules.app_armor) return std::nullopt;
+  const char* const reason = "AppArmor";
+  const std::string words =
+      "Cannot enforce AppArmor: AppArmor is not enabled on the host; take appArmorProfile out, or set its type to "
+      "Unconfined";
+  const std::string field = "securityContext.appArmorProfile";
+  if (AsksForAppArmor(pod.security)) return OfPod("spec." + field, reason, words);
+  return FirstContainer(
+      pod, reason, [&](const Container& c) { return AsksForAppArmor(c.security) ? Found(field, words) : Found(); });
+}
+
+std::optional<Refusal> SeLinux(const Pod& pod, const NodeRules& rules) {
+  if (rules.se_linux) return std::nullopt;
+  const char* const reason = "SELinux";
+  const std::string words = "SELinux is not enabled on the host: seLinuxOptions would have no effect; take them out";
+  const std::string field = "securityContext.seLinuxOptions";
+  if (pod.security.se_linux) return OfPod("spec." + field, reason, words);
+  return FirstContainer(pod, reason,
+                        [&](const Container& c) { return c.security.se_linux ? Found(field, words) : Found(); });
+}
+
+std::optional<Refusal> Groups(const Pod& pod, const NodeRules& rules) {
+  if (pod.security.supplemental_groups_policy != "Strict" || rules.strict_groups) return std::nullopt;
+  return OfPod("spec.securityContext.supplementalGroupsPolicy", "SupplementalGroupsPolicyNotSupported",
+               "SupplementalGroupsPolicy=Strict is not supported in this node: the container runtime does not know it; "
+               "take it out, or use a newer one (containerd 2.0, CRI-O 1.31)");
+}
+
+std::optional<Refusal> ReadOnlyBelow(const Pod& pod, const NodeRules& rules) {
+  const auto handler = rules.runtime_classes.find(pod.runtime_class);
+  const bool can = rules.recursive_read_only.contains(handler == rules.runtime_classes.end() ? "" : handler->second);
+  if (can) return std::nullopt;
+  return FirstContainer(pod, "RecursiveReadOnlyNotSupported", [](const Container& c) {
+    for (std::size_t i = 0; i < c.mounts.size(); ++i)
+      if (c.mounts[i].recursive_read_only == "Enabled")
+        return Found(
+            fmt::format("volumeMounts[{}].recursiveReadOnly", i),
+            "recursiveReadOnly: Enabled is not supported in this node: the container runtime cannot do it; set "
+            "IfPossible, or take it out");
+    return Found();
+  });
+}
 
 }  // namespace
 
@@ -90,41 +199,13 @@ std::string SysctlName(std::string_view name) {
   return out;
 }
 
-std::optional<Reject> WhyRefused(const Pod& pod, const NodeRules& rules) {
-  const bool own_rules =
-      AnyContainer(pod, [](const Container& c) { return c.restart_policy || !c.restart_rules.empty(); });
-  if (own_rules && !rules.restart_rules)
-    return Reject{.reason = "ContainerRestartRules",
-                  .message =
-                      "restartPolicy and restartPolicyRules of a container need the feature gate "
-                      "ContainerRestartRules, which featureGates of the KubeletConfiguration turn off; take them "
-                      "out, or set it to true"};
+std::optional<Refusal> WhyRefused(const Pod& pod, const NodeRules& rules) {
+  using Rule = std::optional<Refusal> (*)(const Pod&, const NodeRules&);
+  for (const Rule rule : {OwnPolicies, Capabilities})
+    if (auto refused = rule(pod, rules)) return refused;
   if (!rules.has_sandboxes) return std::nullopt;
-  for (const auto& [name, value] : pod.security.sysctls)
-    if (std::string problem = SysctlProblem(pod, SysctlName(name), rules); !problem.empty())
-      return Reject{.reason = "SysctlForbidden", .message = std::move(problem)};
-  if (!pod.runtime_class.empty() && !rules.runtime_classes.contains(pod.runtime_class))
-    return Reject{.reason = "RuntimeClassUnknown",
-                  .message = fmt::format("RuntimeClass \"{}\" not found: name its handler in runtimeClasses of Berth's "
-                                         "settings",
-                                         Printable(pod.runtime_class, 80))};
-  const bool profiles = AsksForAppArmor(pod.security) ||
-                        AnyContainer(pod, [](const Container& c) { return AsksForAppArmor(c.security); });
-  if (profiles && !rules.app_armor)
-    return Reject{.reason = "AppArmor",
-                  .message =
-                      "Cannot enforce AppArmor: AppArmor is not enabled on the host; take appArmorProfile out, "
-                      "or set its type to Unconfined"};
-  const bool labels =
-      pod.security.se_linux || AnyContainer(pod, [](const Container& c) { return c.security.se_linux.has_value(); });
-  if (labels && !rules.se_linux)
-    return Reject{.reason = "SELinux",
-                  .message = "SELinux is not enabled on the host: seLinuxOptions would have no effect; take them out"};
-  if (pod.security.supplemental_groups_policy == "Strict" && !rules.strict_groups)
-    return Reject{.reason = "SupplementalGroupsPolicyNotSupported",
-                  .message =
-                      "SupplementalGroupsPolicy=Strict is not supported in this node: the container runtime does not "
-                      "know it; take it out, or use a newer one (containerd 2.0, CRI-O 1.31)"};
+  for (const Rule rule : {Sysctls, RuntimeClass, AppArmor, SeLinux, Groups, ReadOnlyBelow})
+    if (auto refused = rule(pod, rules)) return refused;
   return std::nullopt;
 }
 

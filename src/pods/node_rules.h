@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,10 +22,17 @@ struct NodeRules {
   bool app_armor = false;                              ///< the kernel has it
   bool se_linux = false;                               ///< likewise
   bool strict_groups = false;                          ///< the runtime knows supplementalGroupsPolicy
+  /// Handlers of the runtime ("": the default one) that make all below a mount read-only.
+  std::set<std::string> recursive_read_only;
+};
+
+struct Refusal {
+  std::string path;  ///< of the field: "spec.runtimeClassName"
+  Reject why;
 };
 
 /// Why a pod may not run on this node whatever is free, in the kubelet's words where it has some; nullopt: it may.
-std::optional<Reject> WhyRefused(const Pod& pod, const NodeRules& rules);
+std::optional<Refusal> WhyRefused(const Pod& pod, const NodeRules& rules);
 
 /// Where `pod` asks for a port of the node that `other` has, as "8080/TCP"; "": nowhere. A pod in the node's network
 /// asks for all ports that it names.

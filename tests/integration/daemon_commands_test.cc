@@ -242,6 +242,17 @@ spec:
   EXPECT_TRUE(std::filesystem::is_empty(berthd->Dir("pods")));
 }
 
+TEST_F(ProcessCommandsTest, ApplyRefusesWhatWouldNeverStartAndStoresNothingOfIt) {
+  const std::string file = berthd->Dir("fly.yaml");
+  std::ofstream(file) << PodText("good", "exit 0") << "---\n"
+                      << PodText("fly", "exit 0") << "    securityContext: {capabilities: {add: [FLY]}}\n";
+  const Ran refused = Ask({"apply", "-f", file});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr("pod default/fly: spec.containers[0].securityContext.capabilities.add: Forbidden: "
+                                     "Linux has no capability \"FLY\""));
+  EXPECT_TRUE(std::filesystem::is_empty(berthd->Dir("pods")));
+}
+
 class CriCommandsTest : public CommandsTest {
  protected:
   void SetUp() override {
@@ -376,6 +387,15 @@ TEST_F(CriCommandsTest, APodShowsImageIdAndHowItsLastAttemptEnded) {
   EXPECT_EQ(64U, (*json)["containers"][0]["id"].get<std::string>().size());
   EXPECT_EQ(65534, (*json)["manifest"]["spec"]["securityContext"]["runAsUser"].get<int>()) << "apply keeps all of it";
   EXPECT_EQ("work", (*json)["manifest"]["spec"]["volumes"][0]["name"].get<std::string>());
+}
+
+TEST_F(CriCommandsTest, ApplyRefusesWhatThisNodeDoesNotHave) {
+  std::ofstream(berthd->Dir("kata.yaml")) << PodText("kata", "exit 0", "  runtimeClassName: kata\n");
+  const Ran refused = Ask({"apply", "-f", berthd->Dir("kata.yaml")});
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, HasSubstr("pod default/kata: spec.runtimeClassName: Forbidden: RuntimeClass \"kata\" not "
+                                     "found"));
+  EXPECT_TRUE(berthd->PodNamed("kata").is_null());
 }
 
 TEST_F(CriCommandsTest, ImagesAreListedAndImported) {

@@ -163,9 +163,7 @@ TEST_F(DaemonCriIsolationTest, MountsBelowAMountAreReadOnlyOrThePodIsToldThatThe
   if (can) {
     EXPECT_FALSE(Has(Words("enabled"), "writable"));
   } else {
-    EXPECT_TRUE(berthd->Until("it is told", [&] {
-      return berthd->CountEvents("CreateContainerConfigError", "recursiveReadOnly: Enabled of the mount at /data") > 0;
-    }));
+    EXPECT_TRUE(berthd->Until("it is rejected", [&] { return Rejected("enabled", "RecursiveReadOnlyNotSupported"); }));
     EXPECT_EQ("", WordsOf("enabled"));
   }
   RemoveAll({"enabled", "possible"});

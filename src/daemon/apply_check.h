@@ -1,0 +1,34 @@
+// What `berth apply` refuses because of the node, beside what manifest/ refuses of any: so that nobody finds out later.
+#ifndef BERTH_DAEMON_APPLY_CHECK_H_
+#define BERTH_DAEMON_APPLY_CHECK_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "manifest/pod_options.h"
+#include "model/pod.h"
+#include "pods/node_rules.h"
+
+namespace berth::daemon {
+
+/// Where profiles are that a manifest names.
+struct ProfilePlaces {
+  std::string seccomp;                                               ///< the folder of profiles of type Localhost
+  std::string app_armor = "/sys/kernel/security/apparmor/profiles";  ///< the kernel's list of those that are loaded
+};
+
+struct ApplyRules {
+  manifest::PodOptions pods;  ///< how strictly they are read
+  pods::NodeRules node;
+  ProfilePlaces profiles;
+};
+
+/// Errors: kInvalid, a line for each pod that would be rejected or never start here whatever is free: `where`, the pod,
+/// the path of the field, why, and the cure. Reads files: not for the loop.
+Result<void> CheckOnNode(const std::vector<Pod>& pods, const ApplyRules& rules, std::string_view where);
+
+}  // namespace berth::daemon
+
+#endif  // BERTH_DAEMON_APPLY_CHECK_H_

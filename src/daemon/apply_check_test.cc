@@ -1,0 +1,101 @@
+// What `berth apply` refuses because of the node.
+#include "daemon/apply_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "testing/fixtures.h"
+
+namespace berth::daemon {
+namespace {
+
+using manifest::RunBy;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class ApplyCheckTest : public testing::Test {
+ protected:
+  ApplyCheckTest() {
+    rules.pods.run_by = RunBy::kCri;
+    rules.node.has_sandboxes = true;
+    rules.node.app_armor = true;
+    rules.profiles = {.seccomp = folder_ / "seccomp", .app_armor = folder_ / "profiles"};
+    pod.name = "web";
+    pod.namespace_ = "default";
+    pod.containers.resize(2);
+  }
+  std::string Said() const {
+    const auto checked = CheckOnNode({pod}, rules, "request");
+    return checked ? "" : checked.error().message;
+  }
+  void Write(const std::string& file, const std::string& text) const {
+    std::filesystem::create_directories(folder_ / "seccomp");
+    std::ofstream(folder_ / file) << text;
+  }
+
+  ApplyRules rules;
+  Pod pod;
+
+ private:
+  testkit::TempDir folder_;
+};
+
+TEST_F(ApplyCheckTest, WhatTheNodeDoesNotHaveIsRefusedWithItsPathAndTheCure) {
+  EXPECT_EQ("", Said());
+  pod.runtime_class = "kata";
+  EXPECT_EQ(
+      "request: pod default/web: spec.runtimeClassName: Forbidden: RuntimeClass \"kata\" not found: name its handler "
+      "in "
+      "runtimeClasses of Berth's settings",
+      Said());
+  rules.pods.run_by = RunBy::kNobody;
+  EXPECT_EQ("", Said()) << "nobody runs it";
+}
+
+TEST_F(ApplyCheckTest, EachPodThatIsRefusedHasALine) {
+  Pod other = pod;
+  other.name = "db";
+  pod.security.sysctls = {{"kernel.msgmax", "1"}};
+  other.containers[1].security.drop_capabilities = {"FLY"};
+  const auto checked = CheckOnNode({pod, other}, rules, "request");
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(Code::kInvalid, checked.error().code);
+  EXPECT_THAT(checked.error().message,
+              testing::AllOf(StartsWith("request: pod default/web: spec.securityContext.sysctls[0].name: Forbidden: "),
+                             HasSubstr("\nrequest: pod default/db: "
+                                       "spec.containers[1].securityContext.capabilities.drop: Forbidden: ")));
+}
+
+TEST_F(ApplyCheckTest, AProfileOfSystemCallsIsThereAndAPlainProcessCanHaveIt) {
+  pod.containers[1].security = {.seccomp = "Localhost", .seccomp_localhost = "own.json"};
+  const std::string field =
+      "request: pod default/web: spec.containers[1].securityContext.seccompProfile.localhostProfile: ";
+  EXPECT_THAT(Said(), testing::AllOf(StartsWith(field + "there is no profile "), HasSubstr("/seccomp/own.json")));
+  rules.pods.run_by = RunBy::kProcess;
+  EXPECT_THAT(Said(), testing::AllOf(StartsWith(field), HasSubstr("own.json")));
+  Write("seccomp/own.json", "{}");
+  EXPECT_THAT(Said(), StartsWith(field)) << "it says nothing";
+  rules.pods.run_by = RunBy::kCri;
+  EXPECT_EQ("", Said()) << "the runtime is to judge it";
+  Write("seccomp/own.json", R"({"defaultAction": "SCMP_ACT_ALLOW"})");
+  rules.pods.run_by = RunBy::kProcess;
+  EXPECT_EQ("", Said());
+}
+
+TEST_F(ApplyCheckTest, AnAppArmorProfileIsLoadedIfThatCanBeKnown) {
+  pod.security = {.app_armor = "Localhost", .app_armor_localhost = "own"};
+  EXPECT_EQ("", Said()) << "there is no list";
+  Write("profiles", "owner (enforce)\nother (complain)\n");
+  EXPECT_THAT(Said(), StartsWith("request: pod default/web: spec.securityContext.appArmorProfile.localhostProfile: "
+                                 "the profile \"own\" is not loaded"));
+  Write("profiles", "other (complain)\nown (enforce)\n");
+  EXPECT_EQ("", Said());
+}
+
+}  // namespace
+}  // namespace berth::daemon
