@@ -1,6 +1,7 @@
 #include "enforce/group_table.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "os/path.h"
@@ -15,6 +16,7 @@ const std::map<std::string, std::string>& GroupTable::IdsOf(const std::string& u
 
 void GroupTable::KnowPod(const std::string& uid, const std::string& path) {
   ++changes_;
+  if (const auto pod = groups_.pods.find(uid); pod != groups_.pods.end() && pod->second != path) moved_.insert(uid);
   groups_.pods.insert_or_assign(uid, path);
   Watch(path);
 }
@@ -41,9 +43,18 @@ void GroupTable::TakeOver(const std::string& pod_path) {
   groups_.taken_over.insert(pod_path);
 }
 
+/// Groups of a pod lie below its own, so those of all others need not be looked at.
+void GroupTable::EraseContainers(const std::string& uid, const std::set<std::string>& kept) {
+  const auto pod = groups_.pods.find(uid);
+  const bool anywhere = pod == groups_.pods.end() || moved_.contains(uid);
+  const std::string below = anywhere ? "" : pod->second + "/";
+  for (auto it = groups_.containers.lower_bound(below); it != groups_.containers.end() && it->first.starts_with(below);)
+    it = it->second.uid == uid && !kept.contains(it->first) ? groups_.containers.erase(it) : std::next(it);
+}
+
 void GroupTable::KeepOnly(const std::string& uid, const std::set<std::string>& paths) {
   ++changes_;
-  std::erase_if(groups_.containers, [&](const auto& c) { return c.second.uid == uid && !paths.contains(c.first); });
+  EraseContainers(uid, paths);
 }
 
 void GroupTable::SetUnfinished(const std::string& path, bool unfinished) {
@@ -55,13 +66,14 @@ void GroupTable::SetUnfinished(const std::string& path, bool unfinished) {
 
 void GroupTable::Forget(const std::string& uid) {
   ++changes_;
+  EraseContainers(uid, {});
   if (const auto pod = groups_.pods.find(uid); pod != groups_.pods.end()) {
     const std::string& path = pod->second;
     std::erase_if(unfinished_, [&](const auto& group) { return os::IsAtOrBelow(group, path); });
     groups_.pods.erase(pod);
   }
-  std::erase_if(groups_.containers, [&](const auto& entry) { return entry.second.uid == uid; });
   groups_.ids.erase(uid);
+  moved_.erase(uid);
 }
 
 void GroupTable::KeepTakenOver(const std::set<std::string>& paths) {

@@ -51,6 +51,7 @@ class GroupTable {
   bool IsTakenOver(const std::string& pod_path) const { return groups_.taken_over.contains(pod_path); }
 
   void KnowPod(const std::string& uid, const std::string& path);
+  /// Requires: it is below its pod's, where that is known.
   void Know(const std::string& path, ContainerGroup group);
   /// `id` is a container of ours, or with container "" the pod's sandbox. True: that is new.
   bool KnowId(const std::string& uid, const std::string& container, const std::string& id);
@@ -78,10 +79,13 @@ class GroupTable {
   std::optional<std::string> GroupOf(std::string_view dir) const;
 
  private:
+  void EraseContainers(const std::string& uid, const std::set<std::string>& kept);
+
   const Site& site_;
   Groups groups_;
   std::uint64_t changes_ = 0;
   std::set<std::string> unfinished_;  // paths
+  std::set<std::string> moved_;       // uids whose group was elsewhere before: so may their containers' be
   std::function<void(const std::string&)> watch_ = [](const std::string&) {};
 };
 
