@@ -76,7 +76,7 @@ Result<Base> BaseOf(const CheckOptions& options, const KubeletConfiguration* kub
       session.err() << "berth: warning: " << warning.where << ": " << warning.message << "\n";
     config = std::move(parsed.config);
   }
-  BERTH_TRY(engine::Node node, engine::Node::Make(std::move(machine), std::move(config)));
+  BERTH_TRY(engine::Node node, engine::Node::Make(std::move(machine), std::move(config), {.node_fit = false}));
   Ledger ledger = node.EmptyLedger();
   return Base{.node = std::move(node), .ledger = std::move(ledger), .inputs = {}};
 }

@@ -3,17 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "beside/translate.h"
 #include "beside/words.h"
+#include "engine/engine.h"
 
 namespace berth::beside {
 namespace {
 
 constexpr os::Millis kPatience{5'000};  // until it is told that no runtime has taken berthd in
+constexpr os::Millis kBetweenLooksAtKubelet{10'000};
 
 }  // namespace
 
@@ -22,7 +27,11 @@ Attendant::Attendant(const pods::Parts& parts, WatchedRuntime& runtime, Attendan
       runtime_(runtime),
       options_(std::move(options)),
       helpers_(std::move(helpers)),
-      begun_(parts.clock.Now()) {}
+      begun_(parts.clock.Now()),
+      contest_(options_.step_aside) {
+  TakeKubelet(ReadKubeletPlaces(options_.kubelet_dir));
+  next_look_at_kubelet_ = begun_ + kBetweenLooksAtKubelet;
+}
 
 /// While it is looked at what a runtime has, what it asks waits.
 bool Attendant::Waits(Call call) {
@@ -132,7 +141,13 @@ void Attendant::FindGroups(const nri::Pod& pod) {
 }
 
 void Attendant::PutInPlace(const std::string& uid, const std::string& name) {
-  for (const auto& [path, group] : parts_.groups.table().containers()) {
+  const enforce::GroupTable& table = parts_.groups.table();
+  const auto pod = table.pods().find(uid);
+  if (pod == table.pods().end()) return;
+  const std::string below = pod->second + "/";
+  for (auto it = table.containers().lower_bound(below); it != table.containers().end() && it->first.starts_with(below);
+       ++it) {
+    const auto& [path, group] = *it;
     if (group.uid != uid || group.container != name) continue;
     if (auto put = parts_.groups.cpusets().Put(path, parts_.keeper.ledger()); !put)
       parts_.events.Warning("FailedCgroupUpdate", "cgroup/" + path, put.error().message);
@@ -168,6 +183,7 @@ void Attendant::TellOdd(const nri::Container& container) {
 }
 
 void Attendant::Create(nri::Pod pod, nri::Container container, nri::Answer<nri::Creation> answer) {
+  if (contest_.aside()) return Answered("CreateContainer", answer, answer.Give(nri::Creation()));
   if (Waits([this, pod, container, answer] { Create(pod, container, answer); })) return;
   if (!IsSane(pod, container)) {
     TellOdd(container);
@@ -176,6 +192,7 @@ void Attendant::Create(nri::Pod pod, nri::Container container, nri::Answer<nri::
   }
   const std::string uid = UidOf(pod);
   Know(pod, container).placed = true;
+  TellIgnored(parts_.pods[uid].pod, container.name);
   helpers_.changed();
   const std::string name = container.name;
   Place(uid, name, [this, uid, container = std::move(container), answer](const std::string& why_not) {
@@ -196,6 +213,7 @@ void Attendant::Create(nri::Pod pod, nri::Container container, nri::Answer<nri::
 }
 
 void Attendant::Start(nri::Pod pod, nri::Container container, nri::Answer<nri::Ready> answer) {
+  if (contest_.aside()) return Answered("StartContainer", answer, answer.Give(nri::Ready()));
   if (Waits([this, pod, container, answer] { Start(pod, container, answer); })) return;
   if (!IsSane(pod, container)) {
     TellOdd(container);
@@ -228,6 +246,7 @@ void Attendant::Start(nri::Pod pod, nri::Container container, nri::Answer<nri::R
 /// Whatever somebody wants changed, it keeps its CPUs and memory nodes.
 void Attendant::Update(nri::Pod pod, nri::Container container, nri::Resources wanted,
                        nri::Answer<std::vector<nri::Update>> answer) {
+  if (contest_.aside()) return Answered("UpdateContainer", answer, answer.Give(std::vector<nri::Update>()));
   if (Waits([this, pod, container, wanted, answer] { Update(pod, container, wanted, answer); })) return;
   const std::string uid = UidOf(pod);
   Guest* const guest = guests_.Find(uid, container);
@@ -237,13 +256,18 @@ void Attendant::Update(nri::Pod pod, nri::Container container, nri::Resources wa
     update.container_id = container.id;
     update.resources = ResourcesOf(uid, container.name);
     const auto theirs = CpuSet::Parse(wanted.cpus);
-    if (!wanted.cpus.empty() && (!theirs || *theirs != Wanted(uid, container.name)))
+    if (!wanted.cpus.empty() && (!theirs || *theirs != Wanted(uid, container.name))) {
+      contest_.NoteWanted(fmt::format("container {} of {}/{} on CPUs {}", container.name, pod.name_space, pod.name,
+                                      Printable(wanted.cpus, 80)),
+                          parts_.clock.Now());
       parts_.events.Warning(
           "CpusetContested", "pod/" + pod.name_space + "/" + pod.name,
           fmt::format(
               "somebody wants container {} on CPUs {}, it keeps {}; one program alone may place containers: set "
               "the kubelet's cpuManagerPolicy to none, and look for other NRI plug-ins",
               container.name, Printable(wanted.cpus, 80), update.resources.cpus));
+      helpers_.changed();
+    }
   }
   const bool given = answer.Give(std::move(updates));
   Answered("UpdateContainer", answer, given);
@@ -265,6 +289,7 @@ void Attendant::HasEnded(const nri::Pod& pod, const nri::Container& container) {
 }
 
 void Attendant::Happened(nri::Event event, nri::Pod pod, std::optional<nri::Container> container) {
+  if (contest_.aside()) return;
   if (Waits([this, event, pod, container] { Happened(event, pod, container); })) return;
   if (!IsSane(pod) || (container && !IsSane(pod, *container))) return;
   if (event == nri::Event::kRunPod) {
@@ -282,6 +307,62 @@ void Attendant::Happened(nri::Event event, nri::Pod pod, std::optional<nri::Cont
   }
 }
 
+// ---- somebody else places containers ---
+
+void Attendant::LookAtKubelet(os::MonoTime now) {
+  if (options_.kubelet_dir.empty() || now < next_look_at_kubelet_) return;
+  next_look_at_kubelet_ = now + kBetweenLooksAtKubelet;
+  const auto found = std::make_shared<KubeletPlaces>();
+  parts_.executor.Run(
+      "the kubelet's state", [found, folder = options_.kubelet_dir] { *found = ReadKubeletPlaces(folder); },
+      [this, alive = std::weak_ptr(alive_), found] {
+        if (alive.lock()) TakeKubelet(std::move(*found));
+      });
+}
+
+void Attendant::TakeKubelet(KubeletPlaces now) {
+  const bool placed = contest_.kubelet_places();
+  const bool was_aside = contest_.aside();
+  if (!contest_.Take(std::move(now))) return;
+  if (contest_.kubelet_places())
+    parts_.events.Warning("KubeletPlaces", parts_.ObjectOfNode(), contest_.Problem());
+  else if (placed)
+    parts_.events.Normal("KubeletPlacesNoMore", parts_.ObjectOfNode(), "the kubelet no longer places containers");
+  if (contest_.aside() && !was_aside) StepAside();
+  if (!contest_.aside() && was_aside) helpers_.join_anew();
+  helpers_.changed();
+}
+
+/// From now on nothing is known of any container, so nothing is written to any. Those that were narrowed stay so until
+/// the kubelet gives them something else, which it does at once.
+void Attendant::StepAside() {
+  looking_.reset();
+  RunWaiting();
+  for (const auto& [uid, managed] : parts_.pods) parts_.groups.table().Forget(uid);
+  unplaced_.clear();
+  leaving_.clear();
+  all_back_ = true;
+}
+
+void Attendant::GiveAllBack() {
+  if (parts_.clock.Now() < parts_.keeper.next_try()) return;
+  std::vector<std::string> uids;
+  for (const auto& [uid, managed] : parts_.pods) uids.push_back(uid);
+  Ledger next = parts_.keeper.newest();
+  for (const auto& [uid, record] : parts_.keeper.newest().pods) {
+    Apply(next, engine::Release(parts_.keeper.node(), next, uid, nullptr));
+    uids.push_back(uid);
+  }
+  all_back_ = false;
+  for (const std::string& uid : uids) Forget(uid);
+  if (next.pods == parts_.keeper.newest().pods) return;
+  next.revision = parts_.keeper.newest().revision + 1;
+  all_back_ = !parts_.keeper.Commit(parts_.keeper.ProposeLedger(parts_.ObjectOfNode(), std::move(next)),
+                                    [this, alive = std::weak_ptr(alive_)](const Result<void>& saved) {
+                                      if (alive.lock() && !saved) all_back_ = true;
+                                    });
+}
+
 // ---- now and then ---
 
 void Attendant::Tick(os::MonoTime now) {
@@ -292,6 +373,8 @@ void Attendant::Tick(os::MonoTime now) {
         fmt::format("no runtime has taken berthd in as a plug-in at {}; is NRI switched on there?", options_.endpoint));
   }
   if (looking_ && !looking_->saving) GoOnLooking(now);
+  LookAtKubelet(now);
+  if (all_back_) GiveAllBack();
   LookForLost(now);
   LookAtLeaving(now);
   TryUnplaced(now);
@@ -299,6 +382,8 @@ void Attendant::Tick(os::MonoTime now) {
 
 os::MonoTime Attendant::next_due() const {
   os::MonoTime out = next_look_for_lost_;
+  if (!options_.kubelet_dir.empty()) out = std::min(out, next_look_at_kubelet_);
+  if (all_back_) out = std::min(out, std::max(os::MonoTime() + os::Millis(1), parts_.keeper.next_try()));
   if (!joined_ && !told_not_joined_) out = std::min(out, begun_ + kPatience);
   if (!looking_ && !unplaced_.empty()) {
     if (freed_ != parts_.keeper.freed() || retry_unplaced_)

@@ -11,14 +11,17 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
+#include "beside/contest.h"
 #include "beside/guests.h"
 #include "beside/watched_runtime.h"
 #include "model/decision.h"
@@ -31,7 +34,10 @@ namespace berth::beside {
 struct AttendantOptions {
   /// Who cannot have CPUs of his own though he should runs in the shared pool, instead of being refused.
   bool share_unplaced = false;
-  std::string endpoint;  ///< the runtime's socket, for people
+  /// While a kubelet places containers itself they are left alone.
+  bool step_aside = false;
+  std::string endpoint;     ///< the runtime's socket, for people
+  std::string kubelet_dir;  ///< the kubelet's folder; "": its state files are not looked at
 };
 
 /// What others do for it.
@@ -41,6 +47,7 @@ struct Helpers {
   std::function<bool()> pool_in_force;
   std::function<std::string()> pool_problem;  ///< why not
   std::function<void()> changed;              ///< pods have changed: they are to be looked at, and shown
+  std::function<void()> join_anew;            ///< leaves the runtime and joins it again: it says all there is
 };
 
 using GuestName = std::pair<std::string, std::string>;  // uid, container
@@ -60,6 +67,7 @@ struct Looking {
 /// Thread: the loop's only.
 class Attendant {
  public:
+  /// Looks at the kubelet's state files.
   Attendant(const pods::Parts& parts, WatchedRuntime& runtime, AttendantOptions options, Helpers helpers);
 
   void Joined(const nri::Runtime& runtime);
@@ -75,6 +83,8 @@ class Attendant {
   /// Goes on with what was begun: pods that leave, what a runtime said there is, records that are behind.
   void Tick(os::MonoTime now);
   os::MonoTime next_due() const;
+  /// What an operator should know now, a sentence each.
+  std::vector<std::string> Warnings() const { return contest_.Warnings(parts_.clock.Now()); }
 
  private:
   /// "": it may be made; else why not.
@@ -123,6 +133,14 @@ class Attendant {
   void LookedAt(const Result<void>& saved);
   void RunWaiting();
 
+  void LookAtKubelet(os::MonoTime now);
+  void TakeKubelet(KubeletPlaces now);
+  void StepAside();
+  void GiveAllBack();
+
+  std::variant<keeper::Proposal, Reject> Propose(const pods::ManagedPod& managed, const std::string& name,
+                                                 Trace* trace);
+  void TellIgnored(const Pod& pod, const std::string& name);
   void TryUnplaced(os::MonoTime now);
   void TryAgain(const GuestName& who);
   void PlaceLater(const GuestName& who);
@@ -144,6 +162,10 @@ class Attendant {
   bool retry_unplaced_ = false;   // the ledger could not be saved for one of them
   os::MonoTime next_look_for_lost_{};
   std::uint64_t freed_ = 0;  // Keeper::freed() when they were tried last
+  Contest contest_;
+  os::MonoTime next_look_at_kubelet_{};
+  bool all_back_ = false;  // the ledger is to be emptied: Berth has stepped aside
+  const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 
 }  // namespace berth::beside

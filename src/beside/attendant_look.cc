@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "beside/annotations.h"
 #include "beside/attendant.h"
 #include "beside/translate.h"
 #include "beside/words.h"
@@ -18,6 +19,7 @@ constexpr os::Millis kSlice{10};  // of the loop, for what a runtime has
 }  // namespace
 
 void Attendant::Synchronize(nri::Inventory inventory) {
+  if (contest_.aside()) return;
   waiting_.clear();  // of an earlier connection: nobody waits for it, and what happened is in the inventory
   looking_.emplace();
   looking_->number = ++looks_;
@@ -132,8 +134,10 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
   pods::ManagedPod& managed = parts_.pods[uid];
   managed.trace = Trace();
   ++managed.decisions;
-  Decision decision = engine::DecideContainer(parts_.keeper.node(), *looking_->ledger, managed.pod, container.name,
-                                              parts_.devices.inputs(), &managed.trace);
+  if (!was_placed) TellIgnored(managed.pod, container.name);
+  Decision decision =
+      engine::DecideContainer(parts_.keeper.node(), *looking_->ledger, AsWished(managed.pod, container.name),
+                              container.name, parts_.devices.inputs(), &managed.trace);
   if (const auto* const reject = std::get_if<Reject>(&decision)) {
     managed.stage = pods::Foreign{{.reason = reject->reason, .message = reject->message, .details = reject->details}};
     parts_.events.Warning(
@@ -142,7 +146,9 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
     unplaced_.emplace(uid, container.name);
     return;
   }
-  Apply(*looking_->ledger, std::get<Admit>(decision).delta);
+  LedgerDelta& delta = std::get<Admit>(decision).delta;
+  if (delta.put) delta.put->qos = QosOf(managed.pod);
+  Apply(*looking_->ledger, delta);
   if (!was_placed) looking_->late.emplace(uid, container.name);
 }
 

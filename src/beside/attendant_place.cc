@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "beside/annotations.h"
 #include "beside/attendant.h"
 #include "beside/words.h"
 #include "model/resources.h"
@@ -16,11 +17,27 @@ std::string Attendant::NotInForce() const {
 }
 
 bool Attendant::ShallHaveOwn(const Pod& pod, const std::string& name) const {
-  if (QosOf(pod) != QosClass::kGuaranteed || parts_.keeper.node().config().cpu_manager_policy != "static") return false;
+  if (QosOf(AsWished(pod, name)) != QosClass::kGuaranteed ||
+      parts_.keeper.node().config().cpu_manager_policy != "static")
+    return false;
   const pods::FoundContainer found = pods::FindContainer(pod, name);
   if (found.container == nullptr) return false;
   const std::int64_t milli = AmountOf(found.container->resources.requests, "cpu").MilliValue();
   return milli >= 1000 && milli % 1000 == 0;
+}
+
+std::variant<keeper::Proposal, Reject> Attendant::Propose(const pods::ManagedPod& managed, const std::string& name,
+                                                          Trace* trace) {
+  auto out = parts_.keeper.ProposeContainer(AsWished(managed.pod, name), name, parts_.devices.inputs(), trace);
+  if (auto* const proposal = std::get_if<keeper::Proposal>(&out))
+    if (auto* const delta = std::get_if<LedgerDelta>(&proposal->change); delta != nullptr && delta->put)
+      delta->put->qos = QosOf(managed.pod);
+  return out;
+}
+
+void Attendant::TellIgnored(const Pod& pod, const std::string& name) {
+  for (const std::string& ignored : WishesOf(pod.annotations, name).ignored)
+    parts_.events.Warning("AnnotationIgnored", pods::ObjectOf(pod), fmt::format("container {}: {}", name, ignored));
 }
 
 /// It cannot have what it should: "" if it runs in the shared pool all the same.
@@ -40,7 +57,7 @@ void Attendant::Place(const std::string& uid, const std::string& name, Placed th
   pods::ManagedPod& managed = parts_.pods[uid];
   managed.trace = Trace();
   ++managed.decisions;
-  auto proposed = parts_.keeper.ProposeContainer(managed.pod, name, parts_.devices.inputs(), &managed.trace);
+  auto proposed = Propose(managed, name, &managed.trace);
   if (const auto* const reject = std::get_if<Reject>(&proposed)) return then(Unplaced(managed, name, *reject));
   managed.stage = pods::Foreign{};
   unplaced_.erase({uid, name});
@@ -121,7 +138,7 @@ void Attendant::TryAgain(const GuestName& who) {
     return;
   }
   Trace trace;
-  auto proposed = parts_.keeper.ProposeContainer(pod->second.pod, name, parts_.devices.inputs(), &trace);
+  auto proposed = Propose(pod->second, name, &trace);
   if (std::holds_alternative<Reject>(proposed)) return;
   unplaced_.erase(who);
   pod->second.trace = std::move(trace);

@@ -69,6 +69,9 @@ TEST(TranslateTest, ThePodsGroupIsFoundWithEitherDriverAndBelowAnyRoot) {
   EXPECT_EQ("kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podu.slice",
             GroupOf(InGroup("kubepods-burstable-podu.slice"), "/"));
   EXPECT_EQ("kubepods.slice/kubepods-podu.slice", GroupOf(InGroup("/kubepods.slice/kubepods-podu.slice"), "/"));
+  EXPECT_EQ("node-kubepods.slice/node-kubepods-podu.slice",
+            GroupOf(InGroup("node-kubepods-podu.slice"), "/node.slice"));
+  EXPECT_EQ(std::nullopt, GroupOf(InGroup("kubepods-podu.slice"), "/node.slice"));
   EXPECT_EQ("podu", GroupOf(InGroup("/node/podu"), "/node"));
   for (const char* const group : {"", "podu", "/", "/node", "/nodes/podu", "/a/../podu", "/a//podu", "-.slice"})
     EXPECT_FALSE(GroupOf(InGroup(group), "/node")) << group;

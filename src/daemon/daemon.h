@@ -88,6 +88,8 @@ class Daemon {
   Result<void> OpenKubeletsGroups(cgroup::Layout layout, std::unique_ptr<os::Fs> tree_fs);
   Result<void> OpenWatchedRuntime();
   Result<void> OpenNri();
+  Result<void> JoinRuntime();
+  void JoinAnew();
   void PutAllInForce(os::MonoTime now);
 
   // daemon_groups.cc

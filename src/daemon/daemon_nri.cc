@@ -26,17 +26,31 @@ Result<void> Daemon::OpenNri() {
                                 .pool_changed = [this] { manager_->pool().Changed(); },
                                 .pool_in_force = [this] { return manager_->pool().in_force(); },
                                 .pool_problem = [this] { return manager_->pool().problem(); },
-                                .changed = [this] { manager_->Sync(); }};
+                                .changed = [this] { manager_->Sync(); },
+                                .join_anew = [this] { JoinAnew(); }};
   attendant_ = std::make_unique<beside::Attendant>(
       manager_->parts(), *watched_,
       beside::AttendantOptions{.share_unplaced = settings_.berth.nri_unplaced == "share",
-                               .endpoint = settings_.berth.nri_socket},
+                               .step_aside = settings_.berth.nri_contested == "stepAside",
+                               .endpoint = settings_.berth.nri_socket,
+                               .kubelet_dir = settings_.berth.kubelet_dir},
       helpers);
+  snapshots_->set_more_warnings([this] { return attendant_->Warnings(); });
   door_ = std::make_unique<beside::Door>(*loop_, *attendant_);
   loop_->Keep("NRI", [this] { return attendant_->next_due(); }, [this](os::MonoTime now) { attendant_->Tick(now); });
+  return JoinRuntime();
+}
+
+Result<void> Daemon::JoinRuntime() {
   BERTH_TRY(nri_,
             nri::Plugin::Start({.index = settings_.berth.nri_index, .socket = settings_.berth.nri_socket}, *door_));
   return {};
+}
+
+/// The runtime says all there is to whoever joins.
+void Daemon::JoinAnew() {
+  nri_.reset();
+  if (auto joined = JoinRuntime(); !joined) log_.Warning(joined.error().message);
 }
 
 void Daemon::PutAllInForce(os::MonoTime now) {

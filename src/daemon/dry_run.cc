@@ -124,8 +124,10 @@ Result<void> DryRunTree::Remove(std::string_view path, os::Millis) {
 Result<std::vector<std::string>> DryRunTree::Children(std::string_view path) {
   const MutexLock lock(mutex_);
   std::vector<std::string> out;
-  for (const auto& [name, values] : groups_)
-    if (!name.empty() && ParentOf(name) == path) out.push_back(name.substr(path.empty() ? 0 : path.size() + 1));
+  const std::string below = path.empty() ? "" : std::string(path) + "/";
+  for (auto it = groups_.lower_bound(below); it != groups_.end() && it->first.starts_with(below); ++it)
+    if (const std::string& name = it->first; !name.empty() && ParentOf(name) == path)
+      out.push_back(name.substr(below.size()));
   return out;
 }
 

@@ -193,6 +193,7 @@ class FakeTree final : public cgroup::Tree {
   }
   Result<std::vector<int>> Pids(std::string_view path) override {
     std::vector<int> out;
+    if (crowded) return tree_.Read(path) ? std::vector<int>{7} : out;
     for (const auto& [id, status] : runtime_.containers)
       if (status.state == runtime::ContainerState::kRunning && PathOf(status).starts_with(path))
         out.push_back(status.pid);
@@ -261,6 +262,7 @@ class FakeTree final : public cgroup::Tree {
   std::map<std::string, Bytes, std::less<>> working_sets;  // by path
   os::Millis longest_wait{0};                              // that Kill and Remove were asked for
   std::set<std::string> stuck;                             // groups with a process that does not die
+  bool crowded = false;                                    // every group has such a process
   std::set<std::string> refuse_writes;                     // groups the kernel refuses to change
 
  private:

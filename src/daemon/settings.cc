@@ -231,6 +231,8 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("nriSocket", berth.nri_socket == now.berth.nri_socket);
   note("nriIndex", berth.nri_index == now.berth.nri_index);
   note("nriUnplaced", berth.nri_unplaced == now.berth.nri_unplaced);
+  note("nriContested", berth.nri_contested == now.berth.nri_contested);
+  note("kubeletDir", berth.kubelet_dir == now.berth.kubelet_dir);
   note("nodeIP", berth.node_ips == now.berth.node_ips);
   note("runtimeClasses", berth.runtime_classes == now.berth.runtime_classes);
   note("runtimeCgroups", berth.runtime_cgroups == now.berth.runtime_cgroups);

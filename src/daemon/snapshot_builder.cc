@@ -152,6 +152,7 @@ DaemonStatus SnapshotBuilder::Status() const {
   out.cgroup_driver = cgroup::Name(names.driver());
   out.warnings = facts_.warnings;
   for (std::string& warning : manager_.Warnings()) out.warnings.push_back(std::move(warning));
+  for (std::string& warning : more_warnings_()) out.warnings.push_back(std::move(warning));
   return out;
 }
 

@@ -3,6 +3,7 @@
 #define BERTH_DAEMON_SNAPSHOT_BUILDER_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -42,6 +43,8 @@ class SnapshotBuilder {
   SnapshotBuilder(const PodManager& manager, const events::EventLog& events, DaemonFacts facts)
       : manager_(manager), events_(events), facts_(std::move(facts)) {}
 
+  /// More of what an operator should know now.
+  void set_more_warnings(std::function<std::vector<std::string>()> more) { more_warnings_ = std::move(more); }
   /// The state now; null when it is the one of the last call. What is equal to the last one's is shared with it: one
   /// pod's change costs that pod's view, and for each other pod a look at what its view was made of.
   std::shared_ptr<const LoopState> Build();
@@ -72,6 +75,7 @@ class SnapshotBuilder {
   const PodManager& manager_;
   const events::EventLog& events_;
   DaemonFacts facts_;
+  std::function<std::vector<std::string>()> more_warnings_ = [] { return std::vector<std::string>(); };
   std::shared_ptr<const LoopState> last_;
   std::map<std::string, Known> known_;  // by uid
   std::uint64_t last_groups_ = 0;

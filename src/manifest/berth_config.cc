@@ -98,6 +98,7 @@ void Check(Object& object, const BerthConfiguration& c) {
     object.report().Problem(object.PathOf("nriIndex"),
                             "Invalid value: \"" + Printable(c.nri_index, 20) + "\": must be two digits");
   NeedWord(object, "nriUnplaced", c.nri_unplaced, {"refuse", "share"});
+  NeedWord(object, "nriContested", c.nri_contested, {"keep", "stepAside"});
   if (c.runtime == "nri" && c.cpu_partition != "none")
     object.report().Problem(object.PathOf("cpuPartition"),
                             "Forbidden: with runtime nri the groups above are a kubelet's");
@@ -134,6 +135,8 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("nriSocket", c.nri_socket);
   ReadIndex(object, c.nri_index);
   object.Read("nriUnplaced", c.nri_unplaced);
+  object.Read("nriContested", c.nri_contested);
+  object.Read("kubeletDir", c.kubelet_dir);
   object.Read("logLevel", c.log_level);
   object.Read("nodeFit", c.node_fit);
   object.Read("wholeCores", c.whole_cores);

@@ -115,6 +115,8 @@ TEST(BerthConfigurationTest, BadValuesNameTheField) {
       {"nriIndex: 5\n", "nriIndex: Invalid value: \"5\": must be two digits"},
       {"nriIndex: 5x\n", "nriIndex: Invalid value: \"5x\": must be two digits"},
       {"nriUnplaced: ignore\n", "nriUnplaced: Unsupported value: \"ignore\": supported values: \"refuse\", \"share\""},
+      {"nriContested: fight\n",
+       "nriContested: Unsupported value: \"fight\": supported values: \"keep\", \"stepAside\""},
       {"nriSocket: nri.sock\n", "nriSocket: "},
       {"runtime: docker\n", "runtime: Unsupported value: \"docker\": supported values: \"process\""},
       {"reconcilePeriod: 10ms\n", "reconcilePeriod: Invalid value: 10ms"},

@@ -86,6 +86,8 @@ struct BerthConfiguration {
   std::string nri_socket = "/var/run/nri/nri.sock";  ///< of the container runtime, with runtime "nri"
   std::string nri_index = "50";                      ///< two digits: plug-ins are asked in their order
   std::string nri_unplaced = "refuse";               ///< who cannot have CPUs of his own: refuse, share
+  std::string nri_contested = "keep";                ///< a kubelet places containers too: keep, stepAside
+  std::string kubelet_dir = "/var/lib/kubelet";      ///< with "nri": its state files are looked at; "": not
   std::string log_level = "info";                    ///< debug, info, warning, error
   bool node_fit = true;                              ///< also reject what exceeds node allocatable
   bool whole_cores = true;                           ///< full-pcpus-only never gives a part of a core

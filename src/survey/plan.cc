@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "base/text.h"
+#include "beside/annotations.h"
 #include "beside/translate.h"
 #include "model/placement.h"
 #include "model/resources.h"
@@ -46,7 +47,8 @@ Plan PlanTakeover(const engine::Node& node, Ledger ledger, const engine::Inputs&
     change.cpus_now = one.cpus;
     change.mems_now = one.mems;
     if (!one.told) change.why = "the runtime does not say what it asks for";
-    const Decision decision = engine::DecideContainer(node, ledger, pod, one.container.name, inputs, nullptr);
+    const Decision decision = engine::DecideContainer(node, ledger, beside::AsWished(pod, one.container.name),
+                                                      one.container.name, inputs, nullptr);
     if (const auto* const reject = std::get_if<Reject>(&decision))
       change.why = WhyNot(*reject);
     else

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-struct NriCheckTest : DaemonNriTest {
+struct DaemonNriCheckTest : DaemonNriTest {
   /// Nothing of this host's own kubelet, if it has one.
   Ran Check(const std::vector<std::string>& more = {}) const {
     std::vector<std::string> words = {"check",
@@ -51,7 +51,7 @@ struct NriCheckTest : DaemonNriTest {
   }
 };
 
-TEST_F(NriCheckTest, WhatItSaysWouldChangeIsWhatBerthdDoes) {
+TEST_F(DaemonNriCheckTest, WhatItSaysWouldChangeIsWhatBerthdDoes) {
   WriteKubelet("none");
   const PodOnNode shared = RunWhole("shared", "burstable", 0);
   const PodOnNode own = RunWhole("own", "", 1000);
@@ -78,14 +78,14 @@ TEST_F(NriCheckTest, WhatItSaysWouldChangeIsWhatBerthdDoes) {
   EXPECT_THAT(Check().out, HasSubstr("goes on from what berthd has given"));
 }
 
-TEST_F(NriCheckTest, AKubeletThatPlacesContainersIsInTheWay) {
+TEST_F(DaemonNriCheckTest, AKubeletThatPlacesContainersIsInTheWay) {
   WriteKubelet("static");
   const Ran ran = Check();
   EXPECT_EQ(3, ran.status) << ran.out << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("in the way: the kubelet places containers itself: cpuManagerPolicy is static"));
 }
 
-TEST_F(NriCheckTest, SaysSoWhereNriIsOff) {
+TEST_F(DaemonNriCheckTest, SaysSoWhereNriIsOff) {
   WriteKubelet("none");
   containerd->Kill();
   containerd->Start(testkit::ContainerdFixture::With::kCri);

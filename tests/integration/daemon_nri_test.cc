@@ -134,6 +134,27 @@ TEST_F(DaemonNriTest, WhatAKubeletWantsOfCpusetsIsOverruledAndSaid) {
   EXPECT_EQ("1", CpusOf(own.container));
 }
 
+TEST_F(DaemonNriTest, BesideAKubeletThatPlacesContainersItStepsAsideUntilThatIsOver) {
+  const std::string folder = berthd->Dir("theirs");
+  std::filesystem::create_directories(folder);
+  const auto write = [&](const std::string& policy) {
+    std::ofstream(folder + "/cpu_manager_state")
+        << R"({"policyName":")" + policy + R"(","defaultCpuSet":"0-1","entries":{},"checksum":0})";
+  };
+  write("static");
+  StartAndJoin("nriContested: stepAside\nkubeletDir: " + folder + "\n");
+  const PodOnNode own = RunWhole("own", "", 1000);
+  EXPECT_EQ("0-1", CpusOf(own.container));
+  ASSERT_TRUE(client->Update(own.container, {.cpus = "0"}));
+  EXPECT_EQ("0", CpusOf(own.container)) << "that is the kubelet's to say";
+  EXPECT_EQ(1, berthd->CountEvents("KubeletPlaces", folder + "/cpu_manager_state says so"));
+  EXPECT_NE(std::string::npos, berthd->Get("/v1/status").dump().find("Berth leaves all containers alone"));
+  write("none");
+  EXPECT_TRUE(Becomes(own.container, "1"));
+  EXPECT_TRUE(Joined(2));
+  EXPECT_EQ(std::string::npos, berthd->Get("/v1/status").dump().find("Berth leaves all containers alone"));
+}
+
 /// Its record of a container is as old as its last word about it.
 TEST_F(DaemonNriTest, ARuntimeThatWritesAllItHasOnRecordUndoesNothing) {
   StartAndJoin();

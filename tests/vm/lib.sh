@@ -48,7 +48,8 @@ vm_programs=(bin/berthd bin/berth bin/berth-shim tests/integration/berth_cgroup_
 
 # What runs in the guest with containers.
 vm_container_programs=(bin/berthd bin/berth bin/berth-shim tests/integration/overlap_probe
-  tests/integration/berth_newer_containerd_test tests/integration/berth_daemon_cri_test)
+  tests/integration/berth_newer_containerd_test tests/integration/berth_daemon_cri_test
+  tests/integration/berth_daemon_nri_test)
 
 vm_image() { echo "$vm_dir/initramfs-$guest"; }
 

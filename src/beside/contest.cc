@@ -1,0 +1,85 @@
+#include "beside/contest.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "os/fs.h"
+#include "state/kubelet_files.h"
+
+namespace berth::beside {
+namespace {
+
+constexpr os::Millis kRemembered{600'000};
+constexpr std::string_view kHostRoot = "/proc/1/root";
+
+}  // namespace
+
+KubeletPlaces ReadKubeletPlaces(const std::string& folder) {
+  KubeletPlaces out;
+  if (folder.empty()) return out;
+  const auto fs = os::OpenFs(folder);
+  if (!fs) {
+    if (fs.error().code != Code::kNotFound) out.problem = fs.error().message;
+    return out;
+  }
+  // From a container with the host's processes; people know it without.
+  const std::string_view shown =
+      folder.starts_with(kHostRoot) ? std::string_view(folder).substr(kHostRoot.size()) : folder;
+  const auto look = [&](std::string_view name, std::string_view gives, const auto& parse) {
+    const auto text = (*fs)->Read(name);
+    if (!text && text.error().code == Code::kNotFound) return;
+    const std::string path = fmt::format("{}/{}", shown, name);
+    if (!text) {
+      out.problem = text.error().message;
+      return;
+    }
+    const auto state = parse(*text);
+    if (!state)
+      out.problem = path + ": " + state.error().message;
+    else if (state->policy == gives)
+      out.files.push_back(path);
+  };
+  look("cpu_manager_state", "static", [](const std::string& text) { return state::ParseKubeletCpuState(text); });
+  look("memory_manager_state", "Static", [](const std::string& text) { return state::ParseKubeletMemoryState(text); });
+  return out;
+}
+
+bool Contest::Take(KubeletPlaces now) {
+  if (now == kubelet_) return false;
+  kubelet_ = std::move(now);
+  return true;
+}
+
+std::string Contest::Problem() const {
+  if (!kubelet_places())
+    return kubelet_.problem.empty() ? "" : "whether the kubelet places containers is not known: " + kubelet_.problem;
+  return fmt::format(
+      "the kubelet places containers itself, {} says so; {}: set its cpuManagerPolicy to none and its "
+      "memoryManagerPolicy to None, stop it, remove {} and start it",
+      Join(kubelet_.files, " and "),
+      step_aside_ ? "Berth leaves all containers alone until that is over"
+                  : "both write the same cpusets, and one program alone may",
+      kubelet_.files.size() > 1 ? "these files" : "that file");
+}
+
+void Contest::NoteWanted(std::string what, os::MonoTime now) {
+  ++wanted_;
+  last_wanted_ = std::move(what);
+  wanted_at_ = now;
+}
+
+std::vector<std::string> Contest::Warnings(os::MonoTime now) const {
+  std::vector<std::string> out;
+  if (std::string problem = Problem(); !problem.empty()) out.push_back(std::move(problem));
+  if (wanted_ > 0 && now < wanted_at_ + kRemembered)
+    out.push_back(
+        fmt::format("somebody else gives containers CPUs through the runtime ({} times, last: {}); set the "
+                    "kubelet's cpuManagerPolicy to none, and look for other NRI plug-ins",
+                    wanted_, last_wanted_));
+  return out;
+}
+
+}  // namespace berth::beside

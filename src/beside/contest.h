@@ -1,0 +1,52 @@
+// Whether a kubelet places containers too, by what it has written down, and who else wants them elsewhere.
+#ifndef BERTH_BESIDE_CONTEST_H_
+#define BERTH_BESIDE_CONTEST_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "os/clock.h"
+
+namespace berth::beside {
+
+/// What the state files of a kubelet say.
+struct KubeletPlaces {
+  std::vector<std::string> files;  ///< those by which it gives CPUs or memory nodes; empty: it gives none
+  std::string problem;             ///< a file that cannot be read; "": none
+  friend bool operator==(const KubeletPlaces&, const KubeletPlaces&) = default;
+};
+
+/// Reads cpu_manager_state and memory_manager_state of a kubelet's folder; "" or no such file: it places nothing.
+/// Thread: any; may wait for a disk.
+KubeletPlaces ReadKubeletPlaces(const std::string& folder);
+
+/// Thread: one.
+class Contest {
+ public:
+  /// `step_aside`: while a kubelet places containers Berth leaves them alone.
+  explicit Contest(bool step_aside) : step_aside_(step_aside) {}
+
+  /// True: it says something else than before.
+  bool Take(KubeletPlaces now);
+  bool kubelet_places() const { return !kubelet_.files.empty(); }
+  bool aside() const { return step_aside_ && kubelet_places(); }
+  /// What is wrong about the kubelet and the cure; "": nothing.
+  std::string Problem() const;
+
+  /// Somebody wanted a container on other CPUs through the runtime; `what` says which and where.
+  void NoteWanted(std::string what, os::MonoTime now);
+  /// For an operator, a sentence each: the kubelet, and who wanted something in the last ten minutes.
+  std::vector<std::string> Warnings(os::MonoTime now) const;
+
+ private:
+  const bool step_aside_;
+  KubeletPlaces kubelet_;
+  std::uint64_t wanted_ = 0;  // how often
+  std::string last_wanted_;
+  os::MonoTime wanted_at_{};
+};
+
+}  // namespace berth::beside
+
+#endif  // BERTH_BESIDE_CONTEST_H_

@@ -1,0 +1,280 @@
+// Room beside's attendant on a node in memory: what a runtime asks, told and answered without one.
+#include "beside/attendant.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <iostream>
+
+#include "daemon/fake_node_test.h"
+
+namespace berth::daemon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testkit::Cpus;
+
+engine::Node KubeletsNode(const std::string& machine) {
+  KubeletConfiguration config;
+  config.cpu_manager_policy = "static";
+  config.reserved_system_cpus = "0";
+  auto loaded = machine::Load(machine);
+  EXPECT_TRUE(loaded);
+  auto node = engine::Node::Make(*std::move(loaded), std::move(config), {.node_fit = false});
+  EXPECT_TRUE(node) << node.error().message;
+  return *std::move(node);
+}
+
+/// A node with a kubelet whose runtime is this test: it makes groups, and asks.
+struct AttendantTest : ::testing::Test {
+  explicit AttendantTest(const std::string& machine = "pack:1 core:8 pu:1") : host(KubeletsNode(machine)) {}
+
+  void Boot(beside::AttendantOptions options = {}) {
+    auto opened = beside::WatchedRuntime::Open();
+    ASSERT_TRUE(opened);
+    watched = *std::move(opened);
+    host.steps.set_check([] {});
+    ManagerOptions manager_options = host.options;
+    manager_options.beside_kubelet = true;
+    manager = std::make_unique<TestManager>(host.store, host.tree, *watched, host.events, host.clock, host.steps,
+                                            host.node, manager_options);
+    ASSERT_TRUE(manager->Start(host.store.saved, host.clock.Now()));
+    PodManager& bare = manager->bare();
+    attendant =
+        std::make_unique<beside::Attendant>(bare.parts(), *watched, std::move(options),
+                                            beside::Helpers{.apply_pool =
+                                                                [&bare](os::MonoTime now) {
+                                                                  while (!bare.pool().Apply(now, {})) {
+                                                                  }
+                                                                },
+                                                            .pool_changed = [&bare] { bare.pool().Changed(); },
+                                                            .pool_in_force = [&bare] { return bare.pool().in_force(); },
+                                                            .pool_problem = [&bare] { return bare.pool().problem(); },
+                                                            .changed = [] {},
+                                                            .join_anew = [this] { ++joins; }});
+  }
+  /// All that was begun is over.
+  void Settle() {
+    for (int i = 0; i < 3; ++i) {
+      manager->Sync(host.clock.Now());
+      attendant->Tick(host.clock.Now());
+      manager->executor().RunAll();
+    }
+  }
+
+  static std::string PathOf(const nri::Pod& pod) { return pod.cgroup_parent.substr(1); }
+  /// A pod with the group of its sandbox.
+  nri::Pod MakePod(const std::string& name, const std::string& tier) {
+    nri::Pod pod{.id = "s-" + name, .name = name, .uid = "uid-" + name, .name_space = "default"};
+    pod.cgroup_parent = "/kubepods" + (tier.empty() ? "" : "/" + tier) + "/poduid-" + name;
+    MakeGroup(PathOf(pod) + "/" + pod.id);
+    return pod;
+  }
+  void MakeGroup(const std::string& path) {
+    EXPECT_TRUE(host.tree.Create(path));
+    host.tree.stuck.insert(path);
+  }
+  static nri::Container ContainerIn(const nri::Pod& pod, const std::string& name, int milli) {
+    nri::Container out{.id = "c-" + pod.name + "-" + name, .pod_id = pod.id, .name = name};
+    out.resources.cpu_shares = std::max(2, milli * 1024 / 1000);
+    if (milli > 0) {
+      out.resources.cpu_period = 100'000;
+      out.resources.cpu_quota = milli * 100;
+      out.resources.memory_limit = 32 << 20;
+    }
+    return out;
+  }
+  /// What the runtime is told; the container's group is there afterwards.
+  Result<nri::Creation> Create(const nri::Pod& pod, const nri::Container& container) {
+    const nri::Answer<nri::Creation> answer(os::SystemClock().Now() + std::chrono::seconds(10));
+    attendant->Create(pod, container, answer);
+    manager->executor().RunAll();
+    auto given = answer.Wait();
+    EXPECT_TRUE(given);
+    if (!given) return Fail(Code::kTimeout, "no answer");
+    if (*given) MakeGroup(PathOf(pod) + "/" + container.id);
+    return *std::move(given);
+  }
+  Result<nri::Ready> Start(const nri::Pod& pod, const nri::Container& container) {
+    const nri::Answer<nri::Ready> answer(os::SystemClock().Now() + std::chrono::seconds(10));
+    attendant->Start(pod, container, answer);
+    manager->executor().RunAll();
+    auto given = answer.Wait();
+    return given ? *std::move(given) : Fail(Code::kTimeout, "no answer");
+  }
+  nri::Container Run(const nri::Pod& pod, const std::string& name, int milli) {
+    nri::Container container = ContainerIn(pod, name, milli);
+    EXPECT_TRUE(Create(pod, container));
+    EXPECT_TRUE(Start(pod, container));
+    container.state = nri::ContainerState::kRunning;
+    return container;
+  }
+  CpuSet CpusOf(const nri::Pod& pod, const nri::Container& container) {
+    return host.tree.Read(PathOf(pod) + "/" + container.id)->cpus.value_or(CpuSet());
+  }
+  int CountEvents(const std::string& reason, const std::string& words = "") {
+    int out = 0;
+    for (const Event& event : host.events.events())
+      if (event.reason == reason && event.message.find(words) != std::string::npos) ++out;
+    return out;
+  }
+
+  FakeNode host;
+  std::unique_ptr<beside::WatchedRuntime> watched;
+  std::unique_ptr<TestManager> manager;
+  std::unique_ptr<beside::Attendant> attendant;
+  int joins = 0;
+};
+
+TEST_F(AttendantTest, OthersHaveMovedBeforeTheAnswerThatGivesCpusAway) {
+  Boot();
+  const nri::Pod web = MakePod("web", "burstable");
+  const nri::Container shared = Run(web, "app", 0);
+  const nri::Pod db = MakePod("db", "");
+  const auto created = Create(db, ContainerIn(db, "app", 2000));
+  ASSERT_TRUE(created);
+  EXPECT_EQ(created->adjustment.resources.cpus, "1-2");
+  EXPECT_EQ(CpusOf(web, shared), Cpus("0,3-7"));
+  EXPECT_THAT(created->updates, IsEmpty());
+  ASSERT_TRUE(host.store.saved);
+  EXPECT_TRUE(host.store.saved->ledger.pods.contains("uid-db"));
+}
+
+TEST_F(AttendantTest, WithoutALedgerOnDiskNobodyHasCpusOfHisOwn) {
+  Boot();
+  host.store.full = true;
+  const nri::Pod db = MakePod("db", "");
+  const auto refused = Create(db, ContainerIn(db, "app", 2000));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("LedgerNotSaved"));
+  const nri::Pod web = MakePod("web", "burstable");
+  EXPECT_TRUE(Create(web, ContainerIn(web, "app", 0)));
+}
+
+TEST_F(AttendantTest, AContainerThatWantsToShareHasNoCpusOfItsOwn) {
+  Boot();
+  nri::Pod pod = MakePod("db", "");
+  pod.annotations = {{"prefer-shared-cpus.resource-policy.nri.io/container.side", "true"},
+                     {"balloon.balloons.resource-policy.nri.io/pod", "fast"}};
+  const nri::Container side = Run(pod, "side", 1000);
+  const nri::Container app = Run(pod, "app", 1000);
+  EXPECT_EQ(CpusOf(pod, app), Cpus("1"));
+  EXPECT_EQ(CpusOf(pod, side), Cpus("0,2-7"));
+  EXPECT_EQ(CountEvents("AnnotationIgnored", "container app: balloon.balloons"), 1);
+  Settle();
+  EXPECT_EQ(manager->ledger().pods.at("uid-db").qos, QosClass::kGuaranteed);
+}
+
+TEST_F(AttendantTest, WhoeverWantsAnotherPlaceForAContainerIsNamedInTheWarnings) {
+  Boot();
+  const nri::Pod pod = MakePod("db", "");
+  const nri::Container app = Run(pod, "app", 1000);
+  const nri::Answer<std::vector<nri::Update>> answer(os::SystemClock().Now() + std::chrono::seconds(10));
+  attendant->Update(pod, app, {.cpus = "5"}, answer);
+  const auto given = answer.Wait();
+  ASSERT_TRUE(given && *given && (*given)->size() == 1U);
+  EXPECT_EQ((**given)[0].resources.cpus, "1");
+  EXPECT_THAT(attendant->Warnings(), ElementsAre(HasSubstr("container app of default/db on CPUs 5")));
+}
+
+struct ContestedAttendantTest : AttendantTest {
+  void WriteState(const std::string& policy) {
+    std::ofstream(folder / "cpu_manager_state")
+        << R"({"policyName":")" + policy + R"(","defaultCpuSet":"0-7","entries":{},"checksum":0})";
+  }
+  void LookAgain() {
+    host.clock.Advance(std::chrono::seconds(11));
+    Settle();
+  }
+  testkit::TempDir folder;
+};
+
+TEST_F(ContestedAttendantTest, AKubeletThatPlacesContainersIsToldOfWithTheCure) {
+  WriteState("static");
+  Boot({.kubelet_dir = folder.path()});
+  EXPECT_EQ(CountEvents("KubeletPlaces", "set its cpuManagerPolicy to none"), 1);
+  const nri::Pod db = MakePod("db", "");
+  EXPECT_EQ(CpusOf(db, Run(db, "app", 1000)), Cpus("1")) << "it goes on";
+  WriteState("none");
+  LookAgain();
+  EXPECT_EQ(CountEvents("KubeletPlacesNoMore"), 1);
+  EXPECT_THAT(attendant->Warnings(), IsEmpty());
+}
+
+TEST_F(ContestedAttendantTest, WhereTheSettingsSaySoContainersAreLeftAloneUntilTheKubeletPlacesNoMore) {
+  Boot({.step_aside = true, .kubelet_dir = folder.path()});
+  const nri::Pod web = MakePod("web", "burstable");
+  const nri::Container shared = Run(web, "app", 0);
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container own = Run(db, "app", 2000);
+  Settle();
+  WriteState("static");
+  LookAgain();
+  EXPECT_THAT(attendant->Warnings(), ElementsAre(HasSubstr("Berth leaves all containers alone")));
+  EXPECT_THAT(manager->ledger().pods, IsEmpty());
+  host.tree.ForeignWrite(PathOf(web) + "/" + shared.id, Cpus("2-5"));
+  const nri::Pod next = MakePod("next", "");
+  const auto created = Create(next, ContainerIn(next, "app", 2000));
+  ASSERT_TRUE(created);
+  EXPECT_EQ(created->adjustment.resources.cpus, "");
+  Settle();
+  EXPECT_EQ(CpusOf(web, shared), Cpus("2-5")) << "it is the kubelet's";
+  EXPECT_EQ(joins, 0);
+
+  WriteState("none");
+  LookAgain();
+  EXPECT_EQ(joins, 1) << "to be told what there is";
+  nri::Container running = ContainerIn(next, "app", 2000);
+  running.state = nri::ContainerState::kRunning;
+  attendant->Synchronize({.pods = {web, db, next}, .containers = {shared, own, running}});
+  Settle();
+  EXPECT_EQ(CpusOf(db, own), Cpus("1-2"));
+  EXPECT_EQ(CpusOf(next, running), Cpus("3-4"));
+  EXPECT_EQ(CpusOf(web, shared), Cpus("0,5-7"));
+}
+
+/// BERTH_BESIDE_CONTAINERS: how many; it says how long they take.
+struct ManyGuestsTest : AttendantTest {
+  ManyGuestsTest() : AttendantTest("pack:2 numa:4 core:16 pu:2") {}
+};
+
+TEST_F(ManyGuestsTest, AllThatARuntimeHasIsLookedAtAndPlaced) {
+  const char* const text = std::getenv("BERTH_BESIDE_CONTAINERS");
+  const int count = text == nullptr ? 300 : std::atoi(text);
+  Boot();
+  nri::Inventory all;
+  for (int i = 0; i < count; ++i) {
+    const nri::Pod pod = MakePod("p" + std::to_string(i), i % 100 == 0 ? "" : "burstable");
+    nri::Container container = ContainerIn(pod, "app", i % 100 == 0 ? 2000 : 0);
+    MakeGroup(PathOf(pod) + "/" + container.id);
+    container.state = nri::ContainerState::kRunning;
+    all.pods.push_back(pod);
+    all.containers.push_back(container);
+  }
+  host.tree.crowded = true;
+  const auto begin = std::chrono::steady_clock::now();
+  attendant->Synchronize(all);
+  int turns = 0;
+  while (attendant->next_due() == os::MonoTime()) {
+    attendant->Tick(host.clock.Now());
+    ++turns;
+  }
+  manager->executor().RunAll();
+  const auto took = std::chrono::steady_clock::now() - begin;
+  std::cout << count << " containers in " << std::chrono::duration_cast<std::chrono::milliseconds>(took).count()
+            << " ms\n";
+  const int own = (count + 99) / 100;
+  std::string odd;
+  for (const Event& event : host.events.events())
+    if (event.type == EventType::kWarning) odd += event.reason + ": " + event.message + "\n";
+  EXPECT_EQ(odd, "");
+  EXPECT_EQ(ExclusiveCpus(manager->ledger()).Count(), own * 2);
+  EXPECT_EQ(CpusOf(all.pods[1], all.containers[1]), manager->ledger().shared);
+}
+
+}  // namespace
+}  // namespace berth::daemon
