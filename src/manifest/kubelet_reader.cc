@@ -219,8 +219,6 @@ void WarnOfNoEffect(Object& o, const KubeletConfiguration& c) {
   };
   warn("kernelMemcgNotification", c.kernel_memcg_notification,
        "Berth hears of memory that runs short from the kernel's pressure figures");
-  warn("localStorageCapacityIsolation", !c.local_storage_capacity_isolation,
-       "Berth measures no container's files; requests of ephemeral-storage are counted at admission all the same");
   warn("syncFrequency", c.sync_frequency != standard.sync_frequency,
        "Berth works on a pod when something about it happens, and compares all with the kernel every reconcilePeriod");
   warn("shutdownGracePeriod", c.shutdown_grace_period != standard.shutdown_grace_period,

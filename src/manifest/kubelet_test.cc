@@ -168,7 +168,6 @@ TEST(KubeletConfigurationTest, KnownFieldsWithoutMeaningAreQuiet) {
 TEST(KubeletConfigurationTest, FieldsThatBearOnResourcesInAKubeletAndNothingHereAreWarnings) {
   const std::pair<const char*, const char*> cases[] = {
       {"kernelMemcgNotification: true\n", "kernelMemcgNotification"},
-      {"localStorageCapacityIsolation: false\n", "localStorageCapacityIsolation"},
       {"syncFrequency: 10s\n", "syncFrequency"},
       {"shutdownGracePeriod: 30s\nshutdownGracePeriodCriticalPods: 10s\n", "shutdownGracePeriod"},
       {"memorySwap: {swapBehavior: LimitedSwap}\n", "memorySwap.swapBehavior"},
@@ -183,7 +182,7 @@ TEST(KubeletConfigurationTest, FieldsThatBearOnResourcesInAKubeletAndNothingHere
 }
 
 TEST(KubeletConfigurationTest, AValueThatChangesNothingIsQuiet) {
-  EXPECT_THAT(ParseFields("kernelMemcgNotification: false\nlocalStorageCapacityIsolation: true\nsyncFrequency: 0s\n"
+  EXPECT_THAT(ParseFields("kernelMemcgNotification: false\nlocalStorageCapacityIsolation: false\nsyncFrequency: 0s\n"
                           "shutdownGracePeriod: 0s\nshutdownGracePeriodCriticalPods: 0s\n"
                           "memorySwap: {swapBehavior: NoSwap}\n"
                           "imageServiceEndpoint: unix:///run/containerd/containerd.sock\n")
