@@ -137,6 +137,15 @@ void SetMemoryQos(const Pod& pod, const Container& container, const ValueOptions
   });
 }
 
+CgroupValues OfSandbox(MilliCpu counted, const ResourceList& limits, const ValueOptions& options) {
+  CgroupValues out;
+  out.shares = SharesOf(counted);
+  if (options.cpu_cfs_quota)
+    out.cpu_max = CpuMax{.quota = QuotaOf(CpuOf(limits), options.period), .period = options.period};
+  if (const Bytes memory = MemoryOf(limits); memory.v > 0) out.memory_max = memory;
+  return out;
+}
+
 }  // namespace
 
 std::uint64_t SharesOf(MilliCpu request) {
@@ -256,6 +265,18 @@ CgroupValues ContainerValues(const Pod& pod, const Container& container, bool ex
   AddHugePages(container.resources.limits, pages);
   note("hugetlb", [] { return std::string("its limits, else the pod's; sizes without: 0"); });
   return out;
+}
+
+CgroupValues SandboxOverhead(const Pod& pod, const ValueOptions& options) {
+  return pod.overhead.empty() ? CgroupValues() : OfSandbox(CpuOf(pod.overhead), pod.overhead, options);
+}
+
+CgroupValues SandboxResources(const Pod& pod, const ValueOptions& options) {
+  Pod bare = pod;
+  bare.overhead.clear();
+  const ResourceList requests = PodRequests(bare);
+  const ResourceList limits = PodLimits(bare);
+  return OfSandbox(CpuOf(requests.contains("cpu") ? requests : limits), limits, options);
 }
 
 }  // namespace berth::cgroup

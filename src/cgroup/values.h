@@ -55,6 +55,11 @@ CgroupValues PodValues(const Pod& pod, bool has_exclusive_cpus, const ValueOptio
 CgroupValues ContainerValues(const Pod& pod, const Container& container, bool exclusive, std::optional<CpuSet> cpus,
                              std::optional<NodeSet> mems, const ValueOptions& options, Reasons* why = nullptr);
 
+/// What the kubelet tells a runtime of a pod's sandbox: its overhead as if it were request and limit (nothing without
+/// one), and the sum of its containers without it. CPU and memory only; no limit: none is told.
+CgroupValues SandboxOverhead(const Pod& pod, const ValueOptions& options);
+CgroupValues SandboxResources(const Pod& pod, const ValueOptions& options);
+
 /// Page sizes and amounts of the "hugepages-<size>" entries of a list, added to `out`.
 void AddHugePages(const ResourceList& list, std::map<Bytes, Bytes>& out);
 /// "cpu request 350m × 1024 / 1000 = 358", with the minimum where it counts. `what` names the request.

@@ -196,6 +196,22 @@ TEST(PodValuesTest, PidsLimitOnlyWhenSet) {
   EXPECT_EQ(100, PodValues(pod, false, {.pod_pids_limit = 100}).pids_max);
 }
 
+TEST(SandboxValuesTest, ContainersAreAddedAndTheOverheadIsToldApart) {
+  Pod pod = Partly();
+  EXPECT_EQ(SandboxOverhead(pod, {}), CgroupValues());
+  pod.overhead = List({"500m", "64Mi", ""});
+  const CgroupValues overhead = SandboxOverhead(pod, {});
+  EXPECT_EQ(overhead.shares, 512U);
+  EXPECT_EQ(overhead.cpu_max, Quota(50'000));
+  EXPECT_EQ(overhead.memory_max, Bytes{64 << 20});
+  const CgroupValues resources = SandboxResources(pod, {});
+  EXPECT_EQ(resources.shares, 358U);
+  EXPECT_EQ(resources.cpu_max, Quota(300'000)) << "3 CPUs";
+  EXPECT_EQ(resources.memory_max, Bytes{1 << 30}) << "of those that have a limit";
+  EXPECT_FALSE(SandboxResources(pod, {.cpu_cfs_quota = false}).cpu_max);
+  EXPECT_EQ(SandboxResources(MakePod({Make("a", {"", "", ""}, {"", "", ""})}), {}).shares, 2U);
+}
+
 TEST(ContainerValuesTest, LimitsAndRequestsBecomeValues) {
   const Pod pod = Partly();
   const CgroupValues a = ContainerValues(pod, pod.containers[0], false, CpuSet{CpuId{1}}, NodeSet{NumaId{0}}, {});

@@ -32,6 +32,7 @@ struct CriOptions {
   NodeDns dns;
   std::string seccomp_dir;                              ///< of profiles of type Localhost
   std::map<std::string, std::string> runtime_handlers;  ///< by runtimeClassName
+  bool se_linux = false;                                ///< the kernel has it: files made for a pod are relabelled
 };
 
 }  // namespace berth::cri

@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "cri/client.h"
 #include "os/clock.h"
+#include "os/pidfd.h"
+#include "os/unique_fd.h"
 
 namespace berth::cri {
 namespace {
@@ -19,6 +24,19 @@ constexpr os::Millis kBetweenLooks{200};
 /// Whether the runtime said no. Else nobody knows what it did, or it heard nothing.
 bool WasAnswered(const Error& error) { return !MayBeDone(error.code) && error.code != Code::kUnreachable; }
 
+/// A handle of the container's first process. Errors: kUnsupported when the runtime does not say which it is, or it is
+/// none of this host's (a virtual machine's); as Client::Status.
+Result<os::UniqueFd> MainProcess(const Client& client, const std::string& id) {
+  BERTH_TRY(const ContainerEntry entry, client.Status(id));
+  if (entry.state == ContainerEntry::State::kExited) return Fail(Code::kNotFound, "it has ended");
+  if (entry.pid <= 0) return Fail(Code::kUnsupported, "the runtime does not say which process is its first");
+  BERTH_TRY(const std::uint64_t ticks, os::StartTicksOf(entry.pid));
+  BERTH_TRY(os::UniqueFd out, os::OpenPidfd(entry.pid, ticks));
+  BERTH_TRY(const std::vector<std::string> groups, os::CgroupLinesOf(entry.pid));
+  if (std::ranges::any_of(groups, [&](const std::string& line) { return line.contains(id); })) return out;
+  return Fail(Code::kUnsupported, "process " + std::to_string(entry.pid) + " is in no group of the container's");
+}
+
 }  // namespace
 
 /// Nobody was there to be asked. False: it is not worth asking once more.
@@ -29,14 +47,43 @@ bool Ender::PauseBefore(os::MonoTime end) {
   return !shared_.stop && now < end;
 }
 
+bool Ender::Stopping() {
+  const MutexLock lock(shared_.mutex);
+  return shared_.stop;
+}
+
+/// The interface has no word for a signal of the manifest's: it is sent to the container's first process from here.
+/// True: the container has ended, or nobody waits for it any more.
+bool Ender::EndsBySignal(const runtime::StopRequest& request, os::MonoTime end) {
+  auto process = MainProcess(shared_.client, request.id);
+  while (!process && process.error().code == Code::kUnreachable && PauseBefore(end))
+    process = MainProcess(shared_.client, request.id);
+  if (!process && process.error().code == Code::kNotFound) return false;  // the runtime knows more
+  if (!process) {
+    shared_.Warn("container " + request.id.substr(0, 12) + ": its stopSignal cannot be sent (" +
+                 process.error().message + "): the runtime sends its own");
+    return false;
+  }
+  if (!request.asked_before)
+    if (const auto sent = os::SendSignal(process->get(), request.signal); !sent) shared_.Warn(sent.error().message);
+  while (os::SystemClock().Now() < end)
+    if (os::WaitEnd(process->get(), kBetweenLooks) || Stopping()) return true;
+  return false;
+}
+
 void Ender::StopContainer(const runtime::StopRequest& request) {
   const os::MonoTime begin = os::SystemClock().Now();
   shared_.LookSoon();
+  std::chrono::seconds grace = request.grace;
+  if (request.signal_is_its_own && request.grace.count() > 0) {
+    if (EndsBySignal(request, begin + request.grace)) return shared_.LookSoon();
+    if (os::SystemClock().Now() >= begin + grace) grace = std::chrono::seconds(0);
+  }
   Result<void> done;
   do {
     const auto taken = std::chrono::floor<std::chrono::seconds>(os::SystemClock().Now() - begin);
-    const std::chrono::seconds left = std::max(request.grace - taken, kLeastGrace);
-    done = shared_.client.Stop(request.id, request.grace.count() == 0 ? request.grace : left);
+    const std::chrono::seconds left = std::max(grace - taken, kLeastGrace);
+    done = shared_.client.Stop(request.id, grace.count() == 0 ? grace : left);
   } while (!done && done.error().code == Code::kUnreachable && PauseBefore(begin + request.grace));
   if (!done && !EndsSoon(request.id)) shared_.WarnOf("container " + request.id.substr(0, 12), done.error());
   shared_.LookSoon();

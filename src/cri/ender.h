@@ -42,6 +42,8 @@ class Ender {
 
  private:
   bool PauseBefore(os::MonoTime end);
+  bool EndsBySignal(const runtime::StopRequest& request, os::MonoTime end);
+  bool Stopping() BERTH_EXCLUDES(shared_.mutex);
   bool EndsSoon(const std::string& id) const;
   Result<std::string> StopSandbox(const Sandbox& sandbox);
   Result<bool> NothingRunsOf(const Sandbox& sandbox) const;

@@ -155,6 +155,8 @@ void Put(const SandboxSpec& from, pb::PodSandboxConfig& to) {
   PutSeLinux(from.security, security);
   PutNamespaces(from.namespaces, *security.mutable_namespace_options());
   Put(from.sysctls, *of_linux.mutable_sysctls());
+  Put(from.overhead, *of_linux.mutable_overhead());
+  Put(from.resources, *of_linux.mutable_resources());
   for (const ContainerPort& port : from.ports) {
     pb::PortMapping& put = *to.add_port_mappings();
     put.set_protocol(port.protocol == "UDP" ? pb::UDP : port.protocol == "SCTP" ? pb::SCTP : pb::TCP);
@@ -188,6 +190,7 @@ void Put(const ContainerSpec& from, pb::ContainerConfig& to) {
     put.set_readonly(mount.read_only);
     put.set_propagation(PropagationOf(mount.propagation));
     put.set_recursive_read_only(mount.recursive_read_only);
+    put.set_selinux_relabel(mount.relabel);
   }
   for (const DeviceNode& device : from.devices) {
     pb::Device& put = *to.add_devices();

@@ -45,6 +45,29 @@ TEST(CriMessagesTest, ASeLinuxLabelIsThePodsAndTheContainers) {
   EXPECT_TRUE(same(out.linux().security_context().selinux_options()));
 }
 
+TEST(CriMessagesTest, FilesThatWereMadeForThePodAreRelabelled) {
+  ContainerSpec spec;
+  spec.mounts = {{.container_path = "/a", .host_path = "/x", .relabel = true},
+                 {.container_path = "/b", .host_path = "/y"}};
+  pb::ContainerConfig out;
+  Put(spec, out);
+  EXPECT_TRUE(out.mounts(0).selinux_relabel());
+  EXPECT_FALSE(out.mounts(1).selinux_relabel());
+}
+
+TEST(CriMessagesTest, ASandboxIsToldOfTheOverheadAndOfWhatItsContainersHave) {
+  SandboxSpec spec;
+  spec.overhead = {.cpu_period_us = 100'000, .cpu_quota_us = 50'000, .cpu_shares = 512, .memory_limit = 1 << 20};
+  spec.resources = {.cpu_shares = 2};
+  pb::PodSandboxConfig out;
+  Put(spec, out);
+  EXPECT_EQ(50'000, out.linux().overhead().cpu_quota());
+  EXPECT_EQ(512, out.linux().overhead().cpu_shares());
+  EXPECT_EQ(1 << 20, out.linux().overhead().memory_limit_in_bytes());
+  EXPECT_EQ(2, out.linux().resources().cpu_shares());
+  EXPECT_EQ(0, out.linux().resources().memory_limit_in_bytes());
+}
+
 TEST(CriMessagesTest, DevicesAreToldByPathAndByName) {
   ContainerSpec spec;
   spec.devices = {{.container_path = "/dev/in", .host_path = "/dev/out", .permissions = "rw"}};

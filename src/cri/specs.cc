@@ -1,5 +1,6 @@
 #include "cri/specs.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -115,6 +116,17 @@ Resources ResourcesOf(const CgroupValues& values, int oom_score_adj, bool v2) {
   return out;
 }
 
+namespace {
+
+/// Where a container would have "no limit" (-1), the kubelet says nothing of a sandbox.
+Resources OfSandbox(const CgroupValues& values) {
+  Resources out = ResourcesOf(values, 0, /*v2=*/false);
+  out.cpu_quota_us = std::max<std::int64_t>(out.cpu_quota_us, 0);
+  return out;
+}
+
+}  // namespace
+
 SandboxSpec SandboxOf(const runtime::StartRequest& request, std::string_view owner, std::uint32_t attempt) {
   SandboxSpec out;
   out.name = request.pod_name;
@@ -137,6 +149,8 @@ SandboxSpec SandboxOf(const runtime::StartRequest& request, std::string_view own
   for (auto& [name, value] : LabelsOf(request, owner)) out.labels[name] = value;
   out.namespaces = NamespacesOf(request);
   out.privileged = request.place.privileged_pod;
+  out.overhead = OfSandbox(request.place.sandbox_overhead);
+  out.resources = OfSandbox(request.place.sandbox_resources);
   return out;
 }
 
@@ -154,7 +168,8 @@ ContainerSpec ContainerOf(const runtime::StartRequest& request, std::string_view
                           .host_path = mount.host_path,
                           .read_only = mount.read_only,
                           .propagation = mount.propagation,
-                          .recursive_read_only = mount.recursive_read_only == "Enabled"});
+                          .recursive_read_only = mount.recursive_read_only == "Enabled",
+                          .relabel = mount.own_files});
   out.devices = request.devices.device_nodes;
   out.cdi_devices = request.devices.cdi_devices;
   out.labels = LabelsOf(request, owner);

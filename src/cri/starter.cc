@@ -209,7 +209,7 @@ Result<void> Starter::AddHosts(StartRequest& request, const std::vector<std::str
   std::ofstream out(file, std::ios::trunc);
   out << HostsOf(pod, names, addresses, pod.host_network ? os::TextOf(kHosts) : "");
   if (!out.flush()) return FailErrno("write", file, errno);
-  request.place.mounts.push_back({.container_path = kHosts, .host_path = file});
+  request.place.mounts.push_back({.container_path = kHosts, .host_path = file, .own_files = options.se_linux});
   return {};
 }
 
@@ -224,6 +224,7 @@ Result<void> Starter::SettleSecurity(StartRequest& request) {
     if (const auto found = options.runtime_handlers.find(request.place.pod->runtime_class);
         found != options.runtime_handlers.end())
       handler = found->second;
+  for (runtime::BoundMount& mount : request.place.mounts) mount.own_files = mount.own_files && options.se_linux;
   const MutexLock lock(shared_.mutex);
   const bool can = shared_.recursive_read_only.contains(handler);
   for (runtime::BoundMount& mount : request.place.mounts) {

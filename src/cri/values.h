@@ -56,6 +56,8 @@ struct SandboxSpec {
   std::string handler;       ///< of the runtime; "": its own choice
   SecurityContext security;  ///< the pod's
   bool privileged = false;   ///< one of its containers is
+  Resources overhead;        ///< of the pod
+  Resources resources;       ///< of its containers together
 };
 
 struct Sandbox {
@@ -74,6 +76,7 @@ struct Mount {
   bool read_only = false;
   std::string propagation;  ///< as VolumeMount
   bool recursive_read_only = false;
+  bool relabel = false;  ///< its files get the container's SELinux label
 };
 
 struct ContainerSpec {

@@ -297,7 +297,8 @@ Result<void> Daemon::OpenCriRuntime() {
                                          .cluster_domain = settings_.kubelet.cluster_domain,
                                          .resolv_conf = settings_.kubelet.resolv_conf},
                                  .seccomp_dir = settings_.berth.seccomp_dir,
-                                 .runtime_handlers = settings_.berth.runtime_classes}));
+                                 .runtime_handlers = settings_.berth.runtime_classes,
+                                 .se_linux = os::HasSeLinux()}));
   runtime_ = std::move(opened.runtime);
   BERTH_TRY(calls_, ContainerCalls::Open(socket));
   features_ = std::move(opened.features);

@@ -37,6 +37,10 @@ class PodGroups {
   Result<std::string> MakePod(const Pod& pod, const Ledger& ledger);
   /// What the group of a container shall hold now.
   Result<CgroupValues> ValuesNow(const Pod& pod, const Container& container, const Ledger& ledger);
+  /// What a runtime is told of the pod's sandbox: spec.overhead (nothing: the pod has none), and what its containers
+  /// have together.
+  CgroupValues SandboxOverhead(const Pod& pod) const { return cgroup::SandboxOverhead(pod, site_.options()); }
+  CgroupValues SandboxResources(const Pod& pod) const { return cgroup::SandboxResources(pod, site_.options()); }
   /// CPUs of every container of the ledger, as they shall be now.
   Result<std::vector<runtime::ContainerCpus>> CpusNow(const Ledger& ledger);
 

@@ -333,6 +333,36 @@ TEST(FieldTableTest, APlainProcessNeedsACommand) {
   EXPECT_THAT(said("{name: a, command: [sleep]}"), IsEmpty());
 }
 
+TEST(FieldTableTest, SpaceOnDisksIsSaidOnceToHaveNoEffect) {
+  const auto said = [](const std::string& a, const std::string& b) {
+    return SaidOf(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, image: i, resources: " + a +
+            "}, {name: b, image: i, resources: " + b + "}]}}",
+        {.run_by = RunBy::kCri});
+  };
+  EXPECT_THAT(
+      said("{limits: {ephemeral-storage: 1Gi}}", "{requests: {ephemeral-storage: 1Gi}}"),
+      testing::ElementsAre(testing::StartsWith("f: document 1: spec.containers[0].resources.limits[ephemeral-storage] "
+                                               "(and 1 more): no effect: space on disks is ")));
+  EXPECT_THAT(said("{limits: {cpu: 1}}", "{requests: {ephemeral-storage: 1Gi}}"),
+              testing::ElementsAre(HasSubstr("spec.containers[1].resources.requests[ephemeral-storage]: no effect")));
+  EXPECT_THAT(said("{limits: {cpu: 1}}", "{}"), IsEmpty());
+}
+
+TEST(FieldTableTest, AnnotationsThatBecameFieldsAreSaidToHaveNoEffect) {
+  EXPECT_THAT(
+      SaidOf("{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {note: mine, "
+             "container.apparmor.security.beta.kubernetes.io/a: localhost/own, "
+             "seccomp.security.alpha.kubernetes.io/pod: runtime/default}}, "
+             "spec: {containers: [{name: a, image: i}]}}",
+             {.run_by = RunBy::kCri}),
+      testing::ElementsAre(
+          HasSubstr("metadata.annotations[container.apparmor.security.beta.kubernetes.io/a]: no effect: it is a "
+                    "field now; write securityContext.appArmorProfile"),
+          HasSubstr("metadata.annotations[seccomp.security.alpha.kubernetes.io/pod]: no effect: it is a field now; "
+                    "write securityContext.seccompProfile")));
+}
+
 TEST(FieldTableTest, AContainerOfARuntimeNeedsAnImageAndNoCommand) {
   const auto said = [](const std::string& container) {
     return SaidOf("{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {initContainers: [" + container +

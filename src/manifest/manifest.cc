@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "manifest/document_reader.h"
@@ -9,6 +12,7 @@
 #include "manifest/object.h"
 #include "manifest/pod_reader.h"
 #include "manifest/pod_validation.h"
+#include "manifest/resource_validation.h"
 #include "manifest/volume_reader.h"
 #include "manifest/workload_reader.h"
 
@@ -176,7 +180,26 @@ class FileReader {
         report.problems.push_back(std::move(entry));
     }
     CheckFields(node, path, options_, report);
+    if (options_.run_by != RunBy::kNobody) {
+      WarnOfStorage(pod, path, report);
+      WarnOfAnnotations(pod, path, report);
+    }
     out_.pods.push_back(std::move(pod));
+  }
+
+  /// Those that old clusters read, and that are fields now.
+  static void WarnOfAnnotations(const Pod& pod, const Path& root, Report& report) {
+    constexpr std::pair<std::string_view, std::string_view> kFields[] = {
+        {"container.apparmor.security.beta.kubernetes.io/", "appArmorProfile"},
+        {"container.seccomp.security.alpha.kubernetes.io/", "seccompProfile"},
+        {"seccomp.security.alpha.kubernetes.io/", "seccompProfile"}};
+    const Path metadata{.parent = &root, .key = "metadata"};
+    const Path annotations{.parent = &metadata, .key = "annotations"};
+    for (const auto& [name, value] : pod.annotations)
+      for (const auto& [start, field] : kFields)
+        if (name.starts_with(start))
+          report.Warn(Path{.parent = &annotations, .key = name, .index = -1, .entry = true},
+                      "no effect: it is a field now; write securityContext." + std::string(field));
   }
 
   /// "memory: 100m" is a tenth of a byte and never what was meant.

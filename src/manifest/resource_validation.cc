@@ -1,7 +1,11 @@
 #include "manifest/resource_validation.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/suggest.h"
 #include "base/text.h"
@@ -11,7 +15,8 @@
 namespace berth::manifest {
 namespace {
 
-constexpr std::string_view kNativeNames[] = {"cpu", "memory", "ephemeral-storage"};
+constexpr const char* kStorage = "ephemeral-storage";
+constexpr std::string_view kNativeNames[] = {"cpu", "memory", kStorage};
 
 bool IsExtended(std::string_view name) { return name.find('/') != std::string_view::npos; }
 bool IsNative(std::string_view name) { return std::ranges::find(kNativeNames, name) != std::end(kNativeNames); }
@@ -145,6 +150,33 @@ void CheckPodResources(const Pod& pod, const Path& path, Report& report) {
   };
   check_limits(pod.init_containers, "initContainers");
   check_limits(pod.containers, "containers");
+}
+
+void WarnOfStorage(const Pod& pod, const Path& root, Report& report) {
+  std::string first;
+  int more = -1;
+  const auto look = [&](const Resources& resources, const std::string& path) {
+    for (const auto& [list, key] :
+         {std::pair(&resources.limits, "limits"), std::pair(&resources.requests, "requests")}) {
+      if (!list->contains(kStorage)) continue;
+      if (++more == 0) first = path + "." + key + "[" + std::string(kStorage) + "]";
+      return;  // requests follow the limits
+    }
+  };
+  const Path spec{.parent = &root, .key = "spec"};
+  for (const auto& [containers, key] :
+       {std::pair(&pod.containers, "containers"), std::pair(&pod.init_containers, "initContainers")}) {
+    const Path list{.parent = &spec, .key = key};
+    for (std::size_t i = 0; i < containers->size(); ++i) {
+      const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
+      look((*containers)[i].resources, Path{.parent = &item, .key = "resources"}.ToString());
+    }
+  }
+  if (more < 0) return;
+  if (more > 0) first += " (and " + std::to_string(more) + " more)";
+  report.WarnAt(first,
+                "no effect: space on disks is neither counted nor limited for containers; emptyDir.sizeLimit bounds a "
+                "volume");
 }
 
 void CheckOverhead(const ResourceList& overhead, const Path& path, Report& report) {

@@ -17,6 +17,9 @@ void CheckPodResources(const Pod& pod, const Path& path, Report& report);
 /// Checks spec.overhead.
 void CheckOverhead(const ResourceList& overhead, const Path& path, Report& report);
 
+/// Says once that what containers ask of ephemeral-storage has no effect; `root` is the path of the pod.
+void WarnOfStorage(const Pod& pod, const Path& root, Report& report);
+
 }  // namespace berth::manifest
 
 #endif  // BERTH_MANIFEST_RESOURCE_VALIDATION_H_

@@ -151,8 +151,11 @@ void Driver::Stop(ManagedPod& managed, const runtime::Action& action, os::MonoTi
 void Driver::Ask(ManagedPod& managed, const std::string& container, const std::string& id, bool before,
                  os::MonoTime now) {
   runtime::StopRequest request{.id = id, .grace = managed.lifecycle->GraceLeft(container, now), .asked_before = before};
-  if (const FoundContainer found = FindContainer(managed.pod, container); found.container != nullptr)
-    request.signal = os::SignalNumber(found.container->stop_signal).value_or(SIGTERM);
+  if (const FoundContainer found = FindContainer(managed.pod, container); found.container != nullptr) {
+    const auto own = os::SignalNumber(found.container->stop_signal);
+    request.signal = own.value_or(SIGTERM);
+    request.signal_is_its_own = own.has_value();
+  }
   if (auto sent = parts_.runtime.Stop(request); !sent)
     parts_.events.Warning("FailedKillPod", ObjectOf(managed.pod), sent.error().message);
   managed.lifecycle->Asked(id, now);

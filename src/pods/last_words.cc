@@ -80,7 +80,7 @@ Result<std::optional<runtime::BoundMount>> MessageMount(const Pod& pod, const Co
   const os::UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kWrittenByAnybody));
   if (!fd.valid() || ::fchmod(fd.get(), kWrittenByAnybody) != 0)
     return FailErrno("make the file of terminationMessagePath", file, errno);
-  return runtime::BoundMount{.container_path = path, .host_path = std::move(file)};
+  return runtime::BoundMount{.container_path = path, .host_path = std::move(file), .own_files = true};
 }
 
 void LastWords::Look(const ManagedPod& managed) {

@@ -172,6 +172,8 @@ Result<void> Starter::FillPlace(const Pod& pod, const Container& container, runt
   runtime::Place& place = request.place;
   BERTH_TRY(place.pod_group, parts_.groups.pod_groups().MakePod(pod, parts_.keeper.ledger()));
   BERTH_TRY(place.values, parts_.groups.pod_groups().ValuesNow(pod, container, parts_.keeper.ledger()));
+  place.sandbox_overhead = parts_.groups.pod_groups().SandboxOverhead(pod);
+  place.sandbox_resources = parts_.groups.pod_groups().SandboxResources(pod);
   place.v2 = parts_.groups.site().v2();
   place.hostname = pod.hostname.empty() ? pod.name : pod.hostname;
   place.log_folder = parts_.LogFolder(pod);

@@ -229,7 +229,8 @@ Result<std::vector<runtime::BoundMount>> MountsOf(const Pod& pod, const Containe
                    .host_path = std::move(source),
                    .read_only = mount.read_only || files,
                    .propagation = mount.propagation,
-                   .recursive_read_only = mount.recursive_read_only});
+                   .recursive_read_only = mount.recursive_read_only,
+                   .own_files = volume->kind != Volume::Kind::kHostPath});
   }
   return out;
 }

@@ -35,6 +35,7 @@ struct BoundMount {
   bool read_only = false;
   std::string propagation;          ///< as VolumeMount
   std::string recursive_read_only;  ///< likewise
+  bool own_files = false;           ///< made for this pod: where SELinux is, they get the container's label
 };
 
 /// What a runtime that makes containers' cgroups itself has to know beside.
@@ -45,7 +46,9 @@ struct Place {
   std::string hostname;
   std::string log_folder;  ///< of the pod; log_path is below it
   bool host_network = false;
-  bool privileged_pod = false;  ///< one of its containers is
+  bool privileged_pod = false;     ///< one of its containers is
+  CgroupValues sandbox_overhead;   ///< what the pod's sandbox is told: spec.overhead, and
+  CgroupValues sandbox_resources;  ///< the sum of its containers
   std::vector<BoundMount> mounts;
   std::shared_ptr<const Pod> pod;  ///< as its manifest says it; containers have not got its defaults in it
   NodeFacts facts;  ///< `env` was resolved with; the runtime may know better what the pod's addresses are
@@ -82,9 +85,10 @@ enum class ContainerState {
 /// To end a container in good order.
 struct StopRequest {
   std::string id;
-  std::chrono::seconds grace{0};  ///< until the caller kills what is left
-  int signal = SIGTERM;           ///< that asks it to end
-  bool asked_before = false;      ///< by an earlier berthd: a TERM that was sent is not sent again
+  std::chrono::seconds grace{0};   ///< until the caller kills what is left
+  int signal = SIGTERM;            ///< that asks it to end
+  bool signal_is_its_own = false;  ///< its manifest names it; else its image may name another
+  bool asked_before = false;       ///< by an earlier berthd: a TERM that was sent is not sent again
 };
 
 /// What came of a command in a container.

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <string>
 
+#include "cri.pb.h"
 #include "cri/client.h"
 #include "cri_node.h"
 #include "testing/seen_groups.h"
@@ -244,7 +245,7 @@ TEST_F(DaemonCriIsolationTest, TheNetworksPlugInsAreToldOfAPortOfTheNodeThatNoOt
 TEST_F(DaemonCriIsolationTest, TheRuntimeHasWhatOthersReadOfAPod) {
   PutRelayBetween();
   Start();
-  std::string yaml = Yaml({.name = "web"});
+  std::string yaml = Yaml({.name = "web", .cpu = "500m", .spec = "  overhead: {cpu: 250m, memory: 16Mi}\n"});
   const std::string metadata = "metadata: {name: web";
   yaml.replace(yaml.find(metadata), metadata.size(),
                metadata + ", labels: {tier: front-end}, annotations: {note.test/of: somebody}");
@@ -260,6 +261,16 @@ TEST_F(DaemonCriIsolationTest, TheRuntimeHasWhatOthersReadOfAPod) {
         "io.kubernetes.container.terminationMessagePath", "io.kubernetes.pod.terminationGracePeriod"})
     EXPECT_TRUE(Has(containers, part)) << part;
   const std::vector<RelayedCall> calls = relay->Calls();
+  const auto run = std::ranges::find(calls, "RunPodSandbox", &RelayedCall::method);
+  ASSERT_NE(calls.end(), run);
+  ::runtime::v1::RunPodSandboxRequest sandbox;
+  ASSERT_TRUE(sandbox.ParseFromString(run->request));
+  const auto& overhead = sandbox.config().linux().overhead();
+  EXPECT_TRUE(overhead.cpu_shares() == 256 && overhead.cpu_quota() == 25'000) << overhead.DebugString();
+  EXPECT_EQ(16 << 20, overhead.memory_limit_in_bytes());
+  const auto& resources = sandbox.config().linux().resources();
+  EXPECT_TRUE(resources.cpu_shares() == 512 && resources.cpu_quota() == 50'000) << resources.DebugString();
+  EXPECT_EQ(32 << 20, resources.memory_limit_in_bytes()) << "without the overhead";
   const auto create = std::ranges::find(calls, "CreateContainer", &RelayedCall::method);
   ASSERT_NE(calls.end(), create);
   EXPECT_TRUE(Has(create->request, kTestImage)) << "as the manifest names it: containerd from 2.0 on keeps it";

@@ -168,6 +168,29 @@ TEST_F(DaemonCriTest, WhatIsMountedInAVolumeIsNotRemovedWithIt) {
   ExpectNothingLeft();
 }
 
+TEST_F(DaemonCriTest, AContainerIsAskedToEndWithItsOwnSignal) {
+  const testkit::TempDir said;
+  Start();
+  const auto add = [&](const std::string& name, const std::string& script, const std::string& grace) {
+    Add({.name = name,
+         .script = "trap 'echo term > /said/" + name + "; exit 0' TERM; " + script,
+         .spec = "  os: {name: linux}\n  terminationGracePeriodSeconds: " + grace +
+                 "\n  volumes: [{name: said, hostPath: {path: " + said.path() + "}}]\n",
+         .container = "    lifecycle: {stopSignal: SIGUSR1}\n    volumeMounts: [{name: said, mountPath: /said}]\n"});
+    ASSERT_TRUE(berthd->Until("it listens", [&] { return WordsOf(name) == "ready\n"; }));
+  };
+  add("own", "trap 'echo usr1 > /said/own; exit 0' USR1; echo ready; sleep 1000 & wait", "300");
+  add("deaf", "trap '' USR1; echo ready; while :; do sleep 0.1; done", "2");
+  for (const char* const pod : {"own", "deaf"}) {
+    Remove(pod);
+    ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone(pod); }));
+  }
+  EXPECT_EQ("usr1\n", testkit::ReadIfThere(said / "own"));
+  EXPECT_EQ("", testkit::ReadIfThere(said / "deaf")) << "it was killed, and no TERM was sent";
+  EXPECT_EQ(berthd->output().find("stopSignal"), std::string::npos) << berthd->output();
+  ExpectNothingLeft();
+}
+
 TEST_F(DaemonCriTest, RestartsWithBackOffAndKeepsOneDeadContainer) {
   Start();
   Add({.name = "fails", .script = "exit 3", .spec = "  restartPolicy: OnFailure\n"});
