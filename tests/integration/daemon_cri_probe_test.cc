@@ -1,11 +1,18 @@
 // Probes of containers of a real containerd: commands run by it, connections by berthd.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "cri_node.h"
+#include "health_server.h"
+#include "testing/fixtures.h"
+#include "testing/raw_server.h"
+#include "testing/seen_groups.h"
 
 namespace berth::testkit {
 namespace {
@@ -47,6 +54,62 @@ TEST_F(DaemonCriProbeTest, CommandsSayWhetherAContainerIsReadyAndWell) {
   Remove("web");
   ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone("web"); }));
   ExpectNothingLeft();
+}
+
+TEST_F(DaemonCriProbeTest, AServerOfGrpcSaysWhetherAContainerIsReady) {
+  HealthServer health;  // on the loopback, and such a probe has no host but the pod's
+  settings = "nodeIP: 127.0.0.1\n";
+  Start();
+  Add({.name = "web",
+       .container = "    readinessProbe: {grpc: {port: " + std::to_string(health.port()) +
+                    ", service: shop}, periodSeconds: 1}\n"});
+  ASSERT_TRUE(berthd->Until("it is ready", [&] { return Ready("web"); }));
+  EXPECT_EQ("/grpc.health.v1.Health/Check \x0a\x04shop", health.asked());
+  health.Say(HealthServer::kNotServing);
+  EXPECT_TRUE(berthd->Until("it is not ready any more", [&] { return !Ready("web"); }));
+  EXPECT_GT(berthd->CountEvents("Unhealthy", "NOT_SERVING"), 0);
+  Remove("web");
+  ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone("web"); }));
+  ExpectNothingLeft();
+}
+
+TEST_F(DaemonCriProbeTest, HooksAreRequestsToo) {
+  std::mutex mutex;
+  std::vector<std::string> asked;
+  const RawServer server(Answering([&](const RawRequest& request) {
+    const std::scoped_lock lock(mutex);
+    asked.push_back(request.target);
+    return HttpText(404, "", "");
+  }));
+  Start();
+  Add({.name = "web",
+       .container = "    lifecycle: {postStart: {httpGet: {port: web, path: /hello}}, preStop: {httpGet: {port: web, "
+                    "path: /bye}}}\n    ports: [{name: web, containerPort: " +
+                    std::to_string(server.port()) + "}]\n"});
+  ASSERT_TRUE(berthd->Until("it is ready", [&] { return Ready("web"); }));
+  Remove("web");
+  ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone("web"); }));
+  const std::scoped_lock lock(mutex);
+  EXPECT_EQ(asked, (std::vector<std::string>{"/hello", "/bye"}));
+}
+
+TEST_F(DaemonCriProbeTest, AHookThatSleepsIsPartOfTheGracePeriod) {
+  using Clock = std::chrono::steady_clock;
+  const TempDir said;
+  Start();
+  const Clock::time_point added = Clock::now();
+  Add({.name = "web",
+       .script = "trap 'echo term > /said/word; exit 0' TERM; echo up; sleep 1000 & wait",
+       .spec = "  terminationGracePeriodSeconds: 3\n  volumes: [{name: said, hostPath: {path: " + said.path() + "}}]\n",
+       .container = "    lifecycle: {postStart: {sleep: {seconds: 2}}, preStop: {sleep: {seconds: 60}}}\n"
+                    "    volumeMounts: [{name: said, mountPath: /said}]\n"});
+  ASSERT_TRUE(berthd->Until("it is ready", [&] { return Ready("web") && WordsOf("web") == "up\n"; }));
+  EXPECT_GE(Clock::now() - added, std::chrono::seconds(2));
+  const Clock::time_point begin = Clock::now();
+  Remove("web");
+  ASSERT_TRUE(berthd->Until("it was asked", [&] { return ReadIfThere(said / "word") == "term\n"; }));
+  EXPECT_GE(Clock::now() - begin, std::chrono::milliseconds(2900));
+  ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone("web"); }));
 }
 
 }  // namespace

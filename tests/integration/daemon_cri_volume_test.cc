@@ -1,6 +1,8 @@
 // What containers plant in volumes: links, swapped under berthd's hands, and directories without an end.
 #include <gtest/gtest.h>
+#include <linux/magic.h>
 #include <sys/mount.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "cri_node.h"
+#include "more_huge_pages.h"
 
 namespace berth {
 namespace {
@@ -156,6 +159,51 @@ TEST_F(DaemonCriVolumeTest, MountsOfTheHostArriveWhereAVolumeAsksForThem) {
   EXPECT_EQ(::umount2((volume + "/late").c_str(), MNT_DETACH), 0);
   EXPECT_EQ(::umount2(volume.c_str(), MNT_DETACH), 0);
   ExpectNothingLeft();
+}
+
+TEST_F(DaemonCriVolumeTest, APodWhoseVolumeIsTooFullIsEvicted) {
+  berthd->Configure("cpuManagerReconcilePeriod: 1s\n");
+  Start();
+  const auto add = [&](const std::string& name, const std::string& limit) {
+    Add({.name = name,
+         .script = "dd if=/dev/zero of=/v/f bs=1M count=3; trap 'exit 0' TERM; sleep 1000 & wait",
+         .spec = "  volumes: [{name: v, emptyDir: {sizeLimit: " + limit + "}}]\n",
+         .container = "    volumeMounts: [{name: v, mountPath: /v}]\n"});
+  };
+  add("full", "1Mi");
+  add("fits", "8Mi");
+  EXPECT_TRUE(berthd->Until("it has ended", [&] {
+    const codec::Json pod = berthd->PodNamed("full");
+    return pod.is_object() && pod["reason"] == "Evicted" && !berthd->Pids().contains("full-n1/app");
+  }));
+  EXPECT_GT(berthd->CountEvents("Evicted", "Usage of EmptyDir volume \"v\" exceeds the limit \"1Mi\"."), 0);
+  EXPECT_TRUE(berthd->Runs("fits"));
+  for (const char* const pod : {"full", "fits"}) Remove(pod);
+  ASSERT_TRUE(berthd->Until("both are gone", [&] { return NoPods(); }));
+  ExpectNothingLeft();
+}
+
+TEST_F(DaemonCriVolumeTest, AVolumeOfHugePagesGivesThemAndGetsThemBack) {
+  const testkit::MoreHugePages pages;
+  if (!pages.there()) GTEST_SKIP() << testkit::MoreHugePages::kWhyNot;
+  Start();
+  Add({.name = "dpdk",
+       .script =
+           "truncate -s 2M /v/f && fallocate -l 2M /v/f && echo has a page; trap 'exit 0' TERM; sleep 1000 & wait",
+       .spec = "  volumes: [{name: v, emptyDir: {medium: HugePages}}]\n",
+       .container = "    resources: {limits: {cpu: 100m, memory: 32Mi, hugepages-2Mi: 4Mi}}\n"
+                    "    volumeMounts: [{name: v, mountPath: /v}]\n"});
+  ASSERT_TRUE(berthd->Until("it has a page", [&] { return WordsOf("dpdk") == "has a page\n"; }));
+  struct statfs is{};
+  ASSERT_EQ(::statfs(("/proc/" + std::to_string(berthd->Pids()["dpdk-n1/app"]) + "/root/v").c_str(), &is), 0);
+  EXPECT_EQ(is.f_type, HUGETLBFS_MAGIC);
+  EXPECT_EQ(is.f_bsize, 2 << 20);
+  EXPECT_EQ(is.f_blocks, 2U) << "4 MiB";
+  const int while_it_runs = testkit::MoreHugePages::Free();
+  Remove("dpdk");
+  ASSERT_TRUE(berthd->Until("it is gone", [&] { return NoPods(); }));
+  ExpectNothingLeft();
+  EXPECT_TRUE(berthd->Until("its page is free", [&] { return testkit::MoreHugePages::Free() == while_it_runs + 1; }));
 }
 
 }  // namespace

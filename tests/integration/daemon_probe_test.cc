@@ -8,6 +8,7 @@
 #include <string>
 
 #include "daemon_fixture.h"
+#include "health_server.h"
 #include "testing/raw_server.h"
 
 namespace berth::testkit {
@@ -140,6 +141,20 @@ TEST_F(DaemonProbeTest, ACommandRunsInTheContainersGroupAndIsKilledWhenItIsLate)
   node.RemovePod("web.yaml");
   EXPECT_TRUE(node.Until("it is gone", [&] { return !node.PodNamed("web").is_object(); }));
   for (const SeenProcess& process : node.Processes()) EXPECT_NE(process.name, "sleep") << process.cgroup;
+}
+
+TEST_F(DaemonProbeTest, AServerOfGrpcSaysWhetherAContainerIsReady) {
+  HealthServer health;  // on the loopback, and such a probe has no host but the pod's
+  std::ofstream(node.Dir("berth.yaml"))
+      << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nnodeIP: 127.0.0.1\n";
+  node.Start({"--config", node.Dir("berth.yaml"), "--socket", node.socket()});
+  Add("web",
+      "    readinessProbe: {grpc: {port: " + std::to_string(health.port()) + ", service: shop}, periodSeconds: 1}\n");
+  ASSERT_TRUE(node.Until("it is ready", [&] { return Ready("web"); }));
+  EXPECT_EQ("/grpc.health.v1.Health/Check \x0a\x04shop", health.asked());
+  health.Say(HealthServer::kNotServing);
+  EXPECT_TRUE(node.Until("it is not ready any more", [&] { return !Ready("web"); }));
+  EXPECT_GT(node.CountEvents("Unhealthy", "NOT_SERVING"), 0);
 }
 
 TEST_F(DaemonProbeTest, AContainerIsAskedToEndWithItsOwnSignal) {

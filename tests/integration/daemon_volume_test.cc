@@ -9,13 +9,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
 
 #include "daemon_fixture.h"
+#include "more_huge_pages.h"
 
 namespace berth::testkit {
 namespace {
@@ -235,32 +235,9 @@ TEST_F(DaemonVolumeTest, APodWhoseVolumeIsTooFullIsEvicted) {
   ExpectNothingLeft();
 }
 
-/// Two huge pages more than there were, as long as it lives.
-class MoreHugePages {
- public:
-  MoreHugePages() : before_(Now()) { Set(before_ + 2); }
-  ~MoreHugePages() { Set(before_); }
-  MoreHugePages(const MoreHugePages&) = delete;
-  MoreHugePages& operator=(const MoreHugePages&) = delete;
-  bool there() const { return Now() == before_ + 2; }
-
- private:
-  static constexpr const char* kFile = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
-  static int Now() {
-    int out = 0;
-    std::ifstream(kFile) >> out;
-    return out;
-  }
-  static void Set(int pages) { std::ofstream(kFile) << pages; }
-  int before_;
-};
-
 TEST_F(DaemonVolumeTest, AVolumeOfHugePagesIsSizedAndItsPagesAreFreeAfterThePod) {
   const MoreHugePages pages;
-  if (!pages.there()) {  // memory in pieces, or not this machine's to change
-    std::cout << "this kernel gives no huge pages of 2 MiB now: nothing was tried\n";
-    return;
-  }
+  if (!pages.there()) GTEST_SKIP() << MoreHugePages::kWhyNot;
   node.Start();
   Add("dpdk", "  volumes: [{name: v, emptyDir: {medium: HugePages}}]\n",
       "    resources: {limits: {cpu: 100m, memory: 32Mi, hugepages-2Mi: 4Mi}}\n"
@@ -273,14 +250,9 @@ TEST_F(DaemonVolumeTest, AVolumeOfHugePagesIsSizedAndItsPagesAreFreeAfterThePod)
   EXPECT_EQ(is.f_type, HUGETLBFS_MAGIC);
   EXPECT_EQ(is.f_bsize, 2 << 20);
   EXPECT_EQ(is.f_blocks, 2U) << "4 MiB";
-  const auto free = [] {
-    int out = 0;
-    std::ifstream("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages") >> out;
-    return out;
-  };
-  const int while_it_runs = free();
+  const int while_it_runs = MoreHugePages::Free();
   ExpectNothingLeft();
-  EXPECT_TRUE(node.Until("its page is free", [&] { return free() == while_it_runs + 1; }));
+  EXPECT_TRUE(node.Until("its page is free", [&] { return MoreHugePages::Free() == while_it_runs + 1; }));
 }
 
 }  // namespace
