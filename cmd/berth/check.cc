@@ -36,7 +36,7 @@ std::string FirstOf(std::initializer_list<std::string_view> texts) {
 
 /// `wanted` if anybody says so, else where `kubelet` says or a usual place, if there is a socket.
 std::string FindRuntime(os::Fs& root, std::string_view wanted, const KubeletConfiguration* kubelet) {
-  if (!wanted.empty()) return std::string(wanted);
+  if (!wanted.empty()) return cri::SocketOf(wanted).value_or(std::string(wanted));
   if (kubelet != nullptr)
     if (auto socket = cri::SocketOf(kubelet->container_runtime_endpoint);
         socket && root.Exists(*socket).value_or(false))
@@ -44,6 +44,15 @@ std::string FindRuntime(os::Fs& root, std::string_view wanted, const KubeletConf
   for (const std::string_view path : kRuntimes)
     if (root.Exists(path).value_or(false)) return std::string(path);
   return {};
+}
+
+/// In a container that sees the host's processes: where the host's files are, as process 1 has them. "" elsewhere.
+std::string PrefixOfHost() {
+  const auto fs = os::OpenFs("/");
+  if (!fs) return {};
+  const auto ours = (*fs)->ReadLink("/proc/self/ns/mnt");
+  const auto hosts = (*fs)->ReadLink("/proc/1/ns/mnt");
+  return ours && hosts && *ours != *hosts ? "/proc/1/root" : "";
 }
 
 std::string RuntimeConfigOf(const survey::RuntimeFacts& runtime) {
@@ -102,7 +111,8 @@ OpenedTree OpenTreeToLook() {
 
 /// All but the findings. Errors: as BaseOf.
 Result<survey::Survey> LookAround(const CheckOptions& options, const Session& session) {
-  BERTH_TRY(const std::unique_ptr<os::Fs> root, os::OpenFs("/"));
+  const std::string prefix = PrefixOfHost();
+  BERTH_TRY(const std::unique_ptr<os::Fs> root, os::OpenFs(prefix.empty() ? "/" : prefix));
   survey::Survey out;
   const survey::Programs programs = survey::FindPrograms(*root);
   const auto flag = [&](std::string_view name) { return survey::FlagOf(programs.kubelet_flags, name); };
@@ -125,8 +135,9 @@ Result<survey::Survey> LookAround(const CheckOptions& options, const Session& se
     out.nri = survey::LookAtNri(*root, options.nri_socket, FirstOf({options.runtime_config, RuntimeConfigOf({})}));
     return out;
   }
-  const cri::Client client(endpoint, {.usual = kPatience});
+  const cri::Client client(prefix + endpoint, {.usual = kPatience});
   out.runtime = survey::AskRuntime(client);
+  out.runtime.endpoint = endpoint;
   out.nri =
       survey::LookAtNri(*root, options.nri_socket, FirstOf({options.runtime_config, RuntimeConfigOf(out.runtime)}));
   out.nri.version = survey::NriVersionOf(out.runtime.name, out.runtime.version);

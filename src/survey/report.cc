@@ -74,7 +74,8 @@ std::string OrUnknown(const std::optional<Set>& set) {
 }
 
 view::Cell Then(const std::string& now, std::string then) {
-  return {std::move(then), now == then ? Style::kPlain : Style::kBold};
+  const Style style = now == then ? Style::kPlain : Style::kBold;
+  return {std::move(then), style};
 }
 
 std::string PlanText(const Plan& plan, bool from_berthd, const view::TableOptions& options) {

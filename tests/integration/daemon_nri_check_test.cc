@@ -85,6 +85,18 @@ TEST_F(DaemonNriCheckTest, AKubeletThatPlacesContainersIsInTheWay) {
   EXPECT_THAT(ran.out, HasSubstr("in the way: the kubelet places containers itself: cpuManagerPolicy is static"));
 }
 
+TEST_F(DaemonNriCheckTest, InAContainerWithTheHostsProcessesItLooksAtTheHost) {
+  // Process 1 of a namespace of its own stands for the host's; the container's files hide the sockets.
+  const std::string inside = "mount -t tmpfs none " + containerd->Dir("") +
+                             " && exec " BERTH " check --endpoint unix://" + containerd->socket() + " --nri-socket " +
+                             containerd->nri_socket();
+  const Ran ran = RunProgram(
+      "unshare", {"-m", "-p", "--fork", "--mount-proc", "sh", "-c", "unshare -m sh -c '" + inside + "'; exit $?"});
+  EXPECT_THAT(ran.out, HasSubstr("Runtime:       containerd ")) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr(" at " + containerd->socket() + "\n"));
+  EXPECT_THAT(ran.out, HasSubstr("NRI:           on, "));
+}
+
 TEST_F(DaemonNriCheckTest, SaysSoWhereNriIsOff) {
   WriteKubelet("none");
   containerd->Kill();
