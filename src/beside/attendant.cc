@@ -374,6 +374,8 @@ void Attendant::Tick(os::MonoTime now) {
   }
   if (looking_ && !looking_->saving) GoOnLooking(now);
   LookAtKubelet(now);
+  if (const auto repaired = parts_.events.counts().find("CgroupRepaired"); repaired != parts_.events.counts().end())
+    contest_.NoteRepaired(repaired->second, now);
   if (all_back_) GiveAllBack();
   LookForLost(now);
   LookAtLeaving(now);

@@ -71,6 +71,11 @@ void Contest::NoteWanted(std::string what, os::MonoTime now) {
   wanted_at_ = now;
 }
 
+void Contest::NoteRepaired(std::uint64_t count, os::MonoTime now) {
+  if (count > repaired_) repaired_at_ = now;
+  repaired_ = count;
+}
+
 std::vector<std::string> Contest::Warnings(os::MonoTime now) const {
   std::vector<std::string> out;
   if (std::string problem = Problem(); !problem.empty()) out.push_back(std::move(problem));
@@ -79,6 +84,11 @@ std::vector<std::string> Contest::Warnings(os::MonoTime now) const {
         fmt::format("somebody else gives containers CPUs through the runtime ({} times, last: {}); set the "
                     "kubelet's cpuManagerPolicy to none, and look for other NRI plug-ins",
                     wanted_, last_wanted_));
+  if (repaired_ > 0 && now < repaired_at_ + kRemembered)
+    out.push_back(
+        fmt::format("somebody else writes to cpusets in the kernel, {} of them were put right; berth events "
+                    "has who, as CgroupRepaired",
+                    repaired_));
   return out;
 }
 

@@ -36,7 +36,9 @@ class Contest {
 
   /// Somebody wanted a container on other CPUs through the runtime; `what` says which and where.
   void NoteWanted(std::string what, os::MonoTime now);
-  /// For an operator, a sentence each: the kubelet, and who wanted something in the last ten minutes.
+  /// So often have cpusets been put right that somebody had changed in the kernel.
+  void NoteRepaired(std::uint64_t count, os::MonoTime now);
+  /// For an operator, a sentence each: the kubelet, and who wanted or wrote something in the last ten minutes.
   std::vector<std::string> Warnings(os::MonoTime now) const;
 
  private:
@@ -45,6 +47,8 @@ class Contest {
   std::uint64_t wanted_ = 0;  // how often
   std::string last_wanted_;
   os::MonoTime wanted_at_{};
+  std::uint64_t repaired_ = 0;  // how often
+  os::MonoTime repaired_at_{};
 };
 
 }  // namespace berth::beside

@@ -64,5 +64,15 @@ TEST_F(ContestTest, WhoWantsOtherCpusIsToldOfForAWhile) {
   EXPECT_THAT(contest.Warnings(now + std::chrono::hours(1)), IsEmpty());
 }
 
+TEST_F(ContestTest, WhoWritesToTheKernelIsToldOfForAWhile) {
+  Contest contest(false);
+  contest.NoteRepaired(0, now);
+  EXPECT_THAT(contest.Warnings(now), IsEmpty());
+  contest.NoteRepaired(3, now);
+  contest.NoteRepaired(3, now + std::chrono::minutes(9));
+  EXPECT_THAT(contest.Warnings(now + std::chrono::minutes(9)), ElementsAre(HasSubstr("3 of them were put right")));
+  EXPECT_THAT(contest.Warnings(now + std::chrono::minutes(11)), IsEmpty());
+}
+
 }  // namespace
 }  // namespace berth::beside
