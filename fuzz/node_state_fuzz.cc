@@ -1,0 +1,27 @@
+// Any bytes are a node's published state or an error; a state comes back from its text, and an engine is made of it or
+// refuses it.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "codec/node_state_json.h"
+#include "engine/engine.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace berth;
+  const auto state = codec::ReadNodeState({reinterpret_cast<const char*>(data), size});
+  if (!state) {
+    BERTH_CHECK(!state.error().message.empty());
+    return 0;
+  }
+  // Larger than what was read when it was short of spaces; then there is no text.
+  if (const auto text = codec::FormatNodeState(*state)) {
+    const auto again = codec::ReadNodeState(*text);
+    BERTH_CHECK(again && *again == *state);
+  }
+  const engine::EngineOptions options{
+      .node_fit = state->node_fit, .whole_cores = state->whole_cores, .close_devices = state->close_devices};
+  if (const auto node = engine::Node::Make(state->machine, state->config, options))
+    static_cast<void>(engine::CheckDevices(*node, state->devices));
+  return 0;
+}
