@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cri/pod_names.h"
 #include "os/capabilities.h"
 #include "seccomp/profile.h"
 
@@ -54,6 +55,14 @@ std::string ProfileProblem(const SecurityContext& security, const ApplyRules& ru
   return "";
 }
 
+/// The host name that the pod asks for can be one.
+std::string NameProblem(Pod pod, const ApplyRules& rules) {
+  if (rules.pods.run_by != manifest::RunBy::kCri || pod.host_network) return "";
+  pod.name += "-" + rules.node_name;
+  const auto names = cri::NamesOf(pod, rules.cluster_domain);
+  return names ? "" : "spec.setHostnameAsFQDN: Invalid value: true: " + names.error().message;
+}
+
 std::string ProfileProblemOf(const Pod& pod, const ApplyRules& rules) {
   if (std::string problem = ProfileProblem(pod.security, rules, "spec.securityContext"); !problem.empty())
     return problem;
@@ -78,6 +87,7 @@ Result<void> CheckOnNode(const std::vector<Pod>& pods, const ApplyRules& rules, 
       problem = fmt::format("{}: Forbidden: {}", refused->path, refused->why.message);
     else
       problem = ProfileProblemOf(pod, rules);
+    if (problem.empty()) problem = NameProblem(pod, rules);
     if (!problem.empty()) lines.push_back(fmt::format("{}: pod {}: {}", where, FullName(pod), problem));
   }
   if (lines.empty()) return {};

@@ -23,6 +23,8 @@ struct ApplyRules {
   manifest::PodOptions pods;  ///< how strictly they are read
   pods::NodeRules node;
   ProfilePlaces profiles;
+  std::string node_name;       ///< what pods' names get appended
+  std::string cluster_domain;  ///< of their host names
 };
 
 /// Errors: kInvalid, a line for each pod that would be rejected or never start here whatever is free: `where`, the pod,

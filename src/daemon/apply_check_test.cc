@@ -87,6 +87,19 @@ TEST_F(ApplyCheckTest, AProfileOfSystemCallsIsThereAndAPlainProcessCanHaveIt) {
   EXPECT_EQ("", Said());
 }
 
+TEST_F(ApplyCheckTest, AHostNameWithItsDomainIsShortEnoughForAHost) {
+  rules.node_name = "n1";
+  rules.cluster_domain = "cluster.local";
+  pod.subdomain = std::string(40, 'x');
+  EXPECT_EQ("", Said());
+  pod.hostname_as_fqdn = true;
+  EXPECT_THAT(Said(),
+              testing::AllOf(StartsWith("request: pod default/web: spec.setHostnameAsFQDN: Invalid value: true: "),
+                             HasSubstr("web-n1." + pod.subdomain + ".default.svc.cluster.local is longer")));
+  rules.pods.run_by = RunBy::kProcess;
+  EXPECT_EQ("", Said()) << "it has the host's name";
+}
+
 TEST_F(ApplyCheckTest, AnAppArmorProfileIsLoadedIfThatCanBeKnown) {
   pod.security = {.app_armor = "Localhost", .app_armor_localhost = "own"};
   EXPECT_EQ("", Said()) << "there is no list";

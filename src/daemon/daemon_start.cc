@@ -60,6 +60,7 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   out.pods.log_dir = PodLogsOf(settings);
   out.pods.seccomp_default = settings.kubelet.seccomp_default;
   out.pods.rules = {.restart_rules = FeatureEnabled(settings.kubelet, "ContainerRestartRules"),
+                    .capabilities = dry_run ? os::kAllCapabilities : os::OwnCapabilities(),
                     .has_sandboxes = settings.berth.runtime == "cri" && !dry_run,
                     .unsafe_sysctls = settings.kubelet.allowed_unsafe_sysctls,
                     .runtime_classes = settings.berth.runtime_classes,
@@ -171,7 +172,9 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
                                     PodFolder(settings_.pod_dir, settings_.berth.node_name),
                                     ApplyRules{.pods = PodRules(settings_, dry_run_),
                                                .node = manager_->options().pods.rules,
-                                               .profiles = {.seccomp = settings_.berth.seccomp_dir}});
+                                               .profiles = {.seccomp = settings_.berth.seccomp_dir},
+                                               .node_name = settings_.berth.node_name,
+                                               .cluster_domain = settings_.kubelet.cluster_domain});
   BERTH_TRY(server_,
             api::StartServer({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
   const auto metrics = manifest::ParseMetricsAddress(settings_.berth.metrics_address);

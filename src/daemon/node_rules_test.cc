@@ -95,6 +95,18 @@ TEST(NodeRulesTest, MountsAreReadOnlyToTheirDepthsWhereTheHandlerOfTheRuntimeCan
   EXPECT_EQ("", ReasonOf(pod, rules)) << "the manifest is judged elsewhere";
 }
 
+TEST(NodeRulesTest, APlainProcessGetsOnlyCapabilitiesThatBerthdHas) {
+  Pod pod;
+  pod.containers.resize(1);
+  pod.containers[0].security.add_capabilities = {"ALL", "NET_ADMIN"};
+  NodeRules rules;
+  EXPECT_EQ("", ReasonOf(pod, rules));
+  rules.capabilities &= ~os::CapabilityBit(*os::CapabilityNumber("NET_ADMIN"));
+  EXPECT_EQ("CapabilityMissing", ReasonOf(pod, rules));
+  rules.has_sandboxes = true;
+  EXPECT_EQ("", ReasonOf(pod, rules)) << "a runtime has its own";
+}
+
 TEST(NodeRulesTest, CapabilitiesAreThoseThatLinuxHas) {
   Pod pod;
   pod.containers.resize(2);

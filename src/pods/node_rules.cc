@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "os/capabilities.h"
 
 namespace berth::pods {
 namespace {
@@ -111,6 +110,23 @@ std::string UnknownCapability(const std::vector<std::string>& names) {
   return "";
 }
 
+/// As the process runtime gives them.
+std::string MissingCapability(const std::vector<std::string>& names, os::CapabilitySet there) {
+  for (const std::string& name : names)
+    if (const auto number = os::CapabilityNumber(name); number && (there & os::CapabilityBit(*number)) == 0)
+      return fmt::format("berthd itself does not have the capability {}: give it to berthd's unit, or take it out",
+                         Printable(name, 40));
+  return "";
+}
+
+std::optional<Refusal> MissingCapabilities(const Pod& pod, const NodeRules& rules) {
+  if (rules.has_sandboxes) return std::nullopt;
+  return FirstContainer(pod, "CapabilityMissing", [&](const Container& c) {
+    return Found("securityContext.capabilities.add",
+                 MissingCapability(c.security.add_capabilities, rules.capabilities));
+  });
+}
+
 std::optional<Refusal> Capabilities(const Pod& pod, const NodeRules&) {
   return FirstContainer(pod, "CapabilityUnknown", [](const Container& c) {
     std::string added = UnknownCapability(c.security.add_capabilities);
@@ -201,7 +217,7 @@ std::string SysctlName(std::string_view name) {
 
 std::optional<Refusal> WhyRefused(const Pod& pod, const NodeRules& rules) {
   using Rule = std::optional<Refusal> (*)(const Pod&, const NodeRules&);
-  for (const Rule rule : {OwnPolicies, Capabilities})
+  for (const Rule rule : {OwnPolicies, Capabilities, MissingCapabilities})
     if (auto refused = rule(pod, rules)) return refused;
   if (!rules.has_sandboxes) return std::nullopt;
   for (const Rule rule : {Sysctls, RuntimeClass, AppArmor, SeLinux, Groups, ReadOnlyBelow})

@@ -11,11 +11,14 @@
 
 #include "model/decision.h"
 #include "model/pod.h"
+#include "os/capabilities.h"
 
 namespace berth::pods {
 
 struct NodeRules {
-  bool restart_rules = true;   ///< the gate ContainerRestartRules: containers may have a restart policy of their own
+  bool restart_rules = true;  ///< the gate ContainerRestartRules: containers may have a restart policy of their own
+  /// That a plain process can be given; what berthd lacks it cannot give.
+  os::CapabilitySet capabilities = os::kAllCapabilities;
   bool has_sandboxes = false;  ///< the runtime makes namespaces for pods; else nothing of the following is looked at
   std::vector<std::string> unsafe_sysctls;             ///< allowed ones: names, or beginnings that end in "*"
   std::map<std::string, std::string> runtime_classes;  ///< to handlers of the runtime
