@@ -12,7 +12,8 @@ namespace {
 
 void AddCommonOptions(const Command& command, CLI::App& app, CommonOptions& common) {
   if (command.prints_data)
-    AddChoice(app, "-o,--output", common.output, "table|wide|json|yaml", "How to print the answer")
+    AddChoice(app, "-o,--output", common.output, command.draws ? "table|wide|json|yaml|svg" : "table|wide|json|yaml",
+              "How to print the answer")
         ->default_str("table");
   if (command.asks_daemon)
     app.add_option("--socket", common.socket, "berthd's socket (environment: BERTH_SOCKET)")

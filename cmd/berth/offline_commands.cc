@@ -67,24 +67,56 @@ Command MachineCommand() {
           }};
 }
 
+void AddClusterOptions(CLI::App& app, ClusterOptions& cluster) {
+  app.add_option(
+         "--cluster", cluster.nodes,
+         "Many nodes, once for each group: COUNT[=MACHINE][,config=FILE][,devices=FILE]; what is left out is as "
+         "-m, -c and -d say")
+      ->type_name("NODES")
+      ->expected(1)
+      ->take_all();
+  AddChoice(app, "--rule", cluster.rule, "all|default|topology|extender", "With --cluster: what the scheduler knows")
+      ->default_str("all");
+  AddChoice(app, "--score", cluster.score, "tight|balanced|packed|spread",
+            "With --cluster: which nodes the extender prefers")
+      ->default_str("balanced");
+  app.add_option("--pods", cluster.workload.pods,
+                 "With --cluster: how many come; 0: three times what there is room for")
+      ->type_name("COUNT")
+      ->default_str("0");
+  app.add_option("--load", cluster.workload.load, "With --cluster: percent of the cluster that is asked for at a time")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(1, 1000))
+      ->default_str("90");
+  app.add_option("--seed", cluster.workload.seed, "With --cluster: other pods, as many and as large")
+      ->type_name("NUMBER")
+      ->default_str("1");
+}
+
 Command SimulateCommand() {
   return {.name = "simulate",
           .group = "Without a daemon",
           .summary = "Try pods on a machine on paper: what would be placed where, what rejected",
-          .details = "Steps are taken in order: a manifest admits its pods, remove:NAMESPACE/NAME takes one away.",
+          .details =
+              "Steps are taken in order: a manifest admits its pods, remove:NAMESPACE/NAME takes one away. With "
+              "--cluster pods come to many nodes and go again, under what different schedulers know of them.",
           .examples = {{"simulate -m \"pack:2 core:8 pu:2\" -c kubelet.yaml web.yaml db.yaml", "two pods, one table"},
                        {"simulate --map -m host web.yaml remove:web db.yaml", "with the map after each step"},
-                       {"simulate -l /run/berth/berth.sock new.yaml", "on top of what runs on this node"}},
-          .statuses = "3 a pod was not admitted",
+                       {"simulate -l /run/berth/berth.sock new.yaml", "on top of what runs on this node"},
+                       {"simulate --cluster 100 -m node.tar.gz -c kubelet.yaml", "a hundred such nodes"},
+                       {"simulate --cluster 90=a.tar.gz --cluster 10=b.tar.gz,devices=gpus.yaml -c kubelet.yaml -o svg",
+                        "two kinds of nodes, as a picture"}},
+          .statuses = "3 a pod was not admitted (not with --cluster)",
           .asks_daemon = false,
           .prints_data = true,
+          .draws = true,
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<SimulateOptions>();
             app.add_option("steps", options->steps, "Manifests (- for standard input) and remove:[NAMESPACE/]NAME")
-                ->type_name("FILE")
-                ->required();
+                ->type_name("FILE");
             AddNodeOptions(app, options->node);
             app.add_flag("--map", options->map, "Draw the machine after each step");
+            AddClusterOptions(app, options->cluster);
             return [options](const Session& session) { return RunSimulate(*options, session); };
           }};
 }

@@ -30,6 +30,7 @@ struct Command {
   std::string statuses;     ///< when it gives statuses other than 0, 1 and 2; may be empty
   bool asks_daemon = true;  ///< has --socket
   bool prints_data = true;  ///< has -o
+  bool draws = false;       ///< -o takes svg too
   /// Adds the options to `app`; the runner holds what they were set to. An option's type name says what completes it:
   /// POD, CONTAINER, COMMAND, FILE, or words separated by "|".
   std::function<Runner(CLI::App& app)> bind;

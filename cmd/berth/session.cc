@@ -7,6 +7,7 @@ namespace berth::cli {
 OutputFormat Session::format() const {
   if (options_.output == "json") return OutputFormat::kJson;
   if (options_.output == "yaml") return OutputFormat::kYaml;
+  if (options_.output == "svg") return OutputFormat::kSvg;
   return options_.output == "wide" ? OutputFormat::kWide : OutputFormat::kTable;
 }
 

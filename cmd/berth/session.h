@@ -17,11 +17,12 @@ namespace berth::cli {
 /// Exit statuses of `berth`; docs/reference/exit-status.md explains them.
 enum ExitStatus : int { kOk = 0, kFailed = 1, kUsage = 2, kRejected = 3, kUnreachable = 4 };
 
-enum class OutputFormat { kTable, kWide, kJson, kYaml };
+enum class OutputFormat { kTable, kWide, kJson, kYaml, kSvg };
 
 /// Options every command has.
 struct CommonOptions {
-  std::string output = "table";  ///< table, wide, json or yaml; checked by the command line
+  std::string output =
+      "table";  ///< table, wide, json, yaml or (of commands that draw) svg; checked by the command line
   std::string socket;
   std::string color = "auto";  ///< auto, always or never
 };
@@ -60,7 +61,7 @@ class Session {
   /// What answers the session's questions about the node.
   api::NodeClient berthd() const { return api::NodeClient(options_.socket); }
 
-  /// Prints a value as JSON or YAML. Requires: !for_people().
+  /// Prints a value as JSON or YAML. Requires: the format is one of these.
   int PrintData(const codec::Json& data) const;
   /// True when somebody answers on the socket.
   bool Reachable() const;

@@ -64,6 +64,20 @@ int RunSimulate(const SimulateOptions& options, const Session& session) {
     session.err() << "berth: " << error.message << "\n";
     return kFailed;
   };
+  if (!options.cluster.nodes.empty()) {
+    if (options.map || !options.node.ledger.empty())
+      return fail(
+          {.code = Code::kInvalid, .message = "--map and --ledger are of one node: leave them out with --cluster"});
+    ClusterOptions cluster = options.cluster;
+    cluster.workload.manifests = options.steps;
+    return RunSimulateCluster(cluster, options.node, session);
+  }
+  if (session.format() == OutputFormat::kSvg)
+    return fail({.code = Code::kInvalid, .message = "-o svg is a picture of a cluster: give --cluster"});
+  if (options.steps.empty()) {
+    session.err() << "berth simulate: steps is required\nSee 'berth simulate --help'.\n";
+    return kUsage;
+  }
   auto node = offline::LoadOfflineNode(options.node, session.err());
   if (!node) return fail(node.error());
   const auto steps = offline::ReadSteps(options.steps, node->ledger, session.err());

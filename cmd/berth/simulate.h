@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "berth/session.h"
+#include "berth/simulate_cluster.h"
 #include "offline/node.h"
 
 namespace berth::cli {
@@ -13,6 +14,7 @@ namespace berth::cli {
 struct SimulateOptions {
   offline::OfflineOptions node;
   std::vector<std::string> steps;  ///< as offline::ReadSteps
+  ClusterOptions cluster;          ///< with nodes: many nodes instead of one
   bool map = false;                ///< draw the machine after each step; for people only
 };
 

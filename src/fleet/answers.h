@@ -49,11 +49,17 @@ struct Shaped {
     Why why = Why::kDecided;
     bool admitted = false;
   };
+  /// Whether its sums left enough when it was in a version.
+  struct Sums {
+    std::uint64_t version = 0;
+    bool fits = false;
+  };
   Shape shape;
   std::unordered_map<std::uint32_t, Ask> asks;               ///< by kind
   std::unordered_map<std::uint64_t, const Answer*> answers;  ///< by state
   std::set<Answer> texts;                                    ///< what `answers` point to: equal ones are one
   std::vector<Seen> seen;                                    ///< by node
+  std::vector<Sums> sums;                                    ///< by node
 };
 
 class Answers {

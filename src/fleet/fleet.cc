@@ -238,26 +238,59 @@ const Ask& Fleet::AskOf(Shaped& shaped, const KindRef& kind) {
   return shaped.asks.emplace(kind->id, fleet::AskOf(shaped.shape, *kind)).first->second;
 }
 
+/// More pods, or more of a resource, than is allocatable; `verdict` says which.
+bool Fleet::TooMuchInSum(Shaped& shaped, Verdict& verdict) {
+  const Slot& slot = slots_[verdict.node];
+  const Kind& kind = *slot.state->kind;
+  const fleet::Ask& ask = AskOf(shaped, slot.state->kind);
+  verdict.why = Why::kTooMany;
+  if (kind.pods && static_cast<std::int64_t>(slot.pods.size()) + 1 > *kind.pods) return true;
+  verdict.why = Why::kRequested;
+  for (const Asked& asked : shaped.shape.asked) {
+    const Limit& limit = ask.limits[verdict.asked];
+    const bool looked_at = limit.concern == Concern::kLimited ||
+                           (limit.concern == Concern::kHeldOnly && slot.state->Holds(asked.resource));
+    if (looked_at && asked.amount > limit.amount - UsedOf(slot, asked.resource)) return true;
+    ++verdict.asked;
+  }
+  return false;
+}
+
 /// What rules a node out without a decision is what would make the decision a no: sums above what is allocatable, and
 /// more exclusive CPUs than are free. kDecided: nothing does.
 Verdict Fleet::RuledOut(Shaped& shaped, NodeIndex node) {
-  const Slot& slot = slots_[node];
-  const Kind& kind = *slot.state->kind;
-  const fleet::Ask& ask = AskOf(shaped, slot.state->kind);
+  const State& state = *slots_[node].state;
   Verdict out{.node = node};
-  if (kind.node.options().node_fit) {
-    out.why = Why::kTooMany;
-    if (kind.pods && static_cast<std::int64_t>(slot.pods.size()) + 1 > *kind.pods) return out;
-    out.why = Why::kRequested;
-    for (const Asked& asked : shaped.shape.asked) {
-      const Limit& limit = ask.limits[out.asked];
-      const bool looked_at = limit.concern == Concern::kLimited ||
-                             (limit.concern == Concern::kHeldOnly && slot.state->Holds(asked.resource));
-      if (looked_at && asked.amount > limit.amount - UsedOf(slot, asked.resource)) return out;
-      ++out.asked;
-    }
+  if (state.kind->node.options().node_fit && TooMuchInSum(shaped, out)) return out;
+  const bool few = AskOf(shaped, state.kind).exclusive_cpus > state.spare.available;
+  out.why = few ? Why::kTooFewCpus : Why::kDecided;
+  return out;
+}
+
+bool Fleet::FitsInSum(Shaped& shaped, NodeIndex node) {
+  const Slot& slot = slots_[node];
+  if (slot.state == nullptr) return false;
+  Shaped::Sums& sums = shaped.sums[node];
+  if (sums.version != slot.version) {
+    Verdict verdict{.node = node};
+    // What no plug-in has registered is not in the status of the Node that a scheduler reads.
+    const bool unknown = std::ranges::any_of(AskOf(shaped, slot.state->kind).limits,
+                                             [](const Limit& limit) { return limit.concern == Concern::kHeldOnly; });
+    sums = {.version = slot.version, .fits = !unknown && !TooMuchInSum(shaped, verdict)};
   }
-  out.why = ask.exclusive_cpus > slot.state->spare.available ? Why::kTooFewCpus : Why::kDecided;
+  return sums.fits;
+}
+
+FittingInSum Fleet::FilterBySums(const Pod& pod, NodeIndex from, std::size_t most,
+                                 const std::function<bool(NodeIndex)>& also) {
+  Shaped& shaped = ShapedOf(pod);
+  if (shaped.sums.size() < slots_.size()) shaped.sums.resize(slots_.size());
+  FittingInSum out{.verdicts = {.shape = &shaped.shape, .nodes = {}}};
+  for (; out.looked_at < slots_.size() && out.verdicts.nodes.size() < most; ++out.looked_at) {
+    const auto node = static_cast<NodeIndex>((from + out.looked_at) % slots_.size());
+    if (FitsInSum(shaped, node) && (!also || also(node)))
+      out.verdicts.nodes.push_back({.node = node, .admitted = true});
+  }
   return out;
 }
 

@@ -44,6 +44,12 @@ struct Verdicts {
   std::vector<Verdict> nodes;
 };
 
+/// What a scheduler that knows no more than sums would go on with.
+struct FittingInSum {
+  Verdicts verdicts;          ///< admitted, all of them; in the order in which they were looked at
+  std::size_t looked_at = 0;  ///< numbers
+};
+
 /// What a node has and what of it is requested or free.
 struct NodeFigures {
   std::int64_t cpu_milli = 0;  ///< allocatable
@@ -82,11 +88,16 @@ class Fleet {
   /// Of these nodes, in their order. Requires: they are there.
   Verdicts Filter(const Pod& pod, std::span<const NodeIndex> nodes);
 
+  /// Nodes that have enough left of everything the pod requests, whatever their engine would say: the first `most` of
+  /// those that `also` holds for, beginning with number `from` and going around.
+  FittingInSum FilterBySums(const Pod& pod, NodeIndex from, std::size_t most,
+                            const std::function<bool(NodeIndex)>& also = {});
+
   /// Why a node does not admit the pod, in an operator's words: "cpu: 8 CPUs asked, 4 CPUs of 32 CPUs free on node 1
   /// (4 CPUs short)"; several parts are joined by "; ". Requires: `verdict` is one of `of`, and not admitted.
   std::string Reason(const Verdicts& of, const Verdict& verdict) const;
   /// How well the node fits: 0 to kBestScore, more is better. Requires: `verdict` is one of `of`, and admitted.
-  int Score(const Verdicts& of, const Verdict& verdict, Preference preference = Preference::kTight) const;
+  int Score(const Verdicts& of, const Verdict& verdict, Preference preference = Preference::kBalanced) const;
 
   /// Decides and, where it is admitted, books the pod there. A pod may be booked on several nodes.
   Verdict Assume(const Pod& pod, NodeIndex node);
@@ -99,7 +110,7 @@ class Fleet {
 
   NodeFigures Figures(NodeIndex node) const;
   const Kind& KindOf(NodeIndex node) const { return *slots_[node].state->kind; }
-  const Spare& SpareOf(NodeIndex node) const { return slots_[node].state->spare; }
+  const State& StateOf(NodeIndex node) const { return *slots_[node].state; }
   /// Distinct kinds of nodes, and distinct states.
   std::size_t kinds() const { return kinds_.Count(); }
   std::size_t states() const { return states_.Count(); }
@@ -120,6 +131,8 @@ class Fleet {
 
   Shaped& ShapedOf(const Pod& pod);
   Verdict Ask(Shaped& shaped, NodeIndex node);
+  bool TooMuchInSum(Shaped& shaped, Verdict& verdict);
+  bool FitsInSum(Shaped& shaped, NodeIndex node);
   Verdict RuledOut(Shaped& shaped, NodeIndex node);
   void DecideAll(Shaped& shaped, std::span<const NodeIndex> nodes);
   const fleet::Ask& AskOf(Shaped& shaped, const KindRef& kind);

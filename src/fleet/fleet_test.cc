@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,22 @@ TEST_F(FleetTest, NodesThatAreFullAreRuledOutByTheirSums) {
   EXPECT_TRUE(fleet.Assume(PodOf("one", "1"), node).admitted);
   EXPECT_EQ(ReasonOf(PodOf("x", "1"), node),
             "pods: 1 pod asked, 0 pods of 1 pod free in node allocatable (1 pod short)");
+}
+
+TEST_F(FleetTest, SumsAloneDoNotSeeWhatIsShortOnANumaNode) {
+  for (const char* uid : {"one", "two"}) EXPECT_TRUE(fleet.Assume(PodOf(uid, "4"), 0).admitted);
+  const Pod pod = PodOf("x", "7");
+  const auto nodes = [&](NodeIndex from, std::size_t most, const std::function<bool(NodeIndex)>& also = {}) {
+    std::vector<NodeIndex> out;
+    for (const Verdict& verdict : fleet.FilterBySums(pod, from, most, also).verdicts.nodes) out.push_back(verdict.node);
+    return out;
+  };
+  EXPECT_EQ(nodes(0, 3), (std::vector<NodeIndex>{0, 1, 2}));
+  EXPECT_EQ(nodes(2, 2), (std::vector<NodeIndex>{2, 0}));
+  EXPECT_EQ(nodes(1, 2, [](NodeIndex node) { return node != 2; }), (std::vector<NodeIndex>{1, 0}));
+  EXPECT_FALSE(fleet.Assume(pod, 0).admitted);
+  EXPECT_TRUE(fleet.Assume(PodOf("three", "1"), 0).admitted);
+  EXPECT_EQ(nodes(0, 3), (std::vector<NodeIndex>{1, 2})) << "7 CPUs of 15 were left, now 6";
 }
 
 TEST_F(FleetTest, APodThatIsThereIsAdmittedAgain) {
