@@ -253,5 +253,48 @@ TEST(SimulateTest, InitContainersLeaveTheirCpusToTheApp) {
   }
 }
 
+std::vector<std::string> SimulateCluster(std::vector<std::string> rest) {
+  std::vector<std::string> out{
+      "simulate", "--cluster", "6", "--machine", kMachine, "--config", SimulateInput("aligned.yaml"), "--pods", "100"};
+  out.insert(out.end(), rest.begin(), rest.end());
+  return out;
+}
+
+TEST(SimulateClusterTest, TheRulesAreComparedOnTheSamePods) {
+  const Ran ran = RunBerth(SimulateCluster({"-o", "json"}));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const Json out = ParseOut(ran);
+  EXPECT_EQ(out["nodes"], 6);
+  EXPECT_EQ(out["pods"], 100);
+  ASSERT_EQ(out["rules"].size(), 3U);
+  for (const Json& rule : out["rules"])
+    EXPECT_EQ(rule["admitted"].get<int>() + rule["waiting"].get<int>(), 100) << rule["rule"];
+  EXPECT_EQ(out["rules"][2]["rule"], "extender");
+  EXPECT_EQ(out["rules"][2]["rejectedByNode"], 0);
+  const Ran one = RunBerth(SimulateCluster({"--rule", "extender", "-o", "json"}));
+  EXPECT_EQ(ParseOut(one)["rules"][0], out["rules"][2]);
+}
+
+TEST(SimulateClusterTest, ItIsATableForPeopleAndAPictureOnRequest) {
+  const Ran table = RunBerth(SimulateCluster({}));
+  EXPECT_EQ(table.status, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("REJECTED BY NODE"));
+  const Ran picture = RunBerth(SimulateCluster({"-o", "svg"}));
+  EXPECT_EQ(picture.status, 0) << picture.err;
+  EXPECT_THAT(picture.out, testing::StartsWith("<svg "));
+}
+
+TEST(SimulateClusterTest, WhatDoesNotGoTogetherIsRefused) {
+  const Ran map = RunBerth(SimulateCluster({"--map"}));
+  EXPECT_EQ(map.status, 1);
+  EXPECT_THAT(map.err, HasSubstr("--map and --ledger are of one node"));
+  const Ran picture = RunBerth(Simulate({"-o", "svg", SimulateInput("pods.yaml")}));
+  EXPECT_EQ(picture.status, 1);
+  EXPECT_THAT(picture.err, HasSubstr("give --cluster"));
+  const Ran count = RunBerth({"simulate", "--cluster", "many", "-m", kMachine});
+  EXPECT_EQ(count.status, 1);
+  EXPECT_THAT(count.err, HasSubstr("COUNT[=MACHINE]"));
+}
+
 }  // namespace
 }  // namespace berth
