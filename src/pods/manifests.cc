@@ -51,6 +51,7 @@ std::vector<std::string> Manifests::Problems() const {
 
 void Manifests::Claim(ManagedPod& managed, const Pod& pod, os::MonoTime now) {
   managed.pod = pod;
+  managed.words.reset();
   managed.claimed = true;
   const Life* const life = parts_.lives.Find(pod.uid);
   const std::string admitted_at = life != nullptr ? life->admitted_at : "";

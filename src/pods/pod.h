@@ -16,6 +16,7 @@
 #include "model/pod.h"
 #include "model/trace.h"
 #include "os/clock.h"
+#include "runtime/env.h"
 #include "runtime/pod_lifecycle.h"
 
 namespace berth::pods {
@@ -89,9 +90,16 @@ struct PreStart {
   std::string problem;  ///< why not; "": it may start
 };
 
+/// Whether the words of a pod's containers together are within bounds, with what is known of node and documents.
+struct WordsLook {
+  runtime::NodeFacts facts;
+  Result<void> outcome;
+};
+
 /// What is known about one pod.
 struct ManagedPod {
   Pod pod;
+  std::optional<WordsLook> words;  ///< nullopt: not looked at yet
   /// False: no manifest is known (yet) for what ledger or runtime hold; `pod` is made up from these. Nothing of it is
   /// started.
   bool claimed = false;

@@ -49,6 +49,16 @@ Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundCon
   return request;
 }
 
+/// Of all its containers together, once for what is known.
+Result<void> Starter::CheckWords(ManagedPod& managed) const {
+  runtime::NodeFacts facts = parts_.FactsFor(managed.pod);
+  if (!managed.words || managed.words->facts != facts) {
+    const os::WorkNotes::Work noted(parts_.options.work_notes, parts_.WorkKey(managed.pod));
+    managed.words = WordsLook{.facts = facts, .outcome = runtime::CheckPodWords(managed.pod, facts)};
+  }
+  return managed.words->outcome;
+}
+
 /// What its devices bring, of all resources together.
 Result<DeviceAnswer> Starter::DevicesOf(const Pod& pod, const Container& container) const {
   const auto record = parts_.keeper.ledger().pods.find(pod.uid);
@@ -74,6 +84,7 @@ Result<std::optional<runtime::ContainerStatus>> Starter::Start(ManagedPod& manag
   const Container& container = *found.container;
   const auto mounting = managed.mounting.find(container.name);
   if (mounting != managed.mounting.end() && !mounting->second.made) return std::nullopt;
+  BERTH_RETURN_IF_ERROR(CheckWords(managed));
   BERTH_TRY(runtime::StartRequest request, RequestFor(pod, found, attempt));
   if (!parts_.options.notes.empty())
     BERTH_RETURN_IF_ERROR(NotePod(parts_.options.notes, {.uid = pod.uid, .log_folder = parts_.LogFolder(pod)}));

@@ -24,6 +24,7 @@ class Starter {
  private:
   Result<bool> TakeMounts(ManagedPod& managed, const Container& container, runtime::StartRequest& request);
   void Mount(ManagedPod& managed, const Container& container, const runtime::StartRequest& request);
+  Result<void> CheckWords(ManagedPod& managed) const;
   Result<runtime::StartRequest> RequestFor(const Pod& pod, const FoundContainer& found, int attempt) const;
   Result<DeviceAnswer> DevicesOf(const Pod& pod, const Container& container) const;
   void TellConflicts(const Pod& pod, const Container& container, const std::vector<std::string>& conflicts) const;

@@ -37,22 +37,24 @@ std::string LinesOf(const std::map<std::string, std::string>& map) {
   return out;
 }
 
-/// Fills one volume.
+/// Fills one volume, or only counts what would be in it.
 class Filler {
  public:
-  Filler(const Pod& pod, const Volume& volume, const runtime::NodeFacts& node)
-      : pod_(pod), volume_(volume), node_(node) {}
+  enum class Task : std::uint8_t { kFill, kCount };
+  Filler(const Pod& pod, const Volume& volume, const runtime::NodeFacts& node, Task task)
+      : pod_(pod), volume_(volume), node_(node), task_(task) {}
 
   Result<void> Add(const VolumeSource& source) {
     if (source.document) return AddDocument(source, *source.document);
     for (const VolumeItem& item : source.items) {
-      BERTH_TRY(std::string value, Downward(item));
-      BERTH_RETURN_IF_ERROR(Put(item.path, std::move(value), item.mode));
+      BERTH_TRY(const std::string value, Downward(item));
+      Put(item.path, value, item.mode);
     }
     return {};
   }
 
   os::FileSet Take() && { return std::move(out_); }
+  std::size_t bytes() const { return bytes_; }
 
  private:
   Result<void> AddDocument(const VolumeSource& source, DocumentKind kind) {
@@ -61,7 +63,7 @@ class Filler {
     const ConfigDocument& document = **found;
     if (source.items.empty())
       for (const auto* values : {&document.data, &document.binary})
-        for (const auto& [key, value] : *values) BERTH_RETURN_IF_ERROR(Put(key, value, std::nullopt));
+        for (const auto& [key, value] : *values) Put(key, value, std::nullopt);
     for (const VolumeItem& item : source.items) {
       const auto text = document.data.find(item.key);
       const auto bytes = document.binary.find(item.key);
@@ -69,7 +71,7 @@ class Filler {
         if (source.optional) continue;
         return std::unexpected(runtime::NoSuchKey(document, item.key));
       }
-      BERTH_RETURN_IF_ERROR(Put(item.path, text != document.data.end() ? text->second : bytes->second, item.mode));
+      Put(item.path, text != document.data.end() ? text->second : bytes->second, item.mode);
     }
     return {};
   }
@@ -81,27 +83,44 @@ class Filler {
     return runtime::FieldValue(pod_, item.field_path, node_);
   }
 
-  Result<void> Put(const std::string& path, std::string value, std::optional<std::int32_t> mode) {
+  void Put(const std::string& path, const std::string& value, std::optional<std::int32_t> mode) {
     bytes_ += value.size();
-    if (bytes_ > kMostVolumeBytes)
-      return Fail(Code::kInvalid, fmt::format("volume {} is larger than {} MiB; make several volumes of it",
-                                              volume_.name, kMostVolumeBytes >> 20));
+    if (task_ == Task::kCount) return;
     const auto of = static_cast<unsigned>(mode.value_or(volume_.file_mode.value_or(kUsualMode)));
-    out_.insert_or_assign(path, os::FileOfSet{.bytes = std::move(value), .mode = of});
-    return {};
+    out_.insert_or_assign(path, os::FileOfSet{.bytes = value, .mode = of});
   }
 
   const Pod& pod_;
   const Volume& volume_;
   const runtime::NodeFacts& node_;
+  const Task task_;
   os::FileSet out_;
   std::size_t bytes_ = 0;
 };
 
+/// Before anything is copied. What cannot be found counts for nothing.
+Result<void> CheckBudget(const Pod& pod, const runtime::NodeFacts& node) {
+  std::size_t bytes = 0;
+  for (const Volume& volume : pod.volumes) {
+    Filler counter(pod, volume, node, Filler::Task::kCount);
+    for (const VolumeSource& source : volume.sources)
+      if (const auto counted = counter.Add(source); !counted) continue;
+    bytes += counter.bytes();
+    if (bytes > kMostFileBytes)
+      return Fail(
+          Code::kInvalid,
+          fmt::format("the files of the pod's volumes come to more than {} MiB, with volume {}; make several pods "
+                      "of it, or mount a hostPath",
+                      kMostFileBytes >> 20, volume.name));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<os::FileSet> FilesOf(const Pod& pod, const Volume& volume, const runtime::NodeFacts& node) {
-  Filler filler(pod, volume, node);
+  BERTH_RETURN_IF_ERROR(CheckBudget(pod, node));
+  Filler filler(pod, volume, node, Filler::Task::kFill);
   for (const VolumeSource& source : volume.sources)
     if (auto added = filler.Add(source); !added) return Wrap(std::move(added).error(), "volume " + volume.name);
   return std::move(filler).Take();

@@ -11,11 +11,12 @@
 
 namespace berth::pods {
 
-/// Bytes of all files of one volume together.
-inline constexpr std::size_t kMostVolumeBytes = std::size_t{64} << 20;
+/// Bytes of all files in the volumes of one pod together.
+inline constexpr std::size_t kMostFileBytes = std::size_t{64} << 20;
 
 /// The files of a volume of kind kFiles; of several sources with one path the last one counts. Errors: kNotFound for a
-/// document or key that is not there and not optional; kInvalid for more than kMostVolumeBytes.
+/// document or key that is not there and not optional; kInvalid when the pod's volumes come to more than
+/// kMostFileBytes.
 Result<os::FileSet> FilesOf(const Pod& pod, const Volume& volume, const runtime::NodeFacts& node);
 
 }  // namespace berth::pods

@@ -34,7 +34,7 @@ constexpr mode_t kFile = 0644;
 // As the kubelet makes emptyDir: the container's user is not known.
 constexpr mode_t kForEverybody = 0777;
 // Of the files of one volume, while they are replaced too.
-constexpr Bytes kFilesSize{static_cast<std::int64_t>(5 * kMostVolumeBytes / 2)};
+constexpr Bytes kFilesSize{static_cast<std::int64_t>(5 * kMostFileBytes / 2)};
 constexpr mode_t kOfItsGroup = S_ISGID;  // beside, with fsGroup: what is made in it belongs to the group
 
 /// An empty one, unless it is there.

@@ -11,6 +11,30 @@
 namespace berth::runtime {
 namespace {
 
+/// Counts what a program is given, as execve does: each word with its end and a pointer to it.
+class WordCount {
+ public:
+  Result<void> Add(std::size_t size) {
+    if (size > kLongestWord) return Fail(Code::kInvalid, TooLong());
+    total_ += Cost(size);
+    if (total_ <= kMostWords) return {};
+    return Fail(Code::kInvalid,
+                "variables and arguments are longer than the 6 MiB that Linux gives to a program; put "
+                "them into a file");
+  }
+  void Drop(std::size_t size) { total_ -= Cost(size); }
+  std::size_t total() const { return total_; }
+  static std::string TooLong() {
+    return "longer than the " + std::to_string(kLongestWord) +
+           " bytes that Linux gives to a program in one variable or argument; put it into a file";
+  }
+
+ private:
+  static std::size_t Cost(std::size_t size) { return size + 1 + sizeof(char*); }
+
+  std::size_t total_ = 0;
+};
+
 /// Variables in their order, found by name.
 class Variables {
  public:
@@ -18,38 +42,24 @@ class Variables {
     const auto it = places_.find(name);
     return it == places_.end() ? nullptr : &list_[it->second].second;
   }
-  void Set(const std::string& name, std::string value) {
+  /// Errors: as WordCount::Add. What is too much is never kept, however many variables there are.
+  Result<void> Set(const std::string& name, std::string value) {
     const auto [it, added] = places_.try_emplace(name, list_.size());
+    if (!added) count_.Drop(name.size() + 1 + list_[it->second].second.size());
+    BERTH_RETURN_IF_ERROR(count_.Add(name.size() + 1 + value.size()));
     if (added)
       list_.emplace_back(name, std::move(value));
     else
       list_[it->second].second = std::move(value);
+    return {};
   }
+  WordCount& count() { return count_; }
   Environment Take() && { return std::move(list_); }
 
  private:
   Environment list_;
+  WordCount count_;
   std::map<std::string, std::size_t, std::less<>> places_;
-};
-
-/// Counts what a program is given, as execve does: each word with its end and a pointer to it.
-class WordCount {
- public:
-  Result<void> Add(std::size_t size) {
-    if (size > kLongestWord) return Fail(Code::kInvalid, TooLong());
-    total_ += size + 1 + sizeof(char*);
-    if (total_ <= kMostWords) return {};
-    return Fail(Code::kInvalid,
-                "variables and arguments are longer than the 6 MiB that Linux gives to a program; put "
-                "them into a file");
-  }
-  static std::string TooLong() {
-    return "longer than the " + std::to_string(kLongestWord) +
-           " bytes that Linux gives to a program in one variable or argument; put it into a file";
-  }
-
- private:
-  std::size_t total_ = 0;
 };
 
 // The key of "metadata.labels['key']" for `map` "metadata.labels".
@@ -77,7 +87,9 @@ std::string InLower(DocumentKind kind) { return kind == DocumentKind::kSecret ? 
 Result<void> AddAllOf(const EnvFrom& from, const Pod& pod, const NodeFacts& node, Variables& variables) {
   const auto document = FindDocument(node, pod, from.kind, from.name);
   if (!document) return from.optional ? Result<void>() : std::unexpected(document.error());
-  for (const auto& [key, value] : (*document)->data) variables.Set(from.prefix + key, value);
+  for (const auto& [key, value] : (*document)->data)
+    if (auto set = variables.Set(from.prefix + key, value); !set)
+      return Wrap(std::move(set).error(), Printable(from.prefix + key));
   return {};
 }
 
@@ -194,32 +206,29 @@ Result<Environment> ResolveEnv(const Pod& pod, const Container& container, const
       if (!variable.field_path.empty()) return FieldValue(pod, variable.field_path, node);
       return ExpandReferences(variable.value, find);
     }();
-    if (!value) return Wrap(std::move(value).error(), "container " + container.name + ", env " + variable.name);
-    if (*value) variables.Set(variable.name, **std::move(value));
+    Result<void> set = value ? Result<void>() : std::unexpected(value.error());
+    if (value && *value) set = variables.Set(variable.name, **std::move(value));
+    if (!set) return Wrap(std::move(set).error(), "container " + container.name + ", env " + variable.name);
   }
   Environment env = std::move(variables).Take();
-  WordCount count;
-  for (const auto& [name, value] : env) {
-    auto fits = count.Add(name.size() + 1 + value.size());
+  for (const auto& [name, value] : env)
     if (value.contains('\0'))
-      fits = Fail(Code::kInvalid, "a NUL byte is in it, which ends a variable; mount it as a file");
-    if (!fits) return Wrap(std::move(fits).error(), "container " + container.name + ", env " + name);
-  }
+      return Fail(Code::kInvalid, "container " + container.name + ", env " + name +
+                                      ": a NUL byte is in it, which ends a variable; mount it as a file");
   return env;
 }
 
-Result<Container> ExpandCommand(Container container, const Environment& env) {
+namespace {
+
+/// As ExpandCommand; `size`: of the variables and words together.
+Result<Container> ExpandWords(Container container, const Environment& env, std::size_t& size) {
   Variables variables;
-  WordCount count;
-  for (const auto& [name, value] : env) {
-    variables.Set(name, value);
-    BERTH_RETURN_IF_ERROR(count.Add(name.size() + 1 + value.size()));
-  }
+  for (const auto& [name, value] : env) BERTH_RETURN_IF_ERROR(variables.Set(name, value));
   const auto expand = [&](std::vector<std::string>& words, const char* field) -> Result<void> {
     for (std::size_t i = 0; i < words.size(); ++i) {
       Result<std::string> word =
           ExpandReferences(words[i], [&](std::string_view name) { return variables.Find(name); });
-      Result<void> fits = word ? count.Add(word->size()) : std::unexpected(word.error());
+      Result<void> fits = word ? variables.count().Add(word->size()) : std::unexpected(word.error());
       if (!fits)
         return Wrap(std::move(fits).error(),
                     "container " + container.name + ", " + field + "[" + std::to_string(i) + "]");
@@ -229,7 +238,29 @@ Result<Container> ExpandCommand(Container container, const Environment& env) {
   };
   BERTH_RETURN_IF_ERROR(expand(container.command, "command"));
   BERTH_RETURN_IF_ERROR(expand(container.args, "args"));
+  size = variables.count().total();
   return container;
+}
+
+}  // namespace
+
+Result<Container> ExpandCommand(Container container, const Environment& env) {
+  std::size_t size = 0;
+  return ExpandWords(std::move(container), env, size);
+}
+
+Result<void> CheckPodWords(const Pod& pod, const NodeFacts& node) {
+  std::size_t total = 0;
+  ForEachContainer(pod, [&](const Container& container, ContainerKind) {
+    if (total > kMostPodWords) return;
+    const auto env = ResolveEnv(pod, container, node);
+    std::size_t size = 0;
+    if (env && ExpandWords(container, *env, size)) total += size;
+  });
+  if (total <= kMostPodWords) return {};
+  return Fail(Code::kInvalid,
+              "variables and arguments of the pod's containers together are longer than 8 MiB; put them into files, or "
+              "make several pods of it");
 }
 
 }  // namespace berth::runtime

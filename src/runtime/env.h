@@ -34,6 +34,9 @@ struct NodeFacts {
 /// value with every variable, so nothing is ever built that is longer.
 inline constexpr std::size_t kLongestWord = (std::size_t{128} << 10) - 1;
 inline constexpr std::size_t kMostWords = std::size_t{6} << 20;
+/// The same of all containers of a pod together, init containers among them: a pod of many containers is not given many
+/// times what one may have. Berth's own bound: records of them lie in the run directory, which is memory.
+inline constexpr std::size_t kMostPodWords = std::size_t{8} << 20;
 
 /// Replaces $(NAME) by lookup(NAME); a name lookup does not know (nullptr) stays as written. "$$" is "$", so "$$(NAME)"
 /// is the text "$(NAME)". Anything else after "$" stays as written. Errors: kInvalid when that is longer than
@@ -67,6 +70,10 @@ Result<Environment> ResolveEnv(const Pod& pod, const Container& container, const
 /// command and args with references to `env` replaced; the rest of the container is unchanged. Errors: kInvalid naming
 /// container and word, for what no program could be given together with `env`.
 Result<Container> ExpandCommand(Container container, const Environment& env);
+
+/// Whether variables, commands and arguments of all its containers come to kMostPodWords at most. Containers whose own
+/// cannot be resolved count for nothing. Stops where there is too much. Errors: kInvalid with the cure.
+Result<void> CheckPodWords(const Pod& pod, const NodeFacts& node);
 
 }  // namespace berth::runtime
 

@@ -158,6 +158,43 @@ TEST(EnvTest, VariablesThatAreTooMuchTogetherAreRefused) {
             "put them into a file");
 }
 
+/// A container with `count` variables of 64 KiB.
+Container WithLongVariables(const std::string& name, int count) {
+  Container container;
+  container.name = name;
+  container.env.push_back({.name = "LONG", .value = std::string(std::size_t{64} << 10, 'x')});
+  for (int i = 1; i < count; ++i) container.env.push_back({.name = "B" + std::to_string(i), .value = "$(LONG)"});
+  container.command = {"true"};
+  return container;
+}
+
+TEST(EnvTest, TheFirstVariableThatIsTooMuchEndsTheWork) {
+  // All of them would be 64 GiB.
+  const auto env = ResolveEnv(Pod(), WithLongVariables("app", 1'000'000), NodeFacts());
+  ASSERT_FALSE(env);
+  EXPECT_EQ(env.error().message,
+            "container app, env B95: variables and arguments are longer than the 6 MiB that Linux gives to a program; "
+            "put them into a file");
+}
+
+TEST(EnvTest, TheContainersOfAPodShareABudget) {
+  Pod pod;
+  pod.init_containers = {WithLongVariables("init", 60)};
+  pod.containers = {WithLongVariables("app", 60)};
+  EXPECT_TRUE(CheckPodWords(pod, NodeFacts())) << "7.5 MiB";
+  for (int i = 0; i < 1000; ++i) pod.containers.push_back(WithLongVariables("c" + std::to_string(i), 60));
+  const auto outcome = CheckPodWords(pod, NodeFacts());
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, Code::kInvalid);
+  EXPECT_TRUE(outcome.error().message.contains("longer than 8 MiB")) << outcome.error().message;
+}
+
+TEST(EnvTest, AVariableThatIsReplacedCountsOnce) {
+  Container container = WithLongVariables("app", 50);
+  for (int i = 0; i < 100; ++i) container.env.push_back({.name = "B1", .value = "$(LONG)"});
+  EXPECT_TRUE(ResolveEnv(Pod(), container, NodeFacts()));
+}
+
 TEST(EnvTest, AVariableAsLongAsLinuxTakesIsKept) {
   Container container;
   container.env = {{"A", std::string(kLongestWord - 2, 'x'), ""}};

@@ -67,9 +67,8 @@ Result<void> FindRunning(Launcher& launcher, Held& held, bool this_boot) {
 // nullopt: nothing was started, and its record is removed. Errors: as FindAgain.
 Result<std::optional<Held>> FindOne(Launcher& launcher, const CgroupDirs& shim_cgroup, const std::string& id) {
   Held held;
-  const Result<std::string> text = launcher.fs().Read(Launcher::DirOf(id) + "/" + std::string(kRequestFile));
-  if (!text && !IsGone(text.error())) return std::unexpected(text.error());
-  Result<ShimRequest> request = text ? ParseRequest(*text) : std::unexpected(text.error());
+  Result<ShimRequest> request = launcher.ReadRequest(id);
+  if (!request && !IsGone(request.error())) return std::unexpected(request.error());
   BERTH_TRY(const bool has_state, launcher.fs().Exists(Launcher::DirOf(id) + "/" + std::string(kStateFile)));
   // Without a readable request nothing was started, and without a state its supervisor never got the word to go: its
   // socket ended with the daemon that made it.
@@ -78,6 +77,7 @@ Result<std::optional<Held>> FindOne(Launcher& launcher, const CgroupDirs& shim_c
     return std::nullopt;
   }
   held.request = *std::move(request);
+  DropWords(held.request);
   Result<ShimState> state = launcher.ReadState(id);
   if (!state && !IsGone(state.error())) return std::unexpected(std::move(state).error());
   if (!state) {

@@ -114,6 +114,12 @@ ShimRequest MakeShimRequest(const StartRequest& request, std::string id) {
   return out;
 }
 
+void DropWords(ShimRequest& request) {
+  request.argv = {};
+  request.env = {};
+  request.seccomp_filter = {};
+}
+
 ContainerStatus StatusOf(const Held& held) {
   ContainerStatus status;
   status.id = held.request.id;

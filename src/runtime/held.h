@@ -19,7 +19,7 @@ inline constexpr std::size_t kMaxId = 200;  ///< of a container's id, which name
 
 /// Thread: that of the runtime.
 struct Held {
-  ShimRequest request;
+  ShimRequest request;  // once it is recorded without the words of its program: they may be long, and are there
   ShimState state;
   ContainerStatus status;        // as last returned or reported
   bool creating = false;         // it is being started by another thread
@@ -37,6 +37,9 @@ Result<void> CheckRequest(const StartRequest& request);
 /// Unique over all attempts, also when a pod comes back with the same uid.
 std::string MakeId(const StartRequest& request);
 ShimRequest MakeShimRequest(const StartRequest& request, std::string id);
+
+/// Leaves out what only its supervisor and a command run in it need: argv, env and the filter of system calls.
+void DropWords(ShimRequest& request);
 
 ContainerStatus StatusOf(const Held& held);
 /// The end of a container nobody saw.

@@ -28,6 +28,11 @@ Result<os::UniqueFd> FindProcess(int pid, std::uint64_t start, const std::vector
 
 // ---- records ----
 
+Result<ShimRequest> Launcher::ReadRequest(std::string_view id) {
+  BERTH_TRY(const std::string text, fs_->Read(DirOf(id) + "/" + std::string(kRequestFile)));
+  return ParseRequest(text);
+}
+
 Result<ShimState> Launcher::ReadState(std::string_view id) {
   BERTH_TRY(const std::string text, fs_->Read(DirOf(id) + "/" + std::string(kStateFile)));
   return ParseState(text);
@@ -124,10 +129,7 @@ Result<Launched> Launcher::Launch(ShimRequest request) {
   const os::MonoTime deadline = os::SystemClock().Now() + options_.start_deadline;
   const Result<void> made = Prepare(request);
   Result<Launched> out = made ? StartAndTalk(request, deadline) : std::unexpected(made.error());
-  if (out) {
-    out->seccomp_filter = std::move(request.seccomp_filter);
-    return out;
-  }
+  if (out) return out;
   if (Result<void> removed = RemoveRecord(request.id); !removed) out.error().message += "; " + removed.error().message;
   return Wrap(std::move(out).error(),
               "start container " + request.container + " of pod " + request.pod_namespace + "/" + request.pod_name);

@@ -32,8 +32,7 @@ struct LauncherOptions {
 struct Launched {
   ShimState state;
   os::UniqueFd shim;
-  os::UniqueFd main;                  ///< not valid: it could not be executed
-  os::SeccompProgram seccomp_filter;  ///< as recorded in its request
+  os::UniqueFd main;  ///< not valid: it could not be executed
 };
 
 /// The process of a record, if it is still that very process; else a handle that is not valid. It is in one of
@@ -57,6 +56,8 @@ class Launcher {
 
   os::Fs& fs() { return *fs_; }
   static std::string DirOf(std::string_view id) { return std::string(kContainers) + "/" + std::string(id); }
+  /// Errors of both: kCorrupt; as os::Fs::Read.
+  Result<ShimRequest> ReadRequest(std::string_view id);
   Result<ShimState> ReadState(std::string_view id);
   /// Only in place of a supervisor that has ended.
   Result<void> WriteState(std::string_view id, const ShimState& state);

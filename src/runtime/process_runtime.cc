@@ -187,6 +187,7 @@ Result<ContainerStatus> ProcessRuntime::Start(const StartRequest& request) {
       [this, alive = std::weak_ptr(alive_), id](Result<Launched> launched) {
         if (!alive.expired()) Started(id, std::move(launched));
       });
+  DropWords(held.request);
   held.status = StatusOf(held);
   return held_.insert_or_assign(id, std::move(held)).first->second.status;
 }
@@ -206,7 +207,6 @@ void ProcessRuntime::Started(const std::string& id, Result<Launched> launched) {
   }
   held.state = std::move(launched->state);
   held.shim = std::move(launched->shim);
-  held.request.seccomp_filter = std::move(launched->seccomp_filter);
   held.main = std::move(launched->main);
   if (held.pending_signal != 0 && held.main.valid())
     static_cast<void>(os::SendSignal(held.main.get(), held.pending_signal).has_value());  // asked again if it lives
@@ -246,8 +246,11 @@ Result<ExecJob> ProcessRuntime::PrepareExec(std::string_view id, const std::vect
   const Held& held = it->second;
   os::UniqueFd main(::fcntl(held.main.get(), F_DUPFD_CLOEXEC, 0));
   if (!main.valid()) return FailErrno("duplicate a descriptor", "", errno);
-  return [request = held.request, pid = held.state.pid, main = std::move(main), command](
-             os::Millis limit, int cancel_fd) { return ExecInside(request, pid, main, command, limit, cancel_fd); };
+  return [launcher = launcher_, id = it->first, pid = held.state.pid, main = std::move(main), command](
+             os::Millis limit, int cancel_fd) -> Result<ExecEnd> {
+    BERTH_TRY(const ShimRequest request, launcher->ReadRequest(id));
+    return ExecInside(request, pid, main, command, limit, cancel_fd);
+  };
 }
 
 Result<std::vector<ContainerStatus>> ProcessRuntime::List() {

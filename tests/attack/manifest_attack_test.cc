@@ -43,6 +43,38 @@ TEST_F(ManifestAttackTest, AnEnvironmentThatDoublesIsRefusedFromFolderAndApi) {
   EXPECT_FALSE(node.Runs("second"));
 }
 
+/// Variables up to one of 64 KiB, A12, then `more` that repeat it.
+std::string LongVariables(int more) {
+  std::string env = "    env:\n    - {name: A0, value: xxxxxxxxxxxxxxxx}\n";
+  for (int i = 1; i <= 12; ++i) {
+    const std::string before = "$(A" + std::to_string(i - 1) + ")";
+    env += "    - {name: A" + std::to_string(i) + ", value: \"" + before + before + "\"}\n";
+  }
+  for (int i = 0; i < more; ++i) env += "    - {name: B" + std::to_string(i) + ", value: $(A12)}\n";
+  return env;
+}
+
+TEST_F(ManifestAttackTest, ManyLongVariablesOfOneContainerAreNeverAllHeld) {
+  node.AddPod("long.yaml", ScriptPod("long", "sleep 100") + LongVariables(30'000));  // 2 GB
+  ASSERT_TRUE(node.Until("it is told", [&] {
+    return node.CountEvents("FailedCreatePodContainer", "6 MiB") > 0 || node.CountEvents("Failed", "6 MiB") > 0;
+  }));
+  StillRunsPods();
+  EXPECT_FALSE(node.Runs("long"));
+}
+
+TEST_F(ManifestAttackTest, ManyContainersOfLongVariablesAreOnePodsBudget) {
+  std::string text = ScriptPod("wide", "sleep 100") + LongVariables(60);
+  for (int i = 0; i < 200; ++i)  // 4 MiB each
+    text += "  - name: c" + std::to_string(i) + "\n    command: [sleep, \"100\"]\n" + LongVariables(60);
+  node.AddPod("wide.yaml", text);
+  ASSERT_TRUE(node.Until("it is told", [&] {
+    return node.CountEvents("FailedCreatePodContainer", "8 MiB") > 0 || node.CountEvents("Failed", "8 MiB") > 0;
+  }));
+  StillRunsPods();
+  EXPECT_FALSE(node.Runs("wide"));
+}
+
 TEST_F(ManifestAttackTest, AliasesManyContainersAndManyPodsAreRefused) {
   std::string aliases = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
   for (int i = 1; i < 12; ++i) {
