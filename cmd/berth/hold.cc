@@ -17,7 +17,7 @@ using cgroup::ProcessId;
 using cgroup::Visitors;
 
 constexpr std::string_view kGiveBack = "--give-back";
-constexpr os::Millis kLook{200};
+constexpr os::Millis kLookAtVisitors{200};
 constexpr os::Millis kAskFor{60'000};  // berthd may just be restarting
 
 std::optional<ProcessId> ParseProcess(const std::string& word) {
@@ -57,7 +57,7 @@ void RemoveOwnPod(const std::string& socket) {
   do {
     const auto gone = api::NodeClient(socket).DeletePod(Variable("POD_NAMESPACE"), Variable("POD_NAME"));
     if (gone || gone.error().code == Code::kNotFound) return;
-    os::SleepFor(kLook);
+    os::SleepFor(kLookAtVisitors);
   } while (os::SystemClock().Now() - start < kAskFor);
 }
 
@@ -88,7 +88,7 @@ Result<void> Hold(const HoldOptions& options, const os::HeldSignals& signals, Vi
     if (auto in = visitors.TakeIn(process); !in && in.error().code != Code::kNotFound) return in;
   const Watched watched(options.processes);
   while (!watched.AllEnded()) {
-    const auto asked = signals.Asked(kLook);
+    const auto asked = signals.Asked(kLookAtVisitors);
     if (!asked) continue;
     if (options.give_back) return visitors.GiveBack();
     watched.Signal(*asked);

@@ -22,7 +22,7 @@ namespace berth::cli {
 namespace {
 
 constexpr std::string_view kHome = "/run/berth-once";
-constexpr os::Millis kLook{50};
+constexpr os::Millis kLookAtSocket{50};
 constexpr os::Millis kForItsStart{15'000};
 constexpr os::Millis kForItsEnd{15'000};
 
@@ -92,7 +92,7 @@ Result<void> StartDaemon() {
     if (ended || os::SystemClock().Now() - start > kForItsStart)
       return Fail(Code::kTimeout,
                   std::string("berthd ") + (ended ? "ended" : "does not answer") + "; it said:\n" + WhatItSaid());
-    os::SleepFor(kLook);
+    os::SleepFor(kLookAtSocket);
   }
   return {};
 }

@@ -21,8 +21,8 @@
 namespace berth::cli {
 namespace {
 
-constexpr os::Millis kLook{20};
-constexpr os::Millis kForItsEnd{10'000};
+constexpr os::Millis kLookAtPod{20};
+constexpr os::Millis kForPodsEnd{10'000};
 constexpr int kBySignal = 128;
 constexpr int kCannotExecute = 126;
 constexpr int kNoSuchProgram = 127;
@@ -200,7 +200,7 @@ std::optional<int> Run::AwaitPlace(const std::vector<cgroup::ProcessId>& held, c
       const bool over = held.empty() && pod->view->phase == PodPhase::kSucceeded;  // a short command of berthd's
       if (over || (runs && AllIn(*pod->view, held))) return Print(*pod->view), std::nullopt;
     }
-    if (const auto asked = signals.Asked(kLook)) return kBySignal + *asked;
+    if (const auto asked = signals.Asked(kLookAtPod)) return kBySignal + *asked;
     if (os::SystemClock().Now() - start < std::chrono::seconds(options_.timeout_s)) continue;
     session_.err() << "berth: there was no place within " << options_.timeout_s << " s; see 'berth describe "
                    << pod_.name << "'\n";
@@ -218,14 +218,14 @@ void Run::AwaitGone(os::Millis patience) const {
   while (os::SystemClock().Now() - start < patience) {
     const auto pod = berthd_.GetPod(pod_.namespace_, pod_.name);
     if (!pod) return;
-    os::SleepFor(kLook);
+    os::SleepFor(kLookAtPod);
   }
 }
 
 void Run::TakeAway() const {
   if (const auto gone = berthd_.DeletePod(pod_.namespace_, pod_.name); !gone && gone.error().code != Code::kNotFound)
     session_.err() << "berth: " << gone.error().message << '\n';
-  AwaitGone(kForItsEnd);
+  AwaitGone(kForPodsEnd);
 }
 
 int Run::Detach() {
@@ -262,7 +262,7 @@ int Run::Foreground() {
     session_.err() << "berth: " << opened.error().message << '\n';
     status = opened.error().code == Code::kNotFound ? kNoSuchProgram : kCannotExecute;
   }
-  AwaitGone(kForItsEnd);  // its holder removes it
+  AwaitGone(kForPodsEnd);  // its holder removes it
   return status;
 }
 

@@ -73,7 +73,7 @@ std::string Text(int x, int y, const std::string& anchor, const std::string& tex
          text + "</text>\n";
 }
 
-std::string Line(const ClusterOutcome& outcome, const Chart& chart, double until, double most, int top,
+std::string LineOf(const ClusterOutcome& outcome, const Chart& chart, double until, double most, int top,
                  const char* color) {
   std::string points;
   for (const ClusterSample& sample : outcome.samples) {
@@ -100,7 +100,7 @@ std::string Draw(const std::vector<ClusterOutcome>& outcomes, const Chart& chart
   out += Text(kLeft - 6, top + 10, "end", chart.text(most)) + Text(kLeft - 6, top + kHeight, "end", "0");
   out += Text(kLeft + kWidth, top + kHeight + 16, "end", Tenths(until / 3600) + " h");
   for (std::size_t i = 0; i < outcomes.size(); ++i)
-    out += Line(outcomes[i], chart, until, most, top, kColors[i % kColors.size()]);
+    out += LineOf(outcomes[i], chart, until, most, top, kColors[i % kColors.size()]);
   return out;
 }
 
