@@ -17,8 +17,9 @@ TEST(Visitors, WhoIsInOnlySomeOfThePodsGroupsIsNotThereYet) {
   const std::vector<std::string> holder = {"4:cpuset:/kubepods/pod0a1b-2c/app", "3:cpu:/kubepods/pod0a1b-2c/app",
                                            "1:name=systemd:/"};
   EXPECT_FALSE(SharesGroups({"4:cpuset:/kubepods/pod0a1b-2c/app", "3:cpu:/"}, holder, kPodUid));
-  EXPECT_TRUE(SharesGroups(
-      {"4:cpuset:/kubepods/pod0a1b-2c/app", "3:cpu:/kubepods/pod0a1b-2c/app", "1:name=systemd:/user"}, holder, kPodUid));
+  EXPECT_TRUE(
+      SharesGroups({"4:cpuset:/kubepods/pod0a1b-2c/app", "3:cpu:/kubepods/pod0a1b-2c/app", "1:name=systemd:/user"},
+                   holder, kPodUid));
 }
 
 TEST(Visitors, AHolderInNoneOfThePodsGroupsSharesNothing) {

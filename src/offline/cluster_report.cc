@@ -74,7 +74,7 @@ std::string Text(int x, int y, const std::string& anchor, const std::string& tex
 }
 
 std::string LineOf(const ClusterOutcome& outcome, const Chart& chart, double until, double most, int top,
-                 const char* color) {
+                   const char* color) {
   std::string points;
   for (const ClusterSample& sample : outcome.samples) {
     const double x = kLeft + kWidth * sample.at_s / until;
