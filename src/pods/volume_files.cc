@@ -84,7 +84,7 @@ class Filler {
   }
 
   void Put(const std::string& path, const std::string& value, std::optional<std::int32_t> mode) {
-    bytes_ += value.size();
+    bytes_ += value.size() + kCostOfFile;
     if (task_ == Task::kCount) return;
     const auto of = static_cast<unsigned>(mode.value_or(volume_.file_mode.value_or(kUsualMode)));
     out_.insert_or_assign(path, os::FileOfSet{.bytes = value, .mode = of});

@@ -11,7 +11,9 @@
 
 namespace berth::pods {
 
-/// Bytes of all files in the volumes of one pod together.
+/// Bytes of all files in the volumes of one pod together, and kCostOfFile more for each: a file without content takes
+/// memory too.
+inline constexpr std::size_t kCostOfFile = 1024;
 inline constexpr std::size_t kMostFileBytes = std::size_t{64} << 20;
 
 /// The files of a volume of kind kFiles; of several sources with one path the last one counts. Errors: kNotFound for a

@@ -60,6 +60,13 @@ TEST(VolumeFilesTest, AThousandVolumesAreRefusedBeforeAnythingIsCopied) {
   EXPECT_FALSE(FilesOf(pod, pod.volumes.back(), NodeWithDocument(60 * kMiB)));
 }
 
+TEST(VolumeFilesTest, FilesWithoutContentCountTheirNumber) {
+  const Pod pod = PodWithVolumes(70'000);
+  const auto refused = FilesOf(pod, pod.volumes.front(), NodeWithDocument(0));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalid);
+}
+
 TEST(VolumeFilesTest, AMissingDocumentOfAnotherVolumeIsNoConcernOfThisOne) {
   Pod pod = PodWithVolumes(2);
   pod.volumes.back().sources.front().name = "missing";

@@ -35,6 +35,10 @@ class WordCount {
   std::size_t total_ = 0;
 };
 
+/// What setting the variables of one container may cost, and of all containers of a pod together: the loop does it.
+constexpr std::size_t kMostWork = std::size_t{16} << 20;
+constexpr std::size_t kMostPodWork = std::size_t{32} << 20;
+
 /// Variables in their order, found by name.
 class Variables {
  public:
@@ -42,9 +46,13 @@ class Variables {
     const auto it = places_.find(name);
     return it == places_.end() ? nullptr : &list_[it->second].second;
   }
-  /// Errors: as WordCount::Add. What is too much is never kept, however many variables there are.
+  /// Errors: as WordCount::Add. What is too much is never kept, however many variables there are; nor is a few of them
+  /// set without end.
   Result<void> Set(const std::string& name, std::string value) {
     const auto [it, added] = places_.try_emplace(name, list_.size());
+    work_ += kCostOfSetting + name.size() + value.size();
+    if (work_ > kMostWork)
+      return Fail(Code::kInvalid, "variables are set too often; name each once, or take fewer documents");
     if (!added) count_.Drop(name.size() + 1 + list_[it->second].second.size());
     BERTH_RETURN_IF_ERROR(count_.Add(name.size() + 1 + value.size()));
     if (added)
@@ -54,11 +62,17 @@ class Variables {
     return {};
   }
   WordCount& count() { return count_; }
+  /// Bytes that were set, also those that were replaced, and more for each time.
+  std::size_t work() const { return work_; }
+  const Environment& list() const { return list_; }
   Environment Take() && { return std::move(list_); }
 
  private:
+  static constexpr std::size_t kCostOfSetting = 64;
+
   Environment list_;
   WordCount count_;
+  std::size_t work_ = 0;
   std::map<std::string, std::size_t, std::less<>> places_;
 };
 
@@ -193,8 +207,10 @@ Error NoSuchKey(const ConfigDocument& document, const std::string& key) {
                      document.namespace_ + "/" + document.name};
 }
 
-Result<Environment> ResolveEnv(const Pod& pod, const Container& container, const NodeFacts& node) {
-  Variables variables;
+namespace {
+
+/// As ResolveEnv, into `variables`, also when it ends in an error.
+Result<void> Resolve(const Pod& pod, const Container& container, const NodeFacts& node, Variables& variables) {
   const auto find = [&](std::string_view name) { return variables.Find(name); };
   for (const EnvFrom& from : container.env_from)
     if (auto added = AddAllOf(from, pod, node, variables); !added)
@@ -210,20 +226,15 @@ Result<Environment> ResolveEnv(const Pod& pod, const Container& container, const
     if (value && *value) set = variables.Set(variable.name, **std::move(value));
     if (!set) return Wrap(std::move(set).error(), "container " + container.name + ", env " + variable.name);
   }
-  Environment env = std::move(variables).Take();
-  for (const auto& [name, value] : env)
+  for (const auto& [name, value] : variables.list())
     if (value.contains('\0'))
       return Fail(Code::kInvalid, "container " + container.name + ", env " + name +
                                       ": a NUL byte is in it, which ends a variable; mount it as a file");
-  return env;
+  return {};
 }
 
-namespace {
-
-/// As ExpandCommand; `size`: of the variables and words together.
-Result<Container> ExpandWords(Container container, const Environment& env, std::size_t& size) {
-  Variables variables;
-  for (const auto& [name, value] : env) BERTH_RETURN_IF_ERROR(variables.Set(name, value));
+/// As ExpandCommand, with `variables` as the environment, whose count goes on.
+Result<Container> ExpandWords(Container container, Variables& variables) {
   const auto expand = [&](std::vector<std::string>& words, const char* field) -> Result<void> {
     for (std::size_t i = 0; i < words.size(); ++i) {
       Result<std::string> word =
@@ -238,29 +249,39 @@ Result<Container> ExpandWords(Container container, const Environment& env, std::
   };
   BERTH_RETURN_IF_ERROR(expand(container.command, "command"));
   BERTH_RETURN_IF_ERROR(expand(container.args, "args"));
-  size = variables.count().total();
   return container;
 }
 
 }  // namespace
 
+Result<Environment> ResolveEnv(const Pod& pod, const Container& container, const NodeFacts& node) {
+  Variables variables;
+  BERTH_RETURN_IF_ERROR(Resolve(pod, container, node, variables));
+  return std::move(variables).Take();
+}
+
 Result<Container> ExpandCommand(Container container, const Environment& env) {
-  std::size_t size = 0;
-  return ExpandWords(std::move(container), env, size);
+  Variables variables;
+  for (const auto& [name, value] : env) BERTH_RETURN_IF_ERROR(variables.Set(name, value));
+  return ExpandWords(std::move(container), variables);
 }
 
 Result<void> CheckPodWords(const Pod& pod, const NodeFacts& node) {
   std::size_t total = 0;
+  std::size_t work = 0;
+  const auto too_much = [&] { return total > kMostPodWords || work > kMostPodWork; };
   ForEachContainer(pod, [&](const Container& container, ContainerKind) {
-    if (total > kMostPodWords) return;
-    const auto env = ResolveEnv(pod, container, node);
-    std::size_t size = 0;
-    if (env && ExpandWords(container, *env, size)) total += size;
+    if (too_much()) return;
+    Variables variables;
+    const bool resolved = Resolve(pod, container, node, variables).has_value();
+    if (resolved && ExpandWords(container, variables)) total += variables.count().total();
+    work += variables.work();
   });
-  if (total <= kMostPodWords) return {};
-  return Fail(Code::kInvalid,
-              "variables and arguments of the pod's containers together are longer than 8 MiB; put them into files, or "
-              "make several pods of it");
+  if (!too_much()) return {};
+  return Fail(
+      Code::kInvalid,
+      "spec.containers: variables and arguments of all containers together are longer than 8 MiB; put them into "
+      "files, or make several pods of it");
 }
 
 }  // namespace berth::runtime

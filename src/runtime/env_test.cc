@@ -169,8 +169,8 @@ Container WithLongVariables(const std::string& name, int count) {
 }
 
 TEST(EnvTest, TheFirstVariableThatIsTooMuchEndsTheWork) {
-  // All of them would be 64 GiB.
-  const auto env = ResolveEnv(Pod(), WithLongVariables("app", 1'000'000), NodeFacts());
+  // All of them would be 1.2 GiB.
+  const auto env = ResolveEnv(Pod(), WithLongVariables("app", 20'000), NodeFacts());
   ASSERT_FALSE(env);
   EXPECT_EQ(env.error().message,
             "container app, env B95: variables and arguments are longer than the 6 MiB that Linux gives to a program; "
@@ -187,6 +187,28 @@ TEST(EnvTest, TheContainersOfAPodShareABudget) {
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code, Code::kInvalid);
   EXPECT_TRUE(outcome.error().message.contains("longer than 8 MiB")) << outcome.error().message;
+}
+
+TEST(EnvTest, WhatIsSetAgainAndAgainIsBoundedToo) {
+  auto document = std::make_shared<ConfigDocument>();
+  document->name = "keys";
+  for (int i = 0; i < 10'000; ++i) document->data["K" + std::to_string(i)] = "";
+  auto documents = std::make_shared<ConfigDocuments>();
+  documents->emplace(NameOf(*document), document);
+  NodeFacts node;
+  node.documents = documents;
+  Pod pod;
+  pod.namespace_ = "default";
+  Container container;
+  container.name = "app";
+  container.env_from.assign(10, EnvFrom{.kind = DocumentKind::kConfigMap, .name = "keys"});
+  EXPECT_TRUE(ResolveEnv(pod, container, node));
+  container.env_from.assign(40'000, EnvFrom{.kind = DocumentKind::kConfigMap, .name = "keys"});  // a minute's work
+  const auto env = ResolveEnv(pod, container, node);
+  ASSERT_FALSE(env);
+  EXPECT_TRUE(env.error().message.contains("variables are set too often")) << env.error().message;
+  pod.containers.assign(250, container);
+  EXPECT_FALSE(CheckPodWords(pod, node)) << "containers that fail have cost something too";
 }
 
 TEST(EnvTest, AVariableThatIsReplacedCountsOnce) {
