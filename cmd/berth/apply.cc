@@ -267,6 +267,13 @@ int RunDelete(const DeleteOptions& options, const Session& session) {
     for (const Pod& pod : loaded->pods) names.push_back(FullName(pod));
     documents.insert(documents.end(), loaded->documents.begin(), loaded->documents.end());
   }
+  if (options.all) {
+    const auto pods = session.berthd().Pods();
+    if (!pods) return session.Report(pods.error());
+    for (const auto& pod : pods->pods)
+      if (options.namespace_.empty() || pod->namespace_ == options.namespace_) names.push_back(FullName(*pod));
+    if (names.empty()) session.err() << "No pods to delete.\n";
+  }
   for (const std::string& name : names) {
     DeleteOne(name, session, outcome, deleted);
     if (outcome.hopeless()) return outcome.status();

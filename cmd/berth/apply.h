@@ -26,6 +26,8 @@ int RunApply(const ApplyOptions& options, const Session& session);
 struct DeleteOptions {
   std::vector<std::string> pods;   ///< as PickPod
   std::vector<std::string> files;  ///< their pods, ConfigMaps and Secrets
+  bool all = false;                ///< every pod, or every one of `namespace_`
+  std::string namespace_;          ///< with `all`; "": any
   bool as_pods = false;            ///< as ApplyOptions
   WaitOptions wait;                ///< until the pods are gone
 };

@@ -26,19 +26,25 @@ void AddWait(CLI::App& app, WaitOptions& wait, const std::string& until) {
 }
 
 Command PodsCommand() {
-  return {
-      .name = "pods",
-      .group = "Pods",
-      .summary = "List the pods of this node and what they hold",
-      .details = "CPUS are a pod's own CPUs, or \"shared\" when it runs in the shared pool.",
-      .examples = {{"pods", "all pods"},
-                   {"pods -o wide", "with requests, UID and manifest"},
-                   {"pods -n edge -o json", "one namespace, for a program"}},
-      .bind = [](CLI::App& app) -> Runner {
-        auto options = std::make_shared<PodsOptions>();
-        app.add_option("-n,--namespace", options->namespace_, "Only pods of this namespace")->type_name("NAMESPACE");
-        return [options](const Session& session) { return RunPods(*options, session); };
-      }};
+  return {.name = "pods",
+          .group = "Pods",
+          .summary = "List the pods of this node and what they hold",
+          .details = "CPUS are a pod's own CPUs, or \"shared\" when it runs in the shared pool.",
+          .examples = {{"pods", "all pods"},
+                       {"pods -o wide", "with requests, UID and manifest"},
+                       {"pods web db", "only these"},
+                       {"pods -n edge -o json", "one namespace, for a program"},
+                       {"pods -w", "all, and a line for each that changes, until Ctrl-C"}},
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<PodsOptions>();
+            app.add_option("pods", options->pods, kPodText)->type_name("POD");
+            auto* of_one = app.add_option("-n,--namespace", options->namespace_, "Only pods of this namespace")
+                               ->type_name("NAMESPACE");
+            app.add_flag("-A,--all-namespaces", options->all_namespaces, "Pods of every namespace: so it is anyway")
+                ->excludes(of_one);
+            app.add_flag("-w,--watch", options->watch, "Go on with a line for each pod that changes; with JSON too");
+            return [options](const Session& session) { return RunPods(*options, session); };
+          }};
 }
 
 Command DescribeCommand() {
@@ -218,7 +224,8 @@ Command DeleteCommand() {
           .details = "The manifest is removed; the containers get their grace period, then all they held comes back.",
           .examples = {{"delete web", "one pod"},
                        {"delete -f pod.yaml", "the pods of a manifest, and its ConfigMaps and Secrets"},
-                       {"delete web db --wait", "two, and wait until they are gone"}},
+                       {"delete web db --wait", "two, and wait until they are gone"},
+                       {"delete --all -n edge", "every pod of a namespace"}},
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<DeleteOptions>();
             auto* pods = app.add_option("pods", options->pods, kPodText)->type_name("POD");
@@ -226,9 +233,13 @@ Command DeleteCommand() {
                                          "Manifests whose pods, ConfigMaps and Secrets to delete")
                               ->type_name("FILE");
             app.add_flag("--as-pods", options->as_pods, "The manifests were applied with --as-pods")->needs(files);
+            auto* all = app.add_flag("--all", options->all, "Every pod of the node")->excludes(pods)->excludes(files);
+            app.add_option("-n,--namespace", options->namespace_, "With --all: only those of this namespace")
+                ->type_name("NAMESPACE")
+                ->needs(all);
             AddWait(app, options->wait, "the pods are gone");
-            app.callback([pods, files] {
-              if (pods->count() == 0 && files->count() == 0)
+            app.callback([pods, files, all] {
+              if (pods->count() == 0 && files->count() == 0 && all->count() == 0)
                 throw CLI::RequiredError("a POD or -f FILE");  // the parser's own way to say so
             });
             return [options](const Session& session) { return RunDelete(*options, session); };

@@ -1,10 +1,14 @@
 #include "berth/pods.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
 
 #include "base/id_set.h"
 #include "base/text.h"
 #include "berth/age.h"
+#include "berth/follow.h"
 #include "berth/pod_name.h"
 #include "codec/views.h"
 #include "os/clock.h"
@@ -243,13 +247,103 @@ void DescribeEvents(const std::vector<Event>& events, const Session& session) {
   session.out() << table.Format(session.table());
 }
 
+/// The pods that are asked for, of all there are. Errors: as PickPod.
+Result<PodList> Choose(PodList all, const PodsOptions& options, const std::string& node_name) {
+  std::set<std::string> names;
+  for (const std::string& given : options.pods) {
+    BERTH_TRY(const auto pod, PickPod(all, given, node_name));
+    names.insert(FullName(*pod));
+  }
+  std::erase_if(all.pods, [&](const auto& pod) {
+    return (!options.namespace_.empty() && pod->namespace_ != options.namespace_) ||
+           (!names.empty() && !names.contains(FullName(*pod)));
+  });
+  return all;
+}
+
+/// What is printed of the changes of pods.
+class PodWatch {
+ public:
+  explicit PodWatch(const Session& session) : session_(session) {}
+
+  /// Lines of pods that are new or changed, below the columns of the first call; then those that are gone.
+  void Show(const PodList& pods) {
+    if (session_.for_people()) {
+      const std::string text = PodsTable(pods, session_);
+      const std::vector<std::string_view> lines = Split(text, '\n');
+      if (first_ && !pods.pods.empty()) session_.out() << lines.front() << '\n';
+      for (std::size_t i = 0; i < pods.pods.size(); ++i)
+        if (Changed(*pods.pods[i])) session_.out() << lines[i + 1] << '\n';
+      first_ = first_ && pods.pods.empty();
+    } else {
+      for (const auto& pod : pods.pods)
+        if (Changed(*pod)) session_.out() << codec::FormatJson(codec::ToJson(*pod, pods.shared)) << '\n';
+    }
+    TellGone(pods);
+    session_.out().flush();
+  }
+
+ private:
+  bool Changed(const PodView& pod) const {
+    const auto known = seen_.find(FullName(pod));
+    return known == seen_.end() || *known->second != pod;
+  }
+  void TellGone(const PodList& pods) {
+    std::map<std::string, std::shared_ptr<const PodView>> now;
+    for (const auto& pod : pods.pods) now.emplace(FullName(*pod), pod);
+    for (const auto& [name, pod] : seen_)
+      if (!now.contains(name)) {
+        if (session_.for_people())
+          session_.out() << name << " is gone\n";
+        else
+          session_.out() << codec::FormatJson({{"namespace", pod->namespace_}, {"name", pod->name}, {"gone", true}})
+                         << '\n';
+      }
+    seen_ = std::move(now);
+  }
+
+  const Session& session_;
+  std::map<std::string, std::shared_ptr<const PodView>> seen_;
+  bool first_ = true;
+};
+
+/// Until the output ends, or berthd does not answer. Pods that are named may come and go.
+int Watch(const PodsOptions& options, const Session& session, PodList pods, const std::set<std::string>& names) {
+  PodWatch watch(session);
+  PodsOptions of_namespace = options;
+  of_namespace.pods.clear();
+  for (;;) {
+    std::erase_if(pods.pods, [&](const auto& pod) { return !names.empty() && !names.contains(FullName(*pod)); });
+    watch.Show(pods);
+    if (!session.out().good()) return kFailed;
+    os::SleepFor(kFollowPeriod);
+    auto next = session.berthd().Pods();
+    if (!next) return session.Report(next.error());
+    auto chosen = Choose(*std::move(next), of_namespace, "");
+    if (!chosen) return session.Report(chosen.error());
+    pods = *std::move(chosen);
+  }
+}
+
 }  // namespace
 
 int RunPods(const PodsOptions& options, const Session& session) {
-  auto pods = session.berthd().Pods();
+  std::string node_name;
+  if (!options.pods.empty()) {
+    const auto status = session.berthd().Status();
+    if (!status) return session.Report(status.error());
+    node_name = status->node_name;
+  }
+  auto all = session.berthd().Pods();
+  if (!all) return session.Report(all.error());
+  auto pods = Choose(*std::move(all), options, node_name);
   if (!pods) return session.Report(pods.error());
-  if (!options.namespace_.empty())
-    std::erase_if(pods->pods, [&](const auto& pod) { return pod->namespace_ != options.namespace_; });
+  if (options.watch) {
+    std::set<std::string> names;
+    if (!options.pods.empty())
+      for (const auto& pod : pods->pods) names.insert(FullName(*pod));
+    return Watch(options, session, *std::move(pods), names);
+  }
   if (!session.for_people()) return session.PrintData(codec::ToJson(*pods));
   if (pods->pods.empty())
     session.err() << (options.namespace_.empty() ? "No pods on this node; 'berth apply -f FILE' brings some.\n"

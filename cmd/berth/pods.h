@@ -3,13 +3,17 @@
 #define BERTH_CMD_BERTH_PODS_H_
 
 #include <string>
+#include <vector>
 
 #include "berth/session.h"
 
 namespace berth::cli {
 
 struct PodsOptions {
-  std::string namespace_;  ///< only these; "": all
+  std::string namespace_;         ///< only these; "": all
+  std::vector<std::string> pods;  ///< only these, as PickPod; empty: all
+  bool all_namespaces = false;    ///< so it is anyway, for fingers used to it
+  bool watch = false;             ///< go on with what changes
 };
 int RunPods(const PodsOptions& options, const Session& session);
 

@@ -57,7 +57,7 @@ TEST(BerthUsageTest, NamesTheMistakeAndTheNearestWord) {
   ExpectUsageError({"podz"}, "berth: unknown command 'podz', did you mean pods?");
   ExpectUsageError({"qqqqqq"}, "berth: unknown command 'qqqqqq'\n");
   ExpectUsageError({"pods", "--sokcet", "x"}, "berth pods: unknown option --sokcet, did you mean --socket?");
-  ExpectUsageError({"pods", "web"}, "berth pods: unexpected argument 'web'");
+  ExpectUsageError({"status", "web"}, "berth status: unexpected argument 'web'");
   ExpectUsageError({"pods", "-o", "jsn"}, "'jsn' is none of table|wide|json|yaml, did you mean json?");
   ExpectUsageError({"describe"}, "pod is required");
   ExpectUsageError({"delete"}, "a POD or -f FILE is required");

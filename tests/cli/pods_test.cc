@@ -1,10 +1,13 @@
 #include <gmock/gmock.h>
+#include <sys/wait.h>
 
 #include <chrono>
+#include <csignal>
 #include <thread>
 
 #include "base/text.h"
 #include "berthd_fixture.h"
+#include "testing/seen_groups.h"
 
 namespace berth {
 namespace {
@@ -29,6 +32,49 @@ TEST_F(PodsCommandTest, ShowsWhatEachPodHolds) {
   EXPECT_EQ("2-3", AskJson({"pods"})["pods"][1]["containers"][0]["cpus"].get<std::string>());
   EXPECT_THAT(Ask({"pods", "-o", "yaml"}).out, HasSubstr("cpus: \"2-3\""));
   EXPECT_EQ(0U, AskJson({"pods", "-n", "other"})["pods"].size());
+}
+
+TEST_F(PodsCommandTest, ListsOnlyThePodsThatAreNamed) {
+  AddPod("web", "1");
+  AddPod("db", "1");
+  EXPECT_EQ(1U, AskJson({"pods", "web"})["pods"].size());
+  EXPECT_EQ(2U, AskJson({"pods", "web", "default/db"})["pods"].size());
+  EXPECT_EQ(2U, AskJson({"pods", "-A"})["pods"].size());
+  const Ran none = Ask({"pods", "wbe"});
+  EXPECT_EQ(1, none.status);
+  EXPECT_THAT(none.err, HasSubstr("did you mean web?"));
+}
+
+TEST_F(PodsCommandTest, WatchingPrintsALineForEachPodThatChangesAndSaysWhatIsGone) {
+  AddPod("web", "1");
+  const std::string log = File("watch.out", "");
+  const int watcher = Spawn(BERTH, {"pods", "-w", "--socket", socket()}, {}, log);
+  const auto says = [&](const std::string& text) {
+    for (int i = 0; i < 400; ++i) {
+      if (testkit::ReadIfThere(log).find(text) != std::string::npos) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return false;
+  };
+  EXPECT_TRUE(says("web-n1"));
+  AddPod("db", "1");
+  EXPECT_TRUE(says("db-n1"));
+  EXPECT_EQ(0, Ask({"delete", "--all", "--wait"}).status);
+  EXPECT_TRUE(says("default/db-n1 is gone"));
+  EXPECT_TRUE(says("default/web-n1 is gone"));
+  ::kill(watcher, SIGTERM);
+  ::waitpid(watcher, nullptr, 0);
+  const std::string text = testkit::ReadIfThere(log);
+  EXPECT_EQ(text.find("NAMESPACE"), text.rfind("NAMESPACE")) << "one heading: " << text;
+}
+
+TEST_F(PodsCommandTest, DeletesAllOfANamespaceAndNothingElse) {
+  AddPod("web", "1");
+  EXPECT_THAT(Ask({"delete", "--all", "-n", "other"}).err, HasSubstr("No pods to delete."));
+  EXPECT_EQ(1U, AskJson({"pods"})["pods"].size());
+  EXPECT_EQ(2, Ask({"delete", "--all", "web"}).status);
+  EXPECT_EQ(0, Ask({"delete", "--all", "-n", "default", "--wait"}).status);
+  EXPECT_EQ(0U, AskJson({"pods"})["pods"].size());
 }
 
 TEST_F(PodsCommandTest, AnEmptyNodeSaysHowToBeginAndPrintsNoTable) {
