@@ -36,12 +36,19 @@ DeviceGrants::Answers DeviceGrants::Unanswered(const std::string& uid) const {
 
 bool DeviceGrants::Lacks(const std::string& uid) const { return !Unanswered(uid).empty(); }
 
-/// Questions about one resource follow one another: a plug-in that does not answer holds up its own pods only.
+/// Of the executor: questions about the same resources follow one another, so that a plug-in that does not answer holds
+/// up pods that want its devices, and nobody who wants others' only.
+std::string DeviceGrants::QueueOf(const std::set<std::string>& resources) {
+  std::string out = "plugin";
+  for (const std::string& resource : resources) out += "/" + resource;
+  return out;
+}
+
 template <class T>
-void DeviceGrants::Ask(ManagedPod& managed, const std::string& resource, std::function<Result<T>()> job,
+void DeviceGrants::Ask(ManagedPod& managed, const std::set<std::string>& resources, std::function<Result<T>()> job,
                        std::function<void(ManagedPod&, Result<T>)> then) {
   managed.asking = ++questions_;
-  loop::Submit<T>(executor_, "plugin/" + resource, std::move(job),
+  loop::Submit<T>(executor_, QueueOf(resources), std::move(job),
                   [this, uid = managed.pod.uid, number = managed.asking, then = std::move(then)](Result<T> answer) {
                     parts_.agenda.WakeNow();
                     const auto pod = parts_.pods.find(uid);
@@ -53,7 +60,8 @@ void DeviceGrants::Ask(ManagedPod& managed, const std::string& resource, std::fu
 
 void DeviceGrants::AskWhatTheyBring(ManagedPod& managed, std::function<void(ManagedPod&, Result<Answers>)> then) {
   Answers questions = Unanswered(managed.pod.uid);
-  const std::string first = questions.empty() ? "" : questions.front().devices.resource;
+  std::set<std::string> resources;
+  for (const keeper::AnsweredDevices& question : questions) resources.insert(question.devices.resource);
   std::function<Result<Answers>()> job = [plugins = parts_.devices.plugins(),
                                           questions = std::move(questions)]() mutable -> Result<Answers> {
     for (keeper::AnsweredDevices& question : questions) {
@@ -61,7 +69,7 @@ void DeviceGrants::AskWhatTheyBring(ManagedPod& managed, std::function<void(Mana
     }
     return std::move(questions);
   };
-  Ask<Answers>(managed, first, std::move(job), std::move(then));
+  Ask<Answers>(managed, resources, std::move(job), std::move(then));
 }
 
 // ---- which they prefer -------------------------------------------------------------------------------------------
@@ -81,10 +89,10 @@ void DeviceGrants::AskPreference(ManagedPod& managed, const PodRecord& record,
                         .held = DevicesHeldByOthers(parts_.keeper.newest(), managed.pod.uid)};
   for (const auto& [resource, served] : parts_.devices.known().resources)
     if (served.options.preferred) choices.asked.insert(resource);
-  std::string first;
+  std::set<std::string> resources;
   for (const Placement& placement : record.placements)
     for (const DeviceAssignment& devices : placement.devices)
-      if (first.empty() && choices.asked.contains(devices.resource)) first = devices.resource;
+      if (choices.asked.contains(devices.resource)) resources.insert(devices.resource);
   std::function<Result<Preferences>()> job = [plugins = parts_.devices.plugins(), record,
                                               choices = std::move(choices)]() {
     return AskPreferences(record, choices,
@@ -92,7 +100,7 @@ void DeviceGrants::AskPreference(ManagedPod& managed, const PodRecord& record,
                             return plugins->Prefer(resource, question);
                           });
   };
-  Ask<Preferences>(managed, first, std::move(job), std::move(then));
+  Ask<Preferences>(managed, resources, std::move(job), std::move(then));
 }
 
 // ---- before a start ----------------------------------------------------------------------------------------------
@@ -130,9 +138,10 @@ Result<bool> DeviceGrants::MayStart(ManagedPod& managed, const std::string& cont
     return std::unexpected(std::move(why));
   }
   state = {.attempt = attempt, .number = ++questions_};
-  const std::string first = wanted.front().resource;
+  std::set<std::string> resources;
+  for (const DeviceAssignment& devices : wanted) resources.insert(devices.resource);
   loop::Submit<void>(
-      executor_, "plugin/" + first,
+      executor_, QueueOf(resources),
       [plugins = parts_.devices.plugins(), wanted = std::move(wanted)]() -> Result<void> {
         for (const DeviceAssignment& devices : wanted)
           BERTH_RETURN_IF_ERROR(plugins->PreStart(devices.resource, devices.ids));

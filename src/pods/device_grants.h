@@ -48,8 +48,9 @@ class DeviceGrants {
  private:
   std::string FirstAwaited(const std::set<std::string>& resources) const;
   std::vector<keeper::AnsweredDevices> Unanswered(const std::string& uid) const;
+  static std::string QueueOf(const std::set<std::string>& resources);
   template <class T>
-  void Ask(ManagedPod& managed, const std::string& resource, std::function<Result<T>()> job,
+  void Ask(ManagedPod& managed, const std::set<std::string>& resources, std::function<Result<T>()> job,
            std::function<void(ManagedPod&, Result<T>)> then);
   Result<std::vector<DeviceAssignment>> WantPreStart(const PodRecord& record, const std::string& container,
                                                      bool& wait) const;

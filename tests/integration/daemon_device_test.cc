@@ -108,6 +108,33 @@ TEST_F(DaemonDeviceTest, APluginThatNeverAnswersCostsOnlyItsPods) {
   RemoveAll({"plain"});
 }
 
+TEST_F(DaemonDeviceTest, APodOfTwoResourcesHoldsUpNobodyWhoWantsOneOfThem) {
+  const std::string nic = "vendor.example/nic";
+  StartBerthd();
+  Serve();
+  std::filesystem::create_directory(node.Dir("nic"));
+  const auto silent = StartPeer({.folder = folder,
+                                 .resource = nic,
+                                 .endpoint = "nic.sock",
+                                 .devices = {{"n0"}, {"n1"}},
+                                 .scratch = node.Dir("nic")});
+  silent->Hold(true);
+  EXPECT_TRUE(node.Until("devices", [&] { return Healthy(3) && silent->registered(); }));
+  std::string both = DevicePod("both", kGpu, 1);
+  const std::string one = kGpu + ": ";
+  const std::size_t at = both.find(one);
+  ASSERT_NE(at, std::string::npos) << both;
+  both.insert(at, nic + ": 1, ");
+  node.AddPod("both.yaml", both);
+  ASSERT_TRUE(node.Until("the silent one is asked", [&] { return silent->asked() == 1; })) << both << node.output();
+  Add("a");
+  EXPECT_TRUE(node.Until("who wants the other's only runs", [&] { return node.Runs("a"); }));
+  EXPECT_EQ(ReasonOf("both"), "AllocatingDevices");
+  silent->Hold(false);
+  EXPECT_TRUE(node.Until("the pod of both runs", [&] { return node.Runs("both"); }));
+  RemoveAll({"a", "both"});
+}
+
 TEST_F(DaemonDeviceTest, NoDeviceIsGivenTwiceOrLostWhateverEndsWhen) {
   using End = DeviceMatrix::End;
   EXPECT_EQ(DeviceMatrix(node, folder, "", [&] { StartBerthd(); }).Run({End::kNone, End::kKilled, End::kStopped}), 90);
