@@ -156,16 +156,16 @@ class Daemon {
   std::unique_ptr<SnapshotBuilder> snapshots_;
   std::unique_ptr<Published<LoopState>> published_;
   std::unique_ptr<SourceFeed> feed_;
-  std::unique_ptr<loop::Workers> workers_;       // their jobs and ends are of the parts above
-  std::unique_ptr<loop::Workers> hooks_;         // run containers' hooks; likewise
-  std::unique_ptr<loop::Workers> plugin_calls_;  // ask device plug-ins; likewise
-  std::unique_ptr<loop::Workers> probes_;        // ask containers how they are; likewise
-  std::unique_ptr<ContainerCalls> calls_;        // null: no container runtime
-  std::unique_ptr<LocalApi> api_;
-  std::unique_ptr<http::Server> server_;
-  std::unique_ptr<http::Server> metrics_server_;          // null: metrics are not served over TCP
+  std::unique_ptr<loop::Workers> workers_;                // their jobs and ends are of the parts above
+  std::unique_ptr<loop::Workers> hooks_;                  // run containers' hooks; likewise
+  std::unique_ptr<loop::Workers> plugin_calls_;           // ask device plug-ins; likewise
+  std::unique_ptr<loop::Workers> probes_;                 // ask containers how they are; likewise
+  std::unique_ptr<ContainerCalls> calls_;                 // null: no container runtime
   std::unique_ptr<podresources::Service> pod_resources_;  // null: not asked for, or its socket is somebody else's
-  beside::WatchedRuntime* watched_ = nullptr;             // runtime_, beside a kubelet; as are those below
+  std::unique_ptr<LocalApi> api_;                         // looks at what the above counted
+  std::unique_ptr<http::Server> server_;
+  std::unique_ptr<http::Server> metrics_server_;  // null: metrics are not served over TCP
+  beside::WatchedRuntime* watched_ = nullptr;     // runtime_, beside a kubelet; as are those below
   std::unique_ptr<beside::Attendant> attendant_;
   std::unique_ptr<beside::Door> door_;
   std::unique_ptr<nri::Plugin> nri_;

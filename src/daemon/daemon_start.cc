@@ -168,7 +168,7 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
   snapshots_ = std::make_unique<SnapshotBuilder>(*manager_, *events_, std::move(facts));
   published_ = std::make_unique<Published<LoopState>>(snapshots_->Build());
   OpenPodResources();  // who finds the API finds it too
-  api_ = std::make_unique<LocalApi>(*published_, *loop_, Door(), history_.get(), calls_.get(),
+  api_ = std::make_unique<LocalApi>(*published_, *loop_, Door(), history_.get(), calls_.get(), pod_resources_.get(),
                                     PodFolder(settings_.pod_dir, settings_.berth.node_name),
                                     ApplyRules{.pods = PodRules(settings_, dry_run_),
                                                .node = manager_->options().pods.rules,

@@ -227,7 +227,11 @@ Result<std::string> LocalApi::Metrics() {
   const auto state = published_.Get();
   const loop::AwayFigures turns = loop_.figures();
   return metrics::FormatPage(
-      {.node = state->node, .turns = turns.seconds, .usage = usage ? usage->get() : nullptr, .process = OwnFigures()});
+      {.node = state->node,
+       .turns = turns.seconds,
+       .usage = usage ? usage->get() : nullptr,
+       .process = OwnFigures(),
+       .pod_resources = pod_resources_ == nullptr ? std::nullopt : std::optional(pod_resources_->figures())});
 }
 
 Result<StatsSummary> LocalApi::Stats() {

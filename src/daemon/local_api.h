@@ -18,20 +18,23 @@
 #include "daemon/tree_status.h"
 #include "daemon/usage_reader.h"
 #include "loop/loop.h"
+#include "podresources/service.h"
 
 namespace berth::daemon {
 
-/// Thread: any. `history` may be null, `calls` is where there is no container runtime.
+/// Thread: any. `history` may be null; `calls` is where there is no container runtime, `pod_resources` where
+/// that API is not served.
 class LocalApi final : public api::Backend {
  public:
   LocalApi(const Published<LoopState>& published, const loop::Loop& loop, TreeDoor tree, history::History* history,
-           ContainerCalls* calls, PodFolder folder, ApplyRules rules)
+           ContainerCalls* calls, const podresources::Service* pod_resources, PodFolder folder, ApplyRules rules)
       : published_(published),
         loop_(loop),
         tree_(std::move(tree)),
         usage_(published, tree_.open, os::SystemClock()),
         history_(history),
         calls_(calls),
+        pod_resources_(pod_resources),
         folder_(std::move(folder)),
         rules_(std::move(rules)) {}
 
@@ -78,6 +81,7 @@ class LocalApi final : public api::Backend {
   UsageReader usage_;
   history::History* history_;
   ContainerCalls* calls_;
+  const podresources::Service* pod_resources_;
   PodFolder folder_;
   const ApplyRules rules_;
   FollowedLogs followed_;

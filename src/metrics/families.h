@@ -48,6 +48,26 @@ inline constexpr Family kPluginAllocations{"kubelet_device_plugin_alloc_duration
                                            Kind::kHistogram,
                                            "Seconds that a device plug-in took to answer Allocate.",
                                            {"resource_name"}};
+inline constexpr Family kPodResourcesCalls{"kubelet_pod_resources_endpoint_requests_total",
+                                           Kind::kCounter,
+                                           "Calls of the pod resources API.",
+                                           {"server_api_version"}};
+inline constexpr Family kPodResourcesLists{
+    "kubelet_pod_resources_endpoint_requests_list", Kind::kCounter, "Calls of List.", {"server_api_version"}};
+inline constexpr Family kPodResourcesAllocatables{"kubelet_pod_resources_endpoint_requests_get_allocatable",
+                                                  Kind::kCounter,
+                                                  "Calls of GetAllocatableResources.",
+                                                  {"server_api_version"}};
+inline constexpr Family kPodResourcesGets{
+    "kubelet_pod_resources_endpoint_requests_get", Kind::kCounter, "Calls of Get.", {"server_api_version"}};
+inline constexpr Family kPodResourcesListErrors{
+    "kubelet_pod_resources_endpoint_errors_list", Kind::kCounter, "Calls of List that failed.", {"server_api_version"}};
+inline constexpr Family kPodResourcesAllocatableErrors{"kubelet_pod_resources_endpoint_errors_get_allocatable",
+                                                       Kind::kCounter,
+                                                       "Calls of GetAllocatableResources that failed.",
+                                                       {"server_api_version"}};
+inline constexpr Family kPodResourcesGetErrors{
+    "kubelet_pod_resources_endpoint_errors_get", Kind::kCounter, "Calls of Get that failed.", {"server_api_version"}};
 inline constexpr Family kCgroupVersion{"kubelet_cgroup_version", Kind::kGauge,
                                        "Version of the host's cgroups: 1 (also of a hybrid host) or 2."};
 inline constexpr Family kNodeName{"kubelet_node_name", Kind::kGauge, "The node's name; always 1.", {"node"}};
@@ -183,6 +203,13 @@ inline constexpr std::array kFamilies = {&kCpuPinnings,
                                          &kRejections,
                                          &kPluginRegistrations,
                                          &kPluginAllocations,
+                                         &kPodResourcesCalls,
+                                         &kPodResourcesLists,
+                                         &kPodResourcesAllocatables,
+                                         &kPodResourcesGets,
+                                         &kPodResourcesListErrors,
+                                         &kPodResourcesAllocatableErrors,
+                                         &kPodResourcesGetErrors,
                                          &kCgroupVersion,
                                          &kNodeName,
                                          &kRunningPods,

@@ -70,6 +70,22 @@ void AddPlugins(Page& page, const DeviceFigures& devices) {
   for (const auto& [resource, seconds] : devices.allocate_seconds) page.Add(seconds, {resource});
 }
 
+void AddPodResources(Page& page, const std::optional<PodResourcesFigures>& figures) {
+  using ByVersion = std::map<std::string, std::uint64_t>;
+  const PodResourcesFigures calls = figures.value_or(PodResourcesFigures{});
+  const auto add = [&](const Family& family, const ByVersion& counts) {
+    AddCounts(page, family, figures ? counts : ByVersion());
+  };
+  add(kPodResourcesCalls,
+      {{"v1", calls.list.tried + calls.get_allocatable.tried + calls.get.tried}, {"v1alpha1", calls.list_alpha}});
+  add(kPodResourcesLists, {{"v1", calls.list.tried}});
+  add(kPodResourcesAllocatables, {{"v1", calls.get_allocatable.tried}});
+  add(kPodResourcesGets, {{"v1", calls.get.tried}});
+  add(kPodResourcesListErrors, {{"v1", calls.list.failed}});
+  add(kPodResourcesAllocatableErrors, {{"v1", calls.get_allocatable.failed}});
+  add(kPodResourcesGetErrors, {{"v1", calls.get.failed}});
+}
+
 void AddPods(Page& page, const NodeSnapshot& node) {
   int running_pods = 0;
   std::map<ContainerPhase, int> containers = {{ContainerPhase::kRunning, 0}, {ContainerPhase::kExited, 0}};
@@ -250,6 +266,7 @@ std::string FormatPage(const PageInput& input) {
   AddCpuManager(page, input.node);
   AddDecisions(page, input.node.figures->decisions);
   AddPlugins(page, input.node.figures->devices);
+  AddPodResources(page, input.pod_resources);
   AddPods(page, input.node);
   AddContainers(page, input.usage);
   AddPodsAndNode(page, input.usage);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/histogram.h"
+#include "model/node_figures.h"
 #include "model/node_snapshot.h"
 #include "model/usage.h"
 
@@ -23,6 +24,7 @@ struct PageInput {
   const Histogram& turns;            ///< of the loop, in seconds
   const NodeUsage* usage = nullptr;  ///< null: it could not be read
   ProcessFigures process;
+  std::optional<PodResourcesFigures> pod_resources;  ///< nullopt: that API is not served
 };
 
 /// Every family of families.h, in its order, also those without samples.

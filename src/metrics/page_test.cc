@@ -78,7 +78,8 @@ struct MetricsPageTest : testing::Test {
     node.ledger = std::make_shared<const Ledger>(ledger);
     node.status = std::make_shared<const DaemonStatus>(status);
     node.figures = std::make_shared<const NodeFigures>(figures);
-    const std::string page = FormatPage({.node = node, .turns = turns, .usage = usage, .process = process});
+    const std::string page =
+        FormatPage({.node = node, .turns = turns, .usage = usage, .process = process, .pod_resources = pod_resources});
     std::vector<std::string> out;
     bool found = false;
     for (const std::string_view line : Split(page, '\n')) {
@@ -95,6 +96,7 @@ struct MetricsPageTest : testing::Test {
   Histogram turns{kBounds};
   const NodeUsage* usage = nullptr;
   ProcessFigures process;
+  std::optional<PodResourcesFigures> pod_resources;
 };
 
 TEST_F(MetricsPageTest, EveryFamilyIsThereOnceInOrderWithHelpAndType) {
@@ -218,6 +220,22 @@ TEST_F(MetricsPageTest, PluginsAreCountedByResource) {
               ElementsAre(name + "_bucket" + resource + ",le=\"1\"} 0", name + "_bucket" + resource + ",le=\"10\"} 1",
                           name + "_bucket" + resource + ",le=\"+Inf\"} 1", name + "_sum" + resource + "} 2",
                           name + "_count" + resource + "} 1"));
+}
+
+TEST_F(MetricsPageTest, CallsOfThePodResourcesApiAreCountedWhereItIsServed) {
+  EXPECT_THAT(Samples(kPodResourcesCalls), IsEmpty());
+  pod_resources = {.list = {.tried = 5}, .get_allocatable = {.tried = 2}, .get = {.tried = 4, .failed = 3}};
+  pod_resources->list_alpha = 1;
+  const std::string name = "kubelet_pod_resources_endpoint_";
+  const std::string v1 = "{server_api_version=\"v1\"} ";
+  EXPECT_THAT(Samples(kPodResourcesCalls), ElementsAre(name + "requests_total" + v1 + "11",
+                                                       name + "requests_total{server_api_version=\"v1alpha1\"} 1"));
+  EXPECT_THAT(Samples(kPodResourcesLists), ElementsAre(name + "requests_list" + v1 + "5"));
+  EXPECT_THAT(Samples(kPodResourcesAllocatables), ElementsAre(name + "requests_get_allocatable" + v1 + "2"));
+  EXPECT_THAT(Samples(kPodResourcesGets), ElementsAre(name + "requests_get" + v1 + "4"));
+  EXPECT_THAT(Samples(kPodResourcesListErrors), ElementsAre(name + "errors_list" + v1 + "0"));
+  EXPECT_THAT(Samples(kPodResourcesAllocatableErrors), ElementsAre(name + "errors_get_allocatable" + v1 + "0"));
+  EXPECT_THAT(Samples(kPodResourcesGetErrors), ElementsAre(name + "errors_get" + v1 + "3"));
 }
 
 TEST_F(MetricsPageTest, WhatARuntimeWaitsForIsMeasuredByCall) {

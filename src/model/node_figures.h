@@ -51,6 +51,15 @@ struct DeviceFigures {
   friend bool operator==(const DeviceFigures&, const DeviceFigures&) = default;
 };
 
+/// Calls of the pod resources API that were let through and could be read.
+struct PodResourcesFigures {
+  TriedCount list;
+  TriedCount get_allocatable;
+  TriedCount get;  ///< failed: there is no such pod
+  std::uint64_t list_alpha = 0;
+  friend bool operator==(const PodResourcesFigures&, const PodResourcesFigures&) = default;
+};
+
 struct NodeFigures {
   DecisionFigures decisions;
   LedgerFigures ledger;

@@ -26,6 +26,18 @@ bool Calls::Admit() {
   return bucket_.Take(clock_.Now());
 }
 
+PodResourcesFigures Calls::figures() const {
+  const MutexLock lock(mutex_);
+  return figures_;
+}
+
+void Calls::Count(TriedCount PodResourcesFigures::* method, bool failed) {
+  const MutexLock lock(mutex_);
+  TriedCount& count = figures_.*method;
+  ++count.tried;
+  if (failed) ++count.failed;
+}
+
 /// `answer`: of request and snapshot, a message or a Status.
 template <class Request, class Answer>
 wire::Reply Calls::Answered(const std::string& request, const Answer& answer) {
@@ -37,22 +49,26 @@ wire::Reply Calls::Answered(const std::string& request, const Answer& answer) {
 
 wire::Reply Calls::List(const std::string& request) {
   return Answered<v1::ListPodResourcesRequest>(request, [&](const auto&, const NodeSnapshot& snapshot) -> wire::Reply {
+    Count(&PodResourcesFigures::list, false);
     return ListPods(snapshot, only_active_).SerializeAsString();
   });
 }
 
 wire::Reply Calls::Allocatable(const std::string& request) {
   return Answered<v1::AllocatableResourcesRequest>(request,
-                                                   [](const auto&, const NodeSnapshot& snapshot) -> wire::Reply {
+                                                   [&](const auto&, const NodeSnapshot& snapshot) -> wire::Reply {
+                                                     Count(&PodResourcesFigures::get_allocatable, false);
                                                      return AllocatableOf(snapshot).SerializeAsString();
                                                    });
 }
 
 wire::Reply Calls::Get(const std::string& request) {
   return Answered<v1::GetPodResourcesRequest>(
-      request, [](const v1::GetPodResourcesRequest& asked, const NodeSnapshot& snapshot) -> wire::Reply {
+      request, [&](const v1::GetPodResourcesRequest& asked, const NodeSnapshot& snapshot) -> wire::Reply {
         const PodSnapshot* const pod = FindPod(snapshot, asked.pod_namespace(), asked.pod_name());
-        if (pod == nullptr || !IsActive(snapshot, *pod))
+        const bool found = pod != nullptr && IsActive(snapshot, *pod);
+        Count(&PodResourcesFigures::get, !found);
+        if (!found)
           return std::unexpected(wire::Status(wire::StatusCode::kUnknown, "pod " + asked.pod_name() + " in namespace " +
                                                                               asked.pod_namespace() + " not found"));
         v1::GetPodResourcesResponse out;
@@ -62,7 +78,11 @@ wire::Reply Calls::Get(const std::string& request) {
 }
 
 wire::Reply Calls::ListAlpha(const std::string& request) {
-  return Answered<v1::ListPodResourcesRequest>(request, [](const auto&, const NodeSnapshot& snapshot) -> wire::Reply {
+  return Answered<v1::ListPodResourcesRequest>(request, [&](const auto&, const NodeSnapshot& snapshot) -> wire::Reply {
+    {
+      const MutexLock lock(mutex_);
+      ++figures_.list_alpha;
+    }
     return ListPodsAlpha(snapshot).SerializeAsString();
   });
 }

@@ -8,6 +8,7 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
+#include "model/node_figures.h"
 #include "model/node_snapshot.h"
 #include "os/clock.h"
 #include "podresources/token_bucket.h"
@@ -29,17 +30,20 @@ class Calls {
   wire::Reply Allocatable(const std::string& request);
   wire::Reply Get(const std::string& request);
   wire::Reply ListAlpha(const std::string& request);
+  PodResourcesFigures figures() const BERTH_EXCLUDES(mutex_);
 
  private:
   bool Admit() BERTH_EXCLUDES(mutex_);
+  void Count(TriedCount PodResourcesFigures::* method, bool failed) BERTH_EXCLUDES(mutex_);
   template <class Request, class Answer>
   wire::Reply Answered(const std::string& request, const Answer& answer);
 
   const SnapshotGetter snapshot_;
   const bool only_active_;
   const os::Clock& clock_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   TokenBucket bucket_ BERTH_GUARDED_BY(mutex_){100, 10};  // the kubelet's
+  PodResourcesFigures figures_ BERTH_GUARDED_BY(mutex_);
 };
 
 struct ServiceOptions {
@@ -52,6 +56,7 @@ class Service {
  public:
   /// Errors: kInUse: somebody listens there, who is left alone; else as wire::Server::Listen, os::MakeDirs.
   static Result<std::unique_ptr<Service>> Start(const ServiceOptions& options, SnapshotGetter snapshot);
+  PodResourcesFigures figures() const { return calls_->figures(); }
 
  private:
   explicit Service(std::unique_ptr<Calls> calls) : calls_(std::move(calls)) {}

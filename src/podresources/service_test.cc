@@ -104,6 +104,22 @@ TEST_F(PodResourcesServiceTest, SaysOfAnUnknownPodWhatAKubeletSays) {
   }
 }
 
+TEST_F(PodResourcesServiceTest, CountsWhatItWasAskedAndCouldNotAnswer) {
+  Start();
+  EXPECT_EQ(PodResourcesFigures(), service->figures());
+  List();
+  List();
+  List("/v1alpha1.PodResourcesLister/List");
+  EXPECT_TRUE(client.Call("/v1.PodResourcesLister/GetAllocatableResources", "", Soon()));
+  EXPECT_TRUE(Get("web"));
+  EXPECT_FALSE(Get("none"));
+  EXPECT_FALSE(client.Call("/v1.PodResourcesLister/Get", "\x0A\xFF", Soon()))
+      << "it cannot be read, and is not counted";
+  PodResourcesFigures wanted{.list = {.tried = 2}, .get_allocatable = {.tried = 1}, .get = {.tried = 2, .failed = 1}};
+  wanted.list_alpha = 1;
+  EXPECT_EQ(wanted, service->figures());
+}
+
 TEST_F(PodResourcesServiceTest, RefusesWhatIsNoRequestOrTooLong) {
   Start();
   const auto broken = client.Call("/v1.PodResourcesLister/Get", "\x0A\xFF", Soon());
