@@ -207,7 +207,11 @@ class FakeTree final : public cgroup::Tree {
     return used == working_sets.end() ? std::optional<Bytes>() : used->second;
   }
   Result<std::optional<cgroup::HostFigures>> Figures() override { return figures; }
-  Result<std::optional<CpuSet>> OnlineCpus() override { return online; }
+  Result<std::optional<CpuSet>> OnlineCpus() override {
+    auto now = online;
+    if (next_online && looks_until_next-- == 0) online = std::exchange(next_online, std::nullopt);
+    return now;
+  }
   Result<void> Kill(std::string_view path, os::Millis patience) override {
     longest_wait = std::max(longest_wait, patience);
     for (const auto& [id, status] : std::map(runtime_.containers))
@@ -258,6 +262,8 @@ class FakeTree final : public cgroup::Tree {
   bool has_dirs = false;  // groups are below /cg
   std::optional<Bytes> memory_used;
   std::optional<CpuSet> online;
+  std::optional<CpuSet> next_online;  // takes the place of `online` when that was read once more, and so often before
+  int looks_until_next = 0;
   std::optional<cgroup::HostFigures> figures;
   std::map<std::string, Bytes, std::less<>> working_sets;  // by path
   os::Millis longest_wait{0};                              // that Kill and Remove were asked for

@@ -188,6 +188,59 @@ TEST_F(PodRepairTest, APinnedContainerKeepsWhatIsLeftAndGetsTheRestBack) {
   EXPECT_FALSE(HasEvent("CgroupRepaired"));
 }
 
+TEST_F(PodRepairTest, ACpuThatGoesOfflineInTheMidstOfALookIsFollowedAndNotCalledARepair) {
+  for (const int looks : {0, 1, 2, 3}) {
+    SCOPED_TRACE(looks);
+    FakeNode fresh(MakeNode(4));
+    fresh.steps.set_check(nullptr);
+    fresh.tree.online = CpuSet::Range(0, 3);
+    auto manager = fresh.Boot();
+    ASSERT_TRUE(manager->Start(std::nullopt, fresh.clock.Now()));
+    manager->OnSnapshot(Wanting(both), fresh.clock.Now());
+    const auto cpus_of_web = [&] { return FormatIds(*fresh.tree.Read(kWeb)->cpus); };
+    const auto look = [&] {
+      fresh.clock.Advance(kLook);
+      manager->Tick(fresh.clock.Now());
+    };
+    look();
+    fresh.tree.looks_until_next = looks;
+    fresh.tree.next_online = *CpuSet::Parse("0-1,3");
+    look();
+    look();
+    look();
+    ASSERT_FALSE(fresh.tree.next_online) << "went offline";
+    EXPECT_EQ(cpus_of_web(), "1");
+    fresh.tree.looks_until_next = looks;
+    fresh.tree.next_online = CpuSet::Range(0, 3);
+    look();
+    look();
+    look();
+    EXPECT_EQ(cpus_of_web(), "1-2");
+    for (const Event& event : fresh.events.events()) EXPECT_NE(event.reason, "CgroupRepaired") << event.message;
+  }
+}
+
+TEST_F(PodRepairTest, CpusThatWereAwayForAMomentOnlyWhileThePoolWasWrittenAreFollowedToo) {
+  world.steps.set_check(nullptr);
+  world.tree.online = CpuSet::Range(0, 3);
+  auto manager = BootWith(both);
+  Look(*manager);
+  for (const int looks : {0, 1, 2, 3}) {
+    SCOPED_TRACE(looks);
+    world.tree.online = *CpuSet::Parse("0-1,3");
+    world.tree.looks_until_next = looks;
+    world.tree.next_online = CpuSet::Range(0, 3);
+    manager->OnSnapshot(Wanting({both[0], both[1], MakePod("more", "", QosClass::kBestEffort)}), Now());
+    manager->OnSnapshot(Wanting(both), Now());
+    for (int i = 0; i < 4; ++i) {
+      Look(*manager);
+    }
+    EXPECT_EQ(FormatIds(CpusAt(kWeb)), "1-2");
+    EXPECT_EQ(FormatIds(CpusAt(kBack)), "0,3");
+  }
+  EXPECT_FALSE(HasEvent("CgroupRepaired"));
+}
+
 TEST_F(PodRepairTest, AContainerWithoutAnyCpuLeftRunsInTheSharedPoolAndOnNobodysCpus) {
   world.steps.set_check(nullptr);
   auto manager = BootWith({both[0], both[1], MakePod("xy", "1")});

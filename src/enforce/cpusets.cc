@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace berth::enforce {
@@ -11,11 +12,6 @@ namespace {
 constexpr int kLooks = 10;  // at groups somebody is making
 
 }  // namespace
-
-Result<WantedCpus> Cpusets::Wanted(const Ledger& ledger) const {
-  BERTH_TRY(const Online online, site_.tree().OnlineCpus());
-  return planner_.Cpus(ledger, online);
-}
 
 void Cpusets::Restart() {
   applying_.reset();
@@ -30,6 +26,7 @@ Result<bool> Cpusets::Apply(const Ledger& ledger, const os::Slice& slice) {
   auto done = GoOnApplying(ledger, slice);
   if (done && !*done) return false;
   if (!done && site_.IsUnderWay(done.error())) return done;
+  if (done) in_force_ = std::move(applying_->online);
   applying_.reset();
   strays_.Restart();
   const bool again = !done && done.error().code == Code::kBusy && looks_ < kLooks;
@@ -45,12 +42,13 @@ Result<bool> Cpusets::Apply(const Ledger& ledger, const os::Slice& slice) {
 
 Result<bool> Cpusets::GoOnApplying(const Ledger& ledger, const os::Slice& slice) {
   if (!applying_) {
-    BERTH_TRY(const WantedCpus wanted, Wanted(ledger));
+    BERTH_TRY(Online online, site_.tree().OnlineCpus());
+    const WantedCpus wanted = planner_.Cpus(ledger, online);
     BERTH_TRY(cgroup::CpuMove first, cgroup::CpuMove::Plan(wanted.first));
     BERTH_TRY(cgroup::CpuMove inherited, cgroup::CpuMove::Plan(wanted.inherited));
     BERTH_RETURN_IF_ERROR(partitions_.End(ledger));
     strays_.Restart();
-    applying_ = Applying{.first = std::move(first), .inherited = std::move(inherited)};
+    applying_ = Applying{.online = std::move(online), .first = std::move(first), .inherited = std::move(inherited)};
   }
   if (!applying_->moved) {
     for (cgroup::CpuMove* const move : {&applying_->first, &applying_->inherited}) {
@@ -131,10 +129,12 @@ Result<std::optional<std::vector<Repaired>>> Cpusets::Repair(const Ledger& ledge
 
 Result<bool> Cpusets::GoOnRepairing(const Ledger& ledger, const os::Slice& slice) {
   if (!looking_) {
-    BERTH_TRY(WantedCpus wanted, Wanted(ledger));
+    BERTH_TRY(Online online, site_.tree().OnlineCpus());
+    if (in_force_ && online != in_force_) return true;
+    WantedCpus wanted = planner_.Cpus(ledger, online);
     BERTH_TRY(const cgroup::Cpuset root, site_.tree().ReadCpuset(""));
     strays_.Restart();
-    looking_ = Looking{.wanted = std::move(wanted), .all_mems = root.mems};
+    looking_ = Looking{.online = std::move(online), .wanted = std::move(wanted), .all_mems = root.mems};
   }
   for (;;) {
     BERTH_TRY(const bool done, RepairList(ledger, slice));
@@ -152,6 +152,23 @@ Result<bool> Cpusets::GoOnRepairing(const Ledger& ledger, const os::Slice& slice
   return true;
 }
 
+/// On v1 the kernel itself takes CPUs that go offline out of every cpuset: what differs when that happened during the
+/// look is left to the next one.
+Result<void> Cpusets::PlanRepair() {
+  std::vector<Repaired> differences = std::exchange(looking_->differences, {});
+  if (differences.empty()) return {};
+  BERTH_TRY(const Online online, site_.tree().OnlineCpus());
+  if (online != looking_->online) {
+    looking_->cpus_differ.clear();
+    looking_->mems_differ.clear();
+    return {};
+  }
+  std::ranges::move(differences, std::back_inserter(looking_->out));
+  if (looking_->cpus_differ.empty()) return {};
+  BERTH_TRY(looking_->move, cgroup::CpuMove::Plan(looking_->cpus_differ));
+  return {};
+}
+
 /// Looks at all of the list, then writes what differs.
 Result<bool> Cpusets::RepairList(const Ledger& ledger, const os::Slice& slice) {
   while (looking_->next < looking_->list().size()) {
@@ -160,9 +177,7 @@ Result<bool> Cpusets::RepairList(const Ledger& ledger, const os::Slice& slice) {
     ++looking_->next;
     if (slice.over()) return false;
   }
-  if (!looking_->move && !looking_->cpus_differ.empty()) {
-    BERTH_TRY(looking_->move, cgroup::CpuMove::Plan(looking_->cpus_differ));
-  }
+  if (!looking_->move) BERTH_RETURN_IF_ERROR(PlanRepair());
   if (looking_->move) {
     BERTH_TRY(const bool done, looking_->move->Work(site_.tree(), slice));
     if (!done) return false;
@@ -189,8 +204,9 @@ Result<void> Cpusets::LookAt(const std::string& path, const CpuSet& cpus, const 
   // On v1 a set is empty when all its CPUs went offline, and stays so when they are back.
   const bool to_be_filled = now->cpus.empty() && site_.v1();
   if (now->cpus != cpus && (!now->cpus.empty() || to_be_filled)) {
-    looking_->out.push_back({path, fmt::format("CPUs were {}, must be {}",
-                                               now->cpus.empty() ? "none" : FormatIds(now->cpus), FormatIds(cpus))});
+    looking_->differences.push_back(
+        {path,
+         fmt::format("CPUs were {}, must be {}", now->cpus.empty() ? "none" : FormatIds(now->cpus), FormatIds(cpus))});
     looking_->cpus_differ.emplace_back(path, cpus);
   }
   const auto group = table_.containers().find(path);
@@ -198,7 +214,7 @@ Result<void> Cpusets::LookAt(const std::string& path, const CpuSet& cpus, const 
   const NodeSet mems = (group == table_.containers().end() ? std::nullopt : planner_.NodesOf(group->second, ledger))
                            .value_or(looking_->all_mems);
   if (now->mems.empty() || mems.empty() || now->mems == mems) return {};
-  looking_->out.push_back(
+  looking_->differences.push_back(
       {path, fmt::format("memory nodes were {}, must be {}", FormatIds(now->mems), FormatIds(mems))});
   looking_->mems_differ.emplace_back(path, mems);
   return {};

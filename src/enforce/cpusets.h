@@ -51,25 +51,31 @@ class Cpusets {
   Result<bool> Apply(const Ledger& ledger, const os::Slice& slice = {});
   /// Compares CPUs and memory nodes of the kernel's cpusets with the ledger and writes only what differs; other values
   /// are not looked at, nor groups that are being made. Returns what was put right; nullopt: there is more to look at;
-  /// to be called again. Errors: as Apply.
+  /// to be called again. CPUs that went off- or online since Apply are not followed here: nothing is put right then, as
+  /// what differs was nobody's write (see online()). Errors: as Apply.
   Result<std::optional<std::vector<Repaired>>> Repair(const Ledger& ledger, const os::Slice& slice = {});
   /// Gives the group of one container, whatever it has, the CPUs and memory nodes `ledger` says: of one that is about
   /// to run. Requires: Apply was done. Gone: success. Errors: of the kernel.
   Result<void> Put(const std::string& path, const Ledger& ledger);
   /// The next call of either begins anew.
   void Restart();
+  /// The CPUs that were online for the last Apply that came to its end; nullopt: none did, or not known. When others
+  /// are online now, Apply has to be called.
+  const Online& online() const { return in_force_; }
   /// Containers some of whose processes could not be moved back into their cpuset (v1) at the last Apply or Repair, and
   /// why.
   const std::map<std::string, std::string>& stray_problems() const { return strays_.problems(); }
 
  private:
   struct Applying {
+    Online online;
     cgroup::CpuMove first;
     cgroup::CpuMove inherited;
     bool moved = false;  // both are done, and partitions made
   };
   /// Sets that are looked at: those of one list, then those that inherit.
   struct Looking {
+    Online online;
     WantedCpus wanted;
     NodeSet all_mems;
     bool at_inherited = false;
@@ -77,15 +83,16 @@ class Cpusets {
     WantedSets cpus_differ;
     std::vector<std::pair<std::string, NodeSet>> mems_differ;
     std::optional<cgroup::CpuMove> move;  // of those that differ
+    std::vector<Repaired> differences;    // the same in words
     std::vector<Repaired> out;
     const WantedSets& list() const { return at_inherited ? wanted.inherited : wanted.first; }
   };
 
-  Result<WantedCpus> Wanted(const Ledger& ledger) const;
   Result<bool> GoOnApplying(const Ledger& ledger, const os::Slice& slice);
   Result<bool> FindMore(const Ledger& ledger);
   Result<bool> GoOnRepairing(const Ledger& ledger, const os::Slice& slice);
   Result<bool> RepairList(const Ledger& ledger, const os::Slice& slice);
+  Result<void> PlanRepair();
   Result<void> LookAt(const std::string& path, const CpuSet& cpus, const Ledger& ledger);
   Result<int> NarrowForeignGroups(const Ledger& ledger);
   int NarrowBelow(const std::string& above, const CpuSet& most);
@@ -97,6 +104,7 @@ class Cpusets {
   RuntimeGroups& runtime_groups_;
   Strays strays_;
   std::optional<Applying> applying_;
+  Online in_force_;
   int looks_ = 0;  // tries in a row at groups somebody is making
   std::optional<Looking> looking_;
 };

@@ -135,8 +135,9 @@ void CpuGuard::FollowCpus() {
   if (**online != before) {
     if (!(*online)->IsSubsetOf(parts_.keeper.node().all_cpus() | before)) LookForNewCpus();
     ReportCpus(before);
-    pool_.Changed();
   }
+  const auto& in_force = parts_.groups.cpusets().online();  // looked at in another moment
+  if (**online != before || (in_force && in_force != *online)) pool_.Changed();
   parts_.keeper.FollowOnline();
 }
 

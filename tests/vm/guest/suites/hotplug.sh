@@ -89,7 +89,7 @@ equal same-process "$process" "$(pids)"
 # On v1 the kernel moves the processes, and may do so after Berth has looked.
 moved_by_kernel='^$'
 [ "$node_version" = 2 ] || moved_by_kernel='in the cpuset above'
-check nothing-was-called-a-repair sh -c "! berth events | grep CgroupRepaired | grep -v '$moved_by_kernel'"
+check nothing-was-called-a-repair sh -c "! berth events | grep CgroupRepaired | grep -v '$moved_by_kernel' >&2"
 berth events
 node_stop
 equal stops 0 $?
