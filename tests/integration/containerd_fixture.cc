@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -261,7 +262,7 @@ std::vector<std::string> ContainerdFixture::RuncRecords() const {
   return out;
 }
 
-std::vector<std::string> ContainerdFixture::Leftovers() const {
+std::vector<std::string> ContainerdFixture::Leftovers(bool client_killed) const {
   std::vector<std::string> out;
   const cri::Client client(socket());
   const auto sandboxes = client.Sandboxes({});
@@ -287,7 +288,7 @@ std::vector<std::string> ContainerdFixture::Leftovers() const {
   listed("task", {"tasks", "ls", "-q"}, any);
   listed("snapshot", {"snapshots", "ls"}, [](const std::string& line) { return line.ends_with("Active"); });
   for (const auto& [id, pid] : Shims())
-    if (!killed_ || HasChildren(pid)) out.push_back("shim " + std::to_string(pid) + " of " + id);
+    if (HasChildren(pid) || !(killed_ || client_killed)) out.push_back("shim " + std::to_string(pid) + " of " + id);
   for (const std::string& mount : Mounts()) out.push_back("mount " + mount);
   for (const std::string& group : Groups()) out.push_back("group " + group);
   for (const std::string& record : RuncRecords())
@@ -306,7 +307,8 @@ std::string ContainerdFixture::Value(std::string_view controller, std::string_vi
 std::string ContainerdFixture::output() const { return ReadIfThere(Dir("containerd.log")); }
 
 bool ContainerdFixture::Until(const std::string& what, const std::function<bool()>& done) const {
-  for (int waited = 0; waited < kPatienceMs; waited += kLookMs) {
+  using Clock = std::chrono::steady_clock;
+  for (const auto end = Clock::now() + std::chrono::milliseconds(kPatienceMs); Clock::now() < end;) {
     if (done()) return true;
     Pause();
   }

@@ -52,10 +52,11 @@ class ContainerdFixture {
   /// Pids of this containerd's shims by the id they were started for.
   std::map<std::string, int> Shims() const;
   /// All that containers and sandboxes have left, a line each: in the runtime (which has to answer), shims, mounts,
-  /// groups below cgroup_root, runc's records. Not counted: a shim without children once containerd was killed. When it
-  /// dies between starting a shim and writing that down it knows nothing of that shim afterwards, and nobody can ask
-  /// it to end.
-  std::vector<std::string> Leftovers() const;
+  /// groups below cgroup_root, runc's records. Not counted: a shim without children once containerd was killed, or
+  /// (`client_killed`) who called it. In the first case it dies between starting a shim and writing that down, in the
+  /// second it (1.6) ends what it was doing for a call whose connection is gone: it knows nothing of that shim
+  /// afterwards, and nobody can ask it to end.
+  std::vector<std::string> Leftovers(bool client_killed) const;
   /// A control file of the first group below cgroup_root whose path ends with `suffix`, without newline; "": none.
   std::string Value(std::string_view controller, std::string_view suffix, std::string_view file) const;
   std::string output() const;

@@ -133,7 +133,7 @@ std::string CriNodeTest::WordsOf(const std::string& pod, const std::string& cont
 
 std::vector<std::string> CriNodeTest::Leftovers() {
   std::vector<std::string> out = berthd->Leftovers();
-  return out.empty() ? containerd->Leftovers() : out;
+  return out.empty() ? containerd->Leftovers(berthd->killed()) : out;
 }
 
 void CriNodeTest::ExpectNothingLeft() {

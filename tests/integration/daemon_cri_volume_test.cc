@@ -193,7 +193,9 @@ TEST_F(DaemonCriVolumeTest, AVolumeOfHugePagesGivesThemAndGetsThemBack) {
        .spec = "  volumes: [{name: v, emptyDir: {medium: HugePages}}]\n",
        .container = "    resources: {limits: {cpu: 100m, memory: 32Mi, hugepages-2Mi: 4Mi}}\n"
                     "    volumeMounts: [{name: v, mountPath: /v}]\n"});
-  ASSERT_TRUE(berthd->Until("it has a page", [&] { return WordsOf("dpdk") == "has a page\n"; }));
+  ASSERT_TRUE(berthd->Until(
+      "it has a page, and berthd knows that it runs",  // the first may be there before the start is answered
+      [&] { return WordsOf("dpdk") == "has a page\n" && berthd->Pids().contains("dpdk-n1/app"); }));
   struct statfs is{};
   ASSERT_EQ(::statfs(("/proc/" + std::to_string(berthd->Pids()["dpdk-n1/app"]) + "/root/v").c_str(), &is), 0);
   EXPECT_EQ(is.f_type, HUGETLBFS_MAGIC);

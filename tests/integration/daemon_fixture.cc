@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -239,6 +240,7 @@ void DaemonFixture::Kill() {
   ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
   pid_ = -1;
+  killed_ = true;
 }
 
 int DaemonFixture::Stop() {
@@ -278,7 +280,8 @@ codec::Json DaemonFixture::Get(const std::string& path) {
 }
 
 bool DaemonFixture::Until(const std::string& what, const std::function<bool()>& done) {
-  for (int waited = 0; waited < kPatienceMs; waited += kLookMs) {
+  using Clock = std::chrono::steady_clock;
+  for (const auto end = Clock::now() + std::chrono::milliseconds(kPatienceMs); Clock::now() < end;) {
     if (done()) return true;
     if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) {
       pid_ = -1;

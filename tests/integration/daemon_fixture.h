@@ -60,7 +60,8 @@ class DaemonFixture {
   void Kill();  ///< SIGKILL
   int Stop();   ///< SIGTERM; exit status
   int pid() const { return pid_; }
-  std::string output() const;  ///< all that berthd wrote so far
+  bool killed() const { return killed_; }  ///< at least once
+  std::string output() const;              ///< all that berthd wrote so far
 
   void AddPod(const std::string& file, std::string_view text);
   void RemovePod(const std::string& file);
@@ -108,6 +109,7 @@ class DaemonFixture {
   cgroup::Names names_;  // with the driver that this host needs
   std::string socket_;
   int pid_ = -1;
+  bool killed_ = false;
 };
 
 /// A manifest of one container that spins: `cpu` "" for BestEffort, else a limit (Guaranteed).
