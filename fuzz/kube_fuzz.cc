@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "codec/shallow_json.h"
 #include "kube/access.h"
 #include "kube/line_reader.h"
 #include "kube/object.h"
-#include "kube/shallow_json.h"
 
 namespace {
 
@@ -22,7 +22,7 @@ void LookAtAnswer(std::string_view text) {
   if (const auto list = k::ReadList(text)) {
     BERTH_CHECK(IsWithin(list->items, text));
     if (!list->items.empty())
-      static_cast<void>(k::EachItem(list->items, [&](std::string_view item) -> berth::Result<void> {
+      static_cast<void>(berth::codec::EachItem(list->items, [&](std::string_view item) -> berth::Result<void> {
         BERTH_CHECK(IsWithin(item, list->items) && !item.empty());
         if (const auto object = k::ReadObject(item)) BERTH_CHECK(object->json == item);
         return {};

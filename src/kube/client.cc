@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "base/text.h"
+#include "codec/shallow_json.h"
 #include "http/client.h"
 #include "http/url.h"
 #include "kube/line_reader.h"
 #include "kube/session.h"
-#include "kube/shallow_json.h"
 #include "os/event_fd.h"
 #include "os/poll.h"
 
@@ -211,7 +211,7 @@ class HttpApiClient final : public Client {
     BERTH_TRY(const ListText list, ReadList(body));
     Page page{.resource_version = list.resource_version, .continue_token = list.continue_token};
     if (list.items.empty()) return page;
-    BERTH_RETURN_IF_ERROR(EachItem(list.items, [&](std::string_view item) -> Result<void> {
+    BERTH_RETURN_IF_ERROR(codec::EachItem(list.items, [&](std::string_view item) -> Result<void> {
       BERTH_TRY(Object object, ReadObject(item));
       if (object.key.name.empty()) return Fail(Code::kInvalid, "an object without a name");
       return take(std::move(object));

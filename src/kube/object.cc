@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "codec/codec.h"
-#include "kube/shallow_json.h"
+#include "codec/shallow_json.h"
 
 namespace berth::kube {
 namespace {
@@ -12,14 +12,14 @@ namespace {
 constexpr std::size_t kLongestMessage = 1000;
 
 Result<void> ReadMeta(std::string_view metadata, Object& out) {
-  return EachMember(metadata, [&](std::string_view key, std::string_view value) -> Result<void> {
+  return codec::EachMember(metadata, [&](std::string_view key, std::string_view value) -> Result<void> {
     std::string* const field = key == "name"              ? &out.key.name
                                : key == "namespace"       ? &out.key.namespace_
                                : key == "uid"             ? &out.uid
                                : key == "resourceVersion" ? &out.resource_version
                                                           : nullptr;
     if (field == nullptr || value == "null") return {};
-    BERTH_TRY(*field, StringIn(value));
+    BERTH_TRY(*field, codec::StringIn(value));
     return {};
   });
 }
@@ -44,7 +44,7 @@ std::optional<std::int64_t> NumberAt(const codec::Json& json, const char* key) {
 Result<Object> ReadObject(std::string_view json) {
   Object out;
   bool has_metadata = false;
-  BERTH_RETURN_IF_ERROR(EachMember(json, [&](std::string_view key, std::string_view value) -> Result<void> {
+  BERTH_RETURN_IF_ERROR(codec::EachMember(json, [&](std::string_view key, std::string_view value) -> Result<void> {
     if (key != "metadata") return {};
     has_metadata = true;
     return ReadMeta(value, out);
@@ -56,15 +56,15 @@ Result<Object> ReadObject(std::string_view json) {
 
 Result<ListText> ReadList(std::string_view json) {
   ListText out;
-  BERTH_RETURN_IF_ERROR(EachMember(json, [&](std::string_view key, std::string_view value) -> Result<void> {
+  BERTH_RETURN_IF_ERROR(codec::EachMember(json, [&](std::string_view key, std::string_view value) -> Result<void> {
     if (key == "items" && value != "null") out.items = value;
     if (key != "metadata") return {};
-    return EachMember(value, [&](std::string_view name, std::string_view text) -> Result<void> {
+    return codec::EachMember(value, [&](std::string_view name, std::string_view text) -> Result<void> {
       std::string* const field = name == "resourceVersion" ? &out.resource_version
                                  : name == "continue"      ? &out.continue_token
                                                            : nullptr;
       if (field == nullptr || text == "null") return {};
-      BERTH_TRY(*field, StringIn(text));
+      BERTH_TRY(*field, codec::StringIn(text));
       return {};
     });
   }));
@@ -73,10 +73,10 @@ Result<ListText> ReadList(std::string_view json) {
 
 Result<WatchLine> ReadWatchLine(std::string_view json) {
   WatchLine out;
-  BERTH_RETURN_IF_ERROR(EachMember(json, [&](std::string_view key, std::string_view value) -> Result<void> {
+  BERTH_RETURN_IF_ERROR(codec::EachMember(json, [&](std::string_view key, std::string_view value) -> Result<void> {
     if (key == "object") out.object = value;
     if (key != "type") return {};
-    BERTH_TRY(out.type, StringIn(value));
+    BERTH_TRY(out.type, codec::StringIn(value));
     return {};
   }));
   if (out.type.empty() || out.object.empty()) return Fail(Code::kInvalid, "a line of a watch without type or object");

@@ -1,10 +1,10 @@
-#include "kube/shallow_json.h"
+#include "codec/shallow_json.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace berth::kube {
+namespace berth::codec {
 namespace {
 
 Result<std::vector<std::string>> MembersOf(std::string_view text) {
@@ -78,4 +78,4 @@ TEST(ShallowJsonTest, AVisitorsErrorEndsIt) {
 }
 
 }  // namespace
-}  // namespace berth::kube
+}  // namespace berth::codec

@@ -1,4 +1,4 @@
-#include "kube/shallow_json.h"
+#include "codec/shallow_json.h"
 
 #include <bitset>
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "codec/codec.h"
 
-namespace berth::kube {
+namespace berth::codec {
 namespace {
 
 class Scanner {
@@ -60,7 +60,7 @@ class Scanner {
   /// An object or an array with all that is in it: brackets in their order, strings skipped.
   Result<std::string_view> Nested() {
     const std::size_t begin = at_;
-    std::bitset<codec::kMaxDepth> is_object;
+    std::bitset<kMaxDepth> is_object;
     for (std::size_t depth = 0; at_ < text_.size();) {
       const char c = text_[at_];
       if (c == '"') {
@@ -120,8 +120,8 @@ Result<void> EachItem(std::string_view text, const std::function<Result<void>(st
 
 Result<std::string> StringIn(std::string_view value) {
   if (!value.starts_with('"')) return Fail(Code::kInvalid, "not valid JSON: a string is missing");
-  BERTH_TRY(codec::Json json, codec::ParseJson(value, "a string"));
+  BERTH_TRY(Json json, ParseJson(value, "a string"));
   return std::move(json.get_ref<std::string&>());
 }
 
-}  // namespace berth::kube
+}  // namespace berth::codec

@@ -3,8 +3,8 @@
 // A list of objects may be many times as large in memory as it is as text; of each object Berth needs a few fields at
 // first, and often no others. Values are passed on as they stand in the text; whether what is in them is JSON at all is
 // known to whoever reads them.
-#ifndef BERTH_KUBE_SHALLOW_JSON_H_
-#define BERTH_KUBE_SHALLOW_JSON_H_
+#ifndef BERTH_CODEC_SHALLOW_JSON_H_
+#define BERTH_CODEC_SHALLOW_JSON_H_
 
 #include <functional>
 #include <string>
@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 
-namespace berth::kube {
+namespace berth::codec {
 
 /// visit(key, value) for each member of the object that is all of `text`; keys with escapes come as they are written,
 /// without quotes. Errors: kInvalid when `text` is no object; those of visit, which end it.
@@ -25,6 +25,6 @@ Result<void> EachItem(std::string_view text, const std::function<Result<void>(st
 /// The text that a JSON string stands for. Errors: kInvalid when `value` is no string.
 Result<std::string> StringIn(std::string_view value);
 
-}  // namespace berth::kube
+}  // namespace berth::codec
 
-#endif  // BERTH_KUBE_SHALLOW_JSON_H_
+#endif  // BERTH_CODEC_SHALLOW_JSON_H_
