@@ -107,6 +107,9 @@ class Fleet {
   void Release(std::string_view uid, NodeIndex node);
   void Release(std::string_view uid);
   bool Holds(std::string_view uid, NodeIndex node) const;
+  /// All that is booked there: what PutLedger was told, with what was assumed, started and released since. Names of
+  /// pods and revision are not kept.
+  Ledger Books(NodeIndex node) const { return FullLedger(slots_[node]); }
 
   NodeFigures Figures(NodeIndex node) const;
   const Kind& KindOf(NodeIndex node) const { return *slots_[node].state->kind; }

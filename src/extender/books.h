@@ -1,0 +1,125 @@
+// What runs where in a cluster and what is about to: nodes' published states, and pods they do not show yet.
+// docs/design/extender.md.
+//
+// Pure: no I/O, clock or threads; time arrives as a value.
+#ifndef BERTH_EXTENDER_BOOKS_H_
+#define BERTH_EXTENDER_BOOKS_H_
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "extender/wire.h"
+#include "fleet/fleet.h"
+#include "model/node_state.h"
+#include "model/pod.h"
+
+namespace berth::extender {
+
+using Instant = std::chrono::steady_clock::time_point;
+
+struct BooksOptions {
+  /// How long a pod counts on every node that passed when nothing is heard of it.
+  std::chrono::milliseconds hold{30'000};
+  /// Pods of which that is so at a time.
+  std::size_t most_undecided = 4096;
+  /// Nodes that publish nothing pass: they are not Berth's.
+  bool pass_unknown = true;
+};
+
+struct Filtered {
+  std::vector<std::size_t> passed;  ///< positions, ascending
+  std::vector<Refusal> refused;     ///< in the order of the nodes
+  /// Nothing passed, and on a node that was refused a pod counts that may turn out to be elsewhere: ask again soon.
+  bool may_change = false;
+};
+
+struct BooksFigures {
+  std::size_t nodes = 0;      ///< with a state
+  std::size_t unusable = 0;   ///< with a state that cannot be used
+  std::size_t undecided = 0;  ///< pods that count on every node that passed
+  std::size_t awaited = 0;    ///< pods with a node whose state does not show them yet
+};
+
+/// Not safe to be used by several threads at one time.
+class Books {
+ public:
+  explicit Books(BooksOptions options = {}, fleet::RunAll run_all = {});
+  ~Books();
+  Books(const Books&) = delete;
+  Books& operator=(const Books&) = delete;
+
+  /// A node's state as it published it last. One that makes no engine is as with SpoilNode, and an error.
+  Result<void> SetNode(NodeState state);
+  /// What a node published cannot be read: nothing passes there until it can.
+  void SpoilNode(std::string_view name, std::string why);
+  void DropNode(std::string_view name);
+
+  /// A pod as the API server has it.
+  void SetPod(const Pod& pod);
+  void DropPod(std::string_view namespace_, std::string_view name);
+
+  /// Which of the nodes would take the pod, as their engines would decide with everything that is counted there. It
+  /// then counts on all that passed, until SetPod or a node's state tells where it is, DropPod that it is no more, or
+  /// the time is up; a new call counts instead of the one before. Requires: no node twice. Errors: kOverloaded when too
+  /// many pods are undecided.
+  Result<Filtered> Filter(const Pod& pod, std::span<const Candidate> nodes, Instant now);
+  /// 0 to kBestHostScore for each of the nodes; 0 where the pod does not pass, and where nothing is known.
+  std::vector<int> Prioritize(const Pod& pod, std::span<const Candidate> nodes);
+  /// Forgets pods whose time is up; Filter does so, too.
+  void Expire(Instant now);
+
+  BooksFigures figures() const;
+
+ private:
+  struct Claim;
+  struct Station;
+  /// A pod as the API server told of it.
+  struct Seen {
+    std::string uid;     ///< on its node
+    bool shown = false;  ///< by its node's state, at least once
+  };
+  /// The nodes of a call that have a state.
+  struct Asked {
+    std::vector<std::size_t> positions;
+    std::vector<Station*> stations;
+    std::vector<fleet::NodeIndex> nodes;
+  };
+
+  Station& StationOf(std::string_view name);
+  Station* FindStation(std::string_view name) const;
+  void Tidy(Station& station);
+  void ForgetState(Station& station);
+  void BookPending(Station& station);
+  bool Shows(const Station& station, std::string_view uid) const;
+  void Discount(const Claim& claim, Station& station);
+
+  Claim* FindClaim(std::string_view uid) const;
+  Claim& NewClaim(const Pod& pod, std::string uid);
+  void DropClaim(const std::string& uid);
+  void Bind(Claim& claim, Station& station);
+  void MarkShown(const Claim& claim);
+
+  Asked Ask(std::span<const Candidate> nodes);
+  void Refuse(const Candidate& node, std::size_t position, Filtered& out) const;
+  void Hold(const Pod& pod, const std::string& uid, const Asked& asked, const fleet::Verdicts& verdicts, Instant until);
+  int ScoreOf(const fleet::Verdicts& verdicts, const fleet::Verdict& verdict) const;
+
+  BooksOptions options_;
+  fleet::Fleet fleet_;
+  std::unordered_map<std::string, std::unique_ptr<Station>> stations_;
+  std::unordered_map<std::string, std::unique_ptr<Claim>> claims_;  // by uid
+  std::unordered_map<std::string, Seen> seen_;                      // by "namespace/name"
+  std::size_t undecided_ = 0;
+  std::size_t unusable_ = 0;
+};
+
+}  // namespace berth::extender
+
+#endif  // BERTH_EXTENDER_BOOKS_H_
