@@ -1,5 +1,6 @@
 #include "takeover/adopt.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "keeper/pool.h"
@@ -8,6 +9,10 @@
 
 namespace berth::takeover {
 namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 engine::Node MakeNode(const char* machine_text, const char* policy, const char* reserved) {
   auto machine = machine::ParseSynthetic(machine_text);
@@ -125,6 +130,75 @@ TEST(AdoptTest, TheSharedPoolNeverBecomesEmpty) {
   const Adoption out = Adopt(after, Holding(before, {CpuSet::Range(0, 1), CpuSet::Range(2, 3)}));
   EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger)), "0-1");
   EXPECT_EQ(FormatIds(out.ledger.shared), "2-3");
+}
+
+/// A container of a pod, and the devices it holds.
+struct Holder {
+  std::string pod;
+  std::string container;
+  ContainerKind kind;
+  std::vector<std::string> devices;
+};
+
+/// Pods in the order of their first holders.
+Ledger WithDevices(const engine::Node& node, const std::vector<Holder>& holders) {
+  Ledger out = node.EmptyLedger();
+  for (const Holder& holder : holders) {
+    PodRecord& pod = out.pods[holder.pod];
+    if (pod.placements.empty()) pod.sequence = out.next_sequence++;
+    pod.uid = pod.name = holder.pod;
+    pod.namespace_ = "default";
+    pod.placements.push_back({.container = holder.container,
+                              .kind = holder.kind,
+                              .devices = {{.resource = "vendor.example/gpu", .ids = holder.devices}}});
+  }
+  return out;
+}
+
+std::vector<std::string> DevicesOf(const Ledger& ledger, const std::string& pod, const std::string& container) {
+  const auto record = ledger.pods.find(pod);
+  const Placement* const found = record == ledger.pods.end() ? nullptr : FindPlacement(record->second, container);
+  return found == nullptr || found->devices.empty() ? std::vector<std::string>() : found->devices.front().ids;
+}
+
+TEST(AdoptTest, TheFirstAdmittedKeepsADeviceThatTwoPodsHold) {
+  const engine::Node node = MakeNode("core:4 pu:1", "static", "0");
+  const Ledger saved = WithDevices(node, {{"a", "app", ContainerKind::kApp, {"d0", "d1"}},
+                                          {"b", "app", ContainerKind::kApp, {"d1", "d2"}},
+                                          {"c", "app", ContainerKind::kApp, {"d3"}}});
+  const Adoption out = Adopt(node, saved);
+  EXPECT_THAT(DevicesOf(out.ledger, "a", "app"), ElementsAre("d0", "d1"));
+  EXPECT_THAT(DevicesOf(out.ledger, "b", "app"), ElementsAre("d2"));
+  EXPECT_THAT(DevicesOf(out.ledger, "c", "app"), ElementsAre("d3"));
+  EXPECT_THAT(Contradictions(out.ledger), IsEmpty());
+  ASSERT_EQ(out.notes.size(), 2U);
+  EXPECT_EQ(out.notes.back().pod, "default/b");
+  EXPECT_THAT(out.notes.back().text, HasSubstr("loses vendor.example/gpu d1: another pod holds it"));
+}
+
+TEST(AdoptTest, AfterARebootAPodThatLostADeviceToAnotherIsPlacedAnewAndLeavesItsOthers) {
+  const engine::Node node = MakeNode("core:4 pu:1", "static", "0");
+  const Ledger saved = WithDevices(node, {{"a", "app", ContainerKind::kApp, {"d0", "d1"}},
+                                          {"b", "app", ContainerKind::kApp, {"d1", "d2"}},
+                                          {"c", "app", ContainerKind::kApp, {"d2"}}});
+  const Adoption out = Adopt(node, saved, Since::kReboot);
+  EXPECT_THAT(DevicesOf(out.ledger, "a", "app"), ElementsAre("d0", "d1"));
+  EXPECT_FALSE(out.ledger.pods.contains("b"));
+  EXPECT_THAT(DevicesOf(out.ledger, "c", "app"), ElementsAre("d2"));
+}
+
+TEST(AdoptTest, AContainerAfterAnInitContainerKeepsItsDeviceAndOneBesideASidecarDoesNot) {
+  const engine::Node node = MakeNode("core:4 pu:1", "static", "0");
+  const Ledger reused = WithDevices(node, {{"a", "init", ContainerKind::kInit, {"d0"}},
+                                           {"a", "side", ContainerKind::kSidecar, {"d1"}},
+                                           {"a", "app", ContainerKind::kApp, {"d0"}}});
+  EXPECT_EQ(Adopt(node, reused).ledger, reused);
+  const Adoption out = Adopt(node, WithDevices(node, {{"a", "side", ContainerKind::kSidecar, {"d1"}},
+                                                      {"a", "app", ContainerKind::kApp, {"d0", "d1"}}}));
+  EXPECT_THAT(DevicesOf(out.ledger, "a", "side"), ElementsAre("d1"));
+  EXPECT_THAT(DevicesOf(out.ledger, "a", "app"), ElementsAre("d0"));
+  EXPECT_THAT(Contradictions(out.ledger), IsEmpty());
+  EXPECT_THAT(out.notes.back().text, HasSubstr("another container of the pod holds it"));
 }
 
 engine::Node MakeMemoryNode(const char* machine_text) {

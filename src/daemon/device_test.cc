@@ -17,6 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 
 const std::string kGpu = "vendor.example/gpu";
 
@@ -213,7 +214,53 @@ TEST_F(DeviceTest, APodThatGoesWhileItsPluginIsAskedLeavesNothing) {
   EXPECT_THAT(manager->ledger().pods, IsEmpty());
 }
 
-TEST_F(DeviceTest, BerthdThatDiesAtAnyStepGivesNoDeviceTwiceAndStartsNothingWithoutAnAnswer) {
+/// The node stops and boots: no process and no group is left, and plug-ins have to register anew.
+void Reboot(FakeNode& world, FakePlugins& plugins) {
+  plugins.Await();
+  world.steps.set_check(nullptr);
+  world.runtime.containers.clear();
+  world.runtime.changed.clear();
+  for (const std::string& path : {std::string("kubepods"), cgroup::Names().Own()}) EXPECT_TRUE(world.tree.Remove(path));
+  world.options.boot.boot_id = "the boot after";
+  world.steps.set_check([&world] { world.CheckPromises(); });
+}
+
+/// Berthd, and the node where `reboot` says so, ends in place of step `die` of two pods that want a device each; both
+/// run in the end.
+void DieAndComeBack(int die, bool reboot) {
+  FakeNode node(MakeNode());
+  FakePlugins played(node.steps);
+  node.plugins = &played;
+  played.Serve(Gpus(2));
+  std::unique_ptr<TestManager> manager = node.Boot();
+  ASSERT_TRUE(manager->Start(std::nullopt, node.clock.Now()));
+  node.steps.DieAt(die);
+  try {
+    manager->OnSnapshot(Wanting({GpuPod("a"), GpuPod("b")}), node.clock.Now());
+  } catch (const Died&) {
+  }
+  node.steps.DieAt(std::nullopt);
+  if (reboot) Reboot(node, played);
+  manager = node.Boot();
+  played.Await();  // plug-ins have to register anew
+  ASSERT_TRUE(manager->Start(node.store.saved, node.clock.Now()));
+  manager->OnSnapshot(Wanting({GpuPod("a"), GpuPod("b")}), node.clock.Now());
+  played.Serve(Gpus(2));
+  manager->OnDevices(node.clock.Now());
+  node.clock.Advance(os::Millis(20'000));
+  manager->Sync(node.clock.Now());
+  EXPECT_TRUE(node.runtime.Runs("uid-a", "a"));
+  EXPECT_TRUE(node.runtime.Runs("uid-b", "b"));
+  std::vector<std::string> ids;
+  for (const auto& [uid, record] : node.store.saved->ledger.pods) {
+    ASSERT_TRUE(record.placements.front().devices.front().answer) << uid;
+    ids.push_back(record.placements.front().devices.front().ids.front());
+  }
+  std::ranges::sort(ids);
+  EXPECT_THAT(ids, ElementsAre("d0", "d1"));
+}
+
+TEST_F(DeviceTest, ANodeOrBerthdThatEndsAtAnyStepGivesNoDeviceTwiceAndStartsNothingWithoutAnAnswer) {
   int steps = 0;
   {
     plugins.Serve(Gpus(2));
@@ -223,36 +270,46 @@ TEST_F(DeviceTest, BerthdThatDiesAtAnyStepGivesNoDeviceTwiceAndStartsNothingWith
     steps = world.steps.count();
   }
   ASSERT_GT(steps, 10);
-  for (int die = 0; die < steps; ++die) {
-    FakeNode node(MakeNode());
-    FakePlugins played(node.steps);
-    node.plugins = &played;
-    played.Serve(Gpus(2));
-    std::unique_ptr<TestManager> manager = node.Boot();
-    ASSERT_TRUE(manager->Start(std::nullopt, node.clock.Now()));
-    node.steps.DieAt(die);
-    try {
-      manager->OnSnapshot(Wanting({GpuPod("a"), GpuPod("b")}), node.clock.Now());
-    } catch (const Died&) {
+  for (int die = 0; die < steps; ++die)
+    for (const bool reboot : {false, true}) {
+      SCOPED_TRACE(std::to_string(die) + (reboot ? " rebooted" : ""));
+      DieAndComeBack(die, reboot);
     }
-    manager = node.Boot();
-    played.Await();  // plug-ins have to register anew
-    ASSERT_TRUE(manager->Start(node.store.saved, node.clock.Now())) << die;
-    manager->OnSnapshot(Wanting({GpuPod("a"), GpuPod("b")}), node.clock.Now());
-    played.Serve(Gpus(2));
-    manager->OnDevices(node.clock.Now());
-    node.clock.Advance(os::Millis(20'000));
-    manager->Sync(node.clock.Now());
-    EXPECT_TRUE(node.runtime.Runs("uid-a", "a")) << die;
-    EXPECT_TRUE(node.runtime.Runs("uid-b", "b")) << die;
-    std::vector<std::string> ids;
-    for (const auto& [uid, record] : node.store.saved->ledger.pods) {
-      ASSERT_TRUE(record.placements.front().devices.front().answer) << die << " " << uid;
-      ids.push_back(record.placements.front().devices.front().ids.front());
-    }
-    std::ranges::sort(ids);
-    EXPECT_THAT(ids, ElementsAre("d0", "d1")) << die;
-  }
+}
+
+TEST_F(DeviceTest, AfterARebootPodsKeepTheirDevicesAndStartWhenItIsKnownWhetherThePluginWantsToBeAsked) {
+  plugins.Serve(Gpus(3), {.pre_start = true});
+  Boot()->OnSnapshot(Wanting({GpuPod("a"), GpuPod("b")}), Now());
+  plugins.calls.clear();
+  Reboot(world, plugins);
+  auto manager = Boot();
+  EXPECT_TRUE(HasEvent("Rebooted"));
+  manager->OnSnapshot(Wanting({GpuPod("c"), GpuPod("b"), GpuPod("a")}), Now());
+  Advance(*manager, os::Millis(20'000));
+  EXPECT_FALSE(Runs("a"));
+  EXPECT_EQ(Reason(*manager, "c"), "WaitingForPlugin");
+  EXPECT_THAT(plugins.calls, IsEmpty());
+  plugins.Serve(Gpus(3), {.pre_start = true});
+  Tell(*manager);
+  Advance(*manager, os::Millis(2'000));
+  for (const char* const name : {"a", "b", "c"}) EXPECT_TRUE(Runs(name)) << name;
+  EXPECT_THAT(plugins.calls, UnorderedElementsAre("prestart d0", "prestart d1", "allocate d2", "prestart d2"));
+  EXPECT_THAT(Held("a")->ids, ElementsAre("d0"));
+  EXPECT_THAT(Held("b")->ids, ElementsAre("d1"));
+  EXPECT_THAT(Held("c")->ids, ElementsAre("d2"));
+}
+
+TEST_F(DeviceTest, APodThatIsGoneAfterARebootGivesItsDeviceBack) {
+  plugins.Serve(Gpus(1));
+  Boot()->OnSnapshot(Wanting({GpuPod("a")}), Now());
+  Reboot(world, plugins);
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({GpuPod("b")}), Now());
+  plugins.Serve(Gpus(1));
+  Tell(*manager);
+  for (int i = 0; i < 3; ++i) Advance(*manager, os::Millis(2'000));
+  EXPECT_TRUE(Runs("b")) << Reason(*manager, "b");
+  EXPECT_EQ(Held("a"), nullptr);
 }
 
 TEST_F(DeviceTest, APluginIsAskedWhichDevicesItPrefers) {

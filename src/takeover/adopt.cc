@@ -36,6 +36,8 @@ bool MemoryFits(const Ledger& empty, const Ledger& saved) {
   });
 }
 
+using UsedDevices = std::set<std::pair<std::string, std::string>>;  // resource, id
+
 /// Builds the new ledger, pod by pod.
 class Fitting {
  public:
@@ -151,22 +153,21 @@ class Fitting {
   }
 
   void KeepDevices(PodRecord& pod) {
-    std::set<std::pair<std::string, std::string>> own;
+    UsedDevices own;
+    UsedDevices beside;  // of containers of this pod that go on running when the next one starts
     for (Placement& placement : pod.placements) {
-      for (DeviceAssignment& given : placement.devices) {
-        std::set<std::string> seen;
+      UsedDevices kept;
+      for (DeviceAssignment& given : placement.devices)
         std::erase_if(given.ids, [&](const std::string& id) {
-          if (!seen.insert(id).second) return true;
-          if (!devices_.contains({given.resource, id})) {
-            own.emplace(given.resource, id);
-            return false;
-          }
-          Lose(pod,
-               fmt::format("container {} loses {} {}: another pod holds it", placement.container, given.resource, id));
+          const bool others = devices_.contains({given.resource, id});
+          if (!others && !beside.contains({given.resource, id})) return !kept.emplace(given.resource, id).second;
+          Lose(pod, fmt::format("container {} loses {} {}: another {} holds it", placement.container, given.resource,
+                                id, others ? "pod" : "container of the pod"));
           return true;
         });
-      }
       std::erase_if(placement.devices, [](const DeviceAssignment& given) { return given.ids.empty(); });
+      own.insert(kept.begin(), kept.end());
+      if (placement.kind != ContainerKind::kInit) beside.merge(kept);
     }
     devices_.merge(own);
   }
@@ -193,8 +194,8 @@ class Fitting {
   Adoption out_;
   CpuSet free_;
   std::set<std::uint64_t> numbers_;
-  std::set<std::pair<std::string, std::string>> devices_;  // resource, id
-  std::string lost_;                                       // by the pod in hand
+  UsedDevices devices_;
+  std::string lost_;  // by the pod in hand
 };
 
 }  // namespace

@@ -34,7 +34,7 @@ enum class Since { kSameBoot, kReboot };
 ///    rest;
 ///  - memory bookings are kept on the nodes that exist as long as there is room for all of them; where there is not,
 ///    pods admitted later lose theirs;
-///  - a device that two pods hold stays with the one admitted first.
+///  - a device that two pods hold, or two containers that run beside each other, stays with the first.
 /// kReboot: nothing runs any more, so a pod that cannot keep everything loses its place and is decided anew.
 /// The result always fits, and everything lost is in `notes`.
 Adoption Adopt(const engine::Node& node, const Ledger& saved, Since since = Since::kSameBoot);
