@@ -1,4 +1,5 @@
 // Devices of plug-ins on the way of a pod: waited for, asked for, kept, given back. The plug-ins are played.
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,10 +89,14 @@ class FakePlugins final : public plugin::Plugins {
   std::shared_ptr<const plugin::Known> known_ = std::make_shared<const plugin::Known>();
 };
 
+void WantGpus(Container& container, std::string_view count) {
+  container.resources.limits.insert_or_assign(kGpu, *Quantity::Parse(count));
+  container.resources.requests.insert_or_assign(kGpu, *Quantity::Parse(count));
+}
+
 Pod GpuPod(const std::string& name, std::string_view count = "1") {
   Pod pod = MakePod(name, "1");
-  pod.containers.front().resources.limits.emplace(kGpu, *Quantity::Parse(count));
-  pod.containers.front().resources.requests.emplace(kGpu, *Quantity::Parse(count));
+  WantGpus(pod.containers.front(), count);
   return pod;
 }
 
@@ -114,6 +119,12 @@ struct DeviceTest : PodManagerTest {
   std::string Reason(TestManager& manager, const std::string& name) {
     const auto pod = manager.pods().find("uid-" + name);
     return pod == manager.pods().end() ? "none" : pod->second.why().reason;
+  }
+  /// DEVICES of the container that started last.
+  std::string Variable() const {
+    for (const auto& [name, value] : world.runtime.last_request->env)
+      if (name == "DEVICES") return value;
+    return "";
   }
   bool Runs(const std::string& name) { return world.runtime.Runs("uid-" + name, name); }
 
@@ -368,6 +379,70 @@ TEST_F(DeviceTest, APodKeepsItsDevicesWhenThePluginGoesAndItsContainerStartsAgai
   Advance(*manager, os::Millis(60'000));
   EXPECT_TRUE(Runs("web"));
   EXPECT_THAT(plugins.calls, ElementsAre("allocate d0"));
+}
+
+/// Init container "first", sidecar "side" and container "app", which want so many each.
+Pod PodOfThree(std::string_view first, std::string_view side, std::string_view app) {
+  Pod pod = MakePod("app", "1");
+  const Container like = pod.containers.front();
+  for (const char* const name : {"first", "side"}) {
+    pod.init_containers.push_back(like);
+    pod.init_containers.back().name = name;
+  }
+  pod.init_containers.back().restartable_init = true;
+  WantGpus(pod.init_containers.front(), first);
+  WantGpus(pod.init_containers.back(), side);
+  WantGpus(pod.containers.front(), app);
+  return pod;
+}
+
+/// The pod's containers in order, with the devices they hold, as they are saved.
+std::vector<std::string> HeldByEach(const FakeNode& world) {
+  std::vector<std::string> out;
+  for (const auto& [uid, record] : world.store.saved->ledger.pods)
+    for (const Placement& placement : record.placements)
+      for (const DeviceAssignment& given : placement.devices)
+        out.push_back(fmt::format("{} {} {}", placement.container, fmt::join(given.ids, ","),
+                                  given.answer ? given.answer->env.at("DEVICES") : "unanswered"));
+  return out;
+}
+
+TEST_F(DeviceTest, WhatAnInitContainerHadGoesToTheNextAndASidecarKeepsItsOwn) {
+  plugins.Serve(Gpus(3));
+  auto manager = Boot();
+  const Pod pod = PodOfThree("2", "1", "2");
+  manager->OnSnapshot(Wanting({pod}), Now());
+  EXPECT_THAT(plugins.calls, ElementsAre("allocate d0,d1", "allocate d0", "allocate d1,d2"));
+  const std::vector<std::string> held = {"first d0,d1 d0,d1", "side d0 d0", "app d1,d2 d1,d2"};
+  EXPECT_EQ(HeldByEach(world), held);
+  EXPECT_TRUE(world.runtime.Runs(pod.uid, "first"));
+  EXPECT_FALSE(world.runtime.Runs(pod.uid, "side")) << "its device is still the init container's";
+  EXPECT_EQ(Variable(), "d0,d1");
+  world.runtime.Exit("uid-app_first_0", 0);
+  manager->OnRuntime(Now());
+  Advance(*manager, os::Millis(2'000));
+  EXPECT_TRUE(world.runtime.Runs(pod.uid, "side"));
+  EXPECT_TRUE(world.runtime.Runs(pod.uid, "app"));
+  EXPECT_EQ(Variable(), "d1,d2");
+  world.runtime.Exit("uid-app_side_0", 1);
+  manager->OnRuntime(Now());
+  Advance(*manager, os::Millis(60'000));
+  EXPECT_TRUE(world.runtime.Runs(pod.uid, "side"));
+  EXPECT_EQ(Variable(), "d0");
+  EXPECT_EQ(plugins.calls.size(), 3U) << "a container that starts again has what it had";
+  manager = Boot();
+  manager->OnSnapshot(Wanting({pod, GpuPod("other")}), Now());
+  EXPECT_EQ(HeldByEach(world), held);
+  EXPECT_THAT(manager->pods().at("uid-other").why().message, HasSubstr("devices unavailable for " + kGpu));
+}
+
+TEST_F(DeviceTest, ASidecarsDeviceIsNoReuseForTheContainerBesideIt) {
+  plugins.Serve(Gpus(1));
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({PodOfThree("1", "1", "1")}), Now());
+  EXPECT_EQ(Reason(*manager, "app"), "UnexpectedAdmissionError");
+  EXPECT_THAT(world.store.saved->ledger.pods, IsEmpty());
+  EXPECT_THAT(plugins.calls, IsEmpty());
 }
 
 TEST_F(DeviceTest, AResourceThatNobodyHasIsRefusedWithTheNearestNameAndTakenWhenAPluginComes) {
