@@ -441,7 +441,7 @@ TEST_F(DeviceTest, ASidecarsDeviceIsNoReuseForTheContainerBesideIt) {
   auto manager = Boot();
   manager->OnSnapshot(Wanting({PodOfThree("1", "1", "1")}), Now());
   EXPECT_EQ(Reason(*manager, "app"), "UnexpectedAdmissionError");
-  EXPECT_THAT(world.store.saved->ledger.pods, IsEmpty());
+  EXPECT_THAT(manager->ledger().pods, IsEmpty());
   EXPECT_THAT(plugins.calls, IsEmpty());
 }
 
