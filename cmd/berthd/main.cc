@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cgroup/cgroup.h"
 #include "daemon/cgroup_driver.h"
+#include "daemon/cluster_access.h"
 #include "daemon/daemon.h"
 #include "daemon/give_node_back.h"
 #include "daemon/host_check.h"
@@ -129,6 +130,8 @@ int CheckConfig(const CommandLine& line) {
     return Refuse(names.error().message);
   if (driver)
     if (const auto why = WhyNotHere(*settings, *driver)) return Refuse(*why);
+  if (settings->berth.publish)
+    if (const auto access = LoadClusterAccess(*settings->berth.publish); !access) return Refuse(access.error().message);
   const KubeletConfiguration& config = parts->node.config();
   std::printf("settings are fine\n");
   std::printf("  settings         %s\n", settings->config_file.empty() ? "(defaults)" : settings->config_file.c_str());

@@ -107,6 +107,7 @@ Result<void> Daemon::Run() {
   manager_->StopProbes();
   if (!probes_->Stop(kLastWork) || !hooks_->Stop(kLastWork) || !plugin_calls_->Stop(kLastWork))
     log_.Warning("some probes, hooks or calls of device plug-ins did not end in time");
+  if (publish_calls_ && !publish_calls_->Stop(kLastWork)) log_.Warning("a call to the API server did not end in time");
   if (workers_->Stop(kLastWork)) {
     tree_->WaitHere();
     RemoveGroups();
@@ -123,6 +124,7 @@ void Daemon::EndCalls() {
   nri_.reset();
   if (calls_) calls_->GiveUp();
   if (plugins_) plugins_->GiveUp();
+  for (const auto& publisher : publishers_) publisher->GiveUp();
 }
 
 /// Others see what the loop has done at the end of a turn, or a moment later while it goes on at once. The history
@@ -131,7 +133,10 @@ void Daemon::Publish() {
   const os::MonoTime now = os::SystemClock().Now();
   if (!stopping_ && manager_->next_due() <= now && now < next_publishing_) return;
   next_publishing_ = now + kBetweenSnapshots;
-  if (auto state = snapshots_->Build()) published_->Put(std::move(state));
+  if (auto state = snapshots_->Build()) {
+    TellPublishers(state);
+    published_->Put(std::move(state));
+  }
   for (const Event& event : std::exchange(untold_, {})) history_->Record(ToEntry(event));
 }
 

@@ -39,6 +39,7 @@
 #include "plugin/local_plugins.h"
 #include "plugin/plugin_server.h"
 #include "podresources/service.h"
+#include "publish/publisher.h"
 #include "runtime/runtime.h"
 #include "state/store.h"
 
@@ -91,6 +92,10 @@ class Daemon {
   Result<void> JoinRuntime();
   void JoinAnew();
   void PutAllInForce(os::MonoTime now);
+
+  // daemon_publish.cc
+  Result<void> OpenPublishers(const std::string& version);
+  void TellPublishers(const std::shared_ptr<const LoopState>& state);
 
   // daemon_groups.cc
   void KeepPlaces(os::MonoTime now);
@@ -156,10 +161,12 @@ class Daemon {
   std::unique_ptr<SnapshotBuilder> snapshots_;
   std::unique_ptr<Published<LoopState>> published_;
   std::unique_ptr<SourceFeed> feed_;
-  std::unique_ptr<loop::Workers> workers_;                // their jobs and ends are of the parts above
-  std::unique_ptr<loop::Workers> hooks_;                  // run containers' hooks; likewise
-  std::unique_ptr<loop::Workers> plugin_calls_;           // ask device plug-ins; likewise
-  std::unique_ptr<loop::Workers> probes_;                 // ask containers how they are; likewise
+  std::unique_ptr<loop::Workers> workers_;        // their jobs and ends are of the parts above
+  std::unique_ptr<loop::Workers> hooks_;          // run containers' hooks; likewise
+  std::unique_ptr<loop::Workers> plugin_calls_;   // ask device plug-ins; likewise
+  std::unique_ptr<loop::Workers> probes_;         // ask containers how they are; likewise
+  std::unique_ptr<loop::Workers> publish_calls_;  // null: nothing is published
+  std::vector<std::unique_ptr<publish::Publisher>> publishers_;
   std::unique_ptr<ContainerCalls> calls_;                 // null: no container runtime
   std::unique_ptr<podresources::Service> pod_resources_;  // null: not asked for, or its socket is somebody else's
   std::unique_ptr<LocalApi> api_;                         // looks at what the above counted

@@ -35,7 +35,7 @@ Result<void> Daemon::OpenNri() {
                                .endpoint = settings_.berth.nri_socket,
                                .kubelet_dir = settings_.berth.kubelet_dir},
       helpers);
-  snapshots_->set_more_warnings([this] { return attendant_->Warnings(); });
+  snapshots_->AddWarnings([this] { return attendant_->Warnings(); });
   door_ = std::make_unique<beside::Door>(*loop_, *attendant_);
   loop_->Keep("NRI", [this] { return attendant_->next_due(); }, [this](os::MonoTime now) { attendant_->Tick(now); });
   return JoinRuntime();

@@ -133,6 +133,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   }
   BERTH_RETURN_IF_ERROR(OpenManager(parts.node, saved));
   BERTH_RETURN_IF_ERROR(OpenApi(version, started_at));
+  BERTH_RETURN_IF_ERROR(OpenPublishers(version));
   BERTH_RETURN_IF_ERROR(WatchAll());
   return beside_kubelet() ? OpenNri() : Result<void>();
 }

@@ -226,6 +226,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("localDevices", berth.local_devices == now.berth.local_devices);
   note("seccompDir", berth.seccomp_dir == now.berth.seccomp_dir);
   note("podResourcesSocket", berth.pod_resources_socket == now.berth.pod_resources_socket);
+  note("publish", berth.publish == now.berth.publish);
   note("runDir", berth.run_dir == now.berth.run_dir);
   note("runtime", berth.runtime == now.berth.runtime);
   note("nriSocket", berth.nri_socket == now.berth.nri_socket);

@@ -152,7 +152,8 @@ DaemonStatus SnapshotBuilder::Status() const {
   out.cgroup_driver = cgroup::Name(names.driver());
   out.warnings = facts_.warnings;
   for (std::string& warning : manager_.Warnings()) out.warnings.push_back(std::move(warning));
-  for (std::string& warning : more_warnings_()) out.warnings.push_back(std::move(warning));
+  for (const auto& more : more_warnings_)
+    for (std::string& warning : more()) out.warnings.push_back(std::move(warning));
   return out;
 }
 
@@ -183,6 +184,7 @@ NodeFigures SnapshotBuilder::Figures() const {
   return {.decisions = manager_.keeper().decisions(),
           .ledger = manager_.keeper().saves(),
           .devices = plugins != nullptr ? plugins->figures() : DeviceFigures(),
+          .published = published_ ? published_() : std::map<std::string, PublishFigures>(),
           .answer_seconds = manager_.runtime().AnswerTimes(),
           .events = events_.counts()};
 }

@@ -44,7 +44,11 @@ class SnapshotBuilder {
       : manager_(manager), events_(events), facts_(std::move(facts)) {}
 
   /// More of what an operator should know now.
-  void set_more_warnings(std::function<std::vector<std::string>()> more) { more_warnings_ = std::move(more); }
+  void AddWarnings(std::function<std::vector<std::string>()> more) { more_warnings_.push_back(std::move(more)); }
+  /// What was published to a cluster.
+  void set_published(std::function<std::map<std::string, PublishFigures>()> published) {
+    published_ = std::move(published);
+  }
   /// The state now; null when it is the one of the last call. What is equal to the last one's is shared with it: one
   /// pod's change costs that pod's view, and for each other pod a look at what its view was made of.
   std::shared_ptr<const LoopState> Build();
@@ -75,7 +79,8 @@ class SnapshotBuilder {
   const PodManager& manager_;
   const events::EventLog& events_;
   DaemonFacts facts_;
-  std::function<std::vector<std::string>()> more_warnings_ = [] { return std::vector<std::string>(); };
+  std::vector<std::function<std::vector<std::string>()>> more_warnings_;
+  std::function<std::map<std::string, PublishFigures>()> published_;
   std::shared_ptr<const LoopState> last_;
   std::map<std::string, Known> known_;  // by uid
   std::uint64_t last_groups_ = 0;

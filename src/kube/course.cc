@@ -1,7 +1,5 @@
 #include "kube/course.h"
 
-#include <algorithm>
-
 namespace berth::kube {
 namespace {
 
@@ -10,14 +8,6 @@ constexpr int kBadRequest = 400;
 constexpr int kUnprocessable = 422;
 
 }  // namespace
-
-os::Millis Pace::Failed(os::MonoTime now, double chance) {
-  if (next_ == os::Millis(0) || now - last_ > options_.forget) next_ = options_.first;
-  last_ = now;
-  const os::Millis pause = next_ + os::Millis(static_cast<std::int64_t>(static_cast<double>(next_.count()) * chance));
-  next_ = std::min(next_ * 2, options_.most);
-  return pause;
-}
 
 Course::Step Course::step() const {
   if (listed_) return Step::kWatch;

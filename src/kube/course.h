@@ -1,4 +1,4 @@
-// What a watch does next, after all that can happen to one. Pure: time and chance are arguments. Internal to the room.
+// What a watch does next, after all that can happen to one. Pure: time is an argument. Internal to the room.
 #ifndef BERTH_KUBE_COURSE_H_
 #define BERTH_KUBE_COURSE_H_
 
@@ -8,25 +8,6 @@
 #include "os/clock.h"
 
 namespace berth::kube {
-
-struct PaceOptions {
-  os::Millis first{800};
-  os::Millis most{30'000};
-  os::Millis forget{120'000};  ///< without a failure: the next one counts as the first
-};
-
-/// Growing pauses, spread so that the clients of a server that was away do not come back at one time.
-class Pace {
- public:
-  explicit Pace(const PaceOptions& options) : options_(options) {}
-  /// `chance`: 0 to 1. The pause: doubled with each failure, and up to as much again.
-  os::Millis Failed(os::MonoTime now, double chance);
-
- private:
-  PaceOptions options_;
-  os::Millis next_{0};
-  os::MonoTime last_{};
-};
 
 class Course {
  public:

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kube/pace.h"
+
 namespace berth::kube {
 namespace {
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kube/change_queue.h"
+#include "kube/course.h"
 
 namespace berth::kube {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "kube/change.h"
 #include "kube/client.h"
-#include "kube/course.h"
+#include "kube/pace.h"
 
 namespace berth::kube {
 

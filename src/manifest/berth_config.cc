@@ -78,6 +78,18 @@ void ReadIndex(Object& object, std::string& out) {
     object.Read("nriIndex", out);
 }
 
+void ReadPublish(Object& object, std::optional<PublishSettings>& out) {
+  object.Within("publish", [&](Object& publish) {
+    PublishSettings& settings = out.emplace();
+    publish.Read("kubeconfig", settings.kubeconfig);
+    publish.Read("topology", settings.topology);
+    publish.Read("state", settings.state);
+    publish.Finish();
+    if (!settings.topology && !settings.state)
+      publish.report().Problem(publish.path(), "Invalid value: topology and state are both false: leave publish out");
+  });
+}
+
 void Check(Object& object, const BerthConfiguration& c) {
   CheckAbsolute(object, "stateDir", c.state_dir);
   CheckAbsolute(object, "runDir", c.run_dir);
@@ -127,6 +139,7 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("socketGroup", c.socket_group);
   ReadMetricsAddress(object, c.metrics_address);
   object.Read("podResourcesSocket", c.pod_resources_socket);
+  ReadPublish(object, c.publish);
   object.Read("logDir", c.log_dir);
   object.Read("nodeName", c.node_name);
   ReadNodeIps(object, c.node_ips);
@@ -185,6 +198,7 @@ Result<ParsedBerthConfiguration> ParseBerthConfiguration(std::string_view text, 
   ReadFields(object, out.config);
   Check(object, out.config);
   out.config.kubelet_config = ResolveBeside(file, out.config.kubelet_config);
+  if (out.config.publish) out.config.publish->kubeconfig = ResolveBeside(file, out.config.publish->kubeconfig);
   BERTH_RETURN_IF_ERROR(ErrorOf(report, file));
   out.warnings = WarningsOf(report, document, file);
   return out;

@@ -104,6 +104,17 @@ TEST(BerthConfigurationTest, RelativeSettingsPathsAreBesideTheFile) {
   EXPECT_EQ(ParseBerthConfiguration(text, "berth.yaml")->config.kubelet_config, "kubelet.yaml");
 }
 
+TEST(BerthConfigurationTest, WhatIsPublishedIsSaidAsAWhole) {
+  const auto read = [](std::string_view fields) {
+    return ParseBerthConfiguration(std::string(kBerthHead) + std::string(fields), "examples/berth.yaml");
+  };
+  EXPECT_EQ(read("")->config.publish, std::nullopt);
+  EXPECT_EQ(read("publish: {}\n")->config.publish, PublishSettings());
+  EXPECT_EQ(read("publish: {kubeconfig: admin.conf, topology: false}\n")->config.publish,
+            (PublishSettings{.kubeconfig = "examples/admin.conf", .topology = false}));
+  EXPECT_THAT(read("publish: {stat: true}\n")->warnings, SizeIs(1));
+}
+
 TEST(BerthConfigurationTest, BadValuesNameTheField) {
   const std::pair<const char*, const char*> cases[] = {
       {"stateDir: state\n", "stateDir: Invalid value: \"state\": must be an absolute path"},
@@ -123,6 +134,9 @@ TEST(BerthConfigurationTest, BadValuesNameTheField) {
       {"reconcilePeriod: 10\n", "reconcilePeriod: Invalid value: 10: expected a duration"},
       {"unknownPods: kill\n", "unknownPods: Unsupported value: \"kill\": supported values: \"report\", \"adopt\""},
       {"maxEvents: 0\n", "maxEvents: Invalid value: 0"},
+      {"publish: {topology: false, state: false}\n", "publish: Invalid value: topology and state are both false"},
+      {"publish: {state: 1}\n", "publish.state: Invalid value: 1: expected true or false"},
+      {"publish: true\n", "publish: "},
       {"nodeFit: \"true\"\n", "nodeFit: Invalid value: \"true\": expected true or false"},
   };
   for (const auto& [fields, message] : cases) EXPECT_THAT(ErrorOfBerth(fields), HasSubstr(message)) << fields;

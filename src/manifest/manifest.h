@@ -65,6 +65,14 @@ Result<ParsedKubeletConfiguration> ParseKubeletConfiguration(std::string_view te
 Result<ParsedKubeletConfiguration> ParseKubeletConfigurationFields(std::string_view json, std::string_view where);
 
 /// Berth's own settings (berth.dev/v1alpha1, kind BerthConfiguration), same style as the kubelet's.
+/// What a cluster is told of the node: docs/how-to/publish-a-node.md.
+struct PublishSettings {
+  std::string kubeconfig;  ///< resolved; "": the service account of the pod berthd is in
+  bool topology = true;    ///< NodeResourceTopology
+  bool state = true;       ///< NodeState
+  friend bool operator==(const PublishSettings&, const PublishSettings&) = default;
+};
+
 struct BerthConfiguration {
   std::string kubelet_config;  ///< path of a KubeletConfiguration, already resolved; "" for defaults
   std::string state_dir = "/var/lib/berth";
@@ -74,11 +82,12 @@ struct BerthConfiguration {
   std::vector<LocalDeviceRule> local_devices;  ///< devices that need no plug-in; each resource may be in several
   std::string run_dir = "/run/berth";          ///< shims, sockets
   std::string socket = "/run/berth/berth.sock";
-  std::string socket_group;          ///< group of the socket; "" for root's
-  std::string pod_resources_socket;  ///< of the pod resources API; "": it is not served
-  std::string metrics_address;       ///< "10.0.0.1:9950", "[::1]:9950" or "9950": metrics over TCP; "": none
-  std::string log_dir;               ///< of pods/ and containers/; "": the kubelet's podLogsDir and /var/log/containers
-  std::string node_name;             ///< "" for the host name
+  std::string socket_group;                ///< group of the socket; "" for root's
+  std::string pod_resources_socket;        ///< of the pod resources API; "": it is not served
+  std::string metrics_address;             ///< "10.0.0.1:9950", "[::1]:9950" or "9950": metrics over TCP; "": none
+  std::optional<PublishSettings> publish;  ///< nullopt: nothing is
+  std::string log_dir;    ///< of pods/ and containers/; "": the kubelet's podLogsDir and /var/log/containers
+  std::string node_name;  ///< "" for the host name
   std::vector<std::string> node_ips;  ///< one of each family at most; empty: those of the default routes' interfaces
   std::map<std::string, std::string> runtime_classes;  ///< runtimeClassName -> handler of the container runtime
   /// "process"; "cri": the kubelet's containerRuntimeEndpoint; "nri": beside a kubelet, which runs the pods.
@@ -119,8 +128,8 @@ struct ParsedBerthConfiguration {
   BerthConfiguration config;
   std::vector<Warning> warnings;
 };
-/// Exactly one document with apiVersion and kind. A relative kubeletConfig is resolved against the folder of `file`;
-/// the other paths must be absolute. The socket is <runDir>/berth.sock unless it is given.
+/// Exactly one document with apiVersion and kind. A relative kubeletConfig or publish.kubeconfig is resolved against
+/// the folder of `file`; the other paths must be absolute. The socket is <runDir>/berth.sock unless it is given.
 /// Errors: kInvalid with all problems found, one a line; unknown and duplicate fields are warnings.
 Result<ParsedBerthConfiguration> ParseBerthConfiguration(std::string_view text, std::string_view file);
 

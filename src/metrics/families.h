@@ -153,6 +153,12 @@ inline constexpr Family kRuntimeFailures{"berth_runtime_call_failures_total",
                                          Kind::kCounter,
                                          "Calls of the container runtime that failed or went unanswered.",
                                          {"call"}};
+inline constexpr Family kPublishWrites{
+    "berth_publish_writes_total", Kind::kCounter, "Writes of what is published to a cluster.", {"object"}};
+inline constexpr Family kPublishFailures{
+    "berth_publish_failures_total", Kind::kCounter, "Such writes that failed, or were not possible.", {"object"}};
+inline constexpr Family kPublishCurrent{
+    "berth_publish_current", Kind::kGauge, "1 when the cluster has the newest, as far as is known.", {"object"}};
 inline constexpr Family kContainerCpus{"berth_container_exclusive_cpus", Kind::kGauge,
                                        "CPUs that a container has for itself; 0: it runs in the shared pool.",
                                        kOfContainer};
@@ -250,6 +256,9 @@ inline constexpr std::array kFamilies = {&kCpuPinnings,
                                          &kAnswerTime,
                                          &kRuntimeCalls,
                                          &kRuntimeFailures,
+                                         &kPublishWrites,
+                                         &kPublishFailures,
+                                         &kPublishCurrent,
                                          &kContainerCpus,
                                          &kTierCpu,
                                          &kTierWorkingSet,

@@ -213,6 +213,12 @@ void AddStates(Page& page, const NodeSnapshot& node) {
   for (const auto& [call, count] : node.status->runtime_calls) page.Add(Number(count.calls), {call});
   page.Begin(kRuntimeFailures);
   for (const auto& [call, count] : node.status->runtime_calls) page.Add(Number(count.failed), {call});
+  page.Begin(kPublishWrites);
+  for (const auto& [kind, of] : node.figures->published) page.Add(Number(of.writes.tried), {kind});
+  page.Begin(kPublishFailures);
+  for (const auto& [kind, of] : node.figures->published) page.Add(Number(of.writes.failed), {kind});
+  page.Begin(kPublishCurrent);
+  for (const auto& [kind, of] : node.figures->published) page.Add(of.current ? 1 : 0, {kind});
   page.Begin(kContainerCpus);
   for (const PodSnapshot& pod : node.pods)
     for (const ContainerView& container : pod.view->containers)

@@ -69,6 +69,7 @@ struct MetricsPageTest : testing::Test {
     status.cgroup_version = "hybrid";
     status.cgroup_writes = 12;
     status.started_at = WallTime(1'000s);
+    figures.published["NodeState"] = {.writes = {.tried = 5, .failed = 2}, .current = true};
     status.runtime_calls["CreateContainer"] = {.calls = 4, .failed = 1};
     figures.decisions.time_us = figures.decisions.time_ms = figures.ledger.save_seconds = Histogram(kBounds);
     node.pods.push_back({.view = RunningWeb()});
@@ -260,6 +261,9 @@ TEST_F(MetricsPageTest, PodsContainersAndTheNodeAreCounted) {
   EXPECT_THAT(Samples(kNodeName), ElementsAre("kubelet_node_name{node=\"n1\"} 1"));
   EXPECT_THAT(Samples(kBuild), ElementsAre("berth_build_info{version=\"0.9\"} 1"));
   EXPECT_THAT(Samples(kRuntimeFailures), ElementsAre("berth_runtime_call_failures_total{call=\"CreateContainer\"} 1"));
+  EXPECT_THAT(Samples(kPublishWrites), ElementsAre("berth_publish_writes_total{object=\"NodeState\"} 5"));
+  EXPECT_THAT(Samples(kPublishFailures), ElementsAre("berth_publish_failures_total{object=\"NodeState\"} 2"));
+  EXPECT_THAT(Samples(kPublishCurrent), ElementsAre("berth_publish_current{object=\"NodeState\"} 1"));
 }
 
 TEST_F(MetricsPageTest, WorkIsCounted) {

@@ -60,10 +60,18 @@ struct PodResourcesFigures {
   friend bool operator==(const PodResourcesFigures&, const PodResourcesFigures&) = default;
 };
 
+/// Of one object that is published to a cluster.
+struct PublishFigures {
+  TriedCount writes;     ///< an object that could not be looked at counts as failed
+  bool current = false;  ///< the server has it as it is
+  friend bool operator==(const PublishFigures&, const PublishFigures&) = default;
+};
+
 struct NodeFigures {
   DecisionFigures decisions;
   LedgerFigures ledger;
   DeviceFigures devices;
+  std::map<std::string, PublishFigures> published;  ///< by kind
   /// Beside a kubelet: from a runtime's call until its answer, by the call's name.
   std::map<std::string, Histogram> answer_seconds;
   std::map<std::string, std::uint64_t> events;  ///< by reason; one that was repeated counts each time

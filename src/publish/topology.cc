@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/quantity.h"
+#include "model/resources.h"
 
 namespace berth::publish {
 namespace {
@@ -20,8 +20,6 @@ struct Amounts {
   std::int64_t taken = 0;
 };
 using ZoneAmounts = std::map<std::string, Amounts, std::less<>>;
-
-std::string HugePagesName(Bytes page_size) { return "hugepages-" + Quantity::FromBytes(page_size).ToString(); }
 
 /// What each NUMA node has and what of it is taken, by id.
 class Zones {
@@ -122,7 +120,8 @@ Json AttributeJson(const char* name, const std::string& value) { return {{"name"
 
 }  // namespace
 
-Json NodeResourceTopology(const std::string& name, const NodeSnapshot& snapshot, std::span<const PodName> pods) {
+Json NodeResourceTopology(const std::string& name, const NodeSnapshot& snapshot, const KubeletConfiguration& config,
+                          std::span<const PodName> pods) {
   const Zones found(snapshot);
   std::map<NumaId, const NumaNode*> nodes;
   for (const NumaNode& node : snapshot.machine->nodes) nodes[node.id] = &node;
@@ -138,6 +137,10 @@ Json NodeResourceTopology(const std::string& name, const NodeSnapshot& snapshot,
   Json attributes = Json::array();
   attributes.push_back(AttributeJson("topologyManagerPolicy", snapshot.node->topology_policy));
   attributes.push_back(AttributeJson("topologyManagerScope", snapshot.node->topology_scope));
+  // The plug-in assumes 8 where it is not said.
+  if (const auto most = config.topology_manager_policy_options.find("max-allowable-numa-nodes");
+      most != config.topology_manager_policy_options.end())
+    attributes.push_back(AttributeJson("topologyManagerMaxNUMANodes", most->second));
   attributes.push_back(AttributeJson("nodeTopologyPodsFingerprint", fingerprint));
   attributes.push_back(AttributeJson("nodeTopologyPodsFingerprintMethod", "all"));
   return {{"apiVersion", "topology.node.k8s.io/v1alpha2"},

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "codec/codec.h"
+#include "model/kubelet_config.h"
 #include "model/node_snapshot.h"
 #include "publish/fingerprint.h"
 
@@ -18,8 +19,10 @@ namespace berth::publish {
 ///  - memory and huge pages: allocatable as the memory manager has it, all of the node where there is none;
 ///  - devices that are on NUMA nodes and healthy, in every zone; others are of no zone.
 /// A block of memory or a device on several nodes is taken away from each of them in full.
-/// Requires: nothing in the snapshot that is used (machine, node, ledger, devices) is null.
-codec::Json NodeResourceTopology(const std::string& name, const NodeSnapshot& snapshot, std::span<const PodName> pods);
+/// `config`: what the node decides by. Requires: nothing in the snapshot that is used (machine, node, ledger, devices)
+/// is null.
+codec::Json NodeResourceTopology(const std::string& name, const NodeSnapshot& snapshot,
+                                 const KubeletConfiguration& config, std::span<const PodName> pods);
 
 }  // namespace berth::publish
 

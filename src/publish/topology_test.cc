@@ -28,6 +28,7 @@ TEST(FingerprintTest, SetsOfPodsHaveTheNamesOthersGiveThem) {
 struct TwoNodes {
   Machine machine;
   NodeView node;
+  KubeletConfiguration config;
   Ledger ledger;
   DeviceInventory devices;
 
@@ -61,7 +62,7 @@ struct TwoNodes {
     snapshot.node = std::make_shared<const NodeView>(node);
     snapshot.ledger = std::make_shared<const Ledger>(ledger);
     snapshot.devices = std::make_shared<const DeviceInventory>(devices);
-    return NodeResourceTopology("worker-1", snapshot, pods);
+    return NodeResourceTopology("worker-1", snapshot, config, pods);
   }
   /// "capacity allocatable available"; "" where the zone does not list it.
   std::string Amounts(std::size_t zone, const std::string& resource) const {
