@@ -21,8 +21,8 @@ namespace berth::publish {
 using codec::Json;
 using std::chrono_literals::operator""s;
 
-inline constexpr const char* kStates = "/apis/berth.dev/v1alpha1/nodestates/worker-1";
-inline constexpr const char* kTopologies = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/worker-1";
+inline constexpr const char* kStates = "/apis/berth.dev/v1alpha1/nodestates/n1";
+inline constexpr const char* kTopologies = "/apis/topology.node.k8s.io/v1alpha2/noderesourcetopologies/n1";
 inline constexpr WallTime kNow{1'700'000'000s};
 
 /// Objects by path. A write replaces one.
@@ -39,9 +39,11 @@ class Store {
     const MutexLock lock(mutex_);
     objects_[path] = std::move(object);
   }
+  /// Null: there is none.
   Json At(const std::string& path) {
     const MutexLock lock(mutex_);
-    return objects_[path];
+    const auto found = objects_.find(path);
+    return found == objects_.end() ? Json() : found->second;
   }
   void Refuse(const std::string& verb, int status, const std::string& reason) {
     const MutexLock lock(mutex_);

@@ -25,7 +25,7 @@ using testing::StartsWith;
 
 struct PublisherTest : ::testing::Test {
   void SetUp() override {
-    auto writer = std::make_unique<Writer>(WriterOptions{.kind = Kind::kState, .node = "worker-1", .version = "0.9"},
+    auto writer = std::make_unique<Writer>(WriterOptions{.kind = Kind::kState, .node = "n1", .version = "0.9"},
                                            [this]() -> Result<std::unique_ptr<kube::Client>> {
                                              if (!reachable)
                                                return Fail(Code::kUnreachable, "GET https://10.0.0.1: nobody listens");

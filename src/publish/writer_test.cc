@@ -17,14 +17,14 @@ using testing::HasSubstr;
 
 struct WriterTest : ::testing::Test {
   std::unique_ptr<Writer> Make(Kind kind) {
-    return std::make_unique<Writer>(WriterOptions{.kind = kind, .node = "worker-1", .version = "0.9"},
+    return std::make_unique<Writer>(WriterOptions{.kind = kind, .node = "n1", .version = "0.9"},
                                     [this] { return kube::Client::Make(store.access(), {.retries = 0}); });
   }
   Store store;
 };
 
 TEST_F(WriterTest, AStateIsWrittenOnceAndAgainWhenItIsAnother) {
-  store.Put("/api/v1/nodes/worker-1", {{"metadata", {{"name", "worker-1"}, {"uid", "n-7"}}}});
+  store.Put("/api/v1/nodes/n1", {{"metadata", {{"name", "n1"}, {"uid", "n-7"}}}});
   const auto writer = Make(Kind::kState);
   EXPECT_TRUE(*writer->Write(MomentOf(0), false, kNow));
   EXPECT_FALSE(*writer->Write(MomentOf(0), false, kNow + 60s));
@@ -35,7 +35,7 @@ TEST_F(WriterTest, AStateIsWrittenOnceAndAgainWhenItIsAnother) {
   EXPECT_EQ(there["metadata"]["ownerReferences"][0]["uid"], "n-7");
   const auto read = codec::ReadNodeState(there.dump());
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(read->node, "worker-1");
+  EXPECT_EQ(read->node, "n1");
   EXPECT_EQ(read->generation, 2U);
   EXPECT_EQ(read->time, kNow + 61s);
   EXPECT_EQ(FormatIds(read->ledger.shared), "2-3");
@@ -61,7 +61,7 @@ TEST_F(WriterTest, ALookFindsWhatSomebodyChangedOrRemoved) {
   EXPECT_FALSE(*writer->Write(MomentOf(1), false, kNow));
   EXPECT_TRUE(*writer->Write(MomentOf(1), true, kNow));
   EXPECT_NE(store.At(kTopologies), changed);
-  store.Put("/api/v1/nodes/worker-1", {{"metadata", {{"name", "worker-1"}, {"uid", "n-8"}}}});
+  store.Put("/api/v1/nodes/n1", {{"metadata", {{"name", "n1"}, {"uid", "n-8"}}}});
   EXPECT_TRUE(*writer->Write(MomentOf(1), true, kNow)) << "the node was made anew: what belonged to the old one goes";
   EXPECT_EQ(store.At(kTopologies)["metadata"]["ownerReferences"][0]["uid"], "n-8");
   EXPECT_FALSE(*writer->Write(MomentOf(1), true, kNow));
@@ -94,7 +94,7 @@ TEST_F(WriterTest, RefusalsComeWithTheCure) {
 }
 
 TEST_F(WriterTest, AnObjectThatIsNoneOfOursIsReplaced) {
-  store.Put(kStates, {{"metadata", {{"name", "worker-1"}}}, {"generation", "many"}, {"ledger", {{"x", Json()}}}});
+  store.Put(kStates, {{"metadata", {{"name", "n1"}}}, {"generation", "many"}, {"ledger", {{"x", Json()}}}});
   EXPECT_TRUE(*Make(Kind::kState)->Write(MomentOf(1), false, kNow));
   EXPECT_TRUE(codec::ReadNodeState(store.At(kStates).dump()));
 }
@@ -108,11 +108,10 @@ TEST_F(WriterTest, WhoGaveUpCallsNobody) {
 
 TEST_F(WriterTest, AnAccessThatCannotBeReadIsLookedForAgain) {
   int tries = 0;
-  Writer writer({.kind = Kind::kState, .node = "worker-1", .version = "0.9"},
-                [&]() -> Result<std::unique_ptr<kube::Client>> {
-                  if (++tries < 2) return Fail(Code::kNotFound, "/etc/none: it is not there");
-                  return kube::Client::Make(store.access(), {.retries = 0});
-                });
+  Writer writer({.kind = Kind::kState, .node = "n1", .version = "0.9"}, [&]() -> Result<std::unique_ptr<kube::Client>> {
+    if (++tries < 2) return Fail(Code::kNotFound, "/etc/none: it is not there");
+    return kube::Client::Make(store.access(), {.retries = 0});
+  });
   EXPECT_THAT(writer.Write(MomentOf(1), false, kNow).error().message, HasSubstr("/etc/none"));
   EXPECT_TRUE(*writer.Write(MomentOf(1), false, kNow));
   EXPECT_FALSE(*writer.Write(MomentOf(1), false, kNow));

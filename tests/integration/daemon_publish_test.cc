@@ -31,9 +31,7 @@ struct DaemonPublishTest : testing::Test {
   void Write(const std::string& settings) {
     std::ofstream(node.Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n" << settings;
   }
-  std::vector<std::string> Arguments() const {
-    return {"--config", node.Dir("berth.yaml"), "--socket", node.socket(), "--node-name", "worker-1"};
-  }
+  std::vector<std::string> Arguments() const { return {"--config", node.Dir("berth.yaml"), "--socket", node.socket()}; }
   /// CPUs that the published state has as shared; "": there is none, or it cannot be read.
   std::string Shared() {
     const auto state = codec::ReadNodeState(store.At(publish::kStates).dump());
@@ -41,7 +39,9 @@ struct DaemonPublishTest : testing::Test {
   }
   /// Of CPUs in the first zone.
   std::string Available() {
-    for (const Json& resource : store.At(publish::kTopologies)["zones"][0]["resources"])
+    const Json topology = store.At(publish::kTopologies);
+    if (topology.is_null()) return "";
+    for (const Json& resource : topology["zones"][0]["resources"])
       if (resource["name"] == "cpu") return resource["available"];
     return "";
   }
