@@ -31,11 +31,14 @@ kube::WatchOptions WatchOptionsOf(Kind kind, const SchedulerOptions& options) {
   return out;
 }
 
-/// For people: what may be wrong beside what the server says.
+/// For people: what may be wrong beside what the server says. Without the query of the URL, which is another one each
+/// time: the same trouble is told once.
 std::string Explain(Kind kind, const kube::CallError& error) {
   std::string out = error.message;
+  const std::size_t query = out.find('?');
+  if (query != std::string::npos) out.erase(query, out.find(": ", query) - query);
   if (kind == Kind::kNodeStates && error.status == 404)
-    out += " (NodeState is not defined in this cluster: apply packaging/kubernetes/nodestates.yaml)";
+    out += " (NodeState is not defined in this cluster: apply nodestates.yaml of packaging/kubernetes)";
   if (error.status == 403) out += " (the service account needs get, list and watch)";
   return out;
 }

@@ -199,7 +199,8 @@ TEST_F(SchedulerTest, UntilAllIsKnownItSaysSo) {
   const Running running(cluster.access());
   const std::string why = running.Until("GET", "/readyz", "not for you");
   EXPECT_THAT(why, HasSubstr("not all pods are known yet"));
-  EXPECT_THAT(why, HasSubstr("list and watch"));
+  EXPECT_THAT(why,
+              HasSubstr("/api/v1/pods: 403 Forbidden: not for you (the service account needs get, list and watch"));
   EXPECT_EQ(running.Ask("GET", "/readyz").status, 503);
   EXPECT_EQ(running.Ask("GET", "/healthz").status, 200);
   for (const char* path : {"/filter", "/prioritize"})
