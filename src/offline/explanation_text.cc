@@ -44,7 +44,10 @@ std::string HintListText(const ResourceHints& list) {
 
 void AddHints(const Explanation& e, const ExplanationStyle& style, std::string& out) {
   if (e.hints.empty() && e.merges.empty()) {
-    out += "\nNo hints: the topology manager's policy is none.\n";
+    const auto* const rejected = std::get_if<Reject>(&e.decision);
+    const bool unfit = rejected != nullptr && rejected->reason.starts_with("OutOf");
+    out += unfit ? "\nNo hints: it does not fit the node as a whole.\n"
+                 : "\nNo hints: the topology manager's policy is none.\n";
     return;
   }
   view::Table table({{"CONTAINER"}, {"RESOURCE"}, {"NODES THAT WOULD DO", view::Align::kLeft, true}});

@@ -51,6 +51,12 @@ TEST_F(ExplainTest, SaysWhatIsShortAndWhatWouldHelp) {
       Shown(RunBerth(Arguments({"-l", LedgerFile(), "-f", SimulateInput("more.yaml"), "--pod", "cache"}))));
 }
 
+TEST_F(ExplainTest, NamesAResourceThatNobodyHas) {
+  testkit::ExpectGolden(
+      "tests/golden/simulate/explain-nobody-has.txt",
+      Shown(RunBerth(Arguments({"-f", SimulateInput("nobody_has.yaml"), "--pod", "misspelt"}))));
+}
+
 TEST_F(ExplainTest, WideOutputAddsEveryStepOfTheDecision) {
   const Ran ran = RunBerth(Arguments({"-o", "wide", "-f", SimulateInput("more.yaml"), "--pod", "cache"}));
   EXPECT_THAT(ran.out, HasSubstr("\nStep by step:\n"));

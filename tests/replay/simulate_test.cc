@@ -47,6 +47,11 @@ TEST(SimulateTest, PodsComeAndGoInTheOrderGiven) {
                                                  "remove:shop/web", "remove:batch"}))));
 }
 
+TEST(SimulateTest, AResourceThatNobodyHasIsNamedWithTheNearestThereIs) {
+  testkit::ExpectGolden("tests/golden/simulate/nobody_has.txt",
+                        Shown(RunBerth(Simulate({SimulateInput("nobody_has.yaml")}))));
+}
+
 TEST(SimulateTest, TheMapIsDrawnAfterEachStep) {
   testkit::ExpectGolden("tests/golden/simulate/map.txt",
                         Shown(RunBerth(Simulate({"--map", SimulateInput("more.yaml"), "remove:cache"}))));
