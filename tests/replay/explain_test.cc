@@ -52,9 +52,8 @@ TEST_F(ExplainTest, SaysWhatIsShortAndWhatWouldHelp) {
 }
 
 TEST_F(ExplainTest, NamesAResourceThatNobodyHas) {
-  testkit::ExpectGolden(
-      "tests/golden/simulate/explain-nobody-has.txt",
-      Shown(RunBerth(Arguments({"-f", SimulateInput("nobody_has.yaml"), "--pod", "misspelt"}))));
+  testkit::ExpectGolden("tests/golden/simulate/explain-nobody-has.txt",
+                        Shown(RunBerth(Arguments({"-f", SimulateInput("nobody_has.yaml"), "--pod", "misspelt"}))));
 }
 
 TEST_F(ExplainTest, WideOutputAddsEveryStepOfTheDecision) {
