@@ -183,6 +183,31 @@ TEST_F(DaemonCriDeviceTest, AContainerHasTheVariableTheMountAndTheNodeOfItsDevic
   ExpectNothingLeft();
 }
 
+TEST_F(DaemonCriDeviceTest, WhatAnInitContainerHadGoesToTheNextAndASidecarKeepsItsOwn) {
+  Start();
+  const auto plugin = StartPeer({.folder = folder,
+                                 .resource = kGpu,
+                                 .endpoint = "gpu.sock",
+                                 .devices = {{"d0"}, {"d1"}, {"d2"}},
+                                 .scratch = berthd->Dir("")});
+  const auto init = [](const std::string& name, const std::string& script, const std::string& count) {
+    return "  - name: " + name + "\n    image: " + kTestImage + "\n    command: [\"/bin/sh\", \"-c\", \"" + script +
+           "\"]\n    resources: {limits: {" + kGpu + ": " + count + "}}\n";
+  };
+  Add({.name = "three",
+       .script = "echo $DEVICES",
+       .spec = "  restartPolicy: Never\n  initContainers:\n" + init("first", "echo $DEVICES", "2") +
+               init("side", std::string("echo $DEVICES; ") + kIdle, "1") + "    restartPolicy: Always\n",
+       .container = "    resources: {limits: {" + kGpu + ": 2}}\n"});
+  EXPECT_TRUE(berthd->Until("it is over", [&] { return Phase("three", "Succeeded"); }));
+  EXPECT_EQ(WordsOf("three", "first"), "d0,d1\n");
+  EXPECT_EQ(WordsOf("three", "side"), "d0\n");
+  EXPECT_EQ(WordsOf("three"), "d1,d2\n");
+  EXPECT_EQ(plugin->asked(), 3);
+  Remove("three");
+  ExpectNothingLeft();
+}
+
 TEST_F(DaemonCriDeviceTest, NoDeviceIsGivenTwiceOrLostWhateverEndsWhen) {
   using End = DeviceMatrix::End;
   EXPECT_EQ(DeviceMatrix(*berthd, folder, "", [&] { Start(); }).Run({End::kNone, End::kKilled}), 60);
