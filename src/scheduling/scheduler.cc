@@ -38,7 +38,7 @@ std::string Explain(Kind kind, const kube::CallError& error) {
   const std::size_t query = out.find('?');
   if (query != std::string::npos) out.erase(query, out.find(": ", query) - query);
   if (kind == Kind::kNodeStates && error.status == 404)
-    out += " (NodeState is not defined in this cluster: apply nodestates.yaml of packaging/kubernetes)";
+    out += " (NodeState is not defined in this cluster: kubectl apply -k packaging/kubernetes/kinds)";
   if (error.status == 403) out += " (the service account needs get, list and watch)";
   return out;
 }

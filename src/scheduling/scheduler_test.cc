@@ -2,15 +2,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 
 #include <future>
-#include <map>
 #include <thread>
 
 #include "extender/wire.h"
 #include "http/client.h"
-#include "kube/fake_api_test.h"
+#include "scheduling/fake_cluster_test.h"
 #include "scheduling/published_test.h"
 
 namespace berth::scheduling {
@@ -20,103 +18,6 @@ using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 using testing::HasSubstr;
 using testkit::SendAll;
-
-/// Objects of two kinds, which are listed and watched as by an API server of before watch-lists.
-class FakeCluster {
- public:
-  kube::Access access() const { return api_.access(); }
-
-  void Put(Kind kind, const std::string& name, const std::string& text) {
-    const MutexLock lock(mutex_);
-    Store& store = stores_[kind];
-    store.objects[name] = text;
-    store.events.push_back(kube::Line("MODIFIED", text));
-  }
-  void Remove(Kind kind, const std::string& name) {
-    const MutexLock lock(mutex_);
-    Store& store = stores_[kind];
-    store.events.push_back(kube::Line("DELETED", store.objects[name]));
-    store.objects.erase(name);
-  }
-  /// "": as it should be; else what every call of the kind gets.
-  void Refuse(Kind kind, const std::string& answer) {
-    const MutexLock lock(mutex_);
-    stores_[kind].refusal = answer;
-    ++stores_[kind].breaks;
-  }
-  bool Watched(Kind kind) {
-    const MutexLock lock(mutex_);
-    return stores_[kind].watchers > 0;
-  }
-
- private:
-  struct Store {
-    std::map<std::string, std::string> objects;
-    std::vector<std::string> events;
-    std::string refusal;
-    int breaks = 0;
-    int watchers = 0;
-  };
-
-  void Answer(const std::string& line, int fd) {
-    const Kind kind = line.contains("/nodestates") ? Kind::kNodeStates : Kind::kPods;
-    std::string refusal;
-    std::string list;
-    {
-      const MutexLock lock(mutex_);
-      const Store& store = stores_[kind];
-      refusal = store.refusal;
-      std::vector<std::string> items;
-      for (const auto& [name, text] : store.objects) items.push_back(text);
-      list = kube::ListAnswer(items, std::to_string(100 + store.events.size()));
-    }
-    if (!refusal.empty())
-      SendAll(fd, refusal);
-    else if (line.contains("sendInitialEvents=true"))
-      SendAll(fd, kube::JsonAnswer(422, kube::StatusText(422, "Invalid")));
-    else if (line.contains("watch=true"))
-      Stream(kind, line, fd);
-    else
-      SendAll(fd, list);
-  }
-
-  /// Every event after the version that is asked for: 100 and the number of events that were.
-  void Stream(Kind kind, const std::string& line, int fd) {
-    const std::string key = "resourceVersion=";
-    const auto at = line.find("&" + key) + key.size() + 1;
-    std::size_t next = ParseDecimal<std::size_t>(line.substr(at, 3)).value_or(100) - 100;
-    if (!SendAll(fd, kube::StreamBegin())) return;
-    int breaks = -1;
-    while (true) {
-      std::vector<std::string> lines;
-      {
-        const MutexLock lock(mutex_);
-        Store& store = stores_[kind];
-        if (breaks < 0) {
-          breaks = store.breaks;
-          ++store.watchers;
-        }
-        if (store.breaks != breaks) {
-          --store.watchers;
-          return;
-        }
-        for (; next < store.events.size(); ++next) lines.push_back(store.events[next]);
-      }
-      for (const std::string& each : lines)
-        if (!SendAll(fd, each)) break;
-      pollfd ready{fd, POLLIN, 0};
-      if (::poll(&ready, 1, 5) != 0) {  // the watcher has gone
-        const MutexLock lock(mutex_);
-        --stores_[kind].watchers;
-        return;
-      }
-    }
-  }
-
-  Mutex mutex_;
-  std::map<Kind, Store> stores_ BERTH_GUARDED_BY(mutex_);
-  kube::FakeApi api_{[this](const kube::Asked& asked, int, int fd) { Answer(asked.line, fd); }};
-};
 
 /// The whole program but its command line, on a thread of its own.
 class Running {

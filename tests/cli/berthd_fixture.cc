@@ -59,16 +59,17 @@ void BerthdTest::SetUp() {
   const std::string settings = File("kubelet.yaml", kSettings);
   const ReadySocket ready(folder_ / "ready");
   // timeout(1) ends berthd should this program die before it can.
-  const std::vector<std::string> arguments = {"110",
-                                              BERTHD,
-                                              "--machine=pack:2 [numa(memory=8589934592)] core:4 pu:2",
-                                              "--kubelet-config=" + settings,
-                                              "--node-name=n1",
-                                              "--pod-dir=" + (folder_ / "pods"),
-                                              "--state-dir=" + (folder_ / "state"),
-                                              "--run-dir=" + (folder_ / "run"),
-                                              "--log-dir=" + (folder_ / "log"),
-                                              "--socket=" + socket_};
+  std::vector<std::string> arguments = {"110",
+                                        BERTHD,
+                                        "--machine=pack:2 [numa(memory=8589934592)] core:4 pu:2",
+                                        "--kubelet-config=" + settings,
+                                        "--node-name=n1",
+                                        "--pod-dir=" + (folder_ / "pods"),
+                                        "--state-dir=" + (folder_ / "state"),
+                                        "--run-dir=" + (folder_ / "run"),
+                                        "--log-dir=" + (folder_ / "log"),
+                                        "--socket=" + socket_};
+  for (std::string& argument : MoreArguments()) arguments.push_back(std::move(argument));
   pid_ = Spawn("timeout", arguments, {"NOTIFY_SOCKET=" + (folder_ / "ready")}, folder_ / "berthd.out");
   ASSERT_GT(pid_, 0);
   ASSERT_TRUE(ready.WaitFor(pid_)) << testkit::ReadText(folder_ / "berthd.out");

@@ -19,6 +19,8 @@ class BerthdTest : public testing::Test {
  protected:
   void SetUp() override;
   void TearDown() override;
+  /// Of berthd, beside its own.
+  virtual std::vector<std::string> MoreArguments() { return {}; }
 
   /// `berth <arguments> --socket <this berthd's>`.
   Ran Ask(std::vector<std::string> arguments, RunOptions options = {}) const;

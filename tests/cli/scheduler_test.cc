@@ -6,13 +6,13 @@
 
 #include <chrono>
 #include <fstream>
-#include <optional>
 #include <thread>
 
+#include "berthd_fixture.h"
 #include "http/client.h"
 #include "http/listener.h"
-#include "kube/fake_api_test.h"
 #include "process.h"
+#include "scheduling/fake_cluster_test.h"
 #include "scheduling/published_test.h"
 #include "testing/fixtures.h"
 
@@ -22,60 +22,54 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-/// A cluster in which nothing ever changes: node "a".
-void AnswerAlways(const kube::Asked& asked, int /*number*/, int fd) {
-  if (asked.line.contains("sendInitialEvents=true")) {
-    testkit::SendAll(fd, kube::JsonAnswer(422, kube::StatusText(422, "Invalid")));
-  } else if (asked.line.contains("watch=true")) {
-    testkit::SendAll(fd, kube::StreamBegin());
-    testkit::ReceiveAll(fd);
-  } else {
-    const bool nodes = asked.line.contains("/nodestates");
-    testkit::SendAll(fd, nodes ? kube::ListAnswer({scheduling::StateText("a")}, "5") : kube::ListAnswer({}, "5"));
-  }
+/// A file that leads to the API server.
+std::string KubeconfigOf(const scheduling::FakeCluster& cluster, const std::string& path) {
+  std::ofstream(path) << "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+                         "clusters: [{name: k, cluster: {server: \""
+                      << cluster.access().server
+                      << "\"}}]\nusers: [{name: u, user: {}}]\n"
+                         "contexts: [{name: c, context: {cluster: k, user: u}}]\n";
+  return path;
 }
 
-class SchedulerProgramTest : public testing::Test {
- protected:
-  void TearDown() override {
+/// A berth-scheduler that follows the cluster.
+class Program {
+ public:
+  Program() = default;
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program() {
     if (pid_ <= 0) return;
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
-  std::string Kubeconfig() const {
-    std::string path = folder_ / "kubeconfig";
-    std::ofstream(path) << "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
-                           "clusters: [{name: k, cluster: {server: \""
-                        << api_.access().server
-                        << "\"}}]\n"
-                           "users: [{name: u, user: {}}]\n"
-                           "contexts: [{name: c, context: {cluster: k, user: u}}]\n";
-    return path;
-  }
-  void Run() {
+  void Start(const scheduling::FakeCluster& cluster) {
     {
       const auto listener = http::ListenTcp("127.0.0.1", 0, nullptr);  // a port that nobody has
       ASSERT_TRUE(listener);
       port_ = listener->port;
     }
-    pid_ =
-        Spawn(BERTH_SCHEDULER, {"--kubeconfig", Kubeconfig(), "--listen", std::to_string(port_)}, {}, folder_ / "log");
+    pid_ = Spawn(BERTH_SCHEDULER,
+                 {"--kubeconfig", KubeconfigOf(cluster, folder_ / "kubeconfig"), "--listen", std::to_string(port_)}, {},
+                 folder_ / "log");
     ASSERT_GT(pid_, 0);
+    ASSERT_TRUE(Until("GET", "/readyz", "", "ok\n")) << testkit::ReadText(folder_ / "log");
   }
-  std::optional<http::ClientAnswer> Ask(const std::string& method, const std::string& path,
-                                        const std::string& body = {}) const {
+  /// "": no answer.
+  std::string Ask(const std::string& method, const std::string& path, const std::string& body = {}) const {
     const auto client = http::MakeClient();
-    if (!client) return std::nullopt;
-    auto answer = (*client)->Send({.method = method,
-                                   .url = "http://127.0.0.1:" + std::to_string(port_) + path,
-                                   .body = body,
-                                   .max_body = 100'000});
-    if (!answer) return std::nullopt;
-    return *std::move(answer);
+    if (!client) return "";
+    const auto answer = (*client)->Send({.method = method,
+                                         .url = "http://127.0.0.1:" + std::to_string(port_) + path,
+                                         .body = body,
+                                         .max_body = 100'000});
+    return answer ? answer->body : "";
   }
-  bool UntilReady() const {
+  /// Asks again until the answer has `text`; false: it never has.
+  bool Until(const std::string& method, const std::string& path, const std::string& body,
+             const std::string& text) const {
     for (const auto end = std::chrono::steady_clock::now() + 30s; std::chrono::steady_clock::now() < end;) {
-      if (const auto answer = Ask("GET", "/readyz"); answer && answer->status == 200) return true;
+      if (Ask(method, path, body).contains(text)) return true;
       std::this_thread::sleep_for(10ms);
     }
     return false;
@@ -94,29 +88,38 @@ class SchedulerProgramTest : public testing::Test {
     return -1;
   }
 
+ private:
   testkit::TempDir folder_;
-  kube::FakeApi api_{AnswerAlways};
   std::uint16_t port_ = 0;
   int pid_ = 0;
 };
 
+/// A cluster in which node "a" is empty.
+struct SchedulerProgramTest : testing::Test {
+  void SetUp() override { cluster.Put(scheduling::Kind::kNodeStates, "a", scheduling::StateText("a")); }
+  scheduling::FakeCluster cluster;
+};
+
+std::string CallFor(const std::string& pod, const std::string& cpus, const std::string& nodes) {
+  return scheduling::CallText(scheduling::PodText(pod, cpus), nodes);
+}
+
 TEST_F(SchedulerProgramTest, ItAnswersASchedulerUntilItIsTold) {
   for (const int signal : {SIGTERM, SIGINT}) {
-    Run();
-    ASSERT_TRUE(UntilReady());
-    const auto answer = Ask("POST", "/filter", scheduling::CallText(scheduling::PodText("one", "9"), "ab"));
-    ASSERT_TRUE(answer);
-    EXPECT_THAT(answer->body, HasSubstr(R"("NodeNames":["b"],"FailedNodes":{"a":)"));
-    EXPECT_EQ(EndBy(signal), 0);
+    Program program;
+    program.Start(cluster);
+    EXPECT_THAT(program.Ask("POST", "/filter", CallFor("one", "9", "ab")),
+                HasSubstr(R"("NodeNames":["b"],"FailedNodes":{"a":)"));
+    EXPECT_EQ(program.EndBy(signal), 0);
   }
 }
 
 TEST_F(SchedulerProgramTest, ItEndsWhileACallWaits) {
-  Run();
-  ASSERT_TRUE(UntilReady());
-  ASSERT_TRUE(Ask("POST", "/filter", scheduling::CallText(scheduling::PodText("one", "8"), "a")));
-  std::jthread waits([this] { Ask("POST", "/filter", scheduling::CallText(scheduling::PodText("two", "8"), "a")); });
-  EXPECT_EQ(EndBy(SIGTERM), 0);
+  Program program;
+  program.Start(cluster);
+  EXPECT_THAT(program.Ask("POST", "/filter", CallFor("one", "8", "a")), HasSubstr(R"("NodeNames":["a"])"));
+  std::jthread waits([&program] { program.Ask("POST", "/filter", CallFor("two", "8", "a")); });
+  EXPECT_EQ(program.EndBy(SIGTERM), 0);
 }
 
 TEST_F(SchedulerProgramTest, AWrongCommandLineIsSaid) {
@@ -135,15 +138,42 @@ TEST_F(SchedulerProgramTest, AWrongCommandLineIsSaid) {
 }
 
 TEST_F(SchedulerProgramTest, WhatIsMissingIsSaid) {
+  const testkit::TempDir folder;
   const Ran nowhere = RunProgram(BERTH_SCHEDULER, {});
   EXPECT_EQ(nowhere.status, 1);
   EXPECT_THAT(nowhere.err, HasSubstr("name a kubeconfig instead"));
-  const Ran none = RunProgram(BERTH_SCHEDULER, {"--kubeconfig", folder_ / "none"});
+  const Ran none = RunProgram(BERTH_SCHEDULER, {"--kubeconfig", folder / "none"});
   EXPECT_EQ(none.status, 1);
   EXPECT_THAT(none.err, HasSubstr("none"));
-  const Ran no_certificate = RunProgram(BERTH_SCHEDULER, {"--kubeconfig", Kubeconfig(), "--listen", "9951",
-                                                          "--tls-cert-file", folder_ / "c", "--tls-key-file", "k"});
+  const Ran no_certificate =
+      RunProgram(BERTH_SCHEDULER, {"--kubeconfig", KubeconfigOf(cluster, folder / "k"), "--listen", "9951",
+                                   "--tls-cert-file", folder / "c", "--tls-key-file", "k"});
   EXPECT_EQ(no_certificate.status, 1);
+}
+
+/// berthd and berth-scheduler, who know each other by what the API server keeps.
+struct BothProgramsTest : BerthdTest {
+  std::vector<std::string> MoreArguments() override {
+    KubeconfigOf(cluster, folder / "kubeconfig");
+    return {"--config=" + File("berth.yaml",
+                               "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\npublish: "
+                               "{kubeconfig: " +
+                                   (folder / "kubeconfig") + "}\n")};
+  }
+  scheduling::FakeCluster cluster;
+  testkit::TempDir folder;
+};
+
+TEST_F(BothProgramsTest, WhatANodePublishesIsWhatIsAnswered) {
+  Program program;
+  program.Start(cluster);
+  const std::string call = R"({"Pod":)" + scheduling::PodText("one", "14") + R"(,"NodeNames":["n1"]})";
+  ASSERT_TRUE(program.Until("GET", "/metrics", "", R"(berth_scheduler_nodes{state="usable"} 1)"));
+  EXPECT_THAT(program.Ask("POST", "/filter", call), HasSubstr(R"("NodeNames":["n1"])"));
+  AddPod("web", "4");
+  EXPECT_TRUE(program.Until("POST", "/filter", call, R"("NodeNames":[],"FailedNodes":{"n1":"n1: )"));
+  EXPECT_EQ(Ask({"delete", "web"}).status, 0);
+  EXPECT_TRUE(program.Until("POST", "/filter", call, R"("NodeNames":["n1"])"));
 }
 
 }  // namespace
