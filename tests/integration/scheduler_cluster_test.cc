@@ -1,0 +1,374 @@
+// Nodes that are berthd's alone, on paper, in a real cluster: a real kube-scheduler spreads pods over them, as it is
+// and with berth-scheduler as its extender. The cluster is that in $BERTH_CLUSTER, which tools/cluster made. Who brings
+// a pod to its berthd, and berthd's word to the pod's status, is this test.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "api/client.h"
+#include "codec/codec.h"
+#include "codec/node_state_json.h"
+#include "daemon_fixture.h"
+#include "kube/access.h"
+#include "kube/client.h"
+#include "os/clock.h"
+#include "testing/fixtures.h"
+
+namespace berth::testkit {
+namespace {
+
+using codec::Json;
+using std::chrono::steady_clock;
+
+/// Two packages of two NUMA nodes with four cores of two threads.
+constexpr const char* kMachine = "pack:2 numa:2(memory=16GiB) l3:1 core:4 pu:2";
+constexpr int kCpus = 32;
+constexpr int kNodes = 3;
+constexpr const char* kLabel = "berth.dev/on-paper";
+
+kube::Target TargetOf(const std::string& plural, const std::string& name = "", const std::string& space = "",
+                      const std::string& subresource = "") {
+  return {.resource = {.plural = plural}, .namespace_ = space, .name = name, .subresource = subresource};
+}
+
+/// A program that ends with this object.
+class Program {
+ public:
+  Program(const std::vector<std::string>& words, const std::string& folder, const std::string& log) {
+    std::filesystem::create_directories(folder);
+    std::vector<char*> argv;
+    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    if (::chdir(folder.c_str()) != 0 || std::freopen(log.c_str(), "a", stdout) == nullptr ||
+        ::dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
+      ::_exit(126);
+    ::execv(argv[0], argv.data());
+    ::_exit(127);
+  }
+  ~Program() { End(SIGTERM); }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  void End(int signal) {
+    if (pid_ <= 0) return;
+    ::kill(pid_, signal);
+    for (int i = 0; i < 100 && ::waitpid(pid_, nullptr, WNOHANG) == 0; ++i) os::SleepFor(os::Millis(100));
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+
+ private:
+  int pid_ = -1;
+};
+
+/// A pod of the API server, brought to its node.
+struct Brought {
+  std::string name;
+  int node = 0;
+  std::string phase;
+};
+
+class SchedulerClusterTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const char* const dir = std::getenv("BERTH_CLUSTER");
+    if (dir == nullptr) GTEST_SKIP() << "needs BERTH_CLUSTER, a folder of tools/cluster";
+    if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+    dir_ = dir;
+    auto fs = os::OpenFs("/");
+    ASSERT_TRUE(fs);
+    auto access = kube::LoadKubeconfig(**fs, dir_ + "/kubeconfig");
+    ASSERT_TRUE(access) << access.error().message;
+    auto client = kube::Client::Make(*std::move(access));
+    ASSERT_TRUE(client) << client.error().message;
+    client_ = *std::move(client);
+    static int count = 0;
+    run_ = std::to_string(::getpid()) + "-" + std::to_string(count++);
+    space_ = "berth-schedule-" + run_;
+    Must(client_->Create(TargetOf("namespaces"),
+                         Json{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", space_}}}}.dump()));
+    DefineNodeState();
+    for (int i = 0; i < kNodes; ++i) StartNode(i);
+  }
+  void TearDown() override {
+    if (client_ == nullptr) return;
+    extender_.reset();
+    schedulers_.clear();
+    for (const Json& pod : Pods())
+      static_cast<void>(client_->Delete(TargetOf("pods", pod["metadata"]["name"], space_)));
+    for (int i = 0; i < kNodes; ++i) static_cast<void>(client_->Delete(TargetOf("nodes", NodeName(i))));
+    static_cast<void>(client_->Delete(TargetOf("namespaces", space_)));
+    for (auto& node : nodes_) node.reset();
+  }
+
+  static void Must(const kube::Answer<kube::Object>& answer) { ASSERT_TRUE(answer) << answer.error().message; }
+  std::string NodeName(int i) const { return "paper-" + run_ + "-" + std::to_string(i); }
+  bool Eventually(const std::string& what, const std::function<bool()>& done) {
+    for (const auto end = steady_clock::now() + std::chrono::minutes(2); steady_clock::now() < end;
+         os::SleepFor(os::Millis(100)))
+      if (done()) return true;
+    ADD_FAILURE() << "never came true: " << what << "\nberthd 0 said:\n" << nodes_[0]->output();
+    return false;
+  }
+
+  void DefineNodeState() {
+    const std::string file = SourcePath("packaging/kubernetes/kinds/nodestates.yaml");
+    const std::string command =
+        KubernetesProgram("kubectl") + " --kubeconfig " + dir_ + "/kubeconfig apply -f " + file + " >/dev/null";
+    ASSERT_EQ(0, std::system(command.c_str()));
+  }
+  static std::string KubernetesProgram(const std::string& name) { return SourcePath("build/kubernetes/bin/" + name); }
+
+  void StartNode(int i) {
+    auto& node = nodes_[static_cast<std::size_t>(i)];
+    node = std::make_unique<DaemonFixture>();
+    node->Configure("reservedSystemCPUs: \"0\"\ntopologyManagerPolicy: single-numa-node\nmemoryManagerPolicy: None\n");
+    std::ofstream(node->Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
+                                              "publish: {kubeconfig: "
+                                           << dir_ << "/kubeconfig, topology: false}\n";
+    node->Start({"--config", node->Dir("berth.yaml"), "--socket", node->socket(), "--machine", kMachine, "--node-name",
+                 NodeName(i)});
+    const Json amounts = {{"cpu", std::to_string(kCpus - 1)}, {"memory", "60Gi"}, {"pods", "200"}};
+    Must(client_->Create(TargetOf("nodes"), Json{{"apiVersion", "v1"},
+                                                 {"kind", "Node"},
+                                                 {"metadata", {{"name", NodeName(i)}, {"labels", {{kLabel, run_}}}}}}
+                                                .dump()));
+    Must(client_->MergePatch(TargetOf("nodes", NodeName(i), "", "status"),
+                             Json{{"status",
+                                   {{"capacity", amounts},
+                                    {"allocatable", amounts},
+                                    {"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}}
+                                 .dump()));
+    ASSERT_TRUE(Eventually("the node's state is there", [&] { return StateOf(i).has_value(); }));
+  }
+  std::optional<NodeState> StateOf(int i) {
+    const auto there = client_->Get({.resource = {.group = "berth.dev", .version = "v1alpha1", .plural = "nodestates"},
+                                     .namespace_ = {},
+                                     .name = NodeName(i),
+                                     .subresource = {}});
+    if (!there) return std::nullopt;
+    auto state = codec::ReadNodeState(there->json);
+    EXPECT_TRUE(state) << state.error().message;
+    return state ? std::optional(*std::move(state)) : std::nullopt;
+  }
+
+  void StartExtender() {
+    extender_ =
+        std::make_unique<Program>(std::vector<std::string>{BERTH_SCHEDULER, "--kubeconfig", dir_ + "/kubeconfig",
+                                                           "--listen", "127.0.0.1:" + std::to_string(kPort)},
+                                  nodes_[0]->Dir("extender"), nodes_[0]->Dir("extender.log"));
+    const std::string ready = "curl -fsS http://127.0.0.1:" + std::to_string(kPort) + "/readyz >/dev/null 2>&1";
+    ASSERT_TRUE(Eventually("the extender is ready", [&] { return std::system(ready.c_str()) == 0; }))
+        << ReadText(nodes_[0]->Dir("extender.log"));
+  }
+  /// A second kube-scheduler, for the pods that name it.
+  void StartScheduler(const std::string& name) {
+    const std::string file = nodes_[0]->Dir(name + ".yaml");
+    std::ofstream(file) << "apiVersion: kubescheduler.config.k8s.io/v1beta1\nkind: KubeSchedulerConfiguration\n"
+                           "leaderElection: {leaderElect: false}\nhealthzBindAddress: 127.0.0.1:0\n"
+                           "metricsBindAddress: 127.0.0.1:0\nclientConnection: {kubeconfig: "
+                        << dir_ << "/scheduler.kubeconfig}\npodInitialBackoffSeconds: 1\npodMaxBackoffSeconds: 1\n"
+                        << "profiles: [{schedulerName: " << name << "}]\n"
+                        << "extenders:\n- urlPrefix: http://127.0.0.1:" << kPort
+                        << "\n  filterVerb: filter\n  prioritizeVerb: prioritize\n  weight: 5\n"
+                           "  nodeCacheCapable: true\n  httpTimeout: 5s\n";
+    schedulers_.push_back(std::make_unique<Program>(
+        std::vector<std::string>{KubernetesProgram("kube-scheduler"), "--config", file, "--port=0", "--secure-port=0"},
+        nodes_[0]->Dir("scheduler"), nodes_[0]->Dir("scheduler.log")));
+  }
+
+  std::vector<Json> Pods() {
+    std::vector<Json> out;
+    const auto listed = client_->List(TargetOf("pods", "", space_), {},
+                                      {.begin = [&] { out.clear(); },
+                                       .take = [&](const kube::Object& object) -> Result<void> {
+                                         out.push_back(*codec::ParseJson(object.json, "pod"));
+                                         return {};
+                                       }});
+    EXPECT_TRUE(listed) << listed.error().message;
+    return out;
+  }
+  void MakePod(const std::string& name, const std::string& scheduler, int cpus, int gib) {
+    const Json amounts = {{"cpu", std::to_string(cpus)}, {"memory", std::to_string(gib) + "Gi"}};
+    Must(client_->Create(TargetOf("pods", "", space_), Json{{"apiVersion", "v1"},
+                                                            {"kind", "Pod"},
+                                                            {"metadata", {{"name", name}}},
+                                                            {"spec",
+                                                             {{"schedulerName", scheduler},
+                                                              {"nodeSelector", {{kLabel, run_}}},
+                                                              {"tolerations", {{{"operator", "Exists"}}}},
+                                                              {"automountServiceAccountToken", false},
+                                                              {"terminationGracePeriodSeconds", 0},
+                                                              {"containers",
+                                                               {{{"name", "app"},
+                                                                 {"image", "none"},
+                                                                 {"command", {"/bin/true"}},
+                                                                 {"resources", {{"limits", amounts}}}}}}}}}
+                                                           .dump()));
+  }
+
+  /// Brings bound pods to their berthd, its answers to the pods' status, and takes away those that are gone.
+  void Carry() {
+    std::map<std::string, Json> there;
+    for (Json& pod : Pods()) there.emplace(pod["metadata"]["uid"], std::move(pod));
+    for (auto it = brought_.begin(); it != brought_.end();) {
+      const bool gone = !there.contains(it->first);
+      if (gone) nodes_[static_cast<std::size_t>(it->second.node)]->RemovePod(it->second.name + ".yaml");
+      it = gone ? brought_.erase(it) : std::next(it);
+    }
+    for (const auto& [uid, pod] : there) {
+      const std::string on = pod["spec"].value("nodeName", "");
+      if (on.empty() || brought_.contains(uid)) continue;
+      for (int i = 0; i < kNodes; ++i)
+        if (on == NodeName(i)) Bring(pod, i);
+    }
+    for (int i = 0; i < kNodes; ++i) Report(i);
+  }
+  void Bring(const Json& pod, int node) {
+    const Json& metadata = pod["metadata"];
+    const Json& app = pod["spec"]["containers"][0];
+    const Json manifest = {
+        {"apiVersion", "v1"},
+        {"kind", "Pod"},
+        {"metadata", {{"name", metadata["name"]}, {"namespace", metadata["namespace"]}, {"uid", metadata["uid"]}}},
+        {"spec",
+         {{"terminationGracePeriodSeconds", 0},
+          {"containers",
+           {{{"name", "app"}, {"image", "none"}, {"command", {"/bin/true"}}, {"resources", app["resources"]}}}}}}};
+    const std::string name = metadata["name"];
+    nodes_[static_cast<std::size_t>(node)]->AddPod(name + ".yaml", manifest.dump());
+    brought_[metadata["uid"]] = {.name = name, .node = node, .phase = "Pending"};
+    ++bound_;
+  }
+  void Report(int node) {
+    const Json seen = nodes_[static_cast<std::size_t>(node)]->Get("/v1/pods");
+    if (!seen.is_object()) return;
+    for (const Json& pod : seen["pods"]) {
+      const auto known = brought_.find(pod["uid"].get<std::string>());
+      if (known == brought_.end() || known->second.phase == pod["phase"] || pod["phase"] == "Pending") continue;
+      known->second.phase = pod["phase"];
+      if (pod["phase"] == "Failed") {
+        ++rejected_;
+        std::cout << known->second.name << " on node " << node << ": " << pod["reason"] << " " << pod["message"]
+                  << "\n";
+      }
+      static_cast<void>(client_->MergePatch(TargetOf("pods", known->second.name, space_, "status"),
+                                            Json{{"status", {{"phase", pod["phase"]}}}}.dump()));
+    }
+  }
+
+  /// Pods of random shapes come and go, so that the nodes are nearly full, until `count` were bound.
+  void Run(const std::string& scheduler, int count, unsigned seed) {
+    std::mt19937 random(seed);
+    const auto one_of = [&](std::size_t n) { return static_cast<int>(random() % n); };
+    constexpr std::array<int, 6> kShapes = {1, 2, 3, 4, 5, 6};
+    constexpr std::size_t kWaiting = 6;
+    int made = 0;
+    for (const auto end = steady_clock::now() + std::chrono::minutes(8); bound_ < count;) {
+      ASSERT_LT(steady_clock::now(), end) << bound_ << " of " << count << " are bound\n"
+                                          << ReadText(nodes_[0]->Dir("scheduler.log"));
+      std::vector<std::string> done;
+      std::size_t waiting = 0;
+      for (const Json& pod : Pods()) {
+        const std::string phase = pod["status"].value("phase", "Pending");
+        if (phase == "Pending")
+          ++waiting;
+        else
+          done.push_back(pod["metadata"]["name"]);
+      }
+      for (; waiting < kWaiting && made < count; ++waiting, ++made)
+        MakePod("p" + std::to_string(made), scheduler, kShapes[static_cast<std::size_t>(one_of(kShapes.size()))],
+                1 + one_of(3));
+      Carry();
+      // Some end, more of them when nothing else would fit.
+      for (const std::string& name : done)
+        if (one_of(6) == 0) static_cast<void>(client_->Delete(TargetOf("pods", name, space_)));
+    }
+    Carry();
+  }
+
+  static constexpr int kPort = 39951;
+  std::string dir_;
+  std::string run_;
+  std::string space_;
+  std::unique_ptr<kube::Client> client_;
+  std::array<std::unique_ptr<DaemonFixture>, kNodes> nodes_;
+  std::unique_ptr<Program> extender_;
+  std::vector<std::unique_ptr<Program>> schedulers_;
+  std::map<std::string, Brought> brought_;  // by uid
+  int bound_ = 0;
+  int rejected_ = 0;
+};
+
+/// BERTH_CLUSTER_PODS makes it longer.
+int HowMany() {
+  const char* const text = std::getenv("BERTH_CLUSTER_PODS");
+  return text != nullptr ? std::atoi(text) : 100;
+}
+
+TEST_F(SchedulerClusterTest, WithTheExtenderNoNodeRejectsAPod) {
+  StartExtender();
+  StartScheduler("with-extender");
+  Run("with-extender", HowMany(), 1);
+  std::cout << "with the extender: " << bound_ << " pods bound, " << rejected_ << " rejected by their node\n";
+  EXPECT_EQ(0, rejected_) << ReadText(nodes_[0]->Dir("extender.log"));
+}
+
+TEST_F(SchedulerClusterTest, WithoutItSomeAreRejected) {
+  Run("default-scheduler", HowMany(), 1);
+  std::cout << "without: " << bound_ << " pods bound, " << rejected_ << " rejected by their node\n";
+  EXPECT_GT(rejected_, 0) << "else the other test shows nothing";
+}
+
+TEST_F(SchedulerClusterTest, AnExtenderThatIsKilledInTheMidstLosesNothing) {
+  StartExtender();
+  StartScheduler("with-extender");
+  const int half = HowMany() / 2;
+  Run("with-extender", half, 2);
+  extender_->End(SIGKILL);
+  StartExtender();
+  Run("with-extender", half * 2, 3);
+  EXPECT_EQ(0, rejected_) << ReadText(nodes_[0]->Dir("extender.log"));
+}
+
+TEST_F(SchedulerClusterTest, APublishedStateIsRightAgainSoonAfterTheServerWasAway) {
+  const auto all = StateOf(0);
+  ASSERT_TRUE(all);
+  const std::string cluster = SourcePath("tools/cluster");
+  ASSERT_EQ(0, std::system((cluster + " kill " + dir_ + " apiserver").c_str()));
+  nodes_[0]->AddPod("own.yaml",
+                    R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"own"},"spec":{"containers":[{"name":"app",)"
+                    R"("image":"none","command":["/bin/true"],"resources":{"limits":{"cpu":"4","memory":"1Gi"}}}]}})");
+  ASSERT_TRUE(Eventually("the node has it", [&] { return nodes_[0]->Get("/v1/pods").dump().contains("\"own-"); }));
+  ASSERT_TRUE(Eventually("berthd has noticed", [&] { return nodes_[0]->CountEvents("PublishingFailed") > 0; }));
+  ASSERT_EQ(0, std::system((cluster + " start " + dir_ + " apiserver").c_str()));
+  ASSERT_TRUE(Eventually("the server answers", [&] { return StateOf(0).has_value(); }));
+  const auto answers = steady_clock::now();
+  ASSERT_TRUE(Eventually("the state is the node's", [&] {
+    const auto state = StateOf(0);
+    return state && state->ledger.shared.Count() == all->ledger.shared.Count() - 4;
+  }));
+  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - answers);
+  std::cout << "right again after " << took.count() << " ms\n";
+  EXPECT_LT(took, std::chrono::seconds(5));
+}
+
+}  // namespace
+}  // namespace berth::testkit
