@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <string>
 #include <thread>
@@ -65,21 +64,10 @@ void AddOptions(CLI::App& app, Arguments& args) {
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
 }
 
-std::string Variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-Result<kube::Access> LoadAccess(const std::string& kubeconfig) {
-  BERTH_TRY(const auto root, os::OpenFs("/"));
-  if (!kubeconfig.empty()) return kube::LoadKubeconfig(*root, kubeconfig);
-  return kube::LoadServiceAccount(
-      *root, {.host = Variable("KUBERNETES_SERVICE_HOST"), .port = Variable("KUBERNETES_SERVICE_PORT")});
-}
-
 Result<SchedulerOptions> OptionsOf(const Arguments& args) {
   SchedulerOptions out;
-  BERTH_TRY(out.access, LoadAccess(args.kubeconfig));
+  BERTH_TRY(const auto root, os::OpenFs("/"));
+  BERTH_TRY(out.access, kube::LoadOwnAccess(*root, args.kubeconfig));
   const auto listen = manifest::ParseMetricsAddress(args.listen);
   if (!listen) return Fail(Code::kInvalid, "--listen: no address");
   out.address = listen->address;

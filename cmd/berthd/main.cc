@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "cgroup/cgroup.h"
 #include "daemon/cgroup_driver.h"
-#include "daemon/cluster_access.h"
 #include "daemon/daemon.h"
 #include "daemon/give_node_back.h"
 #include "daemon/host_check.h"
@@ -21,6 +20,7 @@
 #include "daemon/settings.h"
 #include "daemon/start_check.h"
 #include "events/log.h"
+#include "kube/access.h"
 #include "os/fs.h"
 #include "os/process.h"
 
@@ -114,6 +114,15 @@ std::optional<std::string> WhyNotHere(const Settings& settings, cgroup::Driver d
   return Join(found.problems, "\nberthd: ");
 }
 
+/// What is wrong with the access to the cluster that is to be told of the node. nullopt: nothing.
+std::optional<std::string> WhyNotPublished(const Settings& settings) {
+  if (!settings.berth.publish) return std::nullopt;
+  auto root = os::OpenFs("/");
+  if (!root) return root.error().message;
+  const auto access = kube::LoadOwnAccess(**root, settings.berth.publish->kubeconfig);
+  return access ? std::nullopt : std::optional("publish.kubeconfig: " + access.error().message);
+}
+
 int CheckConfig(const CommandLine& line) {
   auto settings = LoadSettings(line);
   if (!settings) return Refuse(settings.error().message);
@@ -130,8 +139,7 @@ int CheckConfig(const CommandLine& line) {
     return Refuse(names.error().message);
   if (driver)
     if (const auto why = WhyNotHere(*settings, *driver)) return Refuse(*why);
-  if (settings->berth.publish)
-    if (const auto access = LoadClusterAccess(*settings->berth.publish); !access) return Refuse(access.error().message);
+  if (const auto why = WhyNotPublished(*settings)) return Refuse(*why);
   const KubeletConfiguration& config = parts->node.config();
   std::printf("settings are fine\n");
   std::printf("  settings         %s\n", settings->config_file.empty() ? "(defaults)" : settings->config_file.c_str());

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "daemon/cluster_access.h"
 #include "daemon/daemon.h"
+#include "kube/access.h"
 
 namespace berth::daemon {
 
@@ -16,7 +16,8 @@ Result<void> Daemon::OpenPublishers(const std::string& version) {
   const manifest::PublishSettings& publish = *settings_.berth.publish;
   const std::string& node = settings_.berth.node_name;
   const auto connect = [publish]() -> Result<std::unique_ptr<kube::Client>> {
-    BERTH_TRY(kube::Access access, LoadClusterAccess(publish));
+    BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
+    BERTH_TRY(kube::Access access, kube::LoadOwnAccess(*fs, publish.kubeconfig));
     return kube::Client::Make(std::move(access), {.retries = 0});  // a publisher has a pace of its own
   };
   const auto tell = [this](bool warning, const std::string& reason, const std::string& message) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <map>
 #include <optional>
 
@@ -274,6 +275,16 @@ Result<Access> LoadServiceAccount(os::Fs& fs, const PodEnvironment& pod) {
   if (const auto space = fs.Read(pod.folder + "/namespace"); space && !Trim(*space).empty())
     out.namespace_ = Trim(*space);
   return out;
+}
+
+Result<Access> LoadOwnAccess(os::Fs& fs, const std::string& kubeconfig) {
+  if (!kubeconfig.empty()) return LoadKubeconfig(fs, kubeconfig);
+  const auto variable = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  return LoadServiceAccount(fs,
+                            {.host = variable("KUBERNETES_SERVICE_HOST"), .port = variable("KUBERNETES_SERVICE_PORT")});
 }
 
 }  // namespace berth::kube

@@ -55,6 +55,10 @@ struct PodEnvironment {
 /// Errors: kNotFound outside of a pod.
 Result<Access> LoadServiceAccount(os::Fs& fs, const PodEnvironment& pod);
 
+/// Of this program: what the kubeconfig says, or with "" the service account of the pod it is in, which its environment
+/// tells. Errors: of the two above.
+Result<Access> LoadOwnAccess(os::Fs& fs, const std::string& kubeconfig);
+
 }  // namespace berth::kube
 
 #endif  // BERTH_KUBE_ACCESS_H_
