@@ -18,6 +18,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/client.h"
@@ -181,10 +182,11 @@ class SchedulerClusterTest : public testing::Test {
   /// A second kube-scheduler, for the pods that name it.
   void StartScheduler(const std::string& name) {
     const std::string file = nodes_[0]->Dir(name + ".yaml");
+    const std::string figures = "127.0.0.1:" + std::to_string(kPort + 1);
     std::ofstream(file) << "apiVersion: kubescheduler.config.k8s.io/v1beta1\nkind: KubeSchedulerConfiguration\n"
-                           "leaderElection: {leaderElect: false}\nhealthzBindAddress: 127.0.0.1:0\n"
-                           "metricsBindAddress: 127.0.0.1:0\nclientConnection: {kubeconfig: "
-                        << dir_ << "/scheduler.kubeconfig}\npodInitialBackoffSeconds: 1\npodMaxBackoffSeconds: 1\n"
+                        << "leaderElection: {leaderElect: false}\nhealthzBindAddress: " << figures
+                        << "\nmetricsBindAddress: " << figures << "\nclientConnection: {kubeconfig: " << dir_
+                        << "/scheduler.kubeconfig}\npodInitialBackoffSeconds: 1\npodMaxBackoffSeconds: 1\n"
                         << "profiles: [{schedulerName: " << name << "}]\n"
                         << "extenders:\n- urlPrefix: http://127.0.0.1:" << kPort
                         << "\n  filterVerb: filter\n  prioritizeVerb: prioritize\n  weight: 5\n"
@@ -281,9 +283,13 @@ class SchedulerClusterTest : public testing::Test {
     constexpr std::array<int, 6> kShapes = {1, 2, 3, 4, 5, 6};
     constexpr std::size_t kWaiting = 6;
     int made = 0;
-    for (const auto end = steady_clock::now() + std::chrono::minutes(8); bound_ < count;) {
-      ASSERT_LT(steady_clock::now(), end) << bound_ << " of " << count << " are bound\n"
-                                          << ReadText(nodes_[0]->Dir("scheduler.log"));
+    int before = -1;
+    auto moved = steady_clock::now();
+    while (bound_ < count) {
+      if (std::exchange(before, bound_) != bound_) moved = steady_clock::now();
+      ASSERT_LT(steady_clock::now() - moved, std::chrono::minutes(1))
+          << bound_ << " of " << count << " are bound\n"
+          << (schedulers_.empty() ? "" : ReadText(nodes_[0]->Dir("scheduler.log")));
       std::vector<std::string> done;
       std::size_t waiting = 0;
       for (const Json& pod : Pods()) {
