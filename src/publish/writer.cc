@@ -95,10 +95,8 @@ Result<bool> Writer::Write(const Moment& moment, bool look, WallTime now) {
   BERTH_TRY(Json object, Make(moment));
   BERTH_TRY(kube::Client* const client, Connected());
   look = look || !known_;
-  if (look) {
-    LookForOwner(*client);
-    BERTH_RETURN_IF_ERROR(Look(*client));
-  }
+  if (look || owner_.empty()) LookForOwner(*client);
+  if (look) BERTH_RETURN_IF_ERROR(Look(*client));
   if (!owner_.empty())
     object["metadata"]["ownerReferences"] =
         Json::array({{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", options_.node}, {"uid", owner_}}});

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "api/client.h"
+#include "base/text.h"
 #include "codec/codec.h"
 #include "codec/node_state_json.h"
 #include "daemon_fixture.h"
@@ -138,14 +140,6 @@ class SchedulerClusterTest : public testing::Test {
   static std::string KubernetesProgram(const std::string& name) { return SourcePath("build/kubernetes/bin/" + name); }
 
   void StartNode(int i) {
-    auto& node = nodes_[static_cast<std::size_t>(i)];
-    node = std::make_unique<DaemonFixture>();
-    node->Configure("reservedSystemCPUs: \"0\"\ntopologyManagerPolicy: single-numa-node\nmemoryManagerPolicy: None\n");
-    std::ofstream(node->Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
-                                              "publish: {kubeconfig: "
-                                           << dir_ << "/kubeconfig, topology: false}\n";
-    node->Start({"--config", node->Dir("berth.yaml"), "--socket", node->socket(), "--machine", kMachine, "--node-name",
-                 NodeName(i)});
     const Json amounts = {{"cpu", std::to_string(kCpus - 1)}, {"memory", "60Gi"}, {"pods", "200"}};
     Must(client_->Create(TargetOf("nodes"), Json{{"apiVersion", "v1"},
                                                  {"kind", "Node"},
@@ -157,6 +151,14 @@ class SchedulerClusterTest : public testing::Test {
                                     {"allocatable", amounts},
                                     {"conditions", {{{"type", "Ready"}, {"status", "True"}}}}}}}
                                  .dump()));
+    auto& node = nodes_[static_cast<std::size_t>(i)];
+    node = std::make_unique<DaemonFixture>();
+    node->Configure("reservedSystemCPUs: \"0\"\ntopologyManagerPolicy: single-numa-node\nmemoryManagerPolicy: None\n");
+    std::ofstream(node->Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
+                                              "publish: {kubeconfig: "
+                                           << dir_ << "/kubeconfig, topology: false}\n";
+    node->Start({"--config", node->Dir("berth.yaml"), "--socket", node->socket(), "--machine", kMachine, "--node-name",
+                 NodeName(i)});
     ASSERT_TRUE(Eventually("the node's state is there", [&] { return StateOf(i).has_value(); }));
   }
   std::optional<NodeState> StateOf(int i) {
@@ -226,7 +228,8 @@ class SchedulerClusterTest : public testing::Test {
                                                            .dump()));
   }
 
-  /// Brings bound pods to their berthd, its answers to the pods' status, and takes away those that are gone.
+  /// Brings bound pods to their berthd, one after another as they were bound, its answers to the pods' status, and
+  /// takes away those that are gone.
   void Carry() {
     std::map<std::string, Json> there;
     for (Json& pod : Pods()) there.emplace(pod["metadata"]["uid"], std::move(pod));
@@ -235,13 +238,18 @@ class SchedulerClusterTest : public testing::Test {
       if (gone) nodes_[static_cast<std::size_t>(it->second.node)]->RemovePod(it->second.name + ".yaml");
       it = gone ? brought_.erase(it) : std::next(it);
     }
-    for (const auto& [uid, pod] : there) {
-      const std::string on = pod["spec"].value("nodeName", "");
-      if (on.empty() || brought_.contains(uid)) continue;
-      for (int i = 0; i < kNodes; ++i)
-        if (on == NodeName(i)) Bring(pod, i);
+    std::vector<const Json*> bound;  // and not brought yet, in the order of their bindings
+    for (const auto& [uid, pod] : there)
+      if (pod["spec"].contains("nodeName") && !brought_.contains(uid)) bound.push_back(&pod);
+    std::ranges::sort(bound, {}, [](const Json* pod) {
+      return ParseDecimal<std::uint64_t>((*pod)["metadata"]["resourceVersion"].get<std::string>()).value_or(0);
+    });
+    for (int i = 0; i < kNodes; ++i) {
+      if (!Report(i)) continue;
+      const auto next =
+          std::ranges::find_if(bound, [&](const Json* pod) { return (*pod)["spec"]["nodeName"] == NodeName(i); });
+      if (next != bound.end()) Bring(**next, i);
     }
-    for (int i = 0; i < kNodes; ++i) Report(i);
   }
   void Bring(const Json& pod, int node) {
     const Json& metadata = pod["metadata"];
@@ -259,33 +267,44 @@ class SchedulerClusterTest : public testing::Test {
     brought_[metadata["uid"]] = {.name = name, .node = node, .phase = "Pending"};
     ++bound_;
   }
-  void Report(int node) {
+  /// False: it has not decided on all that were brought.
+  bool Report(int node) {
     const Json seen = nodes_[static_cast<std::size_t>(node)]->Get("/v1/pods");
-    if (!seen.is_object()) return;
-    for (const Json& pod : seen["pods"]) {
-      const auto known = brought_.find(pod["uid"].get<std::string>());
-      if (known == brought_.end() || known->second.phase == pod["phase"] || pod["phase"] == "Pending") continue;
-      known->second.phase = pod["phase"];
-      if (pod["phase"] == "Failed") {
-        ++rejected_;
-        std::cout << known->second.name << " on node " << node << ": " << pod["reason"] << " " << pod["message"]
-                  << "\n";
+    if (!seen.is_object()) return false;
+    std::map<std::string, Json> phases;  // of those that are decided, by uid
+    for (const Json& pod : seen["pods"])
+      if (pod["phase"] != "Pending") phases.emplace(pod["uid"], pod);
+    bool all = true;
+    for (auto& [uid, pod] : brought_) {
+      if (pod.node != node || pod.phase != "Pending") continue;
+      const auto decided = phases.find(uid);
+      if (decided == phases.end()) {
+        all = false;
+        continue;
       }
-      static_cast<void>(client_->MergePatch(TargetOf("pods", known->second.name, space_, "status"),
-                                            Json{{"status", {{"phase", pod["phase"]}}}}.dump()));
+      pod.phase = decided->second["phase"];
+      if (pod.phase == "Failed") {
+        ++rejected_;
+        std::cout << pod.name << " on node " << node << ": " << decided->second["reason"] << " "
+                  << decided->second["message"] << "\n";
+      }
+      static_cast<void>(client_->MergePatch(TargetOf("pods", pod.name, space_, "status"),
+                                            Json{{"status", {{"phase", pod.phase}}}}.dump()));
     }
+    return all;
   }
 
-  /// Pods of random shapes come and go, so that the nodes are nearly full, until `count` were bound.
-  void Run(const std::string& scheduler, int count, unsigned seed) {
-    std::mt19937 random(seed);
+  /// Pods of random shapes come and go, so that the nodes are nearly full and `most_waiting` pods wait, until `count`
+  /// were bound; `midway` is called once at half of them.
+  void Run(const std::string& scheduler, int count, std::size_t most_waiting, std::function<void()> midway = nullptr) {
+    std::mt19937 random(1);
     const auto one_of = [&](std::size_t n) { return static_cast<int>(random() % n); };
     constexpr std::array<int, 6> kShapes = {1, 2, 3, 4, 5, 6};
-    constexpr std::size_t kWaiting = 6;
     int made = 0;
     int before = -1;
     auto moved = steady_clock::now();
     while (bound_ < count) {
+      if (midway && bound_ >= count / 2) std::exchange(midway, nullptr)();
       if (std::exchange(before, bound_) != bound_) moved = steady_clock::now();
       ASSERT_LT(steady_clock::now() - moved, std::chrono::minutes(1))
           << bound_ << " of " << count << " are bound\n"
@@ -299,7 +318,7 @@ class SchedulerClusterTest : public testing::Test {
         else
           done.push_back(pod["metadata"]["name"]);
       }
-      for (; waiting < kWaiting && made < count; ++waiting, ++made)
+      for (; waiting < most_waiting && made < count; ++waiting, ++made)
         MakePod("p" + std::to_string(made), scheduler, kShapes[static_cast<std::size_t>(one_of(kShapes.size()))],
                 1 + one_of(3));
       Carry();
@@ -332,13 +351,13 @@ int HowMany() {
 TEST_F(SchedulerClusterTest, WithTheExtenderNoNodeRejectsAPod) {
   StartExtender();
   StartScheduler("with-extender");
-  Run("with-extender", HowMany(), 1);
+  Run("with-extender", HowMany(), 6);
   std::cout << "with the extender: " << bound_ << " pods bound, " << rejected_ << " rejected by their node\n";
   EXPECT_EQ(0, rejected_) << ReadText(nodes_[0]->Dir("extender.log"));
 }
 
 TEST_F(SchedulerClusterTest, WithoutItSomeAreRejected) {
-  Run("default-scheduler", HowMany(), 1);
+  Run("default-scheduler", HowMany(), 6);
   std::cout << "without: " << bound_ << " pods bound, " << rejected_ << " rejected by their node\n";
   EXPECT_GT(rejected_, 0) << "else the other test shows nothing";
 }
@@ -346,11 +365,13 @@ TEST_F(SchedulerClusterTest, WithoutItSomeAreRejected) {
 TEST_F(SchedulerClusterTest, AnExtenderThatIsKilledInTheMidstLosesNothing) {
   StartExtender();
   StartScheduler("with-extender");
-  const int half = HowMany() / 2;
-  Run("with-extender", half, 2);
-  extender_->End(SIGKILL);
-  StartExtender();
-  Run("with-extender", half * 2, 3);
+  bool killed = false;
+  Run("with-extender", HowMany(), 40, [&] {
+    extender_->End(SIGKILL);
+    StartExtender();
+    killed = true;
+  });
+  EXPECT_TRUE(killed);
   EXPECT_EQ(0, rejected_) << ReadText(nodes_[0]->Dir("extender.log"));
 }
 
