@@ -9,6 +9,7 @@
 #include "os/clock.h"
 #include "view/device_table.h"
 #include "view/map.h"
+#include "view/map_svg.h"
 #include "view/table.h"
 
 namespace berth::cli {
@@ -93,6 +94,10 @@ int RunMap(const MapCommandOptions& options, const Session& session) {
     return kFailed;
   }
   if (!picture) return session.Report(picture.error());
+  if (session.format() == OutputFormat::kSvg) {
+    session.out() << view::RenderMapSvg(picture->machine, picture->ledger, picture->reserved, picture->devices);
+    return kOk;
+  }
   if (!session.for_people()) return session.PrintData(MapJson(*picture));
   view::MapOptions map{.width = MapWidth(options.width, session), .color = session.color()};
   map.unicode = session.around().unicode && !options.ascii;

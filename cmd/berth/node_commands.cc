@@ -11,30 +11,34 @@ namespace berth::cli {
 namespace {
 
 Command MapCommand() {
-  return {.name = "map",
-          .group = "Node",
-          .summary = "Draw the machine: sockets, NUMA nodes, L3, cores, threads, and who holds what",
-          .details =
-              "Every CPU has its number and a mark: a letter for the pod that owns it, a dot for the shared pool, # "
-              "for CPUs reserved for the system. Below the picture the letters are explained. Large machines are "
-              "drawn with less detail. -o json gives every CPU with its place and holders.",
-          .examples = {{"map", "this node as berthd sees it"},
-                       {"map --from host", "this host, without a daemon and without pods"},
-                       {"map --from \"pack:2 numa:2 core:8 pu:2\"", "a machine described in words"},
-                       {"map --color always | less -R", "in colour, page by page"}},
-          .bind = [](CLI::App& app) -> Runner {
-            auto options = std::make_shared<MapCommandOptions>();
-            app.add_option(
-                   "--from", options->from,
-                   "Draw this machine without pods: host, a captured tree, hwloc XML or synthetic text, MachineInfo")
-                ->type_name("FILE");
-            app.add_option("--width", options->width, "Columns to use")
-                ->type_name("COLUMNS")
-                ->check(CLI::Range(40, 1000).description(""))
-                ->default_str("the terminal's, else 100");
-            app.add_flag("--ascii", options->ascii, "No characters beyond ASCII");
-            return [options](const Session& session) { return RunMap(*options, session); };
-          }};
+  return {
+      .name = "map",
+      .group = "Node",
+      .summary = "Draw the machine: sockets, NUMA nodes, L3, cores, threads, and who holds what",
+      .details =
+          "Every CPU has its number and a mark: a letter for the pod that owns it, a dot for the shared pool, # "
+          "for CPUs reserved for the system. Below the picture the letters are explained. Large machines are "
+          "drawn with less detail. -o json gives every CPU with its place and holders, -o svg a drawing with devices "
+          "and distances for a browser or a report.",
+      .examples = {{"map", "this node as berthd sees it"},
+                   {"map --from host", "this host, without a daemon and without pods"},
+                   {"map --from \"pack:2 numa:2 core:8 pu:2\"", "a machine described in words"},
+                   {"map -o svg >node.svg", "as a drawing"},
+                   {"map --color always | less -R", "in colour, page by page"}},
+      .draws = true,
+      .bind = [](CLI::App& app) -> Runner {
+        auto options = std::make_shared<MapCommandOptions>();
+        app.add_option(
+               "--from", options->from,
+               "Draw this machine without pods: host, a captured tree, hwloc XML or synthetic text, MachineInfo")
+            ->type_name("FILE");
+        app.add_option("--width", options->width, "Columns to use")
+            ->type_name("COLUMNS")
+            ->check(CLI::Range(40, 1000).description(""))
+            ->default_str("the terminal's, else 100");
+        app.add_flag("--ascii", options->ascii, "No characters beyond ASCII");
+        return [options](const Session& session) { return RunMap(*options, session); };
+      }};
 }
 
 Command NodeCommand() {

@@ -117,7 +117,7 @@ std::string MemoryText(const NumaNode& node, const Ledger& ledger, int bar, bool
   std::string out = FormatSize(node.memory);
   const MemoryTable* table = TableOf(ledger, node.id, "memory");
   if (table == nullptr) return out;
-  if (bar > 0) out += " " + Bar(*table, bar, unicode);
+  out += bar > 0 ? " " + Bar(*table, bar, unicode) : ",";
   out += " " + FormatSize(table->reserved) + " assigned";
   if (table->system_reserved.v > 0) out += ", " + FormatSize(table->system_reserved) + " system";
   return out;

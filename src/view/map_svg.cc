@@ -1,0 +1,396 @@
+#include "view/map_svg.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "view/cpu_use.h"
+#include "view/device_table.h"
+#include "view/map_parts.h"
+#include "view/size.h"
+#include "view/style.h"
+
+namespace berth::view {
+namespace {
+
+constexpr int kPage = 1160;       // as wide as it gets, but for a node that is wider
+constexpr int kPad = 10;          // inside of boxes
+constexpr int kBetween = 12;      // between boxes
+constexpr int kLine = 18;         // a line of text
+constexpr int kLetterPx = 7;      // a character of it, about
+constexpr int kMostGroups = 560;  // how wide a node's groups get before they go on below
+constexpr int kMostColumns = 16;  // cores side by side
+constexpr int kBar = 160;
+constexpr std::size_t kPodColors = 8;
+constexpr std::size_t kMostDistances = 16;
+
+/// Colours stand where they are used, not in variables: not every program that shows drawings knows those.
+constexpr std::string_view kStyle = R"(<style>
+svg { font: 12px system-ui, sans-serif; color-scheme: light dark; }
+text { fill: #1b1f24; white-space: pre; } .h { font-weight: 600; } .d { fill: #57606a; }
+.s, .n, .k, .c { stroke: #c8ced6; } .c { stroke-width: .5; } .page, .s, .k, .idle, .offline { fill: #ffffff; }
+.n { fill: #f5f7f9; } .free { fill: none; } .num { font-size: 10px; } .m { font-size: 10px; font-weight: 700; }
+.shared { fill: #dfe4ea; } .reserved { fill: #c9c1b0; } .offline { stroke-dasharray: 2 2; } .bad { fill: #c0002a; }
+.x { stroke: #1b1f24; }
+@media (prefers-color-scheme: dark) {
+text { fill: #e6e9ed; } .d { fill: #9aa4af; } .s, .n, .k, .c { stroke: #3a434d; }
+.page, .s, .k, .idle, .offline { fill: #0f1318; } .n { fill: #171c22; }
+.shared { fill: #333c46; } .reserved { fill: #5b5445; } .bad { fill: #d4224a; } .x { stroke: #e6e9ed; } }
+.p0 { fill: #e69f00; } .p1 { fill: #56b4e9; } .p2 { fill: #009e73; } .p3 { fill: #f0e442; }
+.p4 { fill: #0072b2; } .p5 { fill: #d55e00; } .p6 { fill: #cc79a7; } .p7 { fill: #8f8f8f; }
+.on { fill: #000000; } .w { fill: #ffffff; }
+</style>
+)";
+
+/// Text of others as text of XML: nothing in it is a tag, and nothing that XML cannot hold is left.
+std::string XmlText(std::string_view text) {
+  std::string out;
+  for (const char c : WithoutControls(text)) switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  return out;
+}
+
+std::string Px(int value) { return std::to_string(value); }
+
+std::string Rect(int x, int y, int width, int height, std::string_view look, int round = 3) {
+  return "<rect x=\"" + Px(x) + "\" y=\"" + Px(y) + "\" width=\"" + Px(width) + "\" height=\"" + Px(height) +
+         "\" rx=\"" + Px(round) + "\" class=\"" + std::string(look) + "\"/>";
+}
+std::string Text(int x, int y, std::string_view look, std::string_view text, std::string_view anchor = "start") {
+  return "<text x=\"" + Px(x) + "\" y=\"" + Px(y) + "\" text-anchor=\"" + std::string(anchor) + "\" class=\"" +
+         std::string(look) + "\">" + XmlText(text) + "</text>";
+}
+std::string Title(std::string_view text) { return "<title>" + XmlText(text) + "</title>"; }
+int WidthOf(std::string_view text) { return DisplayWidth(text) * kLetterPx; }
+
+/// A part of the drawing with its upper left corner at 0, 0.
+struct Piece {
+  int width = 0;
+  int height = 0;
+  std::string body;
+
+  void Put(int x, int y, const Piece& piece) {
+    body += "<g transform=\"translate(" + Px(x) + " " + Px(y) + ")\">" + piece.body + "</g>\n";
+    width = std::max(width, x + piece.width);
+    height = std::max(height, y + piece.height);
+  }
+  void Line(int x, std::string_view look, std::string_view text) {
+    body += Text(x, height + kLine - 5, look, text);
+    width = std::max(width, x + WidthOf(text));
+    height += kLine;
+  }
+};
+
+/// Pieces beside each other, and in further rows where `most` is not enough.
+Piece Flow(const std::vector<Piece>& pieces, int most) {
+  Piece out;
+  int x = 0;
+  int top = 0;
+  for (const Piece& piece : pieces) {
+    if (x > 0 && x + piece.width > most) {
+      x = 0;
+      top = out.height + kBetween;
+    }
+    out.Put(x, top, piece);
+    x += piece.width + kBetween;
+  }
+  return out;
+}
+
+Piece Boxed(const Piece& inner, std::string_view look) {
+  Piece out{.width = inner.width + 2 * kPad, .height = inner.height + 2 * kPad, .body = {}};
+  out.body = Rect(0, 0, out.width, out.height, look, 6);
+  out.Put(kPad, kPad, inner);
+  return out;
+}
+
+class Drawing {
+ public:
+  Drawing(const Machine& machine, const Ledger& ledger, const CpuSet& reserved, const DeviceInventory& devices)
+      : machine_(machine),
+        ledger_(ledger),
+        states_(DescribeCpus(machine, ledger, reserved)),
+        marks_(ledger, states_, {}),
+        devices_(DescribeDevices(machine, ledger, devices)) {
+    constexpr std::size_t kMostNumbers = 256;
+    constexpr std::size_t kMostThreads = 1024;
+    detail_ = states_.size() <= kMostNumbers ? Detail::kNumbers : Detail::kThreads;
+    if (states_.size() > kMostThreads) detail_ = Detail::kCores;
+    for (const CpuState& state : states_) by_id_.emplace(state.cpu, &state);
+    int digits = 1;
+    if (!states_.empty()) digits = static_cast<int>(std::to_string(Raw(states_.back().cpu)).size());
+    cell_width_ = detail_ == Detail::kNumbers ? (digits + 2) * kLetterPx + 4 : kSmall;
+    cell_height_ = detail_ == Detail::kNumbers ? kLine : kSmall;
+    for (std::size_t i = 0; i < marks_.pods().size(); ++i) {
+      const auto& [pod, look] = marks_.pods()[i];
+      colors_.emplace(look.mark, i % kPodColors);
+    }
+  }
+
+  std::string Draw() {
+    Piece page;
+    page.Line(0, "h", machine_.source.empty() ? "machine" : machine_.source);
+    page.height += kBetween / 2;
+    for (const SocketPart& socket : Arrange(machine_)) Below(page, DrawSocket(socket));
+    if (const Piece loose = LooseDevices(); loose.height > 0) Below(page, loose);
+    Below(page, DrawLegend());
+    if (const Piece distances = DrawDistances(); distances.height > 0) Below(page, distances);
+    const Piece all = [&] {
+      Piece out;
+      out.Put(kBetween, kBetween, page);
+      return out;
+    }();
+    const std::string size = Px(all.width + kBetween) + " " + Px(all.height + kBetween);
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"" + Px(all.width + kBetween) +
+           "\" height=\"" + Px(all.height + kBetween) + "\" viewBox=\"0 0 " + size + "\">\n" +
+           Title("CPUs, memory and devices of " + Name()) + "\n" + std::string(kStyle) + all.body + "</svg>\n";
+  }
+
+ private:
+  static constexpr int kSmall = 13;
+
+  static void Below(Piece& page, const Piece& piece) {
+    page.Put(0, page.height, piece);
+    page.height += kBetween;
+  }
+  std::string Name() const { return machine_.source.empty() ? "a machine" : machine_.source; }
+
+  struct Fill {
+    std::string look;
+    bool white = false;  // what is written on it
+  };
+  Fill FillOf(const Marks::Look& look, CpuUse use) const {
+    if (const auto color = colors_.find(look.mark); color != colors_.end()) {
+      constexpr std::array<bool, kPodColors> kDark = {false, false, true, false, true, true, false, false};
+      return {.look = "p" + std::to_string(color->second), .white = kDark[color->second]};
+    }
+    if (use == CpuUse::kExclusive) return {.look = "bad", .white = true};  // held twice
+    return {.look = std::string(view::Name(use)), .white = false};
+  }
+  CpuUse UseOf(CpuId cpu) const {
+    const auto state = by_id_.find(cpu);
+    return state == by_id_.end() ? CpuUse::kOffline : state->second->use;
+  }
+  std::string Describe(CpuId cpu, const Core& core) const {
+    std::string out = "CPU " + std::to_string(Raw(cpu)) + ", core " + std::to_string(Raw(IdOf(core))) + ": ";
+    const auto found = by_id_.find(cpu);
+    if (found == by_id_.end()) return out + "offline";
+    const CpuState& state = *found->second;
+    out += state.holders.empty() ? std::string(view::Name(state.use)) : Join(state.holders, ", ");
+    return state.isolated ? out + ", isolated by the kernel" : out;
+  }
+
+  Piece DrawCell(CpuId cpu, const Core& core) const {
+    const Marks::Look look = marks_.Of(cpu);
+    const Fill fill = FillOf(look, UseOf(cpu));
+    Piece out{.width = cell_width_, .height = cell_height_, .body = {}};
+    out.body = "<g>" + Title(Describe(cpu, core)) + Rect(0, 0, cell_width_ - 1, cell_height_ - 1, "c " + fill.look, 2);
+    const std::string on = fill.look.starts_with('p') || fill.white ? (fill.white ? " on w" : " on") : "";
+    const std::string mark(Trim(look.mark));
+    if (detail_ == Detail::kNumbers) {
+      out.body += Text(3, cell_height_ - 6, "num" + on, std::to_string(Raw(cpu)));
+      out.body += Text(cell_width_ - 4, cell_height_ - 6, "m" + on, mark, "end");
+    } else if (fill.look.starts_with('p')) {
+      out.body += Text(cell_width_ / 2, cell_height_ - 3, "m" + on, mark, "middle");
+    }
+    out.body += "</g>";
+    return out;
+  }
+
+  /// Its threads, one below the other, or all of them as one cell.
+  Piece DrawCore(const Core& core) const {
+    Piece out;
+    if (detail_ != Detail::kCores) {
+      for (const CpuId cpu : core.threads) out.Put(0, out.height, DrawCell(cpu, core));
+      return out;
+    }
+    const Marks::Look look = marks_.OfCore(core.threads);
+    const bool mixed = look.mark == marks_.Mixed().mark;
+    const Fill fill = mixed ? Fill{.look = "bad"} : FillOf(look, UseOf(core.threads.front()));
+    std::vector<std::string> texts;
+    for (const CpuId cpu : core.threads) texts.push_back(Describe(cpu, core));
+    out.width = out.height = kSmall;
+    // A core with several holders has a line through it.
+    out.body = "<g>" + Title(Join(texts, "; ")) +
+               Rect(0, 0, kSmall - 1, kSmall - 1, "c " + (mixed ? "idle" : fill.look), 2) +
+               (mixed ? "<path d=\"M0 12L12 0\" class=\"x\"/>" : "") + "</g>";
+    return out;
+  }
+
+  Piece DrawGroup(const CoreGroup& group) const {
+    Piece cores;
+    const std::size_t rows = (group.cores.size() + kMostColumns - 1) / kMostColumns;
+    const std::size_t columns = (group.cores.size() + rows - 1) / rows;
+    int top = 0;
+    for (std::size_t i = 0; i < group.cores.size(); ++i) {
+      if (i > 0 && i % columns == 0) top = cores.height + 4;
+      cores.Put(static_cast<int>(i % columns) * (cell_width_ + 3), top, DrawCore(*group.cores[i]));
+    }
+    if (group.label.empty()) return cores;
+    Piece out;
+    out.Line(0, "d", group.label);
+    out.Put(0, out.height, cores);
+    return Boxed(out, "k");
+  }
+
+  void AddMemory(const NumaNode& node, Piece& out) const {
+    const std::string text = MemoryText(node, ledger_, 0, true);
+    if (text.empty()) return;
+    const auto books = ledger_.memory.find(node.id);
+    const MemoryTable* table = nullptr;
+    if (books != ledger_.memory.end())
+      if (const auto found = books->second.types.find("memory"); found != books->second.types.end())
+        table = &found->second;
+    int x = 0;
+    if (table != nullptr && table->total.v > 0) {
+      const auto share = [&](Bytes part) {
+        return static_cast<int>(static_cast<double>(part.v) / static_cast<double>(table->total.v) * kBar + 0.5);
+      };
+      const int assigned = std::clamp(share(table->reserved), 0, kBar);
+      const int system = std::clamp(share(table->system_reserved), 0, kBar - assigned);
+      const int y = out.height + 4;
+      out.body += Rect(0, y, kBar, 10, "c shared", 2) + Rect(0, y, assigned, 10, "c p4", 2) +
+                  Rect(assigned, y, system, 10, "c reserved", 2);
+      x = kBar + 8;
+    }
+    out.Line(x, "", text);
+  }
+
+  std::string DeviceText(const DeviceState& state) const {
+    std::string out = state.resource + " " + state.device.id + ": ";
+    out += state.holder.empty() ? "free" : state.holder;
+    return state.device.healthy ? out : out + ", not healthy";
+  }
+  void AddDevice(const DeviceState& state, Piece& out) const {
+    const int y = out.height + 4;
+    out.body += Rect(0, y, 10, 10,
+                     std::string("c ") + (state.holder.empty()   ? "free"
+                                          : state.device.healthy ? "p2"
+                                                                 : "bad"),
+                     2);
+    out.Line(16, "", CutToWidth(DeviceText(state), kLongest));
+  }
+
+  Piece DrawNode(const NodePart& part) const {
+    Piece out;
+    const std::string cpus = part.cpus.empty() ? "no CPUs" : "CPUs " + FormatIds(part.cpus);
+    const std::string name = "node " + std::to_string(Raw(part.node->id));
+    out.body += Text(0, kLine - 5, "h", name);
+    const int x = WidthOf(name) + 10;
+    out.Line(x, "d", CutToWidth(cpus, kLongest - 10));
+    if (part.first) {
+      AddMemory(*part.node, out);
+      for (const std::string& text : HugePageTexts(*part.node, ledger_)) out.Line(0, "d", text);
+    }
+    std::vector<Piece> groups;
+    for (const CoreGroup& group : part.groups) groups.push_back(DrawGroup(group));
+    if (!groups.empty()) out.Put(0, out.height + 4, Flow(groups, kMostGroups));
+    out.height += 4;
+    if (part.first)
+      for (const DeviceState& state : devices_)
+        if (state.device.nodes.Contains(part.node->id)) AddDevice(state, out);
+    return Boxed(out, "n");
+  }
+
+  Piece DrawSocket(const SocketPart& socket) const {
+    std::vector<Piece> nodes;
+    for (const NodePart& node : socket.nodes) nodes.push_back(DrawNode(node));
+    Piece out;
+    out.Line(0, "h", socket.title);
+    out.Put(0, out.height + 4, Flow(nodes, kPage));
+    return Boxed(out, "s");
+  }
+
+  /// Those that are on no node.
+  Piece LooseDevices() const {
+    Piece out;
+    for (const DeviceState& state : devices_) {
+      if (!state.device.nodes.empty()) continue;
+      if (out.height == 0) out.Line(0, "h", "devices on no NUMA node");
+      AddDevice(state, out);
+    }
+    return out;
+  }
+
+  Piece DrawLegend() const {
+    Piece out;
+    const auto add = [&](const std::string& look, const std::string& mark, bool white, const std::string& text) {
+      const int y = out.height + 2;
+      out.body += Rect(0, y, 20, 14, "c " + look, 2) + Text(10, y + 11, white ? "m on w" : "m on", mark, "middle");
+      out.Line(28, "", CutToWidth(text, kLongest));
+    };
+    for (const auto& [pod, look] : marks_.pods()) {
+      const Fill fill = FillOf(look, CpuUse::kExclusive);
+      add(fill.look, std::string(Trim(look.mark)), fill.white, FullName(*pod) + "  " + FormatIds(ExclusiveCpus(*pod)));
+    }
+    const auto use = [&](CpuUse wanted, const std::string& text) {
+      CpuSet cpus;
+      for (const CpuState& state : states_)
+        if (state.use == wanted) cpus.Insert(state.cpu);
+      if (!cpus.empty()) add(std::string(view::Name(wanted)), "", false, text + " " + FormatIds(cpus));
+    };
+    use(CpuUse::kShared, "shared pool");
+    use(CpuUse::kReserved, "reserved for the system");
+    use(CpuUse::kIdle, "outside the pool");
+    use(CpuUse::kOffline, "offline");
+    if (marks_.conflict()) add("bad", "!", true, "held by two pods: this must not be");
+    return out;
+  }
+
+  Piece DrawDistances() const {
+    std::vector<const NumaNode*> nodes;
+    for (const NumaNode& node : machine_.nodes) nodes.push_back(&node);
+    std::ranges::sort(nodes, {}, &NumaNode::id);
+    const bool known =
+        std::ranges::all_of(nodes, [&](const NumaNode* node) { return node->distances.size() == nodes.size(); });
+    Piece out;
+    if (nodes.size() < 2 || nodes.size() > kMostDistances || !known) return out;
+    constexpr int kColumn = 40;
+    out.Line(0, "h", "distances");
+    const int head = out.height + kLine - 5;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      out.body += Text(kColumn * static_cast<int>(i + 2), head, "d", std::to_string(Raw(nodes[i]->id)), "end");
+    out.height += kLine;
+    for (const NumaNode* node : nodes) {
+      const int y = out.height + kLine - 5;
+      out.body += Text(kColumn, y, "d", std::to_string(Raw(node->id)), "end");
+      for (std::size_t i = 0; i < nodes.size(); ++i)
+        out.body += Text(kColumn * static_cast<int>(i + 2), y, "", std::to_string(node->distances[i]), "end");
+      out.height += kLine;
+    }
+    out.width = std::max(out.width, kColumn * static_cast<int>(nodes.size() + 1));
+    return out;
+  }
+
+  static constexpr int kLongest = 100;  // characters of a line of text
+
+  const Machine& machine_;
+  const Ledger& ledger_;
+  std::vector<CpuState> states_;
+  Marks marks_;
+  std::vector<DeviceState> devices_;
+  Detail detail_ = Detail::kNumbers;
+  int cell_width_ = 0;
+  int cell_height_ = 0;
+  std::map<CpuId, const CpuState*> by_id_;
+  std::map<std::string, std::size_t> colors_;  // of pods, by mark
+};
+
+}  // namespace
+
+std::string RenderMapSvg(const Machine& machine, const Ledger& ledger, const CpuSet& reserved,
+                         const DeviceInventory& devices) {
+  return Drawing(machine, ledger, reserved, devices).Draw();
+}
+
+}  // namespace berth::view

@@ -1,0 +1,164 @@
+// The map as a drawing: it is XML whatever is in it, every CPU is there once, and nothing comes from elsewhere.
+#include "view/map_svg.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::view {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// NUMA nodes of cores with two threads, numbered through.
+Machine MachineOf(std::uint32_t nodes, std::uint32_t cores) {
+  Machine out;
+  out.source = "a test's";
+  std::uint32_t next = 0;
+  for (std::uint32_t n = 0; n < nodes; ++n) {
+    NumaNode& node = out.nodes.emplace_back();
+    node.id = NumaId{n};
+    node.memory = GiB(16);
+    for (std::uint32_t other = 0; other < nodes; ++other) node.distances.push_back(other == n ? 10 : 21);
+    for (std::uint32_t c = 0; c < cores; ++c, next += 2) {
+      Core& core = node.cores.emplace_back();
+      core.core_id = c;
+      core.socket = SocketId{n};
+      core.threads = {CpuId{next}, CpuId{next + 1}};
+    }
+  }
+  out.present = out.online = UsableCpus(out);
+  return out;
+}
+
+struct Board {
+  explicit Board(Machine of) : machine(std::move(of)) { ledger.shared = machine.online; }
+  void Give(const std::string& name, const std::string& cpus, const std::string& device = "") {
+    PodRecord& pod = ledger.pods[name];
+    pod.uid = pod.name = name;
+    pod.namespace_ = "default";
+    pod.sequence = ledger.next_sequence++;
+    Placement& place = pod.placements.emplace_back();
+    place.container = "app";
+    place.cpus = *CpuSet::Parse(cpus);
+    if (!device.empty()) place.devices.push_back({.resource = "example.com/nic", .ids = {device}});
+    ledger.shared -= *place.cpus;
+  }
+  std::string Draw() const { return RenderMapSvg(machine, ledger, reserved, devices); }
+
+  Machine machine;
+  Ledger ledger;
+  CpuSet reserved;
+  DeviceInventory devices;
+};
+
+/// What of `text` is not XML as this room writes it: tags that do not match, stray signs; "": all of it is.
+std::string WhyNoXml(std::string_view text) {
+  std::vector<std::string> open;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = text.find('<', at);
+    const std::string_view words = text.substr(at, begin == std::string_view::npos ? begin : begin - at);
+    for (std::size_t i = words.find('&'); i != std::string_view::npos; i = words.find('&', i + 1)) {
+      const std::string_view entity = words.substr(i, words.find(';', i) - i);
+      if (entity != "&amp" && entity != "&lt" && entity != "&gt" && entity != "&quot") return std::string(entity);
+    }
+    if (begin == std::string_view::npos) break;
+    const std::size_t end = text.find('>', begin);
+    if (end == std::string_view::npos) return "a tag without an end";
+    const std::string_view tag = text.substr(begin + 1, end - begin - 1);
+    if (tag.find('<') != std::string_view::npos) return "a tag in a tag: " + std::string(tag);
+    if (tag.starts_with('/')) {
+      if (open.empty() || open.back() != tag.substr(1)) return "the end of " + std::string(tag.substr(1));
+      open.pop_back();
+    } else if (!tag.ends_with('/')) {
+      open.emplace_back(tag.substr(0, tag.find(' ')));
+    }
+    at = end + 1;
+  }
+  return open.empty() ? "" : "no end of " + open.back();
+}
+
+std::size_t Count(std::string_view text, std::string_view what) {
+  std::size_t out = 0;
+  for (std::size_t at = text.find(what); at != std::string_view::npos; at = text.find(what, at + 1)) ++out;
+  return out;
+}
+
+TEST(MapSvgTest, ShowsWhoHoldsEachCpuWhereItIs) {
+  Board board(MachineOf(2, 4));
+  board.reserved = CpuSet::Range(0, 0);
+  board.Give("web", "2-3");
+  board.Give("db", "8-11", "n1");
+  board.devices["example.com/nic"] = {{.id = "n1", .nodes = NodeSet::Range(1, 1)},
+                                      {.id = "n2", .nodes = NodeSet::Range(1, 1), .healthy = false},
+                                      {.id = "far", .nodes = {}}};
+  const std::string svg = board.Draw();
+  EXPECT_EQ(WhyNoXml(svg), "");
+  for (int cpu = 0; cpu < 16; ++cpu) EXPECT_EQ(1U, Count(svg, "<title>CPU " + std::to_string(cpu) + ", core "));
+  EXPECT_THAT(svg, HasSubstr("<title>CPU 0, core 0: reserved</title>"));
+  EXPECT_THAT(svg, HasSubstr("<title>CPU 2, core 2: default/web/app</title>"));
+  EXPECT_THAT(svg, HasSubstr("example.com/nic n1: default/db/app<"));
+  EXPECT_THAT(svg, HasSubstr("example.com/nic n2: free, not healthy<"));
+  EXPECT_THAT(svg, HasSubstr("devices on no NUMA node"));
+  EXPECT_THAT(svg, HasSubstr("default/web  2-3<"));
+  EXPECT_THAT(svg, HasSubstr("shared pool 1,4-7,12-15<"));
+  EXPECT_THAT(svg, HasSubstr("distances"));
+  EXPECT_LT(svg.find("node 0<"), svg.find("node 1<"));
+}
+
+TEST(MapSvgTest, NamesOfOthersAreOnlyText) {
+  Board board(MachineOf(1, 2));
+  const std::string wicked = "</title><script>alert(1)</script>\"&'\x01\xff";
+  board.machine.source = wicked;
+  board.Give("web", "0");
+  board.ledger.pods["web"].name = wicked;
+  board.devices[wicked] = {{.id = wicked, .nodes = NodeSet::Range(0, 0)}};
+  const std::string svg = board.Draw();
+  EXPECT_EQ(WhyNoXml(svg), "");
+  EXPECT_THAT(svg, Not(HasSubstr("<script")));
+  EXPECT_EQ(svg.find('\x01'), std::string::npos);
+  EXPECT_EQ(svg.find('\xff'), std::string::npos);
+}
+
+TEST(MapSvgTest, NothingComesFromElsewhere) {
+  const std::string svg = Board(MachineOf(2, 2)).Draw();
+  for (const char* outside : {"url(", "@import", "href", "<script", "<image", "<foreignObject"})
+    EXPECT_THAT(svg, Not(HasSubstr(outside)));
+  EXPECT_EQ(1U, Count(svg, "http")) << "the name of the language";
+}
+
+TEST(MapSvgTest, LargeMachinesLoseNumbersAndThreadsButNoCpu) {
+  for (const std::uint32_t nodes : {8U, 32U, 64U}) {
+    Board board(MachineOf(nodes, 16));
+    board.Give("web", "0-5,32");
+    const std::string svg = board.Draw();
+    EXPECT_EQ(WhyNoXml(svg), "");
+    EXPECT_EQ(std::size_t{nodes} * 32, Count(svg, "CPU ")) << nodes;
+    EXPECT_LT(svg.size(), std::size_t{2} << 20);
+  }
+}
+
+TEST(MapSvgTest, ACpuThatTwoPodsHoldIsSeen) {
+  Board board(MachineOf(1, 2));
+  board.Give("one", "1");
+  board.Give("two", "1");
+  const std::string svg = board.Draw();
+  EXPECT_THAT(svg, HasSubstr("class=\"c bad\""));
+  EXPECT_THAT(svg, HasSubstr("held by two pods"));
+}
+
+TEST(MapSvgTest, MachinesWithoutMuchAreDrawnToo) {
+  EXPECT_EQ(WhyNoXml(Board(Machine()).Draw()), "");
+  Machine memory_only = MachineOf(1, 1);
+  memory_only.nodes.emplace_back().id = NumaId{1};
+  const std::string svg = Board(memory_only).Draw();
+  EXPECT_EQ(WhyNoXml(svg), "");
+  EXPECT_THAT(svg, HasSubstr("no CPUs"));
+}
+
+}  // namespace
+}  // namespace berth::view
