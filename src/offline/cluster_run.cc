@@ -126,6 +126,7 @@ class Run {
         leaving_.pop();
         now_s_ = pod.at_s;
         fleet_.Release(Uid(pod.number), pod.node);
+        idle_ticks_ = 0;
       } else {
         now_s_ = next_tick_s_;
         next_tick_s_ += kRetry_s;
@@ -135,7 +136,12 @@ class Run {
     now_s_ = at_s;
   }
 
+  /// Twice in vain, with nothing changed: it will be so until something changes. (Once is not enough: a plug-in reads
+  /// at the next tick what a node it refused publishes.)
   void Tick() {
+    constexpr int kInVain = 2;
+    if (idle_ticks_ == kInVain) return;
+    ++idle_ticks_;
     scheduler_.Tick();
     std::set<std::uint32_t> no_node;  // kinds: what found none a moment ago finds none now
     std::deque<std::size_t> still;
@@ -161,6 +167,7 @@ class Run {
     pod.uid = Uid(number);
     const std::optional<fleet::NodeIndex> node = scheduler_.Choose(pod);
     if (!node) return false;
+    idle_ticks_ = 0;
     scheduler_.Sent(*node);
     if (!fleet_.Assume(pod, *node).admitted) {
       ++out_.rejected;
@@ -214,6 +221,7 @@ class Run {
   std::deque<std::size_t> waiting_;
   double now_s_ = 0;
   double next_tick_s_ = kRetry_s;
+  int idle_ticks_ = 0;  // in a row, in which nobody found a node, and since which nobody has gone
   ClusterOutcome out_;
 };
 

@@ -57,6 +57,21 @@ TEST(ClusterTest, WhatTheNodesWereAskedTheyDoNotReject) {
   }
 }
 
+TEST(ClusterTest, PodsThatNeverFitCostNoMoreThanTheirArrivals) {
+  fleet::Fleet fleet;
+  AddAlignedNodes(10, fleet);
+  Workload workload;
+  workload.kinds = {{.pod = ClusterPod("huge", "1000"), .weight = 1}};
+  workload.usual = {.cpus = 1, .memory = 0};
+  constexpr double kWeek_s = 7.0 * 24 * 3600;
+  for (int i = 0; i < 50; ++i) workload.arrivals.push_back({.kind = 0, .at_s = kWeek_s * i, .stays_s = 1});
+  for (const SchedulerRule rule : {SchedulerRule::kDefault, SchedulerRule::kTopology, SchedulerRule::kExtender}) {
+    const ClusterOutcome outcome = RunCluster(fleet, workload, {.rule = rule});
+    EXPECT_EQ(outcome.waiting, 50U);
+    EXPECT_EQ(outcome.rejected, 0U);
+  }
+}
+
 TEST(ClusterTest, TheSameSeedGivesTheSameOutcome) {
   const auto text = [](std::uint64_t seed) { return ToJson({Simulate(SchedulerRule::kTopology, seed)}).dump(); };
   EXPECT_EQ(text(1), text(1));
