@@ -163,7 +163,7 @@ TEST_F(SchedulerTest, CallsThatMakeNoSenseAreAnsweredAsTheSchedulerUnderstandsIt
 TEST_F(SchedulerTest, OnlyPodsThatHaveNotEndedAreAskedFor) {
   kube::FakeApi api([](const kube::Asked&, int, int fd) { SendAll(fd, kube::JsonAnswer(503, "")); });
   const Running running(api.access());
-  running.Until("GET", "/readyz", "503");
+  running.Until("GET", "/metrics", R"(berth_scheduler_trouble{resource="pods"} 1)");
   EXPECT_THAT(api.lines(), testing::Contains(HasSubstr("fieldSelector=status.phase%21%3DSucceeded%2Cstatus.phase")));
 }
 

@@ -8,8 +8,10 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "cri_node.h"
 #include "daemon_fixture.h"
 #include "device_matrix.h"
@@ -200,9 +202,22 @@ TEST_F(DaemonCriDeviceTest, WhatAnInitContainerHadGoesToTheNextAndASidecarKeepsI
                init("side", std::string("echo $DEVICES; ") + kIdle, "1") + "    restartPolicy: Always\n",
        .container = "    resources: {limits: {" + kGpu + ": 2}}\n"});
   EXPECT_TRUE(berthd->Until("it is over", [&] { return Phase("three", "Succeeded"); }));
-  EXPECT_EQ(WordsOf("three", "first"), "d0,d1\n");
-  EXPECT_EQ(WordsOf("three", "side"), "d0\n");
-  EXPECT_EQ(WordsOf("three"), "d1,d2\n");
+  // Which of them is the plug-in's to prefer.
+  const auto held = [&](const std::string& container) {
+    const std::string words = WordsOf("three", container);
+    const std::vector<std::string_view> ids = Split(Trim(words), ',');
+    return std::set<std::string>(ids.begin(), ids.end());
+  };
+  const std::set<std::string> first = held("first");
+  const std::set<std::string> side = held("side");
+  const std::set<std::string> app = held("app");
+  EXPECT_EQ(first.size(), 2U);
+  EXPECT_EQ(side.size(), 1U);
+  EXPECT_EQ(app.size(), 2U);
+  EXPECT_TRUE(std::ranges::includes(first, side)) << "what the first had is given on";
+  std::set<std::string> all = app;
+  all.insert(side.begin(), side.end());
+  EXPECT_EQ(all, (std::set<std::string>{"d0", "d1", "d2"})) << "the app has what the sidecar has not";
   EXPECT_EQ(plugin->asked(), 3);
   Remove("three");
   ExpectNothingLeft();
