@@ -8,14 +8,17 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 #include "codec/codec.h"
+#include "codec/node_state_json.h"
 #include "daemon_fixture.h"
 #include "kube/access.h"
 #include "kube/client.h"
 #include "os/clock.h"
 #include "os/whole_file.h"
+#include "test_cluster.h"
 #include "testing/fixtures.h"
 
 namespace berth {
@@ -57,6 +60,7 @@ class DaemonClusterTest : public testing::Test {
         client_->Create({.resource = {.plural = "namespaces"}, .namespace_ = {}, .name = {}, .subresource = {}},
                         R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")" + space_ + R"("}})");
     ASSERT_TRUE(made) << made.error().message;
+    ASSERT_TRUE(testkit::ApplyFile(dir_, testkit::kNodeStates));
     root_ = Root();
     ASSERT_NE("", root_);
     berthd_.emplace();
@@ -82,8 +86,9 @@ class DaemonClusterTest : public testing::Test {
     std::ofstream(berthd_->Dir("berth.yaml"))
         << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nruntime: nri\n"
            "nriSocket: " +
-               dir_ + "/containerd/nri.sock\n";
-    berthd_->Start({"--config", berthd_->Dir("berth.yaml"), "--socket", berthd_->socket(), "--cgroup-root", root_});
+               dir_ + "/containerd/nri.sock\npublish: {topology: false, kubeconfig: " + dir_ + "/kubeconfig}\n";
+    berthd_->Start({"--config", berthd_->Dir("berth.yaml"), "--socket", berthd_->socket(), "--cgroup-root", root_,
+                    "--node-name", "localhost"});
     ASSERT_TRUE(berthd_->Until("berthd has joined", [&] { return berthd_->CountEvents("RuntimeJoined") > 0; }));
   }
 
@@ -183,6 +188,24 @@ class DaemonClusterTest : public testing::Test {
            (std::cout << wrong << "\n", false);
   }
 
+  /// Whether the state that is published has the pods that berthd has.
+  bool IsPublished() {
+    const auto there = client_->Get({.resource = {.group = "berth.dev", .version = "v1alpha1", .plural = "nodestates"},
+                                     .namespace_ = {},
+                                     .name = "localhost",
+                                     .subresource = {}});
+    if (!there) return false;
+    const auto state = codec::ReadNodeState(there->json);
+    EXPECT_TRUE(state) << state.error().message;
+    const Json seen = berthd_->Get("/v1/pods");
+    if (!state || !seen.is_object()) return false;
+    std::set<std::string> known;
+    for (const Json& pod : seen["pods"]) known.insert(pod["uid"]);
+    std::set<std::string> published;
+    for (const auto& [uid, record] : state->ledger.pods) published.insert(uid);
+    return published == known;
+  }
+
   std::string dir_;
   std::string root_;
   std::string space_;
@@ -205,6 +228,7 @@ TEST_F(DaemonClusterTest, DeploymentsOfEveryClassGrowAndShrinkAndTheKernelHasWha
     ASSERT_TRUE(Eventually("step " + std::to_string(step),
                            [&] { return Ready("own") == own && Ready("part") == part && Ready("rest") == rest; }));
     ASSERT_TRUE(BecomesRight("after step " + std::to_string(step)));
+    ASSERT_TRUE(Eventually("it is published after step " + std::to_string(step), [&] { return IsPublished(); }));
   }
   for (const Json& pod : Pods())
     EXPECT_TRUE(!IsReady(pod) || pod["status"]["containerStatuses"][0]["restartCount"] == 0) << pod["metadata"]["name"];

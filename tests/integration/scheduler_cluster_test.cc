@@ -30,6 +30,7 @@
 #include "kube/access.h"
 #include "kube/client.h"
 #include "os/clock.h"
+#include "test_cluster.h"
 #include "testing/fixtures.h"
 
 namespace berth::testkit {
@@ -43,6 +44,10 @@ constexpr const char* kMachine = "pack:2 numa:2(memory=16GiB) l3:1 core:4 pu:2";
 constexpr int kCpus = 32;
 constexpr int kNodes = 3;
 constexpr const char* kLabel = "berth.dev/on-paper";
+
+constexpr const char* kOwn =
+    R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"own"},"spec":{"containers":[{"name":"app","image":"none",)"
+    R"("command":["/bin/true"],"resources":{"limits":{"cpu":"4","memory":"1Gi"}}}]}})";
 
 kube::Target TargetOf(const std::string& plural, const std::string& name = "", const std::string& space = "",
                       const std::string& subresource = "") {
@@ -107,7 +112,8 @@ class SchedulerClusterTest : public testing::Test {
     space_ = "berth-schedule-" + run_;
     Must(client_->Create(TargetOf("namespaces"),
                          Json{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", space_}}}}.dump()));
-    DefineNodeState();
+    ASSERT_TRUE(ApplyFile(dir_, kNodeStates));
+    ASSERT_TRUE(ApplyFile(dir_, "tests/integration/noderesourcetopologies.yaml"));
     for (int i = 0; i < kNodes; ++i) StartNode(i);
   }
   void TearDown() override {
@@ -131,14 +137,6 @@ class SchedulerClusterTest : public testing::Test {
     return false;
   }
 
-  void DefineNodeState() {
-    const std::string file = SourcePath("packaging/kubernetes/kinds/nodestates.yaml");
-    const std::string command =
-        KubernetesProgram("kubectl") + " --kubeconfig " + dir_ + "/kubeconfig apply -f " + file + " >/dev/null";
-    ASSERT_EQ(0, std::system(command.c_str()));
-  }
-  static std::string KubernetesProgram(const std::string& name) { return SourcePath("build/kubernetes/bin/" + name); }
-
   void StartNode(int i) {
     const Json amounts = {{"cpu", std::to_string(kCpus - 1)}, {"memory", "60Gi"}, {"pods", "200"}};
     Must(client_->Create(TargetOf("nodes"), Json{{"apiVersion", "v1"},
@@ -156,16 +154,20 @@ class SchedulerClusterTest : public testing::Test {
     node->Configure("reservedSystemCPUs: \"0\"\ntopologyManagerPolicy: single-numa-node\nmemoryManagerPolicy: None\n");
     std::ofstream(node->Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
                                               "publish: {kubeconfig: "
-                                           << dir_ << "/kubeconfig, topology: false}\n";
-    node->Start({"--config", node->Dir("berth.yaml"), "--socket", node->socket(), "--machine", kMachine, "--node-name",
-                 NodeName(i)});
+                                           << dir_ << "/kubeconfig}\n";
+    StartBerthd(i);
     ASSERT_TRUE(Eventually("the node's state is there", [&] { return StateOf(i).has_value(); }));
   }
+  void StartBerthd(int i) {
+    DaemonFixture& node = *nodes_[static_cast<std::size_t>(i)];
+    node.Start({"--config", node.Dir("berth.yaml"), "--socket", node.socket(), "--machine", kMachine, "--node-name",
+                NodeName(i)});
+  }
+  kube::Answer<kube::Object> Published(int i, kube::Resource resource) {
+    return client_->Get({.resource = std::move(resource), .namespace_ = {}, .name = NodeName(i), .subresource = {}});
+  }
   std::optional<NodeState> StateOf(int i) {
-    const auto there = client_->Get({.resource = {.group = "berth.dev", .version = "v1alpha1", .plural = "nodestates"},
-                                     .namespace_ = {},
-                                     .name = NodeName(i),
-                                     .subresource = {}});
+    const auto there = Published(i, {.group = "berth.dev", .version = "v1alpha1", .plural = "nodestates"});
     if (!there) return std::nullopt;
     auto state = codec::ReadNodeState(there->json);
     EXPECT_TRUE(state) << state.error().message;
@@ -375,14 +377,49 @@ TEST_F(SchedulerClusterTest, AnExtenderThatIsKilledInTheMidstLosesNothing) {
   EXPECT_EQ(0, rejected_) << ReadText(nodes_[0]->Dir("extender.log"));
 }
 
+TEST_F(SchedulerClusterTest, AServerThatChecksItTakesTheTopologyAndEachChangeOfIt) {
+  Json there;
+  const auto free_cpus = [&] {
+    const auto topology =
+        Published(0, {.group = "topology.node.k8s.io", .version = "v1alpha2", .plural = "noderesourcetopologies"});
+    there = topology ? *codec::ParseJson(topology->json, "topology") : Json();
+    std::vector<std::string> out;
+    for (const Json& zone : there.value("zones", Json::array()))
+      for (const Json& resource : zone["resources"])
+        if (resource["name"] == "cpu") out.push_back(resource["available"]);
+    return Join(out, " ");
+  };
+  EXPECT_TRUE(Eventually("all of it is free", [&] { return free_cpus() == "7 8 8 8"; })) << there.dump(1);
+  nodes_[0]->AddPod("own.yaml", kOwn);
+  EXPECT_TRUE(Eventually("what is given is taken off", [&] { return free_cpus() == "3 8 8 8"; })) << there.dump(1);
+  const Json zone = there["zones"][1];
+  EXPECT_EQ("node-1", zone["name"]);
+  EXPECT_EQ("Node", zone["type"]);
+  EXPECT_EQ(4U, zone["costs"].size());
+  EXPECT_EQ(NodeName(0), there["metadata"]["ownerReferences"][0]["name"]);
+  std::map<std::string, std::string> attributes;
+  for (const Json& attribute : there["attributes"]) attributes[attribute["name"]] = attribute["value"];
+  EXPECT_EQ("single-numa-node", attributes["topologyManagerPolicy"]);
+  EXPECT_EQ("container", attributes["topologyManagerScope"]);
+  EXPECT_EQ(there["metadata"]["annotations"]["topology.node.k8s.io/fingerprint"],
+            attributes["nodeTopologyPodsFingerprint"]);
+
+  const std::string version = there["metadata"]["resourceVersion"];
+  ASSERT_EQ(0, nodes_[0]->Stop());
+  StartBerthd(0);
+  const std::string looked = "curl -fsS --unix-socket " + nodes_[0]->socket() +
+                             " http://berth/metrics | grep -q '^berth_publish_current.*NodeResourceTopology.* 1$'";
+  ASSERT_TRUE(Eventually("berthd has looked", [&] { return std::system(looked.c_str()) == 0; }));
+  free_cpus();
+  EXPECT_EQ(version, there["metadata"]["resourceVersion"]) << "a restart writes nothing";
+}
+
 TEST_F(SchedulerClusterTest, APublishedStateIsRightAgainSoonAfterTheServerWasAway) {
   const auto all = StateOf(0);
   ASSERT_TRUE(all);
   const std::string cluster = SourcePath("tools/cluster");
   ASSERT_EQ(0, std::system((cluster + " kill " + dir_ + " apiserver").c_str()));
-  nodes_[0]->AddPod("own.yaml",
-                    R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"own"},"spec":{"containers":[{"name":"app",)"
-                    R"("image":"none","command":["/bin/true"],"resources":{"limits":{"cpu":"4","memory":"1Gi"}}}]}})");
+  nodes_[0]->AddPod("own.yaml", kOwn);
   ASSERT_TRUE(Eventually("the node has it", [&] { return nodes_[0]->Get("/v1/pods").dump().contains("\"own-"); }));
   ASSERT_TRUE(Eventually("berthd has noticed", [&] { return nodes_[0]->CountEvents("PublishingFailed") > 0; }));
   ASSERT_EQ(0, std::system((cluster + " start " + dir_ + " apiserver").c_str()));
