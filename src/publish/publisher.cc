@@ -28,7 +28,8 @@ Publisher::Publisher(std::unique_ptr<Writer> writer, loop::Executor& executor, c
       tell_(std::move(tell)),
       random_(options.seed),
       unreachable_(options.unreachable),
-      refused_(options.refused) {}
+      refused_(options.refused),
+      next_look_(clock.Now() + options.settle) {}
 
 void Publisher::Changed(Moment now) {
   const bool differs = Differs(newest_, now);
@@ -39,6 +40,7 @@ void Publisher::Changed(Moment now) {
 os::MonoTime Publisher::next_due() const {
   if (busy_ || newest_.node == nullptr) return os::MonoTime::max();
   if (again_at_) return *again_at_;
+  if (!begun_) return next_look_;
   return changed_at_ ? std::min(*changed_at_ + options_.gather, next_look_) : next_look_;
 }
 
@@ -46,6 +48,7 @@ void Publisher::Tick(os::MonoTime now) {
   if (now < next_due()) return;
   const bool look = next_look_ <= now;
   if (look) next_look_ = now + options_.look + os::Millis(random_() % (options_.look.count() / 10 + 1));
+  begun_ = true;
   busy_ = true;
   changed_at_.reset();
   again_at_.reset();

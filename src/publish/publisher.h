@@ -20,6 +20,7 @@ namespace berth::publish {
 
 struct PublisherOptions {
   std::uint64_t seed = 0;    ///< of chance; differs between nodes
+  os::Millis settle{2'000};  ///< after the start, until what runs already has been found: that is no change
   os::Millis gather{300};    ///< changes within this time are written together
   os::Millis look{300'000};  ///< how often the server's objects are compared with ours
   kube::PaceOptions unreachable{.first = os::Millis(500), .most = os::Millis(2'000)};  ///< nobody answers
@@ -62,10 +63,11 @@ class Publisher {
   kube::Pace unreachable_;
   kube::Pace refused_;
   Moment newest_;
+  bool begun_ = false;  // there was a job
   bool busy_ = false;
   std::optional<os::MonoTime> changed_at_;  // the first change that no job has seen
   std::optional<os::MonoTime> again_at_;    // there: the last job failed
-  os::MonoTime next_look_{};
+  os::MonoTime next_look_;
   std::optional<Error> problem_;  // of the last job
   PublishFigures figures_;
 };

@@ -139,10 +139,11 @@ class SchedulerClusterTest : public testing::Test {
 
   void StartNode(int i) {
     const Json amounts = {{"cpu", std::to_string(kCpus - 1)}, {"memory", "60Gi"}, {"pods", "200"}};
-    Must(client_->Create(TargetOf("nodes"), Json{{"apiVersion", "v1"},
-                                                 {"kind", "Node"},
-                                                 {"metadata", {{"name", NodeName(i)}, {"labels", {{kLabel, run_}}}}}}
-                                                .dump()));
+    const Json node_object = {{"apiVersion", "v1"},
+                              {"kind", "Node"},
+                              {"metadata", {{"name", NodeName(i)}, {"labels", {{kLabel, run_}}}}},
+                              {"spec", {{"taints", {{{"key", kLabel}, {"effect", "NoSchedule"}}}}}}};
+    Must(client_->Create(TargetOf("nodes"), node_object.dump()));
     Must(client_->MergePatch(TargetOf("nodes", NodeName(i), "", "status"),
                              Json{{"status",
                                    {{"capacity", amounts},
@@ -395,7 +396,7 @@ TEST_F(SchedulerClusterTest, AServerThatChecksItTakesTheTopologyAndEachChangeOfI
   const Json zone = there["zones"][1];
   EXPECT_EQ("node-1", zone["name"]);
   EXPECT_EQ("Node", zone["type"]);
-  EXPECT_EQ(4U, zone["costs"].size());
+  EXPECT_FALSE(zone.contains("costs")) << "nobody knows this machine's distances";
   EXPECT_EQ(NodeName(0), there["metadata"]["ownerReferences"][0]["name"]);
   std::map<std::string, std::string> attributes;
   for (const Json& attribute : there["attributes"]) attributes[attribute["name"]] = attribute["value"];
