@@ -394,15 +394,15 @@ TEST_F(SchedulerClusterTest, AServerThatChecksItTakesTheTopologyAndEachChangeOfI
   nodes_[0]->AddPod("own.yaml", kOwn);
   EXPECT_TRUE(Eventually("what is given is taken off", [&] { return free_cpus() == "3 8 8 8"; })) << there.dump(1);
   const Json zone = there["zones"][1];
-  EXPECT_EQ("node-1", zone["name"]);
-  EXPECT_EQ("Node", zone["type"]);
+  EXPECT_EQ("node-1", zone["name"].get<std::string>());
+  EXPECT_EQ("Node", zone["type"].get<std::string>());
   EXPECT_FALSE(zone.contains("costs")) << "nobody knows this machine's distances";
-  EXPECT_EQ(NodeName(0), there["metadata"]["ownerReferences"][0]["name"]);
+  EXPECT_EQ(NodeName(0), there["metadata"]["ownerReferences"][0]["name"].get<std::string>());
   std::map<std::string, std::string> attributes;
   for (const Json& attribute : there["attributes"]) attributes[attribute["name"]] = attribute["value"];
   EXPECT_EQ("single-numa-node", attributes["topologyManagerPolicy"]);
   EXPECT_EQ("container", attributes["topologyManagerScope"]);
-  EXPECT_EQ(there["metadata"]["annotations"]["topology.node.k8s.io/fingerprint"],
+  EXPECT_EQ(there["metadata"]["annotations"]["topology.node.k8s.io/fingerprint"].get<std::string>(),
             attributes["nodeTopologyPodsFingerprint"]);
 
   const std::string version = there["metadata"]["resourceVersion"];
@@ -412,7 +412,7 @@ TEST_F(SchedulerClusterTest, AServerThatChecksItTakesTheTopologyAndEachChangeOfI
                              " http://berth/metrics | grep -q '^berth_publish_current.*NodeResourceTopology.* 1$'";
   ASSERT_TRUE(Eventually("berthd has looked", [&] { return std::system(looked.c_str()) == 0; }));
   free_cpus();
-  EXPECT_EQ(version, there["metadata"]["resourceVersion"]) << "a restart writes nothing";
+  EXPECT_EQ(version, there["metadata"]["resourceVersion"].get<std::string>()) << "a restart writes nothing";
 }
 
 TEST_F(SchedulerClusterTest, APublishedStateIsRightAgainSoonAfterTheServerWasAway) {
