@@ -132,11 +132,13 @@ Json ToJson(const NodeState& state) {
           {"ledger", ToJson(state.ledger)}};
 }
 
-Result<std::string> FormatNodeState(const NodeState& state) {
-  std::string text = FormatJson(ToJson(state));
+Result<std::string> FormatNodeState(const NodeState& state) { return FormatNodeState(ToJson(state)); }
+
+Result<std::string> FormatNodeState(const Json& object) {
+  std::string text = FormatJson(object);
   if (text.size() > kMostOfNodeState || ValuesAtMost(text) > kMostNodeStateValues)
-    return Fail(Code::kInvalid, "the state of node " + state.node + " has " + std::to_string(text.size()) +
-                                    " bytes and is too large to be published");
+    return Fail(Code::kInvalid, "the state of node " + object["metadata"]["name"].get<std::string>() + " has " +
+                                    std::to_string(text.size()) + " bytes and is too large to be published");
   return text;
 }
 

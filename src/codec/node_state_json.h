@@ -23,6 +23,8 @@ Json ToJson(const NodeState& state);
 
 /// As one line. Errors: kInvalid when it is larger than a reader takes.
 Result<std::string> FormatNodeState(const NodeState& state);
+/// The same of an object that ToJson made.
+Result<std::string> FormatNodeState(const Json& object);
 
 /// Reads an object that anybody may have written; what was read passes CheckNodeState and is as Compact leaves it.
 /// Fields the server adds, and unknown ones, are ignored. Errors: kInvalid with the field; kUnsupported when a newer

@@ -169,9 +169,9 @@ Result<Json> Writer::Make(const Moment& moment) const {
   const NodeSnapshot& snapshot = *moment.node;
   if (options_.kind == Kind::kTopology)
     return NodeResourceTopology(options_.node, snapshot, *moment.config, PodsOf(snapshot));
-  const NodeState state = StateOf(options_, moment);
-  BERTH_RETURN_IF_ERROR(codec::FormatNodeState(state));
-  return codec::ToJson(state);
+  Json object = codec::ToJson(StateOf(options_, moment));
+  BERTH_RETURN_IF_ERROR(codec::FormatNodeState(object));
+  return object;
 }
 
 }  // namespace berth::publish

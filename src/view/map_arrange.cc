@@ -62,13 +62,8 @@ NodePart MakePart(const NumaNode& node, SocketId socket, const Labels& labels) {
 }
 
 std::string Bar(const MemoryTable& table, int width, bool unicode) {
-  const auto share = [&](Bytes part) {
-    if (part.v <= 0 || table.total.v <= 0) return 0;
-    const double exact = static_cast<double>(part.v) / static_cast<double>(table.total.v) * width;
-    return std::clamp(static_cast<int>(exact + 0.5), 1, width);  // anything at all shows as something
-  };
-  const int assigned = share(table.reserved);
-  const int system = std::min(share(table.system_reserved), width - assigned);
+  const int assigned = PlacesOf(table.reserved, table.total, width);
+  const int system = std::min(PlacesOf(table.system_reserved, table.total, width), width - assigned);
   std::string out = unicode ? "" : "[";
   const auto draw = [&](int n, const char* drawn, const char* plain) {
     while (n-- > 0) out += unicode ? drawn : plain;
@@ -79,6 +74,8 @@ std::string Bar(const MemoryTable& table, int width, bool unicode) {
   return unicode ? out : out + "]";
 }
 
+}  // namespace
+
 const MemoryTable* TableOf(const Ledger& ledger, NumaId node, const std::string& type) {
   const auto state = ledger.memory.find(node);
   if (state == ledger.memory.end()) return nullptr;
@@ -86,7 +83,11 @@ const MemoryTable* TableOf(const Ledger& ledger, NumaId node, const std::string&
   return table == state->second.types.end() ? nullptr : &table->second;
 }
 
-}  // namespace
+int PlacesOf(Bytes part, Bytes whole, int width) {
+  if (part.v <= 0 || whole.v <= 0) return 0;
+  const double exact = static_cast<double>(part.v) / static_cast<double>(whole.v) * width;
+  return std::clamp(static_cast<int>(exact + 0.5), 1, width);
+}
 
 std::vector<SocketPart> Arrange(const Machine& machine) {
   std::vector<const NumaNode*> nodes;

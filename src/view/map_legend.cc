@@ -8,13 +8,6 @@
 namespace berth::view {
 namespace {
 
-CpuSet WithUse(const std::vector<CpuState>& cpus, CpuUse use) {
-  CpuSet out;
-  for (const CpuState& state : cpus)
-    if (state.use == use) out.Insert(state.cpu);
-  return out;
-}
-
 /// "app 2-3, memory node 0; init 2-3"
 std::string Holdings(const PodRecord& pod) {
   std::string out;
@@ -40,6 +33,13 @@ std::string SharedPods(const Ledger& ledger) {
 }
 
 }  // namespace
+
+CpuSet WithUse(const std::vector<CpuState>& cpus, CpuUse use) {
+  CpuSet out;
+  for (const CpuState& state : cpus)
+    if (state.use == use) out.Insert(state.cpu);
+  return out;
+}
 
 std::vector<std::string> LegendLines(const Machine& machine, const Ledger& ledger, const std::vector<CpuState>& cpus,
                                      const Marks& marks, const MapOptions& options) {

@@ -69,11 +69,17 @@ struct SocketPart {
 /// The machine sorted for drawing: sockets, nodes and cores by id, groups by L3 and kind of core.
 std::vector<SocketPart> Arrange(const Machine& machine);
 
+/// The node's book of `type` ("memory"); nullptr: there is none.
+const MemoryTable* TableOf(const Ledger& ledger, NumaId node, const std::string& type);
+/// How many of `width` places a part of a whole is, rounded; anything at all is one at least.
+int PlacesOf(Bytes part, Bytes whole, int width);
 /// "64 GiB [####....] 16 GiB assigned"; "" when nothing is known. `bar` = 0 leaves the bar out.
 std::string MemoryText(const NumaNode& node, const Ledger& ledger, int bar, bool unicode);
 /// One text per huge page size of the node that has pages.
 std::vector<std::string> HugePageTexts(const NumaNode& node, const Ledger& ledger);
 
+/// The CPUs that are used so.
+CpuSet WithUse(const std::vector<CpuState>& cpus, CpuUse use);
 /// Who holds what, below the picture.
 std::vector<std::string> LegendLines(const Machine& machine, const Ledger& ledger, const std::vector<CpuState>& cpus,
                                      const Marks& marks, const MapOptions& options);

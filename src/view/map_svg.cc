@@ -145,15 +145,13 @@ class Drawing {
     if (const Piece loose = LooseDevices(); loose.height > 0) Below(page, loose);
     Below(page, DrawLegend());
     if (const Piece distances = DrawDistances(); distances.height > 0) Below(page, distances);
-    const Piece all = [&] {
-      Piece out;
-      out.Put(kBetween, kBetween, page);
-      return out;
-    }();
-    const std::string size = Px(all.width + kBetween) + " " + Px(all.height + kBetween);
-    return "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"" + Px(all.width + kBetween) +
-           "\" height=\"" + Px(all.height + kBetween) + "\" viewBox=\"0 0 " + size + "\">\n" +
-           Title("CPUs, memory and devices of " + Name()) + "\n" + std::string(kStyle) + all.body + "</svg>\n";
+    Piece all;
+    all.Put(kBetween, kBetween, page);
+    const std::string width = Px(all.width + kBetween);
+    const std::string height = Px(all.height + kBetween);
+    return "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"" + width + "\" height=\"" + height +
+           "\" viewBox=\"0 0 " + width + " " + height + "\">\n" + Title("CPUs, memory and devices of " + Name()) +
+           "\n" + std::string(kStyle) + all.body + "</svg>\n";
   }
 
  private:
@@ -167,15 +165,15 @@ class Drawing {
 
   struct Fill {
     std::string look;
-    bool white = false;  // what is written on it
+    std::string on;  // the look of what is written on it
   };
   Fill FillOf(const Marks::Look& look, CpuUse use) const {
     if (const auto color = colors_.find(look.mark); color != colors_.end()) {
       constexpr std::array<bool, kPodColors> kDark = {false, false, true, false, true, true, false, false};
-      return {.look = "p" + std::to_string(color->second), .white = kDark[color->second]};
+      return {.look = "p" + std::to_string(color->second), .on = kDark[color->second] ? " on w" : " on"};
     }
-    if (use == CpuUse::kExclusive) return {.look = "bad", .white = true};  // held twice
-    return {.look = std::string(view::Name(use)), .white = false};
+    if (use == CpuUse::kExclusive) return {.look = "bad", .on = " on w"};  // held twice
+    return {.look = std::string(view::Name(use)), .on = ""};
   }
   CpuUse UseOf(CpuId cpu) const {
     const auto state = by_id_.find(cpu);
@@ -195,13 +193,12 @@ class Drawing {
     const Fill fill = FillOf(look, UseOf(cpu));
     Piece out{.width = cell_width_, .height = cell_height_, .body = {}};
     out.body = "<g>" + Title(Describe(cpu, core)) + Rect(0, 0, cell_width_ - 1, cell_height_ - 1, "c " + fill.look, 2);
-    const std::string on = fill.look.starts_with('p') || fill.white ? (fill.white ? " on w" : " on") : "";
     const std::string mark(Trim(look.mark));
     if (detail_ == Detail::kNumbers) {
-      out.body += Text(3, cell_height_ - 6, "num" + on, std::to_string(Raw(cpu)));
-      out.body += Text(cell_width_ - 4, cell_height_ - 6, "m" + on, mark, "end");
+      out.body += Text(3, cell_height_ - 6, "num" + fill.on, std::to_string(Raw(cpu)));
+      out.body += Text(cell_width_ - 4, cell_height_ - 6, "m" + fill.on, mark, "end");
     } else if (fill.look.starts_with('p')) {
-      out.body += Text(cell_width_ / 2, cell_height_ - 3, "m" + on, mark, "middle");
+      out.body += Text(cell_width_ / 2, cell_height_ - 3, "m" + fill.on, mark, "middle");
     }
     out.body += "</g>";
     return out;
@@ -216,13 +213,12 @@ class Drawing {
     }
     const Marks::Look look = marks_.OfCore(core.threads);
     const bool mixed = look.mark == marks_.Mixed().mark;
-    const Fill fill = mixed ? Fill{.look = "bad"} : FillOf(look, UseOf(core.threads.front()));
+    const std::string fill = mixed ? "idle" : FillOf(look, UseOf(core.threads.front())).look;
     std::vector<std::string> texts;
     for (const CpuId cpu : core.threads) texts.push_back(Describe(cpu, core));
     out.width = out.height = kSmall;
     // A core with several holders has a line through it.
-    out.body = "<g>" + Title(Join(texts, "; ")) +
-               Rect(0, 0, kSmall - 1, kSmall - 1, "c " + (mixed ? "idle" : fill.look), 2) +
+    out.body = "<g>" + Title(Join(texts, "; ")) + Rect(0, 0, kSmall - 1, kSmall - 1, "c " + fill, 2) +
                (mixed ? "<path d=\"M0 12L12 0\" class=\"x\"/>" : "") + "</g>";
     return out;
   }
@@ -246,18 +242,11 @@ class Drawing {
   void AddMemory(const NumaNode& node, Piece& out) const {
     const std::string text = MemoryText(node, ledger_, 0, true);
     if (text.empty()) return;
-    const auto books = ledger_.memory.find(node.id);
-    const MemoryTable* table = nullptr;
-    if (books != ledger_.memory.end())
-      if (const auto found = books->second.types.find("memory"); found != books->second.types.end())
-        table = &found->second;
+    const MemoryTable* const table = TableOf(ledger_, node.id, "memory");
     int x = 0;
     if (table != nullptr && table->total.v > 0) {
-      const auto share = [&](Bytes part) {
-        return static_cast<int>(static_cast<double>(part.v) / static_cast<double>(table->total.v) * kBar + 0.5);
-      };
-      const int assigned = std::clamp(share(table->reserved), 0, kBar);
-      const int system = std::clamp(share(table->system_reserved), 0, kBar - assigned);
+      const int assigned = PlacesOf(table->reserved, table->total, kBar);
+      const int system = std::min(PlacesOf(table->system_reserved, table->total, kBar), kBar - assigned);
       const int y = out.height + 4;
       out.body += Rect(0, y, kBar, 10, "c shared", 2) + Rect(0, y, assigned, 10, "c p4", 2) +
                   Rect(assigned, y, system, 10, "c reserved", 2);
@@ -324,26 +313,23 @@ class Drawing {
 
   Piece DrawLegend() const {
     Piece out;
-    const auto add = [&](const std::string& look, const std::string& mark, bool white, const std::string& text) {
+    const auto add = [&](const Fill& fill, const std::string& mark, const std::string& text) {
       const int y = out.height + 2;
-      out.body += Rect(0, y, 20, 14, "c " + look, 2) + Text(10, y + 11, white ? "m on w" : "m on", mark, "middle");
+      out.body += Rect(0, y, 20, 14, "c " + fill.look, 2) + Text(10, y + 11, "m" + fill.on, mark, "middle");
       out.Line(28, "", CutToWidth(text, kLongest));
     };
-    for (const auto& [pod, look] : marks_.pods()) {
-      const Fill fill = FillOf(look, CpuUse::kExclusive);
-      add(fill.look, std::string(Trim(look.mark)), fill.white, FullName(*pod) + "  " + FormatIds(ExclusiveCpus(*pod)));
-    }
+    for (const auto& [pod, look] : marks_.pods())
+      add(FillOf(look, CpuUse::kExclusive), std::string(Trim(look.mark)),
+          FullName(*pod) + "  " + FormatIds(ExclusiveCpus(*pod)));
     const auto use = [&](CpuUse wanted, const std::string& text) {
-      CpuSet cpus;
-      for (const CpuState& state : states_)
-        if (state.use == wanted) cpus.Insert(state.cpu);
-      if (!cpus.empty()) add(std::string(view::Name(wanted)), "", false, text + " " + FormatIds(cpus));
+      if (const CpuSet cpus = WithUse(states_, wanted); !cpus.empty())
+        add({.look = std::string(view::Name(wanted)), .on = " on"}, "", text + " " + FormatIds(cpus));
     };
     use(CpuUse::kShared, "shared pool");
     use(CpuUse::kReserved, "reserved for the system");
     use(CpuUse::kIdle, "outside the pool");
     use(CpuUse::kOffline, "offline");
-    if (marks_.conflict()) add("bad", "!", true, "held by two pods: this must not be");
+    if (marks_.conflict()) add({.look = "bad", .on = " on w"}, "!", "held by two pods: this must not be");
     return out;
   }
 
