@@ -151,7 +151,8 @@ class Drawing {
     const std::string height = Px(all.height + kBetween);
     return "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" width=\"" + width + "\" height=\"" + height +
            "\" viewBox=\"0 0 " + width + " " + height + "\">\n" + Title("CPUs, memory and devices of " + Name()) +
-           "\n" + std::string(kStyle) + all.body + "</svg>\n";
+           "\n" + std::string(kStyle) + Rect(0, 0, all.width + kBetween, all.height + kBetween, "page", 0) + "\n" +
+           all.body + "</svg>\n";
   }
 
  private:

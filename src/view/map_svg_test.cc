@@ -131,6 +131,10 @@ TEST(MapSvgTest, NothingComesFromElsewhere) {
   EXPECT_EQ(1U, Count(svg, "http")) << "the name of the language";
 }
 
+TEST(MapSvgTest, ItHasItsOwnGround) {
+  EXPECT_THAT(Board(MachineOf(1, 1)).Draw(), HasSubstr(" rx=\"0\" class=\"page\"/>")) << "dark text is on no dark page";
+}
+
 TEST(MapSvgTest, LargeMachinesLoseNumbersAndThreadsButNoCpu) {
   for (const std::uint32_t nodes : {8U, 32U, 64U}) {
     Board board(MachineOf(nodes, 16));
