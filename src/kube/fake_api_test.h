@@ -78,6 +78,11 @@ class FakeApi {
   testkit::RawServer server_;  // last: it uses the others
 };
 
+/// A kubeconfig that leads to a server on the loopback, with nobody's credentials.
+inline std::string KubeconfigOf(const Access& access) {
+  return "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: k, cluster: {server: '" + access.server +
+         "'}}]\nusers: [{name: u, user: {}}]\ncontexts: [{name: c, context: {cluster: k, user: u}}]\n";
+}
 inline std::string JsonAnswer(int status, const std::string& body, const std::string& headers = {}) {
   return testkit::HttpText(status, "Content-Type: application/json\r\n" + headers, body);
 }

@@ -24,11 +24,7 @@ using testing::HasSubstr;
 
 /// A file that leads to the API server.
 std::string KubeconfigOf(const scheduling::FakeCluster& cluster, const std::string& path) {
-  std::ofstream(path) << "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
-                         "clusters: [{name: k, cluster: {server: \""
-                      << cluster.access().server
-                      << "\"}}]\nusers: [{name: u, user: {}}]\n"
-                         "contexts: [{name: c, context: {cluster: k, user: u}}]\n";
+  std::ofstream(path) << kube::KubeconfigOf(cluster.access());
   return path;
 }
 

@@ -14,7 +14,6 @@
 #include "codec/codec.h"
 #include "codec/node_state_json.h"
 #include "daemon_fixture.h"
-#include "kube/access.h"
 #include "kube/client.h"
 #include "os/clock.h"
 #include "os/whole_file.h"
@@ -40,26 +39,12 @@ int Steps(int usual) {
   return text != nullptr ? ParseDecimal<int>(text).value_or(usual) : usual;
 }
 
-class DaemonClusterTest : public testing::Test {
+class DaemonClusterTest : public testkit::ClusterTest {
  protected:
   void SetUp() override {
-    const char* const dir = std::getenv("BERTH_CLUSTER");
-    if (dir == nullptr) GTEST_SKIP() << "needs BERTH_CLUSTER, a folder of tools/cluster";
     if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
-    dir_ = dir;
-    auto fs = os::OpenFs("/");
-    ASSERT_TRUE(fs);
-    auto access = kube::LoadKubeconfig(**fs, dir_ + "/kubeconfig");
-    ASSERT_TRUE(access) << access.error().message;
-    auto client = kube::Client::Make(*std::move(access));
-    ASSERT_TRUE(client) << client.error().message;
-    client_ = *std::move(client);
-    static int count = 0;
-    space_ = "berth-node-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
-    const auto made =
-        client_->Create({.resource = {.plural = "namespaces"}, .namespace_ = {}, .name = {}, .subresource = {}},
-                        R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")" + space_ + R"("}})");
-    ASSERT_TRUE(made) << made.error().message;
+    ASSERT_NO_FATAL_FAILURE(ClusterTest::SetUp());
+    if (IsSkipped()) return;
     ASSERT_TRUE(testkit::ApplyFile(dir_, testkit::kNodeStates));
     root_ = Root();
     ASSERT_NE("", root_);
@@ -70,8 +55,7 @@ class DaemonClusterTest : public testing::Test {
     if (client_ == nullptr) return;
     for (const char* const name : {"own", "part", "rest"}) static_cast<void>(client_->Delete(Deployment(name)));
     EXPECT_TRUE(Eventually("no pod is left", [&] { return Pods().empty(); }));
-    static_cast<void>(
-        client_->Delete({.resource = {.plural = "namespaces"}, .namespace_ = {}, .name = space_, .subresource = {}}));
+    ClusterTest::TearDown();
     berthd_.reset();
   }
 
@@ -190,10 +174,7 @@ class DaemonClusterTest : public testing::Test {
 
   /// Whether the state that is published has the pods that berthd has.
   bool IsPublished() {
-    const auto there = client_->Get({.resource = {.group = "berth.dev", .version = "v1alpha1", .plural = "nodestates"},
-                                     .namespace_ = {},
-                                     .name = "localhost",
-                                     .subresource = {}});
+    const auto there = client_->Get(testkit::NodeStateOf("localhost"));
     if (!there) return false;
     const auto state = codec::ReadNodeState(there->json);
     EXPECT_TRUE(state) << state.error().message;
@@ -206,10 +187,7 @@ class DaemonClusterTest : public testing::Test {
     return published == known;
   }
 
-  std::string dir_;
   std::string root_;
-  std::string space_;
-  std::unique_ptr<kube::Client> client_;
   std::optional<DaemonFixture> berthd_;
 };
 

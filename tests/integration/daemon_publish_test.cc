@@ -22,10 +22,7 @@ struct DaemonPublishTest : testing::Test {
   void SetUp() override {
     if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
     node.Configure("topologyManagerPolicy: single-numa-node\n");
-    std::ofstream(node.Dir("cluster.conf"))
-        << "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{name: c, cluster: {server: '"
-        << store.access().server << "'}}]\nusers: [{name: u, user: {}}]\n"
-        << "contexts: [{name: c, context: {cluster: c, user: u}}]\n";
+    std::ofstream(node.Dir("cluster.conf")) << kube::KubeconfigOf(store.access());
     Write("publish: {kubeconfig: cluster.conf}\n");
   }
   void Write(const std::string& settings) {

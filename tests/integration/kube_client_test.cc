@@ -18,6 +18,7 @@
 #include "kube/watcher.h"
 #include "os/poll.h"
 #include "os/whole_file.h"
+#include "test_cluster.h"
 #include "testing/fixtures.h"
 
 namespace berth::kube {
@@ -33,33 +34,8 @@ std::string ConfigMapText(const std::string& name, const std::string& data, cons
          R"(},"data":)" + data + "}";
 }
 
-class KubeClusterTest : public testing::Test {
+class KubeClusterTest : public testkit::ClusterTest {
  protected:
-  void SetUp() override {
-    const char* const dir = std::getenv("BERTH_CLUSTER");
-    if (dir == nullptr) GTEST_SKIP() << "needs BERTH_CLUSTER, a folder of tools/cluster";
-    dir_ = dir;
-    auto fs = os::OpenFs("/");
-    ASSERT_TRUE(fs);
-    fs_ = *std::move(fs);
-    auto access = LoadKubeconfig(*fs_, dir_ + "/kubeconfig");
-    ASSERT_TRUE(access) << access.error().message;
-    access_ = *std::move(access);
-    client_ = ClientFor(access_);
-    static int count = 0;
-    space_ = "berth-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
-    const auto made =
-        client_->Create({.resource = {.plural = "namespaces"}, .namespace_ = {}, .name = {}, .subresource = {}},
-                        R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")" + space_ + R"("}})");
-    ASSERT_TRUE(made) << made.error().message;
-  }
-  void TearDown() override {
-    if (client_ == nullptr) return;
-    const auto removed =
-        client_->Delete({.resource = {.plural = "namespaces"}, .namespace_ = {}, .name = space_, .subresource = {}});
-    EXPECT_TRUE(removed) << removed.error().message;
-  }
-
   static std::unique_ptr<Client> ClientFor(const Access& access) {
     auto client = Client::Make(access);
     EXPECT_TRUE(client) << client.error().message;
@@ -114,12 +90,6 @@ class KubeClusterTest : public testing::Test {
     const std::string command = std::string(BERTH_SOURCE_DIR) + "/tools/cluster " + verb + " " + dir_ + " " + part;
     EXPECT_EQ(std::system(command.c_str()), 0) << command;
   }
-
-  std::string dir_;
-  std::string space_;
-  std::unique_ptr<os::Fs> fs_;
-  Access access_;
-  std::unique_ptr<Client> client_;
 };
 
 /// What a watcher says there is.

@@ -3,14 +3,12 @@
 // a pod to its berthd, and berthd's word to the pod's status, is this test.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -27,9 +25,9 @@
 #include "codec/codec.h"
 #include "codec/node_state_json.h"
 #include "daemon_fixture.h"
-#include "kube/access.h"
 #include "kube/client.h"
 #include "os/clock.h"
+#include "process.h"
 #include "test_cluster.h"
 #include "testing/fixtures.h"
 
@@ -49,27 +47,11 @@ constexpr const char* kOwn =
     R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"own"},"spec":{"containers":[{"name":"app","image":"none",)"
     R"("command":["/bin/true"],"resources":{"limits":{"cpu":"4","memory":"1Gi"}}}]}})";
 
-kube::Target TargetOf(const std::string& plural, const std::string& name = "", const std::string& space = "",
-                      const std::string& subresource = "") {
-  return {.resource = {.plural = plural}, .namespace_ = space, .name = name, .subresource = subresource};
-}
-
 /// A program that ends with this object.
 class Program {
  public:
-  Program(const std::vector<std::string>& words, const std::string& folder, const std::string& log) {
-    std::filesystem::create_directories(folder);
-    std::vector<char*> argv;
-    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
-    pid_ = ::fork();
-    if (pid_ != 0) return;
-    if (::chdir(folder.c_str()) != 0 || std::freopen(log.c_str(), "a", stdout) == nullptr ||
-        ::dup2(STDOUT_FILENO, STDERR_FILENO) < 0)
-      ::_exit(126);
-    ::execv(argv[0], argv.data());
-    ::_exit(127);
-  }
+  Program(const std::string& program, const std::vector<std::string>& arguments, const std::string& log)
+      : pid_(Spawn(program, arguments, {}, log)) {}
   ~Program() { End(SIGTERM); }
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -93,25 +75,12 @@ struct Brought {
   std::string phase;
 };
 
-class SchedulerClusterTest : public testing::Test {
+class SchedulerClusterTest : public ClusterTest {
  protected:
   void SetUp() override {
-    const char* const dir = std::getenv("BERTH_CLUSTER");
-    if (dir == nullptr) GTEST_SKIP() << "needs BERTH_CLUSTER, a folder of tools/cluster";
     if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
-    dir_ = dir;
-    auto fs = os::OpenFs("/");
-    ASSERT_TRUE(fs);
-    auto access = kube::LoadKubeconfig(**fs, dir_ + "/kubeconfig");
-    ASSERT_TRUE(access) << access.error().message;
-    auto client = kube::Client::Make(*std::move(access));
-    ASSERT_TRUE(client) << client.error().message;
-    client_ = *std::move(client);
-    static int count = 0;
-    run_ = std::to_string(::getpid()) + "-" + std::to_string(count++);
-    space_ = "berth-schedule-" + run_;
-    Must(client_->Create(TargetOf("namespaces"),
-                         Json{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", space_}}}}.dump()));
+    ASSERT_NO_FATAL_FAILURE(ClusterTest::SetUp());
+    if (IsSkipped()) return;
     ASSERT_TRUE(ApplyFile(dir_, kNodeStates));
     ASSERT_TRUE(ApplyFile(dir_, "tests/integration/noderesourcetopologies.yaml"));
     for (int i = 0; i < kNodes; ++i) StartNode(i);
@@ -123,8 +92,8 @@ class SchedulerClusterTest : public testing::Test {
     for (const Json& pod : Pods())
       static_cast<void>(client_->Delete(TargetOf("pods", pod["metadata"]["name"], space_)));
     for (int i = 0; i < kNodes; ++i) static_cast<void>(client_->Delete(TargetOf("nodes", NodeName(i))));
-    static_cast<void>(client_->Delete(TargetOf("namespaces", space_)));
     for (auto& node : nodes_) node.reset();
+    ClusterTest::TearDown();
   }
 
   static void Must(const kube::Answer<kube::Object>& answer) { ASSERT_TRUE(answer) << answer.error().message; }
@@ -164,11 +133,8 @@ class SchedulerClusterTest : public testing::Test {
     node.Start({"--config", node.Dir("berth.yaml"), "--socket", node.socket(), "--machine", kMachine, "--node-name",
                 NodeName(i)});
   }
-  kube::Answer<kube::Object> Published(int i, kube::Resource resource) {
-    return client_->Get({.resource = std::move(resource), .namespace_ = {}, .name = NodeName(i), .subresource = {}});
-  }
   std::optional<NodeState> StateOf(int i) {
-    const auto there = Published(i, {.group = "berth.dev", .version = "v1alpha1", .plural = "nodestates"});
+    const auto there = client_->Get(NodeStateOf(NodeName(i)));
     if (!there) return std::nullopt;
     auto state = codec::ReadNodeState(there->json);
     EXPECT_TRUE(state) << state.error().message;
@@ -176,10 +142,10 @@ class SchedulerClusterTest : public testing::Test {
   }
 
   void StartExtender() {
-    extender_ =
-        std::make_unique<Program>(std::vector<std::string>{BERTH_SCHEDULER, "--kubeconfig", dir_ + "/kubeconfig",
-                                                           "--listen", "127.0.0.1:" + std::to_string(kPort)},
-                                  nodes_[0]->Dir("extender"), nodes_[0]->Dir("extender.log"));
+    extender_ = std::make_unique<Program>(BERTH_SCHEDULER,
+                                          std::vector<std::string>{"--kubeconfig", dir_ + "/kubeconfig", "--listen",
+                                                                   "127.0.0.1:" + std::to_string(kPort)},
+                                          nodes_[0]->Dir("extender.log"));
     const std::string ready = "curl -fsS http://127.0.0.1:" + std::to_string(kPort) + "/readyz >/dev/null 2>&1";
     ASSERT_TRUE(Eventually("the extender is ready", [&] { return std::system(ready.c_str()) == 0; }))
         << ReadText(nodes_[0]->Dir("extender.log"));
@@ -197,8 +163,8 @@ class SchedulerClusterTest : public testing::Test {
                         << "\n  filterVerb: filter\n  prioritizeVerb: prioritize\n  weight: 5\n"
                            "  nodeCacheCapable: true\n  httpTimeout: 5s\n";
     schedulers_.push_back(std::make_unique<Program>(
-        std::vector<std::string>{KubernetesProgram("kube-scheduler"), "--config", file, "--port=0", "--secure-port=0"},
-        nodes_[0]->Dir("scheduler"), nodes_[0]->Dir("scheduler.log")));
+        KubernetesProgram("kube-scheduler"), std::vector<std::string>{"--config", file, "--port=0", "--secure-port=0"},
+        nodes_[0]->Dir("scheduler.log")));
   }
 
   std::vector<Json> Pods() {
@@ -333,10 +299,6 @@ class SchedulerClusterTest : public testing::Test {
   }
 
   static constexpr int kPort = 39951;
-  std::string dir_;
-  std::string run_;
-  std::string space_;
-  std::unique_ptr<kube::Client> client_;
   std::array<std::unique_ptr<DaemonFixture>, kNodes> nodes_;
   std::unique_ptr<Program> extender_;
   std::vector<std::unique_ptr<Program>> schedulers_;
@@ -381,8 +343,10 @@ TEST_F(SchedulerClusterTest, AnExtenderThatIsKilledInTheMidstLosesNothing) {
 TEST_F(SchedulerClusterTest, AServerThatChecksItTakesTheTopologyAndEachChangeOfIt) {
   Json there;
   const auto free_cpus = [&] {
-    const auto topology =
-        Published(0, {.group = "topology.node.k8s.io", .version = "v1alpha2", .plural = "noderesourcetopologies"});
+    kube::Target target = TargetOf("noderesourcetopologies", NodeName(0));
+    target.resource.group = "topology.node.k8s.io";
+    target.resource.version = "v1alpha2";
+    const auto topology = client_->Get(target);
     there = topology ? *codec::ParseJson(topology->json, "topology") : Json();
     std::vector<std::string> out;
     for (const Json& zone : there.value("zones", Json::array()))
