@@ -1,7 +1,11 @@
 // Whole decisions on machines of 2 to 64 nodes: times, allocations and steps, as one table. usage:
 //
 //   engine_bench                         the table, and a million arrivals and departures on four nodes
-//   engine_bench --close-devices         the table with closeDevices, and devices on PCI
+//   engine_bench --with OPTION           the table with an option of Berth's own: closeDevices, judgeByFreeMemory,
+//                                        memoryGroupsOverlap, podFallsBack (in scope pod), keepRestAligned, or words
+//                                        of cpuOptions, as l3=strict
+//   engine_bench --resize                the same for pods that run and are given one to four CPUs, or 1 to 16 GiB,
+//                                        more or less; with twice the budget, as what does not fit is decided twice
 //   engine_bench --machine N --states S [--policy P]
 //                                        machine N (from 0) alone, S states, each decided once (for counting
 //                                        instructions); P: best-effort unless given
@@ -18,9 +22,11 @@
 #include <cstdlib>
 #include <map>
 #include <new>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -69,10 +75,10 @@ constexpr std::array kDevices{"a.com/gpu", "b.com/nic", "c.com/fpga"};
 /// A node that pods come to and go from.
 class Life {
  public:
-  Life(const Scenario& scenario, const char* policy, bool close)
+  Life(const Scenario& scenario, const char* policy, const EngineOptions& options)
       : scenario_(scenario),
         inputs_(Devices(scenario)),
-        node_(Make(scenario, policy, close)),
+        node_(Make(scenario, policy, options)),
         ledger_(node_.EmptyLedger()) {}
 
   const Node& node() const { return node_; }
@@ -90,14 +96,38 @@ class Life {
     if (admit == nullptr) return;
     Apply(ledger_, admit->delta);
     running_.push_back(pod.uid);
+    pods_.emplace(pod.uid, pod);
   }
   void Leave() {
     const std::size_t i = Roll(static_cast<unsigned>(running_.size()));
+    pods_.erase(running_[i]);
     Apply(ledger_, Release(node_, ledger_, running_[i], nullptr));
     running_[i] = std::move(running_.back());
     running_.pop_back();
   }
   bool Full() const { return running_.size() >= 24; }
+
+  /// One of the running pods with other amounts; nullopt: none runs.
+  std::optional<Pod> Resized() {
+    if (running_.empty()) return std::nullopt;
+    Pod pod = pods_.at(running_[Roll(static_cast<unsigned>(running_.size()))]);
+    Resources& resources = pod.containers.front().resources;
+    const bool cpu = Roll(2) == 0;
+    const auto by = static_cast<std::int64_t>(1 + Roll(cpu ? 4 : 16));
+    const std::int64_t unit = cpu ? 1 : GiB(1).v;
+    const std::string name = cpu ? "cpu" : "memory";
+    const std::int64_t now = resources.requests.at(name).Value();
+    const std::int64_t wanted = Roll(2) == 0 || now <= by * unit ? now + by * unit : now - by * unit;
+    resources.requests.at(name) = resources.limits.at(name) =
+        cpu ? Quantity::FromUnits(wanted) : Quantity::FromBytes({wanted});
+    return pod;
+  }
+  void SettleResize(const Pod& pod, const Decision& decision) {
+    const auto* const admit = std::get_if<Admit>(&decision);
+    if (admit == nullptr) return;
+    Apply(ledger_, admit->delta);
+    pods_.at(pod.uid) = pod;
+  }
 
  private:
   static Inputs Devices(const Scenario& scenario) {
@@ -125,10 +155,11 @@ class Life {
       }
   }
 
-  Node Make(const Scenario& scenario, const char* policy, bool close) const {
+  Node Make(const Scenario& scenario, const char* policy, const EngineOptions& options) const {
     KubeletConfiguration config = testing::StaticConfig("0");
     testing::PinMemory(config);
     config.topology_manager_policy = policy;
+    if (options.pod_falls_back) config.topology_manager_scope = "pod";
     testing::Shape shape{.sockets = std::min(2, scenario.nodes), .nodes_per_socket = std::max(1, scenario.nodes / 2)};
     shape.cores_per_node = scenario.cpus_per_node / 2;
     shape.node_memory = GiB(64);
@@ -138,7 +169,7 @@ class Life {
       machine.nodes[i].cores.clear();
     testing::AddTotals(machine);
     AddFunctions(inputs_, machine);
-    auto made = Node::Make(std::move(machine), config, {.close_devices = close});
+    auto made = Node::Make(std::move(machine), config, options);
     BERTH_CHECK(made.has_value());
     return *std::move(made);
   }
@@ -163,6 +194,7 @@ class Life {
   Node node_;
   Ledger ledger_;
   std::vector<std::string> running_;
+  std::map<std::string, Pod> pods_;  // those
   std::mt19937_64 rng_{1};
   unsigned leaving_ = 2;
   int next_ = 0;
@@ -180,37 +212,54 @@ T Quantile(std::vector<T>& values, int percent) {
   return values[(values.size() - 1) * static_cast<std::size_t>(percent) / 100];
 }
 
-void Row(const Scenario& scenario, const char* policy, bool close) {
-  constexpr int kStates = 1500;
-  Life life(scenario, policy, close);
+struct Measured {
   std::vector<double> times;
   std::vector<std::int64_t> news;
   int admitted = 0;
-  for (int state = 0; state < kStates; ++state) {
-    const Pod pod = life.Next();
+
+  /// The least of three tries.
+  template <class Decide>
+  Decision Take(Decide decide) {
     Decision decision;
     double least = 0;
     for (int attempt = 0; attempt < 3; ++attempt) {
       const std::int64_t before = allocations;
       const double start = CpuMicroseconds();
-      decision = Decide(life.node(), life.ledger(), pod, life.inputs(), nullptr);
+      decision = decide();
       const double took = CpuMicroseconds() - start;
       if (attempt == 0) news.push_back(allocations - before);
       least = attempt == 0 ? took : std::min(least, took);
     }
     times.push_back(least);
     admitted += std::holds_alternative<Admit>(decision) ? 1 : 0;
-    life.Settle(pod, decision);
+    return decision;
   }
+};
+
+void Row(const Scenario& scenario, const char* policy, const EngineOptions& options, bool resize) {
+  constexpr int kStates = 1500;
+  Life life(scenario, policy, options);
+  Measured measured;
+  while (measured.times.size() < kStates) {
+    const Pod pod = life.Next();
+    const auto decide = [&] { return Decide(life.node(), life.ledger(), pod, life.inputs(), nullptr); };
+    life.Settle(pod, resize ? decide() : measured.Take(decide));
+    const auto resized = resize ? life.Resized() : std::nullopt;
+    if (!resized) continue;
+    life.SettleResize(
+        *resized, measured.Take([&] { return Resize(life.node(), life.ledger(), *resized, life.inputs(), nullptr); }));
+  }
+  std::vector<double>& times = measured.times;
   fmt::print("| {:<30} | {:<11} | {:>6} | {:>8} | {:>8.1f} | {:>8.1f} | {:>8.1f} | {:>8.0f} | {:>11} | {:>11} |\n",
-             scenario.name, policy, kStates, admitted, Quantile(times, 50), Quantile(times, 99), times.back(),
-             scenario.budget_us, Quantile(news, 50), Quantile(news, 99));
+             scenario.name, policy, kStates, measured.admitted, Quantile(times, 50), Quantile(times, 99), times.back(),
+             resize ? 2 * scenario.budget_us : scenario.budget_us, Quantile(measured.news, 50),
+             Quantile(measured.news, 99));
   std::fflush(stdout);
 }
 
 void Million() {
   constexpr int kPods = 1'000'000;
-  Life life(kScenarios[1], "best-effort", false);
+  Life life(kScenarios[1], "best-effort", EngineOptions());
   const double start = CpuMicroseconds();
   for (int pod = 0; pod < kPods; ++pod) {
     const Pod next = life.Next();
@@ -224,13 +273,32 @@ void Million() {
 int RunAlone(int machine, int states, const char* policy) {
   if (machine < 0 || machine >= static_cast<int>(kScenarios.size()) || states < 1) return 2;
   const Scenario& scenario = kScenarios[static_cast<std::size_t>(machine)];
-  Life life(scenario, policy, false);
+  Life life(scenario, policy, EngineOptions());
   for (int state = 0; state < states; ++state) {
     const Pod pod = life.Next();
     life.Settle(pod, Decide(life.node(), life.ledger(), pod, life.inputs(), nullptr));
   }
   fmt::print("{}\n", scenario.name);
   return 0;
+}
+
+/// nullopt: there is no such option.
+std::optional<EngineOptions> OptionsWith(std::string_view option) {
+  EngineOptions out;
+  constexpr std::array kFlags{std::pair{"closeDevices", &EngineOptions::close_devices},
+                              std::pair{"judgeByFreeMemory", &EngineOptions::judge_by_free_memory},
+                              std::pair{"memoryGroupsOverlap", &EngineOptions::memory_groups_overlap},
+                              std::pair{"podFallsBack", &EngineOptions::pod_falls_back},
+                              std::pair{"keepRestAligned", &EngineOptions::keep_rest_aligned}};
+  for (const auto& [name, flag] : kFlags) {
+    if (option != name) continue;
+    out.*flag = true;
+    return out;
+  }
+  auto wishes = ParseCpuWishes(option);
+  if (!wishes || wishes->empty()) return std::nullopt;
+  out.own.cpu = *std::move(wishes);
+  return out;
 }
 
 }  // namespace
@@ -240,16 +308,20 @@ int main(int argc, char** argv) {
   if (args.size() >= 4 && args[0] == "--machine" && args[2] == "--states")
     return RunAlone(ParseDecimal<int>(args[1]).value_or(-1), ParseDecimal<int>(args[3]).value_or(0),
                     args.size() == 6 && args[4] == "--policy" ? argv[6] : "best-effort");
-  bool close = false;
-  for (std::string_view arg : args) {
-    close = close || arg == "--close-devices";
-    if (arg != "--close-devices" && !arg.starts_with("--benchmark_")) return 2;  // of the other benchmarks
+  EngineOptions options;
+  bool resize = false;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    if (args[i].starts_with("--benchmark_")) continue;  // of the other benchmarks
+    const auto with = args[i] == "--with" && i + 1 < args.size() ? OptionsWith(args[++i]) : std::nullopt;
+    if (!with && args[i] != "--resize") return 2;
+    resize = resize || !with;
+    options = with.value_or(options);
   }
   fmt::print("| {:<30} | {:<11} | {:>6} | {:>8} | {:>8} | {:>8} | {:>8} | {:>8} | {:>11} | {:>11} |\n", "machine",
              "policy", "states", "admitted", "p50 us", "p99 us", "max us", "budget", "allocs p50", "allocs p99");
   fmt::print("|---|---|--:|--:|--:|--:|--:|--:|--:|--:|\n");
   for (const Scenario& scenario : kScenarios)
-    for (const char* policy : {"best-effort", "restricted"}) Row(scenario, policy, close);
-  if (!close) Million();
+    for (const char* policy : {"best-effort", "restricted"}) Row(scenario, policy, options, resize);
+  if (!resize && options == EngineOptions()) Million();
   return 0;
 }

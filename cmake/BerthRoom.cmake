@@ -1,9 +1,12 @@
 # Rooms: one static library per folder of src/, with explicit links. See docs/design/house.md.
 
+if(BERTH_WERROR)
+  set(berth_werror -Werror)
+endif()
 add_library(berth_flags INTERFACE)
 target_compile_options(berth_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual -Wcast-align
-  -Wdouble-promotion -Wformat=2 -Wimplicit-fallthrough -Werror
+  -Wdouble-promotion -Wformat=2 -Wimplicit-fallthrough ${berth_werror}
   # Designated initialisers name what differs from the defaults; the rest is meant to be left out.
   -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
@@ -56,6 +59,17 @@ if(BERTH_TESTS)
   add_dependencies(berth_ready_to_compile berth_test_precompiled)
 endif()
 
+# Some fifty programs are linked that nobody installs: by a fast linker, where there is one. Not mold, whose version in Debian
+# 12 makes a program that does not start, or hangs, if a section of thread-local variables happens to end on a page's border
+# (rui314/mold issue 1151).
+find_program(BERTH_LLD ld.lld HINTS /usr/lib/llvm-19/bin)
+function(berth_link_fast target)
+  if(BERTH_LLD)
+    cmake_path(GET BERTH_LLD PARENT_PATH folder)
+    target_link_options(${target} PRIVATE -fuse-ld=lld -B${folder})
+  endif()
+endfunction()
+
 # Several sources of a room compiled as one: most of the time goes into headers and into the same templates once more for
 # each file. A room's files therefore have no two different things of one name, also in anonymous namespaces. Pieces of a few
 # files, so that two CPUs end together. tools/check_alone holds that each file can be compiled by itself.
@@ -92,16 +106,20 @@ endfunction()
 # One ctest test per GoogleTest case. BERTH_SOURCE_DIR points at the checkout.
 function(berth_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;LINK;LABELS" ${ARGN})
-  if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
-  endif()
   if(NOT ARG_LABELS)
     set(ARG_LABELS unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+    if("root" IN_LIST ARG_LABELS)
+      set(ARG_TIMEOUT 300)  # longer than a fixture's patience, so that it can say what never came true
+    endif()
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} berth_flags GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE BERTH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" BERTH_BUILD_DIR="${PROJECT_BINARY_DIR}")
   set_target_properties(${name} PROPERTIES BERTH_TEST_PROGRAM ON)
+  berth_link_fast(${name})
   target_precompile_headers(${name} REUSE_FROM berth_test_precompiled)
   berth_unity(${name})
   if("root" IN_LIST ARG_LABELS)

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -43,12 +44,18 @@ class EmptyBackend final : public berth::api::Backend {
                                            const std::string& name) override {
     return berth::DeletedPod{namespace_, name, "file", std::string(berth::Name(kind))};
   }
+  Result<berth::RestartedPod> RestartPod(const std::string& namespace_, const std::string& name) override {
+    return Unknown(namespace_ + "/" + name);
+  }
   Result<berth::StoredPods> ApplyPods(const std::string& manifests, bool templates) override {
     static_cast<void>(berth::manifest::ParsePods(manifests, "body", {.templates = templates}));
     return berth::StoredPods();
   }
-  Result<berth::Outlook> Explain(const std::string& manifest) override {
-    static_cast<void>(berth::manifest::ParsePods(manifest, "body"));
+  Result<berth::Move> MoveContainer(const berth::MoveRequest& request) override {
+    return berth::Move{.request = request, .pod = "p", .containers = {}, .bytes = {}};
+  }
+  Result<berth::Outlook> Explain(const berth::api::ExplainQuery& query) override {
+    static_cast<void>(berth::manifest::ParsePods(query.manifest, "body"));
     return Unknown("node");
   }
   Result<berth::EventList> Events(const berth::api::EventQuery& query) override { return Unknown(query.pod); }
@@ -66,21 +73,23 @@ const std::string& Socket() {
   return path;
 }
 
+/// The fuzzer's alarm interrupts calls that wait: these are made again.
 std::string Ask(std::string_view bytes) {
   const berth::os::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   Socket().copy(address.sun_path, sizeof address.sun_path - 1);
-  BERTH_CHECK(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  BERTH_CHECK(TEMP_FAILURE_RETRY(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address)) ==
+              0);
   while (!bytes.empty()) {
-    const ssize_t n = ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t n = TEMP_FAILURE_RETRY(::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
     if (n <= 0) break;
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
   ::shutdown(fd.get(), SHUT_WR);
   std::string out;
   std::array<char, 4096> buffer{};
-  for (ssize_t n = 0; (n = ::recv(fd.get(), buffer.data(), buffer.size(), 0)) > 0;)
+  for (ssize_t n = 0; (n = TEMP_FAILURE_RETRY(::recv(fd.get(), buffer.data(), buffer.size(), 0))) > 0;)
     out.append(buffer.data(), static_cast<std::size_t>(n));
   return out;
 }

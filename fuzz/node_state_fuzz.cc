@@ -19,8 +19,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto again = codec::ReadNodeState(*text);
     BERTH_CHECK(again && *again == *state);
   }
-  const engine::EngineOptions options{
-      .node_fit = state->node_fit, .whole_cores = state->whole_cores, .close_devices = state->close_devices};
+  const engine::EngineOptions options{.node_fit = state->node_fit,
+                                      .whole_cores = state->whole_cores,
+                                      .close_devices = state->close_devices,
+                                      .judge_by_free_memory = state->judge_by_free_memory,
+                                      .memory_groups_overlap = state->memory_groups_overlap,
+                                      .pod_falls_back = state->pod_falls_back,
+                                      .keep_rest_aligned = state->keep_rest_aligned,
+                                      .own = state->own};
   if (const auto node = engine::Node::Make(state->machine, state->config, options))
     static_cast<void>(engine::CheckDevices(*node, state->devices));
   return 0;

@@ -11,6 +11,7 @@
 
 #include "events/log.h"
 #include "kube/access.h"
+#include "man/man_page.h"
 #include "manifest/manifest.h"
 #include "os/fs.h"
 #include "scheduling/scheduler.h"
@@ -40,10 +41,11 @@ struct Arguments {
   std::string certificate;
   std::string key;
   std::string log_level = "info";
+  bool man = false;  ///< print the manual page, for the build
 };
 
 std::string CheckAddress(const std::string& text) {
-  return manifest::ParseMetricsAddress(text) ? "" : "must be an IP address with a port, or a port";
+  return manifest::ParseTcpAddress(text) ? "" : "must be an IP address with a port, or a port";
 }
 
 void AddOptions(CLI::App& app, Arguments& args) {
@@ -59,6 +61,7 @@ void AddOptions(CLI::App& app, Arguments& args) {
   CLI::Option* const key = app.add_option("--tls-key-file", args.key, "its private key (PEM)")->type_name("FILE");
   certificate->needs(key);
   key->needs(certificate);
+  app.add_flag("--man", args.man)->group("");
   app.add_option("--log-level", args.log_level, "debug, info, warning or error; default info")
       ->type_name("LEVEL")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
@@ -68,7 +71,7 @@ Result<SchedulerOptions> OptionsOf(const Arguments& args) {
   SchedulerOptions out;
   BERTH_TRY(const auto root, os::OpenFs("/"));
   BERTH_TRY(out.access, kube::LoadOwnAccess(*root, args.kubeconfig));
-  const auto listen = manifest::ParseMetricsAddress(args.listen);
+  const auto listen = manifest::ParseTcpAddress(args.listen);
   if (!listen) return Fail(Code::kInvalid, "--listen: no address");
   out.address = listen->address;
   out.port = listen->port;
@@ -99,6 +102,10 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const int status = app.exit(error);
     return status == 0 ? 0 : kUsage;
+  }
+  if (args.man) {
+    std::fputs(man::FormatDaemon(app, kAbout, kMore, BERTH_VERSION).c_str(), stdout);
+    return 0;
   }
   events::Log log(events::ParseLogLevel(args.log_level).value_or(events::LogLevel::kInfo));
   if (const auto done = Serve(args, log); !done) {

@@ -4,17 +4,34 @@
 
 #include "api/client.h"
 #include "berth/hold.h"
+#include "berth/json_path.h"
 #include "berth/registry.h"
+#include "berth/stay.h"
 #include "berth/suggest.h"
+#include "berth/topics.h"
 
 namespace berth::cli {
 namespace {
 
+std::string OutputChoices(const Command& command) {
+  std::string out = "table|wide|json|yaml|jsonpath=TEMPLATE";
+  if (command.names) out += "|name";
+  if (command.draws) out += "|svg|png";
+  if (command.draws_pages) out += "|html";
+  return out;
+}
+
+std::string CheckTemplate(const std::string& output) {
+  if (!output.starts_with(kJsonPathIs)) return {};
+  const auto path = JsonPath::Parse(std::string_view(output).substr(kJsonPathIs.size()));
+  return path ? "" : path.error().message;
+}
+
 void AddCommonOptions(const Command& command, CLI::App& app, CommonOptions& common) {
   if (command.prints_data)
-    AddChoice(app, "-o,--output", common.output, command.draws ? "table|wide|json|yaml|svg" : "table|wide|json|yaml",
-              "How to print the answer")
-        ->default_str("table");
+    AddChoice(app, "-o,--output", common.output, OutputChoices(command), "How to print the answer")
+        ->default_str("table")
+        ->check(CheckTemplate, "", "template");
   if (command.asks_daemon)
     app.add_option("--socket", common.socket, "berthd's socket (environment: BERTH_SOCKET)")
         ->type_name("FILE")
@@ -79,9 +96,10 @@ int PrintHelp(const Parser& parser, std::ostream& out) {
 Command HelpCommand() {
   Command help{.name = "help",
                .group = "Help",
-               .summary = "Show this overview, or what one command does",
+               .summary = "Show this overview, or what one command does or a topic is about",
                .details = "",
-               .examples = {{"help pods", "the same as `berth pods --help`"}},
+               .examples = {{"help pods", "the same as `berth pods --help`"},
+                            {"help units", "what is said of amounts, CPU sets and times"}},
                .statuses = "",
                .asks_daemon = false,
                .prints_data = false,
@@ -92,14 +110,19 @@ Command HelpCommand() {
 /// `help` needs the finished parser, so it is bound after all others.
 void BindHelp(Parser& parser) {
   auto topic = std::make_shared<std::string>();
-  parser.apps.back()->add_option("command", *topic, "The command to explain")->type_name("COMMAND");
+  parser.apps.back()->add_option("topic", *topic, "The command or topic to explain")->type_name("TOPIC");
   parser.runners.back() = [&parser, topic](const Session& session) -> int {
     if (topic->empty()) return session.out() << FormatOverview(parser), kOk;
     for (std::size_t i = 0; i < parser.commands.size(); ++i)
       if (parser.commands[i].name == *topic)
         return session.out() << FormatHelp(parser.commands[i], *parser.apps[i]), kOk;
-    const std::string nearest = Nearest(*topic, Names(parser.commands));
-    session.err() << "berth help: no command '" << *topic << "'"
+    std::vector<std::string> known = Names(parser.commands);
+    for (const Topic& one : AllTopics()) {
+      if (one.name == *topic) return session.out() << one.summary << ".\n\n" << one.text, kOk;
+      known.push_back(one.name);
+    }
+    const std::string nearest = Nearest(*topic, known);
+    session.err() << "berth help: no command or topic '" << *topic << "'"
                   << (nearest.empty() ? "" : ", did you mean " + nearest + "?") << '\n';
     return kUsage;
   };
@@ -113,7 +136,9 @@ std::vector<std::string> Choices(const std::string& type_name) {
   std::size_t start = 0;
   for (std::size_t end = 0; end != std::string::npos; start = end + 1) {
     end = type_name.find('|', start);
-    out.push_back(type_name.substr(start, end - start));
+    const std::string word = type_name.substr(start, end - start);
+    const std::size_t equals = word.find('=');
+    out.push_back(equals == std::string::npos ? word : word.substr(0, equals + 1));
   }
   return out;
 }
@@ -122,7 +147,9 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& name, std::string& valu
                        const std::string& text) {
   CLI::Option* option = app.add_option(name, value, text)->type_name(choices);
   const auto check = [words = Choices(choices), choices](const std::string& given) {
-    if (std::ranges::find(words, given) != words.end()) return std::string();
+    const bool known = std::ranges::any_of(
+        words, [&](const std::string& word) { return word.ends_with('=') ? given.starts_with(word) : given == word; });
+    if (known) return std::string();
     const std::string nearest = Nearest(given, words);
     return "'" + given + "' is none of " + choices + (nearest.empty() ? "" : ", did you mean " + nearest + "?");
   };
@@ -161,8 +188,11 @@ int RunBerth(const std::vector<std::string>& arguments, const Surroundings& arou
     out << Complete(*parser, {arguments.begin() + 1, arguments.end()});
     return kOk;
   }
+  if (arguments.size() == 2 && arguments.front() == "__man")
+    return WriteManPages(*parser, arguments[1]) ? kOk : kFailed;
   if (!arguments.empty() && arguments.front() == kHoldVerb)
     return RunHold({arguments.begin() + 1, arguments.end()}, err);
+  if (arguments.size() == 1 && arguments.front() == kStayVerb) return RunStay();
   try {
     parser->root->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {

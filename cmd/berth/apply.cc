@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "berth/manifests_at.h"
 #include "berth/pod_name.h"
+#include "berth/pods.h"
 #include "codec/views.h"
 #include "manifest/manifest.h"
 #include "os/clock.h"
@@ -118,20 +119,21 @@ std::string WhyFailed(const PodView& pod) {
   return ends.empty() ? "it failed" : Join(ends, ", ");
 }
 
-/// Until the pod runs, ended or was rejected. `old_uid`: of the pod it replaces; "" for none.
-int AwaitStart(const StoredPod& stored, const std::string& old_uid, const WaitOptions& options,
-               const Session& session) {
-  for (const os::MonoTime start = os::SystemClock().Now();; os::SleepFor(kAskAgain)) {
-    const auto pod = session.berthd().GetPod(stored.namespace_, stored.name);
-    if (!pod && (pod.error().code != Code::kNotFound || !session.Reachable())) return session.Report(pod.error());
-    if (pod && pod->view->uid != old_uid && pod->view->phase != PodPhase::kPending)
-      return pod->view->phase == PodPhase::kFailed ? ReportFailed(*pod->view, session) : kOk;
-    if (TimeIsUp(start, options)) {
-      session.err() << "berth: " << NameOf(stored) << " did not start within " << options.timeout_s
-                    << " s; see 'berth describe " << stored.name << "'\n";
-      return kFailed;
-    }
-  }
+/// The pod that is there is what the manifest says, but for what every pod of a node gets beside.
+bool IsAsWanted(const Pod& now, Pod wanted) {
+  wanted.name = now.name;
+  wanted.uid = now.uid;
+  wanted.node_name = now.node_name;
+  for (const char* const own : {"kubernetes.io/config.hash", "kubernetes.io/config.source"})
+    if (const auto it = now.annotations.find(own); it != now.annotations.end())
+      wanted.annotations.insert_or_assign(own, it->second);
+  return now == wanted;
+}
+
+int ReportResize(const StoredPod& stored, const ResizeView& resize, const Session& session) {
+  session.err() << "berth: " << NameOf(stored) << ": not resized (" << resize.reason << "): " << resize.message << '\n';
+  for (const std::string& detail : resize.details) session.err() << "  " << detail << '\n';
+  return kRejected;
 }
 
 /// A pod whose manifest was removed.
@@ -190,8 +192,9 @@ void DeleteDocument(const ConfigDocument& document, const Session& session, Outc
 
 /// What was handed over so far.
 struct Applied {
-  std::vector<StoredPod> results;  ///< what berthd did with each pod
-  std::set<std::string> own_uids;  ///< uids that manifests name themselves: they stay when the pod changes
+  std::vector<StoredPod> results;   ///< what berthd did with each pod
+  std::map<std::string, Pod> pods;  ///< by NameOf their result
+  std::set<std::string> own_uids;   ///< uids that manifests name themselves: they stay when the pod changes
 };
 
 /// One manifest to berthd.
@@ -212,7 +215,9 @@ void ApplyOne(const std::string& file, bool as_pods, const Session& session, Out
   for (const std::string& text : answer->warnings)  // what only the node knows, by its runtime
     if (const std::string warning = NamingFile(text, ShownName(file)); !loaded->warned.contains(warning))
       session.err() << "berth: warning: " << warning << '\n';
+  auto pod = loaded->pods.begin();  // results are in their order
   for (const StoredPod& stored : answer->results) {
+    if (stored.kind == "Pod" && pod != loaded->pods.end()) applied.pods.insert_or_assign(NameOf(stored), *pod++);
     applied.results.push_back(stored);
     if (session.for_people())
       session.out() << Shown(stored.kind, NameOf(stored)) << ' ' << Name(stored.action) << '\n' << std::flush;
@@ -220,6 +225,26 @@ void ApplyOne(const std::string& file, bool as_pods, const Session& session, Out
 }
 
 }  // namespace
+
+int AwaitApplied(const StoredPod& stored, const std::string& old_uid, const Pod& wanted, const WaitOptions& options,
+                 const Session& session) {
+  for (const os::MonoTime start = os::SystemClock().Now();; os::SleepFor(kAskAgain)) {
+    const auto pod = session.berthd().GetPod(stored.namespace_, stored.name);
+    if (!pod && (pod.error().code != Code::kNotFound || !session.Reachable())) return session.Report(pod.error());
+    if (pod && pod->view->phase != PodPhase::kPending) {
+      const PodView& view = *pod->view;
+      const bool done = view.uid != old_uid || (!view.resize && IsAsWanted(pod->manifest, wanted));
+      if (done) return view.phase == PodPhase::kFailed ? ReportFailed(view, session) : kOk;
+      if (view.resize && !view.resize->in_progress && view.resize->requests == PodRequests(wanted))
+        return ReportResize(stored, *view.resize, session);
+    }
+    if (TimeIsUp(start, options)) {
+      session.err() << "berth: " << NameOf(stored) << " did not start within " << options.timeout_s
+                    << " s; see 'berth describe " << stored.name << "'\n";
+      return kFailed;
+    }
+  }
+}
 
 int ReportFailed(const PodView& pod, const Session& session) {
   session.err() << "berth: " << FullName(pod) << ": " << WhyFailed(pod) << '\n';
@@ -242,7 +267,7 @@ int RunApply(const ApplyOptions& options, const Session& session) {
     const auto old = before->find(NameOf(stored));
     const bool replaces =
         stored.action == StoreAction::kConfigured && old != before->end() && !applied.own_uids.contains(old->second);
-    outcome.Add(AwaitStart(stored, replaces ? old->second : "", options.wait, session));
+    outcome.Add(AwaitApplied(stored, replaces ? old->second : "", applied.pods[NameOf(stored)], options.wait, session));
   }
   if (!session.for_people()) {
     codec::Json results = codec::Json::array();
@@ -267,11 +292,10 @@ int RunDelete(const DeleteOptions& options, const Session& session) {
     for (const Pod& pod : loaded->pods) names.push_back(FullName(pod));
     documents.insert(documents.end(), loaded->documents.begin(), loaded->documents.end());
   }
-  if (options.all) {
-    const auto pods = session.berthd().Pods();
+  if (options.all || !options.selector.empty()) {
+    const auto pods = ChoosePods(session, {.namespace_ = options.namespace_, .selector = options.selector});
     if (!pods) return session.Report(pods.error());
-    for (const auto& pod : pods->pods)
-      if (options.namespace_.empty() || pod->namespace_ == options.namespace_) names.push_back(FullName(*pod));
+    for (const auto& pod : pods->pods) names.push_back(FullName(*pod));
     if (names.empty()) session.err() << "No pods to delete.\n";
   }
   for (const std::string& name : names) {

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "berth/session.h"
+#include "model/answers.h"
+#include "model/pod.h"
 #include "model/pod_view.h"
 
 namespace berth::cli {
@@ -27,11 +29,17 @@ struct DeleteOptions {
   std::vector<std::string> pods;   ///< as PickPod
   std::vector<std::string> files;  ///< their pods, ConfigMaps and Secrets
   bool all = false;                ///< every pod, or every one of `namespace_`
-  std::string namespace_;          ///< with `all`; "": any
+  std::string selector;            ///< every pod that has these labels, as Selector::Parse; "": none by labels
+  std::string namespace_;          ///< with `all` or `selector`; "": any
   bool as_pods = false;            ///< as ApplyOptions
   WaitOptions wait;                ///< until the pods are gone
 };
 int RunDelete(const DeleteOptions& options, const Session& session);
+
+/// Until the pod runs as its manifest `wanted` says, ended or was rejected, or its resize was. `old_uid`: of the pod it
+/// replaces, unless that is resized; "" for none.
+int AwaitApplied(const StoredPod& stored, const std::string& old_uid, const Pod& wanted, const WaitOptions& options,
+                 const Session& session);
 
 /// Says why a pod will not run; the exit status: kRejected when it was not admitted.
 int ReportFailed(const PodView& pod, const Session& session);

@@ -6,6 +6,7 @@
 
 #include "api/node_client.h"
 #include "berth/registry.h"
+#include "berth/topics.h"
 
 namespace berth::cli {
 namespace {
@@ -84,11 +85,18 @@ std::string CommandCandidates(const Parser& parser, const std::string& prefix) {
   return out;
 }
 
+std::string TopicCandidates(const std::string& prefix) {
+  std::string out;
+  for (const Topic& topic : AllTopics())
+    if (topic.name.starts_with(prefix)) out += topic.name + "\t" + topic.summary + "\n";
+  return out;
+}
+
 std::string ValueCandidates(const Parser& parser, const TypedLine& line, const std::string& type,
                             const std::string& prefix) {
   if (type == "POD") return PodCandidates(line, prefix);
   if (type == "CONTAINER") return ContainerCandidates(line, prefix);
-  if (type == "COMMAND") return CommandCandidates(parser, prefix);
+  if (type == "TOPIC") return CommandCandidates(parser, prefix) + TopicCandidates(prefix);
   if (type == "FILE") return ":files\n";
   std::string out;
   for (const std::string& choice : Choices(type))

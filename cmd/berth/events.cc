@@ -36,8 +36,8 @@ int Follow(api::EventQuery query, const Session& session) {
     for (const Event* event : follower.New(list->events)) {
       if (session.for_people())
         session.out() << FollowLine(*event, session.color());
-      else
-        session.out() << codec::FormatJson(codec::ToJson(*event)) << '\n';
+      else if (const int printed = session.PrintItem(codec::ToJson(*event)); printed != kOk)
+        return printed;
     }
     session.out().flush();
     if (!session.out().good()) return kFailed;

@@ -1,8 +1,11 @@
 // Help texts, made from the table of commands and the options bound to it.
 #include <algorithm>
 #include <string>
+#include <vector>
 
+#include "base/text.h"
 #include "berth/registry.h"
+#include "berth/topics.h"
 #include "view/style.h"
 
 namespace berth::cli {
@@ -42,8 +45,17 @@ std::string OptionLine(const CLI::Option& option) {
   return out + Wrap(text, kIndent) + "\n";
 }
 
-std::string Usage(const Command& command, const CLI::App& app) {
-  std::string out = "berth " + command.name;
+std::string Section(const std::string& title, const CLI::App& app, bool positional) {
+  std::string lines;
+  for (const CLI::Option* option : app.get_options())
+    if (option->get_positional() == positional && !option->get_group().empty()) lines += OptionLine(*option);
+  return lines.empty() ? lines : "\n" + title + ":\n" + lines;
+}
+
+}  // namespace
+
+std::string UsageOf(const Command& command, const CLI::App& app) {
+  std::string out = command.name;
   for (const CLI::Option* option : app.get_options()) {
     if (!option->get_positional() && !option->get_required()) continue;
     std::string word =
@@ -53,24 +65,15 @@ std::string Usage(const Command& command, const CLI::App& app) {
   return out + " [options]";
 }
 
-std::string Section(const std::string& title, const CLI::App& app, bool positional) {
-  std::string lines;
-  for (const CLI::Option* option : app.get_options())
-    if (option->get_positional() == positional && !option->get_group().empty()) lines += OptionLine(*option);
-  return lines.empty() ? lines : "\n" + title + ":\n" + lines;
-}
-
-std::string StatusLines(const Command& command) {
+std::string StatusText(const Command& command) {
   std::string out = "0 done, 1 failed, 2 wrong usage";
   if (!command.statuses.empty()) out += ", " + command.statuses;
   if (command.asks_daemon) out += ", 4 berthd is not reachable";
-  return "\nExit status:\n  " + Wrap(out, 2) + "\n";
+  return out;
 }
 
-}  // namespace
-
 std::string FormatHelp(const Command& command, const CLI::App& app) {
-  std::string out = command.summary + ".\n\nUsage: " + Usage(command, app) + "\n";
+  std::string out = command.summary + ".\n\nUsage: berth " + UsageOf(command, app) + "\n";
   if (!command.details.empty()) out += "\n" + Wrap(command.details, 0) + "\n";
   out += Section("Arguments", app, true) + Section("Options", app, false);
   if (!command.examples.empty()) out += "\nExamples:\n";
@@ -80,13 +83,11 @@ std::string FormatHelp(const Command& command, const CLI::App& app) {
     const int indent = static_cast<int>(longest) + 12;
     out += view::PadRight("  berth " + e.line, indent - 2) + "  " + Wrap(e.what, indent) + "\n";
   }
-  return out + StatusLines(command);
+  return out + "\nExit status:\n  " + Wrap(StatusText(command), 2) + "\n";
 }
 
 std::string FormatOverview(const Parser& parser) {
-  std::string out =
-      "berth gives every container on this node its CPUs, memory nodes and devices, and shows who holds what.\n\n"
-      "Usage: berth COMMAND [options]\n";
+  std::string out = std::string(kAbout) + "\n\nUsage: berth COMMAND [options]\n";
   std::string group;
   for (const Command& command : parser.commands) {
     if (command.group != group) out += "\n" + command.group + ":\n";
@@ -98,7 +99,10 @@ std::string FormatOverview(const Parser& parser) {
       "  berth machine             what this host is made of; needs no daemon\n"
       "  berth apply -f pod.yaml   hand a pod to berthd\n"
       "  berth map                 see where it runs\n"
-      "\n'berth COMMAND --help' explains a command with examples.\n";
+      "\n'berth COMMAND --help' explains a command with examples, 'berth help TOPIC' what belongs to several:\n  ";
+  std::vector<std::string> topics;
+  for (const Topic& topic : AllTopics()) topics.push_back(topic.name);
+  out += Join(topics, ", ") + "\n";
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "berth/progress.h"
 #include "berth/tool.h"
 #include "codec/views.h"
 #include "os/clock.h"
@@ -126,7 +127,10 @@ int ImportAndShow(const std::string& file, const Session& session) {
   constexpr int kLooks = 20;
   const auto before = session.berthd().Images();
   if (!before) return session.Report(before.error());
+  Progress progress(session);
+  progress.Tell("importing " + (file == "-" ? "standard input" : file) + " ...");
   const auto words = Import(file, *before);
+  progress.Clear();
   if (!words) return session.Report(words.error());
   // The runtime takes up what ctr brought a moment later.
   for (int look = 0; look < kLooks; ++look, os::SleepFor(os::Millis(100))) {
@@ -137,7 +141,7 @@ int ImportAndShow(const std::string& file, const Session& session) {
     if (session.for_people())
       session.out() << ImagesTable(*after, session, &names);
     else
-      session.PrintData({{"imported", names}});
+      session.PrintData(codec::ToJson(ImportedImages{.names = {names.begin(), names.end()}}));
     return kOk;
   }
   session.err() << "berth: ctr imported " << file << ", but the container runtime shows nothing new. It said:\n"

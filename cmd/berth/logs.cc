@@ -26,7 +26,7 @@ class Printer {
 
   void Print(const LogEntry& entry) {
     if (!session_.for_people()) {
-      session_.out() << codec::FormatJson(codec::ToJson(entry)) << '\n';
+      session_.PrintItem(codec::ToJson(entry));
       return;
     }
     if (options_.timestamps && !open_) session_.out() << entry.time << ' ';

@@ -20,7 +20,7 @@ Result<void> Save(const MachineOptions& options, std::ostream& out) {
   Result<Machine> back = machine::Load(options.capture);
   if (!back) return Wrap(std::move(back).error(), "the capture was written but cannot be read back");
   out << "saved " << options.capture << ": CPUs " << FormatIds(UsableCpus(*back)) << " on NUMA nodes "
-      << FormatIds(NodeIds(*back)) << "; berth machine --from " << options.capture << " shows it\n";
+      << FormatIds(NodeIds(*back)) << "; berth machine -m " << options.capture << " shows it\n";
   return {};
 }
 

@@ -62,7 +62,7 @@ TEST(MachineCommandTest, SavesThisHostAndSaysHowToShowIt) {
   const std::string file = dir / "host.tar.gz";
   const Answer answer = RunIt({.from = "host", .output = "table", .capture = file, .table = {}});
   EXPECT_EQ(0, answer.status) << answer.err;
-  EXPECT_THAT(answer.out, HasSubstr("berth machine --from " + file));
+  EXPECT_THAT(answer.out, HasSubstr("berth machine -m " + file));
   EXPECT_EQ(0, RunIt({.from = file, .output = "table", .capture = "", .table = {}}).status);
 }
 

@@ -15,6 +15,8 @@ berth::cli::Surroundings LookAround() {
   berth::cli::Surroundings around;
   around.terminal = ::isatty(STDOUT_FILENO) == 1;
   around.error_terminal = ::isatty(STDERR_FILENO) == 1;
+  const char* terminal = std::getenv("TERM");
+  around.screen = around.terminal && terminal != nullptr && *terminal != '\0' && std::string_view(terminal) != "dumb";
   winsize size{};
   if (around.terminal && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) around.width = size.ws_col;
   const char* no_color = std::getenv("NO_COLOR");

@@ -1,6 +1,8 @@
 // The commands about the node, bound to their options.
+#include "berth/diff.h"
 #include "berth/events.h"
 #include "berth/images.h"
+#include "berth/map.h"
 #include "berth/node.h"
 #include "berth/registry.h"
 #include "berth/state.h"
@@ -19,19 +21,38 @@ Command MapCommand() {
           "Every CPU has its number and a mark: a letter for the pod that owns it, a dot for the shared pool, # "
           "for CPUs reserved for the system. Below the picture the letters are explained. Large machines are "
           "drawn with less detail. -o json gives every CPU with its place and holders, -o svg a drawing with devices "
-          "and distances for a browser or a report.",
+          "and distances for a browser or a report (-o png: in pixels), -o html a page with it. --with says what would "
+          "change if these "
+          "pods "
+          "came, --compare what has changed since a state that was saved.",
       .examples = {{"map", "this node as berthd sees it"},
-                   {"map --from host", "this host, without a daemon and without pods"},
-                   {"map --from \"pack:2 numa:2 core:8 pu:2\"", "a machine described in words"},
+                   {"map -m host", "this host, without a daemon and without pods"},
+                   {"map -m \"pack:2 numa:2 core:8 pu:2\"", "a machine described in words"},
                    {"map -o svg >node.svg", "as a drawing"},
+                   {"map --with pod.yaml", "with this pod, and what it would take"},
+                   {"map --compare before.json -o html >changes.html",
+                    "what changed since 'state show -o json >before.json'"},
                    {"map --color always | less -R", "in colour, page by page"}},
       .draws = true,
+      .draws_pages = true,
       .bind = [](CLI::App& app) -> Runner {
         auto options = std::make_shared<MapCommandOptions>();
-        app.add_option(
-               "--from", options->from,
-               "Draw this machine without pods: host, a captured tree, hwloc XML or synthetic text, MachineInfo")
-            ->type_name("FILE");
+        auto* machine = app.add_option("-m,--machine", options->machine,
+                                       "Draw this machine without pods: host, a captured tree, hwloc XML or synthetic "
+                                       "text, MachineInfo")
+                            ->type_name("FILE");
+        auto* with =
+            app.add_option("--with", options->with, "Place the pods of these manifests on paper, and show what changes")
+                ->type_name("FILE");
+        app.add_option("-c,--config", options->config, "With -m and --with: KubeletConfiguration")
+            ->type_name("FILE")
+            ->needs(machine)
+            ->needs(with);
+        app.add_option("--compare", options->compare,
+                       "Show what changed since: a ledger, or JSON of berth state show or simulate")
+            ->type_name("FILE")
+            ->excludes(machine)
+            ->excludes(with);
         app.add_option("--width", options->width, "Columns to use")
             ->type_name("COLUMNS")
             ->check(CLI::Range(40, 1000).description(""))
@@ -66,15 +87,26 @@ Command TopCommand() {
           .details =
               "CPU in thousandths of one, since the look before; MEMORY is the working set: what is charged less "
               "inactive file pages. THROTTLED is the part of the periods of its quota in which a container had used it "
-              "up, since its start. NODES are those of its own CPUs and its memory. Sums of the tiers and of the node "
-              "follow. -o json is the kubelet's /stats/summary.",
-          .examples = {{"top", "anew every two seconds, on a terminal"},
-                       {"top --once", "one table"},
+              "up, since its start; WAITING that of the last ten seconds in which a process of it waited for a CPU / "
+              "for memory. REMOTE is its memory on other NUMA nodes than NODES, which are those of its own CPUs and "
+              "memory. Sums of the tiers, and what nodes and L3 caches do, follow. On a terminal it fills the screen, "
+              "anew every two seconds; h shows its keys. -o json is the kubelet's /stats/summary.",
+          .examples = {{"top", "on a terminal, until q"},
+                       {"top --once --sort memory", "as text, the largest first"},
+                       {"top --filter web", "only pods with this in their name, or a container's"},
                        {"top -o json", "for a program"}},
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<TopOptions>();
-            app.add_flag("--once", options->once, "One table, then end");
-            return [options](const Session& session) { return RunTop(*options, session); };
+            auto order = std::make_shared<std::string>("cpu");
+            app.add_flag("--once", options->once, "As text, then end");
+            AddChoice(app, "--sort", *order, "cpu|memory|name", "What stands first")->default_str("cpu");
+            app.add_option("--filter", options->filter, "Only pods with this in their name, or a container's")
+                ->type_name("TEXT");
+            return [options, order](const Session& session) {
+              if (*order == "memory") options->order = view::UsageOrder::kMemory;
+              if (*order == "name") options->order = view::UsageOrder::kName;
+              return RunTop(*options, session);
+            };
           }};
 }
 
@@ -97,6 +129,27 @@ Command TreeCommand() {
       }};
 }
 
+Command DiffCommand() {
+  return {
+      .name = "diff",
+      .group = "Node",
+      .summary = "Compare ledger, kernel and manifests, and show what differs",
+      .details =
+          "Every promise of the ledger and every value of the cgroup tree against what the kernel says (as root), and "
+          "pods that have a manifest and no place, or a place and no manifest. With -f also these manifests against "
+          "the node's pods, field by field: what apply would change.",
+      .examples = {{"diff", "is the node what it should be?"},
+                   {"diff -f pod.yaml", "and does it run what this file says?"}},
+      .statuses = "1 also when something differs",
+      .bind = [](CLI::App& app) -> Runner {
+        auto options = std::make_shared<DiffOptions>();
+        app.add_option("-f,--filename", options->files,
+                       "Manifests to compare with; folders of them; - for standard input")
+            ->type_name("FILE");
+        return [options](const Session& session) { return RunDiff(*options, session); };
+      }};
+}
+
 Command EventsCommand() {
   return {.name = "events",
           .group = "Node",
@@ -104,7 +157,7 @@ Command EventsCommand() {
           .details = "",
           .examples = {{"events --since 10m", "of the last ten minutes"},
                        {"events --pod web", "of one pod, also when it is gone"},
-                       {"events -f", "and all that follows, until Ctrl-C"}},
+                       {"events -w", "and all that follows, until Ctrl-C"}},
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<EventsOptions>();
             app.add_option("--since", options->since, "A duration back (90s, 10m, 2h) or a time (RFC 3339)")
@@ -113,7 +166,7 @@ Command EventsCommand() {
             app.add_option("--limit", options->limit, "Only the newest")
                 ->type_name("EVENTS")
                 ->check(CLI::Range(1, 1'000'000).description(""));
-            app.add_flag("-f,--follow", options->follow, "Go on with what happens next");
+            app.add_flag("-w,--watch,-f,--follow", options->follow, "Go on with what happens next");
             return [options](const Session& session) { return RunEvents(*options, session); };
           }};
 }
@@ -153,7 +206,7 @@ Command StateCommand() {
       .examples = {{"state verify", "is every promise kept on this node?"},
                    {"state verify /var/lib/berth", "are the files sound?"},
                    {"state show /var/lib/kubelet/cpu_manager_state", "who holds what, checksum verified"},
-                   {"state import --from /var/lib/kubelet", "take over a node that ran a kubelet"},
+                   {"state import --kubelet-dir /var/lib/kubelet", "take over a node that ran a kubelet"},
                    {"state export --to /tmp/kubelet", "what a kubelet would have written"}},
       .statuses = "1 also when a promise is broken or a file is damaged (verify)",
       .bind = [](CLI::App& app) -> Runner {
@@ -162,7 +215,7 @@ Command StateCommand() {
         app.add_option("files", options->files, "State files, or folders with them (show, verify)")->type_name("FILE");
         app.add_option("--state-dir", options->state_dir, "berthd's state folder, instead of asking berthd")
             ->type_name("FILE");
-        app.add_option("--from", options->kubelet_dir, "The kubelet's root folder (import)")
+        app.add_option("--kubelet-dir", options->kubelet_dir, "The kubelet's root folder (import)")
             ->type_name("FILE")
             ->default_str("/var/lib/kubelet");
         app.add_option("--to", options->to, "Where to write (export)")->type_name("FILE");
@@ -177,7 +230,7 @@ Command StateCommand() {
 }  // namespace
 
 std::vector<Command> NodeCommands() {
-  return {MapCommand(),  TopCommand(),    TreeCommand(),   EventsCommand(),
+  return {MapCommand(),  TopCommand(),    TreeCommand(),   DiffCommand(), EventsCommand(),
           NodeCommand(), StatusCommand(), ImagesCommand(), StateCommand()};
 }
 

@@ -1,9 +1,12 @@
 // The commands that need no daemon.
-#include "api/node_client.h"
+#include "base/text.h"
 #include "berth/check.h"
+#include "berth/defrag.h"
 #include "berth/explain.h"
 #include "berth/machine.h"
+#include "berth/progress.h"
 #include "berth/registry.h"
+#include "berth/running_node.h"
 #include "berth/simulate.h"
 #include "offline/replay.h"
 
@@ -13,32 +16,31 @@ namespace {
 constexpr const char* kMachineText =
     "host, a captured tree or tarball, hwloc XML (.xml), MachineInfo (.json), or synthetic text";
 
-Result<offline::RunningNode> AskRunning(const std::string& socket) {
-  const api::NodeClient berthd(socket);
-  offline::RunningNode out;
-  BERTH_TRY(out.machine, berthd.GetMachine());
-  BERTH_TRY(out.view, berthd.Node());
-  BERTH_TRY(out.ledger, berthd.GetLedger());
-  BERTH_TRY(out.devices, berthd.Devices());
-  BERTH_TRY(const DaemonStatus status, berthd.Status());
-  out.name = status.node_name;
-  return out;
-}
-
 void AddNodeOptions(CLI::App& app, offline::OfflineOptions& node) {
   node.ask = AskRunning;
   app.add_option("-m,--machine", node.machine, std::string("The machine: ") + kMachineText)->type_name("FILE");
   app.add_option("-c,--config", node.config, "KubeletConfiguration; without it the kubelet's defaults")
       ->type_name("FILE");
-  app.add_option("-d,--devices", node.devices, "Device inventory: resource, ids, NUMA nodes, health")
+  app.add_option(
+         "--berth-config", node.berth_config,
+         "BerthConfiguration: its options of decisions, podPolicies, and its kubeletConfig where -c is not given")
       ->type_name("FILE");
-  app.add_option("-l,--ledger", node.ledger, "What is placed already: a ledger file or the socket of a running berthd")
+  app.add_option("--devices", node.devices, "Device inventory: resource, ids, NUMA nodes, health")->type_name("FILE");
+  app.add_option("--ledger", node.ledger, "What is placed already: a ledger file or the socket of a running berthd")
       ->type_name("FILE");
   app.add_flag("!--no-node-fit", node.node_fit, "Do not reject what exceeds the node's allocatable resources");
   app.add_flag("!--no-whole-cores", node.whole_cores,
                "Under full-pcpus-only give parts of cores where the kubelet's formulas do");
   app.add_flag("--close-devices", node.close_devices,
                "Among equal choices, take devices that lie close together on PCI, and CPUs local to them");
+  app.add_flag("--judge-by-free-memory", node.judge_by_free_memory,
+               "Judge how few nodes pinned memory needs by what is free, not by what empty nodes could give");
+  app.add_flag("--memory-groups-overlap", node.memory_groups_overlap,
+               "Let pinned memory lie on any NUMA nodes with room for it, whatever nodes other memory is tied to");
+  app.add_flag("--pod-falls-back", node.pod_falls_back,
+               "In scope pod, place container by container what fits on no set of nodes as a whole");
+  app.add_flag("--keep-rest-aligned", node.keep_rest_aligned,
+               "Under best-effort, keep the rest aligned where one resource has no node in common with it");
 }
 
 Command MachineCommand() {
@@ -47,15 +49,15 @@ Command MachineCommand() {
           .summary = "Show what a machine is made of, or capture this host for others",
           .details = "",
           .examples = {{"machine", "this host"},
-                       {"machine --from \"pack:2 numa:2 core:8 pu:2\"", "a machine described in words"},
-                       {"machine --from topo.xml -o machineinfo", "hwloc XML as the kubelet would see it"},
+                       {"machine -m \"pack:2 numa:2 core:8 pu:2\"", "a machine described in words"},
+                       {"machine -m topo.xml -o machineinfo", "hwloc XML as the kubelet would see it"},
                        {"machine --capture host.tar.gz", "save this host's tree to send it to somebody"}},
           .statuses = "",
           .asks_daemon = false,
           .prints_data = false,
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<MachineOptions>();
-            app.add_option("--from", options->from, kMachineText)->type_name("FILE")->default_str("host");
+            app.add_option("-m,--machine", options->from, kMachineText)->type_name("FILE")->default_str("host");
             AddChoice(app, "-o,--output", options->output, "table|wide|json|yaml|machineinfo", "How to print it")
                 ->default_str("table");
             app.add_option("--capture", options->capture, "Save the tree to this tar file instead (.gz: compressed)")
@@ -71,7 +73,7 @@ void AddClusterOptions(CLI::App& app, ClusterOptions& cluster) {
   app.add_option(
          "--cluster", cluster.nodes,
          "Many nodes, once for each group: COUNT[=MACHINE][,config=FILE][,devices=FILE]; what is left out is as "
-         "-m, -c and -d say")
+         "-m, -c and --devices say")
       ->type_name("NODES")
       ->expected(1)
       ->take_all();
@@ -93,32 +95,48 @@ void AddClusterOptions(CLI::App& app, ClusterOptions& cluster) {
       ->default_str("1");
 }
 
+std::string CheckReplicas(const std::string& given) {
+  constexpr int kMost = 100'000;
+  const auto number = ParseDecimal<int>(given);
+  return given == "max" || (number && *number >= 1 && *number <= kMost) ? "" : "must be max, or 1 to 100000";
+}
+
 Command SimulateCommand() {
-  return {.name = "simulate",
-          .group = "Without a daemon",
-          .summary = "Try pods on a machine on paper: what would be placed where, what rejected",
-          .details =
-              "Steps are taken in order: a manifest admits its pods, remove:NAMESPACE/NAME takes one away. With "
-              "--cluster pods come to many nodes and go again, under what different schedulers know of them.",
-          .examples = {{"simulate -m \"pack:2 core:8 pu:2\" -c kubelet.yaml web.yaml db.yaml", "two pods, one table"},
-                       {"simulate --map -m host web.yaml remove:web db.yaml", "with the map after each step"},
-                       {"simulate -l /run/berth/berth.sock new.yaml", "on top of what runs on this node"},
-                       {"simulate --cluster 100 -m node.tar.gz -c kubelet.yaml", "a hundred such nodes"},
-                       {"simulate --cluster 90=a.tar.gz --cluster 10=b.tar.gz,devices=gpus.yaml -c kubelet.yaml -o svg",
-                        "two kinds of nodes, as a picture"}},
-          .statuses = "3 a pod was not admitted (not with --cluster)",
-          .asks_daemon = false,
-          .prints_data = true,
-          .draws = true,
-          .bind = [](CLI::App& app) -> Runner {
-            auto options = std::make_shared<SimulateOptions>();
-            app.add_option("steps", options->steps, "Manifests (- for standard input) and remove:[NAMESPACE/]NAME")
-                ->type_name("FILE");
-            AddNodeOptions(app, options->node);
-            app.add_flag("--map", options->map, "Draw the machine after each step");
-            AddClusterOptions(app, options->cluster);
-            return [options](const Session& session) { return RunSimulate(*options, session); };
-          }};
+  return {
+      .name = "simulate",
+      .group = "Without a daemon",
+      .summary = "Try pods on a machine on paper: what would be placed where, what rejected",
+      .details =
+          "Steps are taken in order: a manifest admits its pods, resize:FILE changes what pods that are there may use, "
+          "remove:NAMESPACE/NAME takes one away. With --cluster pods come to many nodes and go again, under what "
+          "different schedulers know of them.",
+      .examples = {{"simulate -m \"pack:2 core:8 pu:2\" -c kubelet.yaml web.yaml db.yaml", "two pods, one table"},
+                   {"simulate --map -m host web.yaml remove:web db.yaml", "with the map after each step"},
+                   {"simulate -m host -c kubelet.yaml web.yaml resize:larger.yaml", "may it grow while it runs?"},
+                   {"simulate --ledger /run/berth/berth.sock new.yaml", "on top of what runs on this node"},
+                   {"simulate -m host -c kubelet.yaml --replicas max -f web.yaml", "how many of it fit?"},
+                   {"simulate --cluster 100 -m node.tar.gz -c kubelet.yaml", "a hundred such nodes"},
+                   {"simulate --cluster 90=a.tar.gz --cluster 10=b.tar.gz,devices=gpus.yaml -c kubelet.yaml -o svg",
+                    "two kinds of nodes, as a picture"}},
+      .statuses = "3 a pod was not admitted (not with --cluster)",
+      .asks_daemon = false,
+      .prints_data = true,
+      .draws = true,
+      .bind = [](CLI::App& app) -> Runner {
+        auto options = std::make_shared<SimulateOptions>();
+        app.add_option("steps", options->steps,
+                       "Manifests (- for standard input), resize:FILE and remove:[NAMESPACE/]NAME")
+            ->type_name("FILE");
+        AddNodeOptions(app, options->node);
+        app.add_option("-f,--filename", options->files, "Manifests, before all other steps")->type_name("FILE");
+        app.add_option("--replicas", options->replicas,
+                       "So many copies of each pod, or max: until one finds no place. Says how many fit")
+            ->type_name("COUNT")
+            ->check([](const std::string& given) { return CheckReplicas(given); }, "", "copies");
+        app.add_flag("--map", options->map, "Draw the machine after each step");
+        AddClusterOptions(app, options->cluster);
+        return [options](const Session& session) { return RunSimulate(*options, session); };
+      }};
 }
 
 Command ExplainCommand() {
@@ -127,7 +145,8 @@ Command ExplainCommand() {
           .summary = "Say why a pod would be placed where it is, or what stands in its way",
           .details =
               "For a rejection: what is short where, who holds it, the nearest request that would be admitted, and "
-              "the fewest containers whose removal would admit it. Without -m, -c, -d and -l the running node is "
+              "the fewest containers whose removal would admit it. Without -m, -c, --devices and --ledger the running "
+              "node is "
               "asked; nothing is changed.",
           .examples = {{"explain -f pod.yaml", "on this node"},
                        {"explain -m \"pack:2 core:8 pu:2\" -c kubelet.yaml -f pod.yaml", "on a machine on paper"},
@@ -165,8 +184,48 @@ Command ReplayCommand() {
             app.add_flag("--check", options->check, "Compare with what each case expects; status 1 if any differs");
             app.add_flag("--timings", options->timings, "Add ns: nanoseconds spent deciding");
             return [options](const Session& session) {
+              Progress progress(session);
+              // What is printed on a terminal says by itself how far it is.
+              if (options->check && !options->timings)
+                options->progress = [&](std::size_t done) {
+                  done == 0 ? progress.Clear() : progress.Tell(std::to_string(done) + " cases");
+                };
               return offline::RunReplay(*options, session.out(), session.err());
             };
+          }};
+}
+
+Command DefragCommand() {
+  return {.name = "defrag",
+          .group = "Without a daemon",
+          .summary = "Plan which running containers to move so that pods that do not fit have room",
+          .details =
+              "Without -f room is made for the pods that wait or were rejected on the running node. The plan has the "
+              "fewest moves, then the least memory to migrate; nothing is changed without --apply. A container that "
+              "is moved keeps running: it gets as much on no more NUMA nodes than before. Containers with devices "
+              "stay where they are.",
+          .examples = {{"defrag", "for the pods that wait on this node"},
+                       {"defrag -f pod.yaml --moves 2", "for a pod that is to come"},
+                       {"defrag --apply --per-minute 2", "make the moves, one every 30 seconds"},
+                       {"defrag -m node.tar.gz -c kubelet.yaml --ledger ledger -f pod.yaml", "on paper"}},
+          .statuses = "3 there is no room for all of the pods",
+          .asks_daemon = true,
+          .prints_data = true,
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<DefragOptions>();
+            app.add_option("-f,--filename", options->file, "Pods to make room for; - for standard input")
+                ->type_name("FILE");
+            app.add_option("--moves", options->moves, "Moves at most, in all")
+                ->type_name("NUMBER")
+                ->check(CLI::Range(1, 10))
+                ->default_str("3");
+            app.add_flag("--apply", options->apply, "Make the moves, on the running node");
+            app.add_option("--per-minute", options->per_minute, "With --apply: so many moves a minute at most")
+                ->type_name("NUMBER")
+                ->check(CLI::Range(1, 600))
+                ->default_str("6");
+            AddNodeOptions(app, options->node);
+            return [options](const Session& session) { return RunDefrag(*options, session); };
           }};
 }
 
@@ -247,8 +306,8 @@ Command VersionCommand() {
 }  // namespace
 
 std::vector<Command> OfflineCommands() {
-  return {MachineCommand(), SimulateCommand(),   ExplainCommand(), CheckCommand(),
-          ReplayCommand(),  CompletionCommand(), VersionCommand()};
+  return {MachineCommand(), SimulateCommand(), ExplainCommand(),    DefragCommand(),
+          CheckCommand(),   ReplayCommand(),   CompletionCommand(), VersionCommand()};
 }
 
 }  // namespace berth::cli

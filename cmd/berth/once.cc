@@ -40,6 +40,8 @@ constexpr std::string_view kSettings = R"(apiVersion: berth.dev/v1alpha1
 kind: BerthConfiguration
 runtime: process
 devicePluginDir: ""
+podPolicies:
+- {name: run, namespaces: ["*"], numaNodes: ["*"]}
 )";
 
 std::string InHome(std::string_view name) { return std::string(kHome) + "/" + std::string(name); }
@@ -97,6 +99,35 @@ Result<void> StartDaemon() {
   return {};
 }
 
+/// A part of what the folder is needed for. Waits while the last user of an earlier one stops it, who removes the
+/// folder.
+Result<os::LockFile> JoinUsers() {
+  constexpr int kTries = 100;  // each is another one that came and went meanwhile
+  const std::string users = InHome("users");
+  Error problem{.code = Code::kBusy, .message = users + " is removed again and again"};
+  for (int i = 0; i < kTries; ++i) {
+    auto made = os::MakeDirs(std::string(kHome), 0700);
+    if (made) made = os::MakeDirs(users, 0700);
+    auto user = made ? os::LockFile::TakeDirectory(users, os::Hold::kTogether, kForItsEnd + kForItsStart)
+                     : Result<os::LockFile>(std::unexpected(made.error()));
+    if (user && user->Guards(users)) return user;
+    if (!user && user.error().code != Code::kNotFound) return user;
+    if (!user) problem = user.error();
+  }
+  return std::unexpected(std::move(problem));
+}
+
+/// Whoever joins meanwhile finds that what he waited for is gone, and makes it anew.
+void RemoveHome() {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(kHome, error)) {
+    if (entry.path().filename() == "users") continue;
+    if (const auto gone = os::RemoveTree(entry.path().string()); !gone) continue;  // the next one tries again
+  }
+  std::filesystem::remove(InHome("users"), error);
+  std::filesystem::remove(kHome, error);  // not if somebody made it anew
+}
+
 /// Asks it to end, and waits for that.
 void StopDaemon() {
   const auto status = api::NodeClient(OnceDaemon::Socket()).Status();
@@ -114,11 +145,7 @@ std::string OnceDaemon::Socket() { return InHome("berth.sock"); }
 Result<OnceDaemon> OnceDaemon::Join() {
   if (::geteuid() != 0)
     return Fail(Code::kPermission, "--once takes root: it makes cgroups. Try: sudo berth run --once ...");
-  BERTH_RETURN_IF_ERROR(os::MakeDirs(std::string(kHome), 0700));
-  BERTH_RETURN_IF_ERROR(os::MakeDirs(InHome("users"), 0700));
-  // Waits while the last user of an earlier one stops it.
-  BERTH_TRY(os::LockFile user,
-            os::LockFile::TakeDirectory(InHome("users"), os::Hold::kTogether, kForItsEnd + kForItsStart));
+  BERTH_TRY(os::LockFile user, JoinUsers());
   BERTH_TRY(const os::LockFile starting, os::LockFile::Take(InHome("start.lock"), kForItsStart + kForItsStart));
   if (!Answers()) BERTH_RETURN_IF_ERROR(StartDaemon());
   return OnceDaemon(std::move(user));
@@ -132,9 +159,7 @@ OnceDaemon::~OnceDaemon() {
   const auto pods = api::NodeClient(Socket()).Pods();
   if (pods && !pods->pods.empty()) return;  // somebody detached one
   StopDaemon();
-  if (Answers()) return;
-  for (const char* name : {"pods", "state", "run", "log"})
-    if (const auto gone = os::RemoveTree(InHome(name)); !gone) continue;  // what stays is found again by the next
+  if (!Answers()) RemoveHome();
 }
 
 }  // namespace berth::cli

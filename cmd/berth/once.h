@@ -20,7 +20,7 @@ class OnceDaemon {
   static Result<OnceDaemon> Join();
   OnceDaemon(OnceDaemon&&) = default;
   OnceDaemon& operator=(OnceDaemon&&) = delete;
-  /// Stops it when nobody else needs it.
+  /// Stops it when nobody else needs it, and removes all of it.
   ~OnceDaemon();
 
   static std::string Socket();

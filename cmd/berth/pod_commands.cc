@@ -1,10 +1,14 @@
 // The commands about pods, bound to their options.
 #include "berth/apply.h"
+#include "berth/describe.h"
 #include "berth/exec.h"
 #include "berth/logs.h"
 #include "berth/pods.h"
 #include "berth/registry.h"
+#include "berth/resize.h"
+#include "berth/restart.h"
 #include "berth/run.h"
+#include "berth/selector.h"
 
 namespace berth::cli {
 namespace {
@@ -17,8 +21,18 @@ CLI::Option* AddPod(CLI::App& app, std::string& pod) {
   return app.add_option("pod", pod, kPodText)->type_name("POD")->required();
 }
 
+CLI::Option* AddSelector(CLI::App& app, std::string& selector) {
+  const auto check = [](const std::string& given) {
+    const auto parsed = Selector::Parse(given);
+    return parsed ? "" : parsed.error().message;
+  };
+  return app.add_option("-l,--selector", selector, "Only pods with these labels: app=web,tier!=db,env in (a,b),!old")
+      ->type_name("LABELS")
+      ->check(check, "", "selector");
+}
+
 void AddWait(CLI::App& app, WaitOptions& wait, const std::string& until) {
-  app.add_flag("-w,--wait", wait.wait, "Wait until " + until);
+  app.add_flag("--wait", wait.wait, "Wait until " + until);
   app.add_option("--timeout", wait.timeout_s, "Seconds to wait at most")
       ->type_name("SECONDS")
       ->check(CLI::Range(1, 86'400).description(""))
@@ -34,7 +48,10 @@ Command PodsCommand() {
                        {"pods -o wide", "with requests, UID and manifest"},
                        {"pods web db", "only these"},
                        {"pods -n edge -o json", "one namespace, for a program"},
+                       {"pods -l app=web -o name", "NAMESPACE/NAME of those with this label"},
+                       {"pods -o jsonpath='{.pods[*].name}'", "what a path finds in the JSON"},
                        {"pods -w", "all, and a line for each that changes, until Ctrl-C"}},
+          .names = true,
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<PodsOptions>();
             app.add_option("pods", options->pods, kPodText)->type_name("POD");
@@ -42,24 +59,29 @@ Command PodsCommand() {
                                ->type_name("NAMESPACE");
             app.add_flag("-A,--all-namespaces", options->all_namespaces, "Pods of every namespace: so it is anyway")
                 ->excludes(of_one);
+            AddSelector(app, options->selector);
             app.add_flag("-w,--watch", options->watch, "Go on with a line for each pod that changes; with JSON too");
             return [options](const Session& session) { return RunPods(*options, session); };
           }};
 }
 
 Command DescribeCommand() {
-  return {
-      .name = "describe",
-      .group = "Pods",
-      .summary = "Show one pod: its containers, where they run and why",
-      .details = "For a rejected pod it says what was short. With -o json it has the trace and the manifest as well.",
-      .examples = {{"describe web", "the pod web, or the only one whose name begins with web"},
-                   {"describe edge/web -o yaml", "of namespace edge, as YAML"}},
-      .bind = [](CLI::App& app) -> Runner {
-        auto options = std::make_shared<DescribeOptions>();
-        AddPod(app, options->pod);
-        return [options](const Session& session) { return RunDescribe(*options, session); };
-      }};
+  return {.name = "describe",
+          .group = "Pods",
+          .summary = "Show one pod: its containers, where they run and why; or the node",
+          .details =
+              "For a rejected pod it says what was short. With -o json it has the trace and the manifest as well. "
+              "'node' is "
+              "the node: how berthd is doing, policies, what keeps pods waiting, who asked for how much, and its last "
+              "events; a pod of that name is default/node.",
+          .examples = {{"describe web", "the pod web, or the only one whose name begins with web"},
+                       {"describe edge/web -o yaml", "of namespace edge, as YAML"},
+                       {"describe node", "the node with all that is on it"}},
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<DescribeOptions>();
+            AddPod(app, options->pod);
+            return [options](const Session& session) { return RunDescribe(*options, session); };
+          }};
 }
 
 void AddRaw(CLI::App& app, bool& raw) {
@@ -132,6 +154,8 @@ void AddRunOptions(CLI::App& app, RunOptions& options) {
   app.add_option("--memory", options.request.memory,
                  "Memory it may use: 512Mi, 4Gi; with --cpus its share of the node's unless given")
       ->type_name("AMOUNT");
+  app.add_option("--numa", options.request.numa, "CPUs and memory of these NUMA nodes: 1, or 0,2-3")
+      ->type_name("NODES");
   app.add_option("--device", options.request.devices, "A device, or several: vendor.example/gpu=2")
       ->type_name("RESOURCE")
       ->allow_extra_args(false);
@@ -217,6 +241,54 @@ Command ApplyCommand() {
           }};
 }
 
+Command RestartCommand() {
+  return {.name = "restart",
+          .group = "Pods",
+          .summary = "End the containers of pods and start them again where they are",
+          .details =
+              "Every container that runs, but for init containers, is asked to end within the pod's grace period and "
+              "started again at once, on the same CPUs, memory nodes and devices: the pod keeps its place. What would "
+              "not be started again (restartPolicy Never) is refused.",
+          .examples = {{"restart web", "one pod"},
+                       {"restart -l app=web --wait", "all with a label; wait until they run again"}},
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<RestartOptions>();
+            auto* pods = app.add_option("pods", options->pods, kPodText)->type_name("POD");
+            auto* labels = AddSelector(app, options->selector)->excludes(pods);
+            AddWait(app, options->wait, "all of them have been started again");
+            app.callback([pods, labels] {
+              if (pods->count() == 0 && labels->count() == 0) throw CLI::RequiredError("a POD or -l LABELS");
+            });
+            return [options](const Session& session) { return RunRestart(*options, session); };
+          }};
+}
+
+Command ResizeCommand() {
+  return {.name = "resize",
+          .group = "Pods",
+          .summary = "Give a running pod more or less",
+          .details =
+              "Changes what a container's manifest asks for. The container goes on running: it keeps the CPUs it has "
+              "and gets others beside, or gives some back. What does not fit leaves it as it is; 'berth describe' says "
+              "why.",
+          .examples = {{"resize web --cpus 4", "four CPUs"},
+                       {"resize web -c app --memory 2Gi --wait", "one of several containers; wait until it is done"}},
+          .statuses = "3 it was not resized (with --wait)",
+          .bind = [](CLI::App& app) -> Runner {
+            auto options = std::make_shared<ResizeOptions>();
+            app.add_option("pod", options->pod, kPodText)->type_name("POD")->required();
+            app.add_option("-c,--container", options->container, "The container, if it has several")
+                ->type_name("CONTAINER");
+            auto* cpus = app.add_option("--cpus", options->cpus, "CPUs")->type_name("NUMBER");
+            auto* memory = app.add_option("--memory", options->memory, "Memory")->type_name("SIZE");
+            AddWait(app, options->wait, "the pod is resized, or was refused");
+            app.callback([cpus, memory] {
+              if (cpus->count() == 0 && memory->count() == 0) throw CLI::RequiredError("--cpus or --memory");
+            });
+            return [options](const Session& session) { return RunResize(*options, session); };
+          }};
+}
+
 Command DeleteCommand() {
   return {.name = "delete",
           .group = "Pods",
@@ -225,6 +297,7 @@ Command DeleteCommand() {
           .examples = {{"delete web", "one pod"},
                        {"delete -f pod.yaml", "the pods of a manifest, and its ConfigMaps and Secrets"},
                        {"delete web db --wait", "two, and wait until they are gone"},
+                       {"delete -l app=web", "all with a label"},
                        {"delete --all -n edge", "every pod of a namespace"}},
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<DeleteOptions>();
@@ -234,13 +307,15 @@ Command DeleteCommand() {
                               ->type_name("FILE");
             app.add_flag("--as-pods", options->as_pods, "The manifests were applied with --as-pods")->needs(files);
             auto* all = app.add_flag("--all", options->all, "Every pod of the node")->excludes(pods)->excludes(files);
-            app.add_option("-n,--namespace", options->namespace_, "With --all: only those of this namespace")
-                ->type_name("NAMESPACE")
-                ->needs(all);
+            auto* labels = AddSelector(app, options->selector)->excludes(pods)->excludes(files);
+            auto* of_one = app.add_option("-n,--namespace", options->namespace_, "With --all or -l: only those of it")
+                               ->type_name("NAMESPACE");
             AddWait(app, options->wait, "the pods are gone");
-            app.callback([pods, files, all] {
-              if (pods->count() == 0 && files->count() == 0 && all->count() == 0)
-                throw CLI::RequiredError("a POD or -f FILE");  // the parser's own way to say so
+            app.callback([pods, files, all, labels, of_one] {
+              const bool many = all->count() > 0 || labels->count() > 0;
+              if (pods->count() == 0 && files->count() == 0 && !many)
+                throw CLI::RequiredError("a POD, -f FILE or -l LABELS");  // the parser's own way to say so
+              if (of_one->count() > 0 && !many) throw CLI::RequiredError("--all or -l LABELS, with -n NAMESPACE,");
             });
             return [options](const Session& session) { return RunDelete(*options, session); };
           }};
@@ -249,8 +324,8 @@ Command DeleteCommand() {
 }  // namespace
 
 std::vector<Command> PodCommands() {
-  return {RunCommand(),  ApplyCommand(), PodsCommand(),  DescribeCommand(),
-          LogsCommand(), ExecCommand(),  DeleteCommand()};
+  return {RunCommand(),  ApplyCommand(), ResizeCommand(),  PodsCommand(),  DescribeCommand(),
+          LogsCommand(), ExecCommand(),  RestartCommand(), DeleteCommand()};
 }
 
 }  // namespace berth::cli

@@ -1,4 +1,4 @@
-// `berth pods` and `berth describe`: what runs on the node and what it holds.
+// `berth pods`: what runs on the node and what it holds.
 #ifndef BERTH_CMD_BERTH_PODS_H_
 #define BERTH_CMD_BERTH_PODS_H_
 
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "berth/session.h"
+#include "model/pod_view.h"
 
 namespace berth::cli {
 
@@ -14,13 +15,11 @@ struct PodsOptions {
   std::vector<std::string> pods;  ///< only these, as PickPod; empty: all
   bool all_namespaces = false;    ///< so it is anyway, for fingers used to it
   bool watch = false;             ///< go on with what changes
+  std::string selector;           ///< as Selector::Parse; "": all
 };
+/// Those of berthd's pods that are asked for. Errors: as PickPod, Selector::Parse and api::NodeClient.
+Result<PodList> ChoosePods(const Session& session, const PodsOptions& options);
 int RunPods(const PodsOptions& options, const Session& session);
-
-struct DescribeOptions {
-  std::string pod;  ///< as PickPod
-};
-int RunDescribe(const DescribeOptions& options, const Session& session);
 
 }  // namespace berth::cli
 

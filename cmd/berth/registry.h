@@ -27,12 +27,14 @@ struct Command {
   std::string summary;  ///< one line
   std::string details;  ///< what a person should know; may be empty
   std::vector<Example> examples;
-  std::string statuses;     ///< when it gives statuses other than 0, 1 and 2; may be empty
-  bool asks_daemon = true;  ///< has --socket
-  bool prints_data = true;  ///< has -o
-  bool draws = false;       ///< -o takes svg too
+  std::string statuses;      ///< when it gives statuses other than 0, 1 and 2; may be empty
+  bool asks_daemon = true;   ///< has --socket
+  bool prints_data = true;   ///< has -o
+  bool draws = false;        ///< -o takes svg and png too
+  bool draws_pages = false;  ///< and html
+  bool names = false;        ///< -o takes name: what it lists are pods
   /// Adds the options to `app`; the runner holds what they were set to. An option's type name says what completes it:
-  /// POD, CONTAINER, COMMAND, FILE, or words separated by "|".
+  /// POD, CONTAINER, TOPIC, FILE, or words separated by "|".
   std::function<Runner(CLI::App& app)> bind;
 };
 
@@ -55,14 +57,25 @@ struct Parser {
 /// `socket`: where berthd is asked unless --socket says otherwise; "" for the usual place.
 std::unique_ptr<Parser> MakeParser(const std::string& socket);
 
-/// Words of a type name "a|b|c"; empty when it is not a list.
+/// Words of a type name "a|b|c", of "a=VALUE" what stands before the value; empty when it is not a list.
 std::vector<std::string> Choices(const std::string& type_name);
-/// Adds an option that takes one of `choices` ("a|b|c").
+/// Adds an option that takes one of `choices` ("a|b|c"); "a=VALUE" is one that goes on with a value.
 CLI::Option* AddChoice(CLI::App& app, const std::string& name, std::string& value, const std::string& choices,
                        const std::string& text);
 
+/// What berth is for, in a sentence.
+inline constexpr std::string_view kAbout =
+    "berth gives every container on this node its CPUs, memory nodes and devices, and shows who holds what.";
+/// "pods [POD...] [options]".
+std::string UsageOf(const Command& command, const CLI::App& app);
+/// "0 done, 1 failed, ..."
+std::string StatusText(const Command& command);
 std::string FormatOverview(const Parser& parser);
 std::string FormatHelp(const Command& command, const CLI::App& app);
+
+/// Writes a manual page for the program, for each command and for each topic of help below `folder`, as man1/berth.1.
+/// False: not all of them could be written.
+bool WriteManPages(const Parser& parser, const std::string& folder);
 
 /// Candidates for the last of `words` (what stands on the command line after "berth"), one a line, a tab before its
 /// description; the line ":files" asks the shell to complete file names. Asks berthd for pods when it answers.

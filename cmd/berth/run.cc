@@ -14,6 +14,7 @@
 #include "berth/explain.h"
 #include "berth/hold.h"
 #include "berth/once.h"
+#include "model/placement.h"
 #include "os/clock.h"
 #include "os/foreground.h"
 #include "os/pidfd.h"
@@ -150,8 +151,10 @@ void Run::Print(const PodView& pod) const {
   err << "berth: " << FullName(pod) << ": ";
   if (container.place && container.place->cpus) {
     err << "CPUs " << FormatIds(*container.place->cpus) << " of its own";
+  } else if (container.place && !container.place->pool.empty()) {
+    err << "CPUs " << FormatIds(container.place->pool_cpus) << " of " << PoolText(container.place->pool);
   } else {
-    err << "shared CPUs " << FormatIds(shared_);
+    err << "shared CPUs " << FormatIds(container.place ? PartOfPool(container.place->node_cpus, shared_) : shared_);
   }
   if (container.place && !container.place->memory_nodes.empty())
     err << ", memory nodes " << FormatIds(container.place->memory_nodes);

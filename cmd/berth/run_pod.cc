@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/id_set.h"
 #include "base/text.h"
+#include "model/pod_wishes.h"
 #include "os/path.h"
 
 namespace berth::cli {
@@ -82,9 +84,17 @@ Result<codec::Json> PodOf(const RunRequest& request, codec::Json container, cons
   container["name"] = "run";
   container["terminationMessagePolicy"] = "FallbackToLogsOnError";
   if (!limits.empty()) container["resources"] = {{"limits", limits}, {"requests", std::move(limits)}};
+  codec::Json metadata{{"name", request.name}, {"namespace", request.namespace_}};
+  if (!request.numa.empty()) {
+    const auto nodes = NodeSet::Parse(request.numa);
+    if (!nodes || nodes->empty())
+      return Fail(Code::kInvalid,
+                  "--numa " + Printable(request.numa) + ": must be numbers of NUMA nodes, as 1 or 0,2-3");
+    metadata["annotations"] = {{std::string(kNumaNodesAnnotation), FormatIds(*nodes)}};
+  }
   return codec::Json{{"apiVersion", "v1"},
                      {"kind", "Pod"},
-                     {"metadata", {{"name", request.name}, {"namespace", request.namespace_}}},
+                     {"metadata", std::move(metadata)},
                      {"spec",
                       {{"restartPolicy", "Never"},
                        {"hostNetwork", true},

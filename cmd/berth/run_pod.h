@@ -18,6 +18,7 @@ struct RunRequest {
   std::string namespace_ = "default";
   std::string cpus;                  ///< "2", "500m"; "": none asked for
   std::string memory;                ///< "1Gi"; "": none asked for
+  std::string numa;                  ///< "1", "0,2-3": its CPUs and memory are of these; "": of any
   std::vector<std::string> devices;  ///< "vendor.example/gpu" or "vendor.example/gpu=2"
 };
 

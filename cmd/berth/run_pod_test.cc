@@ -42,6 +42,19 @@ TEST(RunPod, WhoAsksForNothingGetsAPodWithoutRequests) {
   EXPECT_FALSE(HolderPod(Asking(""), {"hold"}, FourCpus()).value()["spec"]["containers"][0].contains("resources"));
 }
 
+TEST(RunPod, NodesAreAskedForByAnnotation) {
+  RunRequest request = Asking("1");
+  EXPECT_FALSE(HolderPod(request, {"hold"}, FourCpus()).value()["metadata"].contains("annotations"));
+  request.numa = "2,0-1";
+  EXPECT_EQ(HolderPod(request, {"hold"}, FourCpus()).value()["metadata"]["annotations"]["berth.dev/numa-nodes"], "0-2");
+  for (const char* wrong : {"one", "-1", " ", "1-"}) {
+    request.numa = wrong;
+    const auto pod = HolderPod(request, {"hold"}, FourCpus());
+    ASSERT_FALSE(pod) << wrong;
+    EXPECT_TRUE(pod.error().message.starts_with("--numa ")) << pod.error().message;
+  }
+}
+
 TEST(RunPod, DevicesAreCountedAndWrongOnesNamed) {
   RunRequest request = Asking("1");
   request.devices = {"vendor.example/gpu", "vendor.example/nic=2"};

@@ -17,12 +17,13 @@ namespace berth::cli {
 /// Exit statuses of `berth`; docs/reference/exit-status.md explains them.
 enum ExitStatus : int { kOk = 0, kFailed = 1, kUsage = 2, kRejected = 3, kUnreachable = 4 };
 
-enum class OutputFormat { kTable, kWide, kJson, kYaml, kSvg };
+enum class OutputFormat { kTable, kWide, kJson, kYaml, kJsonPath, kName, kSvg, kPng, kHtml };
 
 /// Options every command has.
 struct CommonOptions {
-  std::string output =
-      "table";  ///< table, wide, json, yaml or (of commands that draw) svg; checked by the command line
+  /// table, wide, json, yaml, jsonpath=TEMPLATE, name (of commands that list pods), svg, png or html (of those that
+  /// draw); checked by the command line
+  std::string output = "table";
   std::string socket;
   std::string color = "auto";  ///< auto, always or never
 };
@@ -31,6 +32,7 @@ struct CommonOptions {
 struct Surroundings {
   bool terminal = false;        ///< standard output is a terminal
   bool error_terminal = false;  ///< standard error is one
+  bool screen = false;          ///< standard output is one on which can be drawn
   int width = 0;                ///< its columns; 0: unknown or no terminal
   bool no_color = false;        ///< NO_COLOR is set and not empty
   bool unicode = true;          ///< the locale's characters are UTF-8
@@ -47,6 +49,8 @@ class Session {
   const Surroundings& around() const { return around_; }
   OutputFormat format() const;
   bool wide() const { return format() == OutputFormat::kWide; }
+  /// True for svg and png.
+  bool draws() const { return format() == OutputFormat::kSvg || format() == OutputFormat::kPng; }
   /// True for table and wide.
   bool for_people() const { return format() == OutputFormat::kTable || wide(); }
   bool color() const;
@@ -61,14 +65,20 @@ class Session {
   /// What answers the session's questions about the node.
   api::NodeClient berthd() const { return api::NodeClient(options_.socket); }
 
-  /// Prints a value as JSON or YAML. Requires: the format is one of these.
+  /// Prints a value as JSON, YAML or what jsonpath finds in it. Requires: the format is one of these.
   int PrintData(const codec::Json& data) const;
+  /// The same for one of many values, as JSON on one line, or what jsonpath finds.
+  int PrintItem(const codec::Json& data) const;
+  /// Prints a drawing as it was asked for. Requires: the format is svg or png.
+  int PrintDrawing(const std::string& svg) const;
   /// True when somebody answers on the socket.
   bool Reachable() const;
   /// Prints "berth: <message>" to the error stream; kUnreachable when no berthd answers on the socket, else kFailed.
   int Report(const Error& error) const;
 
  private:
+  int PrintFound(const codec::Json& data) const;
+
   const CommonOptions& options_;
   const Surroundings& around_;
   std::ostream& out_;

@@ -16,6 +16,8 @@ struct SimulateOptions {
   std::vector<std::string> steps;  ///< as offline::ReadSteps
   ClusterOptions cluster;          ///< with nodes: many nodes instead of one
   bool map = false;                ///< draw the machine after each step; for people only
+  std::vector<std::string> files;  ///< manifests that come before `steps`
+  std::string replicas;  ///< how many copies of each pod are tried; "max": until one is rejected; "": no copies
 };
 
 /// Gives kOk when all pods were admitted, kRejected when one was not, kFailed when something could not be read.

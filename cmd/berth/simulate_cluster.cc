@@ -1,6 +1,7 @@
 #include "berth/simulate_cluster.h"
 
 #include "base/words.h"
+#include "berth/progress.h"
 #include "fleet/fleet.h"
 #include "offline/cluster_nodes.h"
 #include "offline/cluster_report.h"
@@ -34,10 +35,6 @@ fleet::Preference PreferenceOf(const std::string& word) {
 
 void Print(const offline::Workload& workload, const std::vector<ClusterOutcome>& outcomes, std::size_t nodes,
            std::uint64_t seed, const Session& session) {
-  if (session.format() == OutputFormat::kSvg) {
-    session.out() << offline::ClusterPicture(outcomes);
-    return;
-  }
   const std::int64_t cpus = outcomes.empty() ? 0 : outcomes.front().cpus;
   if (!session.for_people()) {
     session.PrintData({{"nodes", nodes},
@@ -59,12 +56,13 @@ void Print(const offline::Workload& workload, const std::vector<ClusterOutcome>&
                 << offline::ClusterTable(outcomes).Format(session.table());
 }
 
-/// Each rule has the cluster for itself.
-Result<void> RunAll(const ClusterOptions& options, const offline::OfflineOptions& node, const Session& session) {
+/// Each rule has the cluster for itself. Gives the exit status.
+Result<int> RunAll(const ClusterOptions& options, const offline::OfflineOptions& node, const Session& session) {
   BERTH_TRY(const std::vector<offline::NodeGroup> groups, offline::ReadNodeGroups(options.nodes, node, session.err()));
   std::vector<ClusterOutcome> outcomes;
   offline::Workload workload;
   std::size_t nodes = 0;
+  Progress progress(session);
   for (const SchedulerRule rule : {SchedulerRule::kDefault, SchedulerRule::kTopology, SchedulerRule::kExtender}) {
     if (options.rule != "all" && options.rule != offline::Name(rule)) continue;
     fleet::Fleet fleet;
@@ -73,20 +71,23 @@ Result<void> RunAll(const ClusterOptions& options, const offline::OfflineOptions
       BERTH_TRY(workload, offline::MakeWorkload(options.workload, fleet, session.err()));
       nodes = fleet.size();
     }
+    progress.Tell("the scheduler " + std::string(offline::Name(rule)) + ": " +
+                  std::to_string(workload.arrivals.size()) + " pods on " + std::to_string(nodes) + " nodes");
     outcomes.push_back(offline::RunCluster(fleet, workload, {.rule = rule, .preference = PreferenceOf(options.score)}));
   }
+  progress.Clear();
+  if (session.draws()) return session.PrintDrawing(offline::ClusterPicture(outcomes));
   Print(workload, outcomes, nodes, options.workload.seed, session);
-  return {};
+  return kOk;
 }
 
 }  // namespace
 
 int RunSimulateCluster(const ClusterOptions& options, const offline::OfflineOptions& node, const Session& session) {
-  if (const auto done = RunAll(options, node, session); !done) {
-    session.err() << "berth: " << done.error().message << "\n";
-    return kFailed;
-  }
-  return kOk;
+  const auto status = RunAll(options, node, session);
+  if (status) return *status;
+  session.err() << "berth: " << status.error().message << "\n";
+  return kFailed;
 }
 
 }  // namespace berth::cli

@@ -12,6 +12,7 @@
 #include "state/kubelet_files.h"
 #include "state/store.h"
 #include "state/takeover.h"
+#include "view/changes.h"
 #include "view/table.h"
 
 namespace berth::cli {
@@ -39,12 +40,6 @@ Result<Ledger> ParseAnyState(const std::string& text) {
     return Fail(Code::kCorrupt, "this is neither a ledger nor a state file of a kubelet, or its beginning is lost");
   }
   return state::ImportKubelet(files, {}).ledger;
-}
-
-std::string DevicesText(const Placement& placement) {
-  std::vector<std::string> out;
-  for (const DeviceAssignment& given : placement.devices) out.push_back(given.resource + " " + Join(given.ids, ","));
-  return Join(out, "; ");
 }
 
 int RunShow(const StateOptions& options, const Session& session) {
@@ -88,12 +83,12 @@ void PrintLedger(const Ledger& ledger, const Session& session) {
   session.out() << "Revision:      " << ledger.revision << "\nCPU policy:    " << ledger.cpu_policy
                 << "\nMemory policy: " << ledger.memory_policy
                 << "\nShared pool:   " << (ledger.shared.empty() ? "none" : FormatIds(ledger.shared)) << "\n";
+  for (const auto& [name, pool] : ledger.pools) session.out() << PoolText(name) << ": " << CpusText(pool) << "\n";
   view::Table table({{"POD"}, {"CONTAINER"}, {"CPUS"}, {"MEMORY NODES"}, {"DEVICES", view::Align::kLeft, true}});
   for (const auto& [uid, pod] : ledger.pods)
     for (const Placement& placement : pod.placements)
-      table.AddRow({pod.partial ? uid : FullName(pod), placement.container,
-                    placement.cpus ? FormatIds(*placement.cpus) : "shared", FormatIds(MemoryNodes(placement)),
-                    DevicesText(placement)});
+      table.AddRow({pod.partial ? uid : FullName(pod), placement.container, CpusText(placement),
+                    FormatIds(MemoryNodes(placement)), view::DevicesText(placement.devices)});
   if (!table.empty()) session.out() << '\n' << table.Format(session.table());
 }
 

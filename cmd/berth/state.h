@@ -28,6 +28,16 @@ int RunStateVerify(const StateOptions& options, const Session& session);
 int RunStateImport(const StateOptions& options, const Session& session);
 int RunStateExport(const StateOptions& options, const Session& session);
 
+/// What was looked at and what is wrong with it.
+struct Checked {
+  std::string what;
+  std::string summary;              ///< when all is in order
+  std::vector<std::string> broken;  ///< a sentence each
+};
+/// Every promise of the running node, looked at twice where one seems broken. Errors: as api::NodeClient, and of
+/// reading cgroups.
+Result<std::vector<Checked>> CheckNode(const Session& session);
+
 /// A ledger from a file of any kind: Berth's own, or one of the kubelet's. Errors: kCorrupt: damaged; kUnsupported:
 /// whole, but of another version; kNotFound, kPermission, kIo.
 Result<Ledger> ReadStateFile(const std::string& file);

@@ -41,7 +41,7 @@ Result<state::KubeletFiles> ReadKubeletFiles(const std::string& folder) {
   BERTH_TRY(out.devices, ReadKubeletFile(*fs, folder, kDeviceFile, state::ParseKubeletDeviceState));
   if (!out.cpu && !out.memory && !out.devices)
     return Fail(Code::kNotFound, folder + " holds no state of a kubelet (" + kCpuFile + ", " + kMemoryFile + ", " +
-                                     kDeviceFile + "); name its root folder with --from");
+                                     kDeviceFile + "); name its root folder with --kubelet-dir");
   return out;
 }
 

@@ -24,13 +24,6 @@ namespace {
 
 using codec::Json;
 
-/// What was looked at and what is wrong with it.
-struct Checked {
-  std::string what;
-  std::string summary;              ///< when all is in order
-  std::vector<std::string> broken;  ///< a sentence each
-};
-
 std::string Size(const Ledger& ledger) {
   return "revision " + std::to_string(ledger.revision) + ", " + std::to_string(ledger.pods.size()) +
          (ledger.pods.size() == 1 ? " pod" : " pods");
@@ -96,7 +89,7 @@ Result<Node> AskNode(const Session& session) {
 /// The ledger against itself and the machine.
 Checked CheckLedger(const Node& node) {
   Checked out{"the ledger of berthd", Size(node.ledger) + ": every promise is kept", Contradictions(node.ledger)};
-  const CpuSet known = node.ledger.shared | ExclusiveCpus(node.ledger);
+  const CpuSet known = node.ledger.shared | TakenCpus(node.ledger);
   if (const CpuSet odd = known - node.machine.present; !odd.empty())
     out.broken.push_back("the ledger hands out CPUs that the machine does not have: " + FormatIds(odd));
   for (const auto& [uid, pod] : node.ledger.pods)
@@ -180,22 +173,6 @@ Result<std::vector<Checked>> LookAtNode(const Session& session) {
   return out;
 }
 
-/// A node changes while it is looked at: what is broken must be so at a second look.
-Result<std::vector<Checked>> CheckNode(const Session& session) {
-  constexpr os::Millis kApart{300};
-  BERTH_TRY(std::vector<Checked> first, LookAtNode(session));
-  if (std::ranges::all_of(first, [](const Checked& c) { return c.broken.empty(); })) return first;
-  os::SleepFor(kApart);
-  BERTH_TRY(const std::vector<Checked> second, LookAtNode(session));
-  for (Checked& checked : first) {
-    const auto again = std::ranges::find(second, checked.what, &Checked::what);
-    std::erase_if(checked.broken, [&](const std::string& problem) {
-      return again == second.end() || std::ranges::find(again->broken, problem) == again->broken.end();
-    });
-  }
-  return first;
-}
-
 int Print(const std::vector<Checked>& all, const Session& session) {
   const bool sound = std::ranges::all_of(all, [](const Checked& c) { return c.broken.empty(); });
   if (!session.for_people()) {
@@ -213,6 +190,22 @@ int Print(const std::vector<Checked>& all, const Session& session) {
 }
 
 }  // namespace
+
+/// A node changes while it is looked at: what is broken must be so at a second look.
+Result<std::vector<Checked>> CheckNode(const Session& session) {
+  constexpr os::Millis kApart{300};
+  BERTH_TRY(std::vector<Checked> first, LookAtNode(session));
+  if (std::ranges::all_of(first, [](const Checked& c) { return c.broken.empty(); })) return first;
+  os::SleepFor(kApart);
+  BERTH_TRY(const std::vector<Checked> second, LookAtNode(session));
+  for (Checked& checked : first) {
+    const auto again = std::ranges::find(second, checked.what, &Checked::what);
+    std::erase_if(checked.broken, [&](const std::string& problem) {
+      return again == second.end() || std::ranges::find(again->broken, problem) == again->broken.end();
+    });
+  }
+  return first;
+}
 
 int RunStateVerify(const StateOptions& options, const Session& session) {
   std::vector<std::string> paths = options.files;

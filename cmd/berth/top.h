@@ -2,12 +2,17 @@
 #ifndef BERTH_CMD_BERTH_TOP_H_
 #define BERTH_CMD_BERTH_TOP_H_
 
+#include <string>
+
 #include "berth/session.h"
+#include "view/usage_table.h"
 
 namespace berth::cli {
 
 struct TopOptions {
-  bool once = false;  ///< one table, instead of a new one every two seconds on a terminal
+  bool once = false;  ///< tables as text, also on a terminal
+  view::UsageOrder order = view::UsageOrder::kCpu;
+  std::string filter;  ///< as view::UsageOptions
 };
 int RunTop(const TopOptions& options, const Session& session);
 

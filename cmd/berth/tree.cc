@@ -22,15 +22,6 @@ std::string Indent(const std::string& path) {
 
 std::string LastName(const std::string& path) { return path.substr(path.rfind('/') + 1); }  // npos + 1 is 0
 
-/// Keeps the values that differ, and the groups that have some or could not be read.
-void KeepWrong(TreeView& tree) {
-  for (GroupView& group : tree.groups) std::erase_if(group.values, [](const ValueLine& line) { return line.Same(); });
-  std::erase_if(tree.groups, [](const GroupView& group) { return group.values.empty() && group.problem.empty(); });
-  for (HostGroup& group : tree.host_groups)
-    std::erase_if(group.values, [](const ValueLine& line) { return line.Same(); });
-  std::erase_if(tree.host_groups, [](const HostGroup& group) { return group.values.empty(); });
-}
-
 void AddValues(const std::vector<ValueLine>& values, const std::string& indent, view::Table& table) {
   for (const ValueLine& line : values)
     table.AddRow({indent + "  " + line.file, Cell(line.found, line.Same() ? Style::kPlain : Style::kWarn),
@@ -58,6 +49,14 @@ void AddHostGroup(const HostGroup& group, view::Table& table) {
 }
 
 }  // namespace
+
+void KeepWrong(TreeView& tree) {
+  for (GroupView& group : tree.groups) std::erase_if(group.values, [](const ValueLine& line) { return line.Same(); });
+  std::erase_if(tree.groups, [](const GroupView& group) { return group.values.empty() && group.problem.empty(); });
+  for (HostGroup& group : tree.host_groups)
+    std::erase_if(group.values, [](const ValueLine& line) { return line.Same(); });
+  std::erase_if(tree.host_groups, [](const HostGroup& group) { return group.values.empty(); });
+}
 
 int RunTree(const TreeOptions& options, const Session& session) {
   auto tree = session.berthd().Tree();

@@ -19,10 +19,13 @@
 #include "daemon/notify.h"
 #include "daemon/settings.h"
 #include "daemon/start_check.h"
+#include "daemon/web_options.h"
 #include "events/log.h"
 #include "kube/access.h"
+#include "man/man_page.h"
 #include "os/fs.h"
 #include "os/process.h"
+#include "web/server.h"
 
 namespace berth::daemon {
 namespace {
@@ -53,6 +56,7 @@ struct Arguments {
   CommandLine line;
   bool check = false;
   bool give_back = false;
+  bool man = false;  ///< print the manual page, for the build
 };
 
 void AddOptions(CLI::App& app, Arguments& args) {
@@ -93,6 +97,7 @@ void AddOptions(CLI::App& app, Arguments& args) {
   app.add_flag(
       "--give-back", args.give_back,
       "beside a kubelet, when berthd does not run: all containers on all CPUs again, remove its state, and exit");
+  app.add_flag("--man", args.man)->group("");
   app.add_flag("--check-config", args.check, "check settings and machine, say what is wrong, and exit");
 }
 
@@ -114,13 +119,26 @@ std::optional<std::string> WhyNotHere(const Settings& settings, cgroup::Driver d
   return Join(found.problems, "\nberthd: ");
 }
 
-/// What is wrong with the access to the cluster that is to be told of the node. nullopt: nothing.
-std::optional<std::string> WhyNotPublished(const Settings& settings) {
-  if (!settings.berth.publish) return std::nullopt;
+/// What is wrong with the access to the cluster that is to be told of the node, or asked for its pods. nullopt:
+/// nothing.
+std::optional<std::string> WhyNoCluster(const Settings& settings) {
   auto root = os::OpenFs("/");
   if (!root) return root.error().message;
-  const auto access = kube::LoadOwnAccess(**root, settings.berth.publish->kubeconfig);
-  return access ? std::nullopt : std::optional("publish.kubeconfig: " + access.error().message);
+  const auto look = [&](const char* setting, const std::string& kubeconfig) -> std::optional<std::string> {
+    const auto access = kube::LoadOwnAccess(**root, kubeconfig);
+    return access ? std::nullopt : std::optional(std::string(setting) + ".kubeconfig: " + access.error().message);
+  };
+  const manifest::BerthConfiguration& berth = settings.berth;
+  if (berth.publish)
+    if (auto why = look("publish", berth.publish->kubeconfig)) return why;
+  return berth.pod_specs ? look("podSpecs", berth.pod_specs->kubeconfig) : std::nullopt;
+}
+
+/// Files of the live page that are missing or not as they should be. nullopt: none, or there is no page.
+std::optional<std::string> WhyNoPage(const Settings& settings) {
+  if (!settings.berth.web) return std::nullopt;
+  const auto checked = web::CheckFiles(WebOptionsOf(settings));
+  return checked ? std::nullopt : std::optional("web: " + checked.error().message);
 }
 
 int CheckConfig(const CommandLine& line) {
@@ -139,7 +157,8 @@ int CheckConfig(const CommandLine& line) {
     return Refuse(names.error().message);
   if (driver)
     if (const auto why = WhyNotHere(*settings, *driver)) return Refuse(*why);
-  if (const auto why = WhyNotPublished(*settings)) return Refuse(*why);
+  if (const auto why = WhyNoCluster(*settings)) return Refuse(*why);
+  if (const auto why = WhyNoPage(*settings)) return Refuse(*why);
   const KubeletConfiguration& config = parts->node.config();
   std::printf("settings are fine\n");
   std::printf("  settings         %s\n", settings->config_file.empty() ? "(defaults)" : settings->config_file.c_str());
@@ -156,6 +175,7 @@ int CheckConfig(const CommandLine& line) {
   std::printf("  pod folder       %s\n", settings->pod_dir.c_str());
   if (!settings->kubelet.static_pod_url.empty())
     std::printf("  pod URL          %s\n", settings->kubelet.static_pod_url.c_str());
+  if (settings->berth.web) std::printf("  live page        %s\n", settings->berth.web->address.c_str());
   return 0;
 }
 
@@ -210,6 +230,10 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const int status = app.exit(error);
     return status == 0 ? 0 : kUsage;
+  }
+  if (args.man) {
+    std::fputs(man::FormatDaemon(app, kAbout, kMore, BERTH_VERSION).c_str(), stdout);
+    return 0;
   }
   if (args.give_back) return GiveBack(args.line);
   return args.check ? CheckConfig(args.line) : Serve(args.line);

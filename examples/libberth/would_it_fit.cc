@@ -1,5 +1,5 @@
 // Asks libberth which pods fit on a machine, where they would run, and why not: would_it_fit MACHINE SETTINGS PODS...
-// MACHINE is anything `berth machine --from` takes, for example "pack:2 numa:1 core:8 pu:2"; SETTINGS a
+// MACHINE is anything `berth machine -m` takes, for example "pack:2 numa:1 core:8 pu:2"; SETTINGS a
 // KubeletConfiguration; PODS are manifests, admitted in order.
 #include <cstdio>
 #include <fstream>

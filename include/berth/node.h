@@ -15,6 +15,7 @@
 #include "model/kubelet_config.h"
 #include "model/ledger.h"
 #include "model/machine.h"
+#include "model/own_rules.h"
 #include "model/pod.h"
 #include "model/trace.h"
 
@@ -27,7 +28,12 @@ struct NodeOptions {
   DeviceInventory devices = {};
   bool node_fit = true;     ///< also reject what exceeds `allocatable` in sum (OutOfcpu, OutOfmemory, OutOfpods, ...)
   bool whole_cores = true;  ///< under full-pcpus-only never give a part of a core; false: the kubelet's formulas
-  bool close_devices = false;  ///< among choices that are equal to a kubelet, devices that lie close together
+  bool close_devices = false;          ///< among choices that are equal to a kubelet, devices that lie close together
+  bool judge_by_free_memory = false;   ///< how few nodes pinned memory needs is judged by what is free
+  bool memory_groups_overlap = false;  ///< pinned memory of several nodes and of one may share nodes
+  bool pod_falls_back = false;         ///< in scope pod, container by container where the whole fits nowhere
+  bool keep_rest_aligned = false;      ///< under best-effort, who has nodes in common keeps them
+  OwnRules own = {};                   ///< options of the choice of CPUs, and what pods may ask for by annotation
 };
 
 /// Decides about pods, one after the other, and keeps the books. Pods are told apart by uid; one without a uid goes by
@@ -66,6 +72,13 @@ class Node {
 
   /// Decides, and gives the pod its place unless the answer is Reject. It is for good: until Release.
   Decision Admit(const Pod& pod, Trace* trace = nullptr);
+
+  /// Changes what a pod that has a place may use to what `pod` asks for, while it runs, unless the answer is Reject:
+  /// its apps and sidecars keep every CPU they have when they grow, get no other when they shrink, and keep the nodes
+  /// of their memory and their devices. Reject::reason is "Deferred" (it would fit if others gave something back) or
+  /// "Infeasible". Requires: as Decide; nothing but amounts of CPU, memory and huge pages differs from what was
+  /// admitted.
+  Decision Resize(const Pod& pod, Trace* trace = nullptr);
 
   /// All containers of a pod were started: memory that only its init containers needed comes back. Without this call it
   /// stays the pod's. An unknown uid changes nothing.

@@ -57,11 +57,22 @@ class EchoBackend final : public Backend {
   Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) override {
     return DeletedPod{namespace_, name, "f"};
   }
+  Result<RestartedPod> RestartPod(const std::string& namespace_, const std::string& name) override {
+    if (name == "gone") return Fail(Code::kConflict, "it does not run");
+    return RestartedPod{namespace_, name, {"app"}};
+  }
   Result<DeletedPod> DeleteDocument(DocumentKind kind, const std::string& namespace_,
                                     const std::string& name) override {
     return DeletedPod{namespace_, name, "f", std::string(Name(kind))};
   }
-  Result<Outlook> Explain(const std::string&) override { return Fail(Code::kInvalid, "two pods"); }
+  Result<Outlook> Explain(const ExplainQuery& query) override {
+    explained = query;
+    return Fail(Code::kInvalid, "two pods");
+  }
+  Result<Move> MoveContainer(const MoveRequest& request) override {
+    if (request.uid == "gone") return Fail(Code::kNotFound, "no pod with uid gone");
+    return Move{.request = request, .pod = "default/web", .containers = {}, .bytes = MiB(4)};
+  }
   Result<EventList> Events(const EventQuery& query) override {
     Event event;
     event.reason = query.since;
@@ -94,6 +105,7 @@ class EchoBackend final : public Backend {
     return end;
   }
   std::optional<LogQuery> logs;
+  std::optional<ExplainQuery> explained;
   std::atomic<int> calls = 0;
   std::atomic<int> commands = 0;
   std::atomic<bool> go = false;
@@ -180,8 +192,23 @@ TEST_F(ApiTest, PathsAndQueriesReachTheBackend) {
   EXPECT_EQ(backend.logs->log, "/x/0.log");
   EXPECT_EQ(backend.logs->after, "1:2");
   EXPECT_EQ(client.DeletePod("default", "web")->name, "web");
+  EXPECT_EQ(client.RestartPod("default", "web")->containers, std::vector<std::string>{"app"});
+  EXPECT_EQ(client.RestartPod("default", "gone").error().code, Code::kConflict);
   EXPECT_EQ(client.DeleteDocument(DocumentKind::kSecret, "default", "key")->kind, "Secret");
   EXPECT_EQ(client.DeleteDocument(DocumentKind::kConfigMap, "default", "app")->kind, "ConfigMap");
+}
+
+TEST_F(ApiTest, AMoveReachesTheBackend) {
+  Serve();
+  const NodeClient client(socket);
+  const MoveRequest request{.uid = "u1", .container = "main", .nodes = {NumaId{1}}};
+  const auto move = client.MoveContainer(request);
+  ASSERT_TRUE(move) << move.error().message;
+  EXPECT_EQ(move->request, request);
+  EXPECT_EQ(move->bytes, MiB(4));
+  EXPECT_EQ(client.MoveContainer({.uid = "gone", .container = "", .nodes = {}}).error().code, Code::kNotFound);
+  EXPECT_EQ(Call(socket, "POST", "/v1/moves", "{\"uid\": 1}").error().code, Code::kInvalid);
+  EXPECT_EQ(Call(socket, "POST", "/v1/moves", "x").error().code, Code::kInvalid);
 }
 
 TEST_F(ApiTest, ACommandReachesTheBackendWordByWord) {
@@ -261,6 +288,24 @@ TEST_F(ApiTest, ErrorsKeepCodeAndMessage) {
   EXPECT_EQ(Call(socket, "GET", "/v1/nothing").error().code, Code::kNotFound);
   EXPECT_EQ(Call(socket, "GET", "/v1/events?limit=-1").error().code, Code::kInvalid);
   EXPECT_EQ(Call(socket, "POST", "/v1/explain", "x").error().message, "two pods");
+}
+
+TEST_F(ApiTest, AnExplanationMayBeAskedForUnderOtherPolicies) {
+  Serve();
+  EXPECT_FALSE(Call(socket, "POST", "/v1/explain", "pod"));
+  EXPECT_EQ(backend.explained->manifest, "pod");
+  EXPECT_FALSE(backend.explained->topology_policy || backend.explained->topology_scope ||
+               backend.explained->cpu_options);
+  EXPECT_FALSE(Call(socket, "POST",
+                    "/v1/explain?topologyManagerPolicy=restricted&topologyManagerScope=pod&cpuManagerPolicyOptions="
+                    "full-pcpus-only,align-by-socket",
+                    "pod"));
+  EXPECT_EQ(backend.explained->topology_policy, "restricted");
+  EXPECT_EQ(backend.explained->topology_scope, "pod");
+  EXPECT_EQ(backend.explained->cpu_options,
+            (std::map<std::string, std::string>{{"align-by-socket", "true"}, {"full-pcpus-only", "true"}}));
+  EXPECT_FALSE(Call(socket, "POST", "/v1/explain?cpuManagerPolicyOptions=", "pod"));
+  EXPECT_EQ(backend.explained->cpu_options, (std::map<std::string, std::string>()));
 }
 
 TEST_F(ApiTest, BytesThatAreNotUtf8AreReplaced) {

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "model/answers.h"
 #include "model/daemon_status.h"
+#include "model/defrag.h"
 #include "model/event.h"
 #include "model/explanation.h"
 #include "model/ledger.h"
@@ -41,7 +42,11 @@ class Backend {
   virtual Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) = 0;
   virtual Result<DeletedPod> DeleteDocument(DocumentKind kind, const std::string& namespace_,
                                             const std::string& name) = 0;
-  virtual Result<Outlook> Explain(const std::string& manifest) = 0;
+  /// The containers of a pod are ended, within its grace period, and started again where they are.
+  virtual Result<RestartedPod> RestartPod(const std::string& namespace_, const std::string& name) = 0;
+  virtual Result<Outlook> Explain(const ExplainQuery& query) = 0;
+  /// Takes a running container elsewhere on its node. It is being made durable when this returns.
+  virtual Result<Move> MoveContainer(const MoveRequest& request) = 0;
   virtual Result<EventList> Events(const EventQuery& query) = 0;
   virtual Result<LogPage> Logs(const LogQuery& query) = 0;
   /// Takes as long as the command, which ends with its caller.

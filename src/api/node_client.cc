@@ -54,6 +54,10 @@ Result<DeletedPod> NodeClient::DeletePod(const std::string& namespace_, const st
   return Ask("DELETE", PodPath("pods", namespace_, name), codec::DeletedPodFromJson);
 }
 
+Result<RestartedPod> NodeClient::RestartPod(const std::string& namespace_, const std::string& name) const {
+  return Ask("POST", PodPath("restart", namespace_, name), codec::RestartedPodFromJson);
+}
+
 Result<DeletedPod> NodeClient::DeleteDocument(DocumentKind kind, const std::string& namespace_,
                                               const std::string& name) const {
   return Ask("DELETE", PodPath(kind == DocumentKind::kSecret ? "secrets" : "configmaps", namespace_, name),
@@ -62,6 +66,10 @@ Result<DeletedPod> NodeClient::DeleteDocument(DocumentKind kind, const std::stri
 
 Result<Outlook> NodeClient::Explain(const std::string& manifest) const {
   return Ask("POST", "/v1/explain", codec::OutlookFromJson, manifest);
+}
+
+Result<Move> NodeClient::MoveContainer(const MoveRequest& request) const {
+  return Ask("POST", "/v1/moves", codec::MoveFromJson, codec::FormatJson(codec::ToJson(request)));
 }
 
 Result<EventList> NodeClient::Events(const EventQuery& query) const {

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "model/answers.h"
 #include "model/daemon_status.h"
+#include "model/defrag.h"
 #include "model/event.h"
 #include "model/explanation.h"
 #include "model/ledger.h"
@@ -40,8 +41,11 @@ class NodeClient {
   Result<StoredPods> ApplyPods(const std::string& manifests, bool templates = false) const;
   Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) const;
   Result<DeletedPod> DeleteDocument(DocumentKind kind, const std::string& namespace_, const std::string& name) const;
+  Result<RestartedPod> RestartPod(const std::string& namespace_, const std::string& name) const;
   /// `manifest`: of one pod.
   Result<Outlook> Explain(const std::string& manifest) const;
+  /// It is being made durable when this returns, and in force soon after (GetLedger shows it).
+  Result<Move> MoveContainer(const MoveRequest& request) const;
   Result<EventList> Events(const EventQuery& query) const;
   Result<LogPage> Logs(const LogQuery& query) const;
   /// Errors also: kInvalid when the command has bytes that are not UTF-8.

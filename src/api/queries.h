@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,14 @@ struct ExecQuery {
   std::chrono::seconds limit{60};
   /// Connection of whoever asked: when its other side closes it, nobody waits any more. -1: there is none.
   int caller_fd = -1;
+};
+
+struct ExplainQuery {
+  std::string manifest;  ///< of one pod
+  // Of a node that is this one but for these settings, as the KubeletConfiguration names them; nullopt: its own.
+  std::optional<std::string> topology_policy;
+  std::optional<std::string> topology_scope;
+  std::optional<std::map<std::string, std::string>> cpu_options;
 };
 
 }  // namespace berth::api

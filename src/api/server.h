@@ -19,12 +19,6 @@ struct ServerOptions {
   std::size_t max_body_bytes = std::size_t{10} << 20;
 };
 
-/// Of Backend::Metrics.
-inline constexpr const char* kMetricsType = "text/plain; version=0.0.4; charset=utf-8";
-
-/// HTTP status of an error code.
-int HttpStatusOf(Code code);
-
 /// Serves from its own threads as long as the server lives: stopping it answers calls in flight first, then removes the
 /// socket file. `backend` must outlive it. The socket has mode 0660 from its first moment. Errors: of http::ListenUnix.
 Result<std::unique_ptr<http::Server>> StartServer(const ServerOptions& options, Backend& backend);

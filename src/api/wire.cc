@@ -30,4 +30,26 @@ std::optional<Error> ErrorIn(const codec::Json& body) {
   return Error{CodeNamed(TextIn(*it, "code")), 0, TextIn(*it, "message")};
 }
 
+int HttpStatusOf(Code code) {
+  switch (code) {
+    case Code::kInvalid: return 400;
+    case Code::kPermission: return 403;
+    case Code::kNotFound: return 404;
+    case Code::kInUse:
+    case Code::kConflict: return 409;
+    case Code::kExhausted:
+    case Code::kUnsupported: return 422;
+    case Code::kOverloaded: return 429;
+    case Code::kUncertain:
+    case Code::kUnreachable: return 502;
+    case Code::kBusy:
+    case Code::kCancelled: return 503;
+    case Code::kTimeout: return 504;
+    case Code::kCorrupt:
+    case Code::kIo:
+    case Code::kInternal: return 500;
+  }
+  return 500;
+}
+
 }  // namespace berth::api

@@ -15,6 +15,8 @@ namespace berth::api {
 std::string FormatError(const Error& error);
 /// The error in such a body; nullopt when it holds none.
 std::optional<Error> ErrorIn(const codec::Json& body);
+/// HTTP status of an error code.
+int HttpStatusOf(Code code);
 /// JSON as text; bytes that are not UTF-8 become U+FFFD.
 std::string FormatBody(const codec::Json& body);
 

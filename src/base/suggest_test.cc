@@ -23,5 +23,11 @@ TEST(SuggestTest, SaysNothingWhenNothingIsNear) {
   EXPECT_EQ(Nearest(std::string(1000, 'a'), kNames), "");
 }
 
+TEST(SuggestTest, WhatIsNotAmongTheKnownIsNamedWithTheNearestAndAllOfThem) {
+  constexpr std::string_view kKnown[] = {"pack", "spread"};
+  EXPECT_EQ(NotAmong("spraed", kKnown), "\"spraed\" is not known (did you mean \"spread\"? there are pack, spread)");
+  EXPECT_EQ(NotAmong("xyz", kKnown), "\"xyz\" is not known (there are pack, spread)");
+}
+
 }  // namespace
 }  // namespace berth

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "model/pod_wishes.h"
 
 namespace berth::beside {
 namespace {
@@ -12,6 +13,8 @@ namespace {
 constexpr std::string_view kTheirs = "resource-policy.nri.io";
 constexpr std::string_view kShared = "prefer-shared-cpus.resource-policy.nri.io";
 constexpr std::string_view kUntouched = "cpu.preserve.resource-policy.nri.io";
+constexpr std::string_view kPreferIsolated = "prefer-isolated-cpus.resource-policy.nri.io";
+constexpr std::string_view kRequireIsolated = "require-isolated-cpus.resource-policy.nri.io";
 constexpr std::size_t kLongestKey = 120;
 
 struct Unknown {
@@ -19,13 +22,11 @@ struct Unknown {
   std::string_view why;
 };
 /// Those whose "false" asks for what is so anyway have no effect without a word.
-constexpr std::array<Unknown, 6> kIgnored = {{
-    {"prefer-isolated-cpus.resource-policy.nri.io", "CPUs are not chosen by what the kernel isolates"},
-    {"require-isolated-cpus.resource-policy.nri.io", "CPUs are not chosen by what the kernel isolates"},
+constexpr std::array<Unknown, 4> kIgnored = {{
     {"prefer-reserved-cpus.resource-policy.nri.io", "reserved CPUs are part of the shared pool"},
     {"hide-hyperthreads.resource-policy.nri.io", "a container has the threads of its cores"},
     {"memory.preserve.resource-policy.nri.io", "memory nodes follow memoryManagerPolicy"},
-    {"balloon.balloons.resource-policy.nri.io", "there are no balloons"},
+    {"balloon.balloons.resource-policy.nri.io", "a CPU pool is asked for by berth.dev/pool"},
 }};
 
 /// Where an annotation holds for the container: 3 for it alone, 2 for its pod, 1 without a word of it; 0: for others.
@@ -60,6 +61,11 @@ Wishes WishesOf(const nri::Texts& annotations, std::string_view container) {
       out.shared = out.shared || value == "true";
       continue;
     }
+    if (name == kPreferIsolated || name == kRequireIsolated) {
+      if (value == "true" && (name == kRequireIsolated || !out.isolated))
+        out.isolated = name == kRequireIsolated ? IsolatedCpus::kRequire : IsolatedCpus::kPrefer;
+      continue;
+    }
     const auto known = std::ranges::find(kIgnored, name, &Unknown::key);
     if (known != kIgnored.end() && value == "false") continue;
     out.ignored.push_back(Printable(name, kLongestKey) + ": " +
@@ -68,10 +74,25 @@ Wishes WishesOf(const nri::Texts& annotations, std::string_view container) {
   return out;
 }
 
-Pod AsWished(const Pod& pod, std::string_view container) {
+std::string IsolatedRefused(const Pod& pod, std::string_view container, const OwnRules& own) {
+  PodWishes asks;
+  asks.cpu.isolated = WishesOf(pod.annotations, container).isolated;
+  if (!asks.cpu.isolated) return "";
+  const PodPolicy* const policy = FindPolicy(own.pods, pod.namespace_);
+  if (policy != nullptr && WhatIsNotAllowed(*policy, asks).empty()) return "";
+  return "isolated CPUs: podPolicies have no rule that lets it have " + WordsOf(asks.cpu).front();
+}
+
+Pod AsWished(const Pod& pod, std::string_view container, const OwnRules& own) {
   Pod out = pod;
-  if (QosOf(pod) == QosClass::kGuaranteed && WishesOf(pod.annotations, container).shared)
-    out.status_qos = QosClass::kBurstable;
+  const Wishes wishes = WishesOf(pod.annotations, container);
+  if (QosOf(pod) == QosClass::kGuaranteed && wishes.shared) out.status_qos = QosClass::kBurstable;
+  if (!wishes.isolated || !IsolatedRefused(pod, container, own).empty()) return out;
+  std::string& options = out.annotations[std::string(kCpuOptionsAnnotation)];
+  if (const auto said = ParseCpuWishes(options); !said || said->isolated) return out;  // Berth's own counts
+  CpuWishes isolated;
+  isolated.isolated = wishes.isolated;
+  options += (options.empty() ? "" : ", ") + WordsOf(isolated).front();
   return out;
 }
 

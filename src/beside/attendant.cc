@@ -18,7 +18,6 @@ namespace berth::beside {
 namespace {
 
 constexpr os::Millis kPatience{5'000};  // until it is told that no runtime has taken berthd in
-constexpr os::Millis kBetweenLooksAtKubelet{10'000};
 
 }  // namespace
 
@@ -81,11 +80,16 @@ Guest& Attendant::Know(const nri::Pod& pod, const nri::Container& container) {
   const std::string uid = UidOf(pod);
   Guest& guest = guests_.Know(uid, container, AttemptOf(container));
   const Pod before = managed.pod;
-  TakeContainer(managed.pod, ContainerOf(container, QosOf(managed.pod)), *guests_.Find(uid));
-  if (managed.pod != before) {
-    managed.lifecycle.emplace(managed.pod);
-    parts_.Recover(managed, parts_.clock.Now());
+  GuestPod& known = guests_.Know(uid);
+  if (const Pod* const spec = specs_.Find(uid)) {
+    TakeSpec(managed.pod, *spec);
+    known.specified = true;
   }
+  if (!known.specified)
+    TakeContainer(managed.pod, ContainerOf(container, QosOf(managed.pod)), known);
+  else if (pods::FindContainer(managed.pod, container.name).container == nullptr)
+    managed.pod.containers.push_back(ContainerOf(container, QosOf(managed.pod)));  // an ephemeral one
+  TakeChanged(managed, before);
   return guest;
 }
 
@@ -116,7 +120,9 @@ void Attendant::Tell(const nri::Pod& pod, const nri::Container& container, runti
   helpers_.changed();
 }
 
-/// The pod's groups that the runtime has made by now: of its sandbox, and of its containers.
+/// The pod's groups that the runtime has made by now: of its sandbox, and of containers that have been started. Before
+/// that a runtime is at work on a container's group, also one that was killed and left it to a program of its own; what
+/// it holds meanwhile is nobody's mistake, and nothing runs there.
 void Attendant::FindGroups(const nri::Pod& pod) {
   const std::string uid = UidOf(pod);
   enforce::GroupTable& table = parts_.groups.table();
@@ -134,7 +140,7 @@ void Attendant::FindGroups(const nri::Pod& pod) {
   }
   if (!table.IdsOf(uid).contains(pod.id)) table.KnowId(uid, "", pod.id);
   for (const auto& [name, guest] : guests_.Know(uid).guests)
-    if (!guest.ended && !table.IdsOf(uid).contains(guest.id)) table.KnowId(uid, name, guest.id);
+    if (guest.runs && !guest.ended && !table.IdsOf(uid).contains(guest.id)) table.KnowId(uid, name, guest.id);
   if (auto found = parts_.groups.runtime_groups().Find(uid, parts_.keeper.ledger());
       !found && found.error().code != Code::kNotFound)
     parts_.events.Warning("FailedCgroupUpdate", object, found.error().message);
@@ -191,6 +197,7 @@ void Attendant::Create(nri::Pod pod, nri::Container container, nri::Answer<nri::
     return;
   }
   const std::string uid = UidOf(pod);
+  if (AwaitsSpec(uid, [this, pod, container, answer] { Create(pod, container, answer); })) return;
   Know(pod, container).placed = true;
   TellIgnored(parts_.pods[uid].pod, container.name);
   helpers_.changed();
@@ -206,6 +213,7 @@ void Attendant::Create(nri::Pod pod, nri::Container container, nri::Answer<nri::
       nri::Creation creation;
       creation.adjustment.resources = ResourcesOf(uid, container.name);
       given = answer.Give(std::move(creation));
+      if (guest != nullptr) guest->told = given;
     }
     if (!given && guest != nullptr) guest->placed = guest->runs;  // its start is the next time to look
     Answered("CreateContainer", answer, given && why_not.empty());
@@ -234,6 +242,8 @@ void Attendant::Start(nri::Pod pod, nri::Container container, nri::Answer<nri::R
   };
   Guest& guest = Know(pod, container);
   guest.runs = true;
+  guest.ended = false;  // a runtime that was killed may not have listed it
+  guest.told = false;
   FindGroups(pod);
   if (guest.placed) return go("");
   guest.placed = true;
@@ -257,16 +267,14 @@ void Attendant::Update(nri::Pod pod, nri::Container container, nri::Resources wa
     update.resources = ResourcesOf(uid, container.name);
     const auto theirs = CpuSet::Parse(wanted.cpus);
     if (!wanted.cpus.empty() && (!theirs || *theirs != Wanted(uid, container.name))) {
-      contest_.NoteWanted(fmt::format("container {} of {}/{} on CPUs {}", container.name, pod.name_space, pod.name,
-                                      Printable(wanted.cpus, 80)),
-                          parts_.clock.Now());
-      parts_.events.Warning(
-          "CpusetContested", "pod/" + pod.name_space + "/" + pod.name,
+      const std::string where = Printable(wanted.cpus, 80);
+      TellContested(
+          Contested::kWanted, pod,
+          fmt::format("container {} of {}/{} on CPUs {}", container.name, pod.name_space, pod.name, where),
           fmt::format(
               "somebody wants container {} on CPUs {}, it keeps {}; one program alone may place containers: set "
               "the kubelet's cpuManagerPolicy to none, and look for other NRI plug-ins",
-              container.name, Printable(wanted.cpus, 80), update.resources.cpus));
-      helpers_.changed();
+              container.name, where, update.resources.cpus));
     }
   }
   const bool given = answer.Give(std::move(updates));
@@ -283,6 +291,7 @@ void Attendant::HasEnded(const nri::Pod& pod, const nri::Container& container) {
   Guest* const guest = guests_.Find(UidOf(pod), container);
   if (guest == nullptr || guest->ended) return;
   const bool ran = guest->runs;
+  if (std::exchange(guest->told, false)) TellNotMade(pod, container);
   guest->ended = true;
   guest->runs = false;
   if (ran) Tell(pod, container, runtime::ContainerState::kExited);
@@ -307,62 +316,6 @@ void Attendant::Happened(nri::Event event, nri::Pod pod, std::optional<nri::Cont
   }
 }
 
-// ---- somebody else places containers ---
-
-void Attendant::LookAtKubelet(os::MonoTime now) {
-  if (options_.kubelet_dir.empty() || now < next_look_at_kubelet_) return;
-  next_look_at_kubelet_ = now + kBetweenLooksAtKubelet;
-  const auto found = std::make_shared<KubeletPlaces>();
-  parts_.executor.Run(
-      "the kubelet's state", [found, folder = options_.kubelet_dir] { *found = ReadKubeletPlaces(folder); },
-      [this, alive = std::weak_ptr(alive_), found] {
-        if (alive.lock()) TakeKubelet(std::move(*found));
-      });
-}
-
-void Attendant::TakeKubelet(KubeletPlaces now) {
-  const bool placed = contest_.kubelet_places();
-  const bool was_aside = contest_.aside();
-  if (!contest_.Take(std::move(now))) return;
-  if (contest_.kubelet_places())
-    parts_.events.Warning("KubeletPlaces", parts_.ObjectOfNode(), contest_.Problem());
-  else if (placed)
-    parts_.events.Normal("KubeletPlacesNoMore", parts_.ObjectOfNode(), "the kubelet no longer places containers");
-  if (contest_.aside() && !was_aside) StepAside();
-  if (!contest_.aside() && was_aside) helpers_.join_anew();
-  helpers_.changed();
-}
-
-/// From now on nothing is known of any container, so nothing is written to any. Those that were narrowed stay so until
-/// the kubelet gives them something else, which it does at once.
-void Attendant::StepAside() {
-  looking_.reset();
-  RunWaiting();
-  for (const auto& [uid, managed] : parts_.pods) parts_.groups.table().Forget(uid);
-  unplaced_.clear();
-  leaving_.clear();
-  all_back_ = true;
-}
-
-void Attendant::GiveAllBack() {
-  if (parts_.clock.Now() < parts_.keeper.next_try()) return;
-  std::vector<std::string> uids;
-  for (const auto& [uid, managed] : parts_.pods) uids.push_back(uid);
-  Ledger next = parts_.keeper.newest();
-  for (const auto& [uid, record] : parts_.keeper.newest().pods) {
-    Apply(next, engine::Release(parts_.keeper.node(), next, uid, nullptr));
-    uids.push_back(uid);
-  }
-  all_back_ = false;
-  for (const std::string& uid : uids) Forget(uid);
-  if (next.pods == parts_.keeper.newest().pods) return;
-  next.revision = parts_.keeper.newest().revision + 1;
-  all_back_ = !parts_.keeper.Commit(parts_.keeper.ProposeLedger(parts_.ObjectOfNode(), std::move(next)),
-                                    [this, alive = std::weak_ptr(alive_)](const Result<void>& saved) {
-                                      if (alive.lock() && !saved) all_back_ = true;
-                                    });
-}
-
 // ---- now and then ---
 
 void Attendant::Tick(os::MonoTime now) {
@@ -372,7 +325,8 @@ void Attendant::Tick(os::MonoTime now) {
         "RuntimeNotJoined", parts_.ObjectOfNode(),
         fmt::format("no runtime has taken berthd in as a plug-in at {}; is NRI switched on there?", options_.endpoint));
   }
-  if (looking_ && !looking_->saving) GoOnLooking(now);
+  EndAwaitingInVain(now);
+  if (looking_ && !looking_->saving && now >= looking_->not_before) GoOnLooking(now);
   LookAtKubelet(now);
   if (const auto repaired = parts_.events.counts().find("CgroupRepaired"); repaired != parts_.events.counts().end())
     contest_.NoteRepaired(repaired->second, now);
@@ -391,7 +345,8 @@ os::MonoTime Attendant::next_due() const {
     if (freed_ != parts_.keeper.freed() || retry_unplaced_)
       out = std::min(out, std::max(os::MonoTime(), parts_.keeper.next_try()));
   }
-  if (looking_ && !looking_->saving) return os::MonoTime();
+  for (const Awaiting& each : awaiting_) out = std::min(out, each.until);
+  if (looking_ && !looking_->saving) return std::min(out, looking_->not_before);
   for (const std::string& uid : leaving_)
     if (const auto pod = guests_.all().find(uid); pod != guests_.all().end() && pod->second.leave_at)
       out = std::min(out, *pod->second.leave_at);

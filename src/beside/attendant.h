@@ -23,6 +23,7 @@
 #include "base/result.h"
 #include "beside/contest.h"
 #include "beside/guests.h"
+#include "beside/specs.h"
 #include "beside/watched_runtime.h"
 #include "model/decision.h"
 #include "nri/handler.h"
@@ -38,12 +39,17 @@ struct AttendantOptions {
   bool step_aside = false;
   std::string endpoint;     ///< the runtime's socket, for people
   std::string kubelet_dir;  ///< the kubelet's folder; "": its state files are not looked at
+  /// So long a pod's first container waits for what an API server says of the pod; 0: none is asked.
+  os::Millis spec_patience{0};
 };
 
 /// What others do for it.
 struct Helpers {
   std::function<void(os::MonoTime)> apply_pool;  ///< puts the ledger in force, all of it at once
-  std::function<void()> pool_changed;            ///< groups came: they are put in force soon, without a word
+  /// Every container is off CPUs that are another's, at once; false: not before apply_pool has been called.
+  std::function<bool()> narrow_pool;
+  std::function<void()> narrow_ahead;  ///< of what is being saved: narrow_pool finds it done then
+  std::function<void()> pool_changed;  ///< groups came: they are put in force soon, without a word
   std::function<bool()> pool_in_force;
   std::function<std::string()> pool_problem;  ///< why not
   std::function<void()> changed;              ///< pods have changed: they are to be looked at, and shown
@@ -58,8 +64,10 @@ struct Looking {
   std::size_t next = 0;                       // container
   std::uint64_t base = 0;                     // revision of the books it was begun on
   std::optional<Ledger> ledger;               // with those decided so far
+  std::optional<engine::Node> node;           // that these books are of
   std::vector<std::string> gone;              // uids of those that are not there any more
   std::set<GuestName> late;                   // those that were made without a place
+  os::MonoTime not_before{};                  // when an API server may have told of pods
   bool saving = false;
   std::uint64_t number = 0;
 };
@@ -80,6 +88,12 @@ class Attendant {
   void Stop(nri::Pod pod, nri::Container container);
   void Happened(nri::Event event, nri::Pod pod, std::optional<nri::Container> container);
 
+  /// An API server's word about a pod of this node: first, or anew. Requires: its uid is the one the node knows it by.
+  void SetSpec(const Pod& pod);
+  void ForgetSpec(const std::string& name_space, const std::string& name);
+  /// Whether all pods of the node that the API server has were told of, and each new one will be.
+  void FollowsSpecs(bool follows);
+
   /// Goes on with what was begun: pods that leave, what a runtime said there is, records that are behind.
   void Tick(os::MonoTime now);
   os::MonoTime next_due() const;
@@ -87,11 +101,16 @@ class Attendant {
   std::vector<std::string> Warnings() const { return contest_.Warnings(parts_.clock.Now()); }
 
  private:
+  static constexpr os::Millis kBetweenLooksAtKubelet{10'000};
   /// "": it may be made; else why not.
   using Placed = std::function<void(const std::string& why_not)>;
   using Call = std::move_only_function<void()>;
 
   bool Waits(Call call);
+  bool AwaitsSpec(const std::string& uid, Call call);
+  void EndAwaiting(const std::function<bool(const std::string& uid, os::MonoTime until)>& over);
+  void EndAwaitingInVain(os::MonoTime now);
+  void TakeChanged(pods::ManagedPod& managed, const Pod& before);
   pods::ManagedPod& Know(const nri::Pod& pod);
   Guest& Know(const nri::Pod& pod, const nri::Container& container);
   runtime::ContainerStatus StatusOf(const nri::Pod& pod, const nri::Container& container,
@@ -105,8 +124,11 @@ class Attendant {
   void PutInPlace(const std::string& uid, const std::string& name);
   bool HasOwn(const std::string& uid, const std::string& name) const;
   std::string NotInForce() const;
+  bool KeepApart();
   void TellOdd(const nri::Container& container);
   void HasEnded(const nri::Pod& pod, const nri::Container& container);
+  void TellContested(Contested how, const nri::Pod& pod, std::string what, const std::string& message);
+  void TellNotMade(const nri::Pod& pod, const nri::Container& container);
   CpuSet Wanted(const std::string& uid, const std::string& name) const;
   nri::Resources ResourcesOf(const std::string& uid, const std::string& name) const;
 
@@ -153,7 +175,16 @@ class Attendant {
   Guests guests_;
   bool joined_ = false;
   std::optional<Looking> looking_;
-  std::deque<Call> waiting_;       // until it has been looked at
+  std::deque<Call> waiting_;  // until it has been looked at
+  struct Awaiting {
+    std::string uid;
+    os::MonoTime until;
+    Call call;
+  };
+  std::vector<Awaiting> awaiting_;  // the pod's spec
+  Specs specs_;
+  bool follows_specs_ = false;
+  bool heard_of_specs_ = false;    // whether they can be followed
   os::MonoTime begun_{};           // since when nobody has joined
   bool told_not_joined_ = false;   // that it takes long
   std::set<std::string> leaving_;  // uids

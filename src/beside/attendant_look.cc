@@ -14,14 +14,18 @@
 namespace berth::beside {
 namespace {
 
-constexpr os::Millis kSlice{10};  // of the loop, for what a runtime has
+constexpr os::Millis kSlice{10};              // of the loop, for what a runtime has
+constexpr os::Millis kPatienceForSpecs{500};  // of pods that were there before berthd was
 
 }  // namespace
 
 void Attendant::Synchronize(nri::Inventory inventory) {
   if (contest_.aside()) return;
   waiting_.clear();  // of an earlier connection: nobody waits for it, and what happened is in the inventory
+  awaiting_.clear();
   looking_.emplace();
+  if (options_.spec_patience != os::Millis(0) && !heard_of_specs_)
+    looking_->not_before = parts_.clock.Now() + kPatienceForSpecs;
   looking_->number = ++looks_;
   looking_->inventory = std::move(inventory);
   std::set<std::string> there;
@@ -87,12 +91,13 @@ void Attendant::EndUnlisted(const std::set<std::string>& there) {
 /// What has gone meanwhile makes room first.
 void Attendant::BeginLooking() {
   looking_->ledger = parts_.keeper.newest();
+  looking_->node = parts_.keeper.newest_node();
   looking_->base = looking_->ledger->revision;
   looking_->next = 0;
   looking_->gone.clear();
   for (const std::string& uid : leaving_) {
     if (!HasLeft(uid)) continue;
-    Apply(*looking_->ledger, engine::Release(parts_.keeper.node(), *looking_->ledger, uid, nullptr));
+    Apply(*looking_->ledger, engine::Release(*looking_->node, *looking_->ledger, uid, nullptr));
     looking_->gone.push_back(uid);
   }
   helpers_.pool_changed();
@@ -127,17 +132,19 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
     if (const Placement* const placement = FindPlacement(record->second, container.name); placement != nullptr) {
       // It was made anew meanwhile, without what is its own.
       const auto made_with = CpuSet::Parse(container.resources.cpus);
-      if (runs && placement->cpus && (!made_with || *made_with != *placement->cpus))
-        looking_->late.emplace(uid, container.name);
+      const bool at_hand =
+          made_with && placement->cpus &&
+          (placement->mixed ? placement->cpus->IsSubsetOf(*made_with) : *made_with == *placement->cpus);
+      if (runs && placement->cpus && !at_hand) looking_->late.emplace(uid, container.name);
       return;
     }
   pods::ManagedPod& managed = parts_.pods[uid];
   managed.trace = Trace();
   ++managed.decisions;
   if (!was_placed) TellIgnored(managed.pod, container.name);
-  Decision decision =
-      engine::DecideContainer(parts_.keeper.node(), *looking_->ledger, AsWished(managed.pod, container.name),
-                              container.name, parts_.devices.inputs(), &managed.trace);
+  Decision decision = engine::DecideContainer(*looking_->node, *looking_->ledger,
+                                              AsWished(managed.pod, container.name, looking_->node->options().own),
+                                              container.name, parts_.devices.inputs(), &managed.trace);
   if (const auto* const reject = std::get_if<Reject>(&decision)) {
     managed.stage = pods::Foreign{{.reason = reject->reason, .message = reject->message, .details = reject->details}};
     parts_.events.Warning(

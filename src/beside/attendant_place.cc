@@ -2,11 +2,15 @@
 #include <fmt/format.h>
 
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "beside/annotations.h"
 #include "beside/attendant.h"
 #include "beside/words.h"
+#include "model/own_rules.h"
+#include "model/pod_wishes.h"
 #include "model/resources.h"
 
 namespace berth::beside {
@@ -16,10 +20,21 @@ std::string Attendant::NotInForce() const {
   return "others may still run on its CPUs: " + (why.empty() ? "the shared pool is being changed" : why);
 }
 
+/// Nobody is on CPUs of somebody else's: all that an answer waits for.
+bool Attendant::KeepApart() {
+  if (helpers_.narrow_pool()) return true;
+  helpers_.apply_pool(parts_.clock.Now());
+  return helpers_.pool_in_force();
+}
+
 bool Attendant::ShallHaveOwn(const Pod& pod, const std::string& name) const {
-  if (QosOf(AsWished(pod, name)) != QosClass::kGuaranteed ||
-      parts_.keeper.node().config().cpu_manager_policy != "static")
-    return false;
+  const OwnRules& own = parts_.keeper.node().options().own;
+  if (parts_.keeper.node().config().cpu_manager_policy != "static") return false;
+  std::vector<WishProblem> unclear;  // the engine refuses them
+  const PodWishes asked = ParsePodWishes(pod.annotations, unclear);
+  if (!asked.PoolOf(name).empty()) return true;
+  if (asked.Of(name) != nullptr) return asked.Of(name)->kind != ContainerCpuWish::Kind::kShared;
+  if (QosOf(AsWished(pod, name, own)) != QosClass::kGuaranteed) return false;
   const pods::FoundContainer found = pods::FindContainer(pod, name);
   if (found.container == nullptr) return false;
   const std::int64_t milli = AmountOf(found.container->resources.requests, "cpu").MilliValue();
@@ -28,7 +43,8 @@ bool Attendant::ShallHaveOwn(const Pod& pod, const std::string& name) const {
 
 std::variant<keeper::Proposal, Reject> Attendant::Propose(const pods::ManagedPod& managed, const std::string& name,
                                                           Trace* trace) {
-  auto out = parts_.keeper.ProposeContainer(AsWished(managed.pod, name), name, parts_.devices.inputs(), trace);
+  auto out = parts_.keeper.ProposeContainer(AsWished(managed.pod, name, parts_.keeper.node().options().own), name,
+                                            parts_.devices.inputs(), trace);
   if (auto* const proposal = std::get_if<keeper::Proposal>(&out))
     if (auto* const delta = std::get_if<LedgerDelta>(&proposal->change); delta != nullptr && delta->put)
       delta->put->qos = QosOf(managed.pod);
@@ -36,7 +52,10 @@ std::variant<keeper::Proposal, Reject> Attendant::Propose(const pods::ManagedPod
 }
 
 void Attendant::TellIgnored(const Pod& pod, const std::string& name) {
-  for (const std::string& ignored : WishesOf(pod.annotations, name).ignored)
+  std::vector<std::string> all = WishesOf(pod.annotations, name).ignored;
+  if (std::string refused = IsolatedRefused(pod, name, parts_.keeper.node().options().own); !refused.empty())
+    all.push_back(std::move(refused));
+  for (const std::string& ignored : all)
     parts_.events.Warning("AnnotationIgnored", pods::ObjectOf(pod), fmt::format("container {}: {}", name, ignored));
 }
 
@@ -75,7 +94,8 @@ void Attendant::Place(const std::string& uid, const std::string& name, Placed th
     const std::string why = parts_.keeper.problem();
     return Saved(uid, name, own, Fail(Code::kIo, why.empty() ? "the ledger cannot be saved now" : why), then);
   }
-  if (!own) then("");
+  if (own) return helpers_.narrow_ahead();
+  then("");
 }
 
 /// `then` is empty where it was called before.
@@ -84,6 +104,7 @@ void Attendant::Saved(const std::string& uid, const std::string& name, bool own,
   helpers_.changed();
   const auto pod = parts_.pods.find(uid);
   if (!saved) {
+    if (own) helpers_.pool_changed();  // narrow_ahead was for nothing
     if (pod != parts_.pods.end())
       pod->second.stage = pods::Foreign{{.reason = "LedgerNotSaved", .message = saved.error().message}};
     if (const GuestPod* const known = guests_.Find(uid); own && known != nullptr)
@@ -92,17 +113,15 @@ void Attendant::Saved(const std::string& uid, const std::string& name, bool own,
     if (then) then(own ? "LedgerNotSaved: " + saved.error().message : "");
     return;
   }
-  if (own) helpers_.apply_pool(parts_.clock.Now());
+  const bool apart = !own || KeepApart();
   const auto record = parts_.keeper.ledger().pods.find(uid);
   if (const Placement* const placement =
           record == parts_.keeper.ledger().pods.end() ? nullptr : FindPlacement(record->second, name);
       placement != nullptr && pod != parts_.pods.end())
-    parts_.events.Normal(
-        "Placed", pods::ObjectOf(pod->second.pod),
-        fmt::format("container {} has {}", name, DescribePlace(*placement, parts_.keeper.SharedCpus())));
-  if (!then) return;
-  if (own && !helpers_.pool_in_force()) return then(NotInForce());
-  then("");
+    parts_.events.Normal("Placed", pods::ObjectOf(pod->second.pod),
+                         fmt::format("container {} has {}", name,
+                                     DescribePlace(parts_.keeper.ledger(), *placement, parts_.keeper.SharedCpus())));
+  if (then) then(apart ? "" : NotInForce());
 }
 
 /// A container that ran already has its place now.
@@ -114,7 +133,7 @@ void Attendant::TellLate(const GuestName& late, std::string_view how) {
   if (const Placement* const placement = FindPlacement(record->second, name); placement != nullptr)
     parts_.events.Normal("PlacedLate", "pod/" + FullName(record->second),
                          fmt::format("container {} {}; it has {} now", name, how,
-                                     DescribePlace(*placement, parts_.keeper.SharedCpus())));
+                                     DescribePlace(parts_.keeper.ledger(), *placement, parts_.keeper.SharedCpus())));
 }
 
 /// Something was given back, or the ledger can be saved again: who runs in the shared pool for want of a place may have

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -65,10 +66,16 @@ std::string Contest::Problem() const {
       kubelet_.files.size() > 1 ? "these files" : "that file");
 }
 
-void Contest::NoteWanted(std::string what, os::MonoTime now) {
-  ++wanted_;
-  last_wanted_ = std::move(what);
-  wanted_at_ = now;
+void Contest::Note(Contested how, std::string what, os::MonoTime now) {
+  Noted& noted = noted_.at(static_cast<std::size_t>(how));
+  ++noted.count;
+  noted.last = std::move(what);
+  noted.at = now;
+}
+
+const Contest::Noted* Contest::Lately(Contested how, os::MonoTime now) const {
+  const Noted& noted = noted_.at(static_cast<std::size_t>(how));
+  return noted.count > 0 && now < noted.at + kRemembered ? &noted : nullptr;
 }
 
 void Contest::NoteRepaired(std::uint64_t count, os::MonoTime now) {
@@ -79,11 +86,16 @@ void Contest::NoteRepaired(std::uint64_t count, os::MonoTime now) {
 std::vector<std::string> Contest::Warnings(os::MonoTime now) const {
   std::vector<std::string> out;
   if (std::string problem = Problem(); !problem.empty()) out.push_back(std::move(problem));
-  if (wanted_ > 0 && now < wanted_at_ + kRemembered)
+  if (const Noted* const wanted = Lately(Contested::kWanted, now))
     out.push_back(
         fmt::format("somebody else gives containers CPUs through the runtime ({} times, last: {}); set the "
                     "kubelet's cpuManagerPolicy to none, and look for other NRI plug-ins",
-                    wanted_, last_wanted_));
+                    wanted->count, wanted->last));
+  if (const Noted* const not_made = Lately(Contested::kNotMade, now))
+    out.push_back(fmt::format(
+        "the runtime drops containers that have been told their places ({} times, last: {}); where two NRI "
+        "plug-ins set CPUs or memory nodes no container can be made: the pods' events in Kubernetes name them",
+        not_made->count, not_made->last));
   if (repaired_ > 0 && now < repaired_at_ + kRemembered)
     out.push_back(
         fmt::format("somebody else writes to cpusets in the kernel, {} of them were put right; berth events "

@@ -2,6 +2,8 @@
 #ifndef BERTH_BESIDE_CONTEST_H_
 #define BERTH_BESIDE_CONTEST_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,6 +23,12 @@ struct KubeletPlaces {
 /// Thread: any; may wait for a disk.
 KubeletPlaces ReadKubeletPlaces(const std::string& folder);
 
+/// What comes of two programs that place one container.
+enum class Contested {
+  kWanted,   ///< somebody wanted it on other CPUs through the runtime
+  kNotMade,  ///< the runtime dropped it though it had been told its place
+};
+
 /// Thread: one.
 class Contest {
  public:
@@ -34,19 +42,25 @@ class Contest {
   /// What is wrong about the kubelet and the cure; "": nothing.
   std::string Problem() const;
 
-  /// Somebody wanted a container on other CPUs through the runtime; `what` says which and where.
-  void NoteWanted(std::string what, os::MonoTime now);
+  /// `what` says which container, and where it was wanted.
+  void Note(Contested how, std::string what, os::MonoTime now);
   /// So often have cpusets been put right that somebody had changed in the kernel.
   void NoteRepaired(std::uint64_t count, os::MonoTime now);
-  /// For an operator, a sentence each: the kubelet, and who wanted or wrote something in the last ten minutes.
+  /// For an operator, a sentence each: the kubelet, and who wanted, dropped or wrote something in the last ten minutes.
   std::vector<std::string> Warnings(os::MonoTime now) const;
 
  private:
+  struct Noted {
+    std::uint64_t count = 0;
+    std::string last;
+    os::MonoTime at{};
+  };
+  /// nullptr: nothing of it that an operator should still hear of.
+  const Noted* Lately(Contested how, os::MonoTime now) const;
+
   const bool step_aside_;
   KubeletPlaces kubelet_;
-  std::uint64_t wanted_ = 0;  // how often
-  std::string last_wanted_;
-  os::MonoTime wanted_at_{};
+  std::array<Noted, 2> noted_;  // by Contested
   std::uint64_t repaired_ = 0;  // how often
   os::MonoTime repaired_at_{};
 };

@@ -58,8 +58,8 @@ TEST_F(ContestTest, AFileThatCannotBeReadIsNoReasonToStepAside) {
 
 TEST_F(ContestTest, WhoWantsOtherCpusIsToldOfForAWhile) {
   Contest contest(false);
-  contest.NoteWanted("container a on CPUs 3", now);
-  contest.NoteWanted("container b on CPUs 4", now);
+  contest.Note(Contested::kWanted, "container a on CPUs 3", now);
+  contest.Note(Contested::kWanted, "container b on CPUs 4", now);
   EXPECT_THAT(contest.Warnings(now), ElementsAre(HasSubstr("(2 times, last: container b on CPUs 4)")));
   EXPECT_THAT(contest.Warnings(now + std::chrono::hours(1)), IsEmpty());
 }

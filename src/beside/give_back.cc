@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,12 +20,17 @@ namespace berth::beside {
 namespace {
 
 constexpr os::Millis kLook{5};
+/// A container that was made is started at once, or never.
+constexpr os::Millis kStarting{5'000};
 
 /// Answers the one question of what there is, and lets everything else pass.
+///
+/// A runtime that is asked to change a container in the midst of its start or its end may wait for itself for ever
+/// (containerd 1.7). So those that do not run yet wait until they do, and our own, whose end is near, is none.
 class Giver final : public nri::Handler {
  public:
-  Giver(cgroup::Tree& tree, cgroup::Cpuset all, std::string root, os::EventFd done)
-      : tree_(tree), all_(std::move(all)), root_(std::move(root)), done_(std::move(done)) {}
+  Giver(cgroup::Tree& tree, cgroup::Cpuset all, const GiveBackOptions& options, os::EventFd done)
+      : tree_(tree), all_(std::move(all)), options_(options), done_(std::move(done)) {}
 
   int done_fd() const { return done_.get(); }
   std::size_t count() const BERTH_EXCLUDES(mutex_) {
@@ -35,17 +42,17 @@ class Giver final : public nri::Handler {
   void Left(const std::string&) override {}
   void Synchronize(nri::Inventory inventory, nri::Answer<std::vector<nri::Update>> answer) override {
     std::vector<nri::Update> updates;
-    for (const nri::Container& container : inventory.containers) {
-      if (container.state == nri::ContainerState::kStopped) continue;
-      nri::Update& update = updates.emplace_back();
-      update.container_id = container.id;
-      update.resources.cpus = FormatIds(all_.cpus);
-      update.resources.mems = FormatIds(all_.mems);
-      update.ignore_failure = true;
-    }
     for (const nri::Pod& pod : inventory.pods) Widen(pod);
     {
       const MutexLock lock(mutex_);
+      for (const nri::Container& container : inventory.containers) {
+        if (container.state == nri::ContainerState::kStopped || options_.own_groups.contains(container.id)) continue;
+        if (container.state == nri::ContainerState::kCreated) {
+          starting_.insert(container.id);
+        } else {
+          updates.push_back(OnAll(container.id));
+        }
+      }
       count_ = updates.size();
     }
     answer.Give(std::move(updates));
@@ -63,12 +70,31 @@ class Giver final : public nri::Handler {
     answer.Give(std::vector<nri::Update>());
   }
   void UpdatePod(nri::Pod, nri::Resources, nri::Resources) override {}
-  void Happened(nri::Event, nri::Pod, std::optional<nri::Container>) override {}
+  void Happened(nri::Event event, nri::Pod, std::optional<nri::Container> container) override {
+    if (!container || (event != nri::Event::kPostStartContainer && event != nri::Event::kRemoveContainer)) return;
+    const MutexLock lock(mutex_);
+    if (starting_.erase(container->id) == 0 || event == nri::Event::kRemoveContainer) return;
+    started_.push_back(OnAll(container->id));
+    ++count_;
+  }
+
+  /// Containers that have begun to run since. nullopt: no more will.
+  std::optional<std::vector<nri::Update>> TakeStarted() BERTH_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    if (starting_.empty() && started_.empty()) return std::nullopt;
+    return std::exchange(started_, {});
+  }
 
  private:
+  nri::Update OnAll(const std::string& id) const {
+    nri::Update out{.container_id = id, .resources = {}, .ignore_failure = true};
+    out.resources.cpus = FormatIds(all_.cpus);
+    out.resources.mems = FormatIds(all_.mems);
+    return out;
+  }
   /// The sandbox's group, which no container is. One that is gone has nothing to give back.
   void Widen(const nri::Pod& pod) {
-    const auto path = GroupOf(pod, root_);
+    const auto path = GroupOf(pod, options_.root);
     if (!path || pod.id.empty()) return;
     const auto groups = tree_.Children(*path);
     if (!groups) return;
@@ -80,10 +106,12 @@ class Giver final : public nri::Handler {
 
   cgroup::Tree& tree_;
   const cgroup::Cpuset all_;
-  const std::string root_;
+  const GiveBackOptions& options_;
   const os::EventFd done_;
   mutable Mutex mutex_;
   std::size_t count_ BERTH_GUARDED_BY(mutex_) = 0;
+  std::set<std::string> starting_ BERTH_GUARDED_BY(mutex_);    // ids
+  std::vector<nri::Update> started_ BERTH_GUARDED_BY(mutex_);  // of those
 };
 
 }  // namespace
@@ -91,7 +119,7 @@ class Giver final : public nri::Handler {
 Result<std::size_t> GiveBack(cgroup::Tree& tree, const GiveBackOptions& options) {
   BERTH_TRY(cgroup::Cpuset all, tree.ReadCpuset(""));
   BERTH_TRY(os::EventFd done, os::EventFd::Open());
-  Giver giver(tree, std::move(all), options.root, std::move(done));
+  Giver giver(tree, std::move(all), options, std::move(done));
   const os::MonoTime until = os::SystemClock().Now() + options.patience;
   BERTH_TRY(const auto plugin, nri::Plugin::Start({.index = options.index, .socket = options.socket}, giver));
   const auto asked = os::WaitFor(giver.done_fd(), POLLIN, until);
@@ -102,6 +130,12 @@ Result<std::size_t> GiveBack(cgroup::Tree& tree, const GiveBackOptions& options)
   while (!plugin->status().joined && os::SystemClock().Now() < until) os::SleepFor(kLook);
   // The runtime changes containers after the answer; it has done so when it answers a call of ours.
   BERTH_RETURN_IF_ERROR(plugin->UpdateContainers({}, until));
+  const os::MonoTime last = std::min(until, os::SystemClock().Now() + kStarting);
+  for (auto started = giver.TakeStarted(); started; started = giver.TakeStarted()) {
+    if (!started->empty()) BERTH_RETURN_IF_ERROR(plugin->UpdateContainers(*started, until));
+    if (os::SystemClock().Now() >= last) break;
+    os::SleepFor(kLook);
+  }
   return giver.count();
 }
 

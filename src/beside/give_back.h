@@ -15,12 +15,14 @@ struct GiveBackOptions {
   std::string socket;        ///< of the runtime
   std::string index = "50";  ///< as berthd's
   std::string root = "/";    ///< the groups of pods are below it
+  std::string own_groups;    ///< /proc/self/cgroup: the container that this process may be in is left as it is
   os::Millis patience{30'000};
 };
 
 /// Joins the runtime once and has it give each container all CPUs and memory nodes, in its own record too; groups of
-/// sandboxes are written. Returns how many containers there were. Requires: no berthd is joined. Errors: kTimeout: no
-/// runtime took it in; else those of the tree. Thread: any; waits.
+/// sandboxes are written. A container that is made and does not run yet follows when it does, within five seconds.
+/// Returns how many containers were changed. Requires: no berthd is joined. Errors: kTimeout: no runtime took it in;
+/// else those of the tree. Thread: any; waits.
 Result<std::size_t> GiveBack(cgroup::Tree& tree, const GiveBackOptions& options);
 
 }  // namespace berth::beside

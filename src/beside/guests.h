@@ -21,6 +21,7 @@ struct Guest {
   bool ended = false;
   bool runs = false;    ///< it was started: its group is there
   bool placed = false;  ///< what it has was decided, by a berthd that still runs
+  bool told = false;    ///< the runtime was told where it goes, and has not asked to start it yet
 };
 
 struct GuestPod {
@@ -28,6 +29,8 @@ struct GuestPod {
   std::map<std::string, Guest> guests;   ///< by container name
   std::optional<os::MonoTime> leave_at;  ///< its last sandbox has gone: when its place is looked at next
   os::Millis leave_delay{0};
+  bool specified = false;    ///< an API server has told of its containers
+  bool unspecified = false;  ///< it did not in time: they are known from the runtime
 };
 
 /// Thread: one.

@@ -27,12 +27,17 @@ std::string TextOf(const Reject& reject) {
 }
 
 bool IsOwn(const Placement* placement) {
-  return placement != nullptr && ((placement->cpus && !placement->cpus->empty()) || placement->memory);
+  return placement != nullptr &&
+         ((placement->cpus && !placement->cpus->empty()) || !placement->pool.empty() || placement->memory);
 }
 
-std::string DescribePlace(const Placement& placement, const CpuSet& shared) {
-  std::string out =
-      placement.cpus ? "CPUs " + FormatIds(*placement.cpus) + " for itself" : "the shared pool " + FormatIds(shared);
+std::string DescribePlace(const Ledger& ledger, const Placement& placement, const CpuSet& shared) {
+  std::string out = "the shared pool " + FormatIds(PartOfPool(placement.node_cpus, shared));
+  if (placement.cpus)
+    out = "CPUs " + FormatIds(*placement.cpus) + " for itself";
+  else if (const CpuPool* const pool = FindPool(ledger, placement); pool != nullptr)
+    out = "CPUs " + FormatIds(pool->cpus) + " of " + PoolText(placement.pool);
+  if (placement.mixed) out += ", the shared pool " + FormatIds(shared) + " beside";
   if (const NodeSet nodes = MemoryNodes(placement); !nodes.empty()) out += ", memory of nodes " + FormatIds(nodes);
   return out;
 }

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "model/decision.h"
-#include "model/placement.h"
+#include "model/ledger.h"
 #include "nri/values.h"
 
 namespace berth::beside {
@@ -18,11 +18,11 @@ bool IsSane(const nri::Pod& pod, const nri::Container& container);
 
 std::string TextOf(const Reject& reject);
 
-/// CPUs or memory of its own. `placement` may be null.
+/// CPUs or memory that are not for all: its own, or a named pool's CPUs. `placement` may be null.
 bool IsOwn(const Placement* placement);
 
 /// "CPUs 1-2 for itself, memory of nodes 0".
-std::string DescribePlace(const Placement& placement, const CpuSet& shared);
+std::string DescribePlace(const Ledger& ledger, const Placement& placement, const CpuSet& shared);
 
 }  // namespace berth::beside
 

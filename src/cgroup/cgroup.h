@@ -101,6 +101,14 @@ class Tree {
   /// kUnsupported (controller not enabled), kBusy (v1 memory below usage), kInvalid (value out of range, v2 CPUs the
   /// parent does not have), kPermission.
   virtual Result<int> Write(std::string_view path, const CgroupValues& values) = 0;
+  /// Writes CPUs to a cgroup that has all of these and more; nothing is read before or after, unlike Write's. Errors:
+  /// kNotFound, kBusy (v1: a group below has more), as the kernel's; nothing has changed then.
+  virtual Result<void> NarrowCpus(std::string_view path, const CpuSet& cpus) {
+    CgroupValues values;
+    values.cpus = cpus;
+    BERTH_TRY([[maybe_unused]] const int writes, Write(path, values));
+    return {};
+  }
   /// What the kernel says now; cpus and mems are the effective ones; values without controller stay nullopt.
   /// Errors: kNotFound.
   virtual Result<CgroupValues> Read(std::string_view path) = 0;
@@ -120,6 +128,8 @@ class Tree {
   virtual Result<void> WriteExclusive(std::string_view, const CpuSet&) { return {}; }
   /// Writes cpuset.cpus.partition; what came of it is in the file. Requires: ReadPartition has it.
   virtual Result<void> WritePartition(std::string_view, std::string_view) { return {}; }
+  /// From now on memory follows when the cgroup gets other memory nodes. On v2 it always does. Errors: kNotFound.
+  virtual Result<void> MigrateMemory(std::string_view) { return {}; }
   /// Memory charged to the cgroup and everything below; nullopt: not counted here.
   virtual Result<std::optional<Bytes>> MemoryUsage(std::string_view) { return std::nullopt; }
   /// Memory usage less file pages that were not used lately (inactive_file), never below zero; nullopt: not counted
@@ -127,6 +137,8 @@ class Tree {
   virtual Result<std::optional<Bytes>> WorkingSet(std::string_view) { return std::nullopt; }
   /// What the cgroup and everything below it uses; nullopt: there is no such group, or nothing is counted here.
   virtual Result<std::optional<GroupUsage>> Usage(std::string_view) { return std::nullopt; }
+  /// Memory of the cgroup and everything below it by NUMA node: pages of processes and files; empty: not counted here.
+  virtual Result<std::map<NumaId, Bytes>> MemoryByNode(std::string_view) { return std::map<NumaId, Bytes>(); }
   /// What the host uses, and the memory of these of its nodes. nullopt: not known.
   virtual Result<std::optional<HostUsage>> UsageOfHost(const NodeSet&) { return std::nullopt; }
   /// nullopt: not known.

@@ -54,6 +54,7 @@ class SystemdTree final : public Tree {
   Result<std::optional<PartitionState>> ReadPartition(std::string_view path) override {
     return tree_->ReadPartition(path);
   }
+  Result<void> MigrateMemory(std::string_view path) override { return tree_->MigrateMemory(path); }
   // systemd knows nothing of partitions, and leaves their files alone.
   Result<void> WriteExclusive(std::string_view path, const CpuSet& cpus) override {
     return tree_->WriteExclusive(path, cpus);

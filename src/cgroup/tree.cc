@@ -38,18 +38,21 @@ class HostTree final : public Tree {
   const Layout& layout() const override { return layout_; }
   Result<void> Create(std::string_view path) override;
   Result<int> Write(std::string_view path, const CgroupValues& values) override;
+  Result<void> NarrowCpus(std::string_view path, const CpuSet& cpus) override;
   Result<CgroupValues> Read(std::string_view path) override;
   Result<CpuSet> ReadCpus(std::string_view path) override;
   Result<Cpuset> ReadCpuset(std::string_view path) override;
   Result<std::optional<PartitionState>> ReadPartition(std::string_view path) override;
   Result<void> WriteExclusive(std::string_view path, const CpuSet& cpus) override;
   Result<void> WritePartition(std::string_view path, std::string_view kind) override;
+  Result<void> MigrateMemory(std::string_view path) override;
   Result<std::vector<int>> Pids(std::string_view path) override;
   Result<std::vector<int>> CpusetPids(std::string_view path) override;
   Result<int> ReturnToCpuset(std::string_view path, const std::vector<int>& pids) override;
   Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override;
   Result<std::optional<Bytes>> WorkingSet(std::string_view path) override;
   Result<std::optional<GroupUsage>> Usage(std::string_view path) override;
+  Result<std::map<NumaId, Bytes>> MemoryByNode(std::string_view path) override;
   Result<std::optional<HostUsage>> UsageOfHost(const NodeSet& nodes) override { return ReadHostUsage(files_, nodes); }
   Result<std::optional<HostFigures>> Figures() override { return ReadHostFigures(files_); }
   Result<std::optional<std::int64_t>> PidCapacity() override { return ReadPidCapacity(files_); }
@@ -152,6 +155,14 @@ Result<int> HostTree::Write(std::string_view path, const CgroupValues& values) {
   return static_cast<int>(files_.writes() - before);
 }
 
+Result<void> HostTree::NarrowCpus(std::string_view path, const CpuSet& cpus) {
+  BERTH_TRY(const std::string full, Checked(path));
+  if (cpus.empty()) return Fail(Code::kInvalid, "narrow cgroup " + full + ": an empty set would mean the parent's");
+  for (const auto& h : hierarchies_)
+    if (h->Has("cpuset")) return files_.Write(h->Dir(full) + "/cpuset.cpus", FormatIds(cpus));
+  return {};
+}
+
 Result<CgroupValues> HostTree::Read(std::string_view path) {
   BERTH_TRY(const std::string full, Checked(path));
   CgroupValues out;
@@ -206,6 +217,13 @@ Result<std::optional<PartitionState>> HostTree::ReadPartition(std::string_view p
   PartitionState out{.kind = std::string(Trim(*kind)), .exclusive = {}};
   BERTH_TRY(out.exclusive, files_.Parsed(dir + "/cpuset.cpus.exclusive", CpuSet::Parse));
   return out;
+}
+
+Result<void> HostTree::MigrateMemory(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  for (const auto& h : hierarchies_)
+    if (!h->v2() && h->Has("cpuset")) return files_.Write(h->Dir(full) + "/cpuset.memory_migrate", "1");
+  return {};
 }
 
 Result<void> HostTree::WriteExclusive(std::string_view path, const CpuSet& cpus) {
@@ -268,6 +286,11 @@ Result<std::optional<Bytes>> HostTree::WorkingSet(std::string_view path) {
 Result<std::optional<GroupUsage>> HostTree::Usage(std::string_view path) {
   BERTH_TRY(const std::string full, Checked(path));
   return ReadGroupUsage(files_, hierarchies_, full);
+}
+
+Result<std::map<NumaId, Bytes>> HostTree::MemoryByNode(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  return ReadMemoryByNode(files_, hierarchies_, full);
 }
 
 Result<void> HostTree::RemoveTree(const std::string& dir, Patience& waiting) {

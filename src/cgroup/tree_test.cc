@@ -170,6 +170,17 @@ TEST_P(TreeTest, AnEmptyCpuSetIsRefused) {
   EXPECT_EQ(Code::kInvalid, tree().Write(kContainer, CpusOnly("")).error().code);
 }
 
+TEST_P(TreeTest, CpusAreTakenAwayByOneWrite) {
+  ASSERT_TRUE(tree().Create(kContainer));
+  ASSERT_TRUE(tree().Write(kContainer, CpusOnly("0-3")));
+  const std::uint64_t before = tree().writes();
+  ASSERT_TRUE(tree().NarrowCpus(kContainer, Cpus("0,3")));
+  EXPECT_EQ(before + 1, tree().writes());
+  EXPECT_EQ(Cpus("0,3"), host_.kernel.EffectiveCpus("berth/" + std::string(kContainer)));
+  EXPECT_FALSE(tree().NarrowCpus(kContainer, CpuSet()));
+  EXPECT_EQ(Code::kNotFound, tree().NarrowCpus("kubepods/poda/gone", Cpus("0")).error().code);
+}
+
 TEST_P(TreeTest, NamesThatAreNoNamesNeverReachTheDisk) {
   host_.fs.ClearLog();
   for (const char* path : {"kubepods/../../etc", "..", ".", "a//b", "/a", "a/", "a b", "a\nb", "a/cpu.max", "tasks",

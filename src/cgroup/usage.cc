@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <utility>
 
@@ -28,14 +29,25 @@ std::optional<std::int64_t> Kib(std::string_view meminfo, std::string_view name)
   return found ? std::optional(*found * kBytesOfKib) : std::nullopt;
 }
 
+struct StallLine {
+  microseconds total{0};
+  double lately = 0;
+};
 /// "some avg10=0.00 avg60=0.00 avg300=0.00 total=12"
-std::optional<microseconds> TotalIn(std::string_view text, std::string_view kind) {
+std::optional<StallLine> StallIn(std::string_view text, std::string_view kind) {
+  constexpr std::string_view kLately = "avg10=";
   constexpr std::string_view kTotal = "total=";
   for (const std::string_view line : Split(text, '\n')) {
     const std::vector<std::string_view> words = SplitWords(line);
-    if (words.empty() || words.front() != kind || !words.back().starts_with(kTotal)) continue;
+    if (words.size() < 2 || words.front() != kind || !words.back().starts_with(kTotal)) continue;
     const auto total = ParseDecimal<std::int64_t>(words.back().substr(kTotal.size()));
-    return total ? std::optional(microseconds(*total)) : std::nullopt;
+    if (!total) return std::nullopt;
+    StallLine out{.total = microseconds(*total)};
+    if (words[1].starts_with(kLately)) {
+      const std::string_view number = words[1].substr(kLately.size());
+      std::from_chars(number.data(), number.data() + number.size(), out.lately);
+    }
+    return out;
   }
   return std::nullopt;
 }
@@ -72,12 +84,23 @@ Result<void> ReadMemory(ControlFiles& files, const std::string& dir, bool v2, Gr
   return {};
 }
 
+/// "cpu0 user nice system idle iowait irq softirq steal guest guest_nice"; guests' time is in user's.
+std::optional<nanoseconds> BusyOf(const std::vector<std::string_view>& words, long ticks) {
+  constexpr std::array<std::size_t, 6> kBusy = {1, 2, 3, 6, 7, 8};
+  constexpr std::int64_t kNano = 1'000'000'000;
+  if (words.size() <= kBusy.back()) return std::nullopt;
+  std::int64_t busy = 0;
+  for (const std::size_t i : kBusy) busy += ParseDecimal<std::int64_t>(words[i]).value_or(0);
+  return nanoseconds(busy * (kNano / ticks));
+}
+
 }  // namespace
 
 std::optional<Stall> ParseStall(std::string_view text) {
-  const auto some = TotalIn(text, "some");
+  const auto some = StallIn(text, "some");
   if (!some) return std::nullopt;
-  return Stall{.some = *some, .full = TotalIn(text, "full").value_or(microseconds(0))};
+  const StallLine full = StallIn(text, "full").value_or(StallLine());
+  return Stall{.some = some->total, .full = full.total, .some_lately = some->lately, .full_lately = full.lately};
 }
 
 void ParseCpuStat(std::string_view text, bool v2, GroupUsage& out) {
@@ -103,13 +126,16 @@ void ParseMemoryStat(std::string_view text, bool v2, GroupUsage& out) {
 
 HostUsage ParseHost(std::string_view stat, std::string_view meminfo, std::string_view vmstat, long ticks) {
   HostUsage out;
-  // "cpu  user nice system idle iowait irq softirq steal guest guest_nice"; guests' time is in user's.
-  constexpr std::array<std::size_t, 6> kBusy = {1, 2, 3, 6, 7, 8};
-  const std::vector<std::string_view> words = SplitWords(stat.substr(0, stat.find('\n')));
-  if (words.size() > kBusy.back() && words.front() == "cpu") {
-    std::int64_t busy = 0;
-    for (const std::size_t i : kBusy) busy += ParseDecimal<std::int64_t>(words[i]).value_or(0);
-    out.all.cpu = std::chrono::nanoseconds(busy * (1'000'000'000 / ticks));
+  for (const std::string_view line : Split(stat, '\n')) {
+    const std::vector<std::string_view> words = SplitWords(line);
+    if (words.empty() || !words.front().starts_with("cpu")) break;  // they stand first
+    const auto busy = BusyOf(words, ticks);
+    const auto cpu = ParseDecimal<std::uint32_t>(words.front().substr(3));
+    if (!busy) continue;
+    if (cpu)
+      out.cpus[CpuId{*cpu}] = {.time = *busy, .used = std::nullopt};
+    else
+      out.all.cpu = busy;
   }
   if (const auto booted = ParseField(stat, "btime")) out.booted_at = WallTime(std::chrono::seconds(*booted));
   const auto total = Kib(meminfo, "MemTotal:");
@@ -139,6 +165,36 @@ std::optional<NumaMemory> ParseNumaMemory(std::string_view text) {
   }
   if (!total || !free) return std::nullopt;
   return NumaMemory{.total = Bytes{*total * kBytesOfKib}, .free = Bytes{*free * kBytesOfKib}};
+}
+
+std::map<NumaId, Bytes> ParseNumaStat(std::string_view text, bool v2, std::int64_t page) {
+  std::map<NumaId, Bytes> out;
+  for (const std::string_view line : Split(text, '\n')) {
+    const std::vector<std::string_view> words = SplitWords(line);
+    if (words.empty()) continue;
+    const bool counts =
+        v2 ? words.front() == "anon" || words.front() == "file" : words.front().starts_with("hierarchical_total=");
+    if (!counts) continue;
+    for (const std::string_view word : words) {
+      const std::size_t equals = word.find('=');
+      if (!word.starts_with('N') || equals == std::string_view::npos) continue;
+      const auto node = ParseDecimal<std::uint32_t>(word.substr(1, equals - 1));
+      const auto amount = ParseDecimal<std::int64_t>(word.substr(equals + 1));
+      if (node && amount && *amount >= 0) out[NumaId{*node}].v += v2 ? *amount : *amount * page;
+    }
+  }
+  return out;
+}
+
+Result<std::map<NumaId, Bytes>> ReadMemoryByNode(ControlFiles& files,
+                                                 const std::vector<std::unique_ptr<Hierarchy>>& hierarchies,
+                                                 const std::string& path) {
+  for (const auto& hierarchy : hierarchies) {
+    if (!hierarchy->Has("memory")) continue;
+    BERTH_TRY(const auto text, files.Read(hierarchy->Dir(path) + "/memory.numa_stat"));
+    return ParseNumaStat(text.value_or(""), hierarchy->v2(), ::sysconf(_SC_PAGESIZE));
+  }
+  return std::map<NumaId, Bytes>();
 }
 
 Result<std::optional<GroupUsage>> ReadGroupUsage(ControlFiles& files,

@@ -2,6 +2,8 @@
 #ifndef BERTH_CGROUP_USAGE_H_
 #define BERTH_CGROUP_USAGE_H_
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,6 +31,13 @@ HostUsage ParseHost(std::string_view stat, std::string_view meminfo, std::string
 /// meminfo of a NUMA node: "Node 0 MemTotal:  16313820 kB".
 std::optional<NumaMemory> ParseNumaMemory(std::string_view text);
 
+/// memory.numa_stat of either version: pages of processes and files, on v1 in pages of `page` bytes.
+std::map<NumaId, Bytes> ParseNumaStat(std::string_view text, bool v2, std::int64_t page);
+
+/// As Tree::MemoryByNode; `path` relative to each mount. Errors: from reading.
+Result<std::map<NumaId, Bytes>> ReadMemoryByNode(ControlFiles& files,
+                                                 const std::vector<std::unique_ptr<Hierarchy>>& hierarchies,
+                                                 const std::string& path);
 /// As Tree::Usage; `path` relative to each mount. Errors: from reading.
 Result<std::optional<GroupUsage>> ReadGroupUsage(ControlFiles& files,
                                                  const std::vector<std::unique_ptr<Hierarchy>>& hierarchies,

@@ -18,6 +18,8 @@ TEST(UsageTest, StallsAreTotals) {
   ASSERT_TRUE(stall);
   EXPECT_EQ(stall->some, 1234us);
   EXPECT_EQ(stall->full, 56us);
+  EXPECT_EQ(stall->some_lately, 0.12);
+  EXPECT_EQ(stall->full_lately, 0);
   EXPECT_EQ(ParseStall("some avg10=0.12 total=7\n")->full, 0us) << "cpu.pressure of kernels before 5.13";
   EXPECT_FALSE(ParseStall(""));
   EXPECT_FALSE(ParseStall("some avg10=0.12 total=x\n"));
@@ -68,6 +70,9 @@ TEST(UsageTest, TheHostsTimeIsWhatIsNeitherIdleNorWaitingNorCountedTwice) {
   EXPECT_EQ(host.all.swap, Bytes{30 * 1024});
   EXPECT_EQ(host.all.page_faults, 12U);
   EXPECT_EQ(ParseHost("", "", "", 100), HostUsage());
+  ASSERT_EQ(host.cpus.size(), 1U);
+  EXPECT_EQ(host.cpus.at(CpuId{0}).time, 60ms) << "six of its ten times, in hundredths of a second";
+  EXPECT_TRUE(ParseHost("cpu 1 2\ncpux 1 1 1 1 1 1 1 1\nintr 5\ncpu7 1 1 1 1 1 1 1 1\n", "", "", 100).cpus.empty());
 }
 
 TEST(UsageTest, MemoryOfANumaNodeIsReadFromItsOwnFile) {
@@ -76,6 +81,16 @@ TEST(UsageTest, MemoryOfANumaNodeIsReadFromItsOwnFile) {
   EXPECT_EQ(memory->total, Bytes{16 * 1024});
   EXPECT_EQ(memory->free, Bytes{4 * 1024});
   EXPECT_FALSE(ParseNumaMemory("MemTotal: 16 kB\n"));
+}
+
+TEST(UsageTest, MemoryByNodeIsInBytesOnV2AndInPagesOnV1) {
+  using ByNode = std::map<NumaId, Bytes>;
+  EXPECT_EQ(ParseNumaStat("anon N0=4096 N1=8192\nfile N0=1 N1=2\nfile_mapped N0=9 N1=9\n", true, 4096),
+            (ByNode{{NumaId{0}, Bytes{4097}}, {NumaId{1}, Bytes{8194}}}));
+  EXPECT_EQ(ParseNumaStat("total=9 N0=9 N1=0\nanon=3 N0=3\nhierarchical_total=12 N0=2 N1=10\n", false, 4096),
+            (ByNode{{NumaId{0}, Bytes{2 * 4096}}, {NumaId{1}, Bytes{10 * 4096}}}));
+  EXPECT_EQ(ParseNumaStat("", true, 4096), ByNode());
+  EXPECT_EQ(ParseNumaStat("anon Nx=1 N0 N=5 N1=-7 N2=3\n", true, 4096), (ByNode{{NumaId{2}, Bytes{3}}}));
 }
 
 /// A tree to look at, of a host with these mounts.
@@ -109,6 +124,9 @@ TEST(UsageTest, AGroupOfV2IsReadFromItsOneDirectory) {
   EXPECT_EQ((*usage)->memory_stall->some, 8us);
   EXPECT_FALSE((*usage)->io_stall);
   EXPECT_EQ(*tree->Usage("kubepods/podx"), std::nullopt) << "there is no such group";
+  EXPECT_TRUE(tree->MemoryByNode("kubepods/podu/app")->empty()) << "this kernel does not count it";
+  fs.AddFile(dir + "memory.numa_stat", "anon N0=5\n");
+  EXPECT_EQ(tree->MemoryByNode("kubepods/podu/app")->at(NumaId{0}), Bytes{5});
 }
 
 TEST(UsageTest, CpuTimeOfV1IsReadWhereverItIsMounted) {

@@ -97,6 +97,17 @@ Json ToJson(const DeletedPod& pod) {
   return {{"kind", pod.kind}, {"namespace", pod.namespace_}, {"name", pod.name}, {"file", pod.file}};
 }
 
+Json ToJson(const RestartedPod& pod) {
+  return {{"namespace", pod.namespace_}, {"name", pod.name}, {"containers", pod.containers}};
+}
+Result<RestartedPod> RestartedPodFromJson(const Json& json) {
+  return ReadWhole(json, [](const Reader& reader) {
+    return RestartedPod{.namespace_ = reader.Field("namespace").String(),
+                        .name = reader.Field("name").String(),
+                        .containers = reader.Field("containers").Strings()};
+  });
+}
+
 Result<DeletedPod> DeletedPodFromJson(const Json& json) {
   return ReadWhole(json, [](const Reader& reader) {
     return DeletedPod{.namespace_ = reader.Field("namespace").String(),
@@ -149,6 +160,8 @@ Result<CommandEnd> CommandEndFromJson(const Json& json) {
 Json ToJson(const ImageList& images) {
   return {{"runtime", images.runtime}, {"endpoint", images.endpoint}, {"images", ListJson(images.images, ImageJson)}};
 }
+
+Json ToJson(const ImportedImages& images) { return {{"imported", images.names}}; }
 
 Result<ImageList> ImageListFromJson(const Json& json) {
   return ReadWhole(json, [](const Reader& reader) {

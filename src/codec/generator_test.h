@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "codec/codec.h"
+#include "model/own_rules.h"
 
 namespace berth::codec {
 
@@ -52,11 +53,17 @@ class Generator {
     if (Coin()) p.hint = TopologyHint{.nodes = {}, .preferred = Coin()};
     if (p.hint && Coin()) p.hint->nodes = Ids<NodeSet>(64);
     if (Coin()) p.cpus = Ids<CpuSet>(kMaxId + 1);
+    p.mixed = p.cpus && Coin();
     if (Coin()) p.memory = Blocks();
     for (std::uint64_t n = Below(3); n > 0; --n) {
       DeviceAssignment& given = p.devices.emplace_back(DeviceAssignment{Word(), {Word(), Word()}});
       if (Coin()) given.answer = OneAnswer();
     }
+    if (Coin()) p.promised = Ids<CpuSet>(300);
+    if (Coin()) p.nodes = Ids<NodeSet>(64);
+    if (Coin()) p.node_cpus = Ids<CpuSet>(300);
+    if (Coin()) p.pool = "p" + Word();
+    if (!p.pool.empty()) p.pool_request = static_cast<std::int64_t>(Below(100'000));
     return p;
   }
   DeviceAnswer OneAnswer() {
@@ -78,10 +85,48 @@ class Generator {
     pod.sequence = random_();
     pod.requests = List();
     for (std::uint64_t n = Below(4); n > 0; --n) pod.placements.push_back(OnePlacement());
+    if (Coin()) pod.rule = Word();
     pod.reusable.cpus = Ids<CpuSet>(300);
     for (std::uint64_t n = Below(3); n > 0; --n) pod.reusable.memory[{Ids<NodeSet>(64), Word()}] = Size();
     for (std::uint64_t n = Below(3); n > 0; --n) pod.reusable.devices[Word()] = {Word()};
+    for (std::uint64_t n = Below(3); n > 0; --n) pod.allocated[Word()] = {.requests = List(), .limits = List()};
+    if (Coin()) pod.identity = Word();
+    for (std::uint64_t n = Below(3); n > 0; --n) pod.restarts.insert(Word());
     return pod;
+  }
+  OwnRules Rules() {
+    OwnRules out;
+    constexpr const char* kOptions[] = {"numa=pack, l3=strict, end=high", "cores=spread, kind=efficiency",
+                                        "isolated=require, full-pcpus-only=false", ""};
+    out.cpu = *ParseCpuWishes(kOptions[Below(std::size(kOptions))]);
+    out.isolated_apart = Coin();
+    for (std::uint64_t n = Below(3); n > 0; --n) {
+      PodPolicy& policy = out.pods.emplace_back();
+      policy.name = Word();
+      policy.namespaces = {Word(), "*"};
+      if (Coin()) policy.topology_policies = {"restricted"};
+      if (Coin()) policy.topology_scopes = {"pod"};
+      if (Coin()) policy.cpu_options = {"l3=*"};
+      if (Coin()) policy.cpus = {"mixed"};
+      if (Coin()) policy.max_cpus = static_cast<std::int64_t>(Below(100));
+      if (Coin()) policy.max_percent = static_cast<std::int64_t>(Below(100));
+    }
+    for (std::uint64_t n = Below(3); n > 0; --n) {
+      PoolRule& pool = out.pools.emplace_back();
+      pool.name = Word();
+      pool.namespaces = {Word()};
+      pool.cpu = *ParseCpuWishes(kOptions[Below(std::size(kOptions))]);
+      pool.numa_nodes = Ids<NodeSet>(64);
+      pool.threads = static_cast<PoolThreads>(Below(3));
+      pool.min_cpus = static_cast<std::int64_t>(Below(9));
+      if (Coin()) pool.max_cpus = static_cast<std::int64_t>(9 + Below(9));
+    }
+    return out;
+  }
+  CpuPools Pools() {
+    CpuPools out;
+    for (std::uint64_t n = Below(3); n > 0; --n) out[Word()] = {.cpus = Ids<CpuSet>(300), .idle = Ids<CpuSet>(300)};
+    return out;
   }
   Ledger OneLedger() {
     Ledger ledger;
@@ -95,6 +140,7 @@ class Generator {
       for (std::uint64_t k = Below(3); k > 0; --k) state.types[Word()] = {Size(), Size(), Size(), Size(), Size()};
       ledger.memory[NumaId{static_cast<std::uint32_t>(Below(64))}] = state;
     }
+    ledger.pools = Pools();
     for (std::uint64_t n = Below(5); n > 0; --n) {
       PodRecord pod = OnePod();
       ledger.pods[pod.uid] = pod;

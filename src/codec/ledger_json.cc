@@ -1,8 +1,15 @@
+#include <cstdint>
 #include <string>
 
 #include "codec/parts.h"
 
 namespace berth::codec {
+
+namespace {
+
+constexpr std::int64_t kMostAsked = 1'000'000'000;  // thousandths of CPUs: more than any machine has
+
+}  // namespace
 
 QosClass ReadQos(const Reader& reader) {
   return reader.OneOf({QosClass::kGuaranteed, QosClass::kBurstable, QosClass::kBestEffort});
@@ -43,17 +50,6 @@ std::vector<MemoryBlock> ReadBlocks(const Reader& reader) {
   return out;
 }
 
-Placement ReadPlacement(const Reader& reader) {
-  Placement p;
-  p.container = reader.Field("container").String();
-  p.kind = ReadContainerKind(reader.Field("kind"));
-  if (const Reader hint = reader.Field("hint"); !hint.IsNull()) p.hint = ReadHint(hint);
-  if (const Reader cpus = reader.Field("cpus"); !cpus.IsNull()) p.cpus = cpus.Ids<CpuSet>();
-  if (const Reader memory = reader.Field("memory"); !memory.IsNull()) p.memory = ReadBlocks(memory);
-  p.devices = ReadDevices(reader.Field("devices"));
-  return p;
-}
-
 Json ReusableJson(const Reusable& reusable) {
   Json memory = Json::array();
   for (const auto& [key, size] : reusable.memory)
@@ -82,7 +78,14 @@ PodRecord ReadRecord(const Reader& reader) {
   pod.requests = reader.Field("requests").Resources();
   for (const Reader& p : reader.Field("placements").Items()) pod.placements.push_back(ReadPlacement(p));
   pod.reusable = ReadReusable(reader.Field("reusable"));
+  if (reader.Has("rule")) pod.rule = reader.Field("rule").String();
   if (reader.Has("partial")) pod.partial = reader.Field("partial").Bool();
+  if (reader.Has("allocated"))
+    for (const auto& [container, resources] : reader.Field("allocated").Members())
+      pod.allocated.emplace(container, ReadResources(resources));
+  if (reader.Has("identity")) pod.identity = reader.Field("identity").String();
+  if (reader.Has("restarts"))
+    for (std::string& id : reader.Field("restarts").Strings()) pod.restarts.insert(std::move(id));
   return pod;
 }
 
@@ -114,6 +117,26 @@ MemoryNodeState ReadMemoryNode(const Reader& reader) {
   return state;
 }
 
+/// Nothing where there are none: files of others stay as they are.
+void PutPools(Json& out, const CpuPools& pools) {
+  for (const auto& [name, pool] : pools) {
+    Json& entry = out["pools"][name];
+    entry["cpus"] = FormatIds(pool.cpus);
+    if (!pool.idle.empty()) entry["idle"] = FormatIds(pool.idle);
+  }
+}
+
+CpuPools ReadPools(const Reader& of) {
+  CpuPools out;
+  if (!of.Has("pools")) return out;
+  for (const auto& [name, pool] : of.Field("pools").Members()) {
+    CpuPool& entry = out[name];
+    entry.cpus = pool.Field("cpus").Ids<CpuSet>();
+    if (pool.Has("idle")) entry.idle = pool.Field("idle").Ids<CpuSet>();
+  }
+  return out;
+}
+
 std::map<NumaId, MemoryNodeState> ReadMemory(const Reader& reader) {
   std::map<NumaId, MemoryNodeState> out;
   for (const Reader& node : reader.Items())
@@ -123,6 +146,26 @@ std::map<NumaId, MemoryNodeState> ReadMemory(const Reader& reader) {
 }
 
 }  // namespace
+
+Placement ReadPlacement(const Reader& reader) {
+  Placement p;
+  p.container = reader.Field("container").String();
+  p.kind = ReadContainerKind(reader.Field("kind"));
+  if (const Reader hint = reader.Field("hint"); !hint.IsNull()) p.hint = ReadHint(hint);
+  if (const Reader cpus = reader.Field("cpus"); !cpus.IsNull()) p.cpus = cpus.Ids<CpuSet>();
+  if (reader.Has("mixed")) p.mixed = reader.Field("mixed").Bool();
+  if (const Reader memory = reader.Field("memory"); !memory.IsNull()) p.memory = ReadBlocks(memory);
+  p.devices = ReadDevices(reader.Field("devices"));
+  if (reader.Has("promised")) p.promised = reader.Field("promised").Ids<CpuSet>();
+  if (reader.Has("nodes")) p.nodes = reader.Field("nodes").Ids<NodeSet>();
+  if (reader.Has("nodeCpus")) p.node_cpus = reader.Field("nodeCpus").Ids<CpuSet>();
+  if (reader.Has("pool")) {
+    p.pool = reader.Field("pool").String();
+    p.pool_request = reader.Field("poolRequest").Integer<std::int64_t>();
+    if (p.pool_request < 0 || p.pool_request > kMostAsked) reader.Field("poolRequest").Note("no number of CPUs");
+  }
+  return p;
+}
 
 Decision ReadDecision(const Reader& reader) {
   if (!reader.Field("admitted").Bool()) {
@@ -138,6 +181,7 @@ Decision ReadDecision(const Reader& reader) {
   if (const Reader removed = reader.Field("removed"); !removed.IsNull()) out.delta.removed = removed.String();
   out.delta.shared = reader.Field("shared").Ids<CpuSet>();
   out.delta.memory = ReadMemory(reader.Field("memory"));
+  out.delta.pools = ReadPools(reader);
   return out;
 }
 
@@ -152,12 +196,21 @@ Json ToJson(const TopologyHint& hint) {
 }
 
 Json ToJson(const Placement& placement) {
-  return {{"container", placement.container},
-          {"kind", Name(placement.kind)},
-          {"hint", placement.hint ? ToJson(*placement.hint) : Json()},
-          {"cpus", placement.cpus ? Json(FormatIds(*placement.cpus)) : Json()},
-          {"memory", placement.memory ? BlocksJson(*placement.memory) : Json()},
-          {"devices", DevicesJson(placement.devices)}};
+  Json out = {{"container", placement.container},
+              {"kind", Name(placement.kind)},
+              {"hint", placement.hint ? ToJson(*placement.hint) : Json()},
+              {"cpus", placement.cpus ? Json(FormatIds(*placement.cpus)) : Json()},
+              {"memory", placement.memory ? BlocksJson(*placement.memory) : Json()},
+              {"devices", DevicesJson(placement.devices)}};
+  if (placement.mixed) out["mixed"] = true;  // files of others stay as they are
+  if (placement.promised) out["promised"] = FormatIds(*placement.promised);
+  if (!placement.nodes.empty()) out["nodes"] = FormatIds(placement.nodes);
+  if (!placement.node_cpus.empty()) out["nodeCpus"] = FormatIds(placement.node_cpus);
+  if (!placement.pool.empty()) {
+    out["pool"] = placement.pool;
+    out["poolRequest"] = placement.pool_request;
+  }
+  return out;
 }
 
 Json ToJson(const PodRecord& pod) {
@@ -171,20 +224,26 @@ Json ToJson(const PodRecord& pod) {
               {"requests", ToJson(pod.requests)},
               {"placements", std::move(placements)},
               {"reusable", ReusableJson(pod.reusable)}};
+  if (!pod.rule.empty()) out["rule"] = pod.rule;
   if (pod.partial) out["partial"] = true;  // others never were: files stay as they are
+  for (const auto& [container, resources] : pod.allocated) out["allocated"][container] = ResourcesJson(resources);
+  if (!pod.identity.empty()) out["identity"] = pod.identity;
+  if (!pod.restarts.empty()) out["restarts"] = pod.restarts;
   return out;
 }
 
 Json ToJson(const Ledger& ledger) {
   Json pods = Json::array();
   for (const auto& [uid, pod] : ledger.pods) pods.push_back(ToJson(pod));
-  return {{"revision", ledger.revision},
-          {"nextSequence", ledger.next_sequence},
-          {"cpuPolicy", ledger.cpu_policy},
-          {"memoryPolicy", ledger.memory_policy},
-          {"shared", FormatIds(ledger.shared)},
-          {"memory", MemoryJson(ledger.memory)},
-          {"pods", std::move(pods)}};
+  Json out = {{"revision", ledger.revision},
+              {"nextSequence", ledger.next_sequence},
+              {"cpuPolicy", ledger.cpu_policy},
+              {"memoryPolicy", ledger.memory_policy},
+              {"shared", FormatIds(ledger.shared)},
+              {"memory", MemoryJson(ledger.memory)},
+              {"pods", std::move(pods)}};
+  PutPools(out, ledger.pools);
+  return out;
 }
 
 Result<Ledger> LedgerFromJson(const Json& json) {
@@ -197,6 +256,7 @@ Result<Ledger> LedgerFromJson(const Json& json) {
   ledger.memory_policy = reader.Field("memoryPolicy").String();
   ledger.shared = reader.Field("shared").Ids<CpuSet>();
   ledger.memory = ReadMemory(reader.Field("memory"));
+  ledger.pools = ReadPools(reader);
   for (const Reader& item : reader.Field("pods").Items()) {
     PodRecord pod = ReadRecord(item);
     std::string uid = pod.uid;
@@ -214,11 +274,13 @@ Json ToJson(const Decision& decision) {
             {"container", no->container.empty() ? Json() : Json(no->container)},
             {"details", no->details}};
   const LedgerDelta& delta = std::get<Admit>(decision).delta;
-  return {{"admitted", true},
-          {"pod", delta.put ? ToJson(*delta.put) : Json()},
-          {"removed", delta.removed ? Json(*delta.removed) : Json()},
-          {"shared", FormatIds(delta.shared)},
-          {"memory", MemoryJson(delta.memory)}};
+  Json out = {{"admitted", true},
+              {"pod", delta.put ? ToJson(*delta.put) : Json()},
+              {"removed", delta.removed ? Json(*delta.removed) : Json()},
+              {"shared", FormatIds(delta.shared)},
+              {"memory", MemoryJson(delta.memory)}};
+  PutPools(out, delta.pools);
+  return out;
 }
 
 Json ToJson(const Trace& trace) {

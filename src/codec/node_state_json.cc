@@ -108,6 +108,12 @@ NodeState ReadParts(const Json& json, const Reader& reader) {
   state.node_fit = options.Field("nodeFit").Bool();
   state.whole_cores = options.Field("wholeCores").Bool();
   state.close_devices = options.Field("closeDevices").Bool();
+  const auto newer = [&](const char* name) { return options.Has(name) && options.Field(name).Bool(); };
+  state.judge_by_free_memory = newer("judgeByFreeMemory");
+  state.memory_groups_overlap = newer("memoryGroupsOverlap");
+  state.pod_falls_back = newer("podFallsBack");
+  state.keep_rest_aligned = newer("keepRestAligned");
+  state.own = ReadOwnRules(options);
   take("machine", MachineFromJson, state.machine);
   take("devices", DeviceInventoryFromJson, state.devices);
   take("ledger", LedgerFromJson, state.ledger);
@@ -117,6 +123,14 @@ NodeState ReadParts(const Json& json, const Reader& reader) {
 }  // namespace
 
 Json ToJson(const NodeState& state) {
+  Json options = {{"nodeFit", state.node_fit},
+                  {"wholeCores", state.whole_cores},
+                  {"closeDevices", state.close_devices},
+                  {"judgeByFreeMemory", state.judge_by_free_memory},
+                  {"memoryGroupsOverlap", state.memory_groups_overlap},
+                  {"podFallsBack", state.pod_falls_back},
+                  {"keepRestAligned", state.keep_rest_aligned}};
+  PutOwnRules(options, state.own);
   return {{"apiVersion", "berth.dev/v1alpha1"},
           {"kind", "NodeState"},
           {"metadata", {{"name", state.node}}},
@@ -124,8 +138,7 @@ Json ToJson(const NodeState& state) {
           {"berthVersion", state.berth_version},
           {"generation", state.generation},
           {"time", TimeJson(state.time)},
-          {"options",
-           {{"nodeFit", state.node_fit}, {"wholeCores", state.whole_cores}, {"closeDevices", state.close_devices}}},
+          {"options", std::move(options)},
           {"configuration", DecidingSettingsJson(state.config)},
           {"machine", ToJson(state.machine)},
           {"devices", ToJson(state.devices)},

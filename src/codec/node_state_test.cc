@@ -90,6 +90,7 @@ TEST(NodeStateTest, StatesComeBackExactly) {
     if (random.Coin()) state.time = WallTime(std::chrono::seconds(random.Below(2'000'000'000)));
     state.node_fit = random.Coin();
     state.whole_cores = random.Coin();
+    state.own = random.Rules();
     state.config.max_pods = static_cast<std::int32_t>(random.Below(500));
     if (random.Coin())
       state.config.eviction_hard = Json({{"memory.available", "100Mi"}}).get<std::map<std::string, std::string>>();

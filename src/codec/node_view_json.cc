@@ -152,19 +152,26 @@ Result<DaemonStatus> DaemonStatusFromJson(const Json& json) {
 }
 
 Json ToJson(const NodeView& node) {
-  return {{"capacity", ToJson(node.capacity)},
-          {"allocatable", ToJson(node.allocatable)},
-          {"reservedCpus", FormatIds(node.reserved_cpus)},
-          {"allCpus", FormatIds(node.all_cpus)},
-          {"cpuPolicy", node.cpu_policy},
-          {"memoryPolicy", node.memory_policy},
-          {"topologyPolicy", node.topology_policy},
-          {"topologyScope", node.topology_scope},
-          {"nodeFit", node.node_fit},
-          {"wholeCores", node.whole_cores},
-          {"closeDevices", node.close_devices},
-          {"kubeletConfiguration", node.kubelet_configuration},
-          {"conditions", ConditionsJson(node.conditions)}};
+  Json out = {{"capacity", ToJson(node.capacity)},
+              {"allocatable", ToJson(node.allocatable)},
+              {"reservedCpus", FormatIds(node.reserved_cpus)},
+              {"allCpus", FormatIds(node.all_cpus)},
+              {"cpuPolicy", node.cpu_policy},
+              {"memoryPolicy", node.memory_policy},
+              {"topologyPolicy", node.topology_policy},
+              {"topologyScope", node.topology_scope},
+              {"nodeFit", node.node_fit},
+              {"wholeCores", node.whole_cores},
+              {"closeDevices", node.close_devices},
+              {"judgeByFreeMemory", node.judge_by_free_memory},
+              {"memoryGroupsOverlap", node.memory_groups_overlap},
+              {"podFallsBack", node.pod_falls_back},
+              {"keepRestAligned", node.keep_rest_aligned},
+              {"preemptsForCritical", node.preempts_for_critical},
+              {"kubeletConfiguration", node.kubelet_configuration},
+              {"conditions", ConditionsJson(node.conditions)}};
+  PutOwnRules(out, node.own);
+  return out;
 }
 
 Result<NodeView> NodeViewFromJson(const Json& json) {
@@ -181,6 +188,13 @@ Result<NodeView> NodeViewFromJson(const Json& json) {
     out.node_fit = reader.Field("nodeFit").Bool();
     out.whole_cores = reader.Field("wholeCores").Bool();
     out.close_devices = reader.Field("closeDevices").Bool();
+    const auto option = [&](const char* name) { return reader.Has(name) && reader.Field(name).Bool(); };
+    out.judge_by_free_memory = option("judgeByFreeMemory");
+    out.memory_groups_overlap = option("memoryGroupsOverlap");
+    out.pod_falls_back = option("podFallsBack");
+    out.keep_rest_aligned = option("keepRestAligned");
+    out.preempts_for_critical = option("preemptsForCritical");
+    out.own = ReadOwnRules(reader);
     out.kubelet_configuration = reader.Field("kubeletConfiguration").String();
     out.conditions = ReadConditions(reader.Field("conditions"));
     return out;

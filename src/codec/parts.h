@@ -18,9 +18,14 @@ QosClass ReadQos(const Reader& reader);
 ContainerKind ReadContainerKind(const Reader& reader);
 TopologyHint ReadHint(const Reader& reader);
 Trace ReadTrace(const Reader& reader);
+Placement ReadPlacement(const Reader& reader);
 Decision ReadDecision(const Reader& reader);
 std::vector<Event> ReadEvents(const Reader& reader);
+/// OwnRules as the field "own" of what has them; none where they are the defaults.
+void PutOwnRules(Json& out, const OwnRules& rules);
 Pod ReadPod(const Reader& reader);  ///< v1.Pod as ToJson(Pod) writes it
+Json ResourcesJson(const Resources& resources);
+Resources ReadResources(const Reader& reader);
 
 /// Ports, probes, hooks and restart rules of a container's manifest.
 void PutChecks(Json& out, const Container& c);

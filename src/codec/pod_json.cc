@@ -87,13 +87,6 @@ Json MountJson(const VolumeMount& mount) {
   return out;
 }
 
-Json ResourcesJson(const Resources& resources) {
-  Json out = Json::object();
-  if (!resources.requests.empty()) out["requests"] = ToJson(resources.requests);
-  if (!resources.limits.empty()) out["limits"] = ToJson(resources.limits);
-  return out;
-}
-
 Json ContainerJson(const Container& c) {
   Json out = {{"name", c.name}};
   PutIf(out, "image", c.image);
@@ -103,6 +96,8 @@ Json ContainerJson(const Container& c) {
   PutIf(out, "workingDir", c.working_dir);
   PutEnvironment(out, c);
   out["resources"] = ResourcesJson(c.resources);
+  for (const std::string& resource : c.restart_to_resize)
+    out["resizePolicy"].push_back({{"resourceName", resource}, {"restartPolicy", "RestartContainer"}});
   PutChecks(out, c);
   PutIf(out, "volumeMounts", ListJson(c.mounts, MountJson));
   PutIf(out, "securityContext", SecurityJson(c.security));
@@ -172,6 +167,13 @@ Json SpecJson(const Pod& pod) {
 }
 
 }  // namespace
+
+Json ResourcesJson(const Resources& resources) {
+  Json out = Json::object();
+  if (!resources.requests.empty()) out["requests"] = ToJson(resources.requests);
+  if (!resources.limits.empty()) out["limits"] = ToJson(resources.limits);
+  return out;
+}
 
 Json ToJson(const Pod& pod) {
   Json out = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", MetadataJson(pod)}, {"spec", SpecJson(pod)}};

@@ -32,10 +32,6 @@ std::vector<Reader> ItemsOf(const Reader& reader, const char* key) {
   return reader.Has(key) ? reader.Field(key).Items() : std::vector<Reader>();
 }
 
-Resources ReadResources(const Reader& reader) {
-  return {.requests = AmountsOf(reader, "requests"), .limits = AmountsOf(reader, "limits")};
-}
-
 void ReadProfiles(const Reader& reader, SecurityContext& out) {
   if (reader.Has("appArmorProfile")) {
     const Reader profile = reader.Field("appArmorProfile");
@@ -103,6 +99,8 @@ Container ReadContainer(const Reader& reader, bool init) {
   out.working_dir = TextOf(reader, "workingDir");
   ReadEnvironment(reader, out);
   out.resources = ReadResources(reader.Field("resources"));
+  for (const Reader& item : ItemsOf(reader, "resizePolicy"))
+    out.restart_to_resize.push_back(item.Field("resourceName").String());
   ReadChecks(reader, init, out);
   for (const Reader& item : ItemsOf(reader, "volumeMounts")) out.mounts.push_back(ReadMount(item));
   out.security = ReadSecurity(reader);
@@ -169,6 +167,10 @@ void ReadSpec(const Reader& reader, Pod& pod) {
 }
 
 }  // namespace
+
+Resources ReadResources(const Reader& reader) {
+  return {.requests = AmountsOf(reader, "requests"), .limits = AmountsOf(reader, "limits")};
+}
 
 Pod ReadPod(const Reader& reader) {
   Pod pod;

@@ -1,6 +1,7 @@
 #include <memory>
 
 #include "codec/parts.h"
+#include "model/placement.h"
 
 namespace berth::codec {
 namespace {
@@ -50,8 +51,11 @@ std::optional<ContainerRun> ReadRun(const Reader& reader) {
 }
 
 void AddPlace(Json& out, const ContainerPlace& place, const CpuSet& shared) {
-  out["cpus"] = FormatIds(place.cpus ? *place.cpus : shared);
+  out["cpus"] = FormatIds(place.cpus ? *place.cpus : PoolCpusOf(place, shared));
   out["exclusive"] = place.cpus.has_value();
+  if (!place.pool.empty()) out["pool"] = place.pool;
+  if (place.mixed || !place.node_cpus.empty() || !place.pool.empty()) out["sharedCpus"] = FormatIds(shared);
+  if (!place.node_cpus.empty()) out["nodeCpus"] = FormatIds(place.node_cpus);
   if (place.known) {
     out["memoryNodes"] = FormatIds(place.memory_nodes);
     Json devices = Json::object();
@@ -68,8 +72,14 @@ std::optional<ContainerPlace> ReadPlace(const Reader& reader, CpuSet& shared) {
   CpuSet cpus = reader.Field("cpus").Ids<CpuSet>();
   if (reader.Field("exclusive").Bool())
     place.cpus = std::move(cpus);
+  else if (reader.Has("pool"))
+    place.pool_cpus = std::move(cpus);
   else
     shared = std::move(cpus);
+  if (reader.Has("pool")) place.pool = reader.Field("pool").String();
+  if (reader.Has("nodeCpus")) place.node_cpus = reader.Field("nodeCpus").Ids<CpuSet>();
+  if (reader.Has("sharedCpus")) shared = reader.Field("sharedCpus").Ids<CpuSet>();
+  place.mixed = reader.Has("sharedCpus") && place.node_cpus.empty() && place.pool.empty();
   place.known = reader.Has("hint");
   if (place.known) {
     place.memory_nodes = reader.Field("memoryNodes").Ids<NodeSet>();
@@ -114,6 +124,22 @@ ContainerView ReadContainer(const Reader& reader, CpuSet& shared) {
   return out;
 }
 
+Json ResizeJson(const ResizeView& resize) {
+  return {{"condition", resize.in_progress ? "PodResizeInProgress" : "PodResizePending"},
+          {"reason", resize.reason},
+          {"message", resize.message},
+          {"details", resize.details},
+          {"requests", ToJson(resize.requests)}};
+}
+
+ResizeView ReadResize(const Reader& reader) {
+  return {.in_progress = reader.Field("condition").String() == "PodResizeInProgress",
+          .reason = reader.Field("reason").String(),
+          .message = reader.Field("message").String(),
+          .details = reader.Field("details").Strings(),
+          .requests = reader.Field("requests").Resources()};
+}
+
 std::shared_ptr<const PodView> ReadView(const Reader& reader, CpuSet& shared) {
   PodView out;
   out.namespace_ = reader.Field("namespace").String();
@@ -130,8 +156,12 @@ std::shared_ptr<const PodView> ReadView(const Reader& reader, CpuSet& shared) {
   out.details = reader.Field("details").Strings();
   out.admitted_at = ReadTime(reader.Field("admittedAt"));
   out.requests = reader.Field("requests").Resources();
+  if (reader.Has("queuePlace")) out.queue_place = reader.Field("queuePlace").Integer<int>();
   if (reader.Has("addresses")) out.addresses = reader.Field("addresses").Strings();
+  if (reader.Has("labels"))
+    for (const auto& [name, value] : reader.Field("labels").Members()) out.labels.emplace(name, value.String());
   for (const Reader& item : reader.Field("containers").Items()) out.containers.push_back(ReadContainer(item, shared));
+  if (reader.Has("resize")) out.resize = ReadResize(reader.Field("resize"));
   return std::make_shared<const PodView>(std::move(out));
 }
 
@@ -154,6 +184,9 @@ Json ToJson(const PodView& pod, const CpuSet& shared) {
       {"requests", ToJson(pod.requests)},
       {"containers", ListJson(pod.containers, [&](const ContainerView& c) { return ContainerJson(c, shared); })}};
   if (!pod.addresses.empty()) out["addresses"] = pod.addresses;
+  if (!pod.labels.empty()) out["labels"] = pod.labels;
+  if (pod.resize) out["resize"] = ResizeJson(*pod.resize);
+  if (pod.queue_place > 0) out["queuePlace"] = pod.queue_place;
   return out;
 }
 

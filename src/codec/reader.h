@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "codec/codec.h"
+#include "model/own_rules.h"
 
 namespace berth::codec {
 
@@ -86,6 +87,11 @@ class Reader {
          std::to_string(std::numeric_limits<Int>::max()));
     return 0;
   }
+  double Decimal() const {
+    if (json_->is_number()) return json_->get<double>();
+    Note("expected a number");
+    return 0;
+  }
   Bytes Size() const { return {Integer<std::int64_t>()}; }
 
   /// CpuSet or NodeSet in the kernel's list format.
@@ -152,6 +158,9 @@ class Reader {
   std::string path_;
   Problem* problem_;
 };
+
+/// Berth's own settings of decisions, the field "own" of `of`; the defaults where there is none.
+OwnRules ReadOwnRules(const Reader& of);
 
 }  // namespace berth::codec
 

@@ -1,8 +1,10 @@
-// What is used in the shape of a kubelet's /stats/summary. Fields that a kubelet does not have: throttling.
+// What is used in the shape of a kubelet's /stats/summary. Fields that a kubelet does not have: throttling,
+// numaBytes, and perCpu and numa of the node.
 #include <chrono>
 #include <cmath>
 #include <utility>
 
+#include "base/text.h"
 #include "codec/parts.h"
 
 namespace berth::codec {
@@ -22,7 +24,16 @@ std::int64_t InBytes(Bytes bytes) { return bytes.v; }
 std::int64_t InNanoseconds(nanoseconds time) { return time.count(); }
 
 Json StallJson(const Stall& stall) {
-  return {{"some", {{"total", InNanoseconds(stall.some)}}}, {"full", {{"total", InNanoseconds(stall.full)}}}};
+  return {{"some", {{"total", InNanoseconds(stall.some)}, {"avg10", stall.some_lately}}},
+          {"full", {{"total", InNanoseconds(stall.full)}, {"avg10", stall.full_lately}}}};
+}
+
+/// By the number of a node or CPU, as text.
+template <class Map, class ToValue>
+Json ByNumber(const Map& map, const ToValue& to_value) {
+  Json out = Json::object();
+  for (const auto& [id, value] : map) out[std::to_string(Raw(id))] = to_value(value);
+  return out;
 }
 
 Json ThrottlingJson(const Throttling& throttling) {
@@ -48,6 +59,7 @@ void AddUsage(Json& out, const GroupUsage& usage, const std::optional<Bytes>& av
   Put(memory, "pageFaults", usage.page_faults, [](std::uint64_t count) { return count; });
   Put(memory, "majorPageFaults", usage.major_page_faults, [](std::uint64_t count) { return count; });
   Put(memory, "psi", usage.memory_stall, StallJson);
+  if (!usage.numa.empty()) memory["numaBytes"] = ByNumber(usage.numa, InBytes);
   out["memory"] = std::move(memory);
   if (usage.io_stall) out["io"] = {{"time", time}, {"psi", StallJson(*usage.io_stall)}};
   if (usage.swap) out["swap"] = {{"time", time}, {"swapUsageBytes", usage.swap->v}};
@@ -97,7 +109,12 @@ std::optional<Stall> ReadStall(const Reader& reader) {
     return std::chrono::duration_cast<microseconds>(
         nanoseconds(psi.Field(kind).Field("total").Integer<std::int64_t>()));
   };
-  return Stall{.some = total("some"), .full = total("full")};
+  const auto lately = [&](const char* kind) {
+    const Reader of = psi.Field(kind);
+    return of.Has("avg10") ? of.Field("avg10").Decimal() : 0;
+  };
+  return Stall{
+      .some = total("some"), .full = total("full"), .some_lately = lately("some"), .full_lately = lately("full")};
 }
 
 std::optional<Throttling> ReadThrottling(const Reader& cpu) {
@@ -106,6 +123,19 @@ std::optional<Throttling> ReadThrottling(const Reader& cpu) {
   return Throttling{.periods = throttling.Field("periods").Integer<std::uint64_t>(),
                     .throttled = throttling.Field("throttledPeriods").Integer<std::uint64_t>(),
                     .time = nanoseconds(throttling.Field("throttledNanoSeconds").Integer<std::int64_t>())};
+}
+
+/// Calls `take` with each number that is a key, and its value.
+template <class Id, class Take>
+void ReadByNumber(const Reader& reader, const char* key, const Take& take) {
+  if (!reader.Has(key)) return;
+  for (const auto& [name, value] : reader.Field(key).Members()) {
+    const auto id = ParseDecimal<std::uint32_t>(name);
+    if (id)
+      take(Id{*id}, value);
+    else
+      value.Note("expected a number as its name");
+  }
 }
 
 GroupUsage ReadUsage(const Reader& reader) {
@@ -122,6 +152,9 @@ GroupUsage ReadUsage(const Reader& reader) {
   out.page_faults = Maybe<std::uint64_t>(memory, "pageFaults");
   out.major_page_faults = Maybe<std::uint64_t>(memory, "majorPageFaults");
   out.memory_stall = ReadStall(memory);
+  ReadByNumber<NumaId>(memory, "numaBytes", [&](NumaId node, const Reader& value) {
+    out.numa[node] = Bytes{value.Integer<std::int64_t>()};
+  });
   if (reader.Has("io")) out.io_stall = ReadStall(reader.Field("io"));
   if (reader.Has("swap")) out.swap = MaybeBytes(reader.Field("swap"), "swapUsageBytes");
   if (reader.Has("process_stats")) out.processes = Maybe<std::int64_t>(reader.Field("process_stats"), "process_count");
@@ -156,6 +189,16 @@ PodStats ReadPodStats(const Reader& reader) {
 Json ToJson(const StatsSummary& summary) {
   Json node = NamedJson(summary.node, "nodeName", summary.at);
   node["systemContainers"] = NamedListJson(summary.groups, summary.at);
+  if (!summary.numa.empty())
+    node["numa"] = ByNumber(summary.numa, [](const NumaMemory& memory) -> Json {
+      return {{"totalBytes", memory.total.v}, {"freeBytes", memory.free.v}};
+    });
+  if (!summary.cpus.empty())
+    node["cpu"]["perCpu"] = ByNumber(summary.cpus, [](const CpuBusy& cpu) {
+      Json out = {{"usageCoreNanoSeconds", InNanoseconds(cpu.time)}};
+      Put(out, "usageNanoCores", cpu.used, [](double used) { return std::llround(used * kNano); });
+      return out;
+    });
   Json pods = Json::array();
   for (const PodStats& pod : summary.pods) pods.push_back(PodStatsJson(pod, summary.at));
   return {{"node", std::move(node)}, {"pods", std::move(pods)}};
@@ -170,6 +213,15 @@ Result<StatsSummary> StatsSummaryFromJson(const Json& json) {
                      .pods = {}};
     out.at = ReadTime(node.Field("cpu").Field("time")).value_or(WallTime());
     for (const Reader& item : reader.Field("pods").Items()) out.pods.push_back(ReadPodStats(item));
+    ReadByNumber<NumaId>(node, "numa", [&](NumaId id, const Reader& value) {
+      out.numa[id] = {.total = Bytes{value.Field("totalBytes").Integer<std::int64_t>()},
+                      .free = Bytes{value.Field("freeBytes").Integer<std::int64_t>()}};
+    });
+    ReadByNumber<CpuId>(node.Field("cpu"), "perCpu", [&](CpuId id, const Reader& value) {
+      CpuBusy& cpu = out.cpus[id];
+      cpu.time = nanoseconds(value.Field("usageCoreNanoSeconds").Integer<std::int64_t>());
+      if (const auto nano = Maybe<std::int64_t>(value, "usageNanoCores")) cpu.used = static_cast<double>(*nano) / kNano;
+    });
     return out;
   });
 }

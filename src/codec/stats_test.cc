@@ -18,7 +18,12 @@ class Usages : public Generator {
     return Coin() ? std::optional(value) : std::nullopt;
   }
   std::int64_t Many() { return static_cast<std::int64_t>(Below(1'000'000'000'000)); }
-  Stall OneStall() { return {.some = std::chrono::microseconds(Many()), .full = std::chrono::microseconds(Many())}; }
+  Stall OneStall() {
+    return {.some = std::chrono::microseconds(Many()),
+            .full = std::chrono::microseconds(Many()),
+            .some_lately = static_cast<double>(Below(10'000)) / 100,
+            .full_lately = static_cast<double>(Below(10'000)) / 100};
+  }
   WallTime When() { return WallTime(std::chrono::microseconds(Many())); }
   GroupUsage Usage() {
     GroupUsage out;
@@ -35,6 +40,7 @@ class Usages : public Generator {
     out.memory_stall = Maybe(OneStall());
     out.io_stall = Maybe(OneStall());
     out.cores = Maybe(static_cast<double>(Below(100'000)) / 1000);
+    if (Coin()) out.numa = {{NumaId{0}, Bytes{Many()}}, {NumaId{11}, Bytes{Many()}}};
     return out;
   }
   NamedUsage Named() { return {Word(), Maybe(When()), Usage(), Maybe(Bytes{Many()})}; }
@@ -49,6 +55,9 @@ TEST(StatsJsonTest, ASummaryComesBackAsItWas) {
     if (random.Coin())
       summary.pods.push_back(
           {random.Word(), random.Word(), random.Word(), random.Maybe(random.When()), random.Usage(), {random.Named()}});
+    if (random.Coin()) summary.numa[NumaId{3}] = {.total = Bytes{random.Many()}, .free = Bytes{random.Many()}};
+    if (random.Coin())
+      summary.cpus = {{CpuId{0}, {.time = 7ns * random.Below(100), .used = random.Maybe(0.25)}}, {CpuId{12}, {}}};
     const Json json = ToJson(summary);
     const auto back = StatsSummaryFromJson(*ParseJson(FormatJson(json), "summary"));
     ASSERT_TRUE(back) << seed << ": " << back.error().message;

@@ -10,6 +10,7 @@
 #include "codec/codec.h"
 #include "model/answers.h"
 #include "model/daemon_status.h"
+#include "model/defrag.h"
 #include "model/device.h"
 #include "model/event.h"
 #include "model/explanation.h"
@@ -32,12 +33,17 @@ Json ToJson(const EventList& events);
 Json ToJson(const StoredPod& pod);
 Json ToJson(const StoredPods& pods);
 Json ToJson(const DeletedPod& pod);
+Json ToJson(const RestartedPod& pod);
 Json ToJson(const LogEntry& entry);
 Json ToJson(const LogPage& page);
 Json ToJson(const CommandEnd& end);  ///< outputs in base64
 Json ToJson(const ImageList& images);
+Json ToJson(const ImportedImages& images);
 Json ToJson(const StatsSummary& summary);  ///< in a kubelet's shape
 Json ToJson(const Outlook& outlook);
+Json ToJson(const MoveRequest& request);
+Json ToJson(const Move& move);
+Json ToJson(const DefragPlan& plan);
 
 Result<DaemonStatus> DaemonStatusFromJson(const Json& json);
 Result<NodeView> NodeViewFromJson(const Json& json);
@@ -48,11 +54,14 @@ Result<TreeView> TreeViewFromJson(const Json& json);
 Result<EventList> EventListFromJson(const Json& json);
 Result<StoredPods> StoredPodsFromJson(const Json& json);
 Result<DeletedPod> DeletedPodFromJson(const Json& json);
+Result<RestartedPod> RestartedPodFromJson(const Json& json);
 Result<LogPage> LogPageFromJson(const Json& json);
 Result<CommandEnd> CommandEndFromJson(const Json& json);
 Result<ImageList> ImageListFromJson(const Json& json);
 Result<StatsSummary> StatsSummaryFromJson(const Json& json);
 Result<Outlook> OutlookFromJson(const Json& json);
+Result<MoveRequest> MoveRequestFromJson(const Json& json);
+Result<Move> MoveFromJson(const Json& json);
 
 }  // namespace berth::codec
 

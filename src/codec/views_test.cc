@@ -38,6 +38,10 @@ class Views : public Generator {
   ContainerPlace Place() {
     ContainerPlace out;
     if (Coin()) out.cpus = Ids<CpuSet>(300);
+    if (!out.cpus && Coin()) {
+      out.pool = Word();
+      out.pool_cpus = Ids<CpuSet>(300);
+    }
     out.known = Coin();
     if (out.known) {
       out.memory_nodes = Ids<NodeSet>(64);
@@ -78,6 +82,7 @@ class Views : public Generator {
     if (Coin()) out.admitted_at = Time();
     out.requests = List();
     out.addresses = Words();
+    if (Coin()) out.labels = {{Word(), Word()}, {"app", Word()}};
     for (std::uint64_t n = Below(4); n > 0; --n) out.containers.push_back(OneContainer());
     return out;
   }
@@ -294,6 +299,12 @@ class Views : public Generator {
             .topology_scope = Word(),
             .node_fit = Coin(),
             .close_devices = Coin(),
+            .judge_by_free_memory = Coin(),
+            .memory_groups_overlap = Coin(),
+            .pod_falls_back = Coin(),
+            .keep_rest_aligned = Coin(),
+            .preempts_for_critical = Coin(),
+            .own = Rules(),
             .kubelet_configuration = Word(),
             .conditions = {.memory_pressure = Coin(),
                            .pid_pressure = Coin(),
@@ -327,6 +338,18 @@ class Views : public Generator {
     yes.delta.memory = OneLedger().memory;
     Explanation out;
     out.decision = std::move(yes);
+    return out;
+  }
+  Move OneMove() {
+    Move out;
+    out.request = {.uid = Word(), .container = Coin() ? Word() : "", .nodes = Ids<NodeSet>(8)};
+    out.pod = Word();
+    MovedContainer& moved = out.containers.emplace_back();
+    moved.from.container = moved.to.container = Word();
+    moved.from.cpus = Ids<CpuSet>(64);
+    moved.to.cpus = Ids<CpuSet>(64);
+    if (Coin()) moved.to.memory = {{.nodes = Ids<NodeSet>(8), .type = "memory", .size = GiB(1)}};
+    out.bytes = GiB(1);
     return out;
   }
   Outlook OneOutlook() {
@@ -380,6 +403,9 @@ TEST(ViewsTest, WhatBerthdTellsComesBackExactly) {
         StoredPods{{{random.Word(), random.Word(), random.Word(), static_cast<StoreAction>(seed % 3)}}, random.Words()},
         StoredPodsFromJson, seed);
     ExpectComesBack(DeletedPod{random.Word(), random.Word(), random.Word()}, DeletedPodFromJson, seed);
+    ExpectComesBack(RestartedPod{random.Word(), random.Word(), random.Words()}, RestartedPodFromJson, seed);
+    ExpectComesBack(random.OneMove(), MoveFromJson, seed);
+    ExpectComesBack(random.OneMove().request, MoveRequestFromJson, seed);
     ExpectComesBack(LogPage{random.Word(),
                             random.Coin(),
                             {{random.TimeText(), "stdout", random.Word(), random.Coin()}},

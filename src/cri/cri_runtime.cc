@@ -55,6 +55,7 @@ class CriRuntime final : public runtime::Runtime {
   std::vector<ContainerStatus> Poll() override;
   Result<void> Forget(std::string_view id) override;
   void SetCpus(const std::vector<runtime::ContainerCpus>& cpus) override;
+  void SetValues(const runtime::ContainerValues& wanted) override;
   Result<bool> StopPod(std::string_view uid) override;
   std::map<std::string, std::string> Sandboxes() override;
   std::vector<std::string> Addresses(std::string_view uid) override;
@@ -177,6 +178,12 @@ void CriRuntime::SetCpus(const std::vector<runtime::ContainerCpus>& cpus) {
   for (const runtime::ContainerCpus& wanted : cpus)
     shared_.containers.Want(wanted.pod_uid, wanted.container, FormatIds(wanted.cpus));
   shared_.pace.Expect(os::SystemClock().Now());  // the record is brought along with the next look
+}
+
+void CriRuntime::SetValues(const runtime::ContainerValues& wanted) {
+  const MutexLock lock(shared_.mutex);
+  shared_.containers.WantValues(wanted.pod_uid, wanted.container, ResourcesOf(wanted.values, 0, wanted.v2));
+  shared_.pace.Expect(os::SystemClock().Now());
 }
 
 Result<void> CriRuntime::Forget(std::string_view id) {

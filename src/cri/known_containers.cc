@@ -62,10 +62,16 @@ Result<std::optional<std::string>> KnownContainers::Forget(std::string_view id) 
 
 void KnownContainers::ForgetPod(std::string_view uid) {
   std::erase_if(wanted_cpus_, [&](const auto& entry) { return entry.first.first == uid; });
+  std::erase_if(wanted_values_, [&](const auto& entry) { return entry.first.first == uid; });
 }
 
 void KnownContainers::Want(const std::string& uid, const std::string& container, std::string cpus) {
   wanted_cpus_[{uid, container}] = std::move(cpus);
+}
+
+void KnownContainers::WantValues(const std::string& uid, const std::string& container, Resources values) {
+  values.cpus.clear();
+  wanted_values_[{uid, container}] = std::move(values);
 }
 
 std::string KnownContainers::Wanted(const std::string& uid, const std::string& container) const {
@@ -78,26 +84,36 @@ std::vector<std::string> KnownContainers::UpdatesDue() {
   for (auto& [id, known] : known_) {
     if (known.updating || known.status.state != ContainerState::kRunning) continue;
     const std::string wanted = Wanted(known.status.pod_uid, known.status.container);
-    if (wanted.empty() || known.recorded == wanted) continue;
+    const bool same_cpus = wanted.empty() || known.recorded == wanted;
+    if (same_cpus && !wanted_values_.contains({known.status.pod_uid, known.status.container})) continue;
     known.updating = true;
     out.push_back(id);
   }
   return out;
 }
 
-std::optional<std::string> KnownContainers::UpdateBegins(std::string_view id) const {
+std::optional<Resources> KnownContainers::UpdateBegins(std::string_view id) const {
   const auto it = known_.find(id);
   if (it == known_.end()) return std::nullopt;
-  return Wanted(it->second.status.pod_uid, it->second.status.container);
+  const runtime::ContainerStatus& status = it->second.status;
+  Resources out;
+  if (const auto values = wanted_values_.find({status.pod_uid, status.container}); values != wanted_values_.end())
+    out = values->second;
+  out.cpus = Wanted(status.pod_uid, status.container);
+  return out;
 }
 
-std::optional<std::string> KnownContainers::UpdateEnded(std::string_view id, const std::string& cpus,
+std::optional<std::string> KnownContainers::UpdateEnded(std::string_view id, const Resources& sent,
                                                         const Result<void>& done) {
   const auto it = known_.find(id);
   if (it == known_.end()) return std::nullopt;
+  Resources values = sent;
+  values.cpus.clear();
+  const auto wanted = wanted_values_.find({it->second.status.pod_uid, it->second.status.container});
+  if (done && wanted != wanted_values_.end() && wanted->second == values) wanted_values_.erase(wanted);
   Known& known = it->second;
   known.updating = false;
-  known.recorded = done ? std::optional(cpus) : std::nullopt;
+  known.recorded = done ? std::optional(sent.cpus) : std::nullopt;
   known.refused = done || done.error().code == Code::kNotFound ? 0 : known.refused + 1;
   // CPUs it shall not have any more are refused by its pod's group, which is narrowed first. The next try has the new
   // ones, so that a few refusals say nothing.

@@ -47,15 +47,17 @@ class KnownContainers {
   void Removed(const std::string& id) { doomed_.erase(id); }
   const std::set<std::string>& doomed() const { return doomed_; }
 
-  // CPUs. The kernel has them already; the runtime's record follows.
+  // CPUs and other values. The kernel has them already; the runtime's record follows.
   void Want(const std::string& uid, const std::string& container, std::string cpus);
+  /// Other values it has since it was resized, to be told once.
+  void WantValues(const std::string& uid, const std::string& container, Resources values);
   std::string Wanted(const std::string& uid, const std::string& container) const;  ///< "": nobody said
   /// Running containers whose record differs from what is wanted; each is under way until UpdateEnded.
   std::vector<std::string> UpdatesDue();
-  /// The value to send now, which may be newer than the one that was due; nullopt: it is not known any more.
-  std::optional<std::string> UpdateBegins(std::string_view id) const;
+  /// What to send now, which may be newer than what was due; nullopt: it is not known any more.
+  std::optional<Resources> UpdateBegins(std::string_view id) const;
   /// Returns what to tell people, if anything.
-  std::optional<std::string> UpdateEnded(std::string_view id, const std::string& cpus, const Result<void>& done);
+  std::optional<std::string> UpdateEnded(std::string_view id, const Resources& sent, const Result<void>& done);
 
  private:
   struct Known {
@@ -68,6 +70,7 @@ class KnownContainers {
 
   std::map<std::string, Known, std::less<>> known_;                         // by id
   std::map<std::pair<std::string, std::string>, std::string> wanted_cpus_;  // by uid and container
+  std::map<std::pair<std::string, std::string>, Resources> wanted_values_;  // likewise; those not told yet
   std::set<std::string> doomed_;
   std::uint64_t looks_ = 0;
 };

@@ -96,19 +96,42 @@ TEST(KnownContainersTest, CostsNoCallForWhatChangesBack) {
   EXPECT_TRUE(known.UpdatesDue().empty());
 }
 
+Resources Only(std::string cpus) {
+  Resources out;
+  out.cpus = std::move(cpus);
+  return out;
+}
+
+TEST(KnownContainersTest, ValuesOfAResizedContainerGoWithItsCpusOnce) {
+  KnownContainers known;
+  known.Take(Running("a"), "0-3");
+  known.Want("pod", "app", "0-3");
+  EXPECT_TRUE(known.UpdatesDue().empty());
+  Resources values = Only("9");
+  values.memory_limit = 1 << 20;
+  known.WantValues("pod", "app", values);
+  ASSERT_EQ(Ids{"a"}, known.UpdatesDue());
+  values.cpus = "0-3";  // what it shall have, whatever the values say
+  EXPECT_EQ(values, known.UpdateBegins("a"));
+  EXPECT_EQ(std::nullopt, known.UpdateEnded("a", values, std::unexpected(kRefusal)));
+  ASSERT_EQ(Ids{"a"}, known.UpdatesDue()) << "refused: once more";
+  EXPECT_EQ(std::nullopt, known.UpdateEnded("a", values, {}));
+  EXPECT_TRUE(known.UpdatesDue().empty());
+}
+
 TEST(KnownContainersTest, SendsTheNewestValueAndComesBackForWhatIsNewer) {
   KnownContainers known;
   known.Take(Running("a"), "0-3");
   known.Want("pod", "app", "0-1");
   ASSERT_EQ(Ids{"a"}, known.UpdatesDue());
   known.Want("pod", "app", "0");
-  EXPECT_EQ("0", known.UpdateBegins("a"));
+  EXPECT_EQ(Only("0"), known.UpdateBegins("a"));
   known.Want("pod", "app", "1");
   EXPECT_TRUE(known.UpdatesDue().empty()) << "one call at a time";
-  EXPECT_EQ(std::nullopt, known.UpdateEnded("a", "0", {}));
+  EXPECT_EQ(std::nullopt, known.UpdateEnded("a", Only("0"), {}));
   EXPECT_EQ(Ids{"a"}, known.UpdatesDue());
-  EXPECT_EQ("1", known.UpdateBegins("a"));
-  EXPECT_EQ(std::nullopt, known.UpdateEnded("a", "1", {}));
+  EXPECT_EQ(Only("1"), known.UpdateBegins("a"));
+  EXPECT_EQ(std::nullopt, known.UpdateEnded("a", Only("1"), {}));
   EXPECT_TRUE(known.UpdatesDue().empty());
   EXPECT_EQ(std::nullopt, known.UpdateBegins("nobody"));
 }
@@ -120,11 +143,11 @@ TEST(KnownContainersTest, SendsAgainWhatWasRefusedAndTellsOnce) {
   int told = 0;
   for (int i = 0; i < 20; ++i) {
     ASSERT_EQ(Ids{"a"}, known.UpdatesDue());
-    if (known.UpdateEnded("a", "0-1", std::unexpected(kRefusal))) ++told;
+    if (known.UpdateEnded("a", Only("0-1"), std::unexpected(kRefusal))) ++told;
   }
   EXPECT_EQ(1, told);
   ASSERT_EQ(Ids{"a"}, known.UpdatesDue());
-  known.UpdateEnded("a", "0-1", {});
+  known.UpdateEnded("a", Only("0-1"), {});
   EXPECT_TRUE(known.UpdatesDue().empty());
 }
 

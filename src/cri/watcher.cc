@@ -191,15 +191,15 @@ void Watcher::UpdateRecord(const std::string& id) {
   Resources asked;
   {
     const MutexLock lock(shared_.mutex);
-    const auto cpus = shared_.containers.UpdateBegins(id);
-    if (!cpus) return;
-    asked.cpus = *cpus;
+    auto wanted = shared_.containers.UpdateBegins(id);
+    if (!wanted) return;
+    asked = *std::move(wanted);
   }
   const auto done = shared_.client.Update(id, asked);
   std::optional<std::string> words;
   {
     const MutexLock lock(shared_.mutex);
-    words = shared_.containers.UpdateEnded(id, asked.cpus, done);
+    words = shared_.containers.UpdateEnded(id, asked, done);
   }
   if (words) shared_.Warn(*std::move(words));
   shared_.WakeLoop();  // the kernel's value is looked at again

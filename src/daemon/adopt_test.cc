@@ -1,4 +1,4 @@
-#include "takeover/adopt.h"
+#include "keeper/adopt.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "machine/load.h"
 #include "model/promises.h"
 
-namespace berth::takeover {
+namespace berth::keeper {
 namespace {
 
 using testing::ElementsAre;
@@ -48,6 +48,70 @@ TEST(AdoptTest, ALedgerThatFitsComesBackAsItIs) {
   const Adoption out = Adopt(node, saved);
   EXPECT_EQ(out.ledger, saved);
   EXPECT_TRUE(out.notes.empty());
+}
+
+/// A pod in named pool "batch" with CPUs 2-3, which are in the settings or not.
+Ledger HoldingPool(const engine::Node& node) {
+  Ledger out = Holding(node, {CpuSet::Range(4, 4)});
+  Placement& placement = out.pods.at("uid1").placements.emplace_back();
+  placement.container = "pooled";
+  placement.pool = "batch";
+  placement.pool_request = 2000;
+  out.pools["batch"] = {.cpus = CpuSet::Range(2, 3)};
+  out.shared -= CpuSet::Range(2, 3);
+  return out;
+}
+
+TEST(AdoptTest, NamedPoolsComeBackAsTheyAre) {
+  const engine::Node before = MakeNode("core:8 pu:1", "static", "0");
+  engine::EngineOptions options;
+  options.own.pools.emplace_back().name = "batch";
+  const auto node = engine::Node::Make(before.machine(), before.config(), options);
+  ASSERT_TRUE(node);
+  const Ledger saved = HoldingPool(*node);
+  ASSERT_THAT(Contradictions(saved), IsEmpty());
+  const Adoption out = Adopt(*node, saved);
+  EXPECT_EQ(out.ledger, saved);
+  EXPECT_TRUE(out.notes.empty());
+}
+
+TEST(AdoptTest, APoolThatIsNotInTheSettingsAnyMoreStaysAndIsTold) {
+  const engine::Node node = MakeNode("core:8 pu:1", "static", "0");
+  const Adoption out = Adopt(node, HoldingPool(node));
+  EXPECT_EQ(out.ledger, HoldingPool(node));
+  ASSERT_EQ(out.notes.size(), 1U);
+  EXPECT_THAT(out.notes[0].text, HasSubstr("CPU pool batch is not in cpuPools any more"));
+}
+
+TEST(AdoptTest, APoolKeepsWhatThereIsOfItsCpus) {
+  const engine::Node before = MakeNode("core:8 pu:1", "static", "0");
+  const engine::Node after = MakeNode("core:3 pu:1", "static", "0");
+  const Adoption out = Adopt(after, HoldingPool(before));
+  EXPECT_EQ(FormatIds(out.ledger.pools.at("batch").cpus), "2");
+  EXPECT_EQ(out.ledger.pods.at("uid1").placements[1].pool, "batch");
+  EXPECT_EQ(FormatIds(out.ledger.shared), "0-1");
+  EXPECT_THAT(Contradictions(out.ledger), IsEmpty());
+}
+
+TEST(AdoptTest, WithoutAPolicyOfCpusThereAreNoPools) {
+  const engine::Node before = MakeNode("core:8 pu:1", "static", "0");
+  const engine::Node after = MakeNode("core:8 pu:1", "none", "");
+  const Adoption out = Adopt(after, HoldingPool(before));
+  EXPECT_EQ(out.ledger.pools, CpuPools());
+  EXPECT_EQ(out.ledger.pods.at("uid1").placements[1].pool, "");
+  EXPECT_THAT(Contradictions(out.ledger), IsEmpty());
+}
+
+TEST(AdoptTest, APoolThatContradictsItselfIsPutRight) {
+  const engine::Node node = MakeNode("core:8 pu:1", "static", "0");
+  Ledger saved = HoldingPool(node);
+  saved.pools["empty"] = {.cpus = CpuSet::Range(6, 6)};
+  saved.pools["batch"].cpus = CpuSet::Range(2, 4);
+  saved.pods.at("uid1").placements.push_back({.container = "lost", .pool = "lost", .pool_request = 1});
+  const Adoption out = Adopt(node, saved);
+  EXPECT_FALSE(out.ledger.pools.contains("empty"));
+  EXPECT_EQ(out.ledger.pods.at("uid1").placements[2].pool, "");
+  EXPECT_THAT(Contradictions(out.ledger), IsEmpty());
 }
 
 TEST(AdoptTest, OtherReservedCpusMoveNobody) {
@@ -276,4 +340,4 @@ TEST(AdoptTest, WithoutStaticPolicyExclusiveCpusStayOutOfThePool) {
 }
 
 }  // namespace
-}  // namespace berth::takeover
+}  // namespace berth::keeper

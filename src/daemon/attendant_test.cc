@@ -51,6 +51,8 @@ struct AttendantTest : ::testing::Test {
                                                                   while (!bare.pool().Apply(now, {})) {
                                                                   }
                                                                 },
+                                                            .narrow_pool = [&bare] { return bare.pool().Narrow(); },
+                                                            .narrow_ahead = [&bare] { bare.pool().NarrowAhead(); },
                                                             .pool_changed = [&bare] { bare.pool().Changed(); },
                                                             .pool_in_force = [&bare] { return bare.pool().in_force(); },
                                                             .pool_problem = [&bare] { return bare.pool().problem(); },
@@ -88,9 +90,13 @@ struct AttendantTest : ::testing::Test {
     }
     return out;
   }
+  template <class T>
+  static nri::Answer<T> Asked() {
+    return nri::Answer<T>(os::SystemClock().Now() + std::chrono::seconds(10));
+  }
   /// What the runtime is told; the container's group is there afterwards.
   Result<nri::Creation> Create(const nri::Pod& pod, const nri::Container& container) {
-    const nri::Answer<nri::Creation> answer(os::SystemClock().Now() + std::chrono::seconds(10));
+    const auto answer = Asked<nri::Creation>();
     attendant->Create(pod, container, answer);
     manager->executor().RunAll();
     auto given = answer.Wait();
@@ -100,7 +106,7 @@ struct AttendantTest : ::testing::Test {
     return *std::move(given);
   }
   Result<nri::Ready> Start(const nri::Pod& pod, const nri::Container& container) {
-    const nri::Answer<nri::Ready> answer(os::SystemClock().Now() + std::chrono::seconds(10));
+    const auto answer = Asked<nri::Ready>();
     attendant->Start(pod, container, answer);
     manager->executor().RunAll();
     auto given = answer.Wait();
@@ -144,6 +150,134 @@ TEST_F(AttendantTest, OthersHaveMovedBeforeTheAnswerThatGivesCpusAway) {
   EXPECT_TRUE(host.store.saved->ledger.pods.contains("uid-db"));
 }
 
+/// A runtime asks under one lock: everybody waits for an answer.
+TEST_F(AttendantTest, AnAnswerThatGivesCpusAwayWaitsForOneWriteForEachContainerAndForNoLook) {
+  Boot();
+  std::vector<std::pair<nri::Pod, nri::Container>> others;
+  for (const char* const name : {"a", "b", "c", "d"}) {
+    const nri::Pod pod = MakePod(name, "burstable");
+    others.emplace_back(pod, Run(pod, "app", 0));
+  }
+  Settle();
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container own = ContainerIn(db, "app", 2000);
+  const std::uint64_t writes = host.tree.writes();
+  const int looks = host.tree.looks;
+  ASSERT_TRUE(Create(db, own));
+  EXPECT_EQ(others.size(), host.tree.writes() - writes);
+  EXPECT_EQ(looks, host.tree.looks);
+  for (const auto& [pod, container] : others) EXPECT_EQ(CpusOf(pod, container), Cpus("0,3-7"));
+  // Sandboxes, in which nothing runs, have moved too before it does.
+  ASSERT_TRUE(Start(db, own));
+  for (const auto& [pod, container] : others)
+    EXPECT_EQ(host.tree.Read(PathOf(pod) + "/" + pod.id)->cpus, Cpus("0,3-7"));
+  EXPECT_EQ(host.tree.Read(PathOf(db) + "/" + db.id)->cpus, Cpus("0,3-7"));
+  Settle();
+  EXPECT_EQ(0, CountEvents("CgroupRepaired"));
+}
+
+TEST_F(AttendantTest, OthersMoveWhileTheRecordIsOnItsWayToTheDisk) {
+  Boot();
+  const nri::Pod web = MakePod("web", "burstable");
+  const nri::Container shared = Run(web, "app", 0);
+  Settle();
+  const nri::Pod db = MakePod("db", "");
+  const auto answer = Asked<nri::Creation>();
+  attendant->Create(db, ContainerIn(db, "app", 2000), answer);
+  EXPECT_EQ(CpusOf(web, shared), Cpus("0,3-7"));
+  host.clock.Advance(os::Millis(5'000));
+  manager->bare().Tick(host.clock.Now());  // a look at all cpusets takes them for nobody's doing
+  EXPECT_EQ(CpusOf(web, shared), Cpus("0,3-7"));
+  const std::uint64_t writes = host.tree.writes();
+  manager->executor().RunAll();
+  EXPECT_EQ(host.tree.writes(), writes);
+  EXPECT_TRUE(answer.Wait());
+  Settle();
+  EXPECT_EQ(0, CountEvents("CgroupRepaired"));
+}
+
+TEST_F(AttendantTest, WhoHasItsCpusAlreadyStartsWhileSomebodyElsesRecordIsOnItsWay) {
+  Boot();
+  const nri::Pod web = MakePod("web", "burstable");
+  Run(web, "app", 0);
+  const nri::Pod first = MakePod("first", "");
+  const nri::Container own = ContainerIn(first, "app", 2000);
+  ASSERT_TRUE(Create(first, own));
+  Settle();
+  const nri::Pod db = MakePod("db", "");
+  attendant->Create(db, ContainerIn(db, "app", 2000), Asked<nri::Creation>());
+  const auto answer = Asked<nri::Ready>();
+  attendant->Start(first, own, answer);
+  const auto started = answer.Wait();
+  ASSERT_TRUE(started);
+  EXPECT_TRUE(*started) << started->error().message;
+}
+
+/// A runtime that was killed has left its making to a program that goes on.
+TEST_F(AttendantTest, WhatIsWrittenToAGroupBeforeItsContainerStartsIsNobodysMistake) {
+  Boot();
+  const nri::Pod web = MakePod("web", "burstable");
+  const nri::Container shared = Run(web, "app", 0);
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container own = ContainerIn(db, "app", 2000);
+  ASSERT_TRUE(Create(db, own));
+  attendant->Left("killed");
+  attendant->Synchronize({.pods = {web, db}, .containers = {shared}});
+  Settle();
+  host.tree.ForeignWrite(PathOf(db) + "/" + own.id, Cpus("0-7"));
+  host.clock.Advance(os::Millis(5'000));
+  Settle();
+  EXPECT_EQ(0, CountEvents("CgroupRepaired"));
+  ASSERT_TRUE(Start(db, own));
+  EXPECT_EQ(CpusOf(db, own), Cpus("1-2"));
+  EXPECT_EQ(CpusOf(web, shared), Cpus("0,3-7"));
+}
+
+TEST_F(AttendantTest, OthersHaveTheirCpusBackWhereTheRecordDoesNotGetToTheDisk) {
+  Boot();
+  const nri::Pod web = MakePod("web", "burstable");
+  const nri::Container shared = Run(web, "app", 0);
+  Settle();
+  host.store.full = true;
+  const nri::Pod db = MakePod("db", "");
+  ASSERT_FALSE(Create(db, ContainerIn(db, "app", 2000)));
+  EXPECT_EQ(CpusOf(web, shared), Cpus("0,3-7"));
+  Settle();
+  EXPECT_EQ(CpusOf(web, shared), Cpus("0-7"));
+  EXPECT_EQ(0, CountEvents("CgroupRepaired"));
+}
+
+TEST_F(AttendantTest, WhereSomebodyHasGroupsBelowAContainerItHasMovedBeforeTheAnswerToo) {
+  Boot();
+  const nri::Pod web = MakePod("web", "burstable");
+  const nri::Container shared = Run(web, "app", 0);
+  host.tree.refuse_narrowing = true;
+  const nri::Pod db = MakePod("db", "");
+  ASSERT_TRUE(Create(db, ContainerIn(db, "app", 2000)));
+  EXPECT_EQ(CpusOf(web, shared), Cpus("0,3-7"));
+}
+
+TEST_F(AttendantTest, WhoHasGotCpusInAChangeThatIsNotOverGivesThemUpBeforeTheAnswerToo) {
+  Boot();
+  const nri::Pod web = MakePod("web", "burstable");
+  const nri::Container shared = Run(web, "app", 0);
+  const nri::Pod first = MakePod("first", "");
+  const nri::Container own = Run(first, "app", 2000);
+  Settle();
+  EXPECT_EQ(CpusOf(web, shared), Cpus("0,3-7"));
+  // The first leaves; others have grown in part when the next one asks.
+  attendant->Happened(nri::Event::kStopPod, first, std::nullopt);
+  host.tree.stuck.erase(PathOf(first) + "/" + own.id);
+  host.tree.stuck.erase(PathOf(first) + "/" + first.id);
+  attendant->Tick(host.clock.Now());
+  manager->executor().RunAll();
+  const os::Slice over(host.clock, host.clock.Now());
+  while (CpusOf(web, shared) != Cpus("0-7")) ASSERT_FALSE(manager->bare().pool().Apply(host.clock.Now(), over));
+  const nri::Pod db = MakePod("db", "");
+  ASSERT_TRUE(Create(db, ContainerIn(db, "app", 2000)));
+  EXPECT_EQ(CpusOf(web, shared), Cpus("0,3-7"));
+}
+
 TEST_F(AttendantTest, WithoutALedgerOnDiskNobodyHasCpusOfHisOwn) {
   Boot();
   host.store.full = true;
@@ -169,11 +303,163 @@ TEST_F(AttendantTest, AContainerThatWantsToShareHasNoCpusOfItsOwn) {
   EXPECT_EQ(manager->ledger().pods.at("uid-db").qos, QosClass::kGuaranteed);
 }
 
+/// A node whose pods an API server tells of.
+struct SpecifiedAttendantTest : AttendantTest {
+  void SetUp() override {
+    Boot({.endpoint = "", .kubelet_dir = "", .spec_patience = os::Millis(250)});
+    attendant->FollowsSpecs(true);
+  }
+  static Container ContainerOf(const std::string& name, int cpus) {
+    Container out;
+    out.name = name;
+    const Quantity cpu = Quantity::FromMilli(cpus * 1000);
+    const Quantity memory = Quantity::FromBytes({64 << 20});
+    out.resources = {.requests = {{"cpu", cpu}, {"memory", memory}}, .limits = {{"cpu", cpu}, {"memory", memory}}};
+    return out;
+  }
+  Pod SpecOf(const nri::Pod& pod, std::vector<Container> init, std::vector<Container> apps) {
+    Pod out;
+    out.name = pod.name;
+    out.namespace_ = pod.name_space;
+    out.uid = pod.uid;
+    out.init_containers = std::move(init);
+    out.containers = std::move(apps);
+    return out;
+  }
+  void Ask(const nri::Pod& pod, const nri::Container& container) {
+    attendant->Create(pod, container, Asked<nri::Creation>());
+    manager->executor().RunAll();
+  }
+  /// To what was asked.
+  std::uint64_t Answers() const {
+    const auto calls = watched->Calls();
+    const auto found = calls.find("CreateContainer");
+    return found == calls.end() ? 0 : found->second.calls;
+  }
+};
+
+/// Without the spec it would be taken for an init container.
+TEST_F(SpecifiedAttendantTest, AContainerThatEndsBeforeTheNextIsMadeKeepsItsCpus) {
+  const nri::Pod pod = MakePod("own", "");
+  attendant->SetSpec(SpecOf(pod, {}, {ContainerOf("job", 2), ContainerOf("app", 2)}));
+  const nri::Container job = Run(pod, "job", 2000);
+  attendant->Stop(pod, job);
+  const nri::Container app = Run(pod, "app", 2000);
+  EXPECT_EQ(Cpus("1-2"), CpusOf(pod, job));
+  EXPECT_EQ(Cpus("3-4"), CpusOf(pod, app));
+}
+
+TEST_F(SpecifiedAttendantTest, AnInitContainerLeavesItsCpusToTheNextAndASidecarDoesNot) {
+  const nri::Pod pod = MakePod("own", "");
+  std::vector<Container> init = {ContainerOf("setup", 2), ContainerOf("proxy", 1)};
+  init[1].restartable_init = true;
+  attendant->SetSpec(SpecOf(pod, init, {ContainerOf("app", 2)}));
+  const nri::Container setup = Run(pod, "setup", 2000);
+  attendant->Stop(pod, setup);
+  const nri::Container proxy = Run(pod, "proxy", 1000);
+  const nri::Container app = Run(pod, "app", 2000);
+  EXPECT_EQ(Cpus("1-2"), CpusOf(pod, setup));
+  EXPECT_EQ(Cpus("1"), CpusOf(pod, proxy));
+  EXPECT_FALSE(CpusOf(pod, app).Intersects(CpusOf(pod, proxy)));
+  EXPECT_EQ(3, (CpusOf(pod, app) | CpusOf(pod, proxy)).Count());
+}
+
+TEST_F(SpecifiedAttendantTest, RequestsAreTheSpecsAndNotWhatTheRuntimeShows) {
+  const nri::Pod pod = MakePod("part", "burstable");
+  Container app = ContainerOf("app", 1);
+  app.resources.limits.clear();
+  app.resources.requests["vendor.com/gpu"] = Quantity::FromMilli(1000);
+  attendant->SetSpec(SpecOf(pod, {}, {app}));
+  Run(pod, "app", 700);
+  const ResourceList& requests = manager->bare().parts().pods.at(pod.uid).pod.containers[0].resources.requests;
+  EXPECT_EQ((ResourceList{{"cpu", Quantity::FromMilli(1000)}, {"memory", Quantity::FromBytes({64 << 20})}}), requests);
+}
+
+TEST_F(SpecifiedAttendantTest, ThePodsFirstContainerWaitsForItsSpec) {
+  const nri::Pod pod = MakePod("own", "");
+  attendant->Happened(nri::Event::kRunPod, pod, std::nullopt);
+  Ask(pod, ContainerIn(pod, "app", 2000));
+  EXPECT_EQ(0U, Answers());
+  EXPECT_LE(attendant->next_due(), host.clock.Now() + os::Millis(250));
+  attendant->SetSpec(SpecOf(pod, {}, {ContainerOf("app", 2)}));
+  manager->executor().RunAll();
+  EXPECT_EQ(1U, Answers());
+  EXPECT_EQ(0, CountEvents("PodSpecUnknown"));
+}
+
+TEST_F(SpecifiedAttendantTest, APodThatNobodyTellsOfIsWaitedForOnceAndTakenAsTheRuntimeShowsIt) {
+  const nri::Pod pod = MakePod("own", "");
+  attendant->Happened(nri::Event::kRunPod, pod, std::nullopt);
+  Ask(pod, ContainerIn(pod, "app", 2000));
+  EXPECT_EQ(0U, Answers());
+  host.clock.Advance(os::Millis(250));
+  Settle();
+  EXPECT_EQ(1U, Answers());
+  EXPECT_EQ(1, CountEvents("PodSpecUnknown", "within 250 ms"));
+  Ask(pod, ContainerIn(pod, "more", 1000));
+  EXPECT_EQ(2U, Answers());
+  EXPECT_EQ(1, CountEvents("PodSpecUnknown"));
+}
+
+TEST_F(SpecifiedAttendantTest, NobodyWaitsForAServerThatCannotBeFollowed) {
+  const nri::Pod pod = MakePod("own", "");
+  Ask(pod, ContainerIn(pod, "app", 2000));
+  EXPECT_EQ(0U, Answers());
+  attendant->FollowsSpecs(false);
+  manager->executor().RunAll();
+  EXPECT_EQ(1U, Answers());
+  const nri::Pod other = MakePod("other", "");
+  Ask(other, ContainerIn(other, "app", 1000));
+  EXPECT_EQ(2U, Answers());
+  EXPECT_EQ(0, CountEvents("PodSpecUnknown"));
+}
+
+TEST_F(SpecifiedAttendantTest, APodWhoseSpecHasGoneStaysAsItWasKnown) {
+  const nri::Pod pod = MakePod("own", "");
+  attendant->SetSpec(SpecOf(pod, {}, {ContainerOf("job", 2), ContainerOf("app", 2)}));
+  const nri::Container job = Run(pod, "job", 2000);
+  attendant->ForgetSpec(pod.name_space, pod.name);
+  attendant->Stop(pod, job);
+  const nri::Container app = Run(pod, "app", 2000);
+  EXPECT_EQ(Cpus("3-4"), CpusOf(pod, app));
+  Run(pod, "debugger", 0);
+  EXPECT_EQ(3U, manager->bare().parts().pods.at(pod.uid).pod.containers.size());
+}
+
+/// What is there before berthd is looked at with what the server says, but not for ever without it.
+TEST_F(AttendantTest, WhatARuntimeHasIsLookedAtWhenSpecsAreKnownOrHalfASecondLater) {
+  Boot({.endpoint = "", .kubelet_dir = "", .spec_patience = os::Millis(250)});
+  const nri::Pod pod = MakePod("own", "");
+  nri::Container container = ContainerIn(pod, "app", 2000);
+  container.state = nri::ContainerState::kRunning;
+  MakeGroup(PathOf(pod) + "/" + container.id);
+  attendant->Synchronize({.pods = {pod}, .containers = {container}});
+  Settle();
+  EXPECT_EQ(0, CountEvents("PlacedLate"));
+  EXPECT_EQ(host.clock.Now() + os::Millis(500), attendant->next_due());
+  host.clock.Advance(os::Millis(500));
+  Settle();
+  EXPECT_EQ(1, CountEvents("PlacedLate")) << "the server has said nothing";
+}
+
+TEST_F(AttendantTest, AContainerThatTheRuntimeDropsBeforeItsStartIsToldOf) {
+  Boot();
+  const nri::Pod pod = MakePod("own", "");
+  const nri::Container app = ContainerIn(pod, "app", 2000);
+  ASSERT_TRUE(Create(pod, app));
+  attendant->Stop(pod, app);
+  EXPECT_EQ(1, CountEvents("ContainerNotMade", "container app was told its place"));
+  EXPECT_THAT(attendant->Warnings(), ElementsAre(HasSubstr("(1 times, last: container app of default/own)")));
+  const nri::Container other = Run(pod, "other", 2000);
+  attendant->Stop(pod, other);
+  EXPECT_EQ(1, CountEvents("ContainerNotMade"));
+}
+
 TEST_F(AttendantTest, WhoeverWantsAnotherPlaceForAContainerIsNamedInTheWarnings) {
   Boot();
   const nri::Pod pod = MakePod("db", "");
   const nri::Container app = Run(pod, "app", 1000);
-  const nri::Answer<std::vector<nri::Update>> answer(os::SystemClock().Now() + std::chrono::seconds(10));
+  const auto answer = Asked<std::vector<nri::Update>>();
   attendant->Update(pod, app, {.cpus = "5"}, answer);
   const auto given = answer.Wait();
   ASSERT_TRUE(given && *given && (*given)->size() == 1U);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -149,11 +150,17 @@ struct Host {
     kernel.on_write = [this](const std::string&, const std::string&) { CheckOverlap(); };
   }
 
-  /// No running container may run on CPUs another running one was started on alone.
+  /// No running container may run on CPUs that another running one has alone and may run on: those it had, and those
+  /// the ledger in force gives it. While it is resized it may run on some of both.
   void CheckOverlap() {
-    for (const auto& [id, mine] : alone) {
+    for (const auto& [id, had] : alone) {
       const auto me = fake.containers.find(id);
       if (me == fake.containers.end() || me->second.state != runtime::ContainerState::kRunning) continue;
+      CpuSet mine = had;
+      if (ledger != nullptr)
+        if (const auto pod = ledger->pods.find(me->second.pod_uid); pod != ledger->pods.end())
+          mine |= ExclusiveCpus(pod->second);
+      mine &= kernel.EffectiveCpus(runtime.paths[id]);
       for (const auto& [other, status] : fake.containers)
         if (other != id && status.state == runtime::ContainerState::kRunning) {
           EXPECT_FALSE(kernel.EffectiveCpus(runtime.paths[other]).Intersects(mine)) << other << " on CPUs of " << id;
@@ -189,6 +196,7 @@ struct Host {
   events::EventLog events{clock, nullptr, 1000};
   std::optional<engine::Node> node;
   std::map<std::string, CpuSet> alone;  // running containers that have CPUs for themselves
+  const Ledger* ledger = nullptr;       // in force; nullptr: no berthd is there
 };
 
 /// One life of berthd on a host, its files reached through `fs`.
@@ -216,10 +224,14 @@ class Life {
     manager_.emplace(*store_, *tree_, host.runtime, host.events, host.clock, host.steps, *host.node,
                      ManagerOptions{.pods = {.node_name = "n1", .log_dir = host.logs.path()},
                                     .boot = {.boot_id = "boot", .machine_fingerprint = "m"}});
+    host.ledger = &manager_->ledger();
     const auto started = manager_->Start(*saved, host.clock.Now());
     started_ = started.has_value();
     if (!started) why_ = started.error().message;
   }
+  ~Life() { host_.ledger = nullptr; }
+  Life(const Life&) = delete;
+  Life& operator=(const Life&) = delete;
   bool started() const { return started_; }
   const std::string& why() const { return why_; }  ///< not started
   TestManager& manager() { return *manager_; }
@@ -227,7 +239,10 @@ class Life {
   void Want(const std::vector<Pod>& pods) {
     source::Snapshot snapshot;
     snapshot.ready = true;
-    snapshot.pods = pods;
+    for (const Pod& pod : pods) {
+      snapshot.identities.emplace(FullName(pod), source::IdentityOf(pod));
+      snapshot.pods.push_back(std::make_shared<const Pod>(pod));
+    }
     manager_->OnSnapshot(std::move(snapshot), host_.clock.Now());
     manager_->OnRuntime(host_.clock.Now());
     Note();
@@ -279,8 +294,10 @@ std::vector<Step> Day() {
   const Pod s = Shared();
   const Pod a = SmallPinned("a", "2");
   const Pod b = SmallPinned("b", "1");
-  return {{"admit shared", {s}}, {"admit two CPUs", {s, a}}, {"admit one CPU", {s, b, a}},
-          {"release", {s, b}},   {"repair", {s, b}, true},   {"release all", {}}};
+  return {
+      {"admit shared", {s}},          {"admit two CPUs", {s, a}},   {"grow to three CPUs", {s, SmallPinned("a", "3")}},
+      {"shrink to two CPUs", {s, a}}, {"admit one CPU", {s, b, a}}, {"release", {s, b}},
+      {"repair", {s, b}, true},       {"release all", {}}};
 }
 
 void Disturb(Host& host) {

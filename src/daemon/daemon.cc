@@ -103,6 +103,7 @@ Result<void> Daemon::Run() {
   EndCalls();
   server_.reset();
   metrics_server_.reset();
+  web_.reset();
   pod_resources_.reset();
   manager_->StopProbes();
   if (!probes_->Stop(kLastWork) || !hooks_->Stop(kLastWork) || !plugin_calls_->Stop(kLastWork))
@@ -161,14 +162,16 @@ void Daemon::BeginStop() {
 
 bool Daemon::Stopped() const { return stopping_ && (!ending_pods_ || manager_->idle()); }
 
-void Daemon::TakeHistoryNotes() {
+void Daemon::TellOfNode(bool warning, const std::string& reason, const std::string& message) {
   const std::string object = "node/" + settings_.berth.node_name;
-  for (history::Note& note : history_->TakeNotes()) {
-    if (note.warning)
-      events_->Warning(std::move(note.reason), object, std::move(note.message));
-    else
-      events_->Normal(std::move(note.reason), object, std::move(note.message));
-  }
+  if (warning)
+    events_->Warning(reason, object, message);
+  else
+    events_->Normal(reason, object, message);
+}
+
+void Daemon::TakeHistoryNotes() {
+  for (const history::Note& note : history_->TakeNotes()) TellOfNode(note.warning, note.reason, note.message);
 }
 
 /// Files are read by a worker; systemd is told when it is done.

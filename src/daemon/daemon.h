@@ -21,6 +21,7 @@
 #include "daemon/local_api.h"
 #include "daemon/notify.h"
 #include "daemon/pod_manager.h"
+#include "daemon/pod_specs.h"
 #include "daemon/published.h"
 #include "daemon/settings.h"
 #include "daemon/snapshot_builder.h"
@@ -42,6 +43,7 @@
 #include "publish/publisher.h"
 #include "runtime/runtime.h"
 #include "state/store.h"
+#include "web/server.h"
 
 namespace berth::daemon {
 
@@ -83,12 +85,14 @@ class Daemon {
   Result<void> OpenApi(const std::string& version, os::WallTime started_at);
   void OpenPodResources();
   TreeDoor Door() const;
+  std::shared_ptr<const NodeSnapshot> NewestSnapshot() const;
 
   // daemon_nri.cc
   bool beside_kubelet() const { return !dry_run_ && BesideKubelet(settings_); }
   Result<void> OpenKubeletsGroups(cgroup::Layout layout, std::unique_ptr<os::Fs> tree_fs);
   Result<void> OpenWatchedRuntime();
   Result<void> OpenNri();
+  void OpenPodSpecs();
   Result<void> JoinRuntime();
   void JoinAnew();
   void PutAllInForce(os::MonoTime now);
@@ -96,6 +100,9 @@ class Daemon {
   // daemon_publish.cc
   Result<void> OpenPublishers(const std::string& version);
   void TellPublishers(const std::shared_ptr<const LoopState>& state);
+
+  // daemon_web.cc
+  void OpenWeb();
 
   // daemon_groups.cc
   void KeepPlaces(os::MonoTime now);
@@ -125,6 +132,7 @@ class Daemon {
   void TellStatus();
   void GiveSignOfLife(os::MonoTime now);
   void RemoveGroups();
+  void TellOfNode(bool warning, const std::string& reason, const std::string& message);
   void TakeHistoryNotes();
 
   CommandLine line_;
@@ -172,8 +180,10 @@ class Daemon {
   std::unique_ptr<LocalApi> api_;                         // looks at what the above counted
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<http::Server> metrics_server_;  // null: metrics are not served over TCP
+  std::unique_ptr<web::Page> web_;                // null: not asked for, or it could not be served
   beside::WatchedRuntime* watched_ = nullptr;     // runtime_, beside a kubelet; as are those below
   std::unique_ptr<beside::Attendant> attendant_;
+  std::unique_ptr<PodSpecs> pod_specs_;  // null: no API server is asked for them
   std::unique_ptr<beside::Door> door_;
   std::unique_ptr<nri::Plugin> nri_;
 

@@ -1,10 +1,20 @@
 // Daemon: beside a kubelet, as a plug-in of its container runtime.
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cgroup/systemd.h"
 #include "daemon/daemon.h"
+#include "kube/access.h"
 
 namespace berth::daemon {
+namespace {
+
+/// A runtime asks nobody anything meanwhile, and gives a plug-in up after two seconds.
+constexpr os::Millis kSpecPatience{250};
+
+}  // namespace
 
 /// Whatever the driver, files of the kernel are written: the runtime tells systemd.
 Result<void> Daemon::OpenKubeletsGroups(cgroup::Layout layout, std::unique_ptr<os::Fs> tree_fs) {
@@ -23,6 +33,8 @@ Result<void> Daemon::OpenWatchedRuntime() {
 
 Result<void> Daemon::OpenNri() {
   const beside::Helpers helpers{.apply_pool = [this](os::MonoTime now) { PutAllInForce(now); },
+                                .narrow_pool = [this] { return manager_->pool().Narrow(); },
+                                .narrow_ahead = [this] { manager_->pool().NarrowAhead(); },
                                 .pool_changed = [this] { manager_->pool().Changed(); },
                                 .pool_in_force = [this] { return manager_->pool().in_force(); },
                                 .pool_problem = [this] { return manager_->pool().problem(); },
@@ -33,12 +45,36 @@ Result<void> Daemon::OpenNri() {
       beside::AttendantOptions{.share_unplaced = settings_.berth.nri_unplaced == "share",
                                .step_aside = settings_.berth.nri_contested == "stepAside",
                                .endpoint = settings_.berth.nri_socket,
-                               .kubelet_dir = settings_.berth.kubelet_dir},
+                               .kubelet_dir = settings_.berth.kubelet_dir,
+                               .spec_patience = settings_.berth.pod_specs ? kSpecPatience : os::Millis(0)},
       helpers);
   snapshots_->AddWarnings([this] { return attendant_->Warnings(); });
   door_ = std::make_unique<beside::Door>(*loop_, *attendant_);
   loop_->Keep("NRI", [this] { return attendant_->next_due(); }, [this](os::MonoTime now) { attendant_->Tick(now); });
+  OpenPodSpecs();
   return JoinRuntime();
+}
+
+void Daemon::OpenPodSpecs() {
+  if (!settings_.berth.pod_specs) return;
+  const auto access = [file = settings_.berth.pod_specs->kubeconfig]() -> Result<kube::Access> {
+    BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
+    return kube::LoadOwnAccess(*fs, file);
+  };
+  const PodSpecsSink sink{.set = [this](const Pod& pod) { attendant_->SetSpec(pod); },
+                          .gone = [this](const std::string& name_space,
+                                         const std::string& name) { attendant_->ForgetSpec(name_space, name); },
+                          .follows = [this](bool follows) { attendant_->FollowsSpecs(follows); },
+                          .tell = [this](bool warning, const std::string& reason,
+                                         const std::string& message) { TellOfNode(warning, reason, message); }};
+  pod_specs_ = std::make_unique<PodSpecs>(
+      *loop_, *workers_, PodSpecsOptions{.access = access, .node_name = settings_.berth.node_name, .pace = {}}, sink);
+  snapshots_->AddWarnings([this] {
+    const std::string warning = pod_specs_->Warning();
+    return warning.empty() ? std::vector<std::string>() : std::vector{warning};
+  });
+  loop_->Keep(
+      "pod specs", [this] { return pod_specs_->next_due(); }, [this](os::MonoTime now) { pod_specs_->Tick(now); });
 }
 
 Result<void> Daemon::JoinRuntime() {

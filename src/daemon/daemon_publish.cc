@@ -21,11 +21,7 @@ Result<void> Daemon::OpenPublishers(const std::string& version) {
     return kube::Client::Make(std::move(access), {.retries = 0});  // a publisher has a pace of its own
   };
   const auto tell = [this](bool warning, const std::string& reason, const std::string& message) {
-    const std::string object = "node/" + settings_.berth.node_name;
-    if (warning)
-      events_->Warning(reason, object, message);
-    else
-      events_->Normal(reason, object, message);
+    TellOfNode(warning, reason, message);
   };
   const auto open = [&](publish::Kind kind) {
     auto writer = std::make_unique<publish::Writer>(

@@ -16,6 +16,7 @@
 #include "daemon/fingerprint.h"
 #include "daemon/host_check.h"
 #include "daemon/host_groups.h"
+#include "daemon/machine_looks.h"
 #include "daemon/node_storage.h"
 #include "daemon/own_group.h"
 #include "daemon/reserved_groups.h"
@@ -59,6 +60,10 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   if (!dry_run) out.pods.storage = StorageForPods(settings.kubelet, settings.berth.state_dir);
   out.pods.log_dir = PodLogsOf(settings);
   out.pods.seccomp_default = settings.kubelet.seccomp_default;
+  const auto waiting = settings.berth.waiting.value_or(manifest::WaitingSettings{.max = 0, .overtakes = 0});
+  out.pods.queue.most_waiting = waiting.max;
+  out.pods.queue.overtakes = waiting.overtakes;
+  out.pods.queue.preempt_for_critical = settings.berth.preemption == "critical";
   out.pods.rules = {.restart_rules = FeatureEnabled(settings.kubelet, "ContainerRestartRules"),
                     .capabilities = dry_run ? os::kAllCapabilities : os::OwnCapabilities(),
                     .has_sandboxes = settings.berth.runtime == "cri" && !dry_run,
@@ -71,17 +76,13 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
                       .pins = settings.berth.run_dir + "/subpaths"};
   const bool ours = !dry_run && !BesideKubelet(settings);
   if (ours) out.pods.notes = settings.berth.state_dir + "/pods";
+  if (ours) out.pods.pool = settings.berth.run_dir + "/cpus";
   if (ours) out.pods.lives = settings.berth.run_dir + "/pods";
   out.pods.log_max_bytes = LongestLog(settings);
   out.pods.log_max_files = settings.kubelet.container_log_max_files;
   out.reconcile_period = settings.reconcile_period;
   out.adopt_unknown = settings.berth.unknown_pods == "adopt";
-  if (machine.this_host)
-    out.cpus.look_at_node = [settings]() -> Result<guard::LookedAt> {
-      BERTH_TRY(NodeParts parts, LoadNode(settings));
-      std::string fingerprint = MachineFingerprint(parts.node.machine());
-      return guard::LookedAt{std::move(parts.node), std::move(fingerprint)};
-    };
+  if (machine.this_host) out.machine = LooksAtMachine(settings);
   out.boot = {.boot_id = machine.boot_id, .machine_fingerprint = MachineFingerprint(machine)};
   return out;
 }
@@ -169,8 +170,12 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
   snapshots_ = std::make_unique<SnapshotBuilder>(*manager_, *events_, std::move(facts));
   published_ = std::make_unique<Published<LoopState>>(snapshots_->Build());
   OpenPodResources();  // who finds the API finds it too
-  api_ = std::make_unique<LocalApi>(*published_, *loop_, Door(), history_.get(), calls_.get(), pod_resources_.get(),
-                                    PodFolder(settings_.pod_dir, settings_.berth.node_name),
+  const RestartDoor restart = [this](const std::string& uid) {
+    return manager_->Restart(uid, os::SystemClock().Now());
+  };
+  const MoveDoor move = [this](const MoveRequest& request) { return manager_->MakeMove(request); };
+  api_ = std::make_unique<LocalApi>(*published_, *loop_, restart, move, Door(), history_.get(), calls_.get(),
+                                    pod_resources_.get(), PodFolder(settings_.pod_dir, settings_.berth.node_name),
                                     ApplyRules{.pods = PodRules(settings_, dry_run_),
                                                .node = manager_->options().pods.rules,
                                                .profiles = {.seccomp = settings_.berth.seccomp_dir},
@@ -178,12 +183,19 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
                                                .cluster_domain = settings_.kubelet.cluster_domain});
   BERTH_TRY(server_,
             api::StartServer({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
-  const auto metrics = manifest::ParseMetricsAddress(settings_.berth.metrics_address);
+  OpenWeb();
+  const auto metrics = manifest::ParseTcpAddress(settings_.berth.metrics_address);
   if (!metrics) return {};
   auto started = api::StartMetricsServer(metrics->address, metrics->port, *api_);
   if (!started) return Wrap(std::move(started).error(), "metricsAddress");
   metrics_server_ = *std::move(started);
   return {};
+}
+
+/// Thread: any.
+std::shared_ptr<const NodeSnapshot> Daemon::NewestSnapshot() const {
+  const std::shared_ptr<const LoopState> state = published_->Get();
+  return {state, &state->node};
 }
 
 /// Who only wants to look does not keep pods from running: without its socket berthd goes on.
@@ -192,10 +204,7 @@ void Daemon::OpenPodResources() {
   auto service = podresources::Service::Start(
       {.socket = settings_.berth.pod_resources_socket,
        .only_active = FeatureEnabled(settings_.kubelet, "KubeletPodResourcesListUseActivePods")},
-      [this] {
-        const std::shared_ptr<const LoopState> state = published_->Get();
-        return std::shared_ptr<const NodeSnapshot>(state, &state->node);
-      });
+      [this] { return NewestSnapshot(); });
   if (service) {
     pod_resources_ = *std::move(service);
     return;

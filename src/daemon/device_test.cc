@@ -176,6 +176,17 @@ TEST_F(DeviceTest, APodWhosePluginIsAwayWaitsAndGoesOnWhenItIsBack) {
   EXPECT_TRUE(Runs("web"));
 }
 
+TEST_F(DeviceTest, APluginThatHasGoneIsWaitedForThoughNobodyHasLookedYet) {
+  plugins.Serve(Gpus(1));
+  auto manager = Boot();
+  plugins.Leave();
+  manager->OnSnapshot(Wanting({GpuPod("web")}), Now());
+  EXPECT_EQ(Reason(*manager, "web"), "WaitingForPlugin");
+  plugins.Serve(Gpus(1));
+  Tell(*manager);
+  EXPECT_TRUE(Runs("web"));
+}
+
 TEST_F(DeviceTest, APluginThatGoesWhileItIsAskedIsAskedAgainAndThePodKeepsItsPlace) {
   plugins.Serve(Gpus(1));
   plugins.error = Error{.code = Code::kUnreachable, .sys = 0, .message = "gone"};

@@ -20,6 +20,7 @@
 #include "daemon/dry_run.h"
 #include "daemon/pod_manager.h"
 #include "machine/load.h"
+#include "source/static_pod.h"
 #include "state/store.h"
 #include "testing/fixtures.h"
 #include "testing/queued_executor.h"
@@ -186,8 +187,17 @@ class FakeTree final : public cgroup::Tree {
     if (cpus) steps_.After("cpus " + std::string(path) + " " + FormatIds(*values.cpus));
     return written;
   }
+  Result<void> NarrowCpus(std::string_view path, const CpuSet& cpus) override {
+    if (refuse_narrowing) return Fail(Code::kBusy, "a group below has more");
+    return cgroup::Tree::NarrowCpus(path, cpus);
+  }
   Result<CgroupValues> Read(std::string_view path) override { return tree_.Read(path); }
+  Result<CpuSet> ReadCpus(std::string_view path) override {
+    ++looks;
+    return cgroup::Tree::ReadCpus(path);
+  }
   Result<cgroup::Cpuset> ReadCpuset(std::string_view path) override {
+    ++looks;
     if (look_takes > os::Millis(0)) clock_.Advance(look_takes);
     return cgroup::Tree::ReadCpuset(path);
   }
@@ -257,6 +267,8 @@ class FakeTree final : public cgroup::Tree {
     for (cgroup::ControllerMount& controller : layout_.controllers) controller.root = root;
   }
 
+  int looks = 0;  // at CPUs of groups
+  bool refuse_narrowing = false;
   os::Millis look_takes{0};  // time that passes in a look at one group
   bool refuse_memory = false;
   bool has_dirs = false;  // groups are below /cg
@@ -377,7 +389,8 @@ struct FakeNode {
   }
 
   /// What holds after every step: no running container is allowed on a CPU that a saved record gives to another one
-  /// alone, Berth's own group neither; what runs has a record; every container has a CPU.
+  /// alone, or that one in a named pool has who is in it, Berth's own group neither; what runs has a record; every
+  /// container has a CPU.
   void CheckPromises() {
     for (const auto& [id, status] : runtime.containers)
       if (status.state == runtime::ContainerState::kRunning) CheckContainer(status, steps.log().back());
@@ -393,13 +406,34 @@ struct FakeNode {
     ASSERT_FALSE(path.empty()) << status.container << " runs without a group: " << step;
     const CpuSet mine = *tree.Read(path)->cpus;
     EXPECT_FALSE(mine.empty()) << step;
+    if (!placement->pool.empty()) return CheckPooled(*placement, mine, step);
     if (!placement->cpus) return;
-    EXPECT_EQ(mine, *placement->cpus) << step;
-    EXPECT_FALSE(tree.Read(enforce::kOwnGroup)->cpus->Intersects(mine)) << "berthd is on exclusive CPUs: " << step;
+    const CpuSet& own = *placement->cpus;
+    // Beside its own a mixed container is on the pool, like others: also on what it gets when it grows.
+    const CpuSet held = placement->mixed ? (resizing ? placement->promised.value_or(own) : own) & mine : mine;
+    const bool on_the_way = resizing && (held.IsSubsetOf(own) || own.IsSubsetOf(held));
+    if (!on_the_way) {
+      EXPECT_EQ(held, own) << step;
+    }
+    EXPECT_FALSE(tree.Read(enforce::kOwnGroup)->cpus->Intersects(held)) << "berthd is on exclusive CPUs: " << step;
     for (const auto& [id, other] : runtime.containers) {
       if (id == status.id || other.state != runtime::ContainerState::kRunning) continue;
-      EXPECT_FALSE(tree.Read(tree.PathOf(other))->cpus->Intersects(mine))
+      EXPECT_FALSE(tree.Read(tree.PathOf(other))->cpus->Intersects(held))
           << other.container << " is allowed on CPUs of " << status.container << ": " << step;
+    }
+  }
+
+  /// Who is not in its named pool is on none of its CPUs.
+  void CheckPooled(const Placement& placement, const CpuSet& mine, const std::string& step) {
+    EXPECT_FALSE(tree.Read(enforce::kOwnGroup)->cpus->Intersects(mine)) << "berthd is on CPUs of a pool: " << step;
+    for (const auto& [id, other] : runtime.containers) {
+      if (other.state != runtime::ContainerState::kRunning) continue;
+      const auto record = store.saved->ledger.pods.find(other.pod_uid);
+      if (record == store.saved->ledger.pods.end()) continue;  // said at that container
+      const Placement* const its = FindPlacement(record->second, other.container);
+      if (its != nullptr && its->pool == placement.pool) continue;
+      EXPECT_FALSE(tree.Read(tree.PathOf(other))->cpus->Intersects(mine))
+          << other.container << " is allowed on CPUs of " << PoolText(placement.pool) << ": " << step;
     }
   }
 
@@ -419,6 +453,7 @@ struct FakeNode {
   Steps steps;
   engine::Node node;
   plugin::Plugins* plugins = nullptr;
+  bool resizing = false;  ///< a container's own CPUs may be less or more than its record says, until they are written
   FakeStore store;
   FakeRuntime runtime;
   FakeTree tree;
@@ -453,11 +488,14 @@ inline Pod MakePod(const std::string& name, std::string_view cpu, QosClass qos =
   return pod;
 }
 
-inline source::Snapshot Wanting(std::vector<Pod> pods) {
+inline source::Snapshot Wanting(const std::vector<Pod>& pods) {
   source::Snapshot out;
   out.ready = true;
-  for (const Pod& pod : pods) out.files.emplace(FullName(pod), "/pods/" + pod.name + ".yaml");
-  out.pods = std::move(pods);
+  for (const Pod& pod : pods) {
+    out.files.emplace(FullName(pod), "/pods/" + pod.name + ".yaml");
+    out.identities.emplace(FullName(pod), source::IdentityOf(pod));
+    out.pods.push_back(std::make_shared<const Pod>(pod));
+  }
   return out;
 }
 

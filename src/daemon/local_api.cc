@@ -20,6 +20,7 @@ namespace berth::daemon {
 namespace {
 
 constexpr std::string_view kRequest = "request";
+constexpr os::Millis kPatience{10'000};             // for the loop
 constexpr std::size_t kMostEvents = 100'000;        // in one answer
 constexpr std::size_t kMostLogEntries = 1'000'000;  // likewise
 
@@ -62,6 +63,16 @@ LogPage PageOf(const std::string& path, bool running, runtime::LogPart part) {
 
 LoopAbsence ViewOf(const loop::Absence& absence) {
   return {.ms = std::chrono::ceil<os::Millis>(absence.time).count(), .what = absence.what};
+}
+
+/// The node as it would be with the settings the query has. What runs keeps its places. Errors: as engine::Node::Make.
+Result<engine::Node> Under(const api::ExplainQuery& query, const engine::Node& node) {
+  if (!query.topology_policy && !query.topology_scope && !query.cpu_options) return node;
+  KubeletConfiguration config = node.config();
+  if (query.topology_policy) config.topology_manager_policy = *query.topology_policy;
+  if (query.topology_scope) config.topology_manager_scope = *query.topology_scope;
+  if (query.cpu_options) config.cpu_manager_policy_options = *query.cpu_options;
+  return engine::Node::Make(node.machine(), std::move(config), node.options());
 }
 
 }  // namespace
@@ -161,13 +172,32 @@ Result<DeletedPod> LocalApi::DeleteDocument(DocumentKind kind, const std::string
   return DeletedPod{.namespace_ = namespace_, .name = name, .file = std::move(file), .kind = std::string(Name(kind))};
 }
 
-Result<Outlook> LocalApi::Explain(const std::string& manifest) {
-  BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(manifest, kRequest, {.to_be_run = false}));
+Result<RestartedPod> LocalApi::RestartPod(const std::string& namespace_, const std::string& name) {
+  BERTH_RETURN_IF_ERROR(CheckOurs());
+  const auto state = published_.Get();
+  BERTH_TRY(const PodSnapshot* pod, Find(*state, namespace_, name));
+  RestartedPod out{.namespace_ = pod->view->namespace_, .name = pod->view->name, .containers = {}};
+  BERTH_TRY(out.containers,
+            loop_.Ask<std::vector<std::string>>("restart", kPatience, [&] { return restart_(pod->view->uid); }));
+  return out;
+}
+
+Result<Outlook> LocalApi::Explain(const api::ExplainQuery& query) {
+  BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(query.manifest, kRequest, {.to_be_run = false}));
   if (parsed.pods.size() != 1)
     return Fail(Code::kInvalid, fmt::format("the request holds {} pods; give exactly one", parsed.pods.size()));
   const auto state = published_.Get();
-  return offline::ExplainNow(*state->engine, *state->node.ledger, state->node.node->conditions,
-                             std::move(parsed.pods.front()), {}, state->node.status->node_name);
+  BERTH_TRY(const engine::Node node, Under(query, *state->engine));
+  std::vector<engine::Candidate> may_go;
+  for (const PodSnapshot& pod : state->node.pods) may_go.push_back({pod.view->uid, pod.manifest->priority});
+  return offline::ExplainNow(node, *state->node.ledger, state->node.node->conditions, std::move(parsed.pods.front()),
+                             {.devices = *state->node.devices, .preferred_devices = {}}, state->node.status->node_name,
+                             state->node.node->preempts_for_critical ? &may_go : nullptr);
+}
+
+Result<Move> LocalApi::MoveContainer(const MoveRequest& request) {
+  BERTH_RETURN_IF_ERROR(CheckOurs());
+  return loop_.Ask<Move>("move", kPatience, [&] { return move_(request); });
 }
 
 Result<EventList> LocalApi::Events(const api::EventQuery& query) {

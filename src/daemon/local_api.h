@@ -2,6 +2,7 @@
 #ifndef BERTH_DAEMON_LOCAL_API_H_
 #define BERTH_DAEMON_LOCAL_API_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,14 +23,22 @@
 
 namespace berth::daemon {
 
+/// Ends the containers of the pod with this uid and starts them again. Thread: the loop's.
+using RestartDoor = std::function<Result<std::vector<std::string>>(const std::string& uid)>;
+/// Makes one move. Thread: the loop's.
+using MoveDoor = std::function<Result<Move>(const MoveRequest&)>;
+
 /// Thread: any. `history` may be null; `calls` is where there is no container runtime, `pod_resources` where
 /// that API is not served.
 class LocalApi final : public api::Backend {
  public:
-  LocalApi(const Published<LoopState>& published, const loop::Loop& loop, TreeDoor tree, history::History* history,
-           ContainerCalls* calls, const podresources::Service* pod_resources, PodFolder folder, ApplyRules rules)
+  LocalApi(const Published<LoopState>& published, loop::Loop& loop, RestartDoor restart, MoveDoor move, TreeDoor tree,
+           history::History* history, ContainerCalls* calls, const podresources::Service* pod_resources,
+           PodFolder folder, ApplyRules rules)
       : published_(published),
         loop_(loop),
+        restart_(std::move(restart)),
+        move_(std::move(move)),
         tree_(std::move(tree)),
         usage_(published, tree_.open, os::SystemClock()),
         history_(history),
@@ -49,7 +58,9 @@ class LocalApi final : public api::Backend {
   Result<StoredPods> ApplyPods(const std::string& manifests, bool templates) override;
   Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) override;
   Result<DeletedPod> DeleteDocument(DocumentKind kind, const std::string& namespace_, const std::string& name) override;
-  Result<Outlook> Explain(const std::string& manifest) override;
+  Result<RestartedPod> RestartPod(const std::string& namespace_, const std::string& name) override;
+  Result<Outlook> Explain(const api::ExplainQuery& query) override;
+  Result<Move> MoveContainer(const MoveRequest& request) override;
   Result<EventList> Events(const api::EventQuery& query) override;
   Result<LogPage> Logs(const api::LogQuery& query) override;
   Result<CommandEnd> Exec(const api::ExecQuery& query) override;
@@ -76,7 +87,9 @@ class LocalApi final : public api::Backend {
   Result<LogPage> FollowLog(const api::LogQuery& query);
 
   const Published<LoopState>& published_;
-  const loop::Loop& loop_;  // its figures
+  loop::Loop& loop_;
+  const RestartDoor restart_;
+  const MoveDoor move_;
   const TreeDoor tree_;
   UsageReader usage_;
   history::History* history_;

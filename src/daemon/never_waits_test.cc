@@ -58,7 +58,7 @@ class SlowSource final : public source::Source {
     looked_ = true;
     std::vector<Pod> pods;
     for (int i = 0; i < kPods; ++i) pods.push_back(MakePod("p" + std::to_string(i), "1m", QosClass::kBurstable));
-    return Wanting(std::move(pods));
+    return Wanting(pods);
   }
 
  private:
@@ -150,7 +150,7 @@ TEST_F(NeverWaitsTest, FiveHundredContainersThatDieAtOnceAreHeardOfWhileTheLoopT
   loop->Keep("sync", [&] { return manager.next_due(); }, [&](os::MonoTime now) { manager.Tick(now); });
   std::vector<Pod> pods;
   for (int i = 0; i < kPods; ++i) pods.push_back(MakePod("p" + std::to_string(i), "1m", QosClass::kBurstable));
-  manager.OnSnapshot(Wanting(std::move(pods)));
+  manager.OnSnapshot(Wanting(pods));
   std::size_t most = 0;  // events of one turn
   bool killed = false;
   loop->EachTurn("count", [&, last = std::uint64_t{0}](os::MonoTime) mutable {

@@ -1,9 +1,16 @@
 #include "daemon/pod_manager.h"
 
 #include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "pods/restart.h"
 
 namespace berth::daemon {
 namespace {
+
+/// In one move: the kernel migrates before a write returns, and the loop does nothing else meanwhile.
+constexpr Bytes kMostMigrated = GiB(1);
 
 pods::Helpers HelpersOfPods(guard::Guard& guard, takeover::Takeover& takeover) {
   return {
@@ -41,7 +48,7 @@ PodManager::PodManager(const ManagerParts& parts, const engine::Node& node, Mana
               .documents = documents_,
               .devices = devices_},
       takeover_(shared_),
-      guard_(shared_, options_.cpus, options_.adopt_unknown),
+      guard_(shared_, options_.cpus, options_.machine, options_.adopt_unknown),
       rounds_(shared_, parts.probes != nullptr ? *parts.probes : parts.executor,
               parts.hooks != nullptr ? *parts.hooks : parts.executor,
               parts.plugin_calls != nullptr ? *parts.plugin_calls : parts.executor, HelpersOfPods(guard_, takeover_)),
@@ -95,6 +102,28 @@ void PodManager::OnGroupsAnswered(os::MonoTime now) {
   Sync();
 }
 
+Result<Move> PodManager::MakeMove(const MoveRequest& request) {
+  const auto pod = pods_.find(request.uid);
+  if (pod == pods_.end()) return Fail(Code::kNotFound, "no pod with uid " + Printable(request.uid) + " is here");
+  ManagedPod& managed = pod->second;
+  if (!managed.Is<pods::Admitted>() || managed.saving)
+    return Fail(Code::kConflict, "pod " + FullName(managed.pod) + " does not run, or something about it is under way");
+  BERTH_TRY(auto proposed, keeper_.ProposeMove(request));
+  Move& move = proposed.second;
+  if (move.bytes > kMostMigrated)
+    return Fail(Code::kUnsupported, "pod " + FullName(managed.pod) + " has more memory to migrate than " +
+                                        std::to_string(kMostMigrated.v >> 30) +
+                                        " GiB, for which berthd would have to wait");
+  pods::CommitFor(shared_, managed, std::move(proposed.first),
+                  [this, text = MoveText(move)](ManagedPod& moved, const Result<void>& saved) {
+                    if (!saved) return;
+                    groups_.cpusets().MoveMemory(moved.pod.uid);
+                    shared_.events.Normal("Moved", pods::ObjectOf(moved.pod), text);
+                  });
+  if (!managed.saving) return Fail(Code::kBusy, "the ledger cannot be saved now: " + keeper_.problem());
+  return std::move(move);
+}
+
 /// Pods that were rejected or wait may get in now.
 void PodManager::OnDevices() {
   if (devices_.plugins() == nullptr) return;
@@ -129,6 +158,12 @@ void PodManager::Reload(os::Millis reconcile_period, bool adopt_unknown) {
   guard_.groups().SetAdoptUnknown(adopt_unknown);
 }
 
+Result<std::vector<std::string>> PodManager::Restart(const std::string& uid, os::MonoTime now) {
+  auto restarted = pods::RestartContainers(shared_, uid, now);
+  if (restarted) Sync();
+  return restarted;
+}
+
 void PodManager::StopAll() {
   rounds_.manifests().StopAll();
   Sync();
@@ -148,7 +183,9 @@ os::MonoTime PodManager::next_due() const {
 }
 
 void PodManager::Tick(os::MonoTime now) {
-  const os::Slice slice(shared_.clock, shared_.clock.Now() + options_.slice);
+  // A kubelet's runtime that waits for an answer waits for what is under way, too.
+  const os::Millis most = options_.beside_kubelet ? options_.slice / 5 : options_.slice;
+  const os::Slice slice(shared_.clock, shared_.clock.Now() + most);
   if (rounds_.intake().working()) ++turns_;
   const bool all_heard = rounds_.intake().Work(now, slice);
   guard_.Check(now, options_.reconcile_period, slice);

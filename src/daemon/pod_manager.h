@@ -43,6 +43,7 @@ using pods::ManagedPod;
 struct ManagerOptions {
   pods::PodOptions pods;
   guard::CpuOptions cpus;
+  guard::MachineOptions machine;
   takeover::ThisBoot boot;
   cgroup::Names cgroup_names;  ///< of the tree's root
   os::Millis reconcile_period{10'000};
@@ -88,6 +89,10 @@ class PodManager {
   void OnWrites(os::WriteWatch::Writes writes, os::MonoTime now) { guard_.OnWrites(std::move(writes), now); }
   /// What the tree has begun has come further (cgroup::Tree::WaitBehind).
   void OnGroupsAnswered(os::MonoTime now);
+  /// Takes a running container (or pod) elsewhere on the node: one record in the ledger, then its CPUs, then its
+  /// memory. It is being saved when this returns. Errors: of engine::PlanMove; kConflict: it does not run, or something
+  /// about it is under way; kUnsupported: too much memory would have to be migrated; kBusy: the ledger cannot be saved.
+  Result<Move> MakeMove(const MoveRequest& request);
   /// Device plug-ins have something new.
   void OnDevices();
   /// Plug-ins that did not come back are given up then.
@@ -112,6 +117,9 @@ class PodManager {
     rounds_.hooks().Stop();
   }
 
+  /// As pods::RestartContainers.
+  Result<std::vector<std::string>> Restart(const std::string& uid, os::MonoTime now);
+
   /// Ends every pod, as if all manifests were gone. idle() tells when it is done.
   void StopAll();
   /// No pod holds anything, nothing runs, and nothing is being saved.
@@ -127,6 +135,9 @@ class PodManager {
   const std::map<std::string, std::string>& files() const {
     return rounds_.manifests().files();
   }  ///< full name -> file
+  std::shared_ptr<const Pod> Share(const ManagedPod& managed) const {
+    return rounds_.manifests().Share(managed);
+  }  ///< as Manifests::Share
   const enforce::Enforcer& groups() const { return groups_; }
   enforce::Enforcer& groups() { return groups_; }
   const runtime::Runtime& runtime() const { return shared_.runtime; }

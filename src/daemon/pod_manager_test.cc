@@ -386,7 +386,7 @@ TEST_F(PodManagerTest, RuntimeErrorsAreTriedAgainWithBackOff) {
   EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
 }
 
-TEST_F(PodManagerTest, APodWhoseRequestsWereEditedWhileBerthdWasDownIsAdmittedAnew) {
+TEST_F(PodManagerTest, APodWhoseManifestWasEditedWhileBerthdWasDownIsAdmittedAnew) {
   {
     auto manager = Boot();
     manager->OnSnapshot(Wanting({MakePod("web", "1")}), Now());
@@ -394,7 +394,9 @@ TEST_F(PodManagerTest, APodWhoseRequestsWereEditedWhileBerthdWasDownIsAdmittedAn
   }
   auto manager = Boot();
   world.steps.ClearLog();
-  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());  // the same uid, given by the manifest
+  Pod edited = MakePod("web", "2");  // the same uid, given by the manifest
+  edited.containers[0].command = {"/bin/other"};
+  manager->OnSnapshot(Wanting({edited}), Now());
   manager->OnRuntime(Now());
   Advance(*manager, os::Millis(1000));
   EXPECT_GE(world.steps.Find("signal uid-web_web_0"), 0) << "it ran with what it asked for before";

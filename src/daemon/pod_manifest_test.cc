@@ -237,10 +237,10 @@ class Pods {
 
   Container OneContainer(const std::string& container_name, bool init) {
     Container out;
-    auto& [name, image, pull_policy, command, args, working_dir, env_from, env, resources, sidecar, policy, rules,
-           ports, liveness, readiness, startup, post_start, post_start_http, post_start_sleep, pre_stop, pre_stop_http,
-           pre_stop_sleep, stop_signal, message_path, message_from_log, mounts, security, input, input_once, terminal] =
-        out;
+    auto& [name, image, pull_policy, command, args, working_dir, env_from, env, resources, resize, sidecar, policy,
+           rules, ports, liveness, readiness, startup, post_start, post_start_http, post_start_sleep, pre_stop,
+           pre_stop_http, pre_stop_sleep, stop_signal, message_path, message_from_log, mounts, security, input,
+           input_once, terminal] = out;
     name = container_name;
     if (Coin()) image = "registry:5000/" + Name() + ":" + Name();
     if (!image.empty()) pull_policy = Pick<std::string>({"Always", "IfNotPresent", "Never"});
@@ -256,6 +256,7 @@ class Pods {
     env = Several([&](int i) { return OneVariable(i); });
     if (Coin()) resources.limits = {{"cpu", Quantity::FromMilli(1500)}, {"memory", Quantity::FromBytes(MiB(64))}};
     resources.requests = resources.limits;
+    if (Coin()) resize = {"cpu", "memory"};
     sidecar = init && Coin();
     if (!sidecar && Coin()) policy = Pick({RestartPolicy::kOnFailure, RestartPolicy::kNever});
     if (!init && Coin()) policy = RestartPolicy::kAlways;

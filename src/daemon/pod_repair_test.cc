@@ -302,7 +302,7 @@ TEST_F(PodRepairTest, ALedgerThatCannotBeSavedFollowsLater) {
 }
 
 TEST_F(PodRepairTest, CpusThatDidNotExistAtTheStartAreUsed) {
-  world.options.cpus.look_at_node = [] { return Result<guard::LookedAt>({MakeNode(6), "m"}); };
+  world.options.machine.look = [](const Machine&) { return Result<guard::LookedAt>({MakeNode(6), "m6", {}}); };
   world.tree.online = CpuSet::Range(0, 3);
   auto manager = BootWith(both);
   world.tree.online = CpuSet::Range(0, 5);
@@ -312,19 +312,6 @@ TEST_F(PodRepairTest, CpusThatDidNotExistAtTheStartAreUsed) {
   EXPECT_EQ(FormatIds(CpusAt(kBack)), "0,3-5");
   manager->OnSnapshot(Wanting({both[0], both[1], MakePod("third", "3")}), Now());
   EXPECT_TRUE(world.runtime.Runs("uid-third", "third"));
-}
-
-TEST_F(PodRepairTest, NewCpusThatNeedARestartSaySo) {
-  world.options.cpus.look_at_node = [] {
-    return Result<guard::LookedAt>(Fail(Code::kInvalid, "reservedSystemCPUs: CPU 7 does not exist"));
-  };
-  world.tree.online = CpuSet::Range(0, 3);
-  auto manager = BootWith(both);
-  world.tree.online = CpuSet::Range(0, 5);
-  Advance(*manager, kLook);
-  EXPECT_EQ(Said("RestartNeeded"),
-            "CPUs 4-5 are new; they are used when berthd is restarted: reservedSystemCPUs: CPU 7 does not exist");
-  EXPECT_EQ(FormatIds(manager->ledger().shared), "0,3");
 }
 
 // ---- containers and groups ----

@@ -13,6 +13,7 @@
 #include "engine/testing/random_node.h"
 #include "keeper/pool.h"
 #include "model/promises.h"
+#include "model/resize.h"
 
 namespace berth::daemon {
 namespace {
@@ -80,6 +81,7 @@ TEST(RestartTest, RandomLedgersComeBackAndNobodyMoves) {
       const Decision decision = engine::Decide(*node, ledger, pod, {}, nullptr);
       if (const auto* admitted = std::get_if<Admit>(&decision)) {
         Apply(ledger, admitted->delta);
+        ledger.pods.at(pod.uid).allocated = AllocatedOf(pod);
         pods.push_back(std::move(pod));
       }
       if (!pods.empty() && random.OneIn(4)) {

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "daemon/fit_config.h"
 #include "machine/load.h"
+#include "model/machine_change.h"
 #include "os/fs.h"
 #include "os/path.h"
 
@@ -184,13 +185,19 @@ manifest::PodOptions PodRules(const Settings& settings, bool dry_run) {
   return out;
 }
 
-Result<NodeParts> LoadNode(const Settings& settings) {
+Result<NodeParts> LoadNode(const Settings& settings, const Machine* known) {
   BERTH_TRY(Machine machine, machine::Load(settings.machine));
+  if (known != nullptr) machine = WithCpusOf(std::move(machine), *known);
   const bool dry_run = settings.dry_run || !machine.this_host;
   // Beside a kubelet it is the kubelet's and its scheduler's to count; Berth does not see all that they count.
   const engine::EngineOptions options{.node_fit = settings.berth.node_fit && !BesideKubelet(settings),
                                       .whole_cores = settings.berth.whole_cores,
-                                      .close_devices = settings.berth.close_devices};
+                                      .close_devices = settings.berth.close_devices,
+                                      .judge_by_free_memory = settings.berth.judge_by_free_memory,
+                                      .memory_groups_overlap = settings.berth.memory_groups_overlap,
+                                      .pod_falls_back = settings.berth.pod_falls_back,
+                                      .keep_rest_aligned = settings.berth.keep_rest_aligned,
+                                      .own = settings.berth.own};
   auto node = engine::Node::Make(machine, settings.kubelet, options);
   if (node) return NodeParts{*std::move(node), dry_run, {}};
   KubeletConfiguration fitted = settings.kubelet;
@@ -215,11 +222,20 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   const auto note = [&](const char* name, bool same) {
     if (!same) out.emplace_back(name);
   };
+  note("cpuOptions", berth.own.cpu == now.berth.own.cpu);
+  note("isolatedCpus", berth.own.isolated_apart == now.berth.own.isolated_apart);
+  note("podPolicies", berth.own.pods == now.berth.own.pods);
   note("closeDevices", berth.close_devices == now.berth.close_devices);
   note("cpuPartition", berth.cpu_partition == now.berth.cpu_partition);
   note("kubeletConfig", berth.kubelet_config == now.berth.kubelet_config);
   note("logDir", berth.log_dir == now.berth.log_dir);
   note("metricsAddress", berth.metrics_address == now.berth.metrics_address);
+  note("judgeByFreeMemory", berth.judge_by_free_memory == now.berth.judge_by_free_memory);
+  note("memoryGroupsOverlap", berth.memory_groups_overlap == now.berth.memory_groups_overlap);
+  note("keepRestAligned", berth.keep_rest_aligned == now.berth.keep_rest_aligned);
+  note("podFallsBack", berth.pod_falls_back == now.berth.pod_falls_back);
+  note("preemption", berth.preemption == now.berth.preemption);
+  note("waiting", berth.waiting == now.berth.waiting);
   note("nodeFit", berth.node_fit == now.berth.node_fit);
   note("nodeName", berth.node_name == now.berth.node_name);
   note("devicePluginDir", berth.device_plugin_dir == now.berth.device_plugin_dir);
@@ -233,6 +249,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("nriIndex", berth.nri_index == now.berth.nri_index);
   note("nriUnplaced", berth.nri_unplaced == now.berth.nri_unplaced);
   note("nriContested", berth.nri_contested == now.berth.nri_contested);
+  note("podSpecs", berth.pod_specs == now.berth.pod_specs);
   note("kubeletDir", berth.kubelet_dir == now.berth.kubelet_dir);
   note("nodeIP", berth.node_ips == now.berth.node_ips);
   note("runtimeClasses", berth.runtime_classes == now.berth.runtime_classes);
@@ -240,6 +257,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("socket", berth.socket == now.berth.socket);
   note("socketGroup", berth.socket_group == now.berth.socket_group);
   note("stateDir", berth.state_dir == now.berth.state_dir);
+  note("web", berth.web == now.berth.web);
   note("wholeCores", berth.whole_cores == now.berth.whole_cores);
   if (out.empty() && berth != now.berth) out.emplace_back("Berth's own settings");
   settings.kubelet.cpu_manager_reconcile_period = now.kubelet.cpu_manager_reconcile_period;

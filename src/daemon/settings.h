@@ -84,8 +84,9 @@ struct NodeParts {
 };
 /// Loads the machine and checks the settings against it. Settings that name CPUs or nodes the machine does not have are
 /// refused on a node that is new, and fitted on one that has a ledger: it ran with them before.
+/// `known`: the machine as it was loaded before; its CPUs that are offline now are kept (WithCpusOf).
 /// Errors: kInvalid naming the setting, or from machine::Load.
-Result<NodeParts> LoadNode(const Settings& settings);
+Result<NodeParts> LoadNode(const Settings& settings, const Machine* known = nullptr);
 
 /// Takes what may change without a restart from `now` into `settings`; returns the names of settings that differ but
 /// need one.

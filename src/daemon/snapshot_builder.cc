@@ -15,8 +15,14 @@ std::shared_ptr<const T> Shared(const std::shared_ptr<const T>& before, const T&
   return before && *before == now ? before : std::make_shared<const T>(now);
 }
 
+int PlaceInQueue(const ManagedPod& managed) {
+  const auto* const rejected = std::get_if<pods::Rejected>(&managed.stage);
+  return rejected != nullptr ? rejected->place : 0;
+}
+
 PodPhase PhaseOf(const ManagedPod& managed) {
   const auto* ending = std::get_if<pods::Ending>(&managed.stage);
+  if (PlaceInQueue(managed) > 0) return PodPhase::kPending;
   if (managed.Is<pods::Rejected>() || (ending != nullptr && ending->rejected)) return PodPhase::kFailed;
   if (managed.Is<pods::Waiting>() || !managed.lifecycle) return PodPhase::kPending;
   return managed.lifecycle->phase();
@@ -31,6 +37,12 @@ ContainerPlace PlaceOf(const PodManager& manager, const Pod& pod, const PodRecor
   ContainerPlace out;
   if (const Placement* placement = FindPlacement(record, name); placement != nullptr) {
     out.cpus = placement->cpus;
+    out.mixed = placement->mixed;
+    out.node_cpus = placement->node_cpus;
+    if (const CpuPool* const pool = FindPool(manager.keeper().ledger(), *placement); pool != nullptr) {
+      out.pool = placement->pool;
+      out.pool_cpus = pool->cpus;
+    }
     out.memory_nodes = MemoryNodes(*placement);
     out.devices = placement->devices;
     out.hint = placement->hint;
@@ -108,6 +120,7 @@ PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
   out.namespace_ = pod.namespace_;
   out.name = pod.name;
   out.uid = pod.uid;
+  out.labels = pod.labels;
   out.source = SourceOf(pod);
   out.file = managed.file;
   out.qos = QosOf(pod);
@@ -115,6 +128,7 @@ PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
   out.reason = managed.Is<pods::Ending>() ? "Terminating" : managed.why().reason;
   out.message = managed.why().message;
   out.details = managed.why().details;
+  out.queue_place = PlaceInQueue(managed);
   out.admitted_at = ParseTime(managed.admitted_at());
   out.requests = record != nullptr ? record->requests : PodRequests(pod);
   if (managed.lifecycle && managed.lifecycle->overdue() && out.reason.empty()) {
@@ -124,6 +138,7 @@ PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
   if (!managed.PlaceIsFree()) out.addresses = manager.AddressesOf(pod);
   out.containers = ContainersOf(managed);
   out.ready = IsReady(out, pod);
+  out.resize = pods::ResizeOf(managed);
   if (record != nullptr)
     for (ContainerView& container : out.containers) container.place = PlaceOf(manager, pod, *record, container.name);
   return out;
@@ -175,6 +190,12 @@ NodeView SnapshotBuilder::Node() const {
           .node_fit = node.options().node_fit,
           .whole_cores = node.options().whole_cores,
           .close_devices = node.options().close_devices,
+          .judge_by_free_memory = node.options().judge_by_free_memory,
+          .memory_groups_overlap = node.options().memory_groups_overlap,
+          .pod_falls_back = node.options().pod_falls_back,
+          .keep_rest_aligned = node.options().keep_rest_aligned,
+          .preempts_for_critical = manager_.options().pods.queue.preempt_for_critical,
+          .own = node.options().own,
           .kubelet_configuration = facts_.kubelet_text,
           .conditions = manager_.Conditions()};
 }
@@ -191,7 +212,11 @@ NodeFigures SnapshotBuilder::Figures() const {
 
 /// What its view is made of, but for ledger and manifest.
 SnapshotBuilder::Seen SnapshotBuilder::See(const ManagedPod& managed) const {
-  Seen out{.stage = managed.stage, .life = managed.lifecycle ? managed.lifecycle->version() : 0, .file = managed.file};
+  Seen out{.stage = managed.stage,
+           .life = managed.lifecycle ? managed.lifecycle->version() : 0,
+           .file = managed.file,
+           .groups = {},
+           .resize = pods::ResizeOf(managed)};
   ForEachContainer(managed.pod, [&](const Container& container, ContainerKind) {
     out.groups.push_back(manager_.groups().table().ContainerPathOf(managed.pod, container.name));
   });
@@ -204,9 +229,11 @@ void SnapshotBuilder::Refresh(const ManagedPod& managed, const Ledger* ledger_be
   PodSnapshot& pod = known.pod;
   Seen seen = See(managed);
   const std::string& uid = managed.pod.uid;
-  const bool same_record = ledger_before == nullptr || SameRecord(RecordOf(*ledger_before, uid), RecordOf(ledger, uid));
+  const bool same_record =
+      ledger_before == nullptr ||
+      (ledger_before->pools == ledger.pools && SameRecord(RecordOf(*ledger_before, uid), RecordOf(ledger, uid)));
   const bool same_manifest = pod.manifest && *pod.manifest == managed.pod;
-  if (!same_manifest) pod.manifest = std::make_shared<const berth::Pod>(managed.pod);
+  if (!same_manifest) pod.manifest = manager_.Share(managed);
   if (!pod.view || !same_manifest || !same_record || seen != known.seen)
     pod.view = Shared(pod.view, ViewOf(manager_, managed));
   if (!pod.trace || known.decisions != managed.decisions) pod.trace = std::make_shared<const Trace>(managed.trace);

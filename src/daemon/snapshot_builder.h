@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "engine/engine.h"
 #include "events/event_log.h"
 #include "model/node_snapshot.h"
+#include "model/pod_view.h"
 
 namespace berth::daemon {
 
@@ -63,6 +65,7 @@ class SnapshotBuilder {
     std::uint64_t life = 0;  // version of its lifecycle; 0: none
     std::string file;
     std::vector<std::string> groups;  // paths of its containers'
+    std::optional<ResizeView> resize;
     friend bool operator==(const Seen&, const Seen&) = default;
   };
   struct Known {

@@ -16,12 +16,12 @@ namespace {
 
 struct SnapshotTest : PodManagerTest {
   /// A berthd with these pods running.
-  void Run(std::vector<Pod> pods) {
+  void Run(const std::vector<Pod>& pods) {
     manager = Boot();
     builder = std::make_unique<SnapshotBuilder>(
         manager->bare(), world.events,
         DaemonFacts{.version = "1", .runtime = "process", .warnings = {"found at the start"}});
-    manager->OnSnapshot(Wanting(std::move(pods)), Now());
+    manager->OnSnapshot(Wanting(pods), Now());
   }
   NodeSnapshot Build() {
     auto state = builder->Build();
@@ -90,6 +90,14 @@ TEST_F(SnapshotTest, IsMadeOnceForEveryChange) {
   ASSERT_TRUE(state);
   EXPECT_EQ(state->node.events->back()->reason, "Tested");
   EXPECT_FALSE(builder->Build());
+}
+
+TEST_F(SnapshotTest, AManifestIsHeldOnce) {
+  source::Snapshot wanted = Wanting({MakePod("web", "1")});
+  const std::shared_ptr<const Pod> manifest = wanted.pods[0];
+  Run({});
+  manager->OnSnapshot(std::move(wanted), Now());
+  EXPECT_EQ(Build().pods[0].manifest, manifest);
 }
 
 TEST_F(SnapshotTest, WhatDidNotChangeIsShared) {

@@ -99,7 +99,8 @@ std::vector<std::string> WhatIsMissing(const Settings& settings) {
   CheckFolder("run directory", "--run-dir", settings.berth.run_dir, out);
   CheckFolder("folder of the socket", "--socket", os::FolderOf(settings.berth.socket), out);
   if (settings.dry_run || settings.machine != "host") return out;
-  CheckFolder("log directory", "--log-dir", PodLogsOf(settings), out);
+  if (!BesideKubelet(settings))  // whose containers log as the kubelet says
+    CheckFolder("log directory", "--log-dir", PodLogsOf(settings), out);
   auto fs = os::OpenFs("/");
   if (!fs) return out;  // told by whoever needs it
   const auto layout = cgroup::DiscoverLayout(**fs);

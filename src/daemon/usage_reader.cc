@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -25,13 +26,18 @@ std::optional<GroupUsage> UsageAt(cgroup::Tree& tree, const std::string& path) {
   return usage ? *usage : std::nullopt;  // it went while it was read
 }
 
+/// With memory by node where there are several.
 PodUsage UsageOfPod(cgroup::Tree& tree, const LoopState& state, const PodSnapshot& pod) {
   PodUsage out{.pod = pod.view, .usage = {}, .containers = {}};
   if (const auto path = state.groups->groups.pods.find(pod.view->uid); path != state.groups->groups.pods.end())
     out.usage = UsageAt(tree, path->second).value_or(GroupUsage());
   for (const ContainerView& container : pod.view->containers) {
     if (container.phase != ContainerPhase::kRunning || !container.place) continue;
-    if (auto usage = UsageAt(tree, container.place->cgroup)) out.containers[container.name] = *std::move(usage);
+    auto usage = UsageAt(tree, container.place->cgroup);
+    if (!usage) continue;
+    if (state.node.machine->nodes.size() > 1)
+      usage->numa = tree.MemoryByNode(container.place->cgroup).value_or(std::map<NumaId, Bytes>());
+    out.containers[container.name] = *std::move(usage);
   }
   return out;
 }
@@ -65,9 +71,16 @@ const GroupUsage* FindGroup(const std::map<std::string, GroupUsage>& groups, con
   return it == groups.end() ? nullptr : &it->second;
 }
 
+double Part(nanoseconds time, nanoseconds span) {
+  return span.count() > 0 ? static_cast<double>(time.count()) / static_cast<double>(span.count()) : 0;
+}
+
 void AddAllRates(const NodeUsage& before, NodeUsage& now) {
   const nanoseconds span = now.clock - before.clock;
   AddRates(&before.host.all, span, now.host.all);
+  for (auto& [id, cpu] : now.host.cpus)
+    if (const auto was = before.host.cpus.find(id); was != before.host.cpus.end() && cpu.time >= was->second.time)
+      cpu.used = std::min(1.0, Part(cpu.time - was->second.time, span));
   for (auto& [name, group] : now.groups) AddRates(FindGroup(before.groups, name), span, group);
   std::map<std::string_view, const PodUsage*> pods;
   for (const PodUsage& pod : before.pods) pods.emplace(pod.pod->uid, &pod);
@@ -84,7 +97,7 @@ void AddAllRates(const NodeUsage& before, NodeUsage& now) {
 
 void AddRates(const GroupUsage* before, nanoseconds span, GroupUsage& now) {
   if (before == nullptr || !before->cpu || !now.cpu || *now.cpu < *before->cpu || span.count() <= 0) return;
-  now.cores = static_cast<double>((*now.cpu - *before->cpu).count()) / static_cast<double>(span.count());
+  now.cores = Part(*now.cpu - *before->cpu, span);
 }
 
 Result<std::shared_ptr<const NodeUsage>> UsageReader::Read(const NodeUsage* before) const {

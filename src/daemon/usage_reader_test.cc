@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 struct PlayedUsage {
   std::map<std::string, GroupUsage, std::less<>> groups;
   GroupUsage host;
+  std::map<CpuId, CpuBusy> cpus;
   std::atomic<int> looks = 0;
   os::Millis looking{0};  ///< how long it takes
 };
@@ -34,7 +35,7 @@ class PlayedTree final : public cgroup::Tree {
   Result<std::optional<HostUsage>> UsageOfHost(const NodeSet&) override {
     ++usage_.looks;
     std::this_thread::sleep_for(usage_.looking);
-    return HostUsage{.all = usage_.host, .memory = GiB(8), .booted_at = {}, .nodes = {}};
+    return HostUsage{.all = usage_.host, .memory = GiB(8), .booted_at = {}, .nodes = {}, .cpus = usage_.cpus};
   }
   const cgroup::Layout& layout() const override { return layout_; }
   Result<void> Create(std::string_view) override { return {}; }
@@ -137,16 +138,21 @@ TEST_F(UsageReaderTest, WithinASecondTheSameReadingIsGiven) {
 }
 
 TEST_F(UsageReaderTest, CoresAreTheCpuTimeBetweenTwoLooks) {
+  usage.cpus = {{CpuId{0}, {.time = 9s}}, {CpuId{1}, {.time = 9s}}};
   UsageReader reader(published, Open(), clock);
   ASSERT_TRUE(reader.Get());
   clock.Advance(2s);
   usage.groups["kubepods/podu1/app"].cpu = 5s;
   usage.groups["kubepods/podu1"].cpu = 4s;
   usage.host.cpu = 103s;
+  usage.cpus = {{CpuId{0}, {.time = 9500ms}}, {CpuId{1}, {.time = 99s}}, {CpuId{2}, {.time = 1s}}};
   const auto now = *reader.Get();
   EXPECT_DOUBLE_EQ(*now->pods[0].containers.at("app").cores, 0.5);
   EXPECT_FALSE(now->pods[0].usage.cores) << "it began anew";
   EXPECT_DOUBLE_EQ(*now->host.all.cores, 1.5);
+  EXPECT_DOUBLE_EQ(*now->host.cpus.at(CpuId{0}).used, 0.25);
+  EXPECT_DOUBLE_EQ(*now->host.cpus.at(CpuId{1}).used, 1) << "the kernel's ticks are coarse";
+  EXPECT_FALSE(now->host.cpus.at(CpuId{2}).used) << "it came online meanwhile";
   EXPECT_DOUBLE_EQ(*now->groups.at("pods").cores, 0);
   clock.Advance(UsageReader::kLongestSpan + 1ms);
   EXPECT_FALSE((*reader.Get())->host.all.cores) << "a mean of minutes is nothing that somebody wants to see";

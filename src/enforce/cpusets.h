@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,12 @@ class Cpusets {
   /// being asked (Site::IsUnderWay; goes on with the next call), or a runtime may be making such a group; to be tried
   /// again in a moment.
   Result<bool> Apply(const Ledger& ledger, const os::Slice& slice = {});
+  /// Takes from every container at once what `ledger` gives to others, and gives nobody anything: all that has to be
+  /// done before an answer that somebody waits for. The rest (who gets more, sandboxes, in which nothing runs) is
+  /// Apply's, which begins anew. Groups are taken to have what Apply and Put left them with: what somebody else wrote
+  /// since is found by these and by Repair. False: some container has nothing of what it shall have, or what it has
+  /// cannot be taken like that; Apply has to be done. Errors: of what is read.
+  Result<bool> Narrow(const Ledger& ledger);
   /// Compares CPUs and memory nodes of the kernel's cpusets with the ledger and writes only what differs; other values
   /// are not looked at, nor groups that are being made. Returns what was put right; nullopt: there is more to look at;
   /// to be called again. CPUs that went off- or online since Apply are not followed here: nothing is put right then, as
@@ -57,6 +64,8 @@ class Cpusets {
   /// Gives the group of one container, whatever it has, the CPUs and memory nodes `ledger` says: of one that is about
   /// to run. Requires: Apply was done. Gone: success. Errors: of the kernel.
   Result<void> Put(const std::string& path, const Ledger& ledger);
+  /// Memory of the pod's containers goes where the ledger has it, with the next Apply that comes to its end.
+  void MoveMemory(const std::string& uid) { memory_moves_.insert(uid); }
   /// The next call of either begins anew.
   void Restart();
   /// The CPUs that were online for the last Apply that came to its end; nullopt: none did, or not known. When others
@@ -69,6 +78,7 @@ class Cpusets {
  private:
   struct Applying {
     Online online;
+    WantedCpus wanted;
     cgroup::CpuMove first;
     cgroup::CpuMove inherited;
     bool moved = false;  // both are done, and partitions made
@@ -89,6 +99,10 @@ class Cpusets {
   };
 
   Result<bool> GoOnApplying(const Ledger& ledger, const os::Slice& slice);
+  Result<void> GiveOwnSets(const WantedCpus& wanted);
+  Result<void> MoveMemories(const Ledger& ledger);
+  void NoteLeft(const WantedCpus& wanted);
+  Result<std::optional<CpuSet>> HeldBy(const std::string& path) const;
   Result<bool> FindMore(const Ledger& ledger);
   Result<bool> GoOnRepairing(const Ledger& ledger, const os::Slice& slice);
   Result<bool> RepairList(const Ledger& ledger, const os::Slice& slice);
@@ -105,7 +119,12 @@ class Cpusets {
   Strays strays_;
   std::optional<Applying> applying_;
   Online in_force_;
-  int looks_ = 0;  // tries in a row at groups somebody is making
+  NodeSet mems_in_force_;               // that had memory at the last look
+  std::set<std::string> memory_moves_;  // uids
+  bool own_sets_ = false;               // all containers below classes have sets of their own
+  std::set<std::string> to_own_;        // those that do not yet
+  std::map<std::string, CpuSet> left_;  // what groups were left with since Apply last came to its end
+  int looks_ = 0;                       // tries in a row at groups somebody is making
   std::optional<Looking> looking_;
 };
 

@@ -6,24 +6,24 @@
 #include <set>
 
 #include "cgroup/value_lines.h"
+#include "model/placement.h"
 namespace berth::enforce {
 
 bool Planner::KeepsItsNodes(const ContainerGroup& group, const Ledger& ledger) {
   const auto pod = ledger.pods.find(group.uid);
   if (pod == ledger.pods.end()) return false;
   const Placement* placement = FindPlacement(pod->second, group.container);
-  if (placement != nullptr && placement->memory) return false;
+  if (placement != nullptr && (placement->memory || !placement->nodes.empty())) return false;
   if (pod->second.partial) return true;
   if (placement == nullptr) return false;
   return placement->kind == ContainerKind::kInit || pod->second.qos == QosClass::kGuaranteed;
 }
 
 CpuSet Planner::CpusOf(const ContainerGroup& group, const Ledger& ledger) const {
-  if (const auto pod = ledger.pods.find(group.uid); pod != ledger.pods.end())
-    if (const Placement* placement = FindPlacement(pod->second, group.container);
-        placement != nullptr && placement->cpus && !placement->cpus->empty())
-      return *placement->cpus;
-  return keeper::SharedCpus(site_.node(), ledger);
+  const auto pod = ledger.pods.find(group.uid);
+  const Placement* const placement = pod == ledger.pods.end() ? nullptr : FindPlacement(pod->second, group.container);
+  if (placement == nullptr) return keeper::SharedCpus(site_.node(), ledger);
+  return berth::CpusOf(ledger, *placement, keeper::SharedCpus(site_.node(), ledger));
 }
 
 CpuSet Planner::CpusNow(const ContainerGroup& group, const Ledger& ledger, const Online& online) const {
@@ -35,7 +35,8 @@ CpuSet Planner::CpusNow(const ContainerGroup& group, const Ledger& ledger, const
 
 CpuSet Planner::CpusOfPod(const std::string& uid, const Ledger& ledger, const Online& online) const {
   CpuSet cpus = CpusNow({}, ledger, online);
-  if (const auto pod = ledger.pods.find(uid); pod != ledger.pods.end()) cpus |= ExclusiveCpus(pod->second);
+  if (const auto pod = ledger.pods.find(uid); pod != ledger.pods.end())
+    cpus |= ExclusiveCpus(pod->second) | PooledCpus(ledger, pod->second);
   return online ? cpus & *online : cpus;
 }
 
@@ -46,6 +47,13 @@ std::optional<NodeSet> Planner::NodesOf(const ContainerGroup& group, const Ledge
   if (placement == nullptr) return std::nullopt;
   NodeSet nodes = MemoryNodes(*placement);
   return nodes.empty() ? std::nullopt : std::optional(std::move(nodes));
+}
+
+CpuSet Planner::OwnCpusOf(QosClass qos, const Ledger& ledger) {
+  CpuSet out;
+  for (const auto& [uid, pod] : ledger.pods)
+    if (pod.qos == qos) out |= ExclusiveCpus(pod) | PooledCpus(ledger, pod);
+  return out;
 }
 
 WantedCpus Planner::Cpus(const Ledger& ledger, const Online& online) const {
@@ -60,18 +68,26 @@ WantedCpus Planner::Cpus(const Ledger& ledger, const Online& online) const {
     bool inherits;
   };
   std::vector<Wish> wishes;
-  bool at_tiers = true;
   for (const auto& [path, group] : table_.containers()) {
     const Wish& w = wishes.emplace_back(path, CpusNow(group, ledger, online), site_.BelowPoolTier(path));
-    at_tiers = at_tiers && (!w.inherits || w.cpus == shared);
+    out.may_inherit = out.may_inherit && (!w.inherits || w.cpus == shared);
+  }
+  // A class holds the pool and what its pods have for themselves or in named pools, before their groups are there. Then
+  // nobody below it may inherit its CPUs.
+  WantedSets tiers;
+  for (const QosClass qos : {QosClass::kBurstable, QosClass::kBestEffort}) {
+    const std::string tier = site_.names().Qos(qos);
+    if (!site_.BelowPoolTier(tier + "/")) continue;
+    CpuSet own = OwnCpusOf(qos, ledger);
+    if (online) own &= *online;
+    out.may_inherit = out.may_inherit && own.empty();
+    tiers.emplace_back(tier, own | shared);
   }
   for (const std::string& path : site_.OwnGroups()) add(out.first, path, shared);
   for (const auto& [uid, path] : table_.pods())
     if (site_.KeepsPodToItsCpus(path)) add(out.first, path, CpusOfPod(uid, ledger, online));
-  for (Wish& w : wishes) add(at_tiers && w.inherits ? out.inherited : out.first, w.path, std::move(w.cpus));
-  if (!at_tiers) return out;
-  for (const QosClass qos : {QosClass::kBurstable, QosClass::kBestEffort})
-    if (const std::string tier = site_.names().Qos(qos); site_.BelowPoolTier(tier + "/")) add(out.first, tier, shared);
+  for (const Wish& w : wishes) add(out.may_inherit && w.inherits ? out.inherited : out.first, w.path, w.cpus);
+  for (auto& [path, cpus] : tiers) add(out.first, path, std::move(cpus));
   return out;
 }
 
@@ -84,12 +100,23 @@ CgroupValues Planner::OfPod(const Pod& pod, const Ledger& ledger, cgroup::Reason
 CgroupValues Planner::OfContainer(const Pod& pod, const Container& container, const Ledger& ledger,
                                   cgroup::Reasons* why) const {
   bool exclusive = false;
+  bool mixed = false;
+  bool on_nodes = false;
+  std::string pool;
   if (const auto record = ledger.pods.find(pod.uid); record != ledger.pods.end())
-    if (const Placement* placement = FindPlacement(record->second, container.name); placement != nullptr)
+    if (const Placement* placement = FindPlacement(record->second, container.name); placement != nullptr) {
       exclusive = placement->cpus.has_value();
+      mixed = placement->mixed;
+      on_nodes = !exclusive && !placement->nodes.empty();
+      pool = placement->pool;
+    }
   const ContainerGroup group{pod.uid, container.name};
-  return cgroup::ContainerValues(pod, container, exclusive, CpusOf(group, ledger), NodesOf(group, ledger),
-                                 site_.options(), why);
+  CgroupValues out = cgroup::ContainerValues(pod, container, exclusive, CpusOf(group, ledger), NodesOf(group, ledger),
+                                             site_.options(), why);
+  if (mixed && why != nullptr) (*why)["cpus"] = "CPUs of its own and the shared pool";
+  if (!pool.empty() && why != nullptr) (*why)["cpus"] = fmt::format("CPU pool \"{}\"", pool);
+  if (on_nodes && why != nullptr) (*why)["cpus"] = "the part of the shared pool on the NUMA nodes it asked for";
+  return out;
 }
 
 void Planner::PlanTiers(const Ledger& ledger, std::vector<PlannedGroup>& out) const {
@@ -175,7 +202,8 @@ cgroup::PartitionPlan Planner::Partitions(const std::string& kind, const Ledger&
   for (const auto& [path, group] : table_.containers()) {
     const auto pod = ledger.pods.find(group.uid);
     const Placement* placement = pod == ledger.pods.end() ? nullptr : FindPlacement(pod->second, group.container);
-    const bool own = placement != nullptr && placement->cpus && !placement->cpus->empty();
+    // A partition takes all CPUs of its group away from the others: nothing for a group with shared ones.
+    const bool own = placement != nullptr && placement->cpus && !placement->cpus->empty() && !placement->mixed;
     if (own && kind != "none" && (!online || placement->cpus->Intersects(*online)))
       out.wanted.emplace(path, *placement->cpus);
     else

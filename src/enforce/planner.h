@@ -34,6 +34,9 @@ using WantedSets = std::vector<std::pair<std::string, CpuSet>>;
 struct WantedCpus {
   WantedSets first;
   WantedSets inherited;  ///< what follows by itself from a class in `first`, unless it has a set of its own
+  /// Every class holds just the pool, and so do all below it: they may inherit it. Where not, each needs a set of its
+  /// own, or it would have what its class gets before who has it now has given it up.
+  bool may_inherit = true;
 };
 
 /// Thread: the loop's only.
@@ -71,6 +74,7 @@ class Planner {
   cgroup::PartitionPlan Partitions(const std::string& kind, const Ledger& ledger, const Online& online) const;
 
  private:
+  static CpuSet OwnCpusOf(QosClass qos, const Ledger& ledger);
   CpuSet CpusOf(const ContainerGroup& group, const Ledger& ledger) const;
   void PlanTiers(const Ledger& ledger, std::vector<PlannedGroup>& out) const;
   void AddPod(const Pod& pod, const Ledger& ledger, std::vector<PlannedGroup>& out) const;

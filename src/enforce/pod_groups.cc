@@ -29,7 +29,8 @@ Result<CgroupDirs> PodGroups::Make(const std::string& path, const ContainerGroup
   table_.Know(path, group);
   CgroupValues values = planner_.OfContainer(pod, container, ledger, nullptr);
   values.cpus = cpus;
-  if (site_.BelowPoolTier(path)) {  // one write to the class moves all that inherit its CPUs
+  if (site_.BelowPoolTier(path) && planner_.Cpus(ledger, online).may_inherit) {
+    // One write to the class moves all that inherit its CPUs.
     BERTH_TRY(const CpuSet inherited, site_.tree().ReadCpus(path));
     if (inherited == cpus) values.cpus.reset();
   }

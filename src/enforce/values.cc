@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "cgroup/systemd.h"
@@ -27,6 +28,32 @@ Result<void> Values::Repair(const Ledger& ledger, const Pod& pod, const std::set
     if (!done && done.error().code != Code::kNotFound && first) first = std::move(done);
   }
   return first;
+}
+
+/// What grows is made room for above first, what shrinks gives up below first; the kernel refuses (v1) what comes in
+/// the other order.
+Result<void> Values::Put(const Ledger& ledger, const Pod& pod) {
+  std::vector<PlannedGroup> groups = planner_.PlanPod(pod, ledger);
+  std::erase_if(groups, [&](const PlannedGroup& group) { return table_.IsUnfinished(group.path); });
+  Result<void> first;
+  for (int turn = 0; turn < 3; ++turn) {  // from the top, from below, from the top
+    first = {};
+    for (const PlannedGroup& group : groups)
+      if (auto done = PutOne(group); !done && first) first = std::move(done);
+    if (first || first.error().sys != EINVAL) return first;  // not for the order
+    std::ranges::reverse(groups);
+  }
+  return first;
+}
+
+/// Gone: success.
+Result<void> Values::PutOne(const PlannedGroup& group) {
+  CgroupValues values = group.values;
+  values.cpus.reset();
+  values.mems.reset();
+  const auto written = site_.tree().Write(group.path, values);
+  if (!written && written.error().code != Code::kNotFound) return std::unexpected(written.error());
+  return {};
 }
 
 Result<void> Values::RepairGroup(PlannedGroup group, std::vector<Repaired>& out) {

@@ -27,10 +27,16 @@ class Values {
   Result<void> Repair(const Ledger& ledger, const Pod& pod, const std::set<std::string>& only,
                       std::vector<Repaired>& out);
 
+  /// Gives a pod's groups the same values, because the pod was resized: nobody changed them. Whichever way they change,
+  /// no level has less than one below it needs. Errors: the first of the last try; the rest was tried. kBusy: systemd
+  /// is being told; to be called again.
+  Result<void> Put(const Ledger& ledger, const Pod& pod);
+
   /// Groups for which systemd was being told values at the last look.
   const std::set<std::string>& told() const { return told_; }
 
  private:
+  Result<void> PutOne(const PlannedGroup& group);
   Result<void> RepairGroup(PlannedGroup group, std::vector<Repaired>& out);
 
   const Site& site_;

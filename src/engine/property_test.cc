@@ -1,6 +1,7 @@
 // Random machines and pod sequences: what must hold after every step.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <variant>
@@ -8,6 +9,9 @@
 
 #include "engine/engine.h"
 #include "engine/explanation/explain.h"
+#include "engine/node/node_tables.h"
+#include "engine/node/pod_rules.h"
+#include "engine/take/ordered.h"
 #include "engine/testing/random_node.h"
 
 namespace berth::engine {
@@ -33,7 +37,9 @@ std::string CpuFault(const Node& node, const Ledger& ledger) {
   }
   if (exclusive.Intersects(node.reserved_cpus())) return "reserved CPUs were handed out";
   if (exclusive.Intersects(ledger.shared)) return "exclusive CPUs are in the shared pool";
-  if ((exclusive | ledger.shared) != node.EmptyLedger().shared) return "CPUs are lost";
+  const CpuSet& apart = node.apart_cpus();
+  if (ledger.shared.Intersects(apart)) return "CPUs that are for exclusive use alone are in the shared pool";
+  if ((exclusive | ledger.shared | apart) != (node.EmptyLedger().shared | apart)) return "CPUs are lost";
   return ledger.shared.empty() ? "the shared pool is empty" : "";
 }
 
@@ -151,6 +157,151 @@ TEST(EnginePropertyTest, KeepsEveryInvariantWhilePodsComeAndGo) {
     done += Live(seed);
     if (HasFailure()) break;
   }
+}
+
+/// More or less for some containers; the class mostly stays.
+Pod Resized(RandomNode& random, Pod pod) {
+  const auto change = [&](Container& container) {
+    Resources& resources = container.resources;
+    const bool guaranteed = resources.requests == resources.limits;
+    if (random.OneIn(2))
+      resources.limits["cpu"] = testing::Q(random.OneIn(8) ? "700m" : std::to_string(1 + random.Roll(6)));
+    if (random.OneIn(2)) resources.limits["memory"] = testing::Q(std::to_string(128 + random.Roll(3000)) + "Mi");
+    if (resources.limits.contains("hugepages-2Mi"))
+      resources.limits["hugepages-2Mi"] = testing::Q(std::to_string(2 * (1 + random.Roll(200))) + "Mi");
+    if (guaranteed && !random.OneIn(20)) resources.requests = resources.limits;
+  };
+  for (Container& container : pod.containers) change(container);
+  for (Container& container : pod.init_containers)
+    if (container.restartable_init) change(container);
+  return pod;
+}
+
+/// "" if no container of a pod with strict L3 has CPUs of several groups where one is as large.
+std::string L3Fault(const Node& node, const PodRecord& record, const Pod& pod) {
+  const NodeTables& tables = node.tables();
+  if (RulesFor(tables, pod).cpu.l3 != CachePlace::kStrict) return "";
+  const auto& groups = tables.topology.units(Level::kUncore);
+  for (const Placement& placement : record.placements) {
+    if (!placement.cpus || !FitsOneL3(tables.topology, placement.cpus->Count())) continue;
+    if (std::ranges::none_of(groups, [&](const Unit& group) { return placement.cpus->IsSubsetOf(group.cpus); }))
+      return placement.container + " has " + FormatIds(*placement.cpus) + " of more than one L3 group";
+  }
+  return "";
+}
+
+/// "" if the container kept what a resize must not touch. `strict`: it may have to leave what it started with to be in
+/// one L3 group.
+std::string ResizeFault(const Placement& before, const Placement& after, bool strict) {
+  if (before.container != after.container || before.kind != after.kind) return "another container";
+  if (before.devices != after.devices) return "devices of " + before.container + " changed";
+  if (before.memory && MemoryNodes(before) != MemoryNodes(after)) return "memory of " + before.container + " moved";
+  const CpuSet had = before.cpus.value_or(CpuSet());
+  const CpuSet has = after.cpus.value_or(CpuSet());
+  if (has.Count() > had.Count() && !had.IsSubsetOf(has)) return before.container + " lost CPUs while it grew";
+  if (has.Count() <= had.Count() && !has.IsSubsetOf(had)) return before.container + " got others while it shrank";
+  if (after.promised && !after.promised->IsSubsetOf(has)) return before.container + " is promised what it has not";
+  const CpuSet promised = before.promised.value_or(had);
+  if (!strict && has.Count() >= promised.Count() && !promised.IsSubsetOf(has))
+    return before.container + " lost what it started with";
+  return "";
+}
+
+struct ResizeCounts {
+  int done = 0;
+  int grown = 0;
+  int deferred = 0;
+  int infeasible = 0;
+};
+
+/// Decides it; what the answer claims is looked at. The pod is as asked for afterwards when it is yes.
+void TryResize(const Node& node, const Inputs& inputs, RandomNode& random, Pod& pod, Ledger& ledger,
+               ResizeCounts& counts) {
+  Pod wanted = Resized(random, pod);
+  if (wanted.annotations.contains("berth.dev/cpus") && random.OneIn(2)) random.AddCpuWishes(wanted);
+  Decision decision = Resize(node, ledger, wanted, inputs, nullptr);
+  EXPECT_EQ(decision, Resize(node, ledger, wanted, inputs, nullptr));
+  ++counts.done;
+  if (const auto* const admit = std::get_if<Admit>(&decision)) {
+    const PodRecord before = ledger.pods.at(pod.uid);
+    Apply(ledger, admit->delta);
+    const PodRecord& after = ledger.pods.at(pod.uid);
+    ASSERT_EQ(before.placements.size(), after.placements.size());
+    const bool strict = RulesFor(node.tables(), wanted).cpu.l3 == CachePlace::kStrict;
+    for (std::size_t i = 0; i < before.placements.size(); ++i)
+      EXPECT_EQ(ResizeFault(before.placements[i], after.placements[i], strict), "");
+    EXPECT_EQ(L3Fault(node, after, wanted), "");
+    EXPECT_EQ(after.requests, PodRequests(wanted));
+    counts.grown += ExclusiveCpus(after).Count() > ExclusiveCpus(before).Count() ? 1 : 0;
+    pod = wanted;
+    return;
+  }
+  const auto& reject = std::get<Reject>(decision);
+  Ledger alone = ledger;
+  for (const auto& [uid, record] : ledger.pods)
+    if (uid != pod.uid) Apply(alone, Release(node, alone, uid, nullptr));
+  const bool fits = std::holds_alternative<Admit>(Resize(node, alone, wanted, inputs, nullptr));
+  EXPECT_EQ(reject.reason, fits ? kDeferred : kInfeasible) << reject.message;
+  (fits ? counts.deferred : counts.infeasible) += 1;
+}
+
+/// As Live, with resizes; `own_rules`: on a node with options of Berth's own, and with pods that have some. Returns the
+/// number of steps.
+int LiveAndResize(std::uint64_t seed, bool own_rules, ResizeCounts& counts) {
+  RandomNode random(seed);
+  const std::optional<Node> node = random.MakeNode(own_rules);
+  if (!node) return 0;
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  const Inputs inputs = random.MakeInputs(*node);
+  Ledger ledger = node->EmptyLedger();
+  std::vector<Pod> running;
+  int steps = 0;
+  for (; steps < 25 && !::testing::Test::HasFailure(); ++steps) {
+    SCOPED_TRACE("step " + std::to_string(steps));
+    const std::size_t i = running.empty() ? 0 : random.Roll(static_cast<unsigned>(running.size()));
+    if (!running.empty() && random.OneIn(5)) {
+      Apply(ledger, Release(*node, ledger, running[i].uid, nullptr));
+      running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+    } else if (!running.empty() && random.OneIn(2)) {
+      TryResize(*node, inputs, random, running[i], ledger, counts);
+    } else {
+      Pod pod = random.MakePod();
+      if (own_rules) random.AddWishes(pod);
+      Decision decision = Decide(*node, ledger, pod, inputs, nullptr);
+      if (const auto* const admit = std::get_if<Admit>(&decision)) {
+        Apply(ledger, admit->delta);
+        EXPECT_EQ(L3Fault(*node, ledger.pods.at(pod.uid), pod), "");
+        for (const Placement& placement : ledger.pods.at(pod.uid).placements)
+          if (random.OneIn(3)) Apply(ledger, ContainerStarted(*node, ledger, pod.uid, placement.container, nullptr));
+        running.push_back(pod);
+      }
+    }
+    EXPECT_EQ(Fault(*node, ledger), "");
+  }
+  for (const Pod& pod : running) Apply(ledger, Release(*node, ledger, pod.uid, nullptr));
+  EXPECT_EQ(ledger.shared, node->EmptyLedger().shared);
+  EXPECT_EQ(ledger.memory, node->EmptyLedger().memory);
+  return steps;
+}
+
+TEST(EnginePropertyTest, KeepsEveryInvariantWhilePodsAreResized) {
+  const int steps = PropertySteps(6000);
+  ResizeCounts counts;
+  int done = 0;
+  for (std::uint64_t seed = 1; done < steps && !HasFailure(); ++seed) done += LiveAndResize(seed, false, counts);
+  EXPECT_GT(counts.grown, counts.done / 20);
+  EXPECT_GT(counts.deferred, counts.done / 50);
+  EXPECT_GT(counts.infeasible, counts.done / 50);
+}
+
+TEST(EnginePropertyTest, KeepsEveryInvariantWherePodsHaveRulesOfTheirOwn) {
+  const int steps = PropertySteps(6000);
+  ResizeCounts counts;
+  int done = 0;
+  for (std::uint64_t seed = 1; done < steps && !HasFailure(); ++seed) done += LiveAndResize(seed, true, counts);
+  EXPECT_GT(counts.grown, counts.done / 20);
+  EXPECT_GT(counts.deferred, counts.done / 200);
+  EXPECT_GT(counts.infeasible, counts.done / 50);
 }
 
 TEST(EnginePropertyTest, ClaimsInExplanationsAreTrue) {

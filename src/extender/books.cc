@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "manifest/mirror_pod.h"
 #include "model/ledger.h"
 
 namespace berth::extender {
@@ -112,11 +113,17 @@ void Books::ForgetState(Station& station) {
 }
 
 Result<void> Books::SetNode(NodeState state) {
-  const fleet::NodeDescription description{
-      .machine = std::move(state.machine),
-      .config = std::move(state.config),
-      .options = {.node_fit = state.node_fit, .whole_cores = state.whole_cores, .close_devices = state.close_devices},
-      .devices = std::move(state.devices)};
+  const fleet::NodeDescription description{.machine = std::move(state.machine),
+                                           .config = std::move(state.config),
+                                           .options = {.node_fit = state.node_fit,
+                                                       .whole_cores = state.whole_cores,
+                                                       .close_devices = state.close_devices,
+                                                       .judge_by_free_memory = state.judge_by_free_memory,
+                                                       .memory_groups_overlap = state.memory_groups_overlap,
+                                                       .pod_falls_back = state.pod_falls_back,
+                                                       .keep_rest_aligned = state.keep_rest_aligned,
+                                                       .own = std::move(state.own)},
+                                           .devices = std::move(state.devices)};
   const auto node = fleet_.Put(state.node, description, state.ledger);
   if (!node) {
     SpoilNode(state.node, node.error().message);
@@ -230,7 +237,7 @@ void Books::MarkShown(const Claim& claim) {
 
 void Books::SetPod(const Pod& pod) {
   if (HasEnded(pod)) return DropPod(pod.namespace_, pod.name);
-  std::string uid = UidOnNode(pod);
+  std::string uid = manifest::UidOnNode(pod);
   Seen& seen = seen_[PodKey(pod.namespace_, pod.name)];
   if (seen.uid != uid) {
     DropClaim(seen.uid);
@@ -303,7 +310,7 @@ void Books::Hold(const Pod& pod, const std::string& uid, const Asked& asked, con
 
 Result<Filtered> Books::Filter(const Pod& pod, std::span<const Candidate> nodes, Instant now) {
   Expire(now);
-  const std::string uid = UidOnNode(pod);
+  const std::string uid = manifest::UidOnNode(pod);
   const Claim* const before = FindClaim(uid);
   const bool bound = before != nullptr && before->bound;
   if (!bound) DropClaim(uid);
@@ -335,7 +342,7 @@ Result<Filtered> Books::Filter(const Pod& pod, std::span<const Candidate> nodes,
 
 std::vector<int> Books::Prioritize(const Pod& pod, std::span<const Candidate> nodes) {
   std::vector<int> out(nodes.size());
-  if (const Claim* const claim = FindClaim(UidOnNode(pod)); claim != nullptr && !claim->bound) {
+  if (const Claim* const claim = FindClaim(manifest::UidOnNode(pod)); claim != nullptr && !claim->bound) {
     std::unordered_map<const Station*, int> scores;
     for (std::size_t i = 0; i < claim->at.size(); ++i) scores.emplace(claim->at[i], claim->score[i]);
     for (std::size_t i = 0; i < nodes.size(); ++i)
@@ -343,7 +350,7 @@ std::vector<int> Books::Prioritize(const Pod& pod, std::span<const Candidate> no
     return out;
   }
   const Asked asked = Ask(nodes);
-  const Pod essence = Essence(pod, UidOnNode(pod));
+  const Pod essence = Essence(pod, manifest::UidOnNode(pod));
   const fleet::Verdicts verdicts = fleet_.Filter(essence, asked.nodes);
   for (std::size_t k = 0; k < asked.positions.size(); ++k)
     if (verdicts.nodes[k].admitted) out[asked.positions[k]] = ScoreOf(verdicts, verdicts.nodes[k]);

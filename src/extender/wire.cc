@@ -148,11 +148,6 @@ Result<Call> ReadCall(std::string_view body) {
   return out;
 }
 
-std::string UidOnNode(const Pod& pod) {
-  const auto mirror = pod.annotations.find("kubernetes.io/config.mirror");
-  return mirror == pod.annotations.end() || mirror->second.empty() ? pod.uid : mirror->second;
-}
-
 std::string FormatFilterResult(const Call& call, const std::vector<std::size_t>& passed,
                                const std::vector<Refusal>& refused) {
   std::string out = R"({"Nodes":)";

@@ -36,9 +36,6 @@ struct Call {
 /// case. Lifetime: views into `body`. Errors: kInvalid with the field, also for what is above the bounds.
 Result<Call> ReadCall(std::string_view body);
 
-/// The uid by which the pod's node knows it: of a static pod's mirror that is the static pod's, not the mirror's own.
-std::string UidOnNode(const Pod& pod);
-
 /// A node that does not take the pod, and why, for the pod's events.
 struct Refusal {
   std::string node;

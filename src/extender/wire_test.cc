@@ -95,16 +95,6 @@ TEST(ExtenderWireTest, WhatIsTooMuchIsRefused) {
   EXPECT_THAT(ErrorOf(std::string(kMostCallBytes + 1, ' ')), HasSubstr("more than"));
 }
 
-TEST(ExtenderWireTest, AMirrorPodIsKnownByItsStaticPod) {
-  Pod pod;
-  pod.uid = "u-1";
-  EXPECT_EQ(UidOnNode(pod), "u-1");
-  pod.annotations["kubernetes.io/config.mirror"] = "5f2b";
-  EXPECT_EQ(UidOnNode(pod), "5f2b");
-  pod.annotations["kubernetes.io/config.mirror"] = "";
-  EXPECT_EQ(UidOnNode(pod), "u-1");
-}
-
 TEST(ExtenderWireTest, PrioritiesAreABareListInTheOrderOfTheCall) {
   const auto call = ReadCall(CallOf(R"("NodeNames":["b","a"])"));
   ASSERT_TRUE(call);

@@ -46,9 +46,10 @@ Answer AnswerOf(const Shape& shape, const State& state) {
   const Decision decision = engine::Decide(kind.node, state.books, shape.pod, kind.inputs, nullptr);
   if (const auto* const admit = std::get_if<Admit>(&decision)) {
     out.admitted = true;
-    Ledger after;
-    after.shared = admit->delta.shared;
-    after.memory = With(state.books.memory, admit->delta.memory);
+    Held held;  // devices are no part of what is spare
+    if (const CpuSet& apart = kind.node.apart_cpus(); !apart.empty())
+      held.apart = (ExclusiveCpus(state.books) | ExclusiveCpus(*admit->delta.put)) & apart;
+    const Ledger after = BooksOf(admit->delta.shared, With(state.books.memory, admit->delta.memory), held);
     out.fitness = FitnessOf(kind, state.spare, SpareOf(kind, after));
   } else {
     out.reason = ReasonOf(std::get<Reject>(decision));
@@ -83,10 +84,10 @@ Result<NodeIndex> Fleet::Put(std::string_view name, NodeDescription description,
 void Fleet::PutLedger(NodeIndex node, const Ledger& ledger) {
   DropPods(node);
   Slot& slot = slots_[node];
-  HeldDevices held;
+  Held held;
   slot.pods.reserve(ledger.pods.size());
   for (const auto& [uid, record] : ledger.pods) {
-    AddHeld(record, held);
+    AddHeld(*slot.state->kind, record, held);
     AddPod(node, record);
   }
   Enter(slot, states_.Find(slot.state->kind, BooksOf(ledger.shared, ledger.memory, held)));
@@ -375,8 +376,8 @@ Verdict Fleet::Assume(const Pod& pod, NodeIndex node) {
   BERTH_CHECK(admit != nullptr && admit->delta.put);
   PodRecord& record = *admit->delta.put;
   record.uid = pod.uid;
-  HeldDevices held = state->Held();
-  AddHeld(record, held);
+  Held held = state->Held();
+  AddHeld(*state->kind, record, held);
   AddPod(node, record);
   Ledger books = BooksOf(admit->delta.shared, With(state->books.memory, admit->delta.memory), held);
   Enter(slots_[node], states_.Find(state->kind, std::move(books)));
@@ -409,8 +410,8 @@ void Fleet::Release(std::string_view uid, NodeIndex node) {
   ForgetPlace(uid, node);
   slot.pods.erase(slot.pods.begin() + (packed - slot.pods.data()));
   CountAgain(slot);
-  HeldDevices held;
-  for (const auto& [left, record] : ledger.pods) AddHeld(record, held);
+  Held held;
+  for (const auto& [left, record] : ledger.pods) AddHeld(*slot.state->kind, record, held);
   Enter(slot, states_.Find(slot.state->kind, BooksOf(ledger.shared, ledger.memory, held)));
 }
 

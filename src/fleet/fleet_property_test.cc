@@ -83,6 +83,7 @@ class FleetLife {
   void AddKind(const engine::Node& drawn, engine::Inputs inputs) {
     engine::EngineOptions options = drawn.options();
     KubeletConfiguration config = drawn.config();
+    options.own.isolated_apart = random_.OneIn(3);
     switch (random_.Roll(6)) {
       case 0:
       case 1: config.topology_manager_scope = config.topology_manager_scope == "pod" ? "container" : "pod"; break;

@@ -71,6 +71,19 @@ struct FleetTest : ::testing::Test {
   Fleet fleet;
 };
 
+TEST_F(FleetTest, IsolatedCpusThatAreInNoPoolAreCountedWith) {
+  NodeDescription description = TwoNodes();
+  description.machine.isolated = CpusOfNode(description.machine, NumaId{1});
+  description.options.own.isolated_apart = true;
+  const NodeIndex node = Add("isolated", description);
+  EXPECT_TRUE(fleet.Assume(PodOf("whole", "8"), node).admitted);
+  EXPECT_EQ(ReasonOf(PodOf("another", "8"), node),
+            "cpu: 8000m asked, 7000m of 15000m free in node allocatable (1000m short)");
+  EXPECT_EQ(ReasonOf(PodOf("small", "7"), node), "admitted");
+  fleet.Release("whole");
+  EXPECT_EQ(ReasonOf(PodOf("another", "8"), node), "admitted");
+}
+
 TEST_F(FleetTest, EqualNodesAreKeptOnce) {
   EXPECT_EQ(fleet.size(), 3U);
   EXPECT_EQ(fleet.kinds(), 1U);

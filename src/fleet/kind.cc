@@ -39,7 +39,7 @@ std::vector<Zone> ZonesOf(const engine::Node& node) {
   for (std::size_t i = 0; i < tables.nodes.size(); ++i) {
     Zone& zone = out.emplace_back();
     zone.id = tables.nodes.id(i);
-    zone.cpus = tables.node_cpus[i] & (empty.shared - node.reserved_cpus());
+    zone.cpus = tables.node_cpus[i] & ((empty.shared | node.apart_cpus()) - node.reserved_cpus());
     if (const auto books = empty.memory.find(zone.id); books != empty.memory.end())
       if (const auto table = books->second.types.find("memory"); table != books->second.types.end())
         zone.memory = table->second.allocatable.v;
@@ -56,6 +56,9 @@ Result<Kind> MakeKind(NodeDescription description, const engine::Node* known) {
               engine::Node::Make(std::move(description.machine), std::move(description.config), description.options));
   }
   BERTH_RETURN_IF_ERROR(engine::CheckDevices(out.node, description.devices));
+  // The books of many nodes say what is in the shared pool, not what named ones hold.
+  if (!out.node.options().own.pools.empty())
+    return Fail(Code::kUnsupported, "cpuPools are not counted with by what decides for many nodes");
   out.inputs.devices = std::move(description.devices);
   out.zones = ZonesOf(out.node);
   if (const auto pods = out.node.allocatable().find("pods"); pods != out.node.allocatable().end())

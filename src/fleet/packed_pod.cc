@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::uint64_t kCpus = 1;
 constexpr std::uint64_t kMemory = 2;
+constexpr std::uint64_t kMixed = 4;
 
 class Packer {
  public:
@@ -70,7 +71,7 @@ class Unpacker {
 
 void PackPlacement(const Placement& placement, Packer& out) {
   out.Number(static_cast<std::uint64_t>(placement.kind));
-  out.Number((placement.cpus ? kCpus : 0) | (placement.memory ? kMemory : 0));
+  out.Number((placement.cpus ? kCpus : 0) | (placement.memory ? kMemory : 0) | (placement.mixed ? kMixed : 0));
   if (placement.cpus) out.Ids(*placement.cpus);
   if (placement.memory) {
     out.Number(placement.memory->size());
@@ -103,6 +104,7 @@ Placement UnpackPlacement(Unpacker& in) {
   out.kind = static_cast<ContainerKind>(in.Number());
   const std::uint64_t has = in.Number();
   if ((has & kCpus) != 0) out.cpus = in.Ids<CpuSet>();
+  out.mixed = (has & kMixed) != 0;
   if ((has & kMemory) != 0) out.memory = UnpackBlocks(in);
   out.devices.resize(in.Number());
   for (DeviceAssignment& given : out.devices) {
@@ -118,6 +120,7 @@ Placement UnpackPlacement(Unpacker& in) {
 std::string Pack(const PodRecord& record) {
   Packer out;
   out.Text(record.uid);
+  out.Text(record.rule);
   out.Number(record.requests.size());
   for (const auto& [resource, amount] : record.requests) {
     out.Text(resource);
@@ -134,6 +137,7 @@ PodRecord Unpack(std::string_view packed) {
   Unpacker in(packed);
   PodRecord out;
   out.uid = in.Text();
+  out.rule = in.Text();
   for (std::uint64_t left = in.Number(); left > 0; --left) {
     std::string resource(in.Text());
     if (auto amount = Quantity::Parse(in.Text())) out.requests.emplace(std::move(resource), *amount);

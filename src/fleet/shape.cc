@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "engine/demand/demand.h"
+#include "model/pod_wishes.h"
 #include "model/resources.h"
 
 namespace berth::fleet {
@@ -30,12 +33,21 @@ void AddResources(std::string& key, const Resources& resources) {
   AddList(key, 'l', resources.limits);
 }
 
+/// What a pod asks of its placement by annotation; {}: nothing.
+std::map<std::string, std::string> WishesIn(const std::map<std::string, std::string>& annotations) {
+  std::map<std::string, std::string> out;
+  for (const std::string_view name : kWishAnnotations)
+    if (const auto found = annotations.find(std::string(name)); found != annotations.end()) out.insert(*found);
+  return out;
+}
+
+/// name: instead of their own; 0: they keep these.
 std::vector<Container> OnlyResources(const std::vector<Container>& containers, char name) {
   std::vector<Container> out;
   out.reserve(containers.size());
   for (const Container& container : containers) {
     Container& bare = out.emplace_back();
-    bare.name = name + std::to_string(out.size() - 1);
+    bare.name = name == 0 ? container.name : name + std::to_string(out.size() - 1);
     bare.resources = container.resources;
     bare.restartable_init = container.restartable_init;
   }
@@ -82,14 +94,26 @@ std::string ShapeKey(const Pod& pod) {
     AddResources(key, *pod.resources);
   }
   if (pod.status_qos) key += std::to_string(static_cast<int>(*pod.status_qos));
+  const std::map<std::string, std::string> wishes = WishesIn(pod.annotations);
+  if (wishes.empty()) return key;
+  key += 'w';
+  AddText(key, pod.namespace_);
+  for (const auto& [name, value] : wishes) {
+    AddText(key, name);
+    AddText(key, value);
+  }
+  ForEachContainer(pod, [&](const Container& container, ContainerKind) { AddText(key, container.name); });
   return key;
 }
 
 Shape ShapeOf(const Pod& pod, std::string key) {
   Shape out{.key = std::move(key), .pod = {}, .asked = {}};
   out.pod.uid = "a pod that asks";
-  out.pod.init_containers = OnlyResources(pod.init_containers, 'i');
-  out.pod.containers = OnlyResources(pod.containers, 'c');
+  out.pod.annotations = WishesIn(pod.annotations);
+  const bool wishes = !out.pod.annotations.empty();
+  if (wishes) out.pod.namespace_ = pod.namespace_;
+  out.pod.init_containers = OnlyResources(pod.init_containers, wishes ? '\0' : 'i');
+  out.pod.containers = OnlyResources(pod.containers, wishes ? '\0' : 'c');
   out.pod.overhead = pod.overhead;
   out.pod.resources = pod.resources;
   out.pod.status_qos = pod.status_qos;
@@ -103,8 +127,10 @@ Ask AskOf(const Shape& shape, const Kind& kind) {
   Ask out;
   for (const Asked& asked : shape.asked) out.limits.push_back(LimitOf(asked.resource, kind));
   // What init containers have, later containers take over; apps and sidecars hold theirs side by side.
+  const engine::NodeTables& tables = kind.node.tables();
   std::int64_t init = 0;
-  for (const engine::ContainerDemand& demand : engine::DemandOf(kind.node.tables(), shape.pod).containers)
+  for (const engine::ContainerDemand& demand :
+       engine::DemandOf(tables, engine::RulesFor(tables, shape.pod), shape.pod).containers)
     if (demand.kind == ContainerKind::kInit) {
       init = std::max<std::int64_t>(init, demand.cpus);
     } else {

@@ -19,11 +19,14 @@ std::size_t HashOf(const Kind& kind, const Ledger& books) {
     out.Add(node.cells);
     for (const auto& [type, table] : node.types) out.Add(table.free.v);
   }
-  for (const auto& [uid, record] : books.pods)
-    for (const DeviceAssignment& given : record.placements.front().devices) {
+  for (const auto& [uid, record] : books.pods) {
+    const Placement& all = record.placements.front();
+    if (all.cpus) out.Add(*all.cpus);
+    for (const DeviceAssignment& given : all.devices) {
       out.Add(given.resource);
       for (const std::string& id : given.ids) out.Add(id);
     }
+  }
   return out.value();
 }
 
@@ -41,30 +44,39 @@ int SpareCpus(const Kind& kind, const CpuSet& free) {
 
 }  // namespace
 
-void AddHeld(const PodRecord& record, HeldDevices& held) {
+void AddHeld(const Kind& kind, const PodRecord& record, Held& held) {
   for (const Placement& placement : record.placements)
     for (const DeviceAssignment& given : placement.devices)
-      held[given.resource].insert(given.ids.begin(), given.ids.end());
+      held.devices[given.resource].insert(given.ids.begin(), given.ids.end());
+  const CpuSet& apart = kind.node.apart_cpus();
+  if (!apart.empty()) held.apart |= ExclusiveCpus(record) & apart;
 }
 
-Ledger BooksOf(CpuSet shared, std::map<NumaId, MemoryNodeState> memory, const HeldDevices& held) {
+Ledger BooksOf(CpuSet shared, std::map<NumaId, MemoryNodeState> memory, const Held& held) {
   Ledger out;
   out.shared = std::move(shared);
   out.memory = std::move(memory);
-  if (held.empty()) return out;
-  Placement& placement = out.pods["all devices"].placements.emplace_back();
-  for (const auto& [resource, ids] : held)
+  if (held.devices.empty() && held.apart.empty()) return out;
+  Placement& placement = out.pods["all that is held"].placements.emplace_back();
+  if (!held.apart.empty()) placement.cpus = held.apart;
+  for (const auto& [resource, ids] : held.devices)
     placement.devices.push_back({.resource = resource, .ids = {ids.begin(), ids.end()}, .answer = {}});
   return out;
 }
 
+CpuSet FreeCpus(const Kind& kind, const Ledger& books) {
+  const CpuSet& apart = kind.node.apart_cpus();
+  return apart.empty() ? books.shared : books.shared | (apart - ExclusiveCpus(books));
+}
+
 Spare SpareOf(const Kind& kind, const Ledger& books) {
   Spare out;
-  out.available = (books.shared - kind.node.reserved_cpus()).Count();
+  const CpuSet free = FreeCpus(kind, books);
+  out.available = (free - kind.node.reserved_cpus()).Count();
   out.zones.reserve(kind.zones.size());
   for (const Zone& zone : kind.zones) {
     ZoneSpare& spare = out.zones.emplace_back();
-    spare.cpus = SpareCpus(kind, zone.cpus & books.shared);
+    spare.cpus = SpareCpus(kind, zone.cpus & free);
     if (const auto node = books.memory.find(zone.id); node != books.memory.end())
       if (const auto table = node->second.types.find("memory"); table != node->second.types.end())
         spare.memory = table->second.free.v;
@@ -72,9 +84,9 @@ Spare SpareOf(const Kind& kind, const Ledger& books) {
   return out;
 }
 
-HeldDevices State::Held() const {
-  HeldDevices out;
-  for (const auto& [uid, record] : books.pods) AddHeld(record, out);
+Held State::Held() const {
+  fleet::Held out;
+  for (const auto& [uid, record] : books.pods) AddHeld(*kind, record, out);
   return out;
 }
 

@@ -18,13 +18,20 @@
 
 namespace berth::fleet {
 
-/// Devices that are taken, by resource. A resource that is held with no device of it is there too.
-using HeldDevices = std::map<std::string, std::set<std::string>, std::less<>>;
-void AddHeld(const PodRecord& record, HeldDevices& held);
+/// What pods of a node have that its pool and memory do not tell.
+struct Held {
+  /// By resource. One that is held with no device of it is there too.
+  std::map<std::string, std::set<std::string>, std::less<>> devices;
+  CpuSet apart;  ///< of engine::Node::apart_cpus
+};
+void AddHeld(const Kind& kind, const PodRecord& record, Held& held);
 
 /// A ledger that a decision reads as it would read the node's, but for sums and number of pods: there is one pod at
-/// most, which holds all devices.
-Ledger BooksOf(CpuSet shared, std::map<NumaId, MemoryNodeState> memory, const HeldDevices& held);
+/// most, which holds all of `held`.
+Ledger BooksOf(CpuSet shared, std::map<NumaId, MemoryNodeState> memory, const Held& held);
+
+/// CPUs that nobody has for itself, reserved ones among them.
+CpuSet FreeCpus(const Kind& kind, const Ledger& books);
 
 /// What is left on a NUMA node.
 struct ZoneSpare {
@@ -34,7 +41,7 @@ struct ZoneSpare {
 
 struct Spare {
   std::vector<ZoneSpare> zones;  ///< as Kind::zones
-  int available = 0;             ///< CPUs of the shared pool that are not reserved
+  int available = 0;             ///< CPUs that are free, and not reserved
 };
 Spare SpareOf(const Kind& kind, const Ledger& books);
 
@@ -44,7 +51,7 @@ struct State {
   Ledger books;  ///< as BooksOf
   Spare spare;
 
-  HeldDevices Held() const;
+  fleet::Held Held() const;
   bool Holds(std::string_view resource) const;
 };
 

@@ -16,10 +16,6 @@ constexpr std::int64_t kCheckShare = 2'000;
 /// Between two looks that foreign writes ask for: somebody who writes all the time must not keep the loop busy.
 constexpr os::Millis kAfterWrite{20};
 
-bool SameMemory(const engine::Node& a, const engine::Node& b) {
-  return std::ranges::equal(a.EmptyLedger().memory, b.EmptyLedger().memory);
-}
-
 /// Who wrote to the group or one above it; "" when that is not known.
 std::string WriterOf(const std::map<std::string, std::string>& writers, std::string_view path) {
   for (;;) {
@@ -59,7 +55,7 @@ void CpuGuard::Check(os::MonoTime now, os::Millis most, const os::Slice& slice) 
     FollowCpus();
     ReportProblems();
   }
-  if (!pool_.in_force()) return GiveUpLook();  // all cpusets are about to be written anyway
+  if (!pool_.in_force() || pool_.ahead()) return GiveUpLook();  // all cpusets are about to be written anyway
   if (!look_) {
     if (now < next_look_) return;
     look_.emplace(Look{.writers = std::exchange(writers_, {})});
@@ -132,40 +128,10 @@ void CpuGuard::FollowCpus() {
   if (!online || !*online) return;
   const CpuSet before = parts_.keeper.online().value_or(parts_.keeper.node().all_cpus());
   parts_.keeper.SetOnline(**online);
-  if (**online != before) {
-    if (!(*online)->IsSubsetOf(parts_.keeper.node().all_cpus() | before)) LookForNewCpus();
-    ReportCpus(before);
-  }
+  if (**online != before) ReportCpus(before);
   const auto& in_force = parts_.groups.cpusets().online();  // looked at in another moment
   if (**online != before || (in_force && in_force != *online)) pool_.Changed();
   parts_.keeper.FollowOnline();
-}
-
-/// CPUs that did not exist when berthd started: the node is looked at again, by a worker.
-void CpuGuard::LookForNewCpus() {
-  if (!options_.look_at_node || std::exchange(looking_at_machine_, true)) return;
-  loop::Submit<LookedAt>(parts_.executor, "machine", options_.look_at_node, [this](Result<LookedAt> looked) {
-    looking_at_machine_ = false;
-    TakeNewCpus(std::move(looked));
-    parts_.keeper.FollowOnline();
-    pool_.Changed();
-  });
-}
-
-void CpuGuard::TakeNewCpus(Result<LookedAt> looked) {
-  const std::string object = parts_.ObjectOfNode();
-  const std::string cpus = FormatIds(*parts_.keeper.online() - parts_.keeper.node().all_cpus());
-  const auto wait = [&](const std::string& why) {
-    parts_.events.Warning("RestartNeeded", object,
-                          fmt::format("CPUs {} are new; they are used when berthd is restarted: {}", cpus, why));
-  };
-  if (!looked) return wait(looked.error().message);
-  if (!SameMemory(looked->node, parts_.keeper.node())) return wait("the memory of the node has changed too");
-  if (looked->node.reserved_cpus().Intersects(ExclusiveCpus(parts_.keeper.ledger())))
-    return wait("CPUs to be reserved are in use");
-  if (auto set = parts_.groups.site().SetNode(looked->node); !set)
-    parts_.events.Warning("FailedCgroupUpdate", object, set.error().message);
-  parts_.keeper.SetNode(std::move(looked->node), std::move(looked->fingerprint));
 }
 
 void CpuGuard::ReportCpus(const CpuSet& before) {
@@ -174,6 +140,13 @@ void CpuGuard::ReportCpus(const CpuSet& before) {
   const CpuSet back = *parts_.keeper.online() - before;
   if (!gone.empty()) parts_.events.Warning("CpusOffline", object, fmt::format("CPUs {} went offline", FormatIds(gone)));
   if (!back.empty()) parts_.events.Normal("CpusOnline", object, fmt::format("CPUs {} came online", FormatIds(back)));
+  for (const auto& [name, pool] : parts_.keeper.ledger().pools)
+    if (const CpuSet lost = pool.cpus & gone; !lost.empty())
+      parts_.events.Warning(
+          "CpusOffline", object,
+          fmt::format("{} lost CPUs {} of {}", PoolText(name), FormatIds(lost), FormatIds(pool.cpus)));
+    else if (const CpuSet again = pool.cpus & back; !again.empty())
+      parts_.events.Normal("CpusOnline", object, fmt::format("{} has CPUs {} back", PoolText(name), FormatIds(again)));
   for (const auto& [uid, pod] : parts_.keeper.ledger().pods)
     for (const Placement& placement : pod.placements) {
       if (!placement.cpus) continue;

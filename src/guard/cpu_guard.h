@@ -2,15 +2,13 @@
 #ifndef BERTH_GUARD_CPU_GUARD_H_
 #define BERTH_GUARD_CPU_GUARD_H_
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "base/result.h"
-#include "engine/engine.h"
+#include "base/id_set.h"
 #include "guard/pool_guard.h"
 #include "guard/told.h"
 #include "os/clock.h"
@@ -18,16 +16,7 @@
 
 namespace berth::guard {
 
-/// The machine as it is now.
-struct LookedAt {
-  engine::Node node;
-  std::string fingerprint;  ///< as state::Saved::machine_fingerprint
-};
-
 struct CpuOptions {
-  /// Looks at the machine again, for CPUs that did not exist at the start; null: they wait for a restart. Called on
-  /// another thread.
-  std::function<Result<LookedAt>()> look_at_node;
   std::string partition = "none";  ///< of containers with exclusive CPUs: none, root, isolated
 };
 
@@ -55,8 +44,6 @@ class CpuGuard {
   void UsePartitions();
   void FollowCpus();
   void GiveUpLook();
-  void LookForNewCpus();
-  void TakeNewCpus(Result<LookedAt> looked);
   void ReportCpus(const CpuSet& before);
   void ReportProblems();
   bool RepairCpusets(os::MonoTime now, const os::Slice& slice);
@@ -74,7 +61,6 @@ class CpuGuard {
     bool waits = false;  // for systemd
   };
   std::optional<Look> look_;
-  bool looking_at_machine_ = false;
   os::MonoTime last_check_{};
   os::MonoTime next_check_{};
   os::MonoTime next_look_{};

@@ -25,8 +25,10 @@ void Guard::OnWrites(os::WriteWatch::Writes writes, os::MonoTime now) {
 }
 
 void Guard::Check(os::MonoTime now, os::Millis most, const os::Slice& slice) {
-  if (now >= cpus_.next_check()) values_.LookAtRetold();
+  const bool due = now >= cpus_.next_check();
+  if (due) values_.LookAtRetold();
   cpus_.Check(now, most, slice);
+  if (due) machine_.Check(now);
   values_.Work(slice);
   strays_.Work(now);
 }

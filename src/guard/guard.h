@@ -8,6 +8,7 @@
 
 #include "guard/cpu_guard.h"
 #include "guard/group_guard.h"
+#include "guard/machine_guard.h"
 #include "guard/pool_guard.h"
 #include "guard/pressure.h"
 #include "guard/stray_guard.h"
@@ -22,11 +23,12 @@ namespace berth::guard {
 /// The parts of the room, joined. Thread: the loop's only.
 class Guard {
  public:
-  Guard(const pods::Parts& parts, CpuOptions cpu_options, bool adopt_unknown)
+  Guard(const pods::Parts& parts, CpuOptions cpu_options, MachineOptions machine_options, bool adopt_unknown)
       : parts_(parts),
         pool_(parts),
         cpus_(parts, pool_, std::move(cpu_options)),
         values_(parts),
+        machine_(parts, pool_, values_, std::move(machine_options)),
         groups_(parts, pool_, adopt_unknown),
         pressure_(parts),
         strays_(parts),
@@ -36,7 +38,7 @@ class Guard {
   Result<void> Begin(os::MonoTime now);
   /// What others wrote since the last call.
   void OnWrites(os::WriteWatch::Writes writes, os::MonoTime now);
-  /// What is due: CPUs, cpusets, what systemd wrote. `most`: between two looks at all cpusets.
+  /// What is due: CPUs, the machine, cpusets, what systemd wrote. `most`: between two looks at all cpusets.
   void Check(os::MonoTime now, os::Millis most, const os::Slice& slice);
   /// Check has more to do at once.
   bool working() const { return cpus_.working() || values_.working(); }
@@ -61,6 +63,7 @@ class Guard {
   PoolGuard pool_;
   CpuGuard cpus_;
   ValueGuard values_;
+  MachineGuard machine_;
   GroupGuard groups_;
   Pressure pressure_;
   StrayGuard strays_;

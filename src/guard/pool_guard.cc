@@ -1,6 +1,9 @@
 #include "guard/pool_guard.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "pods/mixed_cpus.h"
 
 namespace berth::guard {
 namespace {
@@ -15,6 +18,7 @@ constexpr os::Millis kAskAgain{100};  // while systemd is asked, whose answer is
 void PoolGuard::Changed() {
   parts_.groups.cpusets().Restart();
   dirty_ = true;
+  ahead_ = false;
   retry_.reset();
   parts_.agenda.WakeNow();
 }
@@ -22,6 +26,7 @@ void PoolGuard::Changed() {
 void PoolGuard::ChangedUntil(os::MonoTime when) {
   parts_.groups.cpusets().Restart();
   dirty_ = true;
+  ahead_ = false;
   retry_ = when;
   parts_.agenda.WakeAt(when);
 }
@@ -65,6 +70,29 @@ bool PoolGuard::Apply(os::MonoTime now, const os::Slice& slice) {
   return true;
 }
 
+/// Containers with the shared pool beside their own CPUs read in a file what it is: one for all of them.
+Result<void> PoolGuard::TellMixed(const Ledger& ledger) {
+  if (!pods::IsAnyoneTold(parts_.options, ledger)) return {};
+  CpuSet shared = parts_.groups.planner().SharedNow(ledger, parts_.keeper.online());
+  if (told_ == shared) return {};
+  BERTH_RETURN_IF_ERROR(pods::WritePool(parts_.options, shared));
+  told_ = std::move(shared);
+  return {};
+}
+
+bool PoolGuard::Narrow() {
+  if (!dirty_) return true;
+  if (!parts_.keeper.durable()) return false;
+  const auto narrowed = parts_.groups.cpusets().Narrow(parts_.keeper.ledger());
+  return narrowed && *narrowed;
+}
+
+void PoolGuard::NarrowAhead() {
+  if (dirty_ || !parts_.keeper.saving()) return;  // the next Apply writes the ledger in force all the same
+  ahead_ = true;
+  static_cast<void>(parts_.groups.cpusets().Narrow(parts_.keeper.newest()));
+}
+
 /// False: there is more to do.
 Result<bool> PoolGuard::PutInForce(const os::Slice& slice) {
   const Ledger& ledger = parts_.keeper.ledger();
@@ -74,6 +102,7 @@ Result<bool> PoolGuard::PutInForce(const os::Slice& slice) {
     if (!done && slice.over()) return false;
   }
   BERTH_RETURN_IF_ERROR(parts_.groups.tiers().Update(ledger));
+  BERTH_RETURN_IF_ERROR(TellMixed(ledger));
   if (!parts_.runtime.makes_groups()) return true;
   BERTH_TRY(const auto cpus, parts_.groups.pod_groups().CpusNow(ledger));
   parts_.runtime.SetCpus(cpus);

@@ -34,7 +34,7 @@ std::string MoveBack(os::Fs& root, const cgroup::Stray& stray, const std::vector
 bool HoldsCpus(const Ledger& ledger, const std::string& uid, std::string_view container) {
   const auto pod = ledger.pods.find(uid);
   const Placement* const placement = pod == ledger.pods.end() ? nullptr : FindPlacement(pod->second, container);
-  return placement != nullptr && placement->cpus;
+  return placement != nullptr && HasCpusApart(*placement);
 }
 
 }  // namespace

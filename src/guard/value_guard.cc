@@ -28,8 +28,13 @@ void ValueGuard::LookAtAll(os::MonoTime now) {
   Begin({});
 }
 
-void ValueGuard::Begin(std::set<std::string> only) {
-  look_ = Look{.only = std::move(only)};
+/// A look that is under way ends here: this one is of everything.
+void ValueGuard::NodeChanged() {
+  if (!parts_.groups.site().beside_kubelet()) Begin({}, true);
+}
+
+void ValueGuard::Begin(std::set<std::string> only, bool quiet) {
+  look_ = Look{.only = std::move(only), .quiet = quiet};
   std::vector<enforce::Repaired> repairs;
   const bool all = look_->only.empty();  // else systemd was told something, and writes what it knows of the tiers too
   Report(parts_.groups.tiers().Update(parts_.keeper.ledger(), all ? &repairs : nullptr));
@@ -41,7 +46,7 @@ void ValueGuard::Work(const os::Slice& slice) {
   if (!look_) return;
   for (auto pod = parts_.pods.upper_bound(look_->done); pod != parts_.pods.end(); ++pod) {
     look_->done = pod->first;
-    if (!pod->second.claimed || pod->second.Is<pods::Ending>()) continue;
+    if (!pod->second.claimed || pod->second.Is<pods::Ending>() || pod->second.resize) continue;  // Resizer writes them
     const std::string path = parts_.groups.table().PodPathOf(pod->second.pod);
     const auto first = look_->only.lower_bound(path);  // of the pod's groups
     if (!look_->only.empty() && (first == look_->only.end() || !first->starts_with(path))) continue;
@@ -58,6 +63,7 @@ void ValueGuard::LookAt(const Pod& pod) {
 }
 
 void ValueGuard::Tell(const std::vector<enforce::Repaired>& repairs) {
+  if (look_->quiet) return;
   for (const enforce::Repaired& repair : repairs)
     parts_.events.Warning("CgroupRepaired", "cgroup/" + repair.path, repair.what + "; put right");
 }

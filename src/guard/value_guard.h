@@ -31,6 +31,8 @@ class ValueGuard {
   void LookAtRetold();
   /// It is time to look at what anybody may have changed, if that is long enough ago.
   void LookAtAll(os::MonoTime now);
+  /// The node is another: what follows from its CPUs and memory is written, which is nobody's edit.
+  void NodeChanged();
   /// Looks, and puts right, as far as the slice goes.
   void Work(const os::Slice& slice);
   /// There is more to look at, at once.
@@ -42,8 +44,9 @@ class ValueGuard {
     std::set<std::string> only;  // empty: all groups
     std::string done;            // uid of the last pod
     bool failed = false;         // that was told
+    bool quiet = false;          // what differs is not told
   };
-  void Begin(std::set<std::string> only);
+  void Begin(std::set<std::string> only, bool quiet = false);
   void LookAt(const Pod& pod);
   void Tell(const std::vector<enforce::Repaired>& repairs);
   void Report(const Result<void>& done);

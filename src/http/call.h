@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "http/headers.h"
 #include "os/clock.h"
 
 namespace berth::http {
@@ -18,6 +19,8 @@ struct Request {
   std::string method;
   std::vector<std::string> parts;            ///< what the open segments of the route's pattern stand for, decoded
   std::map<std::string, std::string> query;  ///< decoded; of a name given twice the first
+  /// By their names in lower case; the values of one given several times with ", " between them.
+  std::map<std::string, std::string> headers;
   std::string body;
   /// The caller's connection, open until the handler has returned: poll(2) gives POLLHUP when a caller over a unix
   /// socket is gone. Not to be read or written.
@@ -41,6 +44,7 @@ struct Answer {
   std::string type = "application/json";
   std::string body;
   std::unique_ptr<Stream> stream;  ///< instead of `body`
+  HeaderList headers;              ///< beside those every answer has
 };
 
 struct Route {
@@ -64,6 +68,7 @@ struct ServerOptions {
   std::vector<Route> routes;
   /// The answer to a call that reaches no handler: 4xx and 5xx with a sentence for people.
   std::function<Answer(int status, const std::string& why)> refuse;
+  HeaderList headers;  ///< of every answer, of refusals too
   Limits limits;
 };
 

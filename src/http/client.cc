@@ -237,6 +237,10 @@ class CurlClient final : public Client {
     const os::MonoTime end = request.limit ? clock.Now() + *request.limit : os::MonoTime::max();
     os::MonoTime give_up = std::min(end, clock.Now() + request.patience);
     curl_waitfd cancel{.fd = request.cancel_fd, .events = CURL_WAIT_POLLIN, .revents = 0};
+    const unsigned watched = request.cancel_fd < 0 ? 0 : 1;
+    // Who was given up before calls nobody: without this look a fast server has the call before the first wait.
+    Curl().multi_poll(multi_.get(), &cancel, watched, 0, nullptr);
+    if (cancel.revents != 0) return CURLE_ABORTED_BY_CALLBACK;
     for (int running = 1;;) {
       if (Curl().multi_perform(multi_.get(), &running) != CURLM_OK) return CURLE_FAILED_INIT;
       if (running == 0) return Outcome();
@@ -251,8 +255,8 @@ class CurlClient final : public Client {
       }
       if (now >= give_up) return CURLE_OPERATION_TIMEDOUT;
       const auto left = std::chrono::ceil<os::Millis>(give_up - now).count();
-      Curl().multi_poll(multi_.get(), &cancel, request.cancel_fd < 0 ? 0 : 1,
-                        static_cast<int>(std::min<std::int64_t>(left, kLongestWait)), nullptr);
+      Curl().multi_poll(multi_.get(), &cancel, watched, static_cast<int>(std::min<std::int64_t>(left, kLongestWait)),
+                        nullptr);
     }
   }
 

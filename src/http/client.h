@@ -9,15 +9,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "base/result.h"
+#include "http/headers.h"
 #include "os/clock.h"
 
 namespace berth::http {
-
-using HeaderList = std::vector<std::pair<std::string, std::string>>;
 
 /// Of an answer that is no success this much is kept, and no more is waited for.
 inline constexpr std::size_t kMostOfARefusal = std::size_t{1} << 20;

@@ -16,8 +16,9 @@ bool Is(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, {}, lower, lower);
 }
 
-/// The headers that decide how a call is read.
+/// The headers that decide how a call is read, and all of them for its handler.
 struct Headers {
+  std::map<std::string, std::string>* all = nullptr;
   int lengths = 0;
   int encodings = 0;  // Transfer-Encoding
   bool chunked = false;
@@ -32,6 +33,10 @@ MHD_Result TakeHeader(void* to, MHD_ValueKind /*kind*/, const char* key, std::si
   auto& headers = *static_cast<Headers*>(to);
   const std::string_view name(key, key_size);
   const std::string_view value = text == nullptr ? std::string_view() : std::string_view(text, size);
+  std::string lower;
+  for (const unsigned char c : name) lower += static_cast<char>(std::tolower(c));
+  std::string& kept = (*headers.all)[lower];
+  kept += (kept.empty() ? "" : ", ") + std::string(value);
   if (Is(name, "Content-Length")) {
     ++headers.lengths;
     headers.length = ParseDecimal<std::uint64_t>(value);
@@ -103,6 +108,8 @@ ssize_t TakePiece(void* of, std::uint64_t /*position*/, char* out, std::size_t r
   if (exchange.sent == exchange.piece.size()) {
     auto next = exchange.answer->stream->Next();
     if (!next) {
+      std::string().swap(exchange.piece);
+      exchange.sent = 0;
       exchange.stage = Exchange::Stage::kPause;
       MHD_suspend_connection(exchange.connection);
       return 0;
@@ -120,7 +127,7 @@ ssize_t TakePiece(void* of, std::uint64_t /*position*/, char* out, std::size_t r
 }  // namespace
 
 Opening Open(Exchange& exchange, const ServerOptions& options, const std::string& url, const std::string& method) {
-  Headers headers;
+  Headers headers{.all = &exchange.request.headers};
   MHD_get_connection_values_n(exchange.connection, MHD_HEADER_KIND, &TakeHeader, &headers);
   const MHD_ConnectionInfo* const size =
       MHD_get_connection_info(exchange.connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
@@ -131,7 +138,7 @@ Opening Open(Exchange& exchange, const ServerOptions& options, const std::string
   return opening;
 }
 
-MHD_Result Send(Exchange& exchange) {
+MHD_Result Send(Exchange& exchange, const HeaderList& of_all) {
   Answer& answer = *exchange.answer;
   MHD_Response* const response =
       answer.stream != nullptr
@@ -140,6 +147,11 @@ MHD_Result Send(Exchange& exchange) {
   if (response == nullptr) return MHD_NO;
   MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer.type.c_str());
   MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+  const auto add = [&](const HeaderList& list) {
+    for (const auto& [name, value] : list) MHD_add_response_header(response, name.c_str(), value.c_str());
+  };
+  add(of_all);
+  add(answer.headers);
   const MHD_Result queued = MHD_queue_response(exchange.connection, static_cast<unsigned>(answer.status), response);
   MHD_destroy_response(response);
   exchange.stage = Exchange::Stage::kAnswer;

@@ -51,8 +51,9 @@ struct Opening {
 /// Looks at the headers, finds the route and fills the request. `url`: the path as it was sent.
 Opening Open(Exchange& exchange, const ServerOptions& options, const std::string& url, const std::string& method);
 
-/// Hands the exchange's answer to the library. `exchange` must live as long as the connection.
-MHD_Result Send(Exchange& exchange);
+/// Hands the exchange's answer to the library, with the headers every answer has. `exchange` must live as long as the
+/// connection.
+MHD_Result Send(Exchange& exchange, const HeaderList& of_all);
 
 }  // namespace berth::http
 

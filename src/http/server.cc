@@ -28,7 +28,7 @@ using os::MonoTime;
 
 /// Twice the headers' limit: the library keeps parsed headers beside the bytes.
 constexpr std::size_t kConnectionMemory = 2 * kMostRequestHeaderBytes;
-constexpr std::size_t kLargeCall = std::size_t{1} << 20;  // memory is given back after one
+constexpr std::size_t kLargeCall = std::size_t{256} << 10;  // memory is given back after one
 constexpr os::Millis kStopTime{5'000};
 constexpr os::Millis kAcceptAgain{100};
 
@@ -291,7 +291,7 @@ MHD_Result Loop::Reply(Exchange& exchange) {
   exchange.deadline.reset();
   if (exchange.answer->stream == nullptr) exchange.deadline = now_ + (stopping_ ? kStopTime : limits_.answer_time);
   if (stopping_) exchange.gone = exchange.answer->stream != nullptr;
-  return Send(exchange);
+  return Send(exchange, options_.headers);
 }
 
 void Loop::Refuse(Exchange& exchange, int status, const std::string& why) {

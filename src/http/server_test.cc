@@ -77,6 +77,7 @@ struct HttpServerTest : testing::Test {
   ServerOptions Options() {
     ServerOptions options;
     options.limits = limits;
+    options.headers = {{"X-Of-All", "yes"}};
     options.refuse = [](int status, const std::string& why) { return Answer{.status = status, .body = why}; };
     options.routes = {
         {"GET", "/hello", [](const Request&) { return Answer{.body = "hello"}; }},
@@ -85,6 +86,12 @@ struct HttpServerTest : testing::Test {
         {"GET", "/fail", [](const Request& r) { return Answer{.body = r.query.at("not there")}; }},
         {"POST", "/size/{}",
          [](const Request& r) { return Answer{.body = r.parts[0] + std::to_string(r.body.size())}; }},
+        {"GET", "/headers",
+         [](const Request& r) {
+           Answer out{.headers = {{"Set-Cookie", "a=b"}}};
+           for (const auto& [name, value] : r.headers) out.body += name + "=" + value + "|";
+           return out;
+         }},
         {"GET", "/count", [this](const Request& r) { return Count(r); }},
         {"POST", "/pieces", [this](const Request& r) { return TakeMemory(r); }},
         {"GET", "/wait", [this](const Request& r) { return WaitForCaller(r); }}};
@@ -169,6 +176,15 @@ TEST_F(HttpServerTest, QueriesAndPathsAreDecoded) {
   EXPECT_THAT(Ask("POST /size/a%2fb HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc"), testing::EndsWith("a/b3"));
   for (const char* const wrong : {"/query?a=%", "/query?%zz=1", "/hel%6", "/hello%00", "/query?a=%00"})
     EXPECT_THAT(Get(wrong), StartsWith("HTTP/1.1 400 ")) << wrong;
+}
+
+TEST_F(HttpServerTest, AHandlerSeesHeadersAndAnswersHaveTheirOwnBesideThoseOfAll) {
+  Serve();
+  const std::string answer = Ask("GET /headers HTTP/1.1\r\nHost: h\r\nX-ONE: 1\r\nx-one: 2\r\n\r\n");
+  EXPECT_THAT(answer, testing::EndsWith("host=h|x-one=1, 2|"));
+  EXPECT_THAT(answer, HasSubstr("Set-Cookie: a=b\r\n"));
+  for (const char* const path : {"/headers", "/hello", "/nothing", "/fail"})
+    EXPECT_THAT(Get(path), HasSubstr("X-Of-All: yes\r\n")) << path;
 }
 
 TEST_F(HttpServerTest, WhatNobodyServesIsRefusedInTheServersOwnWords) {

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "model/resize.h"
+
 namespace berth::keeper {
 namespace {
 
@@ -24,14 +26,28 @@ bool MayFree(const Ledger& before, const Proposal& proposal) {
 void Take(Ledger& ledger, const Proposal& proposal) {
   if (const auto* delta = std::get_if<LedgerDelta>(&proposal.change))
     Apply(ledger, *delta);
+  else if (const auto* change = std::get_if<NodeChange>(&proposal.change))
+    ledger = change->ledger;
   else
     ledger = std::get<Ledger>(proposal.change);
+}
+
+/// The shared pool as the proposal leaves it.
+CpuSet& PoolAfter(Proposal& proposal) {
+  if (auto* delta = std::get_if<LedgerDelta>(&proposal.change)) return delta->shared;
+  if (auto* change = std::get_if<NodeChange>(&proposal.change)) return change->ledger.shared;
+  return std::get<Ledger>(proposal.change).shared;
 }
 
 }  // namespace
 
 Keeper::Keeper(const KeeperParts& parts, engine::Node node, KeeperOptions options)
-    : parts_(parts), node_(std::move(node)), options_(std::move(options)) {
+    : parts_(parts),
+      node_(std::move(node)),
+      fingerprint_(options.machine_fingerprint),
+      newest_node_(node_),
+      newest_fingerprint_(fingerprint_),
+      options_(std::move(options)) {
   saves_.save_seconds = Histogram(kSaveBounds);
 }
 
@@ -45,17 +61,23 @@ void Keeper::Open(Ledger ledger, bool changed) {
 
 std::variant<Proposal, Reject> Keeper::ProposeAdmission(const Pod& pod, const engine::Inputs& inputs, Trace* trace) {
   const os::MonoTime begin = parts_.clock.Now();
-  return Decided(pod, engine::Decide(node_, newest_, pod, inputs, trace), begin);
+  return Decided(pod, engine::Decide(newest_node_, newest_, pod, inputs, trace), begin);
 }
 
 std::variant<Proposal, Reject> Keeper::ProposeContainer(const Pod& pod, std::string_view container,
                                                         const engine::Inputs& inputs, Trace* trace) {
   const os::MonoTime begin = parts_.clock.Now();
-  return Decided(pod, engine::DecideContainer(node_, newest_, pod, container, inputs, trace), begin);
+  return Decided(pod, engine::DecideContainer(newest_node_, newest_, pod, container, inputs, trace), begin);
 }
 
 std::variant<Proposal, Reject> Keeper::Decided(const Pod& pod, Decision decision, os::MonoTime begin) {
-  decisions_.Count(node_, pod, decision, parts_.clock.Now() - begin);
+  decisions_.Count(newest_node_, pod, decision, parts_.clock.Now() - begin);
+  if (auto* reject = std::get_if<Reject>(&decision)) return std::move(*reject);
+  return Proposal{"pod/" + FullName(pod), number_, std::move(std::get<Admit>(decision).delta)};
+}
+
+std::variant<Proposal, Reject> Keeper::ProposeResize(const Pod& pod, const engine::Inputs& inputs, Trace* trace) const {
+  Decision decision = engine::Resize(newest_node_, newest_, pod, inputs, trace);
   if (auto* reject = std::get_if<Reject>(&decision)) return std::move(*reject);
   return Proposal{"pod/" + FullName(pod), number_, std::move(std::get<Admit>(decision).delta)};
 }
@@ -63,11 +85,11 @@ std::variant<Proposal, Reject> Keeper::Decided(const Pod& pod, Decision decision
 std::optional<Proposal> Keeper::ProposeRelease(const std::string& uid) const {
   const auto record = newest_.pods.find(uid);
   if (record == newest_.pods.end()) return std::nullopt;
-  return Proposal{ObjectOf(record->second), number_, engine::Release(node_, newest_, uid, nullptr)};
+  return Proposal{ObjectOf(record->second), number_, engine::Release(newest_node_, newest_, uid, nullptr)};
 }
 
 std::optional<Proposal> Keeper::ProposeContainerStart(const std::string& uid, std::string_view container) const {
-  LedgerDelta delta = engine::ContainerStarted(node_, newest_, uid, container, nullptr);
+  LedgerDelta delta = engine::ContainerStarted(newest_node_, newest_, uid, container, nullptr);
   if (!delta.put) return std::nullopt;
   return Proposal{ObjectOf(*delta.put), number_, std::move(delta)};
 }
@@ -89,12 +111,39 @@ std::optional<Proposal> Keeper::ProposeDeviceAnswers(const std::string& uid,
   return Proposal{ObjectOf(record), number_, std::move(delta)};
 }
 
+std::optional<Proposal> Keeper::ProposeAllocated(const Pod& pod, const std::string& identity) const {
+  const auto known = newest_.pods.find(pod.uid);
+  if (known == newest_.pods.end() || known->second.partial || !known->second.allocated.empty()) return std::nullopt;
+  LedgerDelta delta;
+  delta.shared = newest_.shared;
+  PodRecord& record = delta.put.emplace(known->second);
+  record.allocated = AllocatedOf(pod);
+  record.identity = identity;
+  return Proposal{ObjectOf(record), number_, std::move(delta)};
+}
+
+Result<std::pair<Proposal, Move>> Keeper::ProposeMove(const MoveRequest& request) const {
+  BERTH_TRY(engine::MovedBooks moved, engine::PlanMove(node_, newest_, request));
+  Proposal proposal{"pod/" + moved.move.pod, number_, std::move(moved.delta)};
+  return std::pair(std::move(proposal), std::move(moved.move));
+}
+
 Proposal Keeper::ProposeLedger(std::string object, Ledger ledger) const {
   return {std::move(object), number_, std::move(ledger)};
 }
 
+/// The pool leaves out what is offline, which a machine that is as it was does not say: that alone is no loss.
+NodeProposal Keeper::ProposeNode(engine::Node node, std::string machine_fingerprint) const {
+  Adoption fitted = Adopt(node, newest_);
+  fitted.ledger.revision = newest_.revision + 1;
+  std::erase_if(fitted.notes, [](const AdoptionNote& note) { return note.pod.empty(); });
+  return {
+      {ObjectOfNode(), number_, NodeChange{std::move(node), std::move(machine_fingerprint), std::move(fitted.ledger)}},
+      std::move(fitted.notes)};
+}
+
 void Keeper::FollowOnline() {
-  CpuSet pool = PoolOf(node_, newest_, online_);
+  CpuSet pool = PoolOf(newest_node_, newest_, online_);
   if (pool == newest_.shared || parts_.clock.Now() < next_try_) return;
   LedgerDelta delta;
   delta.shared = std::move(pool);
@@ -107,11 +156,12 @@ bool Keeper::Commit(Proposal proposal, Then then) {
   if (proposal.base != number_ || parts_.clock.Now() < next_try_) return false;
   ++number_;
   Take(newest_, proposal);
-  newest_.shared = PoolOf(node_, newest_, online_);
-  if (auto* delta = std::get_if<LedgerDelta>(&proposal.change))  // the same again when it comes into force
-    delta->shared = newest_.shared;
-  else
-    std::get<Ledger>(proposal.change).shared = newest_.shared;
+  if (const auto* const change = std::get_if<NodeChange>(&proposal.change)) {
+    newest_node_ = change->node;
+    newest_fingerprint_ = change->machine_fingerprint;
+  }
+  newest_.shared = PoolOf(newest_node_, newest_, online_);
+  PoolAfter(proposal) = newest_.shared;  // the same again when it comes into force
   waiting_.push_back({std::move(proposal), std::move(then)});
   if (!saving()) StartSaving();
   return true;
@@ -125,7 +175,7 @@ void Keeper::Settle() {
 void Keeper::StartSaving() {
   under_way_ = std::exchange(waiting_, {});
   saving_since_ = parts_.clock.Now();
-  state::Saved saved{newest_, options_.boot_id, options_.machine_fingerprint};
+  state::Saved saved{newest_, options_.boot_id, newest_fingerprint_};
   loop::Submit<void>(
       parts_.executor, "ledger", [&store = parts_.store, saved = std::move(saved)] { return store.Save(saved); },
       [this](const Result<void>& done) { done ? Saved() : NotSaved(done.error()); });
@@ -137,6 +187,10 @@ void Keeper::Saved() {
   for (const Change& change : done) {
     if (MayFree(ledger_, change.proposal)) ++freed_;
     Take(ledger_, change.proposal);
+    if (const auto* const other = std::get_if<NodeChange>(&change.proposal.change)) {
+      node_ = other->node;
+      fingerprint_ = other->machine_fingerprint;
+    }
   }
   ++saves_.saves.tried;
   saves_.save_seconds.Add(std::chrono::duration<double>(parts_.clock.Now() - saving_since_).count());
@@ -158,18 +212,14 @@ void Keeper::NotSaved(const Error& error) {
   std::vector<Change> failed = std::exchange(under_way_, {});
   std::ranges::move(std::exchange(waiting_, {}), std::back_inserter(failed));
   newest_ = ledger_;
+  newest_node_ = node_;
+  newest_fingerprint_ = fingerprint_;
   ++number_;
   delay_ = std::clamp(delay_ * 2, kFirstRetry, kLastRetry);
   next_try_ = parts_.clock.Now() + delay_;
   problem_ = error.message + "; no pod is started and no CPUs are given back before the ledger can be saved";
   parts_.events.Warning("LedgerNotSaved", failed.front().proposal.object, problem_);
   for (const Change& change : failed) change.then(std::unexpected(error));
-}
-
-void Keeper::SetNode(engine::Node node, std::string machine_fingerprint) {
-  node_ = std::move(node);
-  options_.machine_fingerprint = std::move(machine_fingerprint);
-  ++freed_;
 }
 
 }  // namespace berth::keeper

@@ -14,16 +14,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "base/result.h"
 #include "engine/engine.h"
 #include "events/event_log.h"
+#include "keeper/adopt.h"
 #include "keeper/decision_counts.h"
 #include "keeper/pool.h"
 #include "loop/executor.h"
 #include "model/decision.h"
+#include "model/defrag.h"
 #include "model/ledger.h"
 #include "model/node_figures.h"
 #include "model/pod.h"
@@ -33,11 +36,24 @@
 
 namespace berth::keeper {
 
+/// A machine that is not what it was, and the books as they are on it.
+struct NodeChange {
+  engine::Node node;
+  std::string machine_fingerprint;  ///< saved beside the ledger
+  Ledger ledger;
+};
+
 /// A change of the books that takes nothing before it is committed.
 struct Proposal {
-  std::string object;                        ///< what it is about, as events name it: "pod/<namespace>/<name>"
-  std::uint64_t base = 0;                    ///< the books it was worked out on
-  std::variant<LedgerDelta, Ledger> change;  ///< of one pod, or all of them anew
+  std::string object;      ///< what it is about, as events name it: "pod/<namespace>/<name>"
+  std::uint64_t base = 0;  ///< the books it was worked out on
+  std::variant<LedgerDelta, Ledger, NodeChange> change;  ///< of one pod, all of them anew, or on another machine
+};
+
+/// The node as it is now, with what pods lose by that.
+struct NodeProposal {
+  Proposal proposal;
+  std::vector<AdoptionNote> notes;
 };
 
 /// What the keeper works with; all outlive it, and `store` is not used by others from the first Commit on.
@@ -95,6 +111,10 @@ class Keeper {
   void NoteFreed() { ++freed_; }
   /// With everything that is being saved.
   const Ledger& newest() const { return newest_; }
+  /// The node that these books are of.
+  const engine::Node& newest_node() const { return newest_node_; }
+  /// Of that one, as it is saved.
+  const std::string& newest_fingerprint() const { return newest_fingerprint_; }
 
   // ---- changes ----
 
@@ -103,6 +123,8 @@ class Keeper {
   /// Where one more container of `pod` would go. Likewise.
   std::variant<Proposal, Reject> ProposeContainer(const Pod& pod, std::string_view container,
                                                   const engine::Inputs& inputs, Trace* trace);
+  /// What a pod that has a place would have as `pod` says it. Likewise; the reason says whether it is for later.
+  std::variant<Proposal, Reject> ProposeResize(const Pod& pod, const engine::Inputs& inputs, Trace* trace) const;
   /// That a pod gives back all it has; nullopt: it has nothing.
   std::optional<Proposal> ProposeRelease(const std::string& uid) const;
   /// That a container starts, so that the memory of init containers before it comes back; nullopt: there is none.
@@ -110,8 +132,15 @@ class Keeper {
   /// What a pod's devices bring to its containers. nullopt: it does not hold these (any more).
   std::optional<Proposal> ProposeDeviceAnswers(const std::string& uid,
                                                const std::vector<AnsweredDevices>& answers) const;
+  /// What a pod that has a place may use, where its record does not say so: it was made by a berthd that resized
+  /// nothing. nullopt: it does, or there is none that is whole.
+  std::optional<Proposal> ProposeAllocated(const Pod& pod, const std::string& identity) const;
+  /// That a running container (or pod) is elsewhere on the node, and how. Errors: of engine::PlanMove.
+  Result<std::pair<Proposal, Move>> ProposeMove(const MoveRequest& request) const;
   /// Other books, made from newest().
   Proposal ProposeLedger(std::string object, Ledger ledger) const;
+  /// The newest books made to fit another machine (Adopt): node and ledger come into force together.
+  NodeProposal ProposeNode(engine::Node node, std::string machine_fingerprint) const;
   /// Makes it durable, then takes it. False: others were committed since it was proposed, and nothing is done; it has
   /// to be proposed again. Requires: the clock has reached next_try(); else it is refused in the same way.
   [[nodiscard]] bool Commit(Proposal proposal, Then then);
@@ -136,8 +165,6 @@ class Keeper {
   void SetOnline(CpuSet online) { online_ = std::move(online); }
   /// Commits a shared pool that has to change because of the CPUs that are online; nothing to do: nothing.
   void FollowOnline();
-  /// The node has other CPUs now.
-  void SetNode(engine::Node node, std::string machine_fingerprint);
 
  private:
   struct Change {
@@ -152,7 +179,10 @@ class Keeper {
   void NotSaved(const Error& error);
 
   KeeperParts parts_;
-  engine::Node node_;
+  engine::Node node_;  // in force
+  std::string fingerprint_;
+  engine::Node newest_node_;  // with under_way_ and waiting_
+  std::string newest_fingerprint_;
   KeeperOptions options_;
   Online online_;
   Ledger ledger_;             // in force

@@ -209,5 +209,48 @@ TEST_F(KeeperTest, BooksThatWereMadeToFitAreSavedWhenTheyAreSettled) {
   EXPECT_EQ(store.saved.back().ledger, fitted);
 }
 
+engine::Node CpusWithMemory(int cpus, Bytes memory) {
+  const engine::testing::Shape shape{.cores_per_node = cpus, .threads = 1, .node_memory = memory};
+  KubeletConfiguration config = engine::testing::StaticConfig("0");
+  engine::testing::PinMemory(config, "1Mi");
+  auto node = engine::Node::Make(engine::testing::MakeMachine(shape), config);
+  EXPECT_TRUE(node) << node.error().message;
+  return *node;
+}
+
+TEST_F(KeeperTest, AnotherMachineComesIntoForceWithTheBooksThatFitItInOneRecord) {
+  ASSERT_TRUE(Commit(Propose(Pinned("a", "2"))));
+  executor.RunAll();
+  const std::uint64_t freed = keeper.freed();
+  NodeProposal change = keeper.ProposeNode(CpusWithMemory(6, GiB(2)), "m6");
+  EXPECT_TRUE(change.notes.empty());
+  ASSERT_TRUE(Commit(std::move(change.proposal)));
+  EXPECT_EQ(keeper.node().all_cpus().Count(), 4);
+  EXPECT_EQ(keeper.newest_node().all_cpus().Count(), 6);
+  ASSERT_TRUE(Commit(Propose(Pinned("b", "3")))) << "is decided on the new machine already";
+  executor.RunAll();
+  EXPECT_EQ(keeper.node().all_cpus().Count(), 6);
+  EXPECT_EQ(FormatIds(CpusOf("a")), "1-2");
+  EXPECT_EQ(FormatIds(CpusOf("b")), "3-5");
+  EXPECT_EQ(store.saved.back().machine_fingerprint, "m6");
+  EXPECT_EQ(store.saved.at(store.saved.size() - 2).ledger.memory.at(NumaId{0}).types.at("memory").allocatable,
+            GiB(2) - MiB(1));
+  EXPECT_GT(keeper.freed(), freed) << "pods that did not fit are decided again";
+}
+
+TEST_F(KeeperTest, AMachineThatCannotBeSavedIsNotTaken) {
+  store.full = true;
+  ASSERT_TRUE(Commit(keeper.ProposeNode(CpusWithMemory(6, GiB(2)), "m6").proposal));
+  executor.RunAll();
+  EXPECT_EQ(ends, std::vector<bool>{false});
+  EXPECT_EQ(keeper.newest_node().all_cpus().Count(), 4);
+  EXPECT_EQ(keeper.newest_fingerprint(), "m");
+  store.full = false;
+  clock.Advance(std::chrono::seconds(60));
+  ASSERT_TRUE(Commit(Propose(Pinned("a", "1"))));
+  executor.RunAll();
+  EXPECT_EQ(store.saved.back().machine_fingerprint, "m");
+}
+
 }  // namespace
 }  // namespace berth::keeper

@@ -6,13 +6,13 @@ CpuSet Shareable(const engine::Node& node, const CpuSet& free) { return free & n
 
 CpuSet PoolOf(const engine::Node& node, const Ledger& ledger, const Online& online) {
   if (ledger.shared.empty() || !online) return ledger.shared;
-  CpuSet pool = Shareable(node, node.all_cpus() - ExclusiveCpus(ledger)) & *online;
+  CpuSet pool = Shareable(node, node.all_cpus() - TakenCpus(ledger)) & *online;
   return pool.empty() ? ledger.shared : pool;
 }
 
 CpuSet SharedCpus(const engine::Node& node, const Ledger& ledger) {
   if (!ledger.shared.empty()) return ledger.shared;
-  const CpuSet rest = node.all_cpus() - ExclusiveCpus(ledger);
+  const CpuSet rest = node.all_cpus() - TakenCpus(ledger);
   return rest.empty() ? node.all_cpus() : rest;
 }
 

@@ -17,8 +17,8 @@ using Online = std::optional<CpuSet>;
 /// policy keeps no pool.
 CpuSet Shareable(const engine::Node& node, const CpuSet& free);
 
-/// What Ledger::shared has to be: all online CPUs that no container has for itself. As it is when none would be left,
-/// where the CPU policy keeps no pool, and where the CPUs that are online are not known.
+/// What Ledger::shared has to be: all online CPUs that no container has for itself and no named pool holds. As it is
+/// when none would be left, where the CPU policy keeps no pool, and where the CPUs that are online are not known.
 CpuSet PoolOf(const engine::Node& node, const Ledger& ledger, const Online& online);
 
 /// CPUs of everything without exclusive CPUs: the ledger's shared pool, or all CPUs no container has for itself where

@@ -151,10 +151,10 @@ TEST(WatcherTest, TroubleIsSaidAndForgottenWhenItIsOver) {
   while (!watcher->Trouble()) ASSERT_TRUE(*os::WaitFor(watcher->event_fd(), POLLIN, os::SystemClock().Now() + 20s));
   EXPECT_EQ(watcher->Trouble()->status, 403);
   EXPECT_THAT(watcher->Trouble()->message, HasSubstr("403 Forbidden: no"));
-  watcher->Take(1);
   away = false;
-  ASSERT_TRUE(*os::WaitFor(watcher->event_fd(), POLLIN, os::SystemClock().Now() + 20s));
-  EXPECT_FALSE(watcher->Trouble());
+  // What was on its way is said again.
+  for (watcher->Take(1); watcher->Trouble(); watcher->Take(1))
+    ASSERT_TRUE(*os::WaitFor(watcher->event_fd(), POLLIN, os::SystemClock().Now() + 20s));
 }
 
 TEST(WatcherTest, WhateverAStreamHoldsItGoesOn) {

@@ -20,13 +20,13 @@ struct Node::Parts {
 
 namespace {
 
-/// The engine on a pod that has a uid.
-Decision DecideOn(const engine::Node& node, const Ledger& ledger, const engine::Inputs& inputs, const Pod& pod,
-                  Trace* trace) {
-  if (!pod.uid.empty()) return engine::Decide(node, ledger, pod, inputs, trace);
+/// One of the engine's decisions on a pod that has a uid.
+template <class Ask>
+Decision DecideOn(const Ask& ask, const Pod& pod) {
+  if (!pod.uid.empty()) return ask(pod);
   Pod named = pod;
   named.uid = FullName(pod);
-  return engine::Decide(node, ledger, named, inputs, trace);
+  return ask(named);
 }
 
 }  // namespace
@@ -45,7 +45,12 @@ Result<Node> Node::Make(Machine machine, NodeOptions options) {
   BERTH_TRY(engine::Node node, engine::Node::Make(std::move(machine), std::move(options.settings),
                                                   {.node_fit = options.node_fit,
                                                    .whole_cores = options.whole_cores,
-                                                   .close_devices = options.close_devices}));
+                                                   .close_devices = options.close_devices,
+                                                   .judge_by_free_memory = options.judge_by_free_memory,
+                                                   .memory_groups_overlap = options.memory_groups_overlap,
+                                                   .pod_falls_back = options.pod_falls_back,
+                                                   .keep_rest_aligned = options.keep_rest_aligned,
+                                                   .own = std::move(options.own)}));
   BERTH_RETURN_IF_ERROR(engine::CheckDevices(node, options.devices));
   Ledger empty = node.EmptyLedger();
   return Node(std::make_unique<Parts>(Parts{.node = std::move(node),
@@ -62,11 +67,21 @@ const ResourceList& Node::allocatable() const { return parts_->node.allocatable(
 const Ledger& Node::ledger() const { return parts_->ledger; }
 
 Decision Node::Decide(const Pod& pod, Trace* trace) const {
-  return DecideOn(parts_->node, parts_->ledger, parts_->inputs, pod, trace);
+  return DecideOn(
+      [&](const Pod& asked) { return engine::Decide(parts_->node, parts_->ledger, asked, parts_->inputs, trace); },
+      pod);
 }
 
 Decision Node::Admit(const Pod& pod, Trace* trace) {
   Decision decision = Decide(pod, trace);
+  if (const auto* yes = std::get_if<berth::Admit>(&decision)) Apply(parts_->ledger, yes->delta);
+  return decision;
+}
+
+Decision Node::Resize(const Pod& pod, Trace* trace) {
+  Decision decision = DecideOn(
+      [&](const Pod& asked) { return engine::Resize(parts_->node, parts_->ledger, asked, parts_->inputs, trace); },
+      pod);
   if (const auto* yes = std::get_if<berth::Admit>(&decision)) Apply(parts_->ledger, yes->delta);
   return decision;
 }

@@ -64,6 +64,20 @@ std::string CpusOf(const Node& node, const std::string& name) {
   return cpus ? FormatIds(*cpus) : "shared";
 }
 
+TEST(NodeTest, APodThatIsResizedKeepsWhatItHas) {
+  Node node = SmallNode();
+  ASSERT_TRUE(Admitted(node.Admit(MakePod("web", "1"))));
+  EXPECT_EQ("1", CpusOf(node, "web"));
+  EXPECT_TRUE(Admitted(node.Resize(MakePod("web", "3"))));
+  EXPECT_EQ("1-3", CpusOf(node, "web"));
+  const Decision no = node.Resize(MakePod("web", "9"));
+  ASSERT_FALSE(Admitted(no));
+  EXPECT_EQ("Infeasible", std::get<Reject>(no).reason);
+  EXPECT_TRUE(Admitted(node.Resize(MakePod("web", "1"))));
+  EXPECT_EQ("1", CpusOf(node, "web"));
+  EXPECT_EQ("Infeasible", std::get<Reject>(node.Resize(MakePod("nobody", "1"))).reason);
+}
+
 // ---- the same answers as `berth simulate` ----
 
 /// The decision without what the two are free to differ in: the uid that a pod without one gets.

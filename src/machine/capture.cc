@@ -1,6 +1,3 @@
-#include <archive.h>
-#include <archive_entry.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -11,6 +8,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "machine/archive_library.h"
 #include "machine/load.h"
 #include "machine/open_path.h"
 #include "machine/tree_views.h"
@@ -83,21 +81,21 @@ bool CountsByName(std::string_view name) {
 /// Writes a tar file into memory.
 class TarWriter {
  public:
-  explicit TarWriter(bool gzip) : archive_(archive_write_new(), &archive_write_free) {
-    archive_write_set_format_pax_restricted(archive_.get());
-    archive_write_set_bytes_in_last_block(archive_.get(), 1);
+  TarWriter(const ArchiveLibrary& lib, bool gzip) : lib_(lib), archive_(lib.write_new(), lib.write_free) {
+    lib_.write_set_format_pax_restricted(archive_.get());
+    lib_.write_set_bytes_in_last_block(archive_.get(), 1);
     if (gzip) {
-      archive_write_add_filter_gzip(archive_.get());
-      archive_write_set_filter_option(archive_.get(), "gzip", "timestamp", nullptr);  // same tree, same bytes
+      lib_.write_add_filter_gzip(archive_.get());
+      lib_.write_set_filter_option(archive_.get(), "gzip", "timestamp", nullptr);  // same tree, same bytes
     }
-    ok_ = archive_write_open(archive_.get(), this, nullptr, &TarWriter::Append, nullptr) == ARCHIVE_OK;
+    ok_ = lib_.write_open(archive_.get(), this, nullptr, &TarWriter::Append, nullptr) == ARCHIVE_OK;
   }
   void AddFile(const std::string& path, const std::string& text) { Add(path, AE_IFREG, 0644, text); }
   void AddFolder(const std::string& path) { Add(path, AE_IFDIR, 0755, ""); }
   void AddLink(const std::string& path, const std::string& target) { Add(path, AE_IFLNK, 0777, target); }
   Result<std::string> Finish() && {
-    if (!ok_ || archive_write_close(archive_.get()) != ARCHIVE_OK) {
-      const char* why = archive_error_string(archive_.get());
+    if (!ok_ || lib_.write_close(archive_.get()) != ARCHIVE_OK) {
+      const char* why = lib_.error_string(archive_.get());
       return Fail(Code::kInternal, std::string("make a tar file: ") + (why == nullptr ? "unknown error" : why));
     }
     return std::move(bytes_);
@@ -109,18 +107,19 @@ class TarWriter {
     return static_cast<la_ssize_t>(size);
   }
   void Add(const std::string& path, unsigned type, unsigned mode, const std::string& text) {
-    const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(), &archive_entry_free);
-    archive_entry_set_pathname(entry.get(), path.c_str());
-    archive_entry_set_filetype(entry.get(), type);
-    archive_entry_set_perm(entry.get(), mode);
-    if (type == AE_IFLNK) archive_entry_set_symlink(entry.get(), text.c_str());
-    if (type == AE_IFREG) archive_entry_set_size(entry.get(), static_cast<la_int64_t>(text.size()));
-    ok_ = ok_ && archive_write_header(archive_.get(), entry.get()) == ARCHIVE_OK;
+    const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(lib_.entry_new(), lib_.entry_free);
+    lib_.entry_set_pathname(entry.get(), path.c_str());
+    lib_.entry_set_filetype(entry.get(), type);
+    lib_.entry_set_perm(entry.get(), mode);
+    if (type == AE_IFLNK) lib_.entry_set_symlink(entry.get(), text.c_str());
+    if (type == AE_IFREG) lib_.entry_set_size(entry.get(), static_cast<la_int64_t>(text.size()));
+    ok_ = ok_ && lib_.write_header(archive_.get(), entry.get()) == ARCHIVE_OK;
     if (type == AE_IFREG && ok_)
-      ok_ = archive_write_data(archive_.get(), text.data(), text.size()) == static_cast<la_ssize_t>(text.size());
+      ok_ = lib_.write_data(archive_.get(), text.data(), text.size()) == static_cast<la_ssize_t>(text.size());
   }
 
   std::string bytes_;
+  const ArchiveLibrary& lib_;
   std::unique_ptr<archive, int (*)(archive*)> archive_;
   bool ok_ = false;
 };
@@ -135,7 +134,8 @@ std::string PlaceOf(const std::string& path, const std::map<std::string, std::st
 }
 
 Result<std::string> Pack(const Recorder& seen, bool gzip) {
-  TarWriter tar(gzip);
+  BERTH_TRY(const ArchiveLibrary* const lib, FindArchive());
+  TarWriter tar(*lib, gzip);
   for (const auto& [path, names] : seen.folders()) {
     tar.AddFolder(path);
     for (const std::string& name : names)

@@ -79,6 +79,11 @@ Result<Machine> LoadThisHost() {
   return machine;
 }
 
+Result<Machine> LoadThisHostsMemory() {
+  BERTH_TRY(const std::unique_ptr<os::Fs> root, os::OpenFs("/"));
+  return LoadMemory(*root, std::string(kThisHost));
+}
+
 Result<Machine> Load(const std::string& from) {
   if (from.empty()) return Fail(Code::kInvalid, "no machine is named (host, a folder, a file or synthetic text)");
   if (from == "host") return LoadThisHost();

@@ -13,6 +13,8 @@ namespace berth::machine {
 
 /// This host: its own /sys and /proc (containers' masks do not matter).
 Result<Machine> LoadThisHost();
+/// Memory and huge pages of this host as LoadThisHost gives them, and nothing else of it: quick.
+Result<Machine> LoadThisHostsMemory();
 /// Anything a person may name: "host", a folder, a tarball (.tar, .tar.gz, .tar.bz2, .tar.xz, .tar.zst), an .xml, a
 /// .json, or synthetic text. Errors name what was tried.
 Result<Machine> Load(const std::string& from);

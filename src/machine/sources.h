@@ -15,6 +15,9 @@ namespace berth::machine {
 /// through LoadThisHost).
 /// Errors: kInvalid naming the file and what is wrong in it; kNotFound when there is no CPU at all.
 Result<Machine> LoadTree(os::Fs& fs, std::string source);
+/// What LoadTree says about memory and huge pages, and nothing else: nodes without cores. Reads a few files per node.
+/// Errors: as LoadTree.
+Result<Machine> LoadMemory(os::Fs& fs, std::string source);
 /// hwloc XML (`lstopo --of xml`).
 Result<Machine> ParseHwlocXml(std::string_view xml, std::string source);
 /// hwloc synthetic text, e.g. "pack:2 numa:2 l3:1 core:16 pu:2".

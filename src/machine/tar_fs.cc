@@ -1,8 +1,5 @@
 #include "machine/tar_fs.h"
 
-#include <archive.h>
-#include <archive_entry.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <deque>
@@ -10,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "machine/archive_library.h"
 
 namespace berth::machine {
 namespace {
@@ -29,7 +27,8 @@ std::optional<std::vector<std::string_view>> PartsOf(std::string_view path) {
 }
 
 struct ArchiveCloser {
-  void operator()(archive* a) const { archive_read_free(a); }
+  const ArchiveLibrary* lib = nullptr;
+  void operator()(archive* a) const { lib->read_free(a); }
 };
 
 }  // namespace
@@ -37,18 +36,18 @@ struct ArchiveCloser {
 /// Turns libarchive's entries into nodes, within the limits.
 class TarReader {
  public:
-  TarReader(TarFs& fs, const std::string& name, const TarLimits& limits) : fs_(fs), name_(name), limits_(limits) {}
+  TarReader(TarFs& fs, const std::string& name, const TarLimits& limits, const ArchiveLibrary& lib)
+      : fs_(fs), name_(name), limits_(limits), lib_(lib), archive_(lib.read_new(), ArchiveCloser{&lib}) {}
 
   Result<void> Run(std::string_view bytes) {
-    archive_.reset(archive_read_new());
     if (archive_ == nullptr) return Fail(Code::kExhausted, name_ + ": no memory to read the tar file");
-    archive_read_support_filter_all(archive_.get());
-    archive_read_support_format_tar(archive_.get());
-    if (archive_read_open_memory(archive_.get(), bytes.data(), bytes.size()) != ARCHIVE_OK) return Damaged();
+    lib_.read_support_filter_all(archive_.get());
+    lib_.read_support_format_tar(archive_.get());
+    if (lib_.read_open_memory(archive_.get(), bytes.data(), bytes.size()) != ARCHIVE_OK) return Damaged();
     std::size_t entries = 0;
     for (;;) {
       archive_entry* entry = nullptr;
-      const int status = archive_read_next_header(archive_.get(), &entry);
+      const int status = lib_.read_next_header(archive_.get(), &entry);
       if (status == ARCHIVE_EOF) return {};
       if (status < ARCHIVE_WARN) return Damaged();
       if (++entries > limits_.entries)
@@ -59,7 +58,7 @@ class TarReader {
 
  private:
   std::unexpected<Error> Damaged() {
-    const char* why = archive_error_string(archive_.get());
+    const char* why = lib_.error_string(archive_.get());
     return Fail(Code::kInvalid, name_ +
                                     ": not a tar file that can be read (tar, plain or with gzip, bzip2, xz, zstd): " +
                                     Printable(why == nullptr ? "unknown error" : why));
@@ -70,15 +69,15 @@ class TarReader {
     return Fail(Code::kInvalid, name_ + ": unpacks to more than " + std::to_string(limits_.total_bytes) + " bytes");
   }
   Result<void> Add(archive_entry* entry) {
-    const char* raw = archive_entry_pathname(entry);
+    const char* raw = lib_.entry_pathname(entry);
     const std::string path = raw == nullptr ? "" : raw;
     const auto parts = PartsOf(path);
     if (!parts) return Fail(Code::kInvalid, name_ + ": entry '" + Printable(path) + "' leads out of the tree");
     if (parts->size() > kMaxDepth)
       return Fail(Code::kInvalid, name_ + ": entry '" + Printable(path) + "' is nested too deep");
     BERTH_RETURN_IF_ERROR(Take(path.size()));
-    const auto type = archive_entry_filetype(entry);
-    const char* hard = archive_entry_hardlink(entry);
+    const auto type = lib_.entry_filetype(entry);
+    const char* hard = lib_.entry_hardlink(entry);
     if (parts->empty() || (hard == nullptr && type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK)) return {};
     std::string text;
     if (hard != nullptr) {
@@ -88,7 +87,7 @@ class TarReader {
       BERTH_RETURN_IF_ERROR(Take(text.size()));
     } else if (type == AE_IFREG) {
       BERTH_TRY(text, Content(path));
-    } else if (const char* target = type == AE_IFLNK ? archive_entry_symlink(entry) : nullptr) {
+    } else if (const char* target = type == AE_IFLNK ? lib_.entry_symlink(entry) : nullptr) {
       text = target;
       if (text.size() > kMaxTarget)
         return Fail(Code::kInvalid, name_ + ": the link '" + Printable(path) + "' has a target that is too long");
@@ -105,7 +104,7 @@ class TarReader {
     std::string out;
     char block[16384];
     for (;;) {
-      const la_ssize_t got = archive_read_data(archive_.get(), block, sizeof block);
+      const la_ssize_t got = lib_.read_data(archive_.get(), block, sizeof block);
       if (got < 0) return Damaged();
       if (got == 0) return out;
       out.append(block, static_cast<std::size_t>(got));
@@ -119,13 +118,15 @@ class TarReader {
   TarFs& fs_;
   const std::string& name_;
   const TarLimits& limits_;
+  const ArchiveLibrary& lib_;
   std::unique_ptr<archive, ArchiveCloser> archive_;
   std::size_t total_ = 0;
 };
 
 Result<std::unique_ptr<TarFs>> TarFs::Parse(std::string_view bytes, const std::string& name, const TarLimits& limits) {
+  BERTH_TRY(const ArchiveLibrary* const lib, FindArchive());
   std::unique_ptr<TarFs> fs(new TarFs);
-  TarReader reader(*fs, name, limits);
+  TarReader reader(*fs, name, limits, *lib);
   if (Result<void> done = reader.Run(bytes); !done) return std::unexpected(std::move(done).error());
   if (fs->top_.children.empty()) return Fail(Code::kInvalid, name + ": not a tar file, or an empty one");
   return fs;

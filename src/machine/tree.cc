@@ -28,4 +28,12 @@ Result<Machine> LoadTree(os::Fs& fs, std::string source) {
   return machine;
 }
 
+Result<Machine> LoadMemory(os::Fs& fs, std::string source) {
+  TreeFiles files(fs);
+  Machine machine;
+  machine.source = std::move(source);
+  if (Result<void> done = ReadMemory(files, machine); !done) return Wrap(std::move(done).error(), machine.source);
+  return machine;
+}
+
 }  // namespace berth::machine

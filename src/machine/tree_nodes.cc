@@ -267,14 +267,8 @@ Result<int> ReadSocketCount(TreeFiles& files, const CpuSet& online) {
   return static_cast<int>(seen.size());
 }
 
-Result<void> ReadTotals(TreeFiles& files, bool has_numa, Machine& machine) {
-  machine.reported_cores = CountPhysicalCores(machine.nodes);
-  machine.reported_cpus = CountThreads(machine.nodes);
-  if (!has_numa) {
-    BERTH_TRY(const std::vector<Numbered> cpus, files.NumberedNames(kCpuDir, "cpu"));
-    machine.reported_cpus = static_cast<int>(cpus.size());
-  }
-  BERTH_TRY(machine.reported_sockets, ReadSocketCount(files, machine.online));
+/// Nodes that are there already give what the machine's own files do not say.
+Result<void> ReadMemoryTotals(TreeFiles& files, Machine& machine) {
   BERTH_TRY(machine.memory, ReadMemTotal(files, "proc/meminfo"));
   BERTH_TRY(machine.hugepages, ReadHugePages(files, "sys/kernel/mm/hugepages"));
   const bool sum_memory = machine.memory.v == 0;
@@ -286,6 +280,17 @@ Result<void> ReadTotals(TreeFiles& files, bool has_numa, Machine& machine) {
     if (sum_pages) AddHugePages(machine.hugepages, node.hugepages);
   }
   return {};
+}
+
+Result<void> ReadTotals(TreeFiles& files, bool has_numa, Machine& machine) {
+  machine.reported_cores = CountPhysicalCores(machine.nodes);
+  machine.reported_cpus = CountThreads(machine.nodes);
+  if (!has_numa) {
+    BERTH_TRY(const std::vector<Numbered> cpus, files.NumberedNames(kCpuDir, "cpu"));
+    machine.reported_cpus = static_cast<int>(cpus.size());
+  }
+  BERTH_TRY(machine.reported_sockets, ReadSocketCount(files, machine.online));
+  return ReadMemoryTotals(files, machine);
 }
 
 }  // namespace
@@ -330,6 +335,15 @@ std::optional<std::vector<CacheInfo>> CacheReader::Read(CpuId cpu) {
     out.push_back({{CacheId{static_cast<std::uint32_t>(**id)}, *bytes, **type, static_cast<int>(**level)}, **shared});
   }
   return out;
+}
+
+Result<void> ReadMemory(TreeFiles& files, Machine& machine) {
+  BERTH_TRY(const std::vector<Numbered> entries, files.NumberedNames(kNodeDir, "node"));
+  for (const Numbered& entry : entries) {
+    BERTH_TRY(NumaNode node, ReadNode(files, entry));
+    machine.nodes.push_back(std::move(node));
+  }
+  return ReadMemoryTotals(files, machine);
 }
 
 Result<void> ReadNodes(TreeFiles& files, CacheReader& caches, Machine& machine) {

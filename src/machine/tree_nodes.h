@@ -35,6 +35,9 @@ class CacheReader {
 /// Errors: kInvalid naming the file.
 Result<void> ReadNodes(TreeFiles& files, CacheReader& caches, Machine& machine);
 
+/// Fills memory and hugepages of the machine and of its nodes, which get no cores. Errors: likewise.
+Result<void> ReadMemory(TreeFiles& files, Machine& machine);
+
 /// "16K", "32M" or plain bytes. nullopt: junk.
 std::optional<Bytes> ParseCacheSize(std::string_view text);
 

@@ -6,6 +6,7 @@
 #include "manifest/local_device_reader.h"
 #include "manifest/manifest.h"
 #include "manifest/names.h"
+#include "manifest/own_rules_reader.h"
 
 namespace berth::manifest {
 namespace {
@@ -14,6 +15,7 @@ constexpr TypeMeta kBerthConfiguration{.api_version = "berth.dev/v1alpha1", .kin
 constexpr std::size_t kLongestSocketPath = 107;  // sun_path less the final NUL
 constexpr std::size_t kLongestGrpcSocket = 102;  // src/wire makes it under a longer name
 constexpr std::int32_t kMostEvents = 1'000'000;
+constexpr std::int32_t kMostWaiting = 10'000;
 constexpr std::chrono::milliseconds kShortestReconcile{100};
 
 void CheckAbsolute(Object& object, std::string_view field, const std::string& path) {
@@ -56,17 +58,64 @@ void CheckNodeIps(Object& object, const std::vector<std::string>& ips) {
 }
 
 /// A port alone may be written as a number.
-void ReadMetricsAddress(Object& object, std::string& out) {
-  const Node* const node = object.Take("metricsAddress");
+void ReadAddress(Object& object, std::string_view field, std::string& out) {
+  const Node* const node = object.Take(field);
   if (node != nullptr && node->kind == Node::Kind::kNumber)
     out = node->text;
   else
-    object.Read("metricsAddress", out);
-  if (out.empty() || ParseMetricsAddress(out)) return;
-  object.report().Problem(object.PathOf("metricsAddress"),
-                          "Invalid value: \"" + Printable(out, 80) +
-                              "\": must be a port, or an IP address with a port such as \"10.0.0.1:9950\" or "
-                              "\"[fd00::1]:9950\"");
+    object.Read(field, out);
+}
+
+void RefuseAddress(Object& object, std::string_view field, const std::string& value, std::string_view more = "") {
+  object.report().Problem(object.PathOf(field), "Invalid value: \"" + Printable(value, 80) +
+                                                    "\": must be a port, or an IP address with a port such as "
+                                                    "\"10.0.0.1:9950\" or \"[fd00::1]:9950\"" +
+                                                    std::string(more));
+}
+
+void ReadMetricsAddress(Object& object, std::string& out) {
+  ReadAddress(object, "metricsAddress", out);
+  if (!out.empty() && !ParseTcpAddress(out)) RefuseAddress(object, "metricsAddress", out);
+}
+
+/// Who can connect to the page: this host's users, those who may open a socket, or anybody.
+void CheckWeb(Object& web, const WebSettings& settings) {
+  const auto needed = [&](std::string_view field, const char* why) {
+    web.report().Problem(web.PathOf(field), std::string("Required value: ") + why);
+  };
+  if (settings.certificate.empty() != settings.key.empty())
+    needed(settings.key.empty() ? "key" : "certificate", "certificate and key belong together");
+  if (settings.address.starts_with('/')) {
+    CheckSocket(web, "address", settings.address, kLongestSocketPath);
+    if (!settings.certificate.empty() || !settings.token_file.empty())
+      web.report().Problem(web.path(),
+                           "Forbidden: on a unix socket its rights say who may see the page; leave out "
+                           "certificate, key and tokenFile");
+    return;
+  }
+  const auto tcp = ParseTcpAddress(settings.address);
+  if (!tcp) return RefuseAddress(web, "address", settings.address, ", or the path of a unix socket");
+  if (!IsLoopback(*tcp) && settings.certificate.empty())
+    needed("certificate", "beyond this host the page is only served with TLS; give certificate and key");
+  if (!IsLoopback(*tcp) && settings.token_file.empty())
+    needed("tokenFile", "beyond this host the page asks for a token; name the file that holds it");
+  if (settings.allow_changes && settings.token_file.empty())
+    needed("tokenFile",
+           "with allowChanges the page asks for a token, or is on a unix socket: who may start pods is as "
+           "good as root");
+}
+
+void ReadWeb(Object& object, std::optional<WebSettings>& out) {
+  object.Within("web", [&](Object& web) {
+    WebSettings& settings = out.emplace();
+    ReadAddress(web, "address", settings.address);
+    web.Read("certificate", settings.certificate);
+    web.Read("key", settings.key);
+    web.Read("tokenFile", settings.token_file);
+    web.Read("allowChanges", settings.allow_changes);
+    web.Finish();
+    CheckWeb(web, settings);
+  });
 }
 
 /// 07 without quotes is a number of YAML's.
@@ -87,6 +136,30 @@ void ReadPublish(Object& object, std::optional<PublishSettings>& out) {
     publish.Finish();
     if (!settings.topology && !settings.state)
       publish.report().Problem(publish.path(), "Invalid value: topology and state are both false: leave publish out");
+  });
+}
+
+void ReadPodSpecs(Object& object, std::optional<PodSpecsSettings>& out) {
+  object.Within("podSpecs", [&](Object& specs) {
+    specs.Read("kubeconfig", out.emplace().kubeconfig);
+    specs.Finish();
+  });
+}
+
+void ReadWaiting(Object& object, std::optional<WaitingSettings>& out) {
+  object.Within("waiting", [&](Object& waiting) {
+    WaitingSettings& settings = out.emplace();
+    waiting.Read("max", settings.max);
+    waiting.Read("overtakes", settings.overtakes);
+    waiting.Finish();
+    const auto need = [&](const char* name, std::int32_t value, std::int32_t least) {
+      if (value >= least && value <= kMostWaiting) return;
+      waiting.report().Problem(waiting.PathOf(name), "Invalid value: " + std::to_string(value) + ": must be between " +
+                                                         std::to_string(least) + " and " +
+                                                         std::to_string(kMostWaiting));
+    };
+    need("max", settings.max, 1);
+    need("overtakes", settings.overtakes, 0);
   });
 }
 
@@ -118,6 +191,7 @@ void Check(Object& object, const BerthConfiguration& c) {
   NeedWord(object, "unknownPods", c.unknown_pods, {"report", "adopt"});
   NeedWord(object, "manifestOwners", c.manifest_owners, {"root", "any"});
   NeedWord(object, "unsupportedFields", c.unsupported_fields, {"refuse", "warn"});
+  NeedWord(object, "preemption", c.preemption, {"none", "critical"});
   if (c.reconcile_period && *c.reconcile_period < kShortestReconcile)
     object.report().Problem(
         object.PathOf("reconcilePeriod"),
@@ -140,6 +214,7 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   ReadMetricsAddress(object, c.metrics_address);
   object.Read("podResourcesSocket", c.pod_resources_socket);
   ReadPublish(object, c.publish);
+  ReadWeb(object, c.web);
   object.Read("logDir", c.log_dir);
   object.Read("nodeName", c.node_name);
   ReadNodeIps(object, c.node_ips);
@@ -150,10 +225,18 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("nriUnplaced", c.nri_unplaced);
   object.Read("nriContested", c.nri_contested);
   object.Read("kubeletDir", c.kubelet_dir);
+  ReadPodSpecs(object, c.pod_specs);
   object.Read("logLevel", c.log_level);
   object.Read("nodeFit", c.node_fit);
   object.Read("wholeCores", c.whole_cores);
   object.Read("closeDevices", c.close_devices);
+  object.Read("judgeByFreeMemory", c.judge_by_free_memory);
+  object.Read("memoryGroupsOverlap", c.memory_groups_overlap);
+  object.Read("podFallsBack", c.pod_falls_back);
+  object.Read("keepRestAligned", c.keep_rest_aligned);
+  ReadWaiting(object, c.waiting);
+  object.Read("preemption", c.preemption);
+  ReadOwnRules(object, c.own);
   object.Read("stopContainersOnExit", c.stop_containers_on_exit);
   object.Read("reconcilePeriod", c.reconcile_period);
   object.Read("maxEvents", c.max_events);
@@ -167,8 +250,8 @@ void ReadFields(Object& object, BerthConfiguration& c) {
 
 }  // namespace
 
-std::optional<MetricsAddress> ParseMetricsAddress(std::string_view text) {
-  MetricsAddress out{.address = "127.0.0.1"};
+std::optional<TcpAddress> ParseTcpAddress(std::string_view text) {
+  TcpAddress out{.address = "127.0.0.1"};
   if (const std::size_t colon = text.rfind(':'); colon != std::string_view::npos) {
     std::string_view address = text.substr(0, colon);
     const bool bracketed = address.starts_with('[') && address.ends_with(']');
@@ -181,6 +264,10 @@ std::optional<MetricsAddress> ParseMetricsAddress(std::string_view text) {
   if (!port || *port == 0 || !IsIpAddress(out.address)) return std::nullopt;
   out.port = *port;
   return out;
+}
+
+bool IsLoopback(const TcpAddress& address) {
+  return address.address == "::1" || (address.address.starts_with("127.") && !address.address.contains(':'));
 }
 
 std::string DevicePluginDir(const BerthConfiguration& config) {
@@ -199,6 +286,9 @@ Result<ParsedBerthConfiguration> ParseBerthConfiguration(std::string_view text, 
   Check(object, out.config);
   out.config.kubelet_config = ResolveBeside(file, out.config.kubelet_config);
   if (out.config.publish) out.config.publish->kubeconfig = ResolveBeside(file, out.config.publish->kubeconfig);
+  if (out.config.pod_specs) out.config.pod_specs->kubeconfig = ResolveBeside(file, out.config.pod_specs->kubeconfig);
+  if (WebSettings* const web = out.config.web ? &*out.config.web : nullptr)
+    for (std::string* const path : {&web->certificate, &web->key, &web->token_file}) *path = ResolveBeside(file, *path);
   BERTH_RETURN_IF_ERROR(ErrorOf(report, file));
   out.warnings = WarningsOf(report, document, file);
   return out;

@@ -28,13 +28,27 @@ TEST(BerthConfigurationTest, AnEmptyOneIsAllDefaults) {
   EXPECT_THAT(parsed->warnings, IsEmpty());
 }
 
+TEST(BerthConfigurationTest, PodsWaitOnlyWhereItSaysSoAndWithinBounds) {
+  const auto read = [](const std::string& fields) {
+    return ParseBerthConfiguration(std::string(kBerthHead) + fields, "berth.yaml")->config;
+  };
+  EXPECT_EQ(read("").waiting, std::nullopt);
+  EXPECT_EQ(read("waiting: {}\n").waiting, WaitingSettings());
+  EXPECT_EQ(read("waiting: {max: 3, overtakes: 0}\n").waiting, (WaitingSettings{.max = 3, .overtakes = 0}));
+  EXPECT_EQ(read("preemption: critical\n").preemption, "critical");
+  EXPECT_THAT(ErrorOfBerth("waiting: {max: 0}\n"), HasSubstr("waiting.max: Invalid value: 0: must be between 1"));
+  EXPECT_THAT(ErrorOfBerth("waiting: {overtakes: -1}\n"), HasSubstr("waiting.overtakes: Invalid value: -1"));
+  EXPECT_THAT(ErrorOfBerth("waiting: {max: 10001}\n"), HasSubstr("waiting.max"));
+  EXPECT_THAT(ErrorOfBerth("preemption: all\n"), HasSubstr("preemption"));
+}
+
 TEST(BerthConfigurationTest, MetricsAreServedWhereAnAddressOrAPortSays) {
-  EXPECT_EQ(ParseMetricsAddress("9950"), (MetricsAddress{.address = "127.0.0.1", .port = 9950})) << "loopback";
-  EXPECT_EQ(ParseMetricsAddress("10.0.0.1:80"), (MetricsAddress{.address = "10.0.0.1", .port = 80}));
-  EXPECT_EQ(ParseMetricsAddress("[fd00::1]:80"), (MetricsAddress{.address = "fd00::1", .port = 80}));
+  EXPECT_EQ(ParseTcpAddress("9950"), (TcpAddress{.address = "127.0.0.1", .port = 9950})) << "loopback";
+  EXPECT_EQ(ParseTcpAddress("10.0.0.1:80"), (TcpAddress{.address = "10.0.0.1", .port = 80}));
+  EXPECT_EQ(ParseTcpAddress("[fd00::1]:80"), (TcpAddress{.address = "fd00::1", .port = 80}));
   for (const char* bad :
        {"", "0", "65536", "x", ":80", "localhost:80", "fd00::1:80", "[10.0.0.1]:80", "10.0.0.1:", "-1"}) {
-    EXPECT_EQ(ParseMetricsAddress(bad), std::nullopt) << bad;
+    EXPECT_EQ(ParseTcpAddress(bad), std::nullopt) << bad;
   }
   EXPECT_THAT(ErrorOfBerth("metricsAddress: localhost:9950\n"), HasSubstr("metricsAddress: Invalid value"));
   EXPECT_EQ(ErrorOfBerth("metricsAddress: \"\"\n"), "accepted");
@@ -104,6 +118,36 @@ TEST(BerthConfigurationTest, RelativeSettingsPathsAreBesideTheFile) {
   EXPECT_EQ(ParseBerthConfiguration(text, "berth.yaml")->config.kubelet_config, "kubelet.yaml");
 }
 
+TEST(BerthConfigurationTest, ThePageIsForThisHostUnlessThereIsTlsAndAToken) {
+  const auto read = [](std::string_view web) { return ErrorOfBerth("web: {" + std::string(web) + "}\n"); };
+  for (const char* const fine :
+       {"", "address: 9000", "address: \"127.0.0.1:9000\"", "address: \"[::1]:9000\"", "address: /run/berth/web.sock",
+        "address: /run/berth/web.sock, allowChanges: true", "tokenFile: t, allowChanges: true",
+        "certificate: c, key: k", "address: \"10.0.0.1:9000\", certificate: c, key: k, tokenFile: t"})
+    EXPECT_EQ(read(fine), "accepted") << fine;
+  EXPECT_THAT(read("address: \"10.0.0.1:9000\", tokenFile: t"),
+              HasSubstr("web.certificate: Required value: beyond this host"));
+  EXPECT_THAT(read("address: \"0.0.0.0:9000\", certificate: c, key: k"), HasSubstr("web.tokenFile: Required value"));
+  EXPECT_THAT(read("certificate: c"), HasSubstr("web.key: Required value: certificate and key belong together"));
+  EXPECT_THAT(read("allowChanges: true"), HasSubstr("web.tokenFile: Required value: with allowChanges"));
+  EXPECT_THAT(read("address: localhost:1"), HasSubstr("web.address: Invalid value"));
+  EXPECT_THAT(read("address: /run/../x"), HasSubstr("web.address: Invalid value"));
+  EXPECT_THAT(read("address: /run/berth/web.sock, tokenFile: t"), HasSubstr("web: Forbidden: on a unix socket"));
+}
+
+TEST(BerthConfigurationTest, ThePageIsOffUnlessItIsSetAndItsFilesAreBesideTheSettings) {
+  const auto read = [](std::string_view fields) {
+    return ParseBerthConfiguration(std::string(kBerthHead) + std::string(fields), "/etc/berth/berth.yaml")->config.web;
+  };
+  EXPECT_EQ(read(""), std::nullopt);
+  EXPECT_EQ(read("web: null\n"), std::nullopt);
+  EXPECT_EQ(read("web: {}\n"), WebSettings());
+  EXPECT_EQ(
+      read("web: {address: 9000, certificate: c.pem, key: /k.pem, tokenFile: token}\n"),
+      (WebSettings{
+          .address = "9000", .certificate = "/etc/berth/c.pem", .key = "/k.pem", .token_file = "/etc/berth/token"}));
+}
+
 TEST(BerthConfigurationTest, WhatIsPublishedIsSaidAsAWhole) {
   const auto read = [](std::string_view fields) {
     return ParseBerthConfiguration(std::string(kBerthHead) + std::string(fields), "examples/berth.yaml");
@@ -113,6 +157,16 @@ TEST(BerthConfigurationTest, WhatIsPublishedIsSaidAsAWhole) {
   EXPECT_EQ(read("publish: {kubeconfig: admin.conf, topology: false}\n")->config.publish,
             (PublishSettings{.kubeconfig = "examples/admin.conf", .topology = false}));
   EXPECT_THAT(read("publish: {stat: true}\n")->warnings, SizeIs(1));
+}
+
+TEST(BerthConfigurationTest, SpecsOfPodsAreAskedForWhereTheSettingsSaySo) {
+  const auto read = [](std::string_view fields) {
+    return ParseBerthConfiguration(std::string(kBerthHead) + std::string(fields), "examples/berth.yaml")->config;
+  };
+  EXPECT_EQ(read("").pod_specs, std::nullopt);
+  EXPECT_EQ(read("podSpecs: {}\n").pod_specs, PodSpecsSettings());
+  EXPECT_EQ(read("podSpecs: {kubeconfig: node.conf}\n").pod_specs,
+            (PodSpecsSettings{.kubeconfig = "examples/node.conf"}));
 }
 
 TEST(BerthConfigurationTest, BadValuesNameTheField) {
@@ -137,6 +191,7 @@ TEST(BerthConfigurationTest, BadValuesNameTheField) {
       {"publish: {topology: false, state: false}\n", "publish: Invalid value: topology and state are both false"},
       {"publish: {state: 1}\n", "publish.state: Invalid value: 1: expected true or false"},
       {"publish: true\n", "publish: "},
+      {"podSpecs: true\n", "podSpecs: "},
       {"nodeFit: \"true\"\n", "nodeFit: Invalid value: \"true\": expected true or false"},
   };
   for (const auto& [fields, message] : cases) EXPECT_THAT(ErrorOfBerth(fields), HasSubstr(message)) << fields;

@@ -294,6 +294,24 @@ void ReadRestarts(Object& container, bool init, Container& out) {
     container.report().Problem(rules, "Forbidden: a sidecar (restartPolicy Always) is restarted in any case");
 }
 
+/// NotRequired, the other policy, is what happens without one.
+void ReadResizePolicy(Object& container, Container& out) {
+  container.Each("resizePolicy", [&](const Node& node, const Path& at) {
+    Object entry(node, at, container.report());
+    std::string resource;
+    std::string policy;
+    ReadWord(entry, "resourceName", {"cpu", "memory"}, resource);
+    ReadWord(entry, "restartPolicy", {"NotRequired", "RestartContainer"}, policy);
+    if (resource.empty()) container.report().Problem(entry.PathOf("resourceName"), "Required value");
+    if (policy.empty()) container.report().Problem(entry.PathOf("restartPolicy"), "Required value");
+    if (policy == "RestartContainer") out.restart_to_resize.push_back(resource);
+    entry.Finish();
+  });
+  std::ranges::sort(out.restart_to_resize);
+  if (std::ranges::adjacent_find(out.restart_to_resize) != out.restart_to_resize.end())
+    container.report().Problem(container.PathOf("resizePolicy"), "Duplicate value: one policy for each resource");
+}
+
 void ReadMessage(Object& container, Container& out) {
   std::string policy = "File";
   container.Read("terminationMessagePath", out.termination_message_path);
@@ -345,6 +363,7 @@ void CheckProbePort(const Container& c, const std::optional<Probe>& probe, std::
 void ReadContainerChecks(Object& container, bool init, Container& out) {
   ReadPorts(container, out);
   ReadRestarts(container, init, out);
+  ReadResizePolicy(container, out);
   ReadProbes(container, out);
   container.Within("lifecycle", [&](Object& lifecycle) { ReadLifecycle(lifecycle, out); });
   ReadMessage(container, out);

@@ -12,6 +12,7 @@
 #include "manifest/object.h"
 #include "manifest/pod_reader.h"
 #include "manifest/pod_validation.h"
+#include "manifest/pod_wishes_check.h"
 #include "manifest/resource_validation.h"
 #include "manifest/volume_reader.h"
 #include "manifest/workload_reader.h"
@@ -164,6 +165,7 @@ class FileReader {
     WarnOfFractions(pod, path, report);
     Report found;
     CheckPod(pod, path, found);
+    CheckWishes(pod, path, found);
     if (options_.to_be_run && options_.run_by != RunBy::kNobody) CheckVolumes(pod, path, found);
     if (options_.to_be_run && options_.run_by == RunBy::kCri) CheckImages(pod, path, found);
     if (options_.to_be_run && options_.run_by == RunBy::kProcess) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/node_conditions.h"
+
 namespace berth::manifest {
 namespace {
 
@@ -114,6 +116,20 @@ TEST(ParsePodsTest, ReadsEveryFieldBerthUses) {
   EXPECT_EQ(pod.resources, std::nullopt);
 }
 
+TEST(ParsePodsTest, APriorityClassGivesNoPriorityOnlyTheNumberMakesAPodCritical) {
+  const auto with = [](const std::string& fields) {
+    return ParseOne(std::string(kPodHead) + "spec: {" + fields + ", containers: [{name: a, image: a}]}\n");
+  };
+  for (const std::string name : {"system-node-critical", "system-cluster-critical"}) {
+    const Pod named = with("priorityClassName: " + name);
+    EXPECT_EQ(named.priority_class, name);
+    EXPECT_EQ(named.priority, 0);
+    EXPECT_FALSE(IsCritical(named)) << name;
+    EXPECT_TRUE(IsCritical(with("priorityClassName: " + name + ", priority: 2000000000"))) << name;
+    EXPECT_FALSE(IsCritical(with("priorityClassName: " + name + ", priority: 1999999999"))) << name;
+  }
+}
+
 TEST(ParsePodsTest, ReadsContainers) {
   const Pod pod = ParseOne(kFullPod);
   ASSERT_THAT(pod.init_containers, SizeIs(2));
@@ -134,9 +150,29 @@ TEST(ParsePodsTest, ReadsContainers) {
   EXPECT_THAT(app.pre_stop_exec, ElementsAre("/bin/drain"));
 }
 
+TEST(ParsePodsTest, AResizePolicyNamesAResourceAndWhetherItRestarts) {
+  const auto parsed = [](const std::string& policies) {
+    return ParsePods(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: a, image: a, resizePolicy: [" +
+            policies + "]}]}",
+        "f");
+  };
+  const auto pods = parsed(
+      "{resourceName: memory, restartPolicy: RestartContainer}, "
+      "{resourceName: cpu, restartPolicy: NotRequired}");
+  ASSERT_TRUE(pods) << pods.error().message;
+  EXPECT_THAT(pods->pods[0].containers[0].restart_to_resize, testing::ElementsAre("memory"));
+  const std::string restart = "{resourceName: cpu, restartPolicy: RestartContainer}";
+  for (const std::string& wrong :
+       {std::string("{resourceName: disk, restartPolicy: NotRequired}"), std::string("{resourceName: cpu}"),
+        std::string("{resourceName: cpu, restartPolicy: Always}"), restart + ", " + restart})
+    EXPECT_FALSE(parsed(wrong)) << wrong;
+}
+
 TEST(ParsePodsTest, AKnownFieldIsNeverCalledUnknown) {
   EXPECT_THAT(ParsePodText(kFullPod).warnings, IsEmpty());
-  EXPECT_THAT(WarningsOfSpec("{containers: [{name: a, image: a, volumeMounts: [], resizePolicy: {x: 1}}], "
+  EXPECT_THAT(WarningsOfSpec("{containers: [{name: a, image: a, volumeMounts: [], resizePolicy: [{resourceName: cpu, "
+                             "restartPolicy: NotRequired}]}], "
                              "volumes: [], affinity: {}, tolerations: [], serviceAccountName: x, dnsPolicy: Default}"),
               IsEmpty());
 }

@@ -54,7 +54,7 @@ constexpr std::string_view kSpecUnused[] = {"affinity",
                                             "tolerations",
                                             "topologySpreadConstraints",
                                             "workloadRef"};
-constexpr std::string_view kContainerUnused[] = {"resizePolicy", "stdin", "stdinOnce", "tty", "volumeDevices"};
+constexpr std::string_view kContainerUnused[] = {"stdin", "stdinOnce", "tty", "volumeDevices"};
 constexpr std::string_view kResourcesUnused[] = {"claims"};
 
 void ReadRestartPolicy(Object& spec, RestartPolicy& out) {

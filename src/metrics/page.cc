@@ -33,9 +33,17 @@ void AddCounts(Page& page, const Family& family, const std::map<std::string, std
   for (const auto& [label, count] : counts) page.Add(Number(count), {label});
 }
 
-/// CPUs that the CPU manager could still give away; empty when it gives none.
+/// CPUs of the pool that the CPU manager could still give away; empty when it gives none.
 CpuSet GivableCpus(const NodeSnapshot& node) {
   return node.ledger->cpu_policy == "static" ? node.ledger->shared - node.node->reserved_cpus : CpuSet();
+}
+
+/// These, and isolated ones that are kept out of the pool.
+CpuSet FreeForExclusiveUse(const NodeSnapshot& node) {
+  CpuSet out = GivableCpus(node);
+  if (node.ledger->cpu_policy != "static" || !node.node->own.isolated_apart) return out;
+  const CpuSet isolated = (node.machine->isolated | node.machine->nohz_full) & node.node->all_cpus;
+  return out | (isolated - TakenCpus(*node.ledger) - node.node->reserved_cpus);
 }
 
 void AddCpuManager(Page& page, const NodeSnapshot& node) {
@@ -236,7 +244,7 @@ void AddOfTiers(Page& page, const Family& family, const NodeUsage* usage, std::o
 }
 
 void AddNumaNodes(Page& page, const NodeSnapshot& node, const NodeUsage* usage) {
-  const CpuSet givable = GivableCpus(node);
+  const CpuSet givable = FreeForExclusiveUse(node);
   page.Begin(kNumaCpus);
   for (const NumaNode& numa : node.machine->nodes)
     page.Add(CpusOfNode(*node.machine, numa.id).Count(), {Text(numa.id)});

@@ -186,6 +186,21 @@ TEST_F(MetricsPageTest, CpusAreCountedAsTheKubeletDoes) {
               ElementsAre("berth_container_exclusive_cpus{container=\"app\",namespace=\"default\",pod=\"web\"} 2"));
 }
 
+TEST_F(MetricsPageTest, IsolatedCpusBesideThePoolAreFreeForExclusiveUse) {
+  Machine machine = *node.machine;
+  machine.isolated = CpuSet::Range(1, 2);
+  node.machine = std::make_shared<const Machine>(std::move(machine));
+  NodeView view = *node.node;
+  view.all_cpus = CpuSet::Range(0, 3);
+  view.own.isolated_apart = true;
+  node.node = std::make_shared<const NodeView>(std::move(view));
+  ledger.shared = CpuSet{CpuId{0}};
+  EXPECT_THAT(Samples(kNumaFreeCpus), ElementsAre("berth_numa_free_exclusive_cpus{numa_node=\"0\"} 1",
+                                                  "berth_numa_free_exclusive_cpus{numa_node=\"1\"} 0"))
+      << "CPU 2 is somebody's";
+  EXPECT_THAT(Samples(kSharedPool), ElementsAre("kubelet_cpu_manager_shared_pool_size_millicores 0"));
+}
+
 TEST_F(MetricsPageTest, UnderPolicyNoneNoCpuCanBeGivenAway) {
   ledger.cpu_policy = "none";
   EXPECT_THAT(Samples(kSharedPool), ElementsAre("kubelet_cpu_manager_shared_pool_size_millicores 0"));

@@ -39,6 +39,8 @@ StatsSummary SummaryOf(const NodeUsage& usage) {
     out.groups.push_back(
         {.name = KubeletsName(name), .started_at = std::nullopt, .usage = group, .available = std::nullopt});
   for (const PodUsage& pod : usage.pods) out.pods.push_back(StatsOf(pod));
+  out.numa = usage.host.nodes;
+  out.cpus = usage.host.cpus;
   return out;
 }
 

@@ -37,6 +37,14 @@ struct DeletedPod {
   friend bool operator==(const DeletedPod&, const DeletedPod&) = default;
 };
 
+/// A pod whose containers are ended and started again where they are.
+struct RestartedPod {
+  std::string namespace_;
+  std::string name;
+  std::vector<std::string> containers;
+  friend bool operator==(const RestartedPod&, const RestartedPod&) = default;
+};
+
 /// One line of output, or a piece of one.
 struct LogEntry {
   std::string time;      ///< RFC 3339 with nanoseconds, of its last piece
@@ -77,6 +85,10 @@ struct ImageList {
   std::string endpoint;  ///< its socket
   std::vector<ImageView> images;
   friend bool operator==(const ImageList&, const ImageList&) = default;
+};
+/// What an archive brought.
+struct ImportedImages {
+  std::vector<std::string> names;  ///< that are new, or mean another image than before
 };
 
 }  // namespace berth

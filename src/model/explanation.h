@@ -59,7 +59,7 @@ std::string AmountText(std::string_view resource, Shortage::Scope scope, std::in
 /// Who has some of a resource that is short.
 struct Holder {
   std::string uid;
-  std::string pod;  ///< namespace/name
+  std::string pod;  ///< namespace/name; or "CPU pool NAME", which has no uid
   std::string container;
   std::string resource;
   std::int64_t amount = 0;  ///< unit as in Shortage

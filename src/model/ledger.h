@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,10 +58,25 @@ struct PodRecord {
   ResourceList requests;              ///< of the whole pod, for the node-level fit check and for explanations
   std::vector<Placement> placements;  ///< every container, init containers first, in spec order
   Reusable reusable;
+  std::string rule{};  ///< of the settings' podPolicies it was admitted under; "": it asked for nothing of its own
   /// Made from what ran or from a kubelet's files: names, requests and containers that hold nothing may be missing.
   bool partial = false;
+  /// What each container may use now, by name: a manifest may ask for something else by then (rules/resize). Empty: as
+  /// the pod was when it was admitted, by a berthd that did not keep it.
+  std::map<std::string, Resources, std::less<>> allocated{};
+  /// Of its manifest without what a resize changes (source::Snapshot::identities); "": not known.
+  std::string identity{};
+  std::set<std::string> restarts{};  ///< ids of attempts that have to end for the last resize; may be gone
   friend bool operator==(const PodRecord&, const PodRecord&) = default;
 };
+
+/// A pool of the settings' cpuPools as it is now: rules/pools. There while a container runs in it.
+struct CpuPool {
+  CpuSet cpus;    ///< its containers run on these
+  CpuSet idle{};  ///< siblings of these, on which nobody runs
+  friend bool operator==(const CpuPool&, const CpuPool&) = default;
+};
+using CpuPools = std::map<std::string, CpuPool, std::less<>>;  ///< by name
 
 struct Ledger {
   std::uint64_t revision = 0;  ///< number of deltas applied
@@ -70,6 +86,7 @@ struct Ledger {
   CpuSet shared;                             ///< shared pool ("default set"); empty only under CPU policy none
   std::map<NumaId, MemoryNodeState> memory;  ///< empty under memory policy None
   std::map<std::string, PodRecord, std::less<>> pods;  ///< by uid
+  CpuPools pools{};                                    ///< named ones; their CPUs are neither shared nor exclusive
   friend bool operator==(const Ledger&, const Ledger&) = default;
 };
 
@@ -81,6 +98,7 @@ struct LedgerDelta {
   std::optional<std::string> removed;        ///< uid of the pod that is gone
   CpuSet shared;                             ///< the shared pool afterwards
   std::map<NumaId, MemoryNodeState> memory;  ///< nodes that changed, as they are now
+  CpuPools pools{};                          ///< named pools that changed, as they are now; without CPUs: gone
   friend bool operator==(const LedgerDelta&, const LedgerDelta&) = default;
 };
 
@@ -91,6 +109,27 @@ void Apply(Ledger& ledger, const LedgerDelta& delta);
 CpuSet ExclusiveCpus(const PodRecord& pod);
 /// Union of all exclusive CPUs of all pods.
 CpuSet ExclusiveCpus(const Ledger& ledger);
+/// "CPU pool batch".
+std::string PoolText(std::string_view name);
+/// All CPUs of a named pool, those that are left idle too.
+CpuSet HeldCpus(const CpuPool& pool);
+/// Union of those of all named pools.
+CpuSet PooledCpus(const Ledger& ledger);
+/// What is not for the shared pool: exclusive CPUs and those of named pools.
+CpuSet TakenCpus(const Ledger& ledger);
+/// The named pool the container runs in; nullptr: none.
+const CpuPool* FindPool(const Ledger& ledger, const Placement& placement);
+/// Union of the CPUs that the pod's containers run on in named pools.
+CpuSet PooledCpus(const Ledger& ledger, const PodRecord& pod);
+/// What a container runs on: CPUs of its own (and beside them the shared pool, if it is mixed), its named pool's, or
+/// its part of the shared pool, which is `shared`.
+CpuSet CpusOf(const Ledger& ledger, const Placement& placement, const CpuSet& shared);
+/// "4-7", "4-7 + shared", "CPU pool batch", "shared": what it runs on, for tables.
+std::string CpusText(const Placement& placement);
+/// "2-5", "2,4 (3,5 left idle)".
+std::string CpusText(const CpuPool& pool);
+/// Thousandths of CPUs that the pod's containers ask of a named pool at most at a time; nullopt: none of them is in it.
+std::optional<std::int64_t> AskedOfPool(const PodRecord& pod, std::string_view pool);
 /// "namespace/name".
 std::string FullName(const PodRecord& pod);
 /// The pod called "namespace/name"; nullptr if none.

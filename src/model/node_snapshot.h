@@ -18,6 +18,7 @@
 #include "model/machine.h"
 #include "model/node_conditions.h"
 #include "model/node_figures.h"
+#include "model/own_rules.h"
 #include "model/pod.h"
 #include "model/pod_view.h"
 #include "model/trace.h"
@@ -34,10 +35,16 @@ struct NodeView {
   std::string memory_policy;
   std::string topology_policy;
   std::string topology_scope;
-  bool node_fit = true;               ///< what exceeds `allocatable` is refused
-  bool whole_cores = true;            ///< full-pcpus-only never gives a part of a core
-  bool close_devices = false;         ///< among equal choices, devices that lie close together
-  std::string kubelet_configuration;  ///< text berthd was started with; "" for the defaults
+  bool node_fit = true;                ///< what exceeds `allocatable` is refused
+  bool whole_cores = true;             ///< full-pcpus-only never gives a part of a core
+  bool close_devices = false;          ///< among equal choices, devices that lie close together
+  bool judge_by_free_memory = false;   ///< how few nodes a memory request needs is judged by what is free
+  bool memory_groups_overlap = false;  ///< memory of several nodes and of one may share nodes
+  bool pod_falls_back = false;         ///< in scope pod, container by container where the whole fits nowhere
+  bool keep_rest_aligned = false;      ///< under best-effort, who has nodes in common keeps them
+  bool preempts_for_critical = false;  ///< others are evicted for a critical pod that does not fit
+  OwnRules own{};                      ///< options and pods' policies beyond the kubelet's
+  std::string kubelet_configuration;   ///< text berthd was started with; "" for the defaults
   NodeConditions conditions;
   friend bool operator==(const NodeView&, const NodeView&) = default;
 };

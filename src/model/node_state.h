@@ -13,6 +13,7 @@
 #include "model/kubelet_config.h"
 #include "model/ledger.h"
 #include "model/machine.h"
+#include "model/own_rules.h"
 
 namespace berth {
 
@@ -26,6 +27,11 @@ struct NodeState {
   bool node_fit = true;
   bool whole_cores = false;
   bool close_devices = false;
+  bool judge_by_free_memory = false;
+  bool memory_groups_overlap = false;
+  bool pod_falls_back = false;
+  bool keep_rest_aligned = false;
+  OwnRules own{};  ///< options and pods' policies beyond the kubelet's
   DeviceInventory devices;
   Ledger ledger;
   friend bool operator==(const NodeState&, const NodeState&) = default;

@@ -2,6 +2,7 @@
 #ifndef BERTH_MODEL_PLACEMENT_H_
 #define BERTH_MODEL_PLACEMENT_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,13 +45,25 @@ struct Placement {
   ContainerKind kind = ContainerKind::kApp;
   std::optional<TopologyHint> hint;                ///< nullopt: topology policy none
   std::optional<CpuSet> cpus;                      ///< exclusive CPUs; nullopt: runs in the shared pool
+  bool mixed = false;                              ///< runs in the shared pool beside `cpus`
   std::optional<std::vector<MemoryBlock>> memory;  ///< nullopt: not pinned
   std::vector<DeviceAssignment> devices;           ///< by resource
+  /// Those of `cpus` that it was started with, of one that has been given more since: a resize that still needs as many
+  /// leaves it these (rules/resize#shrink). nullopt: all of them.
+  std::optional<CpuSet> promised{};
+  NodeSet nodes{};                ///< NUMA nodes that it asked to be kept to (rules/own#nodes); empty: it did not
+  CpuSet node_cpus{};             ///< all CPUs of `nodes`
+  std::string pool{};             ///< named pool it runs in (Ledger::pools); "": none
+  std::int64_t pool_request = 0;  ///< thousandths of CPUs that it asks of that pool
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-/// Nodes for cpuset.mems: union of the blocks' nodes; empty: not pinned.
+/// It has CPUs that are not the shared pool's: its own, or a named pool's.
+inline bool HasCpusApart(const Placement& placement) { return placement.cpus || !placement.pool.empty(); }
+/// Nodes for cpuset.mems: union of the blocks' nodes, else those it asked for; empty: not pinned.
 NodeSet MemoryNodes(const Placement& placement);
+/// What of the shared pool it runs on when it runs there: the CPUs of the nodes it asked for, while there are such.
+CpuSet PartOfPool(const CpuSet& node_cpus, const CpuSet& shared);
 
 }  // namespace berth
 

@@ -216,6 +216,9 @@ struct Container {
   std::vector<EnvFrom> env_from;  ///< before `env`
   std::vector<EnvVar> env;
   Resources resources;
+  /// Of its resizePolicy: resources ("cpu", "memory") that are changed by a restart of the container, in order of name;
+  /// all others while it runs.
+  std::vector<std::string> restart_to_resize{};
   bool restartable_init = false;                ///< init container with restartPolicy Always: a sidecar
   std::optional<RestartPolicy> restart_policy;  ///< its own, instead of the pod's; not of a sidecar
   std::vector<RestartRule> restart_rules;       ///< the first that fits its exit code restarts it, whatever the policy

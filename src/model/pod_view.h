@@ -3,6 +3,7 @@
 #ifndef BERTH_MODEL_POD_VIEW_H_
 #define BERTH_MODEL_POD_VIEW_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,10 @@ struct ContainerEnd {
 /// What the ledger gives a container.
 struct ContainerPlace {
   std::optional<CpuSet> cpus;  ///< its own; nullopt: it runs in the shared pool
+  bool mixed = false;          ///< the shared pool beside `cpus`
+  CpuSet node_cpus{};          ///< of the NUMA nodes it asked to be kept to: PartOfPool; empty: it did not
+  std::string pool{};          ///< named pool it runs in; "": none
+  CpuSet pool_cpus{};          ///< of that pool
   bool known = true;           ///< false: the pod's record does not name it, and nothing is known of the next three
   NodeSet memory_nodes;        ///< empty: not pinned
   std::vector<DeviceAssignment> devices;
@@ -74,6 +79,16 @@ struct ContainerView {
   friend bool operator==(const ContainerView&, const ContainerView&) = default;
 };
 
+/// A resize that is not done: a pod's condition of that kind.
+struct ResizeView {
+  bool in_progress = false;  ///< condition PodResizeInProgress; false: PodResizePending
+  std::string reason;        ///< "Deferred", "Infeasible"; in progress: "", or "Error" when something stands in its way
+  std::string message;
+  std::vector<std::string> details;  ///< in an operator's words
+  ResourceList requests;             ///< of the whole pod, as it shall be
+  friend bool operator==(const ResizeView&, const ResizeView&) = default;
+};
+
 struct PodView {
   std::string namespace_;
   std::string name;  ///< as on the node
@@ -86,16 +101,21 @@ struct PodView {
   std::string reason;                   ///< why it waits, was refused or evicted; "Terminating"
   std::string message;                  ///< of the same
   std::vector<std::string> details;     ///< in an operator's words
+  int queue_place = 0;                  ///< among the pods that wait for room, from 1; 0: it does not wait for it
   std::optional<WallTime> admitted_at;  ///< nullopt: not, or by a berthd before this boot
   ResourceList requests;                ///< of the whole pod
   std::vector<std::string> addresses;   ///< the first is its podIP; empty: none yet
+  std::map<std::string, std::string> labels;
   std::vector<ContainerView> containers;
+  std::optional<ResizeView> resize{};  ///< nullopt: it is as its manifest wants it
   friend bool operator==(const PodView&, const PodView&) = default;
 };
 
 /// "namespace/name".
 std::string FullName(const PodView& pod);
 
+/// The CPUs of a container without CPUs of its own: its named pool's, or its part of the shared pool.
+CpuSet PoolCpusOf(const ContainerPlace& place, const CpuSet& shared);
 /// The CPUs a container may use; nullopt: its pod holds nothing.
 std::optional<CpuSet> CpusOf(const ContainerView& container, const CpuSet& shared);
 

@@ -30,6 +30,34 @@ bool RunTogether(const HolderFacts& a, const HolderFacts& b) {
   return first.kind != ContainerKind::kInit;
 }
 
+/// Named pools, beside what containers have for themselves. Adds what they hold to `taken`.
+void CheckPools(const NodeFacts& node, const StateFacts& state, CpuSet& taken, Broken& out) {
+  std::set<std::string> used;
+  for (const HolderFacts& h : state.holders) {
+    if (h.pool.empty()) continue;
+    used.insert(h.pool);
+    if (!state.pools.contains(h.pool)) out.push_back(Who(h) + " runs in CPU pool " + h.pool + ", which is not there");
+    if (!h.cpus.empty()) out.push_back(Who(h) + " runs in CPU pool " + h.pool + " and holds CPUs " + FormatIds(h.cpus));
+  }
+  for (const auto& [name, pool] : state.pools) {
+    const std::string who = "CPU pool " + name;
+    const CpuSet held = HeldCpus(pool);
+    if (!used.contains(name)) out.push_back(who + " is there although no container runs in it");
+    if (pool.cpus.empty()) out.push_back(who + " has no CPUs");
+    if (const CpuSet odd = pool.cpus & pool.idle; !odd.empty())
+      out.push_back(who + " leaves CPUs " + FormatIds(odd) + " idle that it runs on");
+    if (const CpuSet odd = held - node.cpus; !odd.empty())
+      out.push_back(who + " holds CPUs that are not online: " + FormatIds(odd));
+    if (const CpuSet odd = held & node.reserved; !odd.empty())
+      out.push_back(who + " holds reserved CPUs: " + FormatIds(odd));
+    if (const CpuSet odd = held & state.shared; !odd.empty())
+      out.push_back("CPUs of " + who + " are in the shared pool: " + FormatIds(odd));
+    if (const CpuSet odd = held & taken; !odd.empty())
+      out.push_back("CPUs of " + who + " are held by others: " + FormatIds(odd));
+    taken |= held;
+  }
+}
+
 void CheckCpus(const NodeFacts& node, const StateFacts& state, Broken& out) {
   CpuSet exclusive;
   for (const HolderFacts& h : state.holders) {
@@ -41,13 +69,20 @@ void CheckCpus(const NodeFacts& node, const StateFacts& state, Broken& out) {
       out.push_back("CPUs of " + Who(h) + " are in the shared pool: " + FormatIds(odd));
     exclusive |= h.cpus;
   }
+  CpuSet taken = exclusive;
+  CheckPools(node, state, taken, out);
   if (!node.static_cpus) {
     if (!exclusive.empty()) out.emplace_back("exclusive CPUs under CPU policy none");
+    if (!state.pools.empty()) out.emplace_back("CPU pools under CPU policy none");
     return;
   }
   const CpuSet all = node.strict ? node.cpus - node.reserved : node.cpus;
-  if (const CpuSet known = state.shared | exclusive; known != all)
-    out.push_back("shared pool and exclusive CPUs are " + FormatIds(known) + ", not " + FormatIds(all));
+  if (const CpuSet odd = state.shared & node.apart; !odd.empty())
+    out.push_back("CPUs kept for exclusive use are in the shared pool: " + FormatIds(odd));
+  if (const CpuSet known = state.shared | taken; (known | node.apart) != all)
+    out.push_back((state.pools.empty() ? "shared pool and exclusive CPUs are "
+                                       : "shared pool, CPU pools and exclusive CPUs are ") +
+                  FormatIds(known) + ", not " + FormatIds(all));
   if (state.shared.empty() && !node.strict) out.emplace_back("the shared pool is empty");
 }
 
@@ -167,7 +202,7 @@ std::map<std::string, Bytes, std::less<>> AllocatableMemory(const NumaNode& node
 /// The node a ledger says it was made on: nothing of it is reserved, every device exists.
 NodeFacts NodeOf(const Ledger& ledger) {
   NodeFacts out;
-  out.cpus = ledger.shared | ExclusiveCpus(ledger);
+  out.cpus = ledger.shared | TakenCpus(ledger);
   // What was exclusive when the policy was changed to none stays so until its pod ends, without a pool beside it.
   out.static_cpus = ledger.cpu_policy == "static" || !out.cpus.empty();
   out.strict = ledger.cpu_policy != "static" && ledger.shared.empty();
@@ -195,6 +230,7 @@ void CheckRecords(const Ledger& ledger, Broken& out) {
     for (const Placement& p : pod.placements) {
       if (!names.insert(p.container).second) out.push_back(uid + "/" + p.container + " is placed twice");
       if (p.cpus && p.cpus->empty()) out.push_back(uid + "/" + p.container + " has an empty set of CPUs for itself");
+      if (p.mixed && !p.cpus) out.push_back(uid + "/" + p.container + " is mixed without CPUs for itself");
     }
   }
 }
@@ -215,8 +251,9 @@ void CheckAssignments(const Ledger& ledger, Broken& out) {
 }  // namespace
 
 NodeFacts FactsOf(const Machine& machine, const KubeletConfiguration& config, const CpuSet& reserved,
-                  const DeviceInventory& devices) {
+                  const DeviceInventory& devices, const CpuSet& apart) {
   NodeFacts out;
+  out.apart = apart;
   out.cpus = UsableCpus(machine);
   out.static_cpus = config.cpu_manager_policy == "static";
   out.reserved = reserved;
@@ -231,11 +268,13 @@ NodeFacts FactsOf(const Machine& machine, const KubeletConfiguration& config, co
 
 StateFacts FactsOf(const Ledger& ledger, std::set<std::string> pods) {
   StateFacts out{.shared = ledger.shared, .holders = {}, .memory = ledger.memory, .pods = std::move(pods)};
+  out.pools = ledger.pools;
   for (const auto& [uid, pod] : ledger.pods) {
     int position = 0;
     for (const Placement& p : pod.placements) {
       HolderFacts holder{.pod = uid, .container = p.container, .kind = p.kind, .position = position++};
       if (p.cpus) holder.cpus = *p.cpus;
+      holder.pool = p.pool;
       if (p.memory) holder.memory = *p.memory;
       for (const DeviceAssignment& assigned : p.devices) holder.devices[assigned.resource] = assigned.ids;
       out.holders.push_back(std::move(holder));

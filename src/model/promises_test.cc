@@ -91,6 +91,46 @@ TEST_F(PromisesTest, PolicyNoneHasNoExclusiveCpus) {
   ExpectBroken("policy none");
 }
 
+TEST_F(PromisesTest, ANamedPoolHasCpusOfItsOwnAndSomebodyInIt) {
+  state_.shared = Cpus("0-1,6-7");
+  state_.pools["batch"] = {.cpus = Cpus("4"), .idle = Cpus("5")};
+  ExpectBroken("CPU pool batch is there although no container runs in it");
+  HolderFacts& other = Another("u2", ContainerKind::kApp, 0);
+  other.pool = "batch";
+  ExpectKept();
+  other.cpus = Cpus("6");
+  ExpectBroken("u2/other runs in CPU pool batch and holds CPUs 6");
+  other.cpus = CpuSet();
+  other.pool = "bath";
+  ExpectBroken("u2/other runs in CPU pool bath, which is not there");
+  other.pool = "batch";
+  state_.pools["batch"].idle = Cpus("4-5");
+  ExpectBroken("CPU pool batch leaves CPUs 4 idle that it runs on");
+  state_.pools["batch"] = {};
+  ExpectBroken("CPU pool batch has no CPUs");
+}
+
+TEST_F(PromisesTest, CpusOfANamedPoolAreNobodyElses) {
+  state_.shared = Cpus("0-1,5-7");
+  state_.pools["batch"] = {.cpus = Cpus("4")};
+  Another("u2", ContainerKind::kApp, 0).pool = "batch";
+  ExpectKept();
+  state_.pools["batch"].cpus = Cpus("4-5");
+  ExpectBroken("CPUs of CPU pool batch are in the shared pool: 5");
+  state_.pools["batch"].cpus = Cpus("3-4");
+  ExpectBroken("CPUs of CPU pool batch are held by others: 3");
+  state_.pools["batch"].cpus = Cpus("0,4");
+  ExpectBroken("CPU pool batch holds reserved CPUs: 0");
+  state_.pools["batch"].cpus = Cpus("4,9");
+  ExpectBroken("CPU pool batch holds CPUs that are not online: 9");
+  state_.pools["batch"].cpus = Cpus("4");
+  state_.pools["web"] = {.cpus = Cpus("4")};
+  Another("u2", ContainerKind::kApp, 1).pool = "web";
+  ExpectBroken("CPUs of CPU pool web are held by others: 4");
+  state_.pools.clear();
+  ExpectBroken("are 0-3,5-7, not 0-7");
+}
+
 TEST_F(PromisesTest, TwoPodsNeverShareACpu) {
   Another("u2", ContainerKind::kApp, 0).cpus = Cpus("3");
   ExpectBroken("u1/app and u2/other both hold CPUs 3");

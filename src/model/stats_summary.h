@@ -2,10 +2,12 @@
 #ifndef BERTH_MODEL_STATS_SUMMARY_H_
 #define BERTH_MODEL_STATS_SUMMARY_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/id_set.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "model/usage.h"
@@ -36,6 +38,8 @@ struct StatsSummary {
   /// Berthd ("kubelet"), all pods ("pods"), and the tiers "guaranteed", "burstable", "besteffort".
   std::vector<NamedUsage> groups;
   std::vector<PodStats> pods;  ///< by namespace and name
+  std::map<NumaId, NumaMemory> numa;
+  std::map<CpuId, CpuBusy> cpus;  ///< that are online
   friend bool operator==(const StatsSummary&, const StatsSummary&) = default;
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/id_set.h"
 #include "base/time_text.h"
 #include "base/units.h"
 #include "model/pod_view.h"
@@ -28,6 +29,8 @@ struct Throttling {
 struct Stall {
   std::chrono::microseconds some{0};  ///< by some processes
   std::chrono::microseconds full{0};  ///< by all of them
+  double some_lately = 0;             ///< percent of the last ten seconds
+  double full_lately = 0;
   friend bool operator==(const Stall&, const Stall&) = default;
 };
 
@@ -45,7 +48,8 @@ struct GroupUsage {
   std::optional<Stall> cpu_stall;
   std::optional<Stall> memory_stall;
   std::optional<Stall> io_stall;
-  std::optional<double> cores;  ///< CPU between this look and the one before
+  std::optional<double> cores;   ///< CPU between this look and the one before
+  std::map<NumaId, Bytes> numa;  ///< memory by NUMA node; empty: not counted, or there is one node
   friend bool operator==(const GroupUsage&, const GroupUsage&) = default;
 };
 
@@ -62,12 +66,20 @@ struct NumaMemory {
   friend bool operator==(const NumaMemory&, const NumaMemory&) = default;
 };
 
+/// Of one CPU.
+struct CpuBusy {
+  std::chrono::nanoseconds time{0};  ///< neither idle nor waiting, since the host's start
+  std::optional<double> used;        ///< part of it between this look and the one before: 0 to 1
+  friend bool operator==(const CpuBusy&, const CpuBusy&) = default;
+};
+
 /// The host as a whole.
 struct HostUsage {
   GroupUsage all;
   Bytes memory{};  ///< there is
   std::optional<WallTime> booted_at;
   std::map<NumaId, NumaMemory> nodes;
+  std::map<CpuId, CpuBusy> cpus;  ///< that are online
   friend bool operator==(const HostUsage&, const HostUsage&) = default;
 };
 

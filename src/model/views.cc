@@ -39,9 +39,14 @@ std::string_view Name(StoreAction action) {
 
 std::string FullName(const PodView& pod) { return pod.namespace_ + "/" + pod.name; }
 
+CpuSet PoolCpusOf(const ContainerPlace& place, const CpuSet& shared) {
+  return place.pool.empty() ? PartOfPool(place.node_cpus, shared) : place.pool_cpus;
+}
+
 std::optional<CpuSet> CpusOf(const ContainerView& container, const CpuSet& shared) {
   if (!container.place) return std::nullopt;
-  return container.place->cpus ? *container.place->cpus : shared;
+  if (container.place->cpus) return container.place->cpus;
+  return container.place->pool.empty() ? shared : container.place->pool_cpus;
 }
 
 const PodSnapshot* FindPod(const NodeSnapshot& snapshot, std::string_view namespace_, std::string_view name) {

@@ -34,7 +34,7 @@ std::optional<Wait> WaitFor(const NodeConditions& conditions, const Pod& pod, co
                     Join(others, ", ")};
   }
   const auto& put = std::get<Admit>(decision).delta.put;
-  if (!conditions.pool_problem.empty() && put && !ExclusiveCpus(*put).empty())
+  if (!conditions.pool_problem.empty() && put && std::ranges::any_of(put->placements, HasCpusApart))
     return Wait{"PoolNotInForce", conditions.pool_problem};
   return std::nullopt;
 }
@@ -51,7 +51,8 @@ std::vector<std::string> NamesOf(const std::string& full_name, const std::string
 }
 
 Outlook ExplainNow(const engine::Node& node, Ledger ledger, const NodeConditions& conditions, Pod pod,
-                   const engine::Inputs& inputs, const std::string& node_name) {
+                   const engine::Inputs& inputs, const std::string& node_name,
+                   const std::vector<engine::Candidate>* may_go) {
   const std::vector<std::string> names = NamesOf(FullName(pod), node_name);
   Outlook out;
   out.pod = FullName(pod);
@@ -60,6 +61,9 @@ Outlook ExplainNow(const engine::Node& node, Ledger ledger, const NodeConditions
   out.was_there = TakeOff(names, node, ledger);
   if (pod.uid.empty() || ledger.pods.contains(pod.uid)) pod.uid = "explained";
   out.explanation = engine::Explain(node, ledger, pod, inputs);
+  if (may_go != nullptr && IsCritical(pod) && std::holds_alternative<Reject>(out.explanation.decision))
+    if (auto victims = engine::WhoHasToGo(node, ledger, pod, inputs, *may_go))
+      out.explanation.removal = std::move(victims);
   out.wait = WaitFor(conditions, pod, out.explanation.decision, names);
   return out;
 }

@@ -20,8 +20,10 @@ std::vector<std::string> NamesOf(const std::string& full_name, const std::string
 
 /// Decides `pod` on a node with these books, in this state. A pod of one of its names that is there already is left
 /// out first: the answer is the one it would get now. Takes as long as trying what would help.
+/// `may_go`: who may be evicted for a critical pod; then these pods are named that would be. nullptr: nobody is.
 Outlook ExplainNow(const engine::Node& node, Ledger ledger, const NodeConditions& conditions, Pod pod,
-                   const engine::Inputs& inputs, const std::string& node_name);
+                   const engine::Inputs& inputs, const std::string& node_name,
+                   const std::vector<engine::Candidate>* may_go = nullptr);
 
 /// The whole answer for people, ending in a newline. `trace`: also every step of the decision.
 struct ExplanationStyle {

@@ -31,25 +31,53 @@ Result<Machine> LoadMachine(const OfflineOptions& options, const std::optional<R
 struct NodeSettings {
   KubeletConfiguration config;
   engine::EngineOptions engine;
+  engine::QueueRules queue{};
 };
+
+/// What the command line has not changed is as settings, or a node's view, have it.
+template <class Said>
+void AddOptions(const Said& said, engine::EngineOptions& out) {
+  out.node_fit = out.node_fit && said.node_fit;
+  out.whole_cores = out.whole_cores && said.whole_cores;
+  out.close_devices = out.close_devices || said.close_devices;
+  out.judge_by_free_memory = out.judge_by_free_memory || said.judge_by_free_memory;
+  out.memory_groups_overlap = out.memory_groups_overlap || said.memory_groups_overlap;
+  out.pod_falls_back = out.pod_falls_back || said.pod_falls_back;
+  out.keep_rest_aligned = out.keep_rest_aligned || said.keep_rest_aligned;
+}
 
 /// From the file, from the running node whose ledger is used, or the defaults.
 Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, const std::optional<RunningNode>& running,
                                       std::ostream& err) {
-  NodeSettings out{
-      .config = {},
-      .engine = {
-          .node_fit = options.node_fit, .whole_cores = options.whole_cores, .close_devices = options.close_devices}};
+  NodeSettings out{.config = {},
+                   .engine = {.node_fit = options.node_fit,
+                              .whole_cores = options.whole_cores,
+                              .close_devices = options.close_devices,
+                              .judge_by_free_memory = options.judge_by_free_memory,
+                              .memory_groups_overlap = options.memory_groups_overlap,
+                              .pod_falls_back = options.pod_falls_back,
+                              .keep_rest_aligned = options.keep_rest_aligned}};
   std::string text;
   std::string name = options.config;
-  if (!options.config.empty()) {
-    BERTH_TRY(text, os::ReadInput(options.config));
+  if (!options.berth_config.empty()) {
+    BERTH_TRY(const std::string own, os::ReadInput(options.berth_config));
+    BERTH_TRY(auto parsed, manifest::ParseBerthConfiguration(own, options.berth_config));
+    Print(parsed.warnings, err);
+    AddOptions(parsed.config, out.engine);
+    out.engine.own = std::move(parsed.config.own);
+    if (parsed.config.waiting)
+      out.queue = {.most_waiting = parsed.config.waiting->max, .overtakes = parsed.config.waiting->overtakes};
+    out.queue.preempt_for_critical = parsed.config.preemption == "critical";
+    if (name.empty()) name = parsed.config.kubelet_config;
+  } else if (running) {
+    out.engine.own = running->view.own;
+  }
+  if (!name.empty()) {
+    BERTH_TRY(text, os::ReadInput(name));
   } else if (running) {
     text = running->view.kubelet_configuration;
     name = "configuration of the running node";
-    out.engine.node_fit = out.engine.node_fit && running->view.node_fit;
-    out.engine.whole_cores = out.engine.whole_cores && running->view.whole_cores;
-    out.engine.close_devices = out.engine.close_devices || running->view.close_devices;
+    AddOptions(running->view, out.engine);
   }
   if (Trim(text).empty()) return out;
   BERTH_TRY(auto parsed, manifest::ParseKubeletConfiguration(text, name));
@@ -98,6 +126,7 @@ Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream&
   OfflineNode out{.node = std::move(node),
                   .ledger = std::move(ledger),
                   .inputs = std::move(inputs),
+                  .queue = settings.queue,
                   .conditions = {},
                   .node_name = {}};
   if (options.ledger.empty()) return out;

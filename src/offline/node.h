@@ -28,14 +28,20 @@ struct RunningNode {
 using AskNode = std::function<Result<RunningNode>(const std::string& socket)>;
 
 struct OfflineOptions {
-  std::string machine;         ///< as machine::Load takes it; "": the ledger's node if that is a socket, else this host
-  std::string config;          ///< KubeletConfiguration file; "": the running node's, or the kubelet's defaults
+  std::string machine;  ///< as machine::Load takes it; "": the ledger's node if that is a socket, else this host
+  /// KubeletConfiguration file; "": the one `berth_config` names, the running node's, or the kubelet's defaults.
+  std::string config;
+  std::string berth_config;    ///< BerthConfiguration file: what bears on decisions; "": the running node's, or none
   std::string devices;         ///< device inventory file; "": no devices
   std::string ledger;          ///< ledger file, or the socket of a berthd; "": an empty node
   bool node_fit = true;        ///< also reject what exceeds node allocatable
   bool whole_cores = true;     ///< under full-pcpus-only never give a part of a core
   bool close_devices = false;  ///< among equal choices, devices that lie close together
-  AskNode ask;                 ///< used when `ledger` is a socket, and required then
+  bool judge_by_free_memory = false;   ///< how few nodes a memory request needs is judged by what is free
+  bool memory_groups_overlap = false;  ///< memory of several nodes and of one may share nodes
+  bool pod_falls_back = false;         ///< in scope pod, container by container where the whole fits nowhere
+  bool keep_rest_aligned = false;      ///< under best-effort, who has nodes in common keeps them
+  AskNode ask;                         ///< used when `ledger` is a socket, and required then
 };
 
 /// A node, what is placed on it, and the devices it has.
@@ -43,8 +49,9 @@ struct OfflineNode {
   engine::Node node;
   Ledger ledger;
   engine::Inputs inputs;
-  NodeConditions conditions;  ///< of a running node; none on paper
-  std::string node_name;      ///< of a running node; "": not known
+  engine::QueueRules queue{};  ///< of the settings named
+  NodeConditions conditions;   ///< of a running node; none on paper
+  std::string node_name;       ///< of a running node; "": not known
 };
 
 /// Loads and checks all of it; warnings go to `err`.

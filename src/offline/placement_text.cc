@@ -1,6 +1,7 @@
 #include "offline/placement_text.h"
 
 #include "base/text.h"
+#include "model/ledger.h"
 
 namespace berth::offline {
 
@@ -9,7 +10,10 @@ std::string ContainerLabel(const Placement& placement) {
   return placement.container + " (" + std::string(Name(placement.kind)) + ")";
 }
 
-std::string CpuText(const Placement& placement) { return placement.cpus ? FormatIds(*placement.cpus) : "shared"; }
+std::string CpuText(const Placement& placement) {
+  return CpusText(placement) +
+         (placement.cpus || placement.nodes.empty() ? "" : ", node " + FormatIds(placement.nodes));
+}
 
 std::string MemoryText(const Placement& placement) { return FormatIds(MemoryNodes(placement)); }
 

@@ -205,8 +205,9 @@ RecordedNode::Step RecordedNode::Add(const Pod& pod, Trace* trace, const DeviceW
     if (!placement.devices.empty()) habits_->last_with_devices = placement;
   if (const auto& given = habits_->last_with_devices) WriteDeviceCheckpoint(pod, *given);
   Step out;
-  if (!reject && node_.tables().settings.topology_policy != engine::TopologyPolicy::kNone)
-    for (const Placement& placement : delta.put->placements) out.hints.emplace(placement.container, *placement.hint);
+  if (!reject)
+    for (const Placement& placement : delta.put->placements)
+      if (placement.hint) out.hints.emplace(placement.container, *placement.hint);
   if (reject) {
     out.admit = false;
     out.reason = std::move(reject->reason);
@@ -216,7 +217,8 @@ RecordedNode::Step RecordedNode::Add(const Pod& pod, Trace* trace, const DeviceW
       placement.devices.clear();
     }
   }
-  std::erase_if(delta.put->placements, [](const Placement& p) { return !p.cpus && !p.memory && p.devices.empty(); });
+  std::erase_if(delta.put->placements,
+                [](const Placement& p) { return !p.cpus && !p.memory && p.devices.empty() && p.pool.empty(); });
   Apply(ledger_, delta);
   KeepUnswept(before);
   if (reject) rejected_.insert(pod.uid);

@@ -45,8 +45,10 @@ class Replayer {
       auto line = ParseLine(*text);
       if (line) {
         Case(*line);
+        Tell(++done_);
       } else {
         ++counts_.failed;
+        Tell(0);
         err_ << "berth: " << (file == "-" ? "standard input" : file) << ":" << lines.line() << ": "
              << line.error().message << "\n";
       }
@@ -55,6 +57,7 @@ class Replayer {
 
   /// What there is to say about all of it.
   void Finish() {
+    Tell(0);
     if (!options_.check) return;
     if (promises_only_ > 0)
       out_ << "traces held to promises alone from some step on, where the record refuses its own state or breaks a "
@@ -66,6 +69,9 @@ class Replayer {
   const ReplayCounts& counts() const { return counts_; }
 
  private:
+  void Tell(std::size_t done) const {
+    if (options_.progress) options_.progress(done);
+  }
   void Case(const Line& line) {
     const TraceGuide guide = options_.check ? GuideOf(line.replay, line.expect) : TraceGuide();
     ReplayResult result = RunReplayCase(line.replay, options_.timings ? &os::SystemClock() : nullptr, guide);
@@ -83,6 +89,7 @@ class Replayer {
       }
     }
     if (!options_.check || options_.timings) out_ << codec::FormatJson(result.json) << "\n";
+    if (verdict.difference) Tell(0);
     if (verdict.difference) out_ << line.replay.name << ": " << *verdict.difference << "\n";
   }
 
@@ -90,6 +97,7 @@ class Replayer {
   std::ostream& out_;
   std::ostream& err_;
   ReplayCounts counts_;
+  std::size_t done_ = 0;
   int promises_only_ = 0;
   std::size_t steps_ = 0;
   std::size_t compared_on_own_node_ = 0;

@@ -2,6 +2,8 @@
 #ifndef BERTH_OFFLINE_REPLAY_H_
 #define BERTH_OFFLINE_REPLAY_H_
 
+#include <cstddef>
+#include <functional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -14,6 +16,8 @@ struct ReplayOptions {
   std::vector<std::string> files;  ///< JSON lines, plain or gzip; "-": standard input
   bool check = false;              ///< compare with `expect` instead of printing results
   bool timings = false;            ///< add `ns`; with `check`, results are printed too
+  /// Called after each case with how many are done, and with 0 before something is printed; may be empty.
+  std::function<void(std::size_t done)> progress;
 };
 
 /// Prints one JSON result a line to `out`; with `check` the first difference of each failing case and "N passed,

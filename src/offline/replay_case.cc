@@ -95,15 +95,19 @@ Result<ReplayStep> ReadStep(const Json& json, const std::string& where) {
 Result<TraceCase> ReadTrace(const Json& json) {
   BERTH_TRY(Machine machine, ReadMachine(json));
   BERTH_TRY(auto config, ReadConfig(json));
-  TraceCase out{.machine = std::move(machine), .config = std::move(config), .inputs = {}, .steps = {}};
+  TraceCase out{.machine = std::move(machine), .config = std::move(config), .inputs = {}, .own = {}, .steps = {}};
   Reader::Problem problem;
   const Reader reader(json, "case", problem);
   if (reader.Has("devices")) out.inputs.devices = ReadDevices(reader.Field("devices"), NodeIds(out.machine));
+  out.own = codec::ReadOwnRules(reader);
   if (problem.error) return std::unexpected(*std::move(problem.error));
   const Json* steps = Find(json, "steps");
   if (steps == nullptr || !steps->is_array()) return Bad("case.steps", "expected an array");
   for (const Json& step : *steps) {
     BERTH_TRY(ReplayStep value, ReadStep(step, "case.steps[" + std::to_string(out.steps.size()) + "]"));
+    // To a recorded kubelet they were annotations like others.
+    if (auto* const add = std::get_if<AddPod>(&value); add != nullptr && !reader.Has("own"))
+      std::erase_if(add->pod.annotations, [](const auto& entry) { return entry.first.starts_with("berth.dev/"); });
     out.steps.push_back(std::move(value));
   }
   return out;

@@ -13,6 +13,7 @@
 #include "engine/take/take.h"
 #include "model/kubelet_config.h"
 #include "model/machine.h"
+#include "model/own_rules.h"
 #include "model/pod.h"
 
 namespace berth::offline {
@@ -31,6 +32,7 @@ struct TraceCase {
   Machine machine;
   Result<KubeletConfiguration> config;  ///< the error: refused by its own validation, as the kubelet may have done
   engine::Inputs inputs;
+  OwnRules own{};  ///< Berth's own settings: none of a recorded kubelet
   std::vector<ReplayStep> steps;
 };
 

@@ -63,6 +63,7 @@ void AddState(const Ledger& ledger, const DeviceInventory& inventory, Json& step
   }
   if (!cpus.empty()) step["cpus"] = std::move(cpus);
   step["shared"] = FormatIds(ledger.shared);
+  for (const auto& [name, pool] : ledger.pools) step["pools"][name] = FormatIds(pool.cpus);
   if (!memory.empty()) step["memory"] = std::move(memory);
   if (!devices.empty()) step["devices"] = std::move(devices);
 }
@@ -97,7 +98,7 @@ Json FileJson(const std::string& text) {
 
 Result<engine::Node> MakeNode(const TraceCase& trace) {
   if (!trace.config) return std::unexpected(trace.config.error());
-  return engine::Node::Make(trace.machine, *trace.config, {.node_fit = false});
+  return engine::Node::Make(trace.machine, *trace.config, {.node_fit = false, .own = trace.own});
 }
 
 /// Uids that may hold something, step by step. A rejected pod may, on the recorded node, until the next sweep.
@@ -112,7 +113,8 @@ void Run(const TraceCase& trace, const os::Clock* clock, const TraceGuide& guide
     result.json["error"] = made.error().message;
     return;
   }
-  result.node = FactsOf(made->machine(), made->config(), made->reserved_cpus(), trace.inputs.devices);
+  result.node =
+      FactsOf(made->machine(), made->config(), made->reserved_cpus(), trace.inputs.devices, made->apart_cpus());
   RecordedNode node(*made, trace.inputs, guide.reserved);
   std::set<std::string> pods;
   Json& steps = result.json["steps"] = Json::array();
@@ -197,7 +199,7 @@ bool SameBooks(const StateFacts& a, const StateFacts& b) {
     }
     return out;
   };
-  return a.shared == b.shared && a.memory == b.memory && held(a) == held(b);
+  return a.shared == b.shared && a.pools == b.pools && a.memory == b.memory && held(a) == held(b);
 }
 
 bool FreeOfHabits(const ReplayStep& step, const DeviceInventory& devices) {

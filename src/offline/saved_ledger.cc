@@ -18,6 +18,7 @@ NodeFacts WithOtherReserved(NodeFacts node, const StateFacts& state) {
   if (!node.strict) return node;
   CpuSet known = state.shared;
   for (const HolderFacts& holder : state.holders) known |= holder.cpus;
+  for (const auto& [name, pool] : state.pools) known |= HeldCpus(pool);
   node.reserved = node.cpus - known;
   return node;
 }
@@ -62,7 +63,7 @@ std::optional<Misfit> FindMisfit(const engine::Node& node, const Ledger& ledger)
   if (auto wrong = Contradictions(ledger); !wrong.empty()) return Misfit{.problem = std::move(wrong.front())};
   std::set<std::string> pods;
   for (const auto& [uid, pod] : ledger.pods) pods.insert(uid);
-  const NodeFacts facts = FactsOf(node.machine(), node.config(), node.reserved_cpus(), {});
+  const NodeFacts facts = FactsOf(node.machine(), node.config(), node.reserved_cpus(), {}, node.apart_cpus());
   StateFacts state = FactsOf(ledger, std::move(pods));
   for (HolderFacts& holder : state.holders) holder.devices.clear();  // the inventory of another day may lack some
   auto broken = BrokenPromises(facts, state);

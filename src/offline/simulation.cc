@@ -1,9 +1,12 @@
 #include "offline/simulation.h"
 
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "base/text.h"
+#include "model/resize.h"
 #include "offline/placement_text.h"
 #include "offline/replay_run.h"
 
@@ -18,17 +21,22 @@ class StepReader {
   StepReader(const Ledger& ledger, std::ostream& err) : err_(err) {
     for (const auto& [uid, pod] : ledger.pods) {
       uids_.insert(uid);
-      present_.insert(FullName(pod));
+      present_.emplace(FullName(pod), Present{.uid = uid, .manifest = std::nullopt, .record = &pod});
     }
   }
 
   Result<std::vector<Step>> Read(const std::vector<std::string>& words) {
     for (const std::string& word : words) {
       constexpr std::string_view kRemove = "remove:";
-      auto done = word.starts_with(kRemove) ? Remove(word.substr(kRemove.size())) : Add(word);
+      constexpr std::string_view kResize = "resize:";
+      auto done = word.starts_with(kRemove)   ? Remove(word.substr(kRemove.size()))
+                  : word.starts_with(kResize) ? ReadResize(word.substr(kResize.size()))
+                                              : Add(word);
       if (!done) return std::unexpected(std::move(done).error());
     }
-    if (steps_.empty()) return Refuse("nothing to do: give manifest files, and remove:NAMESPACE/NAME for removals");
+    if (steps_.empty())
+      return Refuse(
+          "nothing to do: give manifest files, resize:FILE to change pods, and remove:NAMESPACE/NAME for removals");
     return std::move(steps_);
   }
 
@@ -37,12 +45,29 @@ class StepReader {
     BERTH_TRY(std::vector<Pod> pods, LoadPods(file, err_));
     for (Pod& pod : pods) {
       const std::string name = FullName(pod);
-      if (!present_.insert(name).second)
-        return Refuse(file + ": the pod " + name + " is there already; remove it first with remove:" + name);
+      if (present_.contains(name))
+        return Refuse(file + ": the pod " + name + " is there already; remove it first with remove:" + name +
+                      ", or change it with resize:" + file);
       if (pod.uid.empty()) pod.uid = FreshUid();
       if (!uids_.insert(pod.uid).second)
         return Refuse(file + ": the pod " + name + " has the uid " + pod.uid + " of another pod");
+      present_.emplace(name, Present{.uid = pod.uid, .manifest = pod, .record = nullptr});
       steps_.emplace_back(AddStep{.file = file, .pod = std::move(pod)});
+    }
+    return {};
+  }
+
+  Result<void> ReadResize(const std::string& file) {
+    BERTH_TRY(std::vector<Pod> pods, LoadPods(file, err_));
+    for (Pod& pod : pods) {
+      const std::string name = FullName(pod);
+      const std::string what = "resize:" + file + ": the pod " + name;
+      const auto there = present_.find(name);
+      if (there == present_.end()) return Refuse(what + " is not there at that step");
+      pod.uid = there->second.uid;
+      if (const std::string why = WhyNoResize(there->second, pod); !why.empty()) return Refuse(what + " " + why);
+      there->second.manifest = pod;
+      steps_.emplace_back(ResizeStep{AddStep{.file = file, .pod = std::move(pod)}});
     }
     return {};
   }
@@ -61,9 +86,31 @@ class StepReader {
     return uid;
   }
 
+  /// A pod, rejected ones too: they can be removed.
+  struct Present {
+    std::string uid;
+    std::optional<Pod> manifest;  // nullopt: of the ledger, which knows its containers
+    const PodRecord* record = nullptr;
+  };
+
+  /// "" when it is one. Of a pod of the ledger only the containers are known.
+  static std::string WhyNoResize(const Present& there, const Pod& wanted) {
+    if (there.manifest) {
+      if (WithoutAmounts(*there.manifest) != WithoutAmounts(wanted))
+        return "differs in more than amounts of cpu, memory and huge pages, which would make another pod of it";
+      const auto problem = WhyNotResizable(*there.manifest, wanted);
+      return problem ? "cannot change " + problem->path + ": " + problem->why : "";
+    }
+    std::set<std::string> had;
+    std::set<std::string> has;
+    for (const Placement& placement : there.record->placements) had.insert(placement.container);
+    ForEachContainer(wanted, [&](const Container& container, ContainerKind) { has.insert(container.name); });
+    return had == has ? "" : "has other containers than in the ledger, which would make another pod of it";
+  }
+
   std::ostream& err_;
   std::set<std::string> uids_;
-  std::set<std::string> present_;  // rejected pods too: they can be removed
+  std::map<std::string, Present> present_;  // by full name
   std::vector<Step> steps_;
   int fresh_ = 0;
 };
@@ -78,14 +125,23 @@ Result<std::vector<Step>> ReadSteps(const std::vector<std::string>& words, const
   return StepReader(ledger, err).Read(words);
 }
 
+void Place(const Pod& pod, const LedgerDelta& admission, OfflineNode& node) {
+  Apply(node.ledger, admission);
+  StartContainers(node.node, node.ledger, pod.uid);
+}
+
 Outcome TakeStep(const Step& step, int number, OfflineNode& node) {
   if (const auto* add = std::get_if<AddStep>(&step)) {
     Outcome out{.number = number, .pod = FullName(add->pod), .added = *add};
     out.decision = engine::Decide(node.node, node.ledger, add->pod, node.inputs, nullptr);
-    if (const auto* admit = std::get_if<Admit>(&*out.decision)) {
-      Apply(node.ledger, admit->delta);
-      StartContainers(node.node, node.ledger, add->pod.uid);
-    }
+    if (const auto* admit = std::get_if<Admit>(&*out.decision)) Place(add->pod, admit->delta, node);
+    return out;
+  }
+  if (const auto* resize = std::get_if<ResizeStep>(&step)) {
+    const Pod& wanted = resize->wanted.pod;
+    Outcome out{.number = number, .pod = FullName(wanted), .added = resize->wanted, .resized = true};
+    out.decision = engine::Resize(node.node, node.ledger, wanted, node.inputs, nullptr);
+    if (const auto* admit = std::get_if<Admit>(&*out.decision)) Apply(node.ledger, admit->delta);
     return out;
   }
   const auto& remove = std::get<RemoveStep>(step);
@@ -97,7 +153,34 @@ Outcome TakeStep(const Step& step, int number, OfflineNode& node) {
   return out;
 }
 
+Fit AddCopies(const AddStep& step, int asked, OfflineNode& node, const std::function<void(int fit)>& progress) {
+  Fit out{.pod = FullName(step.pod), .asked = asked};
+  AddStep copy = step;
+  while (out.fit < asked) {
+    const std::string number = "-" + std::to_string(out.fit);
+    copy.pod.name = step.pod.name + number;
+    copy.pod.uid = step.pod.uid + number;
+    const Outcome outcome = TakeStep(copy, 0, node);
+    if (const Reject* reject = Rejection(outcome)) {
+      out.next = *reject;
+      break;
+    }
+    progress(++out.fit);
+  }
+  return out;
+}
+
 // ---- for people ----
+
+view::Table FitTable(const std::vector<Fit>& fits) {
+  view::Table out({{"POD"}, {"FIT", view::Align::kRight}, {"ONE MORE", view::Align::kLeft, true}});
+  for (const Fit& fit : fits) {
+    std::string why = fit.next ? fit.next->reason : "not tried";
+    if (fit.next && !fit.next->details.empty()) why += ": " + fit.next->details.front();
+    out.AddRow({fit.pod, {std::to_string(fit.fit), fit.next ? view::Style::kPlain : view::Style::kGood}, why});
+  }
+  return out;
+}
 
 view::Table OutcomeTable() {
   return view::Table({{"STEP", view::Align::kRight},
@@ -111,31 +194,33 @@ view::Table OutcomeTable() {
                       {"RESULT", view::Align::kLeft, true}});
 }
 
+namespace {
+
+/// Of an outcome that is no admission.
+view::Cell ResultCell(const Outcome& outcome) {
+  if (!outcome.evicted_for.empty()) return {"evicted for " + outcome.evicted_for, view::Style::kBad};
+  const Reject* reject = Rejection(outcome);
+  if (reject == nullptr)
+    return {outcome.was_there ? "removed"
+            : outcome.waited  ? "removed (it waited)"
+                              : "removed (it held nothing)",
+            view::Style::kDim};
+  if (outcome.place > 0)
+    return {"waits (" + std::to_string(outcome.place) + "): " + reject->reason, view::Style::kPlain};
+  return {(outcome.resized ? "not resized: " : "rejected: ") + reject->reason, view::Style::kBad};
+}
+
+}  // namespace
+
 void AddRows(const Outcome& outcome, view::Table& table) {
   const std::string number = std::to_string(outcome.number);
   if (!outcome.decision) {
-    table.AddRow({number,
-                  outcome.pod,
-                  "",
-                  "",
-                  "",
-                  "",
-                  "",
-                  "",
-                  {outcome.was_there ? "removed" : "removed (it held nothing)", view::Style::kDim}});
+    table.AddRow({number, outcome.pod, "", "", "", "", "", "", ResultCell(outcome)});
     return;
   }
   const std::string qos(Name(QosOf(outcome.added->pod)));
   if (const Reject* reject = Rejection(outcome)) {
-    table.AddRow({number,
-                  outcome.pod,
-                  reject->container,
-                  qos,
-                  "",
-                  "",
-                  "",
-                  "",
-                  {"rejected: " + reject->reason, view::Style::kBad}});
+    table.AddRow({number, outcome.pod, reject->container, qos, "", "", "", "", ResultCell(outcome)});
     return;
   }
   const auto& record = std::get<Admit>(*outcome.decision).delta.put;
@@ -149,7 +234,10 @@ void AddRows(const Outcome& outcome, view::Table& table) {
                   MemoryText(p),
                   DeviceText(p),
                   HintText(p.hint),
-                  {"admitted", view::Style::kGood}});
+                  {outcome.resized  ? "resized"
+                   : outcome.waited ? "admitted (it waited)"
+                                    : "admitted",
+                   view::Style::kGood}});
 }
 
 std::string ReasonsText(const Outcome& outcome) {
@@ -162,11 +250,26 @@ std::string ReasonsText(const Outcome& outcome) {
 
 // ---- for programs ----
 
+codec::Json ToJson(const Fit& fit) {
+  codec::Json out = {{"pod", fit.pod}, {"asked", fit.asked}, {"fit", fit.fit}};
+  if (!fit.next) return out;
+  out["reason"] = fit.next->reason;
+  out["message"] = fit.next->message;
+  out["details"] = fit.next->details;
+  return out;
+}
+
 codec::Json ToJson(const Outcome& outcome) {
   using codec::Json;
-  Json out = {{"step", outcome.number}, {"action", outcome.decision ? "add" : "remove"}, {"pod", outcome.pod}};
+  const bool evicted = !outcome.evicted_for.empty();
+  const char* const action = outcome.resized ? "resize" : outcome.decision ? "add" : evicted ? "evict" : "remove";
+  Json out = {{"step", outcome.number}, {"action", action}, {"pod", outcome.pod}};
+  if (outcome.waited) out["waited"] = true;
   if (!outcome.decision) {
-    out["removed"] = outcome.was_there;
+    if (evicted)
+      out["for"] = outcome.evicted_for;
+    else
+      out["removed"] = outcome.was_there;
     return out;
   }
   out["file"] = outcome.added->file;
@@ -174,6 +277,7 @@ codec::Json ToJson(const Outcome& outcome) {
   out["qosClass"] = Name(QosOf(outcome.added->pod));
   if (const Reject* reject = Rejection(outcome)) {
     out["admitted"] = false;
+    if (outcome.place > 0) out["place"] = outcome.place;
     out["reason"] = reject->reason;
     out["message"] = reject->message;
     if (!reject->container.empty()) out["container"] = reject->container;

@@ -34,21 +34,23 @@ void ZoneView::AddNames(const fleet::State& state) {
 void ZoneView::Read(fleet::NodeIndex node) {
   const fleet::State& state = fleet_.StateOf(node);
   const fleet::Kind& kind = *state.kind;
-  const fleet::HeldDevices held = state.Held();
+  const fleet::Held held = state.Held();
+  const CpuSet free = fleet::FreeCpus(kind, state.books);
   Viewed& viewed = nodes_[node];
   viewed.zones.assign(kind.zones.size(), Available(names_.size(), kNotListed));
   for (std::size_t i = 0; i < kind.zones.size(); ++i) {
     const fleet::Zone& zone = kind.zones[i];
     Available& available = viewed.zones[i];
-    available[names_.find("cpu")->second] = std::int64_t{1000} * (zone.cpus & state.books.shared).Count();
+    available[names_.find("cpu")->second] = std::int64_t{1000} * (zone.cpus & free).Count();
     if (const auto books = state.books.memory.find(zone.id); books != state.books.memory.end())
       for (const auto& [type, table] : books->second.types) available[names_.find(type)->second] = table.free.v;
     for (const auto& [resource, devices] : kind.inputs.devices)
       for (const Device& device : devices) {
         if (!device.healthy || !device.nodes.Contains(zone.id)) continue;
         std::int64_t& count = available[names_.find(resource)->second];
-        const auto taken = held.find(resource);
-        count = std::max<std::int64_t>(0, count) + (taken != held.end() && taken->second.contains(device.id) ? 0 : 1);
+        const auto taken = held.devices.find(resource);
+        count = std::max<std::int64_t>(0, count) +
+                (taken != held.devices.end() && taken->second.contains(device.id) ? 0 : 1);
       }
   }
 }

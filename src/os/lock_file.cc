@@ -63,6 +63,13 @@ Result<LockFile> LockFile::TakeDirectory(const std::string& path, Hold hold, Mil
   return LockFile(std::move(fd));
 }
 
+bool LockFile::Guards(const std::string& path) const {
+  struct stat held{};
+  struct stat there{};
+  return ::fstat(fd_.get(), &held) == 0 && ::lstat(path.c_str(), &there) == 0 && held.st_dev == there.st_dev &&
+         held.st_ino == there.st_ino;
+}
+
 Result<void> MakeDirs(const std::string& path, unsigned mode) {
   for (std::size_t at = path.find('/', 1);; at = path.find('/', at + 1)) {
     const bool last = at == std::string::npos;

@@ -25,6 +25,8 @@ class LockFile {
   static Result<LockFile> Take(const std::string& path, Millis patience);
   /// The same on a directory that is there: for places where no file can be made (cgroups). Nobody knows its owner.
   static Result<LockFile> TakeDirectory(const std::string& path, Hold hold, Millis patience);
+  /// What is locked is what `path` leads to. False: it was removed meanwhile, and others may lock what is there now.
+  bool Guards(const std::string& path) const;
 
  private:
   explicit LockFile(UniqueFd fd) : fd_(std::move(fd)) {}

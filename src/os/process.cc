@@ -31,6 +31,13 @@ namespace {
 constexpr int kFirstHighFd = 10;  // descriptors of ours are kept away from those the program gets
 constexpr int kFailedStart = 127;
 
+/// The thread sanitizer knows fork(3) only: with a bare clone3 a child would wait for locks that another thread held.
+#ifdef __SANITIZE_THREAD__
+constexpr bool kOnlyFork = true;
+#else
+constexpr bool kOnlyFork = false;
+#endif
+
 enum class Step : std::int32_t { kCgroup, kCpus, kOomScore, kConfine, kMounts, kFds, kIdentity, kWorkingDir, kExec };
 
 // What the child tells about a failed step; goes through the pipe that closes on exec.
@@ -269,6 +276,10 @@ Result<void> MakePlan(const ProcessSpec& spec, Plan& plan) {
 
 // clone3 as fork; `cgroup` >= 0: the child starts in that cgroup. Returns as fork.
 long Clone(int* pidfd, int cgroup) {
+  if (kOnlyFork) {
+    errno = ENOSYS;
+    return -1;
+  }
   clone_args args{};
   args.flags = CLONE_PIDFD;
   args.pidfd = reinterpret_cast<std::uintptr_t>(pidfd);

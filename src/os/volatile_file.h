@@ -10,9 +10,10 @@
 
 namespace berth::os {
 
-/// Atomic for every reader (temporary file 0600 in the same directory, rename), not synced: after a power failure the
-/// file may be missing, old or empty. Errors: as open(2), write(2), rename(2), with the old file untouched.
-Result<void> ReplaceVolatile(const std::string& path, std::string_view bytes);
+/// Atomic for every reader (temporary file in the same directory, rename), with `mode` whatever the umask, not synced:
+/// after a power failure the file may be missing, old or empty. Errors: as open(2), write(2), rename(2), with the old
+/// file untouched.
+Result<void> ReplaceVolatile(const std::string& path, std::string_view bytes, unsigned mode = 0600);
 
 }  // namespace berth::os
 

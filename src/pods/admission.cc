@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "model/node_conditions.h"
+#include "model/resize.h"
 
 namespace berth::pods {
 namespace {
@@ -17,15 +19,32 @@ std::string DescribeAdmission(const PodRecord& record, const CpuSet& shared) {
   std::string out;
   for (const Placement& placement : record.placements) {
     std::vector<std::string> parts;
-    if (placement.cpus) parts.push_back(fmt::format("CPUs {} for itself", FormatIds(*placement.cpus)));
+    if (placement.cpus)
+      parts.push_back(fmt::format("CPUs {} for itself{}", FormatIds(*placement.cpus),
+                                  placement.mixed ? ", the shared pool beside" : ""));
+    else if (!placement.pool.empty())
+      parts.push_back("a place in " + PoolText(placement.pool));
+    else if (!placement.nodes.empty())
+      parts.push_back(fmt::format("the CPUs of the pool on node {}", FormatIds(placement.nodes)));
     if (const NodeSet nodes = MemoryNodes(placement); !nodes.empty())
       parts.push_back(fmt::format("memory of {} {}", nodes.Count() == 1 ? "node" : "nodes", FormatIds(nodes)));
     for (const DeviceAssignment& device : placement.devices)
       parts.push_back(fmt::format("{} {}", device.resource, Join(device.ids, ",")));
     if (!parts.empty()) out += fmt::format("{} has {}, ", placement.container, Join(parts, " and "));
   }
+  const bool elsewhere =
+      !record.placements.empty() &&
+      std::ranges::all_of(record.placements, [](const Placement& placement) { return HasCpusApart(placement); });
   const bool exclusive = !ExclusiveCpus(record).empty();
-  return out + (exclusive ? "the shared pool is " : "runs in the shared pool ") + FormatIds(shared);
+  return out + (exclusive || elsewhere ? "the shared pool is " : "runs in the shared pool ") + FormatIds(shared);
+}
+
+/// What a later berthd has to know to tell a resize from another pod.
+void NoteAllocated(const ManagedPod& managed, keeper::Proposal& proposal) {
+  auto& put = std::get<LedgerDelta>(proposal.change).put;
+  if (!put || !put->allocated.empty()) return;
+  put->allocated = AllocatedOf(managed.pod);
+  put->identity = managed.identity;
 }
 
 }  // namespace
@@ -65,12 +84,64 @@ void Admission::NotSaved(Waiting& waiting) const {
   waiting.why = {.reason = "LedgerNotSaved", .message = parts_.keeper.problem()};
 }
 
-void Admission::Reject(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now) {
-  const bool others_are_ending = std::ranges::any_of(parts_.pods, [&](const auto& entry) {
+/// Some hold a place that they are giving back.
+bool Admission::OthersAreEnding(const ManagedPod& managed) const {
+  return std::ranges::any_of(parts_.pods, [&](const auto& entry) {
     return &entry.second != &managed && entry.second.template Is<Ending>() &&
            parts_.keeper.newest().pods.contains(entry.first);
   });
-  if (others_are_ending) {  // decided again with what they give back
+}
+
+/// The engine said no, or somebody comes first.
+void Admission::NoRoom(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now) {
+  if (OthersAreEnding(managed)) return Reject(managed, reject, now);
+  if (Preempt(managed, reject, now)) return;
+  if (queue_.Takes(managed)) return WaitForRoom(managed, reject);
+  Reject(managed, reject, now);
+}
+
+void Admission::WaitForRoom(ManagedPod& managed, const berth::Reject& reject) {
+  auto* const rejected = std::get_if<Rejected>(&managed.stage);
+  const bool waited = rejected != nullptr && rejected->place > 0;
+  managed.stage = Rejected{.why = {.reason = "WaitingForRoom",
+                                   .message = fmt::format("{}: {}", reject.reason, reject.message),
+                                   .details = reject.details},
+                           .admitted_at = "",
+                           .freed = parts_.keeper.freed(),
+                           .place = waited ? rejected->place : queue_.size() + 1};
+  if (!waited)
+    parts_.events.Normal("WaitingForRoom", ObjectOf(managed.pod),
+                         fmt::format("does not fit now ({}: {}), and waits", reject.reason, reject.message));
+}
+
+/// Evicts who has to go for a critical pod, and keeps for it what they give back. False: nobody has to, or it would not
+/// help. Who was evicted before is waited for first.
+bool Admission::Preempt(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now) {
+  if (!parts_.options.queue.preempt_for_critical || !IsCritical(managed.pod)) return false;
+  const auto wait = [&](std::string message) {
+    managed.stage = Waiting{{.reason = "WaitingForRelease", .message = std::move(message), .details = reject.details}};
+    return true;
+  };
+  for (const auto& [uid, other] : parts_.pods)
+    if (other.Is<Rejected>() && other.lifecycle && parts_.keeper.newest().pods.contains(uid))
+      return wait(fmt::format("pod {} was evicted and is ending", FullName(other.pod)));
+  const std::optional<Removal> victims = queue_.VictimsFor(managed);
+  if (!victims || victims->pods.empty()) return false;
+  std::vector<std::string> names;
+  for (const PodRef& victim : victims->pods) {
+    ManagedPod& other = parts_.pods.find(victim.uid)->second;
+    const std::string message = "Preempted in order to admit critical pod " + FullName(managed.pod);
+    parts_.events.Warning(std::string(kPreemptingReason), ObjectOf(other.pod), message);
+    Evict(other, {.reason = std::string(kPreemptingReason), .message = message, .details = {}}, std::nullopt, now);
+    names.push_back(victim.pod);
+  }
+  queue_.Reserve(managed, *victims);
+  parts_.agenda.WakeNow();
+  return wait(fmt::format("{} evicted to make room for it", Join(names, ", ")));
+}
+
+void Admission::Reject(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now) {
+  if (OthersAreEnding(managed)) {  // decided again with what they give back
     managed.stage = Waiting{{.reason = "WaitingForRelease", .message = reject.message, .details = reject.details}};
     return;
   }
@@ -118,12 +189,23 @@ void Admission::Admit(ManagedPod& managed, os::MonoTime now) {
   Decide(managed, parts_.devices.inputs(), false, now);
 }
 
+/// The engine's answer, and no where somebody who waits comes first.
+std::variant<keeper::Proposal, berth::Reject> Admission::Propose(const ManagedPod& managed,
+                                                                 const engine::Inputs& inputs, Trace* trace) {
+  auto proposed = parts_.keeper.ProposeAdmission(managed.pod, inputs, trace);
+  const auto* const proposal = std::get_if<keeper::Proposal>(&proposed);
+  if (proposal == nullptr || parts_.keeper.newest().pods.contains(managed.pod.uid)) return proposed;
+  const std::string first = queue_.WhoComesFirst(managed, std::get<LedgerDelta>(proposal->change));
+  if (first.empty()) return proposed;
+  return engine::OthersComeFirst(first);
+}
+
 /// `asked`: plug-ins have said what they prefer.
 void Admission::Decide(ManagedPod& managed, const engine::Inputs& inputs, bool asked, os::MonoTime now) {
   managed.trace = Trace();
   ++managed.decisions;
-  auto proposed = parts_.keeper.ProposeAdmission(managed.pod, inputs, &managed.trace);
-  if (const auto* reject = std::get_if<berth::Reject>(&proposed)) return Reject(managed, *reject, now);
+  auto proposed = Propose(managed, inputs, &managed.trace);
+  if (const auto* reject = std::get_if<berth::Reject>(&proposed)) return NoRoom(managed, *reject, now);
   const auto& delta = std::get<LedgerDelta>(std::get<keeper::Proposal>(proposed).change);
   const bool is_new = !parts_.keeper.newest().pods.contains(managed.pod.uid);
   if (is_new && !asked && grants_.Choosy(*delta.put)) {
@@ -133,8 +215,10 @@ void Admission::Decide(ManagedPod& managed, const engine::Inputs& inputs, bool a
       Preferred(pod, std::move(answer));
     });
   }
+  NoteAllocated(managed, std::get<keeper::Proposal>(proposed));
   CommitFor(parts_, managed, std::get<keeper::Proposal>(std::move(proposed)),
             [this](ManagedPod& pod, const Result<void>& saved) { Decided(pod, saved); });
+  if (is_new && managed.saving) queue_.Overtakes(managed);
 }
 
 bool Admission::MayReconsider(const ManagedPod& managed) const {
@@ -155,24 +239,33 @@ void Admission::Reconsider(ManagedPod& managed, os::MonoTime now) {
   Trace trace;
   ++managed.decisions;
   std::variant<keeper::Proposal, berth::Reject> proposed = berth::Reject{};
-  if (auto refused = WhyNotHere(managed))
+  auto refused = WhyNotHere(managed);
+  const bool for_room = !refused;
+  if (refused)
     proposed = *std::move(refused);
   else
-    proposed = parts_.keeper.ProposeAdmission(managed.pod, parts_.devices.inputs(), &trace);
+    proposed = Propose(managed, parts_.devices.inputs(), &trace);
   managed.trace = std::move(trace);
   if (const auto* reject = std::get_if<berth::Reject>(&proposed)) {
+    if (for_room && Preempt(managed, *reject, now)) return;
+    if (for_room && queue_.Takes(managed)) return WaitForRoom(managed, *reject);
+    rejected.place = 0;
     rejected.why = {.reason = reject->reason, .message = reject->message, .details = reject->details};
     rejected.freed = parts_.keeper.freed();
     rejected.registrations.reset();
     return;
   }
   parts_.events.Normal("Reconsidered", ObjectOf(managed.pod),
-                       fmt::format("was rejected ({}: {}); something was given back since, and now it fits",
-                                   rejected.why.reason, rejected.why.message));
+                       rejected.place > 0
+                           ? fmt::format("waited for room ({}), and now it fits", rejected.why.message)
+                           : fmt::format("was rejected ({}: {}); something was given back since, and now it fits",
+                                         rejected.why.reason, rejected.why.message));
   managed.stage = Waiting{};
   if (!DeviceResourcesOf(managed.pod).empty()) return parts_.agenda.WakeNow();  // plug-ins are asked first
+  NoteAllocated(managed, std::get<keeper::Proposal>(proposed));
   CommitFor(parts_, managed, std::get<keeper::Proposal>(std::move(proposed)),
             [this](ManagedPod& pod, const Result<void>& saved) { Decided(pod, saved); });
+  if (managed.saving) queue_.Overtakes(managed);
 }
 
 /// Its manifest may be gone meanwhile: then it holds a place, and ends.

@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "pods/device_grants.h"
 #include "pods/parts.h"
+#include "pods/queue.h"
 
 namespace berth::pods {
 
@@ -20,7 +22,7 @@ class Admission {
   /// that the pod is looked at again.
   /// `grants` outlives this.
   Admission(const Parts& parts, DeviceGrants& grants, std::function<std::string(const Pod&)> pressure)
-      : parts_(parts), grants_(grants), pressure_(std::move(pressure)) {}
+      : parts_(parts), grants_(grants), pressure_(std::move(pressure)), queue_(parts) {}
 
   /// Decides a pod that waits. Its place is taken when it is saved; nothing more is done before that.
   void Admit(ManagedPod& managed, os::MonoTime now);
@@ -29,11 +31,18 @@ class Admission {
   void Reconsider(ManagedPod& managed, os::MonoTime now);
   /// It was rejected for want of something, and what was given back since may let it in.
   bool MayReconsider(const ManagedPod& managed) const;
+  Queue& queue() { return queue_; }
 
  private:
   bool FinishedEarlier(ManagedPod& managed, os::MonoTime now);
   bool MustWait(ManagedPod& managed, os::MonoTime now);
+  bool OthersAreEnding(const ManagedPod& managed) const;
   void Reject(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now);
+  void NoRoom(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now);
+  void WaitForRoom(ManagedPod& managed, const berth::Reject& reject);
+  bool Preempt(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now);
+  std::variant<keeper::Proposal, berth::Reject> Propose(const ManagedPod& managed, const engine::Inputs& inputs,
+                                                        Trace* trace);
   void Decide(ManagedPod& managed, const engine::Inputs& inputs, bool asked, os::MonoTime now);
   void Decided(ManagedPod& managed, const Result<void>& saved);
   bool AwaitsPlugin(ManagedPod& managed, const std::string& resource) const;
@@ -48,6 +57,7 @@ class Admission {
   Parts parts_;
   DeviceGrants& grants_;
   std::function<std::string(const Pod&)> pressure_;
+  Queue queue_;
 };
 
 }  // namespace berth::pods

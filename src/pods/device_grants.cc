@@ -1,15 +1,22 @@
 #include "pods/device_grants.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace berth::pods {
 // ---- what is waited for ------------------------------------------------------------------------------------------
 
+/// By what decisions go by, and by what is newer: a plug-in that has gone since is waited for as well.
 std::string DeviceGrants::FirstAwaited(const std::set<std::string>& resources) const {
-  for (const std::string& resource : resources)
-    if (const plugin::Served* const served = parts_.devices.Find(resource); served != nullptr && !served->ready)
+  if (parts_.devices.plugins() == nullptr) return "";
+  const std::shared_ptr<const plugin::Known> newest = parts_.devices.plugins()->known();
+  for (const std::string& resource : resources) {
+    const plugin::Served* const served = parts_.devices.Find(resource);
+    const auto now = newest->resources.find(resource);
+    if ((served != nullptr && !served->ready) || (now != newest->resources.end() && !now->second.ready))
       return resource;
+  }
   return "";
 }
 

@@ -14,11 +14,11 @@
 namespace berth::pods {
 namespace {
 
-bool HasExclusiveCpus(const Ledger& ledger, const std::string& uid, std::string_view container) {
+bool HasCpusApart(const Ledger& ledger, const std::string& uid, std::string_view container) {
   const auto record = ledger.pods.find(uid);
   if (record == ledger.pods.end()) return false;
   const Placement* placement = FindPlacement(record->second, container);
-  return placement != nullptr && placement->cpus.has_value();
+  return placement != nullptr && HasCpusApart(*placement);
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ void Driver::TellOverdue(const ManagedPod& managed, bool before) {
 bool Driver::Postponed(const ManagedPod& managed, const runtime::Action& action) const {
   if (action.kind != runtime::Action::Kind::kStart) return false;
   if (managed.Is<Ending>() || managed.Is<Rejected>()) return true;
-  return !pool_in_force_() && HasExclusiveCpus(parts_.keeper.ledger(), managed.pod.uid, action.container);
+  return !pool_in_force_() && HasCpusApart(parts_.keeper.ledger(), managed.pod.uid, action.container);
 }
 
 /// False: nothing came of it yet, and it will be named again.

@@ -17,6 +17,10 @@ namespace {
 constexpr std::chrono::seconds kLongestPostStart{600};  // a kubelet waits without an end
 constexpr std::size_t kMostHookOutput = 200;            // of an event
 
+using probe::Outcome;
+
+Outcome HookFailed(std::string problem) { return {Outcome::Kind::kFailure, std::move(problem)}; }
+
 }  // namespace
 
 std::string_view Hooks::NameOf(Kind kind) { return kind == Kind::kPostStart ? "PostStart" : "PreStop"; }
@@ -43,7 +47,7 @@ void Hooks::Look(ManagedPod& managed, os::MonoTime now) {
     else
       parts_.agenda.WakeAt(*running.wake);
   }
-  for (const Key& key : over) Ended(managed.pod.uid, key, "");
+  for (const Key& key : over) Ended(managed.pod.uid, key, {Outcome::Kind::kSuccess, ""});
 }
 
 bool Hooks::BeginPreStop(const ManagedPod& managed, const Container& container, const std::string& id,
@@ -66,30 +70,31 @@ void Hooks::Begin(const ManagedPod& managed, const Container& container, const K
     return parts_.agenda.WakeAt(*running.wake);
   }
   auto job = JobOf(managed.pod, container, key.first, hook);
-  if (!job) job = [problem = "failed: " + job.error().message](os::Millis, int) { return problem; };
+  if (!job) job = [problem = "failed: " + job.error().message](os::Millis, int) { return HookFailed(problem); };
   Run(uid, key, managed.pod.name, *std::move(job), limit);
 }
 
-/// What it takes, on another thread; returns what went wrong, "": nothing.
+/// What it takes, on another thread.
 Result<Hooks::Job> Hooks::JobOf(const Pod& pod, const Container& container, const std::string& id,
                                 const runtime::Hook& hook) const {
   if (!hook.exec.empty()) {
     BERTH_TRY(runtime::ExecJob exec, parts_.runtime.PrepareExec(id, hook.exec));
-    return Job([exec = std::move(exec)](os::Millis limit, int cancel_fd) mutable -> std::string {
+    return Job([exec = std::move(exec)](os::Millis limit, int cancel_fd) mutable -> Outcome {
       const auto ran = exec(limit, cancel_fd);
-      if (!ran) return "failed: " + ran.error().message;
-      if (ran->exit_code == 0) return "";
-      return fmt::format("ended with exit code {}: {}", ran->exit_code, Printable(Trim(ran->output), kMostHookOutput));
+      if (!ran) return HookFailed("failed: " + ran.error().message);
+      if (ran->exit_code == 0) return {Outcome::Kind::kSuccess, ""};
+      return HookFailed(
+          fmt::format("ended with exit code {}: {}", ran->exit_code, Printable(Trim(ran->output), kMostHookOutput)));
     });
   }
   const std::vector<std::string> addresses = parts_.AddressesOf(pod);
   std::string address = addresses.empty() ? "" : addresses.front();
   if (parts_.IsInNodesNetwork(pod)) address = "127.0.0.1";
   BERTH_TRY(probe::HttpTarget target, probe::TargetOf(*hook.http, container, address, probe::kHookAgent));
-  target.any_status = true;
-  return Job([target = std::move(target)](os::Millis limit, int cancel_fd) -> std::string {
-    const probe::Outcome outcome = probe::Ask(target, limit, cancel_fd);
-    return outcome.success() ? "" : "failed: " + outcome.text;
+  target.any_status = target.plain_if_no_tls = true;
+  return Job([target = std::move(target)](os::Millis limit, int cancel_fd) -> Outcome {
+    Outcome outcome = probe::Ask(target, limit, cancel_fd);
+    return outcome.success() ? outcome : HookFailed("failed: " + outcome.text);
   });
 }
 
@@ -97,17 +102,17 @@ void Hooks::Run(const std::string& uid, const Key& key, std::string_view pod, Jo
   if (!cancel_) {
     if (auto pair = os::MakeSocketPair()) cancel_ = std::make_shared<os::SocketPair>(*std::move(pair));
   }
-  auto problem = std::make_shared<std::string>();
+  auto outcome = std::make_shared<Outcome>();
   executor_.Run(
       fmt::format("hook/{}/{}", pod, key.first),
-      [problem, cancel = cancel_, limit, job = std::move(job)]() mutable {
-        *problem = job(limit, cancel ? cancel->theirs.get() : -1);
+      [outcome, cancel = cancel_, limit, job = std::move(job)]() mutable {
+        *outcome = job(limit, cancel ? cancel->theirs.get() : -1);
       },
-      [this, uid, key, problem] { Ended(uid, key, *problem); });
+      [this, uid, key, outcome] { Ended(uid, key, *outcome); });
 }
 
 /// Its container or pod may be gone: then nobody waits for it.
-void Hooks::Ended(const std::string& uid, const Key& key, const std::string& problem) {
+void Hooks::Ended(const std::string& uid, const Key& key, const Outcome& outcome) {
   const auto known = running_.find(uid);
   if (stopped_ || known == running_.end()) return;
   const auto found = known->second.find(key);
@@ -119,13 +124,16 @@ void Hooks::Ended(const std::string& uid, const Key& key, const std::string& pro
   if (pod == parts_.pods.end() || !pod->second.lifecycle || !pod->second.lifecycle->Runs(key.first)) return;
   const bool post_start = key.second == Kind::kPostStart;
   ManagedPod& managed = pod->second;
-  if (!problem.empty())
+  const std::string what =
+      fmt::format("container {}: {} {}", container, post_start ? "postStart" : "preStop", outcome.text);
+  if (!outcome.success())
     parts_.events.Warning(fmt::format("Failed{}Hook", NameOf(key.second)), ObjectOf(managed.pod),
-                          fmt::format("container {}: {} {}{}", container, post_start ? "postStart" : "preStop", problem,
-                                      post_start ? "; the container is ended" : ""));
+                          what + (post_start ? "; the container is ended" : ""));
+  else if (outcome.kind == Outcome::Kind::kWarning)
+    parts_.events.Warning("LifecycleHTTPFallback", ObjectOf(managed.pod), what);
   parts_.agenda.WakeNow();
   if (!post_start) return then_(uid, container, key.first);
-  if (problem.empty()) return managed.lifecycle->SetPostStarted(key.first);
+  if (outcome.success()) return managed.lifecycle->SetPostStarted(key.first);
   const std::chrono::seconds grace(
       std::clamp<std::int64_t>(managed.pod.termination_grace_s, 0, runtime::kLongestGraceS));
   managed.lifecycle->EndUnhealthy(key.first, parts_.clock.Now(), grace);

@@ -15,6 +15,7 @@
 #include "loop/executor.h"
 #include "os/pipe.h"
 #include "pods/parts.h"
+#include "probe/ask.h"
 #include "runtime/hook.h"
 
 namespace berth::pods {
@@ -44,8 +45,8 @@ class Hooks {
 
  private:
   enum class Kind { kPostStart, kPreStop };
-  using Job = std::move_only_function<std::string(os::Millis, int)>;  // returns what went wrong; "": nothing
-  using Key = std::pair<std::string, Kind>;                           // the runtime's id of the container
+  using Job = std::move_only_function<probe::Outcome(os::Millis, int)>;
+  using Key = std::pair<std::string, Kind>;  // the runtime's id of the container
   struct Running {
     std::string container;
     std::optional<os::MonoTime> wake;  // of one that only waits
@@ -55,7 +56,7 @@ class Hooks {
              os::Millis limit, os::MonoTime now);
   void Run(const std::string& uid, const Key& key, std::string_view pod, Job job, os::Millis limit);
   Result<Job> JobOf(const Pod& pod, const Container& container, const std::string& id, const runtime::Hook& hook) const;
-  void Ended(const std::string& uid, const Key& key, const std::string& problem);
+  void Ended(const std::string& uid, const Key& key, const probe::Outcome& outcome);
 
   Parts parts_;
   loop::Executor& executor_;

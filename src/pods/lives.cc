@@ -148,6 +148,7 @@ Life LifeOf(const ManagedPod& managed) {
   });
   out.ending = managed.Is<Ending>();
   if (managed.evicted()) out.evicted = managed.why();
+  out.identity = managed.identity;
   if (managed.lifecycle) out.times = managed.lifecycle->Times();
   for (const runtime::Action& action : managed.due) {
     if (action.kind != runtime::Action::Kind::kTerm || action.asked_at) continue;
@@ -180,6 +181,7 @@ std::string FormatLife(const Life& life, std::string_view boot_id) {
     out.Item("evicted", life.evicted->reason);
     out.Text("evicted_message", life.evicted->message);
   }
+  if (!life.identity.empty()) out.Text("identity", life.identity);
   WriteTime(out, "deadline", life.times.deadline);
   WriteTime(out, "active_since", life.times.active_since);
   out.Number("overdue", life.times.overdue ? 1 : 0);
@@ -206,6 +208,8 @@ Result<std::optional<Life>> ParseLife(std::string_view text, std::string_view bo
   for (const auto& field : in.fields()) {
     if (field.first == kContainer) {
       life.times.containers.emplace_back().container = field.second;
+    } else if (field.first == "identity") {
+      life.identity = field.second;
     } else if (field.first == "deadline") {
       life.times.deadline = ReadTime(in, field);
     } else if (field.first == "active_since") {
@@ -246,6 +250,11 @@ std::vector<std::string> Lives::Load() {
 const Life* Lives::Find(const std::string& uid) const {
   const auto found = lives_.find(uid);
   return found == lives_.end() ? nullptr : &found->second;
+}
+
+std::optional<std::string> Lives::UidOf(const std::string& identity) const {
+  const auto found = std::ranges::find_if(lives_, [&](const auto& life) { return life.second.identity == identity; });
+  return found == lives_.end() || identity.empty() ? std::nullopt : std::optional(found->first);
 }
 
 Result<void> Lives::Keep(const std::string& uid, Life life) {

@@ -35,6 +35,7 @@ struct Life {
   std::string admitted_at;                   ///< RFC 3339; "": it was not
   bool ending = false;                       ///< no manifest wanted it any more: it is not taken back
   std::optional<Why> evicted;
+  std::string identity;  ///< ManagedPod::identity
   runtime::LifecycleTimes times;
   friend bool operator==(const Life&, const Life&) = default;
 };
@@ -58,6 +59,8 @@ class Lives {
   std::vector<std::string> Load();
   /// nullptr: not known.
   const Life* Find(const std::string& uid) const;
+  /// Of the pod of this identity; nullopt: none is known.
+  std::optional<std::string> UidOf(const std::string& identity) const;
   /// Errors: as os::ReplaceVolatile; it is known all the same, until this berthd ends.
   Result<void> Keep(const std::string& uid, Life life);
   void Forget(const std::string& uid);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -36,6 +37,8 @@ class Manifests {
   void StopAll() { stopping_ = true; }
   bool stopping() const { return stopping_; }
   const std::map<std::string, std::string>& files() const { return files_; }  ///< full name -> manifest file
+  /// Its manifest as the source holds it, when the pod is in force just like that; else a copy of the pod.
+  std::shared_ptr<const Pod> Share(const ManagedPod& managed) const;
   /// Some pod of this name is ending and another one of that name will follow it.
   bool OneFollows() const;
   /// What is wrong in manifests now, a sentence each.
@@ -53,6 +56,9 @@ class Manifests {
   using Reported = std::set<std::pair<std::string, std::string>>;  // file, message
   void Report(const std::vector<source::SourceProblem>& list, Reported& known, const char* reason);
   void MatchOne(const std::string& uid, ManagedPod& managed, os::MonoTime now);
+  void TakeUid(std::shared_ptr<const Pod>& pod, const std::string& identity) const;
+  bool IsResize(const ManagedPod& managed, const Pod& wanted) const;
+  const std::string& IdentityOf(const std::string& full_name) const;
   const Pod* FindWanted(const std::string& uid, const ManagedPod& managed) const;
 
   Parts parts_;
@@ -60,8 +66,9 @@ class Manifests {
   bool ready_ = false;
   bool is_complete_ = false;
   bool stopping_ = false;
-  std::map<std::string, Pod> wanted_;  // by full name
-  std::set<std::string> gone_;         // full names that were not wanted for a moment since the last Match
+  std::map<std::string, std::shared_ptr<const Pod>> wanted_;  // by full name; never null
+  std::map<std::string, std::string> identities_;
+  std::set<std::string> gone_;  // full names that were not wanted for a moment since the last Match
   std::uint64_t arrivals_ = 0;
   std::map<std::string, std::string> files_;  // full name -> path
   Reported problems_;

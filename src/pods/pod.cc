@@ -59,11 +59,13 @@ void End(ManagedPod& managed, os::MonoTime now) {
   if (managed.lifecycle) managed.lifecycle->Terminate(now);
 }
 
-void Evict(ManagedPod& managed, std::string_view message, std::optional<os::Millis> grace, os::MonoTime now) {
-  managed.stage =
-      Rejected{.why = {.reason = std::string(kEvictedReason), .message = std::string(message), .details = {}},
-               .admitted_at = managed.admitted_at()};
+void Evict(ManagedPod& managed, Why why, std::optional<os::Millis> grace, os::MonoTime now) {
+  managed.stage = Rejected{.why = std::move(why), .admitted_at = managed.admitted_at()};
   managed.lifecycle->Terminate(now, grace);
+}
+
+void Evict(ManagedPod& managed, std::string_view message, std::optional<os::Millis> grace, os::MonoTime now) {
+  Evict(managed, {.reason = std::string(kEvictedReason), .message = std::string(message), .details = {}}, grace, now);
 }
 
 FoundContainer FindContainer(const Pod& pod, std::string_view name) {

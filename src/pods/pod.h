@@ -47,6 +47,8 @@ struct Rejected {
   std::optional<std::uint64_t> freed{};  ///< Keeper::freed() of the decision; nullopt: not decided again
   /// A plug-in refused it: DeviceBook::registrations() then; it is decided again when another has registered.
   std::optional<std::uint64_t> registrations{};
+  /// Its place in the queue of those that wait for room (pods/queue.h), from 1; 0: it does not wait.
+  int place = 0;
   friend bool operator==(const Rejected&, const Rejected&) = default;
 };
 /// Holds its place in the ledger.
@@ -96,15 +98,28 @@ struct WordsLook {
   Result<void> outcome;
 };
 
+/// What its manifest wants to be changed while it runs, and is not done (pods/resizer.h).
+struct PendingResize {
+  enum class State { kNew, kDeferred, kInfeasible, kInProgress };
+  Pod wanted;  ///< as the manifest says it
+  State state = State::kNew;
+  Why why{};                               ///< of the state; in progress: what stands in its way
+  std::uint64_t freed = 0;                 ///< Keeper::freed() of the last decision
+  std::optional<os::MonoTime> next_try{};  ///< nothing is tried before it
+  std::set<std::string> restarts{};        ///< in progress: ids of attempts that end for it
+};
+
 /// What is known about one pod.
 struct ManagedPod {
-  Pod pod;
+  Pod pod;                         ///< as it is in force: amounts of a resize are in it when the ledger has them
   std::optional<WordsLook> words;  ///< nullopt: not looked at yet
   /// False: no manifest is known (yet) for what ledger or runtime hold; `pod` is made up from these. Nothing of it is
   /// started.
   bool claimed = false;
   Stage stage;
-  std::string file;             ///< manifest
+  std::string file;      ///< manifest
+  std::string identity;  ///< of the manifest (source::Snapshot::identities); "": not known
+  std::optional<PendingResize> resize;
   std::uint64_t arrival = 0;    ///< grows from pod to pod in the order in which they were taken in
   Trace trace;                  ///< of the last decision
   std::uint64_t decisions = 0;  ///< how many there were
@@ -139,7 +154,10 @@ struct ManagedPod {
 void End(ManagedPod& managed, os::MonoTime now);
 
 inline constexpr std::string_view kEvictedReason = "Evicted";
-/// The pod has a lifecycle: its containers end within `grace` (nullopt: its own), and it stays rejected.
+inline constexpr std::string_view kPreemptingReason = "Preempting";  ///< evicted for the sake of a critical pod
+/// Ends a pod that has a lifecycle: its containers end within `grace` (nullopt: its own), and it stays rejected.
+void Evict(ManagedPod& managed, Why why, std::optional<os::Millis> grace, os::MonoTime now);
+/// For the sake of the node.
 void Evict(ManagedPod& managed, std::string_view message, std::optional<os::Millis> grace, os::MonoTime now);
 
 /// A container of a pod by its name.

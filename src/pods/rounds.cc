@@ -27,6 +27,7 @@ Rounds::Rounds(const Parts& parts, loop::Executor& probes, loop::Executor& hooks
       admission_(parts, grants_, helpers_.pressure),
       health_(parts, probes),
       driver_(parts, intake_, health_, grants_, hooks, helpers_.pool_in_force),
+      resizer_(parts, admission_.queue(), helpers_.pool_in_force),
       leaving_(parts) {}
 
 bool Rounds::Work(os::MonoTime now, const os::Slice& slice) {
@@ -59,6 +60,7 @@ void Rounds::StartRound(os::MonoTime now) {
 
 bool Rounds::DriveAll(os::MonoTime now, const os::Slice& slice) {
   for (auto pod = parts_.pods.upper_bound(done_); pod != parts_.pods.end();) {
+    resizer_.Look(pod->second, now);
     if (!driver_.Drive(pod->second, now, slice)) return false;
     done_ = pod->first;
     if (leaving_.Finish(pod->second, now)) {
@@ -88,8 +90,7 @@ void Rounds::AddRejected(os::MonoTime now) {
   if (again.empty() || manifests_.stopping() || manifests_.OneFollows()) return;
   if (now < reconsider_at_) return parts_.agenda.WakeAt(reconsider_at_);
   reconsider_at_ = now + kReconsiderPause;
-  std::ranges::sort(again, {},
-                    [](const auto* pod) { return std::pair(-std::int64_t{pod->pod.priority}, pod->arrival); });
+  std::ranges::sort(again, {}, [](const auto* pod) { return engine::OrderInLine(pod->pod, pod->arrival); });
   for (const ManagedPod* const pod : again) wait_.push_back(pod->pod.uid);
 }
 
@@ -113,6 +114,7 @@ bool Rounds::AdmitAll(os::MonoTime now, const os::Slice& slice) {
 }
 
 void Rounds::EndRound() {
+  admission_.queue().Number();
   phase_ = Phase::kNone;
   const bool moved = Count() != before_ || helpers_.pool_due();
   rounds_ = moved ? rounds_ + 1 : 0;

@@ -14,6 +14,7 @@
 #include "pods/leaving.h"
 #include "pods/manifests.h"
 #include "pods/parts.h"
+#include "pods/resizer.h"
 
 namespace berth::pods {
 
@@ -75,6 +76,7 @@ class Rounds {
   Admission admission_;
   Health health_;
   Driver driver_;
+  Resizer resizer_;
   Leaving leaving_;
 
   bool again_ = false;

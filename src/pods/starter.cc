@@ -8,6 +8,7 @@
 
 #include "cgroup/oom_score.h"
 #include "pods/last_words.h"
+#include "pods/mixed_cpus.h"
 #include "pods/notes.h"
 #include "pods/volumes.h"
 #include "runtime/device_grants.h"
@@ -30,6 +31,8 @@ Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundCon
   BERTH_TRY(runtime::Environment env, runtime::ResolveEnv(pod, *found.container, request.place.facts));
   BERTH_TRY(request.devices, DevicesOf(pod, *found.container));
   env = runtime::WithDevices(request.devices, std::move(env));
+  if (const Placement* const placement = PlacementOf(pod, *found.container); IsTold(options, placement))
+    AddMixedCpus(*placement, SharedNow(), FileOfPool(options, parts_.runtime), env);
   request.pod_uid = pod.uid;
   request.pod_namespace = pod.namespace_;
   request.pod_name = pod.name;
@@ -59,11 +62,19 @@ Result<void> Starter::CheckWords(ManagedPod& managed) const {
   return managed.words->outcome;
 }
 
+/// nullptr: it has none.
+const Placement* Starter::PlacementOf(const Pod& pod, const Container& container) const {
+  const auto record = parts_.keeper.ledger().pods.find(pod.uid);
+  return record == parts_.keeper.ledger().pods.end() ? nullptr : FindPlacement(record->second, container.name);
+}
+
+CpuSet Starter::SharedNow() const {
+  return parts_.groups.planner().SharedNow(parts_.keeper.ledger(), parts_.keeper.online());
+}
+
 /// What its devices bring, of all resources together.
 Result<DeviceAnswer> Starter::DevicesOf(const Pod& pod, const Container& container) const {
-  const auto record = parts_.keeper.ledger().pods.find(pod.uid);
-  if (record == parts_.keeper.ledger().pods.end()) return DeviceAnswer();
-  const Placement* const placement = FindPlacement(record->second, container.name);
+  const Placement* const placement = PlacementOf(pod, container);
   if (placement == nullptr) return DeviceAnswer();
   auto grants = runtime::GrantsOf(placement->devices);
   if (!grants) return Wrap(std::move(grants).error(), "container " + container.name);
@@ -94,6 +105,8 @@ Result<std::optional<runtime::ContainerStatus>> Starter::Start(ManagedPod& manag
     BERTH_TRY(auto message,
               MessageMount(pod, container, attempt, parts_.options.volumes, !parts_.runtime.makes_groups()));
     if (message) request.place.mounts.push_back(*std::move(message));
+    if (parts_.runtime.makes_groups() && IsTold(parts_.options, PlacementOf(pod, container)))
+      request.place.mounts.push_back(MountOfPool(parts_.options));
     std::vector<std::string> conflicts;
     request.place.mounts = runtime::WithDevices(request.devices, std::move(request.place.mounts), conflicts);
     TellConflicts(pod, container, conflicts);

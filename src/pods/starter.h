@@ -26,6 +26,8 @@ class Starter {
   void Mount(ManagedPod& managed, const Container& container, const runtime::StartRequest& request);
   Result<void> CheckWords(ManagedPod& managed) const;
   Result<runtime::StartRequest> RequestFor(const Pod& pod, const FoundContainer& found, int attempt) const;
+  const Placement* PlacementOf(const Pod& pod, const Container& container) const;
+  CpuSet SharedNow() const;
   Result<DeviceAnswer> DevicesOf(const Pod& pod, const Container& container) const;
   void TellConflicts(const Pod& pod, const Container& container, const std::vector<std::string>& conflicts) const;
   Result<void> FillPlace(const Pod& pod, const Container& container, runtime::StartRequest& request);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "http/client.h"
 #include "probe/connect.h"
+#include "probe/plain_http.h"
 #include "wire/client.h"
 #include "wire/transport.h"
 
@@ -46,6 +47,8 @@ struct Asker {
   }
 
   Outcome operator()(HttpTarget target) const;
+  /// By http what nobody there speaks https for.
+  Outcome AskPlainly(HttpTarget target) const;
   Outcome operator()(const TcpTarget& target) const {
     const auto connected = Connect(target.host, target.port, deadline, cancel_fd);
     if (connected) return {Kind::kSuccess, ""};
@@ -84,12 +87,23 @@ Outcome Asker::operator()(HttpTarget target) const {
                                          .verify = false,
                                          .cut_body = true});
     if (!answer && answer.error().code == Code::kCancelled) return NotAsked(answer.error());
+    if (!answer && target.plain_if_no_tls && target.url.starts_with("https://") &&
+        SpeaksPlainHttp(target.url, deadline, cancel_fd))
+      return AskPlainly(std::move(target));
     if (!answer) return Failed("Get \"" + target.url + "\": " + answer.error().message);
     if (answer->redirect.empty() || HostIn(answer->redirect) != HostIn(target.url))
       return target.any_status ? Outcome{Kind::kSuccess, ""} : Judge(*answer);
     target.url = answer->redirect;
   }
   return Failed("Get \"" + target.url + "\": stopped after 10 redirects");
+}
+
+Outcome Asker::AskPlainly(HttpTarget target) const {
+  const std::string wanted = target.url;
+  target.plain_if_no_tls = false;
+  Outcome outcome = (*this)(WithoutTls(std::move(target)));
+  if (!outcome.success()) return outcome;
+  return {Kind::kWarning, Printable("\"" + wanted + "\" is answered in plain HTTP: asked that way instead", kMostText)};
 }
 
 /// HealthCheckRequest: the service is its first field, a text.

@@ -15,7 +15,7 @@ namespace berth::probe {
 struct Outcome {
   enum class Kind {
     kSuccess,
-    kWarning,  ///< a success with something to say: a redirection that leads elsewhere
+    kWarning,  ///< a success with something to say: a redirection that leads elsewhere, or no TLS where it was expected
     kFailure,
     kError,  ///< it could not be asked: says nothing about the container
   };

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "os/pipe.h"
 #include "testing/raw_server.h"
@@ -125,6 +127,56 @@ TEST(AskTest, GivingUpEndsItAtOnceAndSaysNothingOfTheContainer) {
   EXPECT_EQ(Kind::kError, AskHttp(server, "/", std::chrono::minutes(10), cancel->theirs.get()).kind);
   EXPECT_LT(os::SystemClock().Now() - begin, std::chrono::minutes(1));
   later.join();
+}
+
+/// Answers who begins with TLS with `mistake`, as the others wait for a request; notes what is asked.
+RawServer::Talk WithoutTlsThere(std::string mistake, std::vector<RawRequest>& asked) {
+  return [mistake = std::move(mistake), answer = Answering([&asked](const RawRequest& request) {
+                                          asked.push_back(request);
+                                          return HttpText(200, "", "");
+                                        })](int fd) {
+    char first = 0;
+    if (::recv(fd, &first, 1, MSG_PEEK) != 1) return;
+    if (first != '\x16') return answer(fd);
+    testkit::SendAll(fd, mistake);
+  };
+}
+
+Outcome AskHook(const RawServer& server, bool plain) {
+  const HttpCheck check{.host = "",
+                        .port = "web",
+                        .path = "/",
+                        .https = true,
+                        .headers = {{"authorization", "Basic c2VjcmV0"}, {"X-Word", "1"}}};
+  auto target = TargetOf(check, WithPort(server.port()), "127.0.0.1");
+  EXPECT_TRUE(target);
+  target->plain_if_no_tls = plain;
+  return Ask(*std::move(target), kAmple, -1);
+}
+
+TEST(AskTest, WhoeverAnswersTlsInPlainHttpIsAskedThatWayWhereThatWillDoAndToldNoSecret) {
+  std::vector<RawRequest> asked;
+  const RawServer server(WithoutTlsThere(HttpText(400, "", "no TLS here"), asked));
+  EXPECT_EQ(Kind::kFailure, AskHook(server, /*plain=*/false).kind);
+  EXPECT_TRUE(asked.empty());
+  const Outcome outcome = AskHook(server, /*plain=*/true);
+  EXPECT_EQ(Kind::kWarning, outcome.kind);
+  EXPECT_EQ(
+      "\"https://127.0.0.1:" + std::to_string(server.port()) + "/\" is answered in plain HTTP: asked that way instead",
+      outcome.text);
+  ASSERT_EQ(1U, asked.size());
+  EXPECT_EQ(0U, asked[0].headers.count("authorization") + asked[0].headers.count("Authorization"));
+  EXPECT_EQ(1U, asked[0].headers.count("X-Word"));
+}
+
+TEST(AskTest, WhoeverRefusesTlsIsNotAskedWithoutIt) {
+  std::vector<RawRequest> asked;
+  const std::string alert("\x15\x03\x01\x00\x02\x02\x28", 7);  // fatal, handshake failure
+  for (const std::string& mistake : {alert, std::string("HTT"), std::string()}) {
+    const RawServer server(WithoutTlsThere(mistake, asked));
+    EXPECT_EQ(Kind::kFailure, AskHook(server, /*plain=*/true).kind) << mistake;
+  }
+  EXPECT_TRUE(asked.empty());
 }
 
 TEST(AskTest, AConnectionIsEnoughForTcp) {

@@ -8,6 +8,8 @@
 namespace berth::probe {
 namespace {
 
+constexpr std::string_view kWithTls = "https://";
+
 Result<std::string> PortOf(const std::string& port, const Container& container) {
   if (!port.empty() && std::ranges::all_of(port, IsDigit)) return port;
   for (const ContainerPort& known : container.ports)
@@ -53,7 +55,7 @@ Result<HttpTarget> TargetOf(const HttpCheck& check, const Container& container, 
   BERTH_TRY(const std::string host, HostOf(check.host, address));
   const bool v6 = host.find(':') != std::string::npos && !host.starts_with('[');
   HttpTarget out;
-  out.url = std::string(check.https ? "https://" : "http://") + (v6 ? "[" + host + "]" : host) + ":" + port +
+  out.url = std::string(check.https ? kWithTls : "http://") + (v6 ? "[" + host + "]" : host) + ":" + port +
             PathInUrl(check.path);
   out.headers = check.headers;
   const auto add = [&](std::string_view name, std::string_view value) {
@@ -63,6 +65,12 @@ Result<HttpTarget> TargetOf(const HttpCheck& check, const Container& container, 
   add("User-Agent", agent);
   add("Accept", "*/*");
   return out;
+}
+
+HttpTarget WithoutTls(HttpTarget target) {
+  target.url = "http://" + target.url.substr(kWithTls.size());
+  std::erase_if(target.headers, [](const auto& header) { return SameName(header.first, "Authorization"); });
+  return target;
 }
 
 Result<TcpTarget> TargetOf(const TcpCheck& check, const Container& container, const std::string& address) {

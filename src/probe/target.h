@@ -18,6 +18,8 @@ struct HttpTarget {
   std::string url;
   std::vector<std::pair<std::string, std::string>> headers;  ///< the kubelet's where the manifest has none of that name
   bool any_status = false;                                   ///< an answer is enough, whatever it says
+  /// A server that answers https in plain HTTP is asked once more that way (WithoutTls).
+  bool plain_if_no_tls = false;
 };
 struct TcpTarget {
   std::string host;
@@ -41,6 +43,8 @@ inline constexpr std::string_view kProbeAgent = "kube-probe/1.36";
 inline constexpr std::string_view kHookAgent = "kube-lifecycle/1.36";
 Result<HttpTarget> TargetOf(const HttpCheck& check, const Container& container, const std::string& address,
                             std::string_view agent = kProbeAgent);
+/// The same over http, and without its Authorization. Requires: https.
+HttpTarget WithoutTls(HttpTarget target);
 Result<TcpTarget> TargetOf(const TcpCheck& check, const Container& container, const std::string& address);
 Result<GrpcTarget> TargetOf(const GrpcCheck& check, const Container& container, const std::string& address);
 

@@ -68,8 +68,8 @@ class Zones {
   }
 
   void AddTaken() {
-    const CpuSet exclusive = ExclusiveCpus(*snapshot_.ledger);
-    for (auto& [id, zone] : zones_) zone["cpu"].taken = CpusOfNode(*snapshot_.machine, id).CountCommon(exclusive);
+    const CpuSet taken = TakenCpus(*snapshot_.ledger);
+    for (auto& [id, zone] : zones_) zone["cpu"].taken = CpusOfNode(*snapshot_.machine, id).CountCommon(taken);
     std::map<std::string_view, std::set<std::string_view>> held;  // sidecars may share with init containers
     for (const auto& [uid, pod] : snapshot_.ledger->pods)
       for (const Placement& placement : pod.placements) {

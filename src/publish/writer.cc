@@ -76,6 +76,11 @@ NodeState StateOf(const WriterOptions& options, const Moment& moment) {
                   .node_fit = snapshot.node->node_fit,
                   .whole_cores = snapshot.node->whole_cores,
                   .close_devices = snapshot.node->close_devices,
+                  .judge_by_free_memory = snapshot.node->judge_by_free_memory,
+                  .memory_groups_overlap = snapshot.node->memory_groups_overlap,
+                  .pod_falls_back = snapshot.node->pod_falls_back,
+                  .keep_rest_aligned = snapshot.node->keep_rest_aligned,
+                  .own = snapshot.node->own,
                   .devices = *snapshot.devices,
                   .ledger = *snapshot.ledger});
 }

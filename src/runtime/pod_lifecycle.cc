@@ -251,6 +251,13 @@ bool PodLifecycle::EndUnhealthy(std::string_view id, os::MonoTime now, os::Milli
   return true;
 }
 
+bool PodLifecycle::Restart(std::string_view id, os::MonoTime now) {
+  if (!RestartsUnhealthy(id) || !EndUnhealthy(id, now, grace_)) return false;
+  Entry& entry = *FindRunning(id);
+  entry.counted_attempt = entry.last->attempt + 1;  // as one that has had its back-off
+  return true;
+}
+
 bool PodLifecycle::EndsUnhealthy(std::string_view id) const {
   return std::ranges::any_of(entries_, [&](const Entry& e) { return e.last && e.last->id == id && e.end_by; });
 }

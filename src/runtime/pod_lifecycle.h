@@ -151,6 +151,9 @@ class PodLifecycle {
   /// A probe says that the container with this id has to end, within `grace`; it is started anew as restartPolicy lets
   /// it. False: it does not run, or has to end already.
   bool EndUnhealthy(std::string_view id, os::MonoTime now, os::Millis grace);
+  /// Somebody wants the container with this id ended, within the pod's grace period, and started anew: at once when it
+  /// has ended, without a back-off. False: as EndUnhealthy, or it would not be started again.
+  bool Restart(std::string_view id, os::MonoTime now);
   /// Such an end is under way, or over, of the container with this id.
   bool EndsUnhealthy(std::string_view id) const;
   /// A container that a probe ended now would be started again.

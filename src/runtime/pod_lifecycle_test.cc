@@ -396,6 +396,34 @@ TEST(PodLifecycleTest, LostInitRecordsDoNotRepeatInitialisation) {
   EXPECT_EQ(d.Next(0), "start s/0") << "sidecars belong to the running pod";
 }
 
+TEST(PodLifecycleTest, AContainerThatSomebodyRestartsHasItsGracePeriodAndNoBackOff) {
+  Driver d(MakePod(RestartPolicy::kOnFailure, {}, {"a", "b"}));
+  d.Runs("a", 0);
+  d.Runs("b", 0);
+  const std::string id = d.View("a").last->id;
+  EXPECT_TRUE(d.life.Restart(id, At(1)));
+  EXPECT_FALSE(d.life.Restart(id, At(1))) << "it is under way";
+  EXPECT_FALSE(d.life.Restart("other", At(1)));
+  EXPECT_EQ(d.Next(1), "term a/0; wake 31");
+  d.Ends("a", 0, 2);
+  EXPECT_EQ(d.Next(2), "kill a/0, start a/1") << "though it ended as wanted, and had run for two seconds";
+  d.Runs("a", 2, 1);
+  EXPECT_EQ(d.Next(2), "");
+  EXPECT_EQ(d.View("a").restarts, 1);
+  d.Ends("a", 1, 3, 1);
+  EXPECT_EQ(d.Next(3), "kill a/1, start a/2") << "the first end by itself, as if nobody had restarted it";
+  d.Runs("a", 3, 2);
+  d.Ends("a", 1, 4, 2);
+  EXPECT_EQ(d.Next(4), "kill a/2; wake 14");
+}
+
+TEST(PodLifecycleTest, NobodyRestartsWhatWouldNotComeBack) {
+  Driver d(MakePod(RestartPolicy::kNever, {}, {"a"}));
+  d.Runs("a", 0);
+  EXPECT_FALSE(d.life.Restart(d.View("a").last->id, At(1)));
+  EXPECT_EQ(d.Next(1), "");
+}
+
 TEST(PodLifecycleTest, OldNewsAreIgnored) {
   Driver d(MakePod(RestartPolicy::kAlways, {}, {"a"}));
   d.Runs("a", 0, 2);

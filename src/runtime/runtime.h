@@ -111,6 +111,14 @@ struct ContainerCpus {
   friend bool operator==(const ContainerCpus&, const ContainerCpus&) = default;
 };
 
+/// What the group of a container holds since it was resized.
+struct ContainerValues {
+  std::string pod_uid;
+  std::string container;
+  CgroupValues values;
+  bool v2 = false;
+};
+
 struct ContainerStatus {
   std::string id;  ///< unique over all attempts
   std::string pod_uid;
@@ -181,6 +189,8 @@ class Runtime {
 
   /// The CPUs containers shall have; already so in the kernel for those that run. The runtime's record follows.
   virtual void SetCpus(const std::vector<ContainerCpus>&) {}
+  /// The same for everything else of a container that was resized.
+  virtual void SetValues(const ContainerValues&) {}
   /// Ends what the runtime itself keeps running for a pod without containers. False: under way, ask again.
   virtual Result<bool> StopPod(std::string_view) { return true; }
   /// Groups of such things by id -> uid of the pod; named as containers' groups are.

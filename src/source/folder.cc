@@ -46,7 +46,7 @@ struct FileState {
   std::optional<std::string> content;                            ///< what was parsed last
   std::string parse_problem;                                     ///< of that content; empty: fine
   std::string read_problem;                                      ///< why it cannot be read now; empty: it can
-  std::vector<Pod> pods;                                         ///< last good ones
+  std::vector<std::shared_ptr<const Pod>> pods;                  ///< last good ones
   std::vector<std::shared_ptr<const ConfigDocument>> documents;  ///< likewise
   std::vector<SourceProblem> warnings;                           ///< of these
   std::string told_readers;  ///< that others can read its secrets; empty: they cannot, or it has none
@@ -262,7 +262,7 @@ class FolderSource final : public Source {
       if (!file.problem().empty()) out.problems.push_back({PathOf(name), file.problem()});
       out.warnings.insert(out.warnings.end(), file.warnings.begin(), file.warnings.end());
       if (!file.told_readers.empty()) out.warnings.push_back({PathOf(name), file.told_readers});
-      for (const Pod& pod : file.pods) found.push_back({pod, PathOf(name)});
+      for (const auto& pod : file.pods) found.push_back({pod, PathOf(name)});
       for (const auto& document : file.documents) documents.push_back({document, PathOf(name)});
     }
     Gather(found, out);

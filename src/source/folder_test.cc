@@ -56,7 +56,7 @@ class FolderSourceTest : public testing::Test {
   static std::vector<std::string> NamesOf(const std::optional<Snapshot>& snapshot) {
     std::vector<std::string> out;
     if (snapshot)
-      for (const Pod& pod : snapshot->pods) out.push_back(FullName(pod));
+      for (const auto& pod : snapshot->pods) out.push_back(FullName(*pod));
     return out;
   }
 
@@ -163,7 +163,7 @@ TEST_F(FolderSourceTest, NamesPodsAfterTheNodeAndGivesThemAStableUid) {
   Put("a.yaml", PodYaml("web"));
   const auto first = Settle();
   ASSERT_THAT(NamesOf(first), ElementsAre("default/web-node1"));
-  const Pod& pod = first->pods[0];
+  const Pod& pod = *first->pods[0];
   EXPECT_EQ(pod.uid.size(), 32U);
   EXPECT_EQ(pod.node_name, "node1");
   EXPECT_EQ(pod.annotations.at("kubernetes.io/config.hash"), pod.uid);
@@ -171,21 +171,21 @@ TEST_F(FolderSourceTest, NamesPodsAfterTheNodeAndGivesThemAStableUid) {
   Open();
   const auto again = Settle();
   ASSERT_TRUE(again);
-  EXPECT_EQ(again->pods[0].uid, pod.uid);
+  EXPECT_EQ(again->pods[0]->uid, pod.uid);
 }
 
 TEST_F(FolderSourceTest, AChangeOfThePodOrOfItsFileNameMakesANewUidButACommentDoesNot) {
   Put("a.yaml", PodYaml("web"));
-  const std::string uid = Settle()->pods[0].uid;
+  const std::string uid = Settle()->pods[0]->uid;
   Put("a.yaml", "# a comment\n" + PodYaml("web"));
   const auto commented = Settle();
   ASSERT_TRUE(commented);
-  EXPECT_EQ(commented->pods[0].uid, uid);
+  EXPECT_EQ(commented->pods[0]->uid, uid);
   Put("a.yaml", PodYaml("web", "true"));
-  const std::string changed = Settle()->pods[0].uid;
+  const std::string changed = Settle()->pods[0]->uid;
   EXPECT_NE(changed, uid);
   std::filesystem::rename(path_ + "/a.yaml", path_ + "/b.yaml");
-  EXPECT_NE(Settle()->pods[0].uid, changed);
+  EXPECT_NE(Settle()->pods[0]->uid, changed);
 }
 
 TEST_F(FolderSourceTest, AFileThatIsRenamedToItsNameIsReadAtOnce) {
@@ -375,12 +375,21 @@ TEST_F(FolderSourceTest, AMissingFolderFreesNothingAndIsFoundAgain) {
   EXPECT_THAT(NamesOf(Settle()), ElementsAre("default/a-node1", "default/b-node1")) << "watched again";
 }
 
+TEST_F(FolderSourceTest, APodWhoseFileDidNotChangeIsTheSameObject) {
+  Put("a.yaml", PodYaml("a"));
+  const auto before = Settle();
+  Put("b.yaml", PodYaml("b"));
+  const auto after = Settle();
+  ASSERT_THAT(NamesOf(after), ElementsAre("default/a-node1", "default/b-node1"));
+  EXPECT_EQ(after->pods[0], before->pods[0]);
+}
+
 TEST_F(FolderSourceTest, TheSamePodInTwoFilesIsOnePodAndAProblem) {
   Put("a.yaml", PodYaml("x", "one"));
   Put("b.yaml", PodYaml("x", "two"));
   const auto snapshot = Settle();
   ASSERT_THAT(NamesOf(snapshot), ElementsAre("default/x-node1"));
-  EXPECT_THAT(snapshot->pods[0].containers[0].command, ElementsAre("two"));
+  EXPECT_THAT(snapshot->pods[0]->containers[0].command, ElementsAre("two"));
   ASSERT_EQ(snapshot->problems.size(), 1U);
   EXPECT_THAT(snapshot->problems[0].file, HasSubstr("b.yaml"));
 }

@@ -15,14 +15,14 @@ using ByName = std::map<std::string, const FoundPod*>;
 void DropSharedUids(ByName& by_name, std::vector<SourceProblem>& problems) {
   std::map<std::string, const FoundPod*> first;
   for (const auto& [name, found] : by_name) {
-    const auto [it, added] = first.try_emplace(found->pod.uid, found);
+    const auto [it, added] = first.try_emplace(found->pod->uid, found);
     if (!added && found->place < it->second->place) it->second = found;
   }
   std::erase_if(by_name, [&](const auto& item) {
     const auto& [name, found] = item;
-    const FoundPod& kept = *first.find(found->pod.uid)->second;
+    const FoundPod& kept = *first.find(found->pod->uid)->second;
     if (&kept == found) return false;
-    problems.push_back({found->place, name + " has the uid \"" + found->pod.uid + "\" of " + FullName(kept.pod) +
+    problems.push_back({found->place, name + " has the uid \"" + found->pod->uid + "\" of " + FullName(*kept.pod) +
                                           " in " + kept.place + " and is left out; remove metadata.uid from " +
                                           found->place + ", or give it one of its own"});
     return true;
@@ -34,12 +34,13 @@ void DropSharedUids(ByName& by_name, std::vector<SourceProblem>& problems) {
 void Gather(const std::vector<FoundPod>& found, Snapshot& out) {
   ByName by_name;
   for (const FoundPod& item : found) {
-    auto [it, added] = by_name.insert_or_assign(FullName(item.pod), &item);
+    auto [it, added] = by_name.insert_or_assign(FullName(*item.pod), &item);
     if (!added) out.problems.push_back({item.place, it->first + " stands in more than one place; the last one wins"});
   }
   DropSharedUids(by_name, out.problems);
   for (const auto& [name, item] : by_name) {
     out.files.emplace(name, item->place);
+    out.identities.emplace(name, IdentityOf(*item->pod));
     out.pods.push_back(item->pod);
   }
 }
@@ -80,12 +81,15 @@ Result<ReadPods> ReadStaticPods(std::string_view text, const StaticText& from) {
     return Fail(Code::kInvalid, from.place + ": " + from.notes->Explain("the manifest"));
   const os::WorkNotes::Work noted(from.notes, key);
   BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, from.place, from.pods));
-  ReadPods out{.pods = std::move(parsed.pods), .documents = {}, .warnings = {}};
+  ReadPods out;
+  for (Pod& pod : parsed.pods) {
+    MakeStatic(pod, from.node_name, from.scheme + ":" + from.place, from.source);
+    out.pods.push_back(std::make_shared<const Pod>(std::move(pod)));
+  }
   for (ConfigDocument& document : parsed.documents)
     out.documents.push_back(std::make_shared<const ConfigDocument>(std::move(document)));
   for (const manifest::Warning& warning : parsed.warnings)
     out.warnings.push_back({from.place, warning.where + ": " + warning.message, from.source});
-  for (Pod& pod : out.pods) MakeStatic(pod, from.node_name, from.scheme + ":" + from.place, from.source);
   return out;
 }
 

@@ -19,7 +19,7 @@ namespace berth::source {
 
 /// A pod and where it stands: a file's path, a URL.
 struct FoundPod {
-  Pod pod;
+  std::shared_ptr<const Pod> pod;  ///< never null
   std::string place;
 };
 
@@ -40,7 +40,7 @@ void GatherDocuments(const std::vector<FoundDocument>& found, Snapshot& out);
 
 /// What one manifest text holds.
 struct ReadPods {
-  std::vector<Pod> pods;
+  std::vector<std::shared_ptr<const Pod>> pods;
   std::vector<std::shared_ptr<const ConfigDocument>> documents;
   std::vector<SourceProblem> warnings;
 };

@@ -175,7 +175,7 @@ class HttpSource final : public Source {
     for (const std::string& problem : {ask_problem_, body_problem_})
       if (!problem.empty()) out.problems.push_back({options_.url, problem, name()});
     std::vector<FoundPod> found;
-    for (const Pod& pod : pods_) found.push_back({pod, options_.url});
+    for (const auto& pod : pods_) found.push_back({pod, options_.url});
     Gather(found, out);
     std::vector<FoundDocument> documents;
     for (const auto& document : documents_) documents.push_back({document, options_.url});
@@ -192,7 +192,7 @@ class HttpSource final : public Source {
   std::optional<std::string> body_;                               // the last one, whatever it was
   std::string ask_problem_;                                       // why there is no answer
   std::string body_problem_;                                      // what is wrong with the last one
-  std::vector<Pod> pods_;                                         // of the last good one
+  std::vector<std::shared_ptr<const Pod>> pods_;                  // of the last good one
   std::vector<std::shared_ptr<const ConfigDocument>> documents_;  // likewise
   std::vector<SourceProblem> warnings_;
   bool ready_ = false;

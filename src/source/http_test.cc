@@ -29,7 +29,7 @@ std::string SleepingPodYaml(const std::string& name) {
 
 std::vector<std::string> NamesOf(const Snapshot& snapshot) {
   std::vector<std::string> out;
-  for (const Pod& pod : snapshot.pods) out.push_back(FullName(pod));
+  for (const auto& pod : snapshot.pods) out.push_back(FullName(*pod));
   return out;
 }
 
@@ -68,7 +68,7 @@ TEST_F(HttpSourceTest, PodsOfAnAnswerAreStaticPodsOfTheUrl) {
   EXPECT_TRUE(snapshot->ready);
   EXPECT_TRUE(snapshot->complete);
   ASSERT_THAT(NamesOf(*snapshot), ElementsAre("default/web-node1"));
-  const Pod& pod = snapshot->pods.front();
+  const Pod& pod = *snapshot->pods.front();
   EXPECT_EQ(pod.annotations.at("kubernetes.io/config.source"), "http");
   EXPECT_THAT(pod.uid, SizeIs(32));
   EXPECT_EQ(snapshot->files.at("default/web-node1"), page_.url());

@@ -72,10 +72,10 @@ class JoinedSource final : public Source {
       out.complete &= part.last.ready && part.last.complete;
       std::ranges::copy(part.last.warnings, std::back_inserter(out.warnings));
       std::ranges::copy(part.last.problems, std::back_inserter(out.problems));
-      for (const Pod& pod : part.last.pods) Add(pod, part, uids, out);
+      for (const auto& pod : part.last.pods) Add(pod, part, uids, out);
       for (const auto& [name, document] : part.last.documents) AddDocument(name, document, part, out);
     }
-    std::ranges::sort(out.pods, {}, [](const Pod& pod) { return FullName(pod); });
+    std::ranges::sort(out.pods, {}, [](const auto& pod) { return FullName(*pod); });
     return out;
   }
 
@@ -90,22 +90,24 @@ class JoinedSource final : public Source {
           {from, name + " also comes from " + out.files[name] + ", which counts", part.source->name()});
   }
 
-  static void Add(const Pod& pod, const Part& part, std::set<std::string>& uids, Snapshot& out) {
-    const std::string name = FullName(pod);
+  static void Add(const std::shared_ptr<const Pod>& pod, const Part& part, std::set<std::string>& uids, Snapshot& out) {
+    const std::string name = FullName(*pod);
     const auto place = part.last.files.find(name);
     const std::string from = place == part.last.files.end() ? "" : place->second;
     const auto other = out.files.find(name);
     if (other != out.files.end()) {
       out.problems.push_back(
           {from, name + " also comes from " + other->second + ", which counts", part.source->name()});
-    } else if (!uids.insert(pod.uid).second) {
+    } else if (!uids.insert(pod->uid).second) {
       out.problems.push_back({from,
-                              name + " has the uid \"" + pod.uid +
+                              name + " has the uid \"" + pod->uid +
                                   "\" of a pod of another source and is left out; "
                                   "remove its metadata.uid, or give it one of its own",
                               part.source->name()});
     } else {
       out.files.emplace(name, from);
+      if (const auto known = part.last.identities.find(name); known != part.last.identities.end())
+        out.identities.insert(*known);
       out.pods.push_back(pod);
     }
   }

@@ -48,8 +48,11 @@ Pod PodOf(const std::string& name, const std::string& uid) {
 }
 
 Snapshot SnapshotOf(const std::vector<Pod>& pods, const std::string& place) {
-  Snapshot out{.ready = true, .pods = pods};
-  for (const Pod& pod : pods) out.files.emplace(FullName(pod), place);
+  Snapshot out{.ready = true};
+  for (const Pod& pod : pods) {
+    out.files.emplace(FullName(pod), place);
+    out.pods.push_back(std::make_shared<const Pod>(pod));
+  }
   return out;
 }
 
@@ -107,9 +110,9 @@ TEST_F(JoinedSourceTest, TheEarlierSourceCountsWhereTwoNameOnePod) {
   const auto snapshot = joined_->Poll(MonoTime());
   ASSERT_TRUE(snapshot);
   ASSERT_THAT(snapshot->pods, SizeIs(2));
-  EXPECT_EQ(snapshot->pods[0].uid, "1");
-  EXPECT_EQ(snapshot->pods[1].uid, "3");
-  EXPECT_EQ(snapshot->pods[1].name, "c");
+  EXPECT_EQ(snapshot->pods[0]->uid, "1");
+  EXPECT_EQ(snapshot->pods[1]->uid, "3");
+  EXPECT_EQ(snapshot->pods[1]->name, "c");
   ASSERT_THAT(snapshot->problems, SizeIs(2));
   EXPECT_THAT(snapshot->problems[0].message, HasSubstr("default/a also comes from /pods/a.yaml"));
   EXPECT_THAT(snapshot->problems[1].message, HasSubstr("default/b has the uid \"3\""));

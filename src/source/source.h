@@ -29,10 +29,14 @@ struct Snapshot {
   /// False while some file was never read well since the start, or some source is not ready: pods are not known then,
   /// so one that only the ledger knows must not be taken for removed.
   bool complete = true;
-  std::vector<Pod> pods;      ///< by namespace/name; static pod naming and uids applied (rules/sources#static-pods)
+  /// By namespace/name, never null; static pod naming and uids applied (rules/sources#static-pods). What did not change
+  /// is the same object as in the snapshot before.
+  std::vector<std::shared_ptr<const Pod>> pods;
   ConfigDocuments documents;  ///< ConfigMaps and Secrets
   /// Full name of a pod, or name of a document -> path of the file, or URL, it came from.
   std::map<std::string, std::string> files;
+  /// Full name of a pod -> IdentityOf it: two versions of which this is the same differ in what a resize changes.
+  std::map<std::string, std::string> identities{};
   std::vector<SourceProblem> warnings;  ///< what works but is probably not meant (unknown fields)
   std::vector<SourceProblem> problems;  ///< the last good pod of a broken file stays in `pods`
 };

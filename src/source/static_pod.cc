@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "codec/codec.h"
+#include "model/resize.h"
 
 namespace berth::source {
 namespace {
@@ -21,6 +22,15 @@ std::string Fnv128(std::string_view text) {
   return out;
 }
 
+/// It has the form of Fnv128's.
+bool IsMade(std::string_view uid) {
+  return uid.size() == 32 && uid.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::string TextOf(const Pod& pod) {
+  return codec::ToJson(pod).dump(-1, ' ', false, codec::Json::error_handler_t::replace);
+}
+
 std::string Lower(std::string_view text) {
   std::string out(text);
   for (char& c : out)
@@ -33,13 +43,19 @@ std::string Lower(std::string_view text) {
 void MakeStatic(Pod& pod, std::string_view node_name, std::string_view origin, std::string_view source) {
   const std::string node = Lower(node_name);
   if (pod.uid.empty()) {
-    const std::string content = codec::ToJson(pod).dump(-1, ' ', false, codec::Json::error_handler_t::replace);
-    pod.uid = Fnv128(content + "\nhost:" + node + "\n" + std::string(origin));
+    pod.uid = Fnv128(TextOf(pod) + "\nhost:" + node + "\n" + std::string(origin));
   }
   pod.name += "-" + node;
   pod.node_name = node;
   pod.annotations["kubernetes.io/config.hash"] = pod.uid;
   pod.annotations["kubernetes.io/config.source"] = source;
+}
+
+std::string IdentityOf(const Pod& pod) {
+  Pod bare = WithoutAmounts(pod);
+  if (IsMade(bare.uid)) bare.uid.clear();
+  bare.annotations.erase("kubernetes.io/config.hash");
+  return Fnv128(TextOf(bare));
 }
 
 }  // namespace berth::source

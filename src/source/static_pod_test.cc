@@ -57,6 +57,25 @@ TEST(StaticPodTest, TheUidOfAPodNeverChangesBetweenVersions) {
   EXPECT_EQ(small.uid, "dada92d892d782c8c949ca5415ee3ca3");
 }
 
+TEST(StaticPodTest, VersionsThatDifferInAmountsHaveOneIdentityAndTheirOwnUids) {
+  const auto made = [](const std::string& cpu, const std::string& image) {
+    Pod pod = FullPod();
+    pod.containers[0].resources.limits["cpu"] = *Quantity::Parse(cpu);
+    pod.containers[0].image = image;
+    MakeStatic(pod, "Node1", "file:/x.yaml", "file");
+    return pod;
+  };
+  const Pod pod = made("2", "a");
+  EXPECT_NE(pod.uid, made("3", "a").uid);
+  EXPECT_EQ(IdentityOf(pod), IdentityOf(made("3", "a")));
+  EXPECT_NE(IdentityOf(pod), IdentityOf(made("2", "b")));
+  Pod given = pod;
+  given.uid = "given-1";
+  Pod other = pod;
+  other.uid = "given-2";
+  EXPECT_NE(IdentityOf(given), IdentityOf(other)) << "somebody wants another pod";
+}
+
 TEST(StaticPodTest, AUidThatWasGivenStays) {
   Pod pod = FullPod();
   pod.uid = "given-1";

@@ -336,8 +336,9 @@ Result<KubeletMemoryState> ParseKubeletMemoryState(std::string_view text) {
   return state;
 }
 
+/// A kubelet knows no named pools: to it their containers run in the shared pool.
 KubeletCpuState ExportCpuState(const Ledger& ledger) {
-  KubeletCpuState out{.policy = ledger.cpu_policy, .default_cpus = ledger.shared};
+  KubeletCpuState out{.policy = ledger.cpu_policy, .default_cpus = ledger.shared | PooledCpus(ledger)};
   for (const auto& [uid, pod] : ledger.pods)
     for (const Placement& p : pod.placements)
       if (p.cpus) out.entries[uid][p.container] = *p.cpus;

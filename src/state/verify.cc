@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/placement.h"
 #include "state/takeover.h"
 
 namespace berth::state {
@@ -13,7 +14,7 @@ std::string PodName(const PodRecord& pod) { return pod.partial ? "pod " + pod.ui
 
 bool HoldsSomething(const PodRecord& pod) {
   return std::ranges::any_of(pod.placements,
-                             [](const Placement& p) { return p.cpus || p.memory || !p.devices.empty(); });
+                             [](const Placement& p) { return HasCpusApart(p) || p.memory || !p.devices.empty(); });
 }
 
 CpuSet Online(const CpuSet& cpus, const CpuSet& online) { return online.empty() ? cpus : cpus & online; }
@@ -24,16 +25,27 @@ void CheckPlace(const Ledger& ledger, const PodRecord& pod, const RunningGroup& 
   const Placement* placement = PlacementOf(pod, group.name, group.cpus);
   const bool exclusive = placement != nullptr && placement->cpus.has_value();
   if (!exclusive && ledger.shared.empty()) return;
-  const CpuSet wanted = Online(exclusive ? *placement->cpus : ledger.shared, online);
+  const CpuPool* const pool = placement == nullptr ? nullptr : FindPool(ledger, *placement);
+  const CpuSet place = placement == nullptr ? ledger.shared : CpusOf(ledger, *placement, ledger.shared);
+  const CpuSet wanted = Online(place, online);
   if (group.cpus == wanted || wanted.empty()) return;
   // A part of a pod's own CPUs is in order: the pod divides them itself.
   if (exclusive && placement->container == kWholePod && group.cpus.IsSubsetOf(wanted)) return;
   out.push_back(group.path + " of " + PodName(pod) + " may run on CPUs " + FormatIds(group.cpus) +
-                ", the ledger gives it " + (exclusive ? "CPUs " : "the shared pool ") + FormatIds(wanted));
+                ", the ledger gives it " +
+                (exclusive         ? "CPUs "
+                 : pool != nullptr ? "CPU pool " + placement->pool + ", "
+                                   : "the shared pool ") +
+                FormatIds(wanted));
 }
 
 /// Who may run on CPUs that somebody else has for itself.
 void CheckIntruders(const Ledger& ledger, const RunningGroup& group, Broken& out) {
+  const auto own = ledger.pods.find(group.uid);
+  const CpuSet pooled = own == ledger.pods.end() ? CpuSet() : PooledCpus(ledger, own->second);
+  for (const auto& [name, pool] : ledger.pools)
+    if (const CpuSet both = HeldCpus(pool) & (group.cpus - pooled); !both.empty())
+      out.push_back(group.path + " may run on CPUs " + FormatIds(both) + ", which are for CPU pool " + name);
   for (const auto& [uid, pod] : ledger.pods) {
     if (uid == group.uid) continue;
     if (const CpuSet both = ExclusiveCpus(pod) & group.cpus; !both.empty())
@@ -45,7 +57,7 @@ void CheckLeaks(const PodRecord& pod, const std::vector<RunningGroup>& running,
                 const std::optional<std::set<std::string>>& known, Broken& out) {
   if (!HoldsSomething(pod)) return;
   std::string what = FormatIds(ExclusiveCpus(pod));
-  what = what.empty() ? "memory or devices" : "CPUs " + what;
+  what = what.empty() ? "memory, devices or a place in a CPU pool" : "CPUs " + what;
   if (known && !known->contains(pod.uid)) {
     out.push_back(PodName(pod) + " holds " + what + " although it is gone");
   } else if (std::ranges::none_of(running, [&](const RunningGroup& g) { return g.uid == pod.uid; })) {

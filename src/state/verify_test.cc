@@ -50,6 +50,28 @@ TEST_F(VerifyRunningTest, AnIntruderIsNamedWithItsVictim) {
                                     HasSubstr("may run on CPUs 2-3, which default/web has for itself")));
 }
 
+TEST_F(VerifyRunningTest, WhoIsKeptToNodesHasTheirPartOfThePool) {
+  ledger.pods["b"].placements.front().node_cpus = Cpus("4-7");
+  EXPECT_THAT(Verify(), ElementsAre(HasSubstr("the ledger gives it the shared pool 4-7")));
+  running[1].cpus = Cpus("4-7");
+  EXPECT_THAT(Verify(), IsEmpty());
+}
+
+TEST_F(VerifyRunningTest, WhoRunsInANamedPoolHasItAndNobodyElse) {
+  ledger.pods["b"].placements.front().pool = "batch";
+  ledger.pools["batch"] = {.cpus = Cpus("4-5"), .idle = Cpus("6")};
+  ledger.shared = Cpus("0-1,7");
+  EXPECT_THAT(Verify(), ElementsAre(HasSubstr("the ledger gives it CPU pool batch, 4-5"),
+                                    HasSubstr("may run on CPUs 6, which are for CPU pool batch")));
+  running[1].cpus = Cpus("4-5");
+  EXPECT_THAT(Verify(), IsEmpty());
+  Add("c", "other");
+  known->insert("c");
+  running.push_back({.path = "kubepods/podc/app", .uid = "c", .name = "app", .cpus = Cpus("0-1,5-7"), .busy = true});
+  EXPECT_THAT(Verify(), ElementsAre(HasSubstr("the ledger gives it the shared pool 0-1,7"),
+                                    HasSubstr("may run on CPUs 5-6, which are for CPU pool batch")));
+}
+
 TEST_F(VerifyRunningTest, OfflineCpusAreNobodysFault) {
   running[0].cpus = Cpus("2");
   EXPECT_THAT(VerifyRunning(ledger, Cpus("0-2,4-7"), running, known), IsEmpty());

@@ -47,14 +47,15 @@ Plan PlanTakeover(const engine::Node& node, Ledger ledger, const engine::Inputs&
     change.cpus_now = one.cpus;
     change.mems_now = one.mems;
     if (!one.told) change.why = "the runtime does not say what it asks for";
-    const Decision decision = engine::DecideContainer(node, ledger, beside::AsWished(pod, one.container.name),
-                                                      one.container.name, inputs, nullptr);
+    const Decision decision =
+        engine::DecideContainer(node, ledger, beside::AsWished(pod, one.container.name, node.options().own),
+                                one.container.name, inputs, nullptr);
     if (const auto* const reject = std::get_if<Reject>(&decision))
       change.why = WhyNot(*reject);
     else
       Apply(ledger, std::get<Admit>(decision).delta);
   }
-  out.shared = ledger.shared.empty() ? out.all - ExclusiveCpus(ledger) : ledger.shared;
+  out.shared = ledger.shared.empty() ? out.all - TakenCpus(ledger) : ledger.shared;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     Change& change = out.changes[i];
     change.cpus_then = out.shared;
@@ -64,7 +65,7 @@ Plan PlanTakeover(const engine::Node& node, Ledger ledger, const engine::Inputs&
         record == ledger.pods.end() ? nullptr : FindPlacement(record->second, change.container);
     if (placement == nullptr) continue;
     change.own = placement->cpus && !placement->cpus->empty();
-    if (change.own) change.cpus_then = *placement->cpus;
+    change.cpus_then = CpusOf(ledger, *placement, out.shared);
     if (NodeSet nodes = MemoryNodes(*placement); !nodes.empty()) change.mems_then = std::move(nodes);
   }
   std::ranges::sort(out.changes, {}, [](const Change& c) { return std::tie(c.pod, c.container, c.id); });

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "cgroup/observe.h"
+#include "keeper/adopt.h"
 #include "os/path.h"
 #include "state/takeover.h"
-#include "takeover/adopt.h"
 #include "takeover/complete_record.h"
 
 namespace berth::takeover {
@@ -66,8 +66,9 @@ void Takeover::TakeLedger(const std::optional<state::Saved>& saved, const ThisBo
   if (!saved->machine_fingerprint.empty() && saved->machine_fingerprint != boot.machine_fingerprint)
     parts_.events.Warning("MachineChanged", object,
                           "CPUs, nodes or memory are not what they were when berthd ran last");
-  Adoption adoption = Adopt(parts_.keeper.node(), saved->ledger, rebooted ? Since::kReboot : Since::kSameBoot);
-  for (AdoptionNote& note : adoption.notes)
+  keeper::Adoption adoption =
+      keeper::Adopt(parts_.keeper.node(), saved->ledger, rebooted ? keeper::Since::kReboot : keeper::Since::kSameBoot);
+  for (keeper::AdoptionNote& note : adoption.notes)
     parts_.events.Warning("LedgerAdapted", note.pod.empty() ? object : "pod/" + note.pod, std::move(note.text));
   const bool changed = adoption.ledger != saved->ledger;
   parts_.keeper.Open(std::move(adoption.ledger), changed);
@@ -172,10 +173,10 @@ void Takeover::Complete(pods::ManagedPod& managed, const Pod& pod, os::MonoTime 
   Ledger next = parts_.keeper.newest();
   const auto record = next.pods.find(pod.uid);
   if (record == next.pods.end()) return;
-  Completion done = CompleteRecord(parts_.keeper.node(), record->second, pod, mems);
+  Completion done = CompleteRecord(parts_.keeper.newest_node(), record->second, pod, mems);
   record->second = std::move(done.record);
   ++next.revision;
-  Adoption fitted = Adopt(parts_.keeper.node(), next);  // books the memory
+  keeper::Adoption fitted = keeper::Adopt(parts_.keeper.newest_node(), next);  // books the memory
   CommitFor(parts_, managed, parts_.keeper.ProposeLedger(pods::ObjectOf(pod), std::move(fitted.ledger)),
             [this, pod, notes = std::move(done.notes)](pods::ManagedPod& same, const Result<void>& saved) {
               if (!saved) return;  // tried again

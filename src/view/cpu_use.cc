@@ -10,6 +10,7 @@ std::string_view Name(CpuUse use) {
     case CpuUse::kOffline: return "offline";
     case CpuUse::kReserved: return "reserved";
     case CpuUse::kShared: return "shared";
+    case CpuUse::kPool: return "pool";
     case CpuUse::kExclusive: return "exclusive";
     case CpuUse::kIdle: return "idle";
   }
@@ -18,12 +19,15 @@ std::string_view Name(CpuUse use) {
 
 std::vector<CpuState> DescribeCpus(const Machine& machine, const Ledger& ledger, const CpuSet& reserved) {
   const CpuSet usable = UsableCpus(machine);
-  const CpuSet shared = ledger.shared.empty() ? usable - ExclusiveCpus(ledger) : ledger.shared;
+  const CpuSet shared = ledger.shared.empty() ? usable - TakenCpus(ledger) : ledger.shared;
   std::map<CpuId, std::vector<std::string>> holders;
   for (const PodEntry* entry : InOrderOfAdmission(ledger))
     for (const Placement& p : entry->second.placements)
       if (p.cpus)
         for (const CpuId cpu : *p.cpus) holders[cpu].push_back(FullName(entry->second) + "/" + p.container);
+  const CpuSet exclusive = ExclusiveCpus(ledger);
+  for (const auto& [name, pool] : ledger.pools)
+    for (const CpuId cpu : HeldCpus(pool)) holders[cpu].push_back(PoolText(name));
   std::vector<CpuState> out;
   for (const CpuId cpu : machine.present | machine.online | usable) {
     CpuState state;
@@ -33,7 +37,7 @@ std::vector<CpuState> DescribeCpus(const Machine& machine, const Ledger& ledger,
     if (!machine.online.Contains(cpu) && !usable.Contains(cpu))
       state.use = CpuUse::kOffline;
     else if (!state.holders.empty())
-      state.use = CpuUse::kExclusive;
+      state.use = exclusive.Contains(cpu) ? CpuUse::kExclusive : CpuUse::kPool;
     else if (reserved.Contains(cpu))
       state.use = CpuUse::kReserved;
     else if (shared.Contains(cpu))

@@ -20,16 +20,18 @@ struct MapOptions {
 };
 
 /// What a CPU is used for. A shared CPU that is reserved for the system is kReserved; a CPU held exclusively is
-/// kExclusive even if it is reserved.
-enum class CpuUse { kOffline, kReserved, kShared, kExclusive, kIdle };
-std::string_view Name(CpuUse use);  ///< "offline", "reserved", "shared", "exclusive", "idle"
+/// kExclusive even if it is reserved. kPool: of a named pool, also one that it leaves idle.
+enum class CpuUse { kOffline, kReserved, kShared, kPool, kExclusive, kIdle };
+std::string_view Name(CpuUse use);  ///< "offline", "reserved", "shared", "pool", "exclusive", "idle"
 
 /// One CPU of the machine and who holds it.
 struct CpuState {
   CpuId cpu{};
   CpuUse use = CpuUse::kIdle;  ///< kIdle: online, but neither shared nor held
   bool isolated = false;
-  std::vector<std::string> holders;  ///< "namespace/pod/container" with exclusive use, in order of admission
+  /// "namespace/pod/container" with exclusive use, in order of admission; then "CPU pool NAME".
+  std::vector<std::string> holders;
+  friend bool operator==(const CpuState&, const CpuState&) = default;
 };
 /// Every present or online CPU, in ascending order.
 std::vector<CpuState> DescribeCpus(const Machine& machine, const Ledger& ledger, const CpuSet& reserved);

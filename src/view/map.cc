@@ -188,7 +188,8 @@ std::vector<std::string> HeadLines(const Machine& machine, const std::vector<Cpu
   const std::string shape = Counted(sockets.size(), "socket") + ", " + Counted(machine.nodes.size(), "NUMA node") +
                             ", " + Counted(cores, "core") + ", " + Counted(cpus.size(), "CPU");
   std::string use;
-  for (const CpuUse kind : {CpuUse::kExclusive, CpuUse::kShared, CpuUse::kReserved, CpuUse::kIdle, CpuUse::kOffline}) {
+  for (const CpuUse kind :
+       {CpuUse::kExclusive, CpuUse::kPool, CpuUse::kShared, CpuUse::kReserved, CpuUse::kIdle, CpuUse::kOffline}) {
     const auto n = std::ranges::count(cpus, kind, &CpuState::use);
     if (n > 0) use += (use.empty() ? "" : ", ") + std::to_string(n) + " " + std::string(Name(kind));
   }

@@ -1,4 +1,5 @@
 #include <array>
+#include <utility>
 
 #include "view/map_parts.h"
 #include "view/style.h"
@@ -16,26 +17,26 @@ std::string Letter(std::size_t n, bool two) {
   return {kLetters[high], kLetters[n % kLetters.size()]};
 }
 
-std::vector<const PodRecord*> HoldersInOrder(const Ledger& ledger) {
-  std::vector<const PodRecord*> out;
+std::vector<Marks::Holder> HoldersInOrder(const Ledger& ledger) {
+  std::vector<Marks::Holder> out;
   for (const PodEntry* entry : InOrderOfAdmission(ledger))
-    if (!ExclusiveCpus(entry->second).empty()) out.push_back(&entry->second);
+    if (CpuSet cpus = ExclusiveCpus(entry->second); !cpus.empty())
+      out.push_back({.name = FullName(entry->second), .cpus = std::move(cpus), .pod = &entry->second});
+  for (const auto& [name, pool] : ledger.pools) out.push_back({.name = PoolText(name), .cpus = HeldCpus(pool)});
   return out;
 }
 
 }  // namespace
 
 Marks::Marks(const Ledger& ledger, const std::vector<CpuState>& cpus, const MapOptions& options)
-    : color_(options.color), unicode_(options.unicode) {
-  const auto holders = HoldersInOrder(ledger);
-  const bool two = holders.size() > kLetters.size();
+    : color_(options.color), unicode_(options.unicode), holders_(HoldersInOrder(ledger)) {
+  const bool two = holders_.size() > kLetters.size();
   width_ = two ? 2 : 1;
   for (const CpuState& state : cpus) looks_[state.cpu] = OfUse(state.use);
   CpuSet seen;
-  for (std::size_t i = 0; i < holders.size(); ++i) {
-    const Look look{Letter(i, two), kColors[i % kColors.size()]};
-    pods_.emplace_back(holders[i], look);
-    for (const CpuId cpu : ExclusiveCpus(*holders[i])) {
+  for (std::size_t i = 0; i < holders_.size(); ++i) {
+    const Look& look = holders_[i].look = {Letter(i, two), kColors[i % kColors.size()]};
+    for (const CpuId cpu : holders_[i].cpus) {
       const bool twice = seen.Contains(cpu);
       conflict_ = conflict_ || twice;
       looks_[cpu] = twice ? Look{Fit("!"), "1;31"} : look;
@@ -49,6 +50,7 @@ Marks::Look Marks::OfUse(CpuUse use) const {
     case CpuUse::kOffline: return {Fit("x"), "2"};
     case CpuUse::kReserved: return {Fit("#"), "33"};
     case CpuUse::kShared: return {Fit(unicode_ ? "·" : "."), ""};
+    case CpuUse::kPool:
     case CpuUse::kExclusive: return {Fit("?"), "1;31"};
     case CpuUse::kIdle: return {Fit("-"), "2"};
   }

@@ -29,9 +29,16 @@ class Marks {
   Look OfUse(CpuUse use) const;
   Look Mixed() const { return {Fit("+"), "1"}; }
 
-  /// Pods with exclusive CPUs and their marks, in order of admission.
-  const std::vector<std::pair<const PodRecord*, Look>>& pods() const { return pods_; }
-  /// True when a CPU is held by two pods, which must never be.
+  /// A pod with exclusive CPUs, or a named pool.
+  struct Holder {
+    std::string name;
+    CpuSet cpus;
+    const PodRecord* pod = nullptr;  ///< nullptr: a named pool
+    Look look{};
+  };
+  /// With their marks: pods in order of admission, then named pools.
+  const std::vector<Holder>& holders() const { return holders_; }
+  /// True when a CPU is held twice, which must never be.
   bool conflict() const { return conflict_; }
   /// "text" in the colours of `look`.
   std::string Paint(const std::string& text, const Look& look) const;
@@ -43,7 +50,7 @@ class Marks {
   bool unicode_;
   int width_ = 1;
   bool conflict_ = false;
-  std::vector<std::pair<const PodRecord*, Look>> pods_;
+  std::vector<Holder> holders_;
   std::map<CpuId, Look> looks_;
 };
 

@@ -9,20 +9,18 @@
 #include <vector>
 
 #include "base/text.h"
+#include "view/changes.h"
 #include "view/cpu_use.h"
 #include "view/device_table.h"
 #include "view/map_parts.h"
 #include "view/size.h"
 #include "view/style.h"
+#include "view/svg_piece.h"
 
 namespace berth::view {
 namespace {
 
 constexpr int kPage = 1160;       // as wide as it gets, but for a node that is wider
-constexpr int kPad = 10;          // inside of boxes
-constexpr int kBetween = 12;      // between boxes
-constexpr int kLine = 18;         // a line of text
-constexpr int kLetterPx = 7;      // a character of it, about
 constexpr int kMostGroups = 560;  // how wide a node's groups get before they go on below
 constexpr int kMostColumns = 16;  // cores side by side
 constexpr int kBar = 160;
@@ -36,89 +34,25 @@ text { fill: #1b1f24; white-space: pre; } .h { font-weight: 600; } .d { fill: #5
 .s, .n, .k, .c { stroke: #c8ced6; } .c { stroke-width: .5; } .page, .s, .k, .idle, .offline { fill: #ffffff; }
 .n { fill: #f5f7f9; } .free { fill: none; } .num { font-size: 10px; } .m { font-size: 10px; font-weight: 700; }
 .shared { fill: #dfe4ea; } .reserved { fill: #c9c1b0; } .offline { stroke-dasharray: 2 2; } .bad { fill: #c0002a; }
-.x { stroke: #1b1f24; }
+.x { stroke: #1b1f24; } .was { fill: none; stroke: #1b1f24; stroke-width: 2; stroke-dasharray: 3 1.5; }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6e9ed; } .d { fill: #9aa4af; } .s, .n, .k, .c { stroke: #3a434d; }
 .page, .s, .k, .idle, .offline { fill: #0f1318; } .n { fill: #171c22; }
-.shared { fill: #333c46; } .reserved { fill: #5b5445; } .bad { fill: #d4224a; } .x { stroke: #e6e9ed; } }
+.shared { fill: #333c46; } .reserved { fill: #5b5445; } .bad { fill: #d4224a; } .x { stroke: #e6e9ed; }
+.was { stroke: #e6e9ed; } }
 .p0 { fill: #e69f00; } .p1 { fill: #56b4e9; } .p2 { fill: #009e73; } .p3 { fill: #f0e442; }
 .p4 { fill: #0072b2; } .p5 { fill: #d55e00; } .p6 { fill: #cc79a7; } .p7 { fill: #8f8f8f; }
 .on { fill: #000000; } .w { fill: #ffffff; }
 </style>
 )";
 
-/// Text of others as text of XML: nothing in it is a tag, and nothing that XML cannot hold is left.
-std::string XmlText(std::string_view text) {
-  std::string out;
-  for (const char c : WithoutControls(text)) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  return out;
-}
-
-std::string Px(int value) { return std::to_string(value); }
-
-std::string Rect(int x, int y, int width, int height, std::string_view look, int round = 3) {
-  return "<rect x=\"" + Px(x) + "\" y=\"" + Px(y) + "\" width=\"" + Px(width) + "\" height=\"" + Px(height) +
-         "\" rx=\"" + Px(round) + "\" class=\"" + std::string(look) + "\"/>";
-}
-std::string Text(int x, int y, std::string_view look, std::string_view text, std::string_view anchor = "start") {
-  return "<text x=\"" + Px(x) + "\" y=\"" + Px(y) + "\" text-anchor=\"" + std::string(anchor) + "\" class=\"" +
-         std::string(look) + "\">" + XmlText(text) + "</text>";
-}
-std::string Title(std::string_view text) { return "<title>" + XmlText(text) + "</title>"; }
-int WidthOf(std::string_view text) { return DisplayWidth(text) * kLetterPx; }
-
-/// A part of the drawing with its upper left corner at 0, 0.
-struct Piece {
-  int width = 0;
-  int height = 0;
-  std::string body;
-
-  void Put(int x, int y, const Piece& piece) {
-    body += "<g transform=\"translate(" + Px(x) + " " + Px(y) + ")\">" + piece.body + "</g>\n";
-    width = std::max(width, x + piece.width);
-    height = std::max(height, y + piece.height);
-  }
-  void Line(int x, std::string_view look, std::string_view text) {
-    body += Text(x, height + kLine - 5, look, text);
-    width = std::max(width, x + WidthOf(text));
-    height += kLine;
-  }
-};
-
-/// Pieces beside each other, and in further rows where `most` is not enough.
-Piece Flow(const std::vector<Piece>& pieces, int most) {
-  Piece out;
-  int x = 0;
-  int top = 0;
-  for (const Piece& piece : pieces) {
-    if (x > 0 && x + piece.width > most) {
-      x = 0;
-      top = out.height + kBetween;
-    }
-    out.Put(x, top, piece);
-    x += piece.width + kBetween;
-  }
-  return out;
-}
-
-Piece Boxed(const Piece& inner, std::string_view look) {
-  Piece out{.width = inner.width + 2 * kPad, .height = inner.height + 2 * kPad, .body = {}};
-  out.body = Rect(0, 0, out.width, out.height, look, 6);
-  out.Put(kPad, kPad, inner);
-  return out;
-}
-
 class Drawing {
  public:
-  Drawing(const Machine& machine, const Ledger& ledger, const CpuSet& reserved, const DeviceInventory& devices)
+  Drawing(const Machine& machine, const Ledger& ledger, const CpuSet& reserved, const DeviceInventory& devices,
+          const Ledger* before)
       : machine_(machine),
         ledger_(ledger),
+        before_(before),
         states_(DescribeCpus(machine, ledger, reserved)),
         marks_(ledger, states_, {}),
         devices_(DescribeDevices(machine, ledger, devices)) {
@@ -127,14 +61,13 @@ class Drawing {
     detail_ = states_.size() <= kMostNumbers ? Detail::kNumbers : Detail::kThreads;
     if (states_.size() > kMostThreads) detail_ = Detail::kCores;
     for (const CpuState& state : states_) by_id_.emplace(state.cpu, &state);
+    if (before != nullptr) NoteChanges(DescribeCpus(machine, *before, reserved));
     int digits = 1;
     if (!states_.empty()) digits = static_cast<int>(std::to_string(Raw(states_.back().cpu)).size());
     cell_width_ = detail_ == Detail::kNumbers ? (digits + 2) * kLetterPx + 4 : kSmall;
     cell_height_ = detail_ == Detail::kNumbers ? kLine : kSmall;
-    for (std::size_t i = 0; i < marks_.pods().size(); ++i) {
-      const auto& [pod, look] = marks_.pods()[i];
-      colors_.emplace(look.mark, i % kPodColors);
-    }
+    for (std::size_t i = 0; i < marks_.holders().size(); ++i)
+      colors_.emplace(marks_.holders()[i].look.mark, i % kPodColors);
   }
 
   std::string Draw() {
@@ -164,6 +97,21 @@ class Drawing {
   }
   std::string Name() const { return machine_.source.empty() ? "a machine" : machine_.source; }
 
+  /// What each CPU was that is something else now.
+  void NoteChanges(const std::vector<CpuState>& before) {
+    for (const CpuState& was : before)
+      if (const auto now = by_id_.find(was.cpu); now == by_id_.end() || *now->second != was)
+        was_[was.cpu] = UseText(was);
+  }
+  static std::string UseText(const CpuState& state) {
+    return state.holders.empty() ? std::string(view::Name(state.use)) : Join(state.holders, ", ");
+  }
+  bool IsOther(const Core& core) const {
+    return std::ranges::any_of(core.threads, [&](CpuId cpu) { return was_.contains(cpu); });
+  }
+  /// A line around what is something else than before.
+  static std::string Around(int width, int height) { return Rect(1, 1, width - 3, height - 3, "was", 2); }
+
   struct Fill {
     std::string look;
     std::string on;  // the look of what is written on it
@@ -173,7 +121,7 @@ class Drawing {
       constexpr std::array<bool, kPodColors> kDark = {false, false, true, false, true, true, false, false};
       return {.look = "p" + std::to_string(color->second), .on = kDark[color->second] ? " on w" : " on"};
     }
-    if (use == CpuUse::kExclusive) return {.look = "bad", .on = " on w"};  // held twice
+    if (use == CpuUse::kExclusive || use == CpuUse::kPool) return {.look = "bad", .on = " on w"};  // held twice
     return {.look = std::string(view::Name(use)), .on = ""};
   }
   CpuUse UseOf(CpuId cpu) const {
@@ -185,8 +133,10 @@ class Drawing {
     const auto found = by_id_.find(cpu);
     if (found == by_id_.end()) return out + "offline";
     const CpuState& state = *found->second;
-    out += state.holders.empty() ? std::string(view::Name(state.use)) : Join(state.holders, ", ");
-    return state.isolated ? out + ", isolated by the kernel" : out;
+    out += UseText(state);
+    if (state.isolated) out += ", isolated by the kernel";
+    const auto was = was_.find(cpu);
+    return was == was_.end() ? out : out + "; before: " + was->second;
   }
 
   Piece DrawCell(CpuId cpu, const Core& core) const {
@@ -201,6 +151,7 @@ class Drawing {
     } else if (fill.look.starts_with('p')) {
       out.body += Text(cell_width_ / 2, cell_height_ - 3, "m" + fill.on, mark, "middle");
     }
+    if (was_.contains(cpu)) out.body += Around(cell_width_, cell_height_);
     out.body += "</g>";
     return out;
   }
@@ -220,7 +171,8 @@ class Drawing {
     out.width = out.height = kSmall;
     // A core with several holders has a line through it.
     out.body = "<g>" + Title(Join(texts, "; ")) + Rect(0, 0, kSmall - 1, kSmall - 1, "c " + fill, 2) +
-               (mixed ? "<path d=\"M0 12L12 0\" class=\"x\"/>" : "") + "</g>";
+               (mixed ? "<path d=\"M0 12L12 0\" class=\"x\"/>" : "") + (IsOther(core) ? Around(kSmall, kSmall) : "") +
+               "</g>";
     return out;
   }
 
@@ -319,9 +271,9 @@ class Drawing {
       out.body += Rect(0, y, 20, 14, "c " + fill.look, 2) + Text(10, y + 11, "m" + fill.on, mark, "middle");
       out.Line(28, "", CutToWidth(text, kLongest));
     };
-    for (const auto& [pod, look] : marks_.pods())
-      add(FillOf(look, CpuUse::kExclusive), std::string(Trim(look.mark)),
-          FullName(*pod) + "  " + FormatIds(ExclusiveCpus(*pod)));
+    for (const Marks::Holder& holder : marks_.holders())
+      add(FillOf(holder.look, CpuUse::kExclusive), std::string(Trim(holder.look.mark)),
+          holder.name + "  " + FormatIds(holder.cpus));
     const auto use = [&](CpuUse wanted, const std::string& text) {
       if (const CpuSet cpus = WithUse(states_, wanted); !cpus.empty())
         add({.look = std::string(view::Name(wanted)), .on = " on"}, "", text + " " + FormatIds(cpus));
@@ -330,8 +282,18 @@ class Drawing {
     use(CpuUse::kReserved, "reserved for the system");
     use(CpuUse::kIdle, "outside the pool");
     use(CpuUse::kOffline, "offline");
+    if (before_ != nullptr) AddChanges(out);
     if (marks_.conflict()) add({.look = "bad", .on = " on w"}, "!", "held by two pods: this must not be");
     return out;
+  }
+
+  void AddChanges(Piece& out) const {
+    out.Line(0, "h", was_.empty() ? "no CPU changes" : "what changes, with a dashed line around its CPUs");
+    for (const Change& change : ChangesOf(*before_, ledger_)) {
+      const std::string text = change.who + ": " + change.what + " " + (change.before.empty() ? "-" : change.before) +
+                               " → " + (change.after.empty() ? "-" : change.after);
+      out.Line(28, "", CutToWidth(text, kLongest));
+    }
   }
 
   Piece DrawDistances() const {
@@ -363,6 +325,8 @@ class Drawing {
 
   const Machine& machine_;
   const Ledger& ledger_;
+  const Ledger* before_;
+  std::map<CpuId, std::string> was_;
   std::vector<CpuState> states_;
   Marks marks_;
   std::vector<DeviceState> devices_;
@@ -376,8 +340,8 @@ class Drawing {
 }  // namespace
 
 std::string RenderMapSvg(const Machine& machine, const Ledger& ledger, const CpuSet& reserved,
-                         const DeviceInventory& devices) {
-  return Drawing(machine, ledger, reserved, devices).Draw();
+                         const DeviceInventory& devices, const Ledger* before) {
+  return Drawing(machine, ledger, reserved, devices, before).Draw();
 }
 
 }  // namespace berth::view

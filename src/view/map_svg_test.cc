@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "view/changes.h"
+
 namespace berth::view {
 namespace {
 
@@ -162,6 +164,60 @@ TEST(MapSvgTest, MachinesWithoutMuchAreDrawnToo) {
   const std::string svg = Board(memory_only).Draw();
   EXPECT_EQ(WhyNoXml(svg), "");
   EXPECT_THAT(svg, HasSubstr("no CPUs"));
+}
+
+TEST(MapSvgTest, WhatIsAnotherThanBeforeHasALineAroundItAndSaysWhatItWas) {
+  Board before(MachineOf(2, 2));
+  before.Give("old", "2-3");
+  Board after(MachineOf(2, 2));
+  after.Give("new", "2");
+  const std::string svg = RenderMapSvg(after.machine, after.ledger, after.reserved, after.devices, &before.ledger);
+  EXPECT_EQ("", WhyNoXml(svg));
+  EXPECT_THAT(svg, HasSubstr("CPU 2, core 2: default/new/app; before: default/old/app"));
+  EXPECT_THAT(svg, HasSubstr("CPU 3, core 2: shared; before: default/old/app"));
+  EXPECT_THAT(svg, HasSubstr("default/old/app: CPUs 2-3 → -"));
+  EXPECT_EQ(2U, Count(svg, "class=\"was\"")) << "CPUs 2 and 3";
+  EXPECT_THAT(after.Draw(), Not(HasSubstr("class=\"was\"")));
+  Board large(MachineOf(8, 128));
+  const Ledger empty = large.ledger;
+  large.Give("big", "0-511");
+  const std::string wide = RenderMapSvg(large.machine, large.ledger, large.reserved, large.devices, &empty);
+  EXPECT_EQ("", WhyNoXml(wide));
+  EXPECT_EQ(256U, Count(wide, "class=\"was\"")) << "a line for each core of two threads";
+}
+
+TEST(MapSvgTest, APageStandsByItself) {
+  Board board(MachineOf(2, 2));
+  board.machine.source = "<script>alert(1)</script>";
+  board.Give("<b>web</b>", "2-3", "\"><img src=x>");
+  const Ledger empty;
+  const std::string page = RenderMapPage(board.machine, board.ledger, board.reserved, board.devices, &empty);
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  EXPECT_THAT(page, Not(HasSubstr("<img")));
+  EXPECT_THAT(page, Not(HasSubstr("<b>")));
+  EXPECT_THAT(page, Not(HasSubstr("src=\"")));
+  EXPECT_THAT(page, Not(HasSubstr("href")));
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page, HasSubstr("<td>2-3</td>"));
+  EXPECT_THAT(page, HasSubstr("What changes"));
+}
+
+TEST(ChangesTest, NameWhoHoldsSomethingElse) {
+  Board before(MachineOf(2, 2));
+  before.Give("stays", "0");
+  before.Give("moves", "2-3");
+  before.Give("goes", "4");
+  Board after(MachineOf(2, 2));
+  after.Give("stays", "0");
+  after.Give("moves", "6-7", "nic0");
+  EXPECT_EQ(
+      "WHO                WHAT     BEFORE  AFTER\n"
+      "default/goes/app   CPUs     4       -\n"
+      "default/moves/app  CPUs     2-3     6-7\n"
+      "default/moves/app  devices  -       example.com/nic nic0\n"
+      "shared pool        CPUs     1,5-7   1-5\n",
+      ChangesTable(ChangesOf(before.ledger, after.ledger)));
+  EXPECT_TRUE(ChangesOf(after.ledger, after.ledger).empty());
 }
 
 }  // namespace

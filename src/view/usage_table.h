@@ -1,8 +1,9 @@
-// What containers, pods, tiers and the node use, as `berth top` shows it.
+// What containers, pods, tiers, NUMA nodes and L3 caches use, as `berth top` shows it.
 #ifndef BERTH_VIEW_USAGE_TABLE_H_
 #define BERTH_VIEW_USAGE_TABLE_H_
 
 #include <string>
+#include <string_view>
 
 #include "model/machine.h"
 #include "model/pod_view.h"
@@ -11,10 +12,25 @@
 
 namespace berth::view {
 
-/// Pods by the CPU they use, most first, and so the containers of each; one with several has a row of its own before
-/// them. Then sums of the tiers, of berthd and of the node. `pods`: where the containers are.
-std::string UsageTable(const StatsSummary& stats, const PodList& pods, const Machine& machine,
-                       const TableOptions& options = {});
+enum class UsageOrder { kCpu, kMemory, kName };
+
+struct UsageOptions {
+  UsageOrder order = UsageOrder::kCpu;
+  std::string filter;  ///< only pods with this in "namespace/name" or in the name of one of their containers
+  TableOptions table;
+};
+
+/// Pods by what they use, most first, and so the containers of each; one with several has a row of its own before
+/// them. `pods`: where the containers are.
+std::string PodUsageTable(const StatsSummary& stats, const PodList& pods, const Machine& machine,
+                          const UsageOptions& options = {});
+
+/// Sums of the tiers, of berthd and of the node.
+std::string SumUsageTable(const StatsSummary& stats, const TableOptions& options = {});
+
+/// NUMA nodes with what their CPUs do and what of their memory is free, and the L3 caches of each where there are
+/// several; "" when nothing is known of them.
+std::string PlaceUsageTable(const StatsSummary& stats, const Machine& machine, const TableOptions& options = {});
 
 }  // namespace berth::view
 

@@ -49,24 +49,31 @@ TEST(UsageTableTest, APodWithSeveralContainersHasItsSumBeforeThem) {
                   Named("guaranteed", Using(2.1, 100))};
   GroupUsage web = Using(1.6, 70);
   web.throttling = Throttling{.periods = 4, .throttled = 1};
+  GroupUsage app_use = Using(1.4, 60);
+  app_use.cpu_stall = Stall{.some_lately = 12.3};
+  app_use.memory_stall = Stall{.some_lately = 3};
+  app_use.numa = {{NumaId{0}, MiB(12)}, {NumaId{1}, MiB(48)}};
   stats.pods = {Stats("alone", Using(0.5, 30), {Named("app", Using(0.5, 29))}),
-                Stats("web", web, {Named("side", Using(0.2, 8)), Named("app", Using(1.4, 60))})};
+                Stats("web", web, {Named("side", Using(0.2, 8)), Named("app", app_use)})};
   auto view = std::make_shared<PodView>();
   view->uid = "uid-web";
   ContainerView& app = view->containers.emplace_back();
   app.name = "app";
   app.place.emplace().cpus = CpuSet{CpuId{2}, CpuId{3}};
   EXPECT_EQ(
-      "POD              CONTAINER    CPU   MEMORY  THROTTLED  NODES\n"
-      "default/web      all        1600m   70 MiB        25%  -\n"
-      "default/web      app        1400m   60 MiB          -  1\n"
-      "default/web      side        200m    8 MiB          -  -\n"
-      "default/alone    app         500m   29 MiB          -  -\n"
-      "Guaranteed pods  -          2100m  100 MiB          -  -\n"
-      "all pods         -          2100m  100 MiB          -  -\n"
-      "berthd           -            10m    9 MiB          -  -\n"
-      "node n1          -          2500m  900 MiB          -  -\n",
-      UsageTable(stats, {.pods = {view}, .shared = {}}, TwoNodes()));
+      "POD            CONTAINER    CPU  MEMORY  THROTTLED  WAITING  REMOTE  NODES\n"
+      "default/web    all        1600m  70 MiB        25%        -       -  -\n"
+      "default/web    app        1400m  60 MiB          -    12/3%  12 MiB  1\n"
+      "default/web    side        200m   8 MiB          -        -       -  -\n"
+      "default/alone  app         500m  29 MiB          -        -       -  -\n",
+      PodUsageTable(stats, {.pods = {view}, .shared = {}}, TwoNodes()));
+  EXPECT_EQ(
+      "ALL OF             CPU   MEMORY  THROTTLED  WAITING\n"
+      "Guaranteed pods  2100m  100 MiB          -        -\n"
+      "all pods         2100m  100 MiB          -        -\n"
+      "berthd             10m    9 MiB          -        -\n"
+      "node n1          2500m  900 MiB          -        -\n",
+      SumUsageTable(stats));
 }
 
 TEST(UsageTableTest, APodWhoseOwnUseIsNotKnownStandsByThatOfItsContainers) {
@@ -75,13 +82,50 @@ TEST(UsageTableTest, APodWhoseOwnUseIsNotKnownStandsByThatOfItsContainers) {
   stats.pods = {Stats("a", Using(0.3, 1), {Named("app", Using(0.3, 1))}),
                 Stats("b", std::nullopt, {Named("app", Using(0.2, 1)), Named("side", Using(0.2, 1))})};
   EXPECT_EQ(
-      "POD        CONTAINER   CPU  MEMORY  THROTTLED  NODES\n"
-      "default/b  all           -       -          -  -\n"
-      "default/b  app        200m   1 MiB          -  -\n"
-      "default/b  side       200m   1 MiB          -  -\n"
-      "default/a  app        300m   1 MiB          -  -\n"
-      "node n1    -             -       -          -  -\n",
-      UsageTable(stats, {}, TwoNodes()));
+      "POD        CONTAINER   CPU  MEMORY  THROTTLED  WAITING  REMOTE  NODES\n"
+      "default/b  all           -       -          -        -       -  -\n"
+      "default/b  app        200m   1 MiB          -        -       -  -\n"
+      "default/b  side       200m   1 MiB          -        -       -  -\n"
+      "default/a  app        300m   1 MiB          -        -       -  -\n",
+      PodUsageTable(stats, {}, TwoNodes()));
+}
+
+TEST(UsageTableTest, PodsCanBeSortedAndNarrowed) {
+  StatsSummary stats;
+  stats.pods = {Stats("a", Using(0.1, 9), {Named("app", Using(0.1, 9))}),
+                Stats("b", Using(0.9, 5), {Named("app", Using(0.9, 5))}),
+                Stats("c", Using(0.5, 7), {Named("proxy", Using(0.5, 7))})};
+  const auto first_words = [&](const UsageOptions& options) {
+    std::string out;
+    const std::string table = PodUsageTable(stats, {}, TwoNodes(), options);
+    for (std::size_t at = table.find('\n'); at + 1 < table.size(); at = table.find('\n', at + 1))
+      out += table.substr(at + 1, table.find(' ', at) - at - 1) + " ";
+    return out;
+  };
+  EXPECT_EQ(first_words({}), "default/b default/c default/a ");
+  EXPECT_EQ(first_words({.order = UsageOrder::kMemory}), "default/a default/c default/b ");
+  EXPECT_EQ(first_words({.order = UsageOrder::kName}), "default/a default/b default/c ");
+  EXPECT_EQ(first_words({.filter = "prox"}), "default/c ") << "a container's name";
+  EXPECT_EQ(first_words({.filter = "lt/a"}), "default/a ");
+  EXPECT_EQ(first_words({.filter = "nobody"}), "");
+}
+
+TEST(UsageTableTest, NodesAndTheirCachesSayHowBusyTheyAre) {
+  Machine machine = TwoNodes();
+  machine.l3 = {{.id = CacheId{0}, .size = {}, .cpus = CpuSet{CpuId{0}}},
+                {.id = CacheId{1}, .size = {}, .cpus = CpuSet{CpuId{1}}},
+                {.id = CacheId{2}, .size = {}, .cpus = CpuSet{CpuId{2}, CpuId{3}}}};
+  StatsSummary stats;
+  EXPECT_EQ("", PlaceUsageTable(stats, machine));
+  stats.cpus = {{CpuId{0}, {.time = {}, .used = 0.25}}, {CpuId{1}, {.time = {}, .used = 1}}, {CpuId{2}, {}}};
+  stats.numa[NumaId{0}] = {.total = MiB(100), .free = MiB(40)};
+  EXPECT_EQ(
+      "PLACE     CPU  BUSY        MEMORY USED  CPUS\n"
+      "node 0  1250m   62%  60 MiB of 100 MiB  0-1\n"
+      "  L3 0   250m   25%                  -  0\n"
+      "  L3 1  1000m  100%                  -  1\n"
+      "node 1      -     -                  -  2-3\n",
+      PlaceUsageTable(stats, machine));
 }
 
 }  // namespace

@@ -58,6 +58,9 @@ Result<void> Session::Start() {
   if (nghttp2_option_new(&made_option) != 0) return failed();
   const std::unique_ptr<nghttp2_option, void (*)(nghttp2_option*)> option(made_option, nghttp2_option_del);
   nghttp2_option_set_no_auto_window_update(option.get(), 1);
+  // Programs of Go's gRPC up to 2023 name the socket's path as :authority, which is none: nghttp2 would end their
+  // calls. Of a request's fields Server::LookAt sees to those that matter.
+  if (side_ == Side::kServer) nghttp2_option_set_no_http_messaging(option.get(), 1);
   nghttp2_session_callbacks* made = nullptr;
   if (nghttp2_session_callbacks_new(&made) != 0) return failed();
   const std::unique_ptr<nghttp2_session_callbacks, void (*)(nghttp2_session_callbacks*)> callbacks(

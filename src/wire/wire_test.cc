@@ -462,6 +462,46 @@ TEST_F(WireTest, RubbishEndsItsOwnConnectionOnly) {
   EXPECT_TRUE(client.Call("/s/Echo", "x", For(kLong)));
 }
 
+/// Of HTTP/2: its length, type, flags and stream before `payload`.
+std::string Frame(int type, int flags, int stream, const std::string& payload) {
+  return std::string{0, 0, static_cast<char>(payload.size()), static_cast<char>(type), static_cast<char>(flags), 0,
+                     0, 0, static_cast<char>(stream)} +
+         payload;
+}
+
+/// As HPACK writes what it does not put into its table.
+std::string Field(const std::string& name, const std::string& value) {
+  return std::string(1, '\0') + static_cast<char>(name.size()) + name + static_cast<char>(value.size()) + value;
+}
+
+TEST_F(WireTest, ACallerMayNameTheSocketsPathAsItsAuthority) {
+  std::promise<std::string> heard;
+  Serve({.unary = {{"/s/Hear", [&](const ServerCall&, const std::string& request) -> Reply {
+                      heard.set_value(request);
+                      return "";
+                    }}}});
+  std::array<int, 2> ends{};
+  ASSERT_EQ(0, ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()));
+  const os::UniqueFd peer(ends[0]);
+  ASSERT_TRUE(server->Adopt(os::UniqueFd(ends[1])));
+  constexpr int kData = 0;
+  constexpr int kHeaders = 1;
+  constexpr int kSettings = 4;
+  constexpr int kEndStream = 1;
+  constexpr int kEndHeaders = 4;
+  const std::string call = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + Frame(kSettings, 0, 0, "") +
+                           Frame(kHeaders, kEndHeaders, 1,
+                                 Field(":method", "POST") + Field(":scheme", "http") + Field(":path", "/s/Hear") +
+                                     Field(":authority", "/var/lib/kubelet/device-plugins/kubelet.sock") +
+                                     Field("content-type", "application/grpc") + Field("te", "trailers")) +
+                           Frame(kData, kEndStream, 1, std::string("\0\0\0\0\5hello", 10));
+  ASSERT_EQ(static_cast<ssize_t>(call.size()), ::send(peer.get(), call.data(), call.size(), MSG_NOSIGNAL));
+  auto message = heard.get_future();
+  ASSERT_EQ(std::future_status::ready, message.wait_for(kLong));
+  EXPECT_EQ("hello", message.get());
+  server.reset();  // its handlers use what is here
+}
+
 TEST_F(WireTest, SendsNothingLongerThanTheLimits) {
   Serve({.unary = {{"/s/Long", [](const ServerCall&, const std::string&) -> Reply { return std::string(2000, 'x'); }},
                    {"/s/Echo", EchoOnce}}},

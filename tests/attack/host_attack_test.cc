@@ -15,7 +15,9 @@
 #include <new>
 
 #include "attack_fixture.h"
+#include "codec/node_state_json.h"
 #include "lies.h"
+#include "publish/fake_store_test.h"
 
 namespace berth::testkit {
 namespace {
@@ -109,6 +111,28 @@ struct HostAttackTest : testing::Test {
   DaemonFixture node;
   Liar liar{node};
 };
+
+TEST_F(HostAttackTest, WhatIsPublishedFollowsTheNodeWhateverTheClockSays) {
+  publish::Store store;
+  std::ofstream(node.Dir("cluster.conf")) << kube::KubeconfigOf(store.access());
+  std::ofstream(node.Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
+                                           "publish: {kubeconfig: cluster.conf, topology: false}\n";
+  const auto pods = [&] {
+    const auto state = codec::ReadNodeState(store.At(publish::kStates).dump());
+    return state ? static_cast<int>(state->ledger.pods.size()) : -1;
+  };
+  node.Start({"--config", node.Dir("berth.yaml"), "--socket", node.socket()}, liar.before_exec());
+  ASSERT_TRUE(node.Until("it is published", [&] { return pods() == 0; }));
+  int expected = 0;
+  for (const std::int64_t offset : {kTenYears, -kTenYears, std::int64_t{0}}) {
+    liar->clock_offset_s = offset;
+    const Clock::time_point begin = Clock::now();
+    const std::string name = "p" + std::to_string(++expected);
+    node.AddPod(name + ".yaml", ScriptPod(name, "sleep 1000"));
+    ASSERT_TRUE(node.Until("it is right again", [&] { return pods() == expected; })) << offset;
+    EXPECT_LT(MillisSince(begin), 20'000) << "five seconds where nothing else runs";
+  }
+}
 
 TEST_F(HostAttackTest, AGracePeriodOverARestartIsKeptWhateverTheClockSaysThen) {
   liar->clock_offset_s = kTenYears;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -151,13 +152,18 @@ TEST_F(ManyPodsTest, AThousandAtOnceStartAndGoWhileTheApiAnswers) {
     for (const codec::Json& pod : answer["pods"]) count += pod["phase"] == "Running" ? 1 : 0;
     return count;
   };
-  int now = 0;
-  for (int i = 0; i < 10 && now < many + 1; ++i) node.Until("all run", [&] { return (now = running()) == many + 1; });
-  EXPECT_EQ(now, many + 1);
+  // In steps, each with the patience of the fixture: how long all of them take is the host's affair.
+  constexpr int kStep = 100;
+  for (int wanted_now = 1; wanted_now < many + 1 && !HasFailure();) {
+    wanted_now = std::min(wanted_now + kStep, many + 1);
+    node.Until(std::to_string(wanted_now) + " run", [&] { return running() >= wanted_now; });
+  }
   node.RemovePod("many.yaml");
-  for (int i = 0; i < 10 && now > 1; ++i)
-    node.Until("all are gone", [&] { return (now = static_cast<int>(node.Get("/v1/pods")["pods"].size())) == 1; });
-  EXPECT_EQ(now, 1);
+  for (int left = many + 1; left > 1 && !HasFailure();) {
+    left = std::max(left - kStep, 1);
+    node.Until(std::to_string(left) + " are left",
+               [&] { return static_cast<int>(node.Get("/v1/pods")["pods"].size()) <= left; });
+  }
 }
 
 }  // namespace

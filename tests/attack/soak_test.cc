@@ -161,7 +161,7 @@ struct SoakTest : testing::Test {
 };
 
 TEST_F(SoakTest, AfterRandomPodsKillsAndAttacksEverythingIsAsBefore) {
-  const std::chrono::seconds time(NumberFrom("BERTH_SOAK_SECONDS", 180));
+  const std::chrono::seconds time(NumberFrom("BERTH_SOAK_SECONDS", 90));
   std::cout << "seed " << NumberFrom("BERTH_SEED", 20260114) << ", " << time.count() << " s\n";
   node.Start();
   Left before;

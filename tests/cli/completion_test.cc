@@ -1,8 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "berthd_fixture.h"
 #include "process.h"
+#include "testing/fixtures.h"
 
 namespace berth {
 namespace {
@@ -23,9 +26,9 @@ TEST(CompletionTest, KnowsCommandsOptionsAndValues) {
   EXPECT_EQ(":files\n", Complete({"images", "import", ""}));
   EXPECT_THAT(Complete({"exec", "--ti"}), HasSubstr("--timeout\t"));
   EXPECT_THAT(Complete({"logs", "--t"}), AllOf(HasSubstr("--tail\t"), HasSubstr("--timestamps\t")));
-  EXPECT_EQ("json\n", Complete({"pods", "-o", "j"}));
-  EXPECT_EQ("--output=json\n", Complete({"pods", "--output=j"}));  // zsh and fish: one word
-  EXPECT_EQ("json\n", Complete({"pods", "--output", "=", "j"}));   // bash: three
+  EXPECT_EQ("json\njsonpath=\n", Complete({"pods", "-o", "j"}));
+  EXPECT_EQ("--output=yaml\n", Complete({"pods", "--output=y"}));  // zsh and fish: one word
+  EXPECT_EQ("yaml\n", Complete({"pods", "--output", "=", "y"}));   // bash: three
   EXPECT_EQ("bash\nzsh\nfish\n", Complete({"completion", ""}));
   EXPECT_EQ(":files\n", Complete({"apply", "-f", ""}));
   EXPECT_EQ(":files\n", Complete({"replay", "a.jsonl", ""}));
@@ -61,6 +64,40 @@ TEST(CompletionTest, WorksInsideBash) {
                              "printf '%s,' \"${COMPREPLY[@]}\"\n";
   const Ran ran = RunProgram("bash", {"-c", script});
   EXPECT_EQ("wide,", ran.out) << ran.err;
+}
+
+/// What a shell shows for "berth pods -o wi", pressing Tab in it.
+TEST(CompletionTest, WorksInsideZshAndFish) {
+  const testkit::TempDir folder;
+  std::filesystem::create_symlink(BERTH, folder / "berth");
+  const RunOptions here{.environment = {"HOME=" + folder.path(), "TERM=dumb"}, .input = {}};
+  const std::string in_path = "PATH=" + folder.path() + ":$PATH; ";
+  if (RunProgram("/bin/sh", {"-c", "command -v fish"}).status == 0) {
+    const Ran ran = RunProgram("fish",
+                               {"--no-config", "-c",
+                                "set PATH " + folder.path() +
+                                    " $PATH; berth completion fish | source; "
+                                    "complete -C 'berth pods -o wi'; complete -C 'berth sta'"},
+                               here);
+    EXPECT_THAT(ran.out, HasSubstr("wide\n")) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("status\tShow how berthd is doing")) << ran.err;
+  } else {
+    std::printf("fish is not installed: nothing was completed in it\n");
+  }
+  if (RunProgram("/bin/sh", {"-c", "command -v zsh"}).status == 0) {
+    // The script's own function, with what zsh's completion gives it, and told instead of shown.
+    const Ran ran =
+        RunProgram("zsh",
+                   {"-f", "-c",
+                    in_path + "compdef() { : }; _describe() { print -l -- ${(P)2} }; "
+                              "source <(berth completion zsh); words=(berth pods -o wi); CURRENT=4; _berth; "
+                              "words=(berth sta); CURRENT=2; _berth"},
+                   here);
+    EXPECT_THAT(ran.out, HasSubstr("wide\n")) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("status:Show how berthd is doing")) << ran.err;
+  } else {
+    std::printf("zsh is not installed: nothing was completed in it\n");
+  }
 }
 
 using PodCompletionTest = BerthdTest;

@@ -32,6 +32,67 @@ TEST_F(NodeCommandTest, NodeShowsPoliciesAndResources) {
   EXPECT_EQ("static", AskJson({"node"})["cpuPolicy"].get<std::string>());
 }
 
+TEST_F(NodeCommandTest, MapShowsWhatAPodWouldTake) {
+  AddPod("web", "2");
+  const std::string pod = Manifest("new", "4");
+  const Ran text = Ask({"map", "--with", pod, "--width", "100"});
+  EXPECT_EQ(0, text.status) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("WHO"), HasSubstr("default/new/app"), HasSubstr("shared pool")));
+  const codec::Json json = AskJson({"map", "--with", pod});
+  EXPECT_EQ("default/new/app", json["changes"][0]["who"].get<std::string>());
+  EXPECT_EQ("4-7", json["changes"][0]["after"].get<std::string>());
+  EXPECT_THAT(Ask({"map", "--with", pod, "-o", "svg"}).out, HasSubstr("before: shared"));
+  EXPECT_THAT(Ask({"map", "--with", pod, "-o", "html"}).out, HasSubstr("<h2>What changes</h2>"));
+  const Ran none = Ask({"map", "--with", Manifest("huge", "64")});
+  EXPECT_EQ(3, none.status);
+  EXPECT_THAT(none.err, HasSubstr("default/huge"));
+  EXPECT_THAT(none.out, HasSubstr("Nothing changes"));
+}
+
+TEST_F(NodeCommandTest, MapShowsWhatHasChangedSinceAState) {
+  AddPod("web", "2");
+  const std::string before = File("before.json", Ask({"state", "show", "-o", "json"}).out);
+  EXPECT_EQ("Nothing changes.", Ask({"map", "--compare", before}).out.substr(0, 16));
+  AddPod("db", "4");
+  const codec::Json changes = AskJson({"map", "--compare", before})["changes"];
+  ASSERT_EQ(2U, changes.size());
+  EXPECT_EQ("default/db-n1/app", changes[0]["who"].get<std::string>());
+  EXPECT_EQ("", changes[0]["before"].get<std::string>());
+  EXPECT_EQ("shared pool", changes[1]["who"].get<std::string>());
+  EXPECT_EQ(1, Ask({"map", "--compare", File("odd.json", "{}")}).status);
+}
+
+TEST_F(NodeCommandTest, DiffIsSilentUntilSomethingDiffers) {
+  const std::string web = Manifest("web", "2");
+  AddPod("web", "2");
+  EXPECT_EQ(0, Ask({"diff", "-f", web}).status) << Ask({"diff", "-f", web}).out;
+  EXPECT_THAT(Ask({"diff"}).err, HasSubstr("say the same"));
+  const Ran other = Ask({"diff", "-f", Manifest("web", "3")});
+  EXPECT_EQ(1, other.status);
+  EXPECT_THAT(other.out, HasSubstr("spec.containers[0].resources.limits.cpu: 2, in the manifest 3"));
+  const Ran absent = Ask({"diff", "-f", Manifest("absent", "1")});
+  EXPECT_EQ(1, absent.status);
+  EXPECT_THAT(absent.out, HasSubstr("and not on the node"));
+  EXPECT_EQ(0, Ask({"apply", "-f", Manifest("huge", "64")}).status);
+  Ask({"apply", "--wait", "-f", Manifest("huge", "64")});
+  const codec::Json found = *codec::ParseJson(Ask({"diff", "-o", "json"}).out, "diff");
+  EXPECT_FALSE(found["same"].get<bool>());
+  EXPECT_THAT(found["differences"][0]["text"].get<std::string>(), HasSubstr("has a manifest and no place"));
+}
+
+TEST_F(NodeCommandTest, DescribeNodeShowsWhoAskedForWhat) {
+  AddPod("web", "2");
+  AddPod("logger", "");
+  const Ran ran = Ask({"describe", "node"});
+  EXPECT_EQ(0, ran.status) << ran.err;
+  for (const std::string text : {"Node:          n1", "CPU policy:      static", "nothing keeps pods waiting",
+                                 "Pods with a place: 2 of 2", "default/web-n1     Guaranteed    2    64Mi", "14%"})
+    EXPECT_THAT(ran.out, HasSubstr(text));
+  const codec::Json json = AskJson({"describe", "node"});
+  EXPECT_EQ("n1", json["status"]["nodeName"].get<std::string>());
+  EXPECT_EQ(2U, json["pods"].size());
+}
+
 TEST_F(NodeCommandTest, StatusShowsTheDaemon) {
   const Ran ran = Ask({"status"});
   EXPECT_THAT(ran.out,

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "codec/codec.h"
 #include "process.h"
+#include "testing/fixtures.h"
 
 namespace berth {
 namespace {
@@ -13,7 +16,8 @@ using testing::StartsWith;
 
 constexpr const char* kCommands[] = {"run",     "apply", "pods",   "describe",   "logs",    "delete",  "map",
                                      "events",  "node",  "status", "exec",       "images",  "machine", "simulate",
-                                     "explain", "check", "replay", "completion", "version", "help"};
+                                     "explain", "check", "replay", "completion", "version", "help",    "restart",
+                                     "diff",    "top",   "tree",   "state",      "defrag"};
 
 TEST(BerthHelpTest, NoArgumentsPrintTheOverview) {
   const Ran ran = Berth({});
@@ -58,9 +62,10 @@ TEST(BerthUsageTest, NamesTheMistakeAndTheNearestWord) {
   ExpectUsageError({"qqqqqq"}, "berth: unknown command 'qqqqqq'\n");
   ExpectUsageError({"pods", "--sokcet", "x"}, "berth pods: unknown option --sokcet, did you mean --socket?");
   ExpectUsageError({"status", "web"}, "berth status: unexpected argument 'web'");
-  ExpectUsageError({"pods", "-o", "jsn"}, "'jsn' is none of table|wide|json|yaml, did you mean json?");
+  ExpectUsageError({"pods", "-o", "jsn"},
+                   "'jsn' is none of table|wide|json|yaml|jsonpath=TEMPLATE|name, did you mean json?");
   ExpectUsageError({"describe"}, "pod is required");
-  ExpectUsageError({"delete"}, "a POD or -f FILE is required");
+  ExpectUsageError({"delete"}, "a POD, -f FILE or -l LABELS is required");
   ExpectUsageError({"apply"}, "--filename is required");
   ExpectUsageError({"map", "--width", "7"}, "--width");
   ExpectUsageError({"logs", "web", "--tail", "many"}, "--tail");
@@ -121,17 +126,17 @@ TEST(BerthSocketTest, TheEnvironmentNamesTheSocketAndTheOptionWins) {
 }
 
 TEST(BerthMapTest, DrawsAMachineWithoutADaemon) {
-  const Ran wrong = Berth({"map", "--from", "no such machine"});
+  const Ran wrong = Berth({"map", "-m", "no such machine"});
   EXPECT_EQ(1, wrong.status);
   EXPECT_THAT(wrong.err, HasSubstr("no such machine"));
-  const Ran good = Berth({"map", "--from", "pack:2 numa:1 core:2 pu:2", "--width", "60"});
+  const Ran good = Berth({"map", "-m", "pack:2 numa:1 core:2 pu:2", "--width", "60"});
   EXPECT_EQ(0, good.status) << good.err;
   EXPECT_THAT(good.out, HasSubstr("2 sockets, 2 NUMA nodes, 4 cores, 8 CPUs"));
   EXPECT_THAT(good.out, HasSubstr("shared pool 0-7"));
 }
 
 TEST(BerthMapTest, ColoursOnlyWhenAsked) {
-  const std::vector<std::string> map = {"map", "--from", "pack:1 numa:1 core:2 pu:1", "--color"};
+  const std::vector<std::string> map = {"map", "-m", "pack:1 numa:1 core:2 pu:1", "--color"};
   const auto with = [&](const std::string& when) {
     std::vector<std::string> arguments = map;
     arguments.push_back(when);
@@ -143,7 +148,7 @@ TEST(BerthMapTest, ColoursOnlyWhenAsked) {
 }
 
 TEST(BerthMapTest, GivesEveryCpuAsJson) {
-  const Ran ran = Berth({"map", "--from", "pack:2 numa:1 core:2 pu:2", "-o", "json"});
+  const Ran ran = Berth({"map", "-m", "pack:2 numa:1 core:2 pu:2", "-o", "json"});
   const auto json = codec::ParseJson(ran.out, "map");
   ASSERT_TRUE(json) << ran.out;
   ASSERT_EQ(8U, (*json)["cpus"].size());
@@ -158,6 +163,93 @@ TEST(BerthOutputTest, AFullDiskIsAnError) {
   const Ran ran = RunProgram("/bin/sh", {"-c", "exec " BERTH " --help > /dev/full"});
   EXPECT_EQ(1, ran.status);
   EXPECT_THAT(ran.err, HasSubstr("could not write all of the output"));
+}
+
+TEST(OfflineTest, SimulateSaysHowManyFit) {
+  const testkit::TempDir folder;
+  std::ofstream(folder / "k.yaml") << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+                                      "cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n";
+  std::ofstream(folder / "pod.yaml") << "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n"
+                                        "  - {name: app, image: x, resources: {limits: {cpu: '2', memory: 1Mi}}}\n";
+  const std::vector<std::string> line = {
+      "simulate",          "-m",        "pack:1 [numa(memory=8589934592)] core:4 pu:2", "-c", folder / "k.yaml", "-f",
+      folder / "pod.yaml", "--replicas"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), line.begin(), line.end());
+    return Berth(more);
+  };
+  const Ran most = with({"max", "-o", "json"});
+  EXPECT_EQ(0, most.status) << most.err;
+  const codec::Json json = *codec::ParseJson(most.out, "berth");
+  EXPECT_EQ(3, json["fits"][0]["fit"].get<int>()) << "of 8 CPUs one is reserved";
+  EXPECT_EQ(3U, json["ledger"]["pods"].size());
+  const Ran two = with({"2"});
+  EXPECT_EQ(0, two.status) << two.err;
+  EXPECT_THAT(two.out, HasSubstr("default/web    2  not tried"));
+  const Ran four = with({"4"});
+  EXPECT_EQ(3, four.status) << "one of them finds no place";
+  EXPECT_THAT(four.out, HasSubstr("default/web    3  UnexpectedAdmissionError"));
+  EXPECT_EQ(2, with({"0"}).status);
+  EXPECT_EQ(2, with({"many"}).status);
+}
+
+TEST(OfflineTest, SimulateResizesAPodThatIsThereAndSaysWhyNot) {
+  const testkit::TempDir folder;
+  std::ofstream(folder / "k.yaml") << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+                                      "cpuManagerPolicy: static\nreservedSystemCPUs: '0'\n";
+  const auto pod = [&](const std::string& file, const std::string& cpus, const std::string& image = "x") {
+    std::ofstream(folder / file) << "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n"
+                                 << "  - {name: app, image: " << image << ", resources: {limits: {cpu: '" << cpus
+                                 << "', memory: 1Mi}}}\n";
+    return folder / file;
+  };
+  const auto simulate = [&](std::vector<std::string> steps) {
+    std::vector<std::string> line = {
+        "simulate", "-m", "pack:1 [numa(memory=8589934592)] core:4 pu:2", "-c", folder / "k.yaml", "-o", "json"};
+    line.insert(line.end(), steps.begin(), steps.end());
+    return Berth(line);
+  };
+  const std::string small = pod("small.yaml", "2");
+  const std::string large = pod("large.yaml", "4");
+  const Ran grown = simulate({small, "resize:" + large, "resize:" + small});
+  ASSERT_EQ(0, grown.status) << grown.err;
+  const codec::Json steps = codec::ParseJson(grown.out, "berth")->at("steps");
+  EXPECT_EQ(steps[1]["action"], "resize");
+  EXPECT_EQ(steps[0]["containers"][0]["cpus"], "2-3");
+  EXPECT_EQ(steps[1]["containers"][0]["cpus"], "2-5");
+  EXPECT_EQ(steps[2]["containers"][0]["cpus"], "2-3") << "it keeps what it was started with";
+  const Ran never = simulate({small, "resize:" + pod("huge.yaml", "40")});
+  EXPECT_EQ(3, never.status);
+  const codec::Json refused = codec::ParseJson(never.out, "berth")->at("steps")[1];
+  EXPECT_EQ(refused["reason"], "Infeasible");
+  EXPECT_EQ(refused["admitted"], false);
+  EXPECT_THAT(simulate({small, "resize:" + pod("other.yaml", "2", "another")}).err,
+              HasSubstr("differs in more than amounts of cpu, memory and huge pages"));
+  EXPECT_THAT(simulate({"resize:" + small}).err, HasSubstr("the pod default/web is not there at that step"));
+}
+
+TEST(HelpTest, TopicsAreShownAndSuggested) {
+  const Ran units = Berth({"help", "units"});
+  EXPECT_EQ(0, units.status);
+  EXPECT_THAT(units.out, HasSubstr("500m is half of one"));
+  const Ran wrong = Berth({"help", "unit"});
+  EXPECT_EQ(2, wrong.status);
+  EXPECT_THAT(wrong.err, HasSubstr("did you mean units?"));
+  EXPECT_THAT(Berth({}).out, HasSubstr("reasons"));
+}
+
+TEST(ManPageTest, EveryPageIsSoundAndSaysWhatHelpSays) {
+  const testkit::TempDir folder;
+  ASSERT_EQ(0, Berth({"__man", folder.path()}).status);
+  std::ofstream(folder / "man1/berthd.8") << RunProgram(BERTHD, {"--man"}).out;
+  const std::string pods = testkit::ReadText(folder / "man1/berth-pods.1");
+  EXPECT_THAT(pods, HasSubstr("\\-\\-selector"));
+  EXPECT_THAT(pods, HasSubstr("List the pods of this node"));
+  EXPECT_THAT(testkit::ReadText(folder / "man7/berth-units.7"), HasSubstr("500m is half of one"));
+  EXPECT_THAT(testkit::ReadText(folder / "man1/berthd.8"), HasSubstr("\\-\\-kubelet\\-config"));
+  if (RunProgram("/bin/sh", {"-c", "command -v mandoc"}).status != 0) GTEST_SKIP() << "mandoc is not installed";
+  const Ran lint = RunProgram("/bin/sh", {"-c", "mandoc -T lint -W error " + folder.path() + "/man*/*"});
+  EXPECT_EQ(0, lint.status) << lint.out << lint.err;
 }
 
 }  // namespace

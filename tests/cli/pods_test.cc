@@ -45,6 +45,67 @@ TEST_F(PodsCommandTest, ListsOnlyThePodsThatAreNamed) {
   EXPECT_THAT(none.err, HasSubstr("did you mean web?"));
 }
 
+class LabelledPodsTest : public BerthdTest {
+ protected:
+  void Add(const std::string& name, const std::string& labels, const std::string& more = "") {
+    const std::string file =
+        File(name + ".yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name + ", labels: {" + labels +
+                                 "}}\nspec:\n  containers: [{name: app, image: none, " +
+                                 "command: [sleep, '1000']}]\n" + more);
+    const Ran ran = Ask({"apply", "--wait", "-f", file});
+    ASSERT_EQ(0, ran.status) << ran.err;
+  }
+};
+
+TEST_F(LabelledPodsTest, SelectorsAndNamesMakeListsForOtherCommands) {
+  Add("web", "app: web, tier: front");
+  Add("api", "app: api, tier: front");
+  Add("db", "app: db");
+  EXPECT_EQ("default/api-n1\ndefault/web-n1\n", Ask({"pods", "-l", "tier=front", "-o", "name"}).out);
+  EXPECT_EQ("default/db-n1\n", Ask({"pods", "-l", "!tier", "-o", "name"}).out);
+  EXPECT_EQ("default/web-n1\n", Ask({"pods", "-l", "app in (web,db),tier", "-o", "name"}).out);
+  EXPECT_THAT(Ask({"pods", "-o", "wide"}).out, HasSubstr("app=web,tier=front"));
+  EXPECT_EQ("front", AskJson({"pods", "web"})["pods"][0]["labels"]["tier"].get<std::string>());
+  EXPECT_THAT(Ask({"pods", "-l", "app=nobody"}).err, HasSubstr("No pods with these labels"));
+  const Ran wrong = Ask({"pods", "-l", "app in (web"});
+  EXPECT_EQ(2, wrong.status);
+  EXPECT_THAT(wrong.err, HasSubstr("write KEY in (A,B)"));
+  EXPECT_EQ(0, Ask({"delete", "-l", "tier=front", "--wait"}).status);
+  EXPECT_EQ("default/db-n1\n", Ask({"pods", "-o", "name"}).out);
+  EXPECT_EQ(2, Ask({"delete", "-n", "default"}).status) << "a namespace alone is not enough to delete by";
+  EXPECT_EQ("default/db-n1\n", Ask({"pods", "-o", "name"}).out);
+}
+
+TEST_F(LabelledPodsTest, RestartedContainersComeBackWhereTheyWere) {
+  AddPod("web", "2");
+  Add("db", "app: db");
+  Add("job", "app: job", "  restartPolicy: Never\n");
+  const std::string where = "jsonpath={.pods[?(@.name=='web-n1')].containers[0].cpus}";
+  const std::string before = Ask({"pods", "-o", where}).out;
+  const Ran ran = Ask({"restart", "web", "--wait"});
+  EXPECT_EQ(0, ran.status) << ran.err;
+  EXPECT_EQ("default/web-n1 restarted: app\n", ran.out);
+  EXPECT_EQ(before, Ask({"pods", "-o", where}).out);
+  EXPECT_EQ("1\n", Ask({"pods", "web", "-o", "jsonpath={.pods[0].containers[0].restarts}"}).out);
+  EXPECT_THAT(Ask({"events", "--pod", "web"}).out, HasSubstr("is restarted because that was asked for"));
+  EXPECT_EQ(0, Ask({"restart", "-l", "app=db", "--wait"}).status);
+  const Ran never = Ask({"restart", "job"});
+  EXPECT_EQ(1, never.status);
+  EXPECT_THAT(never.err, HasSubstr("its restartPolicy is Never"));
+  EXPECT_EQ(1, Ask({"restart", "nobody"}).status);
+  EXPECT_EQ(2, Ask({"restart"}).status);
+}
+
+TEST_F(LabelledPodsTest, JsonPathFindsWhatIsAskedFor) {
+  Add("web", "app: web");
+  EXPECT_EQ("web-n1 Running\n", Ask({"pods", "-o", "jsonpath={.pods[0].name} {.pods[0].phase}"}).out);
+  EXPECT_EQ("static\n", Ask({"node", "-o", "jsonpath={.cpuPolicy}"}).out) << "of every command's JSON";
+  const Ran wrong = Ask({"pods", "-o", "jsonpath={.pods[}"});
+  EXPECT_EQ(2, wrong.status);
+  EXPECT_THAT(wrong.err, HasSubstr("jsonpath, character 8"));
+  EXPECT_EQ(2, Ask({"node", "-o", "name"}).status) << "what is listed there has no names";
+}
+
 TEST_F(PodsCommandTest, WatchingPrintsALineForEachPodThatChangesAndSaysWhatIsGone) {
   AddPod("web", "1");
   const std::string log = File("watch.out", "");
@@ -150,7 +211,13 @@ TEST_F(PodsCommandTest, AppliesManyFilesAndReportsTheWrongOnes) {
 TEST_F(PodsCommandTest, WaitsForTheNewPodWhenAManifestChanged) {
   AddPod("web", "1");
   const std::string before = AskJson({"describe", "web"})["uid"].get<std::string>();
-  const Ran ran = Ask({"apply", "--wait", "-f", Manifest("web", "2")});
+  EXPECT_EQ("default/web-n1 configured\n", Ask({"apply", "--wait", "-f", Manifest("web", "2")}).out);
+  EXPECT_EQ(before, AskJson({"describe", "web"})["uid"].get<std::string>()) << "other amounts alone are a resize";
+  std::string text = testkit::ReadText(Manifest("web", "2"));
+  const std::size_t name = text.find("name: app");
+  ASSERT_NE(std::string::npos, name) << text;
+  text.replace(name, 9, "name: other");
+  const Ran ran = Ask({"apply", "--wait", "-f", File("other.yaml", text)});
   EXPECT_EQ("default/web-n1 configured\n", ran.out) << ran.err;
   const codec::Json after = AskJson({"describe", "web"});
   EXPECT_NE(before, after["uid"].get<std::string>());

@@ -51,7 +51,7 @@ TEST_F(StateCommandTest, AKubeletsFilesGoInAndComeBackByteForByte) {
   const testkit::TempDir folder;
   std::filesystem::create_directory(folder / "kubelet");
   std::ofstream(folder / "kubelet/cpu_manager_state") << kRealNode;
-  const std::vector<std::string> import = {"state",       "import",         "--from",        folder / "kubelet",
+  const std::vector<std::string> import = {"state",       "import",         "--kubelet-dir", folder / "kubelet",
                                            "--state-dir", folder / "state", "--cgroup-root", "none"};
   const Ran imported = Berth(import);
   EXPECT_EQ(0, imported.status) << imported.err;
@@ -72,7 +72,7 @@ TEST_F(StateCommandTest, AKubeletsFilesGoInAndComeBackByteForByte) {
 TEST_F(StateCommandTest, WhatIsMissingIsSaid) {
   EXPECT_EQ(2, Berth({"state"}).status);
   EXPECT_EQ(2, Berth({"state", "export", "--state-dir", "/nonexistent"}).status);
-  const Ran import = Berth({"state", "import", "--from", "/nonexistent", "--cgroup-root", "none"});
+  const Ran import = Berth({"state", "import", "--kubelet-dir", "/nonexistent", "--cgroup-root", "none"});
   EXPECT_EQ(1, import.status);
   EXPECT_THAT(import.err, HasSubstr("/nonexistent"));
   EXPECT_EQ(4, Berth({"state", "verify", "--socket", "/nonexistent/x"}).status);

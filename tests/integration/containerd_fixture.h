@@ -59,6 +59,8 @@ class ContainerdFixture {
   std::vector<std::string> Leftovers(bool client_killed) const;
   /// A control file of the first group below cgroup_root whose path ends with `suffix`, without newline; "": none.
   std::string Value(std::string_view controller, std::string_view suffix, std::string_view file) const;
+  /// What it keeps of a container, as `ctr containers info` prints it; "": it has none of that id.
+  std::string RecordOf(const std::string& id) const;
   std::string output() const;
   bool Until(const std::string& what, const std::function<bool()>& done) const;
 

@@ -24,7 +24,7 @@ constexpr const char* kPlugins = "/usr/lib/cni";
 
 std::string Yaml(const PodText& pod) {
   const std::string command = pod.command.empty() ? "[\"/bin/sh\", \"-c\", \"" + pod.script + "\"]" : pod.command;
-  std::string out = "apiVersion: v1\nkind: Pod\nmetadata: {name: " + pod.name + "}\nspec:\n";
+  std::string out = "apiVersion: v1\nkind: Pod\nmetadata: {name: " + pod.name + pod.metadata + "}\nspec:\n";
   if (pod.host_network) out += "  hostNetwork: true\n";
   if (pod.spec.find("terminationGracePeriodSeconds") == std::string::npos)
     out += "  terminationGracePeriodSeconds: 2\n";

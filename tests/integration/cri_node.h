@@ -29,7 +29,8 @@ struct PodText {
   std::string container;       ///< whole lines of the container, indented by 4
   std::string image = kTestImage;
   bool host_network = true;
-  std::string command;  ///< in place of the shell and its script: "[/a, b]"
+  std::string command;   ///< in place of the shell and its script: "[/a, b]"
+  std::string metadata;  ///< of the pod, beside its name: ", labels: {a: b}"
 };
 std::string Yaml(const PodText& pod);
 

@@ -4,11 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <random>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "base/text.h"
 #include "codec/codec.h"
@@ -19,6 +25,7 @@
 #include "os/whole_file.h"
 #include "test_cluster.h"
 #include "testing/fixtures.h"
+#include "testing/seen_groups.h"
 
 namespace berth {
 namespace {
@@ -32,6 +39,14 @@ constexpr const char* kImage = "localhost/berth/busybox:1";
 constexpr const char* kGuaranteed = R"({"limits":{"cpu":"1","memory":"32Mi"}})";
 constexpr const char* kBurstable = R"({"requests":{"cpu":"50m","memory":"16Mi"}})";
 constexpr const char* kBestEffort = "{}";
+
+/// What this kubelet logs on a node without Berth, too: it looks for containers that it has removed, and for what it
+/// has not found out yet or a cloud would have.
+constexpr std::array<std::string_view, 5> kUsualErrors = {
+    "RecentStats: unable to find data in memory cache",  // of a container that has just come
+    "an error occurred when try to find container",     "Image garbage collection failed once", "AWS credentials",
+    "failed to find pid namespace of init process",
+};
 
 /// Steps of the long test; BERTH_CLUSTER_STEPS makes it longer.
 int Steps(int usual) {
@@ -48,6 +63,7 @@ class DaemonClusterTest : public testkit::ClusterTest {
     ASSERT_TRUE(testkit::ApplyFile(dir_, testkit::kNodeStates));
     root_ = Root();
     ASSERT_NE("", root_);
+    kubelet_said_ = testkit::ReadText(dir_ + "/kubelet.log").size();
     berthd_.emplace();
     Start();
   }
@@ -70,7 +86,8 @@ class DaemonClusterTest : public testkit::ClusterTest {
     std::ofstream(berthd_->Dir("berth.yaml"))
         << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nruntime: nri\n"
            "nriSocket: " +
-               dir_ + "/containerd/nri.sock\npublish: {topology: false, kubeconfig: " + dir_ + "/kubeconfig}\n";
+               dir_ + "/containerd/nri.sock\npublish: {topology: false, kubeconfig: " + dir_ +
+               "/kubeconfig}\npodSpecs: {kubeconfig: " + dir_ + "/kubeconfig}\n";
     berthd_->Start({"--config", berthd_->Dir("berth.yaml"), "--socket", berthd_->socket(), "--cgroup-root", root_,
                     "--node-name", "localhost"});
     ASSERT_TRUE(berthd_->Until("berthd has joined", [&] { return berthd_->CountEvents("RuntimeJoined") > 0; }));
@@ -139,11 +156,13 @@ class DaemonClusterTest : public testkit::ClusterTest {
     const Json seen = berthd_->Get("/v1/pods");
     if (!seen.is_object()) return "berthd does not answer";
     std::size_t known = 0;
-    std::map<std::string, std::string> owner;  // CPU -> pod
+    std::map<std::string, CpuSet> own;  // by pod
+    std::map<std::string, CpuSet> shared;
     for (const Json& pod : seen["pods"]) {
       if (!running.contains(pod["uid"])) continue;
       ++known;
       for (const Json& container : pod["containers"]) {
+        if (!container["cgroup"].is_string()) return pod["name"].get<std::string>() + " has not been looked at";
         const std::string cpus = container["cpus"];
         const std::string file =
             "/sys/fs/cgroup/cpuset" + root_ + "/" + container["cgroup"].get<std::string>() + "/cpuset.cpus";
@@ -151,14 +170,16 @@ class DaemonClusterTest : public testkit::ClusterTest {
         std::getline(std::ifstream(file), kernel);
         if (kernel != cpus)
           return pod["name"].get<std::string>() + ": ledger " + cpus + ", kernel '" + kernel + "' in " + file;
-        if (container["exclusive"] && !owner.emplace(cpus, pod["name"]).second)
-          return "CPUs " + cpus + " are two pods'";
         const bool guaranteed = pod["qosClass"] == "Guaranteed";
         if (guaranteed != container["exclusive"].get<bool>())
           return pod["name"].get<std::string>() + " should be exclusive";
-        if (!guaranteed && owner.contains(cpus)) return pod["name"].get<std::string>() + " runs on another's CPUs";
+        (guaranteed ? own : shared).emplace(pod["name"], testkit::Cpus(cpus));
       }
     }
+    for (const auto& [owner, cpus] : own)
+      for (const auto* const others : {&own, &shared})
+        for (const auto& [name, theirs] : *others)
+          if (name != owner && cpus.Intersects(theirs)) return name + " runs on CPUs of " + owner;
     return known == running.size() ? ""
                                    : "berthd knows " + std::to_string(known) + " of " + std::to_string(running.size());
   }
@@ -187,7 +208,21 @@ class DaemonClusterTest : public testkit::ClusterTest {
     return published == known;
   }
 
+  /// Errors that the kubelet has logged in this test, but for those that it logs without Berth too.
+  std::string KubeletErrors() const {
+    const std::string log = testkit::ReadText(dir_ + "/kubelet.log").substr(kubelet_said_);
+    std::string out;
+    for (const std::string_view line : Split(log, '\n')) {
+      const bool error = line.size() > 5 && (line[0] == 'E' || line[0] == 'F') && line[1] >= '0' && line[1] <= '9';
+      const bool usual =
+          std::ranges::any_of(kUsualErrors, [&](std::string_view words) { return line.contains(words); });
+      if (error && !usual) out += std::string(line) + "\n";
+    }
+    return out;
+  }
+
   std::string root_;
+  std::size_t kubelet_said_ = 0;  // bytes of its log before this test
   std::optional<DaemonFixture> berthd_;
 };
 
@@ -210,7 +245,8 @@ TEST_F(DaemonClusterTest, DeploymentsOfEveryClassGrowAndShrinkAndTheKernelHasWha
   }
   for (const Json& pod : Pods())
     EXPECT_TRUE(!IsReady(pod) || pod["status"]["containerStatuses"][0]["restartCount"] == 0) << pod["metadata"]["name"];
-  EXPECT_EQ(0, berthd_->CountEvents("CgroupRepaired")) << berthd_->output();
+  EXPECT_EQ("", KubeletErrors());
+  EXPECT_EQ("", berthd_->Repairs()) << berthd_->output();
 }
 
 TEST_F(DaemonClusterTest, WhyAContainerIsNotMadeStandsInItsPodAndItIsMadeWhenThereIsRoom) {
@@ -241,6 +277,149 @@ TEST_F(DaemonClusterTest, BerthdThatWasKilledPutsRightWhatTheKubeletDidMeanwhile
   ASSERT_TRUE(Eventually("all run without berthd", [&] { return Ready("own") == 1 && Ready("part") == 2; }));
   Start();
   EXPECT_TRUE(BecomesRight("when berthd is back"));
+}
+
+/// 30 pods, with one that has a CPU of its own among them.
+TEST_F(DaemonClusterTest, PodsMadeWhileBerthdWasAwayAreInTheirPlaceSoonAfterItIsBack) {
+  constexpr int kShared = 29;
+  berthd_->Kill();
+  MakeDeployment("own", kGuaranteed, 1);
+  MakeDeployment("rest", kBestEffort, kShared);
+  ASSERT_TRUE(Eventually("all run without berthd", [&] { return Ready("own") == 1 && Ready("rest") == kShared; }));
+  Start();
+  const os::MonoTime joined = os::SystemClock().Now();
+  EXPECT_TRUE(BecomesRight("when berthd is back"));
+  const auto took = std::chrono::duration_cast<os::Millis>(os::SystemClock().Now() - joined);
+  std::cout << "30 pods were in their place " << took.count() << " ms after berthd had joined\n";
+  EXPECT_EQ(kShared + 1, berthd_->CountEvents("PlacedLate")) << berthd_->output();
+}
+
+TEST_F(DaemonClusterTest, KillsOfBerthdRuntimeAndKubeletAtAnyMomentAreOvercome) {
+  MakeDeployment("own", kGuaranteed, 0);
+  MakeDeployment("part", kBurstable, 1);
+  ASSERT_TRUE(Eventually("it runs", [&] { return Ready("part") == 1; }));
+  const std::string cluster = testkit::SourcePath("tools/cluster");
+  const std::uint64_t seed = 20261125;
+  std::mt19937_64 random(seed);
+  const int steps = Steps(6);
+  for (int step = 0; step < steps; ++step) {
+    const std::string victim = std::array{"berthd", "containerd", "kubelet"}[static_cast<std::size_t>(step) % 3];
+    SCOPED_TRACE("seed " + std::to_string(seed) + " step " + std::to_string(step) + ", " + victim + " is killed");
+    const int own = step % 2 == 0 ? 1 : 0;
+    const int part = 1 + step % 3;
+    Scale("own", own);
+    Scale("part", part);
+    os::SleepFor(os::Millis(std::uniform_int_distribution<int>(0, 2'500)(random)));
+    if (victim == "berthd") {
+      berthd_->Kill();
+      Start();
+    } else {
+      ASSERT_EQ(0, std::system((cluster + " kill " + dir_ + " " + victim).c_str()));
+      ASSERT_EQ(0, std::system((cluster + " start " + dir_ + " " + victim).c_str()));
+    }
+    ASSERT_TRUE(Eventually("as many run as shall", [&] { return Ready("own") == own && Ready("part") == part; }));
+    ASSERT_TRUE(BecomesRight("after it"));
+    EXPECT_EQ("", berthd_->Repairs()) << berthd_->output();
+  }
+}
+
+/// Of a pod that is not Guaranteed a runtime shows no memory request, and of none which containers will come.
+TEST_F(DaemonClusterTest, WhatContainersRequestIsWhatTheirPodsSpecSays) {
+  MakeDeployment("part", kBurstable, 1);
+  ASSERT_TRUE(Eventually("it runs", [&] { return Ready("part") == 1; }));
+  const auto memory = [&]() -> std::string {
+    const auto there = client_->Get(testkit::NodeStateOf("localhost"));
+    if (!there) return "";
+    const auto state = codec::ReadNodeState(there->json);
+    if (!state) return state.error().message;
+    for (const auto& [uid, record] : state->ledger.pods)
+      if (record.name.starts_with("part-")) {
+        const auto request = record.requests.find("memory");
+        return request == record.requests.end() ? "none" : request->second.ToString();
+      }
+    return "";
+  };
+  EXPECT_TRUE(Eventually("its request is published", [&] { return memory() == "16Mi"; })) << memory();
+  EXPECT_EQ(0, berthd_->CountEvents("PodSpecUnknown")) << berthd_->output();
+}
+
+/// packaging/kubernetes as it is, but for folders and image, which are this cluster's.
+class InstalledClusterTest : public DaemonClusterTest {
+ protected:
+  void SetUp() override {
+    DaemonClusterTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    EXPECT_EQ(0, berthd_->Stop());  // the one in the cluster counts
+    top_ = berthd_->Dir("installed");
+    const std::string programs = std::filesystem::path(BERTHD).parent_path();
+    const std::string replace = "sed -i -e 's|hostPath: {path: /var/lib/berth,|hostPath: {path: " + top_ +
+                                "/state,|' -e 's|hostPath: {path: /run/berth,|hostPath: {path: " + top_ +
+                                "/run,|' -e 's|hostPath: {path: /var/run/nri,|hostPath: {path: " + dir_ +
+                                "/containerd,|' -e '/reservedSystemCPUs/a \\    cgroupRoot: " + root_ + "' ";
+    ASSERT_TRUE(Runs("mkdir " + top_ + " && cp -r " + testkit::SourcePath("packaging/kubernetes") + " " + top_));
+    ASSERT_TRUE(Runs(replace + top_ + "/kubernetes/*/daemonset.yaml " + top_ + "/kubernetes/base/settings.yaml"));
+    ASSERT_TRUE(Runs(testkit::SourcePath("tools/make_image") + " " + top_ + "/node.tar --node " + programs));
+    ASSERT_TRUE(Runs(testkit::SourcePath("build/containerd/trixie/bin/ctr") + " -a " + dir_ +
+                     "/containerd/containerd.sock -n k8s.io images import " + top_ + "/node.tar"));
+  }
+
+  static bool Runs(const std::string& command) {
+    const int status = std::system((command + " >&2").c_str());
+    return status == 0 || (std::cout << "failed: " << command << "\n", false);
+  }
+  std::string Kubectl() const {
+    return testkit::KubernetesProgram("kubectl") + " --kubeconfig " + dir_ + "/kubeconfig";
+  }
+  /// Of all groups of pods and containers of this test: their CPUs, by path below the kubelet's root.
+  std::map<std::string, std::string> Cpusets() {
+    std::map<std::string, std::string> out;
+    const std::string top = "/sys/fs/cgroup/cpuset" + root_;
+    for (const std::string& group : testkit::GroupsBelow(top + "/kubepods")) {
+      std::string cpus;
+      if (std::getline(std::ifstream(group + "/cpuset.cpus"), cpus)) out.emplace(group.substr(top.size()), cpus);
+    }
+    return out;
+  }
+  /// CPUs of the group of a pod's container "app"; "": there is none.
+  std::string CpusOfApp(const std::string& app) {
+    for (const Json& pod : Pods()) {
+      if (pod["metadata"]["labels"]["app"] != app || !IsReady(pod)) continue;
+      const std::string id = pod["status"]["containerStatuses"][0].value("containerID", "");
+      for (const auto& [path, cpus] : Cpusets())
+        if (path.ends_with("/" + id.substr(id.rfind('/') + 1))) return cpus;
+    }
+    return "";
+  }
+
+  std::string top_;
+};
+
+TEST_F(InstalledClusterTest, AfterUninstallContainersHaveTheCpusThatAKubeletGivesAndTheNodeHasNothingLeft) {
+  MakeDeployment("part", kBurstable, 1);
+  ASSERT_TRUE(Eventually("it runs", [&] { return Ready("part") == 1; }));
+  const std::string all = CpusOfApp("part");
+  ASSERT_TRUE(Runs(Kubectl() + " apply -k " + top_ + "/kubernetes/base"));
+  ASSERT_TRUE(Runs(Kubectl() + " -n berth-system rollout status daemonset/berth --timeout 120s"));
+  MakeDeployment("own", kGuaranteed, 1);
+  MakeDeployment("rest", kBestEffort, 1);
+  ASSERT_TRUE(Eventually("all run", [&] { return Ready("own") == 1 && Ready("rest") == 1; }));
+  const CpuSet own = testkit::Cpus(CpusOfApp("own"));
+  EXPECT_EQ(1, own.Count());
+  for (const char* const app : {"part", "rest"})
+    EXPECT_EQ(testkit::Cpus(all) - own, testkit::Cpus(CpusOfApp(app))) << app;
+  EXPECT_TRUE(Runs(Kubectl() + " -n berth-system exec daemonset/berth -- berth map"));
+  ASSERT_TRUE(Runs("KUBECTL='" + Kubectl() + "' " + top_ + "/kubernetes/uninstall"));
+  for (const auto& [path, cpus] : Cpusets()) EXPECT_EQ(all, cpus) << path;
+  for (const char* const app : {"own", "part", "rest"}) EXPECT_EQ(all, CpusOfApp(app)) << app;
+  for (const Json& pod : Pods())
+    EXPECT_EQ(0, pod["status"]["containerStatuses"][0]["restartCount"]) << pod["metadata"]["name"];
+  for (const char* const folder : {"/state", "/run"})
+    EXPECT_TRUE(!std::filesystem::exists(top_ + folder) || std::filesystem::is_empty(top_ + folder)) << folder;
+  Scale("rest", 2);
+  ASSERT_TRUE(Eventually("another one runs", [&] { return Ready("rest") == 2; }));
+  for (const auto& [path, cpus] : Cpusets()) EXPECT_EQ(all, cpus) << path;
+  EXPECT_TRUE(Eventually("the namespace has gone",
+                         [&] { return !client_->Get(testkit::TargetOf("namespaces", "berth-system")); }));
 }
 
 }  // namespace

@@ -398,6 +398,27 @@ TEST_F(CriCommandsTest, ApplyRefusesWhatThisNodeDoesNotHave) {
   EXPECT_TRUE(berthd->PodNamed("kata").is_null());
 }
 
+TEST_F(CriCommandsTest, ARestartedPodHasNewContainersAtItsPlace) {
+  std::string text = PodText("again", "sleep 1000");
+  text.replace(text.find("busybox:1"), 9, "busybox:1\n    resources: {limits: {cpu: \"1\", memory: 32Mi}}");
+  berthd->AddPod("again.yaml", text);
+  ASSERT_TRUE(berthd->Until("it runs", [&] { return berthd->Runs("again"); }));
+  const codec::Json before = berthd->PodNamed("again");
+  const Ran ran = Ask({"restart", "again", "--wait"});
+  EXPECT_EQ(0, ran.status) << ran.err;
+  EXPECT_EQ("default/again-n1 restarted: app\n", ran.out);
+  const codec::Json after = berthd->PodNamed("again");
+  EXPECT_EQ(before["uid"], after["uid"]);
+  const codec::Json& first = before["containers"][0];
+  const codec::Json& second = after["containers"][0];
+  EXPECT_NE(first["id"], second["id"]) << "another container of containerd's";
+  EXPECT_NE(first["pid"], second["pid"]);
+  EXPECT_EQ(1, second["restarts"]);
+  EXPECT_EQ("running", second["state"]);
+  EXPECT_TRUE(second["exclusive"].get<bool>());
+  EXPECT_EQ(first["cpus"], second["cpus"]) << "its place stays";
+}
+
 TEST_F(CriCommandsTest, ImagesAreListedAndImported) {
   const Ran list = Ask({"images"});
   EXPECT_EQ(0, list.status) << list.err;

@@ -84,7 +84,7 @@ TEST_F(DaemonCriBadInputTest, EveryMistakeIsSaidOnceAndTriedAgainWithPauses) {
   // Pauses of 3 s: in this time only so many tries are due, and each is one event.
   const auto due = (os::SystemClock().Now() - begin) / kPause + 1;
   for (const BadPod& each : bad) EXPECT_LE(Said(each), due + (each.ran ? 1 : 0)) << each.pod.name;
-  EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
+  EXPECT_EQ("", berthd->Repairs()) << berthd->output();
   registry.Answer(200);
   EXPECT_TRUE(berthd->Until("the registry's mood is better", [&] { return berthd->Runs("refused"); }));
   for (const BadPod& each : bad) Remove(each.pod.name);

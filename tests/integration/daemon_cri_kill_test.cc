@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <mutex>
 
 #include "cri_node.h"
 
@@ -53,29 +54,52 @@ class DaemonCriKillTest : public testkit::CriNodeTest, public testing::WithParam
   void Arm(const std::string& method) {
     const auto [victim, moment] = GetParam();
     const int pid = victim == Victim::kBerthd ? berthd->pid() : containerd->pid();
+    armed_ = true;
     killed_ = false;
-    starting_ = false;
     relay->SetJudge([this, method, last = moment, pid](const RelayedCall& call, Moment now) {
       CriRelay::Fate fate;
-      if (call.method == kStart) starting_ = now == Moment::kAsked;
-      if (call.method != method || now != last || killed_.exchange(true)) return fate;
-      // Another pod's start that is cancelled in its midst containerd 1.6 never gets rid of (docs/design/cri.md).
-      for (int look = 0; method != kStart && starting_ && look < kMostLooks; ++look) ::poll(nullptr, 0, 1);
+      if (method != kStart && call.method == kStart) {
+        fate.lost = !NoteStart(now);
+        return fate;
+      }
+      if (call.method != method || now != last || !armed_.exchange(false)) return fate;
+      BetweenStarts();
       ::kill(pid, SIGKILL);
+      killed_ = true;  // not before: Overcome() kills too, and does not look for starts
       fate.lost = true;
       return fate;
     });
   }
+  /// False: what was asked just before the end came, and is not to be begun any more.
+  bool NoteStart(Moment now) {
+    const std::lock_guard lock(starts_);
+    if (now == Moment::kAsked && ending_) return false;
+    starting_ = now == Moment::kAsked;
+    return true;
+  }
+  /// Another pod's start that is cancelled in its midst containerd 1.6 never gets rid of (docs/design/cri.md), or ends
+  /// what ran already. Returns when none is under way; none begins from then on.
+  void BetweenStarts() {
+    for (int look = 0; look < kMostLooks; ++look) {
+      {
+        const std::lock_guard lock(starts_);
+        ending_ = !starting_;
+        if (ending_) return;
+      }
+      ::poll(nullptr, 0, 1);
+    }
+    ADD_FAILURE() << "a start does not end";
+  }
   /// Waits for the kill and starts again what was killed.
   void Overcome() {
     ASSERT_TRUE(containerd->Until("the call comes", [&] { return killed_.load(); })) << berthd->output();
-    if (std::get<0>(GetParam()) == Victim::kBerthd) {
-      berthd->Kill();
-      Start();
-    } else {
-      containerd->Kill();
-      containerd->Start();
+    const bool berthds = std::get<0>(GetParam()) == Victim::kBerthd;
+    berthds ? berthd->Kill() : containerd->Kill();
+    {
+      const std::lock_guard lock(starts_);
+      starting_ = ending_ = false;
     }
+    berthds ? Start() : containerd->Start();
   }
   bool UntilWithoutOverlap(const std::string& what, const std::function<bool()>& done) {
     return berthd->Until(what, [&] {
@@ -149,8 +173,11 @@ class DaemonCriKillTest : public testkit::CriNodeTest, public testing::WithParam
     ExpectShared("0-1");
   }
 
-  std::atomic<bool> killed_ = false;
-  std::atomic<bool> starting_ = false;  // the runtime is at a start
+  std::atomic<bool> armed_ = false;   // the kill is still to be decided
+  std::atomic<bool> killed_ = false;  // it has been done
+  std::mutex starts_;
+  bool starting_ = false;  // under starts_: the runtime is at a start
+  bool ending_ = false;    // under starts_: what begins now would be cut off
   int shared_pid_ = 0;
   std::string alone_;  // the pod whose life it is
   int lives_ = 0;

@@ -26,7 +26,7 @@ class DaemonCriManyTest : public testkit::CriNodeTest {
     ASSERT_TRUE(berthd->Until("all are gone", [&] { return NoPods(); }));
     ExpectNothingLeft();
     EXPECT_EQ(0, berthd->CountEvents("RuntimeWarning")) << berthd->output();
-    EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
+    EXPECT_EQ("", berthd->Repairs()) << berthd->output();
   }
   /// Requests to update a container, by its id.
   std::map<std::string, std::vector<std::string>> Updates() {

@@ -74,7 +74,7 @@ TEST_F(DaemonCriOutageTest, APodWhoseStartWasCutOffStartsWhenTheRuntimeAnswersAg
       const os::Millis waited = UntilItRuns(pod);
       std::cout << method << (moment == Moment::kAsked ? " not done" : " done") << ": runs " << waited.count()
                 << " ms after the runtime answers\n";
-      EXPECT_LT(waited, kSoon);
+      EXPECT_LT(waited, kSoon) << berthd->output();
       EXPECT_EQ(0, RestartsOf(berthd->PodNamed(pod)));
       relay->SetJudge(nullptr);
     }

@@ -80,7 +80,7 @@ TEST_F(DaemonCriOverlapTest, StartsAndStopsBesideSpinnersOfEveryClass) {
   AddSpinners();
   ASSERT_TRUE(berthd->Until("spinners run", [&] { return SpinnersRun(); }));
   for (int round = 0; round < Rounds(6); ++round) ASSERT_TRUE(Probe()) << "round " << round;
-  EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
+  EXPECT_EQ("", berthd->Repairs()) << berthd->output();
   EndAll();
   ExpectNothingLeft();
 }

@@ -45,7 +45,7 @@ TEST_F(DaemonCriTest, GivesCpusFromTheFirstInstructionAndTakesAllBack) {
   }
   ASSERT_TRUE(berthd->Until("its log begins", [&] { return !LogOf("alone").empty(); }));
   EXPECT_NE(std::string::npos, LogOf("alone").find("stdout F Cpus_allowed_list:\t1\n")) << LogOf("alone");
-  EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired"));
+  EXPECT_EQ("", berthd->Repairs());
   EXPECT_TRUE(berthd->Until("the record follows", [&] { return Calls("UpdateContainerResources") > 0; }));
 
   Remove("alone");
@@ -99,7 +99,7 @@ TEST_F(DaemonCriTest, RunsAPodThroughItsLife) {
     return pod.is_object() && pod["phase"] == "Running" && LogOf("life").find("read only") != std::string::npos;
   }));
   EXPECT_EQ("/work\nme life-n1\n65534\none\nhelper\ntwo\nread only\n", WordsOf("life"));
-  EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired"));
+  EXPECT_EQ("", berthd->Repairs());
   Remove("life");
   ASSERT_TRUE(berthd->Until("life is gone", [&] { return Gone("life"); }));
   EXPECT_EQ(0, berthd->CountEvents("RuntimeWarning")) << berthd->output();

@@ -318,16 +318,27 @@ std::map<std::string, int> DaemonFixture::Pids() {
   return out;
 }
 
+codec::Json DaemonFixture::OwnEvents() {
+  const codec::Json status = Get("/v1/status");
+  if (!status.is_object()) return codec::Json::array();
+  const codec::Json events = Get("/v1/events?since=" + status["startedAt"].get<std::string>());
+  return events.is_object() ? events["events"] : codec::Json::array();
+}
+
 int DaemonFixture::CountEvents(const std::string& reason, const std::string& text) {
   int count = 0;
-  const codec::Json status = Get("/v1/status");
-  if (!status.is_object()) return 0;
-  const codec::Json events = Get("/v1/events?since=" + status["startedAt"].get<std::string>());
-  if (!events.is_object()) return 0;
-  for (const codec::Json& event : events["events"])
+  for (const codec::Json& event : OwnEvents())
     if (event["reason"] == reason && event["message"].get<std::string>().find(text) != std::string::npos)
       count += event["count"].get<int>();
   return count;
+}
+
+std::string DaemonFixture::Repairs() {
+  std::string lines;
+  for (const codec::Json& event : OwnEvents())
+    if (event["reason"] == "CgroupRepaired")
+      lines += event["object"].get<std::string>() + ": " + event["message"].get<std::string>() + "\n";
+  return lines;
 }
 
 std::vector<SeenProcess> DaemonFixture::Processes() const {

@@ -75,6 +75,8 @@ class DaemonFixture {
   std::map<std::string, int> Pids();
   /// Since this berthd was started.
   int CountEvents(const std::string& reason, const std::string& text = "");
+  /// What this berthd has put right in the kernel because somebody else had changed it, a line each.
+  std::string Repairs();
 
   /// All processes in Berth's groups, supervisors and berthd among them.
   std::vector<SeenProcess> Processes() const;
@@ -99,6 +101,7 @@ class DaemonFixture {
   std::string state_dir;                                     ///< may be changed before Start
 
  private:
+  codec::Json OwnEvents();
   std::vector<std::string> Arguments(const std::vector<std::string>& more) const;
   int Spawn(const std::vector<std::string>& more, const std::function<void()>& before_exec, const std::string& log);
   void KillGroups();

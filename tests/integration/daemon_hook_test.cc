@@ -1,6 +1,7 @@
 // Hooks of processes on this host: run in the container, by request or as a time to wait, and what follows when they
 // fail.
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <chrono>
 #include <filesystem>
@@ -115,6 +116,20 @@ TEST_F(DaemonHookTest, RequestsAreSentAndAnyAnswerWillDo) {
   ASSERT_TRUE(node.Until("it is gone", [&] { return Gone("web"); }));
   const std::scoped_lock lock(mutex);
   EXPECT_EQ(asked, (std::vector<std::string>{"/hello kube-lifecycle/1.36", "/bye kube-lifecycle/1.36"}));
+}
+
+TEST_F(DaemonHookTest, AServerWithoutTlsIsAskedWithoutItAndThePodSaysSo) {
+  const auto request = Answering([](const RawRequest&) { return HttpText(200, "", ""); });
+  const RawServer server([&](int fd) {
+    char first = 0;
+    if (::recv(fd, &first, 1, MSG_PEEK) != 1) return;
+    if (first != '\x16') return request(fd);
+    SendAll(fd, HttpText(400, "", "no TLS here"));
+  });
+  Add("web", "postStart: {httpGet: {scheme: HTTPS, port: " + std::to_string(server.port()) + "}}");
+  ASSERT_TRUE(node.Until("it is ready", [&] { return Ready("web"); }));
+  EXPECT_EQ(node.CountEvents("LifecycleHTTPFallback", "container app: postStart \"https://127.0.0.1:"), 1);
+  EXPECT_EQ(node.CountEvents("FailedPostStartHook"), 0);
 }
 
 TEST_F(DaemonHookTest, ASleepIsPartOfTheGracePeriodAndTermComesAfterIt) {

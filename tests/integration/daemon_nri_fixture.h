@@ -84,8 +84,10 @@ struct DaemonNriTest : testing::Test {
             .namespaces = {.host_network = true},
             .privileged = privileged};
   }
-  PodOnNode RunPod(const std::string& uid, const std::string& tier, bool privileged = false) {
+  PodOnNode RunPod(const std::string& uid, const std::string& tier, bool privileged = false,
+                   const cri::Labels& annotations = {}) {
     PodOnNode pod{.uid = uid, .spec = SpecOf(uid, tier, privileged), .sandbox = "", .container = ""};
+    pod.spec.annotations = annotations;
     std::filesystem::create_directories(containerd->Dir("logs/" + uid));
     const auto sandbox = client->RunSandbox(pod.spec);
     EXPECT_TRUE(sandbox) << sandbox.error().message;

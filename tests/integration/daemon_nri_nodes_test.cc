@@ -89,7 +89,7 @@ TEST_F(NriManyNodesTest, WhoeverHasCpusIsAloneOnOneNodeWhileDeploymentsAreScaled
     }
     EXPECT_TRUE(berthd->Until("all is as the ledger says", [&] { return Wrong().empty(); })) << step << ": " << Wrong();
   }
-  EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
+  EXPECT_EQ("", berthd->Repairs()) << berthd->output();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <random>
 #include <thread>
@@ -15,6 +16,7 @@
 #include "cri/client.h"
 #include "daemon_fixture.h"
 #include "daemon_nri_fixture.h"
+#include "nri/plugin.h"
 #include "os/clock.h"
 
 namespace berth {
@@ -46,14 +48,14 @@ TEST_F(DaemonNriTest, AGuaranteedContainerIsAloneFromItsFirstInstructionUntilIts
     return berthd->Runs("own") && LogOf(own).find("Cpus_allowed_list:\t1") != std::string::npos;
   })) << LogOf(own);
   EXPECT_EQ(1, berthd->CountEvents("Placed", "container app has CPUs 1 for itself"));
-  EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
+  EXPECT_EQ("", berthd->Repairs()) << berthd->output();
   ASSERT_TRUE(client->Stop(*id, std::chrono::seconds(10)));
   EXPECT_EQ("0", CpusOf(shared.container));  // it may be started again
   End(own);
   EXPECT_TRUE(Becomes(shared.container, "0-1"));
   EXPECT_TRUE(berthd->Until("the pod is gone", [&] { return Gone("own"); }));
   EXPECT_EQ(1, berthd->CountEvents("Released"));
-  EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
+  EXPECT_EQ("", berthd->Repairs()) << berthd->output();
 }
 
 TEST_F(DaemonNriTest, WhoCannotHaveCpusOfHisOwnIsNotMadeAndThePodsEventsSayWhy) {
@@ -84,6 +86,22 @@ TEST_F(DaemonNriTest, WhoCannotHaveCpusOfHisOwnRunsInTheSharedPoolWhereTheSettin
   EXPECT_EQ("0", CpusOf(second.container));
   EXPECT_EQ(1, berthd->CountEvents("UnexpectedAdmissionError", "it runs in the shared pool"));
   EXPECT_EQ("UnexpectedAdmissionError", berthd->PodNamed("second").value("reason", ""));
+}
+
+TEST_F(DaemonNriTest, AMixedContainerHasItsCpuAndThePoolAndARuleThatRefusesIsNamed) {
+  StartAndJoin("podPolicies: [{name: some, namespaces: [default], cpus: [mixed], maxCpus: 1}]\n");
+  const PodOnNode shared = RunWhole("shared", "burstable", 0);
+  PodOnNode mix = RunPod("mix", "burstable", false, {{"berth.dev/cpus", "1 exclusive + shared"}});
+  mix.container = Run(mix, "app", 1000);
+  EXPECT_EQ("0-1", CpusOf(mix.container));
+  EXPECT_EQ("0", CpusOf(shared.container));
+  EXPECT_EQ(1, berthd->CountEvents("Placed", "container app has CPUs 1 for itself"));
+  const PodOnNode more = RunPod("more", "burstable", false, {{"berth.dev/cpus", "1 exclusive"}});
+  const auto refused = Create(more, "app", 1000, kWait);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(std::string::npos, refused.error().message.find("rule \"some\" of podPolicies")) << refused.error().message;
+  End(mix);
+  EXPECT_TRUE(Becomes(shared.container, "0-1"));
 }
 
 TEST_F(DaemonNriTest, AnInitContainerLeavesItsCpusToTheNextAndARestartedContainerKeepsItsOwn) {
@@ -155,6 +173,47 @@ TEST_F(DaemonNriTest, BesideAKubeletThatPlacesContainersItStepsAsideUntilThatIsO
   EXPECT_EQ(std::string::npos, berthd->Get("/v1/status").dump().find("Berth leaves all containers alone"));
 }
 
+/// Another plug-in, which puts every new container on CPU 0.
+class Rival final : public nri::Handler {
+ public:
+  void Joined(const nri::Runtime&) override {}
+  void Synchronize(nri::Inventory, nri::Answer<std::vector<nri::Update>> answer) override {
+    answer.Give(std::vector<nri::Update>());
+  }
+  void Left(const std::string&) override {}
+  void CreateContainer(nri::Pod, nri::Container, nri::Answer<nri::Creation> answer) override {
+    nri::Creation creation;
+    creation.adjustment.resources.cpus = "0";
+    answer.Give(std::move(creation));
+  }
+  void UpdateContainer(nri::Pod, nri::Container, nri::Resources,
+                       nri::Answer<std::vector<nri::Update>> answer) override {
+    answer.Give(std::vector<nri::Update>());
+  }
+  void StartContainer(nri::Pod, nri::Container, nri::Answer<nri::Ready> answer) override { answer.Give(nri::Ready()); }
+  void StopContainer(nri::Pod, nri::Container, nri::Answer<std::vector<nri::Update>> answer) override {
+    answer.Give(std::vector<nri::Update>());
+  }
+  void UpdatePod(nri::Pod, nri::Resources, nri::Resources) override {}
+  void Happened(nri::Event, nri::Pod, std::optional<nri::Container>) override {}
+};
+
+TEST_F(DaemonNriTest, AnotherPlugInThatSetsCpusIsToldOf) {
+  StartAndJoin();
+  Rival rival;
+  const auto other = nri::Plugin::Start({.name = "rival", .index = "60", .socket = containerd->nri_socket()}, rival);
+  ASSERT_TRUE(other) << other.error().message;
+  ASSERT_TRUE(containerd->Until("it has joined", [&] { return (*other)->status().joined; }));
+  const PodOnNode own = RunPod("own", "");
+  const auto refused = Create(own, "app", 1000, kWait);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(std::string::npos, refused.error().message.find("rival")) << refused.error().message;
+  EXPECT_TRUE(berthd->Until("it is told", [&] {
+    return berthd->CountEvents("ContainerNotMade", "container app") == 1;
+  })) << berthd->output();
+  EXPECT_NE(std::string::npos, berthd->Get("/v1/status").dump().find("drops containers that have been told"));
+}
+
 /// Its record of a container is as old as its last word about it.
 TEST_F(DaemonNriTest, ARuntimeThatWritesAllItHasOnRecordUndoesNothing) {
   StartAndJoin();
@@ -172,15 +231,19 @@ TEST_F(DaemonNriTest, ContainersMadeWhileBerthdIsAwayAreInTheirPlaceWithinASecon
   berthd->Kill();
   End(gone);
   const PodOnNode own = RunWhole("own", "", 1000);
-  const PodOnNode after = RunWhole("after", "besteffort", 0);
+  std::vector<PodOnNode> after;  // BERTH_CRI_ROUNDS: how many
+  for (int i = 0; i < RoundsOf(4); ++i)
+    after.push_back(RunWhole("after" + std::to_string(i), i % 2 == 0 ? "besteffort" : "burstable", 0));
   Start();
   const os::MonoTime answers = os::SystemClock().Now();
   EXPECT_TRUE(Becomes(own.container, "1"));
   EXPECT_TRUE(Becomes(before.container, "0"));
-  EXPECT_TRUE(Becomes(after.container, "0"));
+  for (const PodOnNode& pod : after) EXPECT_TRUE(Becomes(pod.container, "0"));
   const auto took = std::chrono::duration_cast<os::Millis>(os::SystemClock().Now() - answers);
   std::cout << "in their place " << took.count() << " ms after berthd answered\n";
-  EXPECT_TRUE(berthd->Until("it is said", [&] { return berthd->CountEvents("PlacedLate") == 2; })) << berthd->output();
+  EXPECT_TRUE(berthd->Until("it is said", [&] {
+    return berthd->CountEvents("PlacedLate") == static_cast<int>(after.size()) + 1;
+  })) << berthd->output();
   EXPECT_TRUE(berthd->Until("the pod that left is forgotten", [&] { return Gone("gone"); }));
   EXPECT_TRUE(berthd->Runs("own"));
 }
@@ -209,7 +272,7 @@ TEST_F(DaemonNriTest, ARestartOfBerthdChangesNothing) {
   EXPECT_TRUE(berthd->Until("all run", [&] { return berthd->Runs("shared") && berthd->Runs("own"); }));
   EXPECT_EQ(ledger, berthd->Get("/v1/ledger").value("pods", codec::Json()));
   EXPECT_EQ(0, berthd->CountEvents("PlacedLate")) << berthd->output();
-  EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
+  EXPECT_EQ("", berthd->Repairs()) << berthd->output();
   EXPECT_EQ("1", CpusOf(own.container));
 }
 
@@ -247,6 +310,26 @@ TEST_F(DaemonNriTest, ANodeThatIsGivenBackHasNothingOfBerthLeft) {
   // A runtime that writes what it has on record changes nothing.
   ASSERT_TRUE(client->Update(own.container, {.cpu_shares = 512}));
   EXPECT_EQ("0-1", CpusOf(own.container));
+}
+
+TEST_F(DaemonNriTest, AContainerThatIsMadeAndNotStartedIsGivenBackWhenItRuns) {
+  StartAndJoin();
+  const PodOnNode shared = RunWhole("shared", "burstable", 0);
+  const PodOnNode own = RunPod("own", "");
+  const auto made = Create(own, "app", 1000, kWait);
+  ASSERT_TRUE(made) << made.error().message;
+  ASSERT_TRUE(Becomes(shared.container, "0"));
+  EXPECT_EQ(0, berthd->Stop());
+  std::thread kubelet([&] {  // once its look at all containers is over
+    EXPECT_TRUE(Becomes(shared.container, "0-1"));
+    EXPECT_TRUE(client->Start(*made));
+  });
+  const auto done = berthd->RunToEnd(
+      {"--config", berthd->Dir("berth.yaml"), "--cgroup-root", containerd->cgroup_root(), "--give-back"});
+  kubelet.join();
+  EXPECT_EQ(0, done.status) << done.output;
+  EXPECT_NE(std::string::npos, done.output.find("2 containers may use all CPUs again")) << done.output;
+  EXPECT_EQ("0-1", CpusOf(*made));
 }
 
 TEST_F(DaemonNriTest, ANodeWithoutNriIsToldOfWithTheCure) {
@@ -291,7 +374,7 @@ TEST_F(DaemonNriOverlapTest, StartsAndStopsBesideSpinnersOfEveryClass) {
     const std::string word = Probe(round);
     ASSERT_NE(std::string::npos, word.find("cpus 1 overlaps 0")) << "round " << round << ": " << word;
   }
-  EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
+  EXPECT_EQ("", berthd->Repairs()) << berthd->output();
 }
 
 TEST_F(DaemonNriOverlapTest, ContainersMadeAtTheSameTimeAreKeptOffToo) {
@@ -419,7 +502,67 @@ TEST_F(DaemonNriKillTest, KillsOfEitherAtAnyMomentAreOvercome) {
     const std::string now = comes ? Converge("own") : "";  // a kill may have come after it ran
     ASSERT_TRUE(!comes || Becomes(now, "1"));
     ASSERT_TRUE(berthd->Until("the ledger says so", [&] { return berthd->PodNamed("own").is_object() == comes; }));
-    EXPECT_EQ(0, berthd->CountEvents("CgroupRepaired")) << berthd->output();
+    EXPECT_EQ("", berthd->Repairs()) << berthd->output();
+  }
+}
+
+/// berthd stands still, so that the runtime waits in the first hook of a call; then one of the two is killed.
+TEST_F(DaemonNriKillTest, OneIsKilledAtEachHook) {
+  StartAndJoin();
+  RunSpinners();
+  std::filesystem::create_directories(containerd->Dir("logs/own"));
+  const auto sandbox = [&]() -> std::string {
+    const auto all = client->Sandboxes({});
+    if (all)
+      for (const cri::Sandbox& each : *all)
+        if (each.uid == "own") return each.id;
+    return "";
+  };
+  const auto pod = [&] {
+    return PodOnNode{.uid = "own", .spec = SpecOf("own", ""), .sandbox = sandbox(), .container = ""};
+  };
+  std::string id;  // of its container
+  const std::vector<std::pair<const char*, std::function<void()>>> calls = {
+      {"RunPodSandbox", [&] { static_cast<void>(client->RunSandbox(SpecOf("own", ""))); }},
+      {"CreateContainer", [&] { static_cast<void>(Create(pod(), "app", 1000, kWait, 1)); }},
+      {"StartContainer", [&] { static_cast<void>(client->Start(Create(pod(), "app", 1000, kWait, 2).value_or(""))); }},
+      {"UpdateContainer", [&] { static_cast<void>(client->Update(id, {.cpu_shares = 512})); }},
+      {"StopContainer", [&] { static_cast<void>(client->Stop(id, std::chrono::seconds(1))); }},
+      {"StopPodSandbox", [&] { static_cast<void>(client->StopSandbox(sandbox())); }},
+      {"RemovePodSandbox", [&] { static_cast<void>(client->RemoveSandbox(sandbox())); }},
+  };
+  const int rounds = RoundsOf(1);
+  for (int i = 0; i < rounds * static_cast<int>(calls.size()); ++i) {
+    const auto& [name, call] = calls[static_cast<std::size_t>(i) % calls.size()];
+    const bool runtime = (i + i / static_cast<int>(calls.size())) % 2 == 0;
+    SCOPED_TRACE(std::string(runtime ? "containerd" : "berthd") + " is killed in " + name + ", " + std::to_string(i));
+    const bool begins = std::string(name) == "RunPodSandbox";
+    ASSERT_TRUE(Diverge("own"));
+    if (!begins) {
+      ASSERT_TRUE(client->RunSandbox(SpecOf("own", "")));
+      if (std::string(name).starts_with("Update") || std::string(name).starts_with("Stop"))
+        id = Run(pod(), "app", 1000);
+    }
+    ::kill(berthd->pid(), SIGSTOP);
+    std::thread caller(call);
+    os::SleepFor(os::Millis(150));  // the call comes to its hook
+    if (runtime) {
+      containerd->Kill();
+      ::kill(berthd->pid(), SIGCONT);
+      caller.join();
+      containerd->Start(ContainerdFixture::With::kCriAndNri);
+    } else {
+      berthd->Kill();
+      caller.join();
+      Start();
+    }
+    const std::string now = Converge("own");
+    ASSERT_FALSE(now.empty());
+    ASSERT_TRUE(Becomes(now, "1"));
+    ASSERT_TRUE(SpinnersHave("0"));
+    ASSERT_TRUE(Diverge("own"));
+    ASSERT_TRUE(SpinnersHave("0-1"));
+    EXPECT_EQ("", berthd->Repairs()) << berthd->output();
   }
 }
 

@@ -260,8 +260,40 @@ TEST(RunOnceTest, SeveralShareOneBerthdWhichLeavesNothingBehind) {
   EXPECT_TRUE(std::filesystem::exists("/run/berth-once/berth.sock")) << "the first needs it still";
   std::filesystem::create_directory(gate);
   EXPECT_EQ(0, StatusOfEnded(first)) << ReadIfThere(temp / "first");
-  EXPECT_FALSE(std::filesystem::exists("/run/berth-once/berth.sock"));
-  EXPECT_FALSE(std::filesystem::exists("/run/berth-once/state"));
+  EXPECT_FALSE(std::filesystem::exists("/run/berth-once")) << "nothing of it is left";
+}
+
+TEST(RunOnceTest, TheNodesThatAreAskedForAreWhereItRuns) {
+  if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+  if (std::filesystem::exists("/run/berth-once/berth.sock")) GTEST_SKIP() << "somebody uses --once on this host";
+  const Ran ran =
+      Berth({"run", "--once", "--numa", "0", "--cpus", "1", "--", "grep", "Mems_allowed_list", "/proc/self/status"});
+  EXPECT_EQ(0, ran.status) << ran.err;
+  EXPECT_EQ("Mems_allowed_list:\t0\n", ran.out);
+  EXPECT_THAT(ran.err, HasSubstr("memory nodes 0"));
+  const Ran nowhere = Berth({"run", "--once", "--numa", "0,900", "--", "true"});
+  EXPECT_EQ(3, nowhere.status);
+  EXPECT_THAT(nowhere.err, HasSubstr("this machine has no NUMA node 900"));
+}
+
+TEST(RunOnceTest, WhatAKilledOneLeftTheNextRemoves) {
+  if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+  if (std::filesystem::exists("/run/berth-once/berth.sock")) GTEST_SKIP() << "somebody uses --once on this host";
+  const testkit::TempDir temp;
+  const int killed = Spawn(BERTH, {"run", "--once", "--cpus", "1", "--memory", "64Mi", "--", "sh", "-c", "echo pid $$"},
+                           {}, temp / "killed");
+  const auto runs = [&] { return ReadIfThere(temp / "killed").find("pid ") != std::string::npos; };
+  for (int i = 0; i < 400 && !runs(); ++i) std::this_thread::sleep_for(kLook);
+  ASSERT_TRUE(runs()) << ReadIfThere(temp / "killed");
+  ASSERT_EQ(0, ::kill(killed, SIGKILL));
+  StatusOfEnded(killed);
+  EXPECT_TRUE(std::filesystem::exists("/run/berth-once/berth.sock")) << "its berthd goes on";
+  const auto pods = [] { return Berth({"pods", "--socket", "/run/berth-once/berth.sock", "-o", "name"}).out; };
+  for (int i = 0; i < 400 && !pods().empty(); ++i) std::this_thread::sleep_for(kLook);
+  EXPECT_EQ("", pods()) << "the command's holder removed it";
+  const Ran next = Berth({"run", "--once", "--", "true"});
+  EXPECT_EQ(0, next.status) << next.err;
+  EXPECT_FALSE(std::filesystem::exists("/run/berth-once"));
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class ExplainTest : public testing::Test {
   /// A ledger with the pods of pods.yaml.
   std::string LedgerFile() {
     const Ran ran = RunBerth({"simulate", "-m", "numa:2(memory=8GB) core:4 pu:2", "-c", SimulateInput("kubelet.yaml"),
-                              "-d", SimulateInput("devices.yaml"), "-o", "json", SimulateInput("pods.yaml")});
+                              "--devices", SimulateInput("devices.yaml"), "-o", "json", SimulateInput("pods.yaml")});
     auto json = codec::ParseJson(ran.out, "output");
     EXPECT_TRUE(json) << ran.err;
     if (json) WriteText(temp_ / "ledger.json", codec::FormatJson((*json)["ledger"]));
@@ -45,10 +45,17 @@ TEST_F(ExplainTest, SaysWhereAnAdmittedPodGoesAndWhy) {
                         Shown(RunBerth(Arguments({"-f", SimulateInput("pods.yaml"), "--pod", "shop/web"}))));
 }
 
+TEST_F(ExplainTest, SaysWhatAPodHasByAnnotationAndWhichRuleLetsIt) {
+  testkit::ExpectGolden(
+      "tests/golden/simulate/explain-own.txt",
+      Shown(RunBerth({"explain", "-m", "numa:2(memory=8GB) core:4 pu:2", "--berth-config", SimulateInput("berth.yaml"),
+                      "-f", SimulateInput("own.yaml"), "--pod", "trading/feed"})));
+}
+
 TEST_F(ExplainTest, SaysWhatIsShortAndWhatWouldHelp) {
   testkit::ExpectGolden(
       "tests/golden/simulate/explain-rejected.txt",
-      Shown(RunBerth(Arguments({"-l", LedgerFile(), "-f", SimulateInput("more.yaml"), "--pod", "cache"}))));
+      Shown(RunBerth(Arguments({"--ledger", LedgerFile(), "-f", SimulateInput("more.yaml"), "--pod", "cache"}))));
 }
 
 TEST_F(ExplainTest, NamesAResourceThatNobodyHas) {
@@ -63,7 +70,7 @@ TEST_F(ExplainTest, WideOutputAddsEveryStepOfTheDecision) {
 
 TEST_F(ExplainTest, JsonHoldsTheSameForPrograms) {
   const Ran ran =
-      RunBerth(Arguments({"-l", LedgerFile(), "-o", "json", "-f", SimulateInput("more.yaml"), "--pod", "cache"}));
+      RunBerth(Arguments({"--ledger", LedgerFile(), "-o", "json", "-f", SimulateInput("more.yaml"), "--pod", "cache"}));
   EXPECT_EQ(ran.status, 3);
   const auto json = codec::ParseJson(ran.out, "output");
   ASSERT_TRUE(json) << ran.out;
@@ -74,16 +81,18 @@ TEST_F(ExplainTest, JsonHoldsTheSameForPrograms) {
 
 TEST_F(ExplainTest, TheNearestRequestIsAManifestThatIsAdmitted) {
   const std::string ledger = LedgerFile();
-  const Ran ran = RunBerth(Arguments({"-l", ledger, "-o", "json", "-f", SimulateInput("more.yaml"), "--pod", "cache"}));
+  const Ran ran =
+      RunBerth(Arguments({"--ledger", ledger, "-o", "json", "-f", SimulateInput("more.yaml"), "--pod", "cache"}));
   auto json = codec::ParseJson(ran.out, "output");
   ASSERT_TRUE(json) << ran.out;
   ASSERT_TRUE((*json)["nearest"].is_object()) << ran.out;
-  const Ran again = RunBerth(Arguments({"-l", ledger, "-f", "-"}), codec::FormatJson((*json)["nearest"]["manifest"]));
+  const Ran again =
+      RunBerth(Arguments({"--ledger", ledger, "-f", "-"}), codec::FormatJson((*json)["nearest"]["manifest"]));
   EXPECT_EQ(again.status, 0) << again.out << again.err;
 }
 
 TEST_F(ExplainTest, APodThatIsOnTheNodeIsExplainedAsIfItCameAnew) {
-  const Ran ran = RunBerth(Arguments({"-l", LedgerFile(), "-f", SimulateInput("pods.yaml"), "--pod", "shop/db"}));
+  const Ran ran = RunBerth(Arguments({"--ledger", LedgerFile(), "-f", SimulateInput("pods.yaml"), "--pod", "shop/db"}));
   EXPECT_EQ(ran.status, 0) << ran.out << ran.err;
   EXPECT_THAT(ran.out, HasSubstr("as if shop/db were not on the node yet"));
 }

@@ -52,6 +52,57 @@ TEST(SimulateTest, AResourceThatNobodyHasIsNamedWithTheNearestThereIs) {
                         Shown(RunBerth(Simulate({SimulateInput("nobody_has.yaml")}))));
 }
 
+TEST(SimulateTest, PodsHaveWhatTheirAnnotationsAskForAsFarAsARuleLetsThem) {
+  testkit::ExpectGolden("tests/golden/simulate/own.txt",
+                        Shown(RunBerth({"simulate", "--machine", kMachine, "--berth-config",
+                                        SimulateInput("berth.yaml"), SimulateInput("own.yaml")})));
+  const Ran without = RunBerth(Simulate({SimulateInput("own.yaml")}));
+  EXPECT_EQ(without.status, 3);
+  EXPECT_THAT(without.out, HasSubstr("PodPolicyForbidden"));
+  EXPECT_THAT(without.out, HasSubstr("this node has no podPolicies that let it"));
+}
+
+TEST(SimulateTest, PodsShareTheNamedPoolsOfTheSettings) {
+  const auto example = [](const char* name) { return testkit::SourcePath(std::string("examples/") + name); };
+  const std::vector<std::string> node{
+      "simulate", "-m", kMachine, "-c", example("kubelet.yaml"), "--berth-config", example("pools.yaml")};
+  const auto on_node = [&](std::vector<std::string> rest) {
+    rest.insert(rest.begin(), node.begin(), node.end());
+    return RunBerth(rest);
+  };
+  const Ran both = on_node({example("pods/pooled.yaml")});
+  EXPECT_EQ(both.status, 0) << both.out << both.err;
+  EXPECT_THAT(both.out, HasSubstr("CPU pool web: 1-3\n"));
+  EXPECT_THAT(both.out, HasSubstr("CPU pool quiet: 4 (5 left idle)\n"));
+  EXPECT_THAT(both.out, HasSubstr("shared pool: 0,6-15\n"));
+  const Json left = ParseOut(on_node({"-o", "json", example("pods/pooled.yaml"), "remove:shop/front"}));
+  EXPECT_EQ(left["ledger"]["pools"], Json({{"quiet", {{"cpus", "4"}, {"idle", "5"}}}, {"web", {{"cpus", "1"}}}}));
+  const Ran gone = on_node({"--map", example("pods/pooled.yaml"), "remove:shop/front", "remove:shop/search"});
+  EXPECT_THAT(gone.out, HasSubstr("CPU pool web"));
+  EXPECT_THAT(gone.out, HasSubstr("shared pool: 0-15\n"));
+}
+
+std::vector<std::string> SimulateQueue(std::vector<std::string> rest) {
+  std::vector<std::string> out{"simulate", "--machine", kMachine, "--berth-config", SimulateInput("queue.yaml")};
+  out.insert(out.end(), rest.begin(), rest.end());
+  return out;
+}
+
+TEST(SimulateTest, WhatDoesNotFitWaitsAndCriticalPodsHaveOthersEvictedWhereTheSettingsSaySo) {
+  testkit::ExpectGolden("tests/golden/simulate/queue.txt",
+                        Shown(RunBerth(SimulateQueue({SimulateInput("waiting.yaml"), "remove:batch/one",
+                                                      "remove:batch/two", SimulateInput("critical.yaml")}))));
+  const Ran ran =
+      RunBerth(SimulateQueue({SimulateInput("waiting.yaml"), SimulateInput("critical.yaml"), "-o", "json"}));
+  EXPECT_EQ(ran.status, 3);
+  const Json out = ParseOut(ran);
+  EXPECT_EQ(out["waiting"], Json({"batch/large", "batch/medium"}));
+  EXPECT_EQ(out["steps"][2]["place"], 1);
+  EXPECT_EQ(out["steps"][7],
+            Json({{"step", 8}, {"action", "evict"}, {"pod", "batch/two"}, {"for", "kube-system/agent"}}));
+  EXPECT_EQ(out["steps"][8]["admitted"], true);
+}
+
 TEST(SimulateTest, TheMapIsDrawnAfterEachStep) {
   testkit::ExpectGolden("tests/golden/simulate/map.txt",
                         Shown(RunBerth(Simulate({"--map", SimulateInput("more.yaml"), "remove:cache"}))));
@@ -98,10 +149,11 @@ TEST(SimulateTest, ALedgerOfAnotherMachineIsRefused) {
   const Ran first = RunBerth(Simulate({"-o", "json", SimulateInput("pods.yaml")}));
   WriteText(temp / "ledger.json", codec::FormatJson(ParseOut(first)["ledger"]));
   const Ran other = RunBerth({"simulate", "-m", "numa:2(memory=8GB) core:8 pu:2", "-c", SimulateInput("kubelet.yaml"),
-                              "-l", temp / "ledger.json", SimulateInput("more.yaml")});
+                              "--ledger", temp / "ledger.json", SimulateInput("more.yaml")});
   EXPECT_EQ(other.status, 1);
   EXPECT_THAT(other.err, HasSubstr("does not fit this machine and configuration"));
-  const Ran settings = RunBerth({"simulate", "-m", kMachine, "-l", temp / "ledger.json", SimulateInput("more.yaml")});
+  const Ran settings =
+      RunBerth({"simulate", "-m", kMachine, "--ledger", temp / "ledger.json", SimulateInput("more.yaml")});
   EXPECT_EQ(settings.status, 1);
   EXPECT_THAT(settings.err, HasSubstr("CPU manager policy"));
 }
@@ -138,7 +190,7 @@ Ran WithOtherSettings(const testkit::TempDir& temp, const std::string& first, co
       RunBerth({"simulate", "-m", "core:8 pu:1", "-c", temp / "first.yaml", "-o", "json", "-"}, Pod("a", "2"));
   EXPECT_EQ(ran.status, 0) << ran.err;
   WriteText(temp / "ledger.json", codec::FormatJson(ParseOut(ran)["ledger"]));
-  return RunBerth({"simulate", "-m", "core:8 pu:1", "-c", temp / "second.yaml", "-l", temp / "ledger.json", "-"},
+  return RunBerth({"simulate", "-m", "core:8 pu:1", "-c", temp / "second.yaml", "--ledger", temp / "ledger.json", "-"},
                   Pod("b", "1"));
 }
 
@@ -168,7 +220,7 @@ TEST(SimulateTest, ALedgerOfANodeReservedToTheLastByteFits) {
   ASSERT_EQ(ran.status, 0) << ran.err;
   WriteText(temp / "ledger.json", codec::FormatJson(ParseOut(ran)["ledger"]));
   std::vector<std::string> second = node;
-  second.insert(second.end(), {"-l", temp / "ledger.json", "remove:a"});
+  second.insert(second.end(), {"--ledger", temp / "ledger.json", "remove:a"});
   const Ran again = RunBerth(second);
   EXPECT_EQ(again.status, 0) << again.err;
   EXPECT_EQ(again.err, "");
@@ -185,9 +237,9 @@ TEST(SimulateTest, BadInputIsNamedBeforeAnythingIsDone) {
       {{"remove:a"}, "remove:default/a: there is no such pod"},
       {{temp / "pod.yaml", "remove:a", "remove:a"}, "there is no such pod"},
       {{temp / "empty.yaml"}, "no pod"},
-      {{"-l", temp / "broken.json", temp / "pod.yaml"}, "broken.json"},
+      {{"--ledger", temp / "broken.json", temp / "pod.yaml"}, "broken.json"},
       {{"-c", temp / "broken.json", temp / "pod.yaml"}, "broken.json"},
-      {{"-d", temp / "broken.json", temp / "pod.yaml"}, "broken.json"}};
+      {{"--devices", temp / "broken.json", temp / "pod.yaml"}, "broken.json"}};
   for (const auto& [rest, words] : cases) {
     std::vector<std::string> arguments{"simulate", "-m", "core:4 pu:1"};
     arguments.insert(arguments.end(), rest.begin(), rest.end());
@@ -214,7 +266,8 @@ TEST(SimulateTest, BadDevicesAreNamedByPath) {
        "device a of v.example/gpu: NUMA node 9 does not exist on this machine (nodes: 0-1)"}};
   for (const auto& [text, words] : cases) {
     WriteText(temp / "devices.yaml", text);
-    const Ran ran = RunBerth({"simulate", "-m", kMachine, "-d", temp / "devices.yaml", SimulateInput("more.yaml")});
+    const Ran ran =
+        RunBerth({"simulate", "-m", kMachine, "--devices", temp / "devices.yaml", SimulateInput("more.yaml")});
     EXPECT_EQ(ran.status, 1) << text;
     EXPECT_THAT(ran.err, HasSubstr(words));
   }

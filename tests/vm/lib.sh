@@ -19,13 +19,15 @@ vm_load() {
   source "tests/vm/machines/$1"
 }
 
-# vm_libraries PROGRAM: the libraries it needs, and those of libcurl where it loads that by itself (src/http).
+# vm_libraries PROGRAM: the libraries it needs, and those that it loads by itself (os/shared_library.h) with theirs.
 vm_libraries() {
-  local curl
+  local name path
   ldd "$1" 2>/dev/null | grep -o '/[^ ]*'
-  grep -qa 'libcurl-gnutls\.so\.4' "$1" || return 0
-  curl=$(ldconfig -p | grep -o '/.*/libcurl-gnutls\.so\.4$' | head -n 1)
-  [[ -z $curl ]] || { echo "$curl"; ldd "$curl" | grep -o '/[^ ]*'; }
+  for name in libcurl-gnutls.so.4 libarchive.so.13; do
+    grep -qaF "$name" "$1" || continue
+    path=$(ldconfig -p | grep -o "/.*/$name\$" | head -n 1)
+    [[ -z $path ]] || { echo "$path"; ldd "$path" | grep -o '/[^ ]*'; }
+  done
 }
 
 # vm_add PROGRAM TARGET: a program without debug symbols, and the libraries it needs.
@@ -126,6 +128,21 @@ vm_make_systemd() {
   ln -s busybox "$vm_root/opt/berth/busybox/insmod"
   install -m 755 tests/vm/guest/init "$vm_root/init"
   vm_add_containerd
+  vm_add_packages
+}
+
+# Debian packages of the programs that are built; the lane `packages` may have made them already.
+vm_add_packages() {
+  local packages=build/packages
+  [[ -n $(find $packages -name 'berthd_*.deb' -newer "$vm_build/bin/berthd" -newer "$vm_build/bin/berth" 2>/dev/null) ]] ||
+    { rm -rf $packages && tools/package $packages --build "$vm_build" >/dev/null; } || return 1
+  mkdir -p "$vm_root/opt/berth/packages/after"
+  cp $packages/{berth,berthd}_*.deb "$vm_root/opt/berth/packages/after/"
+  tests/packages/older $packages "$vm_root/opt/berth/packages/before"
+  # The profile as the kernel reads it, enforced: the guest has no compiler for it.
+  sed 's/complain, //' packaging/apparmor/usr.bin.berthd |
+    apparmor_parser --skip-kernel-load --skip-cache --stdout --kernel-features /etc/apparmor.d/abi/kernel-5.4-vanilla \
+      >"$vm_root/opt/berth/packages/apparmor"
 }
 
 # vm_command WORDS-FOR-THE-KERNEL: fills the array `command` for the machine that was loaded; serial ports are the caller's.

@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "base/words.h"
+#include "engine/admission/fill.h"
+#include "engine/admission/pod_guard.h"
 #include "engine/admission/shortage.h"
 #include "engine/cpu/cpu_policy.h"
+#include "engine/cpu/pools.h"
 #include "engine/device/close_plan.h"
 #include "engine/device/device_policy.h"
 #include "engine/memory/memory_policy.h"
@@ -37,12 +40,13 @@ std::optional<int> NarrowestOf(const std::vector<HintList>& lists) {
 }
 
 /// What all managers say: devices first, as in the kubelet.
+/// of_container: not of the whole pod.
 std::vector<HintList> HintsOf(PodBooks& books, int cpus, const std::vector<MemoryNeed>& memory,
-                              const std::vector<DeviceNeed>& devices, bool reuse_devices) {
+                              const std::vector<DeviceNeed>& devices, bool of_container) {
   std::vector<HintList> out;
   out.reserve(devices.size() + 2);
-  AddDeviceHints(books, devices, reuse_devices, out);
-  if (cpus > 0) out.push_back(CpuHints(books, cpus));
+  AddDeviceHints(books, devices, of_container, out);
+  if (cpus > 0) out.push_back(CpuHints(books, cpus, of_container));
   if (!memory.empty()) out.push_back(MemoryHints(books, memory));
   return out;
 }
@@ -54,6 +58,7 @@ class Untouched {
   Untouched(PodBooks& books, const ContainerDemand& demand) : takes_cpus_(demand.cpus > 0 && !demand.memory.empty()) {
     if (takes_cpus_) {
       shared_ = books.shared;
+      apart_ = books.apart;
       cpus_ = books.record.reusable.cpus;
     }
     for (const DeviceNeed& need : demand.devices)
@@ -64,6 +69,7 @@ class Untouched {
   void Exchange(PodBooks& books) {
     if (takes_cpus_) {
       std::swap(books.shared, shared_);
+      std::swap(books.apart, apart_);
       std::swap(books.record.reusable.cpus, cpus_);
     }
     for (Marks& marks : pools_) {
@@ -80,6 +86,7 @@ class Untouched {
   };
   bool takes_cpus_;
   CpuSet shared_;
+  CpuSet apart_;
   CpuSet cpus_;
   std::vector<Marks> pools_;
 };
@@ -88,17 +95,16 @@ class Untouched {
 
 Admission::Admission(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs, DecisionLog log,
                      BookKeeper* keeper)
-    : tables_(node.tables()),
-      log_(log),
-      keeper_(keeper),
-      demand_(DemandOf(tables_, pod)),
-      books_(tables_, ledger, inputs) {
+    : tables_(node.tables()), log_(log), keeper_(keeper), books_(tables_, ledger, inputs) {
+  books_.rules = RulesFor(tables_, pod);
+  demand_ = DemandOf(tables_, books_.rules, pod);
   books_.record.uid = pod.uid;
   books_.record.namespace_ = pod.namespace_;
   books_.record.name = pod.name;
   books_.record.qos = demand_.qos;
   books_.record.sequence = ledger.next_sequence;
   books_.record.requests = PodRequests(pod);
+  if (books_.rules.policy != nullptr) books_.record.rule = books_.rules.policy->name;
   if (keeper_ != nullptr) keeper_->Open(books_);
 }
 
@@ -106,6 +112,7 @@ void Admission::GoOn(PodRecord placed, std::string_view container) {
   goes_on_ = true;
   placed.requests = std::move(books_.record.requests);
   placed.qos = books_.record.qos;
+  placed.rule = std::move(books_.record.rule);
   for (const auto& [key, bytes] : placed.reusable.memory)
     books_.reusable_memory.push_back({tables_.nodes.ToMask(key.first), key.second, bytes.v});
   std::ranges::sort(books_.reusable_memory, {}, [](const ReusableMemory& m) { return std::tie(m.nodes, m.type); });
@@ -116,14 +123,18 @@ void Admission::GoOn(PodRecord placed, std::string_view container) {
 
 std::optional<Reject> Admission::Run() {
   if (log_) LogDemand();
-  std::optional<Reject> reject;
-  if (tables_.settings.topology_policy == TopologyPolicy::kNone) {
+  std::optional<Reject> reject = CheckWishes(books_, log_);
+  if (reject) {
+    // Nothing is tried: the pod would have something else than what it asks for.
+  } else if (books_.rules.topology_policy == TopologyPolicy::kNone) {
     reject = RunUnaligned();
-  } else if (tables_.settings.scope == Scope::kPod && !goes_on_) {
-    reject = RunPodScope();
+  } else if (books_.rules.scope == Scope::kPod && !goes_on_) {
+    reject = RunPodScopeFirst();
   } else {
     reject = RunContainerScope();
   }
+  if (!reject) reject = SettlePools(books_, log_);
+  if (!reject) reject = CheckShare(books_);
   if (reject && log_) log_.Add("reject", reject->container, "", reject->reason + ": " + reject->message);
   return reject;
 }
@@ -138,7 +149,8 @@ std::optional<Reject> Admission::RunContainerScope() {
   for (const ContainerDemand& c : demand_.containers) {
     if (keeper_ != nullptr) keeper_->BeforeHints(books_);
     const std::vector<HintList> lists = HintsOf(books_, c.cpus, c.memory, c.devices, true);
-    Merged merged = tables_.aligner.Merge(lists, static_cast<bool>(log_));
+    Merged merged = tables_.aligner.Merge(lists, static_cast<bool>(log_), books_.rules.topology_policy);
+    PreferNodesForCpus(books_, {}, c.cpus, lists, merged);
     PreferCloseNodes(books_, c.devices, true, lists, merged);
     if (log_) log_.AddHints(tables_.nodes, c.container->name, lists, merged);
     if (!merged.admit) return Misaligned(c.container->name, c.cpus, c.memory, c.devices, lists);
@@ -147,10 +159,28 @@ std::optional<Reject> Admission::RunContainerScope() {
   return std::nullopt;
 }
 
+/// As a whole, and where an option says so else container by container (rules/topology#pod-falls-back). What is refused
+/// both ways is refused for the reasons of the whole.
+std::optional<Reject> Admission::RunPodScopeFirst() {
+  if (!tables_.options.pod_falls_back) return RunPodScope();
+  const PodBooks before = books_;
+  std::optional<Reject> reject = RunPodScope();
+  if (!reject) return std::nullopt;
+  books_ = before;
+  const DecisionLog log = std::exchange(log_, DecisionLog());
+  const bool alone = !RunContainerScope();
+  log_ = log;
+  if (!alone) return reject;
+  books_ = before;
+  if (log_) log_.Add("fallback", "", "", "the pod fits nowhere as a whole; its containers are placed one by one");
+  return RunContainerScope();
+}
+
 std::optional<Reject> Admission::RunPodScope() {
   if (keeper_ != nullptr) keeper_->BeforeHints(books_);
   const std::vector<HintList> lists = HintsOf(books_, demand_.cpus, demand_.memory, demand_.devices, false);
-  Merged merged = tables_.aligner.Merge(lists, static_cast<bool>(log_));
+  Merged merged = tables_.aligner.Merge(lists, static_cast<bool>(log_), books_.rules.topology_policy);
+  PreferNodesForCpus(books_, {}, demand_.cpus, lists, merged);
   PreferCloseNodes(books_, demand_.devices, false, lists, merged);
   if (log_) log_.AddHints(tables_.nodes, "", lists, merged);
   if (!merged.admit) return Misaligned("", demand_.cpus, demand_.memory, demand_.devices, lists);
@@ -169,6 +199,10 @@ std::optional<Reject> Admission::Place(const ContainerDemand& demand, const std:
   placement.container = name;
   placement.kind = demand.kind;
   if (hint) placement.hint = ToHint(tables_.nodes, *hint);
+  placement.nodes = books_.rules.wishes.numa_nodes;
+  placement.node_cpus = books_.rules.node_cpus;
+  placement.pool = demand.pool;
+  placement.pool_request = demand.pool_request;
   if (keeper_ != nullptr) keeper_->BeforeDevices(books_, demand);
   Untouched before(books_, demand);
   const ClosePlan plan = pod_plan == nullptr ? PlanClose(books_, demand.devices, affinity, true) : ClosePlan();
@@ -189,6 +223,7 @@ std::optional<Reject> Admission::Place(const ContainerDemand& demand, const std:
     before.Exchange(books_);
   }
   books_.record.placements.push_back(std::move(placement));
+  if (!reject) SettleOverlapping(books_, books_.record);
   return reject;
 }
 
@@ -208,6 +243,8 @@ Reject Admission::Misaligned(std::string_view container, int cpus, const std::ve
   out.container = container;
   const std::string wants = WidthText(lists);
   AddShortages(out, {container, cpus, &memory, &devices}, lists);
+  if (std::string l3 = container.empty() ? "" : L3Shortage(books_, cpus); !l3.empty())
+    out.details.push_back(std::move(l3));
   if (!wants.empty()) out.details.push_back(wants);
   if (!out.details.empty()) return out;
   for (const HintList& list : lists) {
@@ -215,14 +252,14 @@ Reject Admission::Misaligned(std::string_view container, int cpus, const std::ve
     const std::string text = PreferredText(tables_.nodes, list);
     for (const std::string& resource : list.resources) out.details.push_back(resource + ": " + text);
   }
-  out.details.push_back("policy " + std::string(Name(tables_.settings.topology_policy)) +
+  out.details.push_back("policy " + std::string(Name(books_.rules.topology_policy)) +
                         " wants one set of nodes that all resources prefer");
   return out;
 }
 
 /// Where some resource can only be had on more nodes than another one prefers: "" if not.
 std::string Admission::WidthText(const std::vector<HintList>& lists) const {
-  if (tables_.settings.topology_policy != TopologyPolicy::kRestricted) return "";
+  if (books_.rules.topology_policy != TopologyPolicy::kRestricted) return "";
   const std::optional<int> narrowest = NarrowestOf(lists);
   std::string narrow;
   std::string wide;
@@ -240,7 +277,7 @@ std::string Admission::WidthText(const std::vector<HintList>& lists) const {
 
 void Admission::AddShortages(Reject& reject, const Request& request, const std::vector<HintList>& lists) {
   std::vector<Shortage> found = ShortagesOf(books_, request);
-  if (found.empty() && tables_.settings.topology_policy == TopologyPolicy::kRestricted)
+  if (found.empty() && books_.rules.topology_policy == TopologyPolicy::kRestricted)
     if (const std::optional<int> narrowest = NarrowestOf(lists)) found = TooWide(books_, request, *narrowest);
   for (const Shortage& shortage : found) {
     reject.details.push_back(ShortageText(shortage));
@@ -251,18 +288,23 @@ void Admission::AddShortages(Reject& reject, const Request& request, const std::
 void Admission::LogDemand() const {
   log_.Add("qos", "", "", "the pod is " + std::string(Name(demand_.qos)));
   for (const ContainerDemand& c : demand_.containers)
-    log_.Add("cpu", c.container->name, "cpu",
-             c.cpus > 0 ? "asks for " + Counted(c.cpus, "exclusive CPU")
-                        : std::string(!tables_.StaticCpus() ? "runs on all CPUs: CPU policy none"
-                                      : demand_.qos != QosClass::kGuaranteed
-                                          ? "runs in the shared pool: not Guaranteed"
-                                          : "runs in the shared pool: no whole number of CPUs"));
+    log_.Add(
+        "cpu", c.container->name, "cpu",
+        c.cpus > 0 ? "asks for " + Counted(c.cpus, "exclusive CPU") + (c.mixed ? " and the shared pool beside" : "")
+        : !c.pool.empty()
+            ? "runs in " + PoolText(c.pool) + ": its annotation says so"
+            : std::string(books_.rules.wishes.Of(c.container->name) != nullptr
+                              ? "runs in the shared pool: its annotation says so"
+                          : !tables_.StaticCpus()                ? "runs on all CPUs: CPU policy none"
+                          : demand_.qos != QosClass::kGuaranteed ? "runs in the shared pool: not Guaranteed"
+                                                                 : "runs in the shared pool: no whole number of CPUs"));
 }
 
 LedgerDelta Admission::TakeDelta() {
   LedgerDelta out;
   out.shared = std::move(books_.shared);
   out.memory = books_.memory.Changed();
+  out.pools = std::move(books_.pools);
   out.put = std::move(books_.record);
   for (const ReusableMemory& entry : books_.reusable_memory)
     if (entry.bytes > 0)

@@ -37,6 +37,7 @@ class Admission {
  private:
   std::optional<Reject> RunUnaligned();
   std::optional<Reject> RunContainerScope();
+  std::optional<Reject> RunPodScopeFirst();
   std::optional<Reject> RunPodScope();
   /// pod_plan: of the whole pod; nullptr: each container has its own.
   std::optional<Reject> Place(const ContainerDemand& demand, const std::optional<MaskHint>& hint,

@@ -155,7 +155,7 @@ void LeaveSomething(RandomNode& random, PodBooks& books) {
 void Check(PodBooks& books, const PodDemand& demand, const std::string& where) {
   const Mask all = books.tables->nodes.all();
   for (const ContainerDemand& c : demand.containers) {
-    ASSERT_EQ(Written(CpuHints(books, c.cpus), all), c.cpus > 0 ? CpuTwin(books, c.cpus) : HintSet()) << where;
+    ASSERT_EQ(Written(CpuHints(books, c.cpus, true), all), c.cpus > 0 ? CpuTwin(books, c.cpus) : HintSet()) << where;
     if (!c.memory.empty()) {
       ASSERT_EQ(Written(MemoryHints(books, c.memory), all), MemoryTwin(books, c.memory)) << where;
     }
@@ -189,7 +189,8 @@ TEST(HintsTwinTest, EqualsTheWalkOverAllSetsOfNodes) {
       const Pod pod = random.MakePod();
       PodBooks books(node->tables(), ledger, inputs);
       LeaveSomething(random, books);
-      Check(books, DemandOf(node->tables(), pod), "seed " + std::to_string(seed) + " pod " + std::to_string(pods));
+      Check(books, DemandOf(node->tables(), NodeRules(node->tables()), pod),
+            "seed " + std::to_string(seed) + " pod " + std::to_string(pods));
       if (HasFatalFailure()) return;
       Decision decision = Decide(*node, ledger, pod, inputs, nullptr);
       if (const auto* const admit = std::get_if<Admit>(&decision)) Apply(ledger, admit->delta);

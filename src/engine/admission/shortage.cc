@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/cpu/choice.h"
 #include "engine/cpu/cpu_policy.h"
 #include "engine/memory/memory_fit.h"
 #include "engine/reason/decision_log.h"
@@ -17,14 +18,12 @@ namespace {
 
 /// The policy refuses what is not as narrow as it could be.
 bool Aligned(const PodBooks& books) {
-  const TopologyPolicy policy = books.tables->settings.topology_policy;
+  const TopologyPolicy policy = books.rules.topology_policy;
   return policy == TopologyPolicy::kRestricted || policy == TopologyPolicy::kSingleNumaNode;
 }
 
 /// The policy refuses what no single node has.
-bool OnOneNode(const PodBooks& books) {
-  return books.tables->settings.topology_policy == TopologyPolicy::kSingleNumaNode;
-}
+bool OnOneNode(const PodBooks& books) { return books.rules.topology_policy == TopologyPolicy::kSingleNumaNode; }
 
 /// One resource, node by node.
 struct Stock {
@@ -34,6 +33,7 @@ struct Stock {
   std::vector<std::int64_t> capacity;  // if nothing ran
   std::int64_t free_in_all = 0;        // differs from the sum where something belongs to several nodes or to none
   std::int64_t capacity_in_all = 0;
+  bool on_asked_nodes = false;  // the pod is kept to nodes, and nothing of others is counted
 };
 
 Shortage On(const Stock& stock, Shortage::Scope scope, NodeSet nodes, std::int64_t free, std::int64_t capacity) {
@@ -94,8 +94,12 @@ std::vector<Shortage> OnNodes(const PodBooks& books, const Stock& stock, std::si
 
 std::vector<Shortage> ShortOf(const PodBooks& books, const Stock& stock) {
   const NodeIndex& nodes = books.tables->nodes;
-  if (stock.requested > stock.free_in_all)
+  if (stock.requested > stock.free_in_all) {
+    if (stock.on_asked_nodes)
+      return {
+          On(stock, Shortage::Scope::kNodes, books.rules.wishes.numa_nodes, stock.free_in_all, stock.capacity_in_all)};
     return {On(stock, Shortage::Scope::kMachine, nodes.nodes(), stock.free_in_all, stock.capacity_in_all)};
+  }
   const std::optional<std::size_t> fewest = Fewest(stock);
   if (!fewest || !Aligned(books)) return {};
   return OnNodes(books, stock, OnOneNode(books) ? 1 : *fewest);
@@ -108,7 +112,9 @@ Stock CpuStock(const PodBooks& books, int cpus, bool container) {
   out.resource = "cpu";
   out.requested = cpus;
   const CpuSet free = GivableCpus(books);
-  const CpuSet all = tables.all_cpus - tables.settings.reserved_cpus;
+  out.on_asked_nodes = !books.rules.nodes.empty();
+  CpuSet all = tables.all_cpus - tables.settings.reserved_cpus;
+  if (out.on_asked_nodes) all &= books.rules.node_cpus;
   out.free.reserve(tables.node_cpus.size());
   out.capacity.reserve(tables.node_cpus.size());
   for (const CpuSet& node : tables.node_cpus) {
@@ -119,9 +125,9 @@ Stock CpuStock(const PodBooks& books, int cpus, bool container) {
   out.capacity_in_all = all.Count();
   // The SMT check comes first; where it says no, its number is the one that counts.
   if (const int smt = FreeForSmtCheck(books);
-      tables.settings.cpu.full_pcpus_only && !tables.WholeCoresOnly() && container && cpus > smt) {
+      books.rules.cpu.full_pcpus_only && !books.WholeCoresOnly() && container && cpus > smt) {
     out.free_in_all = smt;
-    out.capacity_in_all = (tables.all_cpus - tables.reserved_cores).Count();
+    out.capacity_in_all = (all - tables.reserved_cores).Count();
   }
   return out;
 }
@@ -131,7 +137,8 @@ std::vector<Mask> BookableSets(const PodBooks& books, bool single) {
   Mask unused;
   for (std::size_t node = 0; node < books.tables->nodes.size(); ++node) {
     const Mask alone = Mask::Of(node);
-    const bool used = books.memory.Assignments(node) > 0;
+    if (!books.rules.nodes.empty() && !books.rules.nodes.Has(node)) continue;
+    const bool used = !books.tables->options.memory_groups_overlap && books.memory.Assignments(node) > 0;
     const Mask set = used ? books.memory.Cells(node) : alone;
     if (!used && !single) unused |= alone;
     if ((used || single) && std::find(out.begin(), out.end(), set) == out.end()) out.push_back(set);
@@ -144,14 +151,19 @@ Stock StockOf(const PodBooks& books, const MemoryNeed& need) {
   Stock out;
   out.resource = need.type;
   out.requested = need.bytes;
+  out.on_asked_nodes = !books.rules.nodes.empty();
   const auto type = books.memory.layout().Find(need.type);
+  const TypeRoom room(books, need.type);
   out.free.reserve(books.tables->nodes.size());
   out.capacity.reserve(books.tables->nodes.size());
   for (std::size_t node = 0; node < books.tables->nodes.size(); ++node) {
-    const MemoryTable table = type ? books.memory.Table(node, *type) : MemoryTable{};
-    out.free.push_back(table.free.v + books.ReusableBytes(Mask::Of(node), need.type));
+    const bool counts = type && (books.rules.nodes.empty() || books.rules.nodes.Has(node));
+    const MemoryTable table = counts ? books.memory.Table(node, *type) : MemoryTable{};
+    const Mask alone = Mask::Of(node);
+    const std::int64_t reusable = counts ? books.ReusableBytes(alone, need.type) : 0;
+    out.free.push_back(reusable + (counts ? room.On(alone) : 0));
     out.capacity.push_back(table.allocatable.v);
-    out.free_in_all += out.free.back();
+    out.free_in_all += table.free.v + reusable;
     out.capacity_in_all += out.capacity.back();
   }
   return out;
@@ -178,17 +190,17 @@ std::vector<Shortage> ShortTogether(const PodBooks& books, const std::vector<Mem
   if (needs.empty() || (best && (best->preferred || !Aligned(books)))) return {};
   const NodeIndex& nodes = books.tables->nodes;
   const MemoryLayout& layout = books.memory.layout();
+  std::vector<TypeRoom> rooms;
+  for (const MemoryNeed& need : needs) rooms.emplace_back(books, need.type);
   std::vector<Shortage> out;
   for (const Mask& set : BookableSets(books, fit.narrowest() == 1)) {
-    for (const MemoryNeed& need : needs) {
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+      const MemoryNeed& need = needs[i];
       Stock stock{.resource = need.type, .requested = need.bytes};
       const auto type = layout.Find(need.type);
-      std::int64_t free = books.ReusableBytes(set, need.type);
+      const std::int64_t free = books.ReusableBytes(set, need.type) + rooms[i].On(set);
       std::int64_t capacity = 0;
-      set.ForEach([&](std::size_t node) {
-        free += type ? books.memory.Table(node, *type).free.v : 0;
-        capacity += type ? books.memory.Table(node, *type).allocatable.v : 0;
-      });
+      set.ForEach([&](std::size_t node) { capacity += type ? books.memory.Table(node, *type).allocatable.v : 0; });
       if (free < need.bytes) out.push_back(On(stock, Shortage::Scope::kNodes, nodes.ToNodes(set), free, capacity));
     }
   }

@@ -2,9 +2,11 @@
 #ifndef BERTH_ENGINE_ALIGN_ALIGNER_H_
 #define BERTH_ENGINE_ALIGN_ALIGNER_H_
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "engine/align/fitness.h"
 #include "engine/align/hints.h"
 #include "engine/align/search.h"
 #include "engine/align/topology_policy.h"
@@ -25,25 +27,33 @@ class Aligner {
  public:
   Aligner() = default;
   /// distances: by position.
+  /// keep_rest: EngineOptions::keep_rest_aligned.
   Aligner(std::size_t nodes, TopologyPolicy policy, bool prefer_closest,
-          const std::vector<std::vector<unsigned>>& distances = {})
+          const std::vector<std::vector<unsigned>>& distances = {}, bool keep_rest = false)
       : all_(Mask::Low(nodes)),
         policy_(policy),
-        closest_(prefer_closest && policy != TopologyPolicy::kSingleNumaNode),
+        keep_rest_(keep_rest),
+        closest_(prefer_closest),
         distances_(closest_ ? nodes : 0, distances) {}
 
   TopologyPolicy policy() const { return policy_; }
   /// `hint_of_refused`: also works out the hint where the policy refuses it, which only the reasons need; else it is
-  /// all nodes then.
-  Merged Merge(const std::vector<HintList>& lists, bool hint_of_refused = true) const;
+  /// all nodes then. `policy`: instead of the node's.
+  Merged Merge(const std::vector<HintList>& lists, bool hint_of_refused = true,
+               std::optional<TopologyPolicy> policy = std::nullopt) const;
   /// All sets that are as good as `best`, a preferred merged hint, but for their numbers: preferred by all lists,
   /// equally many nodes, as near each other where that counts. Ascending, with `best` in its place. Only `best` where
   /// more than `most` sets would have to be tried.
-  std::vector<Mask> Equals(const std::vector<HintList>& lists, const Mask& best, std::size_t most) const;
+  std::vector<Mask> Equals(const std::vector<HintList>& lists, const Mask& best, std::size_t most,
+                           std::optional<TopologyPolicy> policy = std::nullopt) const;
 
  private:
+  void KeepRest(const std::vector<HintList>& lists, const Fitness& fitness, Merged& out) const;
+  bool CountsDistances(TopologyPolicy policy) const { return closest_ && policy != TopologyPolicy::kSingleNumaNode; }
+
   Mask all_;
   TopologyPolicy policy_ = TopologyPolicy::kNone;
+  bool keep_rest_ = false;
   bool closest_ = false;
   Distances distances_;
 };

@@ -50,12 +50,8 @@ void MemoryBooks::Release(Mask group, std::optional<std::size_t> type, std::int6
 
 void MemoryBooks::Settle(std::size_t type, const std::vector<HeldMemory>& held) {
   std::vector<std::int64_t> reserved;
-  std::vector<std::int64_t> capacity;
-  for (std::size_t node = 0; node < layout_->nodes(); ++node) {
-    const MemoryTable& table = Table(node, type);
-    reserved.push_back(table.reserved.v);
-    capacity.push_back(table.reserved.v + table.free.v);
-  }
+  for (std::size_t node = 0; node < layout_->nodes(); ++node) reserved.push_back(Table(node, type).reserved.v);
+  const std::vector<std::int64_t> capacity = Capacity(type);
   const std::vector<std::int64_t> settled = SettledReserve(held, reserved, capacity);
   for (std::size_t node = 0; node < layout_->nodes(); ++node) {
     if (settled[node] == reserved[node]) continue;
@@ -64,6 +60,15 @@ void MemoryBooks::Settle(std::size_t type, const std::vector<HeldMemory>& held) 
     table.free = Bytes{capacity[node] - settled[node]};
     changed_ |= Mask::Of(node);
   }
+}
+
+std::vector<std::int64_t> MemoryBooks::Capacity(std::size_t type) const {
+  std::vector<std::int64_t> out;
+  for (std::size_t node = 0; node < layout_->nodes(); ++node) {
+    const MemoryTable& table = Table(node, type);
+    out.push_back(table.reserved.v + table.free.v);
+  }
+  return out;
 }
 
 std::map<NumaId, MemoryNodeState> MemoryBooks::Changed() const {

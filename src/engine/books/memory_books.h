@@ -33,6 +33,8 @@ class MemoryBooks {
   /// Moves what is reserved of a type to where the blocks that are left can hold it, and gives back what none holds
   /// (after a group and a block on one of its nodes overlapped). Blocks that never overlapped move nothing.
   void Settle(std::size_t type, const std::vector<HeldMemory>& held);
+  /// By node: what it has of a type, reserved or free.
+  std::vector<std::int64_t> Capacity(std::size_t type) const;
 
   /// Nodes that differ from what the books were opened with.
   std::map<NumaId, MemoryNodeState> Changed() const;

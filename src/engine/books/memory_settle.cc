@@ -1,6 +1,7 @@
 #include "engine/books/memory_settle.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace berth::engine {
 namespace {
@@ -26,6 +27,8 @@ class Flow {
   }
 
   const std::vector<std::int64_t>& used() const { return used_; }
+  /// Of a block: what found no place.
+  std::int64_t missing(std::size_t block) const { return missing_[block]; }
 
  private:
   /// Finds room for up to `want` of a block, moving others out of the way. Returns how much it found.
@@ -65,6 +68,41 @@ class Flow {
   std::vector<std::int64_t> missing_;             // by block
 };
 
+/// Nodes up to which the room of all sets is worked out at once.
+constexpr std::size_t kNodesOfAllSets = 8;
+
+std::size_t NumberOf(const Mask& nodes) {
+  std::size_t out = 0;
+  nodes.ForEach([&](std::size_t node) { out |= std::size_t{1} << node; });
+  return out;
+}
+
+/// By set of nodes, a bit each. A further block on a set finds as much as the tightest set around it has left beside
+/// the blocks within: those are what cannot go elsewhere.
+std::vector<std::int64_t> RoomOfAllSets(const std::vector<HeldMemory>& blocks,
+                                        const std::vector<std::int64_t>& capacity) {
+  const std::size_t sets = std::size_t{1} << capacity.size();
+  std::vector<std::int64_t> within(sets);
+  for (const HeldMemory& block : blocks) within[NumberOf(block.nodes)] += block.bytes;
+  std::vector<std::int64_t> all(sets);  // capacity
+  for (std::size_t node = 0; node < capacity.size(); ++node) {
+    const std::size_t bit = std::size_t{1} << node;
+    for (std::size_t set = bit; set < sets; ++set) {
+      if ((set & bit) == 0) continue;
+      within[set] += within[set ^ bit];
+      all[set] += capacity[node];
+    }
+  }
+  std::vector<std::int64_t> left(sets);
+  for (std::size_t set = 0; set < sets; ++set) left[set] = all[set] - within[set];
+  const std::int64_t short_of = *std::ranges::min_element(left);  // what the blocks themselves do not find; 0: nothing
+  for (std::size_t bit = 1; bit < sets; bit *= 2)
+    for (std::size_t set = 0; set < sets; ++set)
+      if ((set & bit) == 0) left[set] = std::min(left[set], left[set | bit]);
+  for (std::size_t set = 0; set < sets; ++set) left[set] = std::min(left[set] - short_of, all[set]);
+  return left;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> SettledReserve(const std::vector<HeldMemory>& blocks,
@@ -74,6 +112,23 @@ std::vector<std::int64_t> SettledReserve(const std::vector<HeldMemory>& blocks,
   flow.Place(reserved);
   flow.Place(capacity);
   return flow.used();
+}
+
+MemoryRoom::MemoryRoom(std::vector<HeldMemory> blocks, std::vector<std::int64_t> capacity)
+    : blocks_(std::move(blocks)), capacity_(std::move(capacity)) {}
+
+std::int64_t MemoryRoom::On(const Mask& mask) const {
+  if (capacity_.size() <= kNodesOfAllSets) {
+    if (all_sets_.empty()) all_sets_ = RoomOfAllSets(blocks_, capacity_);
+    return all_sets_[NumberOf(mask)];
+  }
+  HeldMemory further{.nodes = mask, .bytes = 0};
+  mask.ForEach([&](std::size_t node) { further.bytes += capacity_[node]; });
+  std::vector<HeldMemory> blocks = blocks_;
+  blocks.push_back(further);  // the last one: those that are there come first
+  Flow flow(blocks, capacity_.size());
+  flow.Place(capacity_);
+  return further.bytes - flow.missing(blocks.size() - 1);
 }
 
 }  // namespace berth::engine

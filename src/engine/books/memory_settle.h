@@ -22,6 +22,23 @@ std::vector<std::int64_t> SettledReserve(const std::vector<HeldMemory>& blocks,
                                          const std::vector<std::int64_t>& reserved,
                                          const std::vector<std::int64_t>& capacity);
 
+/// How much more of a type a set of nodes could hold beside blocks that may move on their own nodes: never less than
+/// what is free on it, and more where a block of several nodes can make room. The figure is exact: a further block of
+/// so much on the set, and the others, all find their place.
+class MemoryRoom {
+ public:
+  /// capacity: by position, one per node.
+  MemoryRoom(std::vector<HeldMemory> blocks, std::vector<std::int64_t> capacity);
+
+  /// Of nodes that are among the capacity's.
+  std::int64_t On(const Mask& mask) const;
+
+ private:
+  std::vector<HeldMemory> blocks_;
+  std::vector<std::int64_t> capacity_;
+  mutable std::vector<std::int64_t> all_sets_;  // where nodes are few, once one was asked for
+};
+
 }  // namespace berth::engine
 
 #endif  // BERTH_ENGINE_BOOKS_MEMORY_SETTLE_H_

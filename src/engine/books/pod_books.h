@@ -10,6 +10,7 @@
 #include "engine/books/device_books.h"
 #include "engine/books/memory_books.h"
 #include "engine/node/node_tables.h"
+#include "engine/node/pod_rules.h"
 #include "model/ledger.h"
 #include "model/pod.h"
 
@@ -22,17 +23,30 @@ struct ReusableMemory {
   std::int64_t bytes = 0;
 };
 
+/// CPUs that are for exclusive use alone and that nobody has.
+inline CpuSet FreeApart(const NodeTables& tables, const Ledger& ledger) {
+  return tables.apart.empty() ? CpuSet() : tables.apart - ExclusiveCpus(ledger);
+}
+
 struct PodBooks {
   PodBooks(const NodeTables& node_tables, const Ledger& base_ledger, const Inputs& inputs)
       : tables(&node_tables),
+        rules(NodeRules(node_tables)),
         ledger(&base_ledger),
         shared(base_ledger.shared),
+        apart(FreeApart(node_tables, base_ledger)),
         memory(node_tables.memory, node_tables.nodes, base_ledger.memory),
         devices(node_tables, base_ledger, inputs) {}
 
+  /// Nobody gets a part of a core.
+  bool WholeCoresOnly() const { return tables->options.whole_cores && rules.cpu.full_pcpus_only; }
+
   const NodeTables* tables;
+  PodRules rules;
   const Ledger* ledger;
   CpuSet shared;
+  CpuSet apart;      ///< free CPUs of NodeTables::apart
+  CpuPools pools{};  ///< named pools that differ from the ledger's
   MemoryBooks memory;
   DeviceBooks devices;
   /// CPUs that are not available and may yet be taken as part of a whole core. A BookKeeper may put some here.

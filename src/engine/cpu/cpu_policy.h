@@ -3,7 +3,9 @@
 #define BERTH_ENGINE_CPU_CPU_POLICY_H_
 
 #include <optional>
+#include <string>
 
+#include "base/result.h"
 #include "engine/align/hints.h"
 #include "engine/books/pod_books.h"
 #include "engine/demand/demand.h"
@@ -12,25 +14,27 @@
 
 namespace berth::engine {
 
-/// CPUs that may be given exclusively now: the shared pool without the reserved ones.
-CpuSet AvailableCpus(const PodBooks& books);
-/// These and what init containers left; under NodeTables::WholeCoresOnly only those of cores that are all in it.
-CpuSet GivableCpus(const PodBooks& books);
-
 /// What the SMT check of full-pcpus-only counts as free, which is not what may be given: without what init containers
 /// left, without every CPU of a reserved core (rules/cpu#whole-cores).
 int FreeForSmtCheck(const PodBooks& books);
 
 /// Hints for `cpus` exclusive CPUs (of a container or a whole pod). 0: no preference.
-HintList CpuHints(const PodBooks& books, int cpus);
+/// `of_container`: under strict L3 a node counts only where one L3 group has them all.
+HintList CpuHints(const PodBooks& books, int cpus, bool of_container);
+
+/// What a container with `cpus` CPUs is short of under strict L3; "": nothing.
+std::string L3Shortage(const PodBooks& books, int cpus);
 
 /// Smallest number of nodes whose CPUs, taken or not, are enough for `cpus`; the number of nodes with CPUs if all of
-/// them are not enough.
-int NarrowestCpuNodes(const NodeTables& tables, int cpus);
+/// them are not enough. `among`: only these count; nullptr: all.
+int NarrowestCpuNodes(const NodeTables& tables, int cpus, const CpuSet* among = nullptr);
 
 /// Gives the container its CPUs and puts them into `placement`. nullopt: done (or nothing asked).
 std::optional<Reject> AllocateCpus(PodBooks& books, const ContainerDemand& demand, const MaskHint& hint,
                                    Placement& placement, const DecisionLog& log);
+
+/// Why so many CPUs are no whole number of cores under full-pcpus-only; nullopt: they are, or need not be.
+std::optional<std::string> PartOfCore(const PodBooks& books, int cpus);
 
 /// The CPUs of a placement go back to the shared pool, but for those another container of the record still holds.
 void ReleaseCpus(PodBooks& books, const PodRecord& record, const Placement& placement);

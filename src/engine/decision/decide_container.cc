@@ -45,6 +45,7 @@ void GiveBack(PodBooks& books, PodRecord& record, std::string_view container) {
     record.reusable.cpus -= back;
   }
   record.placements.erase(placement);
+  SettleOverlapping(books, record);
 }
 
 }  // namespace

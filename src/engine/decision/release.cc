@@ -5,6 +5,7 @@
 
 #include "engine/books/pod_books.h"
 #include "engine/cpu/cpu_policy.h"
+#include "engine/cpu/pools.h"
 #include "engine/decision/release_pod.h"
 #include "engine/memory/memory_policy.h"
 #include "engine/node/node_tables.h"
@@ -42,12 +43,16 @@ LedgerDelta ReleasePod(const Node& node, const Ledger& ledger, const PodRecord& 
     gone.uid = record.uid;
     SettleMemory(books, gone);
   }
+  const CpuSet back = books.shared - before;
+  books.record.uid = record.uid;
+  const auto settled = SettlePools(books, log);
+  BERTH_CHECK(!settled);  // a pool only shrinks
   LedgerDelta out;
   out.removed = record.uid;
   out.shared = books.shared;
   out.memory = books.memory.Changed();
+  out.pools = std::move(books.pools);
   if (log) {
-    const CpuSet back = books.shared - before;
     log.Add("release", "", "",
             FullName(record) + " is gone" +
                 (back.empty() ? "" : "; CPUs " + FormatIds(back) + " return to the shared pool"));

@@ -84,7 +84,7 @@ std::vector<MemoryNeed> PodMemory(const std::vector<ContainerDemand>& containers
 
 }  // namespace
 
-PodDemand DemandOf(const NodeTables& tables, const Pod& pod) {
+PodDemand DemandOf(const NodeTables& tables, const PodRules& rules, const Pod& pod) {
   PodDemand out;
   out.qos = QosOf(pod);
   const bool managed = out.qos == QosClass::kGuaranteed && !HasPodLevelResources(pod);
@@ -93,11 +93,20 @@ PodDemand DemandOf(const NodeTables& tables, const Pod& pod) {
     ContainerDemand& c = out.containers.emplace_back();
     c.container = &container;
     c.kind = kind;
-    if (managed && tables.StaticCpus()) c.cpus = WholeCpus(container);
+    c.pool = rules.wishes.PoolOf(container.name);
+    if (!c.pool.empty()) {
+      c.pool_request =
+          std::clamp<std::int64_t>(AmountOf(container.resources.requests, "cpu").MilliValue(), 0, kMostCpus * 1000);
+    } else if (const ContainerCpuWish* const wish = rules.wishes.Of(container.name); wish != nullptr) {
+      c.cpus = wish->cpus;
+      c.mixed = wish->kind == ContainerCpuWish::Kind::kMixed;
+    } else if (managed && tables.StaticCpus()) {
+      c.cpus = WholeCpus(container);
+    }
     if (managed && tables.StaticMemory()) c.memory = MemoryOf(container);
     c.devices = DevicesOf(container.resources.limits);
   });
-  if (tables.settings.topology_policy == TopologyPolicy::kNone || tables.settings.scope != Scope::kPod) return out;
+  if (rules.topology_policy == TopologyPolicy::kNone || rules.scope != Scope::kPod) return out;
   out.cpus = PodCpus(out.containers);
   out.memory = PodMemory(out.containers);
   Pod without_overhead = pod;

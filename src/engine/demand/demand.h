@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/node/node_tables.h"
+#include "engine/node/pod_rules.h"
 #include "model/pod.h"
 
 namespace berth::engine {
@@ -26,6 +27,9 @@ struct ContainerDemand {
   const Container* container = nullptr;
   ContainerKind kind = ContainerKind::kApp;
   int cpus = 0;                     ///< exclusive CPUs; 0: shared pool
+  bool mixed = false;               ///< the shared pool beside them
+  std::string pool{};               ///< the named pool it runs in; "": none
+  std::int64_t pool_request = 0;    ///< thousandths of CPUs that it asks of that pool
   std::vector<MemoryNeed> memory;   ///< by type; empty: not pinned
   std::vector<DeviceNeed> devices;  ///< limits that may be devices, by resource
 };
@@ -40,7 +44,7 @@ struct PodDemand {
   std::vector<DeviceNeed> devices;
 };
 
-PodDemand DemandOf(const NodeTables& tables, const Pod& pod);
+PodDemand DemandOf(const NodeTables& tables, const PodRules& rules, const Pod& pod);
 
 }  // namespace berth::engine
 

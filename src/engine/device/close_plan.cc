@@ -99,7 +99,8 @@ void PreferCloseNodes(PodBooks& books, const std::vector<DeviceNeed>& needs, boo
   for (const DeviceNeed& need : needs)
     if (const DevicePool* const pool = books.devices.Find(need.resource)) devices += pool->devices.size();
   const std::vector<Mask> sets = books.tables->aligner.Equals(
-      lists, merged.hint.mask, std::min(kMostSets, kMostLooks / std::max(devices, kMostSets)));
+      lists, merged.hint.mask, std::min(kMostSets, kMostLooks / std::max(devices, kMostSets)),
+      books.rules.topology_policy);
   if (sets.size() < 2) return;
   const Mask lowest = merged.hint.mask;
   std::optional<std::int64_t> best;

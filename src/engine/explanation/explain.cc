@@ -18,17 +18,30 @@ namespace {
 /// Decisions tried for one explanation; what the nearest request leaves is for the removal.
 constexpr int kTries = 3000;
 
+void AddCpus(const NodeTables& tables, const CpuSet& held, const Shortage& shortage, Holder& out) {
+  for (std::size_t i = 0; i < tables.nodes.size(); ++i) {
+    const int cpus = tables.node_cpus[i].CountCommon(held);
+    if (cpus == 0 || !shortage.nodes.Contains(tables.nodes.id(i))) continue;
+    out.amount += cpus;
+    out.nodes.Insert(tables.nodes.id(i));
+  }
+}
+
+/// Named pools hold CPUs for all that run in them.
+void AddPools(const NodeTables& tables, const Ledger& ledger, const Shortage& shortage, std::vector<Holder>& out) {
+  for (const auto& [name, pool] : ledger.pools) {
+    Holder holder;
+    AddCpus(tables, HeldCpus(pool), shortage, holder);
+    holder.pod = PoolText(name);
+    holder.resource = shortage.resource;
+    if (holder.amount > 0) out.push_back(std::move(holder));
+  }
+}
+
 /// What a placement holds of a resource on some nodes; amount 0: nothing.
 Holder HeldBy(const NodeTables& tables, const Inputs& inputs, const Placement& placement, const Shortage& shortage) {
   Holder out;
-  if (shortage.resource == "cpu" && placement.cpus) {
-    for (std::size_t i = 0; i < tables.nodes.size(); ++i) {
-      const int cpus = tables.node_cpus[i].CountCommon(*placement.cpus);
-      if (cpus == 0 || !shortage.nodes.Contains(tables.nodes.id(i))) continue;
-      out.amount += cpus;
-      out.nodes.Insert(tables.nodes.id(i));
-    }
-  }
+  if (shortage.resource == "cpu" && placement.cpus) AddCpus(tables, *placement.cpus, shortage, out);
   if (IsMemoryType(shortage.resource) && placement.memory) {
     for (const MemoryBlock& block : *placement.memory) {
       if (block.type != shortage.resource || !block.nodes.Intersects(shortage.nodes)) continue;
@@ -79,6 +92,7 @@ std::vector<Holder> HoldersOf(const Node& node, const Ledger& ledger, const Inpu
       out.push_back(std::move(holder));
     }
   }
+  if (shortage.resource == "cpu") AddPools(node.tables(), ledger, shortage, out);
   return out;
 }
 
@@ -104,7 +118,7 @@ Explanation Explain(const Node& node, const Ledger& ledger, const Pod& pod, cons
   out.nearest = std::move(found.nearest);
   out.nearest_exhaustive = found.exhaustive;
   attempt.Allow(kTries / 2);
-  out.removal = SmallestRemoval(attempt, pod);
+  out.removal = SmallestRemoval(attempt, pod, NewestFirst(ledger));
   return out;
 }
 

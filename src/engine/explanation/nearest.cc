@@ -74,7 +74,8 @@ std::int64_t Floor(const Quantity& q) { return q.IsInteger() ? q.Value() : q.Val
 
 /// The CPUs of the container are exclusive.
 bool Exclusive(const Attempt& attempt, const Pod& pod, const Knob& knob) {
-  return knob.resource == "cpu" && DemandOf(attempt.node().tables(), pod).containers[knob.container].cpus > 0;
+  const NodeTables& tables = attempt.node().tables();
+  return knob.resource == "cpu" && DemandOf(tables, RulesFor(tables, pod), pod).containers[knob.container].cpus > 0;
 }
 
 /// The finest change that is offered: 1 CPU (a core under full-pcpus-only), 1 MiB, a huge page, a device.
@@ -82,7 +83,7 @@ std::int64_t StepOf(const Attempt& attempt, const Pod& pod, const Knob& knob) {
   const NodeTables& tables = attempt.node().tables();
   if (knob.resource == "memory") return MiB(1).v;
   if (const auto page = PageSizeOf(knob.resource)) return page->v;
-  if (knob.resource == "cpu" && tables.settings.cpu.full_pcpus_only && Exclusive(attempt, pod, knob))
+  if (knob.resource == "cpu" && RulesFor(tables, pod).cpu.full_pcpus_only && Exclusive(attempt, pod, knob))
     return std::max(1, tables.topology.cpus_per_core());
   return 1;
 }

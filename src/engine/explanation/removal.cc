@@ -10,36 +10,30 @@ namespace {
 
 class RemovalSearch {
  public:
-  RemovalSearch(const Attempt& attempt, const Pod& pod) : attempt_(attempt), pod_(pod) {
-    // Pods that were admitted last are tried first.
-    std::vector<const PodRecord*> records;
-    for (const auto& [uid, record] : attempt.ledger().pods) records.push_back(&record);
-    std::sort(records.begin(), records.end(), [](const PodRecord* a, const PodRecord* b) {
-      return a->sequence != b->sequence ? a->sequence > b->sequence : a->uid < b->uid;
-    });
-    for (const PodRecord* record : records) uids_.push_back(record->uid);
-  }
+  RemovalSearch(const Attempt& attempt, const Pod& pod, std::vector<std::string> order)
+      : attempt_(attempt), pod_(pod), uids_(std::move(order)) {}
 
   const std::vector<std::string>& uids() const { return uids_; }
   bool Exceeded() const { return attempt_.left() == 0; }
 
-  /// Sets of exactly `size` pods.
-  bool Find(std::size_t size, std::size_t start, std::vector<std::string>& chosen) {
-    if (chosen.size() == size) return attempt_.AdmitsWithout(pod_, chosen);
-    for (std::size_t i = start; i < uids_.size() && !Exceeded(); ++i) {
+  /// Sets of exactly `size` of the first `end` pods, those without the later ones first.
+  bool Find(std::size_t size, std::size_t end, std::vector<std::string>& chosen) {
+    if (size == 0) return attempt_.AdmitsWithout(pod_, chosen);
+    for (std::size_t i = size - 1; i < end && !Exceeded(); ++i) {
       chosen.push_back(uids_[i]);
-      if (Find(size, i + 1, chosen)) return true;
+      if (Find(size - 1, i, chosen)) return true;
       chosen.pop_back();
     }
     return false;
   }
 
-  /// Everybody goes, then whoever need not go comes back: no member of the result can be left out.
+  /// Everybody goes, then whoever need not go comes back, the last in the order first: no member of the result can be
+  /// left out.
   std::vector<std::string> Minimal() const {
     std::vector<std::string> out = uids_;
-    for (const std::string& uid : uids_) {
+    for (auto uid = uids_.rbegin(); uid != uids_.rend(); ++uid) {
       std::vector<std::string> fewer = out;
-      std::erase(fewer, uid);
+      std::erase(fewer, *uid);
       if (attempt_.AdmitsWithout(pod_, fewer)) out = std::move(fewer);
     }
     return out;
@@ -63,13 +57,20 @@ Removal ToRemoval(const Ledger& ledger, const std::vector<std::string>& uids, bo
 
 }  // namespace
 
-std::optional<Removal> SmallestRemoval(const Attempt& attempt, const Pod& pod) {
-  RemovalSearch search(attempt, pod);
+std::vector<std::string> NewestFirst(const Ledger& ledger) {
+  std::vector<std::string> out;
+  for (const PodEntry* const entry : InOrderOfAdmission(ledger)) out.push_back(entry->first);
+  std::ranges::reverse(out);
+  return out;
+}
+
+std::optional<Removal> SmallestRemoval(const Attempt& attempt, const Pod& pod, std::vector<std::string> order) {
+  RemovalSearch search(attempt, pod, std::move(order));
   if (search.uids().empty() || !attempt.AdmitsWithout(pod, search.uids())) return std::nullopt;
   const std::vector<std::string> minimal = search.Minimal();
   for (std::size_t size = 1; size < minimal.size() && !search.Exceeded(); ++size) {
     std::vector<std::string> chosen;
-    if (search.Find(size, 0, chosen)) return ToRemoval(attempt.ledger(), chosen, true);
+    if (search.Find(size, search.uids().size(), chosen)) return ToRemoval(attempt.ledger(), chosen, true);
   }
   return ToRemoval(attempt.ledger(), minimal, !search.Exceeded());
 }

@@ -3,15 +3,21 @@
 #define BERTH_ENGINE_EXPLANATION_REMOVAL_H_
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "engine/explanation/attempt.h"
 #include "model/explanation.h"
 
 namespace berth::engine {
 
-/// nullopt: not even without all other pods. Spends tries of `attempt`; when they run out, the set is marked as maybe
-/// not the smallest. Requires: the pod is not admitted now, at least one try is left.
-std::optional<Removal> SmallestRemoval(const Attempt& attempt, const Pod& pod);
+/// All pods, the last one that was admitted first.
+std::vector<std::string> NewestFirst(const Ledger& ledger);
+
+/// The fewest of these pods (uids in the ledger); of sets of equally many the one whose last pod comes first in the
+/// order, then the one before it. nullopt: not even without all of them. Spends tries of `attempt`; when they run out,
+/// the set is marked as maybe not the smallest. Requires: the pod is not admitted now, at least one try is left.
+std::optional<Removal> SmallestRemoval(const Attempt& attempt, const Pod& pod, std::vector<std::string> order);
 
 }  // namespace berth::engine
 

@@ -22,13 +22,17 @@ Target NoTarget(std::string_view error) { return {{}, std::string(kPrefix) + std
 
 Target ChooseNodes(const PodBooks& books, const std::vector<MemoryNeed>& needs, const MaskHint& hint) {
   MaskHint best = hint;
-  if (hint.any || !MemoryFit::Free(books, needs, hint.mask)) {
+  if (const Mask& only = books.rules.nodes; !hint.any && !only.empty()) {  // other resources may want others too
+    best.mask = hint.mask & only;
+    if (best.mask.empty()) best = {.mask = {}, .any = true, .preferred = false};
+  }
+  if (best.any || !MemoryFit::Free(books, needs, best.mask)) {
     const MemoryFit fit(books, needs);
-    if (hint.any) {
+    if (best.any) {
       const auto found = fit.Best({});
       if (!found)
         return NoTarget("failed to get the default NUMA affinity, no NUMA nodes with enough memory is available");
-      if (hint.preferred && !found->preferred) return NoTarget("failed to find the default preferred hint");
+      if (best.preferred && !found->preferred) return NoTarget("failed to find the default preferred hint");
       best = *found;
     }
     if (!MemoryFit::Free(books, needs, best.mask)) {
@@ -114,20 +118,12 @@ void ReleaseMemory(PodBooks& books, const Placement& placement) {
 }
 
 void SettleMemory(PodBooks& books, const PodRecord& record) {
-  const MemoryLayout& layout = books.memory.layout();
-  std::vector<std::vector<HeldMemory>> held(layout.types().size());
-  const auto add = [&](const PodRecord& pod) {
-    for (const Placement& placement : pod.placements) {
-      if (!placement.memory) continue;
-      for (const MemoryBlock& block : *placement.memory)
-        if (const auto type = layout.Find(block.type))
-          held[*type].push_back({books.tables->nodes.ToMask(block.nodes), block.size.v});
-    }
-  };
-  for (const auto& [uid, pod] : books.ledger->pods)
-    if (uid != record.uid) add(pod);
-  add(record);
+  const std::vector<std::vector<HeldMemory>> held = AllHeldMemory(books, record);
   for (std::size_t type = 0; type < held.size(); ++type) books.memory.Settle(type, held[type]);
+}
+
+void SettleOverlapping(PodBooks& books, const PodRecord& record) {
+  if (books.tables->options.memory_groups_overlap && books.tables->StaticMemory()) SettleMemory(books, record);
 }
 
 }  // namespace berth::engine

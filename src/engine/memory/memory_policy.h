@@ -30,6 +30,10 @@ void ReleaseMemory(PodBooks& books, const Placement& placement);
 /// booked on its own nodes, and nothing else is. Without it the kubelet's leak stays.
 void SettleMemory(PodBooks& books, const PodRecord& record);
 
+/// The same where groups may overlap (EngineOptions::memory_groups_overlap), and else nothing: after each change, so
+/// that what is free by the counters is free for everybody.
+void SettleOverlapping(PodBooks& books, const PodRecord& record);
+
 }  // namespace berth::engine
 
 #endif  // BERTH_ENGINE_MEMORY_MEMORY_POLICY_H_

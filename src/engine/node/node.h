@@ -32,6 +32,7 @@ class Node {
 
   const CpuSet& all_cpus() const;       ///< every CPU the engine may hand out or share
   const CpuSet& reserved_cpus() const;  ///< reserved by list or count; {} under CPU policy none
+  const CpuSet& apart_cpus() const;     ///< isolated, for exclusive use alone; {} unless the node's options say so
   /// The shared pool while no container has CPUs for itself: under strict reservation without the reserved ones, {}
   /// under CPU policy none.
   CpuSet pool_cpus() const;

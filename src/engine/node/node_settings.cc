@@ -70,6 +70,16 @@ Result<void> CheckMaturity(const CpuOption& option, const KubeletConfiguration& 
                           "\" provided (turn on featureGates." + std::string(gate) + ")");
 }
 
+Result<void> CheckPairs(const CpuOptions& options) {
+  for (const auto& [a, b] : kRefusedPairs) {
+    if (!(options.*(kCpuOptions[a].field)) || !(options.*(kCpuOptions[b].field))) continue;
+    return Bad("cpuManagerPolicyOptions",
+               "new static policy error: static policy options " + std::string(kCpuOptions[a].name) + " and " +
+                   std::string(kCpuOptions[b].name) + " can not be used at the same time (turn one of them off)");
+  }
+  return {};
+}
+
 Result<CpuOptions> ParseCpuOptions(const KubeletConfiguration& config) {
   CpuOptions out;
   for (const auto& [name, value] : config.cpu_manager_policy_options) {
@@ -86,12 +96,7 @@ Result<CpuOptions> ParseCpuOptions(const KubeletConfiguration& config) {
                               "\" is not a boolean (use true or false)");
     out.*(option->field) = *on;
   }
-  for (const auto& [a, b] : kRefusedPairs) {
-    if (!(out.*(kCpuOptions[a].field)) || !(out.*(kCpuOptions[b].field))) continue;
-    return Bad("cpuManagerPolicyOptions",
-               "new static policy error: static policy options " + std::string(kCpuOptions[a].name) + " and " +
-                   std::string(kCpuOptions[b].name) + " can not be used at the same time (turn one of them off)");
-  }
+  BERTH_RETURN_IF_ERROR(CheckPairs(out));
   return out;
 }
 
@@ -168,20 +173,6 @@ Result<void> ReadTopologySettings(const Machine& machine, const KubeletConfigura
   return {};
 }
 
-Result<void> CheckAlignBySocket(const CpuTopology& topology, const NodeSettings& settings) {
-  if (!settings.cpu.align_by_socket) return {};
-  constexpr std::string_view kSetting = "cpuManagerPolicyOptions.align-by-socket";
-  if (settings.topology_policy == TopologyPolicy::kSingleNumaNode)
-    return Bad(kSetting,
-               "new static policy error: Topolgy manager single-numa-node policy is incompatible with CPUManager "
-               "align-by-socket policy option (turn it off, or use another topologyManagerPolicy)");
-  if (topology.num_sockets() > topology.num_numa())
-    return Bad(kSetting,
-               "new static policy error: Align by socket is not compatible with hardware where number of sockets are "
-               "more than number of NUMA (turn it off)");
-  return {};
-}
-
 /// The CPUs reserved for the system: the list, or as many as are reserved by amount, chosen like a container's.
 Result<CpuSet> ChooseReserved(const CpuTopology& topology, const NodeSettings& settings,
                               const std::optional<CpuSet>& listed) {
@@ -223,7 +214,7 @@ Result<void> ReadCpuSettings(const KubeletConfiguration& config, const CpuTopolo
                "unknown policy: \"" + Printable(config.cpu_manager_policy) + "\" (use none or static)");
   out.cpu_policy = CpuPolicy::kStatic;
   BERTH_TRY(out.cpu, ParseCpuOptions(config));
-  BERTH_RETURN_IF_ERROR(CheckAlignBySocket(topology, out));
+  BERTH_RETURN_IF_ERROR(CheckAlignBySocket(topology, out.cpu, out.topology_policy));
   BERTH_TRY(out.reserved_cpus, ChooseReserved(topology, out, listed));
   return {};
 }
@@ -300,6 +291,44 @@ Result<void> CheckMachine(const Machine& machine, const KubeletConfiguration& co
 }
 
 }  // namespace
+
+Result<void> CheckAlignBySocket(const CpuTopology& topology, const CpuOptions& cpu, TopologyPolicy policy) {
+  if (!cpu.align_by_socket) return {};
+  constexpr std::string_view kSetting = "cpuManagerPolicyOptions.align-by-socket";
+  if (policy == TopologyPolicy::kSingleNumaNode)
+    return Bad(kSetting,
+               "new static policy error: Topolgy manager single-numa-node policy is incompatible with CPUManager "
+               "align-by-socket policy option (turn it off, or use another topologyManagerPolicy)");
+  if (topology.num_sockets() > topology.num_numa())
+    return Bad(kSetting,
+               "new static policy error: Align by socket is not compatible with hardware where number of sockets are "
+               "more than number of NUMA (turn it off)");
+  return {};
+}
+
+Result<CpuOptions> WithWishes(CpuOptions below, const CpuWishes& wishes) {
+  CpuOptions out = below;
+  for (const CpuOption& option : kCpuOptions)
+    if (const auto wish = wishes.kubelet.find(option.name); wish != wishes.kubelet.end())
+      out.*(option.field) = wish->second;
+  const auto take = [](auto& to, const auto& from) {
+    if (from) to = from;
+  };
+  take(out.numa, wishes.numa);
+  take(out.l3, wishes.l3);
+  take(out.cores, wishes.cores);
+  take(out.end, wishes.end);
+  take(out.kind, wishes.kind);
+  take(out.isolated, wishes.isolated);
+  BERTH_RETURN_IF_ERROR(CheckPairs(out));
+  if (out.OwnOrder() && (out.distribute_numa || out.distribute_cores))
+    return Fail(Code::kInvalid,
+                std::string(out.distribute_numa ? "distribute-cpus-across-numa" : "distribute-cpus-across-cores") +
+                    " cannot be used together with numa, l3, cores or end (leave one of them out)");
+  if (out.full_pcpus_only && out.cores == Fill::kSpread)
+    return Fail(Code::kInvalid, "full-pcpus-only cannot be used together with cores=spread (leave one of them out)");
+  return out;
+}
 
 Result<void> CheckSharedCpus(const NodeSettings& settings, const CpuTopology& topology) {
   if (!settings.cpu.strict_reservation || !topology.cpus().IsSubsetOf(settings.reserved_cpus)) return {};

@@ -5,6 +5,7 @@
 #define BERTH_ENGINE_NODE_NODE_SETTINGS_H_
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/id_set.h"
@@ -14,6 +15,7 @@
 #include "engine/topology/cpu_topology.h"
 #include "model/kubelet_config.h"
 #include "model/machine.h"
+#include "model/own_rules.h"
 
 namespace berth::engine {
 
@@ -28,6 +30,15 @@ struct CpuOptions {
   bool distribute_numa = false;
   bool align_by_socket = false;
   bool distribute_cores = false;
+  // Berth's own; nullopt: as the kubelet has it (rules/own#cpus).
+  std::optional<Fill> numa{};
+  std::optional<CachePlace> l3{};
+  std::optional<Fill> cores{};
+  std::optional<CpuEnd> end{};
+  std::optional<CoreKind> kind{};
+  std::optional<IsolatedCpus> isolated{};
+  /// CPUs are taken in an order of Berth's own (take/ordered.h).
+  bool OwnOrder() const { return numa || l3 || cores || end; }
 };
 
 /// Checked settings. A plain value.
@@ -48,6 +59,11 @@ struct NodeSettings {
 /// Errors: kInvalid in the kubelet's words, in the order in which it would find them.
 Result<NodeSettings> CheckSettings(const Machine& machine, const KubeletConfiguration& config,
                                    const CpuTopology& topology);
+
+/// `below` with what is wished over it. Errors: kInvalid where options contradict each other.
+Result<CpuOptions> WithWishes(CpuOptions below, const CpuWishes& wishes);
+/// Refuses align-by-socket where the policy or the machine has no room for it.
+Result<void> CheckAlignBySocket(const CpuTopology& topology, const CpuOptions& cpu, TopologyPolicy policy);
 
 /// Refuses a strict reservation of all CPUs. The kubelet starts, and pods then run without a cpuset, on the reserved
 /// CPUs (docs/differences.md).

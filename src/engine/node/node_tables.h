@@ -24,6 +24,10 @@ struct NodeTables {
   NodeIndex nodes;                ///< all nodes of the machine, memory-only ones too
   std::vector<CpuSet> node_cpus;  ///< by position in `nodes`
   CpuSet all_cpus;
+  CpuSet isolated;        ///< isolcpus, nohz_full
+  CpuSet apart;           ///< those of them that are in no shared pool: {} unless OwnRules::isolated_apart
+  CpuSet performance;     ///< CPUs of cores of that kind
+  CpuSet efficiency;      ///< likewise
   CpuSet reserved_cores;  ///< all CPUs of every core that has a reserved CPU
   Mask cpu_nodes;         ///< nodes that own a CPU
   MemoryLayout memory;
@@ -31,8 +35,6 @@ struct NodeTables {
   std::optional<DevicePlaces> places;  ///< nullopt: EngineOptions::close_devices is off
 
   bool StaticCpus() const { return settings.cpu_policy == CpuPolicy::kStatic; }
-  /// Nobody gets a part of a core.
-  bool WholeCoresOnly() const { return options.whole_cores && settings.cpu.full_pcpus_only; }
   bool StaticMemory() const { return settings.memory_policy == MemoryPolicy::kStatic; }
 };
 

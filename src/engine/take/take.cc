@@ -8,6 +8,10 @@
 namespace berth::engine {
 
 Result<CpuSet> TakeCpus(const CpuTopology& topology, const TakeRequest& request) {
+  if (request.order)
+    return TakeOrdered(topology,
+                       request.group > 1 ? topology.Whole(request.available, Level::kCore) : request.available,
+                       request.num, *request.order);
   const Strategy strategy = request.spread ? Strategy::kSpread : Strategy::kPacked;
   if (request.distributed)
     return TakeDistributed(topology, request.available, request.also_free, request.num, std::max(1, request.group),

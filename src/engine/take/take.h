@@ -2,8 +2,11 @@
 #ifndef BERTH_ENGINE_TAKE_TAKE_H_
 #define BERTH_ENGINE_TAKE_TAKE_H_
 
+#include <optional>
+
 #include "base/id_set.h"
 #include "base/result.h"
+#include "engine/take/ordered.h"
 #include "engine/topology/cpu_topology.h"
 
 namespace berth::engine {
@@ -18,6 +21,9 @@ struct TakeRequest {
   int group = 1;             ///< distributed only: CPUs handed out together; >= 1
   bool uncore = false;       ///< align to L3 groups (prefer-align-cpus-by-uncorecache); packed only
   bool spread = false;       ///< one CPU per core as far as possible (distribute-cpus-across-cores)
+  /// Berth's own order, instead of the three before; only `available` is taken then, whole cores of it where `group` is
+  /// above 1.
+  std::optional<TakeOrder> order{};
 };
 
 /// Exactly `num` CPUs of `available` (and `also_free`).

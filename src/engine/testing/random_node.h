@@ -28,8 +28,9 @@ class RandomNode {
   unsigned Roll(unsigned n) { return static_cast<unsigned>(rng_() % n); }
   bool OneIn(unsigned n) { return Roll(n) == 0; }
 
-  /// nullopt: the settings do not fit the machine; draw again.
-  std::optional<Node> MakeNode() {
+  /// nullopt: the settings do not fit the machine; draw again. `own_rules`: with options of Berth's own, and
+  /// podPolicies that let pods have what AddWishes gives them.
+  std::optional<Node> MakeNode(bool own_rules = false) {
     Shape shape{.sockets = 1 + static_cast<int>(Roll(2)),
                 .nodes_per_socket = 1 + static_cast<int>(Roll(most_nodes_ / 2))};
     shape.cores_per_node = 1 + static_cast<int>(Roll(5));
@@ -40,11 +41,37 @@ class RandomNode {
     if (OneIn(2)) shape.hugepages = {{MiB(2), 256}};
     for (unsigned cpu = 0; cpu < 40; ++cpu)
       if (OneIn(3) && OneIn(6)) shape.offline.Insert(CpuId{cpu});
-    const Machine machine = MakeMachine(shape);
+    Machine machine = MakeMachine(shape);
     if (machine.online.Count() < 2) return std::nullopt;
-    auto node = Node::Make(machine, Config(machine), {.node_fit = OneIn(2)});
+    EngineOptions options{.node_fit = OneIn(2)};
+    if (own_rules) {
+      for (const CpuId cpu : machine.online)
+        if (OneIn(6)) machine.isolated.Insert(cpu);
+      options.own = MakeRules();
+      options.memory_groups_overlap = OneIn(3);
+    }
+    auto node = Node::Make(machine, Config(machine), options);
     if (!node || node->EmptyLedger().shared.empty()) return std::nullopt;
     return *std::move(node);
+  }
+
+  /// As MakeNode with own_rules, and with named pools p0 to p2. nullopt: as MakeNode.
+  std::optional<Node> MakeNodeWithPools() {
+    const std::optional<Node> node = MakeNode(true);
+    if (!node) return std::nullopt;
+    EngineOptions options = node->options();
+    for (unsigned i = 0; i < 3; ++i) options.own.pools.push_back(MakePool("p" + std::to_string(i), *node));
+    auto out = Node::Make(node->machine(), node->config(), options);
+    if (!out) return std::nullopt;
+    return *std::move(out);
+  }
+
+  /// In a pool with all its containers, or with some.
+  void AddPool(Pod& pod) {
+    const auto any = [&] { return "p" + std::to_string(Roll(3)); };
+    std::string& text = pod.annotations["berth.dev/pool"];
+    text = OneIn(3) ? pod.containers.front().name + "=" + any() : any();
+    if (OneIn(4)) text += ", " + pod.containers.back().name + "x=" + any();  // none of its
   }
 
   /// Cores, L3 groups and sockets of one size each, as the kubelet's averages want them; some nodes without CPUs, and
@@ -114,6 +141,23 @@ class RandomNode {
     return out;
   }
 
+  /// Settings of its own, CPUs of its own, or none of it. Not all of it is to be had.
+  void AddWishes(Pod& pod) {
+    constexpr std::array kScopes{"container", "pod"};
+    if (OneIn(3)) pod.annotations["berth.dev/topology-policy"] = AnyPolicy();
+    if (OneIn(4)) pod.annotations["berth.dev/topology-scope"] = kScopes[Roll(kScopes.size())];
+    if (OneIn(3)) pod.annotations["berth.dev/cpu-options"] = AnyOptions();
+    if (OneIn(3)) AddCpuWishes(pod);
+  }
+  /// Other numbers for the containers that ask for CPUs of their own, and sometimes for others.
+  void AddCpuWishes(Pod& pod) {
+    std::string& text = pod.annotations["berth.dev/cpus"];
+    text.clear();
+    for (const Container& container : pod.containers)
+      text += (text.empty() ? "" : ",") + container.name + "=" + std::to_string(1 + Roll(4)) +
+              (container.name == "c1" ? " exclusive + shared" : " exclusive");
+  }
+
   /// As MakePod, and some with pod-level resources, a class from their status, or odd amounts.
   Pod MakePodOfAnyKind() {
     Pod out = MakePod();
@@ -147,6 +191,38 @@ class RandomNode {
     added.distances.push_back(10);
   }
 
+  std::string AnyPolicy() { return std::array{"none", "best-effort", "restricted", "single-numa-node"}[Roll(4)]; }
+
+  std::string AnyOptions() {
+    constexpr std::array kWords{"l3=strict",   "l3=strict,end=high", "cores=spread",
+                                "numa=spread", "end=high",           "full-pcpus-only",
+                                "l3=pack",     "isolated=prefer",    "isolated=avoid"};
+    return kWords[Roll(kWords.size())];
+  }
+
+  PoolRule MakePool(std::string name, const Node& node) {
+    PoolRule out;
+    out.name = std::move(name);
+    out.namespaces = {"*"};
+    if (OneIn(2)) out.cpu = *ParseCpuWishes(AnyOptions());
+    if (OneIn(3)) out.threads = OneIn(2) ? PoolThreads::kWholeCores : PoolThreads::kOnePerCore;
+    if (OneIn(3)) out.min_cpus = Roll(4);
+    if (OneIn(3)) out.max_cpus = 3 + Roll(8);
+    if (OneIn(4)) out.numa_nodes = {node.machine().nodes[Roll(static_cast<unsigned>(node.machine().nodes.size()))].id};
+    return out;
+  }
+
+  OwnRules MakeRules() {
+    OwnRules out;
+    if (OneIn(2)) out.cpu = *ParseCpuWishes(AnyOptions());
+    out.isolated_apart = OneIn(3);
+    PodPolicy& rule = out.pods.emplace_back();
+    rule.name = "some";
+    rule.namespaces = rule.topology_policies = rule.topology_scopes = rule.cpu_options = rule.cpus = {"*"};
+    if (OneIn(3)) rule.max_cpus = 2 + Roll(8);
+    return out;
+  }
+
   KubeletConfiguration Config(const Machine& machine) {
     KubeletConfiguration out = StaticConfig(FormatIds(CpuSet{*machine.online.First()}));
     if (OneIn(2)) {
@@ -162,7 +238,7 @@ class RandomNode {
                                   "distribute-cpus-across-cores"};
     for (const char* option : kOptions)
       if (OneIn(5)) out.cpu_manager_policy_options[option] = "true";
-    out.topology_manager_policy = std::array{"none", "best-effort", "restricted", "single-numa-node"}[Roll(4)];
+    out.topology_manager_policy = AnyPolicy();
     out.topology_manager_scope = OneIn(3) ? "pod" : "container";
     if (OneIn(4)) out.topology_manager_policy_options["prefer-closest-numa-nodes"] = "true";
     if (!OneIn(3)) PinMemory(out, "512Mi");

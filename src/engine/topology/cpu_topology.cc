@@ -72,4 +72,11 @@ CpuSet CpuTopology::Whole(const CpuSet& cpus, Level level) const {
   return out;
 }
 
+CpuSet CpuTopology::Around(const CpuSet& cpus, Level level) const {
+  CpuSet out;
+  for (const Unit& unit : units(level))
+    if (unit.cpus.Intersects(cpus)) out |= unit.cpus;
+  return out;
+}
+
 }  // namespace berth::engine

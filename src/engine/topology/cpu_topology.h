@@ -36,6 +36,9 @@ class CpuTopology {
   /// CPUs of `cpus` in units of `level` that lie wholly in it.
   CpuSet Whole(const CpuSet& cpus, Level level) const;
 
+  /// All CPUs of the units of `level` that have some of `cpus`.
+  CpuSet Around(const CpuSet& cpus, Level level) const;
+
   /// CPUs of the smallest unit.
   int smallest(Level level) const { return smallest_[Slot(level)]; }
 

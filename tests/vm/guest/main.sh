@@ -28,6 +28,7 @@ stty -F /dev/ttyS1 raw -echo
 stty -F /dev/ttyS2 raw -echo
 exec 7>/dev/ttyS1
 . /opt/berth/suites/common.sh
+rounds=$(word rounds)
 for suite in $(word suites | tr , ' '); do
   say "=== $suite"
   . "/opt/berth/suites/$suite.sh"

@@ -19,7 +19,7 @@ echo 0-3 >/sys/devices/cpu_core/cpus
 echo 4-7 >/sys/devices/cpu_atom/cpus
 berth machine
 equal kinds "efficiency 4,5 efficiency 6,7 performance 0,1 performance 2,3" "$(kinds)"
-check capture-has-the-kinds sh -c 'berth machine --capture /tmp/hybrid.tar.gz && berth machine --from /tmp/hybrid.tar.gz -o json | grep -q efficiency'
+check capture-has-the-kinds sh -c 'berth machine --capture /tmp/hybrid.tar.gz && berth machine -m /tmp/hybrid.tar.gz -o json | grep -q efficiency'
 check starts node_start /opt/berth/settings/numa.yaml /berth-vm
 berth apply -f /opt/berth/settings/busy.yaml
 check runs wait_for 60 runs busy

@@ -66,7 +66,7 @@ check third-is-rejected wait_for 30 rejected third
 berth describe third-vm | grep -E 'Detail|Message'
 check short-on-node-1 sh -c 'berth describe third-vm | grep -Eq "^Detail: .*memory: 160Mi asked.*on node 1 .*short"'
 
-switch online
+switch online_movable
 equal kernel-has-all-again "$whole" "$(kernels 1)"
 same_memory sees-all-again
 check restarts-with-all restart

@@ -74,11 +74,13 @@ check and-is-well wait_for 60 sh -c 'berth tree --wrong && berth state verify'
 rm /etc/berth/pods/heavy.yaml
 
 # ---- a manifest that it dies of each time ----
-# The memory stays short, counted from a berthd that has read nothing heavy yet.
+# The memory stays short, counted from a berthd that has read nothing heavy yet, and has what it needs for its pods.
 check starts-afresh systemctl restart berthd
 check answers-again wait_for 60 answers
+check knows-its-pods wait_for 60 as_before
+sleep 10
 before=$(kills "$group")
-limit 20
+limit 28
 cp /etc/berth/heavy /etc/berth/pods/again.yaml
 check dies-of-it-twice wait_for 120 more_kills "$group" $((before + 1))
 check and-sets-it-aside wait_for 120 said "again.yaml.*set aside"

@@ -1,0 +1,99 @@
+// How long a kubelet's calls take beside others, without a plug-in and with berthd as one, and how long berthd's
+// answers take. A containerd with NRI (tools/get_containerd, $BERTH_CONTAINERD). BERTH_BENCH_PODS: how many of each, 8
+// without; BERTH_BENCH_BESIDE: numbers of containers beside them, "20 50" without.
+//
+// Skips, and says why, without root or such a containerd.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "daemon_nri_fixture.h"
+#include "os/clock.h"
+
+namespace berth {
+namespace {
+
+using Series = std::vector<double>;  // milliseconds
+
+std::string Setting(const char* name, const char* usual) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? usual : text;
+}
+
+double At(Series series, double part) {
+  std::ranges::sort(series);
+  return series[static_cast<std::size_t>(part * static_cast<double>(series.size() - 1))];
+}
+
+struct NriBench : DaemonNriTest {
+  /// CreateContainer and StartContainer of a pod's first container.
+  double Make(const std::string& uid, const std::string& tier, int milli) {
+    PodOnNode pod = RunPod(uid, tier);
+    const os::MonoTime begin = os::SystemClock().Now();
+    const auto id = Create(pod, "app", milli, kWait);
+    EXPECT_TRUE(id) << id.error().message;
+    EXPECT_TRUE(id && client->Start(*id));
+    const double took = std::chrono::duration<double, std::milli>(os::SystemClock().Now() - begin).count();
+    End(pod);
+    if (joined) berthd->Until("it has gone", [&] { return Gone(uid); });
+    return took;
+  }
+  void Measure(const std::string& what, Series& own, Series& shared) {
+    const int pods = ParseDecimal<int>(Setting("BERTH_BENCH_PODS", "8")).value_or(8);
+    for (int i = 0; i < pods; ++i) {
+      own.push_back(Make("own" + std::to_string(number), "", 1000));
+      shared.push_back(Make("part" + std::to_string(number++), "burstable", 500));
+    }
+    fmt::print("{:<44} {:8.0f} {:8.0f} {:8.0f} {:8.0f}\n", what, At(own, 0.5), At(own, 0.99), At(shared, 0.5),
+               At(shared, 0.99));
+  }
+  /// berthd's own word: answers by how long they took.
+  void PrintAnswers() {
+    const std::string command = "curl -fsS --unix-socket " + berthd->socket() +
+                                " http://berth/metrics | grep '^berth_nri_answer_duration_seconds'";
+    std::fflush(stdout);
+    if (std::system(command.c_str()) != 0) fmt::print("no histogram\n");
+  }
+
+  bool joined = false;
+  int number = 0;
+};
+
+TEST_F(NriBench, CreateAndStart) {
+  fmt::print("{:<44} {:>8} {:>8} {:>8} {:>8}\n", "create and start, ms", "own p50", "p99", "share", "p99");
+  std::vector<PodOnNode> beside;
+  const std::string counts = Setting("BERTH_BENCH_BESIDE", "20 50");
+  for (const std::string_view text : Split(counts, ' ')) {
+    const int count = ParseDecimal<int>(text).value_or(0);
+    while (static_cast<int>(beside.size()) < count)
+      beside.push_back(RunWhole("beside" + std::to_string(beside.size()), "burstable", 0));
+    Series own;
+    Series shared;
+    Measure(fmt::format("beside {}, no plug-in", count), own, shared);
+    StartAndJoin();
+    joined = true;
+    Series own_here;
+    Series shared_here;
+    Measure(fmt::format("beside {}, berthd", count), own_here, shared_here);
+    fmt::print("{:<44} {:8.2f} {:>8} {:8.2f}\n", "  times as long", At(own_here, 0.5) / At(own, 0.5), "",
+               At(shared_here, 0.5) / At(shared, 0.5));
+    PrintAnswers();
+    EXPECT_EQ(0, berthd->Stop());
+    joined = false;
+  }
+}
+
+}  // namespace
+}  // namespace berth
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,35 @@
+// How far long work is, for whoever waits for it.
+#ifndef BERTH_CMD_BERTH_PROGRESS_H_
+#define BERTH_CMD_BERTH_PROGRESS_H_
+
+#include <string>
+
+#include "berth/session.h"
+#include "os/clock.h"
+
+namespace berth::cli {
+
+/// A line on the error stream that is written over again and again, and gone at the end. Nothing is written unless that
+/// stream is a terminal.
+class Progress {
+ public:
+  explicit Progress(const Session& session) : session_(session), shown_(session.around().error_terminal) {}
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress() { Clear(); }
+
+  /// Shows `text`, at most ten times a second.
+  void Tell(const std::string& text);
+  /// Takes the line away, so that something else can be written.
+  void Clear();
+
+ private:
+  const Session& session_;
+  bool shown_;
+  bool written_ = false;
+  os::MonoTime next_{};
+};
+
+}  // namespace berth::cli
+
+#endif  // BERTH_CMD_BERTH_PROGRESS_H_

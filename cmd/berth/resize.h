@@ -1,0 +1,24 @@
+// `berth resize`: other amounts into a pod's manifest.
+#ifndef BERTH_CMD_BERTH_RESIZE_H_
+#define BERTH_CMD_BERTH_RESIZE_H_
+
+#include <string>
+
+#include "berth/apply.h"
+#include "berth/session.h"
+
+namespace berth::cli {
+
+struct ResizeOptions {
+  std::string pod;        ///< as PickPod
+  std::string container;  ///< "": the only one
+  std::string cpus;       ///< a quantity; "": as it is
+  std::string memory;     ///< likewise
+  WaitOptions wait;       ///< until it is done, or was refused
+};
+/// kRejected when it was waited for and not done.
+int RunResize(const ResizeOptions& options, const Session& session);
+
+}  // namespace berth::cli
+
+#endif  // BERTH_CMD_BERTH_RESIZE_H_

@@ -1,0 +1,15 @@
+// How berthd looks at its host's machine while it runs.
+#ifndef BERTH_DAEMON_MACHINE_LOOKS_H_
+#define BERTH_DAEMON_MACHINE_LOOKS_H_
+
+#include "daemon/settings.h"
+#include "guard/machine_guard.h"
+
+namespace berth::daemon {
+
+/// Looks at this host, under these settings. What they return reads files of the host; thread: any, one at a time.
+guard::MachineOptions LooksAtMachine(Settings settings);
+
+}  // namespace berth::daemon
+
+#endif  // BERTH_DAEMON_MACHINE_LOOKS_H_

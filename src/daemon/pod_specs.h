@@ -1,0 +1,68 @@
+// Follows the pods of this node at its API server, for who places a kubelet's containers.
+#ifndef BERTH_DAEMON_POD_SPECS_H_
+#define BERTH_DAEMON_POD_SPECS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "kube/access.h"
+#include "kube/watcher.h"
+#include "loop/executor.h"
+#include "loop/loop.h"
+#include "model/pod.h"
+#include "os/clock.h"
+
+namespace berth::daemon {
+
+struct PodSpecsOptions {
+  std::function<Result<kube::Access>()> access;  ///< called on another thread, again until it is there
+  std::string node_name;
+  kube::PaceOptions pace;
+};
+/// Who is told. Thread: the loop's.
+struct PodSpecsSink {
+  std::function<void(const Pod& pod)> set;  ///< with the uid by which this node knows it
+  std::function<void(const std::string& name_space, const std::string& name)> gone;
+  std::function<void(bool follows)> follows;  ///< all that is there was told, and what changes will be; or no longer
+  std::function<void(bool warning, const std::string& reason, const std::string& message)> tell;  ///< for people
+};
+
+/// Nobody waits for it: without an API server, or one that refuses, it tries again and again.
+///
+/// Thread: the loop's only.
+class PodSpecs {
+ public:
+  /// Loop and executor outlive it.
+  PodSpecs(loop::Loop& loop, loop::Executor& executor, PodSpecsOptions options, PodSpecsSink sink);
+  PodSpecs(const PodSpecs&) = delete;
+  PodSpecs& operator=(const PodSpecs&) = delete;
+  ~PodSpecs();
+
+  void Tick(os::MonoTime now);
+  os::MonoTime next_due() const { return next_try_; }
+  /// What an operator should know now; "": nothing.
+  std::string Warning() const { return told_; }
+
+ private:
+  void Begin(kube::Access access);
+  void Hear();
+  void Take(const kube::Change& change);
+  void TellState(const std::string& trouble);
+  void TryAgain(const std::string& why);
+
+  loop::Loop& loop_;
+  loop::Executor& executor_;
+  PodSpecsOptions options_;
+  PodSpecsSink sink_;
+  os::MonoTime next_try_{};  // to find out how the server is reached
+  bool synced_ = false;
+  bool follows_ = false;
+  std::string told_;  // why not
+  std::unique_ptr<kube::Watcher> watcher_;
+  const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+};
+
+}  // namespace berth::daemon
+
+#endif  // BERTH_DAEMON_POD_SPECS_H_

@@ -1,0 +1,21 @@
+// Whether a pod may have what it asks for by annotation: rules/own#pods.
+#ifndef BERTH_ENGINE_ADMISSION_POD_GUARD_H_
+#define BERTH_ENGINE_ADMISSION_POD_GUARD_H_
+
+#include <optional>
+
+#include "engine/books/pod_books.h"
+#include "engine/reason/decision_log.h"
+#include "model/decision.h"
+
+namespace berth::engine {
+
+/// Before anything is placed. nullopt: it may, and the log says what counts for it.
+std::optional<Reject> CheckWishes(const PodBooks& books, const DecisionLog& log);
+
+/// After: whether all pods under its rule have no more CPUs for themselves than the rule lets them.
+std::optional<Reject> CheckShare(const PodBooks& books);
+
+}  // namespace berth::engine
+
+#endif  // BERTH_ENGINE_ADMISSION_POD_GUARD_H_

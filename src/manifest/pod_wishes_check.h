@@ -1,0 +1,15 @@
+// What a pod asks of its placement by annotation, checked before anybody decides about it.
+#ifndef BERTH_MANIFEST_POD_WISHES_CHECK_H_
+#define BERTH_MANIFEST_POD_WISHES_CHECK_H_
+
+#include "manifest/object.h"
+#include "model/pod.h"
+
+namespace berth::manifest {
+
+/// Notes each annotation that cannot be understood, names no container, or asks for more CPUs than are requested.
+void CheckWishes(const Pod& pod, const Path& root, Report& report);
+
+}  // namespace berth::manifest
+
+#endif  // BERTH_MANIFEST_POD_WISHES_CHECK_H_

@@ -1,0 +1,17 @@
+// Whether a server that does not speak TLS speaks HTTP.
+#ifndef BERTH_PROBE_PLAIN_HTTP_H_
+#define BERTH_PROBE_PLAIN_HTTP_H_
+
+#include <string_view>
+
+#include "os/clock.h"
+
+namespace berth::probe {
+
+/// Says there what begins as TLS does, and sees whether the answer begins as one of HTTP does. `url`: with its port.
+/// False also when nobody answers before `deadline`, or `cancel_fd` ends it, as Ask has it. Thread: any that may wait.
+bool SpeaksPlainHttp(std::string_view url, os::MonoTime deadline, int cancel_fd);
+
+}  // namespace berth::probe
+
+#endif  // BERTH_PROBE_PLAIN_HTTP_H_

@@ -1,0 +1,69 @@
+#include "view/svg_piece.h"
+
+#include <algorithm>
+
+#include "view/style.h"
+
+namespace berth::view {
+
+std::string XmlText(std::string_view text) {
+  std::string out;
+  for (const char c : WithoutControls(text)) switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  return out;
+}
+
+std::string Px(int value) { return std::to_string(value); }
+
+std::string Rect(int x, int y, int width, int height, std::string_view look, int round) {
+  return "<rect x=\"" + Px(x) + "\" y=\"" + Px(y) + "\" width=\"" + Px(width) + "\" height=\"" + Px(height) +
+         "\" rx=\"" + Px(round) + "\" class=\"" + std::string(look) + "\"/>";
+}
+std::string Text(int x, int y, std::string_view look, std::string_view text, std::string_view anchor) {
+  return "<text x=\"" + Px(x) + "\" y=\"" + Px(y) + "\" text-anchor=\"" + std::string(anchor) + "\" class=\"" +
+         std::string(look) + "\">" + XmlText(text) + "</text>";
+}
+std::string Title(std::string_view text) { return "<title>" + XmlText(text) + "</title>"; }
+int WidthOf(std::string_view text) { return DisplayWidth(text) * kLetterPx; }
+
+void Piece::Put(int x, int y, const Piece& piece) {
+  body += "<g transform=\"translate(" + Px(x) + " " + Px(y) + ")\">" + piece.body + "</g>\n";
+  width = std::max(width, x + piece.width);
+  height = std::max(height, y + piece.height);
+}
+
+void Piece::Line(int x, std::string_view look, std::string_view text) {
+  body += Text(x, height + kLine - 5, look, text);
+  constexpr int kBoldPx = 8;
+  width = std::max(width, x + (look == "h" ? DisplayWidth(text) * kBoldPx : WidthOf(text)));
+  height += kLine;
+}
+
+Piece Flow(const std::vector<Piece>& pieces, int most) {
+  Piece out;
+  int x = 0;
+  int top = 0;
+  for (const Piece& piece : pieces) {
+    if (x > 0 && x + piece.width > most) {
+      x = 0;
+      top = out.height + kBetween;
+    }
+    out.Put(x, top, piece);
+    x += piece.width + kBetween;
+  }
+  return out;
+}
+
+Piece Boxed(const Piece& inner, std::string_view look) {
+  Piece out{.width = inner.width + 2 * kPad, .height = inner.height + 2 * kPad, .body = {}};
+  out.body = Rect(0, 0, out.width, out.height, look, 6);
+  out.Put(kPad, kPad, inner);
+  return out;
+}
+
+}  // namespace berth::view
