@@ -38,3 +38,7 @@ install(FILES ${PROJECT_BINARY_DIR}/berthConfig.cmake ${PROJECT_BINARY_DIR}/bert
 configure_file(${PROJECT_SOURCE_DIR}/cmake/berth.pc.in ${PROJECT_BINARY_DIR}/berth.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/berth.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# All that is installed.
+add_custom_target(berth_programs DEPENDS berth_shared berth berthd berth-shim berth-scheduler
+  berth_completion berth_man_pages berthd_man_page berth_scheduler_man_page)

@@ -50,6 +50,8 @@ add_custom_target(berth_ready_to_compile DEPENDS berth_precompiled)
 if(BERTH_TESTS)
   add_custom_target(berth_unit_tests)
   add_custom_target(berth_root_tests)
+  # What only slow lanes run is built when they do.
+  add_custom_target(berth_slow_tests)
   # Test programs share one more: GoogleTest takes a second to parse. A program, because its flags have to be theirs.
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/test_precompiled.cc CONTENT "int main() { return 0; }\n")
   add_executable(berth_test_precompiled EXCLUDE_FROM_ALL ${PROJECT_BINARY_DIR}/test_precompiled.cc)
@@ -71,13 +73,13 @@ function(berth_link_fast target)
 endfunction()
 
 # Several sources of a room compiled as one: most of the time goes into headers and into the same templates once more for
-# each file. A room's files therefore have no two different things of one name, also in anonymous namespaces. Pieces of a few
-# files, so that two CPUs end together. tools/check_alone holds that each file can be compiled by itself.
+# each file. A room's files therefore have no two different things of one name, also in anonymous namespaces.
+# tools/check_alone holds that each file can be compiled by itself.
 function(berth_unity target)
   if(NOT BERTH_UNITY)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0
     UNITY_BUILD_CODE_BEFORE_INCLUDE "// NOLINTNEXTLINE(bugprone-suspicious-include)")
 endfunction()
 
@@ -124,6 +126,9 @@ function(berth_test name)
   berth_unity(${name})
   if("root" IN_LIST ARG_LABELS)
     add_dependencies(berth_root_tests ${name})
+  elseif(ARG_LABELS MATCHES "^(containerd|vm|attack|cluster)$")
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    add_dependencies(berth_slow_tests ${name})
   endif()
   if("unit" IN_LIST ARG_LABELS)
     add_dependencies(berth_unit_tests ${name})

@@ -17,7 +17,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr os::Millis kLookAgain{100};
+constexpr os::Millis kLookForMove{100};
 constexpr std::chrono::seconds kInForce{10};  // after a move
 
 int Failed(const Error& error, const Session& session) {
@@ -107,7 +107,7 @@ Result<void> MakeOne(const Move& move, const Session& session) {
   while (os::SystemClock().Now() < until) {
     BERTH_TRY(const Ledger ledger, session.berthd().GetLedger());
     if (IsInForce(ledger, made)) return {};
-    std::this_thread::sleep_for(kLookAgain);
+    std::this_thread::sleep_for(kLookForMove);
   }
   return Fail(Code::kTimeout, "the move of " + move.pod + " was asked for and is not in the ledger; see berth events");
 }

@@ -12,7 +12,7 @@
 namespace berth::cli {
 namespace {
 
-constexpr os::Millis kLookAgain{100};
+constexpr os::Millis kLookForRestart{100};
 
 /// Restarts of each container of a pod before it was asked.
 using Counts = std::map<std::string, int>;
@@ -35,7 +35,7 @@ bool RunsAgain(const PodView& pod, const RestartedPod& asked, const Counts& befo
 
 int Await(const RestartedPod& asked, const Counts& before, const WaitOptions& options, const Session& session) {
   const os::MonoTime end = os::SystemClock().Now() + std::chrono::seconds(options.timeout_s);
-  for (;; os::SleepFor(kLookAgain)) {
+  for (;; os::SleepFor(kLookForRestart)) {
     const auto pod = session.berthd().GetPod(asked.namespace_, asked.name);
     if (!pod) return session.Report(pod.error());
     if (RunsAgain(*pod->view, asked, before)) return kOk;

@@ -1,6 +1,6 @@
 #include "beside/attendant.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>

@@ -1,5 +1,5 @@
 // Attendant: somebody else places containers.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 #include <string>

@@ -1,5 +1,5 @@
 // Attendant: all that a runtime has, when it has taken berthd in.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <set>

@@ -1,5 +1,5 @@
 // Attendant: a place for a container, and for one that had to wait for it.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <set>
 #include <string>

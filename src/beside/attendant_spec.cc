@@ -1,5 +1,5 @@
 // Attendant: what an API server says of pods.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 #include <vector>

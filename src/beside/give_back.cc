@@ -1,6 +1,6 @@
 #include "beside/give_back.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "cgroup/node_values.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

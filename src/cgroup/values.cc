@@ -1,6 +1,6 @@
 #include "cgroup/values.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

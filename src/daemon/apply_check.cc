@@ -1,6 +1,6 @@
 #include "daemon/apply_check.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cstddef>

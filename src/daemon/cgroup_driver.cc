@@ -1,6 +1,6 @@
 #include "daemon/cgroup_driver.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 #include <string>

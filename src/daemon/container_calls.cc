@@ -1,6 +1,6 @@
 #include "daemon/container_calls.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // berthd killed, or refused by the disk or the kernel, at every call that changes a file: of the ledger and of cgroups.
 // Store and cgroup tree are the real ones, on a disk and a kernel in memory.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "daemon/daemon.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <malloc.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Daemon: berthd and the host's processes, each in the group that settings name for them.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

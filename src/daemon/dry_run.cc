@@ -1,6 +1,6 @@
 #include "daemon/dry_run.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cerrno>

@@ -3,7 +3,7 @@
 #ifndef BERTH_DAEMON_FAKE_NODE_TEST_H_
 #define BERTH_DAEMON_FAKE_NODE_TEST_H_
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
@@ -26,6 +26,10 @@
 #include "testing/queued_executor.h"
 
 namespace berth::daemon {
+
+/// Groups of the containers of pods with the uids "web" (Guaranteed) and "back" (BestEffort), below Berth's root.
+inline constexpr const char* kWeb = "kubepods/poduid-web/web";
+inline constexpr const char* kBack = "kubepods/besteffort/poduid-back/back";
 
 /// berthd is gone at this point; thrown by fakes, caught by tests.
 struct Died {};

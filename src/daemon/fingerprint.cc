@@ -1,6 +1,6 @@
 #include "daemon/fingerprint.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <iterator>

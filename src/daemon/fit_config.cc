@@ -1,6 +1,6 @@
 #include "daemon/fit_config.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

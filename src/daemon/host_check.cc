@@ -1,6 +1,6 @@
 #include "daemon/host_check.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string_view>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "daemon/host_groups.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cerrno>

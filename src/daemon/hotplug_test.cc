@@ -18,8 +18,6 @@ namespace berth::daemon {
 namespace {
 
 constexpr os::Millis kGlance{2'000};
-constexpr const char* kWeb = "kubepods/poduid-web/web";
-constexpr const char* kBack = "kubepods/besteffort/poduid-back/back";
 
 engine::testing::Shape TwoNodes() {
   engine::testing::Shape out{.sockets = 1, .nodes_per_socket = 2, .cores_per_node = 2, .threads = 1};

@@ -1,6 +1,6 @@
 #include "daemon/local_api.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>

@@ -9,9 +9,7 @@ namespace berth::daemon {
 namespace {
 
 constexpr os::Millis kLook{500};
-constexpr const char* kWeb = "kubepods/poduid-web/web";
 constexpr const char* kBackPod = "kubepods/besteffort/poduid-back";
-constexpr const char* kBack = "kubepods/besteffort/poduid-back/back";
 
 struct PodRepairTest : PodManagerTest {
   std::unique_ptr<TestManager> BootWith(const std::vector<Pod>& pods) {

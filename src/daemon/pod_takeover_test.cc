@@ -12,8 +12,6 @@
 namespace berth::daemon {
 namespace {
 
-using engine::testing::Cpus;
-
 engine::Node SixteenCpus(bool pin_memory) {
   engine::testing::Shape shape{.sockets = 1, .nodes_per_socket = 2, .cores_per_node = 4, .threads = 2};
   shape.adjacent = true;
@@ -147,7 +145,7 @@ struct KubeletNodeTest : PodTakeoverTest {
   }
   void Run(const std::string& path, std::string_view cpus) {
     ASSERT_TRUE(world.tree.Create(path));
-    world.tree.ForeignWrite(path, Cpus(cpus));
+    world.tree.ForeignWrite(path, engine::testing::Cpus(cpus));
     world.tree.stuck.insert(path);
   }
 
@@ -176,9 +174,9 @@ TEST_F(KubeletNodeTest, NewPodsTakeFromTheSharedPoolOnly) {
   manager->OnSnapshot(Wanting({Pinned("new", "2")}), world.clock.Now());
   ASSERT_TRUE(world.runtime.Runs("new", "app"));
   const CpuSet taken = ExclusiveCpus(manager->ledger().pods.find("new")->second);
-  EXPECT_TRUE(taken.IsSubsetOf(Cpus("2-3,10-15")));
+  EXPECT_TRUE(taken.IsSubsetOf(engine::testing::Cpus("2-3,10-15")));
   EXPECT_EQ(FormatIds(At("kubepods/poduid-1/3f2a")), "4-7");
-  EXPECT_EQ(At("kubepods/burstable/poduid-3/51ee"), Cpus("0-3,10-15") - taken)
+  EXPECT_EQ(At("kubepods/burstable/poduid-3/51ee"), engine::testing::Cpus("0-3,10-15") - taken)
       << "the pool shrank for all who share it";
 }
 

@@ -1,6 +1,6 @@
 #include "daemon/reserved_groups.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>

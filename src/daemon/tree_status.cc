@@ -1,6 +1,6 @@
 #include "daemon/tree_status.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
 #include <memory>

@@ -1,6 +1,6 @@
 #include "enforce/planner.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <set>

@@ -1,6 +1,6 @@
 #include "enforce/pod_groups.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

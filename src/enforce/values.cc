@@ -1,6 +1,6 @@
 #include "enforce/values.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cerrno>

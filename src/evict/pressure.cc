@@ -1,6 +1,6 @@
 #include "evict/pressure.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <tuple>

@@ -1,6 +1,6 @@
 #include "evict/thresholds.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <map>

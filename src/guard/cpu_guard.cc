@@ -1,6 +1,6 @@
 #include "guard/cpu_guard.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "guard/pressure.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "guard/stray_guard.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 #include "guard/volume_guard.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <chrono>
 #include <utility>

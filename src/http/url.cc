@@ -1,6 +1,6 @@
 #include "http/url.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

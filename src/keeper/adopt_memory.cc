@@ -1,6 +1,6 @@
 #include "keeper/adopt_memory.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>

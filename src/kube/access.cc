@@ -1,6 +1,6 @@
 #include "kube/access.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "kube/event.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/text.h"
 #include "codec/codec.h"

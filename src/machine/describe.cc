@@ -1,6 +1,6 @@
 #include "machine/describe.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
 #include <vector>

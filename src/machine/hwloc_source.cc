@@ -1,6 +1,6 @@
 #include "machine/hwloc_source.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <hwloc.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // cAdvisor's MachineInfo JSON, read and written. The only file of this room that knows nlohmann-json.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>

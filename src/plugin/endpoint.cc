@@ -1,6 +1,6 @@
 #include "plugin/endpoint.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 
 #include <optional>

@@ -1,7 +1,7 @@
 #include "plugin/plugin_registry.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 #include "pods/node_rules.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "pods/parts.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

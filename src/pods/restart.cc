@@ -1,6 +1,6 @@
 #include "pods/restart.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "pods/starter.h"
 

@@ -1,6 +1,6 @@
 #include "pods/volume_files.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 #include "source/http_request.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

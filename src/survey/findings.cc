@@ -1,6 +1,6 @@
 #include "survey/findings.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <string>

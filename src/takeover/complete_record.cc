@@ -1,6 +1,6 @@
 #include "takeover/complete_record.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

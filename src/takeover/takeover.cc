@@ -1,6 +1,6 @@
 #include "takeover/takeover.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // The drawing in a page of its own.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
 # What tests/vm/run and tests/vm/shell share: the guests' images and how a guest is started. Sourced, from the checkout.
-vm_build=${BERTH_VM_BUILD:-build/release}  # whose programs run in the guests
+vm_build=${BERTH_VM_BUILD:-build/fast}  # whose programs run in the guests
 vm_dir=build/vm
 vm_root=$vm_dir/root  # of the image that is being made
 
@@ -62,7 +62,7 @@ vm_make_image() {
   [[ $guest != systemd ]] || programs+=("${vm_container_programs[@]}" tests/attack/berth_attack_test)
   for name in "${programs[@]}"; do
     [[ -x $vm_build/$name ]] && continue
-    echo "$vm_build/$name is missing; build it first: cmake --preset release && cmake --build build/release" >&2
+    echo "$vm_build/$name is missing; build it first: cmake --preset fast && cmake --build build/fast" >&2
     return 1
   done
   rm -rf "$vm_root"

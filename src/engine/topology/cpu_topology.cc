@@ -9,7 +9,7 @@ namespace berth::engine {
 namespace {
 
 /// Where one CPU sits, by raw ids.
-using Place = std::array<std::uint32_t, kLevels>;
+using CpuPlace = std::array<std::uint32_t, kLevels>;
 
 /// The first uncore cache decides; without one the socket id stands in, which may collide with a real cache's id. Both
 /// as in the kubelet (rules/topology#cpu-units).
@@ -38,7 +38,7 @@ Result<CpuTopology> CpuTopology::Make(const Machine& machine) {
   out.num_cpus_ = machine.reported_cpus;
   out.num_sockets_ = machine.reported_sockets;
 
-  std::map<CpuId, Place> places;  // a CPU listed twice keeps its last place
+  std::map<CpuId, CpuPlace> places;  // a CPU listed twice keeps its last place
   for (const NumaNode& node : machine.nodes) {
     for (const Core& core : node.cores) {
       BERTH_RETURN_IF_ERROR(CheckCore(core, node.id));

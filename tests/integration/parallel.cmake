@@ -1,0 +1,34 @@
+# Read by ctest once the cases are known: what cases share on a host that has it only once, and which of them take longest, to
+# begin first.
+function(berth_share what)
+  foreach(case IN LISTS ARGN)
+    set_tests_properties(${case} PROPERTIES RESOURCE_LOCK ${what})
+  endforeach()
+endfunction()
+
+# The berthd of `berth run --once` has one socket a host.
+berth_share(run_once
+  RunOnceTest.SeveralShareOneBerthdWhichLeavesNothingBehind
+  RunOnceTest.TheNodesThatAreAskedForAreWhereItRuns
+  RunOnceTest.WhatAKilledOneLeftTheNextRemoves)
+# Addresses of pods and ports of the host.
+berth_share(network
+  DaemonCriIsolationTest.TheNetworksPlugInsAreToldOfAPortOfTheNodeThatNoOtherPodGets
+  DaemonCriIsolationTest.AProbeReachesAPodInANetworkOfItsOwn
+  DaemonCriPortTest.APortOfTheNodeLeadsToThePodThatHasIt
+  DaemonCriSecurityTest.APodGetsANetworkOfItsOwnFromTheRuntimesPlugins
+  DaemonCriSecurityTest.APodHasTheNamesTheNamespacesAndTheAddressOfItsManifest)
+# Free huge pages are counted.
+berth_share(huge_pages
+  DaemonVolumeTest.AVolumeOfHugePagesIsSizedAndItsPagesAreFreeAfterThePod
+  DaemonCriVolumeTest.AVolumeOfHugePagesGivesThemAndGetsThemBack)
+
+foreach(case
+    DaemonCriDeviceTest.NoDeviceIsGivenTwiceOrLostWhateverEndsWhen
+    DaemonCriOutageTest.APodWhoseStartWasCutOffStartsWhenTheRuntimeAnswersAgain
+    DaemonCriIsolationTest.TheNetworksPlugInsAreToldOfAPortOfTheNodeThatNoOtherPodGets
+    DaemonDeviceTest.NoDeviceIsGivenTwiceOrLostWhateverEndsWhen
+    DaemonEndingTest.AThreadThatLeftItsProcessIsMovedBack
+    DaemonEndingTest.AProcessThatLeftItsGroupsIsMovedBack)
+  set_tests_properties(${case} PROPERTIES COST 100)
+endforeach()
