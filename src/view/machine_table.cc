@@ -70,6 +70,7 @@ std::string CoresText(const Shape& shape) {
 }
 
 std::string L3Text(const Machine& machine) {
+  if (machine.l3.empty()) return "none are known: prefer-align-cpus-by-uncorecache has nothing to go by";
   std::map<Bytes, std::size_t> sizes;
   for (const L3Group& group : machine.l3) ++sizes[group.size];
   std::string out;

@@ -89,6 +89,13 @@ TEST(MachineTableTest, ShowsEveryPart) {
       MachineTable(TwoSockets()));
 }
 
+TEST(MachineTableTest, SaysThatNoCachesAreKnownAndWhatThatMeans) {
+  Machine m = TwoSockets();
+  m.l3.clear();
+  EXPECT_THAT(MachineTable(m),
+              HasSubstr("L3 caches      none are known: prefer-align-cpus-by-uncorecache has nothing to go by\n"));
+}
+
 TEST(MachineTableTest, DevicesAreShownBelowTheirRootAndTheSwitchTheyShare) {
   Machine m = TwoSockets();
   m.pci[1].above = {"pci0000:3a", "0000:3a:00.0", "0000:3b:10.0"};

@@ -62,9 +62,9 @@ TEST_F(DaemonPublishTest, ANodeIsPublishedAndEachChangeWithinASecond) {
   ASSERT_TRUE(node.Until("the topology shows it", [&] { return Available() == Left(1); }));
   EXPECT_LT(steady_clock::now() - runs, std::chrono::seconds(10))
       << "less than one on a machine with nothing else to do";
-  const int writes = store.Calls("PATCH");
 
   ASSERT_EQ(0, node.Stop());
+  const int writes = store.Calls("PATCH");  // it may have had one more to make
   node.Start(Arguments());
   ASSERT_TRUE(node.Until("the pod is known", [&] { return node.Runs("own"); }));
   ASSERT_TRUE(node.Until("berthd has looked", [&] { return store.Calls("GET") == 4; }));

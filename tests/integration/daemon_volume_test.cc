@@ -231,7 +231,8 @@ TEST_F(DaemonVolumeTest, APodWhoseVolumeIsTooFullIsEvicted) {
     const codec::Json pod = node.PodNamed("full");
     return pod.is_object() && pod["reason"] == "Evicted" && PidOf("full") == 0;
   }));
-  EXPECT_TRUE(node.Runs("fits"));
+  EXPECT_TRUE(node.Until("the other runs", [&] { return node.Runs("fits"); }));
+  EXPECT_EQ(node.CountEvents("Evicted", "exceeds the limit \"8Mi\""), 0);
   ExpectNothingLeft();
 }
 
