@@ -1,4 +1,4 @@
-// What is asked for with -o jsonpath=TEMPLATE, in kubectl's words.
+// JSONPath templates of `-o jsonpath=TEMPLATE`, in kubectl's dialect: parsing and evaluation.
 #ifndef BERTH_CMD_BERTH_JSON_PATH_H_
 #define BERTH_CMD_BERTH_JSON_PATH_H_
 

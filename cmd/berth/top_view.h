@@ -1,4 +1,4 @@
-// What `berth top` shows on a screen, and what its keys do. Pure.
+// Screen of `berth top`: its rows, its order and its keys. Pure.
 #ifndef BERTH_CMD_BERTH_TOP_VIEW_H_
 #define BERTH_CMD_BERTH_TOP_VIEW_H_
 

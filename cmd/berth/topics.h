@@ -1,4 +1,4 @@
-// What `berth help TOPIC` says of things that belong to no single command.
+// Texts of `berth help TOPIC`, for subjects that belong to no single command.
 #ifndef BERTH_CMD_BERTH_TOPICS_H_
 #define BERTH_CMD_BERTH_TOPICS_H_
 

@@ -1,4 +1,4 @@
-// What an API server says of a kubelet's pods, where it is asked: which containers they have, and what each requests.
+// Pod specs of a kubelet from its API server: the containers of each pod and their requests.
 #ifndef BERTH_BESIDE_SPECS_H_
 #define BERTH_BESIDE_SPECS_H_
 

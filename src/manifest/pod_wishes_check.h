@@ -1,4 +1,4 @@
-// What a pod asks of its placement by annotation, checked before anybody decides about it.
+// Validation of placement annotations of a pod, before any decision about it.
 #ifndef BERTH_MANIFEST_POD_WISHES_CHECK_H_
 #define BERTH_MANIFEST_POD_WISHES_CHECK_H_
 

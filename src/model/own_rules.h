@@ -1,4 +1,4 @@
-// What Berth places by beside the kubelet's settings: options of the choice of CPUs, and what
+// Placement options beyond the kubelet's settings: of the choice of CPUs, and what
 // pods may ask for by annotation (model/pod_wishes.h). Plain values and their texts: docs/rules/own.md.
 #ifndef BERTH_MODEL_OWN_RULES_H_
 #define BERTH_MODEL_OWN_RULES_H_

@@ -1,4 +1,4 @@
-// What single pods ask of their placement by annotation, and whether a rule lets them: docs/rules/own.md.
+// Placement annotations of single pods, and the rules that allow them: docs/rules/own.md.
 #ifndef BERTH_MODEL_POD_WISHES_H_
 #define BERTH_MODEL_POD_WISHES_H_
 

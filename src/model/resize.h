@@ -1,4 +1,4 @@
-// Which differences between two manifests of a pod are a resize: what it may use changes while it runs. Pure;
+// Resize detection: the differences between two manifests of a pod that apply while it runs. Pure;
 // rules/resize.
 #ifndef BERTH_MODEL_RESIZE_H_
 #define BERTH_MODEL_RESIZE_H_

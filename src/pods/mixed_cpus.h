@@ -1,4 +1,4 @@
-// What a container with CPUs of its own and the shared pool beside is told of the two: variables of its environment,
+// CPU lists for containers with exclusive CPUs and the shared pool: environment variables,
 // and a file that follows the pool. The file is one for all of them: the pool is the node's, so a change of it costs
 // one write, however many containers read it. rules/own#mixed.
 #ifndef BERTH_PODS_MIXED_CPUS_H_

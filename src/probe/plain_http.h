@@ -1,4 +1,4 @@
-// Whether a server that does not speak TLS speaks HTTP.
+// Detection of a plain HTTP server where TLS was expected.
 #ifndef BERTH_PROBE_PLAIN_HTTP_H_
 #define BERTH_PROBE_PLAIN_HTTP_H_
 

@@ -1,4 +1,4 @@
-// What viewers are told as it happens: one look at the node a period, told to all of them as server-sent events.
+// Event stream of the live page: one look at the node a period, sent to all viewers as server-sent events.
 #ifndef BERTH_WEB_FEED_H_
 #define BERTH_WEB_FEED_H_
 

@@ -1,4 +1,4 @@
-// Who may see the page and ask for what: the token, and calls that another page has a browser make.
+// Access control of the live page: the token, and protection against cross-site requests.
 #ifndef BERTH_WEB_GATE_H_
 #define BERTH_WEB_GATE_H_
 

@@ -1,4 +1,4 @@
-// Which of equally good sets of NUMA nodes: those with the preferred CPUs, the fullest, the emptiest, or the last:
+// Tie-break among equally good sets of NUMA nodes: preferred CPUs, the fullest, the emptiest, or the last:
 // rules/own#order.
 #ifndef BERTH_ENGINE_ADMISSION_FILL_H_
 #define BERTH_ENGINE_ADMISSION_FILL_H_

@@ -1,4 +1,4 @@
-// Whether a pod may have what it asks for by annotation: rules/own#pods.
+// Permission check for what a pod asks for by annotation: rules/own#pods.
 #ifndef BERTH_ENGINE_ADMISSION_POD_GUARD_H_
 #define BERTH_ENGINE_ADMISSION_POD_GUARD_H_
 

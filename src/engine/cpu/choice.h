@@ -1,4 +1,4 @@
-// Which CPUs may be given, and which of them a container gets: docs/rules/cpu.md, docs/rules/own.md.
+// CPU selection: the CPUs that may be given, and those a container gets: docs/rules/cpu.md, docs/rules/own.md.
 #ifndef BERTH_ENGINE_CPU_CHOICE_H_
 #define BERTH_ENGINE_CPU_CHOICE_H_
 

@@ -1,4 +1,4 @@
-// Which CPUs a container gets or keeps when it is to have more or fewer while it runs: docs/rules/resize.md.
+// CPU selection for a resize: the CPUs a running container gets or keeps: docs/rules/resize.md.
 #ifndef BERTH_ENGINE_CPU_OTHER_SIZE_H_
 #define BERTH_ENGINE_CPU_OTHER_SIZE_H_
 

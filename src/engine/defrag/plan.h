@@ -1,4 +1,4 @@
-// Which moves make room for pods that do not fit: rules/defrag#search.
+// Defragmentation plan: the moves that make pods fit: rules/defrag#search.
 #ifndef BERTH_ENGINE_DEFRAG_PLAN_H_
 #define BERTH_ENGINE_DEFRAG_PLAN_H_
 
