@@ -15,7 +15,7 @@
 
 namespace berth::cgroup {
 
-/// "23, 42, ...": the first eight.
+/// "23 (state S), 42 (state D), ...": the first eight, with their states of now (proc(5)).
 std::string PidList(const std::vector<int>& pids);
 
 /// A `path` is relative to each mount, already checked; each is looked at with everything below it unless said

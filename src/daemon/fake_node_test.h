@@ -137,7 +137,7 @@ class FakeRuntime final : public runtime::Runtime {
 
   void Exit(const std::string& id, int code) {
     const auto it = containers.find(id);
-    if (it == containers.end() || it->second.state != runtime::ContainerState::kRunning) return;
+    if (undying || it == containers.end() || it->second.state != runtime::ContainerState::kRunning) return;
     it->second.state = runtime::ContainerState::kExited;
     it->second.exit_code = code;
     it->second.finished_at = it->second.started_at;
@@ -155,7 +155,8 @@ class FakeRuntime final : public runtime::Runtime {
   std::vector<runtime::StopRequest> stops;
   std::optional<std::string> refuse;
   std::optional<runtime::StartRequest> last_request;
-  bool deaf = false;  // SIGTERM is ignored
+  bool deaf = false;     // SIGTERM is ignored
+  bool undying = false;  // SIGKILL too: its processes wait in the kernel
   int next_pid = 100;
 
  private:

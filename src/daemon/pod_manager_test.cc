@@ -496,6 +496,25 @@ TEST_F(PodManagerTest, TheLoopNeverWaitsLongForProcessesThatDoNotDie) {
   EXPECT_TRUE(manager->pods().empty());
 }
 
+TEST_F(PodManagerTest, ProcessesThatSigkillDoesNotEndAreToldAndKeepTheirCpus) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("web", "2")}), Now());
+  world.runtime.undying = true;
+  manager->OnSnapshot(Wanting({}), Now());
+  EXPECT_TRUE(manager->pods().at("uid-web").lifecycle->containers().front().ready) << "asked to end";
+  Advance(*manager, std::chrono::seconds(31));  // after the grace period
+  EXPECT_FALSE(manager->pods().at("uid-web").lifecycle->containers().front().ready);
+  Advance(*manager, std::chrono::seconds(9));
+  EXPECT_FALSE(HasEvent("FailedKillPod"));
+  Advance(*manager, std::chrono::seconds(2));
+  EXPECT_TRUE(HasEvent("FailedKillPod"));
+  EXPECT_TRUE(manager->ledger().pods.contains("uid-web"));
+  world.runtime.undying = false;
+  Advance(*manager, std::chrono::seconds(11));
+  manager->OnRuntime(Now());
+  EXPECT_TRUE(manager->pods().empty());
+}
+
 TEST_F(PodManagerTest, ThePodThatUsesMostAboveItsRequestIsEvictedAndOnlyOneAtATime) {
   auto manager = Boot();
   const std::vector<Pod> pods = {MakePod("calm", "", QosClass::kBestEffort),

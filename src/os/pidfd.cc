@@ -75,9 +75,14 @@ std::optional<int> UnreapedStatus(int pid, std::uint64_t start_ticks) {
   return status ? std::optional(static_cast<int>(*status)) : std::nullopt;
 }
 
-bool IsStopped(int pid) {
+char StateOf(int pid) {
   const Result<std::string> stat = ReadProc("/proc/" + std::to_string(pid) + "/stat");
-  return stat && (StateOf(*stat) == 'T' || StateOf(*stat) == 't');
+  return stat ? StateOf(*stat) : '?';
+}
+
+bool IsStopped(int pid) {
+  const char state = StateOf(pid);
+  return state == 'T' || state == 't';
 }
 
 Result<Bytes> ResidentMemoryOf(int pid) {

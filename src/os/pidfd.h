@@ -31,6 +31,9 @@ Result<std::uint64_t> ParseStartTicks(std::string_view stat);
 /// waitpid(2). nullopt: it has not ended, or is gone, or the kernel does not tell us (it tells root).
 std::optional<int> UnreapedStatus(int pid, std::uint64_t start_ticks);
 
+/// State of the process, the letter of /proc/PID/stat (proc(5)): 'R', 'S', 'D', 'T', 'Z'...; '?' when it is gone.
+char StateOf(int pid);
+
 /// True while somebody keeps the process stopped (SIGSTOP, a debugger).
 bool IsStopped(int pid);
 

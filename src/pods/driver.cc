@@ -125,14 +125,22 @@ bool Driver::Perform(ManagedPod& managed, const runtime::Action& action, os::Mon
   switch (action.kind) {
     case runtime::Action::Kind::kStart: return Start(managed, action, now);
     case runtime::Action::Kind::kTerm: Stop(managed, action, now); return true;
-    case runtime::Action::Kind::kKill:
-      parts_.runtime.Kill(action.id);
-      if (auto killed = parts_.groups.pod_groups().KillContainer(managed.pod, action.container);
-          !killed && killed.error().code != Code::kBusy)  // dying; looked at again before anything else
-        parts_.events.Warning("FailedKillPod", ObjectOf(managed.pod), killed.error().message);
-      return true;
+    case runtime::Action::Kind::kKill: Kill(managed, action); return true;
   }
   return true;
+}
+
+/// What is dying is looked at again before anything else; it is told when that takes long.
+void Driver::Kill(const ManagedPod& managed, const runtime::Action& action) {
+  parts_.runtime.Kill(action.id);
+  const auto killed = parts_.groups.pod_groups().KillContainer(managed.pod, action.container);
+  if (killed || (killed.error().code == Code::kBusy && action.killing < runtime::kSlowDeath)) return;
+  parts_.events.Warning("FailedKillPod", ObjectOf(managed.pod),
+                        fmt::format("container {}: {}{}", action.container, killed.error().message,
+                                    killed.error().code == Code::kBusy
+                                        ? "; they wait in the kernel (state D) or are frozen, and keep their CPUs and "
+                                          "devices until they end"
+                                        : ""));
 }
 
 void Driver::Stop(ManagedPod& managed, const runtime::Action& action, os::MonoTime now) {

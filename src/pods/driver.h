@@ -42,6 +42,7 @@ class Driver {
   bool Perform(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
   bool Start(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
   void NotStarted(ManagedPod& managed, const std::string& container, const Error& why, os::MonoTime now) const;
+  void Kill(const ManagedPod& managed, const runtime::Action& action);
   void Stop(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);
   void Ask(ManagedPod& managed, const std::string& container, const std::string& id, bool before, os::MonoTime now);
   void TakeBackInitMemory(const Pod& pod, const std::string& container, os::MonoTime now);

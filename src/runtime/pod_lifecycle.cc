@@ -78,6 +78,7 @@ bool PodLifecycle::Take(Entry& entry, const ContainerStatus& status, os::MonoTim
     entry.retry_at.reset();
     entry.start_error.clear();
     entry.term_at.reset();
+    entry.first_kill.reset();
     entry.kill_at.reset();
     entry.asked_earlier = false;
     entry.asked.reset();
@@ -441,13 +442,21 @@ void PodLifecycle::EndOne(Entry& entry, os::MonoTime end, os::MonoTime now, Step
   os::MonoTime asked = *entry.term_at;  // or later, after a hook that may take all the time there is
   if (entry.has_pre_stop) asked = entry.asked.value_or(std::max(end, asked));
   const os::MonoTime first = std::max(end, asked + kLeastTermTime);
-  os::MonoTime kill = entry.kill_at ? *entry.kill_at + kKillAgain : first;
-  if (now >= kill) {
-    out.actions.push_back({Action::Kind::kKill, entry.name, entry.last->attempt, entry.last->id, {}});
+  const auto pause = [&] { return *entry.kill_at - *entry.first_kill < kSlowDeath ? kKillAgain : kSlowDeath; };
+  if (now >= (entry.kill_at ? *entry.kill_at + pause() : first)) {
+    if (!entry.first_kill) {
+      entry.first_kill = now;
+      Changed();  // not ready any more
+    }
     entry.kill_at = now;
-    kill = now + kKillAgain;
+    out.actions.push_back({.kind = Action::Kind::kKill,
+                           .container = entry.name,
+                           .attempt = entry.last->attempt,
+                           .id = entry.last->id,
+                           .asked_at = {},
+                           .killing = std::chrono::duration_cast<os::Millis>(now - *entry.first_kill)});
   }
-  WakeAt(out, kill);
+  WakeAt(out, entry.kill_at ? *entry.kill_at + pause() : first);
 }
 
 bool PodLifecycle::finished() const {
@@ -486,8 +495,9 @@ ContainerView PodLifecycle::View(const Entry& entry) const {
   view.restarts = entry.last ? entry.last->attempt : 0;
   view.in_post_start = entry.in_post_start();
   view.started = entry.up();
-  view.ready =
-      entry.kind == ContainerKind::kInit ? entry.succeeded() : entry.up() && (!entry.has_readiness || entry.is_ready);
+  view.ready = entry.kind == ContainerKind::kInit
+                   ? entry.succeeded()
+                   : entry.up() && !entry.first_kill && (!entry.has_readiness || entry.is_ready);
   if (entry.ended()) view.last_end = EndReason(*entry.last);
   const bool will_start = !deadline_ && (!entry.last || (entry.ended() && MayRestart(entry)));
   if (entry.creating) {

@@ -51,6 +51,7 @@ struct Action {
   std::optional<os::MonoTime> asked_at;
   bool asked = false;      ///< kTerm with asked_at: its preStop hook, if it has one, was over then
   bool unhealthy = false;  ///< kTerm: a probe or a hook ends it, and not the pod
+  os::Millis killing{0};   ///< kKill at a deadline: since the first one
   friend bool operator==(const Action&, const Action&) = default;
 };
 
@@ -109,6 +110,9 @@ struct LifecycleTimes {
 /// Longer grace periods are cut to this (about 31 years).
 inline constexpr std::int64_t kLongestGraceS = 1'000'000'000;
 
+/// Processes that have not ended so long after SIGKILL are stuck in the kernel, or frozen.
+inline constexpr os::Millis kSlowDeath{10'000};
+
 /// Value type: copies are independent. Not thread-safe.
 class PodLifecycle {
  public:
@@ -162,8 +166,8 @@ class PodLifecycle {
   /// nothing changes.
   void Terminate(os::MonoTime now, std::optional<os::Millis> grace = std::nullopt);
 
-  /// What to do now. TERM and the KILL of leftovers are named once; KILL at the deadline again every second until the
-  /// container is seen to have ended. A start is named until its result is reported.
+  /// What to do now. TERM and the KILL of leftovers are named once; KILL at the deadline again every second, from
+  /// kSlowDeath on every ten, until the container is seen to have ended. A start is named until its result is reported.
   Steps Next(os::MonoTime now);
 
   /// Time until SIGKILL, for this container, which is asked to end now.
@@ -199,7 +203,8 @@ class PodLifecycle {
     std::string start_reason;
     std::string start_error;
     std::optional<os::MonoTime> term_at;
-    std::optional<os::MonoTime> kill_at;  // last KILL named
+    std::optional<os::MonoTime> first_kill;  // of `last`, at its deadline
+    std::optional<os::MonoTime> kill_at;     // last KILL named
     bool asked_earlier = false;           // term_at is an earlier berthd's, and the runtime was not told again
     std::optional<os::MonoTime> asked;    // after its preStop hook
     bool has_post_start = false;          // hooks

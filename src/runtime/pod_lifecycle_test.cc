@@ -273,6 +273,23 @@ TEST(PodLifecycleTest, TerminationIsTermThenKillAtTheDeadline) {
   EXPECT_EQ(d.life.phase(), PodPhase::kFailed);
 }
 
+TEST(PodLifecycleTest, WhatKillDoesNotEndIsNotReadyAndKilledMoreSeldomAfterTenSeconds) {
+  Pod pod = MakePod(RestartPolicy::kAlways, {}, {"a"});
+  pod.termination_grace_s = 5;
+  Driver d(pod);
+  d.Runs("a", 0);
+  d.life.Terminate(At(100));
+  d.Next(100);
+  EXPECT_TRUE(d.View("a").ready) << "in its grace period";
+  const auto version = d.life.version();
+  d.Next(105);
+  EXPECT_FALSE(d.View("a").ready);
+  EXPECT_NE(d.life.version(), version);
+  EXPECT_EQ(d.Next(114), "kill a/0; wake 115");
+  EXPECT_EQ(d.Next(115), "kill a/0; wake 125");
+  EXPECT_EQ(d.life.Next(At(125)).actions.front().killing, std::chrono::seconds(20));
+}
+
 TEST(PodLifecycleTest, SidecarsGetTheirTurnAtTheDeadlineAtTheLatest) {
   Pod pod = MakePod(RestartPolicy::kAlways, {Named("s", true)}, {"a"});
   pod.termination_grace_s = 10;
