@@ -193,7 +193,7 @@ void DescribeConditions(const NodeConditions& conditions, const Session& session
   std::vector<std::string> lines;
   if (conditions.memory_pressure) lines.emplace_back("memory runs short: BestEffort pods are not admitted");
   if (conditions.pid_pressure) lines.emplace_back("process ids run short: no pods are admitted");
-  for (const std::string& problem : {conditions.ledger_problem, conditions.pool_problem})
+  for (const std::string& problem : {conditions.ledger_problem, conditions.pool_problem, conditions.runtime_problem})
     if (!problem.empty()) lines.push_back(problem);
   for (const std::string& pod : conditions.releasing) lines.push_back("waits for " + pod + " to give its place back");
   session.out() << "\nConditions:\n";

@@ -16,7 +16,8 @@ namespace berth::cgroup {
 std::string PidList(const std::vector<int>& pids) {
   constexpr std::size_t kShown = 8;
   std::vector<std::string> out;
-  for (std::size_t i = 0; i < pids.size() && i < kShown; ++i) out.push_back(std::to_string(pids[i]) + " (state " + os::StateOf(pids[i]) + ")");
+  for (std::size_t i = 0; i < pids.size() && i < kShown; ++i)
+    out.push_back(std::to_string(pids[i]) + " (state " + os::StateOf(pids[i]) + ")");
   return Join(out, ", ") + (pids.size() > kShown ? ", ..." : "");
 }
 

@@ -38,11 +38,9 @@ LoopStatus ReadLoop(const Reader& reader) {
 }
 
 Json ConditionsJson(const NodeConditions& conditions) {
-  return {{"memoryPressure", conditions.memory_pressure},
-          {"pidPressure", conditions.pid_pressure},
-          {"ledgerProblem", conditions.ledger_problem},
-          {"poolProblem", conditions.pool_problem},
-          {"releasing", conditions.releasing}};
+  return {{"memoryPressure", conditions.memory_pressure}, {"pidPressure", conditions.pid_pressure},
+          {"ledgerProblem", conditions.ledger_problem},   {"poolProblem", conditions.pool_problem},
+          {"runtimeProblem", conditions.runtime_problem}, {"releasing", conditions.releasing}};
 }
 
 NodeConditions ReadConditions(const Reader& reader) {
@@ -50,6 +48,7 @@ NodeConditions ReadConditions(const Reader& reader) {
           .pid_pressure = reader.Field("pidPressure").Bool(),
           .ledger_problem = reader.Field("ledgerProblem").String(),
           .pool_problem = reader.Field("poolProblem").String(),
+          .runtime_problem = reader.Field("runtimeProblem").String(),
           .releasing = reader.Field("releasing").Strings()};
 }
 

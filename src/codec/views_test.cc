@@ -310,6 +310,7 @@ class Views : public Generator {
                            .pid_pressure = Coin(),
                            .ledger_problem = Word(),
                            .pool_problem = Word(),
+                           .runtime_problem = Word(),
                            .releasing = Words()}};
   }
   Explanation Rejected() {

@@ -20,7 +20,6 @@ constexpr std::string_view kNotUpYet =
     "server is not initialized yet";       // containerd, while it starts: nothing was done
 constexpr std::size_t kMostAddresses = 8;  // of a pod
 constexpr std::size_t kLongestAddress = 64;
-constexpr os::Millis kLongestList{30'000};  // what is asked again and again has to be given up sooner
 constexpr os::Millis kLongestExecStart{2'000};
 // What containerd 1.6 does not survive: a start that is cancelled in its midst leaves a task that CRI cannot remove.
 constexpr os::Millis kLongestStart{2'000};
@@ -232,12 +231,11 @@ Result<void> Client::Remove(std::string_view id) const {
                                                           "remove the container")));
 }
 
-Result<std::vector<ContainerEntry>> Client::Containers(const Labels& labels) const {
+Result<std::vector<ContainerEntry>> Client::Containers(const Labels& labels, os::Millis patience) const {
   pb::ListContainersRequest request;
   Put(labels, *request.mutable_filter()->mutable_label_selector());
-  BERTH_TRY(const auto answer,
-            Ask<pb::ListContainersResponse>(kRuntimeService, "ListContainers", request,
-                                            std::min(timeouts_.usual, kLongestList), "list containers"));
+  BERTH_TRY(const auto answer, Ask<pb::ListContainersResponse>(kRuntimeService, "ListContainers", request,
+                                                               std::min(timeouts_.usual, patience), "list containers"));
   std::vector<ContainerEntry> out;
   for (const pb::Container& item : answer.containers()) out.push_back(TakeContainer(item));
   return out;

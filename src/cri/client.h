@@ -62,6 +62,9 @@ struct Caller {
   os::MonoTime counts_from{};
 };
 
+/// What is asked again and again has to be given up sooner than what is not.
+inline constexpr os::Millis kLongestList{30'000};
+
 /// Thread: any number at a time.
 class Client {
  public:
@@ -93,7 +96,7 @@ class Client {
   /// Asks it to end and kills it after `grace`. Answers when it has ended; gone: success.
   Result<void> Stop(std::string_view id, std::chrono::seconds grace) const;
   Result<void> Remove(std::string_view id) const;  ///< gone: success
-  Result<std::vector<ContainerEntry>> Containers(const Labels& labels) const;
+  Result<std::vector<ContainerEntry>> Containers(const Labels& labels, os::Millis patience = kLongestList) const;
   Result<ContainerEntry> Status(std::string_view id) const;
   Result<void> Update(std::string_view id, const Resources& resources) const;
   Result<void> ReopenLog(std::string_view id) const;

@@ -61,6 +61,7 @@ class CriRuntime final : public runtime::Runtime {
   std::vector<std::string> Addresses(std::string_view uid) override;
   void ForgetPod(std::string_view uid) override;
   void Retain(const std::set<std::string>& uids) override;
+  std::string Problem() override;
   std::vector<runtime::Notice> TakeNotices() override;
   std::map<std::string, runtime::CallCount> Calls() const override { return client().Calls(); }
 
@@ -166,6 +167,11 @@ std::vector<ContainerStatus> CriRuntime::Poll() {
   shared_.events.Clear();
   const MutexLock lock(shared_.mutex);
   return std::exchange(shared_.news, {});
+}
+
+std::string CriRuntime::Problem() {
+  const MutexLock lock(shared_.mutex);
+  return shared_.problem;
 }
 
 std::vector<runtime::Notice> CriRuntime::TakeNotices() {

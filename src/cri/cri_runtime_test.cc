@@ -457,14 +457,17 @@ TEST_F(CriRuntimeTest, SaysOnceThatARuntimeWentAndOnceThatItIsBack) {
   ASSERT_TRUE(StartOne());
   fake.Vanish();
   ASSERT_TRUE(Until([&] { return !notices.empty(); }));
+  EXPECT_EQ("RuntimeNotReady", notices[0].reason);
   EXPECT_NE(std::string::npos, notices[0].message.find("nothing is started or taken to have ended"));
+  EXPECT_EQ(notices[0].message, cri->Problem());
   ASSERT_TRUE(cri->Stop({.id = news.back().id}));
   EXPECT_FALSE(*cri->StopPod("pod"));
   EXPECT_EQ(ContainerState::kRunning, cri->List()->front().state);
   fake.Serve();
   ASSERT_TRUE(Until([&] { return notices.size() >= 2; }));
   ASSERT_EQ(2U, notices.size()) << notices[1].message;
-  EXPECT_EQ("the container runtime answers again", notices[1].message);
+  EXPECT_EQ("RuntimeReady", notices[1].reason);
+  EXPECT_EQ("", cri->Problem());
   EXPECT_EQ(0, Count(ContainerState::kUnknown));
 }
 

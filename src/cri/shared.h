@@ -66,6 +66,7 @@ struct Shared {
   std::set<std::string> recursive_read_only BERTH_GUARDED_BY(mutex);           ///< handlers that can do that
   std::vector<runtime::ContainerStatus> news BERTH_GUARDED_BY(mutex);
   std::vector<runtime::Notice> notices BERTH_GUARDED_BY(mutex);
+  std::string problem BERTH_GUARDED_BY(mutex);  ///< why the runtime did not answer last; "": it did
   bool stop BERTH_GUARDED_BY(mutex) = false;
 };
 

@@ -44,7 +44,7 @@ std::uint64_t Watcher::WaitForTurn() {
 }
 
 void Watcher::Look(std::uint64_t number) {
-  const auto list = shared_.client.Containers(shared_.OwnLabels());
+  const auto list = shared_.client.Containers(shared_.OwnLabels(), patience_);
   if (!TakeOutcome(list)) return;
   const Seen seen = Compare(*list, number);
   LookAtSandboxes(!seen.ended.empty() ||
@@ -63,16 +63,19 @@ bool Watcher::TakeOutcome(const Result<std::vector<ContainerEntry>>& list) {
   if (shared_.stop) return false;
   if (!list) {
     shared_.pace.Failed(os::SystemClock().Now(), list.error().code == Code::kUnreachable);
+    patience_ = kLongestList;  // it may only be slow
     if (failing) return false;
-    shared_.notices.push_back(
-        {.pod_uid = "",
-         .message = list.error().message + "; containers go on, nothing is started or taken to have ended meanwhile"});
+    shared_.problem = list.error().message + "; containers go on, nothing is started or taken to have ended meanwhile";
+    shared_.notices.push_back({.reason = "RuntimeNotReady", .pod_uid = "", .message = shared_.problem});
     shared_.WakeLoop();
     return false;
   }
   shared_.pace.Answered(os::SystemClock().Now());
+  patience_ = kUsualList;
   if (!failing) return true;
-  shared_.notices.push_back({.pod_uid = "", .message = "the container runtime answers again"});
+  shared_.problem.clear();
+  shared_.notices.push_back(
+      {.reason = "RuntimeReady", .pod_uid = "", .message = "the container runtime answers again", .normal = true});
   shared_.sandboxes.DoubtAll();  // it may have been restarted
   shared_.changed.NotifyAll();
   shared_.WakeLoop();

@@ -16,6 +16,9 @@
 
 namespace berth::cri {
 
+/// A runtime that has not listed its containers in this time is said not to answer.
+inline constexpr os::Millis kUsualList{8'000};
+
 class Watcher {
  public:
   /// All outlive its threads; jobs it posts use it.
@@ -50,7 +53,8 @@ class Watcher {
   Ender& ender_;
   os::KeyedJobs& workers_;
   LogKeeper logs_;
-  os::MonoTime next_log_check_{};              // of the watching thread
+  os::Millis patience_ = kUsualList;           // of the watching thread, with the next look
+  os::MonoTime next_log_check_{};              // likewise
   os::MonoTime next_sandbox_look_{};           // likewise
   std::map<std::string, os::MonoTime> woken_;  // likewise: uids of pods whose start was to be tried again, and when
   std::thread watching_;

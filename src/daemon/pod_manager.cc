@@ -208,6 +208,7 @@ NodeConditions PodManager::Conditions() const {
                      .pid_pressure = guard_.pressure().pids(),
                      .ledger_problem = keeper_.problem(),
                      .pool_problem = guard_.pool().problem(),
+                     .runtime_problem = shared_.runtime.Problem(),
                      .releasing = {}};
   for (const auto& [uid, managed] : pods_)
     if (managed.Is<pods::Ending>() && keeper_.ledger().pods.contains(uid))
@@ -218,6 +219,8 @@ NodeConditions PodManager::Conditions() const {
 std::vector<std::string> PodManager::Warnings() const {
   std::vector<std::string> out;
   if (!keeper_.problem().empty()) out.push_back(keeper_.problem());
+  if (std::string problem = shared_.runtime.Problem(); !problem.empty())
+    out.push_back("RuntimeNotReady: " + std::move(problem));
   for (std::string& warning : guard_.Warnings()) out.push_back(std::move(warning));
   for (std::string& problem : rounds_.manifests().Problems()) out.push_back(std::move(problem));
   return out;

@@ -18,6 +18,8 @@ struct NodeConditions {
   /// Why the shared pool is not in force in the kernel; "": it is. No container with CPUs of its own is started
   /// meanwhile.
   std::string pool_problem;
+  /// Why the container runtime cannot be asked; "": it answers. Nothing is started or ended meanwhile.
+  std::string runtime_problem;
   /// Pods (namespace/name) that are ending and still hold their place.
   std::vector<std::string> releasing;
   friend bool operator==(const NodeConditions&, const NodeConditions&) = default;

@@ -205,9 +205,9 @@ class PodLifecycle {
     std::optional<os::MonoTime> term_at;
     std::optional<os::MonoTime> first_kill;  // of `last`, at its deadline
     std::optional<os::MonoTime> kill_at;     // last KILL named
-    bool asked_earlier = false;           // term_at is an earlier berthd's, and the runtime was not told again
-    std::optional<os::MonoTime> asked;    // after its preStop hook
-    bool has_post_start = false;          // hooks
+    bool asked_earlier = false;              // term_at is an earlier berthd's, and the runtime was not told again
+    std::optional<os::MonoTime> asked;       // after its preStop hook
+    bool has_post_start = false;             // hooks
     bool has_pre_stop = false;
     bool post_started = false;  // the first of `last` is over
     bool has_startup = false;   // probes

@@ -205,6 +205,8 @@ class Runtime {
   virtual std::map<std::string, CallCount> Calls() const { return {}; }
   /// How long others waited for answers, by call, in seconds.
   virtual std::map<std::string, Histogram> AnswerTimes() const { return {}; }
+  /// Why nothing can be started or ended now: the runtime does not answer. "": it does.
+  virtual std::string Problem() { return ""; }
   /// What went wrong in the background since the last call.
   virtual std::vector<Notice> TakeNotices() { return {}; }
 };

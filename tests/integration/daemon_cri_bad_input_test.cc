@@ -111,6 +111,27 @@ TEST_F(DaemonCriBadInputTest, AWorkingDirectoryThatCannotBeIsSaid) {
   ExpectNothingLeft();
 }
 
+TEST_F(DaemonCriBadInputTest, ARuntimeThatHangsIsSaidInEventsStatusAndConditions) {
+  Start();
+  Add({.name = "alone", .cpu = "1"});
+  ASSERT_TRUE(berthd->Until("alone runs", [&] { return berthd->Runs("alone"); }));
+  const auto warned = [&] {
+    return berthd->Get("/v1/status")["warnings"].dump().find("RuntimeNotReady") != std::string::npos;
+  };
+  containerd->Freeze(true);
+  EXPECT_TRUE(berthd->Until("it is said", [&] { return berthd->CountEvents("RuntimeNotReady") == 1; }));
+  EXPECT_TRUE(berthd->Until("status warns", warned));
+  EXPECT_NE("", berthd->Get("/v1/node")["conditions"]["runtimeProblem"].get<std::string>());
+  EXPECT_TRUE(berthd->Runs("alone"));
+  containerd->Freeze(false);
+  EXPECT_TRUE(berthd->Until("it is back", [&] { return berthd->CountEvents("RuntimeReady") == 1; }));
+  EXPECT_TRUE(berthd->Until("status is quiet", [&] { return !warned(); }));
+  EXPECT_EQ("", berthd->Get("/v1/node")["conditions"]["runtimeProblem"].get<std::string>());
+  Remove("alone");
+  ASSERT_TRUE(berthd->Until("alone is gone", [&] { return Gone("alone"); }));
+  ExpectNothingLeft();
+}
+
 TEST_F(DaemonCriBadInputTest, ARuntimeThatIsAwayIsSaidOnceAndTakesNothingWithIt) {
   PutRelayBetween();
   Start();
@@ -120,10 +141,10 @@ TEST_F(DaemonCriBadInputTest, ARuntimeThatIsAwayIsSaidOnceAndTakesNothingWithIt)
   relay->SetJudge([](const RelayedCall&, CriRelay::Moment) { return CriRelay::Fate{.delay = {}, .lost = true}; });
   const std::size_t looks = relay->Count("ListContainers");
   EXPECT_TRUE(berthd->Until("it is looked for", [&] { return relay->Count("ListContainers") >= looks + 3; }));
-  EXPECT_EQ(1, berthd->CountEvents("RuntimeWarning")) << berthd->output();
+  EXPECT_EQ(1, berthd->CountEvents("RuntimeNotReady")) << berthd->output();
   EXPECT_EQ(before, berthd->Pids());
   relay->SetJudge(nullptr);
-  EXPECT_TRUE(berthd->Until("it is back", [&] { return berthd->CountEvents("RuntimeWarning", "answers again") == 1; }));
+  EXPECT_TRUE(berthd->Until("it is back", [&] { return berthd->CountEvents("RuntimeReady") == 1; }));
   EXPECT_EQ(before, berthd->Pids());
   Remove("alone");
   ASSERT_TRUE(berthd->Until("alone is gone", [&] { return Gone("alone"); }));

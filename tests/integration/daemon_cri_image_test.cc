@@ -43,6 +43,7 @@ TEST_F(DaemonCriImageTest, PullsAsThePolicySays) {
   EXPECT_EQ(2U, relay->Count("PullImage"));
   ExpectNothingLeft();
   EXPECT_EQ(0, berthd->CountEvents("RuntimeWarning")) << berthd->output();
+  EXPECT_EQ(0, berthd->CountEvents("RuntimeNotReady")) << berthd->output();
 }
 
 TEST_F(DaemonCriImageTest, ARegistryIsToldWhatTheSecretsOfThePodSay) {

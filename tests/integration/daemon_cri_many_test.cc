@@ -25,6 +25,7 @@ class DaemonCriManyTest : public testkit::CriNodeTest {
     for (int i = 0; i < count; ++i) Remove("p" + std::to_string(i));
     ASSERT_TRUE(berthd->Until("all are gone", [&] { return NoPods(); }));
     ExpectNothingLeft();
+    EXPECT_EQ(0, berthd->CountEvents("RuntimeNotReady")) << berthd->output();
     EXPECT_EQ(0, berthd->CountEvents("RuntimeWarning")) << berthd->output();
     EXPECT_EQ("", berthd->Repairs()) << berthd->output();
   }

@@ -58,6 +58,7 @@ TEST_F(DaemonCriTest, GivesCpusFromTheFirstInstructionAndTakesAllBack) {
   ASSERT_TRUE(berthd->Until("shared is gone", [&] { return Gone("shared"); }));
   ExpectNothingLeft();
   EXPECT_EQ(0, berthd->CountEvents("RuntimeWarning")) << berthd->output();
+  EXPECT_EQ(0, berthd->CountEvents("RuntimeNotReady")) << berthd->output();
   EXPECT_EQ(0, berthd->Stop());
   EXPECT_TRUE(berthd->Groups().empty()) << berthd->Groups().front();
 }
@@ -103,6 +104,7 @@ TEST_F(DaemonCriTest, RunsAPodThroughItsLife) {
   Remove("life");
   ASSERT_TRUE(berthd->Until("life is gone", [&] { return Gone("life"); }));
   EXPECT_EQ(0, berthd->CountEvents("RuntimeWarning")) << berthd->output();
+  EXPECT_EQ(0, berthd->CountEvents("RuntimeNotReady")) << berthd->output();
   ExpectNothingLeft();
 }
 
@@ -231,9 +233,9 @@ TEST_F(DaemonCriTest, ARestartOfEitherMovesAndRestartsNothing) {
   EXPECT_EQ("0", FormatIds(CpusOf("shared")));
 
   containerd->Kill();
-  ASSERT_TRUE(berthd->Until("it is noticed", [&] { return berthd->CountEvents("RuntimeWarning") > 0; }));
+  ASSERT_TRUE(berthd->Until("it is noticed", [&] { return berthd->CountEvents("RuntimeNotReady") > 0; }));
   containerd->Start();
-  ASSERT_TRUE(berthd->Until("it is back", [&] { return berthd->CountEvents("RuntimeWarning", "answers again") > 0; }));
+  ASSERT_TRUE(berthd->Until("it is back", [&] { return berthd->CountEvents("RuntimeReady") > 0; }));
   EXPECT_EQ(before, berthd->Pids());
   EXPECT_EQ(0, berthd->CountEvents("Started"));
   EXPECT_EQ(0, berthd->CountEvents("ContainerDied"));
@@ -326,6 +328,7 @@ TEST_F(DaemonCriTest, KeepsLogsBelowTheirSizeAndLosesNoLine) {
     EXPECT_TRUE(lines[i].ends_with(" line " + std::to_string(i + 1))) << lines[i] << " at " << i;
   EXPECT_GT(files, 1U) << "nothing was rotated";
   EXPECT_EQ(0, berthd->CountEvents("RuntimeWarning")) << berthd->output();
+  EXPECT_EQ(0, berthd->CountEvents("RuntimeNotReady")) << berthd->output();
 }
 
 TEST_F(DaemonCriTest, ReportsAContainerOfSomebodyElseInAPodOnceAndLeavesIt) {
