@@ -39,7 +39,7 @@ Result<Ledger> ParseAnyState(const std::string& text) {
   } else {
     return Fail(Code::kCorrupt, "this is neither a ledger nor a state file of a kubelet, or its beginning is lost");
   }
-  return state::ImportKubelet(files, {}).ledger;
+  return state::ImportKubelet(files, nullptr).ledger;
 }
 
 int RunShow(const StateOptions& options, const Session& session) {

@@ -62,10 +62,11 @@ Result<std::vector<RunningGroup>> LookAtPods(const std::string& root) {
 Result<state::Takeover> Import(const StateOptions& options) {
   BERTH_TRY(const state::KubeletFiles files, ReadKubeletFiles(options.kubelet_dir));
   std::vector<RunningGroup> running;
-  if (options.cgroup_root != "none") {
+  const bool look = options.cgroup_root != "none";
+  if (look) {
     BERTH_TRY(running, LookAtPods(options.cgroup_root));
   }
-  state::Takeover out = state::ImportKubelet(files, running);
+  state::Takeover out = state::ImportKubelet(files, look ? &running : nullptr);
   const std::string folder = options.state_dir.empty() ? manifest::BerthConfiguration().state_dir : options.state_dir;
   BERTH_TRY(const std::unique_ptr<state::Store> store, state::Store::Open(folder));
   BERTH_TRY(const std::optional<state::Saved> before, store->Load(&out.notes));
@@ -79,12 +80,17 @@ Result<state::Takeover> Import(const StateOptions& options) {
 
 Result<std::vector<std::string>> Export(const StateOptions& options, const Session& session) {
   BERTH_TRY(const Ledger ledger, LedgerInForce(options.state_dir, session));
+  DeviceInventory inventory;  // a ledger by itself knows only devices that are held
+  if (options.state_dir.empty()) {
+    BERTH_TRY(inventory, session.berthd().Devices());
+  }
   BERTH_RETURN_IF_ERROR(os::MakeDirs(options.to, 0755));
   BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(options.to));
   BERTH_RETURN_IF_ERROR(fs->MakeDir(kDeviceFolder));
   BERTH_RETURN_IF_ERROR(fs->Replace(kCpuFile, state::FormatKubeletState(state::ExportCpuState(ledger))));
   BERTH_RETURN_IF_ERROR(fs->Replace(kMemoryFile, state::FormatKubeletState(state::ExportMemoryState(ledger))));
-  BERTH_RETURN_IF_ERROR(fs->Replace(kDeviceFile, state::FormatKubeletState(state::ExportDeviceState(ledger))));
+  BERTH_RETURN_IF_ERROR(
+      fs->Replace(kDeviceFile, state::FormatKubeletState(state::ExportDeviceState(ledger, inventory))));
   std::vector<std::string> out;
   for (const char* name : {kCpuFile, kMemoryFile, kDeviceFile}) out.push_back(options.to + "/" + name);
   return out;

@@ -546,7 +546,7 @@ struct ImportCase {
                                                           .entries = {{"u", {{"app", engine::testing::Cpus("2-3")}}}}},
                             .memory = {},
                             .devices = {}};
-  state::Saved imported{state::ImportKubelet(files, {}).ledger, "", ""};
+  state::Saved imported{state::ImportKubelet(files, nullptr).ledger, "", ""};
   state::Saved before{Ledger{.cpu_policy = "static", .shared = engine::testing::Cpus("0-3")}, "boot", "m"};
 };
 

@@ -140,7 +140,7 @@ struct KubeletNodeTest : PodTakeoverTest {
     ASSERT_TRUE(cpu) << cpu.error().message;
     auto running = cgroup::ObserveRunning(world.tree, {});
     ASSERT_TRUE(running);
-    imported = state::ImportKubelet({.cpu = *cpu, .memory = {}, .devices = {}}, *running).ledger;
+    imported = state::ImportKubelet({.cpu = *cpu, .memory = {}, .devices = {}}, &*running).ledger;
     world.store.saved = state::Saved{imported, "", ""};
   }
   void Run(const std::string& path, std::string_view cpus) {

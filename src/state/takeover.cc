@@ -37,22 +37,30 @@ const RunningGroup* GroupWithId(const std::vector<RunningGroup>& running, const 
   return at == running.end() ? nullptr : &*at;
 }
 
-void TakeCpus(const KubeletCpuState& file, const std::vector<RunningGroup>& running, Takeover& out) {
+/// CPUs of a container that a V1 file names by its id.
+void TakeCpusById(const std::string& id, const CpuSet& cpus, const std::vector<RunningGroup>* running, Takeover& out) {
+  if (running == nullptr) {
+    if (!cpus.empty()) PlacementIn(RecordOf(out.ledger, id), id).cpus = cpus;
+    out.notes.push_back("the file is of version 1, which does not say which pod container " + id + " belongs to");
+    return;
+  }
+  const RunningGroup* group = GroupWithId(*running, id);
+  if (group == nullptr) {
+    out.notes.push_back("container " + id + " does not run here any more; its CPUs " + FormatIds(cpus) +
+                        " go to the shared pool");
+    out.ledger.shared |= cpus;
+  } else if (!cpus.empty()) {
+    PlacementIn(RecordOf(out.ledger, group->uid), group->name).cpus = cpus;
+  }
+}
+
+void TakeCpus(const KubeletCpuState& file, const std::vector<RunningGroup>* running, Takeover& out) {
   out.ledger.cpu_policy = file.policy.empty() ? "none" : file.policy;
   if (out.ledger.cpu_policy == "static") out.ledger.shared = file.default_cpus;
   for (const auto& [uid, containers] : file.entries)
     for (const auto& [name, cpus] : containers)
       if (!cpus.empty()) PlacementIn(RecordOf(out.ledger, uid), name).cpus = cpus;
-  for (const auto& [id, cpus] : file.by_container_id) {
-    const RunningGroup* group = GroupWithId(running, id);
-    if (group == nullptr) {
-      out.notes.push_back("container " + id + " does not run here any more; its CPUs " + FormatIds(cpus) +
-                          " go to the shared pool");
-      out.ledger.shared |= cpus;
-    } else if (!cpus.empty()) {
-      PlacementIn(RecordOf(out.ledger, group->uid), group->name).cpus = cpus;
-    }
-  }
+  for (const auto& [id, cpus] : file.by_container_id) TakeCpusById(id, cpus, running, out);
   for (const auto& [uid, cpus] : file.pods) {
     PodRecord& record = RecordOf(out.ledger, uid);
     const CpuSet rest = cpus - ExclusiveCpus(record);
@@ -141,7 +149,7 @@ bool MayShare(const RunningGroup& a, const RunningGroup& b) { return a.path == b
 
 }  // namespace
 
-Takeover ImportKubelet(const KubeletFiles& files, const std::vector<RunningGroup>& running) {
+Takeover ImportKubelet(const KubeletFiles& files, const std::vector<RunningGroup>* running) {
   Takeover out;
   out.ledger.cpu_policy = "none";
   out.ledger.memory_policy = "None";
@@ -149,7 +157,7 @@ Takeover ImportKubelet(const KubeletFiles& files, const std::vector<RunningGroup
   if (files.memory) TakeMemory(*files.memory, out);
   if (files.devices) TakeDevices(*files.devices, out);
   for (auto& [uid, record] : out.ledger.pods) record.qos = GuessQos(record);
-  TakeGroups(running, out);
+  if (running != nullptr) TakeGroups(*running, out);
   out.ledger.revision = 1;
   return out;
 }

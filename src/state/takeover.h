@@ -29,9 +29,10 @@ struct Takeover {
 /// Name of the placement that holds what a kubelet gave to a pod as a whole.
 inline constexpr std::string_view kWholePod = "(pod)";
 
-/// What the files say, pod by pod. `running`: groups found on the node, empty when nobody looked; they give the QoS
-/// class, the pods that only share the pool, and the pods of V1 files, which name containers by id.
-Takeover ImportKubelet(const KubeletFiles& files, const std::vector<RunningGroup>& running);
+/// What the files say, pod by pod. `running`: groups found on the node; they give the QoS class, the pods that only
+/// share the pool, and the pods of V1 files, which name containers by id. nullptr: nobody looked; a container of a V1
+/// file is then a pod by itself, with its id for a uid.
+Takeover ImportKubelet(const KubeletFiles& files, const std::vector<RunningGroup>* running);
 
 /// A ledger for what runs, when no file tells. `empty`: the node without pods; `reserved`: its reserved CPUs; `own`:
 /// the CPUs of Berth's own group, which is always in the shared pool (empty: not known). A container of a Guaranteed

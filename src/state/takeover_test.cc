@@ -41,7 +41,7 @@ TEST(ImportKubeletTest, TakesTheFileOfARealNode) {
   auto cpu = ParseKubeletCpuState(
       R"({"policyName":"static","defaultCpuSet":"0-3,44-51,92-95","entries":{"d47c51cb-c5a2-4910-a92b-60a399dcc581":{"nginx":"24-43,72-91","test":"4-23,52-71"}},"checksum":2366120229})");
   ASSERT_TRUE(cpu) << cpu.error().message;
-  const Takeover out = ImportKubelet({.cpu = *cpu, .memory = {}, .devices = {}}, {});
+  const Takeover out = ImportKubelet({.cpu = *cpu, .memory = {}, .devices = {}}, nullptr);
   EXPECT_THAT(Contradictions(out.ledger), IsEmpty());
   EXPECT_EQ(out.ledger.shared, Cpus("0-3,44-51,92-95"));
   EXPECT_EQ(Of(out.ledger, "d47c51cb-c5a2-4910-a92b-60a399dcc581", "nginx").cpus, Cpus("24-43,72-91"));
@@ -61,7 +61,7 @@ TEST(ImportKubeletTest, JoinsCpusMemoryAndDevicesOfAContainer) {
   files.memory->entries["u"]["app"] = {{.nodes = {NumaId{0}}, .type = "memory", .size = GiB(1)}};
   files.devices.emplace();
   files.devices->entries.emplace().push_back({"u", "app", "v/gpu", {{{"0", {{"b"}}}, {"1", {{"a"}}}}}, {}});
-  const Takeover out = ImportKubelet(files, {});
+  const Takeover out = ImportKubelet(files, nullptr);
   EXPECT_THAT(Contradictions(out.ledger), IsEmpty());
   const Placement& app = Of(out.ledger, "u", "app");
   EXPECT_EQ(app.cpus, Cpus("2-3"));
@@ -71,7 +71,7 @@ TEST(ImportKubeletTest, JoinsCpusMemoryAndDevicesOfAContainer) {
 }
 
 Ledger DevicesOnly(const KubeletDeviceState& file, std::vector<std::string>* notes = nullptr) {
-  Takeover out = ImportKubelet({.cpu = {}, .memory = {}, .devices = file}, {});
+  Takeover out = ImportKubelet({.cpu = {}, .memory = {}, .devices = file}, nullptr);
   if (notes != nullptr) *notes = out.notes;
   return out.ledger;
 }
@@ -142,11 +142,20 @@ TEST(ImportKubeletTest, TheOldestFormatIsReadWithTheHelpOfWhatRuns) {
                               .policy = "static",
                               .default_cpus = Cpus("0-1"),
                               .by_container_id = {{"cid-a", Cpus("2-3")}, {"cid-gone", Cpus("4-5")}}};
-  const Takeover out = ImportKubelet(files, {Group(QosClass::kGuaranteed, "u", "cid-a", "2-3")});
+  const std::vector<RunningGroup> running = {Group(QosClass::kGuaranteed, "u", "cid-a", "2-3")};
+  const Takeover out = ImportKubelet(files, &running);
   EXPECT_THAT(Contradictions(out.ledger), IsEmpty());
   EXPECT_EQ(Of(out.ledger, "u", "cid-a").cpus, Cpus("2-3"));
   EXPECT_EQ(out.ledger.shared, Cpus("0-1,4-5"));
   EXPECT_THAT(out.notes, testing::ElementsAre(HasSubstr("cid-gone")));
+  const std::vector<RunningGroup> nothing;
+  EXPECT_TRUE(ImportKubelet(files, &nothing).ledger.pods.empty());
+
+  const Takeover unseen = ImportKubelet(files, nullptr);
+  EXPECT_THAT(Contradictions(unseen.ledger), IsEmpty());
+  EXPECT_EQ(Of(unseen.ledger, "cid-a", "cid-a").cpus, Cpus("2-3"));
+  EXPECT_EQ(Of(unseen.ledger, "cid-gone", "cid-gone").cpus, Cpus("4-5"));
+  EXPECT_EQ(unseen.ledger.shared, Cpus("0-1"));
 }
 
 TEST(ImportKubeletTest, CpusOfAPodAsAWholeStayItsOwn) {
@@ -156,7 +165,7 @@ TEST(ImportKubeletTest, CpusOfAPodAsAWholeStayItsOwn) {
                               .default_cpus = Cpus("0-1"),
                               .entries = {{"u", {{"app", Cpus("2")}}}},
                               .pods = {{"u", Cpus("2-4")}}};
-  const Takeover out = ImportKubelet(files, {});
+  const Takeover out = ImportKubelet(files, nullptr);
   EXPECT_THAT(Contradictions(out.ledger), IsEmpty());
   EXPECT_EQ(ExclusiveCpus(out.ledger), Cpus("2-4"));
   EXPECT_EQ(out.ledger.shared, Cpus("0-1"));
@@ -167,7 +176,8 @@ TEST(ImportKubeletTest, PodsThatShareThePoolComeFromWhatRuns) {
   files.cpu = KubeletCpuState{.policy = "static", .default_cpus = Cpus("0-3")};
   RunningGroup empty = Group(QosClass::kBurstable, "old", "x", "0-3");
   empty.busy = false;
-  const Takeover out = ImportKubelet(files, {Group(QosClass::kBurstable, "b", "id", "0-3"), empty});
+  const std::vector<RunningGroup> running = {Group(QosClass::kBurstable, "b", "id", "0-3"), empty};
+  const Takeover out = ImportKubelet(files, &running);
   ASSERT_EQ(out.ledger.pods.size(), 1U);
   EXPECT_EQ(out.ledger.pods.find("b")->second.qos, QosClass::kBurstable);
   EXPECT_FALSE(Of(out.ledger, "b", "id").cpus);

@@ -47,6 +47,16 @@ TEST_F(StateCommandTest, FilesAreToldSoundDamagedOrForeign) {
   EXPECT_THAT(missing.out, HasSubstr("/nonexistent"));
 }
 
+TEST_F(StateCommandTest, AFileOfVersion1IsShownWithItsContainers) {
+  const std::string file = File(
+      "v1",
+      R"({"policyName":"static","defaultCpuSet":"0-1,6-15","entries":{"cid-a":"2-3","cid-b":"4-5"},"checksum":0})");
+  const Ran shown = Berth({"state", "show", file});
+  EXPECT_EQ(0, shown.status) << shown.err;
+  EXPECT_THAT(shown.out, AllOf(HasSubstr("cid-a"), HasSubstr("2-3"), HasSubstr("cid-b"), HasSubstr("0-1,6-15")));
+  EXPECT_THAT(Berth({"state", "verify", file}).out, HasSubstr("2 pods: sound"));
+}
+
 TEST_F(StateCommandTest, AKubeletsFilesGoInAndComeBackByteForByte) {
   const testkit::TempDir folder;
   std::filesystem::create_directory(folder / "kubelet");
