@@ -12,6 +12,8 @@ target_compile_options(berth_flags INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # False alarms of g++ 12 about std::string at -O2 (GCC bugs 105329, 105651); the sanitizer lane looks for real ones.
   target_compile_options(berth_flags INTERFACE -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow)
+  # The compiler collects its garbage from 1 GB on, not from 128 MB: a sixth less of its CPU time, 1 GB for each job.
+  target_compile_options(berth_flags INTERFACE "SHELL:--param ggc-min-expand=200" "SHELL:--param ggc-min-heapsize=1000000")
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++ 12's own stable_sort calls what it calls deprecated.
