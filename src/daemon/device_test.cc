@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/fake_node_test.h"
+#include "offline/explanation.h"
 #include "os/event_fd.h"
 
 namespace berth::daemon {
@@ -476,6 +477,51 @@ TEST_F(DeviceTest, TheNodeHasTheDevicesThatPluginsHave) {
   auto manager = Boot();
   EXPECT_EQ(manager->bare().devices().capacity().at(kGpu).Value(), 2);
   EXPECT_EQ(manager->bare().devices().allocatable().at(kGpu).Value(), 1);
+}
+
+/// Pods of every size of these, one after another; each was explained on the same node just before.
+TEST_F(DeviceTest, WhatIsExplainedIsWhatIsDecided) {
+  plugins.Serve(Gpus(3));
+  auto manager = Boot();
+  std::vector<Pod> wanted;
+  int admitted = 0;
+  int rejected = 0;
+  for (int i = 0; i < 60; ++i) {
+    const int gpus = i % 5;
+    Pod pod = MakePod("p" + std::to_string(i), std::to_string(1 + i % 3),
+                      i % 4 == 3 ? QosClass::kBurstable : QosClass::kGuaranteed);
+    if (gpus > 0) WantGpus(pod.containers.front(), std::to_string(gpus));
+    const Outlook outlook = offline::ExplainNow(manager->node(), manager->ledger(), manager->bare().Conditions(), pod,
+                                                {.devices = plugins.known()->devices, .preferred_devices = {}},
+                                                world.options.pods.node_name);
+    EXPECT_FALSE(outlook.wait) << pod.name;
+    wanted.push_back(pod);
+    manager->OnSnapshot(Wanting(wanted), Now());
+    const auto record = manager->ledger().pods.find(pod.uid);
+    if (const auto* const reject = std::get_if<Reject>(&outlook.explanation.decision)) {
+      ++rejected;
+      EXPECT_EQ(manager->pods().at(pod.uid).why().reason, reject->reason) << pod.name;
+      EXPECT_EQ(manager->pods().at(pod.uid).why().message, reject->message) << pod.name;
+      EXPECT_EQ(record, manager->ledger().pods.end()) << pod.name;
+    } else {
+      ++admitted;
+      ASSERT_NE(record, manager->ledger().pods.end()) << pod.name;
+      const Placement& explained = std::get<Admit>(outlook.explanation.decision).delta.put->placements.front();
+      const Placement& given = record->second.placements.front();
+      EXPECT_EQ(given.cpus, explained.cpus) << pod.name;
+      EXPECT_EQ(given.devices.empty(), explained.devices.empty()) << pod.name;
+      if (!given.devices.empty() && !explained.devices.empty()) {
+        EXPECT_EQ(given.devices.front().ids, explained.devices.front().ids) << pod.name;
+      }
+    }
+    if (wanted.size() < 3) continue;
+    wanted.erase(wanted.begin());
+    manager->OnSnapshot(Wanting(wanted), Now());
+    manager->OnRuntime(Now());
+    Advance(*manager, std::chrono::seconds(1));
+  }
+  EXPECT_GT(admitted, 10);
+  EXPECT_GT(rejected, 10);
 }
 
 }  // namespace
