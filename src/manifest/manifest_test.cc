@@ -116,18 +116,34 @@ TEST(ParsePodsTest, ReadsEveryFieldBerthUses) {
   EXPECT_EQ(pod.resources, std::nullopt);
 }
 
-TEST(ParsePodsTest, APriorityClassGivesNoPriorityOnlyTheNumberMakesAPodCritical) {
+TEST(ParsePodsTest, TheTwoBuiltInPriorityClassesHaveTheirValuesAndANumberBesideThemCounts) {
   const auto with = [](const std::string& fields) {
     return ParseOne(std::string(kPodHead) + "spec: {" + fields + ", containers: [{name: a, image: a}]}\n");
   };
+  EXPECT_EQ(PriorityOf(with("priorityClassName: system-node-critical")), 2'000'001'000);
+  EXPECT_EQ(PriorityOf(with("priorityClassName: system-cluster-critical")), 2'000'000'000);
+  EXPECT_EQ(PriorityOf(with("priorityClassName: high")), 0);
+  EXPECT_EQ(PriorityOf(with("priorityClassName: high, priority: 7")), 7);
+  EXPECT_EQ(PriorityOf(with("restartPolicy: Always")), 0);
   for (const std::string name : {"system-node-critical", "system-cluster-critical"}) {
     const Pod named = with("priorityClassName: " + name);
     EXPECT_EQ(named.priority_class, name);
-    EXPECT_EQ(named.priority, 0);
-    EXPECT_FALSE(IsCritical(named)) << name;
+    EXPECT_EQ(named.priority, 0) << "as it was given: the pod's uid is made of it";
+    EXPECT_TRUE(IsCritical(named)) << name;
+    EXPECT_EQ(PressureWait(true, true, named), std::nullopt) << name;
     EXPECT_TRUE(IsCritical(with("priorityClassName: " + name + ", priority: 2000000000"))) << name;
     EXPECT_FALSE(IsCritical(with("priorityClassName: " + name + ", priority: 1999999999"))) << name;
   }
+}
+
+TEST(ParsePodsTest, APriorityClassOfWhichNobodyKnowsTheValueIsWarnedAbout) {
+  constexpr std::string_view kRest = ", containers: [{name: a, image: a}]}";
+  const auto warnings = [&](const std::string& fields) { return WarningsOfSpec("{" + fields + std::string(kRest)); };
+  EXPECT_THAT(warnings("priorityClassName: high"),
+              ElementsAre(AllOf(HasSubstr("spec.priorityClassName"), HasSubstr("\"high\" is not known"),
+                                HasSubstr("write spec.priority"))));
+  EXPECT_THAT(warnings("priorityClassName: high, priority: 0"), IsEmpty()) << "as an API server wrote it";
+  EXPECT_THAT(warnings("priorityClassName: system-node-critical"), IsEmpty());
 }
 
 TEST(ParsePodsTest, ReadsContainers) {
