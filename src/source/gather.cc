@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/text.h"
 #include "manifest/manifest.h"
 #include "source/static_pod.h"
 
@@ -96,6 +97,11 @@ Result<ReadPods> ReadStaticPods(std::string_view text, const StaticText& from) {
   const os::WorkNotes::Work noted(from.notes, key);
   BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, from.place, from.pods));
   ReadPods out;
+  std::vector<std::string> problems;
+  for (const Pod& pod : parsed.pods)
+    if (const std::string problem = NameLengthProblem(pod, from.node_name); !problem.empty())
+      problems.push_back(from.place + ": " + problem);
+  if (!problems.empty()) return Fail(Code::kInvalid, Join(problems, "\n"));
   for (Pod& pod : parsed.pods) {
     MakeStatic(pod, from.node_name, from.scheme + ":" + from.place, from.source);
     out.pods.push_back(std::make_shared<const Pod>(std::move(pod)));
