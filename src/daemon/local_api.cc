@@ -144,7 +144,7 @@ Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests, bool templa
   manifest::PodOptions options = rules_.pods;
   options.templates = templates;
   BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(manifests, kRequest, options));
-  if (parsed.pods.empty() && parsed.documents.empty())
+  if (parsed.pods.empty() && parsed.documents.empty() && !parsed.has_templates)
     return Fail(Code::kInvalid, "the request holds no pod, ConfigMap or Secret");
   BERTH_RETURN_IF_ERROR(CheckOnNode(parsed.pods, rules_, kRequest));
   StoredPods out;

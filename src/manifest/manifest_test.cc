@@ -286,6 +286,50 @@ TEST(ParsePodsTest, AJobSaysHowManyPodsAtOnceAreHonest) {
   EXPECT_THAT(parsed.warnings[0].message, HasSubstr("all 4 pods run at once"));
 }
 
+TEST(ParsePodsTest, ATemplateOfNoPodsIsNothingToDo) {
+  const ParsedPods parsed =
+      FromTemplates(std::string("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 0, ") +
+                    kTemplate + "}}");
+  EXPECT_THAT(parsed.pods, IsEmpty());
+  EXPECT_TRUE(parsed.has_templates);
+  ASSERT_THAT(parsed.warnings, SizeIs(1));
+  EXPECT_EQ(parsed.warnings[0].message, "made no pods of its template: it says 0");
+}
+
+TEST(ParsePodsTest, AFieldThatAWorkloadDoesNotHaveIsCalledUnknown) {
+  const ParsedPods parsed = FromTemplates(
+      std::string("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, label: {a: b}, annotations: {}}, "
+                  "specs: {}, status: {replicas: 1}, spec: {replica: 3, paused: true, selector: {}, ") +
+      kTemplate + "}}");
+  EXPECT_THAT(parsed.pods, SizeIs(1));
+  std::vector<std::string> said;
+  for (const Warning& warning : parsed.warnings) said.push_back(warning.where + ": " + warning.message);
+  ASSERT_THAT(said, SizeIs(4));
+  EXPECT_THAT(said[0], HasSubstr("metadata.label: unknown field, ignored; did you mean \"labels\"?"));
+  EXPECT_THAT(said[1], HasSubstr("spec.replica: unknown field, ignored; did you mean \"replicas\"?"));
+  EXPECT_THAT(said[2], AllOf(HasSubstr("made 1 pod"), HasSubstr("no effect: paused")));
+  EXPECT_THAT(said[3], HasSubstr("specs: unknown field, ignored; did you mean \"spec\"?"));
+}
+
+TEST(ParsePodsTest, AWorkloadSaysItsApiVersion) {
+  const auto error = [](const std::string& start) {
+    return ErrorOfTemplate("{" + start + "metadata: {name: w}, spec: {" + kTemplate + "}}");
+  };
+  EXPECT_THAT(error("kind: Deployment, "), HasSubstr("apiVersion: Required value: write \"apiVersion: apps/v1\""));
+  EXPECT_THAT(error("kind: Job, "), HasSubstr("write \"apiVersion: batch/v1\""));
+  EXPECT_THAT(error("apiVersion: v1, kind: Deployment, "),
+              HasSubstr("apiVersion: Unsupported value: \"v1\": supported values: \"apps/v1\""));
+  EXPECT_EQ(error("apiVersion: v1, kind: ReplicationController, "), "accepted");
+}
+
+TEST(ParsePodsTest, AllCapabilitiesAreMeantInWhicheverCase) {
+  const Pod pod = ParseOne(std::string(kPodHead) +
+                           "spec: {containers: [{name: a, image: a, securityContext: {capabilities: {drop: [all], add: "
+                           "[All, net_admin]}}}]}\n");
+  EXPECT_THAT(pod.containers[0].security.drop_capabilities, ElementsAre("ALL"));
+  EXPECT_THAT(pod.containers[0].security.add_capabilities, ElementsAre("ALL", "net_admin"));
+}
+
 TEST(ParsePodsTest, WhatTemplatesCannotSayWithoutAControllerIsRefused) {
   EXPECT_THAT(ErrorOfTemplate("{apiVersion: batch/v1, kind: CronJob, metadata: {name: c}}"),
               HasSubstr("kind: Unsupported value: \"CronJob\": nothing starts pods by the clock"));
