@@ -457,6 +457,16 @@ TEST_F(FolderSourceTest, AUidThatIsTakenStaysWithThePodThatHasIt) {
   EXPECT_EQ(snapshot->problems[0].file, path_ + "/a.yaml");
 }
 
+TEST_F(FolderSourceTest, APodWhoseNameIsTooLongForItsLogFolderIsAProblemOfItsFile) {
+  Put("a.yaml", PodYaml(std::string(208, 'a')));
+  Put("b.yaml", PodYaml(std::string(209, 'b')));
+  const auto snapshot = Settle();
+  EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/" + std::string(208, 'a') + "-node1"));
+  ASSERT_EQ(snapshot->problems.size(), 1U);
+  EXPECT_EQ(snapshot->problems[0].file, path_ + "/b.yaml");
+  EXPECT_THAT(snapshot->problems[0].message, HasSubstr(path_ + "/b.yaml: metadata.name: Invalid value: "));
+}
+
 TEST_F(FolderSourceTest, ASymbolicLinkIsFollowedAndAPipeIsAProblem) {
   std::ofstream(dir_ / "target.yaml") << PodYaml("linked");
   std::filesystem::create_symlink(dir_ / "target.yaml", path_ + "/a.yaml");
