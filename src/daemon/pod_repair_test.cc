@@ -147,8 +147,7 @@ TEST_F(PodRepairTest, WhatOtherSettingsMadeBerthWriteFollowsTheNewOnesAndIsNobod
 TEST_F(PodRepairTest, ValuesThatBerthDoesNotSetStayAsSomebodySetThemWhileTheSettingsAreTheSame) {
   const testkit::TempDir run;
   world.options.pods.value_settings = run / "group-values";
-  auto manager = BootWith(both);
-  Advance(*manager, std::chrono::seconds(61));
+  auto manager = BootWith(both);  // a node without pods follows its settings at once, before the first look
   CgroupValues own;
   own.pids_max = 7;
   world.tree.ForeignWrite("kubepods/poduid-web", own);

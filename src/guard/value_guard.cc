@@ -22,7 +22,9 @@ void ValueGuard::FindBehind() {
   const std::string& file = parts_.options.value_settings;
   kept_ = file.empty() ? Settings() : os::TextOf(file);
   if (kept_ == Settings()) return;
-  for (const auto& [uid, pod] : parts_.keeper.ledger().pods) behind_.insert(uid);
+  const Ledger& ledger = parts_.keeper.ledger();
+  for (const auto& [uid, pod] : ledger.pods) behind_.insert(uid);
+  if (behind_.empty() && parts_.groups.tiers().Lift(ledger)) KeepSettings();  // else the first look of all does
 }
 
 /// All groups were looked at.
