@@ -90,7 +90,7 @@ Result<Manifest> LoadManifest(const std::string& file, bool as_pods, const Sessi
     const std::string& warning = *warned.insert(w.where + ": " + w.message).first;
     session.err() << "berth: warning: " << warning << '\n';
   }
-  if (parsed.pods.empty() && parsed.documents.empty())
+  if (parsed.pods.empty() && parsed.documents.empty() && !parsed.has_templates)
     return Fail(Code::kInvalid, file + ": there is no pod, ConfigMap or Secret in it");
   return Manifest{std::move(text), std::move(parsed.pods), std::move(parsed.documents), std::move(warned)};
 }

@@ -190,6 +190,14 @@ CgroupValues TierValues(const NodeShares& node, QosClass qos, const Ledger& ledg
   return out;
 }
 
+CgroupValues UnsetTierValues(QosClass qos) {
+  CgroupValues out;
+  if (qos == QosClass::kGuaranteed) out.memory_min = Bytes{0};
+  if (qos == QosClass::kBurstable) out.memory_low = Bytes{0};
+  if (qos != QosClass::kGuaranteed) out.memory_max = Bytes{-1};
+  return out;
+}
+
 Result<std::vector<ReservedGroup>> ReservedGroups(const KubeletConfiguration& config, const NodeShares& node) {
   struct Kind {
     std::string_view enforce, what;

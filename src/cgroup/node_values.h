@@ -34,6 +34,9 @@ CgroupValues NodeValues(const NodeShares& node, const Ledger& ledger, Reasons* w
 /// The group of Burstable or BestEffort pods, memory limit under qosReserved included. Requires: not Guaranteed.
 CgroupValues TierValues(const NodeShares& node, QosClass qos, const Ledger& ledger, Reasons* why = nullptr);
 
+/// UnsetPodValues of the group of all pods, or of a class.
+CgroupValues UnsetTierValues(QosClass qos);
+
 /// A group of the host that gets what is reserved for it.
 struct ReservedGroup {
   std::string what;   ///< "System Reserved", "Kube Reserved Compressible", as in the kubelet's events

@@ -267,6 +267,47 @@ CgroupValues ContainerValues(const Pod& pod, const Container& container, bool ex
   return out;
 }
 
+CgroupValues UnsetPodValues() {
+  CgroupValues out;
+  out.pids_max = -1;
+  out.memory_min = out.memory_low = Bytes{0};
+  return out;
+}
+
+CgroupValues UnsetContainerValues() {
+  CgroupValues out;
+  out.cpu_max = CpuMax{};
+  out.memory_min = out.memory_low = Bytes{0};
+  out.memory_high = Bytes{-1};
+  out.oom_group = false;
+  return out;
+}
+
+CgroupValues Lifts(const CgroupValues& wanted, const CgroupValues& found, const CgroupValues& unset) {
+  CgroupValues out;
+  const auto lift = [&](auto field) {
+    if (!(wanted.*field) && unset.*field && found.*field && found.*field != unset.*field) out.*field = unset.*field;
+  };
+  lift(&CgroupValues::memory_max);
+  lift(&CgroupValues::memory_min);
+  lift(&CgroupValues::memory_low);
+  lift(&CgroupValues::memory_high);
+  lift(&CgroupValues::oom_group);
+  lift(&CgroupValues::pids_max);
+  if (!wanted.cpu_max && unset.cpu_max && found.cpu_max && found.cpu_max->quota)
+    out.cpu_max = CpuMax{.quota = std::nullopt, .period = found.cpu_max->period};
+  return out;
+}
+
+std::string SettingsText(const ValueOptions& options, std::optional<int> qos_reserved_memory) {
+  constexpr int kFormulas = 1;  // another number when a formula changes
+  return fmt::format(
+      "formulas {}\ncpuCFSQuota {} {} {}\npodPidsLimit {}\noomGroup {}\nmemoryQoS {} {} {} {} {}\nqosReserved {}\n",
+      kFormulas, options.cpu_cfs_quota, options.period.count(), options.lift_exclusive_quota, options.pod_pids_limit,
+      options.oom_group, options.memory_qos, options.tiered_reservation, options.throttling_factor,
+      options.node_memory.v, options.page.v, qos_reserved_memory.value_or(-1));
+}
+
 CgroupValues SandboxOverhead(const Pod& pod, const ValueOptions& options) {
   return pod.overhead.empty() ? CgroupValues() : OfSandbox(CpuOf(pod.overhead), pod.overhead, options);
 }

@@ -55,6 +55,17 @@ CgroupValues PodValues(const Pod& pod, bool has_exclusive_cpus, const ValueOptio
 CgroupValues ContainerValues(const Pod& pod, const Container& container, bool exclusive, std::optional<CpuSet> cpus,
                              std::optional<NodeSet> mems, const ValueOptions& options, Reasons* why = nullptr);
 
+/// What the kernel gives a new group of a pod, or of a container, of the values that only some settings make Berth
+/// write.
+CgroupValues UnsetPodValues();
+CgroupValues UnsetContainerValues();
+/// What other settings made Berth write and these do not: the values of `unset` that `wanted` says nothing of and that
+/// are others in `found`.
+CgroupValues Lifts(const CgroupValues& wanted, const CgroupValues& found, const CgroupValues& unset);
+/// All that settings say about values of pods, containers and classes, as a text that differs when they do; for one
+/// kind of host. `qos_reserved_memory`: as NodeShares has it.
+std::string SettingsText(const ValueOptions& options, std::optional<int> qos_reserved_memory);
+
 /// What the kubelet tells a runtime of a pod's sandbox: its overhead as if it were request and limit (nothing without
 /// one), and the sum of its containers without it. CPU and memory only; no limit: none is told.
 CgroupValues SandboxOverhead(const Pod& pod, const ValueOptions& options);

@@ -47,6 +47,38 @@ TEST(ConversionTest, SharesOfMilliCpu) {
   EXPECT_EQ(262'144u, SharesOf({std::numeric_limits<std::int64_t>::max()}));
 }
 
+TEST(LiftsTest, OnlyWhatIsNotWantedAndDiffersIsGivenBack) {
+  CgroupValues found;
+  found.cpu_max = Quota(50'000);
+  found.memory_low = MiB(1);
+  found.memory_high = MiB(2);
+  found.oom_group = true;
+  EXPECT_EQ(Lifts(found, found, UnsetContainerValues()), CgroupValues()) << "all of it is wanted";
+  CgroupValues lifted;
+  lifted.cpu_max = kNoQuota;
+  lifted.memory_low = Bytes{0};
+  lifted.memory_high = Bytes{-1};
+  lifted.oom_group = false;
+  EXPECT_EQ(Lifts({}, found, UnsetContainerValues()), lifted);
+  EXPECT_EQ(Lifts({}, lifted, UnsetContainerValues()), CgroupValues()) << "it is so already";
+  EXPECT_EQ(Lifts({}, {}, UnsetContainerValues()), CgroupValues()) << "the kernel has no such files";
+  CgroupValues pids;
+  pids.pids_max = 100;
+  EXPECT_EQ(Lifts({}, pids, UnsetContainerValues()), CgroupValues()) << "no setting sets it there";
+  CgroupValues none;
+  none.pids_max = -1;
+  EXPECT_EQ(Lifts({}, pids, UnsetPodValues()), none);
+}
+
+TEST(LiftsTest, TheTextOfTheSettingsDiffersWhenTheyDo) {
+  const std::string before = SettingsText({}, std::nullopt);
+  EXPECT_EQ(SettingsText({}, std::nullopt), before);
+  EXPECT_NE(SettingsText({}, 50), before);
+  EXPECT_NE(SettingsText({.cpu_cfs_quota = false}, std::nullopt), before);
+  EXPECT_NE(SettingsText({.pod_pids_limit = 100}, std::nullopt), before);
+  EXPECT_NE(SettingsText({.oom_group = true}, std::nullopt), before);
+}
+
 TEST(ConversionTest, QuotaOfMilliCpu) {
   const auto at = [](std::int64_t milli, std::int64_t period_us) {
     const auto quota = QuotaOf({milli}, microseconds(period_us));

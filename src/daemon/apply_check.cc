@@ -12,6 +12,7 @@
 #include "cri/pod_names.h"
 #include "os/capabilities.h"
 #include "seccomp/profile.h"
+#include "source/static_pod.h"
 
 namespace berth::daemon {
 namespace {
@@ -87,6 +88,7 @@ Result<void> CheckOnNode(const std::vector<Pod>& pods, const ApplyRules& rules, 
       problem = fmt::format("{}: Forbidden: {}", refused->path, refused->why.message);
     else
       problem = ProfileProblemOf(pod, rules);
+    if (problem.empty()) problem = source::NameLengthProblem(pod, rules.node_name);
     if (problem.empty()) problem = NameProblem(pod, rules);
     if (!problem.empty()) lines.push_back(fmt::format("{}: pod {}: {}", where, FullName(pod), problem));
   }

@@ -100,6 +100,17 @@ TEST_F(ApplyCheckTest, AHostNameWithItsDomainIsShortEnoughForAHost) {
   EXPECT_EQ("", Said()) << "it has the host's name";
 }
 
+TEST_F(ApplyCheckTest, APodsNameLeavesRoomForTheNodesAndForItsLogFolder) {
+  rules.node_name = "n1";
+  pod.name = std::string(211, 'a');  // default_…-n1_<32 digits>: 255 bytes
+  EXPECT_EQ("", Said());
+  pod.name += 'a';
+  EXPECT_THAT(Said(), testing::AllOf(HasSubstr(": metadata.name: Invalid value: "),
+                                     HasSubstr("has 212 bytes, and at most 211 fit")));
+  rules.pods.run_by = RunBy::kProcess;
+  EXPECT_THAT(Said(), HasSubstr("at most 211 fit"));
+}
+
 TEST_F(ApplyCheckTest, AnAppArmorProfileIsLoadedIfThatCanBeKnown) {
   pod.security = {.app_armor = "Localhost", .app_armor_localhost = "own"};
   EXPECT_EQ("", Said()) << "there is no list";

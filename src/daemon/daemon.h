@@ -68,7 +68,7 @@ class Daemon {
 
   // daemon_start.cc
   Result<void> OpenAll(const std::string& version);
-  Result<void> OpenSources();
+  Result<void> OpenSources(const std::optional<state::Saved>& saved);
   Result<void> MakePodFolder(const std::optional<state::Saved>& saved);
   Result<void> OpenCgroups(const Machine& machine);
   Result<void> OpenSystemGroup();

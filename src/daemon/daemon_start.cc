@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/quantity.h"
@@ -77,6 +78,7 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   const bool ours = !dry_run && !BesideKubelet(settings);
   if (ours) out.pods.notes = settings.berth.state_dir + "/pods";
   if (ours) out.pods.pool = settings.berth.run_dir + "/cpus";
+  if (ours) out.pods.value_settings = settings.berth.run_dir + "/group-values";
   if (ours) out.pods.lives = settings.berth.run_dir + "/pods";
   out.pods.log_max_bytes = LongestLog(settings);
   out.pods.log_max_files = settings.kubelet.container_log_max_files;
@@ -130,7 +132,7 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_TRY(work_notes_, os::WorkNotes::Open(settings_.berth.run_dir));  // the runtime has the folder's lock
   if (!beside_kubelet()) {
     BERTH_RETURN_IF_ERROR(MakePodFolder(saved));
-    BERTH_RETURN_IF_ERROR(OpenSources());
+    BERTH_RETURN_IF_ERROR(OpenSources(saved));
   }
   BERTH_RETURN_IF_ERROR(OpenManager(parts.node, saved));
   BERTH_RETURN_IF_ERROR(OpenApi(version, started_at));
@@ -214,12 +216,16 @@ void Daemon::OpenPodResources() {
 }
 
 /// The folder is there in any case: the API stores its manifests in it.
-Result<void> Daemon::OpenSources() {
+Result<void> Daemon::OpenSources(const std::optional<state::Saved>& saved) {
+  std::set<std::string> running;
+  if (saved)
+    for (const auto& [uid, record] : saved->ledger.pods) running.insert({uid, record.identity});
   std::vector<std::unique_ptr<source::Source>> sources(1);
   BERTH_TRY(sources.front(), source::OpenFolder({.path = settings_.pod_dir,
                                                  .node_name = settings_.berth.node_name,
                                                  .period = settings_.kubelet.file_check_frequency,
                                                  .only_trusted = settings_.berth.manifest_owners == "root",
+                                                 .running = std::move(running),
                                                  .notes = work_notes_.get(),
                                                  .pods = PodRules(settings_, dry_run_)}));
   if (!settings_.kubelet.static_pod_url.empty()) {

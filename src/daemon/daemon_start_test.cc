@@ -40,6 +40,25 @@ struct DaemonStartTest : testing::Test {
   events::Log log{events::LogLevel::kError};
 };
 
+TEST(LoadSettingsTest, ANodeNameOfTheCommandLineIsWhatOneOfTheFileHasToBe) {
+  CommandLine line;
+  for (const char* bad : {"-bad", "bad-", "a..b", "trailing.", ".a", "a_b", "a b"}) {
+    line.node_name = bad;
+    const auto settings = LoadSettings(line);
+    ASSERT_FALSE(settings) << bad;
+    EXPECT_EQ(settings.error().code, Code::kInvalid);
+    EXPECT_NE(settings.error().message.find("node name: Invalid value: \"" + std::string(bad)), std::string::npos)
+        << settings.error().message;
+    EXPECT_NE(settings.error().message.find("--node-name"), std::string::npos) << settings.error().message;
+  }
+  line.node_name = std::string(254, 'a');
+  EXPECT_FALSE(LoadSettings(line));
+  line.node_name = "Node-1.example";
+  const auto settings = LoadSettings(line);
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_EQ(settings->berth.node_name, "node-1.example");
+}
+
 TEST(LoadSettingsTest, PodLogsDirCountsUnlessBerthHasALogDirAndThatIsSaid) {
   const testkit::TempDir temp;
   CommandLine line;

@@ -144,7 +144,7 @@ Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests, bool templa
   manifest::PodOptions options = rules_.pods;
   options.templates = templates;
   BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(manifests, kRequest, options));
-  if (parsed.pods.empty() && parsed.documents.empty())
+  if (parsed.pods.empty() && parsed.documents.empty() && !parsed.has_templates)
     return Fail(Code::kInvalid, "the request holds no pod, ConfigMap or Secret");
   BERTH_RETURN_IF_ERROR(CheckOnNode(parsed.pods, rules_, kRequest));
   StoredPods out;
@@ -189,7 +189,7 @@ Result<Outlook> LocalApi::Explain(const api::ExplainQuery& query) {
   const auto state = published_.Get();
   BERTH_TRY(const engine::Node node, Under(query, *state->engine));
   std::vector<engine::Candidate> may_go;
-  for (const PodSnapshot& pod : state->node.pods) may_go.push_back({pod.view->uid, pod.manifest->priority});
+  for (const PodSnapshot& pod : state->node.pods) may_go.push_back({pod.view->uid, PriorityOf(*pod.manifest)});
   return offline::ExplainNow(node, *state->node.ledger, state->node.node->conditions, std::move(parsed.pods.front()),
                              {.devices = *state->node.devices, .preferred_devices = {}}, state->node.status->node_name,
                              state->node.node->preempts_for_critical ? &may_go : nullptr);

@@ -239,6 +239,21 @@ TEST(PodFolderTest, RefusesWhatWouldHitOthers) {
   EXPECT_NE(::access((temp / "default_a.yaml").c_str(), F_OK), 0) << "all or none";
 }
 
+TEST(PodFolderTest, WhatHasNoRoomInAFileNameIsRefusedBeforeAnythingIsStored) {
+  testkit::TempDir temp;
+  const PodFolder folder(temp.path(), "n1");
+  ConfigDocument document;
+  document.namespace_ = "default";
+  document.name = std::string(227, 'a');  // configmap_default_….json: 250 bytes
+  ASSERT_TRUE(folder.Store({}, {}, {document}));
+  document.name += 'a';
+  const auto stored = folder.Store({Named("web")}, {}, {document});
+  ASSERT_FALSE(stored);
+  EXPECT_EQ(stored.error().code, Code::kInvalid);
+  EXPECT_NE(stored.error().message.find("251 bytes"), std::string::npos) << stored.error().message;
+  EXPECT_NE(::access((temp / "default_web.yaml").c_str(), F_OK), 0) << "all or none";
+}
+
 TEST(PodFolderTest, DoesNotReplaceAFileThatHoldsAnythingElse) {
   testkit::TempDir temp;
   const PodFolder folder(temp.path(), "n1");

@@ -37,6 +37,17 @@ Result<std::string> OwnFile(const std::string& full_name, const ManifestFiles& f
                           Join(others, ", ")));
 }
 
+/// While it is written the file has another name, which is longer by a dot and ".tmp".
+Result<void> CheckFileNameLength(const std::string& file, const std::string& what) {
+  constexpr std::size_t kLongest = 255 - 5;
+  const std::string name = os::FileNameOf(file);
+  if (name.size() <= kLongest) return {};
+  return Fail(Code::kInvalid,
+              fmt::format("{} cannot be stored: its file {} would have {} bytes in its name, and at most "
+                          "{} fit; give it a shorter name",
+                          what, file, name.size(), kLongest));
+}
+
 /// What storing a pod, or document, in its file does: kCreated, kUnchanged (the file says the same already, in whatever
 /// words: it is left alone then, comments and all) or kConfigured. A file that is there is only replaced when it holds
 /// exactly this one now, whatever was known of it before.
@@ -155,6 +166,7 @@ Result<PodFolder::Planned> PodFolder::PlanOf(const Pod& pod, const ManifestFiles
   } else if (const auto stored = changing_->stored.find(out.name); stored != changing_->stored.end()) {
     out.pod.file = stored->second;
   }
+  BERTH_RETURN_IF_ERROR(CheckFileNameLength(out.pod.file, "pod " + FullName(pod)));
   BERTH_TRY(out.pod.action, ActionOnPod(out.pod.file, pod));
   return out;
 }
@@ -175,6 +187,7 @@ Result<PodFolder::Planned> PodFolder::PlanOf(const ConfigDocument& document, con
   } else if (const auto stored = changing_->stored.find(name); stored != changing_->stored.end()) {
     out.pod.file = stored->second;
   }
+  BERTH_RETURN_IF_ERROR(CheckFileNameLength(out.pod.file, name));
   BERTH_TRY(out.pod.action, ActionOnDocument(out.pod.file, document));
   return out;
 }

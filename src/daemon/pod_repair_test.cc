@@ -98,6 +98,65 @@ TEST_F(PodRepairTest, ValuesOfAllPodsAndOfAClassArePutBackWithAnEvent) {
     EXPECT_NE(world.events.events()[i].reason, "CgroupRepaired") << world.events.events()[i].message;
 }
 
+TEST_F(PodRepairTest, WhatOtherSettingsMadeBerthWriteFollowsTheNewOnesAndIsNobodysEdit) {
+  const testkit::TempDir run;
+  world.options.pods.value_settings = run / "group-values";
+  Pod pod = MakePod("burst", "1", QosClass::kBurstable);
+  pod.containers[0].resources.limits = {{"cpu", *Quantity::Parse("2")}, {"memory", *Quantity::Parse("2Mi")}};
+  const std::string group = "kubepods/burstable/poduid-burst";
+  const std::string container = group + "/burst";
+  const auto boot = [&](bool limits) {
+    KubeletConfiguration config = world.node.config();
+    config.cpu_cfs_quota = limits;
+    config.pod_pids_limit = limits ? 100 : -1;
+    config.feature_gates["QOSReserved"] = true;
+    config.qos_reserved.clear();
+    if (limits) config.qos_reserved["memory"] = "50%";
+    auto node = engine::Node::Make(world.node.machine(), config);
+    EXPECT_TRUE(node) << node.error().message;
+    world.node = *std::move(node);
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({pod}), Now());
+    Advance(*manager, std::chrono::seconds(61));
+    return manager;
+  };
+  const auto expect_limits = [&] {
+    EXPECT_EQ(world.tree.Read(container)->cpu_max, CpuMax{.quota = std::chrono::microseconds(200'000)});
+    EXPECT_EQ(world.tree.Read(group)->pids_max, 100);
+    EXPECT_GT(world.tree.Read("kubepods/burstable")->memory_max.value_or(Bytes{-1}).v, 0);
+  };
+  auto manager = boot(true);
+  expect_limits();
+  manager = boot(false);
+  EXPECT_EQ(world.tree.Read(container)->cpu_max, CpuMax{});
+  EXPECT_EQ(world.tree.Read(group)->cpu_max, CpuMax{});
+  EXPECT_EQ(world.tree.Read(group)->pids_max, -1);
+  EXPECT_EQ(world.tree.Read("kubepods/burstable")->memory_max, Bytes{-1});
+  EXPECT_EQ(world.tree.Read("kubepods/besteffort")->memory_max, Bytes{-1});
+  manager = boot(true);
+  expect_limits();
+  EXPECT_FALSE(HasEvent("CgroupRepaired")) << Said("CgroupRepaired");
+  CgroupValues edit;
+  edit.pids_max = 7;
+  world.tree.ForeignWrite(group, edit);
+  manager = boot(true);  // the settings are the same: it is somebody's edit
+  EXPECT_EQ(world.tree.Read(group)->pids_max, 100);
+  EXPECT_EQ(Said("CgroupRepaired", "cgroup/" + group), "pids.max was 7, must be 100; put right");
+}
+
+TEST_F(PodRepairTest, ValuesThatBerthDoesNotSetStayAsSomebodySetThemWhileTheSettingsAreTheSame) {
+  const testkit::TempDir run;
+  world.options.pods.value_settings = run / "group-values";
+  auto manager = BootWith(both);  // a node without pods follows its settings at once, before the first look
+  CgroupValues own;
+  own.pids_max = 7;
+  world.tree.ForeignWrite("kubepods/poduid-web", own);
+  manager = BootWith(both);
+  Advance(*manager, std::chrono::seconds(61));
+  EXPECT_EQ(world.tree.Read("kubepods/poduid-web")->pids_max, 7);
+  EXPECT_FALSE(HasEvent("CgroupRepaired"));
+}
+
 TEST_F(PodRepairTest, LooksThatTakeLongAreTakenLessOften) {
   world.steps.set_check(nullptr);
   auto manager = BootWith(both);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "daemon/fit_config.h"
 #include "machine/load.h"
+#include "manifest/names.h"
 #include "model/machine_change.h"
 #include "os/fs.h"
 #include "os/path.h"
@@ -84,12 +85,9 @@ Result<std::string> NodeName(const std::string& given) {
   }
   for (char& c : name)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  for (const char c : name)
-    if ((c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.')
-      return Fail(Code::kInvalid, fmt::format("node name '{}': only letters, digits, '-' and '.' are allowed; give "
-                                              "another one with --node-name",
-                                              Printable(name)));
-  if (name.empty() || name.size() > 253) return Fail(Code::kInvalid, "the node has no usable name; give --node-name");
+  if (const std::string bad = manifest::CheckSubdomainName(name); !bad.empty())
+    return Fail(Code::kInvalid, fmt::format("node name{}: {}; give another one with --node-name or nodeName",
+                                            given.empty() ? ", which is the host's" : "", bad));
   return name;
 }
 

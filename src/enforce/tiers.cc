@@ -87,6 +87,19 @@ Result<void> Tiers::WriteTier(const std::string& path, const CgroupValues& value
   return {};
 }
 
+Result<void> Tiers::Lift(const Ledger& ledger) {
+  if (!HasTiers()) return {};
+  for (const QosClass qos : site_.names().Tiers()) {
+    const std::string path = site_.names().Qos(qos);
+    const CgroupValues wanted = qos == QosClass::kGuaranteed ? cgroup::NodeValues(site_.shares(), ledger)
+                                                             : cgroup::TierValues(site_.shares(), qos, ledger);
+    BERTH_TRY(const CgroupValues found, site_.tree().Read(path));
+    const CgroupValues lifts = cgroup::Lifts(wanted, found, cgroup::UnsetTierValues(qos));
+    if (lifts != CgroupValues()) BERTH_RETURN_IF_ERROR(site_.tree().Write(path, lifts));
+  }
+  return {};
+}
+
 std::string Tiers::LimitAllPods(std::vector<Repaired>* edited) {
   if (!HasTiers()) return "";
   const std::string all = site_.names().Qos(QosClass::kGuaranteed);

@@ -26,6 +26,8 @@ class Tiers {
   /// limit never goes below what it uses.
   /// What differs from what was written last is somebody's edit, and added to `edited`, which may be null.
   Result<void> Update(const Ledger& ledger, std::vector<Repaired>* edited = nullptr);
+  /// Gives back what other settings made Berth write and these do not (cgroup::Lifts). Errors: the first.
+  Result<void> Lift(const Ledger& ledger);
   /// Limits the memory of all pods together to what is not reserved. What pods use already is not taken from them: the
   /// old limit stays then, and when the kernel refuses. Returns why; empty: done.
   std::string LimitAllPods(std::vector<Repaired>* edited = nullptr);

@@ -30,6 +30,25 @@ Result<void> Values::Repair(const Ledger& ledger, const Pod& pod, const std::set
   return first;
 }
 
+Result<void> Values::Lift(const Ledger& ledger, const Pod& pod) {
+  const std::string pod_path = table_.PodPathOf(pod);
+  Result<void> first;
+  for (const PlannedGroup& group : planner_.PlanPod(pod, ledger)) {
+    const bool of_pod = group.path == pod_path;
+    if (table_.IsUnfinished(group.path) || (of_pod && !site_.names().per_qos())) continue;
+    auto done = LiftGroup(group, of_pod ? cgroup::UnsetPodValues() : cgroup::UnsetContainerValues());
+    if (!done && done.error().code != Code::kNotFound && first) first = std::move(done);
+  }
+  return first;
+}
+
+Result<void> Values::LiftGroup(const PlannedGroup& group, const CgroupValues& unset) {
+  BERTH_TRY(const CgroupValues found, site_.tree().Read(group.path));
+  const CgroupValues lifts = cgroup::Lifts(group.values, found, unset);
+  if (lifts != CgroupValues()) BERTH_RETURN_IF_ERROR(site_.tree().Write(group.path, lifts));
+  return {};
+}
+
 /// What grows is made room for above first, what shrinks gives up below first; the kernel refuses (v1) what comes in
 /// the other order.
 Result<void> Values::Put(const Ledger& ledger, const Pod& pod) {

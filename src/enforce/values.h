@@ -27,6 +27,10 @@ class Values {
   Result<void> Repair(const Ledger& ledger, const Pod& pod, const std::set<std::string>& only,
                       std::vector<Repaired>& out);
 
+  /// Gives back what other settings made Berth write into a pod's groups and these do not (cgroup::Lifts). Errors: the
+  /// first; the rest was tried. kBusy: systemd is being told; to be called again.
+  Result<void> Lift(const Ledger& ledger, const Pod& pod);
+
   /// Gives a pod's groups the same values, because the pod was resized: nobody changed them. Whichever way they change,
   /// no level has less than one below it needs. Errors: the first of the last try; the rest was tried. kBusy: systemd
   /// is being told; to be called again.
@@ -37,6 +41,7 @@ class Values {
 
  private:
   Result<void> PutOne(const PlannedGroup& group);
+  Result<void> LiftGroup(const PlannedGroup& group, const CgroupValues& unset);
   Result<void> RepairGroup(PlannedGroup group, std::vector<Repaired>& out);
 
   const Site& site_;

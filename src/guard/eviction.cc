@@ -45,7 +45,7 @@ evict::Candidate Eviction::CandidateOf(const Pod& pod) const {
   const std::string path = groups_.table().PodPathOf(pod);
   const ResourceList requests = PodRequests(pod);
   const auto memory = requests.find("memory");
-  evict::Candidate out{.uid = pod.uid, .priority = pod.priority, .critical = IsCritical(pod)};
+  evict::Candidate out{.uid = pod.uid, .priority = PriorityOf(pod), .critical = IsCritical(pod)};
   if (memory != requests.end()) out.request = memory->second.Value();
   if (const auto used = groups_.site().tree().WorkingSet(path); used && *used) out.usage = (*used)->v;
   if (const auto pids = groups_.site().tree().Pids(path)) out.processes = static_cast<std::int64_t>(pids->size());

@@ -8,6 +8,7 @@ Result<void> Guard::Begin(os::MonoTime now) {
   cpus_.Begin(now);
   if (BesideKubelet()) return {};  // which looks after everything else
   groups_.LookForForeignGroups();
+  values_.FindBehind();
   values_.LimitAllPods();
   return pressure_.Begin();
 }

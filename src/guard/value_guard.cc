@@ -2,12 +2,42 @@
 
 #include <utility>
 
+#include "cgroup/values.h"
+#include "os/volatile_file.h"
+#include "os/whole_file.h"
+
 namespace berth::guard {
 namespace {
 
 constexpr os::Millis kRepairPeriod{60'000};  // less often than CPUs and memory nodes
 
 }  // namespace
+
+std::string ValueGuard::Settings() const {
+  const enforce::Site& site = parts_.groups.site();
+  return cgroup::SettingsText(site.options(), site.shares().qos_reserved_memory);
+}
+
+void ValueGuard::FindBehind() {
+  const std::string& file = parts_.options.value_settings;
+  kept_ = file.empty() ? Settings() : os::TextOf(file);
+  if (kept_ == Settings()) return;
+  const Ledger& ledger = parts_.keeper.ledger();
+  for (const auto& [uid, pod] : ledger.pods) behind_.insert(uid);
+  if (behind_.empty() && parts_.groups.tiers().Lift(ledger)) KeepSettings();  // else the first look of all does
+}
+
+/// All groups were looked at.
+void ValueGuard::KeepSettings() {
+  std::erase_if(behind_, [&](const std::string& uid) { return !parts_.keeper.ledger().pods.contains(uid); });
+  const std::string& file = parts_.options.value_settings;
+  if (!behind_.empty() || kept_ == Settings()) return;
+  kept_ = Settings();
+  if (file.empty()) return;
+  if (const auto kept = os::ReplaceVolatile(file, kept_); !kept)
+    parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(),
+                          "keep the settings that groups follow: " + kept.error().message);
+}
 
 bool ValueGuard::OnSystemdWrite(std::string_view cpuset_dir) {
   if (parts_.groups.site().names().driver() != cgroup::Driver::kSystemd) return false;
@@ -39,6 +69,7 @@ void ValueGuard::Begin(std::set<std::string> only, bool quiet) {
   const bool all = look_->only.empty();  // else systemd was told something, and writes what it knows of the tiers too
   Report(parts_.groups.tiers().Update(parts_.keeper.ledger(), all ? &repairs : nullptr));
   if (all) LimitAllPods(&repairs);
+  if (all && kept_ != Settings()) Report(parts_.groups.tiers().Lift(parts_.keeper.ledger()));
   Tell(repairs);
 }
 
@@ -53,13 +84,19 @@ void ValueGuard::Work(const os::Slice& slice) {
     LookAt(pod->second.pod);
     if (slice.over()) return;
   }
+  if (look_->only.empty() && !look_->failed) KeepSettings();
   look_.reset();
 }
 
 void ValueGuard::LookAt(const Pod& pod) {
+  const bool behind = behind_.contains(pod.uid);
+  const auto lifted = behind ? parts_.groups.values().Lift(parts_.keeper.ledger(), pod) : Result<void>();
+  Report(lifted);
   std::vector<enforce::Repaired> repairs;
-  Report(parts_.groups.values().Repair(parts_.keeper.ledger(), pod, look_->only, repairs));
-  Tell(repairs);
+  const auto put = parts_.groups.values().Repair(parts_.keeper.ledger(), pod, look_->only, repairs);
+  Report(put);
+  if (!behind) return Tell(repairs);
+  if (lifted && put && look_->only.empty()) behind_.erase(pod.uid);
 }
 
 void ValueGuard::Tell(const std::vector<enforce::Repaired>& repairs) {

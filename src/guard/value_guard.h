@@ -20,6 +20,9 @@ class ValueGuard {
  public:
   explicit ValueGuard(const pods::Parts& parts) : parts_(parts) {}
 
+  /// At the start: values of pods that the ledger has may follow from other settings than these. What differs then is
+  /// written, and what these settings do not write is given back; it is nobody's edit.
+  void FindBehind();
   /// The memory limit of all pods together; tried again until it is what the settings say.
   void LimitAllPods(std::vector<enforce::Repaired>* edited = nullptr);
   /// Why it is not; "": it is.
@@ -48,6 +51,8 @@ class ValueGuard {
   };
   void Begin(std::set<std::string> only, bool quiet = false);
   void LookAt(const Pod& pod);
+  std::string Settings() const;
+  void KeepSettings();
   void Tell(const std::vector<enforce::Repaired>& repairs);
   void Report(const Result<void>& done);
 
@@ -55,6 +60,8 @@ class ValueGuard {
   std::string limit_problem_;
   std::set<std::string> retold_;  // groups that systemd wrote to since the last look
   std::optional<Look> look_;
+  std::string kept_;              // settings that all values follow, as PodOptions::value_settings holds them
+  std::set<std::string> behind_;  // uids of pods whose values may follow others
   os::MonoTime next_repair_{};
 };
 

@@ -149,6 +149,7 @@ class FileReader {
   void AddTemplate(const std::string& kind, const Node& node, const Path& path, Report& report) {
     const Path spec{.parent = &path, .key = "spec"};
     const Path where{.parent = &spec, .key = "template"};
+    out_.has_templates = true;
     const std::vector<Node> pods = PodsOfTemplate(kind, node, path, report);
     const std::size_t before = report.problems.size();
     for (std::size_t i = 0; i < pods.size() && report.problems.size() == before; ++i) {

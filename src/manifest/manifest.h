@@ -30,6 +30,7 @@ struct ParsedPods {
   std::vector<Pod> pods;
   std::vector<ConfigDocument> documents;  ///< ConfigMaps and Secrets beside them
   std::vector<Warning> warnings;
+  bool has_templates = false;  ///< pods were made of templates (PodOptions::templates): none, where they say so
 };
 
 /// One or more documents (YAML "---", or JSON), each a v1.Pod, v1.ConfigMap, v1.Secret or a list of these. Defaults are

@@ -116,18 +116,34 @@ TEST(ParsePodsTest, ReadsEveryFieldBerthUses) {
   EXPECT_EQ(pod.resources, std::nullopt);
 }
 
-TEST(ParsePodsTest, APriorityClassGivesNoPriorityOnlyTheNumberMakesAPodCritical) {
+TEST(ParsePodsTest, TheTwoBuiltInPriorityClassesHaveTheirValuesAndANumberBesideThemCounts) {
   const auto with = [](const std::string& fields) {
     return ParseOne(std::string(kPodHead) + "spec: {" + fields + ", containers: [{name: a, image: a}]}\n");
   };
+  EXPECT_EQ(PriorityOf(with("priorityClassName: system-node-critical")), 2'000'001'000);
+  EXPECT_EQ(PriorityOf(with("priorityClassName: system-cluster-critical")), 2'000'000'000);
+  EXPECT_EQ(PriorityOf(with("priorityClassName: high")), 0);
+  EXPECT_EQ(PriorityOf(with("priorityClassName: high, priority: 7")), 7);
+  EXPECT_EQ(PriorityOf(with("restartPolicy: Always")), 0);
   for (const std::string name : {"system-node-critical", "system-cluster-critical"}) {
     const Pod named = with("priorityClassName: " + name);
     EXPECT_EQ(named.priority_class, name);
-    EXPECT_EQ(named.priority, 0);
-    EXPECT_FALSE(IsCritical(named)) << name;
+    EXPECT_EQ(named.priority, 0) << "as it was given: the pod's uid is made of it";
+    EXPECT_TRUE(IsCritical(named)) << name;
+    EXPECT_EQ(PressureWait(true, true, named), std::nullopt) << name;
     EXPECT_TRUE(IsCritical(with("priorityClassName: " + name + ", priority: 2000000000"))) << name;
     EXPECT_FALSE(IsCritical(with("priorityClassName: " + name + ", priority: 1999999999"))) << name;
   }
+}
+
+TEST(ParsePodsTest, APriorityClassOfWhichNobodyKnowsTheValueIsWarnedAbout) {
+  constexpr std::string_view kRest = ", containers: [{name: a, image: a}]}";
+  const auto warnings = [&](const std::string& fields) { return WarningsOfSpec("{" + fields + std::string(kRest)); };
+  EXPECT_THAT(warnings("priorityClassName: high"),
+              ElementsAre(AllOf(HasSubstr("spec.priorityClassName"), HasSubstr("\"high\" is not known"),
+                                HasSubstr("write spec.priority"))));
+  EXPECT_THAT(warnings("priorityClassName: high, priority: 0"), IsEmpty()) << "as an API server wrote it";
+  EXPECT_THAT(warnings("priorityClassName: system-node-critical"), IsEmpty());
 }
 
 TEST(ParsePodsTest, ReadsContainers) {
@@ -268,6 +284,50 @@ TEST(ParsePodsTest, AJobSaysHowManyPodsAtOnceAreHonest) {
   ASSERT_THAT(parsed.warnings, SizeIs(2));
   EXPECT_EQ(parsed.warnings[0].where, "f: document 1: spec.parallelism");
   EXPECT_THAT(parsed.warnings[0].message, HasSubstr("all 4 pods run at once"));
+}
+
+TEST(ParsePodsTest, ATemplateOfNoPodsIsNothingToDo) {
+  const ParsedPods parsed =
+      FromTemplates(std::string("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 0, ") +
+                    kTemplate + "}}");
+  EXPECT_THAT(parsed.pods, IsEmpty());
+  EXPECT_TRUE(parsed.has_templates);
+  ASSERT_THAT(parsed.warnings, SizeIs(1));
+  EXPECT_EQ(parsed.warnings[0].message, "made no pods of its template: it says 0");
+}
+
+TEST(ParsePodsTest, AFieldThatAWorkloadDoesNotHaveIsCalledUnknown) {
+  const ParsedPods parsed = FromTemplates(
+      std::string("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, label: {a: b}, annotations: {}}, "
+                  "specs: {}, status: {replicas: 1}, spec: {replica: 3, paused: true, selector: {}, ") +
+      kTemplate + "}}");
+  EXPECT_THAT(parsed.pods, SizeIs(1));
+  std::vector<std::string> said;
+  for (const Warning& warning : parsed.warnings) said.push_back(warning.where + ": " + warning.message);
+  ASSERT_THAT(said, SizeIs(4));
+  EXPECT_THAT(said[0], HasSubstr("metadata.label: unknown field, ignored; did you mean \"labels\"?"));
+  EXPECT_THAT(said[1], HasSubstr("spec.replica: unknown field, ignored; did you mean \"replicas\"?"));
+  EXPECT_THAT(said[2], AllOf(HasSubstr("made 1 pod"), HasSubstr("no effect: paused")));
+  EXPECT_THAT(said[3], HasSubstr("specs: unknown field, ignored; did you mean \"spec\"?"));
+}
+
+TEST(ParsePodsTest, AWorkloadSaysItsApiVersion) {
+  const auto error = [](const std::string& start) {
+    return ErrorOfTemplate("{" + start + "metadata: {name: w}, spec: {" + kTemplate + "}}");
+  };
+  EXPECT_THAT(error("kind: Deployment, "), HasSubstr("apiVersion: Required value: write \"apiVersion: apps/v1\""));
+  EXPECT_THAT(error("kind: Job, "), HasSubstr("write \"apiVersion: batch/v1\""));
+  EXPECT_THAT(error("apiVersion: v1, kind: Deployment, "),
+              HasSubstr("apiVersion: Unsupported value: \"v1\": supported values: \"apps/v1\""));
+  EXPECT_EQ(error("apiVersion: v1, kind: ReplicationController, "), "accepted");
+}
+
+TEST(ParsePodsTest, AllCapabilitiesAreMeantInWhicheverCase) {
+  const Pod pod = ParseOne(std::string(kPodHead) +
+                           "spec: {containers: [{name: a, image: a, securityContext: {capabilities: {drop: [all], add: "
+                           "[All, net_admin]}}}]}\n");
+  EXPECT_THAT(pod.containers[0].security.drop_capabilities, ElementsAre("ALL"));
+  EXPECT_THAT(pod.containers[0].security.add_capabilities, ElementsAre("ALL", "net_admin"));
 }
 
 TEST(ParsePodsTest, WhatTemplatesCannotSayWithoutAControllerIsRefused) {

@@ -50,6 +50,15 @@ void CheckSeccomp(Object& profile, const SecurityContext& security) {
                    "Invalid value: \"" + Printable(file, 80) + "\": must be a relative path without \"..\"");
 }
 
+/// "all", in whichever case, as container runtimes take it.
+void ReadCapabilities(Object& object, std::string_view key, std::vector<std::string>& out) {
+  constexpr std::string_view kAll = "ALL";
+  object.Read(key, out);
+  const auto same = [](char a, char b) { return (a >= 'a' && a <= 'z' ? a - 'a' + 'A' : a) == b; };
+  for (std::string& name : out)
+    if (std::ranges::equal(name, kAll, same)) name = kAll;
+}
+
 /// As the API has it: both at once cannot be.
 void CheckEscalation(Object& object, const SecurityContext& security) {
   if (security.allow_privilege_escalation.value_or(true)) return;
@@ -72,8 +81,8 @@ void ReadSecurityContext(Object& object, SecurityContext& out) {
   object.Read("readOnlyRootFilesystem", out.read_only_root);
   object.Read("allowPrivilegeEscalation", out.allow_privilege_escalation);
   object.Within("capabilities", [&](Object& capabilities) {
-    capabilities.Read("add", out.add_capabilities);
-    capabilities.Read("drop", out.drop_capabilities);
+    ReadCapabilities(capabilities, "add", out.add_capabilities);
+    ReadCapabilities(capabilities, "drop", out.drop_capabilities);
     capabilities.Finish();
   });
   object.Within("seccompProfile", [&](Object& profile) {

@@ -114,8 +114,7 @@ class PodReader {
     spec.Read("overhead", pod.overhead);
     spec.Within("resources", [&](Object& resources) { ReadResources(resources, pod.resources.emplace()); });
     spec.Read("nodeName", pod.node_name);
-    spec.Read("priority", pod.priority);
-    spec.Read("priorityClassName", pod.priority_class);
+    ReadPriority(spec, pod);
     spec.Read("hostNetwork", pod.host_network);
     spec.Read("hostname", pod.hostname);
     ReadPodIsolation(spec, pod);
@@ -124,6 +123,16 @@ class PodReader {
     });
     spec.Within("securityContext", [&](Object& security) { ReadPodSecurityContext(security, pod.security); });
     spec.Finish(kSpecUnused);
+  }
+
+  void ReadPriority(Object& spec, Pod& pod) {
+    spec.Read("priority", pod.priority);
+    spec.Read("priorityClassName", pod.priority_class);
+    if (pod.priority_class.empty() || spec.Take("priority") != nullptr || PriorityOfClass(pod.priority_class)) return;
+    report_.Warn(spec.PathOf("priorityClassName"),
+                 "the value of \"" + Printable(pod.priority_class, 253) +
+                     "\" is not known here, and the priority is 0: write spec.priority beside it; only "
+                     "system-node-critical and system-cluster-critical have their values");
   }
 
   void ReadEnds(Object& spec, Pod& pod) {

@@ -15,9 +15,42 @@ namespace {
 
 constexpr std::string_view kWorkloads[] = {
     "CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"};
-// What says nothing of the pods themselves, or is told with their number.
-constexpr std::string_view kTakenUp[] = {"completions", "parallelism", "replicas",
-                                         "selector",    "serviceName", "template"};
+// Fields of apps/v1, batch/v1 and core/v1 (1.36) that are known and not looked into.
+constexpr std::string_view kWorkloadUnused[] = {"kind", "status"};
+constexpr std::string_view kWorkloadMetadataUnused[] = {"annotations",
+                                                        "creationTimestamp",
+                                                        "deletionGracePeriodSeconds",
+                                                        "deletionTimestamp",
+                                                        "finalizers",
+                                                        "generateName",
+                                                        "generation",
+                                                        "labels",
+                                                        "managedFields",
+                                                        "ownerReferences",
+                                                        "resourceVersion",
+                                                        "selfLink",
+                                                        "uid"};
+// Of a spec: what says nothing of the pods themselves, and what only a controller could carry out.
+constexpr std::string_view kAboutNoPod[] = {"selector", "serviceName"};
+constexpr std::string_view kControllersOnly[] = {"activeDeadlineSeconds",
+                                                 "backoffLimit",
+                                                 "backoffLimitPerIndex",
+                                                 "managedBy",
+                                                 "manualSelector",
+                                                 "maxFailedIndexes",
+                                                 "minReadySeconds",
+                                                 "ordinals",
+                                                 "paused",
+                                                 "persistentVolumeClaimRetentionPolicy",
+                                                 "podFailurePolicy",
+                                                 "podManagementPolicy",
+                                                 "podReplacementPolicy",
+                                                 "progressDeadlineSeconds",
+                                                 "revisionHistoryLimit",
+                                                 "strategy",
+                                                 "successPolicy",
+                                                 "ttlSecondsAfterFinished",
+                                                 "updateStrategy"};
 constexpr std::int64_t kMostPodsOfOne = 1'000;
 
 Node TextNode(std::string text) {
@@ -32,6 +65,11 @@ void Set(Node& map, const std::string& key, Node value) {
   } else {
     map.items[static_cast<std::size_t>(at - map.keys.begin())] = std::move(value);
   }
+}
+
+std::string_view ApiVersionOf(std::string_view kind) {
+  if (kind == "Job") return "batch/v1";
+  return kind == "ReplicationController" ? "v1" : "apps/v1";
 }
 
 class WorkloadReader {
@@ -49,9 +87,11 @@ class WorkloadReader {
     }
     const std::size_t before = report_.problems.size();
     Object object(workload_, path_, report_);
+    ReadApiVersion(object);
     object.Within("metadata", [&](Object& metadata) {
       metadata.Read("name", name_);
       metadata.Read("namespace", namespace_);
+      metadata.Finish(kWorkloadMetadataUnused);
     });
     const Path metadata{.parent = &path_, .key = "metadata"};
     if (std::string wrong = CheckSubdomainName(name_); !wrong.empty())
@@ -59,6 +99,7 @@ class WorkloadReader {
     std::int64_t count = 0;
     const bool has_spec = object.Within("spec", [&](Object& spec) { count = ReadSpec(spec); });
     if (!has_spec) report_.Problem(Path{.parent = &path_, .key = "spec"}, "Required value: give it a template");
+    object.Finish(kWorkloadUnused);
     if (report_.problems.size() > before || template_ == nullptr) return {};
     std::vector<Node> out;
     for (std::int64_t i = 0; i < count; ++i) out.push_back(OnePod(name_ + "-" + std::to_string(i)));
@@ -66,6 +107,17 @@ class WorkloadReader {
   }
 
  private:
+  /// An item of a list need not say it, as a pod.
+  void ReadApiVersion(Object& object) {
+    const std::string_view wanted = ApiVersionOf(kind_);
+    std::string given;
+    object.Read("apiVersion", given);
+    if (given == wanted || (given.empty() && path_.parent != nullptr)) return;
+    report_.Problem(object.PathOf("apiVersion"),
+                    given.empty() ? "Required value: write \"apiVersion: " + std::string(wanted) + "\""
+                                  : UnsupportedValue(given, {wanted}));
+  }
+
   /// How many pods it says.
   std::int64_t ReadSpec(Object& spec) {
     template_ = spec.Take("template");
@@ -84,6 +136,7 @@ class WorkloadReader {
                                        std::to_string(kMostPodsOfOne) + " may be");
       return 0;
     }
+    FinishSpec(spec);
     TellMade(spec, count);
     return count;
   }
@@ -111,12 +164,19 @@ class WorkloadReader {
     if (node != nullptr && !node->items.empty()) report_.Problem(spec.PathOf(field), "Forbidden: " + std::string(why));
   }
 
+  static void FinishSpec(Object& spec) {
+    std::vector<std::string_view> known(std::begin(kControllersOnly), std::end(kControllersOnly));
+    known.insert(known.end(), std::begin(kAboutNoPod), std::end(kAboutNoPod));
+    spec.Finish(known);
+  }
+
   void TellMade(const Object& spec, std::int64_t count) {
+    if (count == 0) return report_.Warn(spec.path(), "made no pods of its template: it says 0");
     std::string others;
     const Node* at = Find(workload_, "spec");
     for (const std::string& key : at->keys)
-      if (std::ranges::find(kTakenUp, key) == std::end(kTakenUp) && key != "completionMode" && key != "suspend")
-        others += (others.empty() ? "" : ", ") + Printable(key, 40);
+      if (std::ranges::find(kControllersOnly, key) != std::end(kControllersOnly))
+        others += (others.empty() ? "" : ", ") + key;
     std::string text = "made " + std::to_string(count) + (count == 1 ? " pod" : " pods") + " of its template (" +
                        name_ + "-0" + (count > 1 ? " to " + name_ + "-" + std::to_string(count - 1) : "") +
                        "); no controller looks after them: they are changed by applying it again, and removed by "

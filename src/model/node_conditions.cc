@@ -2,7 +2,7 @@
 
 namespace berth {
 
-bool IsCritical(const Pod& pod) { return pod.priority >= kCriticalPriority; }
+bool IsCritical(const Pod& pod) { return PriorityOf(pod) >= kCriticalPriority; }
 
 std::optional<Wait> PressureWait(bool memory_pressure, bool pid_pressure, const Pod& pod) {
   if (IsCritical(pod)) return std::nullopt;

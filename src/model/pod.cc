@@ -110,6 +110,16 @@ std::string_view Name(ContainerKind kind) {
   return "app";
 }
 
+std::optional<std::int32_t> PriorityOfClass(std::string_view name) {
+  if (name == "system-cluster-critical") return kCriticalPriority;
+  if (name == "system-node-critical") return kCriticalPriority + 1000;
+  return std::nullopt;
+}
+
+std::int32_t PriorityOf(const Pod& pod) {
+  return pod.priority != 0 ? pod.priority : PriorityOfClass(pod.priority_class).value_or(0);
+}
+
 std::string FullName(const Pod& pod) { return pod.namespace_ + "/" + pod.name; }
 
 QosClass QosOf(const Pod& pod) {

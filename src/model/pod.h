@@ -306,6 +306,13 @@ struct Pod {
 /// Least priority of a critical pod (system-cluster-critical and above).
 inline constexpr std::int32_t kCriticalPriority = 2'000'000'000;
 
+/// The value of a priority class that every cluster has ("system-node-critical", "system-cluster-critical"); nullopt:
+/// of another class only an API server knows it.
+std::optional<std::int32_t> PriorityOfClass(std::string_view name);
+
+/// What counts among pods: spec.priority; 0 or not given, that of the class, else 0.
+std::int32_t PriorityOf(const Pod& pod);
+
 /// "namespace/name".
 std::string FullName(const Pod& pod);
 

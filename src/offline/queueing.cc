@@ -83,7 +83,7 @@ bool Queueing::Preempt(const Pod& pod, int number) {
 }
 
 void Queueing::Add(const AddStep& add, int number) {
-  priorities_[add.pod.uid] = add.pod.priority;
+  priorities_[add.pod.uid] = PriorityOf(add.pod);
   std::optional<Outcome> out;
   while (!out) out = Admit(add, number, false);
   if (Rejection(*out) != nullptr && Takes(add.pod)) out->place = Join(add);

@@ -37,8 +37,10 @@ struct PodOptions {
   bool seccomp_default = false;  ///< who names no profile gets RuntimeDefault
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;
-  std::string pool;                     ///< folder of pods/mixed_cpus.h; "": nobody is told of the shared pool
-  std::string lives;                    ///< folder of pods/lives.h; "": no time outlives this berthd
+  std::string pool;   ///< folder of pods/mixed_cpus.h; "": nobody is told of the shared pool
+  std::string lives;  ///< folder of pods/lives.h; "": no time outlives this berthd
+  /// File, of this boot, of the settings that the values of groups follow (cgroup::SettingsText); "": they always do.
+  std::string value_settings;
   os::WorkNotes* work_notes = nullptr;  ///< keep pods that berthd died of from being tried again; outlives the pods
   engine::QueueRules queue;
   std::string notes;  ///< folder of pods/notes.h; "": nothing is noted, and nothing of earlier pods removed

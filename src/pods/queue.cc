@@ -66,7 +66,7 @@ std::optional<Removal> Queue::VictimsFor(const ManagedPod& managed) const {
   if (!parts_.options.queue.preempt_for_critical || !IsCritical(managed.pod)) return std::nullopt;
   std::vector<engine::Candidate> candidates;
   for (const auto& [uid, other] : parts_.pods)
-    if (other.Is<Admitted>() && other.lifecycle) candidates.push_back({uid, other.pod.priority});
+    if (other.Is<Admitted>() && other.lifecycle) candidates.push_back({uid, PriorityOf(other.pod)});
   return engine::WhoHasToGo(parts_.keeper.node(), parts_.keeper.newest(), managed.pod, parts_.devices.inputs(),
                             candidates);
 }

@@ -34,12 +34,16 @@ constexpr os::Millis kRetryMissing{1'000};
 /// How long the first snapshot waits for files that somebody is writing to.
 constexpr os::Millis kFirstWait{5'000};
 
-/// Leftovers of editors and tools that lie beside the real file for a while.
+/// Leftovers of editors and package managers that lie beside the real file.
 bool IsManifestName(std::string_view name) {
   if (name.empty() || name.front() == '.' || name.front() == '#') return false;
-  for (std::string_view end : {"~", ".swp", ".swx", ".tmp", ".bak", ".orig", ".rej", ".part"})
-    if (name.ends_with(end)) return false;
-  return true;
+  constexpr std::string_view kEnds[] = {
+      "~",         "-bak",       ".bak",      ".backup",   ".old",      ".orig",    ".part",
+      ".rej",      ".save",      ".swo",      ".swp",      ".swx",      ".tmp",  // editors and people
+      ".dpkg-bak", ".dpkg-dist", ".dpkg-new", ".dpkg-old", ".dpkg-tmp", ".pacnew",  ".pacsave",
+      ".rpmnew",   ".rpmorig",   ".rpmsave",  ".ucf-dist", ".ucf-new",  ".ucf-old",  // package managers
+  };
+  return std::ranges::none_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
 }
 
 struct FileState {
@@ -247,7 +251,7 @@ class FolderSource final : public Source {
     return true;
   }
 
-  Snapshot MakeSnapshot() const {
+  Snapshot MakeSnapshot() {
     Snapshot out{.ready = ready_,
                  .complete = Complete(),
                  .pods = {},
@@ -265,16 +269,19 @@ class FolderSource final : public Source {
       for (const auto& pod : file.pods) found.push_back({pod, PathOf(name)});
       for (const auto& document : file.documents) documents.push_back({document, PathOf(name)});
     }
-    Gather(found, out);
-    GatherDocuments(documents, out);
+    const Standing before{.counted = counted_, .running = options_.running};
+    Gather(found, before, out);
+    GatherDocuments(documents, before, out);
+    if (ready_) counted_ = out.files;
     return out;
   }
 
   FolderOptions options_;
   std::optional<os::FolderWatch> watch_;
-  std::map<std::string, FileState> files_;    // by file name
-  std::map<std::string, MonoTime> settling_;  // files to read, and when
-  std::set<std::string> removed_;             // of these, those that were removed since they were read
+  std::map<std::string, FileState> files_;      // by file name
+  std::map<std::string, std::string> counted_;  // Snapshot::files of the last snapshot
+  std::map<std::string, MonoTime> settling_;    // files to read, and when
+  std::set<std::string> removed_;               // of these, those that were removed since they were read
   MonoTime next_list_{};
   std::string folder_problem_;
   std::optional<MonoTime> first_listed_;

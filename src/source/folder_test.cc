@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "os/unique_fd.h"
 #include "source/source.h"
@@ -34,8 +35,9 @@ class FolderSourceTest : public testing::Test {
     ::chmod(path_.c_str(), 0755);
     Open();
   }
-  void Open() {
-    auto source = OpenFolder({.path = path_, .node_name = "Node1", .period = os::Millis(20'000)});
+  void Open(std::set<std::string> running = {}) {
+    auto source =
+        OpenFolder({.path = path_, .node_name = "Node1", .period = os::Millis(20'000), .running = std::move(running)});
     ASSERT_TRUE(source) << source.error().message;
     source_ = *std::move(source);
   }
@@ -87,11 +89,12 @@ TEST_F(FolderSourceTest, DocumentsLieBesidePods) {
   Put("b.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: key}\nstringData: {pw: two}\n");
   Put("c.yaml", head + "data: {color: red}\n");
   snapshot = Settle();
-  EXPECT_EQ(snapshot->documents.at("ConfigMap default/app")->data.at("color"), "red");
+  EXPECT_EQ(snapshot->documents.at("ConfigMap default/app")->data.at("color"), "blue") << "it was there before";
   EXPECT_EQ(snapshot->documents.at("Secret default/key")->data.at("pw"), "one") << "immutable";
   ASSERT_EQ(snapshot->problems.size(), 2U);
   EXPECT_THAT(snapshot->problems[0].message, HasSubstr("Secret default/key is immutable and stays as it was"));
-  EXPECT_THAT(snapshot->problems[1].message, HasSubstr("ConfigMap default/app stands in more than one place"));
+  EXPECT_THAT(snapshot->problems[1].message,
+              testing::AllOf(HasSubstr("c.yaml: ConfigMap default/app is ignored"), HasSubstr("a.yaml holds it too")));
   std::filesystem::remove(path_ + "/b.yaml");
   snapshot = Settle();
   EXPECT_FALSE(snapshot->documents.contains("Secret default/key"));
@@ -343,9 +346,13 @@ TEST_F(FolderSourceTest, OneUidForTwoPodsIsAProblemAndTheFirstFileKeepsIt) {
   EXPECT_THAT(snapshot->problems[0].message, testing::AllOf(HasSubstr("a.yaml"), HasSubstr("b.yaml")));
 }
 
-TEST_F(FolderSourceTest, EditorsLeftoversAreIgnored) {
+TEST_F(FolderSourceTest, LeftoversOfEditorsAndPackageManagersAreIgnored) {
   ASSERT_TRUE(Settle());
-  for (const char* name : {".a.yaml.swp", "a.yaml~", "#a.yaml#", ".#a.yaml", "a.yaml.bak", "a.yaml.tmp"})
+  for (const char* name :
+       {".a.yaml.swp",      "a.yaml~",         "#a.yaml#",        ".#a.yaml",       "a.yaml.bak",
+        "a.yaml.tmp",       "a.yaml.backup",   "a.yaml-bak",      "a.yaml.old",     "a.yaml.orig",
+        "a.yaml.save",      "a.yaml.rpmsave",  "a.yaml.rpmnew",   "a.yaml.rpmorig", "a.yaml.dpkg-old",
+        "a.yaml.dpkg-dist", "a.yaml.dpkg-new", "a.yaml.dpkg-tmp", "a.yaml.ucf-old", "a.yaml.pacnew"})
     Put(name, PodYaml("x"));
   std::filesystem::create_directory(path_ + "/sub");
   EXPECT_THAT(NamesOf(Settle()), IsEmpty());
@@ -384,14 +391,80 @@ TEST_F(FolderSourceTest, APodWhoseFileDidNotChangeIsTheSameObject) {
   EXPECT_EQ(after->pods[0], before->pods[0]);
 }
 
-TEST_F(FolderSourceTest, TheSamePodInTwoFilesIsOnePodAndAProblem) {
+TEST_F(FolderSourceTest, OfTwoFilesThatComeTogetherWithOnePodTheFirstCountsAndTheOtherIsAProblem) {
   Put("a.yaml", PodYaml("x", "one"));
   Put("b.yaml", PodYaml("x", "two"));
   const auto snapshot = Settle();
   ASSERT_THAT(NamesOf(snapshot), ElementsAre("default/x-node1"));
-  EXPECT_THAT(snapshot->pods[0]->containers[0].command, ElementsAre("two"));
+  EXPECT_THAT(snapshot->pods[0]->containers[0].command, ElementsAre("one"));
+  EXPECT_EQ(snapshot->files.at("default/x-node1"), path_ + "/a.yaml");
   ASSERT_EQ(snapshot->problems.size(), 1U);
-  EXPECT_THAT(snapshot->problems[0].file, HasSubstr("b.yaml"));
+  EXPECT_EQ(snapshot->problems[0].file, path_ + "/b.yaml");
+  EXPECT_THAT(snapshot->problems[0].message, testing::AllOf(HasSubstr(path_ + "/b.yaml: default/x-node1 is ignored"),
+                                                            HasSubstr(path_ + "/a.yaml holds it too")));
+}
+
+TEST_F(FolderSourceTest, ASecondFileOfAPodChangesNothingAndTheFirstOneCanBeEdited) {
+  for (const char* second : {"a.yaml", "z.yaml"}) {
+    Put("m.yaml", PodYaml("x", "one"));
+    const auto before = Settle();
+    ASSERT_THAT(NamesOf(before), ElementsAre("default/x-node1"));
+    Put(second, PodYaml("x", "copy"));
+    const auto beside = Settle();
+    ASSERT_THAT(NamesOf(beside), ElementsAre("default/x-node1")) << second;
+    EXPECT_EQ(beside->pods[0], before->pods[0]) << second;
+    ASSERT_EQ(beside->problems.size(), 1U);
+    EXPECT_EQ(beside->problems[0].file, path_ + "/" + second);
+    Put("m.yaml", PodYaml("x", "edited"));
+    const auto edited = Settle();
+    ASSERT_THAT(NamesOf(edited), ElementsAre("default/x-node1")) << second;
+    EXPECT_THAT(edited->pods[0]->containers[0].command, ElementsAre("edited")) << second;
+    std::filesystem::remove(path_ + "/m.yaml");
+    const auto left = Settle();
+    ASSERT_THAT(NamesOf(left), ElementsAre("default/x-node1")) << second;
+    EXPECT_THAT(left->pods[0]->containers[0].command, ElementsAre("copy")) << "it is the only one now";
+    EXPECT_THAT(left->problems, IsEmpty());
+    std::filesystem::remove(path_ + "/" + second);
+    ASSERT_THAT(NamesOf(Settle()), IsEmpty());
+  }
+}
+
+TEST_F(FolderSourceTest, AFileOfThePodThatRanBeforeTheStartCountsWhateverCameMeanwhile) {
+  Put("m.yaml", PodYaml("x", "one"));
+  const auto before = Settle();
+  ASSERT_THAT(NamesOf(before), ElementsAre("default/x-node1"));
+  const std::string identity = before->identities.at("default/x-node1");
+  Put("a.yaml", PodYaml("x", "copy"));
+  for (const std::string& known : {before->pods[0]->uid, identity}) {
+    Open({known});
+    const auto after = Settle();
+    ASSERT_THAT(NamesOf(after), ElementsAre("default/x-node1"));
+    EXPECT_EQ(after->files.at("default/x-node1"), path_ + "/m.yaml") << known;
+  }
+}
+
+TEST_F(FolderSourceTest, AUidThatIsTakenStaysWithThePodThatHasIt) {
+  const auto with_uid = [](const std::string& name) {
+    return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+           ", uid: same-1}\nspec: {containers: [{name: app, image: local}]}\n";
+  };
+  Put("b.yaml", with_uid("zebra"));
+  ASSERT_THAT(NamesOf(Settle()), ElementsAre("default/zebra-node1"));
+  Put("a.yaml", with_uid("ant"));
+  const auto snapshot = Settle();
+  ASSERT_THAT(NamesOf(snapshot), ElementsAre("default/zebra-node1"));
+  ASSERT_EQ(snapshot->problems.size(), 1U);
+  EXPECT_EQ(snapshot->problems[0].file, path_ + "/a.yaml");
+}
+
+TEST_F(FolderSourceTest, APodWhoseNameIsTooLongForItsLogFolderIsAProblemOfItsFile) {
+  Put("a.yaml", PodYaml(std::string(208, 'a')));
+  Put("b.yaml", PodYaml(std::string(209, 'b')));
+  const auto snapshot = Settle();
+  EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/" + std::string(208, 'a') + "-node1"));
+  ASSERT_EQ(snapshot->problems.size(), 1U);
+  EXPECT_EQ(snapshot->problems[0].file, path_ + "/b.yaml");
+  EXPECT_THAT(snapshot->problems[0].message, HasSubstr(path_ + "/b.yaml: metadata.name: Invalid value: "));
 }
 
 TEST_F(FolderSourceTest, ASymbolicLinkIsFollowedAndAPipeIsAProblem) {

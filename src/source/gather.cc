@@ -1,43 +1,51 @@
 #include "source/gather.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
+#include "base/text.h"
 #include "manifest/manifest.h"
 #include "source/static_pod.h"
 
 namespace berth::source {
 namespace {
 
-using ByName = std::map<std::string, const FoundPod*>;
+/// The lower, the better: what runs stays, whatever else comes.
+int RankOf(const FoundPod& item, const Standing& before) {
+  const auto counted = before.counted.find(FullName(*item.pod));
+  if (counted != before.counted.end()) return counted->second == item.place ? 0 : 3;
+  if (before.running.contains(item.pod->uid)) return 1;
+  return !before.running.empty() && before.running.contains(IdentityOf(*item.pod)) ? 2 : 3;
+}
 
-/// A uid names one pod: of several that were given the same, the one in the first place stays.
-void DropSharedUids(ByName& by_name, std::vector<SourceProblem>& problems) {
-  std::map<std::string, const FoundPod*> first;
-  for (const auto& [name, found] : by_name) {
-    const auto [it, added] = first.try_emplace(found->pod->uid, found);
-    if (!added && found->place < it->second->place) it->second = found;
-  }
-  std::erase_if(by_name, [&](const auto& item) {
-    const auto& [name, found] = item;
-    const FoundPod& kept = *first.find(found->pod->uid)->second;
-    if (&kept == found) return false;
-    problems.push_back({found->place, name + " has the uid \"" + found->pod->uid + "\" of " + FullName(*kept.pod) +
-                                          " in " + kept.place + " and is left out; remove metadata.uid from " +
-                                          found->place + ", or give it one of its own"});
-    return true;
-  });
+SourceProblem IgnoredFor(const std::string& place, const std::string& name, const std::string& counts) {
+  return {place, place + ": " + name + " is ignored, because " + counts +
+                     " holds it too and counts; give one of them another name, or remove it"};
 }
 
 }  // namespace
 
-void Gather(const std::vector<FoundPod>& found, Snapshot& out) {
-  ByName by_name;
-  for (const FoundPod& item : found) {
-    auto [it, added] = by_name.insert_or_assign(FullName(*item.pod), &item);
-    if (!added) out.problems.push_back({item.place, it->first + " stands in more than one place; the last one wins"});
+void Gather(const std::vector<FoundPod>& found, const Standing& before, Snapshot& out) {
+  std::vector<std::pair<int, const FoundPod*>> order;
+  order.reserve(found.size());
+  for (const FoundPod& item : found) order.emplace_back(RankOf(item, before), &item);
+  std::ranges::stable_sort(order, {}, [](const auto& ranked) { return ranked.first; });
+  std::map<std::string, const FoundPod*> by_name;
+  std::map<std::string, const FoundPod*> by_uid;
+  for (const auto& [rank, item] : order) {
+    const std::string name = FullName(*item->pod);
+    if (const auto same = by_name.find(name); same != by_name.end()) {
+      out.problems.push_back(IgnoredFor(item->place, name, same->second->place));
+    } else if (const auto [kept, added] = by_uid.try_emplace(item->pod->uid, item); !added) {
+      out.problems.push_back({item->place, name + " has the uid \"" + item->pod->uid + "\" of " +
+                                               FullName(*kept->second->pod) + " in " + kept->second->place +
+                                               " and is left out; remove metadata.uid from " + item->place +
+                                               ", or give it one of its own"});
+    } else {
+      by_name.emplace(name, item);
+    }
   }
-  DropSharedUids(by_name, out.problems);
   for (const auto& [name, item] : by_name) {
     out.files.emplace(name, item->place);
     out.identities.emplace(name, IdentityOf(*item->pod));
@@ -45,20 +53,27 @@ void Gather(const std::vector<FoundPod>& found, Snapshot& out) {
   }
 }
 
-void GatherDocuments(const std::vector<FoundDocument>& found, Snapshot& out) {
+void GatherDocuments(const std::vector<FoundDocument>& found, const Standing& before, Snapshot& out) {
+  std::vector<const FoundDocument*> order;
+  for (const FoundDocument& item : found) order.push_back(&item);
+  std::ranges::stable_partition(order, [&](const FoundDocument* item) {
+    const auto counted = before.counted.find(NameOf(*item->document));
+    return counted != before.counted.end() && counted->second == item->place;
+  });
   std::size_t bytes = 0;
-  for (const FoundDocument& item : found) {
-    const std::string name = NameOf(*item.document);
-    for (const auto* values : {&item.document->data, &item.document->binary})
+  for (const FoundDocument* item : order) {
+    const std::string name = NameOf(*item->document);
+    for (const auto* values : {&item->document->data, &item->document->binary})
       for (const auto& [key, value] : *values) bytes += key.size() + value.size();
     if (bytes > kMostDocumentBytes) {
-      out.problems.push_back({item.place, name + " is left out: all ConfigMaps and Secrets together are more than " +
-                                              std::to_string(kMostDocumentBytes >> 20) + " MiB; remove some"});
+      out.problems.push_back({item->place, name + " is left out: all ConfigMaps and Secrets together are more than " +
+                                               std::to_string(kMostDocumentBytes >> 20) + " MiB; remove some"});
       return;
     }
-    const auto [it, added] = out.documents.insert_or_assign(name, item.document);
-    if (!added) out.problems.push_back({item.place, name + " stands in more than one place; the last one wins"});
-    out.files.insert_or_assign(name, item.place);
+    if (!out.documents.try_emplace(name, item->document).second)
+      out.problems.push_back(IgnoredFor(item->place, name, out.files.at(name)));
+    else
+      out.files.emplace(name, item->place);
   }
 }
 
@@ -82,6 +97,11 @@ Result<ReadPods> ReadStaticPods(std::string_view text, const StaticText& from) {
   const os::WorkNotes::Work noted(from.notes, key);
   BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, from.place, from.pods));
   ReadPods out;
+  std::vector<std::string> problems;
+  for (const Pod& pod : parsed.pods)
+    if (const std::string problem = NameLengthProblem(pod, from.node_name); !problem.empty())
+      problems.push_back(from.place + ": " + problem);
+  if (!problems.empty()) return Fail(Code::kInvalid, Join(problems, "\n"));
   for (Pod& pod : parsed.pods) {
     MakeStatic(pod, from.node_name, from.scheme + ":" + from.place, from.source);
     out.pods.push_back(std::make_shared<const Pod>(std::move(pod)));

@@ -3,7 +3,9 @@
 #define BERTH_SOURCE_GATHER_H_
 
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +25,17 @@ struct FoundPod {
   std::string place;
 };
 
-/// Puts `found`, in the order of the source, into out.pods and out.files. Of pods with one full name the last one wins
-/// (as in the kubelet), of pods with one uid the one in the first place; what is left out is told in out.problems.
-void Gather(const std::vector<FoundPod>& found, Snapshot& out);
+/// What stood before: it goes before what comes beside it.
+struct Standing {
+  /// Full name of a pod, or name of a document -> the place that counted in the snapshot before (Snapshot::files).
+  const std::map<std::string, std::string>& counted;
+  const std::set<std::string>& running;  ///< FolderOptions::running
+};
+
+/// Puts `found`, in the order of the source, into out.pods and out.files. Of pods with one full name, or one uid, the
+/// one that counted before does; without such a one the one that runs, else the first. What is left out is told in
+/// out.problems, with both places.
+void Gather(const std::vector<FoundPod>& found, const Standing& before, Snapshot& out);
 
 /// A ConfigMap or Secret and where it stands.
 struct FoundDocument {
@@ -34,9 +44,9 @@ struct FoundDocument {
 };
 /// Bytes of all documents of one source together.
 inline constexpr std::size_t kMostDocumentBytes = std::size_t{64} << 20;
-/// Puts `found` into out.documents and out.files. Of documents with one name the last one wins; what is left out, also
-/// for being too much, is told in out.problems.
-void GatherDocuments(const std::vector<FoundDocument>& found, Snapshot& out);
+/// Puts `found` into out.documents and out.files. Of documents with one name the one that counted before does, else the
+/// first; what is left out, also for being too much, is told in out.problems.
+void GatherDocuments(const std::vector<FoundDocument>& found, const Standing& before, Snapshot& out);
 
 /// What one manifest text holds.
 struct ReadPods {

@@ -176,10 +176,10 @@ class HttpSource final : public Source {
       if (!problem.empty()) out.problems.push_back({options_.url, problem, name()});
     std::vector<FoundPod> found;
     for (const auto& pod : pods_) found.push_back({pod, options_.url});
-    Gather(found, out);
+    Gather(found, {.counted = {}, .running = {}}, out);
     std::vector<FoundDocument> documents;
     for (const auto& document : documents_) documents.push_back({document, options_.url});
-    GatherDocuments(documents, out);
+    GatherDocuments(documents, {.counted = {}, .running = {}}, out);
     return out;
   }
 

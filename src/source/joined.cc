@@ -87,7 +87,7 @@ class JoinedSource final : public Source {
       out.files.emplace(name, from);
     else
       out.problems.push_back(
-          {from, name + " also comes from " + out.files[name] + ", which counts", part.source->name()});
+          {from, from + ": " + name + " also comes from " + out.files[name] + ", which counts", part.source->name()});
   }
 
   static void Add(const std::shared_ptr<const Pod>& pod, const Part& part, std::set<std::string>& uids, Snapshot& out) {
@@ -97,10 +97,10 @@ class JoinedSource final : public Source {
     const auto other = out.files.find(name);
     if (other != out.files.end()) {
       out.problems.push_back(
-          {from, name + " also comes from " + other->second + ", which counts", part.source->name()});
+          {from, from + ": " + name + " also comes from " + other->second + ", which counts", part.source->name()});
     } else if (!uids.insert(pod->uid).second) {
       out.problems.push_back({from,
-                              name + " has the uid \"" + pod->uid +
+                              from + ": " + name + " has the uid \"" + pod->uid +
                                   "\" of a pod of another source and is left out; "
                                   "remove its metadata.uid, or give it one of its own",
                               part.source->name()});

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,9 @@ struct FolderOptions {
   /// Refuse the folder, or a file in it, that others than root (or the user this runs as) could change: who writes a
   /// manifest runs programs as root.
   bool only_trusted = true;
+  /// Uids and identities (Snapshot::identities) of pods that ran before the source was opened: a file that holds one of
+  /// them counts, and not another one with a pod of the same name.
+  std::set<std::string> running = {};
   os::WorkNotes* notes = nullptr;  ///< keep manifests that berthd died of from being read again; outlives the source
   manifest::PodOptions pods = {};  ///< how strictly they are read
 };

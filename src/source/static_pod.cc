@@ -1,8 +1,10 @@
 #include "source/static_pod.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "codec/codec.h"
+#include "manifest/names.h"
 #include "model/resize.h"
 
 namespace berth::source {
@@ -49,6 +51,24 @@ void MakeStatic(Pod& pod, std::string_view node_name, std::string_view origin, s
   pod.node_name = node;
   pod.annotations["kubernetes.io/config.hash"] = pod.uid;
   pod.annotations["kubernetes.io/config.source"] = source;
+}
+
+std::string NameLengthProblem(const Pod& pod, std::string_view node_name) {
+  constexpr std::size_t kLongestPodName = 253;
+  constexpr std::size_t kLongestFileName = 255;
+  const std::size_t uid = pod.uid.empty() ? Fnv128("").size() : pod.uid.size();
+  const std::size_t beside = pod.namespace_.size() + uid + 2;
+  const std::size_t in_folder = kLongestFileName - std::min(beside, kLongestFileName);
+  const std::size_t on_node = std::min(kLongestPodName, in_folder);
+  const std::size_t longest = on_node - std::min(node_name.size() + 1, on_node);
+  if (pod.name.size() <= longest) return "";
+  return "metadata.name: " +
+         manifest::InvalidValue(pod.name, "has " + std::to_string(pod.name.size()) + " bytes, and at most " +
+                                              std::to_string(longest) + " fit: on this node the pod is called <name>-" +
+                                              Lower(node_name) + ", of at most " + std::to_string(kLongestPodName) +
+                                              " bytes, and its log folder <namespace>_<name>-<node>_<uid>" +
+                                              ", of at most " + std::to_string(kLongestFileName) +
+                                              "; give it a shorter name");
 }
 
 std::string IdentityOf(const Pod& pod) {

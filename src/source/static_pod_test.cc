@@ -76,6 +76,27 @@ TEST(StaticPodTest, VersionsThatDifferInAmountsHaveOneIdentityAndTheirOwnUids) {
   EXPECT_NE(IdentityOf(given), IdentityOf(other)) << "somebody wants another pod";
 }
 
+TEST(StaticPodTest, ANameIsTooLongWithTheNodesBehindItOrForTheLogFolder) {
+  Pod pod;
+  pod.namespace_ = "default";
+  const auto said = [&](std::size_t bytes) {
+    pod.name = std::string(bytes, 'a');
+    return NameLengthProblem(pod, "Node1");
+  };
+  EXPECT_EQ(said(208), "") << "7 + 1 + 208 + 6 + 1 + 32 = 255";
+  EXPECT_NE(said(209).find("has 209 bytes, and at most 208 fit: on this node the pod is called <name>-node1"),
+            std::string::npos)
+      << said(209);
+  pod.uid = "u";
+  pod.namespace_ = "";
+  EXPECT_EQ(said(246), "") << "246 + 6 = 252; 1 + 252 + 1 + 1 = 255";
+  EXPECT_NE(said(247), "");
+  pod.uid = std::string(63, 'u');
+  pod.namespace_ = std::string(63, 'n');
+  EXPECT_EQ(said(121), "") << "63 + 1 + 121 + 6 + 1 + 63 = 255";
+  EXPECT_NE(said(122), "");
+}
+
 TEST(StaticPodTest, AUidThatWasGivenStays) {
   Pod pod = FullPod();
   pod.uid = "given-1";

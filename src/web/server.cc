@@ -64,7 +64,7 @@ Pod WhatIsAsked(const Pod& pod) {
           .containers = bare(pod.containers),
           .overhead = pod.overhead,
           .resources = pod.resources,
-          .priority = pod.priority};
+          .priority = PriorityOf(pod)};
 }
 
 Answer GetPod(const Request& request, api::Backend& backend) {

@@ -156,7 +156,7 @@ class DefragSearch {
       : node_(node), ledger_(ledger), inputs_(inputs), limits_(limits), moves_left_(limits.moves) {
     out_.most_moves = limits.moves;
     for (const Pod& pod : pods) open_.push_back(&pod);
-    std::ranges::stable_sort(open_, {}, [](const Pod* pod) { return -std::int64_t{pod->priority}; });
+    std::ranges::stable_sort(open_, {}, [](const Pod* pod) { return -std::int64_t{PriorityOf(*pod)}; });
   }
 
   DefragPlan Run() && {
@@ -170,8 +170,8 @@ class DefragSearch {
  private:
   /// Of the most important pods that are left; nullopt: none of them can be helped, and they are done with.
   std::optional<Room> BestOfEquals() {
-    const auto priority = open_.front()->priority;
-    const auto end = std::ranges::find_if(open_, [&](const Pod* pod) { return pod->priority != priority; });
+    const auto priority = PriorityOf(*open_.front());
+    const auto end = std::ranges::find_if(open_, [&](const Pod* pod) { return PriorityOf(*pod) != priority; });
     std::optional<Room> best;
     std::vector<NoRoom> without;
     for (auto pod = open_.begin(); pod != end; ++pod) {

@@ -19,7 +19,7 @@ std::string Line::WhoComesFirst(const NodeNow& now, const Pod& pod, const Ledger
     const Pod* const critical = find(uid);
     if (critical != nullptr && uid != pod.uid && !leaves_room(after, victims, *critical)) return FullName(*critical);
   }
-  if (first == nullptr || first_ == pod.uid || pod.priority > first->priority) return "";
+  if (first == nullptr || first_ == pod.uid || PriorityOf(pod) > PriorityOf(*first)) return "";
   const bool takes_room = leaves_room(now.ledger, {}, *first) && !leaves_room(after, {}, *first);
   return takes_room || (claims_ && !leaves_room(after, before_, *first)) ? FullName(*first) : "";
 }

@@ -27,7 +27,7 @@ struct NodeNow {
 
 /// Sorts the queue: the least first. `arrival`: the earlier, the lower.
 inline std::pair<std::int64_t, std::uint64_t> OrderInLine(const Pod& pod, std::uint64_t arrival) {
-  return {-std::int64_t{pod.priority}, arrival};
+  return {-std::int64_t{PriorityOf(pod)}, arrival};
 }
 
 /// Pods that do not fit now. By default nobody waits, and nobody goes for another.
