@@ -505,7 +505,7 @@ inline source::Snapshot Wanting(const std::vector<Pod>& pods) {
 }
 
 struct PodManagerTest : testing::Test {
-  PodManagerTest() : world(MakeNode()) {}
+  explicit PodManagerTest(engine::Node node = MakeNode()) : world(std::move(node)) {}
 
   std::unique_ptr<TestManager> Boot() {
     auto manager = world.Boot();
@@ -522,6 +522,8 @@ struct PodManagerTest : testing::Test {
     const auto values = world.tree.Read(path);
     return values && values->cpus ? *values->cpus : CpuSet();
   }
+  /// The same as text; "": no such group, or it has none.
+  std::string CpuTextAt(const std::string& path) { return FormatIds(CpusAt(path)); }
   bool HasEvent(std::string_view reason) {
     return std::ranges::any_of(world.events.events(), [&](const Event& e) { return e.reason == reason; });
   }

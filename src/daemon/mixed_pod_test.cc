@@ -31,24 +31,12 @@ engine::Node NodeThatLetsAll() {
   return *node;
 }
 
-struct MixedPodTest : testing::Test {
-  MixedPodTest() : world(NodeThatLetsAll()) { world.options.pods.pool = world.logs / "cpus"; }
-
-  std::unique_ptr<TestManager> Boot() {
-    auto manager = world.Boot();
-    const auto started = manager->Start(world.store.saved, Now());
-    EXPECT_TRUE(started) << started.error().message;
-    return manager;
-  }
-  os::MonoTime Now() { return world.clock.Now(); }
+struct MixedPodTest : PodManagerTest {
+  MixedPodTest() : PodManagerTest(NodeThatLetsAll()) { world.options.pods.pool = world.logs / "cpus"; }
   static Pod Mix(const std::string& name, const std::string& wish) {
     Pod out = MakePod(name, "2500m", QosClass::kBurstable);
     out.annotations["berth.dev/cpus"] = wish;
     return out;
-  }
-  std::string CpusAt(const std::string& path) {
-    const auto values = world.tree.Read(path);
-    return values && values->cpus ? FormatIds(*values->cpus) : "";
   }
   std::string File() const { return testkit::ReadText(world.options.pods.pool + "/shared"); }
   std::string Told(const std::string& name) const {
@@ -56,8 +44,6 @@ struct MixedPodTest : testing::Test {
       if (variable == name) return value;
     return "";
   }
-
-  FakeNode world;
 };
 
 TEST_F(MixedPodTest, ItsGroupFollowsThePoolAndSoDoesTheFile) {
@@ -68,16 +54,16 @@ TEST_F(MixedPodTest, ItsGroupFollowsThePoolAndSoDoesTheFile) {
   EXPECT_EQ(Told("BERTH_CPUS_EXCLUSIVE"), "1-2");
   EXPECT_EQ(Told("BERTH_CPUS_SHARED"), "0,3-7");
   EXPECT_EQ(Told("BERTH_CPUS_SHARED_FILE"), world.options.pods.pool + "/shared");
-  EXPECT_EQ(CpusAt("kubepods/burstable/poduid-mix/mix"), "0-7");
+  EXPECT_EQ(CpuTextAt("kubepods/burstable/poduid-mix/mix"), "0-7");
   EXPECT_EQ(File(), "0,3-7\n");
-  EXPECT_EQ(CpusAt("kubepods/burstable"), "0-7") << "the class holds what its containers do";
-  EXPECT_EQ(CpusAt("kubepods/besteffort"), "0,3-7");
+  EXPECT_EQ(CpuTextAt("kubepods/burstable"), "0-7") << "the class holds what its containers do";
+  EXPECT_EQ(CpuTextAt("kubepods/besteffort"), "0,3-7");
 
   manager->OnSnapshot(Wanting({mix, MakePod("web", "3")}), Now());
   ASSERT_TRUE(world.runtime.Runs("uid-web", "web"));
-  EXPECT_EQ(CpusAt("kubepods/burstable/poduid-mix/mix"), "0-2,6-7");
-  EXPECT_EQ(CpusAt("kubepods/burstable"), "0-2,6-7");
-  EXPECT_EQ(CpusAt("berth"), "0,6-7");
+  EXPECT_EQ(CpuTextAt("kubepods/burstable/poduid-mix/mix"), "0-2,6-7");
+  EXPECT_EQ(CpuTextAt("kubepods/burstable"), "0-2,6-7");
+  EXPECT_EQ(CpuTextAt("berth"), "0,6-7");
   EXPECT_EQ(File(), "0,6-7\n");
 }
 
@@ -103,15 +89,15 @@ TEST_F(MixedPodTest, ExclusiveCpusOfABurstablePodAreItsOwnAndComeBack) {
   const Pod back = MakePod("back", "100m", QosClass::kBurstable);
   manager->OnSnapshot(Wanting({back, own}), Now());
   ASSERT_TRUE(world.runtime.Runs("uid-own", "own"));
-  EXPECT_EQ(CpusAt("kubepods/burstable/poduid-own/own"), "1-2");
-  EXPECT_EQ(CpusAt("kubepods/burstable/poduid-back/back"), "0,3-7");
+  EXPECT_EQ(CpuTextAt("kubepods/burstable/poduid-own/own"), "1-2");
+  EXPECT_EQ(CpuTextAt("kubepods/burstable/poduid-back/back"), "0,3-7");
   manager->OnSnapshot(Wanting({back}), Now());
   manager->OnRuntime(Now());
   world.clock.Advance(os::Millis(1'000));
   manager->Sync(Now());
   EXPECT_FALSE(manager->ledger().pods.contains("uid-own"));
-  EXPECT_EQ(CpusAt("kubepods/burstable"), "0-7");
-  EXPECT_EQ(CpusAt("kubepods/burstable/poduid-back/back"), "0-7");
+  EXPECT_EQ(CpuTextAt("kubepods/burstable"), "0-7");
+  EXPECT_EQ(CpuTextAt("kubepods/burstable/poduid-back/back"), "0-7");
 }
 
 TEST_F(MixedPodTest, ANumberThatChangesInItsAnnotationIsAResize) {
@@ -131,8 +117,8 @@ TEST_F(MixedPodTest, ANumberThatChangesInItsAnnotationIsAResize) {
   Pod more = mix("4 exclusive+shared");
   more.containers[0].resources.requests["cpu"] = *Quantity::Parse("4500m");
   want(more);
-  EXPECT_EQ(CpusAt(kMixesGroup), "0-7");
-  EXPECT_EQ(CpusAt("kubepods/besteffort"), "0,5-7");
+  EXPECT_EQ(CpuTextAt(kMixesGroup), "0-7");
+  EXPECT_EQ(CpuTextAt("kubepods/besteffort"), "0,5-7");
   EXPECT_EQ(File(), "0,5-7\n");
   EXPECT_EQ(world.runtime.next_pid, pids) << "it goes on running";
   const Placement* place = FindPlacement(manager->ledger().pods.at(kMixesUid), "mix");
@@ -143,7 +129,7 @@ TEST_F(MixedPodTest, ANumberThatChangesInItsAnnotationIsAResize) {
   want(mix("1 exclusive + shared"));
   EXPECT_EQ(FormatIds(*FindPlacement(manager->ledger().pods.at(kMixesUid), "mix")->cpus), "1");
   EXPECT_EQ(File(), "0,2-7\n");
-  EXPECT_EQ(CpusAt(kMixesGroup), "0-7");
+  EXPECT_EQ(CpuTextAt(kMixesGroup), "0-7");
   EXPECT_EQ(world.runtime.next_pid, pids);
 
   want(mix("1 exclusive"));  // of another kind it is another pod
@@ -151,7 +137,7 @@ TEST_F(MixedPodTest, ANumberThatChangesInItsAnnotationIsAResize) {
   world.clock.Advance(os::Millis(1'000));
   manager->Sync(Now());
   EXPECT_NE(world.runtime.next_pid, pids);
-  EXPECT_EQ(CpusAt(kMixesGroup), "1");
+  EXPECT_EQ(CpuTextAt(kMixesGroup), "1");
 }
 
 /// On cgroup v2 who inherits its class's CPUs would have them with the class, before they are given up.
@@ -162,7 +148,7 @@ TEST_F(MixedPodTest, WhatAnotherGivesUpIsThePoolsWhenItHasBeenGivenUp) {
   Pod web = MakePod("web", "4");
   manager->OnSnapshot(Wanting({web, mix}), Now());
   ASSERT_TRUE(world.runtime.Runs("uid-mix", "mix"));
-  ASSERT_EQ(CpusAt("kubepods/poduid-web/web"), "2-5");
+  ASSERT_EQ(CpuTextAt("kubepods/poduid-web/web"), "2-5");
   Resources& resources = web.containers[0].resources;
   resources.requests["cpu"] = resources.limits["cpu"] = *Quantity::Parse("2");
   world.steps.ClearLog();
@@ -170,7 +156,7 @@ TEST_F(MixedPodTest, WhatAnotherGivesUpIsThePoolsWhenItHasBeenGivenUp) {
   const int given_up = world.steps.Find("cpus kubepods/poduid-web/web 2-3");
   ASSERT_GE(given_up, 0);
   EXPECT_LT(given_up, world.steps.Find("cpus kubepods/burstable/poduid-mix/mix 0-1,4-7", given_up));
-  EXPECT_EQ(CpusAt("kubepods/burstable/poduid-mix/mix"), "0-1,4-7");
+  EXPECT_EQ(CpuTextAt("kubepods/burstable/poduid-mix/mix"), "0-1,4-7");
 }
 
 /// Promises are checked after every step (FakeNode).

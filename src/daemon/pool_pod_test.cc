@@ -35,28 +35,14 @@ Pod InPool(const std::string& name, const std::string& cpu, const std::string& p
   return out;
 }
 
-struct PoolPodTest : testing::Test {
-  PoolPodTest() : world(NodeWithPools()) {}
-
-  std::unique_ptr<TestManager> Boot() {
-    auto manager = world.Boot();
-    const auto started = manager->Start(world.store.saved, Now());
-    EXPECT_TRUE(started) << started.error().message;
-    return manager;
-  }
-  os::MonoTime Now() { return world.clock.Now(); }
+struct PoolPodTest : PodManagerTest {
+  PoolPodTest() : PodManagerTest(NodeWithPools()) {}
   void Want(TestManager& manager, const std::vector<Pod>& pods) {
     manager.OnSnapshot(Wanting(pods), Now());
     manager.OnRuntime(Now());
     world.clock.Advance(os::Millis(1'000));
     manager.Sync(Now());
   }
-  std::string CpusAt(const std::string& path) {
-    const auto values = world.tree.Read(path);
-    return values && values->cpus ? FormatIds(*values->cpus) : "";
-  }
-
-  FakeNode world;
 };
 
 TEST_F(PoolPodTest, GroupsFollowThePoolAsPodsComeAndGo) {
@@ -66,23 +52,23 @@ TEST_F(PoolPodTest, GroupsFollowThePoolAsPodsComeAndGo) {
   const Pod two = InPool("two", "2", "batch", QosClass::kGuaranteed);
   Want(*manager, {back, one});
   ASSERT_TRUE(world.runtime.Runs("uid-one", "one"));
-  EXPECT_EQ(CpusAt("kubepods/burstable/poduid-one/one"), "1-2");
-  EXPECT_EQ(CpusAt("kubepods/burstable"), "0-7") << "the class holds what its containers do";
-  EXPECT_EQ(CpusAt("kubepods/besteffort"), "0,3-7");
-  EXPECT_EQ(CpusAt("berth"), "0,3-7");
+  EXPECT_EQ(CpuTextAt("kubepods/burstable/poduid-one/one"), "1-2");
+  EXPECT_EQ(CpuTextAt("kubepods/burstable"), "0-7") << "the class holds what its containers do";
+  EXPECT_EQ(CpuTextAt("kubepods/besteffort"), "0,3-7");
+  EXPECT_EQ(CpuTextAt("berth"), "0,3-7");
 
   Want(*manager, {back, one, two});
   ASSERT_TRUE(world.runtime.Runs("uid-two", "two"));
-  EXPECT_EQ(CpusAt("kubepods/burstable/poduid-one/one"), "1-4");
-  EXPECT_EQ(CpusAt("kubepods/poduid-two/two"), "1-4");
-  EXPECT_EQ(CpusAt("kubepods/besteffort"), "0,5-7");
+  EXPECT_EQ(CpuTextAt("kubepods/burstable/poduid-one/one"), "1-4");
+  EXPECT_EQ(CpuTextAt("kubepods/poduid-two/two"), "1-4");
+  EXPECT_EQ(CpuTextAt("kubepods/besteffort"), "0,5-7");
 
   Want(*manager, {back, two});
   EXPECT_FALSE(manager->ledger().pods.contains("uid-one"));
-  EXPECT_EQ(CpusAt("kubepods/poduid-two/two"), "1-2");
+  EXPECT_EQ(CpuTextAt("kubepods/poduid-two/two"), "1-2");
   Want(*manager, {back});
   EXPECT_EQ(manager->ledger().pools, CpuPools());
-  EXPECT_EQ(CpusAt("kubepods/besteffort"), "0-7");
+  EXPECT_EQ(CpuTextAt("kubepods/besteffort"), "0-7");
 }
 
 TEST_F(PoolPodTest, ItKeepsItsQuotaAsNobodyHasTheCpusForItself) {
@@ -109,7 +95,7 @@ TEST_F(PoolPodTest, ABerthdThatStartsAgainGoesOnWithThePools) {
   manager = Boot();
   Want(*manager, {one, two});
   EXPECT_EQ(manager->ledger().pools, before.pools) << "its containers stay";
-  EXPECT_EQ(CpusAt("kubepods/burstable/poduid-one/one"), FormatIds(before.pools.at("batch").cpus));
+  EXPECT_EQ(CpuTextAt("kubepods/burstable/poduid-one/one"), FormatIds(before.pools.at("batch").cpus));
   EXPECT_TRUE(std::ranges::any_of(world.events.events(), [](const Event& event) {
     return event.message.contains("CPU pool batch is not in cpuPools any more");
   }));
@@ -123,12 +109,12 @@ TEST_F(PoolPodTest, AResizeGrowsItsPoolWhileItRuns) {
   Pod one = InPool("one", "1", "batch");
   const Pod two = InPool("two", "500m", "batch");
   Want(*manager, {one, two});
-  ASSERT_EQ(CpusAt("kubepods/burstable/poduid-two/two"), "1-2");
+  ASSERT_EQ(CpuTextAt("kubepods/burstable/poduid-two/two"), "1-2");
   const int pids = world.runtime.next_pid;
   one.containers[0].resources.requests["cpu"] = *Quantity::Parse("3");
   Want(*manager, {one, two});
-  EXPECT_EQ(CpusAt("kubepods/burstable/poduid-one/one"), "1-4");
-  EXPECT_EQ(CpusAt("kubepods/burstable/poduid-two/two"), "1-4");
+  EXPECT_EQ(CpuTextAt("kubepods/burstable/poduid-one/one"), "1-4");
+  EXPECT_EQ(CpuTextAt("kubepods/burstable/poduid-two/two"), "1-4");
   EXPECT_EQ(world.runtime.next_pid, pids) << "both go on running";
 }
 

@@ -15,7 +15,6 @@ namespace berth::testkit {
 namespace {
 
 using codec::Json;
-using std::chrono::steady_clock;
 using testing::HasSubstr;
 
 struct DaemonPublishTest : testing::Test {
@@ -51,17 +50,14 @@ struct DaemonPublishTest : testing::Test {
   DaemonFixture node;
 };
 
-TEST_F(DaemonPublishTest, ANodeIsPublishedAndEachChangeWithinASecond) {
+TEST_F(DaemonPublishTest, ANodeIsPublishedAndEachChangeToo) {
   node.Start(Arguments());
   ASSERT_TRUE(node.Until("both are there", [&] { return Available() == Left(0) && !Shared().empty(); }));
   const std::string all = Shared();
   node.AddPod("own.yaml", SpinnerManifest("own", "1"));
   ASSERT_TRUE(node.Until("it runs", [&] { return node.Runs("own"); }));
-  const auto runs = steady_clock::now();
   ASSERT_TRUE(node.Until("the state shows it", [&] { return Shared() != all; }));
   ASSERT_TRUE(node.Until("the topology shows it", [&] { return Available() == Left(1); }));
-  EXPECT_LT(steady_clock::now() - runs, std::chrono::seconds(10))
-      << "less than one on a machine with nothing else to do";
 
   ASSERT_EQ(0, node.Stop());
   const int writes = store.Calls("PATCH");  // it may have had one more to make
