@@ -199,6 +199,9 @@ Command RunCommand() {
                 ->check(CLI::PositiveNumber.description(""))
                 ->allow_extra_args(false)
                 ->excludes(command);
+        app.add_flag("--even-placed", options->even_placed,
+                     "With --pid: also a process of a container, or of a cpuset of others")
+            ->needs(pids);
         auto* detach = app.add_flag("-d,--detach", options->detach, "Return when it runs; berthd keeps it");
         app.add_option("-e,--env", options->environment,
                        "With -d: NAME=VALUE, or NAME for yours; else PATH, HOME, USER, LANG, LC_ALL and TZ are yours")

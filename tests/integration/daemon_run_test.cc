@@ -213,6 +213,65 @@ TEST_F(RunCommandTest, ProcessesThatRunAreTakenInWithTheirChildrenAndGivenBackAs
   StatusOfEnded(parent);
 }
 
+TEST_F(RunCommandTest, WhatBerthNeedsItselfIsNotMovedAndWhoComesIsSaidBefore) {
+  const auto paper = [&](int pid) { return Run({"--dry-run", "--cpus", "1", "--pid", std::to_string(pid)}); };
+  const Ran first = paper(1);
+  EXPECT_EQ(1, first.status) << first.out;
+  EXPECT_THAT(first.err, HasSubstr("--pid 1: process 1 ("));
+  const Ran daemon = paper(berthd->pid());
+  EXPECT_EQ(1, daemon.status) << daemon.out;
+  EXPECT_THAT(daemon.err, HasSubstr("is a berthd or a supervisor of its containers"));
+  EXPECT_EQ(1, paper(::getpid()).status) << "berthd and the one that asks descend from it";
+  const int parent = Spawn("/bin/sh", {"-c", "sleep 1000 & echo pid $!; wait"}, {}, berthd->Dir("child"));
+  ASSERT_TRUE(Says("child", "pid "));
+  const Ran free = paper(parent);
+  EXPECT_EQ(0, free.status) << free.err;
+  EXPECT_THAT(free.err, HasSubstr("process " + std::to_string(parent) + " (sh) comes with 1 that descend from it"));
+  ::kill(PidIn("child"), SIGKILL);
+  StatusOfEnded(parent);
+  EXPECT_TRUE(NoPods());
+}
+
+TEST_F(RunCommandTest, AHolderThatSomebodyElseWroteRefusesTheSame) {
+  const std::string program = berthd->Dir("berthd");  // by its name alone one of Berth's
+  std::filesystem::copy_file("/bin/sleep", program);
+  const int pid = Spawn(program, {"1000"}, {}, berthd->Dir("named"));
+  ASSERT_TRUE(
+      berthd->Until("it runs", [&] { return ReadIfThere("/proc/" + std::to_string(pid) + "/comm") == "berthd\n"; }));
+  const std::string cpus = AllowedOf(pid);
+  const auto ticks = os::StartTicksOf(pid);
+  ASSERT_TRUE(ticks);
+  const std::string word = std::to_string(pid) + ":" + std::to_string(*ticks);
+  berthd->AddPod("holder.yaml", std::string(R"(apiVersion: v1
+kind: Pod
+metadata: {name: holder}
+spec:
+  restartPolicy: Never
+  hostNetwork: true
+  containers:
+  - name: run
+    command: [)") + BERTH + ", __hold, " +
+                                    berthd->socket() + ", --give-back, \"" + word + R"("]
+    terminationMessagePolicy: FallbackToLogsOnError
+    securityContext: {privileged: true}
+    resources: {limits: {cpu: 1, memory: 64Mi}}
+    env:
+    - {name: POD_UID, valueFrom: {fieldRef: {fieldPath: metadata.uid}}}
+    - {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+    - {name: POD_NAMESPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
+)");
+  const auto failed = [&] {
+    const codec::Json pod = berthd->PodNamed("holder");
+    return pod.is_object() && pod["phase"] == "Failed";
+  };
+  EXPECT_TRUE(berthd->Until("the holder refuses", failed));
+  const std::string logs = Berth({"logs", "--socket", berthd->socket(), "holder"}).out;
+  EXPECT_THAT(logs, HasSubstr("process " + std::to_string(pid) + " (berthd) is a berthd or a supervisor"));
+  EXPECT_EQ(cpus, AllowedOf(pid));
+  ::kill(pid, SIGKILL);
+  StatusOfEnded(pid);
+}
+
 TEST_F(RunCommandTest, ADeletedPodsCommandIsAskedToEnd) {
   const int run = Begin({"--name", "polite", "--cpus", "1", "--memory", "64Mi", "--", "sh", "-c",
                          "trap 'echo bye; exit 8' TERM; echo ready; while :; do sleep 0.05; done"},
