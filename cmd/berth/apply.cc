@@ -158,26 +158,24 @@ int AwaitEnd(const Deleted& pod, const WaitOptions& options, const Session& sess
   }
 }
 
-/// Takes the manifest of the pod of that whole name away, also when berthd has not read it yet; else of the only pod
-/// whose name begins like that. Errors: as FindPod and api::NodeClient.
-Result<Deleted> TakeAway(const std::string& given, const Session& session) {
-  auto pod = FindNamedPod(session, given);
-  if (!pod && pod.error().code == Code::kNotFound) {
-    const std::size_t slash = given.find('/');
-    const std::string namespace_ = slash == std::string::npos ? "default" : given.substr(0, slash);
-    auto unread = session.berthd().DeletePod(namespace_, given.substr(slash + 1));
-    if (unread) return Deleted{.namespace_ = unread->namespace_, .name = unread->name, .uid = ""};
-    if (unread.error().code != Code::kNotFound) return std::unexpected(std::move(unread).error());
-    pod = FindPod(session, given);
-  }
-  if (!pod) return std::unexpected(std::move(pod).error());
-  BERTH_TRY(const DeletedPod answer, session.berthd().DeletePod((*pod)->namespace_, (*pod)->name));
-  return Deleted{.namespace_ = answer.namespace_, .name = answer.name, .uid = (*pod)->uid};
+Result<Deleted> TakeAway(const PodView& pod, const Session& session) {
+  BERTH_TRY(const DeletedPod answer, session.berthd().DeletePod(pod.namespace_, pod.name));
+  return Deleted{.namespace_ = answer.namespace_, .name = answer.name, .uid = pod.uid};
 }
 
-/// Deletes one pod; `deleted` is for those who wait.
-void DeleteOne(const std::string& name, const Session& session, Outcome& outcome, std::vector<Deleted>& deleted) {
-  auto pod = TakeAway(name, session);
+/// Takes the manifest of the pod of that whole name away, also when berthd has not read it yet.
+/// Errors: as FindPodToChange and api::NodeClient.
+Result<Deleted> TakeAway(const PodToChange& wanted, const Session& session) {
+  const auto pod = FindPodToChange(session, wanted);
+  if (pod) return TakeAway(**pod, session);
+  if (pod.error().code != Code::kNotFound) return std::unexpected(pod.error());
+  auto unread = session.berthd().DeletePod(wanted.namespace_, wanted.name);
+  if (unread) return Deleted{.namespace_ = unread->namespace_, .name = unread->name, .uid = ""};
+  return std::unexpected(unread.error().code == Code::kNotFound ? pod.error() : unread.error());
+}
+
+/// What came of deleting one pod; `deleted` is for those who wait.
+void TellDeleted(Result<Deleted> pod, const Session& session, Outcome& outcome, std::vector<Deleted>& deleted) {
   if (!pod) return outcome.Fail(session, pod.error());
   if (session.for_people()) session.out() << pod->namespace_ << '/' << pod->name << " deleted\n" << std::flush;
   deleted.push_back(*std::move(pod));
@@ -280,7 +278,12 @@ int RunApply(const ApplyOptions& options, const Session& session) {
 int RunDelete(const DeleteOptions& options, const Session& session) {
   Outcome outcome;
   std::vector<Deleted> deleted;
-  std::vector<std::string> names = options.pods;
+  std::vector<PodToChange> wanted;
+  for (const std::string& given : options.pods) {
+    auto pod = ParsePodToChange(given, options.namespace_);
+    if (!pod) return session.Report(pod.error());
+    wanted.push_back(*std::move(pod));
+  }
   std::vector<ConfigDocument> documents;  // after the pods
   for (const std::string& file : Expand(options.files, session, outcome)) {
     const auto loaded = LoadManifest(file, options.as_pods, session);
@@ -289,17 +292,21 @@ int RunDelete(const DeleteOptions& options, const Session& session) {
       outcome.Add(kFailed);
       continue;
     }
-    for (const Pod& pod : loaded->pods) names.push_back(FullName(pod));
+    for (const Pod& pod : loaded->pods)
+      wanted.push_back({.namespace_ = pod.namespace_, .name = pod.name, .by_manifest = true});
     documents.insert(documents.end(), loaded->documents.begin(), loaded->documents.end());
   }
   if (options.all || !options.selector.empty()) {
     const auto pods = ChoosePods(session, {.namespace_ = options.namespace_, .selector = options.selector});
     if (!pods) return session.Report(pods.error());
-    for (const auto& pod : pods->pods) names.push_back(FullName(*pod));
-    if (names.empty()) session.err() << "No pods to delete.\n";
+    if (pods->pods.empty()) session.err() << "No pods to delete.\n";
+    for (const auto& pod : pods->pods) {
+      TellDeleted(TakeAway(*pod, session), session, outcome, deleted);
+      if (outcome.hopeless()) return outcome.status();
+    }
   }
-  for (const std::string& name : names) {
-    DeleteOne(name, session, outcome, deleted);
+  for (const PodToChange& pod : wanted) {
+    TellDeleted(TakeAway(pod, session), session, outcome, deleted);
     if (outcome.hopeless()) return outcome.status();
   }
   for (const ConfigDocument& document : documents) {

@@ -156,11 +156,12 @@ Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests, bool templa
 
 Result<DeletedPod> LocalApi::DeletePod(const std::string& namespace_, const std::string& name) {
   BERTH_RETURN_IF_ERROR(CheckOurs());
-  const std::shared_ptr<const ManifestFiles> files = published_.Get()->node.files;
+  const auto state = published_.Get();
   for (const std::string& on_node : {name, folder_.NameOnNode(name)}) {
-    auto file = folder_.Remove(namespace_ + "/" + on_node, *files);
+    auto file = folder_.Remove(namespace_ + "/" + on_node, *state->node.files);
     if (file) return DeletedPod{.namespace_ = namespace_, .name = on_node, .file = *std::move(file)};
     if (file.error().code != Code::kNotFound) return std::unexpected(std::move(file).error());
+    if (FindPod(state->node, namespace_, on_node) != nullptr) break;  // it ends already: no other one is meant
   }
   return Fail(Code::kNotFound, fmt::format("no pod '{}' in namespace '{}' has a manifest; see berth pods",
                                            Printable(name), Printable(namespace_)));
