@@ -41,7 +41,7 @@ kind: BerthConfiguration
 runtime: process
 devicePluginDir: ""
 podPolicies:
-- {name: run, namespaces: ["*"], numaNodes: ["*"]}
+- {name: run, namespaces: ["*"], cpus: [exclusive], numaNodes: ["*"]}
 )";
 
 std::string InHome(std::string_view name) { return std::string(kHome) + "/" + std::string(name); }

@@ -162,8 +162,7 @@ Command ExecCommand() {
 void AddRunOptions(CLI::App& app, RunOptions& options) {
   app.add_option("--cpus", options.request.cpus, "CPUs: a whole number are its own, under the static CPU policy; 500m")
       ->type_name("AMOUNT");
-  app.add_option("--memory", options.request.memory,
-                 "Memory it may use: 512Mi, 4Gi; with --cpus its share of the node's unless given")
+  app.add_option("--memory", options.request.memory, "The most memory it may use: 512Mi, 4Gi; no limit unless given")
       ->type_name("AMOUNT");
   app.add_option("--numa", options.request.numa, "CPUs and memory of these NUMA nodes: 1, or 0,2-3")
       ->type_name("NODES");

@@ -141,7 +141,7 @@ TEST_F(RunCommandTest, CtrlCReachesTheCommandOnceAndOnlyItDecides) {
 
 TEST_F(RunCommandTest, WhatHasNoPlaceIsNotExecuted) {
   const std::string mark = berthd->Dir("mark");
-  const Ran large = Run({"--cpus", "4096", "--", "touch", mark});
+  const Ran large = Run({"--cpus", "4096", "--memory", "64Mi", "--", "touch", mark});
   EXPECT_EQ(3, large.status);
   EXPECT_THAT(large.err, HasSubstr("CPUs asked"));
   const Ran shared = Run({"--isolate", "--cpus", "500m", "--memory", "64Mi", "--", "touch", mark});
@@ -151,7 +151,7 @@ TEST_F(RunCommandTest, WhatHasNoPlaceIsNotExecuted) {
   EXPECT_EQ(1, wrong.status);
   EXPECT_THAT(wrong.err, HasSubstr("--cpus: "));
   EXPECT_EQ(2, Run({"--cpus", "1"}).status) << "there is nothing to run";
-  const Ran paper = Run({"--dry-run", "--cpus", "1", "--", "touch", mark});
+  const Ran paper = Run({"--dry-run", "--cpus", "1", "--memory", "64Mi", "--", "touch", mark});
   EXPECT_EQ(0, paper.status);
   EXPECT_THAT(paper.out, HasSubstr("admitted"));
   EXPECT_FALSE(std::filesystem::exists(mark));
@@ -214,7 +214,7 @@ TEST_F(RunCommandTest, ProcessesThatRunAreTakenInWithTheirChildrenAndGivenBackAs
 }
 
 TEST_F(RunCommandTest, WhatBerthNeedsItselfIsNotMovedAndWhoComesIsSaidBefore) {
-  const auto paper = [&](int pid) { return Run({"--dry-run", "--cpus", "1", "--pid", std::to_string(pid)}); };
+  const auto paper = [&](int pid) { return Run({"--dry-run", "--cpus", "500m", "--pid", std::to_string(pid)}); };
   const Ran first = paper(1);
   EXPECT_EQ(1, first.status) << first.out;
   EXPECT_THAT(first.err, HasSubstr("--pid 1: process 1 ("));
@@ -320,6 +320,14 @@ TEST(RunOnceTest, SeveralShareOneBerthdWhichLeavesNothingBehind) {
   std::filesystem::create_directory(gate);
   EXPECT_EQ(0, StatusOfEnded(first)) << ReadIfThere(temp / "first");
   EXPECT_FALSE(std::filesystem::exists("/run/berth-once")) << "nothing of it is left";
+}
+
+TEST(RunOnceTest, WhoNamesNoMemoryHasCpusOfItsOwnAndNoLimitOfMemory) {
+  if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+  if (std::filesystem::exists("/run/berth-once/berth.sock")) GTEST_SKIP() << "somebody uses --once on this host";
+  const Ran ran = Berth({"run", "--once", "--cpus", "1", "--", "berth-no-such-word", "x"});
+  EXPECT_THAT(ran.err, HasSubstr("CPUs 1 of its own\n")) << "nothing about memory";
+  EXPECT_EQ(127, ran.status);
 }
 
 TEST(RunOnceTest, TheNodesThatAreAskedForAreWhereItRuns) {
