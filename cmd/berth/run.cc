@@ -342,11 +342,13 @@ int RunRun(const RunOptions& options, const Session& session) {
     }
     return Run(options, session, session.socket()).Go();
   }
+  const os::HeldSignals signals;  // until what is made for it has been removed
   const auto own = OnceDaemon::Join();
   if (!own) {
     session.err() << "berth: " << own.error().message << '\n';
     return kFailed;
   }
+  if (const auto asked = signals.Asked(os::Millis(0))) return kBySignal + *asked;
   return Run(options, session, OnceDaemon::Socket()).Go();
 }
 

@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -320,6 +321,19 @@ TEST(RunOnceTest, SeveralShareOneBerthdWhichLeavesNothingBehind) {
   std::filesystem::create_directory(gate);
   EXPECT_EQ(0, StatusOfEnded(first)) << ReadIfThere(temp / "first");
   EXPECT_FALSE(std::filesystem::exists("/run/berth-once")) << "nothing of it is left";
+}
+
+TEST(RunOnceTest, ABerthdThatDoesNotStartLeavesNothingBehind) {
+  if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+  if (std::filesystem::exists("/run/berth-once")) GTEST_SKIP() << "somebody uses --once on this host";
+  const testkit::TempDir temp;
+  std::filesystem::copy_file(BERTH, temp / "berth");
+  std::ofstream(temp / "berthd") << "#!/bin/sh\necho no such luck\nexit 1\n";  // the one beside is taken
+  std::filesystem::permissions(temp / "berthd", std::filesystem::perms::owner_all);
+  const int pid = Spawn(temp / "berth", {"run", "--once", "--", "true"}, {}, temp / "said");
+  EXPECT_EQ(1, StatusOfEnded(pid));
+  EXPECT_THAT(ReadIfThere(temp / "said"), HasSubstr("berthd ended; it said:\nno such luck"));
+  EXPECT_FALSE(std::filesystem::exists("/run/berth-once"));
 }
 
 TEST(RunOnceTest, WhoNamesNoMemoryHasCpusOfItsOwnAndNoLimitOfMemory) {
