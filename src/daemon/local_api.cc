@@ -233,13 +233,13 @@ Result<ContainerCalls*> LocalApi::Calls(const std::string& what) const {
   if (calls_ != nullptr) return calls_;
   if (DryRun())
     return Fail(Code::kUnsupported, "this berthd plays a machine (--machine): nothing runs, so there are no " + what);
+  if (auto ours = CheckOurs(); !ours) return std::unexpected(std::move(ours).error());
   return Fail(Code::kUnsupported, "this berthd runs containers as plain processes (runtime: process): there are no " +
-                                      what +
-                                      "; what a container sees is this host, where a command can be run as it is");
+                                      what + ", which are a container runtime's (runtime: cri)");
 }
 
 Result<CommandEnd> LocalApi::Exec(const api::ExecQuery& query) {
-  BERTH_TRY(ContainerCalls* const calls, Calls("containers to run a command in"));
+  BERTH_TRY(ContainerCalls* const calls, Calls("containers that take a command from outside"));
   BERTH_TRY(const std::string id, FindRunning(query));
   return calls->Exec(id, query.command, query.limit, query.caller_fd);
 }

@@ -305,7 +305,7 @@ TEST_F(PodsCommandTest, APlayedMachineSaysWhyItRunsNoCommandsAndHasNoImages) {
   const Ran ran = Berth({"exec", "--socket", socket, "web", "--", "ls", "-l"});
   EXPECT_EQ(1, ran.status);
   EXPECT_EQ("", ran.out);
-  EXPECT_THAT(ran.err, HasSubstr("plays a machine (--machine): nothing runs, so there are no containers to run"));
+  EXPECT_THAT(ran.err, HasSubstr("plays a machine (--machine): nothing runs, so there are no containers that take"));
   EXPECT_THAT(Ask({"images"}).err, HasSubstr("nothing runs, so there are no images"));
   EXPECT_EQ(1, Ask({"images", "import", "/nonexistent.tar"}).status);
   EXPECT_THAT(Berth({"exec", "--socket", socket, "none", "--", "ls"}).err, HasSubstr("no pod 'none' on this node"));
