@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "berth/manifests_at.h"
 #include "berth/pod_name.h"
+#include "berth/pod_problem.h"
 #include "berth/pods.h"
 #include "codec/views.h"
 #include "manifest/manifest.h"
@@ -101,22 +102,6 @@ std::string NameOf(const StoredPod& pod) { return pod.namespace_ + "/" + pod.nam
 std::string Shown(const std::string& kind, const std::string& full_name) {
   if (kind == "Pod") return full_name;
   return (kind == "Secret" ? "secret " : "configmap ") + full_name;
-}
-
-/// The pod's own reason, else how its containers ended.
-std::string WhyFailed(const PodView& pod) {
-  if (!pod.reason.empty()) return pod.message.empty() ? pod.reason : pod.reason + ": " + pod.message;
-  std::vector<std::string> ends;
-  for (const ContainerView& container : pod.containers) {
-    const bool known = container.last && container.last->exit_code.has_value();
-    const int code = known ? container.last->exit_code.value_or(0) : 0;
-    if (container.phase != ContainerPhase::kExited || (known && code == 0)) continue;
-    std::string end = "container " + container.name + " ended";
-    if (known) end += " with exit code " + std::to_string(code);
-    if (!container.reason.empty()) end += " (" + container.reason + ")";
-    ends.push_back(std::move(end));
-  }
-  return ends.empty() ? "it failed" : Join(ends, ", ");
 }
 
 /// The pod that is there is what the manifest says, but for what every pod of a node gets beside.
@@ -226,19 +211,25 @@ void ApplyOne(const std::string& file, bool as_pods, const Session& session, Out
 
 int AwaitApplied(const StoredPod& stored, const std::string& old_uid, const Pod& wanted, const WaitOptions& options,
                  const Session& session) {
+  std::string why;
   for (const os::MonoTime start = os::SystemClock().Now();; os::SleepFor(kAskAgain)) {
     const auto pod = session.berthd().GetPod(stored.namespace_, stored.name);
     if (!pod && (pod.error().code != Code::kNotFound || !session.Reachable())) return session.Report(pod.error());
+    const bool is_it = pod && (pod->view->uid != old_uid || (!pod->view->resize && IsAsWanted(pod->manifest, wanted)));
+    if (is_it) why = WhyNotRunning(*pod->view);
+    if (is_it && pod->view->phase != PodPhase::kFailed && CannotStart(*pod->view)) {
+      session.err() << "berth: " << NameOf(stored) << ": " << why << '\n';
+      return kFailed;
+    }
     if (pod && pod->view->phase != PodPhase::kPending) {
       const PodView& view = *pod->view;
-      const bool done = view.uid != old_uid || (!view.resize && IsAsWanted(pod->manifest, wanted));
-      if (done) return view.phase == PodPhase::kFailed ? ReportFailed(view, session) : kOk;
+      if (is_it) return view.phase == PodPhase::kFailed ? ReportFailed(view, session) : kOk;
       if (view.resize && !view.resize->in_progress && view.resize->requests == PodRequests(wanted))
         return ReportResize(stored, *view.resize, session);
     }
     if (TimeIsUp(start, options)) {
-      session.err() << "berth: " << NameOf(stored) << " did not start within " << options.timeout_s
-                    << " s; see 'berth describe " << stored.name << "'\n";
+      session.err() << "berth: " << NameOf(stored) << " did not start within " << options.timeout_s << " s"
+                    << (why.empty() ? "" : ": " + why) << "; see 'berth describe " << stored.name << "'\n";
       return kFailed;
     }
   }

@@ -36,8 +36,8 @@ struct DeleteOptions {
 };
 int RunDelete(const DeleteOptions& options, const Session& session);
 
-/// Until the pod runs as its manifest `wanted` says, ended or was rejected, or its resize was. `old_uid`: of the pod it
-/// replaces, unless that is resized; "" for none.
+/// Until the pod runs as its manifest `wanted` says, ended, cannot be executed or was rejected, or its resize was.
+/// `old_uid`: of the pod it replaces, unless that is resized; "" for none.
 int AwaitApplied(const StoredPod& stored, const std::string& old_uid, const Pod& wanted, const WaitOptions& options,
                  const Session& session);
 

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "berth/pod_name.h"
+#include "berth/pod_problem.h"
 #include "berth/pods.h"
 #include "codec/views.h"
 #include "os/clock.h"
@@ -41,8 +42,9 @@ int Await(const RestartedPod& asked, const Counts& before, const WaitOptions& op
     if (!pod) return session.Report(pod.error());
     if (RunsAgain(*pod->view, asked, before)) return kOk;
     if (os::SystemClock().Now() < end) continue;
-    session.err() << "berth: " << FullName(*pod->view) << " did not run again within " << options.timeout_s
-                  << " s; see 'berth describe " << asked.name << "'\n";
+    const std::string why = WhyNotRunning(*pod->view);
+    session.err() << "berth: " << FullName(*pod->view) << " did not run again within " << options.timeout_s << " s"
+                  << (why.empty() ? "" : ": " + why) << "; see 'berth describe " << asked.name << "'\n";
     return kFailed;
   }
 }

@@ -14,6 +14,7 @@
 #include "berth/explain.h"
 #include "berth/hold.h"
 #include "berth/once.h"
+#include "berth/pod_problem.h"
 #include "cgroup/family.h"
 #include "model/placement.h"
 #include "os/clock.h"
@@ -221,11 +222,13 @@ std::optional<int> Run::Judge(const PodView& pod) {
 
 /// Waits until the pod runs and `held` are in its groups. A status when it does not come to that.
 std::optional<int> Run::AwaitPlace(const std::vector<cgroup::ProcessId>& held, const os::HeldSignals& signals) {
+  std::string why;
   for (const os::MonoTime start = os::SystemClock().Now();;) {
     const auto pod = berthd_.GetPod(pod_.namespace_, pod_.name);
     if (!pod && pod.error().code != Code::kNotFound) return Report(pod.error());
     if (pod) {
       shared_ = pod->shared;
+      why = WhyNotRunning(*pod->view);
       if (const auto status = Judge(*pod->view)) return status;
       const bool runs = pod->view->phase == PodPhase::kRunning && !pod->view->containers.empty();
       const bool over = held.empty() && pod->view->phase == PodPhase::kSucceeded;  // a short command of berthd's
@@ -233,8 +236,8 @@ std::optional<int> Run::AwaitPlace(const std::vector<cgroup::ProcessId>& held, c
     }
     if (const auto asked = signals.Asked(kLookAtPod)) return kBySignal + *asked;
     if (os::SystemClock().Now() - start < std::chrono::seconds(options_.timeout_s)) continue;
-    session_.err() << "berth: there was no place within " << options_.timeout_s << " s; see 'berth describe "
-                   << pod_.name << "'\n";
+    session_.err() << "berth: there was no place within " << options_.timeout_s << " s"
+                   << (why.empty() ? "" : ": " + why) << "; see 'berth describe " << pod_.name << "'\n";
     return kFailed;
   }
 }

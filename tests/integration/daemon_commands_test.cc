@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -176,6 +177,20 @@ TEST_F(ProcessCommandsTest, LogsAreForNobodyElse) {
   using std::filesystem::perms;
   for (const auto& path : {log, log.parent_path(), log.parent_path().parent_path()})
     EXPECT_EQ(std::filesystem::status(path).permissions() & perms::others_all, perms::none) << path;
+}
+
+TEST_F(ProcessCommandsTest, WaitingNamesTheProgramThatIsMissing) {
+  for (const char* const policy : {"Always", "Never"}) {
+    const std::string file = berthd->Dir(std::string(policy) + ".yaml");
+    std::string name = policy;
+    name[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[0])));
+    std::ofstream(file) << "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+                               "}\nspec:\n  restartPolicy: " + policy +
+                               "\n  containers: [{name: app, command: [/no/such/program]}]\n";
+    const Ran ran = Ask({"apply", "-f", file, "--wait"});
+    EXPECT_EQ(1, ran.status) << policy;
+    EXPECT_THAT(ran.err, HasSubstr("/no/such/program")) << policy;
+  }
 }
 
 TEST_F(ProcessCommandsTest, SaysWhyThereAreNeitherExecNorImages) {
