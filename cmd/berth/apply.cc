@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "berth/manifests_at.h"
 #include "berth/pod_name.h"
 #include "berth/pod_problem.h"

@@ -21,7 +21,7 @@ bool CouldNotBeExecuted(const ContainerView& container) {
 }
 
 /// ": what it said", "" when it said nothing.
-std::string Words(const std::string& message) {
+std::string WithColon(const std::string& message) {
   return message.empty() ? "" : ": " + Printable(message, kLongestWords);
 }
 
@@ -36,7 +36,7 @@ std::string WhyFailed(const PodView& pod) {
     if (container.phase != ContainerPhase::kExited || (known && code == 0)) continue;
     std::string end = "container " + container.name + " ended";
     if (known) end += " with exit code " + std::to_string(code);
-    if (!container.reason.empty()) end += " (" + container.reason + Words(container.message) + ")";
+    if (!container.reason.empty()) end += " (" + container.reason + WithColon(container.message) + ")";
     ends.push_back(std::move(end));
   }
   return ends.empty() ? "it failed" : Join(ends, ", ");
@@ -50,7 +50,7 @@ std::string WhyNotRunning(const PodView& pod) {
     if (container.phase == ContainerPhase::kRunning || container.reason.empty() || done) continue;
     const std::string& message =
         CouldNotBeExecuted(container) && container.last_end ? container.last_end->message : container.message;
-    std::string why = "container " + container.name + ": " + container.reason + Words(message);
+    std::string why = "container " + container.name + ": " + container.reason + WithColon(message);
     if (container.reason.contains("Image") && !message.contains(container.image))
       why += " (image " + Printable(container.image) + ")";
     out.push_back(std::move(why));

@@ -21,11 +21,11 @@ Result<Quantity> ParseAmount(const std::string& option, const std::string& text)
 /// How it asks for CPUs of its own where no memory limit makes it Guaranteed, as berth.dev/cpus has it; "": it does
 /// not.
 Result<std::string> OwnCpusWish(const RunRequest& request, const Quantity& cpus, const NodeView& node) {
-  constexpr std::int64_t kMost = 1'000'000;  // more than any machine has
+  constexpr std::int64_t kMostOwnCpus = 1'000'000;  // more than any machine has
   if (!request.memory.empty() || node.cpu_policy != "static" || cpus.Sign() == 0 || !cpus.IsInteger()) return "";
   PodWishes wishes;
   wishes.cpus[""] = {.kind = ContainerCpuWish::Kind::kExclusive,
-                     .cpus = static_cast<int>(std::min(cpus.Value(), kMost))};
+                     .cpus = static_cast<int>(std::min(cpus.Value(), kMostOwnCpus))};
   const PodPolicy* const rule = FindPolicy(node.own.pods, request.namespace_);
   if (rule != nullptr && WhatIsNotAllowed(*rule, wishes).empty()) return FormatCpuWishes(wishes.cpus);
   return Fail(

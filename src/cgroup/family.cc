@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <utility>
 
 #include "base/id_set.h"
 #include "base/text.h"
