@@ -84,9 +84,16 @@ Result<Found> PickPodToChange(const PodList& pods, const PodToChange& wanted, st
     const auto found = std::ranges::find_if(pods.pods, is_it);
     return found == pods.pods.end() ? nullptr : *found;
   };
+  const std::string suffix = "-" + std::string(node_name);
   const Found by_name = named(wanted.name);
-  const Found by_manifest = named(wanted.name + "-" + std::string(node_name));
-  if (by_name && by_manifest && !wanted.by_manifest) return Several(wanted.name, {by_name, by_manifest});
+  const Found by_manifest = named(wanted.name + suffix);
+  if (by_name && by_manifest && !wanted.by_manifest) {
+    if (!wanted.name.ends_with(suffix)) return by_name;  // no static pod: this is the only name it has
+    return Fail(Code::kInvalid, "'" + wanted.name + "' is pod " + FullName(*by_name) +
+                                    " and the manifest's name of pod " + FullName(*by_manifest) + "; name the one " +
+                                    wanted.name.substr(0, wanted.name.size() - suffix.size()) + ", or the other " +
+                                    by_manifest->name);
+  }
   if (by_manifest) return by_manifest;
   const std::string full_name = wanted.namespace_ + "/" + wanted.name;
   if (by_name && wanted.by_manifest)

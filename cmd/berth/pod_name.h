@@ -31,8 +31,8 @@ struct PodToChange {
 /// Errors: kInvalid when they name different ones.
 Result<PodToChange> ParsePodToChange(std::string_view given, std::string_view namespace_);
 
-/// The pod of that whole name. Errors: kNotFound with what was perhaps meant; kInvalid when the pod's name is one
-/// pod's and the manifest's name another one's.
+/// The pod of that whole name. Errors: kNotFound with what was perhaps meant; kInvalid when it is one static
+/// pod's name and the name of another one's manifest; a pod that is not static has its name for itself.
 Result<std::shared_ptr<const PodView>> PickPodToChange(const PodList& pods, const PodToChange& wanted,
                                                        std::string_view node_name);
 

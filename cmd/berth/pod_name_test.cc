@@ -79,8 +79,11 @@ TEST(PickPodToChangeTest, NamesWhatWasPerhapsMeantAndTakesNothing) {
 
 TEST(PickPodToChangeTest, ANameOfTwoPodsIsRefusedAndAManifestMeansItsOwn) {
   const std::vector<std::string> pods = {"default/web-n1", "default/web-n1-n1"};  // of the manifests web and web-n1
-  EXPECT_EQ("'web-n1' may be any of default/web-n1, default/web-n1-n1; give more of the name, or NAMESPACE/NAME",
-            PickChanged(pods, "web-n1"));
+  EXPECT_EQ(
+      "'web-n1' is pod default/web-n1 and the manifest's name of pod default/web-n1-n1; name the one web, or the "
+      "other web-n1-n1",
+      PickChanged(pods, "web-n1"));
+  EXPECT_EQ("default/api", PickChanged({"default/api", "default/api-n1"}, "api")) << "it has no other name";
   EXPECT_EQ("default/web-n1", PickChanged(pods, "web"));
   EXPECT_EQ("default/web-n1-n1", PickChanged(pods, "web-n1-n1"));
   const PodToChange manifest{.namespace_ = "default", .name = "web-n1", .by_manifest = true};
