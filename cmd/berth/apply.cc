@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/text.h"
 #include "berth/manifests_at.h"
 #include "berth/pod_name.h"
+#include "berth/pod_problem.h"
 #include "berth/pods.h"
 #include "codec/views.h"
 #include "manifest/manifest.h"
@@ -103,22 +103,6 @@ std::string Shown(const std::string& kind, const std::string& full_name) {
   return (kind == "Secret" ? "secret " : "configmap ") + full_name;
 }
 
-/// The pod's own reason, else how its containers ended.
-std::string WhyFailed(const PodView& pod) {
-  if (!pod.reason.empty()) return pod.message.empty() ? pod.reason : pod.reason + ": " + pod.message;
-  std::vector<std::string> ends;
-  for (const ContainerView& container : pod.containers) {
-    const bool known = container.last && container.last->exit_code.has_value();
-    const int code = known ? container.last->exit_code.value_or(0) : 0;
-    if (container.phase != ContainerPhase::kExited || (known && code == 0)) continue;
-    std::string end = "container " + container.name + " ended";
-    if (known) end += " with exit code " + std::to_string(code);
-    if (!container.reason.empty()) end += " (" + container.reason + ")";
-    ends.push_back(std::move(end));
-  }
-  return ends.empty() ? "it failed" : Join(ends, ", ");
-}
-
 /// The pod that is there is what the manifest says, but for what every pod of a node gets beside.
 bool IsAsWanted(const Pod& now, Pod wanted) {
   wanted.name = now.name;
@@ -158,26 +142,24 @@ int AwaitEnd(const Deleted& pod, const WaitOptions& options, const Session& sess
   }
 }
 
-/// Takes the manifest of the pod of that whole name away, also when berthd has not read it yet; else of the only pod
-/// whose name begins like that. Errors: as FindPod and api::NodeClient.
-Result<Deleted> TakeAway(const std::string& given, const Session& session) {
-  auto pod = FindNamedPod(session, given);
-  if (!pod && pod.error().code == Code::kNotFound) {
-    const std::size_t slash = given.find('/');
-    const std::string namespace_ = slash == std::string::npos ? "default" : given.substr(0, slash);
-    auto unread = session.berthd().DeletePod(namespace_, given.substr(slash + 1));
-    if (unread) return Deleted{.namespace_ = unread->namespace_, .name = unread->name, .uid = ""};
-    if (unread.error().code != Code::kNotFound) return std::unexpected(std::move(unread).error());
-    pod = FindPod(session, given);
-  }
-  if (!pod) return std::unexpected(std::move(pod).error());
-  BERTH_TRY(const DeletedPod answer, session.berthd().DeletePod((*pod)->namespace_, (*pod)->name));
-  return Deleted{.namespace_ = answer.namespace_, .name = answer.name, .uid = (*pod)->uid};
+Result<Deleted> TakeAway(const PodView& pod, const Session& session) {
+  BERTH_TRY(const DeletedPod answer, session.berthd().DeletePod(pod.namespace_, pod.name));
+  return Deleted{.namespace_ = answer.namespace_, .name = answer.name, .uid = pod.uid};
 }
 
-/// Deletes one pod; `deleted` is for those who wait.
-void DeleteOne(const std::string& name, const Session& session, Outcome& outcome, std::vector<Deleted>& deleted) {
-  auto pod = TakeAway(name, session);
+/// Takes the manifest of the pod of that whole name away, also when berthd has not read it yet.
+/// Errors: as FindPodToChange and api::NodeClient.
+Result<Deleted> TakeAway(const PodToChange& wanted, const Session& session) {
+  const auto pod = FindPodToChange(session, wanted);
+  if (pod) return TakeAway(**pod, session);
+  if (pod.error().code != Code::kNotFound) return std::unexpected(pod.error());
+  auto unread = session.berthd().DeletePod(wanted.namespace_, wanted.name);
+  if (unread) return Deleted{.namespace_ = unread->namespace_, .name = unread->name, .uid = ""};
+  return std::unexpected(unread.error().code == Code::kNotFound ? pod.error() : unread.error());
+}
+
+/// What came of deleting one pod; `deleted` is for those who wait.
+void TellDeleted(Result<Deleted> pod, const Session& session, Outcome& outcome, std::vector<Deleted>& deleted) {
   if (!pod) return outcome.Fail(session, pod.error());
   if (session.for_people()) session.out() << pod->namespace_ << '/' << pod->name << " deleted\n" << std::flush;
   deleted.push_back(*std::move(pod));
@@ -228,19 +210,25 @@ void ApplyOne(const std::string& file, bool as_pods, const Session& session, Out
 
 int AwaitApplied(const StoredPod& stored, const std::string& old_uid, const Pod& wanted, const WaitOptions& options,
                  const Session& session) {
+  std::string why;
   for (const os::MonoTime start = os::SystemClock().Now();; os::SleepFor(kAskAgain)) {
     const auto pod = session.berthd().GetPod(stored.namespace_, stored.name);
     if (!pod && (pod.error().code != Code::kNotFound || !session.Reachable())) return session.Report(pod.error());
+    const bool is_it = pod && (pod->view->uid != old_uid || (!pod->view->resize && IsAsWanted(pod->manifest, wanted)));
+    if (is_it) why = WhyNotRunning(*pod->view);
+    if (is_it && pod->view->phase != PodPhase::kFailed && CannotStart(*pod->view)) {
+      session.err() << "berth: " << NameOf(stored) << ": " << why << '\n';
+      return kFailed;
+    }
     if (pod && pod->view->phase != PodPhase::kPending) {
       const PodView& view = *pod->view;
-      const bool done = view.uid != old_uid || (!view.resize && IsAsWanted(pod->manifest, wanted));
-      if (done) return view.phase == PodPhase::kFailed ? ReportFailed(view, session) : kOk;
+      if (is_it) return view.phase == PodPhase::kFailed ? ReportFailed(view, session) : kOk;
       if (view.resize && !view.resize->in_progress && view.resize->requests == PodRequests(wanted))
         return ReportResize(stored, *view.resize, session);
     }
     if (TimeIsUp(start, options)) {
-      session.err() << "berth: " << NameOf(stored) << " did not start within " << options.timeout_s
-                    << " s; see 'berth describe " << stored.name << "'\n";
+      session.err() << "berth: " << NameOf(stored) << " did not start within " << options.timeout_s << " s"
+                    << (why.empty() ? "" : ": " + why) << "; see 'berth describe " << stored.name << "'\n";
       return kFailed;
     }
   }
@@ -280,7 +268,12 @@ int RunApply(const ApplyOptions& options, const Session& session) {
 int RunDelete(const DeleteOptions& options, const Session& session) {
   Outcome outcome;
   std::vector<Deleted> deleted;
-  std::vector<std::string> names = options.pods;
+  std::vector<PodToChange> wanted;
+  for (const std::string& given : options.pods) {
+    auto pod = ParsePodToChange(given, options.namespace_);
+    if (!pod) return session.Report(pod.error());
+    wanted.push_back(*std::move(pod));
+  }
   std::vector<ConfigDocument> documents;  // after the pods
   for (const std::string& file : Expand(options.files, session, outcome)) {
     const auto loaded = LoadManifest(file, options.as_pods, session);
@@ -289,17 +282,21 @@ int RunDelete(const DeleteOptions& options, const Session& session) {
       outcome.Add(kFailed);
       continue;
     }
-    for (const Pod& pod : loaded->pods) names.push_back(FullName(pod));
+    for (const Pod& pod : loaded->pods)
+      wanted.push_back({.namespace_ = pod.namespace_, .name = pod.name, .by_manifest = true});
     documents.insert(documents.end(), loaded->documents.begin(), loaded->documents.end());
   }
   if (options.all || !options.selector.empty()) {
     const auto pods = ChoosePods(session, {.namespace_ = options.namespace_, .selector = options.selector});
     if (!pods) return session.Report(pods.error());
-    for (const auto& pod : pods->pods) names.push_back(FullName(*pod));
-    if (names.empty()) session.err() << "No pods to delete.\n";
+    if (pods->pods.empty()) session.err() << "No pods to delete.\n";
+    for (const auto& pod : pods->pods) {
+      TellDeleted(TakeAway(*pod, session), session, outcome, deleted);
+      if (outcome.hopeless()) return outcome.status();
+    }
   }
-  for (const std::string& name : names) {
-    DeleteOne(name, session, outcome, deleted);
+  for (const PodToChange& pod : wanted) {
+    TellDeleted(TakeAway(pod, session), session, outcome, deleted);
     if (outcome.hopeless()) return outcome.status();
   }
   for (const ConfigDocument& document : documents) {

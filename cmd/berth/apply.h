@@ -26,18 +26,18 @@ struct ApplyOptions {
 int RunApply(const ApplyOptions& options, const Session& session);
 
 struct DeleteOptions {
-  std::vector<std::string> pods;   ///< as PickPod
+  std::vector<std::string> pods;   ///< as ParsePodToChange
   std::vector<std::string> files;  ///< their pods, ConfigMaps and Secrets
   bool all = false;                ///< every pod, or every one of `namespace_`
   std::string selector;            ///< every pod that has these labels, as Selector::Parse; "": none by labels
-  std::string namespace_;          ///< with `all` or `selector`; "": any
+  std::string namespace_;          ///< of `pods`; with `all` or `selector` only those of it, "": any
   bool as_pods = false;            ///< as ApplyOptions
   WaitOptions wait;                ///< until the pods are gone
 };
 int RunDelete(const DeleteOptions& options, const Session& session);
 
-/// Until the pod runs as its manifest `wanted` says, ended or was rejected, or its resize was. `old_uid`: of the pod it
-/// replaces, unless that is resized; "" for none.
+/// Until the pod runs as its manifest `wanted` says, ended, cannot be executed or was rejected, or its resize was.
+/// `old_uid`: of the pod it replaces, unless that is resized; "" for none.
 int AwaitApplied(const StoredPod& stored, const std::string& old_uid, const Pod& wanted, const WaitOptions& options,
                  const Session& session);
 

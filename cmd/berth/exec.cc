@@ -23,7 +23,7 @@ Result<seconds> ParseTimeout(const std::string& text) {
 
 Result<CommandEnd> Ask(const ExecOptions& options, const Session& session) {
   BERTH_TRY(const seconds limit, ParseTimeout(options.timeout));
-  BERTH_TRY(const auto pod, FindPod(session, options.pod));
+  BERTH_TRY(const auto pod, FindPodToChange(session, options.pod, options.namespace_));
   BERTH_TRY(const std::string container, PickContainer(*pod, options.container));
   api::ExecQuery query;
   query.namespace_ = pod->namespace_;

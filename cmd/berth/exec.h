@@ -10,8 +10,9 @@
 namespace berth::cli {
 
 struct ExecOptions {
-  std::string pod;        ///< as PickPod
-  std::string container;  ///< "": the only container
+  std::string pod;         ///< as ParsePodToChange, with `namespace_`
+  std::string namespace_;  ///< "": default
+  std::string container;   ///< "": the only container
   std::string timeout = "60s";
   bool raw = false;  ///< also on a terminal as it was written
   std::vector<std::string> command;

@@ -1,13 +1,17 @@
 #include "berth/hold.h"
 
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <optional>
 
 #include "api/node_client.h"
 #include "base/text.h"
+#include "cgroup/family.h"
 #include "os/clock.h"
 #include "os/foreground.h"
+#include "os/fs.h"
 #include "os/pidfd.h"
 
 namespace berth::cli {
@@ -17,6 +21,7 @@ using cgroup::ProcessId;
 using cgroup::Visitors;
 
 constexpr std::string_view kGiveBack = "--give-back";
+constexpr std::string_view kEvenPlaced = "--even-placed";
 constexpr os::Millis kLookAtVisitors{200};
 constexpr os::Millis kAskFor{60'000};  // berthd may just be restarting
 
@@ -36,6 +41,8 @@ std::optional<HoldOptions> ParseHold(const std::vector<std::string>& words) {
       out.socket = words[i];
     } else if (words[i] == kGiveBack) {
       out.give_back = true;
+    } else if (words[i] == kEvenPlaced) {
+      out.even_placed = true;
     } else if (const auto process = ParseProcess(words[i])) {
       out.processes.push_back(*process);
     } else {
@@ -82,8 +89,24 @@ class Watched {
   std::vector<os::UniqueFd> handles_;
 };
 
+/// Whoever wrote our command line: what may not be moved stays. A command of `berth run` is its own child, wherever
+/// that was started.
+Result<void> CheckMovable(const HoldOptions& options) {
+  BERTH_TRY(const auto root, os::OpenFs("/"));
+  const auto placed = options.even_placed ? cgroup::TakesFrom::kContainers : cgroup::TakesFrom::kNowhere;
+  for (const ProcessId& process : options.processes) {
+    const auto family =
+        cgroup::FindMovable(*root, {.pid = process.pid,
+                                    .self = ::getpid(),
+                                    .takes_from = options.give_back ? placed : cgroup::TakesFrom::kAnywhere});
+    if (!family && family.error().code != Code::kNotFound) return std::unexpected(family.error());
+  }
+  return {};
+}
+
 /// Until all have ended or were given back.
 Result<void> Hold(const HoldOptions& options, const os::HeldSignals& signals, Visitors& visitors) {
+  BERTH_RETURN_IF_ERROR(CheckMovable(options));
   for (const ProcessId& process : options.processes)
     if (auto in = visitors.TakeIn(process); !in && in.error().code != Code::kNotFound) return in;
   const Watched watched(options.processes);
@@ -101,6 +124,7 @@ Result<void> Hold(const HoldOptions& options, const os::HeldSignals& signals, Vi
 std::vector<std::string> HoldCommand(const std::string& program, const HoldOptions& options) {
   std::vector<std::string> out = {program, std::string(kHoldVerb), options.socket};
   if (options.give_back) out.emplace_back(kGiveBack);
+  if (options.even_placed) out.emplace_back(kEvenPlaced);
   for (const ProcessId& process : options.processes)
     out.push_back(std::to_string(process.pid) + ":" + std::to_string(process.start_ticks));
   return out;

@@ -17,7 +17,8 @@ inline constexpr std::string_view kHoldVerb = "__hold";
 
 struct HoldOptions {
   std::string socket;
-  bool give_back = false;  ///< asked to end, it gives the processes back; else it passes the request on to them
+  bool give_back = false;    ///< asked to end, it gives the processes back; else it passes the request on to them
+  bool even_placed = false;  ///< with `give_back`: also processes of a container or of a cpuset of others
   std::vector<cgroup::ProcessId> processes;
 };
 

@@ -41,7 +41,7 @@ kind: BerthConfiguration
 runtime: process
 devicePluginDir: ""
 podPolicies:
-- {name: run, namespaces: ["*"], numaNodes: ["*"]}
+- {name: run, namespaces: ["*"], cpus: [exclusive], numaNodes: ["*"]}
 )";
 
 std::string InHome(std::string_view name) { return std::string(kHome) + "/" + std::string(name); }
@@ -91,9 +91,12 @@ Result<void> StartDaemon() {
   const os::MonoTime start = os::SystemClock().Now();
   while (!Answers()) {
     const bool ended = os::HasEnded(process.pidfd.get());
-    if (ended || os::SystemClock().Now() - start > kForItsStart)
+    if (ended || os::SystemClock().Now() - start > kForItsStart) {
+      if (const auto killed = os::SendSignal(process.pidfd.get(), SIGKILL); killed)
+        if (os::WaitEnd(process.pidfd.get(), kForItsEnd)) os::Reap(process.pidfd.get());
       return Fail(Code::kTimeout,
                   std::string("berthd ") + (ended ? "ended" : "does not answer") + "; it said:\n" + WhatItSaid());
+    }
     os::SleepFor(kLookAtSocket);
   }
   return {};
@@ -146,9 +149,10 @@ Result<OnceDaemon> OnceDaemon::Join() {
   if (::geteuid() != 0)
     return Fail(Code::kPermission, "--once takes root: it makes cgroups. Try: sudo berth run --once ...");
   BERTH_TRY(os::LockFile user, JoinUsers());
+  OnceDaemon out(std::move(user));  // removes what was made, also when berthd does not start
   BERTH_TRY(const os::LockFile starting, os::LockFile::Take(InHome("start.lock"), kForItsStart + kForItsStart));
   if (!Answers()) BERTH_RETURN_IF_ERROR(StartDaemon());
-  return OnceDaemon(std::move(user));
+  return out;
 }
 
 OnceDaemon::~OnceDaemon() {

@@ -16,9 +16,21 @@ namespace {
 constexpr const char* kAsPodsText =
     "Make pods of the templates of Deployments, ReplicaSets, StatefulSets, DaemonSets and Jobs: NAME-0, NAME-1, ...";
 constexpr const char* kPodText = "NAME or NAMESPACE/NAME; the beginning is enough when only one pod has it";
+constexpr const char* kChangedPodText =
+    "NAME or NAMESPACE/NAME, whole; \"-NODE\" at the end of a pod's may be left out";
 
 CLI::Option* AddPod(CLI::App& app, std::string& pod) {
   return app.add_option("pod", pod, kPodText)->type_name("POD")->required();
+}
+
+CLI::Option* AddNamespace(CLI::App& app, std::string& namespace_, const std::string& text) {
+  return app.add_option("-n,--namespace", namespace_, text)->type_name("NAMESPACE");
+}
+
+/// Of commands that change the pod.
+void AddChangedPod(CLI::App& app, std::string& pod, std::string& namespace_) {
+  app.add_option("pod", pod, kChangedPodText)->type_name("POD")->required();
+  AddNamespace(app, namespace_, "Namespace of the pod")->default_str("default");
 }
 
 CLI::Option* AddSelector(CLI::App& app, std::string& selector) {
@@ -55,8 +67,7 @@ Command PodsCommand() {
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<PodsOptions>();
             app.add_option("pods", options->pods, kPodText)->type_name("POD");
-            auto* of_one = app.add_option("-n,--namespace", options->namespace_, "Only pods of this namespace")
-                               ->type_name("NAMESPACE");
+            auto* of_one = AddNamespace(app, options->namespace_, "Only pods of this namespace");
             app.add_flag("-A,--all-namespaces", options->all_namespaces, "Pods of every namespace: so it is anyway")
                 ->excludes(of_one);
             AddSelector(app, options->selector);
@@ -134,7 +145,7 @@ Command ExecCommand() {
       .prints_data = false,
       .bind = [](CLI::App& app) -> Runner {
         auto options = std::make_shared<ExecOptions>();
-        AddPod(app, options->pod);
+        AddChangedPod(app, options->pod, options->namespace_);
         app.add_option("command", options->command, "The command and its arguments, after --")
             ->type_name("WORD")
             ->required();
@@ -151,8 +162,7 @@ Command ExecCommand() {
 void AddRunOptions(CLI::App& app, RunOptions& options) {
   app.add_option("--cpus", options.request.cpus, "CPUs: a whole number are its own, under the static CPU policy; 500m")
       ->type_name("AMOUNT");
-  app.add_option("--memory", options.request.memory,
-                 "Memory it may use: 512Mi, 4Gi; with --cpus its share of the node's unless given")
+  app.add_option("--memory", options.request.memory, "The most memory it may use: 512Mi, 4Gi; no limit unless given")
       ->type_name("AMOUNT");
   app.add_option("--numa", options.request.numa, "CPUs and memory of these NUMA nodes: 1, or 0,2-3")
       ->type_name("NODES");
@@ -160,9 +170,7 @@ void AddRunOptions(CLI::App& app, RunOptions& options) {
       ->type_name("RESOURCE")
       ->allow_extra_args(false);
   app.add_flag("--isolate", options.isolate, "Only with CPUs of its own, not in the shared pool");
-  app.add_option("-n,--namespace", options.request.namespace_, "Namespace of the pod")
-      ->type_name("NAMESPACE")
-      ->default_str("default");
+  AddNamespace(app, options.request.namespace_, "Namespace of the pod")->default_str("default");
   app.add_option("--name", options.request.name, "Name of the pod; made of the program's unless given")
       ->type_name("NAME");
   app.add_option("--timeout", options.timeout_s, "Seconds to wait for the place at most")
@@ -199,6 +207,9 @@ Command RunCommand() {
                 ->check(CLI::PositiveNumber.description(""))
                 ->allow_extra_args(false)
                 ->excludes(command);
+        app.add_flag("--even-placed", options->even_placed,
+                     "With --pid: also a process of a container, or of a cpuset of others")
+            ->needs(pids);
         auto* detach = app.add_flag("-d,--detach", options->detach, "Return when it runs; berthd keeps it");
         app.add_option("-e,--env", options->environment,
                        "With -d: NAME=VALUE, or NAME for yours; else PATH, HOME, USER, LANG, LC_ALL and TZ are yours")
@@ -253,8 +264,9 @@ Command RestartCommand() {
                        {"restart -l app=web --wait", "all with a label; wait until they run again"}},
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<RestartOptions>();
-            auto* pods = app.add_option("pods", options->pods, kPodText)->type_name("POD");
+            auto* pods = app.add_option("pods", options->pods, kChangedPodText)->type_name("POD");
             auto* labels = AddSelector(app, options->selector)->excludes(pods);
+            AddNamespace(app, options->namespace_, "Namespace of the pods; default unless given, with -l any");
             AddWait(app, options->wait, "all of them have been started again");
             app.callback([pods, labels] {
               if (pods->count() == 0 && labels->count() == 0) throw CLI::RequiredError("a POD or -l LABELS");
@@ -276,7 +288,7 @@ Command ResizeCommand() {
           .statuses = "3 it was not resized (with --wait)",
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<ResizeOptions>();
-            app.add_option("pod", options->pod, kPodText)->type_name("POD")->required();
+            AddChangedPod(app, options->pod, options->namespace_);
             app.add_option("-c,--container", options->container, "The container, if it has several")
                 ->type_name("CONTAINER");
             auto* cpus = app.add_option("--cpus", options->cpus, "CPUs")->type_name("NUMBER");
@@ -294,28 +306,29 @@ Command DeleteCommand() {
           .group = "Pods",
           .summary = "Stop pods and forget them",
           .details = "The manifest is removed; the containers get their grace period, then all they held comes back.",
-          .examples = {{"delete web", "one pod"},
+          .examples = {{"delete web", "one pod, of the namespace default"},
+                       {"delete edge/web", "one of namespace edge; -n edge says the same"},
                        {"delete -f pod.yaml", "the pods of a manifest, and its ConfigMaps and Secrets"},
                        {"delete web db --wait", "two, and wait until they are gone"},
                        {"delete -l app=web", "all with a label"},
                        {"delete --all -n edge", "every pod of a namespace"}},
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<DeleteOptions>();
-            auto* pods = app.add_option("pods", options->pods, kPodText)->type_name("POD");
+            auto* pods = app.add_option("pods", options->pods, kChangedPodText)->type_name("POD");
             auto* files = app.add_option("-f,--filename", options->files,
                                          "Manifests whose pods, ConfigMaps and Secrets to delete")
                               ->type_name("FILE");
             app.add_flag("--as-pods", options->as_pods, "The manifests were applied with --as-pods")->needs(files);
             auto* all = app.add_flag("--all", options->all, "Every pod of the node")->excludes(pods)->excludes(files);
             auto* labels = AddSelector(app, options->selector)->excludes(pods)->excludes(files);
-            auto* of_one = app.add_option("-n,--namespace", options->namespace_, "With --all or -l: only those of it")
-                               ->type_name("NAMESPACE");
+            AddNamespace(app, options->namespace_,
+                         "Namespace of the pods; default unless given, with --all or -l any")
+                ->excludes(files);  // manifests name their own
             AddWait(app, options->wait, "the pods are gone");
-            app.callback([pods, files, all, labels, of_one] {
+            app.callback([pods, files, all, labels] {
               const bool many = all->count() > 0 || labels->count() > 0;
               if (pods->count() == 0 && files->count() == 0 && !many)
                 throw CLI::RequiredError("a POD, -f FILE or -l LABELS");  // the parser's own way to say so
-              if (of_one->count() > 0 && !many) throw CLI::RequiredError("--all or -l LABELS, with -n NAMESPACE,");
             });
             return [options](const Session& session) { return RunDelete(*options, session); };
           }};

@@ -1,5 +1,6 @@
 #include "berth/pod_name.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/text.h"
@@ -66,10 +67,58 @@ Result<Found> FindPod(const Session& session, const std::string& given) {
   return PickPod(pods, given, status.node_name);
 }
 
-Result<Found> FindNamedPod(const Session& session, const std::string& given) {
+Result<PodToChange> ParsePodToChange(std::string_view given, std::string_view namespace_) {
+  const std::size_t slash = given.find('/');
+  PodToChange out{.namespace_ = std::string(namespace_.empty() ? "default" : namespace_), .name = std::string(given)};
+  if (slash == std::string_view::npos) return out;
+  out.namespace_ = given.substr(0, slash);
+  out.name = given.substr(slash + 1);
+  if (namespace_.empty() || namespace_ == out.namespace_) return out;
+  return Fail(Code::kInvalid, "'" + Printable(given) + "' is not of namespace " + Printable(namespace_) +
+                                  "; give either NAMESPACE/NAME or -n NAMESPACE");
+}
+
+Result<Found> PickPodToChange(const PodList& pods, const PodToChange& wanted, std::string_view node_name) {
+  const auto named = [&](const std::string& name) -> Found {
+    const auto is_it = [&](const Found& pod) { return pod->namespace_ == wanted.namespace_ && pod->name == name; };
+    const auto found = std::ranges::find_if(pods.pods, is_it);
+    return found == pods.pods.end() ? nullptr : *found;
+  };
+  const std::string suffix = "-" + std::string(node_name);
+  const Found by_name = named(wanted.name);
+  const Found by_manifest = named(wanted.name + suffix);
+  if (by_name && by_manifest && !wanted.by_manifest) {
+    if (!wanted.name.ends_with(suffix)) return by_name;  // no static pod: this is the only name it has
+    return Fail(Code::kInvalid, "'" + wanted.name + "' is pod " + FullName(*by_name) +
+                                    " and the manifest's name of pod " + FullName(*by_manifest) + "; name the one " +
+                                    wanted.name.substr(0, wanted.name.size() - suffix.size()) + ", or the other " +
+                                    by_manifest->name);
+  }
+  if (by_manifest) return by_manifest;
+  const std::string full_name = wanted.namespace_ + "/" + wanted.name;
+  if (by_name && wanted.by_manifest)
+    return Fail(Code::kInvalid, "the manifest's pod " + full_name +
+                                    " is not on this node; the pod of that name is of "
+                                    "another manifest");
+  if (by_name) return by_name;
+  const auto like = PickPod(pods, full_name, node_name);
+  const auto elsewhere = like ? like : PickPod(pods, wanted.name, node_name);
+  if (!elsewhere) return Fail(Code::kNotFound, elsewhere.error().message);
+  return Fail(Code::kNotFound, "no pod '" + Printable(wanted.name) + "' in namespace " + Printable(wanted.namespace_) +
+                                   "; did you mean " + FullName(**elsewhere) +
+                                   "? What changes a pod takes its whole "
+                                   "name, of another namespace with -n");
+}
+
+Result<Found> FindPodToChange(const Session& session, const PodToChange& wanted) {
   BERTH_TRY(const PodList pods, session.berthd().Pods());
   BERTH_TRY(const DaemonStatus status, session.berthd().Status());
-  return PickNamedPod(pods, given, status.node_name);
+  return PickPodToChange(pods, wanted, status.node_name);
+}
+
+Result<Found> FindPodToChange(const Session& session, std::string_view given, std::string_view namespace_) {
+  BERTH_TRY(const PodToChange wanted, ParsePodToChange(given, namespace_));
+  return FindPodToChange(session, wanted);
 }
 
 Result<std::string> PickContainer(const PodView& pod, const std::string& asked) {

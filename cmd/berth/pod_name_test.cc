@@ -49,6 +49,50 @@ TEST(PickPodTest, SuggestsTheNearestName) {
   EXPECT_EQ("no pod '' on this node; 'berth pods' lists them", Pick({"default/web-n1"}, ""));
 }
 
+/// The full name of the pod that is changed, or the message.
+std::string PickChanged(const std::vector<std::string>& pods, const std::string& given,
+                        const std::string& namespace_ = "") {
+  const auto wanted = ParsePodToChange(given, namespace_);
+  if (!wanted) return wanted.error().message;
+  const auto pod = PickPodToChange(Pods(pods), *wanted, "n1");
+  return pod ? FullName(**pod) : pod.error().message;
+}
+
+TEST(PickPodToChangeTest, TakesWholeNamesOfOneNamespace) {
+  const std::vector<std::string> pods = {"default/webserver-n1", "edge/web-n1", "edge/cache"};
+  EXPECT_EQ("default/webserver-n1", PickChanged(pods, "webserver"));
+  EXPECT_EQ("default/webserver-n1", PickChanged(pods, "webserver-n1"));
+  EXPECT_EQ("edge/web-n1", PickChanged(pods, "web", "edge"));
+  EXPECT_EQ("edge/web-n1", PickChanged(pods, "edge/web-n1"));
+  EXPECT_EQ("edge/cache", PickChanged(pods, "edge/cache", "edge"));
+  EXPECT_EQ("'edge/web' is not of namespace lab; give either NAMESPACE/NAME or -n NAMESPACE",
+            PickChanged(pods, "edge/web", "lab"));
+}
+
+TEST(PickPodToChangeTest, NamesWhatWasPerhapsMeantAndTakesNothing) {
+  const std::string tail = "? What changes a pod takes its whole name, of another namespace with -n";
+  EXPECT_EQ("no pod 'web' in namespace default; did you mean default/webserver-n1" + tail,
+            PickChanged({"default/webserver-n1"}, "web"));
+  EXPECT_EQ("no pod 'web' in namespace default; did you mean edge/web-n1" + tail, PickChanged({"edge/web-n1"}, "web"));
+  EXPECT_EQ("no pod 'zzz' on this node; 'berth pods' lists them", PickChanged({"default/web-n1"}, "zzz"));
+}
+
+TEST(PickPodToChangeTest, ANameOfTwoPodsIsRefusedAndAManifestMeansItsOwn) {
+  const std::vector<std::string> pods = {"default/web-n1", "default/web-n1-n1"};  // of the manifests web and web-n1
+  EXPECT_EQ(
+      "'web-n1' is pod default/web-n1 and the manifest's name of pod default/web-n1-n1; name the one web, or the "
+      "other web-n1-n1",
+      PickChanged(pods, "web-n1"));
+  EXPECT_EQ("default/api", PickChanged({"default/api", "default/api-n1"}, "api")) << "it has no other name";
+  EXPECT_EQ("default/web-n1", PickChanged(pods, "web"));
+  EXPECT_EQ("default/web-n1-n1", PickChanged(pods, "web-n1-n1"));
+  const PodToChange manifest{.namespace_ = "default", .name = "web-n1", .by_manifest = true};
+  EXPECT_EQ("default/web-n1-n1", FullName(**PickPodToChange(Pods(pods), manifest, "n1")));
+  const auto other = PickPodToChange(Pods({"default/web-n1"}), manifest, "n1");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(Code::kInvalid, other.error().code) << "not 'not found': nothing else is tried";
+}
+
 TEST(NearestTest, KnowsSlipsFromOtherWords) {
   const std::vector<std::string> words = {"pods", "map", "machine", "describe"};
   EXPECT_EQ("pods", Nearest("pdos", words));

@@ -63,7 +63,7 @@ Result<Pod> Changed(const PodDetails& details, const ResizeOptions& options) {
 }  // namespace
 
 int RunResize(const ResizeOptions& options, const Session& session) {
-  const auto found = FindPod(session, options.pod);
+  const auto found = FindPodToChange(session, options.pod, options.namespace_);
   if (!found) return session.Report(found.error());
   const auto details = session.berthd().GetPod((*found)->namespace_, (*found)->name);
   if (!details) return session.Report(details.error());

@@ -10,11 +10,12 @@
 namespace berth::cli {
 
 struct ResizeOptions {
-  std::string pod;        ///< as PickPod
-  std::string container;  ///< "": the only one
-  std::string cpus;       ///< a quantity; "": as it is
-  std::string memory;     ///< likewise
-  WaitOptions wait;       ///< until it is done, or was refused
+  std::string pod;         ///< as ParsePodToChange, with `namespace_`
+  std::string namespace_;  ///< "": default
+  std::string container;   ///< "": the only one
+  std::string cpus;        ///< a quantity; "": as it is
+  std::string memory;      ///< likewise
+  WaitOptions wait;        ///< until it is done, or was refused
 };
 /// kRejected when it was waited for and not done.
 int RunResize(const ResizeOptions& options, const Session& session);

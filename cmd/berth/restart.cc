@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "berth/pod_name.h"
+#include "berth/pod_problem.h"
 #include "berth/pods.h"
 #include "codec/views.h"
 #include "os/clock.h"
@@ -40,16 +42,30 @@ int Await(const RestartedPod& asked, const Counts& before, const WaitOptions& op
     if (!pod) return session.Report(pod.error());
     if (RunsAgain(*pod->view, asked, before)) return kOk;
     if (os::SystemClock().Now() < end) continue;
-    session.err() << "berth: " << FullName(*pod->view) << " did not run again within " << options.timeout_s
-                  << " s; see 'berth describe " << asked.name << "'\n";
+    const std::string why = WhyNotRunning(*pod->view);
+    session.err() << "berth: " << FullName(*pod->view) << " did not run again within " << options.timeout_s << " s"
+                  << (why.empty() ? "" : ": " + why) << "; see 'berth describe " << asked.name << "'\n";
     return kFailed;
   }
+}
+
+Result<PodList> PodsToRestart(const RestartOptions& options, const Session& session) {
+  if (options.pods.empty())
+    return ChoosePods(session, {.namespace_ = options.namespace_, .selector = options.selector});
+  PodList out;
+  for (const std::string& given : options.pods) {
+    BERTH_TRY(auto pod, FindPodToChange(session, given, options.namespace_));
+    if (std::ranges::find(out.pods, FullName(*pod), [](const auto& other) { return FullName(*other); }) ==
+        out.pods.end())
+      out.pods.push_back(std::move(pod));
+  }
+  return out;
 }
 
 }  // namespace
 
 int RunRestart(const RestartOptions& options, const Session& session) {
-  const auto pods = ChoosePods(session, {.pods = options.pods, .selector = options.selector});
+  const auto pods = PodsToRestart(options, session);
   if (!pods) return session.Report(pods.error());
   if (pods->pods.empty()) session.err() << "No pods with these labels.\n";
   int status = kOk;

@@ -11,7 +11,8 @@
 namespace berth::cli {
 
 struct RestartOptions {
-  std::vector<std::string> pods;  ///< as PickPod
+  std::vector<std::string> pods;  ///< as ParsePodToChange, with `namespace_`
+  std::string namespace_;         ///< "": default, and with `selector` any
   std::string selector;           ///< instead of `pods`: as Selector::Parse
   WaitOptions wait;               ///< until every container that was ended runs again
 };

@@ -14,9 +14,12 @@
 #include "berth/explain.h"
 #include "berth/hold.h"
 #include "berth/once.h"
+#include "berth/pod_problem.h"
+#include "cgroup/family.h"
 #include "model/placement.h"
 #include "os/clock.h"
 #include "os/foreground.h"
+#include "os/fs.h"
 #include "os/pidfd.h"
 
 namespace berth::cli {
@@ -48,6 +51,7 @@ class Run {
   Result<void> CheckName() const;
   std::vector<std::string> Environment() const;
   Result<codec::Json> Manifest(const std::vector<cgroup::ProcessId>& held) const;
+  Result<std::vector<cgroup::ProcessId>> FindHeld() const;
   int DryRun() const;
   int Detach();
   int Foreground();
@@ -67,7 +71,7 @@ class Run {
   api::NodeClient berthd_;
   RunRequest request_;
   NodeView node_;
-  std::string node_name_;
+  int berthd_pid_ = 0;
   RunningPod pod_;
   CpuSet shared_;
 };
@@ -80,7 +84,7 @@ int Run::Report(const Error& error) const {
 
 Result<void> Run::CheckNode() {
   BERTH_TRY(const DaemonStatus status, berthd_.Status());
-  node_name_ = status.node_name;
+  berthd_pid_ = status.pid;
   // A node on paper can say where it would be; that is all.
   if (status.runtime != "process" && !options_.dry_run)
     return Fail(Code::kUnsupported, "berthd on " + socket_ + " does not run processes itself (its runtime is " +
@@ -125,12 +129,37 @@ Result<codec::Json> Run::Manifest(const std::vector<cgroup::ProcessId>& held) co
     return DetachedPod(request_, options_.command, as, node_);
   }
   const std::string self = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  const HoldOptions hold{.socket = socket_, .give_back = !options_.pids.empty(), .processes = held};
+  const HoldOptions hold{
+      .socket = socket_, .give_back = !options_.pids.empty(), .even_placed = options_.even_placed, .processes = held};
   return HolderPod(request_, HoldCommand(self, hold), node_);
 }
 
+/// The processes of --pid, when they and all that descend from them may be moved; says who comes.
+Result<std::vector<cgroup::ProcessId>> Run::FindHeld() const {
+  BERTH_TRY(const auto root, os::OpenFs("/"));
+  std::vector<cgroup::ProcessId> held;
+  for (const int pid : options_.pids) {
+    BERTH_TRY(const std::uint64_t ticks, os::StartTicksOf(pid));
+    const cgroup::FamilyMove move{
+        .pid = pid,
+        .self = ::getpid(),
+        .berthd = berthd_pid_,
+        .takes_from = options_.even_placed ? cgroup::TakesFrom::kContainers : cgroup::TakesFrom::kNowhere};
+    auto family = cgroup::FindMovable(*root, move);
+    if (!family) return Wrap(std::move(family).error(), "--pid " + std::to_string(pid));
+    held.push_back({.pid = pid, .start_ticks = ticks});
+    if (options_.quiet) continue;
+    session_.err() << "berth: process " << pid << " (" << family->name << ") comes";
+    if (family->pids.size() > 1) session_.err() << " with " << family->pids.size() - 1 << " that descend from it";
+    session_.err() << '\n' << std::flush;
+  }
+  return held;
+}
+
 int Run::DryRun() const {
-  const auto manifest = Manifest({});
+  const auto held = FindHeld();
+  if (!held) return Report(held.error());
+  const auto manifest = Manifest(*held);
   if (!manifest) return Report(manifest.error());
   const auto outlook = berthd_.Explain(codec::FormatJson(*manifest));
   return outlook ? PrintOutlook(*outlook, session_) : Report(outlook.error());
@@ -193,11 +222,13 @@ std::optional<int> Run::Judge(const PodView& pod) {
 
 /// Waits until the pod runs and `held` are in its groups. A status when it does not come to that.
 std::optional<int> Run::AwaitPlace(const std::vector<cgroup::ProcessId>& held, const os::HeldSignals& signals) {
+  std::string why;
   for (const os::MonoTime start = os::SystemClock().Now();;) {
     const auto pod = berthd_.GetPod(pod_.namespace_, pod_.name);
     if (!pod && pod.error().code != Code::kNotFound) return Report(pod.error());
     if (pod) {
       shared_ = pod->shared;
+      why = WhyNotRunning(*pod->view);
       if (const auto status = Judge(*pod->view)) return status;
       const bool runs = pod->view->phase == PodPhase::kRunning && !pod->view->containers.empty();
       const bool over = held.empty() && pod->view->phase == PodPhase::kSucceeded;  // a short command of berthd's
@@ -205,8 +236,8 @@ std::optional<int> Run::AwaitPlace(const std::vector<cgroup::ProcessId>& held, c
     }
     if (const auto asked = signals.Asked(kLookAtPod)) return kBySignal + *asked;
     if (os::SystemClock().Now() - start < std::chrono::seconds(options_.timeout_s)) continue;
-    session_.err() << "berth: there was no place within " << options_.timeout_s << " s; see 'berth describe "
-                   << pod_.name << "'\n";
+    session_.err() << "berth: there was no place within " << options_.timeout_s << " s"
+                   << (why.empty() ? "" : ": " + why) << "; see 'berth describe " << pod_.name << "'\n";
     return kFailed;
   }
 }
@@ -270,17 +301,13 @@ int Run::Foreground() {
 }
 
 int Run::HoldOthers() {
-  std::vector<cgroup::ProcessId> held;
-  for (const int pid : options_.pids) {
-    const auto ticks = os::StartTicksOf(pid);
-    if (!ticks) return Report(ticks.error());
-    held.push_back({.pid = pid, .start_ticks = *ticks});
-  }
+  const auto held = FindHeld();
+  if (!held) return Report(held.error());
   const os::HeldSignals signals;
-  const auto manifest = Manifest(held);
+  const auto manifest = Manifest(*held);
   if (!manifest) return Report(manifest.error());
   if (auto stored = Store(*manifest); !stored) return Report(stored.error());
-  if (const auto status = AwaitPlace(held, signals)) {
+  if (const auto status = AwaitPlace(*held, signals)) {
     TakeAway();
     return *status;
   }
@@ -318,11 +345,13 @@ int RunRun(const RunOptions& options, const Session& session) {
     }
     return Run(options, session, session.socket()).Go();
   }
+  const os::HeldSignals signals;  // until what is made for it has been removed
   const auto own = OnceDaemon::Join();
   if (!own) {
     session.err() << "berth: " << own.error().message << '\n';
     return kFailed;
   }
+  if (const auto asked = signals.Asked(os::Millis(0))) return kBySignal + *asked;
   return Run(options, session, OnceDaemon::Socket()).Go();
 }
 

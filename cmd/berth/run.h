@@ -14,6 +14,7 @@ struct RunOptions {
   RunRequest request;                    ///< name "": made of the command's
   std::vector<std::string> command;      ///< not with `pids`
   std::vector<int> pids;                 ///< processes that run already, with all that descend from them
+  bool even_placed = false;              ///< also those of a container or of a cpuset of others
   std::vector<std::string> environment;  ///< with `detach`: "NAME=value", or NAME for ours
   bool isolate = false;                  ///< not without CPUs of its own
   bool detach = false;                   ///< berthd keeps it; we do not wait for its end

@@ -11,8 +11,6 @@
 namespace berth::cli {
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-
 Result<Quantity> ParseAmount(const std::string& option, const std::string& text) {
   auto amount = Quantity::Parse(text);
   if (!amount) return Wrap(std::move(amount).error(), option);
@@ -20,19 +18,21 @@ Result<Quantity> ParseAmount(const std::string& option, const std::string& text)
   return amount;
 }
 
-std::int64_t MilliOf(const ResourceList& list, std::string_view name) {
-  const auto found = list.find(name);
-  return found == list.end() ? 0 : found->second.MilliValue();
-}
-
-/// Of the node's allocatable memory, as much as `cpus` are of its CPUs; whole MiB.
-Result<Quantity> ShareOfMemory(const Quantity& cpus, const NodeView& node) {
-  const std::int64_t all_cpus = MilliOf(node.allocatable, "cpu");
-  const auto memory = node.allocatable.find("memory");
-  if (all_cpus <= 0 || memory == node.allocatable.end())
-    return Fail(Code::kInvalid, "--cpus: the node has no CPUs or memory to give away; see 'berth node'");
-  const std::int64_t share = memory->second.Value() / kMiB * std::min(cpus.MilliValue(), all_cpus) / all_cpus;
-  return Quantity::FromBytes(Bytes(std::max<std::int64_t>(share, 1) * kMiB));
+/// How it asks for CPUs of its own where no memory limit makes it Guaranteed, as berth.dev/cpus has it; "": it does
+/// not.
+Result<std::string> OwnCpusWish(const RunRequest& request, const Quantity& cpus, const NodeView& node) {
+  constexpr std::int64_t kMostOwnCpus = 1'000'000;  // more than any machine has
+  if (!request.memory.empty() || node.cpu_policy != "static" || cpus.Sign() == 0 || !cpus.IsInteger()) return "";
+  PodWishes wishes;
+  wishes.cpus[""] = {.kind = ContainerCpuWish::Kind::kExclusive,
+                     .cpus = static_cast<int>(std::min(cpus.Value(), kMostOwnCpus))};
+  const PodPolicy* const rule = FindPolicy(node.own.pods, request.namespace_);
+  if (rule != nullptr && WhatIsNotAllowed(*rule, wishes).empty()) return FormatCpuWishes(wishes.cpus);
+  return Fail(
+      Code::kInvalid,
+      "--cpus " + request.cpus +
+          ": CPUs of its own without a limit of memory take a rule of the node's podPolicies that has namespace " +
+          Printable(request.namespace_) + " and cpus: [exclusive]; add one, or give --memory");
 }
 
 Result<void> AddDevice(const std::string& text, codec::Json& limits) {
@@ -46,18 +46,11 @@ Result<void> AddDevice(const std::string& text, codec::Json& limits) {
   return {};
 }
 
-Result<codec::Json> LimitsOf(const RunRequest& request, const NodeView& node) {
+Result<codec::Json> LimitsOf(const RunRequest& request, const Quantity& cpus) {
   codec::Json limits = codec::Json::object();
-  Quantity cpus;
-  if (!request.cpus.empty()) {
-    BERTH_TRY(cpus, ParseAmount("--cpus", request.cpus));
-    limits["cpu"] = cpus.ToString();
-  }
+  if (cpus.Sign() > 0) limits["cpu"] = cpus.ToString();
   if (!request.memory.empty()) {
     BERTH_TRY(const Quantity memory, ParseAmount("--memory", request.memory));
-    limits["memory"] = memory.ToString();
-  } else if (!request.cpus.empty()) {
-    BERTH_TRY(const Quantity memory, ShareOfMemory(cpus, node));
     limits["memory"] = memory.ToString();
   }
   for (const std::string& device : request.devices)
@@ -80,7 +73,12 @@ codec::Json FieldVariable(const char* name, const char* path) {
 }
 
 Result<codec::Json> PodOf(const RunRequest& request, codec::Json container, const NodeView& node) {
-  BERTH_TRY(codec::Json limits, LimitsOf(request, node));
+  Quantity cpus;
+  if (!request.cpus.empty()) {
+    BERTH_TRY(cpus, ParseAmount("--cpus", request.cpus));
+  }
+  BERTH_TRY(codec::Json limits, LimitsOf(request, cpus));
+  BERTH_TRY(const std::string own_cpus, OwnCpusWish(request, cpus, node));
   container["name"] = "run";
   container["terminationMessagePolicy"] = "FallbackToLogsOnError";
   if (!limits.empty()) container["resources"] = {{"limits", limits}, {"requests", std::move(limits)}};
@@ -90,8 +88,9 @@ Result<codec::Json> PodOf(const RunRequest& request, codec::Json container, cons
     if (!nodes || nodes->empty())
       return Fail(Code::kInvalid,
                   "--numa " + Printable(request.numa) + ": must be numbers of NUMA nodes, as 1 or 0,2-3");
-    metadata["annotations"] = {{std::string(kNumaNodesAnnotation), FormatIds(*nodes)}};
+    metadata["annotations"][std::string(kNumaNodesAnnotation)] = FormatIds(*nodes);
   }
+  if (!own_cpus.empty()) metadata["annotations"][std::string(kCpusAnnotation)] = own_cpus;
   return codec::Json{{"apiVersion", "v1"},
                      {"kind", "Pod"},
                      {"metadata", std::move(metadata)},

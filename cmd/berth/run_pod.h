@@ -17,7 +17,7 @@ struct RunRequest {
   std::string name;  ///< of the pod
   std::string namespace_ = "default";
   std::string cpus;                  ///< "2", "500m"; "": none asked for
-  std::string memory;                ///< "1Gi"; "": none asked for
+  std::string memory;                ///< "1Gi"; "": no limit
   std::string numa;                  ///< "1", "0,2-3": its CPUs and memory are of these; "": of any
   std::vector<std::string> devices;  ///< "vendor.example/gpu" or "vendor.example/gpu=2"
 };
@@ -34,8 +34,9 @@ struct RunAs {
 /// "run-sleep-4711": of a program's path and our pid.
 std::string RunName(const std::string& program, int pid);
 
-/// Who asks for CPUs and names no memory gets its share of the node's, in proportion to the CPUs: requests equal limits
-/// then, which exclusive CPUs take. Errors of both: kInvalid naming the option.
+/// Who names memory and a whole number of CPUs makes a Guaranteed pod, which gets CPUs of its own. Who names no memory
+/// has no limit of it, and asks for such CPUs by annotation (docs/rules/own.md#containers). Errors of both: kInvalid
+/// naming the option; also when the node's podPolicies do not let the pod ask so.
 
 /// The pod whose container is `command`, run by berthd as `as`.
 Result<codec::Json> DetachedPod(const RunRequest& request, const std::vector<std::string>& command, const RunAs& as,

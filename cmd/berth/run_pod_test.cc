@@ -7,8 +7,12 @@ namespace {
 
 NodeView FourCpus() {
   NodeView node;
-  node.allocatable["cpu"] = Quantity::FromUnits(4);
-  node.allocatable["memory"] = Quantity::FromBytes(Bytes(std::int64_t{8} << 30));
+  node.cpu_policy = "static";
+  PodPolicy rule;
+  rule.name = "run";
+  rule.namespaces = {"default"};
+  rule.cpus = {"exclusive"};
+  node.own.pods = {rule};
   return node;
 }
 
@@ -24,15 +28,38 @@ codec::Json LimitsAsked(const RunRequest& request) {
   return HolderPod(request, {"hold"}, FourCpus()).value()["spec"]["containers"][0]["resources"]["limits"];
 }
 
-TEST(RunPod, WhoNamesNoMemoryGetsTheShareOfHisCpus) {
-  EXPECT_EQ(LimitsAsked(Asking("1"))["memory"], "2Gi");
-  EXPECT_EQ(LimitsAsked(Asking("500m"))["memory"], "1Gi");
-  EXPECT_EQ(LimitsAsked(Asking("64"))["memory"], "8Gi") << "no more than there is: the CPUs are what is short";
+/// What it asks for by berth.dev/cpus, or the message; "-": nothing.
+std::string OwnCpusAsked(const RunRequest& request, const NodeView& node) {
+  const auto pod = HolderPod(request, {"hold"}, node);
+  if (!pod) return pod.error().message;
+  const codec::Json& metadata = (*pod)["metadata"];
+  return metadata.contains("annotations") ? metadata["annotations"].value("berth.dev/cpus", "-") : "-";
+}
+
+TEST(RunPod, WhoNamesNoMemoryHasNoLimitOfItAndAsksForItsCpusByAnnotation) {
+  EXPECT_FALSE(LimitsAsked(Asking("2")).contains("memory"));
+  EXPECT_EQ(OwnCpusAsked(Asking("2"), FourCpus()), "2 exclusive");
   EXPECT_EQ(LimitsAsked(Asking("2", "1Gi"))["memory"], "1Gi");
+  EXPECT_EQ(OwnCpusAsked(Asking("2", "1Gi"), FourCpus()), "-") << "it is Guaranteed";
+  EXPECT_EQ(OwnCpusAsked(Asking("500m"), FourCpus()), "-") << "it shares its CPUs";
+  EXPECT_EQ(OwnCpusAsked(Asking(""), FourCpus()), "-");
+}
+
+TEST(RunPod, WhereTheNodeDoesNotLetItAskTheCureIsNamed) {
+  RunRequest elsewhere = Asking("2");
+  elsewhere.namespace_ = "edge";
+  EXPECT_EQ(OwnCpusAsked(elsewhere, FourCpus()),
+            "--cpus 2: CPUs of its own without a limit of memory take a rule of the node's podPolicies that has "
+            "namespace edge and cpus: [exclusive]; add one, or give --memory");
+  NodeView shared = FourCpus();
+  shared.own.pods.clear();
+  EXPECT_TRUE(OwnCpusAsked(Asking("2"), shared).starts_with("--cpus 2: ")) << "no rule at all";
+  shared.cpu_policy = "none";
+  EXPECT_EQ(OwnCpusAsked(Asking("2"), shared), "-") << "nobody has CPUs of its own there";
 }
 
 TEST(RunPod, RequestsEqualLimitsSoThatThePodIsGuaranteed) {
-  const auto pod = HolderPod(Asking("2"), {"hold"}, FourCpus());
+  const auto pod = HolderPod(Asking("2", "1Gi"), {"hold"}, FourCpus());
   ASSERT_TRUE(pod);
   const codec::Json& resources = (*pod)["spec"]["containers"][0]["resources"];
   EXPECT_EQ(resources["limits"], resources["requests"]);
@@ -43,7 +70,7 @@ TEST(RunPod, WhoAsksForNothingGetsAPodWithoutRequests) {
 }
 
 TEST(RunPod, NodesAreAskedForByAnnotation) {
-  RunRequest request = Asking("1");
+  RunRequest request = Asking("1", "1Gi");
   EXPECT_FALSE(HolderPod(request, {"hold"}, FourCpus()).value()["metadata"].contains("annotations"));
   request.numa = "2,0-1";
   EXPECT_EQ(HolderPod(request, {"hold"}, FourCpus()).value()["metadata"]["annotations"]["berth.dev/numa-nodes"], "0-2");

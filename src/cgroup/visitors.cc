@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cgroup/family.h"
 #include "cgroup/membership.h"
 #include "cgroup/mounts.h"
 #include "os/path.h"
@@ -24,28 +25,6 @@ std::vector<int> ThreadsOf(os::Fs& fs, int pid) {
   std::vector<int> out;
   for (const std::string& name : fs.List(ProcessDir(pid) + "/task").value_or(std::vector<std::string>()))
     if (const auto thread = ParseDecimal<int>(name)) out.push_back(*thread);
-  return out;
-}
-
-std::map<int, int> ParentsOfAll(os::Fs& fs) {
-  constexpr std::size_t kParent = 4;
-  std::map<int, int> out;
-  for (const std::string& name : fs.List("proc").value_or(std::vector<std::string>())) {
-    const auto pid = ParseDecimal<int>(name);
-    if (!pid) continue;
-    const auto stat = fs.Read(ProcessDir(*pid) + "/stat");
-    if (const auto parent = stat ? os::StatField(*stat, kParent) : std::nullopt) out[*pid] = static_cast<int>(*parent);
-  }
-  return out;
-}
-
-/// The process and all that descend from it, parents first.
-std::vector<int> FamilyOf(os::Fs& fs, int pid) {
-  const std::map<int, int> parents = ParentsOfAll(fs);
-  std::vector<int> out = {pid};
-  for (std::size_t i = 0; i < out.size(); ++i)
-    for (const auto& [child, parent] : parents)
-      if (parent == out[i] && child != ::getpid()) out.push_back(child);
   return out;
 }
 
@@ -145,7 +124,7 @@ Result<void> Visitors::TakeIn(const ProcessId& process) {
   for (int round = 0; round < kRounds; ++round) {
     bool found = false;
     for (const int pid : FamilyOf(*fs_, process.pid)) {
-      if (guests_.contains(pid)) continue;
+      if (guests_.contains(pid) || pid == ::getpid()) continue;
       auto guest = Remember(pid);
       auto done = guest ? MoveIn(pid) : Result<void>(std::unexpected(guest.error()));
       if (!done && !fs_->Exists(ProcessDir(pid)).value_or(false) && pid != process.pid) continue;  // ended meanwhile

@@ -156,11 +156,12 @@ Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests, bool templa
 
 Result<DeletedPod> LocalApi::DeletePod(const std::string& namespace_, const std::string& name) {
   BERTH_RETURN_IF_ERROR(CheckOurs());
-  const std::shared_ptr<const ManifestFiles> files = published_.Get()->node.files;
+  const auto state = published_.Get();
   for (const std::string& on_node : {name, folder_.NameOnNode(name)}) {
-    auto file = folder_.Remove(namespace_ + "/" + on_node, *files);
+    auto file = folder_.Remove(namespace_ + "/" + on_node, *state->node.files);
     if (file) return DeletedPod{.namespace_ = namespace_, .name = on_node, .file = *std::move(file)};
     if (file.error().code != Code::kNotFound) return std::unexpected(std::move(file).error());
+    if (FindPod(state->node, namespace_, on_node) != nullptr) break;  // it ends already: no other one is meant
   }
   return Fail(Code::kNotFound, fmt::format("no pod '{}' in namespace '{}' has a manifest; see berth pods",
                                            Printable(name), Printable(namespace_)));
@@ -232,13 +233,13 @@ Result<ContainerCalls*> LocalApi::Calls(const std::string& what) const {
   if (calls_ != nullptr) return calls_;
   if (DryRun())
     return Fail(Code::kUnsupported, "this berthd plays a machine (--machine): nothing runs, so there are no " + what);
+  if (auto ours = CheckOurs(); !ours) return std::unexpected(std::move(ours).error());
   return Fail(Code::kUnsupported, "this berthd runs containers as plain processes (runtime: process): there are no " +
-                                      what +
-                                      "; what a container sees is this host, where a command can be run as it is");
+                                      what + ", which are a container runtime's (runtime: cri)");
 }
 
 Result<CommandEnd> LocalApi::Exec(const api::ExecQuery& query) {
-  BERTH_TRY(ContainerCalls* const calls, Calls("containers to run a command in"));
+  BERTH_TRY(ContainerCalls* const calls, Calls("containers that take a command from outside"));
   BERTH_TRY(const std::string id, FindRunning(query));
   return calls->Exec(id, query.command, query.limit, query.caller_fd);
 }

@@ -54,13 +54,10 @@ int StatusOf(int wait_status) {
 
 HeldSignals::HeldSignals() {
   const sigset_t held = SetOf(true, true);
-  ::sigprocmask(SIG_BLOCK, &held, nullptr);
+  ::sigprocmask(SIG_BLOCK, &held, &before_);
 }
 
-HeldSignals::~HeldSignals() {
-  const sigset_t held = SetOf(true, true);
-  ::sigprocmask(SIG_UNBLOCK, &held, nullptr);
-}
+HeldSignals::~HeldSignals() { ::sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
 std::optional<int> HeldSignals::Asked(Millis time) const {
   const sigset_t set = SetOf(false, false);

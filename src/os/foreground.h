@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <csignal>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@
 namespace berth::os {
 
 /// Holds back SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGCHLD of the calling thread, so that Asked and Attend see
-/// them, until the end of the object. One at a time.
+/// them, until the end of the object; then what was held back before is held back. One may live inside another.
 class HeldSignals {
  public:
   HeldSignals();
@@ -27,6 +28,9 @@ class HeldSignals {
 
   /// Waits for a signal that asks us to end (INT, TERM, HUP), for at most `time`; its number. nullopt: none came.
   std::optional<int> Asked(Millis time) const;
+
+ private:
+  sigset_t before_{};
 };
 
 /// Our child, in our session and process group, with our terminal, descriptors, environment, folder and user.

@@ -57,5 +57,15 @@ TEST(Foreground, WhoIsAskedToEndWhileHeWaitsIsTold) {
   EXPECT_EQ(held.Asked(Millis(1000)), SIGTERM);
 }
 
+TEST(Foreground, SignalsStayHeldUntilTheOuterOneEnds) {
+  const HeldSignals outer;
+  {
+    const HeldSignals inner;
+  }
+  sigset_t blocked;
+  ASSERT_EQ(0, ::sigprocmask(SIG_BLOCK, nullptr, &blocked));
+  EXPECT_EQ(1, sigismember(&blocked, SIGINT));
+}
+
 }  // namespace
 }  // namespace berth::os

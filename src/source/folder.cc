@@ -118,7 +118,7 @@ class FolderSource final : public Source {
   Result<void> CheckTrusted(const std::string& path) const {
     if (!options_.only_trusted) return {};
     auto trusted = os::CheckTrusted(path);
-    if (!trusted) trusted.error().message += ", or set manifestOwners: any";
+    if (!trusted && trusted.error().sys == 0) trusted.error().message += ", or set manifestOwners: any";
     return trusted;
   }
 
@@ -133,14 +133,21 @@ class FolderSource final : public Source {
     return names;
   }
 
+  std::string FolderProblem(const Error& error) const {
+    if (error.code != Code::kNotFound)
+      return "cannot read the pod folder: " + error.message + "; pods that came from it stay until it is back";
+    const std::string& path = options_.path;
+    return "the pod folder " + path + " is missing: put it back, or make an empty one (mkdir " + path +
+           ") if the pods that came from it are to end; until then they stay";
+  }
+
   /// Looks at everything: new files settle, vanished ones too (a listing may miss a file that is being replaced),
   /// content that changed without an event is seen.
   bool ListAll(MonoTime now) {
     auto names = Names();
     if (!names) {
       next_list_ = now + kRetryMissing;
-      const std::string problem =
-          "cannot read the pod folder: " + names.error().message + "; pods that came from it stay until it is back";
+      const std::string problem = FolderProblem(names.error());
       return std::exchange(folder_problem_, problem) != problem;
     }
     if (!watch_) Rewatch();

@@ -328,7 +328,9 @@ TEST_F(FolderSourceTest, AFileThatGoesTogetherWithItsFolderFreesNothing) {
   const auto gone = Settle();
   ASSERT_THAT(NamesOf(gone), ElementsAre("default/a-node1"));
   ASSERT_EQ(gone->problems.size(), 1U);
-  EXPECT_THAT(gone->problems[0].message, HasSubstr("stay"));
+  EXPECT_EQ(gone->problems[0].message, "the pod folder " + path_ +
+                                           " is missing: put it back, or make an empty one (mkdir " + path_ +
+                                           ") if the pods that came from it are to end; until then they stay");
 }
 
 TEST_F(FolderSourceTest, OneUidForTwoPodsIsAProblemAndTheFirstFileKeepsIt) {

@@ -75,6 +75,8 @@ TEST(BerthUsageTest, NamesTheMistakeAndTheNearestWord) {
   ExpectUsageError({"run", "--pid", "1", "--", "true"}, "command excludes --pid");
   ExpectUsageError({"run", "-e", "A=1", "--", "true"}, "--env requires --detach");
   ExpectUsageError({"run", "--pid", "0"}, "--pid");
+  ExpectUsageError({"run", "--even-placed", "--", "true"}, "--even-placed requires --pid");
+  ExpectUsageError({"delete", "-f", "pod.yaml", "-n", "edge"}, "--filename excludes --namespace");
   ExpectUsageError({"exec", "web", "ls", "-l"}, "unknown option -l");
   ExpectUsageError({"images", "imprt"}, "'imprt' is none of list|import, did you mean import?");
   ExpectUsageError({"images", "import"}, "FILE is required");

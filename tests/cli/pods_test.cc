@@ -243,6 +243,23 @@ TEST_F(PodsCommandTest, DeletesByNameAndByManifest) {
   EXPECT_THAT(again.err, HasSubstr("no pod 'web'"));
 }
 
+TEST_F(PodsCommandTest, WhatChangesAPodTakesItsWholeNameAndNamespace) {
+  AddPod("webserver", "1");
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"delete", "web"}, {"restart", "web"}, {"resize", "web", "--cpus", "2"}}) {
+    const Ran ran = Ask(words);
+    EXPECT_EQ(1, ran.status) << words[0];
+    EXPECT_THAT(ran.err, HasSubstr("no pod 'web' in namespace default; did you mean default/webserver-n1?"))
+        << words[0];
+  }
+  const Ran exec = Berth({"exec", "--socket", socket(), "web", "--", "ls"});
+  EXPECT_THAT(exec.err, HasSubstr("no pod 'web' in namespace default"));
+  EXPECT_EQ(1, Ask({"delete", "-n", "other", "webserver"}).status);
+  EXPECT_THAT(Ask({"describe", "web"}).out, HasSubstr("webserver-n1")) << "reading takes the beginning";
+  EXPECT_EQ(1U, AskJson({"pods"})["pods"].size());
+  EXPECT_EQ("default/webserver-n1 deleted\n", Ask({"delete", "-n", "default", "webserver-n1", "--wait"}).out);
+}
+
 TEST_F(PodsCommandTest, WhatWasAppliedCanBeDeletedAtOnce) {
   AddPod("web-db", "1");
   const std::string web = Manifest("web", "1");
@@ -288,7 +305,7 @@ TEST_F(PodsCommandTest, APlayedMachineSaysWhyItRunsNoCommandsAndHasNoImages) {
   const Ran ran = Berth({"exec", "--socket", socket, "web", "--", "ls", "-l"});
   EXPECT_EQ(1, ran.status);
   EXPECT_EQ("", ran.out);
-  EXPECT_THAT(ran.err, HasSubstr("plays a machine (--machine): nothing runs, so there are no containers to run"));
+  EXPECT_THAT(ran.err, HasSubstr("plays a machine (--machine): nothing runs, so there are no containers that take"));
   EXPECT_THAT(Ask({"images"}).err, HasSubstr("nothing runs, so there are no images"));
   EXPECT_EQ(1, Ask({"images", "import", "/nonexistent.tar"}).status);
   EXPECT_THAT(Berth({"exec", "--socket", socket, "none", "--", "ls"}).err, HasSubstr("no pod 'none' on this node"));

@@ -111,7 +111,8 @@ class SchemaTest : public BerthdTest {
                                       "preemption: critical\n");
     ExpectFits("simulate", on_paper({"simulate", "-m", machine, "--berth-config", settings, Manifest("most", "12"), web,
                                      Manifest("later", "16"), "remove:most", "remove:later"}));
-    ExpectFits("run --dry-run", on_paper({"run", "--socket", socket(), "--dry-run", "--cpus", "1"}));
+    ExpectFits("run --dry-run",
+               on_paper({"run", "--socket", socket(), "--dry-run", "--cpus", "1", "--memory", "64Mi"}));
     ExpectFits("machine", on_paper({"machine", "-m", machine}));
     ExpectFits("machine", on_paper({"machine"}));
     ExpectFits("check", on_paper({"check"}));

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -178,13 +179,27 @@ TEST_F(ProcessCommandsTest, LogsAreForNobodyElse) {
     EXPECT_EQ(std::filesystem::status(path).permissions() & perms::others_all, perms::none) << path;
 }
 
+TEST_F(ProcessCommandsTest, WaitingNamesTheProgramThatIsMissing) {
+  for (const char* const policy : {"Always", "Never"}) {
+    const std::string file = berthd->Dir(std::string(policy) + ".yaml");
+    std::string name = policy;
+    name[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(name[0])));
+    std::ofstream(file) << "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+                               "}\nspec:\n  restartPolicy: " + policy +
+                               "\n  containers: [{name: app, command: [/no/such/program]}]\n";
+    const Ran ran = Ask({"apply", "-f", file, "--wait"});
+    EXPECT_EQ(1, ran.status) << policy;
+    EXPECT_THAT(ran.err, HasSubstr("/no/such/program")) << policy;
+  }
+}
+
 TEST_F(ProcessCommandsTest, SaysWhyThereAreNeitherExecNorImages) {
   berthd->AddPod("idle.yaml", PodText("idle", "sleep 1000"));
   ASSERT_TRUE(berthd->Until("it runs", [&] { return berthd->Runs("idle"); }));
   const Ran ran = Ask({"exec", "idle", "--", "ls"});
   EXPECT_EQ(1, ran.status);
   EXPECT_THAT(ran.err, HasSubstr("runs containers as plain processes (runtime: process)"));
-  EXPECT_THAT(ran.err, HasSubstr("is this host, where a command can be run as it is"));
+  EXPECT_THAT(ran.err, HasSubstr("no containers that take a command from outside, which are a container runtime's"));
   EXPECT_THAT(Ask({"images"}).err, HasSubstr("there are no images"));
 }
 

@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 
@@ -141,7 +142,7 @@ TEST_F(RunCommandTest, CtrlCReachesTheCommandOnceAndOnlyItDecides) {
 
 TEST_F(RunCommandTest, WhatHasNoPlaceIsNotExecuted) {
   const std::string mark = berthd->Dir("mark");
-  const Ran large = Run({"--cpus", "4096", "--", "touch", mark});
+  const Ran large = Run({"--cpus", "4096", "--memory", "64Mi", "--", "touch", mark});
   EXPECT_EQ(3, large.status);
   EXPECT_THAT(large.err, HasSubstr("CPUs asked"));
   const Ran shared = Run({"--isolate", "--cpus", "500m", "--memory", "64Mi", "--", "touch", mark});
@@ -151,7 +152,7 @@ TEST_F(RunCommandTest, WhatHasNoPlaceIsNotExecuted) {
   EXPECT_EQ(1, wrong.status);
   EXPECT_THAT(wrong.err, HasSubstr("--cpus: "));
   EXPECT_EQ(2, Run({"--cpus", "1"}).status) << "there is nothing to run";
-  const Ran paper = Run({"--dry-run", "--cpus", "1", "--", "touch", mark});
+  const Ran paper = Run({"--dry-run", "--cpus", "1", "--memory", "64Mi", "--", "touch", mark});
   EXPECT_EQ(0, paper.status);
   EXPECT_THAT(paper.out, HasSubstr("admitted"));
   EXPECT_FALSE(std::filesystem::exists(mark));
@@ -213,6 +214,65 @@ TEST_F(RunCommandTest, ProcessesThatRunAreTakenInWithTheirChildrenAndGivenBackAs
   StatusOfEnded(parent);
 }
 
+TEST_F(RunCommandTest, WhatBerthNeedsItselfIsNotMovedAndWhoComesIsSaidBefore) {
+  const auto paper = [&](int pid) { return Run({"--dry-run", "--cpus", "500m", "--pid", std::to_string(pid)}); };
+  const Ran first = paper(1);
+  EXPECT_EQ(1, first.status) << first.out;
+  EXPECT_THAT(first.err, HasSubstr("--pid 1: process 1 ("));
+  const Ran daemon = paper(berthd->pid());
+  EXPECT_EQ(1, daemon.status) << daemon.out;
+  EXPECT_THAT(daemon.err, HasSubstr("is a berthd or a supervisor of its containers"));
+  EXPECT_EQ(1, paper(::getpid()).status) << "berthd and the one that asks descend from it";
+  const int parent = Spawn("/bin/sh", {"-c", "sleep 1000 & echo pid $!; wait"}, {}, berthd->Dir("child"));
+  ASSERT_TRUE(Says("child", "pid "));
+  const Ran free = paper(parent);
+  EXPECT_EQ(0, free.status) << free.err;
+  EXPECT_THAT(free.err, HasSubstr("process " + std::to_string(parent) + " (sh) comes with 1 that descend from it"));
+  ::kill(PidIn("child"), SIGKILL);
+  StatusOfEnded(parent);
+  EXPECT_TRUE(NoPods());
+}
+
+TEST_F(RunCommandTest, AHolderThatSomebodyElseWroteRefusesTheSame) {
+  const std::string program = berthd->Dir("berthd");  // by its name alone one of Berth's
+  std::filesystem::copy_file("/bin/sleep", program);
+  const int pid = Spawn(program, {"1000"}, {}, berthd->Dir("named"));
+  ASSERT_TRUE(
+      berthd->Until("it runs", [&] { return ReadIfThere("/proc/" + std::to_string(pid) + "/comm") == "berthd\n"; }));
+  const std::string cpus = AllowedOf(pid);
+  const auto ticks = os::StartTicksOf(pid);
+  ASSERT_TRUE(ticks);
+  const std::string word = std::to_string(pid) + ":" + std::to_string(*ticks);
+  berthd->AddPod("holder.yaml", std::string(R"(apiVersion: v1
+kind: Pod
+metadata: {name: holder}
+spec:
+  restartPolicy: Never
+  hostNetwork: true
+  containers:
+  - name: run
+    command: [)") + BERTH + ", __hold, " +
+                                    berthd->socket() + ", --give-back, \"" + word + R"("]
+    terminationMessagePolicy: FallbackToLogsOnError
+    securityContext: {privileged: true}
+    resources: {limits: {cpu: 1, memory: 64Mi}}
+    env:
+    - {name: POD_UID, valueFrom: {fieldRef: {fieldPath: metadata.uid}}}
+    - {name: POD_NAME, valueFrom: {fieldRef: {fieldPath: metadata.name}}}
+    - {name: POD_NAMESPACE, valueFrom: {fieldRef: {fieldPath: metadata.namespace}}}
+)");
+  const auto failed = [&] {
+    const codec::Json pod = berthd->PodNamed("holder");
+    return pod.is_object() && pod["phase"] == "Failed";
+  };
+  EXPECT_TRUE(berthd->Until("the holder refuses", failed));
+  const std::string logs = Berth({"logs", "--socket", berthd->socket(), "holder"}).out;
+  EXPECT_THAT(logs, HasSubstr("process " + std::to_string(pid) + " (berthd) is a berthd or a supervisor"));
+  EXPECT_EQ(cpus, AllowedOf(pid));
+  ::kill(pid, SIGKILL);
+  StatusOfEnded(pid);
+}
+
 TEST_F(RunCommandTest, ADeletedPodsCommandIsAskedToEnd) {
   const int run = Begin({"--name", "polite", "--cpus", "1", "--memory", "64Mi", "--", "sh", "-c",
                          "trap 'echo bye; exit 8' TERM; echo ready; while :; do sleep 0.05; done"},
@@ -261,6 +321,27 @@ TEST(RunOnceTest, SeveralShareOneBerthdWhichLeavesNothingBehind) {
   std::filesystem::create_directory(gate);
   EXPECT_EQ(0, StatusOfEnded(first)) << ReadIfThere(temp / "first");
   EXPECT_FALSE(std::filesystem::exists("/run/berth-once")) << "nothing of it is left";
+}
+
+TEST(RunOnceTest, ABerthdThatDoesNotStartLeavesNothingBehind) {
+  if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+  if (std::filesystem::exists("/run/berth-once")) GTEST_SKIP() << "somebody uses --once on this host";
+  const testkit::TempDir temp;
+  std::filesystem::copy_file(BERTH, temp / "berth");
+  std::ofstream(temp / "berthd") << "#!/bin/sh\necho no such luck\nexit 1\n";  // the one beside is taken
+  std::filesystem::permissions(temp / "berthd", std::filesystem::perms::owner_all);
+  const int pid = Spawn(temp / "berth", {"run", "--once", "--", "true"}, {}, temp / "said");
+  EXPECT_EQ(1, StatusOfEnded(pid));
+  EXPECT_THAT(ReadIfThere(temp / "said"), HasSubstr("berthd ended; it said:\nno such luck"));
+  EXPECT_FALSE(std::filesystem::exists("/run/berth-once"));
+}
+
+TEST(RunOnceTest, WhoNamesNoMemoryHasCpusOfItsOwnAndNoLimitOfMemory) {
+  if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+  if (std::filesystem::exists("/run/berth-once/berth.sock")) GTEST_SKIP() << "somebody uses --once on this host";
+  const Ran ran = Berth({"run", "--once", "--cpus", "1", "--", "berth-no-such-word", "x"});
+  EXPECT_THAT(ran.err, HasSubstr("CPUs 1 of its own\n")) << "nothing about memory";
+  EXPECT_EQ(127, ran.status);
 }
 
 TEST(RunOnceTest, TheNodesThatAreAskedForAreWhereItRuns) {

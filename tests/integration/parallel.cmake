@@ -8,9 +8,11 @@ endfunction()
 
 # The berthd of `berth run --once` has one socket a host.
 berth_share(run_once
+  RunOnceTest.ABerthdThatDoesNotStartLeavesNothingBehind
   RunOnceTest.SeveralShareOneBerthdWhichLeavesNothingBehind
   RunOnceTest.TheNodesThatAreAskedForAreWhereItRuns
-  RunOnceTest.WhatAKilledOneLeftTheNextRemoves)
+  RunOnceTest.WhatAKilledOneLeftTheNextRemoves
+  RunOnceTest.WhoNamesNoMemoryHasCpusOfItsOwnAndNoLimitOfMemory)
 # Addresses of pods and ports of the host.
 berth_share(network
   DaemonCriIsolationTest.TheNetworksPlugInsAreToldOfAPortOfTheNodeThatNoOtherPodGets
