@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -54,7 +55,7 @@ Result<StoreAction> ActionOn(const std::string& file, const std::string& what, C
   };
   const auto text = fs->Read(name);
   if (!text) return refuse("cannot be read (" + text.error().message + ")");
-  const auto parsed = manifest::ParsePods(*text, file);
+  const auto parsed = manifest::ParsePods(*text, file, {.most_pods = 1});
   if (!parsed) return refuse("is not a valid manifest (" + parsed.error().message + ")");
   if (parsed->pods.size() + parsed->documents.size() != 1)
     return refuse(fmt::format("holds {} pods and {} documents", parsed->pods.size(), parsed->documents.size()));
@@ -88,7 +89,7 @@ std::optional<manifest::ParsedPods> OnlyIn(const std::string& file) {
   if (!fs) return std::nullopt;
   const auto text = (*fs)->Read(os::FileNameOf(file));
   if (!text) return std::nullopt;
-  auto parsed = manifest::ParsePods(*text, file);
+  auto parsed = manifest::ParsePods(*text, file, {.most_pods = 1});
   if (!parsed || parsed->pods.size() + parsed->documents.size() != 1) return std::nullopt;
   return *std::move(parsed);
 }
@@ -139,7 +140,7 @@ Result<std::string> PodFolder::FileToRemove(const std::string& full_name, const 
 struct PodFolder::Planned {
   std::string name;  ///< in ManifestFiles
   StoredPod pod;
-  std::string content;
+  std::function<std::string()> content;  ///< made when it is written: of all together it may be much
 };
 
 Result<PodFolder::Planned> PodFolder::PlanOf(const Pod& pod, const ManifestFiles& files) const {
@@ -149,7 +150,7 @@ Result<PodFolder::Planned> PodFolder::PlanOf(const Pod& pod, const ManifestFiles
     return Fail(Code::kInvalid, fmt::format("pod '{}' cannot be stored under its name", Printable(FullName(pod))));
   Planned out{.name = FullName(on_node),
               .pod = {pod.namespace_, on_node.name, FileOf(pod.namespace_, pod.name), {}},
-              .content = codec::ToYaml(codec::ToJson(pod))};
+              .content = [&pod] { return codec::ToYaml(codec::ToJson(pod)); }};
   if (files.contains(out.name)) {
     BERTH_TRY(out.pod.file, OwnFile(out.name, files));
   } else if (const auto stored = changing_->stored.find(out.name); stored != changing_->stored.end()) {
@@ -169,7 +170,7 @@ Result<PodFolder::Planned> PodFolder::PlanOf(const ConfigDocument& document, con
                       .name = document.name,
                       .file = DocumentFile(document.kind, document.namespace_, document.name),
                       .kind = std::string(Name(document.kind))},
-              .content = codec::FormatJson(codec::ToJson(document), kIndent) + "\n"};
+              .content = [&document] { return codec::FormatJson(codec::ToJson(document), kIndent) + "\n"; }};
   if (files.contains(name)) {
     BERTH_TRY(out.pod.file, OwnFile(name, files));
   } else if (const auto stored = changing_->stored.find(name); stored != changing_->stored.end()) {
@@ -198,7 +199,7 @@ Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, co
   for (Planned& item : plan) {
     if (item.pod.action != StoreAction::kUnchanged) {
       BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(item.pod.file)));
-      BERTH_RETURN_IF_ERROR(fs->Replace(os::FileNameOf(item.pod.file), item.content));
+      BERTH_RETURN_IF_ERROR(fs->Replace(os::FileNameOf(item.pod.file), item.content()));
     }
     changing_->stored.insert_or_assign(item.name, item.pod.file);
     out.push_back(std::move(item.pod));
