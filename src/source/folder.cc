@@ -23,6 +23,7 @@
 #include "os/trusted_path.h"
 #include "source/gather.h"
 #include "source/source.h"
+#include "source/static_pod.h"
 
 namespace berth::source {
 namespace {
@@ -43,7 +44,7 @@ bool IsManifestName(std::string_view name) {
 }
 
 struct FileState {
-  std::optional<std::string> content;                            ///< what was parsed last
+  std::string digest;                                            ///< of what was parsed last: Fnv128
   std::string parse_problem;                                     ///< of that content; empty: fine
   std::string read_problem;                                      ///< why it cannot be read now; empty: it can
   std::vector<std::shared_ptr<const Pod>> pods;                  ///< last good ones
@@ -207,7 +208,10 @@ class FolderSource final : public Source {
     auto content = fs ? (*fs)->Read(path) : Result<std::string>(std::unexpected(fs.error()));
     if (!content) return Note(file.read_problem, content.error().message);
     bool changed = Note(file.read_problem, "");
-    if (file.content != *content) changed |= Parse(name, file, *std::move(content));
+    if (std::string digest = Fnv128(*content); file.digest != digest) {
+      file.digest = std::move(digest);
+      changed |= Parse(name, file, *content);
+    }
     return NoteReaders(path, file) || changed;
   }
 
@@ -228,14 +232,13 @@ class FolderSource final : public Source {
     return false;
   }
 
-  bool Parse(const std::string& name, FileState& file, std::string content) {
+  bool Parse(const std::string& name, FileState& file, std::string_view content) {
     auto parsed = ReadStaticPods(content, {.place = PathOf(name),
                                            .scheme = "file",
                                            .source = this->name(),
                                            .node_name = options_.node_name,
                                            .notes = options_.notes,
                                            .pods = options_.pods});
-    file.content = std::move(content);
     if (!parsed) return Note(file.parse_problem, parsed.error().message);
     if (const std::string why = WhyImmutable(file.documents, parsed->documents); !why.empty())
       return Note(file.parse_problem, PathOf(name) + ": " + why);
