@@ -1,6 +1,7 @@
 #include "daemon/pod_folder.h"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <functional>
@@ -11,11 +12,20 @@
 #include "base/text.h"
 #include "codec/codec.h"
 #include "manifest/manifest.h"
+#include "manifest/tree.h"
 #include "os/fs.h"
 #include "os/path.h"
 
 namespace berth::daemon {
 namespace {
+
+/// A file of the pod folder. Errors: kInvalid for one that is too large for a manifest; of os::Fs::Read.
+Result<std::string> ReadManifest(os::Fs& fs, const std::string& file) {
+  struct stat st{};
+  if (::stat(file.c_str(), &st) == 0 && st.st_size > static_cast<off_t>(manifest::kMaxTextBytes))
+    return Fail(Code::kInvalid, "read " + file + ": larger than 10 MiB");
+  return fs.Read(os::FileNameOf(file));
+}
 
 /// Letters of DNS names only: what validation lets through, checked again where it becomes a path.
 bool IsFileNamePart(const std::string& text) {
@@ -53,7 +63,7 @@ Result<StoreAction> ActionOn(const std::string& file, const std::string& what, C
                             "by hand, or move it out of the folder and apply again",
                             file, why, what));
   };
-  const auto text = fs->Read(name);
+  const auto text = ReadManifest(*fs, file);
   if (!text) return refuse("cannot be read (" + text.error().message + ")");
   const auto parsed = manifest::ParsePods(*text, file, {.most_pods = 1});
   if (!parsed) return refuse("is not a valid manifest (" + parsed.error().message + ")");
@@ -87,7 +97,7 @@ Result<StoreAction> ActionOnDocument(const std::string& file, const ConfigDocume
 std::optional<manifest::ParsedPods> OnlyIn(const std::string& file) {
   const auto fs = os::OpenFs(os::FolderOf(file));
   if (!fs) return std::nullopt;
-  const auto text = (*fs)->Read(os::FileNameOf(file));
+  const auto text = ReadManifest(**fs, file);
   if (!text) return std::nullopt;
   auto parsed = manifest::ParsePods(*text, file, {.most_pods = 1});
   if (!parsed || parsed->pods.size() + parsed->documents.size() != 1) return std::nullopt;

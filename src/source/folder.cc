@@ -17,6 +17,7 @@
 #include <system_error>
 #include <utility>
 
+#include "manifest/tree.h"
 #include "os/folder_watch.h"
 #include "os/fs.h"
 #include "os/path.h"
@@ -202,6 +203,8 @@ class FolderSource final : public Source {
                                          "the link from the folder");
     if (error != 0) return Note(file.read_problem, FailErrno("look at", path, error).error().message);
     if (!S_ISREG(st.st_mode)) return Note(file.read_problem, path + ": not a regular file; remove it from the folder");
+    if (st.st_size > static_cast<off_t>(manifest::kMaxTextBytes))
+      return Note(file.read_problem, path + ": not read: larger than 10 MiB; split it into several files");
     if (auto trusted = CheckTrusted(path); !trusted)
       return Note(file.read_problem, path + ": not read: " + trusted.error().message);
     auto fs = os::OpenFs("/");  // a link may lead out of the folder
