@@ -322,6 +322,18 @@ TEST_F(ApiTest, BodiesAreBounded) {
   EXPECT_EQ(large.error().code, Code::kInvalid) << large.error().message;
 }
 
+TEST_F(ApiTest, CommandsAndMovesTakeLessThanManifests) {
+  Serve(1'000'000);
+  const auto move = Call(socket, "POST", "/v1/moves", std::string(9000, ' '));
+  ASSERT_FALSE(move);
+  EXPECT_NE(move.error().message.find("larger than 8192 bytes"), std::string::npos) << move.error().message;
+  std::string words = R"({"command":["x")";
+  for (int i = 0; i < 10'000; ++i) words += R"(,"x")";
+  const auto exec = Call(socket, "POST", "/v1/exec/default/web", words + "]}");
+  ASSERT_FALSE(exec);
+  EXPECT_NE(exec.error().message.find("too many values"), std::string::npos) << exec.error().message;
+}
+
 TEST_F(ApiTest, SeveralCallersAreServedAtOnce) {
   Serve();
   std::vector<std::thread> threads;

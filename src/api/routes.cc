@@ -14,6 +14,9 @@ namespace {
 using http::Answer;
 using http::Request;
 
+constexpr std::size_t kMostExecBytes = std::size_t{512} << 10;
+constexpr std::size_t kMostExecValues = 10'000;  // words of the command, nearly
+
 template <class T>
 codec::Json JsonOf(const T& value) {
   return codec::ToJson(value);
@@ -77,7 +80,7 @@ Result<ExecQuery> ReadExec(const Request& request) {
   query.pod = request.parts[1];
   query.container = request.parts[2];
   query.caller_fd = request.caller_fd;
-  BERTH_TRY(const codec::Json json, codec::ParseJson(request.body, "request"));
+  BERTH_TRY(const codec::Json json, codec::ParseJson(request.body, "request", kMostExecValues));
   const auto fail = [](const char* what) { return Fail(Code::kInvalid, std::string("request: ") + what); };
   if (!json.is_object()) return fail("must be an object with \"command\"");
   for (const auto& [key, value] : json.items()) {
@@ -154,8 +157,10 @@ void AddWrites(std::vector<http::Route>& routes, Backend& backend) {
   routes.push_back({"POST", "/v1/explain", [&](const Request& r) { return AnswerWith(PostExplain(r, backend)); }});
   routes.push_back({"POST", "/v1/restart/{}/{}",
                     [&](const Request& r) { return AnswerWith(backend.RestartPod(r.parts[0], r.parts[1]), 202); }});
-  routes.push_back({"POST", "/v1/moves", [&](const Request& r) { return AnswerWith(PostMove(r, backend)); }});
-  routes.push_back({"POST", "/v1/exec/{}/{}/{?}", [&](const Request& r) { return AnswerWith(PostExec(r, backend)); }});
+  routes.push_back(
+      {"POST", "/v1/moves", [&](const Request& r) { return AnswerWith(PostMove(r, backend)); }, http::kSmallBody});
+  routes.push_back({"POST", "/v1/exec/{}/{}/{?}", [&](const Request& r) { return AnswerWith(PostExec(r, backend)); },
+                    kMostExecBytes});
   routes.push_back({"DELETE", "/v1/pods/{}/{}",
                     [&](const Request& r) { return AnswerWith(backend.DeletePod(r.parts[0], r.parts[1]), 202); }});
   const auto remove = [&](const char* path, DocumentKind kind) {
@@ -187,9 +192,12 @@ std::vector<http::Route> Routes(Backend& backend) {
 Answer AnswerOf(const Error& error) { return {.status = HttpStatusOf(error.code), .body = FormatError(error)}; }
 
 Answer Refuse(int status, std::string why) {
-  const Code code = status == 404 ? Code::kNotFound : status >= 500 ? Code::kInternal : Code::kInvalid;
+  const Code code = status == 404   ? Code::kNotFound
+                    : status == 503 ? Code::kBusy
+                    : status >= 500 ? Code::kInternal
+                                    : Code::kInvalid;
   if (status == 404) why += "; see docs/reference/api.md";
-  if (status == 413) why += "; send fewer manifests";
+  if (status == 413) why += "; send less at once";
   return {.status = status, .body = FormatError({code, 0, why})};
 }
 

@@ -10,6 +10,7 @@ namespace berth::api {
 Result<std::unique_ptr<http::Server>> StartServer(const ServerOptions& options, Backend& backend) {
   http::ServerOptions serving;
   serving.limits.body = options.max_body_bytes;
+  serving.limits.large_bodies = 2 * options.max_body_bytes;
   serving.refuse = &Refuse;
   serving.routes = Routes(backend);
   std::vector<http::Listener> listeners;

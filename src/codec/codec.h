@@ -5,6 +5,8 @@
 #ifndef BERTH_CODEC_CODEC_H_
 #define BERTH_CODEC_CODEC_H_
 
+#include <cstddef>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -43,8 +45,9 @@ Result<Machine> MachineFromJson(const Json& json);
 Result<Pod> PodFromJson(const Json& json);
 
 /// Parses text without throwing. Errors: kInvalid with file, line and column for bad syntax, bytes that are not UTF-8
-/// and more than kMaxDepth levels; kInvalid naming the key when an object has it twice.
-Result<Json> ParseJson(std::string_view text, std::string_view file);
+/// and more than kMaxDepth levels or `most_values` values; kInvalid naming the key when an object has it twice.
+Result<Json> ParseJson(std::string_view text, std::string_view file,
+                       std::size_t most_values = std::numeric_limits<std::size_t>::max());
 inline constexpr int kMaxDepth = 256;
 
 /// JSON text; never throws: bytes that are not UTF-8 become U+FFFD. `indent` < 0: one line.

@@ -150,6 +150,13 @@ TEST(ParseJsonTest, RefusesBottomlessNesting) {
   EXPECT_NE(std::string::npos, ParseProblem(std::string(100'000, '[')).find("levels of nesting"));
 }
 
+TEST(ParseJsonTest, TakesNoMoreValuesThanItMay) {
+  EXPECT_TRUE(ParseJson(R"([1, {"a": []}])", "f.json", 4));
+  const auto much = ParseJson(R"([1, {"a": []}, 2])", "f.json", 4);
+  ASSERT_FALSE(much);
+  EXPECT_EQ("f.json: not valid JSON: too many values", much.error().message);
+}
+
 TEST(ParseJsonTest, KeepsOrderAndEveryKindOfValue) {
   const std::string text = R"({"z":[1,-2,1.5,true,null,"é"],"a":{"b":{}},"m":18446744073709551615})";
   const auto parsed = ParseJson(text, "f.json");

@@ -13,6 +13,7 @@ namespace {
 /// looks each key up in everything before it.
 class Builder {
  public:
+  explicit Builder(std::size_t most_values) : room_(most_values) {}
   bool null() { return Add(nullptr) != nullptr; }
   bool boolean(bool v) { return Add(v) != nullptr; }
   bool number_integer(std::int64_t v) { return Add(v) != nullptr; }
@@ -54,7 +55,13 @@ class Builder {
   std::size_t position() const { return position_; }
 
  private:
+  /// nullptr: there are too many.
   Json* Add(Json value) {
+    if (room_ == 0) {
+      problem_ = "too many values";
+      return nullptr;
+    }
+    --room_;
     if (open_.empty()) {
       root_ = std::move(value);
       return &root_;
@@ -74,10 +81,12 @@ class Builder {
       problem_ = "more than " + std::to_string(kMaxDepth) + " levels of nesting";
       return false;
     }
-    open_.push_back(Add(std::move(value)));
-    return true;
+    Json* const added = Add(std::move(value));
+    if (added != nullptr) open_.push_back(added);
+    return added != nullptr;
   }
 
+  std::size_t room_;  // values that may still come
   Json root_;
   std::vector<Json*> open_;  // a parent's children do not move while the innermost one is being filled
   std::string key_;
@@ -95,8 +104,8 @@ std::string Where(std::string_view text, std::size_t position) {
 
 }  // namespace
 
-Result<Json> ParseJson(std::string_view text, std::string_view file) {
-  Builder builder;
+Result<Json> ParseJson(std::string_view text, std::string_view file, std::size_t most_values) {
+  Builder builder(most_values);
   if (Json::sax_parse(text, &builder)) return builder.Take();
   std::string message(file);
   message += ": ";

@@ -20,6 +20,7 @@ namespace berth::daemon {
 namespace {
 
 constexpr std::string_view kRequest = "request";
+constexpr std::size_t kSmallManifest = 8 << 10;     // bytes
 constexpr os::Millis kPatience{10'000};             // for the loop
 constexpr std::size_t kMostEvents = 100'000;        // in one answer
 constexpr std::size_t kMostLogEntries = 1'000'000;  // likewise
@@ -141,6 +142,12 @@ Result<void> LocalApi::CheckOurs() const {
 
 Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests, bool templates) {
   BERTH_RETURN_IF_ERROR(CheckOurs());
+  if (manifests.size() <= kSmallManifest) return Apply(manifests, templates);
+  const MutexLock lock(large_manifest_);
+  return Apply(manifests, templates);
+}
+
+Result<StoredPods> LocalApi::Apply(const std::string& manifests, bool templates) {
   manifest::PodOptions options = rules_.pods;
   options.templates = templates;
   BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(manifests, kRequest, options));
@@ -184,7 +191,14 @@ Result<RestartedPod> LocalApi::RestartPod(const std::string& namespace_, const s
 }
 
 Result<Outlook> LocalApi::Explain(const api::ExplainQuery& query) {
-  BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(query.manifest, kRequest, {.to_be_run = false}));
+  if (query.manifest.size() <= kSmallManifest) return ExplainOne(query);
+  const MutexLock lock(large_manifest_);
+  return ExplainOne(query);
+}
+
+Result<Outlook> LocalApi::ExplainOne(const api::ExplainQuery& query) {
+  BERTH_TRY(manifest::ParsedPods parsed,
+            manifest::ParsePods(query.manifest, kRequest, {.to_be_run = false, .most_pods = 1}));
   if (parsed.pods.size() != 1)
     return Fail(Code::kInvalid, fmt::format("the request holds {} pods; give exactly one", parsed.pods.size()));
   const auto state = published_.Get();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/backend.h"
+#include "base/mutex.h"
 #include "daemon/apply_check.h"
 #include "daemon/container_calls.h"
 #include "daemon/event_list.h"
@@ -77,6 +78,8 @@ class LocalApi final : public api::Backend {
   Result<void> CheckOurs() const;
   /// Errors: kUnsupported: there is no container runtime, and so no `what`.
   Result<ContainerCalls*> Calls(const std::string& what) const;
+  Result<StoredPods> Apply(const std::string& manifests, bool templates);
+  Result<Outlook> ExplainOne(const api::ExplainQuery& query);
   bool DryRun() const { return published_.Get()->node.status->runtime == "dry-run"; }
   /// Log of one attempt of a container.
   struct FoundLog {
@@ -98,6 +101,8 @@ class LocalApi final : public api::Backend {
   PodFolder folder_;
   const ApplyRules rules_;
   FollowedLogs followed_;
+  /// What a large manifest becomes takes many times its memory: one is read at a time, through whatever server it came.
+  Mutex large_manifest_;
 };
 
 /// RFC 3339, or a duration back from `now`: "90s", "10m", "2h", "1h30m". Errors: kInvalid.

@@ -1,8 +1,10 @@
 #include "daemon/pod_folder.h"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -10,11 +12,20 @@
 #include "base/text.h"
 #include "codec/codec.h"
 #include "manifest/manifest.h"
+#include "manifest/tree.h"
 #include "os/fs.h"
 #include "os/path.h"
 
 namespace berth::daemon {
 namespace {
+
+/// A file of the pod folder. Errors: kInvalid for one that is too large for a manifest; of os::Fs::Read.
+Result<std::string> ReadManifest(os::Fs& fs, const std::string& file) {
+  struct stat st{};
+  if (::stat(file.c_str(), &st) == 0 && st.st_size > static_cast<off_t>(manifest::kMaxTextBytes))
+    return Fail(Code::kInvalid, "read " + file + ": larger than 10 MiB");
+  return fs.Read(os::FileNameOf(file));
+}
 
 /// Letters of DNS names only: what validation lets through, checked again where it becomes a path.
 bool IsFileNamePart(const std::string& text) {
@@ -63,9 +74,9 @@ Result<StoreAction> ActionOn(const std::string& file, const std::string& what, C
                             "by hand, or move it out of the folder and apply again",
                             file, why, what));
   };
-  const auto text = fs->Read(name);
+  const auto text = ReadManifest(*fs, file);
   if (!text) return refuse("cannot be read (" + text.error().message + ")");
-  const auto parsed = manifest::ParsePods(*text, file);
+  const auto parsed = manifest::ParsePods(*text, file, {.most_pods = 1});
   if (!parsed) return refuse("is not a valid manifest (" + parsed.error().message + ")");
   if (parsed->pods.size() + parsed->documents.size() != 1)
     return refuse(fmt::format("holds {} pods and {} documents", parsed->pods.size(), parsed->documents.size()));
@@ -97,9 +108,9 @@ Result<StoreAction> ActionOnDocument(const std::string& file, const ConfigDocume
 std::optional<manifest::ParsedPods> OnlyIn(const std::string& file) {
   const auto fs = os::OpenFs(os::FolderOf(file));
   if (!fs) return std::nullopt;
-  const auto text = (*fs)->Read(os::FileNameOf(file));
+  const auto text = ReadManifest(**fs, file);
   if (!text) return std::nullopt;
-  auto parsed = manifest::ParsePods(*text, file);
+  auto parsed = manifest::ParsePods(*text, file, {.most_pods = 1});
   if (!parsed || parsed->pods.size() + parsed->documents.size() != 1) return std::nullopt;
   return *std::move(parsed);
 }
@@ -150,7 +161,7 @@ Result<std::string> PodFolder::FileToRemove(const std::string& full_name, const 
 struct PodFolder::Planned {
   std::string name;  ///< in ManifestFiles
   StoredPod pod;
-  std::string content;
+  std::function<std::string()> content;  ///< made when it is written: of all together it may be much
 };
 
 Result<PodFolder::Planned> PodFolder::PlanOf(const Pod& pod, const ManifestFiles& files) const {
@@ -160,7 +171,7 @@ Result<PodFolder::Planned> PodFolder::PlanOf(const Pod& pod, const ManifestFiles
     return Fail(Code::kInvalid, fmt::format("pod '{}' cannot be stored under its name", Printable(FullName(pod))));
   Planned out{.name = FullName(on_node),
               .pod = {pod.namespace_, on_node.name, FileOf(pod.namespace_, pod.name), {}},
-              .content = codec::ToYaml(codec::ToJson(pod))};
+              .content = [&pod] { return codec::ToYaml(codec::ToJson(pod)); }};
   if (files.contains(out.name)) {
     BERTH_TRY(out.pod.file, OwnFile(out.name, files));
   } else if (const auto stored = changing_->stored.find(out.name); stored != changing_->stored.end()) {
@@ -181,7 +192,7 @@ Result<PodFolder::Planned> PodFolder::PlanOf(const ConfigDocument& document, con
                       .name = document.name,
                       .file = DocumentFile(document.kind, document.namespace_, document.name),
                       .kind = std::string(Name(document.kind))},
-              .content = codec::FormatJson(codec::ToJson(document), kIndent) + "\n"};
+              .content = [&document] { return codec::FormatJson(codec::ToJson(document), kIndent) + "\n"; }};
   if (files.contains(name)) {
     BERTH_TRY(out.pod.file, OwnFile(name, files));
   } else if (const auto stored = changing_->stored.find(name); stored != changing_->stored.end()) {
@@ -211,7 +222,7 @@ Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, co
   for (Planned& item : plan) {
     if (item.pod.action != StoreAction::kUnchanged) {
       BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(item.pod.file)));
-      BERTH_RETURN_IF_ERROR(fs->Replace(os::FileNameOf(item.pod.file), item.content));
+      BERTH_RETURN_IF_ERROR(fs->Replace(os::FileNameOf(item.pod.file), item.content()));
     }
     changing_->stored.insert_or_assign(item.name, item.pod.file);
     out.push_back(std::move(item.pod));

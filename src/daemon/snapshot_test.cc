@@ -141,6 +141,19 @@ TEST_F(SnapshotTest, TellsWhatKeepsPodsWaiting) {
   EXPECT_EQ(full.status->warnings.size(), 2U);
 }
 
+TEST_F(SnapshotTest, ProblemsOfManifestsAreCountedBeyondTheFirstHundred) {
+  Run({});
+  source::Snapshot snapshot = Wanting({});
+  for (int i = 0; i < 4000; ++i)
+    snapshot.problems.push_back({"/pods/" + std::to_string(i) + ".yaml", std::string(i == 0 ? 10'000 : 10, 'x')});
+  manager->OnSnapshot(std::move(snapshot), Now());
+  const NodeSnapshot now = Build();
+  const std::vector<std::string>& warnings = now.status->warnings;
+  ASSERT_EQ(warnings.size(), 102U) << "with what was found at the start";
+  EXPECT_EQ(warnings.back(), "and 3900 more problems of manifests: mend these first, or see berth events");
+  for (const std::string& warning : warnings) EXPECT_LT(warning.size(), 2'100U);
+}
+
 TEST_F(SnapshotTest, NamesPodsThatEndAndStillHoldTheirPlace) {
   world.runtime.deaf = true;
   Run({MakePod("web", "2")});

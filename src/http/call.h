@@ -52,10 +52,16 @@ struct Route {
   std::string pattern;  ///< as MatchPath takes it: "/v1/pods/{}/{}"
   /// Thread: one of the server's workers, several at a time. May take its time.
   std::function<Answer(const Request&)> handler;
+  /// Bytes of a body, where fewer than Limits::body. Calls of such a route wait for no others with large bodies.
+  std::optional<std::size_t> body = std::nullopt;
 };
 
 struct Limits {
   std::size_t body = std::size_t{10} << 20;
+  /// Bytes of all bodies together that are large (above kSmallBody) and under way, read or being handled. Who would go
+  /// beyond is refused with 503 and Retry-After. Of calls with large bodies one is handled at a time then, the others
+  /// wait: what is made of a body may take many times its memory. nullopt: neither.
+  std::optional<std::size_t> large_bodies = std::nullopt;
   std::size_t connections = 256;    ///< of anybody; of one user but root, and of all over TCP together: half of them
   std::size_t workers = 16;         ///< handlers that run at a time
   os::Millis header_time{10'000};   ///< from the connection's begin to the end of the headers
@@ -71,6 +77,9 @@ struct ServerOptions {
   HeaderList headers;  ///< of every answer, of refusals too
   Limits limits;
 };
+
+/// Up to this many bytes a body is small: as many as there are connections and workers take little memory.
+inline constexpr std::size_t kSmallBody = std::size_t{8} << 10;
 
 /// Request line and headers together.
 inline constexpr std::size_t kMostRequestHeaderBytes = std::size_t{32} << 10;

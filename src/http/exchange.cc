@@ -78,7 +78,7 @@ Opening CheckHeaders(const Headers& headers, std::size_t size, const Limits& lim
   if (headers.lengths + headers.encodings > 1 || (headers.lengths == 1 && !headers.length))
     return Refuse(400, "bad HTTP request: the length of the body is not clear");
   if (headers.encodings == 1 && !headers.chunked) return Refuse(501, "no Transfer-Encoding but chunked is known");
-  if (headers.length.value_or(0) > limits.body) return Refuse(413, "");
+  if (headers.length.value_or(0) > limits.body) return Refuse(413, TooLarge(limits.body));
   return {};
 }
 
@@ -126,6 +126,12 @@ ssize_t TakePiece(void* of, std::uint64_t /*position*/, char* out, std::size_t r
 
 }  // namespace
 
+std::size_t MostBody(const Exchange& exchange, const Limits& limits) {
+  return std::min(limits.body, exchange.route == nullptr ? limits.body : exchange.route->body.value_or(limits.body));
+}
+
+std::string TooLarge(std::size_t most) { return "request body is larger than " + std::to_string(most) + " bytes"; }
+
 Opening Open(Exchange& exchange, const ServerOptions& options, const std::string& url, const std::string& method) {
   Headers headers{.all = &exchange.request.headers};
   MHD_get_connection_values_n(exchange.connection, MHD_HEADER_KIND, &TakeHeader, &headers);
@@ -133,8 +139,10 @@ Opening Open(Exchange& exchange, const ServerOptions& options, const std::string
       MHD_get_connection_info(exchange.connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
   Opening opening = CheckHeaders(headers, size == nullptr ? 0 : size->header_size, options.limits);
   if (opening.status == 0) opening = FindRoute(exchange, options, url, method);
-  opening.waits = headers.expects;
-  opening.has_body = headers.encodings > 0 || headers.length.value_or(0) > 0;
+  opening.length = headers.length.value_or(0);
+  if (const std::size_t most = MostBody(exchange, options.limits); opening.status == 0 && opening.length > most)
+    opening = Refuse(413, TooLarge(most));
+  opening.has_body = headers.lengths + headers.encodings > 0;
   return opening;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "http/call.h"
+#include "os/unique_fd.h"
 
 namespace berth::http {
 
@@ -32,7 +33,10 @@ struct Exchange {
 
   const Route* route = nullptr;
   Request request;
-  std::size_t received = 0;  ///< bytes of the body, kept or not
+  std::size_t received = 0;    ///< bytes of the body, kept or not
+  std::size_t held = 0;        ///< of these, or announced: what counts of Limits::large_bodies
+  bool one_at_a_time = false;  ///< its handler waits for others with large bodies
+  os::UniqueFd other_end{};    ///< of a call that is refused before its body is read: see Loop::Linger
   std::optional<Answer> answer;
   std::string piece;     ///< of the stream
   std::size_t sent = 0;  ///< of `piece`
@@ -45,9 +49,14 @@ inline constexpr uid_t kNobodyKnown = static_cast<uid_t>(-2);
 struct Opening {
   int status = 0;  ///< of the refusal; 0: there is none
   std::string why;
-  bool waits = false;     ///< for leave to send its body (Expect: 100-continue)
-  bool has_body = false;  ///< one is announced
+  bool has_body = false;     ///< one is announced
+  std::uint64_t length = 0;  ///< its bytes, where they are announced
 };
+/// Bytes that its body may have.
+std::size_t MostBody(const Exchange& exchange, const Limits& limits);
+/// Why a body above that is refused.
+std::string TooLarge(std::size_t most);
+
 /// Looks at the headers, finds the route and fills the request. `url`: the path as it was sent.
 Opening Open(Exchange& exchange, const ServerOptions& options, const std::string& url, const std::string& method);
 

@@ -1,5 +1,6 @@
 #include "http/server.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -11,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <deque>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -31,6 +33,8 @@ constexpr std::size_t kConnectionMemory = 2 * kMostRequestHeaderBytes;
 constexpr std::size_t kLargeCall = std::size_t{256} << 10;  // memory is given back after one
 constexpr os::Millis kStopTime{5'000};
 constexpr os::Millis kAcceptAgain{100};
+constexpr std::size_t kMostDrained = std::size_t{64} << 20;
+constexpr const char* kNoRoomForBody = "the bodies of other calls take all the memory there is for them; try again";
 
 struct DaemonEnd {
   void operator()(MHD_Daemon* daemon) const { MHD_stop_daemon(daemon); }
@@ -61,6 +65,8 @@ class Loop {
   void EndGone(Exchange& exchange);
   void Accept(std::size_t listener);
   bool CutOldest(std::optional<uid_t> user);
+  void Linger(os::UniqueFd fd);
+  void DrainLingering();
   void TakeMail();
   void EndLate();
   void Stop();
@@ -70,7 +76,10 @@ class Loop {
   MHD_Result Finish(Exchange& exchange);
   MHD_Result Reply(Exchange& exchange);
   void Refuse(Exchange& exchange, int status, const std::string& why);
+  bool Hold(Exchange& exchange, std::size_t bytes);
+  void Release(Exchange& exchange);
   void GiveToWorker(Exchange& exchange);
+  void GiveNextLarge();
   void Resume(Exchange& exchange);
   static void Cut(const Exchange& exchange) { ::shutdown(exchange.fd, SHUT_RDWR); }
 
@@ -82,6 +91,16 @@ class Loop {
   std::map<std::uint64_t, Exchange> exchanges_;
   std::uint64_t next_id_ = 1;
   std::optional<Exchange> accepted_;  // while the library is given it
+  /// A connection whose answer was sent before its body was read.
+  struct Lingering {
+    os::UniqueFd fd;
+    MonoTime until;
+    std::size_t left = kMostDrained;  // bytes
+  };
+  std::vector<Lingering> lingering_;
+  std::size_t large_held_ = 0;               // of Limits::large_bodies
+  bool large_runs_ = false;                  // a handler with a large body
+  std::deque<std::uint64_t> large_waiting_;  // exchanges that will be next
   MonoTime now_;
   MonoTime accept_again_{};
   bool stopping_ = false;
@@ -165,12 +184,37 @@ void Loop::Wait() {
     const bool half = exchange.stage != Stage::kPause || exchange.user == kNobodyKnown;
     fds.push_back({exchange.fd, static_cast<short>(half ? POLLRDHUP : 0), 0});
   }
+  for (const Lingering& lingering : lingering_) {
+    at(lingering.until);
+    fds.push_back({lingering.fd.get(), POLLIN, 0});
+  }
   ::poll(fds.data(), fds.size(), os::PollTime(os::SystemClock().Now(), until));
   now_ = os::SystemClock().Now();
   for (std::size_t i = 0; i < watched.size(); ++i)
     if (fds[first + listeners_.size() + i].revents != 0) EndGone(*watched[i]);
   for (std::size_t i = 0; i < listeners_.size(); ++i)
     if (fds[first + i].revents != 0) Accept(i);
+  if (!lingering_.empty()) DrainLingering();
+}
+
+/// Takes what a caller says whose call was refused already, until he goes: who sends all of a body before he reads
+/// would find the connection gone instead of the answer. Over TCP the answer might even be lost.
+void Loop::Linger(os::UniqueFd fd) {
+  ::shutdown(fd.get(), SHUT_WR);
+  if (stopping_) return;
+  if (lingering_.size() >= limits_.connections) lingering_.erase(lingering_.begin());
+  lingering_.push_back({.fd = std::move(fd), .until = now_ + limits_.body_time});
+}
+
+void Loop::DrainLingering() {
+  std::array<char, std::size_t{64} << 10> unread;
+  std::erase_if(lingering_, [&](Lingering& lingering) {
+    const ssize_t size = ::recv(lingering.fd.get(), unread.data(), unread.size(), MSG_DONTWAIT);
+    if (size < 0) return (errno != EAGAIN && errno != EINTR) || now_ >= lingering.until;
+    if (size == 0 || static_cast<std::size_t>(size) >= lingering.left) return true;
+    lingering.left -= static_cast<std::size_t>(size);
+    return now_ >= lingering.until;
+  });
 }
 
 /// The caller says no more.
@@ -242,7 +286,9 @@ void Loop::OnConnection(void* loop, MHD_Connection* connection, void** context, 
     *context = &exchange;
     return;
   }
-  const Exchange& exchange = *static_cast<const Exchange*>(*context);
+  Exchange& exchange = *static_cast<Exchange*>(*context);
+  if (exchange.other_end.valid()) self.Linger(std::move(exchange.other_end));
+  self.Release(exchange);
   if (exchange.received >= kLargeCall || (exchange.answer && exchange.answer->body.size() >= kLargeCall))
     self.trim_ = true;
   self.exchanges_.erase(exchange.id);
@@ -263,17 +309,41 @@ MHD_Result Loop::OnAccess(void* loop, MHD_Connection* connection, const char* ur
 MHD_Result Loop::Begin(Exchange& exchange, const char* url, const char* method) {
   exchange.stage = Stage::kBody;
   exchange.deadline = now_ + limits_.body_time;
-  const Opening opening = Open(exchange, options_, url, method);
-  if (opening.status == 0) return MHD_YES;
+  Opening opening = Open(exchange, options_, url, method);
+  if (opening.status == 0 && !Hold(exchange, opening.length)) {
+    opening.status = 503;
+    opening.why = kNoRoomForBody;
+  }
+  if (opening.status == 0) {
+    exchange.request.body.reserve(opening.length);
+    return MHD_YES;
+  }
+  if (opening.has_body) exchange.other_end = os::UniqueFd(::fcntl(exchange.fd, F_DUPFD_CLOEXEC, 0));
   Refuse(exchange, opening.status, opening.why);
-  // Who sends a body without asking for leave reads no answer before it is taken.
-  return opening.waits || !opening.has_body ? Reply(exchange) : MHD_YES;
+  return Reply(exchange);
 }
+
+/// Counts `bytes` of a body as under way. False: there is no room for them.
+bool Loop::Hold(Exchange& exchange, std::size_t bytes) {
+  if (!limits_.large_bodies || bytes <= kSmallBody || bytes <= exchange.held) return true;
+  const std::size_t more = bytes - exchange.held;
+  if (large_held_ + more > *limits_.large_bodies) return false;
+  large_held_ += more;
+  exchange.held = bytes;
+  return true;
+}
+
+void Loop::Release(Exchange& exchange) { large_held_ -= std::exchange(exchange.held, 0); }
 
 MHD_Result Loop::TakeBody(Exchange& exchange, const char* data, std::size_t size) {
   exchange.received += size;
-  if (exchange.received > limits_.body && !exchange.answer) Refuse(exchange, 413, "");
-  if (!exchange.answer) exchange.request.body.append(data, size);
+  if (exchange.answer) return MHD_YES;
+  if (const std::size_t most = MostBody(exchange, limits_); exchange.received > most)
+    Refuse(exchange, 413, TooLarge(most));
+  else if (!Hold(exchange, exchange.received))
+    Refuse(exchange, 503, kNoRoomForBody);
+  else
+    exchange.request.body.append(data, size);
   return MHD_YES;
 }
 
@@ -283,7 +353,13 @@ MHD_Result Loop::Finish(Exchange& exchange) {
   exchange.stage = Stage::kWork;
   exchange.deadline.reset();
   MHD_suspend_connection(exchange.connection);
-  GiveToWorker(exchange);
+  exchange.one_at_a_time = limits_.large_bodies && exchange.received > kSmallBody && !exchange.route->body;
+  if (exchange.one_at_a_time) {
+    large_waiting_.push_back(exchange.id);
+    if (!large_runs_) GiveNextLarge();
+  } else {
+    GiveToWorker(exchange);
+  }
   return MHD_YES;
 }
 
@@ -296,8 +372,9 @@ MHD_Result Loop::Reply(Exchange& exchange) {
 
 void Loop::Refuse(Exchange& exchange, int status, const std::string& why) {
   std::string().swap(exchange.request.body);  // its memory too
-  exchange.answer = options_.refuse(
-      status, status == 413 ? "request body is larger than " + std::to_string(limits_.body) + " bytes" : why);
+  Release(exchange);
+  exchange.answer = options_.refuse(status, why);
+  if (status == 503) exchange.answer->headers.emplace_back("Retry-After", "1");
 }
 
 /// The answer of a handler, whatever happens in it.
@@ -314,11 +391,22 @@ void Loop::GiveToWorker(Exchange& exchange) {
   request->caller_fd = exchange.fd;
   const std::uint64_t id = exchange.id;
   request->wake = [mail = mail_, id] { mail->Post([&](Mail::Letters& letters) { letters.wakes.push_back(id); }); };
-  workers_.Do([this, id, &route = *exchange.route, request = std::move(request)]() mutable {
-    Answer answer = Ask(route, *request, options_);
-    request.reset();  // before memory is given back at the call's end
-    mail_->Post([&](Mail::Letters& letters) { letters.answers.emplace_back(id, std::move(answer)); });
-  });
+  workers_.Do(
+      [this, id, &route = *exchange.route, trim = exchange.one_at_a_time, request = std::move(request)]() mutable {
+        Answer answer = Ask(route, *request, options_);
+        request.reset();             // before memory is given back at the call's end
+        if (trim) ::malloc_trim(0);  // before the next one takes as much
+        mail_->Post([&](Mail::Letters& letters) { letters.answers.emplace_back(id, std::move(answer)); });
+      });
+}
+
+/// Of those with large bodies, in the order they came.
+void Loop::GiveNextLarge() {
+  large_runs_ = !large_waiting_.empty();
+  if (!large_runs_) return;
+  const std::uint64_t id = large_waiting_.front();
+  large_waiting_.pop_front();
+  GiveToWorker(exchanges_.at(id));
 }
 
 void Loop::Resume(Exchange& exchange) {
@@ -332,6 +420,7 @@ void Loop::TakeMail() {
     Exchange& exchange = exchanges_.at(id);  // a connection whose handler runs is not closed
     exchange.answer = std::move(answer);
     Resume(exchange);
+    if (exchange.one_at_a_time) GiveNextLarge();
   }
   for (const std::uint64_t id : letters.wakes)
     if (const auto it = exchanges_.find(id); it != exchanges_.end() && it->second.stage == Stage::kPause)

@@ -86,6 +86,8 @@ struct HttpServerTest : testing::Test {
         {"GET", "/fail", [](const Request& r) { return Answer{.body = r.query.at("not there")}; }},
         {"POST", "/size/{}",
          [](const Request& r) { return Answer{.body = r.parts[0] + std::to_string(r.body.size())}; }},
+        {"POST", "/short", [](const Request& r) { return Answer{.body = std::to_string(r.body.size())}; }, 10},
+        {"POST", "/alone", [this](const Request&) { return Answer{.body = BeAlone() ? "alone" : "beside others"}; }},
         {"GET", "/headers",
          [](const Request& r) {
            Answer out{.headers = {{"Set-Cookie", "a=b"}}};
@@ -105,6 +107,12 @@ struct HttpServerTest : testing::Test {
     kept = std::make_unique<std::string>(std::string(1000, 'x'));
     pieces_kib = ResidentKib();
     return {};
+  }
+  /// Gives others much time to come beside it.
+  bool BeAlone() {
+    const bool alone = ++beside == 1;
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    return --beside == 0 && alone;
   }
   Answer Count(const Request& request) {
     const MutexLock lock(mutex);
@@ -156,6 +164,7 @@ struct HttpServerTest : testing::Test {
   long pieces_kib = 0;  // resident while a call took its memory
   std::atomic<int> let = 0;
   std::atomic<bool> stream_ended = false;
+  std::atomic<int> beside = 0;
   std::atomic<int> waiting = 0;
   std::atomic<int> seen_gone = 0;
   std::unique_ptr<Server> server;
@@ -205,6 +214,65 @@ TEST_F(HttpServerTest, BodiesComeWholeOrChunkedAndAreBounded) {
   EXPECT_THAT(Ask(Post("Content-Length: 1001\r\n", thousand + "x")), StartsWith("HTTP/1.1 413 "));
   EXPECT_THAT(Ask(Post("Transfer-Encoding: chunked\r\n", "3e9\r\nx" + thousand + "\r\n0\r\n\r\n")),
               StartsWith("HTTP/1.1 413 "));
+}
+
+TEST_F(HttpServerTest, ABodyThatIsAnnouncedToBeTooLargeIsRefusedBeforeItIsSent) {
+  limits.body = 1000;
+  Serve();
+  const os::UniqueFd waits = ConnectUnix(socket);  // says nothing of its body, as if it were slow
+  SendAll(waits.get(), Post("Content-Length: 99999999999\r\n"));
+  EXPECT_THAT(ReceiveAll(waits.get()), StartsWith("HTTP/1.1 413 "));
+  EXPECT_TRUE(SendAll(waits.get(), "abc")) << "what it says yet is taken, and it gets no error";
+  const os::UniqueFd tells = ConnectUnix(socket);  // more than both sides' buffers hold
+  EXPECT_TRUE(SendAll(tells.get(), Post("Content-Length: 20000000\r\n", std::string(20'000'000, 'x'))));
+  EXPECT_THAT(ReceiveAll(tells.get()), StartsWith("HTTP/1.1 413 "));
+}
+
+TEST_F(HttpServerTest, ARouteMayTakeSmallerBodiesThanOthers) {
+  limits.body = 1000;
+  Serve();
+  const auto post = [](int size) {
+    return "POST /short HTTP/1.1\r\nHost: h\r\nContent-Length: " + std::to_string(size) + "\r\n\r\n" +
+           std::string(static_cast<std::size_t>(size), 'x');
+  };
+  EXPECT_THAT(Ask(post(10)), testing::EndsWith("10"));
+  EXPECT_THAT(Ask(post(11)), testing::EndsWith("request body is larger than 10 bytes"));
+  EXPECT_THAT(Ask("POST /short HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\nb\r\nabcdefghijk\r\n0\r\n\r\n"),
+              StartsWith("HTTP/1.1 413 "));
+}
+
+TEST_F(HttpServerTest, LargeBodiesHaveRoomForSomeAndOthersAreToldToComeAgain) {
+  limits.large_bodies = 40'000;
+  Serve();
+  const std::string half = Post("Content-Length: 20000\r\n", std::string(10'000, 'x'));
+  std::vector<os::UniqueFd> under_way;
+  for (int i = 0; i < 2; ++i) {
+    under_way.push_back(ConnectUnix(socket));
+    SendAll(under_way.back().get(), half);
+    EXPECT_THAT(Get("/hello"), StartsWith("HTTP/1.1 200 ")) << "the server has seen its headers";
+  }
+  const std::string refused = Ask(half + std::string(10'000, 'x'));
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(refused, HasSubstr("Retry-After: 1\r\n"));
+  EXPECT_THAT(Ask(Post("Content-Length: 8192\r\n", std::string(8192, 'x'))), testing::EndsWith("n8192"))
+      << "small ones take no room";
+  for (const os::UniqueFd& fd : under_way) {
+    SendAll(fd.get(), std::string(10'000, 'x'));
+    EXPECT_THAT(ReceiveAll(fd.get()), testing::EndsWith("n20000"));
+  }
+  EXPECT_THAT(Ask(half + std::string(10'000, 'x')), testing::EndsWith("n20000")) << "their room is free again";
+}
+
+TEST_F(HttpServerTest, OfCallsWithLargeBodiesOneIsHandledAtATime) {
+  limits.large_bodies = 1'000'000;
+  Serve();
+  std::vector<os::UniqueFd> calls;
+  for (int i = 0; i < 5; ++i) {
+    calls.push_back(ConnectUnix(socket));
+    SendAll(calls.back().get(),
+            "POST /alone HTTP/1.1\r\nHost: h\r\nContent-Length: 9000\r\n\r\n" + std::string(9000, 'x'));
+  }
+  for (const os::UniqueFd& fd : calls) EXPECT_THAT(ReceiveAll(fd.get()), testing::EndsWith("alone"));
 }
 
 TEST_F(HttpServerTest, WhoAsksForLeaveIsToldBeforeItSends) {

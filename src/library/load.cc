@@ -39,7 +39,8 @@ Result<DeviceInventory> ParseDevices(std::string_view text, const std::string& n
 }
 
 Result<std::vector<Pod>> ParsePods(std::string_view text, std::string_view name, std::vector<std::string>* warnings) {
-  BERTH_TRY(auto parsed, manifest::ParsePods(text, name, {.to_be_run = false}));
+  BERTH_TRY(auto parsed,
+            manifest::ParsePods(text, name, {.to_be_run = false, .most_pods = manifest::PodOptions::kAnyNumber}));
   Append(parsed.warnings, warnings);
   return std::move(parsed.pods);
 }

@@ -13,6 +13,7 @@ using Json = nlohmann::json;
 /// Receives nlohmann-json's events; returning false ends the parse.
 class JsonEvents final : public Json::json_sax_t {
  public:
+  explicit JsonEvents(Budget* budget) : builder_(budget) {}
   bool null() override { return Scalar(Node::Kind::kNull, ""); }
   bool boolean(bool value) override { return Scalar(Node::Kind::kBool, value ? "true" : "false"); }
   bool number_integer(number_integer_t value) override { return Scalar(Node::Kind::kNumber, std::to_string(value)); }
@@ -57,9 +58,9 @@ std::string_view WhyBroken(std::string_view text, std::size_t bytes) {
 
 }  // namespace
 
-Result<Document> ReadJson(std::string_view text, int first_line) {
+Result<Document> ReadJson(std::string_view text, int first_line, Budget* budget) {
   if (text.size() > kMaxTextBytes) return Fail(Code::kInvalid, "larger than 10 MiB");
-  JsonEvents events;
+  JsonEvents events(budget);
   bool parsed = false;
   try {
     parsed = Json::sax_parse(text.begin(), text.end(), &events);

@@ -1,6 +1,7 @@
 #include "manifest/manifest.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,35 +21,35 @@
 namespace berth::manifest {
 namespace {
 
+constexpr std::size_t kMostConfigDocuments = 1'000;
+constexpr std::size_t kMostWarnings = 1'000;
+
 /// Pods and what was found wrong, over all documents of one file.
 class FileReader {
  public:
-  FileReader(std::string_view file, const PodOptions& options) : file_(file), options_(options) {}
+  /// `options` and `budget` outlive this.
+  FileReader(std::string_view file, const PodOptions& options, Budget& budget)
+      : file_(file), options_(options), budget_(budget) {}
 
-  void Read(const Document& document) {
+  /// False: nothing more is to be read.
+  bool Read(const Document& document) {
     where_ = file_ + ": document " + std::to_string(document.number);
     Report report;
     ReadTop(document.root, report);
     for (const std::string& path : document.duplicates)
       problems_.push_back(where_ + ": " + path + ": the key is given more than once; remove all but one");
     for (const Report::Entry& entry : report.problems) problems_.push_back(Line(entry));
-    for (const Report::Entry& entry : report.warnings)
+    if (problems_.size() > kMaxErrors) End("and more from here on");
+    for (const Report::Entry& entry : report.warnings) {
+      if (out_.warnings.size() >= kMostWarnings) break;
       out_.warnings.push_back({.where = where_ + ": " + entry.path, .message = entry.text});
+      if (out_.warnings.size() == kMostWarnings)
+        out_.warnings.push_back({.where = where_, .message = "and more warnings from here on"});
+    }
+    return !ended_;
   }
 
   void AddProblem(const std::string& text) { problems_.push_back(file_ + ": " + text); }
-
-  /// No node holds that many, and a file is read as one.
-  void CheckCount() {
-    constexpr std::size_t kMostPods = 1'000;
-    const auto check = [&](std::size_t count, std::string_view what) {
-      if (count > kMostPods)
-        AddProblem(std::to_string(count) + " " + std::string(what) + " in one file, at most " +
-                   std::to_string(kMostPods) + " may be: make several files of it");
-    };
-    if (options_.to_be_run) check(out_.pods.size(), "pods");
-    check(out_.documents.size(), "ConfigMaps and Secrets");
-  }
 
   /// The same pod twice in one file: which one counts would be an accident.
   void CheckIdentities() {
@@ -72,6 +73,24 @@ class FileReader {
   }
 
  private:
+  /// Reads nothing more; the first reason counts.
+  void End(const std::string& why) {
+    if (!std::exchange(ended_, true)) AddProblem(why);
+  }
+
+  /// No node holds that many, and a file is read as one. False: there are `most` already.
+  bool HasRoom(std::size_t count, std::size_t most, const std::string& what) {
+    if (count >= most)
+      End(most == 1 ? "holds more than one " + what + "; give exactly one"
+                    : "more than " + std::to_string(most) + " " + what + "s in one file: make several files of it");
+    return !ended_;
+  }
+
+  /// What is kept costs beside the tree it is read from.
+  void Spend(std::size_t cost) {
+    if (!budget_.Spend(cost)) End("the text " + std::string(kBudgetSpent));
+  }
+
   std::string Line(const Report::Entry& entry) const {
     return where_ + ": " + (entry.path.empty() ? "" : entry.path + ": ") + entry.text;
   }
@@ -126,6 +145,7 @@ class FileReader {
 
   void Add(std::string_view kind, const Node& node, const Path& path, Report& report) {
     if (kind == "Pod") return AddPod(node, path, report);
+    if (!HasRoom(out_.documents.size(), kMostConfigDocuments, "ConfigMaps and Secret")) return;
     out_.documents.push_back(
         ReadConfigDocument(node, path, kind == "Secret" ? DocumentKind::kSecret : DocumentKind::kConfigMap, report));
   }
@@ -150,17 +170,21 @@ class FileReader {
     const Path spec{.parent = &path, .key = "spec"};
     const Path where{.parent = &spec, .key = "template"};
     out_.has_templates = true;
-    const std::vector<Node> pods = PodsOfTemplate(kind, node, path, report);
-    const std::size_t before = report.problems.size();
-    for (std::size_t i = 0; i < pods.size() && report.problems.size() == before; ++i) {
+    const std::size_t before = report.problems.size();  // with one of its own none is made
+    bool first = true;
+    MakePodsOfTemplate(kind, node, path, report, [&](const Node& pod) {
       Report others;
-      AddPod(pods[i], where, i == 0 ? report : others);
+      Spend(CostOf(pod));
+      AddPod(pod, where, std::exchange(first, false) ? report : others);
       for (Report::Entry& entry : others.problems) report.problems.push_back(std::move(entry));
-    }
+      return !ended_ && report.problems.size() == before;
+    });
   }
 
   void AddPod(const Node& node, const Path& path, Report& report) {
+    if (!HasRoom(out_.pods.size(), options_.most_pods, "pod")) return;
     Pod pod = ReadPod(node, path, report);
+    Spend(sizeof(Pod) + (pod.containers.size() + pod.init_containers.size()) * sizeof(Container));
     const std::size_t misread = report.problems.size();
     ApplyDefaults(pod);
     WarnOfFractions(pod, path, report);
@@ -222,6 +246,8 @@ class FileReader {
 
   std::string file_;
   const PodOptions& options_;
+  Budget& budget_;
+  bool ended_ = false;
   std::string where_;
   ParsedPods out_;
   std::vector<std::string> problems_;
@@ -230,11 +256,10 @@ class FileReader {
 }  // namespace
 
 Result<ParsedPods> ParsePods(std::string_view text, std::string_view file, const PodOptions& options) {
-  FileReader reader(Printable(file, 4096), options);
-  const Documents documents = ReadDocuments(text);
-  for (const Document& document : documents.documents) reader.Read(document);
-  for (const std::string& error : documents.errors) reader.AddProblem(error);
-  reader.CheckCount();
+  Budget budget = options.most_pods == PodOptions::kAnyNumber ? Budget() : Budget::For(text);
+  FileReader reader(Printable(file, 4096), options, budget);
+  const auto errors = VisitDocuments(text, budget, [&](const Document& document) { return reader.Read(document); });
+  for (const std::string& error : errors) reader.AddProblem(error);
   reader.CheckIdentities();
   return std::move(reader).Finish();
 }

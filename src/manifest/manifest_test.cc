@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "model/node_conditions.h"
 
 namespace berth::manifest {
@@ -226,8 +229,47 @@ TEST(ParsePodsTest, AFileHoldsAtMostAThousandPodsToBeRun) {
   std::string text = "apiVersion: v1\nkind: PodList\nitems:\n";
   for (int i = 0; i <= 1'000; ++i)
     text += "- {metadata: {name: p" + std::to_string(i) + "}, spec: {containers: [{name: a, image: b}]}}\n";
-  EXPECT_EQ(ErrorOfPods(text), "pod.yaml: 1001 pods in one file, at most 1000 may be: make several files of it");
-  EXPECT_EQ(1'001U, ParsePods(text, "pod.yaml", {.to_be_run = false})->pods.size());
+  EXPECT_EQ(ErrorOfPods(text), "pod.yaml: more than 1000 pods in one file: make several files of it");
+  EXPECT_EQ(1'001U,
+            ParsePods(text, "pod.yaml", {.to_be_run = false, .most_pods = PodOptions::kAnyNumber})->pods.size());
+}
+
+TEST(ParsePodsTest, ReadingEndsAtTheFirstPodTooMany) {
+  std::string text;
+  for (int i = 0; i < 2; ++i)
+    text += R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p)" + std::to_string(i) +
+            R"("},"spec":{"containers":[{"name":"a","image":"b"}]}})" + "\n";
+  const auto read = ParsePods(text + "---\nnever: [read\n", "f", {.to_be_run = false, .most_pods = 1});
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message, "f: holds more than one pod; give exactly one");
+}
+
+TEST(ParsePodsTest, OneBudgetHoldsForAllPodsOfAText) {
+  std::string containers;
+  for (int i = 0; i < 200; ++i) containers += "{name: c" + std::to_string(i) + ", image: x}, ";
+  std::string text;
+  for (int i = 0; i < 900; ++i) text += std::string(kPodHead) + "spec: {containers: [" + containers + "]}\n---\n";
+  const std::string error = ErrorOfPods(text);  // with a line for each pod that is read: they have one name
+  EXPECT_THAT(error, HasSubstr("the text holds too many values"));
+  EXPECT_LT(std::ranges::count(error, '\n'), 100);
+}
+
+TEST(ParsePodsTest, PodsOfATemplateCountLikeOthers) {
+  std::string args;
+  for (int i = 0; i < 5'000; ++i) args += "x, ";
+  const auto read = ParsePods(
+      "{apiVersion: apps/v1, kind: Deployment, metadata: {name: w}, spec: {replicas: 1000, "
+      "template: {spec: {containers: [{name: a, image: b, args: [" +
+          args + "]}]}}}}",
+      "f", {.templates = true});
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, testing::StartsWith("f: the text holds too many values"));
+}
+
+TEST(ParsePodsTest, WarningsOfAFileAreBounded) {
+  std::string text;
+  for (int i = 0; i < 3'000; ++i) text += "kind: Service\n---\n";
+  EXPECT_THAT(ParsePodText(text).warnings, SizeIs(1'001));
 }
 
 TEST(ParsePodsTest, AnEmptyFileHoldsNoPods) { EXPECT_THAT(ParsePodText("# nothing yet\n").pods, IsEmpty()); }

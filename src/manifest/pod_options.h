@@ -2,6 +2,9 @@
 #ifndef BERTH_MANIFEST_POD_OPTIONS_H_
 #define BERTH_MANIFEST_POD_OPTIONS_H_
 
+#include <cstddef>
+#include <limits>
+
 namespace berth::manifest {
 
 /// Who will run the pods.
@@ -12,6 +15,8 @@ enum class RunBy {
 };
 
 struct PodOptions {
+  static constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
+
   /// Refuse what only an API server can resolve (environment from secrets and configmaps); false: warn, for pods that
   /// are only looked at, as in a simulation.
   bool to_be_run = true;
@@ -20,6 +25,9 @@ struct PodOptions {
   bool refuse_unsupported = true;
   /// Make pods of the templates of Deployments and other workloads; false: they are left out, with a warning.
   bool templates = false;
+  /// Pods that one text may hold: reading ends at the first beyond. kAnyNumber: likewise as many values, for programs
+  /// that only look at pods and give the memory for it.
+  std::size_t most_pods = 1'000;
 };
 
 }  // namespace berth::manifest

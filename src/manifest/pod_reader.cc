@@ -9,6 +9,7 @@
 #include "manifest/env_reader.h"
 #include "manifest/pod_extras_reader.h"
 #include "manifest/pod_isolation_reader.h"
+#include "manifest/pod_validation.h"
 #include "manifest/volume_reader.h"
 
 namespace berth::manifest {
@@ -103,10 +104,12 @@ class PodReader {
 
   void ReadSpec(Object& spec, Pod& pod) {
     spec.Each("initContainers", [&](const Node& node, const Path& path) {
-      ReadContainer(node, path, /*init=*/true, pod.init_containers.emplace_back());
+      if (pod.init_containers.size() <= kMostContainers)
+        ReadContainer(node, path, /*init=*/true, pod.init_containers.emplace_back());
     });
     spec.Each("containers", [&](const Node& node, const Path& path) {
-      ReadContainer(node, path, /*init=*/false, pod.containers.emplace_back());
+      if (pod.containers.size() <= kMostContainers)
+        ReadContainer(node, path, /*init=*/false, pod.containers.emplace_back());
     });
     ReadRestartPolicy(spec, pod.restart_policy);
     spec.Read("terminationGracePeriodSeconds", pod.termination_grace_s);

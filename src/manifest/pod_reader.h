@@ -8,7 +8,8 @@
 namespace berth::manifest {
 
 /// Reads a v1.Pod, apiVersion and kind left to the caller. Defaults are not applied. Problems go to `report`; what is
-/// wrong keeps the value of an empty Pod.
+/// wrong keeps the value of an empty Pod. Of containers no more are read than it takes to tell that they are too many
+/// (kMostContainers).
 Pod ReadPod(const Node& node, const Path& path, Report& report);
 
 }  // namespace berth::manifest

@@ -15,9 +15,6 @@
 namespace berth::manifest {
 namespace {
 
-/// Each costs groups, a supervisor and descriptors, and a pod is decided and given up as one.
-constexpr std::size_t kMostContainers = 250;
-
 constexpr std::string_view kFieldPaths[] = {"metadata.name", "metadata.namespace", "metadata.uid",
                                             "spec.nodeName", "status.hostIP",      "status.hostIPs",
                                             "status.podIP",  "status.podIPs",      "spec.serviceAccountName"};
@@ -197,10 +194,9 @@ void CheckPod(const Pod& pod, const Path& root, Report& report) {
   const Path containers{.parent = &spec, .key = "containers"};
   const Path init_containers{.parent = &spec, .key = "initContainers"};
   if (pod.containers.empty()) report.Problem(containers, "Required value: a pod needs at least one container");
-  if (const std::size_t count = pod.containers.size() + pod.init_containers.size(); count > kMostContainers)
-    return report.Problem(containers, "Too many: " + std::to_string(count) +
-                                          " containers, init containers included; a pod may have " +
-                                          std::to_string(kMostContainers) + ": make several pods of it");
+  if (pod.containers.size() + pod.init_containers.size() > kMostContainers)
+    return report.Problem(containers, "Too many containers, init containers included: a pod may have " +
+                                          std::to_string(kMostContainers) + "; make several pods of it");
   std::set<std::string_view> names;
   CheckContainers(pod, pod.containers, containers, names, report);
   CheckContainers(pod, pod.init_containers, init_containers, names, report);

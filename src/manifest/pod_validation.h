@@ -2,10 +2,16 @@
 #ifndef BERTH_MANIFEST_POD_VALIDATION_H_
 #define BERTH_MANIFEST_POD_VALIDATION_H_
 
+#include <cstddef>
+
 #include "manifest/object.h"
 #include "model/pod.h"
 
 namespace berth::manifest {
+
+/// Of one pod, init containers included: each costs groups, a supervisor and descriptors, and a pod is decided and
+/// given up as one.
+inline constexpr std::size_t kMostContainers = 250;
 
 /// As ValidatePod; `root` is the path of the pod in its document.
 void CheckPod(const Pod& pod, const Path& root, Report& report);

@@ -1,6 +1,8 @@
 #include "manifest/tree.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/text.h"
 
@@ -18,36 +20,51 @@ bool IsMarker(std::string_view line, std::string_view marker) {
   return line.starts_with(marker) && (line.size() == 3 || line[3] == ' ' || line[3] == '\t' || line[3] == '\r');
 }
 
-/// Only blank lines, comments and directives (which belong to the document after the separator).
-bool IsPreamble(std::string_view piece) {
-  for (const std::string_view line : Split(piece, '\n')) {
-    const std::string_view rest = Trim(line);
-    if (!rest.empty() && !rest.starts_with('#') && !line.starts_with('%')) return false;
-  }
-  return true;
+/// Blank, a comment or a directive (which belongs to the document after the separator).
+bool IsPreambleLine(std::string_view line) {
+  const std::string_view rest = Trim(line);
+  return rest.empty() || rest.starts_with('#') || line.starts_with('%');
 }
 
-/// Separators stay at the head of their piece: they may carry the document's first value.
-std::vector<Piece> SplitDocuments(std::string_view text) {
-  std::vector<Piece> out;
-  int first_line = 1;
-  std::size_t start = 0;
-  int line_number = 1;
-  for (std::size_t at = 0; at < text.size(); ++line_number) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string_view line = text.substr(at, end - at);
-    const std::string_view before = text.substr(start, at - start);
-    const bool ends = IsMarker(line, "...");
-    if (ends || (IsMarker(line, "---") && !IsPreamble(before))) {
-      out.push_back({before, first_line});
-      start = ends ? std::min(end + 1, text.size()) : at;
-      first_line = line_number + (ends ? 1 : 0);
+/// Cuts a text into documents, one after another. Separators stay at the head of their piece: they may carry the
+/// document's first value.
+class DocumentSplitter {
+ public:
+  explicit DocumentSplitter(std::string_view text) : text_(text) {}
+
+  /// nullopt: there is none after the last.
+  std::optional<Piece> Next() {
+    if (done_) return std::nullopt;
+    const std::size_t start = start_;
+    const int first_line = first_line_;
+    while (at_ < text_.size()) {
+      const std::size_t line_start = at_;
+      const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+      const std::string_view line = text_.substr(line_start, end - line_start);
+      const int line_number = line_number_;
+      const bool ends = IsMarker(line, "...");
+      const bool begins = IsMarker(line, "---") && !preamble_;
+      preamble_ = ends || (preamble_ && !begins && IsPreambleLine(line));
+      at_ = end + 1;
+      ++line_number_;
+      if (!ends && !begins) continue;
+      start_ = ends ? std::min(end + 1, text_.size()) : line_start;
+      first_line_ = line_number + (ends ? 1 : 0);
+      return Piece{text_.substr(start, line_start - start), first_line};
     }
-    at = end + 1;
+    done_ = true;
+    return Piece{text_.substr(start), first_line};
   }
-  out.push_back({text.substr(start), first_line});
-  return out;
-}
+
+ private:
+  std::string_view text_;
+  std::size_t start_ = 0;  // of the piece to come
+  int first_line_ = 1;     // of it
+  std::size_t at_ = 0;     // a line's start
+  int line_number_ = 1;    // of it
+  bool preamble_ = true;   // the piece so far is nothing else
+  bool done_ = false;
+};
 
 int LinesIn(std::string_view text) { return static_cast<int>(std::ranges::count(text, '\n')); }
 
@@ -81,24 +98,15 @@ std::size_t JsonLength(std::string_view text) {
   return text.size();
 }
 
-Result<std::vector<Document>> ReadJsonValues(Piece piece) {
-  std::vector<Document> out;
-  while (!piece.text.empty()) {
-    const std::size_t length = JsonLength(piece.text);
-    BERTH_TRY(Document document, ReadJson(piece.text.substr(0, length), piece.first_line));
-    out.push_back(std::move(document));
-    piece.first_line += LinesIn(piece.text.substr(0, length));
-    piece.text.remove_prefix(length);
-    piece = Content(piece);
+/// Nothing but comments, of which the first is at the start.
+bool IsComment(std::string_view text) {
+  if (!text.starts_with('#')) return false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (!IsPreambleLine(text.substr(at, end - at))) return false;
+    at = end + 1;
   }
-  return out;
-}
-
-Result<std::vector<Document>> ReadYamlPiece(const Piece& piece) {
-  BERTH_TRY(Document document, ReadYaml(piece.text, piece.first_line));
-  std::vector<Document> out;
-  if (document.root.kind != Node::Kind::kNull) out.push_back(std::move(document));
-  return out;
+  return true;
 }
 
 /// JSON objects have quoted keys; what else starts with a bracket may be YAML's own bracket notation.
@@ -108,15 +116,67 @@ bool LooksLikeJson(std::string_view text) {
   return inside.starts_with('"') || inside.starts_with('}');
 }
 
-/// JSON first, then YAML, which takes more; the JSON error is the one to show.
-Result<std::vector<Document>> ReadPiece(const Piece& piece) {
-  const Piece content = Content(piece);
-  if (!LooksLikeJson(content.text)) return ReadYamlPiece(piece);
-  Result<std::vector<Document>> documents = ReadJsonValues(content);
-  if (documents) return documents;
-  Result<std::vector<Document>> yaml = ReadYamlPiece(piece);
-  return yaml ? std::move(yaml) : std::move(documents);
-}
+/// Reads the documents of one text and gives each away as soon as it is there.
+class TextReader {
+ public:
+  TextReader(Budget& budget, const std::function<bool(Document&)>& visit) : budget_(budget), visit_(visit) {}
+
+  std::vector<std::string> Read(std::string_view text) && {
+    DocumentSplitter pieces(text);
+    while (!ended_) {
+      const std::optional<Piece> piece = pieces.Next();
+      if (!piece) break;
+      if (budget_.Spend(kNodeCost))
+        ReadPiece(*piece);
+      else
+        AddError(number_ + 1, "the text " + std::string(kBudgetSpent));
+    }
+    return std::move(errors_);
+  }
+
+ private:
+  /// JSON first, then YAML, which takes more; the JSON error is the one to show.
+  void ReadPiece(const Piece& piece) {
+    const Piece content = Content(piece);
+    if (LooksLikeJson(content.text)) return ReadJsonValues(piece, content);
+    Result<Document> document = ReadYaml(piece.text, piece.first_line, &budget_);
+    if (!document) return AddError(number_ + 1, document.error().message);
+    if (document->root.kind != Node::Kind::kNull) Give(*std::move(document));
+  }
+
+  void ReadJsonValues(const Piece& piece, Piece rest) {
+    const int first = number_ + 1;
+    while (!rest.text.empty() && !IsComment(rest.text) && !ended_) {
+      const std::size_t length = JsonLength(rest.text);
+      Result<Document> document = ReadJson(rest.text.substr(0, length), rest.first_line, &budget_);
+      if (!document && number_ + 1 == first && !budget_.is_spent())
+        if (Result<Document> yaml = ReadYaml(piece.text, piece.first_line, &budget_)) return Give(*std::move(yaml));
+      if (!document) return AddError(first, document.error().message);
+      Give(*std::move(document));
+      rest.first_line += LinesIn(rest.text.substr(0, length));
+      rest.text.remove_prefix(length);
+      rest = Content(rest);
+    }
+  }
+
+  void Give(Document document) {
+    document.number = ++number_;
+    ended_ = !visit_(document);
+  }
+
+  void AddError(int number, const std::string& why) {
+    number_ = std::max(number_, number);
+    errors_.push_back("document " + std::to_string(number) + ": " + why);
+    if (errors_.size() == kMaxErrors) errors_.emplace_back("and more from here on");
+    ended_ = errors_.size() > kMaxErrors || budget_.is_spent();
+  }
+
+  Budget& budget_;
+  const std::function<bool(Document&)>& visit_;
+  std::vector<std::string> errors_;
+  int number_ = 0;  // of the last document
+  bool ended_ = false;
+};
 
 }  // namespace
 
@@ -137,24 +197,40 @@ std::string_view Describe(Node::Kind kind) {
   return "nothing";
 }
 
+Budget Budget::For(std::string_view text) {
+  constexpr std::size_t kLeast = std::size_t{1} << 20;
+  constexpr std::size_t kForEachByte = 128;
+  constexpr std::size_t kMost = std::size_t{32} << 20;
+  return Budget(std::min(kMost, kLeast + kForEachByte * text.size()));
+}
+
+bool Budget::Spend(std::size_t cost) {
+  const bool enough = cost <= left_;
+  left_ = enough ? left_ - cost : 0;
+  return enough;
+}
+
+std::size_t CostOf(const Node& node) {
+  std::size_t out = kNodeCost + node.text.size();
+  for (const std::string& key : node.keys) out += kNodeCost + key.size();
+  for (const Node& item : node.items)
+    out += CostOf(item) + (node.kind == Node::Kind::kList && item.kind == Node::Kind::kMap ? kItemCost : 0);
+  return out;
+}
+
+std::vector<std::string> VisitDocuments(std::string_view text, Budget& budget,
+                                        const std::function<bool(Document&)>& visit) {
+  if (text.size() > kMaxTextBytes) return {"larger than 10 MiB; split it into several files"};
+  return TextReader(budget, visit).Read(text);
+}
+
 Documents ReadDocuments(std::string_view text) {
   Documents out;
-  if (text.size() > kMaxTextBytes) {
-    out.errors.emplace_back("larger than 10 MiB; split it into several files");
-    return out;
-  }
-  int number = 0;
-  for (const Piece& piece : SplitDocuments(text)) {
-    Result<std::vector<Document>> documents = ReadPiece(piece);
-    if (!documents) {
-      out.errors.push_back("document " + std::to_string(++number) + ": " + documents.error().message);
-      continue;
-    }
-    for (Document& document : *documents) {
-      document.number = ++number;
-      out.documents.push_back(std::move(document));
-    }
-  }
+  Budget budget;
+  out.errors = VisitDocuments(text, budget, [&](Document& document) {
+    out.documents.push_back(std::move(document));
+    return true;
+  });
   return out;
 }
 

@@ -34,7 +34,8 @@ bool TreeBuilder::WantsKey() const {
 
 void TreeBuilder::Spend(std::size_t cost) {
   spent_ += cost;
-  if (spent_ > kMaxDocumentCost) Fail("the document holds too many values (aliases count each time they are used)");
+  if (spent_ > kMaxDocumentCost) Fail("the document " + std::string(kBudgetSpent));
+  if (budget_ != nullptr && !budget_->Spend(cost)) Fail("the text " + std::string(kBudgetSpent));
 }
 
 void TreeBuilder::Scalar(Node::Kind kind, std::string text, Anchor anchor) {
@@ -48,11 +49,12 @@ void TreeBuilder::Scalar(Node::Kind kind, std::string text, Anchor anchor) {
 void TreeBuilder::Begin(Node::Kind kind, Anchor anchor) {
   if (!error_.empty()) return;
   if (stack_.size() >= kMaxDepth) return Fail("nested more than " + std::to_string(kMaxDepth) + " levels deep");
-  Spend(kNodeCost);
+  const std::size_t cost = kNodeCost + (kind == Node::Kind::kMap && InList() ? kItemCost : 0);
+  Spend(cost);
   Frame& frame = stack_.emplace_back();
   frame.node.kind = kind;
   frame.anchor = anchor;
-  frame.cost = kNodeCost;
+  frame.cost = cost;
 }
 
 void TreeBuilder::Key(std::string key, bool merge) {
@@ -80,8 +82,9 @@ void TreeBuilder::Alias(Anchor anchor) {
   if (!error_.empty()) return;
   const auto it = anchors_.find(anchor);
   if (it == anchors_.end()) return Fail("an alias refers to a value it is part of");
-  Spend(it->second.cost);
-  if (error_.empty()) Add(it->second.node, 0, it->second.cost);
+  const std::size_t cost = it->second.cost + (it->second.node.kind == Node::Kind::kMap && InList() ? kItemCost : 0);
+  Spend(cost);
+  if (error_.empty()) Add(it->second.node, 0, cost);
 }
 
 void TreeBuilder::Add(Node node, Anchor anchor, std::size_t cost) {
@@ -117,7 +120,8 @@ void TreeBuilder::Put(Frame& frame, Node value) {
     }
     return;
   }
-  if (!Insert(frame, frame.key, std::move(value), /*replace=*/true)) document_.duplicates.push_back(PathTo(frame.key));
+  if (Insert(frame, frame.key, std::move(value), /*replace=*/true)) return;
+  if (document_.duplicates.size() < kMaxErrors) document_.duplicates.push_back(PathTo(frame.key));
 }
 
 /// False if `key` was there already; its value is then replaced or kept.
@@ -153,7 +157,7 @@ std::string TreeBuilder::PathTo(std::string_view key) const {
 
 Document TreeBuilder::Take() {
   Document out = std::move(document_);
-  *this = TreeBuilder();
+  *this = TreeBuilder(budget_);
   return out;
 }
 

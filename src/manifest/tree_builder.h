@@ -16,6 +16,9 @@ namespace berth::manifest {
 /// After the first problem (see error()) every further event is ignored.
 class TreeBuilder {
  public:
+  /// `budget` may be null, and outlives this.
+  explicit TreeBuilder(Budget* budget = nullptr) : budget_(budget) {}
+
   using Anchor = std::size_t;  ///< 0: none
 
   void Scalar(Node::Kind kind, std::string text, Anchor anchor = 0);
@@ -56,7 +59,9 @@ class TreeBuilder {
   static bool Insert(Frame& frame, std::string key, Node value, bool replace);
   void Spend(std::size_t cost);
   std::string PathTo(std::string_view key) const;
+  bool InList() const { return !stack_.empty() && stack_.back().node.kind == Node::Kind::kList; }
 
+  Budget* budget_;
   std::vector<Frame> stack_;
   std::map<Anchor, Anchored> anchors_;
   Document document_;

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "manifest/tree_builder.h"
 #include "testing/fixtures.h"
 
@@ -201,6 +205,63 @@ TEST(TreeTest, ABlockOfTextMayBeLargeButNotEndless) {
   while (text.size() < 400'000) text += line;
   EXPECT_THAT(ErrorOfDocuments(text), HasSubstr("takes more than 256 KiB of YAML"));
 }
+
+TEST(TreeTest, BracketsOfOneValueAreCounted) {
+  EXPECT_THAT(ErrorOfDocuments("a: " + std::string(70'000, '[')), HasSubstr("more than 65536 brackets"));
+}
+
+/// Documents of `text` that are visited, `most` at most, and the errors.
+std::pair<std::size_t, std::vector<std::string>> Visit(std::string_view text, Budget& budget, std::size_t most) {
+  std::size_t visited = 0;
+  auto errors = VisitDocuments(text, budget, [&](const Document&) { return ++visited < most; });
+  return {visited, std::move(errors)};
+}
+
+std::string Repeat(std::string_view text, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+TEST(TreeTest, ReadingEndsWhereItsVisitorSaysSo) {
+  constexpr std::size_t kCost = 4 * kNodeCost + 2;  // the document, an object, a key and a value
+  Budget yaml(100 * kCost);
+  EXPECT_EQ(Visit(Repeat("a: 1\n---\n", 50), yaml, 2).first, 2U);
+  EXPECT_EQ(yaml.left(), 98 * kCost);
+  Budget json(100 * kCost);
+  EXPECT_EQ(Visit(Repeat("{\"a\":1}", 50), json, 2).first, 2U);
+  EXPECT_EQ(json.left(), 98 * kCost + kNodeCost) << "they follow each other in one piece";
+}
+
+TEST(TreeTest, OneBudgetHoldsForAllDocumentsOfAText) {
+  constexpr std::size_t kCost = 4 * kNodeCost + 2;
+  for (const std::string_view document : {"a: 1\n---\n", "{\"a\":1}\n---\n", "---\n{\"a\":1}\n...\n"}) {
+    Budget budget(10 * kCost);
+    const auto [visited, errors] = Visit(Repeat(document, 50), budget, 1000);
+    EXPECT_LE(visited, 10U) << document;
+    EXPECT_THAT(errors, ElementsAre(HasSubstr("the text holds too many values"))) << document;
+    EXPECT_TRUE(budget.is_spent());
+  }
+  Budget empty(10 * kNodeCost);
+  EXPECT_THAT(Visit(Repeat("---\n", 50), empty, 1000).second, SizeIs(1)) << "empty documents count too";
+}
+
+TEST(TreeTest, ASmallTextHasASmallBudget) {
+  EXPECT_EQ(Budget::For("").left(), std::size_t{1} << 20);
+  EXPECT_EQ(Budget::For(std::string(8192, ' ')).left(), std::size_t{2} << 20);
+  EXPECT_EQ(Budget::For(std::string(kMaxTextBytes, ' ')).left(), std::size_t{32} << 20);
+}
+
+TEST(TreeTest, ErrorsAndDuplicatesOfATextAreBounded) {
+  const Documents broken = ReadDocuments(Repeat("a: [\n---\n", 1000));
+  ASSERT_THAT(broken.errors, SizeIs(kMaxErrors + 1));
+  EXPECT_EQ(broken.errors.back(), "and more from here on");
+  const Documents twice = ReadDocuments("{\"a\":0" + Repeat(",\"a\":1", 1000) + "}");
+  ASSERT_THAT(twice.documents, SizeIs(1));
+  EXPECT_THAT(twice.documents[0].duplicates, SizeIs(kMaxErrors));
+}
+
+TEST(TreeTest, CommentsMayFollowJson) { EXPECT_EQ(ShowOnly("{\"a\": 1} # one\n\n# two\n"), "{a=n:1}"); }
 
 TEST(TreeTest, SizeIsBounded) {
   EXPECT_THAT(ErrorOfDocuments(std::string(kMaxTextBytes + 1, ' ')), HasSubstr("larger than 10 MiB"));

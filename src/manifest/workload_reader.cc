@@ -77,13 +77,13 @@ class WorkloadReader {
   WorkloadReader(std::string_view kind, const Node& workload, const Path& path, Report& report)
       : kind_(kind), workload_(workload), path_(path), report_(report) {}
 
-  std::vector<Node> Pods() {
+  void MakePods(const std::function<bool(const Node&)>& take) {
     if (kind_ == "CronJob") {
       report_.Problem(
           Path{.parent = &path_, .key = "kind"},
           "Unsupported value: \"CronJob\": nothing starts pods by the clock here; let cron run 'berth apply' "
           "with a Pod");
-      return {};
+      return;
     }
     const std::size_t before = report_.problems.size();
     Object object(workload_, path_, report_);
@@ -100,10 +100,9 @@ class WorkloadReader {
     const bool has_spec = object.Within("spec", [&](Object& spec) { count = ReadSpec(spec); });
     if (!has_spec) report_.Problem(Path{.parent = &path_, .key = "spec"}, "Required value: give it a template");
     object.Finish(kWorkloadUnused);
-    if (report_.problems.size() > before || template_ == nullptr) return {};
-    std::vector<Node> out;
-    for (std::int64_t i = 0; i < count; ++i) out.push_back(OnePod(name_ + "-" + std::to_string(i)));
-    return out;
+    if (report_.problems.size() > before || template_ == nullptr) return;
+    for (std::int64_t i = 0; i < count && take(OnePod(name_ + "-" + std::to_string(i))); ++i) {
+    }
   }
 
  private:
@@ -209,8 +208,9 @@ class WorkloadReader {
 
 bool IsWorkload(std::string_view kind) { return std::ranges::find(kWorkloads, kind) != std::end(kWorkloads); }
 
-std::vector<Node> PodsOfTemplate(std::string_view kind, const Node& workload, const Path& path, Report& report) {
-  return WorkloadReader(kind, workload, path, report).Pods();
+void MakePodsOfTemplate(std::string_view kind, const Node& workload, const Path& path, Report& report,
+                        const std::function<bool(const Node&)>& take) {
+  WorkloadReader(kind, workload, path, report).MakePods(take);
 }
 
 }  // namespace berth::manifest

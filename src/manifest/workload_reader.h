@@ -2,8 +2,8 @@
 #ifndef BERTH_MANIFEST_WORKLOAD_READER_H_
 #define BERTH_MANIFEST_WORKLOAD_READER_H_
 
+#include <functional>
 #include <string_view>
-#include <vector>
 
 #include "manifest/object.h"
 #include "manifest/tree.h"
@@ -13,10 +13,11 @@ namespace berth::manifest {
 /// Whether it is a kind whose template a controller makes pods of.
 bool IsWorkload(std::string_view kind);
 
-/// The pods of a workload's template (metadata and spec), NAME-0, NAME-1, … as many as it says; empty when it is
-/// refused. What a controller would do beyond that is warned of, or refused where the pods would be something else
-/// without it. Requires: IsWorkload(kind).
-std::vector<Node> PodsOfTemplate(std::string_view kind, const Node& workload, const Path& path, Report& report);
+/// Makes the pods of a workload's template (metadata and spec), NAME-0, NAME-1, … as many as it says, one after another
+/// until `take` gives false; none when it is refused. What a controller would do beyond that is warned of, or refused
+/// where the pods would be something else without it. Requires: IsWorkload(kind).
+void MakePodsOfTemplate(std::string_view kind, const Node& workload, const Path& path, Report& report,
+                        const std::function<bool(const Node&)>& take);
 
 }  // namespace berth::manifest
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <istream>
 #include <streambuf>
+#include <utility>
 
 #include "base/text.h"
 #include "manifest/tree.h"
@@ -17,6 +18,7 @@ namespace berth::manifest {
 namespace {
 
 constexpr std::size_t kMaxBetweenEvents = std::size_t{256} << 10;
+constexpr std::size_t kMaxBrackets = std::size_t{64} << 10;  // that open, likewise
 constexpr std::string_view kQuoted = "!";
 constexpr std::string_view kPlain = "?";
 constexpr std::string_view kStringTag = "tag:yaml.org,2002:str";
@@ -55,36 +57,46 @@ std::string BoolText(std::string_view text) {
   return OneOf(text, {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y"}) ? "true" : "false";
 }
 
-/// Text for yaml-cpp, which keeps everything between two events in memory, some 240 bytes for each: an open bracket may
-/// be a key until it is closed. So the text ends early when too much of it has brought no event.
+/// Text for yaml-cpp, which keeps everything between two events in memory, up to 130 bytes for each byte and 240 for a
+/// bracket: an open one may be a key until it is closed. So the text ends early when too much of it has brought no
+/// event. `text` outlives this.
 class BoundedText final : public std::streambuf {
  public:
-  explicit BoundedText(std::string text) : text_(std::move(text)) {}
+  /// Without an end yaml-cpp closes an open quote at the end of the file silently.
+  explicit BoundedText(std::string_view text) : text_(text), end_(text.ends_with('\n') ? "...\n" : "") {}
   /// An event came.
-  void Progress() { seen_ = given_; }
+  void Progress() {
+    seen_ = given_;
+    brackets_ = 0;
+  }
   bool cut() const { return cut_; }
 
  private:
   int_type underflow() override {
-    cut_ = cut_ || given_ - seen_ > kMaxBetweenEvents;
-    if (cut_ || given_ == text_.size()) return traits_type::eof();
-    const std::size_t size = std::min(kChunk, text_.size() - given_);
-    char* const begin = text_.data() + given_;
-    setg(begin, begin, begin + size);
-    given_ += size;
+    cut_ = cut_ || given_ - seen_ > kMaxBetweenEvents || brackets_ > kMaxBrackets;
+    if (cut_) return traits_type::eof();
+    std::string_view next = text_.substr(given_, kChunk);
+    if (next.empty()) next = std::exchange(end_, std::string_view());
+    if (next.empty()) return traits_type::eof();
+    given_ = std::min(given_ + next.size(), text_.size());
+    brackets_ += static_cast<std::size_t>(std::ranges::count_if(next, [](char c) { return c == '[' || c == '{'; }));
+    char* const begin = const_cast<char*>(next.data());  // nothing is put back
+    setg(begin, begin, begin + next.size());
     return traits_type::to_int_type(*begin);
   }
 
   static constexpr std::size_t kChunk = 2048;
-  std::string text_;
+  std::string_view text_;
+  std::string_view end_;  // what follows it
   std::size_t given_ = 0;
-  std::size_t seen_ = 0;  // given_ at the last event
+  std::size_t seen_ = 0;      // given_ at the last event
+  std::size_t brackets_ = 0;  // given since then
   bool cut_ = false;
 };
 
 class YamlEvents final : public YAML::EventHandler {
  public:
-  explicit YamlEvents(BoundedText& text) : text_(text) {}
+  YamlEvents(BoundedText& text, Budget* budget) : text_(text), builder_(budget) {}
   void OnDocumentStart(const YAML::Mark& mark) override { started_at_ = mark; }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { Scalar(mark, "", kPlain, anchor); }
@@ -167,23 +179,23 @@ std::string InOurWords(const std::string& message) {
 
 /// One document and nothing after it: yaml-cpp takes stray text for further documents, and a stray bracket for an
 /// endless row of empty ones.
-Result<Document> ReadOne(BoundedText& text, int first_line) {
+Result<Document> ReadOne(BoundedText& text, int first_line, Budget* budget) {
   std::istream in(&text);
   YAML::Parser parser(in);
-  YamlEvents events(text);
+  YamlEvents events(text, budget);
   if (!parser.HandleNextDocument(events)) return Document();
   if (!events.builder().error().empty())
     return Fail(Code::kInvalid, Place(events.failed_at(), first_line) + events.builder().error());
-  if (YamlEvents more(text); parser.HandleNextDocument(more))
+  if (YamlEvents more(text, budget); parser.HandleNextDocument(more))
     return Fail(Code::kInvalid, Place(more.started_at(), first_line) +
                                     "not valid YAML: unexpected text after the end of the document; is a bracket, a "
                                     "quote or a \"---\" line missing?");
   return events.builder().Take();
 }
 
-Result<Document> ReadBounded(BoundedText& text, int first_line) {
+Result<Document> ReadBounded(BoundedText& text, int first_line, Budget* budget) {
   try {
-    return ReadOne(text, first_line);
+    return ReadOne(text, first_line, budget);
   } catch (const YAML::DeepRecursion& e) {
     return Fail(Code::kInvalid, Place(e.mark, first_line) + "too many levels of nesting");
   } catch (const YAML::Exception& e) {
@@ -195,14 +207,14 @@ Result<Document> ReadBounded(BoundedText& text, int first_line) {
 
 }  // namespace
 
-Result<Document> ReadYaml(std::string_view text, int first_line) {
+Result<Document> ReadYaml(std::string_view text, int first_line, Budget* budget) {
   if (text.size() > kMaxTextBytes) return Fail(Code::kInvalid, "larger than 10 MiB");
-  std::string closed(text);
-  if (closed.ends_with('\n')) closed += "...\n";  // else yaml-cpp closes an open quote at the end of the file silently
-  BoundedText bounded(std::move(closed));
-  Result<Document> out = ReadBounded(bounded, first_line);
+  BoundedText bounded(text);
+  Result<Document> out = ReadBounded(bounded, first_line, budget);
   if (bounded.cut())
-    return Fail(Code::kInvalid, "one value or bracket takes more than 256 KiB of YAML; split it, or write JSON");
+    return Fail(Code::kInvalid,
+                "one value or bracket takes more than 256 KiB of YAML, or holds more than 65536 brackets; split it, or "
+                "write JSON");
   return out;
 }
 

@@ -83,8 +83,9 @@ Result<std::vector<PodKind>> ReadKinds(const std::vector<std::string>& files, st
   std::map<std::string, std::size_t> by_shape;
   for (const std::string& file : files) {
     BERTH_TRY(const std::string text, os::ReadInput(file));
-    BERTH_TRY(auto parsed, manifest::ParsePods(text, file == "-" ? "standard input" : file,
-                                               {.to_be_run = false, .templates = true}));
+    BERTH_TRY(auto parsed, manifest::ParsePods(
+                               text, file == "-" ? "standard input" : file,
+                               {.to_be_run = false, .templates = true, .most_pods = manifest::PodOptions::kAnyNumber}));
     for (const manifest::Warning& w : parsed.warnings)
       if (!w.message.starts_with("made ")) err << "berth: warning: " << w.where << ": " << w.message << "\n";
     for (Pod& pod : parsed.pods) {

@@ -117,8 +117,17 @@ void Manifests::Report(const std::vector<source::SourceProblem>& list, Reported&
 }
 
 std::vector<std::string> Manifests::Problems() const {
+  constexpr std::size_t kMost = 100;
+  constexpr std::size_t kLongest = 2'000;
   std::vector<std::string> out;
-  for (const auto& [file, message] : problems_) out.push_back(message);
+  for (const auto& [file, message] : problems_) {
+    if (out.size() == kMost) {
+      out.push_back("and " + std::to_string(problems_.size() - kMost) +
+                    " more problems of manifests: mend these first, or see berth events");
+      break;
+    }
+    out.push_back(message.size() <= kLongest ? message : message.substr(0, kLongest) + "...");
+  }
   return out;
 }
 

@@ -17,12 +17,14 @@
 #include <system_error>
 #include <utility>
 
+#include "manifest/tree.h"
 #include "os/folder_watch.h"
 #include "os/fs.h"
 #include "os/path.h"
 #include "os/trusted_path.h"
 #include "source/gather.h"
 #include "source/source.h"
+#include "source/static_pod.h"
 
 namespace berth::source {
 namespace {
@@ -47,7 +49,7 @@ bool IsManifestName(std::string_view name) {
 }
 
 struct FileState {
-  std::optional<std::string> content;                            ///< what was parsed last
+  std::string digest;                                            ///< of what was parsed last: Fnv128
   std::string parse_problem;                                     ///< of that content; empty: fine
   std::string read_problem;                                      ///< why it cannot be read now; empty: it can
   std::vector<std::shared_ptr<const Pod>> pods;                  ///< last good ones
@@ -212,13 +214,18 @@ class FolderSource final : public Source {
                                          "the link from the folder");
     if (error != 0) return Note(file.read_problem, FailErrno("look at", path, error).error().message);
     if (!S_ISREG(st.st_mode)) return Note(file.read_problem, path + ": not a regular file; remove it from the folder");
+    if (st.st_size > static_cast<off_t>(manifest::kMaxTextBytes))
+      return Note(file.read_problem, path + ": not read: larger than 10 MiB; split it into several files");
     if (auto trusted = CheckTrusted(path); !trusted)
       return Note(file.read_problem, path + ": not read: " + trusted.error().message);
     auto fs = os::OpenFs("/");  // a link may lead out of the folder
     auto content = fs ? (*fs)->Read(path) : Result<std::string>(std::unexpected(fs.error()));
     if (!content) return Note(file.read_problem, content.error().message);
     bool changed = Note(file.read_problem, "");
-    if (file.content != *content) changed |= Parse(name, file, *std::move(content));
+    if (std::string digest = Fnv128(*content); file.digest != digest) {
+      file.digest = std::move(digest);
+      changed |= Parse(name, file, *content);
+    }
     return NoteReaders(path, file) || changed;
   }
 
@@ -239,14 +246,13 @@ class FolderSource final : public Source {
     return false;
   }
 
-  bool Parse(const std::string& name, FileState& file, std::string content) {
+  bool Parse(const std::string& name, FileState& file, std::string_view content) {
     auto parsed = ReadStaticPods(content, {.place = PathOf(name),
                                            .scheme = "file",
                                            .source = this->name(),
                                            .node_name = options_.node_name,
                                            .notes = options_.notes,
                                            .pods = options_.pods});
-    file.content = std::move(content);
     if (!parsed) return Note(file.parse_problem, parsed.error().message);
     if (const std::string why = WhyImmutable(file.documents, parsed->documents); !why.empty())
       return Note(file.parse_problem, PathOf(name) + ": " + why);

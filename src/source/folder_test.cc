@@ -68,6 +68,16 @@ class FolderSourceTest : public testing::Test {
   std::unique_ptr<Source> source_;
 };
 
+TEST_F(FolderSourceTest, AFileThatIsTooLargeIsNotRead) {
+  Put("huge.yaml", "");
+  std::filesystem::resize_file(path_ + "/huge.yaml", std::uintmax_t{60} << 20);
+  const auto snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  ASSERT_EQ(snapshot->problems.size(), 1U);
+  EXPECT_EQ(snapshot->problems[0].message,
+            path_ + "/huge.yaml: not read: larger than 10 MiB; split it into several files");
+}
+
 TEST_F(FolderSourceTest, AnEmptyFolderIsReadyWithoutPods) {
   const auto snapshot = Settle();
   ASSERT_TRUE(snapshot);

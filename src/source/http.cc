@@ -11,6 +11,7 @@
 #include "source/gather.h"
 #include "source/http_request.h"
 #include "source/source.h"
+#include "source/static_pod.h"
 
 namespace berth::source {
 namespace {
@@ -128,8 +129,9 @@ class HttpSource final : public Source {
     }
     next_ask_ = now + options_.period;
     const bool was_away = Note(ask_problem_, "");
-    if (body_ == *answer) return was_away;
-    body_ = *answer;
+    std::string digest = Fnv128(*answer);
+    if (digest_ == digest) return was_away;
+    digest_ = std::move(digest);
     return Parse(*answer) || was_away;
   }
 
@@ -189,7 +191,7 @@ class HttpSource final : public Source {
   std::optional<MonoTime> give_up_at_;  // while a request is under way
   bool late_ = false;                   // it was given up
   os::Millis retry_{0};
-  std::optional<std::string> body_;                               // the last one, whatever it was
+  std::string digest_;                                            // Fnv128 of the last one, whatever it was
   std::string ask_problem_;                                       // why there is no answer
   std::string body_problem_;                                      // what is wrong with the last one
   std::vector<std::shared_ptr<const Pod>> pods_;                  // of the last good one

@@ -20,6 +20,9 @@ void MakeStatic(Pod& pod, std::string_view node_name, std::string_view origin, s
 /// `pod`: as it was read, before MakeStatic.
 std::string NameLengthProblem(const Pod& pod, std::string_view node_name);
 
+/// 128-bit FNV-1a, as 32 hex digits.
+std::string Fnv128(std::string_view text);
+
 /// What two versions of a manifest have in common when one is a resize of the other (model/resize.h): 32 hex digits of
 /// the static pod without its amounts, and without its uid unless that was given: another one is another pod.
 std::string IdentityOf(const Pod& pod);

@@ -199,11 +199,13 @@ Result<std::unique_ptr<Page>> Page::Start(Options options, api::Backend& backend
                                          ? http::ListenTcp(place.address, place.port, place.tls ? &*place.tls : nullptr)
                                          : http::ListenUnix(place.socket, place.group));
   std::unique_ptr<Page> out(new Page(options, std::move(token), backend));
-  http::ServerOptions serving{
-      .routes = Routes(options, backend, out->gate_, out->feed_),
-      .refuse = &api::Refuse,
-      .headers = SafeHeaders(),
-      .limits = {.body = kLargestManifest, .connections = kMostConnections, .workers = kMostWorkers}};
+  http::ServerOptions serving{.routes = Routes(options, backend, out->gate_, out->feed_),
+                              .refuse = &api::Refuse,
+                              .headers = SafeHeaders(),
+                              .limits = {.body = kLargestManifest,
+                                         .large_bodies = 4 * kLargestManifest,
+                                         .connections = kMostConnections,
+                                         .workers = kMostWorkers}};
   std::vector<http::Listener> listeners;
   listeners.push_back(std::move(listener));
   BERTH_TRY(out->server_, http::Server::Start(std::move(serving), std::move(listeners)));

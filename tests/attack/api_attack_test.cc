@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "attack_fixture.h"
@@ -40,6 +43,42 @@ TEST_F(ApiAttackTest, DeepAndLongBodiesAreRefusedWithoutTakingMemory) {
   std::string values = "{\"x\":[1";
   for (std::size_t i = 0; i < most / 2 - 10; ++i) values += ",1";
   EXPECT_THAT(PostManifest(values + "]}"), HasSubstr("too many values"));
+}
+
+/// Nine and a half megabytes of one thing after another.
+std::string Filled(const std::string& start, std::string_view again, const std::string& end) {
+  std::string out = start;
+  while (out.size() < 9'500'000) out += again;
+  return out + end;
+}
+
+TEST_F(ApiAttackTest, EightLargeBodiesAtOnceTakeTheMemoryOfTwo) {
+  const std::string pod =
+      R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"},"spec":{"containers":[{"name":"a",)"
+      R"("image":"b","env":[)";
+  for (const std::string& body : {PodsInLines(), Filled("x: ", "[", ""), Filled("", "---\n", ""),
+                                  Filled(pod + "{}", ",{}", "]}]}}"), Filled("{\"a\":1", ",\"a\":1", "}")}) {
+    ASSERT_LT(body.size(), std::size_t{10} << 20);
+    for (const std::string target : {"/v1/explain", "/v1/pods"}) {
+      std::array<std::string, 8> answers;
+      std::vector<std::thread> callers;
+      for (std::string& answer : answers) callers.emplace_back([&] { answer = Post(target, body); });
+      for (std::thread& caller : callers) caller.join();
+      for (const std::string& answer : answers)
+        EXPECT_THAT(answer, testing::AnyOf(StartsWith("HTTP/1.1 400"),
+                                           testing::AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: 1"))))
+            << body.substr(0, 20);
+      EXPECT_THAT(answers, testing::Contains(StartsWith("HTTP/1.1 400"))) << body.substr(0, 20);
+    }
+  }
+  EXPECT_THAT(Post("/v1/exec/default/steady", PodsInLines()), StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(PostManifest(ScriptPod("late", "sleep 100")), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(ApiAttackTest, ABodyAnnouncedToBeTooLargeIsAnsweredBeforeItComes) {
+  EXPECT_THAT(Say("POST /v1/pods HTTP/1.1\r\nHost: berth\r\nContent-Length: 20000000\r\n\r\nabc"),
+              StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(PostManifest(std::string(20'000'000, 'x')), StartsWith("HTTP/1.1 413"));
 }
 
 TEST_F(ApiAttackTest, FormsAndTooMuchOfEverythingAreAnsweredWithTheReason) {

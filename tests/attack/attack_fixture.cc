@@ -63,6 +63,14 @@ std::string ScriptPod(const std::string& name, const std::string& script, const 
          script + "\n" + resources;
 }
 
+std::string PodsInLines() {
+  std::string out;
+  for (int i = 0; i < 90'000; ++i)
+    out += R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"p)" + std::to_string(i) +
+           R"("},"spec":{"containers":[{"name":"a","image":"b"}]}})" + "\n";
+  return out;
+}
+
 int StatusKib(int pid, const std::string& field) {
   std::ifstream status("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(status, line);)
@@ -132,8 +140,8 @@ std::string AttackTest::Say(std::string_view bytes) const {
   return ReceiveAll(fd.get());
 }
 
-std::string AttackTest::PostManifest(const std::string& text, const std::string& headers) const {
-  return Say("POST /v1/pods HTTP/1.1\r\nHost: berth\r\nContent-Length: " + std::to_string(text.size()) + "\r\n" +
+std::string AttackTest::Post(const std::string& target, const std::string& text, const std::string& headers) const {
+  return Say("POST " + target + " HTTP/1.1\r\nHost: berth\r\nContent-Length: " + std::to_string(text.size()) + "\r\n" +
              headers + "\r\n" + text);
 }
 

@@ -21,6 +21,8 @@ namespace berth::testkit {
 /// SpinnerManifest.
 std::string ScriptPod(const std::string& name, const std::string& script, const std::string& cpu = "",
                       const std::string& more = "");
+/// Nearly as large as a manifest may be: 90 000 pods, each in one line.
+std::string PodsInLines();
 /// A line of /proc/<pid>/status in KiB; -1: not there.
 int StatusKib(int pid, const std::string& field);
 
@@ -45,7 +47,10 @@ class AttackTest : public testing::Test {
   os::UniqueFd Connect() const;
   /// Sends bytes to the API and gives what comes back until berthd closes.
   std::string Say(std::string_view bytes) const;
-  std::string PostManifest(const std::string& text, const std::string& headers = "") const;
+  std::string Post(const std::string& target, const std::string& text, const std::string& headers = "") const;
+  std::string PostManifest(const std::string& text, const std::string& headers = "") const {
+    return Post("/v1/pods", text, headers);
+  }
 
   DaemonFixture node;
 

@@ -97,6 +97,15 @@ TEST_F(ManifestAttackTest, AliasesManyContainersAndManyPodsAreRefused) {
   StillRunsPods();
 }
 
+TEST_F(ManifestAttackTest, LargeFilesAreRefusedWithoutTakingMemory) {
+  node.AddPod("lines.yaml", PodsInLines());
+  node.AddPod("brackets.yaml", "x: " + std::string(9'500'000, '['));
+  node.AddPod("larger.yaml", std::string(60'000'000, ' '));
+  for (const char* const file : {"lines.yaml", "brackets.yaml", "larger.yaml"})
+    EXPECT_TRUE(node.Until(file, [&] { return node.CountEvents("FailedValidation", file) > 0; }));
+  StillRunsPods();
+}
+
 TEST_F(ManifestAttackTest, WhatOthersMayWriteIsNotRun) {
   const std::string file = node.Dir("pods/foreign.yaml");
   std::ofstream(file) << "";
