@@ -74,7 +74,8 @@ void AddOptions(CLI::App& app, Arguments& args) {
   app.add_option("--run-dir", line.run_dir, "records of running containers and the socket; default /run/berth")
       ->type_name("DIR");
   app.add_option("--log-dir", line.log_dir, "output of containers; default the kubelet's podLogsDir")->type_name("DIR");
-  app.add_option("--socket", line.socket, "unix socket of the API; default berth.sock in the run directory")
+  app.add_option("--socket", line.socket,
+                 "unix socket of the API; default the setting socket, else berth.sock in the run directory")
       ->type_name("PATH");
   app.add_option("--cgroup-root", line.cgroup_root, "cgroup below which Berth works; default cgroupRoot, else /")
       ->type_name("PATH");

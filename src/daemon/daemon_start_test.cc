@@ -58,6 +58,25 @@ TEST(LoadSettingsTest, PodLogsDirCountsUnlessBerthHasALogDirAndThatIsSaid) {
   EXPECT_NE(settings->warnings[0].find("podLogsDir: has no effect"), std::string::npos);
 }
 
+TEST(LoadSettingsTest, TheSocketIsInTheRunFolderUnlessItIsNamed) {
+  const testkit::TempDir temp;
+  const auto socket = [&](const std::string& config, const CommandLine& given) {
+    CommandLine line = given;
+    line.config = temp / "berth.yaml";
+    std::ofstream(*line.config) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n" << config;
+    const auto settings = LoadSettings(line);
+    return settings ? settings->berth.socket : settings.error().message;
+  };
+  CommandLine run_dir;
+  run_dir.run_dir = "/elsewhere";
+  EXPECT_EQ(socket("", CommandLine()), "/run/berth/berth.sock");
+  EXPECT_EQ(socket("runDir: /r\n", CommandLine()), "/r/berth.sock");
+  EXPECT_EQ(socket("runDir: /r\n", run_dir), "/elsewhere/berth.sock");
+  EXPECT_EQ(socket("socket: /s/b.sock\n", run_dir), "/s/b.sock");
+  run_dir.socket = "/given.sock";
+  EXPECT_EQ(socket("socket: /s/b.sock\n", run_dir), "/given.sock");
+}
+
 TEST_F(DaemonStartTest, MakesAMissingPodFolderOnAFreshNode) {
   const auto daemon = Start();
   ASSERT_TRUE(daemon) << daemon.error().message;

@@ -131,8 +131,8 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   Override(out.berth.state_dir, line.state_dir, cwd);
   if (line.log_dir || !out.berth.log_dir.empty()) Override(out.berth.log_dir, line.log_dir, cwd);
   Override(out.berth.run_dir, line.run_dir, cwd);
-  if (line.run_dir && !line.socket && out.config_file.empty()) out.berth.socket = out.berth.run_dir + "/berth.sock";
   Override(out.berth.socket, line.socket, cwd);
+  if (out.berth.socket.empty()) out.berth.socket = out.berth.run_dir + "/berth.sock";
   BERTH_TRY(out.berth.node_name, NodeName(line.node_name.value_or(out.berth.node_name)));
   if (line.log_level) out.berth.log_level = *line.log_level;
   const auto level = events::ParseLogLevel(out.berth.log_level);

@@ -18,6 +18,7 @@
 namespace berth::http {
 namespace {
 
+constexpr const char* kOtherSocket = "; stop that program or choose another socket with --socket";
 constexpr int kBacklog = 1024;  // who finds it full is refused at once, over a unix socket
 
 /// The socket API takes every address family through one pointer type.
@@ -39,12 +40,13 @@ Result<sockaddr_un> UnixAddress(const std::string& path) {
 Result<void> ReplaceStaleSocket(const std::string& path) {
   const Error probe = ProbeSocket(path);
   if (probe.code == Code::kInvalid) return std::unexpected(probe);
-  if (probe.code == Code::kInUse)
-    return Fail(Code::kInUse, probe.message + "; stop that program or choose another socket with --socket");
+  if (probe.code == Code::kInUse) return Fail(Code::kInUse, probe.message + kOtherSocket);
   struct stat info{};
   if (::lstat(path.c_str(), &info) != 0) return {};
   if (!S_ISSOCK(info.st_mode))
     return Fail(Code::kInvalid, path + " exists and is not a socket; remove it or choose another socket");
+  if (probe.code != Code::kUnreachable)  // nobody knows whether somebody listens
+    return Fail(Code::kInUse, "somebody may listen on socket " + path + " (" + probe.message + ")" + kOtherSocket);
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return FailErrno("remove stale socket", path, errno);
   return {};
 }
@@ -102,17 +104,29 @@ Error ProbeSocket(const std::string& path) {
 
 Result<Listener> ListenUnix(const std::string& path, const std::string& group) {
   BERTH_TRY(const sockaddr_un address, UnixAddress(path));
+  // Between bind(2) and listen(2) a socket looks like one of a dead server.
+  auto lock = os::LockFile::Take(path + ".lock", os::Millis(0));
+  if (!lock && lock.error().code == Code::kInUse) lock.error().message += kOtherSocket;
+  if (!lock) return std::unexpected(std::move(lock).error());
   BERTH_RETURN_IF_ERROR(ReplaceStaleSocket(path));
   Listener out{.fd = os::UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), .socket = path};
   // The file gets the mode of the socket it is made from, less the umask.
   if (!out.fd.valid() || ::fchmod(out.fd.get(), 0600) != 0 ||
       ::bind(out.fd.get(), AsSocketAddress(address), sizeof address) != 0)
     return FailErrno("listen on socket", path, errno);
+  struct stat info{};
+  if (::lstat(path.c_str(), &info) == 0) out.inode = info.st_ino;
   if (auto open = OpenToGroup(out.fd.get(), path, group); !open) {
     ::unlink(path.c_str());
     return std::unexpected(std::move(open).error());
   }
+  out.lock = *std::move(lock);
   return out;
+}
+
+bool HasItsFile(const Listener& listener) {
+  struct stat info{};
+  return ::lstat(listener.socket.c_str(), &info) == 0 && info.st_ino == listener.inode;
 }
 
 Result<Listener> ListenTcp(const std::string& address, std::uint16_t port, const TlsFiles* tls) {

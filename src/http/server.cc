@@ -371,7 +371,7 @@ class RunningServer final : public Server {
     mail_->Post([](Mail::Letters& letters) { letters.stop = true; });
     thread_.join();
     for (const Listener& listener : loop_.listeners())
-      if (!listener.socket.empty()) ::unlink(listener.socket.c_str());
+      if (!listener.socket.empty() && HasItsFile(listener)) ::unlink(listener.socket.c_str());
   }
 
   Result<void> Run() {

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -453,6 +454,42 @@ TEST_F(HttpServerTest, TheSocketIsForOwnerAndGroupOnlyWhateverTheUmask) {
     server.reset();
     EXPECT_NE(::stat(socket.c_str(), &info), 0) << "the socket goes with the server";
   }
+}
+
+TEST_F(HttpServerTest, ASocketIsOnlyTakenOverFromADeadServer) {
+  Serve();
+  const auto second = ListenUnix(socket, "");
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kInUse);
+  std::filesystem::rename(socket, socket + ".away");
+  const auto while_unseen = ListenUnix(socket, "");
+  ASSERT_FALSE(while_unseen) << "who has the lock may be about to listen";
+  EXPECT_EQ(while_unseen.error().code, Code::kInUse);
+  EXPECT_THAT(while_unseen.error().message, HasSubstr(socket + ".lock"));
+  std::filesystem::rename(socket + ".away", socket);
+  server.reset();
+  EXPECT_TRUE(ListenUnix(socket, ""));  // its file stays: the listener alone removes none
+  EXPECT_TRUE(ListenUnix(socket, "")) << "whoever listened is gone";
+}
+
+TEST_F(HttpServerTest, ASocketOfAnotherKindIsLeftAlone) {
+  const os::UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socket.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  const auto listener = ListenUnix(socket, "");
+  ASSERT_FALSE(listener);
+  EXPECT_EQ(listener.error().code, Code::kInUse);
+  EXPECT_TRUE(std::filesystem::exists(socket));
+}
+
+TEST_F(HttpServerTest, AServerThatEndsLeavesTheSocketOfAnother) {
+  Serve();
+  std::filesystem::remove(socket);
+  std::ofstream(socket) << "somebody else's";
+  server.reset();
+  EXPECT_TRUE(std::filesystem::exists(socket));
 }
 
 // For 127.0.0.1, vouched for by itself, made with: openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes

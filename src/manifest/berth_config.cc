@@ -170,7 +170,7 @@ void Check(Object& object, const BerthConfiguration& c) {
   CheckAbsolute(object, "seccompDir", c.seccomp_dir);
   if (!c.device_plugin_dir.value_or("").empty()) CheckAbsolute(object, "devicePluginDir", *c.device_plugin_dir);
   CheckNodeIps(object, c.node_ips);
-  CheckSocket(object, "socket", c.socket, kLongestSocketPath);
+  if (!c.socket.empty()) CheckSocket(object, "socket", c.socket, kLongestSocketPath);
   if (!c.pod_resources_socket.empty())
     CheckSocket(object, "podResourcesSocket", c.pod_resources_socket, kLongestGrpcSocket);
   if (!c.node_name.empty())
@@ -206,7 +206,6 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("stateDir", c.state_dir);
   object.Read("runDir", c.run_dir);
   object.Read("seccompDir", c.seccomp_dir);
-  c.socket = c.run_dir + "/berth.sock";
   if (object.Take("devicePluginDir") != nullptr) object.Read("devicePluginDir", c.device_plugin_dir.emplace());
   ReadLocalDevices(object, c.local_devices);
   object.Read("socket", c.socket);
