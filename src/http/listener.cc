@@ -51,8 +51,9 @@ Result<void> ReplaceStaleSocket(const std::string& path) {
   return {};
 }
 
-Result<void> SetGroup(const std::string& path, const std::string& name) {
-  if (name.empty()) return {};
+/// nullopt: none is named.
+Result<std::optional<gid_t>> GroupOf(const std::string& name) {
+  if (name.empty()) return std::nullopt;
   group entry{};
   group* found = nullptr;
   std::array<char, 16384> buffer{};
@@ -60,7 +61,12 @@ Result<void> SetGroup(const std::string& path, const std::string& name) {
   if (found == nullptr)
     return Fail(Code::kInvalid, "socketGroup: no group '" + Printable(name) + "' on this host" +
                                     (error != 0 ? " (" + std::to_string(error) + ")" : ""));
-  if (::chown(path.c_str(), static_cast<uid_t>(-1), found->gr_gid) != 0)
+  return found->gr_gid;
+}
+
+Result<void> SetGroup(const std::string& path, const std::string& name) {
+  BERTH_TRY(const std::optional<gid_t> group, GroupOf(name));
+  if (group && ::chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0)
     return FailErrno("give to group " + name + " the socket", path, errno);
   return {};
 }
@@ -100,6 +106,12 @@ Error ProbeSocket(const std::string& path) {
   if (::connect(fd.get(), AsSocketAddress(*address), sizeof *address) == 0 || errno == EAGAIN)
     return {Code::kInUse, 0, "somebody answers on socket " + path};
   return FailErrno("connect to", path, errno).error();
+}
+
+Result<void> CheckSocket(const std::string& path, const std::string& group) {
+  BERTH_TRY([[maybe_unused]] const sockaddr_un address, UnixAddress(path));
+  BERTH_TRY([[maybe_unused]] const std::optional<gid_t> known, GroupOf(group));
+  return {};
 }
 
 Result<Listener> ListenUnix(const std::string& path, const std::string& group) {

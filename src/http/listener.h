@@ -31,6 +31,9 @@ struct Listener {
 /// socket, unknown group); kPermission and kIo from the system, naming the socket.
 Result<Listener> ListenUnix(const std::string& path, const std::string& group);
 
+/// What ListenUnix would refuse of path and group alone. Errors: kInvalid.
+Result<void> CheckSocket(const std::string& path, const std::string& group);
+
 /// The file of a unix socket is the one that `listener` made: it was not removed, nor replaced by somebody else.
 bool HasItsFile(const Listener& listener);
 

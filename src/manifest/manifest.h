@@ -60,6 +60,8 @@ struct ParsedKubeletConfiguration {
 /// eviction texts, sums of reservedMemory (engine::Node::Make).
 /// Errors: kInvalid with all problems found, one a line.
 Result<ParsedKubeletConfiguration> ParseKubeletConfiguration(std::string_view text, std::string_view file);
+/// The same; with problems `out` has what could be read, for further checks.
+Result<void> ReadKubeletConfiguration(std::string_view text, std::string_view file, ParsedKubeletConfiguration& out);
 
 /// The same for the fields alone, as JSON, apiVersion and kind optional (recorded cases). Relative paths stay as they
 /// are. `where` is used in messages instead of file and document.
@@ -167,6 +169,8 @@ struct ParsedBerthConfiguration {
 /// against the folder of `file`; the other paths must be absolute. Errors: kInvalid with all problems found, one a
 /// line; unknown and duplicate fields are warnings.
 Result<ParsedBerthConfiguration> ParseBerthConfiguration(std::string_view text, std::string_view file);
+/// The same; with problems `out` has what could be read, for further checks.
+Result<void> ReadBerthConfiguration(std::string_view text, std::string_view file, ParsedBerthConfiguration& out);
 
 }  // namespace berth::manifest
 
