@@ -243,6 +243,20 @@ void CheckUnusedFields(Object& o) {
   if (run_once) o.report().Problem(o.PathOf("runOnce"), "Invalid value: true: no longer supported; remove it");
 }
 
+/// Flags of the kubelet whose field has another name; the others are found by their likeness.
+constexpr std::pair<std::string_view, std::string_view> kFlags[] = {{"manifest-url", "staticPodURL"},
+                                                                    {"manifest-url-header", "staticPodURLHeader"},
+                                                                    {"pod-manifest-path", "staticPodPath"},
+                                                                    {"pod-max-pids", "podPidsLimit"},
+                                                                    {"reserved-cpus", "reservedSystemCPUs"}};
+
+void WarnOfFlags(Object& o, const Node& root) {
+  for (const auto& [flag, field] : kFlags)
+    if (Find(root, flag) != nullptr && o.Take(flag) != nullptr)  // what is taken may be suggested
+      o.report().Warn(o.PathOf(flag), "unknown field, ignored; the kubelet's flag --" + std::string(flag) +
+                                          " is the field \"" + std::string(field) + "\"");
+}
+
 struct Origin {
   std::string_view file;   // in messages
   bool whole_file = true;  // apiVersion and kind are required, relative paths resolved
@@ -261,6 +275,7 @@ Result<void> ReadKubeletFields(const Document& document, const Origin& origin, P
   ReadSourcesAndRuntime(object, config);
   CheckUnusedFields(object);
   WarnOfNoEffect(object, config);
+  WarnOfFlags(object, document.root);
   object.Finish(kUnused);
   if (origin.whole_file) {
     config.static_pod_path = ResolveBeside(origin.file, config.static_pod_path);
