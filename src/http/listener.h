@@ -20,6 +20,7 @@ struct Listener {
   std::uint16_t port = 0;
   std::string certificate;                ///< PEM; "" without TLS
   std::string key;                        ///< PEM
+  std::string group = {};                 ///< of the socket's file, as ListenUnix was told
   ino_t inode = 0;                        ///< of the socket's file
   std::optional<os::LockFile> lock = {};  ///< "<socket>.lock", so that no two servers are about to take one path
 };
@@ -36,6 +37,9 @@ Result<void> CheckSocket(const std::string& path, const std::string& group);
 
 /// The file of a unix socket is the one that `listener` made: it was not removed, nor replaced by somebody else.
 bool HasItsFile(const Listener& listener);
+/// Makes socket and file anew for a listener whose file is gone, and its folder if need be. The old socket, which
+/// nobody could reach any more, is closed. Errors: as ListenUnix; `listener` goes on as it is.
+Result<void> ListenAgain(Listener& listener);
 
 struct TlsFiles {
   std::string certificate;  ///< path of a PEM file: the certificate, then those that vouch for it

@@ -203,7 +203,8 @@ Result<std::unique_ptr<Page>> Page::Start(Options options, api::Backend& backend
       .routes = Routes(options, backend, out->gate_, out->feed_),
       .refuse = &api::Refuse,
       .headers = SafeHeaders(),
-      .limits = {.body = kLargestManifest, .connections = kMostConnections, .workers = kMostWorkers}};
+      .limits = {.body = kLargestManifest, .connections = kMostConnections, .workers = kMostWorkers},
+      .on_lost_socket = options.on_lost_socket};
   std::vector<http::Listener> listeners;
   listeners.push_back(std::move(listener));
   BERTH_TRY(out->server_, http::Server::Start(std::move(serving), std::move(listeners)));
