@@ -2,14 +2,18 @@
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/problems.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "cgroup/cgroup.h"
 #include "daemon/cgroup_driver.h"
 #include "daemon/daemon.h"
@@ -74,7 +78,8 @@ void AddOptions(CLI::App& app, Arguments& args) {
   app.add_option("--run-dir", line.run_dir, "records of running containers and the socket; default /run/berth")
       ->type_name("DIR");
   app.add_option("--log-dir", line.log_dir, "output of containers; default the kubelet's podLogsDir")->type_name("DIR");
-  app.add_option("--socket", line.socket, "unix socket of the API; default berth.sock in the run directory")
+  app.add_option("--socket", line.socket,
+                 "unix socket of the API; default the setting socket, else berth.sock in the run directory")
       ->type_name("PATH");
   app.add_option("--cgroup-root", line.cgroup_root, "cgroup below which Berth works; default cgroupRoot, else /")
       ->type_name("PATH");
@@ -101,81 +106,89 @@ void AddOptions(CLI::App& app, Arguments& args) {
   app.add_flag("--check-config", args.check, "check settings and machine, say what is wrong, and exit");
 }
 
+/// A line for each problem.
 int Refuse(const std::string& why) {
-  std::fprintf(stderr, "berthd: %s\n", why.c_str());
+  for (const std::string_view line : Split(why, '\n')) std::fprintf(stderr, "berthd: %s\n", std::string(line).c_str());
   return kFailed;
 }
 
-/// What a start would find wrong with this host. nullopt: nothing.
-std::optional<std::string> WhyNotHere(const Settings& settings, cgroup::Driver driver) {
+/// What a start would find wrong with this host.
+void CheckThisHost(const Settings& settings, cgroup::Driver driver, Problems& problems,
+                   std::vector<std::string>& warnings) {
   auto root = os::OpenFs("/");
-  if (!root) return root.error().message;
+  if (!problems.Take(root)) return;
   auto layout = cgroup::DiscoverLayout(**root);
-  if (!layout) return layout.error().message;
-  HostFindings found = CheckHost(**root, settings, *layout, driver);
-  for (const std::string& warning : found.warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  if (auto socket = CheckRuntimeSocket(**root, settings); !socket) found.problems.push_back(socket.error().message);
-  if (found.problems.empty()) return std::nullopt;
-  return Join(found.problems, "\nberthd: ");
+  if (!problems.Take(layout)) return;
+  const HostFindings found = CheckHost(**root, settings, *layout, driver);
+  warnings.insert(warnings.end(), found.warnings.begin(), found.warnings.end());
+  for (const std::string& problem : found.problems) problems.Add({Code::kInvalid, 0, problem});
+  problems.Take(CheckRuntimeSocket(**root, settings));
 }
 
-/// What is wrong with the access to the cluster that is to be told of the node, or asked for its pods. nullopt:
-/// nothing.
-std::optional<std::string> WhyNoCluster(const Settings& settings) {
+/// What is wrong with the access to the cluster that is to be told of the node, or asked for its pods.
+void CheckCluster(const Settings& settings, Problems& problems) {
   auto root = os::OpenFs("/");
-  if (!root) return root.error().message;
-  const auto look = [&](const char* setting, const std::string& kubeconfig) -> std::optional<std::string> {
-    const auto access = kube::LoadOwnAccess(**root, kubeconfig);
-    return access ? std::nullopt : std::optional(std::string(setting) + ".kubeconfig: " + access.error().message);
+  if (!problems.Take(root)) return;
+  const auto look = [&](const char* setting, const std::string& kubeconfig) {
+    auto access = kube::LoadOwnAccess(**root, kubeconfig);
+    if (!access) problems.Add(Wrap(std::move(access).error(), std::string(setting) + ".kubeconfig").error());
   };
   const manifest::BerthConfiguration& berth = settings.berth;
-  if (berth.publish)
-    if (auto why = look("publish", berth.publish->kubeconfig)) return why;
-  return berth.pod_specs ? look("podSpecs", berth.pod_specs->kubeconfig) : std::nullopt;
+  if (berth.publish) look("publish", berth.publish->kubeconfig);
+  if (berth.pod_specs) look("podSpecs", berth.pod_specs->kubeconfig);
 }
 
-/// Files of the live page that are missing or not as they should be. nullopt: none, or there is no page.
-std::optional<std::string> WhyNoPage(const Settings& settings) {
-  if (!settings.berth.web) return std::nullopt;
-  const auto checked = web::CheckFiles(WebOptionsOf(settings));
-  return checked ? std::nullopt : std::optional("web: " + checked.error().message);
+/// Files of the live page that are missing or not as they should be.
+void CheckPage(const Settings& settings, Problems& problems) {
+  if (!settings.berth.web) return;
+  if (auto checked = web::CheckFiles(WebOptionsOf(settings)); !checked)
+    problems.Add(Wrap(std::move(checked).error(), "web").error());
 }
 
-int CheckConfig(const CommandLine& line) {
-  auto settings = LoadSettings(line);
-  if (!settings) return Refuse(settings.error().message);
-  for (const std::string& warning : settings->warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  auto parts = LoadNode(*settings);
-  if (!parts) return Refuse(parts.error().message);
-  std::optional<cgroup::Driver> driver;
-  if (!parts->dry_run) {
-    auto found = FindDriver(*settings);
-    if (!found) return Refuse(found.error().message);
-    driver = *found;
-  }
-  if (auto names = NamesOf(*settings, driver.value_or(cgroup::Driver::kCgroupfs)); !names)
-    return Refuse(names.error().message);
-  if (driver)
-    if (const auto why = WhyNotHere(*settings, *driver)) return Refuse(*why);
-  if (const auto why = WhyNoCluster(*settings)) return Refuse(*why);
-  if (const auto why = WhyNoPage(*settings)) return Refuse(*why);
-  const KubeletConfiguration& config = parts->node.config();
-  std::printf("settings are fine\n");
-  std::printf("  settings         %s\n", settings->config_file.empty() ? "(defaults)" : settings->config_file.c_str());
-  std::printf("  kubelet settings %s\n",
-              settings->kubelet_file.empty() ? "(defaults)" : settings->kubelet_file.c_str());
-  std::printf("  node             %s\n", settings->berth.node_name.c_str());
-  std::printf("  machine          %s%s\n", parts->node.machine().source.c_str(), parts->dry_run ? " (dry run)" : "");
-  std::printf("  CPUs             %s, reserved %s\n", FormatIds(parts->node.all_cpus()).c_str(),
-              parts->node.reserved_cpus().empty() ? "none" : FormatIds(parts->node.reserved_cpus()).c_str());
+void PrintSettings(const Settings& settings, const NodeParts& parts, std::optional<cgroup::Driver> driver) {
+  const KubeletConfiguration& config = parts.node.config();
+  std::printf("  settings         %s\n", settings.config_file.empty() ? "(defaults)" : settings.config_file.c_str());
+  std::printf("  kubelet settings %s\n", settings.kubelet_file.empty() ? "(defaults)" : settings.kubelet_file.c_str());
+  std::printf("  node             %s\n", settings.berth.node_name.c_str());
+  std::printf("  machine          %s%s\n", parts.node.machine().source.c_str(), parts.dry_run ? " (dry run)" : "");
+  std::printf("  CPUs             %s, reserved %s\n", FormatIds(parts.node.all_cpus()).c_str(),
+              parts.node.reserved_cpus().empty() ? "none" : FormatIds(parts.node.reserved_cpus()).c_str());
   std::printf("  policies         CPU %s, memory %s, topology %s (%s)\n", config.cpu_manager_policy.c_str(),
               config.memory_manager_policy.c_str(), config.topology_manager_policy.c_str(),
               config.topology_manager_scope.c_str());
   if (driver) std::printf("  cgroup driver    %s\n", std::string(cgroup::Name(*driver)).c_str());
-  std::printf("  pod folder       %s\n", settings->pod_dir.c_str());
-  if (!settings->kubelet.static_pod_url.empty())
-    std::printf("  pod URL          %s\n", settings->kubelet.static_pod_url.c_str());
-  if (settings->berth.web) std::printf("  live page        %s\n", settings->berth.web->address.c_str());
+  std::printf("  pod folder       %s\n", settings.pod_dir.c_str());
+  if (!settings.kubelet.static_pod_url.empty())
+    std::printf("  pod URL          %s\n", settings.kubelet.static_pod_url.c_str());
+  if (settings.berth.web) std::printf("  live page        %s\n", settings.berth.web->address.c_str());
+}
+
+/// All problems at once. LoadSettings, LoadNode, FindDriver, NamesOf and CheckHost are what a start refuses by.
+int CheckConfig(const CommandLine& line) {
+  auto settings = LoadSettings(line);
+  if (!settings) return Refuse(settings.error().message);
+  Problems problems;
+  std::vector<std::string> warnings = settings->warnings;
+  const auto parts = LoadNode(*settings);
+  problems.Take(parts);
+  std::optional<cgroup::Driver> driver;
+  if (parts ? !parts->dry_run : settings->machine == "host" && !settings->dry_run) {
+    const auto found = FindDriver(*settings);
+    if (problems.Take(found)) driver = *found;
+    for (const std::string& missing : WhatIsMissing(*settings)) warnings.push_back("a start is refused: " + missing);
+  }
+  if (driver && problems.Take(NamesOf(*settings, *driver))) CheckThisHost(*settings, *driver, problems, warnings);
+  CheckCluster(*settings, problems);
+  CheckPage(*settings, problems);
+  if (parts) warnings.insert(warnings.end(), parts->warnings.begin(), parts->warnings.end());
+  for (const std::string& warning : warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  if (auto fine = problems.Done(); !fine) return Refuse(fine.error().message);
+  PrintSettings(*settings, *parts, driver);
+  if (warnings.empty())
+    std::printf("settings are fine\n");
+  else
+    std::printf("settings can be used, with %s\n",
+                Counted(static_cast<std::int64_t>(warnings.size()), "warning").c_str());
   return 0;
 }
 

@@ -13,6 +13,7 @@ Result<std::unique_ptr<http::Server>> StartServer(const ServerOptions& options, 
   serving.limits.large_bodies = 2 * options.max_body_bytes;
   serving.refuse = &Refuse;
   serving.routes = Routes(backend);
+  serving.on_lost_socket = options.on_lost_socket;
   std::vector<http::Listener> listeners;
   BERTH_TRY(http::Listener socket, http::ListenUnix(options.socket, options.group));
   listeners.push_back(std::move(socket));

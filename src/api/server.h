@@ -9,6 +9,7 @@
 
 #include "api/backend.h"
 #include "base/result.h"
+#include "http/call.h"
 #include "http/server.h"
 
 namespace berth::api {
@@ -17,6 +18,7 @@ struct ServerOptions {
   std::string socket;  ///< path; the folder exists. A stale socket of a dead server is replaced
   std::string group;   ///< group that may connect beside root; "" leaves the process's own
   std::size_t max_body_bytes = std::size_t{10} << 20;
+  http::LostSocketTeller on_lost_socket = nullptr;  ///< as http::ServerOptions has it
 };
 
 /// Serves from its own threads as long as the server lives: stopping it answers calls in flight first, then removes the

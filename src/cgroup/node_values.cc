@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/problems.h"
 #include "base/text.h"
 #include "model/resources.h"
 
@@ -127,15 +128,21 @@ Result<NodeShares> SharesOfNode(const KubeletConfiguration& config, ResourceList
     out.kube_reserved.erase("cpu");
   }
   if (config.qos_reserved.empty() || !FeatureEnabled(config, "QOSReserved")) return out;
+  Problems problems;
   for (const auto& [name, text] : config.qos_reserved) {
-    if (name != "memory")
-      return Fail(Code::kInvalid, "qosReserved: '" + Printable(name, 60) + "' cannot be reserved; only memory can");
+    if (name != "memory") {
+      problems.Add(
+          {Code::kInvalid, 0, "qosReserved: '" + Printable(name, 60) + "' cannot be reserved; only memory can"});
+      continue;
+    }
     const auto percent = text.ends_with('%') ? ParseDecimal<int>(std::string_view(text).substr(0, text.size() - 1))
                                              : std::optional<int>();
     if (!percent || *percent < 0 || *percent > 100)
-      return Fail(Code::kInvalid, "qosReserved.memory: '" + Printable(text, 60) + "' is no share of 0% to 100%");
-    out.qos_reserved_memory = *percent;
+      problems.Add({Code::kInvalid, 0, "qosReserved.memory: '" + Printable(text, 60) + "' is no share of 0% to 100%"});
+    else
+      out.qos_reserved_memory = *percent;
   }
+  BERTH_RETURN_IF_ERROR(problems.Done());
   return out;
 }
 

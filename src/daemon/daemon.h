@@ -84,6 +84,7 @@ class Daemon {
   Result<void> EnforceReservations();
   Result<void> OpenApi(const std::string& version, os::WallTime started_at);
   void OpenPodResources();
+  http::LostSocketTeller LostSocketTeller();
   TreeDoor Door() const;
   std::shared_ptr<const NodeSnapshot> NewestSnapshot() const;
 

@@ -141,6 +141,16 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   return beside_kubelet() ? OpenNri() : Result<void>();
 }
 
+/// Of servers' threads to the loop. The servers end before it.
+http::LostSocketTeller Daemon::LostSocketTeller() {
+  return [this](const std::string& socket, const Result<void>& again) {
+    std::string message = again
+                              ? "the socket " + socket + " was removed; berthd listens there again"
+                              : "the socket " + socket + " is lost, nobody can connect there: " + again.error().message;
+    loop_->Post("lost socket", [this, message = std::move(message)] { TellOfNode(true, "SocketLost", message); });
+  };
+}
+
 /// The API's threads look with trees of their own.
 TreeDoor Daemon::Door() const {
   TreeDoor out{.open = nullptr,
@@ -183,8 +193,10 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
                                                .profiles = {.seccomp = settings_.berth.seccomp_dir},
                                                .node_name = settings_.berth.node_name,
                                                .cluster_domain = settings_.kubelet.cluster_domain});
-  BERTH_TRY(server_,
-            api::StartServer({.socket = settings_.berth.socket, .group = settings_.berth.socket_group}, *api_));
+  BERTH_TRY(server_, api::StartServer({.socket = settings_.berth.socket,
+                                       .group = settings_.berth.socket_group,
+                                       .on_lost_socket = LostSocketTeller()},
+                                      *api_));
   OpenWeb();
   const auto metrics = manifest::ParseTcpAddress(settings_.berth.metrics_address);
   if (!metrics) return {};

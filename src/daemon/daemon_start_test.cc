@@ -47,7 +47,7 @@ TEST(LoadSettingsTest, ANodeNameOfTheCommandLineIsWhatOneOfTheFileHasToBe) {
     const auto settings = LoadSettings(line);
     ASSERT_FALSE(settings) << bad;
     EXPECT_EQ(settings.error().code, Code::kInvalid);
-    EXPECT_NE(settings.error().message.find("node name: Invalid value: \"" + std::string(bad)), std::string::npos)
+    EXPECT_NE(settings.error().message.find("nodeName: Invalid value: \"" + std::string(bad)), std::string::npos)
         << settings.error().message;
     EXPECT_NE(settings.error().message.find("--node-name"), std::string::npos) << settings.error().message;
   }
@@ -75,6 +75,25 @@ TEST(LoadSettingsTest, PodLogsDirCountsUnlessBerthHasALogDirAndThatIsSaid) {
   EXPECT_EQ(PodLogsOf(*settings), temp / "log/pods");
   ASSERT_EQ(settings->warnings.size(), 1U);
   EXPECT_NE(settings->warnings[0].find("podLogsDir: has no effect"), std::string::npos);
+}
+
+TEST(LoadSettingsTest, TheSocketIsInTheRunFolderUnlessItIsNamed) {
+  const testkit::TempDir temp;
+  const auto socket = [&](const std::string& config, const CommandLine& given) {
+    CommandLine line = given;
+    line.config = temp / "berth.yaml";
+    std::ofstream(*line.config) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n" << config;
+    const auto settings = LoadSettings(line);
+    return settings ? settings->berth.socket : settings.error().message;
+  };
+  CommandLine run_dir;
+  run_dir.run_dir = "/elsewhere";
+  EXPECT_EQ(socket("", CommandLine()), "/run/berth/berth.sock");
+  EXPECT_EQ(socket("runDir: /r\n", CommandLine()), "/r/berth.sock");
+  EXPECT_EQ(socket("runDir: /r\n", run_dir), "/elsewhere/berth.sock");
+  EXPECT_EQ(socket("socket: /s/b.sock\n", run_dir), "/s/b.sock");
+  run_dir.socket = "/given.sock";
+  EXPECT_EQ(socket("socket: /s/b.sock\n", run_dir), "/given.sock");
 }
 
 TEST_F(DaemonStartTest, MakesAMissingPodFolderOnAFreshNode) {

@@ -11,6 +11,7 @@ void Daemon::OpenWeb() {
   if (!settings_.berth.web) return;
   web::Options options = WebOptionsOf(settings_);
   options.snapshot = [this] { return NewestSnapshot(); };
+  options.on_lost_socket = LostSocketTeller();
   auto page = web::Page::Start(std::move(options), *api_);
   const std::string node = "node/" + settings_.berth.node_name;
   if (!page) {

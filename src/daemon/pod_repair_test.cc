@@ -386,6 +386,26 @@ TEST_F(PodRepairTest, AContainerTheRuntimeLostIsReleased) {
   EXPECT_TRUE(world.runtime.Runs("uid-back", "back")) << "its restart policy says so";
 }
 
+TEST_F(PodRepairTest, AContainerThatRunsWithoutARecordIsToldOfAndItsStartCounted) {
+  world.steps.set_check(nullptr);
+  auto manager = BootWith(both);
+  manager.reset();
+  world.runtime.containers.erase("uid-web_web_0");  // somebody emptied the run directory
+  world.tree.stuck.insert(std::string(kWeb));
+  manager = Boot();
+  EXPECT_NE(Said("ContainerLost", "pod/default/web").find("its record in the run directory is gone"),
+            std::string::npos);
+  EXPECT_EQ(Said("ContainerLost", "pod/default/back"), "");
+  world.tree.stuck.clear();  // they can be ended
+  manager->OnSnapshot(Wanting(both), Now());
+  for (int i = 0; i < 3; ++i) Advance(*manager, std::chrono::seconds(11));
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+  ASSERT_TRUE(world.runtime.last_request);
+  EXPECT_EQ(world.runtime.last_request->container.name, "web");
+  EXPECT_EQ(world.runtime.last_request->attempt, 1);
+  EXPECT_EQ(world.runtime.containers.count("uid-back_back_0"), 1U) << "what has a record goes on";
+}
+
 TEST_F(PodRepairTest, AnEndThatWasNotReportedIsSeen) {
   auto manager = BootWith(both);
   world.runtime.Exit("uid-web_web_0", 3);

@@ -4,13 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <utility>
 
+#include "base/problems.h"
 #include "base/text.h"
+#include "cgroup/node_values.h"
 #include "daemon/fit_config.h"
+#include "evict/thresholds.h"
+#include "http/listener.h"
 #include "machine/load.h"
 #include "manifest/names.h"
 #include "model/machine_change.h"
@@ -54,10 +59,11 @@ Result<void> LoadBerth(Settings& settings, const CommandLine& line, const std::s
   }
   if (settings.config_file.empty()) return {};
   BERTH_TRY(const std::string text, ReadWhole(settings.config_file));
-  BERTH_TRY(manifest::ParsedBerthConfiguration parsed, manifest::ParseBerthConfiguration(text, settings.config_file));
+  manifest::ParsedBerthConfiguration parsed;
+  auto read = manifest::ReadBerthConfiguration(text, settings.config_file, parsed);
   Keep(settings.warnings, parsed.warnings);
   settings.berth = std::move(parsed.config);
-  return {};
+  return read;
 }
 
 Result<void> LoadKubelet(Settings& settings, const CommandLine& line, const std::string& cwd) {
@@ -68,12 +74,12 @@ Result<void> LoadKubelet(Settings& settings, const CommandLine& line, const std:
   }
   if (settings.kubelet_file.empty()) return {};
   BERTH_TRY(const std::string text, ReadWhole(settings.kubelet_file));
-  BERTH_TRY(manifest::ParsedKubeletConfiguration parsed,
-            manifest::ParseKubeletConfiguration(text, settings.kubelet_file));
+  manifest::ParsedKubeletConfiguration parsed;
+  auto read = manifest::ReadKubeletConfiguration(text, settings.kubelet_file, parsed);
   Keep(settings.warnings, parsed.warnings);
   settings.kubelet = std::move(parsed.config);
   settings.kubelet_text = text;
-  return {};
+  return read;
 }
 
 Result<std::string> NodeName(const std::string& given) {
@@ -86,7 +92,7 @@ Result<std::string> NodeName(const std::string& given) {
   for (char& c : name)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   if (const std::string bad = manifest::CheckSubdomainName(name); !bad.empty())
-    return Fail(Code::kInvalid, fmt::format("node name{}: {}; give another one with --node-name or nodeName",
+    return Fail(Code::kInvalid, fmt::format("nodeName{}: {}; give another one with --node-name or nodeName",
                                             given.empty() ? ", which is the host's" : "", bad));
   return name;
 }
@@ -106,11 +112,33 @@ void Override(std::string& value, const std::optional<std::string>& given, const
   value = Absolute(value, cwd);
 }
 
-Result<void> CheckRange(const Settings& settings) {
-  if (settings.berth.max_events <= 0) return Fail(Code::kInvalid, "maxEvents must be at least 1");
+std::string NoLogLevel(const std::string& text) {
+  return fmt::format("logLevel '{}': must be debug, info, warning or error", Printable(text));
+}
+
+/// What depends on the command line or on both files.
+void CheckTogether(const Settings& settings, Problems& problems) {
+  const auto refuse = [&](std::string why) { problems.Add({Code::kInvalid, 0, std::move(why)}); };
   if (settings.reconcile_period < std::chrono::milliseconds(100))
-    return Fail(Code::kInvalid, "reconcilePeriod (by default cpuManagerReconcilePeriod) must be at least 100ms");
-  return {};
+    refuse("reconcilePeriod (by default cpuManagerReconcilePeriod) must be at least 100ms");
+  problems.Take(http::CheckSocket(settings.berth.socket, settings.berth.socket_group));
+  if (!settings.kubelet.static_pod_url.empty())
+    if (auto checked = source::CheckHttp(UrlOptions(settings)); !checked)
+      problems.Add(Wrap(std::move(checked).error(), settings.kubelet_file).error());
+}
+
+/// A setting that has a problem already gets no second one, in other words.
+void AddUnlessTold(const Problems& further, Problems& problems) {
+  const std::vector<std::string> told = problems.lines();
+  for (const std::string& problem : further.lines()) {
+    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    const auto end = std::ranges::find_if_not(problem, is_letter);  // "evictionHard" of "evictionHard[memory]: ..."
+    const std::string setting = ": " + std::string(problem.begin(), end);
+    const auto names_it = [&](const std::string& line) {
+      return line.contains(setting + ":") || line.contains(setting + "[") || line.contains(setting + ".");
+    };
+    if (std::ranges::none_of(told, names_it)) problems.Add({Code::kInvalid, 0, problem});
+  }
 }
 
 void WarnOfLogFolders(Settings& settings) {
@@ -123,21 +151,22 @@ void WarnOfLogFolders(Settings& settings) {
 
 Result<Settings> LoadSettings(const CommandLine& line) {
   Settings out;
+  Problems problems;
   BERTH_TRY(const std::string cwd, WorkingFolder());
-  BERTH_RETURN_IF_ERROR(LoadBerth(out, line, cwd));
-  BERTH_RETURN_IF_ERROR(LoadKubelet(out, line, cwd));
+  problems.Take(LoadBerth(out, line, cwd));
+  problems.Take(LoadKubelet(out, line, cwd));
   Override(out.berth.state_dir, line.state_dir, cwd);
   if (line.log_dir || !out.berth.log_dir.empty()) Override(out.berth.log_dir, line.log_dir, cwd);
   Override(out.berth.run_dir, line.run_dir, cwd);
-  if (line.run_dir && !line.socket && out.config_file.empty()) out.berth.socket = out.berth.run_dir + "/berth.sock";
   Override(out.berth.socket, line.socket, cwd);
-  BERTH_TRY(out.berth.node_name, NodeName(line.node_name.value_or(out.berth.node_name)));
+  if (out.berth.socket.empty()) out.berth.socket = out.berth.run_dir + "/berth.sock";
+  Problems further;
+  auto name = NodeName(line.node_name.value_or(out.berth.node_name));
+  if (further.Take(name)) out.berth.node_name = *std::move(name);
   if (line.log_level) out.berth.log_level = *line.log_level;
   const auto level = events::ParseLogLevel(out.berth.log_level);
-  if (!level)
-    return Fail(Code::kInvalid,
-                fmt::format("log level '{}': must be debug, info, warning or error", Printable(out.berth.log_level)));
-  out.log_level = *level;
+  out.log_level = level.value_or(out.log_level);
+  if (!level) further.Add({Code::kInvalid, 0, NoLogLevel(out.berth.log_level)});
   out.berth.stop_containers_on_exit = out.berth.stop_containers_on_exit || line.stop_containers;
   out.machine = line.machine.value_or("host");
   out.dry_run = line.dry_run;
@@ -149,15 +178,16 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   if (line.runtime_endpoint) out.kubelet.container_runtime_endpoint = *line.runtime_endpoint;
   out.reconcile_period = out.berth.reconcile_period.value_or(out.kubelet.cpu_manager_reconcile_period);
   out.shim = line.shim ? Absolute(*line.shim, cwd) : BesideOwnProgram();
-  BERTH_RETURN_IF_ERROR(CheckRange(out));
-  if (!out.kubelet.static_pod_url.empty()) {
-    if (auto checked = source::CheckHttp(UrlOptions(out)); !checked)
-      return Wrap(std::move(checked).error(), out.kubelet_file);
-  }
+  CheckTogether(out, further);
   WarnOfLogFolders(out);
   const bool elsewhere = out.dry_run || out.machine != "host";
   if (elsewhere && !line.state_dir)
-    return Fail(Code::kInvalid, "a dry run keeps its ledger apart from the node's own: give --state-dir and --run-dir");
+    further.Add(
+        {Code::kInvalid, 0, "a dry run keeps its ledger apart from the node's own: give --state-dir and --run-dir"});
+  // Whoever mends these is told at once of what a start would find next.
+  if (!problems.empty() || !further.empty()) further.Take(LoadNode(out));
+  AddUnlessTold(further, problems);
+  BERTH_RETURN_IF_ERROR(problems.Done());
   return out;
 }
 
@@ -197,14 +227,20 @@ Result<NodeParts> LoadNode(const Settings& settings, const Machine* known) {
                                       .keep_rest_aligned = settings.berth.keep_rest_aligned,
                                       .own = settings.berth.own};
   auto node = engine::Node::Make(machine, settings.kubelet, options);
-  if (node) return NodeParts{*std::move(node), dry_run, {}};
-  KubeletConfiguration fitted = settings.kubelet;
   std::vector<std::string> changes;
-  if (IsFile(settings.berth.state_dir + "/ledger")) changes = FitToMachine(fitted, machine);
-  if (changes.empty()) return std::unexpected(std::move(node).error());
-  auto again = engine::Node::Make(std::move(machine), std::move(fitted), options);
-  if (!again) return std::unexpected(std::move(node).error());
-  return NodeParts{*std::move(again), dry_run, std::move(changes)};
+  if (!node && IsFile(settings.berth.state_dir + "/ledger")) {
+    KubeletConfiguration fitted = settings.kubelet;
+    changes = FitToMachine(fitted, machine);
+    if (!changes.empty())
+      if (auto again = engine::Node::Make(std::move(machine), std::move(fitted), options)) node = std::move(again);
+  }
+  Problems problems;
+  problems.Take(node);
+  // Known only to those who write groups and watch for pressure; a start would find it late.
+  problems.Take(cgroup::SharesOfNode(settings.kubelet, {}, std::nullopt, -1, true));
+  problems.Take(evict::ReadThresholds(settings.kubelet));
+  BERTH_RETURN_IF_ERROR(problems.Done());
+  return NodeParts{*std::move(node), dry_run, std::move(changes)};
 }
 
 std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now) {

@@ -58,8 +58,8 @@ struct Settings {
   events::LogLevel log_level = events::LogLevel::kInfo;
 };
 
-/// Errors: kInvalid (settings wrong, all problems in the message), kNotFound (a file that was named is missing),
-/// kPermission, kIo.
+/// Errors: kInvalid (settings wrong, all problems in the message, those LoadNode would find too), kNotFound (a file
+/// that was named is missing), kPermission, kIo.
 Result<Settings> LoadSettings(const CommandLine& line);
 
 /// As the setting `runtime`, and as berthd's status says it.
@@ -85,7 +85,8 @@ struct NodeParts {
 /// Loads the machine and checks the settings against it. Settings that name CPUs or nodes the machine does not have are
 /// refused on a node that is new, and fitted on one that has a ledger: it ran with them before.
 /// `known`: the machine as it was loaded before; its CPUs that are offline now are kept (WithCpusOf).
-/// Errors: kInvalid naming the setting, or from machine::Load.
+/// What nobody reads before pods are there, reserved shares and eviction thresholds, is refused here.
+/// Errors: kInvalid naming the settings, all problems, one a line; or from machine::Load.
 Result<NodeParts> LoadNode(const Settings& settings, const Machine* known = nullptr);
 
 /// Takes what may change without a restart from `now` into `settings`; returns the names of settings that differ but

@@ -87,6 +87,24 @@ TEST(ThresholdsTest, MistakesAreNamed) {
   EXPECT_THAT(error(config), HasSubstr("must be positive"));
 }
 
+TEST(ThresholdsTest, AllMistakesAreToldAtOnceThoseOfEntriesWithoutAThresholdToo) {
+  KubeletConfiguration config;
+  config.eviction_hard = Settings{{"memory.availabel", "1Gi"}, {"pid.available", "-5"}};
+  config.eviction_soft = {{"memory.available", "1Gi"}};
+  config.eviction_soft_grace_period = {{"pid.available", "soon"}};
+  config.eviction_minimum_reclaim = {{"nodefs.available", "-1Gi"}, {"memory", "1Gi"}, {"pid.available", "0"}};
+  const auto read = ReadThresholds(config);
+  ASSERT_FALSE(read);
+  const std::string& told = read.error().message;
+  EXPECT_THAT(told, HasSubstr("evictionHard: unsupported eviction signal memory.availabel; did you mean "
+                              "memory.available?\n"));
+  EXPECT_THAT(told, HasSubstr("eviction threshold pid.available must be positive: -5\n"));
+  EXPECT_THAT(told, HasSubstr("must be specified for the soft eviction threshold memory.available\n"));
+  EXPECT_THAT(told, HasSubstr("evictionSoftGracePeriod[\"pid.available\"]: "));
+  EXPECT_THAT(told, HasSubstr("evictionMinimumReclaim[\"nodefs.available\"]: "));
+  EXPECT_THAT(told, HasSubstr("evictionMinimumReclaim: unsupported eviction signal memory"));
+}
+
 TEST(PressureTest, AHardThresholdActsAtOnceAndOnlyBelowIt) {
   Pressure pressure({Hard(Signal::kMemory, 100)}, seconds(300));
   EXPECT_FALSE(pressure.Look({{Signal::kMemory, {100, 1000}}}, seconds(0))) << "not less";

@@ -6,7 +6,9 @@
 #include <map>
 #include <utility>
 
+#include "base/problems.h"
 #include "base/quantity.h"
+#include "base/suggest.h"
 #include "base/text.h"
 #include "manifest/duration.h"
 #include "model/eviction_threshold.h"
@@ -31,7 +33,9 @@ std::optional<Signal> Watched(std::string_view name) {
 Result<void> CheckSignal(std::string_view setting, std::string_view name) {
   for (const std::string_view known : kSignals)
     if (known == name) return {};
-  return Fail(Code::kInvalid, fmt::format("{}: unsupported eviction signal {}", setting, Printable(name, 60)));
+  const std::string_view nearest = Nearest(name, kSignals);
+  return Fail(Code::kInvalid, fmt::format("{}: unsupported eviction signal {}{}", setting, Printable(name, 60),
+                                          nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
 }
 
 /// nullopt: 0% or 100%, which the kubelet drops.
@@ -55,7 +59,7 @@ Result<std::chrono::milliseconds> GraceOf(const KubeletConfiguration& config, co
   if (it == config.eviction_soft_grace_period.end())
     return Fail(Code::kInvalid, fmt::format("evictionSoftGracePeriod: grace period must be specified for the soft "
                                             "eviction threshold {}",
-                                            name));
+                                            Printable(name, 60)));
   auto grace = manifest::ParseDuration(it->second);
   if (!grace) return Wrap(std::move(grace).error(), fmt::format("evictionSoftGracePeriod[\"{}\"]", name));
   if (grace->count() <= 0)
@@ -63,23 +67,31 @@ Result<std::chrono::milliseconds> GraceOf(const KubeletConfiguration& config, co
   return std::chrono::duration_cast<std::chrono::milliseconds>(*grace);
 }
 
-Result<void> Add(const KubeletConfiguration& config, bool hard, const Settings& settings, std::vector<Threshold>& out) {
+/// Puts what is watched into `out`.
+Result<void> AddThreshold(const KubeletConfiguration& config, bool hard, const std::string& name,
+                          const std::string& text, std::vector<Threshold>& out) {
   const std::string_view setting = hard ? "evictionHard" : "evictionSoft";
-  for (const auto& [name, text] : settings) {
-    BERTH_RETURN_IF_ERROR(CheckSignal(setting, name));
-    BERTH_TRY(const auto least, ParseAmount(setting, name, text));
-    Threshold threshold{.signal = Signal::kMemory, .hard = hard, .least = {}, .grace = {}, .reclaim = {}};
-    BERTH_TRY(threshold.reclaim, ReclaimOf(config, name));
-    if (!hard) {
-      BERTH_TRY(threshold.grace, GraceOf(config, name));
-    }
-    const auto signal = Watched(name);
-    if (!signal || !least) continue;
-    threshold.signal = *signal;
-    threshold.least = *least;
-    out.push_back(threshold);
+  BERTH_RETURN_IF_ERROR(CheckSignal(setting, name));
+  BERTH_TRY(const auto least, ParseAmount(setting, name, text));
+  Threshold threshold{.signal = Signal::kMemory, .hard = hard, .least = {}, .grace = {}, .reclaim = {}};
+  BERTH_TRY(threshold.reclaim, ReclaimOf(config, name));
+  if (!hard) {
+    BERTH_TRY(threshold.grace, GraceOf(config, name));
   }
+  const auto signal = Watched(name);
+  if (!signal || !least) return {};
+  threshold.signal = *signal;
+  threshold.least = *least;
+  out.push_back(threshold);
   return {};
+}
+
+/// Entries of the other two maps, whether a threshold has them or not.
+void CheckOthers(const KubeletConfiguration& config, Problems& problems) {
+  for (const auto& [name, text] : config.eviction_soft_grace_period)
+    if (problems.Take(CheckSignal("evictionSoftGracePeriod", name))) problems.Take(GraceOf(config, name));
+  for (const auto& [name, text] : config.eviction_minimum_reclaim)
+    if (problems.Take(CheckSignal("evictionMinimumReclaim", name))) problems.Take(ReclaimOf(config, name));
 }
 
 }  // namespace
@@ -99,7 +111,8 @@ std::int64_t Amount::Of(std::int64_t capacity) const { return share ? ShareOf(*s
 
 Result<std::vector<Threshold>> ReadThresholds(const KubeletConfiguration& config) {
   std::vector<Threshold> out;
-  BERTH_RETURN_IF_ERROR(Add(config, true, HardEviction(config), out));
+  Problems problems;
+  for (const auto& [name, text] : HardEviction(config)) problems.Take(AddThreshold(config, true, name, text, out));
   for (const std::string& enforced : config.enforce_node_allocatable) {
     if (enforced != "pods") continue;
     const std::vector<Threshold> hard = out;
@@ -109,7 +122,9 @@ Result<std::vector<Threshold>> ReadThresholds(const KubeletConfiguration& config
       out.push_back(threshold);
     }
   }
-  BERTH_RETURN_IF_ERROR(Add(config, false, config.eviction_soft, out));
+  for (const auto& [name, text] : config.eviction_soft) problems.Take(AddThreshold(config, false, name, text, out));
+  CheckOthers(config, problems);
+  BERTH_RETURN_IF_ERROR(problems.Done());
   return out;
 }
 

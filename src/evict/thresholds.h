@@ -38,7 +38,7 @@ struct Threshold {
 };
 
 /// All thresholds in force, hard ones before soft ones. A hard one of memory stands for the group of all pods too when
-/// "pods" is enforced. Errors: kInvalid naming the setting.
+/// "pods" is enforced. Errors: kInvalid naming the setting, all problems, one a line.
 Result<std::vector<Threshold>> ReadThresholds(const KubeletConfiguration& config);
 
 }  // namespace berth::evict

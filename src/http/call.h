@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "http/headers.h"
 #include "os/clock.h"
 
@@ -70,12 +71,17 @@ struct Limits {
   os::Millis idle_time{10'000};     ///< of a caller who takes nothing of an answer
 };
 
+using LostSocketTeller = std::function<void(const std::string& socket, const Result<void>& again)>;
+
 struct ServerOptions {
   std::vector<Route> routes;
   /// The answer to a call that reaches no handler: 4xx and 5xx with a sentence for people.
   std::function<Answer(int status, const std::string& why)> refuse;
   HeaderList headers;  ///< of every answer, of refusals too
   Limits limits;
+  /// The file of a unix socket was removed, and this came of listening there anew: tried again each second after an
+  /// error, which is told once. Thread: the server's, which must not be held up. May be empty.
+  LostSocketTeller on_lost_socket = nullptr;
 };
 
 /// Up to this many bytes a body is small: as many as there are connections and workers take little memory.

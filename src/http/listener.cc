@@ -14,10 +14,13 @@
 
 #include "base/text.h"
 #include "os/input.h"
+#include "os/path.h"
 
 namespace berth::http {
 namespace {
 
+constexpr const char* kOtherSocket = "; stop that program or choose another socket with --socket";
+constexpr const char* kLockSuffix = ".lock";
 constexpr int kBacklog = 1024;  // who finds it full is refused at once, over a unix socket
 
 /// The socket API takes every address family through one pointer type.
@@ -36,21 +39,24 @@ Result<sockaddr_un> UnixAddress(const std::string& path) {
   return address;
 }
 
-Result<void> ReplaceStaleSocket(const std::string& path) {
+/// There is a socket that a dead server left, if nobody is about to listen on it. Errors: somebody listens there or
+/// may.
+Result<bool> LooksStale(const std::string& path) {
   const Error probe = ProbeSocket(path);
   if (probe.code == Code::kInvalid) return std::unexpected(probe);
-  if (probe.code == Code::kInUse)
-    return Fail(Code::kInUse, probe.message + "; stop that program or choose another socket with --socket");
+  if (probe.code == Code::kInUse) return Fail(Code::kInUse, probe.message + kOtherSocket);
   struct stat info{};
-  if (::lstat(path.c_str(), &info) != 0) return {};
+  if (::lstat(path.c_str(), &info) != 0) return false;
   if (!S_ISSOCK(info.st_mode))
     return Fail(Code::kInvalid, path + " exists and is not a socket; remove it or choose another socket");
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return FailErrno("remove stale socket", path, errno);
-  return {};
+  if (probe.code != Code::kUnreachable)  // nobody knows whether somebody listens
+    return Fail(Code::kInUse, "somebody may listen on socket " + path + " (" + probe.message + ")" + kOtherSocket);
+  return true;
 }
 
-Result<void> SetGroup(const std::string& path, const std::string& name) {
-  if (name.empty()) return {};
+/// nullopt: none is named.
+Result<std::optional<gid_t>> GroupOf(const std::string& name) {
+  if (name.empty()) return std::nullopt;
   group entry{};
   group* found = nullptr;
   std::array<char, 16384> buffer{};
@@ -58,7 +64,12 @@ Result<void> SetGroup(const std::string& path, const std::string& name) {
   if (found == nullptr)
     return Fail(Code::kInvalid, "socketGroup: no group '" + Printable(name) + "' on this host" +
                                     (error != 0 ? " (" + std::to_string(error) + ")" : ""));
-  if (::chown(path.c_str(), static_cast<uid_t>(-1), found->gr_gid) != 0)
+  return found->gr_gid;
+}
+
+Result<void> SetGroup(const std::string& path, const std::string& name) {
+  BERTH_TRY(const std::optional<gid_t> group, GroupOf(name));
+  if (group && ::chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0)
     return FailErrno("give to group " + name + " the socket", path, errno);
   return {};
 }
@@ -87,6 +98,34 @@ Result<Listener> BindTcp(const Address& address, const std::string& shown) {
   return out;
 }
 
+/// Between bind(2) and listen(2) a socket looks like one of a dead server.
+Result<os::LockFile> LockOf(const std::string& path) {
+  auto lock = os::LockFile::Take(path + kLockSuffix, os::Millis(0));
+  if (!lock && lock.error().code == Code::kInUse) lock.error().message += kOtherSocket;
+  return lock;
+}
+
+/// Replaces the socket of a dead server. Requires: the path is locked.
+Result<Listener> ListenAt(const std::string& path, const std::string& group) {
+  BERTH_TRY(const sockaddr_un address, UnixAddress(path));
+  BERTH_TRY(const bool stale, LooksStale(path));
+  if (stale && ::unlink(path.c_str()) != 0 && errno != ENOENT) return FailErrno("remove stale socket", path, errno);
+  Listener out{.fd = os::UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)),
+               .socket = path,
+               .group = group};
+  // The file gets the mode of the socket it is made from, less the umask.
+  if (!out.fd.valid() || ::fchmod(out.fd.get(), 0600) != 0 ||
+      ::bind(out.fd.get(), AsSocketAddress(address), sizeof address) != 0)
+    return FailErrno("listen on socket", path, errno);
+  struct stat info{};
+  if (::lstat(path.c_str(), &info) == 0) out.inode = info.st_ino;
+  if (auto open = OpenToGroup(out.fd.get(), path, group); !open) {
+    ::unlink(path.c_str());
+    return std::unexpected(std::move(open).error());
+  }
+  return out;
+}
+
 }  // namespace
 
 Error ProbeSocket(const std::string& path) {
@@ -100,19 +139,36 @@ Error ProbeSocket(const std::string& path) {
   return FailErrno("connect to", path, errno).error();
 }
 
+Result<void> CheckSocket(const std::string& path, const std::string& group) {
+  BERTH_TRY([[maybe_unused]] const sockaddr_un address, UnixAddress(path));
+  BERTH_TRY([[maybe_unused]] const std::optional<gid_t> known, GroupOf(group));
+  return {};
+}
+
 Result<Listener> ListenUnix(const std::string& path, const std::string& group) {
-  BERTH_TRY(const sockaddr_un address, UnixAddress(path));
-  BERTH_RETURN_IF_ERROR(ReplaceStaleSocket(path));
-  Listener out{.fd = os::UniqueFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), .socket = path};
-  // The file gets the mode of the socket it is made from, less the umask.
-  if (!out.fd.valid() || ::fchmod(out.fd.get(), 0600) != 0 ||
-      ::bind(out.fd.get(), AsSocketAddress(address), sizeof address) != 0)
-    return FailErrno("listen on socket", path, errno);
-  if (auto open = OpenToGroup(out.fd.get(), path, group); !open) {
-    ::unlink(path.c_str());
-    return std::unexpected(std::move(open).error());
-  }
+  BERTH_RETURN_IF_ERROR(CheckSocket(path, group));
+  BERTH_TRY([[maybe_unused]] const bool stale, LooksStale(path));
+  BERTH_TRY(os::LockFile lock, LockOf(path));
+  BERTH_TRY(Listener out, ListenAt(path, group));
+  out.lock = std::move(lock);
   return out;
+}
+
+Result<void> ListenAgain(Listener& listener) {
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(os::FolderOf(listener.socket), 0755));
+  if (!listener.lock || !listener.lock->Guards(listener.socket + kLockSuffix)) {  // it was removed too
+    BERTH_TRY(os::LockFile lock, LockOf(listener.socket));
+    listener.lock = std::move(lock);
+  }
+  BERTH_TRY(Listener again, ListenAt(listener.socket, listener.group));
+  listener.fd = std::move(again.fd);
+  listener.inode = again.inode;
+  return {};
+}
+
+bool HasItsFile(const Listener& listener) {
+  struct stat info{};
+  return ::lstat(listener.socket.c_str(), &info) == 0 && info.st_ino == listener.inode;
 }
 
 Result<Listener> ListenTcp(const std::string& address, std::uint16_t port, const TlsFiles* tls) {

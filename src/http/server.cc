@@ -14,11 +14,15 @@
 #include <csignal>
 #include <deque>
 #include <exception>
+#include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "http/exchange.h"
 #include "http/mail.h"
+#include "os/folder_watch.h"
+#include "os/path.h"
 #include "os/poll.h"
 #include "os/threads.h"
 
@@ -35,11 +39,19 @@ constexpr os::Millis kStopTime{5'000};
 constexpr os::Millis kAcceptAgain{100};
 constexpr std::size_t kMostDrained = std::size_t{64} << 20;
 constexpr const char* kNoRoomForBody = "the bodies of other calls take all the memory there is for them; try again";
+constexpr os::Millis kListenAgain{1'000};
 
 struct DaemonEnd {
   void operator()(MHD_Daemon* daemon) const { MHD_stop_daemon(daemon); }
 };
 using Daemon = std::unique_ptr<MHD_Daemon, DaemonEnd>;
+
+/// The file of a unix socket, kept under its path. Of TCP: nothing is ever due.
+struct Place {
+  std::optional<os::FolderWatch> watch;  // of its folder; nullopt: not watched (yet, or any more)
+  MonoTime look_again = MonoTime::max();
+  std::string problem{};  // told last
+};
 
 /// The server's thread: all of the library's work, and nothing that waits for anybody.
 class Loop {
@@ -64,6 +76,7 @@ class Loop {
   void Wait();
   void EndGone(Exchange& exchange);
   void Accept(std::size_t listener);
+  void KeepFile(std::size_t listener);
   bool CutOldest(std::optional<uid_t> user);
   void Linger(os::UniqueFd fd);
   void DrainLingering();
@@ -87,6 +100,7 @@ class Loop {
   const Limits& limits_;
   std::vector<Listener> listeners_;
   std::vector<Daemon> daemons_;  // one a listener
+  std::vector<Place> places_;    // likewise
   std::shared_ptr<Mail> mail_;
   std::map<std::uint64_t, Exchange> exchanges_;
   std::uint64_t next_id_ = 1;
@@ -135,6 +149,7 @@ Daemon Loop::OpenDaemon(const Listener& listener) {
 
 Result<void> Loop::OpenDaemons() {
   for (const Listener& listener : listeners_) {
+    places_.push_back({.watch = {}, .look_again = listener.socket.empty() ? MonoTime::max() : MonoTime{}});
     daemons_.push_back(OpenDaemon(listener));
     if (daemons_.back() != nullptr) continue;
     if (!listener.certificate.empty())
@@ -188,6 +203,11 @@ void Loop::Wait() {
     at(lingering.until);
     fds.push_back({lingering.fd.get(), POLLIN, 0});
   }
+  const std::size_t first_place = fds.size();
+  for (const Place& place : places_) {
+    if (!stopping_ && place.look_again != MonoTime::max()) at(place.look_again);
+    fds.push_back({place.watch && !stopping_ ? place.watch->fd() : -1, POLLIN, 0});
+  }
   ::poll(fds.data(), fds.size(), os::PollTime(os::SystemClock().Now(), until));
   now_ = os::SystemClock().Now();
   for (std::size_t i = 0; i < watched.size(); ++i)
@@ -195,6 +215,8 @@ void Loop::Wait() {
   for (std::size_t i = 0; i < listeners_.size(); ++i)
     if (fds[first + i].revents != 0) Accept(i);
   if (!lingering_.empty()) DrainLingering();
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    if (!stopping_ && (fds[first_place + i].revents != 0 || now_ >= places_[i].look_again)) KeepFile(i);
 }
 
 /// Takes what a caller says whose call was refused already, until he goes: who sends all of a body before he reads
@@ -215,6 +237,28 @@ void Loop::DrainLingering() {
     lingering.left -= static_cast<std::size_t>(size);
     return now_ >= lingering.until;
   });
+}
+
+/// Something happened in the folder of a socket, or it is time to look.
+void Loop::KeepFile(std::size_t listener) {
+  Listener& kept = listeners_[listener];
+  Place& place = places_[listener];
+  place.look_again = MonoTime::max();
+  if (place.watch && place.watch->Take().gone) place.watch.reset();
+  Result<void> there;
+  if (!HasItsFile(kept)) {
+    there = ListenAgain(kept);
+    const std::string problem = there ? "" : there.error().message;
+    if (options_.on_lost_socket && (there || problem != place.problem)) options_.on_lost_socket(kept.socket, there);
+    place.problem = problem;
+  }
+  if (!there) {
+    place.look_again = now_ + kListenAgain;
+  } else if (!place.watch) {
+    if (auto watch = os::FolderWatch::Open(os::FolderOf(kept.socket))) place.watch = *std::move(watch);
+    // What happened before it was watched is looked for at once; where it cannot be watched, each second.
+    place.look_again = place.watch ? now_ : now_ + kListenAgain;
+  }
 }
 
 /// The caller says no more.
@@ -460,7 +504,7 @@ class RunningServer final : public Server {
     mail_->Post([](Mail::Letters& letters) { letters.stop = true; });
     thread_.join();
     for (const Listener& listener : loop_.listeners())
-      if (!listener.socket.empty()) ::unlink(listener.socket.c_str());
+      if (!listener.socket.empty() && HasItsFile(listener)) ::unlink(listener.socket.c_str());
   }
 
   Result<void> Run() {

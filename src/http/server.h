@@ -17,7 +17,7 @@ class Server {
  public:
   /// Errors: kInvalid for a certificate or key that cannot be used; kIo when the system gives no thread or descriptor.
   static Result<std::unique_ptr<Server>> Start(ServerOptions options, std::vector<Listener> listeners);
-  /// Stops: calls in flight are answered first (streams end where they are), then the socket files are removed.
+  /// Stops: calls in flight are answered first (streams end where they are), then their own socket files are removed.
   virtual ~Server() = default;
 };
 

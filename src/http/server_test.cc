@@ -11,11 +11,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
 #include "base/mutex.h"
 #include "http/client.h"
+#include "os/lock_file.h"
 #include "os/poll.h"
 #include "testing/fixtures.h"
 #include "testing/raw_server.h"
@@ -78,6 +80,11 @@ struct HttpServerTest : testing::Test {
     ServerOptions options;
     options.limits = limits;
     options.headers = {{"X-Of-All", "yes"}};
+    options.on_lost_socket = [this](const std::string&, const Result<void>& again) {
+      std::atomic<int>& count = again ? made_anew : not_made_anew;
+      ++count;
+      count.notify_all();
+    };
     options.refuse = [](int status, const std::string& why) { return Answer{.status = status, .body = why}; };
     options.routes = {
         {"GET", "/hello", [](const Request&) { return Answer{.body = "hello"}; }},
@@ -167,6 +174,8 @@ struct HttpServerTest : testing::Test {
   std::atomic<int> beside = 0;
   std::atomic<int> waiting = 0;
   std::atomic<int> seen_gone = 0;
+  std::atomic<int> made_anew = 0;  // times that its file was lost
+  std::atomic<int> not_made_anew = 0;
   std::unique_ptr<Server> server;
 };
 
@@ -521,6 +530,57 @@ TEST_F(HttpServerTest, TheSocketIsForOwnerAndGroupOnlyWhateverTheUmask) {
     server.reset();
     EXPECT_NE(::stat(socket.c_str(), &info), 0) << "the socket goes with the server";
   }
+}
+
+TEST_F(HttpServerTest, ASocketIsOnlyTakenOverFromADeadServer) {
+  Serve();
+  const auto second = ListenUnix(socket, "");
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kInUse);
+  server.reset();
+  EXPECT_TRUE(ListenUnix(socket, ""));  // its file stays: a listener alone removes none
+  EXPECT_TRUE(ListenUnix(socket, "")) << "whoever listened is gone";
+  const auto about_to_listen = os::LockFile::Take(socket + ".lock", Millis(0));
+  const auto third = ListenUnix(socket, "");
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().code, Code::kInUse);
+  EXPECT_THAT(third.error().message, HasSubstr(socket + ".lock is held by another process"));
+}
+
+TEST_F(HttpServerTest, ASocketThatWasRemovedIsMadeAnew) {
+  Serve();
+  std::filesystem::remove(socket);
+  made_anew.wait(0);
+  EXPECT_THAT(Get("/hello"), StartsWith("HTTP/1.1 200 "));
+  std::filesystem::remove(socket + ".lock");
+  std::filesystem::remove(socket);
+  made_anew.wait(1);
+  EXPECT_THAT(Get("/hello"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_TRUE(std::filesystem::exists(socket + ".lock"));
+  const auto second = ListenUnix(socket, "");
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Code::kInUse);
+}
+
+TEST_F(HttpServerTest, ASocketWhosePathSomebodyElseTookIsToldOf) {
+  Serve();
+  std::ofstream(socket + ".other") << "somebody else's";
+  std::filesystem::rename(socket + ".other", socket);
+  not_made_anew.wait(0);
+  server.reset();
+  EXPECT_TRUE(std::filesystem::is_regular_file(socket)) << "it is left alone, also by a server that ends";
+}
+
+TEST_F(HttpServerTest, ASocketOfAnotherKindIsLeftAlone) {
+  const os::UniqueFd fd(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socket.copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  const auto listener = ListenUnix(socket, "");
+  ASSERT_FALSE(listener);
+  EXPECT_EQ(listener.error().code, Code::kInUse);
+  EXPECT_TRUE(std::filesystem::exists(socket));
 }
 
 // For 127.0.0.1, vouched for by itself, made with: openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes

@@ -170,7 +170,7 @@ void Check(Object& object, const BerthConfiguration& c) {
   CheckAbsolute(object, "seccompDir", c.seccomp_dir);
   if (!c.device_plugin_dir.value_or("").empty()) CheckAbsolute(object, "devicePluginDir", *c.device_plugin_dir);
   CheckNodeIps(object, c.node_ips);
-  CheckSocket(object, "socket", c.socket, kLongestSocketPath);
+  if (!c.socket.empty()) CheckSocket(object, "socket", c.socket, kLongestSocketPath);
   if (!c.pod_resources_socket.empty())
     CheckSocket(object, "podResourcesSocket", c.pod_resources_socket, kLongestGrpcSocket);
   if (!c.node_name.empty())
@@ -206,7 +206,6 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("stateDir", c.state_dir);
   object.Read("runDir", c.run_dir);
   object.Read("seccompDir", c.seccomp_dir);
-  c.socket = c.run_dir + "/berth.sock";
   if (object.Take("devicePluginDir") != nullptr) object.Read("devicePluginDir", c.device_plugin_dir.emplace());
   ReadLocalDevices(object, c.local_devices);
   object.Read("socket", c.socket);
@@ -275,13 +274,12 @@ std::string DevicePluginDir(const BerthConfiguration& config) {
   return config.state_dir == BerthConfiguration().state_dir ? "/var/lib/kubelet/device-plugins" : "";
 }
 
-Result<ParsedBerthConfiguration> ParseBerthConfiguration(std::string_view text, std::string_view file) {
+Result<void> ReadBerthConfiguration(std::string_view text, std::string_view file, ParsedBerthConfiguration& out) {
   BERTH_TRY(const Document document, ReadOnlyDocument(text, file));
   Report report;
   const Path top;
   Object object(document.root, top, report);
   CheckTypeMeta(object, kBerthConfiguration, /*required=*/true);
-  ParsedBerthConfiguration out;
   ReadFields(object, out.config);
   Check(object, out.config);
   out.config.kubelet_config = ResolveBeside(file, out.config.kubelet_config);
@@ -289,8 +287,13 @@ Result<ParsedBerthConfiguration> ParseBerthConfiguration(std::string_view text, 
   if (out.config.pod_specs) out.config.pod_specs->kubeconfig = ResolveBeside(file, out.config.pod_specs->kubeconfig);
   if (WebSettings* const web = out.config.web ? &*out.config.web : nullptr)
     for (std::string* const path : {&web->certificate, &web->key, &web->token_file}) *path = ResolveBeside(file, *path);
-  BERTH_RETURN_IF_ERROR(ErrorOf(report, file));
   out.warnings = WarningsOf(report, document, file);
+  return ErrorOf(report, file);
+}
+
+Result<ParsedBerthConfiguration> ParseBerthConfiguration(std::string_view text, std::string_view file) {
+  ParsedBerthConfiguration out;
+  BERTH_RETURN_IF_ERROR(ReadBerthConfiguration(text, file, out));
   return out;
 }
 

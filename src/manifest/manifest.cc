@@ -188,6 +188,7 @@ class FileReader {
     const std::size_t misread = report.problems.size();
     ApplyDefaults(pod);
     WarnOfFractions(pod, path, report);
+    WarnOfUnknownWishes(pod, path, report);
     Report found;
     CheckPod(pod, path, found);
     CheckWishes(pod, path, found);

@@ -62,6 +62,8 @@ struct ParsedKubeletConfiguration {
 /// eviction texts, sums of reservedMemory (engine::Node::Make).
 /// Errors: kInvalid with all problems found, one a line.
 Result<ParsedKubeletConfiguration> ParseKubeletConfiguration(std::string_view text, std::string_view file);
+/// The same; with problems `out` has what could be read, for further checks.
+Result<void> ReadKubeletConfiguration(std::string_view text, std::string_view file, ParsedKubeletConfiguration& out);
 
 /// The same for the fields alone, as JSON, apiVersion and kind optional (recorded cases). Relative paths stay as they
 /// are. `where` is used in messages instead of file and document.
@@ -107,12 +109,12 @@ struct BerthConfiguration {
   std::optional<std::string> device_plugin_dir;
   std::vector<LocalDeviceRule> local_devices;  ///< devices that need no plug-in; each resource may be in several
   std::string run_dir = "/run/berth";          ///< shims, sockets
-  std::string socket = "/run/berth/berth.sock";
-  std::string socket_group;                ///< group of the socket; "" for root's
-  std::string pod_resources_socket;        ///< of the pod resources API; "": it is not served
-  std::string metrics_address;             ///< "10.0.0.1:9950", "[::1]:9950" or "9950": metrics over TCP; "": none
-  std::optional<PublishSettings> publish;  ///< nullopt: nothing is
-  std::optional<WebSettings> web;          ///< nullopt: there is no live page
+  std::string socket;                          ///< "": berth.sock in run_dir
+  std::string socket_group;                    ///< group of the socket; "" for root's
+  std::string pod_resources_socket;            ///< of the pod resources API; "": it is not served
+  std::string metrics_address;                 ///< "10.0.0.1:9950", "[::1]:9950" or "9950": metrics over TCP; "": none
+  std::optional<PublishSettings> publish;      ///< nullopt: nothing is
+  std::optional<WebSettings> web;              ///< nullopt: there is no live page
   std::string log_dir;    ///< of pods/ and containers/; "": the kubelet's podLogsDir and /var/log/containers
   std::string node_name;  ///< "" for the host name
   std::vector<std::string> node_ips;  ///< one of each family at most; empty: those of the default routes' interfaces
@@ -166,9 +168,11 @@ struct ParsedBerthConfiguration {
   std::vector<Warning> warnings;
 };
 /// Exactly one document with apiVersion and kind. A relative kubeletConfig, kubeconfig or file of web is resolved
-/// against the folder of `file`; the other paths must be absolute. The socket is <runDir>/berth.sock unless it is
-/// given. Errors: kInvalid with all problems found, one a line; unknown and duplicate fields are warnings.
+/// against the folder of `file`; the other paths must be absolute. Errors: kInvalid with all problems found, one a
+/// line; unknown and duplicate fields are warnings.
 Result<ParsedBerthConfiguration> ParseBerthConfiguration(std::string_view text, std::string_view file);
+/// The same; with problems `out` has what could be read, for further checks.
+Result<void> ReadBerthConfiguration(std::string_view text, std::string_view file, ParsedBerthConfiguration& out);
 
 }  // namespace berth::manifest
 

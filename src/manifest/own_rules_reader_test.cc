@@ -130,5 +130,21 @@ TEST(OwnRulesReaderTest, AnAnnotationThatCannotBeMeantIsRefusedWithItsPathAndThe
   EXPECT_THAT(ProblemOfPod("berth.dev/cpu-options: end=top"), HasSubstr("annotations[berth.dev/cpu-options]"));
 }
 
+TEST(OwnRulesReaderTest, AnUnknownAnnotationThatBeginsLikeOurOwnIsToldWithTheNearest) {
+  const auto read = ParsePods(
+      "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  annotations: {berth.dev/cpu: shared, berth.dev/pool: a, "
+      "berth.dev/keep-cpus: main=1, berth.dev/something: x, example.com/cpu: y}\n"
+      "spec: {containers: [{name: main, image: i, command: [a]}]}\n",
+      "p.yaml");
+  ASSERT_TRUE(read) << read.error().message;
+  std::vector<std::string> told;
+  for (const Warning& warning : read->warnings)
+    if (warning.where.contains("annotations")) told.push_back(warning.where + ": " + warning.message);
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_THAT(told[0], HasSubstr("metadata.annotations[berth.dev/cpu]: unknown annotation, ignored; did you mean "
+                                 "\"berth.dev/cpus\"?"));
+  EXPECT_THAT(told[1], HasSubstr("metadata.annotations[berth.dev/something]: unknown annotation, ignored"));
+}
+
 }  // namespace
 }  // namespace berth::manifest

@@ -3,9 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "cgroup/observe.h"
 #include "keeper/adopt.h"
+#include "os/clock.h"
 #include "os/path.h"
 #include "state/takeover.h"
 #include "takeover/complete_record.h"
@@ -113,8 +117,46 @@ pods::ManagedPod& Takeover::AddUnclaimed(Pod pod, os::MonoTime now) {
   return parts_.pods.insert_or_assign(uid, std::move(managed)).first->second;
 }
 
+/// As an earlier berthd kept it; 0: nothing is kept.
+int Takeover::LastAttempt(const std::string& uid, std::string_view container) const {
+  const pods::Life* const life = parts_.lives.Find(uid);
+  if (life == nullptr) return 0;
+  const auto found = std::ranges::find(life->times.containers, container, &runtime::LifecycleTimes::Of::container);
+  return found == life->times.containers.end() ? 0 : std::max(found->attempt, 0);
+}
+
+/// Containers whose processes run although the runtime has no record of them any more: its run directory was emptied.
+/// Their ends could not be told, so they are taken for ended, and their processes are ended before the next start,
+/// which counts as a restart.
+void Takeover::TakeLost() {
+  if (parts_.runtime.makes_groups() || parts_.groups.site().beside_kubelet()) return;
+  for (const auto& [uid, record] : parts_.keeper.ledger().pods) {
+    if (record.partial) continue;
+    const Pod pod = PodFromRecord(record);
+    for (const Placement& placement : record.placements) {
+      const auto known = parts_.records.all().find(uid);
+      if (known != parts_.records.all().end() && known->second.contains(placement.container)) continue;
+      const auto pids = parts_.tree.Pids(parts_.groups.table().ContainerPathOf(pod, placement.container));
+      if (!pids || pids->empty()) continue;
+      runtime::ContainerStatus lost;
+      lost.id = fmt::format("{}.{}.lost", uid, placement.container);
+      lost.pod_uid = uid;
+      lost.container = placement.container;
+      lost.attempt = LastAttempt(uid, placement.container);
+      lost.message = "its record in the run directory is gone";
+      lost.finished_at = os::FormatTime(parts_.clock.Wall());
+      parts_.records.Take(lost);
+      parts_.events.Warning("ContainerLost", pods::ObjectOf(pod),
+                            fmt::format("container {} runs, but {}: its processes are ended, and it starts anew if its "
+                                        "restart policy says so",
+                                        placement.container, lost.message));
+    }
+  }
+}
+
 void Takeover::TakeRunning(const std::vector<runtime::ContainerStatus>& statuses, os::MonoTime now) {
   for (const runtime::ContainerStatus& status : statuses) parts_.records.Take(status);
+  TakeLost();
   for (const auto& [uid, record] : parts_.keeper.ledger().pods) AddRecorded(record, now);
   for (const auto& [uid, containers] : parts_.records.all()) {
     if (!parts_.records.RunsSomething(uid) || parts_.pods.contains(uid)) continue;

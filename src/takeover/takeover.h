@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,8 @@ class Takeover {
   }
 
  private:
+  void TakeLost();
+  int LastAttempt(const std::string& uid, std::string_view container) const;
   void MakeLedgerAnew(const std::vector<runtime::ContainerStatus>& statuses);
   pods::ManagedPod& AddUnclaimed(Pod pod, os::MonoTime now);
   void AddRecorded(const PodRecord& record, os::MonoTime now);

@@ -205,7 +205,8 @@ Result<std::unique_ptr<Page>> Page::Start(Options options, api::Backend& backend
                               .limits = {.body = kLargestManifest,
                                          .large_bodies = 4 * kLargestManifest,
                                          .connections = kMostConnections,
-                                         .workers = kMostWorkers}};
+                                         .workers = kMostWorkers},
+                              .on_lost_socket = options.on_lost_socket};
   std::vector<http::Listener> listeners;
   listeners.push_back(std::move(listener));
   BERTH_TRY(out->server_, http::Server::Start(std::move(serving), std::move(listeners)));

@@ -36,6 +36,7 @@ struct Options {
   bool allow_changes = false;
   std::string node_name;
   std::function<std::shared_ptr<const NodeSnapshot>()> snapshot;  ///< as FeedOptions::snapshot
+  http::LostSocketTeller on_lost_socket = nullptr;                ///< as http::ServerOptions has it
 };
 
 /// Whether the files the settings name are there and hold what they should. Errors: of ReadToken and of reading them.

@@ -3,11 +3,13 @@
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -297,6 +299,41 @@ TEST_F(DaemonBadInputTest, CheckConfigNamesTheSetting) {
   const DaemonFixture::Outcome outcome = node.RunToEnd({"--check-config"});
   EXPECT_EQ(outcome.status, 1);
   EXPECT_NE(outcome.output.find("nonsense"), std::string::npos) << outcome.output;
+}
+
+TEST_F(DaemonBadInputTest, CheckConfigEndsWithItsWarnings) {
+  std::ofstream(node.Dir("kubelet.yaml")) << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
+                                             "cpuManagerPolcy: static\n";
+  const DaemonFixture::Outcome outcome = node.RunToEnd({"--check-config"});
+  EXPECT_EQ(outcome.status, 0) << outcome.output;
+  EXPECT_NE(outcome.output.find("did you mean \"cpuManagerPolicy\"?"), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find("settings can be used, with "), std::string::npos) << outcome.output;
+  EXPECT_EQ(outcome.output.find("settings are fine"), std::string::npos) << outcome.output;
+}
+
+TEST_F(DaemonBadInputTest, ARemovedSocketIsMadeAnewAndToldOf) {
+  node.Start();
+  ASSERT_TRUE(std::filesystem::remove(node.socket()));
+  ASSERT_TRUE(
+      node.Until("it answers again", [&] { return api::Call(node.socket(), "GET", "/v1/status").has_value(); }));
+  EXPECT_TRUE(node.Until("that is told", [&] { return node.CountEvents("SocketLost") == 1; }));
+}
+
+TEST_F(DaemonBadInputTest, AContainerWhoseRecordWasRemovedIsToldOfAndItsRestartCounted) {
+  node.AddPod("own.yaml", SpinnerManifest("own", ""));
+  node.Start();
+  ASSERT_TRUE(node.Until("own runs", [&] { return node.Runs("own"); }));
+  const auto before = node.Pids();
+  EXPECT_EQ(node.Stop(), 0);
+  std::filesystem::remove_all(node.Dir("run/containers"));
+  std::filesystem::remove_all(node.Dir("run/pods"));
+  node.Start();
+  ASSERT_TRUE(node.Until("own runs anew", [&] { return node.Runs("own") && node.Pids() != before; }));
+  EXPECT_EQ(node.CountEvents("ContainerLost"), 1);
+  EXPECT_EQ(node.PodNamed("own")["containers"][0]["restarts"], 1);
+  EXPECT_TRUE(node.Until("the one before is gone", [&] {
+    return std::ranges::none_of(before, [](const auto& process) { return ::kill(process.second, 0) == 0; });
+  }));
 }
 
 TEST_F(DaemonBadInputTest, ACapturedMachineNeverReachesTheKernel) {

@@ -91,6 +91,17 @@ class Untouched {
   std::vector<Marks> pools_;
 };
 
+/// Containers of the pod itself that were placed before. What an init container has is left to those after it.
+void AddOwnHolders(const PodRecord& record, std::string_view resource, std::vector<std::string>& details) {
+  for (const Placement& placement : record.placements)
+    for (const DeviceAssignment& given : placement.devices)
+      if (given.resource == resource && placement.kind != ContainerKind::kInit && !given.ids.empty())
+        details.push_back(given.resource + ": " +
+                          (placement.kind == ContainerKind::kSidecar ? "sidecar \"" : "container \"") +
+                          placement.container + "\" of this pod holds " +
+                          Counted(static_cast<std::int64_t>(given.ids.size()), "device"));
+}
+
 }  // namespace
 
 Admission::Admission(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs, DecisionLog log,
@@ -283,6 +294,9 @@ void Admission::AddShortages(Reject& reject, const Request& request, const std::
     reject.details.push_back(ShortageText(shortage));
     log_.AddShortage(shortage);
   }
+  for (const DeviceNeed& need : *request.devices)
+    if (std::ranges::find(found, need.resource, &Shortage::resource) != found.end())
+      AddOwnHolders(books_.record, need.resource, reject.details);
 }
 
 void Admission::LogDemand() const {

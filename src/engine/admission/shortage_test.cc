@@ -225,6 +225,24 @@ TEST(ShortagePropertyTest, EachDeviceToldIsShortAndWithSoManyMoreItIsNot) {
   EXPECT_GT(seen, 100);
 }
 
+TEST_F(ShortageTest, ASidecarOfThePodThatHoldsTheDevicesIsNamed) {
+  for (const char* const policy : {"none", "best-effort"}) {
+    Align(policy);
+    const auto asking = [](const std::string& name, const std::string& devices) {
+      return MakeContainer(name, {{"cpu", "1"}, {"memory", "64Mi"}, {"v.example/gpu", devices}});
+    };
+    const Pod pod =
+        MakePod("asked", {asking("app", "1")}, {asking("setup", "2"), testing::Sidecar(asking("proxy", "2"))});
+    const Decision decision = Decide(node_, ledger_, pod, inputs_, nullptr);
+    ASSERT_TRUE(std::holds_alternative<Reject>(decision)) << policy;
+    const Reject& reject = std::get<Reject>(decision);
+    EXPECT_EQ(reject.container, "app");
+    EXPECT_EQ(std::ranges::count(reject.details, "v.example/gpu: sidecar \"proxy\" of this pod holds 2 devices"), 1)
+        << policy;
+    EXPECT_TRUE(std::ranges::none_of(reject.details, [](const std::string& d) { return d.contains("setup"); }));
+  }
+}
+
 std::int64_t Sum(const Ledger& ledger, const Shortage& shortage, Bytes MemoryTable::* what) {
   std::int64_t out = 0;
   for (const auto& [id, state] : ledger.memory)

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/problems.h"
 #include "engine/node/allocatable.h"
 #include "engine/node/node_tables.h"
 #include "engine/node/pod_rules.h"
@@ -55,9 +56,11 @@ Result<void> CheckPools(const OwnRules& own, const NodeTables& tables) {
   if (!tables.StaticCpus())
     return Fail(Code::kInvalid,
                 "cpuPools: there are no pools under cpuManagerPolicy none (leave them out, or set static)");
+  Problems problems;
   for (const PoolRule& pool : own.pools)
-    if (auto rules = RulesOfPool(tables, pool); !rules) return Wrap(std::move(rules).error(), "cpuPools: " + pool.name);
-  return {};
+    if (auto rules = RulesOfPool(tables, pool); !rules)
+      problems.Add(Wrap(std::move(rules).error(), "cpuPools: " + pool.name).error());
+  return problems.Done();
 }
 
 }  // namespace
@@ -66,11 +69,13 @@ Result<Node> Node::Make(Machine machine, KubeletConfiguration config, EngineOpti
   auto tables = std::make_shared<NodeTables>();
   BERTH_TRY(tables->topology, CpuTopology::Make(machine));
   BERTH_TRY(tables->settings, CheckSettings(machine, config, tables->topology));
-  BERTH_RETURN_IF_ERROR(AddOwnOptions(options.own, tables->settings));
+  Problems problems;
+  problems.Take(AddOwnOptions(options.own, tables->settings));
   if (options.node_fit) {
-    BERTH_RETURN_IF_ERROR(CheckReservation(tables->settings.capacity, tables->settings.reservation));
-    BERTH_RETURN_IF_ERROR(CheckSharedCpus(tables->settings, tables->topology));
+    problems.Take(CheckReservation(tables->settings.capacity, tables->settings.reservation));
+    problems.Take(CheckSharedCpus(tables->settings, tables->topology));
   }
+  BERTH_RETURN_IF_ERROR(problems.Done());
   tables->nodes = NodeIndex(NodeIds(machine));
   tables->all_cpus = tables->topology.cpus();
   for (std::size_t i = 0; i < tables->nodes.size(); ++i) {

@@ -22,7 +22,7 @@ class Node {
  public:
   /// Errors: kInvalid with the kubelet's words for everything it refuses at construction (unknown policy or option,
   /// refused option pairs, reserved CPUs that do not exist, reservedMemory that does not add up, too many NUMA nodes,
-  /// reservation above capacity), each naming the setting.
+  /// reservation above capacity), each naming the setting, all that do not follow from another, a line each.
   static Result<Node> Make(Machine machine, KubeletConfiguration config, EngineOptions options = {});
 
   const Machine& machine() const;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/problems.h"
 #include "base/text.h"
 #include "base/words.h"
 #include "engine/node/allocatable.h"
@@ -80,22 +81,29 @@ Result<void> CheckPairs(const CpuOptions& options) {
   return {};
 }
 
+Result<void> ReadCpuOption(const KubeletConfiguration& config, const std::string& name, const std::string& value,
+                           CpuOptions& out) {
+  const std::string setting = "cpuManagerPolicyOptions." + Printable(name);
+  const auto* const option =
+      std::find_if(kCpuOptions.begin(), kCpuOptions.end(), [&](const CpuOption& o) { return o.name == name; });
+  if (option == kCpuOptions.end())
+    return Bad(setting, "new static policy error: unknown CPU Manager Policy option: \"" + Printable(name) +
+                            "\" (use " + OptionNames() + ")");
+  BERTH_RETURN_IF_ERROR(CheckMaturity(*option, config, setting));
+  const std::optional<bool> on = ParseBool(value);
+  if (!on)
+    return Bad(setting, "new static policy error: bad value for option \"" + name + "\": \"" + Printable(value) +
+                            "\" is not a boolean (use true or false)");
+  out.*(option->field) = *on;
+  return {};
+}
+
 Result<CpuOptions> ParseCpuOptions(const KubeletConfiguration& config) {
   CpuOptions out;
-  for (const auto& [name, value] : config.cpu_manager_policy_options) {
-    const std::string setting = "cpuManagerPolicyOptions." + Printable(name);
-    const auto* const option =
-        std::find_if(kCpuOptions.begin(), kCpuOptions.end(), [&](const CpuOption& o) { return o.name == name; });
-    if (option == kCpuOptions.end())
-      return Bad(setting, "new static policy error: unknown CPU Manager Policy option: \"" + Printable(name) +
-                              "\" (use " + OptionNames() + ")");
-    BERTH_RETURN_IF_ERROR(CheckMaturity(*option, config, setting));
-    const std::optional<bool> on = ParseBool(value);
-    if (!on)
-      return Bad(setting, "new static policy error: bad value for option \"" + name + "\": \"" + Printable(value) +
-                              "\" is not a boolean (use true or false)");
-    out.*(option->field) = *on;
-  }
+  Problems problems;
+  for (const auto& [name, value] : config.cpu_manager_policy_options)
+    problems.Take(ReadCpuOption(config, name, value, out));
+  BERTH_RETURN_IF_ERROR(problems.Done());
   BERTH_RETURN_IF_ERROR(CheckPairs(out));
   return out;
 }
@@ -114,31 +122,36 @@ Result<std::optional<CpuSet>> ListedCpus(const KubeletConfiguration& config, con
   return std::optional<CpuSet>(*std::move(cpus));
 }
 
+Result<void> ReadTopologyOption(const std::string& name, const std::string& value, NodeSettings& out,
+                                std::optional<int>& most_nodes) {
+  const std::string setting = "topologyManagerPolicyOptions." + Printable(name);
+  if (name == "prefer-closest-numa-nodes") {
+    const std::optional<bool> on = ParseBool(value);
+    if (!on)
+      return Bad(setting, "bad value for option \"" + name + "\": \"" + Printable(value) +
+                              "\" is not a boolean (use true or false)");
+    out.prefer_closest = *on;
+    return {};
+  }
+  if (name != "max-allowable-numa-nodes")
+    return Bad(setting, "unknown Topology Manager Policy option: \"" + Printable(name) +
+                            "\" (use prefer-closest-numa-nodes or max-allowable-numa-nodes)");
+  most_nodes = ParseDecimal<int>(value);
+  if (!most_nodes)
+    return Bad(setting, "unable to convert policy option to integer: \"" + Printable(value) +
+                            "\" (write a whole number from 8 up)");
+  if (*most_nodes < kLeastNumaNodes)
+    return Bad(setting, "the minimum value of \"max-allowable-numa-nodes\" should not be less than 8 (this says " +
+                            std::to_string(*most_nodes) + ")");
+  return {};
+}
+
 Result<void> ReadTopologyOptions(const KubeletConfiguration& config, NodeSettings& out,
                                  std::optional<int>& most_nodes) {
-  for (const auto& [name, value] : config.topology_manager_policy_options) {
-    const std::string setting = "topologyManagerPolicyOptions." + Printable(name);
-    if (name == "prefer-closest-numa-nodes") {
-      const std::optional<bool> on = ParseBool(value);
-      if (!on)
-        return Bad(setting, "bad value for option \"" + name + "\": \"" + Printable(value) +
-                                "\" is not a boolean (use true or false)");
-      out.prefer_closest = *on;
-    } else if (name == "max-allowable-numa-nodes") {
-      const auto most = ParseDecimal<int>(value);
-      if (!most)
-        return Bad(setting, "unable to convert policy option to integer: \"" + Printable(value) +
-                                "\" (write a whole number from 8 up)");
-      if (*most < kLeastNumaNodes)
-        return Bad(setting, "the minimum value of \"max-allowable-numa-nodes\" should not be less than 8 (this says " +
-                                std::to_string(*most) + ")");
-      most_nodes = *most;
-    } else {
-      return Bad(setting, "unknown Topology Manager Policy option: \"" + Printable(name) +
-                              "\" (use prefer-closest-numa-nodes or max-allowable-numa-nodes)");
-    }
-  }
-  return {};
+  Problems problems;
+  for (const auto& [name, value] : config.topology_manager_policy_options)
+    problems.Take(ReadTopologyOption(name, value, out, most_nodes));
+  return problems.Done();
 }
 
 Result<void> CheckNodeCount(const Machine& machine, std::optional<int> most_nodes) {
@@ -202,8 +215,7 @@ Result<CpuSet> ChooseReserved(const CpuTopology& topology, const NodeSettings& s
   return cpus;
 }
 
-Result<void> ReadCpuSettings(const KubeletConfiguration& config, const CpuTopology& topology,
-                             const std::optional<CpuSet>& listed, NodeSettings& out) {
+Result<void> ReadCpuPolicy(const KubeletConfiguration& config, NodeSettings& out) {
   if (config.cpu_manager_policy == "none") {
     if (config.cpu_manager_policy_options.empty()) return {};
     return Bad("cpuManagerPolicyOptions",
@@ -214,6 +226,12 @@ Result<void> ReadCpuSettings(const KubeletConfiguration& config, const CpuTopolo
                "unknown policy: \"" + Printable(config.cpu_manager_policy) + "\" (use none or static)");
   out.cpu_policy = CpuPolicy::kStatic;
   BERTH_TRY(out.cpu, ParseCpuOptions(config));
+  return {};
+}
+
+/// Of a policy that was read.
+Result<void> ReadReservedCpus(const CpuTopology& topology, const std::optional<CpuSet>& listed, NodeSettings& out) {
+  if (out.cpu_policy == CpuPolicy::kNone) return {};
   BERTH_RETURN_IF_ERROR(CheckAlignBySocket(topology, out.cpu, out.topology_policy));
   BERTH_TRY(out.reserved_cpus, ChooseReserved(topology, out, listed));
   return {};
@@ -255,7 +273,7 @@ Result<void> CheckReservedSums(const NodeSettings& settings) {
   return {};
 }
 
-Result<void> ReadMemorySettings(const Machine& machine, const KubeletConfiguration& config, NodeSettings& out) {
+Result<void> ReadMemoryPolicy(const KubeletConfiguration& config, NodeSettings& out) {
   if (config.memory_manager_policy == "None") return {};
   if (config.memory_manager_policy == "BestEffort")
     return Bad("memoryManagerPolicy",
@@ -264,10 +282,17 @@ Result<void> ReadMemorySettings(const Machine& machine, const KubeletConfigurati
     return Bad("memoryManagerPolicy",
                "unknown policy: \"" + Printable(config.memory_manager_policy) + "\" (use None or Static)");
   out.memory_policy = MemoryPolicy::kStatic;
+  return {};
+}
+
+/// Of a policy that was read.
+Result<void> ReadReservedMemory(const Machine& machine, const KubeletConfiguration& config, NodeSettings& out) {
+  if (out.memory_policy == MemoryPolicy::kNone) return {};
+  Problems problems;
   std::size_t position = 0;
   for (const MemoryReservation& entry : config.reserved_memory)
-    BERTH_RETURN_IF_ERROR(
-        CheckReservedEntry(machine, entry, "reservedMemory[" + std::to_string(position++) + "]", out));
+    problems.Take(CheckReservedEntry(machine, entry, "reservedMemory[" + std::to_string(position++) + "]", out));
+  BERTH_RETURN_IF_ERROR(problems.Done());
   BERTH_RETURN_IF_ERROR(CheckReservedSums(out));
   for (const auto& [node, types] : out.reserved_memory)
     if (types.contains("memory")) return {};
@@ -340,14 +365,19 @@ Result<void> CheckSharedCpus(const NodeSettings& settings, const CpuTopology& to
 Result<NodeSettings> CheckSettings(const Machine& machine, const KubeletConfiguration& config,
                                    const CpuTopology& topology) {
   BERTH_RETURN_IF_ERROR(CheckMachine(machine, config));
+  Problems problems;
   NodeSettings out;
-  BERTH_TRY(const std::optional<CpuSet> listed, ListedCpus(config, topology));
+  const auto listed = ListedCpus(config, topology);
   out.capacity = NodeCapacity(machine, config);
-  BERTH_TRY(out.reservation, NodeReservation(config, out.capacity, listed ? listed->Count() : -1));
+  auto reservation = NodeReservation(config, out.capacity, listed && *listed ? (*listed)->Count() : -1);
+  const bool list_known = problems.Take(listed);
+  const bool known = problems.Take(reservation) && list_known;  // else what is held to it would be wrong for that alone
+  if (reservation) out.reservation = *std::move(reservation);
   out.allocatable = NodeAllocatable(out.capacity, out.reservation);
-  BERTH_RETURN_IF_ERROR(ReadTopologySettings(machine, config, out));
-  BERTH_RETURN_IF_ERROR(ReadCpuSettings(config, topology, listed, out));
-  BERTH_RETURN_IF_ERROR(ReadMemorySettings(machine, config, out));
+  problems.Take(ReadTopologySettings(machine, config, out));
+  if (problems.Take(ReadCpuPolicy(config, out)) && known) problems.Take(ReadReservedCpus(topology, *listed, out));
+  if (problems.Take(ReadMemoryPolicy(config, out)) && known) problems.Take(ReadReservedMemory(machine, config, out));
+  BERTH_RETURN_IF_ERROR(problems.Done());
   return out;
 }
 

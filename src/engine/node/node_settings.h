@@ -56,7 +56,7 @@ struct NodeSettings {
   CpuSet reserved_cpus;  ///< listed or chosen by count; {} under CPU policy none
 };
 
-/// Errors: kInvalid in the kubelet's words, in the order in which it would find them.
+/// Errors: kInvalid in the kubelet's words, in the order in which it would find them, a line each.
 Result<NodeSettings> CheckSettings(const Machine& machine, const KubeletConfiguration& config,
                                    const CpuTopology& topology);
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/testing/builders.h"
 
 namespace berth::engine {
@@ -76,6 +78,21 @@ TEST(SettingsTest, RefusesUnknownPoliciesByName) {
               AllOf(HasSubstr("memoryManagerPolicy"), HasSubstr("unknown policy: \"static\"")));
   config.memory_manager_policy = "BestEffort";
   EXPECT_THAT(Refusal(TwoNodes(), config), HasSubstr("not available for platform \"linux\""));
+}
+
+TEST(SettingsTest, TellsAllProblemsThatDoNotFollowFromAnother) {
+  KubeletConfiguration config = StaticConfig("0,99");
+  config.cpu_manager_policy_options = {{"full-cpus", "true"}, {"strict-cpu-reservation", "maybe"}};
+  config.memory_manager_policy = "static";
+  config.topology_manager_policy = "restricted";
+  config.topology_manager_policy_options = {{"closest", "true"}, {"max-allowable-numa-nodes", "2"}};
+  const std::string told = Refusal(TwoNodes(), config);
+  for (const char* const part :
+       {"0,99 is not a subset", "unknown CPU Manager Policy option: \"full-cpus\"",
+        "cpuManagerPolicyOptions.strict-cpu-reservation", "memoryManagerPolicy: unknown policy: \"static\"",
+        "topologyManagerPolicyOptions.closest", "topologyManagerPolicyOptions.max-allowable-numa-nodes"})
+    EXPECT_THAT(told, HasSubstr(part));
+  EXPECT_EQ(std::ranges::count(told, '\n'), 5) << told;
 }
 
 TEST(SettingsTest, RefusesContradictingCpuOptions) {

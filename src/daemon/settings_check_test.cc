@@ -1,0 +1,150 @@
+// What is refused before a start against what a start refuses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "base/text.h"
+#include "daemon/daemon.h"
+#include "testing/fixtures.h"
+
+namespace berth::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kKubeletHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+constexpr const char* kBerthHead = "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n";
+
+/// A dry run, all of whose files are below one temporary folder.
+struct DryNode {
+  DryNode(const std::string& berth, const std::string& kubelet) {
+    line.machine = "pack:1 core:4 pu:1";
+    line.config = temp / "berth.yaml";
+    line.kubelet_config = temp / "kubelet.yaml";
+    line.pod_dir = temp / "pods";
+    line.state_dir = temp / "state";
+    line.run_dir = temp / "run";
+    line.log_dir = temp / "log";
+    line.socket = temp / "berth.sock";
+    line.node_name = "n1";
+    std::ofstream(*line.config) << kBerthHead << berth;
+    std::ofstream(*line.kubelet_config) << kKubeletHead << kubelet;
+  }
+  /// "": nothing.
+  std::string Check() const {
+    const auto settings = LoadSettings(line);
+    if (!settings) return settings.error().message;
+    const auto node = LoadNode(*settings);
+    return node ? "" : node.error().message;
+  }
+  std::string Start() {
+    auto settings = LoadSettings(line);
+    if (!settings) return settings.error().message;
+    const auto daemon = Daemon::Make(line, *std::move(settings), "test", Notifier(), log);
+    return daemon ? "" : daemon.error().message;
+  }
+
+  testkit::TempDir temp;
+  CommandLine line;
+  events::Log log{events::LogLevel::kError};
+};
+
+/// The fields that the rows of this section of the reference begin with.
+std::vector<std::string> FieldsOf(std::string_view kind) {
+  std::ifstream file(testkit::SourcePath("docs/formats/configuration.md"));
+  std::vector<std::string> out;
+  bool inside = false;
+  for (std::string row; std::getline(file, row);) {
+    if (row.starts_with("## ")) inside = row == "## " + std::string(kind);
+    if (!inside || !row.starts_with("| `")) continue;
+    const std::vector<std::string_view> pieces = Split(std::string_view(row).substr(2, row.find(" |", 2) - 2), '`');
+    for (std::size_t i = 1; i < pieces.size(); i += 2) out.emplace_back(pieces[i]);
+  }
+  return out;
+}
+
+constexpr const char* kWrongValues[] = {"nonsense",
+                                        "-1",
+                                        "0",
+                                        "99999999999",
+                                        "true",
+                                        "\"\"",
+                                        "[]",
+                                        "[nonsense]",
+                                        "{}",
+                                        "{memory: 150%}",
+                                        "{memory.available: 0s}",
+                                        "{memory.available: -1Gi}",
+                                        "{memory.availabel: 1Gi}",
+                                        "{memory.available: 1Gi}"};
+
+/// What makes settings differ, without the folders of a test.
+using Effect = std::pair<manifest::BerthConfiguration, KubeletConfiguration>;
+Effect EffectOf(const Settings& settings) {
+  Effect out{settings.berth, settings.kubelet};
+  for (std::string* const path : {&out.first.state_dir, &out.first.run_dir, &out.first.log_dir, &out.first.socket})
+    path->clear();
+  return out;
+}
+
+TEST(SettingsCheckTest, WhateverAStartRefusesTheCheckRefuses) {
+  const std::vector<std::string> kubelet = FieldsOf("KubeletConfiguration");
+  const std::vector<std::string> berth = FieldsOf("BerthConfiguration");
+  ASSERT_GT(kubelet.size(), 50U);
+  ASSERT_GT(berth.size(), 40U);
+  const std::set<std::string> outside = {"web", "publish", "podSpecs", "metricsAddress"};  // listen or ask elsewhere
+  std::vector<Effect> started;
+  const auto hold = [&](const std::string& berth_text, const std::string& kubelet_text) {
+    DryNode node(berth_text, kubelet_text);
+    const std::string checked = node.Check();
+    if (const auto settings = LoadSettings(node.line)) {
+      Effect effect = EffectOf(*settings);
+      if (std::ranges::find(started, effect) != started.end()) return;  // one of them is enough
+      started.push_back(std::move(effect));
+    }
+    EXPECT_EQ(checked, node.Start()) << berth_text << kubelet_text;
+  };
+  for (const char* const value : kWrongValues) {
+    for (const std::string& field : kubelet)
+      hold("", field + ": " + value + (field == "featureGates" ? "\n" : "\nfeatureGates: {QOSReserved: true}\n"));
+    for (const std::string& field : berth)
+      if (!outside.contains(field)) hold(field + ": " + value + "\n", "");
+  }
+}
+
+TEST(SettingsCheckTest, WhatAStartReadsLateIsRefusedBeforeItTouchesAnything) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"evictionSoft: {memory.available: 1Gi}\n", "must be specified for the soft eviction threshold memory.available"},
+      {"evictionSoft: {memory.available: 1Gi}\nevictionSoftGracePeriod: {memory.available: 0s}\n",
+       "evictionSoftGracePeriod[\"memory.available\"]: must be positive"},
+      {"evictionHard: {memory.availabel: 1Gi}\n", "did you mean memory.available?"},
+      {"evictionMinimumReclaim: {memory.available: -1Gi}\n", "evictionMinimumReclaim[\"memory.available\"]"},
+      {"qosReserved: {memory: 150%}\nfeatureGates: {QOSReserved: true}\n", "qosReserved.memory: '150%'"}};
+  for (const auto& [text, told] : cases) {
+    DryNode node("", text);
+    EXPECT_THAT(node.Check(), HasSubstr(told)) << text;
+    EXPECT_THAT(node.Start(), HasSubstr(told)) << text;
+    EXPECT_FALSE(std::filesystem::exists(*node.line.state_dir)) << text;
+  }
+  DryNode node("socketGroup: no-such-group-here\n", "");
+  EXPECT_THAT(node.Check(), HasSubstr("socketGroup: no group 'no-such-group-here'"));
+}
+
+TEST(SettingsCheckTest, AllProblemsOfBothFilesAreToldAtOnceEachOnce) {
+  const DryNode node("logLevel: loud\n",
+                     "cpuManagerPolicy: Static\nmemoryManagerPolicy: static\ntopologyManagerPolicy: strict\n"
+                     "evictionSoft: {pid.available: 100}\n");
+  const std::string told = node.Check();
+  for (const char* const part : {"logLevel: Unsupported value: \"loud\"", "topologyManagerPolicy: Unsupported value",
+                                 "cpuManagerPolicy: unknown policy: \"Static\"",
+                                 "memoryManagerPolicy: unknown policy: \"static\"", "threshold pid.available"})
+    EXPECT_THAT(told, HasSubstr(part));
+  EXPECT_EQ(Split(told, '\n').size(), 5U) << told;
+}
+
+}  // namespace
+}  // namespace berth::daemon
