@@ -47,6 +47,7 @@ PodManager::PodManager(const ManagerParts& parts, const engine::Node& node, Mana
               .lives = lives_,
               .documents = documents_,
               .devices = devices_},
+      held_devices_(shared_),
       takeover_(shared_),
       guard_(shared_, options_.cpus, options_.machine, options_.adopt_unknown),
       rounds_(shared_, parts.probes != nullptr ? *parts.probes : parts.executor,
@@ -134,6 +135,7 @@ void PodManager::OnDevices() {
       shared_.events.Normal(std::move(note.reason), shared_.ObjectOfNode(), std::move(note.message));
   }
   if (!devices_.Refresh()) return;
+  held_devices_.Look();
   ++turns_;
   keeper_.NoteFreed();
   Sync();
