@@ -232,6 +232,19 @@ TEST_F(DeviceTest, WhatBecomesOfADeviceThatIsHeldIsToldOnceToItsPod) {
   EXPECT_TRUE(Runs("web")) << "it is left alone";
 }
 
+TEST_F(DeviceTest, ADeviceThatIsHeldAndGoneAtAStartIsTold) {
+  plugins.Serve(Gpus(2));
+  {
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({GpuPod("web")}), Now());
+    ASSERT_TRUE(Runs("web"));
+  }
+  plugins.Serve({{.id = "d1"}});
+  auto manager = Boot();
+  EXPECT_THAT(Told("DeviceUnhealthy"),
+              ElementsAre("container web holds vendor.example/gpu d0: no plug-in has that any more"));
+}
+
 TEST_F(DeviceTest, APluginThatHasGoneIsWaitedForThoughNobodyHasLookedYet) {
   plugins.Serve(Gpus(1));
   auto manager = Boot();

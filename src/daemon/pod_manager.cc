@@ -78,6 +78,7 @@ Result<void> PodManager::Start(const std::optional<state::Saved>& saved, os::Mon
     return Wrap(std::move(prepared).error(), "prepare Berth's cgroups");
   BERTH_RETURN_IF_ERROR(guard_.Begin(now));
   takeover_.TakeRunning(*statuses, now);
+  if (devices_.plugins() != nullptr) held_devices_.Look();  // those that need no plug-in are known by now
   reconciler_.Begin(now, options_.reconcile_period);
   guard_.pool().Apply(now, {});
   agenda_.Clear(now);

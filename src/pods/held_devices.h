@@ -15,8 +15,9 @@ class HeldDevices {
  public:
   explicit HeldDevices(const Parts& parts) : parts_(parts) {}
 
-  /// Plug-ins have told something new: an event for each pod and resource whose devices are not what they were at the
-  /// last look. While a plug-in is away, and waited for, nothing is said about its devices.
+  /// At the start, and when plug-ins have told something new: an event for each container and resource whose devices
+  /// are not what they were at the last look; healthy before the first. While a plug-in is away, and waited for,
+  /// nothing is said about its devices.
   void Look();
 
  private:
