@@ -35,6 +35,12 @@ int RunNode(const Session& session) {
         {name, amount.ToString(), allocatable != node->allocatable.end() ? allocatable->second.ToString() : ""});
   }
   session.out() << '\n' << table.Format(session.table());
+  const auto capacity = node->capacity.find("memory");
+  const auto allocatable = node->allocatable.find("memory");
+  if (capacity != node->capacity.end() && allocatable != node->allocatable.end() &&
+      capacity->second != allocatable->second)
+    session.out() << "\nCapacity of memory is the kernel's MemTotal; allocatable is what is left of it by\n"
+                     "systemReserved, kubeReserved and evictionHard.\n";
   return kOk;
 }
 

@@ -63,6 +63,7 @@ struct Cpuset {
 struct HostFigures {
   Bytes memory{};       ///< there is
   Bytes working_set{};  ///< in use, without file pages nobody has used lately
+  Bytes active_file{};  ///< file pages somebody has used lately: they are in the working set, and can be dropped too
   std::int64_t processes = 0;
   std::int64_t most_processes = 0;  ///< that the kernel allows; 0: not known
   friend bool operator==(const HostFigures&, const HostFigures&) = default;
@@ -135,6 +136,9 @@ class Tree {
   /// Memory usage less file pages that were not used lately (inactive_file), never below zero; nullopt: not counted
   /// here.
   virtual Result<std::optional<Bytes>> WorkingSet(std::string_view) { return std::nullopt; }
+  /// File pages that were used lately (active_file): they are in the working set, though the kernel can drop them.
+  /// nullopt: not counted here.
+  virtual Result<std::optional<Bytes>> ActiveFile(std::string_view) { return std::nullopt; }
   /// What the cgroup and everything below it uses; nullopt: there is no such group, or nothing is counted here.
   virtual Result<std::optional<GroupUsage>> Usage(std::string_view) { return std::nullopt; }
   /// Memory of the cgroup and everything below it by NUMA node: pages of processes and files; empty: not counted here.

@@ -20,6 +20,7 @@ Result<std::optional<HostFigures>> ReadHostFigures(ControlFiles& files) {
   const auto idle = ParseField(*memory, "Inactive(file):");
   if (!total || !free || !idle) return Fail(Code::kInvalid, "/proc/meminfo lacks MemTotal, MemFree or Inactive(file)");
   HostFigures out;
+  out.active_file = Bytes{ParseField(*memory, "Active(file):").value_or(0) * kKib};
   out.memory = Bytes{*total * kKib};
   out.working_set = Bytes{std::max<std::int64_t>(0, *total - *free - *idle) * kKib};
   const auto words = SplitWords(*load);  // "0.1 0.2 0.3 running/all last-pid"

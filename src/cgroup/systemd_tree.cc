@@ -63,6 +63,7 @@ class SystemdTree final : public Tree {
     return tree_->WritePartition(path, kind);
   }
   Result<std::optional<Bytes>> WorkingSet(std::string_view path) override { return tree_->WorkingSet(path); }
+  Result<std::optional<Bytes>> ActiveFile(std::string_view path) override { return tree_->ActiveFile(path); }
   Result<std::optional<HostFigures>> Figures() override { return tree_->Figures(); }
   Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override { return tree_->MemoryUsage(path); }
   Result<std::optional<std::int64_t>> PidCapacity() override { return tree_->PidCapacity(); }

@@ -51,6 +51,7 @@ class HostTree final : public Tree {
   Result<int> ReturnToCpuset(std::string_view path, const std::vector<int>& pids) override;
   Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override;
   Result<std::optional<Bytes>> WorkingSet(std::string_view path) override;
+  Result<std::optional<Bytes>> ActiveFile(std::string_view path) override;
   Result<std::optional<GroupUsage>> Usage(std::string_view path) override;
   Result<std::map<NumaId, Bytes>> MemoryByNode(std::string_view path) override;
   Result<std::optional<HostUsage>> UsageOfHost(const NodeSet& nodes) override { return ReadHostUsage(files_, nodes); }
@@ -68,6 +69,7 @@ class HostTree final : public Tree {
  private:
   /// The path relative to each mount, checked component by component; the root for "".
   Result<std::string> Checked(std::string_view path) const;
+  Result<std::optional<Bytes>> MemoryStat(std::string_view path, const std::string& name);
   Result<void> CheckAsked(const CgroupValues& values) const;
   bool Has(std::string_view controller) const;
   /// Directory of the cgroup in the hierarchy with the cpuset controller; "" when that is not of v2.
@@ -273,14 +275,22 @@ Result<std::optional<Bytes>> HostTree::MemoryUsage(std::string_view path) {
 Result<std::optional<Bytes>> HostTree::WorkingSet(std::string_view path) {
   BERTH_TRY(const auto usage, MemoryUsage(path));
   if (!usage) return std::nullopt;
+  BERTH_TRY(const auto idle, MemoryStat(path, "inactive_file"));
+  return Bytes{std::max<std::int64_t>(0, usage->v - idle.value_or(Bytes()).v)};
+}
+
+Result<std::optional<Bytes>> HostTree::ActiveFile(std::string_view path) { return MemoryStat(path, "active_file"); }
+
+/// Of the cgroup and everything below it, by its name on v2; nullopt: no such file or line.
+Result<std::optional<Bytes>> HostTree::MemoryStat(std::string_view path, const std::string& name) {
   BERTH_TRY(const std::string full, Checked(path));
   for (const auto& h : hierarchies_) {
     if (!h->Has("memory")) continue;
     BERTH_TRY(const auto stat, files_.Read(h->Dir(full) + "/memory.stat"));
-    const auto idle = stat ? ParseField(*stat, h->v2() ? "inactive_file" : "total_inactive_file") : std::nullopt;
-    return Bytes{std::max<std::int64_t>(0, usage->v - idle.value_or(0))};
+    const auto value = stat ? ParseField(*stat, h->v2() ? name : "total_" + name) : std::nullopt;
+    return value ? std::optional(Bytes{*value}) : std::nullopt;
   }
-  return usage;
+  return std::nullopt;
 }
 
 Result<std::optional<GroupUsage>> HostTree::Usage(std::string_view path) {

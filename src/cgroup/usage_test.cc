@@ -109,7 +109,7 @@ TEST(UsageTest, AGroupOfV2IsReadFromItsOneDirectory) {
   const std::string dir = "sys/fs/cgroup/berth/kubepods/podu/app/";
   fs.AddFile(dir + "cpu.stat", "usage_usec 10\nnr_periods 1\nnr_throttled 0\nthrottled_usec 0\n");
   fs.AddFile(dir + "memory.current", "4096\n");
-  fs.AddFile(dir + "memory.stat", "anon 1000\ninactive_file 96\n");
+  fs.AddFile(dir + "memory.stat", "anon 1000\ninactive_file 96\nactive_file 500\n");
   fs.AddFile(dir + "memory.swap.current", "5\n");
   fs.AddFile(dir + "pids.current", "3\n");
   fs.AddFile(dir + "memory.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=8\n");
@@ -119,6 +119,8 @@ TEST(UsageTest, AGroupOfV2IsReadFromItsOneDirectory) {
   EXPECT_EQ((*usage)->cpu, 10us);
   EXPECT_EQ((*usage)->memory, Bytes{4096});
   EXPECT_EQ((*usage)->working_set, Bytes{4000});
+  EXPECT_EQ(*tree->WorkingSet("kubepods/podu/app"), Bytes{4000});
+  EXPECT_EQ(*tree->ActiveFile("kubepods/podu/app"), Bytes{500});
   EXPECT_EQ((*usage)->swap, Bytes{5});
   EXPECT_EQ((*usage)->processes, 3);
   EXPECT_EQ((*usage)->memory_stall->some, 8us);
@@ -145,13 +147,16 @@ TEST(UsageTest, CpuTimeOfV1IsReadWhereverItIsMounted) {
     fs.AddFile(file(accounting, "cpuacct.usage"), "123456\n");
     fs.AddFile(file(cpu, "cpu.stat"), "nr_periods 4\nnr_throttled 2\nthrottled_time 9\n");
     fs.AddFile(file("/sys/fs/cgroup/memory", "memory.usage_in_bytes"), "8192\n");
-    fs.AddFile(file("/sys/fs/cgroup/memory", "memory.stat"), "total_inactive_file 192\ntotal_rss 7\n");
+    fs.AddFile(file("/sys/fs/cgroup/memory", "memory.stat"),
+               "active_file 9\ntotal_inactive_file 192\ntotal_active_file 500\ntotal_rss 7\n");
     const auto tree = TreeOf(fs, mounts.c_str());
     const auto usage = tree->Usage("kubepods/podu/app");
     ASSERT_TRUE(usage && *usage);
     EXPECT_EQ((*usage)->cpu, 123456ns);
     EXPECT_EQ((*usage)->throttling, (Throttling{.periods = 4, .throttled = 2, .time = 9ns}));
     EXPECT_EQ((*usage)->working_set, Bytes{8000});
+    EXPECT_EQ(*tree->WorkingSet("kubepods/podu/app"), Bytes{8000});
+    EXPECT_EQ(*tree->ActiveFile("kubepods/podu/app"), Bytes{500});
     EXPECT_EQ(tree->layout().accounting.has_value(), apart);
     EXPECT_EQ(tree->Dirs("x").dirs.size(), apart ? 4U : 3U) << "a process is put where its time is counted";
   }

@@ -64,6 +64,7 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   const auto waiting = settings.berth.waiting.value_or(manifest::WaitingSettings{.max = 0, .overtakes = 0});
   out.pods.queue.most_waiting = waiting.max;
   out.pods.queue.overtakes = waiting.overtakes;
+  out.pods.eviction_ignores_cache = settings.berth.eviction_ignores_page_cache;
   out.pods.queue.preempt_for_critical = settings.berth.preemption == "critical";
   out.pods.rules = {.restart_rules = FeatureEnabled(settings.kubelet, "ContainerRestartRules"),
                     .capabilities = dry_run ? os::kAllCapabilities : os::OwnCapabilities(),

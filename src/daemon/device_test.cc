@@ -127,6 +127,13 @@ struct DeviceTest : PodManagerTest {
       if (name == "DEVICES") return value;
     return "";
   }
+  /// What events of this reason say, one entry for those in a row.
+  std::vector<std::string> Told(std::string_view reason) {
+    std::vector<std::string> out;
+    for (const Event& event : world.events.events())
+      if (event.reason == reason) out.push_back(event.message);
+    return out;
+  }
   bool Runs(const std::string& name) { return world.runtime.Runs("uid-" + name, name); }
 
   FakePlugins plugins;
@@ -175,6 +182,67 @@ TEST_F(DeviceTest, APodWhosePluginIsAwayWaitsAndGoesOnWhenItIsBack) {
   plugins.Serve(Gpus(1));
   Tell(*manager);
   EXPECT_TRUE(Runs("web"));
+}
+
+TEST_F(DeviceTest, ThatAPodWaitsForItsPluginIsToldOnceAndAgainWhenItDoesSoAnew) {
+  plugins.Await();
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({GpuPod("web")}), Now());
+  for (int i = 0; i < 3; ++i) Advance(*manager, os::Millis(2'000));
+  EXPECT_THAT(Told("WaitingForPlugin"),
+              ElementsAre("the device plug-in of vendor.example/gpu is not there, and is waited for"));
+  plugins.Serve(Gpus(1), {.pre_start = true});
+  Tell(*manager);
+  ASSERT_TRUE(Runs("web"));
+  plugins.Await();
+  Tell(*manager);
+  world.runtime.Exit("uid-web_web_0", 1);
+  manager->OnRuntime(Now());
+  for (int i = 0; i < 10; ++i) Advance(*manager, os::Millis(2'000));
+  EXPECT_FALSE(Runs("web"));
+  EXPECT_THAT(Told("WaitingForPlugin"),
+              ElementsAre(testing::_,
+                          "container web: the device plug-in of vendor.example/gpu is not there, and is "
+                          "waited for"));
+}
+
+TEST_F(DeviceTest, WhatBecomesOfADeviceThatIsHeldIsToldOnceToItsPod) {
+  plugins.Serve(Gpus(3));
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({GpuPod("web", "2")}), Now());
+  ASSERT_TRUE(Runs("web"));
+  const auto list = [&](std::vector<Device> devices) {
+    plugins.Serve(devices);
+    Tell(*manager);
+    Advance(*manager, os::Millis(2'000));
+  };
+  list({{.id = "d0", .healthy = false}, {.id = "d1"}, {.id = "d2", .healthy = false}});
+  list({{.id = "d0", .healthy = false}, {.id = "d1"}, {.id = "d2"}});
+  EXPECT_THAT(Told("DeviceUnhealthy"),
+              ElementsAre("container web holds vendor.example/gpu d0: its plug-in calls that unhealthy"));
+  plugins.Leave();
+  Tell(*manager);
+  EXPECT_EQ(Told("DeviceUnhealthy").size(), 1U) << "a plug-in that is away says nothing";
+  list({{.id = "d0"}, {.id = "d2"}});
+  EXPECT_THAT(Told("DeviceHealthy"), ElementsAre("container web holds vendor.example/gpu d0: healthy again"));
+  EXPECT_THAT(Told("DeviceUnhealthy"),
+              ElementsAre(testing::_, "container web holds vendor.example/gpu d1: no plug-in has that any more"));
+  list(Gpus(3));
+  EXPECT_EQ(Told("DeviceHealthy").size(), 2U);
+  EXPECT_TRUE(Runs("web")) << "it is left alone";
+}
+
+TEST_F(DeviceTest, ADeviceThatIsHeldAndGoneAtAStartIsTold) {
+  plugins.Serve(Gpus(2));
+  {
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({GpuPod("web")}), Now());
+    ASSERT_TRUE(Runs("web"));
+  }
+  plugins.Serve({{.id = "d1"}});
+  auto manager = Boot();
+  EXPECT_THAT(Told("DeviceUnhealthy"),
+              ElementsAre("container web holds vendor.example/gpu d0: no plug-in has that any more"));
 }
 
 TEST_F(DeviceTest, APluginThatHasGoneIsWaitedForThoughNobodyHasLookedYet) {

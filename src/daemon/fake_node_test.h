@@ -122,6 +122,7 @@ class FakeRuntime final : public runtime::Runtime {
     changed.clear();
     return out;
   }
+  bool makes_groups() const override { return names_groups_by_id; }
   int event_fd() const override { return fd_.get(); }
   std::vector<runtime::ContainerStatus> Poll() override {
     std::vector<runtime::ContainerStatus> out;
@@ -155,8 +156,9 @@ class FakeRuntime final : public runtime::Runtime {
   std::vector<runtime::StopRequest> stops;
   std::optional<std::string> refuse;
   std::optional<runtime::StartRequest> last_request;
-  bool deaf = false;     // SIGTERM is ignored
-  bool undying = false;  // SIGKILL too: its processes wait in the kernel
+  bool names_groups_by_id = false;  // as a container runtime; it makes none all the same
+  bool deaf = false;                // SIGTERM is ignored
+  bool undying = false;             // SIGKILL too: its processes wait in the kernel
   int next_pid = 100;
 
  private:
@@ -221,6 +223,10 @@ class FakeTree final : public cgroup::Tree {
     const auto used = working_sets.find(path);
     return used == working_sets.end() ? std::optional<Bytes>() : used->second;
   }
+  Result<std::optional<Bytes>> ActiveFile(std::string_view path) override {
+    const auto cache = active_files.find(path);
+    return cache == active_files.end() ? std::optional<Bytes>() : cache->second;
+  }
   Result<std::optional<cgroup::HostFigures>> Figures() override { return figures; }
   Result<std::optional<CpuSet>> OnlineCpus() override {
     auto now = online;
@@ -283,6 +289,7 @@ class FakeTree final : public cgroup::Tree {
   int looks_until_next = 0;
   std::optional<cgroup::HostFigures> figures;
   std::map<std::string, Bytes, std::less<>> working_sets;  // by path
+  std::map<std::string, Bytes, std::less<>> active_files;  // likewise
   os::Millis longest_wait{0};                              // that Kill and Remove were asked for
   std::set<std::string> stuck;                             // groups with a process that does not die
   bool crowded = false;                                    // every group has such a process

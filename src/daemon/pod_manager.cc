@@ -47,6 +47,7 @@ PodManager::PodManager(const ManagerParts& parts, const engine::Node& node, Mana
               .lives = lives_,
               .documents = documents_,
               .devices = devices_},
+      held_devices_(shared_),
       takeover_(shared_),
       guard_(shared_, options_.cpus, options_.machine, options_.adopt_unknown),
       rounds_(shared_, parts.probes != nullptr ? *parts.probes : parts.executor,
@@ -77,6 +78,7 @@ Result<void> PodManager::Start(const std::optional<state::Saved>& saved, os::Mon
     return Wrap(std::move(prepared).error(), "prepare Berth's cgroups");
   BERTH_RETURN_IF_ERROR(guard_.Begin(now));
   takeover_.TakeRunning(*statuses, now);
+  if (devices_.plugins() != nullptr) held_devices_.Look();  // those that need no plug-in are known by now
   reconciler_.Begin(now, options_.reconcile_period);
   guard_.pool().Apply(now, {});
   agenda_.Clear(now);
@@ -134,6 +136,7 @@ void PodManager::OnDevices() {
       shared_.events.Normal(std::move(note.reason), shared_.ObjectOfNode(), std::move(note.message));
   }
   if (!devices_.Refresh()) return;
+  held_devices_.Look();
   ++turns_;
   keeper_.NoteFreed();
   Sync();

@@ -29,6 +29,7 @@
 #include "os/clock.h"
 #include "os/write_watch.h"
 #include "plugin/plugins.h"
+#include "pods/held_devices.h"
 #include "pods/parts.h"
 #include "pods/rounds.h"
 #include "runtime/runtime.h"
@@ -164,6 +165,7 @@ class PodManager {
   pods::DocumentBook documents_;
   pods::DeviceBook devices_;
   pods::Parts shared_;  // all of the above, for the parts below
+  pods::HeldDevices held_devices_;
   takeover::Takeover takeover_;
   guard::Guard guard_;
   pods::Rounds rounds_;

@@ -547,6 +547,24 @@ TEST_F(PodManagerTest, ThePodThatUsesMostAboveItsRequestIsEvictedAndOnlyOneAtATi
   EXPECT_TRUE(world.runtime.Runs("uid-calm", "calm"));
 }
 
+TEST_F(PodManagerTest, PageCacheThatCanBeDroppedEvictsNobodyWhereTheSettingsSaySo) {
+  world.options.pods.eviction_ignores_cache = true;
+  auto manager = Boot();
+  manager->OnSnapshot(
+      Wanting({MakePod("reader", "", QosClass::kBestEffort), MakePod("eater", "", QosClass::kBestEffort)}), Now());
+  world.tree.working_sets = {{"kubepods/besteffort/poduid-reader", MiB(700)},
+                             {"kubepods/besteffort/poduid-eater", MiB(200)}};
+  world.tree.active_files = {{"kubepods/besteffort/poduid-reader", MiB(650)}};
+  world.tree.figures = cgroup::HostFigures{.memory = MiB(1000), .working_set = MiB(950), .active_file = MiB(650)};
+  Advance(*manager, std::chrono::seconds(11));
+  EXPECT_FALSE(HasEvent("EvictionThresholdMet")) << "700 MiB can be had";
+  world.tree.figures->active_file = MiB(20);
+  Advance(*manager, std::chrono::seconds(11));
+  EXPECT_TRUE(HasEvent("EvictionThresholdMet"));
+  EXPECT_EQ("Evicted", manager->pods().at("uid-eater").why().reason) << "the other one has less for itself";
+  EXPECT_NE("Evicted", manager->pods().at("uid-reader").why().reason);
+}
+
 TEST_F(PodManagerTest, UnderPressureBestEffortPodsWaitAndNobodyIsEvictedWhoCannotHelp) {
   auto manager = Boot();
   manager->OnSnapshot(Wanting({MakePod("web", "1")}), Now());

@@ -222,5 +222,72 @@ TEST_F(KubeletNodeTest, WithoutTheFilesWhoRunsAloneStaysAlone) {
   EXPECT_EQ(FormatIds(At("kubepods/poduid-2/77c1")), "8-9");
 }
 
+/// A pod with CPUs of its own that the runtime of an earlier berthd started; this one's runtime does not know it.
+struct OtherRuntimeTest : PodTakeoverTest {
+  void SetUp() override {
+    const std::string folder = world.logs / "volumes";
+    world.options.pods.volumes = {.disk = folder + "/disk", .memory = folder + "/memory", .pins = folder + "/pins"};
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({pod}), world.clock.Now());
+    ASSERT_TRUE(world.runtime.Runs("a", "app"));
+    had = ExclusiveCpus(manager->ledger().pods.find("a")->second);
+    ASSERT_EQ(had.Count(), 2);
+    manager.reset();
+    world.runtime.containers.clear();
+    world.steps.ClearLog();
+  }
+  /// Boots while `group` has a process that does not die at once, then lets it die.
+  void BootBeside(const std::string& group) {
+    world.tree.stuck.insert(group);
+    auto manager = Boot();
+    EXPECT_TRUE(HasEvent("ContainerLost"));
+    manager->OnSnapshot(Wanting({pod, Pinned("b", "2")}), world.clock.Now());
+    EXPECT_FALSE(world.runtime.Runs("a", "app"));
+    ASSERT_TRUE(manager->ledger().pods.contains("a")) << "its place is kept while something runs there";
+    EXPECT_EQ(ExclusiveCpus(manager->ledger().pods.find("a")->second), had);
+    ASSERT_TRUE(world.runtime.Runs("b", "app"));
+    EXPECT_FALSE(ExclusiveCpus(manager->ledger().pods.find("b")->second).Intersects(had));
+    world.tree.stuck.clear();
+    for (int second = 0; second < 12 && !world.runtime.Runs("a", "app"); ++second) Second(*manager);
+    EXPECT_TRUE(world.runtime.Runs("a", "app"));
+    EXPECT_LT(world.steps.Find("rmdir kubepods/poda"),
+              world.steps.Find("start app", world.steps.Find("start app") + 1));
+  }
+  void Second(TestManager& manager) {
+    world.clock.Advance(std::chrono::seconds(1));
+    manager.Sync(world.clock.Now());
+  }
+  Pod pod = Pinned("a", "2");
+  CpuSet had;
+};
+
+TEST_F(OtherRuntimeTest, ProcessesOfAContainerRuntimeEndBeforeThePodIsStartedAnew) {
+  ASSERT_TRUE(world.tree.Create("kubepods/poda/3f2a"));
+  BootBeside("kubepods/poda/3f2a");
+}
+
+TEST_F(OtherRuntimeTest, PlainProcessesEndBeforeAContainerRuntimeStartsThePodAnew) {
+  world.runtime.names_groups_by_id = true;
+  BootBeside("kubepods/poda/app");
+}
+
+TEST_F(OtherRuntimeTest, AnEndThatIsUnderWayIsGoneOnWithByTheNextBerthd) {
+  world.runtime.names_groups_by_id = true;
+  world.tree.stuck.insert("kubepods/poda/app");
+  for (int berthds = 0; berthds < 3; ++berthds) {
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({pod}), world.clock.Now());
+    EXPECT_FALSE(world.runtime.Runs("a", "app"));
+    EXPECT_EQ(ExclusiveCpus(manager->ledger().pods.find("a")->second), had);
+  }
+}
+
+TEST_F(OtherRuntimeTest, ABerthdWithTheSameRuntimeEndsNobody) {
+  world.tree.stuck.insert("kubepods/poda/app");  // left by a container that has ended: swept before its next attempt
+  auto manager = Boot();
+  EXPECT_FALSE(HasEvent("ContainerLost"));
+  EXPECT_TRUE(manager->pods().find("a")->second.Is<pods::Admitted>());
+}
+
 }  // namespace
 }  // namespace berth::daemon

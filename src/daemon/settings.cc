@@ -268,6 +268,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("memoryGroupsOverlap", berth.memory_groups_overlap == now.berth.memory_groups_overlap);
   note("keepRestAligned", berth.keep_rest_aligned == now.berth.keep_rest_aligned);
   note("podFallsBack", berth.pod_falls_back == now.berth.pod_falls_back);
+  note("evictionIgnoresPageCache", berth.eviction_ignores_page_cache == now.berth.eviction_ignores_page_cache);
   note("preemption", berth.preemption == now.berth.preemption);
   note("waiting", berth.waiting == now.berth.waiting);
   note("nodeFit", berth.node_fit == now.berth.node_fit);

@@ -10,17 +10,31 @@ namespace {
 
 constexpr os::Millis kHardGrace{1'000};
 
+/// Two figures of two moments: never below 0.
+Bytes Less(Bytes used, Bytes cache) { return {std::max<std::int64_t>(0, used.v - cache.v)}; }
+
 }  // namespace
 
-Eviction::Eviction(const KubeletConfiguration& config, enforce::Enforcer& groups,
+Eviction::Eviction(const KubeletConfiguration& config, enforce::Enforcer& groups, bool ignores_cache,
                    std::vector<evict::Threshold> thresholds)
     : groups_(groups),
+      ignores_cache_(ignores_cache),
       pressure_(std::move(thresholds), config.eviction_pressure_transition_period),
       max_grace_(std::chrono::seconds(config.eviction_max_pod_grace_period)) {}
 
-Result<Eviction> Eviction::Make(const KubeletConfiguration& config, enforce::Enforcer& groups) {
+Result<Eviction> Eviction::Make(const KubeletConfiguration& config, enforce::Enforcer& groups, bool ignores_cache) {
   BERTH_TRY(auto thresholds, evict::ReadThresholds(config));
-  return Eviction(config, groups, std::move(thresholds));
+  return Eviction(config, groups, ignores_cache, std::move(thresholds));
+}
+
+/// nullopt: not known.
+std::optional<Bytes> Eviction::UsedBy(const std::string& path) const {
+  cgroup::Tree& tree = groups_.site().tree();
+  const auto used = tree.WorkingSet(path);
+  if (!used || !*used) return std::nullopt;
+  if (!ignores_cache_) return **used;
+  const auto cache = tree.ActiveFile(path);
+  return Less(**used, cache ? cache->value_or(Bytes()) : Bytes());
 }
 
 evict::Observations Eviction::Observe() const {
@@ -28,16 +42,17 @@ evict::Observations Eviction::Observe() const {
   cgroup::Tree& tree = groups_.site().tree();
   if (const auto figures = tree.Figures(); figures && *figures) {
     const cgroup::HostFigures& host = **figures;
-    out[evict::Signal::kMemory] = {(host.memory - host.working_set).v, host.memory.v};
+    const Bytes used = Less(host.working_set, ignores_cache_ ? host.active_file : Bytes());
+    out[evict::Signal::kMemory] = {(host.memory - used).v, host.memory.v};
     if (host.most_processes > 0)
       out[evict::Signal::kPids] = {host.most_processes - host.processes, host.most_processes};
   }
   if (!groups_.site().names().per_qos()) return out;
   const std::string all = groups_.site().names().Qos(QosClass::kGuaranteed);
   const auto values = tree.Read(all);
-  const auto used = tree.WorkingSet(all);
-  if (values && values->memory_max && values->memory_max->v > 0 && used && *used)
-    out[evict::Signal::kAllocatableMemory] = {(*values->memory_max - **used).v, values->memory_max->v};
+  const auto used = UsedBy(all);
+  if (values && values->memory_max && values->memory_max->v > 0 && used)
+    out[evict::Signal::kAllocatableMemory] = {(*values->memory_max - *used).v, values->memory_max->v};
   return out;
 }
 
@@ -47,7 +62,7 @@ evict::Candidate Eviction::CandidateOf(const Pod& pod) const {
   const auto memory = requests.find("memory");
   evict::Candidate out{.uid = pod.uid, .priority = PriorityOf(pod), .critical = IsCritical(pod)};
   if (memory != requests.end()) out.request = memory->second.Value();
-  if (const auto used = groups_.site().tree().WorkingSet(path); used && *used) out.usage = (*used)->v;
+  if (const auto used = UsedBy(path)) out.usage = used->v;
   if (const auto pids = groups_.site().tree().Pids(path)) out.processes = static_cast<std::int64_t>(pids->size());
   return out;
 }

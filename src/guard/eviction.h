@@ -32,8 +32,9 @@ struct EvictionLook {
 /// Thread: the loop's only.
 class Eviction {
  public:
-  /// `groups` outlives this. Errors: kInvalid naming the setting.
-  static Result<Eviction> Make(const KubeletConfiguration& config, enforce::Enforcer& groups);
+  /// `groups` outlives this. `ignores_cache`: working sets are judged without any file pages, as rules/eviction#figures
+  /// says. Errors: kInvalid naming the setting.
+  static Result<Eviction> Make(const KubeletConfiguration& config, enforce::Enforcer& groups, bool ignores_cache);
 
   /// Reads the figures and decides. `pods`: those that may go. Figures that cannot be read are left out.
   EvictionLook Look(const std::vector<const Pod*>& pods, os::MonoTime now);
@@ -45,11 +46,14 @@ class Eviction {
   bool pid_pressure() const { return pressure_.pid_pressure(); }
 
  private:
-  Eviction(const KubeletConfiguration& config, enforce::Enforcer& groups, std::vector<evict::Threshold> thresholds);
+  Eviction(const KubeletConfiguration& config, enforce::Enforcer& groups, bool ignores_cache,
+           std::vector<evict::Threshold> thresholds);
+  std::optional<Bytes> UsedBy(const std::string& path) const;
   evict::Observations Observe() const;
   evict::Candidate CandidateOf(const Pod& pod) const;
 
   enforce::Enforcer& groups_;
+  bool ignores_cache_;
   evict::Pressure pressure_;
   os::Millis max_grace_;
 };

@@ -19,7 +19,8 @@ bool Goes(const pods::ManagedPod& managed) {
 }  // namespace
 
 Result<void> Pressure::Begin() {
-  BERTH_TRY(Eviction eviction, Eviction::Make(parts_.keeper.node().config(), parts_.groups));
+  BERTH_TRY(Eviction eviction,
+            Eviction::Make(parts_.keeper.node().config(), parts_.groups, parts_.options.eviction_ignores_cache));
   eviction_.emplace(std::move(eviction));
   return {};
 }

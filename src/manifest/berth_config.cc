@@ -235,6 +235,7 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("keepRestAligned", c.keep_rest_aligned);
   ReadWaiting(object, c.waiting);
   object.Read("preemption", c.preemption);
+  object.Read("evictionIgnoresPageCache", c.eviction_ignores_page_cache);
   ReadOwnRules(object, c.own);
   object.Read("stopContainersOnExit", c.stop_containers_on_exit);
   object.Read("reconcilePeriod", c.reconcile_period);

@@ -74,6 +74,7 @@ maxEvents: 5
 unknownPods: adopt
 manifestOwners: any
 unsupportedFields: warn
+evictionIgnoresPageCache: true
 metricsAddress: 9950
 )",
                                               "/etc/berth/berth.yaml");
@@ -98,6 +99,7 @@ metricsAddress: 9950
   EXPECT_EQ(c.max_events, 5);
   EXPECT_EQ(c.unknown_pods, "adopt");
   EXPECT_EQ(c.manifest_owners, "any");
+  EXPECT_TRUE(c.eviction_ignores_page_cache);
 }
 
 TEST(BerthConfigurationTest, DevicePluginsRegisterInTheKubeletsFolderUnlessTheStateIsElsewhere) {

@@ -137,6 +137,7 @@ struct BerthConfiguration {
   bool keep_rest_aligned = false;                    ///< best-effort: who has nodes in common keeps them
   std::optional<WaitingSettings> waiting;            ///< nullopt: pods that do not fit are rejected
   std::string preemption = "none";                   ///< who may have others evicted for it: none, critical
+  bool eviction_ignores_page_cache = false;          ///< memory is judged without file pages used lately, too
   OwnRules own;                                      ///< cpuOptions, isolatedCpus, podPolicies
   bool stop_containers_on_exit = false;
   std::optional<std::chrono::milliseconds> reconcile_period;  ///< nullopt: cpuManagerReconcilePeriod

@@ -294,9 +294,10 @@ void Admission::Decided(ManagedPod& managed, const Result<void>& saved) {
 /// `resource`: what is not served but waited for; "": nothing.
 bool Admission::AwaitsPlugin(ManagedPod& managed, const std::string& resource) const {
   if (resource.empty()) return false;
-  std::get<Waiting>(managed.stage).why = {
-      .reason = "WaitingForPlugin",
-      .message = fmt::format("the device plug-in of {} is not there, and is waited for", resource)};
+  Why why{.reason = std::string(kWaitingForPlugin), .message = WaitsForPlugin(resource), .details = {}};
+  Why& before = std::get<Waiting>(managed.stage).why;
+  if (before != why) parts_.events.Normal(why.reason, ObjectOf(managed.pod), why.message);
+  before = std::move(why);
   return true;
 }
 

@@ -1,10 +1,17 @@
 #include "pods/device_grants.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <memory>
 #include <utility>
 
 namespace berth::pods {
+
+std::string WaitsForPlugin(std::string_view resource) {
+  return fmt::format("the device plug-in of {} is not there, and is waited for", resource);
+}
+
 // ---- what is waited for ------------------------------------------------------------------------------------------
 
 /// By what decisions go by, and by what is newer: a plug-in that has gone since is waited for as well.
@@ -112,10 +119,10 @@ void DeviceGrants::AskPreference(ManagedPod& managed, const PodRecord& record,
 
 // ---- before a start ----------------------------------------------------------------------------------------------
 
-/// What of the container's devices its plug-ins want to be asked about. `wait`: that is not known yet, or they are
-/// away.
+/// What of the container's devices its plug-ins want to be asked about. `awaited`: the first of which that is not known
+/// yet, or whose plug-in is away; "": none.
 Result<std::vector<DeviceAssignment>> DeviceGrants::WantPreStart(const PodRecord& record, const std::string& container,
-                                                                 bool& wait) const {
+                                                                 std::string& awaited) const {
   std::vector<DeviceAssignment> out;
   const Placement* const placement = FindPlacement(record, container);
   if (placement == nullptr) return out;
@@ -123,7 +130,8 @@ Result<std::vector<DeviceAssignment>> DeviceGrants::WantPreStart(const PodRecord
     const plugin::Served* const served = parts_.devices.Find(devices.resource);
     if (served == nullptr)
       return Fail(Code::kUnreachable, "no device plug-in of " + devices.resource + " is registered");
-    wait = wait || served->endpoint.empty() || (served->options.pre_start && !served->ready);
+    const bool away = served->endpoint.empty() || (served->options.pre_start && !served->ready);
+    if (away && awaited.empty()) awaited = devices.resource;
     if (served->options.pre_start) out.push_back(devices);
   }
   return out;
@@ -132,10 +140,14 @@ Result<std::vector<DeviceAssignment>> DeviceGrants::WantPreStart(const PodRecord
 Result<bool> DeviceGrants::MayStart(ManagedPod& managed, const std::string& container, int attempt) {
   const auto record = parts_.keeper.ledger().pods.find(managed.pod.uid);
   if (parts_.devices.plugins() == nullptr || record == parts_.keeper.ledger().pods.end()) return true;
-  bool wait = false;
-  BERTH_TRY(std::vector<DeviceAssignment> wanted, WantPreStart(record->second, container, wait));
-  if (wait || wanted.empty()) return !wait;
+  std::string awaited;
+  BERTH_TRY(std::vector<DeviceAssignment> wanted, WantPreStart(record->second, container, awaited));
   PreStart& state = managed.pre_starts[container];
+  if (!awaited.empty() && !state.waits)
+    parts_.events.Normal(std::string(kWaitingForPlugin), ObjectOf(managed.pod),
+                         fmt::format("container {}: {}", container, WaitsForPlugin(awaited)));
+  state.waits = !awaited.empty();
+  if (state.waits || wanted.empty()) return !state.waits;
   if (state.number != 0 && state.attempt == attempt) {
     if (!state.over) return false;
     if (state.problem.empty()) return true;

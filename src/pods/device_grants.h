@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "loop/executor.h"
@@ -14,6 +15,10 @@
 #include "pods/parts.h"
 
 namespace berth::pods {
+
+/// Why a pod, or a container of one, does not go on: reason and message of its event.
+inline constexpr std::string_view kWaitingForPlugin = "WaitingForPlugin";
+std::string WaitsForPlugin(std::string_view resource);
 
 /// Asks on other threads; the ends come on the loop's, for pods that are still known, and not within the call.
 ///
@@ -53,7 +58,7 @@ class DeviceGrants {
   void Ask(ManagedPod& managed, const std::set<std::string>& resources, std::function<Result<T>()> job,
            std::function<void(ManagedPod&, Result<T>)> then);
   Result<std::vector<DeviceAssignment>> WantPreStart(const PodRecord& record, const std::string& container,
-                                                     bool& wait) const;
+                                                     std::string& awaited) const;
 
   Parts parts_;
   loop::Executor& executor_;

@@ -2,18 +2,23 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/capability.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
 #include "loop/executor.h"
+#include "os/capabilities.h"
 #include "os/lock_file.h"
+#include "os/own_mounts.h"
 #include "os/unique_fd.h"
 #include "runtime/log_reader.h"
 
@@ -23,6 +28,15 @@ namespace {
 constexpr const char* kDefaultMessagePath = "/dev/termination-log";
 constexpr unsigned kMessageFolder = 0755;
 constexpr mode_t kWrittenByAnybody = 0666;  // the container's user is not known
+
+bool CanMirrorDev() {
+  if (::geteuid() != 0 || (os::OwnCapabilities() & os::CapabilityBit(CAP_SYS_ADMIN)) == 0) return false;
+  std::size_t entries = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry("/dev", error), end; !error && entry != end; entry.increment(error))
+    ++entries;
+  return !error && entries <= os::kMostMirrored;
+}
 
 std::string PathOf(const Container& container) {
   return container.termination_message_path.empty() ? kDefaultMessagePath : container.termination_message_path;
@@ -70,11 +84,19 @@ std::string LastWordsOf(const Spoken& spoken) {
   return out;
 }
 
+bool LeavesMessageToHost(const Container& container) {
+  if (PathOf(container) != kDefaultMessagePath) return false;
+  const bool named = !container.termination_message_path.empty();
+  return (!named && !container.security.read_only_root.value_or(false)) ||
+         std::ranges::find(container.mounts, "/dev", &VolumeMount::mount_path) != container.mounts.end();
+}
+
 Result<std::optional<runtime::BoundMount>> MessageMount(const Pod& pod, const Container& container, int attempt,
                                                         const VolumeFolders& folders, bool plain) {
   const std::string path = PathOf(container);
   const bool own = std::ranges::find(container.mounts, path, &VolumeMount::mount_path) != container.mounts.end();
-  if (own || (plain && path == kDefaultMessagePath)) return std::nullopt;
+  const bool in_dev = path == kDefaultMessagePath;
+  if (own || (plain && (LeavesMessageToHost(container) || (in_dev && !CanMirrorDev())))) return std::nullopt;
   std::string file = MessageFile(folders, pod.uid, container.name, attempt);
   BERTH_RETURN_IF_ERROR(os::MakeDirs(file.substr(0, file.rfind('/')), kMessageFolder));
   const os::UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kWrittenByAnybody));

@@ -43,6 +43,7 @@ struct PodOptions {
   std::string value_settings;
   os::WorkNotes* work_notes = nullptr;  ///< keep pods that berthd died of from being tried again; outlives the pods
   engine::QueueRules queue;
+  bool eviction_ignores_cache = false;  ///< page cache that can be dropped counts as free (rules/eviction#figures)
   std::string notes;  ///< folder of pods/notes.h; "": nothing is noted, and nothing of earlier pods removed
 };
 

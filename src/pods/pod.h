@@ -90,6 +90,7 @@ struct PreStart {
   bool over = false;
   Code code{};
   std::string problem;  ///< why not; "": it may start
+  bool waits = false;   ///< for a plug-in that is away; that was told
 };
 
 /// Whether the words of a pod's containers together are within bounds, with what is known of node and documents.

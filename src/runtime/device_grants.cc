@@ -32,6 +32,11 @@ class Merger {
     const DeviceAnswer& answer = *given.answer;
     const std::string& resource = given.resource;
     for (const auto& [name, value] : answer.env) {
+      if (name.size() + 1 + value.size() > kLongestWord)
+        return Fail(Code::kInvalid, "resource " + Printable(resource, 80) + ": its devices come with a variable " +
+                                        Printable(name, 80) + " of " + std::to_string(name.size() + 1 + value.size()) +
+                                        " bytes, and Linux hands at most " + std::to_string(kLongestWord) +
+                                        " to a program; the plug-in is to be mended");
       if (name.empty() || name.contains('=') || (name + value).contains('\0'))
         return Fail(Code::kInvalid, "resource " + Printable(resource, 80) + ": its devices come with a variable \"" +
                                         Printable(name, 80) + "\", which no program can have");

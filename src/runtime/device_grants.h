@@ -20,7 +20,8 @@ struct DeviceGrants {
 
 /// Of several resources that say the same variable, annotation or path inside the container, the first by name is
 /// followed (a kubelet: any of them). What has no answer (yet) brings nothing. Errors: kInvalid naming resource and
-/// path, for paths that are not absolute or have ".." in them, and for variables no program can have.
+/// path, for paths that are not absolute or have ".." in them, and naming resource and variable, for variables no
+/// program can have.
 Result<DeviceGrants> GrantsOf(const std::vector<DeviceAssignment>& devices);
 
 /// The variables of the devices, then those of the pod, which win.

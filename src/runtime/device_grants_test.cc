@@ -76,7 +76,7 @@ TEST(DeviceGrantsTest, ThePodsVolumesWinAndThatIsTold) {
   EXPECT_THAT(conflicts, ElementsAre("mount /opt/nic: the container mounts a volume there"));
 }
 
-TEST(DeviceGrantsTest, PathsThatLeadElsewhereAreRefusedWithTheirResource) {
+TEST(DeviceGrantsTest, PathsThatLeadElsewhereAndVariablesNoProgramCanHaveAreRefusedWithTheirResource) {
   const auto problem = [](const DeviceAnswer& answer) {
     const auto grants = GrantsOf({{"vendor.example/gpu", {"g0"}, answer}});
     return grants ? "" : grants.error().message;
@@ -90,6 +90,10 @@ TEST(DeviceGrantsTest, PathsThatLeadElsewhereAreRefusedWithTheirResource) {
               HasSubstr("device node \"\""));
   EXPECT_THAT(problem({.env = {{"A=B", "1"}}}), HasSubstr("A=B"));
   EXPECT_THAT(problem({.env = {{"A", std::string("x\0y", 3)}}}), HasSubstr("no program can have"));
+  const std::string longest(kLongestWord - 2, 'x');  // beside "A="
+  EXPECT_EQ(problem({.env = {{"A", longest}}}), "");
+  EXPECT_THAT(problem({.env = {{"A", longest + "x"}}}),
+              HasSubstr("vendor.example/gpu: its devices come with a variable A of 131072 bytes"));
   EXPECT_EQ(problem({.mounts = {{.container_path = "/a..b/..c", .host_path = "/x/..."}}}), "");
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.h"
 #include "cgroup/observe.h"
 #include "keeper/adopt.h"
 #include "os/clock.h"
@@ -178,13 +179,42 @@ bool Takeover::IsForeign(const PodRecord& record) {
   return !pids || !pids->empty();
 }
 
+/// Groups of the pod with processes, of containers that another runtime than this one has started: a runtime that makes
+/// groups names them by ids, Berth by containers. None while this runtime runs something of the pod.
+std::vector<std::string> Takeover::GroupsOfOtherRuntime(const PodRecord& record) const {
+  const auto pod = parts_.groups.table().pods().find(record.uid);
+  if (record.partial || pod == parts_.groups.table().pods().end() || parts_.records.RunsSomething(record.uid))
+    return {};
+  std::vector<std::string> out;
+  for (const std::string& group : parts_.tree.Children(pod->second).value_or(std::vector<std::string>())) {
+    const auto name = parts_.groups.site().names().ContainerName(record.uid, group);
+    const bool named_by_berth = name && FindPlacement(record, *name) != nullptr;
+    if (named_by_berth != parts_.runtime.makes_groups()) continue;
+    const auto pids = parts_.tree.Pids(pod->second + "/" + group);
+    if (!pids || !pids->empty()) out.push_back(group);
+  }
+  return out;
+}
+
+/// Such a pod cannot be gone on with, and nothing may be started beside what runs of it: it ends, keeps its place until
+/// its groups are empty, and is then decided like a new one.
+void Takeover::EndIfOfOtherRuntime(pods::ManagedPod& managed, const PodRecord& record, os::MonoTime now) {
+  const std::vector<std::string> groups = GroupsOfOtherRuntime(record);
+  if (groups.empty()) return;
+  parts_.events.Warning("ContainerLost", pods::ObjectOf(managed.pod),
+                        fmt::format("processes in its groups ({}) were started by another runtime than the one that "
+                                    "`runtime` names now: they are killed, and the pod is started anew when they ended",
+                                    Join(groups, ", ")));
+  if (managed.Is<pods::Admitted>()) pods::End(managed, now);  // one that is evicted, or ends, does so already
+}
+
 void Takeover::AddRecorded(const PodRecord& record, os::MonoTime now) {
   pods::ManagedPod& managed = AddUnclaimed(PodFromRecord(record), now);
   if (parts_.groups.site().beside_kubelet()) {
     managed.stage = pods::Foreign{};
     return;
   }
-  if (!IsForeign(record)) return;
+  if (!IsForeign(record)) return EndIfOfOtherRuntime(managed, record, now);
   managed.stage =
       pods::Foreign{{.reason = "ForeignContainers",
                      .message = "its containers were started by another program; it keeps its place until they end"}};

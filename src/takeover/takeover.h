@@ -53,6 +53,8 @@ class Takeover {
   pods::ManagedPod& AddUnclaimed(Pod pod, os::MonoTime now);
   void AddRecorded(const PodRecord& record, os::MonoTime now);
   bool IsForeign(const PodRecord& record);
+  std::vector<std::string> GroupsOfOtherRuntime(const PodRecord& record) const;
+  void EndIfOfOtherRuntime(pods::ManagedPod& managed, const PodRecord& record, os::MonoTime now);
 
   pods::Parts parts_;
   std::function<void(pods::ManagedPod&, const Pod&, os::MonoTime)> claim_;

@@ -86,7 +86,7 @@ std::string Summary(const Machine& machine) {
       {"Machine", Printable(machine.source, 80)},
       {"CPUs", std::to_string(usable.Count()) + " usable of " + std::to_string(machine.present.Count()) + " present"},
       {"Cores", CoresText(shape)},
-      {"Memory", FormatSize(machine.memory)}};
+      {"Memory", TwoMemorySizes(machine).value_or(FormatSize(machine.memory))}};
   const auto add = [&](std::string_view name, std::string text) {
     if (!text.empty()) rows.emplace_back(name, std::move(text));
   };
@@ -193,6 +193,16 @@ std::string PciTable(const Machine& machine, const TableOptions& options) {
 }
 
 }  // namespace
+
+std::optional<std::string> TwoMemorySizes(const Machine& machine) {
+  Bytes nodes{};
+  for (const NumaNode& node : machine.nodes)
+    if (__builtin_add_overflow(nodes.v, node.memory.v, &nodes.v)) return std::nullopt;
+  const std::string all = FormatSize(machine.memory);
+  const std::string on_nodes = FormatSize(nodes);
+  if (machine.memory.v <= 0 || nodes.v <= 0 || all == on_nodes) return std::nullopt;
+  return all + " (the kernel's MemTotal), " + on_nodes + " on its NUMA nodes";
+}
 
 std::string MachineTable(const Machine& machine, const TableOptions& options) {
   const std::vector<const NumaNode*> nodes = ById(machine);

@@ -58,6 +58,19 @@ Machine TwoSockets() {
   return m;
 }
 
+TEST(MachineTableTest, SaysOfTwoMemorySizesWhatEachIs) {
+  Machine m = TwoSockets();
+  EXPECT_EQ(std::nullopt, TwoMemorySizes(m));
+  m.memory += MiB(1);
+  EXPECT_EQ(std::nullopt, TwoMemorySizes(m)) << "rounded they are the same";
+  m.memory = GiB(190);
+  EXPECT_EQ("190 GiB (the kernel's MemTotal), 192 GiB on its NUMA nodes", TwoMemorySizes(m));
+  EXPECT_THAT(MachineTable(m),
+              HasSubstr("Memory         190 GiB (the kernel's MemTotal), 192 GiB on its NUMA nodes\n"));
+  m.memory = {};
+  EXPECT_EQ(std::nullopt, TwoMemorySizes(m)) << "it is not known";
+}
+
 TEST(MachineTableTest, ShowsEveryPart) {
   EXPECT_EQ(
       "Machine        a test\n"

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/words.h"
+#include "view/machine_table.h"
 #include "view/map_parts.h"
 #include "view/style.h"
 
@@ -194,6 +195,7 @@ std::vector<std::string> HeadLines(const Machine& machine, const std::vector<Cpu
     if (n > 0) use += (use.empty() ? "" : ", ") + std::to_string(n) + " " + std::string(Name(kind));
   }
   std::vector<std::string> out = {shape, use};
+  if (auto memory = TwoMemorySizes(machine)) out.push_back("memory: " + *std::move(memory));
   if (!machine.source.empty()) out.insert(out.begin(), Printable(machine.source, machine.source.size()));
   return out;
 }

@@ -181,6 +181,15 @@ TEST(MapTest, WritesPlainAsciiAndColours) {
   for (const char c : RenderMap(m, ledger, reserved, {.width = 80, .unicode = false})) EXPECT_LT(c & 0xff, 0x80);
 }
 
+TEST(MapTest, SaysWhereTheKernelsMemoryIsNotThatOfTheNodes) {
+  Machine m = Build({.cores = 2});
+  m.memory = GiB(62);
+  EXPECT_TRUE(RenderMap(m, Empty(m), {}, {.width = 80})
+                  .contains("\nmemory: 62 GiB (the kernel's MemTotal), 64 GiB on its NUMA nodes\n"));
+  m.memory = GiB(64);
+  EXPECT_FALSE(RenderMap(m, Empty(m), {}, {.width = 80}).contains("MemTotal"));
+}
+
 TEST(MapTest, NeverExceedsTheWidth) {
   Ledger many;
   for (const Shape shape : {Shape{}, Shape{.sockets = 2, .nodes = 4, .cores = 4, .threads = 2},
