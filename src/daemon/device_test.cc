@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -37,6 +38,10 @@ class FakePlugins final : public plugin::Plugins {
   Result<DeviceAnswer> Allocate(const std::string& resource, const std::vector<std::string>& ids) override {
     steps_.Before();
     calls.push_back("allocate " + Join(ids));
+    if (during_allocate) {
+      std::exchange(during_allocate, nullptr)();
+      return Fail(Code::kUnreachable, "endpoint gpu.sock of " + resource + " has been stopped");
+    }
     if (error) return std::unexpected(*error);
     if (!known_->resources.at(resource).ready) return Fail(Code::kUnreachable, "gone");
     steps_.After("allocate " + Join(ids));
@@ -67,6 +72,7 @@ class FakePlugins final : public plugin::Plugins {
 
   std::vector<std::string> calls;
   std::vector<std::string> prefers;
+  std::function<void()> during_allocate;  // once; the plug-in that was asked has gone then
   std::optional<Error> error;
   std::optional<Error> pre_start_error;
 
@@ -545,6 +551,16 @@ TEST_F(DeviceTest, TheNodeHasTheDevicesThatPluginsHave) {
   auto manager = Boot();
   EXPECT_EQ(manager->bare().devices().capacity().at(kGpu).Value(), 2);
   EXPECT_EQ(manager->bare().devices().allocatable().at(kGpu).Value(), 1);
+}
+
+TEST_F(DeviceTest, APluginThatIsBackBeforeTheLoopHearsOfItIsAskedAgain) {
+  plugins.Serve(Gpus(2));
+  auto manager = Boot();
+  plugins.during_allocate = [this] { plugins.Serve(Gpus(2)); };
+  manager->OnSnapshot(Wanting({GpuPod("web")}), Now());
+  Tell(*manager);
+  EXPECT_TRUE(Runs("web"));
+  EXPECT_FALSE(HasEvent("UnexpectedAdmissionError"));
 }
 
 /// Pods of every size of these, one after another; each was explained on the same node just before.

@@ -137,7 +137,7 @@ TEST(SettingsCheckTest, WhatAStartReadsLateIsRefusedBeforeItTouchesAnything) {
 TEST(SettingsCheckTest, AllProblemsOfBothFilesAreToldAtOnceEachOnce) {
   const DryNode node("logLevel: loud\n",
                      "cpuManagerPolicy: Static\nmemoryManagerPolicy: static\ntopologyManagerPolicy: strict\n"
-                     "evictionSoft: {pid.available: 100}\n");
+                     "evictionSoft: {pid.available: \"100\"}\n");
   const std::string told = node.Check();
   for (const char* const part : {"logLevel: Unsupported value: \"loud\"", "topologyManagerPolicy: Unsupported value",
                                  "cpuManagerPolicy: unknown policy: \"Static\"",

@@ -41,6 +41,16 @@ std::map<std::string, std::string> WishesIn(const std::map<std::string, std::str
   return out;
 }
 
+/// A decision names containers of a pod that holds devices in several of them.
+bool NamesMatter(const Pod& pod) {
+  int with_devices = 0;
+  ForEachContainer(pod, [&](const Container& container, ContainerKind) {
+    const auto native = [](const auto& limit) { return IsNativeResource(limit.first) || IsMemoryType(limit.first); };
+    if (!std::ranges::all_of(container.resources.limits, native)) ++with_devices;
+  });
+  return with_devices > 1 || !WishesIn(pod.annotations).empty();
+}
+
 /// name: instead of their own; 0: they keep these.
 std::vector<Container> OnlyResources(const std::vector<Container>& containers, char name) {
   std::vector<Container> out;
@@ -94,14 +104,16 @@ std::string ShapeKey(const Pod& pod) {
     AddResources(key, *pod.resources);
   }
   if (pod.status_qos) key += std::to_string(static_cast<int>(*pod.status_qos));
-  const std::map<std::string, std::string> wishes = WishesIn(pod.annotations);
-  if (wishes.empty()) return key;
-  key += 'w';
-  AddText(key, pod.namespace_);
-  for (const auto& [name, value] : wishes) {
-    AddText(key, name);
-    AddText(key, value);
+  if (const std::map<std::string, std::string> wishes = WishesIn(pod.annotations); !wishes.empty()) {
+    key += 'w';
+    AddText(key, pod.namespace_);
+    for (const auto& [name, value] : wishes) {
+      AddText(key, name);
+      AddText(key, value);
+    }
   }
+  if (!NamesMatter(pod)) return key;
+  key += 'n';
   ForEachContainer(pod, [&](const Container& container, ContainerKind) { AddText(key, container.name); });
   return key;
 }
@@ -110,10 +122,10 @@ Shape ShapeOf(const Pod& pod, std::string key) {
   Shape out{.key = std::move(key), .pod = {}, .asked = {}};
   out.pod.uid = "a pod that asks";
   out.pod.annotations = WishesIn(pod.annotations);
-  const bool wishes = !out.pod.annotations.empty();
-  if (wishes) out.pod.namespace_ = pod.namespace_;
-  out.pod.init_containers = OnlyResources(pod.init_containers, wishes ? '\0' : 'i');
-  out.pod.containers = OnlyResources(pod.containers, wishes ? '\0' : 'c');
+  if (!out.pod.annotations.empty()) out.pod.namespace_ = pod.namespace_;
+  const bool names = NamesMatter(pod);
+  out.pod.init_containers = OnlyResources(pod.init_containers, names ? '\0' : 'i');
+  out.pod.containers = OnlyResources(pod.containers, names ? '\0' : 'c');
   out.pod.overhead = pod.overhead;
   out.pod.resources = pod.resources;
   out.pod.status_qos = pod.status_qos;

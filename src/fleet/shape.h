@@ -13,8 +13,9 @@
 
 namespace berth::fleet {
 
-/// Equal for pods that differ in nothing a decision looks at: containers' kinds and resources in order, overhead,
-/// pod-level resources, the class their status names.
+/// Equal for pods that differ in nothing a decision looks at or names: containers' kinds and resources in order (and
+/// their names, where several have devices or annotations ask for something), overhead, pod-level resources, the class
+/// their status names.
 std::string ShapeKey(const Pod& pod);
 
 /// Thousandths for cpu, whole units otherwise.

@@ -133,7 +133,7 @@ TEST(OwnRulesReaderTest, AnAnnotationThatCannotBeMeantIsRefusedWithItsPathAndThe
 TEST(OwnRulesReaderTest, AnUnknownAnnotationThatBeginsLikeOurOwnIsToldWithTheNearest) {
   const auto read = ParsePods(
       "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n  annotations: {berth.dev/cpu: shared, berth.dev/pool: a, "
-      "berth.dev/keep-cpus: main=1, berth.dev/something: x, example.com/cpu: y}\n"
+      "berth.dev/keep-cpus: main=1, berth.dev/something: x, example.com/cpu: z}\n"
       "spec: {containers: [{name: main, image: i, command: [a]}]}\n",
       "p.yaml");
   ASSERT_TRUE(read) << read.error().message;

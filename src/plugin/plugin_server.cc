@@ -236,8 +236,8 @@ Result<void> PluginServer::TakeOver(const EndpointPtr& endpoint, const PluginOpt
 
 void PluginServer::Watch(const EndpointPtr& endpoint) {
   const Error why = endpoint->Watch(options_.nodes, [&](DeviceList list) { TakeList(endpoint, std::move(list)); });
+  TakeEnd(endpoint, why);  // first: who asks it is told that it stopped, and looks at what is known then
   endpoint->Stop();
-  TakeEnd(endpoint, why);
 }
 
 void PluginServer::TakeList(const EndpointPtr& endpoint, DeviceList list) {

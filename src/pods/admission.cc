@@ -323,12 +323,15 @@ void Admission::Grant(ManagedPod& managed) {
                    ManagedPod& pod, const Result<DeviceGrants::Answers>& answers) { Granted(pod, answers, asked); });
 }
 
-/// A plug-in that went while it was asked is asked again, when it is back or at once where it has registered meanwhile.
+/// A plug-in that went while it was asked is asked again, when it is back or at once where it has registered meanwhile,
+/// which the loop may not have heard of yet.
 void Admission::Granted(ManagedPod& managed, const Result<DeviceGrants::Answers>& answers, std::uint64_t asked) {
   if (!managed.Is<Waiting>()) return;  // it goes, and its place with it
   const std::string& uid = managed.pod.uid;
   if (!answers) {
-    const bool again = parts_.devices.registrations() != asked || !grants_.AwaitedFor(uid).empty();
+    const plugin::Plugins* const plugins = parts_.devices.plugins();
+    const bool again =
+        (plugins != nullptr && plugins->known()->registrations != asked) || !grants_.AwaitedFor(uid).empty();
     if (answers.error().code != Code::kUnreachable || !again) GiveBack(managed, answers.error());
     return;
   }
