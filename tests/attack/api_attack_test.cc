@@ -71,7 +71,7 @@ TEST_F(ApiAttackTest, EightLargeBodiesAtOnceTakeTheMemoryOfTwo) {
       EXPECT_THAT(answers, testing::Contains(StartsWith("HTTP/1.1 400"))) << body.substr(0, 20);
     }
   }
-  EXPECT_THAT(Post("/v1/exec/default/steady", PodsInLines()), StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(Post("/v1/exec/default/steady/app", PodsInLines()), StartsWith("HTTP/1.1 413"));
   EXPECT_THAT(PostManifest(ScriptPod("late", "sleep 100")), StartsWith("HTTP/1.1 200"));
 }
 

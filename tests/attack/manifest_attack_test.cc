@@ -55,7 +55,7 @@ std::string LongVariables(int more) {
 }
 
 TEST_F(ManifestAttackTest, ManyLongVariablesOfOneContainerAreNeverAllHeld) {
-  node.AddPod("long.yaml", ScriptPod("long", "sleep 100") + LongVariables(30'000));  // 2 GB
+  node.AddPod("long.yaml", ScriptPod("long", "sleep 100") + LongVariables(10'000));  // 0.6 GB
   ASSERT_TRUE(node.Until("it is told", [&] {
     return node.CountEvents("FailedCreatePodContainer", "6 MiB") > 0 || node.CountEvents("Failed", "6 MiB") > 0;
   }));
