@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "daemon/settings.h"
+#include "http/call.h"
 #include "manifest/duration.h"
 #include "manifest/manifest.h"
 #include "metrics/page.h"
@@ -20,7 +21,6 @@ namespace berth::daemon {
 namespace {
 
 constexpr std::string_view kRequest = "request";
-constexpr std::size_t kSmallManifest = 8 << 10;     // bytes
 constexpr os::Millis kPatience{10'000};             // for the loop
 constexpr std::size_t kMostEvents = 100'000;        // in one answer
 constexpr std::size_t kMostLogEntries = 1'000'000;  // likewise
@@ -142,7 +142,7 @@ Result<void> LocalApi::CheckOurs() const {
 
 Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests, bool templates) {
   BERTH_RETURN_IF_ERROR(CheckOurs());
-  if (manifests.size() <= kSmallManifest) return Apply(manifests, templates);
+  if (manifests.size() <= http::kSmallBody) return Apply(manifests, templates);
   const MutexLock lock(large_manifest_);
   return Apply(manifests, templates);
 }
@@ -191,7 +191,7 @@ Result<RestartedPod> LocalApi::RestartPod(const std::string& namespace_, const s
 }
 
 Result<Outlook> LocalApi::Explain(const api::ExplainQuery& query) {
-  if (query.manifest.size() <= kSmallManifest) return ExplainOne(query);
+  if (query.manifest.size() <= http::kSmallBody) return ExplainOne(query);
   const MutexLock lock(large_manifest_);
   return ExplainOne(query);
 }

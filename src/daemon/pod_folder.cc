@@ -1,7 +1,6 @@
 #include "daemon/pod_folder.h"
 
 #include <fmt/core.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <functional>
@@ -18,14 +17,6 @@
 
 namespace berth::daemon {
 namespace {
-
-/// A file of the pod folder. Errors: kInvalid for one that is too large for a manifest; of os::Fs::Read.
-Result<std::string> ReadManifest(os::Fs& fs, const std::string& file) {
-  struct stat st{};
-  if (::stat(file.c_str(), &st) == 0 && st.st_size > static_cast<off_t>(manifest::kMaxTextBytes))
-    return Fail(Code::kInvalid, "read " + file + ": larger than 10 MiB");
-  return fs.Read(os::FileNameOf(file));
-}
 
 /// Letters of DNS names only: what validation lets through, checked again where it becomes a path.
 bool IsFileNamePart(const std::string& text) {
@@ -64,7 +55,7 @@ Result<void> CheckFileNameLength(const std::string& file, const std::string& wha
 /// exactly this one now, whatever was known of it before.
 template <class Compare>
 Result<StoreAction> ActionOn(const std::string& file, const std::string& what, Compare compare) {
-  BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(file)));
+  BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(file), manifest::kMaxTextBytes));
   const std::string name = os::FileNameOf(file);
   BERTH_TRY(const bool exists, fs->Exists(name));
   if (!exists && !fs->ReadLink(name)) return StoreAction::kCreated;
@@ -74,7 +65,7 @@ Result<StoreAction> ActionOn(const std::string& file, const std::string& what, C
                             "by hand, or move it out of the folder and apply again",
                             file, why, what));
   };
-  const auto text = ReadManifest(*fs, file);
+  const auto text = fs->Read(name);
   if (!text) return refuse("cannot be read (" + text.error().message + ")");
   const auto parsed = manifest::ParsePods(*text, file, {.most_pods = 1});
   if (!parsed) return refuse("is not a valid manifest (" + parsed.error().message + ")");
@@ -106,9 +97,9 @@ Result<StoreAction> ActionOnDocument(const std::string& file, const ConfigDocume
 
 /// What the file holds, if that is one pod or one document and nothing else.
 std::optional<manifest::ParsedPods> OnlyIn(const std::string& file) {
-  const auto fs = os::OpenFs(os::FolderOf(file));
+  const auto fs = os::OpenFs(os::FolderOf(file), manifest::kMaxTextBytes);
   if (!fs) return std::nullopt;
-  const auto text = ReadManifest(**fs, file);
+  const auto text = (*fs)->Read(os::FileNameOf(file));
   if (!text) return std::nullopt;
   auto parsed = manifest::ParsePods(*text, file, {.most_pods = 1});
   if (!parsed || parsed->pods.size() + parsed->documents.size() != 1) return std::nullopt;

@@ -52,7 +52,8 @@ PathParts SplitLast(const std::string& normal) {
 
 class RealFs final : public Fs {
  public:
-  RealFs(UniqueFd root, std::string name) : root_(std::move(root)), name_(std::move(name)), whole_(name_ == "/") {}
+  RealFs(UniqueFd root, std::string name, std::size_t most)
+      : root_(std::move(root)), name_(std::move(name)), whole_(name_ == "/"), most_(most) {}
 
   Result<std::string> Read(std::string_view path) override;
   Result<void> Write(std::string_view path, std::string_view s) override;
@@ -81,6 +82,7 @@ class RealFs final : public Fs {
   UniqueFd root_;
   std::string name_;
   bool whole_;
+  std::size_t most_;  // bytes of a file that is read
 };
 
 int RealFs::Open(const std::string& normal, int flags) const {
@@ -123,10 +125,8 @@ Result<std::string> RealFs::Read(std::string_view path) {
     const ssize_t n = Retry([&] { return ::read(fd.get(), out.data() + used, out.size() - used); });
     if (n < 0) return FailErrno("read", Shown(normal), errno);
     used += static_cast<std::size_t>(n);
-    if (used > kMaxFileSize) {
-      return Fail(Code::kInvalid,
-                  "read " + Shown(normal) + ": larger than " + std::to_string(kMaxFileSize >> 20) + " MiB");
-    }
+    if (used > most_)
+      return Fail(Code::kInvalid, "read " + Shown(normal) + ": larger than " + std::to_string(most_ >> 20) + " MiB");
     if (n == 0) {
       out.resize(used);
       return out;
@@ -247,12 +247,12 @@ Result<std::string> RealFs::ReadLink(std::string_view path) {
 
 }  // namespace
 
-Result<std::unique_ptr<Fs>> OpenFs(const std::string& root) {
+Result<std::unique_ptr<Fs>> OpenFs(const std::string& root, std::size_t most) {
   UniqueFd fd(Retry([&] { return ::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (!fd.valid()) return FailErrno("open", root, errno);
   std::string name = root;
   while (name.size() > 1 && name.ends_with('/')) name.pop_back();
-  return std::make_unique<RealFs>(std::move(fd), std::move(name));
+  return std::make_unique<RealFs>(std::move(fd), std::move(name), most);
 }
 
 }  // namespace berth::os

@@ -42,8 +42,9 @@ class Fs {
   virtual Result<std::string> ReadLink(std::string_view path) = 0;  ///< target of a symbolic link
 };
 
-/// The real file system below `root`. Errors: as open(2) of the root.
-Result<std::unique_ptr<Fs>> OpenFs(const std::string& root);
+/// The real file system below `root`. `most`: bytes that a file to be read may have; reading ends there with kInvalid.
+/// Errors: as open(2) of the root.
+Result<std::unique_ptr<Fs>> OpenFs(const std::string& root, std::size_t most = Fs::kMaxFileSize);
 
 }  // namespace berth::os
 

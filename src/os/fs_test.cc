@@ -184,6 +184,11 @@ TEST(RealFsTest, RefusesFilesThatAreTooLarge) {
   ASSERT_FALSE(r);
   EXPECT_EQ(Code::kInvalid, r.error().code);
   EXPECT_THAT(r.error().message, HasSubstr("larger than 64 MiB"));
+  std::filesystem::resize_file(dir / "big", std::size_t{2} << 20);
+  EXPECT_TRUE((*fs)->Read("big"));
+  auto bounded = OpenFs(dir.path(), std::size_t{1} << 20);
+  ASSERT_TRUE(bounded);
+  EXPECT_THAT((*bounded)->Read("big").error().message, HasSubstr("larger than 1 MiB"));
 }
 
 TEST(RealFsTest, ReplaceMakesPrivateFilesAndClearsOldTemporaries) {

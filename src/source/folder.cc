@@ -218,7 +218,7 @@ class FolderSource final : public Source {
       return Note(file.read_problem, path + ": not read: larger than 10 MiB; split it into several files");
     if (auto trusted = CheckTrusted(path); !trusted)
       return Note(file.read_problem, path + ": not read: " + trusted.error().message);
-    auto fs = os::OpenFs("/");  // a link may lead out of the folder
+    auto fs = os::OpenFs("/", manifest::kMaxTextBytes);  // a link may lead out of the folder
     auto content = fs ? (*fs)->Read(path) : Result<std::string>(std::unexpected(fs.error()));
     if (!content) return Note(file.read_problem, content.error().message);
     bool changed = Note(file.read_problem, "");
