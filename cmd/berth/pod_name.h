@@ -1,4 +1,4 @@
-// Which pod a person means.
+// Pod lookup by the name on a command line: whole names where a pod is changed, prefixes where it is read.
 #ifndef BERTH_CMD_BERTH_POD_NAME_H_
 #define BERTH_CMD_BERTH_POD_NAME_H_
 

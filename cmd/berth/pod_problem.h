@@ -1,4 +1,4 @@
-// What keeps a pod from running, for people. Pure.
+// Failure reasons of a pod, as text for people. Pure.
 #ifndef BERTH_CMD_BERTH_POD_PROBLEM_H_
 #define BERTH_CMD_BERTH_POD_PROBLEM_H_
 

@@ -1,4 +1,4 @@
-// What the kubelet puts into cgroups: conversions, pods and containers (rules/cgroups#conversions,
+// Cgroup values of pods and containers, as the kubelet computes them (rules/cgroups#conversions,
 // rules/cgroups#pods, rules/cgroups#containers). Pure.
 #ifndef BERTH_CGROUP_VALUES_H_
 #define BERTH_CGROUP_VALUES_H_

@@ -1,4 +1,4 @@
-// What the parts of a CRI runtime work with: the client, and under one lock what is known and what there is to tell.
+// Shared state of the parts of a CRI runtime: the client, and under one lock containers, sandboxes and notices.
 #ifndef BERTH_CRI_SHARED_H_
 #define BERTH_CRI_SHARED_H_
 

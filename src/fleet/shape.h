@@ -1,4 +1,4 @@
-// What decisions about a pod depend on: pods of one shape get one answer where the books are equal.
+// Pod shape, the part of a pod that a decision depends on: pods of one shape get one answer where ledgers are equal.
 #ifndef BERTH_FLEET_SHAPE_H_
 #define BERTH_FLEET_SHAPE_H_
 

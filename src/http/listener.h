@@ -1,4 +1,4 @@
-// Where a server listens: a unix socket, or TCP with or without TLS.
+// Listening sockets of a server: a unix socket, or TCP with or without TLS.
 #ifndef BERTH_HTTP_LISTENER_H_
 #define BERTH_HTTP_LISTENER_H_
 

@@ -1,4 +1,4 @@
-// How strictly pods are read.
+// Strictness options for reading pods.
 #ifndef BERTH_MANIFEST_POD_OPTIONS_H_
 #define BERTH_MANIFEST_POD_OPTIONS_H_
 

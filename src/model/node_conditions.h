@@ -1,4 +1,4 @@
-// What keeps pods from being admitted or started on a node beside a lack of room.
+// Node conditions that delay admission or start of pods, beside a shortage of resources.
 #ifndef BERTH_MODEL_NODE_CONDITIONS_H_
 #define BERTH_MODEL_NODE_CONDITIONS_H_
 

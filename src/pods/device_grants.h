@@ -1,5 +1,5 @@
-// What device plug-ins are asked about pods: which devices they prefer, what these bring, and whether a container may
-// start. Design: docs/design/devices.md.
+// Device plug-in calls on behalf of pods: GetPreferredAllocation, Allocate and PreStartContainer.
+// Design: docs/design/devices.md.
 #ifndef BERTH_PODS_DEVICE_GRANTS_H_
 #define BERTH_PODS_DEVICE_GRANTS_H_
 

@@ -1,4 +1,4 @@
-// What containers say about their end: the file named by terminationMessagePath, or the last lines of the log.
+// Termination messages of containers: the file named by terminationMessagePath, or the last lines of the log.
 #ifndef BERTH_PODS_LAST_WORDS_H_
 #define BERTH_PODS_LAST_WORDS_H_
 

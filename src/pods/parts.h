@@ -1,4 +1,4 @@
-// What everything that drives pods works with.
+// Shared dependencies of everything that drives pods.
 #ifndef BERTH_PODS_PARTS_H_
 #define BERTH_PODS_PARTS_H_
 

@@ -1,4 +1,5 @@
-// What the devices of a container bring to it, all of them together. Pure, but for CheckThere.
+// Device grants of a container: variables, mounts, device nodes and annotations of all its devices together. Pure, but
+// for CheckThere.
 #ifndef BERTH_RUNTIME_DEVICE_GRANTS_H_
 #define BERTH_RUNTIME_DEVICE_GRANTS_H_
 

@@ -1,4 +1,4 @@
-// What to do next with the containers of one pod: the kubelet's rules, as pure logic.
+// Pod lifecycle state machine: the next steps for the containers of one pod, by the kubelet's rules. Pure.
 //
 // The caller reports what it sees (Recover, Observe, StartFailed, SetPostStarted, SetStarted, SetReady, EndUnhealthy,
 // Asked, Terminate) and asks Next what to do; no clock, no I/O.

@@ -1,4 +1,4 @@
-// What sources have in common: reading manifests, and telling pods apart. Internal to the room.
+// Common steps of pod sources: reading manifests, and telling pods apart. Internal to the room.
 #ifndef BERTH_SOURCE_GATHER_H_
 #define BERTH_SOURCE_GATHER_H_
 

@@ -1,4 +1,4 @@
-// Where pods come from. A source says which pods it wants now; the daemon works out what that changes.
+// Pod sources. A source says which pods it wants now; the daemon works out what that changes.
 #ifndef BERTH_SOURCE_SOURCE_H_
 #define BERTH_SOURCE_SOURCE_H_
 

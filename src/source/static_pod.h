@@ -1,4 +1,4 @@
-// What a pod from a file (or later HTTP) is called and how it is told apart (rules/sources#static-pods).
+// Static pod naming and identity (rules/sources#static-pods).
 #ifndef BERTH_SOURCE_STATIC_POD_H_
 #define BERTH_SOURCE_STATIC_POD_H_
 

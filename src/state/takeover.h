@@ -1,4 +1,4 @@
-// A ledger from something else than a ledger: from a kubelet's state files, or from what runs when no file is left.
+// Ledger import: from a kubelet's state files, or from what runs when no file is left.
 // Pure. Rules and limits, for operators: docs/how-to/adopt-a-kubelet-node.md and docs/how-to/change-a-node.md.
 #ifndef BERTH_STATE_TAKEOVER_H_
 #define BERTH_STATE_TAKEOVER_H_

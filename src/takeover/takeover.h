@@ -1,4 +1,4 @@
-// What a start finds: the ledger as it was saved, fitted to the node, or made anew from what runs; pods that are known
+// Startup recovery: the ledger as saved, fitted to the node, or made anew from running containers; pods that are known
 // only in part because of that, or that another program started.
 #ifndef BERTH_TAKEOVER_TAKEOVER_H_
 #define BERTH_TAKEOVER_TAKEOVER_H_
