@@ -68,7 +68,7 @@ vm_make_image() {
   rm -rf "$vm_root"
   mkdir -p "$vm_root"/usr/{bin,sbin,lib,lib64} "$vm_root/opt/berth/busybox"
   for name in bin sbin lib lib64; do ln -s "usr/$name" "$vm_root/$name"; done
-  "vm_make_$guest"
+  "vm_make_$guest" || return 1
   for name in "${programs[@]}"; do vm_add "$vm_build/$name" "opt/berth/${name%%/*}/${name##*/}"; done
   realpath "$vm_build" >"$vm_root/opt/berth/built_at"
   pwd >"$vm_root/opt/berth/source_at"

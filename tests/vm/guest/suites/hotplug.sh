@@ -73,7 +73,7 @@ check gets-its-own-back-after-that wait_for 30 is_effective "$group" "$cpus"
 check pool-is-whole-after-that wait_for 30 pool_is "$before"
 
 # In quick turns, without waiting for anything: nobody is on the neighbour's CPU at any look.
-for round in 1 2 3; do
+for round in 1 2; do
   for cpu in $first $spare $second; do
     switch 0 "$cpu"
     check "turn-$round-off-$cpu" kept_off "$neighbour" "$its_cpu"

@@ -56,12 +56,12 @@ limit() { # MEBIBYTES MORE than it has
   echo $(($(cat "$group/memory.current") + $1 * 1048576)) >"$group/memory.max"
 }
 no_limit() { echo max >"$group/memory.max"; }
-heavy() { # NAME: entries that have to be read one by one, for which berthd wants 40 MiB
+heavy() { # NAME: entries that are read one by one until there are too many, for which berthd wants 20 MiB
   printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata:\n' "$1"
   awk 'BEGIN { for (i = 0; i < 500000; i++) print "  k" i ": v" }'
 }
 heavy heavy >/etc/berth/heavy
-limit 20
+limit 12
 killed=$(main_pid)
 before=$(kills "$group")
 cp /etc/berth/heavy /etc/berth/pods/heavy.yaml
@@ -80,7 +80,7 @@ check answers-again wait_for 60 answers
 check knows-its-pods wait_for 60 as_before
 sleep 10
 before=$(kills "$group")
-limit 28
+limit 12
 cp /etc/berth/heavy /etc/berth/pods/again.yaml
 check dies-of-it-twice wait_for 120 more_kills "$group" $((before + 1))
 check and-sets-it-aside wait_for 120 said "again.yaml.*set aside"
