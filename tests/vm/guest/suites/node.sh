@@ -60,7 +60,7 @@ node_field() {
 runs() { case "$(state "$1")" in *running*) true ;; *) false ;; esac; }
 settled() { ! berth pods -o json | grep -q '"phase": *"Pending"'; }
 gone() { pods=$(berth pods -o json) && ! echo "$pods" | grep -q "\"name\": *\"$1-vm\""; }
-pids() { berth pods -o json | grep '"pid":' | sort; }
+pids() { berth pods -o json | grep '"pid":' | sort -k 2n; }
 
 # Empty for a process that is gone.
 allowed() { awk '/^Cpus_allowed_list/ {print $2}' "/proc/$1/status" 2>/dev/null; }
