@@ -194,6 +194,7 @@ NodeView SnapshotBuilder::Node() const {
           .memory_groups_overlap = node.options().memory_groups_overlap,
           .pod_falls_back = node.options().pod_falls_back,
           .keep_rest_aligned = node.options().keep_rest_aligned,
+          .look_ahead = node.options().look_ahead,
           .preempts_for_critical = manager_.options().pods.queue.preempt_for_critical,
           .own = node.options().own,
           .kubelet_configuration = facts_.kubelet_text,
