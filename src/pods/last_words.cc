@@ -25,7 +25,7 @@ namespace {
 
 constexpr const char* kDefaultMessagePath = "/dev/termination-log";
 constexpr unsigned kMessageFolder = 0755;
-constexpr mode_t kWrittenByAnybody = 0666;  // the container's user is not known
+constexpr mode_t kWrittenByAnybody = 0666;
 
 /// Whether a file can be mounted at the usual path. Its mount point is made on the host where it is missing, empty and
 /// for nobody to read or write, and stays: to remove it would take the file off everywhere. It is in memory.
@@ -51,6 +51,15 @@ std::string PathOf(const Container& container) {
 std::string MessageFile(const VolumeFolders& folders, const std::string& uid, const std::string& container,
                         int attempt) {
   return fmt::format("{}/{}/.messages/{}-{}", folders.disk, uid, container, attempt);
+}
+
+/// Empty, for everybody to write: the container's user is not known.
+Result<void> MakeMessageFile(const std::string& file) {
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(file.substr(0, file.rfind('/')), kMessageFolder));
+  const os::UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kWrittenByAnybody));
+  if (!fd.valid() || ::fchmod(fd.get(), kWrittenByAnybody) != 0)
+    return FailErrno("make the file of terminationMessagePath", file, errno);
+  return {};
 }
 
 /// "" also where nothing can be read: it is the container's own file.
@@ -103,10 +112,12 @@ Result<std::optional<runtime::BoundMount>> MessageMount(const Pod& pod, const Co
   const bool in_dev = path == kDefaultMessagePath;
   if (own || (plain && (LeavesMessageToHost(container) || (in_dev && !HasUsualPlace())))) return std::nullopt;
   std::string file = MessageFile(folders, pod.uid, container.name, attempt);
-  BERTH_RETURN_IF_ERROR(os::MakeDirs(file.substr(0, file.rfind('/')), kMessageFolder));
-  const os::UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kWrittenByAnybody));
-  if (!fd.valid() || ::fchmod(fd.get(), kWrittenByAnybody) != 0)
-    return FailErrno("make the file of terminationMessagePath", file, errno);
+  // That of the attempt before may not be read yet; without this they would grow with each restart.
+  if (attempt > 1) ::unlink(MessageFile(folders, pod.uid, container.name, attempt - 2).c_str());
+  if (auto made = MakeMessageFile(file); !made) {
+    if (plain && container.termination_message_path.empty()) return std::nullopt;
+    return std::unexpected(std::move(made).error());
+  }
   return runtime::BoundMount{.container_path = path, .host_path = std::move(file), .own_files = true};
 }
 

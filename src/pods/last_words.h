@@ -37,7 +37,8 @@ bool LeavesMessageToHost(const Container& container);
 
 /// The mount that makes the container's file appear where its manifest says; the file is made, empty, for everybody to
 /// write. nullopt: the container has a mount of its own there; or is a plain process that leaves its message to the
-/// host, or has to because berthd may not mount or has no mount point there.
+/// host, or has to because berthd may not mount or has no mount point there, or
+/// because its manifest names no path and the file cannot be made: a full disk keeps no process from its start.
 Result<std::optional<runtime::BoundMount>> MessageMount(const Pod& pod, const Container& container, int attempt,
                                                         const VolumeFolders& folders, bool plain);
 

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
+
+#include "testing/fixtures.h"
 
 namespace berth::pods {
 namespace {
@@ -24,6 +27,25 @@ TEST(LastWordsTest, APlainProcessHasTheUsualPathForItselfUnlessItMayMountOrHasTh
   EXPECT_TRUE(LeavesMessageToHost(container)) << "a mount point would be made on the host";
   container.termination_message_path = "/srv/why";
   EXPECT_FALSE(LeavesMessageToHost(container));
+}
+
+TEST(LastWordsTest, FilesOfTheLastTwoAttemptsAreKept) {
+  const testkit::TempDir temp;
+  const VolumeFolders folders{.disk = temp / "", .memory = "", .pins = ""};
+  Pod pod;
+  pod.uid = "u";
+  Container container;
+  container.name = "app";
+  container.termination_message_path = "/srv/why";
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const auto mount = MessageMount(pod, container, attempt, folders, true);
+    ASSERT_TRUE(mount && *mount);
+    EXPECT_TRUE(std::filesystem::exists((*mount)->host_path));
+  }
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(temp / "")))
+    files += entry.is_regular_file() ? 1 : 0;
+  EXPECT_EQ(files, 2);
 }
 
 }  // namespace
