@@ -2,8 +2,8 @@
 //
 //   engine_bench                         the table, and a million arrivals and departures on four nodes
 //   engine_bench --with OPTION           the table with an option of Berth's own: closeDevices, judgeByFreeMemory,
-//                                        memoryGroupsOverlap, podFallsBack (in scope pod), keepRestAligned, or words
-//                                        of cpuOptions, as l3=strict
+//                                        memoryGroupsOverlap, podFallsBack (in scope pod), keepRestAligned,
+//                                        lookAhead, or words of cpuOptions, as l3=strict
 //   engine_bench --resize                the same for pods that run and are given one to four CPUs, or 1 to 16 GiB,
 //                                        more or less; with twice the budget, as what does not fit is decided twice
 //   engine_bench --machine N --states S [--policy P]
@@ -289,7 +289,8 @@ std::optional<EngineOptions> OptionsWith(std::string_view option) {
                               std::pair{"judgeByFreeMemory", &EngineOptions::judge_by_free_memory},
                               std::pair{"memoryGroupsOverlap", &EngineOptions::memory_groups_overlap},
                               std::pair{"podFallsBack", &EngineOptions::pod_falls_back},
-                              std::pair{"keepRestAligned", &EngineOptions::keep_rest_aligned}};
+                              std::pair{"keepRestAligned", &EngineOptions::keep_rest_aligned},
+                              std::pair{"lookAhead", &EngineOptions::look_ahead}};
   for (const auto& [name, flag] : kFlags) {
     if (option != name) continue;
     out.*flag = true;

@@ -26,6 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                                       .memory_groups_overlap = state->memory_groups_overlap,
                                       .pod_falls_back = state->pod_falls_back,
                                       .keep_rest_aligned = state->keep_rest_aligned,
+                                      .look_ahead = state->look_ahead,
                                       .own = state->own};
   if (const auto node = engine::Node::Make(state->machine, state->config, options))
     static_cast<void>(engine::CheckDevices(*node, state->devices));

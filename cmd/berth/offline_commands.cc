@@ -41,6 +41,8 @@ void AddNodeOptions(CLI::App& app, offline::OfflineOptions& node) {
                "In scope pod, place container by container what fits on no set of nodes as a whole");
   app.add_flag("--keep-rest-aligned", node.keep_rest_aligned,
                "Under best-effort, keep the rest aligned where one resource has no node in common with it");
+  app.add_flag("--look-ahead", node.look_ahead,
+               "In scope container, try other nodes for earlier containers before a pod is rejected for a later one");
 }
 
 Command MachineCommand() {

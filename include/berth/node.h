@@ -33,6 +33,7 @@ struct NodeOptions {
   bool memory_groups_overlap = false;  ///< pinned memory of several nodes and of one may share nodes
   bool pod_falls_back = false;         ///< in scope pod, container by container where the whole fits nowhere
   bool keep_rest_aligned = false;      ///< under best-effort, who has nodes in common keeps them
+  bool look_ahead = false;             ///< container by container: other nodes where the first choice rejects
   OwnRules own = {};                   ///< options of the choice of CPUs, and what pods may ask for by annotation
 };
 

@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
+#include "api/pod_texts.h"
 #include "api/wire.h"
 #include "base/text.h"
 #include "codec/views.h"
@@ -142,7 +144,10 @@ void AddReads(std::vector<http::Route>& routes, Backend& backend) {
   routes.push_back(Read("/v1/ledger", &Backend::GetLedger, backend));
   routes.push_back(Read("/v1/tree", &Backend::Tree, backend));
   routes.push_back(Read("/v1/images", &Backend::Images, backend));
-  routes.push_back(Read("/v1/pods", &Backend::Pods, backend));
+  routes.push_back({"GET", "/v1/pods", [&backend, texts = std::make_shared<PodTexts>()](const Request&) -> Answer {
+                      const auto pods = backend.Pods();
+                      return pods ? Answer{.status = 200, .body = texts->Of(*pods)} : AnswerOf(pods.error());
+                    }});
   routes.push_back(MetricsRoute(backend));
   routes.push_back(Read("/stats/summary", &Backend::Stats, backend));
   routes.push_back(

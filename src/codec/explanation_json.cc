@@ -111,6 +111,8 @@ void ReadRejection(const Reader& reader, Explanation& out) {
   for (const Reader& item : reader.Field("holders").Items()) out.holders.push_back(ReadHolder(item));
   if (const Reader nearest = reader.Field("nearest"); !nearest.IsNull()) out.nearest = ReadNearest(nearest);
   out.nearest_exhaustive = reader.Field("nearestExhaustive").Bool();
+  if (reader.Has("settings"))  // older daemons say nothing of them
+    for (const Reader& item : reader.Field("settings").Items()) out.settings.push_back(item.String());
   if (const Reader removal = reader.Field("removal"); !removal.IsNull()) out.removal = ReadRemoval(removal);
 }
 
@@ -123,6 +125,7 @@ void AddExplanation(const Explanation& e, Json& out) {
     out["holders"] = ListJson(e.holders, HolderJson);
     out["nearest"] = e.nearest ? NearestJson(*e.nearest) : Json();
     out["nearestExhaustive"] = e.nearest_exhaustive;
+    out["settings"] = e.settings;
     out["removal"] = e.removal ? RemovalJson(*e.removal) : Json();
   }
   Trace trace;

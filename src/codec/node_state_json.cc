@@ -113,6 +113,7 @@ NodeState ReadParts(const Json& json, const Reader& reader) {
   state.memory_groups_overlap = newer("memoryGroupsOverlap");
   state.pod_falls_back = newer("podFallsBack");
   state.keep_rest_aligned = newer("keepRestAligned");
+  state.look_ahead = newer("lookAhead");
   state.own = ReadOwnRules(options);
   take("machine", MachineFromJson, state.machine);
   take("devices", DeviceInventoryFromJson, state.devices);
@@ -129,7 +130,8 @@ Json ToJson(const NodeState& state) {
                   {"judgeByFreeMemory", state.judge_by_free_memory},
                   {"memoryGroupsOverlap", state.memory_groups_overlap},
                   {"podFallsBack", state.pod_falls_back},
-                  {"keepRestAligned", state.keep_rest_aligned}};
+                  {"keepRestAligned", state.keep_rest_aligned},
+                  {"lookAhead", state.look_ahead}};
   PutOwnRules(options, state.own);
   return {{"apiVersion", "berth.dev/v1alpha1"},
           {"kind", "NodeState"},

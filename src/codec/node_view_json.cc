@@ -166,6 +166,7 @@ Json ToJson(const NodeView& node) {
               {"memoryGroupsOverlap", node.memory_groups_overlap},
               {"podFallsBack", node.pod_falls_back},
               {"keepRestAligned", node.keep_rest_aligned},
+              {"lookAhead", node.look_ahead},
               {"preemptsForCritical", node.preempts_for_critical},
               {"kubeletConfiguration", node.kubelet_configuration},
               {"conditions", ConditionsJson(node.conditions)}};
@@ -192,6 +193,7 @@ Result<NodeView> NodeViewFromJson(const Json& json) {
     out.memory_groups_overlap = option("memoryGroupsOverlap");
     out.pod_falls_back = option("podFallsBack");
     out.keep_rest_aligned = option("keepRestAligned");
+    out.look_ahead = option("lookAhead");
     out.preempts_for_critical = option("preemptsForCritical");
     out.own = ReadOwnRules(reader);
     out.kubelet_configuration = reader.Field("kubeletConfiguration").String();

@@ -303,6 +303,7 @@ class Views : public Generator {
             .memory_groups_overlap = Coin(),
             .pod_falls_back = Coin(),
             .keep_rest_aligned = Coin(),
+            .look_ahead = Coin(),
             .preempts_for_critical = Coin(),
             .own = Rules(),
             .kubelet_configuration = Word(),
@@ -328,6 +329,7 @@ class Views : public Generator {
     if (Coin())
       out.nearest = NearestRequest{Manifest(), {{Word(), "cpu", Quantity::FromMilli(1500), Quantity::FromUnits(1)}}};
     out.nearest_exhaustive = Coin();
+    if (Coin()) out.settings = {Word()};
     if (Coin()) out.removal = Removal{.pods = {{Word(), Word()}}, .smallest = Coin()};
     return out;
   }

@@ -16,8 +16,11 @@ namespace berth::daemon {
 namespace {
 
 const std::vector kSignals = {SIGHUP, SIGTERM, SIGINT};
-constexpr os::Millis kBetweenSnapshots{20};  // while there is work without end
-constexpr os::Millis kLastWork{10'000};      // for what workers were given before the end
+// While there is work without end: a snapshot of many pods shall not take more than this part of the loop's time.
+constexpr os::Millis kBetweenSnapshots{20};
+constexpr os::Millis kLatestSnapshot{200};
+constexpr int kPartOfTime = 5;
+constexpr os::Millis kLastWork{10'000};  // for what workers were given before the end
 
 }  // namespace
 
@@ -133,11 +136,12 @@ void Daemon::EndCalls() {
 void Daemon::Publish() {
   const os::MonoTime now = os::SystemClock().Now();
   if (!stopping_ && manager_->next_due() <= now && now < next_publishing_) return;
-  next_publishing_ = now + kBetweenSnapshots;
   if (auto state = snapshots_->Build()) {
     TellPublishers(state);
     published_->Put(std::move(state));
   }
+  const os::MonoTime::duration took = os::SystemClock().Now() - now;
+  next_publishing_ = now + std::clamp<os::MonoTime::duration>(took * kPartOfTime, kBetweenSnapshots, kLatestSnapshot);
   for (const Event& event : std::exchange(untold_, {})) history_->Record(ToEntry(event));
 }
 

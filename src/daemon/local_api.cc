@@ -253,6 +253,10 @@ Result<ContainerCalls*> LocalApi::Calls(const std::string& what) const {
 }
 
 Result<CommandEnd> LocalApi::Exec(const api::ExecQuery& query) {
+  if (calls_ == nullptr && !DryRun() && CheckOurs())
+    return Fail(Code::kUnsupported,
+                "this berthd runs containers as plain processes (runtime: process); in these it runs the commands of "
+                "probes and hooks, and other commands only in those of a container runtime (runtime: cri)");
   BERTH_TRY(ContainerCalls* const calls, Calls("containers that take a command from outside"));
   BERTH_TRY(const std::string id, FindRunning(query));
   return calls->Exec(id, query.command, query.limit, query.caller_fd);

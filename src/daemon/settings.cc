@@ -225,6 +225,7 @@ Result<NodeParts> LoadNode(const Settings& settings, const Machine* known) {
                                       .memory_groups_overlap = settings.berth.memory_groups_overlap,
                                       .pod_falls_back = settings.berth.pod_falls_back,
                                       .keep_rest_aligned = settings.berth.keep_rest_aligned,
+                                      .look_ahead = settings.berth.look_ahead,
                                       .own = settings.berth.own};
   auto node = engine::Node::Make(machine, settings.kubelet, options);
   std::vector<std::string> changes;
@@ -267,6 +268,7 @@ std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now)
   note("judgeByFreeMemory", berth.judge_by_free_memory == now.berth.judge_by_free_memory);
   note("memoryGroupsOverlap", berth.memory_groups_overlap == now.berth.memory_groups_overlap);
   note("keepRestAligned", berth.keep_rest_aligned == now.berth.keep_rest_aligned);
+  note("lookAhead", berth.look_ahead == now.berth.look_ahead);
   note("podFallsBack", berth.pod_falls_back == now.berth.pod_falls_back);
   note("evictionIgnoresPageCache", berth.eviction_ignores_page_cache == now.berth.eviction_ignores_page_cache);
   note("preemption", berth.preemption == now.berth.preemption);

@@ -194,6 +194,7 @@ NodeView SnapshotBuilder::Node() const {
           .memory_groups_overlap = node.options().memory_groups_overlap,
           .pod_falls_back = node.options().pod_falls_back,
           .keep_rest_aligned = node.options().keep_rest_aligned,
+          .look_ahead = node.options().look_ahead,
           .preempts_for_critical = manager_.options().pods.queue.preempt_for_critical,
           .own = node.options().own,
           .kubelet_configuration = facts_.kubelet_text,
@@ -223,37 +224,49 @@ SnapshotBuilder::Seen SnapshotBuilder::See(const ManagedPod& managed) const {
   return out;
 }
 
-/// Looks at what the view is made of; makes it anew where that is another.
-void SnapshotBuilder::Refresh(const ManagedPod& managed, const Ledger* ledger_before, Known& known) const {
-  const Ledger& ledger = manager_.keeper().ledger();
+/// Nothing of it is copied for that.
+bool SnapshotBuilder::IsAsSeen(const ManagedPod& managed, const Seen& seen) const {
+  const bool groups_are = same_groups_ || See(managed).groups == seen.groups;
+  return managed.stage == seen.stage && seen.life == (managed.lifecycle ? managed.lifecycle->version() : 0) &&
+         managed.file == seen.file && pods::ResizeOf(managed) == seen.resize && groups_are;
+}
+
+/// Looks at what the view is made of; makes it anew where that is another. True: its name may be another one.
+bool SnapshotBuilder::Refresh(const ManagedPod& managed, bool same_record, Known& known) {
   PodSnapshot& pod = known.pod;
-  Seen seen = See(managed);
-  const std::string& uid = managed.pod.uid;
-  const bool same_record =
-      ledger_before == nullptr ||
-      (ledger_before->pools == ledger.pools && SameRecord(RecordOf(*ledger_before, uid), RecordOf(ledger, uid)));
   const bool same_manifest = pod.manifest && *pod.manifest == managed.pod;
   if (!same_manifest) pod.manifest = manager_.Share(managed);
-  if (!pod.view || !same_manifest || !same_record || seen != known.seen)
+  if (const bool same = pod.view && IsAsSeen(managed, known.seen); !same || !same_manifest || !same_record) {
+    known.seen = See(managed);
+    ++seen_;
     pod.view = Shared(pod.view, ViewOf(manager_, managed));
+  }
   if (!pod.trace || known.decisions != managed.decisions) pod.trace = std::make_shared<const Trace>(managed.trace);
   pod.claimed = managed.claimed;
-  known.seen = std::move(seen);
   known.decisions = managed.decisions;
+  return !same_manifest;
 }
 
 /// `ledger_before`: of the last snapshot; nullptr: it is the one of now.
 std::vector<PodSnapshot> SnapshotBuilder::Pods(const Ledger* ledger_before) {
   const pods::Pods& pods = manager_.pods();
-  std::erase_if(known_, [&](const auto& entry) { return !pods.contains(entry.first); });
-  std::vector<PodSnapshot> out;
-  out.reserve(pods.size());
+  const Ledger& ledger = manager_.keeper().ledger();
+  const bool same_pools = ledger_before == nullptr || ledger_before->pools == ledger.pools;
+  bool reorder = std::erase_if(known_, [&](const auto& entry) { return !pods.contains(entry.first); }) > 0;
   for (const auto& [uid, managed] : pods) {
-    Known& known = known_[uid];
-    Refresh(managed, ledger_before, known);
-    out.push_back(known.pod);
+    const bool same_record =
+        ledger_before == nullptr || (same_pools && SameRecord(RecordOf(*ledger_before, uid), RecordOf(ledger, uid)));
+    if (Refresh(managed, same_record, known_[uid])) reorder = true;
   }
-  std::ranges::sort(out, {}, [](const PodSnapshot& pod) { return std::tie(pod.view->namespace_, pod.view->name); });
+  if (reorder) {
+    order_.clear();
+    for (const auto& [uid, known] : known_) order_.push_back(&known);
+    std::ranges::sort(order_, {},
+                      [](const Known* known) { return std::tie(known->pod.view->namespace_, known->pod.view->name); });
+  }
+  std::vector<PodSnapshot> out;
+  out.reserve(order_.size());
+  for (const Known* const known : order_) out.push_back(known->pod);
   return out;
 }
 
@@ -266,9 +279,9 @@ std::shared_ptr<const engine::Node> SnapshotBuilder::Engine() const {
 
 std::shared_ptr<const enforce::Picture> SnapshotBuilder::Groups() {
   const std::uint64_t changes = manager_.groups().table().changes();
-  const bool same = last_ && changes == last_groups_;
+  same_groups_ = last_ && changes == last_groups_;
   last_groups_ = changes;
-  return same ? last_->groups : std::make_shared<const enforce::Picture>(manager_.groups().picture());
+  return same_groups_ ? last_->groups : std::make_shared<const enforce::Picture>(manager_.groups().picture());
 }
 
 std::shared_ptr<const LoopState> SnapshotBuilder::Build() {
@@ -278,7 +291,9 @@ std::shared_ptr<const LoopState> SnapshotBuilder::Build() {
   if (last_ && manager_.turns() == last_turn_ && events_.added() == last_event_ && *last_->node.status == status &&
       *last_->node.node == node && *last_->node.figures == figures)
     return nullptr;
-  const NodeSnapshot before = last_ ? last_->node : NodeSnapshot();
+  const std::shared_ptr<const LoopState> last = last_;
+  const NodeSnapshot none;
+  const NodeSnapshot& before = last ? last->node : none;
   auto out = std::make_shared<LoopState>();
   out->engine = Engine();
   out->groups = Groups();

@@ -54,6 +54,8 @@ class SnapshotBuilder {
   /// The state now; null when it is the one of the last call. What is equal to the last one's is shared with it: one
   /// pod's change costs that pod's view, and for each other pod a look at what its view was made of.
   std::shared_ptr<const LoopState> Build();
+  /// Pods that were looked at closely so far: what their views are made of was copied.
+  std::uint64_t seen() const { return seen_; }
 
  private:
   DaemonStatus Status() const;
@@ -66,7 +68,6 @@ class SnapshotBuilder {
     std::string file;
     std::vector<std::string> groups;  // paths of its containers'
     std::optional<ResizeView> resize;
-    friend bool operator==(const Seen&, const Seen&) = default;
   };
   struct Known {
     PodSnapshot pod;
@@ -74,7 +75,8 @@ class SnapshotBuilder {
     std::uint64_t decisions = 0;
   };
   Seen See(const ManagedPod& managed) const;
-  void Refresh(const ManagedPod& managed, const Ledger* ledger_before, Known& known) const;
+  bool IsAsSeen(const ManagedPod& managed, const Seen& seen) const;
+  bool Refresh(const ManagedPod& managed, bool same_record, Known& known);
   std::vector<PodSnapshot> Pods(const Ledger* ledger_before);
   std::shared_ptr<const engine::Node> Engine() const;
   std::shared_ptr<const enforce::Picture> Groups();
@@ -86,6 +88,9 @@ class SnapshotBuilder {
   std::function<std::map<std::string, PublishFigures>()> published_;
   std::shared_ptr<const LoopState> last_;
   std::map<std::string, Known> known_;  // by uid
+  std::vector<const Known*> order_;     // by namespace and name
+  bool same_groups_ = false;            // as when the last views were looked at
+  std::uint64_t seen_ = 0;
   std::uint64_t last_groups_ = 0;
   std::uint64_t last_turn_ = 0;
   std::uint64_t last_event_ = 0;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -118,6 +119,27 @@ TEST_F(SnapshotTest, WhatDidNotChangeIsShared) {
   EXPECT_EQ(after.files, before.files);
   EXPECT_EQ(after.node, before.node);
   EXPECT_EQ(before.pods[1].view->containers[0].phase, ContainerPhase::kRunning) << "whoever has the old one keeps it";
+}
+
+TEST_F(SnapshotTest, OneChangeAmongManyPodsCostsOnePodsWork) {
+  std::vector<Pod> pods;
+  for (int i = 0; i < 100; ++i) pods.push_back(MakePod("p" + std::to_string(i), "", QosClass::kBestEffort));
+  Run(pods);
+  const NodeSnapshot before = Build();
+  const std::uint64_t seen = builder->seen();
+  EXPECT_GE(seen, 100U);
+  world.runtime.Exit(before.pods[50].view->containers[0].id, 1);
+  manager->OnRuntime(Now());
+  const NodeSnapshot after = Build();
+  EXPECT_EQ(builder->seen(), seen + 1);
+  EXPECT_NE(after.pods[50].view, before.pods[50].view);
+  EXPECT_TRUE(std::ranges::is_sorted(after.pods, {}, [](const PodSnapshot& pod) { return pod.view->name; }));
+  pods.erase(pods.begin() + 3);
+  pods.push_back(MakePod("a", "", QosClass::kBestEffort));
+  manager->OnSnapshot(Wanting(pods), Now());
+  const NodeSnapshot last = Build();
+  EXPECT_EQ(last.pods.front().view->name, "a");
+  EXPECT_TRUE(std::ranges::is_sorted(last.pods, {}, [](const PodSnapshot& pod) { return pod.view->name; }));
 }
 
 TEST_F(SnapshotTest, OthersKeepTheirViewsWhenThePoolShrinks) {

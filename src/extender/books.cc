@@ -122,6 +122,7 @@ Result<void> Books::SetNode(NodeState state) {
                                                        .memory_groups_overlap = state.memory_groups_overlap,
                                                        .pod_falls_back = state.pod_falls_back,
                                                        .keep_rest_aligned = state.keep_rest_aligned,
+                                                       .look_ahead = state.look_ahead,
                                                        .own = std::move(state.own)},
                                            .devices = std::move(state.devices)};
   const auto node = fleet_.Put(state.node, description, state.ledger);

@@ -50,6 +50,7 @@ Result<Node> Node::Make(Machine machine, NodeOptions options) {
                                                    .memory_groups_overlap = options.memory_groups_overlap,
                                                    .pod_falls_back = options.pod_falls_back,
                                                    .keep_rest_aligned = options.keep_rest_aligned,
+                                                   .look_ahead = options.look_ahead,
                                                    .own = std::move(options.own)}));
   BERTH_RETURN_IF_ERROR(engine::CheckDevices(node, options.devices));
   Ledger empty = node.EmptyLedger();

@@ -233,6 +233,7 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   object.Read("memoryGroupsOverlap", c.memory_groups_overlap);
   object.Read("podFallsBack", c.pod_falls_back);
   object.Read("keepRestAligned", c.keep_rest_aligned);
+  object.Read("lookAhead", c.look_ahead);
   ReadWaiting(object, c.waiting);
   object.Read("preemption", c.preemption);
   object.Read("evictionIgnoresPageCache", c.eviction_ignores_page_cache);

@@ -135,10 +135,11 @@ struct BerthConfiguration {
   bool memory_groups_overlap = false;                ///< memory of several nodes and of one may share nodes
   bool pod_falls_back = false;                       ///< scope pod: container by container where the whole fits nowhere
   bool keep_rest_aligned = false;                    ///< best-effort: who has nodes in common keeps them
-  std::optional<WaitingSettings> waiting;            ///< nullopt: pods that do not fit are rejected
-  std::string preemption = "none";                   ///< who may have others evicted for it: none, critical
-  bool eviction_ignores_page_cache = false;          ///< memory is judged without file pages used lately, too
-  OwnRules own;                                      ///< cpuOptions, isolatedCpus, podPolicies
+  bool look_ahead = false;                   ///< container by container: other nodes where the first choice rejects
+  std::optional<WaitingSettings> waiting;    ///< nullopt: pods that do not fit are rejected
+  std::string preemption = "none";           ///< who may have others evicted for it: none, critical
+  bool eviction_ignores_page_cache = false;  ///< memory is judged without file pages used lately, too
+  OwnRules own;                              ///< cpuOptions, isolatedCpus, podPolicies
   bool stop_containers_on_exit = false;
   std::optional<std::chrono::milliseconds> reconcile_period;  ///< nullopt: cpuManagerReconcilePeriod
   std::int32_t max_events = 10'000;

@@ -107,6 +107,8 @@ struct Explanation {
   /// With `nearest`: the tries lasted to the end. Without: every smaller request in whole steps (CPUs or cores, MiB,
   /// huge pages, devices) was tried, and none is admitted.
   bool nearest_exhaustive = false;
+  /// Settings of the node, each as a line of its file, with any one of which it would be admitted now.
+  std::vector<std::string> settings{};
   std::optional<Removal> removal;  ///< nullopt: not even an empty node admits it
 };
 

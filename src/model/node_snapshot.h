@@ -42,6 +42,7 @@ struct NodeView {
   bool memory_groups_overlap = false;  ///< memory of several nodes and of one may share nodes
   bool pod_falls_back = false;         ///< in scope pod, container by container where the whole fits nowhere
   bool keep_rest_aligned = false;      ///< under best-effort, who has nodes in common keeps them
+  bool look_ahead = false;             ///< container by container: other nodes where the first choice rejects
   bool preempts_for_critical = false;  ///< others are evicted for a critical pod that does not fit
   OwnRules own{};                      ///< options and pods' policies beyond the kubelet's
   std::string kubelet_configuration;   ///< text berthd was started with; "" for the defaults

@@ -31,6 +31,7 @@ struct NodeState {
   bool memory_groups_overlap = false;
   bool pod_falls_back = false;
   bool keep_rest_aligned = false;
+  bool look_ahead = false;
   OwnRules own{};  ///< options and pods' policies beyond the kubelet's
   DeviceInventory devices;
   Ledger ledger;

@@ -143,6 +143,22 @@ TEST_F(ExplainNowTest, TextSaysFirstWhatIsWaitedFor) {
       << text;
 }
 
+TEST_F(ExplainNowTest, NamesTheSettingsOfTheNodeThatWouldAdmitThePod) {
+  KubeletConfiguration config = node.config();
+  config.topology_manager_policy = "single-numa-node";
+  node = *engine::Node::Make(*machine::ParseSynthetic("numa:2 core:4 pu:1"), config);
+  ledger = node.EmptyLedger();
+  Pod pod = MakePod("web", "4");  // which node 0 has not free
+  pod.init_containers.push_back(MakePod("small", "1").containers[0]);
+  pod.init_containers[0].name = "small";
+  EXPECT_NE(
+      FormatOutlook(Ask(pod), {})
+          .find("\nIt would be admitted now if the node's settings said: topologyManagerScope: pod, or lookAhead: "
+                "true\n"),
+      std::string::npos);
+  EXPECT_EQ(FormatOutlook(Ask(MakePod("large", "5")), {}).find("settings said"), std::string::npos);
+}
+
 TEST_F(ExplainNowTest, ShortagesHaveTheWordsOfTheRejection) {
   const Outlook no = Ask(MakePod("web", "9"));
   const auto& reject = std::get<Reject>(no.explanation.decision);

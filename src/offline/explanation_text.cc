@@ -106,6 +106,8 @@ void AddShortages(const Explanation& e, const ExplanationStyle& style, std::stri
 }
 
 void AddCures(const Explanation& e, std::string& out) {
+  if (!e.settings.empty())
+    out += "\nIt would be admitted now if the node's settings said: " + Join(e.settings, ", or ") + "\n";
   if (e.nearest) {
     out += "\nIt would be admitted now with:\n";
     for (const RequestChange& c : e.nearest->changes)

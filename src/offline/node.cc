@@ -44,6 +44,7 @@ void AddOptions(const Said& said, engine::EngineOptions& out) {
   out.memory_groups_overlap = out.memory_groups_overlap || said.memory_groups_overlap;
   out.pod_falls_back = out.pod_falls_back || said.pod_falls_back;
   out.keep_rest_aligned = out.keep_rest_aligned || said.keep_rest_aligned;
+  out.look_ahead = out.look_ahead || said.look_ahead;
 }
 
 /// From the file, from the running node whose ledger is used, or the defaults.
@@ -56,7 +57,8 @@ Result<NodeSettings> LoadNodeSettings(const OfflineOptions& options, const std::
                               .judge_by_free_memory = options.judge_by_free_memory,
                               .memory_groups_overlap = options.memory_groups_overlap,
                               .pod_falls_back = options.pod_falls_back,
-                              .keep_rest_aligned = options.keep_rest_aligned}};
+                              .keep_rest_aligned = options.keep_rest_aligned,
+                              .look_ahead = options.look_ahead}};
   std::string text;
   std::string name = options.config;
   if (!options.berth_config.empty()) {

@@ -31,6 +31,7 @@ TEST(OfflineNodeTest, EveryOptionOfDecisionsInTheSettingsCounts) {
             (engine::EngineOptions{.whole_cores = true, .memory_groups_overlap = true}));
   EXPECT_EQ(load("podFallsBack: true\n"), (engine::EngineOptions{.whole_cores = true, .pod_falls_back = true}));
   EXPECT_EQ(load("keepRestAligned: true\n"), (engine::EngineOptions{.whole_cores = true, .keep_rest_aligned = true}));
+  EXPECT_EQ(load("lookAhead: true\n"), (engine::EngineOptions{.whole_cores = true, .look_ahead = true}));
 }
 
 }  // namespace

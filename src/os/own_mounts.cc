@@ -167,7 +167,8 @@ MountFailure Attach(const OwnMounts& plan, std::size_t i, std::span<int> fds) {
 
 // ---- parent side ----
 
-constexpr int kMostLinks = 40;  // as the kernel
+constexpr std::size_t kMostEntries = 1000;  // of a directory that is mirrored: each is a mount
+constexpr int kMostLinks = 40;              // as the kernel
 
 std::string Cleaned(std::string_view path) {
   std::string out;
@@ -245,7 +246,7 @@ Result<OwnMounts::Mirror> MirrorOf(const std::string& target, const std::string&
   while (const dirent* const found = ::readdir(dir.get())) {
     const std::string_view name = found->d_name;
     if (name == "." || name == "..") continue;
-    if (out.entries.size() == kMostMirrored)
+    if (out.entries.size() == kMostEntries)
       return Impossible(target, "it is not there, and " + folder +
                                     " has too many entries to add it for this container "
                                     "alone; make it on the host, or mount elsewhere");

@@ -3,7 +3,6 @@
 #ifndef BERTH_OS_OWN_MOUNTS_H_
 #define BERTH_OS_OWN_MOUNTS_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -27,9 +26,6 @@ struct Volume {
   Propagation propagation = Propagation::kPrivate;
   friend bool operator==(const Volume&, const Volume&) = default;
 };
-
-/// A directory of more entries is not mirrored: each is a mount.
-inline constexpr std::size_t kMostMirrored = 1000;
 
 /// Everything MakeMounts needs, made beforehand.
 struct OwnMounts {

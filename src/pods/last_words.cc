@@ -3,14 +3,13 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <linux/capability.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -18,7 +17,6 @@
 #include "loop/executor.h"
 #include "os/capabilities.h"
 #include "os/lock_file.h"
-#include "os/own_mounts.h"
 #include "os/unique_fd.h"
 #include "runtime/log_reader.h"
 
@@ -27,15 +25,22 @@ namespace {
 
 constexpr const char* kDefaultMessagePath = "/dev/termination-log";
 constexpr unsigned kMessageFolder = 0755;
-constexpr mode_t kWrittenByAnybody = 0666;  // the container's user is not known
+constexpr mode_t kWrittenByAnybody = 0666;
 
-bool CanMirrorDev() {
+/// Whether a file can be mounted at the usual path. Its mount point is made on the host where it is missing, empty and
+/// for nobody to read or write, and stays: to remove it would take the file off everywhere. It is in memory.
+bool HasUsualPlace() {
   if (::geteuid() != 0 || (os::OwnCapabilities() & os::CapabilityBit(CAP_SYS_ADMIN)) == 0) return false;
-  std::size_t entries = 0;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry("/dev", error), end; !error && entry != end; entry.increment(error))
-    ++entries;
-  return !error && entries <= os::kMostMirrored;
+  if (::mount_setattr(-1, "", 0, nullptr, 0) != 0 && errno == ENOSYS) return false;  // before Linux 5.12
+  const os::UniqueFd made(::open(kDefaultMessagePath, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0));
+  struct stat stat = {};
+  return made.valid() || (::lstat(kDefaultMessagePath, &stat) == 0 && S_ISREG(stat.st_mode));
+}
+
+bool MayMount(const SecurityContext& security) {
+  return security.privileged.value_or(false) || std::ranges::any_of(security.add_capabilities, [](const auto& name) {
+           return name == "ALL" || name == "SYS_ADMIN" || name == "CAP_SYS_ADMIN";
+         });
 }
 
 std::string PathOf(const Container& container) {
@@ -46,6 +51,15 @@ std::string PathOf(const Container& container) {
 std::string MessageFile(const VolumeFolders& folders, const std::string& uid, const std::string& container,
                         int attempt) {
   return fmt::format("{}/{}/.messages/{}-{}", folders.disk, uid, container, attempt);
+}
+
+/// Empty, for everybody to write: the container's user is not known.
+Result<void> MakeMessageFile(const std::string& file) {
+  BERTH_RETURN_IF_ERROR(os::MakeDirs(file.substr(0, file.rfind('/')), kMessageFolder));
+  const os::UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kWrittenByAnybody));
+  if (!fd.valid() || ::fchmod(fd.get(), kWrittenByAnybody) != 0)
+    return FailErrno("make the file of terminationMessagePath", file, errno);
+  return {};
 }
 
 /// "" also where nothing can be read: it is the container's own file.
@@ -87,7 +101,7 @@ std::string LastWordsOf(const Spoken& spoken) {
 bool LeavesMessageToHost(const Container& container) {
   if (PathOf(container) != kDefaultMessagePath) return false;
   const bool named = !container.termination_message_path.empty();
-  return (!named && !container.security.read_only_root.value_or(false)) ||
+  return (!named && !container.security.read_only_root.value_or(false) && MayMount(container.security)) ||
          std::ranges::find(container.mounts, "/dev", &VolumeMount::mount_path) != container.mounts.end();
 }
 
@@ -96,12 +110,14 @@ Result<std::optional<runtime::BoundMount>> MessageMount(const Pod& pod, const Co
   const std::string path = PathOf(container);
   const bool own = std::ranges::find(container.mounts, path, &VolumeMount::mount_path) != container.mounts.end();
   const bool in_dev = path == kDefaultMessagePath;
-  if (own || (plain && (LeavesMessageToHost(container) || (in_dev && !CanMirrorDev())))) return std::nullopt;
+  if (own || (plain && (LeavesMessageToHost(container) || (in_dev && !HasUsualPlace())))) return std::nullopt;
   std::string file = MessageFile(folders, pod.uid, container.name, attempt);
-  BERTH_RETURN_IF_ERROR(os::MakeDirs(file.substr(0, file.rfind('/')), kMessageFolder));
-  const os::UniqueFd fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, kWrittenByAnybody));
-  if (!fd.valid() || ::fchmod(fd.get(), kWrittenByAnybody) != 0)
-    return FailErrno("make the file of terminationMessagePath", file, errno);
+  // That of the attempt before may not be read yet; without this they would grow with each restart.
+  if (attempt > 1) ::unlink(MessageFile(folders, pod.uid, container.name, attempt - 2).c_str());
+  if (auto made = MakeMessageFile(file); !made) {
+    if (plain && container.termination_message_path.empty()) return std::nullopt;
+    return std::unexpected(std::move(made).error());
+  }
   return runtime::BoundMount{.container_path = path, .host_path = std::move(file), .own_files = true};
 }
 

@@ -31,13 +31,14 @@ struct Spoken {
 std::string LastWordsOf(const Spoken& spoken);
 
 /// Whether a plain process writes its message into the host's /dev/termination-log, as into everything it can write
-/// there: its manifest names no path and its root is not read-only, or the host's /dev is a volume of it. A file of its
-/// own at that path costs it the host's /dev as that changes (os::OwnMounts::Mirror).
+/// there: it may mount, and has no mount namespace of its own in which that would stay, because its manifest names no
+/// path and its root is not read-only; or the host's /dev is a volume of it.
 bool LeavesMessageToHost(const Container& container);
 
 /// The mount that makes the container's file appear where its manifest says; the file is made, empty, for everybody to
 /// write. nullopt: the container has a mount of its own there; or is a plain process that leaves its message to the
-/// host, or has to because berthd may not mount or /dev has too many entries to be mirrored.
+/// host, or has to because berthd may not mount or has no mount point there, or
+/// because its manifest names no path and the file cannot be made: a full disk keeps no process from its start.
 Result<std::optional<runtime::BoundMount>> MessageMount(const Pod& pod, const Container& container, int attempt,
                                                         const VolumeFolders& folders, bool plain);
 

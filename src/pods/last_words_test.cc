@@ -2,15 +2,21 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
+
+#include "testing/fixtures.h"
 
 namespace berth::pods {
 namespace {
 
-TEST(LastWordsTest, APlainProcessHasTheUsualPathForItselfWhereThatIsNamedOrItsRootIsReadOnly) {
+TEST(LastWordsTest, APlainProcessHasTheUsualPathForItselfUnlessItMayMountOrHasTheHostsDevices) {
   Container container;
-  EXPECT_TRUE(LeavesMessageToHost(container));
-  container.security.read_only_root = false;
+  EXPECT_FALSE(LeavesMessageToHost(container));
+  container.security.privileged = true;
+  EXPECT_TRUE(LeavesMessageToHost(container)) << "what it mounts is the host's";
+  container.security.privileged = false;
+  container.security.add_capabilities = {"SYS_ADMIN"};
   EXPECT_TRUE(LeavesMessageToHost(container));
   container.security.read_only_root = true;
   EXPECT_FALSE(LeavesMessageToHost(container));
@@ -21,6 +27,25 @@ TEST(LastWordsTest, APlainProcessHasTheUsualPathForItselfWhereThatIsNamedOrItsRo
   EXPECT_TRUE(LeavesMessageToHost(container)) << "a mount point would be made on the host";
   container.termination_message_path = "/srv/why";
   EXPECT_FALSE(LeavesMessageToHost(container));
+}
+
+TEST(LastWordsTest, FilesOfTheLastTwoAttemptsAreKept) {
+  const testkit::TempDir temp;
+  const VolumeFolders folders{.disk = temp / "", .memory = "", .pins = ""};
+  Pod pod;
+  pod.uid = "u";
+  Container container;
+  container.name = "app";
+  container.termination_message_path = "/srv/why";
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    const auto mount = MessageMount(pod, container, attempt, folders, true);
+    ASSERT_TRUE(mount && *mount);
+    EXPECT_TRUE(std::filesystem::exists((*mount)->host_path));
+  }
+  int files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(temp / "")))
+    files += entry.is_regular_file() ? 1 : 0;
+  EXPECT_EQ(files, 2);
 }
 
 }  // namespace

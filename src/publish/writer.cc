@@ -80,6 +80,7 @@ NodeState StateOf(const WriterOptions& options, const Moment& moment) {
                   .memory_groups_overlap = snapshot.node->memory_groups_overlap,
                   .pod_falls_back = snapshot.node->pod_falls_back,
                   .keep_rest_aligned = snapshot.node->keep_rest_aligned,
+                  .look_ahead = snapshot.node->look_ahead,
                   .own = snapshot.node->own,
                   .devices = *snapshot.devices,
                   .ledger = *snapshot.ledger});

@@ -199,7 +199,7 @@ TEST_F(ProcessCommandsTest, SaysWhyThereAreNeitherExecNorImages) {
   const Ran ran = Ask({"exec", "idle", "--", "ls"});
   EXPECT_EQ(1, ran.status);
   EXPECT_THAT(ran.err, HasSubstr("runs containers as plain processes (runtime: process)"));
-  EXPECT_THAT(ran.err, HasSubstr("no containers that take a command from outside, which are a container runtime's"));
+  EXPECT_THAT(ran.err, HasSubstr("in these it runs the commands of probes and hooks, and other commands only"));
   EXPECT_THAT(Ask({"images"}).err, HasSubstr("there are no images"));
 }
 

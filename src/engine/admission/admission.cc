@@ -20,6 +20,10 @@
 namespace berth::engine {
 namespace {
 
+/// Looking ahead: placements that are tried for one pod, and sets of one size that are listed for one container.
+constexpr int kMostTries = 512;
+constexpr std::size_t kMostListedSets = 512;
+
 /// Which sets of nodes a resource prefers, in words.
 std::string PreferredText(const NodeIndex& nodes, const HintList& list) {
   const ListedHints preferred = ListPreferredHints(list);
@@ -142,7 +146,7 @@ std::optional<Reject> Admission::Run() {
   } else if (books_.rules.scope == Scope::kPod && !goes_on_) {
     reject = RunPodScopeFirst();
   } else {
-    reject = RunContainerScope();
+    reject = RunContainerScopeFirst();
   }
   if (!reject) reject = SettlePools(books_, log_);
   if (!reject) reject = CheckShare(books_);
@@ -156,13 +160,68 @@ std::optional<Reject> Admission::RunUnaligned() {
   return std::nullopt;
 }
 
-std::optional<Reject> Admission::RunContainerScope() {
+/// As the kubelet, and where an option says so else with other nodes for the containers (rules/topology#look-ahead).
+/// What is refused both ways is refused for the reasons of the first.
+std::optional<Reject> Admission::RunContainerScopeFirst() {
+  if (!tables_.options.look_ahead || goes_on_ || books_.rules.topology_policy == TopologyPolicy::kBestEffort)
+    return RunContainerScope();
+  const PodBooks before = books_;
+  std::optional<Reject> reject = RunContainerScope();
+  if (!reject) return std::nullopt;
+  books_ = before;
+  const DecisionLog log = std::exchange(log_, DecisionLog());
+  int tries = kMostTries;
+  std::vector<MaskHint> hints;
+  const bool found = FindHints(tries, hints);
+  log_ = log;
+  if (!found) return reject;
+  books_ = before;
+  if (log_) log_.Add("lookahead", "", "", "the pod fits with other nodes for its earlier containers");
+  return RunContainerScope(hints);
+}
+
+/// Depth first: hints with which all containers from the one at hints.size() on can be placed. False: there are none
+/// within `tries` placements; the books are as they were then.
+bool Admission::FindHints(int& tries, std::vector<MaskHint>& hints) {
+  if (hints.size() == demand_.containers.size()) return true;
+  const ContainerDemand& demand = demand_.containers[hints.size()];
+  const PodBooks before = books_;
+  for (const MaskHint& hint : HintsToTry(demand)) {
+    if (tries-- <= 0) return false;
+    hints.push_back(hint);
+    if (!Place(demand, hint) && FindHints(tries, hints)) return true;
+    hints.pop_back();
+    books_ = before;
+  }
+  return false;
+}
+
+/// The merged hint, then all others that the policy admits.
+std::vector<MaskHint> Admission::HintsToTry(const ContainerDemand& demand) {
+  const std::vector<HintList> lists = HintsOf(books_, demand.cpus, demand.memory, demand.devices, true);
+  const TopologyPolicy policy = books_.rules.topology_policy;
+  Merged merged = tables_.aligner.Merge(lists, false, policy);
+  PreferNodesForCpus(books_, {}, demand.cpus, lists, merged);
+  PreferCloseNodes(books_, demand.devices, true, lists, merged);
+  std::vector<MaskHint> out;
+  if (!merged.admit) return out;
+  out.push_back(merged.hint);
+  if (merged.hint.any) return out;
+  for (const Mask& mask : tables_.aligner.Preferred(lists, kMostListedSets, policy))
+    if (mask != merged.hint.mask) out.push_back({mask, false, true});
+  return out;
+}
+
+std::optional<Reject> Admission::RunContainerScope(const std::vector<MaskHint>& hints) {
+  std::size_t at = 0;
   for (const ContainerDemand& c : demand_.containers) {
     if (keeper_ != nullptr) keeper_->BeforeHints(books_);
     const std::vector<HintList> lists = HintsOf(books_, c.cpus, c.memory, c.devices, true);
     Merged merged = tables_.aligner.Merge(lists, static_cast<bool>(log_), books_.rules.topology_policy);
     PreferNodesForCpus(books_, {}, c.cpus, lists, merged);
     PreferCloseNodes(books_, c.devices, true, lists, merged);
+    if (!hints.empty() && std::exchange(merged.hint, hints[at++]) != merged.hint)
+      merged.rule = "all resources prefer these nodes; with fitter ones a later container has no place";
     if (log_) log_.AddHints(tables_.nodes, c.container->name, lists, merged);
     if (!merged.admit) return Misaligned(c.container->name, c.cpus, c.memory, c.devices, lists);
     if (auto reject = Place(c, merged.hint)) return reject;
@@ -179,12 +238,12 @@ std::optional<Reject> Admission::RunPodScopeFirst() {
   if (!reject) return std::nullopt;
   books_ = before;
   const DecisionLog log = std::exchange(log_, DecisionLog());
-  const bool alone = !RunContainerScope();
+  const bool alone = !RunContainerScopeFirst();
   log_ = log;
   if (!alone) return reject;
   books_ = before;
   if (log_) log_.Add("fallback", "", "", "the pod fits nowhere as a whole; its containers are placed one by one");
-  return RunContainerScope();
+  return RunContainerScopeFirst();
 }
 
 std::optional<Reject> Admission::RunPodScope() {

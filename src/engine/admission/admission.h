@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "engine/admission/book_keeper.h"
 #include "engine/admission/shortage.h"
@@ -36,7 +37,11 @@ class Admission {
 
  private:
   std::optional<Reject> RunUnaligned();
-  std::optional<Reject> RunContainerScope();
+  /// `hints`: of each container, in place of what is merged; empty: none.
+  std::optional<Reject> RunContainerScope(const std::vector<MaskHint>& hints = {});
+  std::optional<Reject> RunContainerScopeFirst();
+  bool FindHints(int& tries, std::vector<MaskHint>& hints);
+  std::vector<MaskHint> HintsToTry(const ContainerDemand& demand);
   std::optional<Reject> RunPodScopeFirst();
   std::optional<Reject> RunPodScope();
   /// pod_plan: of the whole pod; nullptr: each container has its own.

@@ -12,8 +12,10 @@
 
 #include "engine/decision/decide.h"
 #include "engine/decision/release.h"
+#include "engine/explanation/explain.h"
 #include "engine/testing/builders.h"
 #include "engine/testing/random_node.h"
+#include "engine/testing/slow_admission.h"
 #include "model/promises.h"
 
 namespace berth::engine {
@@ -24,6 +26,7 @@ using testing::MakeContainer;
 using testing::MakeMachine;
 using testing::MakePod;
 using testing::RandomNode;
+using testing::SlowAdmission;
 
 bool TakesPlace(const Node& node, Ledger& ledger, const Pod& pod, const Inputs& inputs) {
   const Decision decision = Decide(node, ledger, pod, inputs, nullptr);
@@ -264,6 +267,83 @@ TEST(PodFallsBackTest, APodIsAdmittedExactlyWhereScopePodOrScopeContainerAdmitsI
       const bool admits = std::holds_alternative<Admit>(by_rule);
       EXPECT_EQ(std::holds_alternative<Admit>(decision), admits || std::holds_alternative<Admit>(one_by_one));
       EXPECT_TRUE(decision == by_rule || (!admits && decision == one_by_one));
+      more += decision == by_rule ? 0 : 1;
+      if (const auto* const admit = std::get_if<Admit>(&decision)) Apply(ledger, admit->delta);
+      ASSERT_THAT(Broken(*node, ledger, inputs), ::testing::IsEmpty());
+    }
+  }
+  EXPECT_GT(more, 5);
+}
+
+// ---- lookAhead
+// ----------------------------------------------------------------------------------------------------------
+
+/// Two nodes, two free CPUs on the first and four on the second; a small init container before one that needs four.
+struct SmallInitFirst {
+  Machine machine = MakeMachine({.nodes_per_socket = 2, .cores_per_node = 4, .threads = 1});
+  KubeletConfiguration config = testing::StaticConfig("0");
+  Pod first = MakePod("f", {MakeContainer("main", {{"cpu", "1"}, {"memory", "64Mi"}})});
+  Pod pod = MakePod("p", {MakeContainer("main", {{"cpu", "4"}, {"memory", "64Mi"}})});
+
+  explicit SmallInitFirst(const std::string& policy) {
+    config.topology_manager_policy = policy;
+    pod.init_containers.push_back(MakeContainer("small", {{"cpu", "1"}, {"memory", "64Mi"}}));
+  }
+};
+
+TEST(LookAheadTest, AnInitContainerGoesWhereThePodsOtherContainersHaveRoom) {
+  for (const char* policy : {"restricted", "single-numa-node"}) {
+    const SmallInitFirst given(policy);
+    const auto kubelets = Node::Make(given.machine, given.config);
+    Ledger ledger = kubelets->EmptyLedger();
+    ASSERT_TRUE(TakesPlace(*kubelets, ledger, given.first, {}));
+    const Decision decision = Decide(*kubelets, ledger, given.pod, {}, nullptr);
+    ASSERT_TRUE(std::holds_alternative<Reject>(decision));
+    EXPECT_EQ(std::get<Reject>(decision).reason, "TopologyAffinityError");
+    const auto node = Node::Make(given.machine, given.config, {.look_ahead = true});
+    Trace trace;
+    const Decision ahead = Decide(*node, ledger, given.pod, {}, &trace);
+    ASSERT_TRUE(std::holds_alternative<Admit>(ahead));
+    const auto& placements = std::get<Admit>(ahead).delta.put->placements;
+    EXPECT_EQ(placements[0].cpus, Cpus("4"));
+    EXPECT_EQ(placements[1].cpus, Cpus("4-7"));
+    EXPECT_THAT(trace.steps(), ::testing::Contains(::testing::Field(&TraceStep::stage, "lookahead")));
+  }
+}
+
+TEST(LookAheadTest, AnExplanationNamesTheSettingsThatWouldAdmitThePod) {
+  const SmallInitFirst given("restricted");
+  const auto node = Node::Make(given.machine, given.config);
+  Ledger ledger = node->EmptyLedger();
+  ASSERT_TRUE(TakesPlace(*node, ledger, given.first, {}));
+  EXPECT_THAT(Explain(*node, ledger, given.pod, {}).settings,
+              ::testing::ElementsAre("topologyManagerScope: pod", "lookAhead: true"));
+}
+
+TEST(LookAheadTest, APodIsAdmittedExactlyWhereSomeChoiceOfPreferredNodesHoldsAllItsContainers) {
+  constexpr std::uint64_t kSeed = 123816;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  RandomNode random(kSeed);
+  int more = 0;
+  for (int round = 0; round < testing::PropertySteps(300); ++round) {
+    const auto drawn = random.MakeRegularNode();
+    if (!drawn) continue;
+    const std::string policy = random.OneIn(2) ? "restricted" : "single-numa-node";
+    const auto kubelets = With(*drawn, {.node_fit = false}, policy, "container");
+    const auto node = With(*drawn, {.node_fit = false, .look_ahead = true}, policy, "container");
+    if (!kubelets || !node) continue;
+    const Inputs inputs = random.MakeInputs(*node);
+    Ledger ledger = node->EmptyLedger();
+    for (int i = 0; i < 8; ++i) {
+      const Pod pod = random.MakePod();
+      const Decision by_rule = Decide(*kubelets, ledger, pod, inputs, nullptr);
+      const Decision decision = Decide(*node, ledger, pod, inputs, nullptr);
+      const auto* const reject = std::get_if<Reject>(&decision);
+      const bool last_cpu = reject != nullptr && reject->message.contains("no CPU for the shared pool");
+      if (!last_cpu) {
+        EXPECT_EQ(reject == nullptr, SlowAdmission(*node, ledger, pod, inputs).SomeChoiceFits());
+      }
+      EXPECT_TRUE(decision == by_rule || (reject == nullptr && std::holds_alternative<Reject>(by_rule)));
       more += decision == by_rule ? 0 : 1;
       if (const auto* const admit = std::get_if<Admit>(&decision)) Apply(ledger, admit->delta);
       ASSERT_THAT(Broken(*node, ledger, inputs), ::testing::IsEmpty());

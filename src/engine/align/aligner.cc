@@ -73,4 +73,18 @@ std::vector<Mask> Aligner::Equals(const std::vector<HintList>& lists, const Mask
   return out;
 }
 
+std::vector<Mask> Aligner::Preferred(const std::vector<HintList>& lists, std::size_t most,
+                                     std::optional<TopologyPolicy> instead) const {
+  const TopologyPolicy policy = instead.value_or(policy_);
+  const Fitness fitness{CountsDistances(policy) ? &distances_ : nullptr};
+  const int widest = policy == TopologyPolicy::kSingleNumaNode ? 1 : all_.Count();
+  std::vector<Mask> out;
+  for (int count = 1; count <= widest; ++count) {
+    const std::vector<Mask> sets = PreferredSets(lists, all_, count, most);
+    out.insert(out.end(), sets.begin(), sets.end());
+  }
+  std::ranges::sort(out, [&](const Mask& a, const Mask& b) { return fitness.Fitter(a, b); });
+  return out;
+}
+
 }  // namespace berth::engine

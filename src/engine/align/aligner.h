@@ -46,6 +46,10 @@ class Aligner {
   /// more than `most` sets would have to be tried.
   std::vector<Mask> Equals(const std::vector<HintList>& lists, const Mask& best, std::size_t most,
                            std::optional<TopologyPolicy> policy = std::nullopt) const;
+  /// All sets that all lists prefer, of one node only under single-numa-node: the fittest first. Sets of as many nodes
+  /// as have more than `most` sets to try are left out. None where no list names nodes.
+  std::vector<Mask> Preferred(const std::vector<HintList>& lists, std::size_t most,
+                              std::optional<TopologyPolicy> policy = std::nullopt) const;
 
  private:
   void KeepRest(const std::vector<HintList>& lists, const Fitness& fitness, Merged& out) const;

@@ -4,19 +4,23 @@
 #include <utility>
 #include <variant>
 
+#include "engine/decision/decide.h"
 #include "engine/decision/decide_logged.h"
 #include "engine/explanation/attempt.h"
 #include "engine/explanation/nearest.h"
 #include "engine/explanation/removal.h"
 #include "engine/node/node_tables.h"
+#include "engine/node/pod_rules.h"
 #include "engine/reason/decision_log.h"
 #include "model/resources.h"
 
 namespace berth::engine {
 namespace {
 
-/// Decisions tried for one explanation; what the nearest request leaves is for the removal.
+/// Decisions tried for one explanation; what the nearest request leaves is for the removal. One that looks ahead may
+/// take as long as many.
 constexpr int kTries = 3000;
+constexpr int kTriesAhead = 400;
 
 void AddCpus(const NodeTables& tables, const CpuSet& held, const Shortage& shortage, Holder& out) {
   for (std::size_t i = 0; i < tables.nodes.size(); ++i) {
@@ -96,6 +100,29 @@ std::vector<Holder> HoldersOf(const Node& node, const Ledger& ledger, const Inpu
   return out;
 }
 
+/// Settings that look at the pod in another way, of which each is enough to admit it.
+std::vector<std::string> SettingsThatAdmit(const Node& node, const Ledger& ledger, const Pod& pod,
+                                           const Inputs& inputs) {
+  std::vector<std::string> out;
+  if (pod.init_containers.size() + pod.containers.size() < 2) return out;
+  const auto try_with = [&](KubeletConfiguration config, const EngineOptions& options, const char* said) {
+    const auto other = Node::Make(node.machine(), std::move(config), options);
+    if (other && std::holds_alternative<Admit>(Decide(*other, ledger, pod, inputs, nullptr))) out.emplace_back(said);
+  };
+  EngineOptions options = node.options();
+  if (RulesFor(node.tables(), pod).scope == Scope::kPod) {
+    options.pod_falls_back = true;
+    if (!node.options().pod_falls_back) try_with(node.config(), options, "podFallsBack: true");
+    return out;
+  }
+  KubeletConfiguration as_whole = node.config();
+  as_whole.topology_manager_scope = "pod";
+  try_with(std::move(as_whole), options, "topologyManagerScope: pod");
+  options.look_ahead = true;
+  if (!node.options().look_ahead) try_with(node.config(), options, "lookAhead: true");
+  return out;
+}
+
 }  // namespace
 
 Explanation Explain(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs) {
@@ -112,12 +139,14 @@ Explanation Explain(const Node& node, const Ledger& ledger, const Pod& pod, cons
     for (Holder& holder : HoldersOf(node, ledger, inputs, shortage))
       if (std::find(out.holders.begin(), out.holders.end(), holder) == out.holders.end())
         out.holders.push_back(std::move(holder));
+  out.settings = SettingsThatAdmit(node, ledger, pod, inputs);
   Attempt attempt(node, ledger, inputs);
-  attempt.Allow(kTries / 2);
+  const int tries = node.options().look_ahead ? kTriesAhead : kTries;
+  attempt.Allow(tries / 2);
   NearestSearch found = FindNearest(attempt, pod);
   out.nearest = std::move(found.nearest);
   out.nearest_exhaustive = found.exhaustive;
-  attempt.Allow(kTries / 2);
+  attempt.Allow(tries / 2);
   out.removal = SmallestRemoval(attempt, pod, NewestFirst(ledger));
   return out;
 }

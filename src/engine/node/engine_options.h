@@ -29,6 +29,9 @@ struct EngineOptions {
   /// Under best-effort, where one resource has no node in common with the others, these stay aligned among themselves
   /// (rules/topology#keep-the-rest).
   bool keep_rest_aligned = false;
+  /// Container by container, under restricted and single-numa-node: what is rejected with the kubelet's choice of nodes
+  /// is tried with the others that the policy admits (rules/topology#look-ahead).
+  bool look_ahead = false;
   OwnRules own{};  ///< rules/own
   friend bool operator==(const EngineOptions&, const EngineOptions&) = default;
 };

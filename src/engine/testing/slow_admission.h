@@ -84,6 +84,10 @@ class SlowAdmission {
     return "";
   }
 
+  /// Whether some choice among the preferred sets of nodes places all containers, one after another: every one is
+  /// tried.
+  bool SomeChoiceFits() const { return FitsFrom(0); }
+
   const std::map<std::string, Given>& given() const { return given_; }
   const CpuSet& shared() const { return shared_; }
   const std::map<unsigned, SlowNodeMemory>& memory() const { return memory_; }
@@ -324,6 +328,20 @@ class SlowAdmission {
     SlowList out;
     for (const Ids& set : fitting) out.push_back({false, set, set.size() == narrowest});
     return out;
+  }
+
+  bool FitsFrom(std::size_t at) const {
+    if (at == asked_.size()) return true;
+    const Asked& c = asked_[at];
+    SlowMerge merge(machine_, config_);
+    const SlowHint best = merge.Merge(Lists(c.cpus, c.memory, c.devices, true));
+    if (!merge.admitted()) return false;
+    for (const Ids& nodes : merge.preferred()) {
+      SlowAdmission next(*this);
+      const bool any = best.any && nodes == best.nodes;
+      if (next.Allocate(c, {any, nodes, true}) && next.FitsFrom(at + 1)) return true;
+    }
+    return false;
   }
 
   SlowHint Merge(SlowLists lists) {

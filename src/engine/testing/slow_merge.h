@@ -76,6 +76,8 @@ class SlowMerge {
   }
 
   bool admitted() const { return admitted_; }
+  /// All results that are preferred.
+  const std::set<Ids>& preferred() const { return preferred_; }
 
   /// An empty list: impossible.
   SlowHint Merge(SlowLists lists) {
@@ -112,6 +114,7 @@ class SlowMerge {
   }
   void Compare(const SlowHint& candidate) {
     if (candidate.nodes.empty()) return;
+    if (candidate.preferred) preferred_.insert(candidate.nodes);
     if (!found_ || Wins(candidate)) best_ = candidate;
     found_ = true;
   }
@@ -150,6 +153,7 @@ class SlowMerge {
   const KubeletConfiguration& config_;
   Ids all_;
   std::size_t best_narrow_ = 0;
+  std::set<Ids> preferred_;
   bool found_ = false;
   bool admitted_ = false;
   SlowHint best_;
