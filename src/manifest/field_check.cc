@@ -87,7 +87,9 @@ void CheckFields(const Node& pod, const Path& path, const PodOptions& options, R
     if (treatment.verdict == FieldVerdict::kNoEffect) {
       report.WarnAt(where, "no effect: " + std::string(treatment.why));
     } else if (options.refuse_unsupported) {
-      report.ProblemAt(where, "Forbidden: " + std::string(treatment.why) + "; " + CureOf(*found.row, options.run_by));
+      const std::string_view next = treatment.why.contains("; ") ? ", or " : "; ";  // it names a cure already
+      report.ProblemAt(
+          where, "Forbidden: " + std::string(treatment.why) + std::string(next) + CureOf(*found.row, options.run_by));
     } else {
       report.WarnAt(where, "not carried out: " + std::string(treatment.why));
     }
