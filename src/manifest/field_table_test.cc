@@ -267,6 +267,26 @@ TEST(FieldTableTest, AnOperatorMayTakePodsWithoutWhatIsNotCarriedOut) {
               testing::ElementsAre(testing::StartsWith("f: document 1: spec.hostUsers: not carried out: ")));
 }
 
+TEST(FieldTableTest, ALabelOfSeLinuxIsIgnoredByARuntimeWhereTheHostHasNone) {
+  for (const char* const field :
+       {"spec.securityContext.seLinuxOptions", "spec.containers[].securityContext.seLinuxOptions"})
+    for (const bool refuse : {true, false}) {
+      const Json label = {{"level", "s0:c1,c2"}};
+      EXPECT_THAT(
+          SaidOf(PodWith(field, label), {.run_by = RunBy::kCri, .refuse_unsupported = refuse, .se_linux = false}),
+          testing::ElementsAre(
+              testing::EndsWith("securityContext.seLinuxOptions: no effect: SELinux is not enabled on this host")));
+      EXPECT_THAT(SaidOf(PodWith(field, label), {.run_by = RunBy::kCri, .refuse_unsupported = refuse}), IsEmpty());
+    }
+}
+
+TEST(FieldTableTest, ACureOfTheFieldsOwnAndToLeaveItOutAreTwo) {
+  EXPECT_THAT(SaidOf(PodWith("spec.volumes[].nfs", Json{{"server", "s"}}), {.run_by = RunBy::kCri}),
+              Contains(HasSubstr("mount it on the host and use hostPath, or leave it out")));
+  EXPECT_THAT(SaidOf(PodWith("spec.hostUsers", false), {.run_by = RunBy::kCri}),
+              Contains(HasSubstr("containers share the host's users; leave it out")));
+}
+
 TEST(FieldTableTest, AVolumeOfAKindThatIsMissingIsRefusedEvenIfItSaysNothingMore) {
   EXPECT_THAT(SaidOf(PodWith("spec.volumes[].persistentVolumeClaim", Json::object()), {.run_by = RunBy::kCri}),
               Contains(HasSubstr("spec.volumes[0].persistentVolumeClaim: Forbidden: ")));
