@@ -287,6 +287,17 @@ TEST(FieldTableTest, ACureOfTheFieldsOwnAndToLeaveItOutAreTwo) {
               Contains(HasSubstr("containers share the host's users; leave it out")));
 }
 
+TEST(FieldTableTest, AnAnnotationThatAsksForNetworksIsWarnedOfUnlessAPlugInReadsIt) {
+  const Json networks = {{"k8s.v1.cni.cncf.io/networks", "storage"}};
+  const std::string text = PodWith("metadata.annotations", networks);
+  const std::string field = "f: document 1: metadata.annotations[k8s.v1.cni.cncf.io/networks]: no effect: ";
+  EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kProcess}),
+              testing::ElementsAre(field + "a plain process is in the host's network"));
+  EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kCri}),
+              testing::ElementsAre(testing::StartsWith(field + "no CNI plug-in")));
+  EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kCri, .cni_reads_annotations = true}), IsEmpty());
+}
+
 TEST(FieldTableTest, AVolumeOfAKindThatIsMissingIsRefusedEvenIfItSaysNothingMore) {
   EXPECT_THAT(SaidOf(PodWith("spec.volumes[].persistentVolumeClaim", Json::object()), {.run_by = RunBy::kCri}),
               Contains(HasSubstr("spec.volumes[0].persistentVolumeClaim: Forbidden: ")));
