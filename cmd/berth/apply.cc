@@ -1,10 +1,8 @@
 #include "berth/apply.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -81,13 +79,6 @@ struct Manifest {
   std::vector<ConfigDocument> documents;
   std::set<std::string> warned;  ///< what was printed of it
 };
-
-/// Of this file wherever it is named from; "": what is read is in no file that stays.
-std::string OriginOf(const std::string& file) {
-  std::error_code error;
-  const std::filesystem::path path = std::filesystem::canonical(file, error);
-  return file == "-" || error || !std::filesystem::is_regular_file(path, error) ? "" : path.string();
-}
 
 /// Checks what is in `file` here, so that messages name it. Warnings go to the error stream.
 Result<Manifest> ParseManifest(const std::string& text, const std::string& file, bool as_pods, const Session& session) {
