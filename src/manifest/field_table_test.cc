@@ -141,7 +141,7 @@ std::string VerdictIn(const std::vector<std::string>& said, const std::string& w
     if (!line.starts_with(start)) continue;
     const std::string rest = line.substr(start.size());
     if (rest.starts_with("no effect: ") || rest.ends_with("leave it out") ||
-        rest.find("; leave it out, or run") != std::string::npos)
+        rest.find("leave it out, or run") != std::string::npos)
       return rest;
   }
   return "";
@@ -157,7 +157,9 @@ std::string PromiseOf(const FieldRow& row, const Json& value, RunBy run_by) {
   const FieldTreatment& treatment = row.Under(run_by);
   if (IsFine(row, value.is_string() ? value.get<std::string>() : value.dump())) return "";
   if (treatment.verdict == FieldVerdict::kNoEffect) return "no effect: " + std::string(treatment.why);
-  if (treatment.verdict == FieldVerdict::kRefused) return "Forbidden: " + std::string(treatment.why) + "; leave it out";
+  if (treatment.verdict == FieldVerdict::kRefused)
+    return "Forbidden: " + std::string(treatment.why) + (treatment.why.contains("; ") ? ", or " : "; ") +
+           "leave it out";
   return "";
 }
 

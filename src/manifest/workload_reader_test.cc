@@ -222,7 +222,7 @@ TEST(WorkloadTest, WhatTheNodeSaysOfAPodIsToldOfItsFieldInTheTemplateWithAllElse
   const auto parsed = ParsePods(
       "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, command: [x]}]}}\n---\n"
       "{apiVersion: apps/v1, kind: Deployment, metadata: {name: w}, spec: {replicas: 3, template: {spec: "
-      "{hostUsers: false, containers: [{name: a}]}}}}",
+      "{hostUsers: false, containers: [{name: a, image: x}]}}}}",
       "f", options);
   ASSERT_FALSE(parsed);
   EXPECT_THAT(Split(parsed.error().message, '\n'),
