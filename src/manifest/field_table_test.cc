@@ -298,6 +298,10 @@ TEST(FieldTableTest, AnAnnotationThatAsksForNetworksIsWarnedOfUnlessAPlugInReads
   EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kCri}),
               testing::ElementsAre(testing::StartsWith(field + "no CNI plug-in")));
   EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kCri, .cni_reads_annotations = true}), IsEmpty());
+  Json in_host = Json::parse(text);
+  in_host["spec"]["hostNetwork"] = true;
+  EXPECT_THAT(SaidOf(in_host.dump(), {.run_by = RunBy::kCri, .cni_reads_annotations = true}),
+              testing::ElementsAre(field + "the pod is in the host's network"));
 }
 
 TEST(FieldTableTest, AVolumeOfAKindThatIsMissingIsRefusedEvenIfItSaysNothingMore) {

@@ -268,6 +268,8 @@ class FileReader {
       if (name != "k8s.v1.cni.cncf.io/networks" && name != "v1.multus-cni.io/default-network") continue;
       if (options_.run_by == RunBy::kProcess)
         report.Warn(where, "no effect: a plain process is in the host's network");
+      else if (pod.host_network)
+        report.Warn(where, "no effect: the pod is in the host's network");
       else if (!options_.cni_reads_annotations)
         report.Warn(where,
                     "no effect: no CNI plug-in of the container runtime has the capability "
