@@ -47,8 +47,9 @@ class EmptyBackend final : public berth::api::Backend {
   Result<berth::RestartedPod> RestartPod(const std::string& namespace_, const std::string& name) override {
     return Unknown(namespace_ + "/" + name);
   }
-  Result<berth::StoredPods> ApplyPods(const std::string& manifests, bool templates) override {
-    static_cast<void>(berth::manifest::ParsePods(manifests, "body", {.templates = templates}));
+  Result<berth::StoredPods> ApplyPods(const berth::api::ApplyQuery& query) override {
+    static_cast<void>(
+        berth::manifest::ParsePods(query.manifests, "body", {.templates = query.templates, .origin = query.file}));
     return berth::StoredPods();
   }
   Result<berth::Move> MoveContainer(const berth::MoveRequest& request) override {

@@ -75,16 +75,15 @@ std::string NamingFile(std::string message, const std::string& file) {
 std::string ShownName(const std::string& file) { return file == "-" ? "standard input" : file; }
 
 struct Manifest {
-  std::string text;
   std::vector<Pod> pods;
   std::vector<ConfigDocument> documents;
   std::set<std::string> warned;  ///< what was printed of it
 };
 
-/// Reads and checks a manifest here, so that messages name the file. Warnings go to the error stream.
-Result<Manifest> LoadManifest(const std::string& file, bool as_pods, const Session& session) {
-  BERTH_TRY(std::string text, os::ReadInput(file));
-  BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, ShownName(file), {.templates = as_pods}));
+/// Checks what is in `file` here, so that messages name it. Warnings go to the error stream.
+Result<Manifest> ParseManifest(const std::string& text, const std::string& file, bool as_pods, const Session& session) {
+  BERTH_TRY(manifest::ParsedPods parsed,
+            manifest::ParsePods(text, ShownName(file), {.templates = as_pods, .origin = OriginOf(file)}));
   std::set<std::string> warned;
   for (const manifest::Warning& w : parsed.warnings) {
     const std::string& warning = *warned.insert(w.where + ": " + w.message).first;
@@ -92,7 +91,12 @@ Result<Manifest> LoadManifest(const std::string& file, bool as_pods, const Sessi
   }
   if (parsed.pods.empty() && parsed.documents.empty() && !parsed.has_templates)
     return Fail(Code::kInvalid, file + ": there is no pod, ConfigMap or Secret in it");
-  return Manifest{std::move(text), std::move(parsed.pods), std::move(parsed.documents), std::move(warned)};
+  return Manifest{std::move(parsed.pods), std::move(parsed.documents), std::move(warned)};
+}
+
+Result<Manifest> LoadManifest(const std::string& file, bool as_pods, const Session& session) {
+  BERTH_TRY(const std::string text, os::ReadInput(file));
+  return ParseManifest(text, file, as_pods, session);
 }
 
 std::string NameOf(const StoredPod& pod) { return pod.namespace_ + "/" + pod.name; }
@@ -179,27 +183,33 @@ struct Applied {
   std::set<std::string> own_uids;   ///< uids that manifests name themselves: they stay when the pod changes
 };
 
-/// One manifest to berthd.
+/// One manifest to berthd, also one that is wrong: berthd knows what is wrong with it on this node as well.
 void ApplyOne(const std::string& file, bool as_pods, const Session& session, Outcome& outcome, Applied& applied) {
-  const auto loaded = LoadManifest(file, as_pods, session);
-  if (!loaded) {
-    session.err() << "berth: " << loaded.error().message << '\n';
+  const auto text = os::ReadInput(file);
+  if (!text) {
+    session.err() << "berth: " << text.error().message << '\n';
     return outcome.Add(kFailed);
   }
-  for (const Pod& pod : loaded->pods)
-    if (!pod.uid.empty()) applied.own_uids.insert(pod.uid);
-  const auto answer = session.berthd().ApplyPods(loaded->text, as_pods);
+  auto checked = ParseManifest(*text, file, as_pods, session);
+  const auto answer = session.berthd().ApplyPods({.manifests = *text, .templates = as_pods, .file = OriginOf(file)});
+  if (!answer && answer.error().code != Code::kInvalid && !checked) {
+    session.err() << "berth: " << checked.error().message << '\n';
+    return outcome.Add(kFailed);
+  }
   if (!answer) {
     Error error = answer.error();
     error.message = NamingFile(std::move(error.message), ShownName(file));
     return outcome.Fail(session, error);
   }
+  const Manifest loaded = checked ? *std::move(checked) : Manifest();
+  for (const Pod& pod : loaded.pods)
+    if (!pod.uid.empty()) applied.own_uids.insert(pod.uid);
   for (const std::string& text : answer->warnings)  // what only the node knows, by its runtime
-    if (const std::string warning = NamingFile(text, ShownName(file)); !loaded->warned.contains(warning))
+    if (const std::string warning = NamingFile(text, ShownName(file)); !loaded.warned.contains(warning))
       session.err() << "berth: warning: " << warning << '\n';
-  auto pod = loaded->pods.begin();  // results are in their order
+  auto pod = loaded.pods.begin();  // results are in their order
   for (const StoredPod& stored : answer->results) {
-    if (stored.kind == "Pod" && pod != loaded->pods.end()) applied.pods.insert_or_assign(NameOf(stored), *pod++);
+    if (stored.kind == "Pod" && pod != loaded.pods.end()) applied.pods.insert_or_assign(NameOf(stored), *pod++);
     applied.results.push_back(stored);
     if (session.for_people())
       session.out() << Shown(stored.kind, NameOf(stored)) << ' ' << Name(stored.action) << '\n' << std::flush;

@@ -1,6 +1,7 @@
 #include "berth/manifests_at.h"
 
 #include <filesystem>
+#include <system_error>
 
 #include "os/fs.h"
 
@@ -17,6 +18,12 @@ Result<std::vector<std::string>> ManifestsAt(const std::string& name) {
       if (entry.ends_with(end)) out.push_back((std::filesystem::path(name) / entry).string());
   if (out.empty()) return Fail(Code::kNotFound, name + ": no .yaml, .yml or .json file in this folder");
   return out;
+}
+
+std::string OriginOf(const std::string& file) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::canonical(file, error);
+  return file == "-" || error || !std::filesystem::is_regular_file(path, error) ? "" : path.string();
 }
 
 }  // namespace berth::cli

@@ -166,7 +166,7 @@ int Run::DryRun() const {
 }
 
 Result<void> Run::Store(const codec::Json& manifest) {
-  BERTH_TRY(const StoredPods stored, berthd_.ApplyPods(codec::FormatJson(manifest)));
+  BERTH_TRY(const StoredPods stored, berthd_.ApplyPods({codec::FormatJson(manifest)}));
   for (const std::string& warning : stored.warnings) session_.err() << "berth: warning: " << warning << '\n';
   if (stored.results.empty()) return Fail(Code::kInternal, "berthd took the pod and named none");
   pod_ = {.namespace_ = stored.results.front().namespace_, .name = stored.results.front().name};

@@ -50,9 +50,10 @@ class EchoBackend final : public Backend {
     out.view = std::make_shared<const PodView>(std::move(pod));
     return out;
   }
-  Result<StoredPods> ApplyPods(const std::string& manifests, bool templates) override {
-    return StoredPods{.results = {},
-                      .warnings = {std::to_string(manifests.size()) + (templates ? " of templates" : "")}};
+  Result<StoredPods> ApplyPods(const ApplyQuery& query) override {
+    return StoredPods{
+        .results = {},
+        .warnings = {std::to_string(query.manifests.size()) + (query.templates ? " of templates" : "") + query.file}};
   }
   Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) override {
     return DeletedPod{namespace_, name, "f"};
@@ -315,8 +316,9 @@ TEST_F(ApiTest, BytesThatAreNotUtf8AreReplaced) {
 
 TEST_F(ApiTest, BodiesAreBounded) {
   Serve(1000);
-  EXPECT_EQ(NodeClient(socket).ApplyPods(std::string(1000, 'x'))->warnings[0], "1000");
-  EXPECT_EQ(NodeClient(socket).ApplyPods("x", true)->warnings[0], "1 of templates");
+  EXPECT_EQ(NodeClient(socket).ApplyPods({std::string(1000, 'x')})->warnings[0], "1000");
+  EXPECT_EQ(NodeClient(socket).ApplyPods({.manifests = "x", .templates = true, .file = " of a & b"})->warnings[0],
+            "1 of templates of a & b");
   const auto large = Call(socket, "POST", "/v1/pods", std::string(1001, 'x'));
   ASSERT_FALSE(large);
   EXPECT_EQ(large.error().code, Code::kInvalid) << large.error().message;

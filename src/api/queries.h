@@ -11,6 +11,12 @@
 
 namespace berth::api {
 
+struct ApplyQuery {
+  std::string manifests;
+  bool templates = false;  ///< make pods of those of Deployments and other workloads
+  std::string file = "";   ///< where they are from, for names made of a generateName; "": of the text itself
+};
+
 struct EventQuery {
   std::string since;                 ///< RFC 3339, or a duration back such as "10m"; "" for all
   std::string pod;                   ///< "name" or "namespace/name"; "" for all

@@ -131,6 +131,11 @@ Result<Outlook> PostExplain(const Request& request, Backend& backend) {
   return backend.Explain(query);
 }
 
+Result<StoredPods> PostPods(const Request& request, Backend& backend) {
+  return backend.ApplyPods(
+      {.manifests = request.body, .templates = IsSet(request, "templates"), .file = Parameter(request, "file")});
+}
+
 template <class T>
 http::Route Read(const char* path, Result<T> (Backend::*read)(), Backend& backend) {
   return {"GET", path, [&backend, read](const Request&) { return AnswerWith((backend.*read)()); }};
@@ -157,8 +162,7 @@ void AddReads(std::vector<http::Route>& routes, Backend& backend) {
 }
 
 void AddWrites(std::vector<http::Route>& routes, Backend& backend) {
-  routes.push_back({"POST", "/v1/pods",
-                    [&](const Request& r) { return AnswerWith(backend.ApplyPods(r.body, IsSet(r, "templates"))); }});
+  routes.push_back({"POST", "/v1/pods", [&](const Request& r) { return AnswerWith(PostPods(r, backend)); }});
   routes.push_back({"POST", "/v1/explain", [&](const Request& r) { return AnswerWith(PostExplain(r, backend)); }});
   routes.push_back({"POST", "/v1/restart/{}/{}",
                     [&](const Request& r) { return AnswerWith(backend.RestartPod(r.parts[0], r.parts[1]), 202); }});

@@ -125,8 +125,10 @@ Result<Version> Client::Handshake() const {
 }
 
 Result<RuntimeStatus> Client::AskStatus() const {
-  BERTH_TRY(const auto answer, Ask<pb::StatusResponse>(kRuntimeService, "Status", pb::StatusRequest(),
-                                                       timeouts_.handshake, "ask the runtime for its status"));
+  pb::StatusRequest request;
+  request.set_verbose(true);  // containerd: its CNI configuration too
+  BERTH_TRY(const auto answer, Ask<pb::StatusResponse>(kRuntimeService, "Status", request, timeouts_.handshake,
+                                                       "ask the runtime for its status"));
   RuntimeStatus out;
   for (const pb::RuntimeCondition& condition : answer.status().conditions())
     if (!condition.status())
@@ -135,6 +137,8 @@ Result<RuntimeStatus> Client::AskStatus() const {
   out.features.strict_groups = answer.features().supplemental_groups_policy();
   for (const pb::RuntimeHandler& handler : answer.runtime_handlers())
     if (handler.features().recursive_read_only_mounts()) out.features.recursive_read_only.insert(handler.name());
+  if (const auto network = answer.info().find("cniconfig"); network != answer.info().end())
+    out.features.cni_reads_annotations = network->second.contains("io.kubernetes.cri.pod-annotations");
   return out;
 }
 

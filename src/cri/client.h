@@ -37,6 +37,7 @@ struct Version {
 struct Features {
   std::set<std::string> recursive_read_only;  ///< handlers ("": the default one) that make all below a mount read-only
   bool strict_groups = false;                 ///< supplementalGroupsPolicy
+  bool cni_reads_annotations = false;         ///< a plug-in of the pods' network is told the annotations of pods
 };
 
 struct RuntimeStatus {

@@ -46,54 +46,45 @@ std::string AppArmorProblem(const SecurityContext& security, const ApplyRules& r
                      Printable(security.app_armor_localhost, 80));
 }
 
-/// "path: what is wrong"; "": nothing.
-std::string ProfileProblem(const SecurityContext& security, const ApplyRules& rules, const std::string& path) {
+using Problems = std::vector<manifest::FieldProblem>;
+
+void CheckProfiles(const SecurityContext& security, const ApplyRules& rules, const std::string& path, Problems& out) {
   if (std::string problem = SeccompProblem(security, rules); !problem.empty())
-    return path + ".seccompProfile.localhostProfile: " + problem;
-  if (rules.pods.run_by != manifest::RunBy::kCri) return "";
+    out.push_back({path + ".seccompProfile.localhostProfile", "Invalid value: " + std::move(problem)});
+  if (rules.pods.run_by != manifest::RunBy::kCri) return;
   if (std::string problem = AppArmorProblem(security, rules); !problem.empty())
-    return path + ".appArmorProfile.localhostProfile: " + problem;
-  return "";
+    out.push_back({path + ".appArmorProfile.localhostProfile", "Invalid value: " + std::move(problem)});
+}
+
+void CheckAllProfiles(const Pod& pod, const ApplyRules& rules, Problems& out) {
+  CheckProfiles(pod.security, rules, "spec.securityContext", out);
+  for (const auto& [list, containers] :
+       {std::pair("containers", &pod.containers), std::pair("initContainers", &pod.init_containers)})
+    for (std::size_t i = 0; i < containers->size(); ++i)
+      CheckProfiles((*containers)[i].security, rules, fmt::format("spec.{}[{}].securityContext", list, i), out);
 }
 
 /// The host name that the pod asks for can be one.
-std::string NameProblem(Pod pod, const ApplyRules& rules) {
-  if (rules.pods.run_by != manifest::RunBy::kCri || pod.host_network) return "";
+void CheckHostName(Pod pod, const ApplyRules& rules, Problems& out) {
+  if (rules.pods.run_by != manifest::RunBy::kCri || pod.host_network) return;
   pod.name += "-" + rules.node_name;
-  const auto names = cri::NamesOf(pod, rules.cluster_domain);
-  return names ? "" : "spec.setHostnameAsFQDN: Invalid value: true: " + names.error().message;
-}
-
-std::string ProfileProblemOf(const Pod& pod, const ApplyRules& rules) {
-  if (std::string problem = ProfileProblem(pod.security, rules, "spec.securityContext"); !problem.empty())
-    return problem;
-  for (const auto& [list, containers] :
-       {std::pair("containers", &pod.containers), std::pair("initContainers", &pod.init_containers)})
-    for (std::size_t i = 0; i < containers->size(); ++i) {
-      const std::string path = fmt::format("spec.{}[{}].securityContext", list, i);
-      if (std::string problem = ProfileProblem((*containers)[i].security, rules, path); !problem.empty())
-        return problem;
-    }
-  return "";
+  if (const auto names = cri::NamesOf(pod, rules.cluster_domain); !names)
+    out.push_back({"spec.setHostnameAsFQDN", "Invalid value: true: " + names.error().message});
 }
 
 }  // namespace
 
-Result<void> CheckOnNode(const std::vector<Pod>& pods, const ApplyRules& rules, std::string_view where) {
+std::vector<manifest::FieldProblem> CheckOnNode(const Pod& pod, const ApplyRules& rules) {
   if (rules.pods.run_by == manifest::RunBy::kNobody) return {};
-  std::vector<std::string> lines;
-  for (const Pod& pod : pods) {
-    std::string problem;
-    if (const auto refused = pods::WhyRefused(pod, rules.node))
-      problem = fmt::format("{}: Forbidden: {}", refused->path, refused->why.message);
-    else
-      problem = ProfileProblemOf(pod, rules);
-    if (problem.empty()) problem = source::NameLengthProblem(pod, rules.node_name);
-    if (problem.empty()) problem = NameProblem(pod, rules);
-    if (!problem.empty()) lines.push_back(fmt::format("{}: pod {}: {}", where, FullName(pod), problem));
-  }
-  if (lines.empty()) return {};
-  return Fail(Code::kInvalid, Join(lines, "\n"));
+  Problems out;
+  for (pods::Refusal& refused : pods::WhyRefused(pod, rules.node))
+    out.push_back({std::move(refused.path), "Forbidden: " + refused.why.message});
+  CheckAllProfiles(pod, rules, out);
+  if (std::string problem = source::NameLengthProblem(pod, rules.node_name); !problem.empty())
+    out.push_back({"metadata.name", std::move(problem)});
+  else
+    CheckHostName(pod, rules, out);
+  return out;
 }
 
 }  // namespace berth::daemon

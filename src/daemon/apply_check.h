@@ -3,10 +3,8 @@
 #define BERTH_DAEMON_APPLY_CHECK_H_
 
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "manifest/pod_options.h"
 #include "model/pod.h"
 #include "pods/node_rules.h"
@@ -27,9 +25,9 @@ struct ApplyRules {
   std::string cluster_domain;  ///< of their host names
 };
 
-/// Errors: kInvalid, a line for each pod that would be rejected or never start here whatever is free: `where`, the pod,
-/// the path of the field, why, and the cure. Reads files: not for the loop.
-Result<void> CheckOnNode(const std::vector<Pod>& pods, const ApplyRules& rules, std::string_view where);
+/// Why the pod would be rejected or never start here whatever is free, with the cure; empty: it may. Reads files: not
+/// for the loop.
+std::vector<manifest::FieldProblem> CheckOnNode(const Pod& pod, const ApplyRules& rules);
 
 }  // namespace berth::daemon
 

@@ -68,6 +68,8 @@ class Daemon {
 
   // daemon_start.cc
   Result<void> OpenAll(const std::string& version);
+  /// Requires: OpenRuntime was called.
+  manifest::PodOptions HowPodsAreRead() const;
   Result<void> OpenSources(const std::optional<state::Saved>& saved);
   Result<void> MakePodFolder(const std::optional<state::Saved>& saved);
   Result<void> OpenCgroups(const Machine& machine);

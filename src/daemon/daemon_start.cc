@@ -71,8 +71,7 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
                     .has_sandboxes = settings.berth.runtime == "cri" && !dry_run,
                     .unsafe_sysctls = settings.kubelet.allowed_unsafe_sysctls,
                     .runtime_classes = settings.berth.runtime_classes,
-                    .app_armor = os::HasAppArmor(),
-                    .se_linux = os::HasSeLinux()};
+                    .app_armor = os::HasAppArmor()};
   out.pods.volumes = {.disk = settings.berth.state_dir + "/volumes",
                       .memory = settings.berth.run_dir + "/volumes",
                       .pins = settings.berth.run_dir + "/subpaths"};
@@ -189,7 +188,7 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
   const MoveDoor move = [this](const MoveRequest& request) { return manager_->MakeMove(request); };
   api_ = std::make_unique<LocalApi>(*published_, *loop_, restart, move, Door(), history_.get(), calls_.get(),
                                     pod_resources_.get(), PodFolder(settings_.pod_dir, settings_.berth.node_name),
-                                    ApplyRules{.pods = PodRules(settings_, dry_run_),
+                                    ApplyRules{.pods = HowPodsAreRead(),
                                                .node = manager_->options().pods.rules,
                                                .profiles = {.seccomp = settings_.berth.seccomp_dir},
                                                .node_name = settings_.berth.node_name,
@@ -205,6 +204,12 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
   if (!started) return Wrap(std::move(started).error(), "metricsAddress");
   metrics_server_ = *std::move(started);
   return {};
+}
+
+manifest::PodOptions Daemon::HowPodsAreRead() const {
+  manifest::PodOptions out = PodRules(settings_, dry_run_);
+  out.cni_reads_annotations = features_.cni_reads_annotations;
+  return out;
 }
 
 /// Thread: any.
@@ -240,11 +245,11 @@ Result<void> Daemon::OpenSources(const std::optional<state::Saved>& saved) {
                                                  .only_trusted = settings_.berth.manifest_owners == "root",
                                                  .running = std::move(running),
                                                  .notes = work_notes_.get(),
-                                                 .pods = PodRules(settings_, dry_run_)}));
+                                                 .pods = HowPodsAreRead()}));
   if (!settings_.kubelet.static_pod_url.empty()) {
     source::HttpOptions options = UrlOptions(settings_);
     options.notes = work_notes_.get();
-    options.pods = PodRules(settings_, dry_run_);
+    options.pods = HowPodsAreRead();
     BERTH_TRY(sources.emplace_back(), source::OpenHttp(std::move(options)));
   }
   BERTH_TRY(auto joined, source::JoinSources(std::move(sources)));

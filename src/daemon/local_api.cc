@@ -140,24 +140,28 @@ Result<void> LocalApi::CheckOurs() const {
   return Fail(Code::kUnsupported, "the pods of this node are a kubelet's: use kubectl");
 }
 
-Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests, bool templates) {
+Result<StoredPods> LocalApi::ApplyPods(const api::ApplyQuery& query) {
   BERTH_RETURN_IF_ERROR(CheckOurs());
-  if (manifests.size() <= http::kSmallBody) return Apply(manifests, templates);
+  if (query.manifests.size() <= http::kSmallBody) return Apply(query);
   const MutexLock lock(large_manifest_);
-  return Apply(manifests, templates);
+  return Apply(query);
 }
 
-Result<StoredPods> LocalApi::Apply(const std::string& manifests, bool templates) {
+Result<StoredPods> LocalApi::Apply(const api::ApplyQuery& query) {
   manifest::PodOptions options = rules_.pods;
-  options.templates = templates;
-  BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(manifests, kRequest, options));
+  options.templates = query.templates;
+  options.origin = query.file;
+  options.on_node = [&](const Pod& pod) { return CheckOnNode(pod, rules_); };
+  BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(query.manifests, kRequest, options));
   if (parsed.pods.empty() && parsed.documents.empty() && !parsed.has_templates)
     return Fail(Code::kInvalid, "the request holds no pod, ConfigMap or Secret");
-  BERTH_RETURN_IF_ERROR(CheckOnNode(parsed.pods, rules_, kRequest));
   StoredPods out;
   BERTH_TRY(out.results, folder_.Store(parsed.pods, *published_.Get()->node.files, parsed.documents));
-  for (const manifest::Warning& warning : parsed.warnings)
-    out.warnings.push_back(warning.where + ": " + warning.message);
+  const bool changed = std::ranges::any_of(
+      out.results, [](const StoredPod& stored) { return stored.action != StoreAction::kUnchanged; });
+  const std::vector<manifest::Warning> none;
+  for (const auto* list : {&parsed.warnings, changed || out.results.empty() ? &parsed.made : &none})
+    for (const manifest::Warning& warning : *list) out.warnings.push_back(warning.where + ": " + warning.message);
   return out;
 }
 

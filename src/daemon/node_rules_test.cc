@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 std::string ReasonOf(const Pod& pod, const NodeRules& rules) {
   const auto refused = WhyRefused(pod, rules);
-  return refused ? refused->why.reason : "";
+  return refused.empty() ? "" : refused.front().why.reason;
 }
 
 Pod WithSysctl(const std::string& name) {
@@ -37,7 +37,7 @@ TEST(NodeRulesTest, SafeSysctlsMayBeSetAndUnsafeOnesWhereTheSettingsAllowThem) {
   EXPECT_EQ("", ReasonOf(WithSysctl("net.ipv4.tcp_syncookies"), rules));
   EXPECT_EQ("", ReasonOf(WithSysctl("net/ipv4/tcp_syncookies"), rules));
   EXPECT_EQ("SysctlForbidden", ReasonOf(WithSysctl("net.core.somaxconn"), rules));
-  EXPECT_THAT(WhyRefused(WithSysctl("kernel.msgmax"), rules)->why.message,
+  EXPECT_THAT(WhyRefused(WithSysctl("kernel.msgmax"), rules).at(0).why.message,
               HasSubstr("\"kernel.msgmax\" not allowlisted"));
   rules.unsafe_sysctls = {"net.core.somaxconn", "kernel.msg*", "vm.*"};
   EXPECT_EQ("", ReasonOf(WithSysctl("net.core.somaxconn"), rules));
@@ -67,9 +67,6 @@ TEST(NodeRulesTest, ClassesAndProfilesThatTheNodeDoesNotHaveAreRefused) {
   EXPECT_EQ("AppArmor", ReasonOf(pod, rules));
   rules.app_armor = true;
   EXPECT_EQ("", ReasonOf(pod, rules));
-  pod.security.se_linux = SeLinuxOptions{.type = "t"};
-  EXPECT_EQ("SELinux", ReasonOf(pod, rules));
-  pod.security.se_linux.reset();
   pod.security.supplemental_groups_policy = "Merge";
   EXPECT_EQ("", ReasonOf(pod, rules));
   pod.security.supplemental_groups_policy = "Strict";
@@ -85,7 +82,7 @@ TEST(NodeRulesTest, MountsAreReadOnlyToTheirDepthsWhereTheHandlerOfTheRuntimeCan
   pod.init_containers[1].mounts = {{.name = "v", .recursive_read_only = "IfPossible"},
                                    {.name = "v", .recursive_read_only = "Enabled"}};
   EXPECT_EQ("RecursiveReadOnlyNotSupported", ReasonOf(pod, rules));
-  EXPECT_EQ("spec.initContainers[1].volumeMounts[1].recursiveReadOnly", WhyRefused(pod, rules)->path);
+  EXPECT_EQ("spec.initContainers[1].volumeMounts[1].recursiveReadOnly", WhyRefused(pod, rules).at(0).path);
   rules.recursive_read_only = {"runc-new"};
   EXPECT_EQ("RecursiveReadOnlyNotSupported", ReasonOf(pod, rules)) << "not the default handler";
   pod.runtime_class = "new";
@@ -116,12 +113,28 @@ TEST(NodeRulesTest, CapabilitiesAreThoseThatLinuxHas) {
   EXPECT_EQ("", ReasonOf(pod, {}));
   pod.containers[1].security.add_capabilities.emplace_back("FLY");
   const auto refused = WhyRefused(pod, {});
-  ASSERT_TRUE(refused);
-  EXPECT_EQ("CapabilityUnknown", refused->why.reason);
-  EXPECT_EQ("b", refused->why.container);
-  EXPECT_EQ("spec.containers[1].securityContext.capabilities.add", refused->path);
-  EXPECT_THAT(refused->why.message, HasSubstr("\"FLY\""));
+  ASSERT_THAT(refused, testing::SizeIs(1));
+  EXPECT_EQ("CapabilityUnknown", refused[0].why.reason);
+  EXPECT_EQ("b", refused[0].why.container);
+  EXPECT_EQ("spec.containers[1].securityContext.capabilities.add", refused[0].path);
+  EXPECT_THAT(refused[0].why.message, HasSubstr("\"FLY\""));
   EXPECT_EQ("CapabilityUnknown", ReasonOf(pod, {.has_sandboxes = true}));
+}
+
+TEST(NodeRulesTest, EveryReasonIsNamed) {
+  Pod pod;
+  pod.containers.resize(2);
+  pod.runtime_class = "kata";
+  pod.security.sysctls = {{"kernel.msgmax", "1"}, {"vm.swappiness", "1"}};
+  pod.containers[0].security = {.app_armor = "RuntimeDefault", .drop_capabilities = {"FLY"}};
+  pod.containers[1].security.add_capabilities = {"SWIM"};
+  std::vector<std::string> paths;
+  for (const Refusal& refused : WhyRefused(pod, {.has_sandboxes = true})) paths.push_back(refused.path);
+  EXPECT_THAT(paths,
+              testing::ElementsAre("spec.containers[1].securityContext.capabilities.add",
+                                   "spec.containers[0].securityContext.capabilities.drop",
+                                   "spec.securityContext.sysctls[0].name", "spec.securityContext.sysctls[1].name",
+                                   "spec.runtimeClassName", "spec.containers[0].securityContext.appArmorProfile"));
 }
 
 Pod WithPort(std::int32_t port, std::int32_t host_port, const std::string& ip = "",

@@ -20,6 +20,7 @@
 #include "manifest/names.h"
 #include "model/machine_change.h"
 #include "os/fs.h"
+#include "os/host.h"
 #include "os/path.h"
 
 namespace berth::daemon {
@@ -210,6 +211,7 @@ manifest::PodOptions PodRules(const Settings& settings, bool dry_run) {
   manifest::PodOptions out;
   if (!dry_run) out.run_by = settings.berth.runtime == "cri" ? manifest::RunBy::kCri : manifest::RunBy::kProcess;
   out.refuse_unsupported = settings.berth.unsupported_fields == "refuse";
+  out.se_linux = os::HasSeLinux();
   return out;
 }
 

@@ -109,7 +109,7 @@ HttpCheck ReadHttp(Object& object) {
 std::vector<std::string> ReadCommand(Object& exec) {
   std::vector<std::string> out;
   exec.Read("command", out);
-  if (out.empty()) exec.report().Problem(exec.PathOf("command"), "Required value");
+  if (out.empty()) exec.report().Problem(exec.PathOf("command"), "Required value: the program and its arguments");
   exec.Finish();
   return out;
 }
@@ -264,7 +264,7 @@ void ReadRule(Object& rule, RestartRule& out) {
     if (out.exit_codes.size() > kMostExitCodes) report.Problem(object.PathOf("values"), "Too many: at most 255");
     object.Finish();
   });
-  if (!codes) report.Problem(rule.PathOf("exitCodes"), "Required value");
+  if (!codes) report.Problem(rule.PathOf("exitCodes"), "Required value: the exit codes that the rule is for");
   rule.Finish();
 }
 
@@ -302,8 +302,9 @@ void ReadResizePolicy(Object& container, Container& out) {
     std::string policy;
     ReadWord(entry, "resourceName", {"cpu", "memory"}, resource);
     ReadWord(entry, "restartPolicy", {"NotRequired", "RestartContainer"}, policy);
-    if (resource.empty()) container.report().Problem(entry.PathOf("resourceName"), "Required value");
-    if (policy.empty()) container.report().Problem(entry.PathOf("restartPolicy"), "Required value");
+    if (resource.empty()) container.report().Problem(entry.PathOf("resourceName"), "Required value: cpu or memory");
+    if (policy.empty())
+      container.report().Problem(entry.PathOf("restartPolicy"), "Required value: NotRequired or RestartContainer");
     if (policy == "RestartContainer") out.restart_to_resize.push_back(resource);
     entry.Finish();
   });

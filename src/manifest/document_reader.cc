@@ -118,7 +118,7 @@ ConfigDocument ReadConfigDocument(const Node& node, const Path& path, DocumentKi
 
 std::string CheckConfigKey(std::string_view key) {
   constexpr std::size_t kLongestKey = 253;
-  if (key.empty()) return "Required value";
+  if (key.empty()) return "Required value: give the key a name";
   const auto good = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || IsDigit(c) || c == '-' || c == '_' || c == '.';
   };

@@ -85,7 +85,9 @@ class EnvReader {
     from.Within("fieldRef", [&](Object& field) {
       ++sources;
       field.Read("fieldPath", var.field_path);
-      if (var.field_path.empty()) field.report().Problem(field.PathOf("fieldPath"), "Required value");
+      if (var.field_path.empty())
+        field.report().Problem(field.PathOf("fieldPath"),
+                               "Required value: the field that is meant, such as metadata.name");
       field.Finish(kFieldRefIgnored);
     });
     if (var.field_path == "spec.serviceAccountName") {

@@ -10,9 +10,17 @@
 namespace berth::manifest {
 namespace {
 
+/// On a host without SELinux a runtime ignores labels.
+const FieldTreatment& TreatmentOf(const FieldRow& row, const PodOptions& options) {
+  static constexpr FieldTreatment kIgnored{.verdict = FieldVerdict::kNoEffect,
+                                           .why = "SELinux is not enabled on this host"};
+  const bool label = row.path.ends_with(".seLinuxOptions");
+  return label && options.run_by == RunBy::kCri && !options.se_linux ? kIgnored : row.Under(options.run_by);
+}
+
 class FieldWalk {
  public:
-  explicit FieldWalk(RunBy run_by) : run_by_(run_by) {}
+  explicit FieldWalk(const PodOptions& options) : options_(options) {}
 
   struct Found {
     const FieldRow* row = nullptr;
@@ -54,7 +62,7 @@ class FieldWalk {
   void Judge(const Node& node, const Path& path, const std::string& name) {
     const FieldRow* row = RowOf(name);
     if (row == nullptr || IsEmpty(node, *row) || IsFine(*row, ValueOf(node))) return;
-    const FieldVerdict verdict = row->Under(run_by_).verdict;
+    const FieldVerdict verdict = TreatmentOf(*row, options_).verdict;
     if (verdict != FieldVerdict::kNoEffect && verdict != FieldVerdict::kRefused) return;
     const auto [it, added] = places_.try_emplace(row, found_.size());
     if (added)
@@ -63,7 +71,7 @@ class FieldWalk {
       ++found_[it->second].more;
   }
 
-  const RunBy run_by_;
+  const PodOptions& options_;
   std::vector<Found> found_;
   std::map<const FieldRow*, std::size_t> places_;
 };
@@ -79,15 +87,17 @@ std::string CureOf(const FieldRow& row, RunBy run_by) {
 
 void CheckFields(const Node& pod, const Path& path, const PodOptions& options, Report& report) {
   if (options.run_by == RunBy::kNobody) return;
-  FieldWalk walk(options.run_by);
+  FieldWalk walk(options);
   walk.Visit(pod, path, "");
   for (const FieldWalk::Found& found : walk.found()) {
-    const FieldTreatment& treatment = found.row->Under(options.run_by);
+    const FieldTreatment& treatment = TreatmentOf(*found.row, options);
     const std::string where = found.path + (found.more == 0 ? "" : " (and " + std::to_string(found.more) + " more)");
     if (treatment.verdict == FieldVerdict::kNoEffect) {
       report.WarnAt(where, "no effect: " + std::string(treatment.why));
     } else if (options.refuse_unsupported) {
-      report.ProblemAt(where, "Forbidden: " + std::string(treatment.why) + "; " + CureOf(*found.row, options.run_by));
+      const std::string_view next = treatment.why.contains("; ") ? ", or " : "; ";  // it names a cure already
+      report.ProblemAt(
+          where, "Forbidden: " + std::string(treatment.why) + std::string(next) + CureOf(*found.row, options.run_by));
     } else {
       report.WarnAt(where, "not carried out: " + std::string(treatment.why));
     }

@@ -44,6 +44,7 @@ constexpr FieldRow kRows[] = {
     {"metadata", "", kOthers, kOthers},
     {"metadata.annotations", "", kDone, kDone},
     {"metadata.creationTimestamp", "", kDone, kDone},
+    {"metadata.generateName", "", kDone, kDone},
     {"metadata.labels", "", kDone, kDone},
     {"metadata.name", "", kDone, kDone},
     {"metadata.namespace", "", kDone, kDone},

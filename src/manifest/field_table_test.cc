@@ -141,7 +141,7 @@ std::string VerdictIn(const std::vector<std::string>& said, const std::string& w
     if (!line.starts_with(start)) continue;
     const std::string rest = line.substr(start.size());
     if (rest.starts_with("no effect: ") || rest.ends_with("leave it out") ||
-        rest.find("; leave it out, or run") != std::string::npos)
+        rest.find("leave it out, or run") != std::string::npos)
       return rest;
   }
   return "";
@@ -157,7 +157,9 @@ std::string PromiseOf(const FieldRow& row, const Json& value, RunBy run_by) {
   const FieldTreatment& treatment = row.Under(run_by);
   if (IsFine(row, value.is_string() ? value.get<std::string>() : value.dump())) return "";
   if (treatment.verdict == FieldVerdict::kNoEffect) return "no effect: " + std::string(treatment.why);
-  if (treatment.verdict == FieldVerdict::kRefused) return "Forbidden: " + std::string(treatment.why) + "; leave it out";
+  if (treatment.verdict == FieldVerdict::kRefused)
+    return "Forbidden: " + std::string(treatment.why) + (treatment.why.contains("; ") ? ", or " : "; ") +
+           "leave it out";
   return "";
 }
 
@@ -265,6 +267,41 @@ TEST(FieldTableTest, NothingIsSaidOfPodsThatNobodyRuns) {
 TEST(FieldTableTest, AnOperatorMayTakePodsWithoutWhatIsNotCarriedOut) {
   EXPECT_THAT(SaidOf(PodWith("spec.hostUsers", false), {.run_by = RunBy::kCri, .refuse_unsupported = false}),
               testing::ElementsAre(testing::StartsWith("f: document 1: spec.hostUsers: not carried out: ")));
+}
+
+TEST(FieldTableTest, ALabelOfSeLinuxIsIgnoredByARuntimeWhereTheHostHasNone) {
+  for (const char* const field :
+       {"spec.securityContext.seLinuxOptions", "spec.containers[].securityContext.seLinuxOptions"})
+    for (const bool refuse : {true, false}) {
+      const Json label = {{"level", "s0:c1,c2"}};
+      EXPECT_THAT(
+          SaidOf(PodWith(field, label), {.run_by = RunBy::kCri, .refuse_unsupported = refuse, .se_linux = false}),
+          testing::ElementsAre(
+              testing::EndsWith("securityContext.seLinuxOptions: no effect: SELinux is not enabled on this host")));
+      EXPECT_THAT(SaidOf(PodWith(field, label), {.run_by = RunBy::kCri, .refuse_unsupported = refuse}), IsEmpty());
+    }
+}
+
+TEST(FieldTableTest, ACureOfTheFieldsOwnAndToLeaveItOutAreTwo) {
+  EXPECT_THAT(SaidOf(PodWith("spec.volumes[].nfs", Json{{"server", "s"}}), {.run_by = RunBy::kCri}),
+              Contains(HasSubstr("mount it on the host and use hostPath, or leave it out")));
+  EXPECT_THAT(SaidOf(PodWith("spec.hostUsers", false), {.run_by = RunBy::kCri}),
+              Contains(HasSubstr("containers share the host's users; leave it out")));
+}
+
+TEST(FieldTableTest, AnAnnotationThatAsksForNetworksIsWarnedOfUnlessAPlugInReadsIt) {
+  const Json networks = {{"k8s.v1.cni.cncf.io/networks", "storage"}};
+  const std::string text = PodWith("metadata.annotations", networks);
+  const std::string field = "f: document 1: metadata.annotations[k8s.v1.cni.cncf.io/networks]: no effect: ";
+  EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kProcess}),
+              testing::ElementsAre(field + "a plain process is in the host's network"));
+  EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kCri}),
+              testing::ElementsAre(testing::StartsWith(field + "no CNI plug-in")));
+  EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kCri, .cni_reads_annotations = true}), IsEmpty());
+  Json in_host = Json::parse(text);
+  in_host["spec"]["hostNetwork"] = true;
+  EXPECT_THAT(SaidOf(in_host.dump(), {.run_by = RunBy::kCri, .cni_reads_annotations = true}),
+              testing::ElementsAre(field + "the pod is in the host's network"));
 }
 
 TEST(FieldTableTest, AVolumeOfAKindThatIsMissingIsRefusedEvenIfItSaysNothingMore) {

@@ -77,7 +77,7 @@ void CheckRule(Object& object, const LocalDeviceRule& rule) {
   };
   const std::string_view domain = std::string_view(rule.resource).substr(0, rule.resource.find('/'));
   if (rule.resource.empty())
-    problem("resource", "Required value");
+    problem("resource", "Required value: the name that pods ask for, such as example.com/gpu");
   else if (!IsQualifiedName(rule.resource) || domain == "kubernetes.io" || domain.ends_with(".kubernetes.io") ||
            domain.starts_with("requests."))
     problem("resource", InvalidValue(Printable(rule.resource, 80),

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/fnv128.h"
 #include "base/text.h"
 #include "manifest/document_reader.h"
 #include "manifest/field_check.h"
+#include "manifest/made_names.h"
 #include "manifest/object.h"
 #include "manifest/pod_reader.h"
 #include "manifest/pod_validation.h"
@@ -28,8 +31,11 @@ constexpr std::size_t kMostWarnings = 1'000;
 class FileReader {
  public:
   /// `options` and `budget` outlive this.
-  FileReader(std::string_view file, const PodOptions& options, Budget& budget)
-      : file_(file), options_(options), budget_(budget) {}
+  FileReader(std::string_view file, std::string_view text, const PodOptions& options, Budget& budget)
+      : file_(file),
+        options_(options),
+        budget_(budget),
+        names_(options.origin.empty() ? Fnv128(text) : options.origin) {}
 
   /// False: nothing more is to be read.
   bool Read(const Document& document) {
@@ -125,7 +131,7 @@ class FileReader {
     object.Read("kind", kind);
     if (kind.empty()) return report.Problem(object.PathOf("kind"), "Required value: write \"kind: Pod\"");
     const bool list = kind.ends_with("List") && (kind == "List" || IsOneOfOurs(kind.substr(0, kind.size() - 4)));
-    if (options_.templates && IsWorkload(kind)) return AddTemplate(kind, root, top, report);
+    if (options_.templates && IsWorkload(kind)) return Add(kind, root, top, report);
     const bool readable = list || IsOneOfOurs(kind);
     if (!readable && !MeansPods(kind)) return report.Warn(object.PathOf("kind"), LeftOut(kind));
     if (!readable)
@@ -143,11 +149,29 @@ class FileReader {
 
   static bool IsOneOfOurs(std::string_view kind) { return kind == "Pod" || kind == "ConfigMap" || kind == "Secret"; }
 
-  void Add(std::string_view kind, const Node& node, const Path& path, Report& report) {
+  void Add(std::string_view kind, const Node& given, const Path& path, Report& report) {
+    const std::optional<Node> named = names_.Named(given, path, report);
+    if (named) Spend(CostOf(*named));
+    const Node& node = named ? *named : given;
+    if (named) TellName(node, path);
+    if (IsWorkload(kind)) return AddTemplate(kind, node, path, report);
     if (kind == "Pod") return AddPod(node, path, report);
     if (!HasRoom(out_.documents.size(), kMostConfigDocuments, "ConfigMaps and Secret")) return;
     out_.documents.push_back(
         ReadConfigDocument(node, path, kind == "Secret" ? DocumentKind::kSecret : DocumentKind::kConfigMap, report));
+  }
+
+  void TellName(const Node& node, const Path& path) {
+    const Path metadata{.parent = &path, .key = "metadata"};
+    const Path where{.parent = &metadata, .key = "generateName"};
+    const Node* name = Find(*Find(node, "metadata"), "name");
+    Tell(where.ToString(), "is called \"" + name->text + "\" here, whenever " +
+                               (options_.origin.empty() ? "this very text" : "this file") + " is applied");
+  }
+
+  void Tell(const std::string& path, std::string text) {
+    if (out_.made.size() < kMostWarnings)
+      out_.made.push_back({.where = where_ + (path.empty() ? "" : ": " + path), .message = std::move(text)});
   }
 
   /// `of`: the kind of items that do not say it; "": each has to.
@@ -158,27 +182,32 @@ class FileReader {
       const std::string kind = said != nullptr ? said->text : of;
       if (kind.empty())
         return report.Problem(Path{.parent = &path, .key = "kind"}, "Required value: write \"kind: Pod\"");
-      if (options_.templates && IsWorkload(kind)) return AddTemplate(kind, item, path, report);
+      if (options_.templates && IsWorkload(kind)) return Add(kind, item, path, report);
       if (!IsOneOfOurs(kind)) return report.Warn(Path{.parent = &path, .key = "kind"}, LeftOut(kind));
       Add(kind, item, path, report);
     });
     object.Finish(kListUnused);
   }
 
-  /// What is said of one pod is said of all: only the first is reported on, unless it is fine and another is not.
-  void AddTemplate(const std::string& kind, const Node& node, const Path& path, Report& report) {
+  /// What is said of one pod is said of all: only the first is reported on, unless it is fine and another is not. Its
+  /// name is the workload's.
+  void AddTemplate(std::string_view kind, const Node& node, const Path& path, Report& report) {
     const Path spec{.parent = &path, .key = "spec"};
     const Path where{.parent = &spec, .key = "template"};
     out_.has_templates = true;
     const std::size_t before = report.problems.size();  // with one of its own none is made
     bool first = true;
-    MakePodsOfTemplate(kind, node, path, report, [&](const Node& pod) {
+    const std::string made = MakePodsOfTemplate(kind, node, path, options_, report, [&](const Node& pod) {
       Report others;
       Spend(CostOf(pod));
       AddPod(pod, where, std::exchange(first, false) ? report : others);
       for (Report::Entry& entry : others.problems) report.problems.push_back(std::move(entry));
+      for (std::size_t i = before; i < report.problems.size(); ++i)
+        if (report.problems[i].path == Below(where, "metadata.name"))
+          report.problems[i].path = Below(path, "metadata.name");
       return !ended_ && report.problems.size() == before;
     });
+    if (!made.empty() && report.problems.size() == before) Tell(spec.ToString(), made);
   }
 
   void AddPod(const Node& node, const Path& path, Report& report) {
@@ -198,6 +227,9 @@ class FileReader {
       CheckCommands(pod, path, found);
       CheckUsers(pod, path, found);
     }
+    if (options_.on_node)
+      for (FieldProblem& problem : options_.on_node(pod))
+        found.ProblemAt(Below(path, problem.path), std::move(problem.text));
     // What could not be read is not judged a second time for being empty.
     for (Report::Entry& entry : found.problems) {
       const auto about_same = [&](const Report::Entry& earlier) {
@@ -215,19 +247,34 @@ class FileReader {
     out_.pods.push_back(std::move(pod));
   }
 
-  /// Those that old clusters read, and that are fields now.
-  static void WarnOfAnnotations(const Pod& pod, const Path& root, Report& report) {
+  static std::string Below(const Path& path, const std::string& field) {
+    const std::string above = path.ToString();
+    return above.empty() ? field : above + "." + field;
+  }
+
+  /// Those that old clusters read, and that are fields now; and those that ask for more networks.
+  void WarnOfAnnotations(const Pod& pod, const Path& root, Report& report) const {
     constexpr std::pair<std::string_view, std::string_view> kFields[] = {
         {"container.apparmor.security.beta.kubernetes.io/", "appArmorProfile"},
         {"container.seccomp.security.alpha.kubernetes.io/", "seccompProfile"},
         {"seccomp.security.alpha.kubernetes.io/", "seccompProfile"}};
     const Path metadata{.parent = &root, .key = "metadata"};
     const Path annotations{.parent = &metadata, .key = "annotations"};
-    for (const auto& [name, value] : pod.annotations)
+    for (const auto& [name, value] : pod.annotations) {
+      const Path where{.parent = &annotations, .key = name, .index = -1, .entry = true};
       for (const auto& [start, field] : kFields)
         if (name.starts_with(start))
-          report.Warn(Path{.parent = &annotations, .key = name, .index = -1, .entry = true},
-                      "no effect: it is a field now; write securityContext." + std::string(field));
+          report.Warn(where, "no effect: it is a field now; write securityContext." + std::string(field));
+      if (name != "k8s.v1.cni.cncf.io/networks" && name != "v1.multus-cni.io/default-network") continue;
+      if (options_.run_by == RunBy::kProcess)
+        report.Warn(where, "no effect: a plain process is in the host's network");
+      else if (pod.host_network)
+        report.Warn(where, "no effect: the pod is in the host's network");
+      else if (!options_.cni_reads_annotations)
+        report.Warn(where,
+                    "no effect: no CNI plug-in of the container runtime has the capability "
+                    "io.kubernetes.cri.pod-annotations, by which it would be told of it");
+    }
   }
 
   /// "memory: 100m" is a tenth of a byte and never what was meant.
@@ -248,6 +295,7 @@ class FileReader {
   std::string file_;
   const PodOptions& options_;
   Budget& budget_;
+  MadeNames names_;
   bool ended_ = false;
   std::string where_;
   ParsedPods out_;
@@ -258,7 +306,7 @@ class FileReader {
 
 Result<ParsedPods> ParsePods(std::string_view text, std::string_view file, const PodOptions& options) {
   Budget budget = options.most_pods == PodOptions::kAnyNumber ? Budget() : Budget::For(text);
-  FileReader reader(Printable(file, 4096), options, budget);
+  FileReader reader(Printable(file, 4096), text, options, budget);
   const auto errors = VisitDocuments(text, budget, [&](const Document& document) { return reader.Read(document); });
   for (const std::string& error : errors) reader.AddProblem(error);
   reader.CheckIdentities();

@@ -30,6 +30,9 @@ struct ParsedPods {
   std::vector<Pod> pods;
   std::vector<ConfigDocument> documents;  ///< ConfigMaps and Secrets beside them
   std::vector<Warning> warnings;
+  /// What the pods were made of: of templates, or with made names. Warnings to whoever has them run, and to nobody who
+  /// only wants to know which they are.
+  std::vector<Warning> made;
   bool has_templates = false;  ///< pods were made of templates (PodOptions::templates): none, where they say so
 };
 

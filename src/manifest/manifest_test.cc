@@ -288,106 +288,12 @@ TEST(ParsePodsTest, OtherKindsAreLeftOutWithAWarningAndThePodsBesideThemRun) {
   EXPECT_EQ(parsed.warnings[2].where, "pod.yaml: document 4: items[0].kind");
 }
 
-ParsedPods FromTemplates(const std::string& text) {
-  const Result<ParsedPods> parsed = ParsePods(text, "f", {.run_by = RunBy::kProcess, .templates = true});
-  if (parsed) return *parsed;
-  ADD_FAILURE() << parsed.error().message;
-  return {};
-}
-
-std::string ErrorOfTemplate(const std::string& text) {
-  const Result<ParsedPods> parsed = ParsePods(text, "f", {.run_by = RunBy::kProcess, .templates = true});
-  return parsed ? "accepted" : parsed.error().message;
-}
-
-constexpr const char* kTemplate =
-    "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, command: [x]}]}}";
-
-TEST(ParsePodsTest, TemplatesBecomeAsManyPodsAsTheySay) {
-  const ParsedPods parsed = FromTemplates(
-      std::string("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {replicas: 3, "
-                  "selector: {}, strategy: {type: Recreate}, ") +
-      kTemplate + "}}");
-  ASSERT_THAT(parsed.pods, SizeIs(3));
-  EXPECT_EQ(FullName(parsed.pods[0]), "shop/web-0");
-  EXPECT_EQ(FullName(parsed.pods[2]), "shop/web-2");
-  EXPECT_EQ(parsed.pods[1].labels.at("app"), "web");
-  ASSERT_THAT(parsed.warnings, SizeIs(1));
-  EXPECT_EQ(parsed.warnings[0].where, "f: document 1: spec");
-  EXPECT_THAT(parsed.warnings[0].message,
-              AllOf(HasSubstr("made 3 pods of its template (web-0 to web-2)"), HasSubstr("no effect: strategy")));
-}
-
-TEST(ParsePodsTest, AJobSaysHowManyPodsAtOnceAreHonest) {
-  const ParsedPods parsed = FromTemplates(
-      std::string("{apiVersion: batch/v1, kind: Job, metadata: {name: sum}, spec: {completions: 4, parallelism: 2, ") +
-      kTemplate + "}}");
-  EXPECT_THAT(parsed.pods, SizeIs(4));
-  ASSERT_THAT(parsed.warnings, SizeIs(2));
-  EXPECT_EQ(parsed.warnings[0].where, "f: document 1: spec.parallelism");
-  EXPECT_THAT(parsed.warnings[0].message, HasSubstr("all 4 pods run at once"));
-}
-
-TEST(ParsePodsTest, ATemplateOfNoPodsIsNothingToDo) {
-  const ParsedPods parsed =
-      FromTemplates(std::string("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 0, ") +
-                    kTemplate + "}}");
-  EXPECT_THAT(parsed.pods, IsEmpty());
-  EXPECT_TRUE(parsed.has_templates);
-  ASSERT_THAT(parsed.warnings, SizeIs(1));
-  EXPECT_EQ(parsed.warnings[0].message, "made no pods of its template: it says 0");
-}
-
-TEST(ParsePodsTest, AFieldThatAWorkloadDoesNotHaveIsCalledUnknown) {
-  const ParsedPods parsed = FromTemplates(
-      std::string("{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, label: {a: b}, annotations: {}}, "
-                  "specs: {}, status: {replicas: 1}, spec: {replica: 3, paused: true, selector: {}, ") +
-      kTemplate + "}}");
-  EXPECT_THAT(parsed.pods, SizeIs(1));
-  std::vector<std::string> said;
-  for (const Warning& warning : parsed.warnings) said.push_back(warning.where + ": " + warning.message);
-  ASSERT_THAT(said, SizeIs(4));
-  EXPECT_THAT(said[0], HasSubstr("metadata.label: unknown field, ignored; did you mean \"labels\"?"));
-  EXPECT_THAT(said[1], HasSubstr("spec.replica: unknown field, ignored; did you mean \"replicas\"?"));
-  EXPECT_THAT(said[2], AllOf(HasSubstr("made 1 pod"), HasSubstr("no effect: paused")));
-  EXPECT_THAT(said[3], HasSubstr("specs: unknown field, ignored; did you mean \"spec\"?"));
-}
-
-TEST(ParsePodsTest, AWorkloadSaysItsApiVersion) {
-  const auto error = [](const std::string& start) {
-    return ErrorOfTemplate("{" + start + "metadata: {name: w}, spec: {" + kTemplate + "}}");
-  };
-  EXPECT_THAT(error("kind: Deployment, "), HasSubstr("apiVersion: Required value: write \"apiVersion: apps/v1\""));
-  EXPECT_THAT(error("kind: Job, "), HasSubstr("write \"apiVersion: batch/v1\""));
-  EXPECT_THAT(error("apiVersion: v1, kind: Deployment, "),
-              HasSubstr("apiVersion: Unsupported value: \"v1\": supported values: \"apps/v1\""));
-  EXPECT_EQ(error("apiVersion: v1, kind: ReplicationController, "), "accepted");
-}
-
 TEST(ParsePodsTest, AllCapabilitiesAreMeantInWhicheverCase) {
   const Pod pod = ParseOne(std::string(kPodHead) +
                            "spec: {containers: [{name: a, image: a, securityContext: {capabilities: {drop: [all], add: "
                            "[All, net_admin]}}}]}\n");
   EXPECT_THAT(pod.containers[0].security.drop_capabilities, ElementsAre("ALL"));
   EXPECT_THAT(pod.containers[0].security.add_capabilities, ElementsAre("ALL", "net_admin"));
-}
-
-TEST(ParsePodsTest, WhatTemplatesCannotSayWithoutAControllerIsRefused) {
-  EXPECT_THAT(ErrorOfTemplate("{apiVersion: batch/v1, kind: CronJob, metadata: {name: c}}"),
-              HasSubstr("kind: Unsupported value: \"CronJob\": nothing starts pods by the clock"));
-  EXPECT_THAT(ErrorOfTemplate(std::string("{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: "
-                                          "{volumeClaimTemplates: [{metadata: {name: d}}], ") +
-                              kTemplate + "}}"),
-              HasSubstr("spec.volumeClaimTemplates: Forbidden: there are no claims"));
-  EXPECT_THAT(
-      ErrorOfTemplate("{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: w}, spec: {replicas: 5, template: "
-                      "{spec: {hostUsers: false, containers: [{name: a, command: [x]}]}}}}"),
-      AllOf(HasSubstr("spec.template.spec.hostUsers: Forbidden: "), Not(HasSubstr("\n"))));
-  EXPECT_THAT(
-      ErrorOfTemplate(std::string("{apiVersion: apps/v1, kind: Deployment, metadata: {name: w}, spec: {replicas: "
-                                  "100000, ") +
-                      kTemplate + "}}"),
-      HasSubstr("Too many: 100000 pods"));
 }
 
 TEST(ParsePodsTest, WhatIsNoPodIsRefused) {

@@ -47,6 +47,8 @@ std::string Cure(std::string_view name, std::size_t longest) {
   return out.empty() ? "" : "; rename it, for example to \"" + out + "\"";
 }
 
+constexpr std::string_view kNoName = "Required value: give it a name";
+
 std::string TooLong(std::string_view value, std::size_t longest) {
   return value.size() <= longest ? ""
                                  : InvalidValue(value, "must be no more than " + std::to_string(longest) + " bytes");
@@ -59,7 +61,7 @@ std::string InvalidValue(std::string_view value, std::string_view why) {
 }
 
 std::string CheckLabelName(std::string_view name) {
-  if (name.empty()) return "Required value";
+  if (name.empty()) return std::string(kNoName);
   if (std::string too_long = TooLong(name, kLongestLabel); !too_long.empty()) return too_long;
   if (IsLabel(name)) return "";
   return InvalidValue(name,
@@ -69,7 +71,7 @@ std::string CheckLabelName(std::string_view name) {
 }
 
 std::string CheckSubdomainName(std::string_view name) {
-  if (name.empty()) return "Required value";
+  if (name.empty()) return std::string(kNoName);
   if (std::string too_long = TooLong(name, kLongestSubdomain); !too_long.empty()) return too_long;
   if (IsSubdomain(name)) return "";
   return InvalidValue(name,
@@ -79,7 +81,7 @@ std::string CheckSubdomainName(std::string_view name) {
 }
 
 std::string CheckUid(std::string_view uid) {
-  if (uid.empty()) return "Required value";
+  if (uid.empty()) return "Required value: leave it out and Berth makes one";
   if (std::string too_long = TooLong(uid, kLongestLabel); !too_long.empty()) return too_long;
   if (std::ranges::all_of(uid, [](char c) { return IsLetter(c) || IsDigit(c) || c == '-'; })) return "";
   return InvalidValue(uid,
@@ -98,7 +100,7 @@ bool IsQualifiedName(std::string_view name) {
 }
 
 std::string CheckEnvName(std::string_view name) {
-  if (name.empty()) return "Required value";
+  if (name.empty()) return std::string(kNoName);
   if (std::ranges::all_of(name, [](char c) { return c >= 0x20 && c <= 0x7e && c != '='; })) return "";
   return InvalidValue(name, "must consist of printable ASCII characters other than '='");
 }

@@ -20,7 +20,7 @@ TEST(NamesTest, GoodNamesPass) {
 }
 
 TEST(NamesTest, BadNamesAreRefusedWithACure) {
-  EXPECT_EQ(CheckLabelName(""), "Required value");
+  EXPECT_EQ(CheckLabelName(""), "Required value: give it a name");
   EXPECT_THAT(CheckLabelName("My_App"), HasSubstr("Invalid value: \"My_App\": a lowercase RFC 1123 label"));
   EXPECT_THAT(CheckLabelName("My_App"), HasSubstr("rename it, for example to \"my-app\""));
   EXPECT_THAT(CheckLabelName("../../etc"), HasSubstr("for example to \"etc\""));
@@ -52,7 +52,7 @@ TEST(NamesTest, QualifiedNamesNeedADomain) {
 TEST(NamesTest, EnvNamesArePrintableAsciiWithoutEquals) {
   EXPECT_EQ(CheckEnvName("PATH"), "");
   EXPECT_EQ(CheckEnvName("my.var-1"), "");
-  EXPECT_EQ(CheckEnvName(""), "Required value");
+  EXPECT_EQ(CheckEnvName(""), "Required value: give it a name");
   EXPECT_THAT(CheckEnvName("a=b"), HasSubstr("other than '='"));
   EXPECT_THAT(CheckEnvName("a\nb"), HasSubstr("printable ASCII"));
 }

@@ -31,7 +31,7 @@ void ReadDns(Object& dns, DnsConfig& out) {
     option.Read("name", name);
     if (option.Take("value") != nullptr) option.Read("value", value.emplace());
     option.Finish();
-    if (name.empty()) return dns.report().Problem(option.PathOf("name"), "Required value");
+    if (name.empty()) return dns.report().Problem(option.PathOf("name"), "Required value: the option, such as ndots");
     out.options.push_back(value ? name + ":" + *value : name);
   });
   const Path servers = dns.PathOf("nameservers");
@@ -113,7 +113,8 @@ void ReadSysctl(const Node& node, const Path& path, Report& report, std::pair<st
 void ReadAppArmor(Object& profile, SecurityContext& out) {
   ReadWord(profile, "type", {"Localhost", "RuntimeDefault", "Unconfined"}, out.app_armor);
   profile.Read("localhostProfile", out.app_armor_localhost);
-  if (out.app_armor.empty()) profile.report().Problem(profile.PathOf("type"), "Required value");
+  if (out.app_armor.empty())
+    profile.report().Problem(profile.PathOf("type"), "Required value: Localhost, RuntimeDefault or Unconfined");
   const bool local = out.app_armor == "Localhost";
   if (local && Trim(out.app_armor_localhost).empty())
     profile.report().Problem(profile.PathOf("localhostProfile"),

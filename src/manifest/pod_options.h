@@ -3,7 +3,12 @@
 #define BERTH_MANIFEST_POD_OPTIONS_H_
 
 #include <cstddef>
+#include <functional>
 #include <limits>
+#include <string>
+#include <vector>
+
+#include "model/pod.h"
 
 namespace berth::manifest {
 
@@ -12,6 +17,13 @@ enum class RunBy {
   kNobody,   ///< they are only looked at: nothing is said about fields that bear on running them
   kProcess,  ///< as plain processes
   kCri,      ///< a container runtime
+};
+
+/// What is wrong with one field of a pod.
+struct FieldProblem {
+  std::string path;  ///< below the pod: "spec.runtimeClassName"
+  std::string text;
+  friend bool operator==(const FieldProblem&, const FieldProblem&) = default;
 };
 
 struct PodOptions {
@@ -23,8 +35,17 @@ struct PodOptions {
   RunBy run_by = RunBy::kNobody;
   /// Refuse what the field table says is not carried out; false: warn of it.
   bool refuse_unsupported = true;
+  /// The host has SELinux: a container runtime sets labels; false: it ignores them, and they are warned of.
+  bool se_linux = true;
+  /// A CNI plug-in of the container runtime is told the annotations of pods, and so may give them more networks.
+  bool cni_reads_annotations = false;
+  /// Problems that a pod has on this node only, told together with those of the manifest; empty: none are looked for.
+  std::function<std::vector<FieldProblem>(const Pod&)> on_node = nullptr;
   /// Make pods of the templates of Deployments and other workloads; false: they are left out, with a warning.
   bool templates = false;
+  /// Where the text is from, such as its file's path: of it are the names of objects with a generateName. "": they are
+  /// of the text itself, and another text makes other objects.
+  std::string origin = "";
   /// Pods that one text may hold: reading ends at the first beyond. kAnyNumber: likewise as many values, for programs
   /// that only look at pods and give the memory for it.
   std::size_t most_pods = 1'000;

@@ -103,7 +103,7 @@ TEST(ValidatePodTest, NamesAreChecked) {
                                             StartsWith("metadata.namespace: Invalid value: \"Big\""),
                                             StartsWith("metadata.uid: Invalid value: \"../../x\""),
                                             StartsWith("spec.nodeName: Invalid value: \"Node\"")));
-  EXPECT_THAT(Check({Box("")}), ElementsAre("spec.containers[0].name: Required value"));
+  EXPECT_THAT(Check({Box("")}), ElementsAre("spec.containers[0].name: Required value: give it a name"));
 }
 
 TEST(ValidatePodTest, APodNeedsContainersWithNamesOfTheirOwn) {

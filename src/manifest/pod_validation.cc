@@ -179,7 +179,7 @@ void CheckRecordedPod(const Pod& pod, const Path& root, Report& report) {
     for (std::size_t i = 0; i < containers.size(); ++i) {
       const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
       const Path name{.parent = &item, .key = "name"};
-      if (containers[i].name.empty()) report.Problem(name, "Required value");
+      if (containers[i].name.empty()) report.Problem(name, "Required value: give the container a name");
       CheckUnique(containers[i], name, names, report);
       CheckNotNegative(containers[i].resources, Path{.parent = &item, .key = "resources"}, report);
     }

@@ -185,6 +185,20 @@ const Node* Find(const Node& map, std::string_view key) {
   return it == map.keys.end() ? nullptr : &map.items[static_cast<std::size_t>(it - map.keys.begin())];
 }
 
+void SetEntry(Node& map, std::string_view key, Node value) {
+  const auto at = std::ranges::find(map.keys, key);
+  if (at == map.keys.end()) {
+    map.keys.emplace_back(key);
+    map.items.push_back(std::move(value));
+  } else {
+    map.items[static_cast<std::size_t>(at - map.keys.begin())] = std::move(value);
+  }
+}
+
+Node StringNode(std::string text) {
+  return {.kind = Node::Kind::kString, .text = std::move(text), .keys = {}, .items = {}};
+}
+
 std::string_view Describe(Node::Kind kind) {
   switch (kind) {
     case Node::Kind::kNull: return "nothing";

@@ -37,6 +37,10 @@ struct Node {
 /// Value of `key`; nullptr if `map` is no map or has no such key.
 const Node* Find(const Node& map, std::string_view key);
 
+/// Puts `value` at `key` of `map`, in the place of what is there. Requires: map is a map.
+void SetEntry(Node& map, std::string_view key, Node value);
+Node StringNode(std::string text);
+
 /// "a string", "a number", "an object", ...: for messages.
 std::string_view Describe(Node::Kind kind);
 

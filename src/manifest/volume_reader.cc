@@ -148,7 +148,7 @@ class FilesReader {
                            field.ends_with("']");
     if (subscript || std::ranges::find(kFields, field) != std::end(kFields)) return;
     ref.report().Problem(ref.PathOf("fieldPath"),
-                         field.empty() ? "Required value"
+                         field.empty() ? "Required value: the field that is meant, such as metadata.name"
                                        : "Unsupported value: \"" + Printable(field, 80) +
                                              "\": files have metadata.annotations, metadata.labels, metadata.name, "
                                              "metadata.namespace or metadata.uid; use a variable for others");
@@ -162,7 +162,7 @@ class FilesReader {
     const std::string& path = out.path;
     if (!path.empty() && !path.starts_with('/') && !path.starts_with("..") && !LeadsUp(path)) return;
     item.report().Problem(item.PathOf("path"),
-                          path.empty() ? "Required value"
+                          path.empty() ? "Required value: where in the volume the file is"
                                        : "Invalid value: \"" + Printable(path, 80) +
                                              "\": must be a relative path without \"..\" that does not start with it");
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "manifest/names.h"
@@ -13,8 +14,6 @@
 namespace berth::manifest {
 namespace {
 
-constexpr std::string_view kWorkloads[] = {
-    "CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"};
 // Fields of apps/v1, batch/v1 and core/v1 (1.36) that are known and not looked into.
 constexpr std::string_view kWorkloadUnused[] = {"kind", "status"};
 constexpr std::string_view kWorkloadMetadataUnused[] = {"annotations",
@@ -30,60 +29,78 @@ constexpr std::string_view kWorkloadMetadataUnused[] = {"annotations",
                                                         "resourceVersion",
                                                         "selfLink",
                                                         "uid"};
-// Of a spec: what says nothing of the pods themselves, and what only a controller could carry out.
-constexpr std::string_view kAboutNoPod[] = {"selector", "serviceName"};
-constexpr std::string_view kControllersOnly[] = {"activeDeadlineSeconds",
-                                                 "backoffLimit",
-                                                 "backoffLimitPerIndex",
-                                                 "managedBy",
-                                                 "manualSelector",
-                                                 "maxFailedIndexes",
-                                                 "minReadySeconds",
-                                                 "ordinals",
-                                                 "paused",
-                                                 "persistentVolumeClaimRetentionPolicy",
-                                                 "podFailurePolicy",
-                                                 "podManagementPolicy",
-                                                 "podReplacementPolicy",
-                                                 "progressDeadlineSeconds",
-                                                 "revisionHistoryLimit",
-                                                 "strategy",
-                                                 "successPolicy",
-                                                 "ttlSecondsAfterFinished",
-                                                 "updateStrategy"};
 constexpr std::int64_t kMostPodsOfOne = 1'000;
+constexpr std::string_view kIndexAnnotation = "batch.kubernetes.io/job-completion-index";
+constexpr std::string_view kIndexVariable = "JOB_COMPLETION_INDEX";
 
-Node TextNode(std::string text) {
-  return {.kind = Node::Kind::kString, .text = std::move(text), .keys = {}, .items = {}};
+struct Kind {
+  std::string_view name;
+  std::string_view api_version;
+  std::string_view controllers;  ///< fields of its spec that only a controller could carry out, "a|b"
+};
+constexpr Kind kKinds[] = {
+    {"CronJob", "batch/v1", ""},
+    {"DaemonSet", "apps/v1", "minReadySeconds|revisionHistoryLimit|updateStrategy"},
+    {"Deployment", "apps/v1", "minReadySeconds|paused|progressDeadlineSeconds|revisionHistoryLimit|strategy"},
+    {"Job", "batch/v1",
+     "activeDeadlineSeconds|backoffLimit|backoffLimitPerIndex|managedBy|manualSelector|maxFailedIndexes|"
+     "podFailurePolicy|podReplacementPolicy|successPolicy|ttlSecondsAfterFinished"},
+    {"ReplicaSet", "apps/v1", "minReadySeconds"},
+    {"ReplicationController", "v1", "minReadySeconds"},
+    {"StatefulSet", "apps/v1",
+     "minReadySeconds|ordinals|persistentVolumeClaimRetentionPolicy|podManagementPolicy|revisionHistoryLimit|"
+     "updateStrategy"}};
+
+const Kind* KindOf(std::string_view name) {
+  const auto* const kind = std::ranges::find(kKinds, name, &Kind::name);
+  return kind == std::end(kKinds) ? nullptr : kind;
 }
 
-void Set(Node& map, const std::string& key, Node value) {
-  const auto at = std::ranges::find(map.keys, key);
-  if (at == map.keys.end()) {
-    map.keys.push_back(key);
-    map.items.push_back(std::move(value));
-  } else {
-    map.items[static_cast<std::size_t>(at - map.keys.begin())] = std::move(value);
-  }
+/// What is at `key`, an empty one of that kind if there is nothing; nullptr: it is of another kind.
+Node* Child(Node& map, std::string_view key, Node::Kind kind) {
+  const Node* there = Find(map, key);
+  if (there == nullptr || there->kind == Node::Kind::kNull)
+    SetEntry(map, key, {.kind = kind, .text = {}, .keys = {}, .items = {}});
+  else if (there->kind != kind)
+    return nullptr;
+  return &map.items[static_cast<std::size_t>(std::ranges::find(map.keys, key) - map.keys.begin())];
 }
 
-std::string_view ApiVersionOf(std::string_view kind) {
-  if (kind == "Job") return "batch/v1";
-  return kind == "ReplicationController" ? "v1" : "apps/v1";
+/// Gives the pod an entry of its labels or annotations.
+void SetIn(Node& pod, std::string_view field, std::string_view key, const std::string& value) {
+  Node* metadata = Child(pod, "metadata", Node::Kind::kMap);
+  Node* map = metadata == nullptr ? nullptr : Child(*metadata, field, Node::Kind::kMap);
+  if (map != nullptr) SetEntry(*map, key, StringNode(value));
+}
+
+/// A container that sets the variable itself keeps its value.
+void AddVariable(Node& container, std::string_view name, const std::string& value) {
+  if (container.kind != Node::Kind::kMap) return;
+  Node* env = Child(container, "env", Node::Kind::kList);
+  if (env == nullptr) return;
+  const auto is_it = [&](const Node& item) {
+    const Node* given = item.kind == Node::Kind::kMap ? Find(item, "name") : nullptr;
+    return given != nullptr && given->text == name;
+  };
+  if (std::ranges::any_of(env->items, is_it)) return;
+  Node variable{.kind = Node::Kind::kMap, .text = {}, .keys = {}, .items = {}};
+  SetEntry(variable, "name", StringNode(std::string(name)));
+  SetEntry(variable, "value", StringNode(value));
+  env->items.push_back(std::move(variable));
 }
 
 class WorkloadReader {
  public:
-  WorkloadReader(std::string_view kind, const Node& workload, const Path& path, Report& report)
-      : kind_(kind), workload_(workload), path_(path), report_(report) {}
+  WorkloadReader(const Kind& kind, const Node& workload, const Path& path, const PodOptions& options, Report& report)
+      : kind_(kind), workload_(workload), path_(path), options_(options), report_(report) {}
 
-  void MakePods(const std::function<bool(const Node&)>& take) {
-    if (kind_ == "CronJob") {
+  std::string MakePods(const std::function<bool(const Node&)>& take) {
+    if (kind_.name == "CronJob") {
       report_.Problem(
           Path{.parent = &path_, .key = "kind"},
           "Unsupported value: \"CronJob\": nothing starts pods by the clock here; let cron run 'berth apply' "
           "with a Pod");
-      return;
+      return "";
     }
     const std::size_t before = report_.problems.size();
     Object object(workload_, path_, report_);
@@ -94,21 +111,25 @@ class WorkloadReader {
       metadata.Finish(kWorkloadMetadataUnused);
     });
     const Path metadata{.parent = &path_, .key = "metadata"};
-    if (std::string wrong = CheckSubdomainName(name_); !wrong.empty())
+    if (std::string wrong = CheckSubdomainName(name_); !wrong.empty()) {
       report_.Problem(Path{.parent = &metadata, .key = "name"}, std::move(wrong));
+      name_ = "unnamed";
+    }
     std::int64_t count = 0;
     const bool has_spec = object.Within("spec", [&](Object& spec) { count = ReadSpec(spec); });
     if (!has_spec) report_.Problem(Path{.parent = &path_, .key = "spec"}, "Required value: give it a template");
     object.Finish(kWorkloadUnused);
-    if (report_.problems.size() > before || template_ == nullptr) return;
-    for (std::int64_t i = 0; i < count && take(OnePod(name_ + "-" + std::to_string(i))); ++i) {
-    }
+    if (template_ == nullptr || template_->kind != Node::Kind::kMap) return "";
+    if (report_.problems.size() > before) count = 1;  // for what is wrong with the template, told with the rest
+    for (std::int64_t i = 0; i < count; ++i)
+      if (!take(OnePod(i))) return "";
+    return Made(count);
   }
 
  private:
   /// An item of a list need not say it, as a pod.
   void ReadApiVersion(Object& object) {
-    const std::string_view wanted = ApiVersionOf(kind_);
+    const std::string_view wanted = kind_.api_version;
     std::string given;
     object.Read("apiVersion", given);
     if (given == wanted || (given.empty() && path_.parent != nullptr)) return;
@@ -122,35 +143,58 @@ class WorkloadReader {
     template_ = spec.Take("template");
     if (template_ == nullptr || template_->kind != Node::Kind::kMap)
       report_.Problem(spec.PathOf("template"), "Required value: the pods' metadata and spec");
-    Refuse(spec, "volumeClaimTemplates", "there are no claims; give the template a volume of type hostPath");
-    const Node* mode = spec.Take("completionMode");
-    if (mode != nullptr && mode->text != "NonIndexed")
-      report_.Problem(spec.PathOf("completionMode"),
-                      "Forbidden: pods get no index; write them one by one, with what the index stands for");
-    if (const Node* suspend = spec.Take("suspend"); suspend != nullptr && suspend->text == "true")
-      report_.Problem(spec.PathOf("suspend"), "Forbidden: nothing would start its pods later; apply it then");
-    const std::int64_t count = kind_ == "Job" ? ReadJob(spec) : kind_ == "DaemonSet" ? 1 : ReadReplicas(spec);
-    if (count < 0 || count > kMostPodsOfOne) {
+    const std::int64_t count = ReadCount(spec);
+    if (count > kMostPodsOfOne) {
       report_.Problem(spec.path(), "Too many: " + std::to_string(count) + " pods, at most " +
                                        std::to_string(kMostPodsOfOne) + " may be");
       return 0;
     }
-    FinishSpec(spec);
-    TellMade(spec, count);
+    spec.Take("selector");
+    spec.Finish(Split(kind_.controllers, '|'));
     return count;
   }
 
-  static std::int64_t ReadReplicas(Object& spec) {
-    std::int64_t out = 1;
-    spec.Read("replicas", out);
+  std::int64_t ReadCount(Object& spec) {
+    if (kind_.name == "Job") return ReadJob(spec);
+    if (kind_.name == "DaemonSet") return 1;
+    if (kind_.name == "StatefulSet") ReadStatefulSet(spec);
+    return ReadReplicas(spec);
+  }
+
+  void ReadStatefulSet(Object& spec) {
+    const Node* claims = spec.Take("volumeClaimTemplates");
+    if (claims != nullptr && !claims->items.empty())
+      report_.Problem(spec.PathOf("volumeClaimTemplates"),
+                      "Forbidden: there are no claims; give the template a volume of type hostPath");
+    spec.Read("serviceName", service_);
+    if (service_.empty() || options_.run_by == RunBy::kNobody) return;
+    report_.Warn(spec.PathOf("serviceName"),
+                 options_.run_by == RunBy::kCri
+                     ? "there are no services: it is the pods' subdomain, and nobody else can look their names up"
+                     : "no effect: there are no services, so nobody can look the pods' names up");
+  }
+
+  /// nullopt: it does not say.
+  static std::optional<std::int64_t> ReadNumber(Object& spec, std::string_view key) {
+    std::optional<std::int64_t> out;
+    spec.Read(key, out);
+    if (out && *out < 0) spec.report().Problem(spec.PathOf(key), "Invalid value: must be 0 or more");
     return out;
   }
 
+  static std::int64_t ReadReplicas(Object& spec) { return ReadNumber(spec, "replicas").value_or(1); }
+
   std::int64_t ReadJob(Object& spec) {
-    std::optional<std::int64_t> completions;
-    std::optional<std::int64_t> parallelism;
-    spec.Read("completions", completions);
-    spec.Read("parallelism", parallelism);
+    const std::optional<std::int64_t> completions = ReadNumber(spec, "completions");
+    const std::optional<std::int64_t> parallelism = ReadNumber(spec, "parallelism");
+    std::string mode;
+    ReadWord(spec, "completionMode", {"Indexed", "NonIndexed"}, mode);
+    indexed_ = mode == "Indexed";
+    if (indexed_ && !completions)
+      report_.Problem(spec.PathOf("completions"),
+                      "Required value: how many indexes there are (completionMode Indexed)");
+    if (const Node* suspend = spec.Take("suspend"); suspend != nullptr && suspend->text == "true")
+      report_.Problem(spec.PathOf("suspend"), "Forbidden: nothing would start its pods later; apply it then");
     const std::int64_t count = completions.value_or(parallelism.value_or(1));
     if (parallelism && *parallelism < count)
       report_.Warn(spec.PathOf("parallelism"),
@@ -158,59 +202,70 @@ class WorkloadReader {
     return count;
   }
 
-  void Refuse(Object& spec, std::string_view field, std::string_view why) {
-    const Node* node = spec.Take(field);
-    if (node != nullptr && !node->items.empty()) report_.Problem(spec.PathOf(field), "Forbidden: " + std::string(why));
-  }
-
-  static void FinishSpec(Object& spec) {
-    std::vector<std::string_view> known(std::begin(kControllersOnly), std::end(kControllersOnly));
-    known.insert(known.end(), std::begin(kAboutNoPod), std::end(kAboutNoPod));
-    spec.Finish(known);
-  }
-
-  void TellMade(const Object& spec, std::int64_t count) {
-    if (count == 0) return report_.Warn(spec.path(), "made no pods of its template: it says 0");
+  std::string Made(std::int64_t count) const {
+    if (count == 0) return "made no pods of its template: it says 0";
     std::string others;
-    const Node* at = Find(workload_, "spec");
-    for (const std::string& key : at->keys)
-      if (std::ranges::find(kControllersOnly, key) != std::end(kControllersOnly))
-        others += (others.empty() ? "" : ", ") + key;
+    const std::vector<std::string_view> controllers = Split(kind_.controllers, '|');
+    for (const std::string& key : Find(workload_, "spec")->keys)
+      if (std::ranges::find(controllers, key) != controllers.end()) others += (others.empty() ? "" : ", ") + key;
     std::string text = "made " + std::to_string(count) + (count == 1 ? " pod" : " pods") + " of its template (" +
                        name_ + "-0" + (count > 1 ? " to " + name_ + "-" + std::to_string(count - 1) : "") +
                        "); no controller looks after them: they are changed by applying it again, and removed by "
                        "'berth delete'";
     if (!others.empty()) text += "; no effect: " + others;
-    report_.Warn(spec.path(), std::move(text));
+    return text;
   }
 
-  Node OnePod(const std::string& name) const {
-    Node metadata{.kind = Node::Kind::kMap, .text = {}, .keys = {}, .items = {}};
-    if (const Node* given = Find(*template_, "metadata"); given != nullptr && given->kind == Node::Kind::kMap)
-      metadata = *given;
-    Set(metadata, "name", TextNode(name));
-    if (!namespace_.empty()) Set(metadata, "namespace", TextNode(namespace_));
+  Node OnePod(std::int64_t number) const {
+    const std::string index = std::to_string(number);
+    const std::string name = name_ + "-" + index;
     Node out = *template_;
-    Set(out, "metadata", std::move(metadata));
+    if (const Node* given = Find(out, "metadata"); given == nullptr || given->kind != Node::Kind::kMap)
+      SetEntry(out, "metadata", {.kind = Node::Kind::kMap, .text = {}, .keys = {}, .items = {}});
+    Node& metadata = *Child(out, "metadata", Node::Kind::kMap);
+    SetEntry(metadata, "name", StringNode(name));
+    if (!namespace_.empty()) SetEntry(metadata, "namespace", StringNode(namespace_));
+    if (indexed_) GiveIndex(out, index);
+    if (kind_.name == "StatefulSet") SetIn(out, "labels", "apps.kubernetes.io/pod-index", index);
+    Node* spec = Child(out, "spec", Node::Kind::kMap);
+    const bool named = indexed_ || kind_.name == "StatefulSet";
+    if (!named || spec == nullptr || options_.run_by != RunBy::kCri) return out;  // a process has the host's name
+    if (CheckLabelName(name).empty()) SetEntry(*spec, "hostname", StringNode(name));
+    if (!service_.empty()) SetEntry(*spec, "subdomain", StringNode(service_));
     return out;
   }
 
-  std::string_view kind_;
+  /// What the pods of an indexed Job know their index by.
+  static void GiveIndex(Node& pod, const std::string& index) {
+    SetIn(pod, "annotations", kIndexAnnotation, index);
+    SetIn(pod, "labels", kIndexAnnotation, index);
+    Node* spec = Child(pod, "spec", Node::Kind::kMap);
+    if (spec == nullptr) return;
+    for (const std::string_view list : {"initContainers", "containers"})
+      if (Find(*spec, list) != nullptr)
+        if (Node* containers = Child(*spec, list, Node::Kind::kList); containers != nullptr)
+          for (Node& container : containers->items) AddVariable(container, kIndexVariable, index);
+  }
+
+  const Kind& kind_;
   const Node& workload_;
   const Path& path_;
+  const PodOptions& options_;
   Report& report_;
   std::string name_;
   std::string namespace_;
+  std::string service_;   // of a StatefulSet
+  bool indexed_ = false;  // of a Job
   const Node* template_ = nullptr;
 };
 
 }  // namespace
 
-bool IsWorkload(std::string_view kind) { return std::ranges::find(kWorkloads, kind) != std::end(kWorkloads); }
+bool IsWorkload(std::string_view kind) { return KindOf(kind) != nullptr; }
 
-void MakePodsOfTemplate(std::string_view kind, const Node& workload, const Path& path, Report& report,
-                        const std::function<bool(const Node&)>& take) {
-  WorkloadReader(kind, workload, path, report).MakePods(take);
+std::string MakePodsOfTemplate(std::string_view kind, const Node& workload, const Path& path, const PodOptions& options,
+                               Report& report, const std::function<bool(const Node&)>& take) {
+  return WorkloadReader(*KindOf(kind), workload, path, options, report).MakePods(take);
 }
 
 }  // namespace berth::manifest

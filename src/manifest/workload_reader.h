@@ -3,9 +3,11 @@
 #define BERTH_MANIFEST_WORKLOAD_READER_H_
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "manifest/object.h"
+#include "manifest/pod_options.h"
 #include "manifest/tree.h"
 
 namespace berth::manifest {
@@ -15,9 +17,11 @@ bool IsWorkload(std::string_view kind);
 
 /// Makes the pods of a workload's template (metadata and spec), NAME-0, NAME-1, … as many as it says, one after another
 /// until `take` gives false; none when it is refused. What a controller would do beyond that is warned of, or refused
-/// where the pods would be something else without it. Requires: IsWorkload(kind).
-void MakePodsOfTemplate(std::string_view kind, const Node& workload, const Path& path, Report& report,
-                        const std::function<bool(const Node&)>& take);
+/// where the pods would be something else without it. Pods of an indexed Job get their index, and those of a
+/// StatefulSet their names, as Kubernetes does that. Returns what was made, in words; "": not all. Requires:
+/// IsWorkload(kind).
+std::string MakePodsOfTemplate(std::string_view kind, const Node& workload, const Path& path, const PodOptions& options,
+                               Report& report, const std::function<bool(const Node&)>& take);
 
 }  // namespace berth::manifest
 

@@ -87,7 +87,7 @@ Result<std::vector<PodKind>> ReadKinds(const std::vector<std::string>& files, st
                                text, file == "-" ? "standard input" : file,
                                {.to_be_run = false, .templates = true, .most_pods = manifest::PodOptions::kAnyNumber}));
     for (const manifest::Warning& w : parsed.warnings)
-      if (!w.message.starts_with("made ")) err << "berth: warning: " << w.where << ": " << w.message << "\n";
+      err << "berth: warning: " << w.where << ": " << w.message << "\n";
     for (Pod& pod : parsed.pods) {
       const auto [known, is_new] = by_shape.emplace(fleet::ShapeKey(pod), out.size());
       if (is_new) {

@@ -149,7 +149,9 @@ Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream&
 Result<std::vector<Pod>> LoadPods(const std::string& file, std::ostream& err) {
   BERTH_TRY(const std::string text, os::ReadInput(file));
   BERTH_TRY(auto parsed, manifest::ParsePods(text, file == "-" ? "standard input" : file,
-                                             {.to_be_run = false, .most_pods = manifest::PodOptions::kAnyNumber}));
+                                             {.to_be_run = false,
+                                              .origin = file == "-" ? "" : file,
+                                              .most_pods = manifest::PodOptions::kAnyNumber}));
   Print(parsed.warnings, err);
   if (parsed.pods.empty()) return Fail(Code::kInvalid, file + ": there is no pod in it");
   return std::move(parsed.pods);

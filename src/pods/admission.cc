@@ -160,7 +160,12 @@ void Admission::Reject(ManagedPod& managed, const berth::Reject& reject, os::Mon
 std::optional<berth::Reject> Admission::WhyNotHere(const ManagedPod& managed) const {
   const Ledger& ledger = parts_.keeper.newest();
   if (ledger.pods.contains(managed.pod.uid)) return std::nullopt;
-  if (auto refused = WhyRefused(managed.pod, parts_.options.rules)) return std::move(refused->why);
+  if (const auto refused = WhyRefused(managed.pod, parts_.options.rules); !refused.empty()) {
+    berth::Reject why = refused.front().why;
+    for (auto other = refused.begin() + 1; other != refused.end(); ++other)
+      why.details.push_back(fmt::format("{}: {}", other->path, other->why.message));
+    return why;
+  }
   for (const auto& [uid, other] : parts_.pods) {
     if (&other == &managed || !ledger.pods.contains(uid)) continue;
     if (const std::string port = SharedHostPort(managed.pod, other.pod); !port.empty())

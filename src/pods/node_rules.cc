@@ -71,36 +71,38 @@ bool AnyAddress(const std::string& ip) { return ip.empty() || ip == "0.0.0.0" ||
 /// Path of a field below a container, and what is wrong with it.
 using Found = std::pair<std::string, std::string>;
 
-/// What `problem` says of the first container that it says something of.
+using Refusals = std::vector<Refusal>;
+
+/// What `problem` says of each container, if something.
 template <class Problem>
-std::optional<Refusal> FirstContainer(const Pod& pod, const char* reason, Problem problem) {
-  const auto look = [&](const std::vector<Container>& containers, std::string_view list) -> std::optional<Refusal> {
+void EachContainer(const Pod& pod, const char* reason, Problem problem, Refusals& out) {
+  const auto look = [&](const std::vector<Container>& containers, std::string_view list) {
     for (std::size_t i = 0; i < containers.size(); ++i) {
       const Found found = problem(containers[i]);
       if (found.second.empty()) continue;
-      return Refusal{
-          .path = fmt::format("spec.{}[{}].{}", list, i, found.first),
-          .why = {.reason = reason, .message = found.second, .container = containers[i].name, .details = {}}};
+      out.push_back(
+          {.path = fmt::format("spec.{}[{}].{}", list, i, found.first),
+           .why = {.reason = reason, .message = found.second, .container = containers[i].name, .details = {}}});
     }
-    return std::nullopt;
   };
-  if (auto refused = look(pod.containers, "containers")) return refused;
-  return look(pod.init_containers, "initContainers");
+  look(pod.containers, "containers");
+  look(pod.init_containers, "initContainers");
 }
 
-std::optional<Refusal> OfPod(std::string path, const char* reason, std::string message) {
-  return Refusal{.path = std::move(path),
-                 .why = {.reason = reason, .message = std::move(message), .container = "", .details = {}}};
+void OfPod(std::string path, const char* reason, std::string message, Refusals& out) {
+  out.push_back({.path = std::move(path),
+                 .why = {.reason = reason, .message = std::move(message), .container = "", .details = {}}});
 }
 
-std::optional<Refusal> OwnPolicies(const Pod& pod, const NodeRules& rules) {
-  if (rules.restart_rules) return std::nullopt;
-  return FirstContainer(pod, "ContainerRestartRules", [](const Container& c) {
+void OwnPolicies(const Pod& pod, const NodeRules& rules, Refusals& out) {
+  if (rules.restart_rules) return;
+  const auto own = [](const Container& c) {
     if (!c.restart_policy && c.restart_rules.empty()) return Found();
     return Found(c.restart_policy ? "restartPolicy" : "restartPolicyRules",
                  "restartPolicy and restartPolicyRules of a container need the feature gate ContainerRestartRules, "
                  "which featureGates of the KubeletConfiguration turn off; take them out, or set it to true");
-  });
+  };
+  EachContainer(pod, "ContainerRestartRules", own, out);
 }
 
 std::string UnknownCapability(const std::vector<std::string>& names) {
@@ -119,72 +121,68 @@ std::string MissingCapability(const std::vector<std::string>& names, os::Capabil
   return "";
 }
 
-std::optional<Refusal> MissingCapabilities(const Pod& pod, const NodeRules& rules) {
-  if (rules.has_sandboxes) return std::nullopt;
-  return FirstContainer(pod, "CapabilityMissing", [&](const Container& c) {
+void MissingCapabilities(const Pod& pod, const NodeRules& rules, Refusals& out) {
+  if (rules.has_sandboxes) return;
+  const auto missing = [&](const Container& c) {
     return Found("securityContext.capabilities.add",
                  MissingCapability(c.security.add_capabilities, rules.capabilities));
-  });
+  };
+  EachContainer(pod, "CapabilityMissing", missing, out);
 }
 
-std::optional<Refusal> Capabilities(const Pod& pod, const NodeRules&) {
-  return FirstContainer(pod, "CapabilityUnknown", [](const Container& c) {
-    std::string added = UnknownCapability(c.security.add_capabilities);
-    if (!added.empty()) return Found("securityContext.capabilities.add", std::move(added));
+void Capabilities(const Pod& pod, const NodeRules&, Refusals& out) {
+  const auto added = [](const Container& c) {
+    return Found("securityContext.capabilities.add", UnknownCapability(c.security.add_capabilities));
+  };
+  const auto dropped = [](const Container& c) {
     return Found("securityContext.capabilities.drop", UnknownCapability(c.security.drop_capabilities));
-  });
+  };
+  EachContainer(pod, "CapabilityUnknown", added, out);
+  EachContainer(pod, "CapabilityUnknown", dropped, out);
 }
 
-std::optional<Refusal> Sysctls(const Pod& pod, const NodeRules& rules) {
+void Sysctls(const Pod& pod, const NodeRules& rules, Refusals& out) {
   for (std::size_t i = 0; i < pod.security.sysctls.size(); ++i) {
     std::string problem = SysctlProblem(pod, SysctlName(pod.security.sysctls[i].first), rules);
     if (!problem.empty())
-      return OfPod(fmt::format("spec.securityContext.sysctls[{}].name", i), "SysctlForbidden", std::move(problem));
+      OfPod(fmt::format("spec.securityContext.sysctls[{}].name", i), "SysctlForbidden", std::move(problem), out);
   }
-  return std::nullopt;
 }
 
-std::optional<Refusal> RuntimeClass(const Pod& pod, const NodeRules& rules) {
-  if (pod.runtime_class.empty() || rules.runtime_classes.contains(pod.runtime_class)) return std::nullopt;
-  return OfPod("spec.runtimeClassName", "RuntimeClassUnknown",
-               fmt::format("RuntimeClass \"{}\" not found: name its handler in runtimeClasses of Berth's settings",
-                           Printable(pod.runtime_class, 80)));
+void RuntimeClass(const Pod& pod, const NodeRules& rules, Refusals& out) {
+  if (pod.runtime_class.empty() || rules.runtime_classes.contains(pod.runtime_class)) return;
+  OfPod("spec.runtimeClassName", "RuntimeClassUnknown",
+        fmt::format("RuntimeClass \"{}\" not found: name its handler in runtimeClasses of Berth's settings",
+                    Printable(pod.runtime_class, 80)),
+        out);
 }
 
-std::optional<Refusal> AppArmor(const Pod& pod, const NodeRules& rules) {
-  if (rules.app_armor) return std::nullopt;
+void AppArmor(const Pod& pod, const NodeRules& rules, Refusals& out) {
+  if (rules.app_armor) return;
   const char* const reason = "AppArmor";
   const std::string words =
       "Cannot enforce AppArmor: AppArmor is not enabled on the host; take appArmorProfile out, or set its type to "
       "Unconfined";
   const std::string field = "securityContext.appArmorProfile";
-  if (AsksForAppArmor(pod.security)) return OfPod("spec." + field, reason, words);
-  return FirstContainer(
-      pod, reason, [&](const Container& c) { return AsksForAppArmor(c.security) ? Found(field, words) : Found(); });
+  if (AsksForAppArmor(pod.security)) OfPod("spec." + field, reason, words, out);
+  EachContainer(
+      pod, reason, [&](const Container& c) { return AsksForAppArmor(c.security) ? Found(field, words) : Found(); },
+      out);
 }
 
-std::optional<Refusal> SeLinux(const Pod& pod, const NodeRules& rules) {
-  if (rules.se_linux) return std::nullopt;
-  const char* const reason = "SELinux";
-  const std::string words = "SELinux is not enabled on the host: seLinuxOptions would have no effect; take them out";
-  const std::string field = "securityContext.seLinuxOptions";
-  if (pod.security.se_linux) return OfPod("spec." + field, reason, words);
-  return FirstContainer(pod, reason,
-                        [&](const Container& c) { return c.security.se_linux ? Found(field, words) : Found(); });
+void Groups(const Pod& pod, const NodeRules& rules, Refusals& out) {
+  if (pod.security.supplemental_groups_policy != "Strict" || rules.strict_groups) return;
+  OfPod("spec.securityContext.supplementalGroupsPolicy", "SupplementalGroupsPolicyNotSupported",
+        "SupplementalGroupsPolicy=Strict is not supported in this node: the container runtime does not know it; "
+        "take it out, or use a newer one (containerd 2.0, CRI-O 1.31)",
+        out);
 }
 
-std::optional<Refusal> Groups(const Pod& pod, const NodeRules& rules) {
-  if (pod.security.supplemental_groups_policy != "Strict" || rules.strict_groups) return std::nullopt;
-  return OfPod("spec.securityContext.supplementalGroupsPolicy", "SupplementalGroupsPolicyNotSupported",
-               "SupplementalGroupsPolicy=Strict is not supported in this node: the container runtime does not know it; "
-               "take it out, or use a newer one (containerd 2.0, CRI-O 1.31)");
-}
-
-std::optional<Refusal> ReadOnlyBelow(const Pod& pod, const NodeRules& rules) {
+void ReadOnlyBelow(const Pod& pod, const NodeRules& rules, Refusals& out) {
   const auto handler = rules.runtime_classes.find(pod.runtime_class);
   const bool can = rules.recursive_read_only.contains(handler == rules.runtime_classes.end() ? "" : handler->second);
-  if (can) return std::nullopt;
-  return FirstContainer(pod, "RecursiveReadOnlyNotSupported", [](const Container& c) {
+  if (can) return;
+  const auto asks = [](const Container& c) {
     for (std::size_t i = 0; i < c.mounts.size(); ++i)
       if (c.mounts[i].recursive_read_only == "Enabled")
         return Found(
@@ -192,7 +190,8 @@ std::optional<Refusal> ReadOnlyBelow(const Pod& pod, const NodeRules& rules) {
             "recursiveReadOnly: Enabled is not supported in this node: the container runtime cannot do it; set "
             "IfPossible, or take it out");
     return Found();
-  });
+  };
+  EachContainer(pod, "RecursiveReadOnlyNotSupported", asks, out);
 }
 
 }  // namespace
@@ -215,14 +214,13 @@ std::string SysctlName(std::string_view name) {
   return out;
 }
 
-std::optional<Refusal> WhyRefused(const Pod& pod, const NodeRules& rules) {
-  using Rule = std::optional<Refusal> (*)(const Pod&, const NodeRules&);
-  for (const Rule rule : {OwnPolicies, Capabilities, MissingCapabilities})
-    if (auto refused = rule(pod, rules)) return refused;
-  if (!rules.has_sandboxes) return std::nullopt;
-  for (const Rule rule : {Sysctls, RuntimeClass, AppArmor, SeLinux, Groups, ReadOnlyBelow})
-    if (auto refused = rule(pod, rules)) return refused;
-  return std::nullopt;
+std::vector<Refusal> WhyRefused(const Pod& pod, const NodeRules& rules) {
+  using Rule = void (*)(const Pod&, const NodeRules&, Refusals&);
+  Refusals out;
+  for (const Rule rule : {OwnPolicies, Capabilities, MissingCapabilities}) rule(pod, rules, out);
+  if (!rules.has_sandboxes) return out;
+  for (const Rule rule : {Sysctls, RuntimeClass, AppArmor, Groups, ReadOnlyBelow}) rule(pod, rules, out);
+  return out;
 }
 
 }  // namespace berth::pods

@@ -3,7 +3,6 @@
 #define BERTH_PODS_NODE_RULES_H_
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,7 +22,6 @@ struct NodeRules {
   std::vector<std::string> unsafe_sysctls;             ///< allowed ones: names, or beginnings that end in "*"
   std::map<std::string, std::string> runtime_classes;  ///< to handlers of the runtime
   bool app_armor = false;                              ///< the kernel has it
-  bool se_linux = false;                               ///< likewise
   bool strict_groups = false;                          ///< the runtime knows supplementalGroupsPolicy
   /// Handlers of the runtime ("": the default one) that make all below a mount read-only.
   std::set<std::string> recursive_read_only;
@@ -34,8 +32,9 @@ struct Refusal {
   Reject why;
 };
 
-/// Why a pod may not run on this node whatever is free, in the kubelet's words where it has some; nullopt: it may.
-std::optional<Refusal> WhyRefused(const Pod& pod, const NodeRules& rules);
+/// Why a pod may not run on this node whatever is free, in the kubelet's words where it has some: every reason; empty:
+/// it may.
+std::vector<Refusal> WhyRefused(const Pod& pod, const NodeRules& rules);
 
 /// Where `pod` asks for a port of the node that `other` has, as "8080/TCP"; "": nowhere. A pod in the node's network
 /// asks for all ports that it names.

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/fnv128.h"
 #include "manifest/tree.h"
 #include "os/folder_watch.h"
 #include "os/fs.h"

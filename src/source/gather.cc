@@ -95,21 +95,25 @@ Result<ReadPods> ReadStaticPods(std::string_view text, const StaticText& from) {
   if (from.notes != nullptr && from.notes->IsSetAside(key))
     return Fail(Code::kInvalid, from.place + ": " + from.notes->Explain("the manifest"));
   const os::WorkNotes::Work noted(from.notes, key);
-  BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, from.place, from.pods));
+  manifest::PodOptions options = from.pods;
+  options.origin = from.place;
+  options.on_node = [&](const Pod& pod) {
+    std::vector<manifest::FieldProblem> problems;
+    if (std::string problem = NameLengthProblem(pod, from.node_name); !problem.empty())
+      problems.push_back({.path = "metadata.name", .text = std::move(problem)});
+    return problems;
+  };
+  BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, from.place, options));
   ReadPods out;
-  std::vector<std::string> problems;
-  for (const Pod& pod : parsed.pods)
-    if (const std::string problem = NameLengthProblem(pod, from.node_name); !problem.empty())
-      problems.push_back(from.place + ": " + problem);
-  if (!problems.empty()) return Fail(Code::kInvalid, Join(problems, "\n"));
   for (Pod& pod : parsed.pods) {
     MakeStatic(pod, from.node_name, from.scheme + ":" + from.place, from.source);
     out.pods.push_back(std::make_shared<const Pod>(std::move(pod)));
   }
   for (ConfigDocument& document : parsed.documents)
     out.documents.push_back(std::make_shared<const ConfigDocument>(std::move(document)));
-  for (const manifest::Warning& warning : parsed.warnings)
-    out.warnings.push_back({from.place, warning.where + ": " + warning.message, from.source});
+  for (const auto* list : {&parsed.warnings, &parsed.made})
+    for (const manifest::Warning& warning : *list)
+      out.warnings.push_back({from.place, warning.where + ": " + warning.message, from.source});
   return out;
 }
 

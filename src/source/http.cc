@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/fnv128.h"
 #include "base/mutex.h"
 #include "os/event_fd.h"
 #include "source/gather.h"

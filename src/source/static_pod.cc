@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/fnv128.h"
 #include "codec/codec.h"
 #include "manifest/names.h"
 #include "model/resize.h"
@@ -29,19 +30,6 @@ std::string Lower(std::string_view text) {
 
 }  // namespace
 
-std::string Fnv128(std::string_view text) {
-  __extension__ using Uint128 = unsigned __int128;
-  constexpr Uint128 kPrime = (Uint128{1} << 88) + 0x13b;
-  Uint128 hash = (Uint128{0x6c62272e07bb0142} << 64) + 0x62b821756295c58d;
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= kPrime;
-  }
-  std::string out(32, '0');
-  for (std::size_t i = 0; i < 32; ++i) out[31 - i] = "0123456789abcdef"[static_cast<unsigned>(hash >> (4 * i)) & 15U];
-  return out;
-}
-
 void MakeStatic(Pod& pod, std::string_view node_name, std::string_view origin, std::string_view source) {
   const std::string node = Lower(node_name);
   if (pod.uid.empty()) {
@@ -62,13 +50,11 @@ std::string NameLengthProblem(const Pod& pod, std::string_view node_name) {
   const std::size_t on_node = std::min(kLongestPodName, in_folder);
   const std::size_t longest = on_node - std::min(node_name.size() + 1, on_node);
   if (pod.name.size() <= longest) return "";
-  return "metadata.name: " +
-         manifest::InvalidValue(pod.name, "has " + std::to_string(pod.name.size()) + " bytes, and at most " +
-                                              std::to_string(longest) + " fit: on this node the pod is called <name>-" +
-                                              Lower(node_name) + ", of at most " + std::to_string(kLongestPodName) +
-                                              " bytes, and its log folder <namespace>_<name>-<node>_<uid>" +
-                                              ", of at most " + std::to_string(kLongestFileName) +
-                                              "; give it a shorter name");
+  return manifest::InvalidValue(
+      pod.name, "has " + std::to_string(pod.name.size()) + " bytes, and at most " + std::to_string(longest) +
+                    " fit: on this node the pod is called <name>-" + Lower(node_name) + ", of at most " +
+                    std::to_string(kLongestPodName) + " bytes, and its log folder <namespace>_<name>-<node>_<uid>" +
+                    ", of at most " + std::to_string(kLongestFileName) + "; give it a shorter name");
 }
 
 std::string IdentityOf(const Pod& pod) {

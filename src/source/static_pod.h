@@ -15,13 +15,10 @@ namespace berth::source {
 /// The hash is FNV-1a over Berth's own JSON of the pod, so uids differ from the kubelet's (docs/differences.md).
 void MakeStatic(Pod& pod, std::string_view node_name, std::string_view origin, std::string_view source);
 
-/// What is wrong with the length of the pod's name here, its field first: on the node it is "<name>-<node>", of at most
+/// What is wrong with the length of the pod's name here: on the node it is "<name>-<node>", of at most
 /// 253 bytes, and its log folder "<namespace>_<name>-<node>_<uid>", of at most 255, as any file name. "": it fits.
 /// `pod`: as it was read, before MakeStatic.
 std::string NameLengthProblem(const Pod& pod, std::string_view node_name);
-
-/// 128-bit FNV-1a, as 32 hex digits.
-std::string Fnv128(std::string_view text);
 
 /// What two versions of a manifest have in common when one is a resize of the other (model/resize.h): 32 hex digits of
 /// the static pod without its amounts, and without its uid unless that was given: another one is another pod.

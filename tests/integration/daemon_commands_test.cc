@@ -254,6 +254,7 @@ spec:
   const Ran gone = Ask({"delete", "-f", file, "--as-pods", "--wait"});
   EXPECT_EQ(gone.status, 0) << gone.err;
   EXPECT_EQ(gone.out, "default/web-0-n1 deleted\ndefault/web-1-n1 deleted\nsecret default/key deleted\n");
+  EXPECT_EQ(gone.err, "") << "none was made";
   EXPECT_TRUE(std::filesystem::is_empty(berthd->Dir("pods")));
 }
 
@@ -263,9 +264,54 @@ TEST_F(ProcessCommandsTest, ApplyRefusesWhatWouldNeverStartAndStoresNothingOfIt)
                       << PodText("fly", "exit 0") << "    securityContext: {capabilities: {add: [FLY]}}\n";
   const Ran refused = Ask({"apply", "-f", file});
   EXPECT_EQ(refused.status, 1);
-  EXPECT_THAT(refused.err, HasSubstr("pod default/fly: spec.containers[0].securityContext.capabilities.add: Forbidden: "
-                                     "Linux has no capability \"FLY\""));
+  EXPECT_THAT(
+      refused.err,
+      HasSubstr(file + ": document 2: spec.containers[0].securityContext.capabilities.add: Forbidden: Linux has "
+                       "no capability \"FLY\""));
   EXPECT_TRUE(std::filesystem::is_empty(berthd->Dir("pods")));
+}
+
+TEST_F(ProcessCommandsTest, ApplyTellsAllThatIsWrongOfADocumentAtOnceAndOfAWorkloadInItsTemplate) {
+  const std::string file = berthd->Dir("web.yaml");
+  std::ofstream(file) << R"(apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  template:
+    spec:
+      hostUsers: false
+      containers:
+      - name: app
+        command: [/bin/true]
+        resources: {requests: {cpu: 1x}}
+        securityContext: {capabilities: {add: [FLY]}}
+)";
+  const Ran refused = Ask({"apply", "-f", file, "--as-pods"});
+  EXPECT_EQ(refused.status, 1);
+  for (const char* const field : {"hostUsers: Forbidden", "containers[0].resources.requests[cpu]: Invalid value",
+                                  "containers[0].securityContext.capabilities.add: Forbidden"})
+    EXPECT_THAT(refused.err, HasSubstr(file + ": document 1: spec.template.spec." + field));
+  EXPECT_THAT(refused.err, testing::Not(HasSubstr("made 1 pod")));
+}
+
+TEST_F(ProcessCommandsTest, AManifestWithAGenerateNameIsTheSamePodEachTimeItIsApplied) {
+  const std::string file = berthd->Dir("made.yaml");
+  std::string text = PodText("made", "exit 0");
+  const std::string name = "name: made";
+  text.replace(text.find(name), name.size(), "generateName: made-");
+  std::ofstream(file) << text;
+  const Ran first = Ask({"apply", "-f", file});
+  EXPECT_EQ(first.status, 0) << first.err;
+  EXPECT_THAT(first.out, testing::MatchesRegex("default/made-[0-9a-f]{10}-n1 created\n"));
+  EXPECT_THAT(first.err, HasSubstr("metadata.generateName: is called \"made-"));
+  const std::string pod = first.out.substr(0, first.out.find(' '));
+  text.replace(text.find("exit 0"), 6, "exit 1");
+  std::ofstream(file) << text;
+  EXPECT_EQ(Ask({"apply", "-f", file}).out, pod + " configured\n");
+  const std::string other = berthd->Dir("other.yaml");
+  std::ofstream(other) << text;
+  EXPECT_THAT(Ask({"apply", "-f", other}).out, testing::HasSubstr(" created")) << "another file is another pod";
+  EXPECT_EQ(Ask({"delete", "-f", file}).out, pod + " deleted\n");
 }
 
 class CriCommandsTest : public CommandsTest {
