@@ -51,9 +51,31 @@ void Attendant::Joined(const nri::Runtime& runtime) {
 
 void Attendant::Left(const std::string& why) {
   joined_ = false;
+  KeepNewcomers();
   begun_ = parts_.clock.Now();
   parts_.events.Warning("RuntimeLeft", parts_.ObjectOfNode(),
                         why + "; containers that are made now are put in their place when it is back");
+}
+
+void Attendant::KeepNewcomers() {
+  if (!contest_.aside()) helpers_.watch_newcomers(knows_all_ && !looking_);
+}
+
+/// Whoever made it may write its CPUs once more, and is followed then.
+void Attendant::Confine(const std::string& path) {
+  if (contest_.aside()) return;
+  CpuSet most = parts_.groups.planner().SharedNow(parts_.keeper.ledger(), parts_.keeper.online());
+  const std::string_view group = std::string_view(path).substr(path.rfind('/') + 1);
+  for (const auto& [uid, pod] : guests_.all())
+    for (const auto& [name, guest] : pod.guests)
+      if (!guest.id.empty() && guest.placed && group.find(guest.id) != group.npos)
+        if (CpuSet own = Wanted(uid, name); !own.empty()) most = std::move(own);
+  const auto now = parts_.tree.ReadCpus(path);
+  if (!now || (!now->empty() && now->IsSubsetOf(most))) return;
+  CgroupValues values;
+  values.cpus = most;
+  if (auto written = parts_.groups.site().WriteUnlessGone(path, values); !written)
+    parts_.events.Warning("FailedCgroupUpdate", "cgroup/" + path, written.error().message);
 }
 
 // ---- pods and containers ---

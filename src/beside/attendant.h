@@ -54,6 +54,9 @@ struct Helpers {
   std::function<std::string()> pool_problem;  ///< why not
   std::function<void()> changed;              ///< pods have changed: they are to be looked at, and shown
   std::function<void()> join_anew;            ///< leaves the runtime and joins it again: it says all there is
+  /// From now on Confine is called for groups that come; `all_known`: and for those there that the table does not have.
+  std::function<void(bool all_known)> watch_newcomers = [](bool) {};
+  std::function<void()> forget_newcomers = [] {};  ///< no longer
 };
 
 using GuestName = std::pair<std::string, std::string>;  // uid, container
@@ -93,6 +96,12 @@ class Attendant {
   void ForgetSpec(const std::string& name_space, const std::string& name);
   /// Whether all pods of the node that the API server has were told of, and each new one will be.
   void FollowsSpecs(bool follows);
+
+  /// A group below a pod's has come, or its CPUs were written, while no runtime asks: it is kept off the CPUs of others
+  /// at once, as what it holds there is known, else to the shared pool.
+  void Confine(const std::string& path);
+  /// No runtime asks now, or it has not been looked at what it has: groups that come are kept to the shared pool.
+  void KeepNewcomers();
 
   /// Goes on with what was begun: pods that leave, what a runtime said there is, records that are behind.
   void Tick(os::MonoTime now);
@@ -195,7 +204,8 @@ class Attendant {
   std::uint64_t freed_ = 0;  // Keeper::freed() when they were tried last
   Contest contest_;
   os::MonoTime next_look_at_kubelet_{};
-  bool all_back_ = false;  // the ledger is to be emptied: Berth has stepped aside
+  bool knows_all_ = false;  // that the runtime had when it left
+  bool all_back_ = false;   // the ledger is to be emptied: Berth has stepped aside
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 

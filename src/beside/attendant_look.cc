@@ -196,6 +196,8 @@ void Attendant::LookedAt(const Result<void>& saved) {
   if (saved)
     for (const GuestName& late : looking_->late) TellLate(late, "was made while berthd was away");
   looking_.reset();
+  knows_all_ = saved.has_value();
+  if (joined_) helpers_.forget_newcomers();
   helpers_.changed();
   RunWaiting();
 }

@@ -57,7 +57,9 @@ struct AttendantTest : ::testing::Test {
                                                             .pool_in_force = [&bare] { return bare.pool().in_force(); },
                                                             .pool_problem = [&bare] { return bare.pool().problem(); },
                                                             .changed = [] {},
-                                                            .join_anew = [this] { ++joins; }});
+                                                            .join_anew = [this] { ++joins; },
+                                                            .watch_newcomers = [this](bool all) { watches = all; },
+                                                            .forget_newcomers = [this] { watches.reset(); }});
   }
   /// All that was begun is over.
   void Settle() {
@@ -134,6 +136,7 @@ struct AttendantTest : ::testing::Test {
   std::unique_ptr<TestManager> manager;
   std::unique_ptr<beside::Attendant> attendant;
   int joins = 0;
+  std::optional<bool> watches;  // groups that come; true: all before them are known
 };
 
 TEST_F(AttendantTest, OthersHaveMovedBeforeTheAnswerThatGivesCpusAway) {
@@ -231,6 +234,38 @@ TEST_F(AttendantTest, WhatIsWrittenToAGroupBeforeItsContainerStartsIsNobodysMist
   ASSERT_TRUE(Start(db, own));
   EXPECT_EQ(CpusOf(db, own), Cpus("1-2"));
   EXPECT_EQ(CpusOf(web, shared), Cpus("0,3-7"));
+}
+
+TEST_F(AttendantTest, WhoComesWhileNoRuntimeAsksIsKeptOffOthersCpusAtOnce) {
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container own = Run(db, "app", 2000);
+  const nri::Container made = ContainerIn(db, "more", 1000);  // and not started
+  ASSERT_TRUE(Create(db, made));
+  Settle();
+  attendant->Joined({});
+  attendant->Synchronize({.pods = {db}, .containers = {own, made}});
+  Settle();
+  EXPECT_EQ(std::nullopt, watches);
+  attendant->Left("killed");
+  EXPECT_EQ(std::optional(true), watches);
+  const nri::Pod late = MakePod("late", "burstable");
+  for (const std::string& path : {PathOf(late) + "/" + late.id, PathOf(db) + "/" + made.id}) {
+    host.tree.ForeignWrite(path, Cpus("0-7"));
+    attendant->Confine(path);
+  }
+  EXPECT_EQ(host.tree.Read(PathOf(late) + "/" + late.id)->cpus, Cpus("0,4-7"));
+  EXPECT_EQ(CpusOf(db, made), Cpus("3")) << "it was told its place";
+  const std::uint64_t writes = host.tree.writes();
+  attendant->Confine(PathOf(late) + "/" + late.id);
+  attendant->Confine("kubepods/poduid-gone/c");
+  EXPECT_EQ(writes, host.tree.writes());
+  attendant->Joined({});
+  attendant->Synchronize({.pods = {db, late}, .containers = {own, made}});
+  EXPECT_EQ(std::optional(true), watches) << "it has not been looked at what there is";
+  Settle();
+  EXPECT_EQ(std::nullopt, watches);
+  EXPECT_EQ(CpusOf(db, own), Cpus("1-2"));
 }
 
 TEST_F(AttendantTest, OthersHaveTheirCpusBackWhereTheRecordDoesNotGetToTheDisk) {

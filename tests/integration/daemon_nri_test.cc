@@ -290,6 +290,26 @@ TEST_F(DaemonNriTest, ARuntimeThatWasKilledFindsItsContainersWhereTheyWere) {
   EXPECT_EQ("0", CpusOf(shared.container));
 }
 
+/// Without NRI it asks nobody: what keeps its containers off is the kernel's word of their groups.
+TEST_F(DaemonNriTest, WhatARuntimeMakesWithoutAskingIsKeptOffExclusiveCpusAtOnce) {
+  StartAndJoin();
+  const PodOnNode own = RunWhole("own", "", 1000);
+  ASSERT_EQ("1", CpusOf(own.container));
+  containerd->Kill();
+  EXPECT_TRUE(berthd->Until("berthd knows", [&] { return berthd->CountEvents("RuntimeLeft") == 1; }));
+  containerd->Start(ContainerdFixture::With::kCri);
+  const PodOnNode late = RunWhole("late", "burstable", 0);
+  const PodOnNode more = RunWhole("more", "", 1000);
+  for (const std::string& id : {late.sandbox, late.container, more.sandbox, more.container})
+    EXPECT_TRUE(Becomes(id, "0"));
+  EXPECT_EQ("1", CpusOf(own.container));
+  containerd->Kill();
+  containerd->Start(ContainerdFixture::With::kCriAndNri);
+  ASSERT_TRUE(Joined(2));
+  EXPECT_TRUE(berthd->Until("it is said", [&] { return berthd->CountEvents("PlacedLate") == 1; }));
+  EXPECT_EQ("", berthd->Repairs()) << berthd->output();
+}
+
 TEST_F(DaemonNriTest, ANodeThatIsGivenBackHasNothingOfBerthLeft) {
   StartAndJoin();
   const PodOnNode shared = RunWhole("shared", "burstable", 0);
