@@ -168,19 +168,31 @@ void Attendant::FindGroups(const nri::Pod& pod) {
     parts_.events.Warning("FailedCgroupUpdate", object, found.error().message);
 }
 
-void Attendant::PutInPlace(const std::string& uid, const std::string& name) {
+/// nullptr: its group is not known.
+const std::string* Attendant::PathOf(const std::string& uid, const std::string& name) const {
   const enforce::GroupTable& table = parts_.groups.table();
   const auto pod = table.pods().find(uid);
-  if (pod == table.pods().end()) return;
+  if (pod == table.pods().end()) return nullptr;
   const std::string below = pod->second + "/";
   for (auto it = table.containers().lower_bound(below); it != table.containers().end() && it->first.starts_with(below);
-       ++it) {
-    const auto& [path, group] = *it;
-    if (group.uid != uid || group.container != name) continue;
-    if (auto put = parts_.groups.cpusets().Put(path, parts_.keeper.ledger()); !put)
-      parts_.events.Warning("FailedCgroupUpdate", "cgroup/" + path, put.error().message);
-    return;
-  }
+       ++it)
+    if (it->second.uid == uid && it->second.container == name) return &it->first;
+  return nullptr;
+}
+
+/// In the kernel. A runtime's record of a container that was given its CPUs later never has them.
+bool Attendant::HoldsItsCpus(const std::string& uid, const std::string& name, const Ledger& ledger) const {
+  const std::string* const path = PathOf(uid, name);
+  if (path == nullptr) return false;
+  const auto now = parts_.tree.ReadCpus(*path);
+  return now && *now == parts_.groups.planner().CpusNow({uid, name}, ledger, parts_.keeper.online());
+}
+
+void Attendant::PutInPlace(const std::string& uid, const std::string& name) {
+  const std::string* const path = PathOf(uid, name);
+  if (path == nullptr) return;
+  if (auto put = parts_.groups.cpusets().Put(*path, parts_.keeper.ledger()); !put)
+    parts_.events.Warning("FailedCgroupUpdate", "cgroup/" + *path, put.error().message);
 }
 
 bool Attendant::HasOwn(const std::string& uid, const std::string& name) const {

@@ -130,6 +130,8 @@ class Attendant {
   std::string Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject);
   bool ShallHaveOwn(const Pod& pod, const std::string& name) const;
   void FindGroups(const nri::Pod& pod);
+  const std::string* PathOf(const std::string& uid, const std::string& name) const;
+  bool HoldsItsCpus(const std::string& uid, const std::string& name, const Ledger& ledger) const;
   void PutInPlace(const std::string& uid, const std::string& name);
   bool HasOwn(const std::string& uid, const std::string& name) const;
   std::string NotInForce() const;

@@ -135,7 +135,8 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
       const bool at_hand =
           made_with && placement->cpus &&
           (placement->mixed ? placement->cpus->IsSubsetOf(*made_with) : *made_with == *placement->cpus);
-      if (runs && placement->cpus && !at_hand) looking_->late.emplace(uid, container.name);
+      if (runs && placement->cpus && !at_hand && !HoldsItsCpus(uid, container.name, *looking_->ledger))
+        looking_->late.emplace(uid, container.name);
       return;
     }
   pods::ManagedPod& managed = parts_.pods[uid];
@@ -147,10 +148,10 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
                                               container.name, parts_.devices.inputs(), &managed.trace);
   if (const auto* const reject = std::get_if<Reject>(&decision)) {
     managed.stage = pods::Foreign{{.reason = reject->reason, .message = reject->message, .details = reject->details}};
-    parts_.events.Warning(
-        reject->reason, pods::ObjectOf(managed.pod),
-        fmt::format("container {}: {}; it runs already, in the shared pool", container.name, TextOf(*reject)));
-    unplaced_.emplace(uid, container.name);
+    if (unplaced_.emplace(uid, container.name).second)
+      parts_.events.Warning(
+          reject->reason, pods::ObjectOf(managed.pod),
+          fmt::format("container {}: {}; it runs already, in the shared pool", container.name, TextOf(*reject)));
     return;
   }
   LedgerDelta& delta = std::get<Admit>(decision).delta;

@@ -268,6 +268,40 @@ TEST_F(AttendantTest, WhoComesWhileNoRuntimeAsksIsKeptOffOthersCpusAtOnce) {
   EXPECT_EQ(CpusOf(db, own), Cpus("1-2"));
 }
 
+/// The runtime's record of it is as old as its making.
+TEST_F(AttendantTest, WhoWasPlacedLateIsNotToldOfAtTheNextJoin) {
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  nri::Container own = ContainerIn(db, "app", 2000);
+  own.state = nri::ContainerState::kRunning;
+  MakeGroup(PathOf(db) + "/" + own.id);
+  for (int join = 0; join < 3; ++join) {
+    attendant->Joined({});
+    attendant->Synchronize({.pods = {db}, .containers = {own}});
+    Settle();
+    EXPECT_EQ(CpusOf(db, own), Cpus("1-2"));
+    attendant->Left("killed");
+  }
+  EXPECT_EQ(1, CountEvents("PlacedLate"));
+  host.tree.ForeignWrite(PathOf(db) + "/" + own.id, Cpus("0,3-7"));
+  attendant->Synchronize({.pods = {db}, .containers = {own}});
+  Settle();
+  EXPECT_EQ(2, CountEvents("PlacedLate")) << "it was made anew without its CPUs";
+}
+
+TEST_F(AttendantTest, WhoRunsUnplacedIsToldOfOnceAndNotAtEachJoin) {
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  nri::Container own = ContainerIn(db, "app", 9000);
+  own.state = nri::ContainerState::kRunning;
+  MakeGroup(PathOf(db) + "/" + own.id);
+  for (int join = 0; join < 3; ++join) {
+    attendant->Synchronize({.pods = {db}, .containers = {own}});
+    Settle();
+  }
+  EXPECT_EQ(1, CountEvents("UnexpectedAdmissionError", "it runs already"));
+}
+
 TEST_F(AttendantTest, OthersHaveTheirCpusBackWhereTheRecordDoesNotGetToTheDisk) {
   Boot();
   const nri::Pod web = MakePod("web", "burstable");
