@@ -328,6 +328,7 @@ void Attendant::HasEnded(const nri::Pod& pod, const nri::Container& container) {
   if (std::exchange(guest->told, false)) TellNotMade(pod, container);
   guest->ended = true;
   guest->runs = false;
+  ended_[UidOf(pod)] = {parts_.clock.Now(), os::Millis(0)};
   if (ran) Tell(pod, container, runtime::ContainerState::kExited);
 }
 
@@ -366,6 +367,7 @@ void Attendant::Tick(os::MonoTime now) {
     contest_.NoteRepaired(repaired->second, now);
   if (all_back_) GiveAllBack();
   LookForLost(now);
+  LookAtEnded(now);
   LookAtLeaving(now);
   TryUnplaced(now);
 }
@@ -380,6 +382,7 @@ os::MonoTime Attendant::next_due() const {
       out = std::min(out, std::max(os::MonoTime(), parts_.keeper.next_try()));
   }
   for (const Awaiting& each : awaiting_) out = std::min(out, each.until);
+  for (const auto& [uid, look] : ended_) out = std::min(out, look.first);
   if (looking_ && !looking_->saving) return std::min(out, looking_->not_before);
   for (const std::string& uid : leaving_)
     if (const auto pod = guests_.all().find(uid); pod != guests_.all().end() && pod->second.leave_at)

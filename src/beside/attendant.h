@@ -151,6 +151,8 @@ class Attendant {
   void TakeSandboxGone(const nri::Pod& pod);
   void Leave(const std::string& uid);
   void LookForLost(os::MonoTime now);
+  void LookAtEnded(os::MonoTime now);
+  bool HasLostAll(const std::string& uid, const GuestPod& pod) const;
   void LookAtLeaving(os::MonoTime now);
   bool HasLeft(const std::string& uid) const;
   void Release(const std::string& uid);
@@ -199,6 +201,8 @@ class Attendant {
   os::MonoTime begun_{};           // since when nobody has joined
   bool told_not_joined_ = false;   // that it takes long
   std::set<std::string> leaving_;  // uids
+  /// Pods of which the last container has ended: when it is looked whether the sandbox has gone too, and the next wait.
+  std::map<std::string, std::pair<os::MonoTime, os::Millis>> ended_;
   std::uint64_t looks_ = 0;
   std::set<GuestName> unplaced_;  // run in the shared pool though they should not
   bool retry_unplaced_ = false;   // the ledger could not be saved for one of them

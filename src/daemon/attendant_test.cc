@@ -302,6 +302,25 @@ TEST_F(AttendantTest, WhoRunsUnplacedIsToldOfOnceAndNotAtEachJoin) {
   EXPECT_EQ(1, CountEvents("UnexpectedAdmissionError", "it runs already"));
 }
 
+/// A runtime that was killed does not say that the sandbox has stopped.
+TEST_F(AttendantTest, CpusComeBackSoonAfterTheLastContainerOfAPodThatIsNotSaidToHaveGone) {
+  Boot();
+  const nri::Pod web = MakePod("web", "burstable");
+  const nri::Container shared = Run(web, "app", 0);
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container own = Run(db, "app", 2000);
+  Settle();
+  attendant->Stop(db, own);
+  host.tree.stuck.erase(PathOf(db) + "/" + own.id);
+  Settle();
+  EXPECT_EQ(CpusOf(web, shared), Cpus("0,3-7")) << "its sandbox is there, it may be started again";
+  host.tree.stuck.erase(PathOf(db) + "/" + db.id);
+  host.clock.Advance(os::Millis(100));
+  Settle();
+  EXPECT_EQ(CpusOf(web, shared), Cpus("0-7"));
+  EXPECT_EQ(1, CountEvents("Released"));
+}
+
 TEST_F(AttendantTest, OthersHaveTheirCpusBackWhereTheRecordDoesNotGetToTheDisk) {
   Boot();
   const nri::Pod web = MakePod("web", "burstable");

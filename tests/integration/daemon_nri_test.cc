@@ -310,6 +310,22 @@ TEST_F(DaemonNriTest, WhatARuntimeMakesWithoutAskingIsKeptOffExclusiveCpusAtOnce
   EXPECT_EQ("", berthd->Repairs()) << berthd->output();
 }
 
+TEST_F(DaemonNriTest, CpusOfAPodThatIsOlderThanTheRuntimeComeBackWhenItHasGone) {
+  StartAndJoin();
+  const PodOnNode shared = RunWhole("shared", "burstable", 0);
+  const PodOnNode own = RunWhole("own", "", 1000);
+  containerd->Kill();
+  EXPECT_TRUE(berthd->Until("berthd knows", [&] { return berthd->CountEvents("RuntimeLeft") == 1; }));
+  containerd->Start(ContainerdFixture::With::kCriAndNri);
+  ASSERT_TRUE(Joined(2));
+  End(own);
+  const os::MonoTime ended = os::SystemClock().Now();
+  EXPECT_TRUE(Becomes(shared.container, "0-1"));
+  const auto took = std::chrono::duration_cast<os::Millis>(os::SystemClock().Now() - ended);
+  std::cout << "back " << took.count() << " ms after its end\n";
+  EXPECT_EQ(0, berthd->CountEvents("PlacedLate")) << berthd->output();
+}
+
 TEST_F(DaemonNriTest, ANodeThatIsGivenBackHasNothingOfBerthLeft) {
   StartAndJoin();
   const PodOnNode shared = RunWhole("shared", "burstable", 0);
