@@ -13,6 +13,7 @@
 #include "beside/translate.h"
 #include "beside/words.h"
 #include "engine/engine.h"
+#include "model/resources.h"
 
 namespace berth::beside {
 namespace {
@@ -287,6 +288,29 @@ void Attendant::Start(nri::Pod pod, nri::Container container, nri::Answer<nri::R
   });
 }
 
+/// A container with CPUs of its own has as many as it was made with.
+std::string Attendant::WhyNotResized(const std::string& uid, const nri::Container& container,
+                                     const nri::Resources& wanted) const {
+  const auto record = parts_.keeper.newest().pods.find(uid);
+  if (record == parts_.keeper.newest().pods.end() || record->second.qos != QosClass::kGuaranteed) return "";
+  const Placement* const placement = FindPlacement(record->second, container.name);
+  const auto pod = parts_.pods.find(uid);
+  if (placement == nullptr || !placement->cpus || placement->cpus->empty() || placement->mixed ||
+      pod == parts_.pods.end() || HasWish(pod->second.pod, container.name))
+    return "";
+  nri::Container as_wanted;
+  as_wanted.resources = wanted;
+  const auto milli_of = [](const nri::Container& seen) {
+    return AmountOf(ContainerOf(seen, QosClass::kGuaranteed).resources.requests, "cpu").MilliValue();
+  };
+  const std::int64_t milli = milli_of(as_wanted);
+  if (milli == 0 || milli == std::int64_t{placement->cpus->Count()} * 1000 || milli == milli_of(container)) return "";
+  return fmt::format(
+      "container {} has CPUs {} for itself, and does not get {} thousandths of a CPU while it runs; delete the pod and "
+      "have it made anew with that",
+      container.name, FormatIds(*placement->cpus), milli);
+}
+
 /// Whatever somebody wants changed, it keeps its CPUs and memory nodes.
 void Attendant::Update(nri::Pod pod, nri::Container container, nri::Resources wanted,
                        nri::Answer<std::vector<nri::Update>> answer) {
@@ -294,6 +318,11 @@ void Attendant::Update(nri::Pod pod, nri::Container container, nri::Resources wa
   if (Waits([this, pod, container, wanted, answer] { Update(pod, container, wanted, answer); })) return;
   const std::string uid = UidOf(pod);
   Guest* const guest = guests_.Find(uid, container);
+  if (const std::string why_not = WhyNotResized(uid, container, wanted); !why_not.empty()) {
+    parts_.events.Warning("ResizeRefused", "pod/" + pod.name_space + "/" + pod.name, why_not);
+    answer.Give(Fail(Code::kUnsupported, "berth: " + why_not));
+    return Answered("UpdateContainer", answer, false);
+  }
   std::vector<nri::Update> updates;
   if (guest != nullptr && guest->placed) {
     nri::Update& update = updates.emplace_back();

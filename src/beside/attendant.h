@@ -128,6 +128,7 @@ class Attendant {
   void Place(const std::string& uid, const std::string& name, Placed then);
   void Saved(const std::string& uid, const std::string& name, bool own, const Result<void>& saved, const Placed& then);
   std::string Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject);
+  static bool HasWish(const Pod& pod, const std::string& name);
   bool ShallHaveOwn(const Pod& pod, const std::string& name) const;
   void FindGroups(const nri::Pod& pod);
   const std::string* PathOf(const std::string& uid, const std::string& name) const;
@@ -141,6 +142,8 @@ class Attendant {
   void TellContested(Contested how, const nri::Pod& pod, std::string what, const std::string& message);
   void TellNotMade(const nri::Pod& pod, const nri::Container& container);
   CpuSet Wanted(const std::string& uid, const std::string& name) const;
+  std::string WhyNotResized(const std::string& uid, const nri::Container& container,
+                            const nri::Resources& wanted) const;
   nri::Resources ResourcesOf(const std::string& uid, const std::string& name) const;
 
   template <class T>

@@ -27,6 +27,12 @@ bool Attendant::KeepApart() {
   return helpers_.pool_in_force();
 }
 
+bool Attendant::HasWish(const Pod& pod, const std::string& name) {
+  std::vector<WishProblem> unclear;
+  const PodWishes asked = ParsePodWishes(pod.annotations, unclear);
+  return !asked.PoolOf(name).empty() || asked.Of(name) != nullptr;
+}
+
 bool Attendant::ShallHaveOwn(const Pod& pod, const std::string& name) const {
   const OwnRules& own = parts_.keeper.node().options().own;
   if (parts_.keeper.node().config().cpu_manager_policy != "static") return false;

@@ -321,6 +321,26 @@ TEST_F(AttendantTest, CpusComeBackSoonAfterTheLastContainerOfAPodThatIsNotSaidTo
   EXPECT_EQ(1, CountEvents("Released"));
 }
 
+TEST_F(AttendantTest, AContainerWithCpusOfItsOwnIsNotGivenMoreWhileItRuns) {
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container own = Run(db, "app", 1000);
+  const auto update = [&](const nri::Pod& pod, const nri::Container& container, const nri::Resources& wanted) {
+    const auto answer = Asked<std::vector<nri::Update>>();
+    attendant->Update(pod, container, wanted, answer);
+    return *answer.Wait();
+  };
+  const auto refused = update(db, own, {.cpu_shares = 2048, .cpu_quota = 200'000, .cpu_period = 100'000});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("has CPUs 1 for itself, and does not get 2000 thousandths"));
+  EXPECT_EQ(1, CountEvents("ResizeRefused", "delete the pod"));
+  EXPECT_TRUE(update(db, own, {.cpu_shares = 1024, .cpu_quota = 100'000, .cpu_period = 100'000}));
+  EXPECT_TRUE(update(db, own, {.memory_limit = 64 << 20}));
+  const nri::Pod web = MakePod("web", "burstable");
+  EXPECT_TRUE(update(web, Run(web, "app", 500), {.cpu_quota = 200'000}));
+  EXPECT_EQ(1, CountEvents("ResizeRefused"));
+}
+
 TEST_F(AttendantTest, OthersHaveTheirCpusBackWhereTheRecordDoesNotGetToTheDisk) {
   Boot();
   const nri::Pod web = MakePod("web", "burstable");

@@ -326,6 +326,15 @@ TEST_F(DaemonNriTest, CpusOfAPodThatIsOlderThanTheRuntimeComeBackWhenItHasGone) 
   EXPECT_EQ(0, berthd->CountEvents("PlacedLate")) << berthd->output();
 }
 
+TEST_F(DaemonNriTest, AResizeOfAContainerWithCpusOfItsOwnIsRefusedInWords) {
+  StartAndJoin();
+  const PodOnNode own = RunWhole("own", "", 1000);
+  const auto resized = client->Update(own.container, {.cpu_period_us = kCfsPeriod, .cpu_quota_us = 2 * kCfsPeriod});
+  ASSERT_FALSE(resized);
+  EXPECT_NE(std::string::npos, resized.error().message.find("has CPUs 1 for itself")) << resized.error().message;
+  EXPECT_EQ(1, berthd->CountEvents("ResizeRefused", "container app"));
+}
+
 TEST_F(DaemonNriTest, ANodeThatIsGivenBackHasNothingOfBerthLeft) {
   StartAndJoin();
   const PodOnNode shared = RunWhole("shared", "burstable", 0);
