@@ -93,7 +93,10 @@ pods::ManagedPod& Attendant::Know(const nri::Pod& pod) {
   seen.containers = std::move(managed.pod.containers);
   seen.init_containers = std::move(managed.pod.init_containers);
   managed.pod = std::move(seen);
-  if (is_new) managed.stage = pods::Foreign{};
+  if (is_new) {
+    const pods::Life* const life = parts_.lives.Find(uid);  // an earlier berthd refused it
+    managed.stage = pods::Foreign{life != nullptr ? life->evicted.value_or(pods::Why()) : pods::Why()};
+  }
   if (!managed.lifecycle) managed.lifecycle.emplace(managed.pod);
   return managed;
 }

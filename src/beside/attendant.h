@@ -128,6 +128,7 @@ class Attendant {
   void Place(const std::string& uid, const std::string& name, Placed then);
   void Saved(const std::string& uid, const std::string& name, bool own, const Result<void>& saved, const Placed& then);
   std::string Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject);
+  void KeepReason(const std::string& uid, pods::Why why);
   static bool HasWish(const Pod& pod, const std::string& name);
   bool ShallHaveOwn(const Pod& pod, const std::string& name) const;
   void FindGroups(const nri::Pod& pod);
@@ -169,6 +170,7 @@ class Attendant {
   void BeginLooking();
   void EndLooking();
   void LookedAt(const Result<void>& saved);
+  void RetainLives();
   void RunWaiting();
 
   void LookAtKubelet(os::MonoTime now);

@@ -108,6 +108,7 @@ void Attendant::Forget(const std::string& uid) {
     parts_.pods.erase(pod);
   }
   static_cast<void>(parts_.records.ForgetPod(uid));
+  parts_.lives.Forget(uid);
   parts_.groups.table().Forget(uid);
   guests_.Forget(uid);
   leaving_.erase(uid);

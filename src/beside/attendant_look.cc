@@ -198,9 +198,17 @@ void Attendant::LookedAt(const Result<void>& saved) {
     for (const GuestName& late : looking_->late) TellLate(late, "was made while berthd was away");
   looking_.reset();
   knows_all_ = saved.has_value();
+  RetainLives();
   if (joined_) helpers_.forget_newcomers();
   helpers_.changed();
   RunWaiting();
+}
+
+/// Of pods that were refused by an earlier berthd and have gone.
+void Attendant::RetainLives() {
+  std::set<std::string> uids;
+  for (const auto& [uid, managed] : parts_.pods) uids.insert(uid);
+  parts_.lives.Retain(uids);
 }
 
 void Attendant::RunWaiting() {

@@ -65,6 +65,14 @@ void Attendant::TellIgnored(const Pod& pod, const std::string& name) {
     parts_.events.Warning("AnnotationIgnored", pods::ObjectOf(pod), fmt::format("container {}: {}", name, ignored));
 }
 
+/// For the next berthd: nobody asks for the pod's container before the kubelet tries again.
+void Attendant::KeepReason(const std::string& uid, pods::Why why) {
+  pods::Life life;
+  life.evicted = std::move(why);
+  if (auto kept = parts_.lives.Keep(uid, std::move(life)); !kept)
+    parts_.events.Warning("PodTimesNotKept", parts_.ObjectOfNode(), kept.error().message);
+}
+
 /// It cannot have what it should: "" if it runs in the shared pool all the same.
 std::string Attendant::Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject) {
   const bool refused = ShallHaveOwn(managed.pod, name) && !options_.share_unplaced;
@@ -72,6 +80,7 @@ std::string Attendant::Unplaced(pods::ManagedPod& managed, const std::string& na
   managed.stage = pods::Foreign{{.reason = reject.reason, .message = reject.message, .details = reject.details}};
   parts_.keeper.CountRejection(reject.reason);
   if (!refused) unplaced_.emplace(managed.pod.uid, name);
+  if (refused) KeepReason(managed.pod.uid, {.reason = reject.reason, .message = TextOf(reject)});
   parts_.events.Warning(reject.reason, pods::ObjectOf(managed.pod),
                         text + (refused ? "; it is not made" : "; it runs in the shared pool"));
   return refused ? reject.reason + ": " + text : "";
@@ -85,6 +94,7 @@ void Attendant::Place(const std::string& uid, const std::string& name, Placed th
   auto proposed = Propose(managed, name, &managed.trace);
   if (const auto* const reject = std::get_if<Reject>(&proposed)) return then(Unplaced(managed, name, *reject));
   managed.stage = pods::Foreign{};
+  parts_.lives.Forget(uid);
   unplaced_.erase({uid, name});
   auto& proposal = std::get<keeper::Proposal>(proposed);
   const PodRecord& record = *std::get<LedgerDelta>(proposal.change).put;

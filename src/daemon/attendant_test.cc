@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -339,6 +340,24 @@ TEST_F(AttendantTest, AContainerWithCpusOfItsOwnIsNotGivenMoreWhileItRuns) {
   const nri::Pod web = MakePod("web", "burstable");
   EXPECT_TRUE(update(web, Run(web, "app", 500), {.cpu_quota = 200'000}));
   EXPECT_EQ(1, CountEvents("ResizeRefused"));
+}
+
+TEST_F(AttendantTest, APodThatWasRefusedIsKnownToTheNextBerthdWithItsReason) {
+  const testkit::TempDir lives;
+  host.options.pods.lives = lives.path();
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  attendant->Happened(nri::Event::kRunPod, db, std::nullopt);
+  ASSERT_FALSE(Create(db, ContainerIn(db, "app", 9000)));
+  attendant.reset();
+  manager.reset();
+  Boot();
+  attendant->Synchronize({.pods = {db}, .containers = {}});
+  Settle();
+  EXPECT_EQ("UnexpectedAdmissionError", manager->bare().parts().pods.at(db.uid).why().reason);
+  ASSERT_TRUE(Create(db, ContainerIn(db, "app", 1000)));
+  EXPECT_EQ("", manager->bare().parts().pods.at(db.uid).why().reason);
+  EXPECT_TRUE(std::filesystem::is_empty(lives.path()));
 }
 
 TEST_F(AttendantTest, OthersHaveTheirCpusBackWhereTheRecordDoesNotGetToTheDisk) {

@@ -70,6 +70,17 @@ TEST_F(DaemonNriTest, WhoCannotHaveCpusOfHisOwnIsNotMadeAndThePodsEventsSayWhy) 
   ASSERT_TRUE(shared) << shared.error().message;
   ASSERT_TRUE(client->Start(*shared));
   EXPECT_EQ("0", CpusOf(*shared));
+  EXPECT_EQ(0, berthd->Stop());
+  StartAndJoin();
+  const PodOnNode third = RunPod("third", "");
+  ASSERT_FALSE(Create(third, "app", 1000, kWait));
+  EXPECT_EQ("UnexpectedAdmissionError", berthd->PodNamed("third").value("reason", ""));
+  EXPECT_EQ(0, berthd->Stop());
+  StartAndJoin();
+  EXPECT_TRUE(berthd->Until("it is known why it was refused", [&] {
+    return berthd->PodNamed("third").value("reason", "") == "UnexpectedAdmissionError";
+  })) << berthd->output();
+  End(third);
   End(first);
   EXPECT_TRUE(berthd->Until("the first is gone", [&] { return Gone("first"); }));
   const auto now = Create(second, "app", 1000, kWait, 1);
