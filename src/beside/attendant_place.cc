@@ -47,10 +47,15 @@ bool Attendant::ShallHaveOwn(const Pod& pod, const std::string& name) const {
   return milli >= 1000 && milli % 1000 == 0;
 }
 
+/// A kubelet tries a container that was refused again and again, and restarts those that end.
 std::variant<keeper::Proposal, Reject> Attendant::Propose(const pods::ManagedPod& managed, const std::string& name,
                                                           Trace* trace) {
+  const auto record = parts_.keeper.newest().pods.find(managed.pod.uid);
+  const bool known = record != parts_.keeper.newest().pods.end() && FindPlacement(record->second, name) != nullptr;
+  const bool is_new = decided_.emplace(managed.pod.uid, name).second && !known;
   auto out = parts_.keeper.ProposeContainer(AsWished(managed.pod, name, parts_.keeper.node().options().own), name,
-                                            parts_.devices.inputs(), trace);
+                                            parts_.devices.inputs(), trace,
+                                            is_new ? keeper::Asked::kFirst : keeper::Asked::kAgain);
   if (auto* const proposal = std::get_if<keeper::Proposal>(&out))
     if (auto* const delta = std::get_if<LedgerDelta>(&proposal->change); delta != nullptr && delta->put)
       delta->put->qos = QosOf(managed.pod);

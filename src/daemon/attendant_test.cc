@@ -342,6 +342,19 @@ TEST_F(AttendantTest, AContainerWithCpusOfItsOwnIsNotGivenMoreWhileItRuns) {
   EXPECT_EQ(1, CountEvents("ResizeRefused"));
 }
 
+/// A kubelet tries to make it until that works, and restarts it; admitted it is once.
+TEST_F(AttendantTest, AContainerIsOneAdmissionHoweverOftenItIsDecidedOn) {
+  Boot();
+  const nri::Pod web = MakePod("web", "burstable");
+  nri::Container container = Run(web, "app", 0);
+  attendant->Stop(web, container);
+  container.id += "-again";
+  ASSERT_TRUE(Create(web, container));
+  const nri::Pod db = MakePod("db", "");
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(Create(db, ContainerIn(db, "app", 9000)));
+  EXPECT_EQ(2U, manager->bare().keeper().decisions().admissions.tried);
+}
+
 TEST_F(AttendantTest, APodThatWasRefusedIsKnownToTheNextBerthdWithItsReason) {
   const testkit::TempDir lives;
   host.options.pods.lives = lives.path();
