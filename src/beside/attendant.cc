@@ -184,14 +184,6 @@ const std::string* Attendant::PathOf(const std::string& uid, const std::string& 
   return nullptr;
 }
 
-/// In the kernel. A runtime's record of a container that was given its CPUs later never has them.
-bool Attendant::HoldsItsCpus(const std::string& uid, const std::string& name, const Ledger& ledger) const {
-  const std::string* const path = PathOf(uid, name);
-  if (path == nullptr) return false;
-  const auto now = parts_.tree.ReadCpus(*path);
-  return now && *now == parts_.groups.planner().CpusNow({uid, name}, ledger, parts_.keeper.online());
-}
-
 void Attendant::PutInPlace(const std::string& uid, const std::string& name) {
   const std::string* const path = PathOf(uid, name);
   if (path == nullptr) return;

@@ -63,7 +63,11 @@ using GuestName = std::pair<std::string, std::string>;  // uid, container
 /// What a runtime has that has not been looked at yet.
 struct Looking {
   nri::Inventory inventory;
-  std::map<std::string, std::size_t> pod_of;  // sandbox's id -> index
+  std::map<std::string, std::vector<const nri::Container*>> containers_of;  // by sandbox's id
+  std::size_t next_pod = 0;
+  std::map<std::string, std::size_t> pod_of;  // sandbox's id -> index, of those that live
+  std::set<std::string> there;                // their uids
+  bool pods_known = false;                    // all of them
   std::size_t next = 0;                       // container
   std::uint64_t base = 0;                     // revision of the books it was begun on
   std::optional<Ledger> ledger;               // with those decided so far
@@ -133,7 +137,6 @@ class Attendant {
   bool ShallHaveOwn(const Pod& pod, const std::string& name) const;
   void FindGroups(const nri::Pod& pod);
   const std::string* PathOf(const std::string& uid, const std::string& name) const;
-  bool HoldsItsCpus(const std::string& uid, const std::string& name, const Ledger& ledger) const;
   void PutInPlace(const std::string& uid, const std::string& name);
   bool HasOwn(const std::string& uid, const std::string& name) const;
   std::string NotInForce() const;
@@ -166,6 +169,9 @@ class Attendant {
   void LookAt(const nri::Pod& pod, const nri::Container& container);
   void Recognize(const nri::Pod& pod, const nri::Container& container);
   bool SandboxLives(const nri::Pod& pod) const;
+  void LookAtPod(std::size_t index);
+  bool LacksItsCpus(const std::string& uid, const nri::Container& container) const;
+  void EndOthers();
   void EndUnlisted(const std::set<std::string>& there);
   void BeginLooking();
   void EndLooking();

@@ -36,12 +36,8 @@ void Attendant::Leave(const std::string& uid) {
 bool Attendant::HasLeft(const std::string& uid) const {
   const auto pod = parts_.groups.table().pods().find(uid);
   if (pod == parts_.groups.table().pods().end()) return true;
-  const auto groups = parts_.tree.Children(pod->second);
-  if (!groups) return groups.error().code == Code::kNotFound;
-  return std::ranges::all_of(*groups, [&](const std::string& group) {
-    const auto pids = parts_.tree.Pids(pod->second + "/" + group);
-    return pids ? pids->empty() : pids.error().code == Code::kNotFound;
-  });
+  const auto runs = parts_.tree.HasProcesses(pod->second);
+  return runs ? !*runs : runs.error().code == Code::kNotFound;
 }
 
 /// Pods of which nothing runs any more though no word of it came.

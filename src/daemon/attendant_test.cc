@@ -663,6 +663,40 @@ TEST_F(ContestedAttendantTest, WhereTheSettingsSaySoContainersAreLeftAloneUntilT
   EXPECT_EQ(CpusOf(web, shared), Cpus("0,5-7"));
 }
 
+/// A walk takes a millisecond here, and a slice has ten.
+TEST_F(AttendantTest, WhatARuntimeHasIsWalkedOverInSlicesAndEachPodTwice) {
+  constexpr int kPods = 40;
+  Boot();
+  nri::Inventory all;
+  for (int i = 0; i < kPods; ++i) {
+    const nri::Pod pod = MakePod("p" + std::to_string(i), "burstable");
+    for (const char* const name : {"a", "b", "c"}) {
+      nri::Container container = ContainerIn(pod, name, 0);
+      MakeGroup(PathOf(pod) + "/" + container.id);
+      container.state = nri::ContainerState::kRunning;
+      all.containers.push_back(container);
+    }
+    all.pods.push_back(pod);
+  }
+  host.tree.crowded = true;
+  host.tree.look_takes = os::Millis(1);
+  host.tree.walks = 0;
+  attendant->Synchronize(all);
+  EXPECT_EQ(0, host.tree.walks) << "the runtime's answer waits for none";
+  int slices = 0;
+  for (int before = 0; host.tree.walks < 2 * kPods; before = host.tree.walks, ++slices) {
+    attendant->Tick(host.clock.Now());
+    ASSERT_GT(host.tree.walks, before);
+    EXPECT_LE(host.tree.walks - before, 12);
+  }
+  EXPECT_GE(slices, 7);
+  host.tree.look_takes = os::Millis(0);
+  while (attendant->next_due() == os::MonoTime()) attendant->Tick(host.clock.Now());
+  manager->executor().RunAll();
+  EXPECT_EQ(2 * kPods, host.tree.walks);
+  EXPECT_EQ(3 * kPods, CountEvents("PlacedLate"));
+}
+
 /// BERTH_BESIDE_CONTAINERS: how many; it says how long they take.
 struct ManyGuestsTest : AttendantTest {
   ManyGuestsTest() : AttendantTest("pack:2 numa:4 core:16 pu:2") {}
