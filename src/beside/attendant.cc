@@ -13,6 +13,7 @@
 #include "beside/translate.h"
 #include "beside/words.h"
 #include "engine/engine.h"
+#include "model/resources.h"
 
 namespace berth::beside {
 namespace {
@@ -51,9 +52,31 @@ void Attendant::Joined(const nri::Runtime& runtime) {
 
 void Attendant::Left(const std::string& why) {
   joined_ = false;
+  KeepNewcomers();
   begun_ = parts_.clock.Now();
   parts_.events.Warning("RuntimeLeft", parts_.ObjectOfNode(),
                         why + "; containers that are made now are put in their place when it is back");
+}
+
+void Attendant::KeepNewcomers() {
+  if (!contest_.aside()) helpers_.watch_newcomers(knows_all_ && !looking_);
+}
+
+/// Whoever made it may write its CPUs once more, and is followed then.
+void Attendant::Confine(const std::string& path) {
+  if (contest_.aside()) return;
+  CpuSet most = parts_.groups.planner().SharedNow(parts_.keeper.ledger(), parts_.keeper.online());
+  const std::string_view group = std::string_view(path).substr(path.rfind('/') + 1);
+  for (const auto& [uid, pod] : guests_.all())
+    for (const auto& [name, guest] : pod.guests)
+      if (!guest.id.empty() && guest.placed && group.find(guest.id) != group.npos)
+        if (CpuSet own = Wanted(uid, name); !own.empty()) most = std::move(own);
+  const auto now = parts_.tree.ReadCpus(path);
+  if (!now || (!now->empty() && now->IsSubsetOf(most))) return;
+  CgroupValues values;
+  values.cpus = most;
+  if (auto written = parts_.groups.site().WriteUnlessGone(path, values); !written)
+    parts_.events.Warning("FailedCgroupUpdate", "cgroup/" + path, written.error().message);
 }
 
 // ---- pods and containers ---
@@ -70,7 +93,10 @@ pods::ManagedPod& Attendant::Know(const nri::Pod& pod) {
   seen.containers = std::move(managed.pod.containers);
   seen.init_containers = std::move(managed.pod.init_containers);
   managed.pod = std::move(seen);
-  if (is_new) managed.stage = pods::Foreign{};
+  if (is_new) {
+    const pods::Life* const life = parts_.lives.Find(uid);  // an earlier berthd refused it
+    managed.stage = pods::Foreign{life != nullptr ? life->evicted.value_or(pods::Why()) : pods::Why()};
+  }
   if (!managed.lifecycle) managed.lifecycle.emplace(managed.pod);
   return managed;
 }
@@ -146,19 +172,23 @@ void Attendant::FindGroups(const nri::Pod& pod) {
     parts_.events.Warning("FailedCgroupUpdate", object, found.error().message);
 }
 
-void Attendant::PutInPlace(const std::string& uid, const std::string& name) {
+/// nullptr: its group is not known.
+const std::string* Attendant::PathOf(const std::string& uid, const std::string& name) const {
   const enforce::GroupTable& table = parts_.groups.table();
   const auto pod = table.pods().find(uid);
-  if (pod == table.pods().end()) return;
+  if (pod == table.pods().end()) return nullptr;
   const std::string below = pod->second + "/";
   for (auto it = table.containers().lower_bound(below); it != table.containers().end() && it->first.starts_with(below);
-       ++it) {
-    const auto& [path, group] = *it;
-    if (group.uid != uid || group.container != name) continue;
-    if (auto put = parts_.groups.cpusets().Put(path, parts_.keeper.ledger()); !put)
-      parts_.events.Warning("FailedCgroupUpdate", "cgroup/" + path, put.error().message);
-    return;
-  }
+       ++it)
+    if (it->second.uid == uid && it->second.container == name) return &it->first;
+  return nullptr;
+}
+
+void Attendant::PutInPlace(const std::string& uid, const std::string& name) {
+  const std::string* const path = PathOf(uid, name);
+  if (path == nullptr) return;
+  if (auto put = parts_.groups.cpusets().Put(*path, parts_.keeper.ledger()); !put)
+    parts_.events.Warning("FailedCgroupUpdate", "cgroup/" + *path, put.error().message);
 }
 
 bool Attendant::HasOwn(const std::string& uid, const std::string& name) const {
@@ -253,6 +283,29 @@ void Attendant::Start(nri::Pod pod, nri::Container container, nri::Answer<nri::R
   });
 }
 
+/// A container with CPUs of its own has as many as it was made with.
+std::string Attendant::WhyNotResized(const std::string& uid, const nri::Container& container,
+                                     const nri::Resources& wanted) const {
+  const auto record = parts_.keeper.newest().pods.find(uid);
+  if (record == parts_.keeper.newest().pods.end() || record->second.qos != QosClass::kGuaranteed) return "";
+  const Placement* const placement = FindPlacement(record->second, container.name);
+  const auto pod = parts_.pods.find(uid);
+  if (placement == nullptr || !placement->cpus || placement->cpus->empty() || placement->mixed ||
+      pod == parts_.pods.end() || HasWish(pod->second.pod, container.name))
+    return "";
+  nri::Container as_wanted;
+  as_wanted.resources = wanted;
+  const auto milli_of = [](const nri::Container& seen) {
+    return AmountOf(ContainerOf(seen, QosClass::kGuaranteed).resources.requests, "cpu").MilliValue();
+  };
+  const std::int64_t milli = milli_of(as_wanted);
+  if (milli == 0 || milli == std::int64_t{placement->cpus->Count()} * 1000 || milli == milli_of(container)) return "";
+  return fmt::format(
+      "container {} has CPUs {} for itself, and does not get {} thousandths of a CPU while it runs; delete the pod and "
+      "have it made anew with that",
+      container.name, FormatIds(*placement->cpus), milli);
+}
+
 /// Whatever somebody wants changed, it keeps its CPUs and memory nodes.
 void Attendant::Update(nri::Pod pod, nri::Container container, nri::Resources wanted,
                        nri::Answer<std::vector<nri::Update>> answer) {
@@ -260,6 +313,11 @@ void Attendant::Update(nri::Pod pod, nri::Container container, nri::Resources wa
   if (Waits([this, pod, container, wanted, answer] { Update(pod, container, wanted, answer); })) return;
   const std::string uid = UidOf(pod);
   Guest* const guest = guests_.Find(uid, container);
+  if (const std::string why_not = WhyNotResized(uid, container, wanted); !why_not.empty()) {
+    parts_.events.Warning("ResizeRefused", "pod/" + pod.name_space + "/" + pod.name, why_not);
+    answer.Give(Fail(Code::kUnsupported, "berth: " + why_not));
+    return Answered("UpdateContainer", answer, false);
+  }
   std::vector<nri::Update> updates;
   if (guest != nullptr && guest->placed) {
     nri::Update& update = updates.emplace_back();
@@ -294,6 +352,7 @@ void Attendant::HasEnded(const nri::Pod& pod, const nri::Container& container) {
   if (std::exchange(guest->told, false)) TellNotMade(pod, container);
   guest->ended = true;
   guest->runs = false;
+  ended_[UidOf(pod)] = {parts_.clock.Now(), os::Millis(0)};
   if (ran) Tell(pod, container, runtime::ContainerState::kExited);
 }
 
@@ -332,6 +391,7 @@ void Attendant::Tick(os::MonoTime now) {
     contest_.NoteRepaired(repaired->second, now);
   if (all_back_) GiveAllBack();
   LookForLost(now);
+  LookAtEnded(now);
   LookAtLeaving(now);
   TryUnplaced(now);
 }
@@ -346,6 +406,7 @@ os::MonoTime Attendant::next_due() const {
       out = std::min(out, std::max(os::MonoTime(), parts_.keeper.next_try()));
   }
   for (const Awaiting& each : awaiting_) out = std::min(out, each.until);
+  for (const auto& [uid, look] : ended_) out = std::min(out, look.first);
   if (looking_ && !looking_->saving) return std::min(out, looking_->not_before);
   for (const std::string& uid : leaving_)
     if (const auto pod = guests_.all().find(uid); pod != guests_.all().end() && pod->second.leave_at)

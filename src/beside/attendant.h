@@ -54,13 +54,20 @@ struct Helpers {
   std::function<std::string()> pool_problem;  ///< why not
   std::function<void()> changed;              ///< pods have changed: they are to be looked at, and shown
   std::function<void()> join_anew;            ///< leaves the runtime and joins it again: it says all there is
+  /// From now on Confine is called for groups that come; `all_known`: and for those there that the table does not have.
+  std::function<void(bool all_known)> watch_newcomers = [](bool) {};
+  std::function<void()> forget_newcomers = [] {};  ///< no longer
 };
 
 using GuestName = std::pair<std::string, std::string>;  // uid, container
 /// What a runtime has that has not been looked at yet.
 struct Looking {
   nri::Inventory inventory;
-  std::map<std::string, std::size_t> pod_of;  // sandbox's id -> index
+  std::map<std::string, std::vector<const nri::Container*>> containers_of;  // by sandbox's id
+  std::size_t next_pod = 0;
+  std::map<std::string, std::size_t> pod_of;  // sandbox's id -> index, of those that live
+  std::set<std::string> there;                // their uids
+  bool pods_known = false;                    // all of them
   std::size_t next = 0;                       // container
   std::uint64_t base = 0;                     // revision of the books it was begun on
   std::optional<Ledger> ledger;               // with those decided so far
@@ -94,6 +101,12 @@ class Attendant {
   /// Whether all pods of the node that the API server has were told of, and each new one will be.
   void FollowsSpecs(bool follows);
 
+  /// A group below a pod's has come, or its CPUs were written, while no runtime asks: it is kept off the CPUs of others
+  /// at once, as what it holds there is known, else to the shared pool.
+  void Confine(const std::string& path);
+  /// No runtime asks now, or it has not been looked at what it has: groups that come are kept to the shared pool.
+  void KeepNewcomers();
+
   /// Goes on with what was begun: pods that leave, what a runtime said there is, records that are behind.
   void Tick(os::MonoTime now);
   os::MonoTime next_due() const;
@@ -119,8 +132,11 @@ class Attendant {
   void Place(const std::string& uid, const std::string& name, Placed then);
   void Saved(const std::string& uid, const std::string& name, bool own, const Result<void>& saved, const Placed& then);
   std::string Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject);
+  void KeepReason(const std::string& uid, pods::Why why);
+  static bool HasWish(const Pod& pod, const std::string& name);
   bool ShallHaveOwn(const Pod& pod, const std::string& name) const;
   void FindGroups(const nri::Pod& pod);
+  const std::string* PathOf(const std::string& uid, const std::string& name) const;
   void PutInPlace(const std::string& uid, const std::string& name);
   bool HasOwn(const std::string& uid, const std::string& name) const;
   std::string NotInForce() const;
@@ -130,6 +146,8 @@ class Attendant {
   void TellContested(Contested how, const nri::Pod& pod, std::string what, const std::string& message);
   void TellNotMade(const nri::Pod& pod, const nri::Container& container);
   CpuSet Wanted(const std::string& uid, const std::string& name) const;
+  std::string WhyNotResized(const std::string& uid, const nri::Container& container,
+                            const nri::Resources& wanted) const;
   nri::Resources ResourcesOf(const std::string& uid, const std::string& name) const;
 
   template <class T>
@@ -140,6 +158,8 @@ class Attendant {
   void TakeSandboxGone(const nri::Pod& pod);
   void Leave(const std::string& uid);
   void LookForLost(os::MonoTime now);
+  void LookAtEnded(os::MonoTime now);
+  bool HasLostAll(const std::string& uid, const GuestPod& pod) const;
   void LookAtLeaving(os::MonoTime now);
   bool HasLeft(const std::string& uid) const;
   void Release(const std::string& uid);
@@ -149,10 +169,14 @@ class Attendant {
   void LookAt(const nri::Pod& pod, const nri::Container& container);
   void Recognize(const nri::Pod& pod, const nri::Container& container);
   bool SandboxLives(const nri::Pod& pod) const;
+  void LookAtPod(std::size_t index);
+  bool LacksItsCpus(const std::string& uid, const nri::Container& container) const;
+  void EndOthers();
   void EndUnlisted(const std::set<std::string>& there);
   void BeginLooking();
   void EndLooking();
   void LookedAt(const Result<void>& saved);
+  void RetainLives();
   void RunWaiting();
 
   void LookAtKubelet(os::MonoTime now);
@@ -188,14 +212,18 @@ class Attendant {
   os::MonoTime begun_{};           // since when nobody has joined
   bool told_not_joined_ = false;   // that it takes long
   std::set<std::string> leaving_;  // uids
+  /// Pods of which the last container has ended: when it is looked whether the sandbox has gone too, and the next wait.
+  std::map<std::string, std::pair<os::MonoTime, os::Millis>> ended_;
   std::uint64_t looks_ = 0;
+  std::set<GuestName> decided_;   // at least once, and counted
   std::set<GuestName> unplaced_;  // run in the shared pool though they should not
   bool retry_unplaced_ = false;   // the ledger could not be saved for one of them
   os::MonoTime next_look_for_lost_{};
   std::uint64_t freed_ = 0;  // Keeper::freed() when they were tried last
   Contest contest_;
   os::MonoTime next_look_at_kubelet_{};
-  bool all_back_ = false;  // the ledger is to be emptied: Berth has stepped aside
+  bool knows_all_ = false;  // that the runtime had when it left
+  bool all_back_ = false;   // the ledger is to be emptied: Berth has stepped aside
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 

@@ -1,5 +1,6 @@
 // Attendant: pods that leave, when nothing of theirs runs any more.
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -35,21 +36,38 @@ void Attendant::Leave(const std::string& uid) {
 bool Attendant::HasLeft(const std::string& uid) const {
   const auto pod = parts_.groups.table().pods().find(uid);
   if (pod == parts_.groups.table().pods().end()) return true;
-  const auto groups = parts_.tree.Children(pod->second);
-  if (!groups) return groups.error().code == Code::kNotFound;
-  return std::ranges::all_of(*groups, [&](const std::string& group) {
-    const auto pids = parts_.tree.Pids(pod->second + "/" + group);
-    return pids ? pids->empty() : pids.error().code == Code::kNotFound;
-  });
+  const auto runs = parts_.tree.HasProcesses(pod->second);
+  return runs ? !*runs : runs.error().code == Code::kNotFound;
 }
 
 /// Pods of which nothing runs any more though no word of it came.
 void Attendant::LookForLost(os::MonoTime now) {
   if (now < next_look_for_lost_) return;
   next_look_for_lost_ = now + kBetweenLooksForLost;
-  for (const auto& [uid, pod] : guests_.all()) {
-    const bool over = std::ranges::all_of(pod.guests, [](const auto& entry) { return entry.second.ended; });
-    if (over && !pod.leave_at && parts_.groups.table().pods().contains(uid) && HasLeft(uid)) Leave(uid);
+  for (const auto& [uid, pod] : guests_.all())
+    if (HasLostAll(uid, pod)) Leave(uid);
+}
+
+bool Attendant::HasLostAll(const std::string& uid, const GuestPod& pod) const {
+  const bool over = std::ranges::all_of(pod.guests, [](const auto& entry) { return entry.second.ended; });
+  return over && !pod.leave_at && parts_.groups.table().pods().contains(uid) && HasLeft(uid);
+}
+
+/// A runtime that was killed says nothing of the end of a sandbox that it had before. After the last of these looks
+/// LookForLost finds it.
+void Attendant::LookAtEnded(os::MonoTime now) {
+  for (auto at = ended_.begin(); at != ended_.end();) {
+    auto& [when, delay] = at->second;
+    const GuestPod* const pod = guests_.Find(at->first);
+    bool over = pod == nullptr;
+    if (pod != nullptr && when <= now) {
+      const bool lost = HasLostAll(at->first, *pod);
+      if (lost) Leave(at->first);
+      delay = std::max(delay * 2, kLookAgain);
+      when = now + delay;
+      over = lost || pod->leave_at || delay > kLongestLook * 5;
+    }
+    at = over ? ended_.erase(at) : std::next(at);
   }
 }
 
@@ -86,6 +104,8 @@ void Attendant::Forget(const std::string& uid) {
     parts_.pods.erase(pod);
   }
   static_cast<void>(parts_.records.ForgetPod(uid));
+  parts_.lives.Forget(uid);
+  std::erase_if(decided_, [&](const GuestName& who) { return who.first == uid; });
   parts_.groups.table().Forget(uid);
   guests_.Forget(uid);
   leaving_.erase(uid);

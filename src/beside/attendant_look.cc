@@ -17,6 +17,10 @@ namespace {
 constexpr os::Millis kSlice{10};              // of the loop, for what a runtime has
 constexpr os::Millis kPatienceForSpecs{500};  // of pods that were there before berthd was
 
+bool Runs(const nri::Container& container) {
+  return container.state == nri::ContainerState::kRunning || container.state == nri::ContainerState::kPaused;
+}
+
 }  // namespace
 
 void Attendant::Synchronize(nri::Inventory inventory) {
@@ -28,23 +32,57 @@ void Attendant::Synchronize(nri::Inventory inventory) {
     looking_->not_before = parts_.clock.Now() + kPatienceForSpecs;
   looking_->number = ++looks_;
   looking_->inventory = std::move(inventory);
-  std::set<std::string> there;
-  for (std::size_t i = 0; i < looking_->inventory.pods.size(); ++i) {
-    const nri::Pod& pod = looking_->inventory.pods[i];
-    if (!IsSane(pod) || !SandboxLives(pod)) continue;  // one that has stopped is listed until it is removed
-    looking_->pod_of.emplace(pod.id, i);
-    there.insert(UidOf(pod));
-    guests_.Know(UidOf(pod)).sandboxes.clear();
+  for (const nri::Pod& pod : looking_->inventory.pods)
+    if (GuestPod* const known = guests_.Find(UidOf(pod)); known != nullptr) known->sandboxes.clear();
+  for (const nri::Container& container : looking_->inventory.containers)
+    looking_->containers_of[container.pod_id].push_back(&container);
+  helpers_.changed();
+}
+
+/// One walk for each pod: its sandbox, and the groups of all its containers that run.
+void Attendant::LookAtPod(std::size_t index) {
+  const nri::Pod& pod = looking_->inventory.pods[index];
+  if (!IsSane(pod) || !SandboxLives(pod)) return;  // one that has stopped is listed until it is removed
+  looking_->pod_of.emplace(pod.id, index);
+  looking_->there.insert(UidOf(pod));
+  Know(pod);
+  std::vector<const nri::Container*>& containers = looking_->containers_of[pod.id];
+  std::erase_if(containers, [](const nri::Container* const each) {
+    return !IsName(each->name) || !IsName(each->id) || !Runs(*each);
+  });
+  for (const nri::Container* const container : containers) {
+    Guest& guest = guests_.Know(UidOf(pod), *container, AttemptOf(*container));
+    guest.runs = true;
+    guest.ended = false;
   }
-  for (const auto& [id, i] : looking_->pod_of) {
-    Know(looking_->inventory.pods[i]);
-    FindGroups(looking_->inventory.pods[i]);
-  }
+  FindGroups(pod);
+  for (const nri::Container* const container : containers)
+    if (LacksItsCpus(UidOf(pod), *container)) looking_->late.emplace(UidOf(pod), container->name);
+}
+
+/// It was made anew meanwhile, without what is its own. A runtime's record of one that was given it later never has it.
+bool Attendant::LacksItsCpus(const std::string& uid, const nri::Container& container) const {
+  const Ledger& ledger = parts_.keeper.newest();
+  const auto record = ledger.pods.find(uid);
+  const Placement* const placement =
+      record == ledger.pods.end() ? nullptr : FindPlacement(record->second, container.name);
+  if (placement == nullptr || !placement->cpus) return false;
+  const auto made_with = CpuSet::Parse(container.resources.cpus);
+  if (made_with && (placement->mixed ? placement->cpus->IsSubsetOf(*made_with) : *made_with == *placement->cpus))
+    return false;
+  const std::string* const path = PathOf(uid, container.name);
+  const auto now = path == nullptr ? Result<CpuSet>(CpuSet()) : parts_.tree.ReadCpus(*path);
+  return !now || *now != parts_.groups.planner().CpusNow({uid, container.name}, ledger, parts_.keeper.online());
+}
+
+/// All pods that are there are known now.
+void Attendant::EndOthers() {
+  looking_->pods_known = true;
   for (const auto& [uid, managed] : parts_.pods)
-    if (!there.contains(uid)) Leave(uid);
+    if (!looking_->there.contains(uid)) Leave(uid);
   for (const auto& [uid, record] : parts_.keeper.newest().pods)
-    if (!there.contains(uid)) Leave(uid);
-  EndUnlisted(there);
+    if (!looking_->there.contains(uid)) Leave(uid);
+  EndUnlisted(looking_->there);
   BeginLooking();
   helpers_.changed();
 }
@@ -53,12 +91,12 @@ void Attendant::Synchronize(nri::Inventory inventory) {
 bool Attendant::SandboxLives(const nri::Pod& pod) const {
   const auto path = GroupOf(pod, parts_.groups.site().names().root());
   if (!path) return true;
-  const auto groups = parts_.tree.Children(*path);
+  const auto groups = parts_.tree.CpusetChildren(*path);
   if (!groups) return groups.error().code != Code::kNotFound;
   const auto own = std::ranges::find_if(*groups, [&](const std::string& group) { return group.contains(pod.id); });
   if (own == groups->end()) return false;
-  const auto pids = parts_.tree.Pids(*path + "/" + *own);
-  return pids ? !pids->empty() : pids.error().code != Code::kNotFound;
+  const auto runs = parts_.tree.HasProcesses(*path + "/" + *own);
+  return runs ? *runs : runs.error().code != Code::kNotFound;
 }
 
 /// Containers of pods that are there which the runtime does not list have ended.
@@ -115,7 +153,7 @@ void Attendant::Recognize(const nri::Pod& pod, const nri::Container& container) 
 void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
   const std::string uid = UidOf(pod);
   const bool ended = container.state == nri::ContainerState::kStopped;
-  const bool runs = container.state == nri::ContainerState::kRunning || container.state == nri::ContainerState::kPaused;
+  const bool runs = Runs(container);
   const Guest* const before = guests_.Find(uid, container);
   const bool was_placed = before != nullptr && before->placed;
   Guest& guest = Know(pod, container);
@@ -123,21 +161,9 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
   guest.runs = runs;
   guest.placed = true;
   if (ended) return;
-  if (runs) {
-    FindGroups(pod);
-    Recognize(pod, container);
-  }
+  if (runs) Recognize(pod, container);
   const auto record = looking_->ledger->pods.find(uid);
-  if (record != looking_->ledger->pods.end())
-    if (const Placement* const placement = FindPlacement(record->second, container.name); placement != nullptr) {
-      // It was made anew meanwhile, without what is its own.
-      const auto made_with = CpuSet::Parse(container.resources.cpus);
-      const bool at_hand =
-          made_with && placement->cpus &&
-          (placement->mixed ? placement->cpus->IsSubsetOf(*made_with) : *made_with == *placement->cpus);
-      if (runs && placement->cpus && !at_hand) looking_->late.emplace(uid, container.name);
-      return;
-    }
+  if (record != looking_->ledger->pods.end() && FindPlacement(record->second, container.name) != nullptr) return;
   pods::ManagedPod& managed = parts_.pods[uid];
   managed.trace = Trace();
   ++managed.decisions;
@@ -147,10 +173,10 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
                                               container.name, parts_.devices.inputs(), &managed.trace);
   if (const auto* const reject = std::get_if<Reject>(&decision)) {
     managed.stage = pods::Foreign{{.reason = reject->reason, .message = reject->message, .details = reject->details}};
-    parts_.events.Warning(
-        reject->reason, pods::ObjectOf(managed.pod),
-        fmt::format("container {}: {}; it runs already, in the shared pool", container.name, TextOf(*reject)));
-    unplaced_.emplace(uid, container.name);
+    if (unplaced_.emplace(uid, container.name).second)
+      parts_.events.Warning(
+          reject->reason, pods::ObjectOf(managed.pod),
+          fmt::format("container {}: {}; it runs already, in the shared pool", container.name, TextOf(*reject)));
     return;
   }
   LedgerDelta& delta = std::get<Admit>(decision).delta;
@@ -161,6 +187,11 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
 
 void Attendant::GoOnLooking(os::MonoTime now) {
   const os::Slice slice(parts_.clock, now + kSlice);
+  while (looking_->next_pod < looking_->inventory.pods.size()) {
+    LookAtPod(looking_->next_pod++);
+    if (slice.over()) return;
+  }
+  if (!looking_->pods_known) EndOthers();
   const std::vector<nri::Container>& all = looking_->inventory.containers;
   while (looking_->next < all.size()) {
     const nri::Container& container = all[looking_->next++];
@@ -196,8 +227,18 @@ void Attendant::LookedAt(const Result<void>& saved) {
   if (saved)
     for (const GuestName& late : looking_->late) TellLate(late, "was made while berthd was away");
   looking_.reset();
+  knows_all_ = saved.has_value();
+  RetainLives();
+  if (joined_) helpers_.forget_newcomers();
   helpers_.changed();
   RunWaiting();
+}
+
+/// Of pods that were refused by an earlier berthd and have gone.
+void Attendant::RetainLives() {
+  std::set<std::string> uids;
+  for (const auto& [uid, managed] : parts_.pods) uids.insert(uid);
+  parts_.lives.Retain(uids);
 }
 
 void Attendant::RunWaiting() {

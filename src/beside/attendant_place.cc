@@ -27,6 +27,12 @@ bool Attendant::KeepApart() {
   return helpers_.pool_in_force();
 }
 
+bool Attendant::HasWish(const Pod& pod, const std::string& name) {
+  std::vector<WishProblem> unclear;
+  const PodWishes asked = ParsePodWishes(pod.annotations, unclear);
+  return !asked.PoolOf(name).empty() || asked.Of(name) != nullptr;
+}
+
 bool Attendant::ShallHaveOwn(const Pod& pod, const std::string& name) const {
   const OwnRules& own = parts_.keeper.node().options().own;
   if (parts_.keeper.node().config().cpu_manager_policy != "static") return false;
@@ -41,10 +47,15 @@ bool Attendant::ShallHaveOwn(const Pod& pod, const std::string& name) const {
   return milli >= 1000 && milli % 1000 == 0;
 }
 
+/// A kubelet tries a container that was refused again and again, and restarts those that end.
 std::variant<keeper::Proposal, Reject> Attendant::Propose(const pods::ManagedPod& managed, const std::string& name,
                                                           Trace* trace) {
+  const auto record = parts_.keeper.newest().pods.find(managed.pod.uid);
+  const bool known = record != parts_.keeper.newest().pods.end() && FindPlacement(record->second, name) != nullptr;
+  const bool is_new = decided_.emplace(managed.pod.uid, name).second && !known;
   auto out = parts_.keeper.ProposeContainer(AsWished(managed.pod, name, parts_.keeper.node().options().own), name,
-                                            parts_.devices.inputs(), trace);
+                                            parts_.devices.inputs(), trace,
+                                            is_new ? keeper::Asked::kFirst : keeper::Asked::kAgain);
   if (auto* const proposal = std::get_if<keeper::Proposal>(&out))
     if (auto* const delta = std::get_if<LedgerDelta>(&proposal->change); delta != nullptr && delta->put)
       delta->put->qos = QosOf(managed.pod);
@@ -59,6 +70,14 @@ void Attendant::TellIgnored(const Pod& pod, const std::string& name) {
     parts_.events.Warning("AnnotationIgnored", pods::ObjectOf(pod), fmt::format("container {}: {}", name, ignored));
 }
 
+/// For the next berthd: nobody asks for the pod's container before the kubelet tries again.
+void Attendant::KeepReason(const std::string& uid, pods::Why why) {
+  pods::Life life;
+  life.evicted = std::move(why);
+  if (auto kept = parts_.lives.Keep(uid, std::move(life)); !kept)
+    parts_.events.Warning("PodTimesNotKept", parts_.ObjectOfNode(), kept.error().message);
+}
+
 /// It cannot have what it should: "" if it runs in the shared pool all the same.
 std::string Attendant::Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject) {
   const bool refused = ShallHaveOwn(managed.pod, name) && !options_.share_unplaced;
@@ -66,6 +85,7 @@ std::string Attendant::Unplaced(pods::ManagedPod& managed, const std::string& na
   managed.stage = pods::Foreign{{.reason = reject.reason, .message = reject.message, .details = reject.details}};
   parts_.keeper.CountRejection(reject.reason);
   if (!refused) unplaced_.emplace(managed.pod.uid, name);
+  if (refused) KeepReason(managed.pod.uid, {.reason = reject.reason, .message = TextOf(reject)});
   parts_.events.Warning(reject.reason, pods::ObjectOf(managed.pod),
                         text + (refused ? "; it is not made" : "; it runs in the shared pool"));
   return refused ? reject.reason + ": " + text : "";
@@ -79,6 +99,7 @@ void Attendant::Place(const std::string& uid, const std::string& name, Placed th
   auto proposed = Propose(managed, name, &managed.trace);
   if (const auto* const reject = std::get_if<Reject>(&proposed)) return then(Unplaced(managed, name, *reject));
   managed.stage = pods::Foreign{};
+  parts_.lives.Forget(uid);
   unplaced_.erase({uid, name});
   auto& proposal = std::get<keeper::Proposal>(proposed);
   const PodRecord& record = *std::get<LedgerDelta>(proposal.change).put;

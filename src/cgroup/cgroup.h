@@ -154,6 +154,11 @@ class Tree {
   virtual Result<std::optional<CpuSet>> OnlineCpus() { return std::nullopt; }
   /// Pids in the cgroup and everything below it, over all controllers; gone: empty.
   virtual Result<std::vector<int>> Pids(std::string_view path) = 0;
+  /// Whether Pids(path) has any, without a look at more than it takes: a living one is found in its cpuset.
+  virtual Result<bool> HasProcesses(std::string_view path) {
+    BERTH_TRY(const std::vector<int> pids, Pids(path));
+    return !pids.empty();
+  }
   /// v1: pids right in the cpuset of `path`, not below. A cpuset that loses all its CPUs loses its processes too: the
   /// kernel moves them into the next one above that has CPUs, and leaves them there (cgroup-v1/cpusets). v2: empty.
   virtual Result<std::vector<int>> CpusetPids(std::string_view) { return std::vector<int>(); }
@@ -173,6 +178,8 @@ class Tree {
   Result<void> Remove(std::string_view path) { return Remove(path, os::Millis(2000)); }
   /// Names of the child cgroups, sorted; gone: empty.
   virtual Result<std::vector<std::string>> Children(std::string_view path) = 0;
+  /// Those of them that have a cpuset: one directory is looked at.
+  virtual Result<std::vector<std::string>> CpusetChildren(std::string_view path) { return Children(path); }
   /// Absolute directories for a process that starts in `path`.
   virtual CgroupDirs Dirs(std::string_view path) const = 0;
   /// The process that `path` was made for is in it, or will not come: from here on nothing keeps an empty group. Only

@@ -35,6 +35,27 @@ Result<std::vector<int>> GroupProcesses::Of(const std::string& path) {
   return std::vector<int>(out.begin(), out.end());
 }
 
+Result<bool> GroupProcesses::AnyBelow(const std::string& dir) {
+  BERTH_TRY(const auto pids, files_.Parsed(dir + "/cgroup.procs", ParsePids));
+  if (pids && !pids->empty()) return true;
+  BERTH_TRY(const auto children, GroupsIn(files_.fs(), dir));
+  for (const std::string& child : children) {
+    BERTH_TRY(const bool any, AnyBelow(dir + "/" + child));
+    if (any) return true;
+  }
+  return false;
+}
+
+Result<bool> GroupProcesses::AnyIn(const std::string& path) {
+  for (const bool cpuset : {true, false})
+    for (const auto& h : hierarchies_) {
+      if (h->Has("cpuset") != cpuset) continue;
+      BERTH_TRY(const bool any, AnyBelow(h->Dir(path)));
+      if (any) return true;
+    }
+  return false;
+}
+
 /// "": the cpuset controller is not on a v1 hierarchy.
 std::string GroupProcesses::V1CpusetDir(const std::string& path) const {
   for (const auto& h : hierarchies_)

@@ -28,6 +28,8 @@ class GroupProcesses {
 
   /// Sorted; gone: empty.
   Result<std::vector<int>> Of(const std::string& path);
+  /// Of(path) is not empty. The cpuset is looked at first.
+  Result<bool> AnyIn(const std::string& path);
   /// v1: pids right in the cpuset, not below. v2: empty.
   Result<std::vector<int>> InCpuset(const std::string& path);
   /// As Tree::ReturnToCpuset.
@@ -37,6 +39,7 @@ class GroupProcesses {
 
  private:
   Result<void> Add(const std::string& dir, std::set<int>& out);
+  Result<bool> AnyBelow(const std::string& dir);
   Result<bool> KillAtOnce(const std::string& path);
   std::string V1CpusetDir(const std::string& path) const;
 

@@ -69,6 +69,7 @@ class SystemdTree final : public Tree {
   Result<std::optional<std::int64_t>> PidCapacity() override { return tree_->PidCapacity(); }
   Result<std::optional<CpuSet>> OnlineCpus() override { return tree_->OnlineCpus(); }
   Result<std::vector<int>> Pids(std::string_view path) override { return tree_->Pids(path); }
+  Result<bool> HasProcesses(std::string_view path) override { return tree_->HasProcesses(path); }
   using Tree::Kill;
   Result<void> Kill(std::string_view path, os::Millis patience) override;
   Result<void> Remove(std::string_view path, os::Millis patience) override;
@@ -84,6 +85,9 @@ class SystemdTree final : public Tree {
   bool asking() override { return asker_.in_use() && (asker_.asking() || !entering_.empty()); }
   void WaitHere() override { asker_.Leave(); }
   Result<std::vector<std::string>> Children(std::string_view path) override { return tree_->Children(path); }
+  Result<std::vector<std::string>> CpusetChildren(std::string_view path) override {
+    return tree_->CpusetChildren(path);
+  }
   CgroupDirs Dirs(std::string_view path) const override { return tree_->Dirs(path); }
   std::uint64_t writes() const override { return fs_->writes() + asker_.done(); }
 

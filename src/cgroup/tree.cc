@@ -47,6 +47,7 @@ class HostTree final : public Tree {
   Result<void> WritePartition(std::string_view path, std::string_view kind) override;
   Result<void> MigrateMemory(std::string_view path) override;
   Result<std::vector<int>> Pids(std::string_view path) override;
+  Result<bool> HasProcesses(std::string_view path) override;
   Result<std::vector<int>> CpusetPids(std::string_view path) override;
   Result<int> ReturnToCpuset(std::string_view path, const std::vector<int>& pids) override;
   Result<std::optional<Bytes>> MemoryUsage(std::string_view path) override;
@@ -63,6 +64,7 @@ class HostTree final : public Tree {
   Result<void> Remove(std::string_view path, os::Millis patience) override;
   void RemoveRoot() override;
   Result<std::vector<std::string>> Children(std::string_view path) override;
+  Result<std::vector<std::string>> CpusetChildren(std::string_view path) override;
   CgroupDirs Dirs(std::string_view path) const override;
   std::uint64_t writes() const override { return files_.writes(); }
 
@@ -243,6 +245,11 @@ Result<std::vector<int>> HostTree::Pids(std::string_view path) {
   return processes_.Of(full);
 }
 
+Result<bool> HostTree::HasProcesses(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  return processes_.AnyIn(full);
+}
+
 Result<std::vector<int>> HostTree::CpusetPids(std::string_view path) {
   BERTH_TRY(const std::string full, Checked(path));
   return processes_.InCpuset(full);
@@ -339,6 +346,13 @@ Result<std::vector<std::string>> HostTree::Children(std::string_view path) {
     out.insert(names.begin(), names.end());
   }
   return std::vector<std::string>(out.begin(), out.end());
+}
+
+Result<std::vector<std::string>> HostTree::CpusetChildren(std::string_view path) {
+  BERTH_TRY(const std::string full, Checked(path));
+  for (const auto& h : hierarchies_)
+    if (h->Has("cpuset")) return GroupsIn(*fs_, h->Dir(full));
+  return std::vector<std::string>();
 }
 
 CgroupDirs HostTree::Dirs(std::string_view path) const {

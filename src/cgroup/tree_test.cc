@@ -215,6 +215,38 @@ TEST_P(TreeTest, ListsChildrenAndProcessesOfTheWholeSubtree) {
   EXPECT_THAT(*tree().Pids(kContainer), ElementsAre(30));
 }
 
+/// What is opened: each is a system call.
+struct CountingFs final : testkit::FsWrapper {
+  using FsWrapper::FsWrapper;
+  Result<std::string> Read(std::string_view path) override {
+    ++opens;
+    return FsWrapper::Read(path);
+  }
+  Result<std::vector<std::string>> List(std::string_view path) override {
+    ++opens;
+    return FsWrapper::List(path);
+  }
+  int opens = 0;
+};
+
+TEST_P(TreeTest, WhetherSomethingRunsInAGroupIsOneLookWhereItDoes) {
+  ASSERT_TRUE(tree().Create(kContainer));
+  CountingFs counting(host_.fs);
+  const auto counted = host_.Open(testkit::Share(counting));
+  ASSERT_TRUE(counted);
+  EXPECT_FALSE(*counted->HasProcesses(kPod));
+  EXPECT_FALSE(*counted->HasProcesses("nobody"));
+  ASSERT_TRUE(host_.kernel.AddProcess(At(kContainer), 30));
+  counting.opens = 0;
+  EXPECT_TRUE(*counted->HasProcesses(kContainer));
+  EXPECT_EQ(1, counting.opens);
+  EXPECT_TRUE(*counted->HasProcesses(kPod));
+  EXPECT_EQ(4, counting.opens) << "its own, what is below, and that";
+  counting.opens = 0;
+  EXPECT_THAT(*counted->CpusetChildren(kPod), ElementsAre("web"));
+  EXPECT_EQ(1, counting.opens);
+}
+
 TEST_P(TreeTest, KillsAndRemovesAWholePod) {
   ASSERT_TRUE(tree().Create(kContainer));
   ASSERT_TRUE(host_.kernel.AddProcess(At(kContainer), 30));

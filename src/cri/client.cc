@@ -142,6 +142,14 @@ Result<RuntimeStatus> Client::AskStatus() const {
   return out;
 }
 
+Result<std::optional<bool>> Client::AskCdi() const {
+  pb::StatusRequest request;
+  request.set_verbose(true);
+  BERTH_TRY(const auto answer, Ask<pb::StatusResponse>(kRuntimeService, "Status", request, timeouts_.handshake,
+                                                       "ask the runtime whether it gives CDI devices"));
+  return EnablesCdi(answer);
+}
+
 Result<std::optional<std::string>> Client::CgroupDriver() const {
   const auto answer = Ask<pb::RuntimeConfigResponse>(kRuntimeService, "RuntimeConfig", pb::RuntimeConfigRequest(),
                                                      timeouts_.handshake, "ask the runtime for its cgroup driver");

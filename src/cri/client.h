@@ -81,6 +81,8 @@ class Client {
   /// it), kUnsupported (another version of the interface), kPermission, kUnreachable, kTimeout, kUncertain.
   Result<Version> Handshake() const;
   Result<RuntimeStatus> AskStatus() const;
+  /// As EnablesCdi.
+  Result<std::optional<bool>> AskCdi() const;
   /// "systemd" or "cgroupfs"; nullopt: this runtime cannot be asked.
   Result<std::optional<std::string>> CgroupDriver() const;
 

@@ -1,6 +1,7 @@
 #include "cri/messages.h"
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "base/text.h"
@@ -251,6 +252,15 @@ ContainerEntry TakeStatus(const pb::ContainerStatusResponse& answer) {
   if (const auto info = answer.info().find("info"); info != answer.info().end()) out.pid = PidIn(info->second);
   if (status.resources().has_linux()) out.resources = TakeResources(status.resources().linux());
   return out;
+}
+
+/// containerd shows its configuration, as JSON; CRI-O has no such setting.
+std::optional<bool> EnablesCdi(const pb::StatusResponse& answer) {
+  const auto config = answer.info().find("config");
+  if (config == answer.info().end()) return std::nullopt;
+  const auto parsed = nlohmann::json::parse(config->second, nullptr, false);
+  const auto enabled = parsed.is_object() ? parsed.find("enableCDI") : parsed.end();
+  return enabled != parsed.end() && enabled->is_boolean() ? std::optional(enabled->get<bool>()) : std::nullopt;
 }
 
 Image TakeImage(const pb::Image& from) {

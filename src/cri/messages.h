@@ -5,6 +5,7 @@
 
 #include <google/protobuf/map.h>
 
+#include <optional>
 #include <string>
 
 #include "cri.pb.h"
@@ -27,6 +28,8 @@ Sandbox TakeSandbox(const pb::PodSandbox& from);
 ContainerEntry TakeContainer(const pb::Container& from);
 /// All of it but the sandbox's id, which this answer does not have.
 ContainerEntry TakeStatus(const pb::ContainerStatusResponse& answer);
+/// Whether CDI devices are given to containers, of a verbose answer; nullopt: it does not say.
+std::optional<bool> EnablesCdi(const pb::StatusResponse& answer);
 Image TakeImage(const pb::Image& from);
 
 }  // namespace berth::cri

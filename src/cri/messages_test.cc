@@ -82,6 +82,19 @@ TEST(CriMessagesTest, DevicesAreToldByPathAndByName) {
   EXPECT_EQ("vendor.example/gpu=1", out.cdi_devices(1).name());
 }
 
+TEST(CriMessagesTest, WhetherCdiDevicesAreGivenIsWhatTheRuntimeShowsOfItsConfiguration) {
+  const auto said = [](const std::string& config) {
+    pb::StatusResponse answer;
+    (*answer.mutable_info())["config"] = config;
+    return EnablesCdi(answer);
+  };
+  EXPECT_EQ(std::optional(false), said(R"({"containerd":{"enableCDI":true},"enableCDI":false,"x":[1]})"));
+  EXPECT_EQ(std::optional(true), said(R"({"enableCDI":true})"));
+  for (const char* const other : {"", "{", "[]", "null", R"({"cdiSpecDirs":["/etc/cdi"]})", R"({"enableCDI":"no"})"})
+    EXPECT_EQ(std::nullopt, said(other)) << other;
+  EXPECT_EQ(std::nullopt, EnablesCdi(pb::StatusResponse()));
+}
+
 TEST(CriMessagesTest, AnInputThatEndsWithItsFirstReaderIsToldAsThat) {
   ContainerSpec spec;
   spec.stdin_open = true;

@@ -194,8 +194,12 @@ std::string RootProblem(const SecurityContext& security, const Image& image) {
          ", who is no number, is root; set runAsUser";
 }
 
-std::string CdiProblem(std::string_view runtime, std::string_view version) {
+std::string CdiProblem(std::string_view runtime, std::string_view version, std::optional<bool> enabled) {
   constexpr int kFirstWithCdi = 7;  // containerd 1.7
+  if (!enabled.value_or(true))
+    return "its devices are CDI devices, which " + Printable(runtime, 40) +
+           " leaves out as it is configured; set enable_cdi = true for its CRI plug-in (containerd 1.7: "
+           "[plugins.\"io.containerd.grpc.v1.cri\"]; 2.0: [plugins.'io.containerd.cri.v1.runtime']) and restart it";
   if (version.starts_with('v')) version.remove_prefix(1);
   if (runtime != "containerd" || !version.starts_with("1.")) return "";
   const std::string_view minor = version.substr(2, version.find('.', 2) - 2);

@@ -39,8 +39,8 @@ ContainerSpec ContainerOf(const runtime::StartRequest& request, std::string_view
 /// Why a container that must not run as root cannot be known to do so; "": it may be made.
 std::string RootProblem(const SecurityContext& security, const Image& image);
 /// Why CDI devices cannot be given to containers of this runtime, which would leave them out without a word; "": they
-/// can, as far as its version says.
-std::string CdiProblem(std::string_view runtime, std::string_view version);
+/// can, as far as its version says, and its configuration (`enabled`; nullopt: it does not say).
+std::string CdiProblem(std::string_view runtime, std::string_view version, std::optional<bool> enabled);
 /// nullopt: not one of ours (labels missing).
 std::optional<runtime::ContainerStatus> StatusOf(const ContainerEntry& entry);
 

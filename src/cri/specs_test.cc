@@ -156,11 +156,14 @@ TEST(CriSpecsTest, GivesAContainerItsDevicesAndKeepsItsOwnAnnotations) {
 }
 
 TEST(CriSpecsTest, KnowsWhichRuntimesLeaveOutCdiDevices) {
-  EXPECT_NE("", CdiProblem("containerd", "1.6.20"));
-  EXPECT_NE("", CdiProblem("containerd", "v1.6.20~ds1"));
-  for (const char* const version : {"1.7.24", "2.1.9", "v2.0.0", "1.", "", "1.x"})
-    EXPECT_EQ("", CdiProblem("containerd", version)) << version;
-  EXPECT_EQ("", CdiProblem("cri-o", "1.30.1"));
+  EXPECT_NE("", CdiProblem("containerd", "1.6.20", std::nullopt));
+  EXPECT_NE("", CdiProblem("containerd", "v1.6.20~ds1", std::nullopt));
+  for (const char* const version : {"1.7.24", "2.1.9", "v2.0.0", "1.", "", "1.x"}) {
+    EXPECT_EQ("", CdiProblem("containerd", version, std::nullopt)) << version;
+    EXPECT_EQ("", CdiProblem("containerd", version, true)) << version;
+    EXPECT_NE(std::string::npos, CdiProblem("containerd", version, false).find("set enable_cdi = true")) << version;
+  }
+  EXPECT_EQ("", CdiProblem("cri-o", "1.30.1", std::nullopt));
 }
 
 TEST(CriSpecsTest, TrustsNoImageToRunAsSomebodyElseThanRoot) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -57,7 +58,9 @@ struct AttendantTest : ::testing::Test {
                                                             .pool_in_force = [&bare] { return bare.pool().in_force(); },
                                                             .pool_problem = [&bare] { return bare.pool().problem(); },
                                                             .changed = [] {},
-                                                            .join_anew = [this] { ++joins; }});
+                                                            .join_anew = [this] { ++joins; },
+                                                            .watch_newcomers = [this](bool all) { watches = all; },
+                                                            .forget_newcomers = [this] { watches.reset(); }});
   }
   /// All that was begun is over.
   void Settle() {
@@ -134,6 +137,7 @@ struct AttendantTest : ::testing::Test {
   std::unique_ptr<TestManager> manager;
   std::unique_ptr<beside::Attendant> attendant;
   int joins = 0;
+  std::optional<bool> watches;  // groups that come; true: all before them are known
 };
 
 TEST_F(AttendantTest, OthersHaveMovedBeforeTheAnswerThatGivesCpusAway) {
@@ -231,6 +235,142 @@ TEST_F(AttendantTest, WhatIsWrittenToAGroupBeforeItsContainerStartsIsNobodysMist
   ASSERT_TRUE(Start(db, own));
   EXPECT_EQ(CpusOf(db, own), Cpus("1-2"));
   EXPECT_EQ(CpusOf(web, shared), Cpus("0,3-7"));
+}
+
+TEST_F(AttendantTest, WhoComesWhileNoRuntimeAsksIsKeptOffOthersCpusAtOnce) {
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container own = Run(db, "app", 2000);
+  const nri::Container made = ContainerIn(db, "more", 1000);  // and not started
+  ASSERT_TRUE(Create(db, made));
+  Settle();
+  attendant->Joined({});
+  attendant->Synchronize({.pods = {db}, .containers = {own, made}});
+  Settle();
+  EXPECT_EQ(std::nullopt, watches);
+  attendant->Left("killed");
+  EXPECT_EQ(std::optional(true), watches);
+  const nri::Pod late = MakePod("late", "burstable");
+  for (const std::string& path : {PathOf(late) + "/" + late.id, PathOf(db) + "/" + made.id}) {
+    host.tree.ForeignWrite(path, Cpus("0-7"));
+    attendant->Confine(path);
+  }
+  EXPECT_EQ(host.tree.Read(PathOf(late) + "/" + late.id)->cpus, Cpus("0,4-7"));
+  EXPECT_EQ(CpusOf(db, made), Cpus("3")) << "it was told its place";
+  const std::uint64_t writes = host.tree.writes();
+  attendant->Confine(PathOf(late) + "/" + late.id);
+  attendant->Confine("kubepods/poduid-gone/c");
+  EXPECT_EQ(writes, host.tree.writes());
+  attendant->Joined({});
+  attendant->Synchronize({.pods = {db, late}, .containers = {own, made}});
+  EXPECT_EQ(std::optional(true), watches) << "it has not been looked at what there is";
+  Settle();
+  EXPECT_EQ(std::nullopt, watches);
+  EXPECT_EQ(CpusOf(db, own), Cpus("1-2"));
+}
+
+/// The runtime's record of it is as old as its making.
+TEST_F(AttendantTest, WhoWasPlacedLateIsNotToldOfAtTheNextJoin) {
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  nri::Container own = ContainerIn(db, "app", 2000);
+  own.state = nri::ContainerState::kRunning;
+  MakeGroup(PathOf(db) + "/" + own.id);
+  for (int join = 0; join < 3; ++join) {
+    attendant->Joined({});
+    attendant->Synchronize({.pods = {db}, .containers = {own}});
+    Settle();
+    EXPECT_EQ(CpusOf(db, own), Cpus("1-2"));
+    attendant->Left("killed");
+  }
+  EXPECT_EQ(1, CountEvents("PlacedLate"));
+  host.tree.ForeignWrite(PathOf(db) + "/" + own.id, Cpus("0,3-7"));
+  attendant->Synchronize({.pods = {db}, .containers = {own}});
+  Settle();
+  EXPECT_EQ(2, CountEvents("PlacedLate")) << "it was made anew without its CPUs";
+}
+
+TEST_F(AttendantTest, WhoRunsUnplacedIsToldOfOnceAndNotAtEachJoin) {
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  nri::Container own = ContainerIn(db, "app", 9000);
+  own.state = nri::ContainerState::kRunning;
+  MakeGroup(PathOf(db) + "/" + own.id);
+  for (int join = 0; join < 3; ++join) {
+    attendant->Synchronize({.pods = {db}, .containers = {own}});
+    Settle();
+  }
+  EXPECT_EQ(1, CountEvents("UnexpectedAdmissionError", "it runs already"));
+}
+
+/// A runtime that was killed does not say that the sandbox has stopped.
+TEST_F(AttendantTest, CpusComeBackSoonAfterTheLastContainerOfAPodThatIsNotSaidToHaveGone) {
+  Boot();
+  const nri::Pod web = MakePod("web", "burstable");
+  const nri::Container shared = Run(web, "app", 0);
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container own = Run(db, "app", 2000);
+  Settle();
+  attendant->Stop(db, own);
+  host.tree.stuck.erase(PathOf(db) + "/" + own.id);
+  Settle();
+  EXPECT_EQ(CpusOf(web, shared), Cpus("0,3-7")) << "its sandbox is there, it may be started again";
+  host.tree.stuck.erase(PathOf(db) + "/" + db.id);
+  host.clock.Advance(os::Millis(100));
+  Settle();
+  EXPECT_EQ(CpusOf(web, shared), Cpus("0-7"));
+  EXPECT_EQ(1, CountEvents("Released"));
+}
+
+TEST_F(AttendantTest, AContainerWithCpusOfItsOwnIsNotGivenMoreWhileItRuns) {
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container own = Run(db, "app", 1000);
+  const auto update = [&](const nri::Pod& pod, const nri::Container& container, const nri::Resources& wanted) {
+    const auto answer = Asked<std::vector<nri::Update>>();
+    attendant->Update(pod, container, wanted, answer);
+    return *answer.Wait();
+  };
+  const auto refused = update(db, own, {.cpu_shares = 2048, .cpu_quota = 200'000, .cpu_period = 100'000});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("has CPUs 1 for itself, and does not get 2000 thousandths"));
+  EXPECT_EQ(1, CountEvents("ResizeRefused", "delete the pod"));
+  EXPECT_TRUE(update(db, own, {.cpu_shares = 1024, .cpu_quota = 100'000, .cpu_period = 100'000}));
+  EXPECT_TRUE(update(db, own, {.memory_limit = 64 << 20}));
+  const nri::Pod web = MakePod("web", "burstable");
+  EXPECT_TRUE(update(web, Run(web, "app", 500), {.cpu_quota = 200'000}));
+  EXPECT_EQ(1, CountEvents("ResizeRefused"));
+}
+
+/// A kubelet tries to make it until that works, and restarts it; admitted it is once.
+TEST_F(AttendantTest, AContainerIsOneAdmissionHoweverOftenItIsDecidedOn) {
+  Boot();
+  const nri::Pod web = MakePod("web", "burstable");
+  nri::Container container = Run(web, "app", 0);
+  attendant->Stop(web, container);
+  container.id += "-again";
+  ASSERT_TRUE(Create(web, container));
+  const nri::Pod db = MakePod("db", "");
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(Create(db, ContainerIn(db, "app", 9000)));
+  EXPECT_EQ(2U, manager->bare().keeper().decisions().admissions.tried);
+}
+
+TEST_F(AttendantTest, APodThatWasRefusedIsKnownToTheNextBerthdWithItsReason) {
+  const testkit::TempDir lives;
+  host.options.pods.lives = lives.path();
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  attendant->Happened(nri::Event::kRunPod, db, std::nullopt);
+  ASSERT_FALSE(Create(db, ContainerIn(db, "app", 9000)));
+  attendant.reset();
+  manager.reset();
+  Boot();
+  attendant->Synchronize({.pods = {db}, .containers = {}});
+  Settle();
+  EXPECT_EQ("UnexpectedAdmissionError", manager->bare().parts().pods.at(db.uid).why().reason);
+  ASSERT_TRUE(Create(db, ContainerIn(db, "app", 1000)));
+  EXPECT_EQ("", manager->bare().parts().pods.at(db.uid).why().reason);
+  EXPECT_TRUE(std::filesystem::is_empty(lives.path()));
 }
 
 TEST_F(AttendantTest, OthersHaveTheirCpusBackWhereTheRecordDoesNotGetToTheDisk) {
@@ -521,6 +661,40 @@ TEST_F(ContestedAttendantTest, WhereTheSettingsSaySoContainersAreLeftAloneUntilT
   EXPECT_EQ(CpusOf(db, own), Cpus("1-2"));
   EXPECT_EQ(CpusOf(next, running), Cpus("3-4"));
   EXPECT_EQ(CpusOf(web, shared), Cpus("0,5-7"));
+}
+
+/// A walk takes a millisecond here, and a slice has ten.
+TEST_F(AttendantTest, WhatARuntimeHasIsWalkedOverInSlicesAndEachPodTwice) {
+  constexpr int kPods = 40;
+  Boot();
+  nri::Inventory all;
+  for (int i = 0; i < kPods; ++i) {
+    const nri::Pod pod = MakePod("p" + std::to_string(i), "burstable");
+    for (const char* const name : {"a", "b", "c"}) {
+      nri::Container container = ContainerIn(pod, name, 0);
+      MakeGroup(PathOf(pod) + "/" + container.id);
+      container.state = nri::ContainerState::kRunning;
+      all.containers.push_back(container);
+    }
+    all.pods.push_back(pod);
+  }
+  host.tree.crowded = true;
+  host.tree.look_takes = os::Millis(1);
+  host.tree.walks = 0;
+  attendant->Synchronize(all);
+  EXPECT_EQ(0, host.tree.walks) << "the runtime's answer waits for none";
+  int slices = 0;
+  for (int before = 0; host.tree.walks < 2 * kPods; before = host.tree.walks, ++slices) {
+    attendant->Tick(host.clock.Now());
+    ASSERT_GT(host.tree.walks, before);
+    EXPECT_LE(host.tree.walks - before, 12);
+  }
+  EXPECT_GE(slices, 7);
+  host.tree.look_takes = os::Millis(0);
+  while (attendant->next_due() == os::MonoTime()) attendant->Tick(host.clock.Now());
+  manager->executor().RunAll();
+  EXPECT_EQ(2 * kPods, host.tree.walks);
+  EXPECT_EQ(3 * kPods, CountEvents("PlacedLate"));
 }
 
 /// BERTH_BESIDE_CONTAINERS: how many; it says how long they take.

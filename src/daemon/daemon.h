@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "beside/attendant.h"
 #include "beside/door.h"
+#include "beside/newcomers.h"
 #include "beside/watched_runtime.h"
 #include "cgroup/cgroup.h"
 #include "cgroup/root_claim.h"
@@ -95,6 +96,7 @@ class Daemon {
   Result<void> OpenKubeletsGroups(cgroup::Layout layout, std::unique_ptr<os::Fs> tree_fs);
   Result<void> OpenWatchedRuntime();
   Result<void> OpenNri();
+  void OpenNewcomers();
   void OpenPodSpecs();
   Result<void> JoinRuntime();
   void JoinAnew();
@@ -186,7 +188,8 @@ class Daemon {
   std::unique_ptr<web::Page> web_;                // null: not asked for, or it could not be served
   beside::WatchedRuntime* watched_ = nullptr;     // runtime_, beside a kubelet; as are those below
   std::unique_ptr<beside::Attendant> attendant_;
-  std::unique_ptr<PodSpecs> pod_specs_;  // null: no API server is asked for them
+  std::optional<beside::Newcomers> newcomers_;  // nullopt: the kernel does not tell
+  std::unique_ptr<PodSpecs> pod_specs_;         // null: no API server is asked for them
   std::unique_ptr<beside::Door> door_;
   std::unique_ptr<nri::Plugin> nri_;
 

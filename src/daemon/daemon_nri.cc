@@ -39,7 +39,15 @@ Result<void> Daemon::OpenNri() {
                                 .pool_in_force = [this] { return manager_->pool().in_force(); },
                                 .pool_problem = [this] { return manager_->pool().problem(); },
                                 .changed = [this] { manager_->Sync(); },
-                                .join_anew = [this] { JoinAnew(); }};
+                                .join_anew = [this] { JoinAnew(); },
+                                .watch_newcomers =
+                                    [this](bool all_known) {
+                                      if (newcomers_) newcomers_->Begin(all_known);
+                                    },
+                                .forget_newcomers =
+                                    [this] {
+                                      if (newcomers_) newcomers_->End();
+                                    }};
   attendant_ = std::make_unique<beside::Attendant>(
       manager_->parts(), *watched_,
       beside::AttendantOptions{.share_unplaced = settings_.berth.nri_unplaced == "share",
@@ -52,7 +60,25 @@ Result<void> Daemon::OpenNri() {
   door_ = std::make_unique<beside::Door>(*loop_, *attendant_);
   loop_->Keep("NRI", [this] { return attendant_->next_due(); }, [this](os::MonoTime now) { attendant_->Tick(now); });
   OpenPodSpecs();
+  OpenNewcomers();
   return JoinRuntime();
+}
+
+/// Until the runtime has said what there is.
+void Daemon::OpenNewcomers() {
+  const enforce::GroupTable& table = manager_->groups().table();
+  auto opened = beside::Newcomers::Open(
+      table.CpusetDir(""), [&table](const std::string& path) { return table.containers().contains(path); },
+      [this](const std::string& path) { attendant_->Confine(path); });
+  if (opened) newcomers_.emplace(*std::move(opened));
+  const auto watched = opened
+                           ? loop_->Watch(newcomers_->fd(), "new groups", [this](os::MonoTime) { newcomers_->Take(); })
+                           : std::unexpected(opened.error());
+  if (!watched) {
+    log_.Warning(watched.error().message + "; containers made while no runtime asks are on any CPUs until it does");
+    return newcomers_.reset();
+  }
+  attendant_->KeepNewcomers();
 }
 
 void Daemon::OpenPodSpecs() {

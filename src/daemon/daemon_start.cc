@@ -79,7 +79,7 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   if (ours) out.pods.notes = settings.berth.state_dir + "/pods";
   if (ours) out.pods.pool = settings.berth.run_dir + "/cpus";
   if (ours) out.pods.value_settings = settings.berth.run_dir + "/group-values";
-  if (ours) out.pods.lives = settings.berth.run_dir + "/pods";
+  if (!dry_run) out.pods.lives = settings.berth.run_dir + "/pods";
   out.pods.log_max_bytes = LongestLog(settings);
   out.pods.log_max_files = settings.kubelet.container_log_max_files;
   out.reconcile_period = settings.reconcile_period;

@@ -251,6 +251,11 @@ class FakeTree final : public cgroup::Tree {
     return removed;
   }
   Result<std::vector<std::string>> Children(std::string_view path) override { return tree_.Children(path); }
+  Result<std::vector<std::string>> CpusetChildren(std::string_view path) override {
+    ++walks;
+    if (look_takes > os::Millis(0)) clock_.Advance(look_takes);
+    return tree_.Children(path);
+  }
   CgroupDirs Dirs(std::string_view path) const override {
     if (!has_dirs) return {};
     return {.v2 = true, .dirs = {path.empty() ? "/cg" : "/cg/" + std::string(path)}};
@@ -279,6 +284,7 @@ class FakeTree final : public cgroup::Tree {
   }
 
   int looks = 0;  // at CPUs of groups
+  int walks = 0;  // at groups below one
   bool refuse_narrowing = false;
   os::Millis look_takes{0};  // time that passes in a look at one group
   bool refuse_memory = false;

@@ -63,7 +63,7 @@ void Reconciler::ForgetGone() {
     if (!uids.contains(uid)) gone.push_back(uid);
   for (const std::string& uid : gone) rounds_.leaving().ForgetRecords(uid);
   parts_.runtime.Retain(uids);
-  parts_.lives.Retain(uids);
+  if (!parts_.groups.site().beside_kubelet()) parts_.lives.Retain(uids);  // a runtime says later which pods are there
   rounds_.leaving().RemoveOrphan();
 }
 

@@ -19,7 +19,7 @@ Result<void> RuntimeGroups::MoveToPool(const std::string& path, const Ledger& le
 Result<void> RuntimeGroups::Find(const std::string& uid, const Ledger& ledger) {
   const auto pod = table_.pods().find(uid);
   if (pod == table_.pods().end()) return {};
-  BERTH_TRY(const std::vector<std::string> groups, site_.tree().Children(pod->second));
+  BERTH_TRY(const std::vector<std::string> groups, site_.tree().CpusetChildren(pod->second));
   std::set<std::string> found;
   for (const std::string& group : groups) {
     std::string path = pod->second + "/" + group;

@@ -91,6 +91,10 @@ void DecisionCounts::Count(const engine::Node& node, const Pod& pod, const Decis
   if (rules.one_node && rules.by_pod) ++Aligned(kPodScope, kNumaNode).tried;
 }
 
+void DecisionCounts::CountAgain(std::chrono::nanoseconds time) {
+  figures_.time_us.Add(std::chrono::duration<double, std::micro>(time).count());
+}
+
 void DecisionCounts::CountPlacement(const Rules& rules, const engine::Node& node, const Placement& placement) {
   CountContainer(rules, placement.cpus.has_value(), placement.memory.has_value());
   if (placement.cpus && rules.caches && SharesCache(node.machine(), *placement.cpus))

@@ -19,6 +19,8 @@ class DecisionCounts {
 
   /// `decision` about `pod` on `node` took `time`.
   void Count(const engine::Node& node, const Pod& pod, const Decision& decision, std::chrono::nanoseconds time);
+  /// It was counted, and is decided on again: a kubelet does not do that.
+  void CountAgain(std::chrono::nanoseconds time);
   /// `reason`: as in the pod's status. A kubelet has a fixed list of them.
   void CountRejection(std::string_view reason);
 

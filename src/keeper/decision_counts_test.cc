@@ -63,6 +63,17 @@ TEST_F(DecisionCountsTest, TimesAreCountedInBothUnits) {
   EXPECT_EQ(counts.figures().time_ms.bounds().size(), 15U);
 }
 
+TEST_F(DecisionCountsTest, OfADecisionThatIsMadeAgainOnlyBerthsOwnTimeIsCounted) {
+  Use(engine::testing::StaticConfig("0"));
+  EXPECT_EQ(Decide("b", {"100"}), "UnexpectedAdmissionError");
+  const DecisionFigures before = counts.figures();
+  counts.CountAgain(10us);
+  EXPECT_EQ(counts.figures().admissions, before.admissions);
+  EXPECT_EQ(counts.figures().cpu_pinnings, before.cpu_pinnings);
+  EXPECT_DOUBLE_EQ(counts.figures().time_us.sum(), 40);
+  EXPECT_DOUBLE_EQ(counts.figures().time_ms.sum(), 0.03);
+}
+
 TEST_F(DecisionCountsTest, AlignmentIsCountedWhereItIsGuaranteed) {
   KubeletConfiguration config = engine::testing::StaticConfig("0");
   config.topology_manager_policy = "single-numa-node";

@@ -59,19 +59,24 @@ void Keeper::Open(Ledger ledger, bool changed) {
 
 // ---- proposals ---------------------------------------------------------------------------------------------------
 
-std::variant<Proposal, Reject> Keeper::ProposeAdmission(const Pod& pod, const engine::Inputs& inputs, Trace* trace) {
+std::variant<Proposal, Reject> Keeper::ProposeAdmission(const Pod& pod, const engine::Inputs& inputs, Trace* trace,
+                                                        Asked asked) {
   const os::MonoTime begin = parts_.clock.Now();
-  return Decided(pod, engine::Decide(newest_node_, newest_, pod, inputs, trace), begin);
+  return Decided(pod, engine::Decide(newest_node_, newest_, pod, inputs, trace), begin, asked);
 }
 
 std::variant<Proposal, Reject> Keeper::ProposeContainer(const Pod& pod, std::string_view container,
-                                                        const engine::Inputs& inputs, Trace* trace) {
+                                                        const engine::Inputs& inputs, Trace* trace, Asked asked) {
   const os::MonoTime begin = parts_.clock.Now();
-  return Decided(pod, engine::DecideContainer(newest_node_, newest_, pod, container, inputs, trace), begin);
+  return Decided(pod, engine::DecideContainer(newest_node_, newest_, pod, container, inputs, trace), begin, asked);
 }
 
-std::variant<Proposal, Reject> Keeper::Decided(const Pod& pod, Decision decision, os::MonoTime begin) {
-  decisions_.Count(newest_node_, pod, decision, parts_.clock.Now() - begin);
+std::variant<Proposal, Reject> Keeper::Decided(const Pod& pod, Decision decision, os::MonoTime begin, Asked asked) {
+  const auto time = parts_.clock.Now() - begin;
+  if (asked == Asked::kFirst)
+    decisions_.Count(newest_node_, pod, decision, time);
+  else
+    decisions_.CountAgain(time);
   if (auto* reject = std::get_if<Reject>(&decision)) return std::move(*reject);
   return Proposal{"pod/" + FullName(pod), number_, std::move(std::get<Admit>(decision).delta)};
 }

@@ -50,6 +50,12 @@ struct Proposal {
   std::variant<LedgerDelta, Ledger, NodeChange> change;  ///< of one pod, all of them anew, or on another machine
 };
 
+/// Whether a question is one of a kubelet's admissions: those are counted.
+enum class Asked : std::uint8_t {
+  kFirst,
+  kAgain,  ///< for a pod or container that was decided on before: only the time is counted
+};
+
 /// The node as it is now, with what pods lose by that.
 struct NodeProposal {
   Proposal proposal;
@@ -119,10 +125,12 @@ class Keeper {
   // ---- changes ----
 
   /// Where `pod` would go. Errors: none; a pod that does not fit is an answer.
-  std::variant<Proposal, Reject> ProposeAdmission(const Pod& pod, const engine::Inputs& inputs, Trace* trace);
+  std::variant<Proposal, Reject> ProposeAdmission(const Pod& pod, const engine::Inputs& inputs, Trace* trace,
+                                                  Asked asked = Asked::kFirst);
   /// Where one more container of `pod` would go. Likewise.
   std::variant<Proposal, Reject> ProposeContainer(const Pod& pod, std::string_view container,
-                                                  const engine::Inputs& inputs, Trace* trace);
+                                                  const engine::Inputs& inputs, Trace* trace,
+                                                  Asked asked = Asked::kFirst);
   /// What a pod that has a place would have as `pod` says it. Likewise; the reason says whether it is for later.
   std::variant<Proposal, Reject> ProposeResize(const Pod& pod, const engine::Inputs& inputs, Trace* trace) const;
   /// That a pod gives back all it has; nullopt: it has nothing.
@@ -173,7 +181,7 @@ class Keeper {
   };
 
   std::string ObjectOfNode() const { return "node/" + options_.node_name; }
-  std::variant<Proposal, Reject> Decided(const Pod& pod, Decision decision, os::MonoTime begin);
+  std::variant<Proposal, Reject> Decided(const Pod& pod, Decision decision, os::MonoTime begin, Asked asked);
   void StartSaving();
   void Saved();
   void NotSaved(const Error& error);

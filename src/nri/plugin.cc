@@ -9,6 +9,7 @@
 
 #include "nri/launch.h"
 #include "nri/messages.h"
+#include "nri/socket_watch.h"
 #include "nri/versions.h"
 #include "os/poll.h"
 #include "ttrpc/peer.h"
@@ -20,6 +21,9 @@ namespace {
 constexpr const char* kRuntimeService = "nri.pkg.api.v1alpha1.Runtime";
 /// The newest version whose words are spoken here.
 constexpr const char* kNriVersion = "0.12.0";
+/// A socket has a name before somebody listens at it.
+constexpr os::Millis kUntilListening{10};
+constexpr int kTriesUntilListening = 50;
 
 std::array<pollfd, 3> Watch(const ttrpc::Peer& peer, const Conversation& conversation, int stop) {
   return {pollfd{.fd = conversation.news_fd(), .events = POLLIN, .revents = 0},
@@ -52,24 +56,33 @@ bool Plugin::Stopping() const {
   return !stopped || *stopped;
 }
 
+/// A socket that appears is tried at once, whatever failed before.
 void Plugin::Run() {
   std::minstd_rand random(std::random_device{}());
+  SocketWatch socket(options_.socket);
   int failures = 0;
+  int eager = 0;  // tries left
   while (!Stopping()) {
-    failures = Attend() ? 1 : failures + 1;
+    if (!options_.launched_socket) socket.Begin();
+    const Attempt attempt = Attend();
     if (options_.launched_socket) break;
-    const os::MonoTime next = os::SystemClock().Now() + ReconnectDelay(failures, static_cast<std::uint32_t>(random()));
-    static_cast<void>(os::WaitFor(stop_.get(), POLLIN, next));
+    failures = attempt == Attempt::kJoined ? 1 : failures + 1;
+    const bool soon = attempt == Attempt::kUnreachable && eager-- > 0;
+    const os::Millis wait =
+        soon ? kUntilListening : ReconnectDelay(failures, static_cast<std::uint32_t>(random()), options_.between_tries);
+    if (!socket.Wait(stop_.get(), os::SystemClock().Now() + wait)) continue;
+    failures = 0;
+    eager = kTriesUntilListening;
   }
   const MutexLock lock(mutex_);
   status_.over = true;
 }
 
-/// One connection, from its beginning to its end. True: the runtime had taken the plug-in in.
-bool Plugin::Attend() {
+/// One connection, from its beginning to its end.
+Plugin::Attempt Plugin::Attend() {
   const auto failed = [&](const Error& error) {
     NoteError(error.message);
-    return false;
+    return error.code == Code::kUnreachable ? Attempt::kUnreachable : Attempt::kFailed;
   };
   auto transport =
       options_.launched_socket
@@ -91,7 +104,7 @@ bool Plugin::Attend() {
   Close(why);
   peer->reset();  // nothing is asked any more
   if ((*conversation)->runtime()) queue_.PostAnyway([why](Handler& handler) { handler.Left(why); });
-  return joined;
+  return joined ? Attempt::kJoined : Attempt::kFailed;
 }
 
 /// Until the runtime has taken the plug-in in.

@@ -35,6 +35,8 @@ struct PluginOptions {
   WhenLate when_late = WhenLate::kLetPass;
   os::Millis longest_answer{2000};  ///< and never more than four fifths of what the runtime waits
   os::Millis joining{15'000};       ///< from the connection until the runtime has taken the plug-in in
+  /// Between two tries to join while no socket appears; doubled to 5 s while it fails, where this is less.
+  os::Millis between_tries{100};
 };
 
 struct PluginStatus {
@@ -68,8 +70,9 @@ class Plugin {
  private:
   Plugin(const PluginOptions& options, Handler& handler, os::EventFd stop)
       : options_(options), stop_(std::move(stop)), queue_(handler) {}
+  enum class Attempt { kUnreachable, kFailed, kJoined };
   void Run();
-  bool Attend();
+  Attempt Attend();
   Result<void> Join(ttrpc::Peer& peer, const Conversation& conversation);
   Result<void> Stay(const ttrpc::Peer& peer, const Conversation& conversation) BERTH_EXCLUDES(mutex_);
   bool Stopping() const;

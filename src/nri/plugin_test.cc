@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <thread>
@@ -374,6 +375,27 @@ TEST_F(NriPluginTest, JoinsAgainWhenTheRuntimeWasAway) {
   }
   EXPECT_TRUE(Eventually([&] { return std::ranges::count(handler.Notes(), "left") == 3; }));
   EXPECT_EQ("the connection was closed by the other side", plugin->status().last_error);
+}
+
+/// By itself it would not try again within this test.
+TEST(NriPluginSocketTest, JoinsWhenTheSocketAppearsWithItsFolderAndWhenItAppearsAnew) {
+  const testkit::TempDir temp;
+  const std::string folder = temp / "run/nri";
+  NotingHandler handler;
+  PluginOptions options;
+  options.socket = folder + "/nri.sock";
+  options.between_tries = os::Millis(3'600'000);
+  const auto plugin = *Plugin::Start(options, handler);
+  const auto joined = [&](std::uint64_t joins) {
+    return Eventually([&] { return plugin->status().joined && plugin->status().joins == joins; });
+  };
+  ASSERT_TRUE(Eventually([&] { return !plugin->status().last_error.empty(); }));
+  std::filesystem::create_directories(folder);
+  for (std::uint64_t joins = 1; joins <= 3; ++joins) {
+    FalseRuntime runtime(options.socket);
+    runtime.TakeIn();
+    EXPECT_TRUE(joined(joins));
+  }
 }
 
 TEST_F(NriPluginTest, LeavesARuntimeThatRefusesItAndTriesAgain) {

@@ -39,10 +39,10 @@ std::uint32_t KnownEvents(const Runtime& runtime) {
   return runtime.name == "containerd" && VersionOf(runtime.version) >= Version(2, 2) ? kFromNri010 : kOldest;
 }
 
-os::Millis ReconnectDelay(int failures, std::uint32_t random) {
-  constexpr std::int64_t kFirst = 100;
+os::Millis ReconnectDelay(int failures, std::uint32_t random, os::Millis first) {
   constexpr std::int64_t kLongest = 5000;
-  const std::int64_t base = std::min(kFirst << std::clamp(failures - 1, 0, 10), kLongest);
+  const std::int64_t longest = std::max(kLongest, std::int64_t{first.count()});
+  const std::int64_t base = std::min(std::int64_t{first.count()} << std::clamp(failures - 1, 0, 10), longest);
   return os::Millis(base * 3 / 4 + random % (base / 2 + 1));
 }
 

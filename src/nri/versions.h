@@ -17,9 +17,9 @@ std::uint32_t MaskOf(std::span<const Event> events);
 /// version of NRI, by its own where it does not say (before NRI 0.12), and the oldest where that cannot be read.
 std::uint32_t KnownEvents(const Runtime& runtime);
 
-/// How long to wait before the next try after `failures` in a row: 0.1 s, doubled each time up to 5 s, and up to a
-/// quarter more or less by `random`, so that not all plug-ins of a node come at once.
-os::Millis ReconnectDelay(int failures, std::uint32_t random);
+/// How long to wait before the next try after `failures` in a row: `first`, doubled each time up to 5 s where it is
+/// less, and up to a quarter more or less by `random`, so that not all plug-ins of a node come at once.
+os::Millis ReconnectDelay(int failures, std::uint32_t random, os::Millis first);
 
 /// How long an answer may take: four fifths of what the runtime waits (2 s where it does not say).
 os::Millis AnswerTime(const Runtime& runtime);

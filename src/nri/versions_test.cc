@@ -28,14 +28,16 @@ TEST(VersionsTest, NoRuntimeIsAskedForEventsItDoesNotKnow) {
 }
 
 TEST(VersionsTest, TriesComeSlowerButNeverStop) {
-  EXPECT_EQ(os::Millis(75), ReconnectDelay(1, 0));
-  EXPECT_EQ(os::Millis(125), ReconnectDelay(1, 50));
-  EXPECT_EQ(os::Millis(150), ReconnectDelay(2, 0));
-  EXPECT_EQ(os::Millis(3750), ReconnectDelay(1'000'000, 0));
+  constexpr os::Millis kFirst{100};
+  EXPECT_EQ(os::Millis(75), ReconnectDelay(1, 0, kFirst));
+  EXPECT_EQ(os::Millis(125), ReconnectDelay(1, 50, kFirst));
+  EXPECT_EQ(os::Millis(150), ReconnectDelay(2, 0, kFirst));
+  EXPECT_EQ(os::Millis(3750), ReconnectDelay(1'000'000, 0, kFirst));
+  EXPECT_EQ(os::Millis(45'000), ReconnectDelay(7, 0, os::Millis(60'000)));
   for (int failures = 0; failures < 40; ++failures) {
     for (std::uint32_t random = 0; random < 20'000; random += 37) {
-      EXPECT_GE(ReconnectDelay(failures, random), os::Millis(75));
-      EXPECT_LE(ReconnectDelay(failures, random), os::Millis(6250));
+      EXPECT_GE(ReconnectDelay(failures, random, kFirst), os::Millis(75));
+      EXPECT_LE(ReconnectDelay(failures, random, kFirst), os::Millis(6250));
     }
   }
 }

@@ -197,7 +197,8 @@ void Admission::Admit(ManagedPod& managed, os::MonoTime now) {
 /// The engine's answer, and no where somebody who waits comes first.
 std::variant<keeper::Proposal, berth::Reject> Admission::Propose(const ManagedPod& managed,
                                                                  const engine::Inputs& inputs, Trace* trace) {
-  auto proposed = parts_.keeper.ProposeAdmission(managed.pod, inputs, trace);
+  const keeper::Asked asked = managed.decisions > 1 ? keeper::Asked::kAgain : keeper::Asked::kFirst;
+  auto proposed = parts_.keeper.ProposeAdmission(managed.pod, inputs, trace, asked);
   const auto* const proposal = std::get_if<keeper::Proposal>(&proposed);
   if (proposal == nullptr || parts_.keeper.newest().pods.contains(managed.pod.uid)) return proposed;
   const std::string first = queue_.WhoComesFirst(managed, std::get<LedgerDelta>(proposal->change));

@@ -34,8 +34,8 @@ struct Life {
   std::map<std::string, PreStop> pre_stops;  ///< by container; those that have one
   std::string admitted_at;                   ///< RFC 3339; "": it was not
   bool ending = false;                       ///< no manifest wanted it any more: it is not taken back
-  std::optional<Why> evicted;
-  std::string identity;  ///< ManagedPod::identity
+  std::optional<Why> evicted;                ///< or refused, of a kubelet's pod
+  std::string identity;                      ///< ManagedPod::identity
   runtime::LifecycleTimes times;
   friend bool operator==(const Life&, const Life&) = default;
 };

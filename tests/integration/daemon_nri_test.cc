@@ -70,6 +70,17 @@ TEST_F(DaemonNriTest, WhoCannotHaveCpusOfHisOwnIsNotMadeAndThePodsEventsSayWhy) 
   ASSERT_TRUE(shared) << shared.error().message;
   ASSERT_TRUE(client->Start(*shared));
   EXPECT_EQ("0", CpusOf(*shared));
+  EXPECT_EQ(0, berthd->Stop());
+  StartAndJoin();
+  const PodOnNode third = RunPod("third", "");
+  ASSERT_FALSE(Create(third, "app", 1000, kWait));
+  EXPECT_EQ("UnexpectedAdmissionError", berthd->PodNamed("third").value("reason", ""));
+  EXPECT_EQ(0, berthd->Stop());
+  StartAndJoin();
+  EXPECT_TRUE(berthd->Until("it is known why it was refused", [&] {
+    return berthd->PodNamed("third").value("reason", "") == "UnexpectedAdmissionError";
+  })) << berthd->output();
+  End(third);
   End(first);
   EXPECT_TRUE(berthd->Until("the first is gone", [&] { return Gone("first"); }));
   const auto now = Create(second, "app", 1000, kWait, 1);
@@ -288,6 +299,51 @@ TEST_F(DaemonNriTest, ARuntimeThatWasKilledFindsItsContainersWhereTheyWere) {
   EXPECT_FALSE(Create(other, "app", 1000, kWait));
   EXPECT_EQ("1", CpusOf(own.container));
   EXPECT_EQ("0", CpusOf(shared.container));
+}
+
+/// Without NRI it asks nobody: what keeps its containers off is the kernel's word of their groups.
+TEST_F(DaemonNriTest, WhatARuntimeMakesWithoutAskingIsKeptOffExclusiveCpusAtOnce) {
+  StartAndJoin();
+  const PodOnNode own = RunWhole("own", "", 1000);
+  ASSERT_EQ("1", CpusOf(own.container));
+  containerd->Kill();
+  EXPECT_TRUE(berthd->Until("berthd knows", [&] { return berthd->CountEvents("RuntimeLeft") == 1; }));
+  containerd->Start(ContainerdFixture::With::kCri);
+  const PodOnNode late = RunWhole("late", "burstable", 0);
+  const PodOnNode more = RunWhole("more", "", 1000);
+  for (const std::string& id : {late.sandbox, late.container, more.sandbox, more.container})
+    EXPECT_TRUE(Becomes(id, "0"));
+  EXPECT_EQ("1", CpusOf(own.container));
+  containerd->Kill();
+  containerd->Start(ContainerdFixture::With::kCriAndNri);
+  ASSERT_TRUE(Joined(2));
+  EXPECT_TRUE(berthd->Until("it is said", [&] { return berthd->CountEvents("PlacedLate") == 1; }));
+  EXPECT_EQ("", berthd->Repairs()) << berthd->output();
+}
+
+TEST_F(DaemonNriTest, CpusOfAPodThatIsOlderThanTheRuntimeComeBackWhenItHasGone) {
+  StartAndJoin();
+  const PodOnNode shared = RunWhole("shared", "burstable", 0);
+  const PodOnNode own = RunWhole("own", "", 1000);
+  containerd->Kill();
+  EXPECT_TRUE(berthd->Until("berthd knows", [&] { return berthd->CountEvents("RuntimeLeft") == 1; }));
+  containerd->Start(ContainerdFixture::With::kCriAndNri);
+  ASSERT_TRUE(Joined(2));
+  End(own);
+  const os::MonoTime ended = os::SystemClock().Now();
+  EXPECT_TRUE(Becomes(shared.container, "0-1"));
+  const auto took = std::chrono::duration_cast<os::Millis>(os::SystemClock().Now() - ended);
+  std::cout << "back " << took.count() << " ms after its end\n";
+  EXPECT_EQ(0, berthd->CountEvents("PlacedLate")) << berthd->output();
+}
+
+TEST_F(DaemonNriTest, AResizeOfAContainerWithCpusOfItsOwnIsRefusedInWords) {
+  StartAndJoin();
+  const PodOnNode own = RunWhole("own", "", 1000);
+  const auto resized = client->Update(own.container, {.cpu_period_us = kCfsPeriod, .cpu_quota_us = 2 * kCfsPeriod});
+  ASSERT_FALSE(resized);
+  EXPECT_NE(std::string::npos, resized.error().message.find("has CPUs 1 for itself")) << resized.error().message;
+  EXPECT_EQ(1, berthd->CountEvents("ResizeRefused", "container app"));
 }
 
 TEST_F(DaemonNriTest, ANodeThatIsGivenBackHasNothingOfBerthLeft) {

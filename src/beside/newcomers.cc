@@ -1,0 +1,85 @@
+#include "beside/newcomers.h"
+
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace berth::beside {
+namespace {
+
+std::vector<std::string> FoldersIn(const std::string& dir) {
+  std::vector<std::string> out;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(dir, error), end; !error && at != end; at.increment(error))
+    if (at->is_directory(error)) out.push_back(at->path().filename());
+  return out;
+}
+
+bool IsClass(std::string_view name) {
+  for (const std::string_view word : {"burstable", "besteffort"})
+    if (name == word || (name.ends_with(".slice") && name.substr(0, name.size() - 6).ends_with(word))) return true;
+  return false;
+}
+
+}  // namespace
+
+Result<Newcomers> Newcomers::Open(std::string root, Known known, Came came) {
+  BERTH_TRY(os::EntryWatch watch, os::EntryWatch::Open());
+  return Newcomers(std::move(root), std::move(known), std::move(came), std::move(watch));
+}
+
+void Newcomers::Begin(bool all_known) {
+  End();
+  all_known_ = all_known;
+  if (!root_.empty()) Look(root_, Level::kRoot, false);
+}
+
+void Newcomers::End() {
+  watch_.Clear();
+  levels_.clear();
+}
+
+/// First watched, then looked at: what comes in between is seen twice. Of a pod that was there only what comes is
+/// looked at, unless all that was there is known.
+void Newcomers::Look(const std::string& dir, Level level, bool is_new) {
+  if (!watch_.Add(dir)) return;
+  levels_[dir] = level;
+  if (level == Level::kGroup) return came_(PathOf(dir));
+  if (level == Level::kPod && !is_new && !all_known_) return;
+  for (const std::string& name : FoldersIn(dir)) LookBelow(dir, level, name, is_new);
+}
+
+void Newcomers::LookBelow(const std::string& above, Level level, const std::string& name, bool is_new) {
+  const std::string dir = above + "/" + name;
+  if (level == Level::kRoot) {
+    if (name == "kubepods" || name.ends_with("kubepods.slice")) Look(dir, Level::kTier, is_new);
+  } else if (level == Level::kTier) {
+    Look(dir, IsClass(name) ? Level::kTier : Level::kPod, is_new);
+  } else if (is_new || !known_(PathOf(dir))) {
+    Look(dir, Level::kGroup, true);
+  }
+}
+
+/// On v2 a group has a cpuset once the one above hands it down.
+void Newcomers::Take() {
+  const os::EntryWatch::News news = watch_.Take();
+  if (levels_.empty()) return;
+  if (news.lost) return Begin(all_known_);
+  for (const os::EntryWatch::Entry& entry : news.list) {
+    const auto level = levels_.find(entry.folder);
+    if (level == levels_.end()) continue;
+    if (entry.made && level->second != Level::kGroup) {
+      LookBelow(entry.folder, level->second, entry.name, true);
+    } else if (level->second == Level::kGroup && entry.name == "cpuset.cpus") {
+      came_(PathOf(entry.folder));
+    } else if (level->second == Level::kPod && entry.name == "cgroup.subtree_control") {
+      const std::string below = entry.folder + "/";
+      for (auto at = levels_.lower_bound(below); at != levels_.end() && at->first.starts_with(below); ++at)
+        came_(PathOf(at->first));
+    }
+  }
+}
+
+}  // namespace berth::beside

@@ -1,0 +1,54 @@
+// Groups that a runtime makes for containers while it asks nobody: found when they appear (inotify on the cpuset
+// hierarchy, from the kubelet's kubepods on), and again when their CPUs are written. Design: docs/design/nri.md.
+#ifndef BERTH_BESIDE_NEWCOMERS_H_
+#define BERTH_BESIDE_NEWCOMERS_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "os/entry_watch.h"
+
+namespace berth::beside {
+
+/// Thread: the loop's only.
+class Newcomers {
+ public:
+  /// Called with the path of a group of a container or sandbox that has come, or whose CPUs somebody wrote.
+  using Came = std::function<void(const std::string& path)>;
+  using Known = std::function<bool(const std::string& path)>;
+
+  /// `root`: directory of Berth's root in the cpuset hierarchy; "": there is none. Errors: as inotify_init1(2).
+  static Result<Newcomers> Open(std::string root, Known known, Came came);
+
+  /// Groups that come from now on are told. `all_known`: those that were there before are `known`; others are told too.
+  /// Again: begins anew.
+  void Begin(bool all_known);
+  void End();
+  int fd() const { return watch_.fd(); }  ///< readable when Take has something
+  void Take();
+
+ private:
+  /// In the order in which they are found below each other.
+  enum class Level : std::uint8_t { kRoot, kTier, kPod, kGroup };
+
+  Newcomers(std::string root, Known known, Came came, os::EntryWatch watch)
+      : root_(std::move(root)), known_(std::move(known)), came_(std::move(came)), watch_(std::move(watch)) {}
+  void Look(const std::string& dir, Level level, bool is_new);
+  void LookBelow(const std::string& above, Level level, const std::string& name, bool is_new);
+  std::string PathOf(const std::string& dir) const { return dir.substr(root_.size() + 1); }
+
+  std::string root_;
+  Known known_;
+  Came came_;
+  os::EntryWatch watch_;
+  bool all_known_ = false;
+  std::map<std::string, Level> levels_;  // by directory, of those that are watched
+};
+
+}  // namespace berth::beside
+
+#endif  // BERTH_BESIDE_NEWCOMERS_H_

@@ -1,0 +1,89 @@
+#include "beside/newcomers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "testing/fixtures.h"
+
+namespace berth::beside {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+/// Folders as those of a cpuset hierarchy.
+struct NewcomersTest : testing::Test {
+  void SetUp() override {
+    Make("kubepods/burstable/pod1/old");
+    auto opened = Newcomers::Open(
+        temp.path(), [this](const std::string& path) { return known.contains(path); },
+        [this](const std::string& path) { came.push_back(path); });
+    ASSERT_TRUE(opened) << opened.error().message;
+    newcomers.emplace(*std::move(opened));
+  }
+  void Make(const std::string& path) { std::filesystem::create_directories(temp / path); }
+  void Write(const std::string& path) { std::ofstream(temp / path) << "0-1"; }
+  std::vector<std::string> Taken() {
+    newcomers->Take();
+    return std::exchange(came, {});
+  }
+
+  testkit::TempDir temp;
+  std::set<std::string> known;
+  std::vector<std::string> came;
+  std::optional<Newcomers> newcomers;
+};
+
+TEST_F(NewcomersTest, WhatWasThereIsLeftAndWhatComesIsTold) {
+  newcomers->Begin(false);
+  EXPECT_THAT(Taken(), IsEmpty());
+  Make("kubepods/burstable/pod1/new");
+  EXPECT_THAT(Taken(), ElementsAre("kubepods/burstable/pod1/new"));
+  Make("kubepods/pod2");
+  Taken();
+  Make("kubepods/pod2/sandbox");
+  EXPECT_THAT(Taken(), ElementsAre("kubepods/pod2/sandbox"));
+  newcomers->End();
+  Make("kubepods/pod2/later");
+  EXPECT_THAT(Taken(), IsEmpty());
+}
+
+/// Nobody has looked between the two.
+TEST_F(NewcomersTest, APodThatCameWithItsContainersAndWithItsClassIsLookedInto) {
+  newcomers->Begin(false);
+  Make("kubepods/besteffort/pod3/app");
+  EXPECT_THAT(Taken(), ElementsAre("kubepods/besteffort/pod3/app"));
+  Make("kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod4.slice/cri-containerd-1.scope");
+  EXPECT_THAT(Taken(), ElementsAre("kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod4.slice/"
+                                   "cri-containerd-1.scope"));
+}
+
+TEST_F(NewcomersTest, WhoeverWritesItsCpusIsToldOfAsOftenAsThatHappens) {
+  newcomers->Begin(false);
+  Make("kubepods/burstable/pod1/new");
+  Taken();
+  Write("kubepods/burstable/pod1/new/cpuset.mems");
+  EXPECT_THAT(Taken(), IsEmpty());
+  Write("kubepods/burstable/pod1/new/cpuset.cpus");
+  EXPECT_THAT(Taken(), ::testing::Contains("kubepods/burstable/pod1/new"));
+  Write("kubepods/burstable/pod1/old/cpuset.cpus");
+  EXPECT_THAT(Taken(), IsEmpty());
+  Write("kubepods/burstable/pod1/cgroup.subtree_control");
+  EXPECT_THAT(Taken(), ::testing::Contains("kubepods/burstable/pod1/new"));
+}
+
+TEST_F(NewcomersTest, WhereAllIsKnownWhatIsThereAndNotKnownIsToldToo) {
+  known = {"kubepods/burstable/pod1/old"};
+  Make("kubepods/burstable/pod1/unseen");
+  newcomers->Begin(true);
+  EXPECT_THAT(std::exchange(came, {}), ElementsAre("kubepods/burstable/pod1/unseen"));
+}
+
+}  // namespace
+}  // namespace berth::beside

@@ -1,0 +1,53 @@
+#include "os/entry_watch.h"
+
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace berth::os {
+
+Result<EntryWatch> EntryWatch::Open() {
+  UniqueFd fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (!fd.valid()) return FailErrno("start watching folders", "", errno);
+  return EntryWatch(std::move(fd));
+}
+
+Result<void> EntryWatch::Add(const std::string& folder) {
+  const int id = ::inotify_add_watch(fd_.get(), folder.c_str(), IN_CREATE | IN_MOVED_TO | IN_MODIFY | IN_ONLYDIR);
+  if (id < 0) return FailErrno("watch folder", folder, errno);
+  folders_.insert_or_assign(id, folder);
+  return {};
+}
+
+void EntryWatch::Clear() {
+  for (const auto& [id, folder] : std::exchange(folders_, {})) ::inotify_rm_watch(fd_.get(), id);
+}
+
+EntryWatch::News EntryWatch::Take() {
+  News out;
+  alignas(inotify_event) char buffer[16 * 1024];
+  for (;;) {
+    const ssize_t n = ::read(fd_.get(), buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return out;
+    for (std::size_t at = 0; at + sizeof(inotify_event) <= static_cast<std::size_t>(n);) {
+      inotify_event event;
+      std::memcpy(&event, buffer + at, sizeof event);
+      const char* const name = buffer + at + sizeof event;
+      at += sizeof event + event.len;
+      if ((event.mask & IN_Q_OVERFLOW) != 0) out.lost = true;
+      const auto folder = folders_.find(event.wd);
+      if (folder == folders_.end()) continue;
+      if ((event.mask & IN_IGNORED) != 0)
+        folders_.erase(folder);
+      else if (event.len > 0)
+        out.list.push_back({.folder = folder->second, .name = name, .made = (event.mask & IN_MODIFY) == 0});
+    }
+  }
+}
+
+}  // namespace berth::os

@@ -1,0 +1,48 @@
+// Tells which entries of some folders are made and written to (inotify).
+#ifndef BERTH_OS_ENTRY_WATCH_H_
+#define BERTH_OS_ENTRY_WATCH_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "os/unique_fd.h"
+
+namespace berth::os {
+
+class EntryWatch {
+ public:
+  /// Watches nothing yet. Errors: as inotify_init1(2).
+  static Result<EntryWatch> Open();
+
+  /// The entries of `folder`, not of its sub-folders, until it is removed. Again: success. Errors: as
+  /// inotify_add_watch(2) (kNotFound: no folder).
+  Result<void> Add(const std::string& folder);
+  /// No folder is watched any more.
+  void Clear();
+
+  int fd() const { return fd_.get(); }  ///< readable when Take has something
+
+  struct Entry {
+    std::string folder;
+    std::string name;
+    bool made = false;  ///< false: it was written to
+  };
+  struct News {
+    std::vector<Entry> list;  ///< in the order in which it happened
+    bool lost = false;        ///< there was more than the kernel keeps
+  };
+  /// All since the last call.
+  News Take();
+
+ private:
+  explicit EntryWatch(UniqueFd fd) : fd_(std::move(fd)) {}
+
+  UniqueFd fd_;
+  std::map<int, std::string> folders_;
+};
+
+}  // namespace berth::os
+
+#endif  // BERTH_OS_ENTRY_WATCH_H_
