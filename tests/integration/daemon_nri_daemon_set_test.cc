@@ -24,6 +24,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
+YAML::Node Base() { return YAML::LoadFile(testkit::SourcePath("packaging/kubernetes/base/daemonset.yaml")); }
+
+codec::Json ToJson(const YAML::Node& node) {
+  if (node.IsScalar()) return node.Scalar();
+  codec::Json out = node.IsMap() ? codec::Json::object() : codec::Json::array();
+  for (const auto& part : node)
+    if (node.IsMap())
+      out[part.first.Scalar()] = ToJson(part.second);
+    else
+      out.push_back(ToJson(part));
+  return out;
+}
+
+/// The base as `uninstall` and the chart's hook patch it, with texts in place of numbers.
+YAML::Node GiveBack() {
+  const std::string patch = testkit::ReadText(testkit::SourcePath("packaging/kubernetes/chart/give-back.json"));
+  return YAML::Load(ToJson(Base()).patch(*codec::ParseJson(patch, "give-back.json")).dump());
+}
+
 std::vector<std::string> WordsOf(const YAML::Node& list) { return list.as<std::vector<std::string>>(); }
 
 struct DaemonNriDaemonSetTest : DaemonNriTest {
@@ -64,22 +83,21 @@ struct DaemonNriDaemonSetTest : DaemonNriTest {
     if (path == "/var/run/nri") return fs::path(containerd->nri_socket()).parent_path();
     return path;
   }
-  /// As files, with a root for groups that is this test's.
+  /// Files of the base's ConfigMap, with a root for groups that is this test's.
   std::string Settings(const std::string& config_map) const {
-    const YAML::Node file = YAML::LoadFile(testkit::SourcePath("packaging/kubernetes/base/settings.yaml"));
-    EXPECT_EQ(config_map, file["metadata"]["name"].as<std::string>());
-    for (const auto& entry : file["data"]) {
-      const auto name = entry.first.as<std::string>();
+    const std::string base = testkit::SourcePath("packaging/kubernetes/base/");
+    const YAML::Node made = YAML::LoadFile(base + "kustomization.yaml")["configMapGenerator"][0];
+    EXPECT_EQ(config_map, made["name"].as<std::string>());
+    for (const std::string& name : WordsOf(made["files"]))
       std::ofstream(berthd->Dir("settings/" + name))
-          << entry.second.as<std::string>()
+          << testkit::ReadText(base + name)
           << (name == "placement.yaml" ? "cgroupRoot: " + containerd->cgroup_root() + "\n" : "");
-    }
     return berthd->Dir("settings");
   }
   /// What a runtime does for a DaemonSet's first container (kind: containers, initContainers), as a shell does it; ends
   /// in its program.
-  std::string Script(const std::string& daemon_set, const std::string& kind) const {
-    const YAML::Node pod = YAML::LoadFile(testkit::SourcePath(daemon_set))["spec"]["template"]["spec"];
+  std::string Script(const YAML::Node& daemon_set, const std::string& kind) const {
+    const YAML::Node pod = daemon_set["spec"]["template"]["spec"];
     const YAML::Node container = pod[kind][0];
     EXPECT_TRUE(pod["hostPID"].as<bool>());
     const std::string root = berthd->Dir("root");
@@ -101,7 +119,7 @@ struct DaemonNriDaemonSetTest : DaemonNriTest {
     for (const std::string& word : WordsOf(container["command"])) out += " " + (word == "$(NODE_NAME)" ? "n1" : word);
     return out;
   }
-  void Begin(const std::string& daemon_set, const std::string& kind = "containers") {
+  void Begin(const YAML::Node& daemon_set, const std::string& kind = "containers") {
     pid_ = Spawn("unshare", {"--mount", "--propagation", "private", "sh", "-ec", Script(daemon_set, kind)}, {},
                  berthd->Dir("berthd.log"));
     ASSERT_GT(pid_, 0);
@@ -134,8 +152,8 @@ struct DaemonNriDaemonSetTest : DaemonNriTest {
     return held(SIGUSR1) && !held(SIGQUIT);
   }
   /// What the kubelet asks until it takes the container for ready.
-  Ran Probe(const std::string& daemon_set) const {
-    const YAML::Node pod = YAML::LoadFile(testkit::SourcePath(daemon_set))["spec"]["template"]["spec"];
+  Ran Probe(const YAML::Node& daemon_set) const {
+    const YAML::Node pod = daemon_set["spec"]["template"]["spec"];
     std::vector<std::string> words = {"--target", std::to_string(pid_), "--mount", "--root", "--"};
     for (std::string& word : WordsOf(pod["containers"][0]["readinessProbe"]["exec"]["command"]))
       words.push_back(std::move(word));
@@ -147,7 +165,7 @@ struct DaemonNriDaemonSetTest : DaemonNriTest {
 
 TEST_F(DaemonNriDaemonSetTest, BerthdJoinsWithWhatItIsGivenThereAndGivesTheNodeBackWithTheSame) {
   const PodOnNode shared = RunWhole("shared", "burstable", 0);
-  const std::string base = "packaging/kubernetes/base/daemonset.yaml";
+  const YAML::Node base = Base();
   Begin(base);
   ASSERT_TRUE(Tells("RuntimeJoined")) << berthd->output();
   const Ran probe = Probe(base);
@@ -158,7 +176,7 @@ TEST_F(DaemonNriDaemonSetTest, BerthdJoinsWithWhatItIsGivenThereAndGivesTheNodeB
   EXPECT_EQ(0, Finish(SIGTERM)) << berthd->output();
   EXPECT_FALSE(fs::is_empty(berthd->Dir("state")));
 
-  const std::string give_back = "packaging/kubernetes/give-back/daemonset.yaml";
+  const YAML::Node give_back = GiveBack();
   Begin(give_back, "initContainers");
   EXPECT_EQ(0, Finish(0)) << berthd->output();
   for (const std::string& id : {shared.container, own.container, shared.sandbox, own.sandbox})
@@ -173,7 +191,7 @@ TEST_F(DaemonNriDaemonSetTest, BerthdJoinsWithWhatItIsGivenThereAndGivesTheNodeB
 TEST_F(DaemonNriDaemonSetTest, BerthdWaitsThereForARuntimeThatDoesNotAnswer) {
   containerd->Kill();
   fs::remove(containerd->nri_socket());
-  Begin("packaging/kubernetes/base/daemonset.yaml");
+  Begin(Base());
   EXPECT_TRUE(Tells("RuntimeNotJoined")) << berthd->output();
   EXPECT_EQ(0, Finish(SIGTERM)) << berthd->output();
 }
