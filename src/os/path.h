@@ -17,10 +17,13 @@ inline std::string FolderOf(const std::string& path) {
 /// The last part: "/a/b" gives "b", "a" gives "a".
 inline std::string FileNameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-/// `path` as `folder` sees it, without "." and ".." in it; "" stays. Symbolic links are not looked at: a folder whose
-/// links change (a mounted ConfigMap) keeps its name.
+/// `path` as `folder` sees it, without "." and ".." in it and a slash at its end; "" stays. Symbolic links are not
+/// looked at: a folder whose links change (a mounted ConfigMap) keeps its name.
 inline std::string SeenFrom(const std::string& folder, const std::string& path) {
-  return path.empty() ? path : (std::filesystem::path(folder) / path).lexically_normal().string();
+  if (path.empty()) return path;
+  std::string out = (std::filesystem::path(folder) / path).lexically_normal().string();
+  if (out.size() > 1 && out.ends_with('/')) out.pop_back();
+  return out;
 }
 
 /// The path is the folder's or below it. Requires: `folder` does not end with a slash.

@@ -20,6 +20,8 @@ TEST(PathTest, ARelativePathIsSeenFromAFolderAndAnAbsoluteOneIsItself) {
   EXPECT_EQ("/a/c", SeenFrom("/a", "./b/../c"));
   EXPECT_EQ("/c", SeenFrom("/a", "/b/../c"));
   EXPECT_EQ("", SeenFrom("/a", ""));
+  for (const char* const path : {".", "./", "b/.."}) EXPECT_EQ("/a", SeenFrom("/a", path));
+  EXPECT_EQ("/", SeenFrom("/a", ".."));
 }
 
 }  // namespace

@@ -71,7 +71,8 @@ struct DaemonNriDaemonSetTest : DaemonNriTest {
     const codec::Json manifest = read(blob(read(oci + "/index.json")["manifests"][0]));
     Do("tar", {"-xf", blob(manifest["layers"][0]), "-C", berthd->Dir("root")});
     for (const fs::directory_entry& file : fs::recursive_directory_iterator(berthd->Dir("root")))
-      EXPECT_FALSE(file.path().filename().string().starts_with("libicu")) << "half of the image, for tar files: " << file;
+      EXPECT_FALSE(file.path().filename().string().starts_with("libicu"))
+          << "half of the image, for tar files: " << file;
   }
   static void Do(const std::string& program, const std::vector<std::string>& arguments) {
     const Ran ran = RunProgram(program, arguments);
