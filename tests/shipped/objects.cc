@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "codec/codec.h"
 #include "process.h"
 #include "testing/fixtures.h"
 
@@ -11,6 +12,32 @@ namespace berth {
 namespace {
 
 constexpr const char* kFolder = "packaging/kubernetes/";
+
+/// Scalars as texts, which their readers take as well.
+codec::Json ToJson(const YAML::Node& node) {
+  if (node.IsScalar()) return node.Scalar();
+  codec::Json out = node.IsMap() ? codec::Json::object() : codec::Json::array();
+  for (const auto& part : node)
+    if (node.IsMap())
+      out[part.first.Scalar()] = ToJson(part.second);
+    else
+      out.push_back(ToJson(part));
+  return out;
+}
+
+/// As an API server reads it.
+codec::Json WithoutNulls(const codec::Json& json) {
+  if (!json.is_structured()) return json;
+  codec::Json out = json.is_object() ? codec::Json::object() : codec::Json::array();
+  for (const auto& [key, part] : json.items()) {
+    if (part.is_null()) continue;
+    if (json.is_object())
+      out[key] = WithoutNulls(part);
+    else
+      out.push_back(WithoutNulls(part));
+  }
+  return out;
+}
 
 /// Documents that are not empty.
 void Append(const std::vector<YAML::Node>& documents, Objects& out) {
@@ -50,6 +77,13 @@ Objects FromChart(const std::string& folder) {
   Objects out;
   Append(YAML::LoadAll(ran.out), out);
   return out;
+}
+
+YAML::Node Patched(const YAML::Node& object, const std::string& file) {
+  const auto patch = codec::ParseJson(testkit::ReadText(testkit::SourcePath(kFolder + file)), file);
+  EXPECT_TRUE(patch) << patch.error().message;
+  if (!patch) return {};
+  return YAML::Load(WithoutNulls(ToJson(object).patch(*patch)).dump());
 }
 
 YAML::Node ObjectIn(const Objects& objects, std::string_view kind, std::string_view name) {

@@ -19,6 +19,8 @@ using Objects = std::vector<YAML::Node>;
 Objects Kustomized(const std::string& folder);
 /// What `helm template` makes of a chart below packaging/kubernetes, with the values it comes with.
 Objects FromChart(const std::string& folder);
+/// What an API server makes of the object with the JSON patch of a file below packaging/kubernetes.
+YAML::Node Patched(const YAML::Node& object, const std::string& file);
 /// A test failure, and an object without fields, when there is none.
 YAML::Node ObjectIn(const Objects& objects, std::string_view kind, std::string_view name);
 

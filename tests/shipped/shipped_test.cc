@@ -70,8 +70,8 @@ TEST_F(ShippedNodeTest, ItJoinsPlacesIsUpgradedAndIsUninstalled) {
   ExpectApart(next, shared);
   EXPECT_EQ(0, StopPod(second)) << LogOfPod(second);
 
-  const Objects objects = Kustomized("give-back");
-  const ShippedPod giver = StartPod(base, ObjectIn(objects, "DaemonSet", "give-back-berth"), "give-back");
+  const YAML::Node giving = Patched(ObjectIn(chart, "DaemonSet", "berth"), "chart/give-back.json");
+  const ShippedPod giver = StartPod(chart, giving, "give-back");
   for (const std::string& id :
        {shared.container, meanwhile.container, next.container, shared.sandbox, meanwhile.sandbox, next.sandbox})
     EXPECT_EQ(all, CpusOf(id)) << id;
