@@ -4,6 +4,7 @@
 
 #include "beside/bystander.h"
 #include "nri/plugin.h"
+#include "os/clock.h"
 
 namespace berth::beside {
 namespace {

@@ -1,8 +1,8 @@
 #include "node.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/id_set.h"
 #include "node.h"
 #include "process.h"
 #include "small_disk.h"
