@@ -19,7 +19,7 @@ namespace berth::cli {
 namespace {
 
 constexpr std::chrono::minutes kGiveBackFor{4};  // Helm waits five for a hook
-constexpr os::Millis kBetweenLooks{1'000};
+constexpr os::Millis kBetweenRolloutLooks{1'000};
 constexpr const char* kStays = "stay";  ///< the container that the patch leaves in place of berthd's
 
 struct Rollout {
@@ -56,7 +56,8 @@ Result<void> AsPodAccount(const GiveBackAllOptions& options, std::ostream& out) 
   const os::HeldSignals signals;
   const auto end = std::chrono::steady_clock::now() + kGiveBackFor;
   return GiveBackAll(
-      *client, options, [&] { return std::chrono::steady_clock::now() < end && !signals.Asked(kBetweenLooks); }, out);
+      *client, options, [&] { return std::chrono::steady_clock::now() < end && !signals.Asked(kBetweenRolloutLooks); },
+      out);
 }
 
 }  // namespace
