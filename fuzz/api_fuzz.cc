@@ -23,6 +23,7 @@ using berth::Result;
 class EmptyBackend final : public berth::api::Backend {
  public:
   Result<berth::DaemonStatus> Status() override { return berth::DaemonStatus(); }
+  Result<berth::Health> GetHealth() override { return berth::Health(); }
   Result<std::shared_ptr<const berth::Machine>> GetMachine() override { return std::make_shared<berth::Machine>(); }
   Result<std::shared_ptr<const berth::DeviceInventory>> Devices() override {
     return std::make_shared<berth::DeviceInventory>();

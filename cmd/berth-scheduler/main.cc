@@ -6,14 +6,19 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "base/text.h"
 #include "events/log.h"
 #include "kube/access.h"
 #include "man/man_page.h"
 #include "manifest/manifest.h"
 #include "os/fs.h"
+#include "os/input.h"
+#include "os/path.h"
 #include "scheduling/scheduler.h"
 
 namespace berth::scheduling {
@@ -67,10 +72,19 @@ void AddOptions(CLI::App& app, Arguments& args) {
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}));
 }
 
+/// Each of the files as the working directory sees it.
+Result<std::string> Kubeconfigs(const std::string& given) {
+  BERTH_TRY(const std::string cwd, os::WorkingFolder());
+  std::vector<std::string> files;
+  for (const std::string_view file : Split(given, ':')) files.push_back(os::SeenFrom(cwd, std::string(file)));
+  return Join(files, ":");
+}
+
 Result<SchedulerOptions> OptionsOf(const Arguments& args) {
   SchedulerOptions out;
   BERTH_TRY(const auto root, os::OpenFs("/"));
-  BERTH_TRY(out.access, kube::LoadOwnAccess(*root, args.kubeconfig));
+  BERTH_TRY(const std::string kubeconfigs, Kubeconfigs(args.kubeconfig));
+  BERTH_TRY(out.access, kube::LoadOwnAccess(*root, kubeconfigs));
   const auto listen = manifest::ParseTcpAddress(args.listen);
   if (!listen) return Fail(Code::kInvalid, "--listen: no address");
   out.address = listen->address;

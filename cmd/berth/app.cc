@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/client.h"
+#include "berth/give_back_all.h"
 #include "berth/hold.h"
 #include "berth/json_path.h"
 #include "berth/registry.h"
@@ -192,6 +193,8 @@ int RunBerth(const std::vector<std::string>& arguments, const Surroundings& arou
     return WriteManPages(*parser, arguments[1]) ? kOk : kFailed;
   if (!arguments.empty() && arguments.front() == kHoldVerb)
     return RunHold({arguments.begin() + 1, arguments.end()}, err);
+  if (!arguments.empty() && arguments.front() == kGiveBackAllVerb)
+    return RunGiveBackAll({arguments.begin() + 1, arguments.end()}, out, err);
   if (arguments.size() == 1 && arguments.front() == kStayVerb) return RunStay();
   try {
     parser->root->parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

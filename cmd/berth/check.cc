@@ -13,6 +13,7 @@
 #include "manifest/manifest.h"
 #include "os/fs.h"
 #include "os/input.h"
+#include "os/path.h"
 #include "survey/containers.h"
 #include "survey/findings.h"
 #include "survey/host.h"
@@ -155,7 +156,10 @@ Result<survey::Survey> LookAround(const CheckOptions& options, const Session& se
 
 }  // namespace
 
-int RunCheck(const CheckOptions& options, const Session& session) {
+int RunCheck(CheckOptions options, const Session& session) {
+  for (std::string* const path :
+       {&options.endpoint, &options.nri_socket, &options.runtime_config, &options.kubelet_config, &options.kubelet_dir})
+    if (const auto cwd = os::WorkingFolder(); cwd && !path->contains("://")) *path = os::SeenFrom(*cwd, *path);
   auto survey = LookAround(options, session);
   if (!survey) {
     session.err() << "berth: " << survey.error().message << "\n";

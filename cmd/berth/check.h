@@ -22,7 +22,7 @@ struct CheckOptions {
 
 /// kOk: nothing is in the way; kRejected: something is; kUnreachable: no container runtime answers, all else is shown;
 /// kFailed: this host or the configuration cannot be read.
-int RunCheck(const CheckOptions& options, const Session& session);
+int RunCheck(CheckOptions options, const Session& session);
 
 }  // namespace berth::cli
 

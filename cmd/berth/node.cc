@@ -1,5 +1,6 @@
 #include "berth/node.h"
 
+#include "base/text.h"
 #include "berth/age.h"
 #include "codec/views.h"
 #include "os/clock.h"
@@ -67,6 +68,15 @@ void PrintStatus(const DaemonStatus& status, const Session& session) {
     out << "History:       " << status.history->kept << " events" << HistoryLoss(*status.history) << '\n';
   for (const std::string& warning : status.warnings)
     out << view::Paint("Warning:       " + warning, view::Style::kWarn, session.color()) << '\n';
+}
+
+int RunProbe(const std::string& probe, const Session& session) {
+  const auto health = session.berthd().GetHealth();
+  if (!health) return session.Report(health.error());
+  if (probe == "startup" && !health->started)
+    return session.Report({.code = Code::kBusy, .message = "berthd has not taken over yet what was there before it"});
+  if (probe != "readiness" || health->not_ready.empty()) return kOk;
+  return session.Report({.code = Code::kBusy, .message = "not ready: " + Join(health->not_ready, "; ")});
 }
 
 int RunStatus(const Session& session) {

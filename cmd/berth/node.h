@@ -2,6 +2,8 @@
 #ifndef BERTH_CMD_BERTH_NODE_H_
 #define BERTH_CMD_BERTH_NODE_H_
 
+#include <string>
+
 #include "berth/session.h"
 #include "model/daemon_status.h"
 #include "model/node_snapshot.h"
@@ -15,6 +17,8 @@ void PrintStatus(const DaemonStatus& status, const Session& session);
 
 int RunNode(const Session& session);
 int RunStatus(const Session& session);
+/// What a probe asks; `probe`: startup, liveness or readiness. kFailed: no, with the reasons.
+int RunProbe(const std::string& probe, const Session& session);
 
 }  // namespace berth::cli
 

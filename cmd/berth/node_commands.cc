@@ -72,12 +72,24 @@ Command NodeCommand() {
 }
 
 Command StatusCommand() {
-  return {.name = "status",
-          .group = "Node",
-          .summary = "Show how berthd is doing",
-          .details = "Warnings are what berthd found at its start and could not put right by itself.",
-          .examples = {{"status", "version, runtime, ledger, warnings"}},
-          .bind = [](CLI::App&) -> Runner { return [](const Session& session) { return RunStatus(session); }; }};
+  return {
+      .name = "status",
+      .group = "Node",
+      .summary = "Show how berthd is doing",
+      .details =
+          "Warnings are what berthd found at its start and could not put right by itself. --probe is for a kubelet's "
+          "probes: startup: what was there before berthd has been taken over; liveness: its loop turns; readiness: it "
+          "can place containers: the ledger is durable and, beside a kubelet, the runtime has taken it in.",
+      .examples = {{"status", "version, runtime, ledger, warnings"},
+                   {"status --probe readiness", "status 0, or why not and status 1"}},
+      .bind = [](CLI::App& app) -> Runner {
+        auto probe = std::make_shared<std::string>();
+        app.add_option("--probe", *probe, "Print nothing; status 1 with the reason when it is not so")
+            ->type_name("startup|liveness|readiness")
+            ->check(CLI::IsMember({"startup", "liveness", "readiness"}).description(""));
+        return
+            [probe](const Session& session) { return probe->empty() ? RunStatus(session) : RunProbe(*probe, session); };
+      }};
 }
 
 Command TopCommand() {

@@ -79,7 +79,8 @@ void AddClusterOptions(CLI::App& app, ClusterOptions& cluster) {
       ->type_name("NODES")
       ->expected(1)
       ->take_all();
-  AddChoice(app, "--rule", cluster.rule, "all|default|topology|extender", "With --cluster: what the scheduler knows")
+  AddChoice(app, "--rule", cluster.rule, "all|default|topology|extender|extender-all",
+            "With --cluster: what the scheduler knows")
       ->default_str("all");
   AddChoice(app, "--score", cluster.score, "tight|balanced|packed|spread",
             "With --cluster: which nodes the extender prefers")

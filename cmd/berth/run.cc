@@ -20,6 +20,8 @@
 #include "os/clock.h"
 #include "os/foreground.h"
 #include "os/fs.h"
+#include "os/input.h"
+#include "os/path.h"
 #include "os/pidfd.h"
 
 namespace berth::cli {
@@ -129,8 +131,11 @@ Result<codec::Json> Run::Manifest(const std::vector<cgroup::ProcessId>& held) co
     return DetachedPod(request_, options_.command, as, node_);
   }
   const std::string self = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  const HoldOptions hold{
-      .socket = socket_, .give_back = !options_.pids.empty(), .even_placed = options_.even_placed, .processes = held};
+  BERTH_TRY(const std::string cwd, os::WorkingFolder());  // not the holder's
+  const HoldOptions hold{.socket = os::SeenFrom(cwd, socket_),
+                         .give_back = !options_.pids.empty(),
+                         .even_placed = options_.even_placed,
+                         .processes = held};
   return HolderPod(request_, HoldCommand(self, hold), node_);
 }
 

@@ -63,8 +63,12 @@ Result<int> RunAll(const ClusterOptions& options, const offline::OfflineOptions&
   offline::Workload workload;
   std::size_t nodes = 0;
   Progress progress(session);
-  for (const SchedulerRule rule : {SchedulerRule::kDefault, SchedulerRule::kTopology, SchedulerRule::kExtender}) {
+  for (const SchedulerRule rule :
+       {SchedulerRule::kDefault, SchedulerRule::kTopology, SchedulerRule::kExtender, SchedulerRule::kExtenderAll}) {
     if (options.rule != "all" && options.rule != offline::Name(rule)) continue;
+    // In a small cluster all nodes are compared anyway.
+    if (options.rule == "all" && rule == SchedulerRule::kExtenderAll && offline::EnoughToCompare(nodes) == nodes)
+      continue;
     fleet::Fleet fleet;
     BERTH_RETURN_IF_ERROR(AddNodes(groups, fleet));
     if (outcomes.empty()) {

@@ -1,9 +1,11 @@
 // berthd: reads the command line and hands over to the daemon. docs/reference/berthd.md.
 #include <malloc.h>
+#include <syslog.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <optional>
 #include <string>
@@ -14,6 +16,7 @@
 #include "base/problems.h"
 #include "base/text.h"
 #include "base/words.h"
+#include "beside/launched.h"
 #include "cgroup/cgroup.h"
 #include "daemon/cgroup_driver.h"
 #include "daemon/daemon.h"
@@ -27,6 +30,7 @@
 #include "events/log.h"
 #include "kube/access.h"
 #include "man/man_page.h"
+#include "nri/launch.h"
 #include "os/fs.h"
 #include "os/process.h"
 #include "web/server.h"
@@ -204,6 +208,21 @@ int GiveBack(const CommandLine& line) {
   return 0;
 }
 
+/// A runtime that has started berthd as a plug-in of its own (an executable in its folder of plug-ins) does so once,
+/// and would not start without it. Nobody sees what a plug-in prints.
+int RefuseLaunch(const Result<std::optional<nri::Launch>>& launch) {
+  constexpr const char* kCure =
+      "a container runtime has started berthd as a pre-installed NRI plug-in, and would not do so again when berthd "
+      "has "
+      "ended; remove it from the runtime's folder of plug-ins, and start it by itself (berthd.service, or its "
+      "DaemonSet): it joins the runtime's socket";
+  const auto left = launch ? beside::LeaveLaunched(**launch) : std::unexpected(launch.error());
+  const std::string why = left ? kCure : kCure + ("; " + left.error().message);
+  ::openlog("berthd", LOG_PID, LOG_DAEMON);
+  ::syslog(LOG_ERR, "%s", why.c_str());
+  return Refuse(why);
+}
+
 int Serve(const CommandLine& line) {
   events::Log log(events::LogLevel::kInfo);
   auto settings = LoadSettings(line);
@@ -232,6 +251,7 @@ int Main(int argc, char** argv) {
   ::mallopt(M_ARENA_MAX, 2);  // few threads: more arenas would only cost memory
   PrepareSignals();
   os::RaiseOpenFiles();  // two descriptors per container
+  if (const auto launch = nri::FindLaunch(&std::getenv); !launch || *launch) return RefuseLaunch(launch);
   Arguments args;
   CLI::App app(kAbout, "berthd");
   app.set_version_flag("--version", std::string("berthd ") + BERTH_VERSION);

@@ -29,6 +29,7 @@ class EchoBackend final : public Backend {
     status.pods = static_cast<std::size_t>(++calls);
     return status;
   }
+  Result<Health> GetHealth() override { return Health{.started = true, .not_ready = {"why"}}; }
   Result<std::shared_ptr<const Machine>> GetMachine() override { return Fail(Code::kCorrupt, "no machine"); }
   Result<std::shared_ptr<const DeviceInventory>> Devices() override {
     return std::make_shared<DeviceInventory>(DeviceInventory{
@@ -175,6 +176,7 @@ TEST_F(ApiTest, PathsAndQueriesReachTheBackend) {
   Serve();
   const NodeClient client(socket);
   EXPECT_EQ(client.Stats()->node.name, "n1");
+  EXPECT_EQ(client.GetHealth()->not_ready, std::vector<std::string>{"why"});
   EXPECT_EQ(client.GetPod("default", "web")->view->name, "web");
   const auto events = client.Events({.since = "10m", .pod = "default/a b", .limit = 5});
   ASSERT_TRUE(events) << events.error().message;

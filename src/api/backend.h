@@ -30,6 +30,8 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual Result<DaemonStatus> Status() = 0;
+  /// Errors: kTimeout: the loop does not turn.
+  virtual Result<Health> GetHealth() = 0;
   virtual Result<std::shared_ptr<const Machine>> GetMachine() = 0;
   virtual Result<std::shared_ptr<const DeviceInventory>> Devices() = 0;
   virtual Result<std::shared_ptr<const NodeView>> Node() = 0;

@@ -31,6 +31,7 @@ Result<T> NodeClient::Ask(std::string_view method, const std::string& path, Resu
 }
 
 Result<DaemonStatus> NodeClient::Status() const { return Ask("GET", "/v1/status", codec::DaemonStatusFromJson); }
+Result<Health> NodeClient::GetHealth() const { return Ask("GET", "/v1/health", codec::HealthFromJson); }
 Result<Machine> NodeClient::GetMachine() const { return Ask("GET", "/v1/machine", codec::MachineFromJson); }
 Result<DeviceInventory> NodeClient::Devices() const {
   return Ask("GET", "/v1/devices", codec::DeviceInventoryFromJson);

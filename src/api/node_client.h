@@ -31,6 +31,7 @@ class NodeClient {
       : socket_(std::move(socket)), timeout_(timeout) {}
 
   Result<DaemonStatus> Status() const;
+  Result<Health> GetHealth() const;
   Result<Machine> GetMachine() const;
   Result<DeviceInventory> Devices() const;
   Result<NodeView> Node() const;

@@ -143,6 +143,7 @@ http::Route Read(const char* path, Result<T> (Backend::*read)(), Backend& backen
 
 void AddReads(std::vector<http::Route>& routes, Backend& backend) {
   routes.push_back(Read("/v1/status", &Backend::Status, backend));
+  routes.push_back(Read("/v1/health", &Backend::GetHealth, backend));
   routes.push_back(Read("/v1/machine", &Backend::GetMachine, backend));
   routes.push_back(Read("/v1/devices", &Backend::Devices, backend));
   routes.push_back(Read("/v1/node", &Backend::Node, backend));

@@ -377,12 +377,21 @@ void Attendant::Happened(nri::Event event, nri::Pod pod, std::optional<nri::Cont
 
 // ---- now and then ---
 
+std::string Attendant::NotJoined() const {
+  return fmt::format("no runtime has taken berthd in as a plug-in at {}; is NRI switched on there?", options_.endpoint);
+}
+
+std::vector<std::string> Attendant::NotReady() const {
+  std::vector<std::string> out;
+  if (!joined_) out.push_back(NotJoined());
+  if (looking_) out.push_back("it is still looked at what the runtime had when it took berthd in");
+  return out;
+}
+
 void Attendant::Tick(os::MonoTime now) {
   if (!joined_ && !told_not_joined_ && now >= begun_ + kPatience) {
     told_not_joined_ = true;
-    parts_.events.Warning(
-        "RuntimeNotJoined", parts_.ObjectOfNode(),
-        fmt::format("no runtime has taken berthd in as a plug-in at {}; is NRI switched on there?", options_.endpoint));
+    parts_.events.Warning("RuntimeNotJoined", parts_.ObjectOfNode(), NotJoined());
   }
   EndAwaitingInVain(now);
   if (looking_ && !looking_->saving && now >= looking_->not_before) GoOnLooking(now);

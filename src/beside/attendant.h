@@ -110,6 +110,11 @@ class Attendant {
   /// Goes on with what was begun: pods that leave, what a runtime said there is, records that are behind.
   void Tick(os::MonoTime now);
   os::MonoTime next_due() const;
+  /// What the runtime had when it took berthd in has been looked at; or none has come for five seconds, and there is
+  /// nothing to look at.
+  bool Started() const { return contest_.aside() || told_not_joined_ || (looks_ > 0 && !looking_); }
+  /// Why no container can be placed now, a sentence each.
+  std::vector<std::string> NotReady() const;
   /// What an operator should know now, a sentence each.
   std::vector<std::string> Warnings() const { return contest_.Warnings(parts_.clock.Now()); }
 
@@ -140,6 +145,7 @@ class Attendant {
   void PutInPlace(const std::string& uid, const std::string& name);
   bool HasOwn(const std::string& uid, const std::string& name) const;
   std::string NotInForce() const;
+  std::string NotJoined() const;
   bool KeepApart();
   void TellOdd(const nri::Container& container);
   void HasEnded(const nri::Pod& pod, const nri::Container& container);

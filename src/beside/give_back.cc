@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "beside/bystander.h"
 #include "beside/translate.h"
 #include "nri/plugin.h"
 #include "os/event_fd.h"
@@ -27,7 +28,7 @@ constexpr os::Millis kStarting{5'000};
 ///
 /// A runtime that is asked to change a container in the midst of its start or its end may wait for itself for ever
 /// (containerd 1.7). So those that do not run yet wait until they do, and our own, whose end is near, is none.
-class Giver final : public nri::Handler {
+class Giver final : public Bystander {
  public:
   Giver(cgroup::Tree& tree, cgroup::Cpuset all, const GiveBackOptions& options, os::EventFd done)
       : tree_(tree), all_(std::move(all)), options_(options), done_(std::move(done)) {}
@@ -38,8 +39,6 @@ class Giver final : public nri::Handler {
     return count_;
   }
 
-  void Joined(const nri::Runtime&) override {}
-  void Left(const std::string&) override {}
   void Synchronize(nri::Inventory inventory, nri::Answer<std::vector<nri::Update>> answer) override {
     std::vector<nri::Update> updates;
     for (const nri::Pod& pod : inventory.pods) Widen(pod);
@@ -58,18 +57,6 @@ class Giver final : public nri::Handler {
     answer.Give(std::move(updates));
     done_.Signal();
   }
-  void CreateContainer(nri::Pod, nri::Container, nri::Answer<nri::Creation> answer) override {
-    answer.Give(nri::Creation());
-  }
-  void UpdateContainer(nri::Pod, nri::Container, nri::Resources,
-                       nri::Answer<std::vector<nri::Update>> answer) override {
-    answer.Give(std::vector<nri::Update>());
-  }
-  void StartContainer(nri::Pod, nri::Container, nri::Answer<nri::Ready> answer) override { answer.Give(nri::Ready()); }
-  void StopContainer(nri::Pod, nri::Container, nri::Answer<std::vector<nri::Update>> answer) override {
-    answer.Give(std::vector<nri::Update>());
-  }
-  void UpdatePod(nri::Pod, nri::Resources, nri::Resources) override {}
   void Happened(nri::Event event, nri::Pod, std::optional<nri::Container> container) override {
     if (!container || (event != nri::Event::kPostStartContainer && event != nri::Event::kRemoveContainer)) return;
     const MutexLock lock(mutex_);

@@ -150,6 +150,14 @@ Result<DaemonStatus> DaemonStatusFromJson(const Json& json) {
   });
 }
 
+Json ToJson(const Health& health) { return {{"started", health.started}, {"notReady", health.not_ready}}; }
+
+Result<Health> HealthFromJson(const Json& json) {
+  return ReadWhole(json, [](const Reader& reader) {
+    return Health{.started = reader.Field("started").Bool(), .not_ready = reader.Field("notReady").Strings()};
+  });
+}
+
 Json ToJson(const NodeView& node) {
   Json out = {{"capacity", ToJson(node.capacity)},
               {"allocatable", ToJson(node.allocatable)},

@@ -22,6 +22,7 @@
 namespace berth::codec {
 
 Json ToJson(const DaemonStatus& status);
+Json ToJson(const Health& health);
 Json ToJson(const NodeView& node);
 Json ToJson(const DeviceInventory& devices);  ///< as `--devices` of berth simulate takes it
 Json ToJson(const PodView& pod, const CpuSet& shared);
@@ -46,6 +47,7 @@ Json ToJson(const Move& move);
 Json ToJson(const DefragPlan& plan);
 
 Result<DaemonStatus> DaemonStatusFromJson(const Json& json);
+Result<Health> HealthFromJson(const Json& json);
 Result<NodeView> NodeViewFromJson(const Json& json);
 Result<DeviceInventory> DeviceInventoryFromJson(const Json& json);
 Result<PodList> PodListFromJson(const Json& json);

@@ -257,6 +257,7 @@ class Views : public Generator {
     return out;
   }
 
+  Health HowItIs() { return {.started = Coin(), .not_ready = Words()}; }
   DaemonStatus Status() {
     DaemonStatus out;
     out.version = Word();
@@ -394,6 +395,7 @@ TEST(ViewsTest, WhatBerthdTellsComesBackExactly) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Views random(seed);
     ExpectComesBack(random.Status(), DaemonStatusFromJson, seed);
+    ExpectComesBack(random.HowItIs(), HealthFromJson, seed);
     ExpectComesBack(random.Node(), NodeViewFromJson, seed);
     ExpectComesBack(random.Inventory(), DeviceInventoryFromJson, seed);
     ExpectComesBack(random.Tree(), TreeViewFromJson, seed);

@@ -582,6 +582,30 @@ TEST_F(AttendantTest, WhatARuntimeHasIsLookedAtWhenSpecsAreKnownOrHalfASecondLat
   EXPECT_EQ(1, CountEvents("PlacedLate")) << "the server has said nothing";
 }
 
+TEST_F(AttendantTest, ItIsReadyWhenARuntimeHasTakenItInAndWhatThatHadIsLookedAt) {
+  Boot({.endpoint = "/nri.sock"});
+  EXPECT_FALSE(attendant->Started());
+  EXPECT_THAT(attendant->NotReady(), ElementsAre(HasSubstr("at /nri.sock; is NRI switched on there?")));
+  host.clock.Advance(os::Millis(5'000));
+  Settle();
+  EXPECT_TRUE(attendant->Started()) << "nobody comes";
+  attendant->Joined({});
+  EXPECT_FALSE(attendant->Started());
+  const nri::Pod pod = MakePod("own", "");
+  nri::Container container = ContainerIn(pod, "app", 2000);
+  container.state = nri::ContainerState::kRunning;
+  MakeGroup(PathOf(pod) + "/" + container.id);
+  attendant->Synchronize({.pods = {pod}, .containers = {container}});
+  EXPECT_FALSE(attendant->Started());
+  EXPECT_THAT(attendant->NotReady(), ElementsAre(HasSubstr("still looked at")));
+  Settle();
+  EXPECT_TRUE(attendant->Started());
+  EXPECT_THAT(attendant->NotReady(), IsEmpty());
+  attendant->Left("it was killed");
+  EXPECT_TRUE(attendant->Started());
+  EXPECT_THAT(attendant->NotReady(), ElementsAre(HasSubstr("no runtime")));
+}
+
 TEST_F(AttendantTest, AContainerThatTheRuntimeDropsBeforeItsStartIsToldOf) {
   Boot();
   const nri::Pod pod = MakePod("own", "");

@@ -89,6 +89,7 @@ class Daemon {
   void OpenPodResources();
   http::LostSocketTeller LostSocketTeller();
   TreeDoor Door() const;
+  Health HealthNow() const;
   std::shared_ptr<const NodeSnapshot> NewestSnapshot() const;
 
   // daemon_nri.cc

@@ -169,6 +169,18 @@ TreeDoor Daemon::Door() const {
   return out;
 }
 
+/// Thread: the loop's.
+Health Daemon::HealthNow() const {
+  Health out{.started = true, .not_ready = {}};
+  const NodeConditions conditions = manager_->Conditions();
+  for (const std::string& problem : {conditions.ledger_problem, conditions.pool_problem, conditions.runtime_problem})
+    if (!problem.empty()) out.not_ready.push_back(problem);
+  if (!attendant_) return out;
+  out.started = attendant_->Started();
+  for (std::string& why : attendant_->NotReady()) out.not_ready.push_back(std::move(why));
+  return out;
+}
+
 Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at) {
   DaemonFacts facts{.version = version,
                     .started_at = started_at,
@@ -186,13 +198,14 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
     return manager_->Restart(uid, os::SystemClock().Now());
   };
   const MoveDoor move = [this](const MoveRequest& request) { return manager_->MakeMove(request); };
-  api_ = std::make_unique<LocalApi>(*published_, *loop_, restart, move, Door(), history_.get(), calls_.get(),
-                                    pod_resources_.get(), PodFolder(settings_.pod_dir, settings_.berth.node_name),
-                                    ApplyRules{.pods = HowPodsAreRead(),
-                                               .node = manager_->options().pods.rules,
-                                               .profiles = {.seccomp = settings_.berth.seccomp_dir},
-                                               .node_name = settings_.berth.node_name,
-                                               .cluster_domain = settings_.kubelet.cluster_domain});
+  api_ = std::make_unique<LocalApi>(
+      *published_, *loop_, restart, move, [this] { return HealthNow(); }, Door(), history_.get(), calls_.get(),
+      pod_resources_.get(), PodFolder(settings_.pod_dir, settings_.berth.node_name),
+      ApplyRules{.pods = HowPodsAreRead(),
+                 .node = manager_->options().pods.rules,
+                 .profiles = {.seccomp = settings_.berth.seccomp_dir},
+                 .node_name = settings_.berth.node_name,
+                 .cluster_domain = settings_.kubelet.cluster_domain});
   BERTH_TRY(server_, api::StartServer({.socket = settings_.berth.socket,
                                        .group = settings_.berth.socket_group,
                                        .on_lost_socket = LostSocketTeller()},

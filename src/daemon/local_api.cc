@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::string_view kRequest = "request";
 constexpr os::Millis kPatience{10'000};             // for the loop
+constexpr os::Millis kPatienceOfProbes{5'000};      // likewise
 constexpr std::size_t kMostEvents = 100'000;        // in one answer
 constexpr std::size_t kMostLogEntries = 1'000'000;  // likewise
 
@@ -96,6 +97,11 @@ Result<DaemonStatus> LocalApi::Status() {
   out.history = HistoryStatus{
       .path = state.path, .kept = state.kept, .waiting = state.waiting, .lost = state.lost, .problem = state.problem};
   return out;
+}
+
+/// By the loop itself: an answer says that it turns.
+Result<Health> LocalApi::GetHealth() {
+  return loop_.Ask<Health>("health", kPatienceOfProbes, [this]() -> Result<Health> { return health_(); });
 }
 
 Result<std::shared_ptr<const Machine>> LocalApi::GetMachine() { return published_.Get()->node.machine; }

@@ -28,18 +28,21 @@ namespace berth::daemon {
 using RestartDoor = std::function<Result<std::vector<std::string>>(const std::string& uid)>;
 /// Makes one move. Thread: the loop's.
 using MoveDoor = std::function<Result<Move>(const MoveRequest&)>;
+/// Thread: the loop's.
+using HealthDoor = std::function<Health()>;
 
 /// Thread: any. `history` may be null; `calls` is where there is no container runtime, `pod_resources` where
 /// that API is not served.
 class LocalApi final : public api::Backend {
  public:
-  LocalApi(const Published<LoopState>& published, loop::Loop& loop, RestartDoor restart, MoveDoor move, TreeDoor tree,
-           history::History* history, ContainerCalls* calls, const podresources::Service* pod_resources,
-           PodFolder folder, ApplyRules rules)
+  LocalApi(const Published<LoopState>& published, loop::Loop& loop, RestartDoor restart, MoveDoor move,
+           HealthDoor health, TreeDoor tree, history::History* history, ContainerCalls* calls,
+           const podresources::Service* pod_resources, PodFolder folder, ApplyRules rules)
       : published_(published),
         loop_(loop),
         restart_(std::move(restart)),
         move_(std::move(move)),
+        health_(std::move(health)),
         tree_(std::move(tree)),
         usage_(published, tree_.open, os::SystemClock()),
         history_(history),
@@ -49,6 +52,7 @@ class LocalApi final : public api::Backend {
         rules_(std::move(rules)) {}
 
   Result<DaemonStatus> Status() override;
+  Result<Health> GetHealth() override;
   Result<std::shared_ptr<const Machine>> GetMachine() override;
   Result<std::shared_ptr<const DeviceInventory>> Devices() override;
   Result<std::shared_ptr<const NodeView>> Node() override;
@@ -93,6 +97,7 @@ class LocalApi final : public api::Backend {
   loop::Loop& loop_;
   const RestartDoor restart_;
   const MoveDoor move_;
+  const HealthDoor health_;
   const TreeDoor tree_;
   UsageReader usage_;
   history::History* history_;

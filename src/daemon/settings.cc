@@ -21,6 +21,7 @@
 #include "model/machine_change.h"
 #include "os/fs.h"
 #include "os/host.h"
+#include "os/input.h"
 #include "os/path.h"
 
 namespace berth::daemon {
@@ -36,25 +37,13 @@ bool IsFile(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
 }
 
-/// `path` seen from `folder`.
-std::string Absolute(const std::string& path, const std::string& folder) {
-  if (path.empty() || path.front() == '/') return path;
-  return (folder == "/" ? "" : folder) + "/" + path;
-}
-
-Result<std::string> WorkingFolder() {
-  std::array<char, PATH_MAX> buffer{};
-  if (::getcwd(buffer.data(), buffer.size()) == nullptr) return FailErrno("find the working directory", "", errno);
-  return std::string(buffer.data());
-}
-
 void Keep(std::vector<std::string>& out, const std::vector<manifest::Warning>& warnings) {
   for (const manifest::Warning& warning : warnings) out.push_back(warning.where + ": " + warning.message);
 }
 
 Result<void> LoadBerth(Settings& settings, const CommandLine& line, const std::string& cwd) {
   if (line.config) {
-    settings.config_file = Absolute(*line.config, cwd);
+    settings.config_file = os::SeenFrom(cwd, *line.config);
   } else if (IsFile(kDefaultConfig)) {
     settings.config_file = kDefaultConfig;
   }
@@ -69,9 +58,9 @@ Result<void> LoadBerth(Settings& settings, const CommandLine& line, const std::s
 
 Result<void> LoadKubelet(Settings& settings, const CommandLine& line, const std::string& cwd) {
   if (line.kubelet_config) {
-    settings.kubelet_file = Absolute(*line.kubelet_config, cwd);
+    settings.kubelet_file = os::SeenFrom(cwd, *line.kubelet_config);
   } else if (!settings.berth.kubelet_config.empty()) {
-    settings.kubelet_file = Absolute(settings.berth.kubelet_config, os::FolderOf(settings.config_file));
+    settings.kubelet_file = os::SeenFrom(os::FolderOf(settings.config_file), settings.berth.kubelet_config);
   }
   if (settings.kubelet_file.empty()) return {};
   BERTH_TRY(const std::string text, ReadWhole(settings.kubelet_file));
@@ -110,7 +99,7 @@ std::string BesideOwnProgram() {
 
 void Override(std::string& value, const std::optional<std::string>& given, const std::string& cwd) {
   if (given) value = *given;
-  value = Absolute(value, cwd);
+  value = os::SeenFrom(cwd, value);
 }
 
 std::string NoLogLevel(const std::string& text) {
@@ -153,7 +142,7 @@ void WarnOfLogFolders(Settings& settings) {
 Result<Settings> LoadSettings(const CommandLine& line) {
   Settings out;
   Problems problems;
-  BERTH_TRY(const std::string cwd, WorkingFolder());
+  BERTH_TRY(const std::string cwd, os::WorkingFolder());
   problems.Take(LoadBerth(out, line, cwd));
   problems.Take(LoadKubelet(out, line, cwd));
   Override(out.berth.state_dir, line.state_dir, cwd);
@@ -176,9 +165,11 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   out.cgroup_root = line.cgroup_root.value_or(out.kubelet.cgroup_root);
   if (out.cgroup_root.empty()) out.cgroup_root = "/";
   if (line.runtime) out.berth.runtime = *line.runtime;
-  if (line.runtime_endpoint) out.kubelet.container_runtime_endpoint = *line.runtime_endpoint;
+  if (line.runtime_endpoint)
+    out.kubelet.container_runtime_endpoint =
+        line.runtime_endpoint->contains("://") ? *line.runtime_endpoint : os::SeenFrom(cwd, *line.runtime_endpoint);
   out.reconcile_period = out.berth.reconcile_period.value_or(out.kubelet.cpu_manager_reconcile_period);
-  out.shim = line.shim ? Absolute(*line.shim, cwd) : BesideOwnProgram();
+  out.shim = line.shim ? os::SeenFrom(cwd, *line.shim) : BesideOwnProgram();
   CheckTogether(out, further);
   WarnOfLogFolders(out);
   const bool elsewhere = out.dry_run || out.machine != "host";

@@ -106,6 +106,9 @@ class HttpApiClient final : public Client {
   Answer<Object> MergePatch(const Target& target, std::string json, const WriteOptions& options) override {
     return Write("PATCH", target, "application/merge-patch+json", std::move(json), options);
   }
+  Answer<Object> JsonPatch(const Target& target, std::string json, const WriteOptions& options) override {
+    return Write("PATCH", target, "application/json-patch+json", std::move(json), options);
+  }
   Answer<void> Delete(const Target& target) override {
     BERTH_RETURN_IF_ERROR(Send({.method = "DELETE", .path = PathOf(target), .most = options_.most_of_an_object}));
     return {};

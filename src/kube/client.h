@@ -96,6 +96,8 @@ class Client {
   virtual Answer<Object> Apply(const Target& target, std::string json, const WriteOptions& options = {}) = 0;
   /// RFC 7386. For status: with subresource "status".
   virtual Answer<Object> MergePatch(const Target& target, std::string json, const WriteOptions& options = {}) = 0;
+  /// RFC 6902: an array of operations.
+  virtual Answer<Object> JsonPatch(const Target& target, std::string json, const WriteOptions& options = {}) = 0;
   virtual Answer<void> Delete(const Target& target) = 0;
   /// Returns when the server or `take` ends the stream. Lines longer than an object may be are left out; the answer is
   /// how many.

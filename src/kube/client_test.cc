@@ -174,15 +174,18 @@ TEST(KubeClientTest, WritesSayWhoWritesAndHow) {
   EXPECT_TRUE(client->MergePatch(status, "{2}", {.dry_run = true}));
   EXPECT_TRUE(
       client->Create({.resource = {.plural = "pods"}, .namespace_ = "default", .name = {}, .subresource = {}}, "{3}"));
+  EXPECT_TRUE(client->JsonPatch(OnePod(), "[4]"));
   EXPECT_TRUE(client->Delete(OnePod()));
   EXPECT_THAT(api.lines(), ElementsAre("PATCH /api/v1/namespaces/default/pods/web?fieldManager=berthd&force=true",
                                        "PATCH /api/v1/namespaces/default/pods/web/status?fieldManager=berth&dryRun=All",
                                        "POST /api/v1/namespaces/default/pods?fieldManager=berth",
+                                       "PATCH /api/v1/namespaces/default/pods/web?fieldManager=berth",
                                        "DELETE /api/v1/namespaces/default/pods/web"));
   const auto asked = api.asked();
   EXPECT_THAT(asked[0].headers, HasSubstr("Content-Type: application/apply-patch+yaml\r\n"));
   EXPECT_THAT(asked[1].headers, HasSubstr("Content-Type: application/merge-patch+json\r\n"));
   EXPECT_THAT(asked[2].headers, HasSubstr("Content-Type: application/json\r\n"));
+  EXPECT_THAT(asked[3].headers, HasSubstr("Content-Type: application/json-patch+json\r\n"));
   EXPECT_EQ(asked[0].body + asked[1].body + asked[2].body, "{1}{2}{3}");
 }
 

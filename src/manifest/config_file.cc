@@ -1,6 +1,7 @@
 #include "manifest/config_file.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "base/text.h"
@@ -88,9 +89,8 @@ Result<void> ErrorOf(const Report& report, std::string_view file) {
 }
 
 std::string ResolveBeside(std::string_view file, const std::string& path) {
-  const std::size_t slash = file.rfind('/');
-  if (path.empty() || path.starts_with('/') || slash == std::string_view::npos) return path;
-  return std::string(file.substr(0, slash + 1)) + path;
+  if (path.empty() || path.starts_with('/') || !file.contains('/')) return path;
+  return (std::filesystem::path(file).parent_path() / path).lexically_normal().string();
 }
 
 }  // namespace berth::manifest

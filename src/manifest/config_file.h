@@ -35,7 +35,7 @@ std::vector<Warning> WarningsOf(const Report& report, const Document& document, 
 /// All problems of a report as one error, one a line with `file` in front; success if there are none.
 Result<void> ErrorOf(const Report& report, std::string_view file);
 
-/// `path` itself if absolute or empty, else inside the folder of `file`.
+/// `path` itself if absolute or empty, else as the folder of `file` sees it.
 std::string ResolveBeside(std::string_view file, const std::string& path);
 
 }  // namespace berth::manifest

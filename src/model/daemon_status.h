@@ -43,6 +43,13 @@ struct LoopStatus {
   friend bool operator==(const LoopStatus&, const LoopStatus&) = default;
 };
 
+/// What probes ask for.
+struct Health {
+  bool started = false;                ///< what was there when berthd came has been looked at
+  std::vector<std::string> not_ready;  ///< why no container can be placed now, a sentence each; empty: nothing
+  friend bool operator==(const Health&, const Health&) = default;
+};
+
 struct DaemonStatus {
   std::string version;
   std::string node_name;

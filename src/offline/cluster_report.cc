@@ -46,7 +46,7 @@ constexpr int kHeight = 150;  // of a chart
 constexpr int kLeft = 70;
 constexpr int kTop = 50;
 constexpr int kGap = 60;
-constexpr std::array<const char*, 3> kColors{"#b3413c", "#b58a1f", "#2f6f9f"};
+constexpr std::array<const char*, 4> kColors{"#b3413c", "#b58a1f", "#2f6f9f", "#4f8f4f"};
 
 struct Chart {
   std::string title;

@@ -18,14 +18,6 @@ namespace {
 constexpr double kRetry_s = 5;
 constexpr std::size_t kSamples = 200;
 
-/// How many nodes that can take a pod kube-scheduler looks for before it compares them.
-std::size_t EnoughToCompare(std::size_t nodes) {
-  constexpr std::size_t kFewest = 100;
-  if (nodes < kFewest) return nodes;
-  const std::size_t percent = std::max<std::size_t>(5, nodes / 125 < 50 ? 50 - nodes / 125 : 0);
-  return std::max(kFewest, nodes * percent / 100);
-}
-
 /// A scheduler with one rule.
 class Scheduler {
  public:
@@ -40,9 +32,10 @@ class Scheduler {
       asks_ = view_->AsksOf(pod);
       also = [this](fleet::NodeIndex node) { return view_->Passes(asks_, node); };
     }
-    fleet::FittingInSum found = fleet_.FilterBySums(pod, next_, EnoughToCompare(all_), also);
+    const std::size_t enough = rules_.rule == SchedulerRule::kExtenderAll ? all_ : EnoughToCompare(all_);
+    fleet::FittingInSum found = fleet_.FilterBySums(pod, next_, enough, also);
     next_ = static_cast<fleet::NodeIndex>((next_ + found.looked_at) % std::max<std::size_t>(1, all_));
-    if (rules_.rule != SchedulerRule::kExtender) return Best(found.verdicts, fleet::Preference::kSpread);
+    if (rules_.rule == SchedulerRule::kDefault || view_) return Best(found.verdicts, fleet::Preference::kSpread);
     std::vector<fleet::NodeIndex> nodes;
     nodes.reserve(found.verdicts.nodes.size());
     for (const fleet::Verdict& verdict : found.verdicts.nodes) nodes.push_back(verdict.node);
@@ -227,11 +220,19 @@ class Run {
 
 }  // namespace
 
+std::size_t EnoughToCompare(std::size_t nodes) {
+  constexpr std::size_t kFewest = 100;
+  if (nodes < kFewest) return nodes;
+  const std::size_t percent = std::max<std::size_t>(5, nodes / 125 < 50 ? 50 - nodes / 125 : 0);
+  return std::max(kFewest, nodes * percent / 100);
+}
+
 std::string_view Name(SchedulerRule rule) {
   switch (rule) {
     case SchedulerRule::kDefault: return "default";
     case SchedulerRule::kTopology: return "topology";
     case SchedulerRule::kExtender: return "extender";
+    case SchedulerRule::kExtenderAll: return "extender-all";
   }
   return "default";
 }

@@ -17,12 +17,17 @@ enum class SchedulerRule {
   kDefault,   ///< sums of requests; the node may say no
   kTopology,  ///< and what each NUMA node has available, as NodeResourceTopologyMatch believes it; the node may say no
   kExtender,  ///< and what the node itself would say
+  kExtenderAll,  ///< likewise, asked about all nodes: percentageOfNodesToScore is 100
 };
-std::string_view Name(SchedulerRule rule);  ///< "default", "topology", "extender"
+std::string_view Name(SchedulerRule rule);  ///< "default", "topology", "extender", "extender-all"
+
+/// How many nodes that can take a pod kube-scheduler looks for before it compares them, when its configuration does not
+/// say percentageOfNodesToScore.
+std::size_t EnoughToCompare(std::size_t nodes);
 
 struct ClusterRules {
   SchedulerRule rule = SchedulerRule::kDefault;
-  fleet::Preference preference = fleet::Preference::kBalanced;  ///< of kExtender; the others spread
+  fleet::Preference preference = fleet::Preference::kBalanced;  ///< of the extender; the others spread
 };
 
 /// The cluster at one time. What is free is allocatable and not requested; what of it is stranded cannot be had by

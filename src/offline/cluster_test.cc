@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <string>
 
 #include "engine/testing/builders.h"
 #include "offline/cluster_nodes.h"
@@ -57,6 +58,27 @@ TEST(ClusterTest, WhatTheNodesWereAskedTheyDoNotReject) {
   }
 }
 
+/// Above 100 nodes kube-scheduler goes on with as many of those that fit in sum as it thinks enough. Here it thinks so
+/// before it comes to the only node that takes the pod.
+TEST(ClusterTest, AnExtenderAskedAboutAPartOfTheNodesMissesTheOnlyOneThatTakesAPod) {
+  Workload workload;
+  workload.kinds = {{.pod = ClusterPod("five", "5"), .weight = 1}};
+  workload.usual = {.cpus = 1, .memory = 0};
+  workload.arrivals = {{.kind = 0, .at_s = 1, .stays_s = 1}};
+  const auto at_once = [&](SchedulerRule rule) {
+    fleet::Fleet fleet;
+    constexpr int kNodes = 250;
+    AddAlignedNodes(kNodes, fleet);
+    EXPECT_LT(EnoughToCompare(kNodes), std::size_t{kNodes - 1});
+    for (fleet::NodeIndex node = 0; node < kNodes - 1; ++node)  // leaves 7 CPUs there, 3 and 4 of them on a NUMA node
+      for (const char* const pod : {"a", "b"})
+        EXPECT_TRUE(fleet.Assume(ClusterPod(pod + std::to_string(node), "4"), node).admitted);
+    return RunCluster(fleet, workload, {.rule = rule}).at_once;
+  };
+  EXPECT_EQ(at_once(SchedulerRule::kExtender), 0U);
+  EXPECT_EQ(at_once(SchedulerRule::kExtenderAll), 1U);
+}
+
 TEST(ClusterTest, PodsThatNeverFitCostNoMoreThanTheirArrivals) {
   fleet::Fleet fleet;
   AddAlignedNodes(10, fleet);
@@ -65,7 +87,8 @@ TEST(ClusterTest, PodsThatNeverFitCostNoMoreThanTheirArrivals) {
   workload.usual = {.cpus = 1, .memory = 0};
   constexpr double kWeek_s = 7.0 * 24 * 3600;
   for (int i = 0; i < 50; ++i) workload.arrivals.push_back({.kind = 0, .at_s = kWeek_s * i, .stays_s = 1});
-  for (const SchedulerRule rule : {SchedulerRule::kDefault, SchedulerRule::kTopology, SchedulerRule::kExtender}) {
+  for (const SchedulerRule rule :
+       {SchedulerRule::kDefault, SchedulerRule::kTopology, SchedulerRule::kExtender, SchedulerRule::kExtenderAll}) {
     const ClusterOutcome outcome = RunCluster(fleet, workload, {.rule = rule});
     EXPECT_EQ(outcome.waiting, 50U);
     EXPECT_EQ(outcome.rejected, 0U);

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <iostream>
 #include <iterator>
 
@@ -29,6 +31,12 @@ Result<std::string> ReadInput(const std::string& file) {
     if (got < 0 && error != EINTR) return FailErrno("read", file, error);
     if (out.size() > Fs::kMaxFileSize) return Fail(Code::kInvalid, file + ": larger than 64 MiB");
   }
+}
+
+Result<std::string> WorkingFolder() {
+  std::array<char, PATH_MAX> buffer{};
+  if (::getcwd(buffer.data(), buffer.size()) == nullptr) return FailErrno("find the working directory", "", errno);
+  return std::string(buffer.data());
 }
 
 }  // namespace berth::os

@@ -12,6 +12,9 @@ namespace berth::os {
 /// Errors: as open(2) and read(2), naming the file; kInvalid when it is larger.
 Result<std::string> ReadInput(const std::string& file);
 
+/// What relative paths on a command line are seen from. Errors: as getcwd(2).
+Result<std::string> WorkingFolder();
+
 }  // namespace berth::os
 
 #endif  // BERTH_OS_INPUT_H_

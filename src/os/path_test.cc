@@ -13,5 +13,16 @@ TEST(PathTest, AFolderHoldsItselfAndWhatIsBelowAndNotWhatBeginsLikeIt) {
   EXPECT_FALSE(IsAtOrBelow("/a", "/a/b"));
 }
 
+TEST(PathTest, ARelativePathIsSeenFromAFolderAndAnAbsoluteOneIsItself) {
+  EXPECT_EQ("/a/b", SeenFrom("/a", "b"));
+  EXPECT_EQ("/b", SeenFrom("/", "b"));
+  EXPECT_EQ("/a/c", SeenFrom("/a/b", "../c"));
+  EXPECT_EQ("/a/c", SeenFrom("/a", "./b/../c"));
+  EXPECT_EQ("/c", SeenFrom("/a", "/b/../c"));
+  EXPECT_EQ("", SeenFrom("/a", ""));
+  for (const char* const path : {".", "./", "b/.."}) EXPECT_EQ("/a", SeenFrom("/a", path));
+  EXPECT_EQ("/", SeenFrom("/a", ".."));
+}
+
 }  // namespace
 }  // namespace berth::os

@@ -29,6 +29,7 @@ using testing::StartsWith;
 class OnePod final : public api::Backend {
  public:
   Result<DaemonStatus> Status() override { return DaemonStatus(); }
+  Result<Health> GetHealth() override { return Health(); }
   Result<std::shared_ptr<const Machine>> GetMachine() override { return std::make_shared<const Machine>(); }
   Result<std::shared_ptr<const DeviceInventory>> Devices() override {
     return std::make_shared<const DeviceInventory>();

@@ -121,6 +121,32 @@ TEST(BerthCheckTest, SaysWhatIsMissingOfANode) {
   EXPECT_TRUE((*json)["plan"].is_null());
 }
 
+TEST(BerthCheckTest, RelativePathsCountFromTheWorkingDirectory) {
+  const testkit::TempDir folder;
+  std::ofstream(folder / "k.yaml") << "kind: Odd\n";
+  const Ran ran =
+      RunProgram("env", {"-C", folder.path(), BERTH, "check", "--endpoint", "c.sock", "--nri-socket", "n.sock",
+                         "--runtime-config", "c.toml", "--kubelet-dir", ".", "--kubelet-config", "./k.yaml"});
+  EXPECT_EQ(4, ran.status) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("Runtime:       does not answer at " + folder / "c.sock" + "\n"));
+  EXPECT_THAT(ran.out, HasSubstr(folder / "k.yaml"));
+}
+
+TEST(BerthdConfigTest, RelativePathsCountFromTheWorkingDirectory) {
+  const testkit::TempDir folder;
+  std::filesystem::create_directory(folder / "below");
+  std::ofstream(folder / "berth.yaml")
+      << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nkubeletConfig: below/../kubelet.yaml\n";
+  std::ofstream(folder / "kubelet.yaml") << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
+  const Ran ran =
+      RunProgram("env", {"-C", folder / "below", BERTHD, "--config", "../berth.yaml", "--machine", "pack:1 core:2 pu:1",
+                         "--state-dir", "../state", "--run-dir", "run", "--pod-dir", "..", "--check-config"});
+  EXPECT_EQ(0, ran.status) << ran.out << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("  settings         " + folder / "berth.yaml" + "\n"));
+  EXPECT_THAT(ran.out, HasSubstr("  kubelet settings " + folder / "kubelet.yaml" + "\n"));
+  EXPECT_THAT(ran.out, HasSubstr("  pod folder       " + folder.path() + "\n"));
+}
+
 TEST(BerthSocketTest, TheEnvironmentNamesTheSocketAndTheOptionWins) {
   const RunOptions options{.environment = {"BERTH_SOCKET=/nonexistent/env.sock"}, .input = {}};
   EXPECT_THAT(Berth({"pods"}, options).err, HasSubstr("/nonexistent/env.sock"));

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -145,6 +146,18 @@ TEST_F(SchedulerProgramTest, WhatIsMissingIsSaid) {
       RunProgram(BERTH_SCHEDULER, {"--kubeconfig", KubeconfigOf(cluster, folder / "k"), "--listen", "9951",
                                    "--tls-cert-file", folder / "c", "--tls-key-file", "k"});
   EXPECT_EQ(no_certificate.status, 1);
+}
+
+TEST_F(SchedulerProgramTest, RelativePathsCountFromTheWorkingDirectory) {
+  const testkit::TempDir folder;
+  std::filesystem::create_directory(folder / "below");
+  KubeconfigOf(cluster, folder / "kc.yaml");
+  for (const std::string files : {"../kc.yaml", "./none:../kc.yaml"}) {
+    const Ran ran = RunProgram("env", {"-C", folder / "below", BERTH_SCHEDULER, "--kubeconfig", files,
+                                       "--tls-cert-file", "none.pem", "--tls-key-file", "none.pem"});
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_THAT(ran.err, HasSubstr("none.pem")) << "the kubeconfig was read: the certificate is what is missing";
+  }
 }
 
 /// berthd and berth-scheduler, who know each other by what the API server keeps.

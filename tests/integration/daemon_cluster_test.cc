@@ -355,9 +355,10 @@ class InstalledClusterTest : public DaemonClusterTest {
     const std::string replace = "sed -i -e 's|hostPath: {path: /var/lib/berth,|hostPath: {path: " + top_ +
                                 "/state,|' -e 's|hostPath: {path: /run/berth,|hostPath: {path: " + top_ +
                                 "/run,|' -e 's|hostPath: {path: /var/run/nri,|hostPath: {path: " + dir_ +
-                                "/containerd,|' -e '/reservedSystemCPUs/a \\    cgroupRoot: " + root_ + "' ";
+                                "/containerd,|' ";
     ASSERT_TRUE(Runs("mkdir " + top_ + " && cp -r " + testkit::SourcePath("packaging/kubernetes") + " " + top_));
-    ASSERT_TRUE(Runs(replace + top_ + "/kubernetes/*/daemonset.yaml " + top_ + "/kubernetes/base/settings.yaml"));
+    ASSERT_TRUE(Runs(replace + top_ + "/kubernetes/base/daemonset.yaml"));
+    ASSERT_TRUE(Runs("echo 'cgroupRoot: " + root_ + "' >>" + top_ + "/kubernetes/base/placement.yaml"));
     ASSERT_TRUE(Runs(testkit::SourcePath("tools/make_image") + " " + top_ + "/node.tar --node " + programs));
     ASSERT_TRUE(Runs(testkit::SourcePath("build/containerd/trixie/bin/ctr") + " -a " + dir_ +
                      "/containerd/containerd.sock -n k8s.io images import " + top_ + "/node.tar"));
