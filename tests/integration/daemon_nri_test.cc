@@ -313,6 +313,7 @@ TEST_F(DaemonNriTest, WhatARuntimeMakesWithoutAskingIsKeptOffExclusiveCpusAtOnce
   containerd->Kill();
   EXPECT_TRUE(berthd->Until("berthd knows", [&] { return berthd->CountEvents("RuntimeLeft") == 1; }));
   containerd->Start(ContainerdFixture::With::kCri);
+  ASSERT_TRUE(containerd->Until("it answers", [&] { return client->Sandboxes({}).has_value(); }));
   const PodOnNode late = RunWhole("late", "burstable", 0);
   const PodOnNode more = RunWhole("more", "", 1000);
   for (const std::string& id : {late.sandbox, late.container, more.sandbox, more.container})
