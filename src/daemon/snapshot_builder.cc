@@ -211,24 +211,29 @@ NodeFigures SnapshotBuilder::Figures() const {
           .events = events_.counts()};
 }
 
-/// What its view is made of, but for ledger and manifest.
-SnapshotBuilder::Seen SnapshotBuilder::See(const ManagedPod& managed) const {
-  Seen out{.stage = managed.stage,
-           .life = managed.lifecycle ? managed.lifecycle->version() : 0,
-           .file = managed.file,
-           .groups = {},
-           .resize = pods::ResizeOf(managed)};
+/// Paths of its containers'.
+std::vector<std::string> SnapshotBuilder::GroupsOf(const ManagedPod& managed) const {
+  std::vector<std::string> out;
   ForEachContainer(managed.pod, [&](const Container& container, ContainerKind) {
-    out.groups.push_back(manager_.groups().table().ContainerPathOf(managed.pod, container.name));
+    out.push_back(manager_.groups().table().ContainerPathOf(managed.pod, container.name));
   });
   return out;
 }
 
-/// Nothing of it is copied for that.
+/// What its view is made of, but for ledger and manifest.
+SnapshotBuilder::Seen SnapshotBuilder::See(const ManagedPod& managed) const {
+  return {.stage = managed.stage,
+          .life = managed.lifecycle ? managed.lifecycle->version() : 0,
+          .file = managed.file,
+          .groups = GroupsOf(managed),
+          .resize = pods::ResizeOf(managed)};
+}
+
+/// Nothing of it is copied for that but paths, and these only where some group is another one.
 bool SnapshotBuilder::IsAsSeen(const ManagedPod& managed, const Seen& seen) const {
-  const bool groups_are = same_groups_ || See(managed).groups == seen.groups;
-  return managed.stage == seen.stage && seen.life == (managed.lifecycle ? managed.lifecycle->version() : 0) &&
-         managed.file == seen.file && pods::ResizeOf(managed) == seen.resize && groups_are;
+  return seen.life == (managed.lifecycle ? managed.lifecycle->version() : 0) && managed.stage == seen.stage &&
+         managed.file == seen.file && pods::ResizeOf(managed) == seen.resize &&
+         (same_groups_ || GroupsOf(managed) == seen.groups);
 }
 
 /// Looks at what the view is made of; makes it anew where that is another. True: its name may be another one.

@@ -74,6 +74,7 @@ class SnapshotBuilder {
     Seen seen;
     std::uint64_t decisions = 0;
   };
+  std::vector<std::string> GroupsOf(const ManagedPod& managed) const;
   Seen See(const ManagedPod& managed) const;
   bool IsAsSeen(const ManagedPod& managed, const Seen& seen) const;
   bool Refresh(const ManagedPod& managed, bool same_record, Known& known);
