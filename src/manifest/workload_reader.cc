@@ -33,12 +33,12 @@ constexpr std::int64_t kMostPodsOfOne = 1'000;
 constexpr std::string_view kIndexAnnotation = "batch.kubernetes.io/job-completion-index";
 constexpr std::string_view kIndexVariable = "JOB_COMPLETION_INDEX";
 
-struct Kind {
+struct WorkloadKind {
   std::string_view name;
   std::string_view api_version;
   std::string_view controllers;  ///< fields of its spec that only a controller could carry out, "a|b"
 };
-constexpr Kind kKinds[] = {
+constexpr WorkloadKind kWorkloadKinds[] = {
     {"CronJob", "batch/v1", ""},
     {"DaemonSet", "apps/v1", "minReadySeconds|revisionHistoryLimit|updateStrategy"},
     {"Deployment", "apps/v1", "minReadySeconds|paused|progressDeadlineSeconds|revisionHistoryLimit|strategy"},
@@ -51,9 +51,9 @@ constexpr Kind kKinds[] = {
      "minReadySeconds|ordinals|persistentVolumeClaimRetentionPolicy|podManagementPolicy|revisionHistoryLimit|"
      "updateStrategy"}};
 
-const Kind* KindOf(std::string_view name) {
-  const auto* const kind = std::ranges::find(kKinds, name, &Kind::name);
-  return kind == std::end(kKinds) ? nullptr : kind;
+const WorkloadKind* WorkloadKindOf(std::string_view name) {
+  const auto* const kind = std::ranges::find(kWorkloadKinds, name, &WorkloadKind::name);
+  return kind == std::end(kWorkloadKinds) ? nullptr : kind;
 }
 
 /// What is at `key`, an empty one of that kind if there is nothing; nullptr: it is of another kind.
@@ -91,7 +91,8 @@ void AddVariable(Node& container, std::string_view name, const std::string& valu
 
 class WorkloadReader {
  public:
-  WorkloadReader(const Kind& kind, const Node& workload, const Path& path, const PodOptions& options, Report& report)
+  WorkloadReader(const WorkloadKind& kind, const Node& workload, const Path& path, const PodOptions& options,
+                 Report& report)
       : kind_(kind), workload_(workload), path_(path), options_(options), report_(report) {}
 
   std::string MakePods(const std::function<bool(const Node&)>& take) {
@@ -247,7 +248,7 @@ class WorkloadReader {
           for (Node& container : containers->items) AddVariable(container, kIndexVariable, index);
   }
 
-  const Kind& kind_;
+  const WorkloadKind& kind_;
   const Node& workload_;
   const Path& path_;
   const PodOptions& options_;
@@ -261,11 +262,11 @@ class WorkloadReader {
 
 }  // namespace
 
-bool IsWorkload(std::string_view kind) { return KindOf(kind) != nullptr; }
+bool IsWorkload(std::string_view kind) { return WorkloadKindOf(kind) != nullptr; }
 
 std::string MakePodsOfTemplate(std::string_view kind, const Node& workload, const Path& path, const PodOptions& options,
                                Report& report, const std::function<bool(const Node&)>& take) {
-  return WorkloadReader(*KindOf(kind), workload, path, options, report).MakePods(take);
+  return WorkloadReader(*WorkloadKindOf(kind), workload, path, options, report).MakePods(take);
 }
 
 }  // namespace berth::manifest
