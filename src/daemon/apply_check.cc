@@ -46,9 +46,10 @@ std::string AppArmorProblem(const SecurityContext& security, const ApplyRules& r
                      Printable(security.app_armor_localhost, 80));
 }
 
-using Problems = std::vector<manifest::FieldProblem>;
+using FieldProblems = std::vector<manifest::FieldProblem>;
 
-void CheckProfiles(const SecurityContext& security, const ApplyRules& rules, const std::string& path, Problems& out) {
+void CheckProfiles(const SecurityContext& security, const ApplyRules& rules, const std::string& path,
+                   FieldProblems& out) {
   if (std::string problem = SeccompProblem(security, rules); !problem.empty())
     out.push_back({path + ".seccompProfile.localhostProfile", "Invalid value: " + std::move(problem)});
   if (rules.pods.run_by != manifest::RunBy::kCri) return;
@@ -56,7 +57,7 @@ void CheckProfiles(const SecurityContext& security, const ApplyRules& rules, con
     out.push_back({path + ".appArmorProfile.localhostProfile", "Invalid value: " + std::move(problem)});
 }
 
-void CheckAllProfiles(const Pod& pod, const ApplyRules& rules, Problems& out) {
+void CheckAllProfiles(const Pod& pod, const ApplyRules& rules, FieldProblems& out) {
   CheckProfiles(pod.security, rules, "spec.securityContext", out);
   for (const auto& [list, containers] :
        {std::pair("containers", &pod.containers), std::pair("initContainers", &pod.init_containers)})
@@ -65,7 +66,7 @@ void CheckAllProfiles(const Pod& pod, const ApplyRules& rules, Problems& out) {
 }
 
 /// The host name that the pod asks for can be one.
-void CheckHostName(Pod pod, const ApplyRules& rules, Problems& out) {
+void CheckHostName(Pod pod, const ApplyRules& rules, FieldProblems& out) {
   if (rules.pods.run_by != manifest::RunBy::kCri || pod.host_network) return;
   pod.name += "-" + rules.node_name;
   if (const auto names = cri::NamesOf(pod, rules.cluster_domain); !names)
@@ -76,7 +77,7 @@ void CheckHostName(Pod pod, const ApplyRules& rules, Problems& out) {
 
 std::vector<manifest::FieldProblem> CheckOnNode(const Pod& pod, const ApplyRules& rules) {
   if (rules.pods.run_by == manifest::RunBy::kNobody) return {};
-  Problems out;
+  FieldProblems out;
   for (pods::Refusal& refused : pods::WhyRefused(pod, rules.node))
     out.push_back({std::move(refused.path), "Forbidden: " + refused.why.message});
   CheckAllProfiles(pod, rules, out);

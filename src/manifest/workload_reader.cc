@@ -38,7 +38,7 @@ struct WorkloadKind {
   std::string_view api_version;
   std::string_view controllers;  ///< fields of its spec that only a controller could carry out, "a|b"
 };
-constexpr WorkloadKind kKinds[] = {
+constexpr WorkloadKind kWorkloadKinds[] = {
     {"CronJob", "batch/v1", ""},
     {"DaemonSet", "apps/v1", "minReadySeconds|revisionHistoryLimit|updateStrategy"},
     {"Deployment", "apps/v1", "minReadySeconds|paused|progressDeadlineSeconds|revisionHistoryLimit|strategy"},
@@ -51,9 +51,9 @@ constexpr WorkloadKind kKinds[] = {
      "minReadySeconds|ordinals|persistentVolumeClaimRetentionPolicy|podManagementPolicy|revisionHistoryLimit|"
      "updateStrategy"}};
 
-const WorkloadKind* KindOf(std::string_view name) {
-  const auto* const kind = std::ranges::find(kKinds, name, &WorkloadKind::name);
-  return kind == std::end(kKinds) ? nullptr : kind;
+const WorkloadKind* WorkloadKindOf(std::string_view name) {
+  const auto* const kind = std::ranges::find(kWorkloadKinds, name, &WorkloadKind::name);
+  return kind == std::end(kWorkloadKinds) ? nullptr : kind;
 }
 
 /// What is at `key`, an empty one of that kind if there is nothing; nullptr: it is of another kind.
@@ -262,11 +262,11 @@ class WorkloadReader {
 
 }  // namespace
 
-bool IsWorkload(std::string_view kind) { return KindOf(kind) != nullptr; }
+bool IsWorkload(std::string_view kind) { return WorkloadKindOf(kind) != nullptr; }
 
 std::string MakePodsOfTemplate(std::string_view kind, const Node& workload, const Path& path, const PodOptions& options,
                                Report& report, const std::function<bool(const Node&)>& take) {
-  return WorkloadReader(*KindOf(kind), workload, path, options, report).MakePods(take);
+  return WorkloadReader(*WorkloadKindOf(kind), workload, path, options, report).MakePods(take);
 }
 
 }  // namespace berth::manifest
