@@ -304,6 +304,7 @@ void Fleet::DecideAll(Shaped& shaped, std::span<const NodeIndex> nodes) {
     const State& state = *slots_[node].state;
     if (shaped.answers.emplace(state.id, nullptr).second) states.push_back(&state);
   }
+  decisions_ += states.size();
   std::vector<Answer> answers(states.size());
   const auto decide = [&](std::size_t i) { answers[i] = AnswerOf(shaped.shape, *states[i]); };
   if (run_all_ && states.size() > 1) {
@@ -371,6 +372,7 @@ Verdict Fleet::Assume(const Pod& pod, NodeIndex node) {
   const Verdict verdict = Ask(shaped, node);
   if (!verdict.admitted) return verdict;
   const StateRef& state = slots_[node].state;
+  ++decisions_;
   Decision decision = engine::Decide(state->kind->node, state->books, shaped.shape.pod, state->kind->inputs, nullptr);
   auto* const admit = std::get_if<Admit>(&decision);
   BERTH_CHECK(admit != nullptr && admit->delta.put);

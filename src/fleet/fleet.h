@@ -117,6 +117,8 @@ class Fleet {
   /// Distinct kinds of nodes, and distinct states.
   std::size_t kinds() const { return kinds_.Count(); }
   std::size_t states() const { return states_.Count(); }
+  /// Decisions of the engine since the start: what the fleet costs.
+  std::uint64_t decisions() const { return decisions_; }
 
  private:
   struct Used {
@@ -159,6 +161,7 @@ class Fleet {
   std::unordered_multimap<std::size_t, NodeIndex> places_;  // by hash of the uid
   Answers answers_;
   std::uint64_t version_ = 0;
+  std::uint64_t decisions_ = 0;
 };
 
 }  // namespace berth::fleet

@@ -66,6 +66,16 @@ TEST_F(ClusterTest, PodsCountWhereTheyAreBoundUntilTheyAreGone) {
   EXPECT_THAT(Ask(PodText("two", "8")).passed, ElementsAre(0, 1));
 }
 
+TEST_F(ClusterTest, APodCountsOnTheNodeItsStatusNominates) {
+  codec::Json pod = *codec::ParseJson(PodText("one", "8"), "pod");
+  pod["status"]["nominatedNodeName"] = "a";
+  cluster.Take(Kind::kPods, {Told(codec::FormatJson(pod))});
+  EXPECT_THAT(Ask(PodText("two", "8")).passed, ElementsAre(1));
+  pod["status"]["nominatedNodeName"] = 7;
+  cluster.Take(Kind::kPods, {Told(codec::FormatJson(pod))});
+  EXPECT_THAT(Ask(PodText("two", "8")).passed, ElementsAre(0, 1));
+}
+
 TEST_F(ClusterTest, AStateThatCannotBeReadLetsNothingPassAndIsSaidOnce) {
   const std::string broken = R"({"metadata":{"name":"a","resourceVersion":"2"},"formatVersion":1})";
   EXPECT_THAT(cluster.Take(Kind::kNodeStates, {Told(broken)}), ElementsAre(HasSubstr("the NodeState of a cannot")));
