@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "manifest/mirror_pod.h"
 #include "model/ledger.h"
+#include "model/pod_wishes.h"
 
 namespace berth::extender {
 namespace {
@@ -27,6 +28,9 @@ Pod Essence(const Pod& pod, std::string uid) {
   out.name = pod.name;
   out.namespace_ = pod.namespace_;
   out.uid = std::move(uid);
+  for (const std::string_view wish : kWishAnnotations)
+    if (const auto found = pod.annotations.find(std::string(wish)); found != pod.annotations.end())
+      out.annotations.insert(*found);
   out.init_containers = bare(pod.init_containers);
   out.containers = bare(pod.containers);
   out.overhead = pod.overhead;
