@@ -72,6 +72,41 @@ TEST(ClusterTest, PodsThatNeverFitCostNoMoreThanTheirArrivals) {
   }
 }
 
+TEST(ClusterTest, PodsComeAndGoForADayAtTheLoadHoweverFewTheyAre) {
+  fleet::Fleet fleet;
+  AddAlignedNodes(300, fleet);
+  std::ostringstream err;
+  const auto workload = MakeWorkload({.pods = 100, .load = 80}, fleet, err);
+  ASSERT_TRUE(workload.has_value());
+  EXPECT_GT(workload->filling, 1000U);
+  EXPECT_DOUBLE_EQ(workload->arrivals.back().at_s, 24.0 * 3600);
+  const ClusterOutcome outcome = RunCluster(fleet, *workload, {.rule = SchedulerRule::kExtender});
+  EXPECT_EQ(outcome.came, 100U);
+  EXPECT_EQ(outcome.admitted, 100U);
+  const double requested = MeansOf(outcome).requested;
+  EXPECT_GT(requested, 0.7);
+  EXPECT_LT(requested, 0.9);
+  const auto there = static_cast<double>(workload->filling);
+  EXPECT_NEAR(static_cast<double>(outcome.samples.back().running), there, 40) << "as many have gone as came";
+}
+
+TEST(ClusterTest, OfALargeClusterOnlyAPartIsComparedUnlessAllIsAskedFor) {
+  for (const unsigned percent : {0U, 100U}) {
+    fleet::Fleet fleet;
+    AddAlignedNodes(150, fleet);
+    for (fleet::NodeIndex node = 0; node < 149; ++node)
+      for (const char* const cpus : {"4", "5"})
+        ASSERT_TRUE(fleet.Assume(ClusterPod(std::string(cpus) + "-" + std::to_string(node), cpus), node).admitted);
+    Workload workload;
+    workload.kinds = {{.pod = ClusterPod("five", "5"), .weight = 1}};
+    workload.arrivals = {{.kind = 0, .at_s = 1, .stays_s = 1}};
+    const ClusterRules rules{.rule = SchedulerRule::kExtender, .percent_to_score = percent};
+    const ClusterOutcome outcome = RunCluster(fleet, workload, rules);
+    EXPECT_EQ(outcome.at_once, percent == 100 ? 1U : 0U) << "by sums it fits on all of them, in truth on the last one";
+    EXPECT_EQ(RowName(rules), percent == 100 ? "extender, 100%" : "extender");
+  }
+}
+
 TEST(ClusterTest, TheSameSeedGivesTheSameOutcome) {
   const auto text = [](std::uint64_t seed) { return ToJson({Simulate(SchedulerRule::kTopology, seed)}).dump(); };
   EXPECT_EQ(text(1), text(1));
@@ -94,7 +129,7 @@ TEST(ClusterTest, ManifestsSayWhichPodsComeAndHowOften) {
   const std::string pods = std::string(BERTH_SOURCE_DIR) + "/tests/golden/simulate/pods.yaml";
   const auto workload = MakeWorkload({.manifests = {pods, pods}, .pods = 50}, fleet, err);
   ASSERT_TRUE(workload.has_value()) << workload.error().message;
-  EXPECT_EQ(workload->arrivals.size(), 50U);
+  EXPECT_EQ(workload->arrivals.size() - workload->filling, 50U);
   for (const PodKind& kind : workload->kinds) EXPECT_GE(kind.weight, 2U) << "the file was given twice";
   EXPECT_FALSE(MakeWorkload({.manifests = {"/nowhere/at/all"}}, fleet, err).has_value());
 }
