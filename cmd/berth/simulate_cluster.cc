@@ -106,7 +106,8 @@ std::vector<ClusterOutcome> SimulateRules(const std::vector<offline::NodeGroup>&
   Shares shares(session, rules);
   std::atomic<std::size_t> next = 0;
   const auto work = [&] {
-    for (std::size_t i = next++; i < rules.size(); i = next++) {
+    for (std::size_t k = next++; k < rules.size(); k = next++) {
+      const std::size_t i = rules.size() - 1 - k;  // the extender takes longest
       fleet::Fleet fleet;
       BERTH_CHECK(AddNodes(groups, fleet).has_value());  // it went well before
       out[i] = offline::RunCluster(fleet, workload, rules[i], [&](double done) { shares.Tell(i, done); });
