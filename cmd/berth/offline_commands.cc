@@ -79,15 +79,26 @@ void AddClusterOptions(CLI::App& app, ClusterOptions& cluster) {
       ->type_name("NODES")
       ->expected(1)
       ->take_all();
-  AddChoice(app, "--rule", cluster.rule, "all|default|topology|extender|extender-all",
-            "With --cluster: what the scheduler knows")
+  AddChoice(app, "--rule", cluster.rule, "all|default|topology|extender", "With --cluster: what the scheduler knows")
       ->default_str("all");
   AddChoice(app, "--score", cluster.score, "tight|balanced|packed|spread",
             "With --cluster: which nodes the extender prefers")
       ->default_str("balanced");
   app.add_option("--pods", cluster.workload.pods,
-                 "With --cluster: how many come; 0: three times what there is room for")
+                 "With --cluster: how many come to the full cluster; 0: as many as there is room for")
       ->type_name("COUNT")
+      ->default_str("0");
+  app.add_option("--hours", cluster.workload.hours,
+                 "With --cluster: within how long; pods stay as long as keeps the load")
+      ->type_name("HOURS")
+      ->check(CLI::Range(1, 8760))
+      ->default_str("24");
+  app.add_option("--percentage-of-nodes-to-score", cluster.percents,
+                 "With --cluster: as kube-scheduler's setting, several to compare them; 0: its own choice")
+      ->type_name("PERCENT")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(0, 100))
       ->default_str("0");
   app.add_option("--load", cluster.workload.load, "With --cluster: percent of the cluster that is asked for at a time")
       ->type_name("PERCENT")

@@ -15,6 +15,7 @@ struct ClusterOptions {
   std::vector<std::string> nodes;  ///< as offline::ReadNodeGroups
   std::string rule = "all";        ///< all, default, topology or extender
   std::string score = "balanced";  ///< tight, balanced, packed or spread
+  std::vector<unsigned> percents;  ///< as offline::ClusterRules::percent_to_score, each for itself; {}: 0
   offline::WorkloadOptions workload;
 };
 

@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "manifest/mirror_pod.h"
 #include "model/ledger.h"
+#include "model/pod_wishes.h"
 
 namespace berth::extender {
 namespace {
@@ -27,6 +28,9 @@ Pod Essence(const Pod& pod, std::string uid) {
   out.name = pod.name;
   out.namespace_ = pod.namespace_;
   out.uid = std::move(uid);
+  for (const std::string_view wish : kWishAnnotations)
+    if (const auto found = pod.annotations.find(std::string(wish)); found != pod.annotations.end())
+      out.annotations.insert(*found);
   out.init_containers = bare(pod.init_containers);
   out.containers = bare(pod.containers);
   out.overhead = pod.overhead;
@@ -41,22 +45,31 @@ std::string PodKey(std::string_view namespace_, std::string_view name) {
 
 bool HasEnded(const Pod& pod) { return pod.phase == "Succeeded" || pod.phase == "Failed"; }
 
+/// A fleet's score as a scheduler takes it.
+int HostScoreOf(int score) {
+  constexpr int kStep = fleet::kBestScore / kBestHostScore;
+  return (score + kStep / 2) / kStep;
+}
+
 }  // namespace
 
 /// A pod that counts where no node's state shows it.
 struct Books::Claim {
+  enum class Stage {
+    kAsked,     ///< it was told nodes a moment ago, and counts on the likeliest of them
+    kSettled,   ///< nothing was heard for a while: it counts on the likeliest one
+    kReserved,  ///< the scheduler keeps its node free for it (status.nominatedNodeName)
+    kBound,
+  };
   Pod pod;
-  bool bound = false;               // to the one station
-  Instant until;                    // while it is not
-  std::vector<Station*> at;         // where it counts
-  std::vector<std::uint8_t> score;  // of each of these, while it is not bound
+  Stage stage = Stage::kAsked;
+  std::uint64_t number = 0;          // no other claim has it
+  Instant asked{};                   // when it was
+  std::vector<Station*> at;          // where it counts, the likeliest first
+  std::vector<std::uint8_t> scores;  // kAsked: what Prioritize says, by number in the fleet
 
-  /// Requires: it counts there, and is not bound.
-  void LeaveStation(const Station& station) {
-    const auto i = std::ranges::find(at, &station) - at.begin();
-    at.erase(at.begin() + i);
-    score.erase(score.begin() + i);
-  }
+  /// Somebody has said where it is.
+  bool sent() const { return stage == Stage::kReserved || stage == Stage::kBound; }
 };
 
 /// A node that published something, or that pods are bound to.
@@ -100,15 +113,19 @@ void Books::Tidy(Station& station) {
 
 /// Pods that may be elsewhere no longer count there.
 void Books::ForgetState(Station& station) {
-  if (station.node) fleet_.Remove(*std::exchange(station.node, std::nullopt));
+  if (station.node) {
+    for (const auto& [uid, claim] : claims_)  // the next node may get its number
+      if (*station.node < claim->scores.size()) claim->scores[*station.node] = 0;
+    fleet_.Remove(*std::exchange(station.node, std::nullopt));
+  }
   if (!station.problem.empty()) --unusable_;
   station.problem.clear();
   station.published.reset();
   station.stale = false;
   station.booked = 0;
   std::erase_if(station.pending, [&](Claim* claim) {
-    if (!claim->bound) claim->LeaveStation(station);
-    return !claim->bound;
+    if (!claim->sent()) std::erase(claim->at, &station);
+    return !claim->sent();
   });
 }
 
@@ -142,11 +159,11 @@ Result<void> Books::SetNode(NodeState state) {
   for (Claim* const claim : station.pending)
     if (state.ledger.pods.contains(claim->pod.uid)) there.push_back(claim);
   for (Claim* const claim : there) {
-    if (claim->bound) {
+    if (claim->stage == Claim::Stage::kBound) {
       MarkShown(*claim);
       DropClaim(std::string(claim->pod.uid));
     } else {
-      claim->LeaveStation(station);
+      std::erase(claim->at, &station);
       std::erase(station.pending, claim);
     }
   }
@@ -198,6 +215,7 @@ Books::Claim& Books::NewClaim(const Pod& pod, std::string uid) {
   std::unique_ptr<Claim>& claim = claims_[uid];
   claim = std::make_unique<Claim>();
   claim->pod = Essence(pod, std::move(uid));
+  claim->number = ++asked_;
   ++undecided_;
   return *claim;
 }
@@ -207,7 +225,7 @@ void Books::DropClaim(const std::string& uid) {
   if (found == claims_.end()) return;
   const std::unique_ptr<Claim> claim = std::move(found->second);
   claims_.erase(found);
-  if (!claim->bound) --undecided_;
+  if (!claim->sent()) --undecided_;
   for (Station* const station : claim->at) Discount(*claim, *station);
 }
 
@@ -220,15 +238,15 @@ void Books::Discount(const Claim& claim, Station& station) {
   Tidy(station);
 }
 
-void Books::Bind(Claim& claim, Station& station) {
+void Books::Send(Claim& claim, Station& station, bool bound) {
   const bool counts = std::ranges::find(claim.at, &station) != claim.at.end();
   for (Station* const other : claim.at)
     if (other != &station) Discount(claim, *other);
   if (!counts) station.pending.push_back(&claim);
   claim.at = {&station};
-  claim.score.clear();
-  if (!claim.bound) --undecided_;
-  claim.bound = true;
+  claim.scores = {};
+  if (!claim.sent()) --undecided_;
+  claim.stage = bound ? Claim::Stage::kBound : Claim::Stage::kReserved;
 }
 
 void Books::MarkShown(const Claim& claim) {
@@ -236,23 +254,33 @@ void Books::MarkShown(const Claim& claim) {
   if (seen != seen_.end() && seen->second.uid == claim.pod.uid) seen->second.shown = true;
 }
 
-void Books::SetPod(const Pod& pod) {
+void Books::SetPod(const Pod& pod, std::string_view nominated) {
   if (HasEnded(pod)) return DropPod(pod.namespace_, pod.name);
   std::string uid = manifest::UidOnNode(pod);
   Seen& seen = seen_[PodKey(pod.namespace_, pod.name)];
   if (seen.uid != uid) {
     DropClaim(seen.uid);
-    seen = {.uid = uid};
+    seen = {.uid = uid, .nominated = {}};
   }
-  if (pod.node_name.empty() || seen.shown) return;
-  Station& station = StationOf(pod.node_name);
-  if (Shows(station, uid)) {
+  const bool bound = !pod.node_name.empty();
+  const bool same_nominated = std::exchange(seen.nominated, nominated) == nominated;
+  if (seen.shown) return;
+  Claim* const claim = FindClaim(uid);
+  if (!bound) {
+    // What was said before the pod was asked for again is not news.
+    if (same_nominated && (nominated.empty() || claim != nullptr)) return;
+    if (nominated.empty()) {
+      if (claim != nullptr && claim->stage == Claim::Stage::kReserved) DropClaim(uid);
+      return;
+    }
+  }
+  Station& station = StationOf(bound ? std::string_view(pod.node_name) : nominated);
+  if (bound && Shows(station, uid)) {
     seen.shown = true;
     DropClaim(uid);
     return;
   }
-  Claim* const claim = FindClaim(uid);
-  Bind(claim != nullptr ? *claim : NewClaim(pod, std::move(uid)), station);
+  Send(claim != nullptr ? *claim : NewClaim(pod, std::move(uid)), station, bound);
 }
 
 void Books::DropPod(std::string_view namespace_, std::string_view name) {
@@ -291,29 +319,58 @@ void Books::Refuse(const Candidate& node, std::size_t position, Filtered& out) c
                          .final = true});
 }
 
-int Books::ScoreOf(const fleet::Verdicts& verdicts, const fleet::Verdict& verdict) const {
-  constexpr int kStep = fleet::kBestScore / kBestHostScore;
-  return (fleet_.Score(verdicts, verdict) + kStep / 2) / kStep;
+/// Whether the node would take the pod if those were elsewhere that may be. Requires: it has claims.
+bool Books::WouldFit(const Pod& pod, const Station& station) const {
+  const fleet::Kind& kind = fleet_.KindOf(*station.node);
+  Ledger books = *station.published;
+  const auto admit = [&](const Pod& asked) {
+    const Decision decision = engine::Decide(kind.node, books, asked, kind.inputs, nullptr);
+    const auto* const there = std::get_if<Admit>(&decision);
+    if (there != nullptr) Apply(books, there->delta);
+    return there != nullptr;
+  };
+  for (const Claim* const claim : station.pending)
+    if (claim->stage != Claim::Stage::kAsked) admit(claim->pod);
+  return admit(pod);
 }
 
+/// The pod counts on the likeliest nodes. These get better scores than their equals, so that they are the likeliest.
 void Books::Hold(const Pod& pod, const std::string& uid, const Asked& asked, const fleet::Verdicts& verdicts,
-                 Instant until) {
-  if (std::ranges::none_of(verdicts.nodes, &fleet::Verdict::admitted)) return;
+                 Instant now) {
+  struct Place {
+    int score = 0;  // a fleet's
+    std::size_t k = 0;
+  };
+  std::vector<Place> passed;
+  for (std::size_t k = 0; k < asked.nodes.size(); ++k)
+    if (verdicts.nodes[k].admitted) passed.push_back({.score = fleet_.Score(verdicts, verdicts.nodes[k]), .k = k});
+  if (passed.empty()) return;
+  const std::size_t likely = std::min(passed.size(), std::max<std::size_t>(1, options_.most_likely));
+  std::ranges::partial_sort(passed, passed.begin() + static_cast<std::ptrdiff_t>(likely),
+                            [](Place a, Place b) { return a.score != b.score ? a.score > b.score : a.k < b.k; });
   Claim& claim = NewClaim(pod, uid);
-  claim.until = until;
-  for (std::size_t i = 0; i < asked.stations.size(); ++i) {
-    if (!verdicts.nodes[i].admitted) continue;
-    claim.at.push_back(asked.stations[i]);
-    claim.score.push_back(static_cast<std::uint8_t>(ScoreOf(verdicts, verdicts.nodes[i])));
-    asked.stations[i]->pending.push_back(&claim);
+  claim.asked = now;
+  claim.scores.resize(*std::ranges::max_element(asked.nodes) + std::size_t{1});
+  int most = kBestHostScore;
+  for (std::size_t i = 0; i < passed.size(); ++i) {
+    const int least = i == 0 ? 2 : i < likely ? 1 : 0;  // of the likeliest, the likely ones, the others
+    if (i == 1 || i == likely) most = claim.scores[asked.nodes[passed[i - 1].k]] - 1;
+    const int score = std::clamp(HostScoreOf(passed[i].score), least, std::max(least, most));
+    claim.scores[asked.nodes[passed[i].k]] = static_cast<std::uint8_t>(score);
+    if (i >= likely) continue;
+    Station* const station = asked.stations[passed[i].k];
+    claim.at.push_back(station);
+    station->pending.push_back(&claim);
   }
+  settling_.push_back({.at = now + options_.settle, .number = claim.number, .uid = uid});
 }
 
 Result<Filtered> Books::Filter(const Pod& pod, std::span<const Candidate> nodes, Instant now) {
-  Expire(now);
+  constexpr std::size_t kFew = 4;
+  Expire(now, kFew);
   const std::string uid = manifest::UidOnNode(pod);
   const Claim* const before = FindClaim(uid);
-  const bool bound = before != nullptr && before->bound;
+  const bool bound = before != nullptr && before->stage == Claim::Stage::kBound;
   if (!bound) DropClaim(uid);
   if (undecided_ >= options_.most_undecided)
     return Fail(Code::kOverloaded, std::to_string(undecided_) + " pods have been told nodes and have none yet");
@@ -321,7 +378,7 @@ Result<Filtered> Books::Filter(const Pod& pod, std::span<const Candidate> nodes,
   const Pod essence = Essence(pod, uid);
   const fleet::Verdicts verdicts = fleet_.Filter(essence, asked.nodes);
   Filtered out;
-  bool held_up = false;
+  std::vector<const Station*> held_up;  // a few
   for (std::size_t i = 0, k = 0; i < nodes.size(); ++i) {
     if (k == asked.positions.size() || asked.positions[k] != i) {
       Refuse(nodes[i], i, out);
@@ -332,43 +389,84 @@ Result<Filtered> Books::Filter(const Pod& pod, std::span<const Candidate> nodes,
       out.passed.push_back(i);
     } else {
       out.refused.push_back({.node = nodes[i].name, .reason = fleet_.Reason(verdicts, verdict)});
-      held_up = held_up || std::ranges::any_of(asked.stations[k]->pending, [](const Claim* c) { return !c->bound; });
+      const auto may_go = [](const Claim* claim) { return claim->stage == Claim::Stage::kAsked; };
+      if (held_up.size() < 4 * kFew && std::ranges::any_of(asked.stations[k]->pending, may_go))
+        held_up.push_back(asked.stations[k]);
     }
     ++k;
   }
-  out.may_change = out.passed.empty() && held_up;
-  if (!bound) Hold(essence, uid, asked, verdicts, now + options_.hold);
+  out.may_change = out.passed.empty() &&
+                   std::ranges::any_of(held_up, [&](const Station* station) { return WouldFit(essence, *station); });
+  if (!bound) Hold(essence, uid, asked, verdicts, now);
   return out;
 }
 
 std::vector<int> Books::Prioritize(const Pod& pod, std::span<const Candidate> nodes) {
   std::vector<int> out(nodes.size());
-  if (const Claim* const claim = FindClaim(manifest::UidOnNode(pod)); claim != nullptr && !claim->bound) {
-    std::unordered_map<const Station*, int> scores;
-    for (std::size_t i = 0; i < claim->at.size(); ++i) scores.emplace(claim->at[i], claim->score[i]);
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      if (const auto score = scores.find(FindStation(nodes[i].name)); score != scores.end()) out[i] = score->second;
+  const Claim* const claim = FindClaim(manifest::UidOnNode(pod));
+  if (claim != nullptr && claim->stage == Claim::Stage::kAsked) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const Station* const station = FindStation(nodes[i].name);
+      if (station != nullptr && station->node && *station->node < claim->scores.size())
+        out[i] = claim->scores[*station->node];
+    }
     return out;
   }
   const Asked asked = Ask(nodes);
   const Pod essence = Essence(pod, manifest::UidOnNode(pod));
   const fleet::Verdicts verdicts = fleet_.Filter(essence, asked.nodes);
   for (std::size_t k = 0; k < asked.positions.size(); ++k)
-    if (verdicts.nodes[k].admitted) out[asked.positions[k]] = ScoreOf(verdicts, verdicts.nodes[k]);
+    if (verdicts.nodes[k].admitted) out[asked.positions[k]] = HostScoreOf(fleet_.Score(verdicts, verdicts.nodes[k]));
   return out;
 }
 
-void Books::Expire(Instant now) {
-  if (undecided_ == 0) return;
-  std::vector<std::string> late;
-  for (const auto& [uid, claim] : claims_)
-    if (!claim->bound && claim->until <= now) late.push_back(uid);
-  for (const std::string& uid : late) DropClaim(uid);
+// ---- time ----
+
+void Books::Settle(Claim& claim) {
+  claim.stage = Claim::Stage::kSettled;
+  claim.scores = {};
+  leaving_.push_back({.at = claim.asked + options_.hold, .number = claim.number, .uid = claim.pod.uid});
+  if (claim.at.empty()) return;
+  for (Station* const station : std::span(claim.at).subspan(1)) {
+    Discount(claim, *station);
+    BookPending(*station);
+  }
+  claim.at.resize(1);
+}
+
+/// The first of the queue whose time has come, and to which it has to happen; it leaves the queue.
+Books::Claim* Books::NextDue(std::deque<Due>& queue, bool settled, Instant now) {
+  const auto stage = settled ? Claim::Stage::kSettled : Claim::Stage::kAsked;
+  while (!queue.empty() && queue.front().at <= now) {
+    const Due due = std::move(queue.front());
+    queue.pop_front();
+    Claim* const claim = FindClaim(due.uid);
+    if (claim != nullptr && claim->number == due.number && claim->stage == stage) return claim;
+  }
+  return nullptr;
+}
+
+bool Books::Expire(Instant now, std::size_t most) {
+  for (std::size_t i = 0; i < most; ++i) {
+    if (const Claim* const late = NextDue(leaving_, true, now)) {
+      const std::vector<Station*> at = late->at;
+      DropClaim(std::string(late->pod.uid));
+      for (Station* const station : at) BookPending(*station);
+    } else if (Claim* const claim = NextDue(settling_, false, now)) {
+      Settle(*claim);
+    } else {
+      return false;
+    }
+  }
+  return true;
 }
 
 BooksFigures Books::figures() const {
-  return {
-      .nodes = fleet_.size(), .unusable = unusable_, .undecided = undecided_, .awaited = claims_.size() - undecided_};
+  return {.nodes = fleet_.size(),
+          .unusable = unusable_,
+          .undecided = undecided_,
+          .awaited = claims_.size() - undecided_,
+          .decisions = fleet_.decisions()};
 }
 
 }  // namespace berth::extender

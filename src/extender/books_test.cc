@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <random>
 #include <string>
@@ -93,6 +94,7 @@ TEST_F(BooksTest, APodCountsWhereverItPassedUntilItsNodeIsKnown) {
   ASSERT_EQ(two.refused.size(), 2U);
   EXPECT_THAT(two.refused[0].reason, HasSubstr("8000m asked, 7000m of 15000m free"));
   EXPECT_FALSE(two.refused[0].final);
+  EXPECT_FALSE(Ask(PodOf("huge", "9")).may_change) << "wherever that one is";
 
   books.SetPod(PodOf("one", "8", "a"));
   EXPECT_EQ(books.figures().undecided, 0U);
@@ -169,10 +171,51 @@ TEST_F(BooksTest, APodOfTheSameNameIsAnother) {
 TEST_F(BooksTest, TheTimeOfAPodNothingIsHeardOfRunsOut) {
   using std::chrono::seconds;
   EXPECT_EQ(Passed(PodOf("one", "8")), "ab");
-  EXPECT_EQ(Passed(PodOf("two", "8"), "ab", kStart + seconds(29)), "");
-  EXPECT_EQ(Passed(PodOf("two", "8"), "ab", kStart + seconds(30)), "ab");
-  books.Expire(kStart + seconds(61));
+  EXPECT_EQ(Passed(PodOf("two", "8"), "ab", kStart + seconds(1)), "");
+  EXPECT_EQ(Passed(PodOf("two", "8"), "ab", kStart + seconds(2)), "b") << "by now it counts where it is likeliest";
+  books.SetPod(PodOf("two", "8", "b"));
+  const Filtered three = Ask(PodOf("three", "8"), "ab", kStart + seconds(29));
+  EXPECT_THAT(three.passed, IsEmpty());
+  EXPECT_FALSE(three.may_change) << "it is not worth waiting for";
+  EXPECT_EQ(Passed(PodOf("three", "8"), "ab", kStart + seconds(30)), "a");
+  EXPECT_FALSE(books.Expire(kStart + seconds(61)));
   EXPECT_EQ(books.figures().undecided, 0U);
+}
+
+TEST_F(BooksTest, TheTimeOfManyPodsIsLookedAtInParts) {
+  for (const char* const name : {"one", "two", "three"}) Ask(PodOf(name, "1"));
+  const Instant later = kStart + std::chrono::hours(1);
+  EXPECT_TRUE(books.Expire(later, 4)) << "each settles, and then goes";
+  EXPECT_EQ(books.figures().undecided, 1U);
+  EXPECT_FALSE(books.Expire(later, 4));
+  EXPECT_EQ(books.figures().undecided, 0U);
+}
+
+TEST_F(BooksTest, APodCountsWhereTheSchedulerKeepsANodeFreeForIt) {
+  const Instant later = kStart + std::chrono::hours(1);
+  const Pod one = PodOf("one", "8");
+  books.SetPod(one);
+  EXPECT_EQ(Passed(one), "ab");
+  books.SetPod(one, "b");
+  EXPECT_EQ(Passed(PodOf("two", "8"), "ab", later), "a") << "however long that takes";
+  books.SetPod(PodOf("two", "8"));
+  books.DropPod("default", "two");
+  EXPECT_EQ(books.figures().undecided, 0U);
+  EXPECT_EQ(books.figures().awaited, 1U);
+  EXPECT_EQ(Passed(one, "a", later), "a") << "asked for again";
+  books.SetPod(one, "b");
+  EXPECT_EQ(Passed(PodOf("three", "8"), "b", later), "b") << "that is not news";
+  books.SetPod(one, "a");
+  books.SetPod(one);
+  EXPECT_EQ(books.figures().awaited, 0U) << "no longer";
+  Books new_one;
+  ASSERT_TRUE(new_one.SetNode(StateOf("a")));
+  new_one.SetPod(one, "a");
+  new_one.SetPod(one, "a");
+  const auto out = new_one.Filter(PodOf("two", "8"), Nodes("a"), kStart);
+  ASSERT_TRUE(out);
+  EXPECT_THAT(out->passed, IsEmpty()) << "known from the API server alone";
+  EXPECT_EQ(new_one.figures().undecided, 0U);
 }
 
 TEST_F(BooksTest, APodThatIsAskedForAgainCountsOnce) {
@@ -231,6 +274,18 @@ TEST_F(BooksTest, TooManyUndecidedPodsAreSaid) {
   EXPECT_EQ(second.error().code, Code::kOverloaded);
 }
 
+TEST_F(BooksTest, WhatAPodAsksForByAnnotationCountsAsOnItsNode) {
+  for (const char* const node : {"a", "b"}) {
+    NodeState state = StateOf(node);
+    state.own.pods = {{.name = "any", .namespaces = {"*"}, .topology_policies = {"best-effort"}}};
+    ASSERT_TRUE(books.SetNode(state));
+  }
+  EXPECT_EQ(Passed(PodOf("wide", "12")), "");
+  Pod asks = PodOf("asks", "12");
+  asks.annotations["berth.dev/topology-policy"] = "best-effort";
+  EXPECT_EQ(Passed(asks), "ab");
+}
+
 TEST_F(BooksTest, AStaticPodsMirrorIsTheStaticPod) {
   RealNode a("a");
   ASSERT_TRUE(a.Admit(PodOf("5f2b", "8")));
@@ -251,6 +306,98 @@ TEST_F(BooksTest, TheTighterNodeHasTheHigherScore) {
   EXPECT_EQ(Passed(two), "ab");
   EXPECT_EQ(books.Prioritize(two, Nodes("axb")), asked_alone) << "the pod itself is no reason for or against a node";
   EXPECT_THAT(books.Prioritize(two, Nodes("x")), ElementsAre(0));
+}
+
+/// Many nodes with 32 CPUs on one NUMA node, of which CPU 0 is reserved; a pod runs on every second one.
+struct ManyNodesTest : ::testing::Test {
+  static constexpr std::size_t kNodes = 1000;
+  static constexpr std::size_t kLikely = BooksOptions().most_likely;
+  static constexpr std::uint64_t kFewDecisions = 100;
+  void SetUp() override {
+    NodeState state;
+    state.machine = MakeMachine({.cores_per_node = 16, .node_memory = GiB(128)});
+    state.config = StaticConfig("0");
+    state.config.topology_manager_policy = "single-numa-node";
+    const auto engine = engine::Node::Make(state.machine, state.config, {});
+    ASSERT_TRUE(engine);
+    const Ledger empty = engine->EmptyLedger();
+    Ledger used = empty;
+    const Decision decision = engine::Decide(*engine, used, PodOf("there", "4"), {}, nullptr);
+    Apply(used, std::get<Admit>(decision).delta);
+    for (std::size_t i = 0; i < kNodes; ++i) {
+      state.node = "node-" + std::to_string(i);
+      state.ledger = i % 2 == 0 ? empty : used;
+      ASSERT_TRUE(books.SetNode(state));
+      nodes.push_back({.name = state.node, .object = {}});
+    }
+  }
+  std::vector<std::size_t> Passed(const Pod& pod, Instant now = kStart) {
+    const std::uint64_t before = books.figures().decisions;
+    auto out = books.Filter(pod, nodes, now);
+    BERTH_CHECK(out.has_value());
+    decisions = books.figures().decisions - before;
+    return out->passed;
+  }
+
+  Books books;
+  std::vector<Candidate> nodes;
+  std::uint64_t decisions = 0;  // that the last Passed took
+};
+
+TEST_F(ManyNodesTest, PodsWithoutABindingCostFewDecisionsAndBlockFewNodes) {
+  for (int i = 1; i <= 12; ++i) {
+    EXPECT_GT(Passed(PodOf("p" + std::to_string(i), std::to_string(i))).size(), kNodes - 12 * kLikely);
+    EXPECT_LT(decisions, kFewDecisions) << i;
+  }
+  EXPECT_GT(Passed(PodOf("large", "31")).size(), kNodes / 2 - 12 * kLikely) << "the empty ones, but for a few";
+  EXPECT_LT(decisions, kFewDecisions);
+  const Instant later = kStart + std::chrono::seconds(31);
+  books.Expire(later);
+  EXPECT_EQ(Passed(PodOf("after", "31"), later).size(), kNodes / 2);
+  EXPECT_LT(decisions, kFewDecisions);
+}
+
+TEST_F(ManyNodesTest, FiveHundredPodsWithoutABindingAndAGangThatIsHeldCostFewDecisionsEach) {
+  Instant now = kStart;
+  for (int i = 0; i < 50; ++i) Passed(PodOf("gang-" + std::to_string(i), "4"), now);
+  now += BooksOptions().settle;
+  books.Expire(now);
+  EXPECT_EQ(books.figures().undecided, 50U);
+  EXPECT_GE(Passed(PodOf("large", "31"), now).size(), kNodes / 2 - 50) << "each of them counts on one node";
+  std::uint64_t most = 0;
+  for (int i = 0; i < 500; ++i, now += std::chrono::milliseconds(50)) {
+    EXPECT_GT(Passed(PodOf("p" + std::to_string(i), std::to_string(1 + i % 12)), now).size(), 0U);
+    most = std::max(most, decisions);
+    books.Expire(now);
+  }
+  EXPECT_EQ(books.figures().undecided, 551U);
+  EXPECT_LT(most, 500U);
+}
+
+TEST_F(ManyNodesTest, WhereAPodIsBoundOneThatOnlyFitsWithoutItDoesNotPass) {
+  for (const std::size_t node : {std::size_t{0}, std::size_t{468}}) {
+    Pod pod = PodOf("p" + std::to_string(node), "1");
+    Passed(pod);
+    pod.node_name = nodes[node].name;
+    books.SetPod(pod);
+    const std::vector<std::size_t> passed = Passed(PodOf("large", "31"));
+    EXPECT_FALSE(std::ranges::binary_search(passed, node)) << "whether it was a likely one or not";
+    EXPECT_GE(passed.size(), kNodes / 2 - 2) << "it counts nowhere else";
+  }
+}
+
+TEST_F(ManyNodesTest, NodesWhereThePodCountsAreAboveTheirEquals) {
+  Passed(PodOf("one", "4"));
+  const std::vector<int> scores = books.Prioritize(PodOf("one", "4"), nodes);
+  const int best = std::ranges::max(scores);
+  EXPECT_EQ(std::ranges::count(scores, best), 1);
+  EXPECT_EQ(std::ranges::count(scores, best - 1), kLikely - 1);
+  const auto expected = static_cast<std::size_t>(std::ranges::max_element(scores) - scores.begin());
+  const Instant later = kStart + BooksOptions().settle;
+  books.Expire(later);
+  const std::vector<std::size_t> passed = Passed(PodOf("large", "28"), later);
+  EXPECT_FALSE(std::ranges::binary_search(passed, expected)) << "after a while it counts on the likeliest one";
+  EXPECT_GE(passed.size(), kNodes / 2 - 1);
 }
 
 /// What schedulers do, at random: pods are asked for and bound, nodes admit them in that order and publish, pods end.

@@ -142,12 +142,15 @@ void Fleet::AddUsed(Slot& slot, const ResourceList& requests) {
     used->sum += amount;
     used->amount = AmountIn(resource, used->sum);
   }
+  slot.cpu_milli = UsedOf(slot, "cpu");
+  slot.memory = UsedOf(slot, "memory");
 }
 
 /// Sums that were at their bound cannot be subtracted from, so they are made anew.
-void Fleet::CountAgain(Slot& slot) {
+void Fleet::CountAgain(Slot& slot, const Ledger& books) {
   slot.used.clear();
-  for (const std::string& pod : slot.pods) AddUsed(slot, Unpack(pod).requests);
+  slot.cpu_milli = slot.memory = 0;
+  for (const auto& [uid, record] : books.pods) AddUsed(slot, record.requests);
 }
 
 void Fleet::AddPod(NodeIndex node, const PodRecord& record) {
@@ -162,6 +165,7 @@ void Fleet::DropPods(NodeIndex node) {
   for (const std::string& pod : slot.pods) ForgetPlace(UidOf(pod), node);
   slot.pods.clear();
   slot.used.clear();
+  slot.cpu_milli = slot.memory = 0;
 }
 
 void Fleet::ForgetPlace(std::string_view uid, NodeIndex node) {
@@ -287,8 +291,9 @@ FittingInSum Fleet::FilterBySums(const Pod& pod, NodeIndex from, std::size_t mos
   Shaped& shaped = ShapedOf(pod);
   if (shaped.sums.size() < slots_.size()) shaped.sums.resize(slots_.size());
   FittingInSum out{.verdicts = {.shape = &shaped.shape, .nodes = {}}};
+  NodeIndex node = slots_.empty() ? 0 : static_cast<NodeIndex>(from % slots_.size());
   for (; out.looked_at < slots_.size() && out.verdicts.nodes.size() < most; ++out.looked_at) {
-    const auto node = static_cast<NodeIndex>((from + out.looked_at) % slots_.size());
+    if (out.looked_at != 0 && ++node == slots_.size()) node = 0;
     if (FitsInSum(shaped, node) && (!also || also(node)))
       out.verdicts.nodes.push_back({.node = node, .admitted = true});
   }
@@ -304,6 +309,7 @@ void Fleet::DecideAll(Shaped& shaped, std::span<const NodeIndex> nodes) {
     const State& state = *slots_[node].state;
     if (shaped.answers.emplace(state.id, nullptr).second) states.push_back(&state);
   }
+  decisions_ += states.size();
   std::vector<Answer> answers(states.size());
   const auto decide = [&](std::size_t i) { answers[i] = AnswerOf(shaped.shape, *states[i]); };
   if (run_all_ && states.size() > 1) {
@@ -343,12 +349,10 @@ int Fleet::Score(const Verdicts& of, const Verdict& verdict, Preference preferen
     return all <= 0 ? 0.0F : static_cast<float>(static_cast<double>(amount) / static_cast<double>(all));
   };
   Load load;
-  load.cpu_before = load.cpu = part(figures.cpu_milli_requested, figures.cpu_milli);
-  load.memory_before = load.memory = part(figures.memory_requested, figures.memory);
-  for (const Asked& asked : of.shape->asked) {
-    if (asked.resource == "cpu") load.cpu = part(figures.cpu_milli_requested + asked.amount, figures.cpu_milli);
-    if (asked.resource == "memory") load.memory = part(figures.memory_requested + asked.amount, figures.memory);
-  }
+  load.cpu_before = part(figures.cpu_milli_requested, figures.cpu_milli);
+  load.memory_before = part(figures.memory_requested, figures.memory);
+  load.cpu = part(figures.cpu_milli_requested + of.shape->cpu_milli, figures.cpu_milli);
+  load.memory = part(figures.memory_requested + of.shape->memory, figures.memory);
   return ScoreOf(preference, verdict.answer == nullptr ? Fitness() : verdict.answer->fitness, load);
 }
 
@@ -356,9 +360,9 @@ NodeFigures Fleet::Figures(NodeIndex node) const {
   const Slot& slot = slots_[node];
   const Kind& kind = *slot.state->kind;
   return {.cpu_milli = kind.cpu_milli,
-          .cpu_milli_requested = UsedOf(slot, "cpu"),
+          .cpu_milli_requested = slot.cpu_milli,
           .memory = kind.memory,
-          .memory_requested = UsedOf(slot, "memory"),
+          .memory_requested = slot.memory,
           .pods = slot.pods.size()};
 }
 
@@ -371,6 +375,7 @@ Verdict Fleet::Assume(const Pod& pod, NodeIndex node) {
   const Verdict verdict = Ask(shaped, node);
   if (!verdict.admitted) return verdict;
   const StateRef& state = slots_[node].state;
+  ++decisions_;
   Decision decision = engine::Decide(state->kind->node, state->books, shaped.shape.pod, state->kind->inputs, nullptr);
   auto* const admit = std::get_if<Admit>(&decision);
   BERTH_CHECK(admit != nullptr && admit->delta.put);
@@ -388,6 +393,8 @@ void Fleet::Start(std::string_view uid, NodeIndex node) {
   Slot& slot = slots_[node];
   const std::string* const packed = FindPod(slot, uid);
   if (packed == nullptr) return;
+  const auto is_init = [](const Placement& placement) { return placement.kind == ContainerKind::kInit; };
+  if (std::ranges::none_of(Unpack(*packed).placements, is_init)) return;  // most pods: others keep what they have
   Ledger ledger = FullLedger(slot);
   const std::uint64_t revision = ledger.revision;
   const std::vector<Placement> placements = ledger.pods.find(uid)->second.placements;
@@ -409,7 +416,7 @@ void Fleet::Release(std::string_view uid, NodeIndex node) {
   Apply(ledger, engine::Release(slot.state->kind->node, ledger, uid, nullptr));
   ForgetPlace(uid, node);
   slot.pods.erase(slot.pods.begin() + (packed - slot.pods.data()));
-  CountAgain(slot);
+  CountAgain(slot, ledger);
   Held held;
   for (const auto& [left, record] : ledger.pods) AddHeld(*slot.state->kind, record, held);
   Enter(slot, states_.Find(slot.state->kind, BooksOf(ledger.shared, ledger.memory, held)));

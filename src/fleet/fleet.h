@@ -117,6 +117,8 @@ class Fleet {
   /// Distinct kinds of nodes, and distinct states.
   std::size_t kinds() const { return kinds_.Count(); }
   std::size_t states() const { return states_.Count(); }
+  /// Decisions of the engine since the start: what the fleet costs.
+  std::uint64_t decisions() const { return decisions_; }
 
  private:
   struct Used {
@@ -128,6 +130,8 @@ class Fleet {
     std::string name;
     StateRef state;  // nullptr: no node
     std::vector<Used> used;
+    std::int64_t cpu_milli = 0;     // of `used`, for scores
+    std::int64_t memory = 0;        // the same
     std::vector<std::string> pods;  // packed
     std::uint64_t version = 0;      // changes with everything above
   };
@@ -144,7 +148,7 @@ class Fleet {
   const std::string* FindPod(const Slot& slot, std::string_view uid) const;
   void Enter(Slot& slot, StateRef state);
   void AddUsed(Slot& slot, const ResourceList& requests);
-  void CountAgain(Slot& slot);
+  void CountAgain(Slot& slot, const Ledger& books);
   void AddPod(NodeIndex node, const PodRecord& record);
   void DropPods(NodeIndex node);
   void ForgetPlace(std::string_view uid, NodeIndex node);
@@ -159,6 +163,7 @@ class Fleet {
   std::unordered_multimap<std::size_t, NodeIndex> places_;  // by hash of the uid
   Answers answers_;
   std::uint64_t version_ = 0;
+  std::uint64_t decisions_ = 0;
 };
 
 }  // namespace berth::fleet

@@ -131,6 +131,10 @@ Shape ShapeOf(const Pod& pod, std::string key) {
   out.pod.status_qos = pod.status_qos;
   for (const auto& [resource, quantity] : PodRequests(out.pod))
     if (const std::int64_t amount = AmountIn(resource, quantity); amount > 0) out.asked.push_back({resource, amount});
+  for (const Asked& asked : out.asked) {
+    if (asked.resource == "cpu") out.cpu_milli = asked.amount;
+    if (asked.resource == "memory") out.memory = asked.amount;
+  }
   std::ranges::stable_sort(out.asked, {}, [](const Asked& asked) { return Rank(asked.resource); });
   return out;
 }

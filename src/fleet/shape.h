@@ -46,8 +46,10 @@ struct Ask {
 
 struct Shape {
   std::string key;
-  Pod pod;                   ///< a pod of this shape, with nothing else in it
-  std::vector<Asked> asked;  ///< in the order in which a node looks at them
+  Pod pod;                     ///< a pod of this shape, with nothing else in it
+  std::vector<Asked> asked;    ///< in the order in which a node looks at them
+  std::int64_t cpu_milli = 0;  ///< of these, for scores
+  std::int64_t memory = 0;
 };
 
 Shape ShapeOf(const Pod& pod, std::string key);

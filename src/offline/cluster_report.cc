@@ -46,7 +46,7 @@ constexpr int kHeight = 150;  // of a chart
 constexpr int kLeft = 70;
 constexpr int kTop = 50;
 constexpr int kGap = 60;
-constexpr std::array<const char*, 4> kColors{"#b3413c", "#b58a1f", "#2f6f9f", "#4f8f4f"};
+constexpr std::array<const char*, 6> kColors{"#b3413c", "#b58a1f", "#2f6f9f", "#4f8a4b", "#7a4f9a", "#555555"};
 
 struct Chart {
   std::string title;
@@ -120,7 +120,7 @@ view::Table ClusterTable(const std::vector<ClusterOutcome>& outcomes) {
                    {"FRAGMENTATION", Align::kRight}});
   for (const ClusterOutcome& outcome : outcomes) {
     const ClusterMeans means = MeansOf(outcome);
-    out.AddRow({std::string(Name(outcome.rules.rule)),
+    out.AddRow({RowName(outcome.rules),
                 std::to_string(outcome.admitted),
                 std::to_string(outcome.at_once),
                 {std::to_string(outcome.rejected), outcome.rejected > 0 ? view::Style::kBad : view::Style::kPlain},
@@ -139,6 +139,7 @@ codec::Json ToJson(const std::vector<ClusterOutcome>& outcomes) {
   for (const ClusterOutcome& outcome : outcomes) {
     const ClusterMeans means = MeansOf(outcome);
     out.push_back({{"rule", Name(outcome.rules.rule)},
+                   {"percentageOfNodesToScore", outcome.rules.percent_to_score},
                    {"admitted", outcome.admitted},
                    {"admittedAtOnce", outcome.at_once},
                    {"rejectedByNode", outcome.rejected},
@@ -162,8 +163,7 @@ std::string ClusterPicture(const std::vector<ClusterOutcome>& outcomes) {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const int x = kLeft + 120 * static_cast<int>(i);
     out += "<rect x=\"" + std::to_string(x) + "\" y=\"12\" width=\"20\" height=\"4\" fill=\"" +
-           kColors[i % kColors.size()] + "\"/>\n" +
-           Text(x + 26, 18, "start", std::string(Name(outcomes[i].rules.rule)));
+           kColors[i % kColors.size()] + "\"/>\n" + Text(x + 26, 18, "start", RowName(outcomes[i].rules));
   }
   int top = kTop;
   for (const Chart& chart : charts) {

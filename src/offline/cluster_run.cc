@@ -18,6 +18,14 @@ namespace {
 constexpr double kRetry_s = 5;
 constexpr std::size_t kSamples = 200;
 
+/// How many nodes that can take a pod kube-scheduler looks for before it compares them.
+std::size_t EnoughToCompare(std::size_t nodes, std::size_t percent) {
+  constexpr std::size_t kFewest = 100;
+  if (nodes < kFewest) return nodes;
+  if (percent == 0) percent = std::max<std::size_t>(5, nodes / 125 < 50 ? 50 - nodes / 125 : 0);
+  return std::max(kFewest, nodes * percent / 100);
+}
+
 /// A scheduler with one rule.
 class Scheduler {
  public:
@@ -32,10 +40,9 @@ class Scheduler {
       asks_ = view_->AsksOf(pod);
       also = [this](fleet::NodeIndex node) { return view_->Passes(asks_, node); };
     }
-    const std::size_t enough = rules_.rule == SchedulerRule::kExtenderAll ? all_ : EnoughToCompare(all_);
-    fleet::FittingInSum found = fleet_.FilterBySums(pod, next_, enough, also);
+    fleet::FittingInSum found = fleet_.FilterBySums(pod, next_, EnoughToCompare(all_, rules_.percent_to_score), also);
     next_ = static_cast<fleet::NodeIndex>((next_ + found.looked_at) % std::max<std::size_t>(1, all_));
-    if (rules_.rule == SchedulerRule::kDefault || view_) return Best(found.verdicts, fleet::Preference::kSpread);
+    if (rules_.rule != SchedulerRule::kExtender) return Best(found.verdicts, fleet::Preference::kSpread);
     std::vector<fleet::NodeIndex> nodes;
     nodes.reserve(found.verdicts.nodes.size());
     for (const fleet::Verdict& verdict : found.verdicts.nodes) nodes.push_back(verdict.node);
@@ -75,24 +82,25 @@ class Scheduler {
 /// One simulation.
 class Run {
  public:
-  Run(fleet::Fleet& fleet, const Workload& workload, const ClusterRules& rules)
-      : fleet_(fleet), workload_(workload), scheduler_(fleet, rules), nodes_(fleet.Nodes()) {
+  Run(fleet::Fleet& fleet, const Workload& workload, const ClusterRules& rules, const ClusterProgress& progress)
+      : fleet_(fleet), workload_(workload), progress_(progress), scheduler_(fleet, rules), nodes_(fleet.Nodes()) {
     for (const PodKind& kind : workload.kinds) pods_.push_back(kind.pod);
-    out_.rules = rules;
-    out_.came = workload.arrivals.size();
   }
 
-  ClusterOutcome Go() {
-    const std::size_t every = std::max<std::size_t>(1, workload_.arrivals.size() / kSamples);
-    for (std::size_t number = 0; number < workload_.arrivals.size(); ++number) {
+  ClusterOutcome Go(const ClusterRules& rules) {
+    Fill();
+    out_ = {.rules = rules, .came = workload_.arrivals.size() - workload_.filling};
+    const std::size_t every = std::max<std::size_t>(1, out_.came / kSamples);
+    for (std::size_t number = workload_.filling; number < workload_.arrivals.size(); ++number) {
       const Arrival& arrival = workload_.arrivals[number];
+      Tell(number);
       AdvanceTo(arrival.at_s);
       if (Try(number)) {
         ++out_.at_once;
       } else {
         waiting_.push_back(number);
       }
-      if ((number + 1) % every == 0) Sample();
+      if ((number - workload_.filling + 1) % every == 0) Sample();
     }
     out_.waiting = waiting_.size();
     for (const fleet::NodeIndex node : nodes_) out_.cpus += fleet_.Figures(node).cpu_milli / 1000;
@@ -108,6 +116,23 @@ class Run {
       return std::tie(a.at_s, a.number) > std::tie(b.at_s, b.number);
     }
   };
+
+  void Tell(std::size_t number) const {
+    constexpr std::size_t kEvery = 512;
+    if (progress_ && number % kEvery == 0)
+      progress_(static_cast<double>(number) / static_cast<double>(workload_.arrivals.size()));
+  }
+
+  /// A plug-in reads at a tick what nodes publish that it refused: that is what the second attempt is for.
+  void Fill() {
+    for (std::size_t number = 0; number < workload_.filling; ++number) {
+      Tell(number);
+      if (Try(number)) continue;
+      scheduler_.Tick();
+      Try(number);
+    }
+    scheduler_.Tick();
+  }
 
   void AdvanceTo(double at_s) {
     while (true) {
@@ -207,6 +232,7 @@ class Run {
 
   fleet::Fleet& fleet_;
   const Workload& workload_;
+  const ClusterProgress& progress_;
   Scheduler scheduler_;
   std::vector<fleet::NodeIndex> nodes_;
   std::vector<Pod> pods_;  // by kind
@@ -220,25 +246,24 @@ class Run {
 
 }  // namespace
 
-std::size_t EnoughToCompare(std::size_t nodes) {
-  constexpr std::size_t kFewest = 100;
-  if (nodes < kFewest) return nodes;
-  const std::size_t percent = std::max<std::size_t>(5, nodes / 125 < 50 ? 50 - nodes / 125 : 0);
-  return std::max(kFewest, nodes * percent / 100);
-}
-
 std::string_view Name(SchedulerRule rule) {
   switch (rule) {
     case SchedulerRule::kDefault: return "default";
     case SchedulerRule::kTopology: return "topology";
     case SchedulerRule::kExtender: return "extender";
-    case SchedulerRule::kExtenderAll: return "extender-all";
   }
   return "default";
 }
 
-ClusterOutcome RunCluster(fleet::Fleet& fleet, const Workload& workload, const ClusterRules& rules) {
-  return Run(fleet, workload, rules).Go();
+std::string RowName(const ClusterRules& rules) {
+  std::string out(Name(rules.rule));
+  if (rules.percent_to_score != 0) out += ", " + std::to_string(rules.percent_to_score) + "%";
+  return out;
+}
+
+ClusterOutcome RunCluster(fleet::Fleet& fleet, const Workload& workload, const ClusterRules& rules,
+                          const ClusterProgress& progress) {
+  return Run(fleet, workload, rules, progress).Go(rules);
 }
 
 ClusterMeans MeansOf(const ClusterOutcome& outcome) {

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,18 +19,19 @@ enum class SchedulerRule {
   kDefault,   ///< sums of requests; the node may say no
   kTopology,  ///< and what each NUMA node has available, as NodeResourceTopologyMatch believes it; the node may say no
   kExtender,  ///< and what the node itself would say
-  kExtenderAll,  ///< likewise, asked about all nodes: percentageOfNodesToScore is 100
 };
-std::string_view Name(SchedulerRule rule);  ///< "default", "topology", "extender", "extender-all"
-
-/// How many nodes that can take a pod kube-scheduler looks for before it compares them, when its configuration does not
-/// say percentageOfNodesToScore.
-std::size_t EnoughToCompare(std::size_t nodes);
+std::string_view Name(SchedulerRule rule);  ///< "default", "topology", "extender"
 
 struct ClusterRules {
   SchedulerRule rule = SchedulerRule::kDefault;
-  fleet::Preference preference = fleet::Preference::kBalanced;  ///< of the extender; the others spread
+  /// kube-scheduler's percentageOfNodesToScore: it looks for so many nodes that can take a pod by sums, and compares
+  /// (or asks an extender about) no others. 0: its own choice, 50 at 100 nodes, less with more of them, 5 at least.
+  unsigned percent_to_score = 0;
+  fleet::Preference preference = fleet::Preference::kBalanced;  ///< of kExtender; the others spread
 };
+
+/// "extender"; "extender, 100%" where the part of the nodes is given.
+std::string RowName(const ClusterRules& rules);
 
 /// The cluster at one time. What is free is allocatable and not requested; what of it is stranded cannot be had by
 /// further pods of the usual request (Workload::usual), however many come.
@@ -43,6 +46,7 @@ struct ClusterSample {
   std::int64_t stranded_memory = 0;
 };
 
+/// What came of the pods that come; those that are there from the start do not count.
 struct ClusterOutcome {
   ClusterRules rules;
   std::size_t came = 0;
@@ -55,9 +59,14 @@ struct ClusterOutcome {
   std::vector<ClusterSample> samples;  ///< about 200, each after as many arrivals
 };
 
+/// Told now and then how much is done, parts of 1.
+using ClusterProgress = std::function<void(double done)>;
+
 /// Lets the pods come and go. `fleet` is empty of pods, and is not afterwards. A pod that finds no node, or that its
-/// node rejects (a controller makes it anew), is tried again every 5 s, in the order in which they came.
-ClusterOutcome RunCluster(fleet::Fleet& fleet, const Workload& workload, const ClusterRules& rules);
+/// node rejects (a controller makes it anew), is tried again every 5 s, in the order in which they came. Those that are
+/// there from the start are placed one after the other, and left out where they find no place.
+ClusterOutcome RunCluster(fleet::Fleet& fleet, const Workload& workload, const ClusterRules& rules,
+                          const ClusterProgress& progress = {});
 
 /// Means over the samples of the second half.
 struct ClusterMeans {

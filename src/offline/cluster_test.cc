@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
-#include <string>
 
 #include "engine/testing/builders.h"
 #include "offline/cluster_nodes.h"
@@ -58,27 +57,6 @@ TEST(ClusterTest, WhatTheNodesWereAskedTheyDoNotReject) {
   }
 }
 
-/// Above 100 nodes kube-scheduler goes on with as many of those that fit in sum as it thinks enough. Here it thinks so
-/// before it comes to the only node that takes the pod.
-TEST(ClusterTest, AnExtenderAskedAboutAPartOfTheNodesMissesTheOnlyOneThatTakesAPod) {
-  Workload workload;
-  workload.kinds = {{.pod = ClusterPod("five", "5"), .weight = 1}};
-  workload.usual = {.cpus = 1, .memory = 0};
-  workload.arrivals = {{.kind = 0, .at_s = 1, .stays_s = 1}};
-  const auto at_once = [&](SchedulerRule rule) {
-    fleet::Fleet fleet;
-    constexpr int kNodes = 250;
-    AddAlignedNodes(kNodes, fleet);
-    EXPECT_LT(EnoughToCompare(kNodes), std::size_t{kNodes - 1});
-    for (fleet::NodeIndex node = 0; node < kNodes - 1; ++node)  // leaves 7 CPUs there, 3 and 4 of them on a NUMA node
-      for (const char* const pod : {"a", "b"})
-        EXPECT_TRUE(fleet.Assume(ClusterPod(pod + std::to_string(node), "4"), node).admitted);
-    return RunCluster(fleet, workload, {.rule = rule}).at_once;
-  };
-  EXPECT_EQ(at_once(SchedulerRule::kExtender), 0U);
-  EXPECT_EQ(at_once(SchedulerRule::kExtenderAll), 1U);
-}
-
 TEST(ClusterTest, PodsThatNeverFitCostNoMoreThanTheirArrivals) {
   fleet::Fleet fleet;
   AddAlignedNodes(10, fleet);
@@ -87,11 +65,45 @@ TEST(ClusterTest, PodsThatNeverFitCostNoMoreThanTheirArrivals) {
   workload.usual = {.cpus = 1, .memory = 0};
   constexpr double kWeek_s = 7.0 * 24 * 3600;
   for (int i = 0; i < 50; ++i) workload.arrivals.push_back({.kind = 0, .at_s = kWeek_s * i, .stays_s = 1});
-  for (const SchedulerRule rule :
-       {SchedulerRule::kDefault, SchedulerRule::kTopology, SchedulerRule::kExtender, SchedulerRule::kExtenderAll}) {
+  for (const SchedulerRule rule : {SchedulerRule::kDefault, SchedulerRule::kTopology, SchedulerRule::kExtender}) {
     const ClusterOutcome outcome = RunCluster(fleet, workload, {.rule = rule});
     EXPECT_EQ(outcome.waiting, 50U);
     EXPECT_EQ(outcome.rejected, 0U);
+  }
+}
+
+TEST(ClusterTest, PodsComeAndGoForADayAtTheLoadHoweverFewTheyAre) {
+  fleet::Fleet fleet;
+  AddAlignedNodes(300, fleet);
+  std::ostringstream err;
+  const auto workload = MakeWorkload({.pods = 100, .load = 80}, fleet, err);
+  ASSERT_TRUE(workload.has_value());
+  EXPECT_GT(workload->filling, 1000U);
+  EXPECT_DOUBLE_EQ(workload->arrivals.back().at_s, 24.0 * 3600);
+  const ClusterOutcome outcome = RunCluster(fleet, *workload, {.rule = SchedulerRule::kExtender});
+  EXPECT_EQ(outcome.came, 100U);
+  EXPECT_EQ(outcome.admitted, 100U);
+  const double requested = MeansOf(outcome).requested;
+  EXPECT_GT(requested, 0.7);
+  EXPECT_LT(requested, 0.9);
+  const auto there = static_cast<double>(workload->filling);
+  EXPECT_NEAR(static_cast<double>(outcome.samples.back().running), there, 40) << "as many have gone as came";
+}
+
+TEST(ClusterTest, OfALargeClusterOnlyAPartIsComparedUnlessAllIsAskedFor) {
+  for (const unsigned percent : {0U, 100U}) {
+    fleet::Fleet fleet;
+    AddAlignedNodes(150, fleet);
+    for (fleet::NodeIndex node = 0; node < 149; ++node)
+      for (const char* const cpus : {"4", "5"})
+        ASSERT_TRUE(fleet.Assume(ClusterPod(std::string(cpus) + "-" + std::to_string(node), cpus), node).admitted);
+    Workload workload;
+    workload.kinds = {{.pod = ClusterPod("five", "5"), .weight = 1}};
+    workload.arrivals = {{.kind = 0, .at_s = 1, .stays_s = 1}};
+    const ClusterRules rules{.rule = SchedulerRule::kExtender, .percent_to_score = percent};
+    const ClusterOutcome outcome = RunCluster(fleet, workload, rules);
+    EXPECT_EQ(outcome.at_once, percent == 100 ? 1U : 0U) << "by sums it fits on all of them, in truth on the last one";
+    EXPECT_EQ(RowName(rules), percent == 100 ? "extender, 100%" : "extender");
   }
 }
 
@@ -117,7 +129,7 @@ TEST(ClusterTest, ManifestsSayWhichPodsComeAndHowOften) {
   const std::string pods = std::string(BERTH_SOURCE_DIR) + "/tests/golden/simulate/pods.yaml";
   const auto workload = MakeWorkload({.manifests = {pods, pods}, .pods = 50}, fleet, err);
   ASSERT_TRUE(workload.has_value()) << workload.error().message;
-  EXPECT_EQ(workload->arrivals.size(), 50U);
+  EXPECT_EQ(workload->arrivals.size() - workload->filling, 50U);
   for (const PodKind& kind : workload->kinds) EXPECT_GE(kind.weight, 2U) << "the file was given twice";
   EXPECT_FALSE(MakeWorkload({.manifests = {"/nowhere/at/all"}}, fleet, err).has_value());
 }

@@ -15,8 +15,6 @@
 namespace berth::offline {
 namespace {
 
-constexpr double kMeanStay_s = 3600;
-
 /// Numbers that are the same on every machine.
 class Dice {
  public:
@@ -132,20 +130,23 @@ double RoomFor(const Mean& mean, const fleet::Fleet& fleet) {
   return std::min(by_cpus, by_memory);
 }
 
-std::vector<Arrival> MakeArrivals(const std::vector<PodKind>& kinds, std::size_t count, double at_a_time, Dice& dice) {
+/// `filling` that are there, and `count` that come within `hours`, the last one at their end.
+std::vector<Arrival> MakeArrivals(const std::vector<PodKind>& kinds, std::size_t filling, std::size_t count,
+                                  double hours, Dice& dice) {
   std::vector<std::uint32_t> until;  // sums of weights
   for (const PodKind& kind : kinds) until.push_back((until.empty() ? 0 : until.back()) + kind.weight);
-  std::vector<Arrival> out(count);
-  double now = 0;
-  std::size_t number = 0;
-  for (Arrival& arrival : out) {
-    const bool filling = static_cast<double>(number++) < at_a_time;
-    now += dice.Exponential(kMeanStay_s / at_a_time * (filling ? 0.1 : 1.0));
+  const double between_s = hours * 3600 / static_cast<double>(count);
+  std::vector<Arrival> out(filling + count);
+  double now_s = 0;
+  for (std::size_t number = 0; number < out.size(); ++number) {
+    if (number >= filling) now_s += dice.Exponential(between_s);
     const auto kind = std::ranges::upper_bound(until, dice.Below(until.back()));
-    arrival = {.kind = static_cast<std::uint32_t>(kind - until.begin()),
-               .at_s = now,
-               .stays_s = dice.Exponential(kMeanStay_s)};
+    out[number] = {.kind = static_cast<std::uint32_t>(kind - until.begin()),
+                   .at_s = now_s,
+                   .stays_s = dice.Exponential(between_s * static_cast<double>(filling))};
   }
+  if (now_s > 0)
+    for (Arrival& arrival : out) arrival.at_s *= hours * 3600 / now_s;
   return out;
 }
 
@@ -166,9 +167,10 @@ Result<Workload> MakeWorkload(const WorkloadOptions& options, const fleet::Fleet
   out.usual = {.cpus = std::max<std::int64_t>(1, std::llround(mean.cpus)), .memory = std::llround(mean.memory)};
   const double room = RoomFor(mean, fleet);
   const double at_a_time = std::max(1.0, room * options.load / 100);
-  const std::size_t count = options.pods != 0 ? options.pods : static_cast<std::size_t>(3 * room) + 1;
+  const std::size_t count = options.pods != 0 ? options.pods : static_cast<std::size_t>(room) + 1;
   Dice dice(options.seed);
-  out.arrivals = MakeArrivals(out.kinds, count, at_a_time, dice);
+  out.filling = static_cast<std::size_t>(at_a_time);
+  out.arrivals = MakeArrivals(out.kinds, out.filling, count, options.hours, dice);
   return out;
 }
 

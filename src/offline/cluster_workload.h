@@ -34,23 +34,26 @@ struct UsualRequest {
 
 struct Workload {
   std::vector<PodKind> kinds;
+  std::size_t filling = 0;        ///< of the arrivals, the first ones: they are there when the time begins
   std::vector<Arrival> arrivals;  ///< by time
   UsualRequest usual;
 };
 
 struct WorkloadOptions {
   std::vector<std::string> manifests;  ///< pods and templates of workloads; {}: kinds made for the machines
-  std::size_t pods = 0;                ///< how many come; 0: three times as many as there is room for
-  unsigned load = 90;                  ///< percent of the CPUs (or memory) that are asked for when the cluster is full
+  std::size_t pods = 0;                ///< how many come to the full cluster; 0: as many as there is room for
+  unsigned hours = 24;                 ///< within how many hours
+  unsigned load = 90;                  ///< percent of the CPUs (or memory) that are asked for at a time
   std::uint64_t seed = 1;
 };
 
 /// Pods for the nodes of `fleet`. Without manifests, kinds are made by what the first node's largest NUMA node has:
 /// a 32nd, 16th, 8th, quarter and half of its CPUs, with half, once and one and a half times as much of its memory; of
 /// five pods, four are Guaranteed and one asks for no limits. A tenth of the Guaranteed ones take a device where nodes
-/// have some. As many pods as keep the cluster at its load come at once, within a tenth of a pod's stay; then others
-/// come as these go. Stays are an hour in the mean, exponentially distributed. The same options give the same pods.
-/// Errors: as reading and parsing the files; kInvalid where no pod asks for CPUs or memory, or there is no node.
+/// have some. As many pods as the load says are there from the start; then others come as these go, at random times.
+/// Stays are exponentially distributed, with the mean that keeps the cluster at its load. The same options give the
+/// same pods. Errors: as reading and parsing the files; kInvalid where no pod asks for CPUs or memory, or there is no
+/// node.
 Result<Workload> MakeWorkload(const WorkloadOptions& options, const fleet::Fleet& fleet, std::ostream& err);
 
 }  // namespace berth::offline

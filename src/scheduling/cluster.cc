@@ -17,6 +17,16 @@ Result<NodeState> ReadStateOf(const kube::Object& object) {
   return state;
 }
 
+/// status.nominatedNodeName, which few pods have.
+std::string NominatedNode(const std::string& pod) {
+  constexpr std::string_view kName = "nominatedNodeName";
+  if (!pod.contains(kName)) return "";
+  const auto json = codec::ParseJson(pod, "Pod");
+  if (!json) return "";
+  const codec::Json node = json->value(codec::Json::json_pointer("/status/nominatedNodeName"), codec::Json());
+  return node.is_string() ? node.get<std::string>() : "";
+}
+
 }  // namespace
 
 std::string_view Name(Kind kind) { return kind == Kind::kNodeStates ? "nodestates" : "pods"; }
@@ -52,12 +62,13 @@ std::string Cluster::TakePod(const kube::Change& change) {
     return "";
   }
   auto pod = manifest::ParsePodJson(change.object.json, "Pod");
+  const std::string nominated = NominatedNode(change.object.json);
   const MutexLock lock(mutex_);
   if (!pod) {
     books_.DropPod(key.namespace_, key.name);
     return pod.error().message;
   }
-  books_.SetPod(*pod);
+  books_.SetPod(*pod, nominated);
   return "";
 }
 
@@ -139,10 +150,18 @@ std::vector<int> Cluster::Prioritize(const extender::Call& call) {
   return books_.Prioritize(call.pod, call.nodes);
 }
 
+void Cluster::Expire() {
+  constexpr std::size_t kFew = 4;
+  for (bool more = true; more;) {
+    const MutexLock lock(mutex_);
+    more = books_.Expire(clock_.Now(), kFew);
+  }
+}
+
 ClusterFigures Cluster::figures() {
   const bool ready = WhyNotReady().empty();
+  Expire();
   const MutexLock lock(mutex_);
-  books_.Expire(clock_.Now());
   ClusterFigures out{
       .books = books_.figures(), .unreadable_pods = problems_[Index(Kind::kPods)].size(), .ready = ready};
   for (const Kind kind : kKinds) out.trouble[Index(kind)] = !followed_[Index(kind)].trouble.empty();

@@ -58,6 +58,8 @@ class Cluster {
   std::vector<int> Prioritize(const extender::Call& call) BERTH_EXCLUDES(mutex_);
   ClusterFigures figures() BERTH_EXCLUDES(mutex_);
 
+  /// As Books::Expire for all pods, a few at a time: questions are answered in between. To be called every while.
+  void Expire() BERTH_EXCLUDES(mutex_);
   /// From now on nobody waits.
   void Hurry() BERTH_EXCLUDES(mutex_);
 

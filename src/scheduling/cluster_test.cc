@@ -9,6 +9,7 @@
 
 #include "scheduling/published_test.h"
 #include "scheduling/side_by_side.h"
+#include "testing/fixtures.h"
 
 namespace berth::scheduling {
 namespace {
@@ -64,6 +65,35 @@ TEST_F(ClusterTest, PodsCountWhereTheyAreBoundUntilTheyAreGone) {
   EXPECT_THAT(Ask(PodText("two", "8")).passed, ElementsAre(1));
   cluster.Take(Kind::kPods, {Gone("default", "one")});
   EXPECT_THAT(Ask(PodText("two", "8")).passed, ElementsAre(0, 1));
+}
+
+TEST_F(ClusterTest, APodCountsOnTheNodeItsStatusNominates) {
+  codec::Json pod = *codec::ParseJson(PodText("one", "8"), "pod");
+  pod["status"]["nominatedNodeName"] = "a";
+  cluster.Take(Kind::kPods, {Told(codec::FormatJson(pod))});
+  EXPECT_THAT(Ask(PodText("two", "8")).passed, ElementsAre(1));
+  pod["status"]["nominatedNodeName"] = 7;
+  cluster.Take(Kind::kPods, {Told(codec::FormatJson(pod))});
+  EXPECT_THAT(Ask(PodText("two", "8")).passed, ElementsAre(0, 1));
+}
+
+TEST(ClusterTimeTest, PodsNothingIsHeardOfAreForgottenBesideTheCalls) {
+  testkit::ManualClock clock;
+  Cluster cluster({}, {}, clock);
+  cluster.Take(Kind::kNodeStates, {Told(StateText("a")), Told(StateText("b")), Synced()});
+  for (int i = 0; i < 10; ++i) {
+    const std::string body = CallText(PodText("p" + std::to_string(i), "1"), "ab");
+    const auto call = extender::ReadCall(body);
+    ASSERT_TRUE(call && cluster.Filter(*call));
+  }
+  EXPECT_EQ(cluster.figures().books.undecided, 10U);
+  const std::uint64_t before = cluster.figures().books.decisions;
+  clock.Advance(std::chrono::seconds(2));
+  cluster.Expire();
+  EXPECT_GT(cluster.figures().books.decisions, before) << "the nodes where they no longer count are decided anew";
+  clock.Advance(std::chrono::seconds(28));
+  cluster.Expire();
+  EXPECT_EQ(cluster.figures().books.undecided, 0U);
 }
 
 TEST_F(ClusterTest, AStateThatCannotBeReadLetsNothingPassAndIsSaidOnce) {

@@ -21,8 +21,8 @@ constexpr Family kNodes{"berth_scheduler_nodes",
                         {"state"}};
 constexpr Family kPods{"berth_scheduler_pods",
                        metrics::Kind::kGauge,
-                       "Pods that count where no node shows them: undecided (told nodes, and not bound) and awaited "
-                       "(bound); and unreadable ones, which do not count.",
+                       "Pods that count where no node shows them: undecided (told nodes, and nothing heard of them) "
+                       "and awaited (bound or nominated); and unreadable ones, which do not count.",
                        {"state"}};
 constexpr Family kTrouble{"berth_scheduler_trouble",
                           metrics::Kind::kGauge,

@@ -82,6 +82,13 @@ class LoopScheduler final : public Scheduler {
       BERTH_RETURN_IF_ERROR(loop_->Watch(watcher->event_fd(), name, [this, kind](os::MonoTime) { Hear(kind); }));
       watchers_[static_cast<std::size_t>(kind)] = std::move(watcher);
     }
+    loop_->Keep(
+        "undecided pods", [this] { return expire_at_; },
+        [this](os::MonoTime now) {
+          constexpr os::Millis kBetween{250};
+          cluster_.Expire();
+          expire_at_ = now + kBetween;
+        });
     return {};
   }
 
@@ -123,6 +130,7 @@ class LoopScheduler final : public Scheduler {
   Service service_;
   std::array<std::string, kKinds.size()> told_;  // trouble, by kind
   bool ready_ = false;
+  os::MonoTime expire_at_{};
   std::uint16_t port_ = 0;
   std::array<std::unique_ptr<kube::Watcher>, kKinds.size()> watchers_;
   std::unique_ptr<http::Server> server_;  // last: it uses the others

@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +74,7 @@ struct Brought {
   std::string name;
   int node = 0;
   std::string phase;
+  bool less_there = false;  ///< than when the extender may have said yes
 };
 
 class SchedulerClusterTest : public ClusterTest {
@@ -202,10 +204,20 @@ class SchedulerClusterTest : public ClusterTest {
   void Carry() {
     std::map<std::string, Json> there;
     for (Json& pod : Pods()) there.emplace(pod["metadata"]["uid"], std::move(pod));
+    ++round_;
     for (auto it = brought_.begin(); it != brought_.end();) {
       const bool gone = !there.contains(it->first);
-      if (gone) nodes_[static_cast<std::size_t>(it->second.node)]->RemovePod(it->second.name + ".yaml");
+      if (gone) {
+        nodes_[static_cast<std::size_t>(it->second.node)]->RemovePod(it->second.name + ".yaml");
+        Less(it->second.node);
+      }
       it = gone ? brought_.erase(it) : std::next(it);
+    }
+    for (const auto& [uid, pod] : there) {
+      if (!pod["spec"].contains("nodeName"))
+        unbound_[uid] = round_;
+      else if (unbound_.contains(uid) && !heard_.contains(uid))
+        HearOf(uid, pod["spec"]["nodeName"]);
     }
     std::vector<const Json*> bound;  // and not brought yet, in the order of their bindings
     for (const auto& [uid, pod] : there)
@@ -220,6 +232,19 @@ class SchedulerClusterTest : public ClusterTest {
       if (next != bound.end()) Bring(**next, i);
     }
   }
+  /// Less counts on the node than before: pods on their way there may be placed so that a later one does not fit, which
+  /// is the cause that docs/design/extender.md knows, "What is not exact".
+  void Less(int node) {
+    less_[static_cast<std::size_t>(node)] = round_;
+    for (auto& [uid, pod] : brought_)
+      if (pod.node == node && pod.phase == "Pending") pod.less_there = true;
+  }
+  /// It is bound: it counts on the other nodes no more.
+  void HearOf(const std::string& uid, const std::string& node) {
+    heard_.insert(uid);
+    for (int i = 0; i < kNodes; ++i)
+      if (NodeName(i) != node) Less(i);
+  }
   void Bring(const Json& pod, int node) {
     const Json& metadata = pod["metadata"];
     const Json& app = pod["spec"]["containers"][0];
@@ -233,7 +258,9 @@ class SchedulerClusterTest : public ClusterTest {
            {{{"name", "app"}, {"image", "none"}, {"command", {"/bin/true"}}, {"resources", app["resources"]}}}}}}};
     const std::string name = metadata["name"];
     nodes_[static_cast<std::size_t>(node)]->AddPod(name + ".yaml", manifest.dump());
-    brought_[metadata["uid"]] = {.name = name, .node = node, .phase = "Pending"};
+    // The extender was asked after the round in which it was last seen without a node, or in it.
+    const bool less_there = less_[static_cast<std::size_t>(node)] >= unbound_[metadata["uid"]];
+    brought_[metadata["uid"]] = {.name = name, .node = node, .phase = "Pending", .less_there = less_there};
     ++bound_;
   }
   /// False: it has not decided on all that were brought.
@@ -254,8 +281,9 @@ class SchedulerClusterTest : public ClusterTest {
       pod.phase = decided->second["phase"];
       if (pod.phase == "Failed") {
         ++rejected_;
-        std::cout << pod.name << " on node " << node << ": " << decided->second["reason"] << " "
-                  << decided->second["message"] << "\n";
+        if (!pod.less_there) ++unexplained_;
+        std::cout << (pod.less_there ? "" : "unexplained: ") << pod.name << " on node " << node << ": "
+                  << decided->second["reason"] << " " << decided->second["message"] << "\n";
       }
       static_cast<void>(client_->MergePatch(TargetOf("pods", pod.name, space_, "status"),
                                             Json{{"status", {{"phase", pod.phase}}}}.dump()));
@@ -303,22 +331,29 @@ class SchedulerClusterTest : public ClusterTest {
   std::unique_ptr<Program> extender_;
   std::vector<std::unique_ptr<Program>> schedulers_;
   std::map<std::string, Brought> brought_;  // by uid
+  std::map<std::string, int> unbound_;      // by uid, the last round in which it had no node
+  std::set<std::string> heard_;             // uids of pods whose binding was seen
+  std::array<int, kNodes> less_{};          // by node, the last round in which something went
+  int round_ = 0;
   int bound_ = 0;
   int rejected_ = 0;
+  int unexplained_ = 0;  // of these, where nothing had gone
 };
 
-/// BERTH_CLUSTER_PODS makes it longer. Of 1 900 pods one was rejected: docs/design/extender.md, "What is not exact".
+/// BERTH_CLUSTER_PODS makes it longer.
 int HowMany() {
   const char* const text = std::getenv("BERTH_CLUSTER_PODS");
-  return text != nullptr ? std::atoi(text) : 100;
+  return text != nullptr ? std::atoi(text) : 500;
 }
 
-TEST_F(SchedulerClusterTest, WithTheExtenderNodesRejectNextToNothing) {
+TEST_F(SchedulerClusterTest, WithTheExtenderNodesRejectOnlyWhereOthersHaveGoneBeforeAndRarely) {
   StartExtender();
   StartScheduler("with-extender");
   Run("with-extender", HowMany(), 6);
-  std::cout << "with the extender: " << bound_ << " pods bound, " << rejected_ << " rejected by their node\n";
-  EXPECT_LE(rejected_, bound_ / 50) << ReadText(nodes_[0]->Dir("extender.log"));
+  std::cout << "with the extender: " << bound_ << " pods bound, " << rejected_ << " rejected by their node, "
+            << unexplained_ << " of them unexplained\n";
+  EXPECT_EQ(unexplained_, 0) << ReadText(nodes_[0]->Dir("extender.log"));
+  EXPECT_LE(rejected_, bound_ / 100) << "1 of 1 900 is known";
 }
 
 TEST_F(SchedulerClusterTest, WithoutItSomeAreRejected) {
@@ -331,15 +366,17 @@ TEST_F(SchedulerClusterTest, AnExtenderThatIsKilledInTheMidstLosesNothing) {
   StartExtender();
   StartScheduler("with-extender");
   constexpr int kWaiting = 200;
-  bool killed = false;
-  Run("with-extender", std::max(HowMany(), kWaiting + 100), kWaiting, [&] {
+  std::ptrdiff_t pending = -1;
+  Run("with-extender", std::max(HowMany(), 2 * kWaiting + 100), kWaiting, [&] {
     extender_->End(SIGKILL);
+    pending = std::ranges::count_if(Pods(), [](const Json& pod) { return !pod["spec"].contains("nodeName"); });
     StartExtender();
-    killed = true;
   });
-  EXPECT_TRUE(killed);
-  std::cout << "killed in the midst: " << bound_ << " pods bound, " << rejected_ << " rejected by their node\n";
-  EXPECT_LE(rejected_, bound_ / 50) << ReadText(nodes_[0]->Dir("extender.log"));
+  EXPECT_GE(pending, kWaiting * 9 / 10) << "as many wait as there are to be, but for those of a round";
+  std::cout << "killed in the midst, with " << pending << " pods waiting: " << bound_ << " pods bound, " << rejected_
+            << " rejected by their node, " << unexplained_ << " of them unexplained\n";
+  EXPECT_EQ(unexplained_, 0) << ReadText(nodes_[0]->Dir("extender.log"));
+  EXPECT_LE(rejected_, bound_ / 100);
 }
 
 TEST_F(SchedulerClusterTest, AServerThatChecksItTakesTheTopologyAndEachChangeOfIt) {

@@ -333,6 +333,19 @@ TEST(SimulateClusterTest, TheRulesAreComparedOnTheSamePods) {
   EXPECT_EQ(ParseOut(one)["rules"][0], out["rules"][2]);
 }
 
+TEST(SimulateClusterTest, PartsOfTheNodesAreCompared) {
+  const Ran ran = RunBerth(
+      SimulateCluster({"--rule", "extender", "--hours", "2", "--percentage-of-nodes-to-score", "0,100", "-o", "json"}));
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  const Json out = ParseOut(ran);
+  EXPECT_EQ(out["hours"], 2);
+  EXPECT_GT(out["podsAtStart"], 0);
+  ASSERT_EQ(out["rules"].size(), 2U);
+  EXPECT_EQ(out["rules"][0]["percentageOfNodesToScore"], 0);
+  EXPECT_EQ(out["rules"][1]["percentageOfNodesToScore"], 100);
+  EXPECT_EQ(out["rules"][0]["admitted"], out["rules"][1]["admitted"]) << "six nodes are always all compared";
+}
+
 TEST(SimulateClusterTest, ItIsATableForPeopleAndAPictureOnRequest) {
   const Ran table = RunBerth(SimulateCluster({}));
   EXPECT_EQ(table.status, 0) << table.err;
