@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace berth {
 
@@ -51,6 +52,9 @@ struct Error {
   Code code = Code::kInternal;
   int sys = 0;          ///< errno as the kernel gave it, 0 if none
   std::string message;  ///< one sentence without final full stop; each layer prepends what it was doing
+  /// Of an error about settings: the field of a settings file that each line of `message` is about, "" for none. May be
+  /// shorter than there are lines.
+  std::vector<std::string> settings{};
 
   friend bool operator==(const Error&, const Error&) = default;
 };

@@ -132,13 +132,13 @@ Result<NodeShares> SharesOfNode(const KubeletConfiguration& config, ResourceList
   for (const auto& [name, text] : config.qos_reserved) {
     if (name != "memory") {
       problems.Add(
-          {Code::kInvalid, 0, "qosReserved: '" + Printable(name, 60) + "' cannot be reserved; only memory can"});
+          BadSetting("qosReserved", "'" + Printable(name, 60) + "' cannot be reserved; only memory can").error());
       continue;
     }
     const auto percent = text.ends_with('%') ? ParseDecimal<int>(std::string_view(text).substr(0, text.size() - 1))
                                              : std::optional<int>();
     if (!percent || *percent < 0 || *percent > 100)
-      problems.Add({Code::kInvalid, 0, "qosReserved.memory: '" + Printable(text, 60) + "' is no share of 0% to 100%"});
+      problems.Add(BadSetting("qosReserved.memory", "'" + Printable(text, 60) + "' is no share of 0% to 100%").error());
     else
       out.qos_reserved_memory = *percent;
   }

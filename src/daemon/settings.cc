@@ -82,8 +82,8 @@ Result<std::string> NodeName(const std::string& given) {
   for (char& c : name)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   if (const std::string bad = manifest::CheckSubdomainName(name); !bad.empty())
-    return Fail(Code::kInvalid, fmt::format("nodeName{}: {}; give another one with --node-name or nodeName",
-                                            given.empty() ? ", which is the host's" : "", bad));
+    return BadSetting("nodeName" + std::string(given.empty() ? ", which is the host's" : ""),
+                      bad + "; give another one with --node-name or nodeName");
   return name;
 }
 
@@ -102,33 +102,15 @@ void Override(std::string& value, const std::optional<std::string>& given, const
   value = os::SeenFrom(cwd, value);
 }
 
-std::string NoLogLevel(const std::string& text) {
-  return fmt::format("logLevel '{}': must be debug, info, warning or error", Printable(text));
-}
-
 /// What depends on the command line or on both files.
 void CheckTogether(const Settings& settings, Problems& problems) {
-  const auto refuse = [&](std::string why) { problems.Add({Code::kInvalid, 0, std::move(why)}); };
   if (settings.reconcile_period < std::chrono::milliseconds(100))
-    refuse("reconcilePeriod (by default cpuManagerReconcilePeriod) must be at least 100ms");
+    problems.Add(
+        BadSetting("reconcilePeriod (by default cpuManagerReconcilePeriod)", "must be at least 100ms").error());
   problems.Take(http::CheckSocket(settings.berth.socket, settings.berth.socket_group));
   if (!settings.kubelet.static_pod_url.empty())
     if (auto checked = source::CheckHttp(UrlOptions(settings)); !checked)
       problems.Add(Wrap(std::move(checked).error(), settings.kubelet_file).error());
-}
-
-/// A setting that has a problem already gets no second one, in other words.
-void AddUnlessTold(const Problems& further, Problems& problems) {
-  const std::vector<std::string> told = problems.lines();
-  for (const std::string& problem : further.lines()) {
-    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-    const auto end = std::ranges::find_if_not(problem, is_letter);  // "evictionHard" of "evictionHard[memory]: ..."
-    const std::string setting = ": " + std::string(problem.begin(), end);
-    const auto names_it = [&](const std::string& line) {
-      return line.contains(setting + ":") || line.contains(setting + "[") || line.contains(setting + ".");
-    };
-    if (std::ranges::none_of(told, names_it)) problems.Add({Code::kInvalid, 0, problem});
-  }
 }
 
 void WarnOfLogFolders(Settings& settings) {
@@ -156,7 +138,10 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   if (line.log_level) out.berth.log_level = *line.log_level;
   const auto level = events::ParseLogLevel(out.berth.log_level);
   out.log_level = level.value_or(out.log_level);
-  if (!level) further.Add({Code::kInvalid, 0, NoLogLevel(out.berth.log_level)});
+  if (!level)
+    further.Add(BadSetting("logLevel",
+                           fmt::format("'{}': must be debug, info, warning or error", Printable(out.berth.log_level)))
+                    .error());
   out.berth.stop_containers_on_exit = out.berth.stop_containers_on_exit || line.stop_containers;
   out.machine = line.machine.value_or("host");
   out.dry_run = line.dry_run;
@@ -178,7 +163,7 @@ Result<Settings> LoadSettings(const CommandLine& line) {
         {Code::kInvalid, 0, "a dry run keeps its ledger apart from the node's own: give --state-dir and --run-dir"});
   // Whoever mends these is told at once of what a start would find next.
   if (!problems.empty() || !further.empty()) further.Take(LoadNode(out));
-  AddUnlessTold(further, problems);
+  problems.AddUntold(further);
   BERTH_RETURN_IF_ERROR(problems.Done());
   return out;
 }

@@ -34,8 +34,8 @@ Result<void> CheckSignal(std::string_view setting, std::string_view name) {
   for (const std::string_view known : kSignals)
     if (known == name) return {};
   const std::string_view nearest = Nearest(name, kSignals);
-  return Fail(Code::kInvalid, fmt::format("{}: unsupported eviction signal {}{}", setting, Printable(name, 60),
-                                          nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+  return BadSetting(setting, fmt::format("unsupported eviction signal {}{}", Printable(name, 60),
+                                         nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
 }
 
 /// nullopt: 0% or 100%, which the kubelet drops.
@@ -57,13 +57,13 @@ Result<Amount> ReclaimOf(const KubeletConfiguration& config, const std::string& 
 Result<std::chrono::milliseconds> GraceOf(const KubeletConfiguration& config, const std::string& name) {
   const auto it = config.eviction_soft_grace_period.find(name);
   if (it == config.eviction_soft_grace_period.end())
-    return Fail(Code::kInvalid, fmt::format("evictionSoftGracePeriod: grace period must be specified for the soft "
-                                            "eviction threshold {}",
-                                            Printable(name, 60)));
+    return BadSetting("evictionSoftGracePeriod", fmt::format("grace period must be specified for the soft "
+                                                             "eviction threshold {}",
+                                                             Printable(name, 60)));
   auto grace = manifest::ParseDuration(it->second);
-  if (!grace) return Wrap(std::move(grace).error(), fmt::format("evictionSoftGracePeriod[\"{}\"]", name));
-  if (grace->count() <= 0)
-    return Fail(Code::kInvalid, fmt::format("evictionSoftGracePeriod[\"{}\"]: must be positive: {}", name, it->second));
+  const std::string where = fmt::format("evictionSoftGracePeriod[\"{}\"]", name);
+  if (!grace) return BadSetting(where, grace.error().message);
+  if (grace->count() <= 0) return BadSetting(where, "must be positive: " + it->second);
   return std::chrono::duration_cast<std::chrono::milliseconds>(*grace);
 }
 

@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/problems.h"
 #include "base/text.h"
 #include "os/input.h"
 #include "os/path.h"
@@ -62,8 +63,8 @@ Result<std::optional<gid_t>> GroupOf(const std::string& name) {
   std::array<char, 16384> buffer{};
   const int error = ::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
   if (found == nullptr)
-    return Fail(Code::kInvalid, "socketGroup: no group '" + Printable(name) + "' on this host" +
-                                    (error != 0 ? " (" + std::to_string(error) + ")" : ""));
+    return BadSetting("socketGroup", "no group '" + Printable(name) + "' on this host" +
+                                         (error != 0 ? " (" + std::to_string(error) + ")" : ""));
   return found->gr_gid;
 }
 

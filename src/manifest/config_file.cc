@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/problems.h"
 #include "base/text.h"
 
 namespace berth::manifest {
@@ -82,10 +83,14 @@ std::vector<Warning> WarningsOf(const Report& report, const Document& document, 
 
 Result<void> ErrorOf(const Report& report, std::string_view file) {
   if (report.problems.empty()) return {};
-  std::vector<std::string> lines;
-  for (const Report::Entry& entry : report.problems)
-    lines.push_back(Printable(file, 4096) + ": " + (entry.path.empty() ? "" : entry.path + ": ") + entry.text);
-  return Fail(Code::kInvalid, Join(lines, "\n"));
+  Problems out;
+  for (const Report::Entry& entry : report.problems) {
+    auto problem = BadSetting(entry.path, entry.text);
+    problem.error().message =
+        Printable(file, 4096) + ": " + (entry.path.empty() ? entry.text : std::move(problem).error().message);
+    out.Add(problem.error());
+  }
+  return out.Done();
 }
 
 std::string ResolveBeside(std::string_view file, const std::string& path) {

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/problems.h"
 #include "base/text.h"
 
 namespace berth {
@@ -14,10 +15,10 @@ Result<std::optional<float>> ParsePercent(const std::string& where, std::string_
   const char* const end = begin + text.size() - 1;  // without the sign
   const auto [ptr, ec] = std::from_chars(begin, end, percent);
   if (ec != std::errc() || ptr != end)
-    return Fail(Code::kInvalid, where + ": \"" + Printable(text) + "\" is not a percentage like \"10%\"");
+    return BadSetting(where, "\"" + Printable(text) + "\" is not a percentage like \"10%\"");
   if (!(percent >= 0) || percent > 100)
-    return Fail(Code::kInvalid, where + ": eviction percentage threshold " + std::string(signal) + " must be " +
-                                    (percent > 100 ? "<= 100%: " : ">= 0%: ") + Printable(text));
+    return BadSetting(where, "eviction percentage threshold " + std::string(signal) + " must be " +
+                                 (percent > 100 ? "<= 100%: " : ">= 0%: ") + Printable(text));
   if (percent == 0.0F || percent == 100.0F) return std::optional<float>();
   return std::optional(percent / 100);
 }
@@ -38,10 +39,9 @@ Result<std::optional<EvictionThreshold>> ParseEvictionThreshold(std::string_view
     return share ? std::optional(EvictionThreshold{.amount = {}, .share = share}) : std::nullopt;
   }
   auto amount = Quantity::Parse(text);
-  if (!amount) return Wrap(std::move(amount).error(), where);
+  if (!amount) return BadSetting(where, amount.error().message);
   if (amount->Sign() <= 0)
-    return Fail(Code::kInvalid,
-                where + ": eviction threshold " + std::string(signal) + " must be positive: " + amount->ToString());
+    return BadSetting(where, "eviction threshold " + std::string(signal) + " must be positive: " + amount->ToString());
   return std::optional(EvictionThreshold{.amount = *std::move(amount), .share = std::nullopt});
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/problems.h"
 #include "base/text.h"
 #include "model/eviction_threshold.h"
 #include "model/resources.h"
@@ -19,13 +20,11 @@ constexpr const char* kMemoryAvailable = "memory.available";
 
 Result<void> CheckReserved(std::string_view setting, const ResourceList& list) {
   for (const auto& [name, amount] : list) {
-    const std::string where = std::string(setting) + "." + name + ": ";
+    const std::string where = std::string(setting) + "." + name;
     if (std::find(kReservable.begin(), kReservable.end(), name) == kReservable.end())
-      return Fail(Code::kInvalid,
-                  where + "cannot reserve \"" + name + "\" resource (use cpu, memory, ephemeral-storage or pid)");
+      return BadSetting(where, "cannot reserve \"" + name + "\" resource (use cpu, memory, ephemeral-storage or pid)");
     if (amount.Sign() < 0)
-      return Fail(Code::kInvalid,
-                  where + "resource quantity for \"" + name + "\" cannot be negative: " + amount.ToString());
+      return BadSetting(where, "resource quantity for \"" + name + "\" cannot be negative: " + amount.ToString());
   }
   return {};
 }
@@ -46,10 +45,10 @@ Result<void> CheckReservation(const ResourceList& capacity, const ResourceList& 
   for (const auto& [name, amount] : reservation) {
     const auto it = capacity.find(name);
     if (it == capacity.end() || amount <= it->second) continue;
-    return Fail(Code::kInvalid,
-                "systemReserved, kubeReserved, evictionHard: invalid Node Allocatable configuration. Resource \"" +
-                    name + "\" has a reservation of " + amount.ToString() + " but capacity of " +
-                    it->second.ToString() + ". Expected capacity >= reservation.");
+    return BadSetting("systemReserved, kubeReserved, evictionHard",
+                      "invalid Node Allocatable configuration. Resource \"" + name + "\" has a reservation of " +
+                          amount.ToString() + " but capacity of " + it->second.ToString() +
+                          ". Expected capacity >= reservation.");
   }
   return {};
 }

@@ -33,8 +33,8 @@ Result<void> SetApart(const OwnRules& own, NodeTables& tables) {
   CpuSet pool = tables.all_cpus - tables.apart;
   if (tables.settings.cpu.strict_reservation) pool -= tables.settings.reserved_cpus;
   if (pool.empty())
-    return Fail(Code::kInvalid, "isolatedCpus: the kernel isolates CPUs " + FormatIds(tables.isolated) +
-                                    ", none would be left for the shared pool (say pool, or isolate fewer)");
+    return BadSetting("isolatedCpus", "the kernel isolates CPUs " + FormatIds(tables.isolated) +
+                                          ", none would be left for the shared pool (say pool, or isolate fewer)");
   if (!tables.settings.cpu.isolated) tables.settings.cpu.isolated = IsolatedCpus::kPrefer;
   return {};
 }
@@ -42,10 +42,10 @@ Result<void> SetApart(const OwnRules& own, NodeTables& tables) {
 Result<void> AddOwnOptions(const OwnRules& own, NodeSettings& settings) {
   if (own.cpu.empty()) return {};
   if (settings.cpu_policy != CpuPolicy::kStatic)
-    return Fail(Code::kInvalid,
-                "cpuOptions: nobody has CPUs of its own under cpuManagerPolicy none (leave them out, or set static)");
+    return BadSetting("cpuOptions",
+                      "nobody has CPUs of its own under cpuManagerPolicy none (leave them out, or set static)");
   auto cpu = WithWishes(settings.cpu, own.cpu);
-  if (!cpu) return Wrap(std::move(cpu).error(), "cpuOptions");
+  if (!cpu) return BadSetting("cpuOptions", cpu.error().message);
   settings.cpu = *cpu;
   return {};
 }
@@ -54,12 +54,11 @@ Result<void> AddOwnOptions(const OwnRules& own, NodeSettings& settings) {
 Result<void> CheckPools(const OwnRules& own, const NodeTables& tables) {
   if (own.pools.empty()) return {};
   if (!tables.StaticCpus())
-    return Fail(Code::kInvalid,
-                "cpuPools: there are no pools under cpuManagerPolicy none (leave them out, or set static)");
+    return BadSetting("cpuPools", "there are no pools under cpuManagerPolicy none (leave them out, or set static)");
   Problems problems;
   for (const PoolRule& pool : own.pools)
     if (auto rules = RulesOfPool(tables, pool); !rules)
-      problems.Add(Wrap(std::move(rules).error(), "cpuPools: " + pool.name).error());
+      problems.Add(BadSetting("cpuPools", pool.name + ": " + rules.error().message).error());
   return problems.Done();
 }
 

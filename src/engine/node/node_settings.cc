@@ -22,10 +22,6 @@ namespace {
 /// The least that max-allowable-numa-nodes may say. Without it the kubelet accepts that many nodes, Berth any number.
 constexpr int kLeastNumaNodes = 8;
 
-[[nodiscard]] std::unexpected<Error> Bad(std::string_view setting, std::string_view message) {
-  return Fail(Code::kInvalid, std::string(setting) + ": " + std::string(message));
-}
-
 /// Go's boolean texts.
 std::optional<bool> ParseBool(std::string_view text) {
   constexpr std::array<std::string_view, 6> kTrue{"1", "t", "T", "TRUE", "true", "True"};
@@ -66,17 +62,18 @@ Result<void> CheckMaturity(const CpuOption& option, const KubeletConfiguration& 
   const bool alpha = option.maturity == Maturity::kAlpha;
   const std::string_view gate = alpha ? "CPUManagerPolicyAlphaOptions" : "CPUManagerPolicyBetaOptions";
   if (FeatureEnabled(config, gate)) return {};
-  return Bad(setting, std::string("new static policy error: CPU Manager Policy ") + (alpha ? "Alpha" : "Beta") +
-                          "-level Options not enabled, but option \"" + std::string(option.name) +
-                          "\" provided (turn on featureGates." + std::string(gate) + ")");
+  return BadSetting(setting, std::string("new static policy error: CPU Manager Policy ") + (alpha ? "Alpha" : "Beta") +
+                                 "-level Options not enabled, but option \"" + std::string(option.name) +
+                                 "\" provided (turn on featureGates." + std::string(gate) + ")");
 }
 
 Result<void> CheckPairs(const CpuOptions& options) {
   for (const auto& [a, b] : kRefusedPairs) {
     if (!(options.*(kCpuOptions[a].field)) || !(options.*(kCpuOptions[b].field))) continue;
-    return Bad("cpuManagerPolicyOptions",
-               "new static policy error: static policy options " + std::string(kCpuOptions[a].name) + " and " +
-                   std::string(kCpuOptions[b].name) + " can not be used at the same time (turn one of them off)");
+    return BadSetting("cpuManagerPolicyOptions", "new static policy error: static policy options " +
+                                                     std::string(kCpuOptions[a].name) + " and " +
+                                                     std::string(kCpuOptions[b].name) +
+                                                     " can not be used at the same time (turn one of them off)");
   }
   return {};
 }
@@ -87,13 +84,13 @@ Result<void> ReadCpuOption(const KubeletConfiguration& config, const std::string
   const auto* const option =
       std::find_if(kCpuOptions.begin(), kCpuOptions.end(), [&](const CpuOption& o) { return o.name == name; });
   if (option == kCpuOptions.end())
-    return Bad(setting, "new static policy error: unknown CPU Manager Policy option: \"" + Printable(name) +
-                            "\" (use " + OptionNames() + ")");
+    return BadSetting(setting, "new static policy error: unknown CPU Manager Policy option: \"" + Printable(name) +
+                                   "\" (use " + OptionNames() + ")");
   BERTH_RETURN_IF_ERROR(CheckMaturity(*option, config, setting));
   const std::optional<bool> on = ParseBool(value);
   if (!on)
-    return Bad(setting, "new static policy error: bad value for option \"" + name + "\": \"" + Printable(value) +
-                            "\" is not a boolean (use true or false)");
+    return BadSetting(setting, "new static policy error: bad value for option \"" + name + "\": \"" + Printable(value) +
+                                   "\" is not a boolean (use true or false)");
   out.*(option->field) = *on;
   return {};
 }
@@ -112,13 +109,13 @@ Result<CpuOptions> ParseCpuOptions(const KubeletConfiguration& config) {
 Result<std::optional<CpuSet>> ListedCpus(const KubeletConfiguration& config, const CpuTopology& topology) {
   if (config.reserved_system_cpus.empty()) return std::optional<CpuSet>();
   auto cpus = CpuSet::Parse(config.reserved_system_cpus);
-  if (!cpus) return Wrap(std::move(cpus).error(), "reservedSystemCPUs");
+  if (!cpus) return BadSetting("reservedSystemCPUs", cpus.error().message);
   if (!cpus->IsSubsetOf(topology.cpus()))
-    return Bad("reservedSystemCPUs", "reserved-cpus: " + FormatIds(*cpus) + " is not a subset of online-cpus: " +
-                                         FormatIds(topology.cpus()) + " (name CPUs that are online)");
+    return BadSetting("reservedSystemCPUs", "reserved-cpus: " + FormatIds(*cpus) + " is not a subset of online-cpus: " +
+                                                FormatIds(topology.cpus()) + " (name CPUs that are online)");
   if (!config.system_reserved_cgroup.empty() || !config.kube_reserved_cgroup.empty())
-    return Bad("reservedSystemCPUs",
-               "can't be combined with systemReservedCgroup or kubeReservedCgroup (leave one of them out)");
+    return BadSetting("reservedSystemCPUs",
+                      "can't be combined with systemReservedCgroup or kubeReservedCgroup (leave one of them out)");
   return std::optional<CpuSet>(*std::move(cpus));
 }
 
@@ -128,21 +125,22 @@ Result<void> ReadTopologyOption(const std::string& name, const std::string& valu
   if (name == "prefer-closest-numa-nodes") {
     const std::optional<bool> on = ParseBool(value);
     if (!on)
-      return Bad(setting, "bad value for option \"" + name + "\": \"" + Printable(value) +
-                              "\" is not a boolean (use true or false)");
+      return BadSetting(setting, "bad value for option \"" + name + "\": \"" + Printable(value) +
+                                     "\" is not a boolean (use true or false)");
     out.prefer_closest = *on;
     return {};
   }
   if (name != "max-allowable-numa-nodes")
-    return Bad(setting, "unknown Topology Manager Policy option: \"" + Printable(name) +
-                            "\" (use prefer-closest-numa-nodes or max-allowable-numa-nodes)");
+    return BadSetting(setting, "unknown Topology Manager Policy option: \"" + Printable(name) +
+                                   "\" (use prefer-closest-numa-nodes or max-allowable-numa-nodes)");
   most_nodes = ParseDecimal<int>(value);
   if (!most_nodes)
-    return Bad(setting, "unable to convert policy option to integer: \"" + Printable(value) +
-                            "\" (write a whole number from 8 up)");
+    return BadSetting(setting, "unable to convert policy option to integer: \"" + Printable(value) +
+                                   "\" (write a whole number from 8 up)");
   if (*most_nodes < kLeastNumaNodes)
-    return Bad(setting, "the minimum value of \"max-allowable-numa-nodes\" should not be less than 8 (this says " +
-                            std::to_string(*most_nodes) + ")");
+    return BadSetting(setting,
+                      "the minimum value of \"max-allowable-numa-nodes\" should not be less than 8 (this says " +
+                          std::to_string(*most_nodes) + ")");
   return {};
 }
 
@@ -157,20 +155,21 @@ Result<void> ReadTopologyOptions(const KubeletConfiguration& config, NodeSetting
 Result<void> CheckNodeCount(const Machine& machine, std::optional<int> most_nodes) {
   const int nodes = static_cast<int>(machine.nodes.size());
   if (!most_nodes || nodes <= *most_nodes) return {};
-  return Bad("topologyManagerPolicyOptions.max-allowable-numa-nodes",
-             "unsupported on machines with more than " + std::to_string(*most_nodes) + " NUMA Nodes: this one has " +
-                 std::to_string(nodes) + " (raise the option or leave it out, or set topologyManagerPolicy to none)");
+  return BadSetting("topologyManagerPolicyOptions.max-allowable-numa-nodes",
+                    "unsupported on machines with more than " + std::to_string(*most_nodes) +
+                        " NUMA Nodes: this one has " + std::to_string(nodes) +
+                        " (raise the option or leave it out, or set topologyManagerPolicy to none)");
 }
 
 Result<void> ReadTopologySettings(const Machine& machine, const KubeletConfiguration& config, NodeSettings& out) {
   const auto policy = ParseTopologyPolicy(config.topology_manager_policy);
   if (!policy)
-    return Bad("topologyManagerPolicy", "unknown policy: \"" + Printable(config.topology_manager_policy) +
-                                            "\" (use none, best-effort, restricted or single-numa-node)");
+    return BadSetting("topologyManagerPolicy", "unknown policy: \"" + Printable(config.topology_manager_policy) +
+                                                   "\" (use none, best-effort, restricted or single-numa-node)");
   out.topology_policy = *policy;
   const std::string& scope = config.topology_manager_scope;
   if (scope != "container" && scope != "pod")
-    return Bad("topologyManagerScope", "unknown scope: \"" + Printable(scope) + "\" (use container or pod)");
+    return BadSetting("topologyManagerScope", "unknown scope: \"" + Printable(scope) + "\" (use container or pod)");
   out.scope = scope == "pod" ? Scope::kPod : Scope::kContainer;
   // Under policy none nothing is aligned, and the kubelet looks at neither options nor node count.
   if (*policy == TopologyPolicy::kNone) return {};
@@ -180,9 +179,9 @@ Result<void> ReadTopologySettings(const Machine& machine, const KubeletConfigura
   if (!out.prefer_closest) return {};
   for (const NumaNode& node : machine.nodes)
     if (node.distances.empty())
-      return Bad("topologyManagerPolicyOptions.prefer-closest-numa-nodes",
-                 "cannot discover NUMA topology: error getting NUMA distances from cadvisor: node " +
-                     std::to_string(Raw(node.id)) + " has none (leave the option out)");
+      return BadSetting("topologyManagerPolicyOptions.prefer-closest-numa-nodes",
+                        "cannot discover NUMA topology: error getting NUMA distances from cadvisor: node " +
+                            std::to_string(Raw(node.id)) + " has none (leave the option out)");
   return {};
 }
 
@@ -192,8 +191,9 @@ Result<CpuSet> ChooseReserved(const CpuTopology& topology, const NodeSettings& s
   constexpr std::string_view kSetting = "systemReserved.cpu, kubeReserved.cpu, reservedSystemCPUs";
   const auto amount = settings.reservation.find("cpu");
   if (amount == settings.reservation.end())
-    return Bad(kSetting,
-               "[cpumanager] unable to determine reserved CPU resources for static policy (reserve at least one CPU)");
+    return BadSetting(
+        kSetting,
+        "[cpumanager] unable to determine reserved CPU resources for static policy (reserve at least one CPU)");
   constexpr std::int64_t kMostMilli = 1'000'000'000;  // more than any machine has
   const int count = static_cast<int>((std::min(amount->second.MilliValue(), kMostMilli) + 999) / 1000);
   CpuSet cpus;
@@ -208,22 +208,22 @@ Result<CpuSet> ChooseReserved(const CpuTopology& topology, const NodeSettings& s
     if (auto taken = TakeCpus(topology, request)) cpus = *std::move(taken);
   }
   if (cpus.Count() != count)
-    return Bad(kSetting,
-               "new static policy error: [cpumanager] unable to reserve the required amount of CPUs (size of " +
-                   (cpus.empty() ? "{}" : FormatIds(cpus)) + " did not equal " + std::to_string(count) +
-                   "; this machine has " + Counted(topology.cpus().Count(), "CPU") + ", reserve at most as many)");
+    return BadSetting(
+        kSetting, "new static policy error: [cpumanager] unable to reserve the required amount of CPUs (size of " +
+                      (cpus.empty() ? "{}" : FormatIds(cpus)) + " did not equal " + std::to_string(count) +
+                      "; this machine has " + Counted(topology.cpus().Count(), "CPU") + ", reserve at most as many)");
   return cpus;
 }
 
 Result<void> ReadCpuPolicy(const KubeletConfiguration& config, NodeSettings& out) {
   if (config.cpu_manager_policy == "none") {
     if (config.cpu_manager_policy_options.empty()) return {};
-    return Bad("cpuManagerPolicyOptions",
-               "None policy: received unsupported options (leave them out, or set cpuManagerPolicy to static)");
+    return BadSetting("cpuManagerPolicyOptions",
+                      "None policy: received unsupported options (leave them out, or set cpuManagerPolicy to static)");
   }
   if (config.cpu_manager_policy != "static")
-    return Bad("cpuManagerPolicy",
-               "unknown policy: \"" + Printable(config.cpu_manager_policy) + "\" (use none or static)");
+    return BadSetting("cpuManagerPolicy",
+                      "unknown policy: \"" + Printable(config.cpu_manager_policy) + "\" (use none or static)");
   out.cpu_policy = CpuPolicy::kStatic;
   BERTH_TRY(out.cpu, ParseCpuOptions(config));
   return {};
@@ -240,15 +240,16 @@ Result<void> ReadReservedCpus(const CpuTopology& topology, const std::optional<C
 Result<void> CheckReservedEntry(const Machine& machine, const MemoryReservation& entry, const std::string& where,
                                 NodeSettings& out) {
   if (!NodeIds(machine).Contains(entry.node))
-    return Bad(where, "the reserved memory configuration references a NUMA node " + std::to_string(Raw(entry.node)) +
-                          " that does not exist on this machine (nodes: " + FormatIds(NodeIds(machine)) + ")");
+    return BadSetting(where, "the reserved memory configuration references a NUMA node " +
+                                 std::to_string(Raw(entry.node)) +
+                                 " that does not exist on this machine (nodes: " + FormatIds(NodeIds(machine)) + ")");
   for (const auto& [type, amount] : entry.limits) {
     const std::string field = where + ".limits." + type;
-    if (!IsMemoryType(type)) return Bad(field, "only memory and hugepages-<size> can be reserved");
+    if (!IsMemoryType(type)) return BadSetting(field, "only memory and hugepages-<size> can be reserved");
     if (amount.Sign() <= 0 || !amount.IsInteger())
-      return Bad(field, "reserved amount must be a whole number of bytes above zero, not " + amount.ToString());
+      return BadSetting(field, "reserved amount must be a whole number of bytes above zero, not " + amount.ToString());
     if (!out.reserved_memory[entry.node].emplace(type, Bytes{amount.Value()}).second)
-      return Bad(field, "reserved twice for NUMA node " + std::to_string(Raw(entry.node)));
+      return BadSetting(field, "reserved twice for NUMA node " + std::to_string(Raw(entry.node)));
   }
   return {};
 }
@@ -264,11 +265,12 @@ Result<void> CheckReservedSums(const NodeSettings& settings) {
     const auto expected = settings.reservation.find(type);
     const Quantity want = expected == settings.reservation.end() ? Quantity() : expected->second;
     if (sum == want) continue;
-    return Bad("reservedMemory", "the total amount \"" + sum.ToString() + "\" of type \"" + type +
-                                     "\" is not equal to the value \"" + want.ToString() +
-                                     "\" determined by Node Allocatable feature (systemReserved + kubeReserved + "
-                                     "evictionHard: expected " +
-                                     std::to_string(want.Value()) + " bytes in sum)");
+    return BadSetting("reservedMemory",
+                      "the total amount \"" + sum.ToString() + "\" of type \"" + type +
+                          "\" is not equal to the value \"" + want.ToString() +
+                          "\" determined by Node Allocatable feature (systemReserved + kubeReserved + "
+                          "evictionHard: expected " +
+                          std::to_string(want.Value()) + " bytes in sum)");
   }
   return {};
 }
@@ -276,11 +278,11 @@ Result<void> CheckReservedSums(const NodeSettings& settings) {
 Result<void> ReadMemoryPolicy(const KubeletConfiguration& config, NodeSettings& out) {
   if (config.memory_manager_policy == "None") return {};
   if (config.memory_manager_policy == "BestEffort")
-    return Bad("memoryManagerPolicy",
-               "policy \"BestEffort\" is not available for platform \"linux\" (use None or Static)");
+    return BadSetting("memoryManagerPolicy",
+                      "policy \"BestEffort\" is not available for platform \"linux\" (use None or Static)");
   if (config.memory_manager_policy != "Static")
-    return Bad("memoryManagerPolicy",
-               "unknown policy: \"" + Printable(config.memory_manager_policy) + "\" (use None or Static)");
+    return BadSetting("memoryManagerPolicy",
+                      "unknown policy: \"" + Printable(config.memory_manager_policy) + "\" (use None or Static)");
   out.memory_policy = MemoryPolicy::kStatic;
   return {};
 }
@@ -296,9 +298,9 @@ Result<void> ReadReservedMemory(const Machine& machine, const KubeletConfigurati
   BERTH_RETURN_IF_ERROR(CheckReservedSums(out));
   for (const auto& [node, types] : out.reserved_memory)
     if (types.contains("memory")) return {};
-  return Bad("reservedMemory",
-             "[memorymanager] you should specify the system reserved memory (reserve some of "
-             "type memory on a node)");
+  return BadSetting("reservedMemory",
+                    "[memorymanager] you should specify the system reserved memory (reserve some of "
+                    "type memory on a node)");
 }
 
 Result<void> CheckMachine(const Machine& machine, const KubeletConfiguration& config) {
@@ -321,13 +323,15 @@ Result<void> CheckAlignBySocket(const CpuTopology& topology, const CpuOptions& c
   if (!cpu.align_by_socket) return {};
   constexpr std::string_view kSetting = "cpuManagerPolicyOptions.align-by-socket";
   if (policy == TopologyPolicy::kSingleNumaNode)
-    return Bad(kSetting,
-               "new static policy error: Topolgy manager single-numa-node policy is incompatible with CPUManager "
-               "align-by-socket policy option (turn it off, or use another topologyManagerPolicy)");
+    return BadSetting(
+        kSetting,
+        "new static policy error: Topolgy manager single-numa-node policy is incompatible with CPUManager "
+        "align-by-socket policy option (turn it off, or use another topologyManagerPolicy)");
   if (topology.num_sockets() > topology.num_numa())
-    return Bad(kSetting,
-               "new static policy error: Align by socket is not compatible with hardware where number of sockets are "
-               "more than number of NUMA (turn it off)");
+    return BadSetting(
+        kSetting,
+        "new static policy error: Align by socket is not compatible with hardware where number of sockets are "
+        "more than number of NUMA (turn it off)");
   return {};
 }
 
@@ -357,7 +361,7 @@ Result<CpuOptions> WithWishes(CpuOptions below, const CpuWishes& wishes) {
 
 Result<void> CheckSharedCpus(const NodeSettings& settings, const CpuTopology& topology) {
   if (!settings.cpu.strict_reservation || !topology.cpus().IsSubsetOf(settings.reserved_cpus)) return {};
-  return Bad(
+  return BadSetting(
       "cpuManagerPolicyOptions.strict-cpu-reservation",
       "all CPUs (" + FormatIds(settings.reserved_cpus) + ") are reserved, none would be left for pods (reserve fewer)");
 }
