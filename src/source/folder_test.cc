@@ -476,7 +476,7 @@ TEST_F(FolderSourceTest, APodWhoseNameIsTooLongForItsLogFolderIsAProblemOfItsFil
   EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/" + std::string(208, 'a') + "-node1"));
   ASSERT_EQ(snapshot->problems.size(), 1U);
   EXPECT_EQ(snapshot->problems[0].file, path_ + "/b.yaml");
-  EXPECT_THAT(snapshot->problems[0].message, HasSubstr(path_ + "/b.yaml: metadata.name: Invalid value: "));
+  EXPECT_THAT(snapshot->problems[0].message, HasSubstr(path_ + "/b.yaml: document 1: metadata.name: Invalid value: "));
 }
 
 TEST_F(FolderSourceTest, ASymbolicLinkIsFollowedAndAPipeIsAProblem) {
