@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "manifest/names.h"
@@ -77,7 +78,8 @@ class WorkloadReader {
   WorkloadReader(std::string_view kind, const Node& workload, const Path& path, Report& report)
       : kind_(kind), workload_(workload), path_(path), report_(report) {}
 
-  void MakePods(const std::function<bool(const Node&)>& take) {
+  void MakePods(const std::function<bool(const Node&)>& take,
+                const std::function<void(const Node&, const Path&)>& claim) {
     if (kind_ == "CronJob") {
       report_.Problem(
           Path{.parent = &path_, .key = "kind"},
@@ -101,7 +103,10 @@ class WorkloadReader {
     if (!has_spec) report_.Problem(Path{.parent = &path_, .key = "spec"}, "Required value: give it a template");
     object.Finish(kWorkloadUnused);
     if (report_.problems.size() > before || template_ == nullptr) return;
-    for (std::int64_t i = 0; i < count && take(OnePod(name_ + "-" + std::to_string(i))); ++i) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::string name = name_ + "-" + std::to_string(i);
+      MakeClaims(name, claim);
+      if (!take(OnePod(name))) return;
     }
   }
 
@@ -122,7 +127,7 @@ class WorkloadReader {
     template_ = spec.Take("template");
     if (template_ == nullptr || template_->kind != Node::Kind::kMap)
       report_.Problem(spec.PathOf("template"), "Required value: the pods' metadata and spec");
-    Refuse(spec, "volumeClaimTemplates", "there are no claims; give the template a volume of type hostPath");
+    if (kind_ == "StatefulSet") ReadClaims(spec);
     const Node* mode = spec.Take("completionMode");
     if (mode != nullptr && mode->text != "NonIndexed")
       report_.Problem(spec.PathOf("completionMode"),
@@ -158,9 +163,53 @@ class WorkloadReader {
     return count;
   }
 
-  void Refuse(Object& spec, std::string_view field, std::string_view why) {
-    const Node* node = spec.Take(field);
-    if (node != nullptr && !node->items.empty()) report_.Problem(spec.PathOf(field), "Forbidden: " + std::string(why));
+  void ReadClaims(Object& spec) {
+    spec.Each("volumeClaimTemplates", [&](const Node& node, const Path& path) {
+      const Node* metadata = Find(node, "metadata");
+      const Node* name = metadata == nullptr ? nullptr : Find(*metadata, "name");
+      if (name == nullptr || !CheckLabelName(name->text).empty())
+        report_.Problem(path, "Required value: metadata.name, which is a lowercase RFC 1123 label");
+      else
+        claims_.push_back({.name = name->text, .node = &node});
+    });
+  }
+
+  void MakeClaims(const std::string& pod, const std::function<void(const Node&, const Path&)>& claim) const {
+    const Path spec{.parent = &path_, .key = "spec"};
+    const Path list{.parent = &spec, .key = "volumeClaimTemplates"};
+    for (std::size_t i = 0; i < claims_.size(); ++i) {
+      Node metadata = *Find(*claims_[i].node, "metadata");
+      Set(metadata, "name", TextNode(claims_[i].name + "-" + pod));
+      if (!namespace_.empty()) Set(metadata, "namespace", TextNode(namespace_));
+      Node out = *claims_[i].node;
+      Set(out, "metadata", std::move(metadata));
+      claim(out, Path{.parent = &list, .key = {}, .index = static_cast<int>(i)});
+    }
+  }
+
+  /// The pod mounts its claims by the names of their templates.
+  void AddClaims(const std::string& pod, Node& out) const {
+    const Node* given = Find(out, "spec");
+    if (claims_.empty() || given == nullptr || given->kind != Node::Kind::kMap) return;
+    Node spec = *given;
+    Node volumes{.kind = Node::Kind::kList, .text = {}, .keys = {}, .items = {}};
+    if (const Node* others = Find(spec, "volumes"); others != nullptr && others->kind == Node::Kind::kList)
+      for (const Node& volume : others->items) {
+        const Node* name = Find(volume, "name");
+        const bool replaced =
+            name != nullptr && std::ranges::find(claims_, name->text, &ClaimTemplate::name) != claims_.end();
+        if (!replaced) volumes.items.push_back(volume);
+      }
+    for (const ClaimTemplate& one : claims_) {
+      Node source{.kind = Node::Kind::kMap, .text = {}, .keys = {}, .items = {}};
+      Set(source, "claimName", TextNode(one.name + "-" + pod));
+      Node volume{.kind = Node::Kind::kMap, .text = {}, .keys = {}, .items = {}};
+      Set(volume, "name", TextNode(one.name));
+      Set(volume, "persistentVolumeClaim", std::move(source));
+      volumes.items.push_back(std::move(volume));
+    }
+    Set(spec, "volumes", std::move(volumes));
+    Set(out, "spec", std::move(spec));
   }
 
   static void FinishSpec(Object& spec) {
@@ -192,8 +241,14 @@ class WorkloadReader {
     if (!namespace_.empty()) Set(metadata, "namespace", TextNode(namespace_));
     Node out = *template_;
     Set(out, "metadata", std::move(metadata));
+    AddClaims(name, out);
     return out;
   }
+
+  struct ClaimTemplate {
+    std::string name;
+    const Node* node = nullptr;
+  };
 
   std::string_view kind_;
   const Node& workload_;
@@ -202,6 +257,7 @@ class WorkloadReader {
   std::string name_;
   std::string namespace_;
   const Node* template_ = nullptr;
+  std::vector<ClaimTemplate> claims_;  // of a StatefulSet
 };
 
 }  // namespace
@@ -209,8 +265,9 @@ class WorkloadReader {
 bool IsWorkload(std::string_view kind) { return std::ranges::find(kWorkloads, kind) != std::end(kWorkloads); }
 
 void MakePodsOfTemplate(std::string_view kind, const Node& workload, const Path& path, Report& report,
-                        const std::function<bool(const Node&)>& take) {
-  WorkloadReader(kind, workload, path, report).MakePods(take);
+                        const std::function<bool(const Node&)>& take,
+                        const std::function<void(const Node&, const Path&)>& claim) {
+  WorkloadReader(kind, workload, path, report).MakePods(take, claim);
 }
 
 }  // namespace berth::manifest

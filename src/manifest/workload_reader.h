@@ -15,9 +15,11 @@ bool IsWorkload(std::string_view kind);
 
 /// Makes the pods of a workload's template (metadata and spec), NAME-0, NAME-1, … as many as it says, one after another
 /// until `take` gives false; none when it is refused. What a controller would do beyond that is warned of, or refused
-/// where the pods would be something else without it. Requires: IsWorkload(kind).
+/// where the pods would be something else without it. `claim` gets the claims of a StatefulSet's volumeClaimTemplates,
+/// TEMPLATE-NAME-0, …, before their pods, with the path of the template. Requires: IsWorkload(kind).
 void MakePodsOfTemplate(std::string_view kind, const Node& workload, const Path& path, Report& report,
-                        const std::function<bool(const Node&)>& take);
+                        const std::function<bool(const Node&)>& take,
+                        const std::function<void(const Node&, const Path&)>& claim);
 
 }  // namespace berth::manifest
 

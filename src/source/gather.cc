@@ -97,6 +97,7 @@ Result<ReadPods> ReadStaticPods(std::string_view text, const StaticText& from) {
   const os::WorkNotes::Work noted(from.notes, key);
   BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, from.place, from.pods));
   ReadPods out;
+  out.storage = std::move(parsed.storage);
   std::vector<std::string> problems;
   for (const Pod& pod : parsed.pods)
     if (const std::string problem = NameLengthProblem(pod, from.node_name); !problem.empty())
