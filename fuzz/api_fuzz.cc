@@ -47,8 +47,8 @@ class EmptyBackend final : public berth::api::Backend {
   Result<berth::RestartedPod> RestartPod(const std::string& namespace_, const std::string& name) override {
     return Unknown(namespace_ + "/" + name);
   }
-  Result<berth::StoredPods> ApplyPods(const std::string& manifests, bool templates) override {
-    static_cast<void>(berth::manifest::ParsePods(manifests, "body", {.templates = templates}));
+  Result<berth::StoredPods> ApplyPods(const std::string& manifests, const berth::api::ApplyQuery& query) override {
+    static_cast<void>(berth::manifest::ParsePods(manifests, "body", {.templates = query.templates}));
     return berth::StoredPods();
   }
   Result<berth::Move> MoveContainer(const berth::MoveRequest& request) override {

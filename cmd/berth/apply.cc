@@ -75,24 +75,30 @@ std::string NamingFile(std::string message, const std::string& file) {
 std::string ShownName(const std::string& file) { return file == "-" ? "standard input" : file; }
 
 struct Manifest {
+  std::string file;
   std::string text;
-  std::vector<Pod> pods;
-  std::vector<ConfigDocument> documents;
-  std::set<std::string> warned;  ///< what was printed of it
+  manifest::ParsedPods parsed;
+
+  bool HasNoPods() const { return parsed.pods.empty() && parsed.documents.empty() && !parsed.has_templates; }
 };
 
-/// Reads and checks a manifest here, so that messages name the file. Warnings go to the error stream.
-Result<Manifest> LoadManifest(const std::string& file, bool as_pods, const Session& session) {
+/// Reads and checks a manifest here, so that messages name the file.
+Result<Manifest> ReadManifest(const std::string& file, bool as_pods) {
   BERTH_TRY(std::string text, os::ReadInput(file));
   BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, ShownName(file), {.templates = as_pods}));
-  std::set<std::string> warned;
-  for (const manifest::Warning& w : parsed.warnings) {
-    const std::string& warning = *warned.insert(w.where + ": " + w.message).first;
-    session.err() << "berth: warning: " << warning << '\n';
-  }
-  if (parsed.pods.empty() && parsed.documents.empty() && !parsed.has_templates)
-    return Fail(Code::kInvalid, file + ": there is no pod, ConfigMap or Secret in it");
-  return Manifest{std::move(text), std::move(parsed.pods), std::move(parsed.documents), std::move(warned)};
+  return Manifest{.file = file, .text = std::move(text), .parsed = std::move(parsed)};
+}
+
+std::string TextOf(const manifest::Warning& warning) { return warning.where + ": " + warning.message; }
+
+/// Warnings go to the error stream. Errors: kInvalid: there is nothing in it.
+Result<void> TellWarnings(const Manifest& manifest, const Session& session) {
+  std::set<std::string> told;
+  for (const manifest::Warning& warning : manifest.parsed.warnings)
+    if (const auto [text, added] = told.insert(TextOf(warning)); added)
+      session.err() << "berth: warning: " << *text << '\n';
+  if (!manifest.HasNoPods() || !manifest.parsed.storage.empty()) return {};
+  return Fail(Code::kInvalid, manifest.file + ": there is no pod, ConfigMap or Secret in it");
 }
 
 std::string NameOf(const StoredPod& pod) { return pod.namespace_ + "/" + pod.name; }
@@ -179,31 +185,89 @@ struct Applied {
   std::set<std::string> own_uids;   ///< uids that manifests name themselves: they stay when the pod changes
 };
 
+/// What a file holds, and the PersistentVolumes and claims of the others beside it: pods of one command find them.
+struct ToApply {
+  Manifest manifest;
+  std::string storage_beside;
+  bool claims_mounted = false;  ///< by some pod of the command
+};
+
+/// Errors: as ReadManifest.
+Result<Manifest> WithStorage(ToApply item, bool as_pods) {
+  if (!item.manifest.parsed.mounts_claims || item.storage_beside.empty()) return std::move(item.manifest);
+  Manifest& out = item.manifest;
+  out.text += "\n---\n" + item.storage_beside;  // after it: documents keep their numbers
+  BERTH_TRY(out.parsed, manifest::ParsePods(out.text, ShownName(out.file), {.templates = as_pods}));
+  return std::move(out);
+}
+
 /// One manifest to berthd.
-void ApplyOne(const std::string& file, bool as_pods, const Session& session, Outcome& outcome, Applied& applied) {
-  const auto loaded = LoadManifest(file, as_pods, session);
+void ApplyOne(ToApply item, const ApplyOptions& options, const Session& session, Outcome& outcome, Applied& applied) {
+  const std::string file = item.manifest.file;
+  if (const auto told = TellWarnings(item.manifest, session); !told) {
+    session.err() << "berth: " << told.error().message << '\n';
+    return outcome.Add(kFailed);
+  }
+  if (item.manifest.HasNoPods()) {
+    if (!item.claims_mounted)
+      session.err()
+          << "berth: warning: " << ShownName(file)
+          << ": no effect: PersistentVolumes and claims are read with the pods that mount them: put them into "
+             "one file, or name the files or their folder in one command\n";
+    return;
+  }
+  std::set<std::string> told;
+  for (const manifest::Warning& warning : item.manifest.parsed.warnings) told.insert(TextOf(warning));
+  const auto loaded = WithStorage(std::move(item), options.as_pods);
   if (!loaded) {
     session.err() << "berth: " << loaded.error().message << '\n';
     return outcome.Add(kFailed);
   }
-  for (const Pod& pod : loaded->pods)
+  for (const Pod& pod : loaded->parsed.pods)
     if (!pod.uid.empty()) applied.own_uids.insert(pod.uid);
-  const auto answer = session.berthd().ApplyPods(loaded->text, as_pods);
+  const auto answer =
+      session.berthd().ApplyPods(loaded->text, {.templates = options.as_pods, .dry_run = options.dry_run});
   if (!answer) {
     Error error = answer.error();
     error.message = NamingFile(std::move(error.message), ShownName(file));
     return outcome.Fail(session, error);
   }
+  for (const manifest::Warning& warning : loaded->parsed.warnings) told.insert(TextOf(warning));
   for (const std::string& text : answer->warnings)  // what only the node knows, by its runtime
-    if (const std::string warning = NamingFile(text, ShownName(file)); !loaded->warned.contains(warning))
+    if (const std::string warning = NamingFile(text, ShownName(file)); !told.contains(warning))
       session.err() << "berth: warning: " << warning << '\n';
-  auto pod = loaded->pods.begin();  // results are in their order
+  auto pod = loaded->parsed.pods.begin();  // results are in their order
   for (const StoredPod& stored : answer->results) {
-    if (stored.kind == "Pod" && pod != loaded->pods.end()) applied.pods.insert_or_assign(NameOf(stored), *pod++);
+    if (stored.kind == "Pod" && pod != loaded->parsed.pods.end()) applied.pods.insert_or_assign(NameOf(stored), *pod++);
     applied.results.push_back(stored);
     if (session.for_people())
-      session.out() << Shown(stored.kind, NameOf(stored)) << ' ' << Name(stored.action) << '\n' << std::flush;
+      session.out() << Shown(stored.kind, NameOf(stored)) << ' ' << Name(stored.action)
+                    << (options.dry_run ? " (dry run)" : "") << '\n'
+                    << std::flush;
   }
+}
+
+/// All manifests of a command, each with the storage of the others. Errors are reported and kept in `outcome`.
+std::vector<Result<ToApply>> ReadAll(const ApplyOptions& options, const Session& session, Outcome& outcome) {
+  std::vector<Result<ToApply>> out;
+  bool mounted = false;
+  for (const std::string& file : Expand(options.files, session, outcome)) {
+    auto read = ReadManifest(file, options.as_pods);
+    if (!read) {
+      out.emplace_back(std::unexpected(std::move(read).error()));
+      continue;
+    }
+    mounted = mounted || read->parsed.mounts_claims;
+    out.push_back(ToApply{.manifest = *std::move(read), .storage_beside = {}});
+  }
+  for (auto& one : out) {
+    if (!one) continue;
+    one->claims_mounted = mounted;
+    for (const auto& other : out)
+      if (other && &other != &one && one->manifest.parsed.mounts_claims)
+        one->storage_beside += other->manifest.parsed.storage;
+  }
+  return out;
 }
 
 }  // namespace
@@ -245,8 +309,13 @@ int RunApply(const ApplyOptions& options, const Session& session) {
   const auto before = Uids(session);
   if (!before) return session.Report(before.error());
   Applied applied;
-  for (const std::string& file : Expand(options.files, session, outcome)) {
-    ApplyOne(file, options.as_pods, session, outcome, applied);
+  for (auto& item : ReadAll(options, session, outcome)) {
+    if (item) {
+      ApplyOne(*std::move(item), options, session, outcome, applied);
+    } else {
+      session.err() << "berth: " << item.error().message << '\n';
+      outcome.Add(kFailed);
+    }
     if (outcome.hopeless()) return outcome.status();
   }
   for (const StoredPod& stored : applied.results) {
@@ -276,15 +345,17 @@ int RunDelete(const DeleteOptions& options, const Session& session) {
   }
   std::vector<ConfigDocument> documents;  // after the pods
   for (const std::string& file : Expand(options.files, session, outcome)) {
-    const auto loaded = LoadManifest(file, options.as_pods, session);
-    if (!loaded) {
-      session.err() << "berth: " << loaded.error().message << '\n';
+    const auto loaded = ReadManifest(file, options.as_pods);
+    const auto told = loaded ? TellWarnings(*loaded, session) : std::unexpected(loaded.error());
+    if (!told) {
+      session.err() << "berth: " << told.error().message << '\n';
       outcome.Add(kFailed);
       continue;
     }
-    for (const Pod& pod : loaded->pods)
+    for (const Pod& pod : loaded->parsed.pods)
       wanted.push_back({.namespace_ = pod.namespace_, .name = pod.name, .by_manifest = true});
-    documents.insert(documents.end(), loaded->documents.begin(), loaded->documents.end());
+    const auto& found = loaded->parsed.documents;
+    documents.insert(documents.end(), found.begin(), found.end());
   }
   if (options.all || !options.selector.empty()) {
     const auto pods = ChoosePods(session, {.namespace_ = options.namespace_, .selector = options.selector});

@@ -69,7 +69,7 @@ int RunResize(const ResizeOptions& options, const Session& session) {
   if (!details) return session.Report(details.error());
   const auto pod = Changed(*details, options);
   if (!pod) return session.Report(pod.error());
-  const auto answer = session.berthd().ApplyPods(codec::ToYaml(codec::ToJson(*pod)), false);
+  const auto answer = session.berthd().ApplyPods(codec::ToYaml(codec::ToJson(*pod)));
   if (!answer) return session.Report(answer.error());
   int status = kOk;
   codec::Json results = codec::Json::array();

@@ -50,9 +50,10 @@ class EchoBackend final : public Backend {
     out.view = std::make_shared<const PodView>(std::move(pod));
     return out;
   }
-  Result<StoredPods> ApplyPods(const std::string& manifests, bool templates) override {
+  Result<StoredPods> ApplyPods(const std::string& manifests, const ApplyQuery& query) override {
     return StoredPods{.results = {},
-                      .warnings = {std::to_string(manifests.size()) + (templates ? " of templates" : "")}};
+                      .warnings = {std::to_string(manifests.size()) + (query.templates ? " of templates" : "") +
+                                   (query.dry_run ? " in words" : "")}};
   }
   Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) override {
     return DeletedPod{namespace_, name, "f"};
@@ -316,7 +317,10 @@ TEST_F(ApiTest, BytesThatAreNotUtf8AreReplaced) {
 TEST_F(ApiTest, BodiesAreBounded) {
   Serve(1000);
   EXPECT_EQ(NodeClient(socket).ApplyPods(std::string(1000, 'x'))->warnings[0], "1000");
-  EXPECT_EQ(NodeClient(socket).ApplyPods("x", true)->warnings[0], "1 of templates");
+  EXPECT_EQ(NodeClient(socket).ApplyPods("x", {.templates = true})->warnings[0], "1 of templates");
+  EXPECT_EQ(NodeClient(socket).ApplyPods("x", {.dry_run = true})->warnings[0], "1 in words");
+  EXPECT_EQ(NodeClient(socket).ApplyPods("x", {.templates = true, .dry_run = true})->warnings[0],
+            "1 of templates in words");
   const auto large = Call(socket, "POST", "/v1/pods", std::string(1001, 'x'));
   ASSERT_FALSE(large);
   EXPECT_EQ(large.error().code, Code::kInvalid) << large.error().message;

@@ -37,8 +37,7 @@ class Backend {
   virtual Result<PodList> Pods() = 0;
   virtual Result<TreeView> Tree() = 0;
   virtual Result<PodDetails> GetPod(const std::string& namespace_, const std::string& name) = 0;
-  /// `templates`: pods are made of those of Deployments and other workloads.
-  virtual Result<StoredPods> ApplyPods(const std::string& manifests, bool templates) = 0;
+  virtual Result<StoredPods> ApplyPods(const std::string& manifests, const ApplyQuery& query) = 0;
   virtual Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) = 0;
   virtual Result<DeletedPod> DeleteDocument(DocumentKind kind, const std::string& namespace_,
                                             const std::string& name) = 0;

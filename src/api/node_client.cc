@@ -46,8 +46,11 @@ Result<PodDetails> NodeClient::GetPod(const std::string& namespace_, const std::
   return Ask("GET", PodPath("pods", namespace_, name), codec::PodDetailsFromJson);
 }
 
-Result<StoredPods> NodeClient::ApplyPods(const std::string& manifests, bool templates) const {
-  return Ask("POST", templates ? "/v1/pods?templates=1" : "/v1/pods", codec::StoredPodsFromJson, manifests);
+Result<StoredPods> NodeClient::ApplyPods(const std::string& manifests, const ApplyQuery& query) const {
+  std::string path = "/v1/pods";
+  if (query.templates) path += "?templates=1";
+  if (query.dry_run) path += query.templates ? "&dryRun=1" : "?dryRun=1";
+  return Ask("POST", path, codec::StoredPodsFromJson, manifests);
 }
 
 Result<DeletedPod> NodeClient::DeletePod(const std::string& namespace_, const std::string& name) const {

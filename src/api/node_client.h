@@ -38,7 +38,7 @@ class NodeClient {
   Result<PodList> Pods() const;
   Result<PodDetails> GetPod(const std::string& namespace_, const std::string& name) const;
   Result<TreeView> Tree() const;
-  Result<StoredPods> ApplyPods(const std::string& manifests, bool templates = false) const;
+  Result<StoredPods> ApplyPods(const std::string& manifests, const ApplyQuery& query = {}) const;
   Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) const;
   Result<DeletedPod> DeleteDocument(DocumentKind kind, const std::string& namespace_, const std::string& name) const;
   Result<RestartedPod> RestartPod(const std::string& namespace_, const std::string& name) const;

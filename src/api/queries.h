@@ -40,6 +40,11 @@ struct ExecQuery {
   int caller_fd = -1;
 };
 
+struct ApplyQuery {
+  bool templates = false;  ///< pods are made of those of Deployments and other workloads
+  bool dry_run = false;    ///< only say what would be done
+};
+
 struct ExplainQuery {
   std::string manifest;  ///< of one pod
   // Of a node that is this one but for these settings, as the KubeletConfiguration names them; nullopt: its own.

@@ -152,8 +152,10 @@ void AddReads(std::vector<http::Route>& routes, Backend& backend) {
 }
 
 void AddWrites(std::vector<http::Route>& routes, Backend& backend) {
-  routes.push_back({"POST", "/v1/pods",
-                    [&](const Request& r) { return AnswerWith(backend.ApplyPods(r.body, IsSet(r, "templates"))); }});
+  routes.push_back({"POST", "/v1/pods", [&](const Request& r) {
+                      const ApplyQuery query{.templates = IsSet(r, "templates"), .dry_run = IsSet(r, "dryRun")};
+                      return AnswerWith(backend.ApplyPods(r.body, query));
+                    }});
   routes.push_back({"POST", "/v1/explain", [&](const Request& r) { return AnswerWith(PostExplain(r, backend)); }});
   routes.push_back({"POST", "/v1/restart/{}/{}",
                     [&](const Request& r) { return AnswerWith(backend.RestartPod(r.parts[0], r.parts[1]), 202); }});

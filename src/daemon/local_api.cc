@@ -140,22 +140,40 @@ Result<void> LocalApi::CheckOurs() const {
   return Fail(Code::kUnsupported, "the pods of this node are a kubelet's: use kubectl");
 }
 
-Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests, bool templates) {
+Result<StoredPods> LocalApi::ApplyPods(const std::string& manifests, const api::ApplyQuery& query) {
   BERTH_RETURN_IF_ERROR(CheckOurs());
-  if (manifests.size() <= http::kSmallBody) return Apply(manifests, templates);
+  if (manifests.size() <= http::kSmallBody) return Apply(manifests, query);
   const MutexLock lock(large_manifest_);
-  return Apply(manifests, templates);
+  return Apply(manifests, query);
 }
 
-Result<StoredPods> LocalApi::Apply(const std::string& manifests, bool templates) {
+Result<void> LocalApi::CheckSolePaths(const std::multimap<std::string, std::string>& sole) const {
+  const auto state = published_.Get();
+  for (const auto& [pod, path] : sole)
+    for (const PodSnapshot& other : state->node.pods) {
+      const bool ended = other.view->phase == PodPhase::kSucceeded || other.view->phase == PodPhase::kFailed;
+      if (ended || FullName(*other.view) == pod || FullName(*other.view) == folder_.NameOnNode(pod)) continue;
+      for (const Volume& volume : other.manifest->volumes)
+        if (volume.kind == Volume::Kind::kHostPath && volume.host_path == path)
+          return Fail(
+              Code::kInvalid,
+              fmt::format("{}: pod {}: its claim is ReadWriteOncePod, and pod {} has the volume {}: delete that "
+                          "pod, or make the claim ReadWriteOnce",
+                          kRequest, Printable(pod), FullName(*other.view), Printable(path)));
+    }
+  return {};
+}
+
+Result<StoredPods> LocalApi::Apply(const std::string& manifests, const api::ApplyQuery& query) {
   manifest::PodOptions options = rules_.pods;
-  options.templates = templates;
+  options.templates = query.templates;
   BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(manifests, kRequest, options));
   if (parsed.pods.empty() && parsed.documents.empty() && !parsed.has_templates)
     return Fail(Code::kInvalid, "the request holds no pod, ConfigMap or Secret");
   BERTH_RETURN_IF_ERROR(CheckOnNode(parsed.pods, rules_, kRequest));
+  BERTH_RETURN_IF_ERROR(CheckSolePaths(parsed.sole_paths));
   StoredPods out;
-  BERTH_TRY(out.results, folder_.Store(parsed.pods, *published_.Get()->node.files, parsed.documents));
+  BERTH_TRY(out.results, folder_.Store(parsed.pods, *published_.Get()->node.files, parsed.documents, query.dry_run));
   for (const manifest::Warning& warning : parsed.warnings)
     out.warnings.push_back(warning.where + ": " + warning.message);
   return out;

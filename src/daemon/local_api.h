@@ -56,7 +56,7 @@ class LocalApi final : public api::Backend {
   Result<PodList> Pods() override;
   Result<TreeView> Tree() override;
   Result<PodDetails> GetPod(const std::string& namespace_, const std::string& name) override;
-  Result<StoredPods> ApplyPods(const std::string& manifests, bool templates) override;
+  Result<StoredPods> ApplyPods(const std::string& manifests, const api::ApplyQuery& query) override;
   Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) override;
   Result<DeletedPod> DeleteDocument(DocumentKind kind, const std::string& namespace_, const std::string& name) override;
   Result<RestartedPod> RestartPod(const std::string& namespace_, const std::string& name) override;
@@ -78,7 +78,9 @@ class LocalApi final : public api::Backend {
   Result<void> CheckOurs() const;
   /// Errors: kUnsupported: there is no container runtime, and so no `what`.
   Result<ContainerCalls*> Calls(const std::string& what) const;
-  Result<StoredPods> Apply(const std::string& manifests, bool templates);
+  Result<StoredPods> Apply(const std::string& manifests, const api::ApplyQuery& query);
+  /// Errors: kInvalid: another pod of the node has a path that is to be the only one's.
+  Result<void> CheckSolePaths(const std::multimap<std::string, std::string>& sole) const;
   Result<Outlook> ExplainOne(const api::ExplainQuery& query);
   bool DryRun() const { return published_.Get()->node.status->runtime == "dry-run"; }
   /// Log of one attempt of a container.

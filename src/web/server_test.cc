@@ -55,7 +55,7 @@ class OnePod final : public api::Backend {
     out.manifest.containers.push_back(std::move(app));
     return out;
   }
-  Result<StoredPods> ApplyPods(const std::string&, bool) override { return StoredPods(); }
+  Result<StoredPods> ApplyPods(const std::string&, const api::ApplyQuery&) override { return StoredPods(); }
   Result<DeletedPod> DeletePod(const std::string&, const std::string&) override { return DeletedPod(); }
   Result<RestartedPod> RestartPod(const std::string&, const std::string&) override { return RestartedPod(); }
   Result<Move> MoveContainer(const MoveRequest&) override { return Move(); }
