@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fnv128.h"
 #include "berth/manifests_at.h"
 #include "berth/pod_name.h"
 #include "berth/pod_problem.h"
@@ -74,29 +75,52 @@ std::string NamingFile(std::string message, const std::string& file) {
 
 std::string ShownName(const std::string& file) { return file == "-" ? "standard input" : file; }
 
+/// A file, and what was found in it.
 struct Manifest {
-  std::vector<Pod> pods;
-  std::vector<ConfigDocument> documents;
-  std::set<std::string> warned;  ///< what was printed of it
+  std::string file;
+  std::string text;
+  std::string origin;  ///< as manifest::PodOptions has it
+  Result<manifest::ParsedPods> parsed;
+
+  bool MayMountClaims() const { return !parsed || parsed->mounts_claims; }
+  bool HasNoPods() const {
+    return parsed && parsed->pods.empty() && parsed->documents.empty() && !parsed->has_templates;
+  }
 };
 
-/// Checks what is in `file` here, so that messages name it. Warnings go to the error stream.
-Result<Manifest> ParseManifest(const std::string& text, const std::string& file, bool as_pods, const Session& session) {
-  BERTH_TRY(manifest::ParsedPods parsed,
-            manifest::ParsePods(text, ShownName(file), {.templates = as_pods, .origin = OriginOf(file)}));
-  std::set<std::string> warned;
-  for (const manifest::Warning& w : parsed.warnings) {
-    const std::string& warning = *warned.insert(w.where + ": " + w.message).first;
-    session.err() << "berth: warning: " << warning << '\n';
-  }
-  if (parsed.pods.empty() && parsed.documents.empty() && !parsed.has_templates)
-    return Fail(Code::kInvalid, file + ": there is no pod, ConfigMap or Secret in it");
-  return Manifest{std::move(parsed.pods), std::move(parsed.documents), std::move(warned)};
+/// Checks the text here, so that messages name the file.
+void Check(Manifest& manifest, bool as_pods) {
+  manifest.parsed =
+      manifest::ParsePods(manifest.text, ShownName(manifest.file), {.templates = as_pods, .origin = manifest.origin});
 }
 
-Result<Manifest> LoadManifest(const std::string& file, bool as_pods, const Session& session) {
-  BERTH_TRY(const std::string text, os::ReadInput(file));
-  return ParseManifest(text, file, as_pods, session);
+/// Errors: as os::ReadInput; what is wrong with the text is in `parsed`.
+Result<Manifest> ReadManifest(const std::string& file, bool as_pods) {
+  BERTH_TRY(std::string text, os::ReadInput(file));
+  Manifest out{.file = file, .text = std::move(text), .origin = OriginOf(file), .parsed = {}};
+  Check(out, as_pods);
+  return out;
+}
+
+/// Adds PersistentVolumes and claims that stand beside the manifest.
+void AddStorage(Manifest& manifest, const std::string& storage, bool as_pods) {
+  if (storage.empty()) return;
+  if (manifest.origin.empty()) manifest.origin = Fnv128(manifest.text);  // made names stay those of the text alone
+  manifest.text += "\n---\n" + storage;                                  // after it: documents keep their numbers
+  Check(manifest, as_pods);
+}
+
+std::string TextOfWarning(const manifest::Warning& warning) { return warning.where + ": " + warning.message; }
+
+/// Warnings go to the error stream. Errors: kInvalid: the text is wrong, or there is nothing in it.
+Result<void> TellWarnings(const Manifest& manifest, const Session& session) {
+  if (!manifest.parsed) return std::unexpected(manifest.parsed.error());
+  std::set<std::string> told;
+  for (const manifest::Warning& warning : manifest.parsed->warnings)
+    if (const auto [text, added] = told.insert(TextOfWarning(warning)); added)
+      session.err() << "berth: warning: " << *text << '\n';
+  if (!manifest.HasNoPods() || !manifest.parsed->storage.empty()) return {};
+  return Fail(Code::kInvalid, manifest.file + ": there is no pod, ConfigMap or Secret in it");
 }
 
 std::string NameOf(const StoredPod& pod) { return pod.namespace_ + "/" + pod.name; }
@@ -183,37 +207,92 @@ struct Applied {
   std::set<std::string> own_uids;   ///< uids that manifests name themselves: they stay when the pod changes
 };
 
+/// A manifest, and the PersistentVolumes and claims of the others beside it: pods of one command find them.
+struct ToApply {
+  Manifest manifest;
+  std::string storage_beside;
+  bool claims_mounted = false;  ///< by some pod of the command, as far as it can be known
+};
+
+/// What was printed of it.
+std::set<std::string> TextsOf(const Manifest& manifest) {
+  std::set<std::string> out;
+  if (manifest.parsed)
+    for (const manifest::Warning& warning : manifest.parsed->warnings) out.insert(TextOfWarning(warning));
+  return out;
+}
+
+void TellOfStorageAlone(const std::string& file, const Session& session) {
+  session.err() << "berth: warning: " << ShownName(file)
+                << ": no effect: PersistentVolumes and claims are read with the pods that mount them: put them into "
+                   "one file, or name the files or their folder in one command\n";
+}
+
 /// One manifest to berthd, also one that is wrong: berthd knows what is wrong with it on this node as well.
-void ApplyOne(const std::string& file, bool as_pods, const Session& session, Outcome& outcome, Applied& applied) {
-  const auto text = os::ReadInput(file);
-  if (!text) {
-    session.err() << "berth: " << text.error().message << '\n';
+void ApplyOne(ToApply item, const ApplyOptions& options, const Session& session, Outcome& outcome, Applied& applied) {
+  Manifest& manifest = item.manifest;
+  const std::string file = ShownName(manifest.file);
+  const auto told = TellWarnings(manifest, session);
+  if (!told && manifest.parsed) {
+    session.err() << "berth: " << told.error().message << '\n';
     return outcome.Add(kFailed);
   }
-  auto checked = ParseManifest(*text, file, as_pods, session);
-  const auto answer = session.berthd().ApplyPods({.manifests = *text, .templates = as_pods, .file = OriginOf(file)});
-  if (!answer && answer.error().code != Code::kInvalid && !checked) {
-    session.err() << "berth: " << checked.error().message << '\n';
+  if (manifest.HasNoPods()) {
+    if (!item.claims_mounted) TellOfStorageAlone(manifest.file, session);
+    return;
+  }
+  std::set<std::string> warned = TextsOf(manifest);
+  AddStorage(manifest, item.storage_beside, options.as_pods);
+  warned.merge(TextsOf(manifest));  // those of the storage were printed with its own file
+  const auto answer = session.berthd().ApplyPods(
+      {.manifests = manifest.text, .templates = options.as_pods, .dry_run = options.dry_run, .file = manifest.origin});
+  if (!answer && answer.error().code != Code::kInvalid && !manifest.parsed) {
+    session.err() << "berth: " << manifest.parsed.error().message << '\n';
     return outcome.Add(kFailed);
   }
   if (!answer) {
     Error error = answer.error();
-    error.message = NamingFile(std::move(error.message), ShownName(file));
+    error.message = NamingFile(std::move(error.message), file);
     return outcome.Fail(session, error);
   }
-  const Manifest loaded = checked ? *std::move(checked) : Manifest();
+  const manifest::ParsedPods loaded = manifest.parsed ? *std::move(manifest.parsed) : manifest::ParsedPods();
   for (const Pod& pod : loaded.pods)
     if (!pod.uid.empty()) applied.own_uids.insert(pod.uid);
   for (const std::string& text : answer->warnings)  // what only the node knows, by its runtime
-    if (const std::string warning = NamingFile(text, ShownName(file)); !loaded.warned.contains(warning))
+    if (const std::string warning = NamingFile(text, file); !warned.contains(warning))
       session.err() << "berth: warning: " << warning << '\n';
   auto pod = loaded.pods.begin();  // results are in their order
   for (const StoredPod& stored : answer->results) {
     if (stored.kind == "Pod" && pod != loaded.pods.end()) applied.pods.insert_or_assign(NameOf(stored), *pod++);
     applied.results.push_back(stored);
     if (session.for_people())
-      session.out() << Shown(stored.kind, NameOf(stored)) << ' ' << Name(stored.action) << '\n' << std::flush;
+      session.out() << Shown(stored.kind, NameOf(stored)) << ' ' << Name(stored.action)
+                    << (options.dry_run ? " (dry run)" : "") << '\n'
+                    << std::flush;
   }
+}
+
+/// All manifests of a command, each with the storage of the others. Errors are reported and kept in `outcome`.
+std::vector<Result<ToApply>> ReadAll(const ApplyOptions& options, const Session& session, Outcome& outcome) {
+  std::vector<Result<ToApply>> out;
+  bool mounted = false;
+  for (const std::string& file : Expand(options.files, session, outcome)) {
+    auto read = ReadManifest(file, options.as_pods);
+    if (!read) {
+      out.emplace_back(std::unexpected(std::move(read).error()));
+      continue;
+    }
+    mounted = mounted || read->MayMountClaims();
+    out.push_back(ToApply{.manifest = *std::move(read), .storage_beside = {}});
+  }
+  for (auto& one : out) {
+    if (!one) continue;
+    one->claims_mounted = mounted;
+    for (const auto& other : out)
+      if (other && &other != &one && other->manifest.parsed && one->manifest.MayMountClaims())
+        one->storage_beside += other->manifest.parsed->storage;
+  }
+  return out;
 }
 
 }  // namespace
@@ -255,8 +334,13 @@ int RunApply(const ApplyOptions& options, const Session& session) {
   const auto before = Uids(session);
   if (!before) return session.Report(before.error());
   Applied applied;
-  for (const std::string& file : Expand(options.files, session, outcome)) {
-    ApplyOne(file, options.as_pods, session, outcome, applied);
+  for (auto& item : ReadAll(options, session, outcome)) {
+    if (item) {
+      ApplyOne(*std::move(item), options, session, outcome, applied);
+    } else {
+      session.err() << "berth: " << item.error().message << '\n';
+      outcome.Add(kFailed);
+    }
     if (outcome.hopeless()) return outcome.status();
   }
   for (const StoredPod& stored : applied.results) {
@@ -286,15 +370,17 @@ int RunDelete(const DeleteOptions& options, const Session& session) {
   }
   std::vector<ConfigDocument> documents;  // after the pods
   for (const std::string& file : Expand(options.files, session, outcome)) {
-    const auto loaded = LoadManifest(file, options.as_pods, session);
-    if (!loaded) {
-      session.err() << "berth: " << loaded.error().message << '\n';
+    const auto loaded = ReadManifest(file, options.as_pods);
+    const auto told = loaded ? TellWarnings(*loaded, session) : std::unexpected(loaded.error());
+    if (!told) {
+      session.err() << "berth: " << told.error().message << '\n';
       outcome.Add(kFailed);
       continue;
     }
-    for (const Pod& pod : loaded->pods)
+    for (const Pod& pod : loaded->parsed->pods)
       wanted.push_back({.namespace_ = pod.namespace_, .name = pod.name, .by_manifest = true});
-    documents.insert(documents.end(), loaded->documents.begin(), loaded->documents.end());
+    const auto& found = loaded->parsed->documents;
+    documents.insert(documents.end(), found.begin(), found.end());
   }
   if (options.all || !options.selector.empty()) {
     const auto pods = ChoosePods(session, {.namespace_ = options.namespace_, .selector = options.selector});

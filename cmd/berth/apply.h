@@ -20,6 +20,7 @@ struct WaitOptions {
 struct ApplyOptions {
   std::vector<std::string> files;  ///< manifests or folders of them; "-": standard input
   bool as_pods = false;            ///< make pods of the templates of Deployments and other workloads
+  bool dry_run = false;            ///< only say what would be done
   WaitOptions wait;                ///< until every pod runs or is rejected
 };
 /// A file that is wrong is reported and the others are taken. kRejected when a pod that was waited for was rejected.

@@ -43,8 +43,10 @@ CLI::Option* AddSelector(CLI::App& app, std::string& selector) {
       ->check(check, "", "selector");
 }
 
-void AddWait(CLI::App& app, WaitOptions& wait, const std::string& until) {
-  app.add_flag("--wait", wait.wait, "Wait until " + until);
+/// `excludes`: an option with which there is nothing to wait for; may be null.
+void AddWait(CLI::App& app, WaitOptions& wait, const std::string& until, CLI::Option* excludes = nullptr) {
+  auto* flag = app.add_flag("--wait", wait.wait, "Wait until " + until);
+  if (excludes != nullptr) flag->excludes(excludes);
   app.add_option("--timeout", wait.timeout_s, "Seconds to wait at most")
       ->type_name("SECONDS")
       ->check(CLI::Range(1, 86'400).description(""))
@@ -238,7 +240,8 @@ Command ApplyCommand() {
           .examples = {{"apply -f pod.yaml", "create or change what the file says"},
                        {"apply -f pods/ --wait", "every manifest in a folder; wait until all run"},
                        {"apply -f - < pod.yaml", "from standard input"},
-                       {"apply -f deployment.yaml --as-pods", "as many pods of its template as it has replicas"}},
+                       {"apply -f deployment.yaml --as-pods", "as many pods of its template as it has replicas"},
+                       {"apply -f pods/ --dry-run", "say what would be created, changed or refused"}},
           .statuses = "3 a pod was not admitted (with --wait)",
           .bind = [](CLI::App& app) -> Runner {
             auto options = std::make_shared<ApplyOptions>();
@@ -247,7 +250,9 @@ Command ApplyCommand() {
                 ->type_name("FILE")
                 ->required();
             app.add_flag("--as-pods", options->as_pods, kAsPodsText);
-            AddWait(app, options->wait, "the pods run, ended, or were rejected");
+            auto* dry_run = app.add_flag("--dry-run", options->dry_run,
+                                         "Change nothing: say what would be created, configured, unchanged or refused");
+            AddWait(app, options->wait, "the pods run, ended, or were rejected", dry_run);
             return [options](const Session& session) { return RunApply(*options, session); };
           }};
 }

@@ -52,9 +52,9 @@ class EchoBackend final : public Backend {
     return out;
   }
   Result<StoredPods> ApplyPods(const ApplyQuery& query) override {
-    return StoredPods{
-        .results = {},
-        .warnings = {std::to_string(query.manifests.size()) + (query.templates ? " of templates" : "") + query.file}};
+    return StoredPods{.results = {},
+                      .warnings = {std::to_string(query.manifests.size()) + (query.templates ? " of templates" : "") +
+                                   (query.dry_run ? " in words" : "") + query.file}};
   }
   Result<DeletedPod> DeletePod(const std::string& namespace_, const std::string& name) override {
     return DeletedPod{namespace_, name, "f"};
@@ -321,6 +321,9 @@ TEST_F(ApiTest, BodiesAreBounded) {
   EXPECT_EQ(NodeClient(socket).ApplyPods({std::string(1000, 'x')})->warnings[0], "1000");
   EXPECT_EQ(NodeClient(socket).ApplyPods({.manifests = "x", .templates = true, .file = " of a & b"})->warnings[0],
             "1 of templates of a & b");
+  EXPECT_EQ(NodeClient(socket).ApplyPods({.manifests = "x", .dry_run = true})->warnings[0], "1 in words");
+  EXPECT_EQ(NodeClient(socket).ApplyPods({.manifests = "x", .templates = true, .dry_run = true})->warnings[0],
+            "1 of templates in words");
   const auto large = Call(socket, "POST", "/v1/pods", std::string(1001, 'x'));
   ASSERT_FALSE(large);
   EXPECT_EQ(large.error().code, Code::kInvalid) << large.error().message;

@@ -50,6 +50,7 @@ Result<PodDetails> NodeClient::GetPod(const std::string& namespace_, const std::
 Result<StoredPods> NodeClient::ApplyPods(const ApplyQuery& query) const {
   http::PathAndQuery path("/v1/pods");
   if (query.templates) path.Add("templates", "1");
+  if (query.dry_run) path.Add("dryRun", "1");
   path.Add("file", query.file);
   return Ask("POST", path.text(), codec::StoredPodsFromJson, query.manifests);
 }

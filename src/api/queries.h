@@ -14,6 +14,7 @@ namespace berth::api {
 struct ApplyQuery {
   std::string manifests;
   bool templates = false;  ///< make pods of those of Deployments and other workloads
+  bool dry_run = false;    ///< only say what would be done
   std::string file = "";   ///< where they are from, for names made of a generateName; "": of the text itself
 };
 

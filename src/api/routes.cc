@@ -132,8 +132,10 @@ Result<Outlook> PostExplain(const Request& request, Backend& backend) {
 }
 
 Result<StoredPods> PostPods(const Request& request, Backend& backend) {
-  return backend.ApplyPods(
-      {.manifests = request.body, .templates = IsSet(request, "templates"), .file = Parameter(request, "file")});
+  return backend.ApplyPods({.manifests = request.body,
+                            .templates = IsSet(request, "templates"),
+                            .dry_run = IsSet(request, "dryRun"),
+                            .file = Parameter(request, "file")});
 }
 
 template <class T>

@@ -27,7 +27,7 @@ bool IsLoaded(const std::string& list, const std::string& profile) {
 }
 
 std::string SeccompProblem(const SecurityContext& security, const ApplyRules& rules) {
-  if (security.seccomp != "Localhost") return "";
+  if (security.seccomp != "Localhost" || rules.profiles.seccomp.empty()) return "";
   const std::string& folder = rules.profiles.seccomp;
   const std::string path = folder + "/" + security.seccomp_localhost;
   if (::access(path.c_str(), F_OK) != 0)

@@ -11,7 +11,7 @@
 
 namespace berth::daemon {
 
-/// Where profiles are that a manifest names.
+/// Where profiles are that a manifest names; "": they are not looked for.
 struct ProfilePlaces {
   std::string seccomp;                                               ///< the folder of profiles of type Localhost
   std::string app_armor = "/sys/kernel/security/apparmor/profiles";  ///< the kernel's list of those that are loaded

@@ -86,6 +86,16 @@ TEST_F(ApplyCheckTest, AProfileOfSystemCallsIsThereAndAPlainProcessCanHaveIt) {
   EXPECT_EQ("", Said());
 }
 
+TEST_F(ApplyCheckTest, NoProfilesAreLookedForWhereTheirPlacesAreNotKnown) {
+  rules.profiles = {.seccomp = "", .app_armor = ""};
+  pod.security = {.seccomp = "Localhost", .seccomp_localhost = "own.json"};
+  pod.security.app_armor = "Localhost";
+  pod.security.app_armor_localhost = "own";
+  EXPECT_EQ("", Said()) << "a machine that is played";
+  rules.pods.run_by = RunBy::kProcess;
+  EXPECT_EQ("", Said());
+}
+
 TEST_F(ApplyCheckTest, AHostNameWithItsDomainIsShortEnoughForAHost) {
   rules.node_name = "n1";
   rules.cluster_domain = "cluster.local";

@@ -68,10 +68,10 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   out.pods.queue.preempt_for_critical = settings.berth.preemption == "critical";
   out.pods.rules = {.restart_rules = FeatureEnabled(settings.kubelet, "ContainerRestartRules"),
                     .capabilities = dry_run ? os::kAllCapabilities : os::OwnCapabilities(),
-                    .has_sandboxes = settings.berth.runtime == "cri" && !dry_run,
+                    .has_sandboxes = settings.berth.runtime == "cri" && (!dry_run || PlaysRuntime(settings)),
                     .unsafe_sysctls = settings.kubelet.allowed_unsafe_sysctls,
                     .runtime_classes = settings.berth.runtime_classes,
-                    .app_armor = os::HasAppArmor()};
+                    .app_armor = dry_run || os::HasAppArmor()};  // of a machine that is played it is not known
   out.pods.volumes = {.disk = settings.berth.state_dir + "/volumes",
                       .memory = settings.berth.run_dir + "/volumes",
                       .pins = settings.berth.run_dir + "/subpaths"};
@@ -203,7 +203,8 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
       pod_resources_.get(), PodFolder(settings_.pod_dir, settings_.berth.node_name),
       ApplyRules{.pods = HowPodsAreRead(),
                  .node = manager_->options().pods.rules,
-                 .profiles = {.seccomp = settings_.berth.seccomp_dir},
+                 .profiles = dry_run_ ? ProfilePlaces{.seccomp = "", .app_armor = ""}
+                                      : ProfilePlaces{.seccomp = settings_.berth.seccomp_dir},
                  .node_name = settings_.berth.node_name,
                  .cluster_domain = settings_.kubelet.cluster_domain});
   BERTH_TRY(server_, api::StartServer({.socket = settings_.berth.socket,

@@ -153,6 +153,23 @@ Result<StoredPods> LocalApi::ApplyPods(const api::ApplyQuery& query) {
   return Apply(query);
 }
 
+Result<void> LocalApi::CheckSolePaths(const std::multimap<std::string, std::string>& sole) const {
+  const auto state = published_.Get();
+  for (const auto& [pod, path] : sole)
+    for (const PodSnapshot& other : state->node.pods) {
+      const bool ended = other.view->phase == PodPhase::kSucceeded || other.view->phase == PodPhase::kFailed;
+      if (ended || FullName(*other.view) == pod || FullName(*other.view) == folder_.NameOnNode(pod)) continue;
+      for (const Volume& volume : other.manifest->volumes)
+        if (volume.kind == Volume::Kind::kHostPath && volume.host_path == path)
+          return Fail(
+              Code::kInvalid,
+              fmt::format("{}: pod {}: its claim is ReadWriteOncePod, and pod {} has the volume {}: delete that "
+                          "pod, or make the claim ReadWriteOnce",
+                          kRequest, Printable(pod), FullName(*other.view), Printable(path)));
+    }
+  return {};
+}
+
 Result<StoredPods> LocalApi::Apply(const api::ApplyQuery& query) {
   manifest::PodOptions options = rules_.pods;
   options.templates = query.templates;
@@ -161,8 +178,9 @@ Result<StoredPods> LocalApi::Apply(const api::ApplyQuery& query) {
   BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(query.manifests, kRequest, options));
   if (parsed.pods.empty() && parsed.documents.empty() && !parsed.has_templates)
     return Fail(Code::kInvalid, "the request holds no pod, ConfigMap or Secret");
+  BERTH_RETURN_IF_ERROR(CheckSolePaths(parsed.sole_paths));
   StoredPods out;
-  BERTH_TRY(out.results, folder_.Store(parsed.pods, *published_.Get()->node.files, parsed.documents));
+  BERTH_TRY(out.results, folder_.Store(parsed.pods, *published_.Get()->node.files, parsed.documents, query.dry_run));
   const bool changed = std::ranges::any_of(
       out.results, [](const StoredPod& stored) { return stored.action != StoreAction::kUnchanged; });
   const std::vector<manifest::Warning> none;

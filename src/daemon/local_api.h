@@ -83,6 +83,8 @@ class LocalApi final : public api::Backend {
   /// Errors: kUnsupported: there is no container runtime, and so no `what`.
   Result<ContainerCalls*> Calls(const std::string& what) const;
   Result<StoredPods> Apply(const api::ApplyQuery& query);
+  /// Errors: kInvalid: another pod of the node has a path that is to be the only one's.
+  Result<void> CheckSolePaths(const std::multimap<std::string, std::string>& sole) const;
   Result<Outlook> ExplainOne(const api::ExplainQuery& query);
   bool DryRun() const { return published_.Get()->node.status->runtime == "dry-run"; }
   /// Log of one attempt of a container.

@@ -183,6 +183,35 @@ TEST(PodFolderTest, StoresReplacesAndRemovesFiles) {
   EXPECT_NE(::access((temp / "default_web.yaml").c_str(), F_OK), 0);
 }
 
+TEST(PodFolderTest, ADryRunSaysWhatWouldBeStoredAndRefusesAlikeAndWritesNothing) {
+  testkit::TempDir temp;
+  const PodFolder folder(temp.path(), "n1");
+  ASSERT_TRUE(folder.Store({Named("web")}, {}));
+  Pod changed = Named("web");
+  changed.termination_grace_s = 1;
+  const auto would = folder.Store({changed, Named("db")}, {}, {}, /*dry_run=*/true);
+  ASSERT_TRUE(would) << would.error().message;
+  EXPECT_EQ((*would)[0].action, StoreAction::kConfigured);
+  EXPECT_EQ((*would)[1].action, StoreAction::kCreated);
+  EXPECT_EQ(*would, *folder.Store({changed, Named("db")}, {}, {}, /*dry_run=*/true)) << "nothing was changed by it";
+  EXPECT_NE(::access((temp / "default_db.yaml").c_str(), F_OK), 0);
+  EXPECT_EQ(folder.Remove("default/db-n1", {}).error().code, Code::kNotFound);
+  EXPECT_EQ((*folder.Store({Named("web")}, {}))[0].action, StoreAction::kUnchanged);
+  EXPECT_EQ(folder.Store({Named("a"), Named("a")}, {}, {}, /*dry_run=*/true).error().code, Code::kInvalid);
+}
+
+TEST(PodFolderTest, AFileWithPersistentVolumesIsNotReplaced) {
+  testkit::TempDir temp;
+  const PodFolder folder(temp.path(), "n1");
+  std::ofstream(temp / "default_web.yaml")
+      << "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: app, image: i}]}\n---\n"
+         "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: v}\nspec: {capacity: {storage: 1Gi}, accessModes: "
+         "[ReadWriteOnce], hostPath: {path: /v}}\n";
+  const auto stored = folder.Store({Named("web")}, {});
+  ASSERT_FALSE(stored);
+  EXPECT_NE(stored.error().message.find("holds PersistentVolumes or claims"), std::string::npos);
+}
+
 TEST(PodFolderTest, DocumentsAreStoredForRootAloneAndRemoved) {
   testkit::TempDir temp;
   const PodFolder folder(temp.path(), "n1");

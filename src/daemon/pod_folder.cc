@@ -71,6 +71,7 @@ Result<StoreAction> ActionOn(const std::string& file, const std::string& what, C
   if (!parsed) return refuse("is not a valid manifest (" + parsed.error().message + ")");
   if (parsed->pods.size() + parsed->documents.size() != 1)
     return refuse(fmt::format("holds {} pods and {} documents", parsed->pods.size(), parsed->documents.size()));
+  if (!parsed->storage.empty()) return refuse("holds PersistentVolumes or claims");
   return compare(*parsed, refuse);
 }
 
@@ -102,7 +103,7 @@ std::optional<manifest::ParsedPods> OnlyIn(const std::string& file) {
   const auto text = (*fs)->Read(os::FileNameOf(file));
   if (!text) return std::nullopt;
   auto parsed = manifest::ParsePods(*text, file, {.most_pods = 1});
-  if (!parsed || parsed->pods.size() + parsed->documents.size() != 1) return std::nullopt;
+  if (!parsed || parsed->pods.size() + parsed->documents.size() != 1 || !parsed->storage.empty()) return std::nullopt;
   return *std::move(parsed);
 }
 
@@ -195,7 +196,7 @@ Result<PodFolder::Planned> PodFolder::PlanOf(const ConfigDocument& document, con
 }
 
 Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, const ManifestFiles& files,
-                                                const std::vector<ConfigDocument>& documents) const {
+                                                const std::vector<ConfigDocument>& documents, bool dry_run) const {
   const MutexLock lock(changing_->held);
   std::vector<Planned> plan;
   std::set<std::string> seen;
@@ -211,11 +212,11 @@ Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, co
   std::erase_if(changing_->stored, [&](const auto& stored) { return files.contains(stored.first); });
   std::vector<StoredPod> out;
   for (Planned& item : plan) {
-    if (item.pod.action != StoreAction::kUnchanged) {
+    if (!dry_run && item.pod.action != StoreAction::kUnchanged) {
       BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(item.pod.file)));
       BERTH_RETURN_IF_ERROR(fs->Replace(os::FileNameOf(item.pod.file), item.content()));
     }
-    changing_->stored.insert_or_assign(item.name, item.pod.file);
+    if (!dry_run) changing_->stored.insert_or_assign(item.name, item.pod.file);
     out.push_back(std::move(item.pod));
   }
   return out;

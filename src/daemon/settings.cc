@@ -150,6 +150,7 @@ Result<Settings> LoadSettings(const CommandLine& line) {
   out.cgroup_root = line.cgroup_root.value_or(out.kubelet.cgroup_root);
   if (out.cgroup_root.empty()) out.cgroup_root = "/";
   if (line.runtime) out.berth.runtime = *line.runtime;
+  if (line.runtime) out.berth.names_runtime = true;
   if (line.runtime_endpoint)
     out.kubelet.container_runtime_endpoint =
         line.runtime_endpoint->contains("://") ? *line.runtime_endpoint : os::SeenFrom(cwd, *line.runtime_endpoint);
@@ -185,9 +186,11 @@ source::HttpOptions UrlOptions(const Settings& settings) {
 
 manifest::PodOptions PodRules(const Settings& settings, bool dry_run) {
   manifest::PodOptions out;
-  if (!dry_run) out.run_by = settings.berth.runtime == "cri" ? manifest::RunBy::kCri : manifest::RunBy::kProcess;
+  if (!dry_run || PlaysRuntime(settings))
+    out.run_by = settings.berth.runtime == "cri" ? manifest::RunBy::kCri : manifest::RunBy::kProcess;
   out.refuse_unsupported = settings.berth.unsupported_fields == "refuse";
-  out.se_linux = os::HasSeLinux();
+  out.se_linux = dry_run || os::HasSeLinux();  // of a machine that is played it is not known
+  out.node_name = settings.berth.node_name;
   return out;
 }
 

@@ -74,7 +74,10 @@ std::string LogLinksOf(const Settings& settings);
 /// Of staticPodURL. Requires: it is set.
 source::HttpOptions UrlOptions(const Settings& settings);
 
-/// How strictly the node reads pods. A dry run only looks at them.
+/// A dry run refuses what the runtime would refuse that the settings name.
+inline bool PlaysRuntime(const Settings& settings) { return settings.berth.names_runtime && !BesideKubelet(settings); }
+
+/// How strictly the node reads pods. A dry run of no named runtime only looks at them.
 manifest::PodOptions PodRules(const Settings& settings, bool dry_run);
 
 struct NodeParts {

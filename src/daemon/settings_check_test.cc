@@ -91,6 +91,18 @@ Effect EffectOf(const Settings& settings) {
   return out;
 }
 
+TEST(SettingsCheckTest, AMachineThatIsPlayedRefusesWhatTheRuntimeThatIsNamedRefuses) {
+  const auto run_by = [](const DryNode& node) { return PodRules(*LoadSettings(node.line), /*dry_run=*/true).run_by; };
+  EXPECT_EQ(manifest::RunBy::kNobody, run_by(DryNode("", "")));
+  EXPECT_EQ(manifest::RunBy::kProcess, run_by(DryNode("runtime: process\n", "")));
+  EXPECT_EQ(manifest::RunBy::kCri, run_by(DryNode("runtime: cri\n", "")));
+  EXPECT_EQ(manifest::RunBy::kNobody, run_by(DryNode("runtime: nri\n", ""))) << "a kubelet's pods";
+  DryNode told("runtime: cri\n", "");
+  told.line.runtime = "process";
+  EXPECT_EQ(manifest::RunBy::kProcess, run_by(told));
+  EXPECT_EQ("n1", PodRules(*LoadSettings(told.line), /*dry_run=*/true).node_name);
+}
+
 TEST(SettingsCheckTest, WhateverAStartRefusesTheCheckRefuses) {
   const std::vector<std::string> kubelet = FieldsOf("KubeletConfiguration");
   const std::vector<std::string> berth = FieldsOf("BerthConfiguration");

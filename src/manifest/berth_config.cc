@@ -219,6 +219,7 @@ void ReadFields(Object& object, BerthConfiguration& c) {
   ReadNodeIps(object, c.node_ips);
   object.Read("runtimeClasses", c.runtime_classes);
   object.Read("runtime", c.runtime);
+  c.names_runtime = object.Take("runtime") != nullptr;
   object.Read("nriSocket", c.nri_socket);
   ReadIndex(object, c.nri_index);
   object.Read("nriUnplaced", c.nri_unplaced);

@@ -203,7 +203,7 @@ constexpr FieldRow kRows[] = {
     {"spec.volumes[].iscsi", "", Refused(kNoStorage), Refused(kNoStorage)},
     {"spec.volumes[].name", "", kDone, kDone},
     {"spec.volumes[].nfs", "", Refused(kNoStorage), Refused(kNoStorage)},
-    {"spec.volumes[].persistentVolumeClaim", "", Refused(kNoStorage), Refused(kNoStorage)},
+    {"spec.volumes[].persistentVolumeClaim", "", kDone, kDone},
     {"spec.volumes[].photonPersistentDisk", "", Refused(kNoStorage), Refused(kNoStorage)},
     {"spec.volumes[].portworxVolume", "", Refused(kNoStorage), Refused(kNoStorage)},
     {"spec.volumes[].projected.defaultMode", "", kDone, kDone},

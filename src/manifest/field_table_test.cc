@@ -141,6 +141,7 @@ std::string VerdictIn(const std::vector<std::string>& said, const std::string& w
     if (!line.starts_with(start)) continue;
     const std::string rest = line.substr(start.size());
     if (rest.starts_with("no effect: ") || rest.ends_with("leave it out") ||
+        rest.find("; ask for a resource of a device plug-in instead") != std::string::npos ||
         rest.find("leave it out, or run") != std::string::npos)
       return rest;
   }
@@ -157,9 +158,9 @@ std::string PromiseOf(const FieldRow& row, const Json& value, RunBy run_by) {
   const FieldTreatment& treatment = row.Under(run_by);
   if (IsFine(row, value.is_string() ? value.get<std::string>() : value.dump())) return "";
   if (treatment.verdict == FieldVerdict::kNoEffect) return "no effect: " + std::string(treatment.why);
+  const std::string cure = row.path.ends_with("laims") ? "ask for a resource of a device plug-in" : "leave it out";
   if (treatment.verdict == FieldVerdict::kRefused)
-    return "Forbidden: " + std::string(treatment.why) + (treatment.why.contains("; ") ? ", or " : "; ") +
-           "leave it out";
+    return "Forbidden: " + std::string(treatment.why) + (treatment.why.contains("; ") ? ", or " : "; ") + cure;
   return "";
 }
 
@@ -305,8 +306,8 @@ TEST(FieldTableTest, AnAnnotationThatAsksForNetworksIsWarnedOfUnlessAPlugInReads
 }
 
 TEST(FieldTableTest, AVolumeOfAKindThatIsMissingIsRefusedEvenIfItSaysNothingMore) {
-  EXPECT_THAT(SaidOf(PodWith("spec.volumes[].persistentVolumeClaim", Json::object()), {.run_by = RunBy::kCri}),
-              Contains(HasSubstr("spec.volumes[0].persistentVolumeClaim: Forbidden: ")));
+  EXPECT_THAT(SaidOf(PodWith("spec.volumes[].nfs", Json::object()), {.run_by = RunBy::kCri}),
+              Contains(HasSubstr("spec.volumes[0].nfs: Forbidden: ")));
   EXPECT_THAT(SaidOf(PodWith("spec.volumes[].emptyDir", Json::object()), {.run_by = RunBy::kCri}), IsEmpty());
 }
 

@@ -56,7 +56,30 @@ std::string_view WhyBroken(std::string_view text, std::size_t bytes) {
   return "not valid JSON";
 }
 
+Json ToJson(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::kNull: return nullptr;
+    case Node::Kind::kBool: return node.text == "true";
+    case Node::Kind::kString: return node.text;
+    case Node::Kind::kNumber: {
+      Json number = Json::parse(node.text, nullptr, /*allow_exceptions=*/false);
+      return number.is_number() ? number : Json(node.text);
+    }
+    case Node::Kind::kList: {
+      Json list = Json::array();
+      for (const Node& item : node.items) list.push_back(ToJson(item));
+      return list;
+    }
+    case Node::Kind::kMap: break;
+  }
+  Json map = Json::object();
+  for (std::size_t i = 0; i < node.items.size(); ++i) map[node.keys[i]] = ToJson(node.items[i]);
+  return map;
+}
+
 }  // namespace
+
+std::string JsonOf(const Node& node) { return ToJson(node).dump(); }
 
 Result<Document> ReadJson(std::string_view text, int first_line, Budget* budget) {
   if (text.size() > kMaxTextBytes) return Fail(Code::kInvalid, "larger than 10 MiB");

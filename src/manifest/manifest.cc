@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +19,7 @@
 #include "manifest/pod_validation.h"
 #include "manifest/pod_wishes_check.h"
 #include "manifest/resource_validation.h"
+#include "manifest/storage.h"
 #include "manifest/volume_reader.h"
 #include "manifest/workload_reader.h"
 
@@ -35,7 +37,20 @@ class FileReader {
       : file_(file),
         options_(options),
         budget_(budget),
-        names_(options.origin.empty() ? Fnv128(text) : options.origin) {}
+        names_(options.origin.empty() ? Fnv128(text) : options.origin),
+        storage_(options.node_name) {}
+
+  /// PersistentVolumes and claims of other texts, in which they are reported on.
+  void ReadStorageBeside() {
+    Budget budget = Budget::For(options_.storage);
+    VisitDocuments(options_.storage, budget, [&](const Document& document) {
+      const Node* kind = Find(document.root, "kind");
+      Report ignored;
+      if (kind != nullptr && storage_.size() < kMostConfigDocuments)
+        AddStorage(kind->text, document.root, Path{}, ignored);
+      return true;
+    });
+  }
 
   /// False: nothing more is to be read.
   bool Read(const Document& document) {
@@ -73,12 +88,126 @@ class FileReader {
         AddProblem(Printable(NameOf(document)) + " is given more than once; rename or remove all but one");
   }
 
+  /// Claims that pods mount become the paths of their volumes.
+  void ResolveClaims() {
+    storage_.Bind();
+    std::vector<Unanswered> unanswered;
+    for (const ClaimUse& use : uses_) {
+      Pod& pod = out_.pods[use.pod];
+      const Storage::Answer answer = storage_.Find(use.claim);
+      if (answer.volume == nullptr)
+        Note(use, answer, unanswered);
+      else if (!IsTaken(use, answer))
+        MountVolume(use, *answer.volume, pod);
+    }
+    for (const Unanswered& one : unanswered) {
+      if (problems_.size() > kMaxErrors) return End("and more from here on");
+      std::string text = one.why;
+      if (one.claims.size() > 1)
+        text = std::to_string(one.claims.size()) + " claims need a PersistentVolume each (" +
+               Printable(Join({one.claims.begin(), one.claims.end()}, ", "), 400) + "): " + text;
+      Refuse(one.where, text);
+    }
+  }
+
   Result<ParsedPods> Finish() && {
     if (!problems_.empty()) return Fail(Code::kInvalid, Join(problems_, "\n"));
     return std::move(out_);
   }
 
  private:
+  /// A volume persistentVolumeClaim of a pod that was read.
+  struct ClaimUse {
+    std::size_t pod = 0;
+    std::size_t volume = 0;
+    std::string claim;  ///< "namespace/name"
+    bool read_only = false;
+    std::string where;  ///< with file and document
+  };
+  /// Claims without a volume, of one place in the text.
+  struct Unanswered {
+    std::string where;
+    std::string why;  ///< of the first one
+    std::set<std::string> claims;
+  };
+
+  void Note(const ClaimUse& use, const Storage::Answer& answer, std::vector<Unanswered>& out) const {
+    const bool made = answer.claim != nullptr && !answer.claim->of_template.empty();
+    const std::string& where = made ? answer.claim->of_template : use.where;
+    auto at = std::ranges::find(out, where, &Unanswered::where);
+    if (at == out.end()) at = out.insert(out.end(), {.where = where, .why = answer.why, .claims = {}});
+    at->claims.insert(use.claim);
+  }
+
+  /// Nobody refuses what is only looked at.
+  void Refuse(const std::string& where, const std::string& why) {
+    if (options_.run_by == RunBy::kNobody) return;
+    if (options_.refuse_unsupported)
+      problems_.push_back(where + ": Forbidden: " + why);
+    else if (out_.warnings.size() < kMostWarnings)
+      out_.warnings.push_back({.where = where, .message = "not carried out: " + why});
+  }
+
+  /// A claim ReadWriteOncePod is for one pod.
+  bool IsTaken(const ClaimUse& use, const Storage::Answer& answer) {
+    if (answer.claim->access_modes.front() != "ReadWriteOncePod") return false;
+    const std::string pod = FullName(out_.pods[use.pod]);
+    const auto [first, added] = sole_users_.try_emplace(use.claim, pod);
+    out_.sole_paths.emplace(pod, answer.volume->volume.host_path);
+    if (added || first->second == pod) return false;
+    Refuse(use.where, "claim " + Printable(use.claim, 320) + " is ReadWriteOncePod, and pod " +
+                          Printable(first->second, 320) + " mounts it. Give pod " + Printable(pod, 320) +
+                          " a claim of its own, or make it ReadWriteOnce");
+    return true;
+  }
+
+  void MountVolume(const ClaimUse& use, const PersistentVolume& found, Pod& pod) {
+    Volume& volume = pod.volumes[use.volume];
+    const std::string name = volume.name;
+    volume = found.volume;
+    volume.name = name;
+    for (auto* containers : {&pod.containers, &pod.init_containers})
+      for (Container& container : *containers)
+        for (VolumeMount& mount : container.mounts)
+          if (use.read_only && mount.name == name) mount.read_only = true;
+    if (found.source == "local" && pod.security.fs_group && options_.run_by != RunBy::kNobody &&
+        out_.warnings.size() < kMostWarnings)
+      out_.warnings.push_back({.where = use.where,
+                               .message = "the files of PersistentVolume " + Printable(found.name, 253) +
+                                          " keep their group: fsGroup has no effect on them; give them theirs on the "
+                                          "host (chgrp)"});
+  }
+
+  /// The claims that a pod mounts, to be answered when all of the text is read.
+  void NoteClaims(const Node& pod, const Path& path, const std::string& namespace_, Report& report) {
+    const Node* in_spec = Find(pod, "spec");
+    const Node* volumes = in_spec == nullptr ? nullptr : Find(*in_spec, "volumes");
+    if (volumes == nullptr || volumes->kind != Node::Kind::kList) return;
+    const Path spec{.parent = &path, .key = "spec"};
+    const Path list{.parent = &spec, .key = "volumes"};
+    for (std::size_t i = 0; i < volumes->items.size(); ++i) {
+      const Node* source = Find(volumes->items[i], "persistentVolumeClaim");
+      if (source == nullptr || source->kind != Node::Kind::kMap) continue;
+      const Path item{.parent = &list, .key = {}, .index = static_cast<int>(i)};
+      const Path at{.parent = &item, .key = "persistentVolumeClaim"};
+      Object object(*source, at, report);
+      std::string name;
+      ClaimUse use{.pod = out_.pods.size(), .volume = i, .claim = {}, .where = where_ + ": " + at.ToString()};
+      object.Read("claimName", name);
+      object.Read("readOnly", use.read_only);
+      object.Finish();
+      use.claim = namespace_ + "/" + name;
+      out_.mounts_claims = true;
+      uses_.push_back(std::move(use));
+    }
+  }
+
+  /// Of a document that can be read: PersistentVolume, PersistentVolumeClaim.
+  void AddStorage(std::string_view kind, const Node& node, const Path& path, Report& report) {
+    if (kind == "PersistentVolume") storage_.AddVolume(node, path, report);
+    if (kind == "PersistentVolumeClaim") storage_.AddClaim(node, path, /*of_template=*/"", report);
+  }
+
   /// Reads nothing more; the first reason counts.
   void End(const std::string& why) {
     if (!std::exchange(ended_, true)) AddProblem(why);
@@ -147,7 +276,10 @@ class FileReader {
     ReadList(object, kind.substr(0, kind.size() - 4), report);
   }
 
-  static bool IsOneOfOurs(std::string_view kind) { return kind == "Pod" || kind == "ConfigMap" || kind == "Secret"; }
+  static bool IsStorage(std::string_view kind) { return kind == "PersistentVolume" || kind == "PersistentVolumeClaim"; }
+  static bool IsOneOfOurs(std::string_view kind) {
+    return kind == "Pod" || kind == "ConfigMap" || kind == "Secret" || IsStorage(kind);
+  }
 
   void Add(std::string_view kind, const Node& given, const Path& path, Report& report) {
     const std::optional<Node> named = names_.Named(given, path, report);
@@ -156,6 +288,14 @@ class FileReader {
     if (named) TellName(node, path);
     if (IsWorkload(kind)) return AddTemplate(kind, node, path, report);
     if (kind == "Pod") return AddPod(node, path, report);
+    if (IsStorage(kind)) {
+      if (!HasRoom(storage_.size(), kMostConfigDocuments, "PersistentVolumes and claim")) return;
+      Node kept = node;
+      SetEntry(kept, "apiVersion", StringNode("v1"));  // an item of a list need not say them
+      SetEntry(kept, "kind", StringNode(std::string(kind)));
+      out_.storage += JsonOf(kept) + "\n";
+      return AddStorage(kind, node, path, report);
+    }
     if (!HasRoom(out_.documents.size(), kMostConfigDocuments, "ConfigMaps and Secret")) return;
     out_.documents.push_back(
         ReadConfigDocument(node, path, kind == "Secret" ? DocumentKind::kSecret : DocumentKind::kConfigMap, report));
@@ -197,7 +337,7 @@ class FileReader {
     out_.has_templates = true;
     const std::size_t before = report.problems.size();  // with one of its own none is made
     bool first = true;
-    const std::string made = MakePodsOfTemplate(kind, node, path, options_, report, [&](const Node& pod) {
+    const auto take = [&](const Node& pod) {
       Report others;
       Spend(CostOf(pod));
       AddPod(pod, where, std::exchange(first, false) ? report : others);
@@ -206,13 +346,21 @@ class FileReader {
         if (report.problems[i].path == Below(where, "metadata.name"))
           report.problems[i].path = Below(path, "metadata.name");
       return !ended_ && report.problems.size() == before;
-    });
+    };
+    const auto keep = [&](const Node& claim, const Path& at) {
+      Report others;
+      Spend(CostOf(claim));
+      if (HasRoom(storage_.size(), kMostConfigDocuments, "PersistentVolumes and claim"))
+        storage_.AddClaim(claim, at, where_ + ": " + at.ToString(), first ? report : others);
+    };
+    const std::string made = MakePodsOfTemplate(kind, node, path, options_, report, take, keep);
     if (!made.empty() && report.problems.size() == before) Tell(spec.ToString(), made);
   }
 
   void AddPod(const Node& node, const Path& path, Report& report) {
     if (!HasRoom(out_.pods.size(), options_.most_pods, "pod")) return;
     Pod pod = ReadPod(node, path, report);
+    NoteClaims(node, path, pod.namespace_, report);
     Spend(sizeof(Pod) + (pod.containers.size() + pod.init_containers.size()) * sizeof(Container));
     const std::size_t misread = report.problems.size();
     ApplyDefaults(pod);
@@ -300,6 +448,9 @@ class FileReader {
   std::string where_;
   ParsedPods out_;
   std::vector<std::string> problems_;
+  Storage storage_;
+  std::vector<ClaimUse> uses_;
+  std::map<std::string, std::string> sole_users_;  // claim ReadWriteOncePod -> the first pod that mounts it
 };
 
 }  // namespace
@@ -307,8 +458,10 @@ class FileReader {
 Result<ParsedPods> ParsePods(std::string_view text, std::string_view file, const PodOptions& options) {
   Budget budget = options.most_pods == PodOptions::kAnyNumber ? Budget() : Budget::For(text);
   FileReader reader(Printable(file, 4096), text, options, budget);
+  reader.ReadStorageBeside();
   const auto errors = VisitDocuments(text, budget, [&](const Document& document) { return reader.Read(document); });
   for (const std::string& error : errors) reader.AddProblem(error);
+  reader.ResolveClaims();
   reader.CheckIdentities();
   return std::move(reader).Finish();
 }

@@ -34,9 +34,16 @@ struct ParsedPods {
   /// only wants to know which they are.
   std::vector<Warning> made;
   bool has_templates = false;  ///< pods were made of templates (PodOptions::templates): none, where they say so
+  /// PersistentVolumes and claims of the text, as JSON, one document after another. They are in no pod as such: a
+  /// volume persistentVolumeClaim that one of them answers is a hostPath.
+  std::string storage;
+  bool mounts_claims = false;  ///< some pod does: what it is depends on the storage beside the text
+  /// Pods that mount a claim whose accessModes are ReadWriteOncePod -> paths of the host that are theirs alone.
+  std::multimap<std::string, std::string> sole_paths;
 };
 
-/// One or more documents (YAML "---", or JSON), each a v1.Pod, v1.ConfigMap, v1.Secret or a list of these. Defaults are
+/// One or more documents (YAML "---", or JSON), each a v1.Pod, v1.ConfigMap, v1.Secret, v1.PersistentVolume,
+/// v1.PersistentVolumeClaim or a list of these. Defaults are
 /// applied and every pod is validated. `file` is only used in messages. Documents count from 1, empty ones not at all.
 /// What is held meanwhile is bounded, whatever the text says (Budget of tree.h; options.most_pods; 1000 documents).
 /// Errors: kInvalid with all problems found, one a line: file, document, field path, what is wrong and the cure.
@@ -124,6 +131,7 @@ struct BerthConfiguration {
   std::map<std::string, std::string> runtime_classes;  ///< runtimeClassName -> handler of the container runtime
   /// "process"; "cri": the kubelet's containerRuntimeEndpoint; "nri": beside a kubelet, which runs the pods.
   std::string runtime = "process";
+  bool names_runtime = false;                        ///< it was said, and is not only the default
   std::string nri_socket = "/var/run/nri/nri.sock";  ///< of the container runtime, with runtime "nri"
   std::string nri_index = "50";                      ///< two digits: plug-ins are asked in their order
   std::string nri_unplaced = "refuse";               ///< who cannot have CPUs of his own: refuse, share

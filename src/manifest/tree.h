@@ -88,6 +88,9 @@ Documents ReadDocuments(std::string_view text);
 std::vector<std::string> VisitDocuments(std::string_view text, Budget& budget,
                                         const std::function<bool(Document&)>& visit);
 
+/// As JSON, on one line.
+std::string JsonOf(const Node& node);
+
 /// One JSON value, nothing after it. `first_line` as below. Errors: kInvalid with line and column; `budget`, where
 /// there is one, is spent.
 Result<Document> ReadJson(std::string_view text, int first_line = 1, Budget* budget = nullptr);

@@ -56,12 +56,6 @@ bool LeadsUp(std::string_view path) {
   return std::ranges::find(parts, "..") != parts.end();
 }
 
-void CheckMountPath(Object& object, std::string_view field, const std::string& path) {
-  if (path.starts_with('/') && !LeadsUp(path)) return;
-  object.report().Problem(object.PathOf(field),
-                          "Invalid value: \"" + Printable(path, 80) + "\": must be an absolute path without \"..\"");
-}
-
 /// Permissions, where 0640 and 0o640 are octal and 416 is the same in decimal, as Kubernetes reads them.
 void ReadMode(Object& object, std::string_view key, std::optional<std::int32_t>& out) {
   constexpr int kMost = 0777;
@@ -311,21 +305,28 @@ void CheckMountsOf(const Pod& pod, const std::vector<Container>& containers, con
 
 }  // namespace
 
+void CheckMountPath(Object& object, std::string_view field, const std::string& path) {
+  if (path.starts_with('/') && !LeadsUp(path)) return;
+  object.report().Problem(object.PathOf(field),
+                          "Invalid value: \"" + Printable(path, 80) + "\": must be an absolute path without \"..\"");
+}
+
+void ReadHostPath(Object& source, Volume& out) {
+  out.kind = Volume::Kind::kHostPath;
+  source.Read("path", out.host_path);
+  ReadWord(source, "type",
+           {"BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"}, out.type);
+  CheckMountPath(source, "path", out.host_path);
+  source.Finish();
+}
+
 void ReadVolume(const Node& node, const Path& path, const Node& spec, Report& report, Volume& out) {
   Object object(node, path, report);
   CheckOneSource(node, path, report);
   object.Read("name", out.name);
   if (const std::string wrong = CheckLabelName(out.name); !wrong.empty())  // it becomes part of a path
     report.Problem(object.PathOf("name"), wrong);
-  object.Within("hostPath", [&](Object& source) {
-    out.kind = Volume::Kind::kHostPath;
-    source.Read("path", out.host_path);
-    ReadWord(source, "type",
-             {"BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"},
-             out.type);
-    CheckMountPath(source, "path", out.host_path);
-    source.Finish();
-  });
+  object.Within("hostPath", [&](Object& source) { ReadHostPath(source, out); });
   object.Within("emptyDir", [&](Object& source) { ReadEmptyDir(source, out); });
   ReadFiles(object, spec, out);
   for (const std::string_view other : kOtherVolumes)

@@ -95,7 +95,8 @@ class WorkloadReader {
                  Report& report)
       : kind_(kind), workload_(workload), path_(path), options_(options), report_(report) {}
 
-  std::string MakePods(const std::function<bool(const Node&)>& take) {
+  std::string MakePods(const std::function<bool(const Node&)>& take,
+                       const std::function<void(const Node&, const Path&)>& claim) {
     if (kind_.name == "CronJob") {
       report_.Problem(
           Path{.parent = &path_, .key = "kind"},
@@ -122,8 +123,10 @@ class WorkloadReader {
     object.Finish(kWorkloadUnused);
     if (template_ == nullptr || template_->kind != Node::Kind::kMap) return "";
     if (report_.problems.size() > before) count = 1;  // for what is wrong with the template, told with the rest
-    for (std::int64_t i = 0; i < count; ++i)
+    for (std::int64_t i = 0; i < count; ++i) {
+      MakeClaims(NameOfPod(i), claim);
       if (!take(OnePod(i))) return "";
+    }
     return Made(count);
   }
 
@@ -163,10 +166,7 @@ class WorkloadReader {
   }
 
   void ReadStatefulSet(Object& spec) {
-    const Node* claims = spec.Take("volumeClaimTemplates");
-    if (claims != nullptr && !claims->items.empty())
-      report_.Problem(spec.PathOf("volumeClaimTemplates"),
-                      "Forbidden: there are no claims; give the template a volume of type hostPath");
+    ReadClaims(spec);
     spec.Read("serviceName", service_);
     if (service_.empty() || options_.run_by == RunBy::kNobody) return;
     report_.Warn(spec.PathOf("serviceName"),
@@ -203,6 +203,49 @@ class WorkloadReader {
     return count;
   }
 
+  void ReadClaims(Object& spec) {
+    spec.Each("volumeClaimTemplates", [&](const Node& node, const Path& path) {
+      const Node* metadata = Find(node, "metadata");
+      const Node* name = metadata == nullptr ? nullptr : Find(*metadata, "name");
+      if (name == nullptr || !CheckLabelName(name->text).empty())
+        report_.Problem(path, "Required value: metadata.name, which is a lowercase RFC 1123 label");
+      else
+        claims_.push_back({.name = name->text, .node = &node});
+    });
+  }
+
+  void MakeClaims(const std::string& pod, const std::function<void(const Node&, const Path&)>& claim) const {
+    const Path spec{.parent = &path_, .key = "spec"};
+    const Path list{.parent = &spec, .key = "volumeClaimTemplates"};
+    for (std::size_t i = 0; i < claims_.size(); ++i) {
+      Node out = *claims_[i].node;
+      Node& metadata = *Child(out, "metadata", Node::Kind::kMap);
+      SetEntry(metadata, "name", StringNode(claims_[i].name + "-" + pod));
+      if (!namespace_.empty()) SetEntry(metadata, "namespace", StringNode(namespace_));
+      claim(out, Path{.parent = &list, .key = {}, .index = static_cast<int>(i)});
+    }
+  }
+
+  /// The pod mounts its claims by the names of their templates.
+  void AddClaims(const std::string& pod, Node& spec) const {
+    Node* volumes = claims_.empty() ? nullptr : Child(spec, "volumes", Node::Kind::kList);
+    if (volumes == nullptr) return;
+    std::erase_if(volumes->items, [&](const Node& volume) {
+      const Node* name = Find(volume, "name");
+      return name != nullptr && std::ranges::find(claims_, name->text, &ClaimTemplate::name) != claims_.end();
+    });
+    for (const ClaimTemplate& one : claims_) {
+      Node source{.kind = Node::Kind::kMap, .text = {}, .keys = {}, .items = {}};
+      SetEntry(source, "claimName", StringNode(one.name + "-" + pod));
+      Node volume{.kind = Node::Kind::kMap, .text = {}, .keys = {}, .items = {}};
+      SetEntry(volume, "name", StringNode(one.name));
+      SetEntry(volume, "persistentVolumeClaim", std::move(source));
+      volumes->items.push_back(std::move(volume));
+    }
+  }
+
+  std::string NameOfPod(std::int64_t number) const { return name_ + "-" + std::to_string(number); }
+
   std::string Made(std::int64_t count) const {
     if (count == 0) return "made no pods of its template: it says 0";
     std::string others;
@@ -219,7 +262,7 @@ class WorkloadReader {
 
   Node OnePod(std::int64_t number) const {
     const std::string index = std::to_string(number);
-    const std::string name = name_ + "-" + index;
+    const std::string name = NameOfPod(number);
     Node out = *template_;
     if (const Node* given = Find(out, "metadata"); given == nullptr || given->kind != Node::Kind::kMap)
       SetEntry(out, "metadata", {.kind = Node::Kind::kMap, .text = {}, .keys = {}, .items = {}});
@@ -229,6 +272,7 @@ class WorkloadReader {
     if (indexed_) GiveIndex(out, index);
     if (kind_.name == "StatefulSet") SetIn(out, "labels", "apps.kubernetes.io/pod-index", index);
     Node* spec = Child(out, "spec", Node::Kind::kMap);
+    if (spec != nullptr) AddClaims(name, *spec);
     const bool named = indexed_ || kind_.name == "StatefulSet";
     if (!named || spec == nullptr || options_.run_by != RunBy::kCri) return out;  // a process has the host's name
     if (CheckLabelName(name).empty()) SetEntry(*spec, "hostname", StringNode(name));
@@ -248,6 +292,11 @@ class WorkloadReader {
           for (Node& container : containers->items) AddVariable(container, kIndexVariable, index);
   }
 
+  struct ClaimTemplate {
+    std::string name;
+    const Node* node = nullptr;
+  };
+
   const WorkloadKind& kind_;
   const Node& workload_;
   const Path& path_;
@@ -258,6 +307,7 @@ class WorkloadReader {
   std::string service_;   // of a StatefulSet
   bool indexed_ = false;  // of a Job
   const Node* template_ = nullptr;
+  std::vector<ClaimTemplate> claims_;  // of a StatefulSet
 };
 
 }  // namespace
@@ -265,8 +315,9 @@ class WorkloadReader {
 bool IsWorkload(std::string_view kind) { return WorkloadKindOf(kind) != nullptr; }
 
 std::string MakePodsOfTemplate(std::string_view kind, const Node& workload, const Path& path, const PodOptions& options,
-                               Report& report, const std::function<bool(const Node&)>& take) {
-  return WorkloadReader(*WorkloadKindOf(kind), workload, path, options, report).MakePods(take);
+                               Report& report, const std::function<bool(const Node&)>& take,
+                               const std::function<void(const Node&, const Path&)>& claim) {
+  return WorkloadReader(*WorkloadKindOf(kind), workload, path, options, report).MakePods(take, claim);
 }
 
 }  // namespace berth::manifest

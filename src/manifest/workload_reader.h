@@ -18,10 +18,12 @@ bool IsWorkload(std::string_view kind);
 /// Makes the pods of a workload's template (metadata and spec), NAME-0, NAME-1, … as many as it says, one after another
 /// until `take` gives false; none when it is refused. What a controller would do beyond that is warned of, or refused
 /// where the pods would be something else without it. Pods of an indexed Job get their index, and those of a
-/// StatefulSet their names, as Kubernetes does that. Returns what was made, in words; "": not all. Requires:
-/// IsWorkload(kind).
+/// StatefulSet their names, as Kubernetes does that. `claim` gets the claims of a StatefulSet's volumeClaimTemplates,
+/// TEMPLATE-NAME-0, …, before their pods, with the path of the template. Returns what was made, in words; "": not all.
+/// Requires: IsWorkload(kind).
 std::string MakePodsOfTemplate(std::string_view kind, const Node& workload, const Path& path, const PodOptions& options,
-                               Report& report, const std::function<bool(const Node&)>& take);
+                               Report& report, const std::function<bool(const Node&)>& take,
+                               const std::function<void(const Node&, const Path&)>& claim);
 
 }  // namespace berth::manifest
 

@@ -99,10 +99,6 @@ TEST(WorkloadTest, AWorkloadSaysItsApiVersion) {
 TEST(WorkloadTest, WhatTemplatesCannotSayWithoutAControllerIsRefused) {
   EXPECT_THAT(ErrorOfTemplate("{apiVersion: batch/v1, kind: CronJob, metadata: {name: c}}"),
               HasSubstr("kind: Unsupported value: \"CronJob\": nothing starts pods by the clock"));
-  EXPECT_THAT(ErrorOfTemplate(std::string("{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: db}, spec: "
-                                          "{volumeClaimTemplates: [{metadata: {name: d}}], ") +
-                              kTemplate + "}}"),
-              HasSubstr("spec.volumeClaimTemplates: Forbidden: there are no claims"));
   EXPECT_THAT(
       ErrorOfTemplate("{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: w}, spec: {replicas: 5, template: "
                       "{spec: {hostUsers: false, containers: [{name: a, command: [x]}]}}}}"),

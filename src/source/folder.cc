@@ -6,6 +6,9 @@
 // missing: only a file that is gone from a readable folder, and still is after the quiet time, takes its pods away. One
 // that was removed and put back within that time takes them away too, before the new ones are there: whoever deletes a
 // pod and makes it again wants another one.
+//
+// PersistentVolumes and claims are there for the pods of all files: when those of one change, files whose pods mount
+// claims are read again.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -56,6 +59,8 @@ struct FileState {
   std::vector<std::shared_ptr<const Pod>> pods;                  ///< last good ones
   std::vector<std::shared_ptr<const ConfigDocument>> documents;  ///< likewise
   std::vector<SourceProblem> warnings;                           ///< of these
+  std::string storage;                                           ///< PersistentVolumes and claims, likewise
+  bool mounts_claims = false;                                    ///< what it comes to depends on those of others
   std::string told_readers;  ///< that others can read its secrets; empty: they cannot, or it has none
   bool good = false;         ///< there was a good content once
 
@@ -189,6 +194,7 @@ class FolderSource final : public Source {
         it->second = now + kSettle;
         ++it;
       } else if (removed_.erase(it->first) > 0 && Names()) {
+        ReadUsersAgain(it->first, now);
         changed |= files_.erase(it->first) > 0;
         it->second = now;  // what was put in its place, the same or not, is another one: the next look reads it
         ++it;
@@ -225,7 +231,7 @@ class FolderSource final : public Source {
     bool changed = Note(file.read_problem, "");
     if (std::string digest = Fnv128(*content); file.digest != digest) {
       file.digest = std::move(digest);
-      changed |= Parse(name, file, *content);
+      changed |= Parse(name, file, *content, now);
     }
     return NoteReaders(path, file) || changed;
   }
@@ -242,18 +248,36 @@ class FolderSource final : public Source {
 
   /// The file is gone. Together with its folder it is only missing, which the next listing will say.
   bool Drop(const std::string& name, MonoTime now) {
-    if (Names()) return files_.erase(name) > 0;
+    if (Names()) {
+      ReadUsersAgain(name, now);
+      return files_.erase(name) > 0;
+    }
     next_list_ = now;
     return false;
   }
 
-  bool Parse(const std::string& name, FileState& file, std::string_view content) {
+  /// The file's storage has changed, or goes.
+  void ReadUsersAgain(const std::string& name, MonoTime now) {
+    const auto gone = files_.find(name);
+    if (gone == files_.end() || gone->second.storage.empty()) return;
+    for (auto& [other, file] : files_) {
+      if (other == name || !file.mounts_claims) continue;
+      file.digest.clear();
+      settling_.try_emplace(other, now);
+    }
+  }
+
+  bool Parse(const std::string& name, FileState& file, std::string_view content, MonoTime now) {
+    manifest::PodOptions pods = options_.pods;
+    file.mounts_claims = content.find("persistentVolumeClaim") != std::string_view::npos;
+    for (const auto& [other, state] : files_)
+      if (other != name && file.mounts_claims) pods.storage += state.storage;
     auto parsed = ReadStaticPods(content, {.place = PathOf(name),
                                            .scheme = "file",
                                            .source = this->name(),
                                            .node_name = options_.node_name,
                                            .notes = options_.notes,
-                                           .pods = options_.pods});
+                                           .pods = std::move(pods)});
     if (!parsed) return Note(file.parse_problem, parsed.error().message);
     if (const std::string why = WhyImmutable(file.documents, parsed->documents); !why.empty())
       return Note(file.parse_problem, PathOf(name) + ": " + why);
@@ -261,6 +285,11 @@ class FolderSource final : public Source {
     file.good = true;
     file.pods = std::move(parsed->pods);
     file.documents = std::move(parsed->documents);
+    if (file.storage != parsed->storage) {
+      ReadUsersAgain(name, now);  // by what it was
+      file.storage = std::move(parsed->storage);
+      ReadUsersAgain(name, now);
+    }
     file.warnings = std::move(parsed->warnings);
     return true;
   }

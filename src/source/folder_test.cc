@@ -36,8 +36,11 @@ class FolderSourceTest : public testing::Test {
     Open();
   }
   void Open(std::set<std::string> running = {}) {
-    auto source =
-        OpenFolder({.path = path_, .node_name = "Node1", .period = os::Millis(20'000), .running = std::move(running)});
+    auto source = OpenFolder({.path = path_,
+                              .node_name = "Node1",
+                              .period = os::Millis(20'000),
+                              .running = std::move(running),
+                              .pods = options_});
     ASSERT_TRUE(source) << source.error().message;
     source_ = *std::move(source);
   }
@@ -63,6 +66,7 @@ class FolderSourceTest : public testing::Test {
   }
 
   testkit::TempDir dir_;
+  manifest::PodOptions options_;
   std::string path_ = dir_ / "pods";
   MonoTime now_{std::chrono::hours(1)};
   std::unique_ptr<Source> source_;
@@ -108,6 +112,36 @@ TEST_F(FolderSourceTest, DocumentsLieBesidePods) {
   std::filesystem::remove(path_ + "/b.yaml");
   snapshot = Settle();
   EXPECT_FALSE(snapshot->documents.contains("Secret default/key"));
+}
+
+TEST_F(FolderSourceTest, StorageOfOneFileIsThereForThePodsOfAnother) {
+  const auto volume = [](const std::string& path) {
+    return "apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: v}\nspec: {capacity: {storage: 1Gi}, accessModes: "
+           "[ReadWriteOnce], hostPath: {path: " +
+           path + "}}\n";
+  };
+  options_.run_by = manifest::RunBy::kProcess;
+  Open();
+  Put("a.yaml", PodYaml("web") + "  volumes: [{name: d, persistentVolumeClaim: {claimName: c}}]\n");
+  Put("b.yaml",
+      "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c}\nspec: {accessModes: [ReadWriteOnce], "
+      "resources: {requests: {storage: 1Gi}}}\n");
+  Put("z.yaml", volume("/one"));
+  auto snapshot = Settle();
+  ASSERT_THAT(NamesOf(snapshot), ElementsAre("default/web-node1")) << "files are read in any order";
+  EXPECT_EQ("/one", snapshot->pods[0]->volumes[0].host_path);
+  EXPECT_THAT(snapshot->problems, IsEmpty());
+  Put("z.yaml", volume("/two"));
+  snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  EXPECT_EQ("/two", snapshot->pods[0]->volumes[0].host_path);
+  std::filesystem::remove(path_ + "/z.yaml");
+  snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  ASSERT_EQ(1U, snapshot->problems.size());
+  EXPECT_THAT(snapshot->problems[0].message, HasSubstr("a.yaml: document 1: spec.volumes[0].persistentVolumeClaim: "
+                                                       "Forbidden: no PersistentVolume beside it answers"));
+  EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/web-node1")) << "as it was";
 }
 
 TEST_F(FolderSourceTest, AFileThatOthersCanWriteIsNotReadUntilTheyCannot) {

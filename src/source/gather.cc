@@ -105,6 +105,7 @@ Result<ReadPods> ReadStaticPods(std::string_view text, const StaticText& from) {
   };
   BERTH_TRY(manifest::ParsedPods parsed, manifest::ParsePods(text, from.place, options));
   ReadPods out;
+  out.storage = std::move(parsed.storage);
   for (Pod& pod : parsed.pods) {
     MakeStatic(pod, from.node_name, from.scheme + ":" + from.place, from.source);
     out.pods.push_back(std::make_shared<const Pod>(std::move(pod)));

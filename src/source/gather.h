@@ -53,6 +53,7 @@ struct ReadPods {
   std::vector<std::shared_ptr<const Pod>> pods;
   std::vector<std::shared_ptr<const ConfigDocument>> documents;
   std::vector<SourceProblem> warnings;
+  std::string storage;  ///< as manifest::ParsedPods::storage
 };
 /// Where a manifest text stands, and who reads it.
 struct StaticText {

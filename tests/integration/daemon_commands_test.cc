@@ -311,7 +311,92 @@ TEST_F(ProcessCommandsTest, AManifestWithAGenerateNameIsTheSamePodEachTimeItIsAp
   const std::string other = berthd->Dir("other.yaml");
   std::ofstream(other) << text;
   EXPECT_THAT(Ask({"apply", "-f", other}).out, testing::HasSubstr(" created")) << "another file is another pod";
+  const std::string storage = berthd->Dir("storage.yaml");
+  std::ofstream(storage)
+      << "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c}, spec: {accessModes: [ReadWriteOnce], "
+         "resources: {requests: {storage: 1Gi}}}}\n---\n{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}, "
+         "spec: {accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, hostPath: {path: /}}}\n";
+  text.replace(text.find("spec:\n"), 6, "spec:\n  volumes: [{name: d, persistentVolumeClaim: {claimName: c}}]\n");
+  std::ofstream(file) << text;
+  EXPECT_EQ(Ask({"apply", "-f", file, storage}).out, pod + " configured\n") << "storage beside it does not count";
   EXPECT_EQ(Ask({"delete", "-f", file}).out, pod + " deleted\n");
+}
+
+TEST_F(ProcessCommandsTest, ADryRunSaysWhatApplyWouldDoAndDoesNothing) {
+  const std::string file = berthd->Dir("pods.yaml");
+  std::ofstream(file) << PodText("idle", "sleep 1000");
+  ASSERT_EQ(0, Ask({"apply", "-f", file, "--wait"}).status);
+  const std::string before = ReadIfThere(berthd->Dir("pods/default_idle.yaml"));
+  std::ofstream(file) << PodText("idle", "sleep 2000") << "---\n"
+                      << PodText("new", "exit 0", "  tolerations: [{operator: Exists}]\n")
+                      << "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n";
+  const std::string bad = berthd->Dir("bad.yaml");
+  std::ofstream(bad) << PodText("fly", "exit 0") << "    securityContext: {capabilities: {add: [FLY]}}\n";
+  const Ran ran = Ask({"apply", "-f", file, bad, "--dry-run"});
+  EXPECT_EQ(1, ran.status) << "as apply's";
+  EXPECT_EQ(
+      "configmap default/c created (dry run)\ndefault/idle-n1 configured (dry run)\ndefault/new-n1 created (dry run)\n",
+      ran.out);
+  EXPECT_THAT(ran.err, testing::AllOf(HasSubstr("document 2: spec.tolerations: no effect: "),
+                                      HasSubstr("Linux has no capability \"FLY\"")));
+  EXPECT_EQ(before, ReadIfThere(berthd->Dir("pods/default_idle.yaml")));
+  EXPECT_FALSE(std::filesystem::exists(berthd->Dir("pods/default_new.yaml")));
+  EXPECT_EQ("idle-n1", berthd->PodNamed("idle")["name"]);
+  EXPECT_EQ(2, Ask({"apply", "-f", file, "--dry-run", "--wait"}).status);
+}
+
+TEST_F(ProcessCommandsTest, ClaimsAreAnsweredByVolumesOfOtherFilesOfTheCommand) {
+  std::filesystem::create_directory(berthd->Dir("shop"));
+  std::filesystem::create_directory(berthd->Dir("data"));
+  std::ofstream(berthd->Dir("data/word")) << "kept\n";
+  std::ofstream(berthd->Dir("shop/a.yaml"))
+      << PodText("reader", "cat /data/word; sleep 1000",
+                 "  volumes: [{name: d, persistentVolumeClaim: {claimName: c}}]\n")
+      << "    volumeMounts: [{name: d, mountPath: /data}]\n";
+  const Ran alone = Ask({"apply", "-f", berthd->Dir("shop/a.yaml")});
+  EXPECT_EQ(1, alone.status);
+  EXPECT_THAT(alone.err, HasSubstr("a.yaml: document 1: spec.volumes[0].persistentVolumeClaim: Forbidden: there is no "
+                                   "PersistentVolumeClaim default/c beside the pod"));
+  const std::string modes = "accessModes: [ReadWriteOncePod]";
+  std::ofstream(berthd->Dir("shop/b.yaml"))
+      << "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c}, spec: {" << modes
+      << ", resources: {requests: {storage: 1Gi}}}}\n---\n{apiVersion: v1, kind: PersistentVolume, metadata: {name: "
+         "v}, "
+         "spec: {"
+      << modes << ", capacity: {storage: 1Gi}, hostPath: {path: " << berthd->Dir("data") << "}}}\n";
+  const Ran storage = Ask({"apply", "-f", berthd->Dir("shop/b.yaml")});
+  EXPECT_EQ(0, storage.status);
+  EXPECT_THAT(storage.err, HasSubstr("b.yaml: no effect: PersistentVolumes and claims are read with the pods"));
+  const Ran made = Ask({"apply", "-f", berthd->Dir("shop"), "--wait"});
+  EXPECT_EQ(0, made.status) << made.err;
+  EXPECT_EQ("default/reader-n1 created\n", made.out);
+  ASSERT_TRUE(berthd->Until("it has read", [&] { return Ask({"logs", "reader"}).out == "kept\n"; }));
+  EXPECT_EQ("default/reader-n1 unchanged\n", Ask({"apply", "-f", berthd->Dir("shop")}).out);
+  std::ofstream(berthd->Dir("shop/a.yaml"))
+      << PodText("second", "sleep 1000", "  volumes: [{name: d, persistentVolumeClaim: {claimName: c}}]\n");
+  const Ran second = Ask({"apply", "-f", berthd->Dir("shop")});
+  EXPECT_EQ(1, second.status);
+  EXPECT_THAT(second.err,
+              HasSubstr("pod default/second: its claim is ReadWriteOncePod, and pod default/reader-n1 has"));
+}
+
+TEST(PlayedMachineTest, RefusesWhatItsRuntimeWouldRefuse) {
+  if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
+  for (const std::string runtime : {"", "process", "cri"}) {
+    DaemonFixture node;
+    std::vector<std::string> arguments = {"--machine", "pack:2 numa:1 core:8 pu:2"};
+    if (!runtime.empty()) arguments.insert(arguments.end(), {"--runtime", runtime});
+    node.Start(arguments);
+    const std::string file = node.Dir("pod.yaml");
+    std::ofstream(file) << "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, image: i, "
+                           "command: [x], securityContext: {procMount: Unmasked, appArmorProfile: {type: "
+                           "RuntimeDefault}}}]}}\n";
+    const Ran ran = Berth({"apply", "--socket", node.socket(), "-f", file, "--dry-run"});
+    EXPECT_EQ(runtime.empty() ? 0 : 1, ran.status) << runtime << ": " << ran.err;
+    EXPECT_EQ(!runtime.empty(), ran.err.find("procMount: Forbidden") != std::string::npos) << ran.err;
+    EXPECT_EQ(runtime == "process", ran.err.find("appArmorProfile.type: Forbidden") != std::string::npos) << ran.err;
+    EXPECT_TRUE(std::filesystem::is_empty(node.Dir("pods")));
+  }
 }
 
 class CriCommandsTest : public CommandsTest {
