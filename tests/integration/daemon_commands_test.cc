@@ -539,8 +539,9 @@ TEST_F(CriCommandsTest, ApplyRefusesWhatThisNodeDoesNotHave) {
   std::ofstream(berthd->Dir("kata.yaml")) << PodText("kata", "exit 0", "  runtimeClassName: kata\n");
   const Ran refused = Ask({"apply", "-f", berthd->Dir("kata.yaml")});
   EXPECT_EQ(refused.status, 1);
-  EXPECT_THAT(refused.err, HasSubstr("pod default/kata: spec.runtimeClassName: Forbidden: RuntimeClass \"kata\" not "
-                                     "found"));
+  EXPECT_THAT(refused.err,
+              HasSubstr("kata.yaml: document 1: spec.runtimeClassName: Forbidden: RuntimeClass \"kata\" not "
+                        "found"));
   EXPECT_TRUE(berthd->PodNamed("kata").is_null());
 }
 
