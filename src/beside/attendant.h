@@ -193,6 +193,7 @@ class Attendant {
   std::variant<keeper::Proposal, Reject> Propose(const pods::ManagedPod& managed, const std::string& name,
                                                  Trace* trace);
   void TellIgnored(const Pod& pod, const std::string& name);
+  void ForgetNewcomers();
   void TryUnplaced(os::MonoTime now);
   void TryAgain(const GuestName& who);
   void PlaceLater(const GuestName& who);
@@ -204,6 +205,7 @@ class Attendant {
   Helpers helpers_;
   Guests guests_;
   bool joined_ = false;
+  bool keeps_newcomers_ = false;  // to the shared pool: since KeepNewcomers
   std::optional<Looking> looking_;
   std::deque<Call> waiting_;  // until it has been looked at
   struct Awaiting {

@@ -229,7 +229,7 @@ void Attendant::LookedAt(const Result<void>& saved) {
   looking_.reset();
   knows_all_ = saved.has_value();
   RetainLives();
-  if (joined_) helpers_.forget_newcomers();
+  if (joined_) ForgetNewcomers();
   helpers_.changed();
   RunWaiting();
 }

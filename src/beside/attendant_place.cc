@@ -158,10 +158,10 @@ void Attendant::TellLate(const GuestName& late, std::string_view how) {
 }
 
 /// Something was given back, or the ledger can be saved again: who runs in the shared pool for want of a place may have
-/// it now.
+/// it now. Not while groups that nobody asked about are kept to the shared pool as it was when they came.
 void Attendant::TryUnplaced(os::MonoTime now) {
   const bool again = freed_ != parts_.keeper.freed() || retry_unplaced_;
-  if (looking_ || unplaced_.empty() || !again || now < parts_.keeper.next_try()) return;
+  if (looking_ || keeps_newcomers_ || unplaced_.empty() || !again || now < parts_.keeper.next_try()) return;
   freed_ = parts_.keeper.freed();
   retry_unplaced_ = false;
   for (const GuestName& who : std::set<GuestName>(unplaced_)) TryAgain(who);

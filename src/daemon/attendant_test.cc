@@ -277,6 +277,50 @@ TEST_F(AttendantTest, WhoComesWhileNoRuntimeAsksIsKeptOffOthersCpusAtOnce) {
   EXPECT_EQ(CpusOf(db, own), Cpus("1-2"));
 }
 
+TEST_F(AttendantTest, NobodyIsGivenCpusOfHisOwnWhileNoRuntimeAsks) {
+  Boot({.share_unplaced = true});
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container own = Run(db, "app", 4000);
+  const nri::Pod big = MakePod("big", "");
+  const nri::Container waits = Run(big, "app", 5000);
+  attendant->Joined({});
+  attendant->Stop(db, own);
+  Settle();
+  EXPECT_EQ(CpusOf(big, waits), Cpus("0,5-7"));
+  attendant->Left("killed");
+  const nri::Pod late = MakePod("late", "burstable");
+  const std::string path = PathOf(late) + "/" + late.id;
+  for (const std::string& group : {PathOf(db) + "/" + own.id, PathOf(db) + "/" + db.id}) host.tree.stuck.erase(group);
+  host.clock.Advance(os::Millis(10'000));
+  Settle();
+  EXPECT_EQ(1, CountEvents("Released"));
+  host.tree.ForeignWrite(path, Cpus("0-7"));
+  attendant->Confine(path);
+  Settle();
+  EXPECT_EQ(CpusOf(big, waits), Cpus("0-7"));
+  EXPECT_NE(os::MonoTime(), attendant->next_due()) << "nothing is to be done at once";
+  attendant->Joined({});
+  Settle();
+  EXPECT_EQ(CpusOf(big, waits), Cpus("0-7")) << "it has not been said yet what there is";
+  attendant->Synchronize({.pods = {big, late}, .containers = {waits}});
+  Settle();
+  EXPECT_EQ(CpusOf(big, waits), Cpus("1-5"));
+  EXPECT_EQ(host.tree.Read(path)->cpus, Cpus("0,6-7"));
+}
+
+TEST_F(AttendantTest, WhoComesIsKeptOffCpusThatAreJustBeingGivenAway) {
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  attendant->Create(db, ContainerIn(db, "app", 2000), Asked<nri::Creation>());
+  attendant->Left("killed");
+  const nri::Pod late = MakePod("late", "burstable");
+  const std::string path = PathOf(late) + "/" + late.id;
+  host.tree.ForeignWrite(path, Cpus("0-7"));
+  attendant->Confine(path);
+  EXPECT_EQ(host.tree.Read(path)->cpus, Cpus("0,3-7"));
+  manager->executor().RunAll();
+}
+
 /// The runtime's record of it is as old as its making.
 TEST_F(AttendantTest, WhoWasPlacedLateIsNotToldOfAtTheNextJoin) {
   Boot();
