@@ -31,23 +31,39 @@ Result<Newcomers> Newcomers::Open(std::string root, Known known, Came came) {
 }
 
 void Newcomers::Begin(bool all_known) {
+  if (begun_ && (all_known_ || !all_known)) return;
   End();
+  begun_ = true;
   all_known_ = all_known;
-  if (!root_.empty()) Look(root_, Level::kRoot, false);
+  first_look_ = true;
+  LookAtAll();
+  first_look_ = false;
 }
 
 void Newcomers::End() {
+  begun_ = false;
+  old_.clear();
   watch_.Clear();
   levels_.clear();
 }
 
-/// First watched, then looked at: what comes in between is seen twice. Of a pod that was there only what comes is
-/// looked at, unless all that was there is known.
+void Newcomers::LookAtAll() {
+  watch_.Clear();
+  levels_.clear();
+  if (!root_.empty()) Look(root_, Level::kRoot, false);
+}
+
+bool Newcomers::IsOld(const std::string& path) {
+  if (all_known_) return known_(path);
+  if (first_look_) old_.insert(path);
+  return old_.contains(path);
+}
+
+/// First watched, then looked at: what comes in between is seen twice.
 void Newcomers::Look(const std::string& dir, Level level, bool is_new) {
   if (!watch_.Add(dir)) return;
   levels_[dir] = level;
   if (level == Level::kGroup) return came_(PathOf(dir));
-  if (level == Level::kPod && !is_new && !all_known_) return;
   for (const std::string& name : FoldersIn(dir)) LookBelow(dir, level, name, is_new);
 }
 
@@ -57,7 +73,8 @@ void Newcomers::LookBelow(const std::string& above, Level level, const std::stri
     if (name == "kubepods" || name.ends_with("kubepods.slice")) Look(dir, Level::kTier, is_new);
   } else if (level == Level::kTier) {
     Look(dir, IsClass(name) ? Level::kTier : Level::kPod, is_new);
-  } else if (is_new || !known_(PathOf(dir))) {
+  } else if (is_new || !IsOld(PathOf(dir))) {
+    old_.erase(PathOf(dir));
     Look(dir, Level::kGroup, true);
   }
 }
@@ -65,8 +82,8 @@ void Newcomers::LookBelow(const std::string& above, Level level, const std::stri
 /// On v2 a group has a cpuset once the one above hands it down.
 void Newcomers::Take() {
   const os::EntryWatch::News news = watch_.Take();
-  if (levels_.empty()) return;
-  if (news.lost) return Begin(all_known_);
+  if (!begun_) return;
+  if (news.lost) return LookAtAll();
   for (const os::EntryWatch::Entry& entry : news.list) {
     const auto level = levels_.find(entry.folder);
     if (level == levels_.end()) continue;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -25,7 +26,7 @@ class Newcomers {
   static Result<Newcomers> Open(std::string root, Known known, Came came);
 
   /// Groups that come from now on are told. `all_known`: those that were there before are `known`; others are told too.
-  /// Again: begins anew.
+  /// Again before End: nothing more, unless those that were there before are known only now.
   void Begin(bool all_known);
   void End();
   int fd() const { return watch_.fd(); }  ///< readable when Take has something
@@ -37,6 +38,8 @@ class Newcomers {
 
   Newcomers(std::string root, Known known, Came came, os::EntryWatch watch)
       : root_(std::move(root)), known_(std::move(known)), came_(std::move(came)), watch_(std::move(watch)) {}
+  void LookAtAll();
+  bool IsOld(const std::string& path);
   void Look(const std::string& dir, Level level, bool is_new);
   void LookBelow(const std::string& above, Level level, const std::string& name, bool is_new);
   std::string PathOf(const std::string& dir) const { return dir.substr(root_.size() + 1); }
@@ -45,7 +48,10 @@ class Newcomers {
   Known known_;
   Came came_;
   os::EntryWatch watch_;
+  bool begun_ = false;
   bool all_known_ = false;
+  bool first_look_ = false;
+  std::set<std::string> old_;            // paths of groups that were there at Begin, unless all are known
   std::map<std::string, Level> levels_;  // by directory, of those that are watched
 };
 

@@ -14,8 +14,10 @@
 namespace berth::beside {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 /// Folders as those of a cpuset hierarchy.
 struct NewcomersTest : testing::Test {
@@ -83,6 +85,34 @@ TEST_F(NewcomersTest, WhereAllIsKnownWhatIsThereAndNotKnownIsToldToo) {
   Make("kubepods/burstable/pod1/unseen");
   newcomers->Begin(true);
   EXPECT_THAT(std::exchange(came, {}), ElementsAre("kubepods/burstable/pod1/unseen"));
+}
+
+TEST_F(NewcomersTest, WhatCameBeforeItIsBegunAgainIsNewAllTheSame) {
+  newcomers->Begin(false);
+  Make("kubepods/burstable/pod1/new");
+  newcomers->Begin(false);
+  EXPECT_THAT(Taken(), ElementsAre("kubepods/burstable/pod1/new"));
+  newcomers->Begin(false);
+  Write("kubepods/burstable/pod1/new/cpuset.cpus");
+  EXPECT_THAT(Taken(), Contains("kubepods/burstable/pod1/new")) << "it is followed still";
+  newcomers->Begin(true);
+  EXPECT_THAT(std::exchange(came, {}), Contains("kubepods/burstable/pod1/old")) << "it should be known now";
+}
+
+/// The kernel has dropped what there was more than it keeps.
+TEST_F(NewcomersTest, WhatCameWhileEventsWereLostIsTold) {
+  newcomers->Begin(false);
+  Make("kubepods/burstable/pod1/before");
+  Taken();
+  int limit = 0;
+  std::ifstream("/proc/sys/fs/inotify/max_queued_events") >> limit;
+  ASSERT_GT(limit, 0);
+  std::ofstream one(temp / "kubepods/burstable/pod1/one"), other(temp / "kubepods/burstable/pod1/other");
+  for (int i = 0; i <= limit / 2; ++i) one << "1" << std::flush, other << "1" << std::flush;
+  Make("kubepods/burstable/pod1/new");
+  EXPECT_THAT(Taken(), UnorderedElementsAre("kubepods/burstable/pod1/before", "kubepods/burstable/pod1/new"));
+  Write("kubepods/burstable/pod1/new/cpuset.cpus");
+  EXPECT_THAT(Taken(), Contains("kubepods/burstable/pod1/new"));
 }
 
 }  // namespace
