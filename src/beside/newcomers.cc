@@ -1,5 +1,6 @@
 #include "beside/newcomers.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -25,9 +26,9 @@ bool IsClass(std::string_view name) {
 
 }  // namespace
 
-Result<Newcomers> Newcomers::Open(std::string root, Known known, Came came) {
+Result<Newcomers> Newcomers::Open(std::string root, Known known, Came came, Problem problem) {
   BERTH_TRY(os::EntryWatch watch, os::EntryWatch::Open());
-  return Newcomers(std::move(root), std::move(known), std::move(came), std::move(watch));
+  return Newcomers(std::move(root), std::move(known), std::move(came), std::move(problem), std::move(watch));
 }
 
 void Newcomers::Begin(bool all_known) {
@@ -59,9 +60,21 @@ bool Newcomers::IsOld(const std::string& path) {
   return old_.contains(path);
 }
 
+/// A folder that cannot be watched is looked at this once. False: it is none, or has gone.
+bool Newcomers::Watch(const std::string& dir) {
+  const auto watched = watch_.Add(dir);
+  if (watched) return true;
+  if (watched.error().sys == ENOENT || watched.error().sys == ENOTDIR) return false;
+  if (!std::exchange(told_, true))
+    problem_(watched.error().message +
+             "; of the containers that are made while no runtime asks some may be on CPUs of others until it does; the "
+             "kernel watches as many folders as fs.inotify.max_user_watches says, raise it with sysctl");
+  return true;
+}
+
 /// First watched, then looked at: what comes in between is seen twice.
 void Newcomers::Look(const std::string& dir, Level level, bool is_new) {
-  if (!watch_.Add(dir)) return;
+  if (!Watch(dir)) return;
   levels_[dir] = level;
   if (level == Level::kGroup) return came_(PathOf(dir));
   for (const std::string& name : FoldersIn(dir)) LookBelow(dir, level, name, is_new);

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "testing/fixtures.h"
@@ -16,6 +17,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
@@ -25,7 +27,8 @@ struct NewcomersTest : testing::Test {
     Make("kubepods/burstable/pod1/old");
     auto opened = Newcomers::Open(
         temp.path(), [this](const std::string& path) { return known.contains(path); },
-        [this](const std::string& path) { came.push_back(path); });
+        [this](const std::string& path) { came.push_back(path); },
+        [this](const std::string& message) { problems.push_back(message); });
     ASSERT_TRUE(opened) << opened.error().message;
     newcomers.emplace(*std::move(opened));
   }
@@ -39,6 +42,7 @@ struct NewcomersTest : testing::Test {
   testkit::TempDir temp;
   std::set<std::string> known;
   std::vector<std::string> came;
+  std::vector<std::string> problems;
   std::optional<Newcomers> newcomers;
 };
 
@@ -113,6 +117,17 @@ TEST_F(NewcomersTest, WhatCameWhileEventsWereLostIsTold) {
   EXPECT_THAT(Taken(), UnorderedElementsAre("kubepods/burstable/pod1/before", "kubepods/burstable/pod1/new"));
   Write("kubepods/burstable/pod1/new/cpuset.cpus");
   EXPECT_THAT(Taken(), Contains("kubepods/burstable/pod1/new"));
+}
+
+TEST_F(NewcomersTest, WhatCannotBeWatchedIsToldToo) {
+  newcomers->Begin(false);
+  for (const char* const name : {"first", "second"})  // links to themselves: the kernel refuses to watch them
+    std::filesystem::create_symlink(name, temp / ("kubepods/burstable/pod1/" + std::string(name)));
+  EXPECT_THAT(Taken(), ElementsAre("kubepods/burstable/pod1/first", "kubepods/burstable/pod1/second"));
+  EXPECT_THAT(problems, ElementsAre(HasSubstr("fs.inotify.max_user_watches"))) << "once";
+  Write("kubepods/burstable/pod1/file");
+  Make("kubepods/burstable/pod1/new");
+  EXPECT_THAT(Taken(), ElementsAre("kubepods/burstable/pod1/new")) << "a file is no group";
 }
 
 }  // namespace
