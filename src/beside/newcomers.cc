@@ -72,6 +72,16 @@ bool Newcomers::Watch(const std::string& dir) {
   return true;
 }
 
+/// With what was below it.
+void Newcomers::Forget(const std::string& dir) {
+  old_.erase(PathOf(dir));
+  if (levels_.erase(dir) > 0) watch_.Remove(dir);
+  const std::string below = dir + "/";
+  for (auto at = levels_.lower_bound(below); at != levels_.end() && at->first.starts_with(below);
+       at = levels_.erase(at))
+    watch_.Remove(at->first);
+}
+
 /// First watched, then looked at: what comes in between is seen twice.
 void Newcomers::Look(const std::string& dir, Level level, bool is_new) {
   if (!Watch(dir)) return;
@@ -100,7 +110,9 @@ void Newcomers::Take() {
   for (const os::EntryWatch::Entry& entry : news.list) {
     const auto level = levels_.find(entry.folder);
     if (level == levels_.end()) continue;
-    if (entry.made && level->second != Level::kGroup) {
+    if (entry.what == os::EntryWatch::What::kRemoved) {
+      Forget(entry.folder + "/" + entry.name);
+    } else if (entry.what == os::EntryWatch::What::kMade && level->second != Level::kGroup) {
       LookBelow(entry.folder, level->second, entry.name, true);
     } else if (level->second == Level::kGroup && entry.name == "cpuset.cpus") {
       came_(PathOf(entry.folder));

@@ -47,6 +47,7 @@ class Newcomers {
   void LookAtAll();
   bool IsOld(const std::string& path);
   bool Watch(const std::string& dir);
+  void Forget(const std::string& dir);
   void Look(const std::string& dir, Level level, bool is_new);
   void LookBelow(const std::string& above, Level level, const std::string& name, bool is_new);
   std::string PathOf(const std::string& dir) const { return dir.substr(root_.size() + 1); }

@@ -130,5 +130,20 @@ TEST_F(NewcomersTest, WhatCannotBeWatchedIsToldToo) {
   EXPECT_THAT(Taken(), ElementsAre("kubepods/burstable/pod1/new")) << "a file is no group";
 }
 
+TEST_F(NewcomersTest, AGroupThatHasGoneIsForgotten) {
+  newcomers->Begin(false);
+  Make("kubepods/burstable/pod1/new");
+  Make("kubepods/burstable/pod2/app");
+  Taken();
+  std::filesystem::remove(temp / "kubepods/burstable/pod1/new");
+  std::filesystem::remove_all(temp / "kubepods/burstable/pod2");
+  EXPECT_THAT(Taken(), IsEmpty());
+  Write("kubepods/burstable/pod1/cgroup.subtree_control");
+  EXPECT_THAT(Taken(), IsEmpty()) << "nothing is below it";
+  Make("kubepods/burstable/pod2/app");
+  Make("kubepods/burstable/pod1/new");
+  EXPECT_THAT(Taken(), UnorderedElementsAre("kubepods/burstable/pod2/app", "kubepods/burstable/pod1/new"));
+}
+
 }  // namespace
 }  // namespace berth::beside
