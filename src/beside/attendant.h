@@ -138,6 +138,7 @@ class Attendant {
   void Saved(const std::string& uid, const std::string& name, bool own, const Result<void>& saved, const Placed& then);
   std::string Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject);
   void KeepReason(const std::string& uid, pods::Why why);
+  void ClearReason(const std::string& uid, const std::string& name);
   static bool HasWish(const Pod& pod, const std::string& name);
   bool ShallHaveOwn(const Pod& pod, const std::string& name) const;
   void FindGroups(const nri::Pod& pod);

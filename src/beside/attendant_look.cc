@@ -163,7 +163,8 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
   if (ended) return;
   if (runs) Recognize(pod, container);
   const auto record = looking_->ledger->pods.find(uid);
-  if (record != looking_->ledger->pods.end() && FindPlacement(record->second, container.name) != nullptr) return;
+  if (record != looking_->ledger->pods.end() && FindPlacement(record->second, container.name) != nullptr)
+    return ClearReason(uid, container.name);
   pods::ManagedPod& managed = parts_.pods[uid];
   managed.trace = Trace();
   ++managed.decisions;
@@ -182,6 +183,7 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
   LedgerDelta& delta = std::get<Admit>(decision).delta;
   if (delta.put) delta.put->qos = QosOf(managed.pod);
   Apply(*looking_->ledger, delta);
+  ClearReason(uid, container.name);
   if (!was_placed) looking_->late.emplace(uid, container.name);
 }
 

@@ -78,6 +78,14 @@ void Attendant::KeepReason(const std::string& uid, pods::Why why) {
     parts_.events.Warning("PodTimesNotKept", parts_.ObjectOfNode(), kept.error().message);
 }
 
+/// One of its containers has its place: why it was refused is over, unless another is without.
+void Attendant::ClearReason(const std::string& uid, const std::string& name) {
+  for (auto at = unplaced_.lower_bound({uid, ""}); at != unplaced_.end() && at->first == uid; ++at)
+    if (at->second != name) return;
+  if (const auto pod = parts_.pods.find(uid); pod != parts_.pods.end()) pod->second.stage = pods::Foreign{};
+  parts_.lives.Forget(uid);
+}
+
 /// It cannot have what it should: "" if it runs in the shared pool all the same.
 std::string Attendant::Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject) {
   const bool refused = ShallHaveOwn(managed.pod, name) && !options_.share_unplaced;
@@ -182,7 +190,7 @@ void Attendant::TryAgain(const GuestName& who) {
   if (std::holds_alternative<Reject>(proposed)) return;
   unplaced_.erase(who);
   pod->second.trace = std::move(trace);
-  pod->second.stage = pods::Foreign{};
+  ClearReason(uid, name);
   const auto placed = [this, who](const Result<void>& saved) {
     if (!saved) return PlaceLater(who);
     helpers_.apply_pool(parts_.clock.Now());

@@ -425,6 +425,32 @@ TEST_F(AttendantTest, APodThatWasRefusedIsKnownToTheNextBerthdWithItsReason) {
   EXPECT_TRUE(std::filesystem::is_empty(lives.path()));
 }
 
+TEST_F(AttendantTest, APodThatWasRefusedOnceAndRunsIsNotShownAsRefused) {
+  const testkit::TempDir lives;
+  host.options.pods.lives = lives.path();
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  attendant->Happened(nri::Event::kRunPod, db, std::nullopt);
+  ASSERT_FALSE(Create(db, ContainerIn(db, "app", 9000)));
+  nri::Container runs = ContainerIn(db, "app", 1000);  // made while berthd was away
+  runs.state = nri::ContainerState::kRunning;
+  MakeGroup(PathOf(db) + "/" + runs.id);
+  for (const bool refused_again : {false, true}) {
+    if (refused_again) {  // by words of an earlier berthd only: it has its place
+      pods::Life life;
+      life.evicted = pods::Why{.reason = "UnexpectedAdmissionError"};
+      ASSERT_TRUE(manager->bare().parts().lives.Keep(db.uid, life));
+    }
+    attendant.reset();
+    manager.reset();
+    Boot();
+    attendant->Synchronize({.pods = {db}, .containers = {runs}});
+    Settle();
+    EXPECT_EQ("", manager->bare().parts().pods.at(db.uid).why().reason) << refused_again;
+    EXPECT_TRUE(std::filesystem::is_empty(lives.path())) << refused_again;
+  }
+}
+
 TEST_F(AttendantTest, OthersHaveTheirCpusBackWhereTheRecordDoesNotGetToTheDisk) {
   Boot();
   const nri::Pod web = MakePod("web", "burstable");
