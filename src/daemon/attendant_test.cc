@@ -799,6 +799,28 @@ TEST_F(AttendantTest, WhatARuntimeHasIsWalkedOverInSlicesAndEachPodTwice) {
   EXPECT_EQ(3 * kPods, CountEvents("PlacedLate"));
 }
 
+TEST_F(AttendantTest, APodThatGoesWhileItIsLookedAtWhatThereIsHasGone) {
+  Boot();
+  nri::Inventory all;
+  for (int i = 0; i < 80; ++i) all.pods.push_back(MakePod("p" + std::to_string(i), "burstable"));
+  const nri::Pod goes = all.pods.front();
+  const auto& known = manager->bare().parts().pods;
+  host.tree.look_takes = os::Millis(1);
+  attendant->Synchronize(all);
+  attendant->Tick(host.clock.Now());
+  ASSERT_TRUE(known.contains(goes.uid));
+  host.tree.stuck.erase(PathOf(goes) + "/" + goes.id);
+  host.clock.Advance(os::Millis(10'000));
+  for (int i = 0; i < 3 && known.contains(goes.uid); ++i) attendant->Tick(host.clock.Now());
+  ASSERT_FALSE(known.contains(goes.uid));
+  EXPECT_THAT(attendant->NotReady(), ::testing::Contains(HasSubstr("still looked at")));
+  host.tree.look_takes = os::Millis(0);
+  while (attendant->next_due() == os::MonoTime()) attendant->Tick(host.clock.Now());
+  manager->executor().RunAll();
+  EXPECT_FALSE(known.contains(goes.uid));
+  EXPECT_TRUE(known.contains(all.pods.back().uid));
+}
+
 /// BERTH_BESIDE_CONTAINERS: how many; it says how long they take.
 struct ManyGuestsTest : AttendantTest {
   ManyGuestsTest() : AttendantTest("pack:2 numa:4 core:16 pu:2") {}
