@@ -94,6 +94,7 @@ void Newcomers::LookBelow(const std::string& above, Level level, const std::stri
   const std::string dir = above + "/" + name;
   if (level == Level::kRoot) {
     if (name == "kubepods" || name.ends_with("kubepods.slice")) Look(dir, Level::kTier, is_new);
+    if (name == "kubelet" || name == "kubelet.slice") Look(dir, Level::kRoot, is_new);  // the kubelet's cgroupRoot
   } else if (level == Level::kTier) {
     Look(dir, IsClass(name) ? Level::kTier : Level::kPod, is_new);
   } else if (is_new || !IsOld(PathOf(dir))) {

@@ -145,5 +145,15 @@ TEST_F(NewcomersTest, AGroupThatHasGoneIsForgotten) {
   EXPECT_THAT(Taken(), UnorderedElementsAre("kubepods/burstable/pod2/app", "kubepods/burstable/pod1/new"));
 }
 
+TEST_F(NewcomersTest, PodsBelowACgroupRootOfTheKubeletsAreFound) {
+  Make("kubelet/kubepods/burstable/pod5/old");
+  newcomers->Begin(false);
+  Make("kubelet/kubepods/burstable/pod5/app");
+  Make("kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod6.slice/cri-1.scope");
+  EXPECT_THAT(Taken(), UnorderedElementsAre("kubelet/kubepods/burstable/pod5/app",
+                                            "kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod6.slice/"
+                                            "cri-1.scope"));
+}
+
 }  // namespace
 }  // namespace berth::beside
