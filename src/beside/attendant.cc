@@ -59,18 +59,31 @@ void Attendant::Left(const std::string& why) {
 }
 
 void Attendant::KeepNewcomers() {
-  if (!contest_.aside()) helpers_.watch_newcomers(knows_all_ && !looking_);
+  if (contest_.aside()) return;
+  keeps_newcomers_ = true;
+  helpers_.watch_newcomers(knows_all_ && !looking_);
 }
 
-/// Whoever made it may write its CPUs once more, and is followed then.
+void Attendant::ForgetNewcomers() {
+  keeps_newcomers_ = false;
+  helpers_.forget_newcomers();
+}
+
+/// Off what is just being given away too. Whoever made it may write its CPUs once more, and is followed then.
 void Attendant::Confine(const std::string& path) {
   if (contest_.aside()) return;
-  CpuSet most = parts_.groups.planner().SharedNow(parts_.keeper.ledger(), parts_.keeper.online());
+  const auto most_of = [this](const enforce::ContainerGroup& who) {
+    const enforce::Planner& planner = parts_.groups.planner();
+    CpuSet now = planner.CpusNow(who, parts_.keeper.ledger(), parts_.keeper.online());
+    CpuSet soon = now & planner.CpusNow(who, parts_.keeper.newest(), parts_.keeper.online());
+    return soon.empty() ? now : soon;
+  };
+  CpuSet most = most_of({});
   const std::string_view group = std::string_view(path).substr(path.rfind('/') + 1);
   for (const auto& [uid, pod] : guests_.all())
     for (const auto& [name, guest] : pod.guests)
       if (!guest.id.empty() && guest.placed && group.find(guest.id) != group.npos)
-        if (CpuSet own = Wanted(uid, name); !own.empty()) most = std::move(own);
+        if (CpuSet own = most_of({uid, name}); !own.empty()) most = std::move(own);
   const auto now = parts_.tree.ReadCpus(path);
   if (!now || (!now->empty() && now->IsSubsetOf(most))) return;
   CgroupValues values;
@@ -410,7 +423,7 @@ os::MonoTime Attendant::next_due() const {
   if (!options_.kubelet_dir.empty()) out = std::min(out, next_look_at_kubelet_);
   if (all_back_) out = std::min(out, std::max(os::MonoTime() + os::Millis(1), parts_.keeper.next_try()));
   if (!joined_ && !told_not_joined_) out = std::min(out, begun_ + kPatience);
-  if (!looking_ && !unplaced_.empty()) {
+  if (!looking_ && !keeps_newcomers_ && !unplaced_.empty()) {
     if (freed_ != parts_.keeper.freed() || retry_unplaced_)
       out = std::min(out, std::max(os::MonoTime(), parts_.keeper.next_try()));
   }

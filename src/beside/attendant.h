@@ -138,6 +138,7 @@ class Attendant {
   void Saved(const std::string& uid, const std::string& name, bool own, const Result<void>& saved, const Placed& then);
   std::string Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject);
   void KeepReason(const std::string& uid, pods::Why why);
+  void ClearReason(const std::string& uid, const std::string& name);
   static bool HasWish(const Pod& pod, const std::string& name);
   bool ShallHaveOwn(const Pod& pod, const std::string& name) const;
   void FindGroups(const nri::Pod& pod);
@@ -193,6 +194,7 @@ class Attendant {
   std::variant<keeper::Proposal, Reject> Propose(const pods::ManagedPod& managed, const std::string& name,
                                                  Trace* trace);
   void TellIgnored(const Pod& pod, const std::string& name);
+  void ForgetNewcomers();
   void TryUnplaced(os::MonoTime now);
   void TryAgain(const GuestName& who);
   void PlaceLater(const GuestName& who);
@@ -204,6 +206,7 @@ class Attendant {
   Helpers helpers_;
   Guests guests_;
   bool joined_ = false;
+  bool keeps_newcomers_ = false;  // to the shared pool: since KeepNewcomers
   std::optional<Looking> looking_;
   std::deque<Call> waiting_;  // until it has been looked at
   struct Awaiting {

@@ -56,7 +56,7 @@ void Attendant::TakeKubelet(KubeletPlaces now) {
 /// From now on nothing is known of any container, so nothing is written to any. Those that were narrowed stay so until
 /// the kubelet gives them something else, which it does at once.
 void Attendant::StepAside() {
-  helpers_.forget_newcomers();
+  ForgetNewcomers();
   knows_all_ = false;
   looking_.reset();
   RunWaiting();

@@ -99,7 +99,8 @@ bool Attendant::SandboxLives(const nri::Pod& pod) const {
   return runs ? *runs : runs.error().code != Code::kNotFound;
 }
 
-/// Containers of pods that are there which the runtime does not list have ended.
+/// Containers of pods that are there which the runtime does not list have ended. A pod may have gone since it was
+/// looked at.
 void Attendant::EndUnlisted(const std::set<std::string>& there) {
   std::set<GuestName> alive;
   for (const nri::Container& container : looking_->inventory.containers) {
@@ -108,10 +109,12 @@ void Attendant::EndUnlisted(const std::set<std::string>& there) {
       alive.emplace(UidOf(looking_->inventory.pods[pod->second]), container.name);
   }
   for (const std::string& uid : there) {
-    GuestPod& known = guests_.Know(uid);
-    ForEachContainer(parts_.pods[uid].pod, [&](const Container& container, ContainerKind) {
+    GuestPod* const known = guests_.Find(uid);
+    const auto managed = parts_.pods.find(uid);
+    if (known == nullptr || managed == parts_.pods.end()) continue;
+    ForEachContainer(managed->second.pod, [&](const Container& container, ContainerKind) {
       if (alive.contains({uid, container.name})) return;
-      Guest& guest = known.guests[container.name];
+      Guest& guest = known->guests[container.name];
       guest.ended = true;
       guest.runs = false;
       const auto records = parts_.records.all().find(uid);
@@ -163,7 +166,8 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
   if (ended) return;
   if (runs) Recognize(pod, container);
   const auto record = looking_->ledger->pods.find(uid);
-  if (record != looking_->ledger->pods.end() && FindPlacement(record->second, container.name) != nullptr) return;
+  if (record != looking_->ledger->pods.end() && FindPlacement(record->second, container.name) != nullptr)
+    return ClearReason(uid, container.name);
   pods::ManagedPod& managed = parts_.pods[uid];
   managed.trace = Trace();
   ++managed.decisions;
@@ -182,6 +186,7 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
   LedgerDelta& delta = std::get<Admit>(decision).delta;
   if (delta.put) delta.put->qos = QosOf(managed.pod);
   Apply(*looking_->ledger, delta);
+  ClearReason(uid, container.name);
   if (!was_placed) looking_->late.emplace(uid, container.name);
 }
 
@@ -229,7 +234,7 @@ void Attendant::LookedAt(const Result<void>& saved) {
   looking_.reset();
   knows_all_ = saved.has_value();
   RetainLives();
-  if (joined_) helpers_.forget_newcomers();
+  if (joined_) ForgetNewcomers();
   helpers_.changed();
   RunWaiting();
 }

@@ -78,6 +78,14 @@ void Attendant::KeepReason(const std::string& uid, pods::Why why) {
     parts_.events.Warning("PodTimesNotKept", parts_.ObjectOfNode(), kept.error().message);
 }
 
+/// One of its containers has its place: why it was refused is over, unless another is without.
+void Attendant::ClearReason(const std::string& uid, const std::string& name) {
+  for (auto at = unplaced_.lower_bound({uid, ""}); at != unplaced_.end() && at->first == uid; ++at)
+    if (at->second != name) return;
+  if (const auto pod = parts_.pods.find(uid); pod != parts_.pods.end()) pod->second.stage = pods::Foreign{};
+  parts_.lives.Forget(uid);
+}
+
 /// It cannot have what it should: "" if it runs in the shared pool all the same.
 std::string Attendant::Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject) {
   const bool refused = ShallHaveOwn(managed.pod, name) && !options_.share_unplaced;
@@ -158,10 +166,10 @@ void Attendant::TellLate(const GuestName& late, std::string_view how) {
 }
 
 /// Something was given back, or the ledger can be saved again: who runs in the shared pool for want of a place may have
-/// it now.
+/// it now. Not while groups that nobody asked about are kept to the shared pool as it was when they came.
 void Attendant::TryUnplaced(os::MonoTime now) {
   const bool again = freed_ != parts_.keeper.freed() || retry_unplaced_;
-  if (looking_ || unplaced_.empty() || !again || now < parts_.keeper.next_try()) return;
+  if (looking_ || keeps_newcomers_ || unplaced_.empty() || !again || now < parts_.keeper.next_try()) return;
   freed_ = parts_.keeper.freed();
   retry_unplaced_ = false;
   for (const GuestName& who : std::set<GuestName>(unplaced_)) TryAgain(who);
@@ -182,7 +190,7 @@ void Attendant::TryAgain(const GuestName& who) {
   if (std::holds_alternative<Reject>(proposed)) return;
   unplaced_.erase(who);
   pod->second.trace = std::move(trace);
-  pod->second.stage = pods::Foreign{};
+  ClearReason(uid, name);
   const auto placed = [this, who](const Result<void>& saved) {
     if (!saved) return PlaceLater(who);
     helpers_.apply_pool(parts_.clock.Now());

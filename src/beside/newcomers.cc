@@ -1,5 +1,6 @@
 #include "beside/newcomers.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -25,29 +26,67 @@ bool IsClass(std::string_view name) {
 
 }  // namespace
 
-Result<Newcomers> Newcomers::Open(std::string root, Known known, Came came) {
+Result<Newcomers> Newcomers::Open(std::string root, Known known, Came came, Problem problem) {
   BERTH_TRY(os::EntryWatch watch, os::EntryWatch::Open());
-  return Newcomers(std::move(root), std::move(known), std::move(came), std::move(watch));
+  return Newcomers(std::move(root), std::move(known), std::move(came), std::move(problem), std::move(watch));
 }
 
 void Newcomers::Begin(bool all_known) {
+  if (begun_ && (all_known_ || !all_known)) return;
   End();
+  begun_ = true;
   all_known_ = all_known;
-  if (!root_.empty()) Look(root_, Level::kRoot, false);
+  first_look_ = true;
+  LookAtAll();
+  first_look_ = false;
 }
 
 void Newcomers::End() {
+  begun_ = false;
+  old_.clear();
   watch_.Clear();
   levels_.clear();
 }
 
-/// First watched, then looked at: what comes in between is seen twice. Of a pod that was there only what comes is
-/// looked at, unless all that was there is known.
+void Newcomers::LookAtAll() {
+  watch_.Clear();
+  levels_.clear();
+  if (!root_.empty()) Look(root_, Level::kRoot, false);
+}
+
+bool Newcomers::IsOld(const std::string& path) {
+  if (all_known_) return known_(path);
+  if (first_look_) old_.insert(path);
+  return old_.contains(path);
+}
+
+/// A folder that cannot be watched is looked at this once. False: it is none, or has gone.
+bool Newcomers::Watch(const std::string& dir) {
+  const auto watched = watch_.Add(dir);
+  if (watched) return true;
+  if (watched.error().sys == ENOENT || watched.error().sys == ENOTDIR) return false;
+  if (!std::exchange(told_, true))
+    problem_(watched.error().message +
+             "; of the containers that are made while no runtime asks some may be on CPUs of others until it does; the "
+             "kernel watches as many folders as fs.inotify.max_user_watches says, raise it with sysctl");
+  return true;
+}
+
+/// With what was below it.
+void Newcomers::Forget(const std::string& dir) {
+  old_.erase(PathOf(dir));
+  if (levels_.erase(dir) > 0) watch_.Remove(dir);
+  const std::string below = dir + "/";
+  for (auto at = levels_.lower_bound(below); at != levels_.end() && at->first.starts_with(below);
+       at = levels_.erase(at))
+    watch_.Remove(at->first);
+}
+
+/// First watched, then looked at: what comes in between is seen twice.
 void Newcomers::Look(const std::string& dir, Level level, bool is_new) {
-  if (!watch_.Add(dir)) return;
+  if (!Watch(dir)) return;
   levels_[dir] = level;
   if (level == Level::kGroup) return came_(PathOf(dir));
-  if (level == Level::kPod && !is_new && !all_known_) return;
   for (const std::string& name : FoldersIn(dir)) LookBelow(dir, level, name, is_new);
 }
 
@@ -55,9 +94,11 @@ void Newcomers::LookBelow(const std::string& above, Level level, const std::stri
   const std::string dir = above + "/" + name;
   if (level == Level::kRoot) {
     if (name == "kubepods" || name.ends_with("kubepods.slice")) Look(dir, Level::kTier, is_new);
+    if (name == "kubelet" || name == "kubelet.slice") Look(dir, Level::kRoot, is_new);  // the kubelet's cgroupRoot
   } else if (level == Level::kTier) {
     Look(dir, IsClass(name) ? Level::kTier : Level::kPod, is_new);
-  } else if (is_new || !known_(PathOf(dir))) {
+  } else if (is_new || !IsOld(PathOf(dir))) {
+    old_.erase(PathOf(dir));
     Look(dir, Level::kGroup, true);
   }
 }
@@ -65,12 +106,14 @@ void Newcomers::LookBelow(const std::string& above, Level level, const std::stri
 /// On v2 a group has a cpuset once the one above hands it down.
 void Newcomers::Take() {
   const os::EntryWatch::News news = watch_.Take();
-  if (levels_.empty()) return;
-  if (news.lost) return Begin(all_known_);
+  if (!begun_) return;
+  if (news.lost) return LookAtAll();
   for (const os::EntryWatch::Entry& entry : news.list) {
     const auto level = levels_.find(entry.folder);
     if (level == levels_.end()) continue;
-    if (entry.made && level->second != Level::kGroup) {
+    if (entry.what == os::EntryWatch::What::kRemoved) {
+      Forget(entry.folder + "/" + entry.name);
+    } else if (entry.what == os::EntryWatch::What::kMade && level->second != Level::kGroup) {
       LookBelow(entry.folder, level->second, entry.name, true);
     } else if (level->second == Level::kGroup && entry.name == "cpuset.cpus") {
       came_(PathOf(entry.folder));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -20,12 +21,14 @@ class Newcomers {
   /// Called with the path of a group of a container or sandbox that has come, or whose CPUs somebody wrote.
   using Came = std::function<void(const std::string& path)>;
   using Known = std::function<bool(const std::string& path)>;
+  /// Called once, when a folder cannot be watched: why, what follows, and the cure.
+  using Problem = std::function<void(const std::string& message)>;
 
   /// `root`: directory of Berth's root in the cpuset hierarchy; "": there is none. Errors: as inotify_init1(2).
-  static Result<Newcomers> Open(std::string root, Known known, Came came);
+  static Result<Newcomers> Open(std::string root, Known known, Came came, Problem problem);
 
   /// Groups that come from now on are told. `all_known`: those that were there before are `known`; others are told too.
-  /// Again: begins anew.
+  /// Again before End: nothing more, unless those that were there before are known only now.
   void Begin(bool all_known);
   void End();
   int fd() const { return watch_.fd(); }  ///< readable when Take has something
@@ -35,8 +38,16 @@ class Newcomers {
   /// In the order in which they are found below each other.
   enum class Level : std::uint8_t { kRoot, kTier, kPod, kGroup };
 
-  Newcomers(std::string root, Known known, Came came, os::EntryWatch watch)
-      : root_(std::move(root)), known_(std::move(known)), came_(std::move(came)), watch_(std::move(watch)) {}
+  Newcomers(std::string root, Known known, Came came, Problem problem, os::EntryWatch watch)
+      : root_(std::move(root)),
+        known_(std::move(known)),
+        came_(std::move(came)),
+        problem_(std::move(problem)),
+        watch_(std::move(watch)) {}
+  void LookAtAll();
+  bool IsOld(const std::string& path);
+  bool Watch(const std::string& dir);
+  void Forget(const std::string& dir);
   void Look(const std::string& dir, Level level, bool is_new);
   void LookBelow(const std::string& above, Level level, const std::string& name, bool is_new);
   std::string PathOf(const std::string& dir) const { return dir.substr(root_.size() + 1); }
@@ -44,9 +55,14 @@ class Newcomers {
   std::string root_;
   Known known_;
   Came came_;
+  Problem problem_;
   os::EntryWatch watch_;
+  bool told_ = false;  // that one cannot be watched
+  bool begun_ = false;
   bool all_known_ = false;
-  std::map<std::string, Level> levels_;  // by directory, of those that are watched
+  bool first_look_ = false;
+  std::set<std::string> old_;            // paths of groups that were there at Begin, unless all are known
+  std::map<std::string, Level> levels_;  // by directory, of those that are watched, or should be
 };
 
 }  // namespace berth::beside

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "testing/fixtures.h"
@@ -14,8 +15,11 @@
 namespace berth::beside {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 /// Folders as those of a cpuset hierarchy.
 struct NewcomersTest : testing::Test {
@@ -23,7 +27,8 @@ struct NewcomersTest : testing::Test {
     Make("kubepods/burstable/pod1/old");
     auto opened = Newcomers::Open(
         temp.path(), [this](const std::string& path) { return known.contains(path); },
-        [this](const std::string& path) { came.push_back(path); });
+        [this](const std::string& path) { came.push_back(path); },
+        [this](const std::string& message) { problems.push_back(message); });
     ASSERT_TRUE(opened) << opened.error().message;
     newcomers.emplace(*std::move(opened));
   }
@@ -37,6 +42,7 @@ struct NewcomersTest : testing::Test {
   testkit::TempDir temp;
   std::set<std::string> known;
   std::vector<std::string> came;
+  std::vector<std::string> problems;
   std::optional<Newcomers> newcomers;
 };
 
@@ -83,6 +89,70 @@ TEST_F(NewcomersTest, WhereAllIsKnownWhatIsThereAndNotKnownIsToldToo) {
   Make("kubepods/burstable/pod1/unseen");
   newcomers->Begin(true);
   EXPECT_THAT(std::exchange(came, {}), ElementsAre("kubepods/burstable/pod1/unseen"));
+}
+
+TEST_F(NewcomersTest, WhatCameBeforeItIsBegunAgainIsNewAllTheSame) {
+  newcomers->Begin(false);
+  Make("kubepods/burstable/pod1/new");
+  newcomers->Begin(false);
+  EXPECT_THAT(Taken(), ElementsAre("kubepods/burstable/pod1/new"));
+  newcomers->Begin(false);
+  Write("kubepods/burstable/pod1/new/cpuset.cpus");
+  EXPECT_THAT(Taken(), Contains("kubepods/burstable/pod1/new")) << "it is followed still";
+  newcomers->Begin(true);
+  EXPECT_THAT(std::exchange(came, {}), Contains("kubepods/burstable/pod1/old")) << "it should be known now";
+}
+
+/// The kernel has dropped what there was more than it keeps.
+TEST_F(NewcomersTest, WhatCameWhileEventsWereLostIsTold) {
+  newcomers->Begin(false);
+  Make("kubepods/burstable/pod1/before");
+  Taken();
+  int limit = 0;
+  std::ifstream("/proc/sys/fs/inotify/max_queued_events") >> limit;
+  ASSERT_GT(limit, 0);
+  std::ofstream one(temp / "kubepods/burstable/pod1/one"), other(temp / "kubepods/burstable/pod1/other");
+  for (int i = 0; i <= limit / 2; ++i) one << "1" << std::flush, other << "1" << std::flush;
+  Make("kubepods/burstable/pod1/new");
+  EXPECT_THAT(Taken(), UnorderedElementsAre("kubepods/burstable/pod1/before", "kubepods/burstable/pod1/new"));
+  Write("kubepods/burstable/pod1/new/cpuset.cpus");
+  EXPECT_THAT(Taken(), Contains("kubepods/burstable/pod1/new"));
+}
+
+TEST_F(NewcomersTest, WhatCannotBeWatchedIsToldToo) {
+  newcomers->Begin(false);
+  for (const char* const name : {"first", "second"})  // links to themselves: the kernel refuses to watch them
+    std::filesystem::create_symlink(name, temp / ("kubepods/burstable/pod1/" + std::string(name)));
+  EXPECT_THAT(Taken(), ElementsAre("kubepods/burstable/pod1/first", "kubepods/burstable/pod1/second"));
+  EXPECT_THAT(problems, ElementsAre(HasSubstr("fs.inotify.max_user_watches"))) << "once";
+  Write("kubepods/burstable/pod1/file");
+  Make("kubepods/burstable/pod1/new");
+  EXPECT_THAT(Taken(), ElementsAre("kubepods/burstable/pod1/new")) << "a file is no group";
+}
+
+TEST_F(NewcomersTest, AGroupThatHasGoneIsForgotten) {
+  newcomers->Begin(false);
+  Make("kubepods/burstable/pod1/new");
+  Make("kubepods/burstable/pod2/app");
+  Taken();
+  std::filesystem::remove(temp / "kubepods/burstable/pod1/new");
+  std::filesystem::remove_all(temp / "kubepods/burstable/pod2");
+  EXPECT_THAT(Taken(), IsEmpty());
+  Write("kubepods/burstable/pod1/cgroup.subtree_control");
+  EXPECT_THAT(Taken(), IsEmpty()) << "nothing is below it";
+  Make("kubepods/burstable/pod2/app");
+  Make("kubepods/burstable/pod1/new");
+  EXPECT_THAT(Taken(), UnorderedElementsAre("kubepods/burstable/pod2/app", "kubepods/burstable/pod1/new"));
+}
+
+TEST_F(NewcomersTest, PodsBelowACgroupRootOfTheKubeletsAreFound) {
+  Make("kubelet/kubepods/burstable/pod5/old");
+  newcomers->Begin(false);
+  Make("kubelet/kubepods/burstable/pod5/app");
+  Make("kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod6.slice/cri-1.scope");
+  EXPECT_THAT(Taken(), UnorderedElementsAre("kubelet/kubepods/burstable/pod5/app",
+                                            "kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-pod6.slice/"
+                                            "cri-1.scope"));
 }
 
 }  // namespace

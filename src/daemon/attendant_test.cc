@@ -277,6 +277,50 @@ TEST_F(AttendantTest, WhoComesWhileNoRuntimeAsksIsKeptOffOthersCpusAtOnce) {
   EXPECT_EQ(CpusOf(db, own), Cpus("1-2"));
 }
 
+TEST_F(AttendantTest, NobodyIsGivenCpusOfHisOwnWhileNoRuntimeAsks) {
+  Boot({.share_unplaced = true});
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container own = Run(db, "app", 4000);
+  const nri::Pod big = MakePod("big", "");
+  const nri::Container waits = Run(big, "app", 5000);
+  attendant->Joined({});
+  attendant->Stop(db, own);
+  Settle();
+  EXPECT_EQ(CpusOf(big, waits), Cpus("0,5-7"));
+  attendant->Left("killed");
+  const nri::Pod late = MakePod("late", "burstable");
+  const std::string path = PathOf(late) + "/" + late.id;
+  for (const std::string& group : {PathOf(db) + "/" + own.id, PathOf(db) + "/" + db.id}) host.tree.stuck.erase(group);
+  host.clock.Advance(os::Millis(10'000));
+  Settle();
+  EXPECT_EQ(1, CountEvents("Released"));
+  host.tree.ForeignWrite(path, Cpus("0-7"));
+  attendant->Confine(path);
+  Settle();
+  EXPECT_EQ(CpusOf(big, waits), Cpus("0-7"));
+  EXPECT_NE(os::MonoTime(), attendant->next_due()) << "nothing is to be done at once";
+  attendant->Joined({});
+  Settle();
+  EXPECT_EQ(CpusOf(big, waits), Cpus("0-7")) << "it has not been said yet what there is";
+  attendant->Synchronize({.pods = {big, late}, .containers = {waits}});
+  Settle();
+  EXPECT_EQ(CpusOf(big, waits), Cpus("1-5"));
+  EXPECT_EQ(host.tree.Read(path)->cpus, Cpus("0,6-7"));
+}
+
+TEST_F(AttendantTest, WhoComesIsKeptOffCpusThatAreJustBeingGivenAway) {
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  attendant->Create(db, ContainerIn(db, "app", 2000), Asked<nri::Creation>());
+  attendant->Left("killed");
+  const nri::Pod late = MakePod("late", "burstable");
+  const std::string path = PathOf(late) + "/" + late.id;
+  host.tree.ForeignWrite(path, Cpus("0-7"));
+  attendant->Confine(path);
+  EXPECT_EQ(host.tree.Read(path)->cpus, Cpus("0,3-7"));
+  manager->executor().RunAll();
+}
+
 /// The runtime's record of it is as old as its making.
 TEST_F(AttendantTest, WhoWasPlacedLateIsNotToldOfAtTheNextJoin) {
   Boot();
@@ -379,6 +423,32 @@ TEST_F(AttendantTest, APodThatWasRefusedIsKnownToTheNextBerthdWithItsReason) {
   ASSERT_TRUE(Create(db, ContainerIn(db, "app", 1000)));
   EXPECT_EQ("", manager->bare().parts().pods.at(db.uid).why().reason);
   EXPECT_TRUE(std::filesystem::is_empty(lives.path()));
+}
+
+TEST_F(AttendantTest, APodThatWasRefusedOnceAndRunsIsNotShownAsRefused) {
+  const testkit::TempDir lives;
+  host.options.pods.lives = lives.path();
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  attendant->Happened(nri::Event::kRunPod, db, std::nullopt);
+  ASSERT_FALSE(Create(db, ContainerIn(db, "app", 9000)));
+  nri::Container runs = ContainerIn(db, "app", 1000);  // made while berthd was away
+  runs.state = nri::ContainerState::kRunning;
+  MakeGroup(PathOf(db) + "/" + runs.id);
+  for (const bool refused_again : {false, true}) {
+    if (refused_again) {  // by words of an earlier berthd only: it has its place
+      pods::Life life;
+      life.evicted = pods::Why{.reason = "UnexpectedAdmissionError"};
+      ASSERT_TRUE(manager->bare().parts().lives.Keep(db.uid, life));
+    }
+    attendant.reset();
+    manager.reset();
+    Boot();
+    attendant->Synchronize({.pods = {db}, .containers = {runs}});
+    Settle();
+    EXPECT_EQ("", manager->bare().parts().pods.at(db.uid).why().reason) << refused_again;
+    EXPECT_TRUE(std::filesystem::is_empty(lives.path())) << refused_again;
+  }
 }
 
 TEST_F(AttendantTest, OthersHaveTheirCpusBackWhereTheRecordDoesNotGetToTheDisk) {
@@ -727,6 +797,28 @@ TEST_F(AttendantTest, WhatARuntimeHasIsWalkedOverInSlicesAndEachPodTwice) {
   manager->executor().RunAll();
   EXPECT_EQ(2 * kPods, host.tree.walks);
   EXPECT_EQ(3 * kPods, CountEvents("PlacedLate"));
+}
+
+TEST_F(AttendantTest, APodThatGoesWhileItIsLookedAtWhatThereIsHasGone) {
+  Boot();
+  nri::Inventory all;
+  for (int i = 0; i < 80; ++i) all.pods.push_back(MakePod("p" + std::to_string(i), "burstable"));
+  const nri::Pod goes = all.pods.front();
+  const auto& known = manager->bare().parts().pods;
+  host.tree.look_takes = os::Millis(1);
+  attendant->Synchronize(all);
+  attendant->Tick(host.clock.Now());
+  ASSERT_TRUE(known.contains(goes.uid));
+  host.tree.stuck.erase(PathOf(goes) + "/" + goes.id);
+  host.clock.Advance(os::Millis(10'000));
+  for (int i = 0; i < 3 && known.contains(goes.uid); ++i) attendant->Tick(host.clock.Now());
+  ASSERT_FALSE(known.contains(goes.uid));
+  EXPECT_THAT(attendant->NotReady(), ::testing::Contains(HasSubstr("still looked at")));
+  host.tree.look_takes = os::Millis(0);
+  while (attendant->next_due() == os::MonoTime()) attendant->Tick(host.clock.Now());
+  manager->executor().RunAll();
+  EXPECT_FALSE(known.contains(goes.uid));
+  EXPECT_TRUE(known.contains(all.pods.back().uid));
 }
 
 /// BERTH_BESIDE_CONTAINERS: how many; it says how long they take.

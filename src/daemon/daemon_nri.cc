@@ -69,7 +69,8 @@ void Daemon::OpenNewcomers() {
   const enforce::GroupTable& table = manager_->groups().table();
   auto opened = beside::Newcomers::Open(
       table.CpusetDir(""), [&table](const std::string& path) { return table.containers().contains(path); },
-      [this](const std::string& path) { attendant_->Confine(path); });
+      [this](const std::string& path) { attendant_->Confine(path); },
+      [this](const std::string& message) { TellOfNode(true, "NewcomersNotWatched", message); });
   if (opened) newcomers_.emplace(*std::move(opened));
   const auto watched = opened
                            ? loop_->Watch(newcomers_->fd(), "new groups", [this](os::MonoTime) { newcomers_->Take(); })

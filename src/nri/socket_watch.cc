@@ -17,12 +17,21 @@ bool IsThere(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0;
 }
 
+/// Not so a link that leads nowhere yet.
+bool IsFolder(const std::string& path) {
+  struct stat info{};
+  return ::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+constexpr int kMostRestarts = 16;  // where folders come and go all the time Wait takes its time
+
 }  // namespace
 
 /// A folder may be made between the look at it and the watch of the one above: then that watch is not enough.
 void SocketWatch::Begin() {
   const std::string wanted = std::filesystem::path(path_).parent_path();
   if (watch_ && folder_ == wanted) return;
+  int restarts = 0;
   for (std::filesystem::path path = path_; path.has_relative_path(); path = path.parent_path()) {
     auto opened = os::FolderWatch::Open(path.parent_path());
     if (!opened && opened.error().code == Code::kNotFound) continue;
@@ -30,7 +39,7 @@ void SocketWatch::Begin() {
     watch_ = *std::move(opened);
     folder_ = path.parent_path();
     entry_ = path.filename();
-    if (folder_ == wanted || !IsThere(path)) return;
+    if (folder_ == wanted || !IsFolder(path) || ++restarts > kMostRestarts) return;
     path = path_ + "/";  // once more, from the bottom
   }
 }

@@ -1,7 +1,8 @@
-// Tells which entries of some folders are made and written to (inotify).
+// Tells which entries of some folders are made, written to and removed (inotify).
 #ifndef BERTH_OS_ENTRY_WATCH_H_
 #define BERTH_OS_ENTRY_WATCH_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,15 +20,18 @@ class EntryWatch {
   /// The entries of `folder`, not of its sub-folders, until it is removed. Again: success. Errors: as
   /// inotify_add_watch(2) (kNotFound: no folder).
   Result<void> Add(const std::string& folder);
+  /// It is not watched any more. For folders that were removed too: in cgroupfs the kernel keeps watches of them.
+  void Remove(const std::string& folder);
   /// No folder is watched any more.
   void Clear();
 
   int fd() const { return fd_.get(); }  ///< readable when Take has something
 
+  enum class What : std::uint8_t { kMade, kWritten, kRemoved };
   struct Entry {
     std::string folder;
     std::string name;
-    bool made = false;  ///< false: it was written to
+    What what = What::kMade;
   };
   struct News {
     std::vector<Entry> list;  ///< in the order in which it happened
