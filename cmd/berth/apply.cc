@@ -289,6 +289,15 @@ void ApplyOne(ToApply item, const ApplyOptions& options, const Session& session,
   }
 }
 
+/// The pod as berthd stored it: it knows its runtime, which may give host names, and which volumes are this node's.
+/// As it was sent where the file cannot be read.
+Pod AsStored(const StoredPod& stored, Pod sent) {
+  const auto text = os::ReadInput(stored.file);
+  if (!text) return sent;
+  auto parsed = manifest::ParsePods(*text, stored.file, {.most_pods = 1});
+  return parsed && parsed->pods.size() == 1 ? std::move(parsed->pods.front()) : std::move(sent);
+}
+
 /// All manifests of a command, each with the storage of the others. Errors are reported and kept in `outcome`.
 std::vector<Result<ToApply>> ReadAll(const ApplyOptions& options, const Session& session, Outcome& outcome) {
   std::vector<Result<ToApply>> out;
@@ -366,7 +375,8 @@ int RunApply(const ApplyOptions& options, const Session& session) {
     const auto old = before->find(NameOf(stored));
     const bool replaces =
         stored.action == StoreAction::kConfigured && old != before->end() && !applied.own_uids.contains(old->second);
-    outcome.Add(AwaitApplied(stored, replaces ? old->second : "", applied.pods[NameOf(stored)], options.wait, session));
+    const Pod wanted = AsStored(stored, std::move(applied.pods[NameOf(stored)]));
+    outcome.Add(AwaitApplied(stored, replaces ? old->second : "", wanted, options.wait, session));
   }
   if (!session.for_people()) {
     codec::Json results = codec::Json::array();

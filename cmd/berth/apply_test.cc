@@ -10,6 +10,8 @@
 #include <string>
 
 #include "api/server.h"
+#include "manifest/manifest.h"
+#include "os/input.h"
 #include "testing/fixtures.h"
 
 namespace berth::cli {
@@ -98,6 +100,34 @@ TEST_F(ApplyTest, WhatIsWrongHereIsNotStoredThoughBerthdWouldTakeIt) {
   err.str("");
   EXPECT_EQ(Apply({.files = {file}}), kFailed);
   EXPECT_EQ(err.str(), said + file + ": no such runtime class\n") << "each of it once";
+}
+
+/// The host name of a StatefulSet's pod is berthd's under a container runtime.
+TEST_F(ApplyTest, TheWaitForAResizeEndsThoughBerthdKnowsMoreOfThePod) {
+  const auto text = [](const std::string& more) {
+    return "apiVersion: v1\nkind: Pod\nmetadata: {name: db-0}\nspec:\n" + more +
+           "  containers: [{name: app, image: i, resources: {limits: {cpu: 4, memory: 1Gi}}}]\n";
+  };
+  const std::string stored = File("stored.yaml", text("  hostname: db-0\n  subdomain: db\n"));
+  backend.stored.results.push_back(
+      {.namespace_ = "default", .name = "db-0-n1", .file = stored, .action = StoreAction::kConfigured});
+  const auto there = manifest::ParsePods(*os::ReadInput(stored), stored);
+  ASSERT_TRUE(there) << there.error().message;
+  backend.pod.manifest = there->pods.at(0);
+  backend.pod.manifest.name = "db-0-n1";
+  backend.pod.manifest.uid = "u";
+  backend.pod.manifest.node_name = "n1";
+  PodView view;
+  view.namespace_ = "default";
+  view.name = "db-0-n1";
+  view.uid = "u";
+  view.phase = PodPhase::kRunning;
+  backend.pod.view = std::make_shared<const PodView>(view);
+  const ApplyOptions options{.files = {File("sent.yaml", text(""))}, .wait = {.wait = true, .timeout_s = 0}};
+  EXPECT_EQ(Apply(options), kOk) << err.str();
+
+  File("stored.yaml", text("  hostname: other\n"));
+  EXPECT_EQ(Apply(options), kFailed) << "berthd has not read that yet";
 }
 
 }  // namespace
