@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/fnv128.h"
+#include "base/text.h"
 #include "berth/manifests_at.h"
 #include "berth/pod_name.h"
 #include "berth/pod_problem.h"
@@ -15,6 +16,7 @@
 #include "manifest/manifest.h"
 #include "os/clock.h"
 #include "os/input.h"
+#include "view/style.h"
 
 namespace berth::cli {
 namespace {
@@ -228,7 +230,17 @@ void TellOfStorageAlone(const std::string& file, const Session& session) {
                    "one file, or name the files or their folder in one command\n";
 }
 
-/// One manifest to berthd, also one that is wrong: berthd knows what is wrong with it on this node as well.
+/// Adds the lines that are not there yet.
+void AddLines(std::string& text, std::string_view more) {
+  const std::vector<std::string_view> there = Split(text, '\n');
+  std::string added;
+  for (const std::string_view line : Split(more, '\n'))
+    if (std::ranges::find(there, line) == there.end()) added += "\n" + std::string(line);
+  text += added;
+}
+
+/// One manifest to berthd. One that is wrong is only looked at there: berthd knows what else is wrong with it on this
+/// node.
 void ApplyOne(ToApply item, const ApplyOptions& options, const Session& session, Outcome& outcome, Applied& applied) {
   Manifest& manifest = item.manifest;
   const std::string file = ShownName(manifest.file);
@@ -244,10 +256,15 @@ void ApplyOne(ToApply item, const ApplyOptions& options, const Session& session,
   std::set<std::string> warned = TextsOf(manifest);
   AddStorage(manifest, item.storage_beside, options.as_pods);
   warned.merge(TextsOf(manifest));  // those of the storage were printed with its own file
-  const auto answer = session.berthd().ApplyPods(
-      {.manifests = manifest.text, .templates = options.as_pods, .dry_run = options.dry_run, .file = manifest.origin});
-  if (!answer && answer.error().code != Code::kInvalid && !manifest.parsed) {
-    session.err() << "berth: " << manifest.parsed.error().message << '\n';
+  const auto answer = session.berthd().ApplyPods({.manifests = manifest.text,
+                                                  .templates = options.as_pods,
+                                                  .dry_run = options.dry_run || !manifest.parsed,
+                                                  .file = manifest.origin});
+  if (!manifest.parsed) {
+    Error error = manifest.parsed.error();
+    if (!answer && answer.error().code == Code::kInvalid)
+      AddLines(error.message, NamingFile(answer.error().message, file));
+    session.err() << "berth: " << view::WithoutControls(error.message) << '\n';
     return outcome.Add(kFailed);
   }
   if (!answer) {
@@ -255,7 +272,7 @@ void ApplyOne(ToApply item, const ApplyOptions& options, const Session& session,
     error.message = NamingFile(std::move(error.message), file);
     return outcome.Fail(session, error);
   }
-  const manifest::ParsedPods loaded = manifest.parsed ? *std::move(manifest.parsed) : manifest::ParsedPods();
+  const manifest::ParsedPods loaded = *std::move(manifest.parsed);
   for (const Pod& pod : loaded.pods)
     if (!pod.uid.empty()) applied.own_uids.insert(pod.uid);
   for (const std::string& text : answer->warnings)  // what only the node knows, by its runtime
@@ -270,6 +287,15 @@ void ApplyOne(ToApply item, const ApplyOptions& options, const Session& session,
                     << (options.dry_run ? " (dry run)" : "") << '\n'
                     << std::flush;
   }
+}
+
+/// The pod as berthd stored it: it knows its runtime, which may give host names, and which volumes are this node's.
+/// As it was sent where the file cannot be read.
+Pod AsStored(const StoredPod& stored, Pod sent) {
+  const auto text = os::ReadInput(stored.file);
+  if (!text) return sent;
+  auto parsed = manifest::ParsePods(*text, stored.file, {.most_pods = 1});
+  return parsed && parsed->pods.size() == 1 ? std::move(parsed->pods.front()) : std::move(sent);
 }
 
 /// All manifests of a command, each with the storage of the others. Errors are reported and kept in `outcome`.
@@ -349,7 +375,8 @@ int RunApply(const ApplyOptions& options, const Session& session) {
     const auto old = before->find(NameOf(stored));
     const bool replaces =
         stored.action == StoreAction::kConfigured && old != before->end() && !applied.own_uids.contains(old->second);
-    outcome.Add(AwaitApplied(stored, replaces ? old->second : "", applied.pods[NameOf(stored)], options.wait, session));
+    const Pod wanted = AsStored(stored, std::move(applied.pods[NameOf(stored)]));
+    outcome.Add(AwaitApplied(stored, replaces ? old->second : "", wanted, options.wait, session));
   }
   if (!session.for_people()) {
     codec::Json results = codec::Json::array();

@@ -249,6 +249,15 @@ void Books::Send(Claim& claim, Station& station, bool bound) {
   claim.stage = bound ? Claim::Stage::kBound : Claim::Stage::kReserved;
 }
 
+/// A pod that counts nowhere does so where the API server said last that its node is kept free.
+void Books::KeepReserved(const Pod& pod) {
+  const auto found = seen_.find(PodKey(pod.namespace_, pod.name));
+  if (found == seen_.end() || FindClaim(pod.uid) != nullptr) return;
+  const Seen& seen = found->second;
+  if (seen.uid != pod.uid || seen.shown || seen.nominated.empty()) return;
+  Send(NewClaim(pod, pod.uid), StationOf(seen.nominated), false);
+}
+
 void Books::MarkShown(const Claim& claim) {
   const auto seen = seen_.find(PodKey(claim.pod.namespace_, claim.pod.name));
   if (seen != seen_.end() && seen->second.uid == claim.pod.uid) seen->second.shown = true;
@@ -372,10 +381,12 @@ Result<Filtered> Books::Filter(const Pod& pod, std::span<const Candidate> nodes,
   const Claim* const before = FindClaim(uid);
   const bool bound = before != nullptr && before->stage == Claim::Stage::kBound;
   if (!bound) DropClaim(uid);
-  if (undecided_ >= options_.most_undecided)
-    return Fail(Code::kOverloaded, std::to_string(undecided_) + " pods have been told nodes and have none yet");
-  const Asked asked = Ask(nodes);
   const Pod essence = Essence(pod, uid);
+  if (undecided_ >= options_.most_undecided) {
+    KeepReserved(essence);
+    return Fail(Code::kOverloaded, std::to_string(undecided_) + " pods have been told nodes and have none yet");
+  }
+  const Asked asked = Ask(nodes);
   const fleet::Verdicts verdicts = fleet_.Filter(essence, asked.nodes);
   Filtered out;
   std::vector<const Station*> held_up;  // a few
@@ -398,6 +409,7 @@ Result<Filtered> Books::Filter(const Pod& pod, std::span<const Candidate> nodes,
   out.may_change = out.passed.empty() &&
                    std::ranges::any_of(held_up, [&](const Station* station) { return WouldFit(essence, *station); });
   if (!bound) Hold(essence, uid, asked, verdicts, now);
+  KeepReserved(essence);
   return out;
 }
 
@@ -450,7 +462,9 @@ bool Books::Expire(Instant now, std::size_t most) {
   for (std::size_t i = 0; i < most; ++i) {
     if (const Claim* const late = NextDue(leaving_, true, now)) {
       const std::vector<Station*> at = late->at;
-      DropClaim(std::string(late->pod.uid));
+      const Pod pod = late->pod;
+      DropClaim(pod.uid);
+      KeepReserved(pod);
       for (Station* const station : at) BookPending(*station);
     } else if (Claim* const claim = NextDue(settling_, false, now)) {
       Settle(*claim);

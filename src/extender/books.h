@@ -123,6 +123,7 @@ class Books {
   Claim& NewClaim(const Pod& pod, std::string uid);
   void DropClaim(const std::string& uid);
   void Send(Claim& claim, Station& station, bool bound);
+  void KeepReserved(const Pod& pod);
   void Settle(Claim& claim);
   Claim* NextDue(std::deque<Due>& queue, bool settled, Instant now);
   void MarkShown(const Claim& claim);

@@ -218,6 +218,44 @@ TEST_F(BooksTest, APodCountsWhereTheSchedulerKeepsANodeFreeForIt) {
   EXPECT_EQ(new_one.figures().undecided, 0U);
 }
 
+TEST_F(BooksTest, ANominatedPodThatPassesNowhereKeepsItsNode) {
+  RealNode a("a");
+  const Pod victim = PodOf("victim", "8");
+  ASSERT_TRUE(a.Admit(victim));
+  ASSERT_TRUE(books.SetNode(a.state));
+  const Pod preemptor = PodOf("preemptor", "8");
+  books.SetPod(preemptor, "a");
+  EXPECT_EQ(Passed(preemptor, "a"), "") << "the victim has not ended yet";
+  EXPECT_EQ(books.figures().awaited, 1U);
+  EXPECT_EQ(books.figures().undecided, 0U);
+  a.Release("victim");
+  ASSERT_TRUE(books.SetNode(a.state));
+  EXPECT_EQ(Passed(PodOf("other", "8"), "a"), "") << "its node is kept for it";
+  EXPECT_EQ(Passed(preemptor, "a"), "a");
+  books.DropPod("default", "preemptor");
+  EXPECT_EQ(books.figures().awaited, 0U);
+}
+
+TEST_F(BooksTest, ANominatedPodOfWhichNothingIsHeardGetsItsNodeBack) {
+  const Pod one = PodOf("one", "8");
+  books.SetPod(one, "b");
+  EXPECT_EQ(Passed(one, "a"), "a");
+  EXPECT_EQ(Passed(PodOf("two", "8"), "b"), "b");
+  const Instant later = kStart + std::chrono::hours(1);
+  EXPECT_FALSE(books.Expire(later));
+  EXPECT_EQ(Passed(PodOf("three", "8"), "ab", later), "a");
+}
+
+TEST_F(BooksTest, ANominatedPodKeepsItsNodeWhenThereAreTooManyUndecidedOnes) {
+  Books few({.most_undecided = 1});
+  ASSERT_TRUE(few.SetNode(StateOf("a")));
+  const Pod one = PodOf("one", "1");
+  few.SetPod(one, "a");
+  ASSERT_TRUE(few.Filter(PodOf("two", "1"), Nodes("a"), kStart));
+  EXPECT_FALSE(few.Filter(one, Nodes("a"), kStart));
+  EXPECT_EQ(few.figures().awaited, 1U);
+}
+
 TEST_F(BooksTest, APodThatIsAskedForAgainCountsOnce) {
   EXPECT_EQ(Passed(PodOf("one", "8")), "ab");
   EXPECT_EQ(Passed(PodOf("one", "8"), "a"), "a");

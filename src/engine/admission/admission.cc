@@ -173,6 +173,7 @@ std::optional<Reject> Admission::RunContainerScopeFirst() {
   int tries = kMostTries;
   std::vector<MaskHint> hints;
   const bool found = FindHints(tries, hints);
+  tried_ahead_ += kMostTries - std::max(tries, 0);
   log_ = log;
   if (!found) return reject;
   books_ = before;

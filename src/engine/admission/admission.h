@@ -32,6 +32,8 @@ class Admission {
   std::optional<Reject> Run();
 
   PodBooks& books() { return books_; }
+  /// Placements that were tried in looking ahead.
+  int tried_ahead() const { return tried_ahead_; }
   /// What has been taken so far, after Run, whatever it said. Once: it is moved out of the books.
   LedgerDelta TakeDelta();
 
@@ -59,6 +61,7 @@ class Admission {
   DecisionLog log_;
   BookKeeper* keeper_;
   bool goes_on_ = false;
+  int tried_ahead_ = 0;
   PodDemand demand_;
   PodBooks books_;
 };

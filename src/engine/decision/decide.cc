@@ -26,7 +26,8 @@ Decision Decide(const Node& node, const Ledger& ledger, const Pod& pod, const In
 }
 
 Decision DecideLogged(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs,
-                      const DecisionLog& log) {
+                      const DecisionLog& log, int* ahead) {
+  if (ahead != nullptr) *ahead = 0;
   if (const auto known = ledger.pods.find(pod.uid); known != ledger.pods.end()) {
     if (log) log.Add("allocate", "", "", "the pod is already placed and keeps what it has");
     return Kept(ledger, known->second);
@@ -34,7 +35,9 @@ Decision DecideLogged(const Node& node, const Ledger& ledger, const Pod& pod, co
   Admission admission(node, ledger, pod, inputs, log);
   if (node.options().node_fit)
     if (auto reject = CheckKnown(pod, inputs, admission.books(), log)) return *std::move(reject);
-  if (auto reject = admission.Run()) return *std::move(reject);
+  std::optional<Reject> refused = admission.Run();
+  if (ahead != nullptr) *ahead = admission.tried_ahead();
+  if (refused) return *std::move(refused);
   if (auto reject = CheckSharedPool(admission.books(), log)) return *std::move(reject);
   if (node.options().node_fit)
     if (auto reject = CheckNodeFit(admission.books(), log)) return *std::move(reject);

@@ -11,9 +11,9 @@
 
 namespace berth::engine {
 
-/// As Decide.
+/// As Decide. `ahead`: where not null, it becomes the number of placements that were tried in looking ahead.
 Decision DecideLogged(const Node& node, const Ledger& ledger, const Pod& pod, const Inputs& inputs,
-                      const DecisionLog& log);
+                      const DecisionLog& log, int* ahead = nullptr);
 
 }  // namespace berth::engine
 

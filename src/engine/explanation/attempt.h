@@ -15,8 +15,10 @@ namespace berth::engine {
 /// One node, ledger and inputs to try pods on. Holds references; not kept. Thread: one.
 class Attempt {
  public:
-  Attempt(const Node& node, const Ledger& ledger, const Inputs& inputs)
-      : node_(node), ledger_(ledger), inputs_(inputs) {}
+  /// Every `ahead_per_try` placements that a decision tries in looking ahead count as one decision more; 0: they do not
+  /// count.
+  Attempt(const Node& node, const Ledger& ledger, const Inputs& inputs, int ahead_per_try = 0)
+      : node_(node), ledger_(ledger), inputs_(inputs), ahead_per_try_(ahead_per_try) {}
 
   const Node& node() const { return node_; }
   const Ledger& ledger() const { return ledger_; }
@@ -25,6 +27,8 @@ class Attempt {
   /// Decisions that may still be tried: a search over many of them has to end.
   int left() const { return left_; }
   void Allow(int tries) { left_ += tries; }
+  /// The most of them that one decision has counted as so far.
+  int dearest() const { return dearest_; }
 
   /// Decide admits the pod now. Also false when no tries are left: "no" is then "not found out".
   bool Admits(const Pod& pod) const;
@@ -35,9 +39,11 @@ class Attempt {
   const Node& node_;
   const Ledger& ledger_;
   const Inputs& inputs_;
+  int ahead_per_try_;
   mutable int left_ = 0;
+  mutable int dearest_ = 1;
 
-  bool Spend() const { return left_ > 0 && left_-- > 0; }
+  bool Try(const Ledger& ledger, const Pod& pod) const;
 };
 
 }  // namespace berth::engine

@@ -17,10 +17,10 @@
 namespace berth::engine {
 namespace {
 
-/// Decisions tried for one explanation; what the nearest request leaves is for the removal. One that looks ahead may
-/// take as long as many.
+/// Decisions tried for one explanation; what the nearest request leaves is for the removal.
 constexpr int kTries = 3000;
-constexpr int kTriesAhead = 400;
+/// So many placements tried in looking ahead count as one of them.
+constexpr int kAheadPerTry = 80;
 
 void AddCpus(const NodeTables& tables, const CpuSet& held, const Shortage& shortage, Holder& out) {
   for (std::size_t i = 0; i < tables.nodes.size(); ++i) {
@@ -140,13 +140,12 @@ Explanation Explain(const Node& node, const Ledger& ledger, const Pod& pod, cons
       if (std::find(out.holders.begin(), out.holders.end(), holder) == out.holders.end())
         out.holders.push_back(std::move(holder));
   out.settings = SettingsThatAdmit(node, ledger, pod, inputs);
-  Attempt attempt(node, ledger, inputs);
-  const int tries = node.options().look_ahead ? kTriesAhead : kTries;
-  attempt.Allow(tries / 2);
+  Attempt attempt(node, ledger, inputs, kAheadPerTry);
+  attempt.Allow(kTries / 2);
   NearestSearch found = FindNearest(attempt, pod);
   out.nearest = std::move(found.nearest);
   out.nearest_exhaustive = found.exhaustive;
-  attempt.Allow(tries / 2);
+  attempt.Allow(kTries / 2);
   out.removal = SmallestRemoval(attempt, pod, NewestFirst(ledger));
   return out;
 }

@@ -214,7 +214,7 @@ class AmountSearch {
   /// values), if that is admitted, then each raised again as far as it goes.
   std::optional<Pod> ChangeMany() {
     if (auto up = RoundedUp()) return up;
-    if (Combinations() <= attempt_.left()) return TryAll();
+    if (Combinations() * attempt_.dearest() <= attempt_.left()) return TryAll();
     constexpr std::size_t kShares = 16;
     for (std::size_t share = kShares; share > 0; --share) {
       std::vector<Quantity> amounts = Shares(share, kShares);

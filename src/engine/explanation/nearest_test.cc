@@ -24,8 +24,8 @@ Container App(std::string name, std::string cpu, std::string memory = "64Mi") {
   return MakeContainer(std::move(name), {{"cpu", std::move(cpu)}, {"memory", std::move(memory)}});
 }
 
-Node NodeOf(const Shape& shape, const KubeletConfiguration& config) {
-  auto node = Node::Make(MakeMachine(shape), config);
+Node NodeOf(const Shape& shape, const KubeletConfiguration& config, const EngineOptions& options = {}) {
+  auto node = Node::Make(MakeMachine(shape), config, options);
   BERTH_CHECK(node.has_value());
   return *std::move(node);
 }
@@ -171,6 +171,25 @@ TEST(FindNearestTest, AnAmountThatIsOnlyALimitIsChangedThere) {
   const Explanation e = Explain(node, node.EmptyLedger(), MakePod("a", {app}), inputs);
   ASSERT_TRUE(e.nearest);
   EXPECT_EQ(e.nearest->changes, (std::vector<RequestChange>{{"a", "v.example/gpu", Q("3"), Q("2")}}));
+}
+
+/// Hardly anything is to be looked at there: no set of nodes serves 17 CPUs in whole cores.
+TEST(FindNearestTest, FindsAsMuchWhereTheNodeLooksAhead) {
+  KubeletConfiguration config = StaticConfig("0");
+  config.topology_manager_policy = "restricted";
+  config.cpu_manager_policy_options["full-pcpus-only"] = "true";
+  const Shape shape{.sockets = 2, .nodes_per_socket = 4, .cores_per_node = 8};
+  const Pod pod = MakePod("a", {App("c0", "17"), App("c1", "17"), App("c2", "17"), App("c3", "100")});
+  for (const bool look_ahead : {false, true}) {
+    const Node node = NodeOf(shape, config, {.look_ahead = look_ahead});
+    const Explanation e = Explain(node, node.EmptyLedger(), pod, {});
+    ASSERT_TRUE(e.nearest) << look_ahead;
+    EXPECT_EQ(e.nearest->changes, (std::vector<RequestChange>{{"c0", "cpu", Q("17"), Q("16")},
+                                                              {"c1", "cpu", Q("17"), Q("16")},
+                                                              {"c2", "cpu", Q("17"), Q("16")},
+                                                              {"c3", "cpu", Q("100"), Q("78")}}))
+        << look_ahead;
+  }
 }
 
 /// Ids are a plug-in's own: two resources may use the same.

@@ -1,0 +1,40 @@
+#include "beside/launched.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "nri/launching_runtime_test.h"
+
+namespace berth::beside {
+namespace {
+
+TEST(LeaveLaunchedTest, IsTakenInAndLeavesOnceTheRuntimeHasGoneOn) {
+  nri::LaunchingRuntime runtime;
+  auto left = std::async(std::launch::async, [&] { return LeaveLaunched(runtime.launch()); });
+  EXPECT_TRUE(runtime.TakeIn());
+  const auto result = left.get();
+  EXPECT_TRUE(result) << result.error().message;
+  EXPECT_EQ(1, runtime.updates());
+  EXPECT_TRUE(runtime.Left());
+}
+
+TEST(LeaveLaunchedTest, SaysWhyTheRuntimeDidNotTakeItIn) {
+  const nri::LaunchingRuntime runtime("there is one already");
+  const auto left = LeaveLaunched(runtime.launch());
+  ASSERT_FALSE(left);
+  EXPECT_EQ(Code::kTimeout, left.error().code);
+  EXPECT_THAT(left.error().message, testing::HasSubstr("there is one already"));
+}
+
+TEST(LeaveLaunchedTest, DoesNotWaitForARuntimeThatIsGone) {
+  nri::LaunchingRuntime runtime;
+  runtime.Break();
+  const os::MonoTime before = os::SystemClock().Now();
+  EXPECT_FALSE(LeaveLaunched(runtime.launch()));
+  EXPECT_LT(os::SystemClock().Now() - before, os::Millis(10'000)) << "not for as long as being taken in may take";
+}
+
+}  // namespace
+}  // namespace berth::beside

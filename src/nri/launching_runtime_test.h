@@ -1,0 +1,79 @@
+// A runtime that has launched a plug-in, made up: its end of the socket.
+#ifndef BERTH_NRI_LAUNCHING_RUNTIME_TEST_H_
+#define BERTH_NRI_LAUNCHING_RUNTIME_TEST_H_
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <future>
+#include <latch>
+#include <memory>
+#include <string>
+
+#include "nri/launch.h"
+#include "os/clock.h"
+#include "os/poll.h"
+#include "os/unique_fd.h"
+#include "ttrpc/peer.h"
+#include "wire/status.h"
+#include "wire/transport.h"
+
+namespace berth::nri {
+
+class LaunchingRuntime {
+ public:
+  /// `refusal`: its answer to a plug-in that registers; "": it takes it.
+  explicit LaunchingRuntime(std::string refusal = "") : refusal_(std::move(refusal)) {
+    int fds[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) return;
+    launch_.socket = fds[0];  // the plug-in closes it
+    ttrpc::Handlers handlers;
+    handlers[kRuntime + "RegisterPlugin"] = [this](const auto&, const std::string&) -> ttrpc::Reply {
+      if (!refusal_.empty()) return std::unexpected(wire::Status(wire::StatusCode::kUnknown, refusal_));
+      registered_.set_value();
+      return "";
+    };
+    handlers[kRuntime + "UpdateContainers"] = [this](const auto&, const std::string&) -> ttrpc::Reply {
+      gone_on_.wait();
+      ++updates_;
+      return "";
+    };
+    auto started = ttrpc::Peer::Start(wire::SocketTransport(os::UniqueFd(fds[1])), "the plug-in", std::move(handlers),
+                                      {.lanes = {.answers = 2, .asks = 1}});
+    if (started) peer_ = *std::move(started);
+  }
+
+  const Launch& launch() const { return launch_; }
+  /// Once the plug-in has registered; what it asks after that is answered when this has been done.
+  bool TakeIn() {
+    const bool out =
+        registered_.get_future().wait_for(kLong) == std::future_status::ready && Ask("Configure") && Ask("Synchronize");
+    gone_on_.count_down();
+    return out;
+  }
+  int updates() const { return updates_; }
+  void Break() { peer_->Break("the runtime ends"); }
+  /// Waits for the end of the connection.
+  bool Left() const { return *os::WaitFor(peer_->ended_fd(), POLLIN, os::SystemClock().Now() + kLong); }
+
+ private:
+  static constexpr os::Millis kLong{20'000};
+  const std::string kRuntime = "nri.pkg.api.v1alpha1.Runtime/";
+
+  bool Ask(const std::string& method) const {
+    return peer_->Call("nri.pkg.api.v1alpha1.Plugin", method, "", {.deadline = os::SystemClock().Now() + kLong})
+        .has_value();
+  }
+
+  std::string refusal_;
+  Launch launch_{.name = "berth", .index = "50"};
+  std::promise<void> registered_;
+  std::latch gone_on_{1};
+  std::atomic<int> updates_ = 0;
+  std::unique_ptr<ttrpc::Peer> peer_;  // last: its handlers use all of the above
+};
+
+}  // namespace berth::nri
+
+#endif  // BERTH_NRI_LAUNCHING_RUNTIME_TEST_H_
