@@ -456,7 +456,9 @@ class FileReader {
 }  // namespace
 
 Result<ParsedPods> ParsePods(std::string_view text, std::string_view file, const PodOptions& options) {
-  Budget budget = options.most_pods == PodOptions::kAnyNumber ? Budget() : Budget::For(text);
+  Budget budget = options.most_pods == PodOptions::kAnyNumber
+                      ? Budget()
+                      : Budget::For(text, options.templates ? Budget::kLeastForTemplates : Budget::kLeast);
   FileReader reader(Printable(file, 4096), text, options, budget);
   reader.ReadStorageBeside();
   const auto errors = VisitDocuments(text, budget, [&](const Document& document) { return reader.Read(document); });

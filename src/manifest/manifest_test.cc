@@ -266,6 +266,19 @@ TEST(ParsePodsTest, PodsOfATemplateCountLikeOthers) {
   EXPECT_THAT(read.error().message, testing::StartsWith("f: the text holds too many values"));
 }
 
+TEST(ParsePodsTest, AHundredPodsOfAUsualTemplateAreTaken) {
+  std::string text =
+      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec:\n  replicas: 100\n  template:\n    spec:\n    "
+      "  containers:\n";
+  for (int c = 0; c < 3; ++c) {
+    text += "      - name: c" + std::to_string(c) + "\n        image: b\n        env:\n";
+    for (int i = 0; i < 20; ++i) text += "        - {name: VARIABLE_" + std::to_string(i) + ", value: its value}\n";
+  }
+  const auto read = ParsePods(text, "f", {.run_by = RunBy::kCri, .templates = true});
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->pods.size(), 100U);
+}
+
 TEST(ParsePodsTest, WarningsOfAFileAreBounded) {
   std::string text;
   for (int i = 0; i < 3'000; ++i) text += "kind: Service\n---\n";

@@ -211,11 +211,10 @@ std::string_view Describe(Node::Kind kind) {
   return "nothing";
 }
 
-Budget Budget::For(std::string_view text) {
-  constexpr std::size_t kLeast = std::size_t{1} << 20;
+Budget Budget::For(std::string_view text, std::size_t least) {
   constexpr std::size_t kForEachByte = 128;
   constexpr std::size_t kMost = std::size_t{32} << 20;
-  return Budget(std::min(kMost, kLeast + kForEachByte * text.size()));
+  return Budget(std::min(kMost, least + kForEachByte * text.size()));
 }
 
 bool Budget::Spend(std::size_t cost) {

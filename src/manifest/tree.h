@@ -48,8 +48,12 @@ std::string_view Describe(Node::Kind kind);
 class Budget {
  public:
   static constexpr std::size_t kUnbounded = std::numeric_limits<std::size_t>::max();
-  /// Of a text that comes from outside: in proportion to its size, so that a small one cannot grow large, and bounded.
-  static Budget For(std::string_view text);
+  static constexpr std::size_t kLeast = std::size_t{1} << 20;
+  /// Of a text that may say of a template how many pods to make: some hundred of a usual size.
+  static constexpr std::size_t kLeastForTemplates = std::size_t{8} << 20;
+  /// Of a text that comes from outside: `least`, and more in proportion to its size, so that a small one cannot grow
+  /// large; bounded.
+  static Budget For(std::string_view text, std::size_t least = kLeast);
   explicit Budget(std::size_t most = kUnbounded) : left_(most) {}
 
   /// False: there is not that much left; then there is nothing left.
@@ -62,7 +66,7 @@ class Budget {
 };
 /// What is said of a text whose budget is spent.
 inline constexpr std::string_view kBudgetSpent =
-    "holds too many values (aliases count each time they are used); split it into several files";
+    "holds too many values (aliases, and pods of a template, count each time); split it into several files";
 
 /// Of a tree that is made of another one, as of kMaxDocumentCost.
 std::size_t CostOf(const Node& node);
