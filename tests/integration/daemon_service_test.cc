@@ -91,7 +91,7 @@ TEST_F(DaemonServiceTest, HangupReadsTheSettingsAgainAndSaysWhatHasToWait) {
   Hangup("Reloaded", "settings were read again");
   EXPECT_EQ(node.output().find("Reloaded"), std::string::npos) << "the log has its new level already";
 
-  WriteConfig("logLevel: info\nnodeFit: false\nsocketGroup: daemon\n");
+  WriteConfig("logLevel: info\nnodeFit: false\nsocketGroup: root\n");
   std::ofstream(node.Dir("kubelet.yaml"), std::ios::app) << "topologyManagerPolicy: restricted\n";
   Hangup("RestartNeeded",
          "changes of nodeFit, socketGroup, the kubelet's settings take effect when berthd is restarted");
