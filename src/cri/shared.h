@@ -16,6 +16,7 @@
 #include "cri/known_containers.h"
 #include "cri/known_sandboxes.h"
 #include "cri/look_pace.h"
+#include "cri/unanswered_starts.h"
 #include "os/event_fd.h"
 #include "runtime/runtime.h"
 
@@ -61,7 +62,7 @@ struct Shared {
   KnownSandboxes sandboxes BERTH_GUARDED_BY(mutex);
   LookPace pace BERTH_GUARDED_BY(mutex);
   os::MonoTime suspicious_until BERTH_GUARDED_BY(mutex){};
-  std::set<std::string> waiting BERTH_GUARDED_BY(mutex);  ///< uids of pods whose start the runtime did not answer
+  UnansweredStarts unanswered BERTH_GUARDED_BY(mutex);
   std::map<std::string, std::chrono::seconds> graces BERTH_GUARDED_BY(mutex);  ///< of pods, by uid
   std::set<std::string> recursive_read_only BERTH_GUARDED_BY(mutex);           ///< handlers that can do that
   std::vector<runtime::ContainerStatus> news BERTH_GUARDED_BY(mutex);

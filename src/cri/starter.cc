@@ -67,7 +67,7 @@ void Starter::Run(const StartRequest& request) {
   shared_.Tell(std::move(status));
   if (code != Code::kUnreachable && code != Code::kUncertain && code != Code::kCancelled) return;
   const MutexLock lock(shared_.mutex);  // tried again when it answers
-  shared_.waiting.insert(request.pod_uid);
+  shared_.unanswered.Add(request.pod_uid, os::SystemClock().Now());
 }
 
 Starter::Outcome<ContainerStatus> Starter::Try(const StartRequest& asked) {

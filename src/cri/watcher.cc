@@ -13,7 +13,6 @@ namespace {
 using runtime::ContainerState;
 
 constexpr os::Millis kListenAgain{1'000};
-constexpr os::Millis kWakeAgain{5'000};
 constexpr std::chrono::seconds kUsualGrace{30};
 constexpr int kMostRemovals = 3;
 constexpr const char* kLogs = "logs";  // a key of the workers
@@ -44,6 +43,7 @@ std::uint64_t Watcher::WaitForTurn() {
 }
 
 void Watcher::Look(std::uint64_t number) {
+  const os::MonoTime asked = os::SystemClock().Now();
   const auto list = shared_.client.Containers(shared_.OwnLabels(), patience_);
   if (!TakeOutcome(list)) return;
   const Seen seen = Compare(*list, number);
@@ -51,7 +51,7 @@ void Watcher::Look(std::uint64_t number) {
                   !seen.vanished.empty());  // first: what ended starts in a sandbox that is there
   TakeEnds(seen);
   LookForLateContainers(*list);
-  WakeWaiting();
+  RetryUnanswered(asked);
   TryAgain();
   CheckLogs();
 }
@@ -125,16 +125,11 @@ void Watcher::LookForLateContainers(const std::vector<ContainerEntry>& list) {
   }
 }
 
-/// A start that the runtime did not answer: it answers now. Not twice at once: it may be that start which makes it
-/// fail.
-void Watcher::WakeWaiting() {
-  const os::MonoTime now = os::SystemClock().Now();
-  std::erase_if(woken_, [&](const auto& entry) { return entry.second + kWakeAgain <= now; });
+void Watcher::RetryUnanswered(os::MonoTime asked) {
   const MutexLock lock(shared_.mutex);
-  if (shared_.waiting.empty()) return;
-  for (const std::string& uid : std::exchange(shared_.waiting, {}))
-    if (woken_.emplace(uid, now).second)
-      shared_.notices.push_back({.pod_uid = uid, .message = "", .normal = true, .try_again = true});
+  if (shared_.unanswered.empty()) return;
+  for (const std::string& uid : shared_.unanswered.TakeDue(asked, os::SystemClock().Now()))
+    shared_.notices.push_back({.pod_uid = uid, .message = "", .normal = true, .try_again = true});
   shared_.WakeLoop();
 }
 

@@ -44,7 +44,7 @@ class Watcher {
   void LookForLateContainers(const std::vector<ContainerEntry>& list);
   void LookAtSandboxes(bool at_once);
   void TakeChangedSandboxes(const std::map<std::string, std::string>& before, const std::vector<Sandbox>& found);
-  void WakeWaiting();
+  void RetryUnanswered(os::MonoTime asked);
   void UpdateRecord(const std::string& id);
   void Listen();
   bool PauseListening();
@@ -53,10 +53,9 @@ class Watcher {
   Ender& ender_;
   os::KeyedJobs& workers_;
   LogKeeper logs_;
-  os::Millis patience_ = kUsualList;           // of the watching thread, with the next look
-  os::MonoTime next_log_check_{};              // likewise
-  os::MonoTime next_sandbox_look_{};           // likewise
-  std::map<std::string, os::MonoTime> woken_;  // likewise: uids of pods whose start was to be tried again, and when
+  os::Millis patience_ = kUsualList;  // of the watching thread, with the next look
+  os::MonoTime next_log_check_{};     // likewise
+  os::MonoTime next_sandbox_look_{};  // likewise
   std::thread watching_;
   std::thread listening_;
 };
