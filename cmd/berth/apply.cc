@@ -99,7 +99,7 @@ void Check(Manifest& manifest, bool as_pods) {
 /// Errors: as os::ReadInput; what is wrong with the text is in `parsed`.
 Result<Manifest> ReadManifest(const std::string& file, bool as_pods) {
   BERTH_TRY(std::string text, os::ReadInput(file));
-  Manifest out{.file = file, .text = std::move(text), .origin = OriginOf(file), .parsed = {}};
+  Manifest out{.file = file, .text = std::move(text), .origin = os::OriginOf(file), .parsed = {}};
   Check(out, as_pods);
   return out;
 }

@@ -67,7 +67,7 @@ void ComparePods(const PodList& pods, std::vector<Difference>& out) {
 Result<void> CompareFile(const std::string& file, const PodList& pods, const std::string& node_name,
                          const Session& session, std::vector<Difference>& out) {
   BERTH_TRY(const std::string text, os::ReadInput(file));
-  BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(text, file, {.origin = OriginOf(file)}));
+  BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(text, file, {.origin = os::OriginOf(file)}));
   for (const Pod& wanted : parsed.pods) {
     const auto found = PickNamedPod(pods, FullName(wanted), node_name);
     if (!found) {

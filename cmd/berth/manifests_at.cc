@@ -20,10 +20,4 @@ Result<std::vector<std::string>> ManifestsAt(const std::string& name) {
   return out;
 }
 
-std::string OriginOf(const std::string& file) {
-  std::error_code error;
-  const std::filesystem::path path = std::filesystem::canonical(file, error);
-  return file == "-" || error || !std::filesystem::is_regular_file(path, error) ? "" : path.string();
-}
-
 }  // namespace berth::cli

@@ -13,9 +13,6 @@ namespace berth::cli {
 /// Errors: as os::Fs::List; kNotFound when a folder holds none.
 Result<std::vector<std::string>> ManifestsAt(const std::string& name);
 
-/// manifest::PodOptions::origin of a file, wherever it is named from; "": "-", and what is in no file that stays.
-std::string OriginOf(const std::string& file);
-
 }  // namespace berth::cli
 
 #endif  // BERTH_CMD_BERTH_MANIFESTS_AT_H_

@@ -148,10 +148,10 @@ Result<OfflineNode> LoadOfflineNode(const OfflineOptions& options, std::ostream&
 
 Result<std::vector<Pod>> LoadPods(const std::string& file, std::ostream& err) {
   BERTH_TRY(const std::string text, os::ReadInput(file));
-  BERTH_TRY(auto parsed, manifest::ParsePods(text, file == "-" ? "standard input" : file,
-                                             {.to_be_run = false,
-                                              .origin = file == "-" ? "" : file,
-                                              .most_pods = manifest::PodOptions::kAnyNumber}));
+  BERTH_TRY(auto parsed,
+            manifest::ParsePods(
+                text, file == "-" ? "standard input" : file,
+                {.to_be_run = false, .origin = os::OriginOf(file), .most_pods = manifest::PodOptions::kAnyNumber}));
   Print(parsed.warnings, err);
   if (parsed.pods.empty()) return Fail(Code::kInvalid, file + ": there is no pod in it");
   return std::move(parsed.pods);

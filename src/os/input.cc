@@ -7,8 +7,10 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
+#include <system_error>
 
 #include "os/fs.h"
 #include "os/unique_fd.h"
@@ -31,6 +33,12 @@ Result<std::string> ReadInput(const std::string& file) {
     if (got < 0 && error != EINTR) return FailErrno("read", file, error);
     if (out.size() > Fs::kMaxFileSize) return Fail(Code::kInvalid, file + ": larger than 64 MiB");
   }
+}
+
+std::string OriginOf(const std::string& file) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::canonical(file, error);
+  return file == "-" || error || !std::filesystem::is_regular_file(path, error) ? "" : path.string();
 }
 
 Result<std::string> WorkingFolder() {

@@ -12,6 +12,10 @@ namespace berth::os {
 /// Errors: as open(2) and read(2), naming the file; kInvalid when it is larger.
 Result<std::string> ReadInput(const std::string& file);
 
+/// The whole path of a file that `file` names, whatever folder it is named from and whatever links lead there; "": "-",
+/// and what is no regular file.
+std::string OriginOf(const std::string& file);
+
 /// What relative paths on a command line are seen from. Errors: as getcwd(2).
 Result<std::string> WorkingFolder();
 
