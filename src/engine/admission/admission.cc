@@ -176,8 +176,9 @@ std::optional<Reject> Admission::RunContainerScopeFirst() {
   tried_ahead_ += kMostTries - std::max(tries, 0);
   log_ = log;
   if (!found) return reject;
+  if (!log_) return std::nullopt;  // the books are those that were found
   books_ = before;
-  if (log_) log_.Add("lookahead", "", "", "the pod fits with other nodes for its earlier containers");
+  log_.Add("lookahead", "", "", "the pod fits with other nodes for its earlier containers");
   return RunContainerScope(hints);
 }
 
@@ -242,8 +243,9 @@ std::optional<Reject> Admission::RunPodScopeFirst() {
   const bool alone = !RunContainerScopeFirst();
   log_ = log;
   if (!alone) return reject;
+  if (!log_) return std::nullopt;  // the books are those that were found
   books_ = before;
-  if (log_) log_.Add("fallback", "", "", "the pod fits nowhere as a whole; its containers are placed one by one");
+  log_.Add("fallback", "", "", "the pod fits nowhere as a whole; its containers are placed one by one");
   return RunContainerScopeFirst();
 }
 
