@@ -109,8 +109,10 @@ std::vector<std::string> SettingsThatAdmit(const Node& node, const Ledger& ledge
     const auto other = Node::Make(node.machine(), std::move(config), options);
     if (other && std::holds_alternative<Admit>(Decide(*other, ledger, pod, inputs, nullptr))) out.emplace_back(said);
   };
+  const PodRules rules = RulesFor(node.tables(), pod);
+  if (rules.topology_policy == TopologyPolicy::kNone) return out;  // nothing is aligned
   EngineOptions options = node.options();
-  if (RulesFor(node.tables(), pod).scope == Scope::kPod) {
+  if (rules.scope == Scope::kPod) {
     options.pod_falls_back = true;
     if (!node.options().pod_falls_back) try_with(node.config(), options, "podFallsBack: true");
     return out;
@@ -119,7 +121,8 @@ std::vector<std::string> SettingsThatAdmit(const Node& node, const Ledger& ledge
   as_whole.topology_manager_scope = "pod";
   try_with(std::move(as_whole), options, "topologyManagerScope: pod");
   options.look_ahead = true;
-  if (!node.options().look_ahead) try_with(node.config(), options, "lookAhead: true");
+  if (!node.options().look_ahead && rules.topology_policy != TopologyPolicy::kBestEffort)
+    try_with(node.config(), options, "lookAhead: true");
   return out;
 }
 
