@@ -160,7 +160,6 @@ void Cluster::Expire() {
 
 ClusterFigures Cluster::figures() {
   const bool ready = WhyNotReady().empty();
-  Expire();
   const MutexLock lock(mutex_);
   ClusterFigures out{
       .books = books_.figures(), .unreadable_pods = problems_[Index(Kind::kPods)].size(), .ready = ready};
