@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <thread>
 
 #include "base/mutex.h"
@@ -39,20 +38,16 @@ fleet::Preference PreferenceOf(const std::string& word) {
   return word == "spread" ? fleet::Preference::kSpread : fleet::Preference::kBalanced;
 }
 
-std::int64_t HoursOf(const offline::Workload& workload) {
-  return workload.arrivals.empty() ? 0 : std::llround(workload.arrivals.back().at_s / 3600);
-}
-
 void Print(const offline::Workload& workload, const std::vector<ClusterOutcome>& outcomes, std::size_t nodes,
-           std::uint64_t seed, const Session& session) {
+           const offline::WorkloadOptions& asked, const Session& session) {
   const std::int64_t cpus = outcomes.empty() ? 0 : outcomes.front().cpus;
   if (!session.for_people()) {
     session.PrintData({{"nodes", nodes},
                        {"allocatableCpus", cpus},
                        {"pods", workload.arrivals.size() - workload.filling},
                        {"podsAtStart", workload.filling},
-                       {"hours", HoursOf(workload)},
-                       {"seed", seed},
+                       {"hours", asked.hours},
+                       {"seed", asked.seed},
                        {"usualCpus", workload.usual.cpus},
                        {"usualMemoryBytes", workload.usual.memory},
                        {"rules", offline::ToJson(outcomes)}});
@@ -61,7 +56,7 @@ void Print(const offline::Workload& workload, const std::vector<ClusterOutcome>&
   const auto pods = static_cast<std::int64_t>(workload.arrivals.size() - workload.filling);
   session.out() << Counted(static_cast<std::int64_t>(nodes), "node") << " with " << cpus << " allocatable CPUs and "
                 << Counted(static_cast<std::int64_t>(workload.filling), "pod") << " to begin with; " << pods
-                << (pods == 1 ? " comes" : " come") << " in " << HoursOf(workload) << " h (seed " << seed
+                << (pods == 1 ? " comes" : " come") << " in " << asked.hours << " h (seed " << asked.seed
                 << "); usual request: " << Counted(workload.usual.cpus, "CPU") << ", "
                 << Quantity::FromBytes(MiB(workload.usual.memory >> 20)).ToString() << "\n\n"
                 << offline::ClusterTable(outcomes).Format(session.table());
@@ -135,7 +130,7 @@ Result<int> RunAll(const ClusterOptions& options, const offline::OfflineOptions&
   }
   const std::vector<ClusterOutcome> outcomes = SimulateRules(groups, workload, RulesOf(options), session);
   if (session.draws()) return session.PrintDrawing(offline::ClusterPicture(outcomes));
-  Print(workload, outcomes, nodes, options.workload.seed, session);
+  Print(workload, outcomes, nodes, options.workload, session);
   return kOk;
 }
 
