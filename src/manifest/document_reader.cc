@@ -13,19 +13,6 @@ namespace berth::manifest {
 namespace {
 
 constexpr std::string_view kDocumentUnused[] = {"apiVersion", "kind"};
-constexpr std::string_view kDocumentMetadataUnused[] = {"annotations",
-                                                        "creationTimestamp",
-                                                        "deletionGracePeriodSeconds",
-                                                        "deletionTimestamp",
-                                                        "finalizers",
-                                                        "generateName",
-                                                        "generation",
-                                                        "labels",
-                                                        "managedFields",
-                                                        "ownerReferences",
-                                                        "selfLink",
-                                                        "resourceVersion",
-                                                        "uid"};
 
 class DocumentReader {
  public:
@@ -41,7 +28,7 @@ class DocumentReader {
       Check(CheckSubdomainName(out_.name), metadata.PathOf("name"));
       if (out_.namespace_.empty()) out_.namespace_ = "default";
       Check(CheckLabelName(out_.namespace_), metadata.PathOf("namespace"));
-      metadata.Finish(kDocumentMetadataUnused);
+      metadata.Finish(kObjectMetadataUnused);
     });
     if (out_.name.empty() && object_.Take("metadata") == nullptr)
       report_.Problem(object_.PathOf("metadata"), "Required value: give it a name");

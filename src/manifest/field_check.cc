@@ -77,9 +77,7 @@ class FieldWalk {
 };
 
 std::string CureOf(const FieldRow& row, RunBy run_by) {
-  if (row.path.ends_with("laims"))  // resourceClaims, resources.claims
-    return "ask for a resource of a device plug-in instead, or for one that localDevices of Berth's settings makes of "
-           "the same devices: resources.limits: {vendor.example/gpu: 1}";
+  if (const std::string_view cure = row.Under(run_by).cure; !cure.empty()) return std::string(cure);
   const FieldVerdict elsewhere = row.cri.verdict;
   if (run_by == RunBy::kProcess && elsewhere == FieldVerdict::kCarriedOut)
     return "leave it out, or run the pod on a node with a container runtime (runtime: cri)";

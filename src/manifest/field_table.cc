@@ -13,7 +13,9 @@ namespace {
 constexpr FieldTreatment kDone{.verdict = FieldVerdict::kCarriedOut};
 constexpr FieldTreatment kOthers{.verdict = FieldVerdict::kForOthers};
 constexpr FieldTreatment Ignored(std::string_view why) { return {.verdict = FieldVerdict::kNoEffect, .why = why}; }
-constexpr FieldTreatment Refused(std::string_view why) { return {.verdict = FieldVerdict::kRefused, .why = why}; }
+constexpr FieldTreatment Refused(std::string_view why, std::string_view cure = {}) {
+  return {.verdict = FieldVerdict::kRefused, .why = why, .cure = cure};
+}
 
 constexpr std::string_view kHostName = "a plain process has the host's name";
 constexpr std::string_view kHostProgram = "a plain process runs a program of the host";
@@ -23,7 +25,10 @@ constexpr std::string_view kLinux = "containers run on Linux";
 constexpr std::string_view kNoAppArmor = "no AppArmor profile is set";
 constexpr std::string_view kNoCertificate =
     "there is no API server to sign one; put a certificate into a Secret and use that";
-constexpr std::string_view kNoClaims = "there is no API server to allocate these devices";
+constexpr FieldTreatment kNoClaims =
+    Refused("there is no API server to allocate these devices",
+            "ask for a resource of a device plug-in instead, or for one that localDevices of Berth's settings makes of "
+            "the same devices: resources.limits: {vendor.example/gpu: 1}");
 constexpr std::string_view kNoInput = "standard input is empty";
 constexpr std::string_view kNoLabels = "there is no scheduler, and nodes have no labels";
 constexpr std::string_view kNoRights = "there is no API server to give it rights";
@@ -84,7 +89,7 @@ constexpr FieldRow kRows[] = {
     {"spec.containers[].ports[].hostPort", "", Ignored("a plain process listens on the host's port itself"), kDone},
     {"spec.containers[].readinessProbe", "", kDone, kDone},
     {"spec.containers[].resizePolicy", "", kDone, kDone},
-    {"spec.containers[].resources.claims", "", Refused(kNoClaims), Refused(kNoClaims)},
+    {"spec.containers[].resources.claims", "", kNoClaims, kNoClaims},
     {"spec.containers[].resources.limits", "", kDone, kDone},
     {"spec.containers[].resources.requests", "", kDone, kDone},
     {"spec.containers[].restartPolicy", "", kDone, kDone},
@@ -145,8 +150,8 @@ constexpr FieldRow kRows[] = {
     {"spec.priorityClassName", "", kDone, kDone},
     {"spec.readinessGates", "", Ignored("nobody sets these conditions: the pod is never ready"),
      Ignored("nobody sets these conditions: the pod is never ready")},
-    {"spec.resourceClaims", "", Refused(kNoClaims), Refused(kNoClaims)},
-    {"spec.resources.claims", "", Refused(kNoClaims), Refused(kNoClaims)},
+    {"spec.resourceClaims", "", kNoClaims, kNoClaims},
+    {"spec.resources.claims", "", kNoClaims, kNoClaims},
     {"spec.resources.limits", "", kDone, kDone},
     {"spec.resources.requests", "", kDone, kDone},
     {"spec.restartPolicy", "", kDone, kDone},

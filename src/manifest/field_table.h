@@ -19,7 +19,8 @@ std::string_view Name(FieldVerdict verdict);  ///< "carried out", "for others", 
 
 struct FieldTreatment {
   FieldVerdict verdict = FieldVerdict::kCarriedOut;
-  std::string_view why = {};  ///< of kNoEffect and kRefused
+  std::string_view why = {};   ///< of kNoEffect and kRefused
+  std::string_view cure = {};  ///< of kRefused: in place of leaving it out
 };
 
 struct FieldRow {

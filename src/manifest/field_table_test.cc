@@ -158,7 +158,7 @@ std::string PromiseOf(const FieldRow& row, const Json& value, RunBy run_by) {
   const FieldTreatment& treatment = row.Under(run_by);
   if (IsFine(row, value.is_string() ? value.get<std::string>() : value.dump())) return "";
   if (treatment.verdict == FieldVerdict::kNoEffect) return "no effect: " + std::string(treatment.why);
-  const std::string cure = row.path.ends_with("laims") ? "ask for a resource of a device plug-in" : "leave it out";
+  const std::string cure(treatment.cure.empty() ? "leave it out" : treatment.cure);
   if (treatment.verdict == FieldVerdict::kRefused)
     return "Forbidden: " + std::string(treatment.why) + (treatment.why.contains("; ") ? ", or " : "; ") + cure;
   return "";

@@ -20,6 +20,21 @@
 
 namespace berth::manifest {
 
+/// Fields of ObjectMeta (1.36) that may stand in any object and are not looked into; for Object::Finish.
+inline constexpr std::string_view kObjectMetadataUnused[] = {"annotations",
+                                                             "creationTimestamp",
+                                                             "deletionGracePeriodSeconds",
+                                                             "deletionTimestamp",
+                                                             "finalizers",
+                                                             "generateName",
+                                                             "generation",
+                                                             "labels",
+                                                             "managedFields",
+                                                             "ownerReferences",
+                                                             "resourceVersion",
+                                                             "selfLink",
+                                                             "uid"};
+
 /// Where a value is, as a chain of parents on the stack; text is made only when there is something to say.
 struct Path {
   const Path* parent = nullptr;

@@ -13,22 +13,8 @@ namespace berth::manifest {
 namespace {
 
 constexpr std::string_view kStorageTopUnused[] = {"apiVersion", "kind", "status"};
-constexpr std::string_view kStorageMetadataUnused[] = {"annotations",
-                                                       "creationTimestamp",
-                                                       "finalizers",
-                                                       "generateName",
-                                                       "generation",
-                                                       "labels",
-                                                       "managedFields",
-                                                       "ownerReferences",
-                                                       "resourceVersion",
-                                                       "selfLink",
-                                                       "uid",
-                                                       "deletionTimestamp",
-                                                       "deletionGracePeriodSeconds"};
 constexpr std::string_view kClaimRefUnused[] = {"apiVersion", "fieldPath", "kind", "resourceVersion", "uid"};
-constexpr std::string_view kClaimSpecUnused[] = {"volumeAttributesClassName"};
-constexpr std::string_view kVolumeSpecUnused[] = {"volumeAttributesClassName"};
+constexpr std::string_view kStorageSpecUnused[] = {"volumeAttributesClassName"};
 // Volumes of these kinds may be in a text, and answer a claim only with why they cannot be mounted.
 constexpr std::string_view kOtherVolumeSources[] = {"awsElasticBlockStore",
                                                     "azureDisk",
@@ -64,7 +50,7 @@ std::string ReadStorageMetadata(Object& top, std::string& name, std::string* nam
     metadata.Read("annotations", annotations);
     if (std::string wrong = CheckSubdomainName(name); !wrong.empty())
       metadata.report().Problem(metadata.PathOf("name"), std::move(wrong));
-    metadata.Finish(kStorageMetadataUnused);
+    metadata.Finish(kObjectMetadataUnused);
   });
   if (!there) top.report().Problem(top.PathOf("metadata"), "Required value: give it a name");
   const auto given = annotations.find(std::string(kClassAnnotation));
@@ -227,7 +213,7 @@ void ReadVolumeSpec(Object& spec, const std::string& node_name, PersistentVolume
                        "no effect: what is in the volume stays, as with Retain");
   if (const Node* options = spec.Take("mountOptions"); options != nullptr && !options->items.empty())
     spec.report().Warn(spec.PathOf("mountOptions"), "no effect: nothing is mounted on the host for it");
-  spec.Finish(kVolumeSpecUnused);
+  spec.Finish(kStorageSpecUnused);
 }
 
 void ReadClaimSelector(Object& spec, std::vector<Requirement>& out) {
@@ -263,7 +249,7 @@ void ReadClaimSpec(Object& spec, VolumeClaim& out) {
     if (spec.Take(field) != nullptr)
       spec.report().Warn(spec.PathOf(field),
                          "no effect: nothing is copied into the volume; fill its folder beforehand");
-  spec.Finish(kClaimSpecUnused);
+  spec.Finish(kStorageSpecUnused);
 }
 
 bool HasAll(const std::vector<std::string>& modes, const std::vector<std::string>& wanted) {

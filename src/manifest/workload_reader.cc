@@ -16,19 +16,6 @@ namespace {
 
 // Fields of apps/v1, batch/v1 and core/v1 (1.36) that are known and not looked into.
 constexpr std::string_view kWorkloadUnused[] = {"kind", "status"};
-constexpr std::string_view kWorkloadMetadataUnused[] = {"annotations",
-                                                        "creationTimestamp",
-                                                        "deletionGracePeriodSeconds",
-                                                        "deletionTimestamp",
-                                                        "finalizers",
-                                                        "generateName",
-                                                        "generation",
-                                                        "labels",
-                                                        "managedFields",
-                                                        "ownerReferences",
-                                                        "resourceVersion",
-                                                        "selfLink",
-                                                        "uid"};
 constexpr std::int64_t kMostPodsOfOne = 1'000;
 constexpr std::string_view kIndexAnnotation = "batch.kubernetes.io/job-completion-index";
 constexpr std::string_view kIndexVariable = "JOB_COMPLETION_INDEX";
@@ -110,7 +97,7 @@ class WorkloadReader {
     object.Within("metadata", [&](Object& metadata) {
       metadata.Read("name", name_);
       metadata.Read("namespace", namespace_);
-      metadata.Finish(kWorkloadMetadataUnused);
+      metadata.Finish(kObjectMetadataUnused);
     });
     const Path metadata{.parent = &path_, .key = "metadata"};
     if (std::string wrong = CheckSubdomainName(name_); !wrong.empty()) {
