@@ -1,4 +1,4 @@
-// A DaemonSet whose pods give their nodes back in place of running berthd: the program of the chart's pre-delete hook.
+// Uninstall hook of the chart: patches the DaemonSet so that its pods give their nodes back, and waits for them.
 #ifndef BERTH_CMD_BERTH_GIVE_BACK_ALL_H_
 #define BERTH_CMD_BERTH_GIVE_BACK_ALL_H_
 

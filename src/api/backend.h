@@ -1,4 +1,5 @@
-// What the local API serves: the daemon implements it, the server only translates HTTP and JSON.
+// Interface between the local API's HTTP server and the daemon: the server translates HTTP and JSON, the daemon
+// answers.
 //
 // Thread: every function is called from the server's own threads, several at a time.
 #ifndef BERTH_API_BACKEND_H_

@@ -1,4 +1,4 @@
-// What a running berthd tells and does, as values: client of the local API for the command line and tests.
+// Client of berthd's local API, for the command line and tests: requests and answers are values.
 #ifndef BERTH_API_NODE_CLIENT_H_
 #define BERTH_API_NODE_CLIENT_H_
 

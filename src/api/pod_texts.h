@@ -1,4 +1,4 @@
-// The list of pods as text, of which only what changed is made anew.
+// Cache of the JSON text of each pod in the list of pods, made anew only for pods that changed.
 #ifndef BERTH_API_POD_TEXTS_H_
 #define BERTH_API_POD_TEXTS_H_
 

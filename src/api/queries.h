@@ -1,4 +1,4 @@
-// What may be asked of the local API beside names: by its server and its clients.
+// Query parameters of local API requests, parsed by the server and written by its clients.
 #ifndef BERTH_API_QUERIES_H_
 #define BERTH_API_QUERIES_H_
 

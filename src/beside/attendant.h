@@ -1,4 +1,5 @@
-// Places a kubelet's containers when the runtime asks, and keeps them where they are. Design: docs/design/nri.md.
+// Placement of a kubelet's containers over NRI: decides when the runtime asks, and keeps them on their CPUs. Design:
+// docs/design/nri.md.
 //
 //   create  decided -> ledger saved -> others narrowed in the kernel -> answered: the container is made with its CPUs
 //   start   its group is there: what it holds is compared with what it shall hold -> answered: it runs

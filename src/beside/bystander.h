@@ -1,4 +1,4 @@
-// A plug-in's handler that lets everything pass: for who joins a runtime for a moment only.
+// An NRI handler that changes nothing, for a plug-in that joins a runtime only to leave it.
 #ifndef BERTH_BESIDE_BYSTANDER_H_
 #define BERTH_BESIDE_BYSTANDER_H_
 

@@ -1,4 +1,5 @@
-// The end of a berthd that a container runtime has started itself, as one of its pre-installed plug-ins.
+// Refusal of a berthd that a container runtime started as a pre-installed NRI plug-in: joins, lets the runtime start,
+// leaves.
 #ifndef BERTH_BESIDE_LAUNCHED_H_
 #define BERTH_BESIDE_LAUNCHED_H_
 

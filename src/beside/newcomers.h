@@ -1,4 +1,4 @@
-// Groups that a runtime makes for containers while it asks nobody: found when they appear (inotify on the cpuset
+// Cgroups that a runtime makes for containers while no plug-in is joined: found when they appear (inotify on the cpuset
 // hierarchy, from the kubelet's kubepods on), and again when their CPUs are written. Design: docs/design/nri.md.
 #ifndef BERTH_BESIDE_NEWCOMERS_H_
 #define BERTH_BESIDE_NEWCOMERS_H_

@@ -1,4 +1,4 @@
-// What berthd tells about itself, its node and its pods as the JSON of docs/reference/api.md, and read back. Sets,
+// JSON encoding and decoding of API responses about berthd, its node and its pods (docs/reference/api.md). Sets,
 // amounts and names as in codec.h, times in RFC 3339.
 //
 // Errors of all readers: kInvalid naming the field. Unknown fields are ignored. A value that was read gives the JSON it

@@ -1,4 +1,4 @@
-// What a StartRequest becomes in the interface's words. Pure.
+// CRI pod sandbox and container configurations of a StartRequest. Pure.
 #ifndef BERTH_CRI_SPECS_H_
 #define BERTH_CRI_SPECS_H_
 

@@ -1,4 +1,5 @@
-// What `berth apply` refuses because of the node, beside what manifest/ refuses of any: so that nobody finds out later.
+// Node-specific validation of manifests for `berth apply`: kernel settings, runtime classes and profiles of this node,
+// beside the checks of manifest/, which hold on every node.
 #ifndef BERTH_DAEMON_APPLY_CHECK_H_
 #define BERTH_DAEMON_APPLY_CHECK_H_
 

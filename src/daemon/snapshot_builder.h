@@ -1,4 +1,5 @@
-// What the loop knows, as a value for everybody else. The one place that reads the manager for others.
+// Node snapshots for the threads that serve requests: immutable values, built on the loop's thread from the pod
+// manager, which nothing else reads for them.
 #ifndef BERTH_DAEMON_SNAPSHOT_BUILDER_H_
 #define BERTH_DAEMON_SNAPSHOT_BUILDER_H_
 

@@ -1,4 +1,4 @@
-// What runs where in a cluster and what is about to: nodes' published states, and pods they do not show yet.
+// Scheduler extender state: the nodes' published states, and bound or assumed pods that these do not show yet.
 // docs/design/extender.md.
 //
 // Pure: no I/O, clock or threads; time arrives as a value.

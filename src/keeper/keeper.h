@@ -1,4 +1,5 @@
-// The keeper of the node's books: machine and settings, the ledger, where it is saved, and which CPUs are online.
+// The node's state and its durable ledger: machine and settings, allocations, where they are saved, and which CPUs are
+// online.
 //
 //   Propose… -> Proposal   worked out on the newest books, takes nothing; an answer from elsewhere may be waited for
 //   Commit   -> saved on another thread -> in force -> its end on the loop's thread

@@ -1,4 +1,4 @@
-// What the two settings files have in common: one document, apiVersion and kind, messages, paths.
+// Common reader of the two settings files: one document, its apiVersion and kind, messages, paths.
 #ifndef BERTH_MANIFEST_CONFIG_FILE_H_
 #define BERTH_MANIFEST_CONFIG_FILE_H_
 

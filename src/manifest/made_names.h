@@ -1,4 +1,4 @@
-// Names of pods and other objects that give a generateName instead.
+// Names for objects that give a generateName, stable for the same file.
 #ifndef BERTH_MANIFEST_MADE_NAMES_H_
 #define BERTH_MANIFEST_MADE_NAMES_H_
 

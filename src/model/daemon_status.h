@@ -1,4 +1,4 @@
-// How berthd is doing.
+// Status and health of berthd, as its local API reports them.
 #ifndef BERTH_MODEL_DAEMON_STATUS_H_
 #define BERTH_MODEL_DAEMON_STATUS_H_
 

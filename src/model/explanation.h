@@ -1,4 +1,5 @@
-// What there is to say about a decision: why it was taken, what is short and who has it, what would help.
+// Explanation of a decision: its reasons, the resources that are short and their holders, changes that would admit the
+// pod.
 #ifndef BERTH_MODEL_EXPLANATION_H_
 #define BERTH_MODEL_EXPLANATION_H_
 

@@ -1,4 +1,4 @@
-// What a runtime of some version understands, and when to come back to one that has gone. Pure.
+// NRI capabilities by version of the runtime, and the back-off before joining it again. Pure.
 #ifndef BERTH_NRI_VERSIONS_H_
 #define BERTH_NRI_VERSIONS_H_
 

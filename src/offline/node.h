@@ -1,4 +1,4 @@
-// What `berth simulate` and `berth explain` decide on: a node made from files (or a running node's ledger), and pods.
+// Input of `berth simulate` and `berth explain`: a node made from files (or a running node's ledger), and pods.
 #ifndef BERTH_OFFLINE_NODE_H_
 #define BERTH_OFFLINE_NODE_H_
 

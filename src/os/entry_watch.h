@@ -1,4 +1,4 @@
-// Tells which entries of some folders are made, written to and removed (inotify).
+// An inotify watch on entries of some folders: made, written to and removed.
 #ifndef BERTH_OS_ENTRY_WATCH_H_
 #define BERTH_OS_ENTRY_WATCH_H_
 

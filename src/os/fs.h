@@ -1,4 +1,4 @@
-// One narrow door to files: kernel files, captured trees and Berth's own state go through it.
+// File system access below one root: kernel files, captured trees and Berth's own state.
 //
 // Paths are relative to the root an Fs was opened with ("/", "/sys/fs/cgroup", a fixture tree); a leading "/" is
 // ignored. ".." as a component is refused (kInvalid). Real trees may hold symbolic links (sysfs does); they are

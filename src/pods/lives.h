@@ -1,5 +1,5 @@
-// What a berthd that is killed leaves to the next one of each pod's life: how its containers are to be ended though its
-// manifest is gone, how far its ending got, and every time that counts from a moment nobody can see again.
+// Pod state files that outlive a killed berthd: how a pod's containers are to be stopped though its manifest is gone,
+// how far its termination got, and times that count from a moment nobody can see again.
 //
 // One file per pod, DIR/<uid>, replaced as a whole and never waited for on a disk: times are of this boot, and after
 // another one nothing of the pod runs. Form: docs/design/daemon.md.

@@ -1,4 +1,4 @@
-// What this node lets pods have, beside resources: kernel settings, runtime classes, profiles.
+// Node restrictions on pods beside resources: kernel settings, runtime classes, profiles.
 #ifndef BERTH_PODS_NODE_RULES_H_
 #define BERTH_PODS_NODE_RULES_H_
 

@@ -1,4 +1,4 @@
-// What Berth lets a node decide differently from the kubelet.
+// Engine options beyond the kubelet's; with the defaults the engine decides as the kubelet does.
 #ifndef BERTH_ENGINE_NODE_ENGINE_OPTIONS_H_
 #define BERTH_ENGINE_NODE_ENGINE_OPTIONS_H_
 
