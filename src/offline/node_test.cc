@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -32,6 +33,20 @@ TEST(OfflineNodeTest, EveryOptionOfDecisionsInTheSettingsCounts) {
   EXPECT_EQ(load("podFallsBack: true\n"), (engine::EngineOptions{.whole_cores = true, .pod_falls_back = true}));
   EXPECT_EQ(load("keepRestAligned: true\n"), (engine::EngineOptions{.whole_cores = true, .keep_rest_aligned = true}));
   EXPECT_EQ(load("lookAhead: true\n"), (engine::EngineOptions{.whole_cores = true, .look_ahead = true}));
+}
+
+TEST(OfflineNodeTest, AMadeNameDoesNotDependOnHowTheFileIsNamed) {
+  const testkit::TempDir dir;
+  const std::string file = dir / "pod.yaml";
+  std::ofstream(file) << "apiVersion: v1\nkind: Pod\nmetadata: {generateName: web-}\n"
+                         "spec: {containers: [{name: a, image: b}]}\n";
+  const std::string link = dir / "link.yaml";
+  std::filesystem::create_symlink(file, link);
+  std::ostringstream err;
+  const auto straight = LoadPods(file, err);
+  const auto through = LoadPods(link, err);
+  ASSERT_TRUE(straight && through);
+  EXPECT_EQ(straight->front().name, through->front().name);
 }
 
 }  // namespace
