@@ -1,4 +1,4 @@
-// Engine options beyond the kubelet's; with the defaults the engine decides as the kubelet does.
+// Engine options beyond the kubelet's settings; default-constructed, they leave its decisions as they are.
 #ifndef BERTH_ENGINE_NODE_ENGINE_OPTIONS_H_
 #define BERTH_ENGINE_NODE_ENGINE_OPTIONS_H_
 
