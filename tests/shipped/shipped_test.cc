@@ -160,7 +160,9 @@ TEST_F(ShippedExtenderTest, ItAnswersWithoutAnyPrivilege) {
   for (const Objects& objects : {Printed("scheduler/base"), Printed("scheduler/chart")}) {
     const ShippedPod pod = StartPod(objects, ObjectIn(objects, "Deployment", "berth-scheduler"), "extender");
     EXPECT_TRUE(containerd->Until("it is alive", [&] { return Probe(pod, "livenessProbe").empty(); })) << LogOfPod(pod);
-    EXPECT_THAT(Probe(pod, "readinessProbe"), HasSubstr("503"));  // there is no API server
+    // There is no API server.
+    EXPECT_TRUE(containerd->Until("it is not ready", [&] { return Probe(pod, "readinessProbe").contains("503"); }))
+        << LogOfPod(pod);
     const int pid = PidOf(pod);
     EXPECT_EQ("65532\t65532\t65532\t65532", StatusOf(pid, "Uid"));
     EXPECT_EQ("65532\t65532\t65532\t65532", StatusOf(pid, "Gid"));
