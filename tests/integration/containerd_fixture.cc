@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "base/text.h"
 #include "cri/client.h"
@@ -29,8 +29,11 @@ namespace fs = std::filesystem;
 constexpr const char* kRuncState = "/run/containerd/runc/k8s.io/";
 constexpr const char* kSlice = ".slice";
 constexpr const char* kSandboxImage = "localhost/berth/pause:1";
+constexpr const char* kPlugins = "/usr/lib/cni";
+constexpr const char* kNetworkLock = "/tmp/berth-test-network";
 constexpr int kLookMs = 20;
-constexpr int kPatienceMs = 120'000;  // emulated machines and busy ones are slow
+constexpr int kPatienceMs = 120'000;                               // emulated machines and busy ones are slow
+constexpr os::Millis kNetworkPatience = std::chrono::minutes(15);  // ctest ends a case sooner
 
 /// Those of this host, without its first process.
 std::vector<int> PidsBelow(const std::string& top) {
@@ -186,18 +189,41 @@ void ContainerdFixture::ImportImages() {
     ASSERT_EQ(0, RunProgram({std::string(BERTH_SOURCE_DIR) + "/tools/make_image", archive}, Dir("ctr.log")))
         << ReadIfThere(Dir("ctr.log"));
   }
+  Import(archive, {kTestImage, kSandboxImage});
+  imported_ = true;
+}
+
+void ContainerdFixture::Import(const std::string& archive, const std::vector<std::string>& images) {
   ASSERT_EQ(
       0, RunProgram({OwnProgram("ctr"), "-a", socket(), "-n", "k8s.io", "images", "import", archive}, Dir("ctr.log")))
       << ReadIfThere(Dir("ctr.log"));
-  imported_ = true;
   // What ctr imported the CRI plug-in hears of a moment later.
   const cri::Client client(socket());
   EXPECT_TRUE(Until("the images are known", [&] {
-    return std::ranges::all_of(std::array{kTestImage, kSandboxImage}, [&](const char* image) {
+    return std::ranges::all_of(images, [&](const std::string& image) {
       const auto found = client.FindImage(image);
       return found && *found;
     });
   }));
+}
+
+bool ContainerdFixture::MakeNetwork(With with, const std::string& more) {
+  if (::access((std::string(kPlugins) + "/ptp").c_str(), X_OK) != 0) return false;
+  auto lock = os::LockFile::Take(kNetworkLock, kNetworkPatience);
+  EXPECT_TRUE(lock) << lock.error().message;
+  if (!lock) return false;
+  network_.emplace(*std::move(lock));
+  fs::create_directories(Dir("cni/conf"));
+  fs::create_directories(Dir("cni/bin"));
+  for (const auto& plugin : fs::directory_iterator(kPlugins))
+    fs::create_symlink(plugin.path(), Dir("cni/bin/" + plugin.path().filename().string()));
+  std::ofstream(Dir("cni/conf/10-test.conflist"))
+      << R"({"cniVersion": "0.4.0", "name": "berth-test", "plugins": [{"type": "ptp", "ipMasq": false, "ipam":
+          {"type": "host-local", "ranges": [[{"subnet": "198.18.77.0/24"}]], "dataDir": ")" +
+             Dir("addresses") + R"("}})" + more + "]}";
+  Kill();
+  Start(with);
+  return true;
 }
 
 std::string ContainerdFixture::RecordOf(const std::string& id) const {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "os/lock_file.h"
 #include "testing/fixtures.h"
 
 namespace berth::testkit {
@@ -37,6 +38,12 @@ class ContainerdFixture {
   void Start(With with = With::kCri);
   void Kill();           ///< SIGKILL; containers go on
   void Freeze(bool on);  ///< SIGSTOP, SIGCONT: a runtime that does not answer
+  /// Starts it again with networks for pods that do not have the host's, 198.18.77.0/24; to this test alone until the
+  /// fixture ends, as addresses and ports of the host are there only once. `more`: further plug-ins of the list, as
+  /// JSON, each after a comma. False: Debian's plug-ins are missing.
+  bool MakeNetwork(With with = With::kCri, const std::string& more = "");
+  /// Images of an archive, for pods; a test failure when they are not there afterwards.
+  void Import(const std::string& archive, const std::vector<std::string>& images);
   int pid() const { return pid_; }
   std::string Dir(std::string_view name) const { return temp_ / name; }
   std::string socket() const { return temp_ / "containerd.sock"; }
@@ -74,6 +81,7 @@ class ContainerdFixture {
   std::string root_;
   std::string own_group_;  // where containerd and its shims are
   int pid_ = -1;
+  std::optional<os::LockFile> network_;
   bool imported_ = false;
   bool killed_ = false;
 };

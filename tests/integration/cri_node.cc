@@ -1,7 +1,5 @@
 #include "cri_node.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -15,12 +13,6 @@
 namespace berth::testkit {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-constexpr const char* kPlugins = "/usr/lib/cni";
-
-}  // namespace
 
 std::string Yaml(const PodText& pod) {
   const std::string command = pod.command.empty() ? "[\"/bin/sh\", \"-c\", \"" + pod.script + "\"]" : pod.command;
@@ -59,21 +51,6 @@ void CriNodeTest::Start() {
       << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nruntime: cri\n" + settings;
   berthd->Start({"--config", berthd->Dir("berth.yaml"), "--socket", berthd->socket(), "--runtime-endpoint",
                  "unix://" + (relay ? berthd->Dir("relay.sock") : containerd->socket())});
-}
-
-bool CriNodeTest::MakeNetwork(const std::string& more) {
-  if (::access((std::string(kPlugins) + "/ptp").c_str(), X_OK) != 0) return false;
-  fs::create_directories(containerd->Dir("cni/conf"));
-  fs::create_directories(containerd->Dir("cni/bin"));
-  for (const auto& plugin : fs::directory_iterator(kPlugins))
-    fs::create_symlink(plugin.path(), containerd->Dir("cni/bin/" + plugin.path().filename().string()));
-  std::ofstream(containerd->Dir("cni/conf/10-test.conflist"))
-      << R"({"cniVersion": "0.4.0", "name": "berth-test", "plugins": [{"type": "ptp", "ipMasq": false, "ipam":
-          {"type": "host-local", "ranges": [[{"subnet": "198.18.77.0/24"}]], "dataDir": ")" +
-             containerd->Dir("addresses") + R"("}})" + more + "]}";
-  containerd->Kill();
-  containerd->Start();
-  return true;
 }
 
 void CriNodeTest::Remove(const std::string& pod) { fs::remove(berthd->Dir("pods/" + pod + ".yaml")); }

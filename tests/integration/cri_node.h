@@ -49,9 +49,10 @@ class CriNodeTest : public testing::Test {
   std::string settings;
   void Start();
 
-  /// Gives pods networks of their own, 198.18.77.0/24; before Start. `more`: further plug-ins of the list, as JSON,
-  /// each after a comma. False: Debian's plug-ins are missing.
-  bool MakeNetwork(const std::string& more = "");
+  /// Gives pods networks of their own (ContainerdFixture); before Start.
+  bool MakeNetwork(const std::string& more = "") {
+    return containerd->MakeNetwork(ContainerdFixture::With::kCri, more);
+  }
 
   void Add(const PodText& pod) { berthd->AddPod(pod.name + ".yaml", Yaml(pod)); }
   /// Its manifest; none: nothing happens.

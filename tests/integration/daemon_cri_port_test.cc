@@ -62,8 +62,8 @@ using DaemonCriPortTest = CriNodeTest;
 TEST_F(DaemonCriPortTest, APortOfTheNodeLeadsToThePodThatHasIt) {
   if (::access(kProgram, X_OK) != 0 || ::access(kPlugIn, X_OK) != 0)
     GTEST_SKIP() << "needs iptables and CNI plug-ins: tools/install_packages test";
-  const NatChains chains(containerd->Dir("nat.log"));
   ASSERT_TRUE(MakeNetwork(R"(, {"type": "portmap", "capabilities": {"portMappings": true}})"));
+  const NatChains chains(containerd->Dir("nat.log"));
   Start();
   const int port = FreePort();
   Add({.name = "web",

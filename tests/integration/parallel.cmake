@@ -13,14 +13,6 @@ berth_share(run_once
   RunOnceTest.TheNodesThatAreAskedForAreWhereItRuns
   RunOnceTest.WhatAKilledOneLeftTheNextRemoves
   RunOnceTest.WhoNamesNoMemoryHasCpusOfItsOwnAndNoLimitOfMemory)
-# Addresses of pods and ports of the host.
-berth_share(network
-  DaemonCriIsolationTest.TheNetworksPlugInsAreToldOfAPortOfTheNodeThatNoOtherPodGets
-  DaemonCriIsolationTest.AProbeReachesAPodInANetworkOfItsOwn
-  DaemonCriIsolationTest.ThePlugInThatReadsAnnotationsIsToldWhichNetworksAPodAsksFor
-  DaemonCriPortTest.APortOfTheNodeLeadsToThePodThatHasIt
-  DaemonCriSecurityTest.APodGetsANetworkOfItsOwnFromTheRuntimesPlugins
-  DaemonCriSecurityTest.APodHasTheNamesTheNamespacesAndTheAddressOfItsManifest)
 # Free huge pages are counted.
 berth_share(huge_pages
   DaemonVolumeTest.AVolumeOfHugePagesIsSizedAndItsPagesAreFreeAfterThePod

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -83,32 +82,12 @@ std::string Expanded(std::string word, const std::vector<std::pair<std::string, 
   return word;
 }
 
-std::string ContainerdProgram(const char* name) {
-  const char* const folder = std::getenv("BERTH_CONTAINERD");
-  return folder == nullptr ? name : std::string(folder) + "/" + name;
-}
-
 }  // namespace
 
 void ShippedTest::SetUp() {
   DaemonNriTest::SetUp();
-  if (!IsSkipped() && !HasFatalFailure()) MakeNetwork();
-}
-
-/// For pods that have not the host's.
-void ShippedTest::MakeNetwork() {
-  const std::string plugins = "/usr/lib/cni/";
-  for (const char* const folder : {"cni/conf", "cni/bin"}) fs::create_directories(containerd->Dir(folder));
-  for (const char* const plugin : {"loopback", "ptp", "host-local"}) {
-    ASSERT_TRUE(fs::exists(plugins + plugin)) << "tools/install_packages test";
-    fs::create_symlink(plugins + plugin, containerd->Dir(std::string("cni/bin/") + plugin));
-  }
-  std::ofstream(containerd->Dir("cni/conf/10-test.conflist"))
-      << R"({"cniVersion": "0.4.0", "name": "berth-test", "plugins": [{"type": "ptp", "ipMasq": false, "ipam":
-          {"type": "host-local", "ranges": [[{"subnet": "198.18.78.0/24"}]], "dataDir": ")" +
-             containerd->Dir("addresses") + R"("}}]})";
-  containerd->Kill();
-  containerd->Start(testkit::ContainerdFixture::With::kCriAndNri);
+  if (IsSkipped() || HasFatalFailure()) return;
+  ASSERT_TRUE(containerd->MakeNetwork(testkit::ContainerdFixture::With::kCriAndNri)) << "tools/install_packages test";
 }
 
 void ShippedTest::Import(const std::string& image) {
@@ -120,13 +99,7 @@ void ShippedTest::Import(const std::string& image) {
       testkit::SourcePath("tools/make_image"),
       {archive, "--" + name, fs::path(BERTH).parent_path().string(), "--tag", image.substr(image.find(':') + 1)});
   ASSERT_EQ(0, made.status) << made.err;
-  const Ran imported =
-      RunProgram(ContainerdProgram("ctr"), {"-a", containerd->socket(), "-n", "k8s.io", "images", "import", archive});
-  ASSERT_EQ(0, imported.status) << imported.err;
-  EXPECT_TRUE(containerd->Until("the image is known", [&] {
-    const auto found = client->FindImage(image);
-    return found && *found;
-  }));
+  containerd->Import(archive, {image});
 }
 
 std::string ShippedTest::OnHost(const std::string& path) const {

@@ -41,7 +41,6 @@ struct ShippedTest : DaemonNriTest {
   std::string OnHost(const std::string& path) const;
 
  private:
-  void MakeNetwork();
   std::map<std::string, std::string> Volumes(const Objects& objects, const ShippedPod& pod, const std::string& uid);
   std::string Files(const YAML::Node& config_map, const std::string& uid) const;
   cri::ContainerSpec SpecOf(const YAML::Node& container, const ShippedPod& pod,

@@ -39,44 +39,12 @@ codec::Json WithoutNulls(const codec::Json& json) {
   return out;
 }
 
-/// Documents that are not empty.
-void Append(const std::vector<YAML::Node>& documents, Objects& out) {
-  for (const YAML::Node& document : documents)
-    if (document.IsMap()) out.push_back(document);
-}
-
 }  // namespace
 
-Objects Kustomized(const std::string& folder) {
-  const std::string path = testkit::SourcePath(kFolder + folder + "/");
-  const YAML::Node rules = YAML::LoadFile(path + "kustomization.yaml");
-  ExpectOnly(rules, folder + "/kustomization.yaml",
-             {"apiVersion", "kind", "namespace", "namePrefix", "resources", "configMapGenerator"});
-  Objects out;
-  for (const YAML::Node& file : rules["resources"]) Append(YAML::LoadAllFromFile(path + file.as<std::string>()), out);
-  for (const YAML::Node& made : rules["configMapGenerator"]) {
-    ExpectOnly(made, "configMapGenerator", {"name", "namespace", "files"});
-    YAML::Node& map = out.emplace_back();
-    map["kind"] = "ConfigMap";
-    map["metadata"]["name"] = made["name"].as<std::string>();
-    for (const YAML::Node& file : made["files"])
-      map["data"][file.as<std::string>()] = testkit::ReadText(path + file.as<std::string>());
-  }
-  for (YAML::Node& object : out) {
-    if (object["kind"].as<std::string>() == "Namespace") continue;
-    if (rules["namespace"]) object["metadata"]["namespace"] = rules["namespace"].as<std::string>();
-    if (rules["namePrefix"])
-      object["metadata"]["name"] = rules["namePrefix"].as<std::string>() + object["metadata"]["name"].as<std::string>();
-  }
-  return out;
-}
-
-Objects FromChart(const std::string& folder) {
+Objects Printed(const std::string& folder) {
   const Ran ran = RunProgram(testkit::SourcePath("tools/check_chart"), {"--print", folder});
   EXPECT_EQ(0, ran.status) << ran.err;
-  Objects out;
-  Append(YAML::LoadAll(ran.out), out);
-  return out;
+  return YAML::LoadAll(ran.out);
 }
 
 YAML::Node Patched(const YAML::Node& object, const std::string& file) {

@@ -13,12 +13,9 @@ namespace berth {
 
 using Objects = std::vector<YAML::Node>;
 
-/// What `kubectl kustomize` makes of a folder below packaging/kubernetes, but for the sums in names of ConfigMaps; a
-/// test failure where its kustomization has more than resources, files of ConfigMaps, a namespace and a prefix of
-/// names.
-Objects Kustomized(const std::string& folder);
-/// What `helm template` makes of a chart below packaging/kubernetes, with the values it comes with.
-Objects FromChart(const std::string& folder);
+/// What `kubectl kustomize` makes of a base below packaging/kubernetes, but for the namespace and the sums in names of
+/// ConfigMaps, and `helm template` of a chart there with the values it comes with: `tools/check_chart --print`.
+Objects Printed(const std::string& folder);
 /// What an API server makes of the object with the JSON patch of a file below packaging/kubernetes.
 YAML::Node Patched(const YAML::Node& object, const std::string& file);
 /// A test failure, and an object without fields, when there is none.

@@ -49,7 +49,7 @@ struct ShippedNodeTest : ShippedTest {
 TEST_F(ShippedNodeTest, ItJoinsPlacesIsUpgradedAndIsUninstalled) {
   const std::string all = FormatIds(testkit::OnlineCpus());
   const PodOnNode shared = RunWhole("shared", "burstable", 0);
-  const Objects base = Kustomized("base");
+  const Objects base = Printed("base");
   const ShippedPod first = StartPod(base, ObjectIn(base, "DaemonSet", "berth"), "berth-1");
   ASSERT_TRUE(BecomesReady(first));
   EXPECT_EQ("", Probe(first, "livenessProbe"));
@@ -60,7 +60,7 @@ TEST_F(ShippedNodeTest, ItJoinsPlacesIsUpgradedAndIsUninstalled) {
   EXPECT_EQ(0, StopPod(first)) << LogOfPod(first);
   const PodOnNode meanwhile = RunWhole("meanwhile", "burstable", 0);
 
-  const Objects chart = FromChart("chart");
+  const Objects chart = Printed("chart");
   const ShippedPod second =
       StartPod(chart, ObjectIn(chart, "DaemonSet", "berth"), "berth-2", "localhost/berth/node:next");
   ASSERT_TRUE(BecomesReady(second));
@@ -89,7 +89,7 @@ TEST_F(ShippedNodeTest, WhereNriIsOffItRunsAndIsNotReady) {
   containerd->Kill();
   fs::remove(containerd->nri_socket());
   containerd->Start(testkit::ContainerdFixture::With::kCri);
-  const Objects base = Kustomized("base");
+  const Objects base = Printed("base");
   const ShippedPod pod = StartPod(base, ObjectIn(base, "DaemonSet", "berth"), "berth-1");
   EXPECT_TRUE(containerd->Until("it is started", [&] { return Probe(pod, "startupProbe").empty(); })) << LogOfPod(pod);
   EXPECT_EQ("", Probe(pod, "livenessProbe"));
@@ -103,7 +103,7 @@ TEST_F(ShippedNodeTest, WhereNriIsOffItRunsAndIsNotReady) {
 TEST_F(ShippedNodeTest, WithoutADurableLedgerItIsNotReady) {
   testkit::SmallDisk disk(berthd->Dir("state"), "size=1m");
   ASSERT_TRUE(disk.mounted());
-  const Objects base = Kustomized("base");
+  const Objects base = Printed("base");
   const ShippedPod pod = StartPod(base, ObjectIn(base, "DaemonSet", "berth"), "berth-1");
   ASSERT_TRUE(BecomesReady(pod));
   disk.Fill();
@@ -118,7 +118,7 @@ TEST_F(ShippedNodeTest, WithoutADurableLedgerItIsNotReady) {
 }
 
 TEST_F(ShippedNodeTest, OneThatDoesNotGoOnIsNotAlive) {
-  const Objects base = Kustomized("base");
+  const Objects base = Printed("base");
   const ShippedPod pod = StartPod(base, ObjectIn(base, "DaemonSet", "berth"), "berth-1");
   ASSERT_TRUE(BecomesReady(pod));
   ASSERT_EQ(0, ::kill(PidOf(pod), SIGSTOP));
@@ -138,7 +138,7 @@ TEST_F(ShippedNodeTest, ARuntimeWithBerthdAmongItsOwnPlugInsStartsAllTheSame) {
     return containerd->output().find("connection to plugin \\\"50-berth\\\" closed") != std::string::npos;
   }));
   const PodOnNode shared = RunWhole("shared", "burstable", 0);
-  const Objects base = Kustomized("base");
+  const Objects base = Printed("base");
   const ShippedPod pod = StartPod(base, ObjectIn(base, "DaemonSet", "berth"), "berth-1");
   ASSERT_TRUE(BecomesReady(pod));
   ExpectApart(RunWhole("own", "", 1000), shared);
@@ -157,10 +157,12 @@ struct ShippedExtenderTest : ShippedTest {
 };
 
 TEST_F(ShippedExtenderTest, ItAnswersWithoutAnyPrivilege) {
-  for (const Objects& objects : {Kustomized("scheduler/base"), FromChart("scheduler/chart")}) {
+  for (const Objects& objects : {Printed("scheduler/base"), Printed("scheduler/chart")}) {
     const ShippedPod pod = StartPod(objects, ObjectIn(objects, "Deployment", "berth-scheduler"), "extender");
     EXPECT_TRUE(containerd->Until("it is alive", [&] { return Probe(pod, "livenessProbe").empty(); })) << LogOfPod(pod);
-    EXPECT_THAT(Probe(pod, "readinessProbe"), HasSubstr("503"));  // there is no API server
+    // There is no API server.
+    EXPECT_TRUE(containerd->Until("it is not ready", [&] { return Probe(pod, "readinessProbe").contains("503"); }))
+        << LogOfPod(pod);
     const int pid = PidOf(pod);
     EXPECT_EQ("65532\t65532\t65532\t65532", StatusOf(pid, "Uid"));
     EXPECT_EQ("65532\t65532\t65532\t65532", StatusOf(pid, "Gid"));
