@@ -106,9 +106,8 @@ void Attendant::Place(const std::string& uid, const std::string& name, Placed th
   ++managed.decisions;
   auto proposed = Propose(managed, name, &managed.trace);
   if (const auto* const reject = std::get_if<Reject>(&proposed)) return then(Unplaced(managed, name, *reject));
-  managed.stage = pods::Foreign{};
-  parts_.lives.Forget(uid);
   unplaced_.erase({uid, name});
+  ClearReason(uid, name);
   auto& proposal = std::get<keeper::Proposal>(proposed);
   const PodRecord& record = *std::get<LedgerDelta>(proposal.change).put;
   const bool own = IsOwn(FindPlacement(record, name));

@@ -425,6 +425,21 @@ TEST_F(AttendantTest, APodThatWasRefusedIsKnownToTheNextBerthdWithItsReason) {
   EXPECT_TRUE(std::filesystem::is_empty(lives.path()));
 }
 
+TEST_F(AttendantTest, APodKeepsItsReasonUntilNoneOfItsContainersIsWithoutItsPlace) {
+  Boot({.share_unplaced = true});
+  const nri::Pod db = MakePod("db", "");
+  const auto reason = [&] { return manager->bare().parts().pods.at(db.uid).why().reason; };
+  Run(db, "big", 9000);
+  EXPECT_EQ("UnexpectedAdmissionError", reason());
+  const nri::Container app = Run(db, "app", 1000);
+  EXPECT_EQ(CpusOf(db, app), Cpus("1"));
+  EXPECT_EQ("UnexpectedAdmissionError", reason()) << "the big one runs in the shared pool still";
+  nri::Container smaller = ContainerIn(db, "big", 1000);
+  smaller.id += "-again";
+  ASSERT_TRUE(Create(db, smaller));
+  EXPECT_EQ("", reason());
+}
+
 TEST_F(AttendantTest, APodThatWasRefusedOnceAndRunsIsNotShownAsRefused) {
   const testkit::TempDir lives;
   host.options.pods.lives = lives.path();
