@@ -374,6 +374,26 @@ TEST_F(AttendantTest, CpusComeBackSoonAfterTheLastContainerOfAPodThatIsNotSaidTo
   EXPECT_EQ(1, CountEvents("Released"));
 }
 
+/// Each of those looks wakes the loop.
+TEST_F(AttendantTest, AfterAContainersEndThePodIsLookedAtAgainOnlyIfThatWasItsLast) {
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container one = Run(db, "one", 1000);
+  const nri::Container other = Run(db, "other", 1000);
+  Settle();
+  const os::MonoTime usual = attendant->next_due();
+  attendant->Stop(db, one);
+  Settle();
+  EXPECT_EQ(usual, attendant->next_due());
+  attendant->Stop(db, other);
+  Settle();
+  EXPECT_GT(usual, attendant->next_due());
+  for (const std::string& id : {one.id, other.id, db.id}) host.tree.stuck.erase(PathOf(db) + "/" + id);
+  host.clock.Advance(os::Millis(100));
+  Settle();
+  EXPECT_EQ(1, CountEvents("Released"));
+}
+
 TEST_F(AttendantTest, AContainerWithCpusOfItsOwnIsNotGivenMoreWhileItRuns) {
   Boot();
   const nri::Pod db = MakePod("db", "");
