@@ -108,7 +108,6 @@ void Attendant::Forget(const std::string& uid) {
   }
   static_cast<void>(parts_.records.ForgetPod(uid));
   parts_.lives.Forget(uid);
-  std::erase_if(decided_, [&](const GuestName& who) { return who.first == uid; });
   parts_.groups.table().Forget(uid);
   guests_.Forget(uid);
   leaving_.erase(uid);
