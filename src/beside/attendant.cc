@@ -360,6 +360,7 @@ void Attendant::HasEnded(const nri::Pod& pod, const nri::Container& container) {
   if (std::exchange(guest->told, false)) TellNotMade(pod, container);
   guest->ended = true;
   guest->runs = false;
+  unplaced_.erase({UidOf(pod), container.name});
   ended_[UidOf(pod)] = {parts_.clock.Now(), os::Millis(0)};
   if (ran) Tell(pod, container, runtime::ContainerState::kExited);
 }

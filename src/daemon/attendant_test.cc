@@ -460,6 +460,15 @@ TEST_F(AttendantTest, APodKeepsItsReasonUntilNoneOfItsContainersIsWithoutItsPlac
   EXPECT_EQ("", reason());
 }
 
+TEST_F(AttendantTest, AContainerThatHasEndedIsWithoutItsPlaceNoLonger) {
+  Boot({.share_unplaced = true});
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container setup = Run(db, "setup", 9000);
+  attendant->Stop(db, setup);
+  Run(db, "app", 1000);
+  EXPECT_EQ("", manager->bare().parts().pods.at(db.uid).why().reason);
+}
+
 TEST_F(AttendantTest, APodThatWasRefusedOnceAndRunsIsNotShownAsRefused) {
   const testkit::TempDir lives;
   host.options.pods.lives = lives.path();
