@@ -189,12 +189,7 @@ void Attendant::FindGroups(const nri::Pod& pod) {
 const std::string* Attendant::PathOf(const std::string& uid, const std::string& name) const {
   const enforce::GroupTable& table = parts_.groups.table();
   const auto pod = table.pods().find(uid);
-  if (pod == table.pods().end()) return nullptr;
-  const std::string below = pod->second + "/";
-  for (auto it = table.containers().lower_bound(below); it != table.containers().end() && it->first.starts_with(below);
-       ++it)
-    if (it->second.uid == uid && it->second.container == name) return &it->first;
-  return nullptr;
+  return pod == table.pods().end() ? nullptr : table.FindContainer(pod->second, uid, name);
 }
 
 void Attendant::PutInPlace(const std::string& uid, const std::string& name) {
@@ -365,6 +360,7 @@ void Attendant::HasEnded(const nri::Pod& pod, const nri::Container& container) {
   if (std::exchange(guest->told, false)) TellNotMade(pod, container);
   guest->ended = true;
   guest->runs = false;
+  unplaced_.erase({UidOf(pod), container.name});
   ended_[UidOf(pod)] = {parts_.clock.Now(), os::Millis(0)};
   if (ran) Tell(pod, container, runtime::ContainerState::kExited);
 }

@@ -225,7 +225,6 @@ class Attendant {
   /// Pods of which the last container has ended: when it is looked whether the sandbox has gone too, and the next wait.
   std::map<std::string, std::pair<os::MonoTime, os::Millis>> ended_;
   std::uint64_t looks_ = 0;
-  std::set<GuestName> decided_;   // at least once, and counted
   std::set<GuestName> unplaced_;  // run in the shared pool though they should not
   bool retry_unplaced_ = false;   // the ledger could not be saved for one of them
   os::MonoTime next_look_for_lost_{};

@@ -14,6 +14,10 @@ constexpr os::Millis kLookAgain{20};  // at groups of a pod that leaves; doubled
 constexpr os::Millis kLongestLook{1'000};
 constexpr os::Millis kBetweenLooksForLost{10'000};
 
+bool AllEnded(const GuestPod& pod) {
+  return std::ranges::all_of(pod.guests, [](const auto& entry) { return entry.second.ended; });
+}
+
 }  // namespace
 
 void Attendant::TakeSandboxGone(const nri::Pod& pod) {
@@ -49,12 +53,11 @@ void Attendant::LookForLost(os::MonoTime now) {
 }
 
 bool Attendant::HasLostAll(const std::string& uid, const GuestPod& pod) const {
-  const bool over = std::ranges::all_of(pod.guests, [](const auto& entry) { return entry.second.ended; });
-  return over && !pod.leave_at && parts_.groups.table().pods().contains(uid) && HasLeft(uid);
+  return AllEnded(pod) && !pod.leave_at && parts_.groups.table().pods().contains(uid) && HasLeft(uid);
 }
 
 /// A runtime that was killed says nothing of the end of a sandbox that it had before. After the last of these looks
-/// LookForLost finds it.
+/// LookForLost finds it. While a container is left there is nothing to look for: its end puts the pod in anew.
 void Attendant::LookAtEnded(os::MonoTime now) {
   for (auto at = ended_.begin(); at != ended_.end();) {
     auto& [when, delay] = at->second;
@@ -65,7 +68,7 @@ void Attendant::LookAtEnded(os::MonoTime now) {
       if (lost) Leave(at->first);
       delay = std::max(delay * 2, kLookAgain);
       when = now + delay;
-      over = lost || pod->leave_at || delay > kLongestLook * 5;
+      over = lost || pod->leave_at || !AllEnded(*pod) || delay > kLongestLook * 5;
     }
     at = over ? ended_.erase(at) : std::next(at);
   }
@@ -105,7 +108,6 @@ void Attendant::Forget(const std::string& uid) {
   }
   static_cast<void>(parts_.records.ForgetPod(uid));
   parts_.lives.Forget(uid);
-  std::erase_if(decided_, [&](const GuestName& who) { return who.first == uid; });
   parts_.groups.table().Forget(uid);
   guests_.Forget(uid);
   leaving_.erase(uid);

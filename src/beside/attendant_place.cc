@@ -52,7 +52,7 @@ std::variant<keeper::Proposal, Reject> Attendant::Propose(const pods::ManagedPod
                                                           Trace* trace) {
   const auto record = parts_.keeper.newest().pods.find(managed.pod.uid);
   const bool known = record != parts_.keeper.newest().pods.end() && FindPlacement(record->second, name) != nullptr;
-  const bool is_new = decided_.emplace(managed.pod.uid, name).second && !known;
+  const bool is_new = guests_.Know(managed.pod.uid).decided.insert(name).second && !known;
   auto out = parts_.keeper.ProposeContainer(AsWished(managed.pod, name, parts_.keeper.node().options().own), name,
                                             parts_.devices.inputs(), trace,
                                             is_new ? keeper::Asked::kFirst : keeper::Asked::kAgain);
@@ -106,9 +106,8 @@ void Attendant::Place(const std::string& uid, const std::string& name, Placed th
   ++managed.decisions;
   auto proposed = Propose(managed, name, &managed.trace);
   if (const auto* const reject = std::get_if<Reject>(&proposed)) return then(Unplaced(managed, name, *reject));
-  managed.stage = pods::Foreign{};
-  parts_.lives.Forget(uid);
   unplaced_.erase({uid, name});
+  ClearReason(uid, name);
   auto& proposal = std::get<keeper::Proposal>(proposed);
   const PodRecord& record = *std::get<LedgerDelta>(proposal.change).put;
   const bool own = IsOwn(FindPlacement(record, name));

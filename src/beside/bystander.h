@@ -1,4 +1,4 @@
-// An NRI handler that changes nothing, for a plug-in that joins a runtime only to leave it.
+// An NRI handler that changes nothing: the base of those that have to do with few of the calls.
 #ifndef BERTH_BESIDE_BYSTANDER_H_
 #define BERTH_BESIDE_BYSTANDER_H_
 

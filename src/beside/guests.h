@@ -29,8 +29,9 @@ struct GuestPod {
   std::map<std::string, Guest> guests;   ///< by container name
   std::optional<os::MonoTime> leave_at;  ///< its last sandbox has gone: when its place is looked at next
   os::Millis leave_delay{0};
-  bool specified = false;    ///< an API server has told of its containers
-  bool unspecified = false;  ///< it did not in time: they are known from the runtime
+  bool specified = false;         ///< an API server has told of its containers
+  bool unspecified = false;       ///< it did not in time: they are known from the runtime
+  std::set<std::string> decided;  ///< containers that were decided on, and counted
 };
 
 /// Thread: one.

@@ -9,10 +9,6 @@
 namespace berth::beside {
 namespace {
 
-constexpr os::Millis kTakenIn{15'000};
-/// Some ask at once what the plug-in makes of all there is; others (containerd 1.7) never do of one that they launched.
-/// They wait two seconds for an answer.
-constexpr os::Millis kAsked{3'000};
 constexpr os::Millis kBetweenLooks{5};
 
 class Leaver final : public Bystander {
@@ -35,14 +31,14 @@ bool Becomes(os::Millis within, const Done& done) {
 
 }  // namespace
 
-Result<void> LeaveLaunched(const nri::Launch& launch) {
+Result<void> LeaveLaunched(const nri::Launch& launch, os::Millis asked, os::Millis taken_in) {
   Leaver leaver;
   BERTH_TRY(const auto plugin,
             nri::Plugin::Start({.name = launch.name, .index = launch.index, .launched_socket = launch.socket}, leaver));
-  static_cast<void>(Becomes(kTakenIn, [&] { return leaver.known() || plugin->status().over; }));
+  static_cast<void>(Becomes(taken_in, [&] { return leaver.known() || plugin->status().over; }));
   if (!leaver.known()) return Fail(Code::kTimeout, "the runtime did not take it in: " + plugin->status().last_error);
-  if (!Becomes(kAsked, [&] { return plugin->status().joined; })) return {};
-  const auto answered = plugin->UpdateContainers({}, os::SystemClock().Now() + kAsked);  // it has gone on then
+  if (!Becomes(asked, [&] { return plugin->status().joined; })) return {};
+  const auto answered = plugin->UpdateContainers({}, os::SystemClock().Now() + asked);  // it has gone on then
   return answered ? Result<void>() : std::unexpected(answered.error());
 }
 

@@ -126,7 +126,7 @@ Result<Version> Client::Handshake() const {
 
 Result<RuntimeStatus> Client::AskStatus() const {
   pb::StatusRequest request;
-  request.set_verbose(true);  // containerd: its CNI configuration too
+  request.set_verbose(true);  // containerd: its configuration too
   BERTH_TRY(const auto answer, Ask<pb::StatusResponse>(kRuntimeService, "Status", request, timeouts_.handshake,
                                                        "ask the runtime for its status"));
   RuntimeStatus out;
@@ -139,15 +139,8 @@ Result<RuntimeStatus> Client::AskStatus() const {
     if (handler.features().recursive_read_only_mounts()) out.features.recursive_read_only.insert(handler.name());
   if (const auto network = answer.info().find("cniconfig"); network != answer.info().end())
     out.features.cni_reads_annotations = network->second.contains("io.kubernetes.cri.pod-annotations");
+  out.features.cdi = EnablesCdi(answer);
   return out;
-}
-
-Result<std::optional<bool>> Client::AskCdi() const {
-  pb::StatusRequest request;
-  request.set_verbose(true);
-  BERTH_TRY(const auto answer, Ask<pb::StatusResponse>(kRuntimeService, "Status", request, timeouts_.handshake,
-                                                       "ask the runtime whether it gives CDI devices"));
-  return EnablesCdi(answer);
 }
 
 Result<std::optional<std::string>> Client::CgroupDriver() const {

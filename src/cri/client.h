@@ -38,6 +38,7 @@ struct Features {
   std::set<std::string> recursive_read_only;  ///< handlers ("": the default one) that make all below a mount read-only
   bool strict_groups = false;                 ///< supplementalGroupsPolicy
   bool cni_reads_annotations = false;         ///< a plug-in of the pods' network is told the annotations of pods
+  std::optional<bool> cdi;                    ///< devices by CDI are given to containers; nullopt: it does not say
 };
 
 struct RuntimeStatus {
@@ -81,8 +82,6 @@ class Client {
   /// it), kUnsupported (another version of the interface), kPermission, kUnreachable, kTimeout, kUncertain.
   Result<Version> Handshake() const;
   Result<RuntimeStatus> AskStatus() const;
-  /// As EnablesCdi.
-  Result<std::optional<bool>> AskCdi() const;
   /// "systemd" or "cgroupfs"; nullopt: this runtime cannot be asked.
   Result<std::optional<std::string>> CgroupDriver() const;
 

@@ -159,8 +159,8 @@ Result<StartRequest> Starter::Complete(StartRequest request, const std::string& 
   BERTH_RETURN_IF_ERROR(SettleSecurity(request));
   if (!request.devices.cdi_devices.empty()) {  // it may have been upgraded since it was asked last
     BERTH_TRY(const Version version, shared_.client.Handshake());
-    BERTH_TRY(const std::optional<bool> enabled, shared_.client.AskCdi());
-    if (std::string problem = CdiProblem(version.name, version.version, enabled); !problem.empty())
+    BERTH_TRY(const RuntimeStatus status, shared_.client.AskStatus());
+    if (std::string problem = CdiProblem(version.name, version.version, status.features.cdi); !problem.empty())
       return Fail(Code::kUnsupported, std::move(problem));
   }
   if (!request.place.pod) return request;

@@ -374,6 +374,26 @@ TEST_F(AttendantTest, CpusComeBackSoonAfterTheLastContainerOfAPodThatIsNotSaidTo
   EXPECT_EQ(1, CountEvents("Released"));
 }
 
+/// Each of those looks wakes the loop.
+TEST_F(AttendantTest, AfterAContainersEndThePodIsLookedAtAgainOnlyIfThatWasItsLast) {
+  Boot();
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container one = Run(db, "one", 1000);
+  const nri::Container other = Run(db, "other", 1000);
+  Settle();
+  const os::MonoTime usual = attendant->next_due();
+  attendant->Stop(db, one);
+  Settle();
+  EXPECT_EQ(usual, attendant->next_due());
+  attendant->Stop(db, other);
+  Settle();
+  EXPECT_GT(usual, attendant->next_due());
+  for (const std::string& id : {one.id, other.id, db.id}) host.tree.stuck.erase(PathOf(db) + "/" + id);
+  host.clock.Advance(os::Millis(100));
+  Settle();
+  EXPECT_EQ(1, CountEvents("Released"));
+}
+
 TEST_F(AttendantTest, AContainerWithCpusOfItsOwnIsNotGivenMoreWhileItRuns) {
   Boot();
   const nri::Pod db = MakePod("db", "");
@@ -423,6 +443,30 @@ TEST_F(AttendantTest, APodThatWasRefusedIsKnownToTheNextBerthdWithItsReason) {
   ASSERT_TRUE(Create(db, ContainerIn(db, "app", 1000)));
   EXPECT_EQ("", manager->bare().parts().pods.at(db.uid).why().reason);
   EXPECT_TRUE(std::filesystem::is_empty(lives.path()));
+}
+
+TEST_F(AttendantTest, APodKeepsItsReasonUntilNoneOfItsContainersIsWithoutItsPlace) {
+  Boot({.share_unplaced = true});
+  const nri::Pod db = MakePod("db", "");
+  const auto reason = [&] { return manager->bare().parts().pods.at(db.uid).why().reason; };
+  Run(db, "big", 9000);
+  EXPECT_EQ("UnexpectedAdmissionError", reason());
+  const nri::Container app = Run(db, "app", 1000);
+  EXPECT_EQ(CpusOf(db, app), Cpus("1"));
+  EXPECT_EQ("UnexpectedAdmissionError", reason()) << "the big one runs in the shared pool still";
+  nri::Container smaller = ContainerIn(db, "big", 1000);
+  smaller.id += "-again";
+  ASSERT_TRUE(Create(db, smaller));
+  EXPECT_EQ("", reason());
+}
+
+TEST_F(AttendantTest, AContainerThatHasEndedIsWithoutItsPlaceNoLonger) {
+  Boot({.share_unplaced = true});
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container setup = Run(db, "setup", 9000);
+  attendant->Stop(db, setup);
+  Run(db, "app", 1000);
+  EXPECT_EQ("", manager->bare().parts().pods.at(db.uid).why().reason);
 }
 
 TEST_F(AttendantTest, APodThatWasRefusedOnceAndRunsIsNotShownAsRefused) {

@@ -92,11 +92,19 @@ std::string GroupTable::PodPathOf(const Pod& pod) const {
 
 std::string GroupTable::ContainerPathOf(const Pod& pod, std::string_view container) const {
   const std::string above = PodPathOf(pod);
-  if (site_.runtime_makes_groups())  // groups of a pod lie beside each other, below its own
-    for (auto it = groups_.containers.lower_bound(above + "/");
-         it != groups_.containers.end() && it->first.starts_with(above); ++it)
-      if (it->second.uid == pod.uid && it->second.container == container) return it->first;
+  if (site_.runtime_makes_groups())
+    if (const std::string* const found = FindContainer(above, pod.uid, container)) return *found;
   return site_.names().Container(above, container);
+}
+
+/// Groups of a pod lie beside each other, below its own.
+const std::string* GroupTable::FindContainer(const std::string& pod_path, std::string_view uid,
+                                             std::string_view container) const {
+  const std::string below = pod_path + "/";
+  for (auto it = groups_.containers.lower_bound(below); it != groups_.containers.end() && it->first.starts_with(below);
+       ++it)
+    if (it->second.uid == uid && it->second.container == container) return &it->first;
+  return nullptr;
 }
 
 std::string GroupTable::CpusetDir(std::string_view path) const {

@@ -73,6 +73,8 @@ class GroupTable {
   /// Path of a pod's group: where it was found, else where it belongs.
   std::string PodPathOf(const Pod& pod) const;
   std::string ContainerPathOf(const Pod& pod, std::string_view container) const;
+  /// Path of a container's group that is known below its pod's; nullptr: none is.
+  const std::string* FindContainer(const std::string& pod_path, std::string_view uid, std::string_view container) const;
   /// Where the kernel keeps the cpuset of a group; "" where there is no kernel.
   std::string CpusetDir(std::string_view path) const;
   /// The group whose cpuset directory this is; nullopt: none below the root.

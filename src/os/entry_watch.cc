@@ -1,13 +1,12 @@
 #include "os/entry_watch.h"
 
 #include <sys/inotify.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <utility>
+
+#include "os/inotify.h"
 
 namespace berth::os {
 namespace {
@@ -49,25 +48,16 @@ void EntryWatch::Clear() {
 
 EntryWatch::News EntryWatch::Take() {
   News out;
-  alignas(inotify_event) char buffer[16 * 1024];
-  for (;;) {
-    const ssize_t n = ::read(fd_.get(), buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return out;
-    for (std::size_t at = 0; at + sizeof(inotify_event) <= static_cast<std::size_t>(n);) {
-      inotify_event event;
-      std::memcpy(&event, buffer + at, sizeof event);
-      const char* const name = buffer + at + sizeof event;
-      at += sizeof event + event.len;
-      if ((event.mask & IN_Q_OVERFLOW) != 0) out.lost = true;
-      const auto folder = folders_.find(event.wd);
-      if (folder == folders_.end()) continue;
-      if ((event.mask & IN_IGNORED) != 0)
-        folders_.erase(folder);
-      else if (event.len > 0)
-        out.list.push_back({.folder = folder->second, .name = name, .what = WhatOf(event.mask)});
-    }
-  }
+  ForEachEvent(fd_.get(), [&](const inotify_event& event, const char* name) {
+    if ((event.mask & IN_Q_OVERFLOW) != 0) out.lost = true;
+    const auto folder = folders_.find(event.wd);
+    if (folder == folders_.end()) return;
+    if ((event.mask & IN_IGNORED) != 0)
+      folders_.erase(folder);
+    else if (event.len > 0)
+      out.list.push_back({.folder = folder->second, .name = name, .what = WhatOf(event.mask)});
+  });
+  return out;
 }
 
 }  // namespace berth::os

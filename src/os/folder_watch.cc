@@ -2,11 +2,11 @@
 
 #include <fcntl.h>
 #include <sys/inotify.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
-#include <cstring>
+#include <cstdint>
+
+#include "os/inotify.h"
 
 namespace berth::os {
 namespace {
@@ -37,18 +37,8 @@ Result<FolderWatch> FolderWatch::Open(const std::string& folder) {
 
 FolderWatch::Changes FolderWatch::Take() {
   Changes out;
-  alignas(inotify_event) char buffer[16 * 1024];
-  for (;;) {
-    const ssize_t n = ::read(fd_.get(), buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return out;
-    for (std::size_t at = 0; at + sizeof(inotify_event) <= static_cast<std::size_t>(n);) {
-      inotify_event event;
-      std::memcpy(&event, buffer + at, sizeof event);
-      Note(event, buffer + at + sizeof event, out);
-      at += sizeof event + event.len;
-    }
-  }
+  ForEachEvent(fd_.get(), [&](const inotify_event& event, const char* name) { Note(event, name, out); });
+  return out;
 }
 
 bool IsOpenForWriting(const std::string& path) {

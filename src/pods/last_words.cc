@@ -39,7 +39,7 @@ bool HasUsualPlace() {
 
 bool MayMount(const SecurityContext& security) {
   return security.privileged.value_or(false) || std::ranges::any_of(security.add_capabilities, [](const auto& name) {
-           return name == "ALL" || name == "SYS_ADMIN" || name == "CAP_SYS_ADMIN";
+           return name == "ALL" || os::CapabilityNumber(name) == CAP_SYS_ADMIN;
          });
 }
 

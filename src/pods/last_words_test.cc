@@ -16,8 +16,10 @@ TEST(LastWordsTest, APlainProcessHasTheUsualPathForItselfUnlessItMayMountOrHasTh
   container.security.privileged = true;
   EXPECT_TRUE(LeavesMessageToHost(container)) << "what it mounts is the host's";
   container.security.privileged = false;
-  container.security.add_capabilities = {"SYS_ADMIN"};
-  EXPECT_TRUE(LeavesMessageToHost(container));
+  for (const char* const name : {"SYS_ADMIN", "sys_admin", "CAP_SYS_ADMIN", "ALL"}) {
+    container.security.add_capabilities = {name};
+    EXPECT_TRUE(LeavesMessageToHost(container)) << name;
+  }
   container.security.read_only_root = true;
   EXPECT_FALSE(LeavesMessageToHost(container));
   container.security.read_only_root.reset();

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "beside/bystander.h"
 #include "containerd_fixture.h"
 #include "cri/client.h"
 #include "daemon_fixture.h"
@@ -189,28 +190,13 @@ TEST_F(DaemonNriTest, BesideAKubeletThatPlacesContainersItStepsAsideUntilThatIsO
 }
 
 /// Another plug-in, which puts every new container on CPU 0.
-class Rival final : public nri::Handler {
+class Rival final : public beside::Bystander {
  public:
-  void Joined(const nri::Runtime&) override {}
-  void Synchronize(nri::Inventory, nri::Answer<std::vector<nri::Update>> answer) override {
-    answer.Give(std::vector<nri::Update>());
-  }
-  void Left(const std::string&) override {}
   void CreateContainer(nri::Pod, nri::Container, nri::Answer<nri::Creation> answer) override {
     nri::Creation creation;
     creation.adjustment.resources.cpus = "0";
     answer.Give(std::move(creation));
   }
-  void UpdateContainer(nri::Pod, nri::Container, nri::Resources,
-                       nri::Answer<std::vector<nri::Update>> answer) override {
-    answer.Give(std::vector<nri::Update>());
-  }
-  void StartContainer(nri::Pod, nri::Container, nri::Answer<nri::Ready> answer) override { answer.Give(nri::Ready()); }
-  void StopContainer(nri::Pod, nri::Container, nri::Answer<std::vector<nri::Update>> answer) override {
-    answer.Give(std::vector<nri::Update>());
-  }
-  void UpdatePod(nri::Pod, nri::Resources, nri::Resources) override {}
-  void Happened(nri::Event, nri::Pod, std::optional<nri::Container>) override {}
 };
 
 TEST_F(DaemonNriTest, AnotherPlugInThatSetsCpusIsToldOf) {
