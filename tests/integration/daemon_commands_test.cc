@@ -133,7 +133,8 @@ class ProcessCommandsTest : public CommandsTest {
   void SetUp() override {
     if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
     berthd.emplace();
-    berthd->Configure("containerLogMaxSize: 20Ki\n");
+    // More files than are filled: nothing is removed before a slow follower has read it.
+    berthd->Configure("containerLogMaxSize: 20Ki\ncontainerLogMaxFiles: 50\n");
     berthd->Start();
   }
 };
