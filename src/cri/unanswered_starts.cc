@@ -3,12 +3,12 @@
 namespace berth::cri {
 namespace {
 
-constexpr os::Millis kBetweenTries{5'000};
+constexpr os::Millis kBetweenRetries{5'000};
 
 }  // namespace
 
 std::vector<std::string> UnansweredStarts::TakeDue(os::MonoTime asked, os::MonoTime now) {
-  std::erase_if(tried_, [&](const auto& entry) { return entry.second + kBetweenTries <= now; });
+  std::erase_if(tried_, [&](const auto& entry) { return entry.second + kBetweenRetries <= now; });
   std::vector<std::string> out;
   std::erase_if(failed_, [&](const auto& entry) {
     if (entry.second >= asked) return false;
