@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 
 #include "cri.pb.h"
 #include "cri/specs.h"
+#include "os/open_writers.h"
 #include "testing/fixtures.h"
 #include "wire/server.h"
 
@@ -92,6 +94,11 @@ class FakeRuntime {
   void set_events(int count) {
     const std::lock_guard lock(mutex_);
     events_ = count;
+  }
+  /// Of every container.
+  void set_log_path(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    log_path_ = path;
   }
   void set_driver(pb::CgroupDriver driver) {
     const std::lock_guard lock(mutex_);
@@ -229,6 +236,7 @@ class FakeRuntime {
     *answer.mutable_status()->mutable_metadata() = it->second.metadata();
     *answer.mutable_status()->mutable_labels() = it->second.labels();
     answer.mutable_status()->set_state(it->second.state());
+    answer.mutable_status()->set_log_path(log_path_);
     return Say(answer);
   }
 
@@ -256,6 +264,7 @@ class FakeRuntime {
   int made_ = 0;
   int events_ = 0;
   std::optional<pb::CgroupDriver> driver_;
+  std::string log_path_;
   bool refuses_ = false;
   bool stuck_ = false;
   bool late_ = false;
@@ -263,10 +272,15 @@ class FakeRuntime {
 };
 
 struct CriRuntimeTest : testing::Test {
-  void Open(os::Millis look = os::Millis(20), os::Millis usual = os::Millis(20'000)) {
+  void Open(os::Millis look = os::Millis(20), os::Millis usual = os::Millis(20'000),
+            os::Millis log_lag = os::Millis(0)) {
     fake.Serve();
-    auto opened = OpenCriRuntime(
-        {.socket = temp / "cri", .owner = "test", .timeouts = {.usual = usual}, .look = look, .sandbox_look = look});
+    auto opened = OpenCriRuntime({.socket = temp / "cri",
+                                  .owner = "test",
+                                  .timeouts = {.usual = usual},
+                                  .look = look,
+                                  .sandbox_look = look,
+                                  .log_lag = log_lag});
     ASSERT_TRUE(opened) << opened.error().message;
     cri = std::move(opened->runtime);
   }
@@ -321,6 +335,33 @@ TEST_F(CriRuntimeTest, StartsStopsAndForgets) {
   cri->ForgetPod("pod");
   EXPECT_TRUE(Until([&] { return fake.containers().empty() && fake.sandboxes() == 0; }));
   EXPECT_TRUE(notices.empty()) << notices.front().message;
+}
+
+TEST_F(CriRuntimeTest, AnEndIsToldWhenTheRuntimeHasWrittenTheLogToItsEnd) {
+  constexpr os::Millis kForever{1'000'000};
+  const std::string log = temp / "0.log";
+  std::optional<std::ofstream> writer(log);
+  if (!os::IsOpenForWriting(log)) GTEST_SKIP() << "the file system of " << log << " has no leases";
+  fake.set_log_path(log);
+  Open(os::Millis(20), os::Millis(20'000), kForever);
+  ASSERT_TRUE(StartOne());
+  ASSERT_TRUE(cri->Stop({.id = news.back().id}));
+  ASSERT_TRUE(Until([&] { return fake.containers().begin()->second == pb::CONTAINER_EXITED; }));
+  const int asked = fake.calls("ContainerStatus");
+  ASSERT_TRUE(Until([&] { return fake.calls("ContainerStatus") > asked + 1; }));
+  EXPECT_EQ(0, Count(ContainerState::kExited));
+  writer.reset();
+  EXPECT_TRUE(Until([&] { return Count(ContainerState::kExited) == 1; }));
+}
+
+TEST_F(CriRuntimeTest, AnEndIsToldInTheEndWhoeverHasTheLogOpen) {
+  const std::string log = temp / "0.log";
+  const std::ofstream writer(log);
+  fake.set_log_path(log);
+  Open(os::Millis(20), os::Millis(20'000), os::Millis(50));
+  ASSERT_TRUE(StartOne());
+  ASSERT_TRUE(cri->Stop({.id = news.back().id}));
+  EXPECT_TRUE(Until([&] { return Count(ContainerState::kExited) == 1; }));
 }
 
 TEST_F(CriRuntimeTest, RefusesARuntimeWithAnotherCgroupDriverAndNamesTheCure) {

@@ -132,6 +132,7 @@ bool KnownSandboxes::IsLate(const Sandbox& found) {
   const auto pod = pods_.find(found.uid);
   if (pod == pods_.end()) {
     Recover({found});
+    pods_[found.uid].stopping = true;  // it may have been removed since it was listed: its absence is no news
     return false;
   }
   return !pod->second.current.empty() && pod->second.current != found.id;

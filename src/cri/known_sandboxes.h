@@ -67,7 +67,7 @@ class KnownSandboxes {
 
   /// The one that the pod's containers are in, or were in last; "": none is known.
   std::string Current(std::string_view uid) const;
-  /// One that was seen and is not its pod's. One of an unknown pod is taken in, as by Recover.
+  /// One that was seen and is not its pod's. One of an unknown pod is taken in, as by Recover, to be ended.
   bool IsLate(const Sandbox& found);
   /// Sandboxes that are there: id -> uid.
   std::map<std::string, std::string> Ready() const;

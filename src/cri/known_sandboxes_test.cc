@@ -180,5 +180,17 @@ TEST(KnownSandboxesTest, NoticesASandboxThatSomebodyElseEndedOnce) {
       << "removed while the runtime did not answer";
 }
 
+TEST(KnownSandboxesTest, ASandboxOfAForgottenPodInAnOlderListIsNotTakenForOneThatSomebodyEnded) {
+  const auto nobody = [](const std::string&) { return false; };
+  KnownSandboxes known;
+  known.Made("a", "sa", 0);
+  const std::vector<Sandbox> older = {{.id = "sa", .uid = "a", .ready = true}};
+  EXPECT_TRUE(known.Forget("a"));
+  EXPECT_FALSE(known.IsLate(older.front()));
+  EXPECT_TRUE(known.TakeChanged(known.Ready(), {}, nobody).empty());
+  EXPECT_EQ((std::vector<std::string>{"a"}), known.AllBut({})) << "it is ended";
+  EXPECT_EQ(StopStep::kBegin, known.NextStop("a", false, kStart));
+}
+
 }  // namespace
 }  // namespace berth::cri

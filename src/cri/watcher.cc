@@ -6,6 +6,7 @@
 
 #include "cri/specs.h"
 #include "os/clock.h"
+#include "os/open_writers.h"
 
 namespace berth::cri {
 namespace {
@@ -87,14 +88,27 @@ Seen Watcher::Compare(const std::vector<ContainerEntry>& list, std::uint64_t num
   return shared_.containers.Compare(list, number);
 }
 
+/// A runtime says that a container has ended, and writes the end of its log then: containerd closes it a moment later.
+/// The end is told when the log is whole, so that its last lines reach who follows it and who makes a message of them.
 void Watcher::TakeEnds(const Seen& seen) {
   for (const runtime::ContainerStatus& status : seen.vanished) shared_.Took(status, std::nullopt);
+  const os::MonoTime now = os::SystemClock().Now();
+  std::map<std::string, os::MonoTime> open;
   for (const std::string& id : seen.ended) {
     const auto entry = shared_.client.Status(id);
     if (!entry) continue;  // looked at again
-    if (const auto status = StatusOf(*entry); status && status->state != ContainerState::kRunning)
+    const auto status = StatusOf(*entry);
+    if (!status || status->state == ContainerState::kRunning) continue;
+    const auto known = open_logs_.find(id);
+    const os::MonoTime until = known == open_logs_.end() ? now + shared_.options.log_lag : known->second;
+    if (now < until && os::IsOpenForWriting(status->log_path)) {
+      open.emplace(id, until);
+    } else {
       shared_.Took(*status, std::nullopt);
+    }
   }
+  open_logs_ = std::move(open);
+  if (!open_logs_.empty()) shared_.LookSoon();
 }
 
 /// What failed in the background, and the record of CPUs: from looks only, so that what changes and changes back in

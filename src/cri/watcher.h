@@ -53,9 +53,10 @@ class Watcher {
   Ender& ender_;
   os::KeyedJobs& workers_;
   LogKeeper logs_;
-  os::Millis patience_ = kUsualList;  // of the watching thread, with the next look
-  os::MonoTime next_log_check_{};     // likewise
-  os::MonoTime next_sandbox_look_{};  // likewise
+  os::Millis patience_ = kUsualList;               // of the watching thread, with the next look
+  os::MonoTime next_log_check_{};                  // likewise
+  os::MonoTime next_sandbox_look_{};               // likewise
+  std::map<std::string, os::MonoTime> open_logs_;  // likewise: containers that have ended, id -> when that is told
   std::thread watching_;
   std::thread listening_;
 };

@@ -1,6 +1,5 @@
 #include "os/folder_watch.h"
 
-#include <fcntl.h>
 #include <sys/inotify.h>
 
 #include <cerrno>
@@ -39,14 +38,6 @@ FolderWatch::Changes FolderWatch::Take() {
   Changes out;
   ForEachEvent(fd_.get(), [&](const inotify_event& event, const char* name) { Note(event, name, out); });
   return out;
-}
-
-bool IsOpenForWriting(const std::string& path) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return false;
-  if (::fcntl(fd.get(), F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN;
-  ::fcntl(fd.get(), F_SETLEASE, F_UNLCK);
-  return false;
 }
 
 }  // namespace berth::os

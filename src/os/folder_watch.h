@@ -1,4 +1,4 @@
-// Tells which files of a folder changed (inotify), and whether somebody is still writing to one.
+// Changes of the files of a folder, by inotify(7).
 #ifndef BERTH_OS_FOLDER_WATCH_H_
 #define BERTH_OS_FOLDER_WATCH_H_
 
@@ -31,10 +31,6 @@ class FolderWatch {
   explicit FolderWatch(UniqueFd fd) : fd_(std::move(fd)) {}
   UniqueFd fd_;
 };
-
-/// True when some process has `path` open for writing (a read lease cannot be had). False also where the file system
-/// has no leases: then only the end of writing is seen.
-bool IsOpenForWriting(const std::string& path);
 
 }  // namespace berth::os
 

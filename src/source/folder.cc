@@ -24,6 +24,7 @@
 #include "manifest/tree.h"
 #include "os/folder_watch.h"
 #include "os/fs.h"
+#include "os/open_writers.h"
 #include "os/path.h"
 #include "os/trusted_path.h"
 #include "source/gather.h"

@@ -1,0 +1,17 @@
+// Whether a file is open for writing in some process: asked with a read lease, fcntl(2) F_SETLEASE.
+#ifndef BERTH_OS_OPEN_WRITERS_H_
+#define BERTH_OS_OPEN_WRITERS_H_
+
+#include <string>
+
+namespace berth::os {
+
+/// True when some process has the file of `fd` (open for reading) open for writing. False also where the file system
+/// has no leases, or the caller may not have one (another user's file without CAP_LEASE). Thread: any.
+bool IsOpenForWriting(int fd);
+/// The same of the file `path`; links are followed. False also where it cannot be opened.
+bool IsOpenForWriting(const std::string& path);
+
+}  // namespace berth::os
+
+#endif  // BERTH_OS_OPEN_WRITERS_H_
