@@ -1,4 +1,4 @@
-// How long ago, for people.
+// Relative time formatting ("5m", "3h20m") for tables.
 #ifndef BERTH_CMD_BERTH_AGE_H_
 #define BERTH_CMD_BERTH_AGE_H_
 

@@ -1,4 +1,4 @@
-// How far long work is, for whoever waits for it.
+// Progress line of a long command, on the terminal of whoever waits for it.
 #ifndef BERTH_CMD_BERTH_PROGRESS_H_
 #define BERTH_CMD_BERTH_PROGRESS_H_
 

@@ -1,4 +1,4 @@
-// What every command of `berth` is run with: where to write, how, and which daemon to ask.
+// Command context of the `berth` CLI: output streams and format, terminal, and the daemon's socket.
 #ifndef BERTH_CMD_BERTH_SESSION_H_
 #define BERTH_CMD_BERTH_SESSION_H_
 

@@ -1,4 +1,4 @@
-// What a node is made of, from files and text: machines, settings, devices, pods and ledgers.
+// Loaders and parsers of a node's parts: machines, settings, devices, pods and ledgers, from files and text.
 //
 // Nothing here has a state. Thread: any. `name` is where a text came from, and only used in messages.
 #ifndef BERTH_LOAD_H_

@@ -1,4 +1,4 @@
-// How often something was how large: counts by upper bound, as Prometheus wants them.
+// Histogram of values: counts by upper bound, as Prometheus wants them.
 #ifndef BERTH_BASE_HISTOGRAM_H_
 #define BERTH_BASE_HISTOGRAM_H_
 

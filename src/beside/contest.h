@@ -1,4 +1,5 @@
-// Whether a kubelet places containers too, by what it has written down, and who else wants them elsewhere.
+// Placement conflicts: a kubelet that places containers too, by its state files (cpu_manager_state,
+// memory_manager_state), and others who want containers elsewhere.
 #ifndef BERTH_BESIDE_CONTEST_H_
 #define BERTH_BESIDE_CONTEST_H_
 

@@ -1,4 +1,4 @@
-// Where a runtime's calls come in: each is handed to the loop, in the order in which they came.
+// NRI handler of the attendant: each call of a runtime is handed to the loop, in the order in which they came.
 #ifndef BERTH_BESIDE_DOOR_H_
 #define BERTH_BESIDE_DOOR_H_
 

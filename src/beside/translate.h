@@ -1,5 +1,5 @@
-// What a runtime shows of a kubelet's pods, as pods and containers of Berth's: what is exact and what is inferred is in
-// docs/how-to/nri.md. Pure.
+// Conversion of a kubelet's pods and containers, as a runtime shows them over NRI, to Berth's: what is exact and what
+// is inferred is in docs/how-to/nri.md. Pure.
 #ifndef BERTH_BESIDE_TRANSLATE_H_
 #define BERTH_BESIDE_TRANSLATE_H_
 

@@ -1,4 +1,4 @@
-// What the attendant says of places, and of whom it takes for sane.
+// Message texts about placements and rejections, and validation of the names that a runtime gives over NRI.
 #ifndef BERTH_BESIDE_WORDS_H_
 #define BERTH_BESIDE_WORDS_H_
 

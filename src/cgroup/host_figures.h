@@ -1,4 +1,4 @@
-// What the kernel tells of the host as a whole, beside its cgroups: memory, processes, CPUs. Internal to the room.
+// Host-wide figures beside cgroups, from /proc and /sys: memory, processes, online CPUs. Internal to this folder.
 #ifndef BERTH_CGROUP_HOST_FIGURES_H_
 #define BERTH_CGROUP_HOST_FIGURES_H_
 

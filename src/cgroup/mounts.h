@@ -1,4 +1,4 @@
-// Where cgroup hierarchies are mounted: /proc/self/mountinfo (proc(5)). Pure. Internal to the room.
+// Cgroup mount points from /proc/self/mountinfo (proc(5)). Pure. Internal to this folder.
 #ifndef BERTH_CGROUP_MOUNTS_H_
 #define BERTH_CGROUP_MOUNTS_H_
 

@@ -1,4 +1,4 @@
-// How the levels of the tree are called, for each driver (rules/cgroups#names). Pure.
+// Cgroup names and paths of QoS classes, pods and containers, for each cgroup driver (rules/cgroups#names). Pure.
 //
 //   cgroupfs   kubepods/burstable/pod<uid>/<container>
 //   systemd    kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod<uid>.slice/berth-<uid>-<container>.scope

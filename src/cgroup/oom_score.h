@@ -1,4 +1,4 @@
-// Who goes first when memory runs out: the oom_score_adj of a container's processes.
+// OOM score adjustment: the oom_score_adj of a container's processes, by which the kernel kills when memory runs out.
 #ifndef BERTH_CGROUP_OOM_SCORE_H_
 #define BERTH_CGROUP_OOM_SCORE_H_
 

@@ -1,4 +1,5 @@
-// That a part of the cgroup tree has one manager: no two with the same root, none inside the other's pods.
+// Locks (flock(2)) on the cgroup root: one manager for a part of the tree, no two with the same root, none inside the
+// other's pods.
 #ifndef BERTH_CGROUP_ROOT_CLAIM_H_
 #define BERTH_CGROUP_ROOT_CLAIM_H_
 

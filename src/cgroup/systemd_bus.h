@@ -1,4 +1,5 @@
-// What Berth asks of systemd over D-Bus. Internal to the room, so that a test can play systemd.
+// Systemd units of cgroups over D-Bus: start, set properties, attach, stop. Internal to this folder; an interface, so
+// that a test can play systemd.
 //
 // Every call ends within a few seconds. After one that systemd did not answer, calls fail at once for a moment, so that
 // a loop with many of them goes on. Errors: kNotFound (no such unit is loaded), kPermission, kInvalid (systemd refuses

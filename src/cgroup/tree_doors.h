@@ -1,4 +1,4 @@
-// How a tree reaches processes and time, apart from files: so that tests neither kill nor wait. Internal to the room.
+// Kill and wait functions of a cgroup tree, replaced by tests so that those do neither. Internal to this folder.
 #ifndef BERTH_CGROUP_TREE_DOORS_H_
 #define BERTH_CGROUP_TREE_DOORS_H_
 

@@ -1,4 +1,4 @@
-// What groups and the host use, from the kernel's files. Internal to the room.
+// Resource usage and pressure (PSI) of cgroups and the host, from the kernel's files. Internal to this folder.
 #ifndef BERTH_CGROUP_USAGE_H_
 #define BERTH_CGROUP_USAGE_H_
 

@@ -1,4 +1,4 @@
-// What a CRI runtime is told when it is opened.
+// Options of a CRI runtime: socket, cgroup driver, timeouts, polling intervals, logs, DNS, runtime handlers.
 #ifndef BERTH_CRI_CRI_OPTIONS_H_
 #define BERTH_CRI_CRI_OPTIONS_H_
 

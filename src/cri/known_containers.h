@@ -1,5 +1,5 @@
-// What is known about the containers of a runtime, and about the CPUs it has on record for them. Decisions only: no
-// calls, no threads, no clock.
+// Tracked containers of a CRI runtime: their status, and the CPUs the runtime has on record for them. Decisions only:
+// no calls, no threads, no clock.
 #ifndef BERTH_CRI_KNOWN_CONTAINERS_H_
 #define BERTH_CRI_KNOWN_CONTAINERS_H_
 

@@ -1,4 +1,4 @@
-// What is known about the sandboxes of pods. Decisions only: no calls, no threads; time comes in as an argument.
+// Tracked pod sandboxes of a CRI runtime. Decisions only: no calls, no threads; time comes in as an argument.
 #ifndef BERTH_CRI_KNOWN_SANDBOXES_H_
 #define BERTH_CRI_KNOWN_SANDBOXES_H_
 

@@ -1,4 +1,4 @@
-// When to ask a runtime next which containers there are. Pure: time comes in as an argument.
+// Poll interval of the container list of a CRI runtime, with back-off. Pure: time comes in as an argument.
 #ifndef BERTH_CRI_LOOK_PACE_H_
 #define BERTH_CRI_LOOK_PACE_H_
 

@@ -1,4 +1,4 @@
-// What a pod is told about names: its own, its /etc/resolv.conf, its /etc/hosts; as the kubelet composes them. Pure.
+// Hostname, DNS configuration (/etc/resolv.conf) and /etc/hosts of a pod, as the kubelet composes them. Pure.
 #ifndef BERTH_CRI_POD_NAMES_H_
 #define BERTH_CRI_POD_NAMES_H_
 

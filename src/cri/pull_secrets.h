@@ -1,4 +1,4 @@
-// What a pod's imagePullSecrets say to the registry of an image. Pure.
+// Registry credentials for an image from a pod's imagePullSecrets. Pure.
 #ifndef BERTH_CRI_PULL_SECRETS_H_
 #define BERTH_CRI_PULL_SECRETS_H_
 

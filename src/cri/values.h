@@ -1,4 +1,4 @@
-// What the Container Runtime Interface, v1, talks about, as plain values: sandboxes, containers, images.
+// Plain value types of the Container Runtime Interface (CRI), v1: sandboxes, containers, images.
 #ifndef BERTH_CRI_VALUES_H_
 #define BERTH_CRI_VALUES_H_
 

@@ -1,4 +1,4 @@
-// Which cgroup driver this host and the settings ask for.
+// Cgroup driver detection (cgroupfs or systemd), from this host and the settings.
 #ifndef BERTH_DAEMON_CGROUP_DRIVER_H_
 #define BERTH_DAEMON_CGROUP_DRIVER_H_
 

@@ -1,4 +1,5 @@
-// What people ask of a container runtime themselves: on the caller's thread, for as long as it takes, beside the loop.
+// Exec in containers and image lists for API callers: calls to the CRI runtime on the caller's thread, for as long as
+// they take, beside the loop.
 #ifndef BERTH_DAEMON_CONTAINER_CALLS_H_
 #define BERTH_DAEMON_CONTAINER_CALLS_H_
 

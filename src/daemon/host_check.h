@@ -1,4 +1,4 @@
-// What the kubelet's settings ask of this host: looked at before anything is touched.
+// Preflight checks of this host against the kubelet's settings (failSwapOn, ...), before anything is touched.
 #ifndef BERTH_DAEMON_HOST_CHECK_H_
 #define BERTH_DAEMON_HOST_CHECK_H_
 

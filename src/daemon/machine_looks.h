@@ -1,4 +1,4 @@
-// How berthd looks at its host's machine while it runs.
+// Machine re-detection: the functions by which berthd reads its host's machine again while it runs.
 #ifndef BERTH_DAEMON_MACHINE_LOOKS_H_
 #define BERTH_DAEMON_MACHINE_LOOKS_H_
 

@@ -1,4 +1,4 @@
-// When a process holds so much more memory than before that some of it is given back.
+// Memory growth threshold of a process, above which freed heap is given back to the kernel (malloc_trim(3)).
 #ifndef BERTH_DAEMON_MEMORY_MARK_H_
 #define BERTH_DAEMON_MEMORY_MARK_H_
 

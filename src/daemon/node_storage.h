@@ -1,4 +1,4 @@
-// How much of the node's disk is for pods: what stands for a limit of ephemeral storage that a container does not have.
+// Allocatable ephemeral storage of the node: what stands for a limit of it that a container does not have.
 #ifndef BERTH_DAEMON_NODE_STORAGE_H_
 #define BERTH_DAEMON_NODE_STORAGE_H_
 

@@ -1,4 +1,4 @@
-// What berthd needs of the system and may not be allowed, looked at before anything is touched.
+// Preflight checks of permissions, cgroup hierarchies and controllers that berthd needs, before anything is touched.
 #ifndef BERTH_DAEMON_START_CHECK_H_
 #define BERTH_DAEMON_START_CHECK_H_
 

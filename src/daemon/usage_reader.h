@@ -1,4 +1,4 @@
-// What containers, pods, tiers and the node use, read from the kernel for whoever asks the API.
+// Resource usage of containers, pods, QoS cgroups and the node, read from the kernel for API callers.
 #ifndef BERTH_DAEMON_USAGE_READER_H_
 #define BERTH_DAEMON_USAGE_READER_H_
 

@@ -1,4 +1,4 @@
-// Which groups of pods and containers there are, and whose they are.
+// Table of the cgroups of pods and containers: their paths, and the pod and container each belongs to.
 #ifndef BERTH_ENFORCE_GROUP_TABLE_H_
 #define BERTH_ENFORCE_GROUP_TABLE_H_
 

@@ -1,4 +1,4 @@
-// What Berth's groups hold, beside what they should, looked at from anywhere.
+// Comparison of cgroup values: what Berth's groups hold and what they should, from any thread with a tree of its own.
 #ifndef BERTH_ENFORCE_INSPECT_H_
 #define BERTH_ENFORCE_INSPECT_H_
 

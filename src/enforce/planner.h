@@ -1,5 +1,5 @@
-// What Berth's groups should hold: from the node, the ledger and the groups there are. Changes nothing; reads nothing
-// of the kernel's but what it is handed.
+// Planned cgroup values: what Berth's groups should hold, from the node, the ledger and the groups there are. Changes
+// nothing; reads nothing of the kernel's but what it is handed.
 #ifndef BERTH_ENFORCE_PLANNER_H_
 #define BERTH_ENFORCE_PLANNER_H_
 

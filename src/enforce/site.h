@@ -1,4 +1,4 @@
-// What all parts of this room work with: the tree, the names of its groups, and what settings say about their values.
+// Shared context of cgroup enforcement: the tree, the names of its groups, and what settings say about their values.
 #ifndef BERTH_ENFORCE_SITE_H_
 #define BERTH_ENFORCE_SITE_H_
 

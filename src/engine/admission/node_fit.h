@@ -1,5 +1,6 @@
-// What a node refuses though every manager is content: a pod whose sum of requests does not fit into node allocatable
-// (rules/cgroups#node-fit), that asks for a resource nobody has, or that takes the last CPU of the shared pool.
+// Node-level admission checks beside the resource managers': refused is a pod whose sum of requests does not fit into
+// node allocatable (rules/cgroups#node-fit), that asks for a resource nobody has, or that takes the last CPU of the
+// shared pool.
 #ifndef BERTH_ENGINE_ADMISSION_NODE_FIT_H_
 #define BERTH_ENGINE_ADMISSION_NODE_FIT_H_
 

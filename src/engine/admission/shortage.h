@@ -1,4 +1,4 @@
-// Which resource of a request is short, where and by how much, on the books as they are.
+// Resource shortages of a request: which resource, where and by how much, in the present allocation state.
 #ifndef BERTH_ENGINE_ADMISSION_SHORTAGE_H_
 #define BERTH_ENGINE_ADMISSION_SHORTAGE_H_
 

@@ -1,5 +1,5 @@
-// Which of two merged masks is the better one: rules/topology#merging and rules/topology#fitness. Both orders are
-// total, so that a merge may look at candidates in any order.
+// Comparison of two merged NUMA node masks, the better one first: rules/topology#merging and rules/topology#fitness.
+// Both orders are total, so that a merge may look at candidates in any order.
 #ifndef BERTH_ENGINE_ALIGN_FITNESS_H_
 #define BERTH_ENGINE_ALIGN_FITNESS_H_
 

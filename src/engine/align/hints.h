@@ -1,4 +1,4 @@
-// What resources say about where they could be placed: hints listed one by one, or described as a family.
+// Topology hints of resources: listed one by one, or described as a family of node sets.
 #ifndef BERTH_ENGINE_ALIGN_HINTS_H_
 #define BERTH_ENGINE_ALIGN_HINTS_H_
 

@@ -1,4 +1,4 @@
-// What the searches for sets of nodes share: a bound on their steps, exchangeable nodes, distances.
+// Shared parts of the searches for sets of NUMA nodes: a bound on their steps, exchangeable nodes, distances.
 #ifndef BERTH_ENGINE_ALIGN_SEARCH_H_
 #define BERTH_ENGINE_ALIGN_SEARCH_H_
 

@@ -1,4 +1,4 @@
-// What the topology manager wants of a placement: its policies and their names.
+// Topology manager policies and their names.
 #ifndef BERTH_ENGINE_ALIGN_TOPOLOGY_POLICY_H_
 #define BERTH_ENGINE_ALIGN_TOPOLOGY_POLICY_H_
 

@@ -1,4 +1,4 @@
-// Which devices are there and which are taken, as one decision changes it: docs/rules/devices.md.
+// Device allocation state (devices there are, and those taken), as one decision changes it: docs/rules/devices.md.
 #ifndef BERTH_ENGINE_BOOKS_DEVICE_BOOKS_H_
 #define BERTH_ENGINE_BOOKS_DEVICE_BOOKS_H_
 
