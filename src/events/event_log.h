@@ -1,5 +1,5 @@
-// What happened, for `berth events`: a bounded list in memory, newest last, in the kubelet's types and reasons. All of
-// it also goes to the history (berth::history), which outlives berthd.
+// Event log for `berth events`: a bounded list in memory, newest last, in the kubelet's types and reasons. All of it
+// also goes to the history (berth::history), which outlives berthd.
 #ifndef BERTH_EVENTS_EVENT_LOG_H_
 #define BERTH_EVENTS_EVENT_LOG_H_
 

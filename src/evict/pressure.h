@@ -1,4 +1,5 @@
-// When to evict, and whom: the rules, given figures and times (rules/eviction#met, rules/eviction#rank). Pure.
+// Node-pressure eviction: met thresholds, node conditions and the ranking of pods, given figures and times
+// (rules/eviction#met, rules/eviction#rank). Pure.
 #ifndef BERTH_EVICT_PRESSURE_H_
 #define BERTH_EVICT_PRESSURE_H_
 

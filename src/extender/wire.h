@@ -1,4 +1,4 @@
-// What kube-scheduler asks an extender over HTTP, and the answers, as JSON. docs/design/extender.md.
+// Scheduler extender messages: kube-scheduler's calls over HTTP and the answers, as JSON. docs/design/extender.md.
 #ifndef BERTH_EXTENDER_WIRE_H_
 #define BERTH_EXTENDER_WIRE_H_
 

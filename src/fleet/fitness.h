@@ -1,4 +1,4 @@
-// How well a place fits: docs/design/fleet.md, "Which node".
+// Node score of a placement by fit: docs/design/fleet.md, "Which node".
 #ifndef BERTH_FLEET_FITNESS_H_
 #define BERTH_FLEET_FITNESS_H_
 

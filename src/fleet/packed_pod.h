@@ -1,4 +1,4 @@
-// What a fleet remembers of a pod that is placed: bytes, a tenth of the record's size.
+// Compact encoding of a placed pod's record, as a fleet keeps it: bytes, a tenth of the record's size.
 #ifndef BERTH_FLEET_PACKED_POD_H_
 #define BERTH_FLEET_PACKED_POD_H_
 

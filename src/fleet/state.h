@@ -1,4 +1,5 @@
-// What a decision may look at on a node, but for the sums of its pods: held once for all nodes where it is equal.
+// Allocation state of a fleet's nodes: all that a decision may look at on a node, but for the sums of its pods. Held
+// once for all nodes where it is equal.
 #ifndef BERTH_FLEET_STATE_H_
 #define BERTH_FLEET_STATE_H_
 

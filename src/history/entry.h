@@ -1,4 +1,4 @@
-// What happened, and questions about it, as values.
+// Event history entries, and queries for them, as values.
 #ifndef BERTH_HISTORY_ENTRY_H_
 #define BERTH_HISTORY_ENTRY_H_
 

@@ -1,4 +1,4 @@
-// What happened on the node, kept across restarts in a database of bounded size. Never in the way: whoever records an
+// Event history of the node, kept across restarts in a database of bounded size. Never in the way: whoever records an
 // entry does not wait for a disk, and nothing that happens to the database is an error of his. What could not be kept
 // is counted.
 //

@@ -1,4 +1,5 @@
-// What other threads tell the server's. Internal to the room.
+// Cross-thread queue of the HTTP server: answers, wake-ups and the stop request from other threads. Internal to this
+// folder.
 #ifndef BERTH_HTTP_MAIL_H_
 #define BERTH_HTTP_MAIL_H_
 

@@ -1,4 +1,4 @@
-// Which call a path means, and what stands in it. Pure.
+// URL path matching for HTTP routes: percent-decoding, segments, and the parameters in them. Pure.
 #ifndef BERTH_HTTP_ROUTE_H_
 #define BERTH_HTTP_ROUTE_H_
 

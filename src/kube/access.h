@@ -1,4 +1,4 @@
-// How to reach an API server and who we are there: from a kubeconfig, or from inside a pod.
+// API server address and credentials: from a kubeconfig, or a pod's service account (in-cluster).
 #ifndef BERTH_KUBE_ACCESS_H_
 #define BERTH_KUBE_ACCESS_H_
 

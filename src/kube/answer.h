@@ -1,4 +1,4 @@
-// What a call to an API server comes to: a value, or why there is none.
+// Result of a call to an API server: a value, or an error with the server's status and reason.
 #ifndef BERTH_KUBE_ANSWER_H_
 #define BERTH_KUBE_ANSWER_H_
 

@@ -1,4 +1,4 @@
-// What a watch tells of an object.
+// Watch event of an object: set or gone; or the list is complete (synced).
 #ifndef BERTH_KUBE_CHANGE_H_
 #define BERTH_KUBE_CHANGE_H_
 

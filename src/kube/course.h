@@ -1,4 +1,5 @@
-// What a watch does next, after all that can happen to one. Pure: time is an argument. Internal to the room.
+// Watch state machine: the next step of a list and watch (initial events, list, watch) and its resourceVersion, after
+// any event or failure. Pure: time is an argument. Internal to this folder.
 #ifndef BERTH_KUBE_COURSE_H_
 #define BERTH_KUBE_COURSE_H_
 

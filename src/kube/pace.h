@@ -1,4 +1,4 @@
-// When to try again what has failed. Pure: time and chance are arguments.
+// Retry back-off, exponential with jitter. Pure: time and chance are arguments.
 #ifndef BERTH_KUBE_PACE_H_
 #define BERTH_KUBE_PACE_H_
 

@@ -1,4 +1,5 @@
-// How long the loop was away from its descriptors: the time in which nothing new could be answered.
+// Event loop latency: the time of each turn that the loop spent away from its descriptors, when nothing new could be
+// answered, and its longest callback.
 #ifndef BERTH_LOOP_AWAY_TIME_H_
 #define BERTH_LOOP_AWAY_TIME_H_
 

@@ -1,4 +1,4 @@
-// What is looked at in text for hwloc before hwloc gets it: sizes that would cost gigabytes, formats it does not know.
+// Input checks before hwloc reads a topology text: sizes that would cost gigabytes, formats it does not know.
 #ifndef BERTH_MACHINE_HWLOC_TEXT_H_
 #define BERTH_MACHINE_HWLOC_TEXT_H_
 

@@ -1,4 +1,4 @@
-// What becomes of each field of v1.Pod (Kubernetes 1.36) under each runtime: the one table.
+// Field support table of v1.Pod (Kubernetes 1.36): each field's treatment under each runtime. The only such table.
 #ifndef BERTH_MANIFEST_FIELD_TABLE_H_
 #define BERTH_MANIFEST_FIELD_TABLE_H_
 

@@ -1,4 +1,4 @@
-// What Kubernetes demands of resource requests and limits.
+// Resource validation: Kubernetes' rules for resource requests, limits and pod overhead.
 #ifndef BERTH_MANIFEST_RESOURCE_VALIDATION_H_
 #define BERTH_MANIFEST_RESOURCE_VALIDATION_H_
 

@@ -1,5 +1,5 @@
-// What berthd answers when it is asked to do something: store and remove manifests, show logs and images, run a
-// command.
+// Response values of berthd's operations: manifests stored and removed, restarted pods, log pages, images, results of
+// commands (exec).
 #ifndef BERTH_MODEL_ANSWERS_H_
 #define BERTH_MODEL_ANSWERS_H_
 

@@ -1,4 +1,5 @@
-// What a cgroup should hold, independent of version and driver. Written by room cgroup, explained by `berth tree`.
+// Cgroup values wanted (cpuset, weight, limits), independent of version and driver. Written by library cgroup,
+// explained by `berth tree`.
 #ifndef BERTH_MODEL_CGROUP_VALUES_H_
 #define BERTH_MODEL_CGROUP_VALUES_H_
 

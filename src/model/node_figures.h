@@ -1,4 +1,4 @@
-// What berthd has counted since it was started. Plain values.
+// Metrics of berthd: counters and histograms since it was started. Plain values.
 #ifndef BERTH_MODEL_NODE_FIGURES_H_
 #define BERTH_MODEL_NODE_FIGURES_H_
 

@@ -1,4 +1,4 @@
-// What a container holds: CPUs, memory blocks, devices; and the hint it was placed by.
+// Placement of a container: its CPUs, memory blocks and devices, and the topology hint it was placed by.
 #ifndef BERTH_MODEL_PLACEMENT_H_
 #define BERTH_MODEL_PLACEMENT_H_
 

@@ -1,4 +1,4 @@
-// What runs on a node, for those who have to go by it: a ledger made anew, a check from outside.
+// Observed container cgroups on a node: input for a ledger made anew and for verification from outside.
 #ifndef BERTH_MODEL_RUNNING_H_
 #define BERTH_MODEL_RUNNING_H_
 

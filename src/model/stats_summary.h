@@ -1,4 +1,4 @@
-// What node, tiers, pods and containers use, as a kubelet's /stats/summary tells it. Plain values.
+// Stats summary: usage of node, QoS cgroups, pods and containers, as in a kubelet's /stats/summary. Plain values.
 #ifndef BERTH_MODEL_STATS_SUMMARY_H_
 #define BERTH_MODEL_STATS_SUMMARY_H_
 

@@ -1,4 +1,4 @@
-// Why a decision came out as it did, step by step: a sink the engine writes to. A null sink costs nothing.
+// Decision trace: the reasons for a decision, step by step; a sink the engine writes to. A null sink costs nothing.
 #ifndef BERTH_MODEL_TRACE_H_
 #define BERTH_MODEL_TRACE_H_
 

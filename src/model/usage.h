@@ -1,4 +1,4 @@
-// What groups, pods and the node use, as the kernel counts it. Plain values; nullopt: not counted here.
+// Resource usage of cgroups, pods and the node, as the kernel counts it. Plain values; nullopt: not counted here.
 #ifndef BERTH_MODEL_USAGE_H_
 #define BERTH_MODEL_USAGE_H_
 

@@ -1,4 +1,5 @@
-// What a runtime asks on one connection, handed to the handler in order and answered in time. Internal to the room.
+// NRI connection of one runtime: its requests, handed to the handler in order and answered in time. Internal to this
+// folder.
 #ifndef BERTH_NRI_CONVERSATION_H_
 #define BERTH_NRI_CONVERSATION_H_
 

@@ -1,4 +1,4 @@
-// Who decides what a runtime is told: the door between a plug-in and the rest of Berth.
+// NRI event handler: the interface between an NRI plug-in and the rest of Berth; it decides what a runtime is told.
 #ifndef BERTH_NRI_HANDLER_H_
 #define BERTH_NRI_HANDLER_H_
 

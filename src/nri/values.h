@@ -1,4 +1,4 @@
-// What a runtime shows to its plug-ins and takes from them, as plain values.
+// NRI data types: pods, containers, events and updates that a runtime exchanges with its plug-ins, as plain values.
 #ifndef BERTH_NRI_VALUES_H_
 #define BERTH_NRI_VALUES_H_
 

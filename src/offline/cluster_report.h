@@ -1,4 +1,4 @@
-// What came of simulations of one cluster under several rules: for people, for programs, and as a picture.
+// Cluster simulation report: outcomes of one cluster under several scheduler rules, as table, JSON and an SVG picture.
 #ifndef BERTH_OFFLINE_CLUSTER_REPORT_H_
 #define BERTH_OFFLINE_CLUSTER_REPORT_H_
 

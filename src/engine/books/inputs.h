@@ -1,4 +1,4 @@
-// What a decision is told beside the ledger.
+// Decision inputs beside the ledger: device inventory, and devices preferred by plug-ins (GetPreferredAllocation).
 #ifndef BERTH_ENGINE_BOOKS_INPUTS_H_
 #define BERTH_ENGINE_BOOKS_INPUTS_H_
 
@@ -13,7 +13,7 @@
 
 namespace berth::engine {
 
-/// What changes from call to call beside the ledger.
+/// Inputs of a decision that change from call to call, beside the ledger.
 struct Inputs {
   DeviceInventory devices;
   /// GetPreferredAllocation's answers, when a plugin gave some: resource -> ids in the order to prefer.

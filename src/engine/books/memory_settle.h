@@ -1,4 +1,5 @@
-// Where the memory of the remaining blocks can sit after others were given back.
+// Reserved memory per NUMA node after blocks were released: places for the remaining blocks, each on its own nodes, and
+// the memory that a set of nodes could still hold beside them.
 #ifndef BERTH_ENGINE_BOOKS_MEMORY_SETTLE_H_
 #define BERTH_ENGINE_BOOKS_MEMORY_SETTLE_H_
 

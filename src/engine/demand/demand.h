@@ -1,4 +1,4 @@
-// What each container of a pod asks of the managers: exclusive CPUs, pinned memory, devices.
+// Resource demand of a pod and its containers on the managers: exclusive CPUs, pinned memory, devices.
 // rules/cpu#exclusive-cpus, rules/memory#requests, rules/devices#requests.
 #ifndef BERTH_ENGINE_DEMAND_DEMAND_H_
 #define BERTH_ENGINE_DEMAND_DEMAND_H_

@@ -1,4 +1,4 @@
-// Which of a resource's devices a request gets for sure, and which it may choose from: rules/devices#choice.
+// Device candidates of a request: devices it gets for sure, and those it may choose from: rules/devices#choice.
 #ifndef BERTH_ENGINE_DEVICE_CANDIDATES_H_
 #define BERTH_ENGINE_DEVICE_CANDIDATES_H_
 

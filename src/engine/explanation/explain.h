@@ -1,4 +1,5 @@
-// Why a pod is placed where it is, or why not and what would help. Every claim was tried with Decide before it is made.
+// Explanation of a decision: the reasons for a pod's placement or rejection, and what would help. Every claim was tried
+// with Decide before it is made.
 #ifndef BERTH_ENGINE_EXPLANATION_EXPLAIN_H_
 #define BERTH_ENGINE_EXPLANATION_EXPLAIN_H_
 

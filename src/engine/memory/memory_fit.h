@@ -1,4 +1,4 @@
-// Which sets of nodes may hold a memory request: rules/memory#hints.
+// NUMA node sets that may hold a memory request, as topology hints: rules/memory#hints.
 #ifndef BERTH_ENGINE_MEMORY_MEMORY_FIT_H_
 #define BERTH_ENGINE_MEMORY_MEMORY_FIT_H_
 

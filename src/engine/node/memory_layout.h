@@ -1,4 +1,5 @@
-// Which types of memory a machine's nodes have, and how much of each pods may get: rules/memory#counters.
+// Memory layout of a machine: types of memory on its NUMA nodes, and the allocatable amount of each for pods:
+// rules/memory#counters.
 #ifndef BERTH_ENGINE_NODE_MEMORY_LAYOUT_H_
 #define BERTH_ENGINE_NODE_MEMORY_LAYOUT_H_
 

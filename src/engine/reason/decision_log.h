@@ -1,4 +1,5 @@
-// Where the reasons of a decision go: the caller's trace and, for Explain, the hints and merges as values.
+// Decision log: passes the reasons of a decision to the caller's trace and, for Explain, hints, merges and shortages as
+// values.
 #ifndef BERTH_ENGINE_REASON_DECISION_LOG_H_
 #define BERTH_ENGINE_REASON_DECISION_LOG_H_
 

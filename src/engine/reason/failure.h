@@ -1,4 +1,4 @@
-// Why a manager could not give a container what it asked for.
+// Admission failure reasons of the managers ("TopologyAffinityError", "UnexpectedAdmissionError"), and of a resize.
 #ifndef BERTH_ENGINE_REASON_FAILURE_H_
 #define BERTH_ENGINE_REASON_FAILURE_H_
 

@@ -1,4 +1,4 @@
-// What a decision saw and did on its way, as values.
+// Observation of a decision: its topology hints, merges and shortages as values.
 #ifndef BERTH_ENGINE_REASON_OBSERVATION_H_
 #define BERTH_ENGINE_REASON_OBSERVATION_H_
 

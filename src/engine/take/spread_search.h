@@ -1,4 +1,5 @@
-// Which NUMA nodes a request is spread over (rules/cpu#distributed), without trying every combination.
+// NUMA node choice for distributed CPUs (distribute-cpus-across-numa, rules/cpu#distributed): a search that does
+// not try every combination.
 #ifndef BERTH_ENGINE_TAKE_SPREAD_SEARCH_H_
 #define BERTH_ENGINE_TAKE_SPREAD_SEARCH_H_
 

@@ -1,4 +1,4 @@
-// Where devices sit: below which PCI bridges, and near which CPUs: rules/devices#closeness.
+// PCI topology of devices: the bridges above each, its local CPUs and nearest NUMA nodes: rules/devices#closeness.
 #ifndef BERTH_ENGINE_TOPOLOGY_DEVICE_PLACES_H_
 #define BERTH_ENGINE_TOPOLOGY_DEVICE_PLACES_H_
 
