@@ -1,4 +1,5 @@
-// What would happen to a pod now, and why: one answer for a running node and for one on paper.
+// Admission dry run of a pod (`berth explain`): decision, reasons and what it would wait for; one answer for a running
+// node and for an offline one.
 #ifndef BERTH_OFFLINE_EXPLANATION_H_
 #define BERTH_OFFLINE_EXPLANATION_H_
 

@@ -1,4 +1,4 @@
-// What a scheduler plug-in that reads NodeResourceTopology objects believes of a cluster's NUMA nodes: the rules of
+// NodeResourceTopology cache of a scheduler plug-in, simulated: per-zone availability in a cluster by the rules of
 // NodeResourceTopologyMatch with its cache "OverReserve".
 #ifndef BERTH_OFFLINE_ZONE_VIEW_H_
 #define BERTH_OFFLINE_ZONE_VIEW_H_

@@ -1,4 +1,4 @@
-// What this host's /etc/passwd and /etc/group say about a user, without asking a name service.
+// User lookup in this host's /etc/passwd and /etc/group: primary and supplementary groups, without a name service.
 #ifndef BERTH_OS_ACCOUNTS_H_
 #define BERTH_OS_ACCOUNTS_H_
 

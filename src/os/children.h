@@ -1,4 +1,5 @@
-// What a supervisor does about its children: it sees them end, reaps them, and kills those that are not its own.
+// Child process supervision (subreaper): a supervisor sees its children end, reaps them, and kills those that are not
+// its own.
 #ifndef BERTH_OS_CHILDREN_H_
 #define BERTH_OS_CHILDREN_H_
 

@@ -1,4 +1,4 @@
-// What a directory takes on disk, while others write into it.
+// Disk usage of a directory tree, as du(1) counts it, while others write into it.
 #ifndef BERTH_OS_DISK_USAGE_H_
 #define BERTH_OS_DISK_USAGE_H_
 

@@ -1,5 +1,5 @@
-// Who a program is when it is executed, and what it may do at most: user, groups, capabilities, no new privileges, and
-// a filter of system calls.
+// Process credentials and privileges at exec: user, groups, bounds of capabilities, no_new_privs, and a seccomp filter
+// of system calls.
 #ifndef BERTH_OS_IDENTITY_H_
 #define BERTH_OS_IDENTITY_H_
 

@@ -1,4 +1,4 @@
-// Which addresses of this node others reach it by.
+// Node IP detection: the addresses of this node that others reach it by, from the interfaces of its default routes.
 #ifndef BERTH_OS_NODE_ADDRESSES_H_
 #define BERTH_OS_NODE_ADDRESSES_H_
 

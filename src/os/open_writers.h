@@ -1,4 +1,4 @@
-// Whether a file is open for writing in some process: asked with a read lease, fcntl(2) F_SETLEASE.
+// Open-writer detection: a file open for writing in some process, found with a read lease, fcntl(2) F_SETLEASE.
 #ifndef BERTH_OS_OPEN_WRITERS_H_
 #define BERTH_OS_OPEN_WRITERS_H_
 

@@ -1,4 +1,5 @@
-// Whether only root can decide what a path leads to, as sshd and cron ask of files they act on, and who can read it.
+// Ownership and permission checks of a path, as sshd and cron do of files they act on: only root (or this process's
+// user) can decide what it leads to; and who can read it.
 #ifndef BERTH_OS_TRUSTED_PATH_H_
 #define BERTH_OS_TRUSTED_PATH_H_
 

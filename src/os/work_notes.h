@@ -1,4 +1,5 @@
-// What a process works on, written down for the one after it: input that a process died of twice is not tried again.
+// Crash-loop protection against bad input: a process notes what it works on for the one after it, and input that a
+// process died of twice is not tried again.
 #ifndef BERTH_OS_WORK_NOTES_H_
 #define BERTH_OS_WORK_NOTES_H_
 

@@ -1,4 +1,4 @@
-// Where device plug-ins register: the kubelet's socket, and what came of each registration.
+// Device plug-in registration server on the kubelet's socket (kubelet.sock), and the plug-ins that registered.
 #ifndef BERTH_PLUGIN_PLUGIN_SERVER_H_
 #define BERTH_PLUGIN_PLUGIN_SERVER_H_
 

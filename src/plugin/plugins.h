@@ -1,4 +1,5 @@
-// What the node knows of its device plug-ins, and what they can be asked. Design: docs/design/devices.md.
+// Device plug-in interface of the node: known devices and resources, and the calls Allocate, PreStartContainer and
+// GetPreferredAllocation. Design: docs/design/devices.md.
 #ifndef BERTH_PLUGIN_PLUGINS_H_
 #define BERTH_PLUGIN_PLUGINS_H_
 

@@ -1,4 +1,5 @@
-// What the pod resources API says of a node: messages made of a snapshot. Rules: docs/reference/pod-resources.md.
+// Pod resources API responses (List, Get, GetAllocatableResources), made of a snapshot of the node. Rules:
+// docs/reference/pod-resources.md.
 #ifndef BERTH_PODRESOURCES_ANSWERS_H_
 #define BERTH_PODRESOURCES_ANSWERS_H_
 

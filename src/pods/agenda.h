@@ -1,4 +1,4 @@
-// When something has to be done even if nothing happens.
+// Next wake-up time of the pod loop: the earliest moment at which something has to be done even if no event comes.
 #ifndef BERTH_PODS_AGENDA_H_
 #define BERTH_PODS_AGENDA_H_
 

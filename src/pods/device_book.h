@@ -1,4 +1,4 @@
-// What device plug-ins have told, as decisions and figures of the node want it.
+// Device inventory, capacity and allocatable of the node, as device plug-ins reported them: for decisions and figures.
 #ifndef BERTH_PODS_DEVICE_BOOK_H_
 #define BERTH_PODS_DEVICE_BOOK_H_
 

@@ -1,4 +1,4 @@
-// What plug-ins are asked about a pod before its devices are chosen: docs/rules/devices.md. Pure.
+// GetPreferredAllocation requests about a pod, before its devices are chosen: docs/rules/devices.md. Pure.
 #ifndef BERTH_PODS_DEVICE_QUESTIONS_H_
 #define BERTH_PODS_DEVICE_QUESTIONS_H_
 

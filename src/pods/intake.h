@@ -1,4 +1,4 @@
-// What the runtime says about containers, and what follows from it at once.
+// Runtime event handling: container status changes and notices from the runtime, and what follows from them at once.
 #ifndef BERTH_PODS_INTAKE_H_
 #define BERTH_PODS_INTAKE_H_
 

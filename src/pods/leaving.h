@@ -1,4 +1,5 @@
-// How pods go: groups emptied and removed, place given back, records and folders removed.
+// Pod cleanup after termination: cgroups emptied and removed, resources released, records and folders removed; also the
+// folders of orphaned pods.
 #ifndef BERTH_PODS_LEAVING_H_
 #define BERTH_PODS_LEAVING_H_
 

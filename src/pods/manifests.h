@@ -1,4 +1,4 @@
-// What the sources want to run here, compared with the pods there are.
+// Pod manifest reconciliation: the pods that the sources want to run here, compared with the pods there are.
 #ifndef BERTH_PODS_MANIFESTS_H_
 #define BERTH_PODS_MANIFESTS_H_
 

@@ -1,5 +1,5 @@
-// Which pods have folders on disk: what a berthd that is killed cannot remove any more is known to the next one. One
-// link per pod, DIR/<uid>, that leads to the folder of its logs.
+// Pod folder index on disk, for the cleanup of orphaned pods: what a berthd that is killed cannot remove any more is
+// known to the next one. One link per pod, DIR/<uid>, that leads to the folder of its logs.
 #ifndef BERTH_PODS_NOTES_H_
 #define BERTH_PODS_NOTES_H_
 

@@ -1,4 +1,4 @@
-// What the runtime has said about containers: of each the newest attempt, and all records it keeps.
+// Container status cache: what the runtime has said, of each container the newest attempt, and all records it keeps.
 #ifndef BERTH_PODS_RECORDS_H_
 #define BERTH_PODS_RECORDS_H_
 

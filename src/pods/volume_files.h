@@ -1,4 +1,4 @@
-// What is in a pod's volumes of documents and of the downward API. Pure.
+// Files of a pod's configMap, secret, downwardAPI and projected volumes. Pure.
 #ifndef BERTH_PODS_VOLUME_FILES_H_
 #define BERTH_PODS_VOLUME_FILES_H_
 

@@ -1,4 +1,4 @@
-// What the answers of one probe of one running container come to: when to ask next, and when enough answers agree.
+// Probe state of one probe of one running container: the next time it is due, success and failure thresholds.
 // Pure: no clock, no I/O.
 #ifndef BERTH_PROBE_STATE_H_
 #define BERTH_PROBE_STATE_H_

@@ -1,4 +1,4 @@
-// What a container wants done when it has started, and before it is asked to end.
+// Lifecycle hooks of a container, postStart and preStop: a command, an HTTP request or a sleep.
 #ifndef BERTH_RUNTIME_HOOK_H_
 #define BERTH_RUNTIME_HOOK_H_
 

@@ -1,5 +1,5 @@
-// What a container's process is started as: its place, who it is, what it may do. The same for a command run in it
-// later.
+// Process spec of a container: the cgroup, user, capabilities, seccomp filter and mounts it is started with. The same
+// for a command run in it later (exec).
 #ifndef BERTH_RUNTIME_PROCESS_SPEC_H_
 #define BERTH_RUNTIME_PROCESS_SPEC_H_
 

@@ -1,4 +1,4 @@
-// What /metrics of berth-scheduler shows: docs/reference/berth-scheduler.md lists the same.
+// Prometheus metrics of berth-scheduler (/metrics): docs/reference/berth-scheduler.md lists the same.
 #ifndef BERTH_SCHEDULING_FIGURES_H_
 #define BERTH_SCHEDULING_FIGURES_H_
 

@@ -1,5 +1,5 @@
-// What a plugin answered about devices, as the kubelet's checkpoint keeps it: a serialized ContainerAllocateResponse of
-// the device plugin interface, v1beta1. Pure.
+// Device plugin response in the kubelet's device checkpoint: a serialized ContainerAllocateResponse of the device
+// plugin interface, v1beta1. Pure.
 #ifndef BERTH_STATE_ALLOC_RESPONSE_H_
 #define BERTH_STATE_ALLOC_RESPONSE_H_
 

@@ -1,4 +1,4 @@
-// What the facts of a node mean for who wants Berth there, and what to do. Pure.
+// Preflight findings of a node survey: problems and remedies for who wants Berth beside the kubelet there. Pure.
 #ifndef BERTH_SURVEY_FINDINGS_H_
 #define BERTH_SURVEY_FINDINGS_H_
 

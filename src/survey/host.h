@@ -1,4 +1,4 @@
-// What files of a host tell about its container runtime's NRI, its kubelet, and programs that set cpusets. Only reads.
+// Host inspection from files: the container runtime's NRI, the kubelet, and programs that set cpusets. Only reads.
 #ifndef BERTH_SURVEY_HOST_H_
 #define BERTH_SURVEY_HOST_H_
 

@@ -1,4 +1,4 @@
-// What Berth would do with the containers of a node if it were beside the kubelet there from now on. Pure.
+// Cpuset plan for the running containers of a node, if Berth were beside the kubelet there from now on. Pure.
 #ifndef BERTH_SURVEY_PLAN_H_
 #define BERTH_SURVEY_PLAN_H_
 

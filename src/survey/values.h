@@ -1,4 +1,5 @@
-// What is found on a node before Berth is beside its kubelet, and what would change then: plain values.
+// Survey of a node before Berth is beside its kubelet: runtime, NRI, kubelet and cgroup facts, planned cpuset changes,
+// findings. Plain values.
 #ifndef BERTH_SURVEY_VALUES_H_
 #define BERTH_SURVEY_VALUES_H_
 

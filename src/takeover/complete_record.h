@@ -1,4 +1,4 @@
-// What a manifest adds to a pod that is known only in part.
+// Completion of a partial pod record in the ledger from the pod's manifest: names, requests, order and memory.
 #ifndef BERTH_TAKEOVER_COMPLETE_RECORD_H_
 #define BERTH_TAKEOVER_COMPLETE_RECORD_H_
 

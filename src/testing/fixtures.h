@@ -1,4 +1,4 @@
-// What tests of several rooms share: temporary directories, a clock that stands still, files of the checkout.
+// Test fixtures that several libraries share: temporary directories, a clock that stands still, files of the checkout.
 #ifndef BERTH_TESTING_FIXTURES_H_
 #define BERTH_TESTING_FIXTURES_H_
 

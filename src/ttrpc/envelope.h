@@ -1,4 +1,4 @@
-// What a request and a response of ttRPC carry, as protobuf, written and read by hand: it is seven fields. Pure.
+// ttRPC Request and Response messages in protobuf, encoded and decoded by hand: it is seven fields. Pure.
 #ifndef BERTH_TTRPC_ENVELOPE_H_
 #define BERTH_TTRPC_ENVELOPE_H_
 

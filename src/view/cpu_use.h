@@ -1,4 +1,4 @@
-// What each CPU of a machine is used for, and how a picture of it shall look.
+// CPU states of a machine (reserved, shared, pool, exclusive, ...) with their holders, and options of the CPU map.
 #ifndef BERTH_VIEW_CPU_USE_H_
 #define BERTH_VIEW_CPU_USE_H_
 

@@ -1,4 +1,4 @@
-// Where PCI functions hang, in few words: their root, and the bridge they share with others.
+// PCI topology of functions, in few words: their root, and the lowest bridge they share with others.
 #ifndef BERTH_VIEW_PCI_PLACE_H_
 #define BERTH_VIEW_PCI_PLACE_H_
 

@@ -1,4 +1,4 @@
-// What containers, pods, tiers, NUMA nodes and L3 caches use, as `berth top` shows it.
+// Resource usage tables of `berth top`: containers, pods, QoS classes, NUMA nodes and L3 caches.
 #ifndef BERTH_VIEW_USAGE_TABLE_H_
 #define BERTH_VIEW_USAGE_TABLE_H_
 

@@ -1,4 +1,4 @@
-// How much of anything one connection may take.
+// Limits of one gRPC connection (HTTP/2): message and header sizes, header fields, concurrent streams, receive window.
 #ifndef BERTH_WIRE_LIMITS_H_
 #define BERTH_WIRE_LIMITS_H_
 

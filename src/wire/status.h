@@ -1,4 +1,4 @@
-// How a call of gRPC ends, in gRPC's words and in ours.
+// gRPC status of a call: codes, grpc-message encoding, and the mapping to Berth's error codes.
 #ifndef BERTH_WIRE_STATUS_H_
 #define BERTH_WIRE_STATUS_H_
 

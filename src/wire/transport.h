@@ -1,4 +1,5 @@
-// Where the bytes of a connection go: a unix socket today. Made for one that has more to do (TLS) as well.
+// Transport of a connection: a non-blocking byte stream, over a unix socket today. Made for one that has more to do
+// (TLS) as well.
 #ifndef BERTH_WIRE_TRANSPORT_H_
 #define BERTH_WIRE_TRANSPORT_H_
 

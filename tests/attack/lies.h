@@ -1,4 +1,5 @@
-// What lying_host.cc tells a berthd, as a test wants it: shared memory of both.
+// Fault injection for a berthd under lying_host.cc (LD_PRELOAD): wall clock offset and disk errors, in memory that it
+// shares with a test.
 #ifndef BERTH_TESTS_ATTACK_LIES_H_
 #define BERTH_TESTS_ATTACK_LIES_H_
 

@@ -1,5 +1,5 @@
-// What befalls device plug-ins and berthd at each stage of a pod with a device: every combination on one node, with
-// whichever runtime that has.
+// Device plug-in failure matrix: plug-in faults and berthd restarts at each stage of a pod with a device, every
+// combination on one node, with whichever runtime that has.
 #ifndef BERTH_TESTS_INTEGRATION_DEVICE_MATRIX_H_
 #define BERTH_TESTS_INTEGRATION_DEVICE_MATRIX_H_
 
