@@ -199,16 +199,12 @@ TEST(SnapshotCostTest, OneChangeAmongManyPodsIsCheap) {
   ASSERT_EQ(before->node.pods.size(), pods.size());
   world.runtime.Exit(before->node.pods[7].view->containers[0].id, 1);
   manager->OnRuntime(world.clock.Now());
-  const auto start = std::chrono::steady_clock::now();
   const auto after = builder.Build();
-  const auto took = std::chrono::steady_clock::now() - start;
   ASSERT_TRUE(after);
   std::size_t fresh = 0;
   for (std::size_t i = 0; i < pods.size(); ++i)
     fresh += after->node.pods[i].view != before->node.pods[i].view ? 1U : 0U;
   EXPECT_EQ(fresh, 1U);
-  EXPECT_LT(took, std::chrono::milliseconds(200));
-  RecordProperty("microseconds", std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
 }
 
 TEST(PublishedTest, ReadersReadWhileTheLoopPublishes) {

@@ -212,10 +212,8 @@ TEST_F(HttpClientTest, TheAnswerOfAProxyIsNotTheServers) {
   });
   ClientRequest request{.url = "https://api.example/", .headers = {}, .patience = os::Millis(200)};
   request.proxy = proxy.url();
-  request.quiet = os::Millis(20'000);
-  const os::MonoTime began = os::SystemClock().Now();
+  request.quiet = os::Millis(1'000'000);  // which is not waited for: the server has not begun to answer
   EXPECT_EQ(client->Send(request).error().code, Code::kTimeout);
-  EXPECT_LT(os::SystemClock().Now() - began, os::Millis(10'000)) << "the server has not begun to answer";
 }
 
 TEST_F(HttpClientTest, TheEnvironmentHasNoSay) {

@@ -28,6 +28,8 @@ class DaemonCriOutageTest : public CriNodeTest {
     EXPECT_TRUE(berthd->Until(pod + " runs", [&] { return berthd->Runs(pod); }));
     return std::chrono::duration_cast<os::Millis>(os::SystemClock().Now() - begin);
   }
+  /// Less than a start on this machine now and the shortest back-off, which is ten seconds.
+  os::Millis Soon() const { return kSoon + 2 * usual_; }
   static int RestartsOf(const codec::Json& pod) {
     return pod.is_object() ? pod["containers"][0]["restarts"].get<int>() : -1;
   }
@@ -47,11 +49,16 @@ class DaemonCriOutageTest : public CriNodeTest {
     EXPECT_EQ(told + 1, berthd->CountEvents("SandboxChanged", ""));
     return took;
   }
+
+  os::Millis usual_{};  // that a start takes
 };
 
 TEST_F(DaemonCriOutageTest, APodWhoseStartWasCutOffStartsWhenTheRuntimeAnswersAgain) {
   PutRelayBetween();
   Start();
+  Add({.name = "usual"});
+  usual_ = UntilItRuns("usual");
+  Remove("usual");
   using Moment = CriRelay::Moment;
   int pods = 0;
   for (const char* const method : {"RunPodSandbox", "CreateContainer", "StartContainer"})
@@ -74,7 +81,7 @@ TEST_F(DaemonCriOutageTest, APodWhoseStartWasCutOffStartsWhenTheRuntimeAnswersAg
       const os::Millis waited = UntilItRuns(pod);
       std::cout << method << (moment == Moment::kAsked ? " not done" : " done") << ": runs " << waited.count()
                 << " ms after the runtime answers\n";
-      EXPECT_LT(waited, kSoon) << berthd->output();
+      EXPECT_LT(waited, Soon()) << berthd->output();
       EXPECT_EQ(0, RestartsOf(berthd->PodNamed(pod)));
       relay->SetJudge(nullptr);
     }
@@ -86,7 +93,7 @@ TEST_F(DaemonCriOutageTest, APodWhoseStartWasCutOffStartsWhenTheRuntimeAnswersAg
 TEST_F(DaemonCriOutageTest, ASandboxThatSomebodyElseEndsIsMadeAnewAtOnce) {
   Start();
   Add({.name = "web"});
-  ASSERT_TRUE(berthd->Until("it runs", [&] { return berthd->Runs("web"); }));
+  usual_ = UntilItRuns("web");
   const cri::Client client(containerd->socket());
   const auto stop = [&](const cri::Sandbox& sandbox) { EXPECT_TRUE(client.StopSandbox(sandbox.id)); };
   const auto remove = [&](const cri::Sandbox& sandbox) {
@@ -98,13 +105,13 @@ TEST_F(DaemonCriOutageTest, ASandboxThatSomebodyElseEndsIsMadeAnewAtOnce) {
       if (process.cgroup.ends_with(sandbox.id)) ::kill(process.pid, SIGKILL);
   };
   const os::Millis stopped = UntilMadeAnew("web", stop);
-  EXPECT_LT(stopped, kSoon);
+  EXPECT_LT(stopped, Soon());
   berthd->Kill();  // what it found when it started is looked after as well
   Start();
   const os::Millis after_restart = UntilMadeAnew("web", kill);
   const os::Millis removed = UntilMadeAnew("web", remove);
-  EXPECT_LT(after_restart, kSoon);
-  EXPECT_LT(removed, kSoon) << "no back-off, though it is the third time";
+  EXPECT_LT(after_restart, Soon());
+  EXPECT_LT(removed, Soon()) << "no back-off, though it is the third time";
   std::cout << "made anew: stopped " << stopped.count() << " ms, its process killed " << after_restart.count()
             << " ms, removed " << removed.count() << " ms\n";
   Remove("web");
@@ -125,9 +132,8 @@ TEST_F(DaemonCriOutageTest, APodThatIsToEndWhileTheRuntimeIsAwayEndsAsItsGracePe
   os::SleepFor(kOutage);
   containerd->Start();
   std::cout << "a pod of the outage: runs " << UntilItRuns("next").count() << " ms after the runtime answers\n";
-  const os::MonoTime begin = os::SystemClock().Now();
   ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone("web"); }));
-  EXPECT_LT(os::SystemClock().Now() - begin, os::Millis(30'000)) << "not killed when its time was over";
+  EXPECT_EQ(1, berthd->CountEvents("Completed", "exit code 0")) << "not killed when its time was over";
   Remove("next");
   ASSERT_TRUE(berthd->Until("all are gone", [&] { return NoPods(); }));
   ExpectNothingLeft();

@@ -99,9 +99,7 @@ TEST_F(DaemonEndingTest, AGracePeriodGoesOnWhileBerthdIsKilledAndStartedAgain) {
   }
   EXPECT_TRUE(Lives(pid));
   ASSERT_TRUE(node.Until("it was killed", [&] { return !Lives(pid); }));
-  const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
-  EXPECT_GE(took.count(), 5'000);
-  EXPECT_LE(took.count(), 9'000);
+  EXPECT_GE(Clock::now() - begin, std::chrono::seconds(5));
   EXPECT_EQ(LinesOf("terms"), "term\n") << "TERM is sent once";
   EXPECT_TRUE(node.Until("it is gone", [&] { return node.Get("/v1/pods").empty() || !node.Runs("patient"); }));
 }
