@@ -4,8 +4,8 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <optional>
-#include <set>
+#include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,20 +23,24 @@ namespace {
 constexpr os::Millis kLook{5};
 /// A container that was made is started at once, or never.
 constexpr os::Millis kStarting{5'000};
+/// The answer with what is to be changed may be lost with a connection.
+constexpr int kMostTimes = 3;
 
-/// Answers the one question of what there is, and lets everything else pass.
+/// Answers what there is with all CPUs for each container, and lets everything else pass.
 ///
 /// A runtime that is asked to change a container in the midst of its start or its end may wait for itself for ever
-/// (containerd 1.7). So those that do not run yet wait until they do, and our own, whose end is near, is none.
+/// (containerd 1.7). So those that do not run yet wait for the next time, and our own, whose end is near, is none.
 class Giver final : public Bystander {
  public:
-  Giver(cgroup::Tree& tree, cgroup::Cpuset all, const GiveBackOptions& options, os::EventFd done)
-      : tree_(tree), all_(std::move(all)), options_(options), done_(std::move(done)) {}
+  Giver(cgroup::Tree& tree, cgroup::Cpuset all, const GiveBackOptions& options, os::EventFd asked)
+      : tree_(tree), all_(std::move(all)), options_(options), asked_(std::move(asked)) {}
 
-  int done_fd() const { return done_.get(); }
+  /// Readable when the runtime has said once more what there is.
+  int asked_fd() const { return asked_.get(); }
+  void Heard() const { asked_.Clear(); }
   std::size_t count() const BERTH_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    return count_;
+    return given_.size();
   }
 
   void Synchronize(nri::Inventory inventory, nri::Answer<std::vector<nri::Update>> answer) override {
@@ -44,32 +48,31 @@ class Giver final : public Bystander {
     for (const nri::Pod& pod : inventory.pods) Widen(pod);
     {
       const MutexLock lock(mutex_);
+      starting_ = 0;
       for (const nri::Container& container : inventory.containers) {
         if (container.state == nri::ContainerState::kStopped || options_.own_groups.contains(container.id)) continue;
         if (container.state == nri::ContainerState::kCreated) {
-          starting_.insert(container.id);
-        } else {
+          ++starting_;
+        } else if (int& times = given_[container.id]; times < kMostTimes && (times == 0 || !IsOnAll(container))) {
+          ++times;
           updates.push_back(OnAll(container.id));
         }
       }
-      count_ = updates.size();
+      asks_ = !updates.empty();
     }
     answer.Give(std::move(updates));
-    done_.Signal();
-  }
-  void Happened(nri::Event event, nri::Pod, std::optional<nri::Container> container) override {
-    if (!container || (event != nri::Event::kPostStartContainer && event != nri::Event::kRemoveContainer)) return;
-    const MutexLock lock(mutex_);
-    if (starting_.erase(container->id) == 0 || event == nri::Event::kRemoveContainer) return;
-    started_.push_back(OnAll(container->id));
-    ++count_;
+    asked_.Signal();
   }
 
-  /// Containers that have begun to run since. nullopt: no more will.
-  std::optional<std::vector<nri::Update>> TakeStarted() BERTH_EXCLUDES(mutex_) {
+  /// Nothing was asked of the runtime when it said last what there is.
+  bool asked_nothing() const BERTH_EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    if (starting_.empty() && started_.empty()) return std::nullopt;
-    return std::exchange(started_, {});
+    return !asks_;
+  }
+  /// Containers that are made and did not run then.
+  std::size_t starting() const BERTH_EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    return starting_;
   }
 
  private:
@@ -78,6 +81,10 @@ class Giver final : public Bystander {
     out.resources.cpus = FormatIds(all_.cpus);
     out.resources.mems = FormatIds(all_.mems);
     return out;
+  }
+  bool IsOnAll(const nri::Container& container) const {
+    const auto cpus = CpuSet::Parse(container.resources.cpus);
+    return cpus && *cpus == all_.cpus;
   }
   /// The sandbox's group, which no container is. One that is gone has nothing to give back.
   void Widen(const nri::Pod& pod) {
@@ -94,34 +101,39 @@ class Giver final : public Bystander {
   cgroup::Tree& tree_;
   const cgroup::Cpuset all_;
   const GiveBackOptions& options_;
-  const os::EventFd done_;
+  const os::EventFd asked_;
   mutable Mutex mutex_;
-  std::size_t count_ BERTH_GUARDED_BY(mutex_) = 0;
-  std::set<std::string> starting_ BERTH_GUARDED_BY(mutex_);    // ids
-  std::vector<nri::Update> started_ BERTH_GUARDED_BY(mutex_);  // of those
+  std::map<std::string, int> given_ BERTH_GUARDED_BY(mutex_);  // id -> how often
+  bool asks_ BERTH_GUARDED_BY(mutex_) = false;
+  std::size_t starting_ BERTH_GUARDED_BY(mutex_) = 0;
 };
+
+/// Joins, and waits until the runtime has said what there is.
+Result<std::unique_ptr<nri::Plugin>> JoinOnce(Giver& giver, const GiveBackOptions& options, os::MonoTime until) {
+  giver.Heard();
+  BERTH_TRY(auto plugin, nri::Plugin::Start({.index = options.index, .socket = options.socket}, giver));
+  BERTH_TRY(const bool asked, os::WaitFor(giver.asked_fd(), POLLIN, until));
+  if (asked) return plugin;
+  return Fail(Code::kTimeout, fmt::format("no runtime has taken berthd in as a plug-in at {}: {}", options.socket,
+                                          plugin->status().last_error));
+}
 
 }  // namespace
 
+/// A runtime takes plug-ins in one after another, and changes containers before the next: so the one that joins next
+/// knows that it has been done. It is not asked to change containers otherwise: containerd 1.7 takes two locks for that
+/// in the order opposite to the one in which it takes them for any news of a container, and where both come together
+/// no call about containers is answered any more.
 Result<std::size_t> GiveBack(cgroup::Tree& tree, const GiveBackOptions& options) {
   BERTH_TRY(cgroup::Cpuset all, tree.ReadCpuset(""));
-  BERTH_TRY(os::EventFd done, os::EventFd::Open());
-  Giver giver(tree, std::move(all), options, std::move(done));
+  BERTH_TRY(os::EventFd asked, os::EventFd::Open());
+  Giver giver(tree, std::move(all), options, std::move(asked));
   const os::MonoTime until = os::SystemClock().Now() + options.patience;
-  BERTH_TRY(const auto plugin, nri::Plugin::Start({.index = options.index, .socket = options.socket}, giver));
-  const auto asked = os::WaitFor(giver.done_fd(), POLLIN, until);
-  if (!asked) return std::unexpected(asked.error());
-  if (!*asked)
-    return Fail(Code::kTimeout, fmt::format("no runtime has taken berthd in as a plug-in at {}: {}", options.socket,
-                                            plugin->status().last_error));
-  while (!plugin->status().joined && os::SystemClock().Now() < until) os::SleepFor(kLook);
-  // The runtime changes containers after the answer; it has done so when it answers a call of ours.
-  BERTH_RETURN_IF_ERROR(plugin->UpdateContainers({}, until));
+  BERTH_TRY(auto joined, JoinOnce(giver, options, until));
   const os::MonoTime last = std::min(until, os::SystemClock().Now() + kStarting);
-  for (auto started = giver.TakeStarted(); started; started = giver.TakeStarted()) {
-    if (!started->empty()) BERTH_RETURN_IF_ERROR(plugin->UpdateContainers(*started, until));
-    if (os::SystemClock().Now() >= last) break;
-    os::SleepFor(kLook);
+  while (!giver.asked_nothing() || (giver.starting() > 0 && os::SystemClock().Now() < last)) {
+    if (giver.asked_nothing()) os::SleepFor(kLook);
+    BERTH_TRY(joined, JoinOnce(giver, options, until));
   }
   return giver.count();
 }

@@ -1,4 +1,5 @@
-// Containers of a kubelet as if Berth had never been there: every one on all CPUs and memory nodes again.
+// Return of a node to the kubelet: every container on all CPUs and memory nodes again, as if Berth had never been
+// there.
 #ifndef BERTH_BESIDE_GIVE_BACK_H_
 #define BERTH_BESIDE_GIVE_BACK_H_
 
@@ -19,10 +20,10 @@ struct GiveBackOptions {
   os::Millis patience{30'000};
 };
 
-/// Joins the runtime once and has it give each container all CPUs and memory nodes, in its own record too; groups of
-/// sandboxes are written. A container that is made and does not run yet follows when it does, within five seconds.
-/// Returns how many containers were changed. Requires: no berthd is joined. Errors: kTimeout: no runtime took it in;
-/// else those of the tree. Thread: any; waits.
+/// Joins the runtime, twice at least, and has it give each container all CPUs and memory nodes, in its own record too;
+/// groups of sandboxes are written. A container that is made and does not run yet follows when it does, within five
+/// seconds. Returns how many containers were changed. Requires: no berthd is joined. Errors: kTimeout: no runtime took
+/// it in; else those of the tree. Thread: any; waits.
 Result<std::size_t> GiveBack(cgroup::Tree& tree, const GiveBackOptions& options);
 
 }  // namespace berth::beside

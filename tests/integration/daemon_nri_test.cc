@@ -4,6 +4,8 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -356,6 +358,29 @@ TEST_F(DaemonNriTest, ANodeThatIsGivenBackHasNothingOfBerthLeft) {
   EXPECT_FALSE(std::filesystem::exists(berthd->Dir("run")));
   // A runtime that writes what it has on record changes nothing.
   ASSERT_TRUE(client->Update(own.container, {.cpu_shares = 512}));
+  EXPECT_EQ("0-1", CpusOf(own.container));
+}
+
+TEST_F(DaemonNriTest, ANodeIsGivenBackWhileContainersStartAndEnd) {
+  StartAndJoin();
+  const PodOnNode own = RunWhole("own", "", 1000);
+  EXPECT_EQ(0, berthd->Stop());
+  const PodOnNode pod = RunPod("busy", "burstable");
+  std::atomic<bool> over = false;
+  std::thread busy([&] {
+    for (int i = 0; !over; ++i) {
+      const std::string id = Run(pod, "app" + std::to_string(i), 0);
+      EXPECT_TRUE(client->Stop(id, std::chrono::seconds(0)));
+      EXPECT_TRUE(client->Remove(id));
+    }
+  });
+  for (int i = 0; i < RoundsOf(5); ++i) {
+    const auto done = berthd->RunToEnd(
+        {"--config", berthd->Dir("berth.yaml"), "--cgroup-root", containerd->cgroup_root(), "--give-back"});
+    EXPECT_EQ(0, done.status) << done.output;
+  }
+  over = true;
+  busy.join();
   EXPECT_EQ("0-1", CpusOf(own.container));
 }
 
