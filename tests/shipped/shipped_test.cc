@@ -95,7 +95,7 @@ TEST_F(ShippedNodeTest, ItJoinsPlacesIsUpgradedAndIsUninstalled) {
 TEST_F(ShippedNodeTest, WithoutAnyCapabilityItPlacesAndGivesBackAllTheSame) {
   const PodOnNode shared = RunWhole("shared", "burstable", 0);
   const Objects chart = Printed("chart");
-  const YAML::Node object = ObjectIn(chart, "DaemonSet", "berth");
+  YAML::Node object = ObjectIn(chart, "DaemonSet", "berth");
   object["spec"]["template"]["spec"]["containers"][0]["securityContext"]["capabilities"]["add"] = YAML::Load("[]");
   const ShippedPod pod = StartPod(chart, object, "berth-1");
   ASSERT_TRUE(BecomesReady(pod));
