@@ -53,12 +53,13 @@ class Giver final : public Bystander {
         if (container.state == nri::ContainerState::kStopped || options_.own_groups.contains(container.id)) continue;
         if (container.state == nri::ContainerState::kCreated) {
           ++starting_;
-        } else if (int& times = given_[container.id]; times < kMostTimes && (times == 0 || !IsOnAll(container))) {
-          ++times;
+        } else if (Needs(container)) {
+          ++given_[container.id];
           updates.push_back(OnAll(container.id));
         }
       }
       asks_ = !updates.empty();
+      first_ = false;
     }
     answer.Give(std::move(updates));
     asked_.Signal();
@@ -82,9 +83,15 @@ class Giver final : public Bystander {
     out.resources.mems = FormatIds(all_.mems);
     return out;
   }
-  bool IsOnAll(const nri::Container& container) const {
+  /// Those that were there at first may have less than is on record. Those made since have what is on record, which is
+  /// nothing where the kubelet leaves them where they are.
+  bool Needs(const nri::Container& container) const BERTH_REQUIRES(mutex_) {
     const auto cpus = CpuSet::Parse(container.resources.cpus);
-    return cpus && *cpus == all_.cpus;
+    const auto mems = NodeSet::Parse(container.resources.mems);
+    const bool on_all = cpus && mems && *cpus == all_.cpus && *mems == all_.mems;
+    const auto given = given_.find(container.id);
+    if (given != given_.end()) return given->second < kMostTimes && !on_all;
+    return first_ || (!on_all && !container.resources.cpus.empty());
   }
   /// The sandbox's group, which no container is. One that is gone has nothing to give back.
   void Widen(const nri::Pod& pod) {
@@ -104,6 +111,7 @@ class Giver final : public Bystander {
   const os::EventFd asked_;
   mutable Mutex mutex_;
   std::map<std::string, int> given_ BERTH_GUARDED_BY(mutex_);  // id -> how often
+  bool first_ BERTH_GUARDED_BY(mutex_) = true;
   bool asks_ BERTH_GUARDED_BY(mutex_) = false;
   std::size_t starting_ BERTH_GUARDED_BY(mutex_) = 0;
 };

@@ -95,12 +95,13 @@ void Watcher::TakeEnds(const Seen& seen) {
   const os::MonoTime now = os::SystemClock().Now();
   std::map<std::string, os::MonoTime> open;
   for (const std::string& id : seen.ended) {
+    const auto known = open_logs_.find(id);
+    const os::MonoTime until = known == open_logs_.end() ? now + shared_.options.log_lag : known->second;
     const auto entry = shared_.client.Status(id);
+    if (!entry && known != open_logs_.end()) open.insert(*known);
     if (!entry) continue;  // looked at again
     const auto status = StatusOf(*entry);
     if (!status || status->state == ContainerState::kRunning) continue;
-    const auto known = open_logs_.find(id);
-    const os::MonoTime until = known == open_logs_.end() ? now + shared_.options.log_lag : known->second;
     if (now < until && os::IsOpenForWriting(status->log_path)) {
       open.emplace(id, until);
     } else {

@@ -14,8 +14,8 @@ namespace berth::testkit {
 namespace {
 
 constexpr os::Millis kOutage{1'500};
-/// Less than a container's first back-off, which is no answer to a runtime that answers again.
-constexpr os::Millis kSoon{8'000};
+/// The first of a container, which is no answer to a runtime that answers again.
+constexpr os::Millis kBackOff{10'000};
 
 class DaemonCriOutageTest : public CriNodeTest {
  protected:
@@ -28,8 +28,8 @@ class DaemonCriOutageTest : public CriNodeTest {
     EXPECT_TRUE(berthd->Until(pod + " runs", [&] { return berthd->Runs(pod); }));
     return std::chrono::duration_cast<os::Millis>(os::SystemClock().Now() - begin);
   }
-  /// Less than a start on this machine now and the shortest back-off, which is ten seconds.
-  os::Millis Soon() const { return kSoon + 2 * usual_; }
+  /// Less than a back-off and a start on this machine now.
+  os::Millis Soon() const { return kBackOff + usual_; }
   static int RestartsOf(const codec::Json& pod) {
     return pod.is_object() ? pod["containers"][0]["restarts"].get<int>() : -1;
   }

@@ -58,7 +58,7 @@ std::string TierOf(const YAML::Node& pod) {
 void TakeSecurity(const YAML::Node& from, SecurityContext& to) {
   ExpectOnly(from, "securityContext",
              {"privileged", "readOnlyRootFilesystem", "runAsUser", "runAsGroup", "runAsNonRoot",
-              "allowPrivilegeEscalation", "capabilities", "seccompProfile", "seLinuxOptions"});
+              "allowPrivilegeEscalation", "capabilities", "seccompProfile"});
   if (from["privileged"]) to.privileged = from["privileged"].as<bool>();
   if (from["readOnlyRootFilesystem"]) to.read_only_root = from["readOnlyRootFilesystem"].as<bool>();
   if (from["allowPrivilegeEscalation"]) to.allow_privilege_escalation = from["allowPrivilegeEscalation"].as<bool>();
@@ -72,7 +72,6 @@ void TakeSecurity(const YAML::Node& from, SecurityContext& to) {
     for (const YAML::Node& name : capabilities["add"]) to.add_capabilities.push_back(name.as<std::string>());
     for (const YAML::Node& name : capabilities["drop"]) to.drop_capabilities.push_back(name.as<std::string>());
   }
-  if (from["seLinuxOptions"]) to.se_linux = SeLinuxOptions{.type = TextOf(from["seLinuxOptions"]["type"])};
   if (from["seccompProfile"]) to.seccomp = from["seccompProfile"]["type"].as<std::string>();
 }
 

@@ -1,9 +1,7 @@
 // packaging/kubernetes as its user gets it: the images of tools/make_image, run by a real containerd as the manifests
 // say.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <linux/capability.h>
 #include <signal.h>
 
 #include <filesystem>
@@ -12,7 +10,6 @@
 
 #include "base/id_set.h"
 #include "node.h"
-#include "os/capabilities.h"
 #include "process.h"
 #include "small_disk.h"
 #include "testing/seen_groups.h"
@@ -57,10 +54,6 @@ TEST_F(ShippedNodeTest, ItJoinsPlacesIsUpgradedAndIsUninstalled) {
   ASSERT_TRUE(BecomesReady(first));
   EXPECT_EQ("", Probe(first, "livenessProbe"));
   EXPECT_TRUE(RootIsReadOnly(PidOf(first)));
-  for (const char* const set : {"CapEff", "CapPrm", "CapBnd"})
-    EXPECT_EQ(fmt::format("{:016x}", os::CapabilityBit(CAP_SYS_ADMIN)), StatusOf(PidOf(first), set)) << set;
-  EXPECT_EQ("1", StatusOf(PidOf(first), "NoNewPrivs"));
-  EXPECT_EQ("2", StatusOf(PidOf(first), "Seccomp"));
   const PodOnNode own = RunWhole("own", "", 1000);
   ExpectApart(own, shared);
   const std::string cpus = CpusOf(own.container);
@@ -89,23 +82,6 @@ TEST_F(ShippedNodeTest, ItJoinsPlacesIsUpgradedAndIsUninstalled) {
   EXPECT_EQ("0000000000000000", StatusOf(PidOf(giver), "CapEff"));
   EXPECT_TRUE(RootIsReadOnly(PidOf(giver)));
   EXPECT_TRUE(testkit::Lives(PidOf(giver))) << "it stays until it is deleted: " << LogOfPod(giver);
-  StopPod(giver);
-}
-
-TEST_F(ShippedNodeTest, WithoutAnyCapabilityItPlacesAndGivesBackAllTheSame) {
-  const PodOnNode shared = RunWhole("shared", "burstable", 0);
-  const Objects chart = Printed("chart");
-  YAML::Node object = ObjectIn(chart, "DaemonSet", "berth");
-  object["spec"]["template"]["spec"]["containers"][0]["securityContext"]["capabilities"]["add"] = YAML::Load("[]");
-  const ShippedPod pod = StartPod(chart, object, "berth-1");
-  ASSERT_TRUE(BecomesReady(pod));
-  EXPECT_EQ("0000000000000000", StatusOf(PidOf(pod), "CapBnd"));
-  const PodOnNode own = RunWhole("own", "", 1000);
-  ExpectApart(own, shared);
-  EXPECT_EQ(0, StopPod(pod)) << LogOfPod(pod);
-  const ShippedPod giver = StartPod(chart, Patched(object, "chart/give-back.json"), "give-back");
-  for (const std::string& id : {shared.container, own.container})
-    EXPECT_EQ(FormatIds(testkit::OnlineCpus()), CpusOf(id)) << id;
   StopPod(giver);
 }
 
