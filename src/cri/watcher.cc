@@ -1,5 +1,6 @@
 #include "cri/watcher.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -48,8 +49,8 @@ void Watcher::Look(std::uint64_t number) {
   const auto list = shared_.client.Containers(shared_.OwnLabels(), patience_);
   if (!TakeOutcome(list)) return;
   const Seen seen = Compare(*list, number);
-  LookAtSandboxes(!seen.ended.empty() ||
-                  !seen.vanished.empty());  // first: what ended starts in a sandbox that is there
+  const bool news = std::ranges::any_of(seen.ended, [&](const std::string& id) { return !open_logs_.contains(id); });
+  LookAtSandboxes(news || !seen.vanished.empty());  // first: what ended starts in a sandbox that is there
   TakeEnds(seen);
   LookForLateContainers(*list);
   RetryUnanswered(asked);

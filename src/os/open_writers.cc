@@ -9,18 +9,15 @@
 
 namespace berth::os {
 
-bool IsOpenForWriting(int fd) {
-  // Who opens it for writing while the lease is held sends its holder a signal: SIGIO, which ends a process, unless
-  // another one is named. SIGURG is ignored where nobody handles it.
-  if (::fcntl(fd, F_SETSIG, SIGURG) != 0) return false;
-  if (::fcntl(fd, F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN;
-  ::fcntl(fd, F_SETLEASE, F_UNLCK);
-  return false;
-}
-
 bool IsOpenForWriting(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  return fd.valid() && IsOpenForWriting(fd.get());
+  if (!fd.valid()) return false;
+  // Who opens it for writing while the lease is held sends its holder a signal: SIGIO, which ends a process, unless
+  // another one is named. SIGURG is ignored where nobody handles it.
+  if (::fcntl(fd.get(), F_SETSIG, SIGURG) != 0) return false;
+  if (::fcntl(fd.get(), F_SETLEASE, F_RDLCK) != 0) return errno == EAGAIN;
+  ::fcntl(fd.get(), F_SETLEASE, F_UNLCK);
+  return false;
 }
 
 }  // namespace berth::os

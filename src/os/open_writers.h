@@ -6,10 +6,9 @@
 
 namespace berth::os {
 
-/// True when some process has the file of `fd` (open for reading) open for writing. False also where the file system
-/// has no leases, or the caller may not have one (another user's file without CAP_LEASE). Thread: any.
-bool IsOpenForWriting(int fd);
-/// The same of the file `path`; links are followed. False also where it cannot be opened.
+/// True when some process has the file `path` (links are followed) open for writing. False also where it cannot be
+/// opened, where the file system has no leases, and where the caller may not have one (another user's file without
+/// CAP_LEASE). Thread: any.
 bool IsOpenForWriting(const std::string& path);
 
 }  // namespace berth::os
