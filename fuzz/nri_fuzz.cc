@@ -33,7 +33,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     BERTH_CHECK(n::AnswerTime(*runtime).count() > 0);
   }
   static_cast<void>(n::DecodeSynchronize(bytes));
-  static_cast<void>(n::DecodeFailed(bytes));
   Look(n::DecodeSubject(bytes));
   Look(n::DecodeUpdatePod(bytes));
   Look(n::DecodeStateChange(bytes));

@@ -37,9 +37,10 @@ Result<void> LeaveLaunched(const nri::Launch& launch, os::Millis asked, os::Mill
             nri::Plugin::Start({.name = launch.name, .index = launch.index, .launched_socket = launch.socket}, leaver));
   static_cast<void>(Becomes(taken_in, [&] { return leaver.known() || plugin->status().over; }));
   if (!leaver.known()) return Fail(Code::kTimeout, "the runtime did not take it in: " + plugin->status().last_error);
-  if (!Becomes(asked, [&] { return plugin->status().joined; })) return {};
-  const auto answered = plugin->UpdateContainers({}, os::SystemClock().Now() + asked);  // it has gone on then
-  return answered ? Result<void>() : std::unexpected(answered.error());
+  const auto is_over = [&] { return plugin->status().over; };
+  static_cast<void>(Becomes(asked, [&] { return plugin->status().joined || is_over(); }));
+  if (plugin->status().joined) static_cast<void>(Becomes(asked, is_over));  // it reads the answer, and goes on
+  return {};
 }
 
 }  // namespace berth::beside

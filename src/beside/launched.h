@@ -11,8 +11,9 @@ namespace berth::beside {
 
 /// Is taken in by the runtime, lets everything pass, and leaves: a runtime does not start when a plug-in that it has
 /// launched ends before that. `asked`: so long it waits to be asked what it makes of all there is, which some runtimes
-/// do at once, and others (containerd 1.7) never of a plug-in that they launched; runtimes wait two seconds for its
-/// answer. Errors: as nri::Plugin::Start; kTimeout: it was not taken in within `taken_in`. Thread: any; waits.
+/// do at once, and others (containerd 1.7) never of a plug-in that they launched; and so long again for the runtime to
+/// read the answer, for which runtimes wait two seconds. Errors: as nri::Plugin::Start; kTimeout: it was not taken in
+/// within `taken_in`. Thread: any; waits, until the runtime ends at most.
 Result<void> LeaveLaunched(const nri::Launch& launch, os::Millis asked = os::Millis(3'000),
                            os::Millis taken_in = os::Millis(15'000));
 

@@ -17,8 +17,6 @@ constexpr std::size_t kMostObjects = 200'000;
 
 const std::string kService = "nri.pkg.api.v1alpha1.Plugin/";
 
-thread_local bool in_call = false;
-
 using Updates = std::vector<Update>;
 
 template <class T>
@@ -46,14 +44,8 @@ bool HandlerQueue::Post(std::move_only_function<void(Handler&)> call) {
 }
 
 void HandlerQueue::PostAnyway(std::move_only_function<void(Handler&)> call) {
-  threads_.Do([&handler = handler_, call = std::move(call)] mutable {
-    in_call = true;
-    call(handler);
-    in_call = false;
-  });
+  threads_.Do([&handler = handler_, call = std::move(call)] mutable { call(handler); });
 }
-
-bool HandlerQueue::InCall() { return in_call; }
 
 // ---- the conversation ----
 

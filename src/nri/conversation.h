@@ -34,8 +34,6 @@ class HandlerQueue {
   bool Post(std::move_only_function<void(Handler&)> call);
   /// As Post, however many wait.
   void PostAnyway(std::move_only_function<void(Handler&)> call);
-  /// This thread is in a call of some handler.
-  static bool InCall();
   void NoteLate() { ++late_; }
   /// Answers that were not given in time.
   std::uint64_t late() const { return late_; }

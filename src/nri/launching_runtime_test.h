@@ -5,9 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <atomic>
 #include <future>
-#include <latch>
 #include <memory>
 #include <string>
 
@@ -34,28 +32,21 @@ class LaunchingRuntime {
       registered_.set_value();
       return "";
     };
-    handlers[kRuntime + "UpdateContainers"] = [this](const auto&, const std::string&) -> ttrpc::Reply {
-      gone_on_.wait();
-      ++updates_;
-      return "";
-    };
     auto started = ttrpc::Peer::Start(wire::SocketTransport(os::UniqueFd(fds[1])), "the plug-in", std::move(handlers),
                                       {.lanes = {.answers = 2, .asks = 1}});
     if (started) peer_ = *std::move(started);
   }
 
   const Launch& launch() const { return launch_; }
-  /// Once the plug-in has registered; what it asks after that is answered when this has been done.
+  /// Once the plug-in has registered.
   bool TakeIn() {
-    const bool out =
-        registered_.get_future().wait_for(kLong) == std::future_status::ready && Ask("Configure") && Ask("Synchronize");
-    gone_on_.count_down();
-    return out;
+    return registered_.get_future().wait_for(kLong) == std::future_status::ready && Ask("Configure") &&
+           Ask("Synchronize");
   }
-  int updates() const { return updates_; }
   void Break() { peer_->Break("the runtime ends"); }
   /// Waits for the end of the connection.
   bool Left() const { return *os::WaitFor(peer_->ended_fd(), POLLIN, os::SystemClock().Now() + kLong); }
+  bool HasLeft() const { return peer_->ended().has_value(); }
 
  private:
   static constexpr os::Millis kLong{20'000};
@@ -69,8 +60,6 @@ class LaunchingRuntime {
   std::string refusal_;
   Launch launch_{.name = "berth", .index = "50"};
   std::promise<void> registered_;
-  std::latch gone_on_{1};
-  std::atomic<int> updates_ = 0;
   std::unique_ptr<ttrpc::Peer> peer_;  // last: its handlers use all of the above
 };
 

@@ -198,17 +198,4 @@ std::string EncodeUpdated(const std::vector<Update>& updates) {
   return out.SerializeAsString();
 }
 
-std::string EncodeUpdateContainers(const std::vector<Update>& updates) {
-  pb::UpdateContainersRequest out;
-  PutUpdates(updates, *out.mutable_update());
-  return out.SerializeAsString();
-}
-
-Result<std::vector<std::string>> DecodeFailed(std::string_view bytes) {
-  BERTH_TRY(const auto from, Parse<pb::UpdateContainersResponse>(bytes, "the answer to UpdateContainers"));
-  std::vector<std::string> out;
-  for (const pb::ContainerUpdate& failed : from.failed()) out.push_back(failed.container_id());
-  return out;
-}
-
 }  // namespace berth::nri

@@ -41,9 +41,6 @@ Result<Subject> DecodeStateChange(std::string_view bytes);
 std::string EncodeCreated(const Creation& creation);
 /// Of UpdateContainer and StopContainer.
 std::string EncodeUpdated(const std::vector<Update>& updates);
-std::string EncodeUpdateContainers(const std::vector<Update>& updates);
-/// Ids of containers that could not be changed.
-Result<std::vector<std::string>> DecodeFailed(std::string_view bytes);
 
 }  // namespace berth::nri
 

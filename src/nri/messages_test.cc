@@ -138,7 +138,6 @@ TEST(NriMessagesTest, WhatIsNoMessageIsRefused) {
   EXPECT_EQ(Code::kInvalid, DecodeSubject("\x0a\x7f").error().code);
   EXPECT_EQ(Code::kInvalid, DecodeUpdatePod("\x0a\x7f").error().code);
   EXPECT_EQ(Code::kInvalid, DecodeStateChange("\x0a\x7f").error().code);
-  EXPECT_EQ(Code::kInvalid, DecodeFailed("\x0a\x7f").error().code);
 }
 
 TEST(NriMessagesTest, BytesCutOffOrChangedAreReadOrRefused) {

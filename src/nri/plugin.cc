@@ -96,7 +96,7 @@ Plugin::Attempt Plugin::Attend() {
   auto end = Join(**peer, **conversation);
   const bool joined = end.has_value();
   if (joined) {
-    Open(**peer, **conversation);
+    Open(**conversation);
     end = Stay(**peer, **conversation);
   }
   const std::string why = end ? "the plug-in leaves" : end.error().message;
@@ -138,21 +138,17 @@ Result<void> Plugin::Stay(const ttrpc::Peer& peer, const Conversation& conversat
   }
 }
 
-void Plugin::Open(ttrpc::Peer& peer, const Conversation& conversation) {
+void Plugin::Open(const Conversation& conversation) {
   const MutexLock lock(mutex_);
-  peer_ = &peer;
   status_.joined = true;
   status_.runtime = conversation.runtime();
   ++status_.joins;
 }
 
-/// The peer may go when this returns.
 void Plugin::Close(const std::string& why) {
   const MutexLock lock(mutex_);
-  peer_ = nullptr;
   status_.joined = false;
   status_.last_error = why;
-  while (calls_ > 0) changed_.Wait(mutex_);
 }
 
 void Plugin::NoteError(const std::string& why) {
@@ -165,27 +161,6 @@ PluginStatus Plugin::status() const {
   PluginStatus out = status_;
   out.late_answers = queue_.late();
   return out;
-}
-
-Result<std::vector<std::string>> Plugin::UpdateContainers(const std::vector<Update>& updates, os::MonoTime deadline) {
-  if (HandlerQueue::InCall())
-    return Fail(Code::kConflict, "a handler that asks the runtime would wait for itself; give updates with its answer");
-  ttrpc::Peer* peer = nullptr;
-  {
-    const MutexLock lock(mutex_);
-    if (peer_ == nullptr) return Fail(Code::kUnreachable, "no runtime has taken the plug-in in: " + status_.last_error);
-    peer = peer_;
-    ++calls_;
-  }
-  const auto said = peer->Call(kRuntimeService, "UpdateContainers", EncodeUpdateContainers(updates),
-                               {.deadline = deadline, .cancel_fd = stop_.get()});
-  {
-    const MutexLock lock(mutex_);
-    --calls_;
-    changed_.NotifyAll();
-  }
-  if (!said) return std::unexpected(said.error());
-  return DecodeFailed(*said);
 }
 
 }  // namespace berth::nri

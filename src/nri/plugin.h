@@ -59,12 +59,6 @@ class Plugin {
   Plugin(const Plugin&) = delete;
   Plugin& operator=(const Plugin&) = delete;
 
-  /// Has the runtime change containers that are there; one after another, some 7 ms each. Returns the ids of those that
-  /// it could not change. Errors: as ttrpc::Peer::Call; kUnreachable also before it has joined; kConflict in a call of
-  /// the handler, where it would wait for itself: what a handler wants changed goes with its answer. An error of the
-  /// runtime's does not say which of them were changed.
-  Result<std::vector<std::string>> UpdateContainers(const std::vector<Update>& updates, os::MonoTime deadline)
-      BERTH_EXCLUDES(mutex_);
   PluginStatus status() const BERTH_EXCLUDES(mutex_);
 
  private:
@@ -76,7 +70,7 @@ class Plugin {
   Result<void> Join(ttrpc::Peer& peer, const Conversation& conversation);
   Result<void> Stay(const ttrpc::Peer& peer, const Conversation& conversation) BERTH_EXCLUDES(mutex_);
   bool Stopping() const;
-  void Open(ttrpc::Peer& peer, const Conversation& conversation) BERTH_EXCLUDES(mutex_);
+  void Open(const Conversation& conversation) BERTH_EXCLUDES(mutex_);
   void Close(const std::string& why) BERTH_EXCLUDES(mutex_);
   void NoteError(const std::string& why) BERTH_EXCLUDES(mutex_);
 
@@ -84,9 +78,6 @@ class Plugin {
   const os::EventFd stop_;
   HandlerQueue queue_;
   mutable Mutex mutex_;
-  CondVar changed_;
-  ttrpc::Peer* peer_ BERTH_GUARDED_BY(mutex_) = nullptr;  // while it has joined
-  int calls_ BERTH_GUARDED_BY(mutex_) = 0;                // of other threads on peer_
   PluginStatus status_ BERTH_GUARDED_BY(mutex_);
   std::thread thread_;
 };

@@ -110,15 +110,6 @@ struct FalseRuntime {
       if (!refusal.empty()) return std::unexpected(wire::Status(wire::StatusCode::kUnknown, refusal));
       return "";
     };
-    handlers[kRuntime + "UpdateContainers"] = [this](const auto&, const std::string& payload) -> ttrpc::Reply {
-      pb::UpdateContainersRequest request;
-      request.ParseFromString(payload);
-      pb::UpdateContainersResponse out;
-      for (const auto& update : request.update())
-        if (update.container_id() == "bad") *out.add_failed() = update;
-      ++updates;
-      return out.SerializeAsString();
-    };
     peer = *ttrpc::Peer::Start(wire::SocketTransport(std::move(socket)), "the plug-in", std::move(handlers),
                                {.lanes = {.answers = 2, .asks = 1}});
   }
@@ -167,7 +158,6 @@ struct FalseRuntime {
   Mutex mutex;
   std::string registered BERTH_GUARDED_BY(mutex);
   std::string refusal BERTH_GUARDED_BY(mutex);
-  std::atomic<int> updates = 0;
   std::unique_ptr<ttrpc::Peer> peer;
 };
 
@@ -345,22 +335,6 @@ TEST_F(NriPluginTest, AHandlerThatDoesNotReturnHoldsUpNoAnswer) {
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(runtime.Create("c" + std::to_string(i)));
   go.Signal();
   EXPECT_TRUE(handler.Has("create pod/c2"));
-}
-
-TEST_F(NriPluginTest, HasTheRuntimeChangeContainersButNotInsideAHandler) {
-  const auto plugin = Join();
-  EXPECT_EQ(Code::kUnreachable, plugin->UpdateContainers({}, In(kLong)).error().code);
-  handler.create = [&](const Answer<Creation>& answer) {
-    EXPECT_EQ(Code::kConflict, plugin->UpdateContainers({}, In(kLong)).error().code);
-    answer.Give(Creation{});
-  };
-  runtime.TakeIn();
-  ASSERT_TRUE(Joined(*plugin));
-  EXPECT_TRUE(runtime.Create("main"));
-  const auto failed = plugin->UpdateContainers({{.container_id = "good"}, {.container_id = "bad"}}, In(kLong));
-  ASSERT_TRUE(failed) << failed.error().message;
-  EXPECT_EQ(std::vector<std::string>{"bad"}, *failed);
-  EXPECT_EQ(1, runtime.updates);
 }
 
 TEST_F(NriPluginTest, JoinsAgainWhenTheRuntimeWasAway) {

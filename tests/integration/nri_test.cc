@@ -148,7 +148,7 @@ struct NriContainerdTest : testing::Test {
   std::unique_ptr<Plugin> plugin;
 };
 
-TEST_F(NriContainerdTest, NarrowsContainersBeforeTheyRunAndWheneverItWants) {
+TEST_F(NriContainerdTest, NarrowsContainersBeforeTheyRunAndWheneverItIsAsked) {
   Join();
   EXPECT_EQ("containerd", plugin->status().runtime->name);
   EXPECT_TRUE(handler.Has("synchronize 0")) << handler.All();
@@ -169,12 +169,6 @@ TEST_F(NriContainerdTest, NarrowsContainersBeforeTheyRunAndWheneverItWants) {
   ASSERT_TRUE(client->Start(*own));
   EXPECT_EQ("1", CpusOf(*own));
   EXPECT_TRUE(Told("event 7 u/own"));
-
-  const auto failed = plugin->UpdateContainers({{.container_id = *own, .resources = {.cpus = "0-1"}}},
-                                               os::SystemClock().Now() + os::Millis(20'000));
-  ASSERT_TRUE(failed) << failed.error().message;
-  EXPECT_TRUE(failed->empty());
-  EXPECT_EQ("0-1", CpusOf(*own));
 
   // What a kubelet wants is overruled.
   ASSERT_TRUE(client->Update(*own, {.cpus = "0"}));
@@ -204,10 +198,6 @@ TEST_F(NriContainerdTest, IsBackAfterTheRuntimeWasKilledAndSeesWhatRuns) {
             << " ms after containerd answered\n";
   EXPECT_EQ(2U, plugin->status().joins);
   EXPECT_TRUE(handler.Has("synchronize 1 main:0")) << handler.All();
-  const auto failed = plugin->UpdateContainers({{.container_id = id, .resources = {.cpus = "1"}}},
-                                               os::SystemClock().Now() + os::Millis(20'000));
-  ASSERT_TRUE(failed) << failed.error().message;
-  EXPECT_EQ("1", CpusOf(id));
 }
 
 TEST_F(NriContainerdTest, ARefusedContainerIsNotMadeAndItsReasonReachesWhoAsked) {
