@@ -272,14 +272,14 @@ class FakeRuntime {
 };
 
 struct CriRuntimeTest : testing::Test {
-  void Open(os::Millis look = os::Millis(20), os::Millis usual = os::Millis(20'000),
-            os::Millis log_lag = os::Millis(0)) {
+  void Open(os::Millis look = os::Millis(20), os::Millis usual = os::Millis(20'000), os::Millis log_lag = os::Millis(0),
+            std::optional<os::Millis> sandbox_look = std::nullopt) {
     fake.Serve();
     auto opened = OpenCriRuntime({.socket = temp / "cri",
                                   .owner = "test",
                                   .timeouts = {.usual = usual},
                                   .look = look,
-                                  .sandbox_look = look,
+                                  .sandbox_look = sandbox_look.value_or(look),
                                   .log_lag = log_lag});
     ASSERT_TRUE(opened) << opened.error().message;
     cri = std::move(opened->runtime);
@@ -352,6 +352,24 @@ TEST_F(CriRuntimeTest, AnEndIsToldWhenTheRuntimeHasWrittenTheLogToItsEnd) {
   EXPECT_EQ(0, Count(ContainerState::kExited));
   writer.reset();
   EXPECT_TRUE(Until([&] { return Count(ContainerState::kExited) == 1; }));
+}
+
+TEST_F(CriRuntimeTest, SandboxesAreLookedAtBeforeAnEndIsToldHoweverLongItsLogWasOpen) {
+  constexpr os::Millis kForever{1'000'000};
+  const std::string log = temp / "0.log";
+  std::optional<std::ofstream> writer(log);
+  if (!os::IsOpenForWriting(log)) GTEST_SKIP() << "the file system of " << log << " has no leases";
+  fake.set_log_path(log);
+  Open(os::Millis(20), os::Millis(20'000), kForever, kForever);
+  ASSERT_TRUE(StartOne());
+  ASSERT_TRUE(cri->Stop({.id = news.back().id}));
+  ASSERT_TRUE(Until([&] { return fake.containers().begin()->second == pb::CONTAINER_EXITED; }));
+  const int asked = fake.calls("ContainerStatus");
+  ASSERT_TRUE(Until([&] { return fake.calls("ContainerStatus") > asked + 1; }));
+  fake.DropSandboxes();
+  writer.reset();
+  ASSERT_TRUE(Until([&] { return Count(ContainerState::kExited) == 1; }));
+  EXPECT_TRUE(Until([&] { return std::ranges::count(notices, "SandboxChanged", &Notice::reason) == 1; }));
 }
 
 TEST_F(CriRuntimeTest, AnEndIsToldInTheEndWhoeverHasTheLogOpen) {

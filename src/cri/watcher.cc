@@ -1,9 +1,9 @@
 #include "cri/watcher.h"
 
-#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "cri/specs.h"
 #include "os/clock.h"
@@ -49,9 +49,9 @@ void Watcher::Look(std::uint64_t number) {
   const auto list = shared_.client.Containers(shared_.OwnLabels(), patience_);
   if (!TakeOutcome(list)) return;
   const Seen seen = Compare(*list, number);
-  const bool news = std::ranges::any_of(seen.ended, [&](const std::string& id) { return !open_logs_.contains(id); });
-  LookAtSandboxes(news || !seen.vanished.empty());  // first: what ended starts in a sandbox that is there
-  TakeEnds(seen);
+  const std::vector<runtime::ContainerStatus> ends = EndsToTell(seen);
+  LookAtSandboxes(!ends.empty());  // first: what ended starts in a sandbox that is there
+  for (const runtime::ContainerStatus& end : ends) shared_.Took(end, std::nullopt);
   LookForLateContainers(*list);
   RetryUnanswered(asked);
   TryAgain();
@@ -91,8 +91,8 @@ Seen Watcher::Compare(const std::vector<ContainerEntry>& list, std::uint64_t num
 
 /// A runtime says that a container has ended, and writes the end of its log then: containerd closes it a moment later.
 /// The end is told when the log is whole, so that its last lines reach who follows it and who makes a message of them.
-void Watcher::TakeEnds(const Seen& seen) {
-  for (const runtime::ContainerStatus& status : seen.vanished) shared_.Took(status, std::nullopt);
+std::vector<runtime::ContainerStatus> Watcher::EndsToTell(const Seen& seen) {
+  std::vector<runtime::ContainerStatus> out = seen.vanished;
   const os::MonoTime now = os::SystemClock().Now();
   std::map<std::string, os::MonoTime> open;
   for (const std::string& id : seen.ended) {
@@ -106,11 +106,12 @@ void Watcher::TakeEnds(const Seen& seen) {
     if (now < until && os::IsOpenForWriting(status->log_path)) {
       open.emplace(id, until);
     } else {
-      shared_.Took(*status, std::nullopt);
+      out.push_back(*status);
     }
   }
   open_logs_ = std::move(open);
   if (!open_logs_.empty()) shared_.LookSoon();
+  return out;
 }
 
 /// What failed in the background, and the record of CPUs: from looks only, so that what changes and changes back in

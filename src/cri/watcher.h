@@ -38,7 +38,7 @@ class Watcher {
   void Look(std::uint64_t number);
   bool TakeOutcome(const Result<std::vector<ContainerEntry>>& list);
   Seen Compare(const std::vector<ContainerEntry>& list, std::uint64_t number);
-  void TakeEnds(const Seen& seen);
+  std::vector<runtime::ContainerStatus> EndsToTell(const Seen& seen);
   void TryAgain();
   void CheckLogs();
   void LookForLateContainers(const std::vector<ContainerEntry>& list);
