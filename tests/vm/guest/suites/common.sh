@@ -27,11 +27,13 @@ check() {
 equal() {
   if [ "$2" = "$3" ]; then pass "$1"; else fail "$1" "$1: expected '$2', saw '$3'"; fi
 }
-# wait_for SECONDS COMMAND...: looks again and again, with `pause` microseconds in between.
+# wait_for SECONDS COMMAND...: looks again and again, with `pause` microseconds in between. Gives up after `patience` times as long:
+# a host that is busy has a guest of its own speed.
 pause=200000
+patience=5
 wait_for() {
   now
-  end=$((now + $1))
+  end=$((now + $1 * patience))
   shift
   until "$@"; do
     now
