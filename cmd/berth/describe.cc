@@ -77,7 +77,8 @@ void DescribePlace(const ContainerPlace& place, const CpuSet& shared, std::ostre
   const std::string beside = place.mixed ? ", " + FormatIds(shared) + " (shared pool)" : "";
   if (!cpus.empty()) Line(out, 4, "CPUs", cpus + (place.cpus ? " (its own)" + beside : " (" + pool + ")"));
   Line(out, 4, "Memory", place.memory_nodes.empty() ? "" : "node " + FormatIds(place.memory_nodes));
-  Line(out, 4, "Devices", view::DevicesText(place.devices));
+  Line(out, 4, "Devices",
+       view::DevicesText(place.devices) + (place.devices_reported ? " (from the kubelet's pod resources)" : ""));
   Line(out, 4, "Placed by", place.hint ? HintText(*place.hint) : "");
   Line(out, 4, "Cgroup", place.cgroup);
 }
@@ -101,6 +102,14 @@ void DescribeResize(const ResizeView& resize, std::ostream& out) {
   for (const std::string& detail : resize.details) Line(out, 0, "Detail", detail);
 }
 
+/// "" where it asks for nothing.
+std::string RequestsLine(const PodView& pod) {
+  const std::string out = RequestsText(pod.requests);
+  if (out.empty() || pod.requests_from == RequestsFrom::kManifest) return out;
+  return out + (pod.requests_from == RequestsFrom::kApiServer ? " (from its spec at the API server)"
+                                                              : " (inferred from the values that the runtime shows)");
+}
+
 void DescribePod(const PodDetails& details, const Session& session) {
   std::ostream& out = session.out();
   const PodView& pod = *details.view;
@@ -117,7 +126,7 @@ void DescribePod(const PodDetails& details, const Session& session) {
   for (const std::string& detail : pod.details) Line(out, 0, "Detail", detail);
   if (pod.resize) DescribeResize(*pod.resize, out);
   Line(out, 0, "Labels", LabelsText(pod.labels));
-  Line(out, 0, "Requests", RequestsText(pod.requests));
+  Line(out, 0, "Requests", RequestsLine(pod));
   Line(out, 0, "Admitted", pod.admitted_at ? FormatTime(*pod.admitted_at) : "");
   Line(out, 0, "Manifest", pod.file);
   out << "\nContainers:\n";

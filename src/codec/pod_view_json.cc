@@ -61,6 +61,7 @@ void AddPlace(Json& out, const ContainerPlace& place, const CpuSet& shared) {
     Json devices = Json::object();
     for (const DeviceAssignment& device : place.devices) devices[device.resource] = device.ids;
     out["devices"] = std::move(devices);
+    if (place.devices_reported) out["devicesReported"] = true;
     out["hint"] = place.hint ? ToJson(*place.hint) : Json();
   }
   out["cgroup"] = place.cgroup;
@@ -85,6 +86,7 @@ std::optional<ContainerPlace> ReadPlace(const Reader& reader, CpuSet& shared) {
     place.memory_nodes = reader.Field("memoryNodes").Ids<NodeSet>();
     for (const auto& [resource, ids] : reader.Field("devices").Members())
       place.devices.push_back({resource, ids.Strings()});
+    place.devices_reported = reader.Has("devicesReported") && reader.Field("devicesReported").Bool();
     if (const Reader hint = reader.Field("hint"); !hint.IsNull()) place.hint = ReadHint(hint);
   }
   place.cgroup = reader.Field("cgroup").String();
@@ -156,6 +158,9 @@ std::shared_ptr<const PodView> ReadView(const Reader& reader, CpuSet& shared) {
   out.details = reader.Field("details").Strings();
   out.admitted_at = ReadTime(reader.Field("admittedAt"));
   out.requests = reader.Field("requests").Resources();
+  if (reader.Has("requestsFrom"))
+    out.requests_from =
+        reader.Field("requestsFrom").OneOf({RequestsFrom::kManifest, RequestsFrom::kApiServer, RequestsFrom::kRuntime});
   if (reader.Has("queuePlace")) out.queue_place = reader.Field("queuePlace").Integer<int>();
   if (reader.Has("addresses")) out.addresses = reader.Field("addresses").Strings();
   if (reader.Has("labels"))
@@ -183,6 +188,7 @@ Json ToJson(const PodView& pod, const CpuSet& shared) {
       {"admittedAt", TimeJson(pod.admitted_at)},
       {"requests", ToJson(pod.requests)},
       {"containers", ListJson(pod.containers, [&](const ContainerView& c) { return ContainerJson(c, shared); })}};
+  if (pod.requests_from != RequestsFrom::kManifest) out["requestsFrom"] = std::string(Name(pod.requests_from));
   if (!pod.addresses.empty()) out["addresses"] = pod.addresses;
   if (!pod.labels.empty()) out["labels"] = pod.labels;
   if (pod.resize) out["resize"] = ResizeJson(*pod.resize);

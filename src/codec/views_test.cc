@@ -46,6 +46,7 @@ class Views : public Generator {
     if (out.known) {
       out.memory_nodes = Ids<NodeSet>(64);
       if (Coin()) out.devices = {{"vendor.example/gpu", Words()}, {"vendor.example/nic", {"a"}}};
+      out.devices_reported = Coin();
       if (Coin()) out.hint = TopologyHint{.nodes = Ids<NodeSet>(64), .preferred = Coin()};
     }
     out.cgroup = Word();
@@ -81,6 +82,7 @@ class Views : public Generator {
     out.details = Words();
     if (Coin()) out.admitted_at = Time();
     out.requests = List();
+    out.requests_from = static_cast<RequestsFrom>(Below(3));
     out.addresses = Words();
     if (Coin()) out.labels = {{Word(), Word()}, {"app", Word()}};
     for (std::uint64_t n = Below(4); n > 0; --n) out.containers.push_back(OneContainer());

@@ -33,7 +33,19 @@ std::string SourceOf(const Pod& pod) {
   return it != pod.annotations.end() ? it->second : "";
 }
 
-ContainerPlace PlaceOf(const PodManager& manager, const Pod& pod, const PodRecord& record, const std::string& name) {
+/// Beside a kubelet the ledger has none, and the kubelet says which.
+void AddReportedDevices(const pods::Reported& reported, const std::string& container, ContainerPlace& out) {
+  const auto given = reported.devices.find(container);
+  if (given == reported.devices.end() || !out.known) return;
+  out.devices_reported = true;
+  for (const auto& [resource, devices] : given->second) {
+    DeviceAssignment& of = out.devices.emplace_back(DeviceAssignment{.resource = resource});
+    for (const Device& device : devices) of.ids.push_back(device.id);
+  }
+}
+
+ContainerPlace PlaceOf(const PodManager& manager, const ManagedPod& managed, const PodRecord& record,
+                       const std::string& name) {
   ContainerPlace out;
   if (const Placement* placement = FindPlacement(record, name); placement != nullptr) {
     out.cpus = placement->cpus;
@@ -49,7 +61,8 @@ ContainerPlace PlaceOf(const PodManager& manager, const Pod& pod, const PodRecor
   } else {
     out.known = false;
   }
-  out.cgroup = manager.groups().table().ContainerPathOf(pod, name);
+  AddReportedDevices(managed.reported, name, out);
+  out.cgroup = manager.groups().table().ContainerPathOf(managed.pod, name);
   return out;
 }
 
@@ -131,6 +144,8 @@ PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
   out.queue_place = PlaceInQueue(managed);
   out.admitted_at = ParseTime(managed.admitted_at());
   out.requests = record != nullptr ? record->requests : PodRequests(pod);
+  if (managed.Is<pods::Foreign>())
+    out.requests_from = managed.reported.spec ? RequestsFrom::kApiServer : RequestsFrom::kRuntime;
   if (managed.lifecycle && managed.lifecycle->overdue() && out.reason.empty()) {
     out.reason = pods::kOverdueReason;
     out.message = pods::kOverdueMessage;
@@ -140,7 +155,8 @@ PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
   out.ready = IsReady(out, pod);
   out.resize = pods::ResizeOf(managed);
   if (record != nullptr)
-    for (ContainerView& container : out.containers) container.place = PlaceOf(manager, pod, *record, container.name);
+    for (ContainerView& container : out.containers)
+      container.place = PlaceOf(manager, managed, *record, container.name);
   return out;
 }
 
@@ -226,13 +242,14 @@ SnapshotBuilder::Seen SnapshotBuilder::See(const ManagedPod& managed) const {
           .life = managed.lifecycle ? managed.lifecycle->version() : 0,
           .file = managed.file,
           .groups = GroupsOf(managed),
-          .resize = pods::ResizeOf(managed)};
+          .resize = pods::ResizeOf(managed),
+          .reported = managed.reported};
 }
 
 /// Nothing of it is copied for that but paths, and these only where some group is another one.
 bool SnapshotBuilder::IsAsSeen(const ManagedPod& managed, const Seen& seen) const {
   return seen.life == (managed.lifecycle ? managed.lifecycle->version() : 0) && managed.stage == seen.stage &&
-         managed.file == seen.file && pods::ResizeOf(managed) == seen.resize &&
+         managed.file == seen.file && pods::ResizeOf(managed) == seen.resize && managed.reported == seen.reported &&
          (same_groups_ || GroupsOf(managed) == seen.groups);
 }
 

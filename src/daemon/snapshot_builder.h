@@ -69,6 +69,7 @@ class SnapshotBuilder {
     std::string file;
     std::vector<std::string> groups;  // paths of its containers'
     std::optional<ResizeView> resize;
+    pods::Reported reported;
   };
   struct Known {
     PodSnapshot pod;

@@ -56,6 +56,7 @@ struct ContainerPlace {
   bool known = true;           ///< false: the pod's record does not name it, and nothing is known of the next three
   NodeSet memory_nodes;        ///< empty: not pinned
   std::vector<DeviceAssignment> devices;
+  bool devices_reported = false;  ///< `devices` are a kubelet's, by its pod resources; the ledger has none
   std::optional<TopologyHint> hint;
   std::string cgroup;  ///< path below the cgroup root
   friend bool operator==(const ContainerPlace&, const ContainerPlace&) = default;
@@ -89,6 +90,14 @@ struct ResizeView {
   friend bool operator==(const ResizeView&, const ResizeView&) = default;
 };
 
+/// What a pod's requests are known from.
+enum class RequestsFrom {
+  kManifest,
+  kApiServer,  ///< of a kubelet's pod: its spec
+  kRuntime,    ///< likewise: what the runtime shows, from which some are inferred
+};
+std::string_view Name(RequestsFrom from);  ///< "manifest", "apiServer", "runtime"
+
 struct PodView {
   std::string namespace_;
   std::string name;  ///< as on the node
@@ -104,7 +113,8 @@ struct PodView {
   int queue_place = 0;                  ///< among the pods that wait for room, from 1; 0: it does not wait for it
   std::optional<WallTime> admitted_at;  ///< nullopt: not, or by a berthd before this boot
   ResourceList requests;                ///< of the whole pod
-  std::vector<std::string> addresses;   ///< the first is its podIP; empty: none yet
+  RequestsFrom requests_from = RequestsFrom::kManifest;
+  std::vector<std::string> addresses;  ///< the first is its podIP; empty: none yet
   std::map<std::string, std::string> labels;
   std::vector<ContainerView> containers;
   std::optional<ResizeView> resize{};  ///< nullopt: it is as its manifest wants it

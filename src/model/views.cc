@@ -19,6 +19,15 @@ std::string_view Name(PodPhase phase) {
   return "";
 }
 
+std::string_view Name(RequestsFrom from) {
+  switch (from) {
+    case RequestsFrom::kManifest: return "manifest";
+    case RequestsFrom::kApiServer: return "apiServer";
+    case RequestsFrom::kRuntime: return "runtime";
+  }
+  return "";
+}
+
 std::string_view Name(ContainerPhase phase) {
   switch (phase) {
     case ContainerPhase::kWaiting: return "waiting";

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "model/pod.h"
+#include "model/pod_devices.h"
 #include "model/trace.h"
 #include "os/clock.h"
 #include "runtime/env.h"
@@ -76,6 +77,12 @@ struct Foreign {
   Why why;
   friend bool operator==(const Foreign&, const Foreign&) = default;
 };
+/// What others than the runtime have said of a pod whose containers another program starts.
+struct Reported {
+  bool spec = false;     ///< an API server: its containers are those of its spec
+  PodDevices devices{};  ///< its kubelet
+  friend bool operator==(const Reported&, const Reported&) = default;
+};
 using Stage = std::variant<Waiting, Rejected, Admitted, Ending, Done, Foreign>;
 
 /// What a container mounts, made on another thread for one attempt.
@@ -137,6 +144,7 @@ struct ManagedPod {
   std::map<std::string, PreStart> pre_starts;  ///< by container
   std::optional<os::MonoTime> remove_at;       ///< the next try to remove its groups
   os::Millis remove_delay{0};                  ///< from the last try to that; zero before the first
+  Reported reported{};                         ///< of a Foreign one
 
   template <class S>
   bool Is() const {
