@@ -28,7 +28,15 @@ Attendant::Attendant(const pods::Parts& parts, WatchedRuntime& runtime, Attendan
       options_(std::move(options)),
       helpers_(std::move(helpers)),
       begun_(parts.clock.Now()),
-      contest_(options_.step_aside) {
+      contest_(options_.step_aside),
+      device_reports_(parts_.executor, parts_.clock, options_.devices,
+                      [this](bool warning, const std::string& message) {
+                        if (warning)
+                          parts_.events.Warning("DevicesUnknown", parts_.ObjectOfNode(), message);
+                        else
+                          parts_.events.Normal("DevicesKnown", parts_.ObjectOfNode(), message);
+                        helpers_.changed();
+                      }) {
   TakeKubelet(ReadKubeletPlaces(options_.kubelet_dir));
   next_look_at_kubelet_ = begun_ + kBetweenLooksAtKubelet;
 }
@@ -119,13 +127,12 @@ Guest& Attendant::Know(const nri::Pod& pod, const nri::Container& container) {
   const std::string uid = UidOf(pod);
   Guest& guest = guests_.Know(uid, container, AttemptOf(container));
   const Pod before = managed.pod;
-  GuestPod& known = guests_.Know(uid);
   if (const Pod* const spec = specs_.Find(uid)) {
     TakeSpec(managed.pod, *spec);
-    known.specified = true;
+    managed.reported.spec = true;
   }
-  if (!known.specified)
-    TakeContainer(managed.pod, ContainerOf(container, QosOf(managed.pod)), known);
+  if (!managed.reported.spec)
+    TakeContainer(managed.pod, ContainerOf(container, QosOf(managed.pod)), guests_.Know(uid));
   else if (pods::FindContainer(managed.pod, container.name).container == nullptr)
     managed.pod.containers.push_back(ContainerOf(container, QosOf(managed.pod)));  // an ephemeral one
   TakeChanged(managed, before);
@@ -235,7 +242,8 @@ void Attendant::Create(nri::Pod pod, nri::Container container, nri::Answer<nri::
     return;
   }
   const std::string uid = UidOf(pod);
-  if (AwaitsSpec(uid, [this, pod, container, answer] { Create(pod, container, answer); })) return;
+  const auto again = [this, pod, container, answer] { Create(pod, container, answer); };
+  if (AwaitsSpec(uid, again) || AwaitsDevices(pod, container, again)) return;
   Know(pod, container).placed = true;
   TellIgnored(parts_.pods[uid].pod, container.name);
   helpers_.changed();
@@ -390,6 +398,12 @@ std::string Attendant::NotJoined() const {
   return fmt::format("no runtime has taken berthd in as a plug-in at {}; is NRI switched on there?", options_.endpoint);
 }
 
+std::vector<std::string> Attendant::Warnings() const {
+  std::vector<std::string> out = contest_.Warnings(parts_.clock.Now());
+  if (!device_reports_.problem().empty()) out.push_back(device_reports_.problem());
+  return out;
+}
+
 std::vector<std::string> Attendant::NotReady() const {
   std::vector<std::string> out;
   if (!joined_) out.push_back(NotJoined());
@@ -403,7 +417,8 @@ void Attendant::Tick(os::MonoTime now) {
     parts_.events.Warning("RuntimeNotJoined", parts_.ObjectOfNode(), NotJoined());
   }
   EndAwaitingInVain(now);
-  if (looking_ && !looking_->saving && now >= looking_->not_before) GoOnLooking(now);
+  if (!contest_.aside() && now >= device_reports_.next_try()) AskForAllDevices();
+  if (looking_ && !looking_->saving && now >= looking_->not_before()) GoOnLooking(now);
   LookAtKubelet(now);
   if (const auto repaired = parts_.events.counts().find("CgroupRepaired"); repaired != parts_.events.counts().end())
     contest_.NoteRepaired(repaired->second, now);
@@ -416,6 +431,7 @@ void Attendant::Tick(os::MonoTime now) {
 
 os::MonoTime Attendant::next_due() const {
   os::MonoTime out = next_look_for_lost_;
+  if (!contest_.aside()) out = std::min(out, device_reports_.next_try());
   if (!options_.kubelet_dir.empty()) out = std::min(out, next_look_at_kubelet_);
   if (all_back_) out = std::min(out, std::max(os::MonoTime() + os::Millis(1), parts_.keeper.next_try()));
   if (!joined_ && !told_not_joined_) out = std::min(out, begun_ + kPatience);
@@ -425,7 +441,7 @@ os::MonoTime Attendant::next_due() const {
   }
   for (const Awaiting& each : awaiting_) out = std::min(out, each.until);
   for (const auto& [uid, look] : ended_) out = std::min(out, look.first);
-  if (looking_ && !looking_->saving) return std::min(out, looking_->not_before);
+  if (looking_ && !looking_->saving) return std::min(out, looking_->not_before());
   for (const std::string& uid : leaving_)
     if (const auto pod = guests_.all().find(uid); pod != guests_.all().end() && pod->second.leave_at)
       out = std::min(out, *pod->second.leave_at);

@@ -7,6 +7,7 @@
 #ifndef BERTH_BESIDE_ATTENDANT_H_
 #define BERTH_BESIDE_ATTENDANT_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -23,6 +24,7 @@
 
 #include "base/result.h"
 #include "beside/contest.h"
+#include "beside/device_reports.h"
 #include "beside/guests.h"
 #include "beside/specs.h"
 #include "beside/watched_runtime.h"
@@ -42,6 +44,7 @@ struct AttendantOptions {
   std::string kubelet_dir;  ///< the kubelet's folder; "": its state files are not looked at
   /// So long a pod's first container waits for what an API server says of the pod; 0: none is asked.
   os::Millis spec_patience{0};
+  DeviceSource devices{};  ///< what the kubelet says of those it has given to containers
 };
 
 /// What others do for it.
@@ -75,9 +78,13 @@ struct Looking {
   std::optional<engine::Node> node;           // that these books are of
   std::vector<std::string> gone;              // uids of those that are not there any more
   std::set<GuestName> late;                   // those that were made without a place
-  os::MonoTime not_before{};                  // when an API server may have told of pods
+  os::MonoTime specs_until{};                 // an API server may tell of pods
+  os::MonoTime devices_until{};               // the kubelet may tell of devices
+  std::optional<DevicesByPod> devices;        // it has, and not all pods were known
   bool saving = false;
   std::uint64_t number = 0;
+
+  os::MonoTime not_before() const { return std::max(specs_until, devices_until); }
 };
 
 /// Thread: the loop's only.
@@ -117,18 +124,34 @@ class Attendant {
   /// Why no container can be placed now, a sentence each.
   std::vector<std::string> NotReady() const;
   /// What an operator should know now, a sentence each.
-  std::vector<std::string> Warnings() const { return contest_.Warnings(parts_.clock.Now()); }
+  std::vector<std::string> Warnings() const;
 
  private:
   static constexpr os::Millis kBetweenLooksAtKubelet{10'000};
   /// "": it may be made; else why not.
   using Placed = std::function<void(const std::string& why_not)>;
   using Call = std::move_only_function<void()>;
+  /// A call that waits for what somebody else says of its pod.
+  struct Awaiting {
+    enum class What { kSpec, kDevices };
+    std::string uid;
+    What what;
+    os::MonoTime until;
+    Call call;
+  };
 
   bool Waits(Call call);
   bool AwaitsSpec(const std::string& uid, Call call);
-  void EndAwaiting(const std::function<bool(const std::string& uid, os::MonoTime until)>& over);
+  void EndAwaiting(const std::function<bool(const Awaiting&)>& over);
+  void EndAwaiting(const std::string& uid, Awaiting::What what);
   void EndAwaitingInVain(os::MonoTime now);
+  void TellSpecUnknown(const std::string& uid);
+  bool AwaitsDevices(const nri::Pod& pod, const nri::Container& container, Call call);
+  bool FollowsDevices(const Pod& pod, const std::string& name) const;
+  bool HasPlacement(const std::string& uid, const std::string& name) const;
+  void TakeDevices(const std::string& uid, std::optional<PodDevices> devices);
+  void AskForAllDevices();
+  void TakeAllDevices(DevicesByPod all);
   void TakeChanged(pods::ManagedPod& managed, const Pod& before);
   pods::ManagedPod& Know(const nri::Pod& pod);
   Guest& Know(const nri::Pod& pod, const nri::Container& container);
@@ -192,6 +215,14 @@ class Attendant {
   void StepAside();
   void GiveAllBack();
 
+  /// What the engine is asked about a container.
+  struct Question {
+    Pod pod;
+    engine::Inputs inputs;
+  };
+  Question QuestionOf(const pods::ManagedPod& managed, const std::string& name, const engine::Node& node,
+                      Trace* trace) const;
+  static void Amend(PodRecord& record, const pods::ManagedPod& managed, const std::string& name);
   std::variant<keeper::Proposal, Reject> Propose(const pods::ManagedPod& managed, const std::string& name,
                                                  Trace* trace);
   void TellIgnored(const Pod& pod, const std::string& name);
@@ -210,12 +241,7 @@ class Attendant {
   bool keeps_newcomers_ = false;  // to the shared pool: since KeepNewcomers
   std::optional<Looking> looking_;
   std::deque<Call> waiting_;  // until it has been looked at
-  struct Awaiting {
-    std::string uid;
-    os::MonoTime until;
-    Call call;
-  };
-  std::vector<Awaiting> awaiting_;  // the pod's spec
+  std::vector<Awaiting> awaiting_;
   Specs specs_;
   bool follows_specs_ = false;
   bool heard_of_specs_ = false;    // whether they can be followed
@@ -230,6 +256,7 @@ class Attendant {
   os::MonoTime next_look_for_lost_{};
   std::uint64_t freed_ = 0;  // Keeper::freed() when they were tried last
   Contest contest_;
+  DeviceReports device_reports_;
   os::MonoTime next_look_at_kubelet_{};
   bool knows_all_ = false;  // that the runtime had when it left
   bool all_back_ = false;   // the ledger is to be emptied: Berth has stepped aside

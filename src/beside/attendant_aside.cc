@@ -60,7 +60,7 @@ void Attendant::StepAside() {
   knows_all_ = false;
   looking_.reset();
   RunWaiting();
-  EndAwaiting([](const std::string&, os::MonoTime) { return true; });
+  EndAwaiting([](const Awaiting&) { return true; });
   for (const auto& [uid, managed] : parts_.pods) parts_.groups.table().Forget(uid);
   unplaced_.clear();
   leaving_.clear();

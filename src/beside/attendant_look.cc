@@ -29,13 +29,14 @@ void Attendant::Synchronize(nri::Inventory inventory) {
   awaiting_.clear();
   looking_.emplace();
   if (options_.spec_patience != os::Millis(0) && !heard_of_specs_)
-    looking_->not_before = parts_.clock.Now() + kPatienceForSpecs;
+    looking_->specs_until = parts_.clock.Now() + kPatienceForSpecs;
   looking_->number = ++looks_;
   looking_->inventory = std::move(inventory);
   for (const nri::Pod& pod : looking_->inventory.pods)
     if (GuestPod* const known = guests_.Find(UidOf(pod)); known != nullptr) known->sandboxes.clear();
   for (const nri::Container& container : looking_->inventory.containers)
     looking_->containers_of[container.pod_id].push_back(&container);
+  AskForAllDevices();
   helpers_.changed();
 }
 
@@ -78,6 +79,7 @@ bool Attendant::LacksItsCpus(const std::string& uid, const nri::Container& conta
 /// All pods that are there are known now.
 void Attendant::EndOthers() {
   looking_->pods_known = true;
+  if (looking_->devices) TakeAllDevices(*std::exchange(looking_->devices, std::nullopt));
   for (const auto& [uid, managed] : parts_.pods)
     if (!looking_->there.contains(uid)) Leave(uid);
   for (const auto& [uid, record] : parts_.keeper.newest().pods)
@@ -172,9 +174,9 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
   managed.trace = Trace();
   ++managed.decisions;
   if (!was_placed) TellIgnored(managed.pod, container.name);
-  Decision decision = engine::DecideContainer(*looking_->node, *looking_->ledger,
-                                              AsWished(managed.pod, container.name, looking_->node->options().own),
-                                              container.name, parts_.devices.inputs(), &managed.trace);
+  const Question question = QuestionOf(managed, container.name, *looking_->node, &managed.trace);
+  Decision decision = engine::DecideContainer(*looking_->node, *looking_->ledger, question.pod, container.name,
+                                              question.inputs, &managed.trace);
   if (const auto* const reject = std::get_if<Reject>(&decision)) {
     managed.stage = pods::Foreign{{.reason = reject->reason, .message = reject->message, .details = reject->details}};
     if (unplaced_.emplace(uid, container.name).second)
@@ -184,7 +186,7 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
     return;
   }
   LedgerDelta& delta = std::get<Admit>(decision).delta;
-  if (delta.put) delta.put->qos = QosOf(managed.pod);
+  if (delta.put) Amend(*delta.put, managed, container.name);
   Apply(*looking_->ledger, delta);
   ClearReason(uid, container.name);
   if (!was_placed) looking_->late.emplace(uid, container.name);

@@ -8,6 +8,7 @@
 
 #include "beside/annotations.h"
 #include "beside/attendant.h"
+#include "beside/device_requests.h"
 #include "beside/words.h"
 #include "model/own_rules.h"
 #include "model/pod_wishes.h"
@@ -47,18 +48,38 @@ bool Attendant::ShallHaveOwn(const Pod& pod, const std::string& name) const {
   return milli >= 1000 && milli % 1000 == 0;
 }
 
+bool Attendant::HasPlacement(const std::string& uid, const std::string& name) const {
+  const auto record = parts_.keeper.newest().pods.find(uid);
+  return record != parts_.keeper.newest().pods.end() && FindPlacement(record->second, name) != nullptr;
+}
+
+/// Of one that is to have something of its own with the devices that the kubelet has given it.
+Attendant::Question Attendant::QuestionOf(const pods::ManagedPod& managed, const std::string& name,
+                                          const engine::Node& node, Trace* trace) const {
+  Question out{.pod = AsWished(managed.pod, name, node.options().own), .inputs = parts_.devices.inputs()};
+  const auto given = managed.reported.devices.find(name);
+  if (given == managed.reported.devices.end() || !FollowsDevices(managed.pod, name)) return out;
+  out.inputs = {.devices = given->second};
+  RequestDevices(out.pod, name, given->second, trace);
+  return out;
+}
+
+/// What was decided, as it is saved.
+void Attendant::Amend(PodRecord& record, const pods::ManagedPod& managed, const std::string& name) {
+  record.qos = QosOf(managed.pod);
+  if (managed.reported.devices.contains(name)) DropDevices(record, name);
+}
+
 /// A kubelet tries a container that was refused again and again, and restarts those that end.
 std::variant<keeper::Proposal, Reject> Attendant::Propose(const pods::ManagedPod& managed, const std::string& name,
                                                           Trace* trace) {
-  const auto record = parts_.keeper.newest().pods.find(managed.pod.uid);
-  const bool known = record != parts_.keeper.newest().pods.end() && FindPlacement(record->second, name) != nullptr;
-  const bool is_new = guests_.Know(managed.pod.uid).decided.insert(name).second && !known;
-  auto out = parts_.keeper.ProposeContainer(AsWished(managed.pod, name, parts_.keeper.node().options().own), name,
-                                            parts_.devices.inputs(), trace,
+  const bool is_new = guests_.Know(managed.pod.uid).decided.insert(name).second && !HasPlacement(managed.pod.uid, name);
+  const Question question = QuestionOf(managed, name, parts_.keeper.node(), trace);
+  auto out = parts_.keeper.ProposeContainer(question.pod, name, question.inputs, trace,
                                             is_new ? keeper::Asked::kFirst : keeper::Asked::kAgain);
   if (auto* const proposal = std::get_if<keeper::Proposal>(&out))
     if (auto* const delta = std::get_if<LedgerDelta>(&proposal->change); delta != nullptr && delta->put)
-      delta->put->qos = QosOf(managed.pod);
+      Amend(*delta->put, managed, name);
   return out;
 }
 

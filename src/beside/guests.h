@@ -29,9 +29,10 @@ struct GuestPod {
   std::map<std::string, Guest> guests;   ///< by container name
   std::optional<os::MonoTime> leave_at;  ///< its last sandbox has gone: when its place is looked at next
   os::Millis leave_delay{0};
-  bool specified = false;         ///< an API server has told of its containers
-  bool unspecified = false;       ///< it did not in time: they are known from the runtime
-  std::set<std::string> decided;  ///< containers that were decided on, and counted
+  bool unspecified = false;  ///< the API server has not told of it in time: it is known from the runtime
+  enum class Devices { kUnknown, kAsked, kLate, kKnown };
+  Devices devices = Devices::kUnknown;  ///< what its kubelet has given it; late: asked for, and waited for in vain
+  std::set<std::string> decided;        ///< containers that were decided on, and counted
 };
 
 /// Thread: one.

@@ -9,7 +9,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "daemon/fake_node_test.h"
+#include "daemon/attendant_node_test.h"
 
 namespace berth::daemon {
 namespace {
@@ -18,135 +18,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testkit::Cpus;
-
-engine::Node KubeletsNode(const std::string& machine) {
-  KubeletConfiguration config;
-  config.cpu_manager_policy = "static";
-  config.reserved_system_cpus = "0";
-  auto loaded = machine::Load(machine);
-  EXPECT_TRUE(loaded);
-  auto node = engine::Node::Make(*std::move(loaded), std::move(config), {.node_fit = false});
-  EXPECT_TRUE(node) << node.error().message;
-  return *std::move(node);
-}
-
-/// A node with a kubelet whose runtime is this test: it makes groups, and asks.
-struct AttendantTest : ::testing::Test {
-  explicit AttendantTest(const std::string& machine = "pack:1 core:8 pu:1") : host(KubeletsNode(machine)) {}
-
-  void Boot(beside::AttendantOptions options = {}) {
-    auto opened = beside::WatchedRuntime::Open();
-    ASSERT_TRUE(opened);
-    watched = *std::move(opened);
-    host.steps.set_check([] {});
-    ManagerOptions manager_options = host.options;
-    manager_options.beside_kubelet = true;
-    manager = std::make_unique<TestManager>(host.store, host.tree, *watched, host.events, host.clock, host.steps,
-                                            host.node, manager_options);
-    ASSERT_TRUE(manager->Start(host.store.saved, host.clock.Now()));
-    PodManager& bare = manager->bare();
-    attendant =
-        std::make_unique<beside::Attendant>(bare.parts(), *watched, std::move(options),
-                                            beside::Helpers{.apply_pool =
-                                                                [&bare](os::MonoTime now) {
-                                                                  while (!bare.pool().Apply(now, {})) {
-                                                                  }
-                                                                },
-                                                            .narrow_pool = [&bare] { return bare.pool().Narrow(); },
-                                                            .narrow_ahead = [&bare] { bare.pool().NarrowAhead(); },
-                                                            .pool_changed = [&bare] { bare.pool().Changed(); },
-                                                            .pool_in_force = [&bare] { return bare.pool().in_force(); },
-                                                            .pool_problem = [&bare] { return bare.pool().problem(); },
-                                                            .changed = [] {},
-                                                            .join_anew = [this] { ++joins; },
-                                                            .watch_newcomers = [this](bool all) { watches = all; },
-                                                            .forget_newcomers = [this] { watches.reset(); }});
-  }
-  /// All that was begun is over.
-  void Settle() {
-    for (int i = 0; i < 3; ++i) {
-      manager->Sync(host.clock.Now());
-      attendant->Tick(host.clock.Now());
-      manager->executor().RunAll();
-    }
-  }
-
-  static std::string PathOf(const nri::Pod& pod) { return pod.cgroup_parent.substr(1); }
-  /// A pod with the group of its sandbox.
-  nri::Pod MakePod(const std::string& name, const std::string& tier) {
-    nri::Pod pod{.id = "s-" + name, .name = name, .uid = "uid-" + name, .name_space = "default"};
-    pod.cgroup_parent = "/kubepods" + (tier.empty() ? "" : "/" + tier) + "/poduid-" + name;
-    MakeGroup(PathOf(pod) + "/" + pod.id);
-    return pod;
-  }
-  void MakeGroup(const std::string& path) {
-    EXPECT_TRUE(host.tree.Create(path));
-    host.tree.stuck.insert(path);
-  }
-  static nri::Container ContainerIn(const nri::Pod& pod, const std::string& name, int milli) {
-    nri::Container out{.id = "c-" + pod.name + "-" + name, .pod_id = pod.id, .name = name};
-    out.resources.cpu_shares = std::max(2, milli * 1024 / 1000);
-    if (milli > 0) {
-      out.resources.cpu_period = 100'000;
-      out.resources.cpu_quota = milli * 100;
-      out.resources.memory_limit = 32 << 20;
-    }
-    return out;
-  }
-  template <class T>
-  static nri::Answer<T> Asked() {
-    return nri::Answer<T>(os::SystemClock().Now() + std::chrono::seconds(10));
-  }
-  /// What the runtime is told; the container's group is there afterwards.
-  Result<nri::Creation> Create(const nri::Pod& pod, const nri::Container& container) {
-    const auto answer = Asked<nri::Creation>();
-    attendant->Create(pod, container, answer);
-    manager->executor().RunAll();
-    auto given = answer.Wait();
-    EXPECT_TRUE(given);
-    if (!given) return Fail(Code::kTimeout, "no answer");
-    if (*given) MakeGroup(PathOf(pod) + "/" + container.id);
-    return *std::move(given);
-  }
-  Result<nri::Ready> Start(const nri::Pod& pod, const nri::Container& container) {
-    const auto answer = Asked<nri::Ready>();
-    attendant->Start(pod, container, answer);
-    manager->executor().RunAll();
-    auto given = answer.Wait();
-    return given ? *std::move(given) : Fail(Code::kTimeout, "no answer");
-  }
-  nri::Container Run(const nri::Pod& pod, const std::string& name, int milli) {
-    nri::Container container = ContainerIn(pod, name, milli);
-    EXPECT_TRUE(Create(pod, container));
-    EXPECT_TRUE(Start(pod, container));
-    container.state = nri::ContainerState::kRunning;
-    return container;
-  }
-  CpuSet CpusOf(const nri::Pod& pod, const nri::Container& container) {
-    return host.tree.Read(PathOf(pod) + "/" + container.id)->cpus.value_or(CpuSet());
-  }
-  int CountEvents(const std::string& reason, const std::string& words = "") {
-    int out = 0;
-    for (const Event& event : host.events.events())
-      if (event.reason == reason && event.message.find(words) != std::string::npos) ++out;
-    return out;
-  }
-
-  /// The same with those that were told in a row, which are one event.
-  std::uint64_t CountTold(const std::string& reason) {
-    std::uint64_t out = 0;
-    for (const Event& event : host.events.events())
-      if (event.reason == reason) out += event.count;
-    return out;
-  }
-
-  FakeNode host;
-  std::unique_ptr<beside::WatchedRuntime> watched;
-  std::unique_ptr<TestManager> manager;
-  std::unique_ptr<beside::Attendant> attendant;
-  int joins = 0;
-  std::optional<bool> watches;  // groups that come; true: all before them are known
-};
 
 TEST_F(AttendantTest, OthersHaveMovedBeforeTheAnswerThatGivesCpusAway) {
   Boot();
@@ -633,6 +504,7 @@ TEST_F(SpecifiedAttendantTest, RequestsAreTheSpecsAndNotWhatTheRuntimeShows) {
   app.resources.requests["vendor.com/gpu"] = Quantity::FromMilli(1000);
   attendant->SetSpec(SpecOf(pod, {}, {app}));
   Run(pod, "app", 700);
+  EXPECT_TRUE(manager->bare().parts().pods.at(pod.uid).reported.spec);
   const ResourceList& requests = manager->bare().parts().pods.at(pod.uid).pod.containers[0].resources.requests;
   EXPECT_EQ((ResourceList{{"cpu", Quantity::FromMilli(1000)}, {"memory", Quantity::FromBytes({64 << 20})}}), requests);
 }

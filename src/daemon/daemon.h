@@ -99,6 +99,7 @@ class Daemon {
   Result<void> OpenNri();
   void OpenNewcomers();
   void OpenPodSpecs();
+  beside::DeviceSource KubeletsDevices() const;
   Result<void> JoinRuntime();
   void JoinAnew();
   void PutAllInForce(os::MonoTime now);

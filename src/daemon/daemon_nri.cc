@@ -7,6 +7,7 @@
 #include "cgroup/systemd.h"
 #include "daemon/daemon.h"
 #include "kube/access.h"
+#include "podresources/pod_resources_client.h"
 
 namespace berth::daemon {
 namespace {
@@ -54,7 +55,8 @@ Result<void> Daemon::OpenNri() {
                                .step_aside = settings_.berth.nri_contested == "stepAside",
                                .endpoint = settings_.berth.nri_socket,
                                .kubelet_dir = settings_.berth.kubelet_dir,
-                               .spec_patience = settings_.berth.pod_specs ? kSpecPatience : os::Millis(0)},
+                               .spec_patience = settings_.berth.pod_specs ? kSpecPatience : os::Millis(0),
+                               .devices = KubeletsDevices()},
       helpers);
   snapshots_->AddWarnings([this] { return attendant_->Warnings(); });
   door_ = std::make_unique<beside::Door>(*loop_, *attendant_);
@@ -102,6 +104,15 @@ void Daemon::OpenPodSpecs() {
   });
   loop_->Keep(
       "pod specs", [this] { return pod_specs_->next_due(); }, [this](os::MonoTime now) { pod_specs_->Tick(now); });
+}
+
+beside::DeviceSource Daemon::KubeletsDevices() const {
+  if (settings_.berth.kubelet_dir.empty()) return {};
+  const auto client = std::make_shared<podresources::PodResourcesClient>(
+      settings_.berth.kubelet_dir + "/pod-resources/kubelet.sock", os::SystemClock());
+  return {.of_pod = [client](const std::string& name_space, const std::string& name,
+                             os::Millis patience) { return client->DevicesOf(name_space, name, patience); },
+          .of_all = [client](os::Millis patience) { return client->AllDevices(patience); }};
 }
 
 Result<void> Daemon::JoinRuntime() {

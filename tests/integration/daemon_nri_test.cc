@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -21,6 +22,9 @@
 #include "daemon_nri_fixture.h"
 #include "nri/plugin.h"
 #include "os/clock.h"
+#include "podresources/made_node_test.h"
+#include "podresources/service.h"
+#include "process.h"
 
 namespace berth {
 namespace {
@@ -189,6 +193,36 @@ TEST_F(DaemonNriTest, BesideAKubeletThatPlacesContainersItStepsAsideUntilThatIsO
   EXPECT_TRUE(Becomes(own.container, "1"));
   EXPECT_TRUE(Joined(2));
   EXPECT_EQ(std::string::npos, berthd->Get("/v1/status").dump().find("Berth leaves all containers alone"));
+}
+
+TEST_F(DaemonNriTest, DevicesThatTheKubeletHasGivenAreKnownFromItsPodResources) {
+  podresources::MadeNode made;
+  DeviceAssignment gpu{.resource = "vendor.example/gpu", .ids = {"g0"}, .answer = DeviceAnswer()};
+  gpu.answer->nodes["g0"].Insert(NumaId{0});
+  made.Add("own-n1", {{.devices = {gpu}}});
+  const std::string folder = berthd->Dir("kubelet");
+  auto kubelet = podresources::Service::Start(
+      {.socket = folder + "/pod-resources/kubelet.sock"},
+      [snapshot = std::make_shared<const NodeSnapshot>(made.Snapshot())] { return snapshot; });
+  ASSERT_TRUE(kubelet) << kubelet.error().message;
+  StartAndJoin("kubeletDir: " + folder + "\n");
+  const PodOnNode own = RunWhole("own", "", 1000);
+  EXPECT_EQ("1", CpusOf(own.container));
+  EXPECT_TRUE(berthd->Until("its device is known", [&] {
+    const codec::Json pod = berthd->PodNamed("own");
+    return pod.value("requestsFrom", "") == "runtime" && pod["containers"][0].value("devicesReported", false) &&
+           pod["containers"][0]["devices"]["vendor.example/gpu"][0] == "g0";
+  })) << berthd->PodNamed("own").dump();
+  const Ran described = Berth({"describe", "own"}, {.environment = {"BERTH_SOCKET=" + berthd->socket()}, .input = ""});
+  for (const char* const words : {"(inferred from the values that the runtime shows)\n",
+                                  "Devices:     vendor.example/gpu g0 (from the kubelet's pod resources)\n",
+                                  "given by the kubelet, as its pod resources say: g0 (NUMA node 0)"})
+    EXPECT_NE(std::string::npos, described.out.find(words)) << described.out << described.err;
+  EXPECT_EQ(0, berthd->CountEvents("DevicesUnknown"));
+  kubelet->reset();
+  EXPECT_EQ("0", CpusOf(RunWhole("other", "burstable", 0).container));
+  EXPECT_TRUE(berthd->Until("it is told that there is no answer",
+                            [&] { return berthd->CountEvents("DevicesUnknown", "without regard to them") == 1; }));
 }
 
 /// Another plug-in, which puts every new container on CPU 0.

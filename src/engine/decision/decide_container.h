@@ -16,7 +16,8 @@ namespace berth::engine {
 /// Decides `container` of a pod whose other containers keep what they have; `pod` has all that are known so far
 /// (rules/topology#one-at-a-time). One that was an app in the ledger and is an ordinary init container in `pod` is
 /// over: the CPUs it had may be used again. One that has its place keeps it, unless it was over and another has its
-/// CPUs now. Requires: as Decide; `pod` has `container`; devices are none of its limits. On Reject nothing is taken.
+/// CPUs now. Requires: as Decide; `pod` has `container`, of whose limits alone devices may be, and what it is given of
+/// them is not put into a ledger: it is never given back here. On Reject nothing is taken.
 Decision DecideContainer(const Node& node, const Ledger& ledger, const Pod& pod, std::string_view container,
                          const Inputs& inputs, Trace* trace);
 

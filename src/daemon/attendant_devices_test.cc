@@ -1,0 +1,290 @@
+// Room beside's attendant beside a kubelet that says which devices it has given to containers.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/attendant_node_test.h"
+#include "daemon/snapshot_builder.h"
+
+namespace berth::daemon {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testkit::Cpus;
+
+constexpr const char* kAccelerator = "vendor.example/gpu";
+
+Device OnNodes(const std::string& id, std::initializer_list<std::uint32_t> nodes) {
+  Device out{.id = id, .nodes = {}};
+  for (const std::uint32_t node : nodes) out.nodes.Insert(NumaId{node});
+  return out;
+}
+
+KubeletConfiguration ConfigWith(const std::string& topology_policy) {
+  KubeletConfiguration out;
+  out.topology_manager_policy = topology_policy;
+  return out;
+}
+
+/// CPUs 0-3 on NUMA node 0, of which 0 is reserved, and 4-7 on node 1.
+struct DeviceAttendantTest : AttendantTest {
+  explicit DeviceAttendantTest(const KubeletConfiguration& config = ConfigWith("best-effort"))
+      : AttendantTest("numa:2(memory=4GB) core:4 pu:1", config) {}
+
+  void BootWithKubelet() {
+    Boot({.devices = {.of_pod = [this](const std::string& name_space, const std::string& name,
+                                       os::Millis patience) -> Result<PodDevices> {
+                        EXPECT_EQ(os::Millis(200), patience);
+                        ++asked;
+                        if (!problem.empty()) return Fail(Code::kUnreachable, problem);
+                        return given[{name_space, name}];
+                      },
+                      .of_all = [this](os::Millis patience) -> Result<DevicesByPod> {
+                        EXPECT_EQ(os::Millis(500), patience);
+                        ++asked_for_all;
+                        if (!problem.empty()) return Fail(Code::kUnreachable, problem);
+                        return given;
+                      }}});
+  }
+  void Give(const std::string& pod, const std::string& container, std::vector<Device> devices) {
+    given[{"default", pod}][container] = {{kAccelerator, std::move(devices)}};
+  }
+  const PodRecord& RecordOf(const nri::Pod& pod) const { return manager->ledger().pods.at(pod.uid); }
+  int Warnings() const {
+    int out = 0;
+    for (const Event& event : host.events.events()) out += event.type == EventType::kWarning ? 1 : 0;
+    return out;
+  }
+  /// One that was made while berthd was away.
+  nri::Container Running(const nri::Pod& pod, const std::string& name, int milli) {
+    nri::Container out = ContainerIn(pod, name, milli);
+    out.state = nri::ContainerState::kRunning;
+    MakeGroup(PathOf(pod) + "/" + out.id);
+    return out;
+  }
+
+  DevicesByPod given;
+  std::string problem;  // why there is no answer
+  int asked = 0;        // for one pod
+  int asked_for_all = 0;
+};
+
+TEST_F(DeviceAttendantTest, AContainerHasCpusOfTheNodeThatItsDevicesAreOn) {
+  BootWithKubelet();
+  Give("train", "app", {OnNodes("g0", {1}), OnNodes("g1", {1})});
+  const nri::Pod web = MakePod("web", "");
+  const nri::Container without = Run(web, "app", 1000);
+  const nri::Pod train = MakePod("train", "");
+  const nri::Container app = Run(train, "app", 2000);
+  EXPECT_EQ(Cpus("1"), CpusOf(web, without));
+  EXPECT_EQ(Cpus("4-5"), CpusOf(train, app));
+  EXPECT_EQ(Cpus("2"), CpusOf(train, Run(train, "side", 1000))) << "it has none";
+  EXPECT_EQ(2, asked) << "once for each pod";
+  EXPECT_EQ(0, Warnings());
+}
+
+/// Nobody registers them here: a ledger with them would call them lost.
+TEST_F(DeviceAttendantTest, TheLedgerHasNoneOfTheKubeletsDevices) {
+  BootWithKubelet();
+  Give("train", "setup", {OnNodes("g0", {1})});
+  Give("train", "app", {OnNodes("g0", {1})});
+  const nri::Pod train = MakePod("train", "");
+  attendant->Stop(train, Run(train, "setup", 1000));
+  const nri::Container app = Run(train, "app", 1000);
+  EXPECT_EQ(Cpus("4"), CpusOf(train, app));
+  for (const Placement& placement : RecordOf(train).placements) EXPECT_THAT(placement.devices, IsEmpty());
+  EXPECT_THAT(RecordOf(train).reusable.devices, IsEmpty());
+  EXPECT_FALSE(RecordOf(train).requests.contains(kAccelerator));
+}
+
+TEST_F(DeviceAttendantTest, DevicesAreShownWithWhereTheyAreKnownFrom) {
+  BootWithKubelet();
+  Give("train", "app", {OnNodes("g0", {1})});
+  const nri::Pod train = MakePod("train", "");
+  Run(train, "app", 1000);
+  Settle();
+  SnapshotBuilder builder(manager->bare(), host.events, DaemonFacts());
+  const auto state = builder.Build();
+  ASSERT_TRUE(state && state->node.pods.size() == 1U);
+  const PodView& view = *state->node.pods[0].view;
+  EXPECT_EQ(RequestsFrom::kRuntime, view.requests_from);
+  ASSERT_TRUE(view.containers.size() == 1U && view.containers[0].place);
+  EXPECT_TRUE(view.containers[0].place->devices_reported);
+  EXPECT_EQ((std::vector<DeviceAssignment>{{.resource = kAccelerator, .ids = {"g0"}}}),
+            view.containers[0].place->devices);
+  std::string why;
+  for (const TraceStep& step : state->node.pods[0].trace->steps())
+    if (step.stage == "device") why += step.container + " " + step.resource + " " + step.text;
+  EXPECT_EQ(std::string("app ") + kAccelerator + " given by the kubelet, as its pod resources say: g0 (NUMA node 1)",
+            why);
+}
+
+TEST_F(DeviceAttendantTest, WithoutAnAnswerContainersArePlacedAsBeforeAndThatIsToldOnce) {
+  BootWithKubelet();
+  problem = "connect to /k/kubelet.sock: No such file or directory";
+  Give("train", "app", {OnNodes("g0", {1})});
+  const nri::Pod train = MakePod("train", "");
+  EXPECT_EQ(Cpus("1"), CpusOf(train, Run(train, "app", 1000)));
+  const nri::Pod other = MakePod("other", "");
+  EXPECT_EQ(Cpus("2"), CpusOf(other, Run(other, "app", 1000)));
+  EXPECT_EQ(1, asked) << "nobody waits for it again";
+  for (int i = 0; i < 3; ++i) {
+    host.clock.Advance(os::Millis(20'000));
+    Settle();
+  }
+  EXPECT_EQ(3, asked_for_all) << "it is looked whether it is back";
+  EXPECT_EQ(1U, CountTold("DevicesUnknown"));
+  EXPECT_THAT(attendant->Warnings(), Contains(HasSubstr("without regard to them: connect to /k/kubelet.sock")));
+
+  problem.clear();
+  host.clock.Advance(os::Millis(60'000));
+  Settle();
+  EXPECT_EQ(1, CountEvents("DevicesKnown"));
+  EXPECT_THAT(attendant->Warnings(), IsEmpty());
+  const nri::Pod later = MakePod("later", "");
+  Give("later", "app", {OnNodes("g1", {1})});
+  EXPECT_EQ(Cpus("4"), CpusOf(later, Run(later, "app", 1000)));
+}
+
+TEST_F(DeviceAttendantTest, AContainerWaitsForAnAnswerNoLongerThanAMoment) {
+  BootWithKubelet();
+  Give("train", "app", {OnNodes("g0", {1})});
+  Give("train", "late", {OnNodes("g1", {1})});
+  const nri::Pod train = MakePod("train", "");
+  const auto answer = Asked<nri::Creation>();
+  attendant->Create(train, ContainerIn(train, "app", 1000), answer);
+  EXPECT_FALSE(manager->ledger().pods.contains(train.uid));
+  EXPECT_LE(attendant->next_due(), host.clock.Now() + os::Millis(200));
+  host.clock.Advance(os::Millis(200));
+  attendant->Tick(host.clock.Now());
+  manager->executor().RunAll();
+  const auto created = answer.Wait();
+  ASSERT_TRUE(created && *created);
+  EXPECT_EQ("1", (*created)->adjustment.resources.cpus);
+  EXPECT_EQ(Cpus("4"), CpusOf(train, Run(train, "late", 1000))) << "the answer counts when it comes";
+}
+
+TEST_F(DeviceAttendantTest, AContainerThatSharesDoesNotWait) {
+  BootWithKubelet();
+  const nri::Pod web = MakePod("web", "burstable");
+  const auto answer = Asked<nri::Creation>();
+  attendant->Create(web, ContainerIn(web, "app", 0), answer);
+  EXPECT_FALSE(answer.Give(nri::Creation())) << "it was answered";
+  manager->executor().RunAll();
+  EXPECT_EQ(1, asked);
+}
+
+TEST_F(DeviceAttendantTest, ARestartChangesNothing) {
+  BootWithKubelet();
+  Give("train", "app", {OnNodes("g0", {1})});
+  const nri::Pod train = MakePod("train", "");
+  const nri::Container app = Run(train, "app", 2000);
+  Settle();
+  const PodRecord before = RecordOf(train);
+  attendant.reset();
+  manager.reset();
+  asked = 0;
+  BootWithKubelet();
+  attendant->Synchronize({.pods = {train}, .containers = {app}});
+  Settle();
+  EXPECT_EQ(before, RecordOf(train));
+  EXPECT_EQ(Cpus("4-5"), CpusOf(train, app));
+  EXPECT_EQ(given.at({"default", "train"}), manager->bare().parts().pods.at(train.uid).reported.devices);
+  nri::Container again = app;
+  again.id += "-again";
+  const auto created = Create(train, again);
+  ASSERT_TRUE(created);
+  EXPECT_EQ("4-5", created->adjustment.resources.cpus);
+  EXPECT_EQ(0, asked);
+  EXPECT_EQ(1, asked_for_all);
+  EXPECT_EQ(0, Warnings());
+}
+
+TEST_F(DeviceAttendantTest, WhatWasMadeWhileBerthdWasAwayIsPlacedByItsDevicesToo) {
+  BootWithKubelet();
+  Give("train", "app", {OnNodes("g0", {1})});
+  const nri::Pod train = MakePod("train", "");
+  const nri::Container app = Running(train, "app", 2000);
+  attendant->Synchronize({.pods = {train}, .containers = {app}});
+  attendant->Tick(host.clock.Now());
+  EXPECT_FALSE(manager->ledger().pods.contains(train.uid));
+  EXPECT_EQ(host.clock.Now() + os::Millis(500), attendant->next_due());
+  Settle();
+  EXPECT_EQ(Cpus("4-5"), CpusOf(train, app));
+  EXPECT_EQ(0, asked);
+}
+
+TEST_F(DeviceAttendantTest, WhatARuntimeHasIsNotWaitedForLongerThanHalfASecond) {
+  BootWithKubelet();
+  Give("train", "app", {OnNodes("g0", {1})});
+  const nri::Pod train = MakePod("train", "");
+  const nri::Container app = Running(train, "app", 2000);
+  attendant->Synchronize({.pods = {train}, .containers = {app}});
+  host.clock.Advance(os::Millis(500));
+  attendant->Tick(host.clock.Now());
+  manager->executor().RunAll();
+  Settle();
+  EXPECT_EQ(Cpus("1-2"), CpusOf(train, app));
+  EXPECT_FALSE(manager->bare().parts().pods.at(train.uid).reported.devices.empty()) << "known for later ones";
+}
+
+/// Where nothing is to be had beside the devices, the policy refuses.
+struct StrictDeviceAttendantTest : DeviceAttendantTest {
+  StrictDeviceAttendantTest() : DeviceAttendantTest(ConfigWith("single-numa-node")) {}
+};
+
+TEST_F(StrictDeviceAttendantTest, AContainerIsPlacedBesideItsDevicesOrNotAtAll) {
+  BootWithKubelet();
+  Give("train", "app", {OnNodes("g0", {1})});
+  Give("late", "app", {OnNodes("g1", {1})});
+  Give("wide", "app", {OnNodes("g2", {0}), OnNodes("g3", {1})});
+  Give("span", "app", {OnNodes("g4", {0, 1})});
+  const nri::Pod train = MakePod("train", "");
+  EXPECT_EQ(Cpus("4-6"), CpusOf(train, Run(train, "app", 3000)));
+  for (const char* const name : {"late", "wide"}) {
+    const nri::Pod pod = MakePod(name, "");
+    const auto refused = Create(pod, ContainerIn(pod, "app", 2000));
+    ASSERT_FALSE(refused) << name;
+    EXPECT_THAT(refused.error().message, HasSubstr("TopologyAffinityError"));
+  }
+  const nri::Pod span = MakePod("span", "");
+  EXPECT_EQ(Cpus("1-2"), CpusOf(span, Run(span, "app", 2000))) << "near either node";
+}
+
+TEST_F(StrictDeviceAttendantTest, AContainerThatSharesDoesSoWhereverItsDevicesAre) {
+  BootWithKubelet();
+  Give("part", "app", {OnNodes("g0", {0}), OnNodes("g1", {1})});
+  const nri::Pod part = MakePod("part", "");
+  EXPECT_EQ(Cpus("0-7"), CpusOf(part, Run(part, "app", 500)));
+  EXPECT_TRUE(FindPlacement(RecordOf(part), "app"));
+  EXPECT_EQ(0, Warnings());
+}
+
+struct PinnedDeviceAttendantTest : DeviceAttendantTest {
+  PinnedDeviceAttendantTest() : DeviceAttendantTest(Config()) {}
+  static KubeletConfiguration Config() {
+    KubeletConfiguration out = ConfigWith("best-effort");
+    out.memory_manager_policy = "Static";
+    out.reserved_memory = {{NumaId{0}, {{"memory", *Quantity::Parse("100Mi")}}}};
+    return out;
+  }
+};
+
+TEST_F(PinnedDeviceAttendantTest, MemoryIsOnTheNodeOfTheDevicesToo) {
+  BootWithKubelet();
+  Give("train", "app", {OnNodes("g0", {1})});
+  const nri::Pod train = MakePod("train", "");
+  const auto created = Create(train, ContainerIn(train, "app", 500));
+  ASSERT_TRUE(created) << created.error().message;
+  EXPECT_EQ("1", created->adjustment.resources.mems);
+}
+
+}  // namespace
+}  // namespace berth::daemon
