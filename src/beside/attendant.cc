@@ -114,6 +114,7 @@ pods::ManagedPod& Attendant::Know(const nri::Pod& pod) {
   seen.containers = std::move(managed.pod.containers);
   seen.init_containers = std::move(managed.pod.init_containers);
   managed.pod = std::move(seen);
+  if (looking_) looking_->there.insert(uid);
   if (is_new) {
     const pods::Life* const life = parts_.lives.Find(uid);  // an earlier berthd refused it
     managed.stage = pods::Foreign{life != nullptr ? life->evicted.value_or(pods::Why()) : pods::Why()};
@@ -235,7 +236,7 @@ void Attendant::TellOdd(const nri::Container& container) {
 
 void Attendant::Create(nri::Pod pod, nri::Container container, nri::Answer<nri::Creation> answer) {
   if (contest_.aside()) return Answered("CreateContainer", answer, answer.Give(nri::Creation()));
-  if (Waits([this, pod, container, answer] { Create(pod, container, answer); })) return;
+  if (!PassesLook(pod, container) && Waits([this, pod, container, answer] { Create(pod, container, answer); })) return;
   if (!IsSane(pod, container)) {
     TellOdd(container);
     Answered("CreateContainer", answer, answer.Give(nri::Creation()));
@@ -268,7 +269,7 @@ void Attendant::Create(nri::Pod pod, nri::Container container, nri::Answer<nri::
 
 void Attendant::Start(nri::Pod pod, nri::Container container, nri::Answer<nri::Ready> answer) {
   if (contest_.aside()) return Answered("StartContainer", answer, answer.Give(nri::Ready()));
-  if (Waits([this, pod, container, answer] { Start(pod, container, answer); })) return;
+  if (!PassedLook(pod, container) && Waits([this, pod, container, answer] { Start(pod, container, answer); })) return;
   if (!IsSane(pod, container)) {
     TellOdd(container);
     Answered("StartContainer", answer, answer.Give(nri::Ready()));

@@ -78,6 +78,8 @@ struct Looking {
   std::optional<engine::Node> node;           // that these books are of
   std::vector<std::string> gone;              // uids of those that are not there any more
   std::set<GuestName> late;                   // those that were made without a place
+  std::map<GuestName, bool> asked;            // containers that came meanwhile; true: they do not wait
+  int begun_again = 0;                        // because the books had changed
   os::MonoTime specs_until{};                 // an API server may tell of pods
   os::MonoTime devices_until{};               // the kubelet may tell of devices
   std::optional<DevicesByPod> devices;        // it has, and not all pods were known
@@ -141,6 +143,8 @@ class Attendant {
   };
 
   bool Waits(Call call);
+  bool PassesLook(const nri::Pod& pod, const nri::Container& container);
+  bool PassedLook(const nri::Pod& pod, const nri::Container& container) const;
   bool AwaitsSpec(const std::string& uid, Call call);
   void EndAwaiting(const std::function<bool(const Awaiting&)>& over);
   void EndAwaiting(const std::string& uid, Awaiting::What what);

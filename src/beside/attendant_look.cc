@@ -16,6 +16,7 @@ namespace {
 
 constexpr os::Millis kSlice{10};              // of the loop, for what a runtime has
 constexpr os::Millis kPatienceForSpecs{500};  // of pods that were there before berthd was
+constexpr int kMostBegunAgain = 3;            // then nobody is let through, so that it ends
 
 bool Runs(const nri::Container& container) {
   return container.state == nri::ContainerState::kRunning || container.state == nri::ContainerState::kPaused;
@@ -40,16 +41,42 @@ void Attendant::Synchronize(nri::Inventory inventory) {
   helpers_.changed();
 }
 
+/// A container that is asked for meanwhile does not wait where the books, which have all that others were given before,
+/// have a place for it: who came while berthd was away gets CPUs of his own, if any, after it. One with CPUs of its own
+/// waits until all groups are known that are to leave these.
+bool Attendant::PassesLook(const nri::Pod& pod, const nri::Container& container) {
+  if (!looking_ || !IsSane(pod, container)) return false;
+  const std::string uid = UidOf(pod);
+  bool& passes = looking_->asked[{uid, container.name}];
+  passes = false;
+  if (options_.spec_patience != os::Millis(0) && specs_.Find(uid) == nullptr) return false;
+  Know(pod, container);
+  const engine::Node& node = parts_.keeper.newest_node();
+  const Pod wished = AsWished(parts_.pods[uid].pod, container.name, node.options().own);
+  const Decision decision =
+      engine::DecideContainer(node, parts_.keeper.newest(), wished, container.name, parts_.devices.inputs(), nullptr);
+  const auto* const admitted = std::get_if<Admit>(&decision);
+  if (admitted == nullptr || !admitted->delta.put || looking_->begun_again >= kMostBegunAgain) return false;
+  passes = looking_->pods_known || !IsOwn(FindPlacement(*admitted->delta.put, container.name));
+  return passes;
+}
+
+bool Attendant::PassedLook(const nri::Pod& pod, const nri::Container& container) const {
+  if (!looking_) return false;
+  const auto asked = looking_->asked.find({UidOf(pod), container.name});
+  return asked != looking_->asked.end() && asked->second;
+}
+
 /// One walk for each pod: its sandbox, and the groups of all its containers that run.
 void Attendant::LookAtPod(std::size_t index) {
   const nri::Pod& pod = looking_->inventory.pods[index];
   if (!IsSane(pod) || !SandboxLives(pod)) return;  // one that has stopped is listed until it is removed
   looking_->pod_of.emplace(pod.id, index);
-  looking_->there.insert(UidOf(pod));
   Know(pod);
   std::vector<const nri::Container*>& containers = looking_->containers_of[pod.id];
-  std::erase_if(containers, [](const nri::Container* const each) {
-    return !IsName(each->name) || !IsName(each->id) || !Runs(*each);
+  std::erase_if(containers, [&](const nri::Container* const each) {
+    return !IsName(each->name) || !IsName(each->id) || !Runs(*each) ||
+           looking_->asked.contains({UidOf(pod), each->name});
   });
   for (const nri::Container* const container : containers) {
     Guest& guest = guests_.Know(UidOf(pod), *container, AttemptOf(*container));
@@ -105,6 +132,7 @@ bool Attendant::SandboxLives(const nri::Pod& pod) const {
 /// looked at.
 void Attendant::EndUnlisted(const std::set<std::string>& there) {
   std::set<GuestName> alive;
+  for (const auto& [who, passes] : looking_->asked) alive.insert(who);
   for (const nri::Container& container : looking_->inventory.containers) {
     const auto pod = looking_->pod_of.find(container.pod_id);
     if (pod != looking_->pod_of.end() && container.state != nri::ContainerState::kStopped)
@@ -203,7 +231,8 @@ void Attendant::GoOnLooking(os::MonoTime now) {
   while (looking_->next < all.size()) {
     const nri::Container& container = all[looking_->next++];
     const auto pod = looking_->pod_of.find(container.pod_id);
-    if (pod != looking_->pod_of.end() && IsName(container.name) && IsName(container.id))
+    if (pod != looking_->pod_of.end() && IsName(container.name) && IsName(container.id) &&
+        !looking_->asked.contains({UidOf(looking_->inventory.pods[pod->second]), container.name}))
       LookAt(looking_->inventory.pods[pod->second], container);
     if (slice.over()) return;
   }
@@ -212,7 +241,10 @@ void Attendant::GoOnLooking(os::MonoTime now) {
 
 /// Others may have changed the books meanwhile, as CPUs that went offline do: then all is decided once more.
 void Attendant::EndLooking() {
-  if (looking_->base != parts_.keeper.newest().revision) return BeginLooking();
+  if (looking_->base != parts_.keeper.newest().revision) {
+    ++looking_->begun_again;
+    return BeginLooking();
+  }
   if (looking_->ledger->pods == parts_.keeper.newest().pods) return LookedAt({});
   Ledger next = *looking_->ledger;
   next.revision = looking_->base + 1;

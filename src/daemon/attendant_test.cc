@@ -737,6 +737,92 @@ TEST_F(AttendantTest, APodThatGoesWhileItIsLookedAtWhatThereIsHasGone) {
   EXPECT_TRUE(known.contains(all.pods.back().uid));
 }
 
+/// Forty pods that run already, each of which takes a millisecond to look at.
+struct LookedAtTest : AttendantTest {
+  void BeginLook() {
+    Boot();
+    for (int i = 0; i < 40; ++i) {
+      const nri::Pod pod = MakePod("p" + std::to_string(i), "burstable");
+      all.pods.push_back(pod);
+      all.containers.push_back(ContainerIn(pod, "app", 0));
+      all.containers.back().state = nri::ContainerState::kRunning;
+      MakeGroup(PathOf(pod) + "/" + all.containers.back().id);
+    }
+    host.tree.look_takes = os::Millis(1);
+    attendant->Synchronize(all);
+    attendant->Tick(host.clock.Now());
+  }
+  void EndLook() {
+    for (int i = 0; i < 1000 && !attendant->Started(); ++i) {
+      attendant->Tick(host.clock.Now());
+      manager->executor().RunAll();
+    }
+    EXPECT_TRUE(attendant->Started());
+  }
+
+  nri::Inventory all;
+};
+
+TEST_F(LookedAtTest, AContainerThatSharesIsMadeAndStartedMeanwhile) {
+  BeginLook();
+  const nri::Pod late = MakePod("late", "burstable");
+  nri::Container container = ContainerIn(late, "app", 0);
+  const auto created = Create(late, container);
+  ASSERT_TRUE(created);
+  EXPECT_EQ(created->adjustment.resources.cpus, "0-7");
+  EXPECT_TRUE(Start(late, container));
+  EXPECT_FALSE(attendant->Started());
+  EndLook();
+  EXPECT_TRUE(manager->bare().parts().pods.contains(late.uid));
+  const nri::Pod db = MakePod("db", "");
+  ASSERT_TRUE(Create(db, ContainerIn(db, "app", 2000)));
+  EXPECT_EQ(CpusOf(late, container), Cpus("0,3-7"));
+}
+
+TEST_F(LookedAtTest, AContainerWithCpusOfItsOwnIsMadeWhenAllGroupsAreKnownThatAreToLeaveThem) {
+  BeginLook();
+  const nri::Pod db = MakePod("db", "");
+  const nri::Container own = ContainerIn(db, "app", 2000);
+  const auto early = Asked<nri::Creation>();
+  attendant->Create(db, own, early);
+  manager->executor().RunAll();
+  EXPECT_FALSE(host.store.saved && host.store.saved->ledger.pods.contains(db.uid));
+  EndLook();
+  const auto given = early.Wait();
+  ASSERT_TRUE(given && *given);
+  EXPECT_EQ((*given)->adjustment.resources.cpus, "1-2");
+  for (std::size_t i = 0; i < all.pods.size(); ++i) EXPECT_EQ(CpusOf(all.pods[i], all.containers[i]), Cpus("0,3-7"));
+}
+
+TEST_F(LookedAtTest, OneThatIsMadeAnewMeanwhileIsTheNewOne) {
+  BeginLook();
+  const nri::Pod& pod = all.pods.back();
+  nri::Container anew = ContainerIn(pod, "app", 0);
+  anew.id += "-2";
+  ASSERT_TRUE(Create(pod, anew));
+  ASSERT_TRUE(Start(pod, anew));
+  EndLook();
+  const nri::Pod db = MakePod("db", "");
+  ASSERT_TRUE(Create(db, ContainerIn(db, "app", 2000)));
+  EXPECT_EQ(CpusOf(pod, anew), Cpus("0,3-7"));
+}
+
+/// Whoever comes all the time does not keep it from its end.
+TEST_F(LookedAtTest, ItEndsHoweverManyComeMeanwhile) {
+  BeginLook();
+  int made = 0;
+  for (int i = 0; i < 100 && !attendant->Started(); ++i) {
+    const nri::Pod pod = MakePod("n" + std::to_string(i), "burstable");
+    attendant->Create(pod, ContainerIn(pod, "app", 0), Asked<nri::Creation>());
+    manager->executor().RunAll();
+    attendant->Tick(host.clock.Now());
+    manager->executor().RunAll();
+    ++made;
+  }
+  EXPECT_TRUE(attendant->Started());
+  EXPECT_LT(made, 60);
+}
+
 /// BERTH_BESIDE_CONTAINERS: how many; it says how long they take.
 struct ManyGuestsTest : AttendantTest {
   ManyGuestsTest() : AttendantTest("pack:2 numa:4 core:16 pu:2") {}
