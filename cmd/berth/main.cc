@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "berth/app.h"
+#include "os/cgroup_namespace.h"
 
 namespace {
 
@@ -34,6 +35,7 @@ berth::cli::Surroundings LookAround() {
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
+  static_cast<void>(berth::os::EnterCgroupNamespaceOfInit());  // beside a berthd in a container, as that
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   const int status = berth::cli::RunBerth(arguments, LookAround(), std::cout, std::cerr);
   std::cout.flush();

@@ -31,6 +31,7 @@
 #include "kube/access.h"
 #include "man/man_page.h"
 #include "nri/launch.h"
+#include "os/cgroup_namespace.h"
 #include "os/fs.h"
 #include "os/process.h"
 #include "web/server.h"
@@ -250,7 +251,8 @@ int Serve(const CommandLine& line) {
 int Main(int argc, char** argv) {
   ::mallopt(M_ARENA_MAX, 2);  // few threads: more arenas would only cost memory
   PrepareSignals();
-  os::RaiseOpenFiles();  // two descriptors per container
+  os::RaiseOpenFiles();                                 // two descriptors per container
+  static_cast<void>(os::EnterCgroupNamespaceOfInit());  // who may not has the view he has, which what follows judges
   if (const auto launch = nri::FindLaunch(&std::getenv); !launch || *launch) return RefuseLaunch(launch);
   Arguments args;
   CLI::App app(kAbout, "berthd");

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,12 +46,13 @@ struct DaemonNriTest : testing::Test {
   }
   void TearDown() override { berthd.reset(); }
 
-  void Start(const std::string& settings = "") {
+  void Start(const std::string& settings = "", const std::function<void()>& before_exec = nullptr) {
     std::ofstream(berthd->Dir("berth.yaml"))
         << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nruntime: nri\nnriSocket: " +
                containerd->nri_socket() + "\n" + settings;
     berthd->Start({"--config", berthd->Dir("berth.yaml"), "--socket", berthd->socket(), "--cgroup-root",
-                   containerd->cgroup_root()});
+                   containerd->cgroup_root()},
+                  before_exec);
   }
   void StartAndJoin(const std::string& settings = "") {
     Start(settings);

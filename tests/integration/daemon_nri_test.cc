@@ -1,7 +1,12 @@
 // berthd beside a kubelet, as a plug-in of a real containerd with NRI (the one that BERTH_CONTAINERD names). The test
 // does over CRI what a kubelet would.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -416,6 +421,40 @@ TEST_F(DaemonNriTest, ANodeIsGivenBackWhileContainersStartAndEnd) {
   over = true;
   busy.join();
   EXPECT_EQ("0-1", CpusOf(own.container));
+}
+
+/// As in the shipped container: with two capabilities, in a container's groups and a cgroup namespace that begins
+/// there.
+TEST_F(DaemonNriTest, InAContainerThatIsNotPrivilegedItDoesTheSame) {
+  const PodOnNode home = RunWhole("home", "besteffort", 0);
+  std::vector<std::string> joins;
+  for (const std::string& dir : containerd->Groups())
+    if (dir.ends_with(home.container) || dir.ends_with(home.container + ".scope"))
+      joins.push_back(dir + "/cgroup.procs");
+  ASSERT_FALSE(joins.empty());
+  const auto confine = [&joins] {
+    for (const std::string& file : joins) {
+      const int fd = ::open(file.c_str(), O_WRONLY | O_CLOEXEC);
+      if (::write(fd, "0", 1) != 1) ::_exit(120);
+      ::close(fd);
+    }
+    if (::unshare(CLONE_NEWCGROUP) != 0) ::_exit(121);
+    for (int i = 0; ::prctl(PR_CAPBSET_READ, i) >= 0; ++i)
+      if (i != CAP_SYS_ADMIN && i != CAP_SYS_PTRACE && ::prctl(PR_CAPBSET_DROP, i) != 0) ::_exit(122);
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) ::_exit(123);
+  };
+  Start("", confine);
+  ASSERT_TRUE(Joined());
+  const PodOnNode shared = RunWhole("shared", "burstable", 0);
+  const PodOnNode own = RunWhole("own", "", 1000);
+  EXPECT_EQ("1", CpusOf(own.container));
+  EXPECT_TRUE(Becomes(shared.container, "0"));
+  EXPECT_TRUE(Becomes(home.container, "0")) << "its own group too";
+  EXPECT_EQ(0, berthd->Stop());
+  const auto done = berthd->RunToEnd(
+      {"--config", berthd->Dir("berth.yaml"), "--cgroup-root", containerd->cgroup_root(), "--give-back"}, confine);
+  EXPECT_EQ(0, done.status) << done.output;
+  for (const std::string& id : {shared.container, own.container}) EXPECT_EQ("0-1", CpusOf(id));
 }
 
 TEST_F(DaemonNriTest, AContainerThatIsMadeAndNotStartedIsGivenBackWhenItRuns) {

@@ -58,7 +58,7 @@ std::string TierOf(const YAML::Node& pod) {
 void TakeSecurity(const YAML::Node& from, SecurityContext& to) {
   ExpectOnly(from, "securityContext",
              {"privileged", "readOnlyRootFilesystem", "runAsUser", "runAsGroup", "runAsNonRoot",
-              "allowPrivilegeEscalation", "capabilities", "seccompProfile"});
+              "allowPrivilegeEscalation", "capabilities", "seccompProfile", "seLinuxOptions"});
   if (from["privileged"]) to.privileged = from["privileged"].as<bool>();
   if (from["readOnlyRootFilesystem"]) to.read_only_root = from["readOnlyRootFilesystem"].as<bool>();
   if (from["allowPrivilegeEscalation"]) to.allow_privilege_escalation = from["allowPrivilegeEscalation"].as<bool>();
@@ -72,6 +72,7 @@ void TakeSecurity(const YAML::Node& from, SecurityContext& to) {
     for (const YAML::Node& name : capabilities["add"]) to.add_capabilities.push_back(name.as<std::string>());
     for (const YAML::Node& name : capabilities["drop"]) to.drop_capabilities.push_back(name.as<std::string>());
   }
+  if (from["seLinuxOptions"]) to.se_linux = SeLinuxOptions{.type = TextOf(from["seLinuxOptions"]["type"])};
   if (from["seccompProfile"]) to.seccomp = from["seccompProfile"]["type"].as<std::string>();
 }
 
@@ -194,6 +195,11 @@ cri::ContainerSpec ShippedTest::SpecOf(const YAML::Node& container, const Shippe
   EXPECT_TRUE(TextOf(pod.spec["priorityClassName"]).starts_with("system-"));
   if (pod.spec["securityContext"]) TakeSecurity(pod.spec["securityContext"], out.security);
   if (container["securityContext"]) TakeSecurity(container["securityContext"], out.security);
+  if (const auto armor = pod.annotations.find("container.apparmor.security.beta.kubernetes.io/" + name);
+      armor != pod.annotations.end()) {
+    EXPECT_EQ("unconfined", armor->second);
+    out.security.app_armor = "Unconfined";
+  }
   return out;
 }
 
@@ -213,6 +219,8 @@ ShippedPod ShippedTest::StartPod(const Objects& objects, const YAML::Node& objec
                                  const std::string& image) {
   ShippedPod pod;
   pod.spec = YAML::Clone(object["spec"]["template"]["spec"]);
+  for (const auto& each : object["spec"]["template"]["metadata"]["annotations"])
+    pod.annotations.emplace(each.first.as<std::string>(), each.second.as<std::string>());
   ExpectOnly(pod.spec, "the pod",
              {"serviceAccountName", "automountServiceAccountToken", "priorityClassName", "hostNetwork", "hostPID",
               "tolerations", "nodeSelector", "affinity", "terminationGracePeriodSeconds", "securityContext",

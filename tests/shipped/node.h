@@ -13,6 +13,7 @@ namespace berth {
 
 struct ShippedPod {
   YAML::Node spec;  ///< of the template
+  std::map<std::string, std::string> annotations;
   cri::SandboxSpec sandbox_spec;
   std::string sandbox;
   std::map<std::string, std::string> containers;  ///< id by name

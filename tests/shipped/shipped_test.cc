@@ -1,7 +1,9 @@
 // packaging/kubernetes as its user gets it: the images of tools/make_image, run by a real containerd as the manifests
 // say.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <signal.h>
 
 #include <filesystem>
@@ -10,6 +12,7 @@
 
 #include "base/id_set.h"
 #include "node.h"
+#include "os/capabilities.h"
 #include "process.h"
 #include "small_disk.h"
 #include "testing/seen_groups.h"
@@ -54,6 +57,11 @@ TEST_F(ShippedNodeTest, ItJoinsPlacesIsUpgradedAndIsUninstalled) {
   ASSERT_TRUE(BecomesReady(first));
   EXPECT_EQ("", Probe(first, "livenessProbe"));
   EXPECT_TRUE(RootIsReadOnly(PidOf(first)));
+  constexpr os::CapabilitySet kHas = os::CapabilityBit(CAP_SYS_ADMIN) | os::CapabilityBit(CAP_SYS_PTRACE);
+  for (const char* const set : {"CapEff", "CapPrm", "CapBnd"})
+    EXPECT_EQ(fmt::format("{:016x}", kHas), StatusOf(PidOf(first), set)) << set;
+  EXPECT_EQ("1", StatusOf(PidOf(first), "NoNewPrivs"));
+  EXPECT_EQ("2", StatusOf(PidOf(first), "Seccomp"));
   const PodOnNode own = RunWhole("own", "", 1000);
   ExpectApart(own, shared);
   const std::string cpus = CpusOf(own.container);

@@ -1,0 +1,33 @@
+#include "os/cgroup_namespace.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <thread>
+
+namespace berth::os {
+namespace {
+
+std::string NamespaceOf(const std::string& task) {
+  return std::filesystem::read_symlink("/proc/" + task + "/ns/cgroup").string();
+}
+
+TEST(CgroupNamespaceTest, AThreadSeesGroupsAsProcessOneDoes) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can enter another namespace";
+  std::thread([] {
+    ASSERT_EQ(0, ::unshare(CLONE_NEWCGROUP));
+    ASSERT_NE(NamespaceOf("1"), NamespaceOf("thread-self"));
+    const auto entered = EnterCgroupNamespaceOfInit();
+    ASSERT_TRUE(entered) << entered.error().message;
+    EXPECT_TRUE(*entered);
+    EXPECT_EQ(NamespaceOf("1"), NamespaceOf("thread-self"));
+    const auto again = EnterCgroupNamespaceOfInit();
+    EXPECT_TRUE(again && !*again);
+  }).join();
+}
+
+}  // namespace
+}  // namespace berth::os
