@@ -52,9 +52,9 @@ bool Attendant::PassesLook(const nri::Pod& pod, const nri::Container& container)
   if (options_.spec_patience != os::Millis(0) && specs_.Find(uid) == nullptr) return false;
   Know(pod, container);
   const engine::Node& node = parts_.keeper.newest_node();
-  const Pod wished = AsWished(parts_.pods[uid].pod, container.name, node.options().own);
+  const Question question = QuestionOf(parts_.pods[uid], container.name, node, nullptr);
   const Decision decision =
-      engine::DecideContainer(node, parts_.keeper.newest(), wished, container.name, parts_.devices.inputs(), nullptr);
+      engine::DecideContainer(node, parts_.keeper.newest(), question.pod, container.name, question.inputs, nullptr);
   const auto* const admitted = std::get_if<Admit>(&decision);
   if (admitted == nullptr || !admitted->delta.put || looking_->begun_again >= kMostBegunAgain) return false;
   passes = looking_->pods_known || !IsOwn(FindPlacement(*admitted->delta.put, container.name));
