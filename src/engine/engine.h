@@ -7,7 +7,7 @@
 
 #include "engine/books/inputs.h"               // Inputs, CheckDevices
 #include "engine/decision/decide.h"            // Decide
-#include "engine/decision/decide_container.h"  // DecideContainer
+#include "engine/decision/decide_container.h"  // DecideContainer, AsksForOwn
 #include "engine/decision/release.h"           // Release, ContainerStarted
 #include "engine/defrag/move.h"                // PlanMove
 #include "engine/defrag/plan.h"                // PlanDefrag

@@ -4,11 +4,15 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 #include "engine/admission/admission.h"
 #include "engine/admission/node_fit.h"
 #include "engine/cpu/cpu_policy.h"
+#include "engine/demand/demand.h"
 #include "engine/memory/memory_policy.h"
+#include "engine/node/pod_rules.h"
+#include "engine/reason/decision_log.h"
 
 namespace berth::engine {
 namespace {
@@ -48,11 +52,18 @@ void GiveBack(PodBooks& books, PodRecord& record, std::string_view container) {
   SettleOverlapping(books, record);
 }
 
-}  // namespace
+/// What DecideContainer is asked.
+struct ContainerQuestion {
+  const Node& node;
+  const Ledger& ledger;
+  const Pod& pod;
+  std::string_view container;
+  const Inputs& inputs;
+};
 
-Decision DecideContainer(const Node& node, const Ledger& ledger, const Pod& pod, std::string_view container,
-                         const Inputs& inputs, Trace* trace) {
-  const DecisionLog log(trace);
+/// `reuses`: it may have CPUs that init containers of its pod left, and its nodes have to be those of all of them.
+Decision DecideOnce(const ContainerQuestion& asked, bool reuses, const DecisionLog& log) {
+  const auto& [node, ledger, pod, container, inputs] = asked;
   Admission admission(node, ledger, pod, inputs, log);
   PodRecord record;
   if (const auto known = ledger.pods.find(pod.uid); known != ledger.pods.end()) {
@@ -70,6 +81,7 @@ Decision DecideContainer(const Node& node, const Ledger& ledger, const Pod& pod,
   }
   EndInitContainers(record, pod);
   GiveBack(admission.books(), record, container);
+  const CpuSet left = reuses ? CpuSet() : std::exchange(record.reusable.cpus, CpuSet());
   admission.GoOn(std::move(record), container);
   if (node.options().node_fit)
     if (auto reject = CheckKnown(pod, inputs, admission.books(), log)) return *std::move(reject);
@@ -77,7 +89,34 @@ Decision DecideContainer(const Node& node, const Ledger& ledger, const Pod& pod,
   if (auto reject = CheckSharedPool(admission.books(), log)) return *std::move(reject);
   if (node.options().node_fit)
     if (auto reject = CheckNodeFit(admission.books(), log)) return *std::move(reject);
-  return Admit{admission.TakeDelta()};
+  LedgerDelta delta = admission.TakeDelta();
+  delta.put->reusable.cpus |= left;  // for others of its pod
+  return Admit{std::move(delta)};
+}
+
+}  // namespace
+
+Decision DecideContainer(const Node& node, const Ledger& ledger, const Pod& pod, std::string_view container,
+                         const Inputs& inputs, Trace* trace) {
+  const DecisionLog log(trace);
+  const ContainerQuestion asked{node, ledger, pod, container, inputs};
+  if (inputs.devices.empty()) return DecideOnce(asked, true, log);
+  const Trace before = trace == nullptr ? Trace() : *trace;
+  Decision out = DecideOnce(asked, true, log);
+  if (std::holds_alternative<Admit>(out) || std::holds_alternative<Reject>(DecideOnce(asked, false, DecisionLog())))
+    return out;
+  if (trace != nullptr) {
+    *trace = before;
+    log.Add("reuse", container, "cpu", "CPUs that init containers left are not used again: with them it is refused");
+  }
+  return DecideOnce(asked, false, log);
+}
+
+bool AsksForOwn(const Node& node, const Pod& pod, std::string_view container) {
+  const PodDemand demand = DemandOf(node.tables(), RulesFor(node.tables(), pod), pod);
+  return std::ranges::any_of(demand.containers, [&](const ContainerDemand& each) {
+    return each.container->name == container && (each.cpus > 0 || !each.memory.empty());
+  });
 }
 
 }  // namespace berth::engine

@@ -17,9 +17,14 @@ namespace berth::engine {
 /// (rules/topology#one-at-a-time). One that was an app in the ledger and is an ordinary init container in `pod` is
 /// over: the CPUs it had may be used again. One that has its place keeps it, unless it was over and another has its
 /// CPUs now. Requires: as Decide; `pod` has `container`, of whose limits alone devices may be, and what it is given of
-/// them is not put into a ledger: it is never given back here. On Reject nothing is taken.
+/// them is not put into a ledger: it is never given back here. Where `inputs` has devices they are all its: if it is
+/// rejected with the CPUs that may be used again, it is decided without these. On Reject nothing is taken.
 Decision DecideContainer(const Node& node, const Ledger& ledger, const Pod& pod, std::string_view container,
                          const Inputs& inputs, Trace* trace);
+
+/// Whether `container` asks for CPUs or pinned memory of its own. Devices that it has already change nothing for one
+/// that does not.
+bool AsksForOwn(const Node& node, const Pod& pod, std::string_view container);
 
 }  // namespace berth::engine
 

@@ -20,11 +20,16 @@ using testing::MakePod;
 using testing::PinMemory;
 using testing::StaticConfig;
 
+constexpr const char* kGivenDevice = "vendor.example/gpu";
+
 /// A node of 2 x 4 cores whose containers become known one after another.
 class OneAtATime : public ::testing::Test {
  protected:
-  static Node NodeOf() {
+  explicit OneAtATime(const std::string& topology_policy = "") : node_(NodeOf(topology_policy)) {}
+
+  static Node NodeOf(const std::string& topology_policy) {
     KubeletConfiguration config = StaticConfig("0");
+    if (!topology_policy.empty()) config.topology_manager_policy = topology_policy;
     PinMemory(config);
     auto node = Node::Make(MakeMachine({.sockets = 2, .cores_per_node = 4, .threads = 1}), config);
     BERTH_CHECK(node.has_value());
@@ -32,8 +37,8 @@ class OneAtATime : public ::testing::Test {
   }
 
   /// "" if it has a place, else the reason.
-  std::string Ask(const Pod& pod, std::string_view container) {
-    Decision decision = DecideContainer(node_, ledger_, pod, container, {}, nullptr);
+  std::string Ask(const Pod& pod, std::string_view container, const Inputs& inputs = {}, Trace* trace = nullptr) {
+    Decision decision = DecideContainer(node_, ledger_, pod, container, inputs, trace);
     if (const auto* const reject = std::get_if<Reject>(&decision)) return reject->reason;
     Apply(ledger_, std::get<Admit>(decision).delta);
     return "";
@@ -48,7 +53,7 @@ class OneAtATime : public ::testing::Test {
     return MakeContainer(std::move(name), {{"cpu", std::to_string(cpus)}, {"memory", std::move(memory)}});
   }
 
-  Node node_ = NodeOf();
+  Node node_;
   Ledger ledger_ = node_.EmptyLedger();
 };
 
@@ -167,6 +172,67 @@ TEST_F(OneAtATime, PodsThatComeAndGoContainerByContainerLeaveNothingBehind) {
   for (const auto& [uid, pod] : pods) Remove(uid);
   EXPECT_EQ(ledger_.shared, node_.EmptyLedger().shared);
   EXPECT_EQ(ledger_.memory, node_.EmptyLedger().memory);
+}
+
+/// A container has a device on node 1, and an init container before it, which nobody knew that of, has CPUs of node 0.
+struct BesideADevice : OneAtATime {
+  BesideADevice() : OneAtATime("single-numa-node") {}
+
+  std::string AskForSetupAndMain() {
+    EXPECT_EQ(Ask(MakePod("a", {Whole("setup", 2)}), "setup"), "");
+    EXPECT_EQ(CpusOf("a", "setup"), "1-2");
+    return Ask(with_device, "main", inputs, &trace);
+  }
+  std::string Stages() const {
+    std::string out;
+    for (const TraceStep& step : trace.steps())
+      if (step.stage == "reuse" || step.stage == "reject") out += step.stage + " ";
+    return out;
+  }
+
+  Inputs inputs{.devices = {{kGivenDevice, {{.id = "g0", .nodes = NodeSet{NumaId{1}}}}}}, .preferred_devices = {}};
+  Pod with_device = MakePod("a", {MakeContainer("main", {{"cpu", "2"}, {"memory", "1Gi"}, {kGivenDevice, "1"}})},
+                            {Whole("setup", 2)});
+  Trace trace;
+};
+
+TEST_F(BesideADevice, CpusThatAnInitContainerLeftElsewhereAreNotUsedAgain) {
+  ASSERT_EQ(AskForSetupAndMain(), "");
+  EXPECT_EQ(CpusOf("a", "main"), "4-5");
+  EXPECT_EQ(Stages(), "reuse ");
+  ASSERT_EQ(Ask(MakePod("a", {Whole("main", 2), Whole("side", 1)}, {Whole("setup", 2)}), "side"), "");
+  EXPECT_EQ(CpusOf("a", "side"), "1") << "they are left to the next";
+  Remove("a");
+  EXPECT_EQ(ledger_.shared, node_.EmptyLedger().shared);
+  EXPECT_EQ(ledger_.memory, node_.EmptyLedger().memory);
+}
+
+TEST_F(BesideADevice, CpusThatAnInitContainerLeftThereAreUsedAgain) {
+  inputs.devices[kGivenDevice][0].nodes = NodeSet{NumaId{0}};
+  ASSERT_EQ(AskForSetupAndMain(), "");
+  EXPECT_EQ(CpusOf("a", "main"), "1-2");
+  EXPECT_EQ(Stages(), "");
+}
+
+TEST_F(BesideADevice, OneThatFitsNowhereIsRefusedForTheReasonsWithThem) {
+  ASSERT_EQ(Ask(MakePod("b", {Whole("other", 4)}), "other"), "");
+  ASSERT_EQ(CpusOf("b", "other"), "4-7");
+  EXPECT_EQ(AskForSetupAndMain(), "TopologyAffinityError");
+  EXPECT_EQ(Stages(), "reject ");
+}
+
+TEST_F(OneAtATime, WhereDevicesAreCountsForContainersWithCpusOrMemoryOfTheirOwn) {
+  Pod pod = MakePod("a", {Whole("main", 2)});
+  EXPECT_TRUE(AsksForOwn(node_, pod, "main"));
+  EXPECT_FALSE(AsksForOwn(node_, pod, "none"));
+  pod.containers[0].resources.requests["cpu"] = pod.containers[0].resources.limits["cpu"] = testing::Q("500m");
+  EXPECT_TRUE(AsksForOwn(node_, pod, "main")) << "memory";
+  pod.containers[0] = Whole("main", 2);
+  pod.resources.emplace().requests["cpu"] = testing::Q("2");
+  EXPECT_FALSE(AsksForOwn(node_, pod, "main")) << "a pod with resources of its own is left to the shared pool";
+  pod.resources.reset();
+  pod.status_qos = QosClass::kBurstable;
+  EXPECT_FALSE(AsksForOwn(node_, pod, "main"));
 }
 
 }  // namespace
