@@ -15,23 +15,30 @@ namespace {
 constexpr os::Millis kListInPlaceOfGet{600'000};
 constexpr std::size_t kLongestAnswer = std::size_t{4} << 20;  // gRPC's default, which other clients keep
 constexpr std::size_t kMostDevices = 1024;  // of a container and resource; of one with more none count
+constexpr std::size_t kMostResources = 64;  // of a container; more do not count
+constexpr std::size_t kLongestName = 1024;  // of a device or resource; one with a longer name does not count
 constexpr std::int64_t kMostNodes = 1024;   // Linux's MAX_NUMNODES
 
 wire::Patience For(os::Millis patience) { return {.deadline = os::SystemClock().Now() + patience}; }
+
+bool IsNameOf(const std::string& text) { return !text.empty() && text.size() <= kLongestName; }
 
 /// A kubelet has an entry for each device and NUMA node.
 DeviceInventory DevicesIn(const v1::ContainerResources& container) {
   std::map<std::string, std::map<std::string, NodeSet>> found;
   for (const v1::ContainerDevices& entry : container.devices()) {
+    const std::string& resource = entry.resource_name();
+    if (!IsNameOf(resource) || (found.size() == kMostResources && !found.contains(resource))) continue;
     NodeSet nodes;
     for (const v1::NUMANode& node : entry.topology().nodes())
       if (node.id() >= 0 && node.id() < kMostNodes) nodes.Insert(NumaId{static_cast<std::uint32_t>(node.id())});
+    std::map<std::string, NodeSet>& devices = found[resource];
     for (const std::string& id : entry.device_ids())
-      if (!id.empty() && !entry.resource_name().empty()) found[entry.resource_name()][id] |= nodes;
+      if (IsNameOf(id) && devices.size() <= kMostDevices) devices[id] |= nodes;
   }
   DeviceInventory out;
   for (auto& [resource, devices] : found) {
-    if (devices.size() > kMostDevices) continue;
+    if (devices.empty() || devices.size() > kMostDevices) continue;
     std::vector<Device>& list = out[resource];
     for (auto& [id, nodes] : devices) list.push_back({.id = id, .nodes = std::move(nodes)});
   }

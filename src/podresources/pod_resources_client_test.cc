@@ -43,9 +43,10 @@ v1::PodResources PodOf(const std::string& name) {
   return out;
 }
 
-void AddDevice(v1::PodResources& pod, const std::string& id, std::initializer_list<std::int64_t> nodes) {
+void AddDevice(v1::PodResources& pod, const std::string& id, std::initializer_list<std::int64_t> nodes,
+               const std::string& resource = kGpu) {
   v1::ContainerDevices& entry = *pod.mutable_containers(0)->add_devices();
-  entry.set_resource_name(kGpu);
+  entry.set_resource_name(resource);
   entry.add_device_ids(id);
   for (const std::int64_t node : nodes) entry.mutable_topology()->add_nodes()->set_id(node);
 }
@@ -151,11 +152,32 @@ TEST_F(PodResourcesClientTest, NodesThatNoMachineHasAndResourcesWithTooManyDevic
   AddDevice(odd, "", {0});
   v1::PodResources many = PodOf("many");
   for (int i = 0; i < 2000; ++i) AddDevice(many, "g" + std::to_string(i), {0});
+  for (int i = 0; i < 1024; ++i) AddDevice(many, "h" + std::to_string(i), {0}, "vendor.example/most");
   StartWithoutGet("12", {odd, many});
   const auto all = client.AllDevices(kLong);
   ASSERT_TRUE(all) << all.error().message;
   EXPECT_EQ((PodDevices{{"app", {{kGpu, {{.id = "g0", .nodes = Nodes({2})}}}}}}), all->at({"default", "odd"}));
-  EXPECT_EQ(PodDevices(), all->at({"default", "many"}));
+  const DeviceInventory& most = all->at({"default", "many"}).at("app");
+  ASSERT_EQ(1U, most.size());
+  EXPECT_EQ(1024U, most.at("vendor.example/most").size());
+}
+
+TEST_F(PodResourcesClientTest, LongNamesAndResourcesBeyondTheMostOfAContainerAreLeftOut) {
+  const std::string longest(1024, 'g');
+  v1::PodResources named = PodOf("long");
+  AddDevice(named, longest, {0});
+  AddDevice(named, longest + "g", {0});
+  AddDevice(named, "g0", {0}, longest + "g");
+  v1::PodResources many = PodOf("many");
+  for (int i = 0; i < 100; ++i) AddDevice(many, "g0", {0}, "vendor.example/kind-" + std::to_string(i));
+  AddDevice(many, "g1", {1}, "vendor.example/kind-0");
+  StartWithoutGet("12", {named, many});
+  const auto all = client.AllDevices(kLong);
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_EQ((PodDevices{{"app", {{kGpu, {{.id = longest, .nodes = Nodes({0})}}}}}}), all->at({"default", "long"}));
+  const DeviceInventory& kinds = all->at({"default", "many"}).at("app");
+  EXPECT_EQ(64U, kinds.size());
+  EXPECT_EQ(2U, kinds.at("vendor.example/kind-0").size()) << "it is known already";
 }
 
 TEST_F(PodResourcesClientTest, NobodyAnswersAtASocketThatIsNotThereYet) {
