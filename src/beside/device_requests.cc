@@ -1,13 +1,17 @@
 #include "beside/device_requests.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "model/resources.h"
 
 namespace berth::beside {
 namespace {
+
+constexpr std::size_t kLongestList = 500;  // of ids, for people
 
 std::string GivenText(const std::vector<Device>& devices) {
   std::string ids;
@@ -16,7 +20,7 @@ std::string GivenText(const std::vector<Device>& devices) {
     ids += (ids.empty() ? "" : ", ") + device.id;
     nodes |= device.nodes;
   }
-  return "given by the kubelet, as its pod resources say: " + ids +
+  return "given by the kubelet, as its pod resources say: " + Printable(ids, kLongestList) +
          (nodes.empty() ? " (no NUMA node)" : " (NUMA node " + FormatIds(nodes) + ")");
 }
 
