@@ -113,6 +113,8 @@ pods::ManagedPod& Attendant::Know(const nri::Pod& pod) {
   Pod seen = PodOf(pod);
   seen.containers = std::move(managed.pod.containers);
   seen.init_containers = std::move(managed.pod.init_containers);
+  seen.overhead = std::move(managed.pod.overhead);
+  seen.resources = std::move(managed.pod.resources);
   managed.pod = std::move(seen);
   if (looking_) looking_->there.insert(uid);
   if (is_new) {

@@ -7,30 +7,36 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "beside/attendant.h"
 #include "daemon/fake_node_test.h"
 
 namespace berth::daemon {
 
-inline engine::Node KubeletsNode(const std::string& machine, KubeletConfiguration config) {
+inline engine::Node KubeletsNode(const std::string& machine, KubeletConfiguration config,
+                                 std::vector<PoolRule> pools = {}) {
   config.cpu_manager_policy = "static";
   config.reserved_system_cpus = "0";
   auto loaded = machine::Load(machine);
   EXPECT_TRUE(loaded);
-  auto node = engine::Node::Make(*std::move(loaded), std::move(config), {.node_fit = false});
+  engine::EngineOptions options{.node_fit = false};
+  options.own.pools = std::move(pools);
+  auto node = engine::Node::Make(*std::move(loaded), std::move(config), options);
   EXPECT_TRUE(node) << node.error().message;
   return *std::move(node);
 }
 
 /// A node with a kubelet whose runtime is this test: it makes groups, and asks.
 struct AttendantTest : ::testing::Test {
-  explicit AttendantTest(const std::string& machine = "pack:1 core:8 pu:1", const KubeletConfiguration& config = {})
-      : host(KubeletsNode(machine, config)) {}
+  explicit AttendantTest(const std::string& machine = "pack:1 core:8 pu:1", const KubeletConfiguration& config = {},
+                         std::vector<PoolRule> pools = {})
+      : host(KubeletsNode(machine, config, std::move(pools))) {}
 
   void Boot(beside::AttendantOptions options = {}) {
     auto opened = beside::WatchedRuntime::Open();
@@ -91,6 +97,29 @@ struct AttendantTest : ::testing::Test {
     }
     return out;
   }
+  /// As an API server has them.
+  static Container ContainerOf(const std::string& name, int cpus) {
+    Container out;
+    out.name = name;
+    const Quantity cpu = Quantity::FromMilli(cpus * 1000);
+    const Quantity memory = Quantity::FromBytes({64 << 20});
+    out.resources = {.requests = {{"cpu", cpu}, {"memory", memory}}, .limits = {{"cpu", cpu}, {"memory", memory}}};
+    return out;
+  }
+  static Pod SpecOf(const nri::Pod& pod, std::vector<Container> init, std::vector<Container> apps) {
+    Pod out;
+    out.name = pod.name;
+    out.namespace_ = pod.name_space;
+    out.uid = pod.uid;
+    out.init_containers = std::move(init);
+    out.containers = std::move(apps);
+    return out;
+  }
+  /// Which CPU manager policy the kubelet has.
+  void WriteState(const std::string& policy) {
+    std::ofstream(folder / "cpu_manager_state")
+        << R"({"policyName":")" + policy + R"(","defaultCpuSet":"0-7","entries":{},"checksum":0})";
+  }
   template <class T>
   static nri::Answer<T> Asked() {
     return nri::Answer<T>(os::SystemClock().Now() + std::chrono::seconds(10));
@@ -123,6 +152,12 @@ struct AttendantTest : ::testing::Test {
   CpuSet CpusOf(const nri::Pod& pod, const nri::Container& container) {
     return host.tree.Read(PathOf(pod) + "/" + container.id)->cpus.value_or(CpuSet());
   }
+  /// To CreateContainer.
+  std::uint64_t Answers() const {
+    const auto calls = watched->Calls();
+    const auto found = calls.find("CreateContainer");
+    return found == calls.end() ? 0 : found->second.calls;
+  }
   int CountEvents(const std::string& reason, const std::string& words = "") {
     int out = 0;
     for (const Event& event : host.events.events())
@@ -142,6 +177,7 @@ struct AttendantTest : ::testing::Test {
   std::unique_ptr<beside::WatchedRuntime> watched;
   std::unique_ptr<TestManager> manager;
   std::unique_ptr<beside::Attendant> attendant;
+  testkit::TempDir folder;  // the kubelet's
   int joins = 0;
   std::optional<bool> watches;  // groups that come; true: all before them are known
 };

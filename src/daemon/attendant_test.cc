@@ -6,10 +6,10 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include "daemon/attendant_node_test.h"
+#include "daemon/snapshot_builder.h"
 
 namespace berth::daemon {
 namespace {
@@ -442,32 +442,9 @@ struct SpecifiedAttendantTest : AttendantTest {
     Boot({.endpoint = "", .kubelet_dir = "", .spec_patience = os::Millis(250)});
     attendant->FollowsSpecs(true);
   }
-  static Container ContainerOf(const std::string& name, int cpus) {
-    Container out;
-    out.name = name;
-    const Quantity cpu = Quantity::FromMilli(cpus * 1000);
-    const Quantity memory = Quantity::FromBytes({64 << 20});
-    out.resources = {.requests = {{"cpu", cpu}, {"memory", memory}}, .limits = {{"cpu", cpu}, {"memory", memory}}};
-    return out;
-  }
-  Pod SpecOf(const nri::Pod& pod, std::vector<Container> init, std::vector<Container> apps) {
-    Pod out;
-    out.name = pod.name;
-    out.namespace_ = pod.name_space;
-    out.uid = pod.uid;
-    out.init_containers = std::move(init);
-    out.containers = std::move(apps);
-    return out;
-  }
   void Ask(const nri::Pod& pod, const nri::Container& container) {
     attendant->Create(pod, container, Asked<nri::Creation>());
     manager->executor().RunAll();
-  }
-  /// To what was asked.
-  std::uint64_t Answers() const {
-    const auto calls = watched->Calls();
-    const auto found = calls.find("CreateContainer");
-    return found == calls.end() ? 0 : found->second.calls;
   }
 };
 
@@ -507,6 +484,27 @@ TEST_F(SpecifiedAttendantTest, RequestsAreTheSpecsAndNotWhatTheRuntimeShows) {
   EXPECT_TRUE(manager->bare().parts().pods.at(pod.uid).reported.spec);
   const ResourceList& requests = manager->bare().parts().pods.at(pod.uid).pod.containers[0].resources.requests;
   EXPECT_EQ((ResourceList{{"cpu", Quantity::FromMilli(1000)}, {"memory", Quantity::FromBytes({64 << 20})}}), requests);
+}
+
+TEST_F(SpecifiedAttendantTest, APodWhoseSpecComesLateIsShownWithTheSpecsRequests) {
+  attendant->FollowsSpecs(false);
+  const nri::Pod pod = MakePod("part", "burstable");
+  Run(pod, "app", 700);
+  const auto shown = [this] {
+    const auto state = SnapshotBuilder(manager->bare(), host.events, DaemonFacts()).Build();
+    return state && state->node.pods.size() == 1U ? *state->node.pods[0].view : PodView();
+  };
+  EXPECT_EQ(RequestsFrom::kRuntime, shown().requests_from);
+  EXPECT_EQ(Quantity::FromMilli(700), shown().requests["cpu"]);
+  Pod spec = SpecOf(pod, {}, {ContainerOf("app", 1)});
+  spec.overhead["cpu"] = Quantity::FromMilli(100);
+  attendant->SetSpec(spec);
+  EXPECT_EQ(RequestsFrom::kApiServer, shown().requests_from);
+  EXPECT_EQ(Quantity::FromMilli(1100), shown().requests["cpu"]);
+  EXPECT_EQ(Quantity::FromMilli(700), manager->ledger().pods.at(pod.uid).requests.at("cpu"))
+      << "it is as it was decided";
+  attendant->Happened(nri::Event::kRunPod, pod, std::nullopt);
+  EXPECT_EQ(Quantity::FromMilli(1100), shown().requests["cpu"]) << "in another sandbox it is the same pod";
 }
 
 TEST_F(SpecifiedAttendantTest, ThePodsFirstContainerWaitsForItsSpec) {
@@ -626,15 +624,10 @@ TEST_F(AttendantTest, WhoeverWantsAnotherPlaceForAContainerIsNamedInTheWarnings)
 }
 
 struct ContestedAttendantTest : AttendantTest {
-  void WriteState(const std::string& policy) {
-    std::ofstream(folder / "cpu_manager_state")
-        << R"({"policyName":")" + policy + R"(","defaultCpuSet":"0-7","entries":{},"checksum":0})";
-  }
   void LookAgain() {
     host.clock.Advance(std::chrono::seconds(11));
     Settle();
   }
-  testkit::TempDir folder;
 };
 
 TEST_F(ContestedAttendantTest, AKubeletThatPlacesContainersIsToldOfWithTheCure) {

@@ -143,7 +143,7 @@ PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
   out.details = managed.why().details;
   out.queue_place = PlaceInQueue(managed);
   out.admitted_at = ParseTime(managed.admitted_at());
-  out.requests = record != nullptr ? record->requests : PodRequests(pod);
+  out.requests = record != nullptr && !managed.reported.spec ? record->requests : PodRequests(pod);
   if (managed.Is<pods::Foreign>())
     out.requests_from = managed.reported.spec ? RequestsFrom::kApiServer : RequestsFrom::kRuntime;
   if (managed.lifecycle && managed.lifecycle->overdue() && out.reason.empty()) {
