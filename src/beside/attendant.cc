@@ -246,8 +246,9 @@ void Attendant::Create(nri::Pod pod, nri::Container container, nri::Answer<nri::
   }
   const std::string uid = UidOf(pod);
   const auto again = [this, pod, container, answer] { Create(pod, container, answer); };
+  Guest& newest = Know(pod, container);
   if (AwaitsSpec(uid, again) || AwaitsDevices(pod, container, again)) return;
-  Know(pod, container).placed = true;
+  newest.placed = true;
   TellIgnored(parts_.pods[uid].pod, container.name);
   helpers_.changed();
   const std::string name = container.name;
@@ -295,6 +296,7 @@ void Attendant::Start(nri::Pod pod, nri::Container container, nri::Answer<nri::R
   guest.told = false;
   FindGroups(pod);
   if (guest.placed) return go("");
+  if (AwaitsDevices(pod, container, [this, pod, container, answer] { Start(pod, container, answer); })) return;
   guest.placed = true;
   Place(uid, name, [this, uid, name, go](const std::string& why_not) {
     if (why_not.empty()) TellLate({uid, name}, "was made without its place");
@@ -403,7 +405,7 @@ std::string Attendant::NotJoined() const {
 
 std::vector<std::string> Attendant::Warnings() const {
   std::vector<std::string> out = contest_.Warnings(parts_.clock.Now());
-  if (!device_reports_.problem().empty()) out.push_back(device_reports_.problem());
+  if (!contest_.aside() && !device_reports_.problem().empty()) out.push_back(device_reports_.problem());
   return out;
 }
 

@@ -151,7 +151,6 @@ class Attendant {
   void EndAwaitingInVain(os::MonoTime now);
   void TellSpecUnknown(const std::string& uid);
   bool AwaitsDevices(const nri::Pod& pod, const nri::Container& container, Call call);
-  bool FollowsDevices(const Pod& pod, const std::string& name) const;
   bool HasPlacement(const std::string& uid, const std::string& name) const;
   void TakeDevices(const std::string& uid, std::optional<PodDevices> devices);
   void AskForAllDevices();
@@ -226,7 +225,7 @@ class Attendant {
   };
   Question QuestionOf(const pods::ManagedPod& managed, const std::string& name, const engine::Node& node,
                       Trace* trace) const;
-  static void Amend(PodRecord& record, const pods::ManagedPod& managed, const std::string& name);
+  static void Amend(PodRecord& record, const pods::ManagedPod& managed);
   std::variant<keeper::Proposal, Reject> Propose(const pods::ManagedPod& managed, const std::string& name,
                                                  Trace* trace);
   void TellIgnored(const Pod& pod, const std::string& name);

@@ -7,29 +7,34 @@
 #include "beside/annotations.h"
 #include "beside/attendant.h"
 #include "beside/translate.h"
+#include "engine/engine.h"
 
 namespace berth::beside {
 
-/// It is to have CPUs or memory of its own, on NUMA nodes that depend on where its devices are.
-bool Attendant::FollowsDevices(const Pod& pod, const std::string& name) const {
-  const engine::Node& node = parts_.keeper.node();
-  return ShallHaveOwn(pod, name) || (node.config().memory_manager_policy == "Static" &&
-                                     QosOf(AsWished(pod, name, node.options().own)) == QosClass::kGuaranteed);
-}
-
-/// A kubelet gives devices to all containers of a pod when it admits it, so it is asked once for each pod.
+/// A kubelet gives devices to all containers of a pod when it admits it, so one answer does for the pod. Who is placed
+/// without regard to devices does not wait; they are only shown, and asked for with those of other pods. Requires: the
+/// container is known.
 bool Attendant::AwaitsDevices(const nri::Pod& pod, const nri::Container& container, Call call) {
-  Know(pod, container);
   const std::string uid = UidOf(pod);
   if (HasPlacement(uid, container.name)) return false;
+  const engine::Node& node = parts_.keeper.node();
+  const Pod asked = AsWished(parts_.pods[uid].pod, container.name, node.options().own);
   GuestPod& known = guests_.Know(uid);
+  if (!engine::AsksForOwn(node, asked, container.name)) {
+    if (known.devices == GuestPod::Devices::kUnknown) device_reports_.AskForAllSoon();
+    return false;
+  }
   const auto then = [this, uid](std::optional<PodDevices> devices) {
     TakeDevices(uid, std::move(devices));
     helpers_.changed();
   };
-  if (known.devices == GuestPod::Devices::kUnknown && device_reports_.Ask(pod.name_space, pod.name, then))
+  Guest& guest = known.guests[container.name];
+  if (known.devices == GuestPod::Devices::kUnknown && !guest.asked_devices &&
+      device_reports_.Ask(pod.name_space, pod.name, then)) {
     known.devices = GuestPod::Devices::kAsked;
-  if (known.devices != GuestPod::Devices::kAsked || !FollowsDevices(parts_.pods[uid].pod, container.name)) return false;
+    guest.asked_devices = true;
+  }
+  if (known.devices != GuestPod::Devices::kAsked) return false;
   awaiting_.push_back({.uid = uid,
                        .what = Awaiting::What::kDevices,
                        .until = parts_.clock.Now() + kDevicePatience,

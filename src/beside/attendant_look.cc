@@ -214,7 +214,7 @@ void Attendant::LookAt(const nri::Pod& pod, const nri::Container& container) {
     return;
   }
   LedgerDelta& delta = std::get<Admit>(decision).delta;
-  if (delta.put) Amend(*delta.put, managed, container.name);
+  if (delta.put) Amend(*delta.put, managed);
   Apply(*looking_->ledger, delta);
   ClearReason(uid, container.name);
   if (!was_placed) looking_->late.emplace(uid, container.name);

@@ -10,6 +10,7 @@
 #include "beside/attendant.h"
 #include "beside/device_requests.h"
 #include "beside/words.h"
+#include "engine/engine.h"
 #include "model/own_rules.h"
 #include "model/pod_wishes.h"
 #include "model/resources.h"
@@ -58,16 +59,16 @@ Attendant::Question Attendant::QuestionOf(const pods::ManagedPod& managed, const
                                           const engine::Node& node, Trace* trace) const {
   Question out{.pod = AsWished(managed.pod, name, node.options().own), .inputs = parts_.devices.inputs()};
   const auto given = managed.reported.devices.find(name);
-  if (given == managed.reported.devices.end() || !FollowsDevices(managed.pod, name)) return out;
+  if (given == managed.reported.devices.end() || !engine::AsksForOwn(node, out.pod, name)) return out;
   out.inputs = {.devices = given->second};
   RequestDevices(out.pod, name, given->second, trace);
   return out;
 }
 
 /// What was decided, as it is saved.
-void Attendant::Amend(PodRecord& record, const pods::ManagedPod& managed, const std::string& name) {
+void Attendant::Amend(PodRecord& record, const pods::ManagedPod& managed) {
   record.qos = QosOf(managed.pod);
-  if (managed.reported.devices.contains(name)) DropDevices(record, name);
+  DropDevices(record);
 }
 
 /// A kubelet tries a container that was refused again and again, and restarts those that end.
@@ -79,7 +80,7 @@ std::variant<keeper::Proposal, Reject> Attendant::Propose(const pods::ManagedPod
                                             is_new ? keeper::Asked::kFirst : keeper::Asked::kAgain);
   if (auto* const proposal = std::get_if<keeper::Proposal>(&out))
     if (auto* const delta = std::get_if<LedgerDelta>(&proposal->change); delta != nullptr && delta->put)
-      Amend(*delta->put, managed, name);
+      Amend(*delta->put, managed);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "beside/words.h"
 #include "os/fs.h"
 #include "state/kubelet_files.h"
 
@@ -14,7 +15,6 @@ namespace berth::beside {
 namespace {
 
 constexpr os::Millis kRemembered{600'000};
-constexpr std::string_view kHostRoot = "/proc/1/root";
 
 }  // namespace
 
@@ -23,18 +23,15 @@ KubeletPlaces ReadKubeletPlaces(const std::string& folder) {
   if (folder.empty()) return out;
   const auto fs = os::OpenFs(folder);
   if (!fs) {
-    if (fs.error().code != Code::kNotFound) out.problem = fs.error().message;
+    if (fs.error().code != Code::kNotFound) out.problem = WithoutHostRoot(fs.error().message);
     return out;
   }
-  // From a container with the host's processes; people know it without.
-  const std::string_view shown =
-      folder.starts_with(kHostRoot) ? std::string_view(folder).substr(kHostRoot.size()) : folder;
   const auto look = [&](std::string_view name, std::string_view gives, const auto& parse) {
     const auto text = (*fs)->Read(name);
     if (!text && text.error().code == Code::kNotFound) return;
-    const std::string path = fmt::format("{}/{}", shown, name);
+    const std::string path = WithoutHostRoot(fmt::format("{}/{}", folder, name));
     if (!text) {
-      out.problem = text.error().message;
+      out.problem = WithoutHostRoot(text.error().message);
       return;
     }
     const auto state = parse(*text);

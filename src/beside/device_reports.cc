@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "beside/words.h"
+
 namespace berth::beside {
 namespace {
 
@@ -16,46 +18,61 @@ DeviceReports::DeviceReports(loop::Executor& executor, const os::Clock& clock, D
     : executor_(executor), clock_(clock), source_(std::move(source)), tell_(std::move(tell)) {}
 
 bool DeviceReports::Ask(const std::string& name_space, const std::string& name, Then<PodDevices> then) {
-  if (!source_.of_pod || !problem_.empty()) return false;
+  if (!source_.of_pod || timed_out_) return false;
   loop::Submit<PodDevices>(
       executor_, kQueue, [ask = source_.of_pod, name_space, name] { return ask(name_space, name, kDevicePatience); },
       [this, alive = std::weak_ptr(alive_), then = std::move(then)](Result<PodDevices> answer) {
-        if (alive.lock()) Take(std::move(answer), then);
+        if (alive.lock()) Take(std::move(answer), then, false);
       });
   return true;
 }
 
 bool DeviceReports::AskForAll(Then<DevicesByPod> then) {
   if (!source_.of_all) return false;
-  next_try_ = os::MonoTime::max();  // until that is over
+  ++asking_for_all_;
+  next_try_ = os::MonoTime::max();
   loop::Submit<DevicesByPod>(
       executor_, kQueue, [ask = source_.of_all] { return ask(kAllDevicesPatience); },
       [this, alive = std::weak_ptr(alive_), then = std::move(then)](Result<DevicesByPod> answer) {
-        if (alive.lock()) Take(std::move(answer), then);
+        if (!alive.lock()) return;
+        --asking_for_all_;
+        Take(std::move(answer), then, true);
       });
-  return problem_.empty();
+  return !timed_out_;
+}
+
+void DeviceReports::AskForAllSoon() {
+  if (source_.of_all) next_try_ = std::min(next_try_, clock_.Now() + std::max(pause_, kFirstPause));
 }
 
 template <class T>
-void DeviceReports::Take(Result<T> answer, const Then<T>& then) {
-  TellState(answer ? "" : answer.error().message);
+void DeviceReports::Take(Result<T> answer, const Then<T>& then, bool of_all) {
+  answer ? NoteAnswer(of_all) : NoteError(answer.error(), of_all);
   then(answer ? std::optional<T>(*std::move(answer)) : std::nullopt);
 }
 
-/// `error`: of the last question. Told when it begins and when it is over, whatever it is meanwhile.
-void DeviceReports::TellState(const std::string& error) {
-  const bool failed_before = !problem_.empty();
+/// What was not answered meanwhile is asked for anew.
+void DeviceReports::NoteAnswer(bool of_all) {
+  timed_out_ = false;
+  if (problem_.empty()) return;
   problem_.clear();
-  next_try_ = os::MonoTime::max();
-  if (!error.empty()) {
-    problem_ =
-        "the kubelet does not say which devices it gives to containers, which are placed without regard to them: " +
-        error;
-    pause_ = failed_before ? std::min(pause_ * 2, kLongestPause) : kFirstPause;
+  pause_ = os::Millis(0);
+  if (!of_all) next_try_ = clock_.Now();
+  tell_(false, "the kubelet says again which devices it gives to containers");
+}
+
+/// Questions about one pod do not lengthen the pause, however many fail.
+void DeviceReports::NoteError(const Error& error, bool of_all) {
+  const bool is_first = problem_.empty();
+  timed_out_ = error.code == Code::kTimeout;
+  problem_ =
+      "the kubelet does not say which devices it gives to containers, which are placed without regard to them: " +
+      WithoutHostRoot(error.message);
+  if (of_all || is_first) {
+    pause_ = std::clamp(pause_ * 2, kFirstPause, kLongestPause);
     next_try_ = clock_.Now() + pause_;
   }
-  if (failed_before == problem_.empty())
-    tell_(!error.empty(), error.empty() ? "the kubelet says again which devices it gives to containers" : problem_);
+  if (is_first) tell_(true, problem_);
 }
 
 }  // namespace berth::beside

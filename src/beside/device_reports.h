@@ -2,6 +2,7 @@
 #ifndef BERTH_BESIDE_DEVICE_REPORTS_H_
 #define BERTH_BESIDE_DEVICE_REPORTS_H_
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -42,28 +43,35 @@ class DeviceReports {
   DeviceReports& operator=(const DeviceReports&) = delete;
 
   /// Asks for the devices of a pod; `then` is called later, once. False: nobody is asked, because there is nobody or
-  /// the last question had no answer; `then` is not called.
+  /// the last question ended in a timeout, as this one would; `then` is not called.
   bool Ask(const std::string& name_space, const std::string& name, Then<PodDevices> then);
   /// Likewise for those of all pods, whatever became of the last question. False: nobody is to wait for the answer,
-  /// because the last question had none.
+  /// because the last question ended in a timeout.
   bool AskForAll(Then<DevicesByPod> then);
-  /// When AskForAll is to be called, to find out whether there is an answer again; max: it is not.
-  os::MonoTime next_try() const { return next_try_; }
+  /// AskForAll is to be called within five seconds, once for all who want it until then; while there is no answer,
+  /// after the pause.
+  void AskForAllSoon();
+  /// When AskForAll is to be called: for AskForAllSoon, or to find out whether there is an answer again, or to hear
+  /// what was missed while there was none. max: it is not, or has not been answered yet.
+  os::MonoTime next_try() const { return asking_for_all_ > 0 ? os::MonoTime::max() : next_try_; }
   /// Why there is no answer, in an operator's words; "": there is, or nobody is asked.
   const std::string& problem() const { return problem_; }
 
  private:
   template <class T>
-  void Take(Result<T> answer, const Then<T>& then);
-  void TellState(const std::string& error);
+  void Take(Result<T> answer, const Then<T>& then, bool of_all);
+  void NoteAnswer(bool of_all);
+  void NoteError(const Error& error, bool of_all);
 
   loop::Executor& executor_;
   const os::Clock& clock_;
   const DeviceSource source_;
   const Tell tell_;
   std::string problem_;
+  bool timed_out_ = false;  // the last question
+  std::size_t asking_for_all_ = 0;
   os::MonoTime next_try_ = os::MonoTime::max();
-  os::Millis pause_{0};
+  os::Millis pause_{0};  // while there is no answer
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 

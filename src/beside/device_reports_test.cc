@@ -17,11 +17,11 @@ struct DeviceReportsTest : ::testing::Test {
     reports.emplace(
         executor, clock,
         DeviceSource{.of_pod = [this](const std::string&, const std::string&, os::Millis) -> Result<PodDevices> {
-                       if (!problem.empty()) return Fail(Code::kTimeout, problem);
+                       if (!problem.empty()) return Fail(code, problem);
                        return PodDevices{{"app", {}}};
                      },
                      .of_all = [this](os::Millis) -> Result<DevicesByPod> {
-                       if (!problem.empty()) return Fail(Code::kTimeout, problem);
+                       if (!problem.empty()) return Fail(code, problem);
                        return DevicesByPod();
                      }},
         [this](bool warning, const std::string& message) { told.push_back((warning ? "warning: " : "") + message); });
@@ -36,6 +36,7 @@ struct DeviceReportsTest : ::testing::Test {
 
   testkit::QueuedExecutor executor;
   testkit::ManualClock clock;
+  Code code = Code::kTimeout;
   std::string problem;
   std::vector<std::string> told;
   int answers = 0;
@@ -84,6 +85,82 @@ TEST_F(DeviceReportsTest, WhileThereIsNoAnswerItIsLookedForWithGrowingPausesAndT
   EXPECT_EQ("", reports->problem());
   EXPECT_EQ(2U, told.size());
   EXPECT_TRUE(Ask());
+}
+
+/// A kubelet that begins later than berthd, and one that was asked too much at once.
+TEST_F(DeviceReportsTest, AfterAnErrorThatTookNoTimePodsAreAskedAboutAsBefore) {
+  for (const Code quick : {Code::kUnreachable, Code::kExhausted}) {
+    Open();
+    told.clear();
+    code = quick;
+    problem = "no";
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(Ask());
+      executor.RunAll();
+      EXPECT_EQ(clock.Now() + os::Millis(5'000), reports->next_try());
+    }
+    EXPECT_EQ(1U, told.size());
+    problem.clear();
+    EXPECT_TRUE(Ask());
+    executor.RunAll();
+    EXPECT_EQ("", reports->problem());
+    EXPECT_EQ(2U, told.size());
+    EXPECT_EQ(clock.Now(), reports->next_try()) << "what was missed is asked for";
+    EXPECT_TRUE(AskForAll()) << "it is worth a wait";
+    executor.RunAll();
+    EXPECT_EQ(os::MonoTime::max(), reports->next_try());
+  }
+}
+
+TEST_F(DeviceReportsTest, QuestionsThatFailTogetherDoNotMakeThePauseLonger) {
+  Open();
+  problem = "no answer in time";
+  for (int i = 0; i < 4; ++i) EXPECT_TRUE(Ask());
+  const os::MonoTime next = clock.Now() + os::Millis(5'000);
+  while (executor.RunOne()) {
+    EXPECT_EQ(next, reports->next_try());
+    clock.Advance(os::Millis(200));
+  }
+  EXPECT_EQ(4, failures);
+  EXPECT_FALSE(Ask());
+  AskForAll();
+  executor.RunAll();
+  EXPECT_EQ(clock.Now() + os::Millis(10'000), reports->next_try());
+}
+
+TEST_F(DeviceReportsTest, WhoAsksForAllSoonAsksOnceWithTheOthers) {
+  Open();
+  reports->AskForAllSoon();
+  const os::MonoTime next = clock.Now() + os::Millis(5'000);
+  clock.Advance(os::Millis(1'000));
+  reports->AskForAllSoon();
+  EXPECT_EQ(next, reports->next_try());
+  AskForAll();
+  reports->AskForAllSoon();
+  EXPECT_EQ(os::MonoTime::max(), reports->next_try()) << "one question at a time";
+  executor.RunAll();
+  EXPECT_EQ(clock.Now() + os::Millis(5'000), reports->next_try())
+      << "what came behind the question may lack in its answer";
+}
+
+TEST_F(DeviceReportsTest, WhileThereIsNoAnswerNobodyAsksForAllSooner) {
+  Open();
+  problem = "no answer in time";
+  for (int i = 0; i < 2; ++i) {
+    AskForAll();
+    executor.RunAll();
+  }
+  reports->AskForAllSoon();
+  EXPECT_EQ(clock.Now() + os::Millis(10'000), reports->next_try());
+}
+
+TEST_F(DeviceReportsTest, PathsAreToldAsPeopleKnowThem) {
+  Open();
+  problem = "connect to /proc/1/root/var/lib/kubelet: no; call at /proc/1/root/var/lib/kubelet";
+  Ask();
+  executor.RunAll();
+  ASSERT_EQ(1U, told.size());
+  EXPECT_TRUE(told[0].ends_with(": connect to /var/lib/kubelet: no; call at /var/lib/kubelet")) << told[0];
 }
 
 TEST_F(DeviceReportsTest, WhoIsGoneHearsNothing) {

@@ -41,9 +41,8 @@ void RequestDevices(Pod& pod, std::string_view container, const DeviceInventory&
   for (const auto& [resource, list] : devices) trace->Add("device", std::string(container), resource, GivenText(list));
 }
 
-void DropDevices(PodRecord& record, std::string_view container) {
-  for (Placement& placement : record.placements)
-    if (placement.container == container) placement.devices.clear();
+void DropDevices(PodRecord& record) {
+  for (Placement& placement : record.placements) placement.devices.clear();
   record.reusable.devices.clear();
 }
 

@@ -16,8 +16,8 @@ namespace berth::beside {
 /// which.
 void RequestDevices(Pod& pod, std::string_view container, const DeviceInventory& devices, Trace* trace);
 
-/// Of the container's placement: a ledger with them would release, check and publish what is the kubelet's.
-void DropDevices(PodRecord& record, std::string_view container);
+/// Of all placements: a ledger with them would release, check and publish what is the kubelet's.
+void DropDevices(PodRecord& record);
 
 }  // namespace berth::beside
 

@@ -19,9 +19,10 @@ struct Guest {
   std::string id;
   int attempt = 0;
   bool ended = false;
-  bool runs = false;    ///< it was started: its group is there
-  bool placed = false;  ///< what it has was decided, by a berthd that still runs
-  bool told = false;    ///< the runtime was told where it goes, and has not asked to start it yet
+  bool runs = false;           ///< it was started: its group is there
+  bool placed = false;         ///< what it has was decided, by a berthd that still runs
+  bool told = false;           ///< the runtime was told where it goes, and has not asked to start it yet
+  bool asked_devices = false;  ///< its kubelet was asked for the pod's devices because of it: once is enough
 };
 
 struct GuestPod {
@@ -31,8 +32,10 @@ struct GuestPod {
   os::Millis leave_delay{0};
   bool unspecified = false;  ///< the API server has not told of it in time: it is known from the runtime
   enum class Devices { kUnknown, kAsked, kLate, kKnown };
-  Devices devices = Devices::kUnknown;  ///< what its kubelet has given it; late: asked for, and waited for in vain
-  std::set<std::string> decided;        ///< containers that were decided on, and counted
+  /// What its kubelet has given it. Unknown: not asked for, or asked for without an answer; late: not answered yet, and
+  /// nobody waits any more.
+  Devices devices = Devices::kUnknown;
+  std::set<std::string> decided;  ///< containers that were decided on, and counted
 };
 
 /// Thread: one.

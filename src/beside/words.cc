@@ -1,6 +1,7 @@
 #include "beside/words.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "base/text.h"
 #include "beside/translate.h"
@@ -9,6 +10,7 @@ namespace berth::beside {
 namespace {
 
 constexpr std::size_t kLongestName = 253;  // of Kubernetes
+constexpr std::string_view kHostRoot = "/proc/1/root/";
 
 }  // namespace
 
@@ -24,6 +26,12 @@ bool IsSane(const nri::Pod& pod, const nri::Container& container) {
 
 std::string TextOf(const Reject& reject) {
   return reject.details.empty() ? reject.message : reject.message + "; " + Join(reject.details, "; ");
+}
+
+std::string WithoutHostRoot(std::string text) {
+  for (std::size_t at = text.find(kHostRoot); at != std::string::npos; at = text.find(kHostRoot, at))
+    text.erase(at, kHostRoot.size() - 1);
+  return text;
 }
 
 bool IsOwn(const Placement* placement) {

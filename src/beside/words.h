@@ -17,6 +17,8 @@ bool IsSane(const nri::Pod& pod);
 bool IsSane(const nri::Pod& pod, const nri::Container& container);
 
 std::string TextOf(const Reject& reject);
+/// From a container that sees the host's processes the host's files are below /proc/1/root; people know them without.
+std::string WithoutHostRoot(std::string text);
 
 /// CPUs or memory that are not for all: its own, or a named pool's CPUs. `placement` may be null.
 bool IsOwn(const Placement* placement);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@ namespace berth::daemon {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testkit::Cpus;
@@ -35,26 +37,46 @@ KubeletConfiguration ConfigWith(const std::string& topology_policy) {
 
 /// CPUs 0-3 on NUMA node 0, of which 0 is reserved, and 4-7 on node 1.
 struct DeviceAttendantTest : AttendantTest {
-  explicit DeviceAttendantTest(const KubeletConfiguration& config = ConfigWith("best-effort"))
-      : AttendantTest("numa:2(memory=4GB) core:4 pu:1", config) {}
+  explicit DeviceAttendantTest(const KubeletConfiguration& config = ConfigWith("best-effort"),
+                               std::vector<PoolRule> pools = {})
+      : AttendantTest("numa:2(memory=4GB) core:4 pu:1", config, std::move(pools)) {}
 
-  void BootWithKubelet() {
-    Boot({.devices = {.of_pod = [this](const std::string& name_space, const std::string& name,
-                                       os::Millis patience) -> Result<PodDevices> {
-                        EXPECT_EQ(os::Millis(200), patience);
-                        ++asked;
-                        if (!problem.empty()) return Fail(Code::kUnreachable, problem);
-                        return given[{name_space, name}];
-                      },
-                      .of_all = [this](os::Millis patience) -> Result<DevicesByPod> {
-                        EXPECT_EQ(os::Millis(500), patience);
-                        ++asked_for_all;
-                        if (!problem.empty()) return Fail(Code::kUnreachable, problem);
-                        return given;
-                      }}});
+  void BootWithKubelet(beside::AttendantOptions options = {}) {
+    options.devices = {.of_pod = [this](const std::string& name_space, const std::string& name,
+                                        os::Millis patience) -> Result<PodDevices> {
+                         EXPECT_EQ(os::Millis(200), patience);
+                         ++asked;
+                         if (!problem.empty()) return Fail(code, problem);
+                         return given[{name_space, name}];
+                       },
+                       .of_all = [this](os::Millis patience) -> Result<DevicesByPod> {
+                         EXPECT_EQ(os::Millis(500), patience);
+                         ++asked_for_all;
+                         if (!problem.empty()) return Fail(code, problem);
+                         return given;
+                       }};
+    Boot(std::move(options));
+  }
+  /// Asks for a container, and runs nothing.
+  nri::Answer<nri::Creation> Begin(const nri::Pod& pod, const std::string& container, int milli) {
+    auto answer = Asked<nri::Creation>();
+    attendant->Create(pod, ContainerIn(pod, container, milli), answer);
+    return answer;
+  }
+  /// What was answered. Requires: it was.
+  static std::string CpusIn(const nri::Answer<nri::Creation>& answer) {
+    const auto created = answer.Wait();
+    return created && *created ? (*created)->adjustment.resources.cpus : "none";
   }
   void Give(const std::string& pod, const std::string& container, std::vector<Device> devices) {
     given[{"default", pod}][container] = {{kAccelerator, std::move(devices)}};
+  }
+  /// A runtime has this pod, whose devices are known then.
+  void Join(const nri::Pod& pod) {
+    attendant->Synchronize({.pods = {pod}, .containers = {}});
+    Settle();
+    EXPECT_EQ(1, asked_for_all);
+    EXPECT_FALSE(manager->bare().parts().pods.at(pod.uid).reported.devices.empty());
   }
   const PodRecord& RecordOf(const nri::Pod& pod) const { return manager->ledger().pods.at(pod.uid); }
   int Warnings() const {
@@ -71,6 +93,7 @@ struct DeviceAttendantTest : AttendantTest {
   }
 
   DevicesByPod given;
+  Code code = Code::kTimeout;
   std::string problem;  // why there is no answer
   int asked = 0;        // for one pod
   int asked_for_all = 0;
@@ -93,10 +116,10 @@ TEST_F(DeviceAttendantTest, AContainerHasCpusOfTheNodeThatItsDevicesAreOn) {
 /// Nobody registers them here: a ledger with them would call them lost.
 TEST_F(DeviceAttendantTest, TheLedgerHasNoneOfTheKubeletsDevices) {
   BootWithKubelet();
-  Give("train", "setup", {OnNodes("g0", {1})});
-  Give("train", "app", {OnNodes("g0", {1})});
+  Give("train", "short", {OnNodes("g0", {1})});
+  Give("train", "app", {OnNodes("g1", {1})});
   const nri::Pod train = MakePod("train", "");
-  attendant->Stop(train, Run(train, "setup", 1000));
+  attendant->Stop(train, Run(train, "short", 1000));  // it counts as an init container
   const nri::Container app = Run(train, "app", 1000);
   EXPECT_EQ(Cpus("4"), CpusOf(train, app));
   for (const Placement& placement : RecordOf(train).placements) EXPECT_THAT(placement.devices, IsEmpty());
@@ -128,7 +151,7 @@ TEST_F(DeviceAttendantTest, DevicesAreShownWithWhereTheyAreKnownFrom) {
 
 TEST_F(DeviceAttendantTest, WithoutAnAnswerContainersArePlacedAsBeforeAndThatIsToldOnce) {
   BootWithKubelet();
-  problem = "connect to /k/kubelet.sock: No such file or directory";
+  problem = "no answer in time";
   Give("train", "app", {OnNodes("g0", {1})});
   const nri::Pod train = MakePod("train", "");
   EXPECT_EQ(Cpus("1"), CpusOf(train, Run(train, "app", 1000)));
@@ -141,7 +164,7 @@ TEST_F(DeviceAttendantTest, WithoutAnAnswerContainersArePlacedAsBeforeAndThatIsT
   }
   EXPECT_EQ(3, asked_for_all) << "it is looked whether it is back";
   EXPECT_EQ(1U, CountTold("DevicesUnknown"));
-  EXPECT_THAT(attendant->Warnings(), Contains(HasSubstr("without regard to them: connect to /k/kubelet.sock")));
+  EXPECT_THAT(attendant->Warnings(), Contains(HasSubstr("without regard to them: no answer in time")));
 
   problem.clear();
   host.clock.Advance(os::Millis(60'000));
@@ -158,27 +181,125 @@ TEST_F(DeviceAttendantTest, AContainerWaitsForAnAnswerNoLongerThanAMoment) {
   Give("train", "app", {OnNodes("g0", {1})});
   Give("train", "late", {OnNodes("g1", {1})});
   const nri::Pod train = MakePod("train", "");
-  const auto answer = Asked<nri::Creation>();
-  attendant->Create(train, ContainerIn(train, "app", 1000), answer);
-  EXPECT_FALSE(manager->ledger().pods.contains(train.uid));
+  const auto answer = Begin(train, "app", 1000);
+  EXPECT_EQ(0U, Answers());
   EXPECT_LE(attendant->next_due(), host.clock.Now() + os::Millis(200));
   host.clock.Advance(os::Millis(200));
   attendant->Tick(host.clock.Now());
   manager->executor().RunAll();
-  const auto created = answer.Wait();
-  ASSERT_TRUE(created && *created);
-  EXPECT_EQ("1", (*created)->adjustment.resources.cpus);
+  EXPECT_EQ("1", CpusIn(answer));
   EXPECT_EQ(Cpus("4"), CpusOf(train, Run(train, "late", 1000))) << "the answer counts when it comes";
 }
 
-TEST_F(DeviceAttendantTest, AContainerThatSharesDoesNotWait) {
+TEST_F(DeviceAttendantTest, ContainersThatShareDoNotWaitAndTheirDevicesAreAskedForTogether) {
   BootWithKubelet();
-  const nri::Pod web = MakePod("web", "burstable");
-  const auto answer = Asked<nri::Creation>();
-  attendant->Create(web, ContainerIn(web, "app", 0), answer);
-  EXPECT_FALSE(answer.Give(nri::Creation())) << "it was answered";
+  for (const char* const name : {"web", "db", "log"}) {
+    Give(name, "app", {OnNodes("g0", {1})});
+    const nri::Pod pod = MakePod(name, "burstable");
+    Begin(pod, "app", 0);
+  }
+  EXPECT_EQ(3U, Answers());
+  Settle();
+  EXPECT_EQ(0, asked_for_all);
+  host.clock.Advance(os::Millis(5'000));
+  Settle();
+  EXPECT_EQ(0, asked);
+  EXPECT_EQ(1, asked_for_all);
+  EXPECT_EQ(given.at({"default", "db"}), manager->bare().parts().pods.at("uid-db").reported.devices) << "for people";
+}
+
+/// Its socket is not there yet, or it was asked too much at once.
+TEST_F(DeviceAttendantTest, AKubeletThatRefusesAtOnceIsAskedOnceForEachContainer) {
+  BootWithKubelet();
+  code = Code::kUnreachable;
+  problem = "connect to /k/kubelet.sock: No such file or directory";
+  const nri::Pod train = MakePod("train", "");
+  EXPECT_EQ(Cpus("1"), CpusOf(train, Run(train, "app", 1000)));
+  EXPECT_EQ(1, asked);
+  EXPECT_EQ(Cpus("2"), CpusOf(train, Run(train, "side", 1000)));
+  EXPECT_EQ(2, asked);
+  problem.clear();
+  Give("later", "app", {OnNodes("g0", {1})});
+  const nri::Pod later = MakePod("later", "");
+  EXPECT_EQ(Cpus("4"), CpusOf(later, Run(later, "app", 1000)));
+  Settle();
+  EXPECT_EQ(1, asked_for_all) << "what was not answered meanwhile is asked for";
+  EXPECT_EQ(1, CountEvents("DevicesKnown"));
+}
+
+TEST_F(DeviceAttendantTest, ContainersOfOnePodWaitForOneAnswer) {
+  BootWithKubelet();
+  Give("train", "app", {OnNodes("g0", {1})});
+  Give("train", "side", {OnNodes("g1", {1})});
+  const nri::Pod train = MakePod("train", "");
+  const auto app = Begin(train, "app", 2000);
+  const auto side = Begin(train, "side", 1000);
+  EXPECT_EQ(0U, Answers());
+  manager->executor().RunAll();
+  EXPECT_EQ("4-5", CpusIn(app));
+  EXPECT_EQ("6", CpusIn(side));
+  EXPECT_EQ(1, asked);
+}
+
+TEST_F(DeviceAttendantTest, AContainerWaitsForItsPodsSpecAndThenForItsDevices) {
+  BootWithKubelet({.spec_patience = os::Millis(250)});
+  attendant->FollowsSpecs(true);
+  Give("train", "app", {OnNodes("g0", {1})});
+  const nri::Pod train = MakePod("train", "");
+  const auto answer = Begin(train, "app", 2000);
+  manager->executor().RunAll();
+  EXPECT_EQ(0, asked);
+  attendant->SetSpec(SpecOf(train, {}, {ContainerOf("app", 2)}));
+  EXPECT_EQ(0U, Answers());
+  manager->executor().RunAll();
+  EXPECT_EQ("4-5", CpusIn(answer));
+}
+
+/// The runtime went on without an answer to CreateContainer, or nobody was there to be asked.
+TEST_F(DeviceAttendantTest, AContainerThatIsPlacedWhenItStartsIsPlacedByItsDevices) {
+  BootWithKubelet();
+  Give("train", "app", {OnNodes("g0", {1})});
+  const nri::Pod train = MakePod("train", "");
+  const nri::Container app = ContainerIn(train, "app", 2000);
+  MakeGroup(PathOf(train) + "/" + app.id);
+  ASSERT_TRUE(Start(train, app));
+  EXPECT_EQ(Cpus("4-5"), CpusOf(train, app));
+}
+
+TEST_F(DeviceAttendantTest, AnAnswerAboutAPodThatHasGoneDoesNothing) {
+  BootWithKubelet();
+  Give("train", "app", {OnNodes("g0", {1})});
+  const nri::Pod train = MakePod("train", "");
+  const auto answer = Begin(train, "app", 1000);
+  attendant->Happened(nri::Event::kStopPod, train, std::nullopt);
+  attendant->Tick(host.clock.Now());
+  ASSERT_FALSE(manager->bare().parts().pods.contains(train.uid));
   manager->executor().RunAll();
   EXPECT_EQ(1, asked);
+  EXPECT_FALSE(manager->bare().parts().pods.contains(train.uid));
+  EXPECT_EQ(0U, Answers());
+}
+
+TEST_F(DeviceAttendantTest, WhoWaitsIsAnsweredOnceWhenBerthStepsAside) {
+  BootWithKubelet({.step_aside = true, .kubelet_dir = folder.path()});
+  Give("train", "app", {OnNodes("g0", {1})});
+  const nri::Pod train = MakePod("train", "");
+  WriteState("static");
+  host.clock.Advance(os::Millis(11'000));
+  attendant->Tick(host.clock.Now());  // looks at the kubelet's state
+  const auto answer = Begin(train, "app", 1000);
+  EXPECT_EQ(0U, Answers());
+  ASSERT_TRUE(manager->executor().RunOne());
+  EXPECT_EQ(1U, Answers());
+  EXPECT_EQ("", CpusIn(answer));
+  EXPECT_EQ(0, asked);
+  problem = "no answer in time";
+  Settle();
+  EXPECT_EQ(1, asked);
+  EXPECT_EQ(1U, Answers());
+  EXPECT_THAT(manager->ledger().pods, IsEmpty());
+  EXPECT_THAT(attendant->Warnings(), ElementsAre(HasSubstr("Berth leaves all containers alone")))
+      << "nothing depends on devices";
 }
 
 TEST_F(DeviceAttendantTest, ARestartChangesNothing) {
@@ -256,6 +377,56 @@ TEST_F(StrictDeviceAttendantTest, AContainerIsPlacedBesideItsDevicesOrNotAtAll) 
   }
   const nri::Pod span = MakePod("span", "");
   EXPECT_EQ(Cpus("1-2"), CpusOf(span, Run(span, "app", 2000))) << "near either node";
+}
+
+/// No kubelet says that an init container is there: it has a place before anything is known of devices.
+TEST_F(StrictDeviceAttendantTest, AnInitContainerOnTheOtherNodeDoesNotKeepAContainerFromItsDevices) {
+  BootWithKubelet();
+  Give("train", "app", {OnNodes("g0", {1})});
+  const nri::Pod train = MakePod("train", "");
+  const nri::Container setup = Run(train, "setup", 2000);
+  attendant->Stop(train, setup);
+  EXPECT_EQ(Cpus("1-2"), CpusOf(train, setup));
+  EXPECT_EQ(Cpus("4-5"), CpusOf(train, Run(train, "app", 2000)));
+}
+
+TEST_F(StrictDeviceAttendantTest, NodesThatTheMachineDoesNotHaveCountAsNone) {
+  BootWithKubelet();
+  Give("train", "app", {OnNodes("g0", {7})});
+  Give("train", "side", {OnNodes("g1", {1, 1023})});
+  const nri::Pod train = MakePod("train", "");
+  EXPECT_EQ(Cpus("1-2"), CpusOf(train, Run(train, "app", 2000)));
+  EXPECT_EQ(Cpus("4-5"), CpusOf(train, Run(train, "side", 2000)));
+}
+
+TEST_F(StrictDeviceAttendantTest, AContainerOfAPodWithResourcesOfItsOwnSharesWhereverItsDevicesAre) {
+  BootWithKubelet();
+  Give("part", "app", {OnNodes("g0", {0}), OnNodes("g1", {1})});
+  const nri::Pod part = MakePod("part", "");
+  Pod spec = SpecOf(part, {}, {ContainerOf("app", 2)});
+  spec.resources = spec.containers[0].resources;
+  attendant->SetSpec(spec);
+  Join(part);
+  EXPECT_EQ(Cpus("0-7"), CpusOf(part, Run(part, "app", 2000)));
+  EXPECT_EQ(0, asked);
+  EXPECT_EQ(0, Warnings());
+}
+
+struct PoolDeviceAttendantTest : DeviceAttendantTest {
+  PoolDeviceAttendantTest()
+      : DeviceAttendantTest(ConfigWith("single-numa-node"), {{.name = "batch", .namespaces = {"default"}}}) {}
+};
+
+TEST_F(PoolDeviceAttendantTest, AContainerOfANamedPoolIsThereWhereverItsDevicesAre) {
+  BootWithKubelet();
+  Give("part", "app", {OnNodes("g0", {0}), OnNodes("g1", {1})});
+  nri::Pod part = MakePod("part", "");
+  part.annotations["berth.dev/pool"] = "batch";
+  Join(part);
+  Run(part, "app", 1000);
+  EXPECT_EQ("batch", FindPlacement(RecordOf(part), "app")->pool);
+  EXPECT_EQ(0, asked);
+  EXPECT_EQ(0, Warnings());
 }
 
 TEST_F(StrictDeviceAttendantTest, AContainerThatSharesDoesSoWhereverItsDevicesAre) {
