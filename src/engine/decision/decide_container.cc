@@ -101,15 +101,15 @@ Decision DecideContainer(const Node& node, const Ledger& ledger, const Pod& pod,
   const DecisionLog log(trace);
   const ContainerQuestion asked{node, ledger, pod, container, inputs};
   if (inputs.devices.empty()) return DecideOnce(asked, true, log);
-  const Trace before = trace == nullptr ? Trace() : *trace;
+  Trace without = trace == nullptr ? Trace() : *trace;
   Decision out = DecideOnce(asked, true, log);
-  if (std::holds_alternative<Admit>(out) || std::holds_alternative<Reject>(DecideOnce(asked, false, DecisionLog())))
-    return out;
-  if (trace != nullptr) {
-    *trace = before;
-    log.Add("reuse", container, "cpu", "CPUs that init containers left are not used again: with them it is refused");
-  }
-  return DecideOnce(asked, false, log);
+  if (std::holds_alternative<Admit>(out)) return out;
+  const DecisionLog second(trace == nullptr ? nullptr : &without);
+  second.Add("reuse", container, "cpu", "CPUs that init containers left are not used again: with them it is refused");
+  Decision other = DecideOnce(asked, false, second);
+  if (std::holds_alternative<Reject>(other)) return out;
+  if (trace != nullptr) *trace = std::move(without);
+  return other;
 }
 
 bool AsksForOwn(const Node& node, const Pod& pod, std::string_view container) {
