@@ -49,6 +49,7 @@ bool Attendant::PassesLook(const nri::Pod& pod, const nri::Container& container)
   const std::string uid = UidOf(pod);
   bool& passes = looking_->asked[{uid, container.name}];
   passes = false;
+  if (looking_->begun_again >= kMostBegunAgain) return false;
   if (options_.spec_patience != os::Millis(0) && specs_.Find(uid) == nullptr) return false;
   Know(pod, container);
   const engine::Node& node = parts_.keeper.newest_node();
@@ -56,7 +57,7 @@ bool Attendant::PassesLook(const nri::Pod& pod, const nri::Container& container)
   const Decision decision =
       engine::DecideContainer(node, parts_.keeper.newest(), question.pod, container.name, question.inputs, nullptr);
   const auto* const admitted = std::get_if<Admit>(&decision);
-  if (admitted == nullptr || !admitted->delta.put || looking_->begun_again >= kMostBegunAgain) return false;
+  if (admitted == nullptr || !admitted->delta.put) return false;
   passes = looking_->pods_known || !IsOwn(FindPlacement(*admitted->delta.put, container.name));
   return passes;
 }
@@ -103,7 +104,7 @@ bool Attendant::LacksItsCpus(const std::string& uid, const nri::Container& conta
   return !now || *now != parts_.groups.planner().CpusNow({uid, container.name}, ledger, parts_.keeper.online());
 }
 
-/// All pods that are there are known now.
+/// All pods that are there are known now: who has waited for that alone goes on.
 void Attendant::EndOthers() {
   looking_->pods_known = true;
   if (looking_->devices) TakeAllDevices(*std::exchange(looking_->devices, std::nullopt));
@@ -112,6 +113,7 @@ void Attendant::EndOthers() {
   for (const auto& [uid, record] : parts_.keeper.newest().pods)
     if (!looking_->there.contains(uid)) Leave(uid);
   EndUnlisted(looking_->there);
+  for (Call& call : std::exchange(waiting_, {})) call();
   BeginLooking();
   helpers_.changed();
 }

@@ -745,6 +745,10 @@ struct LookedAtTest : AttendantTest {
     attendant->Synchronize(all);
     attendant->Tick(host.clock.Now());
   }
+  std::ptrdiff_t FirstEvent(const std::string& reason) {
+    const auto& events = host.events.events();
+    return std::ranges::find(events, reason, &Event::reason) - events.begin();
+  }
   void EndLook() {
     for (int i = 0; i < 1000 && !attendant->Started(); ++i) {
       attendant->Tick(host.clock.Now());
@@ -784,6 +788,7 @@ TEST_F(LookedAtTest, AContainerWithCpusOfItsOwnIsMadeWhenAllGroupsAreKnownThatAr
   const auto given = early.Wait();
   ASSERT_TRUE(given && *given);
   EXPECT_EQ((*given)->adjustment.resources.cpus, "1-2");
+  EXPECT_LT(FirstEvent("Placed"), FirstEvent("PlacedLate")) << "before it was decided on all others";
   for (std::size_t i = 0; i < all.pods.size(); ++i) EXPECT_EQ(CpusOf(all.pods[i], all.containers[i]), Cpus("0,3-7"));
 }
 
