@@ -35,7 +35,7 @@ berth::cli::Surroundings LookAround() {
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
-  static_cast<void>(berth::os::EnterCgroupNamespaceOfInit());  // beside a berthd in a container, as that
+  static_cast<void>(berth::os::EnterCgroupNamespaceOfInit());  // in berthd's container: groups by the host's names
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   const int status = berth::cli::RunBerth(arguments, LookAround(), std::cout, std::cerr);
   std::cout.flush();

@@ -251,8 +251,9 @@ int Serve(const CommandLine& line) {
 int Main(int argc, char** argv) {
   ::mallopt(M_ARENA_MAX, 2);  // few threads: more arenas would only cost memory
   PrepareSignals();
-  os::RaiseOpenFiles();                                 // two descriptors per container
-  static_cast<void>(os::EnterCgroupNamespaceOfInit());  // who may not has the view he has, which what follows judges
+  os::RaiseOpenFiles();  // two descriptors per container
+  // In a container: groups by the host's names. Where that is not allowed, by those of its own namespace.
+  static_cast<void>(os::EnterCgroupNamespaceOfInit());
   if (const auto launch = nri::FindLaunch(&std::getenv); !launch || *launch) return RefuseLaunch(launch);
   Arguments args;
   CLI::App app(kAbout, "berthd");

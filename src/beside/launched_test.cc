@@ -12,7 +12,7 @@ namespace {
 
 TEST(LeaveLaunchedTest, IsTakenInAndLeavesByItself) {
   nri::LaunchingRuntime runtime;
-  auto left = std::async(std::launch::async, [&] { return LeaveLaunched(runtime.launch(), os::Millis(100)); });
+  auto left = std::async(std::launch::async, [&] { return LeaveLaunched(runtime.launch()); });
   EXPECT_TRUE(runtime.TakeIn());
   const auto result = left.get();
   EXPECT_TRUE(result) << result.error().message;

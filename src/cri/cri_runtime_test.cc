@@ -337,35 +337,36 @@ TEST_F(CriRuntimeTest, StartsStopsAndForgets) {
   EXPECT_TRUE(notices.empty()) << notices.front().message;
 }
 
-TEST_F(CriRuntimeTest, AnEndIsToldWhenTheRuntimeHasWrittenTheLogToItsEnd) {
-  constexpr os::Millis kForever{1'000'000};
+/// A container that has ended, while the runtime has its log open.
+struct CriOpenLogTest : CriRuntimeTest {
+  void SetUp() override {
+    if (!os::IsOpenForWriting(log)) GTEST_SKIP() << "the file system of " << log << " has no leases";
+    fake.set_log_path(log);
+  }
+  /// Looked at after its end, more than once.
+  void EndOne(os::Millis log_lag, os::Millis sandbox_look) {
+    Open(os::Millis(20), os::Millis(20'000), log_lag, sandbox_look);
+    ASSERT_TRUE(StartOne());
+    ASSERT_TRUE(cri->Stop({.id = news.back().id}));
+    ASSERT_TRUE(Until([&] { return fake.containers().begin()->second == pb::CONTAINER_EXITED; }));
+    const int asked = fake.calls("ContainerStatus");
+    ASSERT_TRUE(Until([&] { return fake.calls("ContainerStatus") > asked + 1; }));
+  }
+
+  static constexpr os::Millis kForever{1'000'000};
   const std::string log = temp / "0.log";
-  std::optional<std::ofstream> writer(log);
-  if (!os::IsOpenForWriting(log)) GTEST_SKIP() << "the file system of " << log << " has no leases";
-  fake.set_log_path(log);
-  Open(os::Millis(20), os::Millis(20'000), kForever);
-  ASSERT_TRUE(StartOne());
-  ASSERT_TRUE(cri->Stop({.id = news.back().id}));
-  ASSERT_TRUE(Until([&] { return fake.containers().begin()->second == pb::CONTAINER_EXITED; }));
-  const int asked = fake.calls("ContainerStatus");
-  ASSERT_TRUE(Until([&] { return fake.calls("ContainerStatus") > asked + 1; }));
+  std::optional<std::ofstream> writer{log};
+};
+
+TEST_F(CriOpenLogTest, AnEndIsToldWhenTheRuntimeHasWrittenTheLogToItsEnd) {
+  EndOne(kForever, os::Millis(20));
   EXPECT_EQ(0, Count(ContainerState::kExited));
   writer.reset();
   EXPECT_TRUE(Until([&] { return Count(ContainerState::kExited) == 1; }));
 }
 
-TEST_F(CriRuntimeTest, SandboxesAreLookedAtBeforeAnEndIsToldHoweverLongItsLogWasOpen) {
-  constexpr os::Millis kForever{1'000'000};
-  const std::string log = temp / "0.log";
-  std::optional<std::ofstream> writer(log);
-  if (!os::IsOpenForWriting(log)) GTEST_SKIP() << "the file system of " << log << " has no leases";
-  fake.set_log_path(log);
-  Open(os::Millis(20), os::Millis(20'000), kForever, kForever);
-  ASSERT_TRUE(StartOne());
-  ASSERT_TRUE(cri->Stop({.id = news.back().id}));
-  ASSERT_TRUE(Until([&] { return fake.containers().begin()->second == pb::CONTAINER_EXITED; }));
-  const int asked = fake.calls("ContainerStatus");
-  ASSERT_TRUE(Until([&] { return fake.calls("ContainerStatus") > asked + 1; }));
+TEST_F(CriOpenLogTest, SandboxesAreLookedAtBeforeAnEndIsToldHoweverLongItsLogWasOpen) {
+  EndOne(kForever, kForever);
   fake.DropSandboxes();
   writer.reset();
   ASSERT_TRUE(Until([&] { return Count(ContainerState::kExited) == 1; }));
