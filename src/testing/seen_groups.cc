@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -18,6 +19,19 @@ std::string ReadIfThere(const std::string& path) {
   std::ostringstream out;
   out << in.rdbuf();
   return out.str();
+}
+
+/// Folder by folder: an iterator over all of them is at its end when one cannot be opened any more.
+std::vector<fs::directory_entry> EntriesBelow(const fs::path& top) {
+  std::vector<fs::directory_entry> out;
+  std::error_code error;
+  for (fs::directory_iterator it(top, error), end; !error && it != end; it.increment(error)) {
+    out.push_back(*it);
+    std::error_code gone;
+    if (it->is_symlink(gone) || !it->is_directory(gone)) continue;
+    std::ranges::move(EntriesBelow(it->path()), std::back_inserter(out));
+  }
+  return out;
 }
 
 std::vector<std::string> CgroupMounts() {
@@ -40,9 +54,8 @@ std::vector<std::string> GroupsBelow(const std::string& top) {
   std::error_code error;
   if (!fs::is_directory(top, error)) return out;
   out.push_back(top);
-  for (auto it = fs::recursive_directory_iterator(top, error); !error && it != fs::recursive_directory_iterator();
-       it.increment(error))
-    if (it->is_directory(error)) out.push_back(it->path().string());
+  for (const fs::directory_entry& entry : EntriesBelow(top))
+    if (entry.is_directory(error)) out.push_back(entry.path().string());
   return out;
 }
 

@@ -2,6 +2,7 @@
 #ifndef BERTH_TESTING_SEEN_GROUPS_H_
 #define BERTH_TESTING_SEEN_GROUPS_H_
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@ inline constexpr const char* kCgroupMounts = "/sys/fs/cgroup";
 
 /// Text of a file; "" when it is not there (any more).
 std::string ReadIfThere(const std::string& path);
+/// Files and folders below `top`, folders before what is in them; links are not followed. What goes meanwhile may be
+/// left out, and nothing else is.
+std::vector<std::filesystem::directory_entry> EntriesBelow(const std::filesystem::path& top);
 /// Mount points of the hierarchies below kCgroupMounts (v1, hybrid), or that itself (v2).
 std::vector<std::string> CgroupMounts();
 /// Whether groups are systemd's units here, so that both berthd and runtimes work with the systemd driver.

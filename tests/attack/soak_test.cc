@@ -11,6 +11,7 @@
 #include <iostream>
 #include <random>
 #include <string>
+#include <system_error>
 #include <tuple>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "attack_fixture.h"
 #include "base/text.h"
 #include "testing/raw_server.h"
+#include "testing/seen_groups.h"
 
 namespace berth::testkit {
 namespace {
@@ -80,8 +82,9 @@ struct SoakTest : testing::Test {
   /// Files and sockets in the run directory. Counts of deaths may stay.
   std::vector<std::string> RunFiles() const {
     std::vector<std::string> out;
-    for (const auto& entry : fs::recursive_directory_iterator(node.Dir("run")))
-      if (!entry.is_directory() && entry.path().filename() != "set-aside") out.push_back(entry.path().string());
+    std::error_code error;
+    for (const fs::directory_entry& entry : testkit::EntriesBelow(node.Dir("run")))
+      if (!entry.is_directory(error) && entry.path().filename() != "set-aside") out.push_back(entry.path().string());
     std::ranges::sort(out);
     return out;
   }

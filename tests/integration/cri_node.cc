@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <system_error>
 
 #include "base/text.h"
 #include "testing/seen_groups.h"
@@ -85,9 +86,8 @@ CpuSet CriNodeTest::CpusOf(const std::string& pod) {
 std::vector<fs::path> CriNodeTest::LogFiles() {
   std::vector<fs::path> out;
   std::error_code error;
-  for (auto it = fs::recursive_directory_iterator(berthd->Dir("log"), error);
-       !error && it != fs::recursive_directory_iterator(); it.increment(error))
-    if (it->is_regular_file(error) && !it->is_symlink(error)) out.push_back(it->path());  // not the links to them
+  for (const fs::directory_entry& entry : EntriesBelow(berthd->Dir("log")))
+    if (entry.is_regular_file(error) && !entry.is_symlink(error)) out.push_back(entry.path());  // not the links to them
   return out;
 }
 
