@@ -29,7 +29,7 @@ if(BERTH_SANITIZE)
   target_compile_options(berth_flags INTERFACE -fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)
   target_link_options(berth_flags INTERFACE -fsanitize=${BERTH_SANITIZE})
-  set(berth_fast -fno-sanitize=undefined -O0)
+  set(berth_fast -fno-sanitize=undefined)
 else()
   set(berth_fast $<$<CONFIG:RelWithDebInfo>:-O1>)
 endif()

@@ -3,23 +3,26 @@
 #include <fmt/core.h>
 
 #include <cstdint>
-#include <iterator>
+#include <string>
+#include <utility>
 
 namespace berth::daemon {
 namespace {
 
 std::string Describe(const Machine& machine) {
   std::string out;
-  auto to = std::back_inserter(out);
-  fmt::format_to(to, "online {} memory {}\n", FormatIds(machine.online), machine.memory.v);
+  const auto add = [&out]<typename... Values>(fmt::format_string<Values...> text, Values&&... values) {
+    out += fmt::format(text, std::forward<Values>(values)...);
+  };
+  add("online {} memory {}\n", FormatIds(machine.online), machine.memory.v);
   for (const NumaNode& node : machine.nodes) {
-    fmt::format_to(to, "node {} memory {}", Raw(node.id), node.memory.v);
-    for (const HugePages& pages : node.hugepages) fmt::format_to(to, " huge {}x{}", pages.page_size.v, pages.count);
-    for (const unsigned distance : node.distances) fmt::format_to(to, " d{}", distance);
+    add("node {} memory {}", Raw(node.id), node.memory.v);
+    for (const HugePages& pages : node.hugepages) add(" huge {}x{}", pages.page_size.v, pages.count);
+    for (const unsigned distance : node.distances) add(" d{}", distance);
     for (const Core& core : node.cores) {
-      fmt::format_to(to, "\ncore {} socket {} die {} threads", core.core_id, Raw(core.socket), Raw(core.die));
-      for (const CpuId cpu : core.threads) fmt::format_to(to, " {}", Raw(cpu));
-      for (const UncoreCache& cache : core.uncore) fmt::format_to(to, " cache {}", Raw(cache.id));
+      add("\ncore {} socket {} die {} threads", core.core_id, Raw(core.socket), Raw(core.die));
+      for (const CpuId cpu : core.threads) add(" {}", Raw(cpu));
+      for (const UncoreCache& cache : core.uncore) add(" cache {}", Raw(cache.id));
     }
     out += '\n';
   }

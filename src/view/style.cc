@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <iterator>
 
 #include "base/result.h"
 
@@ -89,8 +88,7 @@ std::string WithoutControls(std::string_view text) {
     const Character c = First(text);
     const std::string_view bytes = text.substr(0, c.bytes);
     if (IsControl(c))
-      for (const char byte : bytes)
-        fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(byte));
+      for (const char byte : bytes) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
     else
       out += bytes;
     text.remove_prefix(c.bytes);
