@@ -117,7 +117,7 @@ ProcessRuntimeOptions RuntimeTest::Options() {
           .shim_path = BERTH_SHIM,
           .shim_cgroup = {},
           .executor = executor_,
-          .start_deadline = os::Millis(5'000),
+          .start_deadline = os::Millis(kPatienceMs),
           .seccomp = [this](const std::string& type, const std::string& profile, os::CapabilitySet capabilities) {
             return type == "Localhost" ? seccomp::Localhost(temp_ / "seccomp", profile, capabilities)
                                        : seccomp::RuntimeDefault(capabilities);
