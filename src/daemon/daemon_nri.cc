@@ -73,10 +73,13 @@ void Daemon::OpenNewcomers() {
       table.CpusetDir(""), [&table](const std::string& path) { return table.containers().contains(path); },
       [this](const std::string& path) { attendant_->Confine(path); },
       [this](const std::string& message) { TellOfNode(true, "NewcomersNotWatched", message); });
-  if (opened) newcomers_.emplace(*std::move(opened));
-  const auto watched = opened
-                           ? loop_->Watch(newcomers_->fd(), "new groups", [this](os::MonoTime) { newcomers_->Take(); })
-                           : std::unexpected(opened.error());
+  Result<void> watched;
+  if (opened) {
+    newcomers_.emplace(*std::move(opened));
+    watched = loop_->Watch(newcomers_->fd(), "new groups", [this](os::MonoTime) { newcomers_->Take(); });
+  } else {
+    watched = std::unexpected(std::move(opened).error());
+  }
   if (!watched) {
     log_.Warning(watched.error().message + "; containers made while no runtime asks are on any CPUs until it does");
     return newcomers_.reset();

@@ -85,10 +85,10 @@ Result<void> ErrorOf(const Report& report, std::string_view file) {
   if (report.problems.empty()) return {};
   Problems out;
   for (const Report::Entry& entry : report.problems) {
-    auto problem = BadSetting(entry.path, entry.text);
-    problem.error().message =
-        Printable(file, 4096) + ": " + (entry.path.empty() ? entry.text : std::move(problem).error().message);
-    out.Add(problem.error());
+    Error problem = BadSetting(entry.path, entry.text).error();
+    if (entry.path.empty()) problem.message = entry.text;
+    problem.message.insert(0, Printable(file, 4096) + ": ");
+    out.Add(problem);
   }
   return out.Done();
 }

@@ -35,8 +35,8 @@ std::optional<Node> MadeNames::Named(const Node& node, const Path& path, Report&
   std::string start;
   if (!ReadString(*given, where, report, start)) return std::nullopt;
   if (start.size() > kMostOfStart) start.resize(kMostOfStart);
-  std::string wrong = CheckSubdomainName(start + "0");
-  if (!wrong.empty()) report.Problem(where, std::move(wrong));
+  const std::string wrong = CheckSubdomainName(start + "0");
+  if (!wrong.empty()) report.Problem(where, wrong);
   const std::string same = TextAt(node, "kind") + "\n" + TextAt(*metadata, "namespace") + "\n" + start;
   const int before = seen_[same]++;
   const std::string digits = Fnv128(std::to_string(before) + "\n" + same + "\n" + origin_).substr(0, kDigits);

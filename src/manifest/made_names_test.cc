@@ -17,6 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::MatchesRegex;
+using testing::Not;
 using testing::SizeIs;
 
 std::string PodNamed(const std::string& metadata, const std::string& command = "x") {
@@ -74,6 +75,7 @@ TEST(MadeNamesTest, ANameCountsWhereThereIsOneAndALongStartIsCut) {
 TEST(MadeNamesTest, WhatCanBeNoStartOfANameIsToldAtItsField) {
   EXPECT_THAT(NamesIn(PodNamed("generateName: Web_"), ""),
               ElementsAre(testing::StartsWith("f: document 1: metadata.generateName: Invalid value: \"Web_0\"")));
+  EXPECT_THAT(NamesIn(PodNamed("generateName: Web_"), "")[0], Not(HasSubstr("metadata.name"))) << "told once";
   EXPECT_THAT(NamesIn(PodNamed("generateName: 5"), "")[0],
               HasSubstr("metadata.generateName: Invalid value: 5: expected a string"));
 }
