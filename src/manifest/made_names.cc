@@ -1,7 +1,6 @@
 #include "manifest/made_names.h"
 
 #include <string_view>
-#include <utility>
 
 #include "base/fnv128.h"
 #include "manifest/names.h"
