@@ -483,7 +483,8 @@ struct FakeNode {
 
 /// `cores` CPUs on `nodes` NUMA nodes, CPU policy static, CPU 0 reserved.
 inline engine::Node MakeNode(int cores = 4, int nodes = 1) {
-  static std::map<std::pair<int, int>, engine::Node> made;  // the text is tried in a child process each time it is parsed
+  static std::map<std::pair<int, int>, engine::Node>
+      made;  // the text is tried in a child process each time it is parsed
   if (const auto found = made.find({cores, nodes}); found != made.end()) return found->second;
   auto machine = machine::ParseSynthetic(fmt::format("numa:{} core:{} pu:1", nodes, cores / nodes));
   EXPECT_TRUE(machine) << machine.error().message;

@@ -19,7 +19,8 @@ using ::testing::HasSubstr;
 constexpr const char* kKubeletHead = "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n";
 constexpr const char* kBerthHead = "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n";
 
-/// Four CPUs on one NUMA node, as cAdvisor has it: read without a child process, which makes synthetic text slow to read 1 400 times.
+/// Four CPUs on one NUMA node, as cAdvisor has it: read without a child process, which makes synthetic text slow to
+/// read 1 400 times.
 constexpr const char* kMachine =
     R"({"num_cores": 4, "num_physical_cores": 4, "num_sockets": 1, "memory_capacity": 1073741824, "topology": [{"node_id": 0,
         "memory": 1073741824, "cores": [{"core_id": 0, "thread_ids": [0], "socket_id": 0}, {"core_id": 1, "thread_ids": [1], "socket_id": 0},

@@ -31,8 +31,9 @@ class DaemonCriOutageTest : public CriNodeTest {
     EXPECT_TRUE(berthd->Until(pod + " runs", [&] { return berthd->Runs(pod); }));
     return std::chrono::duration_cast<os::Millis>(os::SystemClock().Now() - begin);
   }
-  /// A start came without a back-off: within less than one and a start on this machine, or, where the machine itself stood still
-  /// meanwhile, after fewer looks at the runtime than fall into one. `calls_before`: how many the relay had seen until then.
+  /// A start came without a back-off: within less than one and a start on this machine, or, where the machine itself
+  /// stood still meanwhile, after fewer looks at the runtime than fall into one. `calls_before`: how many the relay had
+  /// seen until then.
   void ExpectNoBackOff(os::Millis took, std::size_t calls_before) const {
     const std::vector<RelayedCall> calls = relay->Calls();
     const auto since = calls.begin() + static_cast<std::ptrdiff_t>(calls_before);
@@ -41,9 +42,8 @@ class DaemonCriOutageTest : public CriNodeTest {
     });
     const auto looks = static_cast<std::size_t>(
         std::count_if(since, started, [](const RelayedCall& call) { return call.method == "ListContainers"; }));
-    EXPECT_TRUE(took < kBackOff + usual_ || looks < kLooksOfABackOff)
-        << took.count() << " ms, " << looks << " looks\n"
-        << berthd->output();
+    EXPECT_TRUE(took < kBackOff + usual_ || looks < kLooksOfABackOff) << took.count() << " ms, " << looks << " looks\n"
+                                                                      << berthd->output();
   }
   static int RestartsOf(const codec::Json& pod) {
     return pod.is_object() ? pod["containers"][0]["restarts"].get<int>() : -1;
