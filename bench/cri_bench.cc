@@ -21,7 +21,7 @@
 
 #include "base/text.h"
 #include "containerd_fixture.h"
-#include "cri/client.h"
+#include "cri/cri_client.h"
 #include "cri_node.h"
 #include "cri_relay.h"
 #include "daemon_fixture.h"

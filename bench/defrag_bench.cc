@@ -7,7 +7,8 @@
 // A sequence is pods of one container that come, and in one of three cases go again, until one is refused that would
 // fit on the empty node. Policies static, Static and single-numa-node; sizes are from one CPU to all of a NUMA node,
 // memory in proportion. The best there is: a search that did not come to its limit has tried every series of as many
-// moves in which each container moves once (engine/defrag/defrag_test.cc compares it with a brute force on numbers).
+// moves in which each container moves once (engine/defrag/defrag_plan_test.cc compares it with a brute force on
+// numbers).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +23,7 @@
 #include "base/text.h"
 #include "engine/engine.h"
 #include "engine/testing/builders.h"
-#include "machine/load.h"
+#include "machine/load_machine.h"
 
 namespace {
 

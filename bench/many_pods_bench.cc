@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "codec/codec.h"
 #include "daemon_fixture.h"
-#include "http/client.h"
+#include "http/http_client.h"
 #include "os/clock.h"
 
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/server.h"
+#include "api/api_server.h"
 #include "manifest/manifest.h"
 #include "os/unique_fd.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device_plugin.pb.h"
-#include "plugin/messages.h"
+#include "plugin/device_plugin_messages.h"
 #include "plugin_registration.pb.h"
 
 using berth::Device;

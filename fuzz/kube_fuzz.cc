@@ -7,8 +7,8 @@
 #include "base/result.h"
 #include "codec/shallow_json.h"
 #include "kube/access.h"
+#include "kube/kube_object.h"
 #include "kube/line_reader.h"
-#include "kube/object.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "state/alloc_response.h"
 #include "state/kubelet_devices.h"
 #include "state/kubelet_files.h"
-#include "state/takeover.h"
+#include "state/ledger_import.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "machine/derive.h"
-#include "machine/load.h"
+#include "machine/load_machine.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "nri/messages.h"
+#include "nri/nri_messages.h"
 #include "nri/versions.h"
 
 namespace {

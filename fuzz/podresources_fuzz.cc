@@ -9,7 +9,7 @@
 
 #include "podresources.pb.h"
 #include "podresources/made_node_test.h"
-#include "podresources/service.h"
+#include "podresources/pod_resources_service.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 
 #include "base/text.h"
 #include "codec/codec.h"
-#include "kube/object.h"
-#include "scheduling/service.h"
+#include "kube/kube_object.h"
+#include "scheduling/extender_service.h"
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "machine/derive.h"
 #include "machine/describe.h"
-#include "machine/load.h"
+#include "machine/load_machine.h"
 #include "machine/tar_fs.h"
 
 namespace {

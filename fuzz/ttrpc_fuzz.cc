@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "ttrpc/session.h"
+#include "ttrpc/ttrpc_session.h"
 
 namespace {
 

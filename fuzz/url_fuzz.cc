@@ -13,7 +13,7 @@
 #include <string_view>
 #include <thread>
 
-#include "http/client.h"
+#include "http/http_client.h"
 #include "http/listener.h"
 #include "os/poll.h"
 #include "source/gather.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "wire/session.h"
+#include "wire/grpc_session.h"
 
 namespace {
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "api/client.h"
+#include "api/api_client.h"
 #include "berth/give_back_all.h"
 #include "berth/hold.h"
 #include "berth/json_path.h"
+#include "berth/nearest_word.h"
 #include "berth/registry.h"
 #include "berth/stay.h"
-#include "berth/suggest.h"
 #include "berth/topics.h"
 
 namespace berth::cli {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "berth/session.h"
+#include "berth/command_context.h"
 
 namespace berth::cli {
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "berth/session.h"
+#include "berth/command_context.h"
 #include "codec/codec.h"
 #include "kube/access.h"
 #include "os/clock.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kube/client.h"
+#include "kube/kube_client.h"
 
 namespace berth::cli {
 

@@ -8,7 +8,7 @@
 
 #include "api/node_client.h"
 #include "base/text.h"
-#include "cgroup/family.h"
+#include "cgroup/movable_processes.h"
 #include "os/clock.h"
 #include "os/foreground.h"
 #include "os/fs.h"

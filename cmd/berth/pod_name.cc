@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "berth/suggest.h"
+#include "berth/nearest_word.h"
 
 namespace berth::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "berth/session.h"
+#include "berth/command_context.h"
 #include "model/pod_view.h"
 
 namespace berth::cli {

@@ -4,7 +4,7 @@
 
 #include "berth/age.h"
 #include "berth/follow.h"
-#include "berth/suggest.h"
+#include "berth/nearest_word.h"
 
 namespace berth::cli {
 namespace {

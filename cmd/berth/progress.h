@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "berth/session.h"
+#include "berth/command_context.h"
 #include "os/clock.h"
 
 namespace berth::cli {

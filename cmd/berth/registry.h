@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/session.h"
+#include "berth/command_context.h"
 
 namespace berth::cli {
 

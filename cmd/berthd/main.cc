@@ -34,7 +34,7 @@
 #include "os/cgroup_namespace.h"
 #include "os/fs.h"
 #include "os/process.h"
-#include "web/server.h"
+#include "web/web_server.h"
 
 namespace berth::daemon {
 namespace {

@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "api/api_errors.h"
+#include "api/api_server.h"
 #include "api/node_client.h"
-#include "api/server.h"
-#include "api/wire.h"
 #include "testing/fixtures.h"
 
 namespace berth::api {

@@ -10,7 +10,6 @@
 
 #include "api/queries.h"
 #include "base/result.h"
-#include "model/answers.h"
 #include "model/daemon_status.h"
 #include "model/defrag.h"
 #include "model/event.h"
@@ -18,6 +17,7 @@
 #include "model/ledger.h"
 #include "model/machine.h"
 #include "model/node_snapshot.h"
+#include "model/operation_results.h"
 #include "model/pod.h"
 #include "model/pod_view.h"
 #include "model/stats_summary.h"

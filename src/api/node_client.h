@@ -5,10 +5,9 @@
 #include <chrono>
 #include <string>
 
-#include "api/client.h"
+#include "api/api_client.h"
 #include "api/queries.h"
 #include "base/result.h"
-#include "model/answers.h"
 #include "model/daemon_status.h"
 #include "model/defrag.h"
 #include "model/event.h"
@@ -16,6 +15,7 @@
 #include "model/ledger.h"
 #include "model/machine.h"
 #include "model/node_snapshot.h"
+#include "model/operation_results.h"
 #include "model/pod_view.h"
 #include "model/stats_summary.h"
 #include "model/tree_view.h"

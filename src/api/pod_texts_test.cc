@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "api/wire.h"
+#include "api/api_errors.h"
 #include "codec/views.h"
 
 namespace berth::api {

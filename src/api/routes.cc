@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "api/api_errors.h"
 #include "api/pod_texts.h"
-#include "api/wire.h"
 #include "base/text.h"
 #include "codec/views.h"
 

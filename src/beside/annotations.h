@@ -9,7 +9,7 @@
 
 #include "model/own_rules.h"
 #include "model/pod.h"
-#include "nri/values.h"
+#include "nri/nri_values.h"
 
 namespace berth::beside {
 

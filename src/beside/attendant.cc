@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "beside/placement_texts.h"
 #include "beside/translate.h"
-#include "beside/words.h"
 #include "engine/engine.h"
 #include "model/resources.h"
 

@@ -26,7 +26,7 @@
 #include "beside/contest.h"
 #include "beside/device_reports.h"
 #include "beside/guests.h"
-#include "beside/specs.h"
+#include "beside/known_pod_specs.h"
 #include "beside/watched_runtime.h"
 #include "model/decision.h"
 #include "nri/handler.h"

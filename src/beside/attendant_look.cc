@@ -7,8 +7,8 @@
 
 #include "beside/annotations.h"
 #include "beside/attendant.h"
+#include "beside/placement_texts.h"
 #include "beside/translate.h"
-#include "beside/words.h"
 #include "engine/engine.h"
 
 namespace berth::beside {

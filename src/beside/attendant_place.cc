@@ -9,7 +9,7 @@
 #include "beside/annotations.h"
 #include "beside/attendant.h"
 #include "beside/device_requests.h"
-#include "beside/words.h"
+#include "beside/placement_texts.h"
 #include "engine/engine.h"
 #include "model/own_rules.h"
 #include "model/pod_wishes.h"

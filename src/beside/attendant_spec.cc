@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "beside/attendant.h"
-#include "beside/words.h"
+#include "beside/placement_texts.h"
 
 namespace berth::beside {
 

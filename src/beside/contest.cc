@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "beside/words.h"
+#include "beside/placement_texts.h"
 #include "os/fs.h"
 #include "state/kubelet_files.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "beside/words.h"
+#include "beside/placement_texts.h"
 
 namespace berth::beside {
 namespace {

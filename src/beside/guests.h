@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/pod.h"
-#include "nri/values.h"
+#include "nri/nri_values.h"
 #include "os/clock.h"
 
 namespace berth::beside {

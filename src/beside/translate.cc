@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cgroup/names.h"
+#include "cgroup/cgroup_names.h"
 #include "model/resources.h"
 
 namespace berth::beside {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "model/pod.h"
-#include "nri/values.h"
+#include "nri/nri_values.h"
 
 namespace berth::beside {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <random>
 
-#include "cgroup/tree.h"
+#include "cgroup/host_tree.h"
 #include "testing/fake_cgroups.h"
 #include "testing/fault_fs.h"
 #include "testing/fixtures.h"

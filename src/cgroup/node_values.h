@@ -9,7 +9,7 @@
 
 #include "base/quantity.h"
 #include "base/result.h"
-#include "cgroup/values.h"
+#include "cgroup/pod_cgroup_values.h"
 #include "model/ledger.h"
 
 namespace berth::cgroup {

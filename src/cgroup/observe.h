@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
-#include "cgroup/names.h"
+#include "cgroup/cgroup_names.h"
 #include "model/running.h"
 
 namespace berth::cgroup {

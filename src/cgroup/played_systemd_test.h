@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cgroup/names.h"
+#include "cgroup/cgroup_names.h"
 #include "cgroup/systemd_bus.h"
 #include "cgroup/systemd_units.h"
 #include "testing/fake_cgroups.h"

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
-#include "cgroup/names.h"
+#include "cgroup/cgroup_names.h"
 #include "os/lock_file.h"
 
 namespace berth::cgroup {

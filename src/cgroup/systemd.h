@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
-#include "cgroup/names.h"
+#include "cgroup/cgroup_names.h"
 #include "os/fs.h"
 
 namespace berth::cgroup {
@@ -32,7 +32,7 @@ Result<Driver> ChooseDriver(const DriverQuestion& question);
 bool IsRoundedBySystemd(const CpuMax& wanted, const CpuMax& found);
 
 /// As Tree::Open, with this driver. With kSystemd: `root` is made of slices, and paths written to are units
-/// (cgroup/names.h); errors are also those of D-Bus: kTimeout, kUnreachable or kUncertain when systemd does not
+/// (cgroup/cgroup_names.h); errors are also those of D-Bus: kTimeout, kUnreachable or kUncertain when systemd does not
 /// answer, within seconds and with the cure.
 Result<std::unique_ptr<Tree>> OpenTree(Driver driver, std::unique_ptr<os::Fs> root_fs, Layout layout,
                                        const std::string& root);

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "cgroup/host_tree.h"
 #include "cgroup/systemd_bus.h"
-#include "cgroup/tree.h"
 #include "os/placeholder.h"
 
 namespace berth::cgroup {

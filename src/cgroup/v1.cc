@@ -5,7 +5,7 @@
 
 #include "cgroup/control_files.h"
 #include "cgroup/hierarchy.h"
-#include "cgroup/values.h"
+#include "cgroup/pod_cgroup_values.h"
 
 namespace berth::cgroup {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "cgroup/cgroup.h"
-#include "cgroup/values.h"
+#include "cgroup/pod_cgroup_values.h"
 #include "model/cgroup_values.h"
 #include "model/tree_view.h"
 

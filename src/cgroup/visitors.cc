@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cgroup/family.h"
 #include "cgroup/membership.h"
 #include "cgroup/mounts.h"
+#include "cgroup/movable_processes.h"
 #include "os/path.h"
 #include "os/pidfd.h"
 

@@ -1,7 +1,7 @@
 // What is asked of a container while it runs: ports, probes, hooks and restart rules of v1.Container, both ways.
 #include <utility>
 
-#include "codec/parts.h"
+#include "codec/json_parts.h"
 
 namespace berth::codec {
 namespace {

@@ -1,5 +1,5 @@
 // Moves of containers, and plans of them.
-#include "codec/parts.h"
+#include "codec/json_parts.h"
 
 namespace berth::codec {
 namespace {

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "codec/parts.h"
+#include "codec/json_parts.h"
 #include "codec/views.h"
 
 namespace berth::codec {

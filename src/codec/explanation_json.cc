@@ -1,6 +1,6 @@
 #include <string_view>
 
-#include "codec/parts.h"
+#include "codec/json_parts.h"
 
 namespace berth::codec {
 namespace {

@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <string>
 
-#include "codec/parts.h"
+#include "codec/json_parts.h"
 
 namespace berth::codec {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "codec/parts.h"
+#include "codec/json_parts.h"
 #include "codec/reader.h"
 #include "codec/views.h"
 

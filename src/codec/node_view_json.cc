@@ -1,4 +1,4 @@
-#include "codec/parts.h"
+#include "codec/json_parts.h"
 
 namespace berth::codec {
 namespace {

@@ -1,6 +1,6 @@
 // Berth's own settings of decisions, as snapshots and published states carry them.
 #include "base/text.h"
-#include "codec/parts.h"
+#include "codec/json_parts.h"
 
 namespace berth::codec {
 namespace {

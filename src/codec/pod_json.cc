@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "codec/parts.h"
+#include "codec/json_parts.h"
 
 namespace berth::codec {
 namespace {

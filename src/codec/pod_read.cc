@@ -1,6 +1,6 @@
 // v1.Pod as ToJson(Pod) writes it, read back. Manifests of people go through room manifest, which says what they got
 // wrong.
-#include "codec/parts.h"
+#include "codec/json_parts.h"
 
 namespace berth::codec {
 namespace {

@@ -1,6 +1,6 @@
 #include <memory>
 
-#include "codec/parts.h"
+#include "codec/json_parts.h"
 #include "model/placement.h"
 
 namespace berth::codec {

@@ -6,7 +6,7 @@
 
 #include "base/base64.h"
 #include "codec/codec.h"
-#include "codec/parts.h"
+#include "codec/json_parts.h"
 
 namespace berth::codec {
 namespace {

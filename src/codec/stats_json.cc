@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "codec/parts.h"
+#include "codec/json_parts.h"
 
 namespace berth::codec {
 namespace {

@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "cri/client.h"
+#include "cri/cri_client.h"
 #include "cri/pod_names.h"
 #include "os/clock.h"
 

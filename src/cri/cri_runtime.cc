@@ -7,11 +7,11 @@
 #include <set>
 #include <utility>
 
+#include "cri/cri_specs.h"
+#include "cri/cri_starter.h"
+#include "cri/cri_watcher.h"
 #include "cri/ender.h"
 #include "cri/shared.h"
-#include "cri/specs.h"
-#include "cri/starter.h"
-#include "cri/watcher.h"
 #include "os/event_fd.h"
 #include "os/keyed_jobs.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cri/client.h"
+#include "cri/cri_client.h"
 #include "cri/cri_options.h"
 #include "runtime/runtime.h"
 

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "cri.pb.h"
-#include "cri/specs.h"
+#include "cri/cri_specs.h"
 #include "os/open_writers.h"
 #include "testing/fixtures.h"
-#include "wire/server.h"
+#include "wire/grpc_server.h"
 
 namespace berth::cri {
 namespace {

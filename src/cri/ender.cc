@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cri/client.h"
+#include "cri/cri_client.h"
 #include "os/clock.h"
 #include "os/pidfd.h"
 #include "os/unique_fd.h"

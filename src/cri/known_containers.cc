@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cri/specs.h"
+#include "cri/cri_specs.h"
 
 namespace berth::cri {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cri/values.h"
+#include "cri/cri_values.h"
 #include "runtime/runtime.h"
 
 namespace berth::cri {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cri/specs.h"
+#include "cri/cri_specs.h"
 
 namespace berth::cri {
 namespace {

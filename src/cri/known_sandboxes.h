@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cri/values.h"
+#include "cri/cri_values.h"
 #include "os/clock.h"
 
 namespace berth::cri {

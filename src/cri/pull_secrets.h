@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cri/values.h"
+#include "cri/cri_values.h"
 #include "model/pod.h"
 #include "runtime/env.h"
 

@@ -1,6 +1,6 @@
 #include "cri/shared.h"
 
-#include "cri/specs.h"
+#include "cri/cri_specs.h"
 #include "os/clock.h"
 
 namespace berth::cri {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "cri/client.h"
+#include "cri/cri_client.h"
 #include "cri/cri_options.h"
 #include "cri/known_containers.h"
 #include "cri/known_sandboxes.h"

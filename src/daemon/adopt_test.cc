@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "keeper/pool.h"
-#include "machine/load.h"
+#include "keeper/shared_pool.h"
+#include "machine/load_machine.h"
 #include "model/promises.h"
 
 namespace berth::keeper {

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
-#include "cgroup/names.h"
+#include "cgroup/cgroup_names.h"
 #include "daemon/settings.h"
 #include "os/fs.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cri/client.h"
-#include "model/answers.h"
+#include "cri/cri_client.h"
+#include "model/operation_results.h"
 #include "os/event_fd.h"
 
 namespace berth::daemon {

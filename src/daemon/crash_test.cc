@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "cgroup/tree.h"
+#include "cgroup/host_tree.h"
 #include "daemon/fake_node_test.h"
 #include "engine/testing/random_node.h"
 #include "model/promises.h"
-#include "state/takeover.h"
+#include "state/ledger_import.h"
 #include "state/verify.h"
 #include "testing/fake_cgroups.h"
 #include "testing/fault_fs.h"

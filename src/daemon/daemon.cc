@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cgroup/leftover_groups.h"
 #include "daemon/own_group.h"
-#include "os/pressure.h"
+#include "os/psi_trigger.h"
 
 namespace berth::daemon {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "api/server.h"
+#include "api/api_server.h"
 #include "base/result.h"
 #include "beside/attendant.h"
 #include "beside/door.h"
@@ -16,7 +16,7 @@
 #include "beside/watched_runtime.h"
 #include "cgroup/cgroup.h"
 #include "cgroup/root_claim.h"
-#include "cri/client.h"
+#include "cri/cri_client.h"
 #include "daemon/container_calls.h"
 #include "daemon/host_groups.h"
 #include "daemon/local_api.h"
@@ -40,11 +40,11 @@
 #include "os/write_watch.h"
 #include "plugin/local_plugins.h"
 #include "plugin/plugin_server.h"
-#include "podresources/service.h"
+#include "podresources/pod_resources_service.h"
 #include "publish/publisher.h"
 #include "runtime/runtime.h"
 #include "state/store.h"
-#include "web/server.h"
+#include "web/web_server.h"
 
 namespace berth::daemon {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "daemon/fake_node_test.h"
-#include "offline/explanation.h"
+#include "offline/pod_explanation.h"
 #include "os/event_fd.h"
 
 namespace berth::daemon {

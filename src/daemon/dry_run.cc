@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "cgroup/values.h"
+#include "cgroup/pod_cgroup_values.h"
 
 namespace berth::daemon {
 namespace {

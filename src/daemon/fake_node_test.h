@@ -20,7 +20,7 @@
 
 #include "daemon/dry_run.h"
 #include "daemon/pod_manager.h"
-#include "machine/load.h"
+#include "machine/load_machine.h"
 #include "source/static_pod.h"
 #include "state/store.h"
 #include "testing/fixtures.h"

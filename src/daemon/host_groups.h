@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "cgroup/cgroup.h"
-#include "cgroup/names.h"
+#include "cgroup/cgroup_names.h"
 #include "daemon/settings.h"
 #include "model/tree_view.h"
 #include "os/fs.h"

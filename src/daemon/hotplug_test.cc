@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "daemon/fake_node_test.h"
-#include "daemon/fingerprint.h"
+#include "daemon/machine_fingerprint.h"
 #include "daemon/snapshot_builder.h"
 #include "engine/testing/builders.h"
 #include "model/machine_change.h"

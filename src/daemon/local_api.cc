@@ -14,7 +14,7 @@
 #include "manifest/manifest.h"
 #include "metrics/page.h"
 #include "metrics/summary.h"
-#include "offline/explanation.h"
+#include "offline/pod_explanation.h"
 #include "runtime/log_reader.h"
 
 namespace berth::daemon {

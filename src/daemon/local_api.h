@@ -20,7 +20,7 @@
 #include "daemon/tree_status.h"
 #include "daemon/usage_reader.h"
 #include "loop/loop.h"
-#include "podresources/service.h"
+#include "podresources/pod_resources_service.h"
 
 namespace berth::daemon {
 

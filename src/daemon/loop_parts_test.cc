@@ -14,14 +14,14 @@
 
 #include "daemon/dry_run.h"
 #include "daemon/event_list.h"
-#include "daemon/fingerprint.h"
 #include "daemon/local_api.h"
+#include "daemon/machine_fingerprint.h"
 #include "daemon/memory_mark.h"
 #include "daemon/notify.h"
 #include "daemon/own_group.h"
 #include "daemon/pod_folder.h"
 #include "events/event_log.h"
-#include "machine/load.h"
+#include "machine/load_machine.h"
 #include "testing/fixtures.h"
 
 namespace berth::daemon {

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "daemon/fingerprint.h"
-#include "machine/load.h"
+#include "daemon/machine_fingerprint.h"
+#include "machine/load_machine.h"
 
 namespace berth::daemon {
 

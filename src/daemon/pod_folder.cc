@@ -10,8 +10,8 @@
 
 #include "base/text.h"
 #include "codec/codec.h"
+#include "manifest/document_tree.h"
 #include "manifest/manifest.h"
-#include "manifest/tree.h"
 #include "os/fs.h"
 #include "os/path.h"
 

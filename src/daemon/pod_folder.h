@@ -9,8 +9,8 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
-#include "model/answers.h"
 #include "model/document.h"
+#include "model/operation_results.h"
 #include "model/pod.h"
 
 namespace berth::daemon {

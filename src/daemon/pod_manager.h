@@ -35,7 +35,7 @@
 #include "runtime/runtime.h"
 #include "source/source.h"
 #include "state/store.h"
-#include "takeover/takeover.h"
+#include "takeover/startup_recovery.h"
 
 namespace berth::daemon {
 

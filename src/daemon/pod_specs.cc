@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "kube/change.h"
-#include "kube/client.h"
+#include "kube/kube_client.h"
 #include "manifest/manifest.h"
 #include "manifest/mirror_pod.h"
 

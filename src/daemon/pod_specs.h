@@ -7,7 +7,7 @@
 #include <string>
 
 #include "kube/access.h"
-#include "kube/watcher.h"
+#include "kube/kube_watcher.h"
 #include "loop/executor.h"
 #include "loop/loop.h"
 #include "model/pod.h"

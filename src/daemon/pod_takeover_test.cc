@@ -7,7 +7,7 @@
 #include "daemon/fake_node_test.h"
 #include "engine/testing/builders.h"
 #include "model/promises.h"
-#include "state/takeover.h"
+#include "state/ledger_import.h"
 
 namespace berth::daemon {
 namespace {

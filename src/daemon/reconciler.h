@@ -11,7 +11,7 @@
 #include "os/clock.h"
 #include "pods/parts.h"
 #include "pods/rounds.h"
-#include "takeover/takeover.h"
+#include "takeover/startup_recovery.h"
 
 namespace berth::daemon {
 

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
-#include "cgroup/names.h"
+#include "cgroup/cgroup_names.h"
 #include "cgroup/node_values.h"
 #include "model/tree_view.h"
 #include "os/fs.h"

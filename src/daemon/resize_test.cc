@@ -1,6 +1,4 @@
 // Pods whose manifest asks for more or less while they run.
-#include "model/resize.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <string>
 
 #include "daemon/fake_node_test.h"
+#include "model/resize_changes.h"
 #include "pods/resizer.h"
 #include "source/static_pod.h"
 

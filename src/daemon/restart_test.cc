@@ -11,9 +11,9 @@
 #include "daemon/fake_node_test.h"
 #include "daemon/fit_config.h"
 #include "engine/testing/random_node.h"
-#include "keeper/pool.h"
+#include "keeper/shared_pool.h"
 #include "model/promises.h"
-#include "model/resize.h"
+#include "model/resize_changes.h"
 
 namespace berth::daemon {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "cgroup/escaped_processes.h"
 #include "cgroup/oom_score.h"
-#include "cgroup/strays.h"
 #include "daemon/host_groups.h"
 #include "daemon/reserved_groups.h"
 #include "enforce/inspect.h"

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
-#include "cgroup/names.h"
+#include "cgroup/cgroup_names.h"
 #include "cgroup/node_values.h"
 #include "daemon/snapshot_builder.h"
 #include "model/tree_view.h"

@@ -3,7 +3,7 @@
 #define BERTH_DAEMON_WEB_OPTIONS_H_
 
 #include "daemon/settings.h"
-#include "web/server.h"
+#include "web/web_server.h"
 
 namespace berth::daemon {
 

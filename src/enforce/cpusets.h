@@ -12,11 +12,11 @@
 
 #include "base/result.h"
 #include "cgroup/cpu_move.h"
-#include "enforce/partitions.h"
+#include "enforce/cpu_partitions.h"
+#include "enforce/displaced_processes.h"
 #include "enforce/planner.h"
 #include "enforce/runtime_groups.h"
 #include "enforce/site.h"
-#include "enforce/strays.h"
 #include "os/clock.h"
 
 namespace berth::enforce {

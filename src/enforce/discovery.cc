@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "cgroup/observe.h"
-#include "state/takeover.h"
+#include "state/ledger_import.h"
 
 namespace berth::enforce {
 

@@ -7,7 +7,7 @@
 //   …/pod<uid>/<name>   cpuset and values of a container
 //   berth               berthd and the supervisors of containers, in the shared pool
 //
-// With the systemd driver the same levels are slices and scopes (cgroup/names.h).
+// With the systemd driver the same levels are slices and scopes (cgroup/cgroup_names.h).
 #ifndef BERTH_ENFORCE_ENFORCER_H_
 #define BERTH_ENFORCE_ENFORCER_H_
 
@@ -18,17 +18,17 @@
 
 #include "base/result.h"
 #include "cgroup/node_values.h"
+#include "enforce/cpu_partitions.h"
 #include "enforce/cpusets.h"
 #include "enforce/discovery.h"
 #include "enforce/group_table.h"
+#include "enforce/group_values.h"
 #include "enforce/inspect.h"
-#include "enforce/partitions.h"
 #include "enforce/planner.h"
 #include "enforce/pod_groups.h"
 #include "enforce/runtime_groups.h"
 #include "enforce/site.h"
 #include "enforce/tiers.h"
-#include "enforce/values.h"
 
 namespace berth::enforce {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "enforce/partitions.h"
+#include "enforce/cpu_partitions.h"
 
 namespace berth::enforce {
 

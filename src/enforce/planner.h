@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "cgroup/cpuset_partitions.h"
 #include "cgroup/node_values.h"
-#include "cgroup/partitions.h"
-#include "cgroup/values.h"
+#include "cgroup/pod_cgroup_values.h"
 #include "enforce/group_table.h"
 #include "enforce/site.h"
-#include "keeper/pool.h"
+#include "keeper/shared_pool.h"
 #include "model/ledger.h"
 #include "model/pod.h"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "enforce/cpu_partitions.h"
 #include "enforce/group_table.h"
-#include "enforce/partitions.h"
 #include "enforce/planner.h"
 #include "enforce/site.h"
 #include "runtime/runtime.h"

@@ -9,9 +9,9 @@
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
-#include "cgroup/names.h"
+#include "cgroup/cgroup_names.h"
 #include "cgroup/node_values.h"
-#include "cgroup/values.h"
+#include "cgroup/pod_cgroup_values.h"
 #include "engine/engine.h"
 
 namespace berth::enforce {

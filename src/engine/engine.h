@@ -9,11 +9,11 @@
 #include "engine/decision/decide.h"            // Decide
 #include "engine/decision/decide_container.h"  // DecideContainer, AsksForOwn
 #include "engine/decision/release.h"           // Release, ContainerStarted
+#include "engine/defrag/defrag_plan.h"         // PlanDefrag
 #include "engine/defrag/move.h"                // PlanMove
-#include "engine/defrag/plan.h"                // PlanDefrag
-#include "engine/node/node.h"                  // Node, EngineOptions
+#include "engine/node/engine_node.h"           // Node, EngineOptions
 #include "engine/queue/line.h"                 // Line
-#include "engine/queue/queue.h"                // NeverFits, LeavesRoom, WhoHasToGo
-#include "engine/resize/resize.h"              // Resize
+#include "engine/queue/queue_decisions.h"      // NeverFits, LeavesRoom, WhoHasToGo
+#include "engine/resize/resize_decision.h"     // Resize
 
 #endif  // BERTH_ENGINE_ENGINE_H_

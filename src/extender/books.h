@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "extender/wire.h"
+#include "extender/extender_messages.h"
 #include "fleet/fleet.h"
 #include "model/node_state.h"
 #include "model/pod.h"

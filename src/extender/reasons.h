@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "extender/wire.h"
+#include "extender/extender_messages.h"
 
 namespace berth::extender {
 

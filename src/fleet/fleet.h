@@ -17,10 +17,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "fleet/answers.h"
-#include "fleet/fitness.h"
+#include "fleet/allocation_state.h"
+#include "fleet/decision_cache.h"
 #include "fleet/kind.h"
-#include "fleet/state.h"
+#include "fleet/node_score.h"
 #include "model/ledger.h"
 #include "model/pod.h"
 

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "cgroup/cgroup.h"
 #include "enforce/enforcer.h"
-#include "evict/pressure.h"
+#include "evict/node_pressure.h"
 #include "model/kubelet_config.h"
 #include "model/pod.h"
 #include "os/clock.h"

@@ -10,7 +10,7 @@
 #include "guard/group_guard.h"
 #include "guard/machine_guard.h"
 #include "guard/pool_guard.h"
-#include "guard/pressure.h"
+#include "guard/pressure_guard.h"
 #include "guard/stray_guard.h"
 #include "guard/value_guard.h"
 #include "guard/volume_guard.h"

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "loop/executor.h"
 #include "os/fs.h"
-#include "pods/starter.h"
+#include "pods/container_starter.h"
 
 namespace berth::guard {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cgroup/strays.h"
+#include "cgroup/escaped_processes.h"
 #include "os/clock.h"
 #include "pods/parts.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "cgroup/values.h"
+#include "cgroup/pod_cgroup_values.h"
 #include "os/volatile_file.h"
 #include "os/whole_file.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "keeper/adopt_memory.h"
-#include "keeper/pool.h"
+#include "keeper/shared_pool.h"
 #include "model/promises.h"
 
 namespace berth::keeper {

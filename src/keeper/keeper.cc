@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "model/resize.h"
+#include "model/resize_changes.h"
 
 namespace berth::keeper {
 namespace {

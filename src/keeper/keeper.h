@@ -24,7 +24,7 @@
 #include "events/event_log.h"
 #include "keeper/adopt.h"
 #include "keeper/decision_counts.h"
-#include "keeper/pool.h"
+#include "keeper/shared_pool.h"
 #include "loop/executor.h"
 #include "model/decision.h"
 #include "model/defrag.h"

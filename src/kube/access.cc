@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "http/url.h"
 #include "manifest/config_file.h"
-#include "manifest/names.h"
-#include "manifest/object.h"
+#include "manifest/field_reader.h"
+#include "manifest/name_validation.h"
 
 namespace berth::kube {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef BERTH_KUBE_CHANGE_H_
 #define BERTH_KUBE_CHANGE_H_
 
-#include "kube/object.h"
+#include "kube/kube_object.h"
 
 namespace berth::kube {
 

@@ -12,7 +12,7 @@
 #include "base/mutex.h"
 #include "base/text.h"
 #include "kube/access.h"
-#include "kube/client.h"
+#include "kube/kube_client.h"
 #include "testing/raw_server.h"
 
 namespace berth::kube {

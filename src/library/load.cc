@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "codec/codec.h"
-#include "machine/load.h"
+#include "machine/load_machine.h"
 #include "manifest/manifest.h"
 #include "offline/device_inventory.h"
 #include "offline/saved_ledger.h"

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "engine/engine.h"
-#include "offline/explanation.h"
+#include "offline/pod_explanation.h"
 #include "offline/replay_run.h"
 #include "offline/saved_ledger.h"
 

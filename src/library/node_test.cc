@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "berth/load.h"
-#include "offline/node.h"
+#include "offline/offline_node.h"
 #include "offline/simulation.h"
 #include "testing/fixtures.h"
 

@@ -3,7 +3,7 @@
 #include <sstream>
 #include <utility>
 
-#include "offline/replay.h"
+#include "offline/replay_recordings.h"
 
 namespace berth {
 

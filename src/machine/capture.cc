@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "machine/archive_library.h"
-#include "machine/load.h"
+#include "machine/load_machine.h"
 #include "machine/open_path.h"
 #include "machine/tree_views.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "machine/describe.h"
-#include "machine/load.h"
+#include "machine/load_machine.h"
 #include "machine/shared_trees_test.h"
 
 namespace berth::machine {

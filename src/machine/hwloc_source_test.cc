@@ -12,7 +12,7 @@
 #include <string>
 
 #include "machine/derive.h"
-#include "machine/load.h"
+#include "machine/load_machine.h"
 #include "machine/trial.h"
 #include "testing/memory_fs.h"
 

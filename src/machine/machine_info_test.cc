@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "machine/load.h"
+#include "machine/load_machine.h"
 
 namespace berth::machine {
 namespace {

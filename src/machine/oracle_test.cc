@@ -13,7 +13,7 @@
 
 #include "machine/describe.h"
 #include "machine/hwloc_source.h"
-#include "machine/load.h"
+#include "machine/load_machine.h"
 #include "machine/shared_trees_test.h"
 
 namespace berth::machine {

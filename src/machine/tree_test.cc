@@ -6,7 +6,7 @@
 #include <string>
 
 #include "machine/describe.h"
-#include "machine/load.h"
+#include "machine/load_machine.h"
 #include "machine/tree_files.h"
 #include "machine/tree_nodes.h"
 #include "testing/memory_fs.h"

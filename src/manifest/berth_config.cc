@@ -5,7 +5,7 @@
 #include "manifest/config_file.h"
 #include "manifest/local_device_reader.h"
 #include "manifest/manifest.h"
-#include "manifest/names.h"
+#include "manifest/name_validation.h"
 #include "manifest/own_rules_reader.h"
 
 namespace berth::manifest {

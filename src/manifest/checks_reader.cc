@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "manifest/names.h"
+#include "manifest/name_validation.h"
 
 namespace berth::manifest {
 namespace {

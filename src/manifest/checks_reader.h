@@ -2,7 +2,7 @@
 #ifndef BERTH_MANIFEST_CHECKS_READER_H_
 #define BERTH_MANIFEST_CHECKS_READER_H_
 
-#include "manifest/object.h"
+#include "manifest/field_reader.h"
 #include "model/pod.h"
 
 namespace berth::manifest {

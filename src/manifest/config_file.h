@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "manifest/field_reader.h"
 #include "manifest/manifest.h"
-#include "manifest/object.h"
 
 namespace berth::manifest {
 

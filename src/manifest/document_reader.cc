@@ -7,7 +7,7 @@
 
 #include "base/base64.h"
 #include "base/text.h"
-#include "manifest/names.h"
+#include "manifest/name_validation.h"
 
 namespace berth::manifest {
 namespace {

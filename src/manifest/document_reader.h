@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "manifest/object.h"
-#include "manifest/tree.h"
+#include "manifest/document_tree.h"
+#include "manifest/field_reader.h"
 #include "model/document.h"
 #include "model/pod.h"
 

@@ -10,7 +10,7 @@
 #include "base/quantity.h"
 #include "base/text.h"
 #include "manifest/document_reader.h"
-#include "manifest/names.h"
+#include "manifest/name_validation.h"
 
 namespace berth::manifest {
 namespace {

@@ -2,8 +2,8 @@
 #ifndef BERTH_MANIFEST_ENV_READER_H_
 #define BERTH_MANIFEST_ENV_READER_H_
 
-#include "manifest/object.h"
-#include "manifest/tree.h"
+#include "manifest/document_tree.h"
+#include "manifest/field_reader.h"
 #include "model/pod.h"
 
 namespace berth::manifest {

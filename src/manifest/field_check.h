@@ -2,9 +2,9 @@
 #ifndef BERTH_MANIFEST_FIELD_CHECK_H_
 #define BERTH_MANIFEST_FIELD_CHECK_H_
 
-#include "manifest/object.h"
+#include "manifest/document_tree.h"
+#include "manifest/field_reader.h"
 #include "manifest/pod_options.h"
-#include "manifest/tree.h"
 
 namespace berth::manifest {
 

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "base/text.h"
+#include "manifest/document_tree.h"
 #include "manifest/field_check.h"
+#include "manifest/field_reader.h"
 #include "manifest/manifest.h"
-#include "manifest/object.h"
 #include "manifest/pod_reader.h"
-#include "manifest/tree.h"
 #include "testing/fixtures.h"
 
 namespace berth::manifest {

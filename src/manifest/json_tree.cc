@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "manifest/tree.h"
+#include "manifest/document_tree.h"
 #include "manifest/tree_builder.h"
 
 namespace berth::manifest {

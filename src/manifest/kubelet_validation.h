@@ -2,7 +2,7 @@
 #ifndef BERTH_MANIFEST_KUBELET_VALIDATION_H_
 #define BERTH_MANIFEST_KUBELET_VALIDATION_H_
 
-#include "manifest/object.h"
+#include "manifest/field_reader.h"
 #include "model/kubelet_config.h"
 
 namespace berth::manifest {

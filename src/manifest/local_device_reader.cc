@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "manifest/names.h"
+#include "manifest/name_validation.h"
 
 namespace berth::manifest {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "manifest/object.h"
+#include "manifest/field_reader.h"
 #include "model/local_devices.h"
 
 namespace berth::manifest {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "manifest/object.h"
-#include "manifest/tree.h"
+#include "manifest/document_tree.h"
+#include "manifest/field_reader.h"
 
 namespace berth::manifest {
 

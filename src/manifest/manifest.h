@@ -45,8 +45,9 @@ struct ParsedPods {
 /// One or more documents (YAML "---", or JSON), each a v1.Pod, v1.ConfigMap, v1.Secret, v1.PersistentVolume,
 /// v1.PersistentVolumeClaim or a list of these. Defaults are
 /// applied and every pod is validated. `file` is only used in messages. Documents count from 1, empty ones not at all.
-/// What is held meanwhile is bounded, whatever the text says (Budget of tree.h; options.most_pods; 1000 documents).
-/// Errors: kInvalid with all problems found, one a line: file, document, field path, what is wrong and the cure.
+/// What is held meanwhile is bounded, whatever the text says (Budget of document_tree.h; options.most_pods; 1000
+/// documents). Errors: kInvalid with all problems found, one a line: file, document, field path, what is wrong and the
+/// cure.
 Result<ParsedPods> ParsePods(std::string_view text, std::string_view file, const PodOptions& options = {});
 
 /// One v1.Pod as JSON, for recorded cases: apiVersion and kind may be absent, unknown fields are ignored, defaults are

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "manifest/names.h"
+#include "manifest/name_validation.h"
 #include "model/pod_wishes.h"
 
 namespace berth::manifest {

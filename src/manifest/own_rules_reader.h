@@ -2,7 +2,7 @@
 #ifndef BERTH_MANIFEST_OWN_RULES_READER_H_
 #define BERTH_MANIFEST_OWN_RULES_READER_H_
 
-#include "manifest/object.h"
+#include "manifest/field_reader.h"
 #include "model/own_rules.h"
 
 namespace berth::manifest {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "manifest/names.h"
+#include "manifest/name_validation.h"
 #include "manifest/pod_isolation_reader.h"
 
 namespace berth::manifest {

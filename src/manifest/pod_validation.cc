@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "manifest/checks_reader.h"
-#include "manifest/names.h"
+#include "manifest/name_validation.h"
 #include "manifest/resource_validation.h"
 
 namespace berth::manifest {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "manifest/object.h"
+#include "manifest/field_reader.h"
 #include "model/pod.h"
 
 namespace berth::manifest {

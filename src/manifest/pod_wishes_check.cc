@@ -10,9 +10,9 @@
 
 #include "base/suggest.h"
 #include "base/text.h"
-#include "manifest/names.h"
+#include "manifest/name_validation.h"
 #include "model/pod_wishes.h"
-#include "model/resize.h"
+#include "model/resize_changes.h"
 #include "model/resources.h"
 
 namespace berth::manifest {

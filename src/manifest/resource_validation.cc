@@ -9,7 +9,7 @@
 
 #include "base/suggest.h"
 #include "base/text.h"
-#include "manifest/names.h"
+#include "manifest/name_validation.h"
 #include "model/resources.h"
 
 namespace berth::manifest {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "manifest/names.h"
+#include "manifest/name_validation.h"
 #include "manifest/volume_reader.h"
 
 namespace berth::manifest {

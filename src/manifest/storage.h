@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/quantity.h"
-#include "manifest/object.h"
-#include "manifest/tree.h"
+#include "manifest/document_tree.h"
+#include "manifest/field_reader.h"
 #include "model/pod.h"
 
 namespace berth::manifest {

@@ -1,4 +1,4 @@
-// Builds a Document out of the events of a parser, within the bounds of tree.h.
+// Builds a Document out of the events of a parser, within the bounds of document_tree.h.
 #ifndef BERTH_MANIFEST_TREE_BUILDER_H_
 #define BERTH_MANIFEST_TREE_BUILDER_H_
 
@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "manifest/tree.h"
+#include "manifest/document_tree.h"
 
 namespace berth::manifest {
 

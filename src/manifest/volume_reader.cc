@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "manifest/document_reader.h"
 #include "manifest/env_reader.h"
-#include "manifest/names.h"
+#include "manifest/name_validation.h"
 
 namespace berth::manifest {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "manifest/names.h"
+#include "manifest/name_validation.h"
 
 namespace berth::manifest {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "manifest/object.h"
+#include "manifest/document_tree.h"
+#include "manifest/field_reader.h"
 #include "manifest/pod_options.h"
-#include "manifest/tree.h"
 
 namespace berth::manifest {
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "manifest/tree.h"
+#include "manifest/document_tree.h"
 #include "manifest/tree_builder.h"
 
 namespace berth::manifest {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "metrics/text.h"
+#include "metrics/exposition_format.h"
 
 namespace berth::metrics {
 

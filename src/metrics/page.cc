@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "metrics/exposition_format.h"
 #include "metrics/families.h"
-#include "metrics/text.h"
 
 namespace berth::metrics {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "model/answers.h"
 #include "model/event.h"
 #include "model/node_snapshot.h"
+#include "model/operation_results.h"
 #include "model/pod_view.h"
 
 namespace berth {

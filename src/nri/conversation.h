@@ -13,7 +13,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "nri/handler.h"
-#include "nri/messages.h"
+#include "nri/nri_messages.h"
 #include "os/event_fd.h"
 #include "os/threads.h"
 #include "ttrpc/peer.h"

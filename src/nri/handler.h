@@ -10,7 +10,7 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
-#include "nri/values.h"
+#include "nri/nri_values.h"
 #include "os/clock.h"
 
 namespace berth::nri {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "nri/launch.h"
-#include "nri/messages.h"
+#include "nri/nri_messages.h"
 #include "nri/socket_watch.h"
 #include "nri/versions.h"
 #include "os/poll.h"

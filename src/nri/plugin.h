@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "nri/conversation.h"
 #include "nri/handler.h"
-#include "nri/values.h"
+#include "nri/nri_values.h"
 #include "os/clock.h"
 #include "os/event_fd.h"
 #include "os/unique_fd.h"

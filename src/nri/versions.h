@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "nri/values.h"
+#include "nri/nri_values.h"
 #include "os/clock.h"
 
 namespace berth::nri {

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "fleet/kind.h"
-#include "offline/node.h"
+#include "offline/offline_node.h"
 
 namespace berth::offline {
 

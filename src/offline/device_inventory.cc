@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "manifest/tree.h"
+#include "manifest/document_tree.h"
 
 namespace berth::offline {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "offline/node.h"
+#include "offline/offline_node.h"
 #include "offline/simulation.h"
 
 namespace berth::offline {

@@ -16,7 +16,7 @@
 #include "engine/testing/random_node.h"
 #include "model/node_conditions.h"
 #include "model/promises.h"
-#include "offline/explanation.h"
+#include "offline/pod_explanation.h"
 
 namespace berth::offline {
 namespace {

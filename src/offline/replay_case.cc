@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "codec/reader.h"
-#include "machine/load.h"
+#include "machine/load_machine.h"
 #include "manifest/manifest.h"
 
 namespace berth::offline {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "model/resize.h"
+#include "model/resize_changes.h"
 #include "offline/placement_text.h"
 #include "offline/replay_run.h"
 

@@ -14,7 +14,7 @@
 #include "model/decision.h"
 #include "model/ledger.h"
 #include "model/pod.h"
-#include "offline/node.h"
+#include "offline/offline_node.h"
 #include "view/table.h"
 
 namespace berth::offline {

@@ -11,9 +11,9 @@
 #include <string>
 
 #include "os/children.h"
-#include "os/message.h"
 #include "os/pidfd.h"
 #include "os/pipe.h"
+#include "os/supervisor_message.h"
 
 namespace berth::os {
 namespace {

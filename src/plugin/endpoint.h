@@ -11,8 +11,8 @@
 #include "base/result.h"
 #include "os/clock.h"
 #include "os/event_fd.h"
-#include "plugin/messages.h"
-#include "wire/client.h"
+#include "plugin/device_plugin_messages.h"
+#include "wire/grpc_client.h"
 
 namespace berth::plugin {
 

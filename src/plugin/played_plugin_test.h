@@ -14,8 +14,8 @@
 #include "base/mutex.h"
 #include "device_plugin.pb.h"
 #include "os/clock.h"
-#include "wire/client.h"
-#include "wire/server.h"
+#include "wire/grpc_client.h"
+#include "wire/grpc_server.h"
 
 namespace berth::plugin {
 

@@ -12,10 +12,10 @@
 
 #include "base/mutex.h"
 #include "os/clock.h"
-#include "plugin/messages.h"
+#include "plugin/device_plugin_messages.h"
 #include "plugin/played_plugin_test.h"
 #include "plugin_registration.pb.h"
-#include "wire/server.h"
+#include "wire/grpc_server.h"
 
 namespace berth::plugin {
 

@@ -15,7 +15,7 @@
 #include "os/poll.h"
 #include "os/unique_fd.h"
 #include "os/whole_file.h"
-#include "wire/client.h"
+#include "wire/grpc_client.h"
 
 namespace berth::plugin {
 namespace {

@@ -12,8 +12,8 @@
 #include "os/clock.h"
 #include "os/event_fd.h"
 #include "os/threads.h"
+#include "plugin/device_plugin_messages.h"
 #include "plugin/endpoint.h"
-#include "plugin/messages.h"
 
 namespace berth::plugin {
 

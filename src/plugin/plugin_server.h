@@ -17,7 +17,7 @@
 #include "plugin/endpoint.h"
 #include "plugin/plugin_registry.h"
 #include "plugin/plugins.h"
-#include "wire/server.h"
+#include "wire/grpc_server.h"
 
 namespace berth::plugin {
 

@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "model/pod_devices.h"
 #include "os/clock.h"
-#include "wire/client.h"
+#include "wire/grpc_client.h"
 
 namespace berth::podresources {
 

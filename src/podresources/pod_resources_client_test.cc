@@ -13,9 +13,9 @@
 
 #include "podresources.pb.h"
 #include "podresources/made_node_test.h"
-#include "podresources/service.h"
+#include "podresources/pod_resources_service.h"
 #include "testing/fixtures.h"
-#include "testing/grpc_server.h"
+#include "testing/scripted_grpc_server.h"
 #include "wire/transport.h"
 
 namespace berth::podresources {

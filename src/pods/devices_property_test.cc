@@ -17,7 +17,7 @@
 #include "engine/engine.h"
 #include "engine/testing/random_node.h"
 #include "model/resources.h"
-#include "plugin/messages.h"
+#include "plugin/device_plugin_messages.h"
 #include "plugin/played_plugin_test.h"
 #include "pods/device_book.h"
 #include "pods/device_questions.h"
@@ -235,7 +235,8 @@ class DeviceLife {
     if (refused) Release(uid);
   }
 
-  /// As pods/admission does it: decided, asked, decided again. The record is the ledger's; nullptr: it is not admitted.
+  /// As pods/pod_admission does it: decided, asked, decided again. The record is the ledger's; nullptr: it is not
+  /// admitted.
   const PodRecord* Propose(const Pod& pod) {
     Decision decision = engine::Decide(node_, ledger_, pod, book_.inputs(), nullptr);
     auto* admit = std::get_if<Admit>(&decision);

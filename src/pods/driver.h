@@ -6,13 +6,13 @@
 #include <string>
 #include <utility>
 
-#include "pods/device_grants.h"
+#include "pods/container_starter.h"
+#include "pods/device_plugin_calls.h"
 #include "pods/health.h"
 #include "pods/hooks.h"
 #include "pods/intake.h"
 #include "pods/last_words.h"
 #include "pods/parts.h"
-#include "pods/starter.h"
 
 namespace berth::pods {
 

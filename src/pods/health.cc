@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "base/time_text.h"
-#include "pods/starter.h"
+#include "pods/container_starter.h"
 
 namespace berth::pods {
 namespace {

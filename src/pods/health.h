@@ -16,7 +16,7 @@
 #include "os/pipe.h"
 #include "pods/parts.h"
 #include "probe/ask.h"
-#include "probe/state.h"
+#include "probe/probe_state.h"
 
 namespace berth::pods {
 

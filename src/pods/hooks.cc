@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "pods/starter.h"
+#include "pods/container_starter.h"
 #include "probe/ask.h"
 #include "probe/target.h"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "pods/starter.h"
+#include "pods/container_starter.h"
 
 namespace berth::pods {
 

@@ -16,7 +16,7 @@
 
 #include "base/result.h"
 #include "model/pod.h"
-#include "pods/pod.h"
+#include "pods/managed_pod.h"
 #include "runtime/pod_lifecycle.h"
 
 namespace berth::pods {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "model/resize.h"
+#include "model/resize_changes.h"
 
 namespace berth::pods {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "os/clock.h"
-#include "pods/pod.h"
+#include "pods/managed_pod.h"
 #include "runtime/runtime.h"
 
 namespace berth::pods {

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "engine/engine.h"
 #include "model/pod_wishes.h"
-#include "model/resize.h"
+#include "model/resize_changes.h"
 #include "model/resources.h"
 
 namespace berth::pods {

@@ -16,7 +16,7 @@
 
 #include "model/pod_view.h"
 #include "pods/parts.h"
-#include "pods/queue.h"
+#include "pods/pod_queue.h"
 
 namespace berth::pods {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "pods/starter.h"
+#include "pods/container_starter.h"
 
 namespace berth::pods {
 namespace {

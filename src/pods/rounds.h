@@ -8,12 +8,12 @@
 #include <string>
 #include <utility>
 
-#include "pods/admission.h"
 #include "pods/driver.h"
 #include "pods/intake.h"
 #include "pods/leaving.h"
 #include "pods/manifests.h"
 #include "pods/parts.h"
+#include "pods/pod_admission.h"
 #include "pods/resizer.h"
 
 namespace berth::pods {

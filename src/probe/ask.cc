@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/text.h"
-#include "http/client.h"
+#include "http/http_client.h"
 #include "probe/connect.h"
 #include "probe/plain_http.h"
-#include "wire/client.h"
+#include "wire/grpc_client.h"
 #include "wire/transport.h"
 
 namespace berth::probe {

@@ -8,7 +8,7 @@
 #include "codec/codec.h"
 #include "model/kubelet_config.h"
 #include "model/node_snapshot.h"
-#include "publish/fingerprint.h"
+#include "publish/pod_fingerprint.h"
 
 namespace berth::publish {
 

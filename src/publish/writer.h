@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "base/time_text.h"
 #include "codec/codec.h"
-#include "kube/client.h"
+#include "kube/kube_client.h"
 #include "model/kubelet_config.h"
 #include "model/node_snapshot.h"
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "os/append_file.h"
-#include "os/message.h"
 #include "os/pidfd.h"
 #include "os/pipe.h"
+#include "os/supervisor_message.h"
 #include "os/volatile_file.h"
 #include "runtime/shim.h"
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/answers.h"
+#include "model/operation_results.h"
 #include "os/append_file.h"
 
 namespace berth::runtime {

@@ -13,7 +13,7 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "extender/books.h"
-#include "extender/wire.h"
+#include "extender/extender_messages.h"
 #include "fleet/fleet.h"
 #include "kube/change.h"
 #include "os/clock.h"

@@ -1,6 +1,6 @@
 #include "scheduling/figures.h"
 
-#include "metrics/text.h"
+#include "metrics/exposition_format.h"
 
 namespace berth::scheduling {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "extender/wire.h"
-#include "http/server.h"
-#include "scheduling/service.h"
+#include "extender/extender_messages.h"
+#include "http/http_server.h"
+#include "scheduling/extender_service.h"
 #include "scheduling/side_by_side.h"
 
 namespace berth::scheduling {

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "events/log.h"
 #include "http/listener.h"
-#include "kube/watcher.h"
+#include "kube/kube_watcher.h"
 #include "loop/loop.h"
 #include "scheduling/cluster.h"
 

@@ -6,8 +6,8 @@
 #include <future>
 #include <thread>
 
-#include "extender/wire.h"
-#include "http/client.h"
+#include "extender/extender_messages.h"
+#include "http/http_client.h"
 #include "scheduling/fake_cluster_test.h"
 #include "scheduling/published_test.h"
 

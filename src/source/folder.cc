@@ -21,7 +21,7 @@
 #include <utility>
 
 #include "base/fnv128.h"
-#include "manifest/tree.h"
+#include "manifest/document_tree.h"
 #include "os/folder_watch.h"
 #include "os/fs.h"
 #include "os/open_writers.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "http/client.h"
+#include "http/http_client.h"
 
 namespace berth::source {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "http/url.h"
-#include "manifest/tree.h"
+#include "manifest/document_tree.h"
 #include "os/clock.h"
 
 namespace berth::source {

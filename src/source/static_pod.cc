@@ -6,8 +6,8 @@
 
 #include "base/fnv128.h"
 #include "codec/codec.h"
-#include "manifest/names.h"
-#include "model/resize.h"
+#include "manifest/name_validation.h"
+#include "model/resize_changes.h"
 
 namespace berth::source {
 namespace {

@@ -20,8 +20,8 @@ void MakeStatic(Pod& pod, std::string_view node_name, std::string_view origin, s
 /// `pod`: as it was read, before MakeStatic.
 std::string NameLengthProblem(const Pod& pod, std::string_view node_name);
 
-/// What two versions of a manifest have in common when one is a resize of the other (model/resize.h): 32 hex digits of
-/// the static pod without its amounts, and without its uid unless that was given: another one is another pod.
+/// What two versions of a manifest have in common when one is a resize of the other (model/resize_changes.h): 32 hex
+/// digits of the static pod without its amounts, and without its uid unless that was given: another one is another pod.
 std::string IdentityOf(const Pod& pod);
 
 }  // namespace berth::source

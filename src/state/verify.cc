@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "model/placement.h"
-#include "state/takeover.h"
+#include "state/ledger_import.h"
 
 namespace berth::state {
 namespace {

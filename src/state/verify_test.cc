@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "state/takeover.h"
+#include "state/ledger_import.h"
 #include "testing/fixtures.h"
 
 namespace berth::state {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "survey/host.h"
+#include "survey/host_inspection.h"
 
 namespace berth::survey {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "base/result.h"
 #include "cgroup/cgroup.h"
-#include "cri/client.h"
+#include "cri/cri_client.h"
 #include "os/fs.h"
-#include "survey/values.h"
+#include "survey/survey_values.h"
 
 namespace berth::survey {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "survey/values.h"
+#include "survey/survey_values.h"
 
 namespace berth::survey {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "codec/codec.h"
-#include "survey/values.h"
+#include "survey/survey_values.h"
 #include "view/table.h"
 
 namespace berth::survey {

@@ -15,7 +15,7 @@
 #include "os/clock.h"
 #include "os/threads.h"
 #include "ttrpc/envelope.h"
-#include "ttrpc/session.h"
+#include "ttrpc/ttrpc_session.h"
 #include "wire/io.h"
 #include "wire/transport.h"
 #include "wire/waiting.h"

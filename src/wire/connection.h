@@ -15,9 +15,9 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "os/clock.h"
+#include "wire/grpc_session.h"
 #include "wire/io.h"
 #include "wire/limits.h"
-#include "wire/session.h"
 #include "wire/transport.h"
 #include "wire/waiting.h"
 

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "os/clock.h"
 #include "os/event_fd.h"
-#include "wire/message.h"
+#include "wire/grpc_message.h"
 #include "wire/status.h"
 
 namespace berth::wire {

@@ -18,9 +18,9 @@
 
 #include "os/event_fd.h"
 #include "testing/fixtures.h"
-#include "wire/client.h"
 #include "wire/connection.h"
-#include "wire/server.h"
+#include "wire/grpc_client.h"
+#include "wire/grpc_server.h"
 
 namespace berth::wire {
 namespace {

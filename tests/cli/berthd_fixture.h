@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "codec/codec.h"
-#include "process.h"
+#include "run_program.h"
 #include "testing/fixtures.h"
 
 namespace berth {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "berthd_fixture.h"
-#include "process.h"
+#include "run_program.h"
 #include "testing/fixtures.h"
 
 namespace berth {

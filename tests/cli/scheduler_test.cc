@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "berthd_fixture.h"
-#include "http/client.h"
+#include "http/http_client.h"
 #include "http/listener.h"
-#include "process.h"
+#include "run_program.h"
 #include "scheduling/fake_cluster_test.h"
 #include "scheduling/published_test.h"
 #include "testing/fixtures.h"

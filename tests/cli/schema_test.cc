@@ -11,7 +11,7 @@
 
 #include "berthd_fixture.h"
 #include "codec/views.h"
-#include "model/answers.h"
+#include "model/operation_results.h"
 #include "testing/seen_groups.h"
 
 namespace berth {

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "process.h"
+#include "run_program.h"
 #include "testing/fixtures.h"
 
 namespace berth {

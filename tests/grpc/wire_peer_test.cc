@@ -11,8 +11,8 @@
 
 #include "peer.grpc.pb.h"
 #include "testing/fixtures.h"
-#include "wire/client.h"
-#include "wire/server.h"
+#include "wire/grpc_client.h"
+#include "wire/grpc_server.h"
 
 namespace berth::wire {
 namespace {

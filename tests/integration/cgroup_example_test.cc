@@ -10,7 +10,7 @@
 #include "cgroup_fixture.h"
 #include "enforce/enforcer.h"
 #include "engine/engine.h"
-#include "machine/load.h"
+#include "machine/load_machine.h"
 #include "model/decision.h"
 #include "testing/pods.h"
 

@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "cgroup/names.h"
+#include "cgroup/cgroup_names.h"
 #include "cgroup/systemd.h"
 
 namespace berth::testkit {

@@ -8,7 +8,7 @@
 #include "cgroup_fixture.h"
 #include "enforce/enforcer.h"
 #include "engine/engine.h"
-#include "machine/load.h"
+#include "machine/load_machine.h"
 
 namespace berth::daemon {
 namespace {

@@ -1,4 +1,6 @@
 // The CRI client against the containerd of this host, and against what is none.
+#include "cri/cri_client.h"
+
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -9,7 +11,6 @@
 #include <thread>
 
 #include "containerd_fixture.h"
-#include "cri/client.h"
 #include "os/unique_fd.h"
 
 namespace berth::cri {

@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "wire/client.h"
-#include "wire/server.h"
+#include "wire/grpc_client.h"
+#include "wire/grpc_server.h"
 
 namespace berth::testkit {
 namespace {

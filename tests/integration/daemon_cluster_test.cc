@@ -20,7 +20,7 @@
 #include "codec/codec.h"
 #include "codec/node_state_json.h"
 #include "daemon_fixture.h"
-#include "kube/client.h"
+#include "kube/kube_client.h"
 #include "os/clock.h"
 #include "os/whole_file.h"
 #include "test_cluster.h"

@@ -16,7 +16,7 @@
 
 #include "containerd_fixture.h"
 #include "daemon_fixture.h"
-#include "process.h"
+#include "run_program.h"
 #include "testing/seen_groups.h"
 
 namespace berth {

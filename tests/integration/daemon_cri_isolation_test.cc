@@ -11,10 +11,10 @@
 #include <string>
 
 #include "cri.pb.h"
-#include "cri/client.h"
+#include "cri/cri_client.h"
 #include "cri_node.h"
 #include "testing/seen_groups.h"
-#include "wire/client.h"
+#include "wire/grpc_client.h"
 #include "wire/transport.h"
 
 namespace berth::testkit {

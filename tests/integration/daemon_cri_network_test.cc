@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cri/client.h"
+#include "cri/cri_client.h"
 #include "cri_node.h"
 
 namespace berth {

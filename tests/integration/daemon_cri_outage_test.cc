@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <iostream>
 
-#include "cri/client.h"
+#include "cri/cri_client.h"
 #include "cri_node.h"
 
 namespace berth::testkit {

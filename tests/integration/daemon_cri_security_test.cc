@@ -7,7 +7,7 @@
 #include <map>
 #include <sstream>
 
-#include "cri/client.h"
+#include "cri/cri_client.h"
 #include "cri_node.h"
 
 namespace berth {

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "base/text.h"
-#include "cri/client.h"
+#include "cri/cri_client.h"
 #include "cri_node.h"
 #include "testing/raw_server.h"
 #include "testing/seen_groups.h"

@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "api/client.h"
+#include "api/api_client.h"
 #include "base/text.h"
 #include "cgroup/systemd.h"
 #include "testing/seen_groups.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/id_set.h"
-#include "cgroup/names.h"
+#include "cgroup/cgroup_names.h"
 #include "codec/codec.h"
 #include "testing/fixtures.h"
 

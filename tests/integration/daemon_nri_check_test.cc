@@ -8,7 +8,7 @@
 
 #include "codec/codec.h"
 #include "daemon_nri_fixture.h"
-#include "process.h"
+#include "run_program.h"
 
 namespace berth {
 namespace {

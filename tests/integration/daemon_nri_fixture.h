@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "containerd_fixture.h"
-#include "cri/client.h"
+#include "cri/cri_client.h"
 #include "daemon_fixture.h"
 
 namespace berth {

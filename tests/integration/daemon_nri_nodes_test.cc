@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "codec/codec.h"
 #include "daemon_nri_fixture.h"
-#include "machine/load.h"
+#include "machine/load_machine.h"
 
 namespace berth {
 namespace {

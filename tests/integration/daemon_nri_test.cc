@@ -22,14 +22,14 @@
 #include "base/text.h"
 #include "beside/bystander.h"
 #include "containerd_fixture.h"
-#include "cri/client.h"
+#include "cri/cri_client.h"
 #include "daemon_fixture.h"
 #include "daemon_nri_fixture.h"
 #include "nri/plugin.h"
 #include "os/clock.h"
 #include "podresources/made_node_test.h"
-#include "podresources/service.h"
-#include "process.h"
+#include "podresources/pod_resources_service.h"
+#include "run_program.h"
 
 namespace berth {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "daemon_fixture.h"
 #include "os/pidfd.h"
-#include "process.h"
+#include "run_program.h"
 #include "testing/seen_groups.h"
 
 namespace berth {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "api/client.h"
+#include "api/api_client.h"
 #include "daemon_fixture.h"
 #include "os/unique_fd.h"
 

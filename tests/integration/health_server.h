@@ -15,8 +15,8 @@
 
 #include "os/unique_fd.h"
 #include "testing/fixtures.h"
-#include "testing/grpc_server.h"
 #include "testing/raw_server.h"
+#include "testing/scripted_grpc_server.h"
 
 namespace berth::testkit {
 

@@ -1,4 +1,6 @@
 // The client of API servers with a real one: the cluster in $BERTH_CLUSTER, which tools/cluster made.
+#include "kube/kube_client.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -12,10 +14,9 @@
 
 #include "base/base64.h"
 #include "codec/codec.h"
-#include "http/client.h"
-#include "kube/client.h"
-#include "kube/event.h"
-#include "kube/watcher.h"
+#include "http/http_client.h"
+#include "kube/kube_event.h"
+#include "kube/kube_watcher.h"
 #include "os/poll.h"
 #include "os/whole_file.h"
 #include "test_cluster.h"

@@ -12,7 +12,7 @@
 #include <iostream>
 
 #include "containerd_fixture.h"
-#include "cri/client.h"
+#include "cri/cri_client.h"
 #include "nri/plugin.h"
 
 namespace berth::nri {

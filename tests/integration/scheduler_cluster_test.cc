@@ -21,14 +21,14 @@
 #include <utility>
 #include <vector>
 
-#include "api/client.h"
+#include "api/api_client.h"
 #include "base/text.h"
 #include "codec/codec.h"
 #include "codec/node_state_json.h"
 #include "daemon_fixture.h"
-#include "kube/client.h"
+#include "kube/kube_client.h"
 #include "os/clock.h"
-#include "process.h"
+#include "run_program.h"
 #include "test_cluster.h"
 #include "testing/fixtures.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "kube/access.h"
-#include "kube/client.h"
+#include "kube/kube_client.h"
 #include "os/fs.h"
 #include "testing/fixtures.h"
 

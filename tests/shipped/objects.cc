@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "codec/codec.h"
-#include "process.h"
+#include "run_program.h"
 #include "testing/fixtures.h"
 
 namespace berth {

@@ -11,9 +11,9 @@
 #include <string>
 
 #include "base/id_set.h"
-#include "node.h"
 #include "os/capabilities.h"
-#include "process.h"
+#include "run_program.h"
+#include "shipped_fixture.h"
 #include "small_disk.h"
 #include "testing/seen_groups.h"
 

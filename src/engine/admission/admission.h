@@ -11,7 +11,7 @@
 #include "engine/books/pod_books.h"
 #include "engine/demand/demand.h"
 #include "engine/device/close_plan.h"
-#include "engine/node/node.h"
+#include "engine/node/engine_node.h"
 #include "engine/reason/decision_log.h"
 #include "model/decision.h"
 

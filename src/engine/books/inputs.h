@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/node/node.h"
+#include "engine/node/engine_node.h"
 #include "model/device.h"
 
 namespace berth::engine {

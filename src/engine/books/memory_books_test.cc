@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "engine/node/node.h"
+#include "engine/node/engine_node.h"
 #include "engine/node/node_tables.h"
 #include "engine/testing/bits.h"
 #include "engine/testing/builders.h"

@@ -3,7 +3,7 @@
 #define BERTH_ENGINE_DECISION_DECIDE_H_
 
 #include "engine/books/inputs.h"
-#include "engine/node/node.h"
+#include "engine/node/engine_node.h"
 #include "model/decision.h"
 #include "model/ledger.h"
 #include "model/pod.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "engine/books/inputs.h"
-#include "engine/node/node.h"
+#include "engine/node/engine_node.h"
 #include "model/decision.h"
 #include "model/ledger.h"
 #include "model/pod.h"

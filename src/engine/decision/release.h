@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "engine/node/node.h"
+#include "engine/node/engine_node.h"
 #include "model/ledger.h"
 #include "model/trace.h"
 

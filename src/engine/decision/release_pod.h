@@ -2,7 +2,7 @@
 #ifndef BERTH_ENGINE_DECISION_RELEASE_POD_H_
 #define BERTH_ENGINE_DECISION_RELEASE_POD_H_
 
-#include "engine/node/node.h"
+#include "engine/node/engine_node.h"
 #include "engine/reason/decision_log.h"
 #include "model/ledger.h"
 

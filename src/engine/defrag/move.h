@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/node/node.h"
+#include "engine/node/engine_node.h"
 #include "engine/topology/mask.h"
 #include "model/defrag.h"
 #include "model/ledger.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/books/inputs.h"
-#include "engine/node/node.h"
+#include "engine/node/engine_node.h"
 #include "model/ledger.h"
 #include "model/pod.h"
 

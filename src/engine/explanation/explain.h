@@ -4,7 +4,7 @@
 #define BERTH_ENGINE_EXPLANATION_EXPLAIN_H_
 
 #include "engine/books/inputs.h"
-#include "engine/node/node.h"
+#include "engine/node/engine_node.h"
 #include "model/explanation.h"
 #include "model/ledger.h"
 #include "model/pod.h"

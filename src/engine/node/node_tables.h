@@ -1,4 +1,4 @@
-// Everything about a machine and its settings that is worked out once: node.h, Node.
+// Everything about a machine and its settings that is worked out once: engine_node.h, Node.
 #ifndef BERTH_ENGINE_NODE_NODE_TABLES_H_
 #define BERTH_ENGINE_NODE_NODE_TABLES_H_
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/queue/queue.h"
+#include "engine/queue/queue_decisions.h"
 #include "model/resources.h"
 
 namespace berth::engine {

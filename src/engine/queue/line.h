@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "engine/books/inputs.h"
-#include "engine/node/node.h"
+#include "engine/node/engine_node.h"
 #include "model/decision.h"
 #include "model/explanation.h"
 #include "model/ledger.h"

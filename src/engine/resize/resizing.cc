@@ -19,7 +19,7 @@
 #include "engine/memory/memory_policy.h"
 #include "engine/node/node_tables.h"
 #include "engine/reason/failure.h"
-#include "model/resize.h"
+#include "model/resize_changes.h"
 
 namespace berth::engine {
 namespace {

@@ -10,7 +10,7 @@
 #include "engine/align/hints.h"
 #include "engine/books/pod_books.h"
 #include "engine/demand/demand.h"
-#include "engine/node/node.h"
+#include "engine/node/engine_node.h"
 #include "engine/reason/decision_log.h"
 #include "model/decision.h"
 

@@ -3,7 +3,7 @@
 #define BERTH_ENGINE_TAKE_PACKED_H_
 
 #include "base/result.h"
-#include "engine/take/pool.h"
+#include "engine/take/cpu_accumulator.h"
 
 namespace berth::engine {
 

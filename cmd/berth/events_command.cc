@@ -1,0 +1,79 @@
+#include "berth/events_command.h"
+
+#include "berth/follow.h"
+#include "berth/pod_name.h"
+#include "codec/views.h"
+#include "view/table.h"
+
+namespace berth::cli {
+namespace {
+
+using view::Cell;
+using view::Style;
+
+api::EventQuery QueryOf(const EventsOptions& options, const std::string& pod) {
+  api::EventQuery query{.since = options.since, .pod = pod, .limit = {}};
+  if (options.limit > 0) query.limit = static_cast<std::size_t>(options.limit);
+  return query;
+}
+
+Cell TypeCell(const Event& event) {
+  return {std::string(Name(event.type)), event.type == EventType::kWarning ? Style::kWarn : Style::kPlain};
+}
+
+/// Columns of fixed width, so that lines that come later stand below the first ones.
+std::string FollowLine(const Event& event, bool color) {
+  const Cell type = TypeCell(event);
+  return view::PadRight(FormatTime(event.time), 28) + view::Paint(view::PadRight(type.text, 9), type.style, color) +
+         view::PadRight(event.reason, 26) + view::PadRight(event.object, 32) + "  " + event.message + "\n";
+}
+
+int Follow(api::EventQuery query, const Session& session) {
+  Follower follower;
+  for (;; os::SleepFor(kFollowPeriod)) {
+    const auto list = session.berthd().Events(query);
+    if (!list) return session.Report(list.error());
+    for (const Event* event : follower.New(list->events)) {
+      if (session.for_people())
+        session.out() << FollowLine(*event, session.color());
+      else if (const int printed = session.PrintItem(codec::ToJson(*event)); printed != kOk)
+        return printed;
+    }
+    session.out().flush();
+    if (!session.out().good()) return kFailed;
+    query.limit.reset();
+    if (follower.newest()) query.since = FormatTime(*follower.newest());
+  }
+}
+
+}  // namespace
+
+int RunEvents(const EventsOptions& options, const Session& session) {
+  std::string pod = options.pod;
+  if (!pod.empty()) {
+    const auto found = FindPod(session, pod);
+    if (found)
+      pod = FullName(**found);
+    else if (found.error().code != Code::kNotFound)
+      return session.Report(found.error());
+  }
+  if (options.follow) return Follow(QueryOf(options, pod), session);
+  const auto list = session.berthd().Events(QueryOf(options, pod));
+  if (!list) return session.Report(list.error());
+  if (!session.for_people()) return session.PrintData(codec::ToJson(*list));
+  view::Table table({{"TIME"}, {"TYPE"}, {"REASON"}, {"OBJECT"}, {"MESSAGE", view::Align::kLeft, true}});
+  for (const Event& event : list->events)
+    table.AddRow({FormatTime(event.time), TypeCell(event), event.reason, event.object, event.message});
+  view::TableOptions layout = session.table();
+  if (session.wide()) layout.width = 0;
+  if (!list->problem.empty()) session.err() << "berth: only the newest events: " << list->problem << '\n';
+  if (options.limit == 0 && list->left_out)
+    session.err() << "berth: older events are left out; ask for more with --limit, or for a time with --since\n";
+  if (table.empty())
+    session.err() << "No events" << (options.since.empty() ? "" : " in that time") << ".\n";
+  else
+    session.out() << table.Format(layout);
+  return kOk;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,161 @@
+#include "berth/simulate_command.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "berth/progress.h"
+#include "offline/queueing.h"
+#include "offline/simulation.h"
+#include "view/device_table.h"
+#include "view/map.h"
+
+namespace berth::cli {
+namespace {
+
+using codec::Json;
+using offline::OfflineNode;
+
+void PrintMap(const OfflineNode& node, const Session& session) {
+  const int width = session.around().width > 0 ? session.around().width : 100;
+  session.out() << "\n"
+                << view::RenderMap(node.node.machine(), node.ledger, node.node.reserved_cpus(),
+                                   {.width = width, .color = session.color(), .unicode = session.around().unicode});
+  const std::string devices = view::DeviceTable(node.node.machine(), node.ledger, node.inputs.devices,
+                                                {.width = width, .color = session.color()});
+  if (!devices.empty()) session.out() << "\n" << devices;
+}
+
+/// One table for all steps; with the map, a table and a picture for each.
+class PeoplePrinter {
+ public:
+  PeoplePrinter(const Session& session, bool map) : session_(session), map_(map), table_(offline::OutcomeTable()) {}
+
+  /// What came of one step.
+  void Step(const std::vector<offline::Outcome>& outcomes, const OfflineNode& node) {
+    for (const offline::Outcome& outcome : outcomes) {
+      offline::AddRows(outcome, table_);
+      outcomes_.push_back(outcome);
+    }
+    if (!map_) return;
+    if (outcomes_.front().number > 1) session_.out() << "\n";
+    Flush();
+    PrintMap(node, session_);
+  }
+
+  void Finish(const OfflineNode& node, const std::vector<std::string>& waiting) {
+    if (!map_) Flush();
+    if (!waiting.empty()) session_.out() << "\nwaiting: " << Join(waiting, ", ") << "\n";
+    for (const auto& [name, pool] : node.ledger.pools)
+      session_.out() << "\n" << PoolText(name) << ": " << CpusText(pool) << "\n";
+    if (!node.ledger.shared.empty()) session_.out() << "\nshared pool: " << FormatIds(node.ledger.shared) << "\n";
+  }
+
+ private:
+  void Flush() {
+    session_.out() << table_.Format(session_.table());
+    for (const offline::Outcome& outcome : outcomes_) session_.out() << offline::ReasonsText(outcome);
+    table_ = offline::OutcomeTable();
+    outcomes_.clear();
+  }
+
+  const Session& session_;
+  bool map_;
+  view::Table table_;
+  std::vector<offline::Outcome> outcomes_;
+};
+
+/// Of a text that the command line has checked.
+int CopiesOf(const std::string& replicas) {
+  constexpr int kMost = 100'000;
+  return replicas == "max" ? kMost : ParseDecimal<int>(replicas).value_or(1);
+}
+
+/// How many copies of each pod fit, one after the other.
+int RunCopies(const std::vector<offline::Step>& steps, const std::string& replicas, bool map, OfflineNode& node,
+              const Session& session) {
+  const int asked = CopiesOf(replicas);
+  std::vector<offline::Fit> fits;
+  bool all = true;
+  Progress progress(session);
+  for (const offline::Step& step : steps) {
+    if (const auto* add = std::get_if<offline::AddStep>(&step))
+      fits.push_back(offline::AddCopies(*add, asked, node, [&](int fit) {
+        progress.Tell(FullName(add->pod) + ": " + std::to_string(fit) + " fit");
+      }));
+    else
+      offline::TakeStep(step, 0, node);
+  }
+  progress.Clear();
+  Json list = Json::array();
+  for (const offline::Fit& fit : fits) {
+    all = all && (!fit.next || (replicas == "max" && fit.fit > 0));
+    list.push_back(offline::ToJson(fit));
+  }
+  if (!session.for_people()) {
+    session.PrintData(
+        {{"machine", node.node.machine().source}, {"fits", std::move(list)}, {"ledger", codec::ToJson(node.ledger)}});
+  } else {
+    session.out() << offline::FitTable(fits).Format(session.table());
+    if (map) PrintMap(node, session);
+  }
+  return all ? kOk : kRejected;
+}
+
+}  // namespace
+
+int RunSimulate(const SimulateOptions& options, const Session& session) {
+  const auto fail = [&](const Error& error) {
+    session.err() << "berth: " << error.message << "\n";
+    return kFailed;
+  };
+  std::vector<std::string> words = options.files;
+  words.insert(words.end(), options.steps.begin(), options.steps.end());
+  if (!options.cluster.nodes.empty()) {
+    if (!options.replicas.empty())
+      return fail({.code = Code::kInvalid, .message = "--replicas is of one node: with --cluster it is --pods"});
+    if (options.map || !options.node.ledger.empty())
+      return fail(
+          {.code = Code::kInvalid, .message = "--map and --ledger are of one node: leave them out with --cluster"});
+    ClusterOptions cluster = options.cluster;
+    cluster.workload.manifests = words;
+    return RunSimulateCluster(cluster, options.node, session);
+  }
+  if (session.draws())
+    return fail({.code = Code::kInvalid, .message = "-o svg and png are pictures of a cluster: give --cluster"});
+  if (words.empty()) {
+    session.err() << "berth simulate: -f FILE or a step is required\nSee 'berth simulate --help'.\n";
+    return kUsage;
+  }
+  auto node = offline::LoadOfflineNode(options.node, session.err());
+  if (!node) return fail(node.error());
+  const auto steps = offline::ReadSteps(words, node->ledger, session.err());
+  if (!steps) return fail(steps.error());
+  if (!options.replicas.empty()) return RunCopies(*steps, options.replicas, options.map, *node, session);
+
+  PeoplePrinter people(session, options.map);
+  Json data = {{"machine", node->node.machine().source}, {"steps", Json::array()}};
+  bool rejected = false;
+  int number = 0;
+  offline::Queueing queueing(*node);
+  for (const offline::Step& step : *steps) {
+    const std::vector<offline::Outcome> outcomes = queueing.Take(step, ++number);
+    for (const offline::Outcome& outcome : outcomes) {
+      rejected = rejected || (offline::Rejection(outcome) != nullptr && outcome.place == 0);
+      if (!session.for_people()) data["steps"].push_back(offline::ToJson(outcome));
+    }
+    if (session.for_people()) people.Step(outcomes, *node);
+  }
+  const std::vector<std::string> waiting = queueing.Waiting();
+  if (session.for_people()) {
+    people.Finish(*node, waiting);
+  } else {
+    if (node->queue.most_waiting > 0) data["waiting"] = waiting;
+    data["ledger"] = codec::ToJson(node->ledger);
+    session.PrintData(data);
+  }
+  return rejected || !waiting.empty() ? kRejected : kOk;
+}
+
+}  // namespace berth::cli

@@ -1,0 +1,103 @@
+#include "berth/top_command.h"
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "berth/screen.h"
+#include "berth/top_view.h"
+#include "codec/views.h"
+#include "model/machine.h"
+#include "model/stats_summary.h"
+#include "os/clock.h"
+#include "view/usage_table.h"
+
+namespace berth::cli {
+namespace {
+
+constexpr os::Millis kBetweenLooks{1'100};  // berthd reads at most once a second
+constexpr os::Millis kRefresh{2'000};
+constexpr std::chrono::seconds kScreenPatience{5};  // on a screen: a signal waits for an answer
+
+/// With the CPU that is used: that takes two looks, when nobody looked lately.
+Result<StatsSummary> LookTwice(const Session& session) {
+  BERTH_TRY(StatsSummary stats, session.berthd().Stats());
+  if (stats.node.usage.cores || !stats.node.usage.cpu) return stats;
+  os::SleepFor(kBetweenLooks);
+  return session.berthd().Stats();
+}
+
+Result<std::string> TextOf(const TopOptions& options, const Session& session, const Machine& machine) {
+  BERTH_TRY(const StatsSummary stats, LookTwice(session));
+  BERTH_TRY(const PodList pods, session.berthd().Pods());
+  view::TableOptions table = session.table();
+  if (session.wide()) table.width = 0;
+  std::string out =
+      view::PodUsageTable(stats, pods, machine, {.order = options.order, .filter = options.filter, .table = table}) +
+      "\n" + view::SumUsageTable(stats, table);
+  const std::string places = view::PlaceUsageTable(stats, machine, table);
+  return places.empty() ? out : out + "\n" + places;
+}
+
+/// The newest answers; what was there stays where berthd does not answer.
+void Look(const api::NodeClient& berthd, TopPicture& picture) {
+  auto stats = berthd.Stats();
+  auto pods = stats ? berthd.Pods() : Result<PodList>(std::unexpected(stats.error()));
+  picture.problem = pods ? "" : pods.error().message;
+  if (!pods) return;
+  picture.stats = *std::move(stats);
+  picture.pods = *std::move(pods);
+}
+
+/// Until q, a signal, or the end of the terminal.
+int RunOnScreen(const TopOptions& options, const Session& session, const Machine& machine, TopPicture picture) {
+  const api::NodeClient berthd(session.socket(), kScreenPatience);
+  session.out().flush();
+  auto screen = Screen::Open();
+  if (!screen) return session.Report(screen.error());
+  TopChoices choices{.order = options.order, .filter = options.filter};
+  // The second look is due soon: CPU is what was used since the first.
+  os::MonoTime due = os::SystemClock().Now() + (picture.stats.node.usage.cores ? kRefresh : kBetweenLooks);
+  while (!choices.quit) {
+    const Screen::Size size = (*screen)->size();
+    const TopLook look{.width = size.width, .height = size.height, .color = session.color()};
+    (*screen)->Draw(TopLines(picture, machine, choices, look));
+    const auto left = std::chrono::ceil<os::Millis>(due - os::SystemClock().Now());
+    const Screen::News news = (*screen)->Wait(left);
+    if (news.ended_by != 0) {
+      screen->reset();
+      EndBySignal(news.ended_by);
+    }
+    if (news.closed) break;
+    for (const int key : news.keys) PressKey(choices, key, std::max(1, size.height - 4));
+    if (!std::exchange(choices.refresh, false) && os::SystemClock().Now() < due) continue;
+    Look(berthd, picture);
+    due = os::SystemClock().Now() + kRefresh;
+  }
+  return kOk;
+}
+
+}  // namespace
+
+int RunTop(const TopOptions& options, const Session& session) {
+  if (!session.for_people()) {
+    const auto stats = LookTwice(session);
+    return stats ? session.PrintData(codec::ToJson(*stats)) : session.Report(stats.error());
+  }
+  const auto machine = session.berthd().GetMachine();
+  if (!machine) return session.Report(machine.error());
+  if (!options.once && session.around().screen) {
+    auto stats = session.berthd().Stats();
+    if (!stats) return session.Report(stats.error());
+    auto pods = session.berthd().Pods();
+    if (!pods) return session.Report(pods.error());
+    return RunOnScreen(options, session, *machine,
+                       {.stats = *std::move(stats), .pods = *std::move(pods), .problem = {}});
+  }
+  const auto text = TextOf(options, session, *machine);
+  if (!text) return session.Report(text.error());
+  session.out() << *text;
+  return kOk;
+}
+
+}  // namespace berth::cli
