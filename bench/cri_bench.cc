@@ -10,7 +10,6 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -19,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text.h"
+#include "bench_pods.h"
 #include "containerd_fixture.h"
 #include "cri/cri_client.h"
 #include "cri_node.h"
@@ -241,8 +240,6 @@ int main() {
     fmt::print("pods on containerd: skipped, {}\n", *why);
     return 0;
   }
-  constexpr int kUsual = 8;
-  const char* const pods = std::getenv("BERTH_BENCH_PODS");
-  Bench().Run(pods == nullptr ? kUsual : ParseDecimal<int>(pods).value_or(kUsual));
+  Bench().Run(bench::WantedPods(8));
   return 0;
 }

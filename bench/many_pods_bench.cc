@@ -7,11 +7,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "base/text.h"
+#include "bench_pods.h"
 #include "codec/codec.h"
 #include "daemon_fixture.h"
 #include "http/http_client.h"
@@ -64,11 +63,7 @@ void Run(int pods) {
   node.Configure(fmt::format("maxPods: {}\n", pods + 1));
   node.Start();
   std::string manifest;
-  for (int i = 0; i < pods; ++i)
-    manifest += fmt::format(
-        "apiVersion: v1\nkind: Pod\nmetadata: {{name: p{}}}\nspec:\n  terminationGracePeriodSeconds: 0\n  containers:\n"
-        "  - name: app\n    image: none\n    command: [\"/bin/sleep\", \"100000\"]\n---\n",
-        i);
+  for (int i = 0; i < pods; ++i) manifest += bench::Sleeper(fmt::format("p{}", i)) + "---\n";
   node.AddPod("many.yaml", manifest);
   fmt::print("\nGET /v1/pods while {} pods start and end\n{:<12} {:>8} {:>8} {:>8} {:>8}\n", pods, "", "answers",
              "p50 ms", "p99 ms", "max ms");
@@ -84,8 +79,6 @@ int main() {
     fmt::print("many pods at once: skipped, {}\n", *why);
     return 0;
   }
-  constexpr int kUsual = 60;
-  const char* const pods = std::getenv("BERTH_BENCH_PODS");
-  Run(pods == nullptr ? kUsual : ParseDecimal<int>(pods).value_or(kUsual));
+  Run(bench::WantedPods(60));
   return 0;
 }

@@ -14,7 +14,6 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -23,6 +22,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "bench_pods.h"
 #include "daemon_fixture.h"
 #include "os/clock.h"
 
@@ -34,12 +34,6 @@ constexpr int kScrapes = 1000;
 constexpr os::Millis kBetween{20};
 constexpr std::uint16_t kPort = 19'950;
 constexpr os::Millis kPhase{kScrapes * kBetween.count()};
-
-std::string Sleeper(const std::string& name) {
-  return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
-         "}\nspec:\n  terminationGracePeriodSeconds: 0\n  containers:\n  - name: app\n    image: none\n"
-         "    command: [\"/bin/sleep\", \"100000\"]\n";
-}
 
 /// The page, and how long it took.
 std::pair<std::string, double> Scrape() {
@@ -96,7 +90,7 @@ class Churn {
       : thread_([this, &node] {
           for (int i = 0; !stop_; ++i) {
             const std::string name = "guest" + std::to_string(i % 4);
-            node.AddPod(name + ".yaml", Sleeper(name));
+            node.AddPod(name + ".yaml", bench::Sleeper(name));
             os::SleepFor(os::Millis(150));
             node.RemovePod(name + ".yaml");
             os::SleepFor(os::Millis(100));
@@ -113,7 +107,7 @@ void Run(int pods) {
   testkit::DaemonFixture node;
   std::ofstream(node.Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nmetricsAddress: "
                                         << kPort << "\n";
-  for (int i = 0; i < pods; ++i) node.AddPod(fmt::format("stay{}.yaml", i), Sleeper(fmt::format("stay{}", i)));
+  for (int i = 0; i < pods; ++i) node.AddPod(fmt::format("stay{}.yaml", i), bench::Sleeper(fmt::format("stay{}", i)));
   node.Start({"--config", node.Dir("berth.yaml"), "--socket", node.socket()});
   if (!node.Until("all run", [&] { return node.Runs(fmt::format("stay{}", pods - 1)); })) return;
   const Churn churn(node);
@@ -145,8 +139,6 @@ int main() {
     fmt::print("scrapes of a busy node: skipped, {}\n", *why);
     return 0;
   }
-  constexpr int kUsual = 20;
-  const char* const pods = std::getenv("BERTH_BENCH_PODS");
-  Run(pods == nullptr ? kUsual : ParseDecimal<int>(pods).value_or(kUsual));
+  Run(bench::WantedPods(20));
   return 0;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "bench_pods.h"
 #include "daemon_nri_fixture.h"
 #include "os/clock.h"
 
@@ -46,7 +47,7 @@ struct NriBench : DaemonNriTest {
     return took;
   }
   void Measure(const std::string& what, Series& own, Series& shared) {
-    const int pods = ParseDecimal<int>(Setting("BERTH_BENCH_PODS", "8")).value_or(8);
+    const int pods = bench::WantedPods(8);
     for (int i = 0; i < pods; ++i) {
       own.push_back(Make("own" + std::to_string(number), "", 1000));
       shared.push_back(Make("part" + std::to_string(number++), "burstable", 500));
