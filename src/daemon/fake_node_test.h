@@ -483,9 +483,6 @@ struct FakeNode {
 
 /// `cores` CPUs on `nodes` NUMA nodes, CPU policy static, CPU 0 reserved.
 inline engine::Node MakeNode(int cores = 4, int nodes = 1) {
-  static std::map<std::pair<int, int>, engine::Node>
-      made;  // the text is tried in a child process each time it is parsed
-  if (const auto found = made.find({cores, nodes}); found != made.end()) return found->second;
   auto machine = machine::ParseSynthetic(fmt::format("numa:{} core:{} pu:1", nodes, cores / nodes));
   EXPECT_TRUE(machine) << machine.error().message;
   KubeletConfiguration config;
@@ -493,7 +490,7 @@ inline engine::Node MakeNode(int cores = 4, int nodes = 1) {
   config.reserved_system_cpus = "0";
   auto node = engine::Node::Make(*machine, config);
   EXPECT_TRUE(node) << node.error().message;
-  return made.emplace(std::pair(cores, nodes), *std::move(node)).first->second;
+  return *node;
 }
 
 inline Pod MakePod(const std::string& name, std::string_view cpu, QosClass qos = QosClass::kGuaranteed) {
