@@ -41,9 +41,6 @@ Result<Ledger> LedgerFromJson(const Json& json);
 /// Errors: kInvalid naming the field. Reads what ToJson(Machine) wrote; unknown fields are ignored.
 Result<Machine> MachineFromJson(const Json& json);
 
-/// Errors: kInvalid naming the field. Reads what ToJson(Pod) wrote; unknown fields are ignored.
-Result<Pod> PodFromJson(const Json& json);
-
 /// Parses text without throwing. Errors: kInvalid with file, line and column for bad syntax, bytes that are not UTF-8
 /// and more than kMaxDepth levels or `most_values` values; kInvalid naming the key when an object has it twice.
 Result<Json> ParseJson(std::string_view text, std::string_view file,

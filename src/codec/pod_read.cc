@@ -183,6 +183,4 @@ Pod ReadPod(const Reader& reader) {
   return pod;
 }
 
-Result<Pod> PodFromJson(const Json& json) { return ReadWhole(json, ReadPod); }
-
 }  // namespace berth::codec

@@ -401,7 +401,6 @@ TEST(ViewsTest, WhatBerthdTellsComesBackExactly) {
     ExpectComesBack(random.Node(), NodeViewFromJson, seed);
     ExpectComesBack(random.Inventory(), DeviceInventoryFromJson, seed);
     ExpectComesBack(random.Tree(), TreeViewFromJson, seed);
-    ExpectComesBack(random.Manifest(), PodFromJson, seed);
     ExpectComesBack(random.Details(), PodDetailsFromJson, seed);
     ExpectComesBack(random.OneOutlook(), OutlookFromJson, seed);
     ExpectComesBack(EventList{{random.OneEvent(), random.OneEvent()}, random.Coin(), random.Word()}, EventListFromJson,

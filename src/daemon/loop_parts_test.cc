@@ -7,6 +7,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -101,15 +102,24 @@ TEST(NotifierTest, SendsToTheSocketAndIsSilentWithoutOne) {
   address.sun_family = AF_UNIX;
   path.copy(address.sun_path, sizeof address.sun_path - 1);
   ASSERT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  const Notifier notifier(path, os::Millis(5000));
+  ::setenv("NOTIFY_SOCKET", path.c_str(), 1);
+  ::setenv("WATCHDOG_USEC", "10000000", 1);
+  const Notifier notifier = Notifier::FromEnvironment();
   notifier.Send("READY=1");
   std::array<char, 64> buffer{};
-  const ssize_t size = ::recv(fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  const auto receive = [&] { return ::recv(fd.get(), buffer.data(), buffer.size(), MSG_DONTWAIT); };
+  const ssize_t size = receive();
   ASSERT_GT(size, 0);
   EXPECT_EQ(std::string(buffer.data(), static_cast<std::size_t>(size)), "READY=1");
   EXPECT_EQ(notifier.watchdog_period(), os::Millis(5000));
+  ::setenv("WATCHDOG_PID", "1", 1);  // meant for another process
+  EXPECT_FALSE(Notifier::FromEnvironment().watchdog_period());
   Notifier().Send("READY=1");
-  EXPECT_FALSE(Notifier("", os::Millis(5000)).watchdog_period());
+  ::unsetenv("NOTIFY_SOCKET");
+  Notifier::FromEnvironment().Send("READY=1");
+  EXPECT_EQ(-1, receive());
+  ::unsetenv("WATCHDOG_USEC");
+  ::unsetenv("WATCHDOG_PID");
 }
 
 TEST(MemoryMarkTest, GrowthCountsFromTheLeastThatWasHeldSinceTheMark) {

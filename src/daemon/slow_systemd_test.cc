@@ -120,7 +120,8 @@ TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
     if (peer.is_asked()) turned_at.insert(peer.calls());
     if (!all_run && AllRun()) {
       all_run = true;  // what was made is looked at once more
-      loop->At(os::SystemClock().Now() + 2 * kLate, "end", [&](os::MonoTime) { loop->Stop(); });
+      const os::MonoTime end = os::SystemClock().Now() + 2 * kLate;
+      loop->Keep("end", [end] { return end; }, [&](os::MonoTime) { loop->Stop(); });
     }
   });
   std::vector<Pod> pods;
@@ -129,7 +130,7 @@ TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
   pods.push_back(MakePod("odd", "15m", QosClass::kGuaranteed));  // a quota that systemd cannot hold exactly
   pods.push_back(MakePod("own", "1", QosClass::kGuaranteed));
   const int before = peer.calls();
-  loop->At(os::SystemClock().Now(), "manifests", [&](os::MonoTime) { manager.OnSnapshot(Wanting(pods)); });
+  loop->Post("manifests", [&] { manager.OnSnapshot(Wanting(pods)); });
   ASSERT_TRUE(loop->Run());
 
   EXPECT_GE(peer.calls() - before, 3 * kSlowPods) << "systemd was to be asked for each of them";

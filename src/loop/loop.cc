@@ -73,16 +73,6 @@ void Loop::Forget(int fd) {
   keys_.erase(found);
 }
 
-Loop::TimerId Loop::At(os::MonoTime when, std::string what, Callback callback) {
-  const TimerId id = ++last_key_;
-  timers_.emplace(when, Timer{.id = id, .what = std::move(what), .callback = std::move(callback)});
-  return id;
-}
-
-void Loop::Cancel(TimerId timer) {
-  std::erase_if(timers_, [&](const auto& entry) { return entry.second.id == timer; });
-}
-
 void Loop::Keep(std::string what, std::function<os::MonoTime()> due, Callback callback) {
   kept_.push_back({.what = std::move(what), .due = std::move(due), .callback = std::move(callback)});
 }
@@ -193,18 +183,7 @@ void Loop::RunPosted() {
   }
 }
 
-/// Those that were due when it began: what callbacks add or bring forward comes with the next turn.
 void Loop::CallDue() {
-  const os::MonoTime now = clock_.Now();
-  std::vector<TimerId> due;
-  for (auto it = timers_.begin(); it != timers_.end() && it->first <= now; ++it) due.push_back(it->second.id);
-  for (const TimerId id : due) {
-    const auto found = std::ranges::find(timers_, id, [](const auto& entry) { return entry.second.id; });
-    if (found == timers_.end()) continue;  // canceled by one before
-    const Timer timer = std::move(found->second);
-    timers_.erase(found);
-    Call(timer.what, timer.callback);
-  }
   for (const Kept& kept : kept_)
     if (clock_.Now() >= kept.due()) Call(kept.what, kept.callback);
 }
@@ -213,7 +192,6 @@ void Loop::CallDue() {
 int Loop::TimeToWait() const {
   if (stopped_) return 0;
   os::MonoTime due = os::MonoTime::max();
-  if (!timers_.empty()) due = timers_.begin()->first;
   for (const Kept& kept : kept_) due = std::min(due, kept.due());
   if (due == os::MonoTime::max()) return -1;
   const auto left = std::chrono::ceil<os::Millis>(due - clock_.Now()).count();

@@ -40,8 +40,6 @@ class Loop {
     kReadable,  ///< EPOLLIN
     kUrgent,    ///< EPOLLPRI
   };
-  /// Of a call of At; never the same twice, never 0.
-  using TimerId = std::uint64_t;
 
   /// `clock` outlives the loop. Errors: as epoll_create1(2) and eventfd(2).
   static Result<std::unique_ptr<Loop>> Open(const os::Clock& clock);
@@ -56,10 +54,6 @@ class Loop {
   /// No call comes any more. Nothing happens when it is not watched.
   void Forget(int fd);
 
-  /// Calls `callback` once: not before `when`, and as soon after it as the loop turns.
-  TimerId At(os::MonoTime when, std::string what, Callback callback);
-  /// No call comes any more. Nothing happens when it came already.
-  void Cancel(TimerId timer);
   /// For what knows by itself when it wants to be called: `due` is asked before each wait, and `callback` called once
   /// that time has come, at most once a turn.
   void Keep(std::string what, std::function<os::MonoTime()> due, Callback callback);
@@ -101,11 +95,6 @@ class Loop {
     std::string what;
     Callback callback;
   };
-  struct Timer {
-    TimerId id;
-    std::string what;
-    Callback callback;
-  };
   struct Kept {
     std::string what;
     std::function<os::MonoTime()> due;
@@ -141,7 +130,6 @@ class Loop {
   std::map<std::uint64_t, std::shared_ptr<Watched>> watched_;
   std::map<int, std::uint64_t> keys_;  // of watched descriptors
   std::uint64_t last_key_ = 0;
-  std::multimap<os::MonoTime, Timer> timers_;
   std::list<Kept> kept_;  // callbacks may add to it
   std::list<AtEnd> each_turn_;
   bool stopped_ = false;

@@ -88,30 +88,6 @@ TEST(LoopTest, LetsACallbackForgetItself) {
   EXPECT_EQ("still there after Forget", said);
 }
 
-TEST(LoopTest, CallsTimersInTheirOrderOnceAndNeverTooEarly) {
-  ManualClock clock;
-  const auto loop = MakeLoop(clock);
-  std::string calls;
-  const os::MonoTime start = clock.Now();
-  loop->At(start + milliseconds(20), "b", [&](os::MonoTime) { calls += 'b'; });
-  loop->At(start + milliseconds(10), "a", [&](os::MonoTime now) {
-    calls += 'a';
-    loop->At(now, "d", [&](os::MonoTime) { calls += 'd'; });  // with the next turn
-  });
-  const Loop::TimerId canceled = loop->At(start + milliseconds(15), "c", [&](os::MonoTime) { calls += 'c'; });
-  ASSERT_TRUE(loop->Turn(false));
-  EXPECT_EQ("", calls);
-  clock.Advance(milliseconds(10));
-  loop->Cancel(canceled);
-  ASSERT_TRUE(loop->Turn(true));
-  EXPECT_EQ("a", calls);
-  clock.Advance(milliseconds(100));
-  ASSERT_TRUE(loop->Turn(true));
-  EXPECT_EQ("adb", calls);
-  ASSERT_TRUE(loop->Turn(false));
-  EXPECT_EQ("adb", calls);
-}
-
 TEST(LoopTest, AsksWhatKeepsItsOwnTimeBeforeEachWait) {
   ManualClock clock;
   const auto loop = MakeLoop(clock);
@@ -138,18 +114,20 @@ TEST(LoopTest, EndsEachTurnWithWhatRestsOnAllOfIt) {
   const auto loop = MakeLoop(clock);
   std::string calls;
   loop->EachTurn("status", [&](os::MonoTime) { calls += '.'; });
-  loop->At(clock.Now(), "timer", [&](os::MonoTime) { calls += 't'; });
+  loop->Keep(
+      "kept", [&] { return calls.empty() || calls == "p" ? clock.Now() : os::MonoTime::max(); },
+      [&](os::MonoTime) { calls += 'k'; });
   loop->Post("posted", [&] { calls += 'p'; });
   ASSERT_TRUE(loop->Turn(true));
   ASSERT_TRUE(loop->Turn(false));
-  EXPECT_EQ("pt..", calls);
+  EXPECT_EQ("pk..", calls);
 }
 
 TEST(LoopTest, WaitsForTheFirstThatIsDue) {
   const auto loop = MakeLoop();
   const os::MonoTime when = os::SystemClock().Now() + milliseconds(30);
   bool called = false;
-  loop->At(when + std::chrono::hours(1), "late", [](os::MonoTime) {});
+  loop->Keep("late", [&] { return when + std::chrono::hours(1); }, [](os::MonoTime) {});
   loop->Keep(
       "kept", [&] { return called ? os::MonoTime::max() : when; },
       [&](os::MonoTime now) {

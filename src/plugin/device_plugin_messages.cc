@@ -12,6 +12,7 @@
 #include "device_plugin.pb.h"
 #include "manifest/name_validation.h"
 #include "plugin_registration.pb.h"
+#include "state/alloc_response.h"
 
 namespace berth::plugin {
 namespace {
@@ -170,15 +171,7 @@ Result<DeviceAnswer> ReadAllocation(std::string_view bytes) {
                 fmt::format("an answer to Allocate of {} bytes: {} are the most", bytes.size(), kLongestAnswer));
   BERTH_TRY(const pb::AllocateResponse answer, Parse<pb::AllocateResponse>(bytes, "AllocateResponse"));
   if (answer.container_responses().empty()) return Fail(Code::kInvalid, "no containers return in allocation response");
-  const pb::ContainerAllocateResponse& first = answer.container_responses(0);
-  DeviceAnswer out;
-  out.env = {first.envs().begin(), first.envs().end()};
-  out.annotations = {first.annotations().begin(), first.annotations().end()};
-  for (const pb::Mount& mount : first.mounts())
-    out.mounts.push_back({mount.container_path(), mount.host_path(), mount.read_only()});
-  for (const pb::DeviceSpec& node : first.devices())
-    out.device_nodes.push_back({node.container_path(), node.host_path(), node.permissions()});
-  for (const pb::CDIDevice& device : first.cdi_devices()) out.cdi_devices.push_back(device.name());
+  DeviceAnswer out = state::AnswerOf(answer.container_responses(0));
   BERTH_RETURN_IF_ERROR(CheckAnswer(out));
   return out;
 }

@@ -9,12 +9,19 @@
 #include "base/result.h"
 #include "model/device.h"
 
+namespace v1beta1 {
+class ContainerAllocateResponse;
+}
+
 namespace berth::state {
 
-/// Without the devices' nodes, which stand elsewhere in the checkpoint.
+/// Without the devices' nodes, which stand elsewhere in the checkpoint. The same bytes for the same answer.
 std::string FormatAllocResponse(const DeviceAnswer& answer);
-/// Fields nobody knows are left out. Errors: kCorrupt, with what does not fit.
+/// Fields nobody knows are left out. Errors: kCorrupt.
 Result<DeviceAnswer> ParseAllocResponse(std::string_view bytes);
+
+/// The value of a message that was read already. Without the devices' nodes.
+DeviceAnswer AnswerOf(const v1beta1::ContainerAllocateResponse& message);
 
 }  // namespace berth::state
 

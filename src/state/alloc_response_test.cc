@@ -1,6 +1,5 @@
 #include "state/alloc_response.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -10,8 +9,6 @@
 
 namespace berth::state {
 namespace {
-
-using testing::HasSubstr;
 
 // The worked example of the specification: env VISIBLE=0, device /dev/fake0 with "mrw".
 constexpr std::string_view kExample = "CgwKB1ZJU0lCTEUSATAaHQoKL2Rldi9mYWtlMBIKL2Rldi9mYWtlMBoDbXJ3";
@@ -66,20 +63,14 @@ TEST(AllocResponseTest, FieldsOfLaterVersionsAreLeftOut) {
   EXPECT_EQ(*answer, want);
 }
 
-TEST(AllocResponseTest, WhatDoesNotFitIsNamed) {
-  const auto problem = [](const std::string& bytes) {
+TEST(AllocResponseTest, WhatIsNoMessageIsRefused) {
+  for (const std::string& bytes : {std::string("\x0a\x05x"), std::string("\x0a"), std::string("\x12\x02\x1a\x00", 3),
+                                   std::string("\x0b"), std::string("\x02\x01z"), "\x50" + std::string(11, '\xff'),
+                                   std::string("\x2a\x04\x0a\x02\xc3\x28")}) {
     const auto answer = ParseAllocResponse(bytes);
-    return answer ? "read" : answer.error().message;
-  };
-  EXPECT_THAT(problem("\x0a\x05x"), HasSubstr("ends too early"));
-  EXPECT_THAT(problem("\x0a"), HasSubstr("ends too early"));
-  EXPECT_THAT(problem("\x08\x01"), HasSubstr("field 1 is no text"));
-  EXPECT_THAT(problem("\x12\x02\x1a\x00"), HasSubstr("ends too early"));
-  EXPECT_THAT(problem(std::string("\x12\x02\x1a\x00", 4)), HasSubstr("field 3 is no number"));
-  EXPECT_THAT(problem("\x0b"), HasSubstr("no known type"));
-  EXPECT_THAT(problem("\x02\x01z"), HasSubstr("without a number"));
-  EXPECT_THAT(problem("\x50" + std::string(11, '\xff')), HasSubstr("too long"));
-  EXPECT_THAT(problem("\x2a\x04\x0a\x02\xc3\x28"), HasSubstr("not UTF-8"));
+    ASSERT_FALSE(answer) << ToBase64(bytes);
+    EXPECT_EQ(Code::kCorrupt, answer.error().code);
+  }
 }
 
 TEST(AllocResponseTest, NoDamageIsReadAsSomethingThatIsWrittenOtherwise) {

@@ -1,5 +1,7 @@
 #include "survey/host_inspection.h"
 
+#include <toml++/toml.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -138,22 +140,15 @@ std::size_t CountJoined(std::string_view unix_sockets, std::string_view socket) 
 }
 
 std::optional<bool> SaysNriDisabled(std::string_view toml) {
-  std::optional<bool> out;
-  bool inside = false;
-  for (std::string_view line : Split(toml, '\n')) {
-    line = Trim(line.substr(0, line.find('#')));
-    if (line.starts_with('[')) {
-      inside = line.contains("io.containerd.nri.v1.nri") || line == "[crio.nri]";
-      continue;
-    }
-    const std::size_t equals = line.find('=');
-    if (!inside || equals == std::string_view::npos) continue;
-    const std::string_view key = Trim(line.substr(0, equals));
-    const bool yes = Trim(line.substr(equals + 1)) == "true";
-    if (key == "disable") out = yes;
-    if (key == "enable_nri") out = !yes;
+  toml::table file;
+  try {
+    file = toml::parse(toml);
+  } catch (const toml::parse_error&) {
+    return std::nullopt;
   }
-  return out;
+  if (const auto disabled = file["plugins"]["io.containerd.nri.v1.nri"]["disable"].value<bool>()) return disabled;
+  const auto enabled = file["crio"]["nri"]["enable_nri"].value<bool>();
+  return enabled ? std::optional(!*enabled) : std::nullopt;
 }
 
 std::string NriVersionOf(std::string_view runtime, std::string_view version) {

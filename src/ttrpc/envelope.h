@@ -1,4 +1,4 @@
-// ttRPC Request and Response messages in protobuf, encoded and decoded by hand: it is seven fields. Pure.
+// ttRPC Request and Response messages: plain values, and their bytes. Pure.
 #ifndef BERTH_TTRPC_ENVELOPE_H_
 #define BERTH_TTRPC_ENVELOPE_H_
 
