@@ -4,11 +4,9 @@
 #include "berth/defrag_command.h"
 #include "berth/explain_command.h"
 #include "berth/machine_command.h"
-#include "berth/progress.h"
 #include "berth/registry.h"
 #include "berth/running_node.h"
 #include "berth/simulate_command.h"
-#include "offline/replay_recordings.h"
 
 namespace berth::cli {
 namespace {
@@ -179,36 +177,6 @@ Command ExplainCommand() {
           }};
 }
 
-Command ReplayCommand() {
-  return {.name = "replay",
-          .group = "Without a daemon",
-          .summary = "Run recorded cases through the engine and compare",
-          .details = "One JSON object a line; see docs/reference/replay.md.",
-          .examples = {{"replay trace.jsonl.gz", "one JSON result a line"},
-                       {"replay --check cases/*.jsonl.gz", "compare with what was recorded"},
-                       {"replay --timings trace.jsonl", "with nanoseconds spent deciding"}},
-          .statuses = "",
-          .asks_daemon = false,
-          .prints_data = false,
-          .bind = [](CLI::App& app) -> Runner {
-            auto options = std::make_shared<offline::ReplayOptions>();
-            app.add_option("files", options->files, "JSON lines, plain or gzip; - for standard input")
-                ->type_name("FILE")
-                ->required();
-            app.add_flag("--check", options->check, "Compare with what each case expects; status 1 if any differs");
-            app.add_flag("--timings", options->timings, "Add ns: nanoseconds spent deciding");
-            return [options](const Session& session) {
-              Progress progress(session);
-              // What is printed on a terminal says by itself how far it is.
-              if (options->check && !options->timings)
-                options->progress = [&](std::size_t done) {
-                  done == 0 ? progress.Clear() : progress.Tell(std::to_string(done) + " cases");
-                };
-              return offline::RunReplay(*options, session.out(), session.err());
-            };
-          }};
-}
-
 Command DefragCommand() {
   return {.name = "defrag",
           .group = "Without a daemon",
@@ -320,8 +288,8 @@ Command VersionCommand() {
 }  // namespace
 
 std::vector<Command> OfflineCommands() {
-  return {MachineCommand(), SimulateCommand(), ExplainCommand(),    DefragCommand(),
-          CheckCommand(),   ReplayCommand(),   CompletionCommand(), VersionCommand()};
+  return {MachineCommand(), SimulateCommand(),   ExplainCommand(), DefragCommand(),
+          CheckCommand(),   CompletionCommand(), VersionCommand()};
 }
 
 }  // namespace berth::cli

@@ -43,7 +43,7 @@ std::vector<Command> AllCommands();
 
 std::vector<Command> PodCommands();      ///< pods, describe, apply, delete, logs, exec
 std::vector<Command> NodeCommands();     ///< map, top, tree, events, node, status, images, state
-std::vector<Command> OfflineCommands();  ///< machine, simulate, explain, check, replay
+std::vector<Command> OfflineCommands();  ///< machine, simulate, explain, defrag, check
 
 /// The parser with all commands bound; `runners[i]` belongs to `commands[i]`.
 struct Parser {

@@ -4,7 +4,6 @@
 
 #include "berth/load.h"     // machines, settings, devices, pods and ledgers from files and text
 #include "berth/node.h"     // what becomes of a pod, and why
-#include "berth/replay.h"   // recorded cases
 #include "berth/version.h"  // kVersion
 
 #endif  // BERTH_BERTH_H_

@@ -7,8 +7,8 @@
 
 #include "engine/engine.h"
 #include "offline/pod_explanation.h"
-#include "offline/replay_run.h"
 #include "offline/saved_ledger.h"
+#include "offline/start_containers.h"
 
 namespace berth {
 

@@ -45,7 +45,8 @@ struct StateFacts {
   std::map<NumaId, MemoryNodeState> memory;  ///< the counters; empty: not known
   std::set<std::string> pods;                ///< uids that may hold something
   CpuPools pools{};                          ///< named ones
-  bool exact_books = true;  ///< blocks add up to what is booked; not on a recorder's books (docs/reference/replay.md)
+  bool exact_books =
+      true;  ///< blocks add up to what is booked; not on a recorder's books (docs/formats/recorded-cases.md)
 };
 
 /// Facts of a machine and configuration. `reserved` is what the node says it keeps back, `apart` what it keeps out of

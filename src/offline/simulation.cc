@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "model/resize_changes.h"
 #include "offline/placement_text.h"
-#include "offline/replay_run.h"
+#include "offline/start_containers.h"
 
 namespace berth::offline {
 namespace {

@@ -64,9 +64,9 @@ TEST(AllocResponseTest, FieldsOfLaterVersionsAreLeftOut) {
 }
 
 TEST(AllocResponseTest, WhatIsNoMessageIsRefused) {
-  for (const std::string& bytes : {std::string("\x0a\x05x"), std::string("\x0a"), std::string("\x12\x02\x1a\x00", 3),
-                                   std::string("\x0b"), std::string("\x02\x01z"), "\x50" + std::string(11, '\xff'),
-                                   std::string("\x2a\x04\x0a\x02\xc3\x28")}) {
+  for (const std::string& bytes :
+       {std::string("\x0a\x05x"), std::string("\x0a"), std::string("\x12\x02\x1a\x00", 3), std::string("\x0b"),
+        std::string("\x02\x01z"), "\x50" + std::string(11, '\xff'), std::string("\x2a\x04\x0a\x02\xc3\x28")}) {
     const auto answer = ParseAllocResponse(bytes);
     ASSERT_FALSE(answer) << ToBase64(bytes);
     EXPECT_EQ(Code::kCorrupt, answer.error().code);

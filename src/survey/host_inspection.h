@@ -37,8 +37,8 @@ LookedAtKubelet LookAtKubelet(os::Fs& root, const std::string& config_file, cons
 /// Connections that a listener at `socket` has taken, by the text of proc/net/unix.
 std::size_t CountJoined(std::string_view unix_sockets, std::string_view socket);
 
-/// What the configuration of a containerd or CRI-O says about NRI, files that it imports aside; nullopt: nothing, or it is no
-/// TOML, with which no runtime starts.
+/// What the configuration of a containerd or CRI-O says about NRI, files that it imports aside; nullopt: nothing, or it
+/// is no TOML, with which no runtime starts.
 std::optional<bool> SaysNriDisabled(std::string_view toml);
 
 /// The version of NRI in a runtime, "0.8"; "": not known, or it has none.

@@ -74,7 +74,8 @@ TEST(SurveyHostTest, ReadsWhetherARuntimeHasNriSwitchedOff) {
   EXPECT_EQ(SaysNriDisabled("[plugins.'io.containerd.nri.v1.nri']\ndisable=false\n[other]\ndisable = true\n"), false);
   EXPECT_EQ(SaysNriDisabled("[crio.nri]\nenable_nri = false\n"), true);
   EXPECT_EQ(SaysNriDisabled("[other]\ndisable = true\n"), std::nullopt);
-  EXPECT_EQ(SaysNriDisabled("plugins.\"io.containerd.nri.v1.nri\" = { socket_path = '# [crio.nri]', disable = true }"), true);
+  EXPECT_EQ(SaysNriDisabled("plugins.\"io.containerd.nri.v1.nri\" = { socket_path = '# [crio.nri]', disable = true }"),
+            true);
   EXPECT_EQ(SaysNriDisabled("note = \"\"\"\n[crio.nri]\nenable_nri = false\n\"\"\""), std::nullopt);
   EXPECT_EQ(SaysNriDisabled("[plugins.'io.containerd.nri.v1.nri']\ndisable = 'true'\n"), std::nullopt);
   EXPECT_EQ(SaysNriDisabled("[crio.nri]\nenable_nri = false\n[crio"), std::nullopt);

@@ -21,7 +21,7 @@ std::string Complete(std::vector<std::string> words) {
 
 TEST(CompletionTest, KnowsCommandsOptionsAndValues) {
   EXPECT_EQ("pods\tList the pods of this node and what they hold\n", Complete({"po"}));
-  EXPECT_THAT(Complete({""}), AllOf(HasSubstr("apply\t"), HasSubstr("replay\t"), Not(HasSubstr("__complete"))));
+  EXPECT_THAT(Complete({""}), AllOf(HasSubstr("apply\t"), HasSubstr("simulate\t"), Not(HasSubstr("__complete"))));
   EXPECT_EQ("import\n", Complete({"images", "im"}));
   EXPECT_EQ(":files\n", Complete({"images", "import", ""}));
   EXPECT_THAT(Complete({"exec", "--ti"}), HasSubstr("--timeout\t"));
@@ -31,7 +31,7 @@ TEST(CompletionTest, KnowsCommandsOptionsAndValues) {
   EXPECT_EQ("yaml\n", Complete({"pods", "--output", "=", "y"}));   // bash: three
   EXPECT_EQ("bash\nzsh\nfish\n", Complete({"completion", ""}));
   EXPECT_EQ(":files\n", Complete({"apply", "-f", ""}));
-  EXPECT_EQ(":files\n", Complete({"replay", "a.jsonl", ""}));
+  EXPECT_EQ(":files\n", Complete({"simulate", "a.yaml", ""}));
   EXPECT_THAT(Complete({"help", "ma"}), AllOf(HasSubstr("map\t"), HasSubstr("machine\t")));
   EXPECT_EQ("", Complete({"node", ""}));
 }

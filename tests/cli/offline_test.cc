@@ -14,10 +14,10 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr const char* kCommands[] = {"run",     "apply", "pods",   "describe",   "logs",    "delete",  "map",
-                                     "events",  "node",  "status", "exec",       "images",  "machine", "simulate",
-                                     "explain", "check", "replay", "completion", "version", "help",    "restart",
-                                     "diff",    "top",   "tree",   "state",      "defrag"};
+constexpr const char* kCommands[] = {"run",     "apply", "pods",       "describe", "logs",   "delete",  "map",
+                                     "events",  "node",  "status",     "exec",     "images", "machine", "simulate",
+                                     "explain", "check", "completion", "version",  "help",   "restart", "diff",
+                                     "top",     "tree",  "state",      "defrag"};
 
 TEST(BerthHelpTest, NoArgumentsPrintTheOverview) {
   const Ran ran = Berth({});

@@ -1,4 +1,4 @@
-// Recorded cases and captured machines through the real program.
+// Recorded cases and captured machines through the real programs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "replay/run_berth.h"
+#include "cli/run_berth.h"
 #include "testing/fixtures.h"
 
 namespace berth {
@@ -19,7 +19,7 @@ constexpr const char* kSets[] = {"trace", "merge", "take", "trace-restart", "tra
 
 /// The recorded answers in `file` must all be ours.
 void ExpectAllPass(const std::string& file) {
-  const Ran ran = RunBerth({"replay", "--check", file});
+  const Ran ran = RunConformance({"--check", file});
   const auto lines = Lines(ran.out);
   ASSERT_FALSE(lines.empty()) << ran.err;
   EXPECT_THAT(lines.back(), ContainsRegex("^[1-9][0-9]* passed, 0 failed$"));

@@ -1,5 +1,5 @@
 // What holds on the recorder's books too, whatever comes and goes.
-#include "offline/recorded_node.h"
+#include "conformance/recorded_node.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "engine/testing/random_node.h"
 #include "model/promises.h"
 
-namespace berth::offline {
+namespace berth::conformance {
 namespace {
 
 using engine::testing::RandomNode;
@@ -57,4 +57,4 @@ TEST(RecordedNodeTest, KeepsThePromisesAboutCpus) {
 }
 
 }  // namespace
-}  // namespace berth::offline
+}  // namespace berth::conformance

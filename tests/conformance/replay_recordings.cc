@@ -1,16 +1,16 @@
-#include "offline/replay_recordings.h"
+#include "conformance/replay_recordings.h"
 
 #include <utility>
 
 #include "base/text.h"
 #include "codec/codec.h"
-#include "offline/replay_case.h"
-#include "offline/replay_compare.h"
-#include "offline/replay_lines.h"
-#include "offline/replay_run.h"
+#include "conformance/replay_case.h"
+#include "conformance/replay_compare.h"
+#include "conformance/replay_lines.h"
+#include "conformance/replay_run.h"
 #include "os/clock.h"
 
-namespace berth::offline {
+namespace berth::conformance {
 namespace {
 
 using codec::Json;
@@ -45,11 +45,9 @@ class Replayer {
       auto line = ParseLine(*text);
       if (line) {
         Case(*line);
-        Tell(++done_);
       } else {
-        ++counts_.failed;
-        Tell(0);
-        err_ << "berth: " << (file == "-" ? "standard input" : file) << ":" << lines.line() << ": "
+        ++failed_;
+        err_ << "berth-conformance: " << (file == "-" ? "standard input" : file) << ":" << lines.line() << ": "
              << line.error().message << "\n";
       }
     }
@@ -57,21 +55,17 @@ class Replayer {
 
   /// What there is to say about all of it.
   void Finish() {
-    Tell(0);
     if (!options_.check) return;
     if (promises_only_ > 0)
       out_ << "traces held to promises alone from some step on, where the record refuses its own state or breaks a "
            << "promise: " << promises_only_ << "\n";
     if (steps_ > 0) out_ << "own node: " << compared_on_own_node_ << " of " << steps_ << " steps compared\n";
-    out_ << counts_.passed << " passed, " << counts_.failed << " failed\n";
+    out_ << passed_ << " passed, " << failed_ << " failed\n";
   }
 
-  const ReplayCounts& counts() const { return counts_; }
+  int failed() const { return failed_; }
 
  private:
-  void Tell(std::size_t done) const {
-    if (options_.progress) options_.progress(done);
-  }
   void Case(const Line& line) {
     const TraceGuide guide = options_.check ? GuideOf(line.replay, line.expect) : TraceGuide();
     ReplayResult result = RunReplayCase(line.replay, options_.timings ? &os::SystemClock() : nullptr, guide);
@@ -79,7 +73,7 @@ class Replayer {
     if (options_.check) {
       verdict = line.expect.is_null() ? Verdict{.difference = "expect: the field is missing: nothing to compare with"}
                                       : CheckReplay(line.replay, guide, result, line.expect);
-      ++(verdict.difference ? counts_.failed : counts_.passed);
+      ++(verdict.difference ? failed_ : passed_);
       steps_ += verdict.steps;
       compared_on_own_node_ += verdict.compared_on_own_node;
       if (verdict.promises_only_from) {
@@ -89,15 +83,14 @@ class Replayer {
       }
     }
     if (!options_.check || options_.timings) out_ << codec::FormatJson(result.json) << "\n";
-    if (verdict.difference) Tell(0);
     if (verdict.difference) out_ << line.replay.name << ": " << *verdict.difference << "\n";
   }
 
   const ReplayOptions& options_;
   std::ostream& out_;
   std::ostream& err_;
-  ReplayCounts counts_;
-  std::size_t done_ = 0;
+  int passed_ = 0;
+  int failed_ = 0;  // malformed ones too
   int promises_only_ = 0;
   std::size_t steps_ = 0;
   std::size_t compared_on_own_node_ = 0;
@@ -111,20 +104,11 @@ int RunReplay(const ReplayOptions& options, std::ostream& out, std::ostream& err
   for (const std::string& file : options.files) {
     if (auto read = replayer.File(file); !read) {
       unreadable = true;
-      err << "berth: " << read.error().message << "\n";
+      err << "berth-conformance: " << read.error().message << "\n";
     }
   }
   replayer.Finish();
-  return replayer.counts().failed > 0 || unreadable ? 1 : 0;
+  return replayer.failed() > 0 || unreadable ? 1 : 0;
 }
 
-Result<ReplayCounts> CheckRecording(const std::string& file, std::ostream& out) {
-  const ReplayOptions options{.files = {}, .check = true};
-  Replayer replayer(options, out, out);
-  auto read = replayer.File(file);
-  replayer.Finish();
-  if (!read) return std::unexpected(std::move(read).error());
-  return replayer.counts();
-}
-
-}  // namespace berth::offline
+}  // namespace berth::conformance

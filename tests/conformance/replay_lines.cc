@@ -1,4 +1,4 @@
-#include "offline/replay_lines.h"
+#include "conformance/replay_lines.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace berth::offline {
+namespace berth::conformance {
 namespace {
 
 constexpr unsigned kChunk = 1U << 16;
@@ -75,4 +75,4 @@ Result<std::optional<std::string>> LineReader::Next() {
   return std::optional(std::move(out));
 }
 
-}  // namespace berth::offline
+}  // namespace berth::conformance

@@ -1,21 +1,21 @@
 // Runs recorded cases through the engine.
-#ifndef BERTH_OFFLINE_REPLAY_RUN_H_
-#define BERTH_OFFLINE_REPLAY_RUN_H_
+#ifndef BERTH_TESTS_CONFORMANCE_REPLAY_RUN_H_
+#define BERTH_TESTS_CONFORMANCE_REPLAY_RUN_H_
 
 #include <optional>
 #include <vector>
 
 #include "codec/codec.h"
+#include "conformance/recorded_node.h"
+#include "conformance/replay_case.h"
 #include "model/promises.h"
-#include "offline/recorded_node.h"
-#include "offline/replay_case.h"
 #include "os/clock.h"
 
-namespace berth::offline {
+namespace berth::conformance {
 
 /// What a case came to.
 struct ReplayResult {
-  codec::Json json;                ///< `name`, then the fields of `expect` (docs/reference/replay.md)
+  codec::Json json;                ///< `name`, then the fields of `expect` (docs/formats/recorded-cases.md)
   std::optional<NodeFacts> node;   ///< trace that started: what promises are checked against
   std::vector<StateFacts> states;  ///< trace: after each step
   std::vector<bool> leaked;        ///< trace: after each step, RecordedNode::HasLeakedDevices
@@ -46,9 +46,6 @@ struct OwnStep {
 /// configuration is refused. `recorded`: the trace, run with the record's guide.
 std::vector<OwnStep> RunOnOwnNode(const TraceCase& trace, const ReplayResult& recorded);
 
-/// Starts all containers of an admitted pod in order, as the kubelet would: what init containers leave comes back.
-void StartContainers(const engine::Node& node, Ledger& ledger, const std::string& uid);
+}  // namespace berth::conformance
 
-}  // namespace berth::offline
-
-#endif  // BERTH_OFFLINE_REPLAY_RUN_H_
+#endif  // BERTH_TESTS_CONFORMANCE_REPLAY_RUN_H_

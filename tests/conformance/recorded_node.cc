@@ -1,4 +1,4 @@
-#include "offline/recorded_node.h"
+#include "conformance/recorded_node.h"
 
 #include <algorithm>
 #include <optional>
@@ -11,7 +11,7 @@
 #include "engine/memory/memory_policy.h"
 #include "engine/node/node_tables.h"
 
-namespace berth::offline {
+namespace berth::conformance {
 namespace {
 
 Placement& PlacementOf(PodRecord& pod, const std::string& container) {
@@ -251,4 +251,4 @@ void RecordedNode::Restart(bool cpus_swept) {
   }
 }
 
-}  // namespace berth::offline
+}  // namespace berth::conformance

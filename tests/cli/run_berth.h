@@ -1,6 +1,6 @@
-// Runs the real `berth` program, as a user would.
-#ifndef BERTH_TESTS_REPLAY_RUN_BERTH_H_
-#define BERTH_TESTS_REPLAY_RUN_BERTH_H_
+// Runs of the real `berth` and `berth-conformance`, as a user would.
+#ifndef BERTH_TESTS_CLI_RUN_BERTH_H_
+#define BERTH_TESTS_CLI_RUN_BERTH_H_
 
 #include <string>
 #include <vector>
@@ -15,6 +15,7 @@ struct Ran {
 
 /// Waits for the end. `input` is standard input. The environment holds PATH and nothing else.
 Ran RunBerth(const std::vector<std::string>& arguments, const std::string& input = {});
+Ran RunConformance(const std::vector<std::string>& arguments, const std::string& input = {});
 
 /// Output, errors and "(exit status N)", fit to be stored: paths of the checkout are relative to it.
 std::string Shown(const Ran& ran);
@@ -34,4 +35,4 @@ std::vector<std::string> GzipLines(const std::string& path);
 
 }  // namespace berth
 
-#endif  // BERTH_TESTS_REPLAY_RUN_BERTH_H_
+#endif  // BERTH_TESTS_CLI_RUN_BERTH_H_

@@ -1,4 +1,4 @@
-// `berth replay` from the outside.
+// The program berth-conformance from the outside.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/run_berth.h"
 #include "codec/codec.h"
-#include "replay/run_berth.h"
 #include "testing/fixtures.h"
 
 namespace berth {
@@ -71,7 +71,7 @@ class ReplayTest : public testing::Test {
 };
 
 TEST_F(ReplayTest, PrintsOneResultALineForBareAndWrappedCases) {
-  const Ran ran = RunBerth({"replay", File(std::string(kMerge) + "\n\n" + Expect(kMerge, kMergeAnswer))});
+  const Ran ran = RunConformance({File(std::string(kMerge) + "\n\n" + Expect(kMerge, kMergeAnswer))});
   EXPECT_EQ(ran.status, 0);
   EXPECT_EQ(ran.err, "");
   const std::string result = R"({"name":"m","hint":{"nodes":[1],"preferred":true},"admit":true})";
@@ -81,7 +81,7 @@ TEST_F(ReplayTest, PrintsOneResultALineForBareAndWrappedCases) {
 TEST_F(ReplayTest, ATraceShowsTheWholeStateAfterEveryStep) {
   const std::string steps =
       R"([{"op":"add","pod":)" + Pod("u1", 2) + R"(},{"op":"restart"},{"op":"remove","uid":"u1"}])";
-  const Ran ran = RunBerth({"replay", "-"}, Trace(steps));
+  const Ran ran = RunConformance({"-"}, Trace(steps));
   EXPECT_EQ(ran.status, 0) << ran.err;
   const Json result = ParseLine(ran.out);
   ASSERT_EQ(result["steps"].size(), 3U);
@@ -95,10 +95,10 @@ TEST_F(ReplayTest, ATraceShowsTheWholeStateAfterEveryStep) {
 
 TEST_F(ReplayTest, CheckCountsAndTellsTheFirstDifference) {
   const std::string wrong = R"({"hint":{"nodes":[0],"preferred":true},"admit":true})";
-  const Ran good = RunBerth({"replay", "--check", File(Expect(kMerge, kMergeAnswer))});
+  const Ran good = RunConformance({"--check", File(Expect(kMerge, kMergeAnswer))});
   EXPECT_EQ(good.status, 0);
   EXPECT_EQ(good.out, "1 passed, 0 failed\n");
-  const Ran bad = RunBerth({"replay", "--check", File(Expect(kMerge, kMergeAnswer) + Expect(kMerge, wrong))});
+  const Ran bad = RunConformance({"--check", File(Expect(kMerge, kMergeAnswer) + Expect(kMerge, wrong))});
   EXPECT_EQ(bad.status, 1);
   EXPECT_EQ(bad.out, "m: hint.nodes: expected [0], got [1]\n1 passed, 1 failed\n");
 }
@@ -106,14 +106,13 @@ TEST_F(ReplayTest, CheckCountsAndTellsTheFirstDifference) {
 TEST_F(ReplayTest, ReadsGzipPlainAndStandardInputInOneRun) {
   const std::string line = Expect(kMerge, kMergeAnswer);
   WriteGzip(temp_ / "a.jsonl.gz", line + line);
-  const Ran ran =
-      RunBerth({"replay", "--check", temp_ / "a.jsonl.gz", File(line), "-"}, line.substr(0, line.size() - 1));
+  const Ran ran = RunConformance({"--check", temp_ / "a.jsonl.gz", File(line), "-"}, line.substr(0, line.size() - 1));
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_EQ(ran.out, "4 passed, 0 failed\n");
 }
 
 TEST_F(ReplayTest, AMissingFileIsNamedAndTheOthersAreStillChecked) {
-  const Ran ran = RunBerth({"replay", "--check", temp_ / "none", File(Expect(kMerge, kMergeAnswer))});
+  const Ran ran = RunConformance({"--check", temp_ / "none", File(Expect(kMerge, kMergeAnswer))});
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.err, HasSubstr("open " + (temp_ / "none")));
   EXPECT_EQ(ran.out, "1 passed, 0 failed\n");
@@ -127,7 +126,7 @@ TEST_F(ReplayTest, ACutOffGzipFileIsAnError) {
   WriteGzip(temp_ / "whole.gz", text);
   const std::string bytes = testkit::ReadText(temp_ / "whole.gz");
   WriteText(temp_ / "cut.gz", bytes.substr(0, bytes.size() / 2));
-  const Ran ran = RunBerth({"replay", "--check", temp_ / "cut.gz"});
+  const Ran ran = RunConformance({"--check", temp_ / "cut.gz"});
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.err, HasSubstr("cut.gz:"));
   EXPECT_THAT(ran.err, HasSubstr("damaged or cut off"));
@@ -171,7 +170,7 @@ TEST_F(ReplayTest, AMalformedCaseIsNamedByLineAndFieldAndTheNextOneIsRun) {
   const std::string good = Expect(kMerge, kMergeAnswer);
   for (const auto& [text, words] : cases) {
     const std::string file = File(good + text + "\n" + good);
-    const Ran ran = RunBerth({"replay", "--check", file});
+    const Ran ran = RunConformance({"--check", file});
     EXPECT_EQ(ran.status, 1) << text;
     EXPECT_EQ(ran.out, "2 passed, 1 failed\n") << text;
     EXPECT_THAT(ran.err, HasSubstr(file + words));
@@ -202,20 +201,20 @@ TEST_F(ReplayTest, AMergeThatIsTooLargeIsRefusedByFieldAndTheNextOneIsRun) {
       {LargeMerge(2, 65, 1), ":2: case.merge.providers[64]: more than 64 lists"}};
   for (const auto& [text, words] : cases) {
     const std::string file = File(good + text + "\n" + good);
-    const Ran ran = RunBerth({"replay", "--check", file});
+    const Ran ran = RunConformance({"--check", file});
     EXPECT_EQ(ran.status, 1) << words;
     EXPECT_EQ(ran.out, "2 passed, 1 failed\n") << words;
     EXPECT_THAT(ran.err, HasSubstr(file + words));
   }
   for (const std::string& text : {LargeMerge(64, 64, 1), LargeMerge(16, 4, 300), LargeMerge(17, 3, 4096)})
-    EXPECT_EQ(RunBerth({"replay", "-"}, text).status, 0);
+    EXPECT_EQ(RunConformance({"-"}, text).status, 0);
 }
 
 TEST_F(ReplayTest, ANulByteSpoilsItsOwnLineOnly) {
   const std::string good = Expect(kMerge, kMergeAnswer);
   const std::string nul(1, '\0');
   const std::string file = File(good + nul + "\n" + good + "{" + nul + "}\n" + good.substr(0, good.size() - 1));
-  const Ran ran = RunBerth({"replay", "--check", file});
+  const Ran ran = RunConformance({"--check", file});
   EXPECT_EQ(ran.status, 1);
   EXPECT_EQ(ran.out, "3 passed, 2 failed\n");
   EXPECT_THAT(ran.err, HasSubstr(file + ":2:"));
@@ -225,16 +224,16 @@ TEST_F(ReplayTest, ANulByteSpoilsItsOwnLineOnly) {
 TEST_F(ReplayTest, LongLinesAreReadUpToABound) {
   const std::string good = Expect(kMerge, kMergeAnswer);
   const std::string file = File(good + std::string(1 << 20, ' ') + good);
-  EXPECT_EQ(RunBerth({"replay", "--check", file}).out, "2 passed, 0 failed\n");
+  EXPECT_EQ(RunConformance({"--check", file}).out, "2 passed, 0 failed\n");
   WriteGzip(temp_ / "long.gz", good + std::string((std::size_t{64} << 20) + 1, ' ') + "\n" + good);
-  const Ran ran = RunBerth({"replay", "--check", temp_ / "long.gz"});
+  const Ran ran = RunConformance({"--check", temp_ / "long.gz"});
   EXPECT_EQ(ran.status, 1);
   EXPECT_EQ(ran.out, "1 passed, 0 failed\n");
   EXPECT_THAT(ran.err, HasSubstr("long.gz:2: the line is longer than 64 MiB"));
 }
 
 TEST_F(ReplayTest, ACaseWithoutExpectationCannotBeChecked) {
-  const Ran ran = RunBerth({"replay", "--check", File(std::string(kMerge) + "\n")});
+  const Ran ran = RunConformance({"--check", File(std::string(kMerge) + "\n")});
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.out, HasSubstr("m: expect: the field is missing"));
 }
@@ -244,16 +243,16 @@ TEST_F(ReplayTest, TimingsAddNanosecondsToEveryStep) {
       R"([{"op":"add","pod":)" + Pod("u1", 1) + R"(},{"op":"restart"},{"op":"remove","uid":"u1"}])";
   const std::string cases = Trace(steps) + "\n" + std::string(kMerge) + "\n" +
                             Take(R"([{"available":"0-3","num":1},{"available":"0","num":9}])");
-  const auto lines = Lines(RunBerth({"replay", "--timings", File(cases)}).out);
+  const auto lines = Lines(RunConformance({"--timings", File(cases)}).out);
   ASSERT_EQ(lines.size(), 3U);
   for (const Json& step : ParseLine(lines[0])["steps"]) EXPECT_TRUE(step["ns"].is_number_unsigned());
   EXPECT_TRUE(ParseLine(lines[1])["ns"].is_number_unsigned());
   EXPECT_EQ(ParseLine(lines[2])["ns"].size(), 2U);
-  EXPECT_THAT(RunBerth({"replay", File(cases)}).out, Not(HasSubstr("\"ns\"")));
+  EXPECT_THAT(RunConformance({File(cases)}).out, Not(HasSubstr("\"ns\"")));
 }
 
 TEST_F(ReplayTest, CheckWithTimingsPrintsResultsToo) {
-  const auto lines = Lines(RunBerth({"replay", "--check", "--timings", File(Expect(kMerge, kMergeAnswer))}).out);
+  const auto lines = Lines(RunConformance({"--check", "--timings", File(Expect(kMerge, kMergeAnswer))}).out);
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_TRUE(ParseLine(lines[0]).contains("ns"));
   EXPECT_EQ(lines[1], "1 passed, 0 failed");
@@ -261,23 +260,22 @@ TEST_F(ReplayTest, CheckWithTimingsPrintsResultsToo) {
 
 TEST_F(ReplayTest, TakesAreComparedByWhatTheyMean) {
   const std::string takes = R"([{"available":"0-3","num":9},{"available":"0-3","num":1},{"available":"0-2","num":2}])";
-  EXPECT_EQ(RunBerth({"replay", "--check", "-"}, Expect(Take(takes), R"({"takes":["error: any words","0",null]})")).out,
+  EXPECT_EQ(RunConformance({"--check", "-"}, Expect(Take(takes), R"({"takes":["error: any words","0",null]})")).out,
             "1 passed, 0 failed\n");
-  EXPECT_THAT(RunBerth({"replay", "--check", "-"}, Expect(Take(takes), R"({"takes":["0-3","0",null]})")).out,
+  EXPECT_THAT(RunConformance({"--check", "-"}, Expect(Take(takes), R"({"takes":["0-3","0",null]})")).out,
               HasSubstr("t: takes[0]: expected \"0-3\", got \"error: "));
-  EXPECT_THAT(
-      RunBerth({"replay", "--check", "-"}, Expect(Take(takes), R"({"takes":["error: x","error: x",null]})")).out,
-      HasSubstr("t: takes[1]: expected \"error: x\", got \"0\""));
+  EXPECT_THAT(RunConformance({"--check", "-"}, Expect(Take(takes), R"({"takes":["error: x","error: x",null]})")).out,
+              HasSubstr("t: takes[1]: expected \"error: x\", got \"0\""));
 }
 
 TEST_F(ReplayTest, ARefusedConfigurationIsAResult) {
   const std::string replay = Trace("[]", R"({"cpuManagerPolicy":"static","reservedSystemCPUs":"77"})");
-  const Ran ran = RunBerth({"replay", "-"}, replay);
+  const Ran ran = RunConformance({"-"}, replay);
   EXPECT_EQ(ran.status, 0) << ran.err;
   EXPECT_THAT(ran.out, HasSubstr(R"("error":")"));
-  EXPECT_EQ(RunBerth({"replay", "--check", "-"}, Expect(replay, R"({"error":"in other words"})")).status, 0);
-  EXPECT_EQ(RunBerth({"replay", "--check", "-"}, Expect(replay, R"({"steps":[]})")).status, 1);
-  EXPECT_EQ(RunBerth({"replay", "--check", "-"}, Expect(Trace("[]"), R"({"error":"refused"})")).status, 1);
+  EXPECT_EQ(RunConformance({"--check", "-"}, Expect(replay, R"({"error":"in other words"})")).status, 0);
+  EXPECT_EQ(RunConformance({"--check", "-"}, Expect(replay, R"({"steps":[]})")).status, 1);
+  EXPECT_EQ(RunConformance({"--check", "-"}, Expect(Trace("[]"), R"({"error":"refused"})")).status, 1);
 }
 
 TEST_F(ReplayTest, AfterARefusedRestartOnlyPromisesAreAskedFor) {
@@ -286,7 +284,7 @@ TEST_F(ReplayTest, AfterARefusedRestartOnlyPromisesAreAskedFor) {
   const std::string first =
       R"({"admit":true,"hints":{"c":{"nodes":[0],"preferred":true}},"cpus":{"u1":{"c":"1"}},"shared":"0,2-3"})";
   const std::string expect = R"({"steps":[)" + first + R"(,{"admit":false,"error":"could not restore","shared":""}]})";
-  const Ran ran = RunBerth({"replay", "--check", "-"}, Expect(Trace(steps), expect));
+  const Ran ran = RunConformance({"--check", "-"}, Expect(Trace(steps), expect));
   EXPECT_EQ(ran.status, 0) << ran.out;
   EXPECT_THAT(Lines(ran.out), ElementsAre(HasSubstr("held to promises alone"), "own node: 1 of 3 steps compared",
                                           "1 passed, 0 failed"));
@@ -311,7 +309,7 @@ TEST_F(ReplayTest, ARecordThatBreaksAPromiseWhereTheKubeletCannotIsWrong) {
            R"("}},"shared":")" + shared + R"("}]})";
   };
   const auto status = [&](const std::string& trace, const std::string& expect) {
-    return RunBerth({"replay", "--check", "-"}, Expect(trace, expect)).status;
+    return RunConformance({"--check", "-"}, Expect(trace, expect)).status;
   };
   EXPECT_EQ(status(Trace(steps), record("1", "0,2-3")), 0);
   EXPECT_EQ(status(Trace(steps), record("0", "1-3")), 1);
@@ -329,7 +327,7 @@ TEST_F(ReplayTest, WhereTheRecordBreaksAPromiseItIsNoModel) {
   const std::string reserved =
       R"({"steps":[{"admit":true,"hints":{"c":{"nodes":[0],"preferred":true}},"cpus":{"u1":{"c":"1"}},"shared":"0,2-4"},)"
       R"({"admit":true,"cpus":{"u1":{"c":"1"},"u2":{"c":"0"}},"shared":"2-4"}]})";
-  const Ran ran = RunBerth({"replay", "--check", "--timings", "-"}, Expect(WithOneLargerCore(Trace(steps)), reserved));
+  const Ran ran = RunConformance({"--check", "--timings", "-"}, Expect(WithOneLargerCore(Trace(steps)), reserved));
   EXPECT_EQ(ran.status, 0) << ran.out;
   const Json result = ParseLine(Lines(ran.out)[0]);
   EXPECT_EQ(result["promisesOnlyFrom"], 1);
@@ -390,7 +388,7 @@ TEST_F(ReplayTest, EveryChangedValueOfARecordIsSeen) {
       ++count;
     }
     ASSERT_GT(count, 50U);
-    const Ran ran = RunBerth({"replay", "--check", "-"}, cases);
+    const Ran ran = RunConformance({"--check", "-"}, cases);
     const auto lines = Lines(ran.out);
     EXPECT_EQ(lines.back(), "0 passed, " + std::to_string(count) + " failed") << kind << ", seed " << seed;
   }
@@ -400,7 +398,7 @@ TEST_F(ReplayTest, AnotherSoundChoiceOfCpusIsADifference) {
   const std::string steps = R"([{"op":"add","pod":)" + Pod("u1", 1) + "}]";
   const std::string other =
       R"({"steps":[{"admit":true,"hints":{"c":{"nodes":[0],"preferred":true}},"cpus":{"u1":{"c":"2"}},"shared":"0-1,3"}]})";
-  const Ran ran = RunBerth({"replay", "--check", "-"}, Expect(Trace(steps), other));
+  const Ran ran = RunConformance({"--check", "-"}, Expect(Trace(steps), other));
   EXPECT_EQ(ran.status, 1);
   EXPECT_THAT(ran.out, HasSubstr(R"(tr: steps[0].cpus.u1.c: expected "2", got "1")"));
 }

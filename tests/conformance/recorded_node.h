@@ -1,12 +1,13 @@
-// A node kept the way the kubelet that recorded the golden traces kept its books, for `berth replay` of kind "trace".
+// A node kept the way the kubelet that recorded the golden traces kept its books, for `berth-conformance` of kind
+// "trace".
 //
 // Same rules as Decide, but the habits of the recorder that a node of ours must not have are reproduced here and
 // nowhere else: the pod being admitted is not yet known to the stale-state sweep, so what an earlier container of the
 // same pod got is swept away as soon as a later one asks the same manager; a rejected pod's last allocation stays on
 // the books until the next sweep; and a restart brings back devices that were swept away but are still in the
 // checkpoint, which is only written when devices are given.
-#ifndef BERTH_OFFLINE_RECORDED_NODE_H_
-#define BERTH_OFFLINE_RECORDED_NODE_H_
+#ifndef BERTH_TESTS_CONFORMANCE_RECORDED_NODE_H_
+#define BERTH_TESTS_CONFORMANCE_RECORDED_NODE_H_
 
 #include <map>
 #include <memory>
@@ -20,7 +21,7 @@
 #include "model/pod.h"
 #include "model/trace.h"
 
-namespace berth::offline {
+namespace berth::conformance {
 
 /// Which of several equally good devices the recorder happened to take (its order is arbitrary): container -> place
 /// (see DevicePlace) -> number of devices. Only breaks ties.
@@ -81,6 +82,6 @@ class RecordedNode {
   std::unique_ptr<RecorderHabits> habits_;
 };
 
-}  // namespace berth::offline
+}  // namespace berth::conformance
 
-#endif  // BERTH_OFFLINE_RECORDED_NODE_H_
+#endif  // BERTH_TESTS_CONFORMANCE_RECORDED_NODE_H_

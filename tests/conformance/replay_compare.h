@@ -1,15 +1,15 @@
 // Compares what a case came to with what was recorded.
-#ifndef BERTH_OFFLINE_REPLAY_COMPARE_H_
-#define BERTH_OFFLINE_REPLAY_COMPARE_H_
+#ifndef BERTH_TESTS_CONFORMANCE_REPLAY_COMPARE_H_
+#define BERTH_TESTS_CONFORMANCE_REPLAY_COMPARE_H_
 
 #include <optional>
 #include <string>
 
 #include "codec/codec.h"
-#include "offline/replay_case.h"
-#include "offline/replay_run.h"
+#include "conformance/replay_case.h"
+#include "conformance/replay_run.h"
 
-namespace berth::offline {
+namespace berth::conformance {
 
 struct Verdict {
   std::optional<std::string> difference;  ///< the first one: "<path>: expected …, got …"; nullopt: passed
@@ -30,6 +30,6 @@ TraceGuide GuideOf(const ReplayCase& replay, const codec::Json& expect);
 Verdict CheckReplay(const ReplayCase& replay, const TraceGuide& guide, const ReplayResult& result,
                     const codec::Json& expect);
 
-}  // namespace berth::offline
+}  // namespace berth::conformance
 
-#endif  // BERTH_OFFLINE_REPLAY_COMPARE_H_
+#endif  // BERTH_TESTS_CONFORMANCE_REPLAY_COMPARE_H_

@@ -1,11 +1,12 @@
-#include "offline/replay_run.h"
+#include "conformance/replay_run.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "offline/start_containers.h"
 #include "state/kubelet_files.h"
 
-namespace berth::offline {
+namespace berth::conformance {
 namespace {
 
 using codec::Json;
@@ -179,7 +180,7 @@ Json RunOwnStep(const TraceCase& trace, const ReplayStep& step, const engine::No
     for (const Placement& p : delta.put->placements)
       if (p.hint) out["hints"][p.container] = HintJson(*p.hint);
   Apply(ledger, delta);
-  StartContainers(node, ledger, add->pod.uid);
+  offline::StartContainers(node, ledger, add->pod.uid);
   pods.insert(add->pod.uid);
   return out;
 }
@@ -247,14 +248,4 @@ std::vector<OwnStep> RunOnOwnNode(const TraceCase& trace, const ReplayResult& re
   return out;
 }
 
-void StartContainers(const engine::Node& node, Ledger& ledger, const std::string& uid) {
-  const auto pod = ledger.pods.find(uid);
-  if (pod == ledger.pods.end()) return;
-  std::vector<std::string> containers;
-  for (const Placement& p : pod->second.placements) containers.push_back(p.container);
-  for (const std::string& container : containers)
-    if (const LedgerDelta delta = engine::ContainerStarted(node, ledger, uid, container, nullptr); delta.put)
-      Apply(ledger, delta);
-}
-
-}  // namespace berth::offline
+}  // namespace berth::conformance

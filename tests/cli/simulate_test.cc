@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/run_berth.h"
 #include "codec/codec.h"
-#include "replay/run_berth.h"
 #include "testing/fixtures.h"
 
 namespace berth {

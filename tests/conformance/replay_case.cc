@@ -1,4 +1,4 @@
-#include "offline/replay_case.h"
+#include "conformance/replay_case.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,7 +9,7 @@
 #include "machine/load_machine.h"
 #include "manifest/manifest.h"
 
-namespace berth::offline {
+namespace berth::conformance {
 namespace {
 
 using codec::Json;
@@ -221,4 +221,4 @@ Result<ReplayCase> ParseReplayCase(const codec::Json& json) {
   return Bad("case.kind", "unknown kind \"" + Printable(kind) + "\"; use trace, merge or take");
 }
 
-}  // namespace berth::offline
+}  // namespace berth::conformance

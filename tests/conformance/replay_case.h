@@ -1,6 +1,6 @@
-// A recorded case of `berth replay` as a value: docs/reference/replay.md has the schema.
-#ifndef BERTH_OFFLINE_REPLAY_CASE_H_
-#define BERTH_OFFLINE_REPLAY_CASE_H_
+// A recorded case of `berth-conformance` as a value: docs/formats/recorded-cases.md has the schema.
+#ifndef BERTH_TESTS_CONFORMANCE_REPLAY_CASE_H_
+#define BERTH_TESTS_CONFORMANCE_REPLAY_CASE_H_
 
 #include <string>
 #include <variant>
@@ -16,7 +16,7 @@
 #include "model/own_rules.h"
 #include "model/pod.h"
 
-namespace berth::offline {
+namespace berth::conformance {
 
 struct AddPod {
   Pod pod;
@@ -55,6 +55,6 @@ struct ReplayCase {
 /// Reads the `case` of a line. Errors: kInvalid, "<field>: <what is wrong>", the field as a path from `case`.
 Result<ReplayCase> ParseReplayCase(const codec::Json& json);
 
-}  // namespace berth::offline
+}  // namespace berth::conformance
 
-#endif  // BERTH_OFFLINE_REPLAY_CASE_H_
+#endif  // BERTH_TESTS_CONFORMANCE_REPLAY_CASE_H_

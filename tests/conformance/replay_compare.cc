@@ -1,4 +1,4 @@
-#include "offline/replay_compare.h"
+#include "conformance/replay_compare.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "state/kubelet_files.h"
 
-namespace berth::offline {
+namespace berth::conformance {
 namespace {
 
 using codec::Json;
@@ -340,4 +340,4 @@ Verdict CheckReplay(const ReplayCase& replay, const TraceGuide& guide, const Rep
   return verdict;
 }
 
-}  // namespace berth::offline
+}  // namespace berth::conformance

@@ -1,12 +1,12 @@
 // What `replay --check` must see even where the recorder's books agree with the record.
-#include "offline/replay_compare.h"
+#include "conformance/replay_compare.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace berth::offline {
+namespace berth::conformance {
 namespace {
 
 using codec::Json;
@@ -91,4 +91,4 @@ TEST_F(ReplayCompareTest, ABrokenPromiseOnTheRecordersBooksFails) {
 }
 
 }  // namespace
-}  // namespace berth::offline
+}  // namespace berth::conformance

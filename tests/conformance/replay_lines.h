@@ -1,6 +1,6 @@
 // Lines of plain or gzipped text, one at a time.
-#ifndef BERTH_OFFLINE_REPLAY_LINES_H_
-#define BERTH_OFFLINE_REPLAY_LINES_H_
+#ifndef BERTH_TESTS_CONFORMANCE_REPLAY_LINES_H_
+#define BERTH_TESTS_CONFORMANCE_REPLAY_LINES_H_
 
 #include <memory>
 #include <optional>
@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace berth::offline {
+namespace berth::conformance {
 
 /// Reads a file, or standard input for "-". What is not gzip is read as it is; a NUL byte is a character like any
 /// other. Thread: one.
@@ -44,6 +44,6 @@ class LineReader {
   int line_ = 0;
 };
 
-}  // namespace berth::offline
+}  // namespace berth::conformance
 
-#endif  // BERTH_OFFLINE_REPLAY_LINES_H_
+#endif  // BERTH_TESTS_CONFORMANCE_REPLAY_LINES_H_
