@@ -5,15 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/run_program.h"
+
 namespace berth {
 
-struct Ran {
-  int status = -1;  ///< exit status; -1: did not start or ended by a signal
-  std::string out;
-  std::string err;
-};
-
-/// Waits for the end. `input` is standard input. The environment holds PATH and nothing else.
+/// Wait for the end. `input` is standard input. A program that a signal ends is a test failure.
 Ran RunBerth(const std::vector<std::string>& arguments, const std::string& input = {});
 Ran RunConformance(const std::vector<std::string>& arguments, const std::string& input = {});
 
