@@ -61,7 +61,7 @@ void Threads::JoinEnded() {
   for (std::thread& thread : ended) thread.join();
 }
 
-bool Threads::TakeJob(Job& job) {
+bool Threads::TakeJob(Job& job, List::iterator self) {
   const MutexLock lock(mutex_);
   const MonoTime end = SystemClock().Now() + options_.linger;
   ++idle_;
@@ -74,7 +74,11 @@ bool Threads::TakeJob(Job& job) {
       changed_.WaitUntil(mutex_, end);
   }
   --idle_;
-  if (waiting_.empty()) return false;
+  if (waiting_.empty()) {
+    ended_.splice(ended_.end(), threads_, self);
+    changed_.NotifyAll();
+    return false;
+  }
   job = std::move(waiting_.front());
   waiting_.pop_front();
   ++running_;
@@ -87,15 +91,12 @@ void Threads::Work(List::iterator self) {
     const MutexLock lock(mutex_);
     starting_ = false;
   }
-  for (Job job; TakeJob(job);) {
+  for (Job job; TakeJob(job, self);) {
     job();
     job = nullptr;  // what it owned goes before it counts as done
     const MutexLock lock(mutex_);
     --running_;
   }
-  const MutexLock lock(mutex_);
-  ended_.splice(ended_.end(), threads_, self);
-  changed_.NotifyAll();
 }
 
 std::size_t Threads::jobs() const {

@@ -41,22 +41,35 @@ TEST(ThreadsTest, OneThreadIsEnoughForJobsThatDoNotLast) {
   EXPECT_LE(threads.threads(), 2U);
 }
 
+// Those that go decide it one after the other: many rounds, since one alone seldom has two decide at once.
 TEST(ThreadsTest, ThoseThatStayDoNotGo) {
-  Threads threads({.most = 4, .stay = 1, .linger = Millis(1)});
-  std::promise<void> go;
-  const std::shared_future<void> gate = go.get_future().share();
-  std::atomic<int> here = 0;
-  for (int i = 0; i < 4; ++i)
-    threads.Do([&] {
-      ++here;
-      gate.wait();
-    });
-  while (here < 4) std::this_thread::yield();
-  EXPECT_EQ(4U, threads.threads());
-  go.set_value();
-  while (threads.threads() > 1) std::this_thread::yield();
-  SleepFor(Millis(20));
-  EXPECT_EQ(1U, threads.threads());
+  Threads threads({.most = 4, .stay = 1, .linger = Millis(0)});
+  for (int round = 0; round < 200; ++round) {
+    std::promise<void> go;
+    const std::shared_future<void> gate = go.get_future().share();
+    std::atomic<int> here = 0;
+    for (int i = 0; i < 4; ++i)
+      threads.Do([&, gate] {
+        ++here;
+        gate.wait();
+      });
+    while (here < 4) std::this_thread::yield();
+    EXPECT_EQ(4U, threads.threads());
+    go.set_value();
+    while (threads.threads() > 1) std::this_thread::yield();
+    ASSERT_EQ(1U, threads.threads()) << "round " << round;
+  }
+}
+
+// A job given while the only thread allowed is about to go is run all the same, by it or by the next one.
+TEST(ThreadsTest, AJobGivenWhileTheLastThreadGoesIsRun) {
+  Threads threads({.most = 1, .linger = Millis(0)});
+  std::atomic<int> done = 0;
+  for (int i = 0; i < 2'000; ++i) {
+    threads.Do([&] { ++done; });
+    while (threads.jobs() > 0) std::this_thread::yield();
+  }
+  EXPECT_EQ(2'000, done);
 }
 
 }  // namespace
