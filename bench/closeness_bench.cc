@@ -17,13 +17,13 @@
 #include <variant>
 #include <vector>
 
-#include "engine/engine.h"
-#include "engine/testing/builders.h"
+#include "allocator/engine.h"
+#include "allocator/testing/builders.h"
 
 namespace {
 
 using namespace berth;
-using namespace berth::engine;
+using namespace berth::allocator;
 
 constexpr unsigned kGpus = 8;
 constexpr unsigned kMemoryNodesOfGpu = 4;

@@ -20,11 +20,11 @@
 
 #include "bench_pods.h"
 #include "containerd_fixture.h"
-#include "cri/cri_client.h"
 #include "cri_node.h"
 #include "cri_relay.h"
 #include "daemon_fixture.h"
-#include "os/clock.h"
+#include "host/os/clock.h"
+#include "runtime/cri/cri_client.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 // A sequence is pods of one container that come, and in one of three cases go again, until one is refused that would
 // fit on the empty node. Policies static, Static and single-numa-node; sizes are from one CPU to all of a NUMA node,
 // memory in proportion. The best there is: a search that did not come to its limit has tried every series of as many
-// moves in which each container moves once (engine/defrag/defrag_plan_test.cc compares it with a brute force on
+// moves in which each container moves once (allocator/defrag/defrag_plan_test.cc compares it with a brute force on
 // numbers).
 #include <fmt/format.h>
 
@@ -20,15 +20,15 @@
 #include <variant>
 #include <vector>
 
+#include "allocator/engine.h"
+#include "allocator/testing/builders.h"
 #include "base/text.h"
-#include "engine/engine.h"
-#include "engine/testing/builders.h"
-#include "machine/load_machine.h"
+#include "host/machine/load_machine.h"
 
 namespace {
 
 using namespace berth;
-using namespace berth::engine;
+using namespace berth::allocator;
 
 constexpr int kMoves = 3;
 

@@ -30,9 +30,9 @@
 #include <variant>
 #include <vector>
 
+#include "allocator/engine.h"
+#include "allocator/testing/builders.h"
 #include "base/text.h"
-#include "engine/engine.h"
-#include "engine/testing/builders.h"
 
 namespace {
 std::int64_t allocations = 0;
@@ -50,7 +50,7 @@ std::int64_t allocations = 0;
 namespace {
 
 using namespace berth;
-using namespace berth::engine;
+using namespace berth::allocator;
 
 struct Scenario {
   std::string_view name;
@@ -73,9 +73,9 @@ constexpr std::array kScenarios{
 constexpr std::array kDevices{"a.com/gpu", "b.com/nic", "c.com/fpga"};
 
 /// A node that pods come to and go from.
-class Life {
+class NodeLife {
  public:
-  Life(const Scenario& scenario, const char* policy, const EngineOptions& options)
+  NodeLife(const Scenario& scenario, const char* policy, const EngineOptions& options)
       : scenario_(scenario),
         inputs_(Devices(scenario)),
         node_(Make(scenario, policy, options)),
@@ -238,7 +238,7 @@ struct Measured {
 
 void Row(const Scenario& scenario, const char* policy, const EngineOptions& options, bool resize) {
   constexpr int kStates = 1500;
-  Life life(scenario, policy, options);
+  NodeLife life(scenario, policy, options);
   Measured measured;
   while (measured.times.size() < kStates) {
     const Pod pod = life.Next();
@@ -259,7 +259,7 @@ void Row(const Scenario& scenario, const char* policy, const EngineOptions& opti
 
 void Million() {
   constexpr int kPods = 1'000'000;
-  Life life(kScenarios[1], "best-effort", EngineOptions());
+  NodeLife life(kScenarios[1], "best-effort", EngineOptions());
   const double start = CpuMicroseconds();
   for (int pod = 0; pod < kPods; ++pod) {
     const Pod next = life.Next();
@@ -273,7 +273,7 @@ void Million() {
 int RunAlone(int machine, int states, const char* policy) {
   if (machine < 0 || machine >= static_cast<int>(kScenarios.size()) || states < 1) return 2;
   const Scenario& scenario = kScenarios[static_cast<std::size_t>(machine)];
-  Life life(scenario, policy, EngineOptions());
+  NodeLife life(scenario, policy, EngineOptions());
   for (int state = 0; state < states; ++state) {
     const Pod pod = life.Next();
     life.Settle(pod, Decide(life.node(), life.ledger(), pod, life.inputs(), nullptr));

@@ -20,14 +20,14 @@
 #include <string_view>
 #include <vector>
 
+#include "allocator/testing/builders.h"
 #include "base/text.h"
-#include "engine/testing/builders.h"
-#include "extender/books.h"
+#include "kubernetes/scheduler_extender/books.h"
 
 namespace {
 
 using namespace berth;
-using namespace berth::extender;
+using namespace berth::scheduler_extender;
 using std::chrono::milliseconds;
 
 double CpuMilliseconds() {
@@ -37,8 +37,8 @@ double CpuMilliseconds() {
 }
 
 Pod PodOf(const std::string& name, std::size_t cpus) {
-  Pod out = engine::testing::MakePod(
-      name, {engine::testing::MakeContainer("app", {{"cpu", std::to_string(cpus)}, {"memory", "1Gi"}})});
+  Pod out = allocator::testing::MakePod(
+      name, {allocator::testing::MakeContainer("app", {{"cpu", std::to_string(cpus)}, {"memory", "1Gi"}})});
   out.name = name;
   return out;
 }
@@ -48,10 +48,10 @@ class Caller {
  public:
   Caller(std::size_t nodes, bool many_states) {
     NodeState state;
-    state.machine = engine::testing::MakeMachine({.cores_per_node = 16, .node_memory = GiB(128)});
-    state.config = engine::testing::StaticConfig("0");
+    state.machine = allocator::testing::MakeMachine({.cores_per_node = 16, .node_memory = GiB(128)});
+    state.config = allocator::testing::StaticConfig("0");
     state.config.topology_manager_policy = "single-numa-node";
-    const auto engine = engine::Node::Make(state.machine, state.config, {});
+    const auto engine = allocator::Node::Make(state.machine, state.config, {});
     BERTH_CHECK(engine.has_value());
     for (std::size_t i = 0; i < nodes; ++i) {
       state.node = fmt::format("node-{:05}", i);
@@ -61,7 +61,7 @@ class Caller {
         Admit(*engine, state.ledger, PodOf(fmt::format("{}-{}", i, k), many_states ? 1 + Roll(3) : 4));
       for (std::size_t k = 0; many_states && k < pods; ++k)
         if (const std::string uid = fmt::format("{}-{}", i, k); Roll(3) == 0 && state.ledger.pods.contains(uid))
-          Apply(state.ledger, engine::Release(*engine, state.ledger, uid, nullptr));
+          Apply(state.ledger, allocator::Release(*engine, state.ledger, uid, nullptr));
       BERTH_CHECK(books_.SetNode(state).has_value());
       nodes_.push_back({.name = state.node, .object = {}});
     }
@@ -104,8 +104,8 @@ class Caller {
   std::size_t Roll(std::size_t n) { return rng_() % n; }
 
  private:
-  static void Admit(const engine::Node& node, Ledger& ledger, const Pod& pod) {
-    const Decision decision = engine::Decide(node, ledger, pod, {}, nullptr);
+  static void Admit(const allocator::Node& node, Ledger& ledger, const Pod& pod) {
+    const Decision decision = allocator::Decide(node, ledger, pod, {}, nullptr);
     if (const auto* const admit = std::get_if<berth::Admit>(&decision)) Apply(ledger, admit->delta);
   }
 

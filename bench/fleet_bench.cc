@@ -26,9 +26,9 @@
 #include <thread>
 #include <vector>
 
+#include "allocator/testing/builders.h"
 #include "base/text.h"
-#include "engine/testing/builders.h"
-#include "fleet/fleet.h"
+#include "simulator/cluster/fleet.h"
 
 namespace {
 std::atomic<std::int64_t> allocated = 0;  // bytes
@@ -51,7 +51,7 @@ std::atomic<std::int64_t> allocated = 0;  // bytes
 namespace {
 
 using namespace berth;
-using namespace berth::fleet;
+using namespace berth::cluster;
 
 constexpr const char* kDevice = "vendor.example/gpu";
 
@@ -76,10 +76,10 @@ void OnTwoThreads(std::size_t count, const std::function<void(std::size_t)>& wor
 NodeDescription Describe(bool large) {
   const int zones = large ? 8 : 2;
   NodeDescription out;
-  out.machine = engine::testing::MakeMachine(
+  out.machine = allocator::testing::MakeMachine(
       {.sockets = 2, .nodes_per_socket = zones / 2, .cores_per_node = 32 / zones, .node_memory = GiB(256 / zones)});
-  out.config = engine::testing::StaticConfig("0");
-  engine::testing::PinMemory(out.config);
+  out.config = allocator::testing::StaticConfig("0");
+  allocator::testing::PinMemory(out.config);
   out.config.topology_manager_policy = "single-numa-node";
   for (unsigned i = 0; large && i < 8; ++i)
     out.devices[kDevice].push_back({.id = fmt::format("gpu{}", i), .nodes = {NumaId{i}}});
@@ -89,7 +89,7 @@ NodeDescription Describe(bool large) {
 Pod PodOf(std::string uid, int cpus, int gib, bool device = false) {
   std::map<std::string, std::string> amounts{{"cpu", std::to_string(cpus)}, {"memory", fmt::format("{}Gi", gib)}};
   if (device) amounts[kDevice] = "1";
-  return engine::testing::MakePod(std::move(uid), {engine::testing::MakeContainer("app", amounts)});
+  return allocator::testing::MakePod(std::move(uid), {allocator::testing::MakeContainer("app", amounts)});
 }
 
 class Crowd {
@@ -98,7 +98,7 @@ class Crowd {
     const std::int64_t before = allocated.load();
     for (std::size_t i = 0; i < nodes; ++i) {
       NodeDescription description = Describe(i % 10 == 9);
-      const auto node = engine::Node::Make(description.machine, description.config, description.options);
+      const auto node = allocator::Node::Make(description.machine, description.config, description.options);
       BERTH_CHECK(node.has_value());
       BERTH_CHECK(fleet_.Put(fmt::format("node-{:05}", i), std::move(description), node->EmptyLedger()).has_value());
     }

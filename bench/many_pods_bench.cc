@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "api/codec/codec.h"
 #include "bench_pods.h"
-#include "codec/codec.h"
 #include "daemon_fixture.h"
-#include "http/http_client.h"
-#include "os/clock.h"
+#include "host/os/clock.h"
+#include "rpc/http/http_client.h"
 
 namespace {
 

@@ -24,7 +24,7 @@
 #include "base/text.h"
 #include "bench_pods.h"
 #include "daemon_fixture.h"
-#include "os/clock.h"
+#include "host/os/clock.h"
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "bench_pods.h"
 #include "daemon_nri_fixture.h"
-#include "os/clock.h"
+#include "host/os/clock.h"
 
 namespace berth {
 namespace {

@@ -11,9 +11,9 @@
 #include <string>
 #include <string_view>
 
-#include "api/api_server.h"
+#include "api/local_api/api_server.h"
+#include "host/os/unique_fd.h"
 #include "manifest/manifest.h"
-#include "os/unique_fd.h"
 
 namespace {
 

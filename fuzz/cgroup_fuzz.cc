@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/id_set.h"
-#include "cgroup/cgroup.h"
-#include "cgroup/control_files.h"
+#include "host/cgroup/cgroup.h"
+#include "host/cgroup/control_files.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device_plugin.pb.h"
-#include "plugin/device_plugin_messages.h"
+#include "node/device_manager/device_plugin_messages.h"
 #include "plugin_registration.pb.h"
 
 using berth::Device;
@@ -21,7 +21,7 @@ using berth::NumaId;
 
 namespace {
 
-namespace plugin = berth::plugin;
+namespace device_manager = berth::device_manager;
 namespace pb = ::v1beta1;
 
 using Ids = std::vector<std::string>;
@@ -44,63 +44,63 @@ bool Is(const berth::Result<T>& read, const T& value) {
 }
 
 void Registration(std::string_view bytes) {
-  const auto read = plugin::ReadRegistration(bytes);
+  const auto read = device_manager::ReadRegistration(bytes);
   if (!read) return;
-  static_cast<void>(plugin::CheckRegistration(*read));
+  static_cast<void>(device_manager::CheckRegistration(*read));
   pb::RegisterRequest again;
   again.set_version(read->version);
   again.set_endpoint(read->endpoint);
   again.set_resource_name(read->resource);
-  const auto second = plugin::ReadRegistration(again.SerializeAsString());
+  const auto second = device_manager::ReadRegistration(again.SerializeAsString());
   BERTH_CHECK(second && second->version == read->version && second->endpoint == read->endpoint &&
               second->resource == read->resource);
 }
 
 /// And what the plug-in is told of it.
 void Info(std::string_view bytes) {
-  const auto read = plugin::ReadPluginInfo(bytes);
+  const auto read = device_manager::ReadPluginInfo(bytes);
   if (!read) return;
   pluginregistration::PluginInfo again;
   again.set_type(read->type);
   again.set_name(read->name);
   again.set_endpoint(read->endpoint);
   again.mutable_supported_versions()->Assign(read->versions.begin(), read->versions.end());
-  BERTH_CHECK(Is(plugin::ReadPluginInfo(again.SerializeAsString()), *read));
-  const auto joined = plugin::CheckPluginInfo(*read);
-  const auto told = Parsed<pluginregistration::RegistrationStatus>(plugin::WriteRegistrationStatus(joined));
+  BERTH_CHECK(Is(device_manager::ReadPluginInfo(again.SerializeAsString()), *read));
+  const auto joined = device_manager::CheckPluginInfo(*read);
+  const auto told = Parsed<pluginregistration::RegistrationStatus>(device_manager::WriteRegistrationStatus(joined));
   BERTH_CHECK(told.plugin_registered() == joined.has_value());
   BERTH_CHECK(told.error() == (joined ? "" : joined.error().message));
 }
 
 void Options(std::string_view bytes) {
-  const auto read = plugin::ReadOptions(bytes);
+  const auto read = device_manager::ReadOptions(bytes);
   if (!read) return;
   pb::DevicePluginOptions again;
   again.set_pre_start_required(read->pre_start);
   again.set_get_preferred_allocation_available(read->preferred);
-  BERTH_CHECK(Is(plugin::ReadOptions(again.SerializeAsString()), *read));
+  BERTH_CHECK(Is(device_manager::ReadOptions(again.SerializeAsString()), *read));
 }
 
 /// What was taken of a list has nothing wrong any more.
 void List(std::string_view bytes) {
   const NodeSet nodes{NumaId{0}, NumaId{1}};
-  const auto read = plugin::ReadDeviceList(bytes, nodes);
+  const auto read = device_manager::ReadDeviceList(bytes, nodes);
   if (!read) return;
   pb::ListAndWatchResponse again;
   for (const Device& device : read->devices) {
-    BERTH_CHECK(!device.id.empty() && device.id.size() <= plugin::kLongestId && device.nodes.Count() <= 2);
+    BERTH_CHECK(!device.id.empty() && device.id.size() <= device_manager::kLongestId && device.nodes.Count() <= 2);
     pb::Device& written = *again.add_devices();
     written.set_id(device.id);
     written.set_health(device.healthy ? "Healthy" : "Unhealthy");
     for (const NumaId node : device.nodes)
       written.mutable_topology()->add_nodes()->set_id(static_cast<std::int64_t>(node));
   }
-  const auto second = plugin::ReadDeviceList(again.SerializeAsString(), nodes);
+  const auto second = device_manager::ReadDeviceList(again.SerializeAsString(), nodes);
   BERTH_CHECK(second && second->devices == read->devices && second->problems.empty());
 }
 
 void Allocation(std::string_view bytes) {
-  const auto read = plugin::ReadAllocation(bytes);
+  const auto read = device_manager::ReadAllocation(bytes);
   if (!read) return;
   pb::AllocateResponse again;
   pb::ContainerAllocateResponse& first = *again.add_container_responses();
@@ -122,17 +122,17 @@ void Allocation(std::string_view bytes) {
   }
   for (const std::string& name : read->cdi_devices) first.add_cdi_devices()->set_name(name);
   const std::string written = again.SerializeAsString();
-  if (written.size() <= plugin::kLongestAnswer) BERTH_CHECK(Is(plugin::ReadAllocation(written), *read));
+  if (written.size() <= device_manager::kLongestAnswer) BERTH_CHECK(Is(device_manager::ReadAllocation(written), *read));
 }
 
 /// What a plug-in prefers is what it is asked for next.
 void Preferred(std::string_view bytes) {
-  const auto ids = plugin::ReadPreference(bytes);
+  const auto ids = device_manager::ReadPreference(bytes);
   if (!ids) return;
-  const auto allocate = Parsed<pb::AllocateRequest>(plugin::WriteAllocation(*ids));
+  const auto allocate = Parsed<pb::AllocateRequest>(device_manager::WriteAllocation(*ids));
   BERTH_CHECK(allocate.container_requests_size() == 1);
   BERTH_CHECK(AsIds(allocate.container_requests(0).devices_ids()) == *ids);
-  const auto start = Parsed<pb::PreStartContainerRequest>(plugin::WritePreStart(*ids));
+  const auto start = Parsed<pb::PreStartContainerRequest>(device_manager::WritePreStart(*ids));
   BERTH_CHECK(AsIds(start.devices_ids()) == *ids);
 }
 
@@ -140,10 +140,10 @@ void Preferred(std::string_view bytes) {
 void Question(std::string_view bytes) {
   pb::ContainerPreferredAllocationRequest wanted;
   if (!wanted.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
-  const plugin::PreferenceQuestion question{.available = AsIds(wanted.available_deviceids()),
-                                            .must = AsIds(wanted.must_include_deviceids()),
-                                            .size = wanted.allocation_size()};
-  const auto read = Parsed<pb::PreferredAllocationRequest>(plugin::WritePreference(question));
+  const device_manager::PreferenceQuestion question{.available = AsIds(wanted.available_deviceids()),
+                                                    .must = AsIds(wanted.must_include_deviceids()),
+                                                    .size = wanted.allocation_size()};
+  const auto read = Parsed<pb::PreferredAllocationRequest>(device_manager::WritePreference(question));
   BERTH_CHECK(read.container_requests_size() == 1);
   const pb::ContainerPreferredAllocationRequest& heard = read.container_requests(0);
   BERTH_CHECK(AsIds(heard.available_deviceids()) == question.available);

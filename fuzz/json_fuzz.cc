@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "codec/codec.h"
+#include "api/codec/codec.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace c = berth::codec;

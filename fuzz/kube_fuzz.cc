@@ -4,11 +4,11 @@
 #include <string>
 #include <string_view>
 
+#include "api/codec/shallow_json.h"
 #include "base/result.h"
-#include "codec/shallow_json.h"
-#include "kube/access.h"
-#include "kube/kube_object.h"
-#include "kube/line_reader.h"
+#include "kubernetes/kube_client/access.h"
+#include "kubernetes/kube_client/kube_object.h"
+#include "kubernetes/kube_client/line_reader.h"
 
 namespace {
 

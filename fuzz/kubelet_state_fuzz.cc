@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "model/promises.h"
-#include "state/alloc_response.h"
-#include "state/kubelet_devices.h"
-#include "state/kubelet_files.h"
-#include "state/ledger_import.h"
+#include "node/checkpoint/alloc_response.h"
+#include "node/checkpoint/kubelet_devices.h"
+#include "node/checkpoint/kubelet_files.h"
+#include "node/checkpoint/ledger_import.h"
 
 namespace {
 
@@ -21,7 +21,7 @@ auto ReadTwice(std::string_view text, Parse parse) -> std::optional<typename dec
     BERTH_CHECK(!state.error().message.empty());
     return std::nullopt;
   }
-  const auto again = parse(state::FormatKubeletState(*state));
+  const auto again = parse(checkpoint::FormatKubeletState(*state));
   BERTH_CHECK(again && *again == *state);
   return *state;
 }
@@ -30,18 +30,18 @@ auto ReadTwice(std::string_view text, Parse parse) -> std::optional<typename dec
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  state::KubeletFiles files;
-  files.cpu = ReadTwice(text, state::ParseKubeletCpuState);
-  files.memory = ReadTwice(text, state::ParseKubeletMemoryState);
-  files.devices = ReadTwice(text, state::ParseKubeletDeviceState);
-  const Ledger imported = state::ImportKubelet(files, {}).ledger;
+  checkpoint::KubeletFiles files;
+  files.cpu = ReadTwice(text, checkpoint::ParseKubeletCpuState);
+  files.memory = ReadTwice(text, checkpoint::ParseKubeletMemoryState);
+  files.devices = ReadTwice(text, checkpoint::ParseKubeletDeviceState);
+  const Ledger imported = checkpoint::ImportKubelet(files, {}).ledger;
   static_cast<void>(Contradictions(imported));
   // What was taken over of devices, their plugins' answers included, is written so that it is taken over the same.
-  const state::KubeletDeviceState exported = state::ExportDeviceState(imported);
-  const Ledger again = state::ImportKubelet({.cpu = {}, .memory = {}, .devices = exported}, {}).ledger;
-  BERTH_CHECK(state::ExportDeviceState(again) == exported);
-  if (const auto answer = state::ParseAllocResponse(text)) {
-    const auto read = state::ParseAllocResponse(state::FormatAllocResponse(*answer));
+  const checkpoint::KubeletDeviceState exported = checkpoint::ExportDeviceState(imported);
+  const Ledger again = checkpoint::ImportKubelet({.cpu = {}, .memory = {}, .devices = exported}, {}).ledger;
+  BERTH_CHECK(checkpoint::ExportDeviceState(again) == exported);
+  if (const auto answer = checkpoint::ParseAllocResponse(text)) {
+    const auto read = checkpoint::ParseAllocResponse(checkpoint::FormatAllocResponse(*answer));
     BERTH_CHECK(read && *read == *answer);
   }
   return 0;

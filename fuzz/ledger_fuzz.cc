@@ -5,12 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include "codec/codec.h"
+#include "api/codec/codec.h"
 #include "model/promises.h"
-#include "state/kubelet_devices.h"
-#include "state/kubelet_files.h"
-#include "state/store.h"
-#include "state/verify.h"
+#include "node/checkpoint/kubelet_devices.h"
+#include "node/checkpoint/kubelet_files.h"
+#include "node/checkpoint/store.h"
+#include "node/checkpoint/verify.h"
 
 namespace {
 
@@ -18,17 +18,17 @@ using namespace berth;
 
 void Use(const Ledger& ledger) {
   static_cast<void>(Contradictions(ledger));
-  static_cast<void>(state::VerifyRunning(ledger, {}, {}, std::set<std::string>{}));
-  static_cast<void>(state::FormatKubeletState(state::ExportCpuState(ledger)));
-  static_cast<void>(state::FormatKubeletState(state::ExportMemoryState(ledger)));
-  static_cast<void>(state::FormatKubeletState(state::ExportDeviceState(ledger)));
+  static_cast<void>(checkpoint::VerifyRunning(ledger, {}, {}, std::set<std::string>{}));
+  static_cast<void>(checkpoint::FormatKubeletState(checkpoint::ExportCpuState(ledger)));
+  static_cast<void>(checkpoint::FormatKubeletState(checkpoint::ExportMemoryState(ledger)));
+  static_cast<void>(checkpoint::FormatKubeletState(checkpoint::ExportDeviceState(ledger)));
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (const auto saved = state::DecodeSaved(text)) Use(saved->ledger);
+  if (const auto saved = checkpoint::DecodeSaved(text)) Use(saved->ledger);
   const auto json = codec::ParseJson(text, "fuzz");
   if (!json) return 0;
   const auto ledger = codec::LedgerFromJson(*json);
@@ -37,8 +37,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   Use(*ledger);
-  const state::Saved saved{*ledger, "boot", "machine"};
-  const auto again = state::DecodeSaved(state::EncodeSaved(saved));
+  const checkpoint::Saved saved{*ledger, "boot", "machine"};
+  const auto again = checkpoint::DecodeSaved(checkpoint::EncodeSaved(saved));
   BERTH_CHECK(again && *again == saved);
   return 0;
 }

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "machine/derive.h"
-#include "machine/load_machine.h"
+#include "host/machine/derive.h"
+#include "host/machine/load_machine.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

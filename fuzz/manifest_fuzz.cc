@@ -3,9 +3,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "config/berth_config.h"
+#include "config/kubelet_reader.h"
 #include "manifest/manifest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace c = berth::config;
   namespace m = berth::manifest;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (const auto parsed = m::ParsePods(text, "fuzz")) {
@@ -22,8 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     BERTH_CHECK(!parsed.error().message.empty());
   }
   static_cast<void>(m::ParsePodJson(text, "fuzz"));
-  static_cast<void>(m::ParseKubeletConfiguration(text, "fuzz"));
-  static_cast<void>(m::ParseKubeletConfigurationFields(text, "fuzz"));
-  static_cast<void>(m::ParseBerthConfiguration(text, "fuzz"));
+  static_cast<void>(c::ParseKubeletConfiguration(text, "fuzz"));
+  static_cast<void>(c::ParseKubeletConfigurationFields(text, "fuzz"));
+  static_cast<void>(c::ParseBerthConfiguration(text, "fuzz"));
   return 0;
 }

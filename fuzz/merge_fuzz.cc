@@ -2,13 +2,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/testing/merge_twin.h"
+#include "allocator/testing/random_merge.h"
 #include "base/result.h"
-#include "engine/testing/merge_twin.h"
-#include "engine/testing/random_merge.h"
 
 namespace {
 
-using namespace berth::engine;
+using namespace berth::allocator;
 
 /// Draws numbers from the input; 0 when it is used up.
 struct Draw {

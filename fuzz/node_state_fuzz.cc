@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "codec/node_state_json.h"
-#include "engine/engine.h"
+#include "allocator/engine.h"
+#include "api/codec/node_state_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace berth;
@@ -19,16 +19,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto again = codec::ReadNodeState(*text);
     BERTH_CHECK(again && *again == *state);
   }
-  const engine::EngineOptions options{.node_fit = state->node_fit,
-                                      .whole_cores = state->whole_cores,
-                                      .close_devices = state->close_devices,
-                                      .judge_by_free_memory = state->judge_by_free_memory,
-                                      .memory_groups_overlap = state->memory_groups_overlap,
-                                      .pod_falls_back = state->pod_falls_back,
-                                      .keep_rest_aligned = state->keep_rest_aligned,
-                                      .look_ahead = state->look_ahead,
-                                      .own = state->own};
-  if (const auto node = engine::Node::Make(state->machine, state->config, options))
-    static_cast<void>(engine::CheckDevices(*node, state->devices));
+  const allocator::EngineOptions options{.node_fit = state->node_fit,
+                                         .whole_cores = state->whole_cores,
+                                         .close_devices = state->close_devices,
+                                         .judge_by_free_memory = state->judge_by_free_memory,
+                                         .memory_groups_overlap = state->memory_groups_overlap,
+                                         .pod_falls_back = state->pod_falls_back,
+                                         .keep_rest_aligned = state->keep_rest_aligned,
+                                         .look_ahead = state->look_ahead,
+                                         .own = state->own};
+  if (const auto node = allocator::Node::Make(state->machine, state->config, options))
+    static_cast<void>(allocator::CheckDevices(*node, state->devices));
   return 0;
 }

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "nri/nri_messages.h"
-#include "nri/versions.h"
+#include "rpc/nri/nri_messages.h"
+#include "rpc/nri/versions.h"
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "base/time_text.h"
-#include "runtime/log_reader.h"
-#include "runtime/record.h"
+#include "runtime/process/log_reader.h"
+#include "runtime/process/record.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace r = berth::runtime;

@@ -6,16 +6,16 @@
 #include <string_view>
 #include <utility>
 
+#include "api/codec/codec.h"
 #include "base/text.h"
-#include "codec/codec.h"
-#include "kube/kube_object.h"
-#include "scheduling/extender_service.h"
+#include "kubernetes/kube_client/kube_object.h"
+#include "kubernetes/scheduler_server/extender_service.h"
 
 namespace {
 
 using namespace berth;
 
-void Tell(scheduling::Cluster& cluster, scheduling::Kind kind, std::string_view text, bool gone) {
+void Tell(scheduler_server::Cluster& cluster, scheduler_server::Kind kind, std::string_view text, bool gone) {
   auto object = kube::ReadObject(text);
   if (!object || object->key.name.empty()) return;
   const auto change = gone ? kube::Change::Kind::kGone : kube::Change::Kind::kSet;
@@ -35,23 +35,23 @@ void Ask(const std::vector<http::Route>& routes, std::string_view path, std::str
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  scheduling::Cluster cluster({.patience = os::Millis{0}});
-  for (const scheduling::Kind kind : scheduling::kKinds)
+  scheduler_server::Cluster cluster({.patience = os::Millis{0}});
+  for (const scheduler_server::Kind kind : scheduler_server::kKinds)
     cluster.Take(kind, {{.kind = kube::Change::Kind::kSynced, .object = {}}});
-  scheduling::Service service(cluster);
+  scheduler_server::Service service(cluster);
   const std::vector<http::Route> routes = service.Routes();
   for (const std::string_view line : Split({reinterpret_cast<const char*>(data), size}, '\n')) {
     if (line.empty()) continue;
     const std::string_view text = line.substr(1);
     switch (line.front()) {
-      case 's': Tell(cluster, scheduling::Kind::kNodeStates, text, false); break;
-      case 'p': Tell(cluster, scheduling::Kind::kPods, text, false); break;
-      case 'g': Tell(cluster, scheduling::Kind::kPods, text, true); break;
+      case 's': Tell(cluster, scheduler_server::Kind::kNodeStates, text, false); break;
+      case 'p': Tell(cluster, scheduler_server::Kind::kPods, text, false); break;
+      case 'g': Tell(cluster, scheduler_server::Kind::kPods, text, true); break;
       case 'f': Ask(routes, "/filter", text); break;
       case 'r': Ask(routes, "/prioritize", text); break;
       default: break;
     }
   }
-  BERTH_CHECK(!scheduling::FormatMetrics(cluster.figures(), {}).empty());
+  BERTH_CHECK(!scheduler_server::FormatMetrics(cluster.figures(), {}).empty());
   return 0;
 }

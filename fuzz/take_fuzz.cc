@@ -5,16 +5,16 @@
 #include <cstdint>
 #include <set>
 
+#include "allocator/cpu_selection/spread_search.h"
+#include "allocator/cpu_selection/take.h"
+#include "allocator/testing/builders.h"
+#include "allocator/testing/take_twin.h"
 #include "base/result.h"
-#include "engine/take/spread_search.h"
-#include "engine/take/take.h"
-#include "engine/testing/builders.h"
-#include "engine/testing/take_twin.h"
 
 namespace {
 
 using namespace berth;
-using namespace berth::engine;
+using namespace berth::allocator;
 
 class Input {
  public:

@@ -10,10 +10,10 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "machine/derive.h"
-#include "machine/describe.h"
-#include "machine/load_machine.h"
-#include "machine/tar_fs.h"
+#include "host/machine/derive.h"
+#include "host/machine/describe.h"
+#include "host/machine/load_machine.h"
+#include "host/machine/tar_fs.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "ttrpc/ttrpc_session.h"
+#include "rpc/ttrpc/ttrpc_session.h"
 
 namespace {
 

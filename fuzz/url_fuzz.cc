@@ -13,10 +13,10 @@
 #include <string_view>
 #include <thread>
 
-#include "http/http_client.h"
-#include "http/listener.h"
-#include "os/poll.h"
-#include "source/gather.h"
+#include "frontend/pod_sources/gather.h"
+#include "host/os/poll.h"
+#include "rpc/http/http_client.h"
+#include "rpc/http/listener.h"
 
 namespace {
 
@@ -47,7 +47,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   if (answer->status == 200)
-    static_cast<void>(berth::source::ReadStaticPods(
+    static_cast<void>(berth::pod_sources::ReadStaticPods(
         answer->body, {.place = "url", .scheme = "url", .source = "http", .node_name = "node"}));
   return 0;
 }

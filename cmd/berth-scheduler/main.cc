@@ -12,16 +12,16 @@
 #include <vector>
 
 #include "base/text.h"
-#include "events/log.h"
-#include "kube/access.h"
+#include "config/berth_config.h"
+#include "host/os/fs.h"
+#include "host/os/input.h"
+#include "host/os/path.h"
+#include "kubernetes/kube_client/access.h"
+#include "kubernetes/scheduler_server/scheduler.h"
 #include "man/man_page.h"
-#include "manifest/manifest.h"
-#include "os/fs.h"
-#include "os/input.h"
-#include "os/path.h"
-#include "scheduling/scheduler.h"
+#include "telemetry/events/log.h"
 
-namespace berth::scheduling {
+namespace berth::scheduler_server {
 namespace {
 
 constexpr int kFailed = 1;  // the cluster's address or credentials, the certificate or the address to listen on
@@ -50,7 +50,7 @@ struct Arguments {
 };
 
 std::string CheckAddress(const std::string& text) {
-  return manifest::ParseTcpAddress(text) ? "" : "must be an IP address with a port, or a port";
+  return config::ParseTcpAddress(text) ? "" : "must be an IP address with a port, or a port";
 }
 
 void AddOptions(CLI::App& app, Arguments& args) {
@@ -85,7 +85,7 @@ Result<SchedulerOptions> OptionsOf(const Arguments& args) {
   BERTH_TRY(const auto root, os::OpenFs("/"));
   BERTH_TRY(const std::string kubeconfigs, Kubeconfigs(args.kubeconfig));
   BERTH_TRY(out.access, kube::LoadOwnAccess(*root, kubeconfigs));
-  const auto listen = manifest::ParseTcpAddress(args.listen);
+  const auto listen = config::ParseTcpAddress(args.listen);
   if (!listen) return Fail(Code::kInvalid, "--listen: no address");
   out.address = listen->address;
   out.port = listen->port;
@@ -130,11 +130,11 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace berth::scheduling
+}  // namespace berth::scheduler_server
 
 int main(int argc, char** argv) {
   try {
-    return berth::scheduling::Main(argc, argv);
+    return berth::scheduler_server::Main(argc, argv);
   } catch (const std::exception& error) {  // out of memory and the like: nothing else throws up to here
     std::fprintf(stderr, "berth-scheduler: %s\n", error.what());
     return 1;

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "runtime/shim.h"
+#include "runtime/process/shim.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/api_client.h"
+#include "api/local_api/api_client.h"
 #include "berth/give_back_all.h"
 #include "berth/hold.h"
 #include "berth/json_path.h"

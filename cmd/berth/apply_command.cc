@@ -6,16 +6,16 @@
 #include <utility>
 #include <vector>
 
+#include "api/codec/views.h"
 #include "base/fnv128.h"
 #include "base/text.h"
 #include "berth/manifests_at.h"
 #include "berth/pod_name.h"
 #include "berth/pod_problem.h"
 #include "berth/pods_command.h"
-#include "codec/views.h"
+#include "host/os/clock.h"
+#include "host/os/input.h"
 #include "manifest/manifest.h"
-#include "os/clock.h"
-#include "os/input.h"
 #include "view/style.h"
 
 namespace berth::cli {

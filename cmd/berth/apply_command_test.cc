@@ -9,9 +9,9 @@
 #include <sstream>
 #include <string>
 
-#include "api/api_server.h"
+#include "api/local_api/api_server.h"
+#include "host/os/input.h"
 #include "manifest/manifest.h"
-#include "os/input.h"
 #include "testing/fixtures.h"
 
 namespace berth::cli {

@@ -7,18 +7,18 @@
 #include <utility>
 #include <vector>
 
-#include "cgroup/cgroup.h"
-#include "cri/cri_client.h"
-#include "machine/load_machine.h"
-#include "manifest/manifest.h"
-#include "os/fs.h"
-#include "os/input.h"
-#include "os/path.h"
-#include "survey/containers.h"
-#include "survey/findings.h"
-#include "survey/host_inspection.h"
-#include "survey/report.h"
-#include "survey/takeover_plan.h"
+#include "config/kubelet_reader.h"
+#include "frontend/nri_preflight/containers.h"
+#include "frontend/nri_preflight/cpuset_plan.h"
+#include "frontend/nri_preflight/findings.h"
+#include "frontend/nri_preflight/host_inspection.h"
+#include "frontend/nri_preflight/report.h"
+#include "host/cgroup/cgroup.h"
+#include "host/machine/load_machine.h"
+#include "host/os/fs.h"
+#include "host/os/input.h"
+#include "host/os/path.h"
+#include "runtime/cri/cri_client.h"
 
 namespace berth::cli {
 namespace {
@@ -56,14 +56,14 @@ std::string PrefixOfHost() {
   return ours && hosts && *ours != *hosts ? "/proc/1/root" : "";
 }
 
-std::string RuntimeConfigOf(const survey::RuntimeFacts& runtime) {
+std::string RuntimeConfigOf(const nri_preflight::RuntimeFacts& runtime) {
   return runtime.name == "cri-o" ? "/etc/crio/crio.conf" : "/etc/containerd/config.toml";
 }
 
 struct Base {
-  engine::Node node;
+  allocator::Node node;
   Ledger ledger;
-  engine::Inputs inputs;
+  allocator::Inputs inputs;
   bool from_berthd = false;
 };
 
@@ -78,21 +78,21 @@ Result<Base> BaseOf(const CheckOptions& options, const KubeletConfiguration* kub
                 .from_berthd = true};
   }
   BERTH_TRY(Machine machine, machine::LoadThisHost());
-  KubeletConfiguration config = survey::UsualPlacement(kubelet, machine);
+  KubeletConfiguration config = nri_preflight::UsualPlacement(kubelet, machine);
   if (!options.config.empty()) {
     BERTH_TRY(const std::string text, os::ReadInput(options.config));
-    BERTH_TRY(auto parsed, manifest::ParseKubeletConfiguration(text, options.config));
+    BERTH_TRY(auto parsed, config::ParseKubeletConfiguration(text, options.config));
     for (const manifest::Warning& warning : parsed.warnings)
       session.err() << "berth: warning: " << warning.where << ": " << warning.message << "\n";
     config = std::move(parsed.config);
   }
-  BERTH_TRY(engine::Node node, engine::Node::Make(std::move(machine), std::move(config), {.node_fit = false}));
+  BERTH_TRY(allocator::Node node, allocator::Node::Make(std::move(machine), std::move(config), {.node_fit = false}));
   Ledger ledger = node.EmptyLedger();
   return Base{.node = std::move(node), .ledger = std::move(ledger), .inputs = {}};
 }
 
 struct OpenedTree {
-  survey::CgroupFacts facts;
+  nri_preflight::CgroupFacts facts;
   std::unique_ptr<cgroup::Tree> tree;  // null: it cannot be opened
 };
 
@@ -111,15 +111,15 @@ OpenedTree OpenTreeToLook() {
 }
 
 /// All but the findings. Errors: as BaseOf.
-Result<survey::Survey> LookAround(const CheckOptions& options, const Session& session) {
+Result<nri_preflight::Preflight> LookAround(const CheckOptions& options, const Session& session) {
   const std::string prefix = PrefixOfHost();
   BERTH_TRY(const std::unique_ptr<os::Fs> root, os::OpenFs(prefix.empty() ? "/" : prefix));
-  survey::Survey out;
-  const survey::Programs programs = survey::FindPrograms(*root);
-  const auto flag = [&](std::string_view name) { return survey::FlagOf(programs.kubelet_flags, name); };
+  nri_preflight::Preflight out;
+  const nri_preflight::Programs programs = nri_preflight::FindPrograms(*root);
+  const auto flag = [&](std::string_view name) { return nri_preflight::FlagOf(programs.kubelet_flags, name); };
   const std::string folder = FirstOf({options.kubelet_dir, flag("root-dir"), kKubeletFolder});
-  survey::LookedAtKubelet kubelet =
-      survey::LookAtKubelet(*root, FirstOf({options.kubelet_config, flag("config"), folder + "/config.yaml"}), folder);
+  nri_preflight::LookedAtKubelet kubelet = nri_preflight::LookAtKubelet(
+      *root, FirstOf({options.kubelet_config, flag("config"), folder + "/config.yaml"}), folder);
   out.kubelet = std::move(kubelet.facts);
   out.kubelet.pid = programs.kubelet;
   out.berthd = programs.berthd;
@@ -133,24 +133,25 @@ Result<survey::Survey> LookAround(const CheckOptions& options, const Session& se
   if (endpoint.empty()) {
     out.runtime.problem = "no container runtime was found: there is none of the sockets";
     for (const std::string_view path : kRuntimes) out.runtime.problem.append(" ").append(path);
-    out.nri = survey::LookAtNri(*root, options.nri_socket, FirstOf({options.runtime_config, RuntimeConfigOf({})}));
+    out.nri =
+        nri_preflight::LookAtNri(*root, options.nri_socket, FirstOf({options.runtime_config, RuntimeConfigOf({})}));
     return out;
   }
   const cri::Client client(prefix + endpoint, {.usual = kPatience});
-  out.runtime = survey::AskRuntime(client);
+  out.runtime = nri_preflight::AskRuntime(client);
   out.runtime.endpoint = endpoint;
-  out.nri =
-      survey::LookAtNri(*root, options.nri_socket, FirstOf({options.runtime_config, RuntimeConfigOf(out.runtime)}));
-  out.nri.version = survey::NriVersionOf(out.runtime.name, out.runtime.version);
+  out.nri = nri_preflight::LookAtNri(*root, options.nri_socket,
+                                     FirstOf({options.runtime_config, RuntimeConfigOf(out.runtime)}));
+  out.nri.version = nri_preflight::NriVersionOf(out.runtime.name, out.runtime.version);
   if (!out.runtime.problem.empty()) return out;
-  const auto seen = survey::AskContainers(client, *root, tree.tree.get());
+  const auto seen = nri_preflight::AskContainers(client, *root, tree.tree.get());
   if (!seen) {
     out.runtime.problem = seen.error().message;
     return out;
   }
   BERTH_TRY(Base base, BaseOf(options, config, session));
   out.from_berthd = base.from_berthd;
-  out.plan = survey::PlanTakeover(base.node, std::move(base.ledger), base.inputs, *seen);
+  out.plan = nri_preflight::PlanCpusets(base.node, std::move(base.ledger), base.inputs, *seen);
   return out;
 }
 
@@ -160,19 +161,19 @@ int RunCheck(CheckOptions options, const Session& session) {
   for (std::string* const path :
        {&options.endpoint, &options.nri_socket, &options.runtime_config, &options.kubelet_config, &options.kubelet_dir})
     if (const auto cwd = os::WorkingFolder(); cwd && !path->contains("://")) *path = os::SeenFrom(*cwd, *path);
-  auto survey = LookAround(options, session);
-  if (!survey) {
-    session.err() << "berth: " << survey.error().message << "\n";
+  auto preflight = LookAround(options, session);
+  if (!preflight) {
+    session.err() << "berth: " << preflight.error().message << "\n";
     return kFailed;
   }
-  survey->findings = survey::Judge(*survey);
+  preflight->findings = nri_preflight::Judge(*preflight);
   if (session.for_people()) {
-    session.out() << survey::FormatReport(*survey, session.table());
-  } else if (const int printed = session.PrintData(survey::ToJson(*survey)); printed != kOk) {
+    session.out() << nri_preflight::FormatReport(*preflight, session.table());
+  } else if (const int printed = session.PrintData(nri_preflight::ToJson(*preflight)); printed != kOk) {
     return printed;
   }
-  if (!survey->runtime.problem.empty()) return kUnreachable;
-  return survey->ready() ? kOk : kRejected;
+  if (!preflight->runtime.problem.empty()) return kUnreachable;
+  return preflight->ready() ? kOk : kRejected;
 }
 
 }  // namespace berth::cli

@@ -2,7 +2,7 @@
 
 #include "berth/json_path.h"
 #include "berth/png.h"
-#include "http/listener.h"
+#include "rpc/http/listener.h"
 
 namespace berth::cli {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "api/node_client.h"
+#include "api/codec/codec.h"
+#include "api/local_api/node_client.h"
 #include "base/result.h"
-#include "codec/codec.h"
 #include "view/table.h"
 
 namespace berth::cli {

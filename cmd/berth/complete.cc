@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "api/node_client.h"
+#include "api/local_api/node_client.h"
 #include "berth/registry.h"
 #include "berth/topics.h"
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "codec/views.h"
-#include "engine/engine.h"
-#include "offline/pod_explanation.h"
-#include "os/clock.h"
+#include "allocator/engine.h"
+#include "api/codec/views.h"
+#include "host/os/clock.h"
+#include "simulator/offline/pod_explanation.h"
 #include "view/size.h"
 #include "view/table.h"
 
@@ -145,7 +145,8 @@ int RunDefrag(const DefragOptions& options, const Session& session) {
   const auto pods =
       options.file.empty() ? WaitingPods(session, node->ledger) : PodsOfFile(options.file, *node, session.err());
   if (!pods) return on_paper ? Failed(pods.error(), session) : session.Report(pods.error());
-  const DefragPlan plan = engine::PlanDefrag(node->node, node->ledger, *pods, node->inputs, {.moves = options.moves});
+  const DefragPlan plan =
+      allocator::PlanDefrag(node->node, node->ledger, *pods, node->inputs, {.moves = options.moves});
   if (session.for_people())
     PrintPlan(plan, session);
   else

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "berth/command_context.h"
-#include "offline/offline_node.h"
+#include "simulator/offline/offline_node.h"
 
 namespace berth::cli {
 

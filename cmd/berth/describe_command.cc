@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "api/codec/views.h"
 #include "base/id_set.h"
 #include "base/text.h"
 #include "berth/age.h"
 #include "berth/node_command.h"
 #include "berth/pod_name.h"
-#include "codec/views.h"
+#include "host/os/clock.h"
 #include "model/placement.h"
-#include "os/clock.h"
 #include "view/changes.h"
 #include "view/table.h"
 

@@ -4,14 +4,14 @@
 #include <string_view>
 #include <utility>
 
+#include "api/codec/views.h"
 #include "base/text.h"
 #include "berth/manifests_at.h"
 #include "berth/pod_name.h"
 #include "berth/state_command.h"
 #include "berth/tree_command.h"
-#include "codec/views.h"
+#include "host/os/input.h"
 #include "manifest/manifest.h"
-#include "os/input.h"
 #include "view/style.h"
 #include "view/table.h"
 

@@ -1,8 +1,8 @@
 #include "berth/events_command.h"
 
+#include "api/codec/views.h"
 #include "berth/follow.h"
 #include "berth/pod_name.h"
-#include "codec/views.h"
 #include "view/table.h"
 
 namespace berth::cli {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "api/codec/views.h"
 #include "base/text.h"
-#include "codec/views.h"
-#include "offline/pod_explanation.h"
+#include "simulator/offline/pod_explanation.h"
 
 namespace berth::cli {
 namespace {

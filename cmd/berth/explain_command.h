@@ -6,7 +6,7 @@
 
 #include "berth/command_context.h"
 #include "model/explanation.h"
-#include "offline/offline_node.h"
+#include "simulator/offline/offline_node.h"
 
 namespace berth::cli {
 

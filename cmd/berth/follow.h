@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "host/os/clock.h"
 #include "model/event.h"
-#include "os/clock.h"
 
 namespace berth::cli {
 

@@ -8,12 +8,12 @@
 #include <memory>
 #include <utility>
 
+#include "api/codec/codec.h"
 #include "berth/command_context.h"
-#include "codec/codec.h"
-#include "kube/access.h"
-#include "os/clock.h"
-#include "os/foreground.h"
-#include "os/fs.h"
+#include "host/os/clock.h"
+#include "host/os/foreground.h"
+#include "host/os/fs.h"
+#include "kubernetes/kube_client/access.h"
 
 namespace berth::cli {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kube/kube_client.h"
+#include "kubernetes/kube_client/kube_client.h"
 
 namespace berth::cli {
 

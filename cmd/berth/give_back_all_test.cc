@@ -7,8 +7,8 @@
 #include <memory>
 #include <sstream>
 
-#include "codec/codec.h"
-#include "kube/fake_api_test.h"
+#include "api/codec/codec.h"
+#include "kubernetes/kube_client/fake_api_test.h"
 #include "testing/fixtures.h"
 
 namespace berth::cli {

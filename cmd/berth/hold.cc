@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <optional>
 
-#include "api/node_client.h"
+#include "api/local_api/node_client.h"
 #include "base/text.h"
-#include "cgroup/movable_processes.h"
-#include "os/clock.h"
-#include "os/foreground.h"
-#include "os/fs.h"
-#include "os/pidfd.h"
+#include "host/cgroup/movable_processes.h"
+#include "host/os/clock.h"
+#include "host/os/foreground.h"
+#include "host/os/fs.h"
+#include "host/os/pidfd.h"
 
 namespace berth::cli {
 namespace {

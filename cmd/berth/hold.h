@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cgroup/visitors.h"
+#include "host/cgroup/visitors.h"
 
 namespace berth::cli {
 

@@ -8,11 +8,11 @@
 #include <map>
 #include <set>
 
+#include "api/codec/views.h"
 #include "base/text.h"
 #include "berth/progress.h"
 #include "berth/tool.h"
-#include "codec/views.h"
-#include "os/clock.h"
+#include "host/os/clock.h"
 #include "view/table.h"
 
 namespace berth::cli {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "api/codec/codec.h"
 #include "base/result.h"
-#include "codec/codec.h"
 
 namespace berth::cli {
 

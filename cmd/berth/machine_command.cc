@@ -3,10 +3,10 @@
 #include <memory>
 #include <utility>
 
+#include "api/codec/codec.h"
 #include "berth/command_context.h"
-#include "codec/codec.h"
-#include "machine/load_machine.h"
-#include "os/fs.h"
+#include "host/machine/load_machine.h"
+#include "host/os/fs.h"
 #include "view/machine_table.h"
 
 namespace berth::cli {

@@ -7,8 +7,8 @@
 #include <sstream>
 #include <string>
 
-#include "codec/codec.h"
-#include "machine/load_machine.h"
+#include "api/codec/codec.h"
+#include "host/machine/load_machine.h"
 #include "testing/fixtures.h"
 
 namespace berth::cli {

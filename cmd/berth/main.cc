@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "berth/app.h"
-#include "os/cgroup_namespace.h"
+#include "host/os/cgroup_namespace.h"
 
 namespace {
 

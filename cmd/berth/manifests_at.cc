@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "os/fs.h"
+#include "host/os/fs.h"
 
 namespace berth::cli {
 

@@ -5,13 +5,13 @@
 #include <optional>
 #include <utility>
 
+#include "api/codec/views.h"
 #include "berth/running_node.h"
 #include "berth/state_command.h"
-#include "codec/views.h"
-#include "machine/load_machine.h"
-#include "offline/offline_node.h"
-#include "offline/simulation.h"
-#include "os/input.h"
+#include "host/machine/load_machine.h"
+#include "host/os/input.h"
+#include "simulator/offline/offline_node.h"
+#include "simulator/offline/simulation.h"
 #include "view/changes.h"
 #include "view/device_table.h"
 #include "view/map.h"

@@ -1,9 +1,9 @@
 #include "berth/node_command.h"
 
+#include "api/codec/views.h"
 #include "base/text.h"
 #include "berth/age.h"
-#include "codec/views.h"
-#include "os/clock.h"
+#include "host/os/clock.h"
 #include "view/table.h"
 
 namespace berth::cli {

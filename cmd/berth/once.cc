@@ -9,14 +9,14 @@
 #include <filesystem>
 #include <utility>
 
-#include "api/node_client.h"
-#include "http/listener.h"
-#include "os/clock.h"
-#include "os/fs.h"
-#include "os/path.h"
-#include "os/pidfd.h"
-#include "os/process.h"
-#include "os/remove_tree.h"
+#include "api/local_api/node_client.h"
+#include "host/os/clock.h"
+#include "host/os/fs.h"
+#include "host/os/path.h"
+#include "host/os/pidfd.h"
+#include "host/os/process.h"
+#include "host/os/remove_tree.h"
+#include "rpc/http/listener.h"
 
 namespace berth::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "os/lock_file.h"
+#include "host/os/lock_file.h"
 
 namespace berth::cli {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "os/shared_library.h"
+#include "host/os/shared_library.h"
 
 namespace berth::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "api/codec/views.h"
 #include "base/id_set.h"
 #include "base/text.h"
 #include "berth/age.h"
@@ -12,8 +13,7 @@
 #include "berth/follow.h"
 #include "berth/pod_name.h"
 #include "berth/selector.h"
-#include "codec/views.h"
-#include "os/clock.h"
+#include "host/os/clock.h"
 #include "view/table.h"
 
 namespace berth::cli {

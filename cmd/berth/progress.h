@@ -5,7 +5,7 @@
 #include <string>
 
 #include "berth/command_context.h"
-#include "os/clock.h"
+#include "host/os/clock.h"
 
 namespace berth::cli {
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/codec/codec.h"
+#include "api/codec/views.h"
 #include "base/quantity.h"
 #include "berth/pod_name.h"
-#include "codec/codec.h"
-#include "codec/views.h"
+#include "host/os/input.h"
 #include "manifest/manifest.h"
-#include "os/input.h"
 
 namespace berth::cli {
 namespace {

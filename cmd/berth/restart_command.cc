@@ -4,12 +4,12 @@
 #include <map>
 #include <utility>
 
+#include "api/codec/views.h"
 #include "base/text.h"
 #include "berth/pod_name.h"
 #include "berth/pod_problem.h"
 #include "berth/pods_command.h"
-#include "codec/views.h"
-#include "os/clock.h"
+#include "host/os/clock.h"
 
 namespace berth::cli {
 namespace {

@@ -8,21 +8,21 @@
 #include <filesystem>
 #include <optional>
 
-#include "api/node_client.h"
+#include "api/local_api/node_client.h"
 #include "base/text.h"
 #include "berth/apply_command.h"
 #include "berth/explain_command.h"
 #include "berth/hold.h"
 #include "berth/once.h"
 #include "berth/pod_problem.h"
-#include "cgroup/movable_processes.h"
+#include "host/cgroup/movable_processes.h"
+#include "host/os/clock.h"
+#include "host/os/foreground.h"
+#include "host/os/fs.h"
+#include "host/os/input.h"
+#include "host/os/path.h"
+#include "host/os/pidfd.h"
 #include "model/placement.h"
-#include "os/clock.h"
-#include "os/foreground.h"
-#include "os/fs.h"
-#include "os/input.h"
-#include "os/path.h"
-#include "os/pidfd.h"
 
 namespace berth::cli {
 namespace {

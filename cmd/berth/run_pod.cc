@@ -5,8 +5,8 @@
 
 #include "base/id_set.h"
 #include "base/text.h"
+#include "host/os/path.h"
 #include "model/pod_wishes.h"
-#include "os/path.h"
 
 namespace berth::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "api/codec/codec.h"
 #include "base/result.h"
-#include "codec/codec.h"
 #include "model/node_snapshot.h"
 
 namespace berth::cli {

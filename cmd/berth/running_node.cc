@@ -1,6 +1,6 @@
 #include "berth/running_node.h"
 
-#include "api/node_client.h"
+#include "api/local_api/node_client.h"
 
 namespace berth::cli {
 

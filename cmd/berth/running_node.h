@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "offline/offline_node.h"
+#include "simulator/offline/offline_node.h"
 
 namespace berth::cli {
 

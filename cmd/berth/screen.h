@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "os/clock.h"
-#include "os/unique_fd.h"
+#include "host/os/clock.h"
+#include "host/os/unique_fd.h"
 
 namespace berth::cli {
 

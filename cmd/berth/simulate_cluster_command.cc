@@ -7,10 +7,10 @@
 #include "base/mutex.h"
 #include "base/words.h"
 #include "berth/progress.h"
-#include "fleet/fleet.h"
-#include "offline/cluster_nodes.h"
-#include "offline/cluster_report.h"
-#include "offline/cluster_run.h"
+#include "simulator/cluster/fleet.h"
+#include "simulator/offline/cluster_nodes.h"
+#include "simulator/offline/cluster_report.h"
+#include "simulator/offline/cluster_run.h"
 
 namespace berth::cli {
 namespace {
@@ -18,24 +18,24 @@ namespace {
 using offline::ClusterOutcome;
 using offline::SchedulerRule;
 
-Result<void> AddNodes(const std::vector<offline::NodeGroup>& groups, fleet::Fleet& fleet) {
+Result<void> AddNodes(const std::vector<offline::NodeGroup>& groups, cluster::Fleet& fleet) {
   std::size_t number = 0;
   for (const offline::NodeGroup& group : groups) {
-    BERTH_TRY(const engine::Node node,
-              engine::Node::Make(group.description.machine, group.description.config, group.description.options));
+    BERTH_TRY(const allocator::Node node,
+              allocator::Node::Make(group.description.machine, group.description.config, group.description.options));
     const Ledger empty = node.EmptyLedger();
     for (std::size_t i = 0; i < group.count; ++i) {
-      BERTH_TRY([[maybe_unused]] const fleet::NodeIndex added,
+      BERTH_TRY([[maybe_unused]] const cluster::NodeIndex added,
                 fleet.Put("node-" + std::to_string(++number), group.description, empty));
     }
   }
   return {};
 }
 
-fleet::Preference PreferenceOf(const std::string& word) {
-  if (word == "tight") return fleet::Preference::kTight;
-  if (word == "packed") return fleet::Preference::kPacked;
-  return word == "spread" ? fleet::Preference::kSpread : fleet::Preference::kBalanced;
+cluster::Preference PreferenceOf(const std::string& word) {
+  if (word == "tight") return cluster::Preference::kTight;
+  if (word == "packed") return cluster::Preference::kPacked;
+  return word == "spread" ? cluster::Preference::kSpread : cluster::Preference::kBalanced;
 }
 
 void Print(const offline::Workload& workload, const std::vector<ClusterOutcome>& outcomes, std::size_t nodes,
@@ -103,7 +103,7 @@ std::vector<ClusterOutcome> SimulateRules(const std::vector<offline::NodeGroup>&
   const auto work = [&] {
     for (std::size_t k = next++; k < rules.size(); k = next++) {
       const std::size_t i = rules.size() - 1 - k;  // the extender takes longest
-      fleet::Fleet fleet;
+      cluster::Fleet fleet;
       BERTH_CHECK(AddNodes(groups, fleet).has_value());  // it went well before
       out[i] = offline::RunCluster(fleet, workload, rules[i], [&](double done) { shares.Tell(i, done); });
       shares.Tell(i, 1);
@@ -123,7 +123,7 @@ Result<int> RunAll(const ClusterOptions& options, const offline::OfflineOptions&
   offline::Workload workload;
   std::size_t nodes = 0;
   {
-    fleet::Fleet fleet;
+    cluster::Fleet fleet;
     BERTH_RETURN_IF_ERROR(AddNodes(groups, fleet));
     BERTH_TRY(workload, offline::MakeWorkload(options.workload, fleet, session.err()));
     nodes = fleet.size();

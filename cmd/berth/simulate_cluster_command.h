@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "berth/command_context.h"
-#include "offline/cluster_workload.h"
-#include "offline/offline_node.h"
+#include "simulator/offline/cluster_workload.h"
+#include "simulator/offline/offline_node.h"
 
 namespace berth::cli {
 

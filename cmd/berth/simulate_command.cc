@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "berth/progress.h"
-#include "offline/queueing.h"
-#include "offline/simulation.h"
+#include "simulator/offline/queueing.h"
+#include "simulator/offline/simulation.h"
 #include "view/device_table.h"
 #include "view/map.h"
 

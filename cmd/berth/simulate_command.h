@@ -7,7 +7,7 @@
 
 #include "berth/command_context.h"
 #include "berth/simulate_cluster_command.h"
-#include "offline/offline_node.h"
+#include "simulator/offline/offline_node.h"
 
 namespace berth::cli {
 

@@ -4,14 +4,14 @@
 #include <system_error>
 #include <utility>
 
+#include "api/codec/codec.h"
 #include "base/text.h"
-#include "codec/codec.h"
-#include "os/fs.h"
-#include "os/input.h"
-#include "state/kubelet_devices.h"
-#include "state/kubelet_files.h"
-#include "state/ledger_import.h"
-#include "state/store.h"
+#include "host/os/fs.h"
+#include "host/os/input.h"
+#include "node/checkpoint/kubelet_devices.h"
+#include "node/checkpoint/kubelet_files.h"
+#include "node/checkpoint/ledger_import.h"
+#include "node/checkpoint/store.h"
 #include "view/changes.h"
 #include "view/table.h"
 
@@ -26,20 +26,20 @@ bool IsFolder(const std::string& path) {
 /// By what stands in it: the kubelet's files do not say what they are.
 Result<Ledger> ParseAnyState(const std::string& text) {
   if (text.starts_with("berth-ledger")) {
-    BERTH_TRY(state::Saved saved, state::DecodeSaved(text));
+    BERTH_TRY(checkpoint::Saved saved, checkpoint::DecodeSaved(text));
     return std::move(saved.ledger);
   }
-  state::KubeletFiles files;
+  checkpoint::KubeletFiles files;
   if (text.contains("\"PodDeviceEntries\"")) {
-    BERTH_TRY(files.devices, state::ParseKubeletDeviceState(text));
+    BERTH_TRY(files.devices, checkpoint::ParseKubeletDeviceState(text));
   } else if (text.contains("\"machineState\"")) {
-    BERTH_TRY(files.memory, state::ParseKubeletMemoryState(text));
+    BERTH_TRY(files.memory, checkpoint::ParseKubeletMemoryState(text));
   } else if (text.contains("\"defaultCpuSet\"")) {
-    BERTH_TRY(files.cpu, state::ParseKubeletCpuState(text));
+    BERTH_TRY(files.cpu, checkpoint::ParseKubeletCpuState(text));
   } else {
     return Fail(Code::kCorrupt, "this is neither a ledger nor a state file of a kubelet, or its beginning is lost");
   }
-  return state::ImportKubelet(files, nullptr).ledger;
+  return checkpoint::ImportKubelet(files, nullptr).ledger;
 }
 
 int RunShow(const StateOptions& options, const Session& session) {

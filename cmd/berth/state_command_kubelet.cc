@@ -1,16 +1,16 @@
 // berth state import and export: to and from the kubelet's own files.
 #include <utility>
 
+#include "api/codec/codec.h"
 #include "berth/state_command.h"
-#include "cgroup/observe.h"
-#include "codec/codec.h"
-#include "manifest/manifest.h"
-#include "os/fs.h"
-#include "os/lock_file.h"
-#include "state/kubelet_devices.h"
-#include "state/kubelet_files.h"
-#include "state/ledger_import.h"
-#include "state/store.h"
+#include "config/berth_config.h"
+#include "host/cgroup/observe.h"
+#include "host/os/fs.h"
+#include "host/os/lock_file.h"
+#include "node/checkpoint/kubelet_devices.h"
+#include "node/checkpoint/kubelet_files.h"
+#include "node/checkpoint/ledger_import.h"
+#include "node/checkpoint/store.h"
 
 namespace berth::cli {
 namespace {
@@ -33,12 +33,12 @@ auto ReadKubeletFile(os::Fs& fs, const std::string& folder, const char* name, Pa
   return Optional(*std::move(value));
 }
 
-Result<state::KubeletFiles> ReadKubeletFiles(const std::string& folder) {
+Result<checkpoint::KubeletFiles> ReadKubeletFiles(const std::string& folder) {
   BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(folder));
-  state::KubeletFiles out;
-  BERTH_TRY(out.cpu, ReadKubeletFile(*fs, folder, kCpuFile, state::ParseKubeletCpuState));
-  BERTH_TRY(out.memory, ReadKubeletFile(*fs, folder, kMemoryFile, state::ParseKubeletMemoryState));
-  BERTH_TRY(out.devices, ReadKubeletFile(*fs, folder, kDeviceFile, state::ParseKubeletDeviceState));
+  checkpoint::KubeletFiles out;
+  BERTH_TRY(out.cpu, ReadKubeletFile(*fs, folder, kCpuFile, checkpoint::ParseKubeletCpuState));
+  BERTH_TRY(out.memory, ReadKubeletFile(*fs, folder, kMemoryFile, checkpoint::ParseKubeletMemoryState));
+  BERTH_TRY(out.devices, ReadKubeletFile(*fs, folder, kDeviceFile, checkpoint::ParseKubeletDeviceState));
   if (!out.cpu && !out.memory && !out.devices)
     return Fail(Code::kNotFound, folder + " holds no state of a kubelet (" + kCpuFile + ", " + kMemoryFile + ", " +
                                      kDeviceFile + "); name its root folder with --kubelet-dir");
@@ -59,17 +59,17 @@ Result<std::vector<RunningGroup>> LookAtPods(const std::string& root) {
   return out;
 }
 
-Result<state::Takeover> Import(const StateOptions& options) {
-  BERTH_TRY(const state::KubeletFiles files, ReadKubeletFiles(options.kubelet_dir));
+Result<checkpoint::LedgerImport> Import(const StateOptions& options) {
+  BERTH_TRY(const checkpoint::KubeletFiles files, ReadKubeletFiles(options.kubelet_dir));
   std::vector<RunningGroup> running;
   const bool look = options.cgroup_root != "none";
   if (look) {
     BERTH_TRY(running, LookAtPods(options.cgroup_root));
   }
-  state::Takeover out = state::ImportKubelet(files, look ? &running : nullptr);
-  const std::string folder = options.state_dir.empty() ? manifest::BerthConfiguration().state_dir : options.state_dir;
-  BERTH_TRY(const std::unique_ptr<state::Store> store, state::Store::Open(folder));
-  BERTH_TRY(const std::optional<state::Saved> before, store->Load(&out.notes));
+  checkpoint::LedgerImport out = checkpoint::ImportKubelet(files, look ? &running : nullptr);
+  const std::string folder = options.state_dir.empty() ? config::BerthConfiguration().state_dir : options.state_dir;
+  BERTH_TRY(const std::unique_ptr<checkpoint::Store> store, checkpoint::Store::Open(folder));
+  BERTH_TRY(const std::optional<checkpoint::Saved> before, store->Load(&out.notes));
   if (before && !before->ledger.pods.empty() && !options.force)
     return Fail(Code::kConflict, folder + "/ledger already holds " + std::to_string(before->ledger.pods.size()) +
                                      " pods; --force replaces it (it stays as ledger.prev)");
@@ -87,10 +87,11 @@ Result<std::vector<std::string>> Export(const StateOptions& options, const Sessi
   BERTH_RETURN_IF_ERROR(os::MakeDirs(options.to, 0755));
   BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(options.to));
   BERTH_RETURN_IF_ERROR(fs->MakeDir(kDeviceFolder));
-  BERTH_RETURN_IF_ERROR(fs->Replace(kCpuFile, state::FormatKubeletState(state::ExportCpuState(ledger))));
-  BERTH_RETURN_IF_ERROR(fs->Replace(kMemoryFile, state::FormatKubeletState(state::ExportMemoryState(ledger))));
+  BERTH_RETURN_IF_ERROR(fs->Replace(kCpuFile, checkpoint::FormatKubeletState(checkpoint::ExportCpuState(ledger))));
   BERTH_RETURN_IF_ERROR(
-      fs->Replace(kDeviceFile, state::FormatKubeletState(state::ExportDeviceState(ledger, inventory))));
+      fs->Replace(kMemoryFile, checkpoint::FormatKubeletState(checkpoint::ExportMemoryState(ledger))));
+  BERTH_RETURN_IF_ERROR(
+      fs->Replace(kDeviceFile, checkpoint::FormatKubeletState(checkpoint::ExportDeviceState(ledger, inventory))));
   std::vector<std::string> out;
   for (const char* name : {kCpuFile, kMemoryFile, kDeviceFile}) out.push_back(options.to + "/" + name);
   return out;

@@ -7,16 +7,16 @@
 #include <system_error>
 #include <utility>
 
+#include "api/codec/codec.h"
 #include "base/text.h"
 #include "berth/state_command.h"
-#include "cgroup/escaped_processes.h"
-#include "cgroup/observe.h"
-#include "codec/codec.h"
+#include "host/cgroup/escaped_processes.h"
+#include "host/cgroup/observe.h"
+#include "host/os/clock.h"
+#include "host/os/fs.h"
 #include "model/machine.h"
 #include "model/promises.h"
-#include "os/clock.h"
-#include "os/fs.h"
-#include "state/verify.h"
+#include "node/checkpoint/verify.h"
 #include "view/style.h"
 
 namespace berth::cli {
@@ -157,7 +157,7 @@ Result<Checked> CheckCgroups(const Node& node) {
   BERTH_TRY(std::vector<RunningGroup> running, LookAtCgroups(names));
   BERTH_RETURN_IF_ERROR(AddHomeless(node, names, running));
   Checked out{"the cgroups below " + node.cgroup_root, "", {}};
-  out.broken = state::VerifyRunning(node.ledger, node.machine.online, running, node.pods);
+  out.broken = checkpoint::VerifyRunning(node.ledger, node.machine.online, running, node.pods);
   BERTH_TRY(const std::vector<std::string> strays, LookForStrays(node, names, running));
   out.broken.insert(out.broken.end(), strays.begin(), strays.end());
   const auto busy = std::ranges::count_if(running, &RunningGroup::busy);

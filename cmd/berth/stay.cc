@@ -1,7 +1,7 @@
 #include "berth/stay.h"
 
-#include "os/clock.h"
-#include "os/foreground.h"
+#include "host/os/clock.h"
+#include "host/os/foreground.h"
 
 namespace berth::cli {
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 
 #include "base/text.h"
-#include "os/unique_fd.h"
+#include "host/os/unique_fd.h"
 
 namespace berth::cli {
 namespace {

@@ -4,12 +4,12 @@
 #include <string>
 #include <utility>
 
+#include "api/codec/views.h"
 #include "berth/screen.h"
 #include "berth/top_view.h"
-#include "codec/views.h"
+#include "host/os/clock.h"
 #include "model/machine.h"
 #include "model/stats_summary.h"
-#include "os/clock.h"
 #include "view/usage_table.h"
 
 namespace berth::cli {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "codec/views.h"
+#include "api/codec/views.h"
 #include "view/size.h"
 #include "view/table.h"
 

@@ -13,11 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "api/web/web_server.h"
 #include "base/problems.h"
 #include "base/text.h"
 #include "base/words.h"
-#include "beside/launched.h"
-#include "cgroup/cgroup.h"
 #include "daemon/cgroup_driver.h"
 #include "daemon/daemon.h"
 #include "daemon/give_node_back.h"
@@ -27,14 +26,15 @@
 #include "daemon/settings.h"
 #include "daemon/start_check.h"
 #include "daemon/web_options.h"
-#include "events/log.h"
-#include "kube/access.h"
+#include "frontend/nri_agent/launched.h"
+#include "host/cgroup/cgroup.h"
+#include "host/os/cgroup_namespace.h"
+#include "host/os/fs.h"
+#include "host/os/process.h"
+#include "kubernetes/kube_client/access.h"
 #include "man/man_page.h"
-#include "nri/launch.h"
-#include "os/cgroup_namespace.h"
-#include "os/fs.h"
-#include "os/process.h"
-#include "web/web_server.h"
+#include "rpc/nri/launch.h"
+#include "telemetry/events/log.h"
 
 namespace berth::daemon {
 namespace {
@@ -138,7 +138,7 @@ void CheckCluster(const Settings& settings, Problems& problems) {
     auto access = kube::LoadOwnAccess(**root, kubeconfig);
     if (!access) problems.Add(Wrap(std::move(access).error(), std::string(setting) + ".kubeconfig").error());
   };
-  const manifest::BerthConfiguration& berth = settings.berth;
+  const config::BerthConfiguration& berth = settings.berth;
   if (berth.publish) look("publish", berth.publish->kubeconfig);
   if (berth.pod_specs) look("podSpecs", berth.pod_specs->kubeconfig);
 }
@@ -217,7 +217,7 @@ int RefuseLaunch(const Result<std::optional<nri::Launch>>& launch) {
       "has "
       "ended; remove it from the runtime's folder of plug-ins, and start it by itself (berthd.service, or its "
       "DaemonSet): it joins the runtime's socket";
-  const auto left = launch ? beside::LeaveLaunched(**launch) : std::unexpected(launch.error());
+  const auto left = launch ? nri_agent::LeaveLaunched(**launch) : std::unexpected(launch.error());
   const std::string why = left ? kCure : kCure + ("; " + left.error().message);
   ::openlog("berthd", LOG_PID, LOG_DAEMON);
   ::syslog(LOG_ERR, "%s", why.c_str());

@@ -1,32 +1,32 @@
-#include "keeper/adopt.h"
+#include "node/ledger/adopt.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "keeper/shared_pool.h"
-#include "machine/load_machine.h"
+#include "host/machine/load_machine.h"
 #include "model/promises.h"
+#include "node/ledger/shared_pool.h"
 
-namespace berth::keeper {
+namespace berth::ledger {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-engine::Node MakeNode(const char* machine_text, const char* policy, const char* reserved) {
+allocator::Node MakeNode(const char* machine_text, const char* policy, const char* reserved) {
   auto machine = machine::ParseSynthetic(machine_text);
   EXPECT_TRUE(machine);
   KubeletConfiguration config;
   config.cpu_manager_policy = policy;
   config.reserved_system_cpus = reserved;
-  auto node = engine::Node::Make(*machine, config);
+  auto node = allocator::Node::Make(*machine, config);
   EXPECT_TRUE(node) << node.error().message;
   return *node;
 }
 
 /// A ledger of static policy where each given set belongs to a pod of its own, in this order of admission.
-Ledger Holding(const engine::Node& node, const std::vector<CpuSet>& sets) {
+Ledger Holding(const allocator::Node& node, const std::vector<CpuSet>& sets) {
   Ledger out = node.EmptyLedger();
   for (const CpuSet& cpus : sets) {
     PodRecord pod;
@@ -43,7 +43,7 @@ Ledger Holding(const engine::Node& node, const std::vector<CpuSet>& sets) {
 }
 
 TEST(AdoptTest, ALedgerThatFitsComesBackAsItIs) {
-  const engine::Node node = MakeNode("core:8 pu:1", "static", "0");
+  const allocator::Node node = MakeNode("core:8 pu:1", "static", "0");
   const Ledger saved = Holding(node, {CpuSet::Range(2, 3), CpuSet::Range(4, 4)});
   const Adoption out = Adopt(node, saved);
   EXPECT_EQ(out.ledger, saved);
@@ -51,7 +51,7 @@ TEST(AdoptTest, ALedgerThatFitsComesBackAsItIs) {
 }
 
 /// A pod in named pool "batch" with CPUs 2-3, which are in the settings or not.
-Ledger HoldingPool(const engine::Node& node) {
+Ledger HoldingPool(const allocator::Node& node) {
   Ledger out = Holding(node, {CpuSet::Range(4, 4)});
   Placement& placement = out.pods.at("uid1").placements.emplace_back();
   placement.container = "pooled";
@@ -63,10 +63,10 @@ Ledger HoldingPool(const engine::Node& node) {
 }
 
 TEST(AdoptTest, NamedPoolsComeBackAsTheyAre) {
-  const engine::Node before = MakeNode("core:8 pu:1", "static", "0");
-  engine::EngineOptions options;
+  const allocator::Node before = MakeNode("core:8 pu:1", "static", "0");
+  allocator::EngineOptions options;
   options.own.pools.emplace_back().name = "batch";
-  const auto node = engine::Node::Make(before.machine(), before.config(), options);
+  const auto node = allocator::Node::Make(before.machine(), before.config(), options);
   ASSERT_TRUE(node);
   const Ledger saved = HoldingPool(*node);
   ASSERT_THAT(Contradictions(saved), IsEmpty());
@@ -76,7 +76,7 @@ TEST(AdoptTest, NamedPoolsComeBackAsTheyAre) {
 }
 
 TEST(AdoptTest, APoolThatIsNotInTheSettingsAnyMoreStaysAndIsTold) {
-  const engine::Node node = MakeNode("core:8 pu:1", "static", "0");
+  const allocator::Node node = MakeNode("core:8 pu:1", "static", "0");
   const Adoption out = Adopt(node, HoldingPool(node));
   EXPECT_EQ(out.ledger, HoldingPool(node));
   ASSERT_EQ(out.notes.size(), 1U);
@@ -84,8 +84,8 @@ TEST(AdoptTest, APoolThatIsNotInTheSettingsAnyMoreStaysAndIsTold) {
 }
 
 TEST(AdoptTest, APoolKeepsWhatThereIsOfItsCpus) {
-  const engine::Node before = MakeNode("core:8 pu:1", "static", "0");
-  const engine::Node after = MakeNode("core:3 pu:1", "static", "0");
+  const allocator::Node before = MakeNode("core:8 pu:1", "static", "0");
+  const allocator::Node after = MakeNode("core:3 pu:1", "static", "0");
   const Adoption out = Adopt(after, HoldingPool(before));
   EXPECT_EQ(FormatIds(out.ledger.pools.at("batch").cpus), "2");
   EXPECT_EQ(out.ledger.pods.at("uid1").placements[1].pool, "batch");
@@ -94,8 +94,8 @@ TEST(AdoptTest, APoolKeepsWhatThereIsOfItsCpus) {
 }
 
 TEST(AdoptTest, WithoutAPolicyOfCpusThereAreNoPools) {
-  const engine::Node before = MakeNode("core:8 pu:1", "static", "0");
-  const engine::Node after = MakeNode("core:8 pu:1", "none", "");
+  const allocator::Node before = MakeNode("core:8 pu:1", "static", "0");
+  const allocator::Node after = MakeNode("core:8 pu:1", "none", "");
   const Adoption out = Adopt(after, HoldingPool(before));
   EXPECT_EQ(out.ledger.pools, CpuPools());
   EXPECT_EQ(out.ledger.pods.at("uid1").placements[1].pool, "");
@@ -103,7 +103,7 @@ TEST(AdoptTest, WithoutAPolicyOfCpusThereAreNoPools) {
 }
 
 TEST(AdoptTest, APoolThatContradictsItselfIsPutRight) {
-  const engine::Node node = MakeNode("core:8 pu:1", "static", "0");
+  const allocator::Node node = MakeNode("core:8 pu:1", "static", "0");
   Ledger saved = HoldingPool(node);
   saved.pools["empty"] = {.cpus = CpuSet::Range(6, 6)};
   saved.pools["batch"].cpus = CpuSet::Range(2, 4);
@@ -115,8 +115,8 @@ TEST(AdoptTest, APoolThatContradictsItselfIsPutRight) {
 }
 
 TEST(AdoptTest, OtherReservedCpusMoveNobody) {
-  const engine::Node before = MakeNode("core:8 pu:1", "static", "0");
-  const engine::Node after = MakeNode("core:8 pu:1", "static", "2");
+  const allocator::Node before = MakeNode("core:8 pu:1", "static", "0");
+  const allocator::Node after = MakeNode("core:8 pu:1", "static", "2");
   const Adoption out = Adopt(after, Holding(before, {CpuSet::Range(2, 3)}));
   EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger)), "2-3");
   EXPECT_EQ(FormatIds(out.ledger.shared), "0-1,4-7");
@@ -124,8 +124,8 @@ TEST(AdoptTest, OtherReservedCpusMoveNobody) {
 }
 
 TEST(AdoptTest, CpusThatAreGoneAreNamedAndTheirContainerSharesThePool) {
-  const engine::Node before = MakeNode("core:8 pu:1", "static", "0");
-  const engine::Node after = MakeNode("core:4 pu:1", "static", "0");
+  const allocator::Node before = MakeNode("core:8 pu:1", "static", "0");
+  const allocator::Node after = MakeNode("core:4 pu:1", "static", "0");
   const Adoption out = Adopt(after, Holding(before, {CpuSet::Range(2, 2), CpuSet::Range(6, 7)}));
   EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger)), "2");
   EXPECT_EQ(FormatIds(out.ledger.shared), "0-1,3");
@@ -135,7 +135,7 @@ TEST(AdoptTest, CpusThatAreGoneAreNamedAndTheirContainerSharesThePool) {
 }
 
 TEST(AdoptTest, TheFirstAdmittedKeepsCpusThatTwoPodsClaim) {
-  const engine::Node node = MakeNode("core:4 pu:1", "static", "0");
+  const allocator::Node node = MakeNode("core:4 pu:1", "static", "0");
   const Adoption out = Adopt(node, Holding(node, {CpuSet::Range(1, 2), CpuSet::Range(2, 3)}));
   EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger.pods.find("uid1")->second)), "1-2");
   EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger.pods.find("uid2")->second)), "3") << "what nobody else claims";
@@ -143,8 +143,8 @@ TEST(AdoptTest, TheFirstAdmittedKeepsCpusThatTwoPodsClaim) {
 }
 
 TEST(AdoptTest, AContainerKeepsThoseOfItsCpusThatStillExist) {
-  const engine::Node before = MakeNode("core:8 pu:1", "static", "0");
-  const engine::Node after = MakeNode("core:4 pu:1", "static", "0");
+  const allocator::Node before = MakeNode("core:8 pu:1", "static", "0");
+  const allocator::Node after = MakeNode("core:4 pu:1", "static", "0");
   const Adoption out = Adopt(after, Holding(before, {CpuSet::Range(2, 5)}));
   EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger)), "2-3");
   ASSERT_FALSE(out.notes.empty());
@@ -153,8 +153,8 @@ TEST(AdoptTest, AContainerKeepsThoseOfItsCpusThatStillExist) {
 }
 
 TEST(AdoptTest, AfterARebootAPodThatLostSomethingIsPlacedAnew) {
-  const engine::Node before = MakeNode("core:8 pu:1", "static", "0");
-  const engine::Node after = MakeNode("core:4 pu:1", "static", "0");
+  const allocator::Node before = MakeNode("core:8 pu:1", "static", "0");
+  const allocator::Node after = MakeNode("core:4 pu:1", "static", "0");
   const Adoption out = Adopt(after, Holding(before, {CpuSet::Range(2, 5), CpuSet::Range(1, 1)}), Since::kReboot);
   EXPECT_FALSE(out.ledger.pods.contains("uid1"));
   EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger)), "1");
@@ -168,17 +168,17 @@ TEST(AdoptTest, StrictReservationKeepsReservedCpusOutOfThePool) {
   config.cpu_manager_policy = "static";
   config.reserved_system_cpus = "0-1";
   config.cpu_manager_policy_options["strict-cpu-reservation"] = "true";
-  const auto strict = engine::Node::Make(*machine, config);
+  const auto strict = allocator::Node::Make(*machine, config);
   ASSERT_TRUE(strict) << strict.error().message;
   const Ledger saved = Holding(*strict, {CpuSet::Range(2, 3)});
   EXPECT_EQ(Adopt(*strict, saved).ledger, saved);
-  const engine::Node loose = MakeNode("core:8 pu:1", "static", "0");
+  const allocator::Node loose = MakeNode("core:8 pu:1", "static", "0");
   EXPECT_EQ(FormatIds(Adopt(*strict, Holding(loose, {CpuSet::Range(2, 3)})).ledger.shared), "4-7");
   EXPECT_EQ(FormatIds(Adopt(loose, saved).ledger.shared), "0-1,4-7");
 }
 
 TEST(AdoptTest, ALedgerThatContradictsItselfIsPutRightAndSaysSo) {
-  const engine::Node node = MakeNode("core:8 pu:1", "static", "0");
+  const allocator::Node node = MakeNode("core:8 pu:1", "static", "0");
   Ledger saved = Holding(node, {CpuSet::Range(2, 3), CpuSet::Range(4, 5)});
   saved.shared |= CpuSet::Range(2, 2);
   saved.pods.find("uid2")->second.sequence = 1;
@@ -189,8 +189,8 @@ TEST(AdoptTest, ALedgerThatContradictsItselfIsPutRightAndSaysSo) {
 }
 
 TEST(AdoptTest, TheSharedPoolNeverBecomesEmpty) {
-  const engine::Node before = MakeNode("core:8 pu:1", "static", "0");
-  const engine::Node after = MakeNode("core:4 pu:1", "static", "0");
+  const allocator::Node before = MakeNode("core:8 pu:1", "static", "0");
+  const allocator::Node after = MakeNode("core:4 pu:1", "static", "0");
   const Adoption out = Adopt(after, Holding(before, {CpuSet::Range(0, 1), CpuSet::Range(2, 3)}));
   EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger)), "0-1");
   EXPECT_EQ(FormatIds(out.ledger.shared), "2-3");
@@ -205,7 +205,7 @@ struct Holder {
 };
 
 /// Pods in the order of their first holders.
-Ledger WithDevices(const engine::Node& node, const std::vector<Holder>& holders) {
+Ledger WithDevices(const allocator::Node& node, const std::vector<Holder>& holders) {
   Ledger out = node.EmptyLedger();
   for (const Holder& holder : holders) {
     PodRecord& pod = out.pods[holder.pod];
@@ -226,7 +226,7 @@ std::vector<std::string> DevicesOf(const Ledger& ledger, const std::string& pod,
 }
 
 TEST(AdoptTest, TheFirstAdmittedKeepsADeviceThatTwoPodsHold) {
-  const engine::Node node = MakeNode("core:4 pu:1", "static", "0");
+  const allocator::Node node = MakeNode("core:4 pu:1", "static", "0");
   const Ledger saved = WithDevices(node, {{"a", "app", ContainerKind::kApp, {"d0", "d1"}},
                                           {"b", "app", ContainerKind::kApp, {"d1", "d2"}},
                                           {"c", "app", ContainerKind::kApp, {"d3"}}});
@@ -241,7 +241,7 @@ TEST(AdoptTest, TheFirstAdmittedKeepsADeviceThatTwoPodsHold) {
 }
 
 TEST(AdoptTest, AfterARebootAPodThatLostADeviceToAnotherIsPlacedAnewAndLeavesItsOthers) {
-  const engine::Node node = MakeNode("core:4 pu:1", "static", "0");
+  const allocator::Node node = MakeNode("core:4 pu:1", "static", "0");
   const Ledger saved = WithDevices(node, {{"a", "app", ContainerKind::kApp, {"d0", "d1"}},
                                           {"b", "app", ContainerKind::kApp, {"d1", "d2"}},
                                           {"c", "app", ContainerKind::kApp, {"d2"}}});
@@ -252,7 +252,7 @@ TEST(AdoptTest, AfterARebootAPodThatLostADeviceToAnotherIsPlacedAnewAndLeavesIts
 }
 
 TEST(AdoptTest, AContainerAfterAnInitContainerKeepsItsDeviceAndOneBesideASidecarDoesNot) {
-  const engine::Node node = MakeNode("core:4 pu:1", "static", "0");
+  const allocator::Node node = MakeNode("core:4 pu:1", "static", "0");
   const Ledger reused = WithDevices(node, {{"a", "init", ContainerKind::kInit, {"d0"}},
                                            {"a", "side", ContainerKind::kSidecar, {"d1"}},
                                            {"a", "app", ContainerKind::kApp, {"d0"}}});
@@ -265,7 +265,7 @@ TEST(AdoptTest, AContainerAfterAnInitContainerKeepsItsDeviceAndOneBesideASidecar
   EXPECT_THAT(out.notes.back().text, HasSubstr("another container of the pod holds it"));
 }
 
-engine::Node MakeMemoryNode(const char* machine_text) {
+allocator::Node MakeMemoryNode(const char* machine_text) {
   auto machine = machine::ParseSynthetic(machine_text);
   EXPECT_TRUE(machine) << machine.error().message;
   KubeletConfiguration config;
@@ -275,13 +275,13 @@ engine::Node MakeMemoryNode(const char* machine_text) {
   config.eviction_hard.emplace();
   config.system_reserved["memory"] = *Quantity::Parse("100Mi");
   config.reserved_memory = {{NumaId{0}, {{"memory", *Quantity::Parse("100Mi")}}}};
-  auto node = engine::Node::Make(*machine, config);
+  auto node = allocator::Node::Make(*machine, config);
   EXPECT_TRUE(node) << node.error().message;
   return *node;
 }
 
 /// Books `size` of ordinary memory on node 0 for each of `count` pods.
-Ledger Booking(const engine::Node& node, int count, Bytes size) {
+Ledger Booking(const allocator::Node& node, int count, Bytes size) {
   Ledger out = node.EmptyLedger();
   for (int i = 0; i < count; ++i) {
     PodRecord pod;
@@ -302,8 +302,8 @@ Ledger Booking(const engine::Node& node, int count, Bytes size) {
 }
 
 TEST(AdoptTest, BookingsStayWhenTheMachineHasALittleLessMemory) {
-  const engine::Node before = MakeMemoryNode("numa:1(memory=4GiB) core:4 pu:1");
-  const engine::Node after = MakeMemoryNode("numa:1(memory=4190000KiB) core:4 pu:1");
+  const allocator::Node before = MakeMemoryNode("numa:1(memory=4GiB) core:4 pu:1");
+  const allocator::Node after = MakeMemoryNode("numa:1(memory=4190000KiB) core:4 pu:1");
   const Adoption out = Adopt(after, Booking(before, 2, GiB(1)));
   const Ledger empty = after.EmptyLedger();
   const MemoryTable& fresh = empty.memory.find(NumaId{0})->second.types.find("memory")->second;
@@ -318,8 +318,8 @@ TEST(AdoptTest, BookingsStayWhenTheMachineHasALittleLessMemory) {
 }
 
 TEST(AdoptTest, BookingsWithoutRoomAreDroppedFromTheLastAdmittedAndNamed) {
-  const engine::Node before = MakeMemoryNode("numa:1(memory=4GiB) core:4 pu:1");
-  const engine::Node after = MakeMemoryNode("numa:1(memory=2500MiB) core:4 pu:1");
+  const allocator::Node before = MakeMemoryNode("numa:1(memory=4GiB) core:4 pu:1");
+  const allocator::Node after = MakeMemoryNode("numa:1(memory=2500MiB) core:4 pu:1");
   const Adoption out = Adopt(after, Booking(before, 3, GiB(1)));
   const MemoryNodeState& state = out.ledger.memory.find(NumaId{0})->second;
   EXPECT_EQ(state.assignments, 2);
@@ -331,13 +331,13 @@ TEST(AdoptTest, BookingsWithoutRoomAreDroppedFromTheLastAdmittedAndNamed) {
 }
 
 TEST(AdoptTest, WithoutStaticPolicyExclusiveCpusStayOutOfThePool) {
-  const engine::Node before = MakeNode("core:4 pu:1", "static", "0");
-  const engine::Node after = MakeNode("core:4 pu:1", "none", "");
+  const allocator::Node before = MakeNode("core:4 pu:1", "static", "0");
+  const allocator::Node after = MakeNode("core:4 pu:1", "none", "");
   const Adoption out = Adopt(after, Holding(before, {CpuSet::Range(2, 3)}));
   EXPECT_EQ(FormatIds(ExclusiveCpus(out.ledger)), "2-3");
-  EXPECT_EQ(FormatIds(keeper::SharedCpus(after, out.ledger)), "0-1");
-  EXPECT_EQ(FormatIds(keeper::SharedCpus(after, after.EmptyLedger())), "0-3");
+  EXPECT_EQ(FormatIds(ledger::SharedCpus(after, out.ledger)), "0-1");
+  EXPECT_EQ(FormatIds(ledger::SharedCpus(after, after.EmptyLedger())), "0-3");
 }
 
 }  // namespace
-}  // namespace berth::keeper
+}  // namespace berth::ledger

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cri/pod_names.h"
-#include "os/capabilities.h"
-#include "seccomp/profile.h"
-#include "source/static_pod.h"
+#include "frontend/pod_sources/static_pod.h"
+#include "host/os/capabilities.h"
+#include "host/seccomp/profile.h"
+#include "runtime/cri/pod_names.h"
 
 namespace berth::daemon {
 namespace {
@@ -81,7 +81,7 @@ std::vector<manifest::FieldProblem> CheckOnNode(const Pod& pod, const ApplyRules
   for (pods::Refusal& refused : pods::WhyRefused(pod, rules.node))
     out.push_back({std::move(refused.path), "Forbidden: " + refused.why.message});
   CheckAllProfiles(pod, rules, out);
-  if (std::string problem = source::NameLengthProblem(pod, rules.node_name); !problem.empty())
+  if (std::string problem = pod_sources::NameLengthProblem(pod, rules.node_name); !problem.empty())
     out.push_back({"metadata.name", std::move(problem)});
   else
     CheckHostName(pod, rules, out);

@@ -8,7 +8,7 @@
 
 #include "manifest/pod_options.h"
 #include "model/pod.h"
-#include "pods/node_rules.h"
+#include "node/pods/node_rules.h"
 
 namespace berth::daemon {
 

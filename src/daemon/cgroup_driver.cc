@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "cgroup/systemd.h"
-#include "os/host.h"
+#include "host/cgroup/systemd.h"
+#include "host/os/host.h"
 
 namespace berth::daemon {
 namespace {

@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "base/result.h"
-#include "cgroup/cgroup.h"
-#include "cgroup/cgroup_names.h"
 #include "daemon/settings.h"
-#include "os/fs.h"
+#include "host/cgroup/cgroup.h"
+#include "host/cgroup/cgroup_names.h"
+#include "host/os/fs.h"
 
 namespace berth::daemon {
 

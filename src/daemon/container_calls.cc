@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "os/clock.h"
+#include "host/os/clock.h"
 
 namespace berth::daemon {
 namespace {

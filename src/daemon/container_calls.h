@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cri/cri_client.h"
+#include "host/os/event_fd.h"
 #include "model/operation_results.h"
-#include "os/event_fd.h"
+#include "runtime/cri/cri_client.h"
 
 namespace berth::daemon {
 

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "cgroup/host_tree.h"
+#include "allocator/testing/random_node.h"
 #include "daemon/fake_node_test.h"
-#include "engine/testing/random_node.h"
+#include "host/cgroup/host_tree.h"
 #include "model/promises.h"
-#include "state/ledger_import.h"
-#include "state/verify.h"
+#include "node/checkpoint/ledger_import.h"
+#include "node/checkpoint/verify.h"
 #include "testing/fake_cgroups.h"
 #include "testing/fault_fs.h"
 
@@ -143,8 +143,8 @@ class KernelRuntime final : public runtime::Runtime {
 struct Host {
   explicit Host(bool v2)
       : kernel(disk, {.v2 = v2, .cpus = "0-3", .mems = "0"}), fake(steps), runtime(fake, kernel, disk) {
-    engine::testing::Shape shape{.cores_per_node = 4, .threads = 1};
-    auto made = engine::Node::Make(engine::testing::MakeMachine(shape), engine::testing::StaticConfig("0"));
+    allocator::testing::Shape shape{.cores_per_node = 4, .threads = 1};
+    auto made = allocator::Node::Make(allocator::testing::MakeMachine(shape), allocator::testing::StaticConfig("0"));
     BERTH_CHECK(made.has_value());
     node.emplace(*std::move(made));
     kernel.on_write = [this](const std::string&, const std::string&) { CheckOverlap(); };
@@ -168,8 +168,8 @@ struct Host {
     }
   }
 
-  std::optional<state::Saved> Load() {
-    auto loaded = state::Store::Make(testkit::Share(disk))->Load(nullptr);
+  std::optional<checkpoint::Saved> Load() {
+    auto loaded = checkpoint::Store::Make(testkit::Share(disk))->Load(nullptr);
     EXPECT_TRUE(loaded) << "a ledger always loads";
     return loaded ? *loaded : std::nullopt;
   }
@@ -194,15 +194,15 @@ struct Host {
   testkit::ManualClock clock;
   testkit::TempDir logs;
   events::EventLog events{clock, nullptr, 1000};
-  std::optional<engine::Node> node;
+  std::optional<allocator::Node> node;
   std::map<std::string, CpuSet> alone;  // running containers that have CPUs for themselves
   const Ledger* ledger = nullptr;       // in force; nullptr: no berthd is there
 };
 
 /// One life of berthd on a host, its files reached through `fs`.
-class Life {
+class BerthdLife {
  public:
-  Life(Host& host, os::Fs& fs) : host_(host) {
+  BerthdLife(Host& host, os::Fs& fs) : host_(host) {
     auto tree = cgroup::OpenTree(testkit::Share(fs), *cgroup::DiscoverLayout(host.disk), kRoot,
                                  {.kill = [&host](const std::vector<int>&, const auto& still_there) -> Result<void> {
                                     BERTH_TRY(const std::vector<int> pids, still_there());
@@ -215,7 +215,7 @@ class Life {
       return;
     }
     tree_ = std::make_unique<HiddenTree>(*std::move(tree));
-    store_ = state::Store::Make(testkit::Share(fs));
+    store_ = checkpoint::Store::Make(testkit::Share(fs));
     auto saved = store_->Load(nullptr);
     if (!saved) {
       why_ = saved.error().message;
@@ -229,18 +229,18 @@ class Life {
     started_ = started.has_value();
     if (!started) why_ = started.error().message;
   }
-  ~Life() { host_.ledger = nullptr; }
-  Life(const Life&) = delete;
-  Life& operator=(const Life&) = delete;
+  ~BerthdLife() { host_.ledger = nullptr; }
+  BerthdLife(const BerthdLife&) = delete;
+  BerthdLife& operator=(const BerthdLife&) = delete;
   bool started() const { return started_; }
   const std::string& why() const { return why_; }  ///< not started
   TestManager& manager() { return *manager_; }
 
   void Want(const std::vector<Pod>& pods) {
-    source::Snapshot snapshot;
+    pod_sources::Snapshot snapshot;
     snapshot.ready = true;
     for (const Pod& pod : pods) {
-      snapshot.identities.emplace(FullName(pod), source::IdentityOf(pod));
+      snapshot.identities.emplace(FullName(pod), pod_sources::IdentityOf(pod));
       snapshot.pods.push_back(std::make_shared<const Pod>(pod));
     }
     manager_->OnSnapshot(std::move(snapshot), host_.clock.Now());
@@ -266,14 +266,15 @@ class Life {
  private:
   Host& host_;
   std::unique_ptr<cgroup::Tree> tree_;
-  std::unique_ptr<state::Store> store_;
+  std::unique_ptr<checkpoint::Store> store_;
   std::optional<TestManager> manager_;
   bool started_ = false;
   std::string why_;
 };
 
 Pod SmallPinned(const std::string& uid, const std::string& cpus) {
-  return engine::testing::MakePod(uid, {engine::testing::MakeContainer("app", {{"cpu", cpus}, {"memory", "1Mi"}})});
+  return allocator::testing::MakePod(uid,
+                                     {allocator::testing::MakeContainer("app", {{"cpu", cpus}, {"memory", "1Mi"}})});
 }
 
 Pod Shared() {
@@ -309,7 +310,7 @@ class CrashPropertyTest : public testing::TestWithParam<bool> {};
 /// The calls at which a test kills or fails: every one when BERTH_PROPERTY_STEPS is set, else some of them.
 struct Sample {
   Sample(int standard_stride, int first_of_some)
-      : stride(engine::testing::PropertySteps(0) > 0 ? 1 : standard_stride), first(first_of_some % stride) {}
+      : stride(allocator::testing::PropertySteps(0) > 0 ? 1 : standard_stride), first(first_of_some % stride) {}
   int stride;
   int first;
 };
@@ -318,7 +319,7 @@ struct Sample {
 std::vector<std::pair<std::string, int>> CallsOfDay(bool v2) {
   Host host(v2);
   KillingFs counting(host.disk, -1);
-  Life life(host, counting);
+  BerthdLife life(host, counting);
   EXPECT_TRUE(life.started()) << life.why();
   std::vector<std::pair<std::string, int>> out{{"start", counting.calls()}};
   int before = counting.calls();
@@ -338,7 +339,7 @@ void KillAt(bool v2, int at) {
   KillingFs killing(host.disk, at);
   int deaths = 0;
   bool died = false;
-  std::optional<Life> life;
+  std::optional<BerthdLife> life;
   const auto survive = [&](const auto& work) {
     try {
       work();
@@ -496,7 +497,7 @@ class FailingDay {
 
   Host host_;
   FaultFs faulty_;
-  std::optional<Life> life_;
+  std::optional<BerthdLife> life_;
   bool healed_ = false;
   int refused_ = 0;
 };
@@ -522,32 +523,33 @@ TEST_P(CrashPropertyTest, AFailureAtAnyChangeIsReportedAndOvercome) {
   }
   std::printf("%d changes; %d failures overcome, %d times a pod was refused for the ledger\n", changes, failures,
               refused);
-  EXPECT_GT(refused, engine::testing::PropertySteps(0) > 0 ? 5 : 0);
+  EXPECT_GT(refused, allocator::testing::PropertySteps(0) > 0 ? 5 : 0);
 }
 
 // ---- import ------------------------------------------------------------------------------------------------------
 
 /// A disk with a ledger, and what a kubelet's file makes of it.
 struct ImportCase {
-  ImportCase() { EXPECT_TRUE(state::Store::Make(testkit::Share(disk))->Save(before)); }
+  ImportCase() { EXPECT_TRUE(checkpoint::Store::Make(testkit::Share(disk))->Save(before)); }
   Result<void> Import(os::Fs& fs) const {
-    const auto store = state::Store::Make(testkit::Share(fs));
+    const auto store = checkpoint::Store::Make(testkit::Share(fs));
     BERTH_TRY([[maybe_unused]] const auto now, store->Load(nullptr));
     return store->Save(imported);
   }
-  std::optional<state::Saved> OnDisk() {
-    const auto saved = state::Store::Make(testkit::Share(disk))->Load(nullptr);
+  std::optional<checkpoint::Saved> OnDisk() {
+    const auto saved = checkpoint::Store::Make(testkit::Share(disk))->Load(nullptr);
     return saved ? *saved : std::nullopt;
   }
 
   MemoryFs disk;
-  state::KubeletFiles files{.cpu = state::KubeletCpuState{.policy = "static",
-                                                          .default_cpus = engine::testing::Cpus("0-1"),
-                                                          .entries = {{"u", {{"app", engine::testing::Cpus("2-3")}}}}},
-                            .memory = {},
-                            .devices = {}};
-  state::Saved imported{state::ImportKubelet(files, nullptr).ledger, "", ""};
-  state::Saved before{Ledger{.cpu_policy = "static", .shared = engine::testing::Cpus("0-3")}, "boot", "m"};
+  checkpoint::KubeletFiles files{
+      .cpu = checkpoint::KubeletCpuState{.policy = "static",
+                                         .default_cpus = allocator::testing::Cpus("0-1"),
+                                         .entries = {{"u", {{"app", allocator::testing::Cpus("2-3")}}}}},
+      .memory = {},
+      .devices = {}};
+  checkpoint::Saved imported{checkpoint::ImportKubelet(files, nullptr).ledger, "", ""};
+  checkpoint::Saved before{Ledger{.cpu_policy = "static", .shared = allocator::testing::Cpus("0-3")}, "boot", "m"};
 };
 
 /// An import is one save: killed anywhere, there is the ledger of before or the imported one.

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cgroup/leftover_groups.h"
 #include "daemon/own_group.h"
-#include "os/psi_trigger.h"
+#include "host/cgroup/leftover_groups.h"
+#include "host/os/psi_trigger.h"
 
 namespace berth::daemon {
 namespace {
@@ -25,7 +25,7 @@ constexpr os::Millis kLastWork{10'000};  // for what workers were given before t
 }  // namespace
 
 void PrepareSignals() {
-  loop::BlockSignals(kSignals);
+  event_loop::BlockSignals(kSignals);
   std::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -40,7 +40,7 @@ Result<void> Daemon::WatchAll() {
   if (writers_)
     BERTH_RETURN_IF_ERROR(
         loop_->Watch(writers_->fd(), "foreign writes", [this](os::MonoTime now) { TakeWrites(now); }));
-  if (plugin::Plugins* const plugins = AllPlugins())
+  if (device_manager::Plugins* const plugins = AllPlugins())
     BERTH_RETURN_IF_ERROR(
         loop_->Watch(plugins->event_fd(), "device plug-ins", [this](os::MonoTime) { manager_->OnDevices(); }));
   BERTH_RETURN_IF_ERROR(WatchPressure());
@@ -77,7 +77,7 @@ Result<void> Daemon::WatchPressure() {
   pressure_ = *std::move(trigger);
   return loop_->Watch(
       pressure_.get(), "memory pressure", [this](os::MonoTime now) { manager_->OnMemoryPressure(now); },
-      loop::Loop::Ready::kUrgent);
+      event_loop::Loop::Ready::kUrgent);
 }
 
 /// Without it (in a container, say) cpusets are looked at all the same, only a little later.
@@ -97,8 +97,9 @@ void Daemon::OpenWriters() {
 Result<void> Daemon::Run() {
   notifier_.Send("READY=1");
   log_.Info(fmt::format("ready: node {}, {} CPUs ({}), pod folder {}, socket {}", settings_.berth.node_name,
-                        manager_->keeper().node().all_cpus().Count(), FormatIds(manager_->keeper().node().all_cpus()),
-                        settings_.pod_dir, settings_.berth.socket));
+                        manager_->allocations().node().all_cpus().Count(),
+                        FormatIds(manager_->allocations().node().all_cpus()), settings_.pod_dir,
+                        settings_.berth.socket));
   ::malloc_trim(0);  // what reading machine and settings took is not needed again
   tree_->Rest();
   tree_->WaitBehind(*workers_, [this] { manager_->OnGroupsAnswered(os::SystemClock().Now()); });
@@ -183,7 +184,7 @@ void Daemon::Reload() {
   const auto monotonic_us =
       std::chrono::duration_cast<std::chrono::microseconds>(os::SystemClock().Now().time_since_epoch()).count();
   notifier_.Send(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", monotonic_us));
-  loop::Submit<Settings>(
+  event_loop::Submit<Settings>(
       *workers_, "settings", [line = line_] { return LoadSettings(line); },
       [this](Result<Settings> loaded) { TakeSettings(std::move(loaded)); });
 }
@@ -211,7 +212,7 @@ void Daemon::TakeSettings(Result<Settings> loaded) {
 
 void Daemon::TellStatus() {
   const std::string status = fmt::format("STATUS={} pods, shared pool {}", manager_->pods().size(),
-                                         FormatIds(manager_->keeper().SharedCpus()));
+                                         FormatIds(manager_->allocations().SharedCpus()));
   if (status == last_status_) return;
   notifier_.Send(status);
   last_status_ = status;
@@ -230,7 +231,7 @@ void Daemon::RemoveGroups() {
   const std::string all = names_.Qos(QosClass::kGuaranteed);
   const std::string tier = all.empty() ? "" : names_.FromTop(all);
   auto moved = MoveSelf(*root_fs_, home_groups_);
-  if (moved) moved = manager_->groups().tiers().RemoveAll();
+  if (moved) moved = manager_->groups().qos_cgroups().RemoveAll();
   if (!moved) {
     log_.Warning("remove Berth's cgroups: " + moved.error().message);
     return;

@@ -8,15 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "api/api_server.h"
+#include "api/local_api/api_server.h"
+#include "api/web/web_server.h"
 #include "base/result.h"
-#include "beside/attendant.h"
-#include "beside/door.h"
-#include "beside/newcomers.h"
-#include "beside/watched_runtime.h"
-#include "cgroup/cgroup.h"
-#include "cgroup/root_claim.h"
-#include "cri/cri_client.h"
 #include "daemon/container_calls.h"
 #include "daemon/host_groups.h"
 #include "daemon/local_api.h"
@@ -28,23 +22,29 @@
 #include "daemon/snapshot_builder.h"
 #include "daemon/source_feed.h"
 #include "daemon/tree_status.h"
-#include "events/event_log.h"
-#include "events/log.h"
-#include "history/history.h"
-#include "loop/loop.h"
-#include "loop/workers.h"
-#include "nri/plugin.h"
-#include "os/fs.h"
-#include "os/unique_fd.h"
-#include "os/work_notes.h"
-#include "os/write_watch.h"
-#include "plugin/local_plugins.h"
-#include "plugin/plugin_server.h"
-#include "podresources/pod_resources_service.h"
-#include "publish/publisher.h"
-#include "runtime/runtime.h"
-#include "state/store.h"
-#include "web/web_server.h"
+#include "frontend/nri_agent/loop_handler.h"
+#include "frontend/nri_agent/new_groups.h"
+#include "frontend/nri_agent/nri_allocator.h"
+#include "frontend/nri_agent/watched_runtime.h"
+#include "host/cgroup/cgroup.h"
+#include "host/cgroup/root_claim.h"
+#include "host/event_loop/loop.h"
+#include "host/event_loop/workers.h"
+#include "host/os/fs.h"
+#include "host/os/unique_fd.h"
+#include "host/os/work_notes.h"
+#include "host/os/write_watch.h"
+#include "kubernetes/node_publisher/publisher.h"
+#include "kubernetes/pod_resources/pod_resources_service.h"
+#include "node/checkpoint/store.h"
+#include "node/device_manager/local_plugins.h"
+#include "node/device_manager/plugin_server.h"
+#include "rpc/nri/plugin.h"
+#include "runtime/cri/cri_client.h"
+#include "runtime/lifecycle/runtime.h"
+#include "telemetry/events/event_log.h"
+#include "telemetry/events/log.h"
+#include "telemetry/history/history.h"
 
 namespace berth::daemon {
 
@@ -71,19 +71,19 @@ class Daemon {
   Result<void> OpenAll(const std::string& version);
   /// Requires: OpenRuntime was called.
   manifest::PodOptions HowPodsAreRead() const;
-  Result<void> OpenSources(const std::optional<state::Saved>& saved);
-  Result<void> MakePodFolder(const std::optional<state::Saved>& saved);
+  Result<void> OpenSources(const std::optional<checkpoint::Saved>& saved);
+  Result<void> MakePodFolder(const std::optional<checkpoint::Saved>& saved);
   Result<void> OpenCgroups(const Machine& machine);
   Result<void> OpenSystemGroup();
   Result<void> OpenRuntime();
   Result<void> OpenCriRuntime();
   Result<void> OpenEvents();
-  void OpenDevices(const Machine& machine, const std::optional<state::Saved>& saved);
-  void OpenPlugins(const Machine& machine, const std::optional<state::Saved>& saved);
+  void OpenDevices(const Machine& machine, const std::optional<checkpoint::Saved>& saved);
+  void OpenPlugins(const Machine& machine, const std::optional<checkpoint::Saved>& saved);
   Result<void> OpenLocalDevices();
   /// nullptr: there are no devices.
-  plugin::Plugins* AllPlugins() const { return with_local_ ? with_local_.get() : plugins_.get(); }
-  Result<void> OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved);
+  device_manager::Plugins* AllPlugins() const { return with_local_ ? with_local_.get() : plugins_.get(); }
+  Result<void> OpenManager(const allocator::Node& node, const std::optional<checkpoint::Saved>& saved);
   Result<void> EnforceReservations();
   Result<void> OpenApi(const std::string& version, os::WallTime started_at);
   void OpenPodResources();
@@ -97,9 +97,9 @@ class Daemon {
   Result<void> OpenKubeletsGroups(cgroup::Layout layout, std::unique_ptr<os::Fs> tree_fs);
   Result<void> OpenWatchedRuntime();
   Result<void> OpenNri();
-  void OpenNewcomers();
+  void OpenNewGroups();
   void OpenPodSpecs();
-  beside::DeviceSource KubeletsDevices() const;
+  nri_agent::DeviceSource KubeletsDevices() const;
   Result<void> JoinRuntime();
   void JoinAnew();
   void PutAllInForce(os::MonoTime now);
@@ -152,8 +152,8 @@ class Daemon {
   std::string runtime_name_ = "process";
 
   // Destroyed in reverse order: the API first, the state directory's lock and the loop last.
-  std::unique_ptr<loop::Loop> loop_;
-  std::unique_ptr<state::Store> store_;
+  std::unique_ptr<event_loop::Loop> loop_;
+  std::unique_ptr<checkpoint::Store> store_;
   std::unique_ptr<os::WorkNotes> work_notes_;
   std::unique_ptr<os::Fs> root_fs_;
   std::unique_ptr<cgroup::Tree> tree_;
@@ -170,29 +170,29 @@ class Daemon {
   std::unique_ptr<events::EventLog> events_;
   std::vector<Event> untold_;              // that the history was not told yet
   std::optional<os::WriteWatch> writers_;  // nullopt: foreign writers are not named, their writes seen a little later
-  std::unique_ptr<plugin::PluginServer> plugins_;  // null: no folder for device plug-ins, or a kubelet has it
-  std::unique_ptr<plugin::Plugins> with_local_;    // null: the settings name no devices
+  std::unique_ptr<device_manager::PluginServer> plugins_;  // null: no folder for device plug-ins, or a kubelet has it
+  std::unique_ptr<device_manager::Plugins> with_local_;    // null: the settings name no devices
   std::unique_ptr<PodManager> manager_;
   std::unique_ptr<SnapshotBuilder> snapshots_;
   std::unique_ptr<Published<LoopState>> published_;
   std::unique_ptr<SourceFeed> feed_;
-  std::unique_ptr<loop::Workers> workers_;        // their jobs and ends are of the parts above
-  std::unique_ptr<loop::Workers> hooks_;          // run containers' hooks; likewise
-  std::unique_ptr<loop::Workers> plugin_calls_;   // ask device plug-ins; likewise
-  std::unique_ptr<loop::Workers> probes_;         // ask containers how they are; likewise
-  std::unique_ptr<loop::Workers> publish_calls_;  // null: nothing is published
-  std::vector<std::unique_ptr<publish::Publisher>> publishers_;
-  std::unique_ptr<ContainerCalls> calls_;                 // null: no container runtime
-  std::unique_ptr<podresources::Service> pod_resources_;  // null: not asked for, or its socket is somebody else's
-  std::unique_ptr<LocalApi> api_;                         // looks at what the above counted
+  std::unique_ptr<event_loop::Workers> workers_;        // their jobs and ends are of the parts above
+  std::unique_ptr<event_loop::Workers> hooks_;          // run containers' hooks; likewise
+  std::unique_ptr<event_loop::Workers> plugin_calls_;   // ask device plug-ins; likewise
+  std::unique_ptr<event_loop::Workers> probes_;         // ask containers how they are; likewise
+  std::unique_ptr<event_loop::Workers> publish_calls_;  // null: nothing is published
+  std::vector<std::unique_ptr<node_publisher::Publisher>> publishers_;
+  std::unique_ptr<ContainerCalls> calls_;                  // null: no container runtime
+  std::unique_ptr<pod_resources::Service> pod_resources_;  // null: not asked for, or its socket is somebody else's
+  std::unique_ptr<LocalApi> api_;                          // looks at what the above counted
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<http::Server> metrics_server_;  // null: metrics are not served over TCP
   std::unique_ptr<web::Page> web_;                // null: not asked for, or it could not be served
-  beside::WatchedRuntime* watched_ = nullptr;     // runtime_, beside a kubelet; as are those below
-  std::unique_ptr<beside::Attendant> attendant_;
-  std::optional<beside::Newcomers> newcomers_;  // nullopt: the kernel does not tell
-  std::unique_ptr<PodSpecs> pod_specs_;         // null: no API server is asked for them
-  std::unique_ptr<beside::Door> door_;
+  nri_agent::WatchedRuntime* watched_ = nullptr;  // runtime_, beside a kubelet; as are those below
+  std::unique_ptr<nri_agent::NriAllocator> agent_;
+  std::optional<nri_agent::NewGroups> new_groups_;  // nullopt: the kernel does not tell
+  std::unique_ptr<PodSpecs> pod_specs_;             // null: no API server is asked for them
+  std::unique_ptr<nri_agent::LoopHandler> loop_handler_;
   std::unique_ptr<nri::Plugin> nri_;
 
   os::UniqueFd pressure_;  // not valid where the kernel does not tell

@@ -58,7 +58,7 @@ void Daemon::RepairReserved() {
     }
     return out;
   };
-  loop::Submit<ReservedEdits>(*workers_, "places", look, [this](Result<ReservedEdits> edits) {
+  event_loop::Submit<ReservedEdits>(*workers_, "places", look, [this](Result<ReservedEdits> edits) {
     if (edits) TakeReserved(*edits);
   });
 }
@@ -91,7 +91,7 @@ void Daemon::ReturnToOwnGroup() {
 
 /// Who is where is read from /proc, process by process.
 void Daemon::ClearRootGroup(int passes) {
-  loop::Submit<SystemProcesses::Moved>(
+  event_loop::Submit<SystemProcesses::Moved>(
       *workers_, "places", [this, passes] { return system_->Move(passes); },
       [this](auto moved) { TakeMoved(std::move(moved)); });
 }

@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "cgroup/systemd.h"
 #include "daemon/daemon.h"
-#include "kube/access.h"
-#include "podresources/pod_resources_client.h"
+#include "host/cgroup/systemd.h"
+#include "kubernetes/kube_client/access.h"
+#include "kubernetes/pod_resources/pod_resources_client.h"
 
 namespace berth::daemon {
 namespace {
@@ -25,7 +25,7 @@ Result<void> Daemon::OpenKubeletsGroups(cgroup::Layout layout, std::unique_ptr<o
 }
 
 Result<void> Daemon::OpenWatchedRuntime() {
-  BERTH_TRY(std::unique_ptr<beside::WatchedRuntime> watched, beside::WatchedRuntime::Open());
+  BERTH_TRY(std::unique_ptr<nri_agent::WatchedRuntime> watched, nri_agent::WatchedRuntime::Open());
   watched_ = watched.get();
   runtime_ = std::move(watched);
   runtime_name_ = kBesideKubelet;
@@ -33,58 +33,58 @@ Result<void> Daemon::OpenWatchedRuntime() {
 }
 
 Result<void> Daemon::OpenNri() {
-  const beside::Helpers helpers{.apply_pool = [this](os::MonoTime now) { PutAllInForce(now); },
-                                .narrow_pool = [this] { return manager_->pool().Narrow(); },
-                                .narrow_ahead = [this] { manager_->pool().NarrowAhead(); },
-                                .pool_changed = [this] { manager_->pool().Changed(); },
-                                .pool_in_force = [this] { return manager_->pool().in_force(); },
-                                .pool_problem = [this] { return manager_->pool().problem(); },
-                                .changed = [this] { manager_->Sync(); },
-                                .join_anew = [this] { JoinAnew(); },
-                                .watch_newcomers =
-                                    [this](bool all_known) {
-                                      if (newcomers_) newcomers_->Begin(all_known);
-                                    },
-                                .forget_newcomers =
-                                    [this] {
-                                      if (newcomers_) newcomers_->End();
-                                    }};
-  attendant_ = std::make_unique<beside::Attendant>(
+  const nri_agent::Helpers helpers{.apply_pool = [this](os::MonoTime now) { PutAllInForce(now); },
+                                   .narrow_pool = [this] { return manager_->pool().Narrow(); },
+                                   .narrow_ahead = [this] { manager_->pool().NarrowAhead(); },
+                                   .pool_changed = [this] { manager_->pool().Changed(); },
+                                   .pool_in_force = [this] { return manager_->pool().in_force(); },
+                                   .pool_problem = [this] { return manager_->pool().problem(); },
+                                   .changed = [this] { manager_->Sync(); },
+                                   .join_anew = [this] { JoinAnew(); },
+                                   .watch_new_groups =
+                                       [this](bool all_known) {
+                                         if (new_groups_) new_groups_->Begin(all_known);
+                                       },
+                                   .forget_new_groups =
+                                       [this] {
+                                         if (new_groups_) new_groups_->End();
+                                       }};
+  agent_ = std::make_unique<nri_agent::NriAllocator>(
       manager_->parts(), *watched_,
-      beside::AttendantOptions{.share_unplaced = settings_.berth.nri_unplaced == "share",
-                               .step_aside = settings_.berth.nri_contested == "stepAside",
-                               .endpoint = settings_.berth.nri_socket,
-                               .kubelet_dir = settings_.berth.kubelet_dir,
-                               .spec_patience = settings_.berth.pod_specs ? kSpecPatience : os::Millis(0),
-                               .devices = KubeletsDevices()},
+      nri_agent::NriAllocatorOptions{.share_unplaced = settings_.berth.nri_unplaced == "share",
+                                     .step_aside = settings_.berth.nri_contested == "stepAside",
+                                     .endpoint = settings_.berth.nri_socket,
+                                     .kubelet_dir = settings_.berth.kubelet_dir,
+                                     .spec_patience = settings_.berth.pod_specs ? kSpecPatience : os::Millis(0),
+                                     .devices = KubeletsDevices()},
       helpers);
-  snapshots_->AddWarnings([this] { return attendant_->Warnings(); });
-  door_ = std::make_unique<beside::Door>(*loop_, *attendant_);
-  loop_->Keep("NRI", [this] { return attendant_->next_due(); }, [this](os::MonoTime now) { attendant_->Tick(now); });
+  snapshots_->AddWarnings([this] { return agent_->Warnings(); });
+  loop_handler_ = std::make_unique<nri_agent::LoopHandler>(*loop_, *agent_);
+  loop_->Keep("NRI", [this] { return agent_->next_due(); }, [this](os::MonoTime now) { agent_->Tick(now); });
   OpenPodSpecs();
-  OpenNewcomers();
+  OpenNewGroups();
   return JoinRuntime();
 }
 
 /// Until the runtime has said what there is.
-void Daemon::OpenNewcomers() {
-  const enforce::GroupTable& table = manager_->groups().table();
-  auto opened = beside::Newcomers::Open(
+void Daemon::OpenNewGroups() {
+  const cgroup_manager::GroupTable& table = manager_->groups().table();
+  auto opened = nri_agent::NewGroups::Open(
       table.CpusetDir(""), [&table](const std::string& path) { return table.containers().contains(path); },
-      [this](const std::string& path) { attendant_->Confine(path); },
+      [this](const std::string& path) { agent_->Confine(path); },
       [this](const std::string& message) { TellOfNode(true, "NewcomersNotWatched", message); });
   Result<void> watched;
   if (opened) {
-    newcomers_.emplace(*std::move(opened));
-    watched = loop_->Watch(newcomers_->fd(), "new groups", [this](os::MonoTime) { newcomers_->Take(); });
+    new_groups_.emplace(*std::move(opened));
+    watched = loop_->Watch(new_groups_->fd(), "new groups", [this](os::MonoTime) { new_groups_->Take(); });
   } else {
     watched = std::unexpected(std::move(opened).error());
   }
   if (!watched) {
     log_.Warning(watched.error().message + "; containers made while no runtime asks are on any CPUs until it does");
-    return newcomers_.reset();
+    return new_groups_.reset();
   }
-  attendant_->KeepNewcomers();
+  agent_->KeepNewGroups();
 }
 
 void Daemon::OpenPodSpecs() {
@@ -93,12 +93,12 @@ void Daemon::OpenPodSpecs() {
     BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
     return kube::LoadOwnAccess(*fs, file);
   };
-  const PodSpecsSink sink{.set = [this](const Pod& pod) { attendant_->SetSpec(pod); },
-                          .gone = [this](const std::string& name_space,
-                                         const std::string& name) { attendant_->ForgetSpec(name_space, name); },
-                          .follows = [this](bool follows) { attendant_->FollowsSpecs(follows); },
-                          .tell = [this](bool warning, const std::string& reason,
-                                         const std::string& message) { TellOfNode(warning, reason, message); }};
+  const PodSpecsSink sink{
+      .set = [this](const Pod& pod) { agent_->SetSpec(pod); },
+      .gone = [this](const std::string& name_space, const std::string& name) { agent_->ForgetSpec(name_space, name); },
+      .follows = [this](bool follows) { agent_->FollowsSpecs(follows); },
+      .tell = [this](bool warning, const std::string& reason,
+                     const std::string& message) { TellOfNode(warning, reason, message); }};
   pod_specs_ = std::make_unique<PodSpecs>(
       *loop_, *workers_, PodSpecsOptions{.access = access, .node_name = settings_.berth.node_name, .pace = {}}, sink);
   snapshots_->AddWarnings([this] {
@@ -109,9 +109,9 @@ void Daemon::OpenPodSpecs() {
       "pod specs", [this] { return pod_specs_->next_due(); }, [this](os::MonoTime now) { pod_specs_->Tick(now); });
 }
 
-beside::DeviceSource Daemon::KubeletsDevices() const {
+nri_agent::DeviceSource Daemon::KubeletsDevices() const {
   if (settings_.berth.kubelet_dir.empty()) return {};
-  const auto client = std::make_shared<podresources::PodResourcesClient>(
+  const auto client = std::make_shared<pod_resources::PodResourcesClient>(
       settings_.berth.kubelet_dir + "/pod-resources/kubelet.sock", os::SystemClock());
   return {.of_pod = [client](const std::string& name_space, const std::string& name,
                              os::Millis patience) { return client->DevicesOf(name_space, name, patience); },
@@ -119,8 +119,8 @@ beside::DeviceSource Daemon::KubeletsDevices() const {
 }
 
 Result<void> Daemon::JoinRuntime() {
-  BERTH_TRY(nri_,
-            nri::Plugin::Start({.index = settings_.berth.nri_index, .socket = settings_.berth.nri_socket}, *door_));
+  BERTH_TRY(nri_, nri::Plugin::Start({.index = settings_.berth.nri_index, .socket = settings_.berth.nri_socket},
+                                     *loop_handler_));
   return {};
 }
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "daemon/daemon.h"
-#include "kube/access.h"
+#include "kubernetes/kube_client/access.h"
 
 namespace berth::daemon {
 
@@ -12,8 +12,8 @@ namespace berth::daemon {
 Result<void> Daemon::OpenPublishers(const std::string& version) {
   if (!settings_.berth.publish) return {};
   constexpr std::size_t kCalls = 2;
-  BERTH_TRY(publish_calls_, loop::Workers::Start(*loop_, {.most_threads = kCalls}));
-  const manifest::PublishSettings& publish = *settings_.berth.publish;
+  BERTH_TRY(publish_calls_, event_loop::Workers::Start(*loop_, {.most_threads = kCalls}));
+  const config::PublishSettings& publish = *settings_.berth.publish;
   const std::string& node = settings_.berth.node_name;
   const auto connect = [publish]() -> Result<std::unique_ptr<kube::Client>> {
     BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
@@ -23,18 +23,18 @@ Result<void> Daemon::OpenPublishers(const std::string& version) {
   const auto tell = [this](bool warning, const std::string& reason, const std::string& message) {
     TellOfNode(warning, reason, message);
   };
-  const auto open = [&](publish::Kind kind) {
-    auto writer = std::make_unique<publish::Writer>(
-        publish::WriterOptions{.kind = kind, .node = node, .version = version}, connect);
-    publishers_.push_back(std::make_unique<publish::Publisher>(
+  const auto open = [&](node_publisher::Kind kind) {
+    auto writer = std::make_unique<node_publisher::Writer>(
+        node_publisher::WriterOptions{.kind = kind, .node = node, .version = version}, connect);
+    publishers_.push_back(std::make_unique<node_publisher::Publisher>(
         std::move(writer), *publish_calls_, os::SystemClock(),
-        publish::PublisherOptions{.seed = std::hash<std::string>()(node) + publishers_.size()}, tell));
-    publish::Publisher& opened = *publishers_.back();
+        node_publisher::PublisherOptions{.seed = std::hash<std::string>()(node) + publishers_.size()}, tell));
+    node_publisher::Publisher& opened = *publishers_.back();
     loop_->Keep(
         "publishing", [&opened] { return opened.next_due(); }, [&opened](os::MonoTime now) { opened.Tick(now); });
   };
-  if (publish.topology) open(publish::Kind::kTopology);
-  if (publish.state) open(publish::Kind::kState);
+  if (publish.topology) open(node_publisher::Kind::kTopology);
+  if (publish.state) open(node_publisher::Kind::kState);
   snapshots_->AddWarnings([this] {
     std::vector<std::string> out;
     for (const auto& publisher : publishers_)

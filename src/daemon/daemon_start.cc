@@ -7,9 +7,6 @@
 
 #include "base/quantity.h"
 #include "base/text.h"
-#include "cgroup/leftover_groups.h"
-#include "cgroup/systemd.h"
-#include "cri/cri_runtime.h"
 #include "daemon/cgroup_driver.h"
 #include "daemon/daemon.h"
 #include "daemon/dry_run.h"
@@ -21,14 +18,17 @@
 #include "daemon/node_storage.h"
 #include "daemon/own_group.h"
 #include "daemon/reserved_groups.h"
-#include "machine/local_hardware.h"
-#include "os/host.h"
-#include "os/lock_file.h"
-#include "os/node_addresses.h"
-#include "os/path.h"
-#include "runtime/process_runtime.h"
-#include "runtime/process_spec.h"
-#include "seccomp/profile.h"
+#include "host/cgroup/leftover_groups.h"
+#include "host/cgroup/systemd.h"
+#include "host/machine/local_hardware.h"
+#include "host/os/host.h"
+#include "host/os/lock_file.h"
+#include "host/os/node_addresses.h"
+#include "host/os/path.h"
+#include "host/seccomp/profile.h"
+#include "runtime/cri/cri_runtime.h"
+#include "runtime/process/process_runtime.h"
+#include "runtime/process/process_spec.h"
 
 namespace berth::daemon {
 namespace {
@@ -61,7 +61,7 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   if (!dry_run) out.pods.storage = StorageForPods(settings.kubelet, settings.berth.state_dir);
   out.pods.log_dir = PodLogsOf(settings);
   out.pods.seccomp_default = settings.kubelet.seccomp_default;
-  const auto waiting = settings.berth.waiting.value_or(manifest::WaitingSettings{.max = 0, .overtakes = 0});
+  const auto waiting = settings.berth.waiting.value_or(config::WaitingSettings{.max = 0, .overtakes = 0});
   out.pods.queue.most_waiting = waiting.max;
   out.pods.queue.overtakes = waiting.overtakes;
   out.pods.eviction_ignores_cache = settings.berth.eviction_ignores_page_cache;
@@ -79,7 +79,7 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   if (ours) out.pods.notes = settings.berth.state_dir + "/pods";
   if (ours) out.pods.pool = settings.berth.run_dir + "/cpus";
   if (ours) out.pods.value_settings = settings.berth.run_dir + "/group-values";
-  if (!dry_run) out.pods.lives = settings.berth.run_dir + "/pods";
+  if (!dry_run) out.pods.checkpoints = settings.berth.run_dir + "/pods";
   out.pods.log_max_bytes = LongestLog(settings);
   out.pods.log_max_files = settings.kubelet.container_log_max_files;
   out.reconcile_period = settings.reconcile_period;
@@ -118,15 +118,15 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   dry_run_ = parts.dry_run;
   start_warnings_ = settings_.warnings;
   start_warnings_.insert(start_warnings_.end(), parts.warnings.begin(), parts.warnings.end());
-  BERTH_TRY(store_, state::Store::Open(settings_.berth.state_dir));
-  BERTH_TRY(const std::optional<state::Saved> saved, store_->Load(&start_warnings_));
+  BERTH_TRY(store_, checkpoint::Store::Open(settings_.berth.state_dir));
+  BERTH_TRY(const std::optional<checkpoint::Saved> saved, store_->Load(&start_warnings_));
   BERTH_RETURN_IF_ERROR(os::MakeDirs(settings_.berth.run_dir, kPublic));
   BERTH_RETURN_IF_ERROR(os::MakeDirs(os::FolderOf(settings_.berth.socket), kPublic));
-  BERTH_TRY(loop_, loop::Loop::Open(os::SystemClock()));
-  BERTH_TRY(workers_, loop::Workers::Start(*loop_, {}));
-  BERTH_TRY(hooks_, loop::Workers::Start(*loop_, {.most_threads = kMostHooks}));
-  BERTH_TRY(plugin_calls_, loop::Workers::Start(*loop_, {.most_threads = kMostPluginCalls}));
-  BERTH_TRY(probes_, loop::Workers::Start(*loop_, {.most_threads = kMostProbes}));
+  BERTH_TRY(loop_, event_loop::Loop::Open(os::SystemClock()));
+  BERTH_TRY(workers_, event_loop::Workers::Start(*loop_, {}));
+  BERTH_TRY(hooks_, event_loop::Workers::Start(*loop_, {.most_threads = kMostHooks}));
+  BERTH_TRY(plugin_calls_, event_loop::Workers::Start(*loop_, {.most_threads = kMostPluginCalls}));
+  BERTH_TRY(probes_, event_loop::Workers::Start(*loop_, {.most_threads = kMostProbes}));
   BERTH_RETURN_IF_ERROR(OpenCgroups(parts.node.machine()));
   BERTH_RETURN_IF_ERROR(OpenRuntime());
   BERTH_TRY(work_notes_, os::WorkNotes::Open(settings_.berth.run_dir));  // the runtime has the folder's lock
@@ -175,9 +175,9 @@ Health Daemon::HealthNow() const {
   const NodeConditions conditions = manager_->Conditions();
   for (const std::string& problem : {conditions.ledger_problem, conditions.pool_problem, conditions.runtime_problem})
     if (!problem.empty()) out.not_ready.push_back(problem);
-  if (!attendant_) return out;
-  out.started = attendant_->Started();
-  for (std::string& why : attendant_->NotReady()) out.not_ready.push_back(std::move(why));
+  if (!agent_) return out;
+  out.started = agent_->Started();
+  for (std::string& why : agent_->NotReady()) out.not_ready.push_back(std::move(why));
   return out;
 }
 
@@ -212,7 +212,7 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
                                        .on_lost_socket = LostSocketTeller()},
                                       *api_));
   OpenWeb();
-  const auto metrics = manifest::ParseTcpAddress(settings_.berth.metrics_address);
+  const auto metrics = config::ParseTcpAddress(settings_.berth.metrics_address);
   if (!metrics) return {};
   auto started = api::StartMetricsServer(metrics->address, metrics->port, *api_);
   if (!started) return Wrap(std::move(started).error(), "metricsAddress");
@@ -235,7 +235,7 @@ std::shared_ptr<const NodeSnapshot> Daemon::NewestSnapshot() const {
 /// Who only wants to look does not keep pods from running: without its socket berthd goes on.
 void Daemon::OpenPodResources() {
   if (settings_.berth.pod_resources_socket.empty()) return;
-  auto service = podresources::Service::Start(
+  auto service = pod_resources::Service::Start(
       {.socket = settings_.berth.pod_resources_socket,
        .only_active = FeatureEnabled(settings_.kubelet, "KubeletPodResourcesListUseActivePods")},
       [this] { return NewestSnapshot(); });
@@ -248,25 +248,25 @@ void Daemon::OpenPodResources() {
 }
 
 /// The folder is there in any case: the API stores its manifests in it.
-Result<void> Daemon::OpenSources(const std::optional<state::Saved>& saved) {
+Result<void> Daemon::OpenSources(const std::optional<checkpoint::Saved>& saved) {
   std::set<std::string> running;
   if (saved)
     for (const auto& [uid, record] : saved->ledger.pods) running.insert({uid, record.identity});
-  std::vector<std::unique_ptr<source::Source>> sources(1);
-  BERTH_TRY(sources.front(), source::OpenFolder({.path = settings_.pod_dir,
-                                                 .node_name = settings_.berth.node_name,
-                                                 .period = settings_.kubelet.file_check_frequency,
-                                                 .only_trusted = settings_.berth.manifest_owners == "root",
-                                                 .running = std::move(running),
-                                                 .notes = work_notes_.get(),
-                                                 .pods = HowPodsAreRead()}));
+  std::vector<std::unique_ptr<pod_sources::Source>> sources(1);
+  BERTH_TRY(sources.front(), pod_sources::OpenFolder({.path = settings_.pod_dir,
+                                                      .node_name = settings_.berth.node_name,
+                                                      .period = settings_.kubelet.file_check_frequency,
+                                                      .only_trusted = settings_.berth.manifest_owners == "root",
+                                                      .running = std::move(running),
+                                                      .notes = work_notes_.get(),
+                                                      .pods = HowPodsAreRead()}));
   if (!settings_.kubelet.static_pod_url.empty()) {
-    source::HttpOptions options = UrlOptions(settings_);
+    pod_sources::HttpOptions options = UrlOptions(settings_);
     options.notes = work_notes_.get();
     options.pods = HowPodsAreRead();
-    BERTH_TRY(sources.emplace_back(), source::OpenHttp(std::move(options)));
+    BERTH_TRY(sources.emplace_back(), pod_sources::OpenHttp(std::move(options)));
   }
-  BERTH_TRY(auto joined, source::JoinSources(std::move(sources)));
+  BERTH_TRY(auto joined, pod_sources::JoinSources(std::move(sources)));
   feed_ = std::make_unique<SourceFeed>(*loop_, *workers_, std::move(joined), [this](auto snapshot, os::MonoTime) {
     manager_->OnSnapshot(std::move(snapshot));
   });
@@ -275,7 +275,7 @@ Result<void> Daemon::OpenSources(const std::optional<state::Saved>& saved) {
 
 /// A folder that cannot be made is looked for again by the source. While pods are held it is not made: an empty folder
 /// would end them all, and it may only have been moved away, or not be mounted yet.
-Result<void> Daemon::MakePodFolder(const std::optional<state::Saved>& saved) {
+Result<void> Daemon::MakePodFolder(const std::optional<checkpoint::Saved>& saved) {
   struct stat info{};
   if (::stat(settings_.pod_dir.c_str(), &info) == 0) return {};
   BERTH_TRY(const std::vector<runtime::ContainerStatus> records, runtime_->List());
@@ -368,7 +368,7 @@ Result<void> Daemon::OpenEvents() {
 }
 
 /// A node without devices goes on: what cannot be opened is somebody else's, or wrong in its settings.
-void Daemon::OpenDevices(const Machine& machine, const std::optional<state::Saved>& saved) {
+void Daemon::OpenDevices(const Machine& machine, const std::optional<checkpoint::Saved>& saved) {
   if (dry_run_ || beside_kubelet()) return;
   OpenPlugins(machine, saved);
   if (settings_.berth.local_devices.empty()) return;
@@ -379,28 +379,28 @@ void Daemon::OpenDevices(const Machine& machine, const std::optional<state::Save
 Result<void> Daemon::OpenLocalDevices() {
   const std::vector<LocalDeviceRule>& rules = settings_.berth.local_devices;
   BERTH_TRY(LocalHardware hardware, machine::ReadLocalHardware(*root_fs_, rules));
-  BERTH_TRY(with_local_, plugin::WithLocalDevices(plugins_.get(), rules, std::move(hardware)));
+  BERTH_TRY(with_local_, device_manager::WithLocalDevices(plugins_.get(), rules, std::move(hardware)));
   return {};
 }
 
-void Daemon::OpenPlugins(const Machine& machine, const std::optional<state::Saved>& saved) {
-  const std::string folder = manifest::DevicePluginDir(settings_.berth);
+void Daemon::OpenPlugins(const Machine& machine, const std::optional<checkpoint::Saved>& saved) {
+  const std::string folder = config::DevicePluginDir(settings_.berth);
   if (folder.empty()) return;
-  plugin::ServerOptions options{
-      .folder = folder, .registry = plugin::RegistryBeside(folder), .nodes = {}, .awaited = {}, .patience = {}};
+  device_manager::ServerOptions options{
+      .folder = folder, .registry = device_manager::RegistryBeside(folder), .nodes = {}, .awaited = {}, .patience = {}};
   for (const NumaNode& node : machine.nodes) options.nodes.Insert(node.id);
   if (saved)
     for (const auto& [uid, record] : saved->ledger.pods)
       for (const Placement& placement : record.placements)
         for (const DeviceAssignment& devices : placement.devices) options.awaited.insert(devices.resource);
-  auto opened = plugin::PluginServer::Start(std::move(options));
+  auto opened = device_manager::PluginServer::Start(std::move(options));
   if (opened)
     plugins_ = *std::move(opened);
   else
     start_warnings_.push_back("no devices of plug-ins: " + opened.error().message);
 }
 
-Result<void> Daemon::OpenManager(const engine::Node& node, const std::optional<state::Saved>& saved) {
+Result<void> Daemon::OpenManager(const allocator::Node& node, const std::optional<checkpoint::Saved>& saved) {
   BERTH_RETURN_IF_ERROR(OpenEvents());
   OpenDevices(node.machine(), saved);
   ManagerOptions options = OptionsOf(settings_, node.machine(), names_, dry_run_);

@@ -25,11 +25,11 @@ struct DaemonStartTest : testing::Test {
     return Daemon::Make(line, *std::move(settings), "test", Notifier(), log);
   }
   void SaveLedgerWith(const PodRecord& record) {
-    state::Saved saved;
+    checkpoint::Saved saved;
     saved.ledger.cpu_policy = "none";
     saved.ledger.memory_policy = "None";
     saved.ledger.pods.emplace(record.uid, record);
-    auto store = state::Store::Open(temp / "state");
+    auto store = checkpoint::Store::Open(temp / "state");
     ASSERT_TRUE(store) << store.error().message;
     ASSERT_TRUE((*store)->Save(saved));
   }

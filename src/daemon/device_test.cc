@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "daemon/fake_node_test.h"
-#include "offline/pod_explanation.h"
-#include "os/event_fd.h"
+#include "host/os/event_fd.h"
+#include "simulator/offline/pod_explanation.h"
 
 namespace berth::daemon {
 namespace {
@@ -25,13 +25,13 @@ using testing::UnorderedElementsAre;
 const std::string kGpu = "vendor.example/gpu";
 
 /// Plug-ins without sockets. Each call is a step, at which berthd may die.
-class FakePlugins final : public plugin::Plugins {
+class FakePlugins final : public device_manager::Plugins {
  public:
   explicit FakePlugins(Steps& steps) : steps_(steps), fd_(*os::EventFd::Open()) {}
 
   int event_fd() const override { return fd_.get(); }
-  std::shared_ptr<const plugin::Known> known() const override { return known_; }
-  std::vector<plugin::Note> TakeNotes() override { return {}; }
+  std::shared_ptr<const device_manager::Known> known() const override { return known_; }
+  std::vector<device_manager::Note> TakeNotes() override { return {}; }
   DeviceFigures figures() const override { return {}; }
   os::MonoTime next_due() const override { return os::MonoTime::max(); }
   void Forget(os::MonoTime) override {}
@@ -52,13 +52,14 @@ class FakePlugins final : public plugin::Plugins {
     if (pre_start_error) return std::unexpected(*pre_start_error);
     return {};
   }
-  Result<std::vector<std::string>> Prefer(const std::string&, const plugin::PreferenceQuestion& question) override {
+  Result<std::vector<std::string>> Prefer(const std::string&,
+                                          const device_manager::PreferenceQuestion& question) override {
     calls.push_back("prefer " + std::to_string(question.size) + " of " + Join(question.available));
     if (error) return std::unexpected(*error);
     return prefers;
   }
 
-  void Serve(const std::vector<Device>& devices, plugin::PluginOptions options = {}) {
+  void Serve(const std::vector<Device>& devices, device_manager::PluginOptions options = {}) {
     ++registrations_;
     Set(devices, {.endpoint = "gpu.sock", .ready = true, .options = options});
   }
@@ -82,8 +83,8 @@ class FakePlugins final : public plugin::Plugins {
     for (const std::string& id : ids) out += (out.empty() ? "" : ",") + id;
     return out;
   }
-  void Set(const std::vector<Device>& devices, const plugin::Served& served) {
-    auto known = std::make_shared<plugin::Known>();
+  void Set(const std::vector<Device>& devices, const device_manager::Served& served) {
+    auto known = std::make_shared<device_manager::Known>();
     known->devices[kGpu] = devices;
     known->resources[kGpu] = served;
     known->registrations = registrations_;
@@ -93,7 +94,7 @@ class FakePlugins final : public plugin::Plugins {
   Steps& steps_;
   os::EventFd fd_;
   std::uint64_t registrations_ = 0;
-  std::shared_ptr<const plugin::Known> known_ = std::make_shared<const plugin::Known>();
+  std::shared_ptr<const device_manager::Known> known_ = std::make_shared<const device_manager::Known>();
 };
 
 void WantGpus(Container& container, std::string_view count) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "cgroup/pod_cgroup_values.h"
+#include "host/cgroup/pod_cgroup_values.h"
 
 namespace berth::daemon {
 namespace {

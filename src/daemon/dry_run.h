@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "cgroup/cgroup.h"
+#include "host/cgroup/cgroup.h"
+#include "host/os/clock.h"
+#include "host/os/event_fd.h"
 #include "model/machine.h"
-#include "os/clock.h"
-#include "os/event_fd.h"
-#include "runtime/runtime.h"
+#include "runtime/lifecycle/runtime.h"
 
 namespace berth::daemon {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "history/history.h"
 #include "model/event.h"
+#include "telemetry/history/history.h"
 
 namespace berth::daemon {
 

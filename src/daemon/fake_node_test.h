@@ -1,5 +1,5 @@
 // A node for tests of the manager: store, cgroups and runtime in memory that write down every step, check the promises
-// of the house after each, and can die at any of them.
+// of Berth after each, and can die at any of them.
 #ifndef BERTH_DAEMON_FAKE_NODE_TEST_H_
 #define BERTH_DAEMON_FAKE_NODE_TEST_H_
 
@@ -20,9 +20,9 @@
 
 #include "daemon/dry_run.h"
 #include "daemon/pod_manager.h"
-#include "machine/load_machine.h"
-#include "source/static_pod.h"
-#include "state/store.h"
+#include "frontend/pod_sources/static_pod.h"
+#include "host/machine/load_machine.h"
+#include "node/checkpoint/store.h"
 #include "testing/fixtures.h"
 #include "testing/queued_executor.h"
 
@@ -67,18 +67,18 @@ class Steps {
   int count_ = 0;
 };
 
-class FakeStore final : public state::Store {
+class FakeStore final : public checkpoint::Store {
  public:
   explicit FakeStore(Steps& steps) : steps_(steps) {}
-  Result<std::optional<state::Saved>> Load(std::vector<std::string>*) override { return saved; }
-  Result<void> Save(const state::Saved& value) override {
+  Result<std::optional<checkpoint::Saved>> Load(std::vector<std::string>*) override { return saved; }
+  Result<void> Save(const checkpoint::Saved& value) override {
     if (full) return Fail(Code::kExhausted, "save the ledger to /state/ledger: No space left on device");
     steps_.Before();
     saved = value;
     steps_.After("save");
     return {};
   }
-  std::optional<state::Saved> saved;
+  std::optional<checkpoint::Saved> saved;
   bool full = false;
 
  private:
@@ -314,9 +314,9 @@ class FakeTree final : public cgroup::Tree {
 /// between the end of such work and what follows it, too.
 class TestManager {
  public:
-  TestManager(state::Store& store, cgroup::Tree& tree, runtime::Runtime& runtime, events::EventLog& events,
-              const os::Clock& clock, Steps& steps, const engine::Node& node, ManagerOptions options,
-              plugin::Plugins* plugins = nullptr)
+  TestManager(checkpoint::Store& store, cgroup::Tree& tree, runtime::Runtime& runtime, events::EventLog& events,
+              const os::Clock& clock, Steps& steps, const allocator::Node& node, ManagerOptions options,
+              device_manager::Plugins* plugins = nullptr)
       : clock_(clock),
         executor_(steps),
         manager_({.store = store,
@@ -328,12 +328,12 @@ class TestManager {
                   .plugins = plugins},
                  node, std::move(options)) {}
 
-  Result<void> Start(const std::optional<state::Saved>& saved, os::MonoTime now) {
+  Result<void> Start(const std::optional<checkpoint::Saved>& saved, os::MonoTime now) {
     auto started = manager_.Start(saved, now);
     if (started) Settle();
     return started;
   }
-  void OnSnapshot(source::Snapshot snapshot, os::MonoTime) {
+  void OnSnapshot(pod_sources::Snapshot snapshot, os::MonoTime) {
     Do([&] { manager_.OnSnapshot(std::move(snapshot)); });
   }
   void OnRuntime(os::MonoTime now) {
@@ -359,16 +359,16 @@ class TestManager {
   os::MonoTime next_due() const { return manager_.next_due(); }
   /// Called whenever the manager has returned to its loop.
   void set_on_turn(std::function<void()> turn) { on_turn_ = std::move(turn); }
-  const Ledger& ledger() const { return manager_.keeper().ledger(); }
-  const engine::Node& node() const { return manager_.keeper().node(); }
+  const Ledger& ledger() const { return manager_.allocations().ledger(); }
+  const allocator::Node& node() const { return manager_.allocations().node(); }
   const pods::Pods& pods() const { return manager_.pods(); }
   std::vector<std::string> Warnings() const { return manager_.Warnings(); }
-  enforce::Enforcer& groups() { return manager_.groups(); }
+  cgroup_manager::Enforcer& groups() { return manager_.groups(); }
   PodManager& bare() { return manager_; }
   testkit::QueuedExecutor& executor() { return executor_.queue; }
 
  private:
-  struct DyingExecutor final : loop::Executor {
+  struct DyingExecutor final : event_loop::Executor {
     explicit DyingExecutor(Steps& steps_) : steps(steps_) {}
     void Run(const std::string& name, Job job, Job then) override {
       queue.Run(name, std::move(job), [this, then = std::move(then)]() mutable {
@@ -402,7 +402,7 @@ class TestManager {
 
 /// Everything that outlives a berthd.
 struct FakeNode {
-  explicit FakeNode(engine::Node node_)
+  explicit FakeNode(allocator::Node node_)
       : node(std::move(node_)), store(steps), runtime(steps), tree(node.machine(), steps, runtime, clock) {
     steps.set_check([this] { CheckPromises(); });
   }
@@ -434,7 +434,8 @@ struct FakeNode {
     if (!on_the_way) {
       EXPECT_EQ(held, own) << step;
     }
-    EXPECT_FALSE(tree.Read(enforce::kOwnGroup)->cpus->Intersects(held)) << "berthd is on exclusive CPUs: " << step;
+    EXPECT_FALSE(tree.Read(cgroup_manager::kOwnGroup)->cpus->Intersects(held))
+        << "berthd is on exclusive CPUs: " << step;
     for (const auto& [id, other] : runtime.containers) {
       if (id == status.id || other.state != runtime::ContainerState::kRunning) continue;
       EXPECT_FALSE(tree.Read(tree.PathOf(other))->cpus->Intersects(held))
@@ -444,7 +445,8 @@ struct FakeNode {
 
   /// Who is not in its named pool is on none of its CPUs.
   void CheckPooled(const Placement& placement, const CpuSet& mine, const std::string& step) {
-    EXPECT_FALSE(tree.Read(enforce::kOwnGroup)->cpus->Intersects(mine)) << "berthd is on CPUs of a pool: " << step;
+    EXPECT_FALSE(tree.Read(cgroup_manager::kOwnGroup)->cpus->Intersects(mine))
+        << "berthd is on CPUs of a pool: " << step;
     for (const auto& [id, other] : runtime.containers) {
       if (other.state != runtime::ContainerState::kRunning) continue;
       const auto record = store.saved->ledger.pods.find(other.pod_uid);
@@ -470,8 +472,8 @@ struct FakeNode {
   testkit::ManualClock clock;
   ManagerOptions options{.pods = {.node_name = "n1"}, .boot = {.boot_id = "boot", .machine_fingerprint = "m"}};
   Steps steps;
-  engine::Node node;
-  plugin::Plugins* plugins = nullptr;
+  allocator::Node node;
+  device_manager::Plugins* plugins = nullptr;
   bool resizing = false;  ///< a container's own CPUs may be less or more than its record says, until they are written
   FakeStore store;
   FakeRuntime runtime;
@@ -482,13 +484,13 @@ struct FakeNode {
 // ---- what tests of the manager share ----
 
 /// `cores` CPUs on `nodes` NUMA nodes, CPU policy static, CPU 0 reserved.
-inline engine::Node MakeNode(int cores = 4, int nodes = 1) {
+inline allocator::Node MakeNode(int cores = 4, int nodes = 1) {
   auto machine = machine::ParseSynthetic(fmt::format("numa:{} core:{} pu:1", nodes, cores / nodes));
   EXPECT_TRUE(machine) << machine.error().message;
   KubeletConfiguration config;
   config.cpu_manager_policy = "static";
   config.reserved_system_cpus = "0";
-  auto node = engine::Node::Make(*machine, config);
+  auto node = allocator::Node::Make(*machine, config);
   EXPECT_TRUE(node) << node.error().message;
   return *node;
 }
@@ -507,19 +509,19 @@ inline Pod MakePod(const std::string& name, std::string_view cpu, QosClass qos =
   return pod;
 }
 
-inline source::Snapshot Wanting(const std::vector<Pod>& pods) {
-  source::Snapshot out;
+inline pod_sources::Snapshot Wanting(const std::vector<Pod>& pods) {
+  pod_sources::Snapshot out;
   out.ready = true;
   for (const Pod& pod : pods) {
     out.files.emplace(FullName(pod), "/pods/" + pod.name + ".yaml");
-    out.identities.emplace(FullName(pod), source::IdentityOf(pod));
+    out.identities.emplace(FullName(pod), pod_sources::IdentityOf(pod));
     out.pods.push_back(std::make_shared<const Pod>(pod));
   }
   return out;
 }
 
 struct PodManagerTest : testing::Test {
-  explicit PodManagerTest(engine::Node node = MakeNode()) : world(std::move(node)) {}
+  explicit PodManagerTest(allocator::Node node = MakeNode()) : world(std::move(node)) {}
 
   std::unique_ptr<TestManager> Boot() {
     auto manager = world.Boot();

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "machine/load_machine.h"
+#include "host/machine/load_machine.h"
 
 namespace berth::daemon {
 namespace {

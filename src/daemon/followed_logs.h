@@ -8,9 +8,9 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
-#include "os/append_file.h"
-#include "os/clock.h"
-#include "runtime/log_reader.h"
+#include "host/os/append_file.h"
+#include "host/os/clock.h"
+#include "runtime/process/log_reader.h"
 
 namespace berth::daemon {
 

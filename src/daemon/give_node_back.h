@@ -11,7 +11,7 @@ namespace berth::daemon {
 
 /// Every container on all CPUs and memory nodes, in the kernel and in the runtime's record; then the folders of state
 /// and of what runs are removed. Returns how many containers there were. Errors: kInvalid: the settings say no runtime
-/// "nri"; kInUse: berthd runs; else as beside::GiveBack, and the folders stay.
+/// "nri"; kInUse: berthd runs; else as nri_agent::GiveBack, and the folders stay.
 Result<std::size_t> GiveNodeBack(const Settings& settings);
 
 }  // namespace berth::daemon

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cgroup/node_values.h"
-#include "cri/cri_runtime.h"
 #include "daemon/host_groups.h"
 #include "daemon/reserved_groups.h"
+#include "host/cgroup/node_values.h"
+#include "runtime/cri/cri_runtime.h"
 
 namespace berth::daemon {
 namespace {

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "base/text.h"
-#include "cgroup/control_files.h"
-#include "os/path.h"
-#include "os/pidfd.h"
+#include "host/cgroup/control_files.h"
+#include "host/os/path.h"
+#include "host/os/pidfd.h"
 
 namespace berth::daemon {
 namespace {

@@ -11,11 +11,11 @@
 
 #include "base/result.h"
 #include "base/units.h"
-#include "cgroup/cgroup.h"
-#include "cgroup/cgroup_names.h"
 #include "daemon/settings.h"
+#include "host/cgroup/cgroup.h"
+#include "host/cgroup/cgroup_names.h"
+#include "host/os/fs.h"
 #include "model/tree_view.h"
-#include "os/fs.h"
 
 namespace berth::daemon {
 

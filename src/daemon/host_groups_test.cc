@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cgroup/cgroup.h"
+#include "host/cgroup/cgroup.h"
 #include "testing/fake_cgroups.h"
 #include "testing/memory_fs.h"
 

@@ -6,43 +6,43 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/testing/builders.h"
 #include "daemon/fake_node_test.h"
 #include "daemon/machine_fingerprint.h"
 #include "daemon/snapshot_builder.h"
-#include "engine/testing/builders.h"
+#include "kubernetes/node_publisher/topology.h"
 #include "model/machine_change.h"
 #include "model/promises.h"
-#include "publish/topology.h"
 
 namespace berth::daemon {
 namespace {
 
 constexpr os::Millis kGlance{2'000};
 
-engine::testing::Shape TwoNodes() {
-  engine::testing::Shape out{.sockets = 1, .nodes_per_socket = 2, .cores_per_node = 2, .threads = 1};
+allocator::testing::Shape TwoNodes() {
+  allocator::testing::Shape out{.sockets = 1, .nodes_per_socket = 2, .cores_per_node = 2, .threads = 1};
   out.node_memory = GiB(2);
   return out;
 }
 
-Result<engine::Node> NodeOf(const Machine& machine) {
-  KubeletConfiguration config = engine::testing::StaticConfig("0");
-  engine::testing::PinMemory(config, "256Mi");
-  return engine::Node::Make(machine, config);
+Result<allocator::Node> NodeOf(const Machine& machine) {
+  KubeletConfiguration config = allocator::testing::StaticConfig("0");
+  allocator::testing::PinMemory(config, "256Mi");
+  return allocator::Node::Make(machine, config);
 }
 
 /// Four CPUs on two nodes with 2 GiB each.
 struct HotplugTest : testing::Test {
-  HotplugTest() : machine(engine::testing::MakeMachine(TwoNodes())), world(*NodeOf(machine)) {
+  HotplugTest() : machine(allocator::testing::MakeMachine(TwoNodes())), world(*NodeOf(machine)) {
     world.options.machine.glance = [this] {
       ++glances;
       return Result<Machine>(machine);
     };
-    world.options.machine.look = [this](const Machine& known) -> Result<guard::LookedAt> {
+    world.options.machine.look = [this](const Machine& known) -> Result<reconciler::LookedAt> {
       ++looks;
       const Machine now = WithCpusOf(machine, known);
-      BERTH_TRY(engine::Node node, NodeOf(now));
-      return guard::LookedAt{std::move(node), MachineFingerprint(now), fitted};
+      BERTH_TRY(allocator::Node node, NodeOf(now));
+      return reconciler::LookedAt{std::move(node), MachineFingerprint(now), fitted};
     };
     world.options.boot.machine_fingerprint = MachineFingerprint(machine);
     world.tree.online = machine.online;
@@ -63,8 +63,8 @@ struct HotplugTest : testing::Test {
     }
   }
   /// The machine is another, as kernel and berthd see it.
-  void Change(const engine::testing::Shape& shape) {
-    machine = engine::testing::MakeMachine(shape);
+  void Change(const allocator::testing::Shape& shape) {
+    machine = allocator::testing::MakeMachine(shape);
     world.tree.online = machine.online;
     CgroupValues root;
     root.cpus = machine.online;
@@ -115,7 +115,7 @@ TEST_F(HotplugTest, ANodeWithCpusAndMemoryJoins) {
                       world.clock.Now());
   EXPECT_FALSE(world.runtime.Runs("uid-large", "large"));
   const std::string mine = CpusOf(kWeb);
-  engine::testing::Shape three = TwoNodes();
+  allocator::testing::Shape three = TwoNodes();
   three.nodes_per_socket = 3;
   Change(three);
   Pass(*manager);
@@ -138,10 +138,10 @@ TEST_F(HotplugTest, WhatOthersAreToldFollows) {
     EXPECT_TRUE(state);
     if (!state) return codec::Json();
     EXPECT_EQ(state->node.machine->nodes.size(), machine.nodes.size());
-    return publish::NodeResourceTopology("n1", state->node, state->engine->config(), {}).at("zones");
+    return node_publisher::NodeResourceTopology("n1", state->node, state->engine->config(), {}).at("zones");
   };
   EXPECT_EQ(zones().size(), 2U);
-  engine::testing::Shape three = TwoNodes();
+  allocator::testing::Shape three = TwoNodes();
   three.nodes_per_socket = 3;
   Change(three);
   Pass(*manager);
@@ -196,7 +196,7 @@ TEST_F(HotplugTest, CpusThatAreOfflineWhileMemoryChangesStayPromised) {
   auto manager = Boot({back, WithMemory("web", "2", "1Gi")});
   const CpuSet mine = ExclusiveCpus(manager->ledger());
   ASSERT_EQ(mine.Count(), 2);
-  engine::testing::Shape shape = TwoNodes();
+  allocator::testing::Shape shape = TwoNodes();
   shape.offline = mine;
   Change(shape);
   ChangeMemory(1, GiB(4));
@@ -221,7 +221,7 @@ TEST_F(HotplugTest, AMachineThatTheSettingsDoNotFitIsToldOnceAndNotFollowed) {
   EXPECT_NE(Said("MachineNotFollowed").front().find("decisions are made for the machine as it was"), std::string::npos);
   EXPECT_EQ(manager->ledger(), before);
   EXPECT_LE(looks, 9) << "twice, and again every half a minute";
-  machine = engine::testing::MakeMachine(TwoNodes());
+  machine = allocator::testing::MakeMachine(TwoNodes());
   ChangeMemory(1, GiB(3));
   Pass(*manager);
   EXPECT_EQ(Said("MachineChanged").size(), 1U);
@@ -253,7 +253,7 @@ TEST_F(HotplugTest, AMachineWaitsForALedgerThatCannotBeSaved) {
 TEST_F(HotplugTest, KilledAtAnyStepEveryPromiseHolds) {
   const std::vector<Pod> pods = {back, WithMemory("web", "2", "1Gi"), WithMemory("large", "2", "3Gi")};
   const Machine small = machine;
-  engine::testing::Shape three = TwoNodes();
+  allocator::testing::Shape three = TwoNodes();
   three.nodes_per_socket = 3;
   bool finished = false;
   for (int at = 0; !finished; ++at) {
@@ -266,7 +266,7 @@ TEST_F(HotplugTest, KilledAtAnyStepEveryPromiseHolds) {
     ASSERT_TRUE(manager->Start(std::nullopt, fresh.clock.Now()));
     manager->OnSnapshot(Wanting(pods), fresh.clock.Now());
     const CpuSet mine = ExclusiveCpus(manager->ledger());
-    machine = engine::testing::MakeMachine(three);
+    machine = allocator::testing::MakeMachine(three);
     fresh.tree.online = machine.online;
     CgroupValues root;
     root.cpus = machine.online;

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "daemon/fake_node_test.h"
-#include "pods/lives.h"
+#include "node/pods/pod_checkpoints.h"
 
 namespace berth::daemon {
 namespace {
@@ -14,7 +14,7 @@ using std::chrono::seconds;
 
 struct KeptTimesTest : PodManagerTest {
   KeptTimesTest() {
-    world.options.pods.lives = lives.path() + "/pods";
+    world.options.pods.checkpoints = checkpoints.path() + "/pods";
     world.runtime.deaf = true;  // SIGTERM is ignored
   }
 
@@ -45,7 +45,7 @@ struct KeptTimesTest : PodManagerTest {
     return most;
   }
 
-  testkit::TempDir lives;
+  testkit::TempDir checkpoints;
 };
 
 TEST_F(KeptTimesTest, AGracePeriodGoesOnOverARestartWithoutASecondTerm) {
@@ -100,11 +100,11 @@ TEST_F(KeptTimesTest, AnEndingIsNotTakenBackByAManifestThatCameWhileBerthdWasAwa
 
 TEST_F(KeptTimesTest, WhatWasKeptInAnotherBootOrIsDamagedDoesNotCount) {
   RunAndRemove(WithGrace(120));
-  const std::string file = world.options.pods.lives + "/uid-a";
+  const std::string file = world.options.pods.checkpoints + "/uid-a";
   std::ifstream in(file);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  EXPECT_FALSE(*pods::ParseLife(text, "another boot"));
-  ASSERT_TRUE(*pods::ParseLife(text, "boot"));
+  EXPECT_FALSE(*pods::ParseCheckpoint(text, "another boot"));
+  ASSERT_TRUE(*pods::ParseCheckpoint(text, "boot"));
   std::ofstream(file) << text.substr(0, text.size() / 2);
   auto manager = Boot();
   manager->OnSnapshot(Wanting({}), Now());
@@ -194,9 +194,9 @@ TEST_F(KeptTimesTest, TheTimeOfAdmissionStays) {
 
 TEST_F(KeptTimesTest, AnEvictedPodStaysEvicted) {
   const Pod pod = MakePod("a", "1");
-  pods::Life life{.admitted_at = "2026-01-02T00:00:00.000000Z",
-                  .evicted = pods::Why{.reason = "Evicted", .message = "memory was short", .details = {}}};
-  pods::Lives kept(world.options.pods.lives, "boot");
+  pods::PodCheckpoint life{.admitted_at = "2026-01-02T00:00:00.000000Z",
+                           .evicted = pods::Why{.reason = "Evicted", .message = "memory was short", .details = {}}};
+  pods::PodCheckpoints kept(world.options.pods.checkpoints, "boot");
   ASSERT_TRUE(kept.Keep(pod.uid, life));
   auto manager = Boot();
   manager->OnSnapshot(Wanting({pod}), Now());
@@ -216,8 +216,8 @@ TEST_F(KeptTimesTest, NothingIsKeptOfAPodThatIsGone) {
   manager->OnRuntime(Now());
   Advance(*manager, seconds(1));
   ASSERT_TRUE(manager->pods().empty());
-  EXPECT_TRUE(pods::Lives(world.options.pods.lives, "boot").Load().empty());
-  EXPECT_FALSE(std::ifstream(world.options.pods.lives + "/uid-a").good());
+  EXPECT_TRUE(pods::PodCheckpoints(world.options.pods.checkpoints, "boot").Load().empty());
+  EXPECT_FALSE(std::ifstream(world.options.pods.checkpoints + "/uid-a").good());
 }
 
 }  // namespace

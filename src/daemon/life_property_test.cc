@@ -10,26 +10,26 @@
 #include <variant>
 #include <vector>
 
+#include "allocator/testing/random_node.h"
 #include "daemon/fake_node_test.h"
-#include "engine/testing/random_node.h"
 
 namespace berth::daemon {
 namespace {
 
 /// Ten CPUs on two NUMA nodes, CPU 0 reserved. The node's rules let pods have CPUs of their own by annotation.
-engine::Node NodeOfLife() {
+allocator::Node NodeOfLife() {
   auto machine = machine::ParseSynthetic("numa:2 core:5 pu:1");
   EXPECT_TRUE(machine);
   KubeletConfiguration config;
   config.cpu_manager_policy = "static";
   config.reserved_system_cpus = "0";
   config.topology_manager_policy = "best-effort";
-  engine::EngineOptions options;
+  allocator::EngineOptions options;
   PodPolicy& all = options.own.pods.emplace_back();
   all.name = "all";
   all.namespaces = all.cpus = {"*"};
   all.max_cpus = 6;
-  auto node = engine::Node::Make(*machine, config, options);
+  auto node = allocator::Node::Make(*machine, config, options);
   EXPECT_TRUE(node) << node.error().message;
   return *node;
 }
@@ -161,7 +161,7 @@ class BusyNode {
     const auto* const rejected = std::get_if<pods::Rejected>(&managed.stage);
     if (rejected == nullptr) return;
     waited_ += rejected->place > 0 ? 1 : 0;
-    if (!Fits(engine::Decide(world_.node, manager_->ledger(), managed.pod, {}, nullptr))) return;
+    if (!Fits(allocator::Decide(world_.node, manager_->ledger(), managed.pod, {}, nullptr))) return;
     EXPECT_NE(managed.why().message.find("which comes first"), std::string::npos)
         << managed.pod.name << " fits and is not admitted: " << managed.why().message;
     EXPECT_NE(rejected->place, 1) << managed.pod.name << " is the first, and fits";
@@ -169,7 +169,7 @@ class BusyNode {
   void LookAtResize(const pods::ManagedPod& managed) {
     if (!managed.resize) return;
     ++deferred_;
-    const bool fits = Fits(engine::Resize(world_.node, manager_->ledger(), managed.resize->wanted, {}, nullptr));
+    const bool fits = Fits(allocator::Resize(world_.node, manager_->ledger(), managed.resize->wanted, {}, nullptr));
     EXPECT_TRUE(!fits || managed.resize->why.message.find("which comes first") != std::string::npos)
         << managed.pod.name << " could be resized: " << managed.resize->why.message;
   }
@@ -185,7 +185,7 @@ class BusyNode {
 };
 
 TEST(LifePropertyTest, NothingOverlapsOrLeaksAndWhoCouldHaveAPlaceHasIt) {
-  const int steps = engine::testing::PropertySteps(12'000) / 20;
+  const int steps = allocator::testing::PropertySteps(12'000) / 20;
   int waited = 0;
   int resized = 0;
   int deferred = 0;

@@ -9,13 +9,13 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "daemon/settings.h"
-#include "http/call.h"
 #include "manifest/duration.h"
 #include "manifest/manifest.h"
-#include "metrics/page.h"
-#include "metrics/summary.h"
-#include "offline/pod_explanation.h"
-#include "runtime/log_reader.h"
+#include "rpc/http/call.h"
+#include "runtime/process/log_reader.h"
+#include "simulator/offline/pod_explanation.h"
+#include "telemetry/metrics/page.h"
+#include "telemetry/metrics/summary.h"
 
 namespace berth::daemon {
 namespace {
@@ -63,18 +63,19 @@ LogPage PageOf(const std::string& path, bool running, runtime::LogPart part) {
           .gap = part.gap};
 }
 
-LoopAbsence ViewOf(const loop::Absence& absence) {
+LoopAbsence ViewOf(const event_loop::Absence& absence) {
   return {.ms = std::chrono::ceil<os::Millis>(absence.time).count(), .what = absence.what};
 }
 
-/// The node as it would be with the settings the query has. What runs keeps its places. Errors: as engine::Node::Make.
-Result<engine::Node> Under(const api::ExplainQuery& query, const engine::Node& node) {
+/// The node as it would be with the settings the query has. What runs keeps its places. Errors: as
+/// allocator::Node::Make.
+Result<allocator::Node> Under(const api::ExplainQuery& query, const allocator::Node& node) {
   if (!query.topology_policy && !query.topology_scope && !query.cpu_options) return node;
   KubeletConfiguration config = node.config();
   if (query.topology_policy) config.topology_manager_policy = *query.topology_policy;
   if (query.topology_scope) config.topology_manager_scope = *query.topology_scope;
   if (query.cpu_options) config.cpu_manager_policy_options = *query.cpu_options;
-  return engine::Node::Make(node.machine(), std::move(config), node.options());
+  return allocator::Node::Make(node.machine(), std::move(config), node.options());
 }
 
 }  // namespace
@@ -88,7 +89,7 @@ Result<os::WallTime> ParseSince(std::string_view text, os::WallTime now) {
 
 Result<DaemonStatus> LocalApi::Status() {
   DaemonStatus out = *published_.Get()->node.status;
-  const loop::AwayFigures away = loop_.figures();
+  const event_loop::AwayFigures away = loop_.figures();
   out.loop = {.turns = away.turns, .longest = ViewOf(away.longest), .longest_lately = ViewOf(away.longest_lately)};
   if (history_ == nullptr) return out;
   const history::State state = history_->state();
@@ -230,8 +231,8 @@ Result<Outlook> LocalApi::ExplainOne(const api::ExplainQuery& query) {
   if (parsed.pods.size() != 1)
     return Fail(Code::kInvalid, fmt::format("the request holds {} pods; give exactly one", parsed.pods.size()));
   const auto state = published_.Get();
-  BERTH_TRY(const engine::Node node, Under(query, *state->engine));
-  std::vector<engine::Candidate> may_go;
+  BERTH_TRY(const allocator::Node node, Under(query, *state->engine));
+  std::vector<allocator::Candidate> may_go;
   for (const PodSnapshot& pod : state->node.pods) may_go.push_back({pod.view->uid, PriorityOf(*pod.manifest)});
   return offline::ExplainNow(node, *state->node.ledger, state->node.node->conditions, std::move(parsed.pods.front()),
                              {.devices = *state->node.devices, .preferred_devices = {}}, state->node.status->node_name,
@@ -302,7 +303,7 @@ Result<ImageList> LocalApi::Images() {
 Result<std::string> LocalApi::Metrics() {
   const auto usage = usage_.Get();
   const auto state = published_.Get();
-  const loop::AwayFigures turns = loop_.figures();
+  const event_loop::AwayFigures turns = loop_.figures();
   return metrics::FormatPage(
       {.node = state->node,
        .turns = turns.seconds,

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/backend.h"
+#include "api/local_api/backend.h"
 #include "base/mutex.h"
 #include "daemon/apply_check.h"
 #include "daemon/container_calls.h"
@@ -19,8 +19,8 @@
 #include "daemon/snapshot_builder.h"
 #include "daemon/tree_status.h"
 #include "daemon/usage_reader.h"
-#include "loop/loop.h"
-#include "podresources/pod_resources_service.h"
+#include "host/event_loop/loop.h"
+#include "kubernetes/pod_resources/pod_resources_service.h"
 
 namespace berth::daemon {
 
@@ -35,9 +35,9 @@ using HealthDoor = std::function<Health()>;
 /// that API is not served.
 class LocalApi final : public api::Backend {
  public:
-  LocalApi(const Published<LoopState>& published, loop::Loop& loop, RestartDoor restart, MoveDoor move,
+  LocalApi(const Published<LoopState>& published, event_loop::Loop& loop, RestartDoor restart, MoveDoor move,
            HealthDoor health, TreeDoor tree, history::History* history, ContainerCalls* calls,
-           const podresources::Service* pod_resources, PodFolder folder, ApplyRules rules)
+           const pod_resources::Service* pod_resources, PodFolder folder, ApplyRules rules)
       : published_(published),
         loop_(loop),
         restart_(std::move(restart)),
@@ -96,7 +96,7 @@ class LocalApi final : public api::Backend {
   Result<LogPage> FollowLog(const api::LogQuery& query);
 
   const Published<LoopState>& published_;
-  loop::Loop& loop_;
+  event_loop::Loop& loop_;
   const RestartDoor restart_;
   const MoveDoor move_;
   const HealthDoor health_;
@@ -104,7 +104,7 @@ class LocalApi final : public api::Backend {
   UsageReader usage_;
   history::History* history_;
   ContainerCalls* calls_;
-  const podresources::Service* pod_resources_;
+  const pod_resources::Service* pod_resources_;
   PodFolder folder_;
   const ApplyRules rules_;
   FollowedLogs followed_;

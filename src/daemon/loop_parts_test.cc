@@ -21,8 +21,8 @@
 #include "daemon/notify.h"
 #include "daemon/own_group.h"
 #include "daemon/pod_folder.h"
-#include "events/event_log.h"
-#include "machine/load_machine.h"
+#include "host/machine/load_machine.h"
+#include "telemetry/events/event_log.h"
 #include "testing/fixtures.h"
 
 namespace berth::daemon {

@@ -4,16 +4,16 @@
 #include <utility>
 
 #include "daemon/machine_fingerprint.h"
-#include "machine/load_machine.h"
+#include "host/machine/load_machine.h"
 
 namespace berth::daemon {
 
-guard::MachineOptions LooksAtMachine(Settings settings) {
+reconciler::MachineOptions LooksAtMachine(Settings settings) {
   return {.glance = machine::LoadThisHostsMemory,
-          .look = [settings = std::move(settings)](const Machine& known) -> Result<guard::LookedAt> {
+          .look = [settings = std::move(settings)](const Machine& known) -> Result<reconciler::LookedAt> {
             BERTH_TRY(NodeParts parts, LoadNode(settings, &known));
             std::string fingerprint = MachineFingerprint(parts.node.machine());
-            return guard::LookedAt{std::move(parts.node), std::move(fingerprint), std::move(parts.warnings)};
+            return reconciler::LookedAt{std::move(parts.node), std::move(fingerprint), std::move(parts.warnings)};
           }};
 }
 

@@ -3,12 +3,12 @@
 #define BERTH_DAEMON_MACHINE_LOOKS_H_
 
 #include "daemon/settings.h"
-#include "guard/machine_guard.h"
+#include "node/reconciler/machine_reconciler.h"
 
 namespace berth::daemon {
 
 /// Looks at this host, under these settings. What they return reads files of the host; thread: any, one at a time.
-guard::MachineOptions LooksAtMachine(Settings settings);
+reconciler::MachineOptions LooksAtMachine(Settings settings);
 
 }  // namespace berth::daemon
 

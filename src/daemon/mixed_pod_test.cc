@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kMixesUid = "0123456789abcdef0123456789abcdef";  // as one that is made of a manifest
 constexpr const char* kMixesGroup = "kubepods/burstable/pod0123456789abcdef0123456789abcdef/mix";
 
-engine::Node NodeThatLetsAll() {
+allocator::Node NodeThatLetsAll() {
   auto machine = machine::ParseSynthetic("numa:1 core:8 pu:1");
   EXPECT_TRUE(machine);
   KubeletConfiguration config;
@@ -24,9 +24,9 @@ engine::Node NodeThatLetsAll() {
   PodPolicy all;
   all.name = "all";
   all.namespaces = all.cpus = {"*"};
-  engine::EngineOptions options;
+  allocator::EngineOptions options;
   options.own.pods = {all};
-  auto node = engine::Node::Make(*machine, config, options);
+  auto node = allocator::Node::Make(*machine, config, options);
   EXPECT_TRUE(node) << node.error().message;
   return *node;
 }

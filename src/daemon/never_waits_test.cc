@@ -13,9 +13,9 @@
 #include "daemon/dry_run.h"
 #include "daemon/fake_node_test.h"
 #include "daemon/source_feed.h"
-#include "loop/loop.h"
-#include "loop/workers.h"
-#include "os/event_fd.h"
+#include "host/event_loop/loop.h"
+#include "host/event_loop/workers.h"
+#include "host/os/event_fd.h"
 
 namespace berth::daemon {
 namespace {
@@ -34,11 +34,11 @@ struct Slow {
   }
 };
 
-class SlowStore final : public state::Store {
+class SlowStore final : public checkpoint::Store {
  public:
   explicit SlowStore(Slow& slow) : slow_(slow) {}
-  Result<std::optional<state::Saved>> Load(std::vector<std::string>*) override { return std::nullopt; }
-  Result<void> Save(const state::Saved&) override {
+  Result<std::optional<checkpoint::Saved>> Load(std::vector<std::string>*) override { return std::nullopt; }
+  Result<void> Save(const checkpoint::Saved&) override {
     slow_.Take();
     return {};
   }
@@ -47,13 +47,13 @@ class SlowStore final : public state::Store {
   Slow& slow_;
 };
 
-class SlowSource final : public source::Source {
+class SlowSource final : public pod_sources::Source {
  public:
   SlowSource(Slow& slow, os::EventFd fd) : slow_(slow), fd_(std::move(fd)) {}
   std::string name() const override { return "slow"; }
   int event_fd() const override { return fd_.get(); }
   os::MonoTime next_due() const override { return looked_ ? os::MonoTime::max() : os::MonoTime(); }
-  std::optional<source::Snapshot> Poll(os::MonoTime) override {
+  std::optional<pod_sources::Snapshot> Poll(os::MonoTime) override {
     slow_.Take();
     looked_ = true;
     std::vector<Pod> pods;
@@ -78,14 +78,14 @@ class SteppingClock final : public os::Clock {
   mutable int looks_ = 0;  // the loop's thread only
 };
 
-engine::Node NodeWithRoom() {
+allocator::Node NodeWithRoom() {
   KubeletConfiguration config;
   config.cpu_manager_policy = "static";
   config.reserved_system_cpus = "0";
   config.max_pods = 2 * kPods;
   auto machine = machine::ParseSynthetic("numa:1 core:4 pu:1");
   BERTH_CHECK(machine.has_value());
-  auto node = engine::Node::Make(*machine, config);
+  auto node = allocator::Node::Make(*machine, config);
   BERTH_CHECK(node.has_value());
   return *std::move(node);
 }
@@ -104,14 +104,14 @@ struct NeverWaitsTest : testing::Test {
 
   Slow slow;
   const SteppingClock steps;
-  const engine::Node node = NodeWithRoom();
+  const allocator::Node node = NodeWithRoom();
   testkit::TempDir logs;
   SlowStore store{slow};
   DryRunTree tree{node.machine()};
   const std::unique_ptr<DryRunRuntime> runtime = Made(DryRunRuntime::Open(os::SystemClock()));
   events::EventLog events{os::SystemClock(), nullptr, 10'000};
-  const std::unique_ptr<loop::Loop> loop = Made(loop::Loop::Open(os::SystemClock()));
-  const std::unique_ptr<loop::Workers> workers = Made(loop::Workers::Start(*loop, {}));
+  const std::unique_ptr<event_loop::Loop> loop = Made(event_loop::Loop::Open(os::SystemClock()));
+  const std::unique_ptr<event_loop::Workers> workers = Made(event_loop::Workers::Start(*loop, {}));
   PodManager manager{
       {.store = store, .tree = tree, .runtime = *runtime, .events = events, .clock = steps, .executor = *workers},
       node,
@@ -120,7 +120,7 @@ struct NeverWaitsTest : testing::Test {
 
 TEST_F(NeverWaitsTest, FiveHundredPodsOnASlowDiskArriveWhileTheLoopTurns) {
   SourceFeed feed(*loop, *workers, std::make_unique<SlowSource>(slow, Made(os::EventFd::Open())),
-                  [&](source::Snapshot snapshot, os::MonoTime) { manager.OnSnapshot(std::move(snapshot)); });
+                  [&](pod_sources::Snapshot snapshot, os::MonoTime) { manager.OnSnapshot(std::move(snapshot)); });
   ASSERT_TRUE(manager.Start(std::nullopt, os::SystemClock().Now()));
   ASSERT_TRUE(loop->Watch(runtime->event_fd(), "runtime", [&](os::MonoTime now) { manager.OnRuntime(now); }));
   loop->Keep("sync", [&] { return manager.next_due(); }, [&](os::MonoTime now) { manager.Tick(now); });
@@ -138,7 +138,7 @@ TEST_F(NeverWaitsTest, FiveHundredPodsOnASlowDiskArriveWhileTheLoopTurns) {
   EXPECT_LE(most, 30U) << "a slice is 10 looks at the clock; nobody was served between that many pods";
   EXPECT_GE(slow.calls, 2);
   EXPECT_EQ(0, slow.on_loop) << "somebody waited on the loop's thread";
-  const loop::AwayFigures figures = loop->figures();
+  const event_loop::AwayFigures figures = loop->figures();
   RecordProperty("longest_away_us", std::to_string(figures.longest.time / std::chrono::microseconds(1)));
   RecordProperty("longest_away_what", figures.longest.what);
   EXPECT_TRUE(workers->Stop(os::Millis(60'000)));

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "os/clock.h"
+#include "host/os/clock.h"
 
 namespace berth::daemon {
 

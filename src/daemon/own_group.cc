@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "cgroup/membership.h"
+#include "host/cgroup/membership.h"
 
 namespace berth::daemon {
 namespace {

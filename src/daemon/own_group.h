@@ -1,4 +1,4 @@
-// Moves berthd itself between cgroups.
+// The cgroup of berthd itself: moves it there, and back.
 #ifndef BERTH_DAEMON_OWN_GROUP_H_
 #define BERTH_DAEMON_OWN_GROUP_H_
 
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cgroup/cgroup.h"
-#include "os/fs.h"
+#include "host/cgroup/cgroup.h"
+#include "host/os/fs.h"
 
 namespace berth::daemon {
 

@@ -8,12 +8,12 @@
 #include <set>
 #include <utility>
 
+#include "api/codec/codec.h"
 #include "base/text.h"
-#include "codec/codec.h"
+#include "host/os/fs.h"
+#include "host/os/path.h"
 #include "manifest/document_tree.h"
 #include "manifest/manifest.h"
-#include "os/fs.h"
-#include "os/path.h"
 
 namespace berth::daemon {
 namespace {

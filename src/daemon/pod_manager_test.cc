@@ -234,7 +234,7 @@ TEST_F(PodManagerTest, NothingIsRemovedBeforeTheSourceIsReadyOrWhileItIsIncomple
   manager = Boot();
   Advance(*manager, std::chrono::minutes(1));
   EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
-  source::Snapshot partial = Wanting({});
+  pod_sources::Snapshot partial = Wanting({});
   partial.complete = false;
   manager->OnSnapshot(std::move(partial), Now());
   EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
@@ -366,7 +366,7 @@ TEST_F(PodManagerTest, RepairsOnlyWhatSomebodyElseChanged) {
 
 TEST_F(PodManagerTest, ReportsEachSourceProblemOnce) {
   auto manager = Boot();
-  source::Snapshot broken = Wanting({MakePod("web", "1")});
+  pod_sources::Snapshot broken = Wanting({MakePod("web", "1")});
   broken.problems.push_back({"/pods/bad.yaml", "/pods/bad.yaml: spec.containers: Required value"});
   manager->OnSnapshot(broken, Now());
   manager->OnSnapshot(broken, Now());
@@ -679,7 +679,7 @@ TEST_F(PodManagerTest, InitContainersGiveTheirMemoryBackWhenTheNextContainerStar
   config.reserved_system_cpus = "0";
   config.memory_manager_policy = "Static";
   config.reserved_memory = {{NumaId{0}, {{"memory", *Quantity::Parse("100Mi")}}}};
-  auto node = engine::Node::Make(*machine, config);
+  auto node = allocator::Node::Make(*machine, config);
   ASSERT_TRUE(node) << node.error().message;
   FakeNode fresh(*node);
   Pod pod = MakePod("web", "1");
@@ -721,7 +721,7 @@ TEST_F(PodManagerTest, StopAllLeavesNothing) {
   EXPECT_TRUE(manager->idle());
   EXPECT_TRUE(manager->ledger().pods.empty());
   EXPECT_EQ(manager->ledger().shared, world.node.all_cpus());
-  ASSERT_TRUE(manager->groups().tiers().RemoveAll());
+  ASSERT_TRUE(manager->groups().qos_cgroups().RemoveAll());
   EXPECT_TRUE(world.tree.Children("")->empty());
 }
 

@@ -4,7 +4,7 @@
 #include <random>
 #include <type_traits>
 
-#include "codec/codec.h"
+#include "api/codec/codec.h"
 #include "manifest/manifest.h"
 
 namespace berth {

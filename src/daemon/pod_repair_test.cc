@@ -112,7 +112,7 @@ TEST_F(PodRepairTest, WhatOtherSettingsMadeBerthWriteFollowsTheNewOnesAndIsNobod
     config.feature_gates["QOSReserved"] = true;
     config.qos_reserved.clear();
     if (limits) config.qos_reserved["memory"] = "50%";
-    auto node = engine::Node::Make(world.node.machine(), config);
+    auto node = allocator::Node::Make(world.node.machine(), config);
     EXPECT_TRUE(node) << node.error().message;
     world.node = *std::move(node);
     auto manager = Boot();
@@ -359,7 +359,7 @@ TEST_F(PodRepairTest, ALedgerThatCannotBeSavedFollowsLater) {
 }
 
 TEST_F(PodRepairTest, CpusThatDidNotExistAtTheStartAreUsed) {
-  world.options.machine.look = [](const Machine&) { return Result<guard::LookedAt>({MakeNode(6), "m6", {}}); };
+  world.options.machine.look = [](const Machine&) { return Result<reconciler::LookedAt>({MakeNode(6), "m6", {}}); };
   world.tree.online = CpuSet::Range(0, 3);
   auto manager = BootWith(both);
   world.tree.online = CpuSet::Range(0, 5);

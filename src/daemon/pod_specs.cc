@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
-#include "kube/change.h"
-#include "kube/kube_client.h"
+#include "kubernetes/kube_client/change.h"
+#include "kubernetes/kube_client/kube_client.h"
 #include "manifest/manifest.h"
 #include "manifest/mirror_pod.h"
 
@@ -16,7 +16,7 @@ constexpr std::size_t kAtOnce = 16;  // changes in a turn of the loop
 
 }  // namespace
 
-PodSpecs::PodSpecs(loop::Loop& loop, loop::Executor& executor, PodSpecsOptions options, PodSpecsSink sink)
+PodSpecs::PodSpecs(event_loop::Loop& loop, event_loop::Executor& executor, PodSpecsOptions options, PodSpecsSink sink)
     : loop_(loop), executor_(executor), options_(std::move(options)), sink_(std::move(sink)) {}
 
 PodSpecs::~PodSpecs() {
@@ -26,14 +26,14 @@ PodSpecs::~PodSpecs() {
 void PodSpecs::Tick(os::MonoTime now) {
   if (now < next_try_) return;
   next_try_ = os::MonoTime::max();  // until that is over
-  loop::Submit<kube::Access>(executor_, "pod specs", options_.access,
-                             [this, alive = std::weak_ptr(alive_)](Result<kube::Access> access) {
-                               if (!alive.lock()) return;
-                               if (access)
-                                 Begin(*std::move(access));
-                               else
-                                 TryAgain(access.error().message);
-                             });
+  event_loop::Submit<kube::Access>(executor_, "pod specs", options_.access,
+                                   [this, alive = std::weak_ptr(alive_)](Result<kube::Access> access) {
+                                     if (!alive.lock()) return;
+                                     if (access)
+                                       Begin(*std::move(access));
+                                     else
+                                       TryAgain(access.error().message);
+                                   });
 }
 
 void PodSpecs::TryAgain(const std::string& why) {

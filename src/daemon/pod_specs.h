@@ -1,4 +1,4 @@
-// Follows the pods of this node at its API server, for who places a kubelet's containers.
+// A watch of this node's pods at its API server, for who places a kubelet's containers.
 #ifndef BERTH_DAEMON_POD_SPECS_H_
 #define BERTH_DAEMON_POD_SPECS_H_
 
@@ -6,12 +6,12 @@
 #include <memory>
 #include <string>
 
-#include "kube/access.h"
-#include "kube/kube_watcher.h"
-#include "loop/executor.h"
-#include "loop/loop.h"
+#include "host/event_loop/executor.h"
+#include "host/event_loop/loop.h"
+#include "host/os/clock.h"
+#include "kubernetes/kube_client/access.h"
+#include "kubernetes/kube_client/kube_watcher.h"
 #include "model/pod.h"
-#include "os/clock.h"
 
 namespace berth::daemon {
 
@@ -34,7 +34,7 @@ struct PodSpecsSink {
 class PodSpecs {
  public:
   /// Loop and executor outlive it.
-  PodSpecs(loop::Loop& loop, loop::Executor& executor, PodSpecsOptions options, PodSpecsSink sink);
+  PodSpecs(event_loop::Loop& loop, event_loop::Executor& executor, PodSpecsOptions options, PodSpecsSink sink);
   PodSpecs(const PodSpecs&) = delete;
   PodSpecs& operator=(const PodSpecs&) = delete;
   ~PodSpecs();
@@ -51,8 +51,8 @@ class PodSpecs {
   void TellState(const std::string& trouble);
   void TryAgain(const std::string& why);
 
-  loop::Loop& loop_;
-  loop::Executor& executor_;
+  event_loop::Loop& loop_;
+  event_loop::Executor& executor_;
   PodSpecsOptions options_;
   PodSpecsSink sink_;
   os::MonoTime next_try_{};  // to find out how the server is reached

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "kube/fake_api_test.h"
-#include "loop/workers.h"
+#include "host/event_loop/workers.h"
+#include "kubernetes/kube_client/fake_api_test.h"
 
 namespace berth::daemon {
 namespace {
@@ -29,8 +29,8 @@ std::string PodTextOf(const std::string& name, const std::string& version, const
 /// What is heard of pods, on a loop that turns until it is so.
 struct PodSpecsTest : ::testing::Test {
   void SetUp() override {
-    loop = *loop::Loop::Open(os::SystemClock());
-    workers = *loop::Workers::Start(*loop, {});
+    loop = *event_loop::Loop::Open(os::SystemClock());
+    workers = *event_loop::Workers::Start(*loop, {});
     loop->Keep(
         "the test's look", [this] { return next_look; }, [this](os::MonoTime now) { next_look = now + os::Millis(5); });
   }
@@ -54,8 +54,8 @@ struct PodSpecsTest : ::testing::Test {
     return done();
   }
 
-  std::unique_ptr<loop::Loop> loop;
-  std::unique_ptr<loop::Workers> workers;
+  std::unique_ptr<event_loop::Loop> loop;
+  std::unique_ptr<event_loop::Workers> workers;
   std::vector<std::string> heard;
   std::vector<std::string> told;
   bool follows = false;

@@ -11,19 +11,19 @@
 namespace berth::daemon {
 namespace {
 
-engine::Node NodeWithPools(const std::vector<std::string>& names = {"batch", "web"}) {
+allocator::Node NodeWithPools(const std::vector<std::string>& names = {"batch", "web"}) {
   auto machine = machine::ParseSynthetic("numa:1 core:8 pu:1");
   EXPECT_TRUE(machine);
   KubeletConfiguration config;
   config.cpu_manager_policy = "static";
   config.reserved_system_cpus = "0";
-  engine::EngineOptions options;
+  allocator::EngineOptions options;
   for (const std::string& name : names) {
     PoolRule& rule = options.own.pools.emplace_back();
     rule.name = name;
     rule.namespaces = {"*"};
   }
-  auto node = engine::Node::Make(*machine, config, options);
+  auto node = allocator::Node::Make(*machine, config, options);
   EXPECT_TRUE(node) << node.error().message;
   return *node;
 }

@@ -153,7 +153,7 @@ TEST_F(QueueTest, EveryPodThatWaitsAndFitsIsAdmittedUnlessOneComesFirst) {
     for (const auto& [uid, managed] : manager->pods()) {
       if (PlaceOf(*manager, uid) == 0) continue;
       ++looked;
-      const Decision decision = engine::Decide(manager->node(), manager->ledger(), managed.pod, {}, nullptr);
+      const Decision decision = allocator::Decide(manager->node(), manager->ledger(), managed.pod, {}, nullptr);
       EXPECT_TRUE(std::holds_alternative<Reject>(decision) || managed.why().message.starts_with("OthersComeFirst"))
           << uid << ": " << managed.why().message;
       EXPECT_TRUE(std::holds_alternative<Reject>(decision) || PlaceOf(*manager, uid) > 1);

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cgroup/systemd.h"
-#include "cgroup/value_lines.h"
-#include "os/fs.h"
+#include "host/cgroup/systemd.h"
+#include "host/cgroup/value_lines.h"
+#include "host/os/fs.h"
 
 namespace berth::daemon {
 namespace {

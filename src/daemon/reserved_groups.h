@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cgroup/cgroup.h"
-#include "cgroup/cgroup_names.h"
-#include "cgroup/node_values.h"
+#include "host/cgroup/cgroup.h"
+#include "host/cgroup/cgroup_names.h"
+#include "host/cgroup/node_values.h"
+#include "host/os/fs.h"
 #include "model/tree_view.h"
-#include "os/fs.h"
 
 namespace berth::daemon {
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "daemon/fake_node_test.h"
+#include "frontend/pod_sources/static_pod.h"
+#include "frontend/static_pods/resizer.h"
 #include "model/resize_changes.h"
-#include "pods/resizer.h"
-#include "source/static_pod.h"
 
 namespace berth::daemon {
 namespace {
@@ -240,7 +240,7 @@ TEST_F(ResizeOfPodsTest, APodOfALedgerThatKnewNoResizesIsResizedAndKeptAllTheSam
   Want(*manager, Web("1"));
   const PodRecord& record = world.store.saved->ledger.pods.at(kWebsUid);
   EXPECT_EQ(record.allocated, AllocatedOf(Web("1")));
-  EXPECT_EQ(record.identity, source::IdentityOf(Web("1")));
+  EXPECT_EQ(record.identity, pod_sources::IdentityOf(Web("1")));
   Want(*manager, Web("40"));
   manager = Boot();  // the uid is that of the manifest which waits
   Pod edited = Web("40");

@@ -8,22 +8,22 @@
 #include <string>
 #include <vector>
 
+#include "allocator/testing/random_node.h"
 #include "daemon/fake_node_test.h"
 #include "daemon/fit_config.h"
-#include "engine/testing/random_node.h"
-#include "keeper/shared_pool.h"
 #include "model/promises.h"
 #include "model/resize_changes.h"
+#include "node/ledger/shared_pool.h"
 
 namespace berth::daemon {
 namespace {
 
-using engine::testing::PropertySteps;
+using allocator::testing::PropertySteps;
 
 /// Pods of a ledger, admitted and running, each container's group as Berth would have made it.
 void LetRun(FakeNode& world, const Ledger& ledger, const std::vector<Pod>& pods) {
   world.steps.set_check(nullptr);
-  const CpuSet shared = keeper::SharedCpus(world.node, ledger);
+  const CpuSet shared = ledger::SharedCpus(world.node, ledger);
   const auto make = [&](const std::string& path, const CpuSet& cpus, const NodeSet& mems) {
     ASSERT_TRUE(world.tree.Create(path));
     CgroupValues values;
@@ -50,7 +50,7 @@ void LetRun(FakeNode& world, const Ledger& ledger, const std::vector<Pod>& pods)
       world.runtime.containers.insert_or_assign(status.id, status);
     }
   }
-  world.store.saved = state::Saved{ledger, "boot", "m"};
+  world.store.saved = checkpoint::Saved{ledger, "boot", "m"};
 }
 
 using Places = std::map<std::string, std::pair<CpuSet, NodeSet>>;
@@ -71,21 +71,21 @@ TEST(RestartTest, RandomLedgersComeBackAndNobodyMoves) {
   int ledgers = 0;
   int containers = 0;
   for (std::uint64_t seed = 1; ledgers < wanted; ++seed) {
-    engine::testing::RandomNode random(seed);
+    allocator::testing::RandomNode random(seed);
     const auto node = random.MakeNode();
     if (!node) continue;
     Ledger ledger = node->EmptyLedger();
     std::vector<Pod> pods;
     for (unsigned tries = 1 + random.Roll(8); tries > 0; --tries) {
       Pod pod = random.MakePod();
-      const Decision decision = engine::Decide(*node, ledger, pod, {}, nullptr);
+      const Decision decision = allocator::Decide(*node, ledger, pod, {}, nullptr);
       if (const auto* admitted = std::get_if<Admit>(&decision)) {
         Apply(ledger, admitted->delta);
         ledger.pods.at(pod.uid).allocated = AllocatedOf(pod);
         pods.push_back(std::move(pod));
       }
       if (!pods.empty() && random.OneIn(4)) {
-        Apply(ledger, engine::Release(*node, ledger, pods.front().uid, nullptr));
+        Apply(ledger, allocator::Release(*node, ledger, pods.front().uid, nullptr));
         pods.erase(pods.begin());
       }
     }
@@ -136,7 +136,7 @@ std::string Text(const Shape& s) {
 /// CPUs keep their numbers when cores or nodes go: the last ones of a node and the last node do.
 Machine MachineOf(const Shape& s) {
   constexpr int kCores = 4;
-  engine::testing::Shape full{.sockets = 1, .nodes_per_socket = 2, .cores_per_node = kCores, .threads = 2};
+  allocator::testing::Shape full{.sockets = 1, .nodes_per_socket = 2, .cores_per_node = kCores, .threads = 2};
   full.adjacent = true;
   full.node_memory = GiB(8) + MiB(s.memory_change);
   if (s.huge_pages) full.hugepages = {{MiB(2), 256}};
@@ -144,24 +144,24 @@ Machine MachineOf(const Shape& s) {
   for (int node = 0; node < 2; ++node)
     for (int cpu = (node < s.nodes ? s.cores : 0) * 2; cpu < kCores * 2; ++cpu)
       full.offline.Insert(CpuId{static_cast<unsigned>(node * kCores * 2 + cpu)});
-  Machine out = engine::testing::MakeMachine(full);
+  Machine out = allocator::testing::MakeMachine(full);
   if (s.nodes == 1) {
     out.nodes.pop_back();
-    engine::testing::AddTotals(out);
+    allocator::testing::AddTotals(out);
   }
   return out;
 }
 
-std::optional<engine::Node> NodeOf(const Shape& s) {
-  KubeletConfiguration config = engine::testing::StaticConfig(s.reserved);
+std::optional<allocator::Node> NodeOf(const Shape& s) {
+  KubeletConfiguration config = allocator::testing::StaticConfig(s.reserved);
   config.cpu_manager_policy = s.cpu_policy;
   if (*s.option != 0 && config.cpu_manager_policy == "static") config.cpu_manager_policy_options[s.option] = "true";
   config.topology_manager_policy = s.topology;
   config.topology_manager_scope = s.scope;
-  if (std::string_view(s.memory_policy) == "Static") engine::testing::PinMemory(config, "1Gi");
+  if (std::string_view(s.memory_policy) == "Static") allocator::testing::PinMemory(config, "1Gi");
   Machine machine = MachineOf(s);
   FitToMachine(config, machine);
-  auto node = engine::Node::Make(std::move(machine), config);
+  auto node = allocator::Node::Make(std::move(machine), config);
   if (!node) return std::nullopt;
   return *std::move(node);
 }
@@ -170,8 +170,8 @@ std::optional<engine::Node> NodeOf(const Shape& s) {
 std::vector<Pod> MatrixPods() {
   std::vector<Pod> out;
   for (const char* name : {"a", "b", "c"})
-    out.push_back(
-        engine::testing::MakePod(name, {engine::testing::MakeContainer("app", {{"cpu", "2"}, {"memory", "2Gi"}})}));
+    out.push_back(allocator::testing::MakePod(
+        name, {allocator::testing::MakeContainer("app", {{"cpu", "2"}, {"memory", "2Gi"}})}));
   Pod& shared = out.emplace_back();
   shared.uid = "d";
   shared.name = "pod-d";
@@ -180,10 +180,10 @@ std::vector<Pod> MatrixPods() {
 }
 
 /// Admits what fits.
-std::pair<Ledger, std::vector<Pod>> Admitted(const engine::Node& node) {
+std::pair<Ledger, std::vector<Pod>> Admitted(const allocator::Node& node) {
   std::pair<Ledger, std::vector<Pod>> out{node.EmptyLedger(), {}};
   for (const Pod& pod : MatrixPods()) {
-    const Decision decision = engine::Decide(node, out.first, pod, {}, nullptr);
+    const Decision decision = allocator::Decide(node, out.first, pod, {}, nullptr);
     if (const auto* admitted = std::get_if<Admit>(&decision)) {
       Apply(out.first, admitted->delta);
       out.second.push_back(pod);
@@ -217,7 +217,7 @@ std::vector<Shape> After() {
         s.nodes = 1;
         out.push_back(s);
         s.nodes = 2;
-        s.offline = engine::testing::Cpus("3,9");
+        s.offline = allocator::testing::Cpus("3,9");
         s.huge_pages = true;
         out.push_back(s);
         s.offline = {};
@@ -233,7 +233,7 @@ std::vector<Shape> After() {
 
 class Change {
  public:
-  Change(const engine::Node& before, const engine::Node& after, bool reboot)
+  Change(const allocator::Node& before, const allocator::Node& after, bool reboot)
       : world_(before), after_(after), reboot_(reboot) {
     std::tie(ledger_, pods_) = Admitted(before);
     LetRun(world_, ledger_, pods_);
@@ -307,7 +307,7 @@ class Change {
     for (const auto& [id, place] : places) {
       const runtime::ContainerStatus& status = world_.runtime.containers[id];
       const Placement* placement = FindPlacement(now.pods.find(status.pod_uid)->second, status.container);
-      EXPECT_EQ(place.first, placement->cpus ? *placement->cpus : keeper::SharedCpus(after_, now)) << id;
+      EXPECT_EQ(place.first, placement->cpus ? *placement->cpus : ledger::SharedCpus(after_, now)) << id;
       EXPECT_EQ(place.second, was_.find(id)->second.second) << id << ": memory nodes are never changed";
     }
   }
@@ -324,7 +324,7 @@ class Change {
   }
 
   FakeNode world_;
-  const engine::Node& after_;
+  const allocator::Node& after_;
   bool reboot_;
   Ledger ledger_;
   std::vector<Pod> pods_;

@@ -12,17 +12,18 @@
 
 #include "base/problems.h"
 #include "base/text.h"
-#include "cgroup/node_values.h"
+#include "config/kubelet_reader.h"
 #include "daemon/fit_config.h"
-#include "evict/thresholds.h"
-#include "http/listener.h"
-#include "machine/load_machine.h"
+#include "host/cgroup/node_values.h"
+#include "host/machine/load_machine.h"
+#include "host/os/fs.h"
+#include "host/os/host.h"
+#include "host/os/input.h"
+#include "host/os/path.h"
 #include "manifest/name_validation.h"
 #include "model/machine_change.h"
-#include "os/fs.h"
-#include "os/host.h"
-#include "os/input.h"
-#include "os/path.h"
+#include "node/eviction/thresholds.h"
+#include "rpc/http/listener.h"
 
 namespace berth::daemon {
 namespace {
@@ -49,8 +50,8 @@ Result<void> LoadBerth(Settings& settings, const CommandLine& line, const std::s
   }
   if (settings.config_file.empty()) return {};
   BERTH_TRY(const std::string text, ReadWhole(settings.config_file));
-  manifest::ParsedBerthConfiguration parsed;
-  auto read = manifest::ReadBerthConfiguration(text, settings.config_file, parsed);
+  config::ParsedBerthConfiguration parsed;
+  auto read = config::ReadBerthConfiguration(text, settings.config_file, parsed);
   Keep(settings.warnings, parsed.warnings);
   settings.berth = std::move(parsed.config);
   return read;
@@ -64,8 +65,8 @@ Result<void> LoadKubelet(Settings& settings, const CommandLine& line, const std:
   }
   if (settings.kubelet_file.empty()) return {};
   BERTH_TRY(const std::string text, ReadWhole(settings.kubelet_file));
-  manifest::ParsedKubeletConfiguration parsed;
-  auto read = manifest::ReadKubeletConfiguration(text, settings.kubelet_file, parsed);
+  config::ParsedKubeletConfiguration parsed;
+  auto read = config::ReadKubeletConfiguration(text, settings.kubelet_file, parsed);
   Keep(settings.warnings, parsed.warnings);
   settings.kubelet = std::move(parsed.config);
   settings.kubelet_text = text;
@@ -109,7 +110,7 @@ void CheckTogether(const Settings& settings, Problems& problems) {
         BadSetting("reconcilePeriod (by default cpuManagerReconcilePeriod)", "must be at least 100ms").error());
   problems.Take(http::CheckSocket(settings.berth.socket, settings.berth.socket_group));
   if (!settings.kubelet.static_pod_url.empty())
-    if (auto checked = source::CheckHttp(UrlOptions(settings)); !checked)
+    if (auto checked = pod_sources::CheckHttp(UrlOptions(settings)); !checked)
       problems.Add(Wrap(std::move(checked).error(), settings.kubelet_file).error());
 }
 
@@ -177,7 +178,7 @@ std::string LogLinksOf(const Settings& settings) {
   return settings.berth.log_dir.empty() ? "/var/log/containers" : settings.berth.log_dir + "/containers";
 }
 
-source::HttpOptions UrlOptions(const Settings& settings) {
+pod_sources::HttpOptions UrlOptions(const Settings& settings) {
   return {.url = settings.kubelet.static_pod_url,
           .headers = settings.kubelet.static_pod_url_header,
           .node_name = settings.berth.node_name,
@@ -199,34 +200,34 @@ Result<NodeParts> LoadNode(const Settings& settings, const Machine* known) {
   if (known != nullptr) machine = WithCpusOf(std::move(machine), *known);
   const bool dry_run = settings.dry_run || !machine.this_host;
   // Beside a kubelet it is the kubelet's and its scheduler's to count; Berth does not see all that they count.
-  const engine::EngineOptions options{.node_fit = settings.berth.node_fit && !BesideKubelet(settings),
-                                      .whole_cores = settings.berth.whole_cores,
-                                      .close_devices = settings.berth.close_devices,
-                                      .judge_by_free_memory = settings.berth.judge_by_free_memory,
-                                      .memory_groups_overlap = settings.berth.memory_groups_overlap,
-                                      .pod_falls_back = settings.berth.pod_falls_back,
-                                      .keep_rest_aligned = settings.berth.keep_rest_aligned,
-                                      .look_ahead = settings.berth.look_ahead,
-                                      .own = settings.berth.own};
-  auto node = engine::Node::Make(machine, settings.kubelet, options);
+  const allocator::EngineOptions options{.node_fit = settings.berth.node_fit && !BesideKubelet(settings),
+                                         .whole_cores = settings.berth.whole_cores,
+                                         .close_devices = settings.berth.close_devices,
+                                         .judge_by_free_memory = settings.berth.judge_by_free_memory,
+                                         .memory_groups_overlap = settings.berth.memory_groups_overlap,
+                                         .pod_falls_back = settings.berth.pod_falls_back,
+                                         .keep_rest_aligned = settings.berth.keep_rest_aligned,
+                                         .look_ahead = settings.berth.look_ahead,
+                                         .own = settings.berth.own};
+  auto node = allocator::Node::Make(machine, settings.kubelet, options);
   std::vector<std::string> changes;
   if (!node && IsFile(settings.berth.state_dir + "/ledger")) {
     KubeletConfiguration fitted = settings.kubelet;
     changes = FitToMachine(fitted, machine);
     if (!changes.empty())
-      if (auto again = engine::Node::Make(std::move(machine), std::move(fitted), options)) node = std::move(again);
+      if (auto again = allocator::Node::Make(std::move(machine), std::move(fitted), options)) node = std::move(again);
   }
   Problems problems;
   problems.Take(node);
   // Known only to those who write groups and watch for pressure; a start would find it late.
   problems.Take(cgroup::SharesOfNode(settings.kubelet, {}, std::nullopt, -1, true));
-  problems.Take(evict::ReadThresholds(settings.kubelet));
+  problems.Take(eviction::ReadThresholds(settings.kubelet));
   BERTH_RETURN_IF_ERROR(problems.Done());
   return NodeParts{*std::move(node), dry_run, std::move(changes)};
 }
 
 std::vector<std::string> TakeReloadable(Settings& settings, const Settings& now) {
-  manifest::BerthConfiguration& berth = settings.berth;
+  config::BerthConfiguration& berth = settings.berth;
   berth.log_level = now.berth.log_level;
   settings.log_level = now.log_level;
   berth.max_events = now.berth.max_events;

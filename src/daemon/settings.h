@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "allocator/engine.h"
 #include "base/result.h"
-#include "engine/engine.h"
-#include "events/log.h"
-#include "manifest/manifest.h"
+#include "config/berth_config.h"
+#include "frontend/pod_sources/source.h"
 #include "model/kubelet_config.h"
 #include "model/machine.h"
-#include "source/source.h"
+#include "telemetry/events/log.h"
 
 namespace berth::daemon {
 
@@ -43,7 +43,7 @@ inline constexpr const char* kDefaultConfig = "/etc/berth/berth.yaml";
 inline constexpr const char* kDefaultPodDir = "/etc/berth/pods";
 
 struct Settings {
-  manifest::BerthConfiguration berth;  ///< with the command line's values in place, all paths absolute
+  config::BerthConfiguration berth;  ///< with the command line's values in place, all paths absolute
   KubeletConfiguration kubelet;
   std::string machine = "host";
   std::string pod_dir;
@@ -72,7 +72,7 @@ std::string PodLogsOf(const Settings& settings);
 std::string LogLinksOf(const Settings& settings);
 
 /// Of staticPodURL. Requires: it is set.
-source::HttpOptions UrlOptions(const Settings& settings);
+pod_sources::HttpOptions UrlOptions(const Settings& settings);
 
 /// A dry run refuses what the runtime would refuse that the settings name.
 inline bool PlaysRuntime(const Settings& settings) { return settings.berth.names_runtime && !BesideKubelet(settings); }
@@ -81,7 +81,7 @@ inline bool PlaysRuntime(const Settings& settings) { return settings.berth.names
 manifest::PodOptions PodRules(const Settings& settings, bool dry_run);
 
 struct NodeParts {
-  engine::Node node;
+  allocator::Node node;
   bool dry_run = false;
   std::vector<std::string> warnings;  ///< reservations that had to be fitted to the machine
 };

@@ -91,7 +91,7 @@ constexpr const char* kWrongValues[] = {"nonsense",
                                         "{memory.available: 1Gi}"};
 
 /// What makes settings differ, without the folders of a test.
-using Effect = std::pair<manifest::BerthConfiguration, KubeletConfiguration>;
+using Effect = std::pair<config::BerthConfiguration, KubeletConfiguration>;
 Effect EffectOf(const Settings& settings) {
   Effect out{settings.berth, settings.kubelet};
   for (std::string* const path : {&out.first.state_dir, &out.first.run_dir, &out.first.log_dir, &out.first.socket})

@@ -10,13 +10,13 @@
 #include <string_view>
 #include <utility>
 
-#include "cgroup/played_systemd_test.h"
-#include "cgroup/systemd.h"
-#include "cgroup/systemd_peer_test.h"
-#include "cgroup/systemd_tree.h"
 #include "daemon/fake_node_test.h"
-#include "loop/loop.h"
-#include "loop/workers.h"
+#include "host/cgroup/played_systemd_test.h"
+#include "host/cgroup/systemd.h"
+#include "host/cgroup/systemd_peer_test.h"
+#include "host/cgroup/systemd_tree.h"
+#include "host/event_loop/loop.h"
+#include "host/event_loop/workers.h"
 #include "testing/fault_fs.h"
 
 namespace berth::daemon {
@@ -32,13 +32,13 @@ std::chrono::nanoseconds TimeOfThisThread() {
   return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
 }
 
-engine::Node SmallNode() {
+allocator::Node SmallNode() {
   KubeletConfiguration config;
   config.cpu_manager_policy = "static";
   config.reserved_system_cpus = "0";
   auto machine = machine::ParseSynthetic("numa:1 core:4 pu:1");
   BERTH_CHECK(machine.has_value());
-  auto node = engine::Node::Make(*machine, config);
+  auto node = allocator::Node::Make(*machine, config);
   BERTH_CHECK(node.has_value());
   return *std::move(node);
 }
@@ -63,7 +63,7 @@ struct SlowSystemdTest : testing::Test {
   /// As the kernel tells it when systemd writes to groups: what it holds is looked at soon.
   void SayThatSystemdWrote() {
     os::WriteWatch::Writes writes;
-    const enforce::GroupTable& table = manager.groups().table();
+    const cgroup_manager::GroupTable& table = manager.groups().table();
     const auto add = [&](const std::string& path) {
       writes.list.push_back({.path = table.CpusetDir(path) + "/cpuset.cpus", .pid = 1, .who = "systemd"});
     };
@@ -81,14 +81,14 @@ struct SlowSystemdTest : testing::Test {
   testkit::TempDir folder;
   cgroup::PlayedSystemd::World world;
   cgroup::SystemdPeer peer{world, folder.path() + "/systemd"};
-  const engine::Node node = SmallNode();
+  const allocator::Node node = SmallNode();
   Steps steps;
   FakeStore store{steps};
   const std::unique_ptr<cgroup::Tree> tree = OpenTree();
   const std::unique_ptr<DryRunRuntime> runtime = Made(DryRunRuntime::Open(os::SystemClock()));
   events::EventLog events{os::SystemClock(), nullptr, 10'000};
-  const std::unique_ptr<loop::Loop> loop = Made(loop::Loop::Open(os::SystemClock()));
-  const std::unique_ptr<loop::Workers> workers = Made(loop::Workers::Start(*loop, {}));
+  const std::unique_ptr<event_loop::Loop> loop = Made(event_loop::Loop::Open(os::SystemClock()));
+  const std::unique_ptr<event_loop::Workers> workers = Made(event_loop::Workers::Start(*loop, {}));
   PodManager manager{{.store = store,
                       .tree = *tree,
                       .runtime = *runtime,
@@ -140,7 +140,7 @@ TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
   EXPECT_EQ("", Said("UnknownGroup")) << "what systemd had just made was taken for somebody's";
   EXPECT_TRUE(workers->Stop(os::Millis(60'000)));
   tree->WaitHere();
-  const Placement* own = FindPlacement(manager.keeper().ledger().pods.at("uid-own"), "own");
+  const Placement* own = FindPlacement(manager.allocations().ledger().pods.at("uid-own"), "own");
   ASSERT_NE(nullptr, own);
   const std::string group = manager.groups().table().ContainerPathOf(pods.back(), "own");
   EXPECT_EQ(FormatIds(own->cpus.value_or(CpuSet())), FormatIds(tree->ReadCpus(group).value_or(CpuSet())));

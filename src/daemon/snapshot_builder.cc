@@ -51,7 +51,7 @@ ContainerPlace PlaceOf(const PodManager& manager, const ManagedPod& managed, con
     out.cpus = placement->cpus;
     out.mixed = placement->mixed;
     out.node_cpus = placement->node_cpus;
-    if (const CpuPool* const pool = FindPool(manager.keeper().ledger(), *placement); pool != nullptr) {
+    if (const CpuPool* const pool = FindPool(manager.allocations().ledger(), *placement); pool != nullptr) {
       out.pool = placement->pool;
       out.pool_cpus = pool->cpus;
     }
@@ -128,7 +128,7 @@ bool IsReady(const PodView& view, const Pod& pod) {
 
 PodView ViewOf(const PodManager& manager, const ManagedPod& managed) {
   const Pod& pod = managed.pod;
-  const PodRecord* const record = RecordOf(manager.keeper().ledger(), pod.uid);
+  const PodRecord* const record = RecordOf(manager.allocations().ledger(), pod.uid);
   PodView out;
   out.namespace_ = pod.namespace_;
   out.name = pod.name;
@@ -173,8 +173,8 @@ DaemonStatus SnapshotBuilder::Status() const {
   out.cgroup_version = cgroup::Name(tree.layout().version);
   out.runtime = facts_.runtime;
   out.runtime_endpoint = facts_.runtime_endpoint;
-  out.machine_source = manager_.keeper().node().machine().source;
-  out.ledger_revision = manager_.keeper().ledger().revision;
+  out.machine_source = manager_.allocations().node().machine().source;
+  out.ledger_revision = manager_.allocations().ledger().revision;
   out.pods = manager_.pods().size();
   out.cgroup_writes = tree.writes();
   out.runtime_calls = manager_.runtime().Calls();
@@ -189,7 +189,7 @@ DaemonStatus SnapshotBuilder::Status() const {
 }
 
 NodeView SnapshotBuilder::Node() const {
-  const engine::Node& node = manager_.keeper().node();
+  const allocator::Node& node = manager_.allocations().node();
   const KubeletConfiguration& config = node.config();
   ResourceList capacity = node.capacity();
   ResourceList allocatable = node.allocatable();
@@ -218,9 +218,9 @@ NodeView SnapshotBuilder::Node() const {
 }
 
 NodeFigures SnapshotBuilder::Figures() const {
-  const plugin::Plugins* const plugins = manager_.devices().plugins();
-  return {.decisions = manager_.keeper().decisions(),
-          .ledger = manager_.keeper().saves(),
+  const device_manager::Plugins* const plugins = manager_.devices().plugins();
+  return {.decisions = manager_.allocations().decisions(),
+          .ledger = manager_.allocations().saves(),
           .devices = plugins != nullptr ? plugins->figures() : DeviceFigures(),
           .published = published_ ? published_() : std::map<std::string, PublishFigures>(),
           .answer_seconds = manager_.runtime().AnswerTimes(),
@@ -272,7 +272,7 @@ bool SnapshotBuilder::Refresh(const ManagedPod& managed, bool same_record, Known
 /// `ledger_before`: of the last snapshot; nullptr: it is the one of now.
 std::vector<PodSnapshot> SnapshotBuilder::Pods(const Ledger* ledger_before) {
   const pods::Pods& pods = manager_.pods();
-  const Ledger& ledger = manager_.keeper().ledger();
+  const Ledger& ledger = manager_.allocations().ledger();
   const bool same_pools = ledger_before == nullptr || ledger_before->pools == ledger.pools;
   bool reorder = std::erase_if(known_, [&](const auto& entry) { return !pods.contains(entry.first); }) > 0;
   for (const auto& [uid, managed] : pods) {
@@ -293,17 +293,17 @@ std::vector<PodSnapshot> SnapshotBuilder::Pods(const Ledger* ledger_before) {
 }
 
 /// A node that was looked at again has another machine.
-std::shared_ptr<const engine::Node> SnapshotBuilder::Engine() const {
-  const engine::Node& now = manager_.keeper().node();
+std::shared_ptr<const allocator::Node> SnapshotBuilder::Engine() const {
+  const allocator::Node& now = manager_.allocations().node();
   return last_ && &last_->engine->machine() == &now.machine() ? last_->engine
-                                                              : std::make_shared<const engine::Node>(now);
+                                                              : std::make_shared<const allocator::Node>(now);
 }
 
-std::shared_ptr<const enforce::Picture> SnapshotBuilder::Groups() {
+std::shared_ptr<const cgroup_manager::Picture> SnapshotBuilder::Groups() {
   const std::uint64_t changes = manager_.groups().table().changes();
   same_groups_ = last_ && changes == last_groups_;
   last_groups_ = changes;
-  return same_groups_ ? last_->groups : std::make_shared<const enforce::Picture>(manager_.groups().picture());
+  return same_groups_ ? last_->groups : std::make_shared<const cgroup_manager::Picture>(manager_.groups().picture());
 }
 
 std::shared_ptr<const LoopState> SnapshotBuilder::Build() {
@@ -321,8 +321,8 @@ std::shared_ptr<const LoopState> SnapshotBuilder::Build() {
   out->groups = Groups();
   out->node.machine = std::shared_ptr<const Machine>(out->engine, &out->engine->machine());
   out->node.node = Shared(before.node, node);
-  out->node.ledger = Shared(before.ledger, manager_.keeper().ledger());
-  out->node.shared = manager_.keeper().SharedCpus();
+  out->node.ledger = Shared(before.ledger, manager_.allocations().ledger());
+  out->node.shared = manager_.allocations().SharedCpus();
   out->node.devices = manager_.devices().inventory();
   out->node.pods = Pods(out->node.ledger == before.ledger ? nullptr : before.ledger.get());
   out->node.files = Shared(before.files, manager_.files());

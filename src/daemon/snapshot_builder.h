@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "allocator/engine.h"
 #include "base/time_text.h"
 #include "daemon/pod_manager.h"
-#include "enforce/inspect.h"
-#include "engine/engine.h"
-#include "events/event_log.h"
 #include "model/node_snapshot.h"
 #include "model/pod_view.h"
+#include "node/cgroup_manager/inspect.h"
+#include "telemetry/events/event_log.h"
 
 namespace berth::daemon {
 
@@ -34,8 +34,8 @@ struct DaemonFacts {
 
 /// The loop's state at one moment. Nothing is null.
 struct LoopState {
-  std::shared_ptr<const engine::Node> engine;      ///< what decides on this node; has the machine
-  std::shared_ptr<const enforce::Picture> groups;  ///< Berth's cgroups
+  std::shared_ptr<const allocator::Node> engine;          ///< what decides on this node; has the machine
+  std::shared_ptr<const cgroup_manager::Picture> groups;  ///< Berth's cgroups
   NodeSnapshot node;
 };
 
@@ -81,8 +81,8 @@ class SnapshotBuilder {
   bool IsAsSeen(const ManagedPod& managed, const Seen& seen) const;
   bool Refresh(const ManagedPod& managed, bool same_record, Known& known);
   std::vector<PodSnapshot> Pods(const Ledger* ledger_before);
-  std::shared_ptr<const engine::Node> Engine() const;
-  std::shared_ptr<const enforce::Picture> Groups();
+  std::shared_ptr<const allocator::Node> Engine() const;
+  std::shared_ptr<const cgroup_manager::Picture> Groups();
 
   const PodManager& manager_;
   const events::EventLog& events_;

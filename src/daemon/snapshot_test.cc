@@ -70,7 +70,7 @@ TEST_F(SnapshotTest, NamesTheNodesMemoryIsPinnedTo) {
   config.reserved_system_cpus = "0";
   config.memory_manager_policy = "Static";
   config.reserved_memory = {{NumaId{0}, {{"memory", *Quantity::Parse("100Mi")}}}};
-  auto node = engine::Node::Make(*machine::ParseSynthetic("numa:2(memory=4GB) core:2 pu:1"), config);
+  auto node = allocator::Node::Make(*machine::ParseSynthetic("numa:2(memory=4GB) core:2 pu:1"), config);
   ASSERT_TRUE(node) << node.error().message;
   FakeNode fresh(*node);
   auto pinning = fresh.Boot();
@@ -94,7 +94,7 @@ TEST_F(SnapshotTest, IsMadeOnceForEveryChange) {
 }
 
 TEST_F(SnapshotTest, AManifestIsHeldOnce) {
-  source::Snapshot wanted = Wanting({MakePod("web", "1")});
+  pod_sources::Snapshot wanted = Wanting({MakePod("web", "1")});
   const std::shared_ptr<const Pod> manifest = wanted.pods[0];
   Run({});
   manager->OnSnapshot(std::move(wanted), Now());
@@ -165,7 +165,7 @@ TEST_F(SnapshotTest, TellsWhatKeepsPodsWaiting) {
 
 TEST_F(SnapshotTest, ProblemsOfManifestsAreCountedBeyondTheFirstHundred) {
   Run({});
-  source::Snapshot snapshot = Wanting({});
+  pod_sources::Snapshot snapshot = Wanting({});
   for (int i = 0; i < 4000; ++i)
     snapshot.problems.push_back({"/pods/" + std::to_string(i) + ".yaml", std::string(i == 0 ? 10'000 : 10, 'x')});
   manager->OnSnapshot(std::move(snapshot), Now());

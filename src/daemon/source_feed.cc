@@ -4,7 +4,8 @@
 
 namespace berth::daemon {
 
-SourceFeed::SourceFeed(loop::Loop& loop, loop::Executor& executor, std::unique_ptr<source::Source> source, Take take)
+SourceFeed::SourceFeed(event_loop::Loop& loop, event_loop::Executor& executor,
+                       std::unique_ptr<pod_sources::Source> source, Take take)
     : loop_(loop), executor_(executor), source_(std::move(source)), take_(std::move(take)) {}
 
 Result<void> SourceFeed::Start() {
@@ -23,10 +24,10 @@ Result<void> SourceFeed::Watch() {
 void SourceFeed::LookAt(os::MonoTime now) {
   loop_.Forget(std::exchange(fd_, -1));
   due_ = os::MonoTime::max();
-  loop::Submit<Look>(
+  event_loop::Submit<Look>(
       executor_, "source",
       [source = source_, now]() -> Result<Look> {
-        std::optional<source::Snapshot> snapshot = source->Poll(now);
+        std::optional<pod_sources::Snapshot> snapshot = source->Poll(now);
         return Look{.snapshot = std::move(snapshot), .due = source->next_due()};
       },
       [this](Result<Look> look) {

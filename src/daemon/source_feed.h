@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "base/result.h"
-#include "loop/executor.h"
-#include "loop/loop.h"
-#include "source/source.h"
+#include "frontend/pod_sources/source.h"
+#include "host/event_loop/executor.h"
+#include "host/event_loop/loop.h"
 
 namespace berth::daemon {
 
@@ -18,10 +18,11 @@ namespace berth::daemon {
 /// Thread: the loop's. From Start on the source is the workers', and this outlives the loop's last turn.
 class SourceFeed {
  public:
-  using Take = std::function<void(source::Snapshot snapshot, os::MonoTime now)>;
+  using Take = std::function<void(pod_sources::Snapshot snapshot, os::MonoTime now)>;
 
   /// `loop` and `executor` outlive this. `take` is called on the loop's thread.
-  SourceFeed(loop::Loop& loop, loop::Executor& executor, std::unique_ptr<source::Source> source, Take take);
+  SourceFeed(event_loop::Loop& loop, event_loop::Executor& executor, std::unique_ptr<pod_sources::Source> source,
+             Take take);
   SourceFeed(const SourceFeed&) = delete;
   SourceFeed& operator=(const SourceFeed&) = delete;
 
@@ -30,7 +31,7 @@ class SourceFeed {
 
  private:
   struct Look {
-    std::optional<source::Snapshot> snapshot;
+    std::optional<pod_sources::Snapshot> snapshot;
     os::MonoTime due;
   };
 
@@ -38,9 +39,9 @@ class SourceFeed {
   void LookAt(os::MonoTime now);
   void Looked(Look look);
 
-  loop::Loop& loop_;
-  loop::Executor& executor_;
-  std::shared_ptr<source::Source> source_;  // also of the look under way
+  event_loop::Loop& loop_;
+  event_loop::Executor& executor_;
+  std::shared_ptr<pod_sources::Source> source_;  // also of the look under way
   Take take_;
   os::MonoTime due_{};
   int fd_ = -1;  // watched; -1: a look is under way, or watching failed

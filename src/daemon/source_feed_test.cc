@@ -10,25 +10,25 @@
 #include <thread>
 #include <vector>
 
-#include "loop/workers.h"
-#include "os/event_fd.h"
+#include "host/event_loop/workers.h"
+#include "host/os/event_fd.h"
 
 namespace berth::daemon {
 namespace {
 
 /// Tells of one pod more at each look that something asked for, and notes on whose thread it is asked.
-class PacedSource final : public source::Source {
+class PacedSource final : public pod_sources::Source {
  public:
   explicit PacedSource(os::EventFd news) : news_(std::move(news)) {}
   std::string name() const override { return "paced"; }
   int event_fd() const override { return news_.get(); }
   os::MonoTime next_due() const override { return due_; }
-  std::optional<source::Snapshot> Poll(os::MonoTime) override {
+  std::optional<pod_sources::Snapshot> Poll(os::MonoTime) override {
     EXPECT_NE(loop_thread_, std::this_thread::get_id());
     news_.Clear();
     due_ = os::MonoTime::max();
     before_answer_();
-    source::Snapshot out{.ready = true};
+    pod_sources::Snapshot out{.ready = true};
     out.pods.resize(++looks_);
     return out;
   }
@@ -42,10 +42,10 @@ class PacedSource final : public source::Source {
 
 struct SourceFeedTest : testing::Test {
   void SetUp() override {
-    auto made = loop::Loop::Open(os::SystemClock());
+    auto made = event_loop::Loop::Open(os::SystemClock());
     ASSERT_TRUE(made);
     loop = *std::move(made);
-    auto started = loop::Workers::Start(*loop, {});
+    auto started = event_loop::Workers::Start(*loop, {});
     ASSERT_TRUE(started);
     workers = *std::move(started);
     auto news = os::EventFd::Open();
@@ -53,7 +53,7 @@ struct SourceFeedTest : testing::Test {
     auto owned = std::make_unique<PacedSource>(*std::move(news));
     source = owned.get();
     feed = std::make_unique<SourceFeed>(*loop, *workers, std::move(owned),
-                                        [this](const source::Snapshot& snapshot, os::MonoTime) {
+                                        [this](const pod_sources::Snapshot& snapshot, os::MonoTime) {
                                           seen.push_back(snapshot.pods.size());
                                           loop->Stop();
                                         });
@@ -62,11 +62,11 @@ struct SourceFeedTest : testing::Test {
     while (seen.size() < count) ASSERT_TRUE(loop->Turn(true));
   }
 
-  std::unique_ptr<loop::Loop> loop;
+  std::unique_ptr<event_loop::Loop> loop;
   PacedSource* source = nullptr;
   std::vector<std::size_t> seen;
   std::unique_ptr<SourceFeed> feed;
-  std::unique_ptr<loop::Workers> workers;
+  std::unique_ptr<event_loop::Workers> workers;
 };
 
 TEST_F(SourceFeedTest, LooksAtTheStartAtEventsAndWhenItsTimeHasComeNeverOnTheLoop) {

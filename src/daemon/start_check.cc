@@ -11,11 +11,11 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "cgroup/cgroup.h"
 #include "daemon/cgroup_driver.h"
 #include "daemon/host_groups.h"
-#include "os/fs.h"
-#include "os/path.h"
+#include "host/cgroup/cgroup.h"
+#include "host/os/fs.h"
+#include "host/os/path.h"
 
 namespace berth::daemon {
 namespace {

@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cgroup/escaped_processes.h"
-#include "cgroup/oom_score.h"
 #include "daemon/host_groups.h"
 #include "daemon/reserved_groups.h"
-#include "enforce/inspect.h"
-#include "os/fs.h"
+#include "host/cgroup/escaped_processes.h"
+#include "host/cgroup/oom_score.h"
+#include "host/os/fs.h"
+#include "node/cgroup_manager/inspect.h"
 
 namespace berth::daemon {
 
@@ -104,7 +104,8 @@ Result<TreeView> TreeStatus(const LoopState& state, const TreeDoor& door) {
     if (pod.claimed) pods.push_back(pod.manifest.get());
   const std::map<std::string, std::string> strays = StraysOf(state, layout);
   const std::map<std::string, ValueLine> scores = OomScoresOf(state);
-  for (enforce::GroupState& group : enforce::Inspect(*tree, *state.engine, *state.groups, *state.node.ledger, pods)) {
+  for (cgroup_manager::GroupState& group :
+       cgroup_manager::Inspect(*tree, *state.engine, *state.groups, *state.node.ledger, pods)) {
     const auto stray = strays.find(group.plan.path);
     if (group.ended && stray == strays.end()) continue;
     if (stray != strays.end() && group.problem.empty()) group.problem = stray->second;

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cgroup/cgroup.h"
-#include "cgroup/cgroup_names.h"
-#include "cgroup/node_values.h"
 #include "daemon/snapshot_builder.h"
+#include "host/cgroup/cgroup.h"
+#include "host/cgroup/cgroup_names.h"
+#include "host/cgroup/node_values.h"
 #include "model/tree_view.h"
 
 namespace berth::daemon {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "os/fs.h"
+#include "host/os/fs.h"
 
 namespace berth::daemon {
 namespace {

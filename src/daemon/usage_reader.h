@@ -9,12 +9,12 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
-#include "cgroup/cgroup.h"
 #include "daemon/published.h"
 #include "daemon/snapshot_builder.h"
-#include "metrics/page.h"
+#include "host/cgroup/cgroup.h"
+#include "host/os/clock.h"
 #include "model/usage.h"
-#include "os/clock.h"
+#include "telemetry/metrics/page.h"
 
 namespace berth::daemon {
 

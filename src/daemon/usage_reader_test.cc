@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "engine/testing/builders.h"
-#include "os/clock.h"
+#include "allocator/testing/builders.h"
+#include "host/os/clock.h"
 #include "testing/fixtures.h"
 
 namespace berth::daemon {
@@ -63,11 +63,11 @@ GroupUsage Using(std::chrono::nanoseconds cpu, Bytes working_set) {
 /// One pod with a container that runs and one that has ended.
 std::shared_ptr<const LoopState> OnePod() {
   auto out = std::make_shared<LoopState>();
-  auto made = engine::Node::Make(engine::testing::MakeMachine({}), engine::testing::StaticConfig("0"));
+  auto made = allocator::Node::Make(allocator::testing::MakeMachine({}), allocator::testing::StaticConfig("0"));
   EXPECT_TRUE(made) << made.error().message;
-  out->engine = std::make_shared<const engine::Node>(*made);
+  out->engine = std::make_shared<const allocator::Node>(*made);
   out->node.machine = std::shared_ptr<const Machine>(out->engine, &out->engine->machine());
-  auto groups = std::make_shared<enforce::Picture>();
+  auto groups = std::make_shared<cgroup_manager::Picture>();
   groups->groups.pods["u1"] = "kubepods/podu1";
   out->groups = groups;
   DaemonStatus status;

@@ -1,9 +1,9 @@
-// The settings of the live page as the room web takes them.
+// The settings of the live page as the component web takes them.
 #ifndef BERTH_DAEMON_WEB_OPTIONS_H_
 #define BERTH_DAEMON_WEB_OPTIONS_H_
 
+#include "api/web/web_server.h"
 #include "daemon/settings.h"
-#include "web/web_server.h"
 
 namespace berth::daemon {
 

@@ -3,12 +3,13 @@
 #include <memory>
 #include <utility>
 
-#include "codec/codec.h"
-#include "machine/load_machine.h"
+#include "api/codec/codec.h"
+#include "config/kubelet_reader.h"
+#include "host/machine/load_machine.h"
+#include "host/os/fs.h"
 #include "manifest/manifest.h"
-#include "offline/device_inventory.h"
-#include "offline/saved_ledger.h"
-#include "os/fs.h"
+#include "simulator/offline/device_inventory.h"
+#include "simulator/offline/saved_ledger.h"
 
 namespace berth {
 namespace {
@@ -29,7 +30,7 @@ Result<void> CaptureMachine(const std::string& file) {
 
 Result<KubeletConfiguration> ParseSettings(std::string_view text, std::string_view name,
                                            std::vector<std::string>* warnings) {
-  BERTH_TRY(auto parsed, manifest::ParseKubeletConfiguration(text, name));
+  BERTH_TRY(auto parsed, config::ParseKubeletConfiguration(text, name));
   Append(parsed.warnings, warnings);
   return std::move(parsed.config);
 }

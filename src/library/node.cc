@@ -5,16 +5,16 @@
 #include <utility>
 #include <variant>
 
-#include "engine/engine.h"
-#include "offline/pod_explanation.h"
-#include "offline/saved_ledger.h"
-#include "offline/start_containers.h"
+#include "allocator/engine.h"
+#include "simulator/offline/pod_explanation.h"
+#include "simulator/offline/saved_ledger.h"
+#include "simulator/offline/start_containers.h"
 
 namespace berth {
 
 struct Node::Parts {
-  engine::Node node;
-  engine::Inputs inputs;
+  allocator::Node node;
+  allocator::Inputs inputs;
   Ledger ledger;
 };
 
@@ -42,17 +42,17 @@ Node& Node::operator=(Node&& other) noexcept = default;
 Node::~Node() = default;
 
 Result<Node> Node::Make(Machine machine, NodeOptions options) {
-  BERTH_TRY(engine::Node node, engine::Node::Make(std::move(machine), std::move(options.settings),
-                                                  {.node_fit = options.node_fit,
-                                                   .whole_cores = options.whole_cores,
-                                                   .close_devices = options.close_devices,
-                                                   .judge_by_free_memory = options.judge_by_free_memory,
-                                                   .memory_groups_overlap = options.memory_groups_overlap,
-                                                   .pod_falls_back = options.pod_falls_back,
-                                                   .keep_rest_aligned = options.keep_rest_aligned,
-                                                   .look_ahead = options.look_ahead,
-                                                   .own = std::move(options.own)}));
-  BERTH_RETURN_IF_ERROR(engine::CheckDevices(node, options.devices));
+  BERTH_TRY(allocator::Node node, allocator::Node::Make(std::move(machine), std::move(options.settings),
+                                                        {.node_fit = options.node_fit,
+                                                         .whole_cores = options.whole_cores,
+                                                         .close_devices = options.close_devices,
+                                                         .judge_by_free_memory = options.judge_by_free_memory,
+                                                         .memory_groups_overlap = options.memory_groups_overlap,
+                                                         .pod_falls_back = options.pod_falls_back,
+                                                         .keep_rest_aligned = options.keep_rest_aligned,
+                                                         .look_ahead = options.look_ahead,
+                                                         .own = std::move(options.own)}));
+  BERTH_RETURN_IF_ERROR(allocator::CheckDevices(node, options.devices));
   Ledger empty = node.EmptyLedger();
   return Node(std::make_unique<Parts>(Parts{.node = std::move(node),
                                             .inputs = {.devices = std::move(options.devices), .preferred_devices = {}},
@@ -69,7 +69,7 @@ const Ledger& Node::ledger() const { return parts_->ledger; }
 
 Decision Node::Decide(const Pod& pod, Trace* trace) const {
   return DecideOn(
-      [&](const Pod& asked) { return engine::Decide(parts_->node, parts_->ledger, asked, parts_->inputs, trace); },
+      [&](const Pod& asked) { return allocator::Decide(parts_->node, parts_->ledger, asked, parts_->inputs, trace); },
       pod);
 }
 
@@ -81,7 +81,7 @@ Decision Node::Admit(const Pod& pod, Trace* trace) {
 
 Decision Node::Resize(const Pod& pod, Trace* trace) {
   Decision decision = DecideOn(
-      [&](const Pod& asked) { return engine::Resize(parts_->node, parts_->ledger, asked, parts_->inputs, trace); },
+      [&](const Pod& asked) { return allocator::Resize(parts_->node, parts_->ledger, asked, parts_->inputs, trace); },
       pod);
   if (const auto* yes = std::get_if<berth::Admit>(&decision)) Apply(parts_->ledger, yes->delta);
   return decision;
@@ -93,7 +93,7 @@ void Node::InitContainersDone(std::string_view uid) {
 
 bool Node::Release(std::string_view uid, Trace* trace) {
   if (!parts_->ledger.pods.contains(uid)) return false;
-  Apply(parts_->ledger, engine::Release(parts_->node, parts_->ledger, uid, trace));
+  Apply(parts_->ledger, allocator::Release(parts_->node, parts_->ledger, uid, trace));
   return true;
 }
 
@@ -102,7 +102,7 @@ std::string Node::Explain(const Pod& pod) const {
 }
 
 Result<void> Node::SetDevices(DeviceInventory devices) {
-  BERTH_RETURN_IF_ERROR(engine::CheckDevices(parts_->node, devices));
+  BERTH_RETURN_IF_ERROR(allocator::CheckDevices(parts_->node, devices));
   parts_->inputs.devices = std::move(devices);
   return {};
 }

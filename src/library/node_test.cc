@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "berth/load.h"
-#include "offline/offline_node.h"
-#include "offline/simulation.h"
+#include "simulator/offline/offline_node.h"
+#include "simulator/offline/simulation.h"
 #include "testing/fixtures.h"
 
 namespace berth {

@@ -1,4 +1,4 @@
-// Builds a Document out of the events of a parser, within the bounds of document_tree.h.
+// Builder of a Document out of the events of a parser, within the bounds of document_tree.h.
 #ifndef BERTH_MANIFEST_TREE_BUILDER_H_
 #define BERTH_MANIFEST_TREE_BUILDER_H_
 

@@ -1,7 +1,7 @@
 // KubeletConfiguration (kubelet.config.k8s.io/v1beta1): the fields that bear on resources, with the kubelet's defaults.
 //
-// A plain value, made by manifest::ParseKubeletConfiguration (field types, file validation) and checked against a
-// machine by engine::Node::Make (what the kubelet finds out only at construction): rules/sources#settings.
+// A plain value, made by config::ParseKubeletConfiguration (field types, file validation) and checked against a
+// machine by allocator::Node::Make (what the kubelet finds out only at construction): rules/sources#settings.
 #ifndef BERTH_MODEL_KUBELET_CONFIG_H_
 #define BERTH_MODEL_KUBELET_CONFIG_H_
 
@@ -37,7 +37,7 @@ struct KubeletConfiguration {
   std::string topology_manager_policy = "none";
   std::string topology_manager_scope = "container";
   Options topology_manager_policy_options;
-  std::string reserved_system_cpus;  ///< list text, parsed and checked against the machine by engine::Node::Make
+  std::string reserved_system_cpus;  ///< list text, parsed and checked against the machine by allocator::Node::Make
   ResourceList system_reserved;
   ResourceList kube_reserved;
   std::string system_reserved_cgroup;

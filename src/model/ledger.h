@@ -64,7 +64,7 @@ struct PodRecord {
   /// What each container may use now, by name: a manifest may ask for something else by then (rules/resize). Empty: as
   /// the pod was when it was admitted, by a berthd that did not keep it.
   std::map<std::string, Resources, std::less<>> allocated{};
-  /// Of its manifest without what a resize changes (source::Snapshot::identities); "": not known.
+  /// Of its manifest without what a resize changes (pod_sources::Snapshot::identities); "": not known.
   std::string identity{};
   std::set<std::string> restarts{};  ///< ids of attempts that have to end for the last resize; may be gone
   friend bool operator==(const PodRecord&, const PodRecord&) = default;

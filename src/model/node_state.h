@@ -49,7 +49,7 @@ inline constexpr Bytes kMostBytes{std::int64_t{1} << 48};
 
 /// Whether a state that came from somewhere holds together: amounts that can be added up, ids that are there once, a
 /// ledger of this machine's CPUs and nodes that does not contradict itself. What settings say, and where devices are,
-/// is checked by who makes an engine::Node of it. Errors: kInvalid with the field.
+/// is checked by who makes an allocator::Node of it. Errors: kInvalid with the field.
 Result<void> CheckNodeState(const NodeState& state);
 
 }  // namespace berth

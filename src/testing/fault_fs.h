@@ -1,4 +1,4 @@
-// Makes a file system lie at a chosen step: fail the n-th change, or "crash" there.
+// A file system that lies at a chosen step: fail the n-th change, or "crash" there.
 //
 //   for (int n = 0;; ++n) {
 //     FaultFs fs(disk, {.at = n, .kind = FaultFs::Kind::kCrash});
@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "os/fs.h"
+#include "host/os/fs.h"
 
 namespace berth::testkit {
 

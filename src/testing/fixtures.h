@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/id_set.h"
-#include "os/clock.h"
+#include "host/os/clock.h"
 
 namespace berth::testkit {
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "os/fs.h"
+#include "host/os/fs.h"
 
 namespace berth::testkit {
 

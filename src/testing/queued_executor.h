@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
-#include "loop/executor.h"
+#include "host/event_loop/executor.h"
 
 namespace berth::testkit {
 
-class QueuedExecutor final : public loop::Executor {
+class QueuedExecutor final : public event_loop::Executor {
  public:
   void Run(const std::string& queue, Job job, Job then) override {
     waiting_.push_back({queue, std::move(job), std::move(then)});

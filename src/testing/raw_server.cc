@@ -8,7 +8,7 @@
 #include <array>
 
 #include "base/text.h"
-#include "os/poll.h"
+#include "host/os/poll.h"
 
 namespace berth::testkit {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "os/unique_fd.h"
+#include "host/os/unique_fd.h"
 
 namespace berth::testkit {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "os/unique_fd.h"
+#include "host/os/unique_fd.h"
 
 namespace berth::testkit {
 namespace {

@@ -1,4 +1,4 @@
-// The pieces RenderMap is put together from. Private to this room.
+// The pieces RenderMap is put together from. Private to this component.
 #ifndef BERTH_VIEW_MAP_PARTS_H_
 #define BERTH_VIEW_MAP_PARTS_H_
 

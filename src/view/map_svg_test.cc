@@ -58,7 +58,7 @@ struct Board {
   DeviceInventory devices;
 };
 
-/// What of `text` is not XML as this room writes it: tags that do not match, stray signs; "": all of it is.
+/// What of `text` is not XML as this component writes it: tags that do not match, stray signs; "": all of it is.
 std::string WhyNoXml(std::string_view text) {
   std::vector<std::string> open;
   for (std::size_t at = 0; at < text.size();) {

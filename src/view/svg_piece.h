@@ -1,4 +1,4 @@
-// Building blocks of SVG drawings. Private to this room.
+// Building blocks of SVG drawings. Private to this component.
 #ifndef BERTH_VIEW_SVG_PIECE_H_
 #define BERTH_VIEW_SVG_PIECE_H_
 

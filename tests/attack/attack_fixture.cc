@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "api/api_client.h"
+#include "api/local_api/api_client.h"
 #include "base/text.h"
 #include "testing/raw_server.h"
 

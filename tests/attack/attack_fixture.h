@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "daemon_fixture.h"
-#include "os/unique_fd.h"
+#include "host/os/unique_fd.h"
 
 namespace berth::testkit {
 

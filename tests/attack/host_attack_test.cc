@@ -14,10 +14,10 @@
 #include <fstream>
 #include <new>
 
+#include "api/codec/node_state_json.h"
 #include "attack_fixture.h"
-#include "codec/node_state_json.h"
+#include "kubernetes/node_publisher/fake_store_test.h"
 #include "lies.h"
-#include "publish/fake_store_test.h"
 
 namespace berth::testkit {
 namespace {
@@ -112,12 +112,12 @@ struct HostAttackTest : testing::Test {
 };
 
 TEST_F(HostAttackTest, WhatIsPublishedFollowsTheNodeWhateverTheClockSays) {
-  publish::Store store;
+  node_publisher::Store store;
   std::ofstream(node.Dir("cluster.conf")) << kube::KubeconfigOf(store.access());
   std::ofstream(node.Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
                                            "publish: {kubeconfig: cluster.conf, topology: false}\n";
   const auto pods = [&] {
-    const auto state = codec::ReadNodeState(store.At(publish::kStates).dump());
+    const auto state = codec::ReadNodeState(store.At(node_publisher::kStates).dump());
     return state ? static_cast<int>(state->ledger.pods.size()) : -1;
   };
   node.Start({"--config", node.Dir("berth.yaml"), "--socket", node.socket()}, liar.before_exec());

@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "api/api_client.h"
+#include "api/local_api/api_client.h"
 #include "attack_fixture.h"
 #include "base/text.h"
 #include "testing/raw_server.h"

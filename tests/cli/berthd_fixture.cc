@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "os/unique_fd.h"
+#include "host/os/unique_fd.h"
 
 namespace berth {
 namespace {

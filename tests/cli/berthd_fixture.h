@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "codec/codec.h"
+#include "api/codec/codec.h"
 #include "run_program.h"
 #include "testing/fixtures.h"
 

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "codec/codec.h"
+#include "api/codec/codec.h"
 #include "run_program.h"
 #include "testing/fixtures.h"
 

@@ -1,4 +1,4 @@
-// Runs of the real `berth` and `berth-conformance`, as a user would.
+// The real `berth` and `berth-conformance`, run as a user would.
 #ifndef BERTH_TESTS_CLI_RUN_BERTH_H_
 #define BERTH_TESTS_CLI_RUN_BERTH_H_
 

@@ -1,4 +1,4 @@
-// Runs programs to their end, as a shell would.
+// A program run to its end, as a shell would.
 #ifndef BERTH_TESTS_CLI_RUN_PROGRAM_H_
 #define BERTH_TESTS_CLI_RUN_PROGRAM_H_
 

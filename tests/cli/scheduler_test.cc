@@ -10,11 +10,11 @@
 #include <thread>
 
 #include "berthd_fixture.h"
-#include "http/http_client.h"
-#include "http/listener.h"
+#include "kubernetes/scheduler_server/fake_cluster_test.h"
+#include "kubernetes/scheduler_server/published_test.h"
+#include "rpc/http/http_client.h"
+#include "rpc/http/listener.h"
 #include "run_program.h"
-#include "scheduling/fake_cluster_test.h"
-#include "scheduling/published_test.h"
 #include "testing/fixtures.h"
 
 namespace berth {
@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 
 /// A file that leads to the API server.
-std::string KubeconfigOf(const scheduling::FakeCluster& cluster, const std::string& path) {
+std::string KubeconfigOf(const scheduler_server::FakeCluster& cluster, const std::string& path) {
   std::ofstream(path) << kube::KubeconfigOf(cluster.access());
   return path;
 }
@@ -40,7 +40,7 @@ class Program {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
-  void Start(const scheduling::FakeCluster& cluster) {
+  void Start(const scheduler_server::FakeCluster& cluster) {
     {
       const auto listener = http::ListenTcp("127.0.0.1", 0, nullptr);  // a port that nobody has
       ASSERT_TRUE(listener);
@@ -93,12 +93,12 @@ class Program {
 
 /// A cluster in which node "a" is empty.
 struct SchedulerProgramTest : testing::Test {
-  void SetUp() override { cluster.Put(scheduling::Kind::kNodeStates, "a", scheduling::StateText("a")); }
-  scheduling::FakeCluster cluster;
+  void SetUp() override { cluster.Put(scheduler_server::Kind::kNodeStates, "a", scheduler_server::StateText("a")); }
+  scheduler_server::FakeCluster cluster;
 };
 
 std::string CallFor(const std::string& pod, const std::string& cpus, const std::string& nodes) {
-  return scheduling::CallText(scheduling::PodText(pod, cpus), nodes);
+  return scheduler_server::CallText(scheduler_server::PodText(pod, cpus), nodes);
 }
 
 TEST_F(SchedulerProgramTest, ItAnswersASchedulerUntilItIsTold) {
@@ -169,14 +169,14 @@ struct BothProgramsTest : BerthdTest {
                                "{kubeconfig: " +
                                    (folder / "kubeconfig") + "}\n")};
   }
-  scheduling::FakeCluster cluster;
+  scheduler_server::FakeCluster cluster;
   testkit::TempDir folder;
 };
 
 TEST_F(BothProgramsTest, WhatANodePublishesIsWhatIsAnswered) {
   Program program;
   program.Start(cluster);
-  const std::string call = R"({"Pod":)" + scheduling::PodText("one", "14") + R"(,"NodeNames":["n1"]})";
+  const std::string call = R"({"Pod":)" + scheduler_server::PodText("one", "14") + R"(,"NodeNames":["n1"]})";
   ASSERT_TRUE(program.Until("GET", "/metrics", "", R"(berth_scheduler_nodes{state="usable"} 1)"));
   EXPECT_THAT(program.Ask("POST", "/filter", call), HasSubstr(R"("NodeNames":["n1"])"));
   AddPod("web", "4");

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <thread>
 
+#include "api/codec/views.h"
 #include "berthd_fixture.h"
-#include "codec/views.h"
 #include "model/operation_results.h"
 #include "testing/seen_groups.h"
 

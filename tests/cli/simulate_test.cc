@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "api/codec/codec.h"
 #include "cli/run_berth.h"
-#include "codec/codec.h"
 #include "testing/fixtures.h"
 
 namespace berth {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "api/codec/codec.h"
 #include "cli/run_berth.h"
-#include "codec/codec.h"
 #include "testing/fixtures.h"
 
 namespace berth {

@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/admission/admission.h"
-#include "engine/cpu/cpu_policy.h"
-#include "engine/decision/release_pod.h"
-#include "engine/memory/memory_policy.h"
-#include "engine/node/node_tables.h"
+#include "allocator/admission/admission.h"
+#include "allocator/cpu_manager/cpu_policy.h"
+#include "allocator/decision/release_pod.h"
+#include "allocator/memory_manager/memory_policy.h"
+#include "allocator/node/node_tables.h"
 
 namespace berth::conformance {
 namespace {
@@ -22,9 +22,9 @@ Placement& PlacementOf(PodRecord& pod, const std::string& container) {
   return added;
 }
 
-void Forget(const engine::Node& node, Ledger& ledger, std::string_view uid) {
+void Forget(const allocator::Node& node, Ledger& ledger, std::string_view uid) {
   if (const auto known = ledger.pods.find(uid); known != ledger.pods.end())
-    Apply(ledger, ReleasePod(node, ledger, known->second, engine::DecisionLog(), engine::Missing::kLose));
+    Apply(ledger, ReleasePod(node, ledger, known->second, allocator::DecisionLog(), allocator::Missing::kLose));
 }
 
 /// Some container of these pods holds the device.
@@ -46,7 +46,7 @@ std::string DevicePlace(const std::string& resource, const NodeSet& nodes) {
 }
 
 /// What the recorder does to the books of an admission, and what it keeps from pod to pod.
-class RecorderHabits final : public engine::BookKeeper {
+class RecorderHabits final : public allocator::BookKeeper {
  public:
   bool loose_reserved = false;           ///< RecordedNode::Reserved::kAsRecorded
   bool stale_devices = false;            ///< the device table still has entries of pods that are gone
@@ -58,24 +58,24 @@ class RecorderHabits final : public engine::BookKeeper {
   /// The last placement with devices that was swept.
   std::optional<Placement> last_with_devices;
 
-  void Open(engine::PodBooks& books) override {
+  void Open(allocator::PodBooks& books) override {
     cpus_swept = memory_swept = false;
     last_with_devices.reset();
     for (const DeviceAssignment& lost : leaked) books.devices.SetTaken(lost.resource, lost.ids, true);
   }
-  void BeforeHints(engine::PodBooks& books) override {
+  void BeforeHints(allocator::PodBooks& books) override {
     SweepDevices(books);
     BeforeCpus(books);
     BeforeMemory(books);
   }
-  void BeforeDevices(engine::PodBooks& books, const engine::ContainerDemand& demand) override {
+  void BeforeDevices(allocator::PodBooks& books, const allocator::ContainerDemand& demand) override {
     if (std::ranges::any_of(demand.devices, [&](const auto& need) { return books.devices.Find(need.resource); }))
       SweepDevices(books);
-    for (const engine::DeviceNeed& need : demand.devices)
-      if (engine::DevicePool* pool = books.devices.Find(need.resource))
+    for (const allocator::DeviceNeed& need : demand.devices)
+      if (allocator::DevicePool* pool = books.devices.Find(need.resource))
         pool->order = OrderOf(*pool, need, demand.container->name);
   }
-  void BeforeCpus(engine::PodBooks& books) override {
+  void BeforeCpus(allocator::PodBooks& books) override {
     cpus_swept = true;
     for (Placement& earlier : books.record.placements) {
       ReleaseCpus(books, books.record, earlier);
@@ -83,7 +83,7 @@ class RecorderHabits final : public engine::BookKeeper {
     }
     if (loose_reserved) books.may_complete_cores = books.tables->settings.reserved_cpus - ExclusiveCpus(*books.ledger);
   }
-  void BeforeMemory(engine::PodBooks& books) override {
+  void BeforeMemory(allocator::PodBooks& books) override {
     memory_swept = true;
     for (Placement& earlier : books.record.placements) {
       ReleaseMemory(books, earlier);
@@ -92,8 +92,8 @@ class RecorderHabits final : public engine::BookKeeper {
   }
 
   /// After a rejection: what is taken on the books and held by nobody.
-  void AddLeaks(const engine::PodBooks& books) {
-    books.devices.ForEachOpen([&](const std::string& resource, const engine::DevicePool& pool) {
+  void AddLeaks(const allocator::PodBooks& books) {
+    books.devices.ForEachOpen([&](const std::string& resource, const allocator::DevicePool& pool) {
       DeviceAssignment lost{.resource = resource};
       for (std::size_t i = 0; i < pool.devices.size(); ++i)
         if (pool.taken[i] != 0 && !HeldBySomebody(books, resource, pool.devices[i]->id))
@@ -103,7 +103,7 @@ class RecorderHabits final : public engine::BookKeeper {
   }
 
  private:
-  void SweepDevices(engine::PodBooks& books) {
+  void SweepDevices(allocator::PodBooks& books) {
     bool dropped = stale_devices;
     for (Placement& earlier : books.record.placements) {
       if (earlier.devices.empty()) continue;
@@ -120,7 +120,7 @@ class RecorderHabits final : public engine::BookKeeper {
   }
 
   /// The wished ones first, each part by id. What the container takes over from init containers grants no wish.
-  std::vector<std::size_t> OrderOf(const engine::DevicePool& pool, const engine::DeviceNeed& need,
+  std::vector<std::size_t> OrderOf(const allocator::DevicePool& pool, const allocator::DeviceNeed& need,
                                    const std::string& container) const {
     if (wishes == nullptr || !wishes->contains(container)) return {};
     std::map<std::string, int> left = wishes->find(container)->second;
@@ -138,7 +138,7 @@ class RecorderHabits final : public engine::BookKeeper {
     return wished;
   }
 
-  bool HeldBySomebody(const engine::PodBooks& books, const std::string& resource, const std::string& id) const {
+  bool HeldBySomebody(const allocator::PodBooks& books, const std::string& resource, const std::string& id) const {
     const auto holds = [&](const PodEntry& pod) { return Holds(pod.second.placements, resource, id); };
     return Holds(books.record.placements, resource, id) || std::ranges::any_of(books.ledger->pods, holds) ||
            std::ranges::any_of(leaked, [&](const DeviceAssignment& lost) {
@@ -147,7 +147,7 @@ class RecorderHabits final : public engine::BookKeeper {
   }
 };
 
-RecordedNode::RecordedNode(engine::Node node, engine::Inputs inputs, Reserved reserved)
+RecordedNode::RecordedNode(allocator::Node node, allocator::Inputs inputs, Reserved reserved)
     : node_(std::move(node)),
       inputs_(std::move(inputs)),
       ledger_(node_.EmptyLedger()),
@@ -197,7 +197,7 @@ void RecordedNode::WriteDeviceCheckpoint(const Pod& pod, const Placement& placem
 RecordedNode::Step RecordedNode::Add(const Pod& pod, Trace* trace, const DeviceWishes* wishes) {
   const Ledger before = std::exchange(ledger_, Swept());
   habits_->wishes = wishes;
-  engine::Admission admission(node_, ledger_, pod, inputs_, engine::DecisionLog(trace), habits_.get());
+  allocator::Admission admission(node_, ledger_, pod, inputs_, allocator::DecisionLog(trace), habits_.get());
   std::optional<Reject> reject = admission.Run();
   if (reject) habits_->AddLeaks(admission.books());
   LedgerDelta delta = admission.TakeDelta();

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/engine.h"
+#include "allocator/engine.h"
 #include "model/ledger.h"
 #include "model/pod.h"
 #include "model/trace.h"
@@ -46,7 +46,7 @@ class RecordedNode {
   /// from it compares.
   enum class Reserved { kNever, kAsRecorded };
 
-  RecordedNode(engine::Node node, engine::Inputs inputs, Reserved reserved = Reserved::kNever);
+  RecordedNode(allocator::Node node, allocator::Inputs inputs, Reserved reserved = Reserved::kNever);
   ~RecordedNode();
   RecordedNode(RecordedNode&&) noexcept;
   RecordedNode& operator=(RecordedNode&&) noexcept;
@@ -74,8 +74,8 @@ class RecordedNode {
   void KeepUnswept(const Ledger& before);
   void WriteDeviceCheckpoint(const Pod& pod, const Placement& placement);
 
-  engine::Node node_;
-  engine::Inputs inputs_;
+  allocator::Node node_;
+  allocator::Inputs inputs_;
   Ledger ledger_;
   std::map<std::string, DevicesByContainer, std::less<>> device_checkpoint_;  // by pod uid
   std::set<std::string> rejected_;  // pods that were not admitted but are still on the books

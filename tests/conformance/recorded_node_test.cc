@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "engine/testing/random_node.h"
+#include "allocator/testing/random_node.h"
 #include "model/promises.h"
 
 namespace berth::conformance {
 namespace {
 
-using engine::testing::RandomNode;
+using allocator::testing::RandomNode;
 
 /// CPU promises the ledger breaks, one a line.
-std::string CpuFaults(const engine::Node& node, const Ledger& ledger) {
+std::string CpuFaults(const allocator::Node& node, const Ledger& ledger) {
   StateFacts state;
   state.shared = ledger.shared;
   std::set<std::string> pods;
@@ -36,7 +36,7 @@ std::string CpuFaults(const engine::Node& node, const Ledger& ledger) {
 TEST(RecordedNodeTest, KeepsThePromisesAboutCpus) {
   for (std::uint64_t seed = 1; seed <= 150 && !HasFailure(); ++seed) {
     RandomNode random(seed);
-    const std::optional<engine::Node> node = random.MakeNode();
+    const std::optional<allocator::Node> node = random.MakeNode();
     if (!node) continue;
     RecordedNode recorded(*node, random.MakeInputs(*node));
     std::vector<std::string> pods;

@@ -4,9 +4,10 @@
 #include <optional>
 #include <utility>
 
+#include "api/codec/reader.h"
 #include "base/text.h"
-#include "codec/reader.h"
-#include "machine/load_machine.h"
+#include "config/kubelet_reader.h"
+#include "host/machine/load_machine.h"
 #include "manifest/manifest.h"
 
 namespace berth::conformance {
@@ -38,7 +39,7 @@ Result<Result<KubeletConfiguration>> ReadConfig(const Json& json) {
   const Json* config = Find(json, "config");
   if (config != nullptr && !config->is_object()) return Bad("case.config", "expected an object");
   auto parsed =
-      manifest::ParseKubeletConfigurationFields(config == nullptr ? "{}" : codec::FormatJson(*config), "case.config");
+      config::ParseKubeletConfigurationFields(config == nullptr ? "{}" : codec::FormatJson(*config), "case.config");
   if (!parsed) return Result<KubeletConfiguration>(std::unexpected(std::move(parsed).error()));
   return Result<KubeletConfiguration>(std::move(parsed->config));
 }
@@ -162,7 +163,7 @@ Result<MergeCase> ReadMerge(const Json& json) {
   if (out.input.nodes.Count() > static_cast<int>(kMaxMergeNodes))
     nodes.Note(std::to_string(out.input.nodes.Count()) + " nodes; a merge is of " + std::to_string(kMaxMergeNodes) +
                " at most");
-  if (const Reader policy = merge.Field("policy"); const auto known = engine::ParseTopologyPolicy(policy.String()))
+  if (const Reader policy = merge.Field("policy"); const auto known = allocator::ParseTopologyPolicy(policy.String()))
     out.input.policy = *known;
   else
     policy.Note("unknown policy; use none, best-effort, restricted or single-numa-node");
@@ -187,8 +188,8 @@ Result<TakeCase> ReadTake(const Json& json) {
   TakeCase out{.machine = std::move(machine), .takes = {}};
   Reader::Problem problem;
   for (const Reader& item : Reader(json, "case", problem).Field("takes").Items()) {
-    engine::TakeRequest take{.available = item.Field("available").Ids<CpuSet>(),
-                             .num = item.Field("num").Integer<int>()};
+    allocator::TakeRequest take{.available = item.Field("available").Ids<CpuSet>(),
+                                .num = item.Field("num").Integer<int>()};
     if (item.Has("distributed")) take.distributed = item.Field("distributed").Bool();
     if (item.Has("group")) take.group = item.Field("group").Integer<int>();
     if (item.Has("uncore")) take.uncore = item.Field("uncore").Bool();

@@ -6,11 +6,11 @@
 #include <variant>
 #include <vector>
 
+#include "allocator/cpu_selection/take.h"
+#include "allocator/engine.h"
+#include "allocator/topology_manager/merge.h"
+#include "api/codec/codec.h"
 #include "base/result.h"
-#include "codec/codec.h"
-#include "engine/align/merge.h"
-#include "engine/engine.h"
-#include "engine/take/take.h"
 #include "model/kubelet_config.h"
 #include "model/machine.h"
 #include "model/own_rules.h"
@@ -31,20 +31,20 @@ using ReplayStep = std::variant<AddPod, RemovePod, RestartManagers>;
 struct TraceCase {
   Machine machine;
   Result<KubeletConfiguration> config;  ///< the error: refused by its own validation, as the kubelet may have done
-  engine::Inputs inputs;
+  allocator::Inputs inputs;
   OwnRules own{};  ///< Berth's own settings: none of a recorded kubelet
   std::vector<ReplayStep> steps;
 };
 
 /// One merge of topology hints.
 struct MergeCase {
-  engine::MergeInput input;
+  allocator::MergeInput input;
 };
 
 /// CPUs taken out of free ones, each request on its own.
 struct TakeCase {
   Machine machine;
-  std::vector<engine::TakeRequest> takes;
+  std::vector<allocator::TakeRequest> takes;
 };
 
 struct ReplayCase {

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "state/kubelet_files.h"
+#include "node/checkpoint/kubelet_files.h"
 
 namespace berth::conformance {
 namespace {
@@ -54,7 +54,7 @@ Difference FirstDifference(const std::string& path, const Json& expected, const 
 
 bool IsError(const Json& take) { return take.is_string() && take.get_ref<const std::string&>().starts_with("error:"); }
 
-Difference CompareTake(const std::string& path, const engine::TakeRequest& request, const Json& expected,
+Difference CompareTake(const std::string& path, const allocator::TakeRequest& request, const Json& expected,
                        const Json& got) {
   if (IsError(expected) && IsError(got)) return std::nullopt;
   if (!expected.is_null()) return Same(expected, got) ? Difference() : Expected(path, expected, got);
@@ -201,7 +201,7 @@ Difference CompareStep(const std::string& path, const Json& expected, const Json
 
 /// The blocks of a container are written in any order by the kubelet, and the checksum covers the order: takes over the
 /// recorded order where both hold the same blocks.
-void AdoptBlockOrder(const state::KubeletMemoryState& recorded, state::KubeletMemoryState& ours) {
+void AdoptBlockOrder(const checkpoint::KubeletMemoryState& recorded, checkpoint::KubeletMemoryState& ours) {
   const auto same_blocks = [](auto a, auto b) {
     const auto by_type = [](const MemoryBlock& x, const MemoryBlock& y) {
       return std::tuple(x.type, x.nodes, x.size) < std::tuple(y.type, y.nodes, y.size);
@@ -222,12 +222,12 @@ void AdoptBlockOrder(const state::KubeletMemoryState& recorded, state::KubeletMe
 Difference CompareMemoryFile(const Json& expected, const Json& got) {
   const char* path = "memory_manager_state";
   if (Same(expected, got)) return std::nullopt;
-  const auto recorded = state::ParseKubeletMemoryState(codec::FormatJson(expected));
-  auto ours = state::ParseKubeletMemoryState(codec::FormatJson(got));
+  const auto recorded = checkpoint::ParseKubeletMemoryState(codec::FormatJson(expected));
+  auto ours = checkpoint::ParseKubeletMemoryState(codec::FormatJson(got));
   if (!recorded) return std::string(path) + ": the recorded file: " + recorded.error().message;
   if (!ours) return std::string(path) + ": our file: " + ours.error().message;
   AdoptBlockOrder(*recorded, *ours);
-  const auto rewritten = codec::ParseJson(state::FormatKubeletState(*ours), path);
+  const auto rewritten = codec::ParseJson(checkpoint::FormatKubeletState(*ours), path);
   return FirstDifference(path, expected, rewritten ? *rewritten : got);
 }
 

@@ -1,11 +1,11 @@
-// Compares what a case came to with what was recorded.
+// Comparison of what a case came to with what was recorded.
 #ifndef BERTH_TESTS_CONFORMANCE_REPLAY_COMPARE_H_
 #define BERTH_TESTS_CONFORMANCE_REPLAY_COMPARE_H_
 
 #include <optional>
 #include <string>
 
-#include "codec/codec.h"
+#include "api/codec/codec.h"
 #include "conformance/replay_case.h"
 #include "conformance/replay_run.h"
 

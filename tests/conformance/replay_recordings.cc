@@ -2,13 +2,13 @@
 
 #include <utility>
 
+#include "api/codec/codec.h"
 #include "base/text.h"
-#include "codec/codec.h"
 #include "conformance/replay_case.h"
 #include "conformance/replay_compare.h"
 #include "conformance/replay_lines.h"
 #include "conformance/replay_run.h"
-#include "os/clock.h"
+#include "host/os/clock.h"
 
 namespace berth::conformance {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "offline/start_containers.h"
-#include "state/kubelet_files.h"
+#include "node/checkpoint/kubelet_files.h"
+#include "simulator/offline/start_containers.h"
 
 namespace berth::conformance {
 namespace {
@@ -97,9 +97,9 @@ Json FileJson(const std::string& text) {
   return json ? *std::move(json) : Json();
 }
 
-Result<engine::Node> MakeNode(const TraceCase& trace) {
+Result<allocator::Node> MakeNode(const TraceCase& trace) {
   if (!trace.config) return std::unexpected(trace.config.error());
-  return engine::Node::Make(trace.machine, *trace.config, {.node_fit = false, .own = trace.own});
+  return allocator::Node::Make(trace.machine, *trace.config, {.node_fit = false, .own = trace.own});
 }
 
 /// Uids that may hold something, step by step. A rejected pod may, on the recorded node, until the next sweep.
@@ -128,29 +128,31 @@ void Run(const TraceCase& trace, const os::Clock* clock, const TraceGuide& guide
     result.states.back().exact_books = false;
     result.leaked.push_back(node.HasLeakedDevices());
   }
-  result.json["cpu_manager_state"] = FileJson(state::FormatKubeletState(state::ExportCpuState(node.ledger())));
-  result.json["memory_manager_state"] = FileJson(state::FormatKubeletState(state::ExportMemoryState(node.ledger())));
+  result.json["cpu_manager_state"] =
+      FileJson(checkpoint::FormatKubeletState(checkpoint::ExportCpuState(node.ledger())));
+  result.json["memory_manager_state"] =
+      FileJson(checkpoint::FormatKubeletState(checkpoint::ExportMemoryState(node.ledger())));
 }
 
 void Run(const MergeCase& merge, const os::Clock* clock, const TraceGuide&, ReplayResult& result) {
-  engine::MergeResult merged;
-  const auto ns = Timed(clock, [&] { merged = engine::MergeHints(merge.input); });
+  allocator::MergeResult merged;
+  const auto ns = Timed(clock, [&] { merged = allocator::MergeHints(merge.input); });
   result.json["hint"] = HintJson(merged.hint);
   result.json["admit"] = merged.admit;
   if (ns) result.json["ns"] = *ns;
 }
 
 void Run(const TakeCase& take, const os::Clock* clock, const TraceGuide&, ReplayResult& result) {
-  const auto topology = engine::CpuTopology::Make(take.machine);
+  const auto topology = allocator::CpuTopology::Make(take.machine);
   if (!topology) {
     result.json["error"] = topology.error().message;
     return;
   }
   Json& takes = result.json["takes"] = Json::array();
   Json times = Json::array();
-  for (const engine::TakeRequest& request : take.takes) {
+  for (const allocator::TakeRequest& request : take.takes) {
     Result<CpuSet> taken;
-    if (const auto ns = Timed(clock, [&] { taken = engine::TakeCpus(*topology, request); })) times.push_back(*ns);
+    if (const auto ns = Timed(clock, [&] { taken = allocator::TakeCpus(*topology, request); })) times.push_back(*ns);
     takes.push_back(taken ? FormatIds(*taken) : "error: " + taken.error().message);
   }
   if (clock != nullptr) result.json["ns"] = std::move(times);
@@ -159,16 +161,16 @@ void Run(const TakeCase& take, const os::Clock* clock, const TraceGuide&, Replay
 // ---- the same trace on a node of our own ----
 
 /// The answer without the state. `pods`: uids that may hold something afterwards.
-Json RunOwnStep(const TraceCase& trace, const ReplayStep& step, const engine::Node& node, Ledger& ledger,
+Json RunOwnStep(const TraceCase& trace, const ReplayStep& step, const allocator::Node& node, Ledger& ledger,
                 std::set<std::string>& pods) {
   Json out = {{"admit", true}};
   if (const auto* remove = std::get_if<RemovePod>(&step)) {
-    Apply(ledger, engine::Release(node, ledger, remove->uid, nullptr));
+    Apply(ledger, allocator::Release(node, ledger, remove->uid, nullptr));
     pods.erase(remove->uid);
   }
   const auto* add = std::get_if<AddPod>(&step);
   if (add == nullptr) return out;
-  const Decision decision = engine::Decide(node, ledger, add->pod, trace.inputs, nullptr);
+  const Decision decision = allocator::Decide(node, ledger, add->pod, trace.inputs, nullptr);
   if (const auto* reject = std::get_if<Reject>(&decision)) {
     out["admit"] = false;
     out["reason"] = reject->reason;

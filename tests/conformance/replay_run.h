@@ -1,15 +1,15 @@
-// Runs recorded cases through the engine.
+// Recorded cases, run through the allocator.
 #ifndef BERTH_TESTS_CONFORMANCE_REPLAY_RUN_H_
 #define BERTH_TESTS_CONFORMANCE_REPLAY_RUN_H_
 
 #include <optional>
 #include <vector>
 
-#include "codec/codec.h"
+#include "api/codec/codec.h"
 #include "conformance/recorded_node.h"
 #include "conformance/replay_case.h"
+#include "host/os/clock.h"
 #include "model/promises.h"
-#include "os/clock.h"
 
 namespace berth::conformance {
 

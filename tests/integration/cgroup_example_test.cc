@@ -7,11 +7,11 @@
 #include <map>
 #include <variant>
 
+#include "allocator/engine.h"
 #include "cgroup_fixture.h"
-#include "enforce/enforcer.h"
-#include "engine/engine.h"
-#include "machine/load_machine.h"
+#include "host/machine/load_machine.h"
 #include "model/decision.h"
+#include "node/cgroup_manager/enforcer.h"
 #include "testing/pods.h"
 
 namespace berth::daemon {
@@ -51,7 +51,7 @@ std::vector<Pod> FivePods() {
 }
 
 /// 8 CPUs and 16Gi as far as the books go; the CPUs are the host's.
-engine::Node SixteenGibNode() {
+allocator::Node SixteenGibNode() {
   auto machine = machine::Load("host");
   EXPECT_TRUE(machine) << machine.error().message;
   machine->memory = GiB(16);
@@ -62,7 +62,7 @@ engine::Node SixteenGibNode() {
   config.feature_gates["QOSReserved"] = true;
   config.qos_reserved["memory"] = "100%";
   config.pod_pids_limit = 100;
-  auto node = engine::Node::Make(*machine, config);
+  auto node = allocator::Node::Make(*machine, config);
   EXPECT_TRUE(node) << node.error().message;
   return *node;
 }
@@ -104,16 +104,16 @@ class CgroupExampleTest : public ::testing::Test {
     groups_.emplace(host_->tree(), *node_);
     ledger_ = node_->EmptyLedger();
     ASSERT_TRUE(groups_->Prepare(ledger_, {}));
-    ASSERT_EQ("", groups_->tiers().LimitAllPods());
+    ASSERT_EQ("", groups_->qos_cgroups().LimitAllPods());
     for (const Pod& pod : FivePods()) Start(pod);
   }
 
   void Start(const Pod& pod) {
-    const Decision decision = engine::Decide(*node_, ledger_, pod, {}, nullptr);
+    const Decision decision = allocator::Decide(*node_, ledger_, pod, {}, nullptr);
     const auto* admitted = std::get_if<Admit>(&decision);
     ASSERT_NE(nullptr, admitted) << pod.name << ": " << std::get<Reject>(decision).message;
     Apply(ledger_, admitted->delta);
-    ASSERT_TRUE(groups_->tiers().Update(ledger_));
+    ASSERT_TRUE(groups_->qos_cgroups().Update(ledger_));
     for (const Container& container : pod.containers) {
       const auto made = groups_->pod_groups().MakeContainer(pod, container, ledger_);
       ASSERT_TRUE(made) << made.error().message;
@@ -125,8 +125,8 @@ class CgroupExampleTest : public ::testing::Test {
   }
 
   std::optional<RealCgroups> host_;
-  std::optional<engine::Node> node_;
-  std::optional<enforce::Enforcer> groups_;
+  std::optional<allocator::Node> node_;
+  std::optional<cgroup_manager::Enforcer> groups_;
   Ledger ledger_;
 };
 
@@ -154,18 +154,18 @@ TEST_F(CgroupExampleTest, EveryLevelHoldsWhatTheFormulasSay) {
 TEST_F(CgroupExampleTest, NothingIsWrittenWhenNothingChanged) {
   std::vector<Pod> pods = FivePods();
   const std::uint64_t before = host_->tree().writes();
-  ASSERT_TRUE(groups_->tiers().Update(ledger_));
-  ASSERT_EQ("", groups_->tiers().LimitAllPods());
+  ASSERT_TRUE(groups_->qos_cgroups().Update(ledger_));
+  ASSERT_EQ("", groups_->qos_cgroups().LimitAllPods());
   ASSERT_TRUE(groups_->cpusets().Apply(ledger_));
-  std::vector<enforce::Repaired> repaired;
+  std::vector<cgroup_manager::Repaired> repaired;
   for (const Pod& pod : pods) ASSERT_TRUE(groups_->values().Repair(ledger_, pod, {}, repaired));
   EXPECT_TRUE(repaired.empty());
   EXPECT_EQ(before, host_->tree().writes());
 }
 
 TEST_F(CgroupExampleTest, ClassesFollowTheirPodsAndReservedMemoryComesBack) {
-  for (const char* uid : {"a", "d"}) Apply(ledger_, engine::Release(*node_, ledger_, uid, nullptr));
-  ASSERT_TRUE(groups_->tiers().Update(ledger_));
+  for (const char* uid : {"a", "d"}) Apply(ledger_, allocator::Release(*node_, ledger_, uid, nullptr));
+  ASSERT_TRUE(groups_->qos_cgroups().Update(ledger_));
   const bool v2 = host_->v2("memory");
   const char* limit = v2 ? "memory.max" : "memory.limit_in_bytes";
   EXPECT_EQ(host_->v2("cpu") ? "5" : "122", Cpu("kubepods/burstable", "cpu.shares", "cpu.weight"));
@@ -178,7 +178,7 @@ TEST_F(CgroupExampleTest, AForeignWriteToAnyValueIsPutRightAndNamed) {
   const std::string path = "kubepods/burstable/podc";
   host_->ForeignWrite("cpu", path, v2 ? "cpu.weight" : "cpu.shares", "77");
   const std::vector<Pod> pods = FivePods();
-  std::vector<enforce::Repaired> repaired;
+  std::vector<cgroup_manager::Repaired> repaired;
   ASSERT_TRUE(groups_->values().Repair(ledger_, pods[2], {}, repaired));
   ASSERT_EQ(1U, repaired.size());
   EXPECT_EQ(path, repaired.front().path);
@@ -195,7 +195,7 @@ TEST_F(CgroupExampleTest, AClassIsNeverLimitedBelowWhatItUses) {
   large.qos = QosClass::kGuaranteed;
   large.requests = List({"1", "15Gi"});
   ledger_.pods.emplace("large", large);
-  const auto updated = groups_->tiers().Update(ledger_);
+  const auto updated = groups_->qos_cgroups().Update(ledger_);
   ASSERT_TRUE(updated) << updated.error().message;
   const auto now = host_->tree().Read("kubepods/besteffort");
   ASSERT_TRUE(now);

@@ -12,8 +12,8 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "cgroup/cgroup_names.h"
-#include "cgroup/systemd.h"
+#include "host/cgroup/cgroup_names.h"
+#include "host/cgroup/systemd.h"
 
 namespace berth::testkit {
 namespace {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cgroup/cgroup.h"
-#include "os/fs.h"
+#include "host/cgroup/cgroup.h"
+#include "host/os/fs.h"
 
 namespace berth::testkit {
 

@@ -5,23 +5,23 @@
 #include <filesystem>
 #include <iostream>
 
+#include "allocator/engine.h"
 #include "cgroup_fixture.h"
-#include "enforce/enforcer.h"
-#include "engine/engine.h"
-#include "machine/load_machine.h"
+#include "host/machine/load_machine.h"
+#include "node/cgroup_manager/enforcer.h"
 
 namespace berth::daemon {
 namespace {
 
 using testkit::RealCgroups;
 
-engine::Node StaticNode() {
+allocator::Node StaticNode() {
   auto machine = machine::Load("host");
   EXPECT_TRUE(machine) << machine.error().message;
   KubeletConfiguration config;
   config.cpu_manager_policy = "static";
   config.reserved_system_cpus = FormatIds(CpuSet{*UsableCpus(*machine).First()});
-  auto node = engine::Node::Make(*machine, config);
+  auto node = allocator::Node::Make(*machine, config);
   EXPECT_TRUE(node) << node.error().message;
   return *node;
 }
@@ -56,8 +56,8 @@ class CgroupPoolTest : public ::testing::Test {
   }
 
   std::optional<RealCgroups> host_;
-  std::optional<engine::Node> node_;
-  std::optional<enforce::Enforcer> groups_;
+  std::optional<allocator::Node> node_;
+  std::optional<cgroup_manager::Enforcer> groups_;
   Ledger ledger_;
 };
 

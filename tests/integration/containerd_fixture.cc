@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "cri/cri_client.h"
+#include "runtime/cri/cri_client.h"
 #include "testing/seen_groups.h"
 
 namespace berth::testkit {

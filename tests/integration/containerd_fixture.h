@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "os/lock_file.h"
+#include "host/os/lock_file.h"
 #include "testing/fixtures.h"
 
 namespace berth::testkit {

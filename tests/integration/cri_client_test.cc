@@ -1,5 +1,5 @@
 // The CRI client against the containerd of this host, and against what is none.
-#include "cri/cri_client.h"
+#include "runtime/cri/cri_client.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "containerd_fixture.h"
-#include "os/unique_fd.h"
+#include "host/os/unique_fd.h"
 
 namespace berth::cri {
 namespace {

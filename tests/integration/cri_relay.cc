@@ -8,8 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "wire/grpc_client.h"
-#include "wire/grpc_server.h"
+#include "rpc/grpc/grpc_client.h"
+#include "rpc/grpc/grpc_server.h"
 
 namespace berth::testkit {
 namespace {
@@ -27,10 +27,10 @@ std::string IdIn(std::string_view message) {
 }  // namespace
 
 struct CriRelay::Inner {
-  explicit Inner(const std::string& target) : runtime(wire::UnixConnector(target), target) {}
+  explicit Inner(const std::string& target) : runtime(grpc::UnixConnector(target), target) {}
 
   /// A call that is `lost` is over.
-  Fate Pass(const RelayedCall& call, Moment moment, wire::ServerStream& stream) {
+  Fate Pass(const RelayedCall& call, Moment moment, grpc::ServerStream& stream) {
     Judge ask;
     {
       const std::lock_guard lock(mutex);
@@ -43,9 +43,9 @@ struct CriRelay::Inner {
     return fate;
   }
 
-  wire::Status Serve(wire::ServerStream& stream) {
+  grpc::Status Serve(grpc::ServerStream& stream) {
     auto request = stream.Read();
-    if (!request || !*request) return {wire::StatusCode::kInvalidArgument, "no request"};
+    if (!request || !*request) return {grpc::StatusCode::kInvalidArgument, "no request"};
     const RelayedCall call{.method = stream.method().substr(stream.method().rfind('/') + 1),
                            .about = IdIn(**request),
                            .request = **request,
@@ -56,14 +56,14 @@ struct CriRelay::Inner {
     }
     const Fate fate = Pass(call, Moment::kAsked, stream);
     if (fate.lost) return {};
-    const wire::Status status = Relay(call, stream, fate.outlives);
+    const grpc::Status status = Relay(call, stream, fate.outlives);
     Pass(call, Moment::kAnswered, stream);
     return status;
   }
 
   /// The answer but for its end, which has to pass. The runtime's call is given up with berthd's, unless it `outlives`
   /// that one.
-  wire::Status Relay(const RelayedCall& call, wire::ServerStream& stream, bool outlives) {
+  grpc::Status Relay(const RelayedCall& call, grpc::ServerStream& stream, bool outlives) {
     const auto gone = stream.gone_fd();
     if (!gone) return gone.error();
     auto asked = runtime.Open(stream.method(), {.deadline = stream.deadline(), .cancel_fd = outlives ? -1 : *gone});
@@ -78,16 +78,16 @@ struct CriRelay::Inner {
     }
   }
 
-  wire::Client runtime;
+  grpc::Client runtime;
   mutable std::mutex mutex;
   Judge judge;
   std::vector<RelayedCall> calls;
-  std::unique_ptr<wire::Server> server;  // its handlers use all of the above
+  std::unique_ptr<grpc::Server> server;  // its handlers use all of the above
 };
 
 CriRelay::CriRelay(const std::string& listen, const std::string& target) : inner_(std::make_unique<Inner>(target)) {
-  auto server = wire::Server::Start(
-      {.other = [inner = inner_.get()](wire::ServerStream& stream) { return inner->Serve(stream); }},
+  auto server = grpc::Server::Start(
+      {.other = [inner = inner_.get()](grpc::ServerStream& stream) { return inner->Serve(stream); }},
       {.most_calls = kMostCalls, .limits = {.streams = kMostCalls}});
   EXPECT_TRUE(server && (*server)->Listen(listen, 0600)) << listen;
   if (server) inner_->server = *std::move(server);

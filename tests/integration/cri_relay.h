@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "os/clock.h"
+#include "host/os/clock.h"
 
 namespace berth::testkit {
 

@@ -1,5 +1,5 @@
 // CRI as Berth's Runtime, on the containerd of this host or the one that BERTH_CONTAINERD names.
-#include "cri/cri_runtime.h"
+#include "runtime/cri/cri_runtime.h"
 
 #include <gtest/gtest.h>
 

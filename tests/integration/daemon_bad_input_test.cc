@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "api/api_client.h"
+#include "api/local_api/api_client.h"
 #include "daemon_fixture.h"
 #include "small_disk.h"
 #include "testing/seen_groups.h"

@@ -16,13 +16,13 @@
 #include <string>
 #include <string_view>
 
+#include "api/codec/codec.h"
+#include "api/codec/node_state_json.h"
 #include "base/text.h"
-#include "codec/codec.h"
-#include "codec/node_state_json.h"
 #include "daemon_fixture.h"
-#include "kube/kube_client.h"
-#include "os/clock.h"
-#include "os/whole_file.h"
+#include "host/os/clock.h"
+#include "host/os/whole_file.h"
+#include "kubernetes/kube_client/kube_client.h"
 #include "test_cluster.h"
 #include "testing/fixtures.h"
 #include "testing/seen_groups.h"

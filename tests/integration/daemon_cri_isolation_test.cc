@@ -11,11 +11,11 @@
 #include <string>
 
 #include "cri.pb.h"
-#include "cri/cri_client.h"
 #include "cri_node.h"
+#include "rpc/grpc/grpc_client.h"
+#include "rpc/grpc/transport.h"
+#include "runtime/cri/cri_client.h"
 #include "testing/seen_groups.h"
-#include "wire/grpc_client.h"
-#include "wire/transport.h"
 
 namespace berth::testkit {
 namespace {
@@ -44,7 +44,7 @@ class DaemonCriIsolationTest : public CriNodeTest {
   }
   /// The bytes of an answer of the runtime to a question without words.
   std::string Asked(const std::string& method) const {
-    wire::Client client(wire::UnixConnector(containerd->socket()), "containerd");
+    grpc::Client client(grpc::UnixConnector(containerd->socket()), "containerd");
     const auto answer = client.Call("/runtime.v1.RuntimeService/" + method, "",
                                     {.deadline = os::SystemClock().Now() + std::chrono::seconds(60)});
     EXPECT_TRUE(answer) << answer.error().message;

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "cri/cri_client.h"
 #include "cri_node.h"
+#include "runtime/cri/cri_client.h"
 
 namespace berth {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <iostream>
 
-#include "cri/cri_client.h"
 #include "cri_node.h"
+#include "runtime/cri/cri_client.h"
 
 namespace berth::testkit {
 namespace {

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "cri_node.h"
-#include "os/clock.h"
+#include "host/os/clock.h"
 
 namespace berth {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "containerd_fixture.h"
 #include "cri_node.h"
-#include "os/unique_fd.h"
+#include "host/os/unique_fd.h"
 #include "testing/raw_server.h"
 
 namespace berth::testkit {

@@ -7,8 +7,8 @@
 #include <map>
 #include <sstream>
 
-#include "cri/cri_client.h"
 #include "cri_node.h"
+#include "runtime/cri/cri_client.h"
 
 namespace berth {
 namespace {

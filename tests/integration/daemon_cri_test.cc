@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "base/text.h"
-#include "cri/cri_client.h"
 #include "cri_node.h"
+#include "runtime/cri/cri_client.h"
 #include "testing/raw_server.h"
 #include "testing/seen_groups.h"
 

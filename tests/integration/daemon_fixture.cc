@@ -14,9 +14,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "api/api_client.h"
+#include "api/local_api/api_client.h"
 #include "base/text.h"
-#include "cgroup/systemd.h"
+#include "host/cgroup/systemd.h"
 #include "testing/seen_groups.h"
 
 namespace berth::testkit {

@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "api/codec/codec.h"
 #include "base/id_set.h"
-#include "cgroup/cgroup_names.h"
-#include "codec/codec.h"
+#include "host/cgroup/cgroup_names.h"
 #include "testing/fixtures.h"
 
 namespace berth::testkit {

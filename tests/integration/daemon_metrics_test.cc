@@ -24,8 +24,8 @@
 #include "daemon_fixture.h"
 #include "device_matrix.h"
 #include "device_peer.h"
-#include "metrics/families.h"
-#include "os/clock.h"
+#include "host/os/clock.h"
+#include "telemetry/metrics/families.h"
 
 namespace berth::testkit {
 namespace {

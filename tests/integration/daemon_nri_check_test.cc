@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "codec/codec.h"
+#include "api/codec/codec.h"
 #include "daemon_nri_fixture.h"
 #include "run_program.h"
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "containerd_fixture.h"
-#include "cri/cri_client.h"
 #include "daemon_fixture.h"
+#include "runtime/cri/cri_client.h"
 
 namespace berth {
 

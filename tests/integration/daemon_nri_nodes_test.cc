@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "api/codec/codec.h"
 #include "base/id_set.h"
 #include "base/text.h"
-#include "codec/codec.h"
 #include "daemon_nri_fixture.h"
-#include "machine/load_machine.h"
+#include "host/machine/load_machine.h"
 
 namespace berth {
 namespace {

@@ -20,16 +20,16 @@
 #include <thread>
 
 #include "base/text.h"
-#include "beside/bystander.h"
 #include "containerd_fixture.h"
-#include "cri/cri_client.h"
 #include "daemon_fixture.h"
 #include "daemon_nri_fixture.h"
-#include "nri/plugin.h"
-#include "os/clock.h"
-#include "podresources/made_node_test.h"
-#include "podresources/pod_resources_service.h"
+#include "frontend/nri_agent/passive_handler.h"
+#include "host/os/clock.h"
+#include "kubernetes/pod_resources/made_node_test.h"
+#include "kubernetes/pod_resources/pod_resources_service.h"
+#include "rpc/nri/plugin.h"
 #include "run_program.h"
+#include "runtime/cri/cri_client.h"
 
 namespace berth {
 namespace {
@@ -201,12 +201,12 @@ TEST_F(DaemonNriTest, BesideAKubeletThatPlacesContainersItStepsAsideUntilThatIsO
 }
 
 TEST_F(DaemonNriTest, DevicesThatTheKubeletHasGivenAreKnownFromItsPodResources) {
-  podresources::MadeNode made;
+  pod_resources::MadeNode made;
   DeviceAssignment gpu{.resource = "vendor.example/gpu", .ids = {"g0"}, .answer = DeviceAnswer()};
   gpu.answer->nodes["g0"].Insert(NumaId{0});
   made.Add("own-n1", {{.devices = {gpu}}});
   const std::string folder = berthd->Dir("kubelet");
-  auto kubelet = podresources::Service::Start(
+  auto kubelet = pod_resources::Service::Start(
       {.socket = folder + "/pod-resources/kubelet.sock"},
       [snapshot = std::make_shared<const NodeSnapshot>(made.Snapshot())] { return snapshot; });
   ASSERT_TRUE(kubelet) << kubelet.error().message;
@@ -231,7 +231,7 @@ TEST_F(DaemonNriTest, DevicesThatTheKubeletHasGivenAreKnownFromItsPodResources) 
 }
 
 /// Another plug-in, which puts every new container on CPU 0.
-class Rival final : public beside::Bystander {
+class Rival final : public nri_agent::PassiveHandler {
  public:
   void CreateContainer(nri::Pod, nri::Container, nri::Answer<nri::Creation> answer) override {
     nri::Creation creation;

@@ -13,7 +13,7 @@
 #include "daemon_fixture.h"
 #include "device_matrix.h"
 #include "device_peer.h"
-#include "os/unique_fd.h"
+#include "host/os/unique_fd.h"
 
 namespace berth::testkit {
 namespace {

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <string>
 
-#include "codec/node_state_json.h"
+#include "api/codec/node_state_json.h"
 #include "daemon_fixture.h"
-#include "publish/fake_store_test.h"
+#include "kubernetes/node_publisher/fake_store_test.h"
 
 namespace berth::testkit {
 namespace {
@@ -30,12 +30,12 @@ struct DaemonPublishTest : testing::Test {
   std::vector<std::string> Arguments() const { return {"--config", node.Dir("berth.yaml"), "--socket", node.socket()}; }
   /// CPUs that the published state has as shared; "": there is none, or it cannot be read.
   std::string Shared() {
-    const auto state = codec::ReadNodeState(store.At(publish::kStates).dump());
+    const auto state = codec::ReadNodeState(store.At(node_publisher::kStates).dump());
     return state ? FormatIds(state->ledger.shared) : "";
   }
   /// Of CPUs in the first zone.
   std::string Available() {
-    const Json topology = store.At(publish::kTopologies);
+    const Json topology = store.At(node_publisher::kTopologies);
     if (topology.is_null()) return "";
     for (const Json& resource : topology["zones"][0]["resources"])
       if (resource["name"] == "cpu") return resource["available"];
@@ -46,7 +46,7 @@ struct DaemonPublishTest : testing::Test {
     return std::to_string(CpuSet::Parse(ReadText("/sys/devices/system/cpu/online"))->Count() - 1 - taken);
   }
 
-  publish::Store store;
+  node_publisher::Store store;
   DaemonFixture node;
 };
 
@@ -89,7 +89,7 @@ TEST_F(DaemonPublishTest, OnlyWhatIsAskedForIsPublished) {
   Write("publish: {kubeconfig: cluster.conf, topology: false}\n");
   node.Start(Arguments());
   ASSERT_TRUE(node.Until("the state is there", [&] { return !Shared().empty(); }));
-  EXPECT_TRUE(store.At(publish::kTopologies).is_null());
+  EXPECT_TRUE(store.At(node_publisher::kTopologies).is_null());
 }
 
 TEST_F(DaemonPublishTest, AKubeconfigThatIsMissingIsFoundByTheCheckAndWaitedFor) {

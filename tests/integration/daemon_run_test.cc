@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "daemon_fixture.h"
-#include "os/pidfd.h"
+#include "host/os/pidfd.h"
 #include "run_program.h"
 #include "testing/seen_groups.h"
 

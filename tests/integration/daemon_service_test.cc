@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "api/api_client.h"
+#include "api/local_api/api_client.h"
 #include "daemon_fixture.h"
-#include "os/unique_fd.h"
+#include "host/os/unique_fd.h"
 
 namespace berth::testkit {
 namespace {

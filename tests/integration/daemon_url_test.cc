@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "api/api_client.h"
+#include "api/local_api/api_client.h"
 #include "daemon_fixture.h"
 #include "testing/web_page.h"
 

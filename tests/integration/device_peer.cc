@@ -14,8 +14,8 @@
 #include <optional>
 #include <utility>
 
-#include "plugin/played_plugin_test.h"
-#include "plugin/played_registrar_test.h"
+#include "node/device_manager/played_plugin_test.h"
+#include "node/device_manager/played_registrar_test.h"
 #include "testing/fixtures.h"
 #include "testing/seen_groups.h"
 
@@ -44,8 +44,8 @@ class PlayedPeer final : public DevicePeer {
     if (registrar_) return;
     const std::string path = (found() ? options_.scratch : options_.folder) + "/" + options_.endpoint;
     plugin_.emplace(path);
-    const wire::UnaryHandler usual = plugin_->allocate;
-    plugin_->allocate = [this, usual](const wire::ServerCall& call, const std::string& request) {
+    const grpc::UnaryHandler usual = plugin_->allocate;
+    plugin_->allocate = [this, usual](const grpc::ServerCall& call, const std::string& request) {
       ++asked_;
       while (hold_ && !call.gone()) os::SleepFor(os::Millis(5));
       return WithGifts(usual(call, request));
@@ -54,26 +54,27 @@ class PlayedPeer final : public DevicePeer {
     if (found())
       registrar_.emplace(
           options_.registry + "/" + options_.endpoint,
-          plugin::PluginInfo{
+          device_manager::PluginInfo{
               .type = "DevicePlugin", .name = options_.resource, .endpoint = path, .versions = {"v1beta1"}});
-    else if (plugin::RegisterAt(options_.folder + "/kubelet.sock", options_.endpoint, options_.resource).empty())
+    else if (device_manager::RegisterAt(options_.folder + "/kubelet.sock", options_.endpoint, options_.resource)
+                 .empty())
       registered_ = true;
   }
 
  private:
   bool found() const { return !options_.registry.empty(); }
-  wire::Reply WithGifts(const wire::Reply& usual) const {
-    plugin::pb::AllocateResponse out;
+  grpc::Reply WithGifts(const grpc::Reply& usual) const {
+    device_manager::pb::AllocateResponse out;
     out.ParseFromString(*usual);
-    plugin::pb::ContainerAllocateResponse& container = *out.mutable_container_responses(0);
+    device_manager::pb::ContainerAllocateResponse& container = *out.mutable_container_responses(0);
     for (const auto& [host, inside] : options_.mounts) {
-      plugin::pb::Mount& mount = *container.add_mounts();
+      device_manager::pb::Mount& mount = *container.add_mounts();
       mount.set_host_path(host);
       mount.set_container_path(inside);
       mount.set_read_only(true);
     }
     for (const auto& [host, inside] : options_.nodes) {
-      plugin::pb::DeviceSpec& node = *container.add_devices();
+      device_manager::pb::DeviceSpec& node = *container.add_devices();
       node.set_host_path(host);
       node.set_container_path(inside);
       node.set_permissions("rw");
@@ -82,12 +83,12 @@ class PlayedPeer final : public DevicePeer {
   }
 
   const PeerOptions options_;
-  std::vector<plugin::PlayedDevice> listed_;
+  std::vector<device_manager::PlayedDevice> listed_;
   std::atomic<bool> hold_ = false;
   std::atomic<int> asked_ = 0;
   bool registered_ = false;
-  std::optional<plugin::PlayedPlugin> plugin_;
-  std::optional<plugin::PlayedRegistrar> registrar_;  // where it waits to be found
+  std::optional<device_manager::PlayedPlugin> plugin_;
+  std::optional<device_manager::PlayedRegistrar> registrar_;  // where it waits to be found
 };
 
 /// A process of its own, told by a file and heard by its log.

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <string>
 
-#include "os/unique_fd.h"
+#include "host/os/unique_fd.h"
 #include "testing/fixtures.h"
 #include "testing/raw_server.h"
 #include "testing/scripted_grpc_server.h"

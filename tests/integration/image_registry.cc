@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <mutex>
 
+#include "api/codec/codec.h"
 #include "base/base64.h"
-#include "codec/codec.h"
 #include "containerd_fixture.h"
 #include "testing/fixtures.h"
 #include "testing/raw_server.h"

@@ -1,5 +1,5 @@
 // The client of API servers with a real one: the cluster in $BERTH_CLUSTER, which tools/cluster made.
-#include "kube/kube_client.h"
+#include "kubernetes/kube_client/kube_client.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,13 +12,13 @@
 #include <map>
 #include <set>
 
+#include "api/codec/codec.h"
 #include "base/base64.h"
-#include "codec/codec.h"
-#include "http/http_client.h"
-#include "kube/kube_event.h"
-#include "kube/kube_watcher.h"
-#include "os/poll.h"
-#include "os/whole_file.h"
+#include "host/os/poll.h"
+#include "host/os/whole_file.h"
+#include "kubernetes/kube_client/kube_event.h"
+#include "kubernetes/kube_client/kube_watcher.h"
+#include "rpc/http/http_client.h"
 #include "test_cluster.h"
 #include "testing/fixtures.h"
 

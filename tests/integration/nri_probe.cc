@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "nri/launch.h"
-#include "nri/plugin.h"
+#include "rpc/nri/launch.h"
+#include "rpc/nri/plugin.h"
 
 namespace {
 

@@ -12,8 +12,8 @@
 #include <iostream>
 
 #include "containerd_fixture.h"
-#include "cri/cri_client.h"
-#include "nri/plugin.h"
+#include "rpc/nri/plugin.h"
+#include "runtime/cri/cri_client.h"
 
 namespace berth::nri {
 namespace {

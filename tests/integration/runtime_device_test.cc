@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-#include "runtime/device_grants.h"
+#include "runtime/lifecycle/device_grants.h"
 #include "runtime_fixture.h"
 
 namespace berth::runtime {

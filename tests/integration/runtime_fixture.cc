@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "cgroup/cgroup.h"
-#include "seccomp/profile.h"
+#include "host/cgroup/cgroup.h"
+#include "host/seccomp/profile.h"
 
 namespace berth::runtime {
 

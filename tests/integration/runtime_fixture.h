@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "os/fs.h"
-#include "runtime/log_reader.h"
-#include "runtime/process_runtime.h"
+#include "host/os/fs.h"
+#include "runtime/process/log_reader.h"
+#include "runtime/process/process_runtime.h"
 #include "testing/fixtures.h"
 #include "testing/queued_executor.h"
 

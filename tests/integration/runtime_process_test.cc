@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "base/text.h"
-#include "os/process.h"
+#include "host/os/process.h"
 #include "runtime_fixture.h"
 
 namespace berth::runtime {

@@ -9,9 +9,9 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "os/pidfd.h"
-#include "os/volatile_file.h"
-#include "runtime/record.h"
+#include "host/os/pidfd.h"
+#include "host/os/volatile_file.h"
+#include "runtime/process/record.h"
 #include "runtime_fixture.h"
 
 namespace berth::runtime {

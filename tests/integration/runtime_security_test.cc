@@ -12,12 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "os/capabilities.h"
-#include "os/children.h"
-#include "os/fs.h"
-#include "os/pidfd.h"
-#include "os/process.h"
-#include "runtime/process_spec.h"
+#include "host/os/capabilities.h"
+#include "host/os/children.h"
+#include "host/os/fs.h"
+#include "host/os/pidfd.h"
+#include "host/os/process.h"
+#include "runtime/process/process_spec.h"
 #include "runtime_fixture.h"
 
 namespace berth::runtime {

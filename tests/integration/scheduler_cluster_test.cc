@@ -21,13 +21,13 @@
 #include <utility>
 #include <vector>
 
-#include "api/api_client.h"
+#include "api/codec/codec.h"
+#include "api/codec/node_state_json.h"
+#include "api/local_api/api_client.h"
 #include "base/text.h"
-#include "codec/codec.h"
-#include "codec/node_state_json.h"
 #include "daemon_fixture.h"
-#include "kube/kube_client.h"
-#include "os/clock.h"
+#include "host/os/clock.h"
+#include "kubernetes/kube_client/kube_client.h"
 #include "run_program.h"
 #include "test_cluster.h"
 #include "testing/fixtures.h"

@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
-#include "kube/access.h"
-#include "kube/kube_client.h"
-#include "os/fs.h"
+#include "host/os/fs.h"
+#include "kubernetes/kube_client/access.h"
+#include "kubernetes/kube_client/kube_client.h"
 #include "testing/fixtures.h"
 
 namespace berth::testkit {

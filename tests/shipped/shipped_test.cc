@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/id_set.h"
-#include "os/capabilities.h"
+#include "host/os/capabilities.h"
 #include "run_program.h"
 #include "shipped_fixture.h"
 #include "small_disk.h"

@@ -19,7 +19,7 @@ vm_load() {
   source "tests/vm/machines/$1"
 }
 
-# vm_libraries PROGRAM: the libraries it needs, and those that it loads by itself (os/shared_library.h) with theirs.
+# vm_libraries PROGRAM: the libraries it needs, and those that it loads by itself (host/os/shared_library.h) with theirs.
 vm_libraries() {
   local name path
   ldd "$1" 2>/dev/null | grep -o '/[^ ]*'

@@ -1,0 +1,86 @@
+// TakeCpus against the slow twin of allocator/testing/take_twin.h.
+#include "allocator/testing/take_twin.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "allocator/cpu_selection/take.h"
+#include "allocator/testing/random_node.h"
+
+namespace berth::allocator {
+namespace {
+
+using testing::MakeMachine;
+using testing::PropertySteps;
+using testing::Shape;
+using testing::TakeTwin;
+
+std::string Expected(const Machine& machine, const TakeRequest& request) {
+  const std::optional<TakeTwin::Ids> cpus = TakeTwin(machine, request).Run();
+  if (!cpus) return "error";
+  CpuSet out;
+  for (unsigned cpu : *cpus) out.Insert(CpuId{cpu});
+  return FormatIds(out);
+}
+
+std::string Actual(const CpuTopology& topology, const TakeRequest& request) {
+  const auto taken = TakeCpus(topology, request);
+  return taken ? FormatIds(*taken) : "error";
+}
+
+std::string Text(const TakeRequest& r) {
+  return FormatIds(r.available) + " num " + std::to_string(r.num) + " distributed " + std::to_string(r.distributed) +
+         " group " + std::to_string(r.group) + " uncore " + std::to_string(r.uncore) + " spread " +
+         std::to_string(r.spread);
+}
+
+TEST(TakeCpusTwinTest, EqualsTheTwinOnEveryFreeSetOfEightCpus) {
+  const Shape shapes[] = {{.sockets = 1, .cores_per_node = 4, .cores_per_uncore = 2},
+                          {.sockets = 2, .cores_per_node = 2, .adjacent = true},
+                          {.sockets = 1, .nodes_per_socket = 2, .cores_per_node = 2, .cores_per_uncore = 1},
+                          {.sockets = 4, .cores_per_node = 2, .threads = 1}};
+  for (const Shape& shape : shapes) {
+    const Machine machine = MakeMachine(shape);
+    const CpuTopology topology = *CpuTopology::Make(machine);
+    for (unsigned free = 0; free < 256; ++free) {
+      for (unsigned options = 0; options < 8; ++options) {
+        TakeRequest request{.distributed = (options & 1) != 0, .spread = (options & 2) != 0};
+        const bool more = (options & 4) != 0;
+        request.group = more && request.distributed ? shape.threads : 1;
+        request.uncore = more && !request.distributed;
+        for (unsigned cpu = 0; cpu < 8; ++cpu)
+          if ((free >> cpu & 1) != 0) request.available.Insert(CpuId{cpu});
+        for (request.num = 1; request.num <= request.available.Count(); ++request.num)
+          ASSERT_EQ(Actual(topology, request), Expected(machine, request)) << Text(request);
+      }
+    }
+  }
+}
+
+TEST(TakeCpusTwinTest, EqualsTheTwinOnLargerMachines) {
+  std::mt19937_64 rng(79);
+  const auto roll = [&](int n) { return static_cast<int>(rng() % static_cast<unsigned>(n)); };
+  const int rounds = std::min(PropertySteps(300), 20000);
+  for (int round = 0; round < rounds; ++round) {
+    Shape shape{.sockets = 1 + roll(4), .nodes_per_socket = 1 + roll(2), .cores_per_node = 1 + roll(4)};
+    shape.threads = 1 + roll(2);
+    shape.adjacent = roll(2) == 0;
+    shape.cores_per_uncore = roll(4);
+    const Machine machine = MakeMachine(shape);
+    TakeRequest request{
+        .distributed = roll(2) == 0, .group = 1 + roll(2), .uncore = roll(2) == 0, .spread = roll(2) == 0};
+    const int busy = 2 + roll(8);
+    for (CpuId cpu : machine.online)
+      if (roll(busy) != 0) request.available.Insert(cpu);
+    request.num = roll(request.available.Count() + 2);
+    ASSERT_EQ(Actual(*CpuTopology::Make(machine), request), Expected(machine, request))
+        << "seed 79, round " << round << ": " << Text(request);
+  }
+}
+
+}  // namespace
+}  // namespace berth::allocator

@@ -1,0 +1,15 @@
+// The rules a kubelet holds its configuration file to (rules/sources#settings).
+#ifndef BERTH_CONFIG_KUBELET_VALIDATION_H_
+#define BERTH_CONFIG_KUBELET_VALIDATION_H_
+
+#include "manifest/field_reader.h"
+#include "model/kubelet_config.h"
+
+namespace berth::config {
+
+/// Requires: defaults are in place. Problems carry the field's path.
+void CheckKubeletConfiguration(const KubeletConfiguration& config, manifest::Report& report);
+
+}  // namespace berth::config
+
+#endif  // BERTH_CONFIG_KUBELET_VALIDATION_H_

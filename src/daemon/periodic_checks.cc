@@ -1,0 +1,71 @@
+#include "daemon/periodic_checks.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <set>
+#include <string>
+
+#include "host/os/pidfd.h"
+
+namespace berth::daemon {
+/// What nothing names is only nobody's when every manifest was read.
+PeriodicChecks::PeriodicChecks(const pods::Parts& parts, pods::SyncLoop& sync_loop, recovery::StartupRecovery& recovery,
+                               reconciler::Reconciler& reconciler)
+    : parts_(parts), sync_loop_(sync_loop) {
+  steps_ = {[this](os::MonoTime now) { sync_loop_.runtime_events().CompareWithRuntime(now); },
+            [&recovery](os::MonoTime now) { recovery.EndForeign(now); },
+            [&reconciler](os::MonoTime now) { reconciler.LookAtValues(now); },
+            [&reconciler](os::MonoTime) { reconciler.groups().LookForForeignGroups(); },
+            [&reconciler](os::MonoTime) { reconciler.groups().LookForForeignContainers(); },
+            [this, &reconciler](os::MonoTime) {
+              if (sync_loop_.manifests().complete()) reconciler.groups().RemoveUnused();
+            },
+            [this](os::MonoTime) {
+              if (sync_loop_.manifests().complete()) ForgetGone();
+            },
+            [this](os::MonoTime) { GiveMemoryBack(); }};
+}
+
+void PeriodicChecks::Begin(os::MonoTime now, os::Millis period) {
+  period_ = period;
+  next_ = now + period;
+  MarkMemory();
+}
+
+bool PeriodicChecks::Work(os::MonoTime now, const os::Slice& slice) {
+  if (step_ == 0 && now < next_) return true;
+  next_ = now + period_;
+  while (step_ < steps_.size()) {
+    steps_[step_++](now);
+    if (slice.over() && step_ < steps_.size()) return false;
+  }
+  step_ = 0;
+  return true;
+}
+
+void PeriodicChecks::MarkMemory() {
+  if (const auto held = os::ResidentMemoryOf(::getpid())) memory_.Mark(*held);
+}
+
+/// malloc keeps what a large manifest or call took. A worker gives it back: that takes some milliseconds.
+void PeriodicChecks::GiveMemoryBack() {
+  const auto held = os::ResidentMemoryOf(::getpid());
+  if (held && memory_.Grown(*held)) parts_.executor.Run("memory", [] { ::malloc_trim(0); }, [this] { MarkMemory(); });
+}
+
+/// What is left of pods that are not there any more.
+void PeriodicChecks::ForgetGone() {
+  std::set<std::string> uids;
+  for (const auto& [uid, managed] : parts_.pods) uids.insert(uid);
+  std::vector<std::string> gone;
+  for (const auto& [uid, statuses] : parts_.records.all())
+    if (!uids.contains(uid)) gone.push_back(uid);
+  for (const std::string& uid : gone) sync_loop_.cleanup().ForgetRecords(uid);
+  parts_.runtime.Retain(uids);
+  if (!parts_.groups.site().beside_kubelet())
+    parts_.checkpoints.Retain(uids);  // a runtime says later which pods are there
+  sync_loop_.cleanup().RemoveOrphan();
+}
+
+}  // namespace berth::daemon

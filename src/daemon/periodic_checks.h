@@ -1,0 +1,48 @@
+// Periodic checks: what no event tells, compared and put right, a step at a time.
+#ifndef BERTH_DAEMON_PERIODIC_CHECKS_H_
+#define BERTH_DAEMON_PERIODIC_CHECKS_H_
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+#include "daemon/memory_mark.h"
+#include "frontend/static_pods/sync_loop.h"
+#include "host/os/clock.h"
+#include "node/pods/parts.h"
+#include "node/reconciler/reconciler.h"
+#include "node/recovery/startup_recovery.h"
+
+namespace berth::daemon {
+
+/// Thread: the loop's only.
+class PeriodicChecks {
+ public:
+  /// All outlive this.
+  PeriodicChecks(const pods::Parts& parts, pods::SyncLoop& sync_loop, recovery::StartupRecovery& recovery,
+                 reconciler::Reconciler& reconciler);
+
+  /// From now on, every `period`.
+  void Begin(os::MonoTime now, os::Millis period);
+  void set_period(os::Millis period) { period_ = period; }
+  /// Does what is due. False: the slice is over, and there is more to do at once.
+  bool Work(os::MonoTime now, const os::Slice& slice);
+  os::MonoTime next_due() const { return next_; }
+
+ private:
+  void ForgetGone();
+  void MarkMemory();
+  void GiveMemoryBack();
+
+  pods::Parts parts_;
+  pods::SyncLoop& sync_loop_;
+  std::vector<std::function<void(os::MonoTime)>> steps_;
+  std::size_t step_ = 0;  // the next one; 0: not begun
+  os::Millis period_{10'000};
+  os::MonoTime next_{};
+  MemoryMark memory_;
+};
+
+}  // namespace berth::daemon
+
+#endif  // BERTH_DAEMON_PERIODIC_CHECKS_H_

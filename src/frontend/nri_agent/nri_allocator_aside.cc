@@ -1,0 +1,90 @@
+// NriAllocator: somebody else places containers.
+#include <fmt/core.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allocator/engine.h"
+#include "frontend/nri_agent/nri_allocator.h"
+
+namespace berth::nri_agent {
+
+/// For the warnings, and as the pod's event.
+void NriAllocator::TellConflict(PlacementConflict how, const nri::Pod& pod, std::string what,
+                                const std::string& message) {
+  conflicts_.Note(how, std::move(what), parts_.clock.Now());
+  parts_.events.Warning(how == PlacementConflict::kWanted ? "CpusetContested" : "ContainerNotMade",
+                        "pod/" + pod.name_space + "/" + pod.name, message);
+  helpers_.changed();
+}
+
+/// A runtime drops a container when a plug-in refuses it, or two of them say where it goes, and tells only who asked.
+void NriAllocator::TellNotMade(const nri::Pod& pod, const nri::Container& container) {
+  TellConflict(
+      PlacementConflict::kNotMade, pod, fmt::format("container {} of {}/{}", container.name, pod.name_space, pod.name),
+      fmt::format(
+          "container {} was told its place, and the runtime dropped it before its start; if the pod's events in "
+          "Kubernetes name two plug-ins that tried to set cpus or mems, take one of them off this node",
+          container.name));
+}
+
+void NriAllocator::LookAtKubelet(os::MonoTime now) {
+  if (options_.kubelet_dir.empty() || now < next_look_at_kubelet_) return;
+  next_look_at_kubelet_ = now + kBetweenLooksAtKubelet;
+  const auto found = std::make_shared<KubeletPlaces>();
+  parts_.executor.Run(
+      "the kubelet's state", [found, folder = options_.kubelet_dir] { *found = ReadKubeletPlaces(folder); },
+      [this, alive = std::weak_ptr(alive_), found] {
+        if (alive.lock()) TakeKubelet(std::move(*found));
+      });
+}
+
+void NriAllocator::TakeKubelet(KubeletPlaces now) {
+  const bool placed = conflicts_.kubelet_places();
+  const bool was_aside = conflicts_.aside();
+  if (!conflicts_.Take(std::move(now))) return;
+  if (conflicts_.kubelet_places())
+    parts_.events.Warning("KubeletPlaces", parts_.ObjectOfNode(), conflicts_.Problem());
+  else if (placed)
+    parts_.events.Normal("KubeletPlacesNoMore", parts_.ObjectOfNode(), "the kubelet no longer places containers");
+  if (conflicts_.aside() && !was_aside) StepAside();
+  if (!conflicts_.aside() && was_aside) helpers_.join_anew();
+  helpers_.changed();
+}
+
+/// From now on nothing is known of any container, so nothing is written to any. Those that were narrowed stay so until
+/// the kubelet gives them something else, which it does at once.
+void NriAllocator::StepAside() {
+  ForgetNewGroups();
+  knows_all_ = false;
+  looking_.reset();
+  RunWaiting();
+  EndAwaiting([](const Awaiting&) { return true; });
+  for (const auto& [uid, managed] : parts_.pods) parts_.groups.table().Forget(uid);
+  unplaced_.clear();
+  leaving_.clear();
+  all_back_ = true;
+}
+
+void NriAllocator::GiveAllBack() {
+  if (parts_.clock.Now() < parts_.allocations.next_try()) return;
+  std::vector<std::string> uids;
+  for (const auto& [uid, managed] : parts_.pods) uids.push_back(uid);
+  Ledger next = parts_.allocations.newest();
+  for (const auto& [uid, record] : parts_.allocations.newest().pods) {
+    Apply(next, allocator::Release(parts_.allocations.newest_node(), next, uid, nullptr));
+    uids.push_back(uid);
+  }
+  all_back_ = false;
+  for (const std::string& uid : uids) Forget(uid);
+  if (next.pods == parts_.allocations.newest().pods) return;
+  next.revision = parts_.allocations.newest().revision + 1;
+  all_back_ = !parts_.allocations.Commit(parts_.allocations.ProposeLedger(parts_.ObjectOfNode(), std::move(next)),
+                                         [this, alive = std::weak_ptr(alive_)](const Result<void>& saved) {
+                                           if (alive.lock() && !saved) all_back_ = true;
+                                         });
+}
+
+}  // namespace berth::nri_agent

@@ -1,0 +1,117 @@
+// NriAllocator: pods that leave, when nothing of theirs runs any more.
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "frontend/nri_agent/nri_allocator.h"
+#include "frontend/nri_agent/translate.h"
+
+namespace berth::nri_agent {
+namespace {
+
+constexpr os::Millis kLookAgain{20};  // at groups of a pod that leaves; doubled each time
+constexpr os::Millis kLongestLook{1'000};
+constexpr os::Millis kBetweenLooksForLost{10'000};
+
+bool AllEnded(const TrackedPod& pod) {
+  return std::ranges::all_of(pod.containers, [](const auto& entry) { return entry.second.ended; });
+}
+
+}  // namespace
+
+void NriAllocator::TakeSandboxGone(const nri::Pod& pod) {
+  TrackedPod* const known = tracked_.Find(UidOf(pod));
+  if (known == nullptr) return;
+  known->sandboxes.erase(pod.id);
+  if (!known->sandboxes.empty() || known->leave_at) return;
+  Leave(UidOf(pod));
+}
+
+void NriAllocator::Leave(const std::string& uid) {
+  TrackedPod& pod = tracked_.Know(uid);
+  pod.sandboxes.clear();
+  pod.leave_at = parts_.clock.Now();
+  pod.leave_delay = kLookAgain;
+  leaving_.insert(uid);
+}
+
+/// No process is left in the groups below the pod's, whosever they are.
+bool NriAllocator::HasLeft(const std::string& uid) const {
+  const auto pod = parts_.groups.table().pods().find(uid);
+  if (pod == parts_.groups.table().pods().end()) return true;
+  const auto runs = parts_.tree.HasProcesses(pod->second);
+  return runs ? !*runs : runs.error().code == Code::kNotFound;
+}
+
+/// Pods of which nothing runs any more though no word of it came.
+void NriAllocator::LookForLost(os::MonoTime now) {
+  if (now < next_look_for_lost_) return;
+  next_look_for_lost_ = now + kBetweenLooksForLost;
+  for (const auto& [uid, pod] : tracked_.all())
+    if (HasLostAll(uid, pod)) Leave(uid);
+}
+
+bool NriAllocator::HasLostAll(const std::string& uid, const TrackedPod& pod) const {
+  return AllEnded(pod) && !pod.leave_at && parts_.groups.table().pods().contains(uid) && HasLeft(uid);
+}
+
+/// A runtime that was killed says nothing of the end of a sandbox that it had before. After the last of these looks
+/// LookForLost finds it. While a container is left there is nothing to look for: its end puts the pod in anew.
+void NriAllocator::LookAtEnded(os::MonoTime now) {
+  for (auto at = ended_.begin(); at != ended_.end();) {
+    auto& [when, delay] = at->second;
+    const TrackedPod* const pod = tracked_.Find(at->first);
+    bool over = pod == nullptr;
+    if (pod != nullptr && when <= now) {
+      const bool lost = HasLostAll(at->first, *pod);
+      if (lost) Leave(at->first);
+      delay = std::max(delay * 2, kLookAgain);
+      when = now + delay;
+      over = lost || pod->leave_at || !AllEnded(*pod) || delay > kLongestLook * 5;
+    }
+    at = over ? ended_.erase(at) : std::next(at);
+  }
+}
+
+void NriAllocator::LookAtLeaving(os::MonoTime now) {
+  for (const std::string& uid : std::set<std::string>(leaving_)) {
+    TrackedPod& pod = tracked_.Know(uid);
+    if (*pod.leave_at > now) continue;
+    if (HasLeft(uid) && now >= parts_.allocations.next_try()) {
+      pod.leave_at = os::MonoTime::max();  // until that is saved
+      Release(uid);
+      continue;
+    }
+    pod.leave_at = now + pod.leave_delay;
+    pod.leave_delay = std::min(pod.leave_delay * 2, kLongestLook);
+  }
+}
+
+void NriAllocator::Release(const std::string& uid) {
+  auto proposal = parts_.allocations.ProposeRelease(uid);
+  if (!proposal) return Forget(uid);
+  const bool committed = parts_.allocations.Commit(*std::move(proposal), [this, uid](const Result<void>& saved) {
+    TrackedPod* const pod = tracked_.Find(uid);
+    if (pod == nullptr || !pod->leave_at) return;  // it is back, and has asked for a place anew
+    if (saved) return Forget(uid);
+    pod->leave_at = parts_.clock.Now() + kLongestLook;
+  });
+  if (!committed) tracked_.Know(uid).leave_at = parts_.clock.Now() + kLongestLook;
+}
+
+void NriAllocator::Forget(const std::string& uid) {
+  if (const auto pod = parts_.pods.find(uid); pod != parts_.pods.end()) {
+    parts_.events.Normal("Released", pods::ObjectOf(pod->second.pod),
+                         "its place is free, the shared pool is " + FormatIds(parts_.allocations.SharedCpus()));
+    parts_.pods.erase(pod);
+  }
+  static_cast<void>(parts_.records.ForgetPod(uid));
+  parts_.checkpoints.Forget(uid);
+  parts_.groups.table().Forget(uid);
+  tracked_.Forget(uid);
+  leaving_.erase(uid);
+  helpers_.changed();
+}
+
+}  // namespace berth::nri_agent

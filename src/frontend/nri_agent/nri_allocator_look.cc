@@ -1,0 +1,294 @@
+// NriAllocator: all that a runtime has, when it has taken berthd in.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "allocator/engine.h"
+#include "frontend/nri_agent/annotations.h"
+#include "frontend/nri_agent/nri_allocator.h"
+#include "frontend/nri_agent/placement_texts.h"
+#include "frontend/nri_agent/translate.h"
+
+namespace berth::nri_agent {
+namespace {
+
+constexpr os::Millis kSlice{10};              // of the loop, for what a runtime has
+constexpr os::Millis kPatienceForSpecs{500};  // of pods that were there before berthd was
+constexpr int kMostBegunAgain = 3;            // then nobody is let through, so that it ends
+
+bool Runs(const nri::Container& container) {
+  return container.state == nri::ContainerState::kRunning || container.state == nri::ContainerState::kPaused;
+}
+
+}  // namespace
+
+void NriAllocator::Synchronize(nri::Inventory inventory) {
+  if (conflicts_.aside()) return;
+  waiting_.clear();  // of an earlier connection: nobody waits for it, and what happened is in the inventory
+  awaiting_.clear();
+  looking_.emplace();
+  if (options_.spec_patience != os::Millis(0) && !heard_of_specs_)
+    looking_->specs_until = parts_.clock.Now() + kPatienceForSpecs;
+  looking_->number = ++looks_;
+  looking_->inventory = std::move(inventory);
+  for (const nri::Pod& pod : looking_->inventory.pods)
+    if (TrackedPod* const known = tracked_.Find(UidOf(pod)); known != nullptr) known->sandboxes.clear();
+  for (const nri::Container& container : looking_->inventory.containers)
+    looking_->containers_of[container.pod_id].push_back(&container);
+  AskForAllDevices();
+  helpers_.changed();
+}
+
+/// A container that is asked for meanwhile does not wait where the books, which have all that others were given before,
+/// have a place for it: who came while berthd was away gets CPUs of his own, if any, after it. One with CPUs of its own
+/// waits until all groups are known that are to leave these.
+bool NriAllocator::PassesLook(const nri::Pod& pod, const nri::Container& container) {
+  if (!looking_ || !IsSane(pod, container)) return false;
+  const std::string uid = UidOf(pod);
+  bool& passes = looking_->asked[{uid, container.name}];
+  passes = false;
+  if (looking_->begun_again >= kMostBegunAgain) return false;
+  if (options_.spec_patience != os::Millis(0) && specs_.Find(uid) == nullptr) return false;
+  Know(pod, container);
+  const allocator::Node& node = parts_.allocations.newest_node();
+  const Question question = QuestionOf(parts_.pods[uid], container.name, node, nullptr);
+  const Decision decision = allocator::DecideContainer(node, parts_.allocations.newest(), question.pod, container.name,
+                                                       question.inputs, nullptr);
+  const auto* const admitted = std::get_if<Admit>(&decision);
+  if (admitted == nullptr || !admitted->delta.put) return false;
+  passes = looking_->pods_known || !IsOwn(FindPlacement(*admitted->delta.put, container.name));
+  return passes;
+}
+
+bool NriAllocator::PassedLook(const nri::Pod& pod, const nri::Container& container) const {
+  if (!looking_) return false;
+  const auto asked = looking_->asked.find({UidOf(pod), container.name});
+  return asked != looking_->asked.end() && asked->second;
+}
+
+/// One walk for each pod: its sandbox, and the groups of all its containers that run.
+void NriAllocator::LookAtPod(std::size_t index) {
+  const nri::Pod& pod = looking_->inventory.pods[index];
+  if (!IsSane(pod) || !SandboxLives(pod)) return;  // one that has stopped is listed until it is removed
+  looking_->pod_of.emplace(pod.id, index);
+  Know(pod);
+  std::vector<const nri::Container*>& containers = looking_->containers_of[pod.id];
+  std::erase_if(containers, [&](const nri::Container* const each) {
+    return !IsName(each->name) || !IsName(each->id) || !Runs(*each) ||
+           looking_->asked.contains({UidOf(pod), each->name});
+  });
+  for (const nri::Container* const container : containers) {
+    TrackedContainer& tracked_container = tracked_.Know(UidOf(pod), *container, AttemptOf(*container));
+    tracked_container.runs = true;
+    tracked_container.ended = false;
+  }
+  FindGroups(pod);
+  for (const nri::Container* const container : containers)
+    if (LacksItsCpus(UidOf(pod), *container)) looking_->late.emplace(UidOf(pod), container->name);
+}
+
+/// It was made anew meanwhile, without what is its own. A runtime's record of one that was given it later never has it.
+bool NriAllocator::LacksItsCpus(const std::string& uid, const nri::Container& container) const {
+  const Ledger& ledger = parts_.allocations.newest();
+  const auto record = ledger.pods.find(uid);
+  const Placement* const placement =
+      record == ledger.pods.end() ? nullptr : FindPlacement(record->second, container.name);
+  if (placement == nullptr || !placement->cpus) return false;
+  const auto made_with = CpuSet::Parse(container.resources.cpus);
+  if (made_with && (placement->mixed ? placement->cpus->IsSubsetOf(*made_with) : *made_with == *placement->cpus))
+    return false;
+  const std::string* const path = PathOf(uid, container.name);
+  const auto now = path == nullptr ? Result<CpuSet>(CpuSet()) : parts_.tree.ReadCpus(*path);
+  return !now || *now != parts_.groups.planner().CpusNow({uid, container.name}, ledger, parts_.allocations.online());
+}
+
+/// All pods that are there are known now: who has waited for that alone goes on.
+void NriAllocator::EndOthers() {
+  looking_->pods_known = true;
+  if (looking_->devices) TakeAllDevices(*std::exchange(looking_->devices, std::nullopt));
+  for (const auto& [uid, managed] : parts_.pods)
+    if (!looking_->there.contains(uid)) Leave(uid);
+  for (const auto& [uid, record] : parts_.allocations.newest().pods)
+    if (!looking_->there.contains(uid)) Leave(uid);
+  EndUnlisted(looking_->there);
+  for (Call& call : std::exchange(waiting_, {})) call();
+  BeginLooking();
+  helpers_.changed();
+}
+
+/// The kernel says so: runtimes do not all tell. Where its group is not known there is no reason to doubt it.
+bool NriAllocator::SandboxLives(const nri::Pod& pod) const {
+  const auto path = GroupOf(pod, parts_.groups.site().names().root());
+  if (!path) return true;
+  const auto groups = parts_.tree.CpusetChildren(*path);
+  if (!groups) return groups.error().code != Code::kNotFound;
+  const auto own = std::ranges::find_if(*groups, [&](const std::string& group) { return group.contains(pod.id); });
+  if (own == groups->end()) return false;
+  const auto runs = parts_.tree.HasProcesses(*path + "/" + *own);
+  return runs ? *runs : runs.error().code != Code::kNotFound;
+}
+
+/// Containers of pods that are there which the runtime does not list have ended. A pod may have gone since it was
+/// looked at.
+void NriAllocator::EndUnlisted(const std::set<std::string>& there) {
+  std::set<ContainerKey> alive;
+  for (const auto& [who, passes] : looking_->asked) alive.insert(who);
+  for (const nri::Container& container : looking_->inventory.containers) {
+    const auto pod = looking_->pod_of.find(container.pod_id);
+    if (pod != looking_->pod_of.end() && container.state != nri::ContainerState::kStopped)
+      alive.emplace(UidOf(looking_->inventory.pods[pod->second]), container.name);
+  }
+  for (const std::string& uid : there) {
+    TrackedPod* const known = tracked_.Find(uid);
+    const auto managed = parts_.pods.find(uid);
+    if (known == nullptr || managed == parts_.pods.end()) continue;
+    ForEachContainer(managed->second.pod, [&](const Container& container, ContainerKind) {
+      if (alive.contains({uid, container.name})) return;
+      TrackedContainer& tracked_container = known->containers[container.name];
+      tracked_container.ended = true;
+      tracked_container.runs = false;
+      const auto records = parts_.records.all().find(uid);
+      if (records == parts_.records.all().end()) return;
+      const auto before = records->second.find(container.name);
+      if (before == records->second.end() || before->second.state != runtime::ContainerState::kRunning) return;
+      runtime::ContainerStatus status = before->second;
+      status.state = runtime::ContainerState::kExited;
+      status.finished_at = os::FormatTime(parts_.clock.Wall());
+      runtime_.Put(std::move(status));
+    });
+  }
+}
+
+/// What has gone meanwhile makes room first.
+void NriAllocator::BeginLooking() {
+  looking_->ledger = parts_.allocations.newest();
+  looking_->node = parts_.allocations.newest_node();
+  looking_->base = looking_->ledger->revision;
+  looking_->next = 0;
+  looking_->gone.clear();
+  for (const std::string& uid : leaving_) {
+    if (!HasLeft(uid)) continue;
+    Apply(*looking_->ledger, allocator::Release(*looking_->node, *looking_->ledger, uid, nullptr));
+    looking_->gone.push_back(uid);
+  }
+  helpers_.pool_changed();
+}
+
+void NriAllocator::Recognize(const nri::Pod& pod, const nri::Container& container) {
+  const runtime::ContainerStatus status = StatusOf(pod, container, runtime::ContainerState::kRunning);
+  pods::ManagedPod& managed = parts_.pods[status.pod_uid];
+  runtime_.Recognize(status);
+  static_cast<void>(parts_.records.Take(status));
+  parts_.Recover(managed, parts_.clock.Now());
+}
+
+/// Its group is found, and it is decided where nothing was: whoever holds a place keeps it.
+void NriAllocator::LookAt(const nri::Pod& pod, const nri::Container& container) {
+  const std::string uid = UidOf(pod);
+  const bool ended = container.state == nri::ContainerState::kStopped;
+  const bool runs = Runs(container);
+  const TrackedContainer* const before = tracked_.Find(uid, container);
+  const bool was_placed = before != nullptr && before->placed;
+  TrackedContainer& tracked_container = Know(pod, container);
+  tracked_container.ended = ended;
+  tracked_container.runs = runs;
+  tracked_container.placed = true;
+  if (ended) return;
+  if (runs) Recognize(pod, container);
+  const auto record = looking_->ledger->pods.find(uid);
+  if (record != looking_->ledger->pods.end() && FindPlacement(record->second, container.name) != nullptr)
+    return ClearReason(uid, container.name);
+  pods::ManagedPod& managed = parts_.pods[uid];
+  managed.trace = Trace();
+  ++managed.decisions;
+  if (!was_placed) TellIgnored(managed.pod, container.name);
+  const Question question = QuestionOf(managed, container.name, *looking_->node, &managed.trace);
+  Decision decision = allocator::DecideContainer(*looking_->node, *looking_->ledger, question.pod, container.name,
+                                                 question.inputs, &managed.trace);
+  if (const auto* const reject = std::get_if<Reject>(&decision)) {
+    managed.stage = pods::Foreign{{.reason = reject->reason, .message = reject->message, .details = reject->details}};
+    if (unplaced_.emplace(uid, container.name).second)
+      parts_.events.Warning(
+          reject->reason, pods::ObjectOf(managed.pod),
+          fmt::format("container {}: {}; it runs already, in the shared pool", container.name, TextOf(*reject)));
+    return;
+  }
+  LedgerDelta& delta = std::get<Admit>(decision).delta;
+  if (delta.put) Amend(*delta.put, managed);
+  Apply(*looking_->ledger, delta);
+  ClearReason(uid, container.name);
+  if (!was_placed) looking_->late.emplace(uid, container.name);
+}
+
+void NriAllocator::GoOnLooking(os::MonoTime now) {
+  const os::Slice slice(parts_.clock, now + kSlice);
+  while (looking_->next_pod < looking_->inventory.pods.size()) {
+    LookAtPod(looking_->next_pod++);
+    if (slice.over()) return;
+  }
+  if (!looking_->pods_known) EndOthers();
+  const std::vector<nri::Container>& all = looking_->inventory.containers;
+  while (looking_->next < all.size()) {
+    const nri::Container& container = all[looking_->next++];
+    const auto pod = looking_->pod_of.find(container.pod_id);
+    if (pod != looking_->pod_of.end() && IsName(container.name) && IsName(container.id) &&
+        !looking_->asked.contains({UidOf(looking_->inventory.pods[pod->second]), container.name}))
+      LookAt(looking_->inventory.pods[pod->second], container);
+    if (slice.over()) return;
+  }
+  EndLooking();
+}
+
+/// Others may have changed the books meanwhile, as CPUs that went offline do: then all is decided once more.
+void NriAllocator::EndLooking() {
+  if (looking_->base != parts_.allocations.newest().revision) {
+    ++looking_->begun_again;
+    return BeginLooking();
+  }
+  if (looking_->ledger->pods == parts_.allocations.newest().pods) return LookedAt({});
+  Ledger next = *looking_->ledger;
+  next.revision = looking_->base + 1;
+  const auto then = [this, number = looking_->number](const Result<void>& saved) {
+    if (looking_ && looking_->number == number) LookedAt(saved);
+  };
+  looking_->saving =
+      parts_.allocations.Commit(parts_.allocations.ProposeLedger(parts_.ObjectOfNode(), std::move(next)), then);
+  if (!looking_->saving) LookedAt(Fail(Code::kIo, "the ledger cannot be saved now"));
+}
+
+void NriAllocator::LookedAt(const Result<void>& saved) {
+  if (saved) {
+    for (const std::string& uid : looking_->gone) Forget(uid);
+  } else {  // each by itself then, when the ledger can be saved; who has gone is released as ever
+    unplaced_.insert(looking_->late.begin(), looking_->late.end());
+    retry_unplaced_ = true;
+  }
+  helpers_.apply_pool(parts_.clock.Now());
+  if (saved)
+    for (const ContainerKey& late : looking_->late) TellLate(late, "was made while berthd was away");
+  looking_.reset();
+  knows_all_ = saved.has_value();
+  RetainCheckpoints();
+  if (joined_) ForgetNewGroups();
+  helpers_.changed();
+  RunWaiting();
+}
+
+/// Of pods that were refused by an earlier berthd and have gone.
+void NriAllocator::RetainCheckpoints() {
+  std::set<std::string> uids;
+  for (const auto& [uid, managed] : parts_.pods) uids.insert(uid);
+  parts_.checkpoints.Retain(uids);
+}
+
+void NriAllocator::RunWaiting() {
+  while (!waiting_.empty() && !looking_) {
+    Call call = std::move(waiting_.front());
+    waiting_.pop_front();
+    call();
+  }
+}
+
+}  // namespace berth::nri_agent

@@ -1,0 +1,234 @@
+// NriAllocator: a place for a container, and for one that had to wait for it.
+#include <fmt/core.h>
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allocator/engine.h"
+#include "frontend/nri_agent/annotations.h"
+#include "frontend/nri_agent/device_requests.h"
+#include "frontend/nri_agent/nri_allocator.h"
+#include "frontend/nri_agent/placement_texts.h"
+#include "model/own_rules.h"
+#include "model/pod_wishes.h"
+#include "model/resources.h"
+
+namespace berth::nri_agent {
+
+std::string NriAllocator::NotInForce() const {
+  const std::string why = helpers_.pool_problem();
+  return "others may still run on its CPUs: " + (why.empty() ? "the shared pool is being changed" : why);
+}
+
+/// Nobody is on CPUs of somebody else's: all that an answer waits for.
+bool NriAllocator::KeepApart() {
+  if (helpers_.narrow_pool()) return true;
+  helpers_.apply_pool(parts_.clock.Now());
+  return helpers_.pool_in_force();
+}
+
+bool NriAllocator::HasWish(const Pod& pod, const std::string& name) {
+  std::vector<WishProblem> unclear;
+  const PodWishes asked = ParsePodWishes(pod.annotations, unclear);
+  return !asked.PoolOf(name).empty() || asked.Of(name) != nullptr;
+}
+
+bool NriAllocator::ShallHaveOwn(const Pod& pod, const std::string& name) const {
+  const OwnRules& own = parts_.allocations.node().options().own;
+  if (parts_.allocations.node().config().cpu_manager_policy != "static") return false;
+  std::vector<WishProblem> unclear;  // the engine refuses them
+  const PodWishes asked = ParsePodWishes(pod.annotations, unclear);
+  if (!asked.PoolOf(name).empty()) return true;
+  if (asked.Of(name) != nullptr) return asked.Of(name)->kind != ContainerCpuWish::Kind::kShared;
+  if (QosOf(AsWished(pod, name, own)) != QosClass::kGuaranteed) return false;
+  const pods::FoundContainer found = pods::FindContainer(pod, name);
+  if (found.container == nullptr) return false;
+  const std::int64_t milli = AmountOf(found.container->resources.requests, "cpu").MilliValue();
+  return milli >= 1000 && milli % 1000 == 0;
+}
+
+bool NriAllocator::HasPlacement(const std::string& uid, const std::string& name) const {
+  const auto record = parts_.allocations.newest().pods.find(uid);
+  return record != parts_.allocations.newest().pods.end() && FindPlacement(record->second, name) != nullptr;
+}
+
+/// Of one that is to have something of its own with the devices that the kubelet has given it.
+NriAllocator::Question NriAllocator::QuestionOf(const pods::ManagedPod& managed, const std::string& name,
+                                                const allocator::Node& node, Trace* trace) const {
+  Question out{.pod = AsWished(managed.pod, name, node.options().own), .inputs = parts_.devices.inputs()};
+  const auto given = managed.reported.devices.find(name);
+  if (given == managed.reported.devices.end() || !allocator::AsksForOwn(node, out.pod, name)) return out;
+  out.inputs = {.devices = given->second};
+  RequestDevices(out.pod, name, given->second, trace);
+  return out;
+}
+
+/// What was decided, as it is saved.
+void NriAllocator::Amend(PodRecord& record, const pods::ManagedPod& managed) {
+  record.qos = QosOf(managed.pod);
+  DropDevices(record);
+}
+
+/// A kubelet tries a container that was refused again and again, and restarts those that end.
+std::variant<ledger::Proposal, Reject> NriAllocator::Propose(const pods::ManagedPod& managed, const std::string& name,
+                                                             Trace* trace) {
+  const bool is_new =
+      tracked_.Know(managed.pod.uid).decided.insert(name).second && !HasPlacement(managed.pod.uid, name);
+  const Question question = QuestionOf(managed, name, parts_.allocations.node(), trace);
+  auto out = parts_.allocations.ProposeContainer(question.pod, name, question.inputs, trace,
+                                                 is_new ? ledger::Asked::kFirst : ledger::Asked::kAgain);
+  if (auto* const proposal = std::get_if<ledger::Proposal>(&out))
+    if (auto* const delta = std::get_if<LedgerDelta>(&proposal->change); delta != nullptr && delta->put)
+      Amend(*delta->put, managed);
+  return out;
+}
+
+void NriAllocator::TellIgnored(const Pod& pod, const std::string& name) {
+  std::vector<std::string> all = WishesOf(pod.annotations, name).ignored;
+  if (std::string refused = IsolatedRefused(pod, name, parts_.allocations.node().options().own); !refused.empty())
+    all.push_back(std::move(refused));
+  for (const std::string& ignored : all)
+    parts_.events.Warning("AnnotationIgnored", pods::ObjectOf(pod), fmt::format("container {}: {}", name, ignored));
+}
+
+/// For the next berthd: nobody asks for the pod's container before the kubelet tries again.
+void NriAllocator::KeepReason(const std::string& uid, pods::Why why) {
+  pods::PodCheckpoint life;
+  life.evicted = std::move(why);
+  if (auto kept = parts_.checkpoints.Keep(uid, std::move(life)); !kept)
+    parts_.events.Warning("PodTimesNotKept", parts_.ObjectOfNode(), kept.error().message);
+}
+
+/// One of its containers has its place: why it was refused is over, unless another is without.
+void NriAllocator::ClearReason(const std::string& uid, const std::string& name) {
+  for (auto at = unplaced_.lower_bound({uid, ""}); at != unplaced_.end() && at->first == uid; ++at)
+    if (at->second != name) return;
+  if (const auto pod = parts_.pods.find(uid); pod != parts_.pods.end()) pod->second.stage = pods::Foreign{};
+  parts_.checkpoints.Forget(uid);
+}
+
+/// It cannot have what it should: "" if it runs in the shared pool all the same.
+std::string NriAllocator::Unplaced(pods::ManagedPod& managed, const std::string& name, const Reject& reject) {
+  const bool refused = ShallHaveOwn(managed.pod, name) && !options_.share_unplaced;
+  const std::string text = fmt::format("container {}: {}", name, TextOf(reject));
+  managed.stage = pods::Foreign{{.reason = reject.reason, .message = reject.message, .details = reject.details}};
+  parts_.allocations.CountRejection(reject.reason);
+  if (!refused) unplaced_.emplace(managed.pod.uid, name);
+  if (refused) KeepReason(managed.pod.uid, {.reason = reject.reason, .message = TextOf(reject)});
+  parts_.events.Warning(reject.reason, pods::ObjectOf(managed.pod),
+                        text + (refused ? "; it is not made" : "; it runs in the shared pool"));
+  return refused ? reject.reason + ": " + text : "";
+}
+
+/// `then` is called once it is known, at once where nothing has to be made durable first.
+void NriAllocator::Place(const std::string& uid, const std::string& name, Placed then) {
+  pods::ManagedPod& managed = parts_.pods[uid];
+  managed.trace = Trace();
+  ++managed.decisions;
+  auto proposed = Propose(managed, name, &managed.trace);
+  if (const auto* const reject = std::get_if<Reject>(&proposed)) return then(Unplaced(managed, name, *reject));
+  unplaced_.erase({uid, name});
+  ClearReason(uid, name);
+  auto& proposal = std::get<ledger::Proposal>(proposed);
+  const PodRecord& record = *std::get<LedgerDelta>(proposal.change).put;
+  const bool own = IsOwn(FindPlacement(record, name));
+  const auto known = parts_.allocations.ledger().pods.find(uid);
+  if (!parts_.allocations.saving() && parts_.allocations.durable() && known != parts_.allocations.ledger().pods.end() &&
+      known->second == record)
+    return Saved(uid, name, own, {}, then);
+  const bool committed = parts_.allocations.Commit(
+      std::move(proposal), [this, uid, name, own, then = own ? then : Placed()](const Result<void>& saved) {
+        Saved(uid, name, own, saved, then);
+      });
+  if (!committed) {
+    const std::string why = parts_.allocations.problem();
+    return Saved(uid, name, own, Fail(Code::kIo, why.empty() ? "the ledger cannot be saved now" : why), then);
+  }
+  if (own) return helpers_.narrow_ahead();
+  then("");
+}
+
+/// `then` is empty where it was called before.
+void NriAllocator::Saved(const std::string& uid, const std::string& name, bool own, const Result<void>& saved,
+                         const Placed& then) {
+  helpers_.changed();
+  const auto pod = parts_.pods.find(uid);
+  if (!saved) {
+    if (own) helpers_.pool_changed();  // narrow_ahead was for nothing
+    if (pod != parts_.pods.end())
+      pod->second.stage = pods::Foreign{{.reason = "LedgerNotSaved", .message = saved.error().message}};
+    if (const TrackedPod* const known = tracked_.Find(uid); own && known != nullptr)
+      if (const auto tracked_container = known->containers.find(name);
+          tracked_container != known->containers.end() && tracked_container->second.runs)
+        PlaceLater({uid, name});
+    if (then) then(own ? "LedgerNotSaved: " + saved.error().message : "");
+    return;
+  }
+  const bool apart = !own || KeepApart();
+  const auto record = parts_.allocations.ledger().pods.find(uid);
+  if (const Placement* const placement =
+          record == parts_.allocations.ledger().pods.end() ? nullptr : FindPlacement(record->second, name);
+      placement != nullptr && pod != parts_.pods.end())
+    parts_.events.Normal(
+        "Placed", pods::ObjectOf(pod->second.pod),
+        fmt::format("container {} has {}", name,
+                    DescribePlace(parts_.allocations.ledger(), *placement, parts_.allocations.SharedCpus())));
+  if (then) then(apart ? "" : NotInForce());
+}
+
+/// A container that ran already has its place now.
+void NriAllocator::TellLate(const ContainerKey& late, std::string_view how) {
+  const auto& [uid, name] = late;
+  if (helpers_.pool_in_force()) PutInPlace(uid, name);
+  const auto record = parts_.allocations.ledger().pods.find(uid);
+  if (record == parts_.allocations.ledger().pods.end()) return;
+  if (const Placement* const placement = FindPlacement(record->second, name); placement != nullptr)
+    parts_.events.Normal(
+        "PlacedLate", "pod/" + FullName(record->second),
+        fmt::format("container {} {}; it has {} now", name, how,
+                    DescribePlace(parts_.allocations.ledger(), *placement, parts_.allocations.SharedCpus())));
+}
+
+/// Something was given back, or the ledger can be saved again: who runs in the shared pool for want of a place may have
+/// it now. Not while groups that nobody asked about are kept to the shared pool as it was when they came.
+void NriAllocator::TryUnplaced(os::MonoTime now) {
+  const bool again = freed_ != parts_.allocations.freed() || retry_unplaced_;
+  if (looking_ || keeps_new_groups_ || unplaced_.empty() || !again || now < parts_.allocations.next_try()) return;
+  freed_ = parts_.allocations.freed();
+  retry_unplaced_ = false;
+  for (const ContainerKey& who : std::set<ContainerKey>(unplaced_)) TryAgain(who);
+}
+
+void NriAllocator::TryAgain(const ContainerKey& who) {
+  const auto& [uid, name] = who;
+  const TrackedPod* const known = tracked_.Find(uid);
+  const auto pod = parts_.pods.find(uid);
+  const bool runs = known != nullptr && !known->leave_at && known->containers.contains(name) &&
+                    !known->containers.at(name).ended && pod != parts_.pods.end();
+  if (!runs) {
+    unplaced_.erase(who);
+    return;
+  }
+  Trace trace;
+  auto proposed = Propose(pod->second, name, &trace);
+  if (std::holds_alternative<Reject>(proposed)) return;
+  unplaced_.erase(who);
+  pod->second.trace = std::move(trace);
+  ClearReason(uid, name);
+  const auto placed = [this, who](const Result<void>& saved) {
+    if (!saved) return PlaceLater(who);
+    helpers_.apply_pool(parts_.clock.Now());
+    TellLate(who, "had to wait for its place");
+  };
+  if (!parts_.allocations.Commit(std::get<ledger::Proposal>(std::move(proposed)), placed)) PlaceLater(who);
+}
+
+/// It runs in the shared pool until the ledger can be saved.
+void NriAllocator::PlaceLater(const ContainerKey& who) {
+  unplaced_.insert(who);
+  retry_unplaced_ = true;
+}
+
+}  // namespace berth::nri_agent

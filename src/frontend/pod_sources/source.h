@@ -1,0 +1,97 @@
+// Pod sources. A source says which pods it wants now; the daemon works out what that changes.
+#ifndef BERTH_FRONTEND_POD_SOURCES_SOURCE_H_
+#define BERTH_FRONTEND_POD_SOURCES_SOURCE_H_
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "host/os/clock.h"
+#include "host/os/work_notes.h"
+#include "manifest/pod_options.h"
+#include "model/document.h"
+#include "model/pod.h"
+
+namespace berth::pod_sources {
+
+struct SourceProblem {
+  std::string file;             ///< path or URL
+  std::string message;          ///< file, document, field path, what is wrong
+  std::string source = "file";  ///< Source::name() of where it stands
+  friend bool operator==(const SourceProblem&, const SourceProblem&) = default;
+};
+
+/// All pods of one source as of now.
+struct Snapshot {
+  bool ready = false;  ///< false until the source could be read once; a source that is not ready removes nothing
+  /// False while some file was never read well since the start, or some source is not ready: pods are not known then,
+  /// so one that only the ledger knows must not be taken for removed.
+  bool complete = true;
+  /// By namespace/name, never null; static pod naming and uids applied (rules/sources#static-pods). What did not change
+  /// is the same object as in the snapshot before.
+  std::vector<std::shared_ptr<const Pod>> pods;
+  ConfigDocuments documents;  ///< ConfigMaps and Secrets
+  /// Full name of a pod, or name of a document -> path of the file, or URL, it came from.
+  std::map<std::string, std::string> files;
+  /// Full name of a pod -> IdentityOf it: two versions of which this is the same differ in what a resize changes.
+  std::map<std::string, std::string> identities{};
+  std::vector<SourceProblem> warnings;  ///< what works but is probably not meant (unknown fields)
+  std::vector<SourceProblem> problems;  ///< the last good pod of a broken file stays in `pods`
+};
+
+class Source {
+ public:
+  virtual ~Source() = default;
+  virtual std::string name() const = 0;  ///< "file", "http", "api"
+  virtual int event_fd() const = 0;      ///< readable when Poll may find something new
+  /// Time of the next look that does not wait for an event.
+  virtual os::MonoTime next_due() const = 0;
+  /// A new snapshot if anything changed since the last one; nullopt otherwise.
+  virtual std::optional<Snapshot> Poll(os::MonoTime now) = 0;
+};
+
+struct FolderOptions {
+  std::string path;
+  std::string node_name;
+  os::Millis period{20'000};
+  /// Refuse the folder, or a file in it, that others than root (or the user this runs as) could change: who writes a
+  /// manifest runs programs as root.
+  bool only_trusted = true;
+  /// Uids and identities (Snapshot::identities) of pods that ran before the source was opened: a file that holds one of
+  /// them counts, and not another one with a pod of the same name.
+  std::set<std::string> running = {};
+  os::WorkNotes* notes = nullptr;  ///< keep manifests that berthd died of from being read again; outlives the source
+  manifest::PodOptions pods = {};  ///< how strictly they are read
+};
+/// A folder (or one file) of manifests, watched with inotify and re-listed every period. A missing path is not an
+/// error: it is looked for again.
+Result<std::unique_ptr<Source>> OpenFolder(FolderOptions options);
+
+struct HttpOptions {
+  std::string url;                                          ///< http:// or https://, without user and password
+  std::map<std::string, std::vector<std::string>> headers;  ///< sent with each request
+  std::string node_name;
+  os::Millis period{20'000};
+  os::Millis timeout{10'000};      ///< of one request, from the connection to the last byte
+  os::WorkNotes* notes = nullptr;  ///< as FolderOptions::notes
+  manifest::PodOptions pods = {};
+};
+/// A Pod or PodList behind a URL, asked for every period by a thread of its own (rules/sources#url). Only an
+/// answer with status 200 counts. An empty one means no pods, and is a problem; one that cannot be read leaves the last
+/// good pods in force. Until the first good answer it is asked again sooner, after 1 s and twice as long each time.
+/// Redirections are not followed: headers may hold secrets. The destructor waits for a request that is under way.
+/// Errors: as CheckHttp.
+Result<std::unique_ptr<Source>> OpenHttp(HttpOptions options);
+/// Errors: kInvalid for a URL or header that cannot be used, with the kubelet's field and the cure.
+Result<void> CheckHttp(const HttpOptions& options);
+
+/// Several sources as one, in order of weight: of pods with one full name or uid in two of them the one of the earlier
+/// source counts. Ready as soon as one is; complete when all are. Errors: as epoll_create(2).
+Result<std::unique_ptr<Source>> JoinSources(std::vector<std::unique_ptr<Source>> sources);
+
+}  // namespace berth::pod_sources
+
+#endif  // BERTH_FRONTEND_POD_SOURCES_SOURCE_H_

@@ -1,0 +1,212 @@
+#include "frontend/static_pods/container_starter.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "frontend/static_pods/pod_folder_index.h"
+#include "frontend/static_pods/termination_messages.h"
+#include "host/cgroup/oom_score.h"
+#include "node/pods/mixed_cpus.h"
+#include "node/pods/volumes.h"
+#include "runtime/lifecycle/device_grants.h"
+#include "runtime/lifecycle/env.h"
+
+namespace berth::pods {
+namespace {
+
+constexpr os::Millis kBriefly{100};  // leftovers may take that long to die
+constexpr os::Millis kLookAfterStart{10};
+
+}  // namespace
+
+Result<runtime::StartRequest> Starter::RequestFor(const Pod& pod, const FoundContainer& found, int attempt) const {
+  const PodOptions& options = parts_.options;
+  runtime::StartRequest request;
+  if (parts_.IsSetAside(pod)) return Fail(Code::kInvalid, options.work_notes->Explain("the pod"));
+  const os::WorkNotes::Work noted(options.work_notes, parts_.WorkKey(pod));
+  request.place.facts = parts_.FactsFor(pod);
+  BERTH_TRY(runtime::Environment env, runtime::ResolveEnv(pod, *found.container, request.place.facts));
+  BERTH_TRY(request.devices, DevicesOf(pod, *found.container));
+  env = runtime::WithDevices(request.devices, std::move(env));
+  if (const Placement* const placement = PlacementOf(pod, *found.container); IsTold(options, placement))
+    AddMixedCpus(*placement, SharedNow(), FileOfPool(options, parts_.runtime), env);
+  request.pod_uid = pod.uid;
+  request.pod_namespace = pod.namespace_;
+  request.pod_name = pod.name;
+  BERTH_TRY(request.container, runtime::ExpandCommand(*found.container, env));
+  request.container.security = WithPodDefaults(found.container->security, pod.security);
+  if (SecurityContext& security = request.container.security;
+      options.seccomp_default && security.seccomp.empty() && !security.privileged.value_or(false))
+    security.seccomp = "RuntimeDefault";
+  request.env = std::move(env);
+  request.attempt = attempt;
+  request.grace = std::chrono::seconds(std::clamp<std::int64_t>(pod.termination_grace_s, 0, runtime::kLongestGraceS));
+  request.oom_score_adj = cgroup::OomScoreAdj(pod, *found.container, parts_.allocations.node().machine().memory);
+  request.log_path = fmt::format("{}/{}/{}.log", parts_.LogFolder(pod), found.container->name, attempt);
+  request.log_max_bytes = options.log_max_bytes;
+  request.log_max_files = options.log_max_files;
+  request.kind = found.kind;
+  return request;
+}
+
+/// Of all its containers together, once for what is known.
+Result<void> Starter::CheckWords(ManagedPod& managed) const {
+  runtime::NodeFacts facts = parts_.FactsFor(managed.pod);
+  if (!managed.words || managed.words->facts != facts) {
+    const os::WorkNotes::Work noted(parts_.options.work_notes, parts_.WorkKey(managed.pod));
+    managed.words = WordsLook{.facts = facts, .outcome = runtime::CheckPodWords(managed.pod, facts)};
+  }
+  return managed.words->outcome;
+}
+
+/// nullptr: it has none.
+const Placement* Starter::PlacementOf(const Pod& pod, const Container& container) const {
+  const auto record = parts_.allocations.ledger().pods.find(pod.uid);
+  return record == parts_.allocations.ledger().pods.end() ? nullptr : FindPlacement(record->second, container.name);
+}
+
+CpuSet Starter::SharedNow() const {
+  return parts_.groups.planner().SharedNow(parts_.allocations.ledger(), parts_.allocations.online());
+}
+
+/// What its devices bring, of all resources together.
+Result<DeviceAnswer> Starter::DevicesOf(const Pod& pod, const Container& container) const {
+  const Placement* const placement = PlacementOf(pod, container);
+  if (placement == nullptr) return DeviceAnswer();
+  auto grants = runtime::GrantsOf(placement->devices);
+  if (!grants) return Wrap(std::move(grants).error(), "container " + container.name);
+  TellConflicts(pod, container, grants->conflicts);
+  return std::move(grants->all);
+}
+
+void Starter::TellConflicts(const Pod& pod, const Container& container,
+                            const std::vector<std::string>& conflicts) const {
+  for (const std::string& conflict : conflicts)
+    parts_.events.Warning("DeviceConflict", ObjectOf(pod),
+                          fmt::format("container {}: left out is {}", container.name, conflict));
+}
+
+Result<std::optional<runtime::ContainerStatus>> Starter::Start(ManagedPod& managed, const FoundContainer& found,
+                                                               int attempt, os::MonoTime now) {
+  const Pod& pod = managed.pod;
+  const Container& container = *found.container;
+  const auto mounting = managed.mounting.find(container.name);
+  if (mounting != managed.mounting.end() && !mounting->second.made) return std::nullopt;
+  BERTH_RETURN_IF_ERROR(CheckWords(managed));
+  BERTH_TRY(runtime::StartRequest request, RequestFor(pod, found, attempt));
+  if (!parts_.options.notes.empty())
+    BERTH_RETURN_IF_ERROR(NotePod(parts_.options.notes, {.uid = pod.uid, .log_folder = parts_.LogFolder(pod)}));
+  if (!parts_.DryRun()) {
+    BERTH_TRY(const bool mounted, TakeMounts(managed, container, request));
+    if (!mounted) return std::nullopt;
+    BERTH_TRY(auto message,
+              MessageMount(pod, container, attempt, parts_.options.volumes, !parts_.runtime.makes_groups()));
+    if (message) request.place.mounts.push_back(*std::move(message));
+    if (parts_.runtime.makes_groups() && IsTold(parts_.options, PlacementOf(pod, container)))
+      request.place.mounts.push_back(MountOfPool(parts_.options));
+    std::vector<std::string> conflicts;
+    request.place.mounts = runtime::WithDevices(request.devices, std::move(request.place.mounts), conflicts);
+    TellConflicts(pod, container, conflicts);
+  }
+  if (parts_.runtime.makes_groups()) {
+    if (auto filled = FillPlace(pod, container, request); !filled) return LaterIfUnderWay(filled.error(), now);
+    managed.mounting.erase(container.name);
+    BERTH_TRY(runtime::ContainerStatus status, parts_.runtime.Start(request));
+    return status;
+  }
+  if (managed.making.erase(container.name) == 0) {  // else what is there is this start's
+    BERTH_TRY(const bool gone, KillLeftovers(managed, container.name, now));
+    if (!gone) return std::nullopt;
+  }
+  auto group = parts_.groups.pod_groups().MakeContainer(pod, container, parts_.allocations.ledger());
+  if (!group && parts_.groups.site().IsUnderWay(group.error())) managed.making.insert(container.name);
+  if (!group) return LaterIfUnderWay(group.error(), now);
+  request.cgroup = *std::move(group);
+  managed.mounting.erase(container.name);
+  auto started = parts_.runtime.Start(request);
+  if (!started || started->state != runtime::ContainerState::kCreating)
+    parts_.groups.pod_groups().LetGo(pod, container.name);
+  if (!started) return std::unexpected(std::move(started).error());
+  return *std::move(started);
+}
+
+/// False: they are being made.
+Result<bool> Starter::TakeMounts(ManagedPod& managed, const Container& container, runtime::StartRequest& request) {
+  if (container.mounts.empty()) return true;
+  const auto mounting = managed.mounting.find(container.name);
+  if (mounting == managed.mounting.end() || mounting->second.attempt != request.attempt) {
+    Mount(managed, container, request);
+    return false;
+  }
+  if (auto& made = *mounting->second.made; made) {
+    request.place.mounts = *made;  // kept until it is started: its groups may not be there yet
+    return true;
+  }
+  auto problem = std::move(*mounting->second.made).error();
+  managed.mounting.erase(mounting);
+  return std::unexpected(std::move(problem));
+}
+
+/// Files, mounts and paths of the host, which may hang: away from the loop.
+void Starter::Mount(ManagedPod& managed, const Container& container, const runtime::StartRequest& request) {
+  managed.mounting.insert_or_assign(container.name, Mounting{.attempt = request.attempt, .made = {}});
+  const auto job = [pod = managed.pod, container, folders = parts_.options.volumes, facts = request.place.facts,
+                    env = request.env] {
+    return MountsOf(pod, container, {.folders = folders, .node = facts, .env = env});
+  };
+  event_loop::Submit<std::vector<runtime::BoundMount>>(
+      parts_.executor, VolumeQueue(managed.pod.uid), job,
+      [&pods = parts_.pods, &agenda = parts_.agenda, uid = managed.pod.uid,
+       name = container.name](Result<std::vector<runtime::BoundMount>> mounts) {
+        agenda.WakeNow();
+        const auto pod = pods.find(uid);
+        if (pod == pods.end()) return;
+        if (const auto of = pod->second.mounting.find(name); of != pod->second.mounting.end())
+          of->second.made = std::move(mounts);
+      });
+}
+
+/// systemd is being asked for the groups: nothing came of the start yet.
+Result<std::optional<runtime::ContainerStatus>> Starter::LaterIfUnderWay(const Error& error, os::MonoTime now) {
+  if (!parts_.groups.site().IsUnderWay(error)) return std::unexpected(error);
+  parts_.agenda.WakeAt(now + kLookAfterStart);
+  return std::nullopt;
+}
+
+/// What an earlier attempt left behind, or somebody put there, does not go on beside the new one. False: it is dying.
+Result<bool> Starter::KillLeftovers(ManagedPod& managed, const std::string& container, os::MonoTime now) {
+  auto killed = parts_.groups.pod_groups().KillContainer(managed.pod, container);
+  if (!killed && killed.error().code == Code::kBusy) {
+    const auto [since, first] = managed.dying.try_emplace(container, now);
+    if (now - since->second < kBriefly) {
+      parts_.agenda.WakeAt(now + kLookAfterStart);
+      return false;
+    }
+  }
+  managed.dying.erase(container);
+  if (!killed) return std::unexpected(std::move(killed).error());
+  return true;
+}
+
+/// What a runtime that makes groups has to know.
+Result<void> Starter::FillPlace(const Pod& pod, const Container& container, runtime::StartRequest& request) {
+  runtime::Place& place = request.place;
+  BERTH_TRY(place.pod_group, parts_.groups.pod_groups().MakePod(pod, parts_.allocations.ledger()));
+  BERTH_TRY(place.values, parts_.groups.pod_groups().ValuesNow(pod, container, parts_.allocations.ledger()));
+  place.sandbox_overhead = parts_.groups.pod_groups().SandboxOverhead(pod);
+  place.sandbox_resources = parts_.groups.pod_groups().SandboxResources(pod);
+  place.v2 = parts_.groups.site().v2();
+  place.hostname = pod.hostname.empty() ? pod.name : pod.hostname;
+  place.log_folder = parts_.LogFolder(pod);
+  place.host_network = pod.host_network;
+  place.pod = std::make_shared<const Pod>(pod);
+  ForEachContainer(pod, [&](const Container& other, ContainerKind) {
+    place.privileged_pod = place.privileged_pod || other.security.privileged.value_or(false);
+  });
+  return {};
+}
+
+}  // namespace berth::pods

@@ -1,0 +1,184 @@
+#include "frontend/static_pods/device_plugin_calls.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace berth::pods {
+
+std::string WaitsForPlugin(std::string_view resource) {
+  return fmt::format("the device plug-in of {} is not there, and is waited for", resource);
+}
+
+// ---- what is waited for ------------------------------------------------------------------------------------------
+
+/// By what decisions go by, and by what is newer: a plug-in that has gone since is waited for as well.
+std::string DeviceGrants::FirstAwaited(const std::set<std::string>& resources) const {
+  if (parts_.devices.plugins() == nullptr) return "";
+  const std::shared_ptr<const device_manager::Known> newest = parts_.devices.plugins()->known();
+  for (const std::string& resource : resources) {
+    const device_manager::Served* const served = parts_.devices.Find(resource);
+    const auto now = newest->resources.find(resource);
+    if ((served != nullptr && !served->ready) || (now != newest->resources.end() && !now->second.ready))
+      return resource;
+  }
+  return "";
+}
+
+std::string DeviceGrants::AwaitedBy(const Pod& pod) const { return FirstAwaited(DeviceResourcesOf(pod)); }
+
+std::string DeviceGrants::AwaitedFor(const std::string& uid) const {
+  std::set<std::string> resources;
+  for (const ledger::AnsweredDevices& lacking : Unanswered(uid)) resources.insert(lacking.devices.resource);
+  return FirstAwaited(resources);
+}
+
+// ---- what they bring ---------------------------------------------------------------------------------------------
+
+DeviceGrants::Answers DeviceGrants::Unanswered(const std::string& uid) const {
+  Answers out;
+  if (parts_.devices.plugins() == nullptr) return out;
+  const auto record = parts_.allocations.ledger().pods.find(uid);
+  if (record == parts_.allocations.ledger().pods.end()) return out;
+  for (const Placement& placement : record->second.placements)
+    for (const DeviceAssignment& devices : placement.devices)
+      if (!devices.answer && !devices.ids.empty()) out.push_back({placement.container, devices});
+  return out;
+}
+
+bool DeviceGrants::Lacks(const std::string& uid) const { return !Unanswered(uid).empty(); }
+
+/// Of the executor: questions about the same resources follow one another, so that a plug-in that does not answer holds
+/// up pods that want its devices, and nobody who wants others' only.
+std::string DeviceGrants::QueueOf(const std::set<std::string>& resources) {
+  std::string out = "plugin";
+  for (const std::string& resource : resources) out += "/" + resource;
+  return out;
+}
+
+template <class T>
+void DeviceGrants::Ask(ManagedPod& managed, const std::set<std::string>& resources, std::function<Result<T>()> job,
+                       std::function<void(ManagedPod&, Result<T>)> then) {
+  managed.asking = ++questions_;
+  event_loop::Submit<T>(
+      executor_, QueueOf(resources), std::move(job),
+      [this, uid = managed.pod.uid, number = managed.asking, then = std::move(then)](Result<T> answer) {
+        parts_.agenda.WakeNow();
+        const auto pod = parts_.pods.find(uid);
+        if (pod == parts_.pods.end() || pod->second.asking != number) return;
+        pod->second.asking = 0;
+        then(pod->second, std::move(answer));
+      });
+}
+
+void DeviceGrants::AskWhatTheyBring(ManagedPod& managed, std::function<void(ManagedPod&, Result<Answers>)> then) {
+  Answers questions = Unanswered(managed.pod.uid);
+  std::set<std::string> resources;
+  for (const ledger::AnsweredDevices& question : questions) resources.insert(question.devices.resource);
+  std::function<Result<Answers>()> job = [plugins = parts_.devices.plugins(),
+                                          questions = std::move(questions)]() mutable -> Result<Answers> {
+    for (ledger::AnsweredDevices& question : questions) {
+      BERTH_TRY(question.devices.answer, plugins->Allocate(question.devices.resource, question.devices.ids));
+    }
+    return std::move(questions);
+  };
+  Ask<Answers>(managed, resources, std::move(job), std::move(then));
+}
+
+// ---- which they prefer -------------------------------------------------------------------------------------------
+
+bool DeviceGrants::Choosy(const PodRecord& record) const {
+  for (const Placement& placement : record.placements)
+    for (const DeviceAssignment& devices : placement.devices)
+      if (const device_manager::Served* const served = parts_.devices.Find(devices.resource);
+          served != nullptr && served->options.preferred)
+        return true;
+  return false;
+}
+
+void DeviceGrants::AskPreference(ManagedPod& managed, const PodRecord& record,
+                                 std::function<void(ManagedPod&, Result<Preferences>)> then) {
+  DeviceChoices choices{.devices = parts_.devices.inventory(),
+                        .held = DevicesHeldByOthers(parts_.allocations.newest(), managed.pod.uid)};
+  for (const auto& [resource, served] : parts_.devices.known().resources)
+    if (served.options.preferred) choices.asked.insert(resource);
+  std::set<std::string> resources;
+  for (const Placement& placement : record.placements)
+    for (const DeviceAssignment& devices : placement.devices)
+      if (choices.asked.contains(devices.resource)) resources.insert(devices.resource);
+  std::function<Result<Preferences>()> job = [plugins = parts_.devices.plugins(), record,
+                                              choices = std::move(choices)]() {
+    return AskPreferences(record, choices,
+                          [&](const std::string& resource, const device_manager::PreferenceQuestion& question) {
+                            return plugins->Prefer(resource, question);
+                          });
+  };
+  Ask<Preferences>(managed, resources, std::move(job), std::move(then));
+}
+
+// ---- before a start ----------------------------------------------------------------------------------------------
+
+/// What of the container's devices its plug-ins want to be asked about. `awaited`: the first of which that is not known
+/// yet, or whose plug-in is away; "": none.
+Result<std::vector<DeviceAssignment>> DeviceGrants::WantPreStart(const PodRecord& record, const std::string& container,
+                                                                 std::string& awaited) const {
+  std::vector<DeviceAssignment> out;
+  const Placement* const placement = FindPlacement(record, container);
+  if (placement == nullptr) return out;
+  for (const DeviceAssignment& devices : placement->devices) {
+    const device_manager::Served* const served = parts_.devices.Find(devices.resource);
+    if (served == nullptr)
+      return Fail(Code::kUnreachable, "no device plug-in of " + devices.resource + " is registered");
+    const bool away = served->endpoint.empty() || (served->options.pre_start && !served->ready);
+    if (away && awaited.empty()) awaited = devices.resource;
+    if (served->options.pre_start) out.push_back(devices);
+  }
+  return out;
+}
+
+Result<bool> DeviceGrants::MayStart(ManagedPod& managed, const std::string& container, int attempt) {
+  const auto record = parts_.allocations.ledger().pods.find(managed.pod.uid);
+  if (parts_.devices.plugins() == nullptr || record == parts_.allocations.ledger().pods.end()) return true;
+  std::string awaited;
+  BERTH_TRY(std::vector<DeviceAssignment> wanted, WantPreStart(record->second, container, awaited));
+  PreStart& state = managed.pre_starts[container];
+  if (!awaited.empty() && !state.waits)
+    parts_.events.Normal(std::string(kWaitingForPlugin), ObjectOf(managed.pod),
+                         fmt::format("container {}: {}", container, WaitsForPlugin(awaited)));
+  state.waits = !awaited.empty();
+  if (state.waits || wanted.empty()) return !state.waits;
+  if (state.number != 0 && state.attempt == attempt) {
+    if (!state.over) return false;
+    if (state.problem.empty()) return true;
+    Error why{.code = state.code, .sys = 0, .message = std::exchange(state.problem, {})};
+    state = {};
+    if (why.code == Code::kUnreachable) return false;  // asked again when it is back
+    return std::unexpected(std::move(why));
+  }
+  state = {.attempt = attempt, .number = ++questions_};
+  std::set<std::string> resources;
+  for (const DeviceAssignment& devices : wanted) resources.insert(devices.resource);
+  event_loop::Submit<void>(
+      executor_, QueueOf(resources),
+      [plugins = parts_.devices.plugins(), wanted = std::move(wanted)]() -> Result<void> {
+        for (const DeviceAssignment& devices : wanted)
+          BERTH_RETURN_IF_ERROR(plugins->PreStart(devices.resource, devices.ids));
+        return {};
+      },
+      [this, uid = managed.pod.uid, container, number = state.number](const Result<void>& done) {
+        parts_.agenda.WakeNow();
+        const auto pod = parts_.pods.find(uid);
+        if (pod == parts_.pods.end()) return;
+        PreStart& asked = pod->second.pre_starts[container];
+        if (asked.number != number) return;
+        asked.over = true;
+        if (done) return;
+        asked.code = done.error().code;
+        asked.problem = done.error().message;
+      });
+  return false;
+}
+
+}  // namespace berth::pods

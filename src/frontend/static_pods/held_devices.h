@@ -1,0 +1,38 @@
+// Devices that pods hold and that their plug-ins call unhealthy, or know no more.
+#ifndef BERTH_FRONTEND_STATIC_PODS_HELD_DEVICES_H_
+#define BERTH_FRONTEND_STATIC_PODS_HELD_DEVICES_H_
+
+#include <map>
+#include <string>
+#include <tuple>
+
+#include "node/pods/parts.h"
+
+namespace berth::pods {
+
+/// Thread: the loop's only.
+class HeldDevices {
+ public:
+  explicit HeldDevices(const Parts& parts) : parts_(parts) {}
+
+  /// At the start, and when plug-ins have told something new: an event for each container and resource whose devices
+  /// are not what they were at the last look; healthy before the first. While a plug-in is away, and waited for,
+  /// nothing is said about its devices.
+  void Look();
+
+ private:
+  enum class Health { kHealthy, kUnhealthy, kGone };
+  /// Uid, container, resource, id.
+  using Key = std::tuple<std::string, std::string, std::string, std::string>;
+
+  Health HealthOf(const std::string& resource, const std::string& id) const;
+  void Tell(const PodRecord& record, const Placement& placement, const std::string& resource, Health health,
+            const std::string& ids) const;
+
+  Parts parts_;
+  std::map<Key, Health> ill_;
+};
+
+}  // namespace berth::pods
+
+#endif  // BERTH_FRONTEND_STATIC_PODS_HELD_DEVICES_H_

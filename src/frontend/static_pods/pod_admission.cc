@@ -1,0 +1,371 @@
+#include "frontend/static_pods/pod_admission.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/text.h"
+#include "model/node_conditions.h"
+#include "model/resize_changes.h"
+
+namespace berth::pods {
+namespace {
+
+std::string DescribeAdmission(const PodRecord& record, const CpuSet& shared) {
+  std::string out;
+  for (const Placement& placement : record.placements) {
+    std::vector<std::string> parts;
+    if (placement.cpus)
+      parts.push_back(fmt::format("CPUs {} for itself{}", FormatIds(*placement.cpus),
+                                  placement.mixed ? ", the shared pool beside" : ""));
+    else if (!placement.pool.empty())
+      parts.push_back("a place in " + PoolText(placement.pool));
+    else if (!placement.nodes.empty())
+      parts.push_back(fmt::format("the CPUs of the pool on node {}", FormatIds(placement.nodes)));
+    if (const NodeSet nodes = MemoryNodes(placement); !nodes.empty())
+      parts.push_back(fmt::format("memory of {} {}", nodes.Count() == 1 ? "node" : "nodes", FormatIds(nodes)));
+    for (const DeviceAssignment& device : placement.devices)
+      parts.push_back(fmt::format("{} {}", device.resource, Join(device.ids, ",")));
+    if (!parts.empty()) out += fmt::format("{} has {}, ", placement.container, Join(parts, " and "));
+  }
+  const bool elsewhere =
+      !record.placements.empty() &&
+      std::ranges::all_of(record.placements, [](const Placement& placement) { return HasCpusApart(placement); });
+  const bool exclusive = !ExclusiveCpus(record).empty();
+  return out + (exclusive || elsewhere ? "the shared pool is " : "runs in the shared pool ") + FormatIds(shared);
+}
+
+/// What a later berthd has to know to tell a resize from another pod.
+void NoteAllocated(const ManagedPod& managed, ledger::Proposal& proposal) {
+  auto& put = std::get<LedgerDelta>(proposal.change).put;
+  if (!put || !put->allocated.empty()) return;
+  put->allocated = AllocatedOf(managed.pod);
+  put->identity = managed.identity;
+}
+
+}  // namespace
+
+/// A job that ran to its end before berthd was restarted is not run again.
+bool Admission::FinishedEarlier(ManagedPod& managed, os::MonoTime now) {
+  if (!parts_.records.Knows(managed.pod.uid)) return false;
+  managed.lifecycle.emplace(parts_.NewLifecycle(managed.pod));
+  parts_.Recover(managed, now);
+  runtime::PodLifecycle probe = *managed.lifecycle;
+  // Only what the rules say counts here: leftovers in its groups are killed when these are removed.
+  [[maybe_unused]] const runtime::Steps steps = probe.Next(now);
+  if (!probe.finished()) return false;
+  managed.lifecycle = std::move(probe);
+  managed.stage = Admitted{};
+  parts_.agenda.WakeNow();
+  return true;
+}
+
+bool Admission::MustWait(ManagedPod& managed, os::MonoTime now) {
+  auto& waiting = std::get<Waiting>(managed.stage);
+  if (now < parts_.allocations.next_try()) {
+    if (waiting.why.reason.empty()) NotSaved(waiting);
+    parts_.agenda.WakeAt(parts_.allocations.next_try());
+    return true;
+  }
+  const std::string& uid = managed.pod.uid;
+  if (parts_.allocations.newest().pods.contains(uid) || parts_.records.RunsSomething(uid)) return false;
+  std::string why = pressure_(managed.pod);
+  if (why.empty()) return false;
+  waiting.why = {.reason = "NodeUnderPressure", .message = std::move(why)};
+  return true;
+}
+
+/// Nothing is started and nothing given back meanwhile.
+void Admission::NotSaved(Waiting& waiting) const {
+  waiting.why = {.reason = "LedgerNotSaved", .message = parts_.allocations.problem()};
+}
+
+/// Some hold a place that they are giving back.
+bool Admission::OthersAreEnding(const ManagedPod& managed) const {
+  return std::ranges::any_of(parts_.pods, [&](const auto& entry) {
+    return &entry.second != &managed && entry.second.template Is<Ending>() &&
+           parts_.allocations.newest().pods.contains(entry.first);
+  });
+}
+
+/// The engine said no, or somebody comes first.
+void Admission::NoRoom(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now) {
+  if (OthersAreEnding(managed)) return Reject(managed, reject, now);
+  if (Preempt(managed, reject, now)) return;
+  if (queue_.Takes(managed)) return WaitForRoom(managed, reject);
+  Reject(managed, reject, now);
+}
+
+void Admission::WaitForRoom(ManagedPod& managed, const berth::Reject& reject) {
+  auto* const rejected = std::get_if<Rejected>(&managed.stage);
+  const bool waited = rejected != nullptr && rejected->place > 0;
+  managed.stage = Rejected{.why = {.reason = "WaitingForRoom",
+                                   .message = fmt::format("{}: {}", reject.reason, reject.message),
+                                   .details = reject.details},
+                           .admitted_at = "",
+                           .freed = parts_.allocations.freed(),
+                           .place = waited ? rejected->place : queue_.size() + 1};
+  if (!waited)
+    parts_.events.Normal("WaitingForRoom", ObjectOf(managed.pod),
+                         fmt::format("does not fit now ({}: {}), and waits", reject.reason, reject.message));
+}
+
+/// Evicts who has to go for a critical pod, and keeps for it what they give back. False: nobody has to, or it would not
+/// help. Who was evicted before is waited for first.
+bool Admission::Preempt(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now) {
+  if (!parts_.options.queue.preempt_for_critical || !IsCritical(managed.pod)) return false;
+  const auto wait = [&](std::string message) {
+    managed.stage = Waiting{{.reason = "WaitingForRelease", .message = std::move(message), .details = reject.details}};
+    return true;
+  };
+  for (const auto& [uid, other] : parts_.pods)
+    if (other.Is<Rejected>() && other.lifecycle && parts_.allocations.newest().pods.contains(uid))
+      return wait(fmt::format("pod {} was evicted and is ending", FullName(other.pod)));
+  const std::optional<Removal> victims = queue_.VictimsFor(managed);
+  if (!victims || victims->pods.empty()) return false;
+  std::vector<std::string> names;
+  for (const PodRef& victim : victims->pods) {
+    ManagedPod& other = parts_.pods.find(victim.uid)->second;
+    const std::string message = "Preempted in order to admit critical pod " + FullName(managed.pod);
+    parts_.events.Warning(std::string(kPreemptingReason), ObjectOf(other.pod), message);
+    Evict(other, {.reason = std::string(kPreemptingReason), .message = message, .details = {}}, std::nullopt, now);
+    names.push_back(victim.pod);
+  }
+  queue_.Reserve(managed, *victims);
+  parts_.agenda.WakeNow();
+  return wait(fmt::format("{} evicted to make room for it", Join(names, ", ")));
+}
+
+void Admission::Reject(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now) {
+  if (OthersAreEnding(managed)) {  // decided again with what they give back
+    managed.stage = Waiting{{.reason = "WaitingForRelease", .message = reject.message, .details = reject.details}};
+    return;
+  }
+  managed.stage =
+      Rejected{.why = {.reason = reject.reason, .message = reject.message, .details = reject.details},
+               .admitted_at = "",
+               .freed = parts_.IsSetAside(managed.pod) ? std::optional<std::uint64_t>() : parts_.allocations.freed()};
+  parts_.allocations.CountRejection(reject.reason);
+  std::string text = reject.message;
+  for (const std::string& detail : reject.details) text += "; " + detail;
+  parts_.events.Warning(reject.reason, ObjectOf(managed.pod), std::move(text));
+  if (managed.lifecycle) managed.lifecycle->Terminate(now);  // something of it runs without a place
+}
+
+/// Whatever is free. What holds a place has had its decision.
+std::optional<berth::Reject> Admission::WhyNotHere(const ManagedPod& managed) const {
+  const Ledger& ledger = parts_.allocations.newest();
+  if (ledger.pods.contains(managed.pod.uid)) return std::nullopt;
+  if (const auto refused = WhyRefused(managed.pod, parts_.options.rules); !refused.empty()) {
+    berth::Reject why = refused.front().why;
+    for (auto other = refused.begin() + 1; other != refused.end(); ++other)
+      why.details.push_back(fmt::format("{}: {}", other->path, other->why.message));
+    return why;
+  }
+  for (const auto& [uid, other] : parts_.pods) {
+    if (&other == &managed || !ledger.pods.contains(uid)) continue;
+    if (const std::string port = SharedHostPort(managed.pod, other.pod); !port.empty())
+      return berth::Reject{.reason = "NodePorts",
+                           .message = "Node didn't have free ports for the requested pod ports",
+                           .container = "",
+                           .details = {fmt::format("host port {} is pod {}'s", port, FullName(other.pod))}};
+  }
+  return std::nullopt;
+}
+
+void Admission::Admit(ManagedPod& managed, os::MonoTime now) {
+  const bool blocked = now < parts_.allocations.next_try();
+  if (!blocked && FinishedEarlier(managed, now)) return;
+  if (MustWait(managed, now)) return;
+  if (parts_.IsSetAside(managed.pod))
+    return Reject(managed, {.reason = "SetAside", .message = parts_.options.work_notes->Explain("the pod")}, now);
+  if (const auto refused = WhyNotHere(managed)) return Reject(managed, *refused, now);
+  const os::WorkNotes::Work noted(parts_.options.work_notes, parts_.WorkKey(managed.pod));
+  const std::string& uid = managed.pod.uid;
+  if (parts_.allocations.newest().pods.contains(uid)) {
+    if (grants_.Lacks(uid) && !parts_.records.RunsSomething(uid)) return Grant(managed);
+  } else if (AwaitsPlugin(managed, grants_.AwaitedBy(managed.pod))) {
+    return;
+  }
+  Decide(managed, parts_.devices.inputs(), false, now);
+}
+
+/// The engine's answer, and no where somebody who waits comes first.
+std::variant<ledger::Proposal, berth::Reject> Admission::Propose(const ManagedPod& managed,
+                                                                 const allocator::Inputs& inputs, Trace* trace) {
+  const ledger::Asked asked = managed.decisions > 1 ? ledger::Asked::kAgain : ledger::Asked::kFirst;
+  auto proposed = parts_.allocations.ProposeAdmission(managed.pod, inputs, trace, asked);
+  const auto* const proposal = std::get_if<ledger::Proposal>(&proposed);
+  if (proposal == nullptr || parts_.allocations.newest().pods.contains(managed.pod.uid)) return proposed;
+  const std::string first = queue_.WhoComesFirst(managed, std::get<LedgerDelta>(proposal->change));
+  if (first.empty()) return proposed;
+  return allocator::OthersComeFirst(first);
+}
+
+/// `asked`: plug-ins have said what they prefer.
+void Admission::Decide(ManagedPod& managed, const allocator::Inputs& inputs, bool asked, os::MonoTime now) {
+  managed.trace = Trace();
+  ++managed.decisions;
+  auto proposed = Propose(managed, inputs, &managed.trace);
+  if (const auto* reject = std::get_if<berth::Reject>(&proposed)) return NoRoom(managed, *reject, now);
+  const auto& delta = std::get<LedgerDelta>(std::get<ledger::Proposal>(proposed).change);
+  const bool is_new = !parts_.allocations.newest().pods.contains(managed.pod.uid);
+  if (is_new && !asked && grants_.Choosy(*delta.put)) {
+    std::get<Waiting>(managed.stage).why = {.reason = "AskingPlugin",
+                                            .message = "a device plug-in is asked which devices it prefers"};
+    return grants_.AskPreference(managed, *delta.put, [this](ManagedPod& pod, Result<Preferences> answer) {
+      Preferred(pod, std::move(answer));
+    });
+  }
+  NoteAllocated(managed, std::get<ledger::Proposal>(proposed));
+  CommitFor(parts_, managed, std::get<ledger::Proposal>(std::move(proposed)),
+            [this](ManagedPod& pod, const Result<void>& saved) { Decided(pod, saved); });
+  if (is_new && managed.saving) queue_.Overtakes(managed);
+}
+
+bool Admission::MayReconsider(const ManagedPod& managed) const {
+  const auto* const rejected = std::get_if<Rejected>(&managed.stage);
+  if (rejected == nullptr || !managed.claimed || managed.saving || managed.lifecycle) return false;
+  return (rejected->freed && *rejected->freed != parts_.allocations.freed()) ||
+         (rejected->registrations && *rejected->registrations != parts_.devices.registrations());
+}
+
+void Admission::Reconsider(ManagedPod& managed, os::MonoTime now) {
+  if (now < parts_.allocations.next_try()) return parts_.agenda.WakeAt(parts_.allocations.next_try());
+  if (!pressure_(managed.pod).empty()) return;
+  auto& rejected = std::get<Rejected>(managed.stage);
+  if (rejected.freed) rejected.freed = parts_.allocations.freed();
+  if (rejected.registrations) rejected.registrations = parts_.devices.registrations();
+  if (!grants_.AwaitedBy(managed.pod).empty()) return;  // something comes to pass when it is back
+  const os::WorkNotes::Work noted(parts_.options.work_notes, parts_.WorkKey(managed.pod));
+  Trace trace;
+  ++managed.decisions;
+  std::variant<ledger::Proposal, berth::Reject> proposed = berth::Reject{};
+  auto refused = WhyNotHere(managed);
+  const bool for_room = !refused;
+  if (refused)
+    proposed = *std::move(refused);
+  else
+    proposed = Propose(managed, parts_.devices.inputs(), &trace);
+  managed.trace = std::move(trace);
+  if (const auto* reject = std::get_if<berth::Reject>(&proposed)) {
+    if (for_room && Preempt(managed, *reject, now)) return;
+    if (for_room && queue_.Takes(managed)) return WaitForRoom(managed, *reject);
+    rejected.place = 0;
+    rejected.why = {.reason = reject->reason, .message = reject->message, .details = reject->details};
+    rejected.freed = parts_.allocations.freed();
+    rejected.registrations.reset();
+    return;
+  }
+  parts_.events.Normal("Reconsidered", ObjectOf(managed.pod),
+                       rejected.place > 0
+                           ? fmt::format("waited for room ({}), and now it fits", rejected.why.message)
+                           : fmt::format("was rejected ({}: {}); something was given back since, and now it fits",
+                                         rejected.why.reason, rejected.why.message));
+  managed.stage = Waiting{};
+  if (!DeviceResourcesOf(managed.pod).empty()) return parts_.agenda.WakeNow();  // plug-ins are asked first
+  NoteAllocated(managed, std::get<ledger::Proposal>(proposed));
+  CommitFor(parts_, managed, std::get<ledger::Proposal>(std::move(proposed)),
+            [this](ManagedPod& pod, const Result<void>& saved) { Decided(pod, saved); });
+  if (managed.saving) queue_.Overtakes(managed);
+}
+
+/// Its manifest may be gone meanwhile: then it holds a place, and ends.
+void Admission::Decided(ManagedPod& managed, const Result<void>& saved) {
+  const std::string& uid = managed.pod.uid;
+  auto* const waiting = std::get_if<Waiting>(&managed.stage);
+  if (!saved) {
+    if (waiting != nullptr) NotSaved(*waiting);
+    if (!parts_.records.RunsSomething(uid)) managed.lifecycle.reset();
+    return;
+  }
+  if (!managed.lifecycle) managed.lifecycle.emplace(parts_.NewLifecycle(managed.pod));
+  if (waiting != nullptr && grants_.Lacks(uid) && !parts_.records.RunsSomething(uid)) return Grant(managed);
+  if (waiting != nullptr)
+    managed.stage = Admitted{.at = os::FormatTime(parts_.clock.Wall())};
+  else
+    managed.lifecycle->Terminate(parts_.clock.Now());
+  const auto record = parts_.allocations.ledger().pods.find(uid);
+  if (record != parts_.allocations.ledger().pods.end())
+    parts_.events.Normal("Admitted", ObjectOf(managed.pod),
+                         DescribeAdmission(record->second, parts_.allocations.SharedCpus()));
+}
+
+// ---- device plug-ins ---------------------------------------------------------------------------------------------
+
+/// `resource`: what is not served but waited for; "": nothing.
+bool Admission::AwaitsPlugin(ManagedPod& managed, const std::string& resource) const {
+  if (resource.empty()) return false;
+  Why why{.reason = std::string(kWaitingForPlugin), .message = WaitsForPlugin(resource), .details = {}};
+  Why& before = std::get<Waiting>(managed.stage).why;
+  if (before != why) parts_.events.Normal(why.reason, ObjectOf(managed.pod), why.message);
+  before = std::move(why);
+  return true;
+}
+
+void Admission::Preferred(ManagedPod& managed, Result<Preferences> answer) {
+  if (!managed.Is<Waiting>()) return;  // no manifest wants it any more
+  if (!answer) {
+    if (answer.error().code == Code::kUnreachable) return;  // decided again
+    return RefusedByPlugin(managed, answer.error());
+  }
+  allocator::Inputs inputs = parts_.devices.inputs();
+  inputs.preferred_devices = *std::move(answer);
+  Decide(managed, inputs, true, parts_.clock.Now());
+}
+
+/// Its place is taken. Nothing of it starts before it is known, and saved, what its devices bring.
+void Admission::Grant(ManagedPod& managed) {
+  if (!managed.lifecycle) managed.lifecycle.emplace(parts_.NewLifecycle(managed.pod));  // it may have to go meanwhile
+  if (AwaitsPlugin(managed, grants_.AwaitedFor(managed.pod.uid))) return;
+  std::get<Waiting>(managed.stage).why = {.reason = "AllocatingDevices",
+                                          .message = "device plug-ins are asked for its devices"};
+  grants_.AskWhatTheyBring(
+      managed, [this, asked = parts_.devices.registrations()](
+                   ManagedPod& pod, const Result<DeviceGrants::Answers>& answers) { Granted(pod, answers, asked); });
+}
+
+/// A plug-in that went while it was asked is asked again, when it is back or at once where it has registered meanwhile,
+/// which the loop may not have heard of yet.
+void Admission::Granted(ManagedPod& managed, const Result<DeviceGrants::Answers>& answers, std::uint64_t asked) {
+  if (!managed.Is<Waiting>()) return;  // it goes, and its place with it
+  const std::string& uid = managed.pod.uid;
+  if (!answers) {
+    const device_manager::Plugins* const plugins = parts_.devices.plugins();
+    const bool again =
+        (plugins != nullptr && plugins->known()->registrations != asked) || !grants_.AwaitedFor(uid).empty();
+    if (answers.error().code != Code::kUnreachable || !again) GiveBack(managed, answers.error());
+    return;
+  }
+  if (auto proposal = parts_.allocations.ProposeDeviceAnswers(uid, *answers))
+    CommitFor(parts_, managed, *std::move(proposal),
+              [this](ManagedPod& pod, const Result<void>& saved) { Decided(pod, saved); });
+}
+
+/// Nothing of it runs.
+void Admission::GiveBack(ManagedPod& managed, const Error& why) {
+  auto proposal = parts_.allocations.ProposeRelease(managed.pod.uid);
+  if (!proposal) return RefusedByPlugin(managed, why);
+  CommitFor(parts_, managed, *std::move(proposal), [this, why](ManagedPod& pod, const Result<void>& saved) {
+    if (!pod.Is<Waiting>()) return;
+    if (saved) return RefusedByPlugin(pod, why);
+    NotSaved(std::get<Waiting>(pod.stage));
+  });
+}
+
+/// Decided again when a plug-in has registered: it may do better.
+void Admission::RefusedByPlugin(ManagedPod& managed, const Error& why) {
+  std::string message = fmt::format("Allocate failed due to {}, which is unexpected", why.message);
+  parts_.events.Warning("UnexpectedAdmissionError", ObjectOf(managed.pod), message);
+  parts_.allocations.CountRejection("UnexpectedAdmissionError");
+  managed.lifecycle.reset();
+  managed.stage = Rejected{.why = {.reason = "UnexpectedAdmissionError", .message = std::move(message)},
+                           .admitted_at = "",
+                           .registrations = parts_.devices.registrations()};
+}
+
+}  // namespace berth::pods

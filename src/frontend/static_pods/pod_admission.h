@@ -1,0 +1,65 @@
+// Decisions about pods: may it run here, and where; what came of it.
+#ifndef BERTH_FRONTEND_STATIC_PODS_POD_ADMISSION_H_
+#define BERTH_FRONTEND_STATIC_PODS_POD_ADMISSION_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "frontend/static_pods/device_plugin_calls.h"
+#include "frontend/static_pods/pod_queue.h"
+#include "node/pods/parts.h"
+
+namespace berth::pods {
+
+/// Thread: the loop's only.
+class Admission {
+ public:
+  /// `pressure` says why a pod may not be admitted now for the sake of the node; "": it may. Who says no sees to it
+  /// that the pod is looked at again.
+  /// `grants` outlives this.
+  Admission(const Parts& parts, DeviceGrants& grants, std::function<std::string(const Pod&)> pressure)
+      : parts_(parts), grants_(grants), pressure_(std::move(pressure)), queue_(parts) {}
+
+  /// Decides a pod that waits. Its place is taken when it is saved; nothing more is done before that.
+  void Admit(ManagedPod& managed, os::MonoTime now);
+  /// Decides a rejected pod again. One that is admitted now goes on as if it was new, with an event; of one that is
+  /// not, only the reasons are the newest. Requires: MayReconsider.
+  void Reconsider(ManagedPod& managed, os::MonoTime now);
+  /// It was rejected for want of something, and what was given back since may let it in.
+  bool MayReconsider(const ManagedPod& managed) const;
+  Queue& queue() { return queue_; }
+
+ private:
+  bool FinishedEarlier(ManagedPod& managed, os::MonoTime now);
+  bool MustWait(ManagedPod& managed, os::MonoTime now);
+  bool OthersAreEnding(const ManagedPod& managed) const;
+  void Reject(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now);
+  void NoRoom(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now);
+  void WaitForRoom(ManagedPod& managed, const berth::Reject& reject);
+  bool Preempt(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now);
+  std::variant<ledger::Proposal, berth::Reject> Propose(const ManagedPod& managed, const allocator::Inputs& inputs,
+                                                        Trace* trace);
+  void Decide(ManagedPod& managed, const allocator::Inputs& inputs, bool asked, os::MonoTime now);
+  void Decided(ManagedPod& managed, const Result<void>& saved);
+  bool AwaitsPlugin(ManagedPod& managed, const std::string& resource) const;
+  void Preferred(ManagedPod& managed, Result<Preferences> answer);
+  void Grant(ManagedPod& managed);
+  void Granted(ManagedPod& managed, const Result<DeviceGrants::Answers>& answers, std::uint64_t asked);
+  void GiveBack(ManagedPod& managed, const Error& why);
+  void RefusedByPlugin(ManagedPod& managed, const Error& why);
+  std::optional<berth::Reject> WhyNotHere(const ManagedPod& managed) const;
+  void NotSaved(Waiting& waiting) const;
+
+  Parts parts_;
+  DeviceGrants& grants_;
+  std::function<std::string(const Pod&)> pressure_;
+  Queue queue_;
+};
+
+}  // namespace berth::pods
+
+#endif  // BERTH_FRONTEND_STATIC_PODS_POD_ADMISSION_H_

@@ -1,0 +1,50 @@
+// Pods that wait for room: their order, who may be admitted past them, and for whom others have to go.
+#ifndef BERTH_FRONTEND_STATIC_PODS_POD_QUEUE_H_
+#define BERTH_FRONTEND_STATIC_PODS_POD_QUEUE_H_
+
+#include <optional>
+#include <string>
+
+#include "allocator/engine.h"
+#include "model/explanation.h"
+#include "model/ledger.h"
+#include "model/pod.h"
+#include "node/pods/parts.h"
+
+namespace berth::pods {
+
+/// The queue is every rejected pod with a place (Rejected::place), in the order and with the claims of allocator::Line.
+///
+/// Thread: the loop's only.
+class Queue {
+ public:
+  explicit Queue(const Parts& parts) : parts_(parts), line_(parts.options.queue.overtakes) {}
+
+  /// Pods that wait.
+  int size() const;
+  /// Whether a pod that does not fit now may wait: it would fit on the empty node, and the queue has room for it.
+  bool Takes(const ManagedPod& managed) const;
+  /// "namespace/name" of the pod whose claim an admission stands in the way of; "": nobody's.
+  std::string WhoComesFirst(const ManagedPod& managed, const LedgerDelta& admission) const;
+  /// A pod that was not there gets a place: it overtakes the first one, unless it is that. Who waits is decided again:
+  /// it may have made another's hints better.
+  void Overtakes(const ManagedPod& managed);
+  /// Gives everybody in the queue his place. A claim that is over lets others be decided again.
+  void Number();
+
+  /// Who has to go for a critical pod that does not fit; nullopt: nobody, or that would not help.
+  std::optional<Removal> VictimsFor(const ManagedPod& managed) const;
+  /// What these pods give back is for `managed`, and who would take it is not admitted.
+  void Reserve(const ManagedPod& managed, const Removal& victims);
+
+ private:
+  /// It waits in the queue, or for what others are giving back.
+  const Pod* FindWaiting(const std::string& uid) const;
+
+  Parts parts_;
+  allocator::Line line_;
+};
+
+}  // namespace berth::pods
+
+#endif  // BERTH_FRONTEND_STATIC_PODS_POD_QUEUE_H_

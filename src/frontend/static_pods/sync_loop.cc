@@ -1,0 +1,124 @@
+#include "frontend/static_pods/sync_loop.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace berth::pods {
+namespace {
+
+/// More than a chain of steps without waiting can have (admit, start, end at once, release, next pod).
+constexpr int kMaxRounds = 1000;
+
+/// Between two times that rejected pods are decided again: what is given back often must not keep the loop busy.
+constexpr os::Millis kReconsiderPause{1'000};
+
+}  // namespace
+
+SyncLoop::SyncLoop(const Parts& parts, event_loop::Executor& probes, event_loop::Executor& hooks,
+                   event_loop::Executor& plugins, Helpers helpers)
+    : parts_(parts),
+      helpers_(std::move(helpers)),
+      manifests_(parts, helpers_.complete),
+      runtime_events_(parts),
+      grants_(parts, plugins),
+      admission_(parts, grants_, helpers_.pressure),
+      health_(parts, probes),
+      driver_(parts, runtime_events_, health_, grants_, hooks, helpers_.pool_in_force),
+      resizer_(parts, admission_.queue(), helpers_.pool_in_force),
+      cleanup_(parts) {}
+
+bool SyncLoop::Work(os::MonoTime now, const os::Slice& slice) {
+  while (working()) {
+    if (phase_ == Phase::kNone) StartRound(now);
+    if (phase_ == Phase::kApplying) {
+      if (!helpers_.apply_pool(now, slice)) return false;
+      phase_ = Phase::kDriving;
+    }
+    if (phase_ == Phase::kDriving && !DriveAll(now, slice)) return false;
+    if (phase_ == Phase::kTakingIn) {
+      TakeIn();
+      AddRejected(now);
+      if (slice.over()) return false;
+    }
+    if (!AdmitAll(now, slice)) return false;
+    EndRound();
+  }
+  return true;
+}
+
+void SyncLoop::StartRound(os::MonoTime now) {
+  again_ = false;
+  before_ = Count();
+  parts_.agenda.Clear(now);
+  manifests_.Match(now);
+  done_.clear();
+  phase_ = Phase::kApplying;
+}
+
+bool SyncLoop::DriveAll(os::MonoTime now, const os::Slice& slice) {
+  for (auto pod = parts_.pods.upper_bound(done_); pod != parts_.pods.end();) {
+    resizer_.Look(pod->second, now);
+    if (!driver_.Drive(pod->second, now, slice)) return false;
+    done_ = pod->first;
+    if (cleanup_.Finish(pod->second, now)) {
+      driver_.Forget(done_);
+      pod = parts_.pods.erase(pod);
+    } else {
+      ++pod;
+    }
+    if (pod != parts_.pods.end() && slice.over()) return false;
+  }
+  phase_ = Phase::kTakingIn;
+  return true;
+}
+
+void SyncLoop::TakeIn() {
+  const std::vector<std::string> waiting = manifests_.TakeIn();
+  wait_.assign(waiting.begin(), waiting.end());
+  phase_ = Phase::kAdmitting;
+}
+
+/// After those that wait: a new version of a pod has the place of the old one before others do. By priority, then in
+/// the order of arrival.
+void SyncLoop::AddRejected(os::MonoTime now) {
+  std::vector<const ManagedPod*> again;
+  for (const auto& [uid, managed] : parts_.pods)
+    if (admission_.MayReconsider(managed)) again.push_back(&managed);
+  if (again.empty() || manifests_.stopping() || manifests_.OneFollows()) return;
+  if (now < reconsider_at_) return parts_.agenda.WakeAt(reconsider_at_);
+  reconsider_at_ = now + kReconsiderPause;
+  std::ranges::sort(again, {}, [](const auto* pod) { return allocator::OrderInLine(pod->pod, pod->arrival); });
+  for (const ManagedPod* const pod : again) wait_.push_back(pod->pod.uid);
+}
+
+void SyncLoop::DecideOne(ManagedPod& managed, os::MonoTime now) {
+  if (managed.saving || managed.asking != 0 || cleanup_.Removing(managed.pod.uid))
+    return;  // looked at again when that is done
+  if (managed.Is<Waiting>())
+    admission_.Admit(managed, now);
+  else if (admission_.MayReconsider(managed))
+    admission_.Reconsider(managed, now);
+}
+
+bool SyncLoop::AdmitAll(os::MonoTime now, const os::Slice& slice) {
+  while (!wait_.empty()) {
+    const auto pod = parts_.pods.find(wait_.front());
+    wait_.pop_front();
+    if (pod != parts_.pods.end()) DecideOne(pod->second, now);
+    if (!wait_.empty() && slice.over()) return false;
+  }
+  return true;
+}
+
+void SyncLoop::EndRound() {
+  admission_.queue().Number();
+  phase_ = Phase::kNone;
+  const bool moved = Count() != before_ || helpers_.pool_due();
+  rounds_ = moved ? rounds_ + 1 : 0;
+  if (moved && rounds_ < kMaxRounds) again_ = true;
+}
+
+}  // namespace berth::pods

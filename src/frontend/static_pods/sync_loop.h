@@ -1,0 +1,94 @@
+// Sync loop of pods: all of them looked at until nothing moves, in slices between which the loop serves others.
+#ifndef BERTH_FRONTEND_STATIC_PODS_SYNC_LOOP_H_
+#define BERTH_FRONTEND_STATIC_PODS_SYNC_LOOP_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "frontend/static_pods/driver.h"
+#include "frontend/static_pods/manifests.h"
+#include "frontend/static_pods/pod_admission.h"
+#include "frontend/static_pods/pod_cleanup.h"
+#include "frontend/static_pods/resizer.h"
+#include "frontend/static_pods/runtime_events.h"
+#include "node/pods/parts.h"
+
+namespace berth::pods {
+
+/// What others do for pods.
+struct Helpers {
+  std::function<std::string(const Pod&)> pressure;  ///< as Admission's
+  /// Puts the ledger's CPUs in force where it changed; false: the slice is over, and there is more to do.
+  std::function<bool(os::MonoTime, const os::Slice&)> apply_pool;
+  std::function<bool()> pool_in_force;  ///< as Driver's
+  std::function<bool()> pool_due;       ///< it changed since, and can be put in force at once
+  Manifests::Complete complete;         ///< of Manifests
+};
+
+/// A round: manifests compared with pods, the shared pool put in force, what is due for each pod done, new pods
+/// decided. A round in which something moved is followed by another one.
+///
+/// Thread: the loop's only.
+class SyncLoop {
+ public:
+  /// `probes` runs what asks containers how they are, `hooks` what these want done at their start and end.
+  /// `plugins` what device plug-ins are asked.
+  SyncLoop(const Parts& parts, event_loop::Executor& probes, event_loop::Executor& hooks, event_loop::Executor& plugins,
+           Helpers helpers);
+
+  /// Something happened: all pods are to be looked at (once more).
+  void Begin() { again_ = true; }
+  /// Goes on with rounds. False: there is more to do, but the slice is over; what was done is not done again. Agenda
+  /// has what is due later when it returns true.
+  bool Work(os::MonoTime now, const os::Slice& slice);
+  /// There is more to do at once.
+  bool working() const { return again_ || phase_ != Phase::kNone; }
+
+  Manifests& manifests() { return manifests_; }
+  const Manifests& manifests() const { return manifests_; }
+  RuntimeEvents& runtime_events() { return runtime_events_; }
+  const RuntimeEvents& runtime_events() const { return runtime_events_; }
+  PodCleanup& cleanup() { return cleanup_; }
+  Health& health() { return health_; }
+  const Health& health() const { return health_; }
+  Hooks& hooks() { return driver_.hooks(); }
+
+ private:
+  enum class Phase { kNone, kApplying, kDriving, kTakingIn, kAdmitting };
+  using Moved = std::pair<std::uint64_t, std::size_t>;  // the ledger's revision, number of pods
+
+  Moved Count() const { return {parts_.allocations.ledger().revision, parts_.pods.size()}; }
+  void StartRound(os::MonoTime now);
+  bool DriveAll(os::MonoTime now, const os::Slice& slice);
+  void TakeIn();
+  void AddRejected(os::MonoTime now);
+  bool AdmitAll(os::MonoTime now, const os::Slice& slice);
+  void DecideOne(ManagedPod& managed, os::MonoTime now);
+  void EndRound();
+
+  Parts parts_;
+  Helpers helpers_;
+  Manifests manifests_;
+  RuntimeEvents runtime_events_;
+  DeviceGrants grants_;
+  Admission admission_;
+  Health health_;
+  Driver driver_;
+  Resizer resizer_;
+  PodCleanup cleanup_;
+
+  bool again_ = false;
+  Phase phase_ = Phase::kNone;
+  Moved before_;                  // at the round's begin
+  int rounds_ = 0;                // in a row in which something moved
+  std::string done_;              // kDriving: uid of the last pod that is done; "": none is
+  std::deque<std::string> wait_;  // kAdmitting: uids of those to decide
+  os::MonoTime reconsider_at_{};  // rejected pods are decided again from then on, if anything was given back
+};
+
+}  // namespace berth::pods
+
+#endif  // BERTH_FRONTEND_STATIC_PODS_SYNC_LOOP_H_

@@ -1,0 +1,41 @@
+#include "host/os/entry_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "testing/fixtures.h"
+
+namespace berth::os {
+namespace {
+
+std::string Said(EntryWatch& watch) {
+  std::string out;
+  for (const EntryWatch::Entry& entry : watch.Take().list)
+    out += entry.name + (entry.what == EntryWatch::What::kMade      ? " made\n"
+                         : entry.what == EntryWatch::What::kWritten ? " written\n"
+                                                                    : " removed\n");
+  return out;
+}
+
+TEST(EntryWatch, TellsWhatIsMadeWrittenAndRemovedUntilAFolderIsNotWatched) {
+  const testkit::TempDir temp;
+  auto watch = EntryWatch::Open();
+  ASSERT_TRUE(watch);
+  ASSERT_TRUE(watch->Add(temp.path()));
+  std::ofstream(temp / "file") << "1";
+  std::filesystem::create_directory(temp / "folder");
+  std::filesystem::remove(temp / "folder");
+  EXPECT_EQ("file made\nfile written\nfolder made\nfolder removed\n", Said(*watch));
+  watch->Remove(temp.path());
+  std::filesystem::create_directory(temp / "folder");
+  EXPECT_EQ("", Said(*watch));
+  ASSERT_TRUE(watch->Add(temp.path()));
+  std::filesystem::remove(temp / "folder");
+  EXPECT_EQ("folder removed\n", Said(*watch));
+}
+
+}  // namespace
+}  // namespace berth::os

@@ -1,0 +1,41 @@
+// Groups of pods and containers that are there already: Berth's own from before, and those somebody else made.
+#ifndef BERTH_NODE_CGROUP_MANAGER_DISCOVERY_H_
+#define BERTH_NODE_CGROUP_MANAGER_DISCOVERY_H_
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "node/cgroup_manager/group_table.h"
+#include "node/cgroup_manager/runtime_groups.h"
+#include "node/cgroup_manager/site.h"
+
+namespace berth::cgroup_manager {
+
+/// Thread: the loop's only.
+class Discovery {
+ public:
+  Discovery(const Site& site, GroupTable& table, RuntimeGroups& runtime_groups)
+      : site_(site), table_(table), runtime_groups_(runtime_groups) {}
+
+  /// Finds the groups of pods in `ledger` or `known` (uids): these are Berth's; others are never written or removed.
+  Result<void> Find(const Ledger& ledger, const std::set<std::string>& known);
+  /// Groups of pods that Berth neither made nor took over; those taken over that are gone are forgotten.
+  Result<std::vector<std::string>> FindForeign();
+  /// From now on the containers below a foreign group are kept in the shared pool like Berth's own. Nothing is ever
+  /// killed or removed there.
+  Result<void> TakeOver(const std::string& pod_path);
+
+ private:
+  Result<void> KnowPartial(const std::string& pod_path, const PodRecord& record, const Ledger& ledger);
+  Result<void> KnowContainers(const std::string& pod_path, const std::string& uid, const Ledger& ledger);
+
+  const Site& site_;
+  GroupTable& table_;
+  RuntimeGroups& runtime_groups_;
+};
+
+}  // namespace berth::cgroup_manager
+
+#endif  // BERTH_NODE_CGROUP_MANAGER_DISCOVERY_H_

@@ -1,0 +1,61 @@
+// The ledger's CPUs in force in the kernel, after each change of it.
+#ifndef BERTH_NODE_RECONCILER_POOL_RECONCILER_H_
+#define BERTH_NODE_RECONCILER_POOL_RECONCILER_H_
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "host/os/clock.h"
+#include "node/pods/parts.h"
+
+namespace berth::reconciler {
+
+/// Thread: the loop's only.
+class PoolReconciler {
+ public:
+  explicit PoolReconciler(const pods::Parts& parts) : parts_(parts) {}
+
+  /// The kernel's cpusets may differ from the ledger: they are written at the next Apply, whatever failed before.
+  void Changed();
+  /// The same; nothing is written before `when`.
+  void ChangedUntil(os::MonoTime when);
+  /// What held it up may be over.
+  void Again();
+  /// Puts the ledger in force where it changed, once for all changes since: first what shrinks, then what grows. The
+  /// kernel never follows a ledger that is not on disk: that is saved first. What fails is reported and tried again.
+  /// False: the slice is over, and there is more to do; to be called again before anything is started.
+  bool Apply(os::MonoTime now, const os::Slice& slice);
+  /// Before an answer that somebody waits for: every container is off CPUs that are another's, whatever else Apply has
+  /// to do (cgroup_manager::Cpusets::Narrow). False: that is not so before Apply has come to its end.
+  bool Narrow();
+  /// The same for what is being saved, while it is on its way to the disk: then Narrow finds it done. Nobody gets
+  /// anything by it, so that a ledger which does not get there costs only what Apply writes after the next Changed.
+  void NarrowAhead();
+  /// Since then nothing has changed: containers may have less than the ledger in force says.
+  bool ahead() const { return ahead_; }
+  /// The kernel keeps everybody off exclusive CPUs of others.
+  bool in_force() const { return !dirty_; }
+  /// Changed, and nothing says that it has to wait.
+  bool due() const { return dirty_ && !retry_; }
+  /// When Apply has to be called; nullopt: when something changes.
+  std::optional<os::MonoTime> next_due(os::MonoTime now) const;
+  /// Why it is not in force; "": it is, or was not tried yet.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  Result<bool> PutInForce(const os::Slice& slice);
+  Result<void> TellMixed(const Ledger& ledger);
+
+  pods::Parts parts_;
+  bool dirty_ = true;
+  bool ahead_ = false;
+  std::optional<os::MonoTime> retry_;
+  int looks_ = 0;               // tries in a row while a runtime was making a group
+  std::string problem_;         // of the last try
+  std::optional<CpuSet> told_;  // what the file for mixed containers says; nullopt: nothing of this berthd's
+};
+
+}  // namespace berth::reconciler
+
+#endif  // BERTH_NODE_RECONCILER_POOL_RECONCILER_H_

@@ -1,0 +1,43 @@
+// Pods that have to go because the node runs short of memory or processes.
+#ifndef BERTH_NODE_RECONCILER_PRESSURE_RECONCILER_H_
+#define BERTH_NODE_RECONCILER_PRESSURE_RECONCILER_H_
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "node/pods/parts.h"
+#include "node/reconciler/eviction_look.h"
+
+namespace berth::reconciler {
+
+/// Thread: the loop's only.
+class PressureReconciler {
+ public:
+  explicit PressureReconciler(const pods::Parts& parts) : parts_(parts) {}
+
+  /// At the start, once groups are there. Errors: kInvalid naming the setting.
+  Result<void> Begin();
+  /// The kernel says that memory runs short.
+  void LookSoon(os::MonoTime now) { next_ = std::min(next_, now); }
+  /// Looks, if it is time for it, and evicts one pod at a time. Before anything is admitted.
+  void Check(os::MonoTime now);
+  os::MonoTime next_due() const { return next_; }
+  /// Why a pod may not be admitted now; "": it may.
+  std::string WhyNotAdmit(const Pod& pod) const;
+  bool memory() const { return eviction_ && eviction_->memory_pressure(); }
+  bool pids() const { return eviction_ && eviction_->pid_pressure(); }
+
+ private:
+  void Report(std::string_view what, bool before, bool now);
+  void Evict(const EvictionLook& look, os::MonoTime now);
+
+  pods::Parts parts_;
+  std::optional<Eviction> eviction_;  // from Begin on
+  os::MonoTime next_{};
+};
+
+}  // namespace berth::reconciler
+
+#endif  // BERTH_NODE_RECONCILER_PRESSURE_RECONCILER_H_

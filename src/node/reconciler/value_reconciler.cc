@@ -1,0 +1,126 @@
+#include "node/reconciler/value_reconciler.h"
+
+#include <utility>
+
+#include "host/cgroup/pod_cgroup_values.h"
+#include "host/os/volatile_file.h"
+#include "host/os/whole_file.h"
+
+namespace berth::reconciler {
+namespace {
+
+constexpr os::Millis kRepairPeriod{60'000};  // less often than CPUs and memory nodes
+
+}  // namespace
+
+std::string ValueReconciler::Settings() const {
+  const cgroup_manager::Site& site = parts_.groups.site();
+  return cgroup::SettingsText(site.options(), site.shares().qos_reserved_memory);
+}
+
+void ValueReconciler::FindBehind() {
+  const std::string& file = parts_.options.value_settings;
+  kept_ = file.empty() ? Settings() : os::TextOf(file);
+  if (kept_ == Settings()) return;
+  const Ledger& ledger = parts_.allocations.ledger();
+  for (const auto& [uid, pod] : ledger.pods) behind_.insert(uid);
+  if (behind_.empty() && parts_.groups.qos_cgroups().Lift(ledger)) KeepSettings();  // else the first look of all does
+}
+
+/// All groups were looked at.
+void ValueReconciler::KeepSettings() {
+  std::erase_if(behind_, [&](const std::string& uid) { return !parts_.allocations.ledger().pods.contains(uid); });
+  const std::string& file = parts_.options.value_settings;
+  if (!behind_.empty() || kept_ == Settings()) return;
+  kept_ = Settings();
+  if (file.empty()) return;
+  if (const auto kept = os::ReplaceVolatile(file, kept_); !kept)
+    parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(),
+                          "keep the settings that groups follow: " + kept.error().message);
+}
+
+bool ValueReconciler::OnSystemdWrite(std::string_view cpuset_dir) {
+  if (parts_.groups.site().names().driver() != cgroup::Driver::kSystemd) return false;
+  auto group = parts_.groups.table().GroupOf(cpuset_dir);
+  if (!group || group->empty()) return false;
+  retold_.insert(*std::move(group));
+  return true;
+}
+
+void ValueReconciler::LookAtRetold() {
+  if (!retold_.empty() && !look_) Begin(std::exchange(retold_, {}));
+}
+
+/// One that is under way and not of all comes to its end first; this one is asked for again then.
+void ValueReconciler::LookAtAll(os::MonoTime now) {
+  if (now < next_repair_ || look_) return;
+  next_repair_ = now + kRepairPeriod;
+  Begin({});
+}
+
+/// A look that is under way ends here: this one is of everything.
+void ValueReconciler::NodeChanged() {
+  if (!parts_.groups.site().beside_kubelet()) Begin({}, true);
+}
+
+void ValueReconciler::Begin(std::set<std::string> only, bool quiet) {
+  look_ = Look{.only = std::move(only), .quiet = quiet};
+  std::vector<cgroup_manager::Repaired> repairs;
+  const bool all = look_->only.empty();  // else systemd was told something, and writes what it knows of the tiers too
+  Report(parts_.groups.qos_cgroups().Update(parts_.allocations.ledger(), all ? &repairs : nullptr));
+  if (all) LimitAllPods(&repairs);
+  if (all && kept_ != Settings()) Report(parts_.groups.qos_cgroups().Lift(parts_.allocations.ledger()));
+  Tell(repairs);
+}
+
+void ValueReconciler::Work(const os::Slice& slice) {
+  if (!look_) return;
+  for (auto pod = parts_.pods.upper_bound(look_->done); pod != parts_.pods.end(); ++pod) {
+    look_->done = pod->first;
+    if (!pod->second.claimed || pod->second.Is<pods::Ending>() || pod->second.resize) continue;  // Resizer writes them
+    const std::string path = parts_.groups.table().PodPathOf(pod->second.pod);
+    const auto first = look_->only.lower_bound(path);  // of the pod's groups
+    if (!look_->only.empty() && (first == look_->only.end() || !first->starts_with(path))) continue;
+    LookAt(pod->second.pod);
+    if (slice.over()) return;
+  }
+  if (look_->only.empty() && !look_->failed) KeepSettings();
+  look_.reset();
+}
+
+void ValueReconciler::LookAt(const Pod& pod) {
+  const bool behind = behind_.contains(pod.uid);
+  const auto lifted = behind ? parts_.groups.values().Lift(parts_.allocations.ledger(), pod) : Result<void>();
+  Report(lifted);
+  std::vector<cgroup_manager::Repaired> repairs;
+  const auto put = parts_.groups.values().Repair(parts_.allocations.ledger(), pod, look_->only, repairs);
+  Report(put);
+  if (!behind) return Tell(repairs);
+  if (lifted && put && look_->only.empty()) behind_.erase(pod.uid);
+}
+
+void ValueReconciler::Tell(const std::vector<cgroup_manager::Repaired>& repairs) {
+  if (look_->quiet) return;
+  for (const cgroup_manager::Repaired& repair : repairs)
+    parts_.events.Warning("CgroupRepaired", "cgroup/" + repair.path, repair.what + "; put right");
+}
+
+/// What systemd is being told is looked at again when it has answered.
+void ValueReconciler::Report(const Result<void>& done) {
+  if (done || done.error().code == Code::kNotFound) return;
+  if (parts_.groups.site().IsUnderWay(done.error())) return retold_.merge(std::set(parts_.groups.values().told()));
+  if (std::exchange(look_->failed, true)) return;
+  parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(), done.error().message);
+}
+
+void ValueReconciler::LimitAllPods(std::vector<cgroup_manager::Repaired>* edited) {
+  const std::string object = parts_.ObjectOfNode();
+  std::string problem = parts_.groups.qos_cgroups().LimitAllPods(edited);
+  if (!problem.empty() && limit_problem_.empty())
+    parts_.events.Warning("FailedNodeAllocatableEnforcement", object, problem);
+  if (problem.empty() && !limit_problem_.empty())
+    parts_.events.Normal("NodeAllocatableEnforced", object, "the memory limit of all pods is in force");
+  limit_problem_ = std::move(problem);
+}
+
+}  // namespace berth::reconciler

@@ -1,0 +1,242 @@
+#include "runtime/cri/cri_watcher.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "host/os/clock.h"
+#include "host/os/open_writers.h"
+#include "runtime/cri/cri_specs.h"
+
+namespace berth::cri {
+namespace {
+
+using runtime::ContainerState;
+
+constexpr os::Millis kListenAgain{1'000};
+constexpr std::chrono::seconds kUsualGrace{30};
+constexpr int kMostRemovals = 3;
+constexpr const char* kLogs = "logs";  // a key of the workers
+
+}  // namespace
+
+void Watcher::End() {
+  if (watching_.joinable()) watching_.join();
+  if (listening_.joinable()) listening_.join();
+}
+
+void Watcher::Begin() {
+  watching_ = std::thread([this] { Watch(); });
+  listening_ = std::thread([this] { Listen(); });
+}
+
+void Watcher::Watch() {
+  while (const std::uint64_t number = WaitForTurn()) Look(number);
+}
+
+std::uint64_t Watcher::WaitForTurn() {
+  const MutexLock lock(shared_.mutex);
+  while (!shared_.stop && os::SystemClock().Now() < shared_.pace.next())
+    shared_.changed.WaitUntil(shared_.mutex, shared_.pace.next());
+  if (shared_.stop) return 0;
+  shared_.pace.Begin();
+  return shared_.containers.BeginLook();
+}
+
+void Watcher::Look(std::uint64_t number) {
+  const os::MonoTime asked = os::SystemClock().Now();
+  const auto list = shared_.client.Containers(shared_.OwnLabels(), patience_);
+  if (!TakeOutcome(list)) return;
+  const Seen seen = Compare(*list, number);
+  const std::vector<runtime::ContainerStatus> ends = EndsToTell(seen);
+  LookAtSandboxes(!ends.empty());  // first: what ended starts in a sandbox that is there
+  for (const runtime::ContainerStatus& end : ends) shared_.Took(end, std::nullopt);
+  LookForLateContainers(*list);
+  RetryUnanswered(asked);
+  TryAgain();
+  CheckLogs();
+}
+
+/// True: it answered. That it goes and that it comes back is said once each.
+bool Watcher::TakeOutcome(const Result<std::vector<ContainerEntry>>& list) {
+  const MutexLock lock(shared_.mutex);
+  const bool failing = shared_.pace.failing();
+  if (shared_.stop) return false;
+  if (!list) {
+    shared_.pace.Failed(os::SystemClock().Now(), list.error().code == Code::kUnreachable);
+    patience_ = kLongestList;  // it may only be slow
+    if (failing) return false;
+    shared_.problem = list.error().message + "; containers go on, nothing is started or taken to have ended meanwhile";
+    shared_.notices.push_back({.reason = "RuntimeNotReady", .pod_uid = "", .message = shared_.problem});
+    shared_.WakeLoop();
+    return false;
+  }
+  shared_.pace.Answered(os::SystemClock().Now());
+  patience_ = kUsualList;
+  if (!failing) return true;
+  shared_.problem.clear();
+  shared_.notices.push_back(
+      {.reason = "RuntimeReady", .pod_uid = "", .message = "the container runtime answers again", .normal = true});
+  shared_.sandboxes.DoubtAll();  // it may have been restarted
+  shared_.changed.NotifyAll();
+  shared_.WakeLoop();
+  return true;
+}
+
+Seen Watcher::Compare(const std::vector<ContainerEntry>& list, std::uint64_t number) {
+  const MutexLock lock(shared_.mutex);
+  return shared_.containers.Compare(list, number);
+}
+
+/// A runtime says that a container has ended, and writes the end of its log then: containerd closes it a moment later.
+/// The end is told when the log is whole, so that its last lines reach who follows it and who makes a message of them.
+std::vector<runtime::ContainerStatus> Watcher::EndsToTell(const Seen& seen) {
+  std::vector<runtime::ContainerStatus> out = seen.vanished;
+  const os::MonoTime now = os::SystemClock().Now();
+  std::map<std::string, os::MonoTime> open;
+  for (const std::string& id : seen.ended) {
+    const auto known = open_logs_.find(id);
+    const os::MonoTime until = known == open_logs_.end() ? now + shared_.options.log_lag : known->second;
+    const auto entry = shared_.client.Status(id);
+    if (!entry && known != open_logs_.end()) open.insert(*known);
+    if (!entry) continue;  // looked at again
+    const auto status = StatusOf(*entry);
+    if (!status || status->state == ContainerState::kRunning) continue;
+    if (now < until && os::IsOpenForWriting(status->log_path)) {
+      open.emplace(id, until);
+    } else {
+      out.push_back(*status);
+    }
+  }
+  open_logs_ = std::move(open);
+  if (!open_logs_.empty()) shared_.LookSoon();
+  return out;
+}
+
+/// What failed in the background, and the record of CPUs: from looks only, so that what changes and changes back in
+/// between costs no call.
+void Watcher::TryAgain() {
+  const MutexLock lock(shared_.mutex);
+  for (const std::string& id : shared_.containers.UpdatesDue())
+    workers_.Post("update/" + id, [this, id] { UpdateRecord(id); });
+  for (const std::string& id : shared_.containers.doomed())
+    if (const std::string key = "remove/" + id; !workers_.Busy(key))
+      workers_.Post(key, [this, id] { ender_.RemoveContainer(id); });
+  int removals = 0;  // a few at a time: each may hang, and others need the threads
+  for (const std::string& uid : shared_.sandboxes.RemovalsDue(os::SystemClock().Now())) {
+    if (++removals > kMostRemovals) break;
+    if (!workers_.Busy(uid)) workers_.Post(uid, [this, uid] { ender_.RemovePod(uid); });
+  }
+}
+
+/// Made and not started, while nobody is starting anything of that pod: the call was given up, by an earlier berthd
+/// perhaps, before the runtime had done it.
+void Watcher::LookForLateContainers(const std::vector<ContainerEntry>& list) {
+  const MutexLock lock(shared_.mutex);
+  for (const ContainerEntry& entry : list) {
+    const std::string uid = LabelOf(entry, kPodUid);
+    if (entry.state != ContainerEntry::State::kCreated || uid.empty()) continue;
+    if (shared_.containers.Find(entry.id) != nullptr || workers_.Busy(uid)) continue;
+    workers_.Post(uid, [this, id = entry.id, uid] { ender_.RemoveLateContainer(id, uid); });
+  }
+}
+
+void Watcher::RetryUnanswered(os::MonoTime asked) {
+  const MutexLock lock(shared_.mutex);
+  if (shared_.unanswered.empty()) return;
+  for (const std::string& uid : shared_.unanswered.TakeDue(asked, os::SystemClock().Now()))
+    shared_.notices.push_back({.pod_uid = uid, .message = "", .normal = true, .try_again = true});
+  shared_.WakeLoop();
+}
+
+/// Late ones, likewise; those of pods that nobody knows become known, and are ended as such. And those that somebody
+/// else ended.
+void Watcher::LookAtSandboxes(bool at_once) {
+  const os::MonoTime now = os::SystemClock().Now();
+  std::map<std::string, std::string> before;
+  {
+    const MutexLock lock(shared_.mutex);
+    if (!at_once && now < next_sandbox_look_ && now >= shared_.suspicious_until) return;
+    next_sandbox_look_ = now + shared_.options.sandbox_look;
+    before = shared_.sandboxes.Ready();
+  }
+  const auto found = shared_.client.Sandboxes(shared_.OwnLabels());
+  if (!found) return;
+  TakeChangedSandboxes(before, *found);
+  const MutexLock lock(shared_.mutex);
+  for (const Sandbox& sandbox : *found) {
+    if (workers_.Busy(sandbox.uid) || !shared_.sandboxes.IsLate(sandbox)) continue;
+    workers_.Post(sandbox.uid, [this, sandbox] { ender_.RemoveLateSandbox(sandbox); });
+  }
+}
+
+/// The pod's containers end, and start in a new sandbox.
+void Watcher::TakeChangedSandboxes(const std::map<std::string, std::string>& before,
+                                   const std::vector<Sandbox>& found) {
+  const MutexLock lock(shared_.mutex);
+  const auto changed =
+      shared_.sandboxes.TakeChanged(before, found, [&](const std::string& uid) { return workers_.Busy(uid); });
+  for (const auto& [id, uid] : changed) {
+    shared_.notices.push_back({.reason = "SandboxChanged",
+                               .pod_uid = uid,
+                               .message = "Pod sandbox changed, it will be killed and re-created.",
+                               .normal = true,
+                               .try_again = true,
+                               .sandbox_ended = true});
+    std::vector<runtime::StopRequest> stops;
+    const auto grace = shared_.graces.find(uid);
+    for (const runtime::ContainerStatus& status : shared_.containers.List())
+      if (status.pod_uid == uid && status.state == ContainerState::kRunning)
+        stops.push_back({.id = status.id, .grace = grace != shared_.graces.end() ? grace->second : kUsualGrace});
+    if (!stops.empty()) workers_.Post(uid, [this, stops] { ender_.StopContainers(stops); });
+  }
+  if (!changed.empty()) shared_.WakeLoop();
+}
+
+void Watcher::CheckLogs() {
+  const os::MonoTime now = os::SystemClock().Now();
+  if (now < next_log_check_ || workers_.Busy(kLogs)) return;
+  next_log_check_ = now + shared_.options.log_check;
+  workers_.Post(kLogs, [this] { logs_.Check(); });
+}
+
+/// One call at a time for each container, always with the newest value: an older one never comes after a newer one.
+void Watcher::UpdateRecord(const std::string& id) {
+  Resources asked;
+  {
+    const MutexLock lock(shared_.mutex);
+    auto wanted = shared_.containers.UpdateBegins(id);
+    if (!wanted) return;
+    asked = *std::move(wanted);
+  }
+  const auto done = shared_.client.Update(id, asked);
+  std::optional<std::string> words;
+  {
+    const MutexLock lock(shared_.mutex);
+    words = shared_.containers.UpdateEnded(id, asked, done);
+  }
+  if (words) shared_.Warn(*std::move(words));
+  shared_.WakeLoop();  // the kernel's value is looked at again
+}
+
+void Watcher::Listen() {
+  do {
+    const auto heard = shared_.client.Events([this](const std::string&) {
+      shared_.LookSoon();
+      return true;
+    });
+    if (!heard && heard.error().code == Code::kUnsupported) return;  // looks do
+  } while (PauseListening());
+}
+
+/// While the runtime does not answer, looks find out when it does again. False: the end has come.
+bool Watcher::PauseListening() {
+  const MutexLock lock(shared_.mutex);
+  const os::MonoTime least = os::SystemClock().Now() + kListenAgain;
+  while (!shared_.stop && os::SystemClock().Now() < least) shared_.changed.WaitUntil(shared_.mutex, least);
+  while (!shared_.stop && shared_.pace.failing()) shared_.changed.Wait(shared_.mutex);
+  return !shared_.stop;
+}
+
+}  // namespace berth::cri

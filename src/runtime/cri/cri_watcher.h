@@ -1,0 +1,66 @@
+// Watcher of all containers of a CRI runtime: looks again and again, listens to the runtime where it tells of changes,
+// and sees to what failed in the background and to the runtime's record of CPUs.
+#ifndef BERTH_RUNTIME_CRI_CRI_WATCHER_H_
+#define BERTH_RUNTIME_CRI_CRI_WATCHER_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "host/os/keyed_jobs.h"
+#include "runtime/cri/ender.h"
+#include "runtime/cri/log_keeper.h"
+#include "runtime/cri/shared.h"
+
+namespace berth::cri {
+
+/// A runtime that has not listed its containers in this time is said not to answer.
+inline constexpr os::Millis kUsualList{8'000};
+
+class Watcher {
+ public:
+  /// All outlive its threads; jobs it posts use it.
+  Watcher(Shared& shared, Ender& ender, os::KeyedJobs& workers)
+      : shared_(shared), ender_(ender), workers_(workers), logs_(shared) {}
+  ~Watcher() = default;
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+
+  void Begin();
+  /// Waits for its threads. Requires: shared.stop is set and shared.cancel readable.
+  void End();
+
+ private:
+  void Watch();
+  std::uint64_t WaitForTurn();  ///< 0: the end has come
+  void Look(std::uint64_t number);
+  bool TakeOutcome(const Result<std::vector<ContainerEntry>>& list);
+  Seen Compare(const std::vector<ContainerEntry>& list, std::uint64_t number);
+  std::vector<runtime::ContainerStatus> EndsToTell(const Seen& seen);
+  void TryAgain();
+  void CheckLogs();
+  void LookForLateContainers(const std::vector<ContainerEntry>& list);
+  void LookAtSandboxes(bool at_once);
+  void TakeChangedSandboxes(const std::map<std::string, std::string>& before, const std::vector<Sandbox>& found);
+  void RetryUnanswered(os::MonoTime asked);
+  void UpdateRecord(const std::string& id);
+  void Listen();
+  bool PauseListening();
+
+  Shared& shared_;
+  Ender& ender_;
+  os::KeyedJobs& workers_;
+  LogKeeper logs_;
+  os::Millis patience_ = kUsualList;               // of the watching thread, with the next look
+  os::MonoTime next_log_check_{};                  // likewise
+  os::MonoTime next_sandbox_look_{};               // likewise
+  std::map<std::string, os::MonoTime> open_logs_;  // likewise: containers that have ended, id -> when that is told
+  std::thread watching_;
+  std::thread listening_;
+};
+
+}  // namespace berth::cri
+
+#endif  // BERTH_RUNTIME_CRI_CRI_WATCHER_H_

@@ -1,0 +1,534 @@
+#include "runtime/lifecycle/pod_lifecycle.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "base/time_text.h"
+#include "runtime/lifecycle/hook.h"
+
+namespace berth::runtime {
+namespace {
+
+constexpr os::Millis kLeastTermTime{2'000};  // between SIGTERM and SIGKILL, however short the grace period
+constexpr os::Millis kKillAgain{1'000};
+constexpr os::Millis kWithSandbox{5'000};  // between the end of a container and the word that its sandbox has ended
+
+void WakeAt(Steps& steps, os::MonoTime t) { steps.wake_at = steps.wake_at ? std::min(*steps.wake_at, t) : t; }
+
+// The moment `text` (a wall clock time) stands for on the monotonic clock; `now` when unknown or in the future.
+os::MonoTime Earlier(const std::string& text, os::MonoTime now, os::WallTime wall) {
+  const std::optional<os::WallTime> t = ParseTime(text);
+  return t && *t < wall ? now - (wall - *t) : now;
+}
+
+std::string EndReason(const ContainerStatus& status) {
+  if (status.state == ContainerState::kUnknown || !status.exit_code) return "ContainerStatusUnknown";
+  if (status.oom_killed) return "OOMKilled";
+  if (*status.exit_code == 0) return "Completed";
+  return *status.exit_code == kStartErrorExitCode && !status.message.empty() ? "StartError" : "Error";
+}
+
+}  // namespace
+
+PodLifecycle::PodLifecycle(const Pod& pod, const BackoffOptions& backoff)
+    : policy_(pod.restart_policy),
+      grace_(std::chrono::seconds(std::clamp<std::int64_t>(pod.termination_grace_s, 0, kLongestGraceS))),
+      options_(backoff),
+      init_count_(pod.init_containers.size()) {
+  if (pod.active_deadline_s)
+    active_limit_ = std::chrono::seconds(std::clamp<std::int64_t>(*pod.active_deadline_s, 0, kLongestGraceS));
+  ForEachContainer(pod, [&](const Container& container, ContainerKind kind) {
+    Entry entry;
+    entry.name = container.name;
+    entry.kind = kind;
+    entry.backoff = Backoff(backoff);
+    entry.has_post_start = !PostStartOf(container).empty();
+    entry.has_pre_stop = !PreStopOf(container).empty();
+    entry.has_startup = container.startup.has_value();
+    entry.has_readiness = container.readiness.has_value();
+    entry.policy = container.restart_policy;
+    entry.rules = container.restart_rules;
+    entries_.push_back(std::move(entry));
+  });
+  Changed();
+}
+
+void PodLifecycle::Changed() {
+  static std::atomic<std::uint64_t> last = 0;
+  version_ = ++last;
+}
+
+PodLifecycle::Entry* PodLifecycle::Find(std::string_view name) {
+  const auto it = std::ranges::find(entries_, name, &Entry::name);
+  return it == entries_.end() ? nullptr : &*it;
+}
+
+// False when `status` is older than what is known.
+bool PodLifecycle::Take(Entry& entry, const ContainerStatus& status, os::MonoTime now) {
+  Changed();
+  if (status.state == ContainerState::kCreating) {
+    entry.creating = status.attempt;
+    return true;
+  }
+  if (entry.creating && status.attempt >= *entry.creating) entry.creating.reset();
+  if (entry.last && status.attempt < entry.last->attempt) return false;
+  if (!entry.last || status.attempt > entry.last->attempt) {
+    entry.start_failures = 0;
+    entry.retry_at.reset();
+    entry.start_error.clear();
+    entry.term_at.reset();
+    entry.first_kill.reset();
+    entry.kill_at.reset();
+    entry.asked_earlier = false;
+    entry.asked.reset();
+    entry.post_started = false;
+    entry.startup_done = false;
+    entry.is_ready = false;
+    entry.end_by.reset();
+    entry.last.reset();
+    ++changes_;
+  }
+  const bool ended_before = entry.ended();
+  entry.last = status;
+  if (entry.ended() && !ended_before) {
+    entry.ended_at = now;
+    entry.swept = false;
+    ++changes_;
+  }
+  return true;
+}
+
+void PodLifecycle::Recover(const ContainerStatus& status, os::MonoTime now, os::WallTime wall) {
+  Entry* entry = Find(status.container);
+  if (entry == nullptr || !Take(*entry, status, now)) return;
+  entry->post_started = true;  // unless it is known better
+  if (entry->ended()) entry->ended_at = Earlier(status.finished_at, now, wall);
+  if (status.attempt > 0) entry->backoff.Recover(status.attempt, Earlier(status.started_at, now, wall));
+}
+
+void PodLifecycle::Restore(const LifecycleTimes& times) {
+  Changed();
+  if (!deadline_) deadline_ = times.deadline;
+  if (!active_since_) active_since_ = times.active_since;
+  overdue_ = overdue_ || times.overdue;
+  for (const LifecycleTimes::Of& kept : times.containers) {
+    Entry* entry = Find(kept.container);
+    if (entry == nullptr) continue;
+    const int attempt = entry->last ? entry->last->attempt : -1;
+    if (kept.counted_attempt >= attempt) {
+      entry->backoff.Recover(kept.restarts, kept.last_restart);
+      if (kept.counted_attempt > 0) entry->counted_attempt = kept.counted_attempt;
+    }
+    if (kept.attempt < attempt) entry->post_started = false;  // nothing was kept since it started
+    if (kept.attempt != attempt) continue;
+    entry->post_started = kept.post_started;
+    if (!kept.post_started) entry->has_post_start = true;  // also before its manifest is read
+    entry->start_failures = kept.start_failures;
+    entry->retry_at = kept.retry_at;
+    entry->start_reason = kept.start_reason;
+    entry->start_error = kept.start_error;
+    if (entry->ended() && kept.ended_at) entry->ended_at = *kept.ended_at;
+    entry->startup_done = kept.started;
+    entry->is_ready = kept.ready;
+    entry->end_by = kept.end_by;
+    if (!entry->running()) continue;
+    entry->term_at = kept.term_at;
+    entry->asked = kept.asked;
+    entry->asked_earlier = kept.term_at.has_value();
+  }
+  ++changes_;
+}
+
+LifecycleTimes PodLifecycle::Times() const {
+  LifecycleTimes out{.deadline = deadline_, .active_since = active_since_, .overdue = overdue_, .containers = {}};
+  out.containers.reserve(entries_.size());
+  for (const Entry& entry : entries_) {
+    LifecycleTimes::Of& of = out.containers.emplace_back();
+    of.container = entry.name;
+    if (entry.last) of.attempt = entry.last->attempt;
+    of.term_at = entry.term_at;
+    if (entry.ended()) of.ended_at = entry.ended_at;
+    of.restarts = entry.backoff.restarts();
+    of.last_restart = entry.backoff.last_restart();
+    of.counted_attempt = entry.counted_attempt.value_or(0);
+    of.start_failures = entry.start_failures;
+    of.retry_at = entry.retry_at;
+    of.start_reason = entry.start_reason;
+    of.start_error = entry.start_error;
+    of.post_started = !entry.has_post_start || entry.post_started;
+    of.asked = entry.asked;
+    of.started = entry.startup_done;
+    of.ready = entry.is_ready;
+    of.end_by = entry.end_by;
+  }
+  return out;
+}
+
+void PodLifecycle::Observe(const ContainerStatus& status, os::MonoTime now) {
+  if (Entry* entry = Find(status.container); entry != nullptr) Take(*entry, status, now);
+}
+
+void PodLifecycle::StartFailed(std::string_view container, const Error& error, os::MonoTime now,
+                               std::string_view reason) {
+  Entry* entry = Find(container);
+  if (entry == nullptr || entry->running()) return;
+  Changed();
+  entry->creating.reset();
+  ++entry->start_failures;
+  entry->retry_at = now + BackoffDelay(entry->start_failures, options_);
+  entry->start_reason = reason;
+  entry->start_error = error.message;
+  ++changes_;
+}
+
+void PodLifecycle::RetryNow() {
+  for (Entry& entry : entries_)
+    if (entry.retry_at) entry.retry_at = os::MonoTime();
+  ++changes_;
+}
+
+void PodLifecycle::ForgiveEnds(os::MonoTime now) {
+  for (Entry& entry : entries_)
+    if (entry.running() || (entry.ended() && entry.ended_at + kWithSandbox >= now))
+      entry.counted_attempt = entry.last->attempt + 1;  // as one that has had its back-off
+  ++changes_;
+}
+
+PodLifecycle::Entry* PodLifecycle::FindRunning(std::string_view id) {
+  const auto it = std::ranges::find_if(entries_, [&](const Entry& e) { return e.running() && e.last->id == id; });
+  return it == entries_.end() ? nullptr : &*it;
+}
+
+std::vector<std::pair<std::string, std::string>> PodLifecycle::WaitForPostStart() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const Entry& entry : entries_)
+    if (entry.in_post_start() && !entry.end_by && !entry.term_at && !deadline_)
+      out.emplace_back(entry.name, entry.last->id);
+  return out;
+}
+
+bool PodLifecycle::Runs(std::string_view id) const {
+  return std::ranges::any_of(entries_, [&](const Entry& e) { return e.running() && e.last->id == id; });
+}
+
+void PodLifecycle::SetPostStarted(std::string_view id) {
+  Entry* const entry = FindRunning(id);
+  if (entry == nullptr || entry->post_started) return;
+  entry->post_started = true;
+  ++changes_;
+  Changed();
+}
+
+void PodLifecycle::Asked(std::string_view id, os::MonoTime now) {
+  Entry* const entry = FindRunning(id);
+  if (entry == nullptr || !entry->has_pre_stop) return;
+  entry->asked = now;
+  ++changes_;
+}
+
+void PodLifecycle::SetStarted(std::string_view id) {
+  Entry* const entry = FindRunning(id);
+  if (entry == nullptr || entry->startup_done) return;
+  entry->startup_done = true;
+  ++changes_;
+  Changed();
+}
+
+void PodLifecycle::SetReady(std::string_view id, bool ready) {
+  Entry* const entry = FindRunning(id);
+  if (entry == nullptr || entry->is_ready == ready) return;
+  entry->is_ready = ready;
+  ++changes_;
+  Changed();
+}
+
+bool PodLifecycle::EndUnhealthy(std::string_view id, os::MonoTime now, os::Millis grace) {
+  Entry* const entry = FindRunning(id);
+  if (entry == nullptr || entry->end_by || deadline_) return false;
+  entry->end_by = now + grace;
+  ++changes_;
+  Changed();
+  return true;
+}
+
+bool PodLifecycle::Restart(std::string_view id, os::MonoTime now) {
+  if (!RestartsUnhealthy(id) || !EndUnhealthy(id, now, grace_)) return false;
+  Entry& entry = *FindRunning(id);
+  entry.counted_attempt = entry.last->attempt + 1;  // as one that has had its back-off
+  return true;
+}
+
+bool PodLifecycle::EndsUnhealthy(std::string_view id) const {
+  return std::ranges::any_of(entries_, [&](const Entry& e) { return e.last && e.last->id == id && e.end_by; });
+}
+
+bool PodLifecycle::RestartsUnhealthy(std::string_view id) const {
+  const auto it = std::ranges::find_if(entries_, [&](const Entry& e) { return e.running() && e.last->id == id; });
+  if (it == entries_.end() || deadline_) return false;
+  return it->kind == ContainerKind::kSidecar || it->policy.value_or(policy_) != RestartPolicy::kNever;
+}
+
+void PodLifecycle::Terminate(os::MonoTime now, std::optional<os::Millis> grace) {
+  if (deadline_) return;
+  Changed();
+  deadline_ = now + std::min(grace_, grace.value_or(grace_));
+  ++changes_;
+}
+
+bool PodLifecycle::MayRestart(const Entry& entry) const {
+  if (entry.kind == ContainerKind::kSidecar) return true;
+  if (entry.kind == ContainerKind::kInit && entry.succeeded()) return false;
+  const std::optional<int> code = entry.last ? entry.last->exit_code : std::nullopt;
+  const auto fits = [&](const RestartRule& rule) {
+    return code && rule.in == (std::ranges::find(rule.exit_codes, *code) != rule.exit_codes.end());
+  };
+  return std::ranges::any_of(entry.rules, fits) || MayRestartByPolicy(entry);
+}
+
+bool PodLifecycle::MayRestartByPolicy(const Entry& entry) const {
+  const RestartPolicy policy = entry.policy.value_or(policy_);
+  if (policy == RestartPolicy::kNever) return false;
+  const bool failed = !entry.succeeded() || entry.end_by;  // a probe's word counts more than how it ended
+  return failed || (policy == RestartPolicy::kAlways && entry.kind == ContainerKind::kApp);
+}
+
+bool PodLifecycle::AppsStarted() const {
+  return std::any_of(entries_.begin() + static_cast<std::ptrdiff_t>(init_count_), entries_.end(),
+                     [](const Entry& e) { return e.started(); });
+}
+
+// Nothing of the pod's own work will run again: apps ended for good, or an init container failed for good.
+bool PodLifecycle::Done() const {
+  bool apps_done = true;
+  for (const Entry& entry : entries_) {
+    if (entry.kind == ContainerKind::kInit && entry.ended() && !entry.succeeded() && !MayRestart(entry)) return true;
+    if (entry.kind == ContainerKind::kApp) apps_done = apps_done && entry.ended() && !MayRestart(entry);
+  }
+  return apps_done;
+}
+
+Steps PodLifecycle::Next(os::MonoTime now) {
+  Steps out;
+  for (Entry& entry : entries_) {
+    if (!entry.ended() || entry.swept) continue;
+    entry.swept = true;
+    Changed();
+    out.actions.push_back({Action::Kind::kKill, entry.name, entry.last->attempt, entry.last->id, {}});
+  }
+  CheckActive(now, out);
+  if (!deadline_ && Done()) Terminate(now);
+  if (deadline_) {
+    NextTermination(now, out);
+    return out;
+  }
+  NextUnhealthy(now, out);
+  if (std::ranges::any_of(entries_, &Entry::in_post_start)) return out;
+  if (!NextInit(now, out)) return out;
+  for (std::size_t i = init_count_; i < entries_.size(); ++i) {
+    Entry& app = entries_[i];
+    if (!app.started() || (app.ended() && MayRestart(app))) StartOrWait(app, now, out);
+    if (StartsWithHook(app, out)) break;
+  }
+  return out;
+}
+
+// A pod that is active for longer than it may be has to go.
+void PodLifecycle::CheckActive(os::MonoTime now, Steps& out) {
+  if (!active_limit_ || deadline_) return;
+  if (!active_since_) {
+    active_since_ = now;
+    ++changes_;
+  }
+  const os::MonoTime end = *active_since_ + *active_limit_;
+  if (now < end) return WakeAt(out, end);
+  overdue_ = true;
+  Terminate(now);
+}
+
+// Starts what is due among the init containers; true when apps may start.
+bool PodLifecycle::NextInit(os::MonoTime now, Steps& out) {
+  std::size_t reached = 0;  // init containers before this one were started (or, records lost, apps were)
+  for (std::size_t i = 0; i < init_count_; ++i)
+    if (entries_[i].started()) reached = i + 1;
+  const bool apps_started = AppsStarted();
+  if (apps_started) reached = init_count_;
+  for (std::size_t i = 0; i < reached; ++i) {
+    Entry& entry = entries_[i];
+    const bool newest = i + 1 == reached && !apps_started;
+    if (entry.kind == ContainerKind::kSidecar) {
+      if (!entry.running()) StartOrWait(entry, now, out);
+      if (StartsWithHook(entry, out)) return false;
+      if (!entry.up() && newest) return false;
+    } else if (newest && !entry.succeeded()) {
+      if (entry.ended()) StartOrWait(entry, now, out);
+      return false;
+    }
+  }
+  if (reached == init_count_) return true;
+  StartOrWait(entries_[reached], now, out);
+  return false;
+}
+
+void PodLifecycle::StartOrWait(Entry& entry, os::MonoTime now, Steps& out) {
+  if (entry.creating) return;
+  const int attempt = entry.last ? entry.last->attempt + 1 : 0;
+  const bool counted = entry.counted_attempt == attempt;
+  os::MonoTime at = now;
+  if (entry.retry_at) {
+    at = *entry.retry_at;
+  } else if (entry.last && !counted) {
+    at = entry.backoff.RestartAt(entry.ended_at);
+  }
+  if (at > now) return WakeAt(out, at);
+  if (entry.last && !counted) {
+    entry.backoff.Restarted(entry.ended_at, now);
+    entry.counted_attempt = attempt;
+    ++changes_;
+    Changed();
+  }
+  out.actions.push_back({Action::Kind::kStart, entry.name, attempt, {}, {}});
+}
+
+// It is being started, and what follows waits for its postStart hook.
+bool PodLifecycle::StartsWithHook(const Entry& entry, const Steps& out) {
+  const bool named = !out.actions.empty() && out.actions.back().kind == Action::Kind::kStart &&
+                     out.actions.back().container == entry.name;
+  return entry.has_post_start && (entry.creating || named);
+}
+
+bool PodLifecycle::TermDue(std::size_t index, os::MonoTime now) const {
+  if (entries_[index].kind != ContainerKind::kSidecar || now >= *deadline_) return true;
+  for (std::size_t i = index + 1; i < entries_.size(); ++i)
+    if (!entries_[i].idle() && entries_[i].kind != ContainerKind::kInit) return false;
+  return true;
+}
+
+void PodLifecycle::NextTermination(os::MonoTime now, Steps& out) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    Entry& entry = entries_[i];
+    if (!entry.running()) continue;
+    if (!entry.term_at && !TermDue(i, now)) {
+      WakeAt(out, *deadline_);
+      continue;
+    }
+    EndOne(entry, entry.end_by ? std::min(*entry.end_by, *deadline_) : *deadline_, now, out);
+  }
+}
+
+// What probes want to end, beside the rest of the pod.
+void PodLifecycle::NextUnhealthy(os::MonoTime now, Steps& out) {
+  for (Entry& entry : entries_)
+    if (entry.running() && entry.end_by) EndOne(entry, *entry.end_by, now, out);
+}
+
+// TERM once, KILL from `end` on.
+void PodLifecycle::EndOne(Entry& entry, os::MonoTime end, os::MonoTime now, Steps& out) {
+  Action term{.kind = Action::Kind::kTerm,
+              .container = entry.name,
+              .attempt = entry.last->attempt,
+              .id = entry.last->id,
+              .asked_at = {},
+              .unhealthy = !deadline_};
+  if (!entry.term_at) {
+    entry.term_at = now;
+    ++changes_;
+    out.actions.push_back(std::move(term));
+  } else if (std::exchange(entry.asked_earlier, false)) {
+    term.asked_at = entry.term_at;
+    term.asked = entry.asked || !entry.has_pre_stop;
+    out.actions.push_back(std::move(term));
+  }
+  os::MonoTime asked = *entry.term_at;  // or later, after a hook that may take all the time there is
+  if (entry.has_pre_stop) asked = entry.asked.value_or(std::max(end, asked));
+  const os::MonoTime first = std::max(end, asked + kLeastTermTime);
+  const auto pause = [&] { return *entry.kill_at - *entry.first_kill < kSlowDeath ? kKillAgain : kSlowDeath; };
+  if (now >= (entry.kill_at ? *entry.kill_at + pause() : first)) {
+    if (!entry.first_kill) {
+      entry.first_kill = now;
+      Changed();  // not ready any more
+    }
+    entry.kill_at = now;
+    out.actions.push_back({.kind = Action::Kind::kKill,
+                           .container = entry.name,
+                           .attempt = entry.last->attempt,
+                           .id = entry.last->id,
+                           .asked_at = {},
+                           .killing = std::chrono::duration_cast<os::Millis>(now - *entry.first_kill)});
+  }
+  WakeAt(out, entry.kill_at ? *entry.kill_at + pause() : first);
+}
+
+bool PodLifecycle::finished() const {
+  return deadline_ && std::ranges::none_of(entries_, [](const Entry& e) { return !e.idle() || !e.swept; });
+}
+
+bool PodLifecycle::creating() const {
+  return std::ranges::any_of(entries_, [](const Entry& e) { return e.creating.has_value(); });
+}
+
+std::chrono::seconds PodLifecycle::GraceLeft(std::string_view container, os::MonoTime now) const {
+  const auto entry = std::ranges::find(entries_, container, &Entry::name);
+  const std::optional<os::MonoTime> own = entry != entries_.end() ? entry->end_by : std::nullopt;
+  const os::MonoTime wanted = own && deadline_ ? std::min(*own, *deadline_) : own ? *own : deadline_.value_or(now);
+  const os::MonoTime end = std::max(wanted, now + kLeastTermTime);
+  return std::chrono::ceil<std::chrono::seconds>(end - now);
+}
+
+PodPhase PodLifecycle::phase() const {
+  bool succeeded = true;
+  bool waiting = false;
+  for (const Entry& entry : entries_) {
+    if (entry.kind != ContainerKind::kApp) continue;
+    succeeded = succeeded && entry.succeeded();
+    waiting = waiting || !entry.started();
+  }
+  if (finished()) return succeeded && !overdue_ ? PodPhase::kSucceeded : PodPhase::kFailed;
+  return waiting ? PodPhase::kPending : PodPhase::kRunning;
+}
+
+ContainerView PodLifecycle::View(const Entry& entry) const {
+  ContainerView view;
+  view.name = entry.name;
+  view.kind = entry.kind;
+  view.last = entry.last;
+  view.restarts = entry.last ? entry.last->attempt : 0;
+  view.in_post_start = entry.in_post_start();
+  view.started = entry.up();
+  view.ready = entry.kind == ContainerKind::kInit
+                   ? entry.succeeded()
+                   : entry.up() && !entry.first_kill && (!entry.has_readiness || entry.is_ready);
+  if (entry.ended()) view.last_end = EndReason(*entry.last);
+  const bool will_start = !deadline_ && (!entry.last || (entry.ended() && MayRestart(entry)));
+  if (entry.creating) {
+    view.reason = "ContainerCreating";
+  } else if (entry.running()) {
+    view.state = ContainerView::State::kRunning;
+  } else if (will_start && entry.retry_at) {
+    view.reason = entry.start_reason;
+    view.message = entry.start_error;
+  } else if (will_start && entry.last && entry.backoff.Delay(entry.ended_at) > os::Millis(0)) {
+    const auto delay = std::chrono::round<std::chrono::seconds>(entry.backoff.Delay(entry.ended_at));
+    view.reason = "CrashLoopBackOff";
+    view.message = "back-off " + std::to_string(delay.count()) + "s restarting failed container";
+  } else if (entry.last) {
+    view.state = ContainerView::State::kExited;
+    view.reason = view.last_end;
+    view.message = entry.last->message;
+  } else {
+    const bool init_left = !AppsStarted() && std::any_of(entries_.begin(), entries_.end(), [](const Entry& e) {
+      return e.kind == ContainerKind::kInit ? !e.succeeded() : e.kind == ContainerKind::kSidecar && !e.up();
+    });
+    view.reason = init_left ? "PodInitializing" : "ContainerCreating";
+  }
+  return view;
+}
+
+std::vector<ContainerView> PodLifecycle::containers() const {
+  std::vector<ContainerView> out;
+  out.reserve(entries_.size());
+  for (const Entry& entry : entries_) out.push_back(View(entry));
+  return out;
+}
+
+}  // namespace berth::runtime
