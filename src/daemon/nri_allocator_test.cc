@@ -674,6 +674,28 @@ TEST_F(NriAllocatorContestedTest, WhereTheSettingsSaySoContainersAreLeftAloneUnt
   EXPECT_EQ(CpusOf(web, shared), Cpus("0,5-7"));
 }
 
+/// What was to be given back is no longer: the kubelet places nothing any more, and the ledger could not be saved until
+/// then.
+TEST_F(NriAllocatorContestedTest, PlacesThatCouldNotBeGivenBackAreKeptOnceTheKubeletPlacesNoMore) {
+  Boot({.step_aside = true, .kubelet_dir = folder.path()});
+  const nri::Pod db = MakePod("db", "");
+  nri::Container own = Run(db, "app", 2000);
+  own.state = nri::ContainerState::kRunning;
+  Settle();
+  host.store.full = true;
+  WriteState("static");
+  LookAgain();
+  EXPECT_TRUE(host.store.saved->ledger.pods.contains(db.uid));
+  WriteState("none");
+  LookAgain();
+  EXPECT_EQ(joins, 1);
+  agent->Synchronize({.pods = {db}, .containers = {own}});
+  host.store.full = false;
+  LookAgain();
+  EXPECT_TRUE(manager->ledger().pods.contains(db.uid));
+  EXPECT_EQ(CpusOf(db, own), Cpus("1-2"));
+}
+
 /// A walk takes a millisecond here, and a slice has ten.
 TEST_F(NriAllocatorTest, WhatARuntimeHasIsWalkedOverInSlicesAndEachPodTwice) {
   constexpr int kPods = 40;

@@ -28,7 +28,7 @@ NriAllocator::NriAllocator(const pods::Parts& parts, WatchedRuntime& runtime, Nr
       runtime_(runtime),
       options_(std::move(options)),
       helpers_(std::move(helpers)),
-      begun_(parts.clock.Now()),
+      session_(parts.clock.Now()),
       conflicts_(options_.step_aside),
       device_reports_(parts_.executor, parts_.clock, options_.devices,
                       [this](bool warning, const std::string& message) {
@@ -39,12 +39,12 @@ NriAllocator::NriAllocator(const pods::Parts& parts, WatchedRuntime& runtime, Nr
                         helpers_.changed();
                       }) {
   TakeKubelet(ReadKubeletPlaces(options_.kubelet_dir));
-  next_look_at_kubelet_ = begun_ + kBetweenLooksAtKubelet;
+  next_look_at_kubelet_ = parts_.clock.Now() + kBetweenLooksAtKubelet;
 }
 
 /// While it is looked at what a runtime has, what it asks waits.
 bool NriAllocator::Waits(Call call) {
-  if (!looking_) return false;
+  if (!looking()) return false;
   waiting_.push_back(std::move(call));
   return true;
 }
@@ -52,35 +52,28 @@ bool NriAllocator::Waits(Call call) {
 // ---- the runtime comes and goes ---
 
 void NriAllocator::Joined(const nri::Runtime& runtime) {
-  joined_ = true;
-  told_not_joined_ = false;
+  session_.Join();
   parts_.events.Normal("RuntimeJoined", parts_.ObjectOfNode(),
                        fmt::format("{} {} asks where containers go, by NRI {}", runtime.name, runtime.version,
                                    runtime.nri_version.empty() ? "older than 0.12" : runtime.nri_version));
 }
 
 void NriAllocator::Left(const std::string& why) {
-  joined_ = false;
+  session_.Leave(parts_.clock.Now());
   KeepNewGroups();
-  begun_ = parts_.clock.Now();
   parts_.events.Warning("RuntimeLeft", parts_.ObjectOfNode(),
                         why + "; containers that are made now are put in their place when it is back");
 }
 
 void NriAllocator::KeepNewGroups() {
-  if (conflicts_.aside()) return;
-  keeps_new_groups_ = true;
-  helpers_.watch_new_groups(knows_all_ && !looking_);
-}
-
-void NriAllocator::ForgetNewGroups() {
-  keeps_new_groups_ = false;
-  helpers_.forget_new_groups();
+  if (aside()) return;
+  const auto* const outdated = session_.As<Outdated>();
+  helpers_.watch_new_groups(outdated != nullptr && outdated->knew_all);
 }
 
 /// Off what is just being given away too. Whoever made it may write its CPUs once more, and is followed then.
 void NriAllocator::Confine(const std::string& path) {
-  if (conflicts_.aside()) return;
+  if (aside()) return;
   const auto most_of = [this](const cgroup_manager::ContainerGroup& who) {
     const cgroup_manager::Planner& planner = parts_.groups.planner();
     CpuSet now = planner.CpusNow(who, parts_.allocations.ledger(), parts_.allocations.online());
@@ -117,7 +110,7 @@ pods::ManagedPod& NriAllocator::Know(const nri::Pod& pod) {
   seen.overhead = std::move(managed.pod.overhead);
   seen.resources = std::move(managed.pod.resources);
   managed.pod = std::move(seen);
-  if (looking_) looking_->there.insert(uid);
+  if (looking()) looking()->there.insert(uid);
   if (is_new) {
     const pods::PodCheckpoint* const life = parts_.checkpoints.Find(uid);  // an earlier berthd refused it
     managed.stage = pods::Foreign{life != nullptr ? life->evicted.value_or(pods::Why()) : pods::Why()};
@@ -239,7 +232,7 @@ void NriAllocator::TellOdd(const nri::Container& container) {
 }
 
 void NriAllocator::Create(nri::Pod pod, nri::Container container, nri::Answer<nri::Creation> answer) {
-  if (conflicts_.aside()) return Answered("CreateContainer", answer, answer.Give(nri::Creation()));
+  if (aside()) return Answered("CreateContainer", answer, answer.Give(nri::Creation()));
   if (!PassesLook(pod, container) && Waits([this, pod, container, answer] { Create(pod, container, answer); })) return;
   if (!IsSane(pod, container)) {
     TellOdd(container);
@@ -274,7 +267,7 @@ void NriAllocator::Create(nri::Pod pod, nri::Container container, nri::Answer<nr
 }
 
 void NriAllocator::Start(nri::Pod pod, nri::Container container, nri::Answer<nri::Ready> answer) {
-  if (conflicts_.aside()) return Answered("StartContainer", answer, answer.Give(nri::Ready()));
+  if (aside()) return Answered("StartContainer", answer, answer.Give(nri::Ready()));
   if (!PassedLook(pod, container) && Waits([this, pod, container, answer] { Start(pod, container, answer); })) return;
   if (!IsSane(pod, container)) {
     TellOdd(container);
@@ -333,7 +326,7 @@ std::string NriAllocator::WhyNotResized(const std::string& uid, const nri::Conta
 /// Whatever somebody wants changed, it keeps its CPUs and memory nodes.
 void NriAllocator::Update(nri::Pod pod, nri::Container container, nri::Resources wanted,
                           nri::Answer<std::vector<nri::Update>> answer) {
-  if (conflicts_.aside()) return Answered("UpdateContainer", answer, answer.Give(std::vector<nri::Update>()));
+  if (aside()) return Answered("UpdateContainer", answer, answer.Give(std::vector<nri::Update>()));
   if (Waits([this, pod, container, wanted, answer] { Update(pod, container, wanted, answer); })) return;
   const std::string uid = UidOf(pod);
   TrackedContainer* const tracked_container = tracked_.Find(uid, container);
@@ -382,7 +375,7 @@ void NriAllocator::HasEnded(const nri::Pod& pod, const nri::Container& container
 }
 
 void NriAllocator::Happened(nri::Event event, nri::Pod pod, std::optional<nri::Container> container) {
-  if (conflicts_.aside()) return;
+  if (aside()) return;
   if (Waits([this, event, pod, container] { Happened(event, pod, container); })) return;
   if (!IsSane(pod) || (container && !IsSane(pod, *container))) return;
   if (event == nri::Event::kRunPod) {
@@ -408,29 +401,29 @@ std::string NriAllocator::NotJoined() const {
 
 std::vector<std::string> NriAllocator::Warnings() const {
   std::vector<std::string> out = conflicts_.Warnings(parts_.clock.Now());
-  if (!conflicts_.aside() && !device_reports_.problem().empty()) out.push_back(device_reports_.problem());
+  if (!aside() && !device_reports_.problem().empty()) out.push_back(device_reports_.problem());
   return out;
 }
 
 std::vector<std::string> NriAllocator::NotReady() const {
   std::vector<std::string> out;
-  if (!joined_) out.push_back(NotJoined());
-  if (looking_) out.push_back("it is still looked at what the runtime had when it took berthd in");
+  if (!session_.joined()) out.push_back(NotJoined());
+  if (looking()) out.push_back("it is still looked at what the runtime had when it took berthd in");
   return out;
 }
 
 void NriAllocator::Tick(os::MonoTime now) {
-  if (!joined_ && !told_not_joined_ && now >= begun_ + kPatience) {
-    told_not_joined_ = true;
+  if (const auto since = session_.untold_since(); since && now >= *since + kPatience) {
+    session_.NoteTold();
     parts_.events.Warning("RuntimeNotJoined", parts_.ObjectOfNode(), NotJoined());
   }
   EndAwaitingInVain(now);
-  if (!conflicts_.aside() && now >= device_reports_.next_try()) AskForAllDevices();
-  if (looking_ && !looking_->saving && now >= looking_->not_before()) GoOnLooking(now);
+  if (!aside() && now >= device_reports_.next_try()) AskForAllDevices();
+  if (looking() && !looking()->saving && now >= looking()->not_before()) GoOnLooking(now);
   LookAtKubelet(now);
   if (const auto repaired = parts_.events.counts().find("CgroupRepaired"); repaired != parts_.events.counts().end())
     conflicts_.NoteRepaired(repaired->second, now);
-  if (all_back_) GiveAllBack();
+  if (const auto* const state = session_.As<Aside>(); state != nullptr && state->holds_places) GiveAllBack();
   LookForLost(now);
   LookAtEnded(now);
   LookAtLeaving(now);
@@ -439,17 +432,18 @@ void NriAllocator::Tick(os::MonoTime now) {
 
 os::MonoTime NriAllocator::next_due() const {
   os::MonoTime out = next_look_for_lost_;
-  if (!conflicts_.aside()) out = std::min(out, device_reports_.next_try());
+  if (!aside()) out = std::min(out, device_reports_.next_try());
   if (!options_.kubelet_dir.empty()) out = std::min(out, next_look_at_kubelet_);
-  if (all_back_) out = std::min(out, std::max(os::MonoTime() + os::Millis(1), parts_.allocations.next_try()));
-  if (!joined_ && !told_not_joined_) out = std::min(out, begun_ + kPatience);
-  if (!looking_ && !keeps_new_groups_ && !unplaced_.empty()) {
+  if (const auto* const state = session_.As<Aside>(); state != nullptr && state->holds_places)
+    out = std::min(out, std::max(os::MonoTime() + os::Millis(1), parts_.allocations.next_try()));
+  if (const auto since = session_.untold_since()) out = std::min(out, *since + kPatience);
+  if (MayTryUnplaced()) {
     if (freed_ != parts_.allocations.freed() || retry_unplaced_)
       out = std::min(out, std::max(os::MonoTime(), parts_.allocations.next_try()));
   }
   for (const Awaiting& each : awaiting_) out = std::min(out, each.until);
   for (const auto& [uid, look] : ended_) out = std::min(out, look.first);
-  if (looking_ && !looking_->saving) return std::min(out, looking_->not_before());
+  if (looking() && !looking()->saving) return std::min(out, looking()->not_before());
   for (const std::string& uid : leaving_)
     if (const auto pod = tracked_.all().find(uid); pod != tracked_.all().end() && pod->second.leave_at)
       out = std::min(out, *pod->second.leave_at);

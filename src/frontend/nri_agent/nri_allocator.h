@@ -25,6 +25,7 @@
 #include "base/result.h"
 #include "frontend/nri_agent/device_reports.h"
 #include "frontend/nri_agent/known_pod_specs.h"
+#include "frontend/nri_agent/nri_session.h"
 #include "frontend/nri_agent/placement_conflicts.h"
 #include "frontend/nri_agent/tracked_containers.h"
 #include "frontend/nri_agent/watched_runtime.h"
@@ -63,32 +64,6 @@ struct Helpers {
   std::function<void()> forget_new_groups = [] {};  ///< no longer
 };
 
-using ContainerKey = std::pair<std::string, std::string>;  // uid, container
-/// What a runtime has that has not been looked at yet.
-struct Looking {
-  nri::Inventory inventory;
-  std::map<std::string, std::vector<const nri::Container*>> containers_of;  // by sandbox's id
-  std::size_t next_pod = 0;
-  std::map<std::string, std::size_t> pod_of;  // sandbox's id -> index, of those that live
-  std::set<std::string> there;                // their uids
-  bool pods_known = false;                    // all of them
-  std::size_t next = 0;                       // container
-  std::uint64_t base = 0;                     // revision of the books it was begun on
-  std::optional<Ledger> ledger;               // with those decided so far
-  std::optional<allocator::Node> node;        // that these books are of
-  std::vector<std::string> gone;              // uids of those that are not there any more
-  std::set<ContainerKey> late;                // those that were made without a place
-  std::map<ContainerKey, bool> asked;         // containers that came meanwhile; true: they do not wait
-  int begun_again = 0;                        // because the books had changed
-  os::MonoTime specs_until{};                 // an API server may tell of pods
-  os::MonoTime devices_until{};               // the kubelet may tell of devices
-  std::optional<DevicesByPod> devices;        // it has, and not all pods were known
-  bool saving = false;
-  std::uint64_t number = 0;
-
-  os::MonoTime not_before() const { return std::max(specs_until, devices_until); }
-};
-
 /// Thread: the loop's only.
 class NriAllocator {
  public:
@@ -122,7 +97,7 @@ class NriAllocator {
   os::MonoTime next_due() const;
   /// What the runtime had when it took berthd in has been looked at; or none has come for five seconds, and there is
   /// nothing to look at.
-  bool Started() const { return conflicts_.aside() || told_not_joined_ || (looks_ > 0 && !looking_); }
+  bool Started() const { return session_.started(); }
   /// Why no container can be placed now, a sentence each.
   std::vector<std::string> NotReady() const;
   /// What an operator should know now, a sentence each.
@@ -142,6 +117,9 @@ class NriAllocator {
     Call call;
   };
 
+  Synchronizing* looking() { return session_.As<Synchronizing>(); }
+  const Synchronizing* looking() const { return session_.As<Synchronizing>(); }
+  bool aside() const { return session_.As<Aside>() != nullptr; }
   bool Waits(Call call);
   bool PassesLook(const nri::Pod& pod, const nri::Container& container);
   bool PassedLook(const nri::Pod& pod, const nri::Container& container) const;
@@ -229,7 +207,7 @@ class NriAllocator {
   std::variant<ledger::Proposal, Reject> Propose(const pods::ManagedPod& managed, const std::string& name,
                                                  Trace* trace);
   void TellIgnored(const Pod& pod, const std::string& name);
-  void ForgetNewGroups();
+  bool MayTryUnplaced() const;
   void TryUnplaced(os::MonoTime now);
   void TryAgain(const ContainerKey& who);
   void PlaceLater(const ContainerKey& who);
@@ -240,20 +218,15 @@ class NriAllocator {
   NriAllocatorOptions options_;
   Helpers helpers_;
   TrackedContainers tracked_;
-  bool joined_ = false;
-  bool keeps_new_groups_ = false;  // to the shared pool: since KeepNewGroups
-  std::optional<Looking> looking_;
-  std::deque<Call> waiting_;  // until it has been looked at
+  NriSession session_;
+  std::deque<Call> waiting_;  // until what the runtime has been looked at
   std::vector<Awaiting> awaiting_;
   Specs specs_;
   bool follows_specs_ = false;
   bool heard_of_specs_ = false;    // whether they can be followed
-  os::MonoTime begun_{};           // since when nobody has joined
-  bool told_not_joined_ = false;   // that it takes long
   std::set<std::string> leaving_;  // uids
   /// Pods of which the last container has ended: when it is looked whether the sandbox has gone too, and the next wait.
   std::map<std::string, std::pair<os::MonoTime, os::Millis>> ended_;
-  std::uint64_t looks_ = 0;
   std::set<ContainerKey> unplaced_;  // run in the shared pool though they should not
   bool retry_unplaced_ = false;      // the ledger could not be saved for one of them
   os::MonoTime next_look_for_lost_{};
@@ -261,8 +234,6 @@ class NriAllocator {
   PlacementConflicts conflicts_;
   DeviceReports device_reports_;
   os::MonoTime next_look_at_kubelet_{};
-  bool knows_all_ = false;  // that the runtime had when it left
-  bool all_back_ = false;   // the ledger is to be emptied: Berth has stepped aside
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 };
 

@@ -43,29 +43,30 @@ void NriAllocator::LookAtKubelet(os::MonoTime now) {
 
 void NriAllocator::TakeKubelet(KubeletPlaces now) {
   const bool placed = conflicts_.kubelet_places();
-  const bool was_aside = conflicts_.aside();
+  const bool was_aside = aside();
   if (!conflicts_.Take(std::move(now))) return;
   if (conflicts_.kubelet_places())
     parts_.events.Warning("KubeletPlaces", parts_.ObjectOfNode(), conflicts_.Problem());
   else if (placed)
     parts_.events.Normal("KubeletPlacesNoMore", parts_.ObjectOfNode(), "the kubelet no longer places containers");
   if (conflicts_.aside() && !was_aside) StepAside();
-  if (!conflicts_.aside() && was_aside) helpers_.join_anew();
+  if (!conflicts_.aside() && was_aside) {
+    session_.StepBack();
+    helpers_.join_anew();
+  }
   helpers_.changed();
 }
 
 /// From now on nothing is known of any container, so nothing is written to any. Those that were narrowed stay so until
 /// the kubelet gives them something else, which it does at once.
 void NriAllocator::StepAside() {
-  ForgetNewGroups();
-  knows_all_ = false;
-  looking_.reset();
+  helpers_.forget_new_groups();
+  session_.StepAside();
   RunWaiting();
   EndAwaiting([](const Awaiting&) { return true; });
   for (const auto& [uid, managed] : parts_.pods) parts_.groups.table().Forget(uid);
   unplaced_.clear();
   leaving_.clear();
-  all_back_ = true;
 }
 
 void NriAllocator::GiveAllBack() {
@@ -77,14 +78,19 @@ void NriAllocator::GiveAllBack() {
     Apply(next, allocator::Release(parts_.allocations.newest_node(), next, uid, nullptr));
     uids.push_back(uid);
   }
-  all_back_ = false;
+  session_.As<Aside>()->holds_places = false;
   for (const std::string& uid : uids) Forget(uid);
   if (next.pods == parts_.allocations.newest().pods) return;
   next.revision = parts_.allocations.newest().revision + 1;
-  all_back_ = !parts_.allocations.Commit(parts_.allocations.ProposeLedger(parts_.ObjectOfNode(), std::move(next)),
-                                         [this, alive = std::weak_ptr(alive_)](const Result<void>& saved) {
-                                           if (alive.lock() && !saved) all_back_ = true;
-                                         });
+  const auto again = [this] {
+    if (Aside* const state = session_.As<Aside>()) state->holds_places = true;
+  };
+  const bool committed =
+      parts_.allocations.Commit(parts_.allocations.ProposeLedger(parts_.ObjectOfNode(), std::move(next)),
+                                [again, alive = std::weak_ptr(alive_)](const Result<void>& saved) {
+                                  if (alive.lock() && !saved) again();
+                                });
+  if (!committed) again();
 }
 
 }  // namespace berth::nri_agent

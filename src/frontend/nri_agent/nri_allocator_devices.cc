@@ -54,15 +54,15 @@ void NriAllocator::TakeDevices(const std::string& uid, std::optional<PodDevices>
 /// What a runtime has when it takes berthd in is decided on with the answer, or when that has not come in time.
 void NriAllocator::AskForAllDevices() {
   const bool awaited = device_reports_.AskForAll([this](std::optional<DevicesByPod> all) {
-    if (looking_) looking_->devices_until = os::MonoTime();
+    if (looking()) looking()->devices_until = os::MonoTime();
     if (all) TakeAllDevices(*std::move(all));
   });
-  if (awaited && looking_) looking_->devices_until = parts_.clock.Now() + kAllDevicesPatience;
+  if (awaited && looking()) looking()->devices_until = parts_.clock.Now() + kAllDevicesPatience;
 }
 
 void NriAllocator::TakeAllDevices(DevicesByPod all) {
-  if (looking_ && !looking_->pods_known) {
-    looking_->devices = std::move(all);
+  if (looking() && !looking()->pods_known) {
+    looking()->devices = std::move(all);
     return;
   }
   std::vector<std::pair<std::string, PodDevices*>> known;

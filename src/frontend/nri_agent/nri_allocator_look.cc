@@ -25,18 +25,16 @@ bool Runs(const nri::Container& container) {
 }  // namespace
 
 void NriAllocator::Synchronize(nri::Inventory inventory) {
-  if (conflicts_.aside()) return;
+  Synchronizing* const looking = session_.Begin(std::move(inventory));
+  if (looking == nullptr) return;
   waiting_.clear();  // of an earlier connection: nobody waits for it, and what happened is in the inventory
   awaiting_.clear();
-  looking_.emplace();
   if (options_.spec_patience != os::Millis(0) && !heard_of_specs_)
-    looking_->specs_until = parts_.clock.Now() + kPatienceForSpecs;
-  looking_->number = ++looks_;
-  looking_->inventory = std::move(inventory);
-  for (const nri::Pod& pod : looking_->inventory.pods)
+    looking->specs_until = parts_.clock.Now() + kPatienceForSpecs;
+  for (const nri::Pod& pod : looking->inventory.pods)
     if (TrackedPod* const known = tracked_.Find(UidOf(pod)); known != nullptr) known->sandboxes.clear();
-  for (const nri::Container& container : looking_->inventory.containers)
-    looking_->containers_of[container.pod_id].push_back(&container);
+  for (const nri::Container& container : looking->inventory.containers)
+    looking->containers_of[container.pod_id].push_back(&container);
   AskForAllDevices();
   helpers_.changed();
 }
@@ -45,11 +43,11 @@ void NriAllocator::Synchronize(nri::Inventory inventory) {
 /// have a place for it: who came while berthd was away gets CPUs of his own, if any, after it. One with CPUs of its own
 /// waits until all groups are known that are to leave these.
 bool NriAllocator::PassesLook(const nri::Pod& pod, const nri::Container& container) {
-  if (!looking_ || !IsSane(pod, container)) return false;
+  if (!looking() || !IsSane(pod, container)) return false;
   const std::string uid = UidOf(pod);
-  bool& passes = looking_->asked[{uid, container.name}];
+  bool& passes = looking()->asked[{uid, container.name}];
   passes = false;
-  if (looking_->begun_again >= kMostBegunAgain) return false;
+  if (looking()->begun_again >= kMostBegunAgain) return false;
   if (options_.spec_patience != os::Millis(0) && specs_.Find(uid) == nullptr) return false;
   Know(pod, container);
   const allocator::Node& node = parts_.allocations.newest_node();
@@ -58,26 +56,26 @@ bool NriAllocator::PassesLook(const nri::Pod& pod, const nri::Container& contain
                                                        question.inputs, nullptr);
   const auto* const admitted = std::get_if<Admit>(&decision);
   if (admitted == nullptr || !admitted->delta.put) return false;
-  passes = looking_->pods_known || !IsOwn(FindPlacement(*admitted->delta.put, container.name));
+  passes = looking()->pods_known || !IsOwn(FindPlacement(*admitted->delta.put, container.name));
   return passes;
 }
 
 bool NriAllocator::PassedLook(const nri::Pod& pod, const nri::Container& container) const {
-  if (!looking_) return false;
-  const auto asked = looking_->asked.find({UidOf(pod), container.name});
-  return asked != looking_->asked.end() && asked->second;
+  if (!looking()) return false;
+  const auto asked = looking()->asked.find({UidOf(pod), container.name});
+  return asked != looking()->asked.end() && asked->second;
 }
 
 /// One walk for each pod: its sandbox, and the groups of all its containers that run.
 void NriAllocator::LookAtPod(std::size_t index) {
-  const nri::Pod& pod = looking_->inventory.pods[index];
+  const nri::Pod& pod = looking()->inventory.pods[index];
   if (!IsSane(pod) || !SandboxLives(pod)) return;  // one that has stopped is listed until it is removed
-  looking_->pod_of.emplace(pod.id, index);
+  looking()->pod_of.emplace(pod.id, index);
   Know(pod);
-  std::vector<const nri::Container*>& containers = looking_->containers_of[pod.id];
+  std::vector<const nri::Container*>& containers = looking()->containers_of[pod.id];
   std::erase_if(containers, [&](const nri::Container* const each) {
     return !IsName(each->name) || !IsName(each->id) || !Runs(*each) ||
-           looking_->asked.contains({UidOf(pod), each->name});
+           looking()->asked.contains({UidOf(pod), each->name});
   });
   for (const nri::Container* const container : containers) {
     TrackedContainer& tracked_container = tracked_.Know(UidOf(pod), *container, AttemptOf(*container));
@@ -86,7 +84,7 @@ void NriAllocator::LookAtPod(std::size_t index) {
   }
   FindGroups(pod);
   for (const nri::Container* const container : containers)
-    if (LacksItsCpus(UidOf(pod), *container)) looking_->late.emplace(UidOf(pod), container->name);
+    if (LacksItsCpus(UidOf(pod), *container)) looking()->late.emplace(UidOf(pod), container->name);
 }
 
 /// It was made anew meanwhile, without what is its own. A runtime's record of one that was given it later never has it.
@@ -106,13 +104,13 @@ bool NriAllocator::LacksItsCpus(const std::string& uid, const nri::Container& co
 
 /// All pods that are there are known now: who has waited for that alone goes on.
 void NriAllocator::EndOthers() {
-  looking_->pods_known = true;
-  if (looking_->devices) TakeAllDevices(*std::exchange(looking_->devices, std::nullopt));
+  looking()->pods_known = true;
+  if (looking()->devices) TakeAllDevices(*std::exchange(looking()->devices, std::nullopt));
   for (const auto& [uid, managed] : parts_.pods)
-    if (!looking_->there.contains(uid)) Leave(uid);
+    if (!looking()->there.contains(uid)) Leave(uid);
   for (const auto& [uid, record] : parts_.allocations.newest().pods)
-    if (!looking_->there.contains(uid)) Leave(uid);
-  EndUnlisted(looking_->there);
+    if (!looking()->there.contains(uid)) Leave(uid);
+  EndUnlisted(looking()->there);
   for (Call& call : std::exchange(waiting_, {})) call();
   BeginLooking();
   helpers_.changed();
@@ -134,11 +132,11 @@ bool NriAllocator::SandboxLives(const nri::Pod& pod) const {
 /// looked at.
 void NriAllocator::EndUnlisted(const std::set<std::string>& there) {
   std::set<ContainerKey> alive;
-  for (const auto& [who, passes] : looking_->asked) alive.insert(who);
-  for (const nri::Container& container : looking_->inventory.containers) {
-    const auto pod = looking_->pod_of.find(container.pod_id);
-    if (pod != looking_->pod_of.end() && container.state != nri::ContainerState::kStopped)
-      alive.emplace(UidOf(looking_->inventory.pods[pod->second]), container.name);
+  for (const auto& [who, passes] : looking()->asked) alive.insert(who);
+  for (const nri::Container& container : looking()->inventory.containers) {
+    const auto pod = looking()->pod_of.find(container.pod_id);
+    if (pod != looking()->pod_of.end() && container.state != nri::ContainerState::kStopped)
+      alive.emplace(UidOf(looking()->inventory.pods[pod->second]), container.name);
   }
   for (const std::string& uid : there) {
     TrackedPod* const known = tracked_.Find(uid);
@@ -163,15 +161,15 @@ void NriAllocator::EndUnlisted(const std::set<std::string>& there) {
 
 /// What has gone meanwhile makes room first.
 void NriAllocator::BeginLooking() {
-  looking_->ledger = parts_.allocations.newest();
-  looking_->node = parts_.allocations.newest_node();
-  looking_->base = looking_->ledger->revision;
-  looking_->next = 0;
-  looking_->gone.clear();
+  looking()->ledger = parts_.allocations.newest();
+  looking()->node = parts_.allocations.newest_node();
+  looking()->base = looking()->ledger->revision;
+  looking()->next = 0;
+  looking()->gone.clear();
   for (const std::string& uid : leaving_) {
     if (!HasLeft(uid)) continue;
-    Apply(*looking_->ledger, allocator::Release(*looking_->node, *looking_->ledger, uid, nullptr));
-    looking_->gone.push_back(uid);
+    Apply(*looking()->ledger, allocator::Release(*looking()->node, *looking()->ledger, uid, nullptr));
+    looking()->gone.push_back(uid);
   }
   helpers_.pool_changed();
 }
@@ -197,15 +195,15 @@ void NriAllocator::LookAt(const nri::Pod& pod, const nri::Container& container) 
   tracked_container.placed = true;
   if (ended) return;
   if (runs) Recognize(pod, container);
-  const auto record = looking_->ledger->pods.find(uid);
-  if (record != looking_->ledger->pods.end() && FindPlacement(record->second, container.name) != nullptr)
+  const auto record = looking()->ledger->pods.find(uid);
+  if (record != looking()->ledger->pods.end() && FindPlacement(record->second, container.name) != nullptr)
     return ClearReason(uid, container.name);
   pods::ManagedPod& managed = parts_.pods[uid];
   managed.trace = Trace();
   ++managed.decisions;
   if (!was_placed) TellIgnored(managed.pod, container.name);
-  const Question question = QuestionOf(managed, container.name, *looking_->node, &managed.trace);
-  Decision decision = allocator::DecideContainer(*looking_->node, *looking_->ledger, question.pod, container.name,
+  const Question question = QuestionOf(managed, container.name, *looking()->node, &managed.trace);
+  Decision decision = allocator::DecideContainer(*looking()->node, *looking()->ledger, question.pod, container.name,
                                                  question.inputs, &managed.trace);
   if (const auto* const reject = std::get_if<Reject>(&decision)) {
     managed.stage = pods::Foreign{{.reason = reject->reason, .message = reject->message, .details = reject->details}};
@@ -217,25 +215,25 @@ void NriAllocator::LookAt(const nri::Pod& pod, const nri::Container& container) 
   }
   LedgerDelta& delta = std::get<Admit>(decision).delta;
   if (delta.put) Amend(*delta.put, managed);
-  Apply(*looking_->ledger, delta);
+  Apply(*looking()->ledger, delta);
   ClearReason(uid, container.name);
-  if (!was_placed) looking_->late.emplace(uid, container.name);
+  if (!was_placed) looking()->late.emplace(uid, container.name);
 }
 
 void NriAllocator::GoOnLooking(os::MonoTime now) {
   const os::Slice slice(parts_.clock, now + kSlice);
-  while (looking_->next_pod < looking_->inventory.pods.size()) {
-    LookAtPod(looking_->next_pod++);
+  while (looking()->next_pod < looking()->inventory.pods.size()) {
+    LookAtPod(looking()->next_pod++);
     if (slice.over()) return;
   }
-  if (!looking_->pods_known) EndOthers();
-  const std::vector<nri::Container>& all = looking_->inventory.containers;
-  while (looking_->next < all.size()) {
-    const nri::Container& container = all[looking_->next++];
-    const auto pod = looking_->pod_of.find(container.pod_id);
-    if (pod != looking_->pod_of.end() && IsName(container.name) && IsName(container.id) &&
-        !looking_->asked.contains({UidOf(looking_->inventory.pods[pod->second]), container.name}))
-      LookAt(looking_->inventory.pods[pod->second], container);
+  if (!looking()->pods_known) EndOthers();
+  const std::vector<nri::Container>& all = looking()->inventory.containers;
+  while (looking()->next < all.size()) {
+    const nri::Container& container = all[looking()->next++];
+    const auto pod = looking()->pod_of.find(container.pod_id);
+    if (pod != looking()->pod_of.end() && IsName(container.name) && IsName(container.id) &&
+        !looking()->asked.contains({UidOf(looking()->inventory.pods[pod->second]), container.name}))
+      LookAt(looking()->inventory.pods[pod->second], container);
     if (slice.over()) return;
   }
   EndLooking();
@@ -243,35 +241,34 @@ void NriAllocator::GoOnLooking(os::MonoTime now) {
 
 /// Others may have changed the books meanwhile, as CPUs that went offline do: then all is decided once more.
 void NriAllocator::EndLooking() {
-  if (looking_->base != parts_.allocations.newest().revision) {
-    ++looking_->begun_again;
+  if (looking()->base != parts_.allocations.newest().revision) {
+    ++looking()->begun_again;
     return BeginLooking();
   }
-  if (looking_->ledger->pods == parts_.allocations.newest().pods) return LookedAt({});
-  Ledger next = *looking_->ledger;
-  next.revision = looking_->base + 1;
-  const auto then = [this, number = looking_->number](const Result<void>& saved) {
-    if (looking_ && looking_->number == number) LookedAt(saved);
+  if (looking()->ledger->pods == parts_.allocations.newest().pods) return LookedAt({});
+  Ledger next = *looking()->ledger;
+  next.revision = looking()->base + 1;
+  const auto then = [this, number = looking()->number](const Result<void>& saved) {
+    if (looking() && looking()->number == number) LookedAt(saved);
   };
-  looking_->saving =
+  looking()->saving =
       parts_.allocations.Commit(parts_.allocations.ProposeLedger(parts_.ObjectOfNode(), std::move(next)), then);
-  if (!looking_->saving) LookedAt(Fail(Code::kIo, "the ledger cannot be saved now"));
+  if (!looking()->saving) LookedAt(Fail(Code::kIo, "the ledger cannot be saved now"));
 }
 
 void NriAllocator::LookedAt(const Result<void>& saved) {
   if (saved) {
-    for (const std::string& uid : looking_->gone) Forget(uid);
+    for (const std::string& uid : looking()->gone) Forget(uid);
   } else {  // each by itself then, when the ledger can be saved; who has gone is released as ever
-    unplaced_.insert(looking_->late.begin(), looking_->late.end());
+    unplaced_.insert(looking()->late.begin(), looking()->late.end());
     retry_unplaced_ = true;
   }
   helpers_.apply_pool(parts_.clock.Now());
   if (saved)
-    for (const ContainerKey& late : looking_->late) TellLate(late, "was made while berthd was away");
-  looking_.reset();
-  knows_all_ = saved.has_value();
+    for (const ContainerKey& late : looking()->late) TellLate(late, "was made while berthd was away");
+  session_.End(saved.has_value());
   RetainCheckpoints();
-  if (joined_) ForgetNewGroups();
+  if (session_.joined()) helpers_.forget_new_groups();
   helpers_.changed();
   RunWaiting();
 }
@@ -284,7 +281,7 @@ void NriAllocator::RetainCheckpoints() {
 }
 
 void NriAllocator::RunWaiting() {
-  while (!waiting_.empty() && !looking_) {
+  while (!waiting_.empty() && !looking()) {
     Call call = std::move(waiting_.front());
     waiting_.pop_front();
     call();

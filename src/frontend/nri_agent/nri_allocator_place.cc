@@ -191,11 +191,14 @@ void NriAllocator::TellLate(const ContainerKey& late, std::string_view how) {
                     DescribePlace(parts_.allocations.ledger(), *placement, parts_.allocations.SharedCpus())));
 }
 
+/// A group that came while no runtime asked would stay on the CPUs that are given now.
+bool NriAllocator::MayTryUnplaced() const { return !unplaced_.empty() && session_.As<Synchronized>() != nullptr; }
+
 /// Something was given back, or the ledger can be saved again: who runs in the shared pool for want of a place may have
 /// it now. Not while groups that nobody asked about are kept to the shared pool as it was when they came.
 void NriAllocator::TryUnplaced(os::MonoTime now) {
   const bool again = freed_ != parts_.allocations.freed() || retry_unplaced_;
-  if (looking_ || keeps_new_groups_ || unplaced_.empty() || !again || now < parts_.allocations.next_try()) return;
+  if (!MayTryUnplaced() || !again || now < parts_.allocations.next_try()) return;
   freed_ = parts_.allocations.freed();
   retry_unplaced_ = false;
   for (const ContainerKey& who : std::set<ContainerKey>(unplaced_)) TryAgain(who);

@@ -81,7 +81,7 @@ void NriAllocator::ForgetSpec(const std::string& name_space, const std::string& 
 void NriAllocator::FollowsSpecs(bool follows) {
   follows_specs_ = follows;
   heard_of_specs_ = true;
-  if (looking_) looking_->specs_until = os::MonoTime();
+  if (looking()) looking()->specs_until = os::MonoTime();
   if (!follows) EndAwaiting([](const Awaiting& each) { return each.what == Awaiting::What::kSpec; });
 }
 

@@ -56,11 +56,9 @@ void PressureReconciler::Check(os::MonoTime now) {
 void PressureReconciler::Report(std::string_view what, bool before, bool now) {
   const std::string node = parts_.ObjectOfNode();
   if (now && !before)
-    parts_.events.Warning(fmt::format("NodeHas{}Pressure", what), node,
-                          fmt::format("{}Pressure began", what));
+    parts_.events.Warning(fmt::format("NodeHas{}Pressure", what), node, fmt::format("{}Pressure began", what));
   if (before && !now)
-    parts_.events.Normal(fmt::format("NodeHasNo{}Pressure", what), node,
-                         fmt::format("{}Pressure is over", what));
+    parts_.events.Normal(fmt::format("NodeHasNo{}Pressure", what), node, fmt::format("{}Pressure is over", what));
 }
 
 void PressureReconciler::Evict(const EvictionLook& look, os::MonoTime now) {
