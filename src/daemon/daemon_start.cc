@@ -101,13 +101,13 @@ runtime::SeccompCompiler SeccompOf(std::string folder) {
 }  // namespace
 
 Daemon::Daemon(CommandLine line, Settings settings, Notifier notifier, events::Log& log)
-    : line_(std::move(line)), settings_(std::move(settings)), notifier_(std::move(notifier)), log_(log) {}
+    : line_(std::move(line)), settings_(std::move(settings)), notifier_(notifier), log_(log) {}
 
 Daemon::~Daemon() { EndCalls(); }
 
 Result<std::unique_ptr<Daemon>> Daemon::Make(CommandLine line, Settings settings, const std::string& version,
                                              Notifier notifier, events::Log& log) {
-  std::unique_ptr<Daemon> out(new Daemon(std::move(line), std::move(settings), std::move(notifier), log));
+  std::unique_ptr<Daemon> out(new Daemon(std::move(line), std::move(settings), notifier, log));
   BERTH_RETURN_IF_ERROR(out->OpenAll(version));
   return out;
 }
