@@ -177,11 +177,14 @@ TEST_F(DaemonBadInputTest, AManifestThatBerthdDiedOfTwiceIsSetAsideWhileTheRestR
   node.AddPod("slow.json", R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"slow"},"spec":{"containers":[{)"
                            R"("name":"a","command":["/bin/true"],"env":[)" +
                                variables + R"({"name":"B"}]}]}})");
-  for (int death = 0; death < 2; ++death) {
-    ASSERT_TRUE(node.Until("it is being read", [&] {
-      return ReadIfThere(node.Dir("run/working-on")).find("slow.json") != std::string::npos;
-    }));
+  const auto noted = [&] { return ReadIfThere(node.Dir("run/working-on")).find("slow.json") != std::string::npos; };
+  // It is read in an instant that a busy host may not let the test see: then nothing is noted, and no death counts.
+  for (int tries = 0, deaths = 0; deaths < 2; ++tries) {
+    ASSERT_LT(tries, 100) << "it was never caught reading";
+    ASSERT_TRUE(node.Until("it is being read, or was",
+                           [&] { return noted() || node.CountEvents("FailedValidation", "too many values") > 0; }));
     node.Kill();
+    deaths = noted() ? deaths + 1 : 0;
     node.Start();
   }
   ASSERT_TRUE(node.Until("it is set aside", [&] { return node.CountEvents("FailedValidation", "set aside") == 1; }));

@@ -158,8 +158,16 @@ class DaemonCriKillTest : public testkit::CriNodeTest, public testing::WithParam
     Overcome();
     ASSERT_TRUE(UntilWithoutOverlap("alone runs", [&] { return berthd->Runs(alone_) && !LogOf(alone_).empty(); }));
     EXPECT_EQ("began\n", WordsOf(alone_)) << "it was started twice\n" << berthd->output();
-    EXPECT_EQ("1", FormatIds(CpusOf(alone_)));
+    EXPECT_EQ("1", FormatIds(CpusOf(alone_))) << Seen();
     ExpectShared("0");
+  }
+  /// What berthd says of the pod, and what runs in its groups.
+  std::string Seen() {
+    std::string out = berthd->PodNamed(alone_).dump(1) + "\n";
+    for (const SeenProcess& process : berthd->Processes())
+      out += std::to_string(process.pid) + " " + process.name + " on " + FormatIds(process.allowed) + " in " +
+             process.cgroup + "\n";
+    return out + berthd->output();
   }
   void KillWhileItEnds(const std::string& method) {
     SCOPED_TRACE("killed in its end at " + method);
