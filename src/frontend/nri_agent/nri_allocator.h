@@ -219,7 +219,7 @@ class NriAllocator {
   Helpers helpers_;
   TrackedContainers tracked_;
   NriSession session_;
-  std::deque<Call> waiting_;  // until what the runtime has been looked at
+  std::deque<Call> waiting_;  // until what the runtime has was looked at
   std::vector<Awaiting> awaiting_;
   Specs specs_;
   bool follows_specs_ = false;

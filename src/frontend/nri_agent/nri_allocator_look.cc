@@ -25,16 +25,16 @@ bool Runs(const nri::Container& container) {
 }  // namespace
 
 void NriAllocator::Synchronize(nri::Inventory inventory) {
-  Synchronizing* const looking = session_.Begin(std::move(inventory));
-  if (looking == nullptr) return;
+  Synchronizing* const begun = session_.Begin(std::move(inventory));
+  if (begun == nullptr) return;
   waiting_.clear();  // of an earlier connection: nobody waits for it, and what happened is in the inventory
   awaiting_.clear();
   if (options_.spec_patience != os::Millis(0) && !heard_of_specs_)
-    looking->specs_until = parts_.clock.Now() + kPatienceForSpecs;
-  for (const nri::Pod& pod : looking->inventory.pods)
+    begun->specs_until = parts_.clock.Now() + kPatienceForSpecs;
+  for (const nri::Pod& pod : begun->inventory.pods)
     if (TrackedPod* const known = tracked_.Find(UidOf(pod)); known != nullptr) known->sandboxes.clear();
-  for (const nri::Container& container : looking->inventory.containers)
-    looking->containers_of[container.pod_id].push_back(&container);
+  for (const nri::Container& container : begun->inventory.containers)
+    begun->containers_of[container.pod_id].push_back(&container);
   AskForAllDevices();
   helpers_.changed();
 }
