@@ -6,11 +6,11 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text_record.h"
 #include "host/os/fs.h"
 #include "host/os/lock_file.h"
 #include "host/os/volatile_file.h"
 #include "runtime/lifecycle/hook.h"
-#include "runtime/process/text_record.h"
 
 namespace berth::pods {
 namespace {
@@ -22,11 +22,11 @@ using Of = runtime::LifecycleTimes::Of;
 
 std::int64_t Number(os::MonoTime time) { return time.time_since_epoch().count(); }
 
-void WriteTime(runtime::RecordWriter& out, std::string_view key, const std::optional<os::MonoTime>& time) {
+void WriteTime(RecordWriter& out, std::string_view key, const std::optional<os::MonoTime>& time) {
   if (time) out.Number(key, Number(*time));
 }
 
-void WriteHttp(runtime::RecordWriter& out, const HttpCheck& http) {
+void WriteHttp(RecordWriter& out, const HttpCheck& http) {
   out.Item("pre_stop_port", http.port);
   out.Text("pre_stop_host", http.host);
   out.Item("pre_stop_path", http.path);
@@ -38,7 +38,7 @@ void WriteHttp(runtime::RecordWriter& out, const HttpCheck& http) {
 }
 
 /// False: the key is none of a request.
-bool ReadHttp(const runtime::RecordReader::Field& field, std::optional<HttpCheck>& http) {
+bool ReadHttp(const RecordReader::Field& field, std::optional<HttpCheck>& http) {
   const auto& [key, value] = field;
   if (key == "pre_stop_port") {
     http.emplace().port = value;
@@ -60,7 +60,7 @@ bool ReadHttp(const runtime::RecordReader::Field& field, std::optional<HttpCheck
   return true;
 }
 
-void WriteContainer(runtime::RecordWriter& out, const Of& of, const PreStop* pre_stop) {
+void WriteContainer(RecordWriter& out, const Of& of, const PreStop* pre_stop) {
   out.Item(kContainer, of.container);
   if (pre_stop != nullptr) {
     for (const std::string& word : pre_stop->exec) out.Item("pre_stop", word);
@@ -84,13 +84,13 @@ void WriteContainer(runtime::RecordWriter& out, const Of& of, const PreStop* pre
   WriteTime(out, "end_by", of.end_by);
 }
 
-os::MonoTime ReadTime(runtime::RecordReader& in, const runtime::RecordReader::Field& field) {
+os::MonoTime ReadTime(RecordReader& in, const RecordReader::Field& field) {
   std::int64_t number = 0;
   in.ReadNumber(field.first, field.second, number);
   return os::MonoTime(std::chrono::nanoseconds(number));
 }
 
-void ReadOf(runtime::RecordReader& in, const runtime::RecordReader::Field& field, Of& of, PodCheckpoint& life) {
+void ReadOf(RecordReader& in, const RecordReader::Field& field, Of& of, PodCheckpoint& life) {
   const auto& [key, value] = field;
   if (key == "pre_stop") {
     life.pre_stops[of.container].exec.push_back(value);
@@ -172,7 +172,7 @@ void Complete(Pod& pod, const PodCheckpoint& life) {
 }
 
 std::string FormatCheckpoint(const PodCheckpoint& life, std::string_view boot_id) {
-  runtime::RecordWriter out(kKind);
+  RecordWriter out(kKind);
   out.Text("boot_id", boot_id);
   out.Number("grace_s", life.grace_s);
   out.Text("admitted_at", life.admitted_at);
@@ -193,7 +193,7 @@ std::string FormatCheckpoint(const PodCheckpoint& life, std::string_view boot_id
 }
 
 Result<std::optional<PodCheckpoint>> ParseCheckpoint(std::string_view text, std::string_view boot_id) {
-  runtime::RecordReader in(text, kKind);
+  RecordReader in(text, kKind);
   PodCheckpoint life;
   std::string boot;
   std::string evicted;

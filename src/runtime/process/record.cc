@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "base/text_record.h"
 #include "host/os/path.h"
-#include "runtime/process/text_record.h"
 
 namespace berth::runtime {
 namespace {

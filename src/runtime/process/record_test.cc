@@ -5,7 +5,7 @@
 #include <random>
 #include <utility>
 
-#include "runtime/process/text_record.h"
+#include "base/text_record.h"
 
 namespace berth::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/process/text_record.h"
+#include "base/text_record.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <system_error>
 
-namespace berth::runtime {
+namespace berth {
 namespace {
 
 // The checksum line of `text`: FNV-1a, 64 bits. Against torn and edited files, not against malice.
@@ -107,4 +107,4 @@ void RecordReader::Bad(std::string what) {
   if (error_.empty()) error_ = std::move(what);
 }
 
-}  // namespace berth::runtime
+}  // namespace berth

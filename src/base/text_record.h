@@ -1,7 +1,7 @@
 // The form of Berth's small records: text, a first line with kind and version, lines "key value", a last line "sum"
 // with the 64-bit FNV-1a of all before it. Repeated keys are lists; backslash and control characters are escaped.
-#ifndef BERTH_RUNTIME_PROCESS_TEXT_RECORD_H_
-#define BERTH_RUNTIME_PROCESS_TEXT_RECORD_H_
+#ifndef BERTH_BASE_TEXT_RECORD_H_
+#define BERTH_BASE_TEXT_RECORD_H_
 
 #include <concepts>
 #include <optional>
@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 
-namespace berth::runtime {
+namespace berth {
 
 class RecordWriter {
  public:
@@ -67,6 +67,6 @@ class RecordReader {
   std::string error_;
 };
 
-}  // namespace berth::runtime
+}  // namespace berth
 
-#endif  // BERTH_RUNTIME_PROCESS_TEXT_RECORD_H_
+#endif  // BERTH_BASE_TEXT_RECORD_H_
