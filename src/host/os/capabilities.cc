@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstddef>
 #include <string>
 
 namespace berth::os {
@@ -65,6 +66,8 @@ std::optional<int> CapabilityNumber(std::string_view name) {
   if (found == kCapabilityNames.end()) return std::nullopt;
   return static_cast<int>(found - kCapabilityNames.begin());
 }
+
+std::string_view CapabilityName(int number) { return kCapabilityNames.at(static_cast<std::size_t>(number)); }
 
 CapabilitySet OwnCapabilities() {
   CapabilitySet out = 0;

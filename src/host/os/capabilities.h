@@ -15,6 +15,8 @@ inline constexpr CapabilitySet kAllCapabilities = ~CapabilitySet{0};
 
 /// The number of "NET_ADMIN" or "CAP_NET_ADMIN", in whichever case. nullopt: Linux has none of that name.
 std::optional<int> CapabilityNumber(std::string_view name);
+/// Upper case, without "CAP_", as the Kubernetes API and CRI write it. Requires: CapabilityNumber returned `number`.
+std::string_view CapabilityName(int number);
 
 /// The set with that one in it.
 constexpr CapabilitySet CapabilityBit(int number) { return CapabilitySet{1} << static_cast<unsigned>(number); }

@@ -60,6 +60,7 @@ TEST(CapabilitiesTest, NamesAreThoseOfTheKernelWithAndWithoutPrefix) {
   EXPECT_EQ(CapabilityNumber("ALL"), std::nullopt);
   EXPECT_EQ(CapabilityNumber("CAP_"), std::nullopt);
   EXPECT_EQ(CapabilityNumber("CAP_CAP_CHOWN"), std::nullopt);
+  EXPECT_EQ(CapabilityName(CAP_NET_ADMIN), "NET_ADMIN");
 }
 
 TEST_F(IdentityTest, AUserHasItsNumbersAndNoCapabilities) {

@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/text.h"
+#include "host/os/capabilities.h"
 #include "model/pod.h"
 
 namespace berth::cri {
@@ -42,6 +45,12 @@ void PutAppArmor(const SecurityContext& from, pb::LinuxContainerSecurityContext&
   }
 }
 
+/// As CRI writes names: runtimes put "CAP_" before what they get, and run the container without one they do not know.
+std::string CapabilityForRuntime(const std::string& name) {
+  const std::optional<int> number = os::CapabilityNumber(name);
+  return number ? std::string(os::CapabilityName(*number)) : name;
+}
+
 void PutSecurity(const SecurityContext& from, pb::LinuxContainerSecurityContext& to) {
   to.set_privileged(from.privileged.value_or(false));
   to.set_readonly_rootfs(from.read_only_root.value_or(false));
@@ -51,8 +60,8 @@ void PutSecurity(const SecurityContext& from, pb::LinuxContainerSecurityContext&
   for (const std::int64_t group : from.supplemental_groups) to.add_supplemental_groups(group);
   if (from.fs_group) to.add_supplemental_groups(*from.fs_group);
   if (from.supplemental_groups_policy == "Strict") to.set_supplemental_groups_policy(pb::Strict);
-  for (const std::string& name : from.add_capabilities) to.mutable_capabilities()->add_add_capabilities(name);
-  for (const std::string& name : from.drop_capabilities) to.mutable_capabilities()->add_drop_capabilities(name);
+  for (const std::string& name : from.add_capabilities) to.mutable_capabilities()->add_add_capabilities(CapabilityForRuntime(name));
+  for (const std::string& name : from.drop_capabilities) to.mutable_capabilities()->add_drop_capabilities(CapabilityForRuntime(name));
   pb::SecurityProfile& seccomp = *to.mutable_seccomp();
   seccomp.set_profile_type(pb::SecurityProfile::Unconfined);
   if (from.seccomp == "RuntimeDefault") seccomp.set_profile_type(pb::SecurityProfile::RuntimeDefault);

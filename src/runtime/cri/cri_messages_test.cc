@@ -1,6 +1,7 @@
 // What a runtime is told of fields whose effect needs a kernel or a client that tests do not have everywhere.
 #include "runtime/cri/cri_messages.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace berth::cri {
@@ -27,6 +28,15 @@ TEST(CriMessagesTest, AnAppArmorProfileIsToldToOldAndNewRuntimes) {
   EXPECT_EQ(pb::SecurityProfile::Localhost, SecurityOf(spec).apparmor().profile_type());
   EXPECT_EQ("mine", SecurityOf(spec).apparmor().localhost_ref());
   EXPECT_EQ("localhost/mine", SecurityOf(spec).apparmor_profile());
+}
+
+TEST(CriMessagesTest, CapabilitiesAreToldWithoutPrefixHoweverTheyAreWritten) {
+  ContainerSpec spec;
+  spec.security.add_capabilities = {"CAP_NET_ADMIN", "sys_time", "ALL"};
+  spec.security.drop_capabilities = {"NET_RAW", "cap_chown"};
+  const pb::Capability told = SecurityOf(spec).capabilities();
+  EXPECT_THAT(told.add_capabilities(), testing::ElementsAre("NET_ADMIN", "SYS_TIME", "ALL"));
+  EXPECT_THAT(told.drop_capabilities(), testing::ElementsAre("NET_RAW", "CHOWN"));
 }
 
 TEST(CriMessagesTest, ASeLinuxLabelIsThePodsAndTheContainers) {
