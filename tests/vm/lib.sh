@@ -147,8 +147,9 @@ vm_add_packages() {
 
 # vm_command WORDS-FOR-THE-KERNEL: fills the array `command` for the machine that was loaded; serial ports are the caller's.
 vm_command() {
-  command=(qemu-system-x86_64 -accel tcg,thread=multi -cpu "$cpu" -smp "$smp" -m "$memory" "${qemu[@]}"
+  # Instructions that repeat are emulated step by step, and filling and copying pages are most of them: other code for these.
+  command=(qemu-system-x86_64 -accel tcg,thread=multi -cpu "$cpu,-erms,-fsrm" -smp "$smp" -m "$memory" "${qemu[@]}"
     -nodefaults -no-user-config -no-reboot -display none -kernel "$vm_dir/kernel/$kernel" -initrd "$(vm_image)"
     # Without lpj= the kernel measures the delay loop of each CPU, which takes minutes under emulation.
-    -append "console=ttyS0 lpj=4000000 tsc=reliable clocksource=acpi_pm no_timer_check nowatchdog mitigations=off nokaslr quiet panic=-1 $boot $1")
+    -append "console=ttyS0 lpj=4000000 tsc=reliable clocksource=acpi_pm no_timer_check nowatchdog mitigations=off nokaslr clearcpuid=rep_good init_on_alloc=0 quiet panic=-1 $boot $1")
 }
