@@ -101,7 +101,13 @@ class Pods {
     drop = Several([](int) { return std::string("ALL"); });
     if (Coin()) seccomp = Pick<std::string>({"RuntimeDefault", "Unconfined", "Localhost"});
     if (seccomp == "Localhost") localhost = "profiles/" + Name();
-    if (pod) {
+    if (!pod) {
+      sysctls.clear();
+    } else {  // its containers alone have the rest
+      proc_mount.clear();
+      privileged = read_only = escalation = std::nullopt;
+      add.clear();
+      drop.clear();
       if (Coin()) fs_group = static_cast<std::int64_t>(Below(70'000));
       if (Coin()) fs_policy = Pick<std::string>({"Always", "OnRootMismatch"});
       groups = Several([](int i) { return std::int64_t{1000} + i; });

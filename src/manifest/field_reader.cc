@@ -183,6 +183,12 @@ void Object::ReadInt(std::string_view key, std::int64_t& out, std::int64_t min, 
   out = *value;
 }
 
+void Object::WarnOfFieldsOf(std::string_view owner, std::span<const std::string_view> fields) {
+  for (const std::string_view field : fields)
+    if (Take(field) != nullptr)
+      report_.Warn(PathOf(field), "unknown field, ignored; it is a field of " + std::string(owner));
+}
+
 void Object::Finish(std::span<const std::string_view> unused) {
   for (const std::string& key : node_.keys) {
     if (report_.WarnsNoMore()) return;

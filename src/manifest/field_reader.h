@@ -142,6 +142,8 @@ class Object {
     return true;
   }
 
+  /// Warns of each of `fields` that is there, as of an unknown one: it is a field of `owner` ("spec.securityContext").
+  void WarnOfFieldsOf(std::string_view owner, std::span<const std::string_view> fields);
   /// Warns of every field that was neither taken nor is among `unused` (known, without a meaning for Berth).
   void Finish(std::span<const std::string_view> unused = {});
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "model/node_conditions.h"
 
@@ -351,6 +352,32 @@ TEST(ManifestTest, SecurityContextsAreHeldToWhatTheApiTakes) {
                 HasSubstr("must be a relative path without"));
   EXPECT_THAT(of_container("{privileged: true, allowPrivilegeEscalation: false}"),
               HasSubstr("allowPrivilegeEscalation: Invalid value: false"));
+}
+
+TEST(ManifestTest, AFieldOfTheOtherLevelsSecurityContextIsAnUnknownOne) {
+  const std::string spec =
+      "{securityContext: {runAsUser: 7, privileged: true, allowPrivilegeEscalation: false, capabilities: {add: "
+      "[CAP_SYS_ADMIN]}, procMount: Masked, readOnlyRootFilesystem: true}, containers: [{name: a, image: a, "
+      "securityContext: {runAsUser: 8, fsGroup: -1, fsGroupChangePolicy: Never, supplementalGroups: [5], "
+      "supplementalGroupsPolicy: Both, sysctls: [{name: \"..\"}], seLinuxChangePolicy: MountOption}}]}";
+  EXPECT_EQ(ErrorOfSpec(spec), "accepted") << "they are not judged";
+  const std::vector<std::string> said = WarningsOfSpec(spec);
+  EXPECT_THAT(said, SizeIs(11));
+  for (const std::string field :
+       {"allowPrivilegeEscalation", "capabilities", "privileged", "procMount", "readOnlyRootFilesystem"})
+    EXPECT_THAT(said,
+                testing::Contains("pod.yaml: document 1: spec.securityContext." + field +
+                                  ": unknown field, ignored; it is a field of spec.containers[].securityContext"));
+  for (const std::string field : {"fsGroup", "fsGroupChangePolicy", "seLinuxChangePolicy", "supplementalGroups",
+                                  "supplementalGroupsPolicy", "sysctls"})
+    EXPECT_THAT(said, testing::Contains("pod.yaml: document 1: spec.containers[0].securityContext." + field +
+                                        ": unknown field, ignored; it is a field of spec.securityContext"));
+  const Pod pod = ParseOne(std::string(kPodHead) + "spec: " + spec + "\n");
+  SecurityContext of_pod;
+  of_pod.run_as_user = 7;
+  SecurityContext of_container;
+  of_container.run_as_user = 8;
+  EXPECT_TRUE(pod.security == of_pod && pod.containers[0].security == of_container) << "they have no effect";
 }
 
 TEST(ParsePodsTest, NamesOfVolumesBecomePathsAndAreChecked) {

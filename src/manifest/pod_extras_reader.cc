@@ -15,8 +15,15 @@
 namespace berth::manifest {
 namespace {
 
-constexpr std::string_view kSecurityUnused[] = {"appArmorProfile", "procMount", "seLinuxChangePolicy",
-                                                "seLinuxOptions",  "sysctls",   "windowsOptions"};
+constexpr std::string_view kSecurityUnused[] = {"windowsOptions"};
+constexpr std::string_view kPodSecurityUnused[] = {"seLinuxChangePolicy", "windowsOptions"};
+// What the one level has and the other has not.
+constexpr std::string_view kOnlyOfContainers[] = {"allowPrivilegeEscalation", "capabilities", "privileged", "procMount",
+                                                  "readOnlyRootFilesystem"};
+constexpr std::string_view kOnlyOfPods[] = {
+    "fsGroup", "fsGroupChangePolicy", "seLinuxChangePolicy", "supplementalGroups", "supplementalGroupsPolicy",
+    "sysctls"};
+
 // Users and groups as the API takes them.
 void CheckId(Report& report, const Path& path, std::int64_t id) {
   constexpr std::int64_t kMost = 2'147'483'647;
@@ -70,13 +77,25 @@ void CheckEscalation(Object& object, const SecurityContext& security) {
       object.report().Problem(path, "Invalid value: false: cannot be false where CAP_SYS_ADMIN is added");
 }
 
-}  // namespace
-
-void ReadSecurityContext(Object& object, SecurityContext& out) {
+/// What both levels have.
+void ReadSharedSecurity(Object& object, SecurityContext& out) {
   ReadSecurityIsolation(object, out);
   ReadUserOrGroup(object, "runAsUser", out.run_as_user);
   ReadUserOrGroup(object, "runAsGroup", out.run_as_group);
   object.Read("runAsNonRoot", out.run_as_non_root);
+  object.Within("seccompProfile", [&](Object& profile) {
+    profile.Read("type", out.seccomp);
+    profile.Read("localhostProfile", out.seccomp_localhost);
+    CheckSeccomp(profile, out);
+    profile.Finish();
+  });
+}
+
+}  // namespace
+
+void ReadSecurityContext(Object& object, SecurityContext& out) {
+  ReadSharedSecurity(object, out);
+  ReadWord(object, "procMount", {"Default", "Unmasked"}, out.proc_mount);
   object.Read("privileged", out.privileged);
   object.Read("readOnlyRootFilesystem", out.read_only_root);
   object.Read("allowPrivilegeEscalation", out.allow_privilege_escalation);
@@ -85,17 +104,14 @@ void ReadSecurityContext(Object& object, SecurityContext& out) {
     ReadCapabilities(capabilities, "drop", out.drop_capabilities);
     capabilities.Finish();
   });
-  object.Within("seccompProfile", [&](Object& profile) {
-    profile.Read("type", out.seccomp);
-    profile.Read("localhostProfile", out.seccomp_localhost);
-    CheckSeccomp(profile, out);
-    profile.Finish();
-  });
   CheckEscalation(object, out);
+  object.WarnOfFieldsOf("spec.securityContext", kOnlyOfPods);
   object.Finish(kSecurityUnused);
 }
 
 void ReadPodSecurityContext(Object& object, SecurityContext& out) {
+  ReadSharedSecurity(object, out);
+  ReadSysctls(object, out);
   ReadUserOrGroup(object, "fsGroup", out.fs_group);
   ReadWord(object, "fsGroupChangePolicy", {"Always", "OnRootMismatch"}, out.fs_group_change_policy);
   object.Read("supplementalGroups", out.supplemental_groups);
@@ -104,7 +120,8 @@ void ReadPodSecurityContext(Object& object, SecurityContext& out) {
     CheckId(object.report(), Path{.parent = &groups, .key = {}, .index = static_cast<int>(i)},
             out.supplemental_groups[i]);
   ReadWord(object, "supplementalGroupsPolicy", {"Merge", "Strict"}, out.supplemental_groups_policy);
-  ReadSecurityContext(object, out);
+  object.WarnOfFieldsOf("spec.containers[].securityContext", kOnlyOfContainers);
+  object.Finish(kPodSecurityUnused);
 }
 
 }  // namespace berth::manifest

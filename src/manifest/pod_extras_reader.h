@@ -1,4 +1,4 @@
-// Tree -> what only a container runtime needs of a pod: volumes, mounts, security contexts.
+// Tree -> security contexts of a pod and of its containers.
 #ifndef BERTH_MANIFEST_POD_EXTRAS_READER_H_
 #define BERTH_MANIFEST_POD_EXTRAS_READER_H_
 
@@ -7,7 +7,7 @@
 
 namespace berth::manifest {
 
-/// A securityContext of a container, and what one of a pod shares with it.
+/// A securityContext of a container. Fields that only a pod's has are warned of and not read; likewise below.
 void ReadSecurityContext(Object& object, SecurityContext& out);
 /// That of a pod.
 void ReadPodSecurityContext(Object& object, SecurityContext& out);

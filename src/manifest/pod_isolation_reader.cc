@@ -166,7 +166,9 @@ void ReadSecurityIsolation(Object& security, SecurityContext& out) {
     options.Read("level", label.level);
     options.Finish();
   });
-  ReadWord(security, "procMount", {"Default", "Unmasked"}, out.proc_mount);
+}
+
+void ReadSysctls(Object& security, SecurityContext& out) {
   security.Each("sysctls", [&](const Node& node, const Path& path) {
     ReadSysctl(node, path, security.report(), out.sysctls.emplace_back());
   });

@@ -11,8 +11,10 @@ namespace berth::manifest {
 void ReadPodIsolation(Object& spec, Pod& out);
 /// Fields of a container: its terminal and its input.
 void ReadContainerIsolation(Object& container, Container& out);
-/// Fields of a securityContext, of a pod or a container: AppArmor, SELinux, /proc; sysctls of a pod.
+/// Fields of a securityContext, of a pod or a container: AppArmor, SELinux.
 void ReadSecurityIsolation(Object& security, SecurityContext& out);
+/// Fields of a pod's: kernel settings.
+void ReadSysctls(Object& security, SecurityContext& out);
 
 }  // namespace berth::manifest
 
