@@ -109,6 +109,21 @@ TEST(DocumentsTest, FilesOfAVolumeStayInIt) {
       HasSubstr("the path is given to two files"));
 }
 
+TEST(DocumentsTest, AVolumeMayNameADocumentOfANameThatNoneCanHave) {
+  for (const std::string& name : {std::string("My_Config"), std::string("a/b"), std::string(300, 'a')}) {
+    EXPECT_EQ(WrongVolume("configMap: {name: " + name + "}"), "accepted");
+    EXPECT_EQ(WrongVolume("secret: {secretName: " + name + "}"), "accepted");
+    EXPECT_EQ(WrongVolume("projected: {sources: [{configMap: {name: " + name + "}}, {secret: {name: " + name + "}}]}"),
+              "accepted");
+  }
+  EXPECT_THAT(WrongVolume("configMap: {optional: true}"),
+              HasSubstr("spec.volumes[0].configMap.name: Required value: name a ConfigMap"));
+  EXPECT_THAT(WrongVolume("secret: {secretName: \"\"}"),
+              HasSubstr("spec.volumes[0].secret.secretName: Required value: name a Secret"));
+  EXPECT_THAT(WrongVolume("projected: {sources: [{secret: {}}]}"),
+              HasSubstr("spec.volumes[0].projected.sources[0].secret.name: Required value: name a Secret"));
+}
+
 TEST(DocumentsTest, ModesAreOctalOrDecimal) {
   const auto mode = [](const std::string& text) {
     const Result<ParsedPods> parsed = ParsePods(

@@ -394,6 +394,24 @@ TEST(ParsePodsTest, NamesOfVolumesBecomePathsAndAreChecked) {
       HasSubstr("volumeMounts[0].subPath: Invalid value: \"/../x\""));
 }
 
+TEST(ParsePodsTest, ARelativeMountPathIsBelowTheRoot) {
+  const auto with = [](const std::string& path) {
+    return "{containers: [{name: a, image: a, volumeMounts: [{name: v, mountPath: " + path +
+           "}]}], volumes: [{name: v, emptyDir: {}}]}";
+  };
+  const Pod pod = ParseOne(std::string(kPodHead) + "spec: " + with("data/x") + "\n");
+  EXPECT_EQ(pod.containers[0].mounts[0].mount_path, "/data/x");
+  EXPECT_THAT(ErrorOfSpec(with("a/../../etc")), HasSubstr("mountPath: Invalid value: \"/a/../../etc\": must be"));
+  EXPECT_THAT(ErrorOfSpec(with("\"\"")), HasSubstr("mountPath: Invalid value: \"\": must be an absolute path"));
+}
+
+TEST(ParsePodsTest, ASecretForImagesWithoutANameIsSkippedAndNoOtherNameIsJudged) {
+  const Pod pod = ParseOne(std::string(kPodHead) +
+                           "spec: {imagePullSecrets: [{name: null}, {}, {name: \"\"}, null, {name: My_Secret}, "
+                           "{name: a/b}], containers: [{name: a, image: a}]}\n");
+  EXPECT_THAT(pod.image_pull_secrets, ElementsAre("My_Secret", "a/b"));
+}
+
 TEST(ParsePodsTest, UnknownFieldsAreWarningsWithAHint) {
   EXPECT_THAT(WarningsOfSpec("{containers: [{name: a, image: a, resourcs: {}}], zzz: 1}"),
               ElementsAre("pod.yaml: document 1: spec.containers[0].resourcs: unknown field, ignored; did you mean "

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/text.h"
 #include "manifest/name_validation.h"
@@ -143,10 +145,10 @@ void ReadPodIsolation(Object& spec, Pod& out) {
   });
   spec.Each("imagePullSecrets", [&](const Node& node, const Path& path) {
     Object secret(node, path, spec.report());
-    std::string& name = out.image_pull_secrets.emplace_back();
+    std::string name;
     secret.Read("name", name);
     secret.Finish();
-    CheckNameIn(secret, "name", CheckSubdomainName(name));
+    if (!name.empty()) out.image_pull_secrets.push_back(std::move(name));  // as the kubelet; it is only looked up
   });
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -87,8 +88,8 @@ class FilesReader {
   void Documents(Object& object, DocumentKind kind, std::string_view name_field) {
     VolumeSource& source = out_.sources.emplace_back(VolumeSource{.document = kind});
     object.Read(name_field, source.name);
-    if (std::string wrong = CheckSubdomainName(source.name); !wrong.empty())
-      object.report().Problem(object.PathOf(name_field), std::move(wrong));
+    if (source.name.empty())  // all that the API asks; the name is only looked up, and never becomes a path
+      object.report().Problem(object.PathOf(name_field), "Required value: name a " + std::string(Name(kind)));
     object.Read("optional", source.optional);
     object.Each("items", [&](const Node& node, const Path& path) {
       Object item(node, path, object.report());
@@ -347,6 +348,7 @@ void ReadVolumeMount(const Node& node, const Path& path, Report& report, VolumeM
   ReadWord(object, "recursiveReadOnly", {"Disabled", "Enabled", "IfPossible"}, out.recursive_read_only);
   ReadWord(object, "mountPropagation", {"Bidirectional", "HostToContainer", "None"}, out.propagation);
   if (out.name.empty()) report.Problem(object.PathOf("name"), "Required value: name one of spec.volumes");
+  if (!out.mount_path.empty() && !out.mount_path.starts_with('/')) out.mount_path.insert(0, 1, '/');  // as the kubelet
   CheckMountPath(object, "mountPath", out.mount_path);
   if (!out.sub_path.empty()) CheckMountPath(object, "subPath", "/" + out.sub_path);
   if (!out.sub_path_expr.empty()) CheckMountPath(object, "subPathExpr", "/" + out.sub_path_expr);

@@ -67,6 +67,16 @@ TEST(VolumeFilesTest, FilesWithoutContentCountTheirNumber) {
   EXPECT_EQ(refused.error().code, Code::kInvalid);
 }
 
+TEST(VolumeFilesTest, ANameOfADocumentIsLookedUpAndNeverAPath) {
+  Pod pod = PodWithVolumes(1);
+  for (const char* const name : {"../default/large", "/etc/passwd", "."}) {
+    pod.volumes.front().sources.front().name = name;
+    const auto files = FilesOf(pod, pod.volumes.front(), NodeWithDocument(1));
+    ASSERT_FALSE(files) << name;
+    EXPECT_EQ(files.error().code, Code::kNotFound) << files.error().message;
+  }
+}
+
 TEST(VolumeFilesTest, AMissingDocumentOfAnotherVolumeIsNoConcernOfThisOne) {
   Pod pod = PodWithVolumes(2);
   pod.volumes.back().sources.front().name = "missing";
