@@ -223,6 +223,7 @@ Result<void> Daemon::OpenApi(const std::string& version, os::WallTime started_at
 manifest::PodOptions Daemon::HowPodsAreRead() const {
   manifest::PodOptions out = PodRules(settings_, dry_run_);
   out.cni_reads_annotations = features_.cni_reads_annotations;
+  out.cni_limits_bandwidth = features_.cni_limits_bandwidth;
   return out;
 }
 

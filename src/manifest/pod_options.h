@@ -39,6 +39,8 @@ struct PodOptions {
   bool se_linux = true;
   /// A CNI plug-in of the container runtime is told the annotations of pods, and so may give them more networks.
   bool cni_reads_annotations = false;
+  /// A CNI plug-in of the container runtime is told the bandwidth that the annotations of pods say.
+  bool cni_limits_bandwidth = false;
   /// Problems that a pod has on this node only, told together with those of the manifest; empty: none are looked for.
   std::function<std::vector<FieldProblem>(const Pod&)> on_node = nullptr;
   /// Make pods of the templates of Deployments and other workloads; false: they are left out, with a warning.

@@ -139,6 +139,7 @@ Result<RuntimeStatus> Client::AskStatus() const {
     if (handler.features().recursive_read_only_mounts()) out.features.recursive_read_only.insert(handler.name());
   if (const auto network = answer.info().find("cniconfig"); network != answer.info().end())
     out.features.cni_reads_annotations = network->second.contains("io.kubernetes.cri.pod-annotations");
+  out.features.cni_limits_bandwidth = LimitsBandwidth(answer);
   out.features.cdi = EnablesCdi(answer);
   return out;
 }

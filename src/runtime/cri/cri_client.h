@@ -38,6 +38,7 @@ struct Features {
   std::set<std::string> recursive_read_only;  ///< handlers ("": the default one) that make all below a mount read-only
   bool strict_groups = false;                 ///< supplementalGroupsPolicy
   bool cni_reads_annotations = false;         ///< a plug-in of the pods' network is told the annotations of pods
+  bool cni_limits_bandwidth = false;          ///< one is told the bandwidth that annotations of pods say
   std::optional<bool> cdi;                    ///< devices by CDI are given to containers; nullopt: it does not say
 };
 

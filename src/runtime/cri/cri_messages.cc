@@ -272,6 +272,12 @@ std::optional<bool> EnablesCdi(const pb::StatusResponse& answer) {
   return enabled != parsed.end() && enabled->is_boolean() ? std::optional(enabled->get<bool>()) : std::nullopt;
 }
 
+/// containerd shows the configuration of the network, as JSON without blanks.
+bool LimitsBandwidth(const pb::StatusResponse& answer) {
+  const auto network = answer.info().find("cniconfig");
+  return network != answer.info().end() && network->second.contains("\"bandwidth\":true");
+}
+
 Image TakeImage(const pb::Image& from) {
   Image out{.id = from.id(), .tags = {}, .digests = {}, .size = from.size()};
   out.tags.assign(from.repo_tags().begin(), from.repo_tags().end());

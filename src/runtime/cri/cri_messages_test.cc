@@ -105,6 +105,18 @@ TEST(CriMessagesTest, WhetherCdiDevicesAreGivenIsWhatTheRuntimeShowsOfItsConfigu
   EXPECT_EQ(std::nullopt, EnablesCdi(pb::StatusResponse()));
 }
 
+TEST(CriMessagesTest, WhetherBandwidthIsLimitedIsWhatTheRuntimeShowsOfItsNetwork) {
+  const auto said = [](const std::string& network) {
+    pb::StatusResponse answer;
+    (*answer.mutable_info())["cniconfig"] = network;
+    return LimitsBandwidth(answer);
+  };
+  EXPECT_TRUE(said(R"({"Networks":[{"Config":{"Plugins":[{"Network":{"type":"ptp"}},{"Network":{"type":"bandwidth",)"
+                   R"("capabilities":{"bandwidth":true}}}]}}]})"));
+  EXPECT_FALSE(said(R"({"Networks":[{"Config":{"Plugins":[{"Network":{"type":"bandwidth"}}]}}]})"));
+  EXPECT_FALSE(LimitsBandwidth(pb::StatusResponse()));
+}
+
 TEST(CriMessagesTest, AnInputThatEndsWithItsFirstReaderIsToldAsThat) {
   ContainerSpec spec;
   spec.stdin_open = true;
