@@ -305,6 +305,30 @@ TEST(FieldTableTest, AnAnnotationThatAsksForNetworksIsWarnedOfUnlessAPlugInReads
               testing::ElementsAre(field + "the pod is in the host's network"));
 }
 
+TEST(FieldTableTest, AnAnnotationThatBoundsTheBandwidthIsWarnedOfUnlessAPlugInIsToldOfIt) {
+  const Json bounds = {{"kubernetes.io/egress-bandwidth", "10M"}, {"kubernetes.io/ingress-bandwidth", "1M"}};
+  const std::string text = PodWith("metadata.annotations", bounds);
+  const std::string out = "f: document 1: metadata.annotations[kubernetes.io/egress-bandwidth]: no effect: ";
+  const std::string in = "f: document 1: metadata.annotations[kubernetes.io/ingress-bandwidth]: no effect: ";
+  EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kProcess}),
+              testing::ElementsAre(out + "a plain process is in the host's network",
+                                   in + "a plain process is in the host's network"));
+  EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kCri, .cni_reads_annotations = true}),
+              testing::ElementsAre(testing::StartsWith(out + "no CNI plug-in"), testing::StartsWith(in + "no CNI")));
+  EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kCri, .cni_limits_bandwidth = true}), IsEmpty());
+}
+
+TEST(FieldTableTest, ANodeNameOfAnotherNodeIsWarnedOf) {
+  const std::string text = PodWith("spec.nodeName", "n2");
+  EXPECT_THAT(
+      SaidOf(text, {.run_by = RunBy::kCri, .node_name = "n1"}),
+      testing::ElementsAre("f: document 1: spec.nodeName: no effect: the pod runs on this node, \"n1\"; give the "
+                           "manifest to \"n2\" to run it there"));
+  EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kCri, .node_name = "n2"}), IsEmpty());
+  EXPECT_THAT(SaidOf(text, {.run_by = RunBy::kCri}), IsEmpty()) << "no node is known";
+  EXPECT_THAT(SaidOf(text, {.node_name = "n1"}), IsEmpty()) << "it is only looked at";
+}
+
 TEST(FieldTableTest, AVolumeOfAKindThatIsMissingIsRefusedEvenIfItSaysNothingMore) {
   EXPECT_THAT(SaidOf(PodWith("spec.volumes[].nfs", Json::object()), {.run_by = RunBy::kCri}),
               Contains(HasSubstr("spec.volumes[0].nfs: Forbidden: ")));

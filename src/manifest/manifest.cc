@@ -254,9 +254,7 @@ class FileReader {
     if (root.kind != Node::Kind::kMap)
       return report.Problem(top, "expected a Pod, PodList or List, got " + std::string(Describe(root.kind)));
     Object object(root, top, report);
-    std::string api_version;
     std::string kind;
-    object.Read("apiVersion", api_version);
     object.Read("kind", kind);
     if (kind.empty()) return report.Problem(object.PathOf("kind"), "Required value: write \"kind: Pod\"");
     const bool list = kind.ends_with("List") && (kind == "List" || IsOneOfOurs(kind.substr(0, kind.size() - 4)));
@@ -267,13 +265,18 @@ class FileReader {
       return report.Problem(
           object.PathOf("kind"),
           "Unsupported value: \"" + kind + "\": Berth reads \"Pod\", \"ConfigMap\", \"Secret\" and lists of them");
-    if (api_version != "v1")
-      report.Problem(object.PathOf("apiVersion"),
-                     api_version.empty()
-                         ? "Required value: write \"apiVersion: v1\""
-                         : "Unsupported value: \"" + Printable(api_version, 60) + "\": supported values: \"v1\"");
+    CheckApiVersion(object, /*may_be_left_out=*/false);
     if (!list) return Add(kind, root, top, report);
     ReadList(object, kind.substr(0, kind.size() - 4), report);
+  }
+
+  /// Of the kinds of core/v1 that are read.
+  static void CheckApiVersion(Object& object, bool may_be_left_out) {
+    std::string given;
+    object.Read("apiVersion", given);
+    if (given == "v1" || (given.empty() && may_be_left_out)) return;
+    object.report().Problem(object.PathOf("apiVersion"), given.empty() ? "Required value: write \"apiVersion: v1\""
+                                                                       : UnsupportedValue(given, {"v1"}));
   }
 
   static bool IsStorage(std::string_view kind) { return kind == "PersistentVolume" || kind == "PersistentVolumeClaim"; }
@@ -314,7 +317,7 @@ class FileReader {
       out_.made.push_back({.where = where_ + (path.empty() ? "" : ": " + path), .message = std::move(text)});
   }
 
-  /// `of`: the kind of items that do not say it; "": each has to.
+  /// `of`: the kind of items that do not say it, nor their apiVersion; "": each has to say both.
   void ReadList(Object& object, const std::string& of, Report& report) {
     constexpr std::string_view kListUnused[] = {"metadata"};
     object.Each("items", [&](const Node& item, const Path& path) {
@@ -324,6 +327,10 @@ class FileReader {
         return report.Problem(Path{.parent = &path, .key = "kind"}, "Required value: write \"kind: Pod\"");
       if (options_.templates && IsWorkload(kind)) return Add(kind, item, path, report);
       if (!IsOneOfOurs(kind)) return report.Warn(Path{.parent = &path, .key = "kind"}, LeftOut(kind));
+      if (item.kind == Node::Kind::kMap) {
+        Object versioned(item, path, report);
+        CheckApiVersion(versioned, /*may_be_left_out=*/!of.empty());
+      }
       Add(kind, item, path, report);
     });
     object.Finish(kListUnused);
@@ -391,6 +398,7 @@ class FileReader {
     if (options_.run_by != RunBy::kNobody) {
       WarnOfStorage(pod, path, report);
       WarnOfAnnotations(pod, path, report);
+      WarnOfNode(pod, path, report);
     }
     out_.pods.push_back(std::move(pod));
   }
@@ -400,7 +408,30 @@ class FileReader {
     return above.empty() ? field : above + "." + field;
   }
 
-  /// Those that old clusters read, and that are fields now; and those that ask for more networks.
+  /// A pod stays where its manifest is read.
+  void WarnOfNode(const Pod& pod, const Path& root, Report& report) const {
+    if (options_.node_name.empty() || pod.node_name.empty() || pod.node_name == options_.node_name) return;
+    const Path spec{.parent = &root, .key = "spec"};
+    report.Warn(Path{.parent = &spec, .key = "nodeName"}, "no effect: the pod runs on this node, \"" +
+                                                              options_.node_name + "\"; give the manifest to \"" +
+                                                              Printable(pod.node_name, 253) + "\" to run it there");
+  }
+
+  /// Why the network does not do what an annotation asks of it; "": it does, or is not asked.
+  std::string WhyNotByNetwork(const std::string& annotation, const Pod& pod) const {
+    const bool networks =
+        annotation == "k8s.v1.cni.cncf.io/networks" || annotation == "v1.multus-cni.io/default-network";
+    const bool bandwidth =
+        annotation == "kubernetes.io/egress-bandwidth" || annotation == "kubernetes.io/ingress-bandwidth";
+    if (!networks && !bandwidth) return "";
+    if (options_.run_by == RunBy::kProcess) return "a plain process is in the host's network";
+    if (pod.host_network) return "the pod is in the host's network";
+    if (networks ? options_.cni_reads_annotations : options_.cni_limits_bandwidth) return "";
+    return std::string("no CNI plug-in of the container runtime has the capability ") +
+           (networks ? "io.kubernetes.cri.pod-annotations" : "bandwidth") + ", by which it would be told of it";
+  }
+
+  /// Those that old clusters read, and that are fields now; and those that ask something of the network.
   void WarnOfAnnotations(const Pod& pod, const Path& root, Report& report) const {
     constexpr std::pair<std::string_view, std::string_view> kFields[] = {
         {"container.apparmor.security.beta.kubernetes.io/", "appArmorProfile"},
@@ -413,15 +444,7 @@ class FileReader {
       for (const auto& [start, field] : kFields)
         if (name.starts_with(start))
           report.Warn(where, "no effect: it is a field now; write securityContext." + std::string(field));
-      if (name != "k8s.v1.cni.cncf.io/networks" && name != "v1.multus-cni.io/default-network") continue;
-      if (options_.run_by == RunBy::kProcess)
-        report.Warn(where, "no effect: a plain process is in the host's network");
-      else if (pod.host_network)
-        report.Warn(where, "no effect: the pod is in the host's network");
-      else if (!options_.cni_reads_annotations)
-        report.Warn(where,
-                    "no effect: no CNI plug-in of the container runtime has the capability "
-                    "io.kubernetes.cri.pod-annotations, by which it would be told of it");
+      if (const std::string why = WhyNotByNetwork(name, pod); !why.empty()) report.Warn(where, "no effect: " + why);
     }
   }
 

@@ -226,6 +226,20 @@ TEST(ParsePodsTest, ReadsListsAndManyDocuments) {
   EXPECT_THAT(parsed.warnings, IsEmpty());
 }
 
+TEST(ParsePodsTest, AnItemOfAListSaysItsApiVersionUnlessTheListIsOfItsKind) {
+  const auto error = [](const std::string& list, const std::string& item) {
+    return ErrorOfPods("{apiVersion: v1, kind: " + list + ", items: [{" + item +
+                       "metadata: {name: a}, spec: {containers: [{name: a, image: a}]}}]}");
+  };
+  EXPECT_EQ(error("PodList", ""), "accepted");
+  EXPECT_EQ(error("List", "apiVersion: v1, kind: Pod, "), "accepted");
+  EXPECT_EQ(error("List", "kind: Pod, "),
+            "pod.yaml: document 1: items[0].apiVersion: Required value: write \"apiVersion: v1\"");
+  for (const char* const list : {"List", "PodList"})
+    EXPECT_EQ(error(list, "apiVersion: v2, kind: Pod, "),
+              "pod.yaml: document 1: items[0].apiVersion: Unsupported value: \"v2\": supported values: \"v1\"");
+}
+
 TEST(ParsePodsTest, AFileHoldsAtMostAThousandPodsToBeRun) {
   std::string text = "apiVersion: v1\nkind: PodList\nitems:\n";
   for (int i = 0; i <= 1'000; ++i)
@@ -417,6 +431,9 @@ TEST(ParsePodsTest, UnknownFieldsAreWarningsWithAHint) {
               ElementsAre("pod.yaml: document 1: spec.containers[0].resourcs: unknown field, ignored; did you mean "
                           "\"resources\"?",
                           "pod.yaml: document 1: spec.zzz: unknown field, ignored"));
+  EXPECT_THAT(WarningsOfSpec("{containers: [{name: a, image: a}], workloadRef: {name: w}}"),
+              ElementsAre(HasSubstr("spec.workloadRef: unknown field, ignored")))
+      << "Kubernetes 1.36 does not have it";
 }
 
 TEST(ParsePodsTest, DuplicateKeysAreErrors) {

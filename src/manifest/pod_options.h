@@ -51,7 +51,8 @@ struct PodOptions {
   /// Pods that one text may hold: reading ends at the first beyond. kAnyNumber: likewise as many values, for programs
   /// that only look at pods and give the memory for it.
   std::size_t most_pods = 1'000;
-  /// Of the node that nodeAffinity of PersistentVolumes is judged for; "": it is not.
+  /// Of the node that the pods are for: nodeAffinity of PersistentVolumes is judged for it, and a spec.nodeName that
+  /// names another one is warned of; "": neither.
   std::string node_name = {};
   /// PersistentVolumes and claims that stand beside the text: as ParsedPods::storage of other files.
   std::string storage = {};

@@ -53,8 +53,7 @@ constexpr std::string_view kSpecUnused[] = {"affinity",
                                             "shareProcessNamespace",
                                             "subdomain",
                                             "tolerations",
-                                            "topologySpreadConstraints",
-                                            "workloadRef"};
+                                            "topologySpreadConstraints"};
 constexpr std::string_view kContainerUnused[] = {"stdin", "stdinOnce", "tty", "volumeDevices"};
 constexpr std::string_view kResourcesUnused[] = {"claims"};
 

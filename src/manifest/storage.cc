@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::string_view kStorageTopUnused[] = {"apiVersion", "kind", "status"};
 constexpr std::string_view kClaimRefUnused[] = {"apiVersion", "fieldPath", "kind", "resourceVersion", "uid"};
-constexpr std::string_view kStorageSpecUnused[] = {"volumeAttributesClassName"};
 // Volumes of these kinds may be in a text, and answer a claim only with why they cannot be mounted.
 constexpr std::string_view kOtherVolumeSources[] = {"awsElasticBlockStore",
                                                     "azureDisk",
@@ -79,6 +78,15 @@ void ReadStorageAmount(Object& of, const ResourceList& list, std::string_view fi
 void ReadVolumeMode(Object& spec, std::string& out) {
   ReadWord(spec, "volumeMode", {"Block", "Filesystem"}, out);
   if (out.empty()) out = "Filesystem";
+}
+
+/// Of a volume or a claim.
+void WarnOfAttributesClass(Object& spec) {
+  std::string name;
+  spec.Read("volumeAttributesClassName", name);
+  if (!name.empty())
+    spec.report().Warn(spec.PathOf("volumeAttributesClassName"),
+                       "no effect: there is no driver that would change a volume; set up its folder beforehand");
 }
 
 std::vector<Requirement> ReadRequirements(Object& object, std::string_view field, Words operators) {
@@ -211,9 +219,10 @@ void ReadVolumeSpec(Object& spec, const std::string& node_name, PersistentVolume
   if (reclaim == "Delete" || reclaim == "Recycle")
     spec.report().Warn(spec.PathOf("persistentVolumeReclaimPolicy"),
                        "no effect: what is in the volume stays, as with Retain");
+  WarnOfAttributesClass(spec);
   if (const Node* options = spec.Take("mountOptions"); options != nullptr && !options->items.empty())
     spec.report().Warn(spec.PathOf("mountOptions"), "no effect: nothing is mounted on the host for it");
-  spec.Finish(kStorageSpecUnused);
+  spec.Finish();
 }
 
 void ReadClaimSelector(Object& spec, std::vector<Requirement>& out) {
@@ -249,7 +258,8 @@ void ReadClaimSpec(Object& spec, VolumeClaim& out) {
     if (spec.Take(field) != nullptr)
       spec.report().Warn(spec.PathOf(field),
                          "no effect: nothing is copied into the volume; fill its folder beforehand");
-  spec.Finish(kStorageSpecUnused);
+  WarnOfAttributesClass(spec);
+  spec.Finish();
 }
 
 bool HasAll(const std::vector<std::string>& modes, const std::vector<std::string>& wanted) {

@@ -244,15 +244,19 @@ TEST(StorageTest, AVolumeMayGiveAGenerateName) {
 }
 
 TEST(StorageTest, WhatAVolumeAsksForInVainIsWarnedOf) {
-  const auto parsed = Parse(LocalPv("n1") + Pvc("c", "1Gi") +
+  const auto parsed = Parse(LocalPv("n1") + Pvc("c", "1Gi", "volumeAttributesClassName: gold") +
                             "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {securityContext: {fsGroup: 5}, "
                             "containers: [{name: a, command: [x]}], volumes: [{name: v, persistentVolumeClaim: "
                             "{claimName: c}}]}}\n---\n" +
-                            Pv("b", "1Gi", "persistentVolumeReclaimPolicy: Delete, mountOptions: [ro]"));
+                            Pv("b", "1Gi",
+                               "persistentVolumeReclaimPolicy: Delete, mountOptions: [ro], "
+                               "volumeAttributesClassName: gold"));
   ASSERT_TRUE(parsed) << parsed.error().message;
   std::string said;
   for (const Warning& warning : parsed->warnings) said += warning.where + ": " + warning.message + "\n";
-  EXPECT_THAT(said, AllOf(HasSubstr("spec.persistentVolumeReclaimPolicy: no effect"),
+  EXPECT_THAT(said, AllOf(HasSubstr("f: document 2: spec.volumeAttributesClassName: no effect: there is no driver"),
+                          HasSubstr("f: document 4: spec.volumeAttributesClassName: no effect: there is no driver"),
+                          HasSubstr("spec.persistentVolumeReclaimPolicy: no effect"),
                           HasSubstr("spec.mountOptions: no effect"), HasSubstr("fsGroup has no effect on them")));
 }
 

@@ -118,12 +118,11 @@ class WorkloadReader {
   }
 
  private:
-  /// An item of a list need not say it, as a pod.
   void ReadApiVersion(Object& object) {
     const std::string_view wanted = kind_.api_version;
     std::string given;
     object.Read("apiVersion", given);
-    if (given == wanted || (given.empty() && path_.parent != nullptr)) return;
+    if (given == wanted) return;
     report_.Problem(object.PathOf("apiVersion"),
                     given.empty() ? "Required value: write \"apiVersion: " + std::string(wanted) + "\""
                                   : UnsupportedValue(given, {wanted}));

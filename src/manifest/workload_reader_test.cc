@@ -94,6 +94,11 @@ TEST(WorkloadTest, AWorkloadSaysItsApiVersion) {
   EXPECT_THAT(error("apiVersion: v1, kind: Deployment, "),
               HasSubstr("apiVersion: Unsupported value: \"v1\": supported values: \"apps/v1\""));
   EXPECT_EQ(error("apiVersion: v1, kind: ReplicationController, "), "accepted");
+  EXPECT_THAT(
+      ErrorOfTemplate(std::string("{apiVersion: v1, kind: List, items: [{kind: Deployment, metadata: {name: w}, "
+                                  "spec: {") +
+                      kTemplate + "}}]}"),
+      HasSubstr("items[0].apiVersion: Required value: write \"apiVersion: apps/v1\""));
 }
 
 TEST(WorkloadTest, WhatTemplatesCannotSayWithoutAControllerIsRefused) {
