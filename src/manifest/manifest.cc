@@ -240,6 +240,8 @@ class FileReader {
   /// Why nothing becomes of a document of another kind.
   static std::string LeftOut(const std::string& kind) {
     const std::string start = "left out: a " + Printable(kind, 60) + " ";
+    if (kind == "CronJob")
+      return start + "starts pods by the clock, and nothing does that here; let cron run 'berth apply' with a Pod";
     if (IsWorkload(kind))
       return start +
              "is a controller's business, and there is none: 'berth apply --as-pods' makes as many pods of its "

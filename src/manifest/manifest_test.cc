@@ -316,6 +316,20 @@ TEST(ParsePodsTest, OtherKindsAreLeftOutWithAWarningAndThePodsBesideThemRun) {
   EXPECT_EQ(parsed.warnings[2].where, "pod.yaml: document 4: items[0].kind");
 }
 
+TEST(ParsePodsTest, ACronJobIsLeftOutWithItsCureAlsoWherePodsAreMadeOfTemplates) {
+  for (const bool templates : {false, true}) {
+    const auto parsed = ParsePods("{apiVersion: batch/v1, kind: CronJob, metadata: {name: c}}\n---\n" +
+                                      std::string(kPodHead) + "spec: {containers: [{name: a, image: a}]}\n",
+                                  "pod.yaml", {.templates = templates});
+    ASSERT_TRUE(parsed) << parsed.error().message;
+    EXPECT_THAT(parsed->pods, SizeIs(1));
+    ASSERT_THAT(parsed->warnings, SizeIs(1));
+    EXPECT_EQ(parsed->warnings[0].where, "pod.yaml: document 1: kind");
+    EXPECT_THAT(parsed->warnings[0].message, AllOf(HasSubstr("left out: a CronJob starts pods by the clock"),
+                                                   HasSubstr("let cron run"), Not(HasSubstr("--as-pods"))));
+  }
+}
+
 TEST(ParsePodsTest, AllCapabilitiesAreMeantInWhicheverCase) {
   const Pod pod = ParseOne(std::string(kPodHead) +
                            "spec: {containers: [{name: a, image: a, securityContext: {capabilities: {drop: [all], add: "

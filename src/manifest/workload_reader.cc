@@ -26,7 +26,6 @@ struct WorkloadKind {
   std::string_view controllers;  ///< fields of its spec that only a controller could carry out, "a|b"
 };
 constexpr WorkloadKind kWorkloadKinds[] = {
-    {"CronJob", "batch/v1", ""},
     {"DaemonSet", "apps/v1", "minReadySeconds|revisionHistoryLimit|updateStrategy"},
     {"Deployment", "apps/v1", "minReadySeconds|paused|progressDeadlineSeconds|revisionHistoryLimit|strategy"},
     {"Job", "batch/v1",
@@ -84,13 +83,6 @@ class WorkloadReader {
 
   std::string MakePods(const std::function<bool(const Node&)>& take,
                        const std::function<void(const Node&, const Path&)>& claim) {
-    if (kind_.name == "CronJob") {
-      report_.Problem(
-          Path{.parent = &path_, .key = "kind"},
-          "Unsupported value: \"CronJob\": nothing starts pods by the clock here; let cron run 'berth apply' "
-          "with a Pod");
-      return "";
-    }
     const std::size_t before = report_.problems.size();
     Object object(workload_, path_, report_);
     ReadApiVersion(object);
@@ -180,8 +172,8 @@ class WorkloadReader {
     if (indexed_ && !completions)
       report_.Problem(spec.PathOf("completions"),
                       "Required value: how many indexes there are (completionMode Indexed)");
-    if (const Node* suspend = spec.Take("suspend"); suspend != nullptr && suspend->text == "true")
-      report_.Problem(spec.PathOf("suspend"), "Forbidden: nothing would start its pods later; apply it then");
+    spec.Read("suspend", suspended_);
+    if (suspended_) return 0;
     const std::int64_t count = completions.value_or(parallelism.value_or(1));
     if (parallelism && *parallelism < count)
       report_.Warn(spec.PathOf("parallelism"),
@@ -233,6 +225,8 @@ class WorkloadReader {
   std::string NameOfPod(std::int64_t number) const { return name_ + "-" + std::to_string(number); }
 
   std::string Made(std::int64_t count) const {
+    if (suspended_)
+      return "made no pods of its template: it says suspend: true; take that out and apply it again to run them";
     if (count == 0) return "made no pods of its template: it says 0";
     std::string others;
     const std::vector<std::string_view> controllers = Split(kind_.controllers, '|');
@@ -290,8 +284,9 @@ class WorkloadReader {
   Report& report_;
   std::string name_;
   std::string namespace_;
-  std::string service_;   // of a StatefulSet
-  bool indexed_ = false;  // of a Job
+  std::string service_;     // of a StatefulSet
+  bool indexed_ = false;    // of a Job
+  bool suspended_ = false;  // likewise
   const Node* template_ = nullptr;
   std::vector<ClaimTemplate> claims_;  // of a StatefulSet
 };

@@ -12,7 +12,7 @@
 
 namespace berth::manifest {
 
-/// Whether it is a kind whose template a controller makes pods of.
+/// Whether it is a kind whose template a controller makes pods of; not CronJob, whose pods a clock makes.
 bool IsWorkload(std::string_view kind);
 
 /// Makes the pods of a workload's template (metadata and spec), NAME-0, NAME-1, … as many as it says, one after another
