@@ -87,7 +87,8 @@ TEST(DocumentsTest, TheyAreBoundedAndUnique) {
                     R"(", "b": ")" + big + "\"}}"),
               HasSubstr("Too long: 1200000 bytes"));
   const std::string one = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n---\n";
-  EXPECT_THAT(Wrong(one + one), HasSubstr("ConfigMap default/c is given more than once"));
+  EXPECT_THAT(Wrong(one + one),
+              HasSubstr("f: document 2: ConfigMap default/c is given more than once, first in document 1; "));
   EXPECT_THAT(Wrong("{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {a: b}, binaryData: {a: \"\"}}"),
               HasSubstr("binaryData[a]: Invalid value: the key is in data too"));
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/fnv128.h"
 #include "base/text.h"
@@ -54,7 +55,8 @@ class FileReader {
 
   /// False: nothing more is to be read.
   bool Read(const Document& document) {
-    where_ = file_ + ": document " + std::to_string(document.number);
+    document_ = document.number;
+    where_ = PlaceOf(document_);
     Report report;
     ReadTop(document.root, report);
     for (const std::string& path : document.duplicates)
@@ -74,18 +76,27 @@ class FileReader {
 
   /// The same pod twice in one file: which one counts would be an accident.
   void CheckIdentities() {
-    std::set<std::string> names;
-    std::set<std::string_view> uids;
-    for (const Pod& pod : out_.pods) {
-      if (!pod.name.empty() && !names.insert(FullName(pod)).second)
-        AddProblem("pod \"" + Printable(FullName(pod)) + "\" is given more than once; rename or remove all but one");
-      if (!pod.uid.empty() && !uids.insert(pod.uid).second)
-        AddProblem("uid \"" + Printable(pod.uid) + "\" is given to more than one pod; remove it from all but one");
+    std::map<std::string, int> names;
+    std::map<std::string, int> uids;
+    for (std::size_t i = 0; i < out_.pods.size(); ++i) {
+      const Pod& pod = out_.pods[i];
+      const int at = places_of_pods_[i];
+      if (const std::string before = pod.name.empty() ? "" : Before(names, FullName(pod), at); !before.empty())
+        problems_.push_back(PlaceOf(at) + ": pod \"" + Printable(FullName(pod)) + "\" is given more than once" +
+                            before + "; rename or remove all but one");
+      if (const std::string before = pod.uid.empty() ? "" : Before(uids, pod.uid, at); !before.empty())
+        problems_.push_back(PlaceOf(at) + ": uid \"" + Printable(pod.uid) + "\" is given to more than one pod" +
+                            before + "; remove it from all but one");
     }
-    std::set<std::string> documents;
-    for (const ConfigDocument& document : out_.documents)
-      if (!document.name.empty() && !documents.insert(NameOf(document)).second)
-        AddProblem(Printable(NameOf(document)) + " is given more than once; rename or remove all but one");
+    std::map<std::string, int> documents;
+    for (std::size_t i = 0; i < out_.documents.size(); ++i) {
+      const ConfigDocument& document = out_.documents[i];
+      const int at = places_of_documents_[i];
+      const std::string before = document.name.empty() ? "" : Before(documents, NameOf(document), at);
+      if (!before.empty())
+        problems_.push_back(PlaceOf(at) + ": " + Printable(NameOf(document)) + " is given more than once" + before +
+                            "; rename or remove all but one");
+    }
   }
 
   /// Claims that pods mount become the paths of their volumes.
@@ -208,6 +219,14 @@ class FileReader {
     if (kind == "PersistentVolumeClaim") storage_.AddClaim(node, path, /*of_template=*/"", report);
   }
 
+  std::string PlaceOf(int document) const { return file_ + ": document " + std::to_string(document); }
+
+  /// In words, which document had the name first; "": this one. `seen`: names, with the documents they were found in.
+  static std::string Before(std::map<std::string, int>& seen, const std::string& name, int document) {
+    const auto [first, added] = seen.try_emplace(name, document);
+    return added ? "" : ", first in document " + std::to_string(first->second);
+  }
+
   /// Reads nothing more; the first reason counts.
   void End(const std::string& why) {
     if (!std::exchange(ended_, true)) AddProblem(why);
@@ -302,6 +321,7 @@ class FileReader {
       return AddStorage(kind, node, path, report);
     }
     if (!HasRoom(out_.documents.size(), kMostConfigDocuments, "ConfigMaps and Secret")) return;
+    places_of_documents_.push_back(document_);
     out_.documents.push_back(
         ReadConfigDocument(node, path, kind == "Secret" ? DocumentKind::kSecret : DocumentKind::kConfigMap, report));
   }
@@ -402,6 +422,7 @@ class FileReader {
       WarnOfAnnotations(pod, path, report);
       WarnOfNode(pod, path, report);
     }
+    places_of_pods_.push_back(document_);
     out_.pods.push_back(std::move(pod));
   }
 
@@ -470,8 +491,11 @@ class FileReader {
   Budget& budget_;
   MadeNames names_;
   bool ended_ = false;
+  int document_ = 0;  // that is read
   std::string where_;
   ParsedPods out_;
+  std::vector<int> places_of_pods_;       // the document of each of out_.pods
+  std::vector<int> places_of_documents_;  // likewise of out_.documents
   std::vector<std::string> problems_;
   Storage storage_;
   std::vector<ClaimUse> uses_;

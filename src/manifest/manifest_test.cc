@@ -524,7 +524,16 @@ TEST(ParsePodsTest, MemoryInFractionsOfAByteIsAWarning) {
 
 TEST(ParsePodsTest, TheSamePodTwiceInAFileIsAnError) {
   const std::string pod = std::string(kPodHead) + "spec: {containers: [{name: a, image: a}]}\n";
-  EXPECT_THAT(ErrorOfPods(pod + "---\n" + pod), HasSubstr("pod \"default/web\" is given more than once"));
+  EXPECT_EQ(ErrorOfPods(pod + "---\nkind: Service\n---\n" + pod),
+            "pod.yaml: document 3: pod \"default/web\" is given more than once, first in document 1; rename or remove "
+            "all but one");
+  const auto with_uid = [](const std::string& name) {
+    return "{apiVersion: v1, kind: Pod, metadata: {name: " + name +
+           ", uid: u-1}, spec: {containers: [{name: a, image: a}]}}\n---\n";
+  };
+  EXPECT_EQ(ErrorOfPods(with_uid("a") + with_uid("b")),
+            "pod.yaml: document 2: uid \"u-1\" is given to more than one pod, first in document 1; remove it from all "
+            "but one");
 }
 
 TEST(ParsePodsTest, AThousandUnknownFieldsAreNotAThousandWarnings) {
