@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 
 #include "cri_node.h"
 #include "image_registry.h"
@@ -17,6 +19,7 @@ using testkit::PodText;
 using testkit::RelayedCall;
 
 constexpr os::Millis kPause{3'000};
+constexpr os::Millis kLongerThanALook{20'000};  // and shorter than the longest patience of a list
 
 struct BadPod {
   PodText pod;
@@ -122,11 +125,34 @@ TEST_F(DaemonCriBadInputTest, ARuntimeThatHangsIsSaidInEventsStatusAndConditions
   EXPECT_TRUE(berthd->Until("it is said", [&] { return berthd->CountEvents("RuntimeNotReady") == 1; }));
   EXPECT_TRUE(berthd->Until("status warns", warned));
   EXPECT_NE("", berthd->Get("/v1/node")["conditions"]["runtimeProblem"].get<std::string>());
+  EXPECT_EQ(berthd->Get("/v1/health")["notReady"].size(), 1U);
   EXPECT_TRUE(berthd->Runs("alone"));
   containerd->Freeze(false);
   EXPECT_TRUE(berthd->Until("it is back", [&] { return berthd->CountEvents("RuntimeReady") == 1; }));
   EXPECT_TRUE(berthd->Until("status is quiet", [&] { return !warned(); }));
   EXPECT_EQ("", berthd->Get("/v1/node")["conditions"]["runtimeProblem"].get<std::string>());
+  EXPECT_TRUE(berthd->Get("/v1/health")["notReady"].empty());
+  Remove("alone");
+  ASSERT_TRUE(berthd->Until("alone is gone", [&] { return Gone("alone"); }));
+  ExpectNothingLeft();
+}
+
+/// Which containers there are is answered, which sandboxes is not before a call of berthd's usual patience is given up.
+TEST_F(DaemonCriBadInputTest, ARuntimeThatHangsBetweenTwoAnswersIsSaidToo) {
+  PutRelayBetween();
+  Start();
+  Add({.name = "alone", .cpu = "1"});
+  ASSERT_TRUE(berthd->Until("alone runs", [&] { return berthd->Runs("alone"); }));
+  relay->SetJudge([asked = std::make_shared<std::atomic<bool>>(false)](const RelayedCall& call, CriRelay::Moment now) {
+    const bool first = call.method == "ListPodSandbox" && now == CriRelay::Moment::kAsked && !asked->exchange(true);
+    return CriRelay::Fate{.delay = first ? kLongerThanALook : os::Millis(0)};
+  });
+  ASSERT_TRUE(berthd->Until("it is said", [&] {
+    return berthd->CountEvents("RuntimeNotReady", "list sandboxes") == 1;
+  })) << berthd->output();
+  EXPECT_TRUE(berthd->Until("it is back", [&] { return berthd->CountEvents("RuntimeReady") == 1; }));
+  EXPECT_TRUE(berthd->Runs("alone"));
+  relay->SetJudge(nullptr);
   Remove("alone");
   ASSERT_TRUE(berthd->Until("alone is gone", [&] { return Gone("alone"); }));
   ExpectNothingLeft();

@@ -191,12 +191,11 @@ Result<void> Client::RemoveSandbox(std::string_view id) const {
                                                            timeouts_.usual, "remove the pod's sandbox")));
 }
 
-Result<std::vector<Sandbox>> Client::Sandboxes(const Labels& labels) const {
+Result<std::vector<Sandbox>> Client::Sandboxes(const Labels& labels, os::Millis patience) const {
   pb::ListPodSandboxRequest request;
   Put(labels, *request.mutable_filter()->mutable_label_selector());
-  BERTH_TRY(const auto answer,
-            Ask<pb::ListPodSandboxResponse>(kRuntimeService, "ListPodSandbox", request,
-                                            std::min(timeouts_.usual, kLongestList), "list sandboxes"));
+  BERTH_TRY(const auto answer, Ask<pb::ListPodSandboxResponse>(kRuntimeService, "ListPodSandbox", request,
+                                                               std::min(timeouts_.usual, patience), "list sandboxes"));
   std::vector<Sandbox> out;
   for (const pb::PodSandbox& item : answer.items()) out.push_back(TakeSandbox(item));
   return out;
@@ -247,12 +246,13 @@ Result<std::vector<ContainerEntry>> Client::Containers(const Labels& labels, os:
   return out;
 }
 
-Result<ContainerEntry> Client::Status(std::string_view id) const {
+Result<ContainerEntry> Client::Status(std::string_view id, os::Millis patience) const {
   pb::ContainerStatusRequest request;
   request.set_container_id(std::string(id));
   request.set_verbose(true);
-  BERTH_TRY(const auto answer, Ask<pb::ContainerStatusResponse>(kRuntimeService, "ContainerStatus", request,
-                                                                timeouts_.usual, "ask for the container's status"));
+  BERTH_TRY(const auto answer,
+            Ask<pb::ContainerStatusResponse>(kRuntimeService, "ContainerStatus", request,
+                                             std::min(timeouts_.usual, patience), "ask for the container's status"));
   return TakeStatus(answer);
 }
 

@@ -91,7 +91,7 @@ class Client {
   Result<std::vector<std::string>> Addresses(std::string_view sandbox) const;
   Result<void> StopSandbox(std::string_view id) const;    ///< gone: success
   Result<void> RemoveSandbox(std::string_view id) const;  ///< gone: success
-  Result<std::vector<Sandbox>> Sandboxes(const Labels& labels) const;
+  Result<std::vector<Sandbox>> Sandboxes(const Labels& labels, os::Millis patience = kLongestList) const;
 
   /// Its id.
   Result<std::string> Create(std::string_view sandbox, const ContainerSpec& spec, const SandboxSpec& of) const;
@@ -100,7 +100,7 @@ class Client {
   Result<void> Stop(std::string_view id, std::chrono::seconds grace) const;
   Result<void> Remove(std::string_view id) const;  ///< gone: success
   Result<std::vector<ContainerEntry>> Containers(const Labels& labels, os::Millis patience = kLongestList) const;
-  Result<ContainerEntry> Status(std::string_view id) const;
+  Result<ContainerEntry> Status(std::string_view id, os::Millis patience = os::Millis::max()) const;
   Result<void> Update(std::string_view id, const Resources& resources) const;
   Result<void> ReopenLog(std::string_view id) const;
   /// Runs a command in a container; the runtime kills it after `limit`, and when the call is given up (`caller_fd` as

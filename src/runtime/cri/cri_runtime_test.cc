@@ -57,6 +57,11 @@ class FakeRuntime {
     const std::lock_guard lock(mutex_);
     lost_.insert(method);
   }
+  /// No call of `method` is answered from now on; "": all are.
+  void set_hung(const std::string& method) {
+    const std::lock_guard lock(mutex_);
+    hung_ = method;
+  }
   /// Sandboxes end when they are asked to, and what they leave is not removed.
   void set_refuses(bool refuses) {
     const std::lock_guard lock(mutex_);
@@ -113,6 +118,11 @@ class FakeRuntime {
     const std::lock_guard lock(mutex_);
     containers_.erase(id);
   }
+  /// It ends by itself.
+  void Exit(const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    containers_[id].set_state(pb::CONTAINER_EXITED);
+  }
   std::map<std::string, pb::ContainerState> containers() const {
     const std::lock_guard lock(mutex_);
     std::map<std::string, pb::ContainerState> out;
@@ -143,7 +153,7 @@ class FakeRuntime {
     const std::lock_guard lock(mutex_);
     ++calls_[method];
     Said out = method.contains("Sandbox") ? OfSandboxes(method, request) : OfContainers(method, request);
-    out.never = lost_.erase(method) > 0;
+    out.never = lost_.erase(method) > 0 || method == hung_;
     return out;
   }
 
@@ -261,6 +271,7 @@ class FakeRuntime {
   std::map<std::string, pb::Container> containers_;
   std::map<std::string, int> calls_;
   std::multiset<std::string> lost_;
+  std::string hung_;
   int made_ = 0;
   int events_ = 0;
   std::optional<pb::CgroupDriver> driver_;
@@ -529,6 +540,35 @@ TEST_F(CriRuntimeTest, SaysOnceThatARuntimeWentAndOnceThatItIsBack) {
   EXPECT_EQ("RuntimeReady", notices[1].reason);
   EXPECT_EQ("", cri->Problem());
   EXPECT_EQ(0, Count(ContainerState::kUnknown));
+}
+
+TEST_F(CriRuntimeTest, ARuntimeThatListsContainersAndAnswersNothingElseIsNotReady) {
+  for (const auto& [method, doing] : std::map<std::string, std::string>{
+           {"ListPodSandbox", "list sandboxes: "}, {"ContainerStatus", "ask for the container's status: "}}) {
+    SCOPED_TRACE(method);
+    cri.reset();
+    fake.Vanish();
+    for (const auto& [id, state] : fake.containers()) fake.Drop(id);
+    news.clear();
+    notices.clear();
+    Open(os::Millis(20), os::Millis(300));
+    ASSERT_TRUE(StartOne());
+    fake.set_hung(method);
+    fake.Exit(news.back().id);
+    ASSERT_TRUE(Until([&] { return !notices.empty(); }));
+    EXPECT_EQ(notices[0].reason, "RuntimeNotReady");
+    EXPECT_TRUE(notices[0].message.starts_with(doing)) << notices[0].message;
+    EXPECT_EQ(cri->Problem(), notices[0].message);
+    const int asked = fake.calls(method);
+    ASSERT_TRUE(Until([&] { return fake.calls(method) > asked + 1; })) << "it is asked again";
+    EXPECT_EQ(notices.size(), 1U) << notices.back().message;
+    EXPECT_EQ(Count(ContainerState::kExited), 0);
+    fake.set_hung("");
+    ASSERT_TRUE(Until([&] { return Count(ContainerState::kExited) == 1; }));
+    ASSERT_EQ(notices.size(), 2U) << notices.back().message;
+    EXPECT_EQ(notices[1].reason, "RuntimeReady");
+    EXPECT_EQ(cri->Problem(), "");
+  }
 }
 
 TEST_F(CriRuntimeTest, APodEndsThoughTheRuntimeKeepsItsSandboxUntilItIsMended) {

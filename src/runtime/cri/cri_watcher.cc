@@ -46,28 +46,36 @@ std::uint64_t Watcher::WaitForTurn() {
 
 void Watcher::Look(std::uint64_t number) {
   const os::MonoTime asked = os::SystemClock().Now();
-  const auto list = shared_.client.Containers(shared_.OwnLabels(), patience_);
-  if (!TakeOutcome(list)) return;
-  const Seen seen = Compare(*list, number);
-  const std::vector<runtime::ContainerStatus> ends = EndsToTell(seen);
-  LookAtSandboxes(!ends.empty());  // first: what ended starts in a sandbox that is there
-  for (const runtime::ContainerStatus& end : ends) shared_.Took(end, std::nullopt);
-  LookForLateContainers(*list);
+  const Result<Answers> answers = Ask(number);
+  if (!TakeOutcome(answers)) return;
+  LookAtSandboxes(*answers);  // first: what ended starts in a sandbox that is there
+  for (const runtime::ContainerStatus& end : answers->ends) shared_.Took(end, std::nullopt);
+  LookForLateContainers(answers->containers);
   RetryUnanswered(asked);
   TryAgain();
   CheckLogs();
 }
 
+/// All calls of a look, before anything comes of their answers: a runtime may stop answering between any two of them.
+Result<Watcher::Answers> Watcher::Ask(std::uint64_t number) {
+  Answers out;
+  BERTH_TRY(out.containers, shared_.client.Containers(shared_.OwnLabels(), patience_));
+  BERTH_TRY(out.ends, EndsToTell(Compare(out.containers, number)));
+  BERTH_RETURN_IF_ERROR(AskForSandboxes(out));
+  return out;
+}
+
 /// True: it answered. That it goes and that it comes back is said once each.
-bool Watcher::TakeOutcome(const Result<std::vector<ContainerEntry>>& list) {
+bool Watcher::TakeOutcome(const Result<Answers>& answers) {
   const MutexLock lock(shared_.mutex);
   const bool failing = shared_.pace.failing();
   if (shared_.stop) return false;
-  if (!list) {
-    shared_.pace.Failed(os::SystemClock().Now(), list.error().code == Code::kUnreachable);
+  if (!answers) {
+    shared_.pace.Failed(os::SystemClock().Now(), answers.error().code == Code::kUnreachable);
     patience_ = kLongestList;  // it may only be slow
     if (failing) return false;
-    shared_.problem = list.error().message + "; containers go on, nothing is started or taken to have ended meanwhile";
+    shared_.problem =
+        answers.error().message + "; containers go on, nothing is started or taken to have ended meanwhile";
     shared_.notices.push_back({.reason = "RuntimeNotReady", .pod_uid = "", .message = shared_.problem});
     shared_.WakeLoop();
     return false;
@@ -91,14 +99,17 @@ Seen Watcher::Compare(const std::vector<ContainerEntry>& list, std::uint64_t num
 
 /// A runtime says that a container has ended, and writes the end of its log then: containerd closes it a moment later.
 /// The end is told when the log is whole, so that its last lines reach who follows it and who makes a message of them.
-std::vector<runtime::ContainerStatus> Watcher::EndsToTell(const Seen& seen) {
+/// Errors: the runtime does not answer. What it says of one container that it cannot show is no such error.
+Result<std::vector<runtime::ContainerStatus>> Watcher::EndsToTell(const Seen& seen) {
   std::vector<runtime::ContainerStatus> out = seen.vanished;
   const os::MonoTime now = os::SystemClock().Now();
   std::map<std::string, os::MonoTime> open;
   for (const std::string& id : seen.ended) {
     const auto known = open_logs_.find(id);
     const os::MonoTime until = known == open_logs_.end() ? now + shared_.options.log_lag : known->second;
-    const auto entry = shared_.client.Status(id);
+    auto entry = shared_.client.Status(id, patience_);
+    if (!entry && (entry.error().code == Code::kTimeout || entry.error().code == Code::kUnreachable))
+      return std::unexpected(std::move(entry).error());
     if (!entry && known != open_logs_.end()) open.insert(*known);
     if (!entry) continue;  // looked at again
     const auto status = StatusOf(*entry);
@@ -150,22 +161,26 @@ void Watcher::RetryUnanswered(os::MonoTime asked) {
   shared_.WakeLoop();
 }
 
-/// Late ones, likewise; those of pods that nobody knows become known, and are ended as such. And those that somebody
-/// else ended.
-void Watcher::LookAtSandboxes(bool at_once) {
+/// With each look after an end, else when it is time again. After an error it stays time.
+Result<void> Watcher::AskForSandboxes(Answers& answers) {
   const os::MonoTime now = os::SystemClock().Now();
-  std::map<std::string, std::string> before;
   {
     const MutexLock lock(shared_.mutex);
-    if (!at_once && now < next_sandbox_look_ && now >= shared_.suspicious_until) return;
-    next_sandbox_look_ = now + shared_.options.sandbox_look;
-    before = shared_.sandboxes.Ready();
+    if (answers.ends.empty() && now < next_sandbox_look_ && now >= shared_.suspicious_until) return {};
+    answers.before = shared_.sandboxes.Ready();
   }
-  const auto found = shared_.client.Sandboxes(shared_.OwnLabels());
-  if (!found) return;
-  TakeChangedSandboxes(before, *found);
+  BERTH_TRY(answers.sandboxes, shared_.client.Sandboxes(shared_.OwnLabels(), patience_));
+  next_sandbox_look_ = now + shared_.options.sandbox_look;
+  return {};
+}
+
+/// Late ones, likewise; those of pods that nobody knows become known, and are ended as such. And those that somebody
+/// else ended.
+void Watcher::LookAtSandboxes(const Answers& answers) {
+  if (!answers.sandboxes) return;
+  TakeChangedSandboxes(answers.before, *answers.sandboxes);
   const MutexLock lock(shared_.mutex);
-  for (const Sandbox& sandbox : *found) {
+  for (const Sandbox& sandbox : *answers.sandboxes) {
     if (workers_.Busy(sandbox.uid) || !shared_.sandboxes.IsLate(sandbox)) continue;
     workers_.Post(sandbox.uid, [this, sandbox] { ender_.RemoveLateSandbox(sandbox); });
   }

@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/result.h"
 #include "host/os/keyed_jobs.h"
 #include "runtime/cri/ender.h"
 #include "runtime/cri/log_keeper.h"
@@ -16,7 +18,7 @@
 
 namespace berth::cri {
 
-/// A runtime that has not listed its containers in this time is said not to answer.
+/// A runtime that has not answered a call of a look in this time is said not to answer.
 inline constexpr os::Millis kUsualList{8'000};
 
 class Watcher {
@@ -34,15 +36,25 @@ class Watcher {
 
  private:
   void Watch();
+  /// What the runtime says in one look.
+  struct Answers {
+    std::vector<ContainerEntry> containers;
+    std::vector<runtime::ContainerStatus> ends;  ///< those to tell
+    std::map<std::string, std::string> before;   ///< sandboxes that were there before it was asked: id -> uid
+    std::optional<std::vector<Sandbox>> sandboxes;
+  };
+
   std::uint64_t WaitForTurn();  ///< 0: the end has come
   void Look(std::uint64_t number);
-  bool TakeOutcome(const Result<std::vector<ContainerEntry>>& list);
+  Result<Answers> Ask(std::uint64_t number);
+  bool TakeOutcome(const Result<Answers>& answers);
   Seen Compare(const std::vector<ContainerEntry>& list, std::uint64_t number);
-  std::vector<runtime::ContainerStatus> EndsToTell(const Seen& seen);
+  Result<std::vector<runtime::ContainerStatus>> EndsToTell(const Seen& seen);
+  Result<void> AskForSandboxes(Answers& answers);
   void TryAgain();
   void CheckLogs();
   void LookForLateContainers(const std::vector<ContainerEntry>& list);
-  void LookAtSandboxes(bool at_once);
+  void LookAtSandboxes(const Answers& answers);
   void TakeChangedSandboxes(const std::map<std::string, std::string>& before, const std::vector<Sandbox>& found);
   void RetryUnanswered(os::MonoTime asked);
   void UpdateRecord(const std::string& id);
