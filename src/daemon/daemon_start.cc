@@ -238,7 +238,8 @@ void Daemon::OpenPodResources() {
   if (settings_.berth.pod_resources_socket.empty()) return;
   auto service = pod_resources::Service::Start(
       {.socket = settings_.berth.pod_resources_socket,
-       .only_active = FeatureEnabled(settings_.kubelet, "KubeletPodResourcesListUseActivePods")},
+       .only_active = FeatureEnabled(settings_.kubelet, "KubeletPodResourcesListUseActivePods"),
+       .on_lost_socket = LostSocketTeller()},
       [this] { return NewestSnapshot(); });
   if (service) {
     pod_resources_ = *std::move(service);
@@ -387,8 +388,12 @@ Result<void> Daemon::OpenLocalDevices() {
 void Daemon::OpenPlugins(const Machine& machine, const std::optional<checkpoint::Saved>& saved) {
   const std::string folder = config::DevicePluginDir(settings_.berth);
   if (folder.empty()) return;
-  device_manager::ServerOptions options{
-      .folder = folder, .registry = device_manager::RegistryBeside(folder), .nodes = {}, .awaited = {}, .patience = {}};
+  device_manager::ServerOptions options{.folder = folder,
+                                        .registry = device_manager::RegistryBeside(folder),
+                                        .nodes = {},
+                                        .awaited = {},
+                                        .patience = {},
+                                        .on_lost_socket = LostSocketTeller()};
   for (const NumaNode& node : machine.nodes) options.nodes.Insert(node.id);
   if (saved)
     for (const auto& [uid, record] : saved->ledger.pods)

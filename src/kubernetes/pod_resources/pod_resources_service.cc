@@ -105,7 +105,8 @@ Result<std::unique_ptr<Service>> Service::Start(const ServiceOptions& options, S
                           {.most_calls = kMostCalls,
                            .most_connections = kMostConnections,
                            .limits = {.received = kLongestRequest, .streams = kMostStreams},
-                           .longest_call = kLongestCall}));
+                           .longest_call = kLongestCall,
+                           .on_lost_socket = options.on_lost_socket}));
   BERTH_RETURN_IF_ERROR(out->server_->Listen(options.socket, kSocketMode));
   return out;
 }

@@ -47,8 +47,9 @@ class Calls {
 };
 
 struct ServiceOptions {
-  std::string socket;       ///< absolute; its folder is made (0750) if it is not there
-  bool only_active = true;  ///< List leaves out pods that are over
+  std::string socket;                       ///< absolute; its folder is made (0750) if it is not there
+  bool only_active = true;                  ///< List leaves out pods that are over
+  grpc::LostSocketTeller on_lost_socket{};  ///< as grpc::ServerOptions has it
 };
 
 /// Thread: any.

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -50,7 +51,15 @@ struct PodResourcesServiceTest : testing::Test {
     return out;
   }
   void Start(bool only_active = true) {
-    auto started = Service::Start({.socket = path, .only_active = only_active}, [this] { return snapshot.Get(); });
+    auto started = Service::Start({.socket = path,
+                                   .only_active = only_active,
+                                   .on_lost_socket =
+                                       [this](const std::string&, const Result<void>& again) {
+                                         EXPECT_TRUE(again) << again.error().message;
+                                         ++made_anew;
+                                         made_anew.notify_all();
+                                       }},
+                                  [this] { return snapshot.Get(); });
     ASSERT_TRUE(started) << started.error().message;
     service = *std::move(started);
   }
@@ -70,6 +79,7 @@ struct PodResourcesServiceTest : testing::Test {
   testkit::TempDir temp;
   std::string path = temp / "folder/kubelet.sock";
   Shown snapshot{Made().Snapshot()};
+  std::atomic<int> made_anew = 0;  // times that its socket was lost
   std::unique_ptr<Service> service;
   grpc::Client client{grpc::UnixConnector(path), path};
 };
@@ -138,6 +148,16 @@ TEST_F(PodResourcesServiceTest, SocketAndFolderAreForRootOnly) {
   EXPECT_EQ(0750U, info.st_mode & 0777U);
   service.reset();
   EXPECT_NE(0, ::stat(path.c_str(), &info)) << "its name goes with it";
+}
+
+TEST_F(PodResourcesServiceTest, ASocketThatWasMovedAwayWithItsFolderIsMadeAnew) {
+  Start();
+  std::filesystem::rename(temp / "folder", temp / "elsewhere");
+  made_anew.wait(0);
+  EXPECT_EQ(1, List().pod_resources_size());
+  struct stat info{};
+  ASSERT_EQ(0, ::stat((temp / "folder").c_str(), &info));
+  EXPECT_EQ(0750U, info.st_mode & 0777U);
 }
 
 TEST_F(PodResourcesServiceTest, LeavesTheSocketToWhoListensThere) {

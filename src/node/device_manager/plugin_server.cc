@@ -98,7 +98,9 @@ Result<std::unique_ptr<PluginServer>> PluginServer::Start(ServerOptions options)
   grpc::Services services;
   services.unary["/v1beta1.Registration/Register"] =
       [server = out.get()](const grpc::ServerCall&, const std::string& request) { return server->Register(request); };
-  grpc::ServerOptions limits{.most_calls = kMostRegistering, .longest_call = kLongestRegistration};
+  grpc::ServerOptions limits{.most_calls = kMostRegistering,
+                             .longest_call = kLongestRegistration,
+                             .on_lost_socket = out->options_.on_lost_socket};
   limits.limits.message = std::size_t{64} << 10;
   BERTH_TRY(out->server_, grpc::Server::Start(std::move(services), limits));
   BERTH_RETURN_IF_ERROR(out->server_->Listen(path, kSocketMode));

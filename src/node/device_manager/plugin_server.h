@@ -28,6 +28,7 @@ struct ServerOptions {
   NodeSet nodes;         ///< the machine's
   std::set<std::string> awaited;  ///< resources that were there before: their plug-ins are waited for
   Patience patience;
+  grpc::LostSocketTeller on_lost_socket{};  ///< as grpc::ServerOptions has it
 };
 
 /// Where a kubelet that has plug-ins register in `folder` looks for others: "plugins_registry" beside it.

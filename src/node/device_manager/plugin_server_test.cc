@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -35,7 +36,12 @@ struct PluginServerTest : testing::Test {
                                         .registry = "",
                                         .nodes = {NumaId{0}, NumaId{1}},
                                         .awaited = std::move(awaited),
-                                        .patience = patience});
+                                        .patience = patience,
+                                        .on_lost_socket = [this](const std::string&, const Result<void>& again) {
+                                          EXPECT_TRUE(again) << again.error().message;
+                                          ++made_anew;
+                                          made_anew.notify_all();
+                                        }});
     ASSERT_TRUE(started) << started.error().message;
     server = *std::move(started);
   }
@@ -73,6 +79,7 @@ struct PluginServerTest : testing::Test {
   }
 
   testkit::TempDir temp;
+  std::atomic<int> made_anew = 0;  // times that its socket was lost
   std::vector<Note> notes;
   std::unique_ptr<PluginServer> server;
 };
@@ -104,6 +111,16 @@ TEST_F(PluginServerTest, AStartRemovesTheSocketsOfTheFolderAndNothingElse) {
   EXPECT_EQ(::lstat((temp / "kubelet.sock").c_str(), &info), 0);
   server.reset();
   EXPECT_NE(::lstat((temp / "kubelet.sock").c_str(), &info), 0);
+}
+
+TEST_F(PluginServerTest, PluginsCanRegisterAfterTheSocketWasRemoved) {
+  Open();
+  ASSERT_TRUE(std::filesystem::remove(temp / "kubelet.sock"));
+  made_anew.wait(0);
+  PlayedPlugin plugin(temp / "gpu.sock");
+  plugin.List({{"d0"}});
+  EXPECT_EQ(Register(), "");
+  EXPECT_TRUE(Healthy(1));
 }
 
 TEST_F(PluginServerTest, TheSocketOfAKubeletThatRunsIsLeftAlone) {

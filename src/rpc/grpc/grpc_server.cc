@@ -9,6 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "host/os/folder_watch.h"
+#include "host/os/lock_file.h"
+#include "host/os/path.h"
+
 namespace berth::grpc {
 
 /// A connection of the server, which looks at every call that comes on it.
@@ -33,19 +37,17 @@ class Server::Peer final : public Watched {
 /// A socket that is listened at.
 class Server::Door final : public Watched {
  public:
-  Door(Server& server, UnixListener listener) : server_(server), listener_(std::move(listener)) {}
-  int fd() const override { return listener_.fd(); }
+  Door(Server& server, UnixListener listener, unsigned mode)
+      : server_(server), listener_(std::move(listener)), mode_(mode) {}
+  int fd() const override { return listener_->fd(); }
   Wants Prepare(os::MonoTime now) override {
     if (now < again_) return {.events = 0, .at = again_};
     return {.events = POLLIN};
   }
   bool Serve(short happened, os::MonoTime now) override {
-    {
-      const MutexLock lock(server_.mutex_);
-      if (server_.stopping_) return false;
-    }
+    if (server_.stopping()) return false;
     if ((happened & POLLIN) == 0) return true;
-    os::UniqueFd socket(::accept4(listener_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    os::UniqueFd socket(::accept4(listener_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket.valid()) {
       static_cast<void>(server_.Adopt(std::move(socket)));  // one that is too many is closed
     } else if (errno == EMFILE || errno == ENFILE) {
@@ -53,12 +55,63 @@ class Server::Door final : public Watched {
     }
     return true;
   }
+  const UnixListener& listener() const { return *listener_; }
+  /// In place of a socket that nobody can reach any more, which stays after an error. Errors: as UnixListener::Open.
+  Result<void> ListenAgain() {
+    BERTH_RETURN_IF_ERROR(os::MakeDirs(os::FolderOf(listener_->path()), kFolderMode));
+    BERTH_TRY(UnixListener again, UnixListener::Open(listener_->path(), mode_));
+    listener_.emplace(std::move(again));
+    return {};
+  }
 
  private:
   static constexpr os::Millis kWithoutDescriptors{200};  // who knocks goes on knocking
+  static constexpr unsigned kFolderMode = 0750;
   os::MonoTime again_{};
   Server& server_;
-  UnixListener listener_;
+  std::optional<UnixListener> listener_;  // never nullopt
+  unsigned mode_;
+};
+
+/// Looks after the file of a socket that is listened at. Where its folder cannot be watched it looks each second.
+class Server::FileKeeper final : public Watched {
+ public:
+  FileKeeper(Server& server, std::shared_ptr<Door> door) : server_(server), door_(std::move(door)) {}
+  int fd() const override { return watch_ ? watch_->fd() : -1; }
+  Wants Prepare(os::MonoTime /*now*/) override { return {.events = POLLIN, .at = look_again_}; }
+  bool Serve(short happened, os::MonoTime now) override {
+    if (server_.stopping()) return false;
+    if (happened != 0 || (look_again_ && now >= *look_again_)) Look(now);
+    return true;
+  }
+
+ private:
+  static constexpr os::Millis kListenAgain{1'000};
+
+  void Look(os::MonoTime now) {
+    look_again_.reset();
+    if (watch_ && watch_->Take().gone) watch_.reset();
+    Result<void> there;
+    if (!door_->listener().HasItsFile()) {
+      there = door_->ListenAgain();
+      std::string problem = there ? "" : there.error().message;
+      if (there || problem != problem_) server_.options_.on_lost_socket(door_->listener().path(), there);
+      problem_ = std::move(problem);
+    }
+    if (!there) {
+      look_again_ = now + kListenAgain;
+    } else if (!watch_) {
+      if (auto watch = os::FolderWatch::Open(os::FolderOf(door_->listener().path()))) watch_ = *std::move(watch);
+      // What happened before it was watched is looked for at once.
+      look_again_ = watch_ ? now : now + kListenAgain;
+    }
+  }
+
+  Server& server_;
+  const std::shared_ptr<Door> door_;
+  std::optional<os::FolderWatch> watch_;
+  std::optional<os::MonoTime> look_again_ = os::MonoTime();
+  std::string problem_;  // told last
 };
 
 Result<std::unique_ptr<Server>> Server::Start(Services services, const ServerOptions& options) {
@@ -74,8 +127,15 @@ Server::~Server() {
 
 Result<void> Server::Listen(const std::string& path, unsigned mode) {
   BERTH_TRY(UnixListener listener, UnixListener::Open(path, mode));
-  io_->Add(std::make_shared<Door>(*this, std::move(listener)));
+  const auto door = std::make_shared<Door>(*this, std::move(listener), mode);
+  io_->Add(door);
+  if (options_.on_lost_socket) io_->Add(std::make_shared<FileKeeper>(*this, door));
   return {};
+}
+
+bool Server::stopping() {
+  const MutexLock lock(mutex_);
+  return stopping_;
 }
 
 Result<void> Server::Adopt(os::UniqueFd socket) {

@@ -76,6 +76,8 @@ struct Services {
   StreamHandler other{};  ///< for all that is not named; empty: none
 };
 
+using LostSocketTeller = std::function<void(const std::string& socket, const Result<void>& again)>;
+
 struct ServerOptions {
   std::size_t most_calls = 64;        ///< handlers at a time; further calls are refused, not done
   std::size_t most_connections = 64;  ///< then the one without calls that was silent for longest goes for the next
@@ -84,6 +86,10 @@ struct ServerOptions {
   /// How long a call may take from its head to the last byte of its answer, where the caller does not say less;
   /// nullopt: for ever. Then it is ended as if the caller's deadline had passed.
   std::optional<os::Millis> longest_call{};
+  /// The file of a socket was removed, and this came of listening there anew, in a folder that is made again if need be
+  /// (0750): tried again each second after an error, which is told once. Thread: the one of all connections, which must
+  /// not be held up. Empty: nobody looks after the file.
+  LostSocketTeller on_lost_socket{};
 };
 
 /// Thread: any.
@@ -107,6 +113,7 @@ class Server {
  private:
   class Peer;
   class Door;
+  class FileKeeper;
   Server(Services services, const ServerOptions& options, std::unique_ptr<Io> io)
       : services_(std::move(services)), options_(options), io_(std::move(io)), workers_({.most = options.most_calls}) {}
 
@@ -115,6 +122,7 @@ class Server {
   static void Run(ServerStream call, const UnaryHandler& handler);
   static void Run(ServerStream call, const StreamHandler& handler);
   void Remove(const Peer* peer) BERTH_EXCLUDES(mutex_);
+  bool stopping() BERTH_EXCLUDES(mutex_);
   std::shared_ptr<Connection> LongestIdle() BERTH_REQUIRES(mutex_);
 
   const Services services_;

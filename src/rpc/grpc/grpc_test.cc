@@ -9,6 +9,8 @@
 #include <array>
 #include <atomic>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <optional>
@@ -578,6 +580,44 @@ TEST_F(GrpcTest, ListensWhereAnEndedServerLeftItsSocketAndNowhereElse) {
   EXPECT_EQ(Code::kInvalid, (*second)->Listen(temp / std::string(200, 'x'), 0600).error().code);
   server.reset();
   EXPECT_NE(0, ::stat(path.c_str(), &info)) << "its name goes with it";
+}
+
+TEST_F(GrpcTest, ASocketThatWasRemovedIsMadeAnewAndItsConnectionsStay) {
+  std::atomic<int> made_anew = 0;
+  Serve({.unary = {{"/s/Echo", EchoOnce}}},
+        {.on_lost_socket = [&](const std::string& socket, const Result<void>& again) {
+          EXPECT_EQ(socket, path);
+          EXPECT_TRUE(again) << again.error().message;
+          ++made_anew;
+          made_anew.notify_all();
+        }});
+  ASSERT_TRUE(client.Call("/s/Echo", "x", For(kLong)));
+  for (int lost = 0; lost < 2; ++lost) {
+    std::filesystem::remove(path);
+    made_anew.wait(lost);
+    struct stat info{};
+    ASSERT_EQ(0, ::stat(path.c_str(), &info));
+    EXPECT_EQ(0600U, info.st_mode & 0777U);
+    Client other(UnixConnector(path), path);
+    EXPECT_TRUE(other.Call("/s/Echo", "x", For(kLong)));
+    EXPECT_TRUE(client.Call("/s/Echo", "x", For(kLong)));
+  }
+  server.reset();
+  EXPECT_FALSE(std::filesystem::exists(path)) << "its name goes with it";
+}
+
+TEST_F(GrpcTest, ASocketWhosePathSomebodyElseTookIsToldOfAndLeftAlone) {
+  std::atomic<int> told = 0;
+  Serve({}, {.on_lost_socket = [&](const std::string&, const Result<void>& again) {
+          EXPECT_FALSE(again);
+          ++told;
+          told.notify_all();
+        }});
+  std::ofstream(path + ".other") << "somebody else's";
+  std::filesystem::rename(path + ".other", path);
+  told.wait(0);
+  server.reset();
+  EXPECT_TRUE(std::filesystem::is_regular_file(path)) << "it is left alone, also by a server that ends";
 }
 
 TEST_F(GrpcTest, TakesNoSocketFromABusyOwner) {

@@ -102,9 +102,13 @@ Result<UnixListener> UnixListener::Open(const std::string& path, unsigned mode) 
   return FailErrno("listen at", path, sys);
 }
 
-UnixListener::~UnixListener() {
+bool UnixListener::HasItsFile() const {
   struct stat info{};
-  if (socket_.valid() && ::lstat(path_.c_str(), &info) == 0 && info.st_ino == inode_) ::unlink(path_.c_str());
+  return ::lstat(path_.c_str(), &info) == 0 && info.st_ino == inode_;
+}
+
+UnixListener::~UnixListener() {
+  if (socket_.valid() && HasItsFile()) ::unlink(path_.c_str());
 }
 
 }  // namespace berth::grpc

@@ -49,6 +49,9 @@ class UnixListener {
   UnixListener& operator=(UnixListener&&) = delete;
   ~UnixListener();
   int fd() const { return socket_.get(); }
+  const std::string& path() const { return path_; }
+  /// The file at the path is the one that was made for it: it was not removed, nor replaced by somebody else.
+  bool HasItsFile() const;
 
  private:
   UnixListener(os::UniqueFd socket, std::string path) : socket_(std::move(socket)), path_(std::move(path)) {}
