@@ -436,6 +436,19 @@ TEST_F(NriAllocatorTest, AContainerThatWantsToShareHasNoCpusOfItsOwn) {
   EXPECT_EQ(manager->ledger().pods.at("uid-db").qos, QosClass::kGuaranteed);
 }
 
+TEST_F(NriAllocatorTest, AnAnnotationThatLooksLikeOurOwnIsToldOnceForAPod) {
+  Boot();
+  nri::Pod pod = MakePod("db", "");
+  pod.annotations = {{"berth.dev/cpu", "shared"}, {"berth.dev/something", "x"}, {"berth.dev/keep-cpus", "app=1"}};
+  Run(pod, "side", 1000);
+  Run(pod, "app", 1000);
+  EXPECT_EQ(
+      CountEvents("AnnotationIgnored", "berth.dev/cpu: unknown annotation, ignored; did you mean \"berth.dev/cpus\"?"),
+      1);
+  EXPECT_EQ(CountEvents("AnnotationIgnored", "berth.dev/something: unknown annotation, ignored"), 1);
+  EXPECT_EQ(CountTold("AnnotationIgnored"), 2U);
+}
+
 /// A node whose pods an API server tells of.
 struct NriAllocatorSpecifiedTest : NriAllocatorTest {
   void SetUp() override {

@@ -12,7 +12,6 @@
 #include "base/text.h"
 #include "manifest/name_validation.h"
 #include "model/pod_wishes.h"
-#include "model/resize_changes.h"
 #include "model/resources.h"
 
 namespace berth::manifest {
@@ -67,20 +66,8 @@ void CheckWishes(const Pod& pod, const Path& root, Report& report) {
 void WarnOfUnknownWishes(const Pod& pod, const Path& root, Report& report) {
   const Path metadata{.parent = &root, .key = "metadata"};
   const Path annotations{.parent = &metadata, .key = "annotations"};
-  constexpr std::string_view kOwn = "berth.dev/";
-  std::vector<std::string_view> known;
-  for (const std::string_view name : kWishAnnotations) known.push_back(name.substr(kOwn.size()));
-  known.push_back(kKeepCpusAnnotation.substr(kOwn.size()));
-  for (const auto& [name, value] : pod.annotations) {
-    if (!name.starts_with(kOwn)) continue;
-    const std::string_view own = std::string_view(name).substr(kOwn.size());
-    if (std::ranges::find(known, own) != known.end()) continue;
-    const std::string_view near = Nearest(own, known);
-    report.Warn(Path{.parent = &annotations, .key = name, .index = -1, .entry = true},
-                near.empty()
-                    ? "unknown annotation, ignored"
-                    : "unknown annotation, ignored; did you mean \"" + std::string(kOwn) + std::string(near) + "\"?");
-  }
+  for (const WishProblem& unknown : UnknownWishes(pod.annotations))
+    report.Warn(Path{.parent = &annotations, .key = unknown.annotation, .index = -1, .entry = true}, unknown.text);
 }
 
 }  // namespace berth::manifest

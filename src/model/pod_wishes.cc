@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kMostWishedCpus = 1'000'000;  // more than any machine has
 constexpr std::size_t kShownWish = 60;
+constexpr std::string_view kOwnPrefix = "berth.dev/";
 
 constexpr std::array<std::pair<ContainerCpuWish::Kind, std::string_view>, 3> kWishKinds{
     {{ContainerCpuWish::Kind::kShared, "shared"},
@@ -129,7 +130,7 @@ PodWishes ParsePodWishes(const std::map<std::string, std::string>& annotations, 
     if (Result<void> done = parse(Trim(found->second)); !done)
       problems.push_back({std::string(name), std::move(done).error().message});
   };
-  if (annotations.lower_bound("berth.dev/") == annotations.end()) return out;
+  if (annotations.lower_bound(std::string(kOwnPrefix)) == annotations.end()) return out;
   read(kTopologyPolicyAnnotation,
        [&](std::string_view text) { return ReadChoice(text, kPolicies, out.topology_policy); });
   read(kTopologyScopeAnnotation, [&](std::string_view text) { return ReadChoice(text, kScopes, out.topology_scope); });
@@ -144,6 +145,23 @@ PodWishes ParsePodWishes(const std::map<std::string, std::string>& annotations, 
     return {};
   });
   read(kPoolAnnotation, [&](std::string_view text) { return ReadPools(text, out); });
+  return out;
+}
+
+std::vector<WishProblem> UnknownWishes(const std::map<std::string, std::string>& annotations) {
+  std::vector<std::string_view> known;
+  for (const std::string_view name : kWishAnnotations) known.push_back(name.substr(kOwnPrefix.size()));
+  known.push_back(kKeepCpusAnnotation.substr(kOwnPrefix.size()));
+  std::vector<WishProblem> out;
+  for (const auto& [name, value] : annotations) {
+    if (!name.starts_with(kOwnPrefix)) continue;
+    const std::string_view own = std::string_view(name).substr(kOwnPrefix.size());
+    if (std::ranges::find(known, own) != known.end()) continue;
+    std::string text = "unknown annotation, ignored";
+    if (const std::string_view near = Nearest(own, known); !near.empty())
+      text += "; did you mean \"" + std::string(kOwnPrefix) + std::string(near) + "\"?";
+    out.push_back({.annotation = name, .text = std::move(text)});
+  }
   return out;
 }
 

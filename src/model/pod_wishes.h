@@ -41,6 +41,9 @@ inline constexpr std::string_view kWishAnnotations[] = {kTopologyPolicyAnnotatio
                                                         kCpuOptionsAnnotation,     kCpusAnnotation,
                                                         kNumaNodesAnnotation,      kPoolAnnotation};
 
+/// Which of its CPUs a container keeps when it is to have so many; "main=2-3;side=5".
+inline constexpr std::string_view kKeepCpusAnnotation = "berth.dev/keep-cpus";
+
 /// What a pod asks for by these annotations.
 struct PodWishes {
   std::string topology_policy;  ///< as the KubeletConfiguration names them; "": the node's
@@ -69,6 +72,9 @@ struct WishProblem {
 /// What of `annotations` asks for something. Annotations of others are passed over; an unknown one that begins like
 /// them is none of ours either.
 PodWishes ParsePodWishes(const std::map<std::string, std::string>& annotations, std::vector<WishProblem>& problems);
+/// Those that begin like Berth's own and are none of them, with the nearest that there is: "unknown annotation,
+/// ignored; did you mean "berth.dev/cpus"?".
+std::vector<WishProblem> UnknownWishes(const std::map<std::string, std::string>& annotations);
 /// PodWishes::cpus as the annotation has it: "main=2 exclusive + shared, proxy=shared".
 std::string FormatCpuWishes(const std::map<std::string, ContainerCpuWish, std::less<>>& cpus);
 

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
+#include <string>
+#include <string_view>
 
 #include "base/text.h"
 
@@ -149,6 +152,15 @@ TEST(PodWishesTest, TheFirstRuleOfANamespaceSaysWhatItsPodsMayAskFor) {
   wishes.cpu.numa.reset();
   wishes.cpus["b"] = {};
   EXPECT_EQ(WhatIsNotAllowed(policies[0], wishes), "CPUs that are shared (it allows mixed)");
+}
+
+TEST(PodWishesTest, AnnotationsThatBeginLikeOurOwnAndAreUnknownAreNamedWithTheNearest) {
+  EXPECT_THAT(UnknownWishes({{"berth.dev/cpu", "shared"}, {"berth.dev/quite-another", "x"}}),
+              ElementsAre(WishProblem{"berth.dev/cpu", "unknown annotation, ignored; did you mean \"berth.dev/cpus\"?"},
+                          WishProblem{"berth.dev/quite-another", "unknown annotation, ignored"}));
+  std::map<std::string, std::string> known = {{"berth.dev/keep-cpus", "a=1"}, {"example.com/cpu", "x"}};
+  for (const std::string_view name : kWishAnnotations) known.emplace(name, "");
+  EXPECT_THAT(UnknownWishes(known), ElementsAre());
 }
 
 /// The obvious way, exponential in the stars.

@@ -14,11 +14,8 @@
 
 namespace berth {
 
-/// Annotation: which of its CPUs a container keeps when it is to have so many; "main=2-3;side=5".
-inline constexpr std::string_view kKeepCpusAnnotation = "berth.dev/keep-cpus";
-
-/// The pod without all that may change while it runs: amounts of CPU, memory and huge pages, the annotation above, and
-/// the numbers in berth.dev/cpus.
+/// The pod without all that may change while it runs: amounts of CPU, memory and huge pages, the annotation
+/// berth.dev/keep-cpus, and the numbers in berth.dev/cpus.
 /// Two manifests of which this is the same are of one pod.
 Pod WithoutAmounts(Pod pod);
 /// Puts these of `from`, which is of the same pod, in place of the pod's own.

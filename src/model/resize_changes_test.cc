@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include "model/pod_wishes.h"
+
 namespace berth {
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include "allocator/decision/decide.h"
 #include "allocator/testing/builders.h"
-#include "model/resize_changes.h"
+#include "model/pod_wishes.h"
 
 namespace berth::allocator {
 namespace {

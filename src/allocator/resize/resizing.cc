@@ -19,6 +19,7 @@
 #include "allocator/node/node_tables.h"
 #include "allocator/reason/failure.h"
 #include "base/words.h"
+#include "model/pod_wishes.h"
 #include "model/resize_changes.h"
 
 namespace berth::allocator {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "allocator/engine.h"
+#include "base/text.h"
 #include "frontend/nri_agent/annotations.h"
 #include "frontend/nri_agent/device_requests.h"
 #include "frontend/nri_agent/nri_allocator.h"
@@ -86,6 +87,10 @@ std::variant<ledger::Proposal, Reject> NriAllocator::Propose(const pods::Managed
 }
 
 void NriAllocator::TellIgnored(const Pod& pod, const std::string& name) {
+  if (!std::exchange(tracked_.Know(pod.uid).unknown_told, true))
+    for (const WishProblem& unknown : UnknownWishes(pod.annotations))
+      parts_.events.Warning("AnnotationIgnored", pods::ObjectOf(pod),
+                            fmt::format("{}: {}", Printable(unknown.annotation), unknown.text));
   std::vector<std::string> all = WishesOf(pod.annotations, name).ignored;
   if (std::string refused = IsolatedRefused(pod, name, parts_.allocations.node().options().own); !refused.empty())
     all.push_back(std::move(refused));

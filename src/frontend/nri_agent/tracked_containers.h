@@ -30,7 +30,8 @@ struct TrackedPod {
   std::map<std::string, TrackedContainer> containers;  ///< by container name
   std::optional<os::MonoTime> leave_at;                ///< its last sandbox has gone: when its place is looked at next
   os::Millis leave_delay{0};
-  bool unspecified = false;  ///< the API server has not told of it in time: it is known from the runtime
+  bool unknown_told = false;  ///< annotations of it that look like Berth's own and are none
+  bool unspecified = false;   ///< the API server has not told of it in time: it is known from the runtime
   enum class Devices { kUnknown, kAsked, kLate, kKnown };
   /// What its kubelet has given it. Unknown: not asked for, or asked for without an answer; late: not answered yet, and
   /// nobody waits any more.
