@@ -5,6 +5,7 @@
 
 #include "allocator/testing/builders.h"
 #include "daemon/fake_node_test.h"
+#include "daemon/fake_plugins_test.h"
 #include "host/cgroup/observe.h"
 #include "model/promises.h"
 #include "node/checkpoint/ledger_import.h"
@@ -270,6 +271,43 @@ TEST_F(OtherRuntimeTest, ProcessesOfAContainerRuntimeEndBeforeThePodIsStartedAne
 TEST_F(OtherRuntimeTest, PlainProcessesEndBeforeAContainerRuntimeStartsThePodAnew) {
   world.runtime.names_groups_by_id = true;
   BootBeside("kubepods/poda/app");
+}
+
+/// It has the node's one device, too.
+struct OtherRuntimeDeviceTest : OtherRuntimeTest {
+  OtherRuntimeDeviceTest() : plugins(world.steps) {
+    world.plugins = &plugins;
+    plugins.Serve(Gpus(1));
+    WantGpus(pod.containers.front(), "1");
+    WantGpus(other.containers.front(), "1");
+  }
+  bool Runs(const std::string& uid) const { return world.runtime.Runs(uid, "app"); }
+  Pod other = Pinned("b", "2");
+  FakePlugins plugins;
+};
+
+TEST_F(OtherRuntimeDeviceTest, ItsDeviceIsNobodyElsesUntilItsProcessesEnded) {
+  ASSERT_TRUE(world.tree.Create("kubepods/poda/3f2a"));
+  world.tree.stuck.insert("kubepods/poda/3f2a");
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({pod, other}), world.clock.Now());
+  for (int second = 0; second < 12; ++second) {
+    Second(*manager);
+    EXPECT_FALSE(Runs("a") || Runs("b"));
+    ASSERT_TRUE(manager->ledger().pods.contains("a"));
+    const auto& devices = manager->ledger().pods.find("a")->second.placements.front().devices;
+    ASSERT_EQ(devices.size(), 1U);
+    EXPECT_EQ(devices.front().ids, std::vector<std::string>{"d0"});
+    EXPECT_FALSE(manager->ledger().pods.contains("b"));
+  }
+  EXPECT_EQ(plugins.calls, std::vector<std::string>{"allocate d0"}) << "of the first berthd";
+  world.steps.ClearLog();
+  world.tree.stuck.clear();
+  for (int second = 0; second < 120 && !Runs("a") && !Runs("b"); ++second) Second(*manager);
+  EXPECT_NE(Runs("a"), Runs("b")) << "there is one device";
+  EXPECT_EQ(plugins.calls.size(), 2U);
+  ASSERT_GE(world.steps.Find("rmdir kubepods/poda"), 0);
+  EXPECT_LT(world.steps.Find("rmdir kubepods/poda"), world.steps.Find("allocate d0"));
 }
 
 TEST_F(OtherRuntimeTest, AnEndThatIsUnderWayIsGoneOnWithByTheNextBerthd) {
