@@ -16,6 +16,7 @@
 #include "daemon_fixture.h"
 #include "device_matrix.h"
 #include "device_peer.h"
+#include "run_program.h"
 
 namespace berth::testkit {
 namespace {
@@ -93,6 +94,23 @@ TEST_F(DaemonDeviceTest, DevicesThatSettingsNameNeedNoPlugin) {
   node.RemovePod("a.yaml");
   EXPECT_TRUE(node.Until("the third runs", [&] { return node.Runs("c"); })) << ReasonOf("c") << node.output();
   RemoveAll({"b", "c"});
+}
+
+TEST_F(DaemonDeviceTest, AnExportedStateNamesAllDevicesThatAreRegistered) {
+  StartBerthd();
+  Serve();
+  ASSERT_TRUE(node.Until("three healthy devices", [&] { return Healthy(3); }));
+  Add("a");
+  ASSERT_TRUE(node.Until("it runs", [&] { return node.Runs("a"); })) << node.output();
+  const Ran exported = Berth({"state", "export", "--socket", node.socket(), "--to", node.Dir("exported")});
+  ASSERT_EQ(exported.status, 0) << exported.err;
+  const codec::Json file =
+      codec::Json::parse(ReadText(node.Dir("exported/device-plugins/kubelet_internal_checkpoint")));
+  const codec::Json& data = file.at("Data");
+  EXPECT_EQ(data.at("RegisteredDevices").dump(), R"({"vendor.example/gpu":["d0","d1","d2"]})");
+  ASSERT_EQ(data.at("PodDeviceEntries").size(), 1U);
+  EXPECT_EQ(data.at("PodDeviceEntries")[0].at("DeviceIDs").dump(), R"({"0":[")" + DeviceOf("a") + R"("]})");
+  RemoveAll({"a"});
 }
 
 TEST_F(DaemonDeviceTest, APluginThatNeverAnswersCostsOnlyItsPods) {
