@@ -105,7 +105,9 @@ Result<std::vector<RunningGroup>> LookAtCgroups(const cgroup::Names& names) {
   BERTH_TRY(std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
   BERTH_TRY(cgroup::Layout layout, cgroup::DiscoverLayout(*fs));
   BERTH_TRY(const auto tree, cgroup::Tree::OpenToLook(std::move(fs), std::move(layout), names.root()));
-  return cgroup::ObserveRunning(*tree, names);
+  BERTH_TRY(std::vector<RunningGroup> out, cgroup::ObserveRunning(*tree, names));
+  BERTH_RETURN_IF_ERROR(cgroup::AddSurvivors(*tree, out));
+  return out;
 }
 
 /// Containers whose group is gone though their main process lives: all their processes have left it.

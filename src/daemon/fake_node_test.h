@@ -238,7 +238,9 @@ class FakeTree final : public cgroup::Tree {
     longest_wait = std::max(longest_wait, patience);
     for (const auto& [id, status] : std::map(runtime_.containers))
       if (PathOf(status).starts_with(path)) runtime_.Exit(id, 137);
-    if (auto pids = Pids(path); pids && !pids->empty()) return Fail(Code::kBusy, "kill: processes are still there");
+    if (auto pids = Pids(path); pids && !pids->empty())
+      return Fail(Code::kBusy,
+                  fmt::format("processes of cgroup {} survive SIGKILL: {} (state D)", path, pids->front()));
     return {};
   }
   using cgroup::Tree::Remove;

@@ -507,7 +507,13 @@ TEST_F(PodManagerTest, ProcessesThatSigkillDoesNotEndAreToldAndKeepTheirCpus) {
   Advance(*manager, std::chrono::seconds(9));
   EXPECT_FALSE(HasEvent("FailedKillPod"));
   Advance(*manager, std::chrono::seconds(2));
-  EXPECT_TRUE(HasEvent("FailedKillPod"));
+  auto events = world.events.events();
+  const auto told = std::ranges::find(events, "FailedKillPod", &Event::reason);
+  ASSERT_NE(told, events.end());
+  EXPECT_EQ((*told).message,
+            fmt::format("container web: processes of cgroup {} survive SIGKILL: {} (state D); they wait in the kernel "
+                        "(state D) or are frozen, and keep their CPUs and devices until they end",
+                        kWeb, world.runtime.containers.begin()->second.pid));
   EXPECT_TRUE(manager->ledger().pods.contains("uid-web"));
   world.runtime.undying = false;
   Advance(*manager, std::chrono::seconds(11));

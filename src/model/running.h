@@ -18,6 +18,8 @@ struct RunningGroup {
   CpuSet cpus;                           ///< effective
   NodeSet mems;                          ///< effective
   bool busy = false;                     ///< has processes
+  /// Those of them that SIGKILL was sent to and that go on, as "23 (state D), ..."; "": none, or nobody has looked.
+  std::string survivors{};
   friend bool operator==(const RunningGroup&, const RunningGroup&) = default;
 };
 

@@ -264,6 +264,17 @@ TEST_P(TreeTest, KillsAndRemovesAWholePod) {
   EXPECT_FALSE(host_.fs.IsDir(host_.kernel.Dir("memory", At(kPod))));
 }
 
+TEST_P(TreeTest, WhoSurvivesAKillIsNamedWithItsState) {
+  if (v2()) GTEST_SKIP() << "cgroup.kill of the played kernel leaves nobody";
+  ASSERT_TRUE(tree().Create(kContainer));
+  ASSERT_TRUE(host_.kernel.AddProcess(At(kContainer), 30));
+  host_.die_after = 1;
+  const auto alive = tree().Kill(kPod, os::Millis(0));
+  ASSERT_FALSE(alive);
+  EXPECT_EQ(Code::kBusy, alive.error().code);
+  EXPECT_THAT(alive.error().message, HasSubstr("survive SIGKILL: 30 (state "));
+}
+
 TEST_P(TreeTest, TheRootStays) {
   EXPECT_EQ(Code::kInvalid, tree().Remove("").error().code);
   EXPECT_TRUE(host_.fs.IsDir(host_.kernel.Dir("cpuset", "berth")));

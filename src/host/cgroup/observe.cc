@@ -5,6 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "host/cgroup/group_processes.h"
+#include "host/os/pidfd.h"
+
 namespace berth::cgroup {
 namespace {
 
@@ -49,6 +52,15 @@ Result<std::vector<RunningGroup>> ObserveRunning(Tree& tree, const Names& names)
   }
   std::ranges::sort(out, {}, &RunningGroup::path);
   return out;
+}
+
+Result<void> AddSurvivors(Tree& tree, std::vector<RunningGroup>& running) {
+  for (RunningGroup& group : running) {
+    BERTH_TRY(std::vector<int> pids, tree.Pids(group.path));
+    std::erase_if(pids, [](int pid) { return !os::SurvivesKill(pid); });
+    group.survivors = PidList(pids);
+  }
+  return {};
 }
 
 }  // namespace berth::cgroup

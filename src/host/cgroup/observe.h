@@ -26,6 +26,9 @@ Result<std::vector<PodGroup>> FindPodGroups(Tree& tree, const Names& names);
 /// Errors: from reading.
 Result<std::vector<RunningGroup>> ObserveRunning(Tree& tree, const Names& names);
 
+/// Looks for `survivors` of each. Errors: from reading.
+Result<void> AddSurvivors(Tree& tree, std::vector<RunningGroup>& running);
+
 }  // namespace berth::cgroup
 
 #endif  // BERTH_HOST_CGROUP_OBSERVE_H_

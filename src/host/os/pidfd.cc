@@ -9,6 +9,8 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 
 #include "base/text.h"
 #include "host/os/host.h"
@@ -78,6 +80,23 @@ std::optional<int> UnreapedStatus(int pid, std::uint64_t start_ticks) {
 char StateOf(int pid) {
   const Result<std::string> stat = ReadProc("/proc/" + std::to_string(pid) + "/stat");
   return stat ? StateOf(*stat) : '?';
+}
+
+bool HasPendingKill(std::string_view status) {
+  constexpr std::uint64_t kKillBit = std::uint64_t{1} << (SIGKILL - 1);
+  for (const std::string_view line : Split(status, '\n')) {
+    if (!line.starts_with("SigPnd:") && !line.starts_with("ShdPnd:")) continue;
+    const std::string_view mask = Trim(line.substr(line.find(':') + 1));
+    std::uint64_t signals = 0;
+    std::from_chars(mask.data(), mask.data() + mask.size(), signals, 16);
+    if ((signals & kKillBit) != 0) return true;
+  }
+  return false;
+}
+
+bool SurvivesKill(int pid) {
+  const Result<std::string> status = ReadProc("/proc/" + std::to_string(pid) + "/status");
+  return status && HasPendingKill(*status);
 }
 
 bool IsStopped(int pid) {

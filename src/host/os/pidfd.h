@@ -34,6 +34,12 @@ std::optional<int> UnreapedStatus(int pid, std::uint64_t start_ticks);
 /// State of the process, the letter of /proc/PID/stat (proc(5)): 'R', 'S', 'D', 'T', 'Z'...; '?' when it is gone.
 char StateOf(int pid);
 
+/// SIGKILL is among the pending signals, those of the thread or of the process, in the text of /proc/PID/status.
+bool HasPendingKill(std::string_view status);
+
+/// SIGKILL was sent to the process and has not ended it yet: it waits in the kernel, or is frozen. Gone: false.
+bool SurvivesKill(int pid);
+
 /// True while somebody keeps the process stopped (SIGSTOP, a debugger).
 bool IsStopped(int pid);
 

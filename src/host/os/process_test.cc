@@ -129,6 +129,17 @@ TEST(PidfdTest, StartTimeIsFieldTwentyTwoWhateverTheName) {
   }
 }
 
+TEST(PidfdTest, AKillThatHasNotEndedAProcessIsAmongItsPendingSignals) {
+  EXPECT_TRUE(
+      HasPendingKill("Name:\tdd\nState:\tD (disk sleep)\nSigPnd:\t0000000000000100\nShdPnd:\t0000000000000000\n"));
+  EXPECT_TRUE(HasPendingKill("SigPnd:\t0000000000000000\nShdPnd:\t0000000000004101\n"));
+  EXPECT_FALSE(HasPendingKill("SigPnd:\t0000000000004000\nShdPnd:\t0000000000000200\nSigBlk:\t0000000000000100\n"));
+  EXPECT_FALSE(HasPendingKill("SigPnd:\tx\nShdPnd:\n"));
+  EXPECT_FALSE(HasPendingKill(""));
+  EXPECT_FALSE(SurvivesKill(::getpid()));
+  EXPECT_FALSE(SurvivesKill(0)) << "gone";
+}
+
 TEST(PidfdTest, HandleIsGivenForTheRightStartTimeOnly) {
   const Result<std::uint64_t> mine = StartTicksOf(::getpid());
   ASSERT_TRUE(mine);

@@ -53,6 +53,14 @@ void CheckIntruders(const Ledger& ledger, const RunningGroup& group, Broken& out
   }
 }
 
+void CheckSurvivors(const Ledger& ledger, const RunningGroup& group, Broken& out) {
+  if (group.survivors.empty()) return;
+  const auto pod = ledger.pods.find(group.uid);
+  out.push_back(group.path + (pod == ledger.pods.end() ? "" : " of " + PodName(pod->second)) +
+                " has processes that survive SIGKILL: " + group.survivors +
+                "; they wait in the kernel or are frozen, and keep what the pod holds until they end");
+}
+
 void CheckLeaks(const PodRecord& pod, const std::vector<RunningGroup>& running,
                 const std::optional<std::set<std::string>>& known, Broken& out) {
   if (!HoldsSomething(pod)) return;
@@ -80,6 +88,7 @@ std::vector<std::string> VerifyRunning(const Ledger& ledger, const CpuSet& onlin
       CheckPlace(ledger, pod->second, group, online, out);
     }
     CheckIntruders(ledger, group, out);
+    CheckSurvivors(ledger, group, out);
   }
   for (const auto& [uid, pod] : ledger.pods) CheckLeaks(pod, running, known, out);
   return out;

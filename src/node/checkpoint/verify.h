@@ -18,6 +18,7 @@ namespace berth::checkpoint {
 ///  - a container with exclusive CPUs may run on exactly those of them that are online, one without on the shared pool;
 ///  - no container may run on a CPU that another one has for itself;
 ///  - what runs has a place in the ledger, and what has a place that holds something exists on the node;
+///  - what SIGKILL was sent to has ended;
 ///  - only pods of `known` hold a place (nullopt: nobody told which pods there are).
 /// `online`: CPUs that are online; empty: not known. Under CPU policy none there is no pool, and containers without
 /// exclusive CPUs may run on all CPUs nobody has for itself.

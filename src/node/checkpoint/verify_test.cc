@@ -85,6 +85,14 @@ TEST_F(VerifyRunningTest, ALeakIsNamed) {
   EXPECT_THAT(Verify(), ElementsAre("default/web holds CPUs 2-3 although nothing of it exists on the node"));
 }
 
+TEST_F(VerifyRunningTest, ProcessesThatSurviveTheirKillAreNamedWithTheirStates) {
+  running[0].survivors = "23 (state D), 42 (state D)";
+  EXPECT_THAT(Verify(),
+              ElementsAre("kubepods/poda/app of default/web has processes that survive SIGKILL: 23 (state D), "
+                          "42 (state D); they wait in the kernel or are frozen, and keep what the pod holds "
+                          "until they end"));
+}
+
 TEST_F(VerifyRunningTest, WhatRunsWithoutAPlaceIsNamed) {
   running.push_back({.path = "kubepods/podx/app", .uid = "x", .name = "app", .cpus = ledger.shared, .busy = true});
   running.push_back({.path = "kubepods/pody/app", .uid = "y", .name = "app", .cpus = Cpus("0-7"), .busy = false});
