@@ -138,13 +138,12 @@ Result<void> AddHomeless(const Node& node, const cgroup::Names& names, std::vect
 Result<std::vector<std::string>> LookForStrays(const Node& node, const cgroup::Names& names,
                                                const std::vector<RunningGroup>& running) {
   std::vector<cgroup::Home> homes;
+  const bool threads = !TakenCpus(node.ledger).empty();
   for (const RunningGroup& group : running) {
     const auto main = node.main_pids.find({group.uid, group.name});
-    const auto pod = node.ledger.pods.find(group.uid);
-    const Placement* const place = pod == node.ledger.pods.end() ? nullptr : FindPlacement(pod->second, group.name);
     homes.push_back({.path = names.FromTop(group.path),
                      .main_pid = main == node.main_pids.end() ? 0 : main->second,
-                     .threads = place != nullptr && place->cpus});
+                     .threads = threads});
   }
   BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
   BERTH_TRY(const cgroup::Layout layout, cgroup::DiscoverLayout(*fs));

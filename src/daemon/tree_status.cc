@@ -21,13 +21,12 @@ namespace {
 /// Processes of containers that are not in their groups, a sentence by the group's path.
 std::map<std::string, std::string> StraysOf(const LoopState& state, const cgroup::Layout& layout) {
   std::map<std::pair<std::string, std::string>, cgroup::Home> known;  // by uid and container; without their paths
+  const bool threads = !TakenCpus(*state.node.ledger).empty();
   for (const PodSnapshot& pod : state.node.pods)
     for (const ContainerView& container : pod.view->containers)
       if (container.phase == ContainerPhase::kRunning && container.last)
-        known.emplace(
-            std::pair(pod.view->uid, container.name),
-            cgroup::Home{
-                .path = {}, .main_pid = container.last->pid, .threads = container.place && container.place->cpus});
+        known.emplace(std::pair(pod.view->uid, container.name),
+                      cgroup::Home{.path = {}, .main_pid = container.last->pid, .threads = threads});
   std::vector<std::string> paths;
   std::vector<cgroup::Home> homes;
   for (const auto& [path, group] : state.groups->groups.containers) {

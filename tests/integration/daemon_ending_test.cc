@@ -24,13 +24,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// One container that runs `script` in /bin/sh, on a CPU of its own. `more`: of the container.
-std::string ScriptPod(const std::string& name, const std::string& script, int grace_s, const std::string& more) {
+constexpr const char* kOwnCpu = "    resources: {limits: {cpu: \"1\", memory: 32Mi}}\n";
+
+/// One container that runs `script` in /bin/sh, on a CPU of its own or with other `resources`. `more`: of the
+/// container.
+std::string ScriptPod(const std::string& name, const std::string& script, int grace_s, const std::string& more,
+                      const std::string& resources = kOwnCpu) {
   return "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
          "}\nspec:\n  terminationGracePeriodSeconds: " + std::to_string(grace_s) +
          "\n  containers:\n  - name: app\n    image: none\n"
          "    command: [\"/bin/sh\", \"-c\"]\n    args:\n    - |\n      " +
-         script + "\n    resources: {limits: {cpu: \"1\", memory: 32Mi}}\n" + more;
+         script + "\n" + resources + more;
 }
 
 int ParentOf(int pid) {
@@ -72,6 +76,26 @@ struct DaemonEndingTest : testing::Test {
     return ::pclose(out);
   }
   std::string Ready() const { return "echo > " + node.Dir("ready") + "; "; }
+  /// For a script: berthd on paper has threads, as many a program has.
+  std::string ExecThreads() const {
+    const std::string own = node.Dir("inside");
+    return "mkdir -p " + own + "; exec " + BERTHD + " --machine 'pack:1 core:2 pu:1' --state-dir " + own +
+           "/state --run-dir " + own + "/run --log-dir " + own + "/log --pod-dir " + own + "/pods --socket " + own +
+           "/socket";
+  }
+  /// Moves a thread of this process, which is not its first, to the top of the cpusets (v1). Its id.
+  int MoveThreadOut(int pid) {
+    int thread = 0;
+    EXPECT_TRUE(node.Until("it has threads", [&] {
+      for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task"))
+        if (const int id = std::stoi(entry.path().filename()); id != pid) thread = id;
+      return thread != 0 && std::filesystem::exists(node.Dir("inside/socket"));
+    }));
+    std::ofstream out("/sys/fs/cgroup/cpuset/tasks");
+    out << thread << std::flush;
+    EXPECT_TRUE(out);
+    return thread;
+  }
 
   /// The container has been started anew, with the exit code of its end known.
   void ExpectKilledAndRestarted(const std::string& name, int pid) {
@@ -139,7 +163,7 @@ TEST_F(DaemonEndingTest, AProcessThatLeftItsGroupsIsMovedBack) {
   EXPECT_NE(status.find("Cpus_allowed_list:\t1\n"), std::string::npos) << status;
 }
 
-/// berthd on paper has threads, as many a program has. v1 puts each where its `tasks` says; v2 keeps them together.
+/// v1 puts each thread where its `tasks` says; v2 keeps those of a process together.
 TEST_F(DaemonEndingTest, AThreadThatLeftItsProcessIsMovedBack) {
   if (!std::filesystem::exists("/sys/fs/cgroup/cpuset/tasks")) {  // v2: a thread cannot leave its process
     node.Start();
@@ -149,23 +173,9 @@ TEST_F(DaemonEndingTest, AThreadThatLeftItsProcessIsMovedBack) {
     EXPECT_FALSE(out);
     return;
   }
-  const std::string own = node.Dir("inside");
-  const std::string threads = std::string("exec ") + BERTHD + " --machine 'pack:1 core:2 pu:1' --state-dir " + own +
-                              "/state --run-dir " + own + "/run --log-dir " + own + "/log --pod-dir " + own +
-                              "/pods --socket " + own + "/socket";
-  const int pid = Run("several", "mkdir -p " + own + "; " + Ready() + threads, 1);
-  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
-  int thread = 0;
-  ASSERT_TRUE(node.Until("it has threads",
-                         [&] {
-                           for (const auto& entry : std::filesystem::directory_iterator(tasks))
-                             if (const int id = std::stoi(entry.path().filename()); id != pid) thread = id;
-                           return thread != 0 && std::filesystem::exists(own + "/socket");
-                         }))
-      << "it said " << node.Get("/v1/logs/default/several/app").dump(1);
-  std::ofstream out("/sys/fs/cgroup/cpuset/tasks");
-  out << thread << std::flush;
-  ASSERT_TRUE(out);
+  const int pid = Run("several", Ready() + ExecThreads(), 1);
+  const int thread = MoveThreadOut(pid);
+  ASSERT_FALSE(HasFailure()) << "it said " << node.Get("/v1/logs/default/several/app").dump(1);
   const std::string name = "thread " + std::to_string(thread) + " of process " + std::to_string(pid) + " (berthd)";
   std::string verified;
   EXPECT_NE(Verify(verified), 0);
@@ -174,12 +184,32 @@ TEST_F(DaemonEndingTest, AThreadThatLeftItsProcessIsMovedBack) {
       node.Until("the tree shows it", [&] { return node.Get("/v1/tree").dump().find(name) != std::string::npos; }));
   EXPECT_TRUE(node.Until("it is moved back", [&] { return node.CountEvents("StrayProcess", "moved back") > 0; }));
   EXPECT_EQ(node.CountEvents("StrayProcess", name), 1) << node.Get("/v1/events").dump(1);
-  std::ifstream in(tasks + "/" + std::to_string(thread) + "/status");
+  std::ifstream in("/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/status");
   const std::string status{std::istreambuf_iterator<char>(in), {}};
   EXPECT_NE(status.find("Cpus_allowed_list:\t1\n"), std::string::npos) << status;
   std::string after;
   EXPECT_EQ(Verify(after), 0) << after;
   EXPECT_EQ(node.Pids().begin()->second, pid) << "its process went on";
+}
+
+/// It could run on CPUs that another one has for itself.
+TEST_F(DaemonEndingTest, AThreadOfASharedContainerIsMovedBackWhileAnotherHasCpusOfItsOwn) {
+  if (!std::filesystem::exists("/sys/fs/cgroup/cpuset/tasks")) return;  // v2: as above
+  node.AddPod("sharing.yaml", ScriptPod("sharing", ExecThreads(), 1, "", ""));
+  Run("alone", Ready() + "while :; do sleep 0.1; done", 1);
+  ASSERT_TRUE(node.Until("the other runs", [&] { return node.Runs("sharing"); }));
+  const int pid = node.Pids().at("sharing-n1/app");
+  const int thread = MoveThreadOut(pid);
+  ASSERT_FALSE(HasFailure()) << "it said " << node.Get("/v1/logs/default/sharing/app").dump(1);
+  const std::string name = "thread " + std::to_string(thread) + " of process " + std::to_string(pid) + " (berthd)";
+  std::string verified;
+  EXPECT_NE(Verify(verified), 0);
+  EXPECT_NE(verified.find(name), std::string::npos) << verified;
+  EXPECT_TRUE(
+      node.Until("the tree shows it", [&] { return node.Get("/v1/tree").dump().find(name) != std::string::npos; }));
+  EXPECT_TRUE(node.Until("it is moved back", [&] { return node.CountEvents("StrayProcess", name) == 1; }));
+  std::string after;
+  EXPECT_EQ(Verify(after), 0) << after;
 }
 
 TEST_F(DaemonEndingTest, AProcessThatRemovedTheGroupsItLeftIsMovedBackIntoNewOnes) {

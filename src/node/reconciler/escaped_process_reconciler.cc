@@ -30,18 +30,14 @@ std::string MoveBack(os::Fs& root, const cgroup::Stray& stray, const std::vector
   return moved ? "moved back" : "left there: it has ended";
 }
 
-bool HoldsCpus(const Ledger& ledger, const std::string& uid, std::string_view container) {
-  const auto pod = ledger.pods.find(uid);
-  const Placement* const placement = pod == ledger.pods.end() ? nullptr : FindPlacement(pod->second, container);
-  return placement != nullptr && HasCpusApart(*placement);
-}
-
 }  // namespace
 
-/// Known by what the runtime says, not by their groups: these may be gone.
+/// Known by what the runtime says, not by their groups: these may be gone. A thread of any of them may get onto CPUs
+/// that somebody has for himself.
 std::vector<EscapedProcessReconciler::Of> EscapedProcessReconciler::Running() const {
   std::vector<Of> out;
   const cgroup_manager::GroupTable& table = parts_.groups.table();
+  const bool threads = !TakenCpus(parts_.allocations.ledger()).empty();
   for (const auto& [uid, statuses] : parts_.records.all()) {
     const auto managed = parts_.pods.find(uid);
     if (managed == parts_.pods.end() || (!managed->second.claimed && !table.pods().contains(uid))) continue;
@@ -51,9 +47,7 @@ std::vector<EscapedProcessReconciler::Of> EscapedProcessReconciler::Running() co
       if (parts_.runtime.makes_groups() && !table.containers().contains(path)) continue;
       std::vector<std::string> dirs = parts_.tree.Dirs(path).dirs;
       if (dirs.empty()) continue;  // only played
-      cgroup::Home home{.path = parts_.groups.site().names().FromTop(path),
-                        .main_pid = status.pid,
-                        .threads = HoldsCpus(parts_.allocations.ledger(), uid, container)};
+      cgroup::Home home{.path = parts_.groups.site().names().FromTop(path), .main_pid = status.pid, .threads = threads};
       out.push_back({.path = std::move(path),
                      .uid = uid,
                      .container = container,
