@@ -113,6 +113,15 @@ TEST_F(DaemonDeviceTest, AnExportedStateNamesAllDevicesThatAreRegistered) {
   RemoveAll({"a"});
 }
 
+TEST_F(DaemonDeviceTest, PluginsRegisterAfterTheSocketForThatWasRemoved) {
+  StartBerthd();
+  ASSERT_TRUE(std::filesystem::remove(folder + "/kubelet.sock"));
+  EXPECT_TRUE(
+      node.Until("that is told", [&] { return node.CountEvents("SocketLost", folder + "/kubelet.sock") == 1; }));
+  Serve();
+  EXPECT_TRUE(node.Until("three healthy devices", [&] { return Healthy(3); }));
+}
+
 TEST_F(DaemonDeviceTest, APluginThatNeverAnswersCostsOnlyItsPods) {
   StartBerthd();
   Serve();
