@@ -1,10 +1,13 @@
 #include "manifest/field_check.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "manifest/field_table.h"
 
 namespace berth::manifest {
@@ -76,8 +79,22 @@ class FieldWalk {
   std::map<const FieldRow*, std::size_t> places_;
 };
 
-std::string CureOf(const FieldRow& row, RunBy run_by) {
-  if (const std::string_view cure = row.Under(run_by).cure; !cure.empty()) return std::string(cure);
+std::string CureByDevices(const std::vector<std::string>& resources) {
+  constexpr std::size_t kMostResources = 10;
+  std::string named;
+  for (std::size_t i = 0; i < std::min(resources.size(), kMostResources); ++i)
+    named += (i == 0 ? "" : ", ") + Printable(resources[i], 320);
+  if (resources.size() > kMostResources) named += " and " + std::to_string(resources.size() - kMostResources) + " more";
+  return "ask for a resource of this node's devices instead (" + named +
+         "), or for one that localDevices of Berth's settings makes of the same devices: resources.limits: {" +
+         Printable(resources.front(), 320) + ": 1}";
+}
+
+std::string CureOf(const FieldRow& row, const PodOptions& options) {
+  const RunBy run_by = options.run_by;
+  const FieldTreatment& treatment = row.Under(run_by);
+  if (treatment.of_devices && !options.device_resources.empty()) return CureByDevices(options.device_resources);
+  if (!treatment.cure.empty()) return std::string(treatment.cure);
   const FieldVerdict elsewhere = row.cri.verdict;
   if (run_by == RunBy::kProcess && elsewhere == FieldVerdict::kCarriedOut)
     return "leave it out, or run the pod on a node with a container runtime (runtime: cri)";
@@ -97,8 +114,8 @@ void CheckFields(const Node& pod, const Path& path, const PodOptions& options, R
       report.WarnAt(where, "no effect: " + std::string(treatment.why));
     } else if (options.refuse_unsupported) {
       const std::string_view next = treatment.why.contains("; ") ? ", or " : "; ";  // it names a cure already
-      report.ProblemAt(
-          where, "Forbidden: " + std::string(treatment.why) + std::string(next) + CureOf(*found.row, options.run_by));
+      report.ProblemAt(where,
+                       "Forbidden: " + std::string(treatment.why) + std::string(next) + CureOf(*found.row, options));
     } else {
       report.WarnAt(where, "not carried out: " + std::string(treatment.why));
     }

@@ -13,9 +13,7 @@ namespace {
 constexpr FieldTreatment kDone{.verdict = FieldVerdict::kCarriedOut};
 constexpr FieldTreatment kOthers{.verdict = FieldVerdict::kForOthers};
 constexpr FieldTreatment Ignored(std::string_view why) { return {.verdict = FieldVerdict::kNoEffect, .why = why}; }
-constexpr FieldTreatment Refused(std::string_view why, std::string_view cure = {}) {
-  return {.verdict = FieldVerdict::kRefused, .why = why, .cure = cure};
-}
+constexpr FieldTreatment Refused(std::string_view why) { return {.verdict = FieldVerdict::kRefused, .why = why}; }
 
 constexpr std::string_view kHostName = "a plain process has the host's name";
 constexpr std::string_view kHostProgram = "a plain process runs a program of the host";
@@ -25,10 +23,13 @@ constexpr std::string_view kLinux = "containers run on Linux";
 constexpr std::string_view kNoAppArmor = "no AppArmor profile is set";
 constexpr std::string_view kNoCertificate =
     "there is no API server to sign one; put a certificate into a Secret and use that";
-constexpr FieldTreatment kNoClaims =
-    Refused("there is no API server to allocate these devices",
-            "ask for a resource of a device plug-in instead, or for one that localDevices of Berth's settings makes of "
-            "the same devices: resources.limits: {vendor.example/gpu: 1}");
+constexpr FieldTreatment kNoClaims{
+    .verdict = FieldVerdict::kRefused,
+    .why = "there is no API server to allocate these devices",
+    .cure =
+        "ask for a resource of a device plug-in instead, or for one that localDevices of Berth's settings makes of "
+        "the same devices: resources.limits: {vendor.example/gpu: 1}",
+    .of_devices = true};
 constexpr std::string_view kNoInput = "standard input is empty";
 constexpr std::string_view kNoLabels = "there is no scheduler, and nodes have no labels";
 constexpr std::string_view kNoRights = "there is no API server to give it rights";

@@ -21,6 +21,7 @@ struct FieldTreatment {
   FieldVerdict verdict = FieldVerdict::kCarriedOut;
   std::string_view why = {};   ///< of kNoEffect and kRefused
   std::string_view cure = {};  ///< of kRefused: in place of leaving it out
+  bool of_devices = false;     ///< the cure is a resource of the node's devices: where they are known they are named
 };
 
 struct FieldRow {

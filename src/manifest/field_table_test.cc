@@ -290,6 +290,23 @@ TEST(FieldTableTest, ACureOfTheFieldsOwnAndToLeaveItOutAreTwo) {
               Contains(HasSubstr("containers share the host's users; leave it out")));
 }
 
+TEST(FieldTableTest, TheCureOfDevicesNamesThoseOfTheNodeTenAtMost) {
+  const std::string text = PodWith("spec.resourceClaims[].name", "gpu");
+  const auto said = [&](std::vector<std::string> resources) {
+    return SaidOf(text, {.run_by = RunBy::kCri, .device_resources = std::move(resources)});
+  };
+  EXPECT_THAT(said({}), testing::ElementsAre(HasSubstr("resources.limits: {vendor.example/gpu: 1}")));
+  EXPECT_THAT(
+      said({"a.test/gpu", "b.test/nic"}),
+      testing::ElementsAre(
+          "f: document 1: spec.resourceClaims: Forbidden: there is no API server to allocate these devices; ask "
+          "for a resource of this node's devices instead (a.test/gpu, b.test/nic), or for one that localDevices "
+          "of Berth's settings makes of the same devices: resources.limits: {a.test/gpu: 1}"));
+  std::vector<std::string> many;
+  for (char c = 'a'; c <= 'l'; ++c) many.push_back(std::string(1, c) + ".test/x");
+  EXPECT_THAT(said(many), testing::ElementsAre(HasSubstr("i.test/x, j.test/x and 2 more), or for one")));
+}
+
 TEST(FieldTableTest, AnAnnotationThatAsksForNetworksIsWarnedOfUnlessAPlugInReadsIt) {
   const Json networks = {{"k8s.v1.cni.cncf.io/networks", "storage"}};
   const std::string text = PodWith("metadata.annotations", networks);

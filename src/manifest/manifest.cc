@@ -55,8 +55,8 @@ class FileReader {
 
   /// False: nothing more is to be read.
   bool Read(const Document& document) {
-    document_ = document.number;
-    where_ = PlaceOf(document_);
+    where_ = PlaceOf(document.number);
+    const std::size_t before = problems_.size();
     Report report;
     ReadTop(document.root, report);
     for (const std::string& path : document.duplicates)
@@ -69,6 +69,10 @@ class FileReader {
       if (out_.warnings.size() == kMostWarnings)
         out_.warnings.push_back({.where = where_, .message = "and more warnings from here on"});
     }
+    if (problems_.size() > before) wrong_.insert(document.number);
+    from_.pods.resize(out_.pods.size(), document.number);
+    from_.documents.resize(out_.documents.size(), document.number);
+    from_.made.resize(out_.made.size(), document.number);
     return !ended_;
   }
 
@@ -80,23 +84,19 @@ class FileReader {
     std::map<std::string, int> uids;
     for (std::size_t i = 0; i < out_.pods.size(); ++i) {
       const Pod& pod = out_.pods[i];
-      const int at = places_of_pods_[i];
-      if (const std::string before = pod.name.empty() ? "" : Before(names, FullName(pod), at); !before.empty())
-        problems_.push_back(PlaceOf(at) + ": pod \"" + Printable(FullName(pod)) + "\" is given more than once" +
-                            before + "; rename or remove all but one");
-      if (const std::string before = pod.uid.empty() ? "" : Before(uids, pod.uid, at); !before.empty())
-        problems_.push_back(PlaceOf(at) + ": uid \"" + Printable(pod.uid) + "\" is given to more than one pod" +
-                            before + "; remove it from all but one");
+      const int at = from_.pods[i];
+      if (!pod.name.empty())
+        CheckOnce(names, FullName(pod), at, "pod \"" + Printable(FullName(pod)) + "\" is given more than once",
+                  "rename or remove all but one");
+      if (!pod.uid.empty())
+        CheckOnce(uids, pod.uid, at, "uid \"" + Printable(pod.uid) + "\" is given to more than one pod",
+                  "remove it from all but one");
     }
     std::map<std::string, int> documents;
-    for (std::size_t i = 0; i < out_.documents.size(); ++i) {
-      const ConfigDocument& document = out_.documents[i];
-      const int at = places_of_documents_[i];
-      const std::string before = document.name.empty() ? "" : Before(documents, NameOf(document), at);
-      if (!before.empty())
-        problems_.push_back(PlaceOf(at) + ": " + Printable(NameOf(document)) + " is given more than once" + before +
-                            "; rename or remove all but one");
-    }
+    for (std::size_t i = 0; i < out_.documents.size(); ++i)
+      if (const std::string name = NameOf(out_.documents[i]); !out_.documents[i].name.empty())
+        CheckOnce(documents, name, from_.documents[i], Printable(name) + " is given more than once",
+                  "rename or remove all but one");
   }
 
   /// Claims that pods mount become the paths of their volumes.
@@ -117,16 +117,45 @@ class FileReader {
       if (one.claims.size() > 1)
         text = std::to_string(one.claims.size()) + " claims need a PersistentVolume each (" +
                Printable(Join({one.claims.begin(), one.claims.end()}, ", "), 400) + "): " + text;
-      Refuse(one.where, text);
+      Refuse(one.where, text, one.documents);
     }
   }
 
-  Result<ParsedPods> Finish() && {
-    if (!problems_.empty()) return Fail(Code::kInvalid, Join(problems_, "\n"));
-    return std::move(out_);
+  Reading Finish() && {
+    KeepRight(out_.pods, from_.pods);
+    KeepRight(out_.documents, from_.documents);
+    KeepRight(out_.made, from_.made);
+    return {.found = std::move(out_), .problems = std::move(problems_)};
   }
 
  private:
+  /// For each pod, document and line of what was made the number of the document it is of.
+  struct Origins {
+    std::vector<int> pods;
+    std::vector<int> documents;
+    std::vector<int> made;
+  };
+
+  /// Takes out what is of documents with problems.
+  template <class T>
+  void KeepRight(std::vector<T>& list, const std::vector<int>& from) const {
+    if (wrong_.empty()) return;
+    std::vector<T> right;
+    for (std::size_t i = 0; i < list.size(); ++i)
+      if (!wrong_.contains(from[i])) right.push_back(std::move(list[i]));
+    list = std::move(right);
+  }
+
+  /// `seen`: names, with the documents they were found in.
+  void CheckOnce(std::map<std::string, int>& seen, const std::string& name, int document, const std::string& what,
+                 const std::string& cure) {
+    const auto [first, added] = seen.try_emplace(name, document);
+    if (added) return;
+    problems_.push_back(PlaceOf(document) + ": " + what + ", first in document " + std::to_string(first->second) + "; " +
+                        cure);
+    wrong_.insert(document);
+  }
+
   /// A volume persistentVolumeClaim of a pod that was read.
   struct ClaimUse {
     std::size_t pod = 0;
@@ -140,35 +169,47 @@ class FileReader {
     std::string where;
     std::string why;  ///< of the first one
     std::set<std::string> claims;
+    std::set<int> documents;  ///< of the pods that mount them
   };
 
-  void Note(const ClaimUse& use, const Storage::Answer& answer, std::vector<Unanswered>& out) const {
+  void Note(const ClaimUse& use, const Storage::Answer& answer, std::vector<Unanswered>& out) {
+    ++out_.unanswered_claims;
     const bool made = answer.claim != nullptr && !answer.claim->of_template.empty();
     const std::string& where = made ? answer.claim->of_template : use.where;
     auto at = std::ranges::find(out, where, &Unanswered::where);
-    if (at == out.end()) at = out.insert(out.end(), {.where = where, .why = answer.why, .claims = {}});
+    if (at == out.end()) at = out.insert(out.end(), {.where = where, .why = answer.why, .claims = {}, .documents = {}});
     at->claims.insert(use.claim);
+    at->documents.insert(from_.pods[use.pod]);
   }
 
   /// Nobody refuses what is only looked at.
-  void Refuse(const std::string& where, const std::string& why) {
+  void Refuse(const std::string& where, const std::string& why, const std::set<int>& documents) {
     if (options_.run_by == RunBy::kNobody) return;
-    if (options_.refuse_unsupported)
+    if (options_.refuse_unsupported) {
       problems_.push_back(where + ": Forbidden: " + why);
-    else if (out_.warnings.size() < kMostWarnings)
+      wrong_.insert(documents.begin(), documents.end());
+    } else if (out_.warnings.size() < kMostWarnings) {
       out_.warnings.push_back({.where = where, .message = "not carried out: " + why});
+    }
   }
 
-  /// A claim ReadWriteOncePod is for one pod.
+  /// A claim ReadWriteOncePod is for one pod, of the text and of the node.
   bool IsTaken(const ClaimUse& use, const Storage::Answer& answer) {
     if (answer.claim->access_modes.front() != "ReadWriteOncePod") return false;
     const std::string pod = FullName(out_.pods[use.pod]);
+    const std::string& path = answer.volume->volume.host_path;
     const auto [first, added] = sole_users_.try_emplace(use.claim, pod);
-    out_.sole_paths.emplace(pod, answer.volume->volume.host_path);
-    if (added || first->second == pod) return false;
-    Refuse(use.where, "claim " + Printable(use.claim, 320) + " is ReadWriteOncePod, and pod " +
-                          Printable(first->second, 320) + " mounts it. Give pod " + Printable(pod, 320) +
-                          " a claim of its own, or make it ReadWriteOnce");
+    std::string taken;
+    if (!added && first->second != pod)
+      taken = Printable(first->second, 320) + " mounts it: ";
+    else if (const std::string other = options_.other_user ? options_.other_user(out_.pods[use.pod], path) : "";
+             !other.empty())
+      taken = Printable(other, 320) + " of this node has its volume " + Printable(path) + ": delete that pod, ";
+    if (taken.empty()) return false;
+    Refuse(use.where,
+           "claim " + Printable(use.claim, 320) + " is ReadWriteOncePod, and pod " + taken + "give pod " +
+               Printable(pod, 320) + " a claim of its own, or make it ReadWriteOnce",
+           {from_.pods[use.pod]});
     return true;
   }
 
@@ -220,12 +261,6 @@ class FileReader {
   }
 
   std::string PlaceOf(int document) const { return file_ + ": document " + std::to_string(document); }
-
-  /// In words, which document had the name first; "": this one. `seen`: names, with the documents they were found in.
-  static std::string Before(std::map<std::string, int>& seen, const std::string& name, int document) {
-    const auto [first, added] = seen.try_emplace(name, document);
-    return added ? "" : ", first in document " + std::to_string(first->second);
-  }
 
   /// Reads nothing more; the first reason counts.
   void End(const std::string& why) {
@@ -321,7 +356,6 @@ class FileReader {
       return AddStorage(kind, node, path, report);
     }
     if (!HasRoom(out_.documents.size(), kMostConfigDocuments, "ConfigMaps and Secret")) return;
-    places_of_documents_.push_back(document_);
     out_.documents.push_back(
         ReadConfigDocument(node, path, kind == "Secret" ? DocumentKind::kSecret : DocumentKind::kConfigMap, report));
   }
@@ -422,7 +456,6 @@ class FileReader {
       WarnOfAnnotations(pod, path, report);
       WarnOfNode(pod, path, report);
     }
-    places_of_pods_.push_back(document_);
     out_.pods.push_back(std::move(pod));
   }
 
@@ -491,12 +524,11 @@ class FileReader {
   Budget& budget_;
   MadeNames names_;
   bool ended_ = false;
-  int document_ = 0;  // that is read
   std::string where_;
   ParsedPods out_;
-  std::vector<int> places_of_pods_;       // the document of each of out_.pods
-  std::vector<int> places_of_documents_;  // likewise of out_.documents
+  Origins from_;
   std::vector<std::string> problems_;
+  std::set<int> wrong_;  // numbers of documents with problems
   Storage storage_;
   std::vector<ClaimUse> uses_;
   std::map<std::string, std::string> sole_users_;  // claim ReadWriteOncePod -> the first pod that mounts it
@@ -504,7 +536,7 @@ class FileReader {
 
 }  // namespace
 
-Result<ParsedPods> ParsePods(std::string_view text, std::string_view file, const PodOptions& options) {
+Reading ReadManifest(std::string_view text, std::string_view file, const PodOptions& options) {
   Budget budget = options.most_pods == PodOptions::kAnyNumber
                       ? Budget()
                       : Budget::For(text, options.templates ? Budget::kLeastForTemplates : Budget::kLeast);
@@ -515,6 +547,12 @@ Result<ParsedPods> ParsePods(std::string_view text, std::string_view file, const
   reader.ResolveClaims();
   reader.CheckIdentities();
   return std::move(reader).Finish();
+}
+
+Result<ParsedPods> ParsePods(std::string_view text, std::string_view file, const PodOptions& options) {
+  Reading read = ReadManifest(text, file, options);
+  if (!read.problems.empty()) return Fail(Code::kInvalid, Join(read.problems, "\n"));
+  return std::move(read.found);
 }
 
 Result<Pod> ParsePodJson(std::string_view json, std::string_view where) {

@@ -2,7 +2,7 @@
 #ifndef BERTH_MANIFEST_MANIFEST_H_
 #define BERTH_MANIFEST_MANIFEST_H_
 
-#include <map>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,9 +26,14 @@ struct ParsedPods {
   /// PersistentVolumes and claims of the text, as JSON, one document after another. They are in no pod as such: a
   /// volume persistentVolumeClaim that one of them answers is a hostPath.
   std::string storage;
-  bool mounts_claims = false;  ///< some pod does: what it is depends on the storage beside the text
-  /// Pods that mount a claim whose accessModes are ReadWriteOncePod -> paths of the host that are theirs alone.
-  std::multimap<std::string, std::string> sole_paths;
+  bool mounts_claims = false;         ///< some pod does: what it is depends on the storage beside the text
+  std::size_t unanswered_claims = 0;  ///< those that pods mount and that have no volume
+};
+
+/// A text, and what is wrong with it.
+struct Reading {
+  ParsedPods found;                   ///< pods, documents and what is made: of documents without problems only
+  std::vector<std::string> problems;  ///< file, document, field path, what is wrong and the cure
 };
 
 /// One or more documents (YAML "---", or JSON), each a v1.Pod, v1.ConfigMap, v1.Secret, v1.PersistentVolume,
@@ -38,6 +43,9 @@ struct ParsedPods {
 /// documents). Errors: kInvalid with all problems found, one a line: file, document, field path, what is wrong and the
 /// cure.
 Result<ParsedPods> ParsePods(std::string_view text, std::string_view file, const PodOptions& options = {});
+
+/// The same, with what is fine of a text that has problems.
+Reading ReadManifest(std::string_view text, std::string_view file, const PodOptions& options = {});
 
 /// One v1.Pod as JSON, for recorded cases: apiVersion and kind may be absent, unknown fields are ignored, defaults are
 /// applied. Only what decisions rest on is checked: types, container names, no negative amounts. `where` is used in

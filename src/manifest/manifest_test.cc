@@ -562,5 +562,47 @@ TEST(ParsePodJsonTest, ChecksOnlyWhatDecisionsRestOn) {
               HasSubstr("metadata.name: the key is given more than once"));
 }
 
+/// Names of what is fine in the text.
+std::vector<std::string> FineIn(const Reading& read) {
+  std::vector<std::string> out;
+  for (const Pod& pod : read.found.pods) out.push_back(pod.name);
+  for (const ConfigDocument& document : read.found.documents) out.push_back(document.name);
+  return out;
+}
+
+TEST(ReadManifestTest, DocumentsWithoutProblemsAreThereAndSoAreAllWarnings) {
+  const auto pod = [](const std::string& name, const std::string& more) {
+    return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + "}, spec: {containers: [{name: a, image: i, " +
+           more + "}]}}\n---\n";
+  };
+  const Reading read =
+      ReadManifest(pod("good", "tty: false") + pod("bad", "imagePullPolicy: Seldom, typo: 1") +
+                       "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n---\n"
+                       "{apiVersion: v1, kind: Secret, metadata: {name: s}, stringData: {\"../k\": v}}\n---\na: [\n",
+                   "f");
+  EXPECT_THAT(FineIn(read), ElementsAre("good", "c"));
+  EXPECT_THAT(read.problems, ElementsAre(HasSubstr("document 2: spec.containers[0].imagePullPolicy"),
+                                         HasSubstr("document 4: "), HasSubstr("document 5: ")));
+  ASSERT_THAT(read.found.warnings, SizeIs(1));
+  EXPECT_THAT(read.found.warnings[0].where, HasSubstr("document 2"));
+}
+
+TEST(ReadManifestTest, OfAPodThatIsGivenTwiceTheFirstIsFine) {
+  const std::string pod = std::string(kPodHead) + "spec: {containers: [{name: a, image: i}]}\n---\n";
+  const Reading read = ReadManifest(pod + pod, "f");
+  EXPECT_THAT(FineIn(read), ElementsAre("web"));
+  EXPECT_THAT(read.problems, ElementsAre(HasSubstr("pod \"default/web\" is given more than once")));
+}
+
+TEST(ReadManifestTest, APodWhoseClaimHasNoVolumeIsNotFine) {
+  const Reading read = ReadManifest(
+      "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, command: [x]}], volumes: [{name: "
+      "v, persistentVolumeClaim: {claimName: c}}]}}\n---\n"
+      "{apiVersion: v1, kind: Pod, metadata: {name: q}, spec: {containers: [{name: a, command: [x]}]}}\n",
+      "f", {.run_by = RunBy::kProcess});
+  EXPECT_THAT(FineIn(read), ElementsAre("q"));
+  EXPECT_THAT(read.problems, SizeIs(1));
+}
+
 }  // namespace
 }  // namespace berth::manifest

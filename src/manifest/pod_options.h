@@ -43,8 +43,15 @@ struct PodOptions {
   bool cni_limits_bandwidth = false;
   /// Problems that a pod has on this node only, told together with those of the manifest; empty: none are looked for.
   std::function<std::vector<FieldProblem>(const Pod&)> on_node = nullptr;
+  /// Another pod of the node that has this path of the host as a volume, by its full name; "": none has. Asked of the
+  /// volume of a claim that is ReadWriteOncePod; empty: it is not.
+  std::function<std::string(const Pod&, const std::string& path)> other_user = nullptr;
+  /// Resources that devices of the node are asked for by; empty: they are not known.
+  std::vector<std::string> device_resources = {};
   /// Make pods of the templates of Deployments and other workloads; false: they are left out, with a warning.
   bool templates = false;
+  /// Nothing is done with the pods: what is told of them says what would be.
+  bool dry_run = false;
   /// Where the text is from, such as its file's path: of it are the names of objects with a generateName. "": they are
   /// of the text itself, and another text makes other objects.
   std::string origin = "";

@@ -111,13 +111,32 @@ TEST(StorageTest, AVolumeServesOneClaim) {
 TEST(StorageTest, AClaimReadWriteOncePodIsForOnePod) {
   const std::string storage =
       Pv("a", "1Gi", "accessModes: [ReadWriteOncePod]") + Pvc("c", "1Gi", "accessModes: [ReadWriteOncePod]");
-  const auto parsed = Parse(storage + User("c"));
-  ASSERT_TRUE(parsed) << parsed.error().message;
-  EXPECT_THAT(parsed->sole_paths, testing::ElementsAre(testing::Pair("default/p", "/a")));
+  EXPECT_EQ("/a", PathIn(storage + User("c")));
   EXPECT_THAT(PathIn(storage + User("c") + User("c", "q")),
               AllOf(HasSubstr("f: document 4: spec.volumes[0].persistentVolumeClaim: Forbidden: "),
                     HasSubstr("pod default/p mounts it")));
   EXPECT_EQ("/a", PathIn(Pv("a", "1Gi") + Pvc("c", "1Gi") + User("c") + User("c", "q"))) << "one node may have more";
+}
+
+TEST(StorageTest, AClaimReadWriteOncePodIsRefusedToAPodWhereAnotherOneOfTheNodeHasItsVolume) {
+  const std::string storage =
+      Pv("a", "1Gi", "accessModes: [ReadWriteOncePod]") + Pvc("c", "1Gi", "accessModes: [ReadWriteOncePod]");
+  PodOptions options = Strict();
+  std::vector<std::string> asked;
+  options.other_user = [&](const Pod& pod, const std::string& path) {
+    asked.push_back(FullName(pod) + " " + path);
+    return std::string("default/first-n1");
+  };
+  EXPECT_EQ(
+      "f: document 3: spec.volumes[0].persistentVolumeClaim: Forbidden: claim default/c is ReadWriteOncePod, and pod "
+      "default/first-n1 of this node has its volume /a: delete that pod, give pod default/p a claim of its own, or "
+      "make "
+      "it ReadWriteOnce",
+      PathIn(storage + User("c"), options));
+  EXPECT_THAT(asked, testing::ElementsAre("default/p /a"));
+  EXPECT_EQ("/b", PathIn(Pv("b", "1Gi") + Pvc("c", "1Gi") + User("c"), options)) << "one node may have more";
+  options.other_user = [](const Pod&, const std::string&) { return std::string(); };
+  EXPECT_EQ("/a", PathIn(storage + User("c"), options));
 }
 
 std::string LocalPv(const std::string& node) {
@@ -231,6 +250,14 @@ TEST(StorageTest, StorageOfOtherFilesStandsBesideTheText) {
   EXPECT_EQ("/a", PathIn(User("c") + beside->storage)) << "it may stand in the text too";
   EXPECT_EQ("/a", PathIn(User("c") + Pvc("c", "1Gi"), options)) << "the same twice is one";
   EXPECT_TRUE(Parse(User("c"), options)->mounts_claims);
+}
+
+TEST(StorageTest, ClaimsWithoutAVolumeAreCounted) {
+  const auto unanswered = [](const std::string& text) {
+    return ReadManifest(text, "f", Strict()).found.unanswered_claims;
+  };
+  EXPECT_EQ(0U, unanswered(Pv("a", "1Gi") + Pvc("c", "1Gi") + User("c")));
+  EXPECT_EQ(2U, unanswered(Pvc("c", "1Gi") + User("c") + User("d", "q")));
 }
 
 TEST(StorageTest, AVolumeMayGiveAGenerateName) {

@@ -225,15 +225,16 @@ class WorkloadReader {
   std::string NameOfPod(std::int64_t number) const { return name_ + "-" + std::to_string(number); }
 
   std::string Made(std::int64_t count) const {
+    const std::string start = options_.dry_run ? "would make " : "made ";
     if (suspended_)
-      return "made no pods of its template: it says suspend: true; take that out and apply it again to run them";
-    if (count == 0) return "made no pods of its template: it says 0";
+      return start + "no pods of its template: it says suspend: true; take that out and apply it again to run them";
+    if (count == 0) return start + "no pods of its template: it says 0";
     std::string others;
     const std::vector<std::string_view> controllers = Split(kind_.controllers, '|');
     for (const std::string& key : Find(workload_, "spec")->keys)
       if (std::ranges::find(controllers, key) != controllers.end()) others += (others.empty() ? "" : ", ") + key;
-    std::string text = "made " + std::to_string(count) + (count == 1 ? " pod" : " pods") + " of its template (" +
-                       name_ + "-0" + (count > 1 ? " to " + name_ + "-" + std::to_string(count - 1) : "") +
+    std::string text = start + std::to_string(count) + (count == 1 ? " pod" : " pods") + " of its template (" + name_ +
+                       "-0" + (count > 1 ? " to " + name_ + "-" + std::to_string(count - 1) : "") +
                        "); no controller looks after them: they are changed by applying it again, and removed by "
                        "'berth delete'";
     if (!others.empty()) text += "; no effect: " + others;

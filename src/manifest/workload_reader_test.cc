@@ -148,6 +148,18 @@ TEST(WorkloadTest, PodsAreSaidToBeMadeOnlyWhereTheyWere) {
   EXPECT_EQ(made_with({.most_pods = 1}), 0U);
 }
 
+TEST(WorkloadTest, WhereNothingIsDonePodsWouldBeMade) {
+  const auto said = [](const std::string& replicas) {
+    const Result<ParsedPods> parsed =
+        ParsePods("{apiVersion: apps/v1, kind: Deployment, metadata: {name: w}, spec: {replicas: " + replicas + ", " +
+                      kTemplate + "}}",
+                  "f", {.templates = true, .dry_run = true});
+    return parsed ? parsed->made.at(0).message : parsed.error().message;
+  };
+  EXPECT_THAT(said("2"), testing::StartsWith("would make 2 pods of its template (w-0 to w-1); "));
+  EXPECT_EQ(said("0"), "would make no pods of its template: it says 0");
+}
+
 TEST(WorkloadTest, AnIndexedJobTellsEachPodItsIndex) {
   const std::string text =
       "{apiVersion: batch/v1, kind: Job, metadata: {name: sum}, spec: {completions: 2, completionMode: Indexed, "
