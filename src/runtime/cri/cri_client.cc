@@ -137,9 +137,8 @@ Result<RuntimeStatus> Client::AskStatus() const {
   out.features.strict_groups = answer.features().supplemental_groups_policy();
   for (const pb::RuntimeHandler& handler : answer.runtime_handlers())
     if (handler.features().recursive_read_only_mounts()) out.features.recursive_read_only.insert(handler.name());
-  if (const auto network = answer.info().find("cniconfig"); network != answer.info().end())
-    out.features.cni_reads_annotations = network->second.contains("io.kubernetes.cri.pod-annotations");
-  out.features.cni_limits_bandwidth = LimitsBandwidth(answer);
+  out.features.cni_reads_annotations = CniHas(answer, "io.kubernetes.cri.pod-annotations");
+  out.features.cni_limits_bandwidth = CniHas(answer, "bandwidth");
   out.features.cdi = EnablesCdi(answer);
   return out;
 }

@@ -1,6 +1,7 @@
 #include "runtime/cri/cri_messages.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -12,6 +13,17 @@
 
 namespace berth::cri {
 namespace {
+
+/// Where the keys lead to, one below the other; null: to nothing.
+nlohmann::json ValueAt(const nlohmann::json& from, std::initializer_list<const char*> keys) {
+  const nlohmann::json* at = &from;
+  for (const char* const key : keys) {
+    const auto found = at->find(key);
+    if (found == at->end()) return nullptr;
+    at = &*found;
+  }
+  return *at;
+}
 
 void PutNamespaces(const Namespaces& from, pb::NamespaceOption& to) {
   to.set_network(from.host_network ? pb::NODE : pb::POD);
@@ -60,8 +72,10 @@ void PutSecurity(const SecurityContext& from, pb::LinuxContainerSecurityContext&
   for (const std::int64_t group : from.supplemental_groups) to.add_supplemental_groups(group);
   if (from.fs_group) to.add_supplemental_groups(*from.fs_group);
   if (from.supplemental_groups_policy == "Strict") to.set_supplemental_groups_policy(pb::Strict);
-  for (const std::string& name : from.add_capabilities) to.mutable_capabilities()->add_add_capabilities(CapabilityForRuntime(name));
-  for (const std::string& name : from.drop_capabilities) to.mutable_capabilities()->add_drop_capabilities(CapabilityForRuntime(name));
+  for (const std::string& name : from.add_capabilities)
+    to.mutable_capabilities()->add_add_capabilities(CapabilityForRuntime(name));
+  for (const std::string& name : from.drop_capabilities)
+    to.mutable_capabilities()->add_drop_capabilities(CapabilityForRuntime(name));
   pb::SecurityProfile& seccomp = *to.mutable_seccomp();
   seccomp.set_profile_type(pb::SecurityProfile::Unconfined);
   if (from.seccomp == "RuntimeDefault") seccomp.set_profile_type(pb::SecurityProfile::RuntimeDefault);
@@ -272,10 +286,17 @@ std::optional<bool> EnablesCdi(const pb::StatusResponse& answer) {
   return enabled != parsed.end() && enabled->is_boolean() ? std::optional(enabled->get<bool>()) : std::nullopt;
 }
 
-/// containerd shows the configuration of the network, as JSON without blanks.
-bool LimitsBandwidth(const pb::StatusResponse& answer) {
-  const auto network = answer.info().find("cniconfig");
-  return network != answer.info().end() && network->second.contains("\"bandwidth\":true");
+/// containerd shows its networks as JSON: each has plug-ins, and these have capabilities, which may be false.
+bool CniHas(const pb::StatusResponse& answer, const char* capability) {
+  const auto shown = answer.info().find("cniconfig");
+  if (shown == answer.info().end()) return false;
+  const auto config = nlohmann::json::parse(shown->second, nullptr, false);
+  for (const auto& network : ValueAt(config, {"Networks"}))
+    for (const auto& plugin : ValueAt(network, {"Config", "Plugins"})) {
+      const auto has = ValueAt(plugin, {"Network", "capabilities", capability});
+      if (has.is_boolean() && has.get<bool>()) return true;
+    }
+  return false;
 }
 
 Image TakeImage(const pb::Image& from) {

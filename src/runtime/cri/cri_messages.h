@@ -30,8 +30,8 @@ ContainerEntry TakeContainer(const pb::Container& from);
 ContainerEntry TakeStatus(const pb::ContainerStatusResponse& answer);
 /// Whether CDI devices are given to containers, of a verbose answer; nullopt: it does not say.
 std::optional<bool> EnablesCdi(const pb::StatusResponse& answer);
-/// Whether a plug-in of the pods' network has the capability "bandwidth", by a verbose answer.
-bool LimitsBandwidth(const pb::StatusResponse& answer);
+/// Whether some CNI plug-in has the capability, of a verbose answer; false: no, or it does not say.
+bool CniHas(const pb::StatusResponse& answer, const char* capability);
 Image TakeImage(const pb::Image& from);
 
 }  // namespace berth::cri

@@ -105,16 +105,27 @@ TEST(CriMessagesTest, WhetherCdiDevicesAreGivenIsWhatTheRuntimeShowsOfItsConfigu
   EXPECT_EQ(std::nullopt, EnablesCdi(pb::StatusResponse()));
 }
 
-TEST(CriMessagesTest, WhetherBandwidthIsLimitedIsWhatTheRuntimeShowsOfItsNetwork) {
-  const auto said = [](const std::string& network) {
+TEST(CriMessagesTest, APlugInHasTheCapabilitiesThatAreTrue) {
+  const auto said = [](const std::string& shown) {
     pb::StatusResponse answer;
-    (*answer.mutable_info())["cniconfig"] = network;
-    return LimitsBandwidth(answer);
+    (*answer.mutable_info())["cniconfig"] = shown;
+    return CniHas(answer, "io.kubernetes.cri.pod-annotations");
   };
-  EXPECT_TRUE(said(R"({"Networks":[{"Config":{"Plugins":[{"Network":{"type":"ptp"}},{"Network":{"type":"bandwidth",)"
-                   R"("capabilities":{"bandwidth":true}}}]}}]})"));
-  EXPECT_FALSE(said(R"({"Networks":[{"Config":{"Plugins":[{"Network":{"type":"bandwidth"}}]}}]})"));
-  EXPECT_FALSE(LimitsBandwidth(pb::StatusResponse()));
+  const auto networks = [](const std::string& capabilities) {
+    return R"({"PluginDirs": ["/opt/cni/bin"], "Networks": [{"IFName": "lo", "Config": {"Plugins": [{"Network": )"
+           R"({"type": "loopback"}}]}}, {"IFName": "eth0", "Config": {"Plugins": [{"Network": {"type": "bridge", )"
+           R"("capabilities": {"portMappings": true}}}, {"Network": {"type": "x", "capabilities": )" +
+           capabilities + R"(}, "Source": "{\"capabilities\": {\"io.kubernetes.cri.pod-annotations\": false}}"}]}}]})";
+  };
+  EXPECT_TRUE(said(networks(R"({"io.kubernetes.cri.pod-annotations": true})")));
+  for (const char* const other :
+       {R"({"io.kubernetes.cri.pod-annotations": false})", R"({"io.kubernetes.cri.pod-annotations": "true"})",
+        R"({"bandwidth": true})", "{}", "null", "[]"})
+    EXPECT_FALSE(said(networks(other))) << other;
+  for (const char* const other : {"", "{", "null", "[]", "7", R"({"Networks": 7})", R"({"Networks": [7]})",
+                                  R"({"Networks": [{"Config": {"Plugins": null}}]})"})
+    EXPECT_FALSE(said(other)) << other;
+  EXPECT_FALSE(CniHas(pb::StatusResponse(), "bandwidth"));
 }
 
 TEST(CriMessagesTest, AnInputThatEndsWithItsFirstReaderIsToldAsThat) {
