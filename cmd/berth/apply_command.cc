@@ -88,6 +88,7 @@ struct Manifest {
   bool HasNoPods() const {
     return parsed && parsed->pods.empty() && parsed->documents.empty() && !parsed->has_templates;
   }
+  bool HasNothing() const { return HasNoPods() && parsed->storage.empty(); }
 };
 
 /// Checks the text here, so that messages name the file.
@@ -114,15 +115,19 @@ void AddStorage(Manifest& manifest, const std::string& storage, bool as_pods) {
 
 std::string TextOfWarning(const manifest::Warning& warning) { return warning.where + ": " + warning.message; }
 
-/// Warnings go to the error stream. Errors: kInvalid: the text is wrong, or there is nothing in it.
-Result<void> TellWarnings(const Manifest& manifest, const Session& session) {
-  if (!manifest.parsed) return std::unexpected(manifest.parsed.error());
+/// Warnings go to the error stream. Requires: it was parsed.
+void TellWarnings(const Manifest& manifest, const Session& session) {
   std::set<std::string> told;
   for (const manifest::Warning& warning : manifest.parsed->warnings)
     if (const auto [text, added] = told.insert(TextOfWarning(warning)); added)
       session.err() << "berth: warning: " << *text << '\n';
-  if (!manifest.HasNoPods() || !manifest.parsed->storage.empty()) return {};
-  return Fail(Code::kInvalid, manifest.file + ": there is no pod, ConfigMap or Secret in it");
+}
+
+/// A file without anything beside others is no fault: a folder may hold manifests of other kinds.
+void TellOfNothing(const std::string& file, bool others_have, const Session& session, Outcome& outcome) {
+  session.err() << "berth: " << (others_have ? "warning: " : "") << ShownName(file)
+                << ": there is no pod, ConfigMap or Secret in it\n";
+  if (!others_have) outcome.Add(kFailed);
 }
 
 std::string NameOf(const StoredPod& pod) { return pod.namespace_ + "/" + pod.name; }
@@ -214,6 +219,7 @@ struct ToApply {
   Manifest manifest;
   std::string storage_beside;
   bool claims_mounted = false;  ///< by some pod of the command, as far as it can be known
+  bool others_have = false;     ///< some file of the command has something
 };
 
 /// What was printed of it.
@@ -231,28 +237,58 @@ void TellOfStorageAlone(const std::string& file, const Session& session) {
 }
 
 /// Adds the lines that are not there yet.
-void AddLines(std::string& text, std::string_view more) {
-  const std::vector<std::string_view> there = Split(text, '\n');
-  std::string added;
+void AddLines(std::vector<std::string>& lines, std::string_view more) {
   for (const std::string_view line : Split(more, '\n'))
-    if (std::ranges::find(there, line) == there.end()) added += "\n" + std::string(line);
-  text += added;
+    if (std::ranges::find(lines, line) == lines.end()) lines.emplace_back(line);
+}
+
+/// All that is wrong with a manifest, here and by berthd's answer; empty: nothing is, or the answer is an error of
+/// another kind.
+std::vector<std::string> WhyRefused(const Manifest& manifest, const Result<StoredPods>& answer) {
+  const std::string file = ShownName(manifest.file);
+  std::vector<std::string> out;
+  if (!manifest.parsed) AddLines(out, manifest.parsed.error().message);
+  if (answer)
+    for (const std::string& problem : answer->problems) AddLines(out, NamingFile(problem, file));
+  else if (answer.error().code == Code::kInvalid || answer.error().code == Code::kConflict)
+    AddLines(out, NamingFile(answer.error().message, file));
+  return out;
+}
+
+/// Warnings of berthd, which knows its runtime, that were not printed yet, and what it did or would do. `refused`: why
+/// nothing of it is done.
+void TellAnswer(const StoredPods& answer, const std::string& file, bool dry_run, bool refused,
+                const std::set<std::string>& warned, const Session& session) {
+  for (const std::string& text : answer.warnings)
+    if (const std::string warning = NamingFile(text, file); !warned.contains(warning))
+      session.err() << "berth: warning: " << warning << '\n';
+  if (!session.for_people()) return;
+  const std::string end = refused ? " (dry run; " + file + " is refused)" : dry_run ? " (dry run)" : "";
+  for (const StoredPod& stored : answer.results)
+    session.out() << Shown(stored.kind, NameOf(stored)) << ' ' << Name(stored.action) << end << '\n' << std::flush;
+}
+
+void Keep(const manifest::ParsedPods& sent, const StoredPods& answer, Applied& applied) {
+  for (const Pod& pod : sent.pods)
+    if (!pod.uid.empty()) applied.own_uids.insert(pod.uid);
+  auto pod = sent.pods.begin();  // results are in their order
+  for (const StoredPod& stored : answer.results) {
+    if (stored.kind == "Pod" && pod != sent.pods.end()) applied.pods.insert_or_assign(NameOf(stored), *pod++);
+    applied.results.push_back(stored);
+  }
 }
 
 /// One manifest to berthd. One that is wrong is only looked at there: berthd knows what else is wrong with it on this
 /// node.
 void ApplyOne(ToApply item, const ApplyOptions& options, const Session& session, Outcome& outcome, Applied& applied) {
   Manifest& manifest = item.manifest;
-  const std::string file = ShownName(manifest.file);
-  const auto told = TellWarnings(manifest, session);
-  if (!told && manifest.parsed) {
-    session.err() << "berth: " << told.error().message << '\n';
-    return outcome.Add(kFailed);
-  }
+  if (manifest.parsed) TellWarnings(manifest, session);
+  if (manifest.HasNothing()) return TellOfNothing(manifest.file, item.others_have, session, outcome);
   if (manifest.HasNoPods()) {
     if (!item.claims_mounted) TellOfStorageAlone(manifest.file, session);
     return;
   }
+  const std::string file = ShownName(manifest.file);
   std::set<std::string> warned = TextsOf(manifest);
   AddStorage(manifest, item.storage_beside, options.as_pods);
   warned.merge(TextsOf(manifest));  // those of the storage were printed with its own file
@@ -260,33 +296,19 @@ void ApplyOne(ToApply item, const ApplyOptions& options, const Session& session,
                                                   .templates = options.as_pods,
                                                   .dry_run = options.dry_run || !manifest.parsed,
                                                   .file = manifest.origin});
-  if (!manifest.parsed) {
-    Error error = manifest.parsed.error();
-    if (!answer && answer.error().code == Code::kInvalid)
-      AddLines(error.message, NamingFile(answer.error().message, file));
-    session.err() << "berth: " << view::WithoutControls(error.message) << '\n';
-    return outcome.Add(kFailed);
-  }
-  if (!answer) {
+  const std::vector<std::string> refused = WhyRefused(manifest, answer);
+  if (!answer && refused.empty()) {
     Error error = answer.error();
     error.message = NamingFile(std::move(error.message), file);
     return outcome.Fail(session, error);
   }
-  const manifest::ParsedPods loaded = *std::move(manifest.parsed);
-  for (const Pod& pod : loaded.pods)
-    if (!pod.uid.empty()) applied.own_uids.insert(pod.uid);
-  for (const std::string& text : answer->warnings)  // what only the node knows, by its runtime
-    if (const std::string warning = NamingFile(text, file); !warned.contains(warning))
-      session.err() << "berth: warning: " << warning << '\n';
-  auto pod = loaded.pods.begin();  // results are in their order
-  for (const StoredPod& stored : answer->results) {
-    if (stored.kind == "Pod" && pod != loaded.pods.end()) applied.pods.insert_or_assign(NameOf(stored), *pod++);
-    applied.results.push_back(stored);
-    if (session.for_people())
-      session.out() << Shown(stored.kind, NameOf(stored)) << ' ' << Name(stored.action)
-                    << (options.dry_run ? " (dry run)" : "") << '\n'
-                    << std::flush;
+  if (!refused.empty()) {
+    session.err() << "berth: " << view::WithoutControls(Join(refused, "\n")) << '\n';
+    outcome.Add(kFailed);
   }
+  if (!answer || (!options.dry_run && !refused.empty())) return;
+  TellAnswer(*answer, file, options.dry_run, !refused.empty(), warned, session);
+  if (refused.empty()) Keep(*manifest.parsed, *answer, applied);
 }
 
 /// The pod as berthd stored it: it knows its runtime, which may give host names, and which volumes are this node's.
@@ -299,21 +321,25 @@ Pod AsStored(const StoredPod& stored, Pod sent) {
 }
 
 /// All manifests of a command, each with the storage of the others. Errors are reported and kept in `outcome`.
-std::vector<Result<ToApply>> ReadAll(const ApplyOptions& options, const Session& session, Outcome& outcome) {
+std::vector<Result<ToApply>> ReadAll(const std::vector<std::string>& files, bool as_pods, const Session& session,
+                                     Outcome& outcome) {
   std::vector<Result<ToApply>> out;
   bool mounted = false;
-  for (const std::string& file : Expand(options.files, session, outcome)) {
-    auto read = ReadManifest(file, options.as_pods);
+  bool some_have = false;
+  for (const std::string& file : Expand(files, session, outcome)) {
+    auto read = ReadManifest(file, as_pods);
     if (!read) {
       out.emplace_back(std::unexpected(std::move(read).error()));
       continue;
     }
     mounted = mounted || read->MayMountClaims();
+    some_have = some_have || !read->HasNothing();
     out.push_back(ToApply{.manifest = *std::move(read), .storage_beside = {}});
   }
   for (auto& one : out) {
     if (!one) continue;
     one->claims_mounted = mounted;
+    one->others_have = some_have;
     for (const auto& other : out)
       if (other && &other != &one && other->manifest.parsed && one->manifest.MayMountClaims())
         one->storage_beside += other->manifest.parsed->storage;
@@ -360,7 +386,7 @@ int RunApply(const ApplyOptions& options, const Session& session) {
   const auto before = Uids(session);
   if (!before) return session.Report(before.error());
   Applied applied;
-  for (auto& item : ReadAll(options, session, outcome)) {
+  for (auto& item : ReadAll(options.files, options.as_pods, session, outcome)) {
     if (item) {
       ApplyOne(*std::move(item), options, session, outcome, applied);
     } else {
@@ -396,18 +422,18 @@ int RunDelete(const DeleteOptions& options, const Session& session) {
     wanted.push_back(*std::move(pod));
   }
   std::vector<ConfigDocument> documents;  // after the pods
-  for (const std::string& file : Expand(options.files, session, outcome)) {
-    const auto loaded = ReadManifest(file, options.as_pods);
-    const auto told = loaded ? TellWarnings(*loaded, session) : std::unexpected(loaded.error());
-    if (!told) {
-      session.err() << "berth: " << told.error().message << '\n';
+  for (const auto& item : ReadAll(options.files, options.as_pods, session, outcome)) {
+    if (!item || !item->manifest.parsed) {
+      session.err() << "berth: " << (item ? item->manifest.parsed.error() : item.error()).message << '\n';
       outcome.Add(kFailed);
       continue;
     }
-    for (const Pod& pod : loaded->parsed->pods)
+    const manifest::ParsedPods& found = *item->manifest.parsed;
+    TellWarnings(item->manifest, session);
+    if (item->manifest.HasNothing()) TellOfNothing(item->manifest.file, item->others_have, session, outcome);
+    for (const Pod& pod : found.pods)
       wanted.push_back({.namespace_ = pod.namespace_, .name = pod.name, .by_manifest = true});
-    const auto& found = loaded->parsed->documents;
-    documents.insert(documents.end(), found.begin(), found.end());
+    documents.insert(documents.end(), found.documents.begin(), found.documents.end());
   }
   if (options.all || !options.selector.empty()) {
     const auto pods = ChoosePods(session, {.namespace_ = options.namespace_, .selector = options.selector});

@@ -75,6 +75,13 @@ void CheckHostName(Pod pod, const ApplyRules& rules, FieldProblems& out) {
 
 }  // namespace
 
+std::vector<std::string> DeviceResources(const DeviceInventory& devices) {
+  std::vector<std::string> out;
+  for (const auto& [resource, list] : devices)
+    if (!list.empty()) out.push_back(resource);
+  return out;
+}
+
 std::vector<manifest::FieldProblem> CheckOnNode(const Pod& pod, const ApplyRules& rules) {
   if (rules.pods.run_by == manifest::RunBy::kNobody) return {};
   FieldProblems out;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "manifest/pod_options.h"
+#include "model/device.h"
 #include "model/pod.h"
 #include "node/pods/node_rules.h"
 
@@ -25,6 +26,9 @@ struct ApplyRules {
   std::string node_name;       ///< what pods' names get appended
   std::string cluster_domain;  ///< of their host names
 };
+
+/// What the node's devices are asked for by: of each kind that has some.
+std::vector<std::string> DeviceResources(const DeviceInventory& devices);
 
 /// Why the pod would be rejected or never start here whatever is free, with the cure; empty: it may. Reads files: not
 /// for the loop.

@@ -89,6 +89,14 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
   return out;
 }
 
+/// What a runtime that is played can do is not known: all that some version can.
+cri::Features FeaturesPlayed(const Settings& settings) {
+  cri::Features out{
+      .recursive_read_only = {""}, .strict_groups = true, .cni_reads_annotations = true, .cdi = std::nullopt};
+  for (const auto& [name, handler] : settings.berth.runtime_classes) out.recursive_read_only.insert(handler);
+  return out;
+}
+
 /// Profiles are read anew for each start, on the thread that starts.
 runtime::SeccompCompiler SeccompOf(std::string folder) {
   return [folder = std::move(folder)](const std::string& type, const std::string& profile,
@@ -321,6 +329,7 @@ Result<void> Daemon::OpenCgroups(const Machine& machine) {
 Result<void> Daemon::OpenRuntime() {
   if (dry_run_) {
     BERTH_TRY(runtime_, DryRunRuntime::Open(os::SystemClock()));
+    features_ = FeaturesPlayed(settings_);
     return {};
   }
   if (settings_.berth.runtime == "cri") return OpenCriRuntime();

@@ -154,38 +154,53 @@ Result<StoredPods> LocalApi::ApplyPods(const api::ApplyQuery& query) {
   return Apply(query);
 }
 
-Result<void> LocalApi::CheckSolePaths(const std::multimap<std::string, std::string>& sole) const {
-  const auto state = published_.Get();
-  for (const auto& [pod, path] : sole)
-    for (const PodSnapshot& other : state->node.pods) {
-      const bool ended = other.view->phase == PodPhase::kSucceeded || other.view->phase == PodPhase::kFailed;
-      if (ended || FullName(*other.view) == pod || FullName(*other.view) == folder_.NameOnNode(pod)) continue;
-      for (const Volume& volume : other.manifest->volumes)
-        if (volume.kind == Volume::Kind::kHostPath && volume.host_path == path)
-          return Fail(
-              Code::kInvalid,
-              fmt::format("{}: pod {}: its claim is ReadWriteOncePod, and pod {} has the volume {}: delete that "
-                          "pod, or make the claim ReadWriteOnce",
-                          kRequest, Printable(pod), FullName(*other.view), Printable(path)));
-    }
-  return {};
+std::string LocalApi::OtherUserOf(const LoopState& state, const std::string& path, const Pod& pod) const {
+  const std::string on_node = pod.namespace_ + "/" + folder_.NameOnNode(pod.name);
+  for (const PodSnapshot& other : state.node.pods) {
+    const bool ended = other.view->phase == PodPhase::kSucceeded || other.view->phase == PodPhase::kFailed;
+    if (ended || FullName(*other.view) == FullName(pod) || FullName(*other.view) == on_node) continue;
+    for (const Volume& volume : other.manifest->volumes)
+      if (volume.kind == Volume::Kind::kHostPath && volume.host_path == path) return FullName(*other.view);
+  }
+  return "";
+}
+
+/// PersistentVolumes and claims of the pod folder are for claims that the request itself does not answer.
+manifest::Reading LocalApi::ReadRequest(const api::ApplyQuery& query, const LoopState& state) const {
+  manifest::PodOptions options = rules_.pods;
+  options.templates = query.templates;
+  options.dry_run = query.dry_run;
+  options.origin = query.file;
+  options.on_node = [this](const Pod& pod) { return CheckOnNode(pod, rules_); };
+  options.other_user = [&](const Pod& pod, const std::string& path) { return OtherUserOf(state, path, pod); };
+  options.device_resources = DeviceResources(*state.node.devices);
+  manifest::Reading alone = manifest::ReadManifest(query.manifests, kRequest, options);
+  if (alone.found.unanswered_claims == 0 || state.storage->empty()) return alone;
+  options.storage = *state.storage;
+  manifest::Reading beside = manifest::ReadManifest(query.manifests, kRequest, options);
+  const bool answers =
+      beside.found.unanswered_claims < alone.found.unanswered_claims && beside.problems.size() <= alone.problems.size();
+  return answers ? std::move(beside) : std::move(alone);
 }
 
 Result<StoredPods> LocalApi::Apply(const api::ApplyQuery& query) {
-  manifest::PodOptions options = rules_.pods;
-  options.templates = query.templates;
-  options.origin = query.file;
-  options.on_node = [&](const Pod& pod) { return CheckOnNode(pod, rules_); };
-  BERTH_TRY(const manifest::ParsedPods parsed, manifest::ParsePods(query.manifests, kRequest, options));
-  if (parsed.pods.empty() && parsed.documents.empty() && !parsed.has_templates)
+  const auto state = published_.Get();
+  const manifest::Reading read = ReadRequest(query, *state);
+  const manifest::ParsedPods& found = read.found;
+  if (read.problems.empty() && found.pods.empty() && found.documents.empty() && !found.has_templates)
     return Fail(Code::kInvalid, "the request holds no pod, ConfigMap or Secret");
-  BERTH_RETURN_IF_ERROR(CheckSolePaths(parsed.sole_paths));
   StoredPods out;
-  BERTH_TRY(out.results, folder_.Store(parsed.pods, *published_.Get()->node.files, parsed.documents, query.dry_run));
+  if (query.dry_run || !read.problems.empty()) {
+    out = folder_.Look(found.pods, *state->node.files, found.documents);
+    out.problems.insert(out.problems.begin(), read.problems.begin(), read.problems.end());
+    if (!query.dry_run) return Fail(Code::kInvalid, Join(out.problems, "\n"));
+  } else {
+    BERTH_TRY(out.results, folder_.Store(found.pods, *state->node.files, found.documents));
+  }
   const bool changed = std::ranges::any_of(
       out.results, [](const StoredPod& stored) { return stored.action != StoreAction::kUnchanged; });
   const std::vector<manifest::Warning> none;
-  for (const auto* list : {&parsed.warnings, changed || out.results.empty() ? &parsed.made : &none})
+  for (const auto* list : {&found.warnings, changed || out.results.empty() ? &found.made : &none})
     for (const manifest::Warning& warning : *list) out.warnings.push_back(warning.where + ": " + warning.message);
   return out;
 }

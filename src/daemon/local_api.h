@@ -21,6 +21,7 @@
 #include "daemon/usage_reader.h"
 #include "host/event_loop/loop.h"
 #include "kubernetes/pod_resources/pod_resources_service.h"
+#include "manifest/manifest.h"
 
 namespace berth::daemon {
 
@@ -83,8 +84,9 @@ class LocalApi final : public api::Backend {
   /// Errors: kUnsupported: there is no container runtime, and so no `what`.
   Result<ContainerCalls*> Calls(const std::string& what) const;
   Result<StoredPods> Apply(const api::ApplyQuery& query);
-  /// Errors: kInvalid: another pod of the node has a path that is to be the only one's.
-  Result<void> CheckSolePaths(const std::multimap<std::string, std::string>& sole) const;
+  manifest::Reading ReadRequest(const api::ApplyQuery& query, const LoopState& state) const;
+  /// A pod of the node that has the path as a volume and is not `pod`, nor what it replaces; "": there is none.
+  std::string OtherUserOf(const LoopState& state, const std::string& path, const Pod& pod) const;
   Result<Outlook> ExplainOne(const api::ExplainQuery& query);
   bool DryRun() const { return published_.Get()->node.status->runtime == "dry-run"; }
   /// Log of one attempt of a container.

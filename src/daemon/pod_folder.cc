@@ -39,6 +39,13 @@ Result<std::string> OwnFile(const std::string& full_name, const ManifestFiles& f
                           Join(others, ", ")));
 }
 
+/// The errors as one, with the code of the first. Requires: there is one.
+Error AllOf(std::vector<Error> errors) {
+  Error out = std::move(errors.front());
+  for (std::size_t i = 1; i < errors.size(); ++i) out.message += "\n" + errors[i].message;
+  return out;
+}
+
 /// While it is written the file has another name, which is longer by a dot and ".tmp".
 Result<void> CheckFileNameLength(const std::string& file, const std::string& what) {
   constexpr std::size_t kLongest = 255 - 5;
@@ -195,28 +202,51 @@ Result<PodFolder::Planned> PodFolder::PlanOf(const ConfigDocument& document, con
   return out;
 }
 
-Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, const ManifestFiles& files,
-                                                const std::vector<ConfigDocument>& documents, bool dry_run) const {
-  const MutexLock lock(changing_->held);
-  std::vector<Planned> plan;
+struct PodFolder::Plan {
+  std::vector<Planned> items;
+  std::vector<Error> problems;
+};
+
+PodFolder::Plan PodFolder::PlanOfAll(const std::vector<Pod>& pods, const ManifestFiles& files,
+                                     const std::vector<ConfigDocument>& documents) const {
+  Plan out;
   std::set<std::string> seen;
-  const auto add = [&](Result<Planned> made) -> Result<void> {
-    BERTH_TRY(Planned planned, std::move(made));
-    if (!seen.insert(planned.name).second)
-      return Fail(Code::kInvalid, fmt::format("{} stands in the request twice", planned.name));
-    plan.push_back(std::move(planned));
-    return {};
+  const auto add = [&](Result<Planned> made) {
+    if (!made)
+      out.problems.push_back(std::move(made).error());
+    else if (!seen.insert(made->name).second)
+      out.problems.push_back(Fail(Code::kInvalid, fmt::format("{} stands in the request twice", made->name)).error());
+    else
+      out.items.push_back(*std::move(made));
   };
-  for (const ConfigDocument& document : documents) BERTH_RETURN_IF_ERROR(add(PlanOf(document, files)));
-  for (const Pod& pod : pods) BERTH_RETURN_IF_ERROR(add(PlanOf(pod, files)));
+  for (const ConfigDocument& document : documents) add(PlanOf(document, files));
+  for (const Pod& pod : pods) add(PlanOf(pod, files));
+  return out;
+}
+
+StoredPods PodFolder::Look(const std::vector<Pod>& pods, const ManifestFiles& files,
+                           const std::vector<ConfigDocument>& documents) const {
+  const MutexLock lock(changing_->held);
+  Plan plan = PlanOfAll(pods, files, documents);
+  StoredPods out;
+  for (Planned& item : plan.items) out.results.push_back(std::move(item.pod));
+  for (Error& problem : plan.problems) out.problems.push_back(std::move(problem.message));
+  return out;
+}
+
+Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, const ManifestFiles& files,
+                                                const std::vector<ConfigDocument>& documents) const {
+  const MutexLock lock(changing_->held);
+  Plan plan = PlanOfAll(pods, files, documents);
+  if (!plan.problems.empty()) return std::unexpected(AllOf(std::move(plan.problems)));
   std::erase_if(changing_->stored, [&](const auto& stored) { return files.contains(stored.first); });
   std::vector<StoredPod> out;
-  for (Planned& item : plan) {
-    if (!dry_run && item.pod.action != StoreAction::kUnchanged) {
+  for (Planned& item : plan.items) {
+    if (item.pod.action != StoreAction::kUnchanged) {
       BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(item.pod.file)));
       BERTH_RETURN_IF_ERROR(fs->Replace(os::FileNameOf(item.pod.file), item.content()));
     }
-    if (!dry_run) changing_->stored.insert_or_assign(item.name, item.pod.file);
+    changing_->stored.insert_or_assign(item.name, item.pod.file);
     out.push_back(std::move(item.pod));
   }
   return out;

@@ -25,13 +25,15 @@ class PodFolder {
 
   /// Writes each pod into a file of its own, atomically: where it came from, if it is known, else
   /// "<namespace>_<name>.yaml"; each document likewise, first, "configmap_<namespace>_<name>.json" and for root only.
-  /// All or, when one cannot be stored for a reason that shows beforehand, none.
-  /// `dry_run`: nothing is written, and the answer says what would be.
-  /// Requires: pods were validated. Errors: kInvalid (a pod twice, a name that is no file name), kConflict (the file is
-  /// there and holds anything but exactly this pod or document; it comes from a URL; the document there is immutable),
-  /// kPermission, kIo.
+  /// All or, when some cannot be stored for reasons that show beforehand, none.
+  /// Requires: pods were validated. Errors, a line for each that cannot be stored, with the code of the first: kInvalid
+  /// (a pod twice, a name that is no file name), kConflict (the file is there and holds anything but exactly this pod
+  /// or document; it comes from a URL; the document there is immutable), kPermission, kIo.
   Result<std::vector<StoredPod>> Store(const std::vector<Pod>& pods, const ManifestFiles& files,
-                                       const std::vector<ConfigDocument>& documents = {}, bool dry_run = false) const;
+                                       const std::vector<ConfigDocument>& documents = {}) const;
+  /// What Store would do with each that can be stored, and why not with each other one. Nothing is written.
+  StoredPods Look(const std::vector<Pod>& pods, const ManifestFiles& files,
+                  const std::vector<ConfigDocument>& documents = {}) const;
   /// Removes the file a pod came from and returns its path. What Store has accepted can be removed at once, also when
   /// nobody has read it yet and `files` does not know it. Errors: kNotFound, kConflict (the file holds other pods, or
   /// the pod comes from a URL).
@@ -52,6 +54,9 @@ class PodFolder {
   Result<Planned> PlanOf(const Pod& pod, const ManifestFiles& files) const BERTH_REQUIRES(changing_->held);
   Result<Planned> PlanOf(const ConfigDocument& document, const ManifestFiles& files) const
       BERTH_REQUIRES(changing_->held);
+  struct Plan;
+  Plan PlanOfAll(const std::vector<Pod>& pods, const ManifestFiles& files,
+                 const std::vector<ConfigDocument>& documents) const BERTH_REQUIRES(changing_->held);
   std::string DocumentFile(DocumentKind kind, const std::string& namespace_, const std::string& name) const;
   /// Where a pod of this name is stored when nothing else is known.
   std::string FileOf(const std::string& namespace_, const std::string& name) const;

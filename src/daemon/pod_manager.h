@@ -137,6 +137,7 @@ class PodManager {
   const std::map<std::string, std::string>& files() const {
     return sync_loop_.manifests().files();
   }  ///< full name -> file
+  const std::string& storage() const { return sync_loop_.manifests().storage(); }  ///< as Manifests::storage
   std::shared_ptr<const Pod> Share(const ManagedPod& managed) const {
     return sync_loop_.manifests().Share(managed);
   }  ///< as Manifests::Share

@@ -36,6 +36,7 @@ struct DaemonFacts {
 struct LoopState {
   std::shared_ptr<const allocator::Node> engine;          ///< what decides on this node; has the machine
   std::shared_ptr<const cgroup_manager::Picture> groups;  ///< Berth's cgroups
+  std::shared_ptr<const std::string> storage;             ///< Snapshot::storage of the pod folder
   NodeSnapshot node;
 };
 

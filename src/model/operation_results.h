@@ -25,6 +25,8 @@ struct StoredPod {
 struct StoredPods {
   std::vector<StoredPod> results;
   std::vector<std::string> warnings;
+  /// Of a dry run: why nothing would be stored. `results` has then what is fine.
+  std::vector<std::string> problems{};
   friend bool operator==(const StoredPods&, const StoredPods&) = default;
 };
 

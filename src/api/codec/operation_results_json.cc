@@ -82,13 +82,16 @@ Json ToJson(const StoredPod& pod) {
           {"action", std::string(Name(pod.action))}};
 }
 
-Json ToJson(const StoredPods& pods) { return {{"results", ListJson(pods.results)}, {"warnings", pods.warnings}}; }
+Json ToJson(const StoredPods& pods) {
+  return {{"results", ListJson(pods.results)}, {"warnings", pods.warnings}, {"problems", pods.problems}};
+}
 
 Result<StoredPods> StoredPodsFromJson(const Json& json) {
   return ReadWhole(json, [](const Reader& reader) {
     StoredPods out;
     for (const Reader& item : reader.Field("results").Items()) out.results.push_back(ReadStored(item));
     out.warnings = reader.Field("warnings").Strings();
+    out.problems = reader.Field("problems").Strings();
     return out;
   });
 }

@@ -310,6 +310,7 @@ class FolderSource final : public Source {
       if (!file.problem().empty()) out.problems.push_back({PathOf(name), file.problem()});
       out.warnings.insert(out.warnings.end(), file.warnings.begin(), file.warnings.end());
       if (!file.told_readers.empty()) out.warnings.push_back({PathOf(name), file.told_readers});
+      out.storage += file.storage;
       for (const auto& pod : file.pods) found.push_back({pod, PathOf(name)});
       for (const auto& document : file.documents) documents.push_back({document, PathOf(name)});
     }

@@ -70,6 +70,7 @@ class JoinedSource final : public Source {
     for (const Part& part : parts_) {
       out.ready |= part.last.ready;
       out.complete &= part.last.ready && part.last.complete;
+      out.storage += part.last.storage;
       std::ranges::copy(part.last.warnings, std::back_inserter(out.warnings));
       std::ranges::copy(part.last.problems, std::back_inserter(out.problems));
       for (const auto& pod : part.last.pods) Add(pod, part, uids, out);

@@ -38,6 +38,7 @@ struct Snapshot {
   std::map<std::string, std::string> files;
   /// Full name of a pod -> IdentityOf it: two versions of which this is the same differ in what a resize changes.
   std::map<std::string, std::string> identities{};
+  std::string storage{};                ///< PersistentVolumes and claims of a folder, as manifest::ParsedPods::storage
   std::vector<SourceProblem> warnings;  ///< what works but is probably not meant (unknown fields)
   std::vector<SourceProblem> problems;  ///< the last good pod of a broken file stays in `pods`
 };

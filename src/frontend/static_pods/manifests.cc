@@ -80,6 +80,7 @@ void Manifests::Take(pod_sources::Snapshot snapshot) {
   wanted_ = std::move(wanted);
   parts_.documents.Set(std::move(snapshot.documents));
   files_ = std::move(snapshot.files);
+  storage_ = std::move(snapshot.storage);
 }
 
 const std::string& Manifests::IdentityOf(const std::string& full_name) const {
