@@ -8,6 +8,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "api/local_api/api_server.h"
 #include "host/os/input.h"
@@ -18,6 +19,7 @@ namespace berth::cli {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 /// Knows what a test says, and takes whatever it is sent.
 class StoringBackend final : public api::Backend {
@@ -25,7 +27,7 @@ class StoringBackend final : public api::Backend {
   Result<StoredPods> ApplyPods(const api::ApplyQuery& query) override {
     asked = query;
     if (wrong.empty()) return stored;
-    return Fail(Code::kInvalid, wrong);
+    return Fail(code, wrong);
   }
   Result<PodList> Pods() override {
     PodList out;
@@ -59,7 +61,8 @@ class StoringBackend final : public api::Backend {
 
   StoredPods stored;
   std::string wrong;  ///< what it says of every manifest; "": it takes them
-  PodDetails pod;     ///< the one that there is
+  Code code = Code::kInvalid;
+  PodDetails pod;  ///< the one that there is
   std::optional<api::ApplyQuery> asked;
 };
 
@@ -100,6 +103,55 @@ TEST_F(ApplyTest, WhatIsWrongHereIsNotStoredThoughBerthdWouldTakeIt) {
   err.str("");
   EXPECT_EQ(Apply({.files = {file}}), kFailed);
   EXPECT_EQ(err.str(), said + file + ": no such runtime class\n") << "each of it once";
+
+  backend.code = Code::kConflict;
+  backend.wrong = "ConfigMap default/c is immutable";
+  err.str("");
+  EXPECT_EQ(Apply({.files = {file}}), kFailed);
+  EXPECT_EQ(err.str(), said + backend.wrong + "\n");
+
+  backend.wrong.clear();
+  backend.stored.problems = {"ConfigMap default/c is immutable"};
+  err.str("");
+  EXPECT_EQ(Apply({.files = {file}}), kFailed);
+  EXPECT_EQ(err.str(), said + "ConfigMap default/c is immutable\n");
+  EXPECT_EQ(out.str(), "");
+}
+
+constexpr const char* kFinePod =
+    "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: [{name: a, image: i}]}}\n";
+
+TEST_F(ApplyTest, ADryRunPrintsWhatIsFineOfAFileThatIsRefused) {
+  backend.stored = {.results = {{.namespace_ = "default", .name = "x-n1", .file = "f"}},
+                    .warnings = {"request: document 1: spec.tolerations: no effect"},
+                    .problems = {"request: document 2: spec.runtimeClassName: no such class"}};
+  const std::string file = File("two.yaml", kFinePod);
+  EXPECT_EQ(Apply({.files = {file}, .dry_run = true}), kFailed);
+  EXPECT_EQ(out.str(), "default/x-n1 unchanged (dry run; " + file + " is refused)\n");
+  EXPECT_EQ(err.str(), "berth: " + file + ": document 2: spec.runtimeClassName: no such class\nberth: warning: " +
+                           file + ": document 1: spec.tolerations: no effect\n");
+
+  common.output = "json";
+  out.str("");
+  EXPECT_EQ(Apply({.files = {file}, .dry_run = true}), kFailed);
+  EXPECT_THAT(out.str(), Not(HasSubstr("x-n1"))) << "it would not be stored";
+}
+
+TEST_F(ApplyTest, AFileOfOtherKindsBesideOthersIsNoFault) {
+  const std::string service = File("service.yaml", "{apiVersion: v1, kind: Service, metadata: {name: s}}\n");
+  const std::string said = service + ": there is no pod, ConfigMap or Secret in it\n";
+  EXPECT_EQ(Apply({.files = {service}}), kFailed);
+  EXPECT_THAT(err.str(), HasSubstr("berth: " + said));
+  EXPECT_FALSE(backend.asked);
+  err.str("");
+  EXPECT_EQ(Apply({.files = {File("pod.yaml", kFinePod), service}}), kOk);
+  EXPECT_THAT(err.str(), HasSubstr("berth: warning: " + said));
+  EXPECT_TRUE(backend.asked);
+  const auto remove = [&](const std::vector<std::string>& files) {
+    return RunDelete({.files = files}, Session(common, around, out, err));
+  };
+  EXPECT_EQ(remove({service}), kFailed);
+  EXPECT_EQ(remove({temp / "pod.yaml", service}), kOk) << err.str();
 }
 
 /// The host name of a StatefulSet's pod is berthd's under a container runtime.

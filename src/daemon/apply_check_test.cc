@@ -96,6 +96,13 @@ TEST_F(ApplyCheckTest, NoProfilesAreLookedForWhereTheirPlacesAreNotKnown) {
   EXPECT_EQ("", Said());
 }
 
+TEST(DeviceResourcesTest, KindsOfWhichThereIsADeviceAreNamed) {
+  EXPECT_THAT(DeviceResources({{"b.test/gpu", {{.id = "0", .nodes = {}}}},
+                               {"a.test/gone", {}},
+                               {"c.test/nic", {{.id = "1", .nodes = {}}}}}),
+              testing::ElementsAre("b.test/gpu", "c.test/nic"));
+}
+
 TEST_F(ApplyCheckTest, AHostNameWithItsDomainIsShortEnoughForAHost) {
   rules.node_name = "n1";
   rules.cluster_domain = "cluster.local";

@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -193,21 +194,47 @@ TEST(PodFolderTest, StoresReplacesAndRemovesFiles) {
   EXPECT_NE(::access((temp / "default_web.yaml").c_str(), F_OK), 0);
 }
 
-TEST(PodFolderTest, ADryRunSaysWhatWouldBeStoredAndRefusesAlikeAndWritesNothing) {
+TEST(PodFolderTest, ALookSaysWhatWouldBeStoredAndWhatNotAndWritesNothing) {
   testkit::TempDir temp;
   const PodFolder folder(temp.path(), "n1");
   ASSERT_TRUE(folder.Store({Named("web")}, {}));
   Pod changed = Named("web");
   changed.termination_grace_s = 1;
-  const auto would = folder.Store({changed, Named("db")}, {}, {}, /*dry_run=*/true);
-  ASSERT_TRUE(would) << would.error().message;
-  EXPECT_EQ((*would)[0].action, StoreAction::kConfigured);
-  EXPECT_EQ((*would)[1].action, StoreAction::kCreated);
-  EXPECT_EQ(*would, *folder.Store({changed, Named("db")}, {}, {}, /*dry_run=*/true)) << "nothing was changed by it";
+  const StoredPods would = folder.Look({changed, Named("db")}, {});
+  EXPECT_TRUE(would.problems.empty());
+  ASSERT_EQ(would.results.size(), 2U);
+  EXPECT_EQ(would.results[0].action, StoreAction::kConfigured);
+  EXPECT_EQ(would.results[1].action, StoreAction::kCreated);
+  EXPECT_EQ(would, folder.Look({changed, Named("db")}, {})) << "nothing was changed by it";
   EXPECT_NE(::access((temp / "default_db.yaml").c_str(), F_OK), 0);
   EXPECT_EQ(folder.Remove("default/db-n1", {}).error().code, Code::kNotFound);
   EXPECT_EQ((*folder.Store({Named("web")}, {}))[0].action, StoreAction::kUnchanged);
-  EXPECT_EQ(folder.Store({Named("a"), Named("a")}, {}, {}, /*dry_run=*/true).error().code, Code::kInvalid);
+  const StoredPods twice = folder.Look({Named("a"), Named("a")}, {});
+  EXPECT_EQ(twice.results.size(), 1U);
+  EXPECT_EQ(twice.problems, std::vector<std::string>{"default/a-n1 stands in the request twice"});
+}
+
+TEST(PodFolderTest, AllThatCannotBeStoredIsTold) {
+  testkit::TempDir temp;
+  const PodFolder folder(temp.path(), "n1");
+  ConfigDocument fixed{.name = "fixed", .data = {{"k", "v"}}, .immutable = true};
+  ASSERT_TRUE(folder.Store({}, {}, {fixed}));
+  fixed.data["k"] = "other";
+  std::ofstream(temp / "default_web.yaml") << "a: [";
+  const Pod long_name = Named(std::string(240, 'a'));
+  const auto stored = folder.Store({Named("web"), long_name, Named("db")}, {}, {fixed});
+  ASSERT_FALSE(stored);
+  EXPECT_EQ(stored.error().code, Code::kConflict) << "of the first";
+  const std::string& said = stored.error().message;
+  EXPECT_EQ(2, std::ranges::count(said, '\n')) << said;
+  EXPECT_TRUE(said.starts_with("ConfigMap default/fixed is immutable")) << said;
+  EXPECT_NE(said.find("\n" + temp / "default_web.yaml is there already"), std::string::npos) << said;
+  EXPECT_NE(said.find("bytes in its name"), std::string::npos) << said;
+  EXPECT_NE(::access((temp / "default_db.yaml").c_str(), F_OK), 0) << "all or none";
+  const StoredPods look = folder.Look({Named("web"), long_name, Named("db")}, {}, {fixed});
+  ASSERT_EQ(look.results.size(), 1U);
+  EXPECT_EQ(look.results[0].name, "db-n1");
+  EXPECT_EQ(look.problems.size(), 3U);
 }
 
 TEST(PodFolderTest, AFileWithPersistentVolumesIsNotReplaced) {

@@ -101,6 +101,19 @@ TEST_F(SnapshotTest, AManifestIsHeldOnce) {
   EXPECT_EQ(Build().pods[0].manifest, manifest);
 }
 
+TEST_F(SnapshotTest, HasTheStorageOfThePodFolder) {
+  Run({});
+  const auto before = builder->Build();
+  ASSERT_TRUE(before);
+  EXPECT_EQ("", *before->storage);
+  pod_sources::Snapshot wanted = Wanting({});
+  wanted.storage = "{}";
+  manager->OnSnapshot(std::move(wanted), Now());
+  const auto after = builder->Build();
+  ASSERT_TRUE(after);
+  EXPECT_EQ("{}", *after->storage);
+}
+
 TEST_F(SnapshotTest, WhatDidNotChangeIsShared) {
   Run({MakePod("a", "1"), MakePod("b", "", QosClass::kBestEffort), MakePod("c", "", QosClass::kBestEffort)});
   const NodeSnapshot before = Build();

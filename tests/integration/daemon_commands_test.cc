@@ -332,18 +332,29 @@ TEST_F(ProcessCommandsTest, ADryRunSaysWhatApplyWouldDoAndDoesNothing) {
                       << PodText("new", "exit 0", "  tolerations: [{operator: Exists}]\n")
                       << "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n";
   const std::string bad = berthd->Dir("bad.yaml");
-  std::ofstream(bad) << PodText("fly", "exit 0") << "    securityContext: {capabilities: {add: [FLY]}}\n";
+  std::ofstream(bad) << PodText("fly", "exit 0") << "    securityContext: {capabilities: {add: [FLY]}}\n---\n"
+                     << PodText("fine", "exit 0", "  schedulerName: own\n");
   const Ran ran = Ask({"apply", "-f", file, bad, "--dry-run"});
   EXPECT_EQ(1, ran.status) << "as apply's";
   EXPECT_EQ(
-      "configmap default/c created (dry run)\ndefault/idle-n1 configured (dry run)\ndefault/new-n1 created (dry run)\n",
+      "configmap default/c created (dry run)\ndefault/idle-n1 configured (dry run)\ndefault/new-n1 created (dry run)\n"
+      "default/fine-n1 created (dry run; " +
+          bad + " is refused)\n",
       ran.out);
   EXPECT_THAT(ran.err, testing::AllOf(HasSubstr("document 2: spec.tolerations: no effect: "),
-                                      HasSubstr("Linux has no capability \"FLY\"")));
+                                      HasSubstr("Linux has no capability \"FLY\""),
+                                      HasSubstr(bad + ": document 2: spec.schedulerName: no effect: ")));
   EXPECT_EQ(before, ReadIfThere(berthd->Dir("pods/default_idle.yaml")));
   EXPECT_FALSE(std::filesystem::exists(berthd->Dir("pods/default_new.yaml")));
   EXPECT_EQ("idle-n1", berthd->PodNamed("idle")["name"]);
+  EXPECT_FALSE(std::filesystem::exists(berthd->Dir("pods/default_fine.yaml")));
   EXPECT_EQ(2, Ask({"apply", "-f", file, "--dry-run", "--wait"}).status);
+  const std::string deployment = berthd->Dir("deployment.yaml");
+  std::ofstream(deployment) << "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {replicas: 2, "
+                               "template: {spec: {containers: [{name: a, command: [\"true\"]}]}}}}\n";
+  const Ran made = Ask({"apply", "-f", deployment, "--as-pods", "--dry-run"});
+  EXPECT_EQ("default/web-0-n1 created (dry run)\ndefault/web-1-n1 created (dry run)\n", made.out);
+  EXPECT_THAT(made.err, HasSubstr("spec: would make 2 pods of its template"));
 }
 
 TEST_F(ProcessCommandsTest, ClaimsAreAnsweredByVolumesOfOtherFilesOfTheCommand) {
@@ -377,8 +388,27 @@ TEST_F(ProcessCommandsTest, ClaimsAreAnsweredByVolumesOfOtherFilesOfTheCommand) 
       << PodText("second", "sleep 1000", "  volumes: [{name: d, persistentVolumeClaim: {claimName: c}}]\n");
   const Ran second = Ask({"apply", "-f", berthd->Dir("shop")});
   EXPECT_EQ(1, second.status);
-  EXPECT_THAT(second.err,
-              HasSubstr("pod default/second: its claim is ReadWriteOncePod, and pod default/reader-n1 has"));
+  EXPECT_THAT(second.err, HasSubstr("a.yaml: document 1: spec.volumes[0].persistentVolumeClaim: Forbidden: claim "
+                                    "default/c is ReadWriteOncePod, and pod default/reader-n1 of this node has"));
+}
+
+TEST_F(ProcessCommandsTest, ClaimsAreAnsweredByVolumesOfThePodFolder) {
+  std::filesystem::create_directory(berthd->Dir("data"));
+  std::ofstream(berthd->Dir("data/word")) << "kept\n";
+  const std::string file = berthd->Dir("reader.yaml");
+  std::ofstream(file) << PodText("reader", "cat /data/word; sleep 1000",
+                                 "  volumes: [{name: d, persistentVolumeClaim: {claimName: c}}]\n")
+                      << "    volumeMounts: [{name: d, mountPath: /data}]\n";
+  EXPECT_EQ(1, Ask({"apply", "-f", file}).status);
+  berthd->AddPod(
+      "storage.yaml",
+      "{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: c}, spec: {accessModes: [ReadWriteOnce], "
+      "resources: {requests: {storage: 1Gi}}}}\n---\n{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}, "
+      "spec: {accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, hostPath: {path: " +
+          berthd->Dir("data") + "}}}\n");
+  ASSERT_TRUE(berthd->Until("it is read", [&] { return Ask({"apply", "-f", file, "--dry-run"}).status == 0; }));
+  EXPECT_EQ("default/reader-n1 created\n", Ask({"apply", "-f", file, "--wait"}).out);
+  EXPECT_TRUE(berthd->Until("it has read", [&] { return Ask({"logs", "reader"}).out == "kept\n"; }));
 }
 
 TEST(PlayedMachineTest, RefusesWhatItsRuntimeWouldRefuse) {

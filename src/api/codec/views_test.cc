@@ -405,9 +405,10 @@ TEST(ViewsTest, WhatBerthdTellsComesBackExactly) {
     ExpectComesBack(random.OneOutlook(), OutlookFromJson, seed);
     ExpectComesBack(EventList{{random.OneEvent(), random.OneEvent()}, random.Coin(), random.Word()}, EventListFromJson,
                     seed);
-    ExpectComesBack(
-        StoredPods{{{random.Word(), random.Word(), random.Word(), static_cast<StoreAction>(seed % 3)}}, random.Words()},
-        StoredPodsFromJson, seed);
+    ExpectComesBack(StoredPods{{{random.Word(), random.Word(), random.Word(), static_cast<StoreAction>(seed % 3)}},
+                               random.Words(),
+                               random.Words()},
+                    StoredPodsFromJson, seed);
     ExpectComesBack(DeletedPod{random.Word(), random.Word(), random.Word()}, DeletedPodFromJson, seed);
     ExpectComesBack(RestartedPod{random.Word(), random.Word(), random.Words()}, RestartedPodFromJson, seed);
     ExpectComesBack(random.OneMove(), MoveFromJson, seed);

@@ -131,6 +131,8 @@ TEST_F(FolderSourceTest, StorageOfOneFileIsThereForThePodsOfAnother) {
   ASSERT_THAT(NamesOf(snapshot), ElementsAre("default/web-node1")) << "files are read in any order";
   EXPECT_EQ("/one", snapshot->pods[0]->volumes[0].host_path);
   EXPECT_THAT(snapshot->problems, IsEmpty());
+  EXPECT_THAT(snapshot->storage,
+              testing::AllOf(HasSubstr("\"PersistentVolumeClaim\""), HasSubstr("\"path\":\"/one\"")));
   Put("z.yaml", volume("/two"));
   snapshot = Settle();
   ASSERT_TRUE(snapshot);
@@ -141,6 +143,7 @@ TEST_F(FolderSourceTest, StorageOfOneFileIsThereForThePodsOfAnother) {
   ASSERT_EQ(1U, snapshot->problems.size());
   EXPECT_THAT(snapshot->problems[0].message, HasSubstr("a.yaml: document 1: spec.volumes[0].persistentVolumeClaim: "
                                                        "Forbidden: no PersistentVolume beside it answers"));
+  EXPECT_THAT(snapshot->storage, testing::Not(HasSubstr("/two")));
   EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/web-node1")) << "as it was";
 }
 

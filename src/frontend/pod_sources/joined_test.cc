@@ -90,6 +90,13 @@ TEST_F(JoinedSourceTest, ASourceThatIsNotReadyFreesNothing) {
   EXPECT_EQ(both->files.at("default/b"), "http://x/");
 }
 
+TEST_F(JoinedSourceTest, StorageOfAllIsThere) {
+  file_->next = SnapshotOf({}, "");
+  file_->next->storage = "{}\n";
+  http_->next = SnapshotOf({}, "");
+  EXPECT_EQ("{}\n", joined_->Poll(MonoTime())->storage);
+}
+
 TEST_F(JoinedSourceTest, AnIncompleteSourceMakesTheWholeIncomplete) {
   file_->next = SnapshotOf({}, "");
   file_->next->complete = false;
