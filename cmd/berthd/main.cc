@@ -168,7 +168,8 @@ void PrintSettings(const Settings& settings, const NodeParts& parts, std::option
   if (settings.berth.web) std::printf("  live page        %s\n", settings.berth.web->address.c_str());
 }
 
-/// All problems at once. LoadSettings, LoadNode, FindDriver, NamesOf and CheckHost are what a start refuses by.
+/// All problems at once. LoadSettings, LoadNode, FindDriver, WhatIsMissing, NamesOf and CheckHost are what a start
+/// refuses by, and the exit status is that start's.
 int CheckConfig(const CommandLine& line) {
   auto settings = LoadSettings(line);
   if (!settings) return Refuse(settings.error().message);
@@ -180,14 +181,18 @@ int CheckConfig(const CommandLine& line) {
   if (parts ? !parts->dry_run : settings->machine == "host" && !settings->dry_run) {
     const auto found = FindDriver(*settings);
     if (problems.Take(found)) driver = *found;
-    for (const std::string& missing : WhatIsMissing(*settings)) warnings.push_back("a start is refused: " + missing);
   }
+  const std::vector<std::string> missing = WhatIsMissing(*settings);
+  for (const std::string& what : missing) problems.Add({Code::kInvalid, 0, what});
   if (driver && problems.Take(NamesOf(*settings, *driver))) CheckThisHost(*settings, *driver, problems, warnings);
   CheckCluster(*settings, problems);
   CheckPage(*settings, problems);
   if (parts) warnings.insert(warnings.end(), parts->warnings.begin(), parts->warnings.end());
   for (const std::string& warning : warnings) std::fprintf(stderr, "warning: %s\n", warning.c_str());
-  if (auto fine = problems.Done(); !fine) return Refuse(fine.error().message);
+  if (auto fine = problems.Done(); !fine) {
+    Refuse(fine.error().message);
+    return missing.empty() ? kFailed : kMissing;
+  }
   PrintSettings(*settings, *parts, driver);
   if (warnings.empty())
     std::printf("settings are fine\n");

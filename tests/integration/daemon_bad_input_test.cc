@@ -47,12 +47,16 @@ TEST_F(DaemonBadInputTest, WithoutRightsItNamesAllThatIsMissingWithTheCure) {
     if (::setgroups(0, nullptr) != 0 || ::setgid(kNobody) != 0 || ::setuid(kNobody) != 0) ::_exit(126);
   };
   ::chmod(node.Dir(".").c_str(), 0755);
-  const auto outcome = node.RunToEnd({}, as_nobody);
-  if (outcome.status == 127) GTEST_SKIP() << "an ordinary user may not execute berthd where it was built";
-  EXPECT_EQ(outcome.status, 4) << outcome.output;
-  for (const char* words : {"state directory", "--state-dir", "run directory", "log directory", "cgroups of",
-                            "may not write", "run berthd as root", "--cgroup-root"})
-    EXPECT_NE(outcome.output.find(words), std::string::npos) << words << " in: " << outcome.output;
+  for (const bool only_check : {true, false}) {
+    const auto outcome =
+        node.RunToEnd(only_check ? std::vector<std::string>{"--check-config"} : std::vector<std::string>(), as_nobody);
+    if (outcome.status == 127) GTEST_SKIP() << "an ordinary user may not execute berthd where it was built";
+    EXPECT_EQ(outcome.status, 4) << outcome.output;
+    for (const char* words : {"state directory", "--state-dir", "run directory", "log directory", "cgroups of",
+                              "may not write", "run berthd as root", "--cgroup-root"})
+      EXPECT_NE(outcome.output.find(words), std::string::npos) << words << " in: " << outcome.output;
+    EXPECT_EQ(outcome.output.find("settings can be used"), std::string::npos) << outcome.output;
+  }
   EXPECT_TRUE(node.Groups().empty());
   EXPECT_NE(::access(node.state_dir.c_str(), F_OK), 0) << "nothing was made";
 }
