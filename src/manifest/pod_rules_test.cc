@@ -87,6 +87,16 @@ TEST(ApplyDefaultsTest, ASecondTimeChangesNothing) {
   EXPECT_EQ(pod, once);
 }
 
+TEST(ValidatePodTest, AnnotationsAreAtMost256KibTogether) {
+  Pod pod = PodOf({Box("a")});
+  ApplyDefaults(pod);
+  pod.annotations = {{"one", std::string(131'069, 'x')}, {"two", std::string(131'069, 'x')}};
+  EXPECT_THAT(ValidatePod(pod), IsEmpty());
+  pod.annotations["two"] += 'x';
+  EXPECT_THAT(ValidatePod(pod), ElementsAre("metadata.annotations: Too long: 262145 bytes in all, names and values "
+                                            "together, at most 262144; put what is large into a ConfigMap"));
+}
+
 TEST(ValidatePodTest, AGoodPodHasNoProblems) {
   EXPECT_THAT(Check({Box("a", {{"cpu", "1"}}, {{"cpu", "2"}, {"hugepages-2Mi", "4Mi"}, {"vendor.example/gpu", "2"}})},
                     {Box("i")}),

@@ -98,6 +98,12 @@ void CheckMetadata(const Pod& pod, const Path& root, Report& report) {
   CheckName(CheckSubdomainName(pod.name), Path{.parent = &metadata, .key = "name"}, report);
   CheckName(CheckLabelName(pod.namespace_), Path{.parent = &metadata, .key = "namespace"}, report);
   if (!pod.uid.empty()) CheckName(CheckUid(pod.uid), Path{.parent = &metadata, .key = "uid"}, report);
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : pod.annotations) bytes += name.size() + value.size();
+  if (bytes > kMostAnnotationBytes)
+    report.Problem(Path{.parent = &metadata, .key = "annotations"},
+                   "Too long: " + std::to_string(bytes) + " bytes in all, names and values together, at most " +
+                       std::to_string(kMostAnnotationBytes) + "; put what is large into a ConfigMap");
 }
 
 void CheckNotNegative(const Resources& resources, const Path& path, Report& report) {

@@ -12,6 +12,8 @@ namespace berth::manifest {
 /// Of one pod, init containers included: each costs groups, a supervisor and descriptors, and a pod is decided and
 /// given up as one.
 inline constexpr std::size_t kMostContainers = 250;
+/// Of one pod, names and values together, as an API server has it: they are kept with the pod, and told to its runtime.
+inline constexpr std::size_t kMostAnnotationBytes = std::size_t{256} << 10;
 
 /// As ValidatePod; `root` is the path of the pod in its document.
 void CheckPod(const Pod& pod, const Path& root, Report& report);
