@@ -75,6 +75,24 @@ TEST_F(ApiAttackTest, EightLargeBodiesAtOnceTakeTheMemoryOfTwo) {
   EXPECT_THAT(PostManifest(ScriptPod("late", "sleep 100")), StartsWith("HTTP/1.1 200"));
 }
 
+/// Nine ConfigMaps of 1 MiB each.
+std::string LargeDocuments(int number) {
+  std::string out;
+  for (int i = 0; i < 9; ++i)
+    out += R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m)" + std::to_string(9 * number + i) +
+           R"("},"data":{"k":")" + std::string(std::size_t{1} << 20, 'x') + "\"}}\n";
+  return out;
+}
+
+TEST_F(ApiAttackTest, LargeBodiesThatAreAcceptedOneAfterTheOtherAreNotAllHeld) {
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(PostManifest(LargeDocuments(i)), StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(node.Until("what is too much is told", [&] {  // 31 of 45 have room
+    return node.CountEvents("FailedValidation", "would hold more than 32 MiB") >= 14;
+  }));
+  EXPECT_THAT(PostManifest(ScriptPod("late", "sleep 100")), StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(node.Until("a pod starts beside them", [&] { return node.Runs("late"); }));
+}
+
 TEST_F(ApiAttackTest, ABodyAnnouncedToBeTooLargeIsAnsweredBeforeItComes) {
   EXPECT_THAT(Say("POST /v1/pods HTTP/1.1\r\nHost: berth\r\nContent-Length: 20000000\r\n\r\nabc"),
               StartsWith("HTTP/1.1 413"));

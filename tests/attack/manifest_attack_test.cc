@@ -153,5 +153,15 @@ TEST_F(UrlAttackTest, ABodyWithoutAnEndIsCutOff) {
   BeginWith(server);
 }
 
+TEST_F(UrlAttackTest, ALargeBodyOfManyPodsIsRefusedWithoutTakingMemory) {
+  RawServer server(HttpText(200, "", PodsInLines()));
+  BeginWith(server);
+}
+
+TEST_F(UrlAttackTest, ALargeBodyOfNestedBracketsIsRefusedWithoutTakingMemory) {
+  RawServer server(HttpText(200, "", "x: " + std::string(9'500'000, '[')));
+  BeginWith(server);
+}
+
 }  // namespace
 }  // namespace berth::testkit

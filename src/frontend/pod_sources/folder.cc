@@ -9,6 +9,9 @@
 //
 // PersistentVolumes and claims are there for the pods of all files: when those of one change, files whose pods mount
 // claims are read again.
+//
+// What all files hold together is bounded (kMostHeldBytes). A file beyond it is refused and keeps its last good pods,
+// and is read again when another one holds less.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -62,6 +65,8 @@ struct FileState {
   std::vector<SourceProblem> warnings;                           ///< of these
   std::string storage;                                           ///< PersistentVolumes and claims, likewise
   bool mounts_claims = false;                                    ///< what it comes to depends on those of others
+  std::size_t bytes = 0;                                         ///< ReadPods::bytes of all of these
+  bool has_no_room = false;  ///< its content is refused because the others hold so much
   std::string told_readers;  ///< that others can read its secrets; empty: they cannot, or it has none
   bool good = false;         ///< there was a good content once
 
@@ -195,8 +200,7 @@ class FolderSource final : public Source {
         it->second = now + kSettle;
         ++it;
       } else if (removed_.erase(it->first) > 0 && Names()) {
-        ReadUsersAgain(it->first, now);
-        changed |= files_.erase(it->first) > 0;
+        changed |= Forget(it->first, now);
         it->second = now;  // what was put in its place, the same or not, is another one: the next look reads it
         ++it;
       } else {
@@ -249,12 +253,31 @@ class FolderSource final : public Source {
 
   /// The file is gone. Together with its folder it is only missing, which the next listing will say.
   bool Drop(const std::string& name, MonoTime now) {
-    if (Names()) {
-      ReadUsersAgain(name, now);
-      return files_.erase(name) > 0;
-    }
+    if (Names()) return Forget(name, now);
     next_list_ = now;
     return false;
+  }
+
+  bool Forget(const std::string& name, MonoTime now) {
+    ReadUsersAgain(name, now);
+    const bool was_there = files_.erase(name) > 0;
+    if (was_there) ReadRefusedAgain(now);
+    return was_there;
+  }
+
+  /// There may be room for them now.
+  void ReadRefusedAgain(MonoTime now) {
+    for (auto& [name, file] : files_) {
+      if (!file.has_no_room) continue;
+      file.digest.clear();
+      settling_.try_emplace(name, now);
+    }
+  }
+
+  bool HasRoom(const std::string& name, std::size_t bytes) const {
+    for (const auto& [other, file] : files_)
+      if (other != name) bytes += file.bytes;
+    return bytes <= kMostHeldBytes;
   }
 
   /// The file's storage has changed, or goes.
@@ -270,6 +293,7 @@ class FolderSource final : public Source {
 
   bool Parse(const std::string& name, FileState& file, std::string_view content, MonoTime now) {
     manifest::PodOptions pods = options_.pods;
+    file.has_no_room = false;
     file.mounts_claims = content.find("persistentVolumeClaim") != std::string_view::npos;
     for (const auto& [other, state] : files_)
       if (other != name && file.mounts_claims) pods.storage += state.storage;
@@ -282,6 +306,12 @@ class FolderSource final : public Source {
     if (!parsed) return Note(file.parse_problem, parsed.error().message);
     if (const std::string why = WhyImmutable(file.documents, parsed->documents); !why.empty())
       return Note(file.parse_problem, PathOf(name) + ": " + why);
+    file.has_no_room = !HasRoom(name, parsed->bytes);
+    if (file.has_no_room)
+      return Note(file.parse_problem, PathOf(name) +
+                                          ": not taken: with it all files of the folder would hold more than " +
+                                          std::to_string(kMostHeldBytes >> 20) +
+                                          " MiB; remove some of them, or make ConfigMaps and Secrets smaller");
     file.parse_problem.clear();
     file.good = true;
     file.pods = std::move(parsed->pods);
@@ -292,6 +322,7 @@ class FolderSource final : public Source {
       ReadUsersAgain(name, now);
     }
     file.warnings = std::move(parsed->warnings);
+    if (std::exchange(file.bytes, parsed->bytes) > parsed->bytes) ReadRefusedAgain(now);
     return true;
   }
 

@@ -82,6 +82,56 @@ TEST_F(FolderSourceTest, AFileThatIsTooLargeIsNotRead) {
             path_ + "/huge.yaml: not read: larger than 10 MiB; split it into several files");
 }
 
+/// Nine ConfigMaps of 1 MiB each.
+std::string LargeDocuments(const std::string& name) {
+  std::string out;
+  for (int i = 0; i < 9; ++i)
+    out += R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + name + std::to_string(i) +
+           R"("},"data":{"k":")" + std::string(std::size_t{1} << 20, 'x') + "\"}}\n";
+  return out;
+}
+
+TEST_F(FolderSourceTest, WhatAllFilesHoldTogetherIsBounded) {
+  for (const char* const name : {"a", "b", "c"}) Put(name + std::string(".json"), LargeDocuments(name));
+  Put("d.json", PodYaml("web"));
+  auto snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  EXPECT_THAT(snapshot->problems, IsEmpty());
+  EXPECT_EQ(snapshot->documents.size(), 27U);
+
+  Put("d.json", LargeDocuments("d"));
+  snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  ASSERT_EQ(snapshot->problems.size(), 1U);
+  EXPECT_EQ(snapshot->problems[0].message,
+            path_ +
+                "/d.json: not taken: with it all files of the folder would hold more than 32 MiB; remove some of "
+                "them, or make ConfigMaps and Secrets smaller");
+  EXPECT_EQ(snapshot->documents.size(), 27U);
+  EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/web-node1")) << "as it was";
+  EXPECT_TRUE(snapshot->complete);
+
+  std::filesystem::remove(path_ + "/a.json");
+  snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  EXPECT_THAT(snapshot->problems, IsEmpty()) << "there is room now";
+  EXPECT_THAT(NamesOf(snapshot), IsEmpty());
+  EXPECT_TRUE(snapshot->documents.contains("ConfigMap default/d0"));
+  EXPECT_EQ(snapshot->documents.size(), 27U);
+
+  Put("e.json", LargeDocuments("e"));
+  snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  EXPECT_EQ(snapshot->problems.size(), 1U);
+  EXPECT_FALSE(snapshot->complete) << "what it held before may still run";
+  Put("b.json", PodYaml("small"));
+  snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  EXPECT_THAT(snapshot->problems, IsEmpty()) << "there is room now";
+  EXPECT_TRUE(snapshot->documents.contains("ConfigMap default/e0"));
+  EXPECT_TRUE(snapshot->complete);
+}
+
 TEST_F(FolderSourceTest, AnEmptyFolderIsReadyWithoutPods) {
   const auto snapshot = Settle();
   ASSERT_TRUE(snapshot);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "frontend/pod_sources/static_pod.h"
+#include "manifest/document_tree.h"
 #include "manifest/manifest.h"
 
 namespace berth::pod_sources {
@@ -22,6 +23,23 @@ int RankOf(const FoundPod& item, const Standing& before) {
 SourceProblem IgnoredFor(const std::string& place, const std::string& name, const std::string& counts) {
   return {place, place + ": " + name + " is ignored, because " + counts +
                      " holds it too and counts; give one of them another name, or remove it"};
+}
+
+std::size_t BytesOfDocument(const ConfigDocument& document) {
+  std::size_t out = sizeof(ConfigDocument);
+  for (const auto* values : {&document.data, &document.binary})
+    for (const auto& [key, value] : *values) out += manifest::kNodeCost + key.size() + value.size();
+  return out;
+}
+
+std::size_t BytesOfAll(const ReadPods& read) {
+  constexpr std::size_t kStorageCopies = 4;  // it is joined with that of other files, and decoded, for each user of it
+  std::size_t out = kStorageCopies * read.storage.size();
+  for (const auto& pod : read.pods) out += BytesOf(*pod);
+  for (const auto& document : read.documents) out += BytesOfDocument(*document);
+  for (const SourceProblem& warning : read.warnings)
+    out += sizeof(SourceProblem) + warning.file.size() + warning.message.size();
+  return out;
 }
 
 }  // namespace
@@ -60,16 +78,8 @@ void GatherDocuments(const std::vector<FoundDocument>& found, const Standing& be
     const auto counted = before.counted.find(NameOf(*item->document));
     return counted != before.counted.end() && counted->second == item->place;
   });
-  std::size_t bytes = 0;
   for (const FoundDocument* item : order) {
     const std::string name = NameOf(*item->document);
-    for (const auto* values : {&item->document->data, &item->document->binary})
-      for (const auto& [key, value] : *values) bytes += key.size() + value.size();
-    if (bytes > kMostDocumentBytes) {
-      out.problems.push_back({item->place, name + " is left out: all ConfigMaps and Secrets together are more than " +
-                                               std::to_string(kMostDocumentBytes >> 20) + " MiB; remove some"});
-      return;
-    }
     if (!out.documents.try_emplace(name, item->document).second)
       out.problems.push_back(IgnoredFor(item->place, name, out.files.at(name)));
     else
@@ -115,6 +125,7 @@ Result<ReadPods> ReadStaticPods(std::string_view text, const StaticText& from) {
   for (const auto* list : {&parsed.warnings, &parsed.made})
     for (const manifest::Warning& warning : *list)
       out.warnings.push_back({from.place, warning.where + ": " + warning.message, from.source});
+  out.bytes = BytesOfAll(out);
   return out;
 }
 

@@ -42,18 +42,21 @@ struct FoundDocument {
   std::shared_ptr<const ConfigDocument> document;
   std::string place;
 };
-/// Bytes of all documents of one source together.
-inline constexpr std::size_t kMostDocumentBytes = std::size_t{64} << 20;
 /// Puts `found` into out.documents and out.files. Of documents with one name the one that counted before does, else the
-/// first; what is left out, also for being too much, is told in out.problems.
+/// first; what is left out is told in out.problems.
 void GatherDocuments(const std::vector<FoundDocument>& found, const Standing& before, Snapshot& out);
+
+/// Of what a source holds at a time, all its files together (ReadPods::bytes): berthd needs as much again while it
+/// reads one more. What a URL answers is one text, which manifest::Budget keeps below this.
+inline constexpr std::size_t kMostHeldBytes = std::size_t{32} << 20;
 
 /// What one manifest text holds.
 struct ReadPods {
   std::vector<std::shared_ptr<const Pod>> pods;
   std::vector<std::shared_ptr<const ConfigDocument>> documents;
   std::vector<SourceProblem> warnings;
-  std::string storage;  ///< as manifest::ParsedPods::storage
+  std::string storage;    ///< as manifest::ParsedPods::storage
+  std::size_t bytes = 0;  ///< that all of this takes for as long as it is held, about
 };
 /// Where a manifest text stands, and who reads it.
 struct StaticText {

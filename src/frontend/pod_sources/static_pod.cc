@@ -6,6 +6,7 @@
 
 #include "api/codec/codec.h"
 #include "base/fnv128.h"
+#include "manifest/document_tree.h"
 #include "manifest/name_validation.h"
 #include "model/resize_changes.h"
 
@@ -19,6 +20,16 @@ bool IsMade(std::string_view uid) {
 
 std::string TextOf(const Pod& pod) {
   return codec::ToJson(pod).dump(-1, ' ', false, codec::Json::error_handler_t::replace);
+}
+
+std::size_t CostOfJson(const codec::Json& value) {
+  std::size_t out = manifest::kNodeCost;
+  if (value.is_string()) out += value.get_ref<const std::string&>().size();
+  if (value.is_object())
+    for (const auto& [key, item] : value.items()) out += key.size() + CostOfJson(item);
+  if (value.is_array())
+    for (const codec::Json& item : value) out += CostOfJson(item) + (item.is_object() ? manifest::kItemCost : 0);
+  return out;
 }
 
 std::string Lower(std::string_view text) {
@@ -62,6 +73,11 @@ std::string IdentityOf(const Pod& pod) {
   if (IsMade(bare.uid)) bare.uid.clear();
   bare.annotations.erase("kubernetes.io/config.hash");
   return Fnv128(TextOf(bare));
+}
+
+std::size_t BytesOf(const Pod& pod) {
+  return sizeof(Pod) + (pod.containers.size() + pod.init_containers.size()) * sizeof(Container) +
+         CostOfJson(codec::ToJson(pod));
 }
 
 }  // namespace berth::pod_sources

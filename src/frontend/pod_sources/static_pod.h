@@ -2,6 +2,7 @@
 #ifndef BERTH_FRONTEND_POD_SOURCES_STATIC_POD_H_
 #define BERTH_FRONTEND_POD_SOURCES_STATIC_POD_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,10 @@ std::string NameLengthProblem(const Pod& pod, std::string_view node_name);
 /// What two versions of a manifest have in common when one is a resize of the other (model/resize_changes.h): 32 hex
 /// digits of the static pod without its amounts, and without its uid unless that was given: another one is another pod.
 std::string IdentityOf(const Pod& pod);
+
+/// Bytes that the pod takes for as long as it is held, about, and rather more: its text, and what each value and each
+/// container takes beside, counted as manifest::kMaxDocumentCost counts.
+std::size_t BytesOf(const Pod& pod);
 
 }  // namespace berth::pod_sources
 

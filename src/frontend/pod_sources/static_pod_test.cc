@@ -105,5 +105,20 @@ TEST(StaticPodTest, AUidThatWasGivenStays) {
   EXPECT_EQ(pod.name, "web-node1");
 }
 
+TEST(BytesOfTest, AllThatIsHeldCounts) {
+  const std::size_t empty = BytesOf(Pod());
+  EXPECT_GE(empty, sizeof(Pod));
+  Pod words;
+  words.containers.emplace_back().args = {std::string(100'000, 'x')};
+  EXPECT_GE(BytesOf(words), empty + sizeof(Container) + 100'000);
+  EXPECT_LT(BytesOf(words), empty + sizeof(Container) + 110'000);
+  Pod variables;
+  variables.containers.emplace_back().env.resize(1'000, {.name = "A", .value = "", .field_path = ""});
+  EXPECT_GE(BytesOf(variables), 1'000 * sizeof(EnvVar));
+  Pod labels;
+  for (int i = 0; i < 1'000; ++i) labels.annotations[std::to_string(i)] = "";
+  EXPECT_GE(BytesOf(labels), 1'000 * 2 * sizeof(std::string));
+}
+
 }  // namespace
 }  // namespace berth::pod_sources
