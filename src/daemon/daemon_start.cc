@@ -267,7 +267,7 @@ Result<void> Daemon::OpenSources(const std::optional<checkpoint::Saved>& saved) 
                                                       .node_name = settings_.berth.node_name,
                                                       .period = settings_.kubelet.file_check_frequency,
                                                       .only_trusted = settings_.berth.manifest_owners == "root",
-                                                      .running = std::move(running),
+                                                      .running = running,
                                                       .notes = work_notes_.get(),
                                                       .pods = HowPodsAreRead()}));
   if (!settings_.kubelet.static_pod_url.empty()) {
@@ -276,7 +276,7 @@ Result<void> Daemon::OpenSources(const std::optional<checkpoint::Saved>& saved) 
     options.pods = HowPodsAreRead();
     BERTH_TRY(sources.emplace_back(), pod_sources::OpenHttp(std::move(options)));
   }
-  BERTH_TRY(auto joined, pod_sources::JoinSources(std::move(sources)));
+  BERTH_TRY(auto joined, pod_sources::JoinSources(std::move(sources), std::move(running)));
   feed_ = std::make_unique<SourceFeed>(*loop_, *workers_, std::move(joined), [this](auto snapshot, os::MonoTime) {
     manager_->OnSnapshot(std::move(snapshot));
   });

@@ -37,6 +37,30 @@ TEST_F(DaemonUrlTest, PodsOfTheUrlComeAndGoWithIt) {
   EXPECT_TRUE(node.Runs("near"));
 }
 
+TEST_F(DaemonUrlTest, AFileWithTheNameOfAPodThatRunsIsIgnoredAlsoAfterARestart) {
+  page.Answer(200, SpinnerManifest("far", "1"));
+  node.Start();
+  ASSERT_TRUE(node.Until("it runs", [&] { return node.Runs("far"); }));
+  const auto pids = node.Pids();
+  node.AddPod("far.yaml", SpinnerManifest("far", ""));
+  const auto told = [&] { return node.CountEvents("FailedValidation", "because " + page.url() + " holds it too") > 0; };
+  ASSERT_TRUE(node.Until("the file is named", told));
+  EXPECT_EQ(node.Pids(), pids);
+  node.Kill();
+  node.Start();
+  ASSERT_TRUE(node.Until("the file is named again", told));
+  EXPECT_EQ(node.Pids(), pids);
+  const auto file = [&] {
+    const codec::Json pod = node.PodNamed("far");
+    return pod.is_null() ? "" : pod.value("file", "");
+  };
+  EXPECT_TRUE(node.Until("it is the URL's", [&] { return file() == page.url(); }));
+
+  page.Answer(200, "apiVersion: v1\nkind: PodList\nitems: []\n");
+  EXPECT_TRUE(
+      node.Until("the other one runs", [&] { return file() == node.Dir("pods/far.yaml") && node.Runs("far"); }));
+}
+
 TEST_F(DaemonUrlTest, AServerThatIsAwayTakesNoPodAway) {
   page.Answer(200, SpinnerManifest("far", "1"));
   node.Start();

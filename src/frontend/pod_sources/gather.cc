@@ -12,17 +12,24 @@
 namespace berth::pod_sources {
 namespace {
 
+std::string IdentityOfFound(const FoundPod& item) {
+  return item.identity.empty() ? IdentityOf(*item.pod) : item.identity;
+}
+
 /// The lower, the better: what runs stays, whatever else comes.
 int RankOf(const FoundPod& item, const Standing& before) {
   const auto counted = before.counted.find(FullName(*item.pod));
   if (counted != before.counted.end()) return counted->second == item.place ? 0 : 3;
   if (before.running.contains(item.pod->uid)) return 1;
-  return !before.running.empty() && before.running.contains(IdentityOf(*item.pod)) ? 2 : 3;
+  return !before.running.empty() && before.running.contains(IdentityOfFound(item)) ? 2 : 3;
 }
 
-SourceProblem IgnoredFor(const std::string& place, const std::string& name, const std::string& counts) {
-  return {place, place + ": " + name + " is ignored, because " + counts +
-                     " holds it too and counts; give one of them another name, or remove it"};
+template <class Found>
+SourceProblem IgnoredFor(const Found& item, const std::string& name, const std::string& counts) {
+  return {item.place,
+          item.place + ": " + name + " is ignored, because " + counts +
+              " holds it too and counts; give one of them another name, or remove it",
+          item.source};
 }
 
 std::size_t BytesOfDocument(const ConfigDocument& document) {
@@ -54,19 +61,20 @@ void Gather(const std::vector<FoundPod>& found, const Standing& before, Snapshot
   for (const auto& [rank, item] : order) {
     const std::string name = FullName(*item->pod);
     if (const auto same = by_name.find(name); same != by_name.end()) {
-      out.problems.push_back(IgnoredFor(item->place, name, same->second->place));
+      out.problems.push_back(IgnoredFor(*item, name, same->second->place));
     } else if (const auto [kept, added] = by_uid.try_emplace(item->pod->uid, item); !added) {
-      out.problems.push_back({item->place, name + " has the uid \"" + item->pod->uid + "\" of " +
-                                               FullName(*kept->second->pod) + " in " + kept->second->place +
-                                               " and is left out; remove metadata.uid from " + item->place +
-                                               ", or give it one of its own"});
+      out.problems.push_back({item->place,
+                              name + " has the uid \"" + item->pod->uid + "\" of " + FullName(*kept->second->pod) +
+                                  " in " + kept->second->place + " and is left out; remove metadata.uid from " +
+                                  item->place + ", or give it one of its own",
+                              item->source});
     } else {
       by_name.emplace(name, item);
     }
   }
   for (const auto& [name, item] : by_name) {
     out.files.emplace(name, item->place);
-    out.identities.emplace(name, IdentityOf(*item->pod));
+    out.identities.emplace(name, IdentityOfFound(*item));
     out.pods.push_back(item->pod);
   }
 }
@@ -81,7 +89,7 @@ void GatherDocuments(const std::vector<FoundDocument>& found, const Standing& be
   for (const FoundDocument* item : order) {
     const std::string name = NameOf(*item->document);
     if (!out.documents.try_emplace(name, item->document).second)
-      out.problems.push_back(IgnoredFor(item->place, name, out.files.at(name)));
+      out.problems.push_back(IgnoredFor(*item, name, out.files.at(name)));
     else
       out.files.emplace(name, item->place);
   }

@@ -23,6 +23,8 @@ namespace berth::pod_sources {
 struct FoundPod {
   std::shared_ptr<const Pod> pod;  ///< never null
   std::string place;
+  std::string source = "file";  ///< Source::name() of where that is
+  std::string identity{};       ///< IdentityOf the pod, where it is known already
 };
 
 /// What stood before: it goes before what comes beside it.
@@ -32,15 +34,16 @@ struct Standing {
   const std::set<std::string>& running;  ///< FolderOptions::running
 };
 
-/// Puts `found`, in the order of the source, into out.pods and out.files. Of pods with one full name, or one uid, the
-/// one that counted before does; without such a one the one that runs, else the first. What is left out is told in
-/// out.problems, with both places.
+/// Puts `found`, in the order of the source (of several sources, in theirs), into out.pods and out.files. Of pods with
+/// one full name, or one uid, the one that counted before does; without such a one the one that runs, else the first.
+/// What is left out is told in out.problems, with both places.
 void Gather(const std::vector<FoundPod>& found, const Standing& before, Snapshot& out);
 
 /// A ConfigMap or Secret and where it stands.
 struct FoundDocument {
   std::shared_ptr<const ConfigDocument> document;
   std::string place;
+  std::string source = "file";
 };
 /// Puts `found` into out.documents and out.files. Of documents with one name the one that counted before does, else the
 /// first; what is left out is told in out.problems.

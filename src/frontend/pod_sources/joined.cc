@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
+#include "frontend/pod_sources/gather.h"
 #include "frontend/pod_sources/source.h"
 #include "host/os/unique_fd.h"
 
@@ -15,7 +17,8 @@ namespace {
 
 class JoinedSource final : public Source {
  public:
-  JoinedSource(std::vector<std::unique_ptr<Source>> sources, os::UniqueFd epoll) : epoll_(std::move(epoll)) {
+  JoinedSource(std::vector<std::unique_ptr<Source>> sources, std::set<std::string> running, os::UniqueFd epoll)
+      : epoll_(std::move(epoll)), running_(std::move(running)) {
     for (auto& source : sources) parts_.push_back({std::move(source), Snapshot{.complete = false}});
     WatchAll();
   }
@@ -64,65 +67,61 @@ class JoinedSource final : public Source {
     }
   }
 
-  Snapshot Join() const {
+  Snapshot Join() {
     Snapshot out;
-    std::set<std::string> uids;
+    std::vector<FoundPod> pods;
+    std::vector<FoundDocument> documents;
     for (const Part& part : parts_) {
-      out.ready |= part.last.ready;
-      out.complete &= part.last.ready && part.last.complete;
-      out.storage += part.last.storage;
-      std::ranges::copy(part.last.warnings, std::back_inserter(out.warnings));
-      std::ranges::copy(part.last.problems, std::back_inserter(out.problems));
-      for (const auto& pod : part.last.pods) Add(pod, part, uids, out);
-      for (const auto& [name, document] : part.last.documents) AddDocument(name, document, part, out);
+      const Snapshot& last = part.last;
+      const std::string source = part.source->name();
+      out.ready |= last.ready;
+      out.complete &= last.ready && last.complete;
+      out.storage += last.storage;
+      std::ranges::copy(last.warnings, std::back_inserter(out.warnings));
+      std::ranges::copy(last.problems, std::back_inserter(out.problems));
+      for (const auto& pod : last.pods) {
+        const std::string name = FullName(*pod);
+        pods.push_back({pod, ValueAt(last.files, name), source, ValueAt(last.identities, name)});
+      }
+      for (const auto& [name, document] : last.documents)
+        documents.push_back({document, ValueAt(last.files, name), source});
     }
-    std::ranges::sort(out.pods, {}, [](const auto& pod) { return FullName(*pod); });
+    NoteRunning(pods);
+    const Standing before{.counted = counted_, .running = {}};
+    Gather(pods, before, out);
+    GatherDocuments(documents, before, out);
+    if (out.ready) counted_ = out.files;
+    if (out.complete) running_.clear();
     return out;
   }
 
-  static void AddDocument(const std::string& name, const std::shared_ptr<const ConfigDocument>& document,
-                          const Part& part, Snapshot& out) {
-    const auto place = part.last.files.find(name);
-    const std::string from = place == part.last.files.end() ? "" : place->second;
-    if (out.documents.try_emplace(name, document).second)
-      out.files.emplace(name, from);
-    else
-      out.problems.push_back(
-          {from, from + ": " + name + " also comes from " + out.files[name] + ", which counts", part.source->name()});
+  /// What ran at the start counts whenever its source is read, whatever others were read before. After that what ran
+  /// then is no more than what counted later.
+  void NoteRunning(const std::vector<FoundPod>& pods) {
+    for (const FoundPod& item : pods)
+      if (running_.contains(item.pod->uid) || (!item.identity.empty() && running_.contains(item.identity)))
+        counted_.insert_or_assign(FullName(*item.pod), item.place);
   }
 
-  static void Add(const std::shared_ptr<const Pod>& pod, const Part& part, std::set<std::string>& uids, Snapshot& out) {
-    const std::string name = FullName(*pod);
-    const auto place = part.last.files.find(name);
-    const std::string from = place == part.last.files.end() ? "" : place->second;
-    const auto other = out.files.find(name);
-    if (other != out.files.end()) {
-      out.problems.push_back(
-          {from, from + ": " + name + " also comes from " + other->second + ", which counts", part.source->name()});
-    } else if (!uids.insert(pod->uid).second) {
-      out.problems.push_back({from,
-                              from + ": " + name + " has the uid \"" + pod->uid +
-                                  "\" of a pod of another source and is left out; "
-                                  "remove its metadata.uid, or give it one of its own",
-                              part.source->name()});
-    } else {
-      out.files.emplace(name, from);
-      if (const auto known = part.last.identities.find(name); known != part.last.identities.end())
-        out.identities.insert(*known);
-      out.pods.push_back(pod);
-    }
+  static std::string ValueAt(const std::map<std::string, std::string>& map, const std::string& key) {
+    const auto found = map.find(key);
+    return found == map.end() ? "" : found->second;
   }
 
   os::UniqueFd epoll_;
   std::vector<Part> parts_;
+  std::set<std::string> running_;               // as FolderOptions::running, until all sources were read
+  std::map<std::string, std::string> counted_;  // Snapshot::files of the last snapshot
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Source>> JoinSources(std::vector<std::unique_ptr<Source>> sources) {
+Result<std::unique_ptr<Source>> JoinSources(std::vector<std::unique_ptr<Source>> sources,
+                                            std::set<std::string> running) {
   os::UniqueFd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll.valid()) return FailErrno("create an epoll descriptor", "", errno);
-  return std::unique_ptr<Source>(std::make_unique<JoinedSource>(std::move(sources), std::move(epoll)));
+  return std::unique_ptr<Source>(
+      std::make_unique<JoinedSource>(std::move(sources), std::move(running), std::move(epoll)));
 }
 
 }  // namespace berth::pod_sources

@@ -4,6 +4,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <set>
+
 #include "frontend/pod_sources/source.h"
 #include "host/os/unique_fd.h"
 
@@ -56,15 +58,30 @@ Snapshot SnapshotOf(const std::vector<Pod>& pods, const std::string& place) {
   return out;
 }
 
+ConfigDocuments DocumentsOf(const std::string& value, const std::string& place, Snapshot& out) {
+  auto document = std::make_shared<ConfigDocument>();
+  document->name = "app";
+  document->data = {{"color", value}};
+  out.files.emplace("ConfigMap default/app", place);
+  return {{"ConfigMap default/app", std::move(document)}};
+}
+
 class JoinedSourceTest : public testing::Test {
  protected:
-  JoinedSourceTest() {
+  JoinedSourceTest() { Open(); }
+  void Open(std::set<std::string> running = {}) {
     std::vector<std::unique_ptr<Source>> sources;
     sources.push_back(std::make_unique<PlayedSource>("file"));
     sources.push_back(std::make_unique<PlayedSource>("http"));
     file_ = static_cast<PlayedSource*>(sources[0].get());
     http_ = static_cast<PlayedSource*>(sources[1].get());
-    joined_ = *JoinSources(std::move(sources));
+    joined_ = *JoinSources(std::move(sources), std::move(running));
+  }
+  static std::vector<std::string> UidsOf(const std::optional<Snapshot>& snapshot) {
+    std::vector<std::string> out;
+    if (snapshot)
+      for (const auto& pod : snapshot->pods) out.push_back(pod->uid);
+    return out;
   }
   bool Readable() const {
     pollfd waiting{joined_->event_fd(), POLLIN, 0};
@@ -121,9 +138,56 @@ TEST_F(JoinedSourceTest, TheEarlierSourceCountsWhereTwoNameOnePod) {
   EXPECT_EQ(snapshot->pods[1]->uid, "3");
   EXPECT_EQ(snapshot->pods[1]->name, "c");
   ASSERT_THAT(snapshot->problems, SizeIs(2));
-  EXPECT_THAT(snapshot->problems[0].message, HasSubstr("default/a also comes from /pods/a.yaml"));
+  EXPECT_EQ(snapshot->problems[0].message,
+            "http://x/: default/a is ignored, because /pods/a.yaml holds it too and counts; give one of them another "
+            "name, or remove it");
   EXPECT_THAT(snapshot->problems[1].message, HasSubstr("default/b has the uid \"3\""));
   EXPECT_EQ(snapshot->problems[1].source, "http");
+}
+
+TEST_F(JoinedSourceTest, WhatCountedStaysWhenAnEarlierSourceNamesItToo) {
+  file_->next = SnapshotOf({}, "");
+  http_->next = SnapshotOf({PodOf("a", "1")}, "http://x/");
+  http_->next->documents = DocumentsOf("blue", "http://x/", *http_->next);
+  ASSERT_THAT(UidsOf(joined_->Poll(MonoTime())), ElementsAre("1"));
+
+  file_->next = SnapshotOf({PodOf("a", "2")}, "/pods/a.yaml");
+  file_->next->documents = DocumentsOf("red", "/pods/a.yaml", *file_->next);
+  auto snapshot = joined_->Poll(MonoTime());
+  EXPECT_THAT(UidsOf(snapshot), ElementsAre("1")) << "it runs";
+  EXPECT_EQ(snapshot->files.at("default/a"), "http://x/");
+  EXPECT_EQ(snapshot->documents.at("ConfigMap default/app")->data.at("color"), "blue");
+  ASSERT_THAT(snapshot->problems, SizeIs(2));
+  for (const SourceProblem& problem : snapshot->problems) {
+    EXPECT_EQ(problem.file, "/pods/a.yaml");
+    EXPECT_EQ(problem.source, "file");
+    EXPECT_THAT(problem.message, HasSubstr(" is ignored, because http://x/ holds it too and counts"));
+  }
+
+  http_->next = SnapshotOf({PodOf("a", "3")}, "http://x/");
+  EXPECT_THAT(UidsOf(joined_->Poll(MonoTime())), ElementsAre("3")) << "where it counts it may change";
+  http_->next = SnapshotOf({}, "");
+  snapshot = joined_->Poll(MonoTime());
+  EXPECT_THAT(UidsOf(snapshot), ElementsAre("2")) << "the other one has gone";
+  EXPECT_EQ(snapshot->documents.at("ConfigMap default/app")->data.at("color"), "red");
+  EXPECT_THAT(snapshot->problems, IsEmpty());
+}
+
+TEST_F(JoinedSourceTest, WhatRanBeforeTheStartCountsThoughItsSourceIsReadLater) {
+  for (const char* const known : {"1", "identity of 1"}) {
+    Open({known});
+    file_->next = SnapshotOf({PodOf("a", "2")}, "/pods/a.yaml");
+    const auto first = joined_->Poll(MonoTime());
+    ASSERT_TRUE(first);
+    EXPECT_FALSE(first->complete) << "nothing ends by this";
+    http_->next = SnapshotOf({PodOf("a", "1")}, "http://x/");
+    http_->next->identities = {{"default/a", "identity of 1"}};
+    EXPECT_THAT(UidsOf(joined_->Poll(MonoTime())), ElementsAre("1")) << known;
+    http_->next = SnapshotOf({}, "");
+    EXPECT_THAT(UidsOf(joined_->Poll(MonoTime())), ElementsAre("2"));
+    http_->next = SnapshotOf({PodOf("a", "1")}, "http://x/");
+    EXPECT_THAT(UidsOf(joined_->Poll(MonoTime())), ElementsAre("2")) << "that was long ago: this one runs now";
+  }
 }
 
 TEST_F(JoinedSourceTest, WakesForEitherSourceAlsoForADescriptorMadeAnew) {

@@ -89,9 +89,12 @@ Result<std::unique_ptr<Source>> OpenHttp(HttpOptions options);
 /// Errors: kInvalid for a URL or header that cannot be used, with the kubelet's field and the cure.
 Result<void> CheckHttp(const HttpOptions& options);
 
-/// Several sources as one, in order of weight: of pods with one full name or uid in two of them the one of the earlier
-/// source counts. Ready as soon as one is; complete when all are. Errors: as epoll_create(2).
-Result<std::unique_ptr<Source>> JoinSources(std::vector<std::unique_ptr<Source>> sources);
+/// Several sources as one, in order of weight: of pods with one full name or uid in two of them, and of documents with
+/// one name, the one that counted before does, else the one that ran (`running`: FolderOptions::running), else that of
+/// the earlier source; the others are told in Snapshot::problems. Ready as soon as one is; complete when all are.
+/// Errors: as epoll_create(2).
+Result<std::unique_ptr<Source>> JoinSources(std::vector<std::unique_ptr<Source>> sources,
+                                            std::set<std::string> running = {});
 
 }  // namespace berth::pod_sources
 
