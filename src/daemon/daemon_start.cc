@@ -13,6 +13,7 @@
 #include "daemon/event_list.h"
 #include "daemon/host_check.h"
 #include "daemon/host_groups.h"
+#include "daemon/kept_reservations.h"
 #include "daemon/machine_fingerprint.h"
 #include "daemon/machine_looks.h"
 #include "daemon/node_storage.h"
@@ -445,11 +446,17 @@ Result<void> Daemon::OpenManager(const allocator::Node& node, const std::optiona
 
 Result<void> Daemon::EnforceReservations() {
   BERTH_TRY(reserved_, manager_->groups().ReservedGroups());
+  const std::string node = "node/" + settings_.berth.node_name;
+  KeptReservations kept(settings_.berth.run_dir + "/reserved-groups", names_.driver(), reserved_);
+  for (std::string& problem : kept.GiveBack([] { return os::OpenFs("/"); }, tree_->layout()))
+    events_->Warning("FailedNodeAllocatableEnforcement", node, std::move(problem));
   for (const cgroup::ReservedGroup& group : reserved_) {
     BERTH_TRY([[maybe_unused]] const auto changed, EnforceReserved("/", tree_->layout(), names_.driver(), group));
-    events_->Normal("NodeAllocatableEnforced", "node/" + settings_.berth.node_name,
-                    "updated limits on " + group.what + " cgroup " + group.group);
+    events_->Normal("NodeAllocatableEnforced", node, "updated limits on " + group.what + " cgroup " + group.group);
   }
+  if (auto saved = kept.Enforced(); !saved)
+    events_->Warning("FailedNodeAllocatableEnforcement", node,
+                     "keep what is reserved for groups of the host: " + saved.error().message);
   return {};
 }
 

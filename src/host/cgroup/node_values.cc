@@ -205,6 +205,20 @@ CgroupValues UnsetTierValues(QosClass qos) {
   return out;
 }
 
+CgroupValues UnsetReservedValues() {
+  constexpr std::uint64_t kShares = 1024;
+  constexpr std::uint64_t kWeight = 100;  // not what the kubelet's formula makes of these shares
+  CgroupValues out;
+  out.shares = kShares;
+  out.weight = kWeight;
+  out.memory_max = Bytes{-1};
+  out.memory_min = Bytes{0};
+  out.pids_max = -1;
+  out.hugetlb.emplace();
+  out.hugetlb_others = kUnlimitedHugePages;
+  return out;
+}
+
 Result<std::vector<ReservedGroup>> ReservedGroups(const KubeletConfiguration& config, const NodeShares& node) {
   struct Kind {
     std::string_view enforce, what;

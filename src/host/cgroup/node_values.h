@@ -46,6 +46,8 @@ struct ReservedGroup {
 };
 /// Those that enforceNodeAllocatable names. Errors: kInvalid when nothing is reserved for one of them.
 Result<std::vector<ReservedGroup>> ReservedGroups(const KubeletConfiguration& config, const NodeShares& node);
+/// What the kernel gives a new group of all that ReservedGroup::values may have.
+CgroupValues UnsetReservedValues();
 
 }  // namespace berth::cgroup
 
