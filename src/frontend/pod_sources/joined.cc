@@ -95,12 +95,13 @@ class JoinedSource final : public Source {
     return out;
   }
 
-  /// What ran at the start counts whenever its source is read, whatever others were read before. After that what ran
-  /// then is no more than what counted later.
+  /// What ran at the start counts when its source is read, whatever others were read before.
   void NoteRunning(const std::vector<FoundPod>& pods) {
-    for (const FoundPod& item : pods)
-      if (running_.contains(item.pod->uid) || (!item.identity.empty() && running_.contains(item.identity)))
-        counted_.insert_or_assign(FullName(*item.pod), item.place);
+    for (const FoundPod& item : pods) {
+      const bool same = running_.erase(item.pod->uid) > 0;
+      const bool resized = !item.identity.empty() && running_.erase(item.identity) > 0;
+      if (same || resized) counted_.insert_or_assign(FullName(*item.pod), item.place);
+    }
   }
 
   static std::string ValueAt(const std::map<std::string, std::string>& map, const std::string& key) {
@@ -110,7 +111,7 @@ class JoinedSource final : public Source {
 
   os::UniqueFd epoll_;
   std::vector<Part> parts_;
-  std::set<std::string> running_;               // as FolderOptions::running, until all sources were read
+  std::set<std::string> running_;               // FolderOptions::running that no source had, until all were read
   std::map<std::string, std::string> counted_;  // Snapshot::files of the last snapshot
 };
 
