@@ -1,5 +1,5 @@
-// Record of values that enforceNodeAllocatable wrote into groups of the host: later starts give back those that settings
-// do not name any more.
+// Record of values that enforceNodeAllocatable wrote into groups of the host: later starts give back those that
+// settings do not name any more.
 #ifndef BERTH_DAEMON_KEPT_RESERVATIONS_H_
 #define BERTH_DAEMON_KEPT_RESERVATIONS_H_
 

@@ -39,6 +39,21 @@ node_stop
 equal stops 0 $?
 rmdir "$node_top/kubelet" "$node_top/runtime" "$node_top"
 
+# What is reserved for a group of the host, and given back when settings do not name the group any more.
+rm -f /tmp/node/pods/*
+{ sed '/reservedSystemCPUs/d; /Cgroups:/d; /cgroupRoot/d' /opt/berth/settings/groups.yaml
+  printf '%s\n' 'systemReserved: {cpu: "1", pid: "900"}' 'systemReservedCgroup: /system' 'enforceNodeAllocatable: [pods, system-reserved]'
+} >/tmp/reserved.yaml
+check starts-with-reservation node_start /tmp/reserved.yaml /berth-vm
+equal reserved-processes 900 "$(cat /sys/fs/cgroup/system/pids.max)"
+equal reserved-weight 39 "$(cat /sys/fs/cgroup/system/cpu.weight)"
+node_stop
+check starts-without-reservation node_start /opt/berth/settings/spread.yaml /berth-vm
+equal processes-given-back max "$(cat /sys/fs/cgroup/system/pids.max)"
+equal weight-given-back 100 "$(cat /sys/fs/cgroup/system/cpu.weight)"
+node_stop
+equal stops-again 0 $?
+
 # Settings that contradict each other: refused before anything is touched.
 refused() { # NAME WORDS SETTING...
   name=$1 words=$2
