@@ -26,11 +26,9 @@ std::optional<GroupUsage> UsageAt(cgroup::Tree& tree, const std::string& path) {
   return usage ? *usage : std::nullopt;  // it went while it was read
 }
 
-/// With memory by node where there are several.
+/// With memory by node where there are several. Containers first, as Read() has it.
 PodUsage UsageOfPod(cgroup::Tree& tree, const LoopState& state, const PodSnapshot& pod) {
   PodUsage out{.pod = pod.view, .usage = {}, .containers = {}};
-  if (const auto path = state.groups->groups.pods.find(pod.view->uid); path != state.groups->groups.pods.end())
-    out.usage = UsageAt(tree, path->second).value_or(GroupUsage());
   for (const ContainerView& container : pod.view->containers) {
     if (container.phase != ContainerPhase::kRunning || !container.place) continue;
     auto usage = UsageAt(tree, container.place->cgroup);
@@ -39,6 +37,8 @@ PodUsage UsageOfPod(cgroup::Tree& tree, const LoopState& state, const PodSnapsho
       usage->numa = tree.MemoryByNode(container.place->cgroup).value_or(std::map<NumaId, Bytes>());
     out.containers[container.name] = *std::move(usage);
   }
+  if (const auto path = state.groups->groups.pods.find(pod.view->uid); path != state.groups->groups.pods.end())
+    out.usage = UsageAt(tree, path->second).value_or(GroupUsage());
   return out;
 }
 
@@ -100,6 +100,7 @@ void AddRates(const GroupUsage* before, nanoseconds span, GroupUsage& now) {
   now.cores = Part(*now.cpu - *before->cpu, span);
 }
 
+/// What is in a group is read before the group: the times of a pod are not less than those of its containers.
 Result<std::shared_ptr<const NodeUsage>> UsageReader::Read(const NodeUsage* before) const {
   const std::shared_ptr<const LoopState> state = published_.Get();
   BERTH_TRY(const std::unique_ptr<cgroup::Tree> tree, open_());
@@ -107,16 +108,17 @@ Result<std::shared_ptr<const NodeUsage>> UsageReader::Read(const NodeUsage* befo
   out->at = clock_.Wall();
   out->clock = clock_.Now().time_since_epoch();
   out->node_name = state->node.status->node_name;
-  BERTH_TRY(auto host, tree->UsageOfHost(NodeIds(*state->node.machine)));
-  if (host) out->host = *std::move(host);
-  const cgroup::Names& names = state->groups->site.names;
-  const std::array<std::pair<const char*, std::string>, 4> groups = {
-      std::pair("pods", names.Qos(QosClass::kGuaranteed)), std::pair("burstable", names.Qos(QosClass::kBurstable)),
-      std::pair("besteffort", names.Qos(QosClass::kBestEffort)), std::pair("berthd", names.Own())};
-  for (const auto& [name, path] : groups)
-    if (auto usage = UsageAt(*tree, path)) out->groups[name] = *std::move(usage);
   for (const PodSnapshot& pod : state->node.pods)
     if (state->groups->groups.pods.contains(pod.view->uid)) out->pods.push_back(UsageOfPod(*tree, *state, pod));
+  const cgroup::Names& names = state->groups->site.names;
+  const std::array<std::pair<const char*, std::string>, 4> groups = {
+      std::pair("burstable", names.Qos(QosClass::kBurstable)),
+      std::pair("besteffort", names.Qos(QosClass::kBestEffort)), std::pair("pods", names.Qos(QosClass::kGuaranteed)),
+      std::pair("berthd", names.Own())};
+  for (const auto& [name, path] : groups)
+    if (auto usage = UsageAt(*tree, path)) out->groups[name] = *std::move(usage);
+  BERTH_TRY(auto host, tree->UsageOfHost(NodeIds(*state->node.machine)));
+  if (host) out->host = *std::move(host);
   if (before != nullptr && out->clock - before->clock <= kLongestSpan) AddAllRates(*before, *out);
   if (!out->groups.empty()) out->groups["guaranteed"] = SumOf(out->pods, QosClass::kGuaranteed);
   return out;

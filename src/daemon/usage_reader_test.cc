@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -22,18 +25,21 @@ struct PlayedUsage {
   GroupUsage host;
   std::map<CpuId, CpuBusy> cpus;
   std::atomic<int> looks = 0;
-  os::Millis looking{0};  ///< how long it takes
+  os::Millis looking{0};           ///< how long it takes
+  std::vector<std::string> order;  ///< groups as they were read; "host"
 };
 
 class PlayedTree final : public cgroup::Tree {
  public:
   explicit PlayedTree(PlayedUsage& usage) : usage_(usage) {}
   Result<std::optional<GroupUsage>> Usage(std::string_view path) override {
+    usage_.order.emplace_back(path);
     const auto it = usage_.groups.find(path);
     return it == usage_.groups.end() ? std::optional<GroupUsage>() : it->second;
   }
   Result<std::optional<HostUsage>> UsageOfHost(const NodeSet&) override {
     ++usage_.looks;
+    usage_.order.emplace_back("host");
     std::this_thread::sleep_for(usage_.looking);
     return HostUsage{.all = usage_.host, .memory = GiB(8), .booted_at = {}, .nodes = {}, .cpus = usage_.cpus};
   }
@@ -124,6 +130,17 @@ TEST_F(UsageReaderTest, ReadsPodsTheirRunningContainersTiersAndTheHost) {
   ASSERT_EQ(seen.pods[0].containers.size(), 1U) << "what has ended uses nothing";
   EXPECT_EQ(seen.pods[0].containers.at("app").cpu, 4s);
   EXPECT_FALSE(seen.pods[0].containers.at("app").cores) << "there was no look before";
+}
+
+TEST_F(UsageReaderTest, WhatIsInAGroupIsReadBeforeItSoThatItsTimesAreNotLess) {
+  UsageReader reader(published, Open(), clock);
+  ASSERT_TRUE(reader.Get());
+  const auto at = [&](std::string_view path) { return std::ranges::find(usage.order, path); };
+  EXPECT_LT(at("kubepods/podu1/app"), at("kubepods/podu1"));
+  EXPECT_LT(at("kubepods/podu1"), at("kubepods"));
+  EXPECT_LT(at("kubepods/burstable"), at("kubepods"));
+  EXPECT_LT(at("kubepods"), at("host"));
+  EXPECT_NE(at("host"), usage.order.end());
 }
 
 TEST_F(UsageReaderTest, WithinASecondTheSameReadingIsGiven) {
