@@ -13,6 +13,7 @@
 #include "allocator/defrag/move.h"                // PlanMove
 #include "allocator/node/engine_node.h"           // Node, EngineOptions
 #include "allocator/queue/line.h"                 // Line
+#include "allocator/queue/no_place.h"             // DecideWithoutPlace
 #include "allocator/queue/queue_decisions.h"      // NeverFits, LeavesRoom, WhoHasToGo
 #include "allocator/resize/resize_decision.h"     // Resize
 

@@ -1,5 +1,6 @@
 #include "model/explanation.h"
 
+#include "base/text.h"
 #include "base/words.h"
 #include "model/resources.h"
 
@@ -42,6 +43,12 @@ std::string ShortageText(const Shortage& shortage) {
   out += text(shortage.missing);
   out += " short)";
   return out;
+}
+
+std::string PodNames(const Removal& removal) {
+  std::vector<std::string> names;
+  for (const PodRef& pod : removal.pods) names.push_back(pod.pod);
+  return Join(names, ", ");
 }
 
 }  // namespace berth

@@ -94,14 +94,16 @@ struct Removal {
   std::vector<PodRef> pods;
   bool smallest = true;  ///< no smaller set does; false: there were too many sets to try them all
 };
+/// "namespace/name, namespace/name".
+std::string PodNames(const Removal& removal);
 
 struct Explanation {
   Decision decision;
   std::vector<ResourceHints> hints;
   std::vector<MergeStep> merges;
-  std::vector<TraceStep> steps;  ///< the whole trace of the decision
+  std::vector<TraceStep> steps;  ///< the whole trace of the decision; empty: the engine was not asked
 
-  // On rejection only:
+  // On rejection by the engine only:
   std::vector<Shortage> shortages;
   std::vector<Holder> holders;
   std::optional<NearestRequest> nearest;  ///< nullopt: none found
@@ -110,10 +112,10 @@ struct Explanation {
   bool nearest_exhaustive = false;
   /// Settings of the node, each as a line of its file, with any one of which it would be admitted now.
   std::vector<std::string> settings{};
-  std::optional<Removal> removal;  ///< nullopt: not even an empty node admits it
+  std::optional<Removal> removal;  ///< nullopt: not even an empty node admits it, or the engine did not say no
 };
 
-/// What would happen to a pod now: the decision on the node's books, and whether it would be waited with.
+/// What would happen to a pod now: the decision of node, books and queue, and whether it would be waited with.
 struct Outlook {
   std::string pod;  ///< namespace/name
   QosClass qos = QosClass::kBestEffort;
@@ -121,6 +123,7 @@ struct Outlook {
   bool was_there = false;    ///< the pod was on the node, and is explained as if it were not
   std::optional<Wait> wait;  ///< why it waits all the same; nullopt: what is decided happens now
   Explanation explanation;
+  std::vector<std::string> notes{};  ///< what may still be another way, a sentence each
 };
 
 }  // namespace berth

@@ -57,7 +57,7 @@ bool Line::EndReservations(const Find& find) {
 }
 
 Reject OthersComeFirst(const std::string& first) {
-  return {.reason = "OthersComeFirst",
+  return {.reason = std::string(kOthersComeFirst),
           .message = "it would fit, but then pod " + first + ", which comes first, would not",
           .container = "",
           .details = {}};

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "allocator/allocation_state/inputs.h"
@@ -74,6 +75,7 @@ class Line {
   std::map<std::string, std::set<std::string>> reserved_;  // by uid of a critical pod: its victims
 };
 
+inline constexpr std::string_view kOthersComeFirst = "OthersComeFirst";
 /// The answer to a pod that would be admitted, but for `first` (Line::WhoComesFirst).
 Reject OthersComeFirst(const std::string& first);
 /// Whether a resize asks for more of anything. One that only gives back stands in nobody's way.

@@ -15,24 +15,18 @@ std::string WaitsForPlugin(std::string_view resource) {
 // ---- what is waited for ------------------------------------------------------------------------------------------
 
 /// By what decisions go by, and by what is newer: a plug-in that has gone since is waited for as well.
-std::string DeviceGrants::FirstAwaited(const std::set<std::string>& resources) const {
+std::string DeviceGrants::AwaitedOf(const std::set<std::string>& resources) const {
   if (parts_.devices.plugins() == nullptr) return "";
-  const std::shared_ptr<const device_manager::Known> newest = parts_.devices.plugins()->known();
-  for (const std::string& resource : resources) {
-    const device_manager::Served* const served = parts_.devices.Find(resource);
-    const auto now = newest->resources.find(resource);
-    if ((served != nullptr && !served->ready) || (now != newest->resources.end() && !now->second.ready))
-      return resource;
-  }
-  return "";
+  const std::string awaited = FirstAwaited(resources, parts_.devices.known());
+  return awaited.empty() ? FirstAwaited(resources, *parts_.devices.plugins()->known()) : awaited;
 }
 
-std::string DeviceGrants::AwaitedBy(const Pod& pod) const { return FirstAwaited(DeviceResourcesOf(pod)); }
+std::string DeviceGrants::AwaitedBy(const Pod& pod) const { return AwaitedOf(DeviceResourcesOf(pod)); }
 
 std::string DeviceGrants::AwaitedFor(const std::string& uid) const {
   std::set<std::string> resources;
   for (const ledger::AnsweredDevices& lacking : Unanswered(uid)) resources.insert(lacking.devices.resource);
-  return FirstAwaited(resources);
+  return AwaitedOf(resources);
 }
 
 // ---- what they bring ---------------------------------------------------------------------------------------------
@@ -101,9 +95,8 @@ bool DeviceGrants::Choosy(const PodRecord& record) const {
 void DeviceGrants::AskPreference(ManagedPod& managed, const PodRecord& record,
                                  std::function<void(ManagedPod&, Result<Preferences>)> then) {
   DeviceChoices choices{.devices = parts_.devices.inventory(),
-                        .held = DevicesHeldByOthers(parts_.allocations.newest(), managed.pod.uid)};
-  for (const auto& [resource, served] : parts_.devices.known().resources)
-    if (served.options.preferred) choices.asked.insert(resource);
+                        .held = DevicesHeldByOthers(parts_.allocations.newest(), managed.pod.uid),
+                        .asked = ChoosyResources(parts_.devices.known())};
   std::set<std::string> resources;
   for (const Placement& placement : record.placements)
     for (const DeviceAssignment& devices : placement.devices)

@@ -51,7 +51,7 @@ class DeviceGrants {
   Result<bool> MayStart(ManagedPod& managed, const std::string& container, int attempt);
 
  private:
-  std::string FirstAwaited(const std::set<std::string>& resources) const;
+  std::string AwaitedOf(const std::set<std::string>& resources) const;
   std::vector<ledger::AnsweredDevices> Unanswered(const std::string& uid) const;
   static std::string QueueOf(const std::set<std::string>& resources);
   template <class T>

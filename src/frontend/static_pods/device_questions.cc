@@ -79,6 +79,20 @@ std::set<std::string> DeviceResourcesOf(const Pod& pod) {
   return out;
 }
 
+std::string FirstAwaited(const std::set<std::string>& resources, const device_manager::Known& known) {
+  for (const std::string& resource : resources)
+    if (const auto served = known.resources.find(resource); served != known.resources.end() && !served->second.ready)
+      return resource;
+  return "";
+}
+
+std::set<std::string> ChoosyResources(const device_manager::Known& known) {
+  std::set<std::string> out;
+  for (const auto& [resource, served] : known.resources)
+    if (served.options.preferred) out.insert(resource);
+  return out;
+}
+
 std::map<std::string, Ids> DevicesHeldByOthers(const Ledger& ledger, const std::string& uid) {
   std::map<std::string, Ids> out;
   for (const auto& [other, record] : ledger.pods) {

@@ -18,6 +18,12 @@ namespace berth::pods {
 /// Device resources that some container of the pod asks for (limits that are no native resource, above 0).
 std::set<std::string> DeviceResourcesOf(const Pod& pod);
 
+/// The first of these whose plug-in is not there, but is waited for; "": none.
+std::string FirstAwaited(const std::set<std::string>& resources, const device_manager::Known& known);
+
+/// Those whose plug-ins want to be asked which devices they prefer.
+std::set<std::string> ChoosyResources(const device_manager::Known& known);
+
 /// Devices that pods other than `uid` hold, by resource.
 std::map<std::string, std::set<std::string>> DevicesHeldByOthers(const Ledger& ledger, const std::string& uid);
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "model/node_conditions.h"
 #include "model/resize_changes.h"
 
 namespace berth::pods {
@@ -95,9 +94,7 @@ bool Admission::OthersAreEnding(const ManagedPod& managed) const {
 /// The engine said no, or somebody comes first.
 void Admission::NoRoom(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now) {
   if (OthersAreEnding(managed)) return Reject(managed, reject, now);
-  if (Preempt(managed, reject, now)) return;
-  if (queue_.Takes(managed)) return WaitForRoom(managed, reject);
-  Reject(managed, reject, now);
+  if (!WaitsAllTheSame(managed, reject, now)) Reject(managed, reject, now);
 }
 
 void Admission::WaitForRoom(ManagedPod& managed, const berth::Reject& reject) {
@@ -114,30 +111,36 @@ void Admission::WaitForRoom(ManagedPod& managed, const berth::Reject& reject) {
                          fmt::format("does not fit now ({}: {}), and waits", reject.reason, reject.message));
 }
 
-/// Evicts who has to go for a critical pod, and keeps for it what they give back. False: nobody has to, or it would not
-/// help. Who was evicted before is waited for first.
-bool Admission::Preempt(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now) {
-  if (!parts_.options.queue.preempt_for_critical || !IsCritical(managed.pod)) return false;
-  const auto wait = [&](std::string message) {
-    managed.stage = Waiting{{.reason = "WaitingForRelease", .message = std::move(message), .details = reject.details}};
-    return true;
-  };
-  for (const auto& [uid, other] : parts_.pods)
-    if (other.Is<Rejected>() && other.lifecycle && parts_.allocations.newest().pods.contains(uid))
-      return wait(fmt::format("pod {} was evicted and is ending", FullName(other.pod)));
-  const std::optional<Removal> victims = queue_.VictimsFor(managed);
-  if (!victims || victims->pods.empty()) return false;
-  std::vector<std::string> names;
-  for (const PodRef& victim : victims->pods) {
+/// In the queue, or for those who were evicted before or are evicted now for its sake.
+bool Admission::WaitsAllTheSame(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now) {
+  const allocator::Others others = queue_.OthersThan(&managed);
+  const allocator::WithoutPlace next = allocator::DecideWithoutPlace(
+      {parts_.allocations.node(), parts_.allocations.newest(), parts_.devices.inputs()}, managed.pod, others);
+  std::string awaited;
+  switch (next.what) {
+    using enum allocator::WithoutPlace::What;
+    case kRejected: return false;
+    case kWaitsForRoom: WaitForRoom(managed, reject); return true;
+    case kAwaitsLeaving: awaited = fmt::format("pod {} was evicted and is ending", others.leaving); break;
+    case kOthersGo:
+      Preempt(managed, next.victims, now);
+      awaited = fmt::format("{} evicted to make room for it", PodNames(next.victims));
+      break;
+  }
+  managed.stage = Waiting{{.reason = "WaitingForRelease", .message = std::move(awaited), .details = reject.details}};
+  return true;
+}
+
+/// Evicts them for a critical pod, and keeps for it what they give back.
+void Admission::Preempt(ManagedPod& managed, const Removal& victims, os::MonoTime now) {
+  for (const PodRef& victim : victims.pods) {
     ManagedPod& other = parts_.pods.find(victim.uid)->second;
     const std::string message = "Preempted in order to admit critical pod " + FullName(managed.pod);
     parts_.events.Warning(std::string(kPreemptingReason), ObjectOf(other.pod), message);
     Evict(other, {.reason = std::string(kPreemptingReason), .message = message, .details = {}}, std::nullopt, now);
-    names.push_back(victim.pod);
   }
-  queue_.Reserve(managed, *victims);
+  queue_.Reserve(managed, victims);
   parts_.agenda.WakeNow();
-  return wait(fmt::format("{} evicted to make room for it", Join(names, ", ")));
 }
 
 void Admission::Reject(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now) {
@@ -160,21 +163,10 @@ void Admission::Reject(ManagedPod& managed, const berth::Reject& reject, os::Mon
 std::optional<berth::Reject> Admission::WhyNotHere(const ManagedPod& managed) const {
   const Ledger& ledger = parts_.allocations.newest();
   if (ledger.pods.contains(managed.pod.uid)) return std::nullopt;
-  if (const auto refused = WhyRefused(managed.pod, parts_.options.rules); !refused.empty()) {
-    berth::Reject why = refused.front().why;
-    for (auto other = refused.begin() + 1; other != refused.end(); ++other)
-      why.details.push_back(fmt::format("{}: {}", other->path, other->why.message));
-    return why;
-  }
-  for (const auto& [uid, other] : parts_.pods) {
-    if (&other == &managed || !ledger.pods.contains(uid)) continue;
-    if (const std::string port = SharedHostPort(managed.pod, other.pod); !port.empty())
-      return berth::Reject{.reason = "NodePorts",
-                           .message = "Node didn't have free ports for the requested pod ports",
-                           .container = "",
-                           .details = {fmt::format("host port {} is pod {}'s", port, FullName(other.pod))}};
-  }
-  return std::nullopt;
+  std::vector<const Pod*> placed;
+  for (const auto& [uid, other] : parts_.pods)
+    if (&other != &managed && ledger.pods.contains(uid)) placed.push_back(&other.pod);
+  return RefusalOf(managed.pod, parts_.options.rules, placed);
 }
 
 void Admission::Admit(ManagedPod& managed, os::MonoTime now) {
@@ -253,8 +245,7 @@ void Admission::Reconsider(ManagedPod& managed, os::MonoTime now) {
     proposed = Propose(managed, parts_.devices.inputs(), &trace);
   managed.trace = std::move(trace);
   if (const auto* reject = std::get_if<berth::Reject>(&proposed)) {
-    if (for_room && Preempt(managed, *reject, now)) return;
-    if (for_room && queue_.Takes(managed)) return WaitForRoom(managed, *reject);
+    if (for_room && WaitsAllTheSame(managed, *reject, now)) return;
     rejected.place = 0;
     rejected.why = {.reason = reject->reason, .message = reject->message, .details = reject->details};
     rejected.freed = parts_.allocations.freed();

@@ -32,6 +32,7 @@ class Admission {
   /// It was rejected for want of something, and what was given back since may let it in.
   bool MayReconsider(const ManagedPod& managed) const;
   Queue& queue() { return queue_; }
+  const Queue& queue() const { return queue_; }
 
  private:
   bool FinishedEarlier(ManagedPod& managed, os::MonoTime now);
@@ -40,7 +41,8 @@ class Admission {
   void Reject(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now);
   void NoRoom(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now);
   void WaitForRoom(ManagedPod& managed, const berth::Reject& reject);
-  bool Preempt(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now);
+  void Preempt(ManagedPod& managed, const Removal& victims, os::MonoTime now);
+  bool WaitsAllTheSame(ManagedPod& managed, const berth::Reject& reject, os::MonoTime now);
   std::variant<ledger::Proposal, berth::Reject> Propose(const ManagedPod& managed, const allocator::Inputs& inputs,
                                                         Trace* trace);
   void Decide(ManagedPod& managed, const allocator::Inputs& inputs, bool asked, os::MonoTime now);

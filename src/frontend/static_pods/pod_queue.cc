@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <vector>
 
-#include "model/node_conditions.h"
-
 namespace berth::pods {
 namespace {
 
@@ -14,13 +12,14 @@ int* QueuePlaceOf(ManagedPod& managed) {
   return rejected != nullptr && rejected->place > 0 ? &rejected->place : nullptr;
 }
 
+/// In the queue, or for what others are giving back.
+bool Waits(ManagedPod& managed) { return managed.Is<Waiting>() || QueuePlaceOf(managed) != nullptr; }
+
 }  // namespace
 
 const Pod* Queue::FindWaiting(const std::string& uid) const {
   const auto pod = parts_.pods.find(uid);
-  if (pod == parts_.pods.end()) return nullptr;
-  const bool waits = pod->second.Is<Waiting>() || QueuePlaceOf(pod->second) != nullptr;
-  return waits ? &pod->second.pod : nullptr;
+  return pod != parts_.pods.end() && Waits(pod->second) ? &pod->second.pod : nullptr;
 }
 
 int Queue::size() const {
@@ -28,12 +27,24 @@ int Queue::size() const {
       std::ranges::count_if(parts_.pods, [](auto& entry) { return QueuePlaceOf(entry.second) != nullptr; }));
 }
 
-bool Queue::Takes(const ManagedPod& managed) const {
-  if (parts_.options.queue.most_waiting == 0) return false;
-  const auto* const rejected = std::get_if<Rejected>(&managed.stage);
-  const int others = size() - (rejected != nullptr && rejected->place > 0 ? 1 : 0);
-  return others < parts_.options.queue.most_waiting &&
-         !allocator::NeverFits(parts_.allocations.node(), managed.pod, parts_.devices.inputs());
+allocator::Others Queue::OthersThan(const ManagedPod* managed) const {
+  allocator::Others out{.rules = parts_.options.queue};
+  for (auto& [uid, other] : parts_.pods) {
+    if (&other != managed && QueuePlaceOf(other) != nullptr) ++out.waiting;
+    if (!out.rules.preempt_for_critical || !other.lifecycle) continue;
+    if (other.Is<Admitted>())
+      out.may_go.push_back({uid, PriorityOf(other.pod)});
+    else if (other.Is<Rejected>() && out.leaving.empty() && parts_.allocations.newest().pods.contains(uid))
+      out.leaving = FullName(other.pod);
+  }
+  return out;
+}
+
+allocator::QueueNow Queue::Now() const {
+  allocator::QueueNow out{.line = line_, .others = OthersThan(nullptr)};
+  for (auto& [uid, managed] : parts_.pods)
+    if (Waits(managed)) out.waiting.insert(uid);
+  return out;
 }
 
 std::string Queue::WhoComesFirst(const ManagedPod& managed, const LedgerDelta& admission) const {
@@ -60,15 +71,6 @@ void Queue::Number() {
   if (!line_.Leads(queue.empty() ? "" : queue.front()->pod.uid, parts_.allocations.newest())) return;
   parts_.allocations.NoteFreed();  // who had to stay behind the one before
   parts_.agenda.WakeNow();
-}
-
-std::optional<Removal> Queue::VictimsFor(const ManagedPod& managed) const {
-  if (!parts_.options.queue.preempt_for_critical || !IsCritical(managed.pod)) return std::nullopt;
-  std::vector<allocator::Candidate> candidates;
-  for (const auto& [uid, other] : parts_.pods)
-    if (other.Is<Admitted>() && other.lifecycle) candidates.push_back({uid, PriorityOf(other.pod)});
-  return allocator::WhoHasToGo(parts_.allocations.node(), parts_.allocations.newest(), managed.pod,
-                               parts_.devices.inputs(), candidates);
 }
 
 void Queue::Reserve(const ManagedPod& managed, const Removal& victims) { line_.Reserve(managed.pod.uid, victims); }

@@ -2,7 +2,6 @@
 #ifndef BERTH_FRONTEND_STATIC_PODS_POD_QUEUE_H_
 #define BERTH_FRONTEND_STATIC_PODS_POD_QUEUE_H_
 
-#include <optional>
 #include <string>
 
 #include "allocator/engine.h"
@@ -22,8 +21,10 @@ class Queue {
 
   /// Pods that wait.
   int size() const;
-  /// Whether a pod that does not fit now may wait: it would fit on the empty node, and the queue has room for it.
-  bool Takes(const ManagedPod& managed) const;
+  /// All other pods than `managed` (nullptr: all), for allocator::DecideWithoutPlace.
+  allocator::Others OthersThan(const ManagedPod* managed) const;
+  /// As a value, for who explains what would become of a pod.
+  allocator::QueueNow Now() const;
   /// "namespace/name" of the pod whose claim an admission stands in the way of; "": nobody's.
   std::string WhoComesFirst(const ManagedPod& managed, const LedgerDelta& admission) const;
   /// A pod that was not there gets a place: it overtakes the first one, unless it is that. Who waits is decided again:
@@ -32,8 +33,6 @@ class Queue {
   /// Gives everybody in the queue his place. A claim that is over lets others be decided again.
   void Number();
 
-  /// Who has to go for a critical pod that does not fit; nullopt: nobody, or that would not help.
-  std::optional<Removal> VictimsFor(const ManagedPod& managed) const;
   /// What these pods give back is for `managed`, and who would take it is not admitted.
   void Reserve(const ManagedPod& managed, const Removal& victims);
 

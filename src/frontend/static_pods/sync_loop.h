@@ -55,6 +55,7 @@ class SyncLoop {
   Health& health() { return health_; }
   const Health& health() const { return health_; }
   Hooks& hooks() { return driver_.hooks(); }
+  const Queue& queue() const { return admission_.queue(); }
 
  private:
   enum class Phase { kNone, kApplying, kDriving, kTakingIn, kAdmitting };

@@ -24,6 +24,7 @@ class DeviceBook {
 
   device_manager::Plugins* plugins() const { return plugins_; }
   const device_manager::Known& known() const { return *known_; }
+  std::shared_ptr<const device_manager::Known> SharedKnown() const { return known_; }
   std::shared_ptr<const DeviceInventory> inventory() const { return {known_, &known_->devices}; }
   /// For decisions.
   const allocator::Inputs& inputs() const { return inputs_; }

@@ -223,4 +223,20 @@ std::vector<Refusal> WhyRefused(const Pod& pod, const NodeRules& rules) {
   return out;
 }
 
+std::optional<Reject> RefusalOf(const Pod& pod, const NodeRules& rules, const std::vector<const Pod*>& placed) {
+  if (const Refusals refused = WhyRefused(pod, rules); !refused.empty()) {
+    Reject why = refused.front().why;
+    for (auto other = refused.begin() + 1; other != refused.end(); ++other)
+      why.details.push_back(fmt::format("{}: {}", other->path, other->why.message));
+    return why;
+  }
+  for (const Pod* const other : placed)
+    if (const std::string port = SharedHostPort(pod, *other); !port.empty())
+      return Reject{.reason = "NodePorts",
+                    .message = "Node didn't have free ports for the requested pod ports",
+                    .container = "",
+                    .details = {fmt::format("host port {} is pod {}'s", port, FullName(*other))}};
+  return std::nullopt;
+}
+
 }  // namespace berth::pods

@@ -3,6 +3,7 @@
 #define BERTH_NODE_PODS_NODE_RULES_H_
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -39,6 +40,10 @@ std::vector<Refusal> WhyRefused(const Pod& pod, const NodeRules& rules);
 /// Where `pod` asks for a port of the node that `other` has, as "8080/TCP"; "": nowhere. A pod in the node's network
 /// asks for all ports that it names.
 std::string SharedHostPort(const Pod& pod, const Pod& other);
+
+/// Both as one answer: of what the rules say, and of ports that one of `placed`, the other pods with a place, has.
+/// nullopt: the pod may run here when there is room.
+std::optional<Reject> RefusalOf(const Pod& pod, const NodeRules& rules, const std::vector<const Pod*>& placed);
 
 /// "net/ipv4/ip_forward" as "net.ipv4.ip_forward".
 std::string SysctlName(std::string_view name);
