@@ -60,7 +60,8 @@ class Run {
   int HoldOthers();
   Result<void> Store(const codec::Json& manifest);
   std::optional<int> AwaitPlace(const std::vector<cgroup::ProcessId>& held, const os::HeldSignals& signals);
-  std::optional<int> Judge(const PodView& pod);
+  std::optional<int> Judge(const PodView& pod) const;
+  std::optional<int> JudgeCpus(const std::string& pod, bool own) const;
   static bool AllIn(const PodView& pod, const std::vector<cgroup::ProcessId>& held);
   void TakeAway() const;
   void AwaitGone(os::Millis patience) const;
@@ -167,7 +168,11 @@ int Run::DryRun() const {
   const auto manifest = Manifest(*held);
   if (!manifest) return Report(manifest.error());
   const auto outlook = berthd_.Explain(codec::FormatJson(*manifest));
-  return outlook ? PrintOutlook(*outlook, session_) : Report(outlook.error());
+  if (!outlook) return Report(outlook.error());
+  const int status = PrintOutlook(*outlook, session_);
+  const auto* const admit = std::get_if<Admit>(&outlook->explanation.decision);
+  if (status != kOk || admit == nullptr || !admit->delta.put || admit->delta.put->placements.empty()) return status;
+  return JudgeCpus(outlook->pod, admit->delta.put->placements.front().cpus.has_value()).value_or(status);
 }
 
 Result<void> Run::Store(const codec::Json& manifest) {
@@ -213,12 +218,17 @@ bool Run::AllIn(const PodView& pod, const std::vector<cgroup::ProcessId>& held) 
 }
 
 /// An exit status when the pod has come to nothing, or to less than was asked for.
-std::optional<int> Run::Judge(const PodView& pod) {
+std::optional<int> Run::Judge(const PodView& pod) const {
   if (pod.phase == PodPhase::kFailed) return ReportFailed(pod, session_);
-  if (!options_.isolate || pod.phase == PodPhase::kPending || pod.containers.empty()) return std::nullopt;
+  if (pod.phase == PodPhase::kPending || pod.containers.empty()) return std::nullopt;
   const auto& place = pod.containers.front().place;
-  if (!place || place->cpus) return std::nullopt;
-  session_.err() << "berth: " << FullName(pod) << " has no CPUs of its own (--isolate): "
+  return place ? JudgeCpus(FullName(pod), place->cpus.has_value()) : std::nullopt;
+}
+
+/// `own`: its container has CPUs that nobody else uses.
+std::optional<int> Run::JudgeCpus(const std::string& pod, bool own) const {
+  if (!options_.isolate || own) return std::nullopt;
+  session_.err() << "berth: " << pod << " has no CPUs of its own (--isolate): "
                  << (node_.cpu_policy == "static" ? "that takes --cpus with a whole number"
                                                   : "the node's CPU policy is " + node_.cpu_policy + ", not static")
                  << '\n';
@@ -332,8 +342,8 @@ int Run::Go() {
   const std::string program = options_.command.empty() ? "pid" : options_.command.front();
   if (request_.name.empty()) request_.name = RunName(program, ::getpid());
   if (auto fine = CheckNode(); !fine) return Report(fine.error());
-  if (options_.dry_run) return DryRun();
   if (auto free = CheckName(); !free) return Report(free.error());
+  if (options_.dry_run) return DryRun();
   if (!options_.pids.empty()) return HoldOthers();
   return options_.detach ? Detach() : Foreground();
 }

@@ -148,6 +148,9 @@ TEST_F(RunCommandTest, WhatHasNoPlaceIsNotExecuted) {
   const Ran shared = Run({"--isolate", "--cpus", "500m", "--memory", "64Mi", "--", "touch", mark});
   EXPECT_EQ(3, shared.status);
   EXPECT_THAT(shared.err, HasSubstr("has no CPUs of its own (--isolate): that takes --cpus with a whole number"));
+  const Ran promised = Run({"--dry-run", "--isolate", "--cpus", "500m", "--memory", "64Mi", "--", "touch", mark});
+  EXPECT_EQ(3, promised.status);
+  EXPECT_THAT(promised.err, HasSubstr("has no CPUs of its own (--isolate): that takes --cpus with a whole number"));
   const Ran wrong = Run({"--cpus", "many", "--", "touch", mark});
   EXPECT_EQ(1, wrong.status);
   EXPECT_THAT(wrong.err, HasSubstr("--cpus: "));
@@ -179,6 +182,7 @@ TEST_F(RunCommandTest, ADetachedCommandIsBerthdsAndItsNameIsTaken) {
   const Ran again = Run({"-d", "--name", "feed", "--", "true"});
   EXPECT_EQ(1, again.status);
   EXPECT_THAT(again.err, HasSubstr("there is a pod default/feed-n1 already"));
+  EXPECT_EQ(1, Run({"--dry-run", "--name", "feed", "--", "true"}).status);
   EXPECT_EQ(0, Berth({"delete", "--socket", berthd->socket(), "feed", "--wait"}).status);
 }
 
