@@ -9,8 +9,11 @@
 #include "base/text.h"
 #include "base/time_text.h"
 #include "daemon/settings.h"
+#include "frontend/static_pods/device_plugin_calls.h"
+#include "frontend/static_pods/device_questions.h"
 #include "manifest/duration.h"
 #include "manifest/manifest.h"
+#include "node/pods/node_rules.h"
 #include "rpc/http/call.h"
 #include "runtime/process/log_reader.h"
 #include "simulator/offline/pod_explanation.h"
@@ -76,6 +79,32 @@ Result<allocator::Node> Under(const api::ExplainQuery& query, const allocator::N
   if (query.topology_scope) config.topology_manager_scope = *query.topology_scope;
   if (query.cpu_options) config.cpu_manager_policy_options = *query.cpu_options;
   return allocator::Node::Make(node.machine(), std::move(config), node.options());
+}
+
+/// What Admission asks about `pod` beside books and conditions. A pod of one of its `names` is left out, but for its
+/// place among those that wait, which is then this one's. `state` outlives the answer.
+offline::LiveNode LiveNodeFor(const LoopState& state, const pods::NodeRules& rules,
+                              const std::vector<std::string>& names, Pod& pod) {
+  offline::LiveNode out{.queue = state.queue, .choosy = pods::ChoosyResources(*state.plugins)};
+  std::vector<const Pod*> placed;
+  for (const PodSnapshot& other : state.node.pods) {
+    const std::string& uid = other.view->uid;
+    if (std::ranges::find(names, FullName(*other.view)) == names.end()) {
+      if (state.node.ledger->pods.contains(uid)) placed.push_back(other.manifest.get());
+    } else if (state.queue.waiting.contains(uid)) {
+      pod.uid = uid;
+      if (other.view->queue_place > 0) --out.queue.others.waiting;
+    }
+  }
+  out.refused = pods::RefusalOf(pod, rules, placed);
+  if (const std::string awaited = pods::FirstAwaited(pods::DeviceResourcesOf(pod), *state.plugins); !awaited.empty())
+    out.plugin = Wait{std::string(pods::kWaitingForPlugin), pods::WaitsForPlugin(awaited)};
+  out.find = [&state](const std::string& uid) -> const Pod* {
+    if (!state.queue.waiting.contains(uid)) return nullptr;
+    const auto found = std::ranges::find(state.node.pods, uid, [](const PodSnapshot& pod) { return pod.view->uid; });
+    return found == state.node.pods.end() ? nullptr : found->manifest.get();
+  };
+  return out;
 }
 
 }  // namespace
@@ -247,11 +276,13 @@ Result<Outlook> LocalApi::ExplainOne(const api::ExplainQuery& query) {
     return Fail(Code::kInvalid, fmt::format("the request holds {} pods; give exactly one", parsed.pods.size()));
   const auto state = published_.Get();
   BERTH_TRY(const allocator::Node node, Under(query, *state->engine));
-  std::vector<allocator::Candidate> may_go;
-  for (const PodSnapshot& pod : state->node.pods) may_go.push_back({pod.view->uid, PriorityOf(*pod.manifest)});
-  return offline::ExplainNow(node, *state->node.ledger, state->node.node->conditions, std::move(parsed.pods.front()),
-                             {.devices = *state->node.devices, .preferred_devices = {}}, state->node.status->node_name,
-                             state->node.node->preempts_for_critical ? &may_go : nullptr);
+  Pod pod = std::move(parsed.pods.front());
+  const std::string& node_name = state->node.status->node_name;
+  const offline::LiveNode live = CheckOurs()
+                                     ? LiveNodeFor(*state, rules_.node, offline::NamesOf(FullName(pod), node_name), pod)
+                                     : offline::LiveNode();
+  return offline::ExplainNow(node, *state->node.ledger, state->node.node->conditions, std::move(pod),
+                             {.devices = *state->node.devices, .preferred_devices = {}}, node_name, live);
 }
 
 Result<Move> LocalApi::MoveContainer(const MoveRequest& request) {

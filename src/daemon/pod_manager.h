@@ -149,6 +149,7 @@ class PodManager {
   std::vector<std::string> AddressesOf(const Pod& pod) const { return shared_.AddressesOf(pod); }
   /// What keeps pods from being admitted or started beside a lack of room.
   NodeConditions Conditions() const;
+  allocator::QueueNow WhoWaits() const { return sync_loop_.queue().Now(); }
   /// Changes whenever pods, conditions or warnings may have.
   std::uint64_t turns() const { return turns_; }
   /// Things an operator should know now (ledger not saved, cgroups not written), a sentence each.

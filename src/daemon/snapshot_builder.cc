@@ -325,6 +325,8 @@ std::shared_ptr<const LoopState> SnapshotBuilder::Build() {
   out->node.ledger = Shared(before.ledger, manager_.allocations().ledger());
   out->node.shared = manager_.allocations().SharedCpus();
   out->node.devices = manager_.devices().inventory();
+  out->plugins = manager_.devices().SharedKnown();
+  out->queue = manager_.WhoWaits();
   out->node.pods = Pods(out->node.ledger == before.ledger ? nullptr : before.ledger.get());
   out->node.files = Shared(before.files, manager_.files());
   out->node.events = before.events && events_.added() == last_event_

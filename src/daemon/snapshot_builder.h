@@ -37,6 +37,8 @@ struct LoopState {
   std::shared_ptr<const allocator::Node> engine;          ///< what decides on this node; has the machine
   std::shared_ptr<const cgroup_manager::Picture> groups;  ///< Berth's cgroups
   std::shared_ptr<const std::string> storage;             ///< Snapshot::storage of the pod folder
+  std::shared_ptr<const device_manager::Known> plugins;   ///< what node.devices are of
+  allocator::QueueNow queue;                              ///< of node.pods
   NodeSnapshot node;
 };
 

@@ -27,7 +27,8 @@ struct NodeConditions {
 
 /// Why a pod has to wait, in the words of its status.
 struct Wait {
-  std::string reason;  ///< "LedgerNotSaved", "NodeUnderPressure", "WaitingForRelease", "PoolNotInForce"
+  std::string reason;  ///< "LedgerNotSaved", "NodeUnderPressure", "WaitingForPlugin", "WaitingForRelease",
+                       ///< "WaitingForRoom", ...
   std::string message;
   friend bool operator==(const Wait&, const Wait&) = default;
 };

@@ -122,6 +122,32 @@ TEST_F(DaemonDeviceTest, PluginsRegisterAfterTheSocketForThatWasRemoved) {
   EXPECT_TRUE(node.Until("three healthy devices", [&] { return Healthy(3); }));
 }
 
+TEST_F(DaemonDeviceTest, ADryRunSaysOfADeviceWhatTheRunComesTo) {
+  std::ofstream(node.Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\nlocalDevices:\n"
+                                        << "- {resource: " << kGpu << ", paths: [/dev/zero]}\n";
+  StartBerthd();
+  ASSERT_TRUE(node.Until("a device", [&] { return Healthy(1); }));
+  const auto run = [&](std::vector<std::string> words) {
+    words.insert(words.begin(),
+                 {"run", "--socket", node.socket(), "--cpus", "500m", "--memory", "64Mi", "--device", kGpu});
+    words.insert(words.end(), {"--", "true"});
+    return Berth(words);
+  };
+  const Ran promised = run({"--dry-run"});
+  EXPECT_EQ(promised.status, 0) << promised.err;
+  EXPECT_TRUE(promised.out.contains(kGpu + ": /dev/zero")) << promised.out;
+  const Ran ran = run({});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_TRUE(ran.err.contains(kGpu + " /dev/zero")) << ran.err;
+  Add("a");
+  ASSERT_TRUE(node.Until("it runs", [&] { return node.Runs("a"); })) << ReasonOf("a") << node.output();
+  const Ran refused = run({"--dry-run"});
+  EXPECT_EQ(refused.status, 3) << refused.err;
+  EXPECT_TRUE(refused.out.contains("default/a-n1")) << "who holds it: " << refused.out;
+  EXPECT_EQ(run({}).status, 3);
+  RemoveAll({"a"});
+}
+
 TEST_F(DaemonDeviceTest, APluginThatNeverAnswersCostsOnlyItsPods) {
   StartBerthd();
   Serve();

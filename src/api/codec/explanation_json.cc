@@ -151,6 +151,7 @@ Json ToJson(const Outlook& outlook) {
               {"machine", outlook.machine},
               {"wasThere", outlook.was_there}};
   if (outlook.wait) out["wait"] = {{"reason", outlook.wait->reason}, {"message", outlook.wait->message}};
+  if (!outlook.notes.empty()) out["notes"] = outlook.notes;
   AddExplanation(outlook.explanation, out);
   return out;
 }
@@ -165,6 +166,8 @@ Result<Outlook> OutlookFromJson(const Json& json) {
     if (reader.Has("wait"))
       out.wait = Wait{.reason = reader.Field("wait").Field("reason").String(),
                       .message = reader.Field("wait").Field("message").String()};
+    if (reader.Has("notes"))
+      for (const Reader& item : reader.Field("notes").Items()) out.notes.push_back(item.String());
     out.explanation = ReadExplanation(reader);
     return out;
   });

@@ -365,6 +365,7 @@ class Views : public Generator {
     out.machine = Word();
     out.was_there = Coin();
     if (Coin()) out.wait = Wait{Word(), Word()};
+    out.notes = Words();
     out.explanation = Coin() ? Admitted() : Rejected();
     out.explanation.hints = {{Word(), Word(), std::nullopt, true}, {Word(), Word(), Hints(std::in_place), Coin()}};
     out.explanation.hints.push_back({Word(), Word(), {{{.nodes = Ids<NodeSet>(64), .preferred = Coin()}}}, true});

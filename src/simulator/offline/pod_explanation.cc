@@ -20,23 +20,67 @@ bool TakeOff(const std::vector<std::string>& names, const allocator::Node& node,
   return false;
 }
 
+/// What the engine says, and no where somebody who waits comes first.
+Explanation Decided(const allocator::NodeNow& now, const Pod& pod, const LiveNode& live) {
+  if (live.refused) return {.decision = *live.refused};
+  Explanation out = allocator::Explain(now.node, now.ledger, pod, now.inputs);
+  const auto* const admit = std::get_if<Admit>(&out.decision);
+  if (admit == nullptr) return out;
+  const std::string first = live.queue.line.WhoComesFirst(now, pod, admit->delta, live.find);
+  if (!first.empty()) out.decision = allocator::OthersComeFirst(first);
+  return out;
+}
+
+/// Who gets no place, and waits for one all the same.
+std::optional<Wait> WaitWithoutPlace(const allocator::NodeNow& now, const Pod& pod, const allocator::Others& others,
+                                     Explanation& explanation) {
+  allocator::WithoutPlace next = allocator::DecideWithoutPlace(now, pod, others);
+  const Reject& reject = std::get<Reject>(explanation.decision);
+  switch (next.what) {
+    using enum allocator::WithoutPlace::What;
+    case kRejected: break;
+    case kWaitsForRoom: return Wait{"WaitingForRoom", reject.reason + ": " + reject.message};
+    case kAwaitsLeaving: return Wait{"WaitingForRelease", "pod " + others.leaving + " was evicted and is ending"};
+    case kOthersGo:
+      explanation.removal = std::move(next.victims);
+      return Wait{"WaitingForRelease", PodNames(*explanation.removal) + " would be evicted to make room for it"};
+  }
+  return std::nullopt;
+}
+
 /// In the order in which berthd asks.
-std::optional<Wait> WaitFor(const NodeConditions& conditions, const Pod& pod, const Decision& decision,
-                            const std::vector<std::string>& names) {
+std::optional<Wait> WaitFor(const NodeConditions& conditions, const allocator::NodeNow& now, const Pod& pod,
+                            const std::vector<std::string>& names, const LiveNode& live, Explanation& explanation) {
   if (!conditions.ledger_problem.empty()) return Wait{"LedgerNotSaved", conditions.ledger_problem};
   if (auto wait = PressureWait(conditions.memory_pressure, conditions.pid_pressure, pod)) return wait;
-  if (std::holds_alternative<Reject>(decision)) {
+  if (!live.refused && live.plugin) return live.plugin;
+  if (std::holds_alternative<Reject>(explanation.decision)) {
     std::vector<std::string> others = conditions.releasing;
     std::erase_if(others, [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); });
-    if (others.empty()) return std::nullopt;
-    return Wait{"WaitingForRelease",
-                "pods that are ending still hold their places, and it is decided on again when they are gone: " +
-                    Join(others, ", ")};
+    if (!others.empty())
+      return Wait{"WaitingForRelease",
+                  "pods that are ending still hold their places, and it is decided on again when they are gone: " +
+                      Join(others, ", ")};
+    return live.refused ? std::nullopt : WaitWithoutPlace(now, pod, live.queue.others, explanation);
   }
-  const auto& put = std::get<Admit>(decision).delta.put;
+  const auto& put = std::get<Admit>(explanation.decision).delta.put;
   if (!conditions.pool_problem.empty() && put && std::ranges::any_of(put->placements, HasCpusApart))
     return Wait{"PoolNotInForce", conditions.pool_problem};
   return std::nullopt;
+}
+
+/// Which devices it would get is not certain where a plug-in has a say in it.
+std::vector<std::string> NotesOn(const Decision& decision, const std::set<std::string>& choosy) {
+  std::set<std::string> asked;
+  if (const auto* const admit = std::get_if<Admit>(&decision); admit != nullptr && admit->delta.put)
+    for (const Placement& placement : admit->delta.put->placements)
+      for (const DeviceAssignment& devices : placement.devices)
+        if (choosy.contains(devices.resource)) asked.insert(devices.resource);
+  std::vector<std::string> out;
+  for (const std::string& resource : asked)
+    out.push_back("The device plug-in of " + resource +
+                  " has not been asked which devices it prefers; it may be others.");
+  return out;
 }
 
 }  // namespace
@@ -51,8 +95,7 @@ std::vector<std::string> NamesOf(const std::string& full_name, const std::string
 }
 
 Outlook ExplainNow(const allocator::Node& node, Ledger ledger, const NodeConditions& conditions, Pod pod,
-                   const allocator::Inputs& inputs, const std::string& node_name,
-                   const std::vector<allocator::Candidate>* may_go) {
+                   const allocator::Inputs& inputs, const std::string& node_name, const LiveNode& live) {
   const std::vector<std::string> names = NamesOf(FullName(pod), node_name);
   Outlook out;
   out.pod = FullName(pod);
@@ -60,11 +103,10 @@ Outlook ExplainNow(const allocator::Node& node, Ledger ledger, const NodeConditi
   out.machine = node.machine().source;
   out.was_there = TakeOff(names, node, ledger);
   if (pod.uid.empty() || ledger.pods.contains(pod.uid)) pod.uid = "explained";
-  out.explanation = allocator::Explain(node, ledger, pod, inputs);
-  if (may_go != nullptr && IsCritical(pod) && std::holds_alternative<Reject>(out.explanation.decision))
-    if (auto victims = allocator::WhoHasToGo(node, ledger, pod, inputs, *may_go))
-      out.explanation.removal = std::move(victims);
-  out.wait = WaitFor(conditions, pod, out.explanation.decision, names);
+  const allocator::NodeNow now{node, ledger, inputs};
+  out.explanation = Decided(now, pod, live);
+  out.wait = WaitFor(conditions, now, pod, names, live, out.explanation);
+  out.notes = NotesOn(out.explanation.decision, live.choosy);
   return out;
 }
 

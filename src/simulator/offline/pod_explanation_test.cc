@@ -143,6 +143,45 @@ TEST_F(ExplainNowTest, TextSaysFirstWhatIsWaitedFor) {
       << text;
 }
 
+TEST_F(ExplainNowTest, WhatTheNodeRefusesWhateverIsFreeIsNotAskedOfTheEngine) {
+  const LiveNode live{.refused = Reject{.reason = "NodePorts",
+                                        .message = "Node didn't have free ports for the requested pod ports",
+                                        .container = "",
+                                        .details = {"host port 80/TCP is pod default/old's"}},
+                      .plugin = Wait{"WaitingForPlugin", "asked later"}};
+  EXPECT_EQ(FormatOutlook(ExplainNow(node, ledger, {}, MakePod("web", "2"), {}, "n1", live), {}),
+            "pod default/web (Guaranteed): rejected, NodePorts\n"
+            "Node didn't have free ports for the requested pod ports\n"
+            "  host port 80/TCP is pod default/old's\n");
+}
+
+TEST_F(ExplainNowTest, WhoDoesNotFitWaitsInTheQueueWhileThatHasRoomAndThePodWouldEverFit) {
+  Place(MakePod("old", "2"));
+  LiveNode live{.queue = {.others = {.rules = {.most_waiting = 1}}}};
+  const auto asked = [&](std::string_view cpu) {
+    return ExplainNow(node, ledger, {}, MakePod("web", cpu), {}, "n1", live);
+  };
+  const Outlook waits = asked("3");
+  ASSERT_TRUE(waits.wait);
+  const Reject& reject = std::get<Reject>(waits.explanation.decision);
+  EXPECT_EQ(*waits.wait, (Wait{"WaitingForRoom", reject.reason + ": " + reject.message}));
+  EXPECT_FALSE(asked("1").wait);
+  EXPECT_FALSE(asked("9").wait) << "on the empty node neither";
+  live.queue.others.waiting = 1;
+  EXPECT_FALSE(asked("3").wait);
+}
+
+TEST_F(ExplainNowTest, WhatWouldFitButForOneThatComesFirstIsTold) {
+  Place(MakePod("old", "2"));
+  Pod first = MakePod("first", "3");
+  first.uid = "uid-first";
+  LiveNode live{.find = [&](const std::string& uid) { return uid == first.uid ? &first : nullptr; }};
+  live.queue.line.Leads(first.uid, ledger);  // and has its claim
+  const Outlook outlook = ExplainNow(node, ledger, {}, MakePod("web", "1"), {}, "n1", live);
+  EXPECT_EQ(std::get<Reject>(outlook.explanation.decision), allocator::OthersComeFirst("default/first"));
+  EXPECT_FALSE(FormatOutlook(outlook, {}).contains("Removing pods")) << "nobody has tried that";
+}
+
 TEST_F(ExplainNowTest, NamesTheSettingsOfTheNodeThatWouldAdmitThePod) {
   KubeletConfiguration config = node.config();
   config.topology_manager_policy = "single-numa-node";

@@ -122,11 +122,21 @@ void AddCures(const Explanation& e, std::string& out) {
   if (!e.removal) {
     out += "\nRemoving pods does not help: an empty node would not admit it either.\n";
   } else if (!e.removal->pods.empty()) {
-    std::vector<std::string> names;
-    for (const PodRef& pod : e.removal->pods) names.push_back(pod.pod);
     out += std::string("\nIt would be admitted after removing ") +
-           (e.removal->smallest ? "(no smaller set does): " : "(a smaller set may do): ") + Join(names, ", ") + "\n";
+           (e.removal->smallest ? "(no smaller set does): " : "(a smaller set may do): ") + PodNames(*e.removal) + "\n";
   }
+}
+
+/// The engine, where it said no, has tried what would help.
+void AddReasons(const Explanation& e, const Reject& reject, const ExplanationStyle& style, std::string& out) {
+  if (e.steps.empty()) {  // the node's rules did
+    for (const std::string& detail : reject.details) out += "  " + detail + "\n";
+    return;
+  }
+  AddHints(e, style, out);
+  if (reject.reason == allocator::kOthersComeFirst) return;
+  AddShortages(e, style, out);
+  AddCures(e, out);
 }
 
 void AddTrace(const Explanation& e, std::string& out) {
@@ -152,12 +162,11 @@ std::string FormatOutlook(const Outlook& outlook, const ExplanationStyle& style)
     out += view::Paint("rejected", view::Style::kBad, style.table.color) + ", " + reject->reason;
     if (!reject->container.empty()) out += " at container " + reject->container;
     out += "\n" + reject->message + "\n";
-    AddHints(e, style, out);
-    AddShortages(e, style, out);
-    AddCures(e, out);
+    AddReasons(e, *reject, style, out);
   } else {
     out += view::Paint("admitted", view::Style::kGood, style.table.color) + "\n";
     AddPlacements(std::get<Admit>(e.decision), style, out);
+    for (const std::string& note : outlook.notes) out += "\n" + note + "\n";
     AddShared(e, std::get<Admit>(e.decision), out);
     AddHints(e, style, out);
   }

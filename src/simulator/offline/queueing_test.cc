@@ -155,7 +155,11 @@ TEST(QueueingPropertyTest, WhoeverCouldBeAdmittedIsAndEvictedAreThoseThatExplain
         waited += outcome.waited && outcome.decision ? 1 : 0;
       }
       if (!evicted.empty()) {
-        const Outlook outlook = ExplainNow(node.node, before, {}, pod, node.inputs, "", &candidates);
+        const LiveNode live{
+            .queue = {.others = {.rules = {.preempt_for_critical = true}, .may_go = std::move(candidates)}}};
+        const Outlook outlook = ExplainNow(node.node, before, {}, pod, node.inputs, "", live);
+        ASSERT_TRUE(outlook.wait);
+        EXPECT_EQ(outlook.wait->reason, "WaitingForRelease");
         ASSERT_TRUE(outlook.explanation.removal);
         std::set<std::string> named;
         for (const PodRef& one : outlook.explanation.removal->pods) named.insert(one.pod);
