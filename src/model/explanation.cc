@@ -45,7 +45,7 @@ std::string ShortageText(const Shortage& shortage) {
   return out;
 }
 
-std::string PodNames(const Removal& removal) {
+std::string RemovalText(const Removal& removal) {
   std::vector<std::string> names;
   for (const PodRef& pod : removal.pods) names.push_back(pod.pod);
   return Join(names, ", ");

@@ -95,7 +95,7 @@ struct Removal {
   bool smallest = true;  ///< no smaller set does; false: there were too many sets to try them all
 };
 /// "namespace/name, namespace/name".
-std::string PodNames(const Removal& removal);
+std::string RemovalText(const Removal& removal);
 
 struct Explanation {
   Decision decision;

@@ -124,7 +124,7 @@ bool Admission::WaitsAllTheSame(ManagedPod& managed, const berth::Reject& reject
     case kAwaitsLeaving: awaited = fmt::format("pod {} was evicted and is ending", others.leaving); break;
     case kOthersGo:
       Preempt(managed, next.victims, now);
-      awaited = fmt::format("{} evicted to make room for it", PodNames(next.victims));
+      awaited = fmt::format("{} evicted to make room for it", RemovalText(next.victims));
       break;
   }
   managed.stage = Waiting{{.reason = "WaitingForRelease", .message = std::move(awaited), .details = reject.details}};

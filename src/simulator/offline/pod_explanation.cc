@@ -43,7 +43,7 @@ std::optional<Wait> WaitWithoutPlace(const allocator::NodeNow& now, const Pod& p
     case kAwaitsLeaving: return Wait{"WaitingForRelease", "pod " + others.leaving + " was evicted and is ending"};
     case kOthersGo:
       explanation.removal = std::move(next.victims);
-      return Wait{"WaitingForRelease", PodNames(*explanation.removal) + " would be evicted to make room for it"};
+      return Wait{"WaitingForRelease", RemovalText(*explanation.removal) + " would be evicted to make room for it"};
   }
   return std::nullopt;
 }

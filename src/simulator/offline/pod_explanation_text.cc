@@ -123,7 +123,8 @@ void AddCures(const Explanation& e, std::string& out) {
     out += "\nRemoving pods does not help: an empty node would not admit it either.\n";
   } else if (!e.removal->pods.empty()) {
     out += std::string("\nIt would be admitted after removing ") +
-           (e.removal->smallest ? "(no smaller set does): " : "(a smaller set may do): ") + PodNames(*e.removal) + "\n";
+           (e.removal->smallest ? "(no smaller set does): " : "(a smaller set may do): ") + RemovalText(*e.removal) +
+           "\n";
   }
 }
 
