@@ -151,8 +151,8 @@ class FileReader {
                  const std::string& cure) {
     const auto [first, added] = seen.try_emplace(name, document);
     if (added) return;
-    problems_.push_back(PlaceOf(document) + ": " + what + ", first in document " + std::to_string(first->second) + "; " +
-                        cure);
+    problems_.push_back(PlaceOf(document) + ": " + what + ", first in document " + std::to_string(first->second) +
+                        "; " + cure);
     wrong_.insert(document);
   }
 
