@@ -56,6 +56,11 @@ class Store {
       if (line.starts_with(verb) && !line.contains("/nodes/")) ++out;
     return out;
   }
+  /// Objects that were written again as they were.
+  int repeated() const {
+    const MutexLock lock(mutex_);
+    return repeated_;
+  }
 
  private:
   std::string Answer(const kube::Asked& asked) {
@@ -69,20 +74,24 @@ class Store {
       // As a server: it adds metadata, and leaves out what is null.
       Json object = Json::parse(asked.body);
       object["metadata"]["uid"] = "u-" + path;
-      object["metadata"]["resourceVersion"] = std::to_string(++version_);
       if (object.contains("configuration") && object["configuration"]["evictionHard"].is_null())
         object["configuration"].erase("evictionHard");
-      objects_[path] = std::move(object);
+      Json& before = objects_[path];
+      if (before.is_object()) before["metadata"].erase("resourceVersion");
+      if (before == object) ++repeated_;
+      before = std::move(object);
+      before["metadata"]["resourceVersion"] = std::to_string(++version_);
     }
     const auto found = objects_.find(path);
     if (found == objects_.end()) return kube::JsonAnswer(404, kube::StatusText(404, "NotFound"));
     return kube::JsonAnswer(200, found->second.dump());
   }
 
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::map<std::string, Json> objects_ BERTH_GUARDED_BY(mutex_);
   std::pair<std::string, std::pair<int, std::string>> refused_ BERTH_GUARDED_BY(mutex_);
   int version_ BERTH_GUARDED_BY(mutex_) = 0;
+  int repeated_ BERTH_GUARDED_BY(mutex_) = 0;
   kube::FakeApi api_;  // last: it uses the others
 };
 

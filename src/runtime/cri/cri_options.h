@@ -22,7 +22,7 @@ struct CriOptions {
   os::Millis patience{5'000};      ///< for a runtime that is being started
   os::Millis look{1'000};          ///< between two looks at the containers
   os::Millis sandbox_look{1'000};  ///< and at the sandboxes, which come with one of these
-  os::Millis log_lag{1'000};       ///< from the end of a container to that of its log, at most
+  os::Millis log_lag{5'000};       ///< from the end of a container to that of its log, at most
   std::size_t most_calls = 16;     ///< starts, removals and updates at a time
   std::uint64_t log_max_bytes = 10U << 20;
   int log_max_files = 5;  ///< the current one included
