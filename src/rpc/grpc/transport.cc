@@ -17,7 +17,6 @@ namespace berth::grpc {
 namespace {
 
 constexpr int kBacklog = 128;
-constexpr std::string_view kUnnamed = ".new~";
 
 class SocketPipe final : public Transport {
  public:
@@ -55,6 +54,12 @@ Result<os::UniqueFd> UnixSocket() {
   return out;
 }
 
+/// Who looks for sockets in the folder, as the kubelet does for plug-ins, passes over hidden ones.
+std::string HiddenBeside(const std::string& path) {
+  const std::size_t name = path.rfind('/') + 1;
+  return path.substr(0, name) + "." + path.substr(name) + "~";
+}
+
 Result<std::unique_ptr<Transport>> ConnectUnix(const std::string& path) {
   BERTH_TRY(const sockaddr_un address, AddressOf(path));
   auto socket = UnixSocket();
@@ -78,7 +83,7 @@ Connector UnixConnector(std::string path) {
 }
 
 Result<UnixListener> UnixListener::Open(const std::string& path, unsigned mode) {
-  const std::string unnamed = path + std::string(kUnnamed);
+  const std::string unnamed = HiddenBeside(path);
   BERTH_TRY(const sockaddr_un address, AddressOf(unnamed));
   const auto answer = ConnectUnix(path);
   if (answer) return Fail(Code::kInUse, path + ": somebody listens there already");
