@@ -92,8 +92,11 @@ ManagerOptions OptionsOf(const Settings& settings, const Machine& machine, const
 
 /// What a runtime that is played can do is not known: all that some version can.
 cri::Features FeaturesPlayed(const Settings& settings) {
-  cri::Features out{
-      .recursive_read_only = {""}, .strict_groups = true, .cni_reads_annotations = true, .cdi = std::nullopt};
+  cri::Features out{.recursive_read_only = {""},
+                    .strict_groups = true,
+                    .cni_reads_annotations = true,
+                    .cni_limits_bandwidth = true,
+                    .cdi = std::nullopt};
   for (const auto& [name, handler] : settings.berth.runtime_classes) out.recursive_read_only.insert(handler);
   return out;
 }

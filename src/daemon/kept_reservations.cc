@@ -113,17 +113,20 @@ Result<void> KeptReservations::Save(std::vector<KeptReservation> list) {
 Result<void> KeptReservations::GiveBackOne(const KeptReservation& kept, const OpenRoot& open,
                                            const cgroup::Layout& layout) const {
   BERTH_TRY(std::unique_ptr<os::Fs> fs, open());
+  cgroup::Layout present = layout;  // the hierarchies that have it: elsewhere its values went with it
+  present.controllers.clear();
   for (const cgroup::ControllerMount& mount : layout.controllers) {
     BERTH_TRY(const bool there, fs->Exists(mount.mount + kept.path));
-    if (!there) return {};  // its values went with it
+    if (there) present.controllers.push_back(mount);
   }
-  BERTH_TRY(const auto seen, cgroup::Tree::OpenToLook(std::move(fs), layout, kept.path));
+  if (present.controllers.empty()) return {};
+  BERTH_TRY(const auto seen, cgroup::Tree::OpenToLook(std::move(fs), present, kept.path));
   BERTH_TRY(const CgroupValues found, seen->Read(""));
-  const CgroupValues lifts = LiftsOf(kept, found, layout);
+  const CgroupValues lifts = LiftsOf(kept, found, present);
   if (lifts == CgroupValues()) return {};
   BERTH_TRY(fs, open());
-  BERTH_TRY(const auto tree, cgroup::OpenTree(driver_, std::move(fs), layout, kept.path));
-  BERTH_TRY([[maybe_unused]] const int writes, tree->Write("", cgroup::WithControllersOf(layout, lifts)));
+  BERTH_TRY(const auto tree, cgroup::OpenTree(driver_, std::move(fs), present, kept.path));
+  BERTH_TRY([[maybe_unused]] const int writes, tree->Write("", cgroup::WithControllersOf(present, lifts)));
   return {};
 }
 

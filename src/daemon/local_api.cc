@@ -96,6 +96,8 @@ offline::LiveNode LiveNodeFor(const LoopState& state, const pods::NodeRules& rul
       if (other.view->queue_place > 0) --out.queue.others.waiting;
     }
   }
+  std::string& leaving = out.queue.others.leaving;
+  if (std::ranges::find(names, leaving) != names.end()) leaving.clear();
   out.refused = pods::RefusalOf(pod, rules, placed);
   if (const std::string awaited = pods::FirstAwaited(pods::DeviceResourcesOf(pod), *state.plugins); !awaited.empty())
     out.plugin = Wait{std::string(pods::kWaitingForPlugin), pods::WaitsForPlugin(awaited)};
@@ -178,7 +180,8 @@ Result<void> LocalApi::CheckOurs() const {
 
 Result<StoredPods> LocalApi::ApplyPods(const api::ApplyQuery& query) {
   BERTH_RETURN_IF_ERROR(CheckOurs());
-  if (query.manifests.size() <= http::kSmallBody) return Apply(query);
+  // The storage of the folder may be read beside it.
+  if (std::max(query.manifests.size(), published_.Get()->storage->size()) <= http::kSmallBody) return Apply(query);
   const MutexLock lock(large_manifest_);
   return Apply(query);
 }

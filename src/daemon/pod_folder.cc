@@ -212,12 +212,15 @@ PodFolder::Plan PodFolder::PlanOfAll(const std::vector<Pod>& pods, const Manifes
   Plan out;
   std::set<std::string> seen;
   const auto add = [&](Result<Planned> made) {
-    if (!made)
-      out.problems.push_back(std::move(made).error());
-    else if (!seen.insert(made->name).second)
+    if (!made) {
+      // That of the folder itself is one for all.
+      if (std::ranges::find(out.problems, made.error().message, &Error::message) == out.problems.end())
+        out.problems.push_back(std::move(made).error());
+    } else if (!seen.insert(made->name).second) {
       out.problems.push_back(Fail(Code::kInvalid, fmt::format("{} stands in the request twice", made->name)).error());
-    else
+    } else {
       out.items.push_back(*std::move(made));
+    }
   };
   for (const ConfigDocument& document : documents) add(PlanOf(document, files));
   for (const Pod& pod : pods) add(PlanOf(pod, files));

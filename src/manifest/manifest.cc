@@ -185,12 +185,15 @@ class FileReader {
   /// Nobody refuses what is only looked at.
   void Refuse(const std::string& where, const std::string& why, const std::set<int>& documents) {
     if (options_.run_by == RunBy::kNobody) return;
-    if (options_.refuse_unsupported) {
-      problems_.push_back(where + ": Forbidden: " + why);
-      wrong_.insert(documents.begin(), documents.end());
-    } else if (out_.warnings.size() < kMostWarnings) {
+    if (options_.refuse_unsupported)
+      Forbid(where, why, documents);
+    else if (out_.warnings.size() < kMostWarnings)
       out_.warnings.push_back({.where = where, .message = "not carried out: " + why});
-    }
+  }
+
+  void Forbid(const std::string& where, const std::string& why, const std::set<int>& documents) {
+    problems_.push_back(where + ": Forbidden: " + why);
+    wrong_.insert(documents.begin(), documents.end());
   }
 
   /// A claim ReadWriteOncePod is for one pod, of the text and of the node.
@@ -199,17 +202,18 @@ class FileReader {
     const std::string pod = FullName(out_.pods[use.pod]);
     const std::string& path = answer.volume->volume.host_path;
     const auto [first, added] = sole_users_.try_emplace(use.claim, pod);
-    std::string taken;
-    if (!added && first->second != pod)
-      taken = Printable(first->second, 320) + " mounts it: ";
-    else if (const std::string other = options_.other_user ? options_.other_user(out_.pods[use.pod], path) : "";
-             !other.empty())
-      taken = Printable(other, 320) + " of this node has its volume " + Printable(path) + ": delete that pod, ";
-    if (taken.empty()) return false;
-    Refuse(use.where,
-           "claim " + Printable(use.claim, 320) + " is ReadWriteOncePod, and pod " + taken + "give pod " +
-               Printable(pod, 320) + " a claim of its own, or make it ReadWriteOnce",
-           {from_.pods[use.pod]});
+    const std::string other = options_.other_user ? options_.other_user(out_.pods[use.pod], path) : "";
+    const bool in_text = !added && first->second != pod;
+    if (!in_text && other.empty()) return false;
+    const std::string why =
+        "claim " + Printable(use.claim, 320) + " is ReadWriteOncePod, and pod " +
+        (in_text ? Printable(first->second, 320) + " mounts it: "
+                 : Printable(other, 320) + " of this node has its volume " + Printable(path) + ": delete that pod, ") +
+        "give pod " + Printable(pod, 320) + " a claim of its own, or make it ReadWriteOnce";
+    if (in_text)
+      Refuse(use.where, why, {from_.pods[use.pod]});
+    else
+      Forbid(use.where, why, {from_.pods[use.pod]});  // whatever unsupportedFields says: it is supported
     return true;
   }
 

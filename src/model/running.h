@@ -18,8 +18,9 @@ struct RunningGroup {
   CpuSet cpus;                           ///< effective
   NodeSet mems;                          ///< effective
   bool busy = false;                     ///< has processes
-  /// Those of them that SIGKILL was sent to and that go on, as "23 (state D), ..."; "": none, or nobody has looked.
-  std::string survivors{};
+  /// Those of them that SIGKILL was sent to and that go on, as "23 (state D)", eight at most; empty: none, or nobody
+  /// has looked.
+  std::vector<std::string> survivors{};
   friend bool operator==(const RunningGroup&, const RunningGroup&) = default;
 };
 

@@ -91,7 +91,7 @@ Result<StoredPods> StoredPodsFromJson(const Json& json) {
     StoredPods out;
     for (const Reader& item : reader.Field("results").Items()) out.results.push_back(ReadStored(item));
     out.warnings = reader.Field("warnings").Strings();
-    out.problems = reader.Field("problems").Strings();
+    if (reader.Has("problems")) out.problems = reader.Field("problems").Strings();  // older daemons have none
     return out;
   });
 }

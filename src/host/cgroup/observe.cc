@@ -11,6 +11,8 @@
 namespace berth::cgroup {
 namespace {
 
+constexpr std::size_t kMostSurvivors = 8;  // of a group, that are told
+
 /// The group of one container; nothing is added when it is gone.
 Result<void> Add(Tree& tree, RunningGroup group, std::vector<RunningGroup>& out) {
   auto values = tree.Read(group.path);
@@ -56,9 +58,9 @@ Result<std::vector<RunningGroup>> ObserveRunning(Tree& tree, const Names& names)
 
 Result<void> AddSurvivors(Tree& tree, std::vector<RunningGroup>& running) {
   for (RunningGroup& group : running) {
-    BERTH_TRY(std::vector<int> pids, tree.Pids(group.path));
-    std::erase_if(pids, [](int pid) { return !os::SurvivesKill(pid); });
-    group.survivors = PidList(pids);
+    BERTH_TRY(const std::vector<int> pids, tree.Pids(group.path));
+    for (const int pid : pids)
+      if (group.survivors.size() < kMostSurvivors && os::SurvivesKill(pid)) group.survivors.push_back(PidList({pid}));
   }
   return {};
 }

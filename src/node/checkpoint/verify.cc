@@ -54,11 +54,11 @@ void CheckIntruders(const Ledger& ledger, const RunningGroup& group, Broken& out
 }
 
 void CheckSurvivors(const Ledger& ledger, const RunningGroup& group, Broken& out) {
-  if (group.survivors.empty()) return;
   const auto pod = ledger.pods.find(group.uid);
-  out.push_back(group.path + (pod == ledger.pods.end() ? "" : " of " + PodName(pod->second)) +
-                " has processes that survive SIGKILL: " + group.survivors +
-                "; they wait in the kernel or are frozen, and keep what the pod holds until they end");
+  const std::string whose = group.path + (pod == ledger.pods.end() ? "" : " of " + PodName(pod->second));
+  for (const std::string& process : group.survivors)
+    out.push_back(whose + ": process " + process +
+                  " survives SIGKILL; it waits in the kernel or is frozen, and keeps what the pod holds until it ends");
 }
 
 void CheckLeaks(const PodRecord& pod, const std::vector<RunningGroup>& running,

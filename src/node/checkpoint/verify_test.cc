@@ -86,11 +86,11 @@ TEST_F(VerifyRunningTest, ALeakIsNamed) {
 }
 
 TEST_F(VerifyRunningTest, ProcessesThatSurviveTheirKillAreNamedWithTheirStates) {
-  running[0].survivors = "23 (state D), 42 (state D)";
+  running[0].survivors = {"23 (state D)", "42 (state D)"};
   EXPECT_THAT(Verify(),
-              ElementsAre("kubepods/poda/app of default/web has processes that survive SIGKILL: 23 (state D), "
-                          "42 (state D); they wait in the kernel or are frozen, and keep what the pod holds "
-                          "until they end"));
+              ElementsAre("kubepods/poda/app of default/web: process 23 (state D) survives SIGKILL; it waits in the "
+                          "kernel or is frozen, and keeps what the pod holds until it ends",
+                          HasSubstr("process 42 (state D) survives SIGKILL; ")));
 }
 
 TEST_F(VerifyRunningTest, WhatRunsWithoutAPlaceIsNamed) {

@@ -42,7 +42,7 @@ class UnixListener {
  public:
   /// Listens at `path`, which has `mode` from the first moment on. What an ended process has left there is replaced.
   /// Errors: kInUse while somebody listens there, or may, as it cannot be asked; kInvalid: it is something else than a
-  /// socket, or longer than a socket's path may be (107 bytes, five fewer here); else as socket(2), bind(2), rename(2).
+  /// socket, or longer than a socket's path may be (107 bytes, two fewer here); else as socket(2), bind(2), rename(2).
   /// Thread: any.
   static Result<UnixListener> Open(const std::string& path, unsigned mode);
   UnixListener(UnixListener&&) = default;

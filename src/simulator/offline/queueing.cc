@@ -37,9 +37,10 @@ bool Queueing::Leave(const std::string& uid) {
   return std::erase_if(queue_, [&](const AddStep& one) { return one.pod.uid == uid; }) > 0;
 }
 
-bool Queueing::Takes(const Pod& pod) const {
-  return static_cast<int>(queue_.size()) < node_.queue.most_waiting &&
-         !allocator::NeverFits(node_.node, pod, node_.inputs);
+allocator::WithoutPlace Queueing::DecideWithoutPlace(const Pod& pod) const {
+  allocator::Others others{.rules = node_.queue, .waiting = static_cast<int>(queue_.size())};
+  for (const auto& [uid, priority] : priorities_) others.may_go.push_back({uid, priority});
+  return allocator::DecideWithoutPlace({node_.node, node_.ledger, node_.inputs}, pod, others);
 }
 
 std::string Queueing::WhoComesFirst(const Pod& pod, const LedgerDelta& change) const {
@@ -58,8 +59,10 @@ std::optional<Outcome> Queueing::Admit(const AddStep& add, int number, bool wait
   }
   const auto* admit = std::get_if<berth::Admit>(&*out.decision);
   if (admit == nullptr) {
-    if (Preempt(add.pod, number)) return std::nullopt;
-    return out;
+    const allocator::WithoutPlace next = DecideWithoutPlace(add.pod);
+    if (next.what != allocator::WithoutPlace::What::kOthersGo) return out;
+    Evict(next.victims, add.pod, number);
+    return std::nullopt;
   }
   Place(add.pod, admit->delta, node_);
   line_.Overtakes(add.pod.uid, node_.ledger);
@@ -67,26 +70,20 @@ std::optional<Outcome> Queueing::Admit(const AddStep& add, int number, bool wait
   return out;
 }
 
-/// True: others are gone for it.
-bool Queueing::Preempt(const Pod& pod, int number) {
-  if (!node_.queue.preempt_for_critical || !IsCritical(pod)) return false;
-  std::vector<allocator::Candidate> candidates;
-  for (const auto& [uid, priority] : priorities_) candidates.push_back({uid, priority});
-  const auto victims = allocator::WhoHasToGo(node_.node, node_.ledger, pod, node_.inputs, candidates);
-  if (!victims || victims->pods.empty()) return false;
-  for (const PodRef& victim : victims->pods) {
+void Queueing::Evict(const Removal& victims, const Pod& pod, int number) {
+  for (const PodRef& victim : victims.pods) {
     outcomes_.push_back({.number = number, .pod = victim.pod, .evicted_for = FullName(pod)});
     Apply(node_.ledger, allocator::Release(node_.node, node_.ledger, victim.uid, nullptr));
   }
   changed_ = true;
-  return true;
 }
 
 void Queueing::Add(const AddStep& add, int number) {
   priorities_[add.pod.uid] = PriorityOf(add.pod);
   std::optional<Outcome> out;
   while (!out) out = Admit(add, number, false);
-  if (Rejection(*out) != nullptr && Takes(add.pod)) out->place = Join(add);
+  if (Rejection(*out) != nullptr && DecideWithoutPlace(add.pod).what == allocator::WithoutPlace::What::kWaitsForRoom)
+    out->place = Join(add);
   outcomes_.push_back(*std::move(out));
 }
 

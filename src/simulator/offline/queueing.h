@@ -32,9 +32,9 @@ class Queueing {
   void Resize(const ResizeStep& resize, int number);
   void Remove(const RemoveStep& remove, int number);
   std::optional<Outcome> Admit(const AddStep& add, int number, bool waited);
-  bool Preempt(const Pod& pod, int number);
+  void Evict(const Removal& victims, const Pod& pod, int number);
   std::string WhoComesFirst(const Pod& pod, const LedgerDelta& change) const;
-  bool Takes(const Pod& pod) const;
+  allocator::WithoutPlace DecideWithoutPlace(const Pod& pod) const;
   int Join(const AddStep& add);
   bool Leave(const std::string& uid);
   void DecideQueue(int number);

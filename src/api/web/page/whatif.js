@@ -106,22 +106,28 @@ export function whatIfView() {
 
   function showAnswer(outlook) {
     const { decision } = outlook;
+    const wait = outlook.wait ? el("p", {}, `${outlook.wait.reason}: ${outlook.wait.message}`) : null;
+    const notes = (outlook.notes ?? []).map((note) => el("p", { class: "note" }, note));
     const steps = el("details", {}, el("summary", {}, "Why, step by step"), el("ol", { class: "steps" }, outlook.trace.map((step) =>
       el("li", {}, el("span", { class: "where" }, [step.stage, step.container, step.resource].filter(Boolean).join(" ")), step.text))));
     if (decision.admitted) {
       fill(answer, el("p", { class: "verdict" }, el("strong", { class: outlook.wait ? "warn" : "good" }, outlook.wait ? "It waits" : "It fits"),
         el("span", { class: "dim" }, `${outlook.pod}, ${outlook.qosClass}`)),
-        outlook.wait ? el("p", {}, `${outlook.wait.reason}: ${outlook.wait.message}`) : null,
-        el("ul", { class: "steps" }, placesOf(outlook).map((one) => el("li", {}, one))), steps);
+        wait, el("ul", { class: "steps" }, placesOf(outlook).map((one) => el("li", {}, one))), notes, steps);
       showPlace(decision.pod.placements.flatMap((one) => ids(one.cpus)));
       return;
     }
     mapBox.hidden = true;
-    fill(answer, el("p", { class: "verdict" }, el("strong", { class: "bad" }, "It does not fit"),
+    fill(answer, el("p", { class: "verdict" }, el("strong", { class: wait ? "warn" : "bad" }, wait ? "It waits" : "It does not fit"),
       el("span", { class: "dim" }, `${outlook.pod}, ${outlook.qosClass}`)),
-      el("p", {}, `${decision.reason}: ${decision.message}`),
+      el("p", {}, `${decision.reason}: ${decision.message}`), wait,
       el("ul", { class: "steps" }, decision.details.map((one) => el("li", {}, one))),
-      nearest(outlook), removal(outlook), whoHolds(outlook), steps);
+      ofTheEngine(outlook) ? [nearest(outlook), removal(outlook)] : null, whoHolds(outlook), notes, steps);
+  }
+
+  // The engine says no, and what it would take; else a rule of the node, or a pod that comes first.
+  function ofTheEngine(outlook) {
+    return outlook.trace.length > 0 && outlook.decision.reason !== "OthersComeFirst";
   }
 
   function nearest(outlook) {
@@ -168,8 +174,8 @@ export function whatIfView() {
         const { admitted, reason, details } = outlook.decision;
         row.append(el("td", {}, el("span", { class: admitted ? "state good" : "state bad" }, admitted ? "fits" : "does not fit")),
           el("td", {}, admitted ? placesOf(outlook).join("; ") : `${reason}${details.length > 0 ? `: ${details[0]}` : ""}`),
-          el("td", {}, admitted ? "" : outlook.nearest ? changesOf(outlook.nearest).join("; ") : "none"),
-          el("td", {}, admitted ? "" : outlook.removal ? outlook.removal.pods.slice(0, 3).map((one) => one.pod).join(", ") +
+          el("td", {}, admitted || !ofTheEngine(outlook) ? "" : outlook.nearest ? changesOf(outlook.nearest).join("; ") : "none"),
+          el("td", {}, admitted || !ofTheEngine(outlook) ? "" : outlook.removal ? outlook.removal.pods.slice(0, 3).map((one) => one.pod).join(", ") +
             (outlook.removal.pods.length > 3 ? ` and ${outlook.removal.pods.length - 3} more` : "") : "nobody: it never fits"));
       } catch (error) {
         row.append(el("td", { colspan: 4, class: "dim" }, error.message));
