@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "host/os/folder_watch.h"
 #include "host/os/lock_file.h"
 #include "host/os/path.h"
+#include "host/os/socket_keeper.h"
 
 namespace berth::grpc {
 
@@ -73,45 +73,30 @@ class Server::Door final : public Watched {
   unsigned mode_;
 };
 
-/// Looks after the file of a socket that is listened at. Where its folder cannot be watched it looks each second.
+/// Looks after the file of a socket that is listened at.
 class Server::FileKeeper final : public Watched {
  public:
-  FileKeeper(Server& server, std::shared_ptr<Door> door) : server_(server), door_(std::move(door)) {}
-  int fd() const override { return watch_ ? watch_->fd() : -1; }
-  Wants Prepare(os::MonoTime /*now*/) override { return {.events = POLLIN, .at = look_again_}; }
+  FileKeeper(Server& server, const std::shared_ptr<Door>& door)
+      : server_(server),
+        keeper_({.socket = door->listener().path(),
+                 .pause = server.options_.listen_again,
+                 .has_its_file = [door] { return door->listener().HasItsFile(); },
+                 .listen_again = [door] { return door->ListenAgain(); },
+                 .tell =
+                     [&server, door](const Result<void>& again) {
+                       server.options_.on_lost_socket(door->listener().path(), again);
+                     }}) {}
+  int fd() const override { return keeper_.fd(); }
+  Wants Prepare(os::MonoTime /*now*/) override { return {.events = POLLIN, .at = keeper_.next()}; }
   bool Serve(short happened, os::MonoTime now) override {
     if (server_.stopping()) return false;
-    if (happened != 0 || (look_again_ && now >= *look_again_)) Look(now);
+    if (happened != 0 || (keeper_.next() && now >= *keeper_.next())) keeper_.Look(now);
     return true;
   }
 
  private:
-  static constexpr os::Millis kListenAgain{1'000};
-
-  void Look(os::MonoTime now) {
-    look_again_.reset();
-    if (watch_ && watch_->Take().gone) watch_.reset();
-    Result<void> there;
-    if (!door_->listener().HasItsFile()) {
-      there = door_->ListenAgain();
-      std::string problem = there ? "" : there.error().message;
-      if (there || problem != problem_) server_.options_.on_lost_socket(door_->listener().path(), there);
-      problem_ = std::move(problem);
-    }
-    if (!there) {
-      look_again_ = now + kListenAgain;
-    } else if (!watch_) {
-      if (auto watch = os::FolderWatch::Open(os::FolderOf(door_->listener().path()))) watch_ = *std::move(watch);
-      // What happened before it was watched is looked for at once.
-      look_again_ = watch_ ? now : now + kListenAgain;
-    }
-  }
-
   Server& server_;
-  const std::shared_ptr<Door> door_;
-  std::optional<os::FolderWatch> watch_;
-  std::optional<os::MonoTime> look_again_ = os::MonoTime();
-  std::string problem_;  // told last
+  os::SocketKeeper keeper_;
 };
 
 Result<std::unique_ptr<Server>> Server::Start(Services services, const ServerOptions& options) {

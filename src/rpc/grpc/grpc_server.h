@@ -87,9 +87,13 @@ struct ServerOptions {
   /// nullopt: for ever. Then it is ended as if the caller's deadline had passed.
   std::optional<os::Millis> longest_call{};
   /// The file of a socket was removed, and this came of listening there anew, in a folder that is made again if need be
-  /// (0750): tried again each second after an error, which is told once. Thread: the one of all connections, which must
+  /// (0750): tried again each second after an error, which is told once. What somebody else has made there is left
+  /// alone, unless it is a socket that nobody listens at a while later. Thread: the one of all connections, which must
   /// not be held up. Empty: nobody looks after the file.
   LostSocketTeller on_lost_socket{};
+  /// From the loss, or from a new file of somebody else, to the next try: who removes a socket may be about to listen
+  /// there himself, as a kubelet that starts.
+  os::Millis listen_again{1'000};
 };
 
 /// Thread: any.

@@ -49,6 +49,16 @@ Status Echo(ServerStream& stream) {
   }
 }
 
+/// A socket that does not listen yet.
+os::UniqueFd BoundTo(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(static_cast<char*>(address.sun_path), sizeof address.sun_path - 1);
+  os::UniqueFd out(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(0, ::bind(out.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address));
+  return out;
+}
+
 Reply EchoOnce(const ServerCall&, const std::string& request) { return request; }
 
 struct GrpcTest : testing::Test {
@@ -584,13 +594,14 @@ TEST_F(GrpcTest, ListensWhereAnEndedServerLeftItsSocketAndNowhereElse) {
 
 TEST_F(GrpcTest, ASocketThatWasRemovedIsMadeAnewAndItsConnectionsStay) {
   std::atomic<int> made_anew = 0;
-  Serve({.unary = {{"/s/Echo", EchoOnce}}},
-        {.on_lost_socket = [&](const std::string& socket, const Result<void>& again) {
-          EXPECT_EQ(socket, path);
-          EXPECT_TRUE(again) << again.error().message;
-          ++made_anew;
-          made_anew.notify_all();
-        }});
+  Serve({.unary = {{"/s/Echo", EchoOnce}}}, {.on_lost_socket =
+                                                 [&](const std::string& socket, const Result<void>& again) {
+                                                   EXPECT_EQ(socket, path);
+                                                   EXPECT_TRUE(again) << again.error().message;
+                                                   ++made_anew;
+                                                   made_anew.notify_all();
+                                                 },
+                                             .listen_again = os::Millis(20)});
   ASSERT_TRUE(client.Call("/s/Echo", "x", For(kLong)));
   for (int lost = 0; lost < 2; ++lost) {
     std::filesystem::remove(path);
@@ -608,11 +619,13 @@ TEST_F(GrpcTest, ASocketThatWasRemovedIsMadeAnewAndItsConnectionsStay) {
 
 TEST_F(GrpcTest, ASocketWhosePathSomebodyElseTookIsToldOfAndLeftAlone) {
   std::atomic<int> told = 0;
-  Serve({}, {.on_lost_socket = [&](const std::string&, const Result<void>& again) {
-          EXPECT_FALSE(again);
-          ++told;
-          told.notify_all();
-        }});
+  Serve({}, {.on_lost_socket =
+                 [&](const std::string&, const Result<void>& again) {
+                   EXPECT_FALSE(again);
+                   ++told;
+                   told.notify_all();
+                 },
+             .listen_again = os::Millis(20)});
   std::ofstream(path + ".other") << "somebody else's";
   std::filesystem::rename(path + ".other", path);
   ASSERT_TRUE(Until([&] { return told > 0; }));
@@ -620,12 +633,31 @@ TEST_F(GrpcTest, ASocketWhosePathSomebodyElseTookIsToldOfAndLeftAlone) {
   EXPECT_TRUE(std::filesystem::is_regular_file(path)) << "it is left alone, also by a server that ends";
 }
 
+TEST_F(GrpcTest, ASocketOfSomebodyElseAtThePathIsReplacedOnlyWhenNobodyListensAtIt) {
+  std::atomic<int> failed = 0;
+  std::atomic<int> made_anew = 0;
+  Serve({.unary = {{"/s/Echo", EchoOnce}}}, {.on_lost_socket =
+                                                 [&](const std::string&, const Result<void>& again) {
+                                                   std::atomic<int>& count = again ? made_anew : failed;
+                                                   ++count;
+                                                 },
+                                             .listen_again = os::Millis(20)});
+  const std::string beside = path + ".other";
+  auto owner = BoundTo(beside);
+  ASSERT_EQ(0, ::listen(owner.get(), 128));
+  std::filesystem::rename(beside, path);
+  ASSERT_TRUE(Until([&] { return failed > 0; }));
+  EXPECT_TRUE(UnixConnector(path)()) << "it still leads to its owner";
+  EXPECT_EQ(0, made_anew);
+  owner = os::UniqueFd();  // its file stays
+  ASSERT_TRUE(Until([&] { return made_anew > 0; }));
+  EXPECT_EQ(1, failed);
+  Client other(UnixConnector(path), path);
+  EXPECT_TRUE(other.Call("/s/Echo", "x", For(kLong)));
+}
+
 TEST_F(GrpcTest, TakesNoSocketFromABusyOwner) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(static_cast<char*>(address.sun_path), sizeof address.sun_path - 1);
-  const os::UniqueFd owner(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  ASSERT_EQ(0, ::bind(owner.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address));
+  const os::UniqueFd owner = BoundTo(path);
   ASSERT_EQ(0, ::listen(owner.get(), 0));
   std::vector<std::unique_ptr<Transport>> waiting;
   for (auto next = UnixConnector(path)(); next; next = UnixConnector(path)()) waiting.push_back(*std::move(next));

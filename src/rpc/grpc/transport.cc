@@ -99,6 +99,7 @@ Result<UnixListener> UnixListener::Open(const std::string& path, unsigned mode) 
   UnixListener out(std::move(socket), path);
   if (::chmod(unnamed.c_str(), mode) == 0 && ::listen(out.fd(), kBacklog) == 0 &&
       ::lstat(unnamed.c_str(), &info) == 0 && std::rename(unnamed.c_str(), path.c_str()) == 0) {
+    out.device_ = info.st_dev;
     out.inode_ = info.st_ino;
     return out;
   }
@@ -109,7 +110,7 @@ Result<UnixListener> UnixListener::Open(const std::string& path, unsigned mode) 
 
 bool UnixListener::HasItsFile() const {
   struct stat info{};
-  return ::lstat(path_.c_str(), &info) == 0 && info.st_ino == inode_;
+  return ::lstat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
 }
 
 UnixListener::~UnixListener() {

@@ -3,6 +3,8 @@
 #ifndef BERTH_RPC_GRPC_TRANSPORT_H_
 #define BERTH_RPC_GRPC_TRANSPORT_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -57,7 +59,8 @@ class UnixListener {
   UnixListener(os::UniqueFd socket, std::string path) : socket_(std::move(socket)), path_(std::move(path)) {}
   os::UniqueFd socket_;
   std::string path_;
-  unsigned long inode_ = 0;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
 };
 
 }  // namespace berth::grpc

@@ -19,9 +19,8 @@
 #include <thread>
 #include <utility>
 
-#include "host/os/folder_watch.h"
-#include "host/os/path.h"
 #include "host/os/poll.h"
+#include "host/os/socket_keeper.h"
 #include "host/os/threads.h"
 #include "rpc/http/exchange.h"
 #include "rpc/http/mail.h"
@@ -39,19 +38,11 @@ constexpr os::Millis kStopTime{5'000};
 constexpr os::Millis kAcceptAgain{100};
 constexpr std::size_t kMostDrained = std::size_t{64} << 20;
 constexpr const char* kNoRoomForBody = "the bodies of other calls take all the memory there is for them; try again";
-constexpr os::Millis kListenAgain{1'000};
 
 struct DaemonEnd {
   void operator()(MHD_Daemon* daemon) const { MHD_stop_daemon(daemon); }
 };
 using Daemon = std::unique_ptr<MHD_Daemon, DaemonEnd>;
-
-/// The file of a unix socket, kept under its path. Of TCP: nothing is ever due.
-struct Place {
-  std::optional<os::FolderWatch> watch;  // of its folder; nullopt: not watched (yet, or any more)
-  MonoTime look_again = MonoTime::max();
-  std::string problem{};  // told last
-};
 
 /// The server's thread: all of the library's work, and nothing that waits for anybody.
 class Loop {
@@ -76,7 +67,7 @@ class Loop {
   void Wait();
   void EndGone(Exchange& exchange);
   void Accept(std::size_t listener);
-  void KeepFile(std::size_t listener);
+  os::SocketKeeper KeeperOf(Listener& listener);
   bool CutOldest(std::optional<uid_t> user);
   void Linger(os::UniqueFd fd);
   void DrainLingering();
@@ -99,8 +90,8 @@ class Loop {
   const ServerOptions options_;
   const Limits& limits_;
   std::vector<Listener> listeners_;
-  std::vector<Daemon> daemons_;  // one a listener
-  std::vector<Place> places_;    // likewise
+  std::vector<Daemon> daemons_;            // one a listener
+  std::vector<os::SocketKeeper> keepers_;  // one a unix socket
   std::shared_ptr<Mail> mail_;
   std::map<std::uint64_t, Exchange> exchanges_;
   std::uint64_t next_id_ = 1;
@@ -148,8 +139,8 @@ Daemon Loop::OpenDaemon(const Listener& listener) {
 }
 
 Result<void> Loop::OpenDaemons() {
-  for (const Listener& listener : listeners_) {
-    places_.push_back({.watch = {}, .look_again = listener.socket.empty() ? MonoTime::max() : MonoTime{}});
+  for (Listener& listener : listeners_) {
+    if (!listener.socket.empty()) keepers_.push_back(KeeperOf(listener));
     daemons_.push_back(OpenDaemon(listener));
     if (daemons_.back() != nullptr) continue;
     if (!listener.certificate.empty())
@@ -203,10 +194,10 @@ void Loop::Wait() {
     at(lingering.until);
     fds.push_back({lingering.fd.get(), POLLIN, 0});
   }
-  const std::size_t first_place = fds.size();
-  for (const Place& place : places_) {
-    if (!stopping_ && place.look_again != MonoTime::max()) at(place.look_again);
-    fds.push_back({place.watch && !stopping_ ? place.watch->fd() : -1, POLLIN, 0});
+  const std::size_t first_keeper = fds.size();
+  for (const os::SocketKeeper& keeper : keepers_) {
+    if (!stopping_ && keeper.next()) at(*keeper.next());
+    fds.push_back({stopping_ ? -1 : keeper.fd(), POLLIN, 0});
   }
   ::poll(fds.data(), fds.size(), os::PollTime(os::SystemClock().Now(), until));
   now_ = os::SystemClock().Now();
@@ -215,8 +206,9 @@ void Loop::Wait() {
   for (std::size_t i = 0; i < listeners_.size(); ++i)
     if (fds[first + i].revents != 0) Accept(i);
   if (!lingering_.empty()) DrainLingering();
-  for (std::size_t i = 0; i < places_.size(); ++i)
-    if (!stopping_ && (fds[first_place + i].revents != 0 || now_ >= places_[i].look_again)) KeepFile(i);
+  for (std::size_t i = 0; i < keepers_.size(); ++i)
+    if (!stopping_ && (fds[first_keeper + i].revents != 0 || (keepers_[i].next() && now_ >= *keepers_[i].next())))
+      keepers_[i].Look(now_);
 }
 
 /// Takes what a caller says whose call was refused already, until he goes: who sends all of a body before he reads
@@ -239,26 +231,15 @@ void Loop::DrainLingering() {
   });
 }
 
-/// Something happened in the folder of a socket, or it is time to look.
-void Loop::KeepFile(std::size_t listener) {
-  Listener& kept = listeners_[listener];
-  Place& place = places_[listener];
-  place.look_again = MonoTime::max();
-  if (place.watch && place.watch->Take().gone) place.watch.reset();
-  Result<void> there;
-  if (!HasItsFile(kept)) {
-    there = ListenAgain(kept);
-    const std::string problem = there ? "" : there.error().message;
-    if (options_.on_lost_socket && (there || problem != place.problem)) options_.on_lost_socket(kept.socket, there);
-    place.problem = problem;
-  }
-  if (!there) {
-    place.look_again = now_ + kListenAgain;
-  } else if (!place.watch) {
-    if (auto watch = os::FolderWatch::Open(os::FolderOf(kept.socket))) place.watch = *std::move(watch);
-    // What happened before it was watched is looked for at once; where it cannot be watched, each second.
-    place.look_again = place.watch ? now_ : now_ + kListenAgain;
-  }
+/// Without a pause: the lock of the path keeps those away who are about to listen there.
+os::SocketKeeper Loop::KeeperOf(Listener& listener) {
+  return os::SocketKeeper({.socket = listener.socket,
+                           .has_its_file = [&listener] { return HasItsFile(listener); },
+                           .listen_again = [&listener] { return ListenAgain(listener); },
+                           .tell =
+                               [this, &listener](const Result<void>& again) {
+                                 if (options_.on_lost_socket) options_.on_lost_socket(listener.socket, again);
+                               }});
 }
 
 /// The caller says no more.

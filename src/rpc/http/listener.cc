@@ -119,7 +119,10 @@ Result<Listener> ListenAt(const std::string& path, const std::string& group) {
       ::bind(out.fd.get(), AsSocketAddress(address), sizeof address) != 0)
     return FailErrno("listen on socket", path, errno);
   struct stat info{};
-  if (::lstat(path.c_str(), &info) == 0) out.inode = info.st_ino;
+  if (::lstat(path.c_str(), &info) == 0) {
+    out.device = info.st_dev;
+    out.inode = info.st_ino;
+  }
   if (auto open = OpenToGroup(out.fd.get(), path, group); !open) {
     ::unlink(path.c_str());
     return std::unexpected(std::move(open).error());
@@ -163,13 +166,15 @@ Result<void> ListenAgain(Listener& listener) {
   }
   BERTH_TRY(Listener again, ListenAt(listener.socket, listener.group));
   listener.fd = std::move(again.fd);
+  listener.device = again.device;
   listener.inode = again.inode;
   return {};
 }
 
 bool HasItsFile(const Listener& listener) {
   struct stat info{};
-  return ::lstat(listener.socket.c_str(), &info) == 0 && info.st_ino == listener.inode;
+  return ::lstat(listener.socket.c_str(), &info) == 0 && info.st_dev == listener.device &&
+         info.st_ino == listener.inode;
 }
 
 Result<Listener> ListenTcp(const std::string& address, std::uint16_t port, const TlsFiles* tls) {

@@ -18,10 +18,11 @@ struct Listener {
   os::UniqueFd fd;
   std::string socket;  ///< path of a unix socket; "" for TCP
   std::uint16_t port = 0;
-  std::string certificate;                ///< PEM; "" without TLS
-  std::string key;                        ///< PEM
-  std::string group = {};                 ///< of the socket's file, as ListenUnix was told
-  ino_t inode = 0;                        ///< of the socket's file
+  std::string certificate;  ///< PEM; "" without TLS
+  std::string key;          ///< PEM
+  std::string group = {};   ///< of the socket's file, as ListenUnix was told
+  dev_t device = 0;         ///< of the socket's file, with the inode
+  ino_t inode = 0;
   std::optional<os::LockFile> lock = {};  ///< "<socket>.lock", so that no two servers are about to take one path
 };
 
