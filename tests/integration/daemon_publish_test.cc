@@ -68,6 +68,7 @@ TEST_F(DaemonPublishTest, ANodeIsPublishedAndEachChangeToo) {
 
   node.RemovePod("own.yaml");
   ASSERT_TRUE(node.Until("the pod is gone", [&] { return Shared() == all && Available() == Left(0); }));
+  EXPECT_EQ(store.repeated(), 0);
 }
 
 TEST_F(DaemonPublishTest, AServerThatRefusesKeepsNoPodWaitingAndIsSaid) {

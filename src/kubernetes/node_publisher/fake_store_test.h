@@ -56,13 +56,20 @@ class Store {
       if (line.starts_with(verb) && !line.contains("/nodes/")) ++out;
     return out;
   }
-  /// Objects that were written again as they were.
+  /// Objects that were written again as they were: what a NodeState says of its writing does not count.
   int repeated() const {
     const MutexLock lock(mutex_);
     return repeated_;
   }
 
  private:
+  static Json WithoutWriting(Json object) {
+    if (!object.is_object()) return object;
+    object["metadata"].erase("resourceVersion");
+    object.erase("generation");
+    object.erase("time");
+    return object;
+  }
   std::string Answer(const kube::Asked& asked) {
     const std::string verb = asked.line.substr(0, asked.line.find(' '));
     const std::string target = asked.line.substr(verb.size() + 1);
@@ -77,8 +84,7 @@ class Store {
       if (object.contains("configuration") && object["configuration"]["evictionHard"].is_null())
         object["configuration"].erase("evictionHard");
       Json& before = objects_[path];
-      if (before.is_object()) before["metadata"].erase("resourceVersion");
-      if (before == object) ++repeated_;
+      if (WithoutWriting(before) == WithoutWriting(object)) ++repeated_;
       before = std::move(object);
       before["metadata"]["resourceVersion"] = std::to_string(++version_);
     }

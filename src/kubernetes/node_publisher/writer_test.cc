@@ -67,6 +67,18 @@ TEST_F(WriterTest, ALookFindsWhatSomebodyChangedOrRemoved) {
   EXPECT_FALSE(*writer->Write(MomentOf(1), true, kNow));
 }
 
+/// Of the store of these tests: tests of berthd rely on its count.
+TEST_F(WriterTest, AStateThatSomebodyElseWroteAlreadyCountsAsRepeated) {
+  const auto one = Make(Kind::kState);
+  const auto other = Make(Kind::kState);
+  ASSERT_TRUE(*one->Write(MomentOf(0), false, kNow));
+  ASSERT_TRUE(*other->Write(MomentOf(1), false, kNow));
+  ASSERT_TRUE(*one->Write(MomentOf(2), false, kNow));
+  EXPECT_EQ(store.repeated(), 0);
+  ASSERT_TRUE(*other->Write(MomentOf(2), false, kNow + 1s)) << "it does not look";
+  EXPECT_EQ(store.repeated(), 1) << "generation and time do not count";
+}
+
 TEST_F(WriterTest, TheTopologySaysHowManyNumaNodesAreAllowed) {
   ASSERT_TRUE(*Make(Kind::kTopology)->Write(MomentOf(1), false, kNow));
   EXPECT_THAT(store.At(kTopologies)["attributes"].dump(),
