@@ -83,14 +83,26 @@ struct DaemonEndingTest : testing::Test {
            "/state --run-dir " + own + "/run --log-dir " + own + "/log --pod-dir " + own + "/pods --socket " + own +
            "/socket";
   }
-  /// Moves a thread of this process, which is not its first, to the top of the cpusets (v1). Its id.
+  /// v1 puts each thread where its `tasks` says; v2 keeps those of a process together.
+  static bool ThreadsMayLeave() { return std::filesystem::exists("/sys/fs/cgroup/cpuset/tasks"); }
+  /// v2.
+  void ExpectThreadCannotLeave(int thread) const {
+    std::ofstream out(node.GroupFile("cpuset", "berth", "cgroup.threads"));
+    ASSERT_TRUE(out);
+    out << thread << std::flush;
+    EXPECT_FALSE(out);
+  }
+  /// Moves a thread of this process, which is not its first, to the top of the cpusets (v1). Its id; 0: there is none,
+  /// and the test has failed.
   int MoveThreadOut(int pid) {
     int thread = 0;
-    EXPECT_TRUE(node.Until("it has threads", [&] {
+    const bool has_threads = node.Until("it has threads", [&] {
       for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task"))
         if (const int id = std::stoi(entry.path().filename()); id != pid) thread = id;
       return thread != 0 && std::filesystem::exists(node.Dir("inside/socket"));
-    }));
+    });
+    EXPECT_TRUE(has_threads);
+    if (!has_threads) return 0;  // it would name the thread that writes it
     std::ofstream out("/sys/fs/cgroup/cpuset/tasks");
     out << thread << std::flush;
     EXPECT_TRUE(out);
@@ -163,15 +175,10 @@ TEST_F(DaemonEndingTest, AProcessThatLeftItsGroupsIsMovedBack) {
   EXPECT_NE(status.find("Cpus_allowed_list:\t1\n"), std::string::npos) << status;
 }
 
-/// v1 puts each thread where its `tasks` says; v2 keeps those of a process together.
 TEST_F(DaemonEndingTest, AThreadThatLeftItsProcessIsMovedBack) {
-  if (!std::filesystem::exists("/sys/fs/cgroup/cpuset/tasks")) {  // v2: a thread cannot leave its process
+  if (!ThreadsMayLeave()) {
     node.Start();
-    std::ofstream out(node.GroupFile("cpuset", "berth", "cgroup.threads"));
-    ASSERT_TRUE(out);
-    std::thread([&out] { out << ::gettid() << std::flush; }).join();
-    EXPECT_FALSE(out);
-    return;
+    return std::thread([this] { ExpectThreadCannotLeave(::gettid()); }).join();
   }
   const int pid = Run("several", Ready() + ExecThreads(), 1);
   const int thread = MoveThreadOut(pid);
@@ -194,11 +201,12 @@ TEST_F(DaemonEndingTest, AThreadThatLeftItsProcessIsMovedBack) {
 
 /// It could run on CPUs that another one has for itself.
 TEST_F(DaemonEndingTest, AThreadOfASharedContainerIsMovedBackWhileAnotherHasCpusOfItsOwn) {
-  if (!std::filesystem::exists("/sys/fs/cgroup/cpuset/tasks")) return;  // v2: as above
-  node.AddPod("sharing.yaml", ScriptPod("sharing", ExecThreads(), 1, "", ""));
-  Run("alone", Ready() + "while :; do sleep 0.1; done", 1);
+  const std::string goes_on = "while :; do sleep 0.1; done";
+  node.AddPod("sharing.yaml", ScriptPod("sharing", ThreadsMayLeave() ? ExecThreads() : goes_on, 1, "", ""));
+  Run("alone", Ready() + goes_on, 1);
   ASSERT_TRUE(node.Until("the other runs", [&] { return node.Runs("sharing"); }));
   const int pid = node.Pids().at("sharing-n1/app");
+  if (!ThreadsMayLeave()) return ExpectThreadCannotLeave(pid);
   const int thread = MoveThreadOut(pid);
   ASSERT_FALSE(HasFailure()) << "it said " << node.Get("/v1/logs/default/sharing/app").dump(1);
   const std::string name = "thread " + std::to_string(thread) + " of process " + std::to_string(pid) + " (berthd)";
