@@ -62,6 +62,11 @@ class FakeRuntime {
     const std::lock_guard lock(mutex_);
     hung_ = method;
   }
+  /// The status of these is not answered from now on.
+  void set_hung_statuses(std::set<std::string> ids) {
+    const std::lock_guard lock(mutex_);
+    hung_statuses_ = std::move(ids);
+  }
   /// Sandboxes end when they are asked to, and what they leave is not removed.
   void set_refuses(bool refuses) {
     const std::lock_guard lock(mutex_);
@@ -153,7 +158,7 @@ class FakeRuntime {
     const std::lock_guard lock(mutex_);
     ++calls_[method];
     Said out = method.contains("Sandbox") ? OfSandboxes(method, request) : OfContainers(method, request);
-    out.never = lost_.erase(method) > 0 || method == hung_;
+    out.never = out.never || lost_.erase(method) > 0 || method == hung_;
     return out;
   }
 
@@ -239,6 +244,7 @@ class FakeRuntime {
   }
 
   Said Status(const std::string& id) {
+    if (hung_statuses_.contains(id)) return {.never = true};
     const auto it = containers_.find(id);
     if (it == containers_.end()) return {.status = {grpc::StatusCode::kNotFound, "no such container"}};
     pb::ContainerStatusResponse answer;
@@ -272,6 +278,7 @@ class FakeRuntime {
   std::map<std::string, int> calls_;
   std::multiset<std::string> lost_;
   std::string hung_;
+  std::set<std::string> hung_statuses_;
   int made_ = 0;
   int events_ = 0;
   std::optional<pb::CgroupDriver> driver_;
@@ -569,6 +576,34 @@ TEST_F(CriRuntimeTest, ARuntimeThatListsContainersAndAnswersNothingElseIsNotRead
     EXPECT_EQ(notices[1].reason, "RuntimeReady");
     EXPECT_EQ(cri->Problem(), "");
   }
+}
+
+TEST_F(CriRuntimeTest, ContainersWhoseStatusIsNotAnsweredHoldUpNoOtherEnd) {
+  Open(os::Millis(20), os::Millis(300));
+  std::vector<std::string> ids;
+  for (const char* const pod : {"hung", "hung-too", "ends", "vanishes"}) {
+    runtime::StartRequest request = Request();
+    request.pod_uid = pod;
+    request.pod_name = pod;
+    ASSERT_TRUE(cri->Start(request));
+    ASSERT_TRUE(Until([&] { return Count(ContainerState::kRunning) > static_cast<int>(ids.size()); }));
+    ids.push_back(news.back().id);
+  }
+  fake.set_hung_statuses({ids[0], ids[1]});  // which are asked first
+  for (int i = 0; i < 3; ++i) fake.Exit(ids[i]);
+  fake.Drop(ids[3]);
+  ASSERT_TRUE(Until([&] { return Count(ContainerState::kExited) == 1 && Count(ContainerState::kUnknown) == 1; }));
+  EXPECT_EQ(std::ranges::find(news, ContainerState::kExited, &ContainerStatus::state)->id, ids[2]);
+  ASSERT_EQ(notices.size(), 1U) << notices.back().message;
+  EXPECT_EQ(notices[0].reason, "RuntimeNotReady");
+  EXPECT_TRUE(notices[0].message.ends_with("one that has ended counts as running until its status is known"))
+      << notices[0].message;
+  EXPECT_EQ(cri->Problem(), notices[0].message);
+  fake.set_hung_statuses({});
+  ASSERT_TRUE(Until([&] { return Count(ContainerState::kExited) == 3; }));
+  ASSERT_TRUE(Until([&] { return notices.size() == 2; }));
+  EXPECT_EQ(notices[1].reason, "RuntimeReady");
+  EXPECT_EQ(cri->Problem(), "");
 }
 
 TEST_F(CriRuntimeTest, APodEndsThoughTheRuntimeKeepsItsSandboxUntilItIsMended) {

@@ -1,5 +1,6 @@
 #include "runtime/cri/cri_watcher.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -47,9 +48,10 @@ std::uint64_t Watcher::WaitForTurn() {
 void Watcher::Look(std::uint64_t number) {
   const os::MonoTime asked = os::SystemClock().Now();
   const Result<Answers> answers = Ask(number);
-  if (!TakeOutcome(answers)) return;
+  if (!TakeOutcome(answers) || !answers) return;
   LookAtSandboxes(*answers);  // first: what ended starts in a sandbox that is there
   for (const runtime::ContainerStatus& end : answers->ends) shared_.Took(end, std::nullopt);
+  if (!answers->statuses) return;
   LookForLateContainers(answers->containers);
   RetryUnanswered(asked);
   TryAgain();
@@ -60,25 +62,29 @@ void Watcher::Look(std::uint64_t number) {
 Result<Watcher::Answers> Watcher::Ask(std::uint64_t number) {
   Answers out;
   BERTH_TRY(out.containers, shared_.client.Containers(shared_.OwnLabels(), patience_));
-  BERTH_TRY(out.ends, EndsToTell(Compare(out.containers, number)));
+  const Seen seen = Compare(out.containers, number);
+  out.ends = seen.vanished;
+  out.statuses = AskForEnds(seen.ended, out.ends);
   BERTH_RETURN_IF_ERROR(AskForSandboxes(out));
   return out;
 }
 
-/// True: it answered. That it goes and that it comes back is said once each.
+/// False: the end has come. That the runtime stops answering and that it answers again is said once each.
 bool Watcher::TakeOutcome(const Result<Answers>& answers) {
   const MutexLock lock(shared_.mutex);
   const bool failing = shared_.pace.failing();
   if (shared_.stop) return false;
-  if (!answers) {
-    shared_.pace.Failed(os::SystemClock().Now(), answers.error().code == Code::kUnreachable);
+  if (!answers || !answers->statuses) {
+    const Error& error = answers ? answers->statuses.error() : answers.error();
+    shared_.pace.Failed(os::SystemClock().Now(), error.code == Code::kUnreachable);
     patience_ = kLongestList;  // it may only be slow
-    if (failing) return false;
+    if (failing) return true;
     shared_.problem =
-        answers.error().message + "; containers go on, nothing is started or taken to have ended meanwhile";
+        error.message + (answers ? "; containers go on, one that has ended counts as running until its status is known"
+                                 : "; containers go on, nothing is started or taken to have ended meanwhile");
     shared_.notices.push_back({.reason = "RuntimeNotReady", .pod_uid = "", .message = shared_.problem});
     shared_.WakeLoop();
-    return false;
+    return true;
   }
   shared_.pace.Answered(os::SystemClock().Now());
   patience_ = kUsualList;
@@ -97,32 +103,58 @@ Seen Watcher::Compare(const std::vector<ContainerEntry>& list, std::uint64_t num
   return shared_.containers.Compare(list, number);
 }
 
-/// A runtime says that a container has ended, and writes the end of its log then: containerd closes it a moment later.
-/// The end is told when the log is whole, so that its last lines reach who follows it and who makes a message of them.
-/// Errors: the runtime does not answer. What it says of one container that it cannot show is no such error.
-Result<std::vector<runtime::ContainerStatus>> Watcher::EndsToTell(const Seen& seen) {
-  std::vector<runtime::ContainerStatus> out = seen.vanished;
-  const os::MonoTime now = os::SystemClock().Now();
-  std::map<std::string, os::MonoTime> open;
-  for (const std::string& id : seen.ended) {
-    const auto known = open_logs_.find(id);
-    const os::MonoTime until = known == open_logs_.end() ? now + shared_.options.log_lag : known->second;
-    auto entry = shared_.client.Status(id, patience_);
-    if (!entry && (entry.error().code == Code::kTimeout || entry.error().code == Code::kUnreachable))
-      return std::unexpected(std::move(entry).error());
-    if (!entry && known != open_logs_.end()) open.insert(*known);
-    if (!entry) continue;  // looked at again
-    const auto status = StatusOf(*entry);
-    if (!status || status->state == ContainerState::kRunning) continue;
-    if (now < until && os::IsOpenForWriting(status->log_path)) {
-      open.emplace(id, until);
-    } else {
-      out.push_back(*status);
+/// Those whose status went unanswered come last, the newest of them after all others: they hold nobody up.
+std::vector<std::string> Watcher::InTurn(std::vector<std::string> ended) {
+  const auto over = [&](const auto& entry) { return std::ranges::find(ended, entry.first) == ended.end(); };
+  std::erase_if(unanswered_, over);
+  std::erase_if(open_logs_, over);
+  std::ranges::stable_sort(ended, {}, [&](const std::string& id) {
+    const auto found = unanswered_.find(id);
+    return found == unanswered_.end() ? os::MonoTime::min() : found->second;
+  });
+  return ended;
+}
+
+/// Adds to `ends` how these ended. Errors: the runtime does not answer, and is asked no further.
+Result<void> Watcher::AskForEnds(const std::vector<std::string>& ended, std::vector<runtime::ContainerStatus>& ends) {
+  const os::MonoTime begin = os::SystemClock().Now();
+  for (const std::string& id : InTurn(ended)) {
+    if (os::SystemClock().Now() - begin > kUsualList) {  // many, of a slow runtime: those so far are told first
+      shared_.LookSoon();
+      break;
     }
+    auto end = AskForEnd(id);
+    if (!end) {
+      unanswered_[id] = begin;
+      return std::unexpected(std::move(end).error());
+    }
+    unanswered_.erase(id);
+    if (*end) ends.push_back(**std::move(end));
   }
-  open_logs_ = std::move(open);
-  if (!open_logs_.empty()) shared_.LookSoon();
-  return out;
+  return {};
+}
+
+/// A runtime says that a container has ended, and writes the end of its log then: containerd closes it a moment later.
+/// The end is told when the log is whole, so that its last lines reach who follows it and who makes a message of them:
+/// nullopt until then. Errors: the runtime does not answer. What it says of one container that it cannot show is no
+/// such error.
+Result<std::optional<runtime::ContainerStatus>> Watcher::AskForEnd(const std::string& id) {
+  auto entry = shared_.client.Status(id, patience_);
+  if (!entry && (entry.error().code == Code::kTimeout || entry.error().code == Code::kUnreachable ||
+                 entry.error().code == Code::kUncertain))
+    return std::unexpected(std::move(entry).error());
+  if (!entry) return std::nullopt;  // looked at again
+  const auto status = StatusOf(*entry);
+  if (!status || status->state == ContainerState::kRunning) return std::nullopt;
+  const os::MonoTime now = os::SystemClock().Now();
+  const auto [log, is_new] = open_logs_.try_emplace(id, now + shared_.options.log_lag);
+  if (now < log->second && os::IsOpenForWriting(status->log_path)) {
+    const MutexLock lock(shared_.mutex);
+    shared_.pace.Await(is_new);
+    return std::nullopt;
+  }
+  open_logs_.erase(log);
+  return *status;
 }
 
 /// What failed in the background, and the record of CPUs: from looks only, so that what changes and changes back in

@@ -40,6 +40,7 @@ class Watcher {
   struct Answers {
     std::vector<ContainerEntry> containers;
     std::vector<runtime::ContainerStatus> ends;  ///< those to tell
+    Result<void> statuses;                       ///< an error: the runtime did not say how all others have ended
     std::map<std::string, std::string> before;   ///< sandboxes that were there before it was asked: id -> uid
     std::optional<std::vector<Sandbox>> sandboxes;
   };
@@ -49,7 +50,9 @@ class Watcher {
   Result<Answers> Ask(std::uint64_t number);
   bool TakeOutcome(const Result<Answers>& answers);
   Seen Compare(const std::vector<ContainerEntry>& list, std::uint64_t number);
-  Result<std::vector<runtime::ContainerStatus>> EndsToTell(const Seen& seen);
+  std::vector<std::string> InTurn(std::vector<std::string> ended);
+  Result<void> AskForEnds(const std::vector<std::string>& ended, std::vector<runtime::ContainerStatus>& ends);
+  Result<std::optional<runtime::ContainerStatus>> AskForEnd(const std::string& id);
   Result<void> AskForSandboxes(Answers& answers);
   void TryAgain();
   void CheckLogs();
@@ -65,10 +68,11 @@ class Watcher {
   Ender& ender_;
   os::KeyedJobs& workers_;
   LogKeeper logs_;
-  os::Millis patience_ = kUsualList;               // of the watching thread, with the next look
-  os::MonoTime next_log_check_{};                  // likewise
-  os::MonoTime next_sandbox_look_{};               // likewise
-  std::map<std::string, os::MonoTime> open_logs_;  // likewise: containers that have ended, id -> when that is told
+  os::Millis patience_ = kUsualList;                // of the watching thread, with the next look
+  os::MonoTime next_log_check_{};                   // likewise
+  os::MonoTime next_sandbox_look_{};                // likewise
+  std::map<std::string, os::MonoTime> open_logs_;   // likewise: containers that have ended, id -> when that is told
+  std::map<std::string, os::MonoTime> unanswered_;  // likewise, whose status went unanswered: id -> when, last
   std::thread watching_;
   std::thread listening_;
 };

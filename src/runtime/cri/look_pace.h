@@ -16,8 +16,15 @@ class LookPace {
   void Expect(os::MonoTime now);
   /// Something has changed: one look at once, but a crowd of such words makes no crowd of looks.
   void Hear() { heard_ = true; }
+  /// Of a look: something that has to come by itself was not there yet (the end of a log). The next looks come soon,
+  /// with pauses that grow while each says so. `anew`: another one than in the looks before, and the pauses begin small
+  /// again.
+  void Await(bool anew) {
+    awaited_ = true;
+    if (anew) awaiting_ = 0;
+  }
   /// A look begins: what is heard from here on asks for another one.
-  void Begin() { heard_ = false; }
+  void Begin() { heard_ = awaited_ = false; }
   void Answered(os::MonoTime now);
   /// The runtime did not answer: the pauses grow, and nothing shortens them. `refused`: nobody is there who could be
   /// disturbed, and the pauses stay short.
@@ -33,6 +40,8 @@ class LookPace {
   int failures_ = 0;      // in a row
   bool refused_ = false;  // the last one
   bool heard_ = false;
+  bool awaited_ = false;  // in this look
+  int awaiting_ = 0;      // looks in a row
 };
 
 }  // namespace berth::cri

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <vector>
 
 namespace berth::cri {
@@ -46,6 +47,27 @@ TEST(LookPaceTest, LooksAtOnceWhenItHearsOfAChange) {
   pace.Begin();
   pace.Answered(kPaceStart + os::Millis(50));
   EXPECT_EQ(kPaceStart + os::Millis(50) + kUsual, pace.next());
+}
+
+TEST(LookPaceTest, LooksForWhatHasToComeWithPausesThatGrow) {
+  LookPace pace(kUsual);
+  os::MonoTime now = kPaceStart;
+  std::vector<os::MonoTime::duration> pauses;
+  const auto look = [&](std::optional<bool> anew) {
+    pace.Begin();
+    if (anew) pace.Await(*anew);
+    pace.Answered(now);
+    pauses.push_back(pace.next() - now);
+    now = pace.next();
+  };
+  look(true);
+  for (int i = 0; i < 6; ++i) look(false);
+  look(true);
+  look(false);
+  look(std::nullopt);
+  std::vector<os::MonoTime::duration> expected;
+  for (const int ms : {20, 40, 80, 160, 320, 500, 500, 20, 40, 1'000}) expected.emplace_back(os::Millis(ms));
+  EXPECT_TRUE(pauses == expected);
 }
 
 TEST(LookPaceTest, MakesNoCrowdOfLooksOfACrowdOfWords) {
