@@ -2,8 +2,6 @@
 #ifndef BERTH_HOST_OS_SOCKET_KEEPER_H_
 #define BERTH_HOST_OS_SOCKET_KEEPER_H_
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <functional>
 #include <optional>

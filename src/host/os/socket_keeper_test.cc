@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "testing/fixtures.h"
