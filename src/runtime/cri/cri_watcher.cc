@@ -16,6 +16,7 @@ namespace {
 using runtime::ContainerState;
 
 constexpr os::Millis kListenAgain{1'000};
+constexpr os::Millis kBriefly{1'000};
 constexpr std::chrono::seconds kUsualGrace{30};
 constexpr int kMostRemovals = 3;
 constexpr const char* kLogs = "logs";  // a key of the workers
@@ -201,7 +202,9 @@ Result<void> Watcher::AskForSandboxes(Answers& answers) {
     if (answers.ends.empty() && now < next_sandbox_look_ && now >= shared_.suspicious_until) return {};
     answers.before = shared_.sandboxes.Ready();
   }
-  BERTH_TRY(answers.sandboxes, shared_.client.Sandboxes(shared_.OwnLabels(), patience_));
+  // After a call without an answer only whether there is one at all: that it is not ready is told without delay.
+  const os::Millis patience = answers.statuses ? patience_ : std::min(patience_, kBriefly);
+  BERTH_TRY(answers.sandboxes, shared_.client.Sandboxes(shared_.OwnLabels(), patience));
   next_sandbox_look_ = now + shared_.options.sandbox_look;
   return {};
 }
