@@ -115,11 +115,14 @@ Result<void> KeptReservations::GiveBackOne(const KeptReservation& kept, const Op
   BERTH_TRY(std::unique_ptr<os::Fs> fs, open());
   cgroup::Layout present = layout;  // the hierarchies that have it: elsewhere its values went with it
   present.controllers.clear();
+  bool anywhere = false;
   for (const cgroup::ControllerMount& mount : layout.controllers) {
     BERTH_TRY(const bool there, fs->Exists(mount.mount + kept.path));
-    if (there) present.controllers.push_back(mount);
+    anywhere |= there;
+    // No tree is opened without cpuset: the group is made there again, with all CPUs of the one above.
+    if (there || mount.controller == "cpuset") present.controllers.push_back(mount);
   }
-  if (present.controllers.empty()) return {};
+  if (!anywhere) return {};
   BERTH_TRY(const auto seen, cgroup::Tree::OpenToLook(std::move(fs), present, kept.path));
   BERTH_TRY(const CgroupValues found, seen->Read(""));
   const CgroupValues lifts = LiftsOf(kept, found, present);

@@ -127,6 +127,18 @@ TEST_P(KeptReservationsTest, AGroupThatIsGoneHasNothingToGiveBack) {
   EXPECT_THAT(host_.Kept(), IsEmpty());
 }
 
+TEST(KeptReservationsOfV1Test, AGroupThatIsGoneInOneHierarchyIsGivenBackInTheOthers) {
+  for (const char* const gone : {"memory", "cpuset"}) {
+    ReservingHost host(false);
+    EXPECT_THAT(host.Start(ForSystem(AllReserved())), IsEmpty());
+    host.fs.Drop(host.kernel.Dir(gone, "system"));
+    EXPECT_THAT(host.Start({}), IsEmpty()) << gone;
+    EXPECT_EQ(host.SharesOfSystem(), 1024U) << gone;
+    EXPECT_EQ(host.kernel.Value("pids", "system", "pids.max"), "max") << gone;
+    EXPECT_THAT(host.Kept(), IsEmpty()) << gone;
+  }
+}
+
 TEST(ReservationRecordTest, HoldsGroupsAndValues) {
   CgroupValues other;
   other.memory_min = GiB(3);
