@@ -57,7 +57,8 @@ struct PlayedApplyTest : testing::Test {
 TEST_F(PlayedApplyTest, WhatSomeVersionOfTheRuntimeCanDoIsNotRefused) {
   Start("cri");
   const StoredPods would = Would(
-      "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {k8s.v1.cni.cncf.io/networks: net}}, spec: "
+      "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {k8s.v1.cni.cncf.io/networks: net, "
+      "kubernetes.io/egress-bandwidth: 10M}}, spec: "
       "{securityContext: {supplementalGroups: [5], supplementalGroupsPolicy: Strict}, containers: [{name: a, image: i, "
       "volumeMounts: [{name: v, mountPath: /m, readOnly: true, recursiveReadOnly: Enabled}]}], volumes: [{name: v, "
       "hostPath: {path: /srv}}]}}");

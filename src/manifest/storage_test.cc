@@ -134,6 +134,9 @@ TEST(StorageTest, AClaimReadWriteOncePodIsRefusedToAPodWhereAnotherOneOfTheNodeH
       "it ReadWriteOnce",
       PathIn(storage + User("c"), options));
   EXPECT_THAT(asked, testing::ElementsAre("default/p /a"));
+  options.refuse_unsupported = false;
+  EXPECT_THAT(PathIn(storage + User("c"), options), HasSubstr("pod default/first-n1 of this node has its volume /a"));
+  options.refuse_unsupported = true;
   EXPECT_EQ("/b", PathIn(Pv("b", "1Gi") + Pvc("c", "1Gi") + User("c"), options)) << "one node may have more";
   options.other_user = [](const Pod&, const std::string&) { return std::string(); };
   EXPECT_EQ("/a", PathIn(storage + User("c"), options));
