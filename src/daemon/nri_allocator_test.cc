@@ -449,6 +449,21 @@ TEST_F(NriAllocatorTest, AnAnnotationThatLooksLikeOurOwnIsToldOnceForAPod) {
   EXPECT_EQ(CountTold("AnnotationIgnored"), 2U);
 }
 
+TEST_F(NriAllocatorTest, OfManyAnnotationsWithoutEffectTenAreToldAndHowManyMore) {
+  Boot();
+  nri::Pod pod = MakePod("db", "");
+  for (int i = 0; i < 500; ++i) {
+    pod.annotations.emplace("berth.dev/x" + std::to_string(i), "");
+    pod.annotations.emplace("x" + std::to_string(i) + ".resource-policy.nri.io", "true");
+  }
+  Run(pod, "app", 1000);
+  EXPECT_EQ(CountEvents("AnnotationIgnored", ": unknown annotation, ignored"), 10);
+  EXPECT_EQ(CountEvents("AnnotationIgnored", ": nothing here is told by it"), 10);
+  EXPECT_EQ(CountEvents("AnnotationIgnored", "and 490 more annotations have no effect"), 2);
+  EXPECT_EQ(CountEvents("AnnotationIgnored", "container app: and 490 more"), 1);
+  EXPECT_EQ(CountTold("AnnotationIgnored"), 22U);
+}
+
 /// A node whose pods an API server tells of.
 struct NriAllocatorSpecifiedTest : NriAllocatorTest {
   void SetUp() override {

@@ -1,6 +1,7 @@
 // NriAllocator: a place for a container, and for one that had to wait for it.
 #include <fmt/core.h>
 
+#include <cstddef>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,6 +18,20 @@
 #include "model/resources.h"
 
 namespace berth::nri_agent {
+namespace {
+
+/// What is told of annotations without effect: the first of them, and how many more there are. A pod may have
+/// thousands.
+std::vector<std::string> FirstIgnored(std::vector<std::string> all) {
+  constexpr std::size_t kMostIgnoredTold = 10;
+  if (all.size() <= kMostIgnoredTold) return all;
+  const std::size_t more = all.size() - kMostIgnoredTold;
+  all.resize(kMostIgnoredTold);
+  all.push_back(fmt::format("and {} more annotations have no effect", more));
+  return all;
+}
+
+}  // namespace
 
 std::string NriAllocator::NotInForce() const {
   const std::string why = helpers_.pool_problem();
@@ -87,14 +102,17 @@ std::variant<ledger::Proposal, Reject> NriAllocator::Propose(const pods::Managed
 }
 
 void NriAllocator::TellIgnored(const Pod& pod, const std::string& name) {
-  if (!std::exchange(tracked_.Know(pod.uid).unknown_told, true))
+  if (!std::exchange(tracked_.Know(pod.uid).unknown_told, true)) {
+    std::vector<std::string> all_unknown;
     for (const WishProblem& unknown : UnknownWishes(pod.annotations))
-      parts_.events.Warning("AnnotationIgnored", pods::ObjectOf(pod),
-                            fmt::format("{}: {}", Printable(unknown.annotation), unknown.text));
+      all_unknown.push_back(fmt::format("{}: {}", Printable(unknown.annotation), unknown.text));
+    for (std::string& unknown : FirstIgnored(std::move(all_unknown)))
+      parts_.events.Warning("AnnotationIgnored", pods::ObjectOf(pod), std::move(unknown));
+  }
   std::vector<std::string> all = WishesOf(pod.annotations, name).ignored;
   if (std::string refused = IsolatedRefused(pod, name, parts_.allocations.node().options().own); !refused.empty())
-    all.push_back(std::move(refused));
-  for (const std::string& ignored : all)
+    all.insert(all.begin(), std::move(refused));
+  for (const std::string& ignored : FirstIgnored(std::move(all)))
     parts_.events.Warning("AnnotationIgnored", pods::ObjectOf(pod), fmt::format("container {}: {}", name, ignored));
 }
 
