@@ -265,7 +265,7 @@ void Daemon::OpenPodResources() {
 Result<void> Daemon::OpenSources(const std::optional<checkpoint::Saved>& saved) {
   std::set<std::string> running;
   if (saved)
-    for (const auto& [uid, record] : saved->ledger.pods) running.insert({uid, record.identity});
+    for (const auto& [uid, record] : saved->ledger.pods) running.insert({uid, record.identity, FullName(record)});
   std::vector<std::unique_ptr<pod_sources::Source>> sources(1);
   BERTH_TRY(sources.front(), pod_sources::OpenFolder({.path = settings_.pod_dir,
                                                       .node_name = settings_.berth.node_name,

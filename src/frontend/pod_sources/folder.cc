@@ -11,7 +11,8 @@
 // claims are read again.
 //
 // What all files hold together is bounded (kMostHeldBytes). A file beyond it is refused and keeps its last good pods,
-// and is read again when another one holds less.
+// and is read again when another one holds less. One whose pods ran before the start is taken all the same when it is
+// read first: those pods go on. Others with pods make room for it while the first listing is read.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -67,6 +68,8 @@ struct FileState {
   bool mounts_claims = false;                                    ///< what it comes to depends on those of others
   std::size_t bytes = 0;                                         ///< ReadPods::bytes of all of these
   bool has_no_room = false;  ///< its content is refused because the others hold so much
+  bool may_run = false;      ///< of what is refused so: pods of these names ran before the start
+  bool ran = false;          ///< was taken because its pods ran before the start
   std::string told_readers;  ///< that others can read its secrets; empty: they cannot, or it has none
   bool good = false;         ///< there was a good content once
 
@@ -174,14 +177,14 @@ class FolderSource final : public Source {
     return changed;
   }
 
-  /// False while the pods of some file are not known because it was never read well.
+  /// False while pods of some file may run and are not known, because it was never read well.
   bool Complete() const {
-    const auto good = [&](const std::string& name) {
-      const auto it = files_.find(name);
-      return it != files_.end() && it->second.good;
-    };
-    return std::ranges::all_of(files_, [](const auto& file) { return file.second.good; }) &&
-           std::ranges::all_of(settling_, [&](const auto& file) { return good(file.first); });
+    const auto known = [](const FileState& file) { return file.good || (file.has_no_room && !file.may_run); };
+    return std::ranges::all_of(files_, [&](const auto& file) { return known(file.second); }) &&
+           std::ranges::all_of(settling_, [&](const auto& settling) {
+             const auto it = files_.find(settling.first);
+             return it != files_.end() && known(it->second);
+           });
   }
 
   /// Ready once every file of the first listing was read, or has kept us waiting long enough.
@@ -280,6 +283,37 @@ class FolderSource final : public Source {
     return bytes <= kMostHeldBytes;
   }
 
+  /// Whether the file may hold what was read. While nobody was told of any pod yet, others give back what they have for
+  /// one whose pods ran.
+  bool TakeRoom(const std::string& name, FileState& file, const ReadPods& read, MonoTime now) {
+    file.ran |= !file.good && Ran(read.pods);
+    if (file.good || !file.ran) return read.bytes <= file.bytes || HasRoom(name, read.bytes);
+    for (auto it = files_.rbegin(); !ready_ && it != files_.rend() && !HasRoom(name, read.bytes); ++it) {
+      auto& [other, state] = *it;
+      if (state.ran || state.pods.empty()) continue;
+      ReadUsersAgain(other, now);
+      FileState refused;
+      refused.digest = std::move(state.digest);
+      Refuse(other, refused, state.pods);
+      state = std::move(refused);
+    }
+    return true;
+  }
+
+  /// True when that is new.
+  bool Refuse(const std::string& name, FileState& file, const std::vector<std::shared_ptr<const Pod>>& pods) const {
+    file.has_no_room = true;
+    file.may_run =
+        std::ranges::any_of(pods, [&](const auto& pod) { return options_.running.contains(FullName(*pod)); });
+    return Note(file.parse_problem, NoRoomFor(PathOf(name)));
+  }
+
+  bool Ran(const std::vector<std::shared_ptr<const Pod>>& pods) const {
+    return !options_.running.empty() && std::ranges::any_of(pods, [&](const auto& pod) {
+      return options_.running.contains(pod->uid) || options_.running.contains(IdentityOf(*pod));
+    });
+  }
+
   /// The file's storage has changed, or goes.
   void ReadUsersAgain(const std::string& name, MonoTime now) {
     const auto gone = files_.find(name);
@@ -306,12 +340,7 @@ class FolderSource final : public Source {
     if (!parsed) return Note(file.parse_problem, parsed.error().message);
     if (const std::string why = WhyImmutable(file.documents, parsed->documents); !why.empty())
       return Note(file.parse_problem, PathOf(name) + ": " + why);
-    file.has_no_room = !HasRoom(name, parsed->bytes);
-    if (file.has_no_room)
-      return Note(file.parse_problem, PathOf(name) +
-                                          ": not taken: with it all files of the folder would hold more than " +
-                                          std::to_string(kMostHeldBytes >> 20) +
-                                          " MiB; remove some of them, or make ConfigMaps and Secrets smaller");
+    if (!TakeRoom(name, file, *parsed, now)) return Refuse(name, file, parsed->pods);
     file.parse_problem.clear();
     file.good = true;
     file.pods = std::move(parsed->pods);
@@ -342,6 +371,7 @@ class FolderSource final : public Source {
       out.warnings.insert(out.warnings.end(), file.warnings.begin(), file.warnings.end());
       if (!file.told_readers.empty()) out.warnings.push_back({PathOf(name), file.told_readers});
       out.storage += file.storage;
+      out.held_bytes += file.bytes;
       for (const auto& pod : file.pods) found.push_back({pod, PathOf(name)});
       for (const auto& document : file.documents) documents.push_back({document, PathOf(name)});
     }
@@ -349,6 +379,7 @@ class FolderSource final : public Source {
     Gather(found, before, out);
     GatherDocuments(documents, before, out);
     if (ready_) counted_ = out.files;
+    if (ready_ && out.complete) options_.running.clear();  // what counts is known
     return out;
   }
 
@@ -366,6 +397,11 @@ class FolderSource final : public Source {
 };
 
 }  // namespace
+
+std::string NoRoomFor(const std::string& what) {
+  return what + ": not taken: with it all files of the folder would hold more than " +
+         std::to_string(kMostHeldBytes >> 20) + " MiB; remove some of them, or make ConfigMaps and Secrets smaller";
+}
 
 Result<std::unique_ptr<Source>> OpenFolder(FolderOptions options) {
   if (options.path.empty()) return Fail(Code::kInvalid, "no pod folder is set; give staticPodPath or --pod-dir");

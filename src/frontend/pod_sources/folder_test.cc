@@ -123,13 +123,77 @@ TEST_F(FolderSourceTest, WhatAllFilesHoldTogetherIsBounded) {
   snapshot = Settle();
   ASSERT_TRUE(snapshot);
   EXPECT_EQ(snapshot->problems.size(), 1U);
-  EXPECT_FALSE(snapshot->complete) << "what it held before may still run";
+  EXPECT_TRUE(snapshot->complete) << "no pod of it ever ran";
   Put("b.json", PodYaml("small"));
   snapshot = Settle();
   ASSERT_TRUE(snapshot);
   EXPECT_THAT(snapshot->problems, IsEmpty()) << "there is room now";
   EXPECT_TRUE(snapshot->documents.contains("ConfigMap default/e0"));
   EXPECT_TRUE(snapshot->complete);
+}
+
+/// A pod to go before LargeDocuments.
+std::string PodLine(const std::string& name, const std::string& command = "sleep") {
+  return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
+         R"("},"spec":{"containers":[{"name":"app","image":"local","command":[")" + command + "\"]}]}}\n";
+}
+
+TEST_F(FolderSourceTest, AtAStartRoomGoesFirstToFilesWhosePodsRan) {
+  Put("z.json", PodLine("ran") + LargeDocuments("z"));
+  auto snapshot = Settle();
+  ASSERT_THAT(NamesOf(snapshot), ElementsAre("default/ran-node1"));
+  const std::string uid = snapshot->pods[0]->uid;
+  EXPECT_GT(snapshot->held_bytes, std::size_t{9} << 20);
+  for (const char* const name : {"a", "b", "c"}) Put(name + std::string(".json"), PodLine(name) + LargeDocuments(name));
+  for (const std::string& known : {uid, snapshot->identities.at("default/ran-node1")}) {
+    Open({known});
+    const auto after = Settle();
+    ASSERT_TRUE(after);
+    EXPECT_THAT(NamesOf(after), ElementsAre("default/a-node1", "default/b-node1", "default/ran-node1"));
+    ASSERT_EQ(after->problems.size(), 1U);
+    EXPECT_THAT(after->problems[0].message, HasSubstr("/c.json: not taken: with it all files"));
+    EXPECT_FALSE(after->documents.contains("ConfigMap default/c0"));
+    EXPECT_LT(after->held_bytes, std::size_t{32} << 20);
+    EXPECT_TRUE(after->complete) << "no pod of the one that is refused ever ran";
+  }
+  std::filesystem::remove(path_ + "/b.json");
+  snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/a-node1", "default/c-node1", "default/ran-node1"));
+}
+
+TEST_F(FolderSourceTest, AFileWithoutRoomWhosePodMayRunMakesTheFolderIncomplete) {
+  for (const char* const name : {"a", "b", "c"}) Put(name + std::string(".json"), LargeDocuments(name));
+  Put("d.json", PodLine("changed") + LargeDocuments("d"));
+  Open({"uid-of-what-it-was", "default/changed-node1"});
+  const auto snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  EXPECT_THAT(NamesOf(snapshot), IsEmpty());
+  EXPECT_FALSE(snapshot->complete) << "what it held before may still run";
+}
+
+TEST_F(FolderSourceTest, WhatRanIsTakenAtAStartWhateverOthersHold) {
+  Put("z.json", PodLine("ran") + LargeDocuments("z"));
+  auto snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  const std::string uid = snapshot->pods.at(0)->uid;
+  for (const char* const name : {"a", "b", "c"}) Put(name + std::string(".json"), LargeDocuments(name));
+  Open({uid});
+  snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/ran-node1"));
+  EXPECT_EQ(snapshot->documents.size(), 36U) << "documents may be of pods that run";
+  EXPECT_GT(snapshot->held_bytes, std::size_t{32} << 20);
+
+  Put("z.json", PodLine("ran", "true") + LargeDocuments("z"));
+  snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  EXPECT_THAT(snapshot->problems, IsEmpty()) << "it holds no more than before";
+  Put("y.json", PodLine("other"));
+  snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  ASSERT_EQ(snapshot->problems.size(), 1U);
+  EXPECT_THAT(snapshot->problems[0].message, HasSubstr("/y.json: not taken"));
 }
 
 TEST_F(FolderSourceTest, AnEmptyFolderIsReadyWithoutPods) {

@@ -32,18 +32,11 @@ SourceProblem IgnoredFor(const Found& item, const std::string& name, const std::
           item.source};
 }
 
-std::size_t BytesOfDocument(const ConfigDocument& document) {
-  std::size_t out = sizeof(ConfigDocument);
-  for (const auto* values : {&document.data, &document.binary})
-    for (const auto& [key, value] : *values) out += manifest::kNodeCost + key.size() + value.size();
-  return out;
-}
-
 std::size_t BytesOfAll(const ReadPods& read) {
   constexpr std::size_t kStorageCopies = 4;  // it is joined with that of other files, and decoded, for each user of it
   std::size_t out = kStorageCopies * read.storage.size();
   for (const auto& pod : read.pods) out += BytesOf(*pod);
-  for (const auto& document : read.documents) out += BytesOfDocument(*document);
+  for (const auto& document : read.documents) out += BytesOf(*document);
   for (const SourceProblem& warning : read.warnings)
     out += sizeof(SourceProblem) + warning.file.size() + warning.message.size();
   return out;

@@ -49,10 +49,6 @@ struct FoundDocument {
 /// first; what is left out is told in out.problems.
 void GatherDocuments(const std::vector<FoundDocument>& found, const Standing& before, Snapshot& out);
 
-/// Of what a source holds at a time, all its files together (ReadPods::bytes): berthd needs as much again while it
-/// reads one more. What a URL answers is one text, which manifest::Budget keeps below this.
-inline constexpr std::size_t kMostHeldBytes = std::size_t{32} << 20;
-
 /// What one manifest text holds.
 struct ReadPods {
   std::vector<std::shared_ptr<const Pod>> pods;

@@ -77,6 +77,7 @@ class JoinedSource final : public Source {
       out.ready |= last.ready;
       out.complete &= last.ready && last.complete;
       out.storage += last.storage;
+      out.held_bytes += last.held_bytes;
       std::ranges::copy(last.warnings, std::back_inserter(out.warnings));
       std::ranges::copy(last.problems, std::back_inserter(out.problems));
       for (const auto& pod : last.pods) {

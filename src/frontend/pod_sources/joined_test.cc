@@ -110,8 +110,12 @@ TEST_F(JoinedSourceTest, ASourceThatIsNotReadyFreesNothing) {
 TEST_F(JoinedSourceTest, StorageOfAllIsThere) {
   file_->next = SnapshotOf({}, "");
   file_->next->storage = "{}\n";
+  file_->next->held_bytes = 7;
   http_->next = SnapshotOf({}, "");
-  EXPECT_EQ("{}\n", joined_->Poll(MonoTime())->storage);
+  const auto snapshot = joined_->Poll(MonoTime());
+  ASSERT_TRUE(snapshot);
+  EXPECT_EQ("{}\n", snapshot->storage);
+  EXPECT_EQ(7U, snapshot->held_bytes);
 }
 
 TEST_F(JoinedSourceTest, AnIncompleteSourceMakesTheWholeIncomplete) {

@@ -2,6 +2,7 @@
 #ifndef BERTH_FRONTEND_POD_SOURCES_SOURCE_H_
 #define BERTH_FRONTEND_POD_SOURCES_SOURCE_H_
 
+#include <cstddef>
 #include <map>
 #include <memory>
 #include <set>
@@ -28,7 +29,8 @@ struct SourceProblem {
 struct Snapshot {
   bool ready = false;  ///< false until the source could be read once; a source that is not ready removes nothing
   /// False while some file was never read well since the start, or some source is not ready: pods are not known then,
-  /// so one that only the ledger knows must not be taken for removed.
+  /// so one that only the ledger knows must not be taken for removed. A file that was only refused for want of room and
+  /// has no pod of a name that ran before is known well enough.
   bool complete = true;
   /// By namespace/name, never null; static pod naming and uids applied (rules/sources#static-pods). What did not change
   /// is the same object as in the snapshot before.
@@ -39,6 +41,7 @@ struct Snapshot {
   /// Full name of a pod -> IdentityOf it: two versions of which this is the same differ in what a resize changes.
   std::map<std::string, std::string> identities{};
   std::string storage{};                ///< PersistentVolumes and claims of a folder, as manifest::ParsedPods::storage
+  std::size_t held_bytes = 0;           ///< what the files of a folder hold together, of kMostHeldBytes
   std::vector<SourceProblem> warnings;  ///< what works but is probably not meant (unknown fields)
   std::vector<SourceProblem> problems;  ///< the last good pod of a broken file stays in `pods`
 };
@@ -61,12 +64,18 @@ struct FolderOptions {
   /// Refuse the folder, or a file in it, that others than root (or the user this runs as) could change: who writes a
   /// manifest runs programs as root.
   bool only_trusted = true;
-  /// Uids and identities (Snapshot::identities) of pods that ran before the source was opened: a file that holds one of
-  /// them counts, and not another one with a pod of the same name.
+  /// Uids, identities (Snapshot::identities) and full names of pods that ran before the source was opened: a file that
+  /// holds one of them, by uid or identity, counts, and not another one with a pod of the same name; it has room.
   std::set<std::string> running = {};
   os::WorkNotes* notes = nullptr;  ///< keep manifests that berthd died of from being read again; outlives the source
   manifest::PodOptions pods = {};  ///< how strictly they are read
 };
+/// Of what a folder holds at a time, all its files together (ReadPods::bytes): berthd needs as much again while it
+/// reads one more. What a URL answers is one text, which manifest::Budget keeps below this.
+inline constexpr std::size_t kMostHeldBytes = std::size_t{32} << 20;
+/// That `what`, a file's path say, would hold more than there is room for.
+std::string NoRoomFor(const std::string& what);
+
 /// A folder (or one file) of manifests, watched with inotify and re-listed every period. A missing path is not an
 /// error: it is looked for again.
 Result<std::unique_ptr<Source>> OpenFolder(FolderOptions options);
@@ -89,9 +98,10 @@ Result<std::unique_ptr<Source>> OpenHttp(HttpOptions options);
 /// Errors: kInvalid for a URL or header that cannot be used, with the kubelet's field and the cure.
 Result<void> CheckHttp(const HttpOptions& options);
 
-/// Several sources as one, in order of weight: of pods with one full name or uid in two of them, and of documents with
-/// one name, the one that counted before does, else the one that ran (`running`: FolderOptions::running), else that of
-/// the earlier source; the others are told in Snapshot::problems. Ready as soon as one is; complete when all are.
+/// Several sources as one, in order of weight: of pods with one full name or uid in two of them the one that counted
+/// before does, else the one that ran (`running`: FolderOptions::running), else that of the earlier source. Of
+/// documents with one name the one that counted before does, else that of the earlier source: which counted before this
+/// was opened nobody knows. The others are told in Snapshot::problems. Ready as soon as one is; complete when all are.
 /// Errors: as epoll_create(2).
 Result<std::unique_ptr<Source>> JoinSources(std::vector<std::unique_ptr<Source>> sources,
                                             std::set<std::string> running = {});

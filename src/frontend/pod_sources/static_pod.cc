@@ -80,4 +80,11 @@ std::size_t BytesOf(const Pod& pod) {
          CostOfJson(codec::ToJson(pod));
 }
 
+std::size_t BytesOf(const ConfigDocument& document) {
+  std::size_t out = sizeof(ConfigDocument);
+  for (const auto* values : {&document.data, &document.binary})
+    for (const auto& [key, value] : *values) out += manifest::kNodeCost + key.size() + value.size();
+  return out;
+}
+
 }  // namespace berth::pod_sources

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/document.h"
 #include "model/pod.h"
 
 namespace berth::pod_sources {
@@ -28,6 +29,8 @@ std::string IdentityOf(const Pod& pod);
 /// Bytes that the pod takes for as long as it is held, about, and rather more: its text, and what each value and each
 /// container takes beside, counted as manifest::kMaxDocumentCost counts.
 std::size_t BytesOf(const Pod& pod);
+/// The same of a document.
+std::size_t BytesOf(const ConfigDocument& document);
 
 }  // namespace berth::pod_sources
 
