@@ -223,11 +223,11 @@ Result<StoredPods> LocalApi::Apply(const api::ApplyQuery& query) {
     return Fail(Code::kInvalid, "the request holds no pod, ConfigMap or Secret");
   StoredPods out;
   if (query.dry_run || !read.problems.empty()) {
-    out = folder_.Look(found.pods, *state->node.files, found.documents);
+    out = folder_.Look(found.pods, *state->node.files, found.documents, state->held_bytes);
     out.problems.insert(out.problems.begin(), read.problems.begin(), read.problems.end());
     if (!query.dry_run) return Fail(Code::kInvalid, Join(out.problems, "\n"));
   } else {
-    BERTH_TRY(out.results, folder_.Store(found.pods, *state->node.files, found.documents));
+    BERTH_TRY(out.results, folder_.Store(found.pods, *state->node.files, found.documents, state->held_bytes));
   }
   const bool changed = std::ranges::any_of(
       out.results, [](const StoredPod& stored) { return stored.action != StoreAction::kUnchanged; });

@@ -22,6 +22,7 @@
 #include "daemon/notify.h"
 #include "daemon/own_group.h"
 #include "daemon/pod_folder.h"
+#include "frontend/pod_sources/source.h"
 #include "host/machine/load_machine.h"
 #include "telemetry/events/event_log.h"
 #include "testing/fixtures.h"
@@ -318,6 +319,34 @@ TEST(PodFolderTest, WhatHasNoRoomInAFileNameIsRefusedBeforeAnythingIsStored) {
   EXPECT_EQ(stored.error().code, Code::kInvalid);
   EXPECT_NE(stored.error().message.find("251 bytes"), std::string::npos) << stored.error().message;
   EXPECT_NE(::access((temp / "default_web.yaml").c_str(), F_OK), 0) << "all or none";
+}
+
+TEST(PodFolderTest, WhatHasNoRoomInTheFolderIsRefused) {
+  testkit::TempDir temp;
+  const PodFolder folder(temp.path(), "n1");
+  const std::string why =
+      "request: not taken: with it all files of the folder would hold more than 32 MiB; remove some of them, or make "
+      "ConfigMaps and Secrets smaller";
+  const std::size_t nearly = pod_sources::kMostHeldBytes - 20'000;
+  ConfigDocument document{.name = "c", .data = {{"k", std::string(15'000, 'x')}}};
+  ASSERT_TRUE(folder.Store({}, {}, {document}, nearly));
+  ConfigDocument another{.name = "d", .data = {{"k", std::string(15'000, 'x')}}};
+  const auto refused = folder.Store({}, {}, {another}, nearly);
+  ASSERT_FALSE(refused) << "the first one counts before it was read";
+  EXPECT_EQ(refused.error().code, Code::kExhausted);
+  EXPECT_EQ(refused.error().message, why);
+  EXPECT_NE(::access((temp / "configmap_default_d.json").c_str(), F_OK), 0);
+  EXPECT_EQ(folder.Look({}, {}, {another}, nearly).problems, std::vector<std::string>{why});
+  const ManifestFiles files = {{"ConfigMap default/c", temp / "configmap_default_c.json"}};
+  EXPECT_FALSE(folder.Store({}, files, {another}, nearly + 15'500)) << "the first one is among what is held";
+  EXPECT_TRUE(folder.Store({}, files, {another}, nearly));
+
+  EXPECT_EQ((*folder.Store({}, files, {document}, 2 * nearly))[0].action, StoreAction::kUnchanged);
+  document.data["k"].resize(10);
+  EXPECT_EQ((*folder.Store({}, files, {document}, 2 * nearly))[0].action, StoreAction::kConfigured) << "it holds less";
+  document.data["k"].resize(20, 'x');
+  EXPECT_FALSE(folder.Store({}, files, {document}, 2 * nearly));
+  EXPECT_FALSE(folder.Store({Named("web")}, files, {}, 2 * nearly));
 }
 
 TEST(PodFolderTest, DoesNotReplaceAFileThatHoldsAnythingElse) {

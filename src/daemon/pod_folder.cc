@@ -1,6 +1,7 @@
 #include "daemon/pod_folder.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <functional>
@@ -10,6 +11,8 @@
 
 #include "api/codec/codec.h"
 #include "base/text.h"
+#include "frontend/pod_sources/source.h"
+#include "frontend/pod_sources/static_pod.h"
 #include "host/os/fs.h"
 #include "host/os/path.h"
 #include "manifest/document_tree.h"
@@ -57,15 +60,20 @@ Result<void> CheckFileNameLength(const std::string& file, const std::string& wha
                           what, file, name.size(), kLongest));
 }
 
+struct StoreChange {
+  StoreAction action = StoreAction::kCreated;
+  std::size_t before = 0;  ///< BytesOf what its file holds now
+};
+
 /// What storing a pod, or document, in its file does: kCreated, kUnchanged (the file says the same already, in whatever
 /// words: it is left alone then, comments and all) or kConfigured. A file that is there is only replaced when it holds
 /// exactly this one now, whatever was known of it before.
 template <class Compare>
-Result<StoreAction> ActionOn(const std::string& file, const std::string& what, Compare compare) {
+Result<StoreChange> ChangeOf(const std::string& file, const std::string& what, Compare compare) {
   BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(file), manifest::kMaxTextBytes));
   const std::string name = os::FileNameOf(file);
   BERTH_TRY(const bool exists, fs->Exists(name));
-  if (!exists && !fs->ReadLink(name)) return StoreAction::kCreated;
+  if (!exists && !fs->ReadLink(name)) return StoreChange();
   const auto refuse = [&](std::string_view why) {
     return Fail(Code::kConflict,
                 fmt::format("{} is there already and {}, so it is not replaced by {}; change that file "
@@ -82,22 +90,23 @@ Result<StoreAction> ActionOn(const std::string& file, const std::string& what, C
   return compare(*parsed, refuse);
 }
 
-Result<StoreAction> ActionOnPod(const std::string& file, const Pod& pod) {
-  return ActionOn(file, "pod " + FullName(pod), [&](const auto& parsed, const auto& refuse) -> Result<StoreAction> {
+Result<StoreChange> ChangeOfPod(const std::string& file, const Pod& pod) {
+  return ChangeOf(file, "pod " + FullName(pod), [&](const auto& parsed, const auto& refuse) -> Result<StoreChange> {
     if (parsed.pods.empty()) return refuse("holds " + NameOf(parsed.documents.front()));
     const Pod& there = parsed.pods.front();
     if (FullName(there) != FullName(pod)) return refuse("holds pod " + FullName(there));
-    return there == pod ? StoreAction::kUnchanged : StoreAction::kConfigured;
+    return StoreChange{there == pod ? StoreAction::kUnchanged : StoreAction::kConfigured, pod_sources::BytesOf(there)};
   });
 }
 
-Result<StoreAction> ActionOnDocument(const std::string& file, const ConfigDocument& document) {
-  return ActionOn(file, NameOf(document), [&](const auto& parsed, const auto& refuse) -> Result<StoreAction> {
+Result<StoreChange> ChangeOfDocument(const std::string& file, const ConfigDocument& document) {
+  return ChangeOf(file, NameOf(document), [&](const auto& parsed, const auto& refuse) -> Result<StoreChange> {
     if (parsed.documents.empty()) return refuse("holds pod " + FullName(parsed.pods.front()));
     const ConfigDocument& there = parsed.documents.front();
     if (NameOf(there) != NameOf(document)) return refuse("holds " + NameOf(there));
-    if (there == document) return StoreAction::kUnchanged;
-    if (!there.immutable) return StoreAction::kConfigured;
+    const std::size_t before = pod_sources::BytesOf(there);
+    if (there == document) return StoreChange{StoreAction::kUnchanged, before};
+    if (!there.immutable) return StoreChange{StoreAction::kConfigured, before};
     return Fail(Code::kConflict, NameOf(document) + " is immutable: give the new content another name, or delete it " +
                                      "and apply again");
   });
@@ -147,7 +156,8 @@ Result<std::string> PodFolder::FileToRemove(const std::string& full_name, const 
     if (there) return file;
   }
   const auto stored = changing_->stored.find(full_name);
-  if (stored != changing_->stored.end() && HoldsOnly(stored->second, full_name, node_name_)) return stored->second;
+  if (stored != changing_->stored.end() && HoldsOnly(stored->second.file, full_name, node_name_))
+    return stored->second.file;
   const std::size_t slash = full_name.find('/');
   std::string name = full_name.substr(slash + 1);
   if (const std::string end = NameOnNode(""); name.ends_with(end)) name.resize(name.size() - end.size());
@@ -161,6 +171,8 @@ struct PodFolder::Planned {
   std::string name;  ///< in ManifestFiles
   StoredPod pod;
   std::function<std::string()> content;  ///< made when it is written: of all together it may be much
+  std::size_t bytes = 0;                 ///< that it takes once it was read, about
+  std::size_t before = 0;                ///< StoreChange::before
 };
 
 Result<PodFolder::Planned> PodFolder::PlanOf(const Pod& pod, const ManifestFiles& files) const {
@@ -170,14 +182,17 @@ Result<PodFolder::Planned> PodFolder::PlanOf(const Pod& pod, const ManifestFiles
     return Fail(Code::kInvalid, fmt::format("pod '{}' cannot be stored under its name", Printable(FullName(pod))));
   Planned out{.name = FullName(on_node),
               .pod = {pod.namespace_, on_node.name, FileOf(pod.namespace_, pod.name), {}},
-              .content = [&pod] { return codec::ToYaml(codec::ToJson(pod)); }};
+              .content = [&pod] { return codec::ToYaml(codec::ToJson(pod)); },
+              .bytes = pod_sources::BytesOf(pod)};
   if (files.contains(out.name)) {
     BERTH_TRY(out.pod.file, OwnFile(out.name, files));
   } else if (const auto stored = changing_->stored.find(out.name); stored != changing_->stored.end()) {
-    out.pod.file = stored->second;
+    out.pod.file = stored->second.file;
   }
   BERTH_RETURN_IF_ERROR(CheckFileNameLength(out.pod.file, "pod " + FullName(pod)));
-  BERTH_TRY(out.pod.action, ActionOnPod(out.pod.file, pod));
+  BERTH_TRY(const StoreChange change, ChangeOfPod(out.pod.file, pod));
+  out.pod.action = change.action;
+  out.before = change.before;
   return out;
 }
 
@@ -191,14 +206,17 @@ Result<PodFolder::Planned> PodFolder::PlanOf(const ConfigDocument& document, con
                       .name = document.name,
                       .file = DocumentFile(document.kind, document.namespace_, document.name),
                       .kind = std::string(Name(document.kind))},
-              .content = [&document] { return codec::FormatJson(codec::ToJson(document), kIndent) + "\n"; }};
+              .content = [&document] { return codec::FormatJson(codec::ToJson(document), kIndent) + "\n"; },
+              .bytes = pod_sources::BytesOf(document)};
   if (files.contains(name)) {
     BERTH_TRY(out.pod.file, OwnFile(name, files));
   } else if (const auto stored = changing_->stored.find(name); stored != changing_->stored.end()) {
-    out.pod.file = stored->second;
+    out.pod.file = stored->second.file;
   }
   BERTH_RETURN_IF_ERROR(CheckFileNameLength(out.pod.file, name));
-  BERTH_TRY(out.pod.action, ActionOnDocument(out.pod.file, document));
+  BERTH_TRY(const StoreChange change, ChangeOfDocument(out.pod.file, document));
+  out.pod.action = change.action;
+  out.before = change.before;
   return out;
 }
 
@@ -207,8 +225,16 @@ struct PodFolder::Plan {
   std::vector<Error> problems;
 };
 
+/// What was stored and not read yet comes to what is held.
+std::size_t PodFolder::Unread(const ManifestFiles& files) const {
+  std::size_t out = 0;
+  for (const auto& [name, stored] : changing_->stored)
+    if (!files.contains(name) && ::access(stored.file.c_str(), F_OK) == 0) out += stored.bytes;
+  return out;
+}
+
 PodFolder::Plan PodFolder::PlanOfAll(const std::vector<Pod>& pods, const ManifestFiles& files,
-                                     const std::vector<ConfigDocument>& documents) const {
+                                     const std::vector<ConfigDocument>& documents, std::size_t held) const {
   Plan out;
   std::set<std::string> seen;
   const auto add = [&](Result<Planned> made) {
@@ -224,13 +250,17 @@ PodFolder::Plan PodFolder::PlanOfAll(const std::vector<Pod>& pods, const Manifes
   };
   for (const ConfigDocument& document : documents) add(PlanOf(document, files));
   for (const Pod& pod : pods) add(PlanOf(pod, files));
+  std::size_t more = 0;
+  for (const Planned& item : out.items) more += item.bytes - std::min(item.bytes, item.before);
+  if (more > 0 && held + Unread(files) + more > pod_sources::kMostHeldBytes)
+    out.problems.push_back(Fail(Code::kExhausted, pod_sources::NoRoomFor("request")).error());
   return out;
 }
 
 StoredPods PodFolder::Look(const std::vector<Pod>& pods, const ManifestFiles& files,
-                           const std::vector<ConfigDocument>& documents) const {
+                           const std::vector<ConfigDocument>& documents, std::size_t held) const {
   const MutexLock lock(changing_->held);
-  Plan plan = PlanOfAll(pods, files, documents);
+  Plan plan = PlanOfAll(pods, files, documents, held);
   StoredPods out;
   for (Planned& item : plan.items) out.results.push_back(std::move(item.pod));
   for (Error& problem : plan.problems) out.problems.push_back(std::move(problem.message));
@@ -238,9 +268,9 @@ StoredPods PodFolder::Look(const std::vector<Pod>& pods, const ManifestFiles& fi
 }
 
 Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, const ManifestFiles& files,
-                                                const std::vector<ConfigDocument>& documents) const {
+                                                const std::vector<ConfigDocument>& documents, std::size_t held) const {
   const MutexLock lock(changing_->held);
-  Plan plan = PlanOfAll(pods, files, documents);
+  Plan plan = PlanOfAll(pods, files, documents, held);
   if (!plan.problems.empty()) return std::unexpected(AllOf(std::move(plan.problems)));
   std::erase_if(changing_->stored, [&](const auto& stored) { return files.contains(stored.first); });
   std::vector<StoredPod> out;
@@ -249,7 +279,7 @@ Result<std::vector<StoredPod>> PodFolder::Store(const std::vector<Pod>& pods, co
       BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs(os::FolderOf(item.pod.file)));
       BERTH_RETURN_IF_ERROR(fs->Replace(os::FileNameOf(item.pod.file), item.content()));
     }
-    changing_->stored.insert_or_assign(item.name, item.pod.file);
+    changing_->stored.insert_or_assign(item.name, Stored{.file = item.pod.file, .bytes = item.bytes});
     out.push_back(std::move(item.pod));
   }
   return out;
@@ -263,7 +293,7 @@ Result<std::string> PodFolder::RemoveDocument(DocumentKind kind, const std::stri
   if (files.contains(key)) {
     BERTH_TRY(file, OwnFile(key, files));
   } else if (const auto stored = changing_->stored.find(key); stored != changing_->stored.end()) {
-    file = stored->second;
+    file = stored->second.file;
   } else if (IsFileNamePart(namespace_) && IsFileNamePart(name)) {
     file = DocumentFile(kind, namespace_, name);
   }

@@ -10,6 +10,7 @@
 #define BERTH_DAEMON_POD_MANAGER_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -138,6 +139,7 @@ class PodManager {
     return sync_loop_.manifests().files();
   }  ///< full name -> file
   const std::string& storage() const { return sync_loop_.manifests().storage(); }  ///< as Manifests::storage
+  std::size_t held_bytes() const { return sync_loop_.manifests().held_bytes(); }   ///< likewise
   std::shared_ptr<const Pod> Share(const ManagedPod& managed) const {
     return sync_loop_.manifests().Share(managed);
   }  ///< as Manifests::Share

@@ -3,6 +3,7 @@
 #ifndef BERTH_DAEMON_SNAPSHOT_BUILDER_H_
 #define BERTH_DAEMON_SNAPSHOT_BUILDER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -37,6 +38,7 @@ struct LoopState {
   std::shared_ptr<const allocator::Node> engine;          ///< what decides on this node; has the machine
   std::shared_ptr<const cgroup_manager::Picture> groups;  ///< Berth's cgroups
   std::shared_ptr<const std::string> storage;             ///< Snapshot::storage of the pod folder
+  std::size_t held_bytes = 0;                             ///< Snapshot::held_bytes of the pod folder
   std::shared_ptr<const device_manager::Known> plugins;   ///< what node.devices are of
   allocator::QueueNow queue;                              ///< of node.pods
   NodeSnapshot node;

@@ -101,17 +101,19 @@ TEST_F(SnapshotTest, AManifestIsHeldOnce) {
   EXPECT_EQ(Build().pods[0].manifest, manifest);
 }
 
-TEST_F(SnapshotTest, HasTheStorageOfThePodFolder) {
+TEST_F(SnapshotTest, HasTheStorageOfThePodFolderAndHowMuchItHolds) {
   Run({});
   const auto before = builder->Build();
   ASSERT_TRUE(before);
   EXPECT_EQ("", *before->storage);
   pod_sources::Snapshot wanted = Wanting({});
   wanted.storage = "{}";
+  wanted.held_bytes = 7;
   manager->OnSnapshot(std::move(wanted), Now());
   const auto after = builder->Build();
   ASSERT_TRUE(after);
   EXPECT_EQ("{}", *after->storage);
+  EXPECT_EQ(7U, after->held_bytes);
 }
 
 TEST_F(SnapshotTest, WhatDidNotChangeIsShared) {

@@ -81,6 +81,7 @@ void Manifests::Take(pod_sources::Snapshot snapshot) {
   parts_.documents.Set(std::move(snapshot.documents));
   files_ = std::move(snapshot.files);
   storage_ = std::move(snapshot.storage);
+  held_bytes_ = snapshot.held_bytes;
 }
 
 const std::string& Manifests::IdentityOf(const std::string& full_name) const {

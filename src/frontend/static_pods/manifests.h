@@ -2,6 +2,7 @@
 #ifndef BERTH_FRONTEND_STATIC_PODS_MANIFESTS_H_
 #define BERTH_FRONTEND_STATIC_PODS_MANIFESTS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -38,6 +39,7 @@ class Manifests {
   bool stopping() const { return stopping_; }
   const std::map<std::string, std::string>& files() const { return files_; }  ///< full name -> manifest file
   const std::string& storage() const { return storage_; }                     ///< Snapshot::storage of the newest one
+  std::size_t held_bytes() const { return held_bytes_; }                      ///< likewise
   /// Its manifest as the source holds it, when the pod is in force just like that; else a copy of the pod.
   std::shared_ptr<const Pod> Share(const ManagedPod& managed) const;
   /// Some pod of this name is ending and another one of that name will follow it.
@@ -73,6 +75,7 @@ class Manifests {
   std::uint64_t arrivals_ = 0;
   std::map<std::string, std::string> files_;  // full name -> path
   std::string storage_;
+  std::size_t held_bytes_ = 0;
   Reported problems_;
   Reported warnings_;
 };
