@@ -342,6 +342,7 @@ class FolderSource final : public Source {
       return Note(file.parse_problem, PathOf(name) + ": " + why);
     if (!TakeRoom(name, file, *parsed, now)) return Refuse(name, file, parsed->pods);
     file.parse_problem.clear();
+    const bool others_made_room = file.ran && !file.good;
     file.good = true;
     file.pods = std::move(parsed->pods);
     file.documents = std::move(parsed->documents);
@@ -351,7 +352,8 @@ class FolderSource final : public Source {
       ReadUsersAgain(name, now);
     }
     file.warnings = std::move(parsed->warnings);
-    if (std::exchange(file.bytes, parsed->bytes) > parsed->bytes) ReadRefusedAgain(now);
+    // Of those that made room the smaller ones may have it still.
+    if (std::exchange(file.bytes, parsed->bytes) > parsed->bytes || others_made_room) ReadRefusedAgain(now);
     return true;
   }
 

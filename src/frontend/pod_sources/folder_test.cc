@@ -162,6 +162,22 @@ TEST_F(FolderSourceTest, AtAStartRoomGoesFirstToFilesWhosePodsRan) {
   EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/a-node1", "default/c-node1", "default/ran-node1"));
 }
 
+TEST_F(FolderSourceTest, ASmallFileThatMadeRoomAtAStartIsTakenWhereItFits) {
+  Put("z.json", PodLine("ran") + LargeDocuments("z"));
+  auto snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  const std::string uid = snapshot->pods.at(0)->uid;
+  for (const char* const name : {"a", "b"}) Put(name + std::string(".json"), LargeDocuments(name));
+  Put("c.json", PodLine("large") + LargeDocuments("c"));
+  Put("d.json", PodLine("small"));
+  Open({uid});
+  snapshot = Settle();
+  ASSERT_TRUE(snapshot);
+  EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/ran-node1", "default/small-node1"));
+  ASSERT_EQ(snapshot->problems.size(), 1U);
+  EXPECT_THAT(snapshot->problems[0].message, HasSubstr("/c.json: not taken: "));
+}
+
 TEST_F(FolderSourceTest, AFileWithoutRoomWhosePodMayRunMakesTheFolderIncomplete) {
   for (const char* const name : {"a", "b", "c"}) Put(name + std::string(".json"), LargeDocuments(name));
   Put("d.json", PodLine("changed") + LargeDocuments("d"));

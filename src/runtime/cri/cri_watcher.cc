@@ -122,6 +122,7 @@ Result<void> Watcher::AskForEnds(const std::vector<std::string>& ended, std::vec
   for (const std::string& id : InTurn(ended)) {
     if (os::SystemClock().Now() - begin > kUsualList) {  // many, of a slow runtime: those so far are told first
       shared_.LookSoon();
+      if (!unanswered_.empty()) return Fail(Code::kTimeout, "ask for statuses of containers: not all were asked");
       break;
     }
     auto end = AskForEnd(id);
@@ -202,8 +203,9 @@ Result<void> Watcher::AskForSandboxes(Answers& answers) {
     if (answers.ends.empty() && now < next_sandbox_look_ && now >= shared_.suspicious_until) return {};
     answers.before = shared_.sandboxes.Ready();
   }
-  // After a call without an answer only whether there is one at all: that it is not ready is told without delay.
-  const os::Millis patience = answers.statuses ? patience_ : std::min(patience_, kBriefly);
+  // After the first call without an answer briefly: that it is not ready is told without delay.
+  const bool told = answers.statuses || patience_ == kLongestList;
+  const os::Millis patience = told ? patience_ : std::min(patience_, kBriefly);
   BERTH_TRY(answers.sandboxes, shared_.client.Sandboxes(shared_.OwnLabels(), patience));
   next_sandbox_look_ = now + shared_.options.sandbox_look;
   return {};
