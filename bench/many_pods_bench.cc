@@ -21,7 +21,7 @@ namespace {
 using namespace berth;
 
 constexpr os::Millis kBetween{20};
-/// Pods start some ten a second on two busy CPUs.
+/// Many times what 600 pods take on two CPUs, some 6 s.
 constexpr os::Millis kPatience{600'000};
 
 struct Latencies {

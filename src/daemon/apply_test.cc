@@ -7,6 +7,7 @@
 
 #include "api/local_api/node_client.h"
 #include "daemon/daemon.h"
+#include "daemon/played_line_test.h"
 #include "testing/fixtures.h"
 
 namespace berth::daemon {
@@ -21,14 +22,7 @@ using ::testing::StartsWith;
 
 struct PlayedApplyTest : testing::Test {
   void Start(const std::string& runtime) {
-    CommandLine line;
-    line.machine = "pack:1 core:4 pu:1";
-    line.pod_dir = temp / "pods";
-    line.state_dir = temp / "state";
-    line.run_dir = temp / "run";
-    line.log_dir = temp / "log";
-    line.socket = temp / "berth.sock";
-    line.node_name = "n1";
+    CommandLine line = PlayedLine(temp);
     line.runtime = runtime;
     auto settings = LoadSettings(line);
     ASSERT_TRUE(settings) << settings.error().message;

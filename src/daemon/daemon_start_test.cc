@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "daemon/daemon.h"
+#include "daemon/played_line_test.h"
 #include "testing/fixtures.h"
 
 namespace berth::daemon {
@@ -12,14 +13,7 @@ namespace {
 /// A dry run with all its folders below one temporary folder.
 struct DaemonStartTest : testing::Test {
   Result<std::unique_ptr<Daemon>> Start() {
-    CommandLine line;
-    line.machine = "pack:1 core:4 pu:1";
-    line.pod_dir = pods;
-    line.state_dir = temp / "state";
-    line.run_dir = temp / "run";
-    line.log_dir = temp / "log";
-    line.socket = temp / "berth.sock";
-    line.node_name = "n1";
+    const CommandLine line = PlayedLine(temp);
     auto settings = LoadSettings(line);
     if (!settings) return std::unexpected(settings.error());
     return Daemon::Make(line, *std::move(settings), "test", Notifier(), log);

@@ -138,8 +138,9 @@ class PodManager {
   const std::map<std::string, std::string>& files() const {
     return sync_loop_.manifests().files();
   }  ///< full name -> file
-  const std::string& storage() const { return sync_loop_.manifests().storage(); }  ///< as Manifests::storage
-  std::size_t held_bytes() const { return sync_loop_.manifests().held_bytes(); }   ///< likewise
+  /// As Manifests::storage.
+  std::shared_ptr<const std::string> storage() const { return sync_loop_.manifests().storage(); }
+  std::size_t held_bytes() const { return sync_loop_.manifests().held_bytes(); }  ///< likewise
   std::shared_ptr<const Pod> Share(const ManagedPod& managed) const {
     return sync_loop_.manifests().Share(managed);
   }  ///< as Manifests::Share

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "daemon/daemon.h"
+#include "daemon/played_line_test.h"
 #include "testing/fixtures.h"
 
 namespace berth::daemon {
@@ -28,16 +29,9 @@ constexpr const char* kMachine =
 /// A dry run, all of whose files are below one temporary folder.
 struct DryNode {
   DryNode(const std::string& berth, const std::string& kubelet) {
-    line.machine = temp / "machine.json";
     std::ofstream(*line.machine) << kMachine;
     line.config = temp / "berth.yaml";
     line.kubelet_config = temp / "kubelet.yaml";
-    line.pod_dir = temp / "pods";
-    line.state_dir = temp / "state";
-    line.run_dir = temp / "run";
-    line.log_dir = temp / "log";
-    line.socket = temp / "berth.sock";
-    line.node_name = "n1";
     std::ofstream(*line.config) << kBerthHead << berth;
     std::ofstream(*line.kubelet_config) << kKubeletHead << kubelet;
   }
@@ -56,7 +50,7 @@ struct DryNode {
   }
 
   testkit::TempDir temp;
-  CommandLine line;
+  CommandLine line = PlayedLine(temp, temp / "machine.json");
   events::Log log{events::LogLevel::kError};
 };
 

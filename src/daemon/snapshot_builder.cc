@@ -319,7 +319,7 @@ std::shared_ptr<const LoopState> SnapshotBuilder::Build() {
   auto out = std::make_shared<LoopState>();
   out->engine = Engine();
   out->groups = Groups();
-  out->storage = Shared(last ? last->storage : nullptr, manager_.storage());
+  out->storage = manager_.storage();
   out->held_bytes = manager_.held_bytes();
   out->node.machine = std::shared_ptr<const Machine>(out->engine, &out->engine->machine());
   out->node.node = Shared(before.node, node);

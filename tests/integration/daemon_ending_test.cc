@@ -109,6 +109,15 @@ struct DaemonEndingTest : testing::Test {
     return thread;
   }
 
+  /// `name`: of the thread, as it is told.
+  void ExpectToldToBeAway(const std::string& name) {
+    std::string verified;
+    EXPECT_NE(Verify(verified), 0);
+    EXPECT_NE(verified.find(name), std::string::npos) << verified;
+    EXPECT_TRUE(
+        node.Until("the tree shows it", [&] { return node.Get("/v1/tree").dump().find(name) != std::string::npos; }));
+  }
+
   /// The container has been started anew, with the exit code of its end known.
   void ExpectKilledAndRestarted(const std::string& name, int pid) {
     ASSERT_TRUE(node.Until("it runs again", [&] {
@@ -184,11 +193,7 @@ TEST_F(DaemonEndingTest, AThreadThatLeftItsProcessIsMovedBack) {
   const int thread = MoveThreadOut(pid);
   ASSERT_FALSE(HasFailure()) << "it said " << node.Get("/v1/logs/default/several/app").dump(1);
   const std::string name = "thread " + std::to_string(thread) + " of process " + std::to_string(pid) + " (berthd)";
-  std::string verified;
-  EXPECT_NE(Verify(verified), 0);
-  EXPECT_NE(verified.find(name), std::string::npos) << verified;
-  EXPECT_TRUE(
-      node.Until("the tree shows it", [&] { return node.Get("/v1/tree").dump().find(name) != std::string::npos; }));
+  ExpectToldToBeAway(name);
   EXPECT_TRUE(node.Until("it is moved back", [&] { return node.CountEvents("StrayProcess", "moved back") > 0; }));
   EXPECT_EQ(node.CountEvents("StrayProcess", name), 1) << node.Get("/v1/events").dump(1);
   std::ifstream in("/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/status");
@@ -210,11 +215,7 @@ TEST_F(DaemonEndingTest, AThreadOfASharedContainerIsMovedBackWhileAnotherHasCpus
   const int thread = MoveThreadOut(pid);
   ASSERT_FALSE(HasFailure()) << "it said " << node.Get("/v1/logs/default/sharing/app").dump(1);
   const std::string name = "thread " + std::to_string(thread) + " of process " + std::to_string(pid) + " (berthd)";
-  std::string verified;
-  EXPECT_NE(Verify(verified), 0);
-  EXPECT_NE(verified.find(name), std::string::npos) << verified;
-  EXPECT_TRUE(
-      node.Until("the tree shows it", [&] { return node.Get("/v1/tree").dump().find(name) != std::string::npos; }));
+  ExpectToldToBeAway(name);
   EXPECT_TRUE(node.Until("it is moved back", [&] { return node.CountEvents("StrayProcess", name) == 1; }));
   std::string after;
   EXPECT_EQ(Verify(after), 0) << after;

@@ -1,21 +1,34 @@
 #include "allocator/queue/no_place.h"
 
-#include <optional>
 #include <utility>
 
 #include "model/node_conditions.h"
 
 namespace berth::allocator {
 
+namespace {
+
+bool MayPreempt(const Pod& pod, const Others& others) { return others.rules.preempt_for_critical && IsCritical(pod); }
+
+}  // namespace
+
+std::optional<Removal> WhoGoesFor(const NodeNow& now, const Pod& pod, const Others& others) {
+  if (!MayPreempt(pod, others)) return std::nullopt;
+  std::optional<Removal> out = WhoHasToGo(now.node, now.ledger, pod, now.inputs, others.may_go);
+  if (out && out->pods.empty()) out.reset();
+  return out;
+}
+
+bool MayWait(const NodeNow& now, const Pod& pod, const Others& others) {
+  return others.waiting < others.rules.most_waiting && !NeverFits(now.node, pod, now.inputs);
+}
+
 WithoutPlace DecideWithoutPlace(const NodeNow& now, const Pod& pod, const Others& others) {
   using enum WithoutPlace::What;
-  if (others.rules.preempt_for_critical && IsCritical(pod)) {
-    if (!others.leaving.empty()) return {.what = kAwaitsLeaving};
-    std::optional<Removal> victims = WhoHasToGo(now.node, now.ledger, pod, now.inputs, others.may_go);
-    if (victims && !victims->pods.empty()) return {.what = kOthersGo, .victims = *std::move(victims)};
-  }
-  const bool waits = others.waiting < others.rules.most_waiting && !NeverFits(now.node, pod, now.inputs);
-  return {.what = waits ? kWaitsForRoom : kRejected};
+  if (MayPreempt(pod, others) && !others.leaving.empty()) return {.what = kAwaitsLeaving};
+  if (std::optional<Removal> victims = WhoGoesFor(now, pod, others))
+    return {.what = kOthersGo, .victims = *std::move(victims)};
+  return {.what = MayWait(now, pod, others) ? kWaitsForRoom : kRejected};
 }
 
 }  // namespace berth::allocator

@@ -3,6 +3,7 @@
 #define BERTH_ALLOCATOR_QUEUE_NO_PLACE_H_
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,7 +35,11 @@ struct WithoutPlace {
   Removal victims{};
 };
 
-/// `others`: without the pod itself.
+/// Who is evicted for the pod, if it is a critical one; nullopt: nobody, or that would not help.
+std::optional<Removal> WhoGoesFor(const NodeNow& now, const Pod& pod, const Others& others);
+/// Whether the pod may be in the queue: that has room for it, and the empty node would have.
+bool MayWait(const NodeNow& now, const Pod& pod, const Others& others);
+/// Both, in this order. `others`: without the pod itself.
 WithoutPlace DecideWithoutPlace(const NodeNow& now, const Pod& pod, const Others& others);
 
 /// Who waits on a node at one moment, and for what.

@@ -80,7 +80,7 @@ void Manifests::Take(pod_sources::Snapshot snapshot) {
   wanted_ = std::move(wanted);
   parts_.documents.Set(std::move(snapshot.documents));
   files_ = std::move(snapshot.files);
-  storage_ = std::move(snapshot.storage);
+  storage_ = std::make_shared<const std::string>(std::move(snapshot.storage));
   held_bytes_ = snapshot.held_bytes;
 }
 

@@ -38,8 +38,9 @@ class Manifests {
   void StopAll() { stopping_ = true; }
   bool stopping() const { return stopping_; }
   const std::map<std::string, std::string>& files() const { return files_; }  ///< full name -> manifest file
-  const std::string& storage() const { return storage_; }                     ///< Snapshot::storage of the newest one
-  std::size_t held_bytes() const { return held_bytes_; }                      ///< likewise
+  /// Snapshot::storage of the newest one; never null.
+  std::shared_ptr<const std::string> storage() const { return storage_; }
+  std::size_t held_bytes() const { return held_bytes_; }  ///< likewise
   /// Its manifest as the source holds it, when the pod is in force just like that; else a copy of the pod.
   std::shared_ptr<const Pod> Share(const ManagedPod& managed) const;
   /// Some pod of this name is ending and another one of that name will follow it.
@@ -74,7 +75,7 @@ class Manifests {
   std::set<std::string> gone_;  // full names that were not wanted for a moment since the last Match
   std::uint64_t arrivals_ = 0;
   std::map<std::string, std::string> files_;  // full name -> path
-  std::string storage_;
+  std::shared_ptr<const std::string> storage_ = std::make_shared<const std::string>();
   std::size_t held_bytes_ = 0;
   Reported problems_;
   Reported warnings_;

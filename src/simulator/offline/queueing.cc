@@ -37,15 +37,15 @@ bool Queueing::Leave(const std::string& uid) {
   return std::erase_if(queue_, [&](const AddStep& one) { return one.pod.uid == uid; }) > 0;
 }
 
-allocator::WithoutPlace Queueing::DecideWithoutPlace(const Pod& pod) const {
-  allocator::Others others{.rules = node_.queue, .waiting = static_cast<int>(queue_.size())};
-  for (const auto& [uid, priority] : priorities_) others.may_go.push_back({uid, priority});
-  return allocator::DecideWithoutPlace({node_.node, node_.ledger, node_.inputs}, pod, others);
+allocator::Others Queueing::OthersNow() const {
+  allocator::Others out{.rules = node_.queue, .waiting = static_cast<int>(queue_.size())};
+  if (out.rules.preempt_for_critical)
+    for (const auto& [uid, priority] : priorities_) out.may_go.push_back({uid, priority});
+  return out;
 }
 
 std::string Queueing::WhoComesFirst(const Pod& pod, const LedgerDelta& change) const {
-  return line_.WhoComesFirst({node_.node, node_.ledger, node_.inputs}, pod, change,
-                             [this](const std::string& uid) { return FindWaiting(uid); });
+  return line_.WhoComesFirst(Now(), pod, change, [this](const std::string& uid) { return FindWaiting(uid); });
 }
 
 /// The engine's answer, and no where somebody who waits comes first. nullopt: a critical pod had others evicted; it is
@@ -59,9 +59,9 @@ std::optional<Outcome> Queueing::Admit(const AddStep& add, int number, bool wait
   }
   const auto* admit = std::get_if<berth::Admit>(&*out.decision);
   if (admit == nullptr) {
-    const allocator::WithoutPlace next = DecideWithoutPlace(add.pod);
-    if (next.what != allocator::WithoutPlace::What::kOthersGo) return out;
-    Evict(next.victims, add.pod, number);
+    const std::optional<Removal> victims = allocator::WhoGoesFor(Now(), add.pod, OthersNow());
+    if (!victims) return out;
+    Evict(*victims, add.pod, number);
     return std::nullopt;
   }
   Place(add.pod, admit->delta, node_);
@@ -82,8 +82,7 @@ void Queueing::Add(const AddStep& add, int number) {
   priorities_[add.pod.uid] = PriorityOf(add.pod);
   std::optional<Outcome> out;
   while (!out) out = Admit(add, number, false);
-  if (Rejection(*out) != nullptr && DecideWithoutPlace(add.pod).what == allocator::WithoutPlace::What::kWaitsForRoom)
-    out->place = Join(add);
+  if (Rejection(*out) != nullptr && allocator::MayWait(Now(), add.pod, OthersNow())) out->place = Join(add);
   outcomes_.push_back(*std::move(out));
 }
 

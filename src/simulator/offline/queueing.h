@@ -34,7 +34,8 @@ class Queueing {
   std::optional<Outcome> Admit(const AddStep& add, int number, bool waited);
   void Evict(const Removal& victims, const Pod& pod, int number);
   std::string WhoComesFirst(const Pod& pod, const LedgerDelta& change) const;
-  allocator::WithoutPlace DecideWithoutPlace(const Pod& pod) const;
+  allocator::NodeNow Now() const { return {node_.node, node_.ledger, node_.inputs}; }
+  allocator::Others OthersNow() const;
   int Join(const AddStep& add);
   bool Leave(const std::string& uid);
   void DecideQueue(int number);
