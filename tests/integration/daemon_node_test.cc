@@ -153,13 +153,19 @@ TEST_F(DaemonNodeTest, ContainersThatEndedWhileBerthdWasDeadAreStartedAgain) {
   EXPECT_EQ(node.PodNamed("own")["containers"][0]["cpus"], "1");
 }
 
-TEST_F(DaemonNodeTest, IdleBerthdIsSmallAndWritesNothing) {
+TEST_F(DaemonNodeTest, IdleBerthdWithTwentyPodsIsSmallAndWritesNothing) {
+  constexpr int kPods = 20;
   node.AddPod("own.yaml", SpinnerManifest("own", "1"));
-  node.AddPod("burst.yaml", SpinnerManifest("burst", ""));
+  node.AddPod(
+      "idle.yaml",
+      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: idle}\nspec:\n  replicas: " + std::to_string(kPods - 1) +
+          "\n  selector: {matchLabels: {app: idle}}\n  template:\n    metadata: {labels: {app: idle}}\n"
+          "    spec:\n      terminationGracePeriodSeconds: 0\n      containers:\n"
+          "      - {name: sleep, image: none, command: [sleep, inf]}\n");
   std::ofstream(node.Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
                                            "reconcilePeriod: 200ms\n";
   node.Start({"--config", node.Dir("berth.yaml"), "--socket", node.socket()});
-  ASSERT_TRUE(node.Until("both run", [&] { return node.Runs("own") && node.Runs("burst"); }));
+  ASSERT_TRUE(node.Until("all run", [&] { return node.Pids().size() == kPods; }));
   const auto writes = node.Get("/v1/status")["cgroupWrites"].get<std::uint64_t>();
   // A foreign write that is repaired proves that reconciling went on in between.
   std::ofstream(node.GroupFile("cpuset", "berth", "cpuset.cpus")) << "0-1";
