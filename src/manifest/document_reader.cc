@@ -115,4 +115,9 @@ std::string CheckConfigKey(std::string_view key) {
                       "\"..\"");
 }
 
+void ReadDocumentName(Object& object, std::string_view field, DocumentKind kind, std::string& out) {
+  object.Read(field, out);
+  if (out.empty()) object.report().Problem(object.PathOf(field), "Required value: name a " + std::string(Name(kind)));
+}
+
 }  // namespace berth::manifest

@@ -23,6 +23,10 @@ ConfigDocument ReadConfigDocument(const Node& node, const Path& path, DocumentKi
 /// '-', '_' and '.', at most 253, neither "." nor starting with "..".
 std::string CheckConfigKey(std::string_view key);
 
+/// The name of a ConfigMap or Secret that a pod refers to, a required field. It is only looked up, and never becomes a
+/// path, so that any name will do, as for the API server.
+void ReadDocumentName(Object& object, std::string_view field, DocumentKind kind, std::string& out);
+
 }  // namespace berth::manifest
 
 #endif  // BERTH_MANIFEST_DOCUMENT_READER_H_

@@ -63,7 +63,7 @@ class EnvReader {
       object.Within(kind == DocumentKind::kSecret ? "secretRef" : "configMapRef", [&](Object& ref) {
         ++sources;
         out.kind = kind;
-        ReadDocumentName(ref, out.name);
+        ReadDocumentName(ref, "name", kind, out.name);
         ref.Read("optional", out.optional);
         ref.Finish();
       });
@@ -74,12 +74,6 @@ class EnvReader {
   }
 
  private:
-  static void ReadDocumentName(Object& ref, std::string& out) {
-    ref.Read("name", out);
-    if (std::string wrong = CheckSubdomainName(out); !wrong.empty())
-      ref.report().Problem(ref.PathOf("name"), std::move(wrong));
-  }
-
   void ReadSource(Object& from, EnvVar& var) const {
     int sources = 0;
     from.Within("fieldRef", [&](Object& field) {
@@ -104,7 +98,7 @@ class EnvReader {
         ++sources;
         DocumentKey& key = var.document.emplace();
         key.kind = kind;
-        ReadDocumentName(ref, key.name);
+        ReadDocumentName(ref, "name", kind, key.name);
         ref.Read("key", key.key);
         if (std::string wrong = CheckConfigKey(key.key); !wrong.empty())
           ref.report().Problem(ref.PathOf("key"), std::move(wrong));

@@ -498,6 +498,17 @@ TEST(ParsePodsTest, ReferencesToDocumentsAreRead) {
   EXPECT_EQ(container.env_from.at(0), (EnvFrom{DocumentKind::kConfigMap, "c", "P_", false}));
 }
 
+TEST(ParsePodsTest, VariablesMayReferToADocumentOfANameThatNoneCanHave) {
+  const Pod pod =
+      ParseOne(std::string(kPodHead) +
+               "spec: {containers: [{name: a, image: a, env: [{name: A, valueFrom: {configMapKeyRef: {name: a/b, "
+               "key: k}}}], envFrom: [{secretRef: {name: My_Secret}}]}]}");
+  EXPECT_EQ(pod.containers.at(0).env.at(0).document->name, "a/b");
+  EXPECT_EQ(pod.containers.at(0).env_from.at(0).name, "My_Secret");
+  EXPECT_THAT(ErrorOfSpec("{containers: [{name: a, image: a, envFrom: [{secretRef: {}}]}]}"),
+              HasSubstr("envFrom[0].secretRef.name: Required value: name a Secret"));
+}
+
 TEST(ParsePodsTest, EnvSourcesAreChecked) {
   const auto env = [](const std::string& var) {
     return ErrorOfSpec("{containers: [{name: a, image: a, env: [" + var + "]}]}");
@@ -506,8 +517,8 @@ TEST(ParsePodsTest, EnvSourcesAreChecked) {
   EXPECT_THAT(env("{name: a=b}"), HasSubstr("env[0].name: Invalid value: \"a=b\""));
   EXPECT_THAT(env("{name: A, valueFrom: {secretKeyRef: {name: s, key: ../k}}}"),
               HasSubstr("secretKeyRef.key: Invalid value: \"../k\": a key must consist of letters"));
-  EXPECT_THAT(env("{name: A, valueFrom: {configMapKeyRef: {name: a/b, key: k}}}"),
-              HasSubstr("configMapKeyRef.name: Invalid value: \"a/b\""));
+  EXPECT_THAT(env("{name: A, valueFrom: {configMapKeyRef: {key: k}}}"),
+              HasSubstr("configMapKeyRef.name: Required value: name a ConfigMap"));
   EXPECT_THAT(env("{name: A, valueFrom: {}}"), HasSubstr("env[0].valueFrom: Invalid value: must name one source"));
   EXPECT_THAT(env("{name: A, value: x, valueFrom: {fieldRef: {fieldPath: metadata.name}}}"),
               HasSubstr("may not be given beside a value"));

@@ -87,9 +87,7 @@ class FilesReader {
 
   void Documents(Object& object, DocumentKind kind, std::string_view name_field) {
     VolumeSource& source = out_.sources.emplace_back(VolumeSource{.document = kind});
-    object.Read(name_field, source.name);
-    if (source.name.empty())  // all that the API asks; the name is only looked up, and never becomes a path
-      object.report().Problem(object.PathOf(name_field), "Required value: name a " + std::string(Name(kind)));
+    ReadDocumentName(object, name_field, kind, source.name);
     object.Read("optional", source.optional);
     object.Each("items", [&](const Node& node, const Path& path) {
       Object item(node, path, object.report());
