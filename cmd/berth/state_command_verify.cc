@@ -138,16 +138,14 @@ Result<void> AddHomeless(const Node& node, const cgroup::Names& names, std::vect
 Result<std::vector<std::string>> LookForStrays(const Node& node, const cgroup::Names& names,
                                                const std::vector<RunningGroup>& running) {
   std::vector<cgroup::Home> homes;
-  const bool threads = !TakenCpus(node.ledger).empty();
   for (const RunningGroup& group : running) {
     const auto main = node.main_pids.find({group.uid, group.name});
-    homes.push_back({.path = names.FromTop(group.path),
-                     .main_pid = main == node.main_pids.end() ? 0 : main->second,
-                     .threads = threads});
+    homes.push_back({.path = names.FromTop(group.path), .main_pid = main == node.main_pids.end() ? 0 : main->second});
   }
   BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
   BERTH_TRY(const cgroup::Layout layout, cgroup::DiscoverLayout(*fs));
-  BERTH_TRY(const std::vector<cgroup::Stray> strays, cgroup::FindStrays(*fs, layout, homes));
+  const auto threads = TakenCpus(node.ledger).empty() ? cgroup::Threads::kNo : cgroup::Threads::kYes;
+  BERTH_TRY(const std::vector<cgroup::Stray> strays, cgroup::FindStrays(*fs, layout, homes, threads));
   std::vector<std::string> out;
   for (const cgroup::Stray& stray : strays) out.push_back(cgroup::StrayText(stray, running[stray.home].path));
   return out;

@@ -21,12 +21,11 @@ namespace {
 /// Processes of containers that are not in their groups, a sentence by the group's path.
 std::map<std::string, std::string> StraysOf(const LoopState& state, const cgroup::Layout& layout) {
   std::map<std::pair<std::string, std::string>, cgroup::Home> known;  // by uid and container; without their paths
-  const bool threads = !TakenCpus(*state.node.ledger).empty();
   for (const PodSnapshot& pod : state.node.pods)
     for (const ContainerView& container : pod.view->containers)
       if (container.phase == ContainerPhase::kRunning && container.last)
         known.emplace(std::pair(pod.view->uid, container.name),
-                      cgroup::Home{.path = {}, .main_pid = container.last->pid, .threads = threads});
+                      cgroup::Home{.path = {}, .main_pid = container.last->pid});
   std::vector<std::string> paths;
   std::vector<cgroup::Home> homes;
   for (const auto& [path, group] : state.groups->groups.containers) {
@@ -38,7 +37,8 @@ std::map<std::string, std::string> StraysOf(const LoopState& state, const cgroup
   }
   std::map<std::string, std::string> out;
   const auto root = os::OpenFs("/");
-  const auto strays = root ? cgroup::FindStrays(**root, layout, homes) : std::unexpected(root.error());
+  const auto threads = TakenCpus(*state.node.ledger).empty() ? cgroup::Threads::kNo : cgroup::Threads::kYes;
+  const auto strays = root ? cgroup::FindStrays(**root, layout, homes, threads) : std::unexpected(root.error());
   if (!strays) return out;
   for (const cgroup::Stray& stray : *strays) out[paths[stray.home]] = cgroup::StrayText(stray, "it");
   return out;

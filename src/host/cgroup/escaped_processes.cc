@@ -46,8 +46,8 @@ class StrayLook {
  public:
   /// `cpusets`: one of `mounts`.
   StrayLook(os::Fs& root, const std::vector<ControllerMount>& mounts, const ControllerMount& cpusets,
-            const std::vector<Home>& homes)
-      : root_(root), mounts_(mounts), cpusets_(cpusets), homes_(homes) {
+            const std::vector<Home>& homes, Threads threads)
+      : root_(root), mounts_(mounts), cpusets_(cpusets), homes_(homes), threads_(threads) {
     for (std::size_t i = 0; i < homes.size(); ++i) {
       by_path_.emplace(homes[i].path, i);
       if (homes[i].main_pid > 0) by_main_.emplace(homes[i].main_pid, i);
@@ -118,7 +118,7 @@ class StrayLook {
     const std::optional<std::size_t> home = descent ? descent : place->group;
     if (!home) return;
     if (!IsAway(*place, *home)) {
-      if (homes_[*home].threads && !cpusets_.v2)
+      if (threads_ == Threads::kYes && !cpusets_.v2)
         LookAtThreads(dir, {.pid = pid, .name = process.name, .home = *home, .cpuset = {}}, out);
     } else if (!Goes(dir)) {
       out.push_back({.pid = pid, .name = process.name, .home = *home, .cpuset = std::move(place->cpuset)});
@@ -150,6 +150,7 @@ class StrayLook {
   const std::vector<ControllerMount>& mounts_;
   const ControllerMount& cpusets_;
   const std::vector<Home>& homes_;
+  Threads threads_;
   std::map<std::string_view, std::size_t> by_path_;
   std::map<int, std::size_t> by_main_;
   std::map<int, Process> processes_;
@@ -166,14 +167,15 @@ std::string StrayText(const Stray& stray, std::string_view of) {
   return NameOf(stray) + " of " + std::string(of) + " is in the cpuset " + Printable(stray.cpuset);
 }
 
-Result<std::vector<Stray>> FindStrays(os::Fs& root, const Layout& layout, const std::vector<Home>& homes) {
+Result<std::vector<Stray>> FindStrays(os::Fs& root, const Layout& layout, const std::vector<Home>& homes,
+                                      Threads threads) {
   const auto cpusets = std::ranges::find(layout.controllers, "cpuset", &ControllerMount::controller);
   if (homes.empty() || cpusets == layout.controllers.end()) return std::vector<Stray>();
   if (cpusets->root.contains("/.."))
     return Fail(Code::kUnsupported, "tell where processes are: " + cpusets->mount +
                                         " shows cgroups outside of this process's cgroup namespace; start it in the "
                                         "namespace of the host, or mount the cgroup file system anew in this one");
-  return StrayLook(root, layout.controllers, *cpusets, homes).Run();
+  return StrayLook(root, layout.controllers, *cpusets, homes, threads).Run();
 }
 
 }  // namespace berth::cgroup

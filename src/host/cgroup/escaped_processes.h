@@ -3,6 +3,7 @@
 #define BERTH_HOST_CGROUP_ESCAPED_PROCESSES_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,10 +16,12 @@ namespace berth::cgroup {
 
 /// Where a container's processes belong.
 struct Home {
-  std::string path;      ///< below the mounts (Names::FromTop), its own group
-  int main_pid = 0;      ///< 0: not known
-  bool threads = false;  ///< its processes' threads are looked at too, each by itself: v1, where one can leave alone
+  std::string path;  ///< below the mounts (Names::FromTop), its own group
+  int main_pid = 0;  ///< 0: not known
 };
+
+/// Whether the threads of processes are looked at too, each by itself: on v1 one can leave alone.
+enum class Threads : std::uint8_t { kNo, kYes };
 
 struct Stray {
   int pid = 0;
@@ -40,8 +43,9 @@ std::string StrayText(const Stray& stray, std::string_view of);
 /// because a mount point may show a part of its hierarchy only. Processes that end meanwhile are left out.
 /// Errors: /proc cannot be listed; kUnsupported: the cpuset mount point shows what is outside of this process's cgroup
 /// namespace, so that /proc does not say where in it a process is.
-/// Thread: any; some 30 microseconds a process.
-Result<std::vector<Stray>> FindStrays(os::Fs& root, const Layout& layout, const std::vector<Home>& homes);
+/// Thread: any; some 30 microseconds a process, `threads` as much for each of these.
+Result<std::vector<Stray>> FindStrays(os::Fs& root, const Layout& layout, const std::vector<Home>& homes,
+                                      Threads threads);
 
 }  // namespace berth::cgroup
 

@@ -68,9 +68,10 @@ TEST(StraysTest, AreKnownByDescentSessionAndOtherHierarchies) {
   Add(fs, 16, 1, 16, "4:cpuset:/\n3:pids:/b/pod1/app2\n");
   Add(fs, 17, 1, 17, kAway);
   Add(fs, 18, 10, 10, kAway, 0x4);  // it ends, or is not reaped
-  EXPECT_EQ(PidsOf(FindStrays(fs, Version1(), {{.path = "/b/pod1/app", .main_pid = 10}})),
+  EXPECT_EQ(PidsOf(FindStrays(fs, Version1(), {{.path = "/b/pod1/app", .main_pid = 10}}, Threads::kNo)),
             (std::vector<int>{11, 12, 13, 14}));
-  EXPECT_EQ(PidsOf(FindStrays(fs, Version1(), {{.path = "/b/pod1/app", .main_pid = 0}})), (std::vector<int>{14}));
+  EXPECT_EQ(PidsOf(FindStrays(fs, Version1(), {{.path = "/b/pod1/app", .main_pid = 0}}, Threads::kNo)),
+            (std::vector<int>{14}));
 }
 
 TEST(StraysTest, TheMainProcessIsOneTooAndVersion2HasOneHierarchy) {
@@ -78,8 +79,8 @@ TEST(StraysTest, TheMainProcessIsOneTooAndVersion2HasOneHierarchy) {
   ASSERT_TRUE(fs.MakeDir("proc"));
   Add(fs, 10, 1, 10, "0::/elsewhere\n");
   Add(fs, 20, 1, 20, "0::/b/pod2/app\n");
-  const auto strays =
-      FindStrays(fs, Version2(), {{.path = "/b/pod1/app", .main_pid = 10}, {.path = "/b/pod2/app", .main_pid = 20}});
+  const auto strays = FindStrays(
+      fs, Version2(), {{.path = "/b/pod1/app", .main_pid = 10}, {.path = "/b/pod2/app", .main_pid = 20}}, Threads::kNo);
   ASSERT_EQ(PidsOf(strays), (std::vector<int>{10}));
   EXPECT_EQ(strays->front().home, 0U);
   EXPECT_EQ(strays->front().cpuset, "/elsewhere");
@@ -95,10 +96,10 @@ TEST(StraysTest, AreToldByWhatTheMountPointShows) {
   Add(fs, 13, 1, 13, "4:cpuset:/outer\n3:pids:/outer/b/pod1/app/inner\n");
   Add(fs, 14, 1, 14, "4:cpuset:/\n3:pids:/b/pod1/app\n");
   const std::vector<Home> homes = {{.path = "/b/pod1/app", .main_pid = 10}};
-  const auto strays = FindStrays(fs, Version1("/outer"), homes);
+  const auto strays = FindStrays(fs, Version1("/outer"), homes, Threads::kNo);
   EXPECT_EQ(PidsOf(strays), (std::vector<int>{11, 12, 13}));
   EXPECT_EQ(strays->back().cpuset, "/outer") << "as the kernel calls it";
-  const auto unknown = FindStrays(fs, Version1("/.."), homes);
+  const auto unknown = FindStrays(fs, Version1("/.."), homes, Threads::kNo);
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().code, Code::kUnsupported);
 }
@@ -113,10 +114,10 @@ TEST(StraysTest, AThreadThatLeftAloneIsOneWhereThreadsAreLookedAt) {
     AddThread(fs, pid, pid + 2, "4:cpuset:/b/pod1/app/inner\n3:pids:/b/pod1/app\n");
     AddThread(fs, pid, pid + 3, kAway, 0x4);  // it ends
   }
-  const std::vector<Home> homes = {{.path = "/b/pod1/app", .main_pid = 10, .threads = true},
-                                   {.path = "/b/pod2/app", .main_pid = 20}};
-  const auto strays = FindStrays(fs, Version1(), homes);
-  ASSERT_EQ(PidsOf(strays), (std::vector<int>{10}));
+  const std::vector<Home> homes = {{.path = "/b/pod1/app", .main_pid = 10}, {.path = "/b/pod2/app", .main_pid = 20}};
+  EXPECT_EQ(PidsOf(FindStrays(fs, Version1(), homes, Threads::kNo)), std::vector<int>());
+  const auto strays = FindStrays(fs, Version1(), homes, Threads::kYes);
+  ASSERT_EQ(PidsOf(strays), (std::vector<int>{10, 20}));
   EXPECT_EQ(StrayText(strays->front(), "x"), "thread 11 of process 10 (a) b) of x is in the cpuset /");
 }
 

@@ -32,12 +32,10 @@ std::string MoveBack(os::Fs& root, const cgroup::Stray& stray, const std::vector
 
 }  // namespace
 
-/// Known by what the runtime says, not by their groups: these may be gone. A thread of any of them may get onto CPUs
-/// that somebody has for himself.
+/// Known by what the runtime says, not by their groups: these may be gone.
 std::vector<EscapedProcessReconciler::Of> EscapedProcessReconciler::Running() const {
   std::vector<Of> out;
   const cgroup_manager::GroupTable& table = parts_.groups.table();
-  const bool threads = !TakenCpus(parts_.allocations.ledger()).empty();
   for (const auto& [uid, statuses] : parts_.records.all()) {
     const auto managed = parts_.pods.find(uid);
     if (managed == parts_.pods.end() || (!managed->second.claimed && !table.pods().contains(uid))) continue;
@@ -47,7 +45,7 @@ std::vector<EscapedProcessReconciler::Of> EscapedProcessReconciler::Running() co
       if (parts_.runtime.makes_groups() && !table.containers().contains(path)) continue;
       std::vector<std::string> dirs = parts_.tree.Dirs(path).dirs;
       if (dirs.empty()) continue;  // only played
-      cgroup::Home home{.path = parts_.groups.site().names().FromTop(path), .main_pid = status.pid, .threads = threads};
+      cgroup::Home home{.path = parts_.groups.site().names().FromTop(path), .main_pid = status.pid};
       out.push_back({.path = std::move(path),
                      .uid = uid,
                      .container = container,
@@ -75,10 +73,13 @@ void EscapedProcessReconciler::Submit(std::vector<Of> of,
                                       void (EscapedProcessReconciler::*take)(const std::vector<Of>&,
                                                                              const std::vector<Seen>&)) {
   const auto shared = std::make_shared<const std::vector<Of>>(std::move(of));
+  // A thread of any of them may get onto CPUs that a container has for itself.
+  const cgroup::Threads threads =
+      TakenCpus(parts_.allocations.ledger()).empty() ? cgroup::Threads::kNo : cgroup::Threads::kYes;
   event_loop::Submit<std::vector<Seen>>(
       parts_.executor, "strays",
-      [shared, layout = parts_.tree.layout(), before = seen_, may_move = !parts_.runtime.makes_groups()] {
-        return LookAndReturn(layout, *shared, before, may_move);
+      [shared, threads, layout = parts_.tree.layout(), before = seen_, may_move = !parts_.runtime.makes_groups()] {
+        return LookAndReturn(layout, *shared, threads, before, may_move);
       },
       [this, alive = std::weak_ptr(alive_), shared, take](const Result<std::vector<Seen>>& seen) {
         if (alive.expired()) return;
@@ -92,11 +93,12 @@ void EscapedProcessReconciler::Submit(std::vector<Of> of,
 }
 
 Result<std::vector<EscapedProcessReconciler::Seen>> EscapedProcessReconciler::LookAndReturn(
-    const cgroup::Layout& layout, const std::vector<Of>& of, const Known& before, bool may_move) {
+    const cgroup::Layout& layout, const std::vector<Of>& of, cgroup::Threads threads, const Known& before,
+    bool may_move) {
   BERTH_TRY(const auto root, os::OpenFs("/"));
   std::vector<cgroup::Home> homes;
   for (const Of& one : of) homes.push_back(one.home);
-  BERTH_TRY(std::vector<cgroup::Stray> strays, cgroup::FindStrays(*root, layout, homes));
+  BERTH_TRY(std::vector<cgroup::Stray> strays, cgroup::FindStrays(*root, layout, homes, threads));
   std::vector<Seen> out;
   for (cgroup::Stray& stray : strays) {
     const bool again = before.contains({TaskOf(stray), stray.cpuset});
