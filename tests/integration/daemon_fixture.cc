@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -57,6 +59,22 @@ std::optional<SeenProcess> Look(int pid, const std::string& cgroup) {
 }
 
 void Pause() { ::poll(nullptr, 0, kLookMs); }
+
+/// How a child ended, as a shell tells it; nullopt: it runs.
+std::optional<int> StatusOf(int child) {
+  int status = 0;
+  if (::waitpid(child, &status, WNOHANG) != child) return std::nullopt;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/// What it prints. What goes wrong is seen in the unit.
+std::string Systemctl(const std::string& words) {
+  std::FILE* const pipe = ::popen(("systemctl " + words).c_str(), "r");
+  std::string out;
+  for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe)) out += static_cast<char>(c);
+  ::pclose(pipe);
+  return out;
+}
 
 }  // namespace
 
@@ -197,17 +215,42 @@ int DaemonFixture::Spawn(const std::vector<std::string>& more, const std::functi
   ::_exit(127);
 }
 
+int DaemonFixture::StartUnit(const std::string& file, const std::vector<std::string>& more) {
+  static int count = 0;
+  unit_ = root_.substr(1) + "-" + std::to_string(count++) + ".service";  // a new name is found without a daemon-reload
+  const std::string path = "/run/systemd/system/" + unit_;
+  const std::string log = Dir("berthd.log");
+  ::close(::open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));  // systemd would let everybody read it
+  // Later lines of a unit win. Who starts berthd again, and when, is the test's choice.
+  std::ofstream(path) << ReadText(file) << "\n[Service]\nExecStart=\nExecStart=\"" << Join(Arguments(more), "\" \"")
+                      << "\"\nStandardOutput=append:" << log << "\nStandardError=append:" << log << "\nRestart=no\n";
+  Systemctl("start " + unit_);
+  fs::remove(path);  // systemd has read it
+  return ParseDecimal<int>(Trim(Systemctl("show -P MainPID " + unit_))).value_or(-1);
+}
+
+std::optional<int> DaemonFixture::Ended() {
+  std::optional<int> out;
+  if (unit_.empty()) {
+    out = StatusOf(pid_);
+  } else if (::kill(pid_, 0) != 0) {  // not only a zombie: systemd knows its status then
+    out = ParseDecimal<int>(Trim(Systemctl("show -P ExecMainStatus " + unit_))).value_or(-1);
+  }
+  if (out) pid_ = -1;
+  return out;
+}
+
 void DaemonFixture::Start(const std::vector<std::string>& more_arguments, const std::function<void()>& before_exec) {
-  pid_ = Spawn(more_arguments, before_exec, Dir("berthd.log"));
-  ASSERT_GT(pid_, 0);
-  int status = 0;
-  const auto ended = [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; };
+  if (const char* const unit = std::getenv("BERTH_UNIT")) {
+    ASSERT_FALSE(before_exec) << "systemd does nothing of ours before it executes berthd";
+    pid_ = StartUnit(unit, more_arguments);
+  } else {
+    pid_ = Spawn(more_arguments, before_exec, Dir("berthd.log"));
+  }
+  ASSERT_GT(pid_, 0) << "berthd did not start: " << output();
   for (int waited = 0; waited < kPatienceMs; waited += kLookMs) {
     if (api::Call(socket_, "GET", "/v1/status")) return;
-    if (ended()) {
-      pid_ = -1;
-      FAIL() << "berthd ended with wait status " << status << ": " << output();
-    }
+    if (const auto status = Ended()) FAIL() << "berthd ended with status " << *status << ": " << output();
     Pause();
   }
   FAIL() << "berthd does not answer: " << output();
@@ -219,26 +262,25 @@ DaemonFixture::Outcome DaemonFixture::RunToEnd(const std::vector<std::string>& m
   std::error_code error;
   fs::remove(log, error);
   const int pid = Spawn(more_arguments, before_exec, log);
-  Outcome out;
-  int status = 0;
   for (int waited = 0; waited < kPatienceMs; waited += kLookMs) {
-    if (::waitpid(pid, &status, WNOHANG) == pid) {
-      out.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-      out.output = ReadIfThere(log);
-      return out;
-    }
+    if (const auto status = StatusOf(pid)) return {.status = *status, .output = ReadIfThere(log)};
     Pause();
   }
   ::kill(pid, SIGKILL);
-  ::waitpid(pid, &status, 0);
+  ::waitpid(pid, nullptr, 0);
   ADD_FAILURE() << "berthd did not end: " << ReadIfThere(log);
-  return out;
+  return {};
 }
 
 void DaemonFixture::Kill() {
   if (pid_ <= 0) return;
   ::kill(pid_, SIGKILL);
-  ::waitpid(pid_, nullptr, 0);
+  if (unit_.empty()) {
+    ::waitpid(pid_, nullptr, 0);
+  } else {
+    while (::kill(pid_, 0) == 0) Pause();
+    Systemctl("reset-failed " + unit_);
+  }
   pid_ = -1;
   killed_ = true;
 }
@@ -246,12 +288,8 @@ void DaemonFixture::Kill() {
 int DaemonFixture::Stop() {
   if (pid_ <= 0) return -1;
   ::kill(pid_, SIGTERM);
-  int status = 0;
   for (int waited = 0; waited < kPatienceMs; waited += kLookMs) {
-    if (::waitpid(pid_, &status, WNOHANG) == pid_) {
-      pid_ = -1;
-      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    }
+    if (const auto status = Ended()) return *status;
     Pause();
   }
   ADD_FAILURE() << "berthd does not stop: " << output();
@@ -283,10 +321,7 @@ bool DaemonFixture::Until(const std::string& what, const std::function<bool()>& 
   using Clock = std::chrono::steady_clock;
   for (const auto end = Clock::now() + std::chrono::milliseconds(kPatienceMs); Clock::now() < end;) {
     if (done()) return true;
-    if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) {
-      pid_ = -1;
-      break;  // berthd died: nothing more will happen
-    }
+    if (pid_ > 0 && Ended()) break;  // berthd died: nothing more will happen
     Pause();
   }
   ADD_FAILURE() << "never came true: " << what << "\nberthd said:\n" << output() << "pods: " << Get("/v1/pods").dump(1);

@@ -48,9 +48,10 @@ class DaemonFixture {
 
   /// Adds lines to the KubeletConfiguration; before Start.
   void Configure(std::string_view yaml);
-  /// Starts berthd and waits until it answers. `before_exec` runs in the child.
+  /// Starts berthd and waits until it answers. `before_exec` runs in the child. Where BERTH_UNIT names a service's file
+  /// systemd starts berthd, with all that stands there but the command, and nothing can run before it.
   void Start(const std::vector<std::string>& more_arguments = {}, const std::function<void()>& before_exec = nullptr);
-  /// Runs another berthd with the same arguments to its end: exit status and what it said.
+  /// Runs another berthd, always as a child, with the same arguments to its end: exit status and what it said.
   struct Outcome {
     int status = -1;
     std::string output;
@@ -104,6 +105,9 @@ class DaemonFixture {
   codec::Json OwnEvents();
   std::vector<std::string> Arguments(const std::vector<std::string>& more) const;
   int Spawn(const std::vector<std::string>& more, const std::function<void()>& before_exec, const std::string& log);
+  int StartUnit(const std::string& file, const std::vector<std::string>& more);
+  /// The status of the berthd that Start started, which is forgotten then; nullopt: it runs.
+  std::optional<int> Ended();
   void KillGroups();
   void RemoveGroups();
 
@@ -111,6 +115,7 @@ class DaemonFixture {
   std::string root_;     // as configured
   cgroup::Names names_;  // with the driver that this host needs
   std::string socket_;
+  std::string unit_;  // that berthd is; "": a child
   int pid_ = -1;
   bool killed_ = false;
 };
