@@ -14,9 +14,7 @@ bool MayPreempt(const Pod& pod, const Others& others) { return others.rules.pree
 
 std::optional<Removal> WhoGoesFor(const NodeNow& now, const Pod& pod, const Others& others) {
   if (!MayPreempt(pod, others)) return std::nullopt;
-  std::optional<Removal> out = WhoHasToGo(now.node, now.ledger, pod, now.inputs, others.may_go);
-  if (out && out->pods.empty()) out.reset();
-  return out;
+  return WhoHasToGo(now.node, now.ledger, pod, now.inputs, others.may_go);
 }
 
 bool MayWait(const NodeNow& now, const Pod& pod, const Others& others) {
