@@ -63,10 +63,10 @@ Result<std::string> HeaderText(const codec::Json& json, const char* name) {
   return it->get<std::string>();
 }
 
-/// A ledger file that is there but cannot be used.
+/// A ledger file that was read but cannot be used.
 struct Unusable {
   std::string name;
-  std::optional<std::string> bytes;  ///< nullopt: it cannot even be read
+  std::string bytes;
   Error why;
 };
 
@@ -80,9 +80,10 @@ class FsStore final : public Store {
     for (std::string_view name : {kCurrent, kPrevious}) {
       auto bytes = fs_->Read(name);
       if (!bytes && bytes.error().code == Code::kNotFound) continue;
-      if (!bytes) {
-        unusable.push_back({std::string(name), std::nullopt, std::move(bytes).error()});
-        continue;
+      if (!bytes) {  // it may be whole, cannot be kept aside, and the next saves would write over it
+        bytes.error().message +=
+            "; start again when it can be read, or move it away: then the last good copy is used, or what is running";
+        return std::unexpected(std::move(bytes).error());
       }
       auto saved = DecodeSaved(*bytes);
       if (!saved) {
@@ -126,14 +127,13 @@ class FsStore final : public Store {
   void KeepAside(const Unusable& file, std::vector<std::string>* warnings) {
     const bool newer = file.why.code == Code::kUnsupported;
     Warn(warnings, file.name, file.why.message + (newer ? "; the version of berthd that wrote it understands it" : ""));
-    if (!file.bytes) return;
     const std::string base = file.name + (newer ? ".newer" : ".damaged");
     for (int number = 0; number <= kMostKept; ++number) {
       const std::string aside = number == 0 ? base : base + "." + std::to_string(number);
       const auto there = fs_->Read(aside);
-      if (there && *there == *file.bytes) return;
+      if (there && *there == file.bytes) return;
       if (there && number < kMostKept) continue;
-      if (auto kept = fs_->Replace(aside, *file.bytes); !kept) {
+      if (auto kept = fs_->Replace(aside, file.bytes); !kept) {
         Warn(warnings, aside, kept.error().message);
       } else {
         Warn(warnings, aside, "holds what could not be used");

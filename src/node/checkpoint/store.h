@@ -38,10 +38,10 @@ class Store {
   /// A store on any Fs, without a lock.
   static std::unique_ptr<Store> Make(std::unique_ptr<os::Fs> fs);
   virtual ~Store() = default;
-  /// nullopt: a fresh directory, or no copy can be used. A current file that cannot be used (damaged, unreadable, of a
-  /// newer format) falls back to the last good copy; it is kept aside for people ("ledger.damaged", "ledger.newer",
-  /// with a number when there is another one already), and `warnings` says so. Errors: none that keep a node from
-  /// starting.
+  /// nullopt: a fresh directory, or no copy can be used. A current file that cannot be used (damaged, of a newer
+  /// format) falls back to the last good copy; it is kept aside for people ("ledger.damaged", "ledger.newer", with a
+  /// number when there is another one already), and `warnings` says so. Errors: a file that is there cannot be read (a
+  /// disk that fails); nothing was changed.
   virtual Result<std::optional<Saved>> Load(std::vector<std::string>* warnings) = 0;
   /// Durable when it returns: one file sync and one folder sync; the state before stays as the last good copy. On error
   /// the previous state stands, on disk too as far as the disk still takes writes.

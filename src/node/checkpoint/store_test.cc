@@ -136,15 +136,32 @@ TEST(StoreTest, WhatWasKeptAsideIsNotOverwritten) {
   EXPECT_FALSE(disk.Content("ledger.damaged.10"));
 }
 
-TEST(StoreTest, AFileThatCannotBeReadDoesNotKeepTheNodeFromStarting) {
-  MemoryFs disk;
-  ASSERT_TRUE(OnFs(disk)->Save(SavedNumber(1)));
-  ASSERT_TRUE(OnFs(disk)->Save(SavedNumber(2)));
-  disk.Drop("ledger");
-  disk.AddDir("ledger");  // reading it is an error
-  std::vector<std::string> warnings;
-  EXPECT_EQ(LoadFrom(disk, &warnings), SavedNumber(1));
-  EXPECT_THAT(warnings, testing::Contains(HasSubstr("Is a directory")));
+/// A disk that cannot read one of its files.
+struct UnreadableFs final : testkit::FsWrapper {
+  UnreadableFs(os::Fs& target, std::string name) : FsWrapper(target), unreadable(std::move(name)) {}
+  Result<std::string> Read(std::string_view path) override {
+    if (path == unreadable) return FailErrno("read", path, EIO);
+    return FsWrapper::Read(path);
+  }
+  std::string unreadable;
+};
+
+TEST(StoreTest, AFileThatCannotBeReadIsNamedAndNothingIsChanged) {
+  for (const char* name : {"ledger", "ledger.prev"}) {
+    MemoryFs disk;
+    ASSERT_TRUE(OnFs(disk)->Save(SavedNumber(1)));
+    ASSERT_TRUE(OnFs(disk)->Save(SavedNumber(2)));
+    const bool current = name == std::string_view("ledger");
+    if (!current) disk.AddFile("ledger", "junk");
+    disk.ClearLog();
+    UnreadableFs failing(disk, name);
+    const auto loaded = OnFs(failing)->Load(nullptr);
+    ASSERT_FALSE(loaded);
+    EXPECT_EQ(loaded.error().sys, EIO);
+    EXPECT_THAT(loaded.error().message, HasSubstr(std::string("read ") + name + ": Input/output error"));
+    EXPECT_THAT(disk.log(), IsEmpty());
+    EXPECT_EQ(LoadFrom(disk), SavedNumber(current ? 2 : 1)) << "when it can be read again";
+  }
 }
 
 TEST(StoreTest, DamageAloneIsAWarning) {
