@@ -90,6 +90,9 @@ vm_make_plain() {
     rm -f "$vm_root/usr/bin/$name"
     vm_add "$(readlink -f "$(type -P "$name")")" "usr/bin/$name"
   done
+  # For the suite `disk`; busybox has neither.
+  for name in dmsetup e2fsck; do vm_add "/sbin/$name" "usr/bin/$name"; done
+  cp "$vm_dir"/kernel/stable.{loop,dm-mod}.ko "$vm_root/"
   install -m 755 tests/vm/guest/init "$vm_root/init"
   echo 'root:x:0:0:root:/root:/bin/sh' >"$vm_root/etc/passwd"
   echo 'root:x:0:' >"$vm_root/etc/group"

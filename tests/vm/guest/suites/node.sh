@@ -2,15 +2,15 @@
 export BERTH_SOCKET=/tmp/node/berth.sock
 
 own_groups=berth # where berthd and the supervisors are, below the cgroup root
+node_options="--pod-dir /tmp/node/pods --state-dir /tmp/node/state --run-dir /tmp/node/run --log-dir /tmp/node/log
+  --socket $BERTH_SOCKET --node-name vm"
 
 # node_start KUBELET-CONFIG CGROUP-ROOT [OPTION...]: starts berthd, or starts it again.
 node_start() {
   mkdir -p /tmp/node/pods
   settings=$1 root=$2
   shift 2
-  berthd --kubelet-config "$settings" --pod-dir /tmp/node/pods --state-dir /tmp/node/state --run-dir /tmp/node/run \
-    --log-dir /tmp/node/log --socket "$BERTH_SOCKET" --node-name vm --cgroup-root "$root" --stop-containers \
-    "$@" >>/tmp/node/berthd.log 2>&1 &
+  berthd --kubelet-config "$settings" --cgroup-root "$root" $node_options --stop-containers "$@" >>/tmp/node/berthd.log 2>&1 &
   node_pid=$!
   node_names "${root#/}"
   wait_for 30 answers

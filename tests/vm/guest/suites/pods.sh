@@ -96,9 +96,7 @@ if [ ! -d /run/systemd/system ] && [ "$node_version" = 2 ]; then
   sleeper=$!
   echo $sleeper >/sys/fs/cgroup/taken/cgroup.procs
   mkdir -p /tmp/node/pods
-  timeout 20 berthd --kubelet-config /opt/berth/examples/kubelet.yaml --pod-dir /tmp/node/pods --state-dir /tmp/node/state \
-    --run-dir /tmp/node/run --log-dir /tmp/node/log --socket "$BERTH_SOCKET" --node-name vm --cgroup-root /taken \
-    >/tmp/taken.log 2>&1
+  timeout 20 berthd --kubelet-config /opt/berth/examples/kubelet.yaml --cgroup-root /taken $node_options >/tmp/taken.log 2>&1
   equal taken-ends 1 $?
   cat /tmp/taken.log
   check taken-is-explained grep -q 'processes live in /sys/fs/cgroup/taken' /tmp/taken.log
