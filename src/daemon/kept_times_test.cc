@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <fstream>
+#include <string>
 
 #include "daemon/fake_node_test.h"
 #include "node/pods/pod_checkpoints.h"
+#include "testing/raw_server.h"
 
 namespace berth::daemon {
 namespace {
@@ -96,6 +98,29 @@ TEST_F(KeptTimesTest, AnEndingIsNotTakenBackByAManifestThatCameWhileBerthdWasAwa
   Advance(*manager, seconds(1));
   EXPECT_TRUE(Runs()) << "it is started anew when it is gone";
   EXPECT_EQ(world.runtime.containers.begin()->second.attempt, 0);
+}
+
+/// Who has seen it, and kills berthd at once, finds it again.
+TEST_F(KeptTimesTest, WhatAProbeSaidIsKeptBeforeAnybodySeesIt) {
+  const testkit::RawServer server("");
+  Pod pod = MakePod("a", "1");
+  pod.containers[0].readiness = Probe{.check = TcpCheck{.host = "127.0.0.1", .port = std::to_string(server.port())}};
+  const auto ready = [](const TestManager& manager) {
+    return manager.pods().at("uid-a").lifecycle->containers().front().ready;
+  };
+  {
+    auto manager = Boot();
+    manager->OnSnapshot(Wanting({pod}), Now());
+    ASSERT_TRUE(Runs());
+    ASSERT_FALSE(ready(*manager));
+    world.clock.Advance(seconds(pod.containers[0].readiness->period_s));
+    manager->bare().TickProbes(Now());
+    manager->executor().RunAll();
+    ASSERT_TRUE(ready(*manager));
+  }
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({pod}), Now());
+  EXPECT_TRUE(ready(*manager));
 }
 
 TEST_F(KeptTimesTest, WhatWasKeptInAnotherBootOrIsDamagedDoesNotCount) {

@@ -45,14 +45,6 @@ bool Driver::IsDriven(const ManagedPod& managed) const {
   return managed.claimed || managed.Is<Ending>() || managed.Is<Rejected>();
 }
 
-/// What the next berthd goes on with, should this one be killed.
-void Driver::Keep(ManagedPod& managed) {
-  managed.kept = managed.lifecycle->changes();
-  if (auto kept = parts_.checkpoints.Keep(managed.pod.uid, CheckpointOf(managed)); !kept)
-    parts_.events.Warning("PodTimesNotKept", ObjectOf(managed.pod),
-                          fmt::format("a restart of berthd would lose its deadlines: {}", kept.error().message));
-}
-
 bool Driver::Drive(ManagedPod& managed, os::MonoTime now, const os::Slice& slice) {
   if (managed.claimed) termination_messages_.Look(managed);
   if (!IsDriven(managed)) return true;
@@ -91,10 +83,10 @@ bool Driver::DriveOn(ManagedPod& managed, os::MonoTime now, const os::Slice& sli
       managed.due = {std::move_iterator(steps.actions.begin()), std::move_iterator(steps.actions.end())};
     }
     // Before anything is asked for: the ending with its deadline, the restart that is counted.
-    if (!managed.due.empty() || managed.kept != managed.lifecycle->changes()) Keep(managed);
+    if (!managed.due.empty() || managed.kept != managed.lifecycle->changes()) parts_.Keep(managed);
     while (!managed.due.empty()) {
       if (worked && slice.over()) {
-        Keep(managed);
+        parts_.Keep(managed);
         return false;
       }
       const runtime::Action action = std::move(managed.due.front());
@@ -103,7 +95,7 @@ bool Driver::DriveOn(ManagedPod& managed, os::MonoTime now, const os::Slice& sli
       worked = Perform(managed, action, now) || worked;
     }
     if (!worked) return true;
-    Keep(managed);  // after it was: a TERM that is not known to be sent is sent once more
+    parts_.Keep(managed);  // after it was: a TERM that is not known to be sent is sent once more
   }
   return true;
 }

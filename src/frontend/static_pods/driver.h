@@ -36,7 +36,6 @@ class Driver {
   void TakeDocuments(ManagedPod& managed) const;
   bool DriveOn(ManagedPod& managed, os::MonoTime now, const os::Slice& slice);
   void TellOverdue(const ManagedPod& managed, bool before);
-  void Keep(ManagedPod& managed);
   bool IsDriven(const ManagedPod& managed) const;
   bool Postponed(const ManagedPod& managed, const runtime::Action& action) const;
   bool Perform(ManagedPod& managed, const runtime::Action& action, os::MonoTime now);

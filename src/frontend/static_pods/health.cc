@@ -243,6 +243,7 @@ void Health::Conclude(ManagedPod& managed, const Watch& watch, bool success) {
                       watch.kind == ProbeKind::kLiveness ? "liveness" : "startup", again ? ", will be restarted" : ""));
   }
   if (life.version() == before) return;
+  parts_.Keep(managed);  // before anybody sees it
   parts_.agenda.WakeNow();
   Look(managed, parts_.clock.Now());  // `watch` may be gone
 }

@@ -133,10 +133,14 @@ void Hooks::Ended(const std::string& uid, const Key& key, const Outcome& outcome
     parts_.events.Warning("LifecycleHTTPFallback", ObjectOf(managed.pod), what);
   parts_.agenda.WakeNow();
   if (!post_start) return then_(uid, container, key.first);
-  if (outcome.success()) return managed.lifecycle->SetPostStarted(key.first);
-  const std::chrono::seconds grace(
-      std::clamp<std::int64_t>(managed.pod.termination_grace_s, 0, runtime::kLongestGraceS));
-  managed.lifecycle->EndUnhealthy(key.first, parts_.clock.Now(), grace);
+  if (outcome.success()) {
+    managed.lifecycle->SetPostStarted(key.first);
+  } else {
+    const std::chrono::seconds grace(
+        std::clamp<std::int64_t>(managed.pod.termination_grace_s, 0, runtime::kLongestGraceS));
+    managed.lifecycle->EndUnhealthy(key.first, parts_.clock.Now(), grace);
+  }
+  parts_.Keep(managed);  // before anybody sees it
 }
 
 void Hooks::Stop() {

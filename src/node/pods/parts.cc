@@ -43,4 +43,11 @@ void Parts::Recover(ManagedPod& managed, os::MonoTime now) const {
   managed.kept.reset();
 }
 
+void Parts::Keep(ManagedPod& managed) const {
+  managed.kept = managed.lifecycle->changes();
+  if (auto kept = checkpoints.Keep(managed.pod.uid, CheckpointOf(managed)); !kept)
+    events.Warning("PodTimesNotKept", ObjectOf(managed.pod),
+                   fmt::format("a restart of berthd would lose its deadlines: {}", kept.error().message));
+}
+
 }  // namespace berth::pods

@@ -83,6 +83,8 @@ struct Parts {
   runtime::PodLifecycle NewLifecycle(const Pod& pod) const;
   /// Tells the pod's lifecycle what was known before it, from the runtime and from an earlier berthd.
   void Recover(ManagedPod& managed, os::MonoTime now) const;
+  /// Notes what the next berthd goes on with, should this one be killed. Requires: it has a lifecycle.
+  void Keep(ManagedPod& managed) const;
 };
 
 /// Commits a proposal about the pod: it is `saving` until then, and `then(ManagedPod&, saved)` is called when that pod
