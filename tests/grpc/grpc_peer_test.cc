@@ -32,6 +32,13 @@ Text TextOf(std::string text, int number = 0) {
   return out;
 }
 
+/// What a server has seen of calls that it does not answer.
+struct Hanging {
+  std::atomic<bool> begun = false;
+  std::atomic<bool> over = false;
+};
+constexpr int kGivenUp = 1;  // the number of one that its caller gives up; others are late
+
 // ---- theirs serves, ours calls ----
 
 class TheirService final : public test::Peer::Service {
@@ -56,14 +63,15 @@ class TheirService final : public test::Peer::Service {
     for (Text text; chat->Read(&text);) chat->Write(text);
     return ::grpc::Status::OK;
   }
-  ::grpc::Status Hang(::grpc::ServerContext* context, const Text*, Text*) override {
-    ++hanging;
+  ::grpc::Status Hang(::grpc::ServerContext* context, const Text* in, Text*) override {
+    Hanging& call = in->number() == kGivenUp ? given_up : late;
+    call.begun = true;
     while (!context->IsCancelled()) os::SleepFor(os::Millis(2));
-    ++cancelled;
+    call.over = true;
     return ::grpc::Status::CANCELLED;
   }
-  std::atomic<int> hanging = 0;
-  std::atomic<int> cancelled = 0;
+  Hanging late;
+  Hanging given_up;
 };
 
 struct TheirServerTest : testing::Test {
@@ -150,14 +158,17 @@ TEST_F(TheirServerTest, TakesOurStreams) {
 }
 
 TEST_F(TheirServerTest, LearnsOfOurDeadlinesAndOfCallsWeGiveUp) {
-  const auto late = Call("Hang", {}, For(os::Millis(100)));
-  ASSERT_FALSE(late);
-  EXPECT_EQ(Code::kTimeout, late.error().code);
+  do {  // one whose time is over before the server has begun with it teaches it nothing
+    const auto late = Call("Hang", {}, For(os::Millis(100)));
+    ASSERT_FALSE(late);
+    EXPECT_EQ(Code::kTimeout, late.error().code);
+  } while (!service.late.begun);
+  while (!service.late.over) os::SleepFor(os::Millis(2));
   auto hangs = client.Open("/berth.test.Peer/Hang", For(kLong));
-  ASSERT_TRUE(hangs && hangs->Write(""));
-  while (service.hanging < 2) os::SleepFor(os::Millis(2));
+  ASSERT_TRUE(hangs && hangs->Write(TextOf("", kGivenUp).SerializeAsString()));
+  while (!service.given_up.begun) os::SleepFor(os::Millis(2));
   hangs->Cancel();
-  while (service.cancelled < 2) os::SleepFor(os::Millis(2));
+  while (!service.given_up.over) os::SleepFor(os::Millis(2));
 }
 
 TEST_F(TheirServerTest, AnswersManyOfOurCallsAtOnce) {
@@ -225,9 +236,14 @@ struct OurServerTest : testing::Test {
                                                 {"/berth.test.Peer/Sum", Sum},
                                                 {"/berth.test.Peer/Chat", Chat},
                                                 {"/berth.test.Peer/Hang", [this](ServerStream& stream) -> Status {
-                                                   ++hanging;
+                                                   Text asked;
+                                                   const auto request = stream.Read();
+                                                   if (!request || !*request || !asked.ParseFromString(**request))
+                                                     return {StatusCode::kInvalidArgument, "no text"};
+                                                   Hanging& call = asked.number() == kGivenUp ? given_up : late;
+                                                   call.begun = true;
                                                    stream.WaitGone(std::nullopt);
-                                                   ++gone;
+                                                   call.over = true;
                                                    return {};
                                                  }}}});
     ASSERT_TRUE(started && (*started)->Listen(path, 0600));
@@ -254,8 +270,8 @@ struct OurServerTest : testing::Test {
 
   testkit::TempDir temp;
   std::string path = temp / "socket";
-  std::atomic<int> hanging = 0;
-  std::atomic<int> gone = 0;
+  Hanging late;
+  Hanging given_up;
   std::unique_ptr<Server> server;
   std::unique_ptr<test::Peer::Stub> stub;
 };
@@ -323,17 +339,20 @@ TEST_F(OurServerTest, TakesStreamsOneWayAndBoth) {
 
 TEST_F(OurServerTest, EndsCallsWhoseDeadlinePassedAndThoseThatAreGivenUp) {
   Text said;
-  ::grpc::ClientContext late;
-  SetDeadline(late, os::Millis(100));
-  EXPECT_EQ(::grpc::StatusCode::DEADLINE_EXCEEDED, stub->Hang(&late, {}, &said).error_code());
-  ::grpc::ClientContext given_up;
+  do {  // one whose time is over before the server has begun with it says nothing of the server
+    ::grpc::ClientContext context;
+    SetDeadline(context, os::Millis(100));
+    EXPECT_EQ(::grpc::StatusCode::DEADLINE_EXCEEDED, stub->Hang(&context, {}, &said).error_code());
+  } while (!late.begun);
+  while (!late.over) os::SleepFor(os::Millis(2));
+  ::grpc::ClientContext context;
   std::thread other([&] {
-    while (hanging < 2) os::SleepFor(os::Millis(2));
-    given_up.TryCancel();
+    while (!given_up.begun) os::SleepFor(os::Millis(2));
+    context.TryCancel();
   });
-  EXPECT_EQ(::grpc::StatusCode::CANCELLED, stub->Hang(&given_up, {}, &said).error_code());
+  EXPECT_EQ(::grpc::StatusCode::CANCELLED, stub->Hang(&context, TextOf("", kGivenUp), &said).error_code());
   other.join();
-  while (gone < 2) os::SleepFor(os::Millis(2));
+  while (!given_up.over) os::SleepFor(os::Millis(2));
 }
 
 TEST_F(OurServerTest, AnswersManyCallsAtOnce) {

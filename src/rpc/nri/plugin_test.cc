@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <map>
 #include <thread>
 
@@ -306,15 +307,14 @@ TEST_F(NriPluginTest, AContainerRunsWhenTheHandlerSaysSoInTheOlderWayAndTheNewer
 }
 
 TEST_F(NriPluginTest, AHandlerThatIsLateIsNotWaitedFor) {
-  std::optional<Answer<Creation>> kept;
-  handler.create = [&](const Answer<Creation>& answer) { kept = answer; };
+  std::promise<Answer<Creation>> kept;
+  handler.create = [&](const Answer<Creation>& answer) { kept.set_value(answer); };
   const auto plugin = Join();
   runtime.TakeIn("1.7.24", 250);
   const auto created = runtime.Create("main");
   ASSERT_TRUE(created) << created.error().message;
   EXPECT_FALSE(created->adjust().has_linux());
-  ASSERT_TRUE(kept);
-  EXPECT_FALSE(kept->Give(Creation{})) << "it must know that it was late";
+  EXPECT_FALSE(kept.get_future().get().Give(Creation{})) << "it must know that it was late";
   EXPECT_EQ(1U, plugin->status().late_answers);
 }
 

@@ -85,21 +85,24 @@ TEST_F(TtrpcPeerTest, ErrorsAndUnknownMethodsAreAnswers) {
 }
 
 TEST_F(TtrpcPeerTest, ACallThatIsNotAnsweredInTimeIsGivenUpAndTheNextOneIsMade) {
+  os::EventFd go = *os::EventFd::Open();
   const auto plugin = Begin(0, {});
   std::atomic<bool> told = false;
   const auto runtime = Begin(1,
                              {{"r/Slow",
                                [&](const IncomingCall& call, const std::string&) -> Reply {
                                  told = call.deadline.has_value();
-                                 os::SleepFor(os::Millis(60));
+                                 static_cast<void>(os::WaitFor(go.get(), POLLIN, os::SystemClock().Now() + kLong));
                                  return "late";
                                }},
                               {"r/Echo", Echoed}},
                              OfRuntime());
-  const auto late = plugin->Call("r", "Slow", "", Within(os::Millis(10)));
-  EXPECT_EQ(Code::kTimeout, late.error().code);
-  os::SleepFor(os::Millis(80));
-  EXPECT_TRUE(told);
+  for (os::Millis time(10); !told; time *= 2) {  // longer, until the other side hears of it before it is over
+    const auto late = plugin->Call("r", "Slow", "", Within(time));
+    ASSERT_FALSE(late);
+    EXPECT_EQ(Code::kTimeout, late.error().code);
+  }
+  go.Signal();
   EXPECT_EQ("x", plugin->Call("r", "Echo", "x", Within(kLong)).value_or(""));
 }
 
@@ -172,18 +175,24 @@ TEST_F(TtrpcPeerTest, WhoeverAsksWithoutTakingAnswersIsNotHeardForAWhile) {
 }
 
 TEST_F(TtrpcPeerTest, ItsEndWaitsForHandlersAndTheirAnswersAreDropped) {
+  os::EventFd begun = *os::EventFd::Open();
+  os::EventFd go = *os::EventFd::Open();
   std::atomic<int> done = 0;
   auto plugin = Begin(0, {{"p/Slow", [&](const IncomingCall&, const std::string&) -> Reply {
-                             os::SleepFor(os::Millis(30));
+                             begun.Signal();
+                             static_cast<void>(os::WaitFor(go.get(), POLLIN, os::SystemClock().Now() + kLong));
                              ++done;
                              return "";
                            }}});
   const auto runtime = Begin(1, {}, OfRuntime());
   std::thread asking([&] { EXPECT_FALSE(runtime->Call("p", "Slow", "", Within(kLong))); });
-  os::SleepFor(os::Millis(10));
-  plugin.reset();
+  ASSERT_TRUE(*os::WaitFor(begun.get(), POLLIN, os::SystemClock().Now() + kLong));
+  std::thread ending([&] { plugin.reset(); });
+  EXPECT_TRUE(Ends(*runtime));
+  go.Signal();
+  ending.join();
   asking.join();
-  EXPECT_LE(done, 1);
+  EXPECT_EQ(done, 1);
 }
 
 }  // namespace
