@@ -2,6 +2,7 @@
 #include "frontend/probes/ask.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "host/os/pipe.h"
+#include "host/os/unique_fd.h"
 #include "testing/raw_server.h"
 
 namespace berth::probes {
@@ -178,16 +180,21 @@ TEST(AskTest, WhoeverRefusesTlsIsNotAskedWithoutIt) {
 }
 
 TEST(AskTest, AConnectionIsEnoughForTcp) {
-  int port = 0;
-  {
-    const RawServer server([](int) {});
-    port = server.port();
-    EXPECT_EQ(Kind::kSuccess,
-              Ask(*TargetOf(TcpCheck{.host = "", .port = "web"}, WithPort(port), "127.0.0.1"), kAmple, -1).kind);
-    EXPECT_EQ(
-        Kind::kSuccess,
-        Ask(*TargetOf(TcpCheck{.host = "localhost", .port = "web"}, WithPort(port), "192.0.2.1"), kAmple, -1).kind);
-  }
+  const RawServer server([](int) {});
+  EXPECT_EQ(Kind::kSuccess,
+            Ask(*TargetOf(TcpCheck{.host = "", .port = "web"}, WithPort(server.port()), "127.0.0.1"), kAmple, -1).kind);
+  EXPECT_EQ(
+      Kind::kSuccess,
+      Ask(*TargetOf(TcpCheck{.host = "localhost", .port = "web"}, WithPort(server.port()), "192.0.2.1"), kAmple, -1)
+          .kind);
+  const os::UniqueFd taken(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));  // bound, never listening: refused
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(0, ::bind(taken.get(), reinterpret_cast<const sockaddr*>(&address), size));
+  ASSERT_EQ(0, ::getsockname(taken.get(), reinterpret_cast<sockaddr*>(&address), &size));
+  const int port = ntohs(address.sin_port);
   const Outcome outcome = Ask(*TargetOf(TcpCheck{.host = "", .port = "web"}, WithPort(port), "127.0.0.1"), kAmple, -1);
   EXPECT_EQ(Kind::kFailure, outcome.kind);
   EXPECT_EQ("dial tcp 127.0.0.1:" + std::to_string(port) + ": connect: Connection refused", outcome.text);

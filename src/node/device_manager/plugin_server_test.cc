@@ -28,10 +28,6 @@ constexpr os::Millis kLong{20'000};
 
 struct PluginServerTest : testing::Test {
   void Open(std::set<std::string> awaited = {}) {
-    Patience patience;
-    patience.allocate = os::Millis(300);
-    patience.pre_start = os::Millis(300);
-    patience.greet = os::Millis(2'000);
     auto started = PluginServer::Start({.folder = temp.path(),
                                         .registry = "",
                                         .nodes = {NumaId{0}, NumaId{1}},
@@ -81,6 +77,7 @@ struct PluginServerTest : testing::Test {
   testkit::TempDir temp;
   std::atomic<int> made_anew = 0;  // times that its socket was lost
   std::vector<Note> notes;
+  Patience patience{.greet = kLong, .allocate = kLong, .pre_start = kLong};  // before Open
   std::unique_ptr<PluginServer> server;
 };
 
@@ -135,6 +132,7 @@ TEST_F(PluginServerTest, TheSocketOfAKubeletThatRunsIsLeftAlone) {
 }
 
 TEST_F(PluginServerTest, ARegistrationIsRefusedWithItsReasonAndTold) {
+  patience.greet = os::Millis(200);
   Open();
   EXPECT_THAT(Register("gpu.sock", "gpu"), HasSubstr("the ResourceName \"gpu\" is invalid"));
   EXPECT_THAT(Register("../gpu.sock"), HasSubstr("is no name of a socket"));
@@ -294,6 +292,7 @@ TEST_F(PluginServerTest, NamesThatAreRefusedAreNotCountedWithoutEnd) {
 }
 
 TEST_F(PluginServerTest, ACallThatIsNeverAnsweredEnds) {
+  patience.allocate = os::Millis(300);
   Open();
   PlayedPlugin plugin(temp / "gpu.sock");
   plugin.allocate = [](const grpc::ServerCall& call, const auto&) -> grpc::Reply {

@@ -616,7 +616,7 @@ TEST_F(CriRuntimeTest, APodEndsThoughTheRuntimeKeepsItsSandboxUntilItIsMended) {
   EXPECT_TRUE(cri->Forget(news.back().id));
   cri->ForgetPod("pod");
   const int stops = fake.calls("StopPodSandbox");
-  ASSERT_TRUE(Until([&] { return fake.calls("StopPodSandbox") > stops; }));
+  ASSERT_TRUE(Until([&] { return fake.calls("StopPodSandbox") > stops && !notices.empty(); }));
   EXPECT_EQ(1U, fake.sandboxes());
   ASSERT_EQ(1U, notices.size());
   EXPECT_EQ("FailedRemovePodSandBox", notices[0].reason);
