@@ -43,7 +43,9 @@ TEST_F(DaemonHistoryTest, WhatHappenedIsKnownAfterARestart) {
   node.AddPod("big.yaml", SpinnerManifest("big", "4096"));
   node.Start();
   AdmitAndRelease("own");
-  ASSERT_TRUE(node.Until("all is written", [&] { return History()["waiting"] == 0; }));
+  ASSERT_TRUE(node.Until("all is written", [&] {  // what is shown may not have been handed over yet
+    return History()["kept"] == node.Get("/v1/events?limit=1000")["events"].size();
+  }));
   node.Kill();
   node.RemovePod("big.yaml");
   node.Start();
@@ -70,7 +72,7 @@ TEST_F(DaemonHistoryTest, AFullDiskOfTheHistoryIsInNobodysWay) {
   disk.Free();
   ASSERT_TRUE(
       node.Until("it is written again", [&] { return History()["problem"] == "" && History()["waiting"] == 0; }));
-  EXPECT_GE(node.CountEvents("HistoryRestored"), 1);
+  EXPECT_TRUE(node.Until("that is told", [&] { return node.CountEvents("HistoryRestored") >= 1; }));
   node.Kill();
   node.Start();
   EXPECT_EQ(Count("?pod=own", "Admitted"), 1) << "nothing was lost: it waited";

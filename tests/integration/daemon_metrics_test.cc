@@ -25,6 +25,7 @@
 #include "device_matrix.h"
 #include "device_peer.h"
 #include "host/os/clock.h"
+#include "rpc/http/listener.h"
 #include "telemetry/metrics/families.h"
 
 namespace berth::testkit {
@@ -248,7 +249,14 @@ struct DaemonMetricsTest : testing::Test {
            1e6;
   }
 
-  const std::uint16_t port = static_cast<std::uint16_t>(21'000 + ::getpid() % 10'000);
+  /// Below those that the kernel gives out by itself, each case another one, and nobody listens there.
+  static std::uint16_t FreePort() {
+    for (int port = 21'000 + ::getpid() % 10'000;; ++port)
+      if (http::ListenTcp("127.0.0.1", static_cast<std::uint16_t>(port), nullptr))
+        return static_cast<std::uint16_t>(port);
+  }
+
+  const std::uint16_t port = FreePort();
   DaemonFixture node;
 };
 

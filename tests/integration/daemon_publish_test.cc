@@ -60,9 +60,10 @@ TEST_F(DaemonPublishTest, ANodeIsPublishedAndEachChangeToo) {
   ASSERT_TRUE(node.Until("the topology shows it", [&] { return Available() == Left(1); }));
 
   ASSERT_EQ(0, node.Stop());
+  const int looks = store.Calls("GET");
   node.Start(Arguments());
   ASSERT_TRUE(node.Until("the pod is known", [&] { return node.Runs("own"); }));
-  ASSERT_TRUE(node.Until("berthd has looked", [&] { return store.Calls("GET") == 4; }));
+  ASSERT_TRUE(node.Until("berthd has looked", [&] { return store.Calls("GET") >= looks + 2; }));
   EXPECT_EQ(Available(), Left(1));
   EXPECT_EQ(store.repeated(), 0);
 

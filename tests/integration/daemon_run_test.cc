@@ -316,7 +316,7 @@ TEST(RunOnceTest, SeveralShareOneBerthdWhichLeavesNothingBehind) {
   const int first =
       Spawn(BERTH, {"run", "--once", "--cpus", "1", "--memory", "64Mi", "--", "sh", "-c", script}, {}, temp / "first");
   const auto has = [&](const std::string& text) { return ReadIfThere(temp / "first").find(text) != std::string::npos; };
-  for (int i = 0; i < 400 && !has("pid "); ++i) std::this_thread::sleep_for(kLook);
+  while (!has("pid ") && Lives(first)) std::this_thread::sleep_for(kLook);
   ASSERT_TRUE(has("pid ")) << ReadIfThere(temp / "first");
   const Ran second = Berth({"run", "--once", "--", "sh", "-c", "grep Cpus_allowed_list /proc/self/status"});
   EXPECT_EQ(0, second.status) << second.err;
@@ -365,17 +365,19 @@ TEST(RunOnceTest, WhatAKilledOneLeftTheNextRemoves) {
   if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
   if (std::filesystem::exists("/run/berth-once/berth.sock")) GTEST_SKIP() << "somebody uses --once on this host";
   const testkit::TempDir temp;
-  const int killed = Spawn(BERTH, {"run", "--once", "--cpus", "1", "--memory", "64Mi", "--", "sh", "-c", "echo pid $$"},
-                           {}, temp / "killed");
+  const std::string gate = temp / "gate";
+  const std::string script = "echo pid $$; while [ ! -e " + gate + " ]; do sleep 0.05; done";
+  const int killed =
+      Spawn(BERTH, {"run", "--once", "--cpus", "1", "--memory", "64Mi", "--", "sh", "-c", script}, {}, temp / "killed");
   const auto runs = [&] { return ReadIfThere(temp / "killed").find("pid ") != std::string::npos; };
-  for (int i = 0; i < 400 && !runs(); ++i) std::this_thread::sleep_for(kLook);
+  while (!runs() && Lives(killed)) std::this_thread::sleep_for(kLook);
   ASSERT_TRUE(runs()) << ReadIfThere(temp / "killed");
   ASSERT_EQ(0, ::kill(killed, SIGKILL));
   StatusOfEnded(killed);
   EXPECT_TRUE(std::filesystem::exists("/run/berth-once/berth.sock")) << "its berthd goes on";
+  std::filesystem::create_directory(gate);
   const auto pods = [] { return Berth({"pods", "--socket", "/run/berth-once/berth.sock", "-o", "name"}).out; };
-  for (int i = 0; i < 400 && !pods().empty(); ++i) std::this_thread::sleep_for(kLook);
-  EXPECT_EQ("", pods()) << "the command's holder removed it";
+  while (!pods().empty()) std::this_thread::sleep_for(kLook);  // the command's holder removes it
   const Ran next = Berth({"run", "--once", "--", "true"});
   EXPECT_EQ(0, next.status) << next.err;
   EXPECT_FALSE(std::filesystem::exists("/run/berth-once"));

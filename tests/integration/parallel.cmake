@@ -22,8 +22,6 @@ foreach(case
     DaemonCriDeviceTest.NoDeviceIsGivenTwiceOrLostWhateverEndsWhen
     DaemonCriOutageTest.APodWhoseStartWasCutOffStartsWhenTheRuntimeAnswersAgain
     DaemonCriIsolationTest.TheNetworksPlugInsAreToldOfAPortOfTheNodeThatNoOtherPodGets
-    DaemonDeviceTest.NoDeviceIsGivenTwiceOrLostWhateverEndsWhen
-    DaemonEndingTest.AThreadThatLeftItsProcessIsMovedBack
-    DaemonEndingTest.AProcessThatLeftItsGroupsIsMovedBack)
+    DaemonDeviceTest.NoDeviceIsGivenTwiceOrLostWhateverEndsWhen)
   set_tests_properties(${case} PROPERTIES COST 100)
 endforeach()
