@@ -27,6 +27,10 @@ std::string Yaml(const PodText& pod) {
   return out;
 }
 
+std::string AllCpus() { return FormatIds(OnlineCpus()); }
+
+std::string OtherCpus() { return FormatIds(OnlineCpus() - CpuSet{CpuId{1}}); }
+
 int Rounds(int usual) {
   const char* const text = std::getenv("BERTH_CRI_ROUNDS");
   return text == nullptr ? usual : ParseDecimal<int>(text).value_or(usual);
@@ -35,9 +39,14 @@ int Rounds(int usual) {
 void CriNodeTest::SetUp() {
   for (const auto& why : {ContainerdFixture::WhyNot(), DaemonFixture::WhyNot()})
     if (why) GTEST_SKIP() << *why;
+  if (!OnlineCpus().Contains(CpuId{0}) || !OnlineCpus().Contains(CpuId{1})) GTEST_SKIP() << "needs CPUs 0 and 1";
   containerd.emplace();
   containerd->Start();
   berthd.emplace();
+  std::ofstream(berthd->Dir("kubelet.yaml"))
+      << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
+         "reservedSystemCPUs: \""
+      << OtherCpus() << "\"\n";
 }
 
 void CriNodeTest::TearDown() {

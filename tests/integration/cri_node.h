@@ -34,6 +34,10 @@ struct PodText {
 };
 std::string Yaml(const PodText& pod);
 
+/// All CPUs of this host; and all but the one that pods may have for themselves, which is CPU 1.
+std::string AllCpus();
+std::string OtherCpus();
+
 /// Rounds of a long test: `usual`, or BERTH_CRI_ROUNDS.
 int Rounds(int usual);
 

@@ -126,7 +126,8 @@ class DaemonCriKillTest : public testkit::CriNodeTest, public testing::WithParam
       if (process.cgroup.starts_with("kubepods/pod") && process.name != "sh") continue;  // its sandbox, its sleep
       // Any shell there is one of the owner's: its first, or a child that has not become its sleep yet.
       const bool owner = process.cgroup.starts_with("kubepods/pod");
-      EXPECT_EQ(owner ? "1" : "0", FormatIds(process.allowed)) << process.name << " in " << process.cgroup;
+      EXPECT_EQ(owner ? "1" : testkit::OtherCpus(), FormatIds(process.allowed))
+          << process.name << " in " << process.cgroup;
     }
   }
   /// The CPUs the runtime was told last for the container of the pod in the shared pool.
@@ -159,7 +160,7 @@ class DaemonCriKillTest : public testkit::CriNodeTest, public testing::WithParam
     ASSERT_TRUE(UntilWithoutOverlap("alone runs", [&] { return berthd->Runs(alone_) && !LogOf(alone_).empty(); }));
     EXPECT_EQ("began\n", WordsOf(alone_)) << "it was started twice\n" << berthd->output();
     EXPECT_EQ("1", FormatIds(CpusOf(alone_))) << Seen();
-    ExpectShared("0");
+    ExpectShared(testkit::OtherCpus());
   }
   /// What berthd says of the pod, and what runs in its groups.
   std::string Seen() {
@@ -178,7 +179,7 @@ class DaemonCriKillTest : public testkit::CriNodeTest, public testing::WithParam
     Overcome();
     ASSERT_TRUE(UntilWithoutOverlap("alone is gone", [&] { return Gone(alone_); }));
     for (const SeenProcess& process : berthd->Processes()) EXPECT_NE(pid, process.pid) << "it still runs";
-    ExpectShared("0-1");
+    ExpectShared(testkit::AllCpus());
   }
 
   std::atomic<bool> armed_ = false;   // the kill is still to be decided

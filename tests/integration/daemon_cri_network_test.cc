@@ -88,7 +88,9 @@ TEST_F(DaemonCriNetworkTest, APodWithoutANetworkCanBeDeletedAndLeavesNothingOnce
   berthd->Kill();
   Start();
   ASSERT_TRUE(berthd->Until("nor again", could_not_start));
-  EXPECT_EQ(1, berthd->CountEvents(kRefused, "cni plugin not initialized"));
+  const auto refused = [&] { return berthd->CountEvents(kRefused, "cni plugin not initialized"); };
+  ASSERT_TRUE(berthd->Until("it is told", [&] { return refused() > 0; }));
+  EXPECT_EQ(1, refused());
   EXPECT_EQ(2U, StoppedSandboxes());
   Remove("net");
   ASSERT_TRUE(berthd->Until("it is gone", [&] { return NoPods(); }));

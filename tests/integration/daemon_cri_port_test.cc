@@ -43,9 +43,7 @@ class NatChains {
   bool there_before_;
 };
 
-int FreePort() { return RawServer("").port(); }
-
-/// What a web server at a port of the loopback says; "": nobody is there.
+/// What a web server at a port of the loopback says; "": nobody is there, or he has nothing to say.
 std::string PageAt(int port) {
   const os::UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -65,7 +63,8 @@ TEST_F(DaemonCriPortTest, APortOfTheNodeLeadsToThePodThatHasIt) {
   ASSERT_TRUE(MakeNetwork(R"(, {"type": "portmap", "capabilities": {"portMappings": true}})"));
   const NatChains chains(containerd->Dir("nat.log"));
   Start();
-  const int port = FreePort();
+  const RawServer holder("");  // so that nobody else has the port
+  const int port = holder.port();
   Add({.name = "web",
        .script = "echo the page of web > /tmp/page; exec httpd -f -p 8080 -h /tmp",
        .container = "    ports: [{containerPort: 8080, hostPort: " + std::to_string(port) + "}]\n",

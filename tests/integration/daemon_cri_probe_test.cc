@@ -32,11 +32,13 @@ class DaemonCriProbeTest : public CriNodeTest {
 TEST_F(DaemonCriProbeTest, CommandsSayWhetherAContainerIsReadyAndWell) {
   Start();
   Add({.name = "web",
-       .script = "touch /tmp/alive; trap 'exit 0' TERM; sleep 1000 & wait",
+       .script = "trap 'exit 0' TERM; touch /tmp/alive; sleep 1000 & wait",
        .container =
            "    readinessProbe: {exec: {command: [test, -e, /tmp/well]}, periodSeconds: 1, timeoutSeconds: 10}\n"
            "    livenessProbe: {exec: {command: [test, -e, /tmp/alive]}, periodSeconds: 1, timeoutSeconds: 10, "
-           "initialDelaySeconds: 2, failureThreshold: 1, terminationGracePeriodSeconds: 1}\n"});
+           "failureThreshold: 1, terminationGracePeriodSeconds: 1}\n"
+           "    startupProbe: {exec: {command: [test, -e, /tmp/alive]}, periodSeconds: 1, timeoutSeconds: 10, "
+           "failureThreshold: 600}\n"});
   ASSERT_TRUE(berthd->Until("it runs and was asked",
                             [&] { return berthd->Runs("web") && berthd->CountEvents("Unhealthy", "Readiness") > 0; }));
   EXPECT_FALSE(Ready("web"));
@@ -66,8 +68,9 @@ TEST_F(DaemonCriProbeTest, AServerOfGrpcSaysWhetherAContainerIsReady) {
   ASSERT_TRUE(berthd->Until("it is ready", [&] { return Ready("web"); }));
   EXPECT_EQ("/grpc.health.v1.Health/Check \x0a\x04shop", health.asked());
   health.Say(HealthServer::kNotServing);
-  EXPECT_TRUE(berthd->Until("it is not ready any more", [&] { return !Ready("web"); }));
-  EXPECT_GT(berthd->CountEvents("Unhealthy", "NOT_SERVING"), 0);
+  EXPECT_TRUE(berthd->Until("it is not ready any more, because the server says so", [&] {  // not because one was late
+    return !Ready("web") && berthd->CountEvents("Unhealthy", "NOT_SERVING") > 0;
+  }));
   Remove("web");
   ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone("web"); }));
   ExpectNothingLeft();
@@ -82,11 +85,13 @@ TEST_F(DaemonCriProbeTest, HooksAreRequestsToo) {
     return HttpText(404, "", "");
   }));
   Start();
-  Add({.name = "web",
+  Add({.name = "web",  // its grace period is over for no hook that is slow, and it ends as soon as it is asked to
+       .script = "trap 'exit 0' TERM; echo up; sleep 1000 & wait",
+       .spec = "  terminationGracePeriodSeconds: 300\n",
        .container = "    lifecycle: {postStart: {httpGet: {port: web, path: /hello}}, preStop: {httpGet: {port: web, "
                     "path: /bye}}}\n    ports: [{name: web, containerPort: " +
                     std::to_string(server.port()) + "}]\n"});
-  ASSERT_TRUE(berthd->Until("it is ready", [&] { return Ready("web"); }));
+  ASSERT_TRUE(berthd->Until("it is ready", [&] { return Ready("web") && WordsOf("web") == "up\n"; }));
   Remove("web");
   ASSERT_TRUE(berthd->Until("it is gone", [&] { return Gone("web"); }));
   const std::scoped_lock lock(mutex);
