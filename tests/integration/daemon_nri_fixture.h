@@ -144,6 +144,10 @@ struct DaemonNriTest : testing::Test {
   std::string LogOf(const PodOnNode& pod, const std::string& name = "app") const {
     return testkit::ReadText(containerd->Dir("logs/" + pod.uid + "/" + name + ".log"));
   }
+  /// berthd answers the runtime before others can see what it has noted.
+  bool ToldOnce(const std::string& reason, const std::string& text) {
+    return berthd->Until(reason + " is told", [&] { return berthd->CountEvents(reason, text) == 1; });
+  }
   bool Gone(const std::string& uid) { return !berthd->PodNamed(uid).is_object(); }
 
   std::optional<testkit::ContainerdFixture> containerd;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <iostream>
 
 #include "containerd_fixture.h"
@@ -214,13 +215,12 @@ TEST_F(NriContainerdTest, ARefusedContainerIsNotMadeAndItsReasonReachesWhoAsked)
 }
 
 TEST_F(NriContainerdTest, WhoeverIsLateIsNotCutOffAndKnowsThatHeWasLate) {
-  std::optional<Answer<Creation>> kept;
-  handler.create = [&](const Container&, const Answer<Creation>& answer) { kept = answer; };
+  std::promise<Answer<Creation>> kept;
+  handler.create = [&](const Container&, const Answer<Creation>& answer) { kept.set_value(answer); };
   Join({.longest_answer = os::Millis(300)});
   const std::string id = Run(RunPod(), "main", "0");
   EXPECT_EQ("0", CpusOf(id));
-  ASSERT_TRUE(kept);
-  EXPECT_FALSE(kept->Give(Creation{.adjustment = {.resources = {.cpus = "1"}}}));
+  EXPECT_FALSE(kept.get_future().get().Give(Creation{.adjustment = {.resources = {.cpus = "1"}}}));
   EXPECT_EQ(1U, plugin->status().late_answers);
   EXPECT_EQ(1U, plugin->status().joins);
 }
