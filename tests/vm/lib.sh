@@ -92,7 +92,7 @@ vm_make_plain() {
   done
   # For the suite `disk`; busybox has neither.
   for name in dmsetup e2fsck; do vm_add "/sbin/$name" "usr/bin/$name"; done
-  cp "$vm_dir"/kernel/stable.{loop,dm-mod}.ko "$vm_root/"
+  for name in loop dm-mod; do cp "$vm_dir/kernel/stable.$name.ko" "$vm_root/$name.ko"; done
   install -m 755 tests/vm/guest/init "$vm_root/init"
   echo 'root:x:0:0:root:/root:/bin/sh' >"$vm_root/etc/passwd"
   echo 'root:x:0:' >"$vm_root/etc/group"
