@@ -132,7 +132,8 @@ class FsStore final : public Store {
       const std::string aside = number == 0 ? base : base + "." + std::to_string(number);
       const auto there = fs_->Read(aside);
       if (there && *there == file.bytes) return;
-      if (there && number < kMostKept) continue;
+      const bool taken = there || there.error().code != Code::kNotFound;  // whole, perhaps, though it cannot be read
+      if (taken && number < kMostKept) continue;
       if (auto kept = fs_->Replace(aside, file.bytes); !kept) {
         Warn(warnings, aside, kept.error().message);
       } else {

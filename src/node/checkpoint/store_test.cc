@@ -164,6 +164,17 @@ TEST(StoreTest, AFileThatCannotBeReadIsNamedAndNothingIsChanged) {
   }
 }
 
+TEST(StoreTest, WhatWasKeptAsideAndCannotBeReadIsNotOverwritten) {
+  MemoryFs disk;
+  disk.AddFile("ledger", "junk");
+  disk.AddFile("ledger.damaged", "older junk");
+  UnreadableFs failing(disk, "ledger.damaged");
+  const auto loaded = OnFs(failing)->Load(nullptr);
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(disk.Content("ledger.damaged"), "older junk");
+  EXPECT_EQ(disk.Content("ledger.damaged.1"), "junk");
+}
+
 TEST(StoreTest, DamageAloneIsAWarning) {
   MemoryFs disk;
   disk.AddFile("ledger", "junk");
