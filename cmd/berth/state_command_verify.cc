@@ -38,9 +38,10 @@ Checked CheckFile(const std::string& file) {
   return {file, "", {kind + ledger.error().message}};
 }
 
+/// One that cannot be looked at is there: reading it says why.
 bool Exists(const std::string& path) {
   std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
+  return std::filesystem::status(path, ignored).type() != std::filesystem::file_type::not_found;
 }
 
 /// A folder stands for every copy in it.

@@ -47,6 +47,16 @@ TEST_F(StateCommandTest, FilesAreToldSoundDamagedOrForeign) {
   EXPECT_THAT(missing.out, HasSubstr("/nonexistent"));
 }
 
+TEST_F(StateCommandTest, AFileOfAFolderThatCannotBeLookedAtIsNotLeftOut) {
+  const testkit::TempDir folder;
+  std::ofstream(folder / "cpu_manager_state") << kRealNode;
+  EXPECT_EQ(0, Berth({"state", "verify", folder.path()}).status);
+  std::filesystem::create_symlink("ledger", folder / "ledger");
+  const Ran checked = Berth({"state", "verify", folder.path()});
+  EXPECT_EQ(1, checked.status);
+  EXPECT_THAT(checked.out, HasSubstr("/ledger: Too many levels of symbolic links"));
+}
+
 TEST_F(StateCommandTest, AFileOfVersion1IsShownWithItsContainers) {
   const std::string file = File(
       "v1",
