@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -22,23 +23,21 @@ KubeletPlaces ReadKubeletPlaces(const std::string& folder) {
   KubeletPlaces out;
   if (folder.empty()) return out;
   const auto fs = os::OpenFs(folder);
-  if (!fs) {
-    if (fs.error().code != Code::kNotFound) out.problem = WithoutHostRoot(fs.error().message);
-    return out;
-  }
   const auto look = [&](std::string_view name, std::string_view gives, const auto& parse) {
-    const auto text = (*fs)->Read(name);
+    const auto text = fs ? (*fs)->Read(name) : Result<std::string>(std::unexpected(fs.error()));
     if (!text && text.error().code == Code::kNotFound) return;
     const std::string path = WithoutHostRoot(fmt::format("{}/{}", folder, name));
     if (!text) {
       out.problem = WithoutHostRoot(text.error().message);
-      return;
+      return out.unread.push_back(path);
     }
     const auto state = parse(*text);
-    if (!state)
+    if (!state) {
       out.problem = path + ": " + state.error().message;
-    else if (state->policy == gives)
+      out.unread.push_back(path);
+    } else if (state->policy == gives) {
       out.files.push_back(path);
+    }
   };
   look("cpu_manager_state", "static", [](const std::string& text) { return checkpoint::ParseKubeletCpuState(text); });
   look("memory_manager_state", "Static",
@@ -47,6 +46,9 @@ KubeletPlaces ReadKubeletPlaces(const std::string& folder) {
 }
 
 bool PlacementConflicts::Take(KubeletPlaces now) {
+  for (const std::string& path : now.unread)
+    if (std::ranges::find(kubelet_.files, path) != kubelet_.files.end()) now.files.push_back(path);
+  std::ranges::sort(now.files);
   if (now == kubelet_) return false;
   kubelet_ = std::move(now);
   return true;

@@ -15,8 +15,9 @@ namespace berth::nri_agent {
 
 /// What the state files of a kubelet say.
 struct KubeletPlaces {
-  std::vector<std::string> files;  ///< those by which it gives CPUs or memory nodes; empty: it gives none
-  std::string problem;             ///< a file that cannot be read; "": none
+  std::vector<std::string> files;   ///< those by which it gives CPUs or memory nodes; empty: it gives none
+  std::vector<std::string> unread;  ///< those that are there and do not say whether it does
+  std::string problem;              ///< why one of these does not; "": none
   friend bool operator==(const KubeletPlaces&, const KubeletPlaces&) = default;
 };
 
@@ -36,7 +37,7 @@ class PlacementConflicts {
   /// `step_aside`: while a kubelet places containers Berth leaves them alone.
   explicit PlacementConflicts(bool step_aside) : step_aside_(step_aside) {}
 
-  /// True: it says something else than before.
+  /// A file that is not read now says what it said when it was. True: the files say something else than before.
   bool Take(KubeletPlaces now);
   bool kubelet_places() const { return !kubelet_.files.empty(); }
   bool aside() const { return step_aside_ && kubelet_places(); }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "testing/fixtures.h"
@@ -54,6 +55,20 @@ TEST_F(PlacementConflictsTest, AFileThatCannotBeReadIsNoReasonToStepAside) {
   EXPECT_TRUE(conflicts.Take(ReadKubeletPlaces(folder.path())));
   EXPECT_FALSE(conflicts.aside());
   EXPECT_THAT(conflicts.Warnings(now), ElementsAre(HasSubstr("is not known")));
+}
+
+TEST_F(PlacementConflictsTest, AFileThatCannotBeReadAnyMoreIsNoReasonToComeBack) {
+  WriteStatic();
+  PlacementConflicts conflicts(true);
+  EXPECT_TRUE(conflicts.Take(ReadKubeletPlaces(folder.path())));
+  Write("cpu_manager_state", "junk");
+  conflicts.Take(ReadKubeletPlaces(folder.path()));
+  EXPECT_TRUE(conflicts.aside());
+  conflicts.Take(ReadKubeletPlaces(folder.path()));
+  EXPECT_TRUE(conflicts.aside());
+  std::filesystem::remove(folder / "cpu_manager_state");
+  EXPECT_TRUE(conflicts.Take(ReadKubeletPlaces(folder.path())));
+  EXPECT_FALSE(conflicts.aside());
 }
 
 TEST_F(PlacementConflictsTest, WhoWantsOtherCpusIsToldOfForAWhile) {
