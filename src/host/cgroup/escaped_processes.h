@@ -43,7 +43,7 @@ std::string StrayText(const Stray& stray, std::string_view of);
 /// because a mount point may show a part of its hierarchy only. Processes that end meanwhile are left out.
 /// Errors: /proc cannot be listed; kUnsupported: the cpuset mount point shows what is outside of this process's cgroup
 /// namespace, so that /proc does not say where in it a process is.
-/// Thread: any; some 30 microseconds a process, `threads` as much for each of these.
+/// Thread: any; some 30 microseconds a process, and as much for each thread that is looked at.
 Result<std::vector<Stray>> FindStrays(os::Fs& root, const Layout& layout, const std::vector<Home>& homes,
                                       Threads threads);
 
