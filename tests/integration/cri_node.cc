@@ -42,11 +42,7 @@ void CriNodeTest::SetUp() {
   if (!OnlineCpus().Contains(CpuId{0}) || !OnlineCpus().Contains(CpuId{1})) GTEST_SKIP() << "needs CPUs 0 and 1";
   containerd.emplace();
   containerd->Start();
-  berthd.emplace();
-  std::ofstream(berthd->Dir("kubelet.yaml"))
-      << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\ncpuManagerPolicy: static\n"
-         "reservedSystemCPUs: \""
-      << OtherCpus() << "\"\n";
+  berthd.emplace(OtherCpus());
 }
 
 void CriNodeTest::TearDown() {

@@ -157,7 +157,10 @@ class DaemonCriKillTest : public testkit::CriNodeTest, public testing::WithParam
     Arm(method);
     Add({.name = alone_, .script = std::string("echo began; ") + testkit::kIdle, .cpu = "1"});
     Overcome();
-    ASSERT_TRUE(UntilWithoutOverlap("alone runs", [&] { return berthd->Runs(alone_) && !LogOf(alone_).empty(); }));
+    // A runtime that was killed once it had started the container tells its process only when it is back.
+    ASSERT_TRUE(UntilWithoutOverlap("alone runs", [&] {
+      return berthd->Runs(alone_) && berthd->Pids().contains(alone_ + "-n1/app") && !LogOf(alone_).empty();
+    }));
     EXPECT_EQ("began\n", WordsOf(alone_)) << "it was started twice\n" << berthd->output();
     EXPECT_EQ("1", FormatIds(CpusOf(alone_))) << Seen();
     ExpectShared(testkit::OtherCpus());

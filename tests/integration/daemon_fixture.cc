@@ -67,6 +67,8 @@ std::optional<int> StatusOf(int child) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+const std::string kUnits = "/run/systemd/system/";
+
 /// What it prints. What goes wrong is seen in the unit.
 std::string Systemctl(const std::string& words) {
   std::FILE* const pipe = ::popen(("systemctl " + words).c_str(), "r");
@@ -108,7 +110,7 @@ bool Lives(int pid) {
   return end != std::string::npos && text.size() > end + 2 && text[end + 2] != 'Z';
 }
 
-DaemonFixture::DaemonFixture() {
+DaemonFixture::DaemonFixture(std::string_view reserved_cpus) {
   static int count = 0;
   root_ = "/berth-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++);
   const auto driver = SystemdMakesGroups() ? cgroup::Driver::kSystemd : cgroup::Driver::kCgroupfs;
@@ -117,7 +119,8 @@ DaemonFixture::DaemonFixture() {
   socket_ = Dir("run/berth.sock");
   fs::create_directories(Dir("pods"));
   std::ofstream(Dir("kubelet.yaml")) << "apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\n"
-                                        "cpuManagerPolicy: static\nreservedSystemCPUs: \"0\"\n";
+                                        "cpuManagerPolicy: static\nreservedSystemCPUs: \""
+                                     << reserved_cpus << "\"\n";
 }
 
 DaemonFixture::~DaemonFixture() {
@@ -218,14 +221,13 @@ int DaemonFixture::Spawn(const std::vector<std::string>& more, const std::functi
 int DaemonFixture::StartUnit(const std::string& file, const std::vector<std::string>& more) {
   static int count = 0;
   unit_ = root_.substr(1) + "-" + std::to_string(count++) + ".service";  // a new name is found without a daemon-reload
-  const std::string path = "/run/systemd/system/" + unit_;
   const std::string log = Dir("berthd.log");
   ::close(::open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));  // systemd would let everybody read it
   // Later lines of a unit win. Who starts berthd again, and when, is the test's choice.
-  std::ofstream(path) << ReadText(file) << "\n[Service]\nExecStart=\nExecStart=\"" << Join(Arguments(more), "\" \"")
-                      << "\"\nStandardOutput=append:" << log << "\nStandardError=append:" << log << "\nRestart=no\n";
+  std::ofstream(kUnits + unit_) << ReadText(file) << "\n[Service]\nExecStart=\nExecStart=\""
+                                << Join(Arguments(more), "\" \"") << "\"\nStandardOutput=append:" << log
+                                << "\nStandardError=append:" << log << "\nRestart=no\n";
   Systemctl("start " + unit_);
-  fs::remove(path);  // systemd has read it
   return ParseDecimal<int>(Trim(Systemctl("show -P MainPID " + unit_))).value_or(-1);
 }
 
@@ -234,10 +236,20 @@ std::optional<int> DaemonFixture::Ended() {
   if (unit_.empty()) {
     out = StatusOf(pid_);
   } else if (::kill(pid_, 0) != 0) {  // not only a zombie: systemd knows its status then
-    out = ParseDecimal<int>(Trim(Systemctl("show -P ExecMainStatus " + unit_))).value_or(-1);
+    const auto shown = [&](const std::string& what) {
+      return ParseDecimal<int>(Trim(Systemctl("show -P " + what + " " + unit_))).value_or(-1);
+    };
+    out = shown("ExecMainStatus") + (shown("ExecMainCode") == CLD_EXITED ? 0 : 128);
+    ForgetUnit();
   }
   if (out) pid_ = -1;
   return out;
+}
+
+void DaemonFixture::ForgetUnit() {
+  fs::remove(kUnits + unit_);  // before that systemd would not know any more how it ended
+  Systemctl("reset-failed " + unit_ + " 2>/dev/null");
+  unit_.clear();
 }
 
 void DaemonFixture::Start(const std::vector<std::string>& more_arguments, const std::function<void()>& before_exec) {
@@ -279,7 +291,7 @@ void DaemonFixture::Kill() {
     ::waitpid(pid_, nullptr, 0);
   } else {
     while (::kill(pid_, 0) == 0) Pause();
-    Systemctl("reset-failed " + unit_);
+    ForgetUnit();
   }
   pid_ = -1;
   killed_ = true;

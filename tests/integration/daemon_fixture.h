@@ -41,7 +41,7 @@ class DaemonFixture {
   /// Why berthd cannot be tested here; nullopt: it can.
   static std::optional<std::string> WhyNot();
 
-  DaemonFixture();
+  explicit DaemonFixture(std::string_view reserved_cpus = "0");
   ~DaemonFixture();
   DaemonFixture(const DaemonFixture&) = delete;
   DaemonFixture& operator=(const DaemonFixture&) = delete;
@@ -108,6 +108,7 @@ class DaemonFixture {
   int StartUnit(const std::string& file, const std::vector<std::string>& more);
   /// The status of the berthd that Start started, which is forgotten then; nullopt: it runs.
   std::optional<int> Ended();
+  void ForgetUnit();
   void KillGroups();
   void RemoveGroups();
 

@@ -156,12 +156,11 @@ TEST_F(DaemonNodeTest, ContainersThatEndedWhileBerthdWasDeadAreStartedAgain) {
 TEST_F(DaemonNodeTest, IdleBerthdWithTwentyPodsIsSmallAndWritesNothing) {
   constexpr int kPods = 20;
   node.AddPod("own.yaml", SpinnerManifest("own", "1"));
-  node.AddPod(
-      "idle.yaml",
-      "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: idle}\nspec:\n  replicas: " + std::to_string(kPods - 1) +
-          "\n  selector: {matchLabels: {app: idle}}\n  template:\n    metadata: {labels: {app: idle}}\n"
-          "    spec:\n      terminationGracePeriodSeconds: 0\n      containers:\n"
-          "      - {name: sleep, image: none, command: [sleep, inf]}\n");
+  for (int i = 1; i < kPods; ++i) {
+    const std::string name = "idle-" + std::to_string(i);
+    node.AddPod(name + ".yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: " + name +
+                                    "}\nspec:\n  containers:\n  - {name: sleep, image: none, command: [sleep, inf]}\n");
+  }
   std::ofstream(node.Dir("berth.yaml")) << "apiVersion: berth.dev/v1alpha1\nkind: BerthConfiguration\n"
                                            "reconcilePeriod: 200ms\n";
   node.Start({"--config", node.Dir("berth.yaml"), "--socket", node.socket()});

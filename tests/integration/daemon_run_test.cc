@@ -365,8 +365,9 @@ TEST(RunOnceTest, WhatAKilledOneLeftTheNextRemoves) {
   if (const auto why = DaemonFixture::WhyNot()) GTEST_SKIP() << *why;
   if (std::filesystem::exists("/run/berth-once/berth.sock")) GTEST_SKIP() << "somebody uses --once on this host";
   const testkit::TempDir temp;
-  const std::string gate = temp / "gate";
-  const std::string script = "echo pid $$; while [ ! -e " + gate + " ]; do sleep 0.05; done";
+  const std::string hold = temp / "hold";  // goes with the test, whatever becomes of it
+  std::filesystem::create_directory(hold);
+  const std::string script = "echo pid $$; while [ -e " + hold + " ]; do sleep 0.05; done";
   const int killed =
       Spawn(BERTH, {"run", "--once", "--cpus", "1", "--memory", "64Mi", "--", "sh", "-c", script}, {}, temp / "killed");
   const auto runs = [&] { return ReadIfThere(temp / "killed").find("pid ") != std::string::npos; };
@@ -375,7 +376,7 @@ TEST(RunOnceTest, WhatAKilledOneLeftTheNextRemoves) {
   ASSERT_EQ(0, ::kill(killed, SIGKILL));
   StatusOfEnded(killed);
   EXPECT_TRUE(std::filesystem::exists("/run/berth-once/berth.sock")) << "its berthd goes on";
-  std::filesystem::create_directory(gate);
+  std::filesystem::remove(hold);
   const auto pods = [] { return Berth({"pods", "--socket", "/run/berth-once/berth.sock", "-o", "name"}).out; };
   while (!pods().empty()) std::this_thread::sleep_for(kLook);  // the command's holder removes it
   const Ran next = Berth({"run", "--once", "--", "true"});
