@@ -13,8 +13,9 @@ berth_share(run_once
   RunOnceTest.TheNodesThatAreAskedForAreWhereItRuns
   RunOnceTest.WhatAKilledOneLeftTheNextRemoves
   RunOnceTest.WhoNamesNoMemoryHasCpusOfItsOwnAndNoLimitOfMemory)
-# Free huge pages are counted.
+# Free huge pages are counted; and a berthd that finds more or fewer of them at its start writes all values anew, without a word.
 berth_share(huge_pages
+  DaemonNodeTest.ACpusetEditedByHandIsPutBackItsWriterNamedAndAQuotaToo
   DaemonVolumeTest.AVolumeOfHugePagesIsSizedAndItsPagesAreFreeAfterThePod
   DaemonCriVolumeTest.AVolumeOfHugePagesGivesThemAndGetsThemBack)
 

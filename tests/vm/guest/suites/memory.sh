@@ -45,10 +45,11 @@ cpus=$(cat "$group/cpuset.cpus.effective")
 before=$(pids)
 berth map
 
+# The next berthd is the first to see it: this one would adapt the ledger itself, and might be killed before it has told that.
+kill -STOP $node_pid
 switch offline
 check kernel-has-less [ "$(kernels 1)" -lt $((whole - 200000)) ]
 same_memory sees-less
-equal runs-on "$before" "$(pids)"
 check restarts-with-less restart
 equal same-processes "$before" "$(pids)"
 equal same-cpus "$cpus" "$(cat "$group/cpuset.cpus.effective")"
