@@ -252,6 +252,7 @@ class FakeRuntime {
     *answer.mutable_status()->mutable_metadata() = it->second.metadata();
     *answer.mutable_status()->mutable_labels() = it->second.labels();
     answer.mutable_status()->set_state(it->second.state());
+    answer.mutable_status()->set_started_at(1);
     answer.mutable_status()->set_log_path(log_path_);
     return Say(answer);
   }
@@ -576,6 +577,20 @@ TEST_F(CriRuntimeTest, ARuntimeThatListsContainersAndAnswersNothingElseIsNotRead
     EXPECT_EQ(notices[1].reason, "RuntimeReady");
     EXPECT_EQ(cri->Problem(), "");
   }
+}
+
+TEST_F(CriRuntimeTest, AContainerThatCouldNotBeAskedForWhenItWasStartedIsAskedForUntilItIsKnown) {
+  Open(os::Millis(20), os::Millis(300));
+  fake.LoseAnswerOf("ContainerStatus");
+  ASSERT_TRUE(StartOne());
+  EXPECT_EQ("", news.back().started_at);
+  ASSERT_TRUE(Until([&] { return Count(ContainerState::kRunning) == 2; }));
+  EXPECT_EQ(news.front().id, news.back().id);
+  EXPECT_NE("", news.back().started_at);
+  const int asked = fake.calls("ContainerStatus");
+  const int looks = fake.calls("ListContainers");
+  ASSERT_TRUE(Until([&] { return fake.calls("ListContainers") > looks + 2; }));
+  EXPECT_EQ(asked, fake.calls("ContainerStatus"));
 }
 
 TEST_F(CriRuntimeTest, ContainersWhoseStatusIsNotAnsweredHoldUpNoOtherEnd) {

@@ -52,6 +52,7 @@ void Watcher::Look(std::uint64_t number) {
   if (!TakeOutcome(answers) || !answers) return;
   LookAtSandboxes(*answers);  // first: what ended starts in a sandbox that is there
   for (const runtime::ContainerStatus& end : answers->ends) shared_.Took(end, std::nullopt);
+  for (const runtime::ContainerStatus& run : answers->runs) shared_.Took(run, std::nullopt);
   if (!answers->statuses) return;
   LookForLateContainers(answers->containers);
   RetryUnanswered(asked);
@@ -66,6 +67,7 @@ Result<Watcher::Answers> Watcher::Ask(std::uint64_t number) {
   const Seen seen = Compare(out.containers, number);
   out.ends = seen.vanished;
   out.statuses = AskForEnds(seen.ended, out.ends);
+  if (out.statuses) out.statuses = AskForRuns(seen.untold, out.runs);
   BERTH_RETURN_IF_ERROR(AskForSandboxes(out));
   return out;
 }
@@ -138,15 +140,9 @@ Result<void> Watcher::AskForEnds(const std::vector<std::string>& ended, std::vec
 
 /// A runtime says that a container has ended, and writes the end of its log then: containerd closes it a moment later.
 /// The end is told when the log is whole, so that its last lines reach who follows it and who makes a message of them:
-/// nullopt until then. Errors: the runtime does not answer. What it says of one container that it cannot show is no
-/// such error.
+/// nullopt until then. Errors: the runtime does not answer.
 Result<std::optional<runtime::ContainerStatus>> Watcher::AskForEnd(const std::string& id) {
-  auto entry = shared_.client.Status(id, patience_);
-  if (!entry && (entry.error().code == Code::kTimeout || entry.error().code == Code::kUnreachable ||
-                 entry.error().code == Code::kUncertain))
-    return std::unexpected(std::move(entry).error());
-  if (!entry) return std::nullopt;  // looked at again
-  const auto status = StatusOf(*entry);
+  BERTH_TRY(const auto status, AskForStatus(id));
   if (!status || status->state == ContainerState::kRunning) return std::nullopt;
   const os::MonoTime now = os::SystemClock().Now();
   const auto [log, is_new] = open_logs_.try_emplace(id, now + shared_.options.log_lag);
@@ -157,6 +153,26 @@ Result<std::optional<runtime::ContainerStatus>> Watcher::AskForEnd(const std::st
   }
   open_logs_.erase(log);
   return *status;
+}
+
+/// Adds to `runs` what the runtime says of these now; one that has ended meanwhile is left to the next look. Errors:
+/// the runtime does not answer, and is asked no further.
+Result<void> Watcher::AskForRuns(const std::vector<std::string>& untold, std::vector<runtime::ContainerStatus>& runs) {
+  for (const std::string& id : untold) {
+    BERTH_TRY(auto status, AskForStatus(id));
+    if (status && status->state == ContainerState::kRunning) runs.push_back(*std::move(status));
+  }
+  return {};
+}
+
+/// nullopt: the runtime cannot show this one; it is looked at again. Errors: the runtime does not answer.
+Result<std::optional<runtime::ContainerStatus>> Watcher::AskForStatus(const std::string& id) {
+  const auto entry = shared_.client.Status(id, patience_);
+  if (entry) return StatusOf(*entry);
+  const Code code = entry.error().code;
+  if (code == Code::kTimeout || code == Code::kUnreachable || code == Code::kUncertain)
+    return std::unexpected(entry.error());
+  return std::nullopt;
 }
 
 /// What failed in the background, and the record of CPUs: from looks only, so that what changes and changes back in

@@ -40,6 +40,7 @@ class Watcher {
   struct Answers {
     std::vector<ContainerEntry> containers;
     std::vector<runtime::ContainerStatus> ends;  ///< those to tell
+    std::vector<runtime::ContainerStatus> runs;  ///< what was untold of those that run
     Result<void> statuses;                       ///< an error: the runtime did not say how all others have ended
     std::map<std::string, std::string> before;   ///< sandboxes that were there before it was asked: id -> uid
     std::optional<std::vector<Sandbox>> sandboxes;
@@ -53,6 +54,8 @@ class Watcher {
   std::vector<std::string> InTurn(std::vector<std::string> ended);
   Result<void> AskForEnds(const std::vector<std::string>& ended, std::vector<runtime::ContainerStatus>& ends);
   Result<std::optional<runtime::ContainerStatus>> AskForEnd(const std::string& id);
+  Result<void> AskForRuns(const std::vector<std::string>& untold, std::vector<runtime::ContainerStatus>& runs);
+  Result<std::optional<runtime::ContainerStatus>> AskForStatus(const std::string& id);
   Result<void> AskForSandboxes(Answers& answers);
   void TryAgain();
   void CheckLogs();

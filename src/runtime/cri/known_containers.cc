@@ -34,6 +34,8 @@ Seen KnownContainers::Compare(const std::vector<ContainerEntry>& list, std::uint
       gone.message = "the runtime does not know it any more";
     } else if (found->second != ContainerEntry::State::kRunning) {
       out.ended.push_back(id);
+    } else if (known.status.started_at.empty()) {  // the runtime could not be asked when it was started
+      out.untold.push_back(id);
     }
   }
   return out;

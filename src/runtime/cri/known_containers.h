@@ -23,6 +23,7 @@ namespace berth::cri {
 struct Seen {
   std::vector<runtime::ContainerStatus> vanished;  ///< not there any more; as kUnknown
   std::vector<std::string> ended;                  ///< there, and not running: how they ended has to be asked
+  std::vector<std::string> untold;                 ///< they run; since when and as which process has to be asked
 };
 
 /// Not thread-safe.

@@ -40,6 +40,19 @@ TEST(KnownContainersTest, TellsTheEndedFromTheVanished) {
   EXPECT_EQ(nullptr, known.Find("somebody's"));
 }
 
+TEST(KnownContainersTest, TellsThoseThatNobodyCouldAskForWhenTheyWereStarted) {
+  KnownContainers known;
+  known.Take(Running("untold"), std::nullopt);
+  ContainerStatus told = Running("told");
+  told.started_at = "2026-11-29T10:00:00Z";
+  known.Take(told, std::nullopt);
+  const std::vector<ContainerEntry> list = {Entry("told", State::kRunning), Entry("untold", State::kRunning)};
+  EXPECT_EQ(Ids{"untold"}, known.Compare(list, known.BeginLook()).untold);
+  told.id = "untold";
+  known.Take(told, std::nullopt);
+  EXPECT_EQ(Ids{}, known.Compare(list, known.BeginLook()).untold);
+}
+
 TEST(KnownContainersTest, SaysOnlyOnceThatOneHasVanished) {
   KnownContainers known;
   known.Take(Running("gone"), std::nullopt);
