@@ -22,6 +22,9 @@ END
   berth apply -f "/tmp/$1.yaml"
 }
 rejected() { berth describe "$1-vm" 2>/dev/null | grep -Eq "TopologyAffinityError|UnexpectedAdmissionError"; }
+all_run() { # those of `before`
+  for pid in $(echo "$before" | tr -dc '0-9\n'); do [ -e "/proc/$pid" ] || return 1; done
+}
 start() { node_start /opt/berth/settings/numa.yaml /berth-vm; }
 restart() {
   kill -KILL $node_pid
@@ -50,6 +53,7 @@ kill -STOP $node_pid
 switch offline
 check kernel-has-less [ "$(kernels 1)" -lt $((whole - 200000)) ]
 same_memory sees-less
+check runs-on all_run
 check restarts-with-less restart
 equal same-processes "$before" "$(pids)"
 equal same-cpus "$cpus" "$(cat "$group/cpuset.cpus.effective")"
