@@ -91,6 +91,10 @@ struct Database::Parts {
     return status == SQLITE_DONE ? Result<void>() : Failed(doing, status);
   }
 
+  void KeepLogAtClose(bool keep) const {
+    sqlite3_db_config(db.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0, nullptr);
+  }
+
   Result<void> Open(int flags);
   Result<void> CheckOwner() const;
   Result<void> Prepare();
@@ -104,6 +108,8 @@ Result<void> Database::Parts::Open(int flags) {
   db.reset(opened);
   if (status != SQLITE_OK) return Failed("open", status);
   sqlite3_busy_timeout(db.get(), kPatienceMs);
+  // Of a file that turns out to be damaged, nothing is changed.
+  KeepLogAtClose(true);
   return Run("PRAGMA cache_size=-128", "open");  // 128 KiB
 }
 
@@ -153,6 +159,7 @@ Result<Database> Database::OpenForWriting(const std::string& path, std::size_t m
   parts->max_entries = max_entries;
   BERTH_RETURN_IF_ERROR(parts->Open(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
   BERTH_RETURN_IF_ERROR(parts->Prepare());
+  parts->KeepLogAtClose(false);
   return Database(std::move(parts));
 }
 

@@ -1,6 +1,7 @@
 #include "telemetry/history/history.h"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -129,10 +130,23 @@ std::optional<std::vector<Entry>> Writer::NextBatch() {
 
 Result<void> Writer::SetAside(const Error& why) {
   const std::string& path = shared_->path;
-  const std::string aside = path + (why.code == Code::kUnsupported ? ".newer" : ".damaged");
+  std::string aside = path + (why.code == Code::kUnsupported ? ".newer" : ".damaged");
+  struct stat info{};
+  // The first one holds the longest past and stays; each later one takes the place of the one before it.
+  if (::lstat(aside.c_str(), &info) == 0 || errno != ENOENT) aside += ".1";
   database_.reset();
-  if (::rename(path.c_str(), aside.c_str()) != 0) return FailErrno("set aside the history", path, errno);
-  for (const char* part : {"-wal", "-shm"}) ::unlink((path + part).c_str());  // they belong to that file
+  const std::string log = path + "-wal";  // the newest entries may be only there
+  const std::string log_aside = aside + "-wal";
+  if (::rename(log.c_str(), log_aside.c_str()) != 0) {
+    if (errno != ENOENT) return FailErrno("set aside the history", log, errno);
+    ::unlink(log_aside.c_str());  // of another file
+  }
+  if (::rename(path.c_str(), aside.c_str()) != 0) {
+    auto failed = FailErrno("set aside the history", path, errno);
+    ::rename(log_aside.c_str(), log.c_str());
+    return failed;
+  }
+  ::unlink((path + "-shm").c_str());
   const MutexLock lock(shared_->mutex);
   shared_->Tell(
       {true, "HistoryDamaged", fmt::format("{}; it was set aside as {} and a new one is started", why.message, aside)});

@@ -242,6 +242,26 @@ TEST_F(HistoryTest, EveryDamagedFileIsSetAsideNamedAndReplaced) {
     EXPECT_NE(notes.front().message.find(database + ".damaged"), std::string::npos) << notes.front().message;
     EXPECT_EQ(testkit::ReadText(database + ".damaged"), bytes);
     EXPECT_EQ(Ids(*history), std::vector<int>{100});
+    std::filesystem::remove(database + ".damaged");
+  }
+}
+
+TEST_F(HistoryTest, TheFirstFileSetAsideStaysAndTheLogGoesWithEach) {
+  std::filesystem::create_directories(folder);
+  for (int round = 1; round <= 3; ++round) {
+    const std::string number = std::to_string(round);
+    SetBytes("not a database " + number);
+    if (round < 3) std::ofstream(database + "-wal") << "the log of " + number;
+    auto history = Open();
+    history->Record(Happened(round));
+    ASSERT_TRUE(history->Drain(kPatience)) << history->state().problem;
+    EXPECT_EQ(testkit::ReadText(database + ".damaged"), "not a database 1");
+    EXPECT_EQ(testkit::ReadText(database + ".damaged-wal"), "the log of 1");
+    if (round == 1) continue;
+    EXPECT_EQ(testkit::ReadText(database + ".damaged.1"), "not a database " + number);
+    EXPECT_NE(Notes(*history).front().message.find(database + ".damaged.1"), std::string::npos);
+    EXPECT_EQ(std::filesystem::exists(database + ".damaged.1-wal"), round == 2)
+        << "one of another file is no log of it";
   }
 }
 
