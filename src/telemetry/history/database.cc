@@ -61,7 +61,19 @@ struct Database::Parts {
   std::size_t max_entries = 0;
   std::uint64_t kept = 0;
 
+  /// errno of a read that failed; 0: none did. SQLite calls it damage when a disk gives EIO for a page.
+  int ReadError() const {
+    int sys = 0;
+    sqlite3_file_control(db.get(), nullptr, SQLITE_FCNTL_LAST_ERRNO, &sys);
+    sqlite3_file* log = nullptr;
+    sqlite3_file_control(db.get(), nullptr, SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (sys == 0 && log != nullptr && log->pMethods != nullptr)
+      log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &sys);
+    return sys;
+  }
   std::unexpected<Error> Failed(std::string_view doing, int status) const {
+    if (CodeOfSqlite(status) == Code::kCorrupt)
+      if (const int sys = ReadError(); sys != 0) return FailErrno(fmt::format("{} the history", doing), path, sys);
     Error error{CodeOfSqlite(status), db ? sqlite3_system_errno(db.get()) : 0, ""};
     if (error.code == Code::kIo && error.sys != 0) error.code = CodeOf(error.sys);
     error.message =
@@ -123,8 +135,9 @@ Result<void> Database::Parts::CheckOwner() const {
     return Fail(Code::kUnsupported,
                 fmt::format("open the history {}: it has version {}, this Berth writes {}", path, version, kVersion));
   BERTH_TRY(const std::string check, Ask("PRAGMA quick_check(1)", "check"));
-  if (check != "ok") return Fail(Code::kCorrupt, fmt::format("check the history {}: {}", path, check));
-  return {};
+  if (check == "ok") return {};
+  if (const int sys = ReadError(); sys != 0) return FailErrno("check the history", path, sys);
+  return Fail(Code::kCorrupt, fmt::format("check the history {}: {}", path, check));
 }
 
 Result<void> Database::Parts::Prepare() {

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -79,6 +81,30 @@ class Locker {
 
  private:
   sqlite3* db_ = nullptr;
+};
+
+/// A disk that SQLite cannot read, but for the first page of each file, while it fails. Made before any connection and
+/// destroyed after it.
+class FailingDisk {
+ public:
+  FailingDisk() { Set(reinterpret_cast<sqlite3_syscall_ptr>(&Read)); }
+  ~FailingDisk() {
+    Fail(false);
+    Set(nullptr);
+  }
+  void Fail(bool fails) { fails_ = fails; }
+
+ private:
+  static ssize_t Read(int fd, void* to, std::size_t size, off64_t from) {
+    if (!fails_ || from < 4096) return ::pread64(fd, to, size, from);
+    errno = EIO;
+    return -1;
+  }
+  static void Set(sqlite3_syscall_ptr read) {
+    sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
+    EXPECT_EQ(vfs->xSetSystemCall(vfs, "pread64", read), SQLITE_OK);
+  }
+  static inline std::atomic<bool> fails_ = false;
 };
 
 TEST_F(HistoryTest, KeepsEntriesAcrossRestarts) {
@@ -262,6 +288,45 @@ TEST_F(HistoryTest, TheFirstFileSetAsideStaysAndTheLogGoesWithEach) {
     EXPECT_NE(Notes(*history).front().message.find(database + ".damaged.1"), std::string::npos);
     EXPECT_EQ(std::filesystem::exists(database + ".damaged.1-wal"), round == 2)
         << "one of another file is no log of it";
+  }
+}
+
+TEST_F(HistoryTest, AFileThatTheDiskCannotReadIsLeftAlone) {
+  {
+    auto history = Open();
+    for (int n = 1; n <= 60; ++n) history->Record(Happened(n));
+    ASSERT_TRUE(history->Drain(kPatience));
+  }
+  const std::string good = Bytes();
+  FailingDisk disk;
+  disk.Fail(true);
+  auto history = Open();
+  history->Record(Happened(61));
+  EXPECT_FALSE(history->Drain(kPatience));
+  EXPECT_EQ(history->state().problem, "check the history " + database + ": Input/output error");
+  const std::vector<Note> notes = Notes(*history);
+  EXPECT_EQ(notes.front().reason, "HistoryUnavailable") << notes.front().message;
+  EXPECT_EQ(Bytes(), good);
+  disk.Fail(false);
+  ASSERT_TRUE(history->Drain(kPatience)) << history->state().problem;
+  EXPECT_EQ(Ids(*history).size(), 61U);
+  EXPECT_FALSE(std::filesystem::exists(database + ".damaged"));
+}
+
+TEST_F(HistoryTest, AQuestionThatTheDiskFailsSaysSo) {
+  FailingDisk disk;
+  auto history = Open();
+  for (int n = 1; n <= 60; ++n) history->Record(Happened(n));
+  ASSERT_TRUE(history->Drain(kPatience));
+  for (const bool in_log : {true, false}) {
+    if (!in_log) Sql("PRAGMA wal_checkpoint(TRUNCATE)");
+    disk.Fail(true);
+    const auto found = history->Find({});
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, Code::kIo) << found.error().message;
+    EXPECT_EQ(found.error().sys, EIO);
+    disk.Fail(false);
+    EXPECT_EQ(Ids(*history).size(), 60U);
   }
 }
 
