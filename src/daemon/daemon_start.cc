@@ -141,7 +141,8 @@ Result<void> Daemon::OpenAll(const std::string& version) {
   BERTH_TRY(probes_, event_loop::Workers::Start(*loop_, {.most_threads = kMostProbes}));
   BERTH_RETURN_IF_ERROR(OpenCgroups(parts.node.machine()));
   BERTH_RETURN_IF_ERROR(OpenRuntime());
-  BERTH_TRY(work_notes_, os::WorkNotes::Open(settings_.berth.run_dir));  // the runtime has the folder's lock
+  // The runtime has the folder's lock.
+  BERTH_TRY(work_notes_, os::WorkNotes::Open(settings_.berth.run_dir, &start_warnings_));
   if (!beside_kubelet()) {
     BERTH_RETURN_IF_ERROR(MakePodFolder(saved));
     BERTH_RETURN_IF_ERROR(OpenSources(saved));

@@ -52,19 +52,23 @@ std::map<std::string, int> ParseCounts(std::string_view text) {
 
 }  // namespace
 
-Result<std::unique_ptr<WorkNotes>> WorkNotes::Open(const std::string& folder) {
+Result<std::unique_ptr<WorkNotes>> WorkNotes::Open(const std::string& folder, std::vector<std::string>* warnings) {
   const std::string path = folder + kWorkingOn;
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.valid()) return FailErrno("open", path, errno);
   std::unique_ptr<WorkNotes> out(new WorkNotes(std::move(fd), folder + kSetAside));
-  BERTH_RETURN_IF_ERROR(out->TakeCounts(folder));
+  BERTH_RETURN_IF_ERROR(out->TakeCounts(folder, warnings));
   return out;
 }
 
-Result<void> WorkNotes::TakeCounts(const std::string& folder) {
+Result<void> WorkNotes::TakeCounts(const std::string& folder, std::vector<std::string>* warnings) {
   const MutexLock lock(mutex_);
   BERTH_TRY(const std::unique_ptr<Fs> fs, OpenFs(folder));
-  if (const auto text = fs->Read(kSetAside)) deaths_ = ParseCounts(*text);
+  const auto text = fs->Read(kSetAside);
+  if (text)
+    deaths_ = ParseCounts(*text);
+  else if (text.error().code != Code::kNotFound)
+    warnings->push_back(text.error().message + "; what berthd ended at before is tried again");
   std::string places(kPlaces * kPlaceSize, '\0');
   const ssize_t n = ::pread(fd_.get(), places.data(), places.size(), 0);
   if (n < 0) return FailErrno("read", folder + kWorkingOn, errno);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/mutex.h"
 #include "base/result.h"
@@ -28,8 +29,10 @@ class WorkNotes {
   static constexpr std::size_t kLongestKey = 255;
   static constexpr std::size_t kMostCounted = 100;  ///< of more than these the rest is forgotten
 
-  /// Reads what the process before left, counts it, and begins anew. Errors: as open(2), write(2).
-  static Result<std::unique_ptr<WorkNotes>> Open(const std::string& folder);
+  /// Reads what the process before left, counts it, and begins anew. Counts that cannot be read begin anew too, and
+  /// `warnings` says so: what a process died of is tried again, which ends at most kDeaths more of them, while without
+  /// a start nothing would be done at all. Errors: as open(2), write(2).
+  static Result<std::unique_ptr<WorkNotes>> Open(const std::string& folder, std::vector<std::string>* warnings);
 
   /// Work that is noted for as long as this lives.
   class Work {
@@ -55,7 +58,7 @@ class WorkNotes {
 
  private:
   WorkNotes(UniqueFd fd, std::string counts_path) : fd_(std::move(fd)), counts_path_(std::move(counts_path)) {}
-  Result<void> TakeCounts(const std::string& folder);
+  Result<void> TakeCounts(const std::string& folder, std::vector<std::string>* warnings);
   Result<void> SaveCounts() BERTH_REQUIRES(mutex_);
   std::size_t Note(const std::string& key);
   void Done(std::size_t place, const std::string& key);

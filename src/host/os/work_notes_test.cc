@@ -21,7 +21,8 @@ struct WorkNotesTest : testing::Test {
   void Process(const std::function<void(WorkNotes&)>& work) const {
     const int pid = ::fork();
     if (pid == 0) {
-      auto notes = WorkNotes::Open(folder.path());
+      std::vector<std::string> warnings;
+      auto notes = WorkNotes::Open(folder.path(), &warnings);
       if (notes) work(**notes);
       ::_exit(notes ? 0 : 1);
     }
@@ -35,7 +36,13 @@ struct WorkNotesTest : testing::Test {
       ::_exit(0);
     });
   }
-  bool IsSetAside(const std::string& key) const { return (*WorkNotes::Open(folder.path()))->IsSetAside(key); }
+  /// Nothing is wrong with the files.
+  bool IsSetAside(const std::string& key) const {
+    std::vector<std::string> warnings;
+    const bool out = (*WorkNotes::Open(folder.path(), &warnings))->IsSetAside(key);
+    EXPECT_TRUE(warnings.empty());
+    return out;
+  }
 
   testkit::TempDir folder;
 };
@@ -97,6 +104,18 @@ TEST_F(WorkNotesTest, DamagedFilesAreBegunAnew) {
   for (const char* const name : {"working-on", "set-aside"})
     std::ofstream(folder / name) << "\xff\x01 junk\n7\n99999999999 x\n" << std::string(3000, 'q');
   EXPECT_FALSE(IsSetAside("x"));
+  DieOf("bomb");
+  DieOf("bomb");
+  EXPECT_TRUE(IsSetAside("bomb"));
+}
+
+TEST_F(WorkNotesTest, CountsThatCannotBeReadAreToldAndBegunAnew) {
+  std::filesystem::create_symlink("set-aside", folder / "set-aside");
+  std::vector<std::string> warnings;
+  ASSERT_TRUE(WorkNotes::Open(folder.path(), &warnings));
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings[0], "read " + (folder / "set-aside") +
+                             ": Too many levels of symbolic links; what berthd ended at before is tried again");
   DieOf("bomb");
   DieOf("bomb");
   EXPECT_TRUE(IsSetAside("bomb"));
