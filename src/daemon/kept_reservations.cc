@@ -12,7 +12,6 @@
 #include "host/cgroup/systemd.h"
 #include "host/cgroup/value_lines.h"
 #include "host/os/volatile_file.h"
-#include "host/os/whole_file.h"
 #include "model/tree_view.h"
 
 namespace berth::daemon {
@@ -71,16 +70,18 @@ Result<std::vector<KeptReservation>> ParseReservations(std::string_view text) {
 
 KeptReservations::KeptReservations(std::string file, cgroup::Driver driver,
                                    const std::vector<cgroup::ReservedGroup>& groups)
-    : file_(std::move(file)), driver_(driver), text_(os::TextOf(file_)) {
+    : file_(std::move(file)), driver_(driver), text_(os::ReadFile(file_)) {
+  if (!text_ && text_.error().code == Code::kNotFound) text_ = "";
   for (const cgroup::ReservedGroup& group : groups)
     if (auto path = PathOfReserved(driver, group)) now_.push_back({.path = *std::move(path), .values = group.values});
 }
 
 std::vector<std::string> KeptReservations::GiveBack(const OpenRoot& open, const cgroup::Layout& layout) {
+  if (!text_) return {text_.error().message + "; what it keeps stays in groups of the host until a start can read it"};
   std::vector<std::string> problems;
   std::vector<KeptReservation> both = now_;
-  if (!text_.empty()) {
-    const auto kept = ParseReservations(text_);
+  if (!text_->empty()) {
+    const auto kept = ParseReservations(*text_);
     if (!kept) problems.push_back(file_ + ": " + kept.error().message + "; what it kept stays in groups of the host");
     for (const KeptReservation& one : kept.value_or(std::vector<KeptReservation>())) {
       if (const auto done = GiveBackOne(one, open, layout); !done) {
@@ -102,9 +103,10 @@ Result<void> KeptReservations::Enforced() {
 }
 
 Result<void> KeptReservations::Save(std::vector<KeptReservation> list) {
-  if (list.empty() && text_.empty()) return {};  // there was never anything
+  if (!text_) return std::unexpected(text_.error());
+  if (list.empty() && text_->empty()) return {};  // there was never anything
   const std::string text = FormatReservations(list);
-  if (text == text_) return {};
+  if (text == *text_) return {};
   BERTH_RETURN_IF_ERROR(os::ReplaceVolatile(file_, text));
   text_ = text;
   return {};

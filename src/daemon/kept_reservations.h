@@ -39,9 +39,10 @@ class KeptReservations {
   /// For before the groups are enforced. Gives back each value that the record has, that `groups` do not set in that
   /// group, and that is there as it was written: what somebody else wrote since is his. The record then has both, so
   /// that nothing is forgotten when a start is refused. Returns what cannot be done, a sentence each; a later start
-  /// tries it again.
+  /// tries it again. A record that cannot be read may be whole: it is not written over, and nothing is given back.
   std::vector<std::string> GiveBack(const OpenRoot& open, const cgroup::Layout& layout);
-  /// All groups have what they should: the record has no more than that, and what could not be given back.
+  /// All groups have what they should: the record has no more than that, and what could not be given back. Errors: as
+  /// os::ReplaceVolatile; why the record could not be read.
   Result<void> Enforced();
 
  private:
@@ -53,7 +54,7 @@ class KeptReservations {
   cgroup::Driver driver_;
   std::vector<KeptReservation> now_;
   std::vector<KeptReservation> failed_;  // could not be given back
-  std::string text_;                     // of the file
+  Result<std::string> text_;             // of the file; "": none
 };
 
 }  // namespace berth::daemon

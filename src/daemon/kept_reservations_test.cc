@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/units.h"
 #include "host/cgroup/systemd.h"
 #include "host/cgroup/value_lines.h"
@@ -115,6 +117,24 @@ TEST_P(KeptReservationsTest, AStartThatIsRefusedForgetsNothing) {
   KeptReservations refused(host_.file, cgroup::Driver::kCgroupfs, ForSystem(AllReserved(GiB(2))));
   EXPECT_THAT(refused.GiveBack(host_.Root(), host_.layout), IsEmpty());
   EXPECT_EQ(host_.System().memory_max, GiB(1)) << "it is to have another one";
+  EXPECT_THAT(host_.Start({}), IsEmpty());
+  EXPECT_EQ(host_.System().memory_max, Bytes{-1});
+}
+
+TEST_P(KeptReservationsTest, ARecordThatCannotBeReadIsToldAndNotWrittenOver) {
+  EXPECT_THAT(host_.Start(ForSystem(AllReserved())), IsEmpty());
+  const std::string away = host_.temp / "away";
+  std::filesystem::rename(host_.file, away);
+  std::filesystem::create_symlink(host_.file, host_.file);
+  for (const auto& groups : {ForSystem(AllReserved(GiB(2))), std::vector<cgroup::ReservedGroup>()}) {
+    KeptReservations kept(host_.file, cgroup::Driver::kCgroupfs, groups);
+    EXPECT_THAT(kept.GiveBack(host_.Root(), host_.layout),
+                ElementsAre(HasSubstr("read " + host_.file + ": Too many levels of symbolic links")));
+    EXPECT_FALSE(kept.Enforced());
+    EXPECT_EQ(host_.System().memory_max, GiB(1));
+    EXPECT_TRUE(std::filesystem::is_symlink(host_.file));
+  }
+  std::filesystem::rename(away, host_.file);
   EXPECT_THAT(host_.Start({}), IsEmpty());
   EXPECT_EQ(host_.System().memory_max, Bytes{-1});
 }

@@ -28,11 +28,6 @@
 namespace berth::daemon {
 namespace {
 
-Result<std::string> ReadWhole(const std::string& path) {
-  BERTH_TRY(const std::unique_ptr<os::Fs> fs, os::OpenFs("/"));
-  return fs->Read(path);
-}
-
 bool IsFile(const std::string& path) {
   struct stat info{};
   return ::stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
@@ -49,7 +44,7 @@ Result<void> LoadBerth(Settings& settings, const CommandLine& line, const std::s
     settings.config_file = kDefaultConfig;
   }
   if (settings.config_file.empty()) return {};
-  BERTH_TRY(const std::string text, ReadWhole(settings.config_file));
+  BERTH_TRY(const std::string text, os::ReadFile(settings.config_file));
   config::ParsedBerthConfiguration parsed;
   auto read = config::ReadBerthConfiguration(text, settings.config_file, parsed);
   Keep(settings.warnings, parsed.warnings);
@@ -64,7 +59,7 @@ Result<void> LoadKubelet(Settings& settings, const CommandLine& line, const std:
     settings.kubelet_file = os::SeenFrom(os::FolderOf(settings.config_file), settings.berth.kubelet_config);
   }
   if (settings.kubelet_file.empty()) return {};
-  BERTH_TRY(const std::string text, ReadWhole(settings.kubelet_file));
+  BERTH_TRY(const std::string text, os::ReadFile(settings.kubelet_file));
   config::ParsedKubeletConfiguration parsed;
   auto read = config::ReadKubeletConfiguration(text, settings.kubelet_file, parsed);
   Keep(settings.warnings, parsed.warnings);

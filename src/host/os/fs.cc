@@ -255,4 +255,9 @@ Result<std::unique_ptr<Fs>> OpenFs(const std::string& root, std::size_t most) {
   return std::make_unique<RealFs>(std::move(fd), std::move(name), most);
 }
 
+Result<std::string> ReadFile(const std::string& path) {
+  BERTH_TRY(const std::unique_ptr<Fs> fs, OpenFs("/"));
+  return fs->Read(path);
+}
+
 }  // namespace berth::os

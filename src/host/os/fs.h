@@ -46,6 +46,9 @@ class Fs {
 /// Errors: as open(2) of the root.
 Result<std::unique_ptr<Fs>> OpenFs(const std::string& root, std::size_t most = Fs::kMaxFileSize);
 
+/// The whole regular file of an absolute path. Errors: as Fs::Read.
+Result<std::string> ReadFile(const std::string& path);
+
 }  // namespace berth::os
 
 #endif  // BERTH_HOST_OS_FS_H_
