@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -82,6 +83,22 @@ TEST_F(KeptTimesTest, TheGracePeriodOfAPodWhoseManifestWentWhileBerthdWasAwayIsK
   {
     auto manager = Boot();
     manager->OnSnapshot(Wanting({WithGrace(120)}), Now());
+  }
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({}), Now());
+  EXPECT_EQ(SecondsUntilKilled(*manager, 300), 120);
+}
+
+TEST_F(KeptTimesTest, WhatCouldNotBeKeptIsToldOnceAndTriedAgain) {
+  {
+    auto manager = Boot();
+    std::ofstream(world.options.pods.checkpoints) << "in the way";
+    manager->OnSnapshot(Wanting({WithGrace(120)}), Now());
+    ASSERT_TRUE(Runs());
+    Advance(*manager, world.options.reconcile_period);
+    EXPECT_EQ(world.events.counts().at("PodTimesNotKept"), 1U);
+    std::filesystem::remove(world.options.pods.checkpoints);
+    Advance(*manager, world.options.reconcile_period);
   }
   auto manager = Boot();
   manager->OnSnapshot(Wanting({}), Now());

@@ -24,6 +24,7 @@ PeriodicChecks::PeriodicChecks(const pods::Parts& parts, pods::SyncLoop& sync_lo
             [this](os::MonoTime) {
               if (sync_loop_.manifests().complete()) ForgetGone();
             },
+            [this](os::MonoTime) { parts_.checkpoints.KeepAgain(); },
             [this](os::MonoTime) { GiveMemoryBack(); }};
 }
 

@@ -261,14 +261,25 @@ std::optional<std::string> PodCheckpoints::UidOf(const std::string& identity) co
 Result<void> PodCheckpoints::Keep(const std::string& uid, PodCheckpoint life) {
   const auto known = checkpoints_.find(uid);
   if (known != checkpoints_.end() && known->second == life) return {};
-  const std::string text = FormatCheckpoint(life, boot_id_);
   checkpoints_.insert_or_assign(uid, std::move(life));
+  auto written = Write(uid);
+  if (written) unwritten_.erase(uid);
+  const bool told = !written && !unwritten_.insert(uid).second;
+  return told ? Result<void>() : written;
+}
+
+void PodCheckpoints::KeepAgain() {
+  std::erase_if(unwritten_, [this](const std::string& uid) { return Write(uid).has_value(); });
+}
+
+Result<void> PodCheckpoints::Write(const std::string& uid) const {
   if (dir_.empty() || !IsFileName(uid)) return {};
   BERTH_RETURN_IF_ERROR(os::MakeDirs(dir_, 0700));
-  return os::ReplaceVolatile(dir_ + "/" + uid, text);
+  return os::ReplaceVolatile(dir_ + "/" + uid, FormatCheckpoint(checkpoints_.at(uid), boot_id_));
 }
 
 void PodCheckpoints::Forget(const std::string& uid) {
+  unwritten_.erase(uid);
   if (checkpoints_.erase(uid) == 0 || dir_.empty()) return;
   std::error_code error;  // what stays is found again, and belongs to no pod
   std::filesystem::remove(dir_ + "/" + uid, error);

@@ -61,16 +61,22 @@ class PodCheckpoints {
   const PodCheckpoint* Find(const std::string& uid) const;
   /// Of the pod of this identity; nullopt: none is known.
   std::optional<std::string> UidOf(const std::string& identity) const;
-  /// Errors: as os::ReplaceVolatile; it is known all the same, until this berthd ends.
+  /// Errors: as os::ReplaceVolatile; it is known all the same, until this berthd ends, and no more errors of this pod
+  /// are returned until its file is written.
   Result<void> Keep(const std::string& uid, PodCheckpoint life);
+  /// Writes the files that could not be written.
+  void KeepAgain();
   void Forget(const std::string& uid);
   /// Forgets all but these.
   void Retain(const std::set<std::string>& uids);
 
  private:
+  Result<void> Write(const std::string& uid) const;
+
   std::string dir_;
   std::string boot_id_;
   std::map<std::string, PodCheckpoint> checkpoints_;  // by uid
+  std::set<std::string> unwritten_;                   // uids whose files hold something older, or are not there
 };
 
 }  // namespace berth::pods
