@@ -34,6 +34,11 @@ void PeriodicChecks::Begin(os::MonoTime now, os::Millis period) {
   MarkMemory();
 }
 
+void PeriodicChecks::SetPeriod(os::Millis period) {
+  next_ += period - period_;
+  period_ = period;
+}
+
 bool PeriodicChecks::Work(os::MonoTime now, const os::Slice& slice) {
   if (step_ == 0 && now < next_) return true;
   next_ = now + period_;

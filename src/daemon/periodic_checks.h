@@ -24,7 +24,8 @@ class PeriodicChecks {
 
   /// From now on, every `period`.
   void Begin(os::MonoTime now, os::Millis period);
-  void set_period(os::Millis period) { period_ = period; }
+  /// Counted from the last time, too.
+  void SetPeriod(os::Millis period);
   /// Does what is due. False: the slice is over, and there is more to do at once.
   bool Work(os::MonoTime now, const os::Slice& slice);
   os::MonoTime next_due() const { return next_; }

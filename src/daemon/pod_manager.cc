@@ -160,7 +160,9 @@ void PodManager::OnMemoryPressure(os::MonoTime now) {
 
 void PodManager::Reload(os::Millis reconcile_period, bool adopt_unknown) {
   options_.reconcile_period = reconcile_period;
-  periodic_checks_.set_period(reconcile_period);
+  periodic_checks_.SetPeriod(reconcile_period);
+  agenda_.WakeAt(periodic_checks_.next_due());
+  reconciler_.cpus().CheckSoon(shared_.clock.Now());
   reconciler_.groups().SetAdoptUnknown(adopt_unknown);
 }
 

@@ -187,6 +187,19 @@ TEST_F(PodManagerTest, APodThatWasDeletedAndMadeAgainIsAnotherOne) {
   EXPECT_GT(manager->pods().find("uid-big")->second.arrival, arrival) << "what was rejected before is forgotten";
 }
 
+TEST_F(PodManagerTest, AnotherReconcilePeriodCountsFromTheLastCheck) {
+  auto manager = Boot();
+  manager->OnSnapshot(Wanting({MakePod("web", "1")}), Now());
+  world.runtime.Exit("uid-web_web_0", 1);  // and the runtime does not say so
+  world.clock.Advance(std::chrono::seconds(3));
+  manager->bare().Reload(std::chrono::seconds(5), false);
+  manager->Tick(Now());
+  EXPECT_FALSE(HasEvent("ContainerLost"));
+  world.clock.Advance(std::chrono::seconds(2));
+  manager->Tick(Now());
+  EXPECT_TRUE(HasEvent("ContainerLost"));
+}
+
 TEST_F(PodManagerTest, APodThatDoesNotFitWaitsForOnesThatAreEnding) {
   auto manager = Boot();
   manager->OnSnapshot(Wanting({MakePod("old", "3")}), Now());

@@ -174,6 +174,18 @@ TEST_F(PodRepairTest, LooksThatTakeLongAreTakenLessOften) {
   EXPECT_EQ(FormatIds(CpusAt(kBack)), "0,3");
 }
 
+TEST_F(PodRepairTest, AShorterReconcilePeriodHoldsAtOnceForLooksThatTakeLong) {
+  world.steps.set_check(nullptr);
+  auto manager = BootWith(both);
+  world.clock.Advance(std::chrono::seconds(10));
+  world.tree.look_takes = std::chrono::milliseconds(2);
+  manager->Tick(Now());
+  world.tree.ForeignWrite(kBack, CpuSet::Range(0, 0));
+  manager->bare().Reload(kLook, false);
+  Look(*manager);
+  EXPECT_EQ(FormatIds(CpusAt(kBack)), "0,3");
+}
+
 TEST_F(PodRepairTest, NothingIsWrittenWhileNothingDiffers) {
   auto manager = BootWith(both);
   const std::uint64_t writes = world.tree.writes();
