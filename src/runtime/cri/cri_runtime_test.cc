@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -17,6 +18,7 @@
 
 #include "cri.pb.h"
 #include "host/os/open_writers.h"
+#include "model/pod.h"
 #include "rpc/grpc/grpc_server.h"
 #include "runtime/cri/cri_specs.h"
 #include "testing/fixtures.h"
@@ -299,7 +301,8 @@ struct CriRuntimeTest : testing::Test {
                                   .timeouts = {.usual = usual},
                                   .look = look,
                                   .sandbox_look = sandbox_look.value_or(look),
-                                  .log_lag = log_lag});
+                                  .log_lag = log_lag,
+                                  .dns = dns});
     ASSERT_TRUE(opened) << opened.error().message;
     cri = std::move(opened->runtime);
   }
@@ -336,6 +339,7 @@ struct CriRuntimeTest : testing::Test {
   }
 
   testkit::TempDir temp;
+  NodeDns dns;
   FakeRuntime fake{temp / "cri"};
   std::unique_ptr<runtime::Runtime> cri;
   std::vector<ContainerStatus> news;
@@ -354,6 +358,25 @@ TEST_F(CriRuntimeTest, StartsStopsAndForgets) {
   cri->ForgetPod("pod");
   EXPECT_TRUE(Until([&] { return fake.containers().empty() && fake.sandboxes() == 0; }));
   EXPECT_TRUE(notices.empty()) << notices.front().message;
+}
+
+TEST_F(CriRuntimeTest, NoPodIsStartedWithoutTheNodesDnsWhileThatCannotBeRead) {
+  dns.resolv_conf = temp / "resolv.conf";
+  std::filesystem::create_symlink(dns.resolv_conf, dns.resolv_conf);
+  Open();
+  runtime::StartRequest request = Request();
+  Pod pod;
+  pod.host_network = true;
+  request.place.pod = std::make_shared<const Pod>(pod);
+  ASSERT_TRUE(cri->Start(request));
+  ASSERT_TRUE(Until([&] { return !news.empty(); }));
+  EXPECT_EQ(news.back().state, ContainerState::kNotStarted);
+  EXPECT_EQ(news.back().reason, "FailedCreatePodSandBox");
+  EXPECT_EQ(news.back().message, "open " + dns.resolv_conf + ": Too many levels of symbolic links");
+  EXPECT_EQ(fake.sandboxes(), 0U);
+  std::filesystem::remove(dns.resolv_conf);
+  ASSERT_TRUE(cri->Start(request));
+  EXPECT_TRUE(Until([&] { return Count(ContainerState::kRunning) == 1; })) << "one that is not there says nothing";
 }
 
 /// A container that has ended, while the runtime has its log open.

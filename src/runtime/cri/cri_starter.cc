@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "host/os/append_file.h"
 #include "host/os/clock.h"
+#include "host/os/input.h"
 #include "host/os/lock_file.h"
-#include "host/os/whole_file.h"
 #include "runtime/cri/cri_specs.h"
 #include "runtime/cri/log_keeper.h"
 #include "runtime/cri/pod_names.h"
@@ -46,6 +46,13 @@ ContainerStatus StatusFor(const StartRequest& request, ContainerState state) {
   out.attempt = request.attempt;
   out.state = state;
   return out;
+}
+
+/// "": it is not there. Errors: it is, and cannot be read.
+Result<std::string> NodesFile(const std::string& path) {
+  auto text = os::ReadInput(path);
+  if (!text && text.error().code == Code::kNotFound) return std::string();
+  return text;
 }
 
 }  // namespace
@@ -144,7 +151,11 @@ Result<SandboxSpec> Starter::SandboxFor(const StartRequest& request) const {
   const Pod& pod = *request.place.pod;
   BERTH_TRY(PodNames names, NamesOf(pod, options.dns.cluster_domain));
   out.hostname = std::move(names.kernel);
-  out.dns = DnsOf(pod, options.dns, options.dns.resolv_conf.empty() ? "" : os::TextOf(options.dns.resolv_conf));
+  std::string resolv_conf;
+  if (!options.dns.resolv_conf.empty() && pod.dns_policy != "None") {
+    BERTH_TRY(resolv_conf, NodesFile(options.dns.resolv_conf));
+  }
+  out.dns = DnsOf(pod, options.dns, resolv_conf);
   if (pod.runtime_class.empty()) return out;
   const auto handler = options.runtime_handlers.find(pod.runtime_class);
   if (handler == options.runtime_handlers.end())
@@ -204,11 +215,15 @@ Result<void> Starter::AddHosts(StartRequest& request, const std::vector<std::str
   if (options.pod_files.empty() || std::ranges::any_of(request.place.mounts, is_hosts)) return {};
   if (addresses.empty() && !pod.host_network) return {};
   BERTH_TRY(const PodNames names, NamesOf(pod, options.dns.cluster_domain));
+  std::string of_node;
+  if (pod.host_network) {
+    BERTH_TRY(of_node, NodesFile(kHosts));
+  }
   const std::string folder = options.pod_files + "/" + pod.uid;
   BERTH_RETURN_IF_ERROR(os::MakeDirs(folder, kPublic));
   const std::string file = folder + "/.hosts";  // no name of a volume
   std::ofstream out(file, std::ios::trunc);
-  out << HostsOf(pod, names, addresses, pod.host_network ? os::TextOf(kHosts) : "");
+  out << HostsOf(pod, names, addresses, of_node);
   if (!out.flush()) return FailErrno("write", file, errno);
   request.place.mounts.push_back({.container_path = kHosts, .host_path = file, .own_files = options.se_linux});
   return {};
