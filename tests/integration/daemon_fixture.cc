@@ -326,13 +326,15 @@ void DaemonFixture::RemovePod(const std::string& file) { fs::remove(Dir("pods/" 
 codec::Json DaemonFixture::Get(const std::string& path) {
   auto answer = api::Call(socket_, "GET", path);
   if (answer) return *std::move(answer);
+  if (answer.error().code == Code::kUnreachable || MayBeDone(answer.error().code)) unanswered_ = true;
   return nullptr;
 }
 
 bool DaemonFixture::Until(const std::string& what, const std::function<bool()>& done) {
   using Clock = std::chrono::steady_clock;
   for (const auto end = Clock::now() + std::chrono::milliseconds(kPatienceMs); Clock::now() < end;) {
-    if (done()) return true;
+    unanswered_ = false;
+    if (done() && !unanswered_) return true;
     if (pid_ > 0 && Ended()) break;  // berthd died: nothing more will happen
     Pause();
   }

@@ -5,6 +5,7 @@
 #ifndef BERTH_TESTS_INTEGRATION_DAEMON_FIXTURE_H_
 #define BERTH_TESTS_INTEGRATION_DAEMON_FIXTURE_H_
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <map>
@@ -66,8 +67,10 @@ class DaemonFixture {
 
   void AddPod(const std::string& file, std::string_view text);
   void RemovePod(const std::string& file);
+  /// Null where berthd refuses, and where it does not answer.
   codec::Json Get(const std::string& path);
   /// Waits until `done`, looking again whenever something may have changed; a test failure naming `what` after a while.
+  /// What `done` says while berthd leaves one of its questions unanswered does not count: nobody knows what is gone.
   bool Until(const std::string& what, const std::function<bool()>& done);
   /// The pod's status; null when there is none.
   codec::Json PodNamed(const std::string& name);
@@ -119,6 +122,7 @@ class DaemonFixture {
   std::string unit_;  // that berthd is; "": a child
   int pid_ = -1;
   bool killed_ = false;
+  std::atomic<bool> unanswered_ = false;  // a question, since Until looked last
 };
 
 /// A manifest of one container that spins: `cpu` "" for BestEffort, else a limit (Guaranteed).

@@ -94,6 +94,15 @@ TEST_F(DaemonNodeTest, NobodyIsEverAllowedOnExclusiveCpus) {
   EXPECT_GT(seen, 100) << "too few looks met an exclusive container";
 }
 
+TEST_F(DaemonNodeTest, APodIsNotTakenForGoneWhileNobodyAnswers) {
+  int looks = 0;
+  EXPECT_TRUE(node.Until("there is none", [&] {
+    if (++looks == 2) node.Start();
+    return node.PodNamed("own").is_null();
+  }));
+  EXPECT_EQ(looks, 2);
+}
+
 TEST_F(DaemonNodeTest, AContainerIsPinnedFromItsFirstInstruction) {
   node.AddPod("own.yaml", SpinnerManifest("own", "1"));
   node.Start();
