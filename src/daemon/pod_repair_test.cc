@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
 
 #include "daemon/fake_node_test.h"
 
@@ -142,6 +144,18 @@ TEST_F(PodRepairTest, WhatOtherSettingsMadeBerthWriteFollowsTheNewOnesAndIsNobod
   manager = boot(true);  // the settings are the same: it is somebody's edit
   EXPECT_EQ(world.tree.Read(group)->pids_max, 100);
   EXPECT_EQ(Said("CgroupRepaired", "cgroup/" + group), "pids.max was 7, must be 100; put right");
+}
+
+TEST_F(PodRepairTest, SettingsThatCannotBeKeptAreToldOnceAndKeptLater) {
+  const testkit::TempDir run;
+  const std::string folder = run / "folder";
+  world.options.pods.value_settings = folder + "/group-values";
+  auto manager = BootWith(both);
+  Advance(*manager, std::chrono::seconds(61));
+  EXPECT_EQ(world.events.counts().at("FailedCgroupUpdate"), 1U);
+  std::filesystem::create_directory(folder);
+  Advance(*manager, std::chrono::seconds(61));
+  EXPECT_TRUE(std::filesystem::exists(world.options.pods.value_settings));
 }
 
 TEST_F(PodRepairTest, ValuesThatBerthDoesNotSetStayAsSomebodySetThemWhileTheSettingsAreTheSame) {

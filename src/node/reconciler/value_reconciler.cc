@@ -27,14 +27,15 @@ void ValueReconciler::FindBehind() {
   if (behind_.empty() && parts_.groups.qos_cgroups().Lift(ledger)) KeepSettings();  // else the first look of all does
 }
 
-/// All groups were looked at.
+/// All groups were looked at. What cannot be kept is kept after the next look at all of them.
 void ValueReconciler::KeepSettings() {
   std::erase_if(behind_, [&](const std::string& uid) { return !parts_.allocations.ledger().pods.contains(uid); });
   const std::string& file = parts_.options.value_settings;
   if (!behind_.empty() || kept_ == Settings()) return;
-  kept_ = Settings();
-  if (file.empty()) return;
-  if (const auto kept = os::ReplaceVolatile(file, kept_); !kept)
+  const auto kept = file.empty() ? Result<void>() : os::ReplaceVolatile(file, Settings());
+  if (kept) kept_ = Settings();
+  const bool told = std::exchange(told_unkept_, !kept);
+  if (!kept && !told)
     parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(),
                           "keep the settings that groups follow: " + kept.error().message);
 }
