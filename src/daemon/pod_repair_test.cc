@@ -151,8 +151,12 @@ TEST_F(PodRepairTest, SettingsThatCannotBeKeptAreToldOnceAndKeptLater) {
   const std::string folder = run / "folder";
   world.options.pods.value_settings = folder + "/group-values";
   auto manager = BootWith(both);
+  CgroupValues own;
+  own.memory_max = Bytes{1 << 30};
+  world.tree.ForeignWrite("kubepods/burstable", own);
   Advance(*manager, std::chrono::seconds(61));
   EXPECT_EQ(world.events.counts().at("FailedCgroupUpdate"), 1U);
+  EXPECT_EQ(world.tree.Read("kubepods/burstable")->memory_max, own.memory_max) << "no earlier setting's";
   std::filesystem::create_directory(folder);
   Advance(*manager, std::chrono::seconds(61));
   EXPECT_TRUE(std::filesystem::exists(world.options.pods.value_settings));

@@ -27,17 +27,17 @@ void ValueReconciler::FindBehind() {
   if (behind_.empty() && parts_.groups.qos_cgroups().Lift(ledger)) KeepSettings();  // else the first look of all does
 }
 
-/// All groups were looked at. What cannot be kept is kept after the next look at all of them.
+/// All groups were looked at. A file that cannot be written is tried again after the next look at all of them.
 void ValueReconciler::KeepSettings() {
   std::erase_if(behind_, [&](const std::string& uid) { return !parts_.allocations.ledger().pods.contains(uid); });
   const std::string& file = parts_.options.value_settings;
-  if (!behind_.empty() || kept_ == Settings()) return;
-  const auto kept = file.empty() ? Result<void>() : os::ReplaceVolatile(file, Settings());
-  if (kept) kept_ = Settings();
-  const bool told = std::exchange(told_unkept_, !kept);
-  if (!kept && !told)
+  if (!behind_.empty() || (kept_ == Settings() && !unwritten_)) return;
+  kept_ = Settings();
+  const auto written = file.empty() ? Result<void>() : os::ReplaceVolatile(file, kept_);
+  const bool told = std::exchange(unwritten_, !written);
+  if (!written && !told)
     parts_.events.Warning("FailedCgroupUpdate", parts_.ObjectOfNode(),
-                          "keep the settings that groups follow: " + kept.error().message);
+                          "keep the settings that groups follow: " + written.error().message);
 }
 
 bool ValueReconciler::OnSystemdWrite(std::string_view cpuset_dir) {

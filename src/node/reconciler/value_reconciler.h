@@ -61,7 +61,7 @@ class ValueReconciler {
   std::set<std::string> retold_;  // groups that systemd wrote to since the last look
   std::optional<Look> look_;
   std::string kept_;              // settings that all values follow, as PodOptions::value_settings holds them
-  bool told_unkept_ = false;      // the file could not be written, and that was told
+  bool unwritten_ = false;        // it does not, because it could not be written, and that was told
   std::set<std::string> behind_;  // uids of pods whose values may follow others
   os::MonoTime next_repair_{};
 };
