@@ -102,7 +102,8 @@ class FailingDisk {
   }
   static void Set(sqlite3_syscall_ptr read) {
     sqlite3_vfs* const vfs = sqlite3_vfs_find(nullptr);
-    EXPECT_EQ(vfs->xSetSystemCall(vfs, "pread64", read), SQLITE_OK);
+    for (const char* const name : {"pread", "pread64"})  // the one it was built with
+      EXPECT_EQ(vfs->xSetSystemCall(vfs, name, read), SQLITE_OK);
   }
   static inline std::atomic<bool> fails_ = false;
 };
@@ -293,14 +294,14 @@ TEST_F(HistoryTest, TheFirstFileSetAsideStaysAndTheLogGoesWithEach) {
 
 TEST_F(HistoryTest, AFileThatTheDiskCannotReadIsLeftAlone) {
   {
-    auto history = Open();
+    auto history = Open(100, 100);
     for (int n = 1; n <= 60; ++n) history->Record(Happened(n));
     ASSERT_TRUE(history->Drain(kPatience));
   }
   const std::string good = Bytes();
   FailingDisk disk;
   disk.Fail(true);
-  auto history = Open();
+  auto history = Open(100, 100);
   history->Record(Happened(61));
   EXPECT_FALSE(history->Drain(kPatience));
   EXPECT_EQ(history->state().problem, "check the history " + database + ": Input/output error");
@@ -315,7 +316,7 @@ TEST_F(HistoryTest, AFileThatTheDiskCannotReadIsLeftAlone) {
 
 TEST_F(HistoryTest, AQuestionThatTheDiskFailsSaysSo) {
   FailingDisk disk;
-  auto history = Open();
+  auto history = Open(100, 100);
   for (int n = 1; n <= 60; ++n) history->Record(Happened(n));
   ASSERT_TRUE(history->Drain(kPatience));
   for (const bool in_log : {true, false}) {
