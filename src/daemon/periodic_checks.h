@@ -24,7 +24,7 @@ class PeriodicChecks {
 
   /// From now on, every `period`.
   void Begin(os::MonoTime now, os::Millis period);
-  /// Counted from the last time, too.
+  /// The next time, too, is so long after the last one.
   void SetPeriod(os::Millis period);
   /// Does what is due. False: the slice is over, and there is more to do at once.
   bool Work(os::MonoTime now, const os::Slice& slice);
