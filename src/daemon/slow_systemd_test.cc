@@ -1,7 +1,6 @@
 // Pods on a node whose systemd answers each question late, over a real D-Bus connection: nobody waits for it on the
 // loop's thread.
 #include <gtest/gtest.h>
-#include <time.h>
 
 #include <algorithm>
 #include <memory>
@@ -23,14 +22,7 @@ namespace berth::daemon {
 namespace {
 
 constexpr os::Millis kLate{40};
-constexpr os::Millis kLongestAway{50};
 constexpr int kSlowPods = 4;
-
-std::chrono::nanoseconds TimeOfThisThread() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
 
 allocator::Node SmallNode() {
   KubeletConfiguration config;
@@ -111,11 +103,7 @@ TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
   loop->Keep("sync", [&] { return manager.next_due(); }, [&](os::MonoTime now) { manager.Tick(now); });
   bool all_run = false;
   std::set<int> turned_at;  // by the number of the question that was not answered then
-  std::chrono::nanoseconds busy{0};
-  std::chrono::nanoseconds last = TimeOfThisThread();
   loop->EachTurn("count", [&](os::MonoTime) {
-    const std::chrono::nanoseconds now = TimeOfThisThread();
-    busy = std::max(busy, now - std::exchange(last, now));
     SayThatSystemdWrote();
     if (peer.is_asked()) turned_at.insert(peer.calls());
     if (!all_run && AllRun()) {
@@ -135,7 +123,6 @@ TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
 
   EXPECT_GE(peer.calls() - before, 3 * kSlowPods) << "systemd was to be asked for each of them";
   EXPECT_GE(2 * static_cast<int>(turned_at.size()), peer.calls() - before) << "the loop waited for systemd";
-  EXPECT_LT(busy, kLongestAway) << "this long the loop was at work in one turn";
   EXPECT_EQ("", Said("CgroupRepaired")) << "what systemd had not been told yet was taken for somebody's doing";
   EXPECT_EQ("", Said("UnknownGroup")) << "what systemd had just made was taken for somebody's";
   EXPECT_TRUE(workers->Stop(os::Millis(60'000)));
