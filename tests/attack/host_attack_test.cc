@@ -101,6 +101,8 @@ TEST_F(ClockAttackTest, NothingWaitsByAClockThatIsSetBackAndForth) {
   EXPECT_TRUE(node.Until("it is tried again",
                          [&] { return node.PodNamed("fails")["containers"][0]["restarts"].get<int>() >= 2; }));
   EXPECT_GE(MillisSince(restarted), 9'000);
+  ASSERT_TRUE(
+      node.Until("its log has a line", [&] { return !node.Get("/v1/logs/default/fails/app")["entries"].empty(); }));
   EXPECT_EQ(node.Get("/v1/logs/default/fails/app?since=10m")["entries"].size(), 0U) << "that was ten years ago";
   liar->clock_offset_s = -kTenYears;
   EXPECT_GE(node.Get("/v1/logs/default/fails/app?since=10m")["entries"].size(), 1U);
