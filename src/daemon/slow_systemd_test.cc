@@ -7,7 +7,9 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "daemon/fake_node_test.h"
 #include "host/cgroup/played_systemd_test.h"
@@ -23,6 +25,26 @@ namespace {
 
 constexpr os::Millis kLate{40};
 constexpr int kSlowPods = 4;
+/// Some twice what was seen (222): a turn looks at all groups once at most, and goes on with each pod.
+constexpr int kMostFileCalls = 500;
+
+/// Counts what its thread asks for.
+class CountingFs final : public testkit::FsWrapper {
+ public:
+  CountingFs(os::Fs& target, int& calls) : FsWrapper(target), calls_(calls) {}
+  Result<std::string> Read(std::string_view path) override { return Counted().Read(path); }
+  Result<void> Write(std::string_view path, std::string_view s) override { return Counted().Write(path, s); }
+  Result<std::vector<std::string>> List(std::string_view path) override { return Counted().List(path); }
+  Result<bool> Exists(std::string_view path) override { return Counted().Exists(path); }
+
+ private:
+  os::Fs& Counted() {
+    if (std::this_thread::get_id() == thread_) ++calls_;
+    return target();
+  }
+  const std::thread::id thread_ = std::this_thread::get_id();
+  int& calls_;
+};
 
 allocator::Node SmallNode() {
   KubeletConfiguration config;
@@ -43,8 +65,9 @@ struct SlowSystemdTest : testing::Test {
     return *std::move(result);
   }
   std::unique_ptr<cgroup::Tree> OpenTree() {
-    return Made(cgroup::OpenSystemdTree(testkit::Share(world.fs), Made(cgroup::DiscoverLayout(world.fs)), "/",
-                                        cgroup::HostDoors(), cgroup::OpenSystemd(peer.address())));
+    return Made(cgroup::OpenSystemdTree(std::make_unique<CountingFs>(world.fs, file_calls),
+                                        Made(cgroup::DiscoverLayout(world.fs)), "/", cgroup::HostDoors(),
+                                        cgroup::OpenSystemd(peer.address())));
   }
   bool AllRun() const {
     return std::ranges::count_if(manager.pods(), [](const auto& pod) {
@@ -71,6 +94,7 @@ struct SlowSystemdTest : testing::Test {
   }
 
   testkit::TempDir folder;
+  int file_calls = 0;  // of the loop's thread
   cgroup::PlayedSystemd::World world;
   cgroup::SystemdPeer peer{world, folder.path() + "/systemd"};
   const allocator::Node node = SmallNode();
@@ -103,7 +127,9 @@ TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
   loop->Keep("sync", [&] { return manager.next_due(); }, [&](os::MonoTime now) { manager.Tick(now); });
   bool all_run = false;
   std::set<int> turned_at;  // by the number of the question that was not answered then
+  int most = 0;             // calls of one turn
   loop->EachTurn("count", [&](os::MonoTime) {
+    most = std::max(most, std::exchange(file_calls, 0));
     SayThatSystemdWrote();
     if (peer.is_asked()) turned_at.insert(peer.calls());
     if (!all_run && AllRun()) {
@@ -118,11 +144,13 @@ TEST_F(SlowSystemdTest, PodsArriveWhileTheLoopTurns) {
   pods.push_back(MakePod("odd", "15m", QosClass::kGuaranteed));  // a quota that systemd cannot hold exactly
   pods.push_back(MakePod("own", "1", QosClass::kGuaranteed));
   const int before = peer.calls();
+  file_calls = 0;
   loop->Post("manifests", [&] { manager.OnSnapshot(Wanting(pods)); });
   ASSERT_TRUE(loop->Run());
 
   EXPECT_GE(peer.calls() - before, 3 * kSlowPods) << "systemd was to be asked for each of them";
   EXPECT_GE(2 * static_cast<int>(turned_at.size()), peer.calls() - before) << "the loop waited for systemd";
+  EXPECT_LE(most, kMostFileCalls) << "this much the loop did in one turn";
   EXPECT_EQ("", Said("CgroupRepaired")) << "what systemd had not been told yet was taken for somebody's doing";
   EXPECT_EQ("", Said("UnknownGroup")) << "what systemd had just made was taken for somebody's";
   EXPECT_TRUE(workers->Stop(os::Millis(60'000)));
