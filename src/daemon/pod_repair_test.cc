@@ -34,6 +34,16 @@ struct PodRepairTest : PodManagerTest {
     world.clock.Advance(kLook);
     manager.Tick(Now());
   }
+  /// After a look that took long; then a cpuset is edited by hand.
+  std::unique_ptr<TestManager> BootWithALongLook() {
+    world.steps.set_check(nullptr);
+    auto manager = BootWith(both);
+    world.clock.Advance(std::chrono::seconds(10));
+    world.tree.look_takes = std::chrono::milliseconds(2);
+    manager->Tick(Now());
+    world.tree.ForeignWrite(kBack, CpuSet::Range(0, 0));
+    return manager;
+  }
   const std::vector<Pod> both = {MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")};
 };
 
@@ -176,12 +186,7 @@ TEST_F(PodRepairTest, ValuesThatBerthDoesNotSetStayAsSomebodySetThemWhileTheSett
 }
 
 TEST_F(PodRepairTest, LooksThatTakeLongAreTakenLessOften) {
-  world.steps.set_check(nullptr);
-  auto manager = BootWith(both);
-  world.clock.Advance(std::chrono::seconds(10));
-  world.tree.look_takes = std::chrono::milliseconds(2);
-  manager->Tick(Now());
-  world.tree.ForeignWrite(kBack, CpuSet::Range(0, 0));
+  auto manager = BootWithALongLook();
   world.clock.Advance(kLook);
   world.tree.online = CpuSet::Range(0, 3);
   manager->Tick(Now());
@@ -193,12 +198,7 @@ TEST_F(PodRepairTest, LooksThatTakeLongAreTakenLessOften) {
 }
 
 TEST_F(PodRepairTest, AShorterReconcilePeriodHoldsAtOnceForLooksThatTakeLong) {
-  world.steps.set_check(nullptr);
-  auto manager = BootWith(both);
-  world.clock.Advance(std::chrono::seconds(10));
-  world.tree.look_takes = std::chrono::milliseconds(2);
-  manager->Tick(Now());
-  world.tree.ForeignWrite(kBack, CpuSet::Range(0, 0));
+  auto manager = BootWithALongLook();
   manager->bare().Reload(kLook, false);
   Look(*manager);
   EXPECT_EQ(FormatIds(CpusAt(kBack)), "0,3");
