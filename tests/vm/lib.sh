@@ -1,5 +1,6 @@
 # What tests/vm/run and tests/vm/shell share: the guests' images and how a guest is started. Sourced, from the checkout.
-vm_build=${BERTH_VM_BUILD:-build/fast}  # whose programs run in the guests
+vm_build=${BERTH_VM_BUILD:-build/fast}         # whose tests run in the guests
+vm_programs_of=${BERTH_VM_PROGRAMS:-$vm_build}  # whose berthd, berth and berth-shim
 vm_dir=build/vm
 vm_root=$vm_dir/root  # of the image that is being made
 
@@ -48,6 +49,9 @@ vm_programs=(bin/berthd bin/berth bin/berth-shim tests/integration/berth_cgroup_
   tests/integration/berth_runtime_integration_test
   tests/integration/berth_daemon_integration_test)
 
+# vm_built PROGRAM: its file.
+vm_built() { [[ $1 == bin/* ]] && echo "$vm_programs_of/$1" || echo "$vm_build/$1"; }
+
 # What runs in the guest with containers.
 vm_container_programs=(bin/berthd bin/berth bin/berth-shim tests/integration/overlap_probe
   tests/integration/berth_newer_containerd_test tests/integration/berth_daemon_cri_test
@@ -61,15 +65,15 @@ vm_make_image() {
   [[ $guest != containers ]] || programs=("${vm_container_programs[@]}")
   [[ $guest != systemd ]] || programs+=("${vm_container_programs[@]}" tests/attack/berth_attack_test)
   for name in "${programs[@]}"; do
-    [[ -x $vm_build/$name ]] && continue
-    echo "$vm_build/$name is missing; build it first: cmake --preset fast && cmake --build build/fast" >&2
+    [[ -x $(vm_built "$name") ]] && continue
+    echo "$(vm_built "$name") is missing; build it first: cmake --preset fast && cmake --build build/fast" >&2
     return 1
   done
   rm -rf "$vm_root"
   mkdir -p "$vm_root"/usr/{bin,sbin,lib,lib64} "$vm_root/opt/berth/busybox"
   for name in bin sbin lib lib64; do ln -s "usr/$name" "$vm_root/$name"; done
   "vm_make_$guest" || return 1
-  for name in "${programs[@]}"; do vm_add "$vm_build/$name" "opt/berth/${name%%/*}/${name##*/}"; done
+  for name in "${programs[@]}"; do vm_add "$(vm_built "$name")" "opt/berth/${name%%/*}/${name##*/}"; done
   realpath "$vm_build" >"$vm_root/opt/berth/built_at"
   pwd >"$vm_root/opt/berth/source_at"
   cp -r tests/vm/guest/suites tests/vm/guest/settings tests/vm/guest/main.sh tests/demo/verify examples packaging "$vm_root/opt/berth/"
@@ -137,8 +141,8 @@ vm_make_systemd() {
 # Debian packages of the programs that are built; the lane `packages` may have made them already.
 vm_add_packages() {
   local packages=build/packages
-  [[ -n $(find $packages -name 'berthd_*.deb' -newer "$vm_build/bin/berthd" -newer "$vm_build/bin/berth" 2>/dev/null) ]] ||
-    { rm -rf $packages && tools/package $packages --build "$vm_build" >/dev/null; } || return 1
+  [[ -n $(find $packages -name 'berthd_*.deb' -newer "$vm_programs_of/bin/berthd" -newer "$vm_programs_of/bin/berth" 2>/dev/null) ]] ||
+    { rm -rf $packages && tools/package $packages --build "$vm_programs_of" >/dev/null; } || return 1
   mkdir -p "$vm_root/opt/berth/packages/after"
   cp $packages/{berth,berthd}_*.deb "$vm_root/opt/berth/packages/after/"
   tests/packages/older $packages "$vm_root/opt/berth/packages/before"
