@@ -10,9 +10,9 @@
 // PersistentVolumes and claims are there for the pods of all files: when those of one change, files whose pods mount
 // claims are read again.
 //
-// What all files hold together is bounded (kMostHeldBytes). A file beyond it is refused and keeps its last good pods,
-// and is read again when another one holds less. One whose pods ran before the start is taken all the same when it is
-// read first: those pods go on. Others with pods make room for it while the first listing is read.
+// What all files hold together is bounded (FolderOptions::most_held). A file beyond it is refused and keeps its last
+// good pods, and is read again when another one holds less. One whose pods ran before the start is taken all the same
+// when it is read first: those pods go on. Others with pods make room for it while the first listing is read.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -280,7 +280,7 @@ class FolderSource final : public Source {
   bool HasRoom(const std::string& name, std::size_t bytes) const {
     for (const auto& [other, file] : files_)
       if (other != name) bytes += file.bytes;
-    return bytes <= kMostHeldBytes;
+    return bytes <= options_.most_held;
   }
 
   /// Whether the file may hold what was read. While nobody was told of any pod yet, others give back what they have for
@@ -305,7 +305,7 @@ class FolderSource final : public Source {
     file.has_no_room = true;
     file.may_run =
         std::ranges::any_of(pods, [&](const auto& pod) { return options_.running.contains(FullName(*pod)); });
-    return Note(file.parse_problem, NoRoomFor(PathOf(name)));
+    return Note(file.parse_problem, NoRoomFor(PathOf(name), options_.most_held));
   }
 
   bool Ran(const std::vector<std::shared_ptr<const Pod>>& pods) const {
@@ -400,9 +400,9 @@ class FolderSource final : public Source {
 
 }  // namespace
 
-std::string NoRoomFor(const std::string& what) {
-  return what + ": not taken: with it all files of the folder would hold more than " +
-         std::to_string(kMostHeldBytes >> 20) + " MiB; remove some of them, or make ConfigMaps and Secrets smaller";
+std::string NoRoomFor(const std::string& what, std::size_t most) {
+  return what + ": not taken: with it all files of the folder would hold more than " + std::to_string(most >> 20) +
+         " MiB; remove some of them, or make ConfigMaps and Secrets smaller";
 }
 
 Result<std::unique_ptr<Source>> OpenFolder(FolderOptions options) {

@@ -40,7 +40,8 @@ class FolderSourceTest : public testing::Test {
                               .node_name = "Node1",
                               .period = os::Millis(20'000),
                               .running = std::move(running),
-                              .pods = options_});
+                              .pods = options_,
+                              .most_held = std::size_t{2} << 20});
     ASSERT_TRUE(source) << source.error().message;
     source_ = *std::move(source);
   }
@@ -82,12 +83,12 @@ TEST_F(FolderSourceTest, AFileThatIsTooLargeIsNotRead) {
             path_ + "/huge.yaml: not read: larger than 10 MiB; split it into several files");
 }
 
-/// Nine ConfigMaps of 1 MiB each.
+/// Nine ConfigMaps of 64 KiB each: there is room for those of three files.
 std::string LargeDocuments(const std::string& name) {
   std::string out;
   for (int i = 0; i < 9; ++i)
     out += R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + name + std::to_string(i) +
-           R"("},"data":{"k":")" + std::string(std::size_t{1} << 20, 'x') + "\"}}\n";
+           R"("},"data":{"k":")" + std::string(std::size_t{64} << 10, 'x') + "\"}}\n";
   return out;
 }
 
@@ -105,7 +106,7 @@ TEST_F(FolderSourceTest, WhatAllFilesHoldTogetherIsBounded) {
   ASSERT_EQ(snapshot->problems.size(), 1U);
   EXPECT_EQ(snapshot->problems[0].message,
             path_ +
-                "/d.json: not taken: with it all files of the folder would hold more than 32 MiB; remove some of "
+                "/d.json: not taken: with it all files of the folder would hold more than 2 MiB; remove some of "
                 "them, or make ConfigMaps and Secrets smaller");
   EXPECT_EQ(snapshot->documents.size(), 27U);
   EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/web-node1")) << "as it was";
@@ -143,7 +144,7 @@ TEST_F(FolderSourceTest, AtAStartRoomGoesFirstToFilesWhosePodsRan) {
   auto snapshot = Settle();
   ASSERT_THAT(NamesOf(snapshot), ElementsAre("default/ran-node1"));
   const std::string uid = snapshot->pods[0]->uid;
-  EXPECT_GT(snapshot->held_bytes, std::size_t{9} << 20);
+  EXPECT_GT(snapshot->held_bytes, std::size_t{9 * 64} << 10);
   for (const char* const name : {"a", "b", "c"}) Put(name + std::string(".json"), PodLine(name) + LargeDocuments(name));
   for (const std::string& known : {uid, snapshot->identities.at("default/ran-node1")}) {
     Open({known});
@@ -153,7 +154,7 @@ TEST_F(FolderSourceTest, AtAStartRoomGoesFirstToFilesWhosePodsRan) {
     ASSERT_EQ(after->problems.size(), 1U);
     EXPECT_THAT(after->problems[0].message, HasSubstr("/c.json: not taken: with it all files"));
     EXPECT_FALSE(after->documents.contains("ConfigMap default/c0"));
-    EXPECT_LT(after->held_bytes, std::size_t{32} << 20);
+    EXPECT_LT(after->held_bytes, std::size_t{2} << 20);
     EXPECT_TRUE(after->complete) << "no pod of the one that is refused ever ran";
   }
   std::filesystem::remove(path_ + "/b.json");
@@ -199,7 +200,7 @@ TEST_F(FolderSourceTest, WhatRanIsTakenAtAStartWhateverOthersHold) {
   ASSERT_TRUE(snapshot);
   EXPECT_THAT(NamesOf(snapshot), ElementsAre("default/ran-node1"));
   EXPECT_EQ(snapshot->documents.size(), 36U) << "documents may be of pods that run";
-  EXPECT_GT(snapshot->held_bytes, std::size_t{32} << 20);
+  EXPECT_GT(snapshot->held_bytes, std::size_t{2} << 20);
 
   Put("z.json", PodLine("ran", "true") + LargeDocuments("z"));
   snapshot = Settle();

@@ -57,6 +57,12 @@ class Source {
   virtual std::optional<Snapshot> Poll(os::MonoTime now) = 0;
 };
 
+/// Of what a folder holds at a time, all its files together (ReadPods::bytes): berthd needs as much again while it
+/// reads one more. What a URL answers is one text, which manifest::Budget keeps below this.
+inline constexpr std::size_t kMostHeldBytes = std::size_t{32} << 20;
+/// That with `what`, a file's path say, a folder would hold more than `most`, in whole MiB.
+std::string NoRoomFor(const std::string& what, std::size_t most = kMostHeldBytes);
+
 struct FolderOptions {
   std::string path;
   std::string node_name;
@@ -69,12 +75,8 @@ struct FolderOptions {
   std::set<std::string> running = {};
   os::WorkNotes* notes = nullptr;  ///< keep manifests that berthd died of from being read again; outlives the source
   manifest::PodOptions pods = {};  ///< how strictly they are read
+  std::size_t most_held = kMostHeldBytes;
 };
-/// Of what a folder holds at a time, all its files together (ReadPods::bytes): berthd needs as much again while it
-/// reads one more. What a URL answers is one text, which manifest::Budget keeps below this.
-inline constexpr std::size_t kMostHeldBytes = std::size_t{32} << 20;
-/// That `what`, a file's path say, would hold more than there is room for.
-std::string NoRoomFor(const std::string& what);
 
 /// A folder (or one file) of manifests, watched with inotify and re-listed every period. A missing path is not an
 /// error: it is looked for again.
