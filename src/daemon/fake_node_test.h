@@ -177,12 +177,16 @@ class FakeTree final : public cgroup::Tree {
 
   const cgroup::Layout& layout() const override { return layout_; }
   Result<void> Create(std::string_view path) override {
-    if (tree_.Read(path)) return {};
-    steps_.Before();
-    auto made = tree_.Create(path);
-    steps_.After("mkdir " + std::string(path));
-    return made;
+    if (!tree_.Read(path)) {
+      steps_.Before();
+      BERTH_RETURN_IF_ERROR(tree_.Create(path));
+      steps_.After("mkdir " + std::string(path));
+    }
+    if (!answers_late) return {};
+    waits_for_answer = true;
+    return Fail(Code::kBusy, fmt::format("make {}: systemd is being asked", path));
   }
+  bool asking() override { return waits_for_answer; }
   Result<int> Write(std::string_view path, const CgroupValues& values) override {
     if (refuse_writes.contains(std::string(path))) return Fail(Code::kIo, "set cpuset of " + std::string(path));
     if (refuse_memory && path == "kubepods" && values.memory_max)
@@ -291,7 +295,9 @@ class FakeTree final : public cgroup::Tree {
   bool refuse_narrowing = false;
   os::Millis look_takes{0};  // time that passes in a look at one group
   bool refuse_memory = false;
-  bool has_dirs = false;  // groups are below /cg
+  bool answers_late = false;      // a group is made, but who asked for it is to ask again
+  bool waits_for_answer = false;  // to such a question
+  bool has_dirs = false;          // groups are below /cg
   std::optional<Bytes> memory_used;
   std::optional<CpuSet> online;
   std::optional<CpuSet> next_online;  // takes the place of `online` when that was read once more, and so often before

@@ -47,6 +47,35 @@ struct PodRepairTest : PodManagerTest {
   const std::vector<Pod> both = {MakePod("back", "", QosClass::kBestEffort), MakePod("web", "2")};
 };
 
+TEST_F(PodRepairTest, AGroupThatSystemdHasMadeIsOursAlsoWhenItsAnswerWasNotTakenForLong) {
+  world.steps.set_check(nullptr);  // what a group that is being made holds
+  auto manager = BootWith({both.front()});
+  world.tree.answers_late = true;
+  manager->OnSnapshot(Wanting(both), Now());
+  ASSERT_TRUE(world.tree.Read("kubepods/poduid-web")) << "it was to be made";
+  world.tree.waits_for_answer = false;  // the loop was away: an answer that nobody takes for 2 s is dropped
+  EXPECT_EQ(std::vector<std::string>(), manager->groups().discovery().FindForeign().value());
+
+  world.tree.answers_late = false;
+  Look(*manager);
+  EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
+  EXPECT_EQ(nullptr, FindEvent("UnknownGroup"));
+  EXPECT_EQ(nullptr, FindEvent("CgroupRepaired"));
+}
+
+TEST_F(PodRepairTest, AGroupIsNoMoreOursWhenItsPodWentWhileItWasMade) {
+  world.steps.set_check(nullptr);
+  auto manager = BootWith({both.front()});
+  world.tree.answers_late = true;
+  manager->OnSnapshot(Wanting(both), Now());
+  manager->OnSnapshot(Wanting({both.front()}), Now());
+  Look(*manager);
+  ASSERT_FALSE(manager->pods().contains("uid-web"));
+  ASSERT_FALSE(world.tree.Read("kubepods/poduid-web"));
+  ASSERT_FALSE(world.tree.Create("kubepods/poduid-web")) << "systemd makes it only now";
+  EXPECT_EQ(std::vector<std::string>{"kubepods/poduid-web"}, manager->groups().discovery().FindForeign().value());
+}
+
 TEST_F(PodRepairTest, ACpusetEditedByHandIsPutBackWithinASecond) {
   world.steps.set_check(nullptr);  // what somebody else wrote breaks the promises until it is put right
   auto manager = BootWith(both);

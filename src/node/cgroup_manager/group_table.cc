@@ -4,8 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "host/os/path.h"
-
 namespace berth::cgroup_manager {
 
 const std::map<std::string, std::string>& GroupTable::IdsOf(const std::string& uid) const {
@@ -57,21 +55,15 @@ void GroupTable::KeepOnly(const std::string& uid, const std::set<std::string>& p
   EraseContainers(uid, paths);
 }
 
-void GroupTable::SetUnfinished(const std::string& path, bool unfinished) {
-  if (unfinished)
-    unfinished_.insert(path);
-  else
-    unfinished_.erase(path);
+void GroupTable::SetUnfinished(const std::string& path, const std::string& uid) {
+  unfinished_.insert_or_assign(path, uid);
 }
 
 void GroupTable::Forget(const std::string& uid) {
   ++changes_;
   EraseContainers(uid, {});
-  if (const auto pod = groups_.pods.find(uid); pod != groups_.pods.end()) {
-    const std::string& path = pod->second;
-    std::erase_if(unfinished_, [&](const auto& group) { return os::IsAtOrBelow(group, path); });
-    groups_.pods.erase(pod);
-  }
+  std::erase_if(unfinished_, [&](const auto& group) { return group.second == uid; });
+  groups_.pods.erase(uid);
   groups_.ids.erase(uid);
   moved_.erase(uid);
 }

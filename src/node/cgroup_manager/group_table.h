@@ -63,10 +63,11 @@ class GroupTable {
   void KeepOnly(const std::string& uid, const std::set<std::string>& paths);
   /// Nothing of the pod is left.
   void Forget(const std::string& uid);
-  /// A group of ours is being made (true): until that is done, what it holds is nobody else's doing.
-  void SetUnfinished(const std::string& path, bool unfinished);
-  /// Only while systemd is asked: a making that was given up leaves nothing behind.
-  bool IsUnfinished(const std::string& path) const { return unfinished_.contains(path) && site_.tree().asking(); }
+  /// A group of that pod is being made: until it is finished, given up (both: SetFinished) or the pod is forgotten,
+  /// what it holds is nobody else's doing.
+  void SetUnfinished(const std::string& path, const std::string& uid);
+  void SetFinished(const std::string& path) { unfinished_.erase(path); }
+  bool IsUnfinished(const std::string& path) const { return unfinished_.contains(path); }
   /// Those taken over whose group is none of `paths` any more are gone.
   void KeepTakenOver(const std::set<std::string>& paths);
 
@@ -86,8 +87,8 @@ class GroupTable {
   const Site& site_;
   Groups groups_;
   std::uint64_t changes_ = 0;
-  std::set<std::string> unfinished_;  // paths
-  std::set<std::string> moved_;       // uids whose group was elsewhere before: so may their containers' be
+  std::map<std::string, std::string> unfinished_;  // path -> uid
+  std::set<std::string> moved_;                    // uids whose group was elsewhere before: so may their containers' be
   std::function<void(const std::string&)> watch_ = [](const std::string&) {};
 };
 

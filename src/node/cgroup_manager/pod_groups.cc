@@ -11,12 +11,28 @@ void PodGroups::LetGo(const Pod& pod, std::string_view container) {
   site_.tree().LetGo(table_.ContainerPathOf(pod, container));
 }
 
+void PodGroups::GiveUp(const Pod& pod, std::string_view container) {
+  table_.SetFinished(table_.ContainerPathOf(pod, container));
+  table_.SetFinished(table_.PodPathOf(pod));
+}
+
+/// What came of making that group. True: it goes on.
+template <class T>
+bool PodGroups::Note(const std::string& path, const std::string& uid, const Result<T>& made) {
+  const bool goes_on = !made && site_.IsUnderWay(made.error());
+  if (goes_on)
+    table_.SetUnfinished(path, uid);
+  else
+    table_.SetFinished(path);
+  return goes_on;
+}
+
 Result<CgroupDirs> PodGroups::MakeContainer(const Pod& pod, const Container& container, const Ledger& ledger) {
   const ContainerGroup group{pod.uid, container.name};
   BERTH_RETURN_IF_ERROR(MakePodGroup(pod, ledger));
   const std::string path = table_.ContainerPathOf(pod, container.name);
   auto dirs = Make(path, group, pod, container, ledger);
-  table_.SetUnfinished(path, !dirs && site_.IsUnderWay(dirs.error()));
+  Note(path, pod.uid, dirs);
   if (!dirs && dirs.error().code != Code::kBusy) site_.tree().LetGo(path);
   return dirs;
 }
@@ -48,9 +64,7 @@ Result<CgroupDirs> PodGroups::Make(const std::string& path, const ContainerGroup
 Result<void> PodGroups::MakePodGroup(const Pod& pod, const Ledger& ledger) {
   const std::string path = table_.PodPathOf(pod);
   auto made = TryPodGroup(path, pod, ledger);
-  const bool goes_on = !made && site_.IsUnderWay(made.error());
-  table_.SetUnfinished(path, goes_on);
-  if (!goes_on) new_pods_.erase(path);
+  if (!Note(path, pod.uid, made)) new_pods_.erase(path);
   return made;
 }
 

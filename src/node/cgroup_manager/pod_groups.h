@@ -28,10 +28,12 @@ class PodGroups {
   void set_on_removed(std::function<void(const std::string& path)> removed) { on_removed_ = std::move(removed); }
 
   /// Makes the groups of a container (and its pod) with all their values and checks that the kernel took its CPUs.
-  /// Errors: kBusy while systemd is asked; to be called again until something else comes of it.
+  /// Errors: kBusy while systemd is asked; to be called again until something else comes of it, or GiveUp.
   Result<CgroupDirs> MakeContainer(const Pod& pod, const Container& container, const Ledger& ledger);
   /// The container is in its group, or could not be started. To be called after MakeContainer.
   void LetGo(const Pod& pod, std::string_view container);
+  /// MakeContainer is not called again: nobody needs these groups any more.
+  void GiveUp(const Pod& pod, std::string_view container);
   /// Makes the pod's group alone, for a runtime that makes those of containers. Returns its path below each hierarchy.
   /// Errors: likewise.
   Result<std::string> MakePod(const Pod& pod, const Ledger& ledger);
@@ -57,6 +59,8 @@ class PodGroups {
                           const Container& container, const Ledger& ledger);
   Result<void> MakePodGroup(const Pod& pod, const Ledger& ledger);
   Result<void> TryPodGroup(const std::string& path, const Pod& pod, const Ledger& ledger);
+  template <class T>
+  bool Note(const std::string& path, const std::string& uid, const Result<T>& made);
 
   const Site& site_;
   GroupTable& table_;
