@@ -160,6 +160,11 @@ TEST(TreeTest, MergeKeysFillWhatIsMissing) {
   EXPECT_THAT(ErrorOfDocuments("a: {<<: 5}"), HasSubstr("'<<' merges objects only"));
 }
 
+TEST(TreeTest, NothingIsReadBehindTheFirstProblem) {
+  EXPECT_THAT(ErrorOfDocuments("a: {<<: 5}\nb: 1\nc: [}\n"), HasSubstr("line 1, column 9: '<<' merges objects only"));
+  EXPECT_THAT(ErrorOfDocuments("a: !!binary x\nb: [}\n"), HasSubstr("a tag of this kind is not supported"));
+}
+
 TEST(TreeTest, AliasBombsAreRefused) {
   std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 12; ++i) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <istream>
 #include <streambuf>
 #include <utility>
@@ -94,6 +95,9 @@ class BoundedText final : public std::streambuf {
   bool cut_ = false;
 };
 
+/// Ends yaml-cpp's reading after the first problem.
+struct Stop : std::exception {};
+
 class YamlEvents final : public YAML::EventHandler {
  public:
   YamlEvents(BoundedText& text, Budget* budget) : text_(text), builder_(budget) {}
@@ -152,7 +156,9 @@ class YamlEvents final : public YAML::EventHandler {
   }
   void Note(const YAML::Mark& mark) {
     text_.Progress();
-    if (failed_at_.is_null() && !builder_.error().empty()) failed_at_ = mark;
+    if (builder_.error().empty()) return;
+    failed_at_ = mark;
+    throw Stop();
   }
 
   BoundedText& text_;
@@ -177,16 +183,25 @@ std::string InOurWords(const std::string& message) {
   return Printable(message, 200);
 }
 
+/// False: there is none.
+bool HandleDocument(YAML::Parser& parser, YamlEvents& events) {
+  try {
+    return parser.HandleNextDocument(events);
+  } catch (const Stop&) {
+    return true;
+  }
+}
+
 /// One document and nothing after it: yaml-cpp takes stray text for further documents, and a stray bracket for an
 /// endless row of empty ones.
 Result<Document> ReadOne(BoundedText& text, int first_line, Budget* budget) {
   std::istream in(&text);
   YAML::Parser parser(in);
   YamlEvents events(text, budget);
-  if (!parser.HandleNextDocument(events)) return Document();
+  if (!HandleDocument(parser, events)) return Document();
   if (!events.builder().error().empty())
     return Fail(Code::kInvalid, Place(events.failed_at(), first_line) + events.builder().error());
-  if (YamlEvents more(text, budget); parser.HandleNextDocument(more))
+  if (YamlEvents more(text, budget); HandleDocument(parser, more))
     return Fail(Code::kInvalid, Place(more.started_at(), first_line) +
                                     "not valid YAML: unexpected text after the end of the document; is a bracket, a "
                                     "quote or a \"---\" line missing?");
