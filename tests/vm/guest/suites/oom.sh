@@ -51,11 +51,11 @@ berth delete glutton-vm
 check glutton-goes wait_for 40 gone glutton
 
 # ---- berthd's own memory, for something that passes ----
-heavy() { # NAME: entries that are read one by one until there are too many
-  printf 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata:\n' "$1"
-  awk 'BEGIN { for (i = 0; i < 500000; i++) print "  k" i ": v" }'
-}
-heavy heavy >/etc/berth/heavy
+# Entries that are read one by one: of the second document there are too many, while the first one is held.
+for entries in 60000 65000; do
+  printf -- '---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: heavy-%s}\ndata:\n' $entries
+  seq $entries | sed 's/.*/  k&: v/'
+done >/etc/berth/heavy
 kib() { sed -n "s/^$1:[^0-9]*\([0-9]*\) kB/\1/p" "/proc/$(main_pid)/status"; }
 usual=$(kib VmHWM) # at most, with all its pods, which it has started
 cp /etc/berth/heavy /etc/berth/pods/heavy.yaml
