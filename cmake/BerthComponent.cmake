@@ -131,10 +131,9 @@ function(berth_test name)
     set(ARG_LABELS unit)
   endif()
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
-    if("root" IN_LIST ARG_LABELS)
-      set(ARG_TIMEOUT 300)  # longer than a fixture's patience, so that it can say what never came true
-    endif()
+    # Longer than a fixture's patience, so that it can say what never came true, and than a million steps of a property,
+    # which take up to 130 s on slow CPUs.
+    set(ARG_TIMEOUT 300)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} berth_flags GTest::gmock GTest::gtest_main)
