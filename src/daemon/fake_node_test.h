@@ -182,7 +182,7 @@ class FakeTree final : public cgroup::Tree {
       BERTH_RETURN_IF_ERROR(tree_.Create(path));
       steps_.After("mkdir " + std::string(path));
     }
-    if (!answers_late) return {};
+    if (!answers_late.contains(std::string(path))) return {};
     waits_for_answer = true;
     return Fail(Code::kBusy, fmt::format("make {}: systemd is being asked", path));
   }
@@ -295,9 +295,9 @@ class FakeTree final : public cgroup::Tree {
   bool refuse_narrowing = false;
   os::Millis look_takes{0};  // time that passes in a look at one group
   bool refuse_memory = false;
-  bool answers_late = false;      // a group is made, but who asked for it is to ask again
-  bool waits_for_answer = false;  // to such a question
-  bool has_dirs = false;          // groups are below /cg
+  std::set<std::string> answers_late;  // groups that are made, but who asked for one is to ask again
+  bool waits_for_answer = false;       // to such a question
+  bool has_dirs = false;               // groups are below /cg
   std::optional<Bytes> memory_used;
   std::optional<CpuSet> online;
   std::optional<CpuSet> next_online;  // takes the place of `online` when that was read once more, and so often before

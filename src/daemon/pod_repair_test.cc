@@ -12,6 +12,7 @@ namespace {
 
 constexpr os::Millis kLook{500};
 constexpr const char* kBackPod = "kubepods/besteffort/poduid-back";
+constexpr const char* kWebPod = "kubepods/poduid-web";
 
 struct PodRepairTest : PodManagerTest {
   std::unique_ptr<TestManager> BootWith(const std::vector<Pod>& pods) {
@@ -50,13 +51,13 @@ struct PodRepairTest : PodManagerTest {
 TEST_F(PodRepairTest, AGroupThatSystemdHasMadeIsOursAlsoWhenItsAnswerWasNotTakenForLong) {
   world.steps.set_check(nullptr);  // what a group that is being made holds
   auto manager = BootWith({both.front()});
-  world.tree.answers_late = true;
+  world.tree.answers_late = {kWebPod};
   manager->OnSnapshot(Wanting(both), Now());
-  ASSERT_TRUE(world.tree.Read("kubepods/poduid-web")) << "it was to be made";
+  ASSERT_TRUE(world.tree.Read(kWebPod)) << "it was to be made";
   world.tree.waits_for_answer = false;  // the loop was away: an answer that nobody takes for 2 s is dropped
   EXPECT_EQ(std::vector<std::string>(), manager->groups().discovery().FindForeign().value());
 
-  world.tree.answers_late = false;
+  world.tree.answers_late.clear();
   Look(*manager);
   EXPECT_TRUE(world.runtime.Runs("uid-web", "web"));
   EXPECT_EQ(nullptr, FindEvent("UnknownGroup"));
@@ -66,14 +67,29 @@ TEST_F(PodRepairTest, AGroupThatSystemdHasMadeIsOursAlsoWhenItsAnswerWasNotTaken
 TEST_F(PodRepairTest, AGroupIsNoMoreOursWhenItsPodWentWhileItWasMade) {
   world.steps.set_check(nullptr);
   auto manager = BootWith({both.front()});
-  world.tree.answers_late = true;
+  world.tree.answers_late = {kWebPod};
   manager->OnSnapshot(Wanting(both), Now());
   manager->OnSnapshot(Wanting({both.front()}), Now());
   Look(*manager);
   ASSERT_FALSE(manager->pods().contains("uid-web"));
-  ASSERT_FALSE(world.tree.Read("kubepods/poduid-web"));
-  ASSERT_FALSE(world.tree.Create("kubepods/poduid-web")) << "systemd makes it only now";
-  EXPECT_EQ(std::vector<std::string>{"kubepods/poduid-web"}, manager->groups().discovery().FindForeign().value());
+  ASSERT_FALSE(world.tree.Read(kWebPod));
+  ASSERT_FALSE(world.tree.Create(kWebPod)) << "systemd makes it only now";
+  EXPECT_EQ(std::vector<std::string>{kWebPod}, manager->groups().discovery().FindForeign().value());
+}
+
+TEST_F(PodRepairTest, AGroupWhoseMakingIsGivenUpIsRepairedAgain) {
+  world.steps.set_check(nullptr);
+  auto manager = BootWith(both);
+  cgroup_manager::PodGroups& groups = manager->groups().pod_groups();
+  const Pod& web = manager->pods().at("uid-web").pod;
+  world.tree.answers_late = {kWeb};
+  ASSERT_FALSE(groups.MakeContainer(web, web.containers.front(), manager->ledger()));
+  world.tree.ForeignWrite(kWeb, CpuSet::Range(0, 3));
+  Look(*manager);
+  EXPECT_EQ(FormatIds(CpusAt(kWeb)), "0-3") << "it is being made";
+  groups.GiveUp(web, "web");
+  Look(*manager);
+  EXPECT_EQ(FormatIds(CpusAt(kWeb)), "1-2");
 }
 
 TEST_F(PodRepairTest, ACpusetEditedByHandIsPutBackWithinASecond) {
@@ -207,10 +223,10 @@ TEST_F(PodRepairTest, ValuesThatBerthDoesNotSetStayAsSomebodySetThemWhileTheSett
   auto manager = BootWith(both);  // a node without pods follows its settings at once, before the first look
   CgroupValues own;
   own.pids_max = 7;
-  world.tree.ForeignWrite("kubepods/poduid-web", own);
+  world.tree.ForeignWrite(kWebPod, own);
   manager = BootWith(both);
   Advance(*manager, std::chrono::seconds(61));
-  EXPECT_EQ(world.tree.Read("kubepods/poduid-web")->pids_max, 7);
+  EXPECT_EQ(world.tree.Read(kWebPod)->pids_max, 7);
   EXPECT_FALSE(HasEvent("CgroupRepaired"));
 }
 
@@ -374,12 +390,12 @@ TEST_F(PodRepairTest, AContainerWithoutAnyCpuLeftRunsInTheSharedPoolAndOnNobodys
 
 TEST_F(PodRepairTest, APodWithCpusOfItsOwnIsKeptToTheseAndTheSharedPoolForWhenTheKernelLetsItsContainersOntoAllItHas) {
   auto manager = BootWith({both[0], both[1], MakePod("xy", "1")});
-  EXPECT_EQ(FormatIds(CpusAt("kubepods/poduid-web")), "0-2");
+  EXPECT_EQ(FormatIds(CpusAt(kWebPod)), "0-2");
   EXPECT_EQ(FormatIds(CpusAt("kubepods/poduid-xy")), "0,3");
   EXPECT_EQ(world.steps.Find("cpus " + std::string(kBackPod) + " "), -1) << "its class holds the shared pool";
   manager->OnSnapshot(Wanting({both[0], both[1]}), Now());
   manager->OnRuntime(Now());
-  EXPECT_EQ(FormatIds(CpusAt("kubepods/poduid-web")), "0-3") << "grows with the shared pool";
+  EXPECT_EQ(FormatIds(CpusAt(kWebPod)), "0-3") << "grows with the shared pool";
 }
 
 TEST_F(PodRepairTest, CpusGivenBackWhileOfflineEnterThePoolWhenTheyAreThere) {

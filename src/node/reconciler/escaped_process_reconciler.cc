@@ -145,11 +145,12 @@ bool EscapedProcessReconciler::StillRuns(const Of& of) const {
 void EscapedProcessReconciler::Work(os::MonoTime now) {
   for (auto next = homeless_.begin(); next != homeless_.end();) {
     const auto entry = next++;
-    const Of& of = entry->second;
-    const bool runs = StillRuns(of);
-    if (runs && !MakeGroups(entry->second, now)) continue;
-    if (const auto pod = parts_.pods.find(of.uid); !runs && pod != parts_.pods.end())
+    Of& of = entry->second;
+    if (StillRuns(of)) {
+      if (!MakeGroups(of, now)) continue;
+    } else if (const auto pod = parts_.pods.find(of.uid); pod != parts_.pods.end()) {
       parts_.groups.pod_groups().GiveUp(pod->second.pod, of.container);
+    }
     homeless_.erase(entry);
   }
 }
